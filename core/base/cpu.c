@@ -1,0 +1,55 @@
+/* CPU capability, read once. */
+
+#include "base/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const isa_names[] = {"base", "avx2", "avx512"};
+
+const char *st__isa_name(st_isa isa) { return isa_names[isa]; }
+
+st_isa st__isa_max(void) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi2")) {
+    return ST_ISA_BASE;
+  }
+  if (!__builtin_cpu_supports("avx512f") ||
+      !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512vl")) {
+    return ST_ISA_AVX2;
+  }
+  return ST_ISA_AVX512;
+#else
+  return ST_ISA_BASE;
+#endif
+}
+
+static st_isa choose(void) {
+  const st_isa max = st__isa_max();
+  const char *name = getenv("STRIDED_ISA");
+  if (!name || !*name) return max;
+  for (int i = 0; i < ST_ISA_COUNT; i++) {
+    if (strcmp(name, isa_names[i]) != 0) continue;
+    if (i <= (int)max) return (st_isa)i;
+    fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU goes up to %s\n", name,
+            isa_names[max]);
+    return max;
+  }
+  fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be base, avx2 or "
+          "avx512\n", name);
+  return max;
+}
+
+st_isa st__isa(void) {
+  static int chosen = -1; /* every thread would compute the same */
+  int isa = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+  if (isa < 0) {
+    isa = (int)choose();
+    __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
+  }
+  return (st_isa)isa;
+}

@@ -1,0 +1,242 @@
+/* Tables of the dtypes, promotion, and scalars in and out of memory. */
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+const uint8_t st__dtype_size[ST_DTYPE_COUNT + 1] = {
+#define SIZE(id, name, bytes) bytes,
+  ST_DTYPE_MAP(SIZE)
+#undef SIZE
+};
+
+/* -- Names ---------------------------------------------------------------- */
+
+static const char *const dtype_names[] = {
+#define NAME(id, name, bytes) name,
+  ST_DTYPE_MAP(NAME)
+#undef NAME
+};
+
+/* The other names that PyTorch's users know. */
+static const struct { const char *name; st_dtype dtype; } aliases[] = {
+  {"float", ST_FLOAT32}, {"double", ST_FLOAT64}, {"half", ST_FLOAT16},
+  {"byte", ST_UINT8},    {"char", ST_INT8},      {"short", ST_INT16},
+  {"int", ST_INT32},     {"long", ST_INT64},     {"cfloat", ST_COMPLEX64},
+  {"cdouble", ST_COMPLEX128},
+};
+
+const char *st__dtype_name(st_dtype d) {
+  return (unsigned)d <= ST_DTYPE_COUNT ? dtype_names[d] : "none";
+}
+
+bool st__dtype_parse(const char *s, st_dtype *out) {
+  for (int i = 0; i < ST_DTYPE_COUNT; i++) {
+    if (strcmp(s, dtype_names[i]) == 0) return *out = (st_dtype)i, true;
+  }
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+    if (strcmp(s, aliases[i].name) == 0) return *out = aliases[i].dtype, true;
+  }
+  return false;
+}
+
+/* -- Promotion ------------------------------------------------------------ */
+
+/* ORDER DTYPE */
+#define u1 ST_UINT8
+#define i1 ST_INT8
+#define i2 ST_INT16
+#define i4 ST_INT32
+#define i8 ST_INT64
+#define f2 ST_FLOAT16
+#define f4 ST_FLOAT32
+#define f8 ST_FLOAT64
+#define c4 ST_COMPLEX64
+#define c8 ST_COMPLEX128
+#define b1 ST_BOOL
+#define bf ST_BFLOAT16
+#define c2 ST_COMPLEX32
+static const uint8_t promote_table[ST_DTYPE_COUNT + 1][ST_DTYPE_COUNT + 1] = {
+  /*         u1  i1  i2  i4  i8  f2  f4  f8  c4  c8  b1  bf  c2 */
+  /* u1 */ { u1, i2, i2, i4, i8, f2, f4, f8, c4, c8, u1, bf, c2 },
+  /* i1 */ { i2, i1, i2, i4, i8, f2, f4, f8, c4, c8, i1, bf, c2 },
+  /* i2 */ { i2, i2, i2, i4, i8, f2, f4, f8, c4, c8, i2, bf, c2 },
+  /* i4 */ { i4, i4, i4, i4, i8, f2, f4, f8, c4, c8, i4, bf, c2 },
+  /* i8 */ { i8, i8, i8, i8, i8, f2, f4, f8, c4, c8, i8, bf, c2 },
+  /* f2 */ { f2, f2, f2, f2, f2, f2, f4, f8, c4, c8, f2, f4, c2 },
+  /* f4 */ { f4, f4, f4, f4, f4, f4, f4, f8, c4, c8, f4, f4, c4 },
+  /* f8 */ { f8, f8, f8, f8, f8, f8, f8, f8, c8, c8, f8, f8, c8 },
+  /* c4 */ { c4, c4, c4, c4, c4, c4, c4, c8, c4, c8, c4, c4, c4 },
+  /* c8 */ { c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8 },
+  /* b1 */ { u1, i1, i2, i4, i8, f2, f4, f8, c4, c8, b1, bf, c2 },
+  /* bf */ { bf, bf, bf, bf, bf, f4, f4, f8, c4, c8, bf, bf, c4 },
+  /* c2 */ { c2, c2, c2, c2, c2, c2, c4, c8, c4, c8, c2, c4, c2 },
+};
+#undef u1
+#undef i1
+#undef i2
+#undef i4
+#undef i8
+#undef f2
+#undef f4
+#undef f8
+#undef c4
+#undef c8
+#undef b1
+#undef bf
+#undef c2
+
+st_dtype st__promote(st_dtype a, st_dtype b) {
+  return (st_dtype)promote_table[a][b];
+}
+
+bool st__can_cast(st_dtype from, st_dtype to) {
+  if (st__is_complex(from) && !st__is_complex(to)) return false;
+  if (st__is_floating(from) && (st__is_integral(to) || to == ST_BOOL)) {
+    return false;
+  }
+  if (from != ST_BOOL && to == ST_BOOL) return false;
+  return true;
+}
+
+st_dtype st__real_dtype(st_dtype d) {
+  switch (d) {
+    case ST_COMPLEX32: return ST_FLOAT16;
+    case ST_COMPLEX64: return ST_FLOAT32;
+    case ST_COMPLEX128: return ST_FLOAT64;
+    default: return d;
+  }
+}
+
+st_dtype st__complex_dtype(st_dtype d) {
+  switch (d) {
+    case ST_FLOAT16: return ST_COMPLEX32;
+    case ST_BFLOAT16: case ST_FLOAT32: return ST_COMPLEX64;
+    case ST_FLOAT64: return ST_COMPLEX128;
+    default: return d;
+  }
+}
+
+static _Atomic int default_dtype = ST_FLOAT32;
+
+st_dtype st__default_dtype(void) { return (st_dtype)default_dtype; }
+
+st_status st__set_default_dtype(st_dtype d) {
+  if (!st__is_floating(d)) {
+    return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating one, "
+                    "not %s", st__dtype_name(d));
+  }
+  default_dtype = d;
+  return ST_OK;
+}
+
+/* -- Scalars -------------------------------------------------------------- */
+
+st_dtype st__scalar_dtype(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return st__default_dtype();
+    default: return st__default_dtype() == ST_FLOAT64 ? ST_COMPLEX128
+                  : st__default_dtype() == ST_FLOAT16 ? ST_COMPLEX32
+                                                      : ST_COMPLEX64;
+  }
+}
+
+double st__scalar_to_double(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return s.u.f;
+    case ST_SCALAR_COMPLEX: return s.u.c[0];
+    default: return (double)s.u.i;
+  }
+}
+
+/* What x86 does with a double out of range, without undefined behaviour. */
+static int64_t truncate(double f) {
+  return f >= -9223372036854775808.0 && f < 9223372036854775808.0
+       ? (int64_t)f : INT64_MIN;
+}
+
+int64_t st__scalar_to_int(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return truncate(s.u.f);
+    case ST_SCALAR_COMPLEX: return truncate(s.u.c[0]);
+    default: return s.u.i;
+  }
+}
+
+void st__scalar_to_complex(st_scalar s, double out[2]) {
+  out[0] = st__scalar_to_double(s);
+  out[1] = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
+}
+
+static bool is_nonzero(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return s.u.f != 0;
+    case ST_SCALAR_COMPLEX: return s.u.c[0] != 0 || s.u.c[1] != 0;
+    default: return s.u.i != 0;
+  }
+}
+
+#define STORE(T, value) memcpy(p, &(T){(T)(value)}, sizeof(T))
+
+void st__scalar_store(st_scalar s, st_dtype d, void *p) {
+  const double f = st__scalar_to_double(s);
+  const int64_t i = st__scalar_to_int(s);
+  const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
+  switch (d) {
+    case ST_BOOL: STORE(uint8_t, is_nonzero(s)); break;
+    case ST_UINT8: STORE(uint8_t, i); break;
+    case ST_INT8: STORE(int8_t, i); break;
+    case ST_INT16: STORE(int16_t, i); break;
+    case ST_INT32: STORE(int32_t, i); break;
+    case ST_INT64: STORE(int64_t, i); break;
+    case ST_FLOAT16: STORE(uint16_t, st__float_to_half((float)f)); break;
+    case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16((float)f)); break;
+    case ST_FLOAT32: STORE(float, f); break;
+    case ST_FLOAT64: STORE(double, f); break;
+    case ST_COMPLEX64: {
+      const float c[2] = {(float)f, (float)im};
+      memcpy(p, c, sizeof c);
+      break;
+    }
+    case ST_COMPLEX128: {
+      const double c[2] = {f, im};
+      memcpy(p, c, sizeof c);
+      break;
+    }
+    default: ST_ASSERT(!"a dtype that tensors have");
+  }
+}
+
+#define LOAD(T) (*(T *)memcpy(&(T){0}, p, sizeof(T)))
+
+st_scalar st__scalar_load(st_dtype d, const void *p) {
+  switch (d) {
+    case ST_BOOL: return st__scalar_bool(LOAD(uint8_t) != 0);
+    case ST_UINT8: return st__scalar_int(LOAD(uint8_t));
+    case ST_INT8: return st__scalar_int(LOAD(int8_t));
+    case ST_INT16: return st__scalar_int(LOAD(int16_t));
+    case ST_INT32: return st__scalar_int(LOAD(int32_t));
+    case ST_INT64: return st__scalar_int(LOAD(int64_t));
+    case ST_FLOAT16: return st__scalar_float(st__half_to_float(LOAD(uint16_t)));
+    case ST_BFLOAT16:
+      return st__scalar_float(st__bf16_to_float(LOAD(uint16_t)));
+    case ST_FLOAT32: return st__scalar_float(LOAD(float));
+    case ST_FLOAT64: return st__scalar_float(LOAD(double));
+    case ST_COMPLEX64: {
+      float c[2];
+      memcpy(c, p, sizeof c);
+      return st__scalar_complex(c[0], c[1]);
+    }
+    default: {
+      double c[2];
+      ST_ASSERT(d == ST_COMPLEX128);
+      memcpy(c, p, sizeof c);
+      return st__scalar_complex(c[0], c[1]);
+    }
+  }
+}

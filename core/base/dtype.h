@@ -1,0 +1,112 @@
+/* Dtypes: sizes, names, categories, promotion (SEMANTICS 1.8), and the
+ * conversions of half and bfloat16.
+ */
+#ifndef ST_BASE_DTYPE_H
+#define ST_BASE_DTYPE_H
+
+#include <string.h>
+
+#include "base/types.h"
+
+extern const uint8_t st__dtype_size[ST_DTYPE_COUNT + 1];
+
+static inline size_t st__itemsize(st_dtype d) { return st__dtype_size[d]; }
+
+const char *st__dtype_name(st_dtype d);            /* "float32" */
+bool st__dtype_parse(const char *s, st_dtype *out); /* also "float", "long" */
+
+static inline bool st__is_complex(st_dtype d) {
+  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32;
+}
+static inline bool st__is_floating(st_dtype d) {
+  return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64 ||
+         d == ST_BFLOAT16;
+}
+/* Integers, without bool. */
+static inline bool st__is_integral(st_dtype d) { return d <= ST_INT64; }
+static inline bool st__is_reduced_float(st_dtype d) {
+  return d == ST_FLOAT16 || d == ST_BFLOAT16;
+}
+
+/* The dtype both convert to: ATen's 13 x 13 table. */
+st_dtype st__promote(st_dtype a, st_dtype b);
+/* False for complex -> real, float -> integer, non-bool -> bool. */
+bool st__can_cast(st_dtype from, st_dtype to);
+/* float32 for complex64, float64 for complex128, else d. */
+st_dtype st__real_dtype(st_dtype d);
+/* complex64 for float32, ...; d must be floating or complex. */
+st_dtype st__complex_dtype(st_dtype d);
+
+/* Process-wide default for float results: float32 until changed. */
+st_dtype st__default_dtype(void);
+st_status st__set_default_dtype(st_dtype d);
+
+/* -- Scalars -------------------------------------------------------------- */
+
+static inline st_scalar st__scalar_int(int64_t i) {
+  return (st_scalar){ST_SCALAR_INT, {.i = i}};
+}
+static inline st_scalar st__scalar_float(double f) {
+  return (st_scalar){ST_SCALAR_FLOAT, {.f = f}};
+}
+static inline st_scalar st__scalar_bool(bool b) {
+  return (st_scalar){ST_SCALAR_BOOL, {.i = b}};
+}
+static inline st_scalar st__scalar_complex(double re, double im) {
+  return (st_scalar){ST_SCALAR_COMPLEX, {.c = {re, im}}};
+}
+/* The dtype of a plain number: bool, int64, the default dtype, or its
+ * complex counterpart. */
+st_dtype st__scalar_dtype(st_scalar s);
+double st__scalar_to_double(st_scalar s); /* real part of a complex */
+int64_t st__scalar_to_int(st_scalar s);   /* truncates, saturates never */
+void st__scalar_to_complex(st_scalar s, double out[2]);
+/* Writes s as one element of dtype d at p (C conversion rules of copy_). */
+void st__scalar_store(st_scalar s, st_dtype d, void *p);
+/* Reads one element of dtype d at p. */
+st_scalar st__scalar_load(st_dtype d, const void *p);
+
+/* -- Half and bfloat16 ---------------------------------------------------- */
+
+/* Branch-free, so that compilers vectorise a loop over them; round to
+ * nearest even, NaN stays NaN. The idea is Fabian Giesen's. */
+static inline float st__bits_float(uint32_t u) {
+  float f; memcpy(&f, &u, 4); return f;
+}
+static inline uint32_t st__float_bits(float f) {
+  uint32_t u; memcpy(&u, &f, 4); return u;
+}
+
+static inline float st__half_to_float(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
+  const uint32_t bits = (uint32_t)(h & 0x7fffu) << 13;
+  /* exponent rebias by a multiplication, exact also for subnormals */
+  const float scaled = st__bits_float(bits) * st__bits_float(0x77800000u);
+  const uint32_t special = (h & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
+  return st__bits_float(st__float_bits(scaled) | special | sign);
+}
+
+static inline uint16_t st__float_to_half(float f) {
+  const uint32_t u = st__float_bits(f);
+  const uint32_t sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
+  /* subnormal results: adding 0.5 lines the mantissa up and rounds it */
+  const uint32_t sub = st__float_bits(st__bits_float(a) + 0.5f) - 0x3f000000u;
+  /* normal results: rebias, then round to nearest even */
+  const uint32_t nor = (a - 0x38000000u + 0xfffu + ((a >> 13) & 1u)) >> 13;
+  uint32_t r = a < 0x38800000u ? sub : nor;
+  r = a >= 0x477ff000u ? 0x7c00u : r;  /* 65520 and up */
+  r = a > 0x7f800000u ? 0x7e00u : r;   /* NaN */
+  return (uint16_t)(r | sign);
+}
+
+static inline float st__bf16_to_float(uint16_t h) {
+  return st__bits_float((uint32_t)h << 16);
+}
+
+static inline uint16_t st__float_to_bf16(float f) {
+  const uint32_t u = st__float_bits(f);
+  const uint32_t r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : r);
+}
+
+#endif

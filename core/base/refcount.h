@@ -1,0 +1,29 @@
+/* Atomic reference counts (the protocol of C11's stdatomic: relaxed to take,
+ * acquire-release to drop).
+ */
+#ifndef ST_BASE_REFCOUNT_H
+#define ST_BASE_REFCOUNT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct st_refcount { atomic_int_least32_t n; } st_refcount;
+
+static inline void st__ref_init(st_refcount *r) { atomic_init(&r->n, 1); }
+
+static inline void st__ref_take(st_refcount *r) {
+  atomic_fetch_add_explicit(&r->n, 1, memory_order_relaxed);
+}
+
+/* True when the caller dropped the last reference and must destroy. */
+static inline bool st__ref_drop(st_refcount *r) {
+  return atomic_fetch_sub_explicit(&r->n, 1, memory_order_acq_rel) == 1;
+}
+
+static inline int st__ref_count(const st_refcount *r) {
+  return (int)atomic_load_explicit(&((st_refcount *)(uintptr_t)r)->n,
+                                   memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* The per-thread message of the last failure. */
+
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024 };
+
+static _Thread_local char message[MESSAGE_SIZE];
+
+st_status st__fail(st_status code, const char *format, ...) {
+  /* The arguments may point into the old message. */
+  char text[MESSAGE_SIZE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  memcpy(message, text, sizeof message);
+  return code;
+}
+
+void st__prefix_message(const char *prefix) {
+  st__fail(ST_OK, "%s: %.*s", prefix, (int)(MESSAGE_SIZE - 128), message);
+}
+
+const char *st__message(void) { return message; }
+
+const char *st__status_name(st_status code) {
+  static const char *const names[] = {
+#define NAME(id, name, text) name,
+    ST_STATUS_MAP(NAME)
+#undef NAME
+  };
+  return (unsigned)code < ST_STATUS_COUNT ? names[code] : "unknown";
+}
+
+const char *st__status_text(st_status code) {
+  static const char *const texts[] = {
+#define TEXT(id, name, text) text,
+    ST_STATUS_MAP(TEXT)
+#undef TEXT
+  };
+  return (unsigned)code < ST_STATUS_COUNT ? texts[code] : "unknown status";
+}

@@ -1,0 +1,46 @@
+/* How the engine fails: a status is returned, its message is kept per
+ * thread. The first message wins until it is cleared by st__clear.
+ */
+#ifndef ST_BASE_STATUS_H
+#define ST_BASE_STATUS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/types.h"
+
+/* Forwards a failure of e to the caller. */
+#define ST_TRY(e) do {                     \
+    const st_status st_try_ = (e);         \
+    if (st_try_ != ST_OK) return st_try_;  \
+  } while (0)
+
+/* Forwards a failure of e to the function's exit at label fail, which
+ * expects a local `st_status status`. */
+#define ST_TRY_FAIL(e) do {                 \
+    status = (e);                           \
+    if (status != ST_OK) goto fail;         \
+  } while (0)
+
+/* What must hold unless strided itself is wrong. */
+#define ST_ASSERT(cond) do {                                           \
+    if (!(cond)) {                                                     \
+      fprintf(stderr, "strided: %s:%d: assertion failed: %s\n",        \
+              __FILE__, __LINE__, #cond);                              \
+      abort();                                                         \
+    }                                                                  \
+  } while (0)
+
+/* Sets this thread's message and returns code. The text says what is wrong
+ * with which argument; the dispatcher puts the operator's name in front. */
+__attribute__((format(printf, 2, 3)))
+st_status st__fail(st_status code, const char *format, ...);
+
+/* Puts "prefix: " in front of this thread's message. */
+void st__prefix_message(const char *prefix);
+
+const char *st__message(void);
+const char *st__status_name(st_status code);
+const char *st__status_text(st_status code);
+
+#endif
