@@ -1,0 +1,47 @@
+/* A geometry in the making: what views edit before they make a header.
+ */
+#ifndef ST_TENSOR_GEOMETRY_H
+#define ST_TENSOR_GEOMETRY_H
+
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* One more than a tensor can have: a view may add a dimension, and is then
+ * refused like any other shape. */
+typedef struct st_geometry {
+  int ndim;
+  int64_t offset;
+  int64_t sizes[ST_MAX_DIMS + 1];
+  int64_t strides[ST_MAX_DIMS + 1];
+} st_geometry;
+
+static inline void st__geometry_load(st_geometry *g, const st_tensor *t) {
+  g->ndim = t->ndim;
+  g->offset = t->offset;
+  memcpy(g->sizes, t->sizes, t->ndim * sizeof *t->sizes);
+  memcpy(g->strides, t->strides, t->ndim * sizeof *t->strides);
+}
+
+static inline st_status st__geometry_view(const st_tensor *t,
+                                          const st_geometry *g,
+                                          st_tensor **out) {
+  return st__tensor_view(t, g->ndim, g->sizes, g->strides, g->offset, out);
+}
+
+static inline void st__geometry_drop(st_geometry *g, int d) {
+  const size_t n = (size_t)(--g->ndim - d) * sizeof(int64_t);
+  memmove(g->sizes + d, g->sizes + d + 1, n);
+  memmove(g->strides + d, g->strides + d + 1, n);
+}
+
+static inline void st__geometry_insert(st_geometry *g, int d, int64_t size,
+                                       int64_t stride) {
+  const size_t n = (size_t)(g->ndim++ - d) * sizeof(int64_t);
+  memmove(g->sizes + d + 1, g->sizes + d, n);
+  memmove(g->strides + d + 1, g->strides + d, n);
+  g->sizes[d] = size;
+  g->strides[d] = stride;
+}
+
+#endif

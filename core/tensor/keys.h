@@ -1,0 +1,64 @@
+/* Dispatch keys as data: which bits exist and what they are called
+ * (SEMANTICS K1 to K3). The algebra is in dispatch/keyset.h.
+ *
+ * Note [Functionality and backend]
+ * A key set has two kinds of bits. The low 14 name backends; the bits above
+ * name functionalities, a higher bit has priority. A per-backend functionality
+ * (Dense, Quantized, Sparse, NestedTensor, Autograd) with a backend bit gives
+ * a runtime key: Dense + CPU is "CPU", Autograd + CPU is "AutogradCPU".
+ */
+#ifndef ST_TENSOR_KEYS_H
+#define ST_TENSOR_KEYS_H
+
+#include "base/types.h"
+
+/* ORDER BACKEND: bit number and position in a per-backend block of slots. */
+#define ST_BACKEND_MAP(X) \
+  X(CPU) X(CUDA) X(HIP) X(XLA) X(MPS) X(IPU) X(XPU) X(HPU) X(VE) X(Lazy)  \
+  X(Meta) X(PrivateUse1) X(PrivateUse2) X(PrivateUse3)
+
+/* ORDER FUNCTIONALITY: low to high priority. The second column is 1 where
+ * the functionality has one runtime key per backend. */
+#define ST_FUNCTIONALITY_MAP(X) \
+  X(Dense, 1) X(FPGA, 0) X(ORT, 0) X(Vulkan, 0) X(Metal, 0)                \
+  X(Quantized, 1) X(CustomRNGKeyId, 0) X(MkldnnCPU, 0) X(Sparse, 1)        \
+  X(SparseCsrCPU, 0) X(SparseCsrCUDA, 0) X(NestedTensor, 1)                \
+  X(BackendSelect, 0) X(Lua, 0) X(Fake, 0)                                 \
+  X(FuncTorchDynamicLayerBackMode, 0) X(Functionalize, 0) X(Named, 0)      \
+  X(Conjugate, 0) X(Negative, 0) X(ZeroTensor, 0) X(ADInplaceOrView, 0)    \
+  X(AutogradOther, 0) X(Autograd, 1) X(AutogradNestedTensor, 0)            \
+  X(Tracer, 0) X(AutocastCPU, 0) X(AutocastXPU, 0) X(AutocastCUDA, 0)      \
+  X(FuncTorchBatched, 0) X(FuncTorchVmapMode, 0) X(Batched, 0)             \
+  X(VmapMode, 0) X(FuncTorchGradWrapper, 0) X(DeferredInit, 0)             \
+  X(LuaTLSSnapshot, 0) X(FuncTorchDynamicLayerFrontMode, 0)                \
+  X(TESTING_ONLY_GenericWrapper, 0) X(TESTING_ONLY_GenericMode, 0)         \
+  X(LuaDispatcher, 0)
+
+enum {
+#define ST_BACKEND_ENUM(name) ST_BACKEND_##name,
+  ST_BACKEND_MAP(ST_BACKEND_ENUM)
+#undef ST_BACKEND_ENUM
+  ST_BACKEND_COUNT
+};
+
+/* Bit numbers of the functionalities. */
+enum {
+  ST_FUNC_BEFORE_FIRST = ST_BACKEND_COUNT - 1,
+#define ST_FUNC_ENUM(name, per_backend) ST_FUNC_##name,
+  ST_FUNCTIONALITY_MAP(ST_FUNC_ENUM)
+#undef ST_FUNC_ENUM
+  ST_FUNC_END
+};
+
+#define ST_BIT(n) ((st_keyset)1 << (n))
+#define ST_BACKEND_BITS (ST_BIT(ST_BACKEND_COUNT) - 1)
+
+/* The keys a plain tensor of a device has. */
+static inline st_keyset st__device_keys(st_device device) {
+  static const uint8_t backend[ST_DEVICE_COUNT] = {
+    ST_BACKEND_CPU, ST_BACKEND_Meta, ST_BACKEND_PrivateUse1,
+    ST_BACKEND_PrivateUse2, ST_BACKEND_PrivateUse3 };
+  return ST_BIT(ST_FUNC_Dense) | ST_BIT(backend[device]);
+}
+
+#endif

@@ -1,0 +1,254 @@
+/* Views that regroup elements: other sizes, or other dtypes, over the same
+ * bytes. */
+
+#include "tensor/view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "tensor/geometry.h"
+
+#define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
+
+/* -- view ----------------------------------------------------------------- */
+
+static st_status does_not_fit(int64_t numel, int ndim, const int64_t *sizes) {
+  return st__fail(ST_BAD_SHAPE, "shape %s does not have the %" PRId64
+                  " elements that the tensor has", TEXT(ndim, sizes), numel);
+}
+
+st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
+                              int64_t *out) {
+  int64_t known = 1;
+  int inferred = -1;
+  bool overflow = false, empty = false;
+  if (ndim > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions, not "
+                    "%d", ST_MAX_DIMS, ndim);
+  }
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] == -1 && inferred < 0) {
+      inferred = d;
+    } else if (sizes[d] < 0) {
+      return st__fail(ST_BAD_SHAPE, "shape %s: %s", TEXT(ndim, sizes),
+                      sizes[d] == -1 ? "only one size can be -1"
+                                     : "sizes cannot be negative");
+    } else if (sizes[d] == 0) {
+      empty = true;
+    } else {
+      overflow |= __builtin_mul_overflow(known, sizes[d], &known);
+    }
+  }
+  if (empty) {
+    known = 0;
+  } else if (overflow) {
+    return does_not_fit(numel, ndim, sizes);
+  }
+  memmove(out, sizes, (size_t)ndim * sizeof *sizes);
+  if (inferred < 0) {
+    return known == numel ? ST_OK : does_not_fit(numel, ndim, sizes);
+  }
+  if (known == 0) {
+    return st__fail(ST_BAD_SHAPE, "shape %s: the size -1 could be anything, "
+                    "as there are no elements", TEXT(ndim, sizes));
+  }
+  if (numel % known) return does_not_fit(numel, ndim, sizes);
+  out[inferred] = numel / known;
+  return ST_OK;
+}
+
+/* Walks runs of t's dimensions, from the right, that step through memory
+ * evenly; the new sizes must fill each run exactly. */
+bool st__view_strides(const st_tensor *t, int ndim, const int64_t *sizes,
+                      int64_t *strides) {
+  if (t->numel == 0) {
+    if (ndim == t->ndim &&
+        memcmp(sizes, t->sizes, t->ndim * sizeof *sizes) == 0) {
+      memcpy(strides, t->strides, t->ndim * sizeof *strides);
+    } else {
+      st__contiguous_strides(ndim, sizes, strides);
+    }
+    return true;
+  }
+  if (t->ndim == 0) {
+    for (int d = 0; d < ndim; d++) strides[d] = 1;
+    return true;
+  }
+  int v = ndim - 1;
+  int64_t base = t->strides[t->ndim - 1], run = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    run *= t->sizes[d];
+    if (d > 0 && (t->sizes[d - 1] == 1 || t->strides[d - 1] == run * base)) {
+      continue;
+    }
+    int64_t filled = 1;
+    for (; v >= 0 && (filled < run || sizes[v] == 1); v--) {
+      strides[v] = filled * base;
+      filled *= sizes[v];
+    }
+    if (filled != run) return false;
+    if (d > 0) base = t->strides[d - 1];
+    run = 1;
+  }
+  return v < 0;
+}
+
+st_status st__view_view(const st_tensor *t, int ndim, const int64_t *sizes,
+                        st_tensor **out) {
+  int64_t full[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+  ST_TRY(st__view_infer_size(t->numel, ndim, sizes, full));
+  if (!st__view_strides(t, ndim, full, strides)) {
+    return st__fail(ST_BAD_LAYOUT, "shape %s with strides %s cannot be seen "
+                    "as %s without a copy; reshape makes one if it must",
+                    ST_SHAPE_TEXT(t), TEXT(t->ndim, t->strides),
+                    TEXT(ndim, full));
+  }
+  return st__tensor_view(t, ndim, full, strides, t->offset, out);
+}
+
+/* -- flatten, unflatten --------------------------------------------------- */
+
+st_status st__view_flatten_shape(const st_tensor *t, int64_t start,
+                                 int64_t end, int64_t *sizes, int *ndim) {
+  int a = 0, b = 0;
+  ST_TRY(st__wrap_dim(start, t->ndim, &a));
+  ST_TRY(st__wrap_dim(end, t->ndim, &b));
+  if (a > b) {
+    return st__fail(ST_BAD_DIM, "dimension %d, where flattening starts, comes "
+                    "after %d, where it ends", a, b);
+  }
+  int n = 0;
+  for (int d = 0; d < a; d++) sizes[n++] = t->sizes[d];
+  int64_t merged = 1;
+  ST_TRY(st__numel_of(t->ndim ? b - a + 1 : 0, t->sizes + a, &merged));
+  sizes[n++] = merged;
+  for (int d = b + 1; d < t->ndim; d++) sizes[n++] = t->sizes[d];
+  *ndim = n;
+  return ST_OK;
+}
+
+st_status st__view_unflatten_shape(const st_tensor *t, int64_t dim, int n,
+                                   const int64_t *split, int64_t *sizes,
+                                   int *ndim) {
+  int d = 0;
+  ST_TRY(st__wrap_dim(dim, t->ndim, &d));
+  if (n == 0 || t->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "cannot split dimension %d of shape %s into "
+                    "%s", d, ST_SHAPE_TEXT(t), TEXT(n, split));
+  }
+  if (t->ndim - 1 + n > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions, not "
+                    "%d", ST_MAX_DIMS, t->ndim - 1 + n);
+  }
+  ST_TRY(st__view_infer_size(t->sizes[d], n, split, sizes + d));
+  for (int i = 0; i < d; i++) sizes[i] = t->sizes[i];
+  for (int i = d + 1; i < t->ndim; i++) sizes[i - 1 + n] = t->sizes[i];
+  *ndim = t->ndim - 1 + n;
+  return ST_OK;
+}
+
+/* -- Complex and real ----------------------------------------------------- */
+
+static st_status needs_complex(const st_tensor *t) {
+  return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
+                  st__dtype_name((st_dtype)t->dtype));
+}
+
+/* The geometry of t in units of half an element. */
+static void load_halves(st_geometry *g, const st_tensor *t) {
+  st__geometry_load(g, t);
+  g->offset *= 2;
+  for (int d = 0; d < g->ndim; d++) g->strides[d] *= 2;
+}
+
+static st_status view_half(const st_tensor *t, int64_t which,
+                           st_tensor **out) {
+  st_geometry g;
+  load_halves(&g, t);
+  g.offset += which;
+  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
+                            g.sizes, g.strides, g.offset, out);
+}
+
+st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
+  if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
+  st_geometry g;
+  load_halves(&g, t);
+  st__geometry_insert(&g, g.ndim, 2, 1);
+  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
+                            g.sizes, g.strides, g.offset, out);
+}
+
+st_status st__view_real(const st_tensor *t, st_tensor **out) {
+  if (!st__is_complex((st_dtype)t->dtype)) return st__view_alias(t, out);
+  return view_half(t, 0, out);
+}
+
+st_status st__view_imag(const st_tensor *t, st_tensor **out) {
+  if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
+  return view_half(t, 1, out);
+}
+
+st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  const int last = t->ndim - 1;
+  if (dtype != ST_FLOAT32 && dtype != ST_FLOAT64) {
+    return st__fail(ST_BAD_DTYPE, "needs float32 or float64, got %s",
+                    st__dtype_name(dtype));
+  }
+  if (last < 0 || t->sizes[last] != 2) {
+    return st__fail(ST_BAD_SHAPE, "the last dimension must have size 2, got "
+                    "shape %s", ST_SHAPE_TEXT(t));
+  }
+  st_geometry g;
+  st__geometry_load(&g, t);
+  bool odd = g.offset & 1;
+  for (int d = 0; d < last; d++) {
+    odd |= g.strides[d] & 1;
+    g.strides[d] /= 2;
+  }
+  if (odd || g.strides[last] != 1) {
+    return st__fail(ST_BAD_LAYOUT, "the last stride must be 1, the others and "
+                    "the storage offset even; got strides %s, offset %" PRId64,
+                    TEXT(t->ndim, t->strides), t->offset);
+  }
+  return st__tensor_view_as(t, st__complex_dtype(dtype), last, g.sizes,
+                            g.strides, g.offset / 2, out);
+}
+
+/* -- Another dtype -------------------------------------------------------- */
+
+static st_status cannot_regroup(const st_tensor *t, st_dtype dtype) {
+  return st__fail(ST_BAD_LAYOUT, "%s with shape %s, strides %s, offset %"
+                  PRId64 " cannot be seen as %s", st__dtype_name(
+                    (st_dtype)t->dtype), ST_SHAPE_TEXT(t),
+                  TEXT(t->ndim, t->strides), t->offset,
+                  st__dtype_name(dtype));
+}
+
+st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
+                         st_tensor **out) {
+  if ((unsigned)dtype >= ST_DTYPE_COUNT) {
+    return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
+                    st__dtype_name(dtype));
+  }
+  const int64_t from = (int64_t)st__itemsize((st_dtype)t->dtype);
+  const int64_t to = (int64_t)st__itemsize(dtype);
+  const int last = t->ndim - 1;
+  st_geometry g;
+  st__geometry_load(&g, t);
+  if (from != to) {
+    if (last < 0 || g.strides[last] != 1) return cannot_regroup(t, dtype);
+    bool uneven = g.offset * from % to || g.sizes[last] * from % to;
+    g.offset = g.offset * from / to;
+    g.sizes[last] = g.sizes[last] * from / to;
+    for (int d = 0; d < last; d++) {
+      uneven |= g.strides[d] * from % to != 0;
+      g.strides[d] = g.strides[d] * from / to;
+    }
+    if (uneven) return cannot_regroup(t, dtype);
+  }
+  return st__tensor_view_as(t, dtype, g.ndim, g.sizes, g.strides, g.offset,
+                            out);
+}

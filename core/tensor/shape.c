@@ -1,0 +1,153 @@
+/* Shapes: counting, wrapping dimensions, broadcasting, printing. */
+
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* -- Printing ------------------------------------------------------------- */
+
+char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size) {
+  static const char more[] = "...]";
+  size_t n = 0;
+  if (size < sizeof more + 1) return size ? (*buf = 0, buf) : buf;
+  buf[n++] = '[';
+  for (int d = 0; d < ndim; d++) {
+    char item[24];
+    const int len = snprintf(item, sizeof item, "%s%" PRId64,
+                             d ? ", " : "", sizes[d]);
+    if (n + (size_t)len + sizeof more > size) {
+      memcpy(buf + n, more, sizeof more);
+      return buf;
+    }
+    memcpy(buf + n, item, (size_t)len);
+    n += (size_t)len;
+  }
+  memcpy(buf + n, "]", 2);
+  return buf;
+}
+
+/* -- Counting ------------------------------------------------------------- */
+
+/* Sizes of 0 are left out of the test for overflow, so that an empty tensor
+ * has contiguous strides that can be computed. */
+st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out) {
+  int64_t numel = 1;
+  bool empty = false;
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] < 0) {
+      return st__fail(ST_BAD_SHAPE, "negative size %" PRId64 " in shape %s",
+                      sizes[d], st__shape_text(ndim, sizes, (char[160]){0},
+                                               160));
+    }
+    if (sizes[d] == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(numel, sizes[d], &numel)) {
+      return st__fail(ST_BAD_SHAPE, "shape %s has more elements than 64 bits "
+                      "can count", st__shape_text(ndim, sizes,
+                                                  (char[160]){0}, 160));
+    }
+  }
+  *out = empty ? 0 : numel;
+  return ST_OK;
+}
+
+void st__contiguous_strides(int ndim, const int64_t *sizes,
+                            int64_t *strides) {
+  int64_t step = 1;
+  for (int d = ndim - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+}
+
+st_status st__nbytes_of(int ndim, const int64_t *sizes,
+                        const int64_t *strides, int64_t offset,
+                        size_t itemsize, size_t *out) {
+  int64_t last = offset, n, bytes;
+  bool overflow = offset < 0, empty = false;
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] == 0) {
+      empty = true;
+      continue;
+    }
+    overflow |= strides[d] < 0;
+    overflow |= __builtin_mul_overflow(sizes[d] - 1, strides[d], &n);
+    overflow |= __builtin_add_overflow(last, n, &last);
+  }
+  if (empty) {
+    *out = 0;
+    return ST_OK;
+  }
+  overflow |= __builtin_add_overflow(last, 1, &n);
+  overflow |= __builtin_mul_overflow(n, (int64_t)itemsize, &bytes);
+  if (overflow) {
+    return st__fail(ST_BAD_SHAPE, "shape %s with strides %s does not fit in "
+                    "the address space",
+                    st__shape_text(ndim, sizes, (char[160]){0}, 160),
+                    st__shape_text(ndim, strides, (char[160]){0}, 160));
+  }
+  *out = (size_t)bytes;
+  return ST_OK;
+}
+
+bool st__same_sizes(const st_tensor *a, const st_tensor *b) {
+  return a->ndim == b->ndim &&
+         memcmp(a->sizes, b->sizes, a->ndim * sizeof *a->sizes) == 0;
+}
+
+/* -- Dimensions ----------------------------------------------------------- */
+
+st_status st__wrap_dim(int64_t dim, int ndim, int *out) {
+  const int64_t n = ndim ? ndim : 1;
+  if (dim < -n || dim >= n) {
+    return st__fail(ST_BAD_DIM, "dimension %" PRId64 " is out of range for "
+                    "%d dimensions (%" PRId64 " to %" PRId64 " are in it)",
+                    dim, ndim, -n, n - 1);
+  }
+  *out = (int)(dim < 0 ? dim + n : dim);
+  return ST_OK;
+}
+
+st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set) {
+  uint64_t bits = 0;
+  if (!dims || n == 0) {
+    *set = ndim >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
+    return ST_OK;
+  }
+  for (int i = 0; i < n; i++) {
+    int d = 0;
+    ST_TRY(st__wrap_dim(dims[i], ndim, &d));
+    if (bits >> d & 1) {
+      return st__fail(ST_BAD_DIM, "dimension %d appears more than once in %s",
+                      d, st__shape_text(n, dims, (char[160]){0}, 160));
+    }
+    bits |= (uint64_t)1 << d;
+  }
+  *set = bits;
+  return ST_OK;
+}
+
+/* -- Broadcasting --------------------------------------------------------- */
+
+st_status st__broadcast_shape(int na, const int64_t *a, int nb,
+                              const int64_t *b, int64_t *out, int *nout) {
+  const int n = na > nb ? na : nb;
+  /* From the right, so that out may be a or b. */
+  for (int i = 1; i <= n; i++) {
+    const int64_t x = i <= na ? a[na - i] : 1, y = i <= nb ? b[nb - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      return st__fail(ST_BAD_SHAPE, "shapes %s and %s do not broadcast: sizes "
+                      "%" PRId64 " and %" PRId64 " meet at dimension %d",
+                      st__shape_text(na, a, (char[160]){0}, 160),
+                      st__shape_text(nb, b, (char[160]){0}, 160), x, y,
+                      n - i);
+    }
+  }
+  for (int i = 1; i <= n; i++) {
+    const int64_t x = i <= na ? a[na - i] : 1, y = i <= nb ? b[nb - i] : 1;
+    out[n - i] = x == 1 ? y : x;
+  }
+  *nout = n;
+  return ST_OK;
+}

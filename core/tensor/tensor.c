@@ -1,0 +1,269 @@
+/* Tensor headers.
+ *
+ * Note [Geometry that cannot overflow]
+ * Every header passes check_geometry: strides are not negative, and offset
+ * plus all sizes times strides, in bytes, fits in 63 bits, even where a size
+ * of 0 or 1 makes a stride meaningless. So nobody downstream needs to guard
+ * a product of a size and a stride.
+ */
+
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/memory.h"
+#include "tensor/format.h"
+
+#define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
+
+/* -- Checks --------------------------------------------------------------- */
+
+static st_status check_rank(int ndim) {
+  if (ndim >= 0 && ndim <= ST_MAX_DIMS) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "a tensor has 0 to %d dimensions, not %d",
+                  ST_MAX_DIMS, ndim);
+}
+
+static st_status check_dtype(st_dtype dtype) {
+  if ((unsigned)dtype < ST_DTYPE_COUNT) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
+                  st__dtype_name(dtype));
+}
+
+static st_status check_strides(int ndim, const int64_t *sizes,
+                               const int64_t *strides, int64_t offset,
+                               int64_t itemsize) {
+  int64_t total = offset, n;
+  bool overflow = false;
+  if (offset < 0) {
+    return st__fail(ST_BAD_INDEX, "negative storage offset %" PRId64, offset);
+  }
+  for (int d = 0; d < ndim; d++) {
+    if (strides[d] < 0) {
+      return st__fail(ST_BAD_SHAPE, "strides %s: they cannot be negative",
+                      TEXT(ndim, strides));
+    }
+    overflow |= __builtin_mul_overflow(sizes[d] > 1 ? sizes[d] : 1,
+                                       strides[d], &n);
+    overflow |= __builtin_add_overflow(total, n, &total);
+  }
+  overflow |= __builtin_mul_overflow(total, itemsize, &n);
+  if (!overflow) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "shape %s with strides %s at offset %" PRId64
+                  " does not fit in the address space", TEXT(ndim, sizes),
+                  TEXT(ndim, strides), offset);
+}
+
+/* Foreign memory may begin anywhere; kernels read whole elements. */
+static st_status check_alignment(const st_storage *s, size_t itemsize) {
+  const size_t align = itemsize < 8 ? itemsize : 8;
+  if ((uintptr_t)s->data % align == 0) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "memory at %p is not aligned for elements of "
+                  "%zu bytes", (void *)s->data, itemsize);
+}
+
+static st_status check_geometry(const st_storage *s, size_t itemsize,
+                                int ndim, const int64_t *sizes,
+                                const int64_t *strides, int64_t offset,
+                                int64_t *numel) {
+  size_t need = 0;
+  ST_TRY(st__numel_of(ndim, sizes, numel));
+  ST_TRY(check_strides(ndim, sizes, strides, offset, (int64_t)itemsize));
+  ST_TRY(check_alignment(s, itemsize));
+  if (*numel == 0) return ST_OK;
+  ST_TRY(st__nbytes_of(ndim, sizes, strides, offset, itemsize, &need));
+  if (need <= s->nbytes) return ST_OK;
+  return st__fail(ST_BAD_INDEX, "shape %s with strides %s at offset %" PRId64
+                  " needs a storage of %zu bytes, this one has %zu",
+                  TEXT(ndim, sizes), TEXT(ndim, strides), offset, need,
+                  s->nbytes);
+}
+
+/* -- Headers -------------------------------------------------------------- */
+
+static bool has_heap(const st_tensor *t) {
+  return t->sizes && t->sizes != t->dims;
+}
+
+static size_t heap_size(int ndim) {
+  return 2 * (size_t)ndim * sizeof(int64_t);
+}
+
+/* Where t can keep ndim sizes and strides: what it has, if that will do, or
+ * new memory, or NULL. Changes nothing yet. */
+static int64_t *find_room(st_tensor *t, int ndim) {
+  if (ndim <= ST_INLINE_DIMS) return t->dims;
+  if (has_heap(t) && t->ndim == ndim) return t->sizes;
+  return st__alloc(ST_MEM_VALUE, heap_size(ndim));
+}
+
+static void leave_room(st_tensor *t, int64_t *room, int ndim) {
+  if (room != t->dims && room != t->sizes) {
+    st__free(ST_MEM_VALUE, room, heap_size(ndim));
+  }
+}
+
+/* Copies into the room found. sizes and strides may be t's own. */
+static void set_geometry(st_tensor *t, int64_t *room, int ndim,
+                         const int64_t *sizes, const int64_t *strides,
+                         int64_t offset, int64_t numel) {
+  int64_t *const old = has_heap(t) ? t->sizes : NULL;
+  const int old_ndim = t->ndim;
+  t->sizes = room;
+  t->strides = room + (room == t->dims ? ST_INLINE_DIMS : ndim);
+  if (ndim) {
+    memmove(t->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    memmove(t->strides, strides, (size_t)ndim * sizeof *strides);
+  }
+  t->ndim = (uint8_t)ndim;
+  t->offset = offset;
+  t->numel = numel;
+  t->flags = st__compute_flags(ndim, t->sizes, t->strides) |
+             (ndim == 0 ? t->flags & ST_FLAG_WRAPPED : 0);
+  if (old && old != room) st__free(ST_MEM_VALUE, old, heap_size(old_ndim));
+}
+
+static void destroy(st_tensor *t) {
+  if (has_heap(t)) st__free(ST_MEM_VALUE, t->sizes, heap_size(t->ndim));
+  st__storage_release(&t->storage);
+  st__free(ST_MEM_TENSOR, t, sizeof *t);
+}
+
+st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
+                         const int64_t *sizes, const int64_t *strides,
+                         int64_t offset, st_tensor **out) {
+  int64_t contiguous[ST_MAX_DIMS], numel;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(check_dtype(dtype));
+  if (!strides) {
+    ST_TRY(st__numel_of(ndim, sizes, &numel));
+    st__contiguous_strides(ndim, sizes, contiguous);
+    strides = contiguous;
+  }
+  ST_TRY(check_geometry(storage, st__itemsize(dtype), ndim, sizes, strides,
+                        offset, &numel));
+  st_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
+  if (!t) return ST_NO_MEMORY;
+  st__ref_init(&t->refs);
+  t->dtype = (uint8_t)dtype;
+  t->device = (uint8_t)storage->device;
+  t->flags = 0;
+  t->ndim = 0;
+  t->keys = st__device_keys(storage->device);
+  t->sizes = NULL;
+  t->storage = NULL;
+  int64_t *room = find_room(t, ndim);
+  if (!room) {
+    destroy(t);
+    return ST_NO_MEMORY;
+  }
+  set_geometry(t, room, ndim, sizes, strides, offset, numel);
+  st__storage_retain(storage);
+  t->storage = storage;
+  *out = t;
+  return ST_OK;
+}
+
+void st__tensor_retain(st_tensor *t) { st__ref_take(&t->refs); }
+
+void st__tensor_release(st_tensor **t) {
+  st_tensor *p = *t;
+  *t = NULL;
+  if (p && st__ref_drop(&p->refs)) destroy(p);
+}
+
+/* -- Making --------------------------------------------------------------- */
+
+st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
+                                   const int64_t *sizes,
+                                   const int64_t *strides, st_tensor **out) {
+  int64_t numel;
+  size_t nbytes;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(check_dtype(dtype));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(check_strides(ndim, sizes, strides, 0,
+                       (int64_t)st__itemsize(dtype)));
+  ST_TRY(st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype),
+                       &nbytes));
+  st_storage *storage = NULL;
+  ST_TRY(st__storage_new(device, nbytes, &storage));
+  const st_status status =
+    st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);
+  st__storage_release(&storage);
+  return status;
+}
+
+st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
+                           const int64_t *sizes, st_format format,
+                           st_tensor **out) {
+  int64_t strides[ST_MAX_DIMS], numel;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(st__format_strides(ndim, sizes, format, strides));
+  return st__tensor_empty_strided(device, dtype, ndim, sizes, strides, out);
+}
+
+st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
+                             const int64_t *sizes, const int64_t *strides,
+                             int64_t offset, st_tensor **out) {
+  ST_TRY(st__tensor_new(t->storage, dtype, ndim, sizes, strides, offset,
+                        out));
+  (*out)->keys = t->keys;
+  return ST_OK;
+}
+
+st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
+                          const int64_t *strides, int64_t offset,
+                          st_tensor **out) {
+  return st__tensor_view_as(t, (st_dtype)t->dtype, ndim, sizes, strides,
+                            offset, out);
+}
+
+st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
+                                 st_tensor **out) {
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, dtype, 0, NULL,
+                          ST_FORMAT_CONTIGUOUS, out));
+  st__scalar_store(s, dtype, (*out)->storage->data);
+  if (wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
+  return ST_OK;
+}
+
+/* -- Changing ------------------------------------------------------------- */
+
+st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset) {
+  int64_t numel;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(check_geometry(t->storage, st__itemsize((st_dtype)t->dtype), ndim,
+                        sizes, strides, offset, &numel));
+  int64_t *room = find_room(t, ndim);
+  if (!room) return ST_NO_MEMORY;
+  set_geometry(t, room, ndim, sizes, strides, offset, numel);
+  return ST_OK;
+}
+
+st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
+                            st_format format) {
+  const size_t itemsize = st__itemsize((st_dtype)t->dtype);
+  int64_t strides[ST_MAX_DIMS], numel;
+  size_t nbytes;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(st__format_strides(ndim, sizes, format, strides));
+  ST_TRY(check_strides(ndim, sizes, strides, t->offset, (int64_t)itemsize));
+  ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, &nbytes));
+  int64_t *room = find_room(t, ndim);
+  if (!room) return ST_NO_MEMORY;
+  if (nbytes > t->storage->nbytes) {
+    const st_status status = st__storage_resize(t->storage, nbytes);
+    if (status != ST_OK) {
+      leave_room(t, room, ndim);
+      return status;
+    }
+  }
+  set_geometry(t, room, ndim, sizes, strides, t->offset, numel);
+  return ST_OK;
+}

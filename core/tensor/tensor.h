@@ -1,0 +1,154 @@
+/* Storages and tensors. A tensor is a header (shape, strides, offset, dtype,
+ * cached flags) over a refcounted storage; a view is another header over the
+ * same storage. Nothing here looks at an element.
+ *
+ * Ownership: functions borrow their inputs; what is returned through `**out`
+ * is owned by the caller, who drops it with st__tensor_release.
+ */
+#ifndef ST_TENSOR_TENSOR_H
+#define ST_TENSOR_TENSOR_H
+
+#include "base/refcount.h"
+#include "base/status.h"
+#include "tensor/keys.h"
+
+enum { ST_INLINE_DIMS = 5 };
+
+/* -- Storage -------------------------------------------------------------- */
+
+/* What gives a storage its bytes back. NULL stands for the engine's own
+ * allocator. */
+typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
+
+struct st_storage {
+  st_refcount refs;
+  st_device device;
+  char *data;          /* 64-byte aligned; NULL on the meta device */
+  size_t nbytes;
+  st_storage_free_fn free_fn;
+  void *free_ctx;
+};
+
+/* Uninitialised bytes; on the meta device none are allocated. */
+st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
+/* Takes data, which free_fn gives back later; on failure it stays yours. */
+st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
+                           void *ctx, st_storage **out);
+/* Grows or shrinks in place, keeping the common bytes. */
+st_status st__storage_resize(st_storage *s, size_t nbytes);
+void st__storage_retain(st_storage *s);
+void st__storage_release(st_storage **s); /* nulls *s; NULL is fine */
+
+/* -- Tensor --------------------------------------------------------------- */
+
+/* Cached properties of sizes and strides (SEMANTICS T2 to T7). */
+enum {
+  ST_FLAG_CONTIGUOUS      = 1 << 0, /* is_contiguous */
+  ST_FLAG_CL_CONTIGUOUS   = 1 << 1, /* is_contiguous(channels_last) */
+  ST_FLAG_CL3_CONTIGUOUS  = 1 << 2, /* is_contiguous(channels_last_3d) */
+  ST_FLAG_CL              = 1 << 3, /* strides like channels_last */
+  ST_FLAG_CL3             = 1 << 4, /* strides like channels_last_3d */
+  ST_FLAG_DENSE           = 1 << 5, /* non-overlapping and dense */
+  ST_FLAG_WRAPPED         = 1 << 6  /* a plain number, wrapped (T9) */
+};
+
+struct st_tensor {
+  st_refcount refs;
+  uint8_t dtype;     /* st_dtype */
+  uint8_t device;    /* st_device */
+  uint8_t flags;
+  uint8_t ndim;
+  int64_t offset;    /* elements from the start of the storage */
+  int64_t numel;
+  st_keyset keys;
+  st_storage *storage;
+  int64_t *sizes;    /* ndim sizes; point into dims or into the heap */
+  int64_t *strides;  /* ndim strides, in elements */
+  int64_t dims[2 * ST_INLINE_DIMS];
+};
+
+static inline int64_t st__numel(const st_tensor *t) { return t->numel; }
+static inline char *st__data(const st_tensor *t) {
+  extern const uint8_t st__dtype_size[];
+  char *p = t->storage->data;
+  return p ? p + t->offset * st__dtype_size[t->dtype] : NULL;
+}
+static inline bool st__is_contiguous(const st_tensor *t) {
+  return t->flags & ST_FLAG_CONTIGUOUS;
+}
+static inline bool st__is_wrapped(const st_tensor *t) {
+  return t->flags & ST_FLAG_WRAPPED;
+}
+static inline bool st__is_meta(const st_tensor *t) {
+  return t->device == ST_DEVICE_META;
+}
+
+/* A new header over storage (retained). strides NULL means contiguous.
+ * Checks the rank, overflow, negative sizes and that every element lies
+ * inside the storage; BAD_SHAPE or BAD_INDEX otherwise. */
+st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
+                         const int64_t *sizes, const int64_t *strides,
+                         int64_t offset, st_tensor **out);
+
+/* A new tensor with its own, uninitialised storage just large enough.
+ * st__tensor_empty lays it out in a memory format (not PRESERVE). */
+st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
+                           const int64_t *sizes, st_format format,
+                           st_tensor **out);
+st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
+                                   const int64_t *sizes,
+                                   const int64_t *strides, st_tensor **out);
+
+/* Another header with t's dtype over t's storage: what every view is made
+ * of. Bounds are checked as in st__tensor_new. */
+st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
+                          const int64_t *strides, int64_t offset,
+                          st_tensor **out);
+
+/* The same bytes read as dtype: complex as real, float32 as int32. */
+st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
+                             const int64_t *sizes, const int64_t *strides,
+                             int64_t offset, st_tensor **out);
+
+/* A 0-dim tensor that holds a plain number; wrapped marks it as such for
+ * type promotion. */
+st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
+                                 st_tensor **out);
+
+void st__tensor_retain(st_tensor *t);
+void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
+
+/* Changes t's shape in place: contiguous (or format) strides, the storage
+ * grows when it must and never shrinks (resize_, SEMANTICS M7). */
+st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
+                            st_format format);
+/* New sizes and strides over the same storage, bounds checked. */
+st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset);
+
+bool st__same_sizes(const st_tensor *a, const st_tensor *b);
+
+/* -- Shapes --------------------------------------------------------------- */
+
+/* Product of sizes; BAD_SHAPE for a negative size or an overflow. */
+st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out);
+void st__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
+/* Bytes a storage needs so that the geometry fits, offset included. */
+st_status st__nbytes_of(int ndim, const int64_t *sizes,
+                        const int64_t *strides, int64_t offset,
+                        size_t itemsize, size_t *out);
+/* dim in [-ndim, ndim) -> [0, ndim); a 0-dim tensor counts as 1-dim.
+ * BAD_DIM with the range otherwise. */
+st_status st__wrap_dim(int64_t dim, int ndim, int *out);
+/* A list of dims (NULL or n = 0: all) as a bit set; duplicates are errors
+ * (SEMANTICS E1). */
+st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set);
+/* "[2, 3]" into buf, cut with "..." if it does not fit; returns buf. */
+char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size);
+#define ST_SHAPE_TEXT(t) \
+  st__shape_text((t)->ndim, (t)->sizes, (char[160]){0}, 160)
+/* infer_size of broadcasting (SEMANTICS I3): out has max(na, nb) sizes. */
+st_status st__broadcast_shape(int na, const int64_t *a, int nb,
+                              const int64_t *b, int64_t *out, int *nout);
+
+#endif
