@@ -1,0 +1,169 @@
+/* Arguments against schemas: defaults for what is missing, errors for what
+ * does not fit (SEMANTICS S5).
+ */
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "dispatch/entry.h"
+
+/* -- Kinds of values ------------------------------------------------------ */
+
+static const char *tag_name(uint32_t tag) {
+  static const char *const names[] = {
+    "None", "Tensor", "int", "float", "bool", "complex", "str", "Generator",
+    "int[]", "float[]", "bool[]", "Tensor[]"
+  };
+  return tag < sizeof names / sizeof *names ? names[tag] : "garbage";
+}
+
+/* Is what a value points to there? */
+static bool is_sound(const st_value *v) {
+  switch (v->tag) {
+    case ST_TAG_TENSOR: case ST_TAG_COMPLEX: case ST_TAG_STRING:
+    case ST_TAG_GENERATOR:
+      return v->u.string != NULL;
+    case ST_TAG_INTS: case ST_TAG_FLOATS: case ST_TAG_BOOLS:
+    case ST_TAG_TENSORS:
+      return v->u.ints != NULL || v->len == 0;
+    default:
+      return v->tag <= ST_TAG_TENSORS;
+  }
+}
+
+static bool accepts_list(st_type type, uint32_t tag) {
+  switch (type) {
+    case ST_TYPE_TENSOR: return tag == ST_TAG_TENSORS;
+    case ST_TYPE_INT: case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
+      return tag == ST_TAG_INTS;
+    case ST_TYPE_FLOAT: return tag == ST_TAG_FLOATS;
+    case ST_TYPE_BOOL: return tag == ST_TAG_BOOLS;
+    case ST_TYPE_SCALAR:
+      return tag == ST_TAG_INTS || tag == ST_TAG_FLOATS ||
+             tag == ST_TAG_BOOLS;
+    case ST_TYPE_OTHER: return true;
+    default: return false;
+  }
+}
+
+static bool accepts_one(st_type type, uint32_t tag) {
+  switch (type) {
+    case ST_TYPE_TENSOR: return tag == ST_TAG_TENSOR;
+    case ST_TYPE_FLOAT: return tag == ST_TAG_FLOAT || tag == ST_TAG_INT;
+    case ST_TYPE_BOOL: return tag == ST_TAG_BOOL;
+    case ST_TYPE_STRING: return tag == ST_TAG_STRING;
+    case ST_TYPE_GENERATOR: return tag == ST_TAG_GENERATOR;
+    case ST_TYPE_COMPLEX:
+      return tag == ST_TAG_COMPLEX || tag == ST_TAG_FLOAT ||
+             tag == ST_TAG_INT;
+    case ST_TYPE_SCALAR:
+      return tag == ST_TAG_COMPLEX || tag == ST_TAG_FLOAT ||
+             tag == ST_TAG_INT || tag == ST_TAG_BOOL;
+    case ST_TYPE_OTHER: return true;
+    default: return tag == ST_TAG_INT;
+  }
+}
+
+/* How many values an enumeration has: kernels index tables by them. */
+static int64_t enum_count(const st_arg *arg) {
+  if (arg->list) return 0;
+  switch (arg->type) {
+    case ST_TYPE_DTYPE: return ST_DTYPE_COUNT;
+    case ST_TYPE_FORMAT: return ST_FORMAT_COUNT;
+    case ST_TYPE_DEVICE: return ST_DEVICE_COUNT;
+    case ST_TYPE_LAYOUT: return 1;
+    default: return 0;
+  }
+}
+
+static bool has_null(const st_value *v) {
+  for (uint32_t i = 0; i < v->len; i++) {
+    if (!v->u.tensors[i]) return true;
+  }
+  return false;
+}
+
+static st_status check_arg(const st_schema *s, int i, const st_value *v) {
+  const st_arg *arg = &s->args[i];
+  const int64_t count = enum_count(arg);
+  if (v->tag == ST_TAG_NONE && arg->optional) return ST_OK;
+  const bool fits = arg->list ? accepts_list(arg->type, v->tag)
+                              : accepts_one(arg->type, v->tag);
+  if (!fits || v->tag > ST_TAG_TENSORS) {
+    return st__fail(ST_BAD_TYPE, "argument '%s' must be %s, not %s\n"
+                    "declared as %s", arg->name, arg->text,
+                    tag_name(v->tag), s->text);
+  }
+  if (!is_sound(v)) {
+    return st__fail(ST_BAD_VALUE, "argument '%s' is a %s without data",
+                    arg->name, tag_name(v->tag));
+  }
+  if (count && (v->u.i < 0 || v->u.i >= count)) {
+    return st__fail(ST_BAD_VALUE, "argument '%s': there is no %s number %lld",
+                    arg->name, arg->text, (long long)v->u.i);
+  }
+  if (v->tag == ST_TAG_TENSORS && !arg->elem_optional && has_null(v)) {
+    return st__fail(ST_BAD_TYPE, "argument '%s': an element of the list is "
+                    "None\ndeclared as %s", arg->name, s->text);
+  }
+  return ST_OK;
+}
+
+/* -- Binding -------------------------------------------------------------- */
+
+static st_status schema_of(const st_op *op, const st_schema **out) {
+  *out = st__op_schema(op);
+  if (*out) return ST_OK;
+  st__lock();
+  const st_status status = st__undefined(op);
+  st__unlock();
+  return status;
+}
+
+static st_status check_count(const st_schema *s, int n) {
+  if (n >= 0 && n <= s->nargs) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "takes at most %d arguments, not %d\n"
+                  "declared as %s", s->nargs, n, s->text);
+}
+
+static st_status check_args(const st_op *op, int n, const st_value *args) {
+  const st_schema *s;
+  ST_TRY(schema_of(op, &s));
+  ST_TRY(check_count(s, n));
+  for (int i = 0; i < n; i++) ST_TRY(check_arg(s, i, &args[i]));
+  return ST_OK;
+}
+
+static st_status fill_defaults(const st_schema *s, int n, st_value *args) {
+  for (int i = n; i < s->nargs; i++) {
+    if (!s->args[i].has_default) {
+      return st__fail(ST_BAD_VALUE, "argument '%s' is missing\n"
+                      "declared as %s", s->args[i].name, s->text);
+    }
+    args[i] = s->args[i].default_value;
+  }
+  return ST_OK;
+}
+
+static st_status call_with_defaults(const st_op *op, const st_schema *s,
+                                    int n, const st_value *args,
+                                    st_value *rets) {
+  st_value all[ST_MAX_ARGS];
+  if (n) memcpy(all, args, (size_t)n * sizeof *args);
+  const st_status status = fill_defaults(s, n, all);
+  return status == ST_OK ? st__call(op, all, rets) : st__blame(op, status);
+}
+
+st_status st__check_args(const st_op *op, int n, const st_value *args) {
+  return st__blame(op, check_args(op, n, args));
+}
+
+st_status st__call_n(const st_op *op, int n, const st_value *args,
+                     st_value *rets) {
+  const st_schema *s;
+  st_status status = schema_of(op, &s);
+  if (status == ST_OK) status = check_count(s, n);
+  if (status != ST_OK) return st__blame(op, status);
+  if (n == s->nargs) return st__call(op, args, rets);
+  return call_with_defaults(op, s, n, args, rets);
+}

@@ -1,0 +1,210 @@
+/* Key sets: names, slots, algebra and alias keys, generated from the two
+ * lists of tensor/keys.h.
+ */
+
+#include "dispatch/keyset.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/slot.h"
+
+/* -- Slots ---------------------------------------------------------------- */
+
+/* A functionality owns one slot, or one per backend. */
+#define SLOTS_0 1
+#define SLOTS_1 ST_BACKEND_COUNT
+enum {
+  LAST_UNDEFINED = 0,
+#define SLOTS(name, per_backend) \
+  FIRST_##name, LAST_##name = FIRST_##name + SLOTS_##per_backend - 1,
+  ST_FUNCTIONALITY_MAP(SLOTS)
+#undef SLOTS
+  SLOT_COUNT
+};
+
+_Static_assert((int)SLOT_COUNT == (int)ST_KEY_RUNTIME_COUNT,
+               "a slot per runtime key");
+
+#define BACKENDS_0 0
+#define BACKENDS_1 ST_BACKEND_BITS
+const st_slot_rule st__slot_rules[64] = {
+#define RULE(name, per_backend) \
+  [ST_FUNC_##name] = {FIRST_##name, BACKENDS_##per_backend},
+  ST_FUNCTIONALITY_MAP(RULE)
+#undef RULE
+};
+
+/* -- Keys by number ------------------------------------------------------- */
+
+typedef struct key_info {
+  const char *name;
+  int8_t functionality;
+  int8_t backend;
+} key_info;
+
+#define DENSE_KEY(b)     {#b, ST_FUNC_Dense, ST_BACKEND_##b},
+#define QUANTIZED_KEY(b) {"Quantized" #b, ST_FUNC_Quantized, ST_BACKEND_##b},
+#define SPARSE_KEY(b)    {"Sparse" #b, ST_FUNC_Sparse, ST_BACKEND_##b},
+#define NESTED_KEY(b)    {"NestedTensor" #b, ST_FUNC_NestedTensor, \
+                          ST_BACKEND_##b},
+#define AUTOGRAD_KEY(b)  {"Autograd" #b, ST_FUNC_Autograd, ST_BACKEND_##b},
+#define KEYS_Dense        ST_BACKEND_MAP(DENSE_KEY)
+#define KEYS_Quantized    ST_BACKEND_MAP(QUANTIZED_KEY)
+#define KEYS_Sparse       ST_BACKEND_MAP(SPARSE_KEY)
+#define KEYS_NestedTensor ST_BACKEND_MAP(NESTED_KEY)
+#define KEYS_Autograd     ST_BACKEND_MAP(AUTOGRAD_KEY)
+#define KEYS_0(name) {#name, ST_FUNC_##name, -1},
+#define KEYS_1(name) KEYS_##name
+#define KEYS(name, per_backend) KEYS_##per_backend(name)
+
+static const key_info keys[ST_KEY_COUNT] = {
+  {"Undefined", 0, -1},
+  ST_FUNCTIONALITY_MAP(KEYS)
+  [ST_KEY_AUTOGRAD] = {"Autograd", 0, -1},
+  [ST_KEY_COMPOSITE_IMPLICIT] = {"CompositeImplicitAutograd", 0, -1},
+  [ST_KEY_COMPOSITE_IMPLICIT_NESTED] =
+    {"CompositeImplicitAutogradNestedTensor", 0, -1},
+  [ST_KEY_COMPOSITE_EXPLICIT] = {"CompositeExplicitAutograd", 0, -1},
+  [ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL] =
+    {"CompositeExplicitAutogradNonFunctional", 0, -1},
+};
+
+const char *st__key_name(st_key key) {
+  return key >= 0 && key < ST_KEY_COUNT ? keys[key].name : "invalid";
+}
+
+st_key st__key_parse(const char *name) {
+  for (st_key k = 0; k < ST_KEY_COUNT; k++) {
+    if (strcmp(keys[k].name, name) == 0) return k;
+  }
+  return ST_KEY_INVALID;
+}
+
+bool st__key_is_alias(st_key key) {
+  return key >= ST_KEY_RUNTIME_COUNT && key < ST_KEY_COUNT;
+}
+
+int st__key_functionality(st_key key) { return keys[key].functionality; }
+int st__key_backend(st_key key) { return keys[key].backend; }
+
+st_keyset st__key_set(st_key key) {
+  const key_info *k = &keys[key];
+  if (k->functionality == 0) return 0;
+  return ST_BIT(k->functionality) | (k->backend < 0 ? 0 : ST_BIT(k->backend));
+}
+
+/* -- Devices -------------------------------------------------------------- */
+
+static const char *const device_names[ST_DEVICE_COUNT] = {
+  "cpu", "meta", "privateuse1", "privateuse2", "privateuse3"
+};
+
+const char *st__device_name(st_device device) {
+  return (unsigned)device < ST_DEVICE_COUNT ? device_names[device] : "unknown";
+}
+
+bool st__device_parse(const char *name, st_device *out) {
+  for (int i = 0; i < ST_DEVICE_COUNT; i++) {
+    if (strcmp(device_names[i], name) != 0) continue;
+    *out = (st_device)i;
+    return true;
+  }
+  return false;
+}
+
+/* -- Algebra -------------------------------------------------------------- */
+
+const st_keyset st__keyset_full = ST_BIT(ST_FUNC_END) - 1;
+
+st_key st__keyset_highest(st_keyset ks) { return st__highest_slot(ks); }
+
+st_keyset st__keyset_minus(st_keyset a, st_keyset b) {
+  return a & ~(b & ~ST_BACKEND_BITS);
+}
+
+st_keyset st__keyset_minus_backend(st_keyset a, int backend) {
+  return a & ~ST_BIT(backend);
+}
+
+st_keyset st__keyset_after(st_key key) {
+  /* Autograd as a whole starts at its lowest functionality. */
+  const int functionality = key == ST_KEY_AUTOGRAD ? ST_FUNC_AutogradOther
+                                                   : keys[key].functionality;
+  if (functionality == 0) return 0;
+  return (ST_BIT(functionality) - 1) | ST_BIT(ST_FUNC_LuaDispatcher);
+}
+
+st_key st__keyset_next(st_keyset ks, int *state) {
+  while (++*state < ST_KEY_RUNTIME_COUNT) {
+    const st_keyset set = st__key_set(*state);
+    if ((ks & set) == set) return *state;
+  }
+  return ST_KEY_INVALID;
+}
+
+char *st__keyset_text(st_keyset ks, char *buf, size_t size) {
+  int state = 0;
+  size_t n = (size_t)snprintf(buf, size, "DispatchKeySet(");
+  const char *comma = "";
+  for (st_key k; (k = st__keyset_next(ks, &state)) != ST_KEY_INVALID;) {
+    if (n < size) {
+      n += (size_t)snprintf(buf + n, size - n, "%s%s", comma, keys[k].name);
+    }
+    comma = ", ";
+  }
+  if (n < size) snprintf(buf + n, size - n, ")");
+  return buf;
+}
+
+/* -- Alias keys ----------------------------------------------------------- */
+
+/* Backends whose gradients are recorded under AutogradOther (R8). */
+#define OTHER_BACKENDS                                                     \
+  (ST_BIT(ST_FUNC_FPGA) | ST_BIT(ST_FUNC_ORT) | ST_BIT(ST_FUNC_Vulkan) |   \
+   ST_BIT(ST_FUNC_Metal) | ST_BIT(ST_FUNC_Quantized) |                     \
+   ST_BIT(ST_FUNC_CustomRNGKeyId) | ST_BIT(ST_FUNC_MkldnnCPU) |            \
+   ST_BIT(ST_FUNC_Sparse) | ST_BIT(ST_FUNC_SparseCsrCPU) |                 \
+   ST_BIT(ST_FUNC_SparseCsrCUDA))
+#define BACKENDS (OTHER_BACKENDS | ST_BIT(ST_FUNC_Dense))
+#define AUTOGRADS                                               \
+  (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \
+   ST_BIT(ST_FUNC_AutogradNestedTensor))
+
+bool st__alias_includes(st_key alias, st_key runtime) {
+  if (runtime < 0 || runtime >= ST_KEY_RUNTIME_COUNT) return false;
+  const int backend = keys[runtime].backend;
+  const bool undefined = runtime == ST_KEY_UNDEFINED;
+  const st_keyset f = undefined ? 0 : ST_BIT(keys[runtime].functionality);
+  switch (alias) {
+    case ST_KEY_AUTOGRAD:
+      return f & AUTOGRADS;
+    case ST_KEY_COMPOSITE_IMPLICIT:
+      return undefined ||
+             (f & (BACKENDS | AUTOGRADS | ST_BIT(ST_FUNC_NestedTensor)));
+    case ST_KEY_COMPOSITE_IMPLICIT_NESTED:
+      return f & (ST_BIT(ST_FUNC_NestedTensor) |
+                  ST_BIT(ST_FUNC_AutogradNestedTensor));
+    case ST_KEY_COMPOSITE_EXPLICIT:
+      return undefined || (f & BACKENDS);
+    case ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
+      return undefined ||
+             ((f & BACKENDS & ~ST_BIT(ST_FUNC_Sparse)) &&
+              backend != ST_BACKEND_XLA && backend != ST_BACKEND_Lazy);
+    default:
+      return false;
+  }
+}
+
+st_keyset st__autograd_backends(st_key autograd) {
+  switch (keys[autograd].functionality) {
+    case ST_FUNC_AutogradOther:
+      return OTHER_BACKENDS | ST_BACKEND_BITS;
+    case ST_FUNC_Autograd:
+      return ST_BIT(ST_FUNC_Dense) | ST_BIT(keys[autograd].backend);
+    case ST_FUNC_AutogradNestedTensor:
+      return ST_BIT(ST_FUNC_NestedTensor) | ST_BACKEND_BITS;
+    default:
+      return 0;
+  }
+}

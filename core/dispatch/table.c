@@ -1,0 +1,184 @@
+/* Computes dispatch tables: which registration serves which runtime key
+ * (SEMANTICS R7 to R10).
+ */
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "dispatch/entry.h"
+
+const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
+
+static const st_registration missing = {
+  .what = ST_REGISTERED_NOTHING, .fn = st__run_missing, .debug = "missing"
+};
+static const st_registration ambiguous = {
+  .what = ST_REGISTERED_NOTHING, .fn = st__run_ambiguous,
+  .debug = "ambiguous_autogradother"
+};
+
+const char *st__provenance(const st_registration *r) {
+  if (r == &ambiguous) return "ambiguous autogradother";
+  if (r->what == ST_REGISTERED_NOTHING) return "missing";
+  if (r->what == ST_REGISTERED_FALLBACK) return "backend fallback";
+  switch (r->key) {
+    case ST_KEY_AUTOGRAD: return "autograd kernel";
+    case ST_KEY_COMPOSITE_IMPLICIT: return "math kernel";
+    case ST_KEY_COMPOSITE_IMPLICIT_NESTED: return "nested kernel";
+    case ST_KEY_COMPOSITE_EXPLICIT:
+    case ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
+      return "default backend kernel";
+    default: return "kernel";
+  }
+}
+
+/* -- Precedence ----------------------------------------------------------- */
+
+/* The newest registration of an operator for each key. */
+typedef struct newest { const st_registration *of[ST_KEY_COUNT]; } newest;
+
+static void find_newest(const st_op *op, newest *n) {
+  memset(n, 0, sizeof *n);
+  for (const st_registration *r = op->kernels; r; r = r->next) {
+    if (!n->of[r->key]) n->of[r->key] = r;
+  }
+}
+
+/* Is there a kernel of its own for any of these backend keys? */
+static bool has_kernel_in(const st_op *op, st_keyset keys) {
+  if (!keys) return false;
+  for (const st_registration *r = op->kernels; r; r = r->next) {
+    const st_keyset set = st__key_set(r->key);
+    if (set && (keys & set) == set) return true;
+  }
+  return false;
+}
+
+static const st_registration *alias(const newest *n, st_key key,
+                                    st_key runtime) {
+  return st__alias_includes(key, runtime) ? n->of[key] : NULL;
+}
+
+/* A composite kernel would bypass the backend's own kernel and its rule, so
+ * it serves Autograd keys only where the backend has none (R7, R8). */
+static const st_registration *select_implicit(const st_op *op,
+                                              const newest *n, st_key key) {
+  const bool has_backend = has_kernel_in(op, st__autograd_backends(key));
+  const bool hidden = has_backend || n->of[ST_KEY_COMPOSITE_EXPLICIT];
+  const st_registration *nested =
+    alias(n, ST_KEY_COMPOSITE_IMPLICIT_NESTED, key);
+  const st_registration *r = alias(n, ST_KEY_COMPOSITE_IMPLICIT, key);
+  if (nested && !hidden) return nested;
+  if (r && has_backend &&
+      st__key_functionality(key) == ST_FUNC_AutogradOther) {
+    return &ambiguous;
+  }
+  return hidden ? NULL : r;
+}
+
+static const st_registration *select_from(const st_op *op, const newest *n,
+                                          st_key key) {
+  const st_registration *r;
+  if ((r = n->of[key])) return r;
+  if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key))) return r;
+  if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT, key))) return r;
+  if ((r = select_implicit(op, n, key))) return r;
+  if ((r = alias(n, ST_KEY_AUTOGRAD, key))) return r;
+  if (key < ST_KEY_RUNTIME_COUNT && (r = st__fallbacks[key])) return r;
+  return &missing;
+}
+
+const st_registration *st__select(const st_op *op, st_key key) {
+  newest n;
+  find_newest(op, &n);
+  return select_from(op, &n, key);
+}
+
+/* -- Tables --------------------------------------------------------------- */
+
+static void free_table(st_retired *self) {
+  st_table *t = (st_table *)self;
+  st__free(ST_MEM_REGISTRY, t, t->size);
+}
+
+/* Numbers the distinct registrations; returns how many there are. */
+static size_t number_kernels(const st_registration *const *selected,
+                             uint8_t *slot, const st_registration **list) {
+  size_t n = 0;
+  for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
+    size_t i = 0;
+    while (i < n && list[i] != selected[k]) i++;
+    if (i == n) list[n++] = selected[k];
+    slot[k] = (uint8_t)i;
+  }
+  return n;
+}
+
+/* The keys that do not fall through, by backend, because the slots of one
+ * functionality may differ; returns how many distinct masks there are. */
+static size_t number_masks(const st_registration *const *selected,
+                           uint8_t *mask_of, st_keyset *list) {
+  size_t n = 0;
+  for (int b = 0; b < ST_BACKEND_COUNT; b++) {
+    st_keyset mask = st__keyset_full;
+    for (int k = 1; k < ST_KEY_RUNTIME_COUNT; k++) {
+      const int backend = st__key_backend(k);
+      if (selected[k]->is_fallthrough && (backend < 0 || backend == b)) {
+        mask &= ~ST_BIT(st__key_functionality(k));
+      }
+    }
+    size_t i = 0;
+    while (i < n && list[i] != mask) i++;
+    if (i == n) list[n++] = mask;
+    mask_of[b] = (uint8_t)i;
+  }
+  return n;
+}
+
+static st_table *compute_table(const st_op *op, const st_schema *schema) {
+  const st_registration *selected[ST_KEY_RUNTIME_COUNT];
+  const st_registration *kernels[ST_KEY_RUNTIME_COUNT];
+  st_keyset masks[ST_BACKEND_COUNT];
+  st_table head = {.retired.free = free_table};
+  newest n;
+  find_newest(op, &n);
+  for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
+    selected[k] = select_from(op, &n, k);
+  }
+  const size_t nkernels = number_kernels(selected, head.slot, kernels);
+  const size_t nmasks = number_masks(selected, head.mask_of, masks);
+  const size_t bytes = nkernels * sizeof *kernels;
+  head.size = sizeof head + bytes + nmasks * sizeof *masks;
+  head.tensor_args = schema->tensor_args;
+  st_table *t = st__alloc(ST_MEM_REGISTRY, head.size);
+  if (!t) return NULL;
+  st_keyset *kept = (st_keyset *)(t->kernels + nkernels);
+  *t = head;
+  t->masks = kept;
+  memcpy(t->kernels, kernels, bytes);
+  memcpy(kept, masks, nmasks * sizeof *masks);
+  return t;
+}
+
+st_status st__build_table(const st_op *handle, const st_table **out) {
+  st_op *op = (st_op *)(uintptr_t)handle;
+  st_status status = ST_OK;
+  st__lock();
+  const st_schema *schema = atomic_load(&op->schema);
+  st_table *t = atomic_load(&op->table);
+  if (!schema) {
+    status = st__undefined(op);
+  } else if (!t) {
+    t = compute_table(op, schema);
+    if (t) atomic_store(&op->table, t);
+    else status = ST_NO_MEMORY;
+  }
+  st__unlock();
+  *out = t;
+  return status;
+}
+
+void st__drop_table(st_op *op) {
+  st_table *t = atomic_exchange(&op->table, NULL);
+  if (t) st__retire(&t->retired);
+}

@@ -1,0 +1,136 @@
+/* Per-thread state, readers and reclamation: Note [Readers take no lock]. */
+
+#include "dispatch/thread.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* SEMANTICS C2. */
+#define INCLUDED \
+  (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
+#define EXCLUDED                                               \
+  (ST_BIT(ST_FUNC_AutocastCPU) | ST_BIT(ST_FUNC_AutocastXPU) | \
+   ST_BIT(ST_FUNC_AutocastCUDA))
+
+_Thread_local st_thread st__thread = {
+  .tls = {INCLUDED, EXCLUDED}, .masked = EXCLUDED
+};
+
+_Atomic uint64_t st__epoch = 1;
+atomic_bool st__has_retired;
+bool st__trace_prints;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static st_reader *readers; /* all that ever were; threads take turns */
+static st_retired *retired;
+
+void st__lock(void) { pthread_mutex_lock(&mutex); }
+void st__unlock(void) { pthread_mutex_unlock(&mutex); }
+
+/* -- Retirement ----------------------------------------------------------- */
+
+void st__retire(st_retired *r) {
+  r->epoch = atomic_fetch_add(&st__epoch, 1);
+  r->next = retired;
+  retired = r;
+  atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
+}
+
+/* The oldest epoch that a call under way may have begun in. */
+static uint64_t oldest_call(void) {
+  uint64_t oldest = UINT64_MAX;
+  for (st_reader *r = readers; r; r = r->next) {
+    const uint64_t epoch = atomic_load(&r->active);
+    if (epoch && epoch < oldest) oldest = epoch;
+  }
+  return oldest;
+}
+
+/* Takes what can be freed out of the list, which is in descending order of
+ * epochs: all behind the first that is old enough. */
+static st_retired *take_free(void) {
+  const uint64_t oldest = oldest_call();
+  st_retired **link = &retired;
+  while (*link && (*link)->epoch >= oldest) link = &(*link)->next;
+  st_retired *list = *link;
+  *link = NULL;
+  atomic_store_explicit(&st__has_retired, retired != NULL,
+                        memory_order_relaxed);
+  return list;
+}
+
+void st__reclaim(void) {
+  if (!atomic_load_explicit(&st__has_retired, memory_order_relaxed)) return;
+  /* Whoever holds the mutex reclaims next time. */
+  if (pthread_mutex_trylock(&mutex) != 0) return;
+  st_retired *list = take_free();
+  pthread_mutex_unlock(&mutex);
+  for (st_retired *next; list; list = next) {
+    next = list->next;
+    list->free(list);
+  }
+}
+
+/* -- Threads -------------------------------------------------------------- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+/* Runs when a thread ends; a later destructor of its may attach it again. */
+static void detach(void *thread) {
+  st_thread *self = thread;
+  st__lock();
+  self->reader->taken = false;
+  st__unlock();
+  self->reader = NULL;
+}
+
+/* The other threads are not in the child, nor are their calls. */
+static void after_fork_in_child(void) {
+  for (st_reader *r = readers; r; r = r->next) {
+    if (r == st__thread.reader) continue;
+    atomic_store(&r->active, 0);
+    r->taken = false;
+  }
+  st__unlock();
+}
+
+static void set_up(void) {
+  has_exit_key = pthread_key_create(&exit_key, detach) == 0;
+  pthread_atfork(st__lock, st__unlock, after_fork_in_child);
+}
+
+static st_reader *take_reader(void) {
+  st_reader *r = readers;
+  while (r && r->taken) r = r->next;
+  if (!r) {
+    r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
+    if (!r) return NULL;
+    r->next = readers;
+    readers = r;
+  }
+  r->taken = true;
+  return r;
+}
+
+st_status st__thread_attach(st_thread *self) {
+  pthread_once(&once, set_up);
+  self->tracing |= st__trace_prints;
+  st__lock();
+  self->reader = take_reader();
+  st__unlock();
+  if (!self->reader) return ST_NO_MEMORY;
+  /* A thread without the key keeps its reader for good. */
+  if (has_exit_key) pthread_setspecific(exit_key, self);
+  return ST_OK;
+}
+
+st_tls st__tls(void) { return st__thread.tls; }
+
+void st__set_tls(st_tls tls) {
+  st__thread.tls = tls;
+  st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
+}

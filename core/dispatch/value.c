@@ -1,0 +1,116 @@
+/* Boxed values: scalars in and out, release, copies. */
+
+#include "dispatch/value.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+
+/* -- Scalars -------------------------------------------------------------- */
+
+st_value st__of_scalar(const st_scalar *s) {
+  switch (s->kind) {
+    case ST_SCALAR_BOOL: return st__of_bool(s->u.i != 0);
+    case ST_SCALAR_INT: return st__of_int(s->u.i);
+    case ST_SCALAR_FLOAT: return st__of_float(s->u.f);
+    default: return (st_value){.tag = ST_TAG_COMPLEX, .u.complex = s->u.c};
+  }
+}
+
+st_scalar st__to_scalar(const st_value *v) {
+  switch (v->tag) {
+    case ST_TAG_BOOL: return st__scalar_bool(v->u.i != 0);
+    case ST_TAG_INT: return st__scalar_int(v->u.i);
+    case ST_TAG_FLOAT: return st__scalar_float(v->u.f);
+    default:
+      ST_ASSERT(v->tag == ST_TAG_COMPLEX);
+      return st__scalar_complex(v->u.complex[0], v->u.complex[1]);
+  }
+}
+
+/* -- Ownership ------------------------------------------------------------ */
+
+/* Bytes of what v points to, when it points to plain data. */
+static size_t data_size(const st_value *v) {
+  switch (v->tag) {
+    case ST_TAG_COMPLEX: return 2 * sizeof(double);
+    case ST_TAG_STRING: return (size_t)v->len + 1;
+    case ST_TAG_INTS: return v->len * sizeof(int64_t);
+    case ST_TAG_FLOATS: return v->len * sizeof(double);
+    case ST_TAG_BOOLS: return v->len * sizeof(bool);
+    case ST_TAG_TENSORS: return v->len * sizeof(st_tensor *);
+    default: return 0;
+  }
+}
+
+/* All members of the union that are pointers share their bytes. */
+static void *data_of(const st_value *v) {
+  return (void *)(uintptr_t)v->u.string;
+}
+
+void st__value_clear(st_value *v) {
+  switch (v->tag) {
+    case ST_TAG_TENSOR:
+      st__tensor_release(&v->u.tensor);
+      break;
+    case ST_TAG_TENSORS:
+      for (uint32_t i = 0; i < v->len; i++) {
+        st__tensor_release(&v->u.tensors[i]);
+      }
+      st__free(ST_MEM_VALUE, v->u.tensors, data_size(v));
+      break;
+    case ST_TAG_COMPLEX: case ST_TAG_STRING: case ST_TAG_INTS:
+    case ST_TAG_FLOATS: case ST_TAG_BOOLS:
+      st__free(ST_MEM_VALUE, data_of(v), data_size(v));
+      break;
+    default:
+      break;
+  }
+  *v = st__none();
+}
+
+st_status st__value_copy(const st_value *v, st_value *out) {
+  st_value copy = *v;
+  switch (v->tag) {
+    case ST_TAG_TENSOR:
+      st__tensor_retain(v->u.tensor);
+      break;
+    case ST_TAG_GENERATOR:
+      /* Values never own a generator: the layer that knows how to retain
+       * one is above this one. */
+      return st__fail(ST_BAD_TYPE, "a generator cannot be kept in a value");
+    case ST_TAG_COMPLEX: case ST_TAG_STRING: case ST_TAG_INTS:
+    case ST_TAG_FLOATS: case ST_TAG_BOOLS: case ST_TAG_TENSORS: {
+      const size_t n = data_size(v);
+      char *p = st__alloc(ST_MEM_VALUE, n);
+      if (!p) return ST_NO_MEMORY;
+      if (n) memcpy(p, data_of(v), n);
+      copy.u.string = p;
+      break;
+    }
+    default:
+      break;
+  }
+  if (v->tag == ST_TAG_TENSORS) {
+    for (uint32_t i = 0; i < copy.len; i++) {
+      if (copy.u.tensors[i]) st__tensor_retain(copy.u.tensors[i]);
+    }
+  }
+  *out = copy;
+  return ST_OK;
+}
+
+st_status st__value_new_tensors(int n, st_value *out) {
+  st_tensor **p =
+    st__alloc_zero(ST_MEM_VALUE, (size_t)n * sizeof(st_tensor *));
+  if (!p) return ST_NO_MEMORY;
+  *out = st__of_tensors(p, n);
+  return ST_OK;
+}
+
+st_status st__value_new_ints(int n, st_value *out) {
+  int64_t *p = st__alloc_zero(ST_MEM_VALUE, (size_t)n * sizeof(int64_t));
+  if (!p) return ST_NO_MEMORY;
+  *out = st__of_ints(p, n);
+  return ST_OK;
+}

@@ -1,0 +1,64 @@
+/* Boxed values: constructors, readers, release.
+ */
+#ifndef ST_DISPATCH_VALUE_H
+#define ST_DISPATCH_VALUE_H
+
+#include "base/memory.h"
+#include "tensor/tensor.h"
+
+static inline st_value st__none(void) {
+  return (st_value){.tag = ST_TAG_NONE};
+}
+static inline st_value st__of_tensor(const st_tensor *t) {
+  if (!t) return st__none();
+  return (st_value){.tag = ST_TAG_TENSOR,
+                    .u.tensor = (st_tensor *)(uintptr_t)t};
+}
+static inline st_value st__of_int(int64_t i) {
+  return (st_value){.tag = ST_TAG_INT, .u.i = i};
+}
+static inline st_value st__of_float(double f) {
+  return (st_value){.tag = ST_TAG_FLOAT, .u.f = f};
+}
+static inline st_value st__of_bool(bool b) {
+  return (st_value){.tag = ST_TAG_BOOL, .u.i = b};
+}
+static inline st_value st__of_ints(const int64_t *p, int n) {
+  return (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
+}
+static inline st_value st__of_tensors(st_tensor **p, int n) {
+  return (st_value){.tag = ST_TAG_TENSORS, .len = (uint32_t)n,
+                    .u.tensors = p};
+}
+/* s must outlive the value: a complex is borrowed from it. */
+st_value st__of_scalar(const st_scalar *s);
+/* INT, FLOAT, BOOL or COMPLEX; asserts that. */
+st_scalar st__to_scalar(const st_value *v);
+
+static inline bool st__is_none(const st_value *v) {
+  return v->tag == ST_TAG_NONE;
+}
+/* The tensor, or NULL for none. */
+static inline st_tensor *st__to_tensor(const st_value *v) {
+  return v->tag == ST_TAG_TENSOR ? v->u.tensor : NULL;
+}
+static inline int64_t st__to_int(const st_value *v, int64_t otherwise) {
+  return v->tag == ST_TAG_NONE ? otherwise : v->u.i;
+}
+static inline double st__to_float(const st_value *v, double otherwise) {
+  return v->tag == ST_TAG_NONE ? otherwise
+       : v->tag == ST_TAG_FLOAT ? v->u.f : (double)v->u.i;
+}
+static inline bool st__to_bool(const st_value *v, bool otherwise) {
+  return v->tag == ST_TAG_NONE ? otherwise : v->u.i != 0;
+}
+
+/* Releases an owned value (a result) and makes it NONE. */
+void st__value_clear(st_value *v);
+/* An owned copy of an argument: tensors retained, lists duplicated. */
+st_status st__value_copy(const st_value *v, st_value *out);
+/* An owned list of n slots, all NULL / zero. */
+st_status st__value_new_tensors(int n, st_value *out);
+st_status st__value_new_ints(int n, st_value *out);
+
+#endif
