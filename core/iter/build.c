@@ -1,0 +1,496 @@
+/* Building an iterator: the pipeline of SEMANTICS 1.7, in its order.
+ *
+ * Note [Order of dimensions]
+ * Shapes of tensors run from the slowest dimension to the fastest. Up to the
+ * reordering, dimension d of the iterator is dimension d of common_shape, and
+ * an operand's strides are kept in that order. Reordering turns it round: from
+ * then on dimension 0 is the fastest, and perm[d] is the original one.
+ */
+
+#include "iter/build.h"
+
+#include "base/memory.h"
+
+/* -- Operands ------------------------------------------------------------- */
+
+/* The big arrays are left alone: this runs on every call of an operator. */
+void st__iter_init(st_iter *it, uint32_t flags) {
+  it->flags = flags;
+  it->noperands = it->noutputs = it->ndim = it->nperm = 0;
+  it->shape = it->common_shape = it->slots;
+  it->common_ndim = it->static_ndim = 0;
+  it->numel = 0;
+  it->common_dtype = it->static_dtype = ST_DTYPE_NONE;
+  it->device = ST_DEVICE_CPU;
+  it->static_shape = NULL;
+  it->fast = ST_FAST_NONE;
+  it->is_meta = it->coalesced = it->same_shape = it->accumulate = false;
+  it->final_output = true;
+  it->heap = NULL;
+  it->heap_size = 0;
+}
+
+static void add_operand(st_iter *it, const st_tensor *t, st_dtype target,
+                        bool is_output) {
+  ST_ASSERT(it->noperands < ST_ITER_MAX_OPERANDS);
+  st_iter_operand *op = &it->op[it->noperands++];
+  op->tensor = (st_tensor *)(uintptr_t)t;
+  op->original = NULL;
+  op->stride = NULL;
+  op->data = NULL;
+  op->target = target;
+  op->owns_tensor = op->owns_original = false;
+  op->is_output = is_output;
+  op->will_resize = op->is_read_write = false;
+}
+
+void st__iter_output(st_iter *it, const st_tensor *t, st_dtype dtype) {
+  ST_ASSERT(it->noutputs == it->noperands);
+  add_operand(it, t, dtype, true);
+  it->noutputs++;
+}
+
+void st__iter_input(st_iter *it, const st_tensor *t) {
+  ST_ASSERT(t);
+  add_operand(it, t, ST_DTYPE_NONE, false);
+}
+
+void st__iter_release(st_iter *it) {
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (op->owns_tensor) st__tensor_release(&op->tensor);
+    if (op->owns_original) st__tensor_release(&op->original);
+  }
+  it->noperands = it->noutputs = 0;
+  if (it->heap) st__free(ST_MEM_SCRATCH, it->heap, it->heap_size);
+  it->heap = NULL;
+}
+
+/* The iterator goes on borrowing what it hands over. */
+st_tensor *st__iter_take_output(st_iter *it, int i) {
+  st_iter_operand *op = &it->op[i];
+  st_tensor *t = op->original ? op->original : op->tensor;
+  bool *owns = op->original ? &op->owns_original : &op->owns_tensor;
+  if (!*owns) st__tensor_retain(t);
+  *owns = false;
+  return t;
+}
+
+static void populate(st_iter *it) {
+  const bool retain = !st__iter_has(it, ST_ITER_BORROWED);
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (!op->tensor) continue;
+    it->is_meta |= st__is_meta(op->tensor);
+    if (!retain) continue;
+    st__tensor_retain(op->tensor);
+    op->owns_tensor = true;
+  }
+}
+
+/* -- Overlap -------------------------------------------------------------- */
+
+static void mark_read_write(st_iter *it) {
+  for (int i = 0; i < it->noutputs; i++) {
+    st_iter_operand *out = &it->op[i];
+    if (!out->tensor) continue;
+    for (int j = it->noutputs; j < it->noperands; j++) {
+      out->is_read_write |= it->op[j].tensor == out->tensor;
+    }
+  }
+}
+
+static st_status check_overlap(const st_iter *it) {
+  for (int i = 0; i < it->noutputs; i++) {
+    const st_tensor *out = it->op[i].tensor;
+    if (!out) continue;
+    ST_TRY(st__check_internal_overlap(out));
+    for (int j = it->noutputs; j < it->noperands; j++) {
+      const st_tensor *in = it->op[j].tensor;
+      if (in == out || in->storage != out->storage) continue;
+      ST_TRY(st__check_partial_overlap(out, in));
+    }
+  }
+  return ST_OK;
+}
+
+/* -- Shape ---------------------------------------------------------------- */
+
+static bool shapes_count(const st_iter *it, const st_iter_operand *op) {
+  return op->tensor &&
+         !(op->is_output && st__iter_has(it, ST_ITER_RESIZE_OUTPUTS));
+}
+
+/* common_shape, shape and the strides of every operand. */
+static st_status reserve(st_iter *it) {
+  int ndim = it->static_shape ? it->static_ndim : 0;
+  for (int i = 0; i < it->noperands && !it->static_shape; i++) {
+    const st_iter_operand *op = &it->op[i];
+    if (shapes_count(it, op) && op->tensor->ndim > ndim) {
+      ndim = op->tensor->ndim;
+    }
+  }
+  const int need = ndim * (2 + it->noperands);
+  int64_t *slots = it->slots;
+  if (need > ST_ITER_INLINE) {
+    it->heap_size = (size_t)need * sizeof *slots;
+    it->heap = slots = st__alloc(ST_MEM_SCRATCH, it->heap_size);
+    if (!slots) return ST_NO_MEMORY;
+  }
+  it->common_shape = slots;
+  it->shape = slots + ndim;
+  for (int i = 0; i < it->noperands; i++) {
+    it->op[i].stride = slots + ndim * (2 + i);
+  }
+  return ST_OK;
+}
+
+/* Shapes are short: a call of memcmp, or the `rep movs` that compilers make
+ * of a small memcpy of unknown length, would take longer than the rest of a
+ * fast set-up. */
+static bool same_dims(int n, const int64_t *a, const int64_t *b) {
+  for (int d = 0; d < n; d++) {
+    if (a[d] != b[d]) return false;
+  }
+  return true;
+}
+
+static void copy_dims(int n, int64_t *to, const int64_t *from) {
+  memmove(to, from, (size_t)n * sizeof *to);
+}
+
+static bool has_sizes(const st_tensor *t, int ndim, const int64_t *sizes) {
+  return t->ndim == ndim && same_dims(ndim, t->sizes, sizes);
+}
+
+static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
+  const int ndim = it->common_ndim, skip = ndim - t->ndim;
+  return st__fail(ST_BAD_SHAPE, "shapes %s and %s do not broadcast: sizes "
+                  "%lld and %lld differ at dimension %d",
+                  st__shape_text(ndim, it->common_shape, (char[160]){0}, 160),
+                  ST_SHAPE_TEXT(t), (long long)it->common_shape[dim],
+                  (long long)t->sizes[dim - skip], dim);
+}
+
+/* A size of 1 gives way to the other one, even to 0. */
+static st_status broadcast(st_iter *it, const st_tensor *t) {
+  int64_t *shape = it->common_shape;
+  const int grow = t->ndim - it->common_ndim;
+  if (grow > 0) {
+    copy_dims(it->common_ndim, shape + grow, shape);
+    copy_dims(grow, shape, t->sizes);
+    it->common_ndim = t->ndim;
+  }
+  const int skip = it->common_ndim - t->ndim;
+  for (int d = it->common_ndim - 1; d >= skip; d--) {
+    const int64_t size = t->sizes[d - skip];
+    if (shape[d] == size || size == 1) continue;
+    if (shape[d] != 1) return shape_clash(it, t, d);
+    shape[d] = size;
+  }
+  return ST_OK;
+}
+
+static st_status compute_shape(st_iter *it) {
+  bool has_scalars = false, has_tensors = false;
+  it->same_shape = true;
+  for (int i = 0; i < it->noperands; i++) {
+    const st_tensor *t = it->op[i].tensor;
+    if (!shapes_count(it, &it->op[i])) continue;
+    if (t->ndim == 0) has_scalars = true;
+    else has_tensors = true;
+    if (it->common_ndim == 0) {
+      copy_dims(t->ndim, it->common_shape, t->sizes);
+      it->common_ndim = t->ndim;
+    } else if (!has_sizes(t, it->common_ndim, it->common_shape)) {
+      it->same_shape = false;
+      ST_TRY(broadcast(it, t));
+    }
+  }
+  if (has_scalars && has_tensors) it->same_shape = false;
+  return ST_OK;
+}
+
+static st_status settle_shape(st_iter *it) {
+  ST_TRY(reserve(it));
+  if (it->static_shape) {
+    copy_dims(it->static_ndim, it->common_shape, it->static_shape);
+    it->common_ndim = it->static_ndim;
+    it->static_shape = NULL; /* borrowed until here */
+    it->same_shape = false;
+    for (int i = 0; i < it->noperands; i++) {
+      const st_tensor *t = it->op[i].tensor;
+      ST_ASSERT(!t || t->ndim == it->common_ndim);
+    }
+  } else {
+    ST_TRY(compute_shape(it));
+  }
+  return st__numel_of(it->common_ndim, it->common_shape, &it->numel);
+}
+
+static st_status mark_resize(st_iter *it) {
+  for (int i = 0; i < it->noutputs; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (!op->tensor ||
+        has_sizes(op->tensor, it->common_ndim, it->common_shape)) {
+      continue;
+    }
+    if (st__iter_has(it, ST_ITER_RESIZE_OUTPUTS) && !op->is_read_write) {
+      op->will_resize = true;
+    } else if (!st__iter_has(it, ST_ITER_REDUCTION)) {
+      return st__fail(ST_BAD_SHAPE, "the output has shape %s, but the "
+                      "operands broadcast to %s", ST_SHAPE_TEXT(op->tensor),
+                      st__shape_text(it->common_ndim, it->common_shape,
+                                     (char[160]){0}, 160));
+    }
+  }
+  return ST_OK;
+}
+
+/* -- Fast set-up ---------------------------------------------------------- */
+
+/* How outputs are laid out that are still to be made. */
+typedef struct layout {
+  st_format format;       /* when strides is NULL */
+  const int64_t *strides; /* in elements, in the original order */
+  int64_t own[ST_MAX_DIMS];
+} layout;
+
+/* The order matters: what is both contiguous and channels_last counts as
+ * contiguous, and dense operands qualify only when all strides agree. */
+static st_fast_setup fast_setup(const st_iter *it, const st_tensor **dense) {
+  if (st__iter_has(it, ST_ITER_REDUCTION) || !it->same_shape) {
+    return ST_FAST_NONE;
+  }
+  unsigned flags = UINT8_MAX;
+  bool agree = true;
+  for (int i = it->noperands - 1; i >= 0; i--) {
+    if (!st__iter_is_fixed(&it->op[i])) continue;
+    const st_tensor *t = it->op[i].tensor;
+    flags &= t->flags;
+    if (!*dense) *dense = t;
+    else agree = agree && same_dims(t->ndim, (*dense)->strides, t->strides);
+  }
+  if (flags & ST_FLAG_CONTIGUOUS) return ST_FAST_CONTIGUOUS;
+  if (st__iter_has(it, ST_ITER_LINEAR)) return ST_FAST_NONE;
+  if (flags & ST_FLAG_CL_CONTIGUOUS) return ST_FAST_CHANNELS_LAST;
+  return (flags & ST_FLAG_DENSE) && agree ? ST_FAST_DENSE : ST_FAST_NONE;
+}
+
+static bool set_up_fast(st_iter *it, layout *l) {
+  const st_tensor *dense = NULL;
+  it->fast = fast_setup(it, &dense);
+  if (it->fast == ST_FAST_NONE) return false;
+  if (it->fast == ST_FAST_CHANNELS_LAST) l->format = ST_FORMAT_CHANNELS_LAST;
+  if (it->fast == ST_FAST_DENSE) l->strides = dense->strides;
+  it->coalesced = it->common_ndim > 1;
+  it->ndim = it->common_ndim > 0;
+  if (it->ndim == 0) return true;
+  it->shape[0] = it->numel;
+  for (int i = 0; i < it->noperands; i++) {
+    it->op[i].stride[0] = (int64_t)st__itemsize(it->op[i].target);
+  }
+  return true;
+}
+
+/* -- Strides and order ---------------------------------------------------- */
+
+/* Strides of dimensions that nothing walks may be anything; their products
+ * must not be undefined behaviour. */
+static int64_t wrapping_mul(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static void compute_strides(st_iter *it, bool static_shape) {
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (!st__iter_is_fixed(op)) continue;
+    const st_tensor *t = op->tensor;
+    const int64_t size = (int64_t)st__itemsize((st_dtype)t->dtype);
+    const int skip = it->common_ndim - t->ndim;
+    for (int d = 0; d < skip; d++) op->stride[d] = 0;
+    for (int d = 0; d < t->ndim; d++) {
+      const bool repeats = !static_shape && t->sizes[d] == 1 &&
+                           it->common_shape[skip + d] != 1;
+      op->stride[skip + d] = repeats ? 0 : wrapping_mul(t->strides[d], size);
+    }
+  }
+}
+
+/* 1 when dimension a must come after b (be slower), -1 when before, 0 when
+ * the operands leave it open. The first operand that has an opinion wins. */
+static int compare_dims(const st_iter *it, int a, int b) {
+  for (int i = 0; i < it->noperands; i++) {
+    const st_iter_operand *op = &it->op[i];
+    if (!st__iter_is_fixed(op)) continue;
+    const int64_t sa = op->stride[a], sb = op->stride[b];
+    if (st__iter_has(it, ST_ITER_REDUCTION) && op->is_output &&
+        (sa == 0) != (sb == 0)) {
+      return sb == 0 ? 1 : -1;
+    }
+    if (sa == 0 || sb == 0) continue;
+    if (sa != sb) return sa < sb ? -1 : 1;
+    if (it->common_shape[a] > it->common_shape[b]) return 1;
+  }
+  return 0;
+}
+
+/* An insertion sort that walks on over ambiguous pairs: "open" is not
+ * transitive, so this very order of comparisons decides the result. */
+static void sort_dims(st_iter *it) {
+  int *perm = it->perm;
+  for (int i = 1; i < it->nperm; i++) {
+    int at = i;
+    for (int j = i - 1; j >= 0; j--) {
+      const int order = compare_dims(it, perm[j], perm[at]);
+      if (order < 0) break;
+      if (order == 0) continue;
+      const int swap = perm[j];
+      perm[j] = perm[at];
+      perm[at] = swap;
+      at = j;
+    }
+  }
+}
+
+static void reorder(st_iter *it) {
+  const int n = it->ndim = it->nperm = it->common_ndim;
+  for (int d = 0; d < n; d++) it->perm[d] = n - 1 - d;
+  if (!st__iter_has(it, ST_ITER_LINEAR)) sort_dims(it);
+  for (int d = 0; d < n; d++) it->shape[d] = it->common_shape[it->perm[d]];
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    int64_t old[ST_MAX_DIMS];
+    if (!st__iter_is_fixed(op)) continue;
+    copy_dims(n, old, op->stride);
+    for (int d = 0; d < n; d++) op->stride[d] = old[it->perm[d]];
+  }
+}
+
+/* Outputs to be made follow the iteration order. */
+static void lay_out(st_iter *it, layout *l) {
+  bool inverted = true;
+  int64_t next = 1;
+  for (int d = 0; d < it->ndim; d++) {
+    l->own[it->perm[d]] = next;
+    inverted = inverted && it->perm[d] == it->ndim - 1 - d;
+    next = wrapping_mul(next, it->shape[d]);
+  }
+  if (!inverted) l->strides = l->own;
+  for (int i = 0; i < it->noutputs; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (st__iter_is_fixed(op)) continue;
+    next = (int64_t)st__itemsize(op->target);
+    for (int d = 0; d < it->ndim; d++) {
+      op->stride[d] = next;
+      next = wrapping_mul(next, it->shape[d]);
+    }
+  }
+}
+
+/* -- Coalescing ----------------------------------------------------------- */
+
+static bool can_coalesce(const st_iter *it, int a, int b) {
+  if (it->shape[a] == 1 || it->shape[b] == 1) return true;
+  for (int i = 0; i < it->noperands; i++) {
+    const int64_t *stride = it->op[i].stride;
+    if (wrapping_mul(it->shape[a], stride[a]) != stride[b]) return false;
+  }
+  return true;
+}
+
+static void move_strides(st_iter *it, int to, int from) {
+  for (int i = 0; i < it->noperands; i++) {
+    it->op[i].stride[to] = it->op[i].stride[from];
+  }
+}
+
+static void coalesce(st_iter *it) {
+  if (it->ndim <= 1) return;
+  int last = 0;
+  for (int d = 1; d < it->ndim; d++) {
+    if (can_coalesce(it, last, d)) {
+      if (it->shape[last] == 1) move_strides(it, last, d);
+      it->shape[last] = wrapping_mul(it->shape[last], it->shape[d]);
+    } else {
+      last++;
+      if (last == d) continue;
+      move_strides(it, last, d);
+      it->shape[last] = it->shape[d];
+    }
+  }
+  it->ndim = last + 1;
+  it->coalesced = true;
+}
+
+/* -- Outputs -------------------------------------------------------------- */
+
+static st_status make_output(const st_iter *it, st_iter_operand *op,
+                             const layout *l) {
+  const int n = it->common_ndim;
+  if (l->strides) {
+    ST_TRY(st__tensor_empty_strided(it->device, op->target, n,
+                                    it->common_shape, l->strides,
+                                    &op->tensor));
+  } else {
+    ST_TRY(st__tensor_empty(it->device, op->target, n, it->common_shape,
+                            l->format, &op->tensor));
+  }
+  op->owns_tensor = true;
+  return ST_OK;
+}
+
+static st_status resize(const st_iter *it, st_tensor *t, const layout *l) {
+  const int n = it->common_ndim;
+  ST_TRY(st__tensor_resize(t, n, it->common_shape,
+                           l->strides ? ST_FORMAT_CONTIGUOUS : l->format));
+  return l->strides ? st__tensor_restride(t, n, it->common_shape, l->strides,
+                                          t->offset)
+                    : ST_OK;
+}
+
+/* New tensors first, the caller's own last: when one of those cannot grow,
+ * nothing but its siblings' shapes can have changed. */
+static st_status make_outputs(st_iter *it, const layout *l) {
+  for (int i = 0; i < it->noutputs; i++) {
+    if (!it->op[i].tensor) ST_TRY(make_output(it, &it->op[i], l));
+  }
+  for (int i = 0; i < it->noutputs; i++) {
+    const st_iter_operand *op = &it->op[i];
+    if (!op->will_resize) continue;
+    ST_TRY(resize(it, op->original ? op->original : op->tensor, l));
+  }
+  return ST_OK;
+}
+
+/* Last of all, because resizing may have moved a storage. */
+static void find_data(st_iter *it) {
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (!op->data) op->data = st__data(op->tensor);
+  }
+}
+
+/* -- Build ---------------------------------------------------------------- */
+
+st_status st__iter_build(st_iter *it) {
+  const bool static_shape = it->static_shape != NULL;
+  layout l;
+  l.format = ST_FORMAT_CONTIGUOUS;
+  l.strides = NULL;
+  populate(it);
+  mark_read_write(it);
+  if (st__iter_has(it, ST_ITER_CHECK_OVERLAP)) ST_TRY(check_overlap(it));
+  ST_TRY(settle_shape(it));
+  if (!static_shape) ST_TRY(mark_resize(it));
+  ST_TRY(st__iter_types(it));
+  if (!set_up_fast(it, &l)) {
+    compute_strides(it, static_shape);
+    reorder(it);
+    lay_out(it, &l);
+    if (!it->is_meta) coalesce(it);
+  }
+  ST_TRY(make_outputs(it, &l));
+  if (!it->is_meta) find_data(it);
+  return ST_OK;
+}

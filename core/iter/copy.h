@@ -1,0 +1,22 @@
+/* copy_: the one operation that the iterator itself needs.
+ */
+#ifndef ST_ITER_COPY_H
+#define ST_ITER_COPY_H
+
+#include "iter/iter.h"
+
+/* dst <- src with broadcasting, conversion and the overlap checks of copy_
+ * (SEMANTICS 1.12). */
+st_status st__copy(st_tensor *dst, const st_tensor *src);
+/* Same sizes, no overlap, nothing can fail: for temporaries. */
+void st__copy_unchecked(st_tensor *dst, const st_tensor *src);
+
+/* clone / to: a new tensor of dtype and device, laid out in format
+ * (PRESERVE keeps t's order), with t's values. */
+st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
+                    st_tensor **out);
+/* t itself (retained) when it is contiguous in format, else a clone. */
+st_status st__contiguous(const st_tensor *t, st_format format,
+                         st_tensor **out);
+
+#endif

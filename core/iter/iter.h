@@ -1,0 +1,160 @@
+/* The tensor iterator: operands in, few strided loops out (SEMANTICS 1.7).
+ *
+ *   st_iter it;
+ *   st__iter_init(&it, ST_ITER_BINARY);
+ *   st__iter_output(&it, out_or_null);
+ *   st__iter_input(&it, a);
+ *   st__iter_input(&it, b);
+ *   ST_TRY_FAIL(st__iter_build(&it));
+ *   st__iter_run(&it, loop, ctx, grain);      // cannot fail
+ *   result = st__iter_take_output(&it, 0);
+ *  fail:
+ *   st__iter_release(&it);
+ *
+ * Note [Build before the first write]
+ * st__iter_build does everything that can fail, temporaries included; the
+ * caller chooses its loop by it.common_dtype before it runs. Outputs that
+ * need another dtype or shape are changed at the end of build, after every
+ * check.
+ */
+#ifndef ST_ITER_ITER_H
+#define ST_ITER_ITER_H
+
+#include "kernel/kernel.h"
+#include "tensor/format.h"
+#include "tensor/overlap.h"
+
+enum {
+  ST_ITER_CHECK_OVERLAP     = 1 << 0,
+  ST_ITER_CPU_SCALARS       = 1 << 1,
+  ST_ITER_REDUCTION         = 1 << 2,
+  ST_ITER_RESIZE_OUTPUTS    = 1 << 3,
+  ST_ITER_SAME_DTYPE        = 1 << 4,  /* check_all_same_dtype */
+  ST_ITER_SAME_DEVICE       = 1 << 5,
+  ST_ITER_SAFE_CAST         = 1 << 6,  /* enforce_safe_casting_to_output */
+  ST_ITER_LINEAR            = 1 << 7,  /* enforce_linear_iteration */
+  ST_ITER_PROMOTE           = 1 << 8,  /* promote_inputs_to_common_dtype */
+  ST_ITER_INT_TO_FLOAT      = 1 << 9,
+  ST_ITER_CAST_OUTPUTS      = 1 << 10, /* cast_common_dtype_to_outputs */
+  ST_ITER_BORROWED          = 1 << 11, /* operands outlive the iterator:
+                                          build does not retain them */
+
+  /* Presets of ATen's TensorIteratorBase. */
+  ST_ITER_DEFAULT  = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
+                     ST_ITER_SAME_DTYPE | ST_ITER_SAME_DEVICE,
+  ST_ITER_BINARY   = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
+                     ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS |
+                     ST_ITER_PROMOTE | ST_ITER_CAST_OUTPUTS |
+                     ST_ITER_SAFE_CAST,
+  ST_ITER_BINARY_FLOAT = ST_ITER_BINARY | ST_ITER_INT_TO_FLOAT,
+  ST_ITER_COMPARE  = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
+                     ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS |
+                     ST_ITER_PROMOTE, /* static dtype, cast: see op */
+  ST_ITER_UNARY    = ST_ITER_DEFAULT,
+  ST_ITER_UNARY_FLOAT = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
+                     ST_ITER_SAME_DEVICE | ST_ITER_PROMOTE |
+                     ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST |
+                     ST_ITER_INT_TO_FLOAT,
+  ST_ITER_NULLARY  = ST_ITER_CHECK_OVERLAP | ST_ITER_SAME_DEVICE,
+  ST_ITER_REDUCE   = ST_ITER_REDUCTION | ST_ITER_SAME_DEVICE |
+                     ST_ITER_PROMOTE,
+
+  ST_ITER_MAX_OPERANDS = 16,
+  ST_ITER_INLINE = 256 /* int64 slots kept in the struct: enough for two
+                          operands of ST_MAX_DIMS */
+};
+
+typedef enum st_fast_setup {
+  ST_FAST_NONE, ST_FAST_CONTIGUOUS, ST_FAST_CHANNELS_LAST, ST_FAST_DENSE
+} st_fast_setup;
+
+typedef struct st_iter_operand {
+  st_tensor *tensor;    /* what the loop touches; owned after build */
+  st_tensor *original;  /* the caller's, when tensor is a temporary */
+  int64_t *stride;      /* byte strides, one per iterator dimension */
+  char *data;           /* NULL on the meta device */
+  st_dtype target;      /* before build: asked for an output that is NULL;
+                           after: dtype of the elements at data */
+  bool owns_tensor, owns_original;
+  bool is_output;
+  bool will_resize;
+  bool is_read_write;   /* an output that is also an input */
+  double scalar[2];     /* a 0-dim input of another dtype is converted into
+                           here: data points at it, tensor stays */
+} st_iter_operand;
+
+typedef struct st_iter {
+  uint32_t flags;
+  int noperands, noutputs, ndim;
+  st_iter_operand op[ST_ITER_MAX_OPERANDS];
+  int64_t *shape;       /* fastest dimension first */
+  int64_t numel;
+  int perm[ST_MAX_DIMS];   /* iterator dim -> original dim */
+  int nperm;               /* 0 after a fast set-up */
+  st_dtype common_dtype;
+  st_dtype static_dtype;   /* ST_DTYPE_NONE unless set by the caller: what
+                              the loop writes instead of common_dtype; outputs
+                              are made of it and, with CAST_OUTPUTS, cast
+                              from it */
+  st_device device;
+  const int64_t *static_shape; /* borrowed until build; NULL unless set */
+  int static_ndim;
+  st_fast_setup fast;
+  bool is_meta, coalesced, same_shape;
+  bool accumulate, final_output; /* set by splitting a reduction */
+  int common_ndim;               /* shape before reordering, for plans */
+  int64_t *common_shape;
+  void *heap;                    /* when the inline slots do not do */
+  size_t heap_size;
+  int64_t slots[ST_ITER_INLINE];
+} st_iter;
+
+void st__iter_init(st_iter *it, uint32_t flags);
+/* Borrow the tensors until build, which retains them. Outputs first. A NULL
+ * output is allocated with dtype (or the common one for ST_DTYPE_NONE). */
+void st__iter_output(st_iter *it, const st_tensor *t, st_dtype dtype);
+void st__iter_input(st_iter *it, const st_tensor *t);
+st_status st__iter_build(st_iter *it);
+void st__iter_release(st_iter *it); /* safe after a failed build, and twice */
+
+/* The caller's tensor for output i (given or allocated), owned. */
+st_tensor *st__iter_take_output(st_iter *it, int i);
+
+/* -- Running -------------------------------------------------------------- */
+
+/* Runs loop over everything, on the team when there is more than grain, then
+ * copies outputs that were cast back. Cannot fail. */
+void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
+/* One thread, in order. */
+void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx);
+/* The same over the linear range [begin, end) of elements, no cast. */
+void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
+                           int64_t begin, int64_t end);
+/* A reduction: threads split a dimension that is not reduced; when all are,
+ * one thread runs. (Two-pass reductions belong to their operator.) */
+void st__iter_run_reduce(st_iter *it, st_loop loop, const void *ctx,
+                         int64_t grain);
+/* Copies outputs whose dtype was cast back into the caller's tensors. */
+void st__iter_cast_outputs(st_iter *it);
+
+/* -- Seeing --------------------------------------------------------------- */
+
+bool st__iter_is_contiguous(const st_iter *it);
+bool st__iter_has_contiguous_first_dim(const st_iter *it);
+bool st__iter_can_use_32bit(const st_iter *it);
+
+/* The 2-d calls for a linear range: step k covers n0 x n1 at offsets[...]
+ * bytes per operand. Returns the number of steps; fills at most max. */
+typedef struct st_iter_step {
+  int64_t n0, n1;
+  int64_t offset[ST_ITER_MAX_OPERANDS];
+} st_iter_step;
+int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
+                       st_iter_step *steps, int64_t max);
+
+/* -- Type promotion ------------------------------------------------------- */
+
+/* ATen's result_type over tensors (dimensioned, 0-dim, wrapped numbers). */
+st_dtype st__result_type(st_tensor *const *tensors, int n);
+
+#endif

@@ -1,0 +1,289 @@
+/* The types of an iterator: promotion, the common dtype, and the temporaries
+ * for operands that have another one (SEMANTICS 1.8, I5).
+ */
+
+#include "iter/build.h"
+#include "iter/copy.h"
+
+/* -- Promotion ------------------------------------------------------------ */
+
+/* Note [Three ranks of operands]
+ * Tensors with dimensions outrank 0-dim tensors, which outrank plain numbers:
+ * a lower rank decides only when its category (complex, floating, integral,
+ * bool) is higher. Each rank is promoted by itself, then they are combined.
+ */
+typedef struct ranks { st_dtype dim, zero, wrapped; } ranks;
+
+static st_dtype promote_known(st_dtype a, st_dtype b) {
+  if (a == ST_DTYPE_NONE || a == b) return b;
+  return b == ST_DTYPE_NONE ? a : st__promote(a, b);
+}
+
+static st_dtype combine(st_dtype high, st_dtype low) {
+  if (st__is_complex(high)) return high;
+  if (st__is_complex(low)) {
+    return st__is_floating(high) ? st__complex_dtype(high) : low;
+  }
+  if (st__is_floating(high)) return high;
+  if (high == ST_BOOL || st__is_floating(low)) return promote_known(high, low);
+  return high != ST_DTYPE_NONE ? high : low;
+}
+
+/* A plain float counts as the default dtype, whatever it is stored as. */
+static st_dtype wrapped_dtype(st_dtype d) {
+  if (st__is_complex(d)) return st__complex_dtype(st__default_dtype());
+  return st__is_floating(d) ? st__default_dtype() : d;
+}
+
+static void rank(ranks *r, const st_tensor *t) {
+  const st_dtype d = (st_dtype)t->dtype;
+  if (st__is_wrapped(t)) {
+    r->wrapped = promote_known(r->wrapped, wrapped_dtype(d));
+  } else if (t->ndim > 0) {
+    r->dim = promote_known(r->dim, d);
+  } else {
+    r->zero = promote_known(r->zero, d);
+  }
+}
+
+static const ranks no_ranks = {ST_DTYPE_NONE, ST_DTYPE_NONE, ST_DTYPE_NONE};
+
+static st_dtype combine_ranks(const ranks *r) {
+  return combine(r->dim, combine(r->zero, r->wrapped));
+}
+
+st_dtype st__result_type(st_tensor *const *tensors, int n) {
+  ranks r = no_ranks;
+  for (int i = 0; i < n; i++) {
+    if (tensors[i]) rank(&r, tensors[i]);
+  }
+  return combine_ranks(&r);
+}
+
+static st_dtype inputs_result_type(const st_iter *it) {
+  ranks r = no_ranks;
+  for (int i = it->noutputs; i < it->noperands; i++) {
+    rank(&r, it->op[i].tensor);
+  }
+  return combine_ranks(&r);
+}
+
+/* -- Survey --------------------------------------------------------------- */
+
+/* What one pass over the operands finds. */
+typedef struct survey {
+  st_dtype output;      /* of the first defined output */
+  bool inputs_differ, outputs_differ, has_wrapped, has_untyped;
+} survey;
+
+static void note_dtype(st_dtype *first, bool *differ, st_dtype d) {
+  if (*first == ST_DTYPE_NONE) *first = d;
+  else if (*first != d) *differ = true;
+}
+
+/* it->common_dtype becomes the dtype of the first input. */
+static survey look_over(st_iter *it) {
+  survey s = {.output = ST_DTYPE_NONE};
+  it->device = ST_DEVICE_CPU;
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    if (!op->tensor) {
+      if (op->target == ST_DTYPE_NONE) op->target = it->static_dtype;
+      s.has_untyped |= op->target == ST_DTYPE_NONE;
+      continue;
+    }
+    op->target = (st_dtype)op->tensor->dtype;
+    if (it->device == ST_DEVICE_CPU) {
+      it->device = (st_device)op->tensor->device;
+    }
+    if (op->is_output) {
+      note_dtype(&s.output, &s.outputs_differ, op->target);
+    } else {
+      note_dtype(&it->common_dtype, &s.inputs_differ, op->target);
+      s.has_wrapped |= st__is_wrapped(op->tensor);
+    }
+  }
+  return s;
+}
+
+static const char *operand_name(const st_iter *it, int i, char buf[24]) {
+  const bool out = i < it->noutputs;
+  const int n = out ? i : i - it->noutputs;
+  snprintf(buf, 24, "%s %d", out ? "output" : "input", n);
+  return buf;
+}
+
+static st_status check_same_dtype(const st_iter *it, const survey *s) {
+  const st_dtype want = it->noutputs < it->noperands ? it->common_dtype
+                                                     : s->output;
+  if (!s->inputs_differ && !s->outputs_differ &&
+      (s->output == want || s->output == ST_DTYPE_NONE)) {
+    return ST_OK;
+  }
+  for (int i = 0; i < it->noperands; i++) {
+    const st_iter_operand *op = &it->op[i];
+    if (op->tensor && op->target != want) {
+      return st__fail(ST_BAD_DTYPE, "%s has dtype %s, expected %s",
+                      operand_name(it, i, (char[24]){0}),
+                      st__dtype_name(op->target), st__dtype_name(want));
+    }
+  }
+  return ST_OK;
+}
+
+static st_status decide_common(st_iter *it, const survey *s) {
+  const bool promote = st__iter_has(it, ST_ITER_PROMOTE);
+  if (s->inputs_differ && !promote) {
+    if (s->has_untyped ||
+        st__iter_has(it, ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST)) {
+      return st__fail(ST_BAD_DTYPE, "the inputs have different dtypes, which "
+                      "leaves that of the result open");
+    }
+    it->common_dtype = ST_DTYPE_NONE;
+    return ST_OK;
+  }
+  if (it->common_dtype == ST_DTYPE_NONE) it->common_dtype = s->output;
+  if (promote && (s->inputs_differ || s->has_wrapped)) {
+    it->common_dtype = inputs_result_type(it);
+  }
+  if (st__iter_has(it, ST_ITER_INT_TO_FLOAT) &&
+      (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {
+    it->common_dtype = st__default_dtype();
+  }
+  if (it->common_dtype == ST_COMPLEX32) {
+    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which no "
+                    "tensor can have");
+  }
+  return ST_OK;
+}
+
+/* -- Temporaries ---------------------------------------------------------- */
+
+static void exchange(st_iter_operand *op, st_tensor *temporary,
+                     st_dtype dtype) {
+  op->original = op->tensor;
+  op->owns_original = op->owns_tensor;
+  op->tensor = temporary;
+  op->owns_tensor = temporary != NULL;
+  op->target = dtype;
+}
+
+/* A number needs no tensor: its converted value lives in the operand. */
+static void convert_scalar(st_iter_operand *op, st_dtype dtype) {
+  static const int64_t none[4] = {0};
+  char *data[2] = {(char *)op->scalar, st__data(op->tensor)};
+  st__copy_kernel(dtype, op->target)(data, none, 1, 1, NULL);
+  op->data = (char *)op->scalar;
+  op->target = dtype;
+}
+
+/* On the meta device a temporary has no bytes, but the strides that it has
+ * on the CPU, so that both give the result the same layout. */
+static st_device temporary_device(const st_iter *it) {
+  return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
+}
+
+static bool wants_temporaries(const st_iter *it) {
+  return it->is_meta || it->device == ST_DEVICE_CPU;
+}
+
+static st_status convert_input(const st_iter *it, st_iter_operand *op) {
+  const st_dtype dtype = it->common_dtype;
+  const st_tensor *t = op->tensor;
+  st_tensor *temporary = NULL;
+  int64_t strides[ST_MAX_DIMS];
+  if (t->ndim == 0) {
+    if (!it->is_meta) convert_scalar(op, dtype);
+    return ST_OK;
+  }
+  st__preserved_strides(t, strides);
+  ST_TRY(st__tensor_empty_strided(temporary_device(it), dtype, t->ndim,
+                                  t->sizes, strides, &temporary));
+  st__copy_unchecked(temporary, t);
+  exchange(op, temporary, dtype);
+  return ST_OK;
+}
+
+/* An output that will be resized gets its temporary with the others that
+ * are still to be made. */
+static st_status replace_output(const st_iter *it, st_iter_operand *op,
+                                st_dtype dtype) {
+  const st_tensor *t = op->tensor;
+  st_tensor *temporary = NULL;
+  if (!op->will_resize) {
+    ST_TRY(st__tensor_empty(temporary_device(it), dtype, t->ndim, t->sizes,
+                            ST_FORMAT_CONTIGUOUS, &temporary));
+  }
+  exchange(op, temporary, dtype);
+  return ST_OK;
+}
+
+/* -- Review --------------------------------------------------------------- */
+
+static const char *device_text(int device) {
+  static const char *const texts[ST_DEVICE_COUNT] = {
+    "the CPU", "the meta device", "a registered device",
+    "a registered device", "a registered device" };
+  return texts[device];
+}
+
+/* One plain CPU number may accompany tensors of another device. */
+static st_status check_devices(const st_iter *it) {
+  int scalars = 0;
+  for (int i = 0; i < it->noperands; i++) {
+    const st_tensor *t = it->op[i].tensor;
+    if (!t || t->device == it->device) continue;
+    if (st__iter_has(it, ST_ITER_CPU_SCALARS) && i >= it->noutputs &&
+        t->ndim == 0 && t->device == ST_DEVICE_CPU && scalars++ == 0) {
+      continue;
+    }
+    return st__fail(ST_BAD_VALUE, "%s is on %s, other tensors are on %s",
+                    operand_name(it, i, (char[24]){0}),
+                    device_text(t->device), device_text(it->device));
+  }
+  return ST_OK;
+}
+
+static st_status review_output(st_iter *it, int i, st_dtype written) {
+  st_iter_operand *op = &it->op[i];
+  if (!op->tensor) {
+    if (op->target == ST_DTYPE_NONE) op->target = written;
+    if (op->target < ST_DTYPE_COUNT) return ST_OK;
+    return st__fail(ST_BAD_DTYPE, "%s has no dtype to be made of",
+                    operand_name(it, i, (char[24]){0}));
+  }
+  if (op->target == written) return ST_OK;
+  if (st__iter_has(it, ST_ITER_SAFE_CAST) &&
+      !st__can_cast(written, op->target)) {
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which %s of "
+                    "dtype %s cannot hold", st__dtype_name(written),
+                    operand_name(it, i, (char[24]){0}),
+                    st__dtype_name(op->target));
+  }
+  const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
+                    wants_temporaries(it);
+  return cast ? replace_output(it, op, written) : ST_OK;
+}
+
+static st_status review_input(const st_iter *it, st_iter_operand *op) {
+  const bool converts = st__iter_has(it, ST_ITER_PROMOTE) &&
+                        op->target != it->common_dtype &&
+                        wants_temporaries(it);
+  return converts ? convert_input(it, op) : ST_OK;
+}
+
+st_status st__iter_types(st_iter *it) {
+  const survey s = look_over(it);
+  if (st__iter_has(it, ST_ITER_SAME_DTYPE)) ST_TRY(check_same_dtype(it, &s));
+  ST_TRY(decide_common(it, &s));
+  if (st__iter_has(it, ST_ITER_SAME_DEVICE)) ST_TRY(check_devices(it));
+  const st_dtype written = it->static_dtype != ST_DTYPE_NONE
+                           ? it->static_dtype : it->common_dtype;
+  for (int i = 0; i < it->noutputs; i++) {
+    ST_TRY(review_output(it, i, written));
+  }
+  for (int i = it->noutputs; i < it->noperands; i++) {
+    ST_TRY(review_input(it, &it->op[i]));
+  }
+  return ST_OK;
+}
