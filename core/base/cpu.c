@@ -8,9 +8,9 @@
 
 static const char *const isa_names[] = {"base", "avx2", "avx512"};
 
-const char *st__isa_name(st_isa isa) { return isa_names[isa]; }
+const char *st__isa_name(st_isa_level isa) { return isa_names[isa]; }
 
-st_isa st__isa_max(void) {
+st_isa_level st__isa_max(void) {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
       !__builtin_cpu_supports("bmi2")) {
@@ -28,13 +28,13 @@ st_isa st__isa_max(void) {
 #endif
 }
 
-static st_isa choose(void) {
-  const st_isa max = st__isa_max();
+static st_isa_level choose(void) {
+  const st_isa_level max = st__isa_max();
   const char *name = getenv("STRIDED_ISA");
   if (!name || !*name) return max;
   for (int i = 0; i < ST_ISA_COUNT; i++) {
     if (strcmp(name, isa_names[i]) != 0) continue;
-    if (i <= (int)max) return (st_isa)i;
+    if (i <= (int)max) return (st_isa_level)i;
     fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU goes up to %s\n", name,
             isa_names[max]);
     return max;
@@ -44,12 +44,12 @@ static st_isa choose(void) {
   return max;
 }
 
-st_isa st__isa(void) {
+st_isa_level st__isa(void) {
   static int chosen = -1; /* every thread would compute the same */
   int isa = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
   if (isa < 0) {
     isa = (int)choose();
     __atomic_store_n(&chosen, isa, __ATOMIC_RELAXED);
   }
-  return (st_isa)isa;
+  return (st_isa_level)isa;
 }

@@ -3,13 +3,13 @@
 #define ST_BASE_CPU_H
 
 /* ORDER ISA: ascending, kernel tables are overlaid in this order. */
-typedef enum st_isa { ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512, ST_ISA_COUNT }
-  st_isa;
+typedef enum st_isa_level { ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512, ST_ISA_COUNT }
+  st_isa_level;
 
 /* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
  * more than the CPU has; an unknown name is reported on stderr). */
-st_isa st__isa(void);
-st_isa st__isa_max(void);
-const char *st__isa_name(st_isa isa);
+st_isa_level st__isa(void);
+st_isa_level st__isa_max(void);
+const char *st__isa_name(st_isa_level isa);
 
 #endif

@@ -159,6 +159,13 @@ typedef struct st_value {
   } u;
 } st_value;
 
+/* -- Printing ------------------------------------------------------------- */
+
+typedef struct st_print_options {
+  int precision, threshold, edgeitems, linewidth;
+  int sci_mode; /* -1: by the values, 0: never, 1: always */
+} st_print_options;
+
 /* -- Schemas -------------------------------------------------------------- */
 
 /* What an argument or result is, lists and optionals taken off. */
@@ -184,6 +191,7 @@ typedef struct st_arg {
   bool has_default;
   bool is_write;         /* alias annotation with a "!" */
   bool is_alias;         /* has an alias annotation */
+  const char *alias;     /* "(a! -> b)" as printed; NULL without */
   int32_t list_size;     /* N of int[N]; 0: any length */
   st_value default_value;
 } st_arg;

@@ -95,12 +95,12 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
                     tag_name(v->tag), s->text);
   }
   if (!is_sound(v)) {
-    return st__fail(ST_BAD_VALUE, "argument '%s' is a %s without data",
+    return st__fail(ST_BAD_VALUE, "argument '%s': the %s has no data",
                     arg->name, tag_name(v->tag));
   }
   if (count && (v->u.i < 0 || v->u.i >= count)) {
-    return st__fail(ST_BAD_VALUE, "argument '%s': there is no %s number %lld",
-                    arg->name, arg->text, (long long)v->u.i);
+    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is no %s",
+                    arg->name, (long long)v->u.i, arg->text);
   }
   if (v->tag == ST_TAG_TENSORS && !arg->elem_optional && has_null(v)) {
     return st__fail(ST_BAD_TYPE, "argument '%s': an element of the list is "

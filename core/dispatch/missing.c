@@ -27,51 +27,59 @@ static void list_kernels(const st_op *op, char *buf, size_t size) {
   }
 }
 
+/* The outermost call is named by st__blame; a nested one names itself. */
+static const char *who(const st_call *call, char *buf, size_t size) {
+  buf[0] = 0;
+  if (st__thread.depth > 1) snprintf(buf, size, "%s: ", call->op->full);
+  return buf;
+}
+
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
-  char kernels[160];
+  char kernels[160], name[160];
   (void)args, (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);
+  who(call, name, sizeof name);
   if (!kernels[0]) {
-    return st__fail(ST_NO_KERNEL, "%s has a schema but no kernel",
-                    call->op->full);
+    return st__fail(ST_NO_KERNEL, "%sthe operator has a schema but no kernel",
+                    name);
   }
   if (key == ST_KEY_UNDEFINED) {
     return st__fail(ST_NO_KERNEL,
-                    "%s got no tensor to choose a kernel by (an empty list "
-                    "of tensors?)\nand has none for calls without tensors; "
-                    "it has kernels for: %s", call->op->full, kernels);
+                    "%sthere is no tensor to choose a kernel by (an empty "
+                    "list of tensors?)\nkernels are registered for: %s",
+                    name, kernels);
   }
-  return st__fail(ST_NO_KERNEL,
-                  "%s has no kernel for %s and %s has no fallback\n"
-                  "it has kernels for: %s", call->op->full,
+  return st__fail(ST_NO_KERNEL, "%sno kernel for %s, and %s has no fallback"
+                  "\nkernels are registered for: %s", name,
                   st__key_name(key), st__key_name(key), kernels);
 }
 
 st_status st__run_ambiguous(const st_call *call, const st_value *args,
                             st_value *rets) {
+  char name[160];
   (void)args, (void)rets;
   return st__fail(ST_NO_KERNEL,
-                  "%s is ambiguous for AutogradOther: it has both a "
+                  "%sambiguous for AutogradOther: there is both a "
                   "CompositeImplicitAutograd kernel\nand one for a backend "
                   "that shares AutogradOther; give AutogradOther its own",
-                  call->op->full);
+                  who(call, name, sizeof name));
 }
 
 st_status st__run_fallthrough(const st_call *call, const st_value *args,
                               st_value *rets) {
-  const st_key key = st__highest_slot(call->keys);
+  char name[160];
   (void)args, (void)rets;
-  return st__fail(ST_BAD_STATE,
-                  "%s was redispatched to %s, which is a fallthrough: mask "
-                  "that key out first", call->op->full, st__key_name(key));
+  return st__fail(ST_BAD_STATE, "%sredispatched to %s, which falls through: "
+                  "mask that key out first", who(call, name, sizeof name),
+                  st__key_name(st__highest_slot(call->keys)));
 }
 
 st_status st__undefined(const st_op *op) {
   return st__fail(ST_NOT_FOUND, op->kernels
-    ? "%s has no schema, only kernels: is its definition missing?"
-    : "%s has no schema", op->full);
+    ? "%s has kernels but no schema: is its definition missing?"
+    : "%s is not defined (any more)", op->full);
 }
 
 st_status st__blame(const st_op *op, st_status status) {
