@@ -14,8 +14,8 @@
 /* -- view ----------------------------------------------------------------- */
 
 static st_status does_not_fit(int64_t numel, int ndim, const int64_t *sizes) {
-  return st__fail(ST_BAD_SHAPE, "shape %s does not have the %" PRId64
-                  " elements that the tensor has", TEXT(ndim, sizes), numel);
+  return st__fail(ST_BAD_SHAPE, "shape %s is not a shape of %" PRId64
+                  " elements", TEXT(ndim, sizes), numel);
 }
 
 st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
@@ -40,11 +40,8 @@ st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
       overflow |= __builtin_mul_overflow(known, sizes[d], &known);
     }
   }
-  if (empty) {
-    known = 0;
-  } else if (overflow) {
-    return does_not_fit(numel, ndim, sizes);
-  }
+  if (overflow) return does_not_fit(numel, ndim, sizes);
+  if (empty) known = 0;
   memmove(out, sizes, (size_t)ndim * sizeof *sizes);
   if (inferred < 0) {
     return known == numel ? ST_OK : does_not_fit(numel, ndim, sizes);

@@ -1,0 +1,287 @@
+/* The driver of all elementwise loops: it turns strided operands into blocks.
+ *
+ * Note [Blocks]
+ * The body of a kernel is one loop over contiguous operands, a block, which
+ * the compiler vectorises. The driver looks at the strides: when every
+ * operand is contiguous, the body runs once over everything, in place. What
+ * is not contiguous is gathered into a buffer in L1 (or scattered from one),
+ * a plain number is spread over a buffer once, and half types are converted
+ * to float32 on the way. So each kernel is compiled once per dtype, and each
+ * element takes the same path wherever it lies: a result never depends on
+ * strides, on the position in a tensor, or on the number of threads.
+ *
+ * Note [Exact alias or no overlap]
+ * An output is either exactly an input or shares nothing with it, so bodies
+ * promise the compiler that elements are independent (ST_EACH). What the
+ * overlap checks cannot decide ends up here as well: rows of an output that
+ * may share elements are done one after the other.
+ */
+#ifndef ST_KERNEL_BLOCK_H
+#define ST_KERNEL_BLOCK_H
+
+#include "kernel/tags.h"
+
+enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 4 };
+
+/* p: one pointer per operand, output first, n elements each. */
+typedef void (*st_block)(char *const *p, int64_t n, const void *ctx);
+
+typedef struct st_blocks {
+  st_block body;
+  uint8_t n;                       /* operands */
+  uint8_t elem[ST_BLOCK_OPERANDS]; /* st_elem, in memory */
+} st_blocks;
+
+/* One instance per object: bodies call it, it must not be cloned into them. */
+#if defined(__clang__)
+#define ST_SHARED __attribute__((noinline))
+#else
+#define ST_SHARED __attribute__((noinline, noclone))
+#endif
+
+#define ST_EACH(i, n) \
+  _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
+
+static const uint8_t st_memory_size[] = {1, 2, 4, 8, 16, 2, 2};
+static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
+
+/* -- Gather and scatter --------------------------------------------------- */
+
+/* A window of an operand: m0 inner and m1 outer elements. */
+typedef struct st_window { int64_t s0, s1, m0, m1; } st_window;
+
+typedef uint8_t __attribute__((may_alias)) st_bits1;
+typedef uint16_t __attribute__((may_alias)) st_bits2;
+typedef uint32_t __attribute__((may_alias)) st_bits4;
+typedef uint64_t __attribute__((may_alias)) st_bits8;
+typedef struct st_bits16 {
+  uint64_t u[2];
+} __attribute__((may_alias)) st_bits16;
+
+/* Short rows are walked down the columns: the inner loop is the longer. */
+#define ST_GATHER(b)                                                         \
+  static void st_gather##b(char *block, const char *p, st_window w) {        \
+    st_bits##b *to = (st_bits##b *)block;                                    \
+    const bool down = w.m0 < w.m1;                                           \
+    const int64_t n0 = down ? w.m1 : w.m0, n1 = down ? w.m0 : w.m1;          \
+    const int64_t s0 = down ? w.s1 : w.s0, s1 = down ? w.s0 : w.s1;          \
+    const int64_t d0 = down ? w.m0 : 1, d1 = down ? 1 : w.m0;                \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      for (int64_t i = 0; i < n0; i++) {                                     \
+        to[j * d1 + i * d0] = *(const st_bits##b *)(p + j * s1 + i * s0);    \
+      }                                                                      \
+    }                                                                        \
+  }
+ST_GATHER(1)
+ST_GATHER(2)
+ST_GATHER(4)
+ST_GATHER(8)
+ST_GATHER(16)
+#undef ST_GATHER
+
+#define ST_SCATTER(b)                                                        \
+  static void st_scatter##b(char *p, const char *block, st_window w) {       \
+    const st_bits##b *from = (const st_bits##b *)block;                      \
+    for (int64_t j = 0; j < w.m1; j++) {                                     \
+      for (int64_t i = 0; i < w.m0; i++) {                                   \
+        *(st_bits##b *)(p + j * w.s1 + i * w.s0) = from[j * w.m0 + i];       \
+      }                                                                      \
+    }                                                                        \
+  }
+ST_SCATTER(1)
+ST_SCATTER(2)
+ST_SCATTER(4)
+ST_SCATTER(8)
+ST_SCATTER(16)
+#undef ST_SCATTER
+
+static inline bool st_is_dense(st_window w, int64_t size) {
+  return (w.m0 == 1 || w.s0 == size) && (w.m1 == 1 || w.s1 == w.m0 * size);
+}
+
+/* Rows of 16 bytes and more that lie contiguously. */
+static inline bool st_has_rows(st_window w, int64_t size) {
+  return w.s0 == size && w.m0 * size >= 16;
+}
+
+/* -- Half types ----------------------------------------------------------- */
+
+static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
+  if (bf) {
+    ST_EACH(i, n) to[i] = st__bf16_to_float(from[i]);
+  } else {
+    ST_EACH(i, n) to[i] = st__half_to_float(from[i]);
+  }
+}
+
+static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
+  if (bf) {
+    ST_EACH(i, n) to[i] = st__float_to_bf16(from[i]);
+  } else {
+    ST_EACH(i, n) to[i] = st__float_to_half(from[i]);
+  }
+}
+
+/* -- One operand, one window ---------------------------------------------- */
+
+static void st_gather(char *block, const char *p, st_window w, int elem) {
+  const int64_t size = st_memory_size[elem];
+  if (elem >= ST_ELEM_f2) {
+    st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+    const bool dense = st_is_dense(w, size);
+    if (!dense) st_gather2((char *)raw, p, w);
+    st_widen((float *)block, dense ? (const st_bits2 *)p : raw,
+             w.m0 * w.m1, elem == ST_ELEM_bf);
+    return;
+  }
+  if (st_has_rows(w, size)) {
+    for (int64_t j = 0; j < w.m1; j++) {
+      memcpy(block + j * w.m0 * size, p + j * w.s1, (size_t)(w.m0 * size));
+    }
+    return;
+  }
+  switch (elem) {
+    case ST_ELEM_1: st_gather1(block, p, w); break;
+    case ST_ELEM_2: st_gather2(block, p, w); break;
+    case ST_ELEM_4: st_gather4(block, p, w); break;
+    case ST_ELEM_8: st_gather8(block, p, w); break;
+    default: st_gather16(block, p, w);
+  }
+}
+
+static void st_scatter(char *p, const char *block, st_window w, int elem) {
+  const int64_t size = st_memory_size[elem];
+  st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+  if (elem >= ST_ELEM_f2) {
+    const bool dense = st_is_dense(w, size);
+    st_narrow(dense ? (st_bits2 *)p : raw, (const float *)block,
+              w.m0 * w.m1, elem == ST_ELEM_bf);
+    if (dense) return;
+    block = (const char *)raw;
+    elem = ST_ELEM_2;
+  }
+  if (st_has_rows(w, size)) {
+    for (int64_t j = 0; j < w.m1; j++) {
+      memcpy(p + j * w.s1, block + j * w.m0 * size, (size_t)(w.m0 * size));
+    }
+    return;
+  }
+  switch (elem) {
+    case ST_ELEM_1: st_scatter1(p, block, w); break;
+    case ST_ELEM_2: st_scatter2(p, block, w); break;
+    case ST_ELEM_4: st_scatter4(p, block, w); break;
+    case ST_ELEM_8: st_scatter8(p, block, w); break;
+    default: st_scatter16(p, block, w);
+  }
+}
+
+/* -- The driver ----------------------------------------------------------- */
+
+/* How the whole is cut: windows of c0 inner elements and c1 rows. */
+typedef struct st_cut {
+  int64_t n0, n1, c0, c1;
+  bool direct[ST_BLOCK_OPERANDS];   /* the body reads or writes in place */
+  bool constant[ST_BLOCK_OPERANDS]; /* one buffer serves every window */
+} st_cut;
+
+/* May two rows of the output hold the same element? */
+static inline bool st_rows_overlap(int64_t s0, int64_t s1, int64_t n0,
+                                   int64_t n1) {
+  const int64_t a = s0 < 0 ? -s0 : s0, b = s1 < 0 ? -s1 : s1;
+  return b < n0 * a && a < n1 * b;
+}
+
+static void st_plan_cut(st_cut *cut, const st_blocks *k,
+                        const int64_t *strides) {
+  const int64_t *outer = strides + k->n;
+  int64_t room = ST_BLOCK_BYTES;
+  bool all_rows = true;
+  for (int i = 0; i < k->n; i++) {
+    const int64_t fits = ST_BLOCK_BYTES / st_block_size[k->elem[i]];
+    if (fits < room) room = fits;
+    cut->direct[i] = k->elem[i] < ST_ELEM_f2 &&
+                     strides[i] == st_memory_size[k->elem[i]];
+    all_rows &= cut->direct[i];
+  }
+  cut->c0 = all_rows || cut->n0 < room ? cut->n0 : room;
+  cut->c1 = cut->c0 < cut->n0 || (all_rows && cut->n0 >= 64) ||
+            st_rows_overlap(strides[0], outer[0], cut->n0, cut->n1)
+          ? 1 : room / cut->n0;
+  if (cut->c1 < 1) cut->c1 = 1;
+  for (int i = 0; i < k->n; i++) {
+    const int64_t row = cut->n0 * st_memory_size[k->elem[i]];
+    if (cut->c1 > 1) cut->direct[i] &= outer[i] == row;
+    cut->constant[i] = !cut->direct[i] && i > 0 &&
+                       (cut->c0 == cut->n0 || strides[i] == 0) &&
+                       (cut->n1 == 1 || outer[i] == 0);
+  }
+}
+
+static void st_run_windows(const st_blocks *k, const st_cut *cut,
+                           char *const *data, const int64_t *strides,
+                           const void *ctx) {
+  _Alignas(64) char buffer[ST_BLOCK_OPERANDS][ST_BLOCK_BYTES];
+  char *p[ST_BLOCK_OPERANDS];
+  bool filled[ST_BLOCK_OPERANDS] = {false};
+  st_window w = {0, 0, 0, 0};
+  for (int64_t r = 0; r < cut->n1; r += cut->c1) {
+    w.m1 = cut->n1 - r < cut->c1 ? cut->n1 - r : cut->c1;
+    for (int64_t q = 0; q < cut->n0; q += cut->c0) {
+      w.m0 = cut->n0 - q < cut->c0 ? cut->n0 - q : cut->c0;
+      for (int i = k->n - 1; i >= 0; i--) {
+        w.s0 = strides[i], w.s1 = strides[k->n + i];
+        char *at = data[i] + q * w.s0 + r * w.s1;
+        p[i] = cut->direct[i] ? at : buffer[i];
+        if (i == 0 || cut->direct[i] || filled[i]) continue;
+        st_gather(buffer[i], at, w, k->elem[i]);
+        filled[i] = cut->constant[i];
+      }
+      k->body(p, w.m0 * w.m1, ctx);
+      if (cut->direct[0]) continue;
+      st_scatter(data[0] + q * w.s0 + r * w.s1, buffer[0], w, k->elem[0]);
+    }
+  }
+}
+
+/* Not everything is contiguous. Rows of one element become one row. */
+static void st_run_strided(const st_blocks *k, char **data,
+                           const int64_t *strides, int64_t n0, int64_t n1,
+                           const void *ctx) {
+  int64_t s[2 * ST_BLOCK_OPERANDS] = {0};
+  const bool swap = n0 == 1;
+  for (int i = 0; i < k->n; i++) {
+    s[i] = strides[swap ? k->n + i : i];
+    s[k->n + i] = swap ? 0 : strides[k->n + i];
+  }
+  st_cut cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
+  st_plan_cut(&cut, k, s);
+  st_run_windows(k, &cut, data, s, ctx);
+}
+
+/* Body of every st_loop made of a block. */
+ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
+                                    const int64_t *strides, int64_t n0,
+                                    int64_t n1, const void *ctx) {
+  bool direct = true;
+  for (int i = 0; i < k->n; i++) {
+    const st_window w = {strides[i], strides[k->n + i], n0, n1};
+    direct &= k->elem[i] < ST_ELEM_f2 &&
+              st_is_dense(w, st_memory_size[k->elem[i]]);
+  }
+  if (direct) {
+    k->body(data, n0 * n1, ctx);
+  } else if (n0 > 0 && n1 > 0) {
+    st_run_strided(k, data, strides, n0, n1, ctx);
+  }
+}
+
+/* The st_loop called fn over the block called body; then the operands' tags,
+ * output first. */
+#define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
+  static void fn(char **data, const int64_t *strides, int64_t n0,            \
+                 int64_t n1, const void *ctx) {                              \
+    static const st_blocks k = {body, n, {__VA_ARGS__}};                     \
+    st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
+  }
+
+#endif

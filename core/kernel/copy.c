@@ -1,0 +1,161 @@
+/* Loops that move and convert elements (SEMANTICS Y6).
+ *
+ * Note [Conversions]
+ * Floats become integers by truncation, as the x86 instruction has it: what
+ * does not fit (NaN as well) gives the smallest integer of the width that is
+ * converted to, and then wraps into a narrower type, so -1 becomes 255 and
+ * 300 becomes 44 as uint8. Complex numbers give their real part, bool is
+ * "not zero", half types go through float32.
+ */
+
+#include "kernel/loops.h"
+
+/* -- One element ---------------------------------------------------------- */
+
+static inline int32_t cut32f(float f) {
+  return f >= -2147483648.0f && f < 2147483648.0f ? (int32_t)f : INT32_MIN;
+}
+
+static inline int32_t cut32(double f) {
+  return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;
+}
+
+static inline int64_t cut64f(float f) {
+  return f >= -9223372036854775808.0f && f < 9223372036854775808.0f
+       ? (int64_t)f : INT64_MIN;
+}
+
+static inline int64_t cut64(double f) {
+  return f >= -9223372036854775808.0 && f < 9223372036854775808.0
+       ? (int64_t)f : INT64_MIN;
+}
+
+#define REAL(v) _Generic((v), float _Complex: crealf((float _Complex)(v)), \
+  double _Complex: creal((double _Complex)(v)), default: (v))
+#define CUT(v, from_float, from_double) _Generic((v),                        \
+  float: from_float((float)(v)), double: from_double((double)(v)),           \
+  default: (v))
+/* Beyond 2^31 a float32 is a multiple of 256: 32 bits do for uint8. */
+#define TO_u1(v) CUT(REAL(v), cut32f, cut64)
+#define TO_i1(v) CUT(REAL(v), cut32f, cut32)
+#define TO_i2(v) CUT(REAL(v), cut32f, cut32)
+#define TO_i4(v) CUT(REAL(v), cut32f, cut32)
+#define TO_i8(v) CUT(REAL(v), cut64f, cut64)
+#define TO_f4(v) REAL(v)
+#define TO_f8(v) REAL(v)
+#define TO_c4(v) (v)
+#define TO_c8(v) (v)
+#define TO_b1(v) ((v) != 0)
+
+/* -- Between dtypes ------------------------------------------------------- */
+
+#define CONVERT(dst, src)                                                    \
+  ST_BODY(dst, src) {                                                        \
+    (void)ctx;                                                               \
+    T_##dst *out = (T_##dst *)p[0];                                          \
+    const T_##src *in = (const T_##src *)p[1];                               \
+    ST_EACH(i, n) {                                                          \
+      const T_##src v = ST_IN_##src(in[i]);                                  \
+      out[i] = (T_##dst)TO_##dst(v);                                         \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(dst##_##src, dst##_##src##_body, 2, ST_ELEM_##dst,           \
+                ST_ELEM_##src)
+#define CONVERT_TO_HALF(dst, src) \
+  ST_BLOCK_LOOP(dst##_##src, f4_##src##_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_FROM_HALF(src, dst) \
+  ST_BLOCK_LOOP(dst##_##src, dst##_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_HALVES(dst, src) \
+  ST_BLOCK_LOOP(dst##_##src, f4_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+
+/* M(x, tag) for every dtype that has loops of its own. */
+#define EACH(M, x)                                                           \
+  M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f4) M(x, f8) M(x, c4)    \
+  M(x, c8) M(x, b1)
+
+EACH(CONVERT, u1)
+EACH(CONVERT, i1)
+EACH(CONVERT, i2)
+EACH(CONVERT, i4)
+EACH(CONVERT, i8)
+EACH(CONVERT, f4)
+EACH(CONVERT, f8)
+EACH(CONVERT, c4)
+EACH(CONVERT, c8)
+EACH(CONVERT, b1)
+EACH(CONVERT_TO_HALF, f2)
+EACH(CONVERT_TO_HALF, bf)
+EACH(CONVERT_FROM_HALF, f2)
+EACH(CONVERT_FROM_HALF, bf)
+CONVERT_HALVES(f2, bf)
+CONVERT_HALVES(f2, f2)
+CONVERT_HALVES(bf, f2)
+CONVERT_HALVES(bf, bf)
+
+/* -- The same dtype: bits ------------------------------------------------- */
+
+static void copy_rows(char **data, const int64_t *strides, int64_t n1,
+                      size_t bytes) {
+  for (int64_t j = 0; j < n1; j++) {
+    memmove(data[0] + j * strides[2], data[1] + j * strides[3], bytes);
+  }
+}
+
+/* Short rows are walked down the columns. */
+#define COPY_WALK(b)                                                         \
+  static void copy_bits##b(char **data, st_window to, st_window from) {      \
+    const bool swap = to.m0 < to.m1 && to.m0 < 16;                           \
+    const int64_t n0 = swap ? to.m1 : to.m0, n1 = swap ? to.m0 : to.m1;      \
+    const int64_t t0 = swap ? to.s1 : to.s0, t1 = swap ? to.s0 : to.s1;      \
+    const int64_t f0 = swap ? from.s1 : from.s0;                             \
+    const int64_t f1 = swap ? from.s0 : from.s1;                             \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      char *t = data[0] + j * t1;                                            \
+      const char *f = data[1] + j * f1;                                      \
+      for (int64_t i = 0; i < n0; i++, t += t0, f += f0) {                   \
+        *(st_bits##b *)t = *(const st_bits##b *)f;                           \
+      }                                                                      \
+    }                                                                        \
+  }
+
+#define COPY_BITS(b)                                                         \
+  static void same_##b(char **data, const int64_t *s, int64_t n0,            \
+                       int64_t n1, const void *ctx) {                        \
+    const st_window to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};  \
+    (void)ctx;                                                               \
+    if (st_is_dense(to, b) && st_is_dense(from, b)) {                        \
+      copy_rows(data, s, 1, (size_t)(n0 * n1 * b));                          \
+    } else if (st_has_rows(to, b) && s[1] == b) {                            \
+      copy_rows(data, s, n1, (size_t)n0 * b);                                \
+    } else {                                                                 \
+      copy_bits##b(data, to, from);                                          \
+    }                                                                        \
+  }
+
+COPY_WALK(1)
+COPY_WALK(2)
+COPY_WALK(4)
+COPY_WALK(8)
+COPY_WALK(16)
+COPY_BITS(1)
+COPY_BITS(2)
+COPY_BITS(4)
+COPY_BITS(8)
+COPY_BITS(16)
+
+/* -- Rows ----------------------------------------------------------------- */
+
+#define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
+#define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
+
+/* The second row of a dtype replaces the conversion to itself. */
+static const st_kernel_row rows[] = {
+#define ST_OTHER(name, ...)
+#define ST_COPY(dst) \
+  {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
+#include "kernel/other.def"
+  SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
+  SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)
+};
+
+ST_EXPORT(st__copy, rows)

@@ -1,0 +1,76 @@
+/* The kernels: loops over pointers and byte strides. They cannot fail,
+ * allocate, lock or see a tensor.
+ *
+ * Note [Kernel tables]
+ * Each kernel source is compiled once per instruction set and exports one
+ * table, whose rows name a kernel and hold a loop per dtype. At load the
+ * tables are overlaid in ascending order of instruction sets onto one array,
+ * which st__kernel reads.
+ */
+#ifndef ST_KERNEL_KERNEL_H
+#define ST_KERNEL_KERNEL_H
+
+#include "base/cpu.h"
+#include "base/dtype.h"
+
+/* The one signature of elementwise, copy and reduction loops.
+ *
+ * data: one pointer per operand, outputs first. strides: the operands' inner
+ * byte strides (one each), then their outer ones. n0 inner and n1 outer
+ * steps. ctx: what the operator passes along (a scalar, a pair of bounds).
+ * data may be overwritten by the loop. */
+typedef void (*st_loop)(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx);
+
+/* What ctx points to for elementwise kernels: the operator's numbers, in
+ * schema order. */
+typedef struct st_params { st_scalar s[4]; } st_params;
+
+/* Kernels by name, one enumerator per row of the .def files. */
+typedef enum st_kernel_id {
+  ST_K_NONE,
+#define ST_UNARY(name, ...)   ST_K_##name,
+#define ST_BINARY(name, ...)  ST_K_##name,
+#define ST_COMPARE(name, ...) ST_K_##name,
+#define ST_OTHER(name, ...)   ST_K_##name,
+#define ST_REDUCE(name, ...)  ST_K_##name,
+#include "kernel/unary.def"
+#include "kernel/binary.def"
+#include "kernel/other.def"
+#include "kernel/reduce.def"
+#include "kernel/index.def"
+#undef ST_UNARY
+#undef ST_BINARY
+#undef ST_COMPARE
+#undef ST_OTHER
+#undef ST_REDUCE
+  ST_K_COUNT
+} st_kernel_id;
+
+typedef struct st_kernel_row {
+  st_kernel_id id;
+  st_loop loop[ST_DTYPE_COUNT]; /* by the common dtype; NULL: none */
+} st_kernel_row;
+
+typedef struct st_kernel_table {
+  const st_kernel_row *rows;
+  int n;
+} st_kernel_table;
+
+/* st__unary becomes st__unary_avx2 in the AVX2 object, and so on. */
+#define ST_ISA_NAME_(name, isa) name##_##isa
+#define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)
+#define ST_ISA_NAME(name) ST_ISA_NAME2(name, ST_KERNEL_ISA)
+
+/* The loop of kernel id for a common dtype, or NULL when there is none. */
+st_loop st__kernel(st_kernel_id id, st_dtype dtype);
+/* Elements worth a thread: 32768 for cheap kernels, less for costly ones. */
+int64_t st__kernel_grain(st_kernel_id id);
+const char *st__kernel_name(st_kernel_id id);
+/* The instruction set whose object st__kernel's answer comes from. */
+st_isa_level st__kernel_isa(st_kernel_id id, st_dtype dtype);
+
+/* The loop that converts src elements to dst elements (copy_ rules, Y6). */
+st_loop st__copy_kernel(st_dtype dst, st_dtype src);
+
+#endif

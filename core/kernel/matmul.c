@@ -1,0 +1,101 @@
+/* Products of matrices whose dtype BLAS does not know, or which are so small
+ * that calling BLAS costs more than the product.
+ *
+ * A row of c is kept in accumulators, a part of it at a time, and the rows of
+ * b are added to it, each times an element of a: the innermost loop runs
+ * along contiguous rows of b.
+ */
+
+#include "kernel/matmul.h"
+
+#include "kernel/kernel.h"
+
+#include <complex.h> /* after it: defines a macro called complex */
+
+typedef float _Complex c64;
+typedef double _Complex c128;
+
+enum { PART = 128 };
+
+#define AT(T, p, offset) (*(T *)((p) + (offset)))
+
+/* -- Numbers -------------------------------------------------------------- */
+
+/* Products without the detour that C's complex product makes for inf. */
+static inline c64 mul_c64(c64 a, c64 b) {
+  return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
+                crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
+}
+static inline c128 mul_c128(c128 a, c128 b) {
+  return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
+               creal(a) * cimag(b) + cimag(a) * creal(b));
+}
+#define MUL(a, b) ((a) * (b))
+
+static inline uint64_t number_int(st_scalar s) {
+  return (uint64_t)st__scalar_to_int(s);
+}
+static inline double number_real(st_scalar s) {
+  return st__scalar_to_double(s);
+}
+static inline c128 number_complex(st_scalar s) {
+  double c[2];
+  st__scalar_to_complex(s, c);
+  return CMPLX(c[0], c[1]);
+}
+
+/* -- Products ------------------------------------------------------------- */
+
+/* acc[0 .. n) = row of a times columns of b; A is what T is computed in. */
+#define ROW_TIMES(s, T, A, MULT)                                            \
+  static void row_##s(A *restrict acc, const char *a, const char *b,        \
+                      const int64_t *st, int64_t n, int64_t k) {            \
+    for (int64_t j = 0; j < n; j++) acc[j] = 0;                             \
+    for (int64_t i = 0; i < k; i++, a += st[1], b += st[5]) {               \
+      const A x = (A)AT(const T, a, 0);                                     \
+      if (st[2] == sizeof(T)) {                                             \
+        const T *y = (const T *)b;                                          \
+        for (int64_t j = 0; j < n; j++) acc[j] += MULT(x, (A)y[j]);         \
+      } else {                                                              \
+        for (int64_t j = 0; j < n; j++)                                     \
+          acc[j] += MULT(x, (A)AT(const T, b, j * st[2])); } } }
+
+#define PRODUCT(s, T, A, MULT, NUMBER)                                      \
+  ROW_TIMES(s, T, A, MULT)                                                  \
+  static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
+                         int64_t n1, const void *ctx) {                     \
+    const st_matmul *w = ctx;                                               \
+    const A alpha = (A)NUMBER(w->alpha), beta = (A)NUMBER(w->beta);         \
+    A acc[PART];                                                            \
+    for (int64_t p = 0, n; p < n0; p += n) {                                \
+      n = n0 - p < PART ? n0 - p : PART;                                    \
+      for (int64_t i = 0; i < n1; i++) {                                    \
+        char *c = data[0] + i * st[3] + p * st[0];                          \
+        row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, w->k); \
+        for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
+          const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
+          AT(T, c, 0) = (T)(beta == 0 ? sum                                 \
+                            : sum + MULT(beta, (A)AT(T, c, 0))); } } } }
+
+PRODUCT(u8, uint8_t, uint32_t, MUL, number_int)
+PRODUCT(i8, int8_t, uint32_t, MUL, number_int)
+PRODUCT(i16, int16_t, uint32_t, MUL, number_int)
+PRODUCT(i32, int32_t, uint32_t, MUL, number_int)
+PRODUCT(i64, int64_t, uint64_t, MUL, number_int)
+PRODUCT(f32, float, float, MUL, number_real)
+PRODUCT(f64, double, double, MUL, number_real)
+PRODUCT(c64, c64, c64, mul_c64, number_complex)
+PRODUCT(c128, c128, c128, mul_c128, number_complex)
+
+/* -- The table ------------------------------------------------------------ */
+
+static const st_kernel_row rows[] = {
+  {ST_K_matmul, {
+    [ST_UINT8] = matmul_u8, [ST_INT8] = matmul_i8, [ST_INT16] = matmul_i16,
+    [ST_INT32] = matmul_i32, [ST_INT64] = matmul_i64,
+    [ST_FLOAT32] = matmul_f32, [ST_FLOAT64] = matmul_f64,
+    [ST_COMPLEX64] = matmul_c64, [ST_COMPLEX128] = matmul_c128}}};
+
+extern const st_kernel_table ST_ISA_NAME(st__matmul);
+const st_kernel_table ST_ISA_NAME(st__matmul) = {
+  rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,263 @@
+/* Loops along one dimension: running sums, products, extrema, and softmax.
+ *
+ * The inner dimension is the one walked along, the outer one walks over
+ * lines. Outputs come first. Lines that lie side by side are walked together,
+ * which vectorises; the order of operations in a line is always the same.
+ */
+
+#include "kernel/kernel.h"
+
+#include <complex.h> /* after it: defines a macro called complex */
+#include <math.h>
+
+#include "kernel/exp.h"
+
+typedef float _Complex c64;
+typedef double _Complex c128;
+
+enum { WIDTH = 256, LINE = 2048, LANES = 16 };
+
+#define AT(T, p, offset) (*(T *)((p) + (offset)))
+
+static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
+  return n1 >= 4 && (outer < 0 ? -outer : outer) < (inner < 0 ? -inner
+                                                              : inner);
+}
+
+/* -- Running sums and products -------------------------------------------- */
+
+#define SCAN_LINE(name, T, A, L, S, OP)                                     \
+  static void name##_line(char *to, const char *p, const int64_t *s,        \
+                          int64_t n) {                                      \
+    A a = L(AT(const T, p, 0));                                             \
+    AT(T, to, 0) = S(a);                                                    \
+    for (int64_t i = 1; i < n; i++) {                                       \
+      a = OP(a, L(AT(const T, p, i * s[1])));                               \
+      AT(T, to, i * s[0]) = S(a); } }
+
+#define SCAN_LINES(name, T, A, L, S, OP)                                    \
+  static void name##_lines(char *to, const char *p, const int64_t *s,       \
+                           int64_t n0, int64_t n1) {                        \
+    const bool dense = s[2] == sizeof(T) && s[3] == sizeof(T);              \
+    A a[WIDTH];                                                             \
+    for (int64_t j = 0; j < n1; j++) a[j] = L(AT(const T, p, j * s[3]));    \
+    for (int64_t j = 0; j < n1; j++) AT(T, to, j * s[2]) = S(a[j]);         \
+    for (int64_t i = 1; i < n0; i++) {                                      \
+      const char *x = p + i * s[1];                                         \
+      char *y = to + i * s[0];                                              \
+      if (dense) for (int64_t j = 0; j < n1; j++)                           \
+        ((T *)y)[j] = S(a[j] = OP(a[j], L(((const T *)x)[j])));             \
+      else for (int64_t j = 0; j < n1; j++)                                 \
+        AT(T, y, j * s[2]) = S(a[j] = OP(a[j], L(AT(const T, x, j * s[3])))); \
+    } }
+
+#define SCAN_LOOP(name)                                                     \
+  static void name(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
+                   const void *ctx) {                                       \
+    const bool together = side_by_side(s[1], s[3], n1);                     \
+    const int64_t step = together ? WIDTH : 1;                              \
+    (void)ctx;                                                              \
+    for (int64_t j = 0; j < n1 && n0 > 0; j += step) {                      \
+      const int64_t n = n1 - j < step ? n1 - j : step;                      \
+      char *to = data[0] + j * s[2], *p = data[1] + j * s[3];               \
+      if (together) name##_lines(to, p, s, n0, n);                          \
+      else name##_line(to, p, s, n0); } }
+
+#define SCAN(name, T, A, L, S, OP)      \
+  SCAN_LINE(name, T, A, L, S, OP)       \
+  SCAN_LINES(name, T, A, L, S, OP)      \
+  SCAN_LOOP(name)
+
+#define F64(x) ((double)(x))
+#define HALF64(x) ((double)st__half_to_float(x))
+#define BF64(x) ((double)st__bf16_to_float(x))
+#define TO_F32(a) ((float)(a))
+#define TO_HALF(a) st__float_to_half((float)(a))
+#define TO_BF16(a) st__float_to_bf16((float)(a))
+#define WRAP(x) ((uint64_t)(int64_t)(x))
+#define SAME(a) (a)
+#define C128(x) ((c128)(x))
+#define TO_C64(a) ((c64)(a))
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+
+static inline c128 cmul(c128 a, c128 b) {
+  return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
+               creal(a) * cimag(b) + cimag(a) * creal(b));
+}
+
+#define TO_U8(a) ((uint8_t)(a))
+#define TO_I8(a) ((int8_t)(a))
+#define TO_I16(a) ((int16_t)(a))
+#define TO_I32(a) ((int32_t)(a))
+#define TO_I64(a) ((int64_t)(a))
+#define TO_B8(a) ((uint8_t)((a) != 0))
+#define TRUTH(x) ((uint64_t)((x) != 0))
+
+#define INT_SCANS(name, OP)                          \
+  SCAN(name##_u8, uint8_t, uint64_t, WRAP, TO_U8, OP)   \
+  SCAN(name##_i8, int8_t, uint64_t, WRAP, TO_I8, OP)    \
+  SCAN(name##_i16, int16_t, uint64_t, WRAP, TO_I16, OP) \
+  SCAN(name##_i32, int32_t, uint64_t, WRAP, TO_I32, OP) \
+  SCAN(name##_i64, int64_t, uint64_t, WRAP, TO_I64, OP) \
+  SCAN(name##_b8, uint8_t, uint64_t, TRUTH, TO_B8, OP)
+
+#define FLOAT_SCANS(name, OP)                        \
+  SCAN(name##_f16, uint16_t, double, HALF64, TO_HALF, OP) \
+  SCAN(name##_bf16, uint16_t, double, BF64, TO_BF16, OP)  \
+  SCAN(name##_f32, float, double, F64, TO_F32, OP)        \
+  SCAN(name##_f64, double, double, F64, SAME, OP)
+
+INT_SCANS(cumsum, ADD)
+INT_SCANS(cumprod, MUL)
+FLOAT_SCANS(cumsum, ADD)
+FLOAT_SCANS(cumprod, MUL)
+SCAN(cumsum_c64, c64, c128, C128, TO_C64, ADD)
+SCAN(cumsum_c128, c128, c128, C128, SAME, ADD)
+SCAN(cumprod_c64, c64, c128, C128, TO_C64, cmul)
+SCAN(cumprod_c128, c128, c128, C128, SAME, cmul)
+
+/* log(exp(a) + exp(b)) without overflow; equal infinities stay. */
+static inline double logaddexp(double a, double b) {
+  if (a == b && isinf(a)) return a;
+  if (isnan(a) || isnan(b)) return a + b;
+  return a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b));
+}
+
+FLOAT_SCANS(logcumsumexp, logaddexp)
+
+/* -- Running extrema ------------------------------------------------------ */
+
+/* Equal elements move the position on; NaN wins and then only NaN moves it.
+ * ctx: what to add to positions. */
+#define NOT_BELOW(x, a) ((x) >= (a))
+#define NOT_ABOVE(x, a) ((x) <= (a))
+
+#define EXTREME(name, T, A, L, OP)                                          \
+  static void name(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
+                   const void *ctx) {                                       \
+    const int64_t base = *(const int64_t *)ctx;                             \
+    for (int64_t j = 0; j < n1; j++) {                                      \
+      const char *p = data[2] + j * s[5];                                   \
+      int64_t best = 0;                                                     \
+      for (int64_t i = 0; i < n0; i++) {                                    \
+        const A x = L(AT(const T, p, i * s[2]));                            \
+        const A a = L(AT(const T, p, best * s[2]));                         \
+        if (x != x || OP(x, a)) best = i;                                   \
+        AT(T, data[0], j * s[3] + i * s[0]) = AT(const T, p, best * s[2]);  \
+        AT(int64_t, data[1], j * s[4] + i * s[1]) = best + base; } } }
+
+#define EXTREMES(s, T, A, L)                 \
+  EXTREME(cummax_##s, T, A, L, NOT_BELOW)    \
+  EXTREME(cummin_##s, T, A, L, NOT_ABOVE)
+
+EXTREMES(u8, uint8_t, uint8_t, SAME)
+EXTREMES(i8, int8_t, int8_t, SAME)
+EXTREMES(i16, int16_t, int16_t, SAME)
+EXTREMES(i32, int32_t, int32_t, SAME)
+EXTREMES(i64, int64_t, int64_t, SAME)
+EXTREMES(b8, uint8_t, uint8_t, TO_B8)
+EXTREMES(f16, uint16_t, float, st__half_to_float)
+EXTREMES(bf16, uint16_t, float, st__bf16_to_float)
+EXTREMES(f32, float, float, SAME)
+EXTREMES(f64, double, double, SAME)
+
+/* -- softmax -------------------------------------------------------------- */
+
+/* Sums in LANES lanes, like a fold (Note [Folds are reproducible]). */
+static double sum_line(const double *x, int64_t n) {
+  double lane[LANES] = {0}, sum = 0;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    for (int l = 0; l < LANES; l++) lane[l] += x[i + l];
+  }
+  for (; i < n; i++) lane[i % LANES] += x[i];
+  for (int l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+static void exp_line(double *x, int64_t n, double max) {
+  for (int64_t i = 0; i < n; i++) x[i] = st__exp(x[i] - max);
+}
+
+/* A line is worked on in pieces of LINE elements; a line that is one piece
+ * stays in the buffer from the first step to the last. */
+typedef struct line {
+  double x[LINE], max, sum;
+  int64_t n;
+} line;
+
+#define SOFTMAX_LOAD(s, T, L)                                               \
+  static void load_##s(line *w, const char *p, int64_t step, int64_t n) {   \
+    for (int64_t i = 0; i < n; i++) w->x[i] = L(AT(const T, p, i * step)); }
+
+#define SOFTMAX_REDUCE(s)                                                   \
+  static void reduce_##s(line *w, const char *p, int64_t step) {            \
+    w->max = -INFINITY;                                                     \
+    w->sum = 0;                                                             \
+    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+      n = w->n - i < LINE ? w->n - i : LINE;                                \
+      load_##s(w, p + i * step, step, n);                                   \
+      for (int64_t k = 0; k < n; k++)                                       \
+        w->max = w->x[k] > w->max || w->x[k] != w->x[k] ? w->x[k] : w->max; \
+    }                                                                       \
+    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+      n = w->n - i < LINE ? w->n - i : LINE;                                \
+      load_##s(w, p + i * step, step, n);                                   \
+      exp_line(w->x, n, w->max);                                            \
+      w->sum += sum_line(w->x, n); } }
+
+#define SOFTMAX_WRITE(name, s, T, S, EXPS, E)                               \
+  static void name##_##s(char **data, const int64_t *st, int64_t n0,        \
+                         int64_t n1, const void *ctx) {                     \
+    line w = {.n = n0};                                                     \
+    (void)ctx;                                                              \
+    for (int64_t j = 0; j < n1; j++) {                                      \
+      char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
+      reduce_##s(&w, p, st[1]);                                             \
+      const double log_sum = log(w.sum);                                    \
+      (void)log_sum;                                                        \
+      for (int64_t i = 0, n; i < n0; i += n) {                              \
+        n = n0 - i < LINE ? n0 - i : LINE;                                  \
+        if (n0 > LINE || !EXPS) load_##s(&w, p + i * st[1], st[1], n);      \
+        if (n0 > LINE && EXPS) exp_line(w.x, n, w.max);                     \
+        for (int64_t k = 0; k < n; k++)                                     \
+          AT(T, to, (i + k) * st[0]) = S(E(w.x[k])); } } }
+
+#define QUOTIENT(x) ((x) / w.sum)
+#define DIFFERENCE(x) ((x) - w.max - log_sum)
+
+#define SOFTMAX(s, T, L, S)                          \
+  SOFTMAX_LOAD(s, T, L)                              \
+  SOFTMAX_REDUCE(s)                                  \
+  SOFTMAX_WRITE(softmax, s, T, S, 1, QUOTIENT)       \
+  SOFTMAX_WRITE(log_softmax, s, T, S, 0, DIFFERENCE)
+
+SOFTMAX(f16, uint16_t, HALF64, TO_HALF)
+SOFTMAX(bf16, uint16_t, BF64, TO_BF16)
+SOFTMAX(f32, float, F64, TO_F32)
+SOFTMAX(f64, double, F64, SAME)
+
+/* -- The table ------------------------------------------------------------ */
+
+#define INT_LOOPS(name)                                                     \
+  [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
+  [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = name##_b8
+#define FLOAT_LOOPS(name)                                                   \
+  [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
+  [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64
+#define COMPLEX_LOOPS(name)                                                 \
+  [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
+
+#define NUMBER(name) \
+  {ST_K_##name, {INT_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+#define ORDERED(name) {ST_K_##name, {INT_LOOPS(name), FLOAT_LOOPS(name)}}
+#define FLOATING(name) {ST_K_##name, {FLOAT_LOOPS(name)}}
+
+static const st_kernel_row rows[] = {
+  NUMBER(cumsum), NUMBER(cumprod), FLOATING(logcumsumexp), ORDERED(cummax),
+  ORDERED(cummin), FLOATING(softmax), FLOATING(log_softmax)};
+
+extern const st_kernel_table ST_ISA_NAME(st__scan);
+const st_kernel_table ST_ISA_NAME(st__scan) = {
+  rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,100 @@
+/* One table out of all kernel tables, for the CPU at hand.
+ */
+
+#include "kernel/kernel.h"
+
+/* -- The tables of the instruction sets, ORDER ISA ------------------------ */
+
+#define ST_TABLE(name) extern const st_kernel_table st__##name##_base;
+#include "kernel/tables.def"
+#undef ST_TABLE
+
+static const st_kernel_table *const base_tables[] = {
+#define ST_TABLE(name) &st__##name##_base,
+#include "kernel/tables.def"
+#undef ST_TABLE
+};
+
+#if defined(__x86_64__)
+#define ST_TABLE(name) \
+  extern const st_kernel_table st__##name##_avx2, st__##name##_avx512;
+#include "kernel/tables.def"
+#undef ST_TABLE
+
+static const st_kernel_table *const avx2_tables[] = {
+#define ST_TABLE(name) &st__##name##_avx2,
+#include "kernel/tables.def"
+#undef ST_TABLE
+};
+
+static const st_kernel_table *const avx512_tables[] = {
+#define ST_TABLE(name) &st__##name##_avx512,
+#include "kernel/tables.def"
+#undef ST_TABLE
+};
+#else
+#define avx2_tables base_tables
+#define avx512_tables base_tables
+#endif
+
+static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
+  base_tables, avx2_tables, avx512_tables,
+};
+
+/* -- Names and grains ----------------------------------------------------- */
+
+static const struct { const char *name; int grain; } infos[ST_K_COUNT] = {
+  [ST_K_NONE] = {"none", 32768},
+#define INFO(name, grain, ...) [ST_K_##name] = {#name, grain},
+#define ST_UNARY INFO
+#define ST_BINARY INFO
+#define ST_COMPARE INFO
+#define ST_OTHER INFO
+#define ST_REDUCE INFO
+#include "kernel/unary.def"
+#include "kernel/binary.def"
+#include "kernel/other.def"
+#include "kernel/index.def"
+#include "kernel/reduce.def"
+};
+
+const char *st__kernel_name(st_kernel_id id) { return infos[id].name; }
+
+int64_t st__kernel_grain(st_kernel_id id) { return infos[id].grain; }
+
+/* -- The overlay ---------------------------------------------------------- */
+
+static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
+static uint8_t isas[ST_K_COUNT][ST_DTYPE_COUNT];
+
+static void overlay(const st_kernel_table *table, st_isa_level isa) {
+  for (int i = 0; i < table->n; i++) {
+    const st_kernel_row *row = &table->rows[i];
+    for (int d = 0; d < ST_DTYPE_COUNT; d++) {
+      if (!row->loop[d]) continue;
+      loops[row->id][d] = row->loop[d];
+      isas[row->id][d] = (uint8_t)isa;
+    }
+  }
+}
+
+/* When the library is loaded, before any thread can ask. */
+__attribute__((constructor)) static void overlay_all(void) {
+  const int n = (int)(sizeof base_tables / sizeof *base_tables);
+  for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
+    for (int i = 0; i < n; i++) overlay(tables[isa][i], (st_isa_level)isa);
+  }
+}
+
+st_loop st__kernel(st_kernel_id id, st_dtype dtype) {
+  return loops[id][dtype];
+}
+
+st_isa_level st__kernel_isa(st_kernel_id id, st_dtype dtype) {
+  return (st_isa_level)isas[id][dtype];
+}
+
+/* ORDER DTYPE */
+st_loop st__copy_kernel(st_dtype dst, st_dtype src) {
+  return loops[ST_K_copy_u1 + (int)dst][src];
+}

@@ -1,0 +1,148 @@
+/* Dtypes as two-letter tags, and the lists of them that kernel rows name.
+ *
+ * Per tag x: T_x is the element in a block, W_x the type to compute in when
+ * T_x could overflow, ST_ELEM_x how it lies in memory, ST_DTYPE_x its dtype,
+ * st_param_x the operator's i-th number. Half types have no T_x: their
+ * blocks are those of float32 (Note [Blocks]).
+ */
+#ifndef ST_KERNEL_TAGS_H
+#define ST_KERNEL_TAGS_H
+
+#include "kernel/kernel.h"
+
+#include <complex.h>
+
+typedef uint8_t T_u1;
+typedef int8_t T_i1;
+typedef int16_t T_i2;
+typedef int32_t T_i4;
+typedef int64_t T_i8;
+typedef float T_f4;
+typedef double T_f8;
+typedef float _Complex T_c4;
+typedef double _Complex T_c8;
+typedef uint8_t T_b1; /* foreign bytes may hold more than 0 and 1 */
+
+typedef uint32_t W_u1, W_i1, W_i2, W_i4;
+typedef uint64_t W_i8;
+typedef T_f4 W_f4;
+typedef T_f8 W_f8;
+typedef T_c4 W_c4;
+typedef T_c8 W_c8;
+typedef T_b1 W_b1;
+
+#define ST_DTYPE_u1 ST_UINT8
+#define ST_DTYPE_i1 ST_INT8
+#define ST_DTYPE_i2 ST_INT16
+#define ST_DTYPE_i4 ST_INT32
+#define ST_DTYPE_i8 ST_INT64
+#define ST_DTYPE_f2 ST_FLOAT16
+#define ST_DTYPE_bf ST_BFLOAT16
+#define ST_DTYPE_f4 ST_FLOAT32
+#define ST_DTYPE_f8 ST_FLOAT64
+#define ST_DTYPE_c4 ST_COMPLEX64
+#define ST_DTYPE_c8 ST_COMPLEX128
+#define ST_DTYPE_b1 ST_BOOL
+
+/* How an element lies in memory: its size, or a half type. */
+typedef enum st_elem {
+  ST_ELEM_1, ST_ELEM_2, ST_ELEM_4, ST_ELEM_8, ST_ELEM_16,
+  ST_ELEM_f2, ST_ELEM_bf
+} st_elem;
+
+#define ST_ELEM_u1 ST_ELEM_1
+#define ST_ELEM_i1 ST_ELEM_1
+#define ST_ELEM_i2 ST_ELEM_2
+#define ST_ELEM_i4 ST_ELEM_4
+#define ST_ELEM_i8 ST_ELEM_8
+#define ST_ELEM_f4 ST_ELEM_4
+#define ST_ELEM_f8 ST_ELEM_8
+#define ST_ELEM_c4 ST_ELEM_8
+#define ST_ELEM_c8 ST_ELEM_16
+#define ST_ELEM_b1 ST_ELEM_1
+
+/* An element as the kernels see it. */
+#define ST_IN_u1(v) (v)
+#define ST_IN_i1(v) (v)
+#define ST_IN_i2(v) (v)
+#define ST_IN_i4(v) (v)
+#define ST_IN_i8(v) (v)
+#define ST_IN_f4(v) (v)
+#define ST_IN_f8(v) (v)
+#define ST_IN_c4(v) (v)
+#define ST_IN_c8(v) (v)
+#define ST_IN_b1(v) ((uint8_t)((v) != 0))
+
+/* -- The operator's numbers ----------------------------------------------- */
+
+#define ST_PARAM_INT(tag)                                                    \
+  static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
+    return (T_##tag)st__scalar_to_int(k->s[i]);                              \
+  }
+#define ST_PARAM_FLOAT(tag)                                                  \
+  static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
+    return (T_##tag)st__scalar_to_double(k->s[i]);                           \
+  }
+#define ST_PARAM_COMPLEX(tag)                                                \
+  static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
+    double c[2];                                                             \
+    st__scalar_to_complex(k->s[i], c);                                       \
+    return (T_##tag)CMPLX(c[0], c[1]);                                       \
+  }
+ST_PARAM_INT(u1)
+ST_PARAM_INT(i1)
+ST_PARAM_INT(i2)
+ST_PARAM_INT(i4)
+ST_PARAM_INT(i8)
+ST_PARAM_FLOAT(f4)
+ST_PARAM_FLOAT(f8)
+ST_PARAM_COMPLEX(c4)
+ST_PARAM_COMPLEX(c8)
+#undef ST_PARAM_INT
+#undef ST_PARAM_FLOAT
+#undef ST_PARAM_COMPLEX
+
+static inline T_b1 st_param_b1(const st_params *k, int i) {
+  T_b1 b;
+  st__scalar_store(k->s[i], ST_BOOL, &b);
+  return b;
+}
+
+/* -- Lists of dtypes ------------------------------------------------------ */
+
+/* ST_LIST_<list>(M, ...) is M_LOOP(tag, ...) per dtype with a loop of its
+ * own, M_VEC for one that calls vector maths, and M_HALF for a half type,
+ * which converts to and from the float32 loop. */
+#define ST_LIST_INT(M, ...)                                                  \
+  M##_LOOP(u1, __VA_ARGS__) M##_LOOP(i1, __VA_ARGS__)                        \
+  M##_LOOP(i2, __VA_ARGS__) M##_LOOP(i4, __VA_ARGS__)                        \
+  M##_LOOP(i8, __VA_ARGS__)
+#define ST_LIST_BOOL(M, ...) M##_LOOP(b1, __VA_ARGS__)
+#define ST_LIST_HALF(M, ...) M##_HALF(f2, __VA_ARGS__) M##_HALF(bf, __VA_ARGS__)
+#define ST_LIST_WIDE(M, ...)                                                 \
+  M##_LOOP(f4, __VA_ARGS__) M##_LOOP(f8, __VA_ARGS__)
+#define ST_LIST_FLOAT(M, ...)                                                \
+  ST_LIST_WIDE(M, __VA_ARGS__) ST_LIST_HALF(M, __VA_ARGS__)
+#define ST_LIST_VECTOR(M, ...)                                               \
+  M##_VEC(f4, __VA_ARGS__) M##_VEC(f8, __VA_ARGS__)                          \
+  ST_LIST_HALF(M, __VA_ARGS__)
+#define ST_LIST_COMPLEX(M, ...)                                              \
+  M##_LOOP(c4, __VA_ARGS__) M##_LOOP(c8, __VA_ARGS__)
+#define ST_LIST_INT_BOOL(M, ...)                                             \
+  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+#define ST_LIST_REAL(M, ...)                                                 \
+  ST_LIST_INT(M, __VA_ARGS__) ST_LIST_FLOAT(M, __VA_ARGS__)
+#define ST_LIST_REAL_BOOL(M, ...)                                            \
+  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+#define ST_LIST_NUMBER(M, ...)                                               \
+  ST_LIST_REAL(M, __VA_ARGS__) ST_LIST_COMPLEX(M, __VA_ARGS__)
+#define ST_LIST_ALL(M, ...)                                                  \
+  ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
+
+/* The row of a table: a loop per dtype of the list. */
+#define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_VEC(tag, name, ...)  [ST_DTYPE_##tag] = name##_##tag,
+#define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_ROW(list, ...) {ST_LIST_##list(ST_SLOT, __VA_ARGS__)}
+
+#endif

@@ -1,0 +1,75 @@
+/* The engine of reductions: dimensions are folded into accumulators, which
+ * are finished and stored into the outputs.
+ *
+ * Note [Reproducible reductions]
+ * Outputs are cut into tiles and, when there are few of them, the reduced
+ * elements into chunks whose accumulators are combined in order. Where the
+ * cuts are depends on shape and strides only, so a result does not depend on
+ * the number of threads.
+ *
+ * Note [Two passes]
+ * Some reductions look twice: variance needs the mean, a position needs the
+ * extremum. The second fold reads what the first one found, one reference per
+ * output, while the tile's input is still in the cache.
+ */
+#ifndef ST_OP_FOLD_H
+#define ST_OP_FOLD_H
+
+#include "op/op.h"
+
+/* One pass: acc is the dtype of the accumulators, which start at `start`;
+ * those of chunks are combined by the kernel `combine`. */
+typedef struct st_fold {
+  st_kernel_id kernel, combine;
+  st_dtype acc;
+  st_scalar start;
+} st_fold;
+
+typedef struct st_reduction st_reduction;
+struct st_reduction {
+  st_fold first, second; /* second.kernel may be ST_K_NONE */
+  /* n references of the second pass from what the first one found: float64,
+   * or complex128 like the accumulators. NULL: as they are. out_first gets
+   * the references, which then must have the accumulators' dtype. */
+  void (*refer)(const st_reduction *r, const void *first, void *ref,
+                int64_t n);
+  /* The last step, in place, on the last pass's accumulators; may be NULL. */
+  void (*finish)(const st_reduction *r, void *acc, const void *ref,
+                 int64_t n);
+  bool ordered;      /* positions count in logical order */
+  double ref;        /* the first pass's reference */
+  int64_t count;     /* elements per output; set by st__reduce */
+  double correction; /* for finish */
+  double power;
+  int64_t base;
+  st_tensor *out_first, *out_last; /* either may be NULL */
+};
+
+/* Reduces the dimensions in dims (a bit set) of in. The outputs have in's
+ * sizes with those dimensions 1 or left out. Fails only before it writes. */
+st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
+                     bool keepdim);
+
+/* Least and greatest number of a dtype: -inf and inf for floats. */
+st_scalar st__lowest(st_dtype d);
+st_scalar st__highest(st_dtype d);
+
+/* -- For metas ------------------------------------------------------------ */
+
+/* What to reduce, from the arguments "dim" and "keepdim" where a schema has
+ * them; without dims, or with an empty list, everything. */
+typedef struct st_dims {
+  st_tensor *self;
+  uint64_t set;
+  bool keepdim;
+} st_dims;
+
+/* The argument called name, or NULL if the schema has none or it is absent. */
+const st_value *st__named_arg(const st_run *r, const char *name);
+st_status st__get_dims(const st_run *r, st_dims *d);
+/* BAD_SHAPE naming the first reduced dimension of size 0. */
+st_status st__check_not_empty(const st_dims *d);
+/* Output i has the reduced shape. */
+st_status st__set_reduced(st_run *r, int i, const st_dims *d, st_dtype dtype);
+
+#endif

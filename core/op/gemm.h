@@ -1,0 +1,14 @@
+/* Products of matrices: c <- alpha a b + beta c, in batches.
+ */
+#ifndef ST_OP_GEMM_H
+#define ST_OP_GEMM_H
+
+#include "op/op.h"
+
+/* a (batch, m, k), b (batch, k, n) and c (batch, m, n) have the same dtype,
+ * any strides and the sizes that fit; or all are matrices. beta = 0: c is not
+ * read. c shares no memory with a and b. Fails only before it writes. */
+st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
+                   st_scalar alpha, st_scalar beta);
+
+#endif

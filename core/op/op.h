@@ -1,0 +1,136 @@
+/* Operators: one meta function and one implementation serve the functional,
+ * the in-place and the out= variant of an operator (SEMANTICS 1.10).
+ *
+ * Note [A structured run]
+ * st__structured is the boxed kernel of every structured operator, on CPU and
+ * on Meta. It makes a st_run, calls the row's meta, which checks everything
+ * and decides the outputs, either through r->it or by st__set_output, and
+ * then, except on Meta, the row's impl, which chooses its loop and runs it.
+ * A failure leaves outputs untouched: impl may fail only before it writes.
+ */
+#ifndef ST_OP_OP_H
+#define ST_OP_OP_H
+
+#include "dispatch/dispatch.h"
+#include "iter/copy.h"
+
+enum { ST_MAX_OUTS = 4 };
+
+/* The head of a boxed kernel, where it is declared and where it is defined.
+ * Most have no use for call. */
+#define ST_BOXED(name)                                               \
+  st_status name(__attribute__((unused)) const st_call *call,        \
+                 const st_value *args, st_value *rets)
+
+typedef enum st_variant { ST_FUNCTIONAL, ST_INPLACE, ST_OUT } st_variant;
+
+typedef struct st_op_row st_op_row;
+
+typedef struct st_run {
+  const st_op_row *row;
+  const st_call *call;
+  const st_value *args;           /* of the functional schema */
+  st_variant variant;
+  bool is_meta;
+  bool has_iter;                  /* meta made r->it */
+  int nouts;
+  st_tensor *given[ST_MAX_OUTS];  /* borrowed; in-place and out= */
+  st_tensor *out[ST_MAX_OUTS];    /* owned; what impl writes */
+  bool proxied[ST_MAX_OUTS];      /* out is a proxy, copied back (Z2) */
+  st_iter it;
+  int64_t note[36];               /* what meta tells impl, if anything */
+} st_run;
+
+typedef st_status (*st_run_fn)(st_run *r);
+
+typedef enum st_op_kind {
+  ST_KIND_STRUCTURED, /* meta + impl on CPU, meta on Meta */
+  ST_KIND_POINTWISE,  /* structured, with the generic meta and impl */
+  ST_KIND_VIEW,       /* CompositeExplicitAutograd, shares its input's bytes */
+  ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd */
+  ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: made of operators */
+  ST_KIND_NATIVE,     /* CPU only */
+  ST_KIND_FACTORY     /* CPU and Meta, behind BackendSelect */
+} st_op_kind;
+
+/* Which variants a structured row has. */
+enum { ST_F = 0, ST_FI = 1, ST_FO = 2, ST_FIO = 3 };
+
+struct st_op_row {
+  st_op_kind kind;
+  const char *schema;        /* without the namespace */
+  int variants;
+  const char *out_overload;  /* "out", "Tensor_out", ... or NULL */
+  st_run_fn meta, impl;      /* structured */
+  uint32_t iter_flags;       /* pointwise: the iterator's preset */
+  st_kernel_id kernel;       /* pointwise and reductions */
+  st_kernel_fn fn;           /* the other kinds */
+  const char *doc;
+};
+
+extern const st_op_row st__op_rows[];
+
+/* Operators by row, for calls from C: ST_OP_add_Tensor. The in-place and
+ * out= variants of structured rows through st__op_variant. */
+typedef enum st_op_id {
+#define ST_STRUCTURED(id, ...) ST_OP_##id,
+#define ST_POINTWISE(id, ...)  ST_OP_##id,
+#define ST_VIEW(id, ...)       ST_OP_##id,
+#define ST_EXPLICIT(id, ...)   ST_OP_##id,
+#define ST_COMPOSITE(id, ...)  ST_OP_##id,
+#define ST_NATIVE(id, ...)     ST_OP_##id,
+#define ST_FACTORY(id, ...)    ST_OP_##id,
+#include "ops.def"
+#undef ST_STRUCTURED
+#undef ST_POINTWISE
+#undef ST_VIEW
+#undef ST_EXPLICIT
+#undef ST_COMPOSITE
+#undef ST_NATIVE
+#undef ST_FACTORY
+  ST_OP_COUNT
+} st_op_id;
+
+const st_op *st__op(st_op_id id);
+const st_op *st__op_variant(st_op_id id, st_variant variant);
+
+/* Registers every row under aten::, once per process. */
+st_status st__register_operators(void);
+
+/* Calls operator id with the first n arguments given, the rest defaults. */
+st_status st__invoke(st_op_id id, int n, const st_value *args,
+                     st_value *rets);
+/* The same for an operator with one tensor result. */
+st_status st__invoke1(st_op_id id, int n, const st_value *args,
+                      st_tensor **out);
+
+/* -- For metas ------------------------------------------------------------ */
+
+/* Argument i of the functional schema. */
+static inline st_tensor *st__arg_tensor(const st_run *r, int i) {
+  return st__to_tensor(&r->args[i]);
+}
+
+/* Output i has this shape and dtype. strides NULL: any layout will do, a new
+ * tensor is contiguous (set_output_raw_strided). */
+st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
+                         const int64_t *strides, st_dtype dtype);
+/* The kernel needs exactly these strides: a proxy if out= has others. */
+st_status st__set_output_strided(st_run *r, int i, int ndim,
+                                 const int64_t *sizes,
+                                 const int64_t *strides, st_dtype dtype);
+/* Starts r->it with the run's outputs as given (NULL for functional) and
+ * dtype for those to be made; the caller adds inputs and builds. */
+void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype);
+st_status st__run_iter_build(st_run *r);
+
+/* BAD_DTYPE: "not implemented for dtype ..." */
+st_status st__no_kernel_for(st_dtype dtype);
+/* The row's kernel for dtype, or that failure. */
+st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out);
+
+/* the boxed kernel of structured rows; call->ctx is a st_structured_ctx. */
+st_status st__structured(const st_call *call, const st_value *args,
+                         st_value *rets);
+
+#endif

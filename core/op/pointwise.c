@@ -1,0 +1,131 @@
+/* The generic meta and impl of elementwise operators, and their pieces.
+ */
+
+#include "op/pointwise.h"
+
+/* -- Operands ------------------------------------------------------------- */
+
+/* Arguments of the functional schema: out= ones come behind them. */
+static int count_args(const st_run *r) {
+  const int n = st__op_schema(r->call->op)->nargs;
+  return r->variant == ST_OUT ? n - r->nouts : n;
+}
+
+static bool stands_for_tensor(const st_arg *arg) {
+  return arg->type == ST_TYPE_SCALAR &&
+         (strcmp(arg->name, "other") == 0 || strcmp(arg->name, "self") == 0 ||
+          strcmp(arg->name, "exponent") == 0);
+}
+
+/* Stored in the widest dtype of its kind, so that no digit is lost. */
+static st_dtype widest(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return ST_FLOAT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+st_status st__add_number(st_inputs *in, st_scalar s) {
+  ST_ASSERT(in->n < ST_MAX_INPUTS);
+  ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
+  in->n++;
+  return ST_OK;
+}
+
+static void add_tensor(st_inputs *in, st_tensor *t) {
+  ST_ASSERT(in->n < ST_MAX_INPUTS);
+  st__tensor_retain(t);
+  in->t[in->n++] = t;
+}
+
+void st__release_inputs(st_inputs *in) {
+  for (int i = 0; i < in->n; i++) st__tensor_release(&in->t[i]);
+  in->n = 0;
+}
+
+st_status st__get_inputs(const st_run *r, st_inputs *in) {
+  const st_arg *args = st__op_schema(r->call->op)->args;
+  const int n = count_args(r);
+  in->n = 0;
+  for (int i = 0; i < n; i++) {
+    st_tensor *t = st__arg_tensor(r, i);
+    if (t) {
+      add_tensor(in, t);
+    } else if (stands_for_tensor(&args[i])) {
+      const st_status status = st__add_number(in, st__to_scalar(&r->args[i]));
+      if (status != ST_OK) return st__release_inputs(in), status;
+    }
+  }
+  return ST_OK;
+}
+
+st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
+                              st_dtype static_dtype) {
+  st__run_iter(r, flags, static_dtype);
+  r->it.static_dtype = static_dtype;
+  for (int i = 0; i < in->n; i++) st__iter_input(&r->it, in->t[i]);
+  const st_status status = st__run_iter_build(r);
+  st__release_inputs(in);
+  return status;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+static bool is_number(const st_value *v) {
+  return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
+         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
+}
+
+void st__get_numbers(const st_run *r, st_params *k) {
+  const st_arg *args = st__op_schema(r->call->op)->args;
+  const int n = count_args(r);
+  int at = 0;
+  memset(k, 0, sizeof *k);
+  for (int i = 0; i < n; i++) {
+    if (args[i].type == ST_TYPE_TENSOR || args[i].type == ST_TYPE_STRING ||
+        stands_for_tensor(&args[i])) {
+      continue;
+    }
+    ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
+    if (is_number(&r->args[i])) k->s[at] = st__to_scalar(&r->args[i]);
+    at++;
+  }
+}
+
+st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
+  st_loop loop;
+  ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
+  st__iter_run(&r->it, loop, k, st__kernel_grain(id));
+  return ST_OK;
+}
+
+/* -- Generic -------------------------------------------------------------- */
+
+static st_status build(st_run *r, uint32_t flags, st_dtype static_dtype) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, flags, &in, static_dtype);
+}
+
+st_status st__unary_meta(st_run *r) {
+  return build(r, ST_ITER_UNARY, ST_DTYPE_NONE);
+}
+
+st_status st__binary_meta(st_run *r) {
+  return build(r, ST_ITER_BINARY, ST_DTYPE_NONE);
+}
+
+/* Comparisons write bool, and a given output of another dtype is cast to. */
+st_status st__pointwise_meta(st_run *r) {
+  return r->row->iter_flags != ST_ITER_COMPARE
+       ? build(r, r->row->iter_flags, ST_DTYPE_NONE)
+       : build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
+}
+
+st_status st__pointwise_impl(st_run *r) {
+  st_params k;
+  st__get_numbers(r, &k);
+  return st__run_kernel(r, r->row->kernel, &k);
+}

@@ -1,0 +1,276 @@
+/* Arithmetic whose rows need more than the generic meta and impl.
+ */
+
+#include "op/pointwise.h"
+
+/* -- Checks --------------------------------------------------------------- */
+
+static bool is_integral_or_bool(st_dtype d) {
+  return d == ST_BOOL || st__is_integral(d);
+}
+
+/* May numbers of that kind multiply tensors of dtype d? */
+static st_status check_alpha(st_scalar alpha, st_dtype d) {
+  if (alpha.kind == ST_SCALAR_BOOL && d != ST_BOOL) {
+    return st__fail(ST_BAD_TYPE, "alpha may be a boolean for bool tensors "
+                    "only, the result is %s", st__dtype_name(d));
+  }
+  if (alpha.kind == ST_SCALAR_COMPLEX && !st__is_complex(d)) {
+    return st__fail(ST_BAD_TYPE, "alpha may be complex for complex tensors "
+                    "only, the result is %s", st__dtype_name(d));
+  }
+  if (alpha.kind == ST_SCALAR_FLOAT && is_integral_or_bool(d)) {
+    return st__fail(ST_BAD_TYPE, "alpha must be an integer for integer "
+                    "tensors, the result is %s", st__dtype_name(d));
+  }
+  return ST_OK;
+}
+
+static st_status check_no_bool(const st_inputs *in) {
+  for (int i = 0; i < in->n; i++) {
+    if (in->t[i]->dtype != ST_BOOL) continue;
+    return st__fail(ST_BAD_DTYPE, "bool cannot be subtracted; use "
+                    "logical_xor, or logical_not to invert a mask");
+  }
+  return ST_OK;
+}
+
+/* Note [Integers over zero]
+ * A kernel cannot fail, so the divisor is read once before the run. The loop
+ * has the signature of kernels, looks at the second input only, and at each
+ * of its elements once where a stride is 0. */
+typedef struct zero_search { int64_t size; bool found; } zero_search;
+
+static void find_zero(char **data, const int64_t *strides, int64_t n0,
+                      int64_t n1, const void *ctx) {
+  static const char zero[8] = {0};
+  zero_search *z = (zero_search *)(uintptr_t)ctx;
+  const int64_t s0 = strides[2], s1 = strides[5];
+  if (s0 == 0) n0 = 1;
+  if (s1 == 0) n1 = 1;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      z->found |= memcmp(data[2] + j * s1 + i * s0, zero,
+                         (size_t)z->size) == 0;
+    }
+  }
+}
+
+static st_status check_divisor(const st_run *r) {
+  const st_dtype d = r->it.common_dtype;
+  if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
+  zero_search z = {(int64_t)st__itemsize(d), false};
+  st__iter_serial_range(&r->it, find_zero, &z, 0, r->it.numel);
+  if (!z.found) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "division of %s by zero", st__dtype_name(d));
+}
+
+/* -- Sums ----------------------------------------------------------------- */
+
+/* alpha is the last argument. */
+static st_scalar get_alpha(const st_run *r) {
+  return st__to_scalar(&r->args[2]);
+}
+
+static st_status build_sum(st_run *r, st_inputs *in) {
+  ST_TRY(st__build_pointwise(r, ST_ITER_BINARY, in, ST_DTYPE_NONE));
+  return check_alpha(get_alpha(r), r->it.common_dtype);
+}
+
+st_status st__add_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = r->row->kernel == ST_K_sub ? check_no_bool(&in)
+                                                      : ST_OK;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return build_sum(r, &in);
+}
+
+st_status st__rsub_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = check_no_bool(&in);
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  st_tensor *self = in.t[0];
+  in.t[0] = in.t[1];
+  in.t[1] = self;
+  return build_sum(r, &in);
+}
+
+static bool is_one(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return s.u.f == 1;
+    case ST_SCALAR_COMPLEX: return s.u.c[0] == 1 && s.u.c[1] == 0;
+    default: return s.u.i == 1;
+  }
+}
+
+st_status st__add_impl(st_run *r) {
+  const st_params k = {.s = {get_alpha(r)}};
+  const st_kernel_id plain = r->row->kernel;
+  if (is_one(k.s[0])) return st__run_kernel(r, plain, &k);
+  return st__run_kernel(r, plain == ST_K_add ? ST_K_add_alpha
+                                             : ST_K_sub_alpha, &k);
+}
+
+/* -- Quotients ------------------------------------------------------------ */
+
+st_status st__int_div_impl(st_run *r) {
+  st_params k;
+  st_loop loop;
+  ST_TRY(st__find_kernel(r->row->kernel, r->it.common_dtype, &loop));
+  ST_TRY(check_divisor(r));
+  st__get_numbers(r, &k);
+  return st__run_kernel(r, r->row->kernel, &k);
+}
+
+/* Of the argument rounding_mode; ST_K_NONE if there is no such mode. */
+static st_kernel_id division_kernel(const st_run *r) {
+  const st_value *mode = &r->args[2];
+  if (st__is_none(mode)) return ST_K_div;
+  if (strcmp(mode->u.string, "floor") == 0) return ST_K_div_floor;
+  if (strcmp(mode->u.string, "trunc") == 0) return ST_K_div_trunc;
+  return ST_K_NONE;
+}
+
+st_status st__div_mode_meta(st_run *r) {
+  const st_kernel_id kernel = division_kernel(r);
+  st_inputs in;
+  if (kernel == ST_K_NONE) {
+    return st__fail(ST_BAD_VALUE, "rounding_mode must be none, \"trunc\" or "
+                    "\"floor\", not \"%s\"", r->args[2].u.string);
+  }
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, kernel == ST_K_div ? ST_ITER_BINARY_FLOAT
+                                                   : ST_ITER_BINARY,
+                             &in, ST_DTYPE_NONE);
+}
+
+st_status st__div_mode_impl(st_run *r) {
+  const st_kernel_id kernel = division_kernel(r);
+  const st_params k = {.s = {{0}}};
+  st_loop loop;
+  ST_TRY(st__find_kernel(kernel, r->it.common_dtype, &loop));
+  ST_TRY(check_divisor(r));
+  return st__run_kernel(r, kernel, &k);
+}
+
+/* -- Powers --------------------------------------------------------------- */
+
+st_status st__pow_scalar_meta(st_run *r) {
+  const st_scalar e = st__to_scalar(&r->args[1]);
+  if (is_integral_or_bool((st_dtype)st__arg_tensor(r, 0)->dtype) &&
+      e.kind == ST_SCALAR_INT && e.u.i < 0) {
+    return st__fail(ST_BAD_VALUE, "an integer has no negative power among "
+                    "the integers: exponent is %lld", (long long)e.u.i);
+  }
+  return st__binary_meta(r);
+}
+
+static st_kernel_id cheap_power(st_scalar e) {
+  static const struct { double exponent; st_kernel_id kernel; } cheap[] = {
+    {2, ST_K_pow_2}, {3, ST_K_pow_3}, {0.5, ST_K_pow_half},
+    {-0.5, ST_K_pow_minus_half}, {-1, ST_K_pow_minus_1},
+    {-2, ST_K_pow_minus_2},
+  };
+  if (e.kind == ST_SCALAR_COMPLEX) return ST_K_pow;
+  for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++) {
+    if (st__scalar_to_double(e) == cheap[i].exponent) return cheap[i].kernel;
+  }
+  return ST_K_pow;
+}
+
+static st_status run_power(st_run *r, st_scalar e) {
+  const st_params k = {.s = {{0}}};
+  const st_kernel_id cheap = cheap_power(e);
+  const bool known = st__kernel(cheap, r->it.common_dtype) != NULL;
+  return st__run_kernel(r, known ? cheap : ST_K_pow, &k);
+}
+
+st_status st__pow_scalar_impl(st_run *r) {
+  return run_power(r, st__to_scalar(&r->args[1]));
+}
+
+/* pow_.Tensor and pow_.Scalar: their overloads are not those of pow. */
+ST_BOXED(st__box_pow_) {
+  const bool tensor = args[1].tag == ST_TAG_TENSOR;
+  const st_value all[] = {args[0], args[1], args[0]};
+  (void)call;
+  return st__call(st__op_variant(tensor ? ST_OP_pow_Tensor_Tensor
+                                        : ST_OP_pow_Tensor_Scalar, ST_OUT),
+                  all, rets);
+}
+
+/* -- With a number of their own ------------------------------------------- */
+
+static st_status build_with(st_run *r, st_scalar s) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = st__add_number(&in, s);
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+}
+
+st_status st__square_meta(st_run *r) {
+  return build_with(r, st__scalar_int(2));
+}
+
+st_status st__square_impl(st_run *r) { return run_power(r, st__scalar_int(2)); }
+
+st_status st__deg2rad_meta(st_run *r) {
+  return build_with(r, st__scalar_float(0.017453292519943295769));
+}
+
+st_status st__rad2deg_meta(st_run *r) {
+  return build_with(r, st__scalar_float(57.295779513082320877));
+}
+
+/* -- Signs and parts ------------------------------------------------------ */
+
+static st_status refuse_bool(const st_tensor *t) {
+  if (t->dtype != ST_BOOL) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "bool has no sign; logical_not inverts a "
+                  "mask");
+}
+
+st_status st__neg_meta(st_run *r) {
+  ST_TRY(refuse_bool(st__arg_tensor(r, 0)));
+  return st__unary_meta(r);
+}
+
+static st_status build_to_real(st_run *r, uint32_t flags) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, flags, &in, st__is_complex(d)
+                             ? st__real_dtype(d) : ST_DTYPE_NONE);
+}
+
+st_status st__to_real_meta(st_run *r) {
+  return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);
+}
+
+st_status st__to_real_float_meta(st_run *r) {
+  return build_to_real(r, ST_ITER_UNARY_FLOAT);
+}
+
+static st_status return_self(const st_value *args, st_value *rets) {
+  st__tensor_retain(args[0].u.tensor);
+  rets[0] = args[0];
+  return ST_OK;
+}
+
+ST_BOXED(st__box_positive) {
+  (void)call;
+  ST_TRY(refuse_bool(args[0].u.tensor));
+  return return_self(args, rets);
+}
+
+/* Real tensors are their own conjugates. */
+ST_BOXED(st__box_conj_physical) {
+  (void)call;
+  if (!st__is_complex((st_dtype)args[0].u.tensor->dtype)) {
+    return return_self(args, rets);
+  }
+  return st__invoke(ST_OP__conj_physical, 1, args, rets);
+}

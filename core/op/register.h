@@ -1,0 +1,14 @@
+/* What the registrar hands to the boxed kernel of structured operators.
+ */
+#ifndef ST_OP_REGISTER_H
+#define ST_OP_REGISTER_H
+
+#include "op/op.h"
+
+typedef struct st_structured_ctx {
+  const st_op_row *row;
+  st_variant variant;
+  bool is_meta;
+} st_structured_ctx;
+
+#endif

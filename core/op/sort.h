@@ -1,0 +1,23 @@
+/* Operators that order elements: sort, topk, kthvalue, median.
+ */
+#ifndef ST_OP_SORT_H
+#define ST_OP_SORT_H
+
+#include "op/op.h"
+
+st_status st__sort_meta(st_run *r);     /* sort: values and positions */
+st_status st__sort_impl(st_run *r);
+st_status st__argsort_meta(st_run *r);
+st_status st__argsort_impl(st_run *r);
+st_status st__msort_meta(st_run *r);
+st_status st__msort_impl(st_run *r);
+st_status st__topk_meta(st_run *r);
+st_status st__topk_impl(st_run *r);
+st_status st__kthvalue_meta(st_run *r);
+st_status st__kthvalue_impl(st_run *r);
+st_status st__median_meta(st_run *r);   /* of everything */
+st_status st__median_impl(st_run *r);
+st_status st__median_dim_meta(st_run *r);
+st_status st__median_dim_impl(st_run *r);
+
+#endif

@@ -1,0 +1,20 @@
+/* The functions that the rows of ops.def name, family by family.
+ */
+#ifndef ST_OP_TABLE_H
+#define ST_OP_TABLE_H
+
+#include "op/argreduce.h"
+#include "op/copy.h"
+#include "op/factory.h"
+#include "op/index.h"
+#include "op/join.h"
+#include "op/matmul.h"
+#include "op/op.h"
+#include "op/pointwise.h"
+#include "op/random.h"
+#include "op/reduce.h"
+#include "op/scan.h"
+#include "op/sort.h"
+#include "op/view.h"
+
+#endif
