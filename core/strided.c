@@ -52,6 +52,12 @@ st_status st_set_num_threads(int n) { return st__set_num_threads(n); }
 
 /* -- Errors --------------------------------------------------------------- */
 
+int st_count_from(int first) {
+  const int old = st__first_position;
+  st__first_position = first;
+  return old;
+}
+
 const char *st_message(void) { return st__message(); }
 const char *st_status_name(st_status code) { return st__status_name(code); }
 const char *st_status_text(st_status code) { return st__status_text(code); }
@@ -187,7 +193,8 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
   for (int i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= t->sizes[i]) {
       return st__fail(ST_BAD_INDEX, "position %lld is outside dimension %d "
-                      "of shape %s", (long long)index[i], i,
+                      "of shape %s", (long long)st__shown(index[i]),
+                      (int)st__shown(i),
                       ST_SHAPE_TEXT(t));
     }
     at += index[i] * t->strides[i];

@@ -54,6 +54,11 @@ ST_API const char *st_status_text(st_status code);
 __attribute__((format(printf, 2, 3)))
 ST_API st_status st_fail(st_status code, const char *format, ...);
 
+/* Where this thread's messages start to count dimensions and positions: 0
+ * until set, 1 for a host language that counts from one. Returns the old
+ * one. Results are not affected. */
+ST_API int st_count_from(int first);
+
 /* -- Memory --------------------------------------------------------------- */
 
 typedef struct st_memory {

@@ -7,6 +7,8 @@
 
 enum { MESSAGE_SIZE = 1024 };
 
+_Thread_local int st__first_position;
+
 static _Thread_local char message[MESSAGE_SIZE];
 
 st_status st__fail(st_status code, const char *format, ...) {

@@ -169,7 +169,7 @@ static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
                   "%lld and %lld differ at dimension %d",
                   st__shape_text(ndim, it->common_shape, (char[160]){0}, 160),
                   ST_SHAPE_TEXT(t), (long long)it->common_shape[dim],
-                  (long long)t->sizes[dim - skip], dim);
+                  (long long)t->sizes[dim - skip], (int)st__shown(dim));
 }
 
 /* A size of 1 gives way to the other one, even to 0. */

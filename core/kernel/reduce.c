@@ -258,6 +258,10 @@ INLINE c128 cmul(c128 a, c128 b) {
   return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
                creal(a) * cimag(b) + cimag(a) * creal(b));
 }
+INLINE c64 cmulf(c64 a, c64 b) {
+  return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
+                crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
+}
 INLINE double sqabs(c128 x) {
   return creal(x) * creal(x) + cimag(x) * cimag(x);
 }
@@ -304,13 +308,16 @@ FLOATS(REF_FOLD, sumexp, EXP_OF, ADD)
 
 #define COMPLEX_FOLDS(s, T)                                       \
   FOLD(sum_##s, T, c128, char, C128, ITSELF, ADD)                 \
-  FOLD(prod_##s, T, c128, char, C128, ITSELF, cmul)               \
   FOLD(norm1_##s, T, double, char, C128, CABS, ADD)               \
   FOLD(norm2_##s, T, double, char, C128, CSQUARE, ADD)            \
   FOLD(normp_##s, T, double, double, C128, CPOWER, ADD)           \
   FOLD(norm_inf_##s, T, double, char, C128, CABS, MAX)            \
   FOLD(norm_neginf_##s, T, double, char, C128, CABS, MIN)         \
   FOLD(sqdev_##s, T, double, c128, C128, CSQDEV, ADD)
+
+/* complex64 overflows where ATen's product does. */
+FOLD(prod_c64, c64, c64, char, SAME, ITSELF, cmulf)
+FOLD(prod_c128, c128, c128, char, SAME, ITSELF, cmul)
 
 COMPLEX_FOLDS(c64, c64)
 COMPLEX_FOLDS(c128, c128)

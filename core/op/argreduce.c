@@ -12,7 +12,9 @@
 static st_status get_checked_dims(const st_run *r, st_dims *d) {
   ST_TRY(st__get_dims(r, d));
   const st_dtype dtype = (st_dtype)d->self->dtype;
-  if (st__is_complex(dtype)) return st__no_kernel_for(dtype);
+  if (st__is_complex(dtype) && d->self->numel > 0) {
+    return st__no_kernel_for(dtype);
+  }
   return st__check_not_empty(d);
 }
 
@@ -26,6 +28,7 @@ static void add_base(const st_reduction *r, void *acc, const void *ref,
 static st_status run(st_run *r, st_tensor *values, st_tensor *positions) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
+  if (d.self->numel == 0) return ST_OK;
   const st_kernel_id kernel = r->row->kernel;
   const st_dtype self = (st_dtype)d.self->dtype;
   const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;

@@ -220,8 +220,8 @@ static st_status like(const st_tensor *t, const st_value *options,
   st_tensor *made = NULL;
   ST_TRY(st__read_options(options, &o));
   const int64_t format = st__to_int(&options[4], ST_FORMAT_PRESERVE);
-  return finish(st__new_empty_like(t, o, (st_format)format, &made), made, s,
-                ret);
+  const st_status status = st__new_empty_like(t, o, (st_format)format, &made);
+  return finish(status, made, s, ret);
 }
 
 ST_BOXED(st__box_empty_like) {

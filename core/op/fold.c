@@ -453,7 +453,8 @@ st_status st__check_not_empty(const st_dims *d) {
   for (int i = 0; i < d->self->ndim; i++) {
     if (d->self->sizes[i] == 0 && d->set >> i & 1) {
       return st__fail(ST_BAD_SHAPE, "dimension %d of self, shape %s, has no "
-                      "elements to choose from", i, ST_SHAPE_TEXT(d->self));
+                      "elements to choose from", (int)st__shown(i),
+                      ST_SHAPE_TEXT(d->self));
     }
   }
   return ST_OK;

@@ -211,7 +211,7 @@ static void prepare_formatters(printer *p) {
 /* -- Elements ------------------------------------------------------------- */
 
 static void write_element(printer *p, const char *at) {
-  st_scalar part[2];
+  st_scalar part[2] = {{ST_SCALAR_INT, {0}}};
   char buf[NUMBER_SIZE];
   load(p, at, part);
   print_scalar(&p->f[0], part[0], buf);

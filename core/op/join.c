@@ -64,8 +64,9 @@ static st_status joined_sizes(const st_value *list, const st_tensor *like,
     }
     if (!fits) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, which "
-                      "does not fit %s along dimension %d", i,
-                      ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like), dim);
+                      "does not fit %s along dimension %d", i + 1,
+                      ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
+                      (int)st__shown(dim));
     }
     if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
       return st__fail(ST_BAD_SHAPE, "the joined size is too large");

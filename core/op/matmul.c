@@ -114,6 +114,12 @@ static st_status check_numbers(const st_run *r, st_dtype dtype) {
   return ST_OK;
 }
 
+static bool is_zero(st_scalar s) {
+  double c[2];
+  st__scalar_to_complex(s, c);
+  return c[0] == 0 && c[1] == 0;
+}
+
 static st_status check_addend(const st_tensor *self, int n,
                               const int64_t *sizes) {
   int64_t both[ST_MAX_DIMS];
@@ -134,8 +140,13 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   const st_tensor *b = st__arg_tensor(r, 2);
   int64_t sizes[3];
   ST_TRY(check_factors(r, 1, na, nb));
-  const int n = product_sizes(a, b, sizes);
+  int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
+  /* As in ATen: without products, self is not expanded. */
+  if (nb == 1 && a->numel == 0 && !is_zero(st__to_scalar(&r->args[3]))) {
+    n = self->ndim;
+    memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
+  }
   if (self->dtype != a->dtype) {
     return st__fail(ST_BAD_DTYPE, "self is %s, but the product is %s",
                     st__dtype_name((st_dtype)self->dtype),
@@ -156,10 +167,17 @@ st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
 /* self goes into the output first, where the product is added to it. That
  * write comes before st__gemm may fail, so it is made on a new tensor. */
 static st_status add_product(st_run *r, st_tensor *sum) {
+  st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
   const st_scalar beta = st__to_scalar(&r->args[3]);
   ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
-  return multiply(st__arg_tensor(r, 1), st__arg_tensor(r, 2), sum,
-                  st__to_scalar(&r->args[4]), beta);
+  if (a->numel > 0 || b->ndim > 1 || is_zero(beta)) {
+    return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
+  }
+  const st_value args[] = {st__of_tensor(sum), r->args[3]};
+  st_value ret;
+  ST_TRY(st__call(st__op_variant(ST_OP_mul_Scalar, ST_INPLACE), args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
 }
 
 st_status st__addproduct_impl(st_run *r) {

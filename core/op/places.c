@@ -35,7 +35,7 @@ static st_status name_bad(const st_tensor *index, int dim, int64_t size,
     if ((uint64_t)st__resolve_position(v, base, size) >= (uint64_t)size) {
       return st__fail(ST_BAD_INDEX, "position %lld is out of range for "
                       "dimension %lld with size %lld", (long long)v,
-                      (long long)(dim + base), (long long)size);
+                      (long long)st__shown(dim), (long long)size);
     }
     for (int d = index->ndim - 1; d >= 0; d--) {
       p += index->strides[d];
@@ -182,7 +182,7 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
     if (mask->sizes[d] == self->sizes[e->n + d]) continue;
     return st__fail(ST_BAD_SHAPE, "a mask of shape %s does not fit self of "
                     "shape %s at dimension %d", ST_SHAPE_TEXT(mask),
-                    ST_SHAPE_TEXT(self), e->n + d);
+                    ST_SHAPE_TEXT(self), (int)st__shown(e->n + d));
   }
   if (st__is_meta(mask)) {
     return st__fail(ST_BAD_STATE, "what a mask selects depends on elements, "
@@ -271,13 +271,17 @@ static st_status shape_index(const st_tensor *t, int njoint,
   return status;
 }
 
+/* Positions that no element is looked up by are not checked, as in ATen: when
+ * there are none, or when a dimension taken whole is empty. In an indexed
+ * dimension of size 0, none is ever right. */
 static st_status arrange(const st_tensor *self, const expanded *e,
                          st_places *p) {
   int64_t joint[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
   int order[ST_MAX_DIMS], njoint, indexed = 0, n = 0;
-  bool any = true; /* positions that will be followed */
+  bool any = true, all = true; /* positions; elements */
   ST_TRY(joint_shape(e, joint, &njoint));
   for (int d = 0; d < njoint; d++) any = any && joint[d] != 0;
+  for (int d = 0; d < e->n; d++) all = all && (e->index[d] || self->sizes[d]);
   const int before = order_dims(e, order);
   for (int i = 0; i < e->n; i++) indexed += e->index[i] != NULL;
   const int after = self->ndim - before - indexed;
@@ -299,7 +303,7 @@ static st_status arrange(const st_tensor *self, const expanded *e,
       continue;
     }
     st_tensor *index = NULL;
-    if (any) {
+    if (any && (all || self->sizes[d] == 0)) {
       ST_TRY(st__check_positions(e->index[d], d, self->sizes[d],
                                  p->ctx.base));
     }

@@ -171,7 +171,7 @@ static void box_muller_f8(double *d, double mean, double deviation) {
   }
 }
 
-/* A half type rounds its intermediate results too. */
+/* A half type rounds every intermediate result. */
 static float round_to(st_dtype dtype, float v) {
   if (dtype == ST_FLOAT16) return st__half_to_float(st__float_to_half(v));
   if (dtype == ST_BFLOAT16) return st__bf16_to_float(st__float_to_bf16(v));
@@ -182,11 +182,14 @@ static void box_muller_f4(float *d, float mean, float deviation,
                           st_dtype dtype) {
   for (int j = 0; j < PAIRS; j++) {
     const float u1 = round_to(dtype, 1 - d[j]);
-    const float radius = round_to(dtype, sqrtf(-2 * logf(u1)));
+    const float log_u1 = round_to(dtype, logf(u1));
+    const float radius = round_to(dtype, sqrtf(round_to(dtype, -2 * log_u1)));
     const float theta = round_to(
       dtype, (float)(2.0 * 3.14159265358979323846 * (double)d[j + PAIRS]));
-    d[j] = radius * cosf(theta) * deviation + mean;
-    d[j + PAIRS] = radius * sinf(theta) * deviation + mean;
+    const float x = round_to(dtype, radius * round_to(dtype, cosf(theta)));
+    const float y = round_to(dtype, radius * round_to(dtype, sinf(theta)));
+    d[j] = round_to(dtype, x * deviation) + mean;
+    d[j + PAIRS] = round_to(dtype, y * deviation) + mean;
   }
 }
 

@@ -19,9 +19,10 @@ typedef struct sequence {
   st_curve curve;
   int64_t first, by;        /* CURVE_INT */
   double start, step, end;  /* the others */
+  bool is_complex;          /* CURVE_LINEAR: the imaginary parts, too */
+  double start_im, step_im, end_im;
   double base;              /* CURVE_LOG */
   int64_t count;
-  bool truncate;            /* to an integer dtype */
   st_loop convert;
   char *data;
   int64_t size;             /* of an element */
@@ -29,26 +30,40 @@ typedef struct sequence {
 
 enum { BLOCK = 512 };
 
+/* Both ends are met exactly: the second half counts from the end. */
+static double between(double start, double step, double end, int64_t i,
+                      int64_t count) {
+  return i < count / 2 ? start + step * (double)i
+                       : end - step * (double)(count - 1 - i);
+}
+
 static double value_at(const sequence *q, int64_t i) {
   if (q->curve == CURVE_STEP) return q->start + q->step * (double)i;
-  /* Both ends are met exactly: the second half counts from the end. */
-  const double v = i < q->count / 2
-                 ? q->start + q->step * (double)i
-                 : q->end - q->step * (double)(q->count - 1 - i);
+  const double v = between(q->start, q->step, q->end, i, q->count);
   return q->curve == CURVE_LOG ? pow(q->base, v) : v;
+}
+
+static double imaginary_at(const sequence *q, int64_t i) {
+  return between(q->start_im, q->step_im, q->end_im, i, q->count);
 }
 
 static void write_block(const sequence *q, int64_t begin, int64_t n) {
   int64_t ints[BLOCK];
-  double floats[BLOCK];
+  double floats[2 * BLOCK];
   char *data[2] = {q->data + begin * q->size, NULL};
-  const int64_t strides[4] = {q->size, 8, 0, 0};
+  const int64_t strides[4] = {q->size, q->is_complex ? 16 : 8, 0, 0};
   if (q->curve == CURVE_INT) {
     for (int64_t i = 0; i < n; i++) {
       ints[i] = (int64_t)((uint64_t)q->first +
                           (uint64_t)(begin + i) * (uint64_t)q->by);
     }
     data[1] = (char *)ints;
+  } else if (q->is_complex) {
+    for (int64_t i = 0; i < n; i++) {
+      floats[2 * i] = value_at(q, begin + i);
+      floats[2 * i + 1] = imaginary_at(q, begin + i);
+    }
+    data[1] = (char *)floats;
   } else {
     for (int64_t i = 0; i < n; i++) floats[i] = value_at(q, begin + i);
     data[1] = (char *)floats;
@@ -70,8 +85,9 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
   ST_TRY(st__new_empty(here, 1, &q->count, ST_FORMAT_CONTIGUOUS, &t));
   if (!meta && q->count > 0) {
-    q->convert = st__copy_kernel(o.dtype, q->curve == CURVE_INT
-                                          ? ST_INT64 : ST_FLOAT64);
+    q->convert = st__copy_kernel(o.dtype, q->curve == CURVE_INT ? ST_INT64
+                                        : q->is_complex ? ST_COMPLEX128
+                                                        : ST_FLOAT64);
     q->data = st__data(t);
     q->size = (int64_t)st__itemsize(o.dtype);
     st__parallel_for(0, q->count, ST_GRAIN / 4, write_range, q);
@@ -203,25 +219,36 @@ static st_status make_space(const st_value *args, st_curve curve,
                             st_value *ret) {
   const st_scalar start = st__to_scalar(&args[0]);
   const st_scalar end = st__to_scalar(&args[1]);
-  st_options o = {st__default_dtype(), ST_DEVICE_CPU};
+  const bool parts = is_complex(start) || is_complex(end);
+  const st_dtype usual = st__default_dtype();
+  st_options o = {parts ? st__complex_dtype(usual) : usual, ST_DEVICE_CPU};
   sequence q = {.curve = curve, .count = args[2].u.i, .base = base};
+  double from[2], to[2];
   ST_TRY(st__read_options(options, &o));
-  ST_TRY(not_complex(o.dtype));
-  if (is_complex(start) || is_complex(end)) {
-    return st__fail(ST_BAD_TYPE, "start and end must be real");
+  q.is_complex = st__is_complex(o.dtype);
+  if (q.is_complex && curve == CURVE_LOG) return st__no_kernel_for(o.dtype);
+  if (parts && !q.is_complex) {
+    return st__fail(ST_BAD_DTYPE, "start and end are complex, but dtype is "
+                    "%s", st__dtype_name(o.dtype));
   }
   if (q.count < 0) {
     return st__fail(ST_BAD_VALUE, "steps must not be negative, it is %lld",
                     (long long)q.count);
   }
-  q.start = st__scalar_to_double(start);
-  q.end = st__scalar_to_double(end);
+  st__scalar_to_complex(start, from);
+  st__scalar_to_complex(end, to);
   if (st__is_integral(o.dtype)) {
-    q.start = trunc(q.start);
-    q.end = trunc(q.end);
+    from[0] = trunc(from[0]);
+    to[0] = trunc(to[0]);
   }
-  if (q.count == 1) q.end = q.start;
-  q.step = q.count > 1 ? (q.end - q.start) / (double)(q.count - 1) : 0;
+  if (q.count == 1) memcpy(to, from, sizeof to);
+  const double steps = q.count > 1 ? (double)(q.count - 1) : 1;
+  q.start = from[0];
+  q.end = to[0];
+  q.step = (to[0] - from[0]) / steps;
+  q.start_im = from[1];
+  q.end_im = to[1];
+  q.step_im = (to[1] - from[1]) / steps;
   return make_sequence(&q, o, ret);
 }
 

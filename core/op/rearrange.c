@@ -355,9 +355,6 @@ ST_BOXED(st__box_roll) {
   if (args[1].len == 0) {
     return st__fail(ST_BAD_VALUE, "shifts is empty");
   }
-  if (args[0].u.tensor->numel == 0) {
-    return clone_of(&args[0], ST_FORMAT_PRESERVE, rets);
-  }
   if (args[2].len == 0 && args[1].len == 1) return roll_flat(args, rets);
   if (args[1].len != args[2].len) {
     return st__fail(ST_BAD_VALUE, "shifts has %u entries, dims has %u",
@@ -389,7 +386,8 @@ ST_BOXED(st__box_rot90) {
   ST_TRY(st__wrap_dim(args[2].u.ints[0], self->ndim, &a));
   ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
   if (a == b) {
-    return st__fail(ST_BAD_DIM, "dims names dimension %d twice", a);
+    return st__fail(ST_BAD_DIM, "dims names dimension %d twice",
+                    (int)st__shown(a));
   }
   const int64_t dims[] = {a, b};
   if (k == 0) return clone_of(&args[0], ST_FORMAT_CONTIGUOUS, rets);
@@ -444,7 +442,7 @@ static st_status check_vectors(const st_value *list) {
   return ST_OK;
 }
 
-/* swap: the first vector runs along columns. */
+/* swap: the first vector runs along columns, the second along rows. */
 static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   st_tensor *vectors[ST_MAX_DIMS];
   const int n = (int)list->len;
@@ -458,16 +456,7 @@ static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   st_status status = ST_OK;
   for (int i = 0; i < n && status == ST_OK; i++) {
     const int at = swap && i < 2 ? 1 - i : i;
-    st_tensor *view = NULL;
-    status = mesh_view(vectors, n, at, &view);
-    if (status == ST_OK && swap) {
-      const st_value args[] = {st__of_tensor(view), st__of_int(0),
-                               st__of_int(1)};
-      status = st__invoke1(ST_OP_transpose_int, 3, args, &grid.u.tensors[i]);
-      st__tensor_release(&view);
-    } else {
-      grid.u.tensors[i] = view;
-    }
+    status = mesh_view(vectors, n, at, &grid.u.tensors[i]);
   }
   if (status != ST_OK) {
     st__value_clear(&grid);

@@ -86,14 +86,16 @@ st_status st__sum_meta(st_run *r) {
 st_status st__sum_impl(st_run *r) {
   const st_dtype self = dtype_of(st__arg_tensor(r, 0));
   const st_dtype out = dtype_of(r->out[0]);
-  const st_dtype in = sums_as(self, out) ? self : out;
   st_kernel_id kernel = r->row->kernel;
+  const bool as_is = sums_as(self, out) &&
+                     (kernel != ST_K_prod || self != ST_COMPLEX64);
+  const st_dtype in = as_is ? self : out;
   if (kernel == ST_K_nansum && !st__is_floating(in)) kernel = ST_K_sum;
   st_reduction red = {.out_last = r->out[0]};
   red.first = sum_fold(kernel, wide(in));
   if (kernel == ST_K_prod) {
-    red.first.combine = ST_K_prod;
-    red.first.start = st__scalar_int(1);
+    red.first = fold(kernel, kernel, in == ST_COMPLEX64 ? in : wide(in),
+                     st__scalar_int(1));
   }
   return reduce_as(r, &red, in);
 }

@@ -248,7 +248,7 @@ static st_status check_source(const st_tensor *self, const st_tensor *source,
   return st__fail(ST_BAD_SHAPE, "source of shape %s does not hold %lld slices "
                   "of self, of shape %s, along dimension %d",
                   ST_SHAPE_TEXT(source), (long long)n, ST_SHAPE_TEXT(self),
-                  dim);
+                  (int)st__shown(dim));
 }
 
 static st_status slices_meta(st_run *r, const st_tensor *index, int dim,

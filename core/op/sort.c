@@ -41,7 +41,7 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   if (b.lines.count == 0 || order.k == 0) return ST_OK;
   if (b.lines.length > UINT32_MAX) {
     return st__fail(ST_BAD_SHAPE, "dimension %d has %lld elements, more than "
-                    "can be sorted", dim, (long long)b.lines.length);
+                    "can be sorted", (int)st__shown(dim), (long long)b.lines.length);
   }
   b.pieces = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
@@ -171,7 +171,7 @@ st_status st__topk_meta(st_run *r) {
   ST_TRY(get_dim(r, &dim));
   if (k < 0 || k > length_of(self, dim)) {
     return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
-                    "self, shape %s, has %lld elements", (long long)k, dim,
+                    "self, shape %s, has %lld elements", (long long)k, (int)st__shown(dim),
                     ST_SHAPE_TEXT(self), (long long)length_of(self, dim));
   }
   memcpy(sizes, self->sizes, (size_t)self->ndim * sizeof *sizes);
@@ -209,7 +209,7 @@ st_status st__kthvalue_meta(st_run *r) {
   ST_TRY(get_dim(r, &dim));
   if (k < 1 || k > length_of(self, dim)) {
     return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
-                    "self, shape %s, has %lld elements", (long long)k, dim,
+                    "self, shape %s, has %lld elements", (long long)k, (int)st__shown(dim),
                     ST_SHAPE_TEXT(self), (long long)length_of(self, dim));
   }
   return set_picked(r, dim);
@@ -242,21 +242,20 @@ st_status st__median_meta(st_run *r) {
   int dim;
   ST_TRY(get_dim(r, &dim));
   ST_TRY(st__get_dims(r, &d));
-  if (!st__is_floating((st_dtype)d.self->dtype)) {
-    ST_TRY(st__check_not_empty(&d));
-  }
   return st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype);
 }
 
-/* Everything as one line. */
+/* Everything as one line; of nothing it is what NaN converts to. */
 st_status st__median_impl(st_run *r) {
   st_tensor *self = st__arg_tensor(r, 0), *dense = NULL, *line = NULL;
   const st_sort order = {.median = true, .k = 1};
   const int64_t size[] = {self->numel};
   st_status status;
   if (self->numel == 0) {
-    st__scalar_store(st__scalar_float(NAN), (st_dtype)self->dtype,
-                     st__data(r->out[0]));
+    double nan = NAN;
+    char *data[] = {st__data(r->out[0]), (char *)&nan};
+    st__copy_kernel((st_dtype)self->dtype, ST_FLOAT64)(
+      data, (int64_t[]){0, 0, 0, 0}, 1, 1, NULL);
     return ST_OK;
   }
   ST_TRY(st__contiguous(self, ST_FORMAT_CONTIGUOUS, &dense));

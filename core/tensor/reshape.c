@@ -113,7 +113,8 @@ st_status st__view_flatten_shape(const st_tensor *t, int64_t start,
   ST_TRY(st__wrap_dim(end, t->ndim, &b));
   if (a > b) {
     return st__fail(ST_BAD_DIM, "dimension %d, where flattening starts, comes "
-                    "after %d, where it ends", a, b);
+                    "after %d, where it ends", (int)st__shown(a),
+                    (int)st__shown(b));
   }
   int n = 0;
   for (int d = 0; d < a; d++) sizes[n++] = t->sizes[d];
@@ -132,7 +133,7 @@ st_status st__view_unflatten_shape(const st_tensor *t, int64_t dim, int n,
   ST_TRY(st__wrap_dim(dim, t->ndim, &d));
   if (n == 0 || t->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "cannot split dimension %d of shape %s into "
-                    "%s", d, ST_SHAPE_TEXT(t), TEXT(n, split));
+                    "%s", (int)st__shown(d), ST_SHAPE_TEXT(t), TEXT(n, split));
   }
   if (t->ndim - 1 + n > ST_MAX_DIMS) {
     return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions, not "

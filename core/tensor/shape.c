@@ -102,8 +102,9 @@ st_status st__wrap_dim(int64_t dim, int ndim, int *out) {
   const int64_t n = ndim ? ndim : 1;
   if (dim < -n || dim >= n) {
     return st__fail(ST_BAD_DIM, "dimension %" PRId64 " is out of range for "
-                    "%d dimensions (%" PRId64 " to %" PRId64 " are in it)",
-                    dim, ndim, -n, n - 1);
+                    "%d dimensions (%" PRId64 " to %" PRId64 ", or %" PRId64
+                    " to -1)", st__shown(dim), ndim, st__shown(0),
+                    st__shown(n - 1), -n);
   }
   *out = (int)(dim < 0 ? dim + n : dim);
   return ST_OK;
@@ -119,8 +120,8 @@ st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set) {
     int d = 0;
     ST_TRY(st__wrap_dim(dims[i], ndim, &d));
     if (bits >> d & 1) {
-      return st__fail(ST_BAD_DIM, "dimension %d appears more than once in %s",
-                      d, st__shape_text(n, dims, (char[160]){0}, 160));
+      return st__fail(ST_BAD_DIM, "dimension %d appears more than once",
+                      (int)st__shown(d));
     }
     bits |= (uint64_t)1 << d;
   }
@@ -141,7 +142,7 @@ st_status st__broadcast_shape(int na, const int64_t *a, int nb,
                       "%" PRId64 " and %" PRId64 " meet at dimension %d",
                       st__shape_text(na, a, (char[160]){0}, 160),
                       st__shape_text(nb, b, (char[160]){0}, 160), x, y,
-                      n - i);
+                      (int)st__shown(n - i));
     }
   }
   for (int i = 1; i <= n; i++) {

@@ -105,7 +105,8 @@ st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
   const int64_t size = t->sizes[d];
   if (index < -size || index >= size) {
     return st__fail(ST_BAD_INDEX, "position %" PRId64 " is out of range for "
-                    "shape %s at dimension %d", index, ST_SHAPE_TEXT(t), d);
+                    "shape %s at dimension %d", st__shown(index),
+                    ST_SHAPE_TEXT(t), (int)st__shown(d));
   }
   st_geometry g;
   st__geometry_load(&g, t);
@@ -150,13 +151,14 @@ st_status st__view_narrow_start(const st_tensor *t, int64_t dim,
   }
   if (start < -size || start > size) {
     return st__fail(ST_BAD_INDEX, "start %" PRId64 " is out of range for "
-                    "shape %s at dimension %d", start, ST_SHAPE_TEXT(t), d);
+                    "shape %s at dimension %d", st__shown(start),
+                    ST_SHAPE_TEXT(t), (int)st__shown(d));
   }
   if (start < 0) start += size;
   if (length > size - start) {
     return st__fail(ST_BAD_INDEX, "start %" PRId64 " and length %" PRId64
-                    " reach beyond shape %s at dimension %d", start, length,
-                    ST_SHAPE_TEXT(t), d);
+                    " reach beyond shape %s at dimension %d", st__shown(start),
+                    length, ST_SHAPE_TEXT(t), (int)st__shown(d));
   }
   *out = start;
   return ST_OK;
@@ -175,7 +177,8 @@ st_status st__view_diagonal(const st_tensor *t, int64_t offset, int64_t dim1,
   ST_TRY(st__wrap_dim(dim2, t->ndim, &b));
   if (a == b) {
     return st__fail(ST_BAD_DIM, "a diagonal needs two different dimensions, "
-                    "got %" PRId64 " and %" PRId64, dim1, dim2);
+                    "got %" PRId64 " and %" PRId64, st__shown(dim1),
+                    st__shown(dim2));
   }
   const int64_t rows = offset < 0 ? t->sizes[a] + offset : t->sizes[a];
   const int64_t cols = offset < 0 ? t->sizes[b] : t->sizes[b] - offset;
@@ -200,7 +203,8 @@ st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
   const int64_t length = t->ndim ? t->sizes[d] : 1;
   if (size < 0 || size > length) {
     return st__fail(ST_BAD_VALUE, "windows of %" PRId64 " do not fit in shape "
-                    "%s at dimension %d", size, ST_SHAPE_TEXT(t), d);
+                    "%s at dimension %d", size, ST_SHAPE_TEXT(t),
+                    (int)st__shown(d));
   }
   if (step <= 0) {
     return st__fail(ST_BAD_VALUE, "step must be positive, got %" PRId64,

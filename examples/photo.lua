@@ -1,0 +1,174 @@
+--- The main job: a photo through every layer of the engine.
+--
+--     ./dev demo [FOLDER]
+--
+-- Loads an HWC uint8 picture, looks at it as NCHW, moves it between memory
+-- formats, normalises it by broadcasting, runs an operator that is defined
+-- here in Lua, reduces, and writes a .npy and two pictures into FOLDER (the
+-- current one when it is not given). Every step says what moved and how the
+-- iterator walked it.
+
+local st = require "strided"
+
+local format, concat = string.format, table.concat
+
+local here = arg and arg[0] and arg[0]:match "^(.*)/[^/]*$" or "."
+local source = here .. "/../spec/data/raccoon.npy"
+local folder = arg and arg[1] or "."
+
+-- -- Showing -----------------------------------------------------------------
+
+local function list(t)
+  local out = {}
+  for i = 1, #t do out[i] = format("%.14g", t[i]) end
+  return "{" .. concat(out, ", ") .. "}"
+end
+
+local FORMATS = {"contiguous_format", "channels_last"}
+
+local function flags(t)
+  local out = {}
+  for _, name in ipairs(FORMATS) do
+    if t:is_contiguous {memory_format = name} then out[#out + 1] = name end
+  end
+  return #out > 0 and concat(out, " and ") or "neither format"
+end
+
+local step_number = 0
+
+local function step(text, ...)
+  step_number = step_number + 1
+  print(format("\n%d. " .. text, step_number, ...))
+end
+
+local function show(name, t)
+  print(format("   %-8s %-8s shape %-17s strides %-20s %s", name,
+               tostring(t.dtype), list(t.shape), list(t:stride()), flags(t)))
+end
+
+local function bytes(t) return t:numel() * t:element_size() end
+
+--- How the iterator walks `outputs <- inputs`: the plan that the operator
+-- itself builds for these operands.
+local function show_plan(outputs, inputs, promote)
+  local plan = st.iterator {
+    outputs = outputs, inputs = inputs, resize_outputs = false,
+    check_all_same_dtype = false, promote_inputs_to_common_dtype = promote,
+  }
+  local strides = {}
+  for i = 1, #plan.strides do strides[i] = list(plan.strides[i]) end
+  local inner_is_dense = true
+  for i, s in ipairs(plan.strides) do
+    local t = outputs[i] or inputs[i - #outputs]
+    inner_is_dense = inner_is_dense and s[1] == t:element_size()
+  end
+  print(format("   iterated as: %s, shape %s%s, byte strides %s",
+               plan.perm and "permutation " .. list(plan.perm)
+               or "fast set-up (" .. plan.fast .. ")",
+               list(plan.shape), plan.coalesced and " (coalesced)" or "",
+               concat(strides, " <- ")))
+  print("   inner loop: " .. (inner_is_dense and "vector" or "strided"))
+end
+
+local function show_moved(n)
+  print(format("   bytes moved: %d", n))
+end
+
+-- -- Pictures ----------------------------------------------------------------
+
+--- Writes an HW (grey) or HWC (RGB) uint8 tensor as PGM or PPM.
+local function write_picture(path, t)
+  local h, w = t.shape[1], t.shape[2]
+  local file = assert(io.open(path, "wb"))
+  file:write(format("%s\n%d %d\n255\n", t.ndim == 2 and "P5" or "P6", w, h))
+  file:write(t:contiguous():tostring_bytes())
+  assert(file:close())
+  print(format("   wrote %s (%d x %d)", path, w, h))
+end
+
+--- [lo, hi] to [0, 255], as bytes.
+local function to_bytes(t, lo, hi)
+  return ((t - lo) * (255 / (hi - lo))):clamp(0, 255):to "uint8"
+end
+
+-- -- The job -----------------------------------------------------------------
+
+local start = os.clock()
+
+step("Load a photo: rows x columns x RGB, one byte each")
+local photo = st.load(source)
+show("photo", photo)
+
+step("Look at it as N x C x H x W: a permuted view, nothing moves")
+local nchw = photo:permute(3, 1, 2):unsqueeze(1)
+show("nchw", nchw)
+print("   same bytes: " .. tostring(nchw:data_ptr() == photo:data_ptr()))
+show_moved(0)
+
+step("contiguous{memory_format = \"channels_last\"}: it already is")
+local last = nchw:contiguous {memory_format = "channels_last"}
+show("last", last)
+print("   same bytes: " .. tostring(last:data_ptr() == photo:data_ptr()))
+show_moved(0)
+
+step("To planes and back: now the bytes do move")
+local planes = nchw:contiguous()
+show("planes", planes)
+show_plan({planes}, {nchw})
+show_moved(bytes(planes))
+local back = planes:contiguous {memory_format = "channels_last"}
+show("back", back)
+show_plan({back}, {planes})
+show_moved(bytes(back))
+print("   equal to the photo: " .. tostring(back:equal(nchw)))
+
+step("Convert to float32: the layout is kept")
+local x = back:to "float32"
+show("x", x)
+show_plan({x}, {back})
+show_moved(bytes(back) + bytes(x))
+
+step("Normalise each channel by broadcasting (N, C, H, W) with (1, C, 1, 1)")
+local mean = x:mean {dim = {1, 3, 4}, keepdim = true}
+local centred = x - mean
+local std = (centred * centred):mean {dim = {1, 3, 4}, keepdim = true}:sqrt()
+local norm = centred / std
+show("mean", mean)
+show("norm", norm)
+show_plan({norm}, {centred, std})
+show_moved(bytes(x) + bytes(norm))
+print("   mean of the channels: " .. list(mean:flatten():totable()))
+print("   deviation:            " .. list(std:flatten():totable()))
+
+step("Define photo::luma in Lua and call it like a built-in operator")
+-- Weights of ITU-R BT.709: Y = 0.2126 R + 0.7152 G + 0.0722 B.
+local lib = st.library "photo"
+lib:def "luma(Tensor rgb) -> Tensor"
+lib:impl("luma", "CompositeImplicitAutograd", function(rgb)
+  local weights = st.tensor {0.2126, 0.7152, 0.0722}
+  return (rgb * weights:view(1, 3, 1, 1)):sum {dim = 2}
+end)
+local luma = st.ops.photo.luma(x)
+print("   " .. st.ops.photo.luma:schema())
+show("luma", luma)
+show_moved(bytes(x) + bytes(luma))
+
+step("Reduce")
+local lo, hi = norm:amin():item(), norm:amax():item()
+print(format("   luma: mean %.4f, from %.4f to %.4f", luma:mean():item(),
+             luma:amin():item(), luma:amax():item()))
+local rows = luma:mean {dim = {1, 3}}
+local bright = rows:argmax():item()
+print(format("   brightest row: %d, mean %.4f", bright, rows[bright]))
+show_plan({st.empty(1, 384, 1)}, {luma})
+
+step("Write the results")
+st.save(folder .. "/luma.npy", luma)
+print("   wrote " .. folder .. "/luma.npy, read back equal: "
+      .. tostring(st.load(folder .. "/luma.npy"):equal(luma)))
+write_picture(folder .. "/luma.pgm", to_bytes(luma[1], 0, 255))
+write_picture(folder .. "/normalised.ppm",
+              to_bytes(norm[1]:permute(2, 3, 1), lo, hi))
+
+print(format("\nDone in %.2f s on %d threads with %s kernels.",
+             os.clock() - start, st.get_num_threads(), st.config().isa))

@@ -1,0 +1,308 @@
+/* What the files of the binding share. It is the only code that includes
+ * lua.h, and it knows the engine by strided.h alone.
+ *
+ * Note [One host per Lua state]
+ * A host holds what the binding needs of a Lua state: its metatables, the
+ * call that is running, the error of a Lua kernel on its way out. Every C
+ * function has it as its first upvalue. The engine may hold Lua kernels for
+ * longer than the state lives, so a host is counted and lives in C memory.
+ *
+ * Note [Boxes]
+ * A C object in Lua is a userdata whose metatable is the one of its kind; the
+ * kind is tested by the metatable's address. The box is made first, empty,
+ * then the engine is called, then the result is put into the box: nothing is
+ * lost when Lua runs out of memory.
+ *
+ * Note [Stack comments]
+ * A line that changes the Lua stack says so: [-popped, +pushed].
+ */
+#ifndef ST_LUA_BIND_H
+#define ST_LUA_BIND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "compat.h"
+#include "strided.h"
+
+/* Name as tostring and messages show it. ORDER BOX: box_name (host.c). */
+#define ST_BOX_MAP(X) \
+  X(TENSOR, "Tensor")          \
+  X(DTYPE, "dtype")            \
+  X(SCALAR, "scalar")          \
+  X(GENERATOR, "Generator")    \
+  X(OPERATOR, "operator")      \
+  X(REGISTRATION, "registration") \
+  X(PLAN, "plan")              \
+  X(KEYSET, "keyset")          \
+  X(MARK, "mark")              \
+  X(VALUES, "values")          \
+  X(TEXT, "text")              \
+  X(EVENTS, "events")          \
+  X(HOST, "host")
+
+typedef enum st_box_kind {
+#define ST_BOX_ENUM(id, name) ST_BOX_##id,
+  ST_BOX_MAP(ST_BOX_ENUM)
+#undef ST_BOX_ENUM
+  ST_BOX_COUNT
+} st_box_kind;
+
+/* Operators that the binding itself calls. */
+#define ST_HANDLE_MAP(X) \
+  X(SELECT, "aten::select", "int")         \
+  X(SLICE, "aten::slice", "Tensor")        \
+  X(UNSQUEEZE, "aten::unsqueeze", "")      \
+  X(ALIAS, "aten::alias", "")              \
+  X(INDEX, "aten::index", "Tensor")        \
+  X(INDEX_PUT, "aten::index_put_", "")     \
+  X(FILL, "aten::fill_", "Scalar")         \
+  X(COPY, "aten::copy_", "")               \
+  X(CLONE, "aten::clone", "")              \
+  X(CONTIGUOUS, "aten::contiguous", "")    \
+  X(TO_DTYPE, "aten::to", "dtype")
+
+typedef enum st_handle {
+#define ST_HANDLE_ENUM(id, name, overload) ST_HANDLE_##id,
+  ST_HANDLE_MAP(ST_HANDLE_ENUM)
+#undef ST_HANDLE_ENUM
+  ST_HANDLE_COUNT
+} st_handle;
+
+typedef enum st_mark { ST_MARK_NONE, ST_MARK_NEWAXIS, ST_MARK_ELLIPSIS }
+  st_mark;
+
+typedef struct st__kernel_ref st__kernel_ref; /* a Lua kernel: library.c */
+
+typedef struct st__host {
+  atomic_int refs;
+  lua_State *running;            /* of the innermost call into the engine */
+  const void *meta[ST_BOX_COUNT];   /* addresses of the metatables */
+  int meta_ref[ST_BOX_COUNT];       /* and where the registry has them */
+  int dtype_ref[ST_DTYPE_COUNT + 1];
+  int sizes_ref;                 /* the metatable of shapes */
+  int error_ref;                 /* slot for the error of a Lua kernel */
+  int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t; LUA_NOREF without */
+  int graves_ref;                /* tensors freed while the engine runs */
+  bool has_error, has_graves, is_closed, has_retry;
+  int64_t debt, floor;           /* bytes: see st__charge */
+  st_print_options print;
+  const st_op *op[ST_HANDLE_COUNT];
+  char home[256];                /* "@" and the folder of our Lua files */
+  pthread_mutex_t mutex;         /* of dead */
+  st__kernel_ref *dead;          /* kernels whose references can go */
+} st__host;
+
+/* -- host.c --------------------------------------------------------------- */
+
+static inline st__host *st__host_of(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+/* The host whose call into the engine runs on this thread, or NULL. */
+st__host *st__current_host(void);
+void st__host_release(st__host *h);
+
+/* An empty (zeroed) box of n bytes. [+1] */
+void *st__box_new(st__host *h, lua_State *L, st_box_kind kind, size_t n);
+/* The box at idx if it is of that kind, else NULL. */
+void *st__box_test(st__host *h, lua_State *L, int idx, st_box_kind kind);
+/* The same or an error that names argument arg. */
+void *st__box_check(st__host *h, lua_State *L, int idx, st_box_kind kind,
+                    const char *arg);
+/* What the value at idx is, for messages: "Tensor", "string", ... */
+const char *st__type_name(st__host *h, lua_State *L, int idx);
+
+/* Puts closures over the host into the table at the top. */
+void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns);
+/* The metatable of a kind. [+1] */
+void st__push_meta(st__host *h, lua_State *L, st_box_kind kind);
+
+/* Counts n new bytes and lets the collector catch up. */
+void st__charge(st__host *h, lua_State *L, int64_t n);
+
+/* Calls the engine for this state; on NO_MEMORY once more after a full
+ * collection. */
+st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
+                  const st_value *args, st_value *rets);
+
+/* -- raise.c -------------------------------------------------------------- */
+
+/* Raises the failure that the engine reported, at the caller's line; does
+ * not return. The only function here that does. */
+int st__raise(st__host *h, lua_State *L, st_status status);
+/* The same for a failure found here. */
+__attribute__((format(printf, 4, 5)))
+int st__error(st__host *h, lua_State *L, st_status code, const char *format,
+              ...);
+
+/* -- scalar.c ------------------------------------------------------------- */
+
+/* Numbers, booleans, int64_t cdata and scalar boxes; false for the rest. */
+bool st__to_scalar(st__host *h, lua_State *L, int idx, st_scalar *out);
+/* A number without a fraction that fits. */
+bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out);
+bool st__to_double(st__host *h, lua_State *L, int idx, double *out);
+int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg);
+void st__push_int(st__host *h, lua_State *L, int64_t i);       /* [+1] */
+void st__push_scalar(st__host *h, lua_State *L, st_scalar s);  /* [+1] */
+void st__open_scalar(st__host *h, lua_State *L);               /* [0] */
+
+/* -- enum.c --------------------------------------------------------------- */
+
+bool st__to_dtype(st__host *h, lua_State *L, int idx, st_dtype *out);
+st_dtype st__check_dtype(st__host *h, lua_State *L, int idx,
+                         const char *arg);
+void st__push_dtype(st__host *h, lua_State *L, st_dtype d); /* [+1] */
+bool st__to_format(lua_State *L, int idx, st_format *out);
+bool st__to_device(lua_State *L, int idx, st_device *out);
+bool st__is_mark(st__host *h, lua_State *L, int idx, st_mark mark);
+void st__open_enum(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- tensor.c ------------------------------------------------------------- */
+
+typedef struct st__box { st_tensor *t; } st__box; /* NULL once freed */
+
+/* The tensor at idx, or NULL for anything else, freed ones included. */
+st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx);
+st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
+                            const char *arg);
+st__box *st__push_box(st__host *h, lua_State *L);                 /* [+1] */
+/* A box of its own for t. */
+st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t);  /* [+1] */
+void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
+                    int64_t unit);                                /* [+1] */
+void st__open_tensor(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- argument.c ----------------------------------------------------------- */
+
+enum { ST_FRAME_SLOTS = 256 };
+
+/* One element of a list. */
+typedef union st__slot { int64_t i; double f; st_tensor *t; bool b; } st__slot;
+
+/* Note [A frame]
+ * One call on its way from the Lua stack into the engine. Lists lie in slots
+ * or in userdata on the Lua stack, so nothing is lost when Lua raises. */
+typedef struct st__frame {
+  st__host *h;
+  lua_State *L;
+  const st_op *op;
+  int first, npos;   /* positional arguments: where, how many */
+  int keywords;      /* where the table of keywords is, or 0 */
+  bool is_method;    /* the first one is `self`, wherever that stands */
+  bool allow_wrap;   /* a number may stand for a Tensor */
+  int shift;         /* positional ones that a list took beyond its own */
+  int nused;         /* keywords taken */
+  int ntensors;
+  int nwraps;
+  int nslots;
+  int matched;       /* arguments that fitted, to choose which failure to
+                        report */
+  bool wants_wrap;   /* it failed on a number where a Tensor must be */
+  st_value args[ST_MAX_ARGS];
+  int source[ST_MAX_ARGS];    /* stack index of each, 0 when it is absent */
+  uint8_t wrap[ST_MAX_ARGS];  /* arguments that are numbers to be wrapped */
+  st_scalar scalar[ST_MAX_ARGS];
+  st__slot slots[ST_FRAME_SLOTS];
+  char why[256];
+} st__frame;
+
+/* Converts the value at idx to argument i; false and f->why when it does not
+ * fit. Lists may push. */
+bool st__convert(st__frame *f, int i, const st_arg *a, int idx);
+/* The numbers at idx .. idx + n - 1 as a list of integers. */
+bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
+                          int n);
+/* Is the value at idx one that a list of integers is made of? */
+bool st__is_number(st__frame *f, int idx);
+/* Positions of schemas: Lua's to C's and back. False for 0. */
+bool st__position_in(st_type type, int64_t *i);
+int64_t st__position_out(st_type type, int64_t i);
+
+/* -- resolve.c ------------------------------------------------------------ */
+
+/* Chooses among overloads and fills f, or raises. f has host, state, first,
+ * npos, keywords and is_method. */
+void st__resolve(st__frame *f, const char *name, int n,
+                 const st_op *const *ops);
+
+/* -- call.c --------------------------------------------------------------- */
+
+/* Calls one of the overloads with the stack's arguments from first on;
+ * returns how many results it pushed. */
+int st__call(st__host *h, lua_State *L, const char *name, int n,
+             const st_op *const *ops, int first, bool is_method);
+/* A result as a Lua value; v gives up what it owns. [+1] */
+void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v);
+/* op with one tensor result into box, which must be at the stack's top or
+ * below; raises. */
+void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
+                   const st_value *args, st__box *box);
+/* op for its effect; raises. */
+void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
+                  const st_value *args);
+/* Borrowed arguments. */
+static inline st_value st__tensor_arg(st_tensor *t) {
+  return (st_value){.tag = ST_TAG_TENSOR, .u.tensor = t};
+}
+static inline st_value st__int_arg(int64_t i) {
+  return (st_value){.tag = ST_TAG_INT, .u.i = i};
+}
+st_value st__scalar_arg(const st_scalar *s);
+void st__open_call(st__host *h, lua_State *L); /* [0] */
+
+/* -- operator.c ----------------------------------------------------------- */
+
+/* A C function that calls "ns::name"; false and nothing when there is no
+ * such operator. [+0|1] */
+bool st__push_callable(st__host *h, lua_State *L, const char *name,
+                       bool is_method);
+/* The operator `name` of aten, or else of the first library that has one; nil
+ * when there is none. True if it is aten's, which stay. [+1] */
+bool st__push_named(st__host *h, lua_State *L, const char *name,
+                    bool is_method);
+void st__open_operator(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- table.c -------------------------------------------------------------- */
+
+/* A tensor from the table or number at idx. dtype NONE infers it. [+1] */
+st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
+                         st_device device);
+void st__open_table(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- item.c --------------------------------------------------------------- */
+
+typedef enum st__item_kind {
+  ST_ITEM_POSITION, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
+  ST_ITEM_TENSOR, ST_ITEM_BOOL
+} st__item_kind;
+
+/* One part of a subscript; positions in C's convention. */
+typedef struct st__item {
+  st__item_kind kind;
+  int64_t a, b, step;   /* POSITION: a; RANGE: [a, b) by step; BOOL: a */
+  bool is_exact;        /* a range of one: out of range is an error */
+  st_tensor *tensor;    /* a box on the Lua stack holds it */
+} st__item;
+
+enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
+
+/* The subscript at idx (number, boolean, mark, tensor, table, string) as
+ * items; returns how many, or raises. [+number of tensors] */
+int st__items(st__host *h, lua_State *L, int idx, st__item *items);
+
+/* -- subscript.c, library.c, plan.c, system.c, keyset.c, trace.c ---------- */
+
+void st__open_subscript(st__host *h, lua_State *L); /* [0], core at the top */
+/* Drops the references of kernels that nothing can run any more. */
+void st__bury(st__host *h, lua_State *L);
+void st__open_library(st__host *h, lua_State *L);   /* [0], core at the top */
+void st__open_plan(st__host *h, lua_State *L);      /* [0], core at the top */
+void st__open_system(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_keyset(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_trace(st__host *h, lua_State *L);     /* [0], core at the top */
+
+/* A new host; its sentinel stays in the registry. [0] */
+st__host *st__host_new(lua_State *L);
+
+#endif

@@ -1,0 +1,250 @@
+/* Calls: from a filled frame through the engine to results on the stack.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Numbers where tensors must be ---------------------------------------- */
+
+static st_dtype wrapped_dtype(st_scalar_kind kind) {
+  switch (kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return ST_FLOAT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+static void unwrap(st__frame *f, int n) {
+  for (int k = 0; k < n; k++) st_tensor_release(&f->args[f->wrap[k]].u.tensor);
+}
+
+/* The call with its numbers wrapped; no Lua in between, so they need no
+ * box. */
+static st_status run_wrapped(st__frame *f, st_value *rets) {
+  for (int k = 0; k < f->nwraps; k++) {
+    const int i = f->wrap[k];
+    f->args[i].tag = ST_TAG_TENSOR;
+    const st_status status =
+      st_tensor_scalar(f->scalar[i], wrapped_dtype(f->scalar[i].kind), true,
+                       &f->args[i].u.tensor);
+    if (status != ST_OK) {
+      unwrap(f, k);
+      return status;
+    }
+  }
+  const st_status status = st__run(f->h, f->L, f->op, st_op_nargs(f->op),
+                                   f->args, rets);
+  unwrap(f, f->nwraps);
+  return status;
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+static void charge_tensor(st__host *h, lua_State *L, const st_tensor *t) {
+  st__charge(h, L, st_tensor_numel(t) *
+                   (int64_t)st_dtype_size(st_tensor_dtype(t)));
+}
+
+static void push_list(st__host *h, lua_State *L, const st_arg *a,
+                      st_value *v) {
+  const int n = (int)v->len;
+  if (v->tag == ST_TAG_INTS) {
+    lua_createtable(L, n, 0);                     /* [+1] */
+    for (int k = 0; k < n; k++) {
+      st__push_int(h, L, st__position_out(a->type, v->u.ints[k])); /* [+1] */
+      lua_rawseti(L, -2, k + 1);                  /* [-1] */
+    }
+    return;
+  }
+  lua_createtable(L, n, 0);                       /* [+1] */
+  for (int k = 0; k < n; k++) {
+    if (v->tag == ST_TAG_TENSORS) {
+      st__box *box = st__push_box(h, L);          /* [+1] */
+      box->t = v->u.tensors[k];
+      v->u.tensors[k] = NULL;
+    } else if (v->tag == ST_TAG_FLOATS) {
+      lua_pushnumber(L, v->u.floats[k]);          /* [+1] */
+    } else {
+      lua_pushboolean(L, v->u.bools[k]);          /* [+1] */
+    }
+    lua_rawseti(L, -2, k + 1);                    /* [-1] */
+  }
+}
+
+static void push_integer(st__host *h, lua_State *L, st_type type, int64_t i) {
+  switch (type) {
+    case ST_TYPE_DTYPE: st__push_dtype(h, L, (st_dtype)i); break;   /* [+1] */
+    case ST_TYPE_FORMAT:
+      lua_pushstring(L, st_format_name((st_format)i));              /* [+1] */
+      break;
+    case ST_TYPE_DEVICE:
+      lua_pushstring(L, st_device_name((st_device)i));              /* [+1] */
+      break;
+    case ST_TYPE_LAYOUT: lua_pushliteral(L, "strided"); break;      /* [+1] */
+    default: st__push_int(h, L, st__position_out(type, i));         /* [+1] */
+  }
+}
+
+void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
+  st__box *box;
+  st_generator **generator;
+  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  switch ((st_tag)v->tag) {
+    case ST_TAG_NONE: lua_pushnil(L); break;                    /* [+1] */
+    case ST_TAG_TENSOR:
+      box = st__push_box(h, L);                                 /* [+1] */
+      box->t = v->u.tensor;
+      v->tag = ST_TAG_NONE;
+      break;
+    case ST_TAG_INT: push_integer(h, L, a->type, v->u.i); break; /* [+1] */
+    case ST_TAG_FLOAT: lua_pushnumber(L, v->u.f); break;        /* [+1] */
+    case ST_TAG_BOOL: lua_pushboolean(L, v->u.i != 0); break;   /* [+1] */
+    case ST_TAG_COMPLEX:
+      memcpy(s.u.c, v->u.complex, sizeof s.u.c);
+      st__push_scalar(h, L, s);                                 /* [+1] */
+      break;
+    case ST_TAG_STRING:
+      lua_pushlstring(L, v->u.string, v->len);                  /* [+1] */
+      break;
+    case ST_TAG_GENERATOR:
+      generator = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *generator);
+      *generator = v->u.generator;
+      v->tag = ST_TAG_NONE;
+      break;
+    default: push_list(h, L, a, v);                             /* [+1] */
+  }
+}
+
+/* Where the argument is that result r returns because it was written: the
+ * n-th written result is the n-th written argument. 0: it is a new value. */
+static int written_source(const st__frame *f, int r) {
+  int n = 0;
+  for (int k = 0; k <= r; k++) n += st_op_ret(f->op, k)->is_write;
+  if (!st_op_ret(f->op, r)->is_write) return 0;
+  const st_arg *a;
+  for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
+    if (a->is_write && --n == 0) return a->list ? 0 : f->source[i];
+  }
+  return 0;
+}
+
+/* -- Owners of results ---------------------------------------------------- */
+
+enum { MAX_RESULTS = 32 };
+
+/* Results while they turn into Lua values: the collector has them if Lua
+ * raises in between. */
+typedef struct values { int n; st_value v[MAX_RESULTS]; } values;
+
+static int values_gc(lua_State *L) {
+  st__host *h = st__host_of(L);
+  values *owner = st__box_test(h, L, 1, ST_BOX_VALUES);
+  for (int i = 0; owner && i < owner->n; i++) st_value_clear(&owner->v[i]);
+  if (owner) owner->n = 0;
+  return 0;
+}
+
+static int call_general(st__frame *f, int nrets) {
+  st__host *h = f->h;
+  lua_State *L = f->L;
+  if (nrets > MAX_RESULTS) {
+    return st__error(h, L, ST_BAD_SCHEMA, "%s has %d results, the most are "
+                     "%d", st_op_name(f->op), nrets, MAX_RESULTS);
+  }
+  values *owner = st__box_new(h, L, ST_BOX_VALUES, sizeof *owner); /* [+1] */
+  const st_status status = run_wrapped(f, owner->v);
+  if (status != ST_OK) return st__raise(h, L, status);
+  owner->n = nrets;
+  luaL_checkstack(L, nrets + 4, NULL);
+  int64_t bytes = 0;
+  for (int r = 0; r < nrets; r++) {
+    st_value *v = &owner->v[r];
+    const st_arg *ret = st_op_ret(f->op, r);
+    const int source = written_source(f, r);
+    if (v->tag == ST_TAG_TENSOR && !ret->is_alias) {
+      bytes += st_tensor_numel(v->u.tensor) *
+               (int64_t)st_dtype_size(st_tensor_dtype(v->u.tensor));
+    }
+    if (source) lua_pushvalue(L, source);     /* [+1] */
+    else st__push_value(h, L, ret, v);        /* [+1] */
+  }
+  for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
+  owner->n = 0;
+  st__charge(h, L, bytes);
+  return nrets;
+}
+
+/* One tensor, the common case: straight into its box. */
+static int call_tensor(st__frame *f, const st_arg *ret) {
+  st_value v;
+  const int source = written_source(f, 0);
+  st__box *box = source ? NULL : st__push_box(f->h, f->L);   /* [+0|1] */
+  const st_status status = run_wrapped(f, &v);
+  if (status != ST_OK) return st__raise(f->h, f->L, status);
+  if (source) {
+    st_value_clear(&v);
+    lua_pushvalue(f->L, source);                             /* [+0|1] */
+    return 1;
+  }
+  box->t = v.u.tensor;
+  if (!ret->is_alias) charge_tensor(f->h, f->L, box->t);
+  return 1;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+/* A table of keywords has names and no list: {dim = 1}. {} is a list. */
+static bool is_keywords(lua_State *L, int idx) {
+  if (!lua_istable(L, idx) || lua_objlen(L, idx) > 0) return false;
+  lua_pushnil(L);                        /* [+1] */
+  if (!lua_next(L, idx)) return false;   /* [-1, +0|2] */
+  const bool is_name = lua_type(L, -2) == LUA_TSTRING;
+  lua_pop(L, 2);                         /* [-2] */
+  return is_name;
+}
+
+int st__call(st__host *h, lua_State *L, const char *name, int n,
+             const st_op *const *ops, int first, bool is_method) {
+  st__frame f;
+  const int top = lua_gettop(L);
+  luaL_checkstack(L, ST_MAX_ARGS + LUA_MINSTACK, NULL);
+  f.h = h;
+  f.L = L;
+  f.first = first;
+  f.is_method = is_method;
+  f.keywords = top >= first && is_keywords(L, top) ? top : 0;
+  f.npos = top - first + 1 - (f.keywords != 0);
+  st__resolve(&f, name, n, ops);
+  const int nrets = st_op_nrets(f.op);
+  const st_arg *ret = st_op_ret(f.op, 0);
+  return nrets == 1 && ret->type == ST_TYPE_TENSOR && !ret->list &&
+         !ret->optional ? call_tensor(&f, ret) : call_general(&f, nrets);
+}
+
+void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
+                   const st_value *args, st__box *box) {
+  st_value v;
+  const st_status status = st__run(h, L, h->op[op], n, args, &v);
+  if (status != ST_OK) st__raise(h, L, status);
+  st_tensor_release(&box->t);
+  box->t = v.u.tensor;
+}
+
+void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
+                  const st_value *args) {
+  st_value v;
+  const st_status status = st__run(h, L, h->op[op], n, args, &v);
+  if (status != ST_OK) st__raise(h, L, status);
+  st_value_clear(&v);
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_call(st__host *h, lua_State *L) {
+  static const luaL_Reg methods[] = {{"__gc", values_gc}, {NULL, NULL}};
+  st__push_meta(h, L, ST_BOX_VALUES); /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pop(L, 1);                      /* [-1] */
+}

@@ -1,0 +1,26 @@
+/* One C source for the Lua 5.1 ABI (LuaJIT and PUC) and for 5.2 to 5.4: what
+ * the later ones renamed.
+ */
+#ifndef ST_LUA_COMPAT_H
+#define ST_LUA_COMPAT_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#if LUA_VERSION_NUM >= 502
+#define lua_objlen lua_rawlen
+#endif
+
+/* Runs fn in protected mode with ud as its one argument. Returns Lua's
+ * status; on failure the error object is on the stack. */
+static inline int st__protected(lua_State *L, lua_CFunction fn, void *ud) {
+#if LUA_VERSION_NUM >= 502
+  lua_pushcfunction(L, fn);       /* [+1] */
+  lua_pushlightuserdata(L, ud);   /* [+1] */
+  return lua_pcall(L, 1, 0, 0);   /* [-2, +0|1] */
+#else
+  return lua_cpcall(L, fn, ud);   /* [+0|1] */
+#endif
+}
+
+#endif

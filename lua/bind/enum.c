@@ -1,0 +1,155 @@
+/* Dtypes, memory formats, devices and marks. A dtype is an object, one per
+ * dtype and state, so that == works; wherever one is wanted its name will do.
+ * Formats and devices are strings.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Dtypes --------------------------------------------------------------- */
+
+bool st__to_dtype(st__host *h, lua_State *L, int idx, st_dtype *out) {
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    return st_dtype_parse(lua_tostring(L, idx), out);
+  }
+  const st_dtype *d = st__box_test(h, L, idx, ST_BOX_DTYPE);
+  if (d) *out = *d;
+  return d != NULL;
+}
+
+st_dtype st__check_dtype(st__host *h, lua_State *L, int idx,
+                         const char *arg) {
+  st_dtype d = ST_FLOAT32;
+  if (st__to_dtype(h, L, idx, &d)) return d;
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    st__error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype '%.40s'",
+              arg, lua_tostring(L, idx));
+  }
+  st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a dtype, got %s", arg,
+            st__type_name(h, L, idx));
+  return d;
+}
+
+void st__push_dtype(st__host *h, lua_State *L, st_dtype d) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtype_ref[d]); /* [+1] */
+}
+
+static bool is_floating(st_dtype d) {
+  return d == ST_FLOAT16 || d == ST_BFLOAT16 || d == ST_FLOAT32 ||
+         d == ST_FLOAT64;
+}
+
+static bool is_complex(st_dtype d) {
+  return d == ST_COMPLEX32 || d == ST_COMPLEX64 || d == ST_COMPLEX128;
+}
+
+static int dtype_index(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_dtype d = *(st_dtype *)st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (strcmp(key, "name") == 0) {
+    lua_pushstring(L, st_dtype_name(d));                        /* [+1] */
+  } else if (strcmp(key, "itemsize") == 0) {
+    lua_pushnumber(L, (double)st_dtype_size(d));                /* [+1] */
+  } else if (strcmp(key, "is_floating_point") == 0) {
+    lua_pushboolean(L, is_floating(d));                         /* [+1] */
+  } else if (strcmp(key, "is_complex") == 0) {
+    lua_pushboolean(L, is_complex(d));                          /* [+1] */
+  } else if (strcmp(key, "is_signed") == 0) {
+    lua_pushboolean(L, d != ST_BOOL && d != ST_UINT8);          /* [+1] */
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+static int dtype_tostring(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_dtype *d = st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  lua_pushstring(L, st_dtype_name(*d)); /* [+1] */
+  return 1;
+}
+
+static int get_default_dtype(lua_State *L) {
+  st__push_dtype(st__host_of(L), L, st_default_dtype()); /* [+1] */
+  return 1;
+}
+
+static int set_default_dtype(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_status status = st_set_default_dtype(
+    st__check_dtype(h, L, 1, "dtype"));
+  return status == ST_OK ? 0 : st__raise(h, L, status);
+}
+
+/* -- Formats and devices -------------------------------------------------- */
+
+bool st__to_format(lua_State *L, int idx, st_format *out) {
+  return lua_type(L, idx) == LUA_TSTRING &&
+         st_format_parse(lua_tostring(L, idx), out);
+}
+
+bool st__to_device(lua_State *L, int idx, st_device *out) {
+  return lua_type(L, idx) == LUA_TSTRING &&
+         st_device_parse(lua_tostring(L, idx), out);
+}
+
+/* -- Marks ---------------------------------------------------------------- */
+
+/* ORDER MARK: st_mark */
+static const char *const mark_name[] = {"none", "newaxis", "ellipsis"};
+
+bool st__is_mark(st__host *h, lua_State *L, int idx, st_mark mark) {
+  const st_mark *m = st__box_test(h, L, idx, ST_BOX_MARK);
+  return m && *m == mark;
+}
+
+static int mark_tostring(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_mark *m = st__box_check(h, L, 1, ST_BOX_MARK, "self");
+  lua_pushstring(L, mark_name[*m]); /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+static const luaL_Reg functions[] = {
+  {"get_default_dtype", get_default_dtype},
+  {"set_default_dtype", set_default_dtype}, {NULL, NULL}
+};
+static const luaL_Reg dtype_methods[] = {
+  {"__index", dtype_index}, {"__tostring", dtype_tostring}, {NULL, NULL}
+};
+static const luaL_Reg mark_methods[] = {
+  {"__tostring", mark_tostring}, {NULL, NULL}
+};
+
+static void set_methods(st__host *h, lua_State *L, st_box_kind kind,
+                        const luaL_Reg *fns) {
+  st__push_meta(h, L, kind); /* [+1] */
+  st__set_functions(h, L, fns);
+  lua_pop(L, 1);             /* [-1] */
+}
+
+void st__open_enum(st__host *h, lua_State *L) {
+  st__set_functions(h, L, functions);
+  set_methods(h, L, ST_BOX_DTYPE, dtype_methods);
+  set_methods(h, L, ST_BOX_MARK, mark_methods);
+  for (int d = 0; d <= ST_DTYPE_COUNT; d++) {
+    st_dtype *box = st__box_new(h, L, ST_BOX_DTYPE, sizeof *box); /* [+1] */
+    *box = (st_dtype)d;
+    lua_pushvalue(L, -1);                              /* [+1] */
+    h->dtype_ref[d] = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+    lua_setfield(L, -2, st_dtype_name((st_dtype)d));   /* [-1] */
+  }
+  for (int m = 0; m < 3; m++) {
+    st_mark *box = st__box_new(h, L, ST_BOX_MARK, sizeof *box);   /* [+1] */
+    *box = (st_mark)m;
+    lua_setfield(L, -2, mark_name[m]);                 /* [-1] */
+  }
+  for (int f = 0; f < ST_FORMAT_COUNT; f++) {
+    lua_pushstring(L, st_format_name((st_format)f));   /* [+1] */
+    lua_setfield(L, -2, st_format_name((st_format)f)); /* [-1] */
+  }
+}

@@ -1,0 +1,219 @@
+/* Hosts: metatables, boxes, the way into the engine and the pacing of the
+ * collector.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* ORDER BOX */
+static const char *const box_name[] = {
+#define ST_BOX_NAME(id, name) name,
+  ST_BOX_MAP(ST_BOX_NAME)
+#undef ST_BOX_NAME
+};
+
+/* -- Boxes ---------------------------------------------------------------- */
+
+void st__push_meta(st__host *h, lua_State *L, st_box_kind kind) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->meta_ref[kind]); /* [+1] */
+}
+
+void *st__box_new(st__host *h, lua_State *L, st_box_kind kind, size_t n) {
+  void *p = lua_newuserdata(L, n); /* [+1] */
+  memset(p, 0, n);
+  st__push_meta(h, L, kind);       /* [+1] */
+  lua_setmetatable(L, -2);         /* [-1] */
+  return p;
+}
+
+void *st__box_test(st__host *h, lua_State *L, int idx, st_box_kind kind) {
+  void *p = lua_touserdata(L, idx);
+  if (!p || !lua_getmetatable(L, idx)) return NULL; /* [+1] */
+  const bool is_kind = lua_topointer(L, -1) == h->meta[kind];
+  lua_pop(L, 1);                                    /* [-1] */
+  return is_kind ? p : NULL;
+}
+
+static const char *scalar_name(const st_scalar *s) {
+  return s->kind == ST_SCALAR_COMPLEX ? "complex"
+       : s->kind == ST_SCALAR_INT ? "int64" : "float";
+}
+
+const char *st__type_name(st__host *h, lua_State *L, int idx) {
+  st_scalar s;
+  switch (lua_type(L, idx)) {
+    case LUA_TUSERDATA:
+      for (int k = 0; k < ST_BOX_COUNT; k++) {
+        const void *p = st__box_test(h, L, idx, (st_box_kind)k);
+        if (!p) continue;
+        if (k == ST_BOX_TENSOR && !((const st__box *)p)->t) {
+          return "freed Tensor";
+        }
+        return k == ST_BOX_SCALAR ? scalar_name(p) : box_name[k];
+      }
+      return "userdata";
+    case LUA_TNUMBER:
+      return st__to_scalar(h, L, idx, &s) && s.kind == ST_SCALAR_INT
+             ? "integral number" : "number with a fraction";
+    case LUA_TNONE: return "nothing";
+    default: return luaL_typename(L, idx);
+  }
+}
+
+void *st__box_check(st__host *h, lua_State *L, int idx, st_box_kind kind,
+                    const char *arg) {
+  void *p = st__box_test(h, L, idx, kind);
+  if (!p) {
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a %s, got %s", arg,
+              box_name[kind], st__type_name(h, L, idx));
+  }
+  return p;
+}
+
+/* -- Functions ------------------------------------------------------------ */
+
+void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns) {
+  for (; fns->name; fns++) {
+    lua_pushlightuserdata(L, h);         /* [+1] */
+    lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
+    lua_setfield(L, -2, fns->name);      /* [-1] */
+  }
+}
+
+/* -- Pacing --------------------------------------------------------------- */
+
+enum { FLOOR = 16 << 20 };
+
+static int64_t live_bytes(void) {
+  st_memory m;
+  for (int k = 0; st_memory_stats(k, &m); k++) {
+    if (strcmp(m.name, "data") == 0) return m.bytes;
+  }
+  return 0;
+}
+
+/* Note [Pacing the collector]
+ * Lua sees a few bytes where a tensor has millions. So the bytes of fresh
+ * results are counted, and once they exceed a floor a full collection runs.
+ * The floor is low, to keep temporaries in the last-level cache, and grows
+ * with what is alive and with the Lua heap, which a collection walks. */
+static void collect(st__host *h, lua_State *L) {
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  const int64_t heap = (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
+  const int64_t live = live_bytes();
+  h->debt = 0;
+  h->floor = FLOOR;
+  if (h->floor < 2 * live) h->floor = 2 * live;
+  if (h->floor < 8 * heap) h->floor = 8 * heap;
+}
+
+void st__charge(st__host *h, lua_State *L, int64_t n) {
+  h->debt += n;
+  if (h->debt > h->floor) collect(h, L);
+}
+
+/* -- Into the engine ------------------------------------------------------ */
+
+static _Thread_local st__host *current;
+
+st__host *st__current_host(void) { return current; }
+
+/* See tensor_free (tensor.c). */
+static void empty_graves(st__host *h, lua_State *L) {
+  h->has_graves = false;
+  lua_pushboolean(L, 0);                            /* [+1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [-1] */
+}
+
+static st_status enter(st__host *h, lua_State *L, const st_op *op, int n,
+                       const st_value *args, st_value *rets) {
+  st__host *const outer = current;
+  lua_State *const running = h->running;
+  current = h;
+  h->running = L;
+  const st_status status = st_call_op(op, n, args, rets);
+  h->running = running;
+  current = outer;
+  if (h->has_graves && !running) empty_graves(h, L);
+  return status;
+}
+
+/* A finaliser of the user's may raise: not through the engine's callers. */
+static int collect_all(lua_State *L) {
+  collect(lua_touserdata(L, 1), L);
+  return 0;
+}
+
+st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
+                  const st_value *args, st_value *rets) {
+  const st_status status = enter(h, L, op, n, args, rets);
+  if (status != ST_NO_MEMORY || !h->has_retry) return status;
+  if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
+  return enter(h, L, op, n, args, rets);
+}
+
+/* -- Life of a host ------------------------------------------------------- */
+
+void st__host_release(st__host *h) {
+  if (atomic_fetch_sub(&h->refs, 1) > 1) return;
+  pthread_mutex_destroy(&h->mutex);
+  free(h);
+}
+
+/* The state is closing: its kernels cannot run any more. */
+static int host_gc(lua_State *L) {
+  st__host **box = lua_touserdata(L, 1);
+  st__host *h = box ? *box : NULL;
+  if (!h) return 0;
+  *box = NULL;
+  st__bury(h, L);
+  pthread_mutex_lock(&h->mutex);
+  h->is_closed = true;
+  pthread_mutex_unlock(&h->mutex);
+  st__host_release(h);
+  return 0;
+}
+
+static void make_metatables(st__host *h, lua_State *L) {
+  for (int k = 0; k < ST_BOX_COUNT; k++) {
+    lua_newtable(L);                       /* [+1] */
+    lua_pushstring(L, box_name[k]);        /* [+1] */
+    lua_setfield(L, -2, "__name");         /* [-1] */
+    lua_pushliteral(L, "protected");       /* [+1] */
+    lua_setfield(L, -2, "__metatable");    /* [-1] */
+    h->meta[k] = lua_topointer(L, -1);
+    h->meta_ref[k] = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  }
+}
+
+/* The sentinel is the first box of all, so that it is finalised last. */
+st__host *st__host_new(lua_State *L) {
+  st__host **box = lua_newuserdata(L, sizeof *box); /* [+1] */
+  *box = NULL;
+  lua_newtable(L);                                  /* [+1] */
+  lua_pushcfunction(L, host_gc);                    /* [+1] */
+  lua_setfield(L, -2, "__gc");                      /* [-1] */
+  lua_setmetatable(L, -2);                          /* [-1] */
+  luaL_ref(L, LUA_REGISTRYINDEX);                   /* [-1] */
+  st__host *h = calloc(1, sizeof *h);
+  if (!h) luaL_error(L, "strided: out of memory");
+  *box = h;
+  atomic_init(&h->refs, 1);
+  pthread_mutex_init(&h->mutex, NULL);
+  h->has_retry = true;
+  h->floor = FLOOR;
+  h->is_int64_ref = h->new_int64_ref = LUA_NOREF;
+  h->print = (st_print_options){4, 1000, 3, 80, -1};
+  make_metatables(h, L);
+  lua_pushboolean(L, 0);                            /* [+1] */
+  h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  lua_pushboolean(L, 0);                            /* [+1] */
+  h->graves_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+#define ST_FIND(id, name, overload) \
+  h->op[ST_HANDLE_##id] = st_op_find(name, overload);
+  ST_HANDLE_MAP(ST_FIND)
+#undef ST_FIND
+  return h;
+}

@@ -1,0 +1,198 @@
+/* Subscripts as lists of items. A table and a string say the same:
+ *
+ *   t[{1, {3, 5}, {}, -1}]    t["1, 3:5, :, -1"]
+ *
+ * Positions count from 1, or from the end when negative; ranges are
+ * inclusive: {a, b}, {a, b, step}, {} for all, {a} for the one position
+ * without dropping its dimension.
+ */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "bind.h"
+
+static const st__item all_items = {
+  .kind = ST_ITEM_RANGE, .a = 0, .b = INT64_MAX, .step = 1};
+
+/* -- Ranges --------------------------------------------------------------- */
+
+/* [a, b] by step as Lua has it, into item. */
+static void set_range(st__host *h, lua_State *L, st__item *item, int64_t a,
+                      int64_t b, int64_t step) {
+  *item = (st__item){.kind = ST_ITEM_RANGE, .a = a, .b = b, .step = step};
+  if (!st__position_in(ST_TYPE_INDEX, &item->a)) {
+    st__error(h, L, ST_BAD_INDEX, "index: a range starts at 0, but positions "
+              "count from 1");
+  }
+  if (step < 1) {
+    st__error(h, L, ST_BAD_VALUE, "index: the step of a range is %lld, but "
+              "must be at least 1", (long long)step);
+  }
+  st__position_in(ST_TYPE_END, &item->b);
+}
+
+static void set_position(st__host *h, lua_State *L, st__item *item,
+                         int64_t i) {
+  *item = (st__item){.kind = ST_ITEM_POSITION, .a = i};
+  if (!st__position_in(ST_TYPE_INDEX, &item->a)) {
+    st__error(h, L, ST_BAD_INDEX, "index: position 0, but positions count "
+              "from 1");
+  }
+}
+
+/* The range in the table at the top. */
+static void read_range(st__host *h, lua_State *L, st__item *item, int place) {
+  int64_t v[3] = {1, -1, 1};
+  const size_t n = lua_objlen(L, -1);
+  if (n > 3) {
+    st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d, but a "
+              "range has at most 3 numbers (for a list of positions give a "
+              "tensor)", place, (int)n);
+  }
+  for (size_t k = 0; k < n; k++) {
+    lua_rawgeti(L, -1, (int)k + 1); /* [+1] */
+    if (!st__to_int(h, L, -1, &v[k])) {
+      st__error(h, L, ST_BAD_TYPE, "index: item %d is a range with a %s in "
+                "it", place, st__type_name(h, L, -1));
+    }
+    lua_pop(L, 1);                  /* [-1] */
+  }
+  set_range(h, L, item, v[0], n == 1 ? v[0] : v[1], v[2]);
+  item->is_exact = n == 1;
+}
+
+/* -- Tables --------------------------------------------------------------- */
+
+/* The value at the top, item number place. [-1, +0|1] */
+static void read_item(st__host *h, lua_State *L, st__item *item, int place) {
+  st_scalar s;
+  st_tensor *t = st__to_tensor(h, L, -1);
+  *item = all_items;
+  if (t) {
+    *item = (st__item){.kind = ST_ITEM_TENSOR, .tensor = t};
+    st__push_kept(h, L, t); /* [+1] */
+    lua_remove(L, -2);      /* [-1] */
+    return;
+  }
+  if (lua_istable(L, -1)) {
+    read_range(h, L, item, place);
+  } else if (st__is_mark(h, L, -1, ST_MARK_NEWAXIS)) {
+    item->kind = ST_ITEM_NEWAXIS;
+  } else if (st__is_mark(h, L, -1, ST_MARK_ELLIPSIS)) {
+    item->kind = ST_ITEM_ELLIPSIS;
+  } else if (st__to_scalar(h, L, -1, &s) && s.kind == ST_SCALAR_BOOL) {
+    *item = (st__item){.kind = ST_ITEM_BOOL, .a = s.u.i};
+  } else if (st__to_int(h, L, -1, &s.u.i)) {
+    set_position(h, L, item, s.u.i);
+  } else {
+    st__error(h, L, ST_BAD_TYPE, "index: item %d is a %s, not a position, a "
+              "range {first, last, step}, a tensor, st.newaxis or "
+              "st.ellipsis", place, st__type_name(h, L, -1));
+  }
+  lua_pop(L, 1);            /* [-1] */
+}
+
+static int read_table(st__host *h, lua_State *L, int idx, st__item *items) {
+  const size_t n = lua_objlen(L, idx);
+  if (n > ST_MAX_ITEMS) {
+    st__error(h, L, ST_BAD_VALUE, "index: %d items are too many", (int)n);
+  }
+  for (size_t k = 0; k < n; k++) {
+    lua_rawgeti(L, idx, (int)k + 1); /* [+1] */
+    read_item(h, L, &items[k], (int)k + 1); /* [-1, +0|1] */
+  }
+  return (int)n;
+}
+
+/* -- Strings -------------------------------------------------------------- */
+
+typedef struct text { const char *start, *at; } text;
+
+static void skip_blanks(text *t) {
+  while (*t->at == ' ' || *t->at == '\t') t->at++;
+}
+
+static void bad_text(st__host *h, lua_State *L, const text *t,
+                     const char *want) {
+  st__error(h, L, ST_BAD_VALUE, "index \"%.60s\": %s expected at character "
+            "%d", t->start, want, (int)(t->at - t->start) + 1);
+}
+
+static bool take(text *t, const char *word) {
+  const size_t n = strlen(word);
+  if (strncmp(t->at, word, n) != 0) return false;
+  if (isalpha((unsigned char)*word) && isalnum((unsigned char)t->at[n])) {
+    return false;
+  }
+  t->at += n;
+  skip_blanks(t);
+  return true;
+}
+
+/* "-12"; false when there is no number here. */
+static bool take_number(st__host *h, lua_State *L, text *t, int64_t *out) {
+  const char *p = t->at;
+  const bool is_negative = *p == '-';
+  int64_t n = 0;
+  p += is_negative;
+  if (!isdigit((unsigned char)*p)) return false;
+  for (; isdigit((unsigned char)*p); p++) {
+    if (n > (INT64_MAX - 9) / 10) bad_text(h, L, t, "a smaller number");
+    n = n * 10 + (*p - '0');
+  }
+  *out = is_negative ? -n : n;
+  t->at = p;
+  skip_blanks(t);
+  return true;
+}
+
+/* "3", "3:5", ":", "1:9:2", "...", "newaxis" */
+static void read_text_item(st__host *h, lua_State *L, text *t,
+                           st__item *item) {
+  int64_t a = 1, b = -1, step = 1;
+  *item = all_items;
+  if (take(t, "...")) {
+    item->kind = ST_ITEM_ELLIPSIS;
+    return;
+  }
+  if (take(t, "newaxis") || take(t, "None")) {
+    item->kind = ST_ITEM_NEWAXIS;
+    return;
+  }
+  const bool has_first = take_number(h, L, t, &a);
+  if (!take(t, ":")) {
+    if (!has_first) bad_text(h, L, t, "a position or a range");
+    set_position(h, L, item, a);
+    return;
+  }
+  take_number(h, L, t, &b);
+  if (take(t, ":") && !take_number(h, L, t, &step)) {
+    bad_text(h, L, t, "a step");
+  }
+  set_range(h, L, item, a, b, step);
+}
+
+static int read_text(st__host *h, lua_State *L, int idx, st__item *items) {
+  size_t size;
+  text t;
+  t.start = t.at = lua_tolstring(L, idx, &size);
+  int n = 0;
+  skip_blanks(&t);
+  while (true) {
+    if (n == ST_MAX_ITEMS) bad_text(h, L, &t, "the end (too many items)");
+    read_text_item(h, L, &t, &items[n++]);
+    if (t.at == t.start + size) return n;
+    if (!take(&t, ",")) bad_text(h, L, &t, "',' or the end");
+  }
+}
+
+/* -- Any subscript -------------------------------------------------------- */
+
+int st__items(st__host *h, lua_State *L, int idx, st__item *items) {
+  if (lua_type(L, idx) == LUA_TTABLE) return read_table(h, L, idx, items);
+  if (lua_type(L, idx) == LUA_TSTRING) return read_text(h, L, idx, items);
+  lua_pushvalue(L, idx);          /* [+1] */
+  read_item(h, L, &items[0], 1);  /* [-1, +0|1] */
+  return 1;
+}

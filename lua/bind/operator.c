@@ -1,0 +1,310 @@
+/* Operators as Lua values: C functions for st.add and t:add, and objects for
+ * st.ops.aten.add (a packet of overloads) and st.ops.aten.add.Tensor.
+ *
+ * Note [Packets]
+ * A packet caches the handles of the overloads of a name. Handles are valid
+ * for good and overloads are appended in order of definition, so the cache is
+ * only looked over when a call does not fit or is the first.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+typedef struct packet {
+  int n;
+  bool is_overload;     /* one overload of a packet, not the packet */
+  const st_op **ops;    /* owned */
+  char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
+} packet;
+
+/* -- Packets -------------------------------------------------------------- */
+
+static packet *check_packet(lua_State *L) {
+  return st__box_check(st__host_of(L), L, 1, ST_BOX_OPERATOR, "self");
+}
+
+/* Looks the overloads up again; true if there are more than before. */
+static bool refresh(st__host *h, lua_State *L, packet *p) {
+  if (p->is_overload) return false;
+  const int n = st_op_overloads(p->name, NULL, 0);
+  if (n == p->n) return false;
+  const st_op **ops = malloc((size_t)(n ? n : 1) * sizeof *ops);
+  if (!ops) {
+    st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
+  }
+  const int m = st_op_overloads(p->name, ops, n);
+  free(p->ops);
+  p->ops = ops;
+  p->n = m < n ? m : n;
+  return true;
+}
+
+/* An empty packet. [+1] */
+static packet *push_packet(st__host *h, lua_State *L, const char *name,
+                           const char *overload) {
+  const size_t a = strlen(name), b = strlen(overload);
+  packet *p = st__box_new(h, L, ST_BOX_OPERATOR, sizeof *p + a + b + 2);
+  memcpy(p->name, name, a + 1);
+  if (b) {
+    p->name[a] = '.';
+    memcpy(p->name + a + 1, overload, b + 1);
+  }
+  return p;
+}
+
+/* The one overload op as an object. [+1] */
+static void push_overload(st__host *h, lua_State *L, const st_op *op) {
+  packet *p = push_packet(h, L, st_op_name(op), st_op_overload_name(op));
+  p->is_overload = true;
+  p->ops = malloc(sizeof *p->ops);
+  if (!p->ops) st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
+  p->ops[0] = op;
+  p->n = 1;
+}
+
+static int packet_gc(lua_State *L) {
+  packet *p = st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR);
+  if (!p) return 0;
+  free(p->ops);
+  p->ops = NULL;
+  p->n = 0;
+  return 0;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+static int call_packet(st__host *h, lua_State *L, packet *p, int first,
+                       bool is_method) {
+  bool known = p->n > 0;
+  for (int k = 0; k < p->n; k++) known &= st_op_schema(p->ops[k]) != NULL;
+  if (!known) refresh(h, L, p);
+  return st__call(h, L, p->name, p->n, p->ops, first, is_method);
+}
+
+/* Upvalues: host, packet. */
+static int call_function(lua_State *L) {
+  return call_packet(st__host_of(L), L,
+                     lua_touserdata(L, lua_upvalueindex(2)), 1, false);
+}
+
+static int call_method(lua_State *L) {
+  return call_packet(st__host_of(L), L,
+                     lua_touserdata(L, lua_upvalueindex(2)), 1, true);
+}
+
+static int packet_call(lua_State *L) {
+  packet *p = check_packet(L);
+  return call_packet(st__host_of(L), L, p, 2, false);
+}
+
+bool st__push_callable(st__host *h, lua_State *L, const char *name,
+                       bool is_method) {
+  if (st_op_overloads(name, NULL, 0) == 0) return false;
+  lua_pushlightuserdata(L, h);                        /* [+1] */
+  push_packet(h, L, name, "");                        /* [+1] */
+  lua_pushcclosure(L, is_method ? call_method : call_function, 2);
+  return true;                                        /* [-2, +1] */
+}
+
+/* -- Names without a namespace -------------------------------------------- */
+
+typedef struct search { const char *name, *found; } search;
+
+static bool match_name(void *ctx, const st_op *op) {
+  search *s = ctx;
+  const char *colons = strstr(st_op_name(op), "::");
+  if (colons && strcmp(colons + 2, s->name) == 0) s->found = st_op_name(op);
+  return !s->found;
+}
+
+bool st__push_named(st__host *h, lua_State *L, const char *name,
+                    bool is_method) {
+  search s = {name, NULL};
+  char full[256];
+  const int n = snprintf(full, sizeof full, "aten::%s", name);
+  if (n < (int)sizeof full && st__push_callable(h, L, full, is_method)) {
+    return true;                                      /* [+1] */
+  }
+  st_op_each(match_name, &s);
+  if (!s.found || !st__push_callable(h, L, s.found, is_method)) {
+    lua_pushnil(L);                                   /* [+1] */
+  }
+  return false;
+}
+
+/* -- Objects -------------------------------------------------------------- */
+
+/* packet:schema(): the schemas, one per line */
+static int packet_schema(lua_State *L) {
+  packet *p = check_packet(L);
+  refresh(st__host_of(L), L, p);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int k = 0; k < p->n; k++) {
+    const char *schema = st_op_schema(p->ops[k]);
+    if (!schema) continue;
+    if (k) luaL_addchar(&b, '\n');
+    luaL_addstring(&b, schema);
+  }
+  luaL_pushresult(&b); /* [+1] */
+  return 1;
+}
+
+static int packet_doc(lua_State *L) {
+  packet *p = check_packet(L);
+  refresh(st__host_of(L), L, p);
+  for (int k = 0; k < p->n; k++) {
+    const char *doc = st_op_doc(p->ops[k]);
+    if (!doc || !*doc) continue;
+    lua_pushstring(L, doc); /* [+1] */
+    return 1;
+  }
+  return 0;
+}
+
+/* packet:overloads(): full names, in order of definition */
+static int packet_overloads(lua_State *L) {
+  packet *p = check_packet(L);
+  refresh(st__host_of(L), L, p);
+  lua_newtable(L);                                          /* [+1] */
+  for (int k = 0; k < p->n; k++) {
+    const char *overload = st_op_overload_name(p->ops[k]);
+    lua_pushstring(L, st_op_name(p->ops[k]));               /* [+1] */
+    if (*overload) {
+      lua_pushfstring(L, ".%s", overload);                  /* [+1] */
+      lua_concat(L, 2);                                     /* [-2, +1] */
+    }
+    lua_rawseti(L, -2, k + 1);                              /* [-1] */
+  }
+  return 1;
+}
+
+static int packet_name(lua_State *L) {
+  lua_pushstring(L, check_packet(L)->name); /* [+1] */
+  return 1;
+}
+
+/* kernel(key): what runs for a key and why, or nil */
+static int packet_kernel(lua_State *L) {
+  packet *p = check_packet(L);
+  const char *kernel = NULL, *provenance = NULL;
+  refresh(st__host_of(L), L, p);
+  if (!p->n || !st_op_slot(p->ops[0], luaL_checkstring(L, 2), &kernel,
+                           &provenance)) {
+    return 0;
+  }
+  lua_pushstring(L, kernel);     /* [+1] */
+  lua_pushstring(L, provenance); /* [+1] */
+  return 2;
+}
+
+static const luaL_Reg object_methods[] = {
+  {"schema", packet_schema}, {"doc", packet_doc}, {"name", packet_name},
+  {"overloads", packet_overloads}, {"kernel", packet_kernel}, {NULL, NULL}
+};
+
+/* A method, or the overload of that name; upvalue 2: the methods. */
+static int packet_index(lua_State *L) {
+  packet *p = check_packet(L);
+  lua_pushvalue(L, 2);                    /* [+1] */
+  lua_rawget(L, lua_upvalueindex(2));     /* [-1, +1] */
+  if (!lua_isnil(L, -1)) return 1;
+  if (lua_type(L, 2) != LUA_TSTRING || p->is_overload) return 1;
+  const char *overload = lua_tostring(L, 2);
+  if (strcmp(overload, "default") == 0) overload = "";
+  const st_op *op = st_op_find(p->name, overload);
+  if (!op || !st_op_schema(op)) return 1;
+  push_overload(st__host_of(L), L, op);   /* [+1] */
+  return 1;
+}
+
+/* -- Looking up ----------------------------------------------------------- */
+
+/* packet("aten::add"), or nil */
+static int find_packet(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  if (st_op_overloads(name, NULL, 0) == 0) return 0;
+  push_packet(st__host_of(L), L, name, ""); /* [+1] */
+  return 1;
+}
+
+/* callable("aten::add", is_method): a C function, or nil */
+static int find_callable(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  return st__push_callable(st__host_of(L), L, name, lua_toboolean(L, 2));
+}
+
+/* named("add", is_method): a C function or nil; whether it may be kept, as
+ * operators of libraries may not */
+static int find_named(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const bool keep = st__push_named(st__host_of(L), L, name,
+                                   lua_toboolean(L, 2)); /* [+1] */
+  lua_pushboolean(L, keep);                              /* [+1] */
+  return 2;
+}
+
+static bool count_operator(void *ctx, const st_op *op) {
+  (void)op;
+  ++*(int *)ctx;
+  return true;
+}
+
+typedef struct handles { const st_op **ops; int n, max; } handles;
+
+static bool keep_operator(void *ctx, const st_op *op) {
+  handles *all = ctx;
+  if (all->n < all->max) all->ops[all->n++] = op;
+  return all->n < all->max;
+}
+
+/* operators(): "ns::name" of every operator, overload by overload, and
+ * whether it is a method. Nothing of Lua runs while the engine visits. */
+static int list_operators(lua_State *L) {
+  int max = 1;
+  st_op_each(count_operator, &max);
+  handles all = {lua_newuserdata(L, (size_t)max * sizeof(st_op *)), 0, max};
+  st_op_each(keep_operator, &all);        /* [+1] */
+  lua_createtable(L, all.n, 0);           /* [+1] */
+  lua_createtable(L, all.n, 0);           /* [+1] */
+  for (int k = 0; k < all.n; k++) {
+    const st_arg *a;
+    bool is_method = false;
+    for (int i = 0; (a = st_op_arg(all.ops[k], i)) && !is_method; i++) {
+      is_method = a->type == ST_TYPE_TENSOR && !a->list &&
+                  (i == 0 || strcmp(a->name, "self") == 0);
+    }
+    lua_pushstring(L, st_op_name(all.ops[k])); /* [+1] */
+    lua_rawseti(L, -3, k + 1);                 /* [-1] */
+    lua_pushboolean(L, is_method);             /* [+1] */
+    lua_rawseti(L, -2, k + 1);                 /* [-1] */
+  }
+  return 2;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+static const luaL_Reg functions[] = {
+  {"packet", find_packet}, {"callable", find_callable},
+  {"named", find_named},
+  {"operators", list_operators}, {NULL, NULL}
+};
+static const luaL_Reg metamethods[] = {
+  {"__gc", packet_gc}, {"__call", packet_call}, {"__tostring", packet_name},
+  {NULL, NULL}
+};
+
+void st__open_operator(st__host *h, lua_State *L) {
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_OPERATOR);        /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_pushlightuserdata(L, h);                 /* [+1] */
+  lua_newtable(L);                             /* [+1] */
+  st__set_functions(h, L, object_methods);
+  lua_pushcclosure(L, packet_index, 2);        /* [-2, +1] */
+  lua_setfield(L, -2, "__index");              /* [-1] */
+  lua_pop(L, 1);                               /* [-1] */
+}

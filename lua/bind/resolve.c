@@ -1,0 +1,268 @@
+/* Which overload a call means: the first, in order of definition, whose
+ * schema takes the arguments as they are; if there is none, the first that
+ * takes them with numbers wrapped as 0-dim tensors.
+ *
+ * Arguments are positional or in a table of keywords, which comes last.
+ * Where the first list of integers is expected, single numbers will do:
+ * st.rand(2, 3), t:permute(2, 1). out = stands for the outputs of an overload
+ * that has some, a table of tensors for several.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+__attribute__((format(printf, 2, 3)))
+static bool refuse(st__frame *f, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(f->why, sizeof f->why, format, args);
+  va_end(args);
+  return false;
+}
+
+/* -- Where an argument is ------------------------------------------------- */
+
+/* The k-th output of an out= keyword; pushes it. Returns whether. [+0|1] */
+static bool push_out(st__frame *f, int k) {
+  lua_State *L = f->L;
+  lua_pushliteral(L, "out");      /* [+1] */
+  lua_rawget(L, f->keywords);     /* [-1, +1] */
+  if (lua_istable(L, -1)) {
+    lua_rawgeti(L, -1, k);        /* [+1] */
+    lua_remove(L, -2);            /* [-1] */
+  } else if (k > 1) {
+    lua_pop(L, 1);                /* [-1] */
+    return false;
+  }
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);                /* [-1] */
+    return false;
+  }
+  f->nused += k == 1;
+  return true;
+}
+
+/* Which output argument i is, from 1, or 0 when it is none. */
+static int output_number(const st_op *op, int i) {
+  int k = 0;
+  for (int j = 0; j <= i; j++) {
+    const st_arg *a = st_op_arg(op, j);
+    const bool is_output = a->is_write && a->kwarg_only;
+    k += is_output;
+    if (j == i && !is_output) return 0;
+  }
+  return k;
+}
+
+/* Stack index of the keyword for argument i, or 0. [+0|1] */
+static int find_keyword(st__frame *f, int i, const st_arg *a) {
+  lua_State *L = f->L;
+  if (!f->keywords) return 0;
+  lua_pushstring(L, a->name);     /* [+1] */
+  lua_rawget(L, f->keywords);     /* [-1, +1] */
+  if (!lua_isnil(L, -1)) {
+    f->nused++;
+    return lua_gettop(L);
+  }
+  lua_pop(L, 1);                  /* [-1] */
+  const int k = output_number(f->op, i);
+  return k && push_out(f, k) ? lua_gettop(L) : 0;
+}
+
+/* -- Lists of single numbers ---------------------------------------------- */
+
+static bool is_integer_list(const st_arg *a) {
+  return a->list && (a->type == ST_TYPE_INT || a->type == ST_TYPE_DIM ||
+                     a->type == ST_TYPE_INDEX || a->type == ST_TYPE_END);
+}
+
+static bool takes_number(const st_arg *a) {
+  return a && !a->kwarg_only &&
+         (is_integer_list(a) || a->type == ST_TYPE_INT ||
+          a->type == ST_TYPE_DIM || a->type == ST_TYPE_INDEX ||
+          a->type == ST_TYPE_END || a->type == ST_TYPE_FLOAT ||
+          a->type == ST_TYPE_SCALAR);
+}
+
+/* Only tensors may stand before it. */
+static bool may_gather(const st_op *op, int i) {
+  if (!is_integer_list(st_op_arg(op, i))) return false;
+  for (int j = 0; j < i; j++) {
+    if (st_op_arg(op, j)->type != ST_TYPE_TENSOR) return false;
+  }
+  return true;
+}
+
+/* How many numbers from position p on are argument i; 0: it is no such list.
+ * Beyond the first only those that the next argument does not take. */
+static int count_gathered(st__frame *f, int i, int p) {
+  int n = 0;
+  if (!may_gather(f->op, i)) return 0;
+  while (p + n < f->npos && st__is_number(f, f->first + p + n)) n++;
+  return n > 1 && takes_number(st_op_arg(f->op, i + 1)) ? 1 : n;
+}
+
+/* -- One overload --------------------------------------------------------- */
+
+static int self_position(const st_op *op) {
+  const st_arg *a;
+  for (int i = 0; (a = st_op_arg(op, i)); i++) {
+    if (strcmp(a->name, "self") == 0) return i;
+  }
+  return 0;
+}
+
+static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
+  f->source[i] = 0;
+  if (a->has_default) {
+    f->args[i] = a->default_value;
+    /* Positions of Lua start at 1, also those in tensors. */
+    if (a->type == ST_TYPE_INT && strcmp(a->name, "base") == 0) {
+      f->args[i] = st__int_arg(1);
+    }
+    return true;
+  }
+  if (is_nil && a->optional) {
+    f->args[i] = (st_value){.tag = ST_TAG_NONE};
+    return true;
+  }
+  return refuse(f, "argument '%s' (%s) is missing", a->name, a->text);
+}
+
+/* Argument i from position p of the call. */
+static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
+  const int idx = f->first + p;
+  if (lua_isnil(f->L, idx)) return fill_absent(f, i, a, true);
+  f->source[i] = idx;
+  const int n = count_gathered(f, i, p);
+  f->shift += n > 1 ? n - 1 : 0;
+  return n ? st__convert_gathered(f, i, a, idx, n) : st__convert(f, i, a, idx);
+}
+
+/* Arguments before self move one up when self came first. */
+static int call_position(const st__frame *f, int i, int self) {
+  return f->shift + (i == self ? 0 : i < self ? i + 1 : i);
+}
+
+static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
+  const int p = call_position(f, i, self);
+  if (!a->kwarg_only && p < f->npos) return fill_positional(f, i, a, p);
+  const int idx = find_keyword(f, i, a);
+  if (!idx) return fill_absent(f, i, a, false);
+  f->source[i] = idx;
+  return st__convert(f, i, a, idx);
+}
+
+static bool refuse_keyword(st__frame *f, const char *key) {
+  const st_arg *a;
+  for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
+    if (strcmp(a->name, key) == 0) {
+      return refuse(f, "argument '%s' is given twice", key);
+    }
+  }
+  return strcmp(key, "out") == 0
+         ? refuse(f, "has no variant with out=")
+         : refuse(f, "has no argument '%.40s'", key);
+}
+
+/* Was every keyword taken? A keyword is not when its argument is positional
+ * as well, or when there is no such argument. */
+static bool check_keywords(st__frame *f) {
+  lua_State *L = f->L;
+  int n = 0;
+  lua_pushnil(L);                         /* [+1] */
+  while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
+    n++;
+    lua_pop(L, 1);                        /* [-1] */
+  }
+  if (n == f->nused) return true;
+  const st_arg *a;
+  lua_pushnil(L);                         /* [+1] */
+  while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
+    lua_pop(L, 1);                        /* [-1] */
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      return refuse(f, "has a keyword that is a %s", luaL_typename(L, -1));
+    }
+    const char *key = lua_tostring(L, -1);
+    bool used = false;
+    for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
+      used |= f->source[i] >= f->keywords && strcmp(a->name, key) == 0;
+      used |= f->source[i] >= f->keywords && strcmp(key, "out") == 0 &&
+              output_number(f->op, i) > 0;
+    }
+    if (!used) return refuse_keyword(f, key);
+  }
+  return true;
+}
+
+static bool check_count(st__frame *f, int nargs) {
+  int n = 0;
+  while (n < nargs && !st_op_arg(f->op, n)->kwarg_only) n++;
+  for (int p = n + f->shift; p < f->npos; p++) {
+    if (!lua_isnil(f->L, f->first + p)) {
+      return refuse(f, "takes at most %d positional arguments, got %d", n,
+                    f->npos - f->shift);
+    }
+  }
+  return true;
+}
+
+static bool fill(st__frame *f, const st_op *op) {
+  f->op = op;
+  f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->matched = 0;
+  const int nargs = st_op_nargs(op);
+  const int self = f->is_method ? self_position(op) : 0;
+  for (int i = 0; i < nargs; i++) {
+    const st_arg *a = st_op_arg(op, i);
+    if (!fill_one(f, i, a, self)) return false;
+    f->matched += f->source[i] > 0;
+  }
+  if (!check_count(f, nargs)) return false;
+  if (f->keywords && !check_keywords(f)) return false;
+  return f->nwraps == 0 || f->ntensors > 0 ||
+         refuse(f, "needs a Tensor among its arguments");
+}
+
+/* -- All overloads -------------------------------------------------------- */
+
+enum { SHOWN = 5 };
+
+static void complain(st__frame *f, const char *name, const char *why, int n,
+                     const st_op *const *ops) {
+  char text[900];
+  int at = snprintf(text, sizeof text, "%s: %s", name, why);
+  for (int k = 0, shown = 0; k < n && at < (int)sizeof text; k++) {
+    const char *schema = st_op_schema(ops[k]);
+    if (!schema) continue;
+    if (shown++ == SHOWN) {
+      snprintf(text + at, sizeof text - (size_t)at, "\n  ...");
+      break;
+    }
+    at += snprintf(text + at, sizeof text - (size_t)at, "\n  %s", schema);
+  }
+  st__error(f->h, f->L, ST_BAD_TYPE, "%s", text);
+}
+
+void st__resolve(st__frame *f, const char *name, int n,
+                 const st_op *const *ops) {
+  const int top = lua_gettop(f->L);
+  char why[sizeof f->why] = "there is no such operator";
+  int best = -1;
+  f->wants_wrap = false;
+  for (int pass = 0; pass < 2; pass++) {
+    f->allow_wrap = pass > 0;
+    for (int k = 0; k < n; k++) {
+      if (!st_op_schema(ops[k])) continue;
+      if (fill(f, ops[k])) return;
+      lua_settop(f->L, top);
+      if (f->matched < best + !pass) continue;
+      best = f->matched;
+      memcpy(why, f->why, sizeof why);
+    }
+    if (!f->wants_wrap) break;
+  }
+  complain(f, name, why, n, ops);
+}

@@ -1,0 +1,355 @@
+/* Numbers across the border. A Lua number that is integral is an integer,
+ * any other a float. What Lua's numbers cannot say is a scalar box:
+ * st.complex(re, im), st.float(x) (a float even when it is integral) and,
+ * where there is no int64_t cdata, st.int64(x).
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+enum { LUAJIT_TCDATA = 10 }; /* the type tag of cdata in LuaJIT */
+
+static const double EXACT = 9007199254740992.0; /* 2^53 */
+
+static int absolute(lua_State *L, int idx) {
+  return idx > 0 || idx <= LUA_REGISTRYINDEX ? idx : lua_gettop(L) + idx + 1;
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+/* An int64_t or uint64_t cdata of LuaJIT. */
+static bool from_cdata(st__host *h, lua_State *L, int idx, int64_t *out) {
+  if (h->is_int64_ref == LUA_NOREF) return false;
+  idx = absolute(L, idx);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->is_int64_ref); /* [+1] */
+  lua_pushvalue(L, idx);                              /* [+1] */
+  lua_call(L, 1, 1);                                  /* [-2, +1] */
+  const bool ok = lua_toboolean(L, -1);
+  lua_pop(L, 1);                                      /* [-1] */
+  if (ok) memcpy(out, lua_topointer(L, idx), sizeof *out);
+  return ok;
+}
+
+static void from_number(lua_State *L, int idx, st_scalar *out) {
+#if LUA_VERSION_NUM >= 503
+  if (lua_isinteger(L, idx)) {
+    *out = (st_scalar){ST_SCALAR_INT, {.i = lua_tointeger(L, idx)}};
+    return;
+  }
+  *out = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, idx)}};
+#else
+  const double d = lua_tonumber(L, idx);
+  if (d >= -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d) {
+    *out = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)d}};
+  } else {
+    *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
+  }
+#endif
+}
+
+bool st__to_scalar(st__host *h, lua_State *L, int idx, st_scalar *out) {
+  const st_scalar *box;
+  switch (lua_type(L, idx)) {
+    case LUA_TNUMBER: from_number(L, idx, out); return true;
+    case LUA_TBOOLEAN:
+      *out = (st_scalar){ST_SCALAR_BOOL, {.i = lua_toboolean(L, idx)}};
+      return true;
+    case LUA_TUSERDATA:
+      box = st__box_test(h, L, idx, ST_BOX_SCALAR);
+      if (box) *out = *box;
+      return box != NULL;
+    case LUAJIT_TCDATA:
+      out->kind = ST_SCALAR_INT;
+      return from_cdata(h, L, idx, &out->u.i);
+    default: return false;
+  }
+}
+
+bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out) {
+  st_scalar s;
+  if (lua_type(L, idx) == LUA_TBOOLEAN || !st__to_scalar(h, L, idx, &s)) {
+    return false;
+  }
+  if (s.kind == ST_SCALAR_FLOAT && lua_type(L, idx) == LUA_TNUMBER &&
+      s.u.f >= -0x1p63 && s.u.f < 0x1p63 && s.u.f == floor(s.u.f)) {
+    s = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)s.u.f}}; /* Lua 5.3: 2.0 */
+  }
+  if (s.kind != ST_SCALAR_INT) return false;
+  *out = s.u.i;
+  return true;
+}
+
+bool st__to_double(st__host *h, lua_State *L, int idx, double *out) {
+  st_scalar s;
+  if (!st__to_scalar(h, L, idx, &s)) return false;
+  if (s.kind == ST_SCALAR_FLOAT) *out = s.u.f;
+  else if (s.kind == ST_SCALAR_INT) *out = (double)s.u.i;
+  return s.kind == ST_SCALAR_FLOAT || s.kind == ST_SCALAR_INT;
+}
+
+int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg) {
+  int64_t i = 0;
+  if (!st__to_int(h, L, idx, &i)) {
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be an integer, got %s",
+              arg, st__type_name(h, L, idx));
+  }
+  return i;
+}
+
+/* -- Pushing -------------------------------------------------------------- */
+
+static void push_box(st__host *h, lua_State *L, st_scalar s) {
+  st_scalar *box = st__box_new(h, L, ST_BOX_SCALAR, sizeof *box); /* [+1] */
+  *box = s;
+}
+
+/* An integer that no double holds, or that shall stay one. */
+static void push_exact(st__host *h, lua_State *L, int64_t i) {
+#if LUA_VERSION_NUM >= 503
+  (void)h;
+  lua_pushinteger(L, i);                                 /* [+1] */
+#else
+  if (h->new_int64_ref == LUA_NOREF) {
+    push_box(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
+    return;
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->new_int64_ref);   /* [+1] */
+  lua_pushnumber(L, (double)(i >> 32));                  /* [+1] */
+  lua_pushnumber(L, (double)(i & 0xffffffff));           /* [+1] */
+  lua_call(L, 2, 1);                                     /* [-3, +1] */
+#endif
+}
+
+void st__push_int(st__host *h, lua_State *L, int64_t i) {
+  if ((double)i >= -EXACT && (double)i <= EXACT) {
+#if LUA_VERSION_NUM >= 503
+    lua_pushinteger(L, i);        /* [+1] */
+#else
+    lua_pushnumber(L, (double)i); /* [+1] */
+#endif
+  } else {
+    push_exact(h, L, i);          /* [+1] */
+  }
+}
+
+void st__push_scalar(st__host *h, lua_State *L, st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: lua_pushboolean(L, s.u.i != 0); break; /* [+1] */
+    case ST_SCALAR_INT: st__push_int(h, L, s.u.i); break;       /* [+1] */
+    case ST_SCALAR_FLOAT: lua_pushnumber(L, s.u.f); break;      /* [+1] */
+    case ST_SCALAR_COMPLEX: push_box(h, L, s); break;           /* [+1] */
+  }
+}
+
+/* -- Making --------------------------------------------------------------- */
+
+/* complex(re [, im]) */
+static int new_complex(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  if (!st__to_double(h, L, 1, &s.u.c[0]) ||
+      (!lua_isnoneornil(L, 2) && !st__to_double(h, L, 2, &s.u.c[1]))) {
+    return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers");
+  }
+  push_box(h, L, s); /* [+1] */
+  return 1;
+}
+
+static int new_float(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_scalar s = {ST_SCALAR_FLOAT, {.f = 0}};
+  if (!st__to_double(h, L, 1, &s.u.f)) {
+    return st__error(h, L, ST_BAD_TYPE, "float: argument 'x' must be a "
+                     "number, got %s", st__type_name(h, L, 1));
+  }
+  push_box(h, L, s); /* [+1] */
+  return 1;
+}
+
+/* int64(integer or decimal string) */
+static int new_int64(lua_State *L) {
+  st__host *h = st__host_of(L);
+  int64_t i;
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    const char *text = lua_tostring(L, 1);
+    char *end;
+    errno = 0;
+    i = strtoll(text, &end, 10);
+    if (end == text || *end || errno) {
+      return st__error(h, L, ST_BAD_VALUE, "int64: '%.40s' is not a 64-bit "
+                       "integer", text);
+    }
+  } else {
+    i = st__check_int(h, L, 1, "x");
+  }
+  push_exact(h, L, i); /* [+1] */
+  return 1;
+}
+
+/* -- Methods of boxes ----------------------------------------------------- */
+
+static int scalar_tostring(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_scalar *s = st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  char text[80];
+  if (s->kind == ST_SCALAR_COMPLEX) {
+    snprintf(text, sizeof text, "%.14g%+.14gi", s->u.c[0], s->u.c[1]);
+  } else if (s->kind == ST_SCALAR_INT) {
+    snprintf(text, sizeof text, "%lld", (long long)s->u.i);
+  } else {
+    snprintf(text, sizeof text, "%.14g", s->u.f);
+  }
+  lua_pushstring(L, text); /* [+1] */
+  return 1;
+}
+
+static int scalar_index(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_scalar *s = st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  const bool is_im = strcmp(key, "im") == 0;
+  if (s->kind != ST_SCALAR_COMPLEX || (!is_im && strcmp(key, "re") != 0)) {
+    return 0;
+  }
+  lua_pushnumber(L, s->u.c[is_im]); /* [+1] */
+  return 1;
+}
+
+static int scalar_eq(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_scalar *a = st__box_test(h, L, 1, ST_BOX_SCALAR);
+  const st_scalar *b = st__box_test(h, L, 2, ST_BOX_SCALAR);
+  bool same = a && b && a->kind == b->kind;
+  if (same && a->kind == ST_SCALAR_COMPLEX) {
+    same = a->u.c[0] == b->u.c[0] && a->u.c[1] == b->u.c[1];
+  } else if (same) {
+    same = a->kind == ST_SCALAR_FLOAT ? a->u.f == b->u.f : a->u.i == b->u.i;
+  }
+  lua_pushboolean(L, same); /* [+1] */
+  return 1;
+}
+
+/* -- Arithmetic of complex numbers ---------------------------------------- */
+
+static void to_complex(const st_scalar *s, double out[2]) {
+  out[1] = 0;
+  if (s->kind == ST_SCALAR_COMPLEX) memcpy(out, s->u.c, sizeof s->u.c);
+  else out[0] = s->kind == ST_SCALAR_FLOAT ? s->u.f : (double)s->u.i;
+}
+
+/* Smith's method: no overflow in between. */
+static void divide(const double a[2], const double b[2], double out[2]) {
+  const bool is_real = fabs(b[0]) >= fabs(b[1]);
+  const double big = b[!is_real], small = b[is_real];
+  const double r = small / big, d = big + small * r;
+  if (is_real) {
+    out[0] = (a[0] + a[1] * r) / d;
+    out[1] = (a[1] - a[0] * r) / d;
+  } else {
+    out[0] = (a[0] * r + a[1]) / d;
+    out[1] = (a[1] * r - a[0]) / d;
+  }
+}
+
+static void combine(char sign, const double a[2], const double b[2],
+                    double out[2]) {
+  switch (sign) {
+    case '+': out[0] = a[0] + b[0]; out[1] = a[1] + b[1]; break;
+    case '-': out[0] = a[0] - b[0]; out[1] = a[1] - b[1]; break;
+    case '*':
+      out[0] = a[0] * b[0] - a[1] * b[1];
+      out[1] = a[0] * b[1] + a[1] * b[0];
+      break;
+    default: divide(a, b, out);
+  }
+}
+
+/* A scalar box met another value. With a tensor it is an operator's matter;
+ * upvalues: host, sign, the operator's C function. */
+static int scalar_arithmetic(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const char sign = *lua_tostring(L, lua_upvalueindex(2));
+  if (st__box_test(h, L, 1, ST_BOX_TENSOR) ||
+      st__box_test(h, L, 2, ST_BOX_TENSOR)) {
+    lua_pushvalue(L, lua_upvalueindex(3)); /* [+1] */
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);                     /* [-3, +1] */
+    return 1;
+  }
+  st_scalar a, b, r = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  double x[2], y[2];
+  if (!st__to_scalar(h, L, 1, &a) || !st__to_scalar(h, L, 2, &b)) {
+    return st__error(h, L, ST_BAD_TYPE, "no arithmetic with %s and %s",
+                     st__type_name(h, L, 1), st__type_name(h, L, 2));
+  }
+  if (a.kind != ST_SCALAR_COMPLEX && b.kind != ST_SCALAR_COMPLEX) {
+    return st__error(h, L, ST_BAD_TYPE, "st.float and st.int64 are arguments "
+                     "for operators, not numbers to calculate with");
+  }
+  to_complex(&a, x);
+  to_complex(&b, y);
+  combine(sign, x, y, r.u.c);
+  push_box(h, L, r); /* [+1] */
+  return 1;
+}
+
+static int scalar_negate(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_scalar s = *(st_scalar *)st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  switch (s.kind) {
+    case ST_SCALAR_COMPLEX: s.u.c[0] = -s.u.c[0]; s.u.c[1] = -s.u.c[1]; break;
+    case ST_SCALAR_FLOAT: s.u.f = -s.u.f; break;
+    default: s.u.i = (int64_t)(0 - (uint64_t)s.u.i);
+  }
+  push_box(h, L, s); /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+/* set_int64(is, new): LuaJIT's test for, and maker of, an int64_t. */
+static int set_int64(lua_State *L) {
+  st__host *h = st__host_of(L);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  h->new_int64_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->is_int64_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+  return 0;
+}
+
+static const luaL_Reg functions[] = {
+  {"complex", new_complex}, {"float", new_float}, {"int64", new_int64},
+  {"set_int64", set_int64}, {NULL, NULL}
+};
+
+static const luaL_Reg methods[] = {
+  {"__tostring", scalar_tostring}, {"__index", scalar_index},
+  {"__eq", scalar_eq}, {"__unm", scalar_negate}, {NULL, NULL}
+};
+
+static const struct { const char *event, *sign, *name; } arithmetic[] = {
+  {"__add", "+", "aten::add"}, {"__sub", "-", "aten::sub"},
+  {"__mul", "*", "aten::mul"}, {"__div", "/", "aten::div"}
+};
+
+void st__open_scalar(st__host *h, lua_State *L) {
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_SCALAR);                   /* [+1] */
+  st__set_functions(h, L, methods);
+  for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
+    lua_pushlightuserdata(L, h);                        /* [+1] */
+    lua_pushstring(L, arithmetic[i].sign);              /* [+1] */
+    if (!st__push_callable(h, L, arithmetic[i].name, false)) { /* [+1] */
+      lua_pushnil(L);                                   /* [+1] */
+    }
+    lua_pushcclosure(L, scalar_arithmetic, 3);          /* [-3, +1] */
+    lua_setfield(L, -2, arithmetic[i].event);           /* [-1] */
+  }
+  lua_pop(L, 1);                                        /* [-1] */
+}

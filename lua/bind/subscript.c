@@ -1,0 +1,375 @@
+/* t[k] and t[k] = v. Items that are views are applied one after the other;
+ * what is left are masks and tensors of positions, one per dimension, for
+ * aten::index and aten::index_put_.
+ */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "bind.h"
+
+typedef struct walk {
+  st__host *h;
+  lua_State *L;
+  st__box *box;      /* the view so far; on the stack */
+  int slot;          /* and where */
+  int dim;           /* the next dimension of it */
+  bool is_same;      /* no item has made a view yet */
+  int nindices;      /* dimensions with a tensor */
+  st_tensor *index[ST_MAX_DIMS];  /* per dimension of the view */
+  int width[ST_MAX_DIMS];         /* dimensions that each stands for */
+} walk;
+
+static bool is_mask(const st_tensor *t) {
+  const st_dtype d = st_tensor_dtype(t);
+  return d == ST_BOOL || d == ST_UINT8;
+}
+
+static bool is_integral(const st_tensor *t) {
+  return st_tensor_dtype(t) <= ST_INT64;
+}
+
+/* -- Items ---------------------------------------------------------------- */
+
+/* Dimensions that an item uses up. */
+static int width(const st__item *item) {
+  switch (item->kind) {
+    case ST_ITEM_POSITION: case ST_ITEM_RANGE: return 1;
+    case ST_ITEM_TENSOR:
+      return is_mask(item->tensor) ? st_tensor_ndim(item->tensor) : 1;
+    default: return 0;
+  }
+}
+
+/* How many dimensions an ellipsis stands for. */
+static int check_width(walk *w, const st__item *items, int n) {
+  const int ndim = st_tensor_ndim(w->box->t);
+  int used = 0, dots = 0;
+  for (int k = 0; k < n; k++) {
+    used += width(&items[k]);
+    dots += items[k].kind == ST_ITEM_ELLIPSIS;
+  }
+  if (used > ndim) {
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: %d dimensions are indexed, "
+              "the tensor has %d", used, ndim);
+  }
+  if (dots > 1) {
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: more than one ellipsis");
+  }
+  return ndim - used;
+}
+
+static void apply(walk *w, st_handle op, int n, const st_value *args) {
+  st__call_into(w->h, w->L, op, n, args, w->box);
+  w->is_same = false;
+}
+
+static void check_position(walk *w, int64_t i) {
+  const int64_t size = st_tensor_sizes(w->box->t)[w->dim];
+  if (i < size && i >= -size) return;
+  st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
+            "for dimension %d of size %lld", (long long)(i >= 0 ? i + 1 : i),
+            w->dim + 1, (long long)size);
+}
+
+static void apply_position(walk *w, int64_t i) {
+  check_position(w, i);
+  const st_value args[] = {st__tensor_arg(w->box->t), st__int_arg(w->dim),
+                           st__int_arg(i)};
+  apply(w, ST_HANDLE_SELECT, 3, args);
+}
+
+static void apply_range(walk *w, const st__item *item) {
+  if (item->is_exact) check_position(w, item->a);
+  if (item->a != 0 || item->b != INT64_MAX || item->step != 1) {
+    const st_value args[] = {
+      st__tensor_arg(w->box->t), st__int_arg(w->dim), st__int_arg(item->a),
+      st__int_arg(item->b), st__int_arg(item->step)};
+    apply(w, ST_HANDLE_SLICE, 5, args);
+  }
+  w->dim++;
+}
+
+static void apply_newaxis(walk *w) {
+  const st_value args[] = {st__tensor_arg(w->box->t), st__int_arg(w->dim)};
+  if (st_tensor_ndim(w->box->t) == ST_MAX_DIMS) {
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: more than %d dimensions",
+              ST_MAX_DIMS);
+  }
+  apply(w, ST_HANDLE_UNSQUEEZE, 2, args);
+}
+
+static void record(walk *w, st_tensor *t, int n) {
+  w->index[w->dim] = t;
+  w->width[w->dim] = n;
+  w->nindices++;
+  w->dim += n;
+}
+
+/* true and false add a dimension of size 1 or 0. [+1] */
+static void apply_bool(walk *w, bool value) {
+  const int64_t one = 1, zero = 0;
+  apply_newaxis(w);
+  st__box *mask = st__push_box(w->h, w->L); /* [+1] */
+  st_status status = st_tensor_empty(ST_DEVICE_CPU, ST_BOOL, 1, &one, NULL,
+                                     &mask->t);
+  const st_scalar s = {ST_SCALAR_BOOL, {.i = value}};
+  if (status == ST_OK) status = st_tensor_set(mask->t, 1, &zero, s);
+  if (status != ST_OK) st__raise(w->h, w->L, status);
+  record(w, mask->t, 1);
+}
+
+static void apply_tensor(walk *w, st_tensor *t) {
+  st_scalar s;
+  if (st_tensor_ndim(t) > 0 || !(is_integral(t) || is_mask(t))) {
+    record(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
+    return;
+  }
+  const st_status status = st_tensor_get(t, 0, NULL, &s);
+  if (status != ST_OK) st__raise(w->h, w->L, status);
+  if (is_mask(t)) {
+    apply_bool(w, s.u.i != 0);                /* [+1] */
+    return;
+  }
+  if (!st__position_in(ST_TYPE_INDEX, &s.u.i)) {
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0, but positions "
+              "count from 1");
+  }
+  apply_position(w, s.u.i);
+}
+
+static void apply_item(walk *w, const st__item *item, int rest) {
+  switch (item->kind) {
+    case ST_ITEM_POSITION: apply_position(w, item->a); break;
+    case ST_ITEM_RANGE: apply_range(w, item); break;
+    case ST_ITEM_ELLIPSIS: w->dim += rest; break;
+    case ST_ITEM_TENSOR: apply_tensor(w, item->tensor); break;
+    case ST_ITEM_BOOL: apply_bool(w, item->a != 0); break;
+    case ST_ITEM_NEWAXIS:
+      apply_newaxis(w);
+      w->dim++;
+  }
+}
+
+/* Applies the subscript at idx to the tensor in argument 1. Pushes the view,
+ * and what its indices need. */
+static void walk_subscript(walk *w, int idx) {
+  st__item items[ST_MAX_ITEMS];
+  st_tensor *t = st__check_tensor(w->h, w->L, 1, "self");
+  luaL_checkstack(w->L, 2 * ST_MAX_ITEMS + LUA_MINSTACK, NULL);
+  w->box = st__push_kept(w->h, w->L, t);              /* [+1] */
+  w->slot = lua_gettop(w->L);
+  const int n = st__items(w->h, w->L, idx, items);    /* [+tensors] */
+  const int rest = check_width(w, items, n);
+  for (int k = 0; k < n; k++) apply_item(w, &items[k], rest);
+}
+
+static void begin(walk *w, lua_State *L) {
+  memset(w, 0, sizeof *w);
+  w->h = st__host_of(L);
+  w->L = L;
+  w->is_same = true;
+}
+
+/* -- Advanced indexing ---------------------------------------------------- */
+
+/* Calls op with (view, indices, the n - 2 further arguments given), then
+ * defaults, and base = 1: positions in tensors count from 1. */
+static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
+                             st_value *ret) {
+  const st_op *op = w->h->op[handle];
+  if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is not there");
+  st_tensor *list[ST_MAX_DIMS];
+  const int ndim = st_tensor_ndim(w->box->t);
+  int len = 0, end = 0;
+  for (int d = 0; d < ndim; d += w->index[d] ? w->width[d] : 1) {
+    list[len++] = w->index[d];
+    if (w->index[d]) end = len;
+  }
+  args[0] = st__tensor_arg(w->box->t);
+  args[1] = (st_value){.tag = ST_TAG_TENSORS, .len = (uint32_t)end,
+                       .u.tensors = list};
+  const st_arg *a;
+  int i = n;
+  for (; (a = st_op_arg(op, i)); i++) {
+    args[i] = strcmp(a->name, "base") == 0 ? st__int_arg(1)
+                                           : a->default_value;
+  }
+  return st__run(w->h, w->L, op, i, args, ret);
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+/* t[i] of a vector: the element itself. [+1] */
+static int push_at(st__host *h, lua_State *L, const st_tensor *t, int64_t i) {
+  const int64_t size = st_tensor_sizes(t)[0];
+  st_scalar s;
+  if (!st__position_in(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
+    return st__error(h, L, ST_BAD_INDEX, "index: position %lld is out of "
+                     "range for a tensor of size %lld",
+                     (long long)st__position_out(ST_TYPE_INDEX, i),
+                     (long long)size);
+  }
+  if (i < 0) i += size;
+  const st_status status = st_tensor_get(t, 1, &i, &s);
+  if (status != ST_OK) return st__raise(h, L, status);
+  st__push_scalar(h, L, s); /* [+1] */
+  return 1;
+}
+
+static int push_subscript(lua_State *L) {
+  walk w;
+  st_value args[ST_MAX_ARGS], ret;
+  begin(&w, L);
+  walk_subscript(&w, 2);                       /* [+n] */
+  if (w.nindices) {
+    const st_status status = run_indexed(&w, ST_HANDLE_INDEX, 2, args, &ret);
+    if (status != ST_OK) return st__raise(w.h, L, status);
+    st_tensor_release(&w.box->t);
+    w.box->t = ret.u.tensor;
+  } else if (w.is_same) {
+    args[0] = st__tensor_arg(w.box->t);
+    apply(&w, ST_HANDLE_ALIAS, 1, args);
+  }
+  lua_pushvalue(L, w.slot);                    /* [+1] */
+  return 1;
+}
+
+/* Could the string at idx be the name of a method? */
+static bool is_name(lua_State *L, int idx) {
+  const char *s = lua_tostring(L, idx);
+  if (strcmp(s, "newaxis") == 0 || strcmp(s, "None") == 0) return false;
+  if (!isalpha((unsigned char)*s) && *s != '_') return false;
+  while (isalnum((unsigned char)*s) || *s == '_') s++;
+  return !*s;
+}
+
+/* index(t, key): a method that was not asked for before, or a subscript */
+static int tensor_index(lua_State *L) {
+  st__host *h = st__host_of(L);
+  lua_settop(L, 2);
+  const int type = lua_type(L, 2);
+  if (type == LUA_TSTRING && is_name(L, 2)) {
+    const char *name = lua_tostring(L, 2);
+    if (st__push_named(h, L, name, true)) {         /* [+1] */
+      lua_pushvalue(L, 2);                          /* [+1] */
+      lua_pushvalue(L, -2);                         /* [+1] */
+      lua_rawset(L, lua_upvalueindex(2));           /* [-2] */
+    }
+    return 1;
+  }
+  int64_t i;
+  const st_tensor *t = st__check_tensor(h, L, 1, "self");
+  if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
+      type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
+    return push_at(h, L, t, i);
+  }
+  return push_subscript(L);
+}
+
+/* -- Writing -------------------------------------------------------------- */
+
+/* A number into a vector whose dtype holds it as it is. */
+static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
+  int64_t i;
+  st_scalar s;
+  if (st_tensor_ndim(t) != 1 || lua_type(L, 2) != LUA_TNUMBER ||
+      lua_type(L, 3) != LUA_TNUMBER) {
+    return false;
+  }
+  const st_dtype d = st_tensor_dtype(t);
+  const int64_t size = st_tensor_sizes(t)[0];
+  st__to_scalar(h, L, 3, &s);
+  if (d != ST_FLOAT32 && d != ST_FLOAT64 &&
+      !(d == ST_INT64 && s.kind == ST_SCALAR_INT)) {
+    return false;
+  }
+  if (d == ST_FLOAT32 && s.kind == ST_SCALAR_INT) return false;
+  if (!st__to_int(h, L, 2, &i) || !st__position_in(ST_TYPE_INDEX, &i) ||
+      i >= size || i < -size) {
+    return false;
+  }
+  if (i < 0) i += size;
+  return st_tensor_set(t, 1, &i, s) == ST_OK;
+}
+
+/* The value in argument 3 as a tensor without leading dimensions of size 1,
+ * for a target of dtype. [+1] */
+static st_tensor *push_source(st__host *h, lua_State *L, st_dtype dtype) {
+  st_scalar s;
+  st_tensor *t = st__to_tensor(h, L, 3);
+  if (lua_istable(L, 3)) {
+    return st__tensor_from(h, L, 3, dtype, ST_DEVICE_CPU)->t; /* [+1] */
+  }
+  if (!t && st__to_scalar(h, L, 3, &s)) {
+    st__box *box = st__push_box(h, L);                        /* [+1] */
+    const st_status status = st_tensor_scalar(s, dtype, false, &box->t);
+    if (status != ST_OK) st__raise(h, L, status);
+    return box->t;
+  }
+  if (!t) {
+    st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s; a number, a "
+              "boolean, a Tensor or a table of them will do",
+              st__type_name(h, L, 3));
+  }
+  st__box *box = st__push_kept(h, L, t);                      /* [+1] */
+  while (st_tensor_ndim(box->t) > 0 && st_tensor_sizes(box->t)[0] == 1) {
+    const st_value args[] = {st__tensor_arg(box->t), st__int_arg(0),
+                             st__int_arg(0)};
+    st__call_into(h, L, ST_HANDLE_SELECT, 3, args, box);
+  }
+  return box->t;
+}
+
+static int assign_indexed(walk *w) {
+  st_value args[ST_MAX_ARGS], ret;
+  const st_dtype dtype = st_tensor_dtype(w->box->t);
+  args[2] = st__tensor_arg(push_source(w->h, w->L, dtype)); /* [+1] */
+  const st_status status = run_indexed(w, ST_HANDLE_INDEX_PUT, 3, args, &ret);
+  if (status != ST_OK) return st__raise(w->h, w->L, status);
+  st_value_clear(&ret);
+  return 0;
+}
+
+/* __newindex(t, key, value) */
+static int tensor_newindex(lua_State *L) {
+  walk w;
+  st_scalar s;
+  st_value args[2];
+  begin(&w, L);
+  lua_settop(L, 3);
+  st_tensor *t = st__check_tensor(w.h, L, 1, "self");
+  if (set_at(w.h, L, t)) return 0;
+  if (lua_type(L, 2) == LUA_TSTRING && is_name(L, 2)) {
+    return st__error(w.h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' "
+                     "that can be set", lua_tostring(L, 2));
+  }
+  walk_subscript(&w, 2);                              /* [+n] */
+  if (w.nindices) return assign_indexed(&w);
+  args[0] = st__tensor_arg(w.box->t);
+  if (st__to_scalar(w.h, L, 3, &s)) {
+    args[1] = st__scalar_arg(&s);
+    st__call_for(w.h, L, ST_HANDLE_FILL, 2, args);
+    return 0;
+  }
+  args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.box->t)));
+  st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);
+  return 0;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+/* index has the methods as second upvalue. */
+void st__open_subscript(st__host *h, lua_State *L) {
+  lua_pushlightuserdata(L, h);               /* [+1] */
+  lua_getfield(L, -2, "methods");            /* [+1] */
+  lua_pushcclosure(L, tensor_index, 2);      /* [-2, +1] */
+  lua_setfield(L, -2, "index");              /* [-1] */
+  st__push_meta(h, L, ST_BOX_TENSOR);        /* [+1] */
+  lua_pushlightuserdata(L, h);               /* [+1] */
+  lua_pushcclosure(L, tensor_newindex, 1);   /* [-1, +1] */
+  lua_setfield(L, -2, "__newindex");         /* [-1] */
+  lua_getfield(L, -2, "index");              /* [+1] */
+  lua_setfield(L, -2, "__index");            /* [-1] */
+  lua_pop(L, 1);                             /* [-1] */
+}

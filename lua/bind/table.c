@@ -1,0 +1,361 @@
+/* Tensors from nested tables and back, and raw bytes for files.
+ *
+ * Reading a table takes two walks with raw access, so no metamethod runs: one
+ * finds the shape and the kind of number, one stores. Elements are stored as
+ * the kind's widest dtype and converted by copy_'s rules where another is
+ * asked for.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+typedef struct survey {
+  st__host *h;
+  lua_State *L;
+  int ndim;                      /* of the first leaf; -1 before it */
+  int64_t sizes[ST_MAX_DIMS];
+  int place[ST_MAX_DIMS];        /* where the walk is, for messages */
+  bool has_bool, has_int, has_float, has_complex;
+} survey;
+
+/* -- First walk: shape and kind ------------------------------------------- */
+
+/* "[2][1]" */
+static const char *place_text(const survey *s, int depth, char *buf,
+                              size_t size) {
+  size_t at = 0;
+  buf[0] = '\0';
+  for (int d = 0; d < depth && at + 16 < size; d++) {
+    at += (size_t)snprintf(buf + at, size - at, "[%d]", s->place[d]);
+  }
+  return buf;
+}
+
+#define PLACE(s, depth) place_text(s, depth, (char[200]){0}, 200)
+
+static void note_kind(survey *s, st_scalar_kind kind) {
+  s->has_bool |= kind == ST_SCALAR_BOOL;
+  s->has_int |= kind == ST_SCALAR_INT;
+  s->has_float |= kind == ST_SCALAR_FLOAT;
+  s->has_complex |= kind == ST_SCALAR_COMPLEX;
+}
+
+/* The value at the top is a leaf at this depth. */
+static void survey_leaf(survey *s, int depth) {
+  st_scalar x;
+  if (!st__to_scalar(s->h, s->L, -1, &x)) {
+    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
+              "number, a boolean or a table", PLACE(s, depth),
+              st__type_name(s->h, s->L, -1));
+  }
+  if (s->ndim >= 0 && s->ndim != depth) {
+    st__error(s->h, s->L, ST_BAD_SHAPE, "tensor: element %s is a number "
+              "where others are tables", PLACE(s, depth));
+  }
+  s->ndim = depth;
+  note_kind(s, x.kind);
+}
+
+/* The value at the top, at this depth. [0] */
+static void survey_value(survey *s, int depth, bool is_first) {
+  lua_State *L = s->L;
+  if (!lua_istable(L, -1)) {
+    survey_leaf(s, depth);
+    return;
+  }
+  const int64_t n = (int64_t)lua_objlen(L, -1);
+  if (depth == ST_MAX_DIMS) {
+    st__error(s->h, L, ST_BAD_SHAPE, "tensor: tables are nested deeper than "
+              "%d (or contain themselves)", ST_MAX_DIMS);
+  }
+  if (s->ndim >= 0 && depth >= s->ndim) {
+    st__error(s->h, L, ST_BAD_SHAPE, "tensor: element %s is a table where "
+              "others are numbers", PLACE(s, depth));
+  }
+  if (is_first) s->sizes[depth] = n;
+  if (s->sizes[depth] != n) {
+    st__error(s->h, L, ST_BAD_SHAPE, "tensor: the table at %s has %lld "
+              "elements where others have %lld", PLACE(s, depth),
+              (long long)n, (long long)s->sizes[depth]);
+  }
+  for (int64_t i = 1; i <= n; i++) {
+    s->place[depth] = (int)i;
+    lua_rawgeti(L, -1, (int)i); /* [+1] */
+    survey_value(s, depth + 1, is_first && i == 1);
+    lua_pop(L, 1);              /* [-1] */
+  }
+  if (n == 0 && s->ndim < 0) s->ndim = depth + 1;
+}
+
+static st_dtype natural_dtype(const survey *s) {
+  if (s->has_complex) return ST_COMPLEX128;
+  if (s->has_float) return ST_FLOAT64;
+  if (s->has_int) return ST_INT64;
+  return s->has_bool ? ST_BOOL : ST_FLOAT64;
+}
+
+static st_dtype inferred_dtype(const survey *s) {
+  if (s->has_complex) return ST_COMPLEX64;
+  if (s->has_float || !(s->has_int || s->has_bool)) return st_default_dtype();
+  return s->has_int ? ST_INT64 : ST_BOOL;
+}
+
+/* -- Second walk: elements ------------------------------------------------ */
+
+static double real_part(const st_scalar *x) {
+  switch (x->kind) {
+    case ST_SCALAR_FLOAT: return x->u.f;
+    case ST_SCALAR_COMPLEX: return x->u.c[0];
+    default: return (double)x->u.i;
+  }
+}
+
+/* Stores the value at the top at *p, and what follows behind it. */
+static void store(survey *s, int depth, st_dtype dtype, char **p) {
+  lua_State *L = s->L;
+  if (depth < s->ndim) {
+    for (int64_t i = 1; i <= s->sizes[depth]; i++) {
+      lua_rawgeti(L, -1, (int)i); /* [+1] */
+      store(s, depth + 1, dtype, p);
+      lua_pop(L, 1);              /* [-1] */
+    }
+    return;
+  }
+  st_scalar x = {ST_SCALAR_INT, {.i = 0}};
+  st__to_scalar(s->h, L, -1, &x);
+  const double c[2] = {real_part(&x),
+                       x.kind == ST_SCALAR_COMPLEX ? x.u.c[1] : 0};
+  const bool b = x.u.i != 0;
+  switch (dtype) {
+    case ST_BOOL: memcpy(*p, &b, 1); break;
+    case ST_INT64: memcpy(*p, &x.u.i, 8); break;
+    case ST_FLOAT64: memcpy(*p, c, 8); break;
+    default: memcpy(*p, c, 16);
+  }
+  *p += st_dtype_size(dtype);
+}
+
+/* -- Making --------------------------------------------------------------- */
+
+static void convert(st__host *h, lua_State *L, st__box *box, st_dtype dtype) {
+  if (st_tensor_dtype(box->t) == dtype) return;
+  const st_value args[] = {st__tensor_arg(box->t), st__int_arg(dtype)};
+  st__call_into(h, L, ST_HANDLE_TO_DTYPE, 2, args, box);
+}
+
+/* No elements: only the header counts. */
+static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
+                           st_dtype dtype, st_device device) {
+  st__box *box = st__push_box(h, L); /* [+1] */
+  const st_status status = st_tensor_empty(device, dtype, s->ndim, s->sizes,
+                                           NULL, &box->t);
+  if (status != ST_OK) st__raise(h, L, status);
+  return box;
+}
+
+st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
+                         st_device device) {
+  survey s = {.h = h, .L = L, .ndim = -1};
+  luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
+  lua_pushvalue(L, idx);             /* [+1] */
+  survey_value(&s, 0, true);
+  if (dtype == ST_DTYPE_NONE) dtype = inferred_dtype(&s);
+  if (device != ST_DEVICE_CPU) {
+    lua_pop(L, 1);                   /* [-1] */
+    return push_empty(h, L, &s, dtype, device); /* [+1] */
+  }
+  const st_dtype natural = natural_dtype(&s);
+  st__box *box = push_empty(h, L, &s, natural, device); /* [+1] */
+  lua_insert(L, -2);
+  char *p = st_tensor_data(box->t);
+  if (st_tensor_numel(box->t) > 0) store(&s, 0, natural, &p);
+  lua_pop(L, 1);                     /* [-1] */
+  convert(h, L, box, dtype);
+  return box;
+}
+
+/* tensor(value [, {dtype =, device =}]) */
+static int new_tensor(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_dtype dtype = ST_DTYPE_NONE;
+  st_device device = ST_DEVICE_CPU;
+  lua_settop(L, 2);
+  if (lua_istable(L, 2)) {
+    lua_pushnil(L);                                   /* [+1] */
+    while (lua_next(L, 2)) {                          /* [-1, +0|2] */
+      const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                       : "";
+      if (strcmp(key, "dtype") == 0) {
+        dtype = st__check_dtype(h, L, -1, "dtype");
+      } else if (strcmp(key, "device") != 0) {
+        return st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'",
+                         key);
+      } else if (!st__to_device(L, -1, &device)) {
+        return st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must "
+                         "be the name of a device");
+      }
+      lua_pop(L, 1);                                  /* [-1] */
+    }
+  } else if (!lua_isnil(L, 2)) {
+    return st__error(h, L, ST_BAD_TYPE, "tensor: options must be a table, "
+                     "got %s", st__type_name(h, L, 2));
+  }
+  st__tensor_from(h, L, 1, dtype, device);            /* [+1] */
+  return 1;
+}
+
+/* -- Back to tables ------------------------------------------------------- */
+
+#define LOAD(type, member, to) do {                 \
+    type x_;                                        \
+    memcpy(&x_, p, sizeof x_);                      \
+    s.kind = to;                                    \
+    s.u.member = x_;                                \
+  } while (0)
+
+/* The element at p; half types have been converted. [+1] */
+static void push_element(st__host *h, lua_State *L, st_dtype dtype,
+                         const char *p) {
+  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  float f[2];
+  switch (dtype) {
+    case ST_BOOL: LOAD(uint8_t, i, ST_SCALAR_BOOL); break;
+    case ST_UINT8: LOAD(uint8_t, i, ST_SCALAR_INT); break;
+    case ST_INT8: LOAD(int8_t, i, ST_SCALAR_INT); break;
+    case ST_INT16: LOAD(int16_t, i, ST_SCALAR_INT); break;
+    case ST_INT32: LOAD(int32_t, i, ST_SCALAR_INT); break;
+    case ST_INT64: LOAD(int64_t, i, ST_SCALAR_INT); break;
+    case ST_FLOAT32: LOAD(float, f, ST_SCALAR_FLOAT); break;
+    case ST_FLOAT64: LOAD(double, f, ST_SCALAR_FLOAT); break;
+    case ST_COMPLEX64:
+      memcpy(f, p, sizeof f);
+      s.u.c[0] = f[0];
+      s.u.c[1] = f[1];
+      break;
+    default: memcpy(s.u.c, p, sizeof s.u.c);
+  }
+  st__push_scalar(h, L, s); /* [+1] */
+}
+
+/* Dimension d and what is below it, of contiguous elements. [+1] */
+static void push_nested(st__host *h, lua_State *L, const st_tensor *t, int d,
+                        const char **p) {
+  if (d == st_tensor_ndim(t)) {
+    push_element(h, L, st_tensor_dtype(t), *p); /* [+1] */
+    *p += st_dtype_size(st_tensor_dtype(t));
+    return;
+  }
+  const int64_t n = st_tensor_sizes(t)[d];
+  lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0); /* [+1] */
+  for (int64_t i = 1; i <= n; i++) {
+    push_nested(h, L, t, d + 1, p);             /* [+1] */
+    lua_rawseti(L, -2, (int)i);                 /* [-1] */
+  }
+}
+
+/* totable(): nested tables of numbers, booleans, complex numbers; of a 0-dim
+ * tensor the element itself */
+static int tensor_totable(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_tensor *t = st__check_tensor(h, L, 1, "self");
+  if (st_tensor_device(t) == ST_DEVICE_META) {
+    return st__error(h, L, ST_BAD_STATE, "totable: a tensor on the meta "
+                     "device has no data");
+  }
+  luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
+  const st_dtype dtype = st_tensor_dtype(t);
+  const bool is_half = dtype == ST_FLOAT16 || dtype == ST_BFLOAT16;
+  st__box *box = st__push_box(h, L);            /* [+1] */
+  st_tensor_retain(t);
+  box->t = t;
+  if (is_half) convert(h, L, box, ST_FLOAT32);
+  const st_value arg = st__tensor_arg(box->t);
+  st__call_into(h, L, ST_HANDLE_CONTIGUOUS, 1, &arg, box);
+  const char *p = st_tensor_data(box->t);
+  push_nested(h, L, box->t, 0, &p);             /* [+1] */
+  return 1;
+}
+
+/* -- Bytes ---------------------------------------------------------------- */
+
+/* Bytes from the first element of t to the end of its last. */
+static int64_t extent(const st_tensor *t) {
+  const int64_t *sizes = st_tensor_sizes(t), *strides = st_tensor_strides(t);
+  int64_t last = 0;
+  if (st_tensor_numel(t) == 0) return 0;
+  for (int i = 0; i < st_tensor_ndim(t); i++) {
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return (last + 1) * (int64_t)st_dtype_size(st_tensor_dtype(t));
+}
+
+/* The n bytes at offset in argument 2, checked. */
+static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
+  const st_tensor *t = st__check_tensor(h, L, 1, "self");
+  const int64_t offset = st__check_int(h, L, 2, "offset");
+  char *data = st_tensor_data(t);
+  const int64_t size = extent(t);
+  if (!data && n > 0) {
+    st__error(h, L, ST_BAD_STATE, "a tensor on the meta device has no data");
+  }
+  if (offset < 0 || n < 0 || offset > size || n > size - offset) {
+    st__error(h, L, ST_BAD_INDEX, "bytes %lld to %lld are outside the %lld "
+              "bytes of the tensor", (long long)offset,
+              (long long)(n >= 0 ? offset + n : n), (long long)size);
+  }
+  return data ? data + offset : NULL;
+}
+
+/* set_bytes(t, offset, bytes): from offset (from 0) behind the first
+ * element on */
+static int set_bytes(lua_State *L) {
+  size_t n;
+  const char *bytes = luaL_checklstring(L, 3, &n);
+  char *p = check_bytes(st__host_of(L), L, (int64_t)n);
+  if (n) memcpy(p, bytes, n);
+  return 0;
+}
+
+/* get_bytes(t, offset, n) */
+static int get_bytes(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int64_t n = st__check_int(h, L, 3, "n");
+  const char *p = check_bytes(h, L, n);
+  lua_pushlstring(L, p ? p : "", (size_t)n); /* [+1] */
+  return 1;
+}
+
+/* tostring_bytes(): the elements of a contiguous tensor as a string */
+static int tensor_bytes(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_tensor *t = st__check_tensor(h, L, 1, "self");
+  if (!st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
+    return st__error(h, L, ST_BAD_LAYOUT, "tostring_bytes: the tensor is not "
+                     "contiguous; call contiguous() first");
+  }
+  lua_settop(L, 1);
+  lua_pushinteger(L, 0);                          /* [+1] */
+  const int64_t n = extent(t);
+  const char *p = check_bytes(h, L, n);
+  lua_pushlstring(L, p ? p : "", (size_t)n);      /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_table(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"tensor", new_tensor}, {"set_bytes", set_bytes},
+    {"get_bytes", get_bytes}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"totable", tensor_totable}, {"tostring_bytes", tensor_bytes},
+    {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_getfield(L, -1, "methods"); /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pop(L, 1);                  /* [-1] */
+}

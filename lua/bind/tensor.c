@@ -1,0 +1,347 @@
+/* Tensors in Lua: the box, the properties, and the methods that only look at
+ * the header and so are no operators.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Boxes ---------------------------------------------------------------- */
+
+st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx) {
+  const st__box *box = st__box_test(h, L, idx, ST_BOX_TENSOR);
+  return box ? box->t : NULL;
+}
+
+st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
+                            const char *arg) {
+  st_tensor *t = st__to_tensor(h, L, idx);
+  if (!t) {
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a Tensor, got %s",
+              arg, st__type_name(h, L, idx));
+  }
+  return t;
+}
+
+st__box *st__push_box(st__host *h, lua_State *L) {
+  return st__box_new(h, L, ST_BOX_TENSOR, sizeof(st__box)); /* [+1] */
+}
+
+st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t) {
+  st__box *box = st__push_box(h, L); /* [+1] */
+  st_tensor_retain(t);
+  box->t = t;
+  return box;
+}
+
+static int tensor_gc(lua_State *L) {
+  st__box *box = st__box_test(st__host_of(L), L, 1, ST_BOX_TENSOR);
+  if (box) st_tensor_release(&box->t);
+  return 0;
+}
+
+/* free(): gives the memory back now; using the tensor later is an error.
+ * While the engine runs (this is a Lua kernel then) it may hold the tensor as
+ * a borrowed argument: the box is buried until the outermost call returns. */
+static int tensor_free(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
+  if (!h->running || !box->t) {
+    st_tensor_release(&box->t);
+    return 0;
+  }
+  lua_createtable(L, 2, 0);                         /* [+1] */
+  st__box *grave = st__push_box(h, L);              /* [+1] */
+  lua_rawseti(L, -2, 1);                            /* [-1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [+1] */
+  lua_rawseti(L, -2, 2);                            /* [-1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [-1] */
+  h->has_graves = true;
+  grave->t = box->t;
+  box->t = NULL;
+  return 0;
+}
+
+static st_tensor *self(lua_State *L) {
+  return st__check_tensor(st__host_of(L), L, 1, "self");
+}
+
+/* -- Shapes --------------------------------------------------------------- */
+
+/* {1, 64, 5, 4} as it prints */
+static int sizes_tostring(lua_State *L) {
+  luaL_Buffer b;
+  lua_settop(L, 1);
+  if (!lua_istable(L, 1)) return 0;
+  const int n = (int)lua_objlen(L, 1);
+  luaL_buffinit(L, &b);
+  luaL_addchar(&b, '{');
+  for (int i = 1; i <= n; i++) {
+    if (i > 1) luaL_addchar(&b, ',');
+    lua_rawgeti(L, 1, i);  /* [+1] */
+    luaL_addvalue(&b);     /* [-1] */
+  }
+  luaL_addchar(&b, '}');
+  luaL_pushresult(&b);     /* [+1] */
+  return 1;
+}
+
+void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
+                    int64_t unit) {
+  lua_createtable(L, n, 0);            /* [+1] */
+  for (int i = 0; i < n; i++) {
+    st__push_int(h, L, p[i] * unit);   /* [+1] */
+    lua_rawseti(L, -2, i + 1);         /* [-1] */
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->sizes_ref); /* [+1] */
+  lua_setmetatable(L, -2);             /* [-1] */
+}
+
+/* The dimension at idx, from 1 or negative, as an index. */
+static int check_dim(st__host *h, lua_State *L, int idx, int ndim) {
+  const int64_t d = st__check_int(h, L, idx, "dim");
+  if (d == 0 || d > ndim || d < -ndim) {
+    return st__error(h, L, ST_BAD_DIM, "dimension %lld is out of range: the "
+                     "tensor has %d, and they count from 1", (long long)d,
+                     ndim);
+  }
+  return (int)(d > 0 ? d - 1 : d + ndim);
+}
+
+/* All of p, or the one for the dimension in the first argument. */
+static int push_one_or_all(lua_State *L, const int64_t *p, int ndim) {
+  st__host *h = st__host_of(L);
+  if (lua_isnoneornil(L, 2)) st__push_sizes(h, L, p, ndim, 1);     /* [+1] */
+  else st__push_int(h, L, p[check_dim(h, L, 2, ndim)]);            /* [+1] */
+  return 1;
+}
+
+/* size([dim]) */
+static int tensor_size(lua_State *L) {
+  const st_tensor *t = self(L);
+  return push_one_or_all(L, st_tensor_sizes(t), st_tensor_ndim(t));
+}
+
+/* stride([dim]), in elements */
+static int tensor_stride(lua_State *L) {
+  const st_tensor *t = self(L);
+  return push_one_or_all(L, st_tensor_strides(t), st_tensor_ndim(t));
+}
+
+static int tensor_shape(lua_State *L) {
+  const st_tensor *t = self(L);
+  st__push_sizes(st__host_of(L), L, st_tensor_sizes(t), st_tensor_ndim(t), 1);
+  return 1;
+}
+
+static int tensor_dim(lua_State *L) {
+  lua_pushinteger(L, st_tensor_ndim(self(L))); /* [+1] */
+  return 1;
+}
+
+static int tensor_numel(lua_State *L) {
+  st__push_int(st__host_of(L), L, st_tensor_numel(self(L))); /* [+1] */
+  return 1;
+}
+
+static int tensor_len(lua_State *L) {
+  const st_tensor *t = self(L);
+  st__host *h = st__host_of(L);
+  if (st_tensor_ndim(t) == 0) {
+    return st__error(h, L, ST_BAD_SHAPE, "a 0-dim tensor has no length");
+  }
+  st__push_int(h, L, st_tensor_sizes(t)[0]); /* [+1] */
+  return 1;
+}
+
+/* -- Elements and memory -------------------------------------------------- */
+
+static int tensor_dtype(lua_State *L) {
+  st__push_dtype(st__host_of(L), L, st_tensor_dtype(self(L))); /* [+1] */
+  return 1;
+}
+
+static int tensor_device(lua_State *L) {
+  lua_pushstring(L, st_device_name(st_tensor_device(self(L)))); /* [+1] */
+  return 1;
+}
+
+static int tensor_element_size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)st_dtype_size(st_tensor_dtype(self(L))));
+  return 1;
+}
+
+static int tensor_storage_offset(lua_State *L) {
+  st__push_int(st__host_of(L), L, st_tensor_offset(self(L))); /* [+1] */
+  return 1;
+}
+
+/* data_ptr(): the address of the first element as a number, 0 on meta */
+static int tensor_data_ptr(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)(uintptr_t)st_tensor_data(self(L)));
+  return 1;
+}
+
+/* storage(): what identifies the storage, and its bytes */
+static int tensor_storage(lua_State *L) {
+  const st_tensor *t = self(L);
+  lua_pushnumber(L, (lua_Number)(uintptr_t)st_tensor_storage(t)); /* [+1] */
+  lua_pushnumber(L, (lua_Number)st_tensor_storage_nbytes(t));     /* [+1] */
+  return 2;
+}
+
+/* is_alias_of(other): do they share a storage? */
+static int tensor_is_alias_of(lua_State *L) {
+  const st_tensor *t = self(L);
+  const st_tensor *u = st__check_tensor(st__host_of(L), L, 2, "other");
+  lua_pushboolean(L, st_tensor_storage(t) == st_tensor_storage(u)); /* [+1] */
+  return 1;
+}
+
+/* -- Formats -------------------------------------------------------------- */
+
+/* is_contiguous("channels_last"), is_contiguous{memory_format = ...} */
+static int tensor_is_contiguous(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_tensor *t = self(L);
+  st_format f = ST_FORMAT_CONTIGUOUS;
+  lua_settop(L, 2);
+  if (lua_istable(L, 2)) lua_getfield(L, 2, "memory_format"); /* [+0|1] */
+  if (!lua_isnil(L, -1) && !st__to_format(L, -1, &f)) {
+    return st__error(h, L, ST_BAD_TYPE, "is_contiguous: argument "
+                     "'memory_format' must be the name of a memory format");
+  }
+  lua_pushboolean(L, st_tensor_is_contiguous(t, f)); /* [+1] */
+  return 1;
+}
+
+static int tensor_is_dense(lua_State *L) {
+  lua_pushboolean(L, st_tensor_is_dense(self(L))); /* [+1] */
+  return 1;
+}
+
+static int tensor_suggest_format(lua_State *L) {
+  lua_pushstring(L, st_format_name(st_tensor_suggest_format(self(L))));
+  return 1;
+}
+
+static int tensor_keys(lua_State *L) {
+  char text[512];
+  lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
+                                   sizeof text)); /* [+1] */
+  return 1;
+}
+
+/* -- Printing ------------------------------------------------------------- */
+
+static int tensor_tostring(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
+  if (!box->t) {
+    lua_pushliteral(L, "tensor(freed)"); /* [+1] */
+    return 1;
+  }
+  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  const st_status status = st_tensor_text(box->t, &h->print, text);
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_pushstring(L, *text);              /* [+1] */
+  st_text_release(text);
+  return 1;
+}
+
+static int text_gc(lua_State *L) {
+  char **text = st__box_test(st__host_of(L), L, 1, ST_BOX_TEXT);
+  if (text) st_text_release(text);
+  return 0;
+}
+
+/* set_print(precision, threshold, edgeitems, linewidth, sci_mode) */
+static int set_print(lua_State *L) {
+  st__host *h = st__host_of(L);
+  h->print = (st_print_options){
+    (int)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2),
+    (int)luaL_checkinteger(L, 3), (int)luaL_checkinteger(L, 4),
+    (int)luaL_checkinteger(L, 5)};
+  return 0;
+}
+
+static int is_tensor(lua_State *L) {
+  lua_pushboolean(L, st__box_test(st__host_of(L), L, 1, ST_BOX_TENSOR) !=
+                     NULL); /* [+1] */
+  return 1;
+}
+
+/* Lua calls __unm with its operand twice. Upvalue 2: what negates. */
+static int tensor_negate(lua_State *L) {
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(2)); /* [+1] */
+  lua_insert(L, 1);
+  lua_call(L, 1, 1);                     /* [-2, +1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+static const luaL_Reg methods[] = {
+  {"size", tensor_size}, {"stride", tensor_stride}, {"dim", tensor_dim},
+  {"numel", tensor_numel}, {"element_size", tensor_element_size},
+  {"storage_offset", tensor_storage_offset}, {"data_ptr", tensor_data_ptr},
+  {"storage", tensor_storage}, {"is_alias_of", tensor_is_alias_of},
+  {"is_contiguous", tensor_is_contiguous},
+  {"is_non_overlapping_and_dense", tensor_is_dense},
+  {"is_dense", tensor_is_dense},
+  {"suggest_memory_format", tensor_suggest_format}, {"keys", tensor_keys},
+  {"free", tensor_free}, {NULL, NULL}
+};
+static const luaL_Reg properties[] = {
+  {"shape", tensor_shape}, {"dtype", tensor_dtype},
+  {"device", tensor_device}, {"ndim", tensor_dim}, {NULL, NULL}
+};
+static const luaL_Reg metamethods[] = {
+  {"__gc", tensor_gc}, {"__len", tensor_len}, {"__tostring", tensor_tostring},
+  {NULL, NULL}
+};
+static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+  {"is_tensor", is_tensor}, {"set_print", set_print}, {NULL, NULL}
+};
+
+static const struct { const char *event, *name; } operators[] = {
+  {"__add", "aten::add"}, {"__sub", "aten::sub"}, {"__mul", "aten::mul"},
+  {"__div", "aten::div"}, {"__mod", "aten::remainder"}, {"__pow", "aten::pow"},
+  {"__idiv", "aten::floor_divide"}
+};
+
+void st__open_tensor(st__host *h, lua_State *L) {
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_TEXT);             /* [+1] */
+  st__set_functions(h, L, text_methods);
+  lua_pop(L, 1);                                /* [-1] */
+  lua_newtable(L);                              /* [+1] */
+  lua_pushcfunction(L, sizes_tostring);         /* [+1] */
+  lua_setfield(L, -2, "__tostring");            /* [-1] */
+  h->sizes_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  lua_newtable(L);                              /* [+1] */
+  st__set_functions(h, L, properties);
+  lua_setfield(L, -2, "properties");            /* [-1] */
+  lua_newtable(L);                              /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pushvalue(L, -1);                         /* [+1] */
+  lua_setfield(L, -3, "methods");               /* [-1] */
+  st__push_meta(h, L, ST_BOX_TENSOR);           /* [+1] */
+  st__set_functions(h, L, metamethods);
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    if (!st__push_callable(h, L, operators[i].name, false)) continue;
+    lua_setfield(L, -2, operators[i].event);    /* [+1, -1] */
+  }
+  lua_pushlightuserdata(L, h);                  /* [+1] */
+  if (st__push_callable(h, L, "aten::neg", false)) { /* [+0|1] */
+    lua_pushcclosure(L, tensor_negate, 2);      /* [-2, +1] */
+    lua_setfield(L, -2, "__unm");               /* [-1] */
+  } else {
+    lua_pop(L, 1);                              /* [-1] */
+  }
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "__metatable");           /* [-1] */
+  lua_pop(L, 1);                                /* [-1] */
+}

@@ -1,0 +1,539 @@
+--- Replays golden/ops: operators case by case. A checker gets a case and
+-- returns true, or false and why, or nil and what is not supported.
+
+local api = require "spec.conformance.api"
+local reader = require "spec.conformance.reader"
+local schema = require "spec.conformance.schema"
+local values = require "spec.conformance.values"
+
+local st, null = api.st, reader.null
+local show, same = values.show_list, values.same_list
+local format = string.format
+
+local ops = {}
+
+-- -- Arguments ---------------------------------------------------------------
+
+local function is_tensor_value(v)
+  return type(v) == "table" and v.shape ~= nil
+end
+
+--- The tensors of a case, numbered in order of appearance, over storages
+-- that remember what they held.
+local function new_arguments()
+  return {tensors = {}, storages = {}, by_id = {}}
+end
+
+local function new_storage(arguments, v)
+  local known = v.storage_id ~= nil and arguments.by_id[v.storage_id]
+  if known then return known end
+  local n = v.storage_size or values.extent(v.shape, v.strides, v.offset)
+  local bytes = v.storage and values.pack_list(v.dtype, v.storage)
+  if bytes then n = #v.storage end
+  local s = {
+    dtype = v.dtype, n = n,
+    bytes = bytes or ("\0"):rep(n * values.size(v.dtype)),
+  }
+  s.tensor = api.storage(v.dtype, n, bytes)
+  arguments.storages[#arguments.storages + 1] = s
+  if v.storage_id ~= nil then arguments.by_id[v.storage_id] = s end
+  return s
+end
+
+local function new_tensor(arguments, v)
+  local s = new_storage(arguments, v)
+  local base = s.tensor
+  if s.dtype ~= v.dtype then base = base:view(v.dtype) end
+  local t = api.view(base, v.shape, v.strides, v.offset or 0)
+  arguments.tensors[#arguments.tensors + 1] = {tensor = t, storage = s}
+  return t
+end
+
+local SPECIAL = {nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge}
+
+local function to_number(x) return SPECIAL[x] or tonumber(x) end
+
+--- A scalar, enumeration or tensor of a vector as Lua passes it.
+local function decode(arguments, v)
+  if v == null then return nil end
+  if type(v) ~= "table" then return v end
+  if is_tensor_value(v) then return new_tensor(arguments, v) end
+  if v.int then return st.int64(v.int) end
+  if v.float ~= nil then return st.float(to_number(v.float)) end
+  if v.complex then
+    return st.complex(to_number(v.complex[1]), to_number(v.complex[2]))
+  end
+  if v.dtype then return v.dtype end
+  if v.memory_format then return v.memory_format end
+  if v.device then return v.device end
+  local list = {n = #v}
+  for i = 1, #v do
+    local x = decode(arguments, v[i])
+    list[i] = x == nil and st.none or x
+  end
+  list.n = nil
+  return list
+end
+
+local function decode_all(case)
+  local arguments = new_arguments()
+  local args, kwargs = {n = #case.args}, {}
+  for i = 1, #case.args do args[i] = decode(arguments, case.args[i]) end
+  -- tensors among keywords are numbered after the others, in schema order
+  local op = api.operator(case.op)
+  for _, a in ipairs(op and op.arguments or {}) do
+    local v = case.kwargs[a.name]
+    if v ~= nil then kwargs[a.name] = decode(arguments, v) end
+  end
+  for k, v in pairs(case.kwargs) do
+    if kwargs[k] == nil then kwargs[k] = decode(arguments, v) end
+  end
+  return arguments, args, kwargs
+end
+
+-- -- Outcomes ----------------------------------------------------------------
+
+local function compare_window(got, dtype, want, options)
+  local n = values.size(dtype)
+  for _, at in ipairs(values.offsets(want.shape, want.strides)) do
+    local element = values.pack(dtype, want.storage[at + 1])
+    if not values.equal(dtype, got, at * n + 1, element, options) then
+      return false, format("element %d is %s, should be %s", at,
+                           values.show(dtype, got, at * n + 1),
+                           values.show(dtype, element, 1))
+    end
+  end
+  return true
+end
+
+local function compare_logical(t, dtype, want, options)
+  local got = api.bytes(t:contiguous())
+  local n = values.size(dtype)
+  for k, at in ipairs(values.offsets(want.shape, want.strides)) do
+    local element = values.pack(dtype, want.storage[at + 1])
+    if not values.equal(dtype, got, (k - 1) * n + 1, element, options) then
+      return false, format("element %d is %s, should be %s", k,
+                           values.show(dtype, got, (k - 1) * n + 1),
+                           values.show(dtype, element, 1))
+    end
+  end
+  return true
+end
+
+local function compare_tensor(t, want, case)
+  if not api.is_tensor(t) then
+    return false, "a " .. type(t) .. " instead of a tensor"
+  end
+  if api.dtype(t) ~= want.dtype then
+    return false, format("dtype is %s, should be %s", api.dtype(t),
+                         want.dtype)
+  end
+  if not same(api.shape(t), want.shape) then
+    return false, format("shape is %s, should be %s", show(api.shape(t)),
+                         show(want.shape))
+  end
+  if not case.logical and not same(api.strides(t), want.strides) then
+    return false, format("strides are %s, should be %s",
+                         show(api.strides(t)), show(want.strides))
+  end
+  if not want.storage or values.numel(want.shape) == 0 then return true end
+  if case.logical then return compare_logical(t, want.dtype, want, case) end
+  return compare_window(api.bytes(t), want.dtype, want, case)
+end
+
+local function compare_scalar(got, want, case)
+  if want == null then return got == nil, "should be nothing" end
+  if type(want) == "boolean" then
+    return got == want, format("is %s, should be %s", tostring(got),
+                               tostring(want))
+  end
+  local w = type(want) == "table" and (want.float or want.int) or want
+  w = to_number(w)
+  local g = tonumber(got)
+  local tol = case.tol or {0, 0}
+  local ok = g ~= nil and (g == w or (g ~= g and w ~= w) or
+                           math.abs(g - w) <= tol[2] + tol[1] * math.abs(w))
+  return ok, format("is %s, should be %s", tostring(got), tostring(w))
+end
+
+local function compare_result(got, want, case)
+  if is_tensor_value(want) then return compare_tensor(got, want, case) end
+  if type(want) == "table" and not want.float and not want.int then
+    if type(got) ~= "table" or #got ~= #want then
+      return false, format("a list of %d, should have %d",
+                           type(got) == "table" and #got or -1, #want)
+    end
+    for i = 1, #want do
+      local ok, why = compare_result(got[i], want[i], case)
+      if not ok then return false, format("member %d: %s", i, why) end
+    end
+    return true
+  end
+  return compare_scalar(got, want, case)
+end
+
+local function shares(t, storage)
+  local from = api.address(storage.tensor)
+  local at = api.address(t)
+  return at >= from and at < from + #storage.bytes
+end
+
+--- Outputs share the storages that expect.alias says and no others.
+local function check_alias(results, case, arguments)
+  local alias = case.expect.alias or {}
+  for i, want in ipairs(case.expect.out) do
+    local t = results[i]
+    if is_tensor_value(want) and values.numel(want.shape) > 0 then
+      local index = alias[tostring(i - 1)]
+      for k, a in ipairs(arguments.tensors) do
+        local expected = index ~= nil and
+                         arguments.tensors[index + 1].storage == a.storage
+        if not a.resized and shares(t, a.storage) ~= expected then
+          return false, format("result %d and tensor %d %s storage", i, k,
+                               expected and "should share" or
+                               "should not share")
+        end
+      end
+    end
+  end
+  return true
+end
+
+local function compare_storage(got, dtype, want, case)
+  local n = values.size(dtype)
+  for i = 1, #want / n do
+    local element = want:sub((i - 1) * n + 1, i * n)
+    if not values.equal(dtype, got, (i - 1) * n + 1, element, case) then
+      return false, format("storage element %d is %s, should be %s", i - 1,
+                           values.show(dtype, got, (i - 1) * n + 1),
+                           values.show(dtype, element, 1))
+    end
+  end
+  return true
+end
+
+--- Every storage holds what it should: mutated ones the new elements, all
+-- others what they held before.
+local function check_storages(arguments, mutated, case)
+  local changed = {}
+  for index, want in pairs(mutated) do
+    local a = arguments.tensors[tonumber(index) + 1]
+    if not same(api.shape(a.tensor), want.shape) then
+      return false, format("tensor %s has shape %s, should have %s", index,
+                           show(api.shape(a.tensor)), show(want.shape))
+    end
+    local bytes = values.pack_list(a.storage.dtype, want.storage)
+    local ok, why = compare_storage(api.bytes(a.storage.tensor),
+                                    a.storage.dtype, bytes, case)
+    if not ok then return false, format("tensor %s: %s", index, why) end
+    changed[a.storage] = true
+  end
+  for k, s in ipairs(arguments.storages) do
+    if not changed[s] and s.n > 0 and api.bytes(s.tensor) ~= s.bytes then
+      return false, format("storage %d changed", k)
+    end
+  end
+  return true
+end
+
+-- -- Operators ---------------------------------------------------------------
+
+--- Something in our own code went wrong, rather than the call refusing.
+local function is_defect(message)
+  return type(message) ~= "string" or message:find "attempt to " ~= nil
+end
+
+local function check_error(case, arguments, ok, message)
+  if ok then
+    if case.soft then return true end
+    return false, "should have raised " .. case.error
+  end
+  if is_defect(message) then return false, tostring(message) end
+  return check_storages(arguments, {}, case)
+end
+
+local function check_results(case, arguments, results)
+  local expect = case.expect
+  for _, a in ipairs(arguments.tensors) do
+    a.resized = a.storage.n == 0
+  end
+  for i, want in ipairs(expect.out or {}) do
+    local ok, why = compare_result(results[i], want, case)
+    if not ok then return false, format("result %d: %s", i, why) end
+  end
+  if expect.out then
+    local ok, why = check_alias(results, case, arguments)
+    if not ok then return false, why end
+  end
+  return check_storages(arguments, expect.mutated or {}, case)
+end
+
+local function finish(case, arguments, ok, ...)
+  if case.error then return check_error(case, arguments, ok, ...) end
+  if not ok then return false, "raised: " .. tostring((...)) end
+  return check_results(case, arguments, {...})
+end
+
+local function operator(case)
+  if not api.operator(case.op) then return nil, case.op end
+  local arguments, args, kwargs = decode_all(case)
+  return finish(case, arguments, pcall(api.call, case.op, args, kwargs))
+end
+
+-- -- Subscripts --------------------------------------------------------------
+
+--- A subscript item, one-based; tensors of positions too.
+local function decode_item(arguments, v)
+  if type(v) == "number" then return schema.from_zero(v) end
+  if v == null then return {} end
+  if v.ellipsis then return st.ellipsis end
+  if v.newaxis then return st.newaxis end
+  if v.slice then
+    local a, b, step = v.slice[1], v.slice[2], v.slice[3]
+    local range = {
+      a == null and 1 or schema.from_zero(a),
+      b == null and -1 or schema.inclusive_end(b),
+    }
+    if step ~= null then range[3] = step end
+    return range
+  end
+  if is_tensor_value(v) and v.dtype ~= "bool" and v.dtype ~= "uint8" then
+    local moved = {}
+    for k, x in pairs(v) do moved[k] = x end
+    moved.storage = {}
+    for i, x in ipairs(v.storage) do moved.storage[i] = schema.from_zero(x) end
+    return decode(arguments, moved)
+  end
+  return decode(arguments, v)
+end
+
+local function subscripts(arguments, items)
+  local out = {}
+  for i, v in ipairs(items) do out[i] = decode_item(arguments, v) end
+  return out
+end
+
+function ops.getitem(case)
+  local arguments = new_arguments()
+  local t = decode(arguments, case.args[1])
+  local items = subscripts(arguments, case.args[2])
+  local ok, result = pcall(function() return t[items] end)
+  if ok and case.expect and #case.expect.out > 0 then
+    local view = values.numel(case.expect.out[1].shape) > 0 and
+                 shares(result, arguments.tensors[1].storage)
+    if view ~= case.expect.view then
+      return false, case.expect.view and "should be a view"
+             or "should not be a view"
+    end
+    case.expect.alias = case.expect.alias or view and {["0"] = 0} or nil
+  end
+  return finish(case, arguments, ok, result)
+end
+
+function ops.setitem(case)
+  local arguments = new_arguments()
+  local t = decode(arguments, case.args[1])
+  local items = subscripts(arguments, case.args[2])
+  local value = decode(arguments, case.args[3])
+  return finish(case, arguments, pcall(function() t[items] = value end))
+end
+
+-- -- Layout flags ------------------------------------------------------------
+
+function ops.layout_flags(case)
+  local t = decode(new_arguments(), case.args[1])
+  local want = case.expect
+  for name, flag in pairs(want.is_contiguous) do
+    if t:is_contiguous {memory_format = name} ~= flag then
+      return false, format("is_contiguous(%s) should be %s", name,
+                           tostring(flag))
+    end
+  end
+  if t:is_non_overlapping_and_dense() ~= want.is_non_overlapping_and_dense then
+    return false, "is_non_overlapping_and_dense should be " ..
+           tostring(want.is_non_overlapping_and_dense)
+  end
+  local got = tostring(t:suggest_memory_format())
+  return got == want.suggest_memory_format,
+         format("suggests %s, should suggest %s", got,
+                want.suggest_memory_format)
+end
+
+-- -- The iterator ------------------------------------------------------------
+
+--- Operands of one byte each, so that byte strides are element strides.
+local function byte_operand(v)
+  if v == null then return false end
+  local n = values.extent(v.shape, v.strides)
+  return api.view(api.storage("uint8", n), v.shape, v.strides, 0)
+end
+
+local function check_calls(plan, case)
+  local range = case.kwargs.range
+  local steps = plan.steps(range[1], range[2])
+  local calls = case.expect.calls
+  if #steps ~= #calls then
+    return false, format("%d calls, should be %d", #steps, #calls)
+  end
+  for k, call in ipairs(calls) do
+    local want = {call.size[1], call.size[2], unpack(call.offsets)}
+    if not same(steps[k], want) then
+      return false, format("call %d is %s, should be %s", k, show(steps[k]),
+                           show(want))
+    end
+    for level = 1, 2 do
+      for i, stride in ipairs(call.strides[level]) do
+        if (plan.strides[i][level] or 0) ~= stride then
+          return false, format("call %d has wrong strides", k)
+        end
+      end
+    end
+  end
+  return true
+end
+
+local function check_lists(pairs_of_lists)
+  for _, p in ipairs(pairs_of_lists) do
+    if not same(p[2], p[3]) then
+      return false, format("%s is %s, should be %s", p[1], show(p[2]),
+                           show(p[3]))
+    end
+  end
+  return true
+end
+
+local function check_plan(plan, case)
+  local want = case.expect
+  if plan.fast ~= want.fast_setup then
+    return false, format("fast set-up is %s, should be %s", plan.fast,
+                         want.fast_setup)
+  end
+  local lists = {
+    {"common shape", plan.common_shape, want.common_shape},
+    {"shape", plan.shape, want.iter_shape},
+  }
+  if want.perm ~= null then
+    local perm = {}
+    for i, p in ipairs(plan.perm or {}) do perm[i] = p - 1 end
+    lists[#lists + 1] = {"permutation", perm, want.perm}
+  end
+  for i, strides in ipairs(want.iter_strides) do
+    lists[#lists + 1] = {"strides of " .. i, plan.strides[i], strides}
+  end
+  for i, out in ipairs(want.outputs) do
+    local t = plan.outputs[i]
+    lists[#lists + 1] = {"output shape", api.shape(t), out.shape}
+    lists[#lists + 1] = {"output strides", api.strides(t), out.strides}
+  end
+  local ok, why = check_lists(lists)
+  if not ok then return ok, why end
+  return check_calls(plan, case)
+end
+
+function ops.tensor_iterator(case)
+  local outputs, inputs = {}, {}
+  local nout = case.kwargs.noutputs
+  for i, v in ipairs(case.args) do
+    local t = byte_operand(v)
+    if i <= nout then outputs[i] = t else inputs[i - nout] = t end
+  end
+  local plan = st.iterator {
+    outputs = outputs, inputs = inputs, check_mem_overlap = false,
+    is_reduction = case.kwargs.is_reduction,
+    resize_outputs = case.kwargs.resize_outputs,
+    enforce_linear_iteration = case.kwargs.enforce_linear_iteration,
+  }
+  return check_plan(plan, case)
+end
+
+-- -- Chains of views ---------------------------------------------------------
+
+local function pick(result, step, want)
+  if type(result) ~= "table" then return result end
+  if want.count and #result ~= want.count then
+    return nil, format("%d results, should be %d", #result, want.count)
+  end
+  return result[math.min((step.pick or 0) + 1, #result)]
+end
+
+local function check_step(t, before, want, state)
+  local ok, why = check_lists {
+    {"shape", api.shape(t), want.shape},
+    {"strides", api.strides(t), want.strides},
+    {"offset", {api.offset(t)}, {want.offset}},
+  }
+  if not ok then return ok, why end
+  if values.numel(want.shape) == 0 then return true end
+  local distance = api.address(t) - api.address(before)
+  local shared = distance == (api.offset(t) - state.offset) * 4
+  return shared == want.shares_storage,
+         format("shares its storage: %s, should be %s", tostring(shared),
+                tostring(want.shares_storage))
+end
+
+function ops.view_chain(case)
+  local steps = case.kwargs.steps
+  for _, step in ipairs(steps) do
+    if not api.operator(step.op) then return nil, step.op end
+  end
+  local arguments = new_arguments()
+  local t = decode(arguments, case.args[1])
+  for i, step in ipairs(steps) do
+    local args = {t}
+    for k, v in ipairs(step.args) do
+      args[k + 1] = decode(arguments, v)
+      args.n = k + 1
+    end
+    local ok, result = pcall(api.call, step.op, args)
+    if case.error and case.error_step == i - 1 then
+      return not ok and not is_defect(result),
+             format("step %d should have raised %s", i, case.error)
+    end
+    if not ok then return false, "raised: " .. tostring(result) end
+    local want, why = case.expect.steps[i]
+    local state = {offset = api.offset(t)}
+    result, why = pick(result, step, want)
+    if not result then return false, why end
+    ok, why = check_step(result, t, want, state)
+    if not ok then return false, format("step %d: %s", i, why) end
+    t = result
+  end
+  return true
+end
+
+-- -- Type promotion ----------------------------------------------------------
+
+function ops.result_type(case)
+  local _, args = decode_all(case)
+  local got = tostring(st.result_type(unpack(args, 1, args.n)))
+  return got == case.expect.dtype,
+         format("is %s, should be %s", got, case.expect.dtype)
+end
+
+function ops.promote_types(case)
+  local got = st.promote_types(case.args[1].dtype, case.args[2].dtype)
+  return tostring(got) == case.expect.dtype,
+         format("is %s, should be %s", tostring(got), case.expect.dtype)
+end
+
+function ops.can_cast(case)
+  local got = st.can_cast(case.args[1].dtype, case.args[2].dtype)
+  return got == case.expect.value,
+         format("is %s, should be %s", tostring(got),
+                tostring(case.expect.value))
+end
+
+function ops.autograd() return nil, "autograd" end
+
+-- ----------------------------------------------------------------------------
+
+--- Checks one case; what raises is a mismatch with that text.
+function ops.check(case)
+  local checker = case.op:find("^aten::") and operator or ops[case.op]
+  if not checker or case.op == "check" then return nil, case.op end
+  local ok, result, why = pcall(checker, case)
+  if not ok then return false, "raised: " .. tostring(result) end
+  return result, why
+end
+
+return ops

@@ -1,0 +1,38 @@
+--- Vectors: one JSON value per line, plain or gzipped.
+
+local cjson = require "cjson"
+
+local reader = {}
+
+reader.null = cjson.null
+
+local function open(path)
+  local probe, why = io.open(path, "rb")
+  if not probe then return nil, why end
+  local magic = probe:read(2)
+  probe:close()
+  if magic ~= "\31\139" then return io.open(path, "rb") end
+  return io.popen("gzip -dc '" .. path:gsub("'", "'\\''") .. "'", "r")
+end
+
+--- An iterator over the decoded lines of a file.
+function reader.cases(path)
+  local file, why = open(path)
+  if not file then error("cannot read " .. path .. ": " .. why, 2) end
+  return function()
+    local line = file:read "*l"
+    if line then return cjson.decode(line), line end
+    file:close()
+  end
+end
+
+function reader.decode(text) return cjson.decode(text) end
+
+function reader.encode(value) return cjson.encode(value) end
+
+--- "ops/layouts.jsonl.gz" -> "layouts"
+function reader.name(path)
+  return (path:match "([^/]+)$":gsub("%.gz$", ""):gsub("%.jsonl?$", ""))
+end
+
+return reader

@@ -1,0 +1,104 @@
+--- Every allocation of an operator may fail: the error is the one of memory,
+-- nothing leaks and no input changes.
+
+local st = require "strided"
+local core = require "strided.core"
+
+local function live()
+  collectgarbage() collectgarbage()
+  local out = {}
+  for kind, m in pairs(st.memory()) do out[kind] = m.count end
+  return out
+end
+
+local function inputs()
+  local a = st.arange(0, 12):to("float32"):view(3, 4)
+  local b = st.arange(12, 24):to("float32"):view(4, 3):t()
+  return {
+    a = a, b = b, small = st.arange(0, 4):to "int32", mask = a:gt(5),
+    positions = st.tensor({{1, 2, 1, 3}}, {dtype = "int64"}),
+    square = st.ones(3, 3),
+  }
+end
+
+-- name, call
+local OPERATORS = {
+  {"add", function(x) return x.a:add(x.b) end},
+  {"add with promotion", function(x) return x.a:add(x.small) end},
+  {"add with a number", function(x) return x.a + 2 end},
+  {"add_", function(x) return x.a:add_(x.b) end},
+  {"mul to out=", function(x)
+    return st.mul(x.a, x.b, {out = x.square})
+  end},
+  {"exp", function(x) return x.a:exp() end},
+  {"clamp", function(x) return x.a:clamp(2, 5) end},
+  {"where", function(x) return st.where(x.mask, x.a, x.b) end},
+  {"sum", function(x) return x.a:sum() end},
+  {"mean of dimensions", function(x) return x.b:mean {dim = {1}} end},
+  {"argmax", function(x) return x.a:argmax {dim = 2} end},
+  {"matmul", function(x) return x.a:matmul(x.b:t()) end},
+  {"cat", function(x) return st.cat({x.a, x.b}, 1) end},
+  {"stack", function(x) return st.stack {x.a, x.b} end},
+  {"sort", function(x) return x.b:sort() end},
+  {"topk", function(x) return x.a:topk(2) end},
+  {"cumsum", function(x) return x.b:cumsum(1) end},
+  {"gather", function(x) return x.a:gather(1, x.positions) end},
+  {"masked_select", function(x) return x.a:masked_select(x.mask) end},
+  {"nonzero", function(x) return x.mask:nonzero() end},
+  {"contiguous", function(x) return x.b:contiguous() end},
+  {"to", function(x) return x.b:to "int64" end},
+  {"reshape", function(x) return x.b:reshape(12) end},
+  {"split", function(x) return x.a:split(1, 2) end},
+  {"subscript", function(x) return x.a["2:3, 1"] end},
+  {"subscript by mask", function(x) return x.a[{x.mask}] end},
+  {"assignment", function(x) x.a["2:3, 1"] = x.b["2:3, 2"] end},
+  {"iterator", function(x)
+    return st.iterator {outputs = {false}, inputs = {x.a, x.b}}
+  end},
+}
+
+local MOST = 200 -- allocations a call may take before this looks endless
+
+--- What inputs hold, as bytes.
+local function contents(x)
+  local out = {}
+  for name, t in pairs(x) do
+    local c = t:contiguous()
+    out[name] = core.get_bytes(c, 0, c:numel() * c:element_size())
+  end
+  return out
+end
+
+describe("When memory runs out", function()
+  local before
+
+  setup(function() before = live() end)
+
+  for _, row in ipairs(OPERATORS) do
+    it(row[1] .. " fails cleanly at every allocation", function()
+      local call = row[2]
+      call(inputs()) -- what is made once and kept is made here
+      local failures = 0
+      for k = 1, MOST do
+        local x = inputs()
+        local holding, kinds = contents(x), live()
+        core.fail_at(k)
+        local ok, message = pcall(call, x)
+        local left = core.fail_at(0)
+        if ok then
+          -- it went through: this call makes fewer than k allocations
+          assert.is_true(left > 0, "a failure was swallowed")
+          assert.is_true(failures > 0, "nothing was allocated")
+          return
+        end
+        failures = failures + 1
+        assert.truthy(tostring(message):find "out of memory", message)
+        assert.same(holding, contents(x))
+        assert.same(kinds, live())
+      end
+      error "never succeeds"
+    end)
+  end
+
+  it("leaves nothing behind", function() assert.same(before, live()) end)
+end)

@@ -1,0 +1,39 @@
+--- Every snippet of the README runs, in order, and prints what it says.
+
+local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+--- One environment for all snippets: what is local in one is known to the
+-- next, so the snippets are joined into one chunk.
+local function run(text, print)
+  local chunk = assert((loadstring or load)(text, "=README.md"))
+  setfenv(chunk, setmetatable({print = print}, {__index = _G}))
+  chunk()
+end
+
+describe("The README", function()
+  it("says the truth", function()
+    local snippets, expected, got = {}, {}, {}
+    for snippet in read(HERE .. "/../README.md"):gmatch "```lua\n(.-)```" do
+      snippets[#snippets + 1] = snippet
+      for line in snippet:gmatch "%-%-> ([^\n]*)" do
+        expected[#expected + 1] = line
+      end
+    end
+    run(table.concat(snippets, "\n"), function(...)
+      local texts = {}
+      for i = 1, select("#", ...) do
+        texts[i] = tostring((select(i, ...)))
+      end
+      got[#got + 1] = table.concat(texts, " ")
+    end)
+    assert.is_true(#expected > 10)
+    assert.same(expected, got)
+  end)
+end)
