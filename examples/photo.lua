@@ -50,10 +50,10 @@ local function bytes(t) return t:numel() * t:element_size() end
 
 --- How the iterator walks `outputs <- inputs`: the plan that the operator
 -- itself builds for these operands.
-local function show_plan(outputs, inputs, promote)
+local function show_plan(outputs, inputs, is_reduction)
   local plan = st.iterator {
     outputs = outputs, inputs = inputs, resize_outputs = false,
-    check_all_same_dtype = false, promote_inputs_to_common_dtype = promote,
+    check_all_same_dtype = false, is_reduction = is_reduction,
   }
   local strides = {}
   for i = 1, #plan.strides do strides[i] = list(plan.strides[i]) end
@@ -160,7 +160,8 @@ print(format("   luma: mean %.4f, from %.4f to %.4f", luma:mean():item(),
 local rows = luma:mean {dim = {1, 3}}
 local bright = rows:argmax():item()
 print(format("   brightest row: %d, mean %.4f", bright, rows[bright]))
-show_plan({st.empty(1, 384, 1)}, {luma})
+-- Kept dimensions have size 1; the iterator gives them stride 0.
+show_plan({st.empty(1, 384, 1)}, {luma}, true)
 
 step("Write the results")
 st.save(folder .. "/luma.npy", luma)

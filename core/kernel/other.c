@@ -1,11 +1,12 @@
 /* Loops of the kernels that are neither unary nor binary.
  */
 
-#include "kernel/loops.h"
+#include "kernel/vec.h"
 
 #include <tgmath.h>
 
 #include "kernel/complex.h"
+#include "kernel/integer.h"
 
 /* NaN wins, wherever it is. Selections in this form become blends. */
 #define EXTREMA(tag)                                                         \

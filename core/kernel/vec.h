@@ -82,6 +82,18 @@ ST_VEC_ACCESS(f8)
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
                 ST_ELEM_##tag, ST_ELEM_##tag)
 
+#define ST_UNARY_P_VEC(tag, name, ...)                                       \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    const V_##tag p0 = (V_##tag){0} + st_param_##tag(ctx, 0);                \
+    for (int64_t i = 0; i < n; i += ST_LANES_##tag) {                        \
+      const V_##tag a = st_load_##tag(p[1], i, n);                           \
+      st_store_##tag(p[0], i, n, __VA_ARGS__);                               \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+
 #define ST_BINARY_VEC(tag, name, ...)                                        \
   ST_BODY(name, tag) {                                                       \
     ST_TYPES(tag);                                                           \

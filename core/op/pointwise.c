@@ -61,10 +61,49 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
   return ST_OK;
 }
 
+st_status st__get_self_as(const st_run *r, st_dtype d, st_inputs *in) {
+  st_tensor *self = st__arg_tensor(r, 0);
+  in->n = 0;
+  if ((st_dtype)self->dtype == d) return add_tensor(in, self), ST_OK;
+  ST_TRY(st__clone(self, d, ST_FORMAT_PRESERVE, &in->t[0]));
+  in->n = 1;
+  return ST_OK;
+}
+
+st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
+                          st_dtype *out) {
+  st_inputs in = {.n = 0};
+  st_status status = ST_OK;
+  add_tensor(&in, st__arg_tensor(r, 0));
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    status = st__add_number(&in, s[i]);
+  }
+  *out = st__result_type(in.t, in.n);
+  st__release_inputs(&in);
+  return status;
+}
+
+/* -- The iterator --------------------------------------------------------- */
+
+st_status st__new_like_self(st_run *r, st_dtype d, st_format format) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  int64_t strides[ST_MAX_DIMS];
+  if (r->variant != ST_FUNCTIONAL) return ST_OK;
+  if (format == ST_FORMAT_PRESERVE) {
+    st__preserved_strides(self, strides);
+  } else {
+    ST_TRY(st__format_strides(self->ndim, self->sizes, format, strides));
+  }
+  return st__tensor_empty_strided((st_device)self->device, d, self->ndim,
+                                  self->sizes, strides, &r->out[0]);
+}
+
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype) {
-  st__run_iter(r, flags, static_dtype);
+  r->has_iter = true;
+  st__iter_init(&r->it, flags);
   r->it.static_dtype = static_dtype;
+  st__iter_output(&r->it, r->out[0] ? r->out[0] : r->given[0], static_dtype);
   for (int i = 0; i < in->n; i++) st__iter_input(&r->it, in->t[i]);
   const st_status status = st__run_iter_build(r);
   st__release_inputs(in);
@@ -115,6 +154,26 @@ st_status st__unary_meta(st_run *r) {
 
 st_status st__binary_meta(st_run *r) {
   return build(r, ST_ITER_BINARY, ST_DTYPE_NONE);
+}
+
+st_status st__like_self_meta(st_run *r) {
+  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
+                           ST_FORMAT_PRESERVE));
+  return st__unary_meta(r);
+}
+
+st_status st__contiguous_meta(st_run *r) {
+  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
+                           ST_FORMAT_CONTIGUOUS));
+  return st__unary_meta(r);
+}
+
+st_status st__is_float_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  if (!st__is_floating(d) && !st__is_complex(d)) {
+    ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
+  }
+  return build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
 }
 
 /* Comparisons write bool, and a given output of another dtype is cast to. */

@@ -24,6 +24,14 @@ st_status st__get_inputs(const st_run *r, st_inputs *in);
 void st__release_inputs(st_inputs *in);
 /* Appends a plain number. */
 st_status st__add_number(st_inputs *in, st_scalar s);
+/* The only input: self in dtype d, converted if it has another one. */
+st_status st__get_self_as(const st_run *r, st_dtype d, st_inputs *in);
+/* The dtype of self among n plain numbers. */
+st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
+                          st_dtype *out);
+/* In a functional call, makes the result before the iterator would: in self's
+ * layout, or contiguous. */
+st_status st__new_like_self(st_run *r, st_dtype d, st_format format);
 /* r->it over the inputs. static_dtype: what the kernel writes if that is not
  * the common dtype. Releases the inputs. */
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
@@ -40,6 +48,11 @@ st_status st__pointwise_impl(st_run *r);
 /* For structured rows, with the presets UNARY and BINARY. */
 st_status st__unary_meta(st_run *r);
 st_status st__binary_meta(st_run *r);
+/* With a new result in self's layout, or contiguous. */
+st_status st__like_self_meta(st_run *r);
+st_status st__contiguous_meta(st_run *r);
+/* isinf, isfinite, isreal: of integers in self's layout. */
+st_status st__is_float_meta(st_run *r);
 
 /* -- Arithmetic ----------------------------------------------------------- */
 
@@ -53,6 +66,7 @@ st_status st__pow_scalar_meta(st_run *r);
 st_status st__pow_scalar_impl(st_run *r);
 st_status st__square_meta(st_run *r);
 st_status st__square_impl(st_run *r);
+st_status st__pow_number_meta(st_run *r); /* pow.Scalar: number^tensor */
 st_status st__deg2rad_meta(st_run *r);
 st_status st__rad2deg_meta(st_run *r);
 st_status st__neg_meta(st_run *r);
@@ -76,6 +90,7 @@ st_status st__gelu_impl(st_run *r);
 /* -- Made of other operators ---------------------------------------------- */
 
 ST_BOXED(st__box_pow_);      /* pow_.Tensor, pow_.Scalar */
+ST_BOXED(st__box_floor_divide_);
 ST_BOXED(st__box_positive);
 ST_BOXED(st__box_conj_physical);
 

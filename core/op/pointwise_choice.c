@@ -9,32 +9,20 @@
 
 #include "op/copy.h"
 
-/* t in dtype d: t itself, or a converted copy. */
-static st_status in_dtype(st_tensor *t, st_dtype d, st_tensor **out) {
-  if (t->dtype != d) return st__clone(t, d, ST_FORMAT_PRESERVE, out);
-  st__tensor_retain(t);
-  *out = t;
-  return ST_OK;
-}
-
 /* -- clamp ---------------------------------------------------------------- */
-
-/* The dtype of self with its bounds, args 1 and 2 (one for clamp_min). */
-static st_status clamp_dtype(const st_run *r, int bounds, st_dtype *out) {
-  st_inputs in = {.t = {st__arg_tensor(r, 0)}, .n = 1};
-  st_status status = ST_OK;
-  for (int i = 1; i <= bounds && status == ST_OK; i++) {
-    if (st__is_none(&r->args[i])) continue;
-    status = st__add_number(&in, st__to_scalar(&r->args[i]));
-  }
-  *out = st__result_type(in.t, in.n);
-  st__tensor_retain(in.t[0]);
-  st__release_inputs(&in);
-  return status;
-}
 
 static int clamp_bounds(const st_run *r) {
   return r->row->kernel == ST_K_clamp ? 2 : 1;
+}
+
+/* The dtype of self with its bounds. */
+static st_status clamp_dtype(const st_run *r, st_dtype *out) {
+  st_scalar s[2];
+  int n = 0;
+  for (int i = 1; i <= clamp_bounds(r); i++) {
+    if (!st__is_none(&r->args[i])) s[n++] = st__to_scalar(&r->args[i]);
+  }
+  return st__dtype_among(r, s, n, out);
 }
 
 static st_status check_bounds(const st_run *r, st_dtype d) {
@@ -51,12 +39,11 @@ static st_status check_bounds(const st_run *r, st_dtype d) {
 /* clamp, clamp_min, clamp_max: a float bound makes integers floats. */
 st_status st__clamp_meta(st_run *r) {
   st_dtype d;
-  st_inputs in = {.n = 0};
-  ST_TRY(clamp_dtype(r, clamp_bounds(r), &d));
-  if (d == ST_COMPLEX32 || st__is_complex(d)) return st__no_kernel_for(d);
+  st_inputs in;
+  ST_TRY(clamp_dtype(r, &d));
+  if (st__is_complex(d)) return st__no_kernel_for(d);
   ST_TRY(check_bounds(r, d));
-  ST_TRY(in_dtype(st__arg_tensor(r, 0), d, &in.t[0]));
-  in.n = 1;
+  ST_TRY(st__get_self_as(r, d, &in));
   return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
 }
 
@@ -100,6 +87,14 @@ static st_status check_mask(const st_tensor *mask, const char *name) {
   if (mask->dtype == ST_BOOL || mask->dtype == ST_UINT8) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s must be a bool tensor, not %s", name,
                   st__dtype_name((st_dtype)mask->dtype));
+}
+
+/* t in dtype d: t itself, or a converted copy. */
+static st_status in_dtype(st_tensor *t, st_dtype d, st_tensor **out) {
+  if (t->dtype != d) return st__clone(t, d, ST_FORMAT_PRESERVE, out);
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
 }
 
 /* The two choices become their common dtype. */

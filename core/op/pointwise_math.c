@@ -157,72 +157,110 @@ st_status st__div_mode_impl(st_run *r) {
 
 /* -- Powers --------------------------------------------------------------- */
 
-st_status st__pow_scalar_meta(st_run *r) {
-  const st_scalar e = st__to_scalar(&r->args[1]);
-  if (is_integral_or_bool((st_dtype)st__arg_tensor(r, 0)->dtype) &&
-      e.kind == ST_SCALAR_INT && e.u.i < 0) {
+static st_status power_meta(st_run *r, st_scalar exponent) {
+  st_dtype d;
+  st_inputs in;
+  ST_TRY(st__dtype_among(r, &exponent, 1, &d));
+  if (is_integral_or_bool(d) && exponent.u.i < 0) {
     return st__fail(ST_BAD_VALUE, "an integer has no negative power among "
-                    "the integers: exponent is %lld", (long long)e.u.i);
+                    "the integers: exponent is %lld",
+                    (long long)exponent.u.i);
   }
-  return st__binary_meta(r);
+  if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  ST_TRY(st__get_self_as(r, d, &in));
+  return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
 }
 
-static st_kernel_id cheap_power(st_scalar e) {
+static st_kernel_id power_kernel(st_scalar exponent) {
   static const struct { double exponent; st_kernel_id kernel; } cheap[] = {
-    {2, ST_K_pow_2}, {3, ST_K_pow_3}, {0.5, ST_K_pow_half},
-    {-0.5, ST_K_pow_minus_half}, {-1, ST_K_pow_minus_1},
-    {-2, ST_K_pow_minus_2},
+    {2, ST_K_square}, {3, ST_K_cube}, {0.5, ST_K_sqrt}, {-0.5, ST_K_rsqrt},
+    {-1, ST_K_reciprocal}, {-2, ST_K_reciprocal_square},
   };
-  if (e.kind == ST_SCALAR_COMPLEX) return ST_K_pow;
+  if (exponent.kind == ST_SCALAR_COMPLEX) return ST_K_pow_number;
   for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++) {
-    if (st__scalar_to_double(e) == cheap[i].exponent) return cheap[i].kernel;
+    if (st__scalar_to_double(exponent) == cheap[i].exponent) {
+      return cheap[i].kernel;
+    }
   }
-  return ST_K_pow;
+  return ST_K_pow_number;
 }
 
-static st_status run_power(st_run *r, st_scalar e) {
-  const st_params k = {.s = {{0}}};
-  const st_kernel_id cheap = cheap_power(e);
-  const bool known = st__kernel(cheap, r->it.common_dtype) != NULL;
-  return st__run_kernel(r, known ? cheap : ST_K_pow, &k);
+static st_status power_impl(st_run *r, st_scalar exponent) {
+  const st_params k = {.s = {exponent}};
+  const st_kernel_id id = power_kernel(exponent);
+  const bool known = st__kernel(id, r->it.common_dtype) != NULL;
+  return st__run_kernel(r, known ? id : ST_K_pow_number, &k);
+}
+
+st_status st__pow_scalar_meta(st_run *r) {
+  return power_meta(r, st__to_scalar(&r->args[1]));
 }
 
 st_status st__pow_scalar_impl(st_run *r) {
-  return run_power(r, st__to_scalar(&r->args[1]));
+  return power_impl(r, st__to_scalar(&r->args[1]));
 }
 
-/* pow_.Tensor and pow_.Scalar: their overloads are not those of pow. */
-ST_BOXED(st__box_pow_) {
-  const bool tensor = args[1].tag == ST_TAG_TENSOR;
-  const st_value all[] = {args[0], args[1], args[0]};
-  (void)call;
-  return st__call(st__op_variant(tensor ? ST_OP_pow_Tensor_Tensor
-                                        : ST_OP_pow_Tensor_Scalar, ST_OUT),
-                  all, rets);
+st_status st__square_meta(st_run *r) {
+  return power_meta(r, st__scalar_int(2));
 }
 
-/* -- With a number of their own ------------------------------------------- */
+st_status st__square_impl(st_run *r) {
+  return power_impl(r, st__scalar_int(2));
+}
 
-static st_status build_with(st_run *r, st_scalar s) {
+/* A new result is contiguous, whatever the exponent's strides are. */
+st_status st__pow_number_meta(st_run *r) {
+  const st_tensor *e = st__arg_tensor(r, 1);
   st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_dtype d = st__result_type(in.t, in.n);
+  const st_status status = r->variant == ST_FUNCTIONAL && d != ST_COMPLEX32
+    ? st__set_output(r, 0, e->ndim, e->sizes, NULL, d) : ST_OK;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+}
+
+/* -- In place, with overloads of their own -------------------------------- */
+
+static st_status into_self(st_op_id id, const st_value *args,
+                           st_value *rets) {
+  const st_value all[] = {args[0], args[1], args[0]};
+  return st__call(st__op_variant(id, ST_OUT), all, rets);
+}
+
+ST_BOXED(st__box_pow_) {
+  (void)call;
+  return into_self(args[1].tag == ST_TAG_TENSOR ? ST_OP_pow_Tensor_Tensor
+                                                : ST_OP_pow_Tensor_Scalar,
+                   args, rets);
+}
+
+ST_BOXED(st__box_floor_divide_) {
+  (void)call;
+  return into_self(ST_OP_floor_divide, args, rets);
+}
+
+/* -- Angles in degrees ---------------------------------------------------- */
+
+static st_status times(st_run *r, double factor) {
+  const st_scalar s = st__scalar_float(factor);
+  st_dtype d;
+  st_inputs in;
+  ST_TRY(st__dtype_among(r, &s, 1, &d));
+  if (st__is_complex(d)) return st__no_kernel_for(d);
+  ST_TRY(st__new_like_self(r, d, ST_FORMAT_PRESERVE));
   ST_TRY(st__get_inputs(r, &in));
   const st_status status = st__add_number(&in, s);
   if (status != ST_OK) return st__release_inputs(&in), status;
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
 }
 
-st_status st__square_meta(st_run *r) {
-  return build_with(r, st__scalar_int(2));
-}
-
-st_status st__square_impl(st_run *r) { return run_power(r, st__scalar_int(2)); }
-
 st_status st__deg2rad_meta(st_run *r) {
-  return build_with(r, st__scalar_float(0.017453292519943295769));
+  return times(r, 0.017453292519943295769);
 }
 
 st_status st__rad2deg_meta(st_run *r) {
-  return build_with(r, st__scalar_float(57.295779513082320877));
+  return times(r, 57.295779513082320877);
 }
 
 /* -- Signs and parts ------------------------------------------------------ */
@@ -238,12 +276,16 @@ st_status st__neg_meta(st_run *r) {
   return st__unary_meta(r);
 }
 
+/* A new float of a complex is contiguous. */
 static st_status build_to_real(st_run *r, uint32_t flags) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype real = st__is_complex(d) ? st__real_dtype(d) : ST_DTYPE_NONE;
   st_inputs in;
+  if (st__is_complex(d)) {
+    ST_TRY(st__new_like_self(r, real, ST_FORMAT_CONTIGUOUS));
+  }
   ST_TRY(st__get_inputs(r, &in));
-  return st__build_pointwise(r, flags, &in, st__is_complex(d)
-                             ? st__real_dtype(d) : ST_DTYPE_NONE);
+  return st__build_pointwise(r, flags, &in, real);
 }
 
 st_status st__to_real_meta(st_run *r) {

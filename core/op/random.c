@@ -94,32 +94,35 @@ static inline float unit_float(st_generator *g, int bits) {
 
 static st_scalar draw_uniform(const fill *f) {
   if (f->dtype == ST_FLOAT64) {
-    return st__scalar_float(st__random_uniform(f->g) * (f->b - f->a) + f->a);
+    return st__scalar_float(fma(st__random_uniform(f->g), f->b - f->a, f->a));
   }
   const float a = (float)f->a, b = (float)f->b;
-  const float r = unit_float(f->g, digits(f->dtype)) * (b - a) + a;
-  return st__scalar_float(r);
+  const float r = unit_float(f->g, digits(f->dtype));
+  return st__scalar_float(fmaf(r, b - a, a));
 }
 
-/* The common case, without a scalar in between. */
-static void uniform_f4(char **data, const int64_t *strides, int64_t n0,
-                       int64_t n1, const void *ctx) {
+/* The common case, [0, 1) in float32, without a scalar in between. */
+static void unit_f4(char **data, const int64_t *strides, int64_t n0,
+                    int64_t n1, const void *ctx) {
   const fill *f = ctx;
-  const float a = (float)f->a, width = (float)f->b - (float)f->a;
   for (int64_t j = 0; j < n1; j++) {
     char *p = data[0] + j * strides[1];
     for (int64_t i = 0; i < n0; i++) {
-      *(float *)(void *)(p + i * strides[0]) = unit_float(f->g, 24) * width
-                                             + a;
+      *(float *)(void *)(p + i * strides[0]) = unit_float(f->g, 24);
     }
   }
+}
+
+static st_loop uniform_loop(const fill *f) {
+  return f->dtype == ST_FLOAT32 && f->a == 0 && f->b == 1 ? unit_f4
+                                                          : fill_loop;
 }
 
 static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
   const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_uniform,
                   .a = a, .b = b};
-  return run_fill(t, &f, t->dtype == ST_FLOAT32 ? uniform_f4 : fill_loop);
+  return run_fill(t, &f, uniform_loop(&f));
 }
 
 /* A complex tensor is filled as the real one over the same bytes. */
@@ -216,7 +219,7 @@ static void uniform_run(const fill *f, char *p, int64_t n) {
   const int64_t strides[2] = {(int64_t)st__itemsize(f->dtype), 0};
   const fill unit = {.g = f->g, .dtype = f->dtype, .draw = draw_uniform,
                      .b = 1};
-  (f->dtype == ST_FLOAT32 ? uniform_f4 : fill_loop)(&p, strides, n, 1, &unit);
+  uniform_loop(&unit)(&p, strides, n, 1, &unit);
 }
 
 static void normal_blocks(const fill *f, char *p, int64_t n) {

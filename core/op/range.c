@@ -97,8 +97,9 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
   return ST_OK;
 }
 
-static st_status not_complex(st_dtype dtype) {
-  return st__is_complex(dtype) ? st__no_kernel_for(dtype) : ST_OK;
+static st_status check_dtype(st_dtype dtype) {
+  return st__is_complex(dtype) || dtype == ST_BOOL ? st__no_kernel_for(dtype)
+                                                   : ST_OK;
 }
 
 /* -- arange and range ----------------------------------------------------- */
@@ -165,9 +166,9 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
   st_options o = {ints ? ST_INT64 : st__default_dtype(), ST_DEVICE_CPU};
   sequence q = {.curve = CURVE_STEP};
   ST_TRY(st__read_options(options, &o));
-  ST_TRY(not_complex(o.dtype));
+  ST_TRY(check_dtype(o.dtype));
   ST_TRY(check_bounds(start, end, step));
-  const bool whole = o.dtype <= ST_INT64 || o.dtype == ST_BOOL;
+  const bool whole = st__is_integral(o.dtype);
   q.curve = whole ? CURVE_INT : CURVE_STEP;
   q.first = st__scalar_to_int(start);
   q.by = st__scalar_to_int(step);

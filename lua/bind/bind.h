@@ -145,6 +145,8 @@ bool st__to_double(st__host *h, lua_State *L, int idx, double *out);
 int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg);
 void st__push_int(st__host *h, lua_State *L, int64_t i);       /* [+1] */
 void st__push_scalar(st__host *h, lua_State *L, st_scalar s);  /* [+1] */
+/* An exact integer from the integer or decimal string at idx. [+1] */
+int st__new_int64(st__host *h, lua_State *L, int idx);
 void st__open_scalar(st__host *h, lua_State *L);               /* [0] */
 
 /* -- enum.c --------------------------------------------------------------- */

@@ -71,6 +71,15 @@ static int dtype_tostring(lua_State *L) {
   return 1;
 }
 
+/* st.int64(x): an exact integer, from a number or a decimal string */
+static int dtype_call(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_dtype d = *(st_dtype *)st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  if (d == ST_INT64) return st__new_int64(h, L, 2); /* [+1] */
+  return st__error(h, L, ST_BAD_TYPE, "%s is a dtype, not a function",
+                   st_dtype_name(d));
+}
+
 static int get_default_dtype(lua_State *L) {
   st__push_dtype(st__host_of(L), L, st_default_dtype()); /* [+1] */
   return 1;
@@ -119,7 +128,8 @@ static const luaL_Reg functions[] = {
   {"set_default_dtype", set_default_dtype}, {NULL, NULL}
 };
 static const luaL_Reg dtype_methods[] = {
-  {"__index", dtype_index}, {"__tostring", dtype_tostring}, {NULL, NULL}
+  {"__index", dtype_index}, {"__tostring", dtype_tostring},
+  {"__call", dtype_call}, {NULL, NULL}
 };
 static const luaL_Reg mark_methods[] = {
   {"__tostring", mark_tostring}, {NULL, NULL}

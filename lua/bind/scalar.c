@@ -171,12 +171,10 @@ static int new_float(lua_State *L) {
   return 1;
 }
 
-/* int64(integer or decimal string) */
-static int new_int64(lua_State *L) {
-  st__host *h = st__host_of(L);
+int st__new_int64(st__host *h, lua_State *L, int idx) {
   int64_t i;
-  if (lua_type(L, 1) == LUA_TSTRING) {
-    const char *text = lua_tostring(L, 1);
+  if (lua_type(L, idx) == LUA_TSTRING) {
+    const char *text = lua_tostring(L, idx);
     char *end;
     errno = 0;
     i = strtoll(text, &end, 10);
@@ -185,7 +183,7 @@ static int new_int64(lua_State *L) {
                        "integer", text);
     }
   } else {
-    i = st__check_int(h, L, 1, "x");
+    i = st__check_int(h, L, idx, "x");
   }
   push_exact(h, L, i); /* [+1] */
   return 1;
@@ -324,8 +322,8 @@ static int set_int64(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {
-  {"complex", new_complex}, {"float", new_float}, {"int64", new_int64},
-  {"set_int64", set_int64}, {NULL, NULL}
+  {"complex", new_complex}, {"float", new_float}, {"set_int64", set_int64},
+  {NULL, NULL}
 };
 
 static const luaL_Reg methods[] = {

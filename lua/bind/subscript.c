@@ -359,8 +359,19 @@ static int tensor_newindex(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
+/* set_index(fn): what looks up t[k], a Lua function around index */
+static int set_index(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  st__push_meta(st__host_of(L), L, ST_BOX_TENSOR); /* [+1] */
+  lua_pushvalue(L, 1);                             /* [+1] */
+  lua_setfield(L, -2, "__index");                  /* [-1] */
+  return 0;
+}
+
 /* index has the methods as second upvalue. */
 void st__open_subscript(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"set_index", set_index}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_getfield(L, -2, "methods");            /* [+1] */
   lua_pushcclosure(L, tensor_index, 2);      /* [-2, +1] */
@@ -369,7 +380,5 @@ void st__open_subscript(st__host *h, lua_State *L) {
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_pushcclosure(L, tensor_newindex, 1);   /* [-1, +1] */
   lua_setfield(L, -2, "__newindex");         /* [-1] */
-  lua_getfield(L, -2, "index");              /* [+1] */
-  lua_setfield(L, -2, "__index");            /* [-1] */
   lua_pop(L, 1);                             /* [-1] */
 }

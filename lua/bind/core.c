@@ -1,0 +1,26 @@
+/* luaopen_strided_core: one table of functions, from which the Lua side makes
+ * what users see.
+ */
+
+#include "bind.h"
+
+__attribute__((visibility("default"))) int luaopen_strided_core(lua_State *L);
+
+int luaopen_strided_core(lua_State *L) {
+  if (st_init() != ST_OK) return luaL_error(L, "%s", st_message());
+  st__host *h = st__host_new(L);
+  lua_newtable(L);           /* [+1] */
+  st__open_call(h, L);
+  st__open_operator(h, L);
+  st__open_enum(h, L);
+  st__open_scalar(h, L);
+  st__open_tensor(h, L);
+  st__open_table(h, L);
+  st__open_subscript(h, L);
+  st__open_library(h, L);
+  st__open_plan(h, L);
+  st__open_system(h, L);
+  st__open_keyset(h, L);
+  st__open_trace(h, L);
+  return 1;
+}

@@ -1,0 +1,146 @@
+/* The process: memory, threads, random numbers, versions.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Memory --------------------------------------------------------------- */
+
+static void set_number(lua_State *L, const char *name, double x) {
+  lua_pushnumber(L, x);       /* [+1] */
+  lua_setfield(L, -2, name);  /* [-1] */
+}
+
+/* memory(): {tensors = {count =, bytes =, peak =}, ...} */
+static int memory(lua_State *L) {
+  st_memory m;
+  lua_newtable(L);                     /* [+1] */
+  for (int k = 0; st_memory_stats(k, &m); k++) {
+    lua_createtable(L, 0, 3);          /* [+1] */
+    set_number(L, "count", (double)m.count);
+    set_number(L, "bytes", (double)m.bytes);
+    set_number(L, "peak", (double)m.peak);
+    lua_setfield(L, -2, m.name);       /* [-1] */
+  }
+  return 1;
+}
+
+/* memory_fail_at(k): while it is on, a failed allocation is not retried */
+static int memory_fail_at(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int64_t k = st__check_int(h, L, 1, "k");
+  h->has_retry = k == 0;
+  st__push_int(h, L, st_memory_fail_at(k)); /* [+1] */
+  return 1;
+}
+
+/* -- Threads and versions ------------------------------------------------- */
+
+static int get_num_threads(lua_State *L) {
+  lua_pushinteger(L, st_num_threads()); /* [+1] */
+  return 1;
+}
+
+static int set_num_threads(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int64_t n = st__check_int(h, L, 1, "n");
+  const st_status status = st_set_num_threads(n > 1 << 20 ? 1 << 20
+                                              : n < 0 ? 0 : (int)n);
+  return status == ST_OK ? 0 : st__raise(h, L, status);
+}
+
+static int config(lua_State *L) {
+  lua_newtable(L);                 /* [+1] */
+  lua_pushstring(L, st_version()); /* [+1] */
+  lua_setfield(L, -2, "version");  /* [-1] */
+  lua_pushstring(L, st_isa());     /* [+1] */
+  lua_setfield(L, -2, "isa");      /* [-1] */
+  lua_pushinteger(L, st_num_threads()); /* [+1] */
+  lua_setfield(L, -2, "threads");  /* [-1] */
+  return 1;
+}
+
+/* set_home(source): where our Lua files are, for st__raise */
+static int set_home(lua_State *L) {
+  st__host *h = st__host_of(L);
+  size_t n;
+  const char *home = luaL_checklstring(L, 1, &n);
+  if (n < sizeof h->home) memcpy(h->home, home, n + 1);
+  return 0;
+}
+
+/* -- Random numbers ------------------------------------------------------- */
+
+static st_generator *check_generator(lua_State *L) {
+  return *(st_generator **)st__box_check(st__host_of(L), L, 1,
+                                         ST_BOX_GENERATOR, "self");
+}
+
+/* manual_seed(seed): of the default generator */
+static int manual_seed(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_generator_seed(st_default_generator(),
+                    (uint64_t)st__check_int(h, L, 1, "seed"));
+  return 0;
+}
+
+/* Generator([seed]) */
+static int new_generator(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int64_t seed = lua_isnoneornil(L, 1)
+                       ? 67280421310721 : st__check_int(h, L, 1, "seed");
+  st_generator **g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);
+  const st_status status = st_generator_new((uint64_t)seed, g);
+  return status == ST_OK ? 1 : st__raise(h, L, status);
+}
+
+static int generator_gc(lua_State *L) {
+  st_generator **g = st__box_test(st__host_of(L), L, 1, ST_BOX_GENERATOR);
+  if (g) st_generator_release(g);
+  return 0;
+}
+
+/* generator:manual_seed(seed): itself */
+static int generator_seed(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_generator *g = check_generator(L);
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  st_generator_seed(g, (uint64_t)st__check_int(h, L, 2, "seed"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int generator_initial_seed(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_generator *g = check_generator(L);
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  st__push_int(h, L, (int64_t)st_generator_initial_seed(g)); /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_system(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"memory", memory}, {"memory_fail_at", memory_fail_at},
+    {"get_num_threads", get_num_threads},
+    {"set_num_threads", set_num_threads}, {"config", config},
+    {"set_home", set_home}, {"manual_seed", manual_seed},
+    {"Generator", new_generator}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {
+    {"__gc", generator_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"manual_seed", generator_seed},
+    {"initial_seed", generator_initial_seed}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_GENERATOR); /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                       /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");        /* [-1] */
+  lua_pop(L, 1);                         /* [-1] */
+}

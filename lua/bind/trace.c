@@ -1,0 +1,96 @@
+/* What the dispatcher did while a function ran. The engine's callback must
+ * not touch Lua, so events are noted in C memory and listed afterwards.
+ */
+
+#include <stdlib.h>
+
+#include "bind.h"
+
+typedef struct events {
+  st_trace *e;
+  size_t n, room;
+  struct events *outer;  /* of a trace around this one */
+} events;
+
+static _Thread_local events *active;
+
+static void note(void *ctx, const st_trace *event) {
+  events *all = ctx;
+  if (all->n == all->room) {
+    const size_t room = all->room ? 2 * all->room : 64;
+    st_trace *e = realloc(all->e, room * sizeof *e);
+    if (!e) return; /* the list ends early, the call goes on */
+    all->e = e;
+    all->room = room;
+  }
+  all->e[all->n++] = *event;
+}
+
+static void stop(events *all) {
+  if (active != all) return;
+  active = all->outer;
+  st_set_trace(active ? note : NULL, active);
+}
+
+static int events_gc(lua_State *L) {
+  events *all = st__box_test(st__host_of(L), L, 1, ST_BOX_EVENTS);
+  if (!all) return 0;
+  stop(all);
+  free(all->e);
+  all->e = NULL;
+  all->n = all->room = 0;
+  return 0;
+}
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+  lua_pushstring(L, text);    /* [+1] */
+  lua_setfield(L, -2, name);  /* [-1] */
+}
+
+/* {op =, key =, kernel =, kind =, keys =, depth =} [+1] */
+static void push_event(lua_State *L, const st_trace *e) {
+  char text[4096];
+  const char *overload = st_op_overload_name(e->op);
+  lua_createtable(L, 0, 6);                              /* [+1] */
+  lua_pushfstring(L, *overload ? "%s.%s" : "%s", st_op_name(e->op),
+                  overload);                             /* [+1] */
+  lua_setfield(L, -2, "op");                             /* [-1] */
+  set_text(L, "key", e->key);
+  set_text(L, "kernel", e->kernel);
+  set_text(L, "kind", e->kind);
+  set_text(L, "keys", st_keyset_text(e->keys, text, sizeof text));
+  lua_pushinteger(L, e->depth);                          /* [+1] */
+  lua_setfield(L, -2, "depth");                          /* [-1] */
+}
+
+/* trace(fn, ...): the list of events, then what fn returned */
+static int trace(lua_State *L) {
+  st__host *h = st__host_of(L);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
+  lua_insert(L, 1);
+  all->outer = active;
+  active = all;
+  st_set_trace(note, all);
+  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  stop(all);
+  if (status != 0) return lua_error(L);
+  const int nrets = lua_gettop(L) - 1;
+  luaL_checkstack(L, 4, NULL);
+  lua_createtable(L, (int)all->n, 0);                    /* [+1] */
+  for (size_t k = 0; k < all->n; k++) {
+    push_event(L, &all->e[k]);                           /* [+1] */
+    lua_rawseti(L, -2, (int)k + 1);                      /* [-1] */
+  }
+  lua_insert(L, 2);
+  return nrets + 1;
+}
+
+void st__open_trace(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"trace", trace}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_EVENTS); /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pop(L, 1);                      /* [-1] */
+}

@@ -1,0 +1,116 @@
+--- Tensors and operators for Lua.
+--
+--     local st = require "strided"
+--     local x = st.rand(2, 3)
+--     print((x * 2 + 1):sum {dim = 1})
+--
+-- Every operator of the engine is `st.<name>`, a method of tensors, and
+-- `st.ops.<namespace>.<name>[.<overload>]`. They are looked up when they are
+-- first used. Dimensions and positions count from 1, ranges are inclusive.
+--
+-- @module strided
+
+local core = require "strided.core"
+
+local debug, pairs, rawset, require, setmetatable, type =
+  debug, pairs, rawset, require, setmetatable, type
+
+local st = {}
+
+-- Errors are reported where our own files were called.
+core.set_home((debug.getinfo(1, "S").source:gsub("init%.lua$", "")))
+
+-- -- LuaJIT's integers -------------------------------------------------------
+
+local has_ffi, ffi = pcall(require, "ffi")
+if has_ffi then
+  local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
+  local istype, high = ffi.istype, ffi.new("int64_t", 4294967296)
+  core.set_int64(
+    function(x) return istype(int64, x) or istype(uint64, x) end,
+    function(hi, lo) return int64(hi) * high + int64(lo) end)
+end
+
+-- -- Values ------------------------------------------------------------------
+
+for _, name in pairs {
+  "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
+  "is_tensor", "memory", "memory_fail_at", "get_num_threads",
+  "set_num_threads", "config", "manual_seed", "Generator", "keyset", "trace",
+  "get_default_dtype", "set_default_dtype", "contiguous_format",
+  "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
+  "int8", "int16", "int32", "float16", "bfloat16", "float32",
+  "float64", "complex32", "complex64", "complex128",
+} do
+  st[name] = core[name]
+end
+
+-- -- Tensors -----------------------------------------------------------------
+
+local methods, properties, index = core.methods, core.properties, core.index
+
+core.set_index(function(t, key)
+  local method = methods[key]
+  if method ~= nil then return method end
+  local property = properties[key]
+  if property then return property(t) end
+  return index(t, key)
+end)
+
+-- Methods are listed, so that completers see them; a call finds its operator.
+local names, is_method = core.operators()
+for i = 1, #names do
+  local name = is_method[i] and names[i]:match "^aten::(%a[%w_]*)$"
+  if name and methods[name] == nil then
+    methods[name] = core.callable(names[i], true)
+  end
+end
+
+-- -- Operators ---------------------------------------------------------------
+
+local function namespace(ns)
+  return setmetatable({}, {
+    __index = function(self, name)
+      if type(name) ~= "string" then return nil end
+      local packet = core.packet(ns .. "::" .. name)
+      rawset(self, name, packet)
+      return packet
+    end,
+  })
+end
+
+--- Operators as objects: `st.ops.aten.add`, `st.ops.aten.add.Tensor`. They
+-- are called like functions and have the methods `schema`, `doc`, `name`,
+-- `overloads` and `kernel(key)`.
+st.ops = setmetatable({}, {
+  __index = function(self, ns)
+    if type(ns) ~= "string" then return nil end
+    local operators = namespace(ns)
+    rawset(self, ns, operators)
+    return operators
+  end,
+})
+
+-- -- Parts that are loaded when they are used --------------------------------
+
+local LAZY = {
+  load = "npy", save = "npy", library = "library", iterator = "iterator",
+  help = "help", set_printoptions = "printing",
+  get_printoptions = "printing",
+}
+
+setmetatable(st, {
+  __index = function(self, name)
+    if type(name) ~= "string" then return nil end
+    local value, keep
+    if LAZY[name] then
+      value, keep = require("strided." .. LAZY[name])[name], true
+    else
+      value, keep = core.named(name, false)
+    end
+    if keep then rawset(self, name, value) end
+    return value
+  end,
+})
+
+return st

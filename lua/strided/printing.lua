@@ -1,0 +1,71 @@
+--- How tensors print.
+--
+-- @module strided.printing
+
+local core = require "strided.core"
+
+local error, format, pairs, tostring, type = error, string.format, pairs,
+                                             tostring, type
+
+-- PyTorch's.
+local DEFAULTS = {precision = 4, threshold = 1000, edgeitems = 3,
+                  linewidth = 80}
+local PROFILES = {
+  default = {},
+  short = {precision = 2, edgeitems = 2},
+  full = {threshold = 2 ^ 31 - 1},
+}
+
+local options = {}
+for name, value in pairs(DEFAULTS) do options[name] = value end
+
+local function apply()
+  local sci = options.sci_mode
+  core.set_print(options.precision, options.threshold, options.edgeitems,
+                 options.linewidth, sci == nil and -1 or sci and 1 or 0)
+end
+
+local printing = {}
+
+--- Changes how tensors print.
+-- @tparam table changes precision (digits), threshold (elements shown in
+-- full), edgeitems, linewidth, sci_mode (true, false or "auto"), or profile
+-- ("default", "short", "full")
+function printing.set_printoptions(changes)
+  local new = {}
+  for name, value in pairs(options) do new[name] = value end
+  if changes.profile then
+    local profile = PROFILES[changes.profile]
+    if not profile then
+      error(format("set_printoptions: there is no profile '%s'",
+                   tostring(changes.profile)), 2)
+    end
+    for name, value in pairs(DEFAULTS) do new[name] = profile[name] or value end
+  end
+  for name, value in pairs(changes) do
+    if DEFAULTS[name] then
+      if type(value) ~= "number" or value < 0 or value >= 2 ^ 31 then
+        error(format("set_printoptions: '%s' must be a number", name), 2)
+      end
+      new[name] = value
+    elseif name == "sci_mode" then
+      new.sci_mode = nil
+      if value ~= "auto" then new.sci_mode = not not value end
+    elseif name ~= "profile" then
+      error(format("set_printoptions: there is no option '%s'",
+                   tostring(name)), 2)
+    end
+  end
+  options = new
+  apply()
+end
+
+--- The options in force.
+-- @treturn table
+function printing.get_printoptions()
+  local copy = {}
+  for name, value in pairs(options) do copy[name] = value end
+  return copy
+end
+
+return printing
