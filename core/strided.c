@@ -505,7 +505,7 @@ const char *st_plan_fast(const st_plan *p) {
   switch (p->it.fast) {
     case ST_FAST_CONTIGUOUS: return "contiguous";
     case ST_FAST_CHANNELS_LAST: return "channels_last";
-    case ST_FAST_DENSE: return "dense";
+    case ST_FAST_DENSE: return "non_overlapping_dense";
     default: return "none";
   }
 }

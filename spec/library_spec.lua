@@ -23,9 +23,7 @@ describe("a library", function()
     assert.same({50, 10}, hypot2(x, y, {scale = 2}):totable())
     assert.same({25, 5}, x:hypot2(y):totable())
     assert.same({25, 5}, st.hypot2(x, y):totable())
-    assert.same({17, 5}, hypot2(x, {a = x, b = y}) and
-                hypot2 {a = st.tensor {4.0, 1.0}, b = st.tensor {1.0, 2.0}}
-                :totable())
+    assert.same({25, 5}, hypot2({a = x, b = y}):totable())
   end)
 
   it("shows its schemas", function()
@@ -59,7 +57,7 @@ describe("a library", function()
     local seen
     lib:def("h(Tensor? t, Tensor[] ts, int i, float f, bool b, str s, "
             .. "Scalar x, ScalarType d, MemoryFormat m, Device v, "
-            .. "int[] is, bool[] bs, float[] fs, Tensor?[] os, int? n=None) "
+            .. "int[] ns, bool[] bs, float[] fs, Tensor?[] os, int? n=None) "
             .. "-> ()")
     lib:impl("h", "CompositeExplicitAutograd", function(...)
       seen = {n = select("#", ...), ...}

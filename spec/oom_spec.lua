@@ -82,9 +82,9 @@ describe("When memory runs out", function()
       for k = 1, MOST do
         local x = inputs()
         local holding, kinds = contents(x), live()
-        core.fail_at(k)
+        st.memory_fail_at(k)
         local ok, message = pcall(call, x)
-        local left = core.fail_at(0)
+        local left = st.memory_fail_at(0)
         if ok then
           -- it went through: this call makes fewer than k allocations
           assert.is_true(left > 0, "a failure was swallowed")

@@ -198,8 +198,8 @@ typedef struct st__frame {
   int ntensors;
   int nwraps;
   int nslots;
-  int matched;       /* arguments that fitted, to choose which failure to
-                        report */
+  int score;         /* how near it came, to choose which failure to report:
+                        two for each argument that fits */
   bool wants_wrap;   /* it failed on a number where a Tensor must be */
   st_value args[ST_MAX_ARGS];
   int source[ST_MAX_ARGS];    /* stack index of each, 0 when it is absent */

@@ -133,7 +133,9 @@ static st_status enter(st__host *h, lua_State *L, const st_op *op, int n,
   lua_State *const running = h->running;
   current = h;
   h->running = L;
+  const int first = st_count_from(1);
   const st_status status = st_call_op(op, n, args, rets);
+  st_count_from(first);
   h->running = running;
   current = outer;
   if (h->has_graves && !running) empty_graves(h, L);

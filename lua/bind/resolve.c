@@ -129,7 +129,15 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
     f->args[i] = (st_value){.tag = ST_TAG_NONE};
     return true;
   }
+  if (a->is_write && a->kwarg_only) f->score = -1; /* nobody meant out= */
   return refuse(f, "argument '%s' (%s) is missing", a->name, a->text);
+}
+
+/* A value for the argument that does not fit is nearer than none. */
+static bool convert(st__frame *f, int i, const st_arg *a, int idx) {
+  if (st__convert(f, i, a, idx)) return true;
+  f->score++;
+  return false;
 }
 
 /* Argument i from position p of the call. */
@@ -139,7 +147,7 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
   f->source[i] = idx;
   const int n = count_gathered(f, i, p);
   f->shift += n > 1 ? n - 1 : 0;
-  return n ? st__convert_gathered(f, i, a, idx, n) : st__convert(f, i, a, idx);
+  return n ? st__convert_gathered(f, i, a, idx, n) : convert(f, i, a, idx);
 }
 
 /* Arguments before self move one up when self came first. */
@@ -153,7 +161,7 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   const int idx = find_keyword(f, i, a);
   if (!idx) return fill_absent(f, i, a, false);
   f->source[i] = idx;
-  return st__convert(f, i, a, idx);
+  return convert(f, i, a, idx);
 }
 
 static bool refuse_keyword(st__frame *f, const char *key) {
@@ -203,6 +211,7 @@ static bool check_count(st__frame *f, int nargs) {
   while (n < nargs && !st_op_arg(f->op, n)->kwarg_only) n++;
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
+      f->score = 0; /* an overload with room for all says more */
       return refuse(f, "takes at most %d positional arguments, got %d", n,
                     f->npos - f->shift);
     }
@@ -212,13 +221,13 @@ static bool check_count(st__frame *f, int nargs) {
 
 static bool fill(st__frame *f, const st_op *op) {
   f->op = op;
-  f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->matched = 0;
+  f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
   const int nargs = st_op_nargs(op);
   const int self = f->is_method ? self_position(op) : 0;
   for (int i = 0; i < nargs; i++) {
     const st_arg *a = st_op_arg(op, i);
     if (!fill_one(f, i, a, self)) return false;
-    f->matched += f->source[i] > 0;
+    f->score += 2 * (f->source[i] > 0);
   }
   if (!check_count(f, nargs)) return false;
   if (f->keywords && !check_keywords(f)) return false;
@@ -233,6 +242,7 @@ enum { SHOWN = 5 };
 static void complain(st__frame *f, const char *name, const char *why, int n,
                      const st_op *const *ops) {
   char text[900];
+  if (strncmp(name, "aten::", 6) == 0) name += 6; /* as the engine does */
   int at = snprintf(text, sizeof text, "%s: %s", name, why);
   for (int k = 0, shown = 0; k < n && at < (int)sizeof text; k++) {
     const char *schema = st_op_schema(ops[k]);
@@ -250,7 +260,7 @@ void st__resolve(st__frame *f, const char *name, int n,
                  const st_op *const *ops) {
   const int top = lua_gettop(f->L);
   char why[sizeof f->why] = "there is no such operator";
-  int best = -1;
+  int best = -2;
   f->wants_wrap = false;
   for (int pass = 0; pass < 2; pass++) {
     f->allow_wrap = pass > 0;
@@ -258,8 +268,8 @@ void st__resolve(st__frame *f, const char *name, int n,
       if (!st_op_schema(ops[k])) continue;
       if (fill(f, ops[k])) return;
       lua_settop(f->L, top);
-      if (f->matched < best + !pass) continue;
-      best = f->matched;
+      if (f->score < best + !pass) continue;
+      best = f->score;
       memcpy(why, f->why, sizeof why);
     }
     if (!f->wants_wrap) break;

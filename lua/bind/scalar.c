@@ -14,7 +14,7 @@
 
 enum { LUAJIT_TCDATA = 10 }; /* the type tag of cdata in LuaJIT */
 
-static const double EXACT = 9007199254740992.0; /* 2^53 */
+static const int64_t EXACT = (int64_t)1 << 53;
 
 static int absolute(lua_State *L, int idx) {
   return idx > 0 || idx <= LUA_REGISTRYINDEX ? idx : lua_gettop(L) + idx + 1;
@@ -126,7 +126,7 @@ static void push_exact(st__host *h, lua_State *L, int64_t i) {
 }
 
 void st__push_int(st__host *h, lua_State *L, int64_t i) {
-  if ((double)i >= -EXACT && (double)i <= EXACT) {
+  if (i >= -EXACT && i <= EXACT) {
 #if LUA_VERSION_NUM >= 503
     lua_pushinteger(L, i);        /* [+1] */
 #else

@@ -14,6 +14,7 @@ typedef struct walk {
   st__box *box;      /* the view so far; on the stack */
   int slot;          /* and where */
   int dim;           /* the next dimension of it */
+  int origin;        /* and which one that was at first, for messages */
   bool is_same;      /* no item has made a view yet */
   int nindices;      /* dimensions with a tensor */
   st_tensor *index[ST_MAX_DIMS];  /* per dimension of the view */
@@ -69,7 +70,7 @@ static void check_position(walk *w, int64_t i) {
   if (i < size && i >= -size) return;
   st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
             "for dimension %d of size %lld", (long long)(i >= 0 ? i + 1 : i),
-            w->dim + 1, (long long)size);
+            w->origin + 1, (long long)size);
 }
 
 static void apply_position(walk *w, int64_t i) {
@@ -161,7 +162,10 @@ static void walk_subscript(walk *w, int idx) {
   w->slot = lua_gettop(w->L);
   const int n = st__items(w->h, w->L, idx, items);    /* [+tensors] */
   const int rest = check_width(w, items, n);
-  for (int k = 0; k < n; k++) apply_item(w, &items[k], rest);
+  for (int k = 0; k < n; k++) {
+    apply_item(w, &items[k], rest);
+    w->origin += items[k].kind == ST_ITEM_ELLIPSIS ? rest : width(&items[k]);
+  }
 }
 
 static void begin(walk *w, lua_State *L) {
@@ -202,13 +206,13 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
 
 /* t[i] of a vector: the element itself. [+1] */
 static int push_at(st__host *h, lua_State *L, const st_tensor *t, int64_t i) {
-  const int64_t size = st_tensor_sizes(t)[0];
+  const int64_t size = st_tensor_sizes(t)[0], position = i;
   st_scalar s;
   if (!st__position_in(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
     return st__error(h, L, ST_BAD_INDEX, "index: position %lld is out of "
-                     "range for a tensor of size %lld",
-                     (long long)st__position_out(ST_TYPE_INDEX, i),
-                     (long long)size);
+                     "range for a tensor of size %lld%s", (long long)position,
+                     (long long)size,
+                     position == 0 ? ", positions count from 1" : "");
   }
   if (i < 0) i += size;
   const st_status status = st_tensor_get(t, 1, &i, &s);

@@ -63,10 +63,10 @@ static void push_event(lua_State *L, const st_trace *e) {
   lua_setfield(L, -2, "depth");                          /* [-1] */
 }
 
-/* trace(fn, ...): the list of events, then what fn returned */
+/* trace(fn, ...), fn a function or an operator: the list of events, then what fn returned */
 static int trace(lua_State *L) {
   st__host *h = st__host_of(L);
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checkany(L, 1);
   events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;

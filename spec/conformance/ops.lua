@@ -252,6 +252,15 @@ local function check_error(case, arguments, ok, message)
   return check_storages(arguments, {}, case)
 end
 
+--- Layout cases say nothing about elements, not even which were written.
+local function has_elements(expect)
+  if expect.mutated then return true end
+  for _, want in ipairs(expect.out or {}) do
+    if is_tensor_value(want) and not want.storage then return false end
+  end
+  return true
+end
+
 local function check_results(case, arguments, results)
   local expect = case.expect
   for _, a in ipairs(arguments.tensors) do
@@ -265,6 +274,7 @@ local function check_results(case, arguments, results)
     local ok, why = check_alias(results, case, arguments)
     if not ok then return false, why end
   end
+  if not has_elements(expect) then return true end
   return check_storages(arguments, expect.mutated or {}, case)
 end
 
