@@ -8,6 +8,7 @@ local function live()
   collectgarbage() collectgarbage()
   local out = {}
   for kind, m in pairs(st.memory()) do out[kind] = m.count end
+  out.registry = nil -- an operator may keep what its first call worked out
   return out
 end
 
@@ -21,12 +22,12 @@ local function inputs()
   }
 end
 
--- name, call
+-- name, call, allocates = false for one that does not
 local OPERATORS = {
   {"add", function(x) return x.a:add(x.b) end},
   {"add with promotion", function(x) return x.a:add(x.small) end},
   {"add with a number", function(x) return x.a + 2 end},
-  {"add_", function(x) return x.a:add_(x.b) end},
+  {"add_", function(x) return x.a:add_(x.b) end, allocates = false},
   {"mul to out=", function(x)
     return st.mul(x.a, x.b, {out = x.square})
   end},
@@ -88,7 +89,7 @@ describe("When memory runs out", function()
         if ok then
           -- it went through: this call makes fewer than k allocations
           assert.is_true(left > 0, "a failure was swallowed")
-          assert.is_true(failures > 0, "nothing was allocated")
+          assert.equal(row.allocates ~= false, failures > 0)
           return
         end
         failures = failures + 1

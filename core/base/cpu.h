@@ -3,8 +3,10 @@
 #define ST_BASE_CPU_H
 
 /* ORDER ISA: ascending, kernel tables are overlaid in this order. */
-typedef enum st_isa_level { ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512, ST_ISA_COUNT }
-  st_isa_level;
+typedef enum st_isa_level {
+  ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512,
+  ST_ISA_COUNT
+} st_isa_level;
 
 /* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
  * more than the CPU has; an unknown name is reported on stderr). */

@@ -18,6 +18,23 @@ static inline int64_t offset_at(const st_index_ctx *c, int64_t n,
   return at;
 }
 
+/* A single index operand, read once: stores in a loop could change what the
+ * compiler knows of ctx and strides. */
+typedef struct axis {
+  const char *index;
+  int64_t step, base, size, stride;
+} axis;
+
+static inline axis only_axis(const st_index_ctx *c, char *const *index,
+                             const int64_t *step) {
+  return (axis){index[0], step[0], c->base, c->size[0], c->stride[0]};
+}
+
+static inline int64_t axis_offset(const axis *a, int64_t i) {
+  const int64_t v = *(const int64_t *)(const void *)(a->index + i * a->step);
+  return st__resolve_position(v, a->base, a->size) * a->stride;
+}
+
 typedef void (*row_fn)(char **data, const int64_t *step, int64_t n,
                        const st_index_ctx *c);
 
@@ -63,9 +80,12 @@ static inline void get_row(char **p, const int64_t *s, int64_t n,
     const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
     copy_run(p[0], s[0], p[1] + at, s[1], n, size);
   } else if (c->n == 1) {
+    const axis a = only_axis(c, p + 2, s + 2);
+    char *d = p[0];
+    const char *v = p[1];
+    const int64_t ds = s[0], vs = s[1];
     for (int64_t i = 0; i < n; i++) {
-      const int64_t at = offset_at(c, 1, p + 2, s + 2, i);
-      memcpy(p[0] + i * s[0], p[1] + i * s[1] + at, (size_t)size);
+      memcpy(d + i * ds, v + i * vs + axis_offset(&a, i), (size_t)size);
     }
   } else {
     for (int64_t i = 0; i < n; i++) {
@@ -80,11 +100,19 @@ static inline void put_row(char **p, const int64_t *s, int64_t n,
   if (is_fixed(c, s)) {
     const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
     copy_run(p[0] + at, s[0], p[1], s[1], n, size);
-    return;
-  }
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t at = offset_at(c, c->n, p + 2, s + 2, i);
-    memcpy(p[0] + i * s[0] + at, p[1] + i * s[1], (size_t)size);
+  } else if (c->n == 1) {
+    const axis a = only_axis(c, p + 2, s + 2);
+    char *d = p[0];
+    const char *v = p[1];
+    const int64_t ds = s[0], vs = s[1];
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(d + i * ds + axis_offset(&a, i), v + i * vs, (size_t)size);
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = offset_at(c, c->n, p + 2, s + 2, i);
+      memcpy(p[0] + i * s[0] + at, p[1] + i * s[1], (size_t)size);
+    }
   }
 }
 
@@ -108,15 +136,23 @@ MOVES(16)
 
 /* -- Adding at positions -------------------------------------------------- */
 
+static inline int64_t any_offset(const axis *a, const st_index_ctx *c,
+                                 char *const *index, const int64_t *step,
+                                 int64_t i) {
+  return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
+}
+
 /* Integers wrap; halves add in float; bool adds as "or". */
 #define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const A alpha = (A)ALPHA(c->alpha);                                     \
+    const axis a = c->n == 1 ? only_axis(c, p + 2, s + 2) : (axis){0};      \
+    const int64_t ds = s[0], vs = s[1];                                     \
+    char *to = p[0], *from = p[1];                                          \
     for (int64_t i = 0; i < n; i++) {                                       \
-      T *d = (T *)(p[0] + i * s[0] + offset_at(c, c->n, p + 2, s + 2, i));  \
-      const A v = LOAD(*(const T *)(p[1] + i * s[1]));                      \
-      *d = STORE(LOAD(*d) + v * alpha);                                     \
+      T *d = (T *)(to + i * ds + any_offset(&a, c, p + 2, s + 2, i));       \
+      *d = STORE(LOAD(*d) + LOAD(*(const T *)(from + i * vs)) * alpha);     \
     }                                                                       \
   }                                                                         \
   LOOP(add, name)

@@ -65,8 +65,7 @@ static inline c128 number_complex(st_scalar s) {
   static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
                          int64_t n1, const void *ctx) {                     \
     const st_matmul *w = ctx;                                               \
-    const A alpha = (A)NUMBER(w->alpha), beta = (A)NUMBER(w->beta);         \
-    A acc[PART];                                                            \
+    A acc[PART], alpha = (A)NUMBER(w->alpha), beta = (A)NUMBER(w->beta);    \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
@@ -74,8 +73,8 @@ static inline c128 number_complex(st_scalar s) {
         row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, w->k); \
         for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
           const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
-          AT(T, c, 0) = (T)(beta == 0 ? sum                                 \
-                            : sum + MULT(beta, (A)AT(T, c, 0))); } } } }
+          AT(T, c, 0) =                                                     \
+            (T)(beta == 0 ? sum : sum + MULT(beta, (A)AT(T, c, 0))); } } } }
 
 PRODUCT(u8, uint8_t, uint32_t, MUL, number_int)
 PRODUCT(i8, int8_t, uint32_t, MUL, number_int)

@@ -186,12 +186,12 @@ static void run_fold(const fold *k, char **data, const int64_t *s,
     enum { W = sizeof(A) < 4 ? 64 : 256 / sizeof(A) };                      \
     const T *x = (const T *)p->in;                                          \
     const R r = AT(R, p->ref, 0);                                           \
-    A v[W] = {0}, a = AT(A, p->acc, 0);                                     \
+    A v[W], a = AT(A, p->acc, 0);                                           \
     int64_t i = 0, n = p->n0;                                               \
     for (; n >= W && i < W; i++) v[i] = E(L(x[i]), r);                      \
     for (; i + W <= n; i += W)                                              \
       for (int l = 0; l < W; l++) v[l] = OP(v[l], E(L(x[i + l]), r));       \
-    for (int w = i ? W / 2 : 0; w; w /= 2)                                  \
+    for (int w = W / 2; n >= W && w; w /= 2)                                \
       for (int l = 0; l < w; l++) v[l] = OP(v[l], v[l + w]);                \
     if (i) a = OP(a, v[0]);                                                 \
     for (; i < n; i++) a = OP(a, E(L(x[i]), r));                            \
@@ -371,15 +371,17 @@ LOGICAL(c128, c128, SAME)
     while (i < n && !SAME_AS(L(x[i]), r)) i++;                              \
     if (i < n) *acc = p->start + i; }
 
+/* Rows without a hit are passed over at the speed of comparing. */
 #define FIND_COLS(name, T, A, L)                                            \
   static void name##_cols(const piece *p) {                                 \
     int64_t *restrict acc = (int64_t *)p->acc;                              \
     for (int64_t i = 0; i < p->n0; i++) {                                   \
       const T *x = (const T *)(p->in + i * p->row);                         \
-      for (int64_t j = 0; j < p->n1; j++) {                                 \
-        const A r = AT(A, p->ref, j * p->ref_step);                         \
-        const int64_t found = SAME_AS(L(x[j]), r) ? p->start + i : -1;      \
-        acc[j] = acc[j] < 0 ? found : acc[j]; } } }
+      const A *r = (const A *)p->ref;                                       \
+      int hit = 0;                                                          \
+      for (int64_t j = 0; j < p->n1; j++) hit |= SAME_AS(L(x[j]), r[j]);    \
+      for (int64_t j = 0; hit && j < p->n1; j++)                            \
+        if (acc[j] < 0 && SAME_AS(L(x[j]), r[j])) acc[j] = p->start + i; } }
 
 #define FIND(s, T, A, L)                                                    \
   FIND_ROW(find_##s, T, A, L)                                               \

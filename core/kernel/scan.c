@@ -164,7 +164,24 @@ EXTREMES(f64, double, double, SAME)
 
 /* -- softmax -------------------------------------------------------------- */
 
-/* Sums in LANES lanes, like a fold (Note [Folds are reproducible]). */
+/* Lanes as in a fold (Note [Folds are reproducible]). NaN wins. */
+static double max_line(const double *x, int64_t n, double max) {
+  double lane[LANES];
+  for (int l = 0; l < LANES; l++) lane[l] = max;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    for (int l = 0; l < LANES; l++) {
+      const double a = x[i + l];
+      lane[l] = (a > lane[l]) | (a != a) ? a : lane[l];
+    }
+  }
+  for (; i < n; i++) max = x[i] > max || x[i] != x[i] ? x[i] : max;
+  for (int l = 0; l < LANES; l++) {
+    max = lane[l] > max || lane[l] != lane[l] ? lane[l] : max;
+  }
+  return max;
+}
+
 static double sum_line(const double *x, int64_t n) {
   double lane[LANES] = {0}, sum = 0;
   int64_t i = 0;
@@ -189,7 +206,19 @@ typedef struct line {
 
 #define SOFTMAX_LOAD(s, T, L)                                               \
   static void load_##s(line *w, const char *p, int64_t step, int64_t n) {   \
-    for (int64_t i = 0; i < n; i++) w->x[i] = L(AT(const T, p, i * step)); }
+    if (step == sizeof(T)) {                                                \
+      for (int64_t i = 0; i < n; i++) w->x[i] = L(((const T *)p)[i]);       \
+    } else {                                                                \
+      for (int64_t i = 0; i < n; i++) w->x[i] = L(AT(const T, p, i * step)); \
+    } }
+
+#define SOFTMAX_STORE(s, T, S)                                              \
+  static void store_##s(const line *w, char *p, int64_t step, int64_t n) {  \
+    if (step == sizeof(T)) {                                                \
+      for (int64_t i = 0; i < n; i++) ((T *)p)[i] = S(w->x[i]);             \
+    } else {                                                                \
+      for (int64_t i = 0; i < n; i++) AT(T, p, i * step) = S(w->x[i]);      \
+    } }
 
 #define SOFTMAX_REDUCE(s)                                                   \
   static void reduce_##s(line *w, const char *p, int64_t step) {            \
@@ -198,40 +227,55 @@ typedef struct line {
     for (int64_t i = 0, n; i < w->n; i += n) {                              \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       load_##s(w, p + i * step, step, n);                                   \
-      for (int64_t k = 0; k < n; k++)                                       \
-        w->max = w->x[k] > w->max || w->x[k] != w->x[k] ? w->x[k] : w->max; \
-    }                                                                       \
+      w->max = max_line(w->x, n, w->max); }                                 \
     for (int64_t i = 0, n; i < w->n; i += n) {                              \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
-      load_##s(w, p + i * step, step, n);                                   \
+      if (w->n > LINE) load_##s(w, p + i * step, step, n);                  \
       exp_line(w->x, n, w->max);                                            \
       w->sum += sum_line(w->x, n); } }
 
-#define SOFTMAX_WRITE(name, s, T, S, EXPS, E)                               \
-  static void name##_##s(char **data, const int64_t *st, int64_t n0,        \
-                         int64_t n1, const void *ctx) {                     \
+/* x becomes x by + plus. */
+static void scale_line(double *x, int64_t n, double by, double plus) {
+  for (int64_t i = 0; i < n; i++) x[i] = x[i] * by + plus;
+}
+
+/* The buffer holds the exponentials when the line is one piece. */
+#define SOFTMAX_LOOP(s)                                                     \
+  static void softmax_##s(char **data, const int64_t *st, int64_t n0,       \
+                          int64_t n1, const void *ctx) {                    \
     line w = {.n = n0};                                                     \
     (void)ctx;                                                              \
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
       reduce_##s(&w, p, st[1]);                                             \
-      const double log_sum = log(w.sum);                                    \
-      (void)log_sum;                                                        \
       for (int64_t i = 0, n; i < n0; i += n) {                              \
         n = n0 - i < LINE ? n0 - i : LINE;                                  \
-        if (n0 > LINE || !EXPS) load_##s(&w, p + i * st[1], st[1], n);      \
-        if (n0 > LINE && EXPS) exp_line(w.x, n, w.max);                     \
-        for (int64_t k = 0; k < n; k++)                                     \
-          AT(T, to, (i + k) * st[0]) = S(E(w.x[k])); } } }
+        if (n0 > LINE) load_##s(&w, p + i * st[1], st[1], n);               \
+        if (n0 > LINE) exp_line(w.x, n, w.max);                             \
+        scale_line(w.x, n, 1 / w.sum, 0);                                   \
+        store_##s(&w, to + i * st[0], st[0], n); } } }
 
-#define QUOTIENT(x) ((x) / w.sum)
-#define DIFFERENCE(x) ((x) - w.max - log_sum)
+#define LOG_SOFTMAX_LOOP(s)                                                 \
+  static void log_softmax_##s(char **data, const int64_t *st, int64_t n0,   \
+                              int64_t n1, const void *ctx) {                \
+    line w = {.n = n0};                                                     \
+    (void)ctx;                                                              \
+    for (int64_t j = 0; j < n1; j++) {                                      \
+      char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
+      reduce_##s(&w, p, st[1]);                                             \
+      for (int64_t i = 0, n; i < n0; i += n) {                              \
+        n = n0 - i < LINE ? n0 - i : LINE;                                  \
+        load_##s(&w, p + i * st[1], st[1], n);                              \
+        scale_line(w.x, n, 1, -w.max);                                      \
+        scale_line(w.x, n, 1, -log(w.sum));                                 \
+        store_##s(&w, to + i * st[0], st[0], n); } } }
 
-#define SOFTMAX(s, T, L, S)                          \
-  SOFTMAX_LOAD(s, T, L)                              \
-  SOFTMAX_REDUCE(s)                                  \
-  SOFTMAX_WRITE(softmax, s, T, S, 1, QUOTIENT)       \
-  SOFTMAX_WRITE(log_softmax, s, T, S, 0, DIFFERENCE)
+#define SOFTMAX(s, T, L, S)   \
+  SOFTMAX_LOAD(s, T, L)       \
+  SOFTMAX_STORE(s, T, S)      \
+  SOFTMAX_REDUCE(s)           \
+  SOFTMAX_LOOP(s)             \
+  LOG_SOFTMAX_LOOP(s)
 
 SOFTMAX(f16, uint16_t, HALF64, TO_HALF)
 SOFTMAX(bf16, uint16_t, BF64, TO_BF16)

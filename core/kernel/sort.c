@@ -176,8 +176,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
       else pairs_##P(a + m, key, i, n), m += n;                             \
       if (m < 2 * k + BLOCK && i + n < w->n) continue;                      \
       if (order_##P(a, b, m) != a) memcpy(a, b, (size_t)m * sizeof *a);     \
-      m = m < k ? m : k;                                                    \
-      full = m == k;                                                        \
+      m = m < k ? m : k, full = m == k;                                     \
       limit = a[m - 1].key; }                                               \
     return a; }
 

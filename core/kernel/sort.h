@@ -1,8 +1,8 @@
 /* What the sorting kernels are told.
  *
  * Operands: values out, positions out (int64), input; either output may be
- * NULL. The inner dimension is a line of the input, n0 long. NaN is greater than everything, equal
- * elements keep their order, ascending or descending.
+ * NULL. The inner dimension is a line of the input, n0 long. NaN is greater
+ * than everything, equal elements keep their order, ascending or descending.
  */
 #ifndef ST_KERNEL_SORT_H
 #define ST_KERNEL_SORT_H

@@ -144,11 +144,11 @@ typedef struct job {
   plan p;
   st_loop loop[2], combine[2], store[2]; /* by pass */
   char *in, *out[2];
-  int64_t tiles, tiles_per_row, chunks;
+  int64_t width, tiles, tiles_per_row, chunks;
   char *partial, *first, *refs;          /* scratch of chunked runs */
 } job;
 
-/* Up to TILE neighbouring outputs. */
+/* Up to `width` neighbouring outputs. */
 typedef struct tile {
   char *in, *out[2];
   int64_t at, width; /* number of the first output; how many */
@@ -165,12 +165,12 @@ static int64_t acc_size(const job *b, int pass) {
 static tile find_tile(const job *b, int64_t index) {
   const plan *p = &b->p;
   int64_t row = index / b->tiles_per_row;
-  const int64_t from = index % b->tiles_per_row * TILE;
+  const int64_t from = index % b->tiles_per_row * b->width;
   const int64_t left = p->ksize[0] - from;
   tile t = {b->in + from * p->kstride[0],
             {b->out[0] + from * p->ostride[0][0],
              b->out[1] + from * p->ostride[1][0]},
-            row * p->ksize[0] + from, left < TILE ? left : TILE};
+            row * p->ksize[0] + from, left < b->width ? left : b->width};
   for (int i = 1; i < p->nkept; i++) {
     const int64_t k = row % p->ksize[i];
     row /= p->ksize[i];
@@ -182,10 +182,12 @@ static tile find_tile(const job *b, int64_t index) {
 }
 
 static void start(const job *b, int pass, char *acc, int64_t n) {
-  const int64_t size = acc_size(b, pass);
+  const size_t all = (size_t)(n * acc_size(b, pass));
+  size_t done = (size_t)acc_size(b, pass);
   st__scalar_store(fold_of(b, pass)->start, fold_of(b, pass)->acc, acc);
-  for (int64_t i = 1; i < n; i++) {
-    memcpy(acc + i * size, acc, (size_t)size);
+  for (size_t more; done < all; done += more) {
+    more = done < all - done ? done : all - done;
+    memcpy(acc + done, acc, more);
   }
 }
 
@@ -363,9 +365,13 @@ static st_loop find_store(const job *b, const st_tensor *out, int pass) {
              : NULL;
 }
 
+/* Outputs that are reduced row by row lose nothing when a tile has few. */
 static void set_geometry(job *b) {
   const plan *p = &b->p;
-  b->tiles_per_row = (p->ksize[0] + TILE - 1) / TILE;
+  const bool by_rows = magnitude(p->kstride[0]) > magnitude(p->rstride[0]);
+  b->width = by_rows ? CHUNK / (p->reduced + 1) : TILE;
+  b->width = b->width < 1 ? 1 : b->width > TILE ? TILE : b->width;
+  b->tiles_per_row = (p->ksize[0] + b->width - 1) / b->width;
   b->tiles = b->tiles_per_row;
   for (int i = 1; i < p->nkept; i++) b->tiles *= p->ksize[i];
   b->chunks = p->reduced / (CHUNK / p->kept + 1);

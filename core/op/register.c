@@ -18,13 +18,13 @@ enum { SCHEMA_SIZE = 1024 };
 #define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc)      \
   {ST_KIND_POINTWISE, schema, variants, out, st__pointwise_meta,          \
    st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, doc},
-#define ROW(kind, schema, fn, doc) \
-  {kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc},
-#define ST_VIEW(id, schema, fn, doc)      ROW(ST_KIND_VIEW, schema, fn, doc)
-#define ST_EXPLICIT(id, schema, fn, doc)  ROW(ST_KIND_EXPLICIT, schema, fn, doc)
-#define ST_COMPOSITE(id, schema, fn, doc) ROW(ST_KIND_COMPOSITE, schema, fn, doc)
-#define ST_NATIVE(id, schema, fn, doc)    ROW(ST_KIND_NATIVE, schema, fn, doc)
-#define ST_FACTORY(id, schema, fn, doc)   ROW(ST_KIND_FACTORY, schema, fn, doc)
+#define ROW(kind, schema, fn, doc)                                        \
+  {ST_KIND_##kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc},
+#define ST_VIEW(id, schema, fn, doc)      ROW(VIEW, schema, fn, doc)
+#define ST_EXPLICIT(id, schema, fn, doc)  ROW(EXPLICIT, schema, fn, doc)
+#define ST_COMPOSITE(id, schema, fn, doc) ROW(COMPOSITE, schema, fn, doc)
+#define ST_NATIVE(id, schema, fn, doc)    ROW(NATIVE, schema, fn, doc)
+#define ST_FACTORY(id, schema, fn, doc)   ROW(FACTORY, schema, fn, doc)
 
 const st_op_row st__op_rows[] = {
 #include "ops.def"

@@ -41,7 +41,8 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   if (b.lines.count == 0 || order.k == 0) return ST_OK;
   if (b.lines.length > UINT32_MAX) {
     return st__fail(ST_BAD_SHAPE, "dimension %d has %lld elements, more than "
-                    "can be sorted", (int)st__shown(dim), (long long)b.lines.length);
+                    "can be sorted", (int)st__shown(dim),
+                    (long long)b.lines.length);
   }
   b.pieces = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
@@ -97,6 +98,16 @@ static int64_t int_arg(const st_run *r, const char *name, int64_t otherwise) {
 
 static int64_t length_of(const st_tensor *t, int dim) {
   return t->ndim ? t->sizes[dim] : 1;
+}
+
+static st_status check_k(const st_tensor *self, int dim, int64_t k,
+                         int64_t least) {
+  const int64_t length = length_of(self, dim);
+  if (k >= least && k <= length) return ST_OK;
+  return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
+                  "self, shape %s, has %lld elements", (long long)k,
+                  (int)st__shown(dim), ST_SHAPE_TEXT(self),
+                  (long long)length);
 }
 
 static st_status get_dim(const st_run *r, int *dim) {
@@ -169,11 +180,7 @@ st_status st__topk_meta(st_run *r) {
   int64_t sizes[ST_MAX_DIMS];
   int dim;
   ST_TRY(get_dim(r, &dim));
-  if (k < 0 || k > length_of(self, dim)) {
-    return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
-                    "self, shape %s, has %lld elements", (long long)k, (int)st__shown(dim),
-                    ST_SHAPE_TEXT(self), (long long)length_of(self, dim));
-  }
+  ST_TRY(check_k(self, dim, k, 0));
   memcpy(sizes, self->sizes, (size_t)self->ndim * sizeof *sizes);
   if (self->ndim) sizes[dim] = k;
   ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
@@ -207,11 +214,7 @@ st_status st__kthvalue_meta(st_run *r) {
   const int64_t k = int_arg(r, "k", 0);
   int dim;
   ST_TRY(get_dim(r, &dim));
-  if (k < 1 || k > length_of(self, dim)) {
-    return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
-                    "self, shape %s, has %lld elements", (long long)k, (int)st__shown(dim),
-                    ST_SHAPE_TEXT(self), (long long)length_of(self, dim));
-  }
+  ST_TRY(check_k(self, dim, k, 1));
   return set_picked(r, dim);
 }
 

@@ -38,6 +38,7 @@ int64_t st__position_out(st_type type, int64_t i) {
 __attribute__((format(printf, 2, 3)))
 static bool refuse(st__frame *f, const char *format, ...) {
   va_list args;
+  if (!f->explains) return false;
   va_start(args, format);
   vsnprintf(f->why, sizeof f->why, format, args);
   va_end(args);
@@ -45,6 +46,7 @@ static bool refuse(st__frame *f, const char *format, ...) {
 }
 
 static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
+  if (!f->explains) return false;
   if (lua_type(f->L, idx) == LUA_TSTRING && a->type != ST_TYPE_STRING) {
     return refuse(f, "argument '%s' must be %s, got string '%.40s'", a->name,
                   a->text, lua_tostring(f->L, idx));
@@ -55,7 +57,7 @@ static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
 
 static bool wrong_element(st__frame *f, const st_arg *a, int k) {
   refuse(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
-         k, st__type_name(f->h, f->L, -1));
+         k, f->explains ? st__type_name(f->h, f->L, -1) : "");
   lua_pop(f->L, 1); /* [-1] */
   return false;
 }
@@ -332,8 +334,7 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
 }
 
 bool st__convert(st__frame *f, int i, const st_arg *a, int idx) {
-  const bool is_none = st__is_mark(f->h, f->L, idx, ST_MARK_NONE);
-  if (is_none && a->optional) {
+  if (a->optional && st__is_mark(f->h, f->L, idx, ST_MARK_NONE)) {
     f->args[i] = (st_value){.tag = ST_TAG_NONE};
     return true;
   }

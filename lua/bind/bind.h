@@ -189,6 +189,8 @@ typedef struct st__frame {
   st__host *h;
   lua_State *L;
   const st_op *op;
+  const st_arg *schema;  /* its arguments, side by side */
+  int nargs;
   int first, npos;   /* positional arguments: where, how many */
   int keywords;      /* where the table of keywords is, or 0 */
   bool is_method;    /* the first one is `self`, wherever that stands */
@@ -201,6 +203,7 @@ typedef struct st__frame {
   int score;         /* how near it came, to choose which failure to report:
                         two for each argument that fits */
   bool wants_wrap;   /* it failed on a number where a Tensor must be */
+  bool explains;     /* note in `why` what does not fit */
   st_value args[ST_MAX_ARGS];
   int source[ST_MAX_ARGS];    /* stack index of each, 0 when it is absent */
   uint8_t wrap[ST_MAX_ARGS];  /* arguments that are numbers to be wrapped */
@@ -223,17 +226,29 @@ int64_t st__position_out(st_type type, int64_t i);
 
 /* -- resolve.c ------------------------------------------------------------ */
 
-/* Chooses among overloads and fills f, or raises. f has host, state, first,
- * npos, keywords and is_method. */
-void st__resolve(st__frame *f, const char *name, int n,
-                 const st_op *const *ops);
+/* Chooses among overloads and fills f; false when no overload fits. f has
+ * host, state, first, npos, keywords and is_method. */
+bool st__resolve(st__frame *f, int n, const st_op *const *ops);
+/* Raises what st__resolve found missing. */
+void st__complain(st__frame *f, const char *name, int n,
+                  const st_op *const *ops);
 
 /* -- call.c --------------------------------------------------------------- */
 
+/* The overloads of a name. */
+typedef struct st__packet {
+  int n;
+  bool is_overload;     /* one overload of a packet, not the packet */
+  const st_op **ops;    /* owned */
+  char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
+} st__packet;
+
+/* Looks the overloads up again (operator.c). */
+void st__refresh(st__host *h, lua_State *L, st__packet *p);
 /* Calls one of the overloads with the stack's arguments from first on;
  * returns how many results it pushed. */
-int st__call(st__host *h, lua_State *L, const char *name, int n,
-             const st_op *const *ops, int first, bool is_method);
+int st__call(st__host *h, lua_State *L, st__packet *p, int first,
+             bool is_method);
 /* A result as a Lua value; v gives up what it owns. [+1] */
 void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v);
 /* op with one tensor result into box, which must be at the stack's top or

@@ -34,8 +34,8 @@ static st_status run_wrapped(st__frame *f, st_value *rets) {
       return status;
     }
   }
-  const st_status status = st__run(f->h, f->L, f->op, st_op_nargs(f->op),
-                                   f->args, rets);
+  const st_status status = st__run(f->h, f->L, f->op, f->nargs, f->args,
+                                   rets);
   unwrap(f, f->nwraps);
   return status;
 }
@@ -121,10 +121,10 @@ void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
  * n-th written result is the n-th written argument. 0: it is a new value. */
 static int written_source(const st__frame *f, int r) {
   int n = 0;
-  for (int k = 0; k <= r; k++) n += st_op_ret(f->op, k)->is_write;
   if (!st_op_ret(f->op, r)->is_write) return 0;
-  const st_arg *a;
-  for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
+  for (int k = 0; k <= r; k++) n += st_op_ret(f->op, k)->is_write;
+  for (int i = 0; i < f->nargs; i++) {
+    const st_arg *a = &f->schema[i];
     if (a->is_write && --n == 0) return a->list ? 0 : f->source[i];
   }
   return 0;
@@ -205,8 +205,8 @@ static bool is_keywords(lua_State *L, int idx) {
   return is_name;
 }
 
-int st__call(st__host *h, lua_State *L, const char *name, int n,
-             const st_op *const *ops, int first, bool is_method) {
+int st__call(st__host *h, lua_State *L, st__packet *p, int first,
+             bool is_method) {
   st__frame f;
   const int top = lua_gettop(L);
   luaL_checkstack(L, ST_MAX_ARGS + LUA_MINSTACK, NULL);
@@ -216,7 +216,12 @@ int st__call(st__host *h, lua_State *L, const char *name, int n,
   f.is_method = is_method;
   f.keywords = top >= first && is_keywords(L, top) ? top : 0;
   f.npos = top - first + 1 - (f.keywords != 0);
-  st__resolve(&f, name, n, ops);
+  if (!st__resolve(&f, p->n, p->ops)) {
+    st__refresh(h, L, p);
+    if (!st__resolve(&f, p->n, p->ops)) {
+      st__complain(&f, p->name, p->n, p->ops);
+    }
+  }
   const int nrets = st_op_nrets(f.op);
   const st_arg *ret = st_op_ret(f.op, 0);
   return nrets == 1 && ret->type == ST_TYPE_TENSOR && !ret->list &&

@@ -123,7 +123,7 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
   f.h = r->h;
   f.L = L;
   f.op = r->op;
-  f.allow_wrap = f.wants_wrap = false;
+  f.allow_wrap = f.wants_wrap = f.explains = false;
   f.nslots = f.nwraps = f.ntensors = 0;
   const st_arg *a = st_op_ret(r->op, i);
   if (lua_isnil(L, idx) && a->optional) {

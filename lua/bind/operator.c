@@ -13,12 +13,7 @@
 
 #include "bind.h"
 
-typedef struct packet {
-  int n;
-  bool is_overload;     /* one overload of a packet, not the packet */
-  const st_op **ops;    /* owned */
-  char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
-} packet;
+typedef st__packet packet;
 
 /* -- Packets -------------------------------------------------------------- */
 
@@ -26,20 +21,16 @@ static packet *check_packet(lua_State *L) {
   return st__box_check(st__host_of(L), L, 1, ST_BOX_OPERATOR, "self");
 }
 
-/* Looks the overloads up again; true if there are more than before. */
-static bool refresh(st__host *h, lua_State *L, packet *p) {
-  if (p->is_overload) return false;
+void st__refresh(st__host *h, lua_State *L, packet *p) {
+  if (p->is_overload) return;
   const int n = st_op_overloads(p->name, NULL, 0);
-  if (n == p->n) return false;
+  if (n == p->n) return;
   const st_op **ops = malloc((size_t)(n ? n : 1) * sizeof *ops);
-  if (!ops) {
-    st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
-  }
+  if (!ops) st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
   const int m = st_op_overloads(p->name, ops, n);
   free(p->ops);
   p->ops = ops;
   p->n = m < n ? m : n;
-  return true;
 }
 
 /* An empty packet. [+1] */
@@ -76,28 +67,20 @@ static int packet_gc(lua_State *L) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-static int call_packet(st__host *h, lua_State *L, packet *p, int first,
-                       bool is_method) {
-  bool known = p->n > 0;
-  for (int k = 0; k < p->n; k++) known &= st_op_schema(p->ops[k]) != NULL;
-  if (!known) refresh(h, L, p);
-  return st__call(h, L, p->name, p->n, p->ops, first, is_method);
-}
-
 /* Upvalues: host, packet. */
 static int call_function(lua_State *L) {
-  return call_packet(st__host_of(L), L,
-                     lua_touserdata(L, lua_upvalueindex(2)), 1, false);
+  return st__call(st__host_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
+                  1, false);
 }
 
 static int call_method(lua_State *L) {
-  return call_packet(st__host_of(L), L,
-                     lua_touserdata(L, lua_upvalueindex(2)), 1, true);
+  return st__call(st__host_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
+                  1, true);
 }
 
 static int packet_call(lua_State *L) {
   packet *p = check_packet(L);
-  return call_packet(st__host_of(L), L, p, 2, false);
+  return st__call(st__host_of(L), L, p, 2, false);
 }
 
 bool st__push_callable(st__host *h, lua_State *L, const char *name,
@@ -140,7 +123,7 @@ bool st__push_named(st__host *h, lua_State *L, const char *name,
 /* packet:schema(): the schemas, one per line */
 static int packet_schema(lua_State *L) {
   packet *p = check_packet(L);
-  refresh(st__host_of(L), L, p);
+  st__refresh(st__host_of(L), L, p);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   for (int k = 0; k < p->n; k++) {
@@ -155,7 +138,7 @@ static int packet_schema(lua_State *L) {
 
 static int packet_doc(lua_State *L) {
   packet *p = check_packet(L);
-  refresh(st__host_of(L), L, p);
+  st__refresh(st__host_of(L), L, p);
   for (int k = 0; k < p->n; k++) {
     const char *doc = st_op_doc(p->ops[k]);
     if (!doc || !*doc) continue;
@@ -168,7 +151,7 @@ static int packet_doc(lua_State *L) {
 /* packet:overloads(): full names, in order of definition */
 static int packet_overloads(lua_State *L) {
   packet *p = check_packet(L);
-  refresh(st__host_of(L), L, p);
+  st__refresh(st__host_of(L), L, p);
   lua_newtable(L);                                          /* [+1] */
   for (int k = 0; k < p->n; k++) {
     const char *overload = st_op_overload_name(p->ops[k]);
@@ -191,7 +174,7 @@ static int packet_name(lua_State *L) {
 static int packet_kernel(lua_State *L) {
   packet *p = check_packet(L);
   const char *kernel = NULL, *provenance = NULL;
-  refresh(st__host_of(L), L, p);
+  st__refresh(st__host_of(L), L, p);
   if (!p->n || !st_op_slot(p->ops[0], luaL_checkstring(L, 2), &kernel,
                            &provenance)) {
     return 0;

@@ -17,6 +17,7 @@
 __attribute__((format(printf, 2, 3)))
 static bool refuse(st__frame *f, const char *format, ...) {
   va_list args;
+  if (!f->explains) return false;
   va_start(args, format);
   vsnprintf(f->why, sizeof f->why, format, args);
   va_end(args);
@@ -45,15 +46,13 @@ static bool push_out(st__frame *f, int k) {
   return true;
 }
 
+static bool is_output(const st_arg *a) { return a->is_write && a->kwarg_only; }
+
 /* Which output argument i is, from 1, or 0 when it is none. */
-static int output_number(const st_op *op, int i) {
+static int output_number(const st__frame *f, int i) {
   int k = 0;
-  for (int j = 0; j <= i; j++) {
-    const st_arg *a = st_op_arg(op, j);
-    const bool is_output = a->is_write && a->kwarg_only;
-    k += is_output;
-    if (j == i && !is_output) return 0;
-  }
+  if (!is_output(&f->schema[i])) return 0;
+  for (int j = 0; j <= i; j++) k += is_output(&f->schema[j]);
   return k;
 }
 
@@ -68,7 +67,7 @@ static int find_keyword(st__frame *f, int i, const st_arg *a) {
     return lua_gettop(L);
   }
   lua_pop(L, 1);                  /* [-1] */
-  const int k = output_number(f->op, i);
+  const int k = output_number(f, i);
   return k && push_out(f, k) ? lua_gettop(L) : 0;
 }
 
@@ -80,7 +79,7 @@ static bool is_integer_list(const st_arg *a) {
 }
 
 static bool takes_number(const st_arg *a) {
-  return a && !a->kwarg_only &&
+  return !a->kwarg_only &&
          (is_integer_list(a) || a->type == ST_TYPE_INT ||
           a->type == ST_TYPE_DIM || a->type == ST_TYPE_INDEX ||
           a->type == ST_TYPE_END || a->type == ST_TYPE_FLOAT ||
@@ -88,10 +87,10 @@ static bool takes_number(const st_arg *a) {
 }
 
 /* Only tensors may stand before it. */
-static bool may_gather(const st_op *op, int i) {
-  if (!is_integer_list(st_op_arg(op, i))) return false;
+static bool may_gather(const st__frame *f, int i) {
+  if (!is_integer_list(&f->schema[i])) return false;
   for (int j = 0; j < i; j++) {
-    if (st_op_arg(op, j)->type != ST_TYPE_TENSOR) return false;
+    if (f->schema[j].type != ST_TYPE_TENSOR) return false;
   }
   return true;
 }
@@ -100,17 +99,16 @@ static bool may_gather(const st_op *op, int i) {
  * Beyond the first only those that the next argument does not take. */
 static int count_gathered(st__frame *f, int i, int p) {
   int n = 0;
-  if (!may_gather(f->op, i)) return 0;
+  if (!may_gather(f, i)) return 0;
   while (p + n < f->npos && st__is_number(f, f->first + p + n)) n++;
-  return n > 1 && takes_number(st_op_arg(f->op, i + 1)) ? 1 : n;
+  return n > 1 && i + 1 < f->nargs && takes_number(&f->schema[i + 1]) ? 1 : n;
 }
 
 /* -- One overload --------------------------------------------------------- */
 
-static int self_position(const st_op *op) {
-  const st_arg *a;
-  for (int i = 0; (a = st_op_arg(op, i)); i++) {
-    if (strcmp(a->name, "self") == 0) return i;
+static int self_position(const st__frame *f) {
+  for (int i = 0; i < f->nargs; i++) {
+    if (strcmp(f->schema[i].name, "self") == 0) return i;
   }
   return 0;
 }
@@ -129,7 +127,7 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
     f->args[i] = (st_value){.tag = ST_TAG_NONE};
     return true;
   }
-  if (a->is_write && a->kwarg_only) f->score = -1; /* nobody meant out= */
+  if (is_output(a)) f->score = -1; /* nobody meant out= */
   return refuse(f, "argument '%s' (%s) is missing", a->name, a->text);
 }
 
@@ -165,9 +163,8 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
 }
 
 static bool refuse_keyword(st__frame *f, const char *key) {
-  const st_arg *a;
-  for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
-    if (strcmp(a->name, key) == 0) {
+  for (int i = 0; i < f->nargs; i++) {
+    if (strcmp(f->schema[i].name, key) == 0) {
       return refuse(f, "argument '%s' is given twice", key);
     }
   }
@@ -187,7 +184,6 @@ static bool check_keywords(st__frame *f) {
     lua_pop(L, 1);                        /* [-1] */
   }
   if (n == f->nused) return true;
-  const st_arg *a;
   lua_pushnil(L);                         /* [+1] */
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
@@ -196,19 +192,19 @@ static bool check_keywords(st__frame *f) {
     }
     const char *key = lua_tostring(L, -1);
     bool used = false;
-    for (int i = 0; (a = st_op_arg(f->op, i)); i++) {
-      used |= f->source[i] >= f->keywords && strcmp(a->name, key) == 0;
-      used |= f->source[i] >= f->keywords && strcmp(key, "out") == 0 &&
-              output_number(f->op, i) > 0;
+    for (int i = 0; i < f->nargs; i++) {
+      if (f->source[i] < f->keywords) continue;
+      used |= strcmp(f->schema[i].name, key) == 0;
+      used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
     }
     if (!used) return refuse_keyword(f, key);
   }
   return true;
 }
 
-static bool check_count(st__frame *f, int nargs) {
+static bool check_count(st__frame *f) {
   int n = 0;
-  while (n < nargs && !st_op_arg(f->op, n)->kwarg_only) n++;
+  while (n < f->nargs && !f->schema[n].kwarg_only) n++;
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
       f->score = 0; /* an overload with room for all says more */
@@ -221,15 +217,15 @@ static bool check_count(st__frame *f, int nargs) {
 
 static bool fill(st__frame *f, const st_op *op) {
   f->op = op;
+  f->nargs = st_op_nargs(op);
+  f->schema = st_op_arg(op, 0);
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
-  const int nargs = st_op_nargs(op);
-  const int self = f->is_method ? self_position(op) : 0;
-  for (int i = 0; i < nargs; i++) {
-    const st_arg *a = st_op_arg(op, i);
-    if (!fill_one(f, i, a, self)) return false;
+  const int self = f->is_method ? self_position(f) : 0;
+  for (int i = 0; i < f->nargs; i++) {
+    if (!fill_one(f, i, &f->schema[i], self)) return false;
     f->score += 2 * (f->source[i] > 0);
   }
-  if (!check_count(f, nargs)) return false;
+  if (!check_count(f)) return false;
   if (f->keywords && !check_keywords(f)) return false;
   return f->nwraps == 0 || f->ntensors > 0 ||
          refuse(f, "needs a Tensor among its arguments");
@@ -239,9 +235,40 @@ static bool fill(st__frame *f, const st_op *op) {
 
 enum { SHOWN = 5 };
 
-static void complain(st__frame *f, const char *name, const char *why, int n,
-                     const st_op *const *ops) {
-  char text[900];
+/* One pass over the overloads; `why` gets the reason of the nearest. */
+static bool try_all(st__frame *f, int n, const st_op *const *ops, int *best,
+                    char *why) {
+  const int top = lua_gettop(f->L);
+  for (int k = 0; k < n; k++) {
+    if (!st_op_schema(ops[k])) continue;
+    if (fill(f, ops[k])) return true;
+    lua_settop(f->L, top);
+    if (!f->explains || f->score < *best + !f->allow_wrap) continue;
+    *best = f->score;
+    memcpy(why, f->why, sizeof f->why);
+  }
+  return false;
+}
+
+static bool try_both(st__frame *f, int n, const st_op *const *ops,
+                     char *why) {
+  int best = -2;
+  f->allow_wrap = f->wants_wrap = false;
+  if (try_all(f, n, ops, &best, why)) return true;
+  f->allow_wrap = true;
+  return f->wants_wrap && try_all(f, n, ops, &best, why);
+}
+
+bool st__resolve(st__frame *f, int n, const st_op *const *ops) {
+  f->explains = false;
+  return try_both(f, n, ops, NULL);
+}
+
+void st__complain(st__frame *f, const char *name, int n,
+                  const st_op *const *ops) {
+  char text[900], why[sizeof f->why] = "there is no such operator";
+  f->explains = true;
+  try_both(f, n, ops, why);
   if (strncmp(name, "aten::", 6) == 0) name += 6; /* as the engine does */
   int at = snprintf(text, sizeof text, "%s: %s", name, why);
   for (int k = 0, shown = 0; k < n && at < (int)sizeof text; k++) {
@@ -254,25 +281,4 @@ static void complain(st__frame *f, const char *name, const char *why, int n,
     at += snprintf(text + at, sizeof text - (size_t)at, "\n  %s", schema);
   }
   st__error(f->h, f->L, ST_BAD_TYPE, "%s", text);
-}
-
-void st__resolve(st__frame *f, const char *name, int n,
-                 const st_op *const *ops) {
-  const int top = lua_gettop(f->L);
-  char why[sizeof f->why] = "there is no such operator";
-  int best = -2;
-  f->wants_wrap = false;
-  for (int pass = 0; pass < 2; pass++) {
-    f->allow_wrap = pass > 0;
-    for (int k = 0; k < n; k++) {
-      if (!st_op_schema(ops[k])) continue;
-      if (fill(f, ops[k])) return;
-      lua_settop(f->L, top);
-      if (f->score < best + !pass) continue;
-      best = f->score;
-      memcpy(why, f->why, sizeof why);
-    }
-    if (!f->wants_wrap) break;
-  }
-  complain(f, name, why, n, ops);
 }

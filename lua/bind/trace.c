@@ -63,7 +63,8 @@ static void push_event(lua_State *L, const st_trace *e) {
   lua_setfield(L, -2, "depth");                          /* [-1] */
 }
 
-/* trace(fn, ...), fn a function or an operator: the list of events, then what fn returned */
+/* trace(fn, ...), fn a function or an operator: the list of events, then
+ * what fn returned */
 static int trace(lua_State *L) {
   st__host *h = st__host_of(L);
   luaL_checkany(L, 1);

@@ -32,19 +32,27 @@ function api.overloads(name)
   return ok and names or {}
 end
 
+local INTEGERS = {int = true, Dim = true, Index = true, End = true}
+
+--- A value of a vector as the argument takes it. Where an integer is asked
+-- for, PyTorch takes a tensor of one.
+local function convert(argument, value)
+  if not argument then return value end
+  if INTEGERS[argument.kind] and api.is_tensor(value) then
+    value = value:item()
+  end
+  return schema.position(argument, value)
+end
+
 --- Calls with the arguments of a vector: positions as they are there.
 function api.call(name, args, kwargs)
   local op = api.operator(name)
   local list, keywords, has_keywords = {}, {}, false
   for i = 1, args.n or #args do
-    local a = op.arguments[i]
-    local v = args[i]
-    if a then v = schema.position(a, v) end
-    list[i] = v
+    list[i] = convert(op.arguments[i], args[i])
   end
   for k, v in pairs(kwargs or {}) do
-    local a = op.arguments[k]
-    keywords[k] = a and schema.position(a, v) or v
+    keywords[k] = convert(op.arguments[k], v)
     has_keywords = true
   end
   if op.arguments.base and op.arguments.base.default == "0" then

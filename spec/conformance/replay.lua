@@ -33,24 +33,22 @@ local function label(case, number)
 end
 
 --- Replays a file: {passed, failed, unsupported, missing = {name = count},
--- failures = {{label, why}, ...}}. every: take each every-th line only.
-function replay.file(path, every)
+-- failures = {{label, why}, ...}}.
+function replay.file(path)
   local result = {passed = 0, failed = 0, unsupported = 0, missing = {},
                   failures = {}}
   local number = 0
   for case in reader.cases(path) do
     number = number + 1
-    if number % (every or 1) == 0 then
-      local ok, why = replay.check(case)
-      if ok then
-        result.passed = result.passed + 1
-      elseif ok == nil then
-        result.unsupported = result.unsupported + 1
-        result.missing[why] = (result.missing[why] or 0) + 1
-      else
-        result.failed = result.failed + 1
-        result.failures[#result.failures + 1] = {label(case, number), why}
-      end
+    local ok, why = replay.check(case)
+    if ok then
+      result.passed = result.passed + 1
+    elseif ok == nil then
+      result.unsupported = result.unsupported + 1
+      result.missing[why] = (result.missing[why] or 0) + 1
+    else
+      result.failed = result.failed + 1
+      result.failures[#result.failures + 1] = {label(case, number), why}
     end
   end
   return result
