@@ -173,6 +173,7 @@ ST_API const char *st_op_schema(const st_op *op); /* canonical text */
 ST_API const char *st_op_doc(const st_op *op);
 ST_API int st_op_nargs(const st_op *op);
 ST_API int st_op_nrets(const st_op *op);
+/* NULL outside; arguments lie side by side in memory, so do results. */
 ST_API const st_arg *st_op_arg(const st_op *op, int i);
 ST_API const st_arg *st_op_ret(const st_op *op, int i);
 /* The kernel in a slot of the table and why it is there. */

@@ -228,6 +228,32 @@ local function insert(folder, place)
   file:close()
 end
 
+-- Configures, builds and installs for Lua into $1/rock.
+local BUILD_SCRIPT = [[
+set -e
+cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
+  -DCMAKE_C_FLAGS=-O0 -DSTRIDED_KERNEL_OPTIMIZE=-O0 \
+  -DLUADIR="$1/rock/lua" -DLIBDIR="$1/rock/lib"
+rm -rf "$1/rock"
+cmake --build "$1/build"
+cmake --install "$1/build"
+]]
+
+local function write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+--- A copy of the sources, below the build.
+local function scratch_copy()
+  local scratch = BUILD .. "/scratch"
+  os.execute(("mkdir -p '%s' && rm -rf '%s/core' '%s/lua' && cd '%s' && " ..
+              "cp -rp core lua CMakeLists.txt '%s'"):format(
+              scratch, scratch, scratch, ROOT, scratch))
+  return scratch
+end
+
 describe("A new elementwise operator", function()
   -- Once is enough, and it takes a build: with LuaJIT and the first kernels.
   local isa = os.getenv "STRIDED_ISA"
@@ -236,24 +262,18 @@ describe("A new elementwise operator", function()
   it("takes a row and a kernel line; its spec row makes three", function()
     if not once then return end
     assert.is_true(#PLACES + 1 <= 4)
-    local scratch = BUILD .. "/scratch"
-    os.execute(("mkdir -p '%s' && rm -rf '%s/core' '%s/lua' && cd '%s' && " ..
-                "cp -rp core lua CMakeLists.txt '%s'"):format(
-                scratch, scratch, scratch, ROOT, scratch))
+    local scratch = scratch_copy()
     for _, place in ipairs(PLACES) do insert(scratch, place) end
+    write(scratch .. "/build.sh", BUILD_SCRIPT)
+    write(scratch .. "/try.lua", TRY)
     local log = scratch .. "/log"
-    local built = os.execute(("cd '%s' && cmake -S . -B build -G Ninja " ..
-      "-DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O0 " ..
-      "-DSTRIDED_KERNEL_OPTIMIZE=-O0 >'%s' 2>&1 && " ..
-      "cmake --build build >>'%s' 2>&1"):format(scratch, log, log))
+    local built = os.execute(("sh '%s/build.sh' '%s' >'%s' 2>&1"):format(
+                             scratch, scratch, log))
     assert.is_true(built == 0 or built == true, "the build failed: " .. log)
-    local script = scratch .. "/try.lua"
-    local file = assert(io.open(script, "w"))
-    file:write(TRY)
-    file:close()
-    local said = output(("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' " ..
-      "LUA_CPATH='%s/build/lua/?.so;;' luajit '%s' 2>&1"):format(
-      scratch, scratch, scratch, script))
+    -- from the installed files alone, and from another folder
+    local said = output(("cd / && LUA_PATH='%s/rock/lua/?.lua;" ..
+      "%s/rock/lua/?/init.lua' LUA_CPATH='%s/rock/lib/?.so' " ..
+      "luajit '%s/try.lua' 2>&1"):format(scratch, scratch, scratch, scratch))
     assert.equal("it works", said)
   end)
 end)

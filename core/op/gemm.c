@@ -196,12 +196,6 @@ static void zero_column(const product *p, char *c) {
   }
 }
 
-static bool is_zero(st_scalar s) {
-  double c[2];
-  st__scalar_to_complex(s, c);
-  return c[0] == 0 && c[1] == 0;
-}
-
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
   const product *p = ctx;
   const bool blas = is_blas(p), vector = is_vector(p);
@@ -211,7 +205,7 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     if (!blas) {
       call_kernel(p, a, b, c);
     } else if (vector) {
-      if (is_zero(p->beta)) zero_column(p, c); /* gemv would keep NaN */
+      if (st__is_zero(p->beta)) zero_column(p, c); /* gemv would keep NaN */
       call_gemv(p, a, b, c);
     } else {
       call_gemm(p, a, b, c);

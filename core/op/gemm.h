@@ -5,6 +5,12 @@
 
 #include "op/op.h"
 
+static inline bool st__is_zero(st_scalar s) {
+  double c[2];
+  st__scalar_to_complex(s, c);
+  return c[0] == 0 && c[1] == 0;
+}
+
 /* a (batch, m, k), b (batch, k, n) and c (batch, m, n) have the same dtype,
  * any strides and the sizes that fit; or all are matrices. beta = 0: c is not
  * read. c shares no memory with a and b. Fails only before it writes. */

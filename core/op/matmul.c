@@ -99,25 +99,17 @@ st_status st__product_impl(st_run *r) {
 
 /* -- addmm, addmv, baddbmm ------------------------------------------------ */
 
-/* self (beta) + a b (alpha): arguments 0 to 4. */
+/* self (beta) + a b (alpha): arguments 0 to 4. As in ATen, a fraction is cut
+ * off when the result is integral. */
 static st_status check_numbers(const st_run *r, st_dtype dtype) {
-  static const char *const name[] = {"beta", "alpha"};
-  for (int i = 0; i < 2; i++) {
-    const st_scalar s = st__to_scalar(&r->args[3 + i]);
-    if (!st__can_cast(st__scalar_dtype(s), dtype) &&
-        !(s.kind == ST_SCALAR_BOOL || s.kind == ST_SCALAR_INT)) {
-      return st__fail(ST_BAD_DTYPE, "%s is a %s, but the result is %s",
-                      name[i], st__dtype_name(st__scalar_dtype(s)),
-                      st__dtype_name(dtype));
+  for (int i = 3; i < 5; i++) {
+    if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
+        !st__is_complex(dtype)) {
+      return st__fail(ST_BAD_DTYPE, "%s is complex, but the result is %s",
+                      i == 3 ? "beta" : "alpha", st__dtype_name(dtype));
     }
   }
   return ST_OK;
-}
-
-static bool is_zero(st_scalar s) {
-  double c[2];
-  st__scalar_to_complex(s, c);
-  return c[0] == 0 && c[1] == 0;
 }
 
 static st_status check_addend(const st_tensor *self, int n,
@@ -143,7 +135,7 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
   /* As in ATen: without products, self is not expanded. */
-  if (nb == 1 && a->numel == 0 && !is_zero(st__to_scalar(&r->args[3]))) {
+  if (nb == 1 && a->numel == 0 && !st__is_zero(st__to_scalar(&r->args[3]))) {
     n = self->ndim;
     memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
   }
@@ -170,7 +162,7 @@ static st_status add_product(st_run *r, st_tensor *sum) {
   st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
   const st_scalar beta = st__to_scalar(&r->args[3]);
   ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
-  if (a->numel > 0 || b->ndim > 1 || is_zero(beta)) {
+  if (a->numel > 0 || b->ndim > 1 || st__is_zero(beta)) {
     return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
   }
   const st_value args[] = {st__of_tensor(sum), r->args[3]};

@@ -130,6 +130,16 @@ static int written_source(const st__frame *f, int r) {
   return 0;
 }
 
+/* Where the argument is that an operator gave back as it is, such as the self
+ * of a contiguous that had nothing to do. 0: v is another tensor. */
+static int returned_source(const st__frame *f, const st_value *v) {
+  for (int i = 0; i < f->nargs; i++) {
+    const int at = f->source[i];
+    if (at && st__to_tensor(f->h, f->L, at) == v->u.tensor) return at;
+  }
+  return 0;
+}
+
 /* -- Owners of results ---------------------------------------------------- */
 
 enum { MAX_RESULTS = 32 };
@@ -179,10 +189,11 @@ static int call_general(st__frame *f, int nrets) {
 /* One tensor, the common case: straight into its box. */
 static int call_tensor(st__frame *f, const st_arg *ret) {
   st_value v;
-  const int source = written_source(f, 0);
+  int source = written_source(f, 0);
   st__box *box = source ? NULL : st__push_box(f->h, f->L);   /* [+0|1] */
   const st_status status = run_wrapped(f, &v);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
+  if (!source) source = returned_source(f, &v);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
