@@ -23,7 +23,7 @@ end
 local function files(folders, pattern)
   local list = {}
   local found = output("cd '" .. ROOT .. "' && find " .. folders ..
-                       " -type f | sort")
+                       " -type f 2>/dev/null | sort")
   for _, name in ipairs(lines_of(found)) do
     if name:find(pattern) then list[#list + 1] = name end
   end

@@ -150,6 +150,10 @@ static st_status decide_common(st_iter *it, const survey *s) {
       (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {
     it->common_dtype = st__default_dtype();
   }
+  /* What is not written in it, as by a comparison, may be computed wider. */
+  if (it->common_dtype == ST_COMPLEX32 && it->static_dtype != ST_DTYPE_NONE) {
+    it->common_dtype = ST_COMPLEX64;
+  }
   if (it->common_dtype == ST_COMPLEX32) {
     return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which no "
                     "tensor can have");

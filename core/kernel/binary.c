@@ -32,6 +32,30 @@ FLOAT_DIVISION(f8)
   _Generic((a), float: remainder_f4_, default: remainder_f8_)(a, b)
 #define DIV_FLOOR(a, b) \
   _Generic((a), float: div_floor_f4_, default: div_floor_f8_)(a, b)
+/* The half after h, which is a, towards b: its bits count the numbers. */
+static inline uint16_t next_half(uint16_t h, float a, float b) {
+  if (a == 0) return b < 0 ? 0x8001 : 1;
+  return (uint16_t)((a < b) == (a > 0) ? h + 1 : h - 1);
+}
+
+/* A row of the half types themselves: what is next depends on them. */
+#define ST_LIST_AS_HALF(M, ...) \
+  M##_AS_HALF(f2, half, __VA_ARGS__) M##_AS_HALF(bf, bf16, __VA_ARGS__)
+#define ST_SLOT_AS_HALF(tag, type, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+#define ST_BINARY_AS_HALF(tag, type, name, ...)                              \
+  ST_BODY(name, tag) {                                                       \
+    (void)ctx;                                                               \
+    const float *pa = (const float *)p[1], *pb = (const float *)p[2];        \
+    for (int64_t i = 0; i < n; i++) {                                        \
+      const float a = pa[i], b = pb[i];                                      \
+      const uint16_t h = st__float_to_##type(a);                             \
+      ((float *)p[0])[i] = a != a ? a : b != b || a == b ? b                 \
+                         : st__##type##_to_float(__VA_ARGS__);               \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
 #define LOG2_E 1.44269504088896340736
 #define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 /* log(base^a + base^b), from small = base^-|a - b|; scale is log_base(e). */

@@ -9,28 +9,19 @@
 #include "kernel/integer.h"
 
 /* NaN wins, wherever it is. Selections in this form become blends. */
-#define EXTREMA(tag)                                                         \
-  static inline T_##tag greatest_##tag(T_##tag x, T_##tag y) {               \
-    return (x > y) | (x != x) ? x : y;                                       \
-  }                                                                          \
-  static inline T_##tag least_##tag(T_##tag x, T_##tag y) {                  \
-    return (x < y) | (x != x) ? x : y;                                       \
-  }                                                                          \
+#define CLAMP_FLOAT(tag)                                                     \
   static inline T_##tag clamp_##tag##_(T_##tag x, T_##tag low,               \
                                        T_##tag high) {                       \
     T_##tag y = x > low ? x : low;                                           \
     y = y < high ? y : high;                                                 \
     return x != x ? x : low != low ? low : y;                                \
   }
-EXTREMA(f4)
-EXTREMA(f8)
-#undef EXTREMA
+CLAMP_FLOAT(f4)
+CLAMP_FLOAT(f8)
+#undef CLAMP_FLOAT
 
 #define INT_MAX_OF(x, y) ((x) > (y) ? (x) : (y))
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
-#define GREATEST(x, y) \
-  _Generic((x), float: greatest_f4, default: greatest_f8)(x, y)
-#define LEAST(x, y) _Generic((x), float: least_f4, default: least_f8)(x, y)
 #define CLAMP(x, low, high) \
   _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
 #define LERP(x, y, w, size) \

@@ -27,43 +27,45 @@ ST_VEC_WITHIN(f4)
 ST_VEC_WITHIN(f8)
 #undef ST_VEC_WITHIN
 
+/* Lane by lane: x where |v| is within limit, else y. */
+#define ST_VEC_SELECT(tag)                                                   \
+  static V_##tag st_select_##tag(V_##tag v, T_##tag limit, V_##tag x,        \
+                                 V_##tag y) {                                \
+    T_##tag by[ST_LANES_##tag], from[ST_LANES_##tag], to[ST_LANES_##tag];    \
+    memcpy(by, &v, sizeof v);                                                \
+    memcpy(from, &x, sizeof v);                                              \
+    memcpy(to, &y, sizeof v);                                                \
+    for (int i = 0; i < ST_LANES_##tag; i++) {                               \
+      if (fabs_##tag(by[i]) <= limit) to[i] = from[i];                       \
+    }                                                                        \
+    memcpy(&v, to, sizeof v);                                                \
+    return v;                                                                \
+  }
+ST_VEC_SELECT(f4)
+ST_VEC_SELECT(f8)
+#undef ST_VEC_SELECT
+
 #define ST_VEC_APART(tag)                                                    \
   static V_##tag st_apart_##tag(V_##tag v, T_##tag limit, T_##tag huge,      \
                                 V_##tag (*fn)(V_##tag)) {                    \
-    T_##tag x[2][ST_LANES_##tag];                                            \
-    bool is_small[ST_LANES_##tag];                                           \
-    memcpy(x[0], &v, sizeof v);                                              \
-    for (int i = 0; i < ST_LANES_##tag; i++) {                               \
-      is_small[i] = fabs_##tag(x[0][i]) <= limit;                            \
-      x[1][i] = is_small[i] ? huge : x[0][i];                                \
-      x[0][i] = is_small[i] ? x[0][i] : 0;                                   \
-    }                                                                        \
-    for (int k = 0; k < 2; k++) {                                            \
-      memcpy(&v, x[k], sizeof v);                                            \
-      v = fn(v);                                                             \
-      memcpy(x[k], &v, sizeof v);                                            \
-    }                                                                        \
-    for (int i = 0; i < ST_LANES_##tag; i++) {                               \
-      if (is_small[i]) x[1][i] = x[0][i];                                    \
-    }                                                                        \
-    memcpy(&v, x[1], sizeof v);                                              \
-    return v;                                                                \
+    const V_##tag zero = {0}, far = zero + huge;                             \
+    return st_select_##tag(v, limit, fn(st_select_##tag(v, limit, v, zero)), \
+                           fn(st_select_##tag(v, limit, far, v)));           \
   }
 ST_VEC_APART(f4)
 ST_VEC_APART(f8)
 #undef ST_VEC_APART
 
+/* y where |v| is within limit, else what the C library's fn gives. */
 #define ST_VEC_REPLACE(tag)                                                  \
   static V_##tag st_replace_##tag(V_##tag y, V_##tag v, T_##tag limit,       \
                                   T_##tag (*fn)(T_##tag)) {                  \
-    T_##tag x[ST_LANES_##tag], z[ST_LANES_##tag];                            \
+    T_##tag x[ST_LANES_##tag];                                               \
+    V_##tag z;                                                               \
     memcpy(x, &v, sizeof v);                                                 \
-    memcpy(z, &y, sizeof y);                                                 \
-    for (int i = 0; i < ST_LANES_##tag; i++) {                               \
-      if (!(fabs_##tag(x[i]) <= limit)) z[i] = fn(x[i]);                     \
-    }                                                                        \
-    memcpy(&y, z, sizeof y);                                                 \
-    return y;                                                                \
+    for (int i = 0; i < ST_LANES_##tag; i++) x[i] = fn(x[i]);                \
+    memcpy(&z, x, sizeof z);                                                 \
+    return st_select_##tag(v, limit, y, z);                                  \
   }
 ST_VEC_REPLACE(f4)
 ST_VEC_REPLACE(f8)

@@ -3,6 +3,8 @@
 
 #include "op/pointwise.h"
 
+#include "tensor/view.h"
+
 /* -- Operands ------------------------------------------------------------- */
 
 /* Arguments of the functional schema: out= ones come behind them. */
@@ -174,6 +176,23 @@ st_status st__is_float_meta(st_run *r) {
     ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
   }
   return build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
+}
+
+st_status st__isreal_meta(st_run *r) {
+  st_inputs in = {.n = 0};
+  if (st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype)) {
+    ST_TRY(st__view_imag(st__arg_tensor(r, 0), &in.t[0]));
+    in.n = 1;
+  } else {
+    ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
+    ST_TRY(st__get_inputs(r, &in));
+  }
+  return st__build_pointwise(r, ST_ITER_COMPARE, &in, ST_BOOL);
+}
+
+st_status st__isreal_impl(st_run *r) {
+  const bool complex = st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype);
+  return st__run_kernel(r, complex ? ST_K_logical_not : ST_K_isreal, NULL);
 }
 
 /* Comparisons write bool, and a given output of another dtype is cast to. */

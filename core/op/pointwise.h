@@ -51,8 +51,10 @@ st_status st__binary_meta(st_run *r);
 /* With a new result in self's layout, or contiguous. */
 st_status st__like_self_meta(st_run *r);
 st_status st__contiguous_meta(st_run *r);
-/* isinf, isfinite, isreal: of integers in self's layout. */
+/* isinf, isfinite: of integers in self's layout. */
 st_status st__is_float_meta(st_run *r);
+st_status st__isreal_meta(st_run *r); /* asks the imaginary parts */
+st_status st__isreal_impl(st_run *r);
 
 /* -- Arithmetic ----------------------------------------------------------- */
 

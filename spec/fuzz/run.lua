@@ -1,0 +1,79 @@
+--- Runs rounds of the fuzzer and holds each against the promises: a call may
+-- fail, but then its inputs are as they were; nothing stays behind.
+
+local st = require "strided"
+local libraries = require "spec.fuzz.libraries"
+local operators = require "spec.fuzz.operators"
+local others = require "spec.fuzz.others"
+local values = require "spec.fuzz.values"
+
+local M = {}
+
+local KINDS = {
+  others.subscript, others.subscript, others.table, others.method,
+  others.file, others.iterator, libraries.round,
+}
+
+--- Live objects by kind, once all garbage is gone.
+function M.live()
+  for _ = 1, 3 do collectgarbage() end
+  local out = {}
+  for kind, m in pairs(st.memory()) do out[kind] = m.count end
+  out.registry = nil -- names that were defined once stay
+  return out
+end
+
+local function contents(tensors)
+  local out = {}
+  for i, t in ipairs(tensors) do out[i] = values.contents(t) end
+  return out
+end
+
+--- Runs a round: did its call go through, and what promise it broke, if any.
+local function check(round)
+  local before = contents(round.tensors)
+  local ok, why = pcall(round.run)
+  if ok and round.writes then return true end
+  for i, t in ipairs(round.tensors) do
+    if values.contents(t) ~= before[i] then
+      return ok, ("input %d changed (%s)"):format(i, ok and "a pure call" or
+                                                  tostring(why))
+    end
+  end
+  if not ok and type(why) == "string" and why:find "attempt to " and
+     not why:find "spec/fuzz" then
+    return false, "an error of Lua itself: " .. why
+  end
+  return ok
+end
+
+--- The promises that rounds first..last of a seed break, as texts, and how
+-- many rounds went through. note(i, text) hears of each before it runs.
+function M.run(seed, first, last, note)
+  local all = M.all or operators.overloads()
+  M.all = all
+  local broken, passed = {}, 0
+  local before = M.live()
+  for i = first, last do
+    local c = values.case(seed, i)
+    local make = c:chance(0.72) and operators.round or c:pick(KINDS)
+    local round = make(c, all)
+    if note then note(i, round.text) end
+    local ok, what = check(round)
+    if ok then passed = passed + 1 end
+    if what then
+      broken[#broken + 1] = ("seed %d round %d: %s: %s"):format(seed, i,
+                                                     round.text, what)
+    end
+  end
+  others.close()
+  for kind, n in pairs(M.live()) do
+    if n ~= before[kind] then
+      broken[#broken + 1] = ("seed %d rounds %d to %d: %d %s live, %d before")
+        :format(seed, first, last, n, kind, before[kind])
+    end
+  end
+  return broken, passed
+end
+
+return M

@@ -1,0 +1,371 @@
+--- Random values for the fuzzer: numbers, tensors of every layout, arguments.
+--
+-- A case `c` is what one round of the fuzzer knows: its random source, the
+-- shape and dtype that its tame values agree on, and the tensors made so far.
+-- A tame case mostly fits its operator, a wild one mostly does not.
+
+local st = require "strided"
+local core = require "strided.core"
+
+local floor, huge, max, min = math.floor, math.huge, math.max, math.min
+local char, rep = string.char, string.rep
+local concat, sort = table.concat, table.sort
+local getenv, pairs, tostring = os.getenv, pairs, tostring
+
+local M = {}
+
+M.DTYPES = {
+  "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16",
+  "float32", "float64", "complex64", "complex128",
+}
+
+-- -- The random source -------------------------------------------------------
+
+-- Park and Miller's generator: the same on every Lua.
+local Case = {}
+Case.__index = Case
+
+local function step(self)
+  self.state = self.state * 16807 % 2147483647
+  return self.state
+end
+
+--- An integer of [a, b].
+function Case:int(a, b) return a + floor(step(self) / 2147483647 * (b - a + 1)) end
+
+function Case:chance(p) return step(self) / 2147483647 < p end
+
+function Case:pick(list) return list[self:int(1, #list)] end
+
+--- A list of n values of make(c).
+function Case:list(n, make, ...)
+  local out = {}
+  for i = 1, n do out[i] = make(self, ...) end
+  return out
+end
+
+-- -- Numbers -----------------------------------------------------------------
+
+-- No amount between the small and the huge: those may really be allocated.
+local HUGE = {
+  2 ^ 48, 2 ^ 53, -2 ^ 53, 2 ^ 62, -2 ^ 62, -2 ^ 63, 2 ^ 63 - 1024,
+  st.int64 "9223372036854775807", st.int64 "-9223372036854775808",
+  st.int64 "9223372036854775806", st.int64 "9007199254740993",
+}
+
+-- For runs whose memory is limited from outside.
+if getenv "FUZZ_MEDIUM" then
+  for _, n in pairs {70000, 2 ^ 20, 2 ^ 31, 2 ^ 31 - 1, 2 ^ 32, -2 ^ 31, 2 ^ 40}
+  do
+    HUGE[#HUGE + 1] = n
+  end
+end
+
+local ODD = {
+  0, -1, 1.5, -0.0, huge, -huge, 0 / 0, 1e-320, "", "x", "cpu", "float32",
+  true, false, {}, {{}}, {1, 2}, {1, 2.5}, {"a"}, {dim = 1}, {true}, print,
+  st.complex(1, 2), st.float(3), st.newaxis, st.ellipsis, st.none, core,
+  coroutine.create(function() end), io.stdout,
+}
+
+--- Any value, most of them wrong.
+function M.odd(c)
+  if c:chance(0.2) then return c:pick(HUGE) end
+  return c:pick(ODD)
+end
+
+function M.integer(c)
+  if c.tame and c:chance(0.95) then return c:int(1, 3) end
+  if c:chance(0.7) then return c:int(-6, 7) end
+  return c:pick(HUGE)
+end
+
+local function dim(c)
+  local n = #c.sizes
+  if c.tame and n > 0 and c:chance(0.9) then
+    local d = c:int(1, n)
+    return c:chance(0.3) and d - n - 1 or d
+  end
+  return M.integer(c)
+end
+
+local REALS = {
+  0.5, 1, 2, -1, 0, 1.5, -2.5, 1e30, 1e-30, 1e308, -1e308, huge, -huge, 0 / 0,
+}
+
+local function real(c)
+  if c.tame and c:chance(0.8) then return c:pick {0.5, 1, 2, 3} end
+  if c:chance(0.1) then return c:pick(HUGE) end
+  return c:pick(REALS)
+end
+
+local function scalar(c)
+  local k = c:int(1, 12)
+  if k == 1 then return st.complex(real(c), real(c)) end
+  if k == 2 then return c:chance(0.5) end
+  if k < 7 then return M.integer(c) end
+  return real(c)
+end
+
+-- -- Shapes ------------------------------------------------------------------
+
+local MOST = 600 -- elements of a tensor, mostly
+
+local function random_sizes(c)
+  local k = c:int(1, 60)
+  if k == 1 then return {c:pick {17, 64, 65, 129, 1000}} end
+  if k == 2 then return {c:pick {17, 33}, c:pick {16, 31, 70}} end
+  if k == 3 and c:chance(0.1) then return {40000} end
+  local sizes, numel = {}, 1
+  for i = 1, c:int(0, 5) do
+    local n = c:chance(0.05) and 0 or c:int(1, 5)
+    if numel * n > MOST then n = 1 end
+    sizes[i], numel = n, numel * n
+  end
+  return sizes
+end
+
+--- The case's shape, or one that broadcasts with it.
+local function tame_sizes(c)
+  local sizes, first = {}, 1
+  if c:chance(0.15) and #c.sizes > 0 then first = c:int(1, #c.sizes) end
+  for i = first, #c.sizes do
+    sizes[#sizes + 1] = c:chance(0.08) and 1 or c.sizes[i]
+  end
+  return sizes
+end
+
+local function int_list(c)
+  if c.tame and c:chance(0.4) then return {unpack(c.sizes)} end
+  if not c.tame and c:chance(0.03) then
+    return c:list(c:pick {64, 65, 70, 300}, c:chance(0.5) and M.integer or
+                  function() return 1 end)
+  end
+  return c:list(c:int(0, c.tame and 3 or 6), M.integer)
+end
+
+local function dim_list(c)
+  if c.tame and c:chance(0.3) then -- a permutation
+    local out = {}
+    for i = 1, #c.sizes do out[i] = i end
+    for i = #out, 2, -1 do
+      local k = c:int(1, i)
+      out[i], out[k] = out[k], out[i]
+    end
+    return out
+  end
+  return c:list(c:int(0, c.tame and 2 or 5), dim)
+end
+
+-- -- Tensors -----------------------------------------------------------------
+
+local SPECIALS = {
+  0, -0.0, 1, -1, 2, 0.5, -2.5, huge, -huge, 0 / 0, 1e300, -1e300, 65504,
+  1e-40, 255, 128, -129, 2 ^ 31, -2 ^ 63, 2 ^ 63, 3,
+}
+
+--- Gives the n elements of a vector something to hold.
+local function fill(c, t, n, dtype)
+  local k = c:int(1, 4)
+  if k <= 2 or n == 0 then
+    t:copy_(st.randint(c:pick {-3, 0, 1}, 6, {max(n, 0)}))
+    return
+  end
+  local unit
+  if k == 3 then
+    local few = c:list(8, c.pick, SPECIALS)
+    local s = st.tensor(few, {dtype = "float64"}):to(dtype)
+    unit = core.get_bytes(s, 0, 8 * s:element_size())
+  elseif dtype == "bool" then
+    unit = rep("\0\1\1", 8)
+  else
+    unit = char(unpack(c:list(32, function(r) return r:int(0, 255) end)))
+  end
+  local bytes = n * t:element_size()
+  core.set_bytes(t, 0, rep(unit, floor(bytes / #unit) + 1):sub(1, bytes))
+end
+
+--- Strides in elements for the sizes: any order, with gaps, or overlapping.
+local function random_strides(c, sizes)
+  local order, strides, unit = {}, {}, c:pick {1, 1, 1, 1, 2, 3}
+  local kind = c:int(1, 6)
+  for i = 1, #sizes do order[i] = {#sizes - i, i} end
+  if kind > 3 then
+    for i = 1, #sizes do order[i][1] = c:int(1, 9) end
+    sort(order, function(a, b)
+      if a[1] ~= b[1] then return a[1] < b[1] end
+      return a[2] < b[2]
+    end)
+  end
+  for _, o in pairs(order) do
+    local i = o[2]
+    strides[i] = unit
+    if kind == 5 and c:chance(0.4) then strides[i] = 0 end
+    if kind == 6 then strides[i] = c:int(0, 4) end
+    unit = unit * max(sizes[i], 1)
+  end
+  return strides
+end
+
+local function last_element(sizes, strides)
+  local last = 0
+  for i = 1, #sizes do
+    if sizes[i] == 0 then return -1 end
+    last = last + (sizes[i] - 1) * strides[i]
+  end
+  return last
+end
+
+local VIEWS = {
+  function(c, t) return t:transpose(c:int(1, 3), c:int(1, 3)) end,
+  function(c, t) return t:select(1, c:int(1, 2)) end,
+  function(c, t) return t:slice(1, c:int(1, 2), -1, c:int(1, 2)) end,
+  function(_, t) return t:unsqueeze(1) end,
+  function(_, t) return t:view(-1) end,
+  function(c, t) return t:unfold(1, 2, c:int(1, 2)) end,
+  function(_, t) return t:diagonal() end,
+  function(c, t) return t:expand(c:int(1, 3), -1, -1) end,
+  function(c, t) return t:view(c:pick(M.DTYPES)) end,
+  function(_, t) return st.view_as_real(t) end,
+  function(_, t) return st.imag(t) end,
+  function(_, t) return t:detach() end,
+}
+
+--- A tensor that shares its elements with t, if a random view fits it.
+local function view_of(c, t)
+  local ok, view = pcall(c:pick(VIEWS), c, t)
+  return ok and view or t
+end
+
+local function fresh(c, dtype)
+  local sizes = c.tame and c:chance(0.9) and tame_sizes(c) or random_sizes(c)
+  if c:chance(0.06) then
+    return st.empty(sizes, {dtype = dtype, device = "meta"})
+  end
+  local strides = random_strides(c, sizes)
+  local offset = c:chance(0.3) and c:int(0, 5) or 0
+  local n = offset + last_element(sizes, strides) + 1
+  if c:chance(0.2) then n = n + c:int(1, 9) end
+  local base = st.empty({n}, {dtype = dtype})
+  fill(c, base, n, dtype)
+  return base:as_strided(sizes, strides, offset)
+end
+
+function M.tensor(c)
+  local made = c.made
+  local t
+  if #made > 0 and c:chance(0.25) then
+    t = c:pick(made)
+  else
+    local dtype = c.tame and c:chance(0.75) and c.dtype or c:pick(M.DTYPES)
+    if c:chance(0.1) then dtype = "int64" end
+    if c:chance(0.05) then dtype = "bool" end
+    t = fresh(c, dtype)
+  end
+  if c:chance(c.tame and 0.08 or 0.3) then t = view_of(c, t) end
+  made[#made + 1] = t
+  return t
+end
+
+-- -- Arguments ---------------------------------------------------------------
+
+local function tensor_list(c) return c:list(c:int(0, 4), M.tensor) end
+
+local function index_list(c)
+  return c:list(c:int(0, 4), function()
+    return c:chance(0.3) and st.none or M.tensor(c)
+  end)
+end
+
+local function texts(...)
+  local list = {...}
+  return function(c) return c:pick(list) end
+end
+
+local function flag(c) return c:chance(0.5) end
+
+local MAKE = {
+  Tensor = M.tensor, ["Tensor[]"] = tensor_list, ["Tensor?[]"] = index_list,
+  int = M.integer, ["int[]"] = int_list, Dim = dim, ["Dim[]"] = dim_list,
+  Index = M.integer, End = M.integer, ["Index[]"] = int_list,
+  float = real, ["float[]"] = function(c)
+    return c:list(c:int(0, 3), real)
+  end,
+  Scalar = scalar, complex = scalar, bool = flag,
+  ["Scalar[]"] = function(c) return c:list(c:int(0, 3), real) end,
+  ["bool[]"] = function(c) return c:list(c:int(0, 3), flag) end,
+  str = texts("none", "tanh", "trunc", "floor", "ij", "xy", "left", "right",
+              "sum", "", "mean", "bogus"),
+  ScalarType = function(c) return c:pick(M.DTYPES) end,
+  Layout = texts "strided", Device = texts("cpu", "cpu", "meta"),
+  MemoryFormat = texts("contiguous", "preserve", "channels_last",
+                       "channels_last_3d"),
+  Generator = function(c) return st.Generator(c:int(0, 99)) end,
+}
+
+--- A value for an argument of the type, written as schemas write it.
+function M.argument(c, text)
+  if c:chance(c.tame and 0.005 or 0.04) then return M.odd(c) end
+  local plain = text:gsub("%b()", ""):gsub("%[%d+%]", "[]")
+  if plain:sub(-1) == "?" then
+    plain = plain:sub(1, -2)
+    if c:chance(0.3) then return c:chance(0.5) and st.none or nil end
+  end
+  local make = MAKE[plain]
+  return make and make(c) or M.odd(c)
+end
+
+--- A case of its own for round i of a seed.
+function M.case(seed, i)
+  local c = setmetatable({made = {}}, Case)
+  c.state = (seed * 7919 + i * 104729) % 2147483646 + 1
+  for _ = 1, 5 do step(c) end
+  st.manual_seed(i)
+  c.tame = c:chance(0.65)
+  c.dtype = c:pick(M.DTYPES)
+  c.sizes = random_sizes(c)
+  return c
+end
+
+-- -- Looking at tensors ------------------------------------------------------
+
+local function bytes_of(t)
+  if t.device == "meta" then return "" end
+  local shape, strides, last = t.shape, t:stride(), 0
+  for i = 1, #shape do
+    if shape[i] == 0 then return "" end
+    last = last + (shape[i] - 1) * strides[i]
+  end
+  return core.get_bytes(t, 0, (tonumber(last) + 1) * t:element_size())
+end
+
+--- Everything about a tensor, elements included, as a string.
+function M.contents(t)
+  if not pcall(t.dim, t) then return "freed" end
+  return concat({tostring(t.dtype), t.device, tostring(t.shape),
+                 tostring(t:stride()), tostring(t:storage_offset()),
+                 bytes_of(t)}, " ")
+end
+
+--- The same for people, without the elements.
+function M.show(v)
+  if st.is_tensor(v) then
+    if not pcall(v.dim, v) then return "freed" end
+    return ("%s%s/%s+%s%s"):format(tostring(v.dtype), tostring(v.shape),
+      tostring(v:stride()), tostring(v:storage_offset()),
+      v.device == "meta" and "@meta" or "")
+  end
+  if type(v) ~= "table" then
+    return type(v) == "string" and ("%q"):format(v) or tostring(v)
+  end
+  local out = {}
+  for i = 1, min(#v, 12) do out[i] = M.show(v[i]) end
+  for k, x in pairs(v) do
+    if type(k) == "string" and #out < 20 then
+      out[#out + 1] = k .. "=" .. M.show(x)
+    end
+  end
+  return "{" .. concat(out, ", ") .. "}"
+end
+
+return M
