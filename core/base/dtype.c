@@ -160,6 +160,11 @@ static int64_t truncate(double f) {
        ? (int64_t)f : INT64_MIN;
 }
 
+/* Narrow integers take the 32-bit instruction, as the copy kernels do. */
+static int32_t truncate_32(double f) {
+  return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;
+}
+
 int64_t st__scalar_to_int(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_FLOAT: return truncate(s.u.f);
@@ -186,13 +191,15 @@ static bool is_nonzero(st_scalar s) {
 void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   const double f = st__scalar_to_double(s);
   const int64_t i = st__scalar_to_int(s);
+  const bool is_exact = s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
+  const int64_t narrow = is_exact ? i : truncate_32(f);
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   switch (d) {
     case ST_BOOL: STORE(uint8_t, is_nonzero(s)); break;
     case ST_UINT8: STORE(uint8_t, i); break;
-    case ST_INT8: STORE(int8_t, i); break;
-    case ST_INT16: STORE(int16_t, i); break;
-    case ST_INT32: STORE(int32_t, i); break;
+    case ST_INT8: STORE(int8_t, narrow); break;
+    case ST_INT16: STORE(int16_t, narrow); break;
+    case ST_INT32: STORE(int32_t, narrow); break;
     case ST_INT64: STORE(int64_t, i); break;
     case ST_FLOAT16: STORE(uint16_t, st__float_to_half((float)f)); break;
     case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16((float)f)); break;

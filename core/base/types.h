@@ -130,7 +130,7 @@ typedef enum st_tag {
   ST_TAG_INT,       /* u.i: int, Dim, Index, End, dtype, format, device */
   ST_TAG_FLOAT,     /* u.f */
   ST_TAG_BOOL,      /* u.i, 0 or 1 */
-  ST_TAG_COMPLEX,   /* u.complex: two doubles */
+  ST_TAG_COMPLEX,   /* u.pair: two doubles */
   ST_TAG_STRING,    /* u.string, len bytes and a NUL */
   ST_TAG_GENERATOR, /* u.generator */
   ST_TAG_INTS,      /* u.ints, len of them */
@@ -148,7 +148,7 @@ typedef struct st_value {
   union {
     int64_t i;
     double f;
-    const double *complex;
+    const double *pair;
     const char *string;
     st_tensor *tensor;
     st_generator *generator;

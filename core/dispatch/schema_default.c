@@ -210,7 +210,7 @@ static st_status parse_any_number(st_parser *p, st_type type,
     double *kept = st__arena_alloc(&p->keep, sizeof c, p->chunk);
     if (!kept) return ST_NO_MEMORY;
     memcpy(kept, c, sizeof c);
-    *out = (st_value){.tag = ST_TAG_COMPLEX, .u.complex = kept};
+    *out = (st_value){.tag = ST_TAG_COMPLEX, .u.pair = kept};
   }
   return ST_OK;
 }

@@ -179,7 +179,7 @@ static void put_default(writer *w, const st_arg *arg) {
       break;
     case ST_TAG_BOOL: put_text(w, v->u.i ? "True" : "False"); break;
     case ST_TAG_FLOAT: put_float(w, v->u.f); break;
-    case ST_TAG_COMPLEX: put_complex(w, v->u.complex); break;
+    case ST_TAG_COMPLEX: put_complex(w, v->u.pair); break;
     case ST_TAG_STRING: put_string(w, v->u.string, v->len); break;
     default: put_list(w, arg, v); break;
   }

@@ -13,7 +13,7 @@ st_value st__of_scalar(const st_scalar *s) {
     case ST_SCALAR_BOOL: return st__of_bool(s->u.i != 0);
     case ST_SCALAR_INT: return st__of_int(s->u.i);
     case ST_SCALAR_FLOAT: return st__of_float(s->u.f);
-    default: return (st_value){.tag = ST_TAG_COMPLEX, .u.complex = s->u.c};
+    default: return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
   }
 }
 
@@ -24,7 +24,7 @@ st_scalar st__to_scalar(const st_value *v) {
     case ST_TAG_FLOAT: return st__scalar_float(v->u.f);
     default:
       ST_ASSERT(v->tag == ST_TAG_COMPLEX);
-      return st__scalar_complex(v->u.complex[0], v->u.complex[1]);
+      return st__scalar_complex(v->u.pair[0], v->u.pair[1]);
   }
 }
 

@@ -49,7 +49,7 @@ enum {
   _Generic((v), V_f4: ST_SLEEF_f4(fn, ulp), V_f8: ST_SLEEF_f8(fn, ulp))(v, w)
 
 /* The whole vectors by copies of a size the compiler knows. */
-#define ST_VEC_ACCESS(tag)                                                   \
+#define ST_VEC_LOAD(tag)                                                     \
   static inline V_##tag st_load_##tag(const char *p, int64_t i, int64_t n) { \
     V_##tag v = {0};                                                         \
     const int64_t left = n - i;                                              \
@@ -57,7 +57,8 @@ enum {
     if (left >= ST_LANES_##tag) memcpy(&v, p, sizeof v);                     \
     else memcpy(&v, p, (size_t)left * sizeof(T_##tag));                      \
     return v;                                                                \
-  }                                                                          \
+  }
+#define ST_VEC_STORE(tag)                                                    \
   static inline void st_store_##tag(char *p, int64_t i, int64_t n,           \
                                     V_##tag v) {                             \
     const int64_t left = n - i;                                              \
@@ -65,9 +66,12 @@ enum {
     if (left >= ST_LANES_##tag) memcpy(p, &v, sizeof v);                     \
     else memcpy(p, &v, (size_t)left * sizeof(T_##tag));                      \
   }
-ST_VEC_ACCESS(f4)
-ST_VEC_ACCESS(f8)
-#undef ST_VEC_ACCESS
+ST_VEC_LOAD(f4)
+ST_VEC_LOAD(f8)
+ST_VEC_STORE(f4)
+ST_VEC_STORE(f8)
+#undef ST_VEC_LOAD
+#undef ST_VEC_STORE
 
 /* -- Operand patterns (see loops.h) --------------------------------------- */
 

@@ -102,7 +102,7 @@ st_value st__scalar_arg(const st_scalar *s) {
     case ST_SCALAR_FLOAT:
       return (st_value){.tag = ST_TAG_FLOAT, .u.f = s->u.f};
     default:
-      return (st_value){.tag = ST_TAG_COMPLEX, .u.complex = s->u.c};
+      return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
   }
 }
 

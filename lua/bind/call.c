@@ -102,7 +102,7 @@ void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
     case ST_TAG_FLOAT: lua_pushnumber(L, v->u.f); break;        /* [+1] */
     case ST_TAG_BOOL: lua_pushboolean(L, v->u.i != 0); break;   /* [+1] */
     case ST_TAG_COMPLEX:
-      memcpy(s.u.c, v->u.complex, sizeof s.u.c);
+      memcpy(s.u.c, v->u.pair, sizeof s.u.c);
       st__push_scalar(h, L, s);                                 /* [+1] */
       break;
     case ST_TAG_STRING:

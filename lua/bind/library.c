@@ -95,7 +95,7 @@ static st_status own(const st_value *v, st_value *out) {
     case ST_TAG_INTS: return st_value_of_ints(v->u.ints, (int)v->len, out);
     case ST_TAG_STRING: return st_value_of_string(v->u.string, v->len, out);
     case ST_TAG_COMPLEX:
-      memcpy(s.u.c, v->u.complex, sizeof s.u.c);
+      memcpy(s.u.c, v->u.pair, sizeof s.u.c);
       return st_value_of_scalar(s, out);
     case ST_TAG_GENERATOR: st_generator_retain(v->u.generator); break;
     case ST_TAG_FLOATS: case ST_TAG_BOOLS:

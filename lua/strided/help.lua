@@ -4,7 +4,8 @@
 
 local core = require "strided.core"
 
-local concat, sort, tostring, type = table.concat, table.sort, tostring, type
+local concat, sort = table.concat, table.sort
+local error, tostring, type = error, tostring, type
 
 local WIDTH = 78
 
@@ -46,6 +47,8 @@ local function help(name)
     local full = name:find("::", 1, true) and name or "aten::" .. name
     packet = core.packet(full)
     if not packet then return "there is no operator '" .. name .. "'" end
+  elseif type(name) ~= "userdata" then
+    error("help: the operator must be its name or an object of st.ops", 2)
   end
   local doc = packet:doc()
   return tostring(packet:schema()) .. (doc and "\n  " .. doc or "")
