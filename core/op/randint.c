@@ -28,28 +28,11 @@ static void integer_loop(char **data, const int64_t *strides, int64_t n0,
 }
 
 static st_status fill_integers(st_tensor *t, const integers *f) {
-  st_iter it;
-  st_status status;
   ST_TRY(st__check_here(t));
   if (st__is_complex((st_dtype)t->dtype)) {
     return st__no_kernel_for((st_dtype)t->dtype);
   }
-  st__iter_init(&it, ST_ITER_NULLARY);
-  st__iter_output(&it, t, ST_DTYPE_NONE);
-  ST_TRY_FAIL(st__iter_build(&it));
-  if (!st__is_meta(t) && it.numel > 0) {
-    st__generator_lock(f->g);
-    st__iter_run_serial(&it, integer_loop, f);
-    st__generator_unlock(f->g);
-  }
-fail:
-  st__iter_release(&it);
-  return status;
-}
-
-static st_generator *generator_of(const st_value *v) {
-  return v->tag == ST_TAG_GENERATOR ? v->u.generator
-                                    : st__default_generator();
+  return st__random_fill(t, f->g, integer_loop, f);
 }
 
 /* The largest integer up to which every one has a value of its own. */
@@ -120,18 +103,18 @@ static st_status return_self(st_status status, const st_value *args,
 }
 
 ST_BOXED(st__box_random_) {
-  return return_self(random_full(args[0].u.tensor, generator_of(&args[1])),
-                     args, rets);
+  st_generator *g = st__generator_of(&args[1]);
+  return return_self(random_full(args[0].u.tensor, g), args, rets);
 }
 
 ST_BOXED(st__box_random__to) {
   return return_self(random_below(args[0].u.tensor, 0, args[1].u.i,
-                                  generator_of(&args[2])), args, rets);
+                                  st__generator_of(&args[2])), args, rets);
 }
 
 ST_BOXED(st__box_random__from) {
   st_tensor *t = args[0].u.tensor;
-  st_generator *g = generator_of(&args[3]);
+  st_generator *g = st__generator_of(&args[3]);
   if (st__is_none(&args[2])) {
     const int64_t last = largest((st_dtype)t->dtype);
     return return_self(random_between(t, args[1].u.i, last, g), args, rets);
@@ -310,7 +293,8 @@ static st_status permutation(int64_t n, st_value generator,
       return status;
     }
   }
-  shuffle((int64_t *)(void *)st__data(t), n, base, generator_of(&generator));
+  shuffle((int64_t *)(void *)st__data(t), n, base,
+          st__generator_of(&generator));
   if (cast != t) {
     st__copy_unchecked(cast, t);
     st__tensor_release(&t);

@@ -37,22 +37,22 @@ static void fill_loop(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-static st_generator *generator_of(const st_value *v) {
+st_generator *st__generator_of(const st_value *v) {
   return v->tag == ST_TAG_GENERATOR ? v->u.generator
                                     : st__default_generator();
 }
 
-/* Draws once per element of t. */
-static st_status run_fill(st_tensor *t, const fill *f, st_loop loop) {
+st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
+                          const void *ctx) {
   st_iter it;
   st_status status;
   st__iter_init(&it, ST_ITER_NULLARY);
   st__iter_output(&it, t, ST_DTYPE_NONE);
   ST_TRY_FAIL(st__iter_build(&it));
   if (!st__is_meta(t) && it.numel > 0) {
-    st__generator_lock(f->g);
-    st__iter_run_serial(&it, loop, f);
-    st__generator_unlock(f->g);
+    st__generator_lock(g);
+    st__iter_run_serial(&it, loop, ctx);
+    st__generator_unlock(g);
   }
 fail:
   st__iter_release(&it);
@@ -122,7 +122,7 @@ static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
   const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_uniform,
                   .a = a, .b = b};
-  return run_fill(t, &f, uniform_loop(&f));
+  return st__random_fill(t, f.g, uniform_loop(&f), &f);
 }
 
 /* A complex tensor is filled as the real one over the same bytes. */
@@ -148,7 +148,7 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
 ST_BOXED(st__box_uniform_) {
   const st_status status = uniform(
     args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    generator_of(&args[3]));
+    st__generator_of(&args[3]));
   return return_self(status, args, rets);
 }
 
@@ -239,7 +239,7 @@ static st_status fill_normal(st_tensor *t, double mean, double deviation,
   const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_normal,
                   .a = mean, .b = deviation};
   if (t->numel < 2 * PAIRS || !st__is_contiguous(t) || st__is_meta(t)) {
-    return run_fill(t, &f, fill_loop);
+    return st__random_fill(t, f.g, fill_loop, &f);
   }
   ST_TRY(st__check_internal_overlap(t));
   st__generator_lock(g);
@@ -267,7 +267,7 @@ static st_status normal(st_tensor *t, double mean, double deviation,
 ST_BOXED(st__box_normal_) {
   const st_status status = normal(
     args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    generator_of(&args[3]));
+    st__generator_of(&args[3]));
   return return_self(status, args, rets);
 }
 
@@ -287,9 +287,10 @@ ST_BOXED(st__box_exponential_) {
   if (!(rate > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", rate);
   }
-  const fill f = {.g = generator_of(&args[2]), .dtype = (st_dtype)t->dtype,
+  const fill f = {.g = st__generator_of(&args[2]),
+                  .dtype = (st_dtype)t->dtype,
                   .draw = draw_exponential, .a = rate};
-  return return_self(run_fill(t, &f, fill_loop), args, rets);
+  return return_self(st__random_fill(t, f.g, fill_loop, &f), args, rets);
 }
 
 /* -- bernoulli ------------------------------------------------------------ */
@@ -306,11 +307,12 @@ static st_status check_probability(double p) {
 
 ST_BOXED(st__box_bernoulli__float) {
   st_tensor *t = args[0].u.tensor;
-  const fill f = {.g = generator_of(&args[2]), .dtype = (st_dtype)t->dtype,
+  const fill f = {.g = st__generator_of(&args[2]),
+                  .dtype = (st_dtype)t->dtype,
                   .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
   ST_TRY(st__check_here(t));
   ST_TRY(check_probability(f.a));
-  return return_self(run_fill(t, &f, fill_loop), args, rets);
+  return return_self(st__random_fill(t, f.g, fill_loop, &f), args, rets);
 }
 
 typedef struct coins {
@@ -376,7 +378,7 @@ fail:
 
 ST_BOXED(st__box_bernoulli__Tensor) {
   return return_self(toss(args[0].u.tensor, args[1].u.tensor,
-                          generator_of(&args[2])), args, rets);
+                          st__generator_of(&args[2])), args, rets);
 }
 
 ST_BOXED(st__box_bernoulli) {
@@ -384,7 +386,7 @@ ST_BOXED(st__box_bernoulli) {
   const st_options o = {(st_dtype)p->dtype, (st_device)p->device};
   st_tensor *t = NULL;
   ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
-  const st_status status = toss(t, p, generator_of(&args[1]));
+  const st_status status = toss(t, p, st__generator_of(&args[1]));
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;

@@ -27,6 +27,13 @@ uint64_t st__random64(st_generator *g);
 double st__random_uniform(st_generator *g);  /* [0, 1), 53 bits */
 double st__random_normal(st_generator *g);   /* Box-Muller, two at a time */
 
+/* The generator that argument v names, or the default one. Borrowed. */
+st_generator *st__generator_of(const st_value *v);
+/* Runs loop over t's elements in memory order with g locked; nothing on the
+ * meta device. */
+st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
+                          const void *ctx);
+
 /* -- Operators ------------------------------------------------------------ */
 
 ST_BOXED(st__box_uniform_);
