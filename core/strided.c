@@ -384,6 +384,14 @@ char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
   return st__keyset_text(ks, buf, size);
 }
 
+st_keyset st_keyset_minus(st_keyset a, st_keyset b) {
+  return st__keyset_minus(a, b);
+}
+
+const char *st_keyset_highest(st_keyset ks) {
+  return st__key_name(st__keyset_highest(ks));
+}
+
 st_status st_keyset_after(const char *key, st_keyset *out) {
   st_key k;
   ST_TRY(find_key(key, &k));
@@ -521,6 +529,15 @@ bool st_plan_has_contiguous_first_dim(const st_plan *p) {
 }
 bool st_plan_can_use_32bit(const st_plan *p) {
   return st__iter_can_use_32bit(&p->it);
+}
+
+const char *st_plan_inner(const st_plan *p) {
+  static const char *const names[] = {"vector", "scalar", "strided"};
+  return names[st__iter_inner(&p->it)];
+}
+
+bool st_plan_is_tiled_copy(const st_plan *p) {
+  return st__copy_is_tiled(&p->it);
 }
 
 st_tensor *st_plan_output(const st_plan *p, int i) {

@@ -13,7 +13,9 @@
  *   ...
  *   args[0].tag = ST_TAG_TENSOR; args[0].u.tensor = t;
  *   args[1].tag = ST_TAG_INT;    args[1].u.i = 2;
- *   st_call_op(st_op_find("aten::mul", "Scalar"), 2, args, &ret);
+ *   if (st_call_op(st_op_find("aten::mul", "Scalar"), 2, args, &ret)) ...
+ *   st_value_clear(&ret);
+ *   st_tensor_release(&t);
  *
  * Conventions. Functions that can fail return a st_status; the message is
  * kept per thread until the next failure (st_message). Inputs are borrowed;
@@ -41,12 +43,13 @@ ST_API const char *st_version(void);
 /* "base", "avx2" or "avx512": what the kernels run on (STRIDED_ISA). */
 ST_API const char *st_isa(void);
 
-/* Threads a large operation may use: 1 to 256. */
+/* Threads a large operation may use: 1 to 256, BAD_VALUE otherwise. */
 ST_API int st_num_threads(void);
 ST_API st_status st_set_num_threads(int n);
 
 /* -- Errors --------------------------------------------------------------- */
 
+/* This thread's last message, valid until its next failure. */
 ST_API const char *st_message(void);
 ST_API const char *st_status_name(st_status code); /* "bad_shape" */
 ST_API const char *st_status_text(st_status code);
@@ -140,7 +143,8 @@ ST_API st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
                                st_scalar value);
 
 /* How PyTorch would print it (4 digits, 1000 elements, 3 edge items, 80
- * columns); NULL options are these. *out is freed with st_text_release. */
+ * columns); NULL options are these. *out is freed with st_text_release.
+ * NO_MEMORY. */
 ST_API st_status st_tensor_text(const st_tensor *t,
                                 const st_print_options *options, char **out);
 ST_API void st_text_release(char **text);
@@ -176,15 +180,20 @@ ST_API int st_op_nrets(const st_op *op);
 /* NULL outside; arguments lie side by side in memory, so do results. */
 ST_API const st_arg *st_op_arg(const st_op *op, int i);
 ST_API const st_arg *st_op_ret(const st_op *op, int i);
-/* The kernel in a slot of the table and why it is there. */
+/* The kernel in a slot of the table and why it is there; strings that live as
+ * long as the process. False for a name that is no key. */
 ST_API bool st_op_slot(const st_op *op, const char *key, const char **kernel,
                        const char **provenance);
 
 /* Calls op with its first n arguments; the others take their defaults. rets
- * has room for st_op_nrets results. */
+ * has room for st_op_nrets results, which are the caller's (st_value_clear)
+ * and written on success only. BAD_TYPE for a value of another type than the
+ * schema's, BAD_VALUE for a missing or an extra one, NO_KERNEL, NOT_FOUND
+ * when op is defined no longer, or what the operator says. */
 ST_API st_status st_call_op(const st_op *op, int n, const st_value *args,
                             st_value *rets);
-/* Continues with keys as they are; n must be all arguments. */
+/* Continues with keys as they are: no thread state, no fallthrough. args are
+ * all arguments; results and errors as for st_call_op. */
 ST_API st_status st_redispatch(const st_op *op, st_keyset keys,
                                const st_value *args, st_value *rets);
 
@@ -195,8 +204,11 @@ ST_API void *st_call_context(const st_call *call);
 
 /* -- Registration --------------------------------------------------------- */
 
-/* Each gives a handle whose release takes the registration back. debug says
- * where it comes from; texts are copied. */
+/* Each gives a handle whose release takes the registration back; out NULL
+ * keeps it for good. debug says where it comes from; texts are copied. A
+ * failed registration changes nothing: BAD_SCHEMA with the position for a
+ * malformed schema or name, BAD_STATE for an operator that is defined already
+ * or a second fallback of a key, BAD_VALUE for an unknown key, NO_MEMORY. */
 ST_API st_status st_define(const char *ns, const char *schema,
                            const char *doc, const char *debug,
                            st_registration **out);
@@ -218,12 +230,19 @@ ST_API void st_registration_release(st_registration **r);
 ST_API bool st_key_parse(const char *name, st_keyset *out);
 /* "DispatchKeySet(CPU, AutogradCPU)" into buf; returns buf. */
 ST_API char *st_keyset_text(st_keyset ks, char *buf, size_t size);
-/* Every bit below key's functionality, all backends. */
+/* a without b's functionalities; backends stay (SEMANTICS K5). */
+ST_API st_keyset st_keyset_minus(st_keyset a, st_keyset b);
+/* The key that a call with these keys takes, "Undefined" for none. A static
+ * string. */
+ST_API const char *st_keyset_highest(st_keyset ks);
+/* Every bit below key's functionality, all backends. BAD_VALUE for a name
+ * that is no key. */
 ST_API st_status st_keyset_after(const char *key, st_keyset *out);
 
 /* -- Random numbers ------------------------------------------------------- */
 
-/* A Mersenne twister; the same seed gives the numbers PyTorch gives. */
+/* A Mersenne twister; the same seed gives the numbers PyTorch gives.
+ * NO_MEMORY. */
 ST_API st_status st_generator_new(uint64_t seed, st_generator **out);
 ST_API void st_generator_retain(st_generator *g);
 ST_API void st_generator_release(st_generator **g);
@@ -234,7 +253,7 @@ ST_API st_generator *st_default_generator(void);
 
 /* -- Seeing --------------------------------------------------------------- */
 
-/* Flags of st_plan_new: ATen's TensorIteratorConfig, see ../README. */
+/* Flags of st_plan_new: those of ATen's TensorIteratorConfig. */
 enum {
   ST_PLAN_CHECK_OVERLAP = 1 << 0,
   ST_PLAN_CPU_SCALARS = 1 << 1,
@@ -251,14 +270,18 @@ enum {
 
 typedef struct st_plan st_plan; /* a built iterator */
 
-/* NULL outputs are allocated. dtype: that of outputs to be made, or NONE. */
+/* NULL outputs are allocated, given ones may be resized. dtype: that of
+ * outputs to be made, or NONE. Pointers into a plan live as long as it does;
+ * one plan is for one thread at a time. Errors: those of an elementwise
+ * operator on these operands (BAD_SHAPE, BAD_DTYPE, OVERLAP, NO_MEMORY). */
 ST_API st_status st_plan_new(uint32_t flags, int noutputs, int noperands,
                              st_tensor *const *operands, st_dtype dtype,
                              st_plan **out);
 ST_API void st_plan_release(st_plan **p);
 ST_API int st_plan_ndim(const st_plan *p);
 ST_API const int64_t *st_plan_shape(const st_plan *p); /* fastest first */
-ST_API const int64_t *st_plan_strides(const st_plan *p, int operand);
+ST_API const int64_t *st_plan_strides(const st_plan *p,
+                                      int operand); /* in bytes */
 ST_API int st_plan_perm(const st_plan *p, const int **perm); /* 0: fast */
 ST_API int st_plan_common_shape(const st_plan *p, const int64_t **shape);
 ST_API const char *st_plan_fast(const st_plan *p); /* "none", "contiguous".. */
@@ -268,6 +291,12 @@ ST_API st_dtype st_plan_common_dtype(const st_plan *p);
 ST_API bool st_plan_is_contiguous(const st_plan *p);
 ST_API bool st_plan_has_contiguous_first_dim(const st_plan *p);
 ST_API bool st_plan_can_use_32bit(const st_plan *p);
+/* What loops meet along the first dimension: "vector" (every operand is
+ * contiguous), "scalar" (all but one input, which has stride 0) or "strided"
+ * (gathered block by block). A static string. */
+ST_API const char *st_plan_inner(const st_plan *p);
+/* Whether a copy over this plan goes tile by tile. */
+ST_API bool st_plan_is_tiled_copy(const st_plan *p);
 /* Output i, owned by the caller. */
 ST_API st_tensor *st_plan_output(const st_plan *p, int i);
 /* Step k of the 2-d calls for elements [begin, end): sizes and the byte

@@ -48,8 +48,15 @@ end
 
 local function bytes(t) return t:numel() * t:element_size() end
 
---- How the iterator walks `outputs <- inputs`: the plan that the operator
--- itself builds for these operands.
+local LOOPS = {
+  vector = "vector",
+  scalar = "vector, one operand spread over a block",
+  strided = "strided",
+  tiled = "strided, transposed tile by tile",
+}
+
+--- How the iterator walks `outputs <- inputs`: what a copy or an elementwise
+-- operator builds for these operands.
 local function show_plan(outputs, inputs, is_reduction)
   local plan = st.iterator {
     outputs = outputs, inputs = inputs, resize_outputs = false,
@@ -57,17 +64,13 @@ local function show_plan(outputs, inputs, is_reduction)
   }
   local strides = {}
   for i = 1, #plan.strides do strides[i] = list(plan.strides[i]) end
-  local inner_is_dense = true
-  for i, s in ipairs(plan.strides) do
-    local t = outputs[i] or inputs[i - #outputs]
-    inner_is_dense = inner_is_dense and s[1] == t:element_size()
-  end
   print(format("   iterated as: %s, shape %s%s, byte strides %s",
                plan.perm and "permutation " .. list(plan.perm)
                or "fast set-up (" .. plan.fast .. ")",
                list(plan.shape), plan.coalesced and " (coalesced)" or "",
                concat(strides, " <- ")))
-  print("   inner loop: " .. (inner_is_dense and "vector" or "strided"))
+  print("   inner loop: " .. (plan.is_tiled_copy and LOOPS.tiled
+                              or LOOPS[plan.inner]))
 end
 
 local function show_moved(n)
@@ -160,7 +163,7 @@ print(format("   luma: mean %.4f, from %.4f to %.4f", luma:mean():item(),
 local rows = luma:mean {dim = {1, 3}}
 local bright = rows:argmax():item()
 print(format("   brightest row: %d, mean %.4f", bright, rows[bright]))
--- Kept dimensions have size 1; the iterator gives them stride 0.
+print "   as an iterator sees it, reduced dimensions have stride 0:"
 show_plan({st.empty(1, 384, 1)}, {luma}, true)
 
 step("Write the results")
@@ -171,5 +174,5 @@ write_picture(folder .. "/luma.pgm", to_bytes(luma[1], 0, 255))
 write_picture(folder .. "/normalised.ppm",
               to_bytes(norm[1]:permute(2, 3, 1), lo, hi))
 
-print(format("\nDone in %.2f s on %d threads with %s kernels.",
+print(format("\nDone: %.2f s of CPU time, %d threads, %s kernels.",
              os.clock() - start, st.get_num_threads(), st.config().isa))

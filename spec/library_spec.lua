@@ -254,14 +254,14 @@ describe("a library", function()
     lib:def "twice(Tensor x) -> Tensor"
     lib:impl("twice", "CompositeImplicitAutograd",
              function(x) return x + x end)
-    local events, y = st.trace(st.ops.speclib.twice, st.ones(1))
+    local events, y = st.dispatch_trace(st.ops.speclib.twice, st.ones(1))
     assert.same({2}, y:totable())
     assert.equal("speclib::twice", events[1].op)
     assert.equal("aten::add.Tensor", events[2].op)
     assert.equal("CPU", events[2].key)
     assert.is_true(events[2].depth > events[1].depth)
-    assert.has_error(function() st.trace(error, "x") end)
-    assert.equal(0, #st.trace(function() end))
+    assert.has_error(function() st.dispatch_trace(error, "x") end)
+    assert.equal(0, #st.dispatch_trace(function() end))
   end)
 
   it("leaves no tensor behind", function()

@@ -29,6 +29,22 @@ end
 
 local function shape(t) return {unpack(t.shape)} end
 
+local function times(list, k)
+  local out = {}
+  for i, v in ipairs(list) do out[i] = v * k end
+  return out
+end
+
+--- The list in the order of a plan's dimensions.
+local function permuted(plan, list)
+  local out = {}
+  for i, d in ipairs(plan.perm) do out[i] = list[d] end
+  return out
+end
+
+--- A broadcast operand's strides: 0 where it is repeated.
+local function effective(t, ...) return t:expand(...):stride() end
+
 describe("the seeds' examples", function()
   local before
   setup(function()
@@ -100,12 +116,13 @@ describe("the seeds' examples", function()
 
     it("g2: is reordered by [1,3,2,0]", function()
       assert.same({1, 64, 5, 4}, plan.common_shape)
-      assert.same({5120, 4, 1024, 256}, (function()
-        local s = dst:stride()
-        for i = 1, 4 do s[i] = s[i] * 4 end
-        return s
-      end)())
+      local out, into = times(src:stride(), 4), times(dst:stride(), 4)
+      assert.same({5120, 80, 16, 4}, out)
+      assert.same({5120, 4, 1024, 256}, into)
       assert.same({1, 3, 2, 0}, perm0(plan))
+      assert.same({64, 4, 5, 1}, permuted(plan, plan.common_shape))
+      assert.same({80, 4, 16, 5120}, permuted(plan, out))
+      assert.same({4, 256, 1024, 5120}, permuted(plan, into))
     end)
 
     it("g3: coalesces to one loop of 64 x 20", function()
@@ -119,6 +136,8 @@ describe("the seeds' examples", function()
     it("g10: has no vector loop, its inner strides differ", function()
       assert.is_false(plan.has_contiguous_first_dim)
       assert.is_false(plan.is_contiguous)
+      assert.equal("strided", plan.inner)
+      assert.is_true(plan.is_tiled_copy)
     end)
 
     it("gives the values of the source", function()
@@ -181,7 +200,9 @@ describe("the seeds' examples", function()
     end)
 
     it("g16: a (2,3) unary takes the fast path: [6], [4]", function()
-      local plan = plan_of({false}, {st.empty(2, 3)})
+      local x = st.empty(2, 3)
+      assert.same({12, 4}, times(x:stride(), 4))
+      local plan = plan_of({false}, {x})
       assert.is_nil(plan.perm)
       assert.equal("contiguous", plan.fast)
       assert.same({6}, plan.shape)
@@ -199,6 +220,7 @@ describe("the seeds' examples", function()
       local a, b = empty_cl(2, 3, 4, 5), st.empty(3, 4, 5)
       local plan = plan_of({false}, {a, b})
       assert.same({1, 3, 2, 0}, perm0(plan))
+      assert.same({1, 3, 15, 60}, permuted(plan, a:stride()))
       assert.same({60, 1, 15, 3}, (a + b):stride())
       assert.same({60, 1, 15, 3}, plan.outputs[1]:stride())
     end)
@@ -212,15 +234,22 @@ describe("the seeds' examples", function()
     it("g24: the ambiguous (2,3,1,1) plus (3,1,1)", function()
       local a = strided({2, 3, 1, 1}, {3, 1, 3, 3})
       local b = strided({3, 1, 1}, {1, 1, 1})
-      assert.same({1, 3, 2, 0}, perm0(plan_of({false}, {a, b})))
+      assert.same({3, 1, 3, 3}, effective(a, 2, 3, 1, 1))
+      assert.same({0, 1, 1, 1}, effective(b, 2, 3, 1, 1))
+      local plan = plan_of({false}, {a, b})
+      assert.same({1, 3, 2, 0}, perm0(plan))
+      assert.same({1, 3, 3, 3}, permuted(plan, a:stride()))
       assert.same({3, 1, 3, 3}, (a + b):stride())
     end)
 
     it("g25: (2,3,1,1) plus a non-contiguous (3,1,3)", function()
       local a = strided({2, 3, 1, 1}, {3, 1, 3, 3})
       local b = strided({3, 1, 3}, {1, 3, 3})
+      assert.same({3, 1, 3, 0}, effective(a, 2, 3, 1, 3))
+      assert.same({0, 1, 3, 3}, effective(b, 2, 3, 1, 3))
       local plan = plan_of({false}, {a, b})
       assert.same({1, 2, 3, 0}, perm0(plan))
+      assert.same({1, 3, 3, 9}, permuted(plan, (a + b):stride()))
       assert.same({3, 3, 2}, plan.shape)
       assert.same({2, 3, 1, 3}, shape(a + b))
       assert.same({9, 1, 3, 3}, (a + b):stride())
@@ -289,7 +318,7 @@ describe("the seeds' examples", function()
       assert.is_true(x:equal(y))
       assert.not_equal(x:data_ptr(), y:data_ptr())
       local names = {}
-      for _, e in ipairs(st.trace(function() x:clone() end)) do
+      for _, e in ipairs(st.dispatch_trace(function() x:clone() end)) do
         names[#names + 1] = e.op
       end
       assert.equal("aten::clone", names[1])
@@ -387,6 +416,13 @@ describe("the seeds' examples", function()
     it("6: a copy to another dtype converts values", function()
       assert.same({1, -1, 3},
                   st.tensor({1.9, -1.9, 3.5}):to("int32"):totable())
+    end)
+
+    it("7: taking a key away leaves the backends", function()
+      local keys = st.keyset("CPU", "CUDA", "AutogradCUDA")
+      local rest = keys:remove "AutogradCUDA"
+      assert.equal("CUDA", rest:highest())
+      assert.is_true(rest:has "CPU")
     end)
 
     it("8: a given output's strides count for the fast set-up", function()

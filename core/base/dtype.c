@@ -154,21 +154,10 @@ double st__scalar_to_double(st_scalar s) {
   }
 }
 
-/* What x86 does with a double out of range, without undefined behaviour. */
-static int64_t truncate(double f) {
-  return f >= -9223372036854775808.0 && f < 9223372036854775808.0
-       ? (int64_t)f : INT64_MIN;
-}
-
-/* Narrow integers take the 32-bit instruction, as the copy kernels do. */
-static int32_t truncate_32(double f) {
-  return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;
-}
-
 int64_t st__scalar_to_int(st_scalar s) {
   switch (s.kind) {
-    case ST_SCALAR_FLOAT: return truncate(s.u.f);
-    case ST_SCALAR_COMPLEX: return truncate(s.u.c[0]);
+    case ST_SCALAR_FLOAT: return st__cut64(s.u.f);
+    case ST_SCALAR_COMPLEX: return st__cut64(s.u.c[0]);
     default: return s.u.i;
   }
 }
@@ -192,7 +181,7 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   const double f = st__scalar_to_double(s);
   const int64_t i = st__scalar_to_int(s);
   const bool is_exact = s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
-  const int64_t narrow = is_exact ? i : truncate_32(f);
+  const int64_t narrow = is_exact ? i : st__cut32(f);
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   switch (d) {
     case ST_BOOL: STORE(uint8_t, is_nonzero(s)); break;

@@ -1,5 +1,5 @@
 /* How the engine fails: a status is returned, its message is kept per
- * thread. The first message wins until it is cleared by st__clear.
+ * thread. The newest message counts.
  */
 #ifndef ST_BASE_STATUS_H
 #define ST_BASE_STATUS_H

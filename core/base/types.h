@@ -18,7 +18,7 @@ extern "C" {
 
 /* -- Status --------------------------------------------------------------- */
 
-/* One map of codes, names and texts; Lua's constants come from it too. */
+/* One map of codes, names and texts. */
 #define ST_STATUS_MAP(X) \
   X(OK,             "ok",             "no error")                            \
   X(NO_MEMORY,      "no_memory",      "out of memory")                       \
@@ -46,9 +46,9 @@ typedef enum st_status {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* id, name, bytes, code of the .npy format. The first eight have ATen's
- * numbers. complex32 is known to type promotion only: no tensor has it.
- * ORDER DTYPE: st__promote_table (base/dtype.c), kernel tables. */
+/* id, name, bytes. The first eight have ATen's numbers. complex32 is known to
+ * type promotion only: no tensor has it.
+ * ORDER DTYPE: promote_table (base/dtype.c), kernel tables. */
 #define ST_DTYPE_MAP(X) \
   X(UINT8,      "uint8",      1)  \
   X(INT8,       "int8",       1)  \

@@ -145,22 +145,8 @@ static st_status reserve(st_iter *it) {
   return ST_OK;
 }
 
-/* Shapes are short: a call of memcmp, or the `rep movs` that compilers make
- * of a small memcpy of unknown length, would take longer than the rest of a
- * fast set-up. */
-static bool same_dims(int n, const int64_t *a, const int64_t *b) {
-  for (int d = 0; d < n; d++) {
-    if (a[d] != b[d]) return false;
-  }
-  return true;
-}
-
 static void copy_dims(int n, int64_t *to, const int64_t *from) {
   memmove(to, from, (size_t)n * sizeof *to);
-}
-
-static bool has_sizes(const st_tensor *t, int ndim, const int64_t *sizes) {
-  return t->ndim == ndim && same_dims(ndim, t->sizes, sizes);
 }
 
 static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
@@ -202,7 +188,7 @@ static st_status compute_shape(st_iter *it) {
     if (it->common_ndim == 0) {
       copy_dims(t->ndim, it->common_shape, t->sizes);
       it->common_ndim = t->ndim;
-    } else if (!has_sizes(t, it->common_ndim, it->common_shape)) {
+    } else if (!st__has_sizes(t, it->common_ndim, it->common_shape)) {
       it->same_shape = false;
       ST_TRY(broadcast(it, t));
     }
@@ -232,7 +218,7 @@ static st_status mark_resize(st_iter *it) {
   for (int i = 0; i < it->noutputs; i++) {
     st_iter_operand *op = &it->op[i];
     if (!op->tensor ||
-        has_sizes(op->tensor, it->common_ndim, it->common_shape)) {
+        st__has_sizes(op->tensor, it->common_ndim, it->common_shape)) {
       continue;
     }
     if (st__iter_has(it, ST_ITER_RESIZE_OUTPUTS) && !op->is_read_write) {
@@ -269,7 +255,7 @@ static st_fast_setup fast_setup(const st_iter *it, const st_tensor **dense) {
     const st_tensor *t = it->op[i].tensor;
     flags &= t->flags;
     if (!*dense) *dense = t;
-    else agree = agree && same_dims(t->ndim, (*dense)->strides, t->strides);
+    else agree = agree && st__same_dims(t->ndim, (*dense)->strides, t->strides);
   }
   if (flags & ST_FLAG_CONTIGUOUS) return ST_FAST_CONTIGUOUS;
   if (st__iter_has(it, ST_ITER_LINEAR)) return ST_FAST_NONE;

@@ -19,6 +19,11 @@ static void run_copy(st_iter *it) {
   st__iter_run(it, loop, NULL, ST_GRAIN);
 }
 
+bool st__copy_is_tiled(const st_iter *it) {
+  return it->noutputs == 1 && it->noperands == 2 &&
+         it->op[0].target == it->op[1].target && st__transpose_dim(it) != 0;
+}
+
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
                   const st_tensor *src) {
   st__iter_init(it, flags | ST_ITER_BORROWED);

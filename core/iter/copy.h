@@ -11,6 +11,10 @@ st_status st__copy(st_tensor *dst, const st_tensor *src);
 /* Same sizes, no overlap, nothing can fail: for temporaries. */
 void st__copy_unchecked(st_tensor *dst, const st_tensor *src);
 
+/* Whether a copy over this iterator, built for one output and one input, goes
+ * tile by tile, because the two disagree about the fastest dimension. */
+bool st__copy_is_tiled(const st_iter *it);
+
 /* clone / to: a new tensor of dtype and device, laid out in format
  * (PRESERVE keeps t's order), with t's values. */
 st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,

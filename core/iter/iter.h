@@ -130,10 +130,6 @@ void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx);
 /* The same over the linear range [begin, end) of elements, no cast. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end);
-/* A reduction: threads split a dimension that is not reduced; when all are,
- * one thread runs. (Two-pass reductions belong to their operator.) */
-void st__iter_run_reduce(st_iter *it, st_loop loop, const void *ctx,
-                         int64_t grain);
 /* Copies outputs whose dtype was cast back into the caller's tensors. */
 void st__iter_cast_outputs(st_iter *it);
 
@@ -142,6 +138,12 @@ void st__iter_cast_outputs(st_iter *it);
 bool st__iter_is_contiguous(const st_iter *it);
 bool st__iter_has_contiguous_first_dim(const st_iter *it);
 bool st__iter_can_use_32bit(const st_iter *it);
+
+/* What an elementwise loop meets along the first dimension (SEMANTICS I16):
+ * contiguous operands, those and one input of stride 0, or anything else. */
+typedef enum st_inner { ST_INNER_VECTOR, ST_INNER_SCALAR, ST_INNER_STRIDED }
+  st_inner;
+st_inner st__iter_inner(const st_iter *it);
 
 /* The 2-d calls for a linear range: step k covers n0 x n1 at offsets[...]
  * bytes per operand. Returns the number of steps; fills at most max. */

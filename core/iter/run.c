@@ -69,8 +69,6 @@ typedef struct job {
   const st_iter *it;
   st_loop loop;
   const void *ctx;
-  int dim;       /* reductions: the dimension that is split ... */
-  int64_t unit;  /* ... into pieces of a multiple of this size */
 } job;
 
 /* What a loop gets as strides: inner ones, then outer ones. */
@@ -81,35 +79,28 @@ static void loop_strides(const st_iter *it, int64_t *strides) {
   }
 }
 
-/* Runs the loop over [begin, end) of the box of this shape at these bases:
- * the whole iterator, or a slice of it. */
-static void run_box(const job *j, const int64_t *shape, char *const *base,
-                    int64_t begin, int64_t end) {
+static void run_range(void *ctx, int64_t begin, int64_t end) {
+  const job *j = ctx;
   const st_iter *it = j->it;
   const int n = it->noperands;
   int64_t strides[2 * ST_ITER_MAX_OPERANDS];
   char *data[ST_ITER_MAX_OPERANDS];
   loop_strides(it, strides);
   if (it->ndim <= 1) {
-    for (int i = 0; i < n; i++) data[i] = base[i] + begin * strides[i];
+    for (int i = 0; i < n; i++) {
+      data[i] = it->op[i].data + begin * strides[i];
+    }
     j->loop(data, strides, end - begin, 1, j->ctx);
     return;
   }
   walk w;
-  walk_start(&w, it->ndim, shape, begin, end);
+  walk_start(&w, it->ndim, it->shape, begin, end);
   for (; walk_measure(&w); walk_advance(&w)) {
     for (int i = 0; i < n; i++) {
-      data[i] = base[i] + walk_offset(&w, it->op[i].stride);
+      data[i] = it->op[i].data + walk_offset(&w, it->op[i].stride);
     }
     j->loop(data, strides, w.n0, w.n1, j->ctx);
   }
-}
-
-static void run_range(void *ctx, int64_t begin, int64_t end) {
-  const job *j = ctx;
-  char *base[ST_ITER_MAX_OPERANDS];
-  for (int i = 0; i < j->it->noperands; i++) base[i] = j->it->op[i].data;
-  run_box(j, j->it->shape, base, begin, end);
 }
 
 /* -- Elementwise ---------------------------------------------------------- */
@@ -142,69 +133,6 @@ void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
   st__iter_cast_outputs(it);
 }
 
-/* -- Reductions ----------------------------------------------------------- */
-
-enum { CACHE_LINES = 128 }; /* bytes that two threads should not share */
-
-static bool is_reduced(const st_iter *it, int d) {
-  for (int i = 0; i < it->noutputs; i++) {
-    if (it->op[i].stride[d] == 0) return true;
-  }
-  return false;
-}
-
-/* The outermost dimension that is not reduced and feeds every thread, else
- * the largest that is not reduced; -1 when all are. */
-static int split_dim(const st_iter *it) {
-  const int threads = st__num_threads();
-  int best = -1;
-  for (int d = it->ndim - 1; d >= 0; d--) {
-    if (is_reduced(it, d)) continue;
-    if (it->shape[d] >= threads) return d;
-    if (best < 0 || it->shape[d] > it->shape[best]) best = d;
-  }
-  return best;
-}
-
-/* Neighbouring outputs share cache lines, unless a thread gets whole ones. */
-static int64_t split_unit(const st_iter *it, int d) {
-  const int64_t stride = it->op[0].stride[d];
-  const int64_t bytes = stride < 0 ? -stride : stride;
-  const int64_t unit = bytes < CACHE_LINES ? CACHE_LINES / bytes : 1;
-  return it->shape[d] >= unit * st__num_threads() ? unit : 1;
-}
-
-static void run_slice(void *ctx, int64_t begin, int64_t end) {
-  const job *j = ctx;
-  const st_iter *it = j->it;
-  const int64_t size = it->shape[j->dim], from = begin * j->unit;
-  const int64_t to = end * j->unit < size ? end * j->unit : size;
-  int64_t shape[ST_MAX_DIMS];
-  char *base[ST_ITER_MAX_OPERANDS];
-  memcpy(shape, it->shape, (size_t)it->ndim * sizeof *shape);
-  shape[j->dim] = to - from;
-  for (int i = 0; i < it->noperands; i++) {
-    base[i] = it->op[i].data + from * it->op[i].stride[j->dim];
-  }
-  run_box(j, shape, base, 0, it->numel / size * (to - from));
-}
-
-void st__iter_run_reduce(st_iter *it, st_loop loop, const void *ctx,
-                         int64_t grain) {
-  job j = {.it = it, .loop = loop, .ctx = ctx, .dim = -1};
-  if (it->numel > grain && !it->is_meta) j.dim = split_dim(it);
-  if (j.dim < 0) {
-    st__iter_serial_range(it, loop, ctx, 0, it->numel);
-  } else {
-    const int64_t size = it->shape[j.dim];
-    j.unit = split_unit(it, j.dim);
-    const int64_t work = it->numel / size * j.unit; /* elements in a unit */
-    st__parallel_for(0, (size + j.unit - 1) / j.unit, grain / work,
-                     run_slice, &j);
-  }
-  st__iter_cast_outputs(it);
-}
-
 /* -- Seeing --------------------------------------------------------------- */
 
 bool st__iter_has_contiguous_first_dim(const st_iter *it) {
@@ -213,6 +141,16 @@ bool st__iter_has_contiguous_first_dim(const st_iter *it) {
     if (op->stride[0] != (int64_t)st__itemsize(op->target)) return false;
   }
   return true;
+}
+
+st_inner st__iter_inner(const st_iter *it) {
+  int scalars = 0;
+  for (int i = 0; i < it->noperands && it->ndim > 0; i++) {
+    const int64_t stride = it->op[i].stride[0];
+    if (stride == (int64_t)st__itemsize(it->op[i].target)) continue;
+    if (stride != 0 || i < it->noutputs || scalars++) return ST_INNER_STRIDED;
+  }
+  return scalars ? ST_INNER_SCALAR : ST_INNER_VECTOR;
 }
 
 bool st__iter_is_contiguous(const st_iter *it) {

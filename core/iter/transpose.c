@@ -111,15 +111,19 @@ static void swap_dims(st_iter *it, int a, int b) {
   swap(&it->op[1].stride[a], &it->op[1].stride[b]);
 }
 
-bool st__transpose_prepare(st_iter *it) {
+int st__transpose_dim(const st_iter *it) {
   const int64_t *dst = it->op[0].stride, *src = it->op[1].stride;
   const int64_t size = (int64_t)st__itemsize(it->op[0].target);
-  if (it->ndim < 2 || it->numel < MIN_NUMEL) return false;
-  if (dst[0] != size || src[0] == size || src[0] == 0) return false;
+  if (it->ndim < 2 || it->numel < MIN_NUMEL) return 0;
+  if (dst[0] != size || src[0] == size || src[0] == 0) return 0;
   for (int d = 1; d < it->ndim; d++) {
-    if (src[d] != size || it->shape[d] < 4 || it->shape[0] < 4) continue;
-    swap_dims(it, 1, d);
-    return true;
+    if (src[d] == size && it->shape[d] >= 4 && it->shape[0] >= 4) return d;
   }
-  return false;
+  return 0;
+}
+
+bool st__transpose_prepare(st_iter *it) {
+  const int d = st__transpose_dim(it);
+  if (d) swap_dims(it, 1, d);
+  return d != 0;
 }

@@ -12,8 +12,10 @@
 
 #include "iter/iter.h"
 
-/* Whether the copy from operand 1 to operand 0 wants tiles. If so, the
- * source's fastest dimension becomes dimension 1 of the iterator. */
+/* The source's fastest dimension when the copy from operand 1 to operand 0
+ * wants tiles, else 0. */
+int st__transpose_dim(const st_iter *it);
+/* Makes that dimension the iterator's dimension 1; false without one. */
 bool st__transpose_prepare(st_iter *it);
 /* The loop for a dst whose inner stride, and a src whose outer stride, is
  * the element size: 1, 2, 4, 8 or 16 bytes. */

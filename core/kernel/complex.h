@@ -61,9 +61,20 @@ static inline float _Complex st_cdivf(float _Complex x, float _Complex y) {
   return CMPLXF((st_roundedf(a * r) + b) * s, (st_roundedf(b * r) - a) * s);
 }
 
+/* By a real number, each part for itself: a zero part stays one. */
+static inline double _Complex st_cdiv_real(double _Complex x, double by) {
+  return CMPLX(creal(x) / by, cimag(x) / by);
+}
+
+static inline float _Complex st_cdivf_real(float _Complex x, double by) {
+  return CMPLXF(crealf(x) / (float)by, cimagf(x) / (float)by);
+}
+
 #define ST_CMUL(x, y) \
   _Generic((x), float _Complex: st_cmulf, default: st_cmul)(x, y)
 #define ST_CDIV(x, y) \
   _Generic((x), float _Complex: st_cdivf, default: st_cdiv)(x, y)
+#define ST_CDIV_REAL(x, by) \
+  _Generic((x), float _Complex: st_cdivf_real, default: st_cdiv_real)(x, by)
 
 #endif

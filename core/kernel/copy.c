@@ -16,17 +16,8 @@ static inline int32_t cut32f(float f) {
   return f >= -2147483648.0f && f < 2147483648.0f ? (int32_t)f : INT32_MIN;
 }
 
-static inline int32_t cut32(double f) {
-  return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;
-}
-
 static inline int64_t cut64f(float f) {
   return f >= -9223372036854775808.0f && f < 9223372036854775808.0f
-       ? (int64_t)f : INT64_MIN;
-}
-
-static inline int64_t cut64(double f) {
-  return f >= -9223372036854775808.0 && f < 9223372036854775808.0
        ? (int64_t)f : INT64_MIN;
 }
 
@@ -36,11 +27,11 @@ static inline int64_t cut64(double f) {
   float: from_float((float)(v)), double: from_double((double)(v)),           \
   default: (v))
 /* Beyond 2^31 a float32 is a multiple of 256: 32 bits do for uint8. */
-#define TO_u1(v) CUT(REAL(v), cut32f, cut64)
-#define TO_i1(v) CUT(REAL(v), cut32f, cut32)
-#define TO_i2(v) CUT(REAL(v), cut32f, cut32)
-#define TO_i4(v) CUT(REAL(v), cut32f, cut32)
-#define TO_i8(v) CUT(REAL(v), cut64f, cut64)
+#define TO_u1(v) CUT(REAL(v), cut32f, st__cut64)
+#define TO_i1(v) CUT(REAL(v), cut32f, st__cut32)
+#define TO_i2(v) CUT(REAL(v), cut32f, st__cut32)
+#define TO_i4(v) CUT(REAL(v), cut32f, st__cut32)
+#define TO_i8(v) CUT(REAL(v), cut64f, st__cut64)
 #define TO_f4(v) REAL(v)
 #define TO_f8(v) REAL(v)
 #define TO_c4(v) (v)

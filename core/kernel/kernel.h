@@ -66,9 +66,6 @@ typedef struct st_kernel_table {
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);
 /* Elements worth a thread: 32768 for cheap kernels, less for costly ones. */
 int64_t st__kernel_grain(st_kernel_id id);
-const char *st__kernel_name(st_kernel_id id);
-/* The instruction set whose object st__kernel's answer comes from. */
-st_isa_level st__kernel_isa(st_kernel_id id, st_dtype dtype);
 
 /* The loop that converts src elements to dst elements (copy_ rules, Y6). */
 st_loop st__copy_kernel(st_dtype dst, st_dtype src);

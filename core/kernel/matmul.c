@@ -10,7 +10,7 @@
 
 #include "kernel/kernel.h"
 
-#include <complex.h> /* after it: defines a macro called complex */
+#include "kernel/complex.h" /* after it: defines a macro called complex */
 
 typedef float _Complex c64;
 typedef double _Complex c128;
@@ -21,15 +21,6 @@ enum { PART = 128 };
 
 /* -- Numbers -------------------------------------------------------------- */
 
-/* Products without the detour that C's complex product makes for inf. */
-static inline c64 mul_c64(c64 a, c64 b) {
-  return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
-                crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
-}
-static inline c128 mul_c128(c128 a, c128 b) {
-  return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-               creal(a) * cimag(b) + cimag(a) * creal(b));
-}
 #define MUL(a, b) ((a) * (b))
 
 static inline uint64_t number_int(st_scalar s) {
@@ -83,8 +74,8 @@ PRODUCT(i32, int32_t, uint32_t, MUL, number_int)
 PRODUCT(i64, int64_t, uint64_t, MUL, number_int)
 PRODUCT(f32, float, float, MUL, number_real)
 PRODUCT(f64, double, double, MUL, number_real)
-PRODUCT(c64, c64, c64, mul_c64, number_complex)
-PRODUCT(c128, c128, c128, mul_c128, number_complex)
+PRODUCT(c64, c64, c64, st_cmulf, number_complex)
+PRODUCT(c128, c128, c128, st_cmul, number_complex)
 
 /* -- The table ------------------------------------------------------------ */
 

@@ -16,9 +16,7 @@
 
 #include "kernel/kernel.h"
 
-#include <complex.h> /* after it: defines a macro called complex */
-#include <math.h>
-
+#include "kernel/complex.h" /* after it: defines a macro called complex */
 #include "kernel/exp.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -254,14 +252,6 @@ static void run_fold(const fold *k, char **data, const int64_t *s,
 #define MAX(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
 #define MIN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
-INLINE c128 cmul(c128 a, c128 b) {
-  return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-               creal(a) * cimag(b) + cimag(a) * creal(b));
-}
-INLINE c64 cmulf(c64 a, c64 b) {
-  return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
-                crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
-}
 INLINE double sqabs(c128 x) {
   return creal(x) * creal(x) + cimag(x) * cimag(x);
 }
@@ -315,9 +305,9 @@ FLOATS(REF_FOLD, sumexp, EXP_OF, ADD)
   FOLD(norm_neginf_##s, T, double, char, C128, CABS, MIN)         \
   FOLD(sqdev_##s, T, double, c128, C128, CSQDEV, ADD)
 
-/* complex64 overflows where ATen's product does. */
-FOLD(prod_c64, c64, c64, char, SAME, ITSELF, cmulf)
-FOLD(prod_c128, c128, c128, char, SAME, ITSELF, cmul)
+/* complex64 is rounded, and overflows, at every step, as in ATen. */
+FOLD(prod_c64, c64, c64, char, SAME, ITSELF, st_cmulf)
+FOLD(prod_c128, c128, c128, char, SAME, ITSELF, st_cmul)
 
 COMPLEX_FOLDS(c64, c64)
 COMPLEX_FOLDS(c128, c128)

@@ -7,9 +7,7 @@
 
 #include "kernel/kernel.h"
 
-#include <complex.h> /* after it: defines a macro called complex */
-#include <math.h>
-
+#include "kernel/complex.h" /* after it: defines a macro called complex */
 #include "kernel/exp.h"
 
 typedef float _Complex c64;
@@ -81,11 +79,6 @@ static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
 
-static inline c128 cmul(c128 a, c128 b) {
-  return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-               creal(a) * cimag(b) + cimag(a) * creal(b));
-}
-
 #define TO_U8(a) ((uint8_t)(a))
 #define TO_I8(a) ((int8_t)(a))
 #define TO_I16(a) ((int16_t)(a))
@@ -114,8 +107,8 @@ FLOAT_SCANS(cumsum, ADD)
 FLOAT_SCANS(cumprod, MUL)
 SCAN(cumsum_c64, c64, c128, C128, TO_C64, ADD)
 SCAN(cumsum_c128, c128, c128, C128, SAME, ADD)
-SCAN(cumprod_c64, c64, c128, C128, TO_C64, cmul)
-SCAN(cumprod_c128, c128, c128, C128, SAME, cmul)
+SCAN(cumprod_c64, c64, c128, C128, TO_C64, st_cmul)
+SCAN(cumprod_c128, c128, c128, C128, SAME, st_cmul)
 
 /* log(exp(a) + exp(b)) without overflow; equal infinities stay. */
 static inline double logaddexp(double a, double b) {

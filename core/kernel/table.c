@@ -41,16 +41,16 @@ static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
   base_tables, avx2_tables, avx512_tables,
 };
 
-/* -- Names and grains ----------------------------------------------------- */
+/* -- Grains --------------------------------------------------------------- */
 
-static const struct { const char *name; int grain; } infos[ST_K_COUNT] = {
-  [ST_K_NONE] = {"none", 32768},
-#define INFO(name, grain, ...) [ST_K_##name] = {#name, grain},
-#define ST_UNARY INFO
-#define ST_BINARY INFO
-#define ST_COMPARE INFO
-#define ST_OTHER INFO
-#define ST_REDUCE INFO
+static const int grains[ST_K_COUNT] = {
+  [ST_K_NONE] = 32768,
+#define GRAIN(name, grain, ...) [ST_K_##name] = grain,
+#define ST_UNARY GRAIN
+#define ST_BINARY GRAIN
+#define ST_COMPARE GRAIN
+#define ST_OTHER GRAIN
+#define ST_REDUCE GRAIN
 #include "kernel/unary.def"
 #include "kernel/binary.def"
 #include "kernel/other.def"
@@ -58,22 +58,17 @@ static const struct { const char *name; int grain; } infos[ST_K_COUNT] = {
 #include "kernel/reduce.def"
 };
 
-const char *st__kernel_name(st_kernel_id id) { return infos[id].name; }
-
-int64_t st__kernel_grain(st_kernel_id id) { return infos[id].grain; }
+int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
 
 /* -- The overlay ---------------------------------------------------------- */
 
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
-static uint8_t isas[ST_K_COUNT][ST_DTYPE_COUNT];
 
-static void overlay(const st_kernel_table *table, st_isa_level isa) {
+static void overlay(const st_kernel_table *table) {
   for (int i = 0; i < table->n; i++) {
     const st_kernel_row *row = &table->rows[i];
     for (int d = 0; d < ST_DTYPE_COUNT; d++) {
-      if (!row->loop[d]) continue;
-      loops[row->id][d] = row->loop[d];
-      isas[row->id][d] = (uint8_t)isa;
+      if (row->loop[d]) loops[row->id][d] = row->loop[d];
     }
   }
 }
@@ -82,16 +77,12 @@ static void overlay(const st_kernel_table *table, st_isa_level isa) {
 __attribute__((constructor)) static void overlay_all(void) {
   const int n = (int)(sizeof base_tables / sizeof *base_tables);
   for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
-    for (int i = 0; i < n; i++) overlay(tables[isa][i], (st_isa_level)isa);
+    for (int i = 0; i < n; i++) overlay(tables[isa][i]);
   }
 }
 
 st_loop st__kernel(st_kernel_id id, st_dtype dtype) {
   return loops[id][dtype];
-}
-
-st_isa_level st__kernel_isa(st_kernel_id id, st_dtype dtype) {
-  return (st_isa_level)isas[id][dtype];
 }
 
 /* ORDER DTYPE */

@@ -4,10 +4,6 @@
 
 #include <inttypes.h>
 
-static st_status give_self(const st_value *args, st_value *ret) {
-  return st__value_copy(&args[0], ret);
-}
-
 /* -- Arguments ------------------------------------------------------------ */
 
 /* What a copy should look like. */
@@ -58,7 +54,7 @@ static target unchanged(const st_tensor *t) {
 
 ST_BOXED(st__box_copy_) {
   ST_TRY(st__copy(st__to_tensor(&args[0]), st__to_tensor(&args[1])));
-  return give_self(args, rets);
+  return st__return_self(args, rets);
 }
 
 static st_status new_like(const st_tensor *t, const target *to,
@@ -105,7 +101,7 @@ ST_BOXED(st__box_contiguous) {
                     "layout to be contiguous in");
   }
   return st__is_contiguous_in(st__to_tensor(&args[0]), format)
-       ? give_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
+       ? st__return_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
 }
 
 /* -- to ------------------------------------------------------------------- */
@@ -135,7 +131,7 @@ static st_status convert(const st_value *self, const target *to,
       to->device == (st_device)t->device &&
       (to->format == ST_FORMAT_PRESERVE ||
        to->format == st__suggest_format(t, false))) {
-    return give_self(self, ret);
+    return st__return_self(self, ret);
   }
   const st_value args[] = {*self, st__of_int(to->dtype), st__none(),
                            st__of_int(to->device), st__none(),
@@ -159,6 +155,14 @@ ST_BOXED(st__box_to_device) {
   ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
   to.copy = st__to_bool(&args[4], false);
   ST_TRY(read_format(&args[5], to.format, &to.format));
+  return convert(args, &to, rets);
+}
+
+ST_BOXED(st__box_to_prim_device) {
+  target to = unchanged(st__to_tensor(&args[0]));
+  ST_TRY(read_device(&args[1], to.device, &to.device));
+  ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
+  to.copy = st__to_bool(&args[4], false);
   return convert(args, &to, rets);
 }
 
@@ -199,7 +203,7 @@ ST_BOXED(st__box_resize_) {
     same = args[1].u.ints[d] == self->sizes[d];
   }
   if (!same) ST_TRY(st__tensor_resize(self, n, args[1].u.ints, format));
-  return give_self(args, rets);
+  return st__return_self(args, rets);
 }
 
 ST_BOXED(st__box_resize_as_) {

@@ -22,6 +22,7 @@ ST_BOXED(st__box_to_copy);
 ST_BOXED(st__box_to_dtype_layout);
 ST_BOXED(st__box_to_device);
 ST_BOXED(st__box_to_dtype);
+ST_BOXED(st__box_to_prim_device);
 ST_BOXED(st__box_to_other);
 ST_BOXED(st__box_type_as);
 

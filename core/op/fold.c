@@ -92,16 +92,12 @@ static void merge_kept(plan *p) {
   p->nkept = n + 1;
 }
 
-static int64_t stride_of(const st_tensor *t, int i) {
-  return t ? t->strides[i] * (int64_t)st__itemsize((st_dtype)t->dtype) : 0;
-}
-
 static void add_kept(plan *p, const st_reduction *r, int64_t size,
                      int64_t stride, int out_dim) {
   p->ksize[p->nkept] = size;
   p->kstride[p->nkept] = stride;
-  p->ostride[0][p->nkept] = stride_of(r->out_first, out_dim);
-  p->ostride[1][p->nkept] = stride_of(r->out_last, out_dim);
+  p->ostride[0][p->nkept] = st__stride_of(r->out_first, out_dim);
+  p->ostride[1][p->nkept] = st__stride_of(r->out_last, out_dim);
   p->nkept++;
 }
 
@@ -121,8 +117,8 @@ static void make_plan(plan *p, const st_reduction *r, const st_tensor *in,
     if (!reduce || keepdim) out_dim--;
     *(reduce ? &p->reduced : &p->kept) *= size;
     if (size == 1) continue;
-    if (reduce) add_reduced(p, size, stride_of(in, i));
-    else add_kept(p, r, size, stride_of(in, i), out_dim);
+    if (reduce) add_reduced(p, size, st__stride_of(in, i));
+    else add_kept(p, r, size, st__stride_of(in, i), out_dim);
   }
   const int64_t item = (int64_t)st__itemsize((st_dtype)in->dtype);
   if (p->nreduced == 0) add_reduced(p, 1, item);

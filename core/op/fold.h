@@ -54,6 +54,11 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
 st_scalar st__lowest(st_dtype d);
 st_scalar st__highest(st_dtype d);
 
+/* t's stride along dimension i in bytes; NULL has none. */
+static inline int64_t st__stride_of(const st_tensor *t, int i) {
+  return t ? t->strides[i] * (int64_t)st__itemsize((st_dtype)t->dtype) : 0;
+}
+
 /* -- For metas ------------------------------------------------------------ */
 
 /* What to reduce, from the arguments "dim" and "keepdim" where a schema has

@@ -60,8 +60,8 @@ st_status st__index_impl(st_run *r) {
 
 /* -- index_put ------------------------------------------------------------ */
 
-static st_status check_same_dtype(const st_tensor *self, const st_tensor *t,
-                                  const char *name) {
+st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
+                               const char *name) {
   if (self->dtype == t->dtype) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s has dtype %s, self %s", name,
                   st__dtype_name((st_dtype)t->dtype),
@@ -100,7 +100,7 @@ static st_status index_put(st_tensor *self, const st_value *args) {
   st_tensor *trimmed = NULL;
   st_places p;
   ST_TRY(st__check_here(self));
-  ST_TRY(check_same_dtype(self, values, "values"));
+  ST_TRY(st__check_same_dtype(self, values, "values"));
   ST_TRY(st__check_no_overlap(self, values));
   ST_TRY(st__places_list(self, &args[1], args[4].u.i, &p));
   st_status status = check_places(self, &p);
@@ -207,7 +207,7 @@ ST_BOXED(st__box_put_) {
   st_tensor *self = args[0].u.tensor, *index = NULL;
   const st_tensor *source = args[2].u.tensor;
   ST_TRY(st__check_here(self));
-  ST_TRY(check_same_dtype(self, source, "source"));
+  ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__check_no_overlap(self, source));
   ST_TRY(st__check_no_overlap(self, args[1].u.tensor));

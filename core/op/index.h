@@ -68,6 +68,10 @@ ST_BOXED(st__box_take_along_dim);
 ST_BOXED(st__box_put_);
 ST_BOXED(st__box_put);
 
+/* BAD_DTYPE, naming t, when it is not of self's dtype. */
+st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
+                               const char *name);
+
 /* -- Along one dimension (select.c) --------------------------------------- */
 
 st_status st__index_select_meta(st_run *r);

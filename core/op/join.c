@@ -32,10 +32,13 @@ static st_format common_format(const st_value *list) {
   return format;
 }
 
+static st_status check_not_empty(const st_value *list) {
+  return list->len ? ST_OK
+                   : st__fail(ST_BAD_VALUE, "tensors is an empty list");
+}
+
 static st_status check_list(const st_value *list) {
-  if (list->len == 0) {
-    return st__fail(ST_BAD_VALUE, "tensors is an empty list");
-  }
+  ST_TRY(check_not_empty(list));
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t->ndim == 0) {
@@ -157,9 +160,7 @@ typedef st_status (*map_fn)(const st_tensor *t, int64_t dim,
 static st_status cat_mapped(const st_value *list, map_fn map,
                             int64_t map_dim, int64_t dim, st_value *ret) {
   st_value mapped;
-  if (list->len == 0) {
-    return st__fail(ST_BAD_VALUE, "tensors is an empty list");
-  }
+  ST_TRY(check_not_empty(list));
   ST_TRY(st__value_new_tensors((int)list->len, &mapped));
   st_status status = ST_OK;
   for (uint32_t i = 0; i < list->len && status == ST_OK; i++) {
@@ -236,9 +237,7 @@ ST_BOXED(st__box_atleast_3d) { return box_at_least(args, 3, rets); }
 /* -- stack ---------------------------------------------------------------- */
 
 static st_status check_stack(const st_value *list, int64_t dim, int *at) {
-  if (list->len == 0) {
-    return st__fail(ST_BAD_VALUE, "tensors is an empty list");
-  }
+  ST_TRY(check_not_empty(list));
   const st_tensor *first = list->u.tensors[0];
   for (uint32_t i = 1; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];

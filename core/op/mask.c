@@ -343,6 +343,9 @@ ST_BOXED(st__box_masked_scatter_) {
                     st__dtype_name((st_dtype)source->dtype),
                     st__dtype_name((st_dtype)self->dtype));
   }
+  if (source->device != self->device) {
+    return st__fail(ST_BAD_VALUE, "source is on another device than self");
+  }
   ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__check_no_overlap(self, mask));
   ST_TRY(st__check_no_overlap(self, source));

@@ -4,6 +4,8 @@
 #include "op/matmul.h"
 
 #include "op/gemm.h"
+#include "op/out.h"
+#include "tensor/overlap.h"
 #include "tensor/view.h"
 
 /* -- Checks --------------------------------------------------------------- */
@@ -47,6 +49,17 @@ static int product_sizes(const st_tensor *a, const st_tensor *b,
   return n;
 }
 
+/* A product reads its factors more than once, so out shares nothing. */
+static st_status check_written(const st_tensor *out, const st_tensor *a,
+                               const st_tensor *b) {
+  if (a->device != out->device || b->device != out->device) {
+    return st__fail(ST_BAD_VALUE, "the factors are on another device than "
+                    "what they are multiplied into");
+  }
+  ST_TRY(st__check_no_overlap(out, a));
+  return st__check_no_overlap(out, b);
+}
+
 /* -- mm, bmm, mv, dot ----------------------------------------------------- */
 
 static st_status product_meta(st_run *r, int na, int nb) {
@@ -55,9 +68,7 @@ static st_status product_meta(st_run *r, int na, int nb) {
   ST_TRY(check_factors(r, 0, na, nb));
   const int n = product_sizes(a, b, sizes);
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
-  if (!r->given[0]) return ST_OK;
-  ST_TRY(st__check_no_overlap(r->given[0], a));
-  return st__check_no_overlap(r->given[0], b);
+  return r->given[0] ? check_written(r->given[0], a, b) : ST_OK;
 }
 
 st_status st__mm_meta(st_run *r) { return product_meta(r, 2, 2); }
@@ -148,8 +159,7 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
   if (!r->given[0]) return ST_OK;
   ST_TRY(st__check_partial_overlap(r->given[0], self));
-  ST_TRY(st__check_no_overlap(r->given[0], a));
-  return st__check_no_overlap(r->given[0], b);
+  return check_written(r->given[0], a, b);
 }
 
 st_status st__addmm_meta(st_run *r) { return addproduct_meta(r, 2, 2); }
@@ -306,13 +316,20 @@ static st_status check_matmul(const st_tensor *a, const st_tensor *b) {
   return ST_OK;
 }
 
+/* The operator whose product this is as it stands; ST_OP_COUNT: none is. */
+static st_op_id plain_product(const st_tensor *a, const st_tensor *b) {
+  if (a->ndim == 2 && b->ndim <= 2) return b->ndim == 2 ? ST_OP_mm : ST_OP_mv;
+  if (a->ndim == 1 && b->ndim == 1) return ST_OP_dot;
+  return ST_OP_COUNT;
+}
+
 static st_status matmul(const st_tensor *a, const st_tensor *b,
                         st_tensor **out) {
   ST_TRY(check_matmul(a, b));
-  if (a->ndim > 2 || b->ndim > 2) return multiply_any(a, b, out);
-  if (a->ndim == 1 && b->ndim == 2) return vector_matrix(a, b, out);
-  return with_tensor(a->ndim == 2 ? (b->ndim == 2 ? ST_OP_mm : ST_OP_mv)
-                                  : ST_OP_dot, a, b, out);
+  const st_op_id plain = plain_product(a, b);
+  if (plain != ST_OP_COUNT) return with_tensor(plain, a, b, out);
+  return a->ndim == 1 && b->ndim == 2 ? vector_matrix(a, b, out)
+                                      : multiply_any(a, b, out);
 }
 
 st_status st__box_matmul(const st_call *call, const st_value *args,
@@ -320,6 +337,26 @@ st_status st__box_matmul(const st_call *call, const st_value *args,
   st_tensor *out = NULL;
   (void)call;
   ST_TRY(matmul(args[0].u.tensor, args[1].u.tensor, &out));
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+st_status st__box_matmul_out(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+  st_tensor *out = args[2].u.tensor, *product = NULL;
+  (void)call;
+  ST_TRY(check_matmul(a, b));
+  const st_op_id plain = plain_product(a, b);
+  if (plain != ST_OP_COUNT) {
+    return st__call(st__op_variant(plain, ST_OUT), args, rets);
+  }
+  ST_TRY(check_written(out, a, b));
+  ST_TRY(matmul(a, b, &product));
+  const st_status status = st__assign_out(out, product);
+  st__tensor_release(&product);
+  if (status != ST_OK) return status;
+  st__tensor_retain(out);
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }

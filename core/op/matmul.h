@@ -17,6 +17,8 @@ st_status st__addproduct_impl(st_run *r); /* of the three */
 
 st_status st__box_matmul(const st_call *call, const st_value *args,
                          st_value *rets);
+st_status st__box_matmul_out(const st_call *call, const st_value *args,
+                             st_value *rets);
 st_status st__box_outer(const st_call *call, const st_value *args,
                         st_value *rets);
 st_status st__box_linear(const st_call *call, const st_value *args,

@@ -104,6 +104,18 @@ st_status st__invoke(st_op_id id, int n, const st_value *args,
 st_status st__invoke1(st_op_id id, int n, const st_value *args,
                       st_tensor **out);
 
+/* -- For boxed kernels ---------------------------------------------------- */
+
+static inline const st_tensor *st__self_of(const st_value *args) {
+  return st__to_tensor(&args[0]);
+}
+
+/* self once more, as the result of an in-place operator is. */
+static inline st_status st__return_self(const st_value *args,
+                                        st_value *rets) {
+  return st__value_copy(&args[0], rets);
+}
+
 /* -- For metas ------------------------------------------------------------ */
 
 /* Argument i of the functional schema. */

@@ -289,6 +289,12 @@ static st_status build_to_real(st_run *r, uint32_t flags) {
 }
 
 st_status st__to_real_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  if (r->variant == ST_INPLACE && st__is_complex(d)) {
+    return st__fail(ST_BAD_DTYPE, "the result is %s, which cannot be written "
+                    "over %s", st__dtype_name(st__real_dtype(d)),
+                    st__dtype_name(d));
+  }
   return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);
 }
 
@@ -296,23 +302,17 @@ st_status st__to_real_float_meta(st_run *r) {
   return build_to_real(r, ST_ITER_UNARY_FLOAT);
 }
 
-static st_status return_self(const st_value *args, st_value *rets) {
-  st__tensor_retain(args[0].u.tensor);
-  rets[0] = args[0];
-  return ST_OK;
-}
-
 ST_BOXED(st__box_positive) {
   (void)call;
   ST_TRY(refuse_bool(args[0].u.tensor));
-  return return_self(args, rets);
+  return st__return_self(args, rets);
 }
 
 /* Real tensors are their own conjugates. */
 ST_BOXED(st__box_conj_physical) {
   (void)call;
   if (!st__is_complex((st_dtype)args[0].u.tensor->dtype)) {
-    return return_self(args, rets);
+    return st__return_self(args, rets);
   }
   return st__invoke(ST_OP__conj_physical, 1, args, rets);
 }

@@ -94,22 +94,16 @@ static st_status random_below(st_tensor *t, int64_t from, int64_t to,
   return random_between(t, from, to - 1, g);
 }
 
-static st_status return_self(st_status status, const st_value *args,
-                             st_value *rets) {
-  if (status != ST_OK) return status;
-  st__tensor_retain(args[0].u.tensor);
-  rets[0] = st__of_tensor(args[0].u.tensor);
-  return ST_OK;
-}
-
 ST_BOXED(st__box_random_) {
   st_generator *g = st__generator_of(&args[1]);
-  return return_self(random_full(args[0].u.tensor, g), args, rets);
+  ST_TRY(random_full(args[0].u.tensor, g));
+  return st__return_self(args, rets);
 }
 
 ST_BOXED(st__box_random__to) {
-  return return_self(random_below(args[0].u.tensor, 0, args[1].u.i,
-                                  st__generator_of(&args[2])), args, rets);
+  ST_TRY(random_below(args[0].u.tensor, 0, args[1].u.i,
+                      st__generator_of(&args[2])));
+  return st__return_self(args, rets);
 }
 
 ST_BOXED(st__box_random__from) {
@@ -117,10 +111,11 @@ ST_BOXED(st__box_random__from) {
   st_generator *g = st__generator_of(&args[3]);
   if (st__is_none(&args[2])) {
     const int64_t last = largest((st_dtype)t->dtype);
-    return return_self(random_between(t, args[1].u.i, last, g), args, rets);
+    ST_TRY(random_between(t, args[1].u.i, last, g));
+    return st__return_self(args, rets);
   }
-  return return_self(random_below(t, args[1].u.i, args[2].u.i, g), args,
-                     rets);
+  ST_TRY(random_below(t, args[1].u.i, args[2].u.i, g));
+  return st__return_self(args, rets);
 }
 
 /* -- New tensors ---------------------------------------------------------- */

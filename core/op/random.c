@@ -59,15 +59,6 @@ fail:
   return status;
 }
 
-/* Hands self over as the result of an in-place operator. */
-static st_status return_self(st_status status, const st_value *args,
-                             st_value *rets) {
-  if (status != ST_OK) return status;
-  st__tensor_retain(args[0].u.tensor);
-  rets[0] = st__of_tensor(args[0].u.tensor);
-  return ST_OK;
-}
-
 static st_status check_floating(const st_tensor *t) {
   const st_dtype dtype = (st_dtype)t->dtype;
   ST_TRY(st__check_here(t));
@@ -146,10 +137,10 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
 }
 
 ST_BOXED(st__box_uniform_) {
-  const st_status status = uniform(
+  ST_TRY(uniform(
     args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    st__generator_of(&args[3]));
-  return return_self(status, args, rets);
+    st__generator_of(&args[3])));
+  return st__return_self(args, rets);
 }
 
 /* -- normal --------------------------------------------------------------- */
@@ -265,10 +256,10 @@ static st_status normal(st_tensor *t, double mean, double deviation,
 }
 
 ST_BOXED(st__box_normal_) {
-  const st_status status = normal(
+  ST_TRY(normal(
     args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    st__generator_of(&args[3]));
-  return return_self(status, args, rets);
+    st__generator_of(&args[3])));
+  return st__return_self(args, rets);
 }
 
 /* -- exponential ---------------------------------------------------------- */
@@ -290,7 +281,8 @@ ST_BOXED(st__box_exponential_) {
   const fill f = {.g = st__generator_of(&args[2]),
                   .dtype = (st_dtype)t->dtype,
                   .draw = draw_exponential, .a = rate};
-  return return_self(st__random_fill(t, f.g, fill_loop, &f), args, rets);
+  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
+  return st__return_self(args, rets);
 }
 
 /* -- bernoulli ------------------------------------------------------------ */
@@ -312,7 +304,8 @@ ST_BOXED(st__box_bernoulli__float) {
                   .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
   ST_TRY(st__check_here(t));
   ST_TRY(check_probability(f.a));
-  return return_self(st__random_fill(t, f.g, fill_loop, &f), args, rets);
+  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
+  return st__return_self(args, rets);
 }
 
 typedef struct coins {
@@ -377,8 +370,8 @@ fail:
 }
 
 ST_BOXED(st__box_bernoulli__Tensor) {
-  return return_self(toss(args[0].u.tensor, args[1].u.tensor,
-                          st__generator_of(&args[2])), args, rets);
+  ST_TRY(toss(args[0].u.tensor, args[1].u.tensor, st__generator_of(&args[2])));
+  return st__return_self(args, rets);
 }
 
 ST_BOXED(st__box_bernoulli) {

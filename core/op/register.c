@@ -140,24 +140,45 @@ static st_status select_backend(const st_call *call, const st_value *args,
                         rets);
 }
 
+/* Positions in tensors count from 0 or 1: further away they overflow. */
+static st_status check_base(const st_call *call, const st_value *args,
+                            st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  const int64_t base = args[ctx->base].u.i;
+  if (base != 0 && base != 1) {
+    return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %lld",
+                    (long long)base);
+  }
+  return ctx->row->fn ? ctx->row->fn(call, args, rets)
+                      : st__structured(call, args, rets);
+}
+
+static int find_base(const st_op *op) {
+  const int at = st__schema_arg(st__op_schema(op), "base");
+  return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
+}
+
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
+  const bool is_based = ctx->base >= 0;
+  const st_kernel_fn own = is_based ? check_base : row->fn;
+  const st_kernel_fn structured = is_based ? check_base : st__structured;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
-      ST_TRY(implement(name, cpu, st__structured, &ctx[0]));
-      return implement(name, meta, st__structured, &ctx[1]);
+      ST_TRY(implement(name, cpu, structured, &ctx[0]));
+      return implement(name, meta, structured, &ctx[1]);
     case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
-      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, row->fn, NULL);
+      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, own, ctx);
     case ST_KIND_COMPOSITE:
-      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, row->fn, NULL);
+      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, own, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, row->fn, NULL);
+      return implement(name, cpu, own, ctx);
     default:
       ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
                        NULL));
-      ST_TRY(implement(name, cpu, row->fn, NULL));
-      return implement(name, meta, row->fn, NULL);
+      ST_TRY(implement(name, cpu, own, ctx));
+      return implement(name, meta, own, ctx);
   }
 }
 
@@ -168,11 +189,11 @@ static st_status register_variant(int id, st_variant variant,
   ST_TRY(st__def("aten", schema, row->doc, "core/ops.def", NULL));
   full_name(schema, &name);
   st_structured_ctx *ctx = contexts[id][variant];
-  ctx[0] = (st_structured_ctx){row, variant, false};
-  ctx[1] = (st_structured_ctx){row, variant, true};
-  ST_TRY(register_kernels(row, name.s, ctx));
-  ops[id][variant] = st__op_find_full(name.s);
-  return ST_OK;
+  const st_op *op = ops[id][variant] = st__op_find_full(name.s);
+  const int base = find_base(op);
+  ctx[0] = (st_structured_ctx){row, variant, false, base};
+  ctx[1] = (st_structured_ctx){row, variant, true, base};
+  return register_kernels(row, name.s, ctx);
 }
 
 static st_status register_row(int id) {

@@ -9,6 +9,7 @@ typedef struct st_structured_ctx {
   const st_op_row *row;
   st_variant variant;
   bool is_meta;
+  int base;  /* which argument is `int base`, -1 without */
 } st_structured_ctx;
 
 #endif

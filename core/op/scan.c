@@ -10,10 +10,6 @@
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-static int64_t stride_of(const st_tensor *t, int i) {
-  return t ? t->strides[i] * (int64_t)st__itemsize((st_dtype)t->dtype) : 0;
-}
-
 static void swap_dims(st_lines *l, int i, int j) {
   int64_t t = l->sizes[i];
   l->sizes[i] = l->sizes[j];
@@ -62,11 +58,11 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
   l->length = in->ndim ? in->sizes[dim] : 1;
   for (int k = 0; k < n; k++) {
     l->t[k] = t[k];
-    l->along[k] = in->ndim ? stride_of(t[k], dim) : 0;
+    l->along[k] = in->ndim ? st__stride_of(t[k], dim) : 0;
   }
   for (int i = in->ndim - 1; i >= 0; i--) {
     if (i == dim || in->sizes[i] == 1) continue;
-    for (int k = 0; k < n; k++) l->strides[k][l->ndim] = stride_of(t[k], i);
+    for (int k = 0; k < n; k++) l->strides[k][l->ndim] = st__stride_of(t[k], i);
     l->count *= in->sizes[i];
     l->sizes[l->ndim++] = in->sizes[i];
   }

@@ -15,14 +15,6 @@ static int64_t size_of(const st_tensor *t, int d) {
   return t->ndim ? t->sizes[d] : 1;
 }
 
-static st_status check_same_dtype(const st_tensor *self, const st_tensor *t,
-                                  const char *name) {
-  if (self->dtype == t->dtype) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "%s has dtype %s, self %s", name,
-                  st__dtype_name((st_dtype)t->dtype),
-                  st__dtype_name((st_dtype)self->dtype));
-}
-
 static st_status check_vector(const st_tensor *index) {
   if (index->ndim <= 1) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "index must be a vector, its shape is %s",
@@ -172,7 +164,7 @@ static st_status scatter_meta(st_run *r, const st_tensor *src) {
   int dim;
   ST_TRY(check_along(r, base_of(r, 4), &dim));
   if (src && index->numel) {
-    ST_TRY(check_same_dtype(self, src, "src"));
+    ST_TRY(st__check_same_dtype(self, src, "src"));
     ST_TRY(check_inside(index, src, -1, "src"));
   }
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
@@ -255,7 +247,7 @@ static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
                              int64_t base) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *source = st__arg_tensor(r, 3);
-  ST_TRY(check_same_dtype(self, source, "source"));
+  ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(check_source(self, source, dim, index->numel));
   ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,

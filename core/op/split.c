@@ -6,10 +6,6 @@
 
 #include "tensor/view.h"
 
-static const st_tensor *self_of(const st_value *args) {
-  return st__to_tensor(&args[0]);
-}
-
 /* self's size along dim, which must exist. */
 static st_status size_along(const st_tensor *self, int64_t dim,
                             int64_t *size) {
@@ -32,7 +28,7 @@ static st_status new_list(int64_t n, st_value *list) {
 /* -- Parts as views ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   const int64_t part = args[1].u.i, dim = args[2].u.i;
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
@@ -73,7 +69,7 @@ static st_status check_split_sizes(const st_value *sizes, int64_t size) {
 }
 
 ST_BOXED(st__box_split_with_sizes) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   int64_t size = 0, start = 0;
   ST_TRY(size_along(self, args[2].u.i, &size));
   ST_TRY(check_split_sizes(&args[1], size));
@@ -94,7 +90,7 @@ ST_BOXED(st__box_split_with_sizes) {
 }
 
 ST_BOXED(st__box_unbind) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   int64_t size = 0;
   ST_TRY(size_along(self, args[1].u.i, &size));
   st_value list;
@@ -135,7 +131,7 @@ static st_status chunk_nothing(const st_value *args, int64_t n,
 ST_BOXED(st__box_chunk) {
   const int64_t n = args[1].u.i;
   int64_t size = 0;
-  ST_TRY(size_along(self_of(args), args[2].u.i, &size));
+  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
   if (n <= 0) {
     return st__fail(ST_BAD_VALUE, "chunks must be positive, got %" PRId64, n);
   }
@@ -152,18 +148,21 @@ static st_status part(const st_value *args, int64_t start, int64_t end,
   return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
 }
 
-ST_BOXED(st__box_tensor_split_sections) {
-  const int64_t n = args[1].u.i;
-  int64_t size = 0, start = 0;
-  ST_TRY(size_along(self_of(args), args[2].u.i, &size));
-  if (n <= 0) {
-    return st__fail(ST_BAD_VALUE, "sections must be positive, got %" PRId64,
-                    n);
-  }
+/* Where part i of n ends: at a cut, or the first ones are one longer when
+ * the parts are sections. */
+static int64_t end_of(const st_value *cuts, int64_t n, int64_t size,
+                      int64_t i) {
+  if (cuts->tag == ST_TAG_INTS) return i < n - 1 ? cuts->u.ints[i] : size;
+  return (i + 1) * (size / n) + (i < size % n ? i + 1 : size % n);
+}
+
+static st_status parts(const st_value *args, int64_t n, int64_t size,
+                       st_value *rets) {
+  int64_t start = 0;
   st_value list;
   ST_TRY(new_list(n, &list));
   for (int64_t i = 0; i < n; i++) {
-    const int64_t end = start + size / n + (i < size % n ? 1 : 0);
+    const int64_t end = end_of(&args[1], n, size, i);
     const st_status status = part(args, start, end, &list.u.tensors[i]);
     if (status != ST_OK) {
       st__value_clear(&list);
@@ -175,23 +174,21 @@ ST_BOXED(st__box_tensor_split_sections) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_tensor_split_indices) {
-  const uint32_t n = args[1].len;
-  int64_t size = 0, start = 0;
-  ST_TRY(size_along(self_of(args), args[2].u.i, &size));
-  st_value list;
-  ST_TRY(new_list((int64_t)n + 1, &list));
-  for (uint32_t i = 0; i <= n; i++) {
-    const int64_t end = i < n ? args[1].u.ints[i] : size;
-    const st_status status = part(args, start, end, &list.u.tensors[i]);
-    if (status != ST_OK) {
-      st__value_clear(&list);
-      return status;
-    }
-    start = end;
+ST_BOXED(st__box_tensor_split_sections) {
+  const int64_t n = args[1].u.i;
+  int64_t size = 0;
+  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
+  if (n <= 0) {
+    return st__fail(ST_BAD_VALUE, "sections must be positive, got %" PRId64,
+                    n);
   }
-  *rets = list;
-  return ST_OK;
+  return parts(args, n, size, rets);
+}
+
+ST_BOXED(st__box_tensor_split_indices) {
+  int64_t size = 0;
+  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
+  return parts(args, (int64_t)args[1].len + 1, size, rets);
 }
 
 /* How many sections, or where to cut, read out of a tensor. */
@@ -221,17 +218,17 @@ ST_BOXED(st__box_tensor_split_tensor) {
 /* -- By columns, rows, depth ---------------------------------------------- */
 
 static st_status need_dims(const st_value *args, int least) {
-  if (self_of(args)->ndim >= least) return ST_OK;
+  if (st__self_of(args)->ndim >= least) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "self must have at least %d dimensions, its "
-                  "shape is %s", least, ST_SHAPE_TEXT(self_of(args)));
+                  "shape is %s", least, ST_SHAPE_TEXT(st__self_of(args)));
 }
 
 static st_status equal_parts(const st_value *args, int dim, st_value *rets) {
-  const int64_t n = args[1].u.i, size = self_of(args)->sizes[dim];
+  const int64_t n = args[1].u.i, size = st__self_of(args)->sizes[dim];
   if (n <= 0 || size % n) {
     return st__fail(ST_BAD_VALUE, "shape %s cannot be cut into %" PRId64
                     " equal parts along dimension %d",
-                    ST_SHAPE_TEXT(self_of(args)), n, (int)st__shown(dim));
+                    ST_SHAPE_TEXT(st__self_of(args)), n, (int)st__shown(dim));
   }
   const st_value split[] = {args[0], args[1], st__of_int(dim)};
   return st__invoke(ST_OP_tensor_split_sections, 3, split, rets);
@@ -244,12 +241,12 @@ static st_status parts_at(const st_value *args, int dim, st_value *rets) {
 
 ST_BOXED(st__box_hsplit_int) {
   ST_TRY(need_dims(args, 1));
-  return equal_parts(args, self_of(args)->ndim > 1, rets);
+  return equal_parts(args, st__self_of(args)->ndim > 1, rets);
 }
 
 ST_BOXED(st__box_hsplit_array) {
   ST_TRY(need_dims(args, 1));
-  return parts_at(args, self_of(args)->ndim > 1, rets);
+  return parts_at(args, st__self_of(args)->ndim > 1, rets);
 }
 
 ST_BOXED(st__box_vsplit_int) {

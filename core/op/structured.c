@@ -56,11 +56,6 @@ static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
                           ST_FORMAT_CONTIGUOUS, out);
 }
 
-static bool has_sizes(const st_tensor *t, int ndim, const int64_t *sizes) {
-  return t->ndim == ndim &&
-         memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes) == 0;
-}
-
 static st_status check_given(const st_run *r, const st_tensor *given,
                              int ndim, const int64_t *sizes,
                              st_dtype dtype) {
@@ -74,7 +69,7 @@ static st_status check_given(const st_run *r, const st_tensor *given,
     return st__fail(ST_BAD_VALUE, "%s is on another device than the inputs",
                     what);
   }
-  if (r->variant == ST_INPLACE && !has_sizes(given, ndim, sizes)) {
+  if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
     return st__fail(ST_BAD_SHAPE, "self has shape %s, but the result has "
                     "shape %s", ST_SHAPE_TEXT(given),
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
@@ -82,12 +77,30 @@ static st_status check_given(const st_run *r, const st_tensor *given,
   return ST_OK;
 }
 
-/* Checks given output i and gives it the shape; *resized says whether it had
- * another one. */
+/* Is t also an input? Then impl would see another shape than meta did. */
+static bool is_read(const st_run *r, const st_tensor *t) {
+  const int n = st__op_schema(r->call->op)->nargs - r->nouts;
+  bool found = false;
+  for (int k = 0; k < n && !found; k++) {
+    const st_value *v = &r->args[k];
+    found = v->tag == ST_TAG_TENSOR && v->u.tensor == t;
+    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
+      found |= v->u.tensors[j] == t;
+    }
+  }
+  return found;
+}
+
+/* Gives output i, which is no in-place one if it has another, the shape. */
 static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
                              const int64_t *strides) {
   st_tensor *t = r->given[i];
-  if (has_sizes(t, ndim, sizes)) return ST_OK;
+  if (st__has_sizes(t, ndim, sizes)) return ST_OK;
+  if (is_read(r, t)) {
+    return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
+                    "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
+                    st__shape_text(ndim, sizes, (char[160]){0}, 160));
+  }
   ST_TRY(st__tensor_resize(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
   return strides ? st__tensor_restride(t, ndim, sizes, strides, t->offset)
                  : ST_OK;

@@ -10,6 +10,7 @@
 #include "op/join.h"
 #include "op/matmul.h"
 #include "op/op.h"
+#include "op/out.h"
 #include "op/pointwise.h"
 #include "op/random.h"
 #include "op/reduce.h"

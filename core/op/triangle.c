@@ -104,7 +104,6 @@ static void row_span(int64_t row, int64_t cols, int64_t offset, bool upper,
 static st_status triangle_indices(const st_value *args, bool upper,
                                   st_value *ret) {
   const int64_t rows = args[0].u.i, cols = args[1].u.i, base = args[7].u.i;
-  const int64_t far = rows < 0 || cols < 0 ? 0 : rows + cols;
   int64_t offset = args[2].u.i, n = 0, from, to;
   st_options o = {ST_INT64, ST_DEVICE_CPU};
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
@@ -113,6 +112,7 @@ static st_status triangle_indices(const st_value *args, bool upper,
     return st__fail(ST_BAD_VALUE, "a matrix of %lld rows and %lld columns "
                     "is not possible", (long long)rows, (long long)cols);
   }
+  const int64_t far = rows + cols;
   offset = offset > far ? far : offset < -far ? -far : offset;
   for (int64_t i = 0; i < rows; i++) {
     row_span(i, cols, offset, upper, &from, &to);

@@ -11,23 +11,15 @@
 
 #include "tensor/view.h"
 
-static const st_tensor *self_of(const st_value *args) {
-  return st__to_tensor(&args[0]);
-}
-
 static st_status give(st_tensor *t, st_value *ret) {
   *ret = st__of_tensor(t);
   return ST_OK;
 }
 
-static st_status give_self(const st_value *args, st_value *ret) {
-  return st__value_copy(&args[0], ret);
-}
-
 /* -- One view ------------------------------------------------------------- */
 
 ST_BOXED(st__box_as_strided) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   st_tensor *t = NULL;
   if (args[1].len != args[2].len) {
     return st__fail(ST_BAD_SHAPE, "size has %u entries, but stride has %u",
@@ -41,19 +33,20 @@ ST_BOXED(st__box_as_strided) {
 
 ST_BOXED(st__box_view) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_view(self_of(args), (int)args[1].len, args[1].u.ints, &t));
+  ST_TRY(st__view_view(st__self_of(args), (int)args[1].len, args[1].u.ints,
+                       &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_view_dtype) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_dtype(self_of(args), (st_dtype)args[1].u.i, &t));
+  ST_TRY(st__view_dtype(st__self_of(args), (st_dtype)args[1].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_alias) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_alias(self_of(args), &t));
+  ST_TRY(st__view_alias(st__self_of(args), &t));
   return give(t, rets);
 }
 
@@ -67,39 +60,39 @@ static st_status view_t(const st_tensor *self, st_tensor **out) {
 
 ST_BOXED(st__box_t) {
   st_tensor *t = NULL;
-  ST_TRY(view_t(self_of(args), &t));
+  ST_TRY(view_t(st__self_of(args), &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_transpose) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_transpose(self_of(args), args[1].u.i, args[2].u.i, &t));
+  ST_TRY(st__view_transpose(st__self_of(args), args[1].u.i, args[2].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_permute) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_permute(self_of(args), (int)args[1].len, args[1].u.ints,
+  ST_TRY(st__view_permute(st__self_of(args), (int)args[1].len, args[1].u.ints,
                           &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_select) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_select(self_of(args), args[1].u.i, args[2].u.i, &t));
+  ST_TRY(st__view_select(st__self_of(args), args[1].u.i, args[2].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_slice) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_slice(self_of(args), args[1].u.i, st__to_int(&args[2], 0),
+  ST_TRY(st__view_slice(st__self_of(args), args[1].u.i, st__to_int(&args[2], 0),
                         st__to_int(&args[3], INT64_MAX), args[4].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_squeeze) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_squeeze_all(self_of(args), &t));
+  ST_TRY(st__view_squeeze_all(st__self_of(args), &t));
   return give(t, rets);
 }
 
@@ -112,52 +105,52 @@ static st_status view_squeeze(const st_tensor *self, int n,
 
 ST_BOXED(st__box_squeeze_dim) {
   st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self_of(args), 1, &args[1].u.i, &t));
+  ST_TRY(view_squeeze(st__self_of(args), 1, &args[1].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dims) {
   st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self_of(args), (int)args[1].len, args[1].u.ints, &t));
+  ST_TRY(view_squeeze(st__self_of(args), (int)args[1].len, args[1].u.ints, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_unsqueeze) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_unsqueeze(self_of(args), args[1].u.i, &t));
+  ST_TRY(st__view_unsqueeze(st__self_of(args), args[1].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_expand) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_expand(self_of(args), (int)args[1].len, args[1].u.ints,
+  ST_TRY(st__view_expand(st__self_of(args), (int)args[1].len, args[1].u.ints,
                          &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_diagonal) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_diagonal(self_of(args), args[1].u.i, args[2].u.i,
+  ST_TRY(st__view_diagonal(st__self_of(args), args[1].u.i, args[2].u.i,
                            args[3].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_unfold) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_unfold(self_of(args), args[1].u.i, args[2].u.i,
+  ST_TRY(st__view_unfold(st__self_of(args), args[1].u.i, args[2].u.i,
                          args[3].u.i, &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_view_as_real) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_as_real(self_of(args), &t));
+  ST_TRY(st__view_as_real(st__self_of(args), &t));
   return give(t, rets);
 }
 
 ST_BOXED(st__box_view_as_complex) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_as_complex(self_of(args), &t));
+  ST_TRY(st__view_as_complex(st__self_of(args), &t));
   return give(t, rets);
 }
 
@@ -170,7 +163,7 @@ static st_status become(const st_value *args, st_tensor *view,
     st__tensor_restride(st__to_tensor(&args[0]), view->ndim, view->sizes,
                         view->strides, view->offset);
   st__tensor_release(&view);
-  return status == ST_OK ? give_self(args, ret) : status;
+  return status == ST_OK ? st__return_self(args, ret) : status;
 }
 
 ST_BOXED(st__box_as_strided_) {
@@ -181,37 +174,37 @@ ST_BOXED(st__box_as_strided_) {
 
 ST_BOXED(st__box_t_) {
   st_tensor *t = NULL;
-  ST_TRY(view_t(self_of(args), &t));
+  ST_TRY(view_t(st__self_of(args), &t));
   return become(args, t, rets);
 }
 
 ST_BOXED(st__box_transpose_) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_transpose(self_of(args), args[1].u.i, args[2].u.i, &t));
+  ST_TRY(st__view_transpose(st__self_of(args), args[1].u.i, args[2].u.i, &t));
   return become(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_squeeze_all(self_of(args), &t));
+  ST_TRY(st__view_squeeze_all(st__self_of(args), &t));
   return become(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dim_) {
   st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self_of(args), 1, &args[1].u.i, &t));
+  ST_TRY(view_squeeze(st__self_of(args), 1, &args[1].u.i, &t));
   return become(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dims_) {
   st_tensor *t = NULL;
-  ST_TRY(view_squeeze(self_of(args), (int)args[1].len, args[1].u.ints, &t));
+  ST_TRY(view_squeeze(st__self_of(args), (int)args[1].len, args[1].u.ints, &t));
   return become(args, t, rets);
 }
 
 ST_BOXED(st__box_unsqueeze_) {
   st_tensor *t = NULL;
-  ST_TRY(st__view_unsqueeze(self_of(args), args[1].u.i, &t));
+  ST_TRY(st__view_unsqueeze(st__self_of(args), args[1].u.i, &t));
   return become(args, t, rets);
 }
 
@@ -247,18 +240,18 @@ static st_status infer_and_reshape(const st_tensor *self, int n,
 }
 
 ST_BOXED(st__box_reshape) {
-  return infer_and_reshape(self_of(args), (int)args[1].len, args[1].u.ints,
+  return infer_and_reshape(st__self_of(args), (int)args[1].len, args[1].u.ints,
                            rets);
 }
 
 ST_BOXED(st__box_reshape_as) {
   const st_tensor *other = st__to_tensor(&args[1]);
-  return infer_and_reshape(self_of(args), other->ndim, other->sizes, rets);
+  return infer_and_reshape(st__self_of(args), other->ndim, other->sizes, rets);
 }
 
 ST_BOXED(st__box_view_as) {
   const st_tensor *other = st__to_tensor(&args[1]);
-  return call_view(self_of(args), other->ndim, other->sizes, rets);
+  return call_view(st__self_of(args), other->ndim, other->sizes, rets);
 }
 
 ST_BOXED(st__box_ravel) {
@@ -271,21 +264,21 @@ ST_BOXED(st__box_ravel) {
 }
 
 ST_BOXED(st__box_flatten) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   int64_t sizes[ST_MAX_DIMS + 1];
   int n = 0;
   ST_TRY(st__view_flatten_shape(self, args[1].u.i, args[2].u.i, sizes, &n));
-  return n == self->ndim ? give_self(args, rets)
+  return n == self->ndim ? st__return_self(args, rets)
                          : reshape(self, n, sizes, rets);
 }
 
 ST_BOXED(st__box_unflatten) {
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
-  ST_TRY(st__view_unflatten_shape(self_of(args), args[1].u.i,
+  ST_TRY(st__view_unflatten_shape(st__self_of(args), args[1].u.i,
                                   (int)args[2].len, args[2].u.ints, sizes,
                                   &n));
-  return call_view(self_of(args), n, sizes, rets);
+  return call_view(st__self_of(args), n, sizes, rets);
 }
 
 /* -- Another order -------------------------------------------------------- */
@@ -305,7 +298,7 @@ static st_status movedim(const st_tensor *self, int n, const int64_t *from,
 }
 
 ST_BOXED(st__box_movedim_int) {
-  return movedim(self_of(args), 1, &args[1].u.i, &args[2].u.i, rets);
+  return movedim(st__self_of(args), 1, &args[1].u.i, &args[2].u.i, rets);
 }
 
 ST_BOXED(st__box_movedim_intlist) {
@@ -313,7 +306,7 @@ ST_BOXED(st__box_movedim_intlist) {
     return st__fail(ST_BAD_DIM, "source lists %u dimensions, destination %u",
                     args[1].len, args[2].len);
   }
-  return movedim(self_of(args), (int)args[1].len, args[1].u.ints,
+  return movedim(st__self_of(args), (int)args[1].len, args[1].u.ints,
                  args[2].u.ints, rets);
 }
 
@@ -322,7 +315,7 @@ ST_BOXED(st__box_swap) {
 }
 
 ST_BOXED(st__box_numpy_T) {
-  const st_tensor *self = self_of(args);
+  const st_tensor *self = st__self_of(args);
   int64_t dims[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) dims[d] = self->ndim - 1 - d;
   return call_permute(self, dims, rets);
@@ -330,10 +323,10 @@ ST_BOXED(st__box_numpy_T) {
 
 /* A number is a matrix of itself, as it is for t. */
 ST_BOXED(st__box_mT) {
-  if (self_of(args)->ndim == 0) return give_self(args, rets);
-  if (self_of(args)->ndim == 1) {
+  if (st__self_of(args)->ndim == 0) return st__return_self(args, rets);
+  if (st__self_of(args)->ndim == 1) {
     return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
-                    "shape is %s", ST_SHAPE_TEXT(self_of(args)));
+                    "shape is %s", ST_SHAPE_TEXT(st__self_of(args)));
   }
   const st_value swap[] = {args[0], st__of_int(-2), st__of_int(-1)};
   return st__invoke(ST_OP_transpose_int, 3, swap, rets);
@@ -351,9 +344,10 @@ static st_status call_slice(const st_tensor *self, int64_t dim, int64_t start,
 ST_BOXED(st__box_narrow) {
   const int64_t length = args[3].u.i;
   int64_t start = 0;
-  ST_TRY(st__view_narrow_start(self_of(args), args[1].u.i, args[2].u.i,
+  ST_TRY(st__view_narrow_start(st__self_of(args), args[1].u.i, args[2].u.i,
                                length, &start));
-  return call_slice(self_of(args), args[1].u.i, start, start + length, rets);
+  return call_slice(st__self_of(args), args[1].u.i, start, start + length,
+                    rets);
 }
 
 /* start is a tensor of one position, counted from base. */
@@ -383,11 +377,11 @@ static st_status call_expand(const st_tensor *self, int n,
 
 ST_BOXED(st__box_expand_as) {
   const st_tensor *other = st__to_tensor(&args[1]);
-  return call_expand(self_of(args), other->ndim, other->sizes, rets);
+  return call_expand(st__self_of(args), other->ndim, other->sizes, rets);
 }
 
 ST_BOXED(st__box_broadcast_to) {
-  return call_expand(self_of(args), (int)args[1].len, args[1].u.ints, rets);
+  return call_expand(st__self_of(args), (int)args[1].len, args[1].u.ints, rets);
 }
 
 ST_BOXED(st__box_broadcast_tensors) {
@@ -427,8 +421,8 @@ static st_status view_half(const st_value *args, int64_t which,
 }
 
 ST_BOXED(st__box_real) {
-  return st__is_complex((st_dtype)self_of(args)->dtype)
-       ? view_half(args, 0, rets) : give_self(args, rets);
+  return st__is_complex((st_dtype)st__self_of(args)->dtype)
+       ? view_half(args, 0, rets) : st__return_self(args, rets);
 }
 
 ST_BOXED(st__box_imag) { return view_half(args, 1, rets); }

@@ -160,15 +160,6 @@ static void load_halves(st_geometry *g, const st_tensor *t) {
   for (int d = 0; d < g->ndim; d++) g->strides[d] *= 2;
 }
 
-static st_status view_half(const st_tensor *t, int64_t which,
-                           st_tensor **out) {
-  st_geometry g;
-  load_halves(&g, t);
-  g.offset += which;
-  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
-                            g.sizes, g.strides, g.offset, out);
-}
-
 st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
   st_geometry g;
@@ -178,14 +169,12 @@ st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
                             g.sizes, g.strides, g.offset, out);
 }
 
-st_status st__view_real(const st_tensor *t, st_tensor **out) {
-  if (!st__is_complex((st_dtype)t->dtype)) return st__view_alias(t, out);
-  return view_half(t, 0, out);
-}
-
 st_status st__view_imag(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
-  return view_half(t, 1, out);
+  st_geometry g;
+  load_halves(&g, t);
+  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
+                            g.sizes, g.strides, g.offset + 1, out);
 }
 
 st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {

@@ -91,11 +91,6 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
-bool st__same_sizes(const st_tensor *a, const st_tensor *b) {
-  return a->ndim == b->ndim &&
-         memcmp(a->sizes, b->sizes, a->ndim * sizeof *a->sizes) == 0;
-}
-
 /* -- Dimensions ----------------------------------------------------------- */
 
 st_status st__wrap_dim(int64_t dim, int ndim, int *out) {

@@ -126,7 +126,20 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset);
 
-bool st__same_sizes(const st_tensor *a, const st_tensor *b);
+/* Shapes are short: a call of memcmp would take longer than a fast set-up. */
+static inline bool st__same_dims(int n, const int64_t *a, const int64_t *b) {
+  for (int d = 0; d < n; d++) {
+    if (a[d] != b[d]) return false;
+  }
+  return true;
+}
+static inline bool st__has_sizes(const st_tensor *t, int ndim,
+                                 const int64_t *sizes) {
+  return t->ndim == ndim && st__same_dims(ndim, t->sizes, sizes);
+}
+static inline bool st__same_sizes(const st_tensor *a, const st_tensor *b) {
+  return st__has_sizes(a, b->ndim, b->sizes);
+}
 
 /* -- Shapes --------------------------------------------------------------- */
 

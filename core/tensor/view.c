@@ -81,13 +81,6 @@ st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
   return ST_OK;
 }
 
-st_status st__view_movedim(const st_tensor *t, int n, const int64_t *from,
-                           const int64_t *to, st_tensor **out) {
-  int64_t dims[ST_MAX_DIMS];
-  ST_TRY(st__view_movedim_dims(t->ndim, n, from, to, dims));
-  return st__view_permute(t, t->ndim, dims, out);
-}
-
 /* -- Parts ---------------------------------------------------------------- */
 
 static st_status wrap_dim_of(const st_tensor *t, int64_t dim, int *out) {

@@ -25,8 +25,6 @@ st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
 /* dims of the permute that movedim is. */
 st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
                                 const int64_t *to, int64_t *dims);
-st_status st__view_movedim(const st_tensor *t, int n, const int64_t *from,
-                           const int64_t *to, st_tensor **out);
 st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
                           st_tensor **out);
 /* start and end are clamped as in ATen's slice. */
@@ -56,10 +54,9 @@ st_status st__view_diagonal(const st_tensor *t, int64_t offset, int64_t dim1,
 st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
                           int64_t step, st_tensor **out);
 st_status st__view_alias(const st_tensor *t, st_tensor **out);
-/* complex (..., ) <-> real (..., 2), and the two halves. */
+/* complex (..., ) <-> real (..., 2), and the second of the two. */
 st_status st__view_as_real(const st_tensor *t, st_tensor **out);
 st_status st__view_as_complex(const st_tensor *t, st_tensor **out);
-st_status st__view_real(const st_tensor *t, st_tensor **out);
 st_status st__view_imag(const st_tensor *t, st_tensor **out);
 /* The same bytes as another dtype (aten::view.dtype). */
 st_status st__view_dtype(const st_tensor *t, st_dtype dtype,

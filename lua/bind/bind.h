@@ -89,8 +89,8 @@ typedef struct st__host {
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
   char home[256];                /* "@" and the folder of our Lua files */
-  pthread_mutex_t mutex;         /* of dead */
-  st__kernel_ref *dead;          /* kernels whose references can go */
+  pthread_mutex_t mutex;         /* of dead, for more than a glance */
+  _Atomic(st__kernel_ref *) dead;   /* kernels whose references can go */
 } st__host;
 
 /* -- host.c --------------------------------------------------------------- */
@@ -120,6 +120,9 @@ void st__push_meta(st__host *h, lua_State *L, st_box_kind kind);
 /* Counts n new bytes and lets the collector catch up. */
 void st__charge(st__host *h, lua_State *L, int64_t n);
 
+/* Does a C function of ours wait below the running one? So it is when a
+ * finaliser or a Lua kernel runs, and it may hold borrowed tensors. */
+bool st__is_nested(const st__host *h, lua_State *L);
 /* Calls the engine for this state; on NO_MEMORY once more after a full
  * collection. */
 st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
@@ -189,8 +192,10 @@ typedef struct st__frame {
   st__host *h;
   lua_State *L;
   const st_op *op;
+  const char *text;      /* its schema as a whole, to know it again */
   const st_arg *schema;  /* its arguments, side by side */
-  int nargs;
+  const st_arg *rets;    /* and its results */
+  int nargs, nrets;
   int first, npos;   /* positional arguments: where, how many */
   int keywords;      /* where the table of keywords is, or 0 */
   bool is_method;    /* the first one is `self`, wherever that stands */
@@ -226,22 +231,22 @@ int64_t st__position_out(st_type type, int64_t i);
 
 /* -- resolve.c ------------------------------------------------------------ */
 
-/* Chooses among overloads and fills f; false when no overload fits. f has
- * host, state, first, npos, keywords and is_method. */
-bool st__resolve(st__frame *f, int n, const st_op *const *ops);
-/* Raises what st__resolve found missing. */
-void st__complain(st__frame *f, const char *name, int n,
-                  const st_op *const *ops);
-
-/* -- call.c --------------------------------------------------------------- */
-
-/* The overloads of a name. */
+/* The overloads of a name. A finaliser that runs while arguments are read may
+ * refresh it: ops is not to be kept. */
 typedef struct st__packet {
   int n;
   bool is_overload;     /* one overload of a packet, not the packet */
   const st_op **ops;    /* owned */
   char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
 } st__packet;
+
+/* Chooses among overloads and fills f; false when no overload fits. f has
+ * host, state, first, npos, keywords and is_method. */
+bool st__resolve(st__frame *f, const st__packet *p);
+/* Raises what st__resolve found missing. */
+void st__complain(st__frame *f, const st__packet *p);
+
+/* -- call.c --------------------------------------------------------------- */
 
 /* Looks the overloads up again (operator.c). */
 void st__refresh(st__host *h, lua_State *L, st__packet *p);

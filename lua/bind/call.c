@@ -21,8 +21,13 @@ static void unwrap(st__frame *f, int n) {
 }
 
 /* The call with its numbers wrapped; no Lua in between, so they need no
- * box. */
+ * box. A finaliser that ran since the arguments were read may have defined
+ * the operator anew. */
 static st_status run_wrapped(st__frame *f, st_value *rets) {
+  if (st_op_schema(f->op) != f->text) {
+    return st_fail(ST_BAD_STATE, "%s was redefined while it was called",
+                   st_op_name(f->op));
+  }
   for (int k = 0; k < f->nwraps; k++) {
     const int i = f->wrap[k];
     f->args[i].tag = ST_TAG_TENSOR;
@@ -121,8 +126,8 @@ void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
  * n-th written result is the n-th written argument. 0: it is a new value. */
 static int written_source(const st__frame *f, int r) {
   int n = 0;
-  if (!st_op_ret(f->op, r)->is_write) return 0;
-  for (int k = 0; k <= r; k++) n += st_op_ret(f->op, k)->is_write;
+  if (!f->rets[r].is_write) return 0;
+  for (int k = 0; k <= r; k++) n += f->rets[k].is_write;
   for (int i = 0; i < f->nargs; i++) {
     const st_arg *a = &f->schema[i];
     if (a->is_write && --n == 0) return a->list ? 0 : f->source[i];
@@ -156,9 +161,10 @@ static int values_gc(lua_State *L) {
   return 0;
 }
 
-static int call_general(st__frame *f, int nrets) {
+static int call_general(st__frame *f) {
   st__host *h = f->h;
   lua_State *L = f->L;
+  const int nrets = f->nrets;
   if (nrets > MAX_RESULTS) {
     return st__error(h, L, ST_BAD_SCHEMA, "%s has %d results, the most are "
                      "%d", st_op_name(f->op), nrets, MAX_RESULTS);
@@ -171,7 +177,7 @@ static int call_general(st__frame *f, int nrets) {
   int64_t bytes = 0;
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
-    const st_arg *ret = st_op_ret(f->op, r);
+    const st_arg *ret = &f->rets[r];
     const int source = written_source(f, r);
     if (v->tag == ST_TAG_TENSOR && !ret->is_alias) {
       bytes += st_tensor_numel(v->u.tensor) *
@@ -227,16 +233,13 @@ int st__call(st__host *h, lua_State *L, st__packet *p, int first,
   f.is_method = is_method;
   f.keywords = top >= first && is_keywords(L, top) ? top : 0;
   f.npos = top - first + 1 - (f.keywords != 0);
-  if (!st__resolve(&f, p->n, p->ops)) {
+  if (!st__resolve(&f, p)) {
     st__refresh(h, L, p);
-    if (!st__resolve(&f, p->n, p->ops)) {
-      st__complain(&f, p->name, p->n, p->ops);
-    }
+    if (!st__resolve(&f, p)) st__complain(&f, p);
   }
-  const int nrets = st_op_nrets(f.op);
-  const st_arg *ret = st_op_ret(f.op, 0);
-  return nrets == 1 && ret->type == ST_TYPE_TENSOR && !ret->list &&
-         !ret->optional ? call_tensor(&f, ret) : call_general(&f, nrets);
+  const st_arg *ret = f.rets;
+  return f.nrets == 1 && ret->type == ST_TYPE_TENSOR && !ret->list &&
+         !ret->optional ? call_tensor(&f, ret) : call_general(&f);
 }
 
 void st__call_into(st__host *h, lua_State *L, st_handle op, int n,

@@ -120,6 +120,20 @@ static _Thread_local st__host *current;
 
 st__host *st__current_host(void) { return current; }
 
+bool st__is_nested(const st__host *h, lua_State *L) {
+  lua_Debug ar;
+  bool is_ours = false;
+  for (int level = 1; !is_ours && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "f", &ar);                                 /* [+1] */
+    if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1)) { /* [+0|1] */
+      is_ours = lua_touserdata(L, -1) == (const void *)h;
+      lua_pop(L, 1);                                          /* [-1] */
+    }
+    lua_pop(L, 1);                                            /* [-1] */
+  }
+  return is_ours;
+}
+
 /* See tensor_free (tensor.c). */
 static void empty_graves(st__host *h, lua_State *L) {
   h->has_graves = false;
@@ -136,9 +150,19 @@ static st_status enter(st__host *h, lua_State *L, const st_op *op, int n,
   const int first = st_count_from(1);
   const st_status status = st_call_op(op, n, args, rets);
   st_count_from(first);
+  /* Inside a Lua kernel the engine leaves the name to the outer operator, but
+   * this failure becomes a Lua error of its own. */
+  if (running && status != ST_OK && status != ST_HOST) {
+    const char *name = st_op_name(op);
+    if (strncmp(name, "aten::", 6) == 0) name += 6;
+    st_fail(status, "%s: %s", name, st_message());
+  }
   h->running = running;
   current = outer;
-  if (h->has_graves && !running) empty_graves(h, L);
+  if (!running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
+    st__bury(h, L); /* kernels that were taken back while they ran */
+  }
+  if (h->has_graves && !running && !st__is_nested(h, L)) empty_graves(h, L);
   return status;
 }
 
@@ -150,9 +174,11 @@ static int collect_all(lua_State *L) {
 
 st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
                   const st_value *args, st_value *rets) {
+  const char *schema = st_op_schema(op);
   const st_status status = enter(h, L, op, n, args, rets);
   if (status != ST_NO_MEMORY || !h->has_retry) return status;
   if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
+  if (st_op_schema(op) != schema) return status;
   return enter(h, L, op, n, args, rets);
 }
 

@@ -6,7 +6,6 @@
 
 #include "bind.h"
 
-enum { BACKENDS = 14 }; /* low bits: backends; removing a key keeps them */
 
 static st_keyset *check_set(lua_State *L) {
   return st__box_check(st__host_of(L), L, 1, ST_BOX_KEYSET, "self");
@@ -44,8 +43,8 @@ static int set_add(lua_State *L) {
 
 /* set:remove(name): another set; backends stay (SEMANTICS K5) */
 static int set_remove(lua_State *L) {
-  const st_keyset functions = check_key(L, 2) >> BACKENDS << BACKENDS;
-  push_set(st__host_of(L), L, *check_set(L) & ~functions); /* [+1] */
+  const st_keyset key = check_key(L, 2);
+  push_set(st__host_of(L), L, st_keyset_minus(*check_set(L), key)); /* [+1] */
   return 1;
 }
 
@@ -57,13 +56,7 @@ static int set_has(lua_State *L) {
 
 /* set:highest(): the name of the key that a call would take first */
 static int set_highest(lua_State *L) {
-  char text[4096];
-  st_keyset_text(*check_set(L), text, sizeof text);
-  const char *last = strrchr(text, ' ');
-  if (!last) last = strchr(text, '(');
-  const size_t n = last ? strcspn(last + 1, ")") : 0;
-  if (n) lua_pushlstring(L, last + 1, n);   /* [+1] */
-  else lua_pushliteral(L, "Undefined");     /* [+1] */
+  lua_pushstring(L, st_keyset_highest(*check_set(L))); /* [+1] */
   return 1;
 }
 

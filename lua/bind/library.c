@@ -112,6 +112,9 @@ typedef struct run {
   st__host *h;
   int ref;
   const st_op *op;
+  /* The schema as it is when the call begins; the kernel may change it. */
+  int nargs, nrets;
+  const st_arg *schema, *results;
   const st_value *args;
   st_value *rets;
   int nowned;           /* results that rets has so far */
@@ -125,7 +128,7 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
   f.op = r->op;
   f.allow_wrap = f.wants_wrap = f.explains = false;
   f.nslots = f.nwraps = f.ntensors = 0;
-  const st_arg *a = st_op_ret(r->op, i);
+  const st_arg *a = &r->results[i];
   if (lua_isnil(L, idx) && a->optional) {
     f.args[0] = (st_value){.tag = ST_TAG_NONE};
   } else if (!st__convert(&f, 0, a, idx)) {
@@ -140,11 +143,11 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
 
 static int run_protected(lua_State *L) {
   run *r = lua_touserdata(L, 1);
-  const int nargs = st_op_nargs(r->op), nrets = st_op_nrets(r->op);
+  const int nargs = r->nargs, nrets = r->nrets;
   luaL_checkstack(L, nargs + nrets + LUA_MINSTACK, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, r->ref);       /* [+1] */
   for (int i = 0; i < nargs; i++) {
-    push_argument(r->h, L, st_op_arg(r->op, i), &r->args[i]); /* [+1] */
+    push_argument(r->h, L, &r->schema[i], &r->args[i]); /* [+1] */
   }
   const int base = lua_gettop(L) - nargs;
   lua_call(L, nargs, nrets);                       /* [-nargs-1, +nrets] */
@@ -170,7 +173,9 @@ static st_status run_kernel(const st_call *call, const st_value *args,
     return st_fail(ST_BAD_STATE, "its kernel is a function of a Lua state "
                    "that is not running on this thread");
   }
-  run r = {h, k->ref, st_call_operator(call), args, rets, 0};
+  const st_op *op = st_call_operator(call);
+  run r = {h, k->ref, op, st_op_nargs(op), st_op_nrets(op), st_op_arg(op, 0),
+           st_op_ret(op, 0), args, rets, 0};
   lua_State *L = h->running;
   if (!lua_checkstack(L, LUA_MINSTACK)) {
     return st_fail(ST_NO_MEMORY, "the Lua stack is full");

@@ -206,8 +206,10 @@ static int packet_index(lua_State *L) {
 
 /* -- Looking up ----------------------------------------------------------- */
 
-/* packet("aten::add"), or nil */
+/* packet("aten::add"), or nil; an object is given back as it is */
 static int find_packet(lua_State *L) {
+  lua_settop(L, 1);
+  if (st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR)) return 1;
   const char *name = luaL_checkstring(L, 1);
   if (st_op_overloads(name, NULL, 0) == 0) return 0;
   push_packet(st__host_of(L), L, name, ""); /* [+1] */

@@ -78,9 +78,12 @@ static int new_plan(lua_State *L) {
   plan *p = st__box_new(h, L, ST_BOX_PLAN, sizeof *p);  /* [+1] */
   p->noutputs = nout;
   p->noperands = nout + nin;
+  const int from = st_count_from(1);
   const st_status status = st_plan_new(bits, nout, nout + nin, operands,
                                        dtype, &p->p);
-  return status == ST_OK ? 1 : st__raise(h, L, status);
+  st_count_from(from);
+  if (status == ST_OK) return 1;
+  return st__error(h, L, status, "iterator: %s", st_message());
 }
 
 static int plan_gc(lua_State *L) {
@@ -141,6 +144,9 @@ static int plan_info(lua_State *L) {
     st__push_dtype(h, L, st_plan_common_dtype(p->p));   /* [+1] */
     lua_setfield(L, -2, "common_dtype");                /* [-1] */
   }
+  lua_pushstring(L, st_plan_inner(p->p));               /* [+1] */
+  lua_setfield(L, -2, "inner");                         /* [-1] */
+  set_flag(L, "is_tiled_copy", st_plan_is_tiled_copy(p->p));
   set_flag(L, "coalesced", st_plan_coalesced(p->p));
   set_flag(L, "is_contiguous", st_plan_is_contiguous(p->p));
   set_flag(L, "has_contiguous_first_dim",

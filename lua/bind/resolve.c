@@ -217,8 +217,11 @@ static bool check_count(st__frame *f) {
 
 static bool fill(st__frame *f, const st_op *op) {
   f->op = op;
+  f->text = st_op_schema(op);
   f->nargs = st_op_nargs(op);
   f->schema = st_op_arg(op, 0);
+  f->nrets = st_op_nrets(op);
+  f->rets = st_op_ret(op, 0);
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
   const int self = f->is_method ? self_position(f) : 0;
   for (int i = 0; i < f->nargs; i++) {
@@ -236,12 +239,11 @@ static bool fill(st__frame *f, const st_op *op) {
 enum { SHOWN = 5 };
 
 /* One pass over the overloads; `why` gets the reason of the nearest. */
-static bool try_all(st__frame *f, int n, const st_op *const *ops, int *best,
-                    char *why) {
+static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
   const int top = lua_gettop(f->L);
-  for (int k = 0; k < n; k++) {
-    if (!st_op_schema(ops[k])) continue;
-    if (fill(f, ops[k])) return true;
+  for (int k = 0; k < p->n; k++) {
+    if (!st_op_schema(p->ops[k])) continue;
+    if (fill(f, p->ops[k])) return true;
     lua_settop(f->L, top);
     if (!f->explains || f->score < *best + !f->allow_wrap) continue;
     *best = f->score;
@@ -250,29 +252,28 @@ static bool try_all(st__frame *f, int n, const st_op *const *ops, int *best,
   return false;
 }
 
-static bool try_both(st__frame *f, int n, const st_op *const *ops,
-                     char *why) {
+static bool try_both(st__frame *f, const st__packet *p, char *why) {
   int best = -2;
   f->allow_wrap = f->wants_wrap = false;
-  if (try_all(f, n, ops, &best, why)) return true;
+  if (try_all(f, p, &best, why)) return true;
   f->allow_wrap = true;
-  return f->wants_wrap && try_all(f, n, ops, &best, why);
+  return f->wants_wrap && try_all(f, p, &best, why);
 }
 
-bool st__resolve(st__frame *f, int n, const st_op *const *ops) {
+bool st__resolve(st__frame *f, const st__packet *p) {
   f->explains = false;
-  return try_both(f, n, ops, NULL);
+  return try_both(f, p, NULL);
 }
 
-void st__complain(st__frame *f, const char *name, int n,
-                  const st_op *const *ops) {
+void st__complain(st__frame *f, const st__packet *p) {
   char text[900], why[sizeof f->why] = "there is no such operator";
   f->explains = true;
-  try_both(f, n, ops, why);
+  const char *name = p->name;
+  try_both(f, p, why);
   if (strncmp(name, "aten::", 6) == 0) name += 6; /* as the engine does */
   int at = snprintf(text, sizeof text, "%s: %s", name, why);
-  for (int k = 0, shown = 0; k < n && at < (int)sizeof text; k++) {
-    const char *schema = st_op_schema(ops[k]);
+  for (int k = 0, shown = 0; k < p->n && at < (int)sizeof text; k++) {
+    const char *schema = st_op_schema(p->ops[k]);
     if (!schema) continue;
     if (shown++ == SHOWN) {
       snprintf(text + at, sizeof text - (size_t)at, "\n  ...");

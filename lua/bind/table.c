@@ -301,9 +301,9 @@ static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
     st__error(h, L, ST_BAD_STATE, "a tensor on the meta device has no data");
   }
   if (offset < 0 || n < 0 || offset > size || n > size - offset) {
-    st__error(h, L, ST_BAD_INDEX, "bytes %lld to %lld are outside the %lld "
-              "bytes of the tensor", (long long)offset,
-              (long long)(n >= 0 ? offset + n : n), (long long)size);
+    st__error(h, L, ST_BAD_INDEX, "%lld bytes at %lld are outside the %lld "
+              "bytes of the tensor", (long long)n, (long long)offset,
+              (long long)size);
   }
   return data ? data + offset : NULL;
 }

@@ -41,12 +41,13 @@ static int tensor_gc(lua_State *L) {
 }
 
 /* free(): gives the memory back now; using the tensor later is an error.
- * While the engine runs (this is a Lua kernel then) it may hold the tensor as
- * a borrowed argument: the box is buried until the outermost call returns. */
+ * In a Lua kernel or a finaliser, somebody further down the stack may hold
+ * the tensor as a borrowed argument: the box is buried until the outermost
+ * call returns. */
 static int tensor_free(lua_State *L) {
   st__host *h = st__host_of(L);
   st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
-  if (!h->running || !box->t) {
+  if (!box->t || !(h->running || st__is_nested(h, L))) {
     st_tensor_release(&box->t);
     return 0;
   }

@@ -88,7 +88,7 @@ static int trace(lua_State *L) {
 }
 
 void st__open_trace(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"trace", trace}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"dispatch_trace", trace}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
   st__set_functions(h, L, functions);
   st__push_meta(h, L, ST_BOX_EVENTS); /* [+1] */

@@ -5,7 +5,7 @@
 local core = require "strided.core"
 
 local concat, sort = table.concat, table.sort
-local error, tostring, type = error, tostring, type
+local error, pcall, tostring, type = error, pcall, tostring, type
 
 local WIDTH = 78
 
@@ -42,14 +42,15 @@ end
 -- @treturn string
 local function help(name)
   if name == nil then return wrap(all_names()) end
-  local packet = name
-  if type(name) == "string" then
-    local full = name:find("::", 1, true) and name or "aten::" .. name
-    packet = core.packet(full)
-    if not packet then return "there is no operator '" .. name .. "'" end
-  elseif type(name) ~= "userdata" then
+  local full = name
+  if type(name) == "string" and not name:find("::", 1, true) then
+    full = "aten::" .. name
+  end
+  local ok, packet = pcall(core.packet, full)
+  if not ok then
     error("help: the operator must be its name or an object of st.ops", 2)
   end
+  if not packet then return "there is no operator '" .. name .. "'" end
   local doc = packet:doc()
   return tostring(packet:schema()) .. (doc and "\n  " .. doc or "")
 end

@@ -36,8 +36,9 @@ end
 for _, name in pairs {
   "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
   "is_tensor", "memory", "memory_fail_at", "get_num_threads",
-  "set_num_threads", "config", "manual_seed", "Generator", "keyset", "trace",
-  "get_default_dtype", "set_default_dtype", "contiguous_format",
+  "set_num_threads", "config", "manual_seed", "Generator", "keyset",
+  "dispatch_trace", "get_default_dtype", "set_default_dtype",
+  "contiguous_format",
   "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
   "int8", "int16", "int32", "float16", "bfloat16", "float32",
   "float64", "complex32", "complex64", "complex128",

@@ -52,7 +52,11 @@ end
 -- `shape` and `strides` (bytes, per operand; both fastest dimension first),
 -- `perm` (which dimension each one is, from 1; absent after a fast set-up),
 -- `fast` ("none", "contiguous", "channels_last", "non_overlapping_dense"),
--- `coalesced`, `numel`, `common_shape`, `common_dtype`, `is_contiguous`,
+-- `inner` (what loops meet along the first dimension: "vector", every operand
+-- is contiguous; "scalar", all but one input, which has stride 0; "strided",
+-- anything else), `is_tiled_copy` (whether a copy goes tile by tile because
+-- the two sides disagree about the fastest dimension), `coalesced`, `numel`,
+-- `common_shape`, `common_dtype`, `is_contiguous`,
 -- `has_contiguous_first_dim`, `can_use_32bit_indexing`, `outputs`, and
 -- `steps(first, last)`, which lists the two-dimensional loops over the
 -- elements [first, last), counted from 0, as {n0, n1, byte offset of each

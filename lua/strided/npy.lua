@@ -353,6 +353,9 @@ end
 -- @param t a tensor with data; every dtype but bfloat16
 function npy.save(path, t)
   check_path("save", path)
+  if not core.is_tensor(t) then
+    error("save: argument 't' must be a Tensor, got " .. type(t), 2)
+  end
   local ok, done, why = pcall(save, path, t)
   if not ok then why = text_of(done) end
   if not ok or not done then complain("save", path, why) end

@@ -32,6 +32,10 @@ local printing = {}
 -- full), edgeitems, linewidth, sci_mode (true, false or "auto"), or profile
 -- ("default", "short", "full")
 function printing.set_printoptions(changes)
+  if type(changes) ~= "table" then
+    error(format("set_printoptions: argument 'changes' must be a table, "
+                 .. "got %s", type(changes)), 2)
+  end
   local new = {}
   for name, value in pairs(options) do new[name] = value end
   if changes.profile then

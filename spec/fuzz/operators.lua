@@ -62,7 +62,7 @@ end
 local function fill(c, args)
   local list, keywords, n, has_keywords = {}, {}, 0, false
   for _, a in ipairs(args) do
-    local v = values.argument(c, a.type)
+    local v = values.argument(c, a.type, a.name)
     if a.keyword then
       if a.writes or c:chance(0.6) then
         keywords[a.name], has_keywords = v, true
@@ -109,6 +109,7 @@ M.look_at = look_at
 --- One call of one overload, as a round: {text, tensors, writes, run}.
 function M.round(c, all)
   local o = c:pick(all)
+  values.prepare(c, o.short)
   local list, n = fill(c, o.args)
   local call, how = o.object, o.name
   local k = c:int(1, 4)

@@ -237,8 +237,8 @@ local function view_of(c, t)
   return ok and view or t
 end
 
-local function fresh(c, dtype)
-  local sizes = c.tame and c:chance(0.9) and tame_sizes(c) or random_sizes(c)
+--- lo, hi: what an integer tensor is filled with, else anything.
+local function fresh(c, dtype, sizes, lo, hi)
   if c:chance(0.06) then
     return st.empty(sizes, {dtype = dtype, device = "meta"})
   end
@@ -247,7 +247,8 @@ local function fresh(c, dtype)
   local n = offset + last_element(sizes, strides) + 1
   if c:chance(0.2) then n = n + c:int(1, 9) end
   local base = st.empty({n}, {dtype = dtype})
-  fill(c, base, n, dtype)
+  if lo then base:copy_(st.randint(lo, hi, {n}))
+  else fill(c, base, n, dtype) end
   return base:as_strided(sizes, strides, offset)
 end
 
@@ -260,7 +261,8 @@ function M.tensor(c)
     local dtype = c.tame and c:chance(0.75) and c.dtype or c:pick(M.DTYPES)
     if c:chance(0.1) then dtype = "int64" end
     if c:chance(0.05) then dtype = "bool" end
-    t = fresh(c, dtype)
+    t = fresh(c, dtype, c.tame and c:chance(0.9) and tame_sizes(c) or
+                        random_sizes(c))
   end
   if c:chance(c.tame and 0.08 or 0.3) then t = view_of(c, t) end
   made[#made + 1] = t
@@ -284,6 +286,65 @@ end
 
 local function flag(c) return c:chance(0.5) end
 
+--- Positions for a dimension of the case, most of them inside.
+local function positions(c)
+  local sizes = c:chance(0.5) and {c:int(0, 4)} or tame_sizes(c)
+  local lo = c:pick {1, 1, 1, 1, 0, -2}
+  return fresh(c, c:chance(0.9) and "int64" or "int32", sizes, lo,
+               lo + c:int(1, 3))
+end
+
+local function mask(c) return fresh(c, "bool", tame_sizes(c)) end
+
+local function ranked(rank)
+  return function(c)
+    local sizes = {}
+    for i = 1, rank do sizes[i] = c:chance(0.9) and c.square or c:int(0, 3) end
+    return fresh(c, c:chance(0.9) and c.dtype or c:pick(M.DTYPES), sizes)
+  end
+end
+
+-- What an argument of this name and type wants.
+local HINTS = {
+  ["int base"] = function(c) return c:int(0, 1) end,
+  ["Tensor index"] = positions, ["Tensor indices"] = positions,
+  ["Tensor start"] = function(c)
+    return fresh(c, "int64", {}, 1, 3)
+  end,
+  ["Tensor repeats"] = function(c)
+    return fresh(c, "int64", {c.sizes[1] or 1}, 0, 3)
+  end,
+  ["Tensor tensor_indices_or_sections"] = positions,
+  ["Tensor mask"] = mask, ["Tensor condition"] = mask,
+  ["Tensor vec"] = ranked(1), ["Tensor vec2"] = ranked(1),
+  ["Tensor mat"] = ranked(2), ["Tensor mat1"] = ranked(2),
+  ["Tensor mat2"] = ranked(2), ["Tensor batch1"] = ranked(3),
+  ["Tensor batch2"] = ranked(3),
+  ["Tensor?[] indices"] = function(c)
+    return c:list(c:int(0, math.max(#c.sizes, 1)), function()
+      if c:chance(0.25) then return st.none end
+      return c:chance(0.3) and mask(c) or positions(c)
+    end)
+  end,
+  ["str rounding_mode"] = texts("trunc", "floor"),
+  ["str indexing"] = texts("ij", "xy"),
+  ["str approximate"] = texts("none", "tanh"),
+}
+
+-- Operators whose self has this many dimensions.
+local RANKS = {
+  mm = 2, addmm = 2, addmm_ = 2, bmm = 3, baddbmm = 3, baddbmm_ = 3, mv = 2,
+  addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
+}
+
+--- Makes the case fit an operator.
+function M.prepare(c, name)
+  c.square = c:pick {0, 1, 2, 3, 4, 5, 8, 33}
+  if not c.tame or not RANKS[name] then return end
+  c.sizes = {}
+  for i = 1, RANKS[name] do c.sizes[i] = c.square end
+end
+
 local MAKE = {
   Tensor = M.tensor, ["Tensor[]"] = tensor_list, ["Tensor?[]"] = index_list,
   int = M.integer, ["int[]"] = int_list, Dim = dim, ["Dim[]"] = dim_list,
@@ -303,15 +364,17 @@ local MAKE = {
   Generator = function(c) return st.Generator(c:int(0, 99)) end,
 }
 
---- A value for an argument of the type, written as schemas write it.
-function M.argument(c, text)
+--- A value for an argument of the type, written as schemas write it, and
+-- with the name, if it has one.
+function M.argument(c, text, name)
   if c:chance(c.tame and 0.005 or 0.04) then return M.odd(c) end
   local plain = text:gsub("%b()", ""):gsub("%[%d+%]", "[]")
   if plain:sub(-1) == "?" then
     plain = plain:sub(1, -2)
     if c:chance(0.3) then return c:chance(0.5) and st.none or nil end
   end
-  local make = MAKE[plain]
+  local make = c.tame and name and c:chance(0.85) and
+               HINTS[plain .. " " .. name] or MAKE[plain]
   return make and make(c) or M.odd(c)
 end
 

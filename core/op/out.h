@@ -1,0 +1,36 @@
+/* out= variants of operators that are not structured.
+ */
+#ifndef ST_OP_OUT_H
+#define ST_OP_OUT_H
+
+#include "op/op.h"
+
+/* out becomes value, in out's own strides where the shape fits, else resized.
+ * It is an error when dtypes or devices differ; a failure leaves out alone. */
+st_status st__assign_out(st_tensor *out, const st_tensor *value);
+
+/* -- Operators ------------------------------------------------------------ */
+
+ST_BOXED(st__box_empty_out);
+ST_BOXED(st__box_zeros_out);
+ST_BOXED(st__box_ones_out);
+ST_BOXED(st__box_full_out);
+ST_BOXED(st__box_rand_out);
+ST_BOXED(st__box_rand_generator_out);
+ST_BOXED(st__box_randn_out);
+ST_BOXED(st__box_randn_generator_out);
+ST_BOXED(st__box_randint_out);
+ST_BOXED(st__box_randint_generator_out);
+ST_BOXED(st__box_randint_low_out);
+ST_BOXED(st__box_randint_low_generator_out);
+ST_BOXED(st__box_randperm_out);
+ST_BOXED(st__box_randperm_generator_out);
+ST_BOXED(st__box_eye_out);
+ST_BOXED(st__box_eye_m_out);
+ST_BOXED(st__box_arange_out);
+ST_BOXED(st__box_arange_start_out);
+ST_BOXED(st__box_range_out);
+ST_BOXED(st__box_linspace_out);
+ST_BOXED(st__box_logspace_out);
+
+#endif

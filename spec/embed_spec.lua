@@ -1,0 +1,46 @@
+--- The engine without Lua: spec/embed/embed.c is compiled against the one
+-- public header and libstrided.so, and run.
+
+local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+
+--- The build that require "strided.core" loads from.
+local function find_build()
+  for template in package.cpath:gmatch "[^;]+" do
+    local name = template:gsub("%?", "strided/core")
+    local file = io.open(name, "rb")
+    if file then
+      file:close()
+      return (name:gsub("/lua/strided/core%.so$", ""))
+    end
+  end
+end
+
+local BUILD = find_build()
+
+-- The library brings its sanitizers along; the program must have them too.
+local SANITIZE = os.getenv "STRIDED_SANITIZED"
+  and "-fsanitize=address,undefined" or ""
+
+local function output(command)
+  local pipe = assert(io.popen("env -u LD_PRELOAD " .. command .. " 2>&1"))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+describe("A C program", function()
+  local program = os.tmpname()
+  teardown(function() os.remove(program) end)
+
+  it("compiles against the public header alone", function()
+    assert.equal("", output(
+      ("gcc -std=c11 -Wall -Wextra -Wpedantic -Werror %s -I'%s/include' "
+       .. "'%s/embed/embed.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
+       .. "-o '%s'"):format(SANITIZE, BUILD, HERE, BUILD, BUILD, program)))
+  end)
+
+  it("calls, registers, wraps and plans, and leaves nothing", function()
+    assert.equal("operators\nfailures\nforeign memory\nregistration\n"
+                 .. "plans\nkeys\nnothing left\n", output(program))
+  end)
+end)
