@@ -91,6 +91,7 @@ typedef struct st__host {
   char home[256];                /* "@" and the folder of our Lua files */
   pthread_mutex_t mutex;         /* of dead, for more than a glance */
   _Atomic(st__kernel_ref *) dead;   /* kernels whose references can go */
+  struct st__host *next_closed;  /* Note [Closed hosts] */
 } st__host;
 
 /* -- host.c --------------------------------------------------------------- */

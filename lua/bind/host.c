@@ -190,6 +190,38 @@ void st__host_release(st__host *h) {
   free(h);
 }
 
+/* Note [Closed hosts]
+ * While a state closes, finalisers may make boxes of ours; these are finalised
+ * after the sentinel. So a closed host is kept until its thread opens the next
+ * one or ends: by then the state is gone. */
+static pthread_key_t closed_hosts;
+static bool has_key;
+
+static void release_closed(void *first) {
+  for (st__host *h = first, *next; h; h = next) {
+    next = h->next_closed;
+    st__host_release(h);
+  }
+}
+
+static void make_key(void) {
+  has_key = pthread_key_create(&closed_hosts, release_closed) == 0;
+}
+
+static void forget_closed(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_key);
+  if (!has_key) return;
+  release_closed(pthread_getspecific(closed_hosts));
+  pthread_setspecific(closed_hosts, NULL);
+}
+
+static void keep_closed(st__host *h) {
+  if (!has_key) return;
+  h->next_closed = pthread_getspecific(closed_hosts);
+  pthread_setspecific(closed_hosts, h);
+}
+
 /* The state is closing: its kernels cannot run any more. */
 static int host_gc(lua_State *L) {
   st__host **box = lua_touserdata(L, 1);
@@ -200,7 +232,7 @@ static int host_gc(lua_State *L) {
   pthread_mutex_lock(&h->mutex);
   h->is_closed = true;
   pthread_mutex_unlock(&h->mutex);
-  st__host_release(h);
+  keep_closed(h);
   return 0;
 }
 
@@ -216,7 +248,8 @@ static void make_metatables(st__host *h, lua_State *L) {
   }
 }
 
-/* The sentinel is the first box of all, so that it is finalised last. */
+/* The sentinel is the first box of all, so that it is finalised after those
+ * that were there when the state began to close. */
 st__host *st__host_new(lua_State *L) {
   st__host **box = lua_newuserdata(L, sizeof *box); /* [+1] */
   *box = NULL;
@@ -225,6 +258,7 @@ st__host *st__host_new(lua_State *L) {
   lua_setfield(L, -2, "__gc");                      /* [-1] */
   lua_setmetatable(L, -2);                          /* [-1] */
   luaL_ref(L, LUA_REGISTRYINDEX);                   /* [-1] */
+  forget_closed();
   st__host *h = calloc(1, sizeof *h);
   if (!h) luaL_error(L, "strided: out of memory");
   *box = h;

@@ -122,7 +122,9 @@ local function call_anything(c, all)
   pcall(function() return t["1, 1:2"] end)
   pcall(function() return t[{values.tensor(c)}] end)
   pcall(function() t[1] = values.integer(c) end)
-  pcall(function() return st.tensor({1, 2.5}, {dtype = "float16"}):totable() end)
+  pcall(function()
+    return st.tensor({1, 2.5}, {dtype = "float16"}):totable()
+  end)
   pcall(tostring, t)
 end
 

@@ -75,7 +75,9 @@ local function fill(c, args)
   if not c.tame then
     if n > 0 and c:chance(0.05) then n = n - 1 end
     if c:chance(0.03) then n = n + 1; list[n] = values.odd(c) end
-    if c:chance(0.03) then keywords.out, has_keywords = values.tensor(c), true end
+    if c:chance(0.03) then
+      keywords.out, has_keywords = values.tensor(c), true
+    end
     if c:chance(0.02) then keywords.dim, has_keywords = values.odd(c), true end
   end
   if has_keywords then

@@ -125,7 +125,9 @@ local TOUCHES = {
   function(c, t) return t[c:pick {"shape", "dtype", "nothing", "add", "ndim"}]
   end,
   function(c) return core.keyset(values.odd(c), values.odd(c)) end,
-  function(c) return st.dispatch_trace(c:pick {st.add, print, st.neg}, values.odd(c)) end,
+  function(c)
+    return st.dispatch_trace(c:pick {st.add, type, st.neg}, values.odd(c))
+  end,
   function(c, t) return st.dispatch_trace(st.add, t, values.integer(c)) end,
   function(c) return st.Generator(values.odd(c)) end,
   function(c) return st.int64(values.odd(c)) end,

@@ -31,7 +31,9 @@ local function step(self)
 end
 
 --- An integer of [a, b].
-function Case:int(a, b) return a + floor(step(self) / 2147483647 * (b - a + 1)) end
+function Case:int(a, b)
+  return a + floor(step(self) / 2147483647 * (b - a + 1))
+end
 
 function Case:chance(p) return step(self) / 2147483647 < p end
 

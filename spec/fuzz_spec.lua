@@ -1,0 +1,162 @@
+--- Nothing a script does can crash, leak, or change the inputs of a call that
+-- fails: a short run of the fuzzer, and what its long runs found.
+
+local st = require "strided"
+local core = require "strided.core"
+local run = require "spec.fuzz.run"
+
+local SEED, ROUNDS = 20, 15000
+
+describe("the fuzzer", function()
+  it("breaks no promise", function()
+    run.run(SEED, 0, 0) -- what is made once and kept is made here
+    local broken, passed = run.run(SEED, 1, ROUNDS)
+    assert.same({}, broken)
+    assert.is_true(passed > ROUNDS / 4, "too little of it gets through")
+  end)
+end)
+
+-- what it does, its call, what the error says
+local REFUSED = {
+  {"a base that positions cannot count from", function()
+    return st.ones(2, 3):nonzero {base = st.int64 "9223372036854775806"}
+  end, "'base' must be 0 or 1"},
+  {"a triangle with more rows than can be counted", function()
+    return st.triu_indices(st.int64 "9223372036854775807", 4)
+  end, "is not possible"},
+  {"bytes far behind a tensor", function()
+    return core.get_bytes(st.ones(2), st.int64 "9223372036854775806", 3)
+  end, "outside the 8 bytes"},
+  {"masked_scatter from a tensor without data", function()
+    return st.ones(2):masked_scatter(st.ones({2}, {dtype = "bool"}),
+                                     st.ones({2}, {device = "meta"}))
+  end, "another device"},
+  {"topk into its own input", function()
+    local t = st.ones(5, 2)
+    return st.topk(t, 1, 1, {out = {t, st.empty({5, 2}, {dtype = "int64"})}})
+  end, "is an input"},
+  {"kthvalue into its own input", function()
+    local t = st.ones(5, 2)
+    return st.kthvalue(t, 2, 1,
+                       {out = {t, st.empty({0}, {dtype = "int64"})}})
+  end, "is an input"},
+  {"help for what is no operator", function() return st.help(st.ones(1)) end,
+   "must be its name"},
+}
+
+describe("an error, not a crash, comes of", function()
+  for _, row in ipairs(REFUSED) do
+    it(row[1], function()
+      local ok, why = pcall(row[2])
+      assert.is_false(ok)
+      assert.truthy(tostring(why):find(row[3], 1, true), why)
+    end)
+  end
+end)
+
+describe("A kernel in Lua", function()
+  local lib, before
+
+  before_each(function()
+    before = run.live()
+    lib = st.library "fuzzed"
+  end)
+
+  after_each(function()
+    lib:close()
+    lib = nil
+    assert.same(before, run.live())
+  end)
+
+  it("may close its library while it runs", function()
+    lib:def "f(Tensor a, Dim d=0) -> (Tensor, int[])"
+    lib:impl("f", "CPU", function(a)
+      lib:close()
+      return a, {1, 2}
+    end)
+    local t, list = st.ops.fuzzed.f(st.ones(2))
+    assert.equal(2, t:numel())
+    assert.same({1, 2}, list)
+    assert.has_error(function() return st.ops.fuzzed.f(st.ones(2)) end)
+  end)
+
+  it("may define its operator anew while it runs", function()
+    lib:def "f(Tensor a) -> Tensor"
+    lib:impl("f", "CPU", function(a)
+      lib:def "f(Tensor a) -> (Tensor, Tensor, int, str)"
+      return a, a, 1, "x"
+    end)
+    assert.equal(1, select("#", st.ops.fuzzed.f(st.ones(2))))
+  end)
+
+  it("is forgotten with what it holds", function()
+    lib:def "f(Tensor a) -> Tensor"
+    local held = st.ones(3)
+    lib:impl("f", "CPU", function(a)
+      lib:close()
+      return a + held
+    end)
+    assert.equal(2, st.ops.fuzzed.f(st.ones(3))[1])
+  end)
+
+  it("may call itself until that is too deep", function()
+    lib:def "f(Tensor a) -> Tensor"
+    lib:impl("f", "CPU", function(a) return st.ops.fuzzed.f(a) end)
+    assert.has_error(function() return st.ops.fuzzed.f(st.ones(2)) end)
+  end)
+end)
+
+-- A finaliser runs wherever Lua allocates, also while arguments are read.
+if newproxy then -- luacheck: ignore 113
+  local function finally(fn)
+    local p = newproxy(true) -- luacheck: ignore 113
+    getmetatable(p).__gc = fn
+  end
+
+  local CALLS = {
+    function(_, list) return st.cat(list, 1) end,
+    function(a) return a:totable(), tostring(a) end,
+    function(a, list) return a[{1, list[2]}] end,
+    function(a, list) a[{{1, 2}}] = list[2] end,
+    function(_, list)
+      return st.iterator {outputs = {false}, inputs = list}
+    end,
+    function(a, list) return st.ops.fuzzed.g(a, list) end,
+    function(a) return st.ops.fuzzed.g(a, {1, 2}) end,
+    function(a) return a:permute {2, 1}, a:sum {dim = {1, 2}} end,
+  }
+
+  describe("A finaliser", function()
+    it("may free tensors and define operators during a call", function()
+      local before, lib, n = run.live(), st.library "fuzzed", 0
+      local function redefine()
+        n = n + 1
+        lib:close()
+        lib = st.library "fuzzed"
+        lib:def(n % 2 == 0 and "g(Tensor a) -> Tensor" or
+                "g(Tensor a, int[] b=[]) -> (Tensor, Tensor, int)")
+        lib:impl("g", "CPU", function(a) return a, a, 1 end)
+        if n % 100 == 0 then
+          lib:def("g.o" .. n .. "(Tensor a, Tensor[] b) -> Tensor")
+        end
+        pcall(st.ops.fuzzed.g, st.ones(1))
+      end
+      for i = 1, 2000 do
+        local a, b = st.ones(3, 3), st.ones(3)
+        finally(function()
+          a:free()
+          b:free()
+          st.ones(2)
+        end)
+        finally(redefine)
+        pcall(CALLS[i % #CALLS + 1], a, {a, b, a, b})
+      end
+      collectgarbage()
+      collectgarbage()
+      lib:close()
+      assert.is_true(n > 1000)
+      st.ones(1):neg() -- buries what was freed during calls
+      assert.same(before, run.live())
+    end)
+  end)
+end
