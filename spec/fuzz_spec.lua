@@ -99,6 +99,30 @@ describe("A kernel in Lua", function()
     assert.equal(2, st.ops.fuzzed.f(st.ones(3))[1])
   end)
 
+  local other
+  for _, row in ipairs {
+    {"contiguous", function() return st.ones(2, 3):t():totable() end},
+    {"to.dtype", function()
+      return st.ones({2}, {dtype = "float16"}):totable()
+    end},
+    {"select.int", function() return st.ones(2, 3, 4)["1, 1, 1"] end},
+    {"unsqueeze", function()
+      return st.ones(2)[{st.newaxis, st.newaxis, true}]
+    end},
+    {"unsqueeze", function() return st.dstack {st.ones(2), st.ones(2)} end},
+    {"empty.memory_format", function() return st.arange(0, 100) end},
+    {"empty_strided", function() return st.full_like(st.ones(9), 2) end},
+  } do
+    it("may make nonsense of " .. row[1], function()
+      other = st.ones({1}, {dtype = "int8"})
+      lib:impl("aten::" .. row[1], "CPU", function() return other end)
+      local ok, result = pcall(row[2])
+      lib:close()
+      if ok and st.is_tensor(result) then tostring(result) end
+      other = nil
+    end)
+  end
+
   it("may call itself until that is too deep", function()
     lib:def "f(Tensor a) -> Tensor"
     lib:impl("f", "CPU", function(a) return st.ops.fuzzed.f(a) end)

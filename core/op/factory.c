@@ -71,12 +71,32 @@ ST_BOXED(st__box_empty_strided) {
   return ST_OK;
 }
 
+/* A kernel from outside may have made another tensor than was asked for;
+ * what fills it goes by what was asked. */
+static st_status check_made(st_tensor **t, st_options o, int ndim,
+                            const int64_t *sizes, const int64_t *strides,
+                            st_format format) {
+  const st_tensor *made = *t;
+  const size_t bytes = (size_t)ndim * sizeof *sizes;
+  if (made->dtype == o.dtype && made->device == o.device &&
+      made->ndim == ndim &&
+      (ndim == 0 || memcmp(made->sizes, sizes, bytes) == 0) &&
+      (strides ? memcmp(made->strides, strides, bytes) == 0
+               : st__is_contiguous_in(made, format))) {
+    return ST_OK;
+  }
+  st__tensor_release(t);
+  return st__fail(ST_BAD_STATE, "the kernel of empty made another tensor than "
+                  "it was asked for");
+}
+
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,
                         st_format format, st_tensor **out) {
   const st_value args[] = {
     st__of_ints(sizes, ndim), st__of_int(o.dtype), st__none(),
     st__of_int(o.device), st__none(), st__of_int(format)};
-  return st__invoke1(ST_OP_empty_memory_format, 6, args, out);
+  ST_TRY(st__invoke1(ST_OP_empty_memory_format, 6, args, out));
+  return check_made(out, o, ndim, sizes, NULL, format);
 }
 
 static st_status new_strided(st_options o, int ndim, const int64_t *sizes,
@@ -84,7 +104,8 @@ static st_status new_strided(st_options o, int ndim, const int64_t *sizes,
   const st_value args[] = {
     st__of_ints(sizes, ndim), st__of_ints(strides, ndim),
     st__of_int(o.dtype), st__none(), st__of_int(o.device), st__none()};
-  return st__invoke1(ST_OP_empty_strided, 6, args, out);
+  ST_TRY(st__invoke1(ST_OP_empty_strided, 6, args, out));
+  return check_made(out, o, ndim, sizes, strides, ST_FORMAT_CONTIGUOUS);
 }
 
 st_status st__new_empty_like(const st_tensor *t, st_options o,

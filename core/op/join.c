@@ -193,7 +193,10 @@ static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
   if (t->ndim >= n) return same(t, out);
   st_tensor *more = NULL;
   ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
-  const st_status status = at_least(more, n, out);
+  const st_status status =
+    more->ndim > t->ndim ? at_least(more, n, out)
+                         : st__fail(ST_BAD_STATE, "unsqueeze gave no more "
+                                    "than %d dimensions", more->ndim);
   st__tensor_release(&more);
   return status;
 }

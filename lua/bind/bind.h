@@ -181,7 +181,10 @@ void st__open_tensor(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- argument.c ----------------------------------------------------------- */
 
-enum { ST_FRAME_SLOTS = 256 };
+enum {
+  ST_FRAME_SLOTS = 256,
+  ST_FRAME_STACK = 3  /* an argument pushes at most: keyword, copy, list */
+};
 
 /* One element of a list. */
 typedef union st__slot { int64_t i; double f; st_tensor *t; bool b; } st__slot;

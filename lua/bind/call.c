@@ -226,7 +226,7 @@ int st__call(st__host *h, lua_State *L, st__packet *p, int first,
              bool is_method) {
   st__frame f;
   const int top = lua_gettop(L);
-  luaL_checkstack(L, ST_MAX_ARGS + LUA_MINSTACK, NULL);
+  luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
   f.h = h;
   f.L = L;
   f.first = first;

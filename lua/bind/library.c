@@ -144,7 +144,7 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
 static int run_protected(lua_State *L) {
   run *r = lua_touserdata(L, 1);
   const int nargs = r->nargs, nrets = r->nrets;
-  luaL_checkstack(L, nargs + nrets + LUA_MINSTACK, NULL);
+  luaL_checkstack(L, nargs + ST_FRAME_STACK * nrets + LUA_MINSTACK, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, r->ref);       /* [+1] */
   for (int i = 0; i < nargs; i++) {
     push_argument(r->h, L, &r->schema[i], &r->args[i]); /* [+1] */

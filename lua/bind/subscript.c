@@ -60,8 +60,17 @@ static int check_width(walk *w, const st__item *items, int n) {
   return ndim - used;
 }
 
-static void apply(walk *w, st_handle op, int n, const st_value *args) {
+/* The view gets `more` dimensions. A Lua kernel may have made another one,
+ * which positions and dimensions would not fit. */
+static void apply(walk *w, st_handle op, int n, const st_value *args,
+                  int more) {
+  const int ndim = st_tensor_ndim(w->box->t) + more;
   st__call_into(w->h, w->L, op, n, args, w->box);
+  if (st_tensor_ndim(w->box->t) != ndim) {
+    st__error(w->h, w->L, ST_BAD_STATE, "index: %s made a view of %d "
+              "dimensions, not %d", st_op_name(w->h->op[op]),
+              st_tensor_ndim(w->box->t), ndim);
+  }
   w->is_same = false;
 }
 
@@ -77,7 +86,7 @@ static void apply_position(walk *w, int64_t i) {
   check_position(w, i);
   const st_value args[] = {st__tensor_arg(w->box->t), st__int_arg(w->dim),
                            st__int_arg(i)};
-  apply(w, ST_HANDLE_SELECT, 3, args);
+  apply(w, ST_HANDLE_SELECT, 3, args, -1);
 }
 
 static void apply_range(walk *w, const st__item *item) {
@@ -86,7 +95,7 @@ static void apply_range(walk *w, const st__item *item) {
     const st_value args[] = {
       st__tensor_arg(w->box->t), st__int_arg(w->dim), st__int_arg(item->a),
       st__int_arg(item->b), st__int_arg(item->step)};
-    apply(w, ST_HANDLE_SLICE, 5, args);
+    apply(w, ST_HANDLE_SLICE, 5, args, 0);
   }
   w->dim++;
 }
@@ -97,7 +106,7 @@ static void apply_newaxis(walk *w) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: more than %d dimensions",
               ST_MAX_DIMS);
   }
-  apply(w, ST_HANDLE_UNSQUEEZE, 2, args);
+  apply(w, ST_HANDLE_UNSQUEEZE, 2, args, 1);
 }
 
 static void record(walk *w, st_tensor *t, int n) {
@@ -233,7 +242,7 @@ static int push_subscript(lua_State *L) {
     w.box->t = ret.u.tensor;
   } else if (w.is_same) {
     args[0] = st__tensor_arg(w.box->t);
-    apply(&w, ST_HANDLE_ALIAS, 1, args);
+    apply(&w, ST_HANDLE_ALIAS, 1, args, 0);
   }
   lua_pushvalue(L, w.slot);                    /* [+1] */
   return 1;

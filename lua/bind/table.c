@@ -116,6 +116,10 @@ static double real_part(const st_scalar *x) {
 static void store(survey *s, int depth, st_dtype dtype, char **p) {
   lua_State *L = s->L;
   if (depth < s->ndim) {
+    if (!lua_istable(L, -1)) { /* a finaliser may have changed it since */
+      st__error(s->h, L, ST_BAD_STATE, "tensor: the table changed while it "
+                "was read");
+    }
     for (int64_t i = 1; i <= s->sizes[depth]; i++) {
       lua_rawgeti(L, -1, (int)i); /* [+1] */
       store(s, depth + 1, dtype, p);
@@ -208,50 +212,30 @@ static int new_tensor(lua_State *L) {
 
 /* -- Back to tables ------------------------------------------------------- */
 
-#define LOAD(type, member, to) do {                 \
-    type x_;                                        \
-    memcpy(&x_, p, sizeof x_);                      \
-    s.kind = to;                                    \
-    s.u.member = x_;                                \
-  } while (0)
+/* A finaliser that runs while tables are made may change the tensor: each
+ * element is looked up anew, in the shape that there was. */
+typedef struct listing {
+  st__host *h;
+  const st_tensor *t;  /* a box on the stack holds it */
+  int ndim;
+  int64_t sizes[ST_MAX_DIMS], at[ST_MAX_DIMS];
+} listing;
 
-/* The element at p; half types have been converted. [+1] */
-static void push_element(st__host *h, lua_State *L, st_dtype dtype,
-                         const char *p) {
-  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
-  float f[2];
-  switch (dtype) {
-    case ST_BOOL: LOAD(uint8_t, i, ST_SCALAR_BOOL); break;
-    case ST_UINT8: LOAD(uint8_t, i, ST_SCALAR_INT); break;
-    case ST_INT8: LOAD(int8_t, i, ST_SCALAR_INT); break;
-    case ST_INT16: LOAD(int16_t, i, ST_SCALAR_INT); break;
-    case ST_INT32: LOAD(int32_t, i, ST_SCALAR_INT); break;
-    case ST_INT64: LOAD(int64_t, i, ST_SCALAR_INT); break;
-    case ST_FLOAT32: LOAD(float, f, ST_SCALAR_FLOAT); break;
-    case ST_FLOAT64: LOAD(double, f, ST_SCALAR_FLOAT); break;
-    case ST_COMPLEX64:
-      memcpy(f, p, sizeof f);
-      s.u.c[0] = f[0];
-      s.u.c[1] = f[1];
-      break;
-    default: memcpy(s.u.c, p, sizeof s.u.c);
-  }
-  st__push_scalar(h, L, s); /* [+1] */
-}
-
-/* Dimension d and what is below it, of contiguous elements. [+1] */
-static void push_nested(st__host *h, lua_State *L, const st_tensor *t, int d,
-                        const char **p) {
-  if (d == st_tensor_ndim(t)) {
-    push_element(h, L, st_tensor_dtype(t), *p); /* [+1] */
-    *p += st_dtype_size(st_tensor_dtype(t));
+/* Dimension d and what is below it. [+1] */
+static void push_nested(listing *l, lua_State *L, int d) {
+  if (d == l->ndim) {
+    st_scalar s;
+    const st_status status = st_tensor_get(l->t, l->ndim, l->at, &s);
+    if (status != ST_OK) st__raise(l->h, L, status);
+    st__push_scalar(l->h, L, s);                     /* [+1] */
     return;
   }
-  const int64_t n = st_tensor_sizes(t)[d];
+  const int64_t n = l->sizes[d];
   lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0); /* [+1] */
-  for (int64_t i = 1; i <= n; i++) {
-    push_nested(h, L, t, d + 1, p);             /* [+1] */
-    lua_rawseti(L, -2, (int)i);                 /* [-1] */
+  for (int64_t i = 0; i < n; i++) {
+    l->at[d] = i;
+    push_nested(l, L, d + 1);                        /* [+1] */
+    lua_rawseti(L, -2, (int)i + 1);                  /* [-1] */
   }
 }
 
@@ -265,16 +249,10 @@ static int tensor_totable(lua_State *L) {
                      "device has no data");
   }
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
-  const st_dtype dtype = st_tensor_dtype(t);
-  const bool is_half = dtype == ST_FLOAT16 || dtype == ST_BFLOAT16;
-  st__box *box = st__push_box(h, L);            /* [+1] */
-  st_tensor_retain(t);
-  box->t = t;
-  if (is_half) convert(h, L, box, ST_FLOAT32);
-  const st_value arg = st__tensor_arg(box->t);
-  st__call_into(h, L, ST_HANDLE_CONTIGUOUS, 1, &arg, box);
-  const char *p = st_tensor_data(box->t);
-  push_nested(h, L, box->t, 0, &p);             /* [+1] */
+  st__push_kept(h, L, t);                            /* [+1] */
+  listing l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
+  for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
+  push_nested(&l, L, 0);                             /* [+1] */
   return 1;
 }
 
@@ -318,12 +296,20 @@ static int set_bytes(lua_State *L) {
   return 0;
 }
 
+/* The n bytes at offset in argument 2 as a string. They are copied before Lua
+ * allocates it, for a finaliser could resize the tensor. [+2] */
+static void push_bytes(st__host *h, lua_State *L, int64_t n) {
+  check_bytes(h, L, n);
+  char *copy = lua_newuserdata(L, (size_t)n); /* [+1] */
+  const char *p = check_bytes(h, L, n);
+  if (n) memcpy(copy, p, (size_t)n);
+  lua_pushlstring(L, copy, (size_t)n);        /* [+1] */
+}
+
 /* get_bytes(t, offset, n) */
 static int get_bytes(lua_State *L) {
   st__host *h = st__host_of(L);
-  const int64_t n = st__check_int(h, L, 3, "n");
-  const char *p = check_bytes(h, L, n);
-  lua_pushlstring(L, p ? p : "", (size_t)n); /* [+1] */
+  push_bytes(h, L, st__check_int(h, L, 3, "n")); /* [+2] */
   return 1;
 }
 
@@ -337,9 +323,7 @@ static int tensor_bytes(lua_State *L) {
   }
   lua_settop(L, 1);
   lua_pushinteger(L, 0);                          /* [+1] */
-  const int64_t n = extent(t);
-  const char *p = check_bytes(h, L, n);
-  lua_pushlstring(L, p ? p : "", (size_t)n);      /* [+1] */
+  push_bytes(h, L, extent(t));                    /* [+2] */
   return 1;
 }
 

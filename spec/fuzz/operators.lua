@@ -1,4 +1,5 @@
---- Fuzzing of operators: every overload of the registry with random values.
+--- Fuzzing of operators: every overload of the registry with random values,
+-- sometimes with an allocation that fails.
 
 local st = require "strided"
 local core = require "strided.core"
@@ -123,12 +124,19 @@ function M.round(c, all)
   local writes = false
   for _, a in ipairs(o.args) do writes = writes or a.writes end
   if k <= 2 then writes = true end -- out= may choose another overload
+  local fails = c:chance(0.1) and c:int(1, 6) or 0 -- which allocation does
   local shown = {}
   for i = 1, n do shown[i] = values.show(list[i]) end
   return {
-    text = how .. "(" .. table.concat(shown, ", ") .. ")",
+    text = how .. "(" .. table.concat(shown, ", ") .. ")" ..
+           (fails > 0 and " without allocation " .. fails or ""),
     tensors = tensors_of(list, {}), writes = writes,
-    run = function() look_at(c, {call(unpack(list, 1, n))}) end,
+    run = function()
+      st.memory_fail_at(fails)
+      local results = {call(unpack(list, 1, n))}
+      st.memory_fail_at(0)
+      look_at(c, results)
+    end,
   }
 end
 

@@ -395,10 +395,9 @@ end
 -- -- Looking at tensors ------------------------------------------------------
 
 local function bytes_of(t)
-  if t.device == "meta" then return "" end
+  if t.device == "meta" or t:numel() == 0 then return "" end
   local shape, strides, last = t.shape, t:stride(), 0
   for i = 1, #shape do
-    if shape[i] == 0 then return "" end
     last = last + (shape[i] - 1) * strides[i]
   end
   return core.get_bytes(t, 0, (tonumber(last) + 1) * t:element_size())
