@@ -30,8 +30,9 @@ typedef struct st_mem_stats {
   int64_t peak;   /* most live bytes so far */
 } st_mem_stats;
 
-/* Uninitialised memory, 64-byte aligned, or NULL with the message set. The
- * size must be given back to st__free. n = 0 gives a unique pointer. */
+/* Uninitialised memory, or NULL with the message set. All but the registry's
+ * is 64-byte aligned. The size must be given back to st__free. n = 0 gives a
+ * unique pointer. */
 void *st__alloc(st_mem_kind kind, size_t n);
 void *st__alloc_zero(st_mem_kind kind, size_t n);
 void st__free(st_mem_kind kind, void *p, size_t n);
@@ -40,6 +41,11 @@ void st__free(st_mem_kind kind, void *p, size_t n);
 char *st__strndup(st_mem_kind kind, const char *s, size_t n);
 
 st_mem_stats st__memory_stats(st_mem_kind kind);
+
+/* Bytes that are kept for reuse: those for all threads and this thread's. */
+int64_t st__memory_cached(void);
+/* Gives them back to the C library. */
+void st__memory_trim(void);
 
 /* The k-th allocation of this thread from now on fails (k = 1 the next), and
  * only that one; 0 switches it off. Returns how many were left to go. */

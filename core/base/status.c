@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -44,4 +45,30 @@ const char *st__status_text(st_status code) {
 #undef TEXT
   };
   return (unsigned)code < ST_STATUS_COUNT ? texts[code] : "unknown status";
+}
+
+/* -- Warnings ------------------------------------------------------------- */
+
+static pthread_mutex_t warning_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct { st_warning_fn fn; void *ctx; } handler;
+
+void st__set_warning_handler(st_warning_fn fn, void *ctx) {
+  pthread_mutex_lock(&warning_mutex);
+  handler.fn = fn;
+  handler.ctx = ctx;
+  pthread_mutex_unlock(&warning_mutex);
+}
+
+void st__warn(const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  pthread_mutex_lock(&warning_mutex);
+  const st_warning_fn fn = handler.fn;
+  void *const ctx = handler.ctx;
+  pthread_mutex_unlock(&warning_mutex);
+  if (fn) fn(ctx, text);
+  else fprintf(stderr, "strided: warning: %s\n", text);
 }

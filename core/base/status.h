@@ -50,6 +50,12 @@ static inline int64_t st__shown(int64_t position) {
 /* Puts "prefix: " in front of this thread's message. */
 void st__prefix_message(const char *prefix);
 
+/* What is allowed but seldom meant: to the handler, or to stderr. */
+__attribute__((format(printf, 1, 2)))
+void st__warn(const char *format, ...);
+typedef void (*st_warning_fn)(void *ctx, const char *text);
+void st__set_warning_handler(st_warning_fn fn, void *ctx);
+
 const char *st__message(void);
 const char *st__status_name(st_status code);
 const char *st__status_text(st_status code);

@@ -8,19 +8,29 @@
 
 #include "base/threads.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/status.h"
 
+#if ST_OPENMP
+#include <omp.h>
+
+static void pause_team(void) { omp_pause_resource_all(omp_pause_soft); }
+#else
+/* The caller is the whole team and takes one piece after the other. */
+static int omp_in_parallel(void) { return 0; }
+static int omp_get_max_threads(void) { return 1; }
+static void pause_team(void) {}
+#endif
+
 enum { MAX_THREADS = 256 };
 
 static _Atomic int num_threads; /* 0: not decided yet */
 
 static void before_fork(void) {
-  if (!omp_in_parallel()) omp_pause_resource_all(omp_pause_soft);
+  if (!omp_in_parallel()) pause_team();
 }
 
 static void in_child(void) { num_threads = 1; }
@@ -56,11 +66,25 @@ st_status st__set_num_threads(int n) {
 
 bool st__in_parallel(void) { return omp_in_parallel(); }
 
+static int count_pieces(int64_t n, int64_t grain, int threads) {
+  const int64_t most = n / grain + (n % grain != 0);
+  return n <= grain ? 1 : most < threads ? (int)most : threads;
+}
+
 int st__num_pieces(int64_t n, int64_t grain) {
   if (n <= grain || st__in_parallel()) return 1;
-  const int64_t most = (n + grain - 1) / grain;
-  const int threads = st__num_threads();
-  return most < threads ? (int)most : threads;
+  return count_pieces(n, grain, st__num_threads());
+}
+
+bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
+               int64_t *end) {
+  if (threads < 1) threads = 1;
+  const int pieces = count_pieces(n, grain < 1 ? 1 : grain, threads);
+  const int64_t size = n / pieces + (n % pieces != 0);
+  if (k < 0 || k >= pieces || n < 1 || k > (n - 1) / size) return false;
+  *begin = k * size;
+  *end = n - *begin > size ? *begin + size : n;
+  return true;
 }
 
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
@@ -72,7 +96,9 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
     return;
   }
   const int64_t size = (end - begin + pieces - 1) / pieces;
+#if ST_OPENMP
   #pragma omp parallel for num_threads(pieces) schedule(dynamic, 1)
+#endif
   for (int i = 0; i < pieces; i++) {
     const int64_t from = begin + i * size;
     const int64_t to = from + size < end ? from + size : end;

@@ -19,6 +19,10 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
 
 /* How many pieces st__parallel_for would use for n units. */
 int st__num_pieces(int64_t n, int64_t grain);
+/* Piece k of those that a team of `threads` would be given; false behind the
+ * last. */
+bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
+               int64_t *end);
 
 int st__num_threads(void);
 st_status st__set_num_threads(int n); /* 1 .. 256 */

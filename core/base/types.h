@@ -90,11 +90,23 @@ typedef enum st_format {
 typedef enum st_device {
   ST_DEVICE_CPU,
   ST_DEVICE_META,         /* shapes and strides, no data */
-  ST_DEVICE_PRIVATEUSE1,  /* the three that extensions may register */
+  ST_DEVICE_PRIVATEUSE1,  /* the three that st_device_register makes real */
   ST_DEVICE_PRIVATEUSE2,
   ST_DEVICE_PRIVATEUSE3,
   ST_DEVICE_COUNT
 } st_device;
+
+/* Where the elements of a registered device live. Any thread may call these,
+ * also while the device's own kernels run. */
+typedef struct st_allocator {
+  /* Uninitialised memory, aligned for 16-byte elements, never NULL for
+   * nbytes = 0; NULL when there is none. */
+  void *(*alloc)(void *ctx, size_t nbytes);
+  void (*free)(void *ctx, void *data, size_t nbytes);
+  /* Copies within the device; NULL: tensors that have elements cannot grow. */
+  void (*move)(void *ctx, void *to, const void *from, size_t nbytes);
+  void *ctx;
+} st_allocator;
 
 /* -- Opaque objects ------------------------------------------------------- */
 
@@ -102,8 +114,10 @@ typedef struct st_storage st_storage;
 typedef struct st_tensor st_tensor;
 typedef struct st_generator st_generator;
 typedef struct st_op st_op;
+typedef struct st_schema st_schema;
 typedef struct st_call st_call;
 typedef struct st_registration st_registration;
+typedef struct st_library st_library;
 
 enum {
   ST_MAX_DIMS = 64,  /* dimensions of a tensor */
@@ -196,11 +210,166 @@ typedef struct st_arg {
   st_value default_value;
 } st_arg;
 
+/* What is known about an operator beyond its schema (SEMANTICS R15). */
+#define ST_TAG_MAP(X) \
+  X(NONDETERMINISTIC_SEEDED, "nondeterministic_seeded") \
+  X(INPLACE_VIEW,            "inplace_view")            \
+  X(VIEW_COPY,               "view_copy")               \
+  X(DYNAMIC_OUTPUT_SHAPE,    "dynamic_output_shape")    \
+  X(DATA_DEPENDENT_OUTPUT,   "data_dependent_output")   \
+  X(POINTWISE,               "pointwise")
+
+enum {
+#define ST_TAG_ENUM(id, name) ST_OPTAG_BIT_##id,
+  ST_TAG_MAP(ST_TAG_ENUM)
+#undef ST_TAG_ENUM
+#define ST_TAG_ENUM(id, name) ST_OPTAG_##id = 1 << ST_OPTAG_BIT_##id,
+  ST_TAG_MAP(ST_TAG_ENUM)
+#undef ST_TAG_ENUM
+  ST_OPTAG_NONE = 0
+};
+
+/* -- Kernels -------------------------------------------------------------- */
+
+/* Any C function; it is cast back to its own type before it is called. */
+typedef void (*st_unboxed_fn)(void);
+
+/* What a kernel is told about the call it serves. Read only. */
+struct st_call {
+  const st_op *op;
+  const st_schema *schema; /* of this call, whatever becomes of op's */
+  st_keyset keys;        /* redispatch with a part of them */
+  void *ctx;             /* given at registration */
+  st_unboxed_fn unboxed; /* NULL, or the kernel behind a boxed adapter */
+};
+
 /* A boxed kernel: reads the operator's arguments in schema order, writes its
  * results. On failure it has written no result and returns the status of
  * st_fail. */
 typedef st_status (*st_kernel_fn)(const st_call *call, const st_value *args,
                                   st_value *rets);
+
+/* A kernel as it is registered. Unboxed ones come from ST_KERNEL, which fills
+ * in the boxed adapter, too. */
+typedef struct st_kernel {
+  st_kernel_fn fn;           /* NULL: fallthrough */
+  st_unboxed_fn unboxed;     /* NULL for a boxed kernel */
+  const char *signature;     /* the C types of unboxed; static */
+  void *ctx;
+  void (*free_ctx)(void *);  /* may be NULL; called once nothing can run the
+                              * kernel, on whatever thread finds that out */
+  const char *debug;         /* where it comes from; copied */
+} st_kernel;
+
+/* A call of a structured operator on its way; opaque. */
+typedef struct st_run st_run;
+/* The meta function or the implementation of one. */
+typedef st_status (*st_run_fn)(st_run *run);
+
+enum {
+  ST_MAX_OUTS = 4,  /* results of a structured operator */
+  ST_RUN_NOTE = 36  /* numbers that a meta can leave for the implementation */
+};
+
+/* A structured operator: what its three variants share (SEMANTICS 1.10). */
+typedef struct st_structured {
+  const char *schema;    /* functional: "scale(Tensor self) -> Tensor" */
+  bool inplace;          /* also "scale_", which writes self */
+  const char *out;       /* also this overload, which writes out=; or NULL */
+  st_run_fn meta, impl;
+  void *ctx;             /* st_run_ctx */
+  void (*free_ctx)(void *); /* may be NULL; as for a kernel */
+  const char *doc, *debug;
+  int tags;              /* ST_OPTAG_ bits */
+  /* Keys that have impl: "CPU", "PrivateUse1" to 3. None: "CPU". */
+  const char *backends[4];
+} st_structured;
+
+/* A typed call on its way: what st_route_enter found. */
+typedef struct st_route {
+  st_call call;
+  st_kernel_fn fn;
+  bool packs;       /* the caller makes st_values, for st_route_run */
+  int observed;     /* the dispatcher's */
+} st_route;
+
+/* -- Libraries ------------------------------------------------------------ */
+
+/* Registrations that come and go together (SEMANTICS R2). A DEF library owns
+ * its namespace: there is one at a time. A FRAGMENT adds definitions to a
+ * namespace, an IMPL library only kernels and, in the namespace "_",
+ * fallbacks. */
+typedef enum st_library_kind {
+  ST_LIBRARY_DEF, ST_LIBRARY_FRAGMENT, ST_LIBRARY_IMPL
+} st_library_kind;
+
+/* How a library takes what is there already. */
+enum {
+  /* What was registered with ST_REPLACE may be registered again: the newer
+   * one replaces it, and closing the newer one uncovers the older. Opening a
+   * DEF library closes the earlier one of that namespace. */
+  ST_REPLACE = 1,
+  /* Nothing takes effect before st_library_commit, then all at once. */
+  ST_DEFER = 2
+};
+
+/* -- Thread state --------------------------------------------------------- */
+
+/* Keys that every call of this thread has on top of its arguments', and keys
+ * that it never has; whether gradients are recorded; whether new tensors are
+ * inference tensors (SEMANTICS C2, C3). */
+typedef struct st_tls {
+  st_keyset included, excluded;
+  bool grad, inference;
+} st_tls;
+
+/* A scripted mode sees every call of its thread that reaches the key Lua. It
+ * is off while fn runs, so fn may call operators, redispatch with call->keys,
+ * or make results of its own. The keys hold Lua as long as there is a mode
+ * further out, which then sees the call. The struct is the caller's until it
+ * is popped. */
+typedef struct st_mode st_mode;
+struct st_mode {
+  st_kernel_fn fn;
+  void *ctx;
+  st_mode *outer; /* set by the engine */
+};
+
+/* Sees the calls of its thread, but no redispatches (SEMANTICS C14). args and
+ * rets are NULL unless wants_values; neither function may fail. The struct is
+ * the caller's until it is removed. */
+typedef struct st_observer st_observer;
+struct st_observer {
+  void (*before)(void *ctx, const st_op *op, const st_value *args);
+  void (*after)(void *ctx, const st_op *op, st_status status,
+                const st_value *rets); /* rets: on success only */
+  void *ctx;
+  bool wants_values;
+  st_observer *outer; /* set by the engine */
+};
+
+/* -- Plans ---------------------------------------------------------------- */
+
+/* What an iterator is built of (st_plan_new). */
+typedef struct st_plan_config {
+  uint32_t flags;         /* ST_PLAN_... */
+  int noutputs, noperands;
+  st_tensor *const *operands;  /* outputs first; NULL ones are allocated */
+  st_dtype dtype;         /* of outputs to be made, or NONE */
+  st_dtype static_dtype;  /* what loops write, or NONE: the common dtype */
+  const int64_t *static_shape; /* what is walked, whatever the operands'
+                             shapes, which must have room for it; or NULL */
+  int static_ndim;
+} st_plan_config;
+
+/* An operand as a loop over a plan meets it. */
+typedef struct st_plan_operand {
+  st_dtype dtype;     /* of the elements that it meets */
+  int64_t numel;      /* of the tensor; 1: a scalar */
+  int64_t low, high;  /* bytes that may be touched, from its first element */
+  bool is_output, is_read_write, is_resized;
+  bool is_temporary;  /* a copy of the caller's tensor or number */
+} st_plan_operand;
 
 #ifdef __cplusplus
 }

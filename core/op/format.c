@@ -12,48 +12,10 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "base/memory.h"
+#include "base/text.h"
+#include "op/copy.h"
 
 enum { NUMBER_SIZE = 512 }; /* the longest "%.*f" of a double fits */
-
-/* -- A growing text ------------------------------------------------------- */
-
-typedef struct text {
-  char *s;
-  size_t n, capacity;
-  st_status status; /* of the first failed append; later ones do nothing */
-} text;
-
-static void reserve(text *t, size_t more) {
-  if (t->status != ST_OK || t->n + more <= t->capacity) return;
-  const size_t capacity = 2 * (t->n + more);
-  char *s = st__alloc(ST_MEM_SCRATCH, capacity);
-  if (!s) {
-    t->status = ST_NO_MEMORY;
-    return;
-  }
-  if (t->n) memcpy(s, t->s, t->n);
-  st__free(ST_MEM_SCRATCH, t->s, t->capacity);
-  t->s = s;
-  t->capacity = capacity;
-}
-
-static void append(text *t, const char *s, size_t n) {
-  reserve(t, n);
-  if (t->status != ST_OK) return;
-  memcpy(t->s + t->n, s, n);
-  t->n += n;
-}
-
-static void append_text(text *t, const char *s) { append(t, s, strlen(s)); }
-
-static void append_fill(text *t, char c, int64_t n) {
-  if (n <= 0) return;
-  reserve(t, (size_t)n);
-  if (t->status != ST_OK) return;
-  memset(t->s + t->n, c, (size_t)n);
-  t->n += (size_t)n;
-}
 
 /* -- Numbers -------------------------------------------------------------- */
 
@@ -144,11 +106,12 @@ static void widen(formatter *f, st_scalar s) {
 
 typedef struct printer {
   const st_tensor *t;
+  st_device device; /* where it is said to be */
   st_print_options o;
   bool summarize;
   bool is_complex;
   formatter f[2]; /* real and imaginary part */
-  text out;
+  st_text out;
 } printer;
 
 /* Element i of size n is hidden behind "...". */
@@ -215,22 +178,22 @@ static void write_element(printer *p, const char *at) {
   char buf[NUMBER_SIZE];
   load(p, at, part);
   print_scalar(&p->f[0], part[0], buf);
-  append_fill(&p->out, ' ', p->f[0].width - (int64_t)strlen(buf));
-  append_text(&p->out, buf);
+  st__text_fill(&p->out, ' ', p->f[0].width - (int64_t)strlen(buf));
+  st__text_puts(&p->out, buf);
   if (!p->is_complex) return;
   print_scalar(&p->f[1], part[1], buf);
-  if (buf[0] != '-') append_text(&p->out, "+");
-  append_text(&p->out, buf);
-  append_text(&p->out, "j");
+  if (buf[0] != '-') st__text_puts(&p->out, "+");
+  st__text_puts(&p->out, buf);
+  st__text_puts(&p->out, "j");
 }
 
 /* Between item k and the next of a line that holds per_line of them. */
 static void separate(printer *p, int64_t k, int64_t per_line, int indent) {
   if (k % per_line) {
-    append_text(&p->out, ", ");
+    st__text_puts(&p->out, ", ");
   } else {
-    append_text(&p->out, ",\n");
-    append_fill(&p->out, ' ', indent + 1);
+    st__text_puts(&p->out, ",\n");
+    st__text_fill(&p->out, ' ', indent + 1);
   }
 }
 
@@ -244,17 +207,17 @@ static void write_row(printer *p, const char *at, int indent) {
   int64_t per_line = (p->o.linewidth - indent) / width;
   if (per_line < 1) per_line = 1;
   int64_t items = 0;
-  append_text(&p->out, "[");
-  if (is_hidden(p, 0, n)) append_text(&p->out, "...");
+  st__text_puts(&p->out, "[");
+  if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
   for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
     if (items) separate(p, items, per_line, indent);
     write_element(p, at + i * step);
     items++;
     if (!is_hidden(p, i + 1, n)) continue;
     separate(p, items++, per_line, indent);
-    append_text(&p->out, " ...");
+    st__text_puts(&p->out, " ...");
   }
-  append_text(&p->out, "]");
+  st__text_puts(&p->out, "]");
 }
 
 static void write_tensor(printer *p, int dim, const char *at, int indent) {
@@ -270,24 +233,24 @@ static void write_tensor(printer *p, int dim, const char *at, int indent) {
   const int64_t n = p->t->sizes[dim];
   const int64_t step = p->t->strides[dim] *
                        (int64_t)st__itemsize((st_dtype)p->t->dtype);
-  append_text(&p->out, "[");
-  if (is_hidden(p, 0, n)) append_text(&p->out, "...");
+  st__text_puts(&p->out, "[");
+  if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
   for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
     const bool gap = is_hidden(p, i + 1, n);
     write_tensor(p, dim + 1, at + i * step, indent + 1);
     for (int k = 0; k < gap + (i + 1 < n); k++) {
-      if (k) append_text(&p->out, "...");
-      append_text(&p->out, ",");
-      append_fill(&p->out, '\n', left - 1);
-      append_fill(&p->out, ' ', indent + 1);
+      if (k) st__text_puts(&p->out, "...");
+      st__text_puts(&p->out, ",");
+      st__text_fill(&p->out, '\n', left - 1);
+      st__text_fill(&p->out, ' ', indent + 1);
     }
   }
-  append_text(&p->out, "]");
+  st__text_puts(&p->out, "]");
 }
 
 /* -- Suffixes ------------------------------------------------------------- */
 
-static size_t last_line(const text *t) {
+static size_t last_line(const st_text *t) {
   size_t n = 0;
   while (n < t->n && t->s[t->n - 1 - n] != '\n') n++;
   return n;
@@ -298,12 +261,12 @@ static size_t last_line(const text *t) {
 static void add_suffix(printer *p, const char *suffix, size_t *line) {
   const size_t n = strlen(suffix);
   if (*line + n + 2 > (size_t)p->o.linewidth) {
-    append_text(&p->out, ",\n       ");
-    append_text(&p->out, suffix);
+    st__text_puts(&p->out, ",\n       ");
+    st__text_puts(&p->out, suffix);
     *line = 7 + n;
   } else {
-    append_text(&p->out, ", ");
-    append_text(&p->out, suffix);
+    st__text_puts(&p->out, ", ");
+    st__text_puts(&p->out, suffix);
     *line += n + 2;
   }
 }
@@ -325,11 +288,8 @@ static void add_suffixes(printer *p, bool has_data) {
   size_t line = last_line(&p->out) + 2;
   bool show = dtype != usual;
   char buf[64];
-  if (p->t->device == ST_DEVICE_META) {
-    add_suffix(p, "device='meta'", &line);
-  } else if (p->t->device != ST_DEVICE_CPU) {
-    snprintf(buf, sizeof buf, "device='privateuse%d'",
-             p->t->device - ST_DEVICE_PRIVATEUSE1 + 1);
+  if (p->device != ST_DEVICE_CPU) {
+    snprintf(buf, sizeof buf, "device='%s'", st__device_name(p->device));
     add_suffix(p, buf, &line);
   }
   if (!has_data || (p->t->numel == 0 && p->t->ndim != 1)) {
@@ -357,28 +317,39 @@ static st_print_options sane(const st_print_options *options) {
   return o;
 }
 
-st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
-                          char **out) {
-  printer p = {.t = t, .o = sane(options), .out = {.status = ST_OK}};
+/* t is on the CPU, or has no elements that can be shown. */
+static st_status write_text(const st_tensor *t, st_device device,
+                            const st_print_options *options, char **out) {
+  printer p = {.t = t, .device = device, .o = sane(options),
+               .out = {.status = ST_OK}};
   const bool has_data = t->device == ST_DEVICE_CPU;
   p.summarize = t->numel > p.o.threshold;
   p.is_complex = st__is_complex((st_dtype)t->dtype);
-  append_text(&p.out, "tensor(");
+  st__text_puts(&p.out, "tensor(");
   if (!has_data) {
-    append_text(&p.out, "...");
+    st__text_puts(&p.out, "...");
   } else if (t->numel == 0) {
-    append_text(&p.out, "[]");
+    st__text_puts(&p.out, "[]");
   } else {
     prepare_formatters(&p);
     write_tensor(&p, 0, st__data(t), 7);
   }
   add_suffixes(&p, has_data);
-  append_text(&p.out, ")");
-  st_status status = p.out.status;
-  if (status == ST_OK) {
-    *out = st__strndup(ST_MEM_VALUE, p.out.s, p.out.n);
-    if (!*out) status = ST_NO_MEMORY;
+  st__text_puts(&p.out, ")");
+  return st__text_finish(&p.out, out);
+}
+
+/* What is on another device is shown as it is on the CPU, if it can go
+ * there. */
+st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
+                          char **out) {
+  const st_device device = (st_device)t->device;
+  st_tensor *here = NULL;
+  if (st__is_elsewhere(t)) {
+    const st_status status = st__to_cpu(t, &here);
+    if (status != ST_OK && status != ST_NO_KERNEL) return status;
   }
-  st__free(ST_MEM_SCRATCH, p.out.s, p.out.capacity);
+  const st_status status = write_text(here ? here : t, device, options, out);
+  st__tensor_release(&here);
   return status;
 }
