@@ -1,5 +1,6 @@
 /* The bodies of strided.h: a line or two each over the layers below. What
- * takes longer is an inspection of a tensor or of a plan.
+ * takes longer is an inspection of a tensor or of a plan. Those of the
+ * dispatcher are in strided_dispatch.c.
  */
 
 #include "strided.h"
@@ -10,9 +11,11 @@
 
 #include "base/cpu.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
-#include "iter/iter.h"
+#include "iter/plan.h"
+#include "op/copy.h"
 #include "op/format.h"
 #include "op/op.h"
 #include "op/random.h"
@@ -56,6 +59,11 @@ int st_count_from(int first) {
   const int old = st__first_position;
   st__first_position = first;
   return old;
+}
+
+void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
+                            void *ctx) {
+  st__set_warning_handler(fn, ctx);
 }
 
 const char *st_message(void) { return st__message(); }
@@ -104,6 +112,11 @@ bool st_format_parse(const char *name, st_format *out) {
 const char *st_device_name(st_device d) { return st__device_name(d); }
 bool st_device_parse(const char *name, st_device *out) {
   return st__device_parse(name, out);
+}
+
+st_status st_device_register(st_device device, const char *name,
+                             const st_allocator *allocator) {
+  return st__device_register(device, name, allocator);
 }
 
 /* -- Tensors -------------------------------------------------------------- */
@@ -172,6 +185,12 @@ bool st_tensor_is_contiguous(const st_tensor *t, st_format f) {
 bool st_tensor_is_dense(const st_tensor *t) {
   return t->flags & ST_FLAG_DENSE;
 }
+st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out) {
+  return st__overlaps_itself(t, out);
+}
+bool st_may_share_memory(const st_tensor *a, const st_tensor *b) {
+  return st__overlap(a, b) != ST_OVERLAP_NO;
+}
 st_format st_tensor_suggest_format(const st_tensor *t) {
   return st__suggest_format(t, false);
 }
@@ -182,9 +201,9 @@ size_t st_tensor_storage_nbytes(const st_tensor *t) {
 }
 int st_tensor_refcount(const st_tensor *t) { return st__ref_count(&t->refs); }
 
-/* Where the element at index is. */
+/* How many elements behind the first one the one at index is. */
 static st_status locate(const st_tensor *t, int n, const int64_t *index,
-                        char **out) {
+                        int64_t *out) {
   int64_t at = 0;
   if (n != t->ndim) {
     return st__fail(ST_BAD_INDEX, "%d positions for a tensor of %d "
@@ -199,25 +218,53 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
     }
     at += index[i] * t->strides[i];
   }
-  char *data = st__data(t);
-  if (!data) return st__fail(ST_BAD_STATE, "the tensor has no data");
-  *out = data + at * (int64_t)st__itemsize((st_dtype)t->dtype);
+  if (st__is_meta(t)) return st__fail(ST_BAD_STATE, "the tensor has no data");
+  *out = at;
   return ST_OK;
+}
+
+static char *element(const st_tensor *t, int64_t at) {
+  return st__data(t) + at * (int64_t)st__itemsize((st_dtype)t->dtype);
+}
+
+/* On another device an element is a number of its own: item, fill_. */
+static st_status call_on_element(const st_tensor *t, int64_t at, st_op_id id,
+                                 st_value *number, st_value *ret) {
+  st_tensor *one = NULL;
+  ST_TRY(st__tensor_view(t, 0, NULL, NULL, t->offset + at, &one));
+  const st_value args[] = {st__of_tensor(one), *number};
+  const st_status status = st__invoke(id, id == ST_OP_item ? 1 : 2, args,
+                                      ret);
+  st__tensor_release(&one);
+  return status;
 }
 
 st_status st_tensor_get(const st_tensor *t, int n, const int64_t *index,
                         st_scalar *out) {
-  char *p;
-  ST_TRY(locate(t, n, index, &p));
-  *out = st__scalar_load((st_dtype)t->dtype, p);
+  int64_t at;
+  ST_TRY(locate(t, n, index, &at));
+  if (st__is_elsewhere(t)) {
+    st_value v = st__none();
+    ST_TRY(call_on_element(t, at, ST_OP_item, &v, &v));
+    *out = st__to_scalar(&v);
+    st__value_clear(&v);
+    return ST_OK;
+  }
+  *out = st__scalar_load((st_dtype)t->dtype, element(t, at));
   return ST_OK;
 }
 
 st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
                         st_scalar value) {
-  char *p;
-  ST_TRY(locate(t, n, index, &p));
-  st__scalar_store(value, (st_dtype)t->dtype, p);
+  int64_t at;
+  ST_TRY(locate(t, n, index, &at));
+  if (st__is_elsewhere(t)) {
+    st_value number = st__of_scalar(&value), ret;
+    ST_TRY(call_on_element(t, at, ST_OP_fill__Scalar, &number, &ret));
+    st__value_clear(&ret);
+    return ST_OK;
+  }
+  st__scalar_store(value, (st_dtype)t->dtype, element(t, at));
   return ST_OK;
 }
 
@@ -226,9 +273,32 @@ st_status st_tensor_text(const st_tensor *t, const st_print_options *options,
   return st__tensor_text(t, options, out);
 }
 
-void st_text_release(char **text) {
-  if (*text) st__free(ST_MEM_VALUE, *text, strlen(*text) + 1);
-  *text = NULL;
+void st_text_release(char **text) { st__text_free(text); }
+
+/* -- Gradients ------------------------------------------------------------ */
+
+bool st_tensor_requires_grad(const st_tensor *t) {
+  return (t->keys & ST_AUTOGRAD_BITS) != 0;
+}
+
+bool st_tensor_is_inference(const st_tensor *t) {
+  return !(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView));
+}
+
+st_status st_tensor_set_requires_grad(st_tensor *t, bool requires_grad) {
+  const st_dtype d = (st_dtype)t->dtype;
+  if (requires_grad && !st__is_floating(d) && !st__is_complex(d)) {
+    return st__fail(ST_BAD_DTYPE, "only tensors of floating and complex "
+                    "dtypes can require a gradient, not %s",
+                    st__dtype_name(d));
+  }
+  if (requires_grad && st_tensor_is_inference(t)) {
+    return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
+                    "gradient outside of the inference mode: clone it");
+  }
+  t->keys &= ~ST_AUTOGRAD_BITS;
+  if (requires_grad) t->keys |= ST_BIT(ST_FUNC_Autograd);
+  return ST_OK;
 }
 
 /* -- Values --------------------------------------------------------------- */
@@ -250,6 +320,17 @@ st_status st_value_of_ints(const int64_t *p, int n, st_value *out) {
   return st__value_copy(&v, out);
 }
 
+st_status st_value_of_floats(const double *p, int n, st_value *out) {
+  const st_value v = {.tag = ST_TAG_FLOATS, .len = (uint32_t)n,
+                      .u.floats = p};
+  return st__value_copy(&v, out);
+}
+
+st_status st_value_of_bools(const bool *p, int n, st_value *out) {
+  const st_value v = {.tag = ST_TAG_BOOLS, .len = (uint32_t)n, .u.bools = p};
+  return st__value_copy(&v, out);
+}
+
 st_status st_value_of_string(const char *s, size_t n, st_value *out) {
   if (n >= UINT32_MAX) return st__fail(ST_BAD_VALUE, "a string is too long");
   char *text = st__strndup(ST_MEM_VALUE, s, n);
@@ -262,144 +343,6 @@ st_status st_value_of_string(const char *s, size_t n, st_value *out) {
 st_status st_value_of_scalar(st_scalar s, st_value *out) {
   const st_value v = st__of_scalar(&s);
   return st__value_copy(&v, out);
-}
-
-/* -- Operators ------------------------------------------------------------ */
-
-const st_op *st_op_find(const char *name, const char *overload) {
-  return st__op_find(name, overload);
-}
-
-int st_op_overloads(const char *name, const st_op **ops, int n) {
-  return st__op_overloads(name, ops, n);
-}
-
-void st_op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx) {
-  st__op_each(fn, ctx);
-}
-
-const char *st_op_name(const st_op *op) { return st__op_name(op); }
-const char *st_op_overload_name(const st_op *op) {
-  return st__op_overload_name(op);
-}
-const char *st_op_doc(const st_op *op) { return st__op_doc(op); }
-
-const char *st_op_schema(const st_op *op) {
-  const st_schema *s = st__op_schema(op);
-  return s ? s->text : NULL;
-}
-
-int st_op_nargs(const st_op *op) {
-  const st_schema *s = st__op_schema(op);
-  return s ? s->nargs : 0;
-}
-
-int st_op_nrets(const st_op *op) {
-  const st_schema *s = st__op_schema(op);
-  return s ? s->nrets : 0;
-}
-
-const st_arg *st_op_arg(const st_op *op, int i) {
-  const st_schema *s = st__op_schema(op);
-  return s && i >= 0 && i < s->nargs ? &s->args[i] : NULL;
-}
-
-const st_arg *st_op_ret(const st_op *op, int i) {
-  const st_schema *s = st__op_schema(op);
-  return s && i >= 0 && i < s->nrets ? &s->rets[i] : NULL;
-}
-
-bool st_op_slot(const st_op *op, const char *key, const char **kernel,
-                const char **provenance) {
-  const st_key k = st__key_parse(key);
-  if (k == ST_KEY_INVALID) return false;
-  st__op_slot(op, k, kernel, provenance);
-  return true;
-}
-
-static st_status check_op(const st_op *op) {
-  return op ? ST_OK : st__fail(ST_NOT_FOUND, "there is no such operator");
-}
-
-st_status st_call_op(const st_op *op, int n, const st_value *args,
-                     st_value *rets) {
-  ST_TRY(check_op(op));
-  ST_TRY(st__check_args(op, n, args));
-  return st__call_n(op, n, args, rets);
-}
-
-st_status st_redispatch(const st_op *op, st_keyset keys, const st_value *args,
-                        st_value *rets) {
-  ST_TRY(check_op(op));
-  ST_TRY(st__check_args(op, st_op_nargs(op), args));
-  return st__redispatch(op, keys, args, rets);
-}
-
-const st_op *st_call_operator(const st_call *call) { return call->op; }
-st_keyset st_call_keys(const st_call *call) { return call->keys; }
-void *st_call_context(const st_call *call) { return call->ctx; }
-
-/* -- Registration --------------------------------------------------------- */
-
-static st_status find_key(const char *name, st_key *out) {
-  *out = st__key_parse(name);
-  if (*out != ST_KEY_INVALID) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);
-}
-
-st_status st_define(const char *ns, const char *schema, const char *doc,
-                    const char *debug, st_registration **out) {
-  return st__def(ns, schema, doc, debug, out);
-}
-
-st_status st_implement(const char *name, const char *key, st_kernel_fn fn,
-                       void *ctx, void (*free_ctx)(void *),
-                       const char *debug, st_registration **out) {
-  const st_kernel kernel = {fn, ctx, free_ctx, debug};
-  st_key k;
-  ST_TRY(find_key(key ? key : "CompositeImplicitAutograd", &k));
-  return st__impl(name, k, &kernel, out);
-}
-
-st_status st_implement_fallback(const char *key, st_kernel_fn fn, void *ctx,
-                                void (*free_ctx)(void *), const char *debug,
-                                st_registration **out) {
-  const st_kernel kernel = {fn, ctx, free_ctx, debug};
-  st_key k;
-  ST_TRY(find_key(key, &k));
-  return st__fallback(k, &kernel, out);
-}
-
-void st_registration_release(st_registration **r) { st__unregister(r); }
-
-/* -- Keys ----------------------------------------------------------------- */
-
-bool st_key_parse(const char *name, st_keyset *out) {
-  const st_key k = st__key_parse(name);
-  if (k != ST_KEY_INVALID) *out = st__key_set(k);
-  return k != ST_KEY_INVALID;
-}
-
-char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
-  return st__keyset_text(ks, buf, size);
-}
-
-st_keyset st_keyset_minus(st_keyset a, st_keyset b) {
-  return st__keyset_minus(a, b);
-}
-
-const char *st_keyset_highest(st_keyset ks) {
-  return st__key_name(st__keyset_highest(ks));
-}
-
-st_status st_keyset_after(const char *key, st_keyset *out) {
-  st_key k;
-  ST_TRY(find_key(key, &k));
-  if (st__key_is_alias(k) && k != ST_KEY_AUTOGRAD) {
-    return st__fail(ST_BAD_VALUE, "nothing is below the alias key %s", key);
-  }
-  *out = st__keyset_after(k);
-  return ST_OK;
 }
 
 /* -- Random numbers ------------------------------------------------------- */
@@ -432,85 +375,52 @@ _Static_assert((int)ST_PLAN_CHECK_OVERLAP == (int)ST_ITER_CHECK_OVERLAP &&
                (int)ST_PLAN_CAST_OUTPUTS == (int)ST_ITER_CAST_OUTPUTS,
                "public and internal flags are the same");
 
-/* Steps are asked for one by one and found in order, so the plan keeps the
- * last few: [first, first + n) of the range [begin, end). */
-enum { WINDOW = 32 };
-typedef struct window {
-  int64_t begin, end, first, n;
-  int64_t next;  /* element behind the last of them */
-  st_iter_step steps[WINDOW];
-} window;
+st_status st_plan_preset(const char *name, uint32_t *flags,
+                         st_dtype *static_dtype) {
+  if (st__plan_preset(name, flags, static_dtype)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "there is no preset '%.40s'", name);
+}
 
-struct st_plan {
-  st_iter it;
-  window *window;
-};
+const char *st_plan_preset_name(int k) { return st__plan_preset_name(k); }
 
-static st_status add_operands(st_plan *p, int noutputs, int noperands,
-                              st_tensor *const *operands, st_dtype dtype) {
-  for (int i = 0; i < noperands; i++) {
-    if (i < noutputs) {
-      st__iter_output(&p->it, operands[i], dtype);
-    } else if (operands[i]) {
-      st__iter_input(&p->it, operands[i]);
-    } else {
-      return st__fail(ST_BAD_VALUE, "operand %d, an input, is missing", i);
-    }
+st_status st_plan_new(const st_plan_config *c, st_plan **out) {
+  if (c->dtype != ST_DTYPE_NONE) ST_TRY(check_new(ST_DEVICE_CPU, c->dtype));
+  if (c->static_dtype != ST_DTYPE_NONE) {
+    ST_TRY(check_new(ST_DEVICE_CPU, c->static_dtype));
   }
-  return ST_OK;
+  return st__plan_new(c, out);
 }
 
-st_status st_plan_new(uint32_t flags, int noutputs, int noperands,
-                      st_tensor *const *operands, st_dtype dtype,
-                      st_plan **out) {
-  st_status status;
-  if (noutputs < 0 || noutputs > noperands || noperands < 1 ||
-      noperands > ST_ITER_MAX_OPERANDS) {
-    return st__fail(ST_BAD_VALUE, "a plan has 1 to %d operands, outputs "
-                    "first; not %d with %d outputs", ST_ITER_MAX_OPERANDS,
-                    noperands, noutputs);
-  }
-  if (dtype != ST_DTYPE_NONE) ST_TRY(check_new(ST_DEVICE_CPU, dtype));
-  st_plan *p = st__alloc_zero(ST_MEM_SCRATCH, sizeof *p + sizeof(window));
-  if (!p) return ST_NO_MEMORY;
-  p->window = (window *)(p + 1);
-  st__iter_init(&p->it, flags);
-  ST_TRY_FAIL(add_operands(p, noutputs, noperands, operands, dtype));
-  ST_TRY_FAIL(st__iter_build(&p->it));
-  *out = p;
-  return ST_OK;
-fail:
-  st_plan_release(&p);
-  return status;
+void st_plan_release(st_plan **p) { st__plan_release(p); }
+
+static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
+
+static st_status check_operand(const st_plan *p, int i) {
+  if (i >= 0 && i < iter_of(p)->noperands) return ST_OK;
+  return st__fail(ST_BAD_INDEX, "there is no operand %lld, only %d",
+                  (long long)st__shown(i), iter_of(p)->noperands);
 }
 
-void st_plan_release(st_plan **p) {
-  if (!*p) return;
-  st__iter_release(&(*p)->it);
-  st__free(ST_MEM_SCRATCH, *p, sizeof **p + sizeof(window));
-  *p = NULL;
-}
-
-int st_plan_ndim(const st_plan *p) { return p->it.ndim; }
-const int64_t *st_plan_shape(const st_plan *p) { return p->it.shape; }
+int st_plan_ndim(const st_plan *p) { return iter_of(p)->ndim; }
+const int64_t *st_plan_shape(const st_plan *p) { return iter_of(p)->shape; }
 
 const int64_t *st_plan_strides(const st_plan *p, int operand) {
-  if (operand < 0 || operand >= p->it.noperands) return NULL;
-  return p->it.op[operand].stride;
+  if (operand < 0 || operand >= iter_of(p)->noperands) return NULL;
+  return iter_of(p)->op[operand].stride;
 }
 
 int st_plan_perm(const st_plan *p, const int **perm) {
-  *perm = p->it.perm;
-  return p->it.nperm;
+  *perm = iter_of(p)->perm;
+  return iter_of(p)->nperm;
 }
 
 int st_plan_common_shape(const st_plan *p, const int64_t **shape) {
-  *shape = p->it.common_shape;
-  return p->it.common_ndim;
+  *shape = iter_of(p)->common_shape;
+  return iter_of(p)->common_ndim;
 }
 
 const char *st_plan_fast(const st_plan *p) {
-  switch (p->it.fast) {
+  switch (iter_of(p)->fast) {
     case ST_FAST_CONTIGUOUS: return "contiguous";
     case ST_FAST_CHANNELS_LAST: return "channels_last";
     case ST_FAST_DENSE: return "non_overlapping_dense";
@@ -518,81 +428,77 @@ const char *st_plan_fast(const st_plan *p) {
   }
 }
 
-bool st_plan_coalesced(const st_plan *p) { return p->it.coalesced; }
-int64_t st_plan_numel(const st_plan *p) { return p->it.numel; }
-st_dtype st_plan_common_dtype(const st_plan *p) { return p->it.common_dtype; }
+bool st_plan_coalesced(const st_plan *p) { return iter_of(p)->coalesced; }
+int64_t st_plan_numel(const st_plan *p) { return iter_of(p)->numel; }
+st_dtype st_plan_common_dtype(const st_plan *p) {
+  return iter_of(p)->common_dtype;
+}
 bool st_plan_is_contiguous(const st_plan *p) {
-  return st__iter_is_contiguous(&p->it);
+  return st__iter_is_contiguous(iter_of(p));
 }
 bool st_plan_has_contiguous_first_dim(const st_plan *p) {
-  return st__iter_has_contiguous_first_dim(&p->it);
+  return st__iter_has_contiguous_first_dim(iter_of(p));
 }
 bool st_plan_can_use_32bit(const st_plan *p) {
-  return st__iter_can_use_32bit(&p->it);
+  return st__iter_can_use_32bit(iter_of(p));
 }
 
 const char *st_plan_inner(const st_plan *p) {
   static const char *const names[] = {"vector", "scalar", "strided"};
-  return names[st__iter_inner(&p->it)];
+  return names[st__iter_inner(iter_of(p))];
 }
 
 bool st_plan_is_tiled_copy(const st_plan *p) {
-  return st__copy_is_tiled(&p->it);
+  return st__copy_is_tiled(iter_of(p));
 }
 
 st_tensor *st_plan_output(const st_plan *p, int i) {
-  if (i < 0 || i >= p->it.noutputs) return NULL;
-  const st_iter_operand *op = &p->it.op[i];
+  if (i < 0 || i >= iter_of(p)->noutputs) return NULL;
+  const st_iter_operand *op = &iter_of(p)->op[i];
   st_tensor *t = op->original ? op->original : op->tensor;
   st__tensor_retain(t);
   return t;
 }
 
-/* Goes on to the steps behind the window. */
-static bool advance(const st_plan *p, window *w) {
-  w->first += w->n;
-  w->n = st__iter_steps(&p->it, w->next, w->end, w->steps, WINDOW);
-  if (w->n > WINDOW) w->n = WINDOW;
-  for (int64_t i = 0; i < w->n; i++) {
-    w->next += w->steps[i].n0 * w->steps[i].n1;
-  }
-  return w->n > 0;
-}
-
 bool st_plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
                   int64_t size[2], int64_t *offsets) {
-  window *w = p->window;
-  if (begin < 0 || end > p->it.numel || k < 0) return false;
-  if (begin != w->begin || end != w->end || k < w->first) {
-    *w = (window){.begin = begin, .end = end, .next = begin};
-  }
-  while (k >= w->first + w->n) {
-    if (!advance(p, w)) return false;
-  }
-  const st_iter_step *step = &w->steps[k - w->first];
-  size[0] = step->n0;
-  size[1] = step->n1;
-  memcpy(offsets, step->offset, (size_t)p->it.noperands * sizeof *offsets);
-  return true;
+  return st__plan_step(p, begin, end, k, size, offsets);
 }
 
-/* -- Trace ---------------------------------------------------------------- */
-
-typedef struct observer {
-  void (*fn)(void *ctx, const st_trace *event);
-  void *ctx;
-} observer;
-
-static _Thread_local observer observing;
-
-static void observe(void *ctx, const st_trace_event *e) {
-  const observer *o = ctx;
-  const st_trace event = {e->op, e->kind, st__key_name(e->key), e->kernel,
-                          e->keys, e->depth};
-  o->fn(o->ctx, &event);
+st_status st_plan_operand_info(const st_plan *p, int i,
+                               st_plan_operand *out) {
+  ST_TRY(check_operand(p, i));
+  st__plan_operand(p, i, out);
+  return ST_OK;
 }
 
-void st_set_trace(void (*fn)(void *ctx, const st_trace *event), void *ctx) {
-  observing = (observer){fn, ctx};
-  st__set_trace(fn ? observe : NULL, &observing);
+st_status st_plan_data(const st_plan *p, const int64_t size[2],
+                       const int64_t *offsets, void **data) {
+  return st__plan_data(p, size, offsets, data);
+}
+
+st_status st_plan_get(const st_plan *p, int i, int64_t offset,
+                      st_scalar *out) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_get(p, i, offset, out);
+}
+
+st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
+  st_plan_operand op;
+  ST_TRY(st_plan_operand_info(p, i, &op));
+  if (!op.is_output) {
+    return st__fail(ST_BAD_VALUE, "operand %lld is an input, which loops only "
+                    "read", (long long)st__shown(i));
+  }
+  ST_TRY(st__check_scalar_fits(value, op.dtype));
+  return st__plan_set(p, i, offset, value);
+}
+
+st_status st_plan_cast_outputs(st_plan *p) {
+  return st__plan_cast_outputs(p);
+}
+
+bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
+              int64_t *end) {
+  return st__chunk(n, grain, threads, k, begin, end);
 }

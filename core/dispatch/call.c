@@ -9,9 +9,14 @@
 /* Far beyond what operators nest, far below what a thread's stack holds. */
 enum { MAX_DEPTH = 200 };
 
-/* -- Trace ---------------------------------------------------------------- */
+/* -- Watching ------------------------------------------------------------- */
 
-static void show_call(st_thread *self, const st_trace_event *e) {
+/* Note [Watching]
+ * Traces, the environment's and a callback's, see every dispatch; observers
+ * see calls only. One flag per thread says whether anybody watches. What a
+ * watcher itself calls is not shown to any. */
+
+static void show(st_thread *self, const st_trace_event *e) {
   if (st__trace_prints) {
     fprintf(stderr, "%*s[%s] op=[%s], key=[%s]\n", e->depth, "", e->kind,
             e->op->full, st__key_name(e->key));
@@ -19,26 +24,56 @@ static void show_call(st_thread *self, const st_trace_event *e) {
   if (self->trace) self->trace(self->trace_ctx, e);
 }
 
-/* What the observer itself calls is not shown. */
 static void trace_call(st_thread *self, const st_call *call,
                        const char *kind, const st_registration *kernel) {
-  if (self->in_trace) return;
+  if (self->in_watch) return;
   const st_trace_event e = {call->op, call->keys,
                             st__highest_slot(call->keys), kind,
                             kernel->debug, self->depth - 1};
-  self->in_trace = true;
-  show_call(self, &e);
-  self->in_trace = false;
+  self->in_watch = true;
+  show(self, &e);
+  self->in_watch = false;
 }
 
 void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e),
                    void *ctx) {
   st__thread.trace = fn;
   st__thread.trace_ctx = ctx;
-  st__thread.tracing = fn || st__trace_prints;
+  st__thread_watch(&st__thread);
 }
 
-/* -- Calls ---------------------------------------------------------------- */
+/* "call" and "callBoxed" (SEMANTICS C14). */
+static bool is_observed(const char *kind) {
+  return kind[0] == 'c' && strlen(kind) < sizeof "callBoxed";
+}
+
+static bool wants_values(const st_thread *self) {
+  const st_observer *o = self->observers;
+  while (o && !o->wants_values) o = o->outer;
+  return o && !self->in_watch;
+}
+
+static void before(st_thread *self, const st_op *op, const st_value *args) {
+  if (self->in_watch) return;
+  self->in_watch = true;
+  for (st_observer *o = self->observers; o; o = o->outer) {
+    if (o->before) o->before(o->ctx, op, o->wants_values ? args : NULL);
+  }
+  self->in_watch = false;
+}
+
+static void after(st_thread *self, const st_op *op, st_status status,
+                  const st_value *rets) {
+  if (self->in_watch) return;
+  self->in_watch = true;
+  for (st_observer *o = self->observers; o; o = o->outer) {
+    const bool shown = o->wants_values && status == ST_OK;
+    if (o->after) o->after(o->ctx, op, status, shown ? rets : NULL);
+  }
+  self->in_watch = false;
+}
+
+/* -- Into and out of calls ------------------------------------------------ */
 
 static st_status enter_nested(st_thread *self) {
   if (self->depth >= MAX_DEPTH) {
@@ -69,6 +104,22 @@ static inline st_status leave(st_thread *self, const st_op *op,
   return status;
 }
 
+static inline st_status table_of(const st_op *op, const st_table **out) {
+  *out = atomic_load(&((st_op *)(uintptr_t)op)->table);
+  return UNLIKELY(!*out) ? st__build_table(op, out) : ST_OK;
+}
+
+/* The table for the schema that the arguments were checked against; NULL: for
+ * whatever schema there is. Note [The schema of a call]. */
+static inline st_status table_for(const st_op *op, const st_schema *s,
+                                  const st_table **out) {
+  ST_TRY(table_of(op, out));
+  if (!s || (*out)->schema == s) return ST_OK;
+  return st__fail(ST_BAD_STATE, "was redefined while it was called");
+}
+
+/* -- Keys ----------------------------------------------------------------- */
+
 static inline st_keyset keys_of(uint64_t tensor_args, const st_value *args) {
   st_keyset ks = 0;
   for (; tensor_args; tensor_args &= tensor_args - 1) {
@@ -84,44 +135,192 @@ static inline st_keyset keys_of(uint64_t tensor_args, const st_value *args) {
   return ks;
 }
 
-static inline st_status run(st_thread *self, const st_table *t,
+static inline st_keyset effective(const st_thread *self, const st_table *t,
+                                  st_keyset seen) {
+  const st_keyset ks = (seen | self->tls.included) & ~self->masked;
+  return ks & t->masks[t->mask_of[st__highest_backend(ks)]];
+}
+
+static inline const st_registration *kernel_of(const st_table *t, st_key key,
+                                               st_call *call) {
+  const st_registration *k = t->kernels[t->slot[key]];
+  call->schema = t->schema;
+  call->ctx = k->ctx;
+  call->unboxed = k->unboxed;
+  return k;
+}
+
+/* -- Boxed calls ---------------------------------------------------------- */
+
+static st_status run_watched(st_thread *self, const st_registration *k,
+                             const char *kind, const st_call *call,
+                             const st_value *args, st_value *rets) {
+  const bool is_call = is_observed(kind);
+  trace_call(self, call, kind, k);
+  if (is_call) before(self, call->op, args);
+  const st_status status = k->fn(call, args, rets);
+  if (is_call) after(self, call->op, status, rets);
+  return status;
+}
+
+static inline st_status run(st_thread *self, const st_table *t, st_key key,
                             const char *kind, st_call *call,
                             const st_value *args, st_value *rets) {
-  const st_registration *k = t->kernels[t->slot[st__highest_slot(call->keys)]];
-  call->ctx = k->ctx;
-  if (UNLIKELY(self->tracing)) trace_call(self, call, kind, k);
+  const st_registration *k = kernel_of(t, key, call);
+  if (UNLIKELY(self->watched)) {
+    return run_watched(self, k, kind, call, args, rets);
+  }
   return k->fn(call, args, rets);
 }
 
-static inline st_status table_of(const st_op *op, const st_table **out) {
-  *out = atomic_load(&((st_op *)(uintptr_t)op)->table);
-  return UNLIKELY(!*out) ? st__build_table(op, out) : ST_OK;
+static inline st_status call_as(const char *kind, const st_op *op,
+                                const st_schema *s, const st_value *args,
+                                st_value *rets) {
+  st_thread *self = st__self();
+  const st_table *t;
+  ST_TRY(enter(self));
+  st_status status = table_for(op, s, &t);
+  if (status == ST_OK) {
+    const st_keyset seen = keys_of(t->schema->tensor_args, args);
+    st_call call = {.op = op, .keys = effective(self, t, seen)};
+    status = run(self, t, st__highest_slot(call.keys), kind, &call, args,
+                 rets);
+  }
+  return leave(self, op, status);
+}
+
+static inline st_status redispatch_as(const char *kind, const st_op *op,
+                                      const st_schema *s, st_keyset keys,
+                                      const st_value *args, st_value *rets) {
+  st_thread *self = st__self();
+  const st_table *t;
+  ST_TRY(enter(self));
+  st_status status = table_for(op, s, &t);
+  if (status == ST_OK) {
+    st_call call = {.op = op, .keys = keys};
+    status = run(self, t, st__highest_slot(keys), kind, &call, args, rets);
+  }
+  return leave(self, op, status);
 }
 
 st_status st__call(const st_op *op, const st_value *args, st_value *rets) {
-  st_thread *self = &st__thread;
-  const st_table *t;
-  ST_TRY(enter(self));
-  st_status status = table_of(op, &t);
-  if (status == ST_OK) {
-    const st_keyset seen = keys_of(t->tensor_args, args);
-    const st_keyset ks = (seen | self->tls.included) & ~self->masked;
-    const st_keyset mask = t->masks[t->mask_of[st__highest_backend(ks)]];
-    st_call call = {op, ks & mask, NULL};
-    status = run(self, t, "call", &call, args, rets);
-  }
-  return leave(self, op, status);
+  return call_as("call", op, NULL, args, rets);
+}
+
+st_status st__call_boxed(const st_op *op, const st_schema *s,
+                         const st_value *args, st_value *rets) {
+  return call_as("callBoxed", op, s, args, rets);
 }
 
 st_status st__redispatch(const st_op *op, st_keyset keys,
                          const st_value *args, st_value *rets) {
-  st_thread *self = &st__thread;
+  return redispatch_as("redispatch", op, NULL, keys, args, rets);
+}
+
+st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
+                               st_keyset keys, const st_value *args,
+                               st_value *rets) {
+  return redispatch_as("redispatchBoxed", op, s, keys, args, rets);
+}
+
+st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
+                           const st_value *args, st_value *rets) {
+  st_thread *self = st__self();
   const st_table *t;
   ST_TRY(enter(self));
-  st_status status = table_of(op, &t);
+  st_status status = table_for(op, s, &t);
   if (status == ST_OK) {
-    st_call call = {op, keys, NULL};
-    status = run(self, t, "redispatch", &call, args, rets);
+    st_call call = {.op = op, .keys = st__key_set(key)};
+    status = run(self, t, key, "callBoxedForDispatchKey", &call, args, rets);
   }
   return leave(self, op, status);
+}
+
+/* -- Typed calls ---------------------------------------------------------- */
+
+st_status st__typed_find(const char *name, const char *overload,
+                         const char *signature, const st_op **op,
+                         const char **kept) {
+  *op = st__op_find(name, overload);
+  *kept = *op ? st__op_signature(*op) : NULL;
+  if (!*kept) {
+    return st__fail(ST_NOT_FOUND, "there is no operator %s%s%s", name,
+                    overload && *overload ? "." : "",
+                    overload ? overload : "");
+  }
+  if (strcmp(*kept, signature) == 0) return ST_OK;
+  return st__fail(ST_BAD_TYPE, "%s has the C types\n(%s), not (%s)",
+                  (*op)->full, *kept, signature);
+}
+
+/* The handle may be older than the definition. */
+static st_status typed_table(const st_op *op, const char *signature,
+                             const st_table **t) {
+  ST_TRY(table_of(op, t));
+  if ((*t)->signature == signature) return ST_OK;
+  return st__fail(ST_BAD_STATE, "was defined anew with the C types\n(%s), "
+                  "the caller's handle is for (%s)", (*t)->signature,
+                  signature);
+}
+
+enum { UNOBSERVED, OBSERVED, OBSERVED_WITH_VALUES };
+
+static void watch_route(st_thread *self, const char *kind, st_route *r,
+                        const st_registration *k) {
+  trace_call(self, &r->call, kind, k);
+  if (!is_observed(kind) || !self->observers || self->in_watch) return;
+  r->observed = wants_values(self) ? OBSERVED_WITH_VALUES : OBSERVED;
+  r->packs |= r->observed == OBSERVED_WITH_VALUES;
+  if (r->observed == OBSERVED) before(self, r->call.op, NULL);
+}
+
+static inline void find_route(st_thread *self, const st_table *t,
+                              const char *kind, st_route *r) {
+  const st_registration *k = kernel_of(t, st__highest_slot(r->call.keys),
+                                       &r->call);
+  r->fn = k->fn;
+  r->packs = !k->unboxed;
+  r->observed = UNOBSERVED;
+  if (UNLIKELY(self->watched)) watch_route(self, kind, r, k);
+}
+
+st_status st__route_enter(const st_op *op, const char *signature,
+                          st_keyset keys, st_route *r) {
+  st_thread *self = st__self();
+  const st_table *t;
+  ST_TRY(enter(self));
+  const st_status status = typed_table(op, signature, &t);
+  if (UNLIKELY(status != ST_OK)) return leave(self, op, status);
+  r->call.op = op;
+  r->call.keys = effective(self, t, keys);
+  find_route(self, t, "call", r);
+  return ST_OK;
+}
+
+st_status st__route_reenter(const st_op *op, const char *signature,
+                            st_keyset keys, st_route *r) {
+  st_thread *self = st__self();
+  const st_table *t;
+  ST_TRY(enter(self));
+  const st_status status = typed_table(op, signature, &t);
+  if (UNLIKELY(status != ST_OK)) return leave(self, op, status);
+  r->call.op = op;
+  r->call.keys = keys;
+  find_route(self, t, "redispatch", r);
+  return ST_OK;
+}
+
+st_status st__route_run(st_route *r, const st_value *args, st_value *rets) {
+  st_thread *self = st__self();
+  const bool shows = r->observed == OBSERVED_WITH_VALUES;
+  if (shows) before(self, r->call.op, args);
+  const st_status status = r->fn(&r->call, args, rets);
+  if (shows) after(self, r->call.op, status, rets);
+  return status;
+}
+
+st_status st__route_leave(st_route *r, st_status status) {
+  st_thread *self = st__self();
+  if (r->observed == OBSERVED) after(self, r->call.op, status, NULL);
+  return leave(self, r->call.op, status);
 }

@@ -126,12 +126,19 @@ static st_status check_count(const st_schema *s, int n) {
                   "declared as %s", s->nargs, n, s->text);
 }
 
-static st_status check_args(const st_op *op, int n, const st_value *args) {
-  const st_schema *s;
-  ST_TRY(schema_of(op, &s));
+static st_status check_first(const st_schema *s, int n,
+                             const st_value *args) {
   ST_TRY(check_count(s, n));
   for (int i = 0; i < n; i++) ST_TRY(check_arg(s, i, &args[i]));
   return ST_OK;
+}
+
+/* Note [The schema of a call]. A schema has one text, at one address. */
+static st_status declared_schema(const st_op *op, const char *declared,
+                                 const st_schema **out) {
+  ST_TRY(schema_of(op, out));
+  if (!declared || (*out)->text == declared) return ST_OK;
+  return st__fail(ST_BAD_STATE, "was redefined while it was called");
 }
 
 static st_status fill_defaults(const st_schema *s, int n, st_value *args) {
@@ -145,25 +152,52 @@ static st_status fill_defaults(const st_schema *s, int n, st_value *args) {
   return ST_OK;
 }
 
-static st_status call_with_defaults(const st_op *op, const st_schema *s,
-                                    int n, const st_value *args,
-                                    st_value *rets) {
-  st_value all[ST_MAX_ARGS];
-  if (n) memcpy(all, args, (size_t)n * sizeof *args);
-  const st_status status = fill_defaults(s, n, all);
-  return status == ST_OK ? st__call(op, all, rets) : st__blame(op, status);
+st_status st__check_args(const st_op *op, const char *declared,
+                         const st_value *args, const st_schema **out) {
+  st_status status = declared_schema(op, declared, out);
+  if (status == ST_OK) status = check_first(*out, (*out)->nargs, args);
+  return st__blame(op, status);
 }
 
-st_status st__check_args(const st_op *op, int n, const st_value *args) {
-  return st__blame(op, check_args(op, n, args));
+static st_status bind_args(const st_schema *s, int n, const st_value *args,
+                           st_value *all) {
+  ST_TRY(check_first(s, n, args));
+  if (n) memcpy(all, args, (size_t)n * sizeof *args);
+  return fill_defaults(s, n, all);
+}
+
+st_status st__bind_args(const st_op *op, int n, const st_value *args,
+                        st_value *all) {
+  const st_schema *s;
+  st_status status = schema_of(op, &s);
+  if (status == ST_OK) status = bind_args(s, n, args, all);
+  return st__blame(op, status);
+}
+
+st_status st__call_checked(const st_op *op, const char *declared, int n,
+                           const st_value *args, st_value *rets) {
+  st_value all[ST_MAX_ARGS];
+  const st_schema *s = NULL;
+  st_status status = declared_schema(op, declared, &s);
+  if (status == ST_OK && n == s->nargs) {
+    status = check_first(s, n, args);
+  } else if (status == ST_OK) {
+    status = bind_args(s, n, args, all);
+    args = all;
+  }
+  return status == ST_OK ? st__call_boxed(op, s, args, rets)
+                         : st__blame(op, status);
 }
 
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets) {
+  st_value all[ST_MAX_ARGS];
   const st_schema *s;
   st_status status = schema_of(op, &s);
   if (status == ST_OK) status = check_count(s, n);
   if (status != ST_OK) return st__blame(op, status);
   if (n == s->nargs) return st__call(op, args, rets);
-  return call_with_defaults(op, s, n, args, rets);
+  if (n) memcpy(all, args, (size_t)n * sizeof *args);
+  status = fill_defaults(s, n, all);
+  return status == ST_OK ? st__call(op, all, rets) : st__blame(op, status);
 }

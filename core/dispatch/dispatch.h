@@ -15,37 +15,72 @@
 #include "dispatch/schema.h"
 #include "dispatch/value.h"
 
-/* What a boxed kernel is told about the call it serves. */
-struct st_call {
-  const st_op *op;
-  st_keyset keys;  /* of this call; redispatch with a part of it */
-  void *ctx;       /* given at registration */
-};
-
 /* -- Registration --------------------------------------------------------- */
 
-typedef struct st_kernel {
-  st_kernel_fn fn;          /* NULL: fallthrough */
-  void *ctx;
-  void (*free_ctx)(void *); /* may be NULL; called once nothing can run the
-                             * kernel, on whatever thread finds that out */
-  const char *debug;        /* where it comes from; copied */
-} st_kernel;
+typedef struct st_definition {
+  const char *ns, *schema, *doc, *debug;
+  int tags;
+} st_definition;
 
-/* Registers the fallthroughs that every process starts with (SEMANTICS R12)
- * and reads STRIDED_TRACE. Idempotent; after a failure it may be repeated. */
+typedef struct st_listener {
+  void (*fn)(void *ctx, const st_op *op, bool is_defined);
+  void *ctx;
+} st_listener;
+
+/* Registers what every process starts with (SEMANTICS R12) and reads the
+ * environment. Idempotent; after a failure it may be repeated. */
 st_status st__dispatch_init(void);
 
-/* Each returns a handle whose release takes the registration back; out NULL
- * keeps it for good. A failed registration changes nothing. */
-st_status st__def(const char *ns, const char *schema, const char *doc,
-                  const char *debug, st_registration **out);
+/* Note [Drafts]
+ * A registration is made in two steps. A draft has all the memory it needs
+ * and has passed the checks that concern it alone; nobody sees it. Linking
+ * checks it against what is registered and cannot fail for another reason, so
+ * several drafts can be linked, and older registrations dropped, in one step
+ * that takes place or does not. flags: ST_REPLACE.
+ *
+ * A draft owns nothing of the caller's until it is linked. */
+st_status st__draft_definition(const st_definition *d, int flags,
+                               st_registration **out);
 /* name: "ns::op.overload"; impl before def is fine. key may be an alias. */
+st_status st__draft_kernel(const char *name, st_key key,
+                           const st_kernel *kernel, int flags,
+                           st_registration **out);
+st_status st__draft_fallback(st_key key, const st_kernel *kernel, int flags,
+                             st_registration **out);
+st_status st__draft_listener(const st_listener *l, st_registration **out);
+/* All drafts are linked and all of drop are taken back, or nothing is. */
+st_status st__link(st_registration *const *drafts, int n,
+                   st_registration *const *drop, int ndrop);
+/* Frees a draft; free_ctx is not called, or it is. */
+void st__discard(st_registration **draft);
+void st__discard_owned(st_registration **draft);
+const st_op *st__draft_op(const st_registration *r);
+void st__unregister(st_registration **r);
+
+/* A draft, linked. out NULL keeps it for good. */
+st_status st__def(const st_definition *d, int flags, st_registration **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
-st_status st__fallback(st_key key, const st_kernel *kernel,
-                       st_registration **out);
-void st__unregister(st_registration **r);
+
+/* -- Libraries ------------------------------------------------------------ */
+
+/* See strided.h. */
+st_status st__library_open(const char *ns, st_library_kind kind,
+                           const char *key, int flags, const char *debug,
+                           st_library **out);
+st_status st__library_define(st_library *lib, const st_definition *d);
+st_status st__library_implement(st_library *lib, const char *name,
+                                const char *key, const st_kernel *kernel);
+st_status st__library_fallback(st_library *lib, const char *key,
+                               const st_kernel *kernel);
+st_status st__library_commit(st_library *lib);
+bool st__library_is_open(const st_library *lib);
+const char *st__library_namespace(const st_library *lib);
+void st__library_close(st_library **lib);
+/* A library that registers nothing by itself: what it is given goes into lib,
+ * in one step or not at all, with st__library_join. Close it afterwards. */
+st_status st__library_part(const st_library *lib, st_library **out);
+st_status st__library_join(st_library *lib, st_library *part);
 
 /* -- Look-up -------------------------------------------------------------- */
 
@@ -65,6 +100,9 @@ const char *st__op_overload_name(const st_op *op); /* "Tensor" */
 const char *st__op_full_name(const st_op *op);     /* "aten::add.Tensor" */
 const st_schema *st__op_schema(const st_op *op); /* NULL after undef */
 const char *st__op_doc(const st_op *op);
+int st__op_tags(const st_op *op);
+/* The C types of its schema: Note [Signatures]. NULL after undef. */
+const char *st__op_signature(const st_op *op);
 /* Kernel and provenance of a slot, for dumps (R7, R14). The texts stay valid
  * for the life of the process. */
 void st__op_slot(const st_op *op, st_key key, const char **debug,
@@ -78,19 +116,66 @@ st_status st__call(const st_op *op, const st_value *args, st_value *rets);
 /* Uses keys as they are: no thread state, no fallthrough mask (C5). */
 st_status st__redispatch(const st_op *op, st_keyset keys,
                          const st_value *args, st_value *rets);
-/* Fills the missing trailing arguments with the schema's defaults. */
+
+/* Note [The schema of a call]
+ * Values are checked against a schema before a call, and another thread may
+ * redefine the operator in between. So callers from outside say what schema
+ * they checked, and the call fails if the table is for another one; a kernel
+ * finds that schema in its st_call. */
+
+/* The same two for callers from outside, and the kernel of one key. */
+st_status st__call_boxed(const st_op *op, const st_schema *s,
+                         const st_value *args, st_value *rets);
+st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
+                               st_keyset keys, const st_value *args,
+                               st_value *rets);
+st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
+                           const st_value *args, st_value *rets);
+/* st__call_boxed with n arguments that nobody has checked. */
+st_status st__call_checked(const st_op *op, const char *declared, int n,
+                           const st_value *args, st_value *rets);
+/* st__call with the schema's defaults for the missing trailing arguments. */
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets);
-
 /* Checks values against the schema: count, kinds, ranges of enumerations,
- * so that no kernel reads a member of the union that was not written. */
-st_status st__check_args(const st_op *op, int n, const st_value *args);
+ * so that no kernel reads a member of the union that was not written. Fills
+ * in the defaults: all has room for ST_MAX_ARGS. */
+st_status st__bind_args(const st_op *op, int n, const st_value *args,
+                        st_value *all);
+/* All arguments; declared: NULL, or the text that the schema must have. Gives
+ * the schema. */
+st_status st__check_args(const st_op *op, const char *declared,
+                         const st_value *args, const st_schema **out);
+
+/* Typed calls: strided.h. */
+st_status st__typed_find(const char *name, const char *overload,
+                         const char *signature, const st_op **op,
+                         const char **kept);
+st_status st__route_enter(const st_op *op, const char *signature,
+                          st_keyset keys, st_route *r);
+st_status st__route_reenter(const st_op *op, const char *signature,
+                            st_keyset keys, st_route *r);
+st_status st__route_run(st_route *r, const st_value *args, st_value *rets);
+st_status st__route_leave(st_route *r, st_status status);
 
 /* -- Thread state --------------------------------------------------------- */
 
-typedef struct st_tls { st_keyset included, excluded; } st_tls;
 st_tls st__tls(void);
 void st__set_tls(st_tls tls);
+void st__mode_push(st_mode *m);
+void st__mode_pop(void);
+void st__observe(st_observer *o);
+void st__unobserve(st_observer *o);
+
+/* -- Inspection ----------------------------------------------------------- */
+
+/* Texts are the caller's: st__text_free. See strided.h. */
+st_status st__dump(const char *name, char **out);
+st_status st__dump_table(const char *name, char **out);
+st_status st__dump_dangling(char **out);
+st_status st__check_registry(void);
+st_status st__explain(const st_op *op, int n, const st_value *args,
+                      char **out);
 
 /* -- Trace ---------------------------------------------------------------- */
 
@@ -98,12 +183,12 @@ typedef struct st_trace_event {
   const st_op *op;
   st_keyset keys;
   st_key key;         /* chosen */
-  const char *kind;   /* "call", "redispatch" */
+  const char *kind;   /* "call", "redispatch", "callBoxed", ... */
   const char *kernel; /* its debug string */
   int depth;
 } st_trace_event;
 /* fn sees every dispatch of this thread until set to NULL. The environment
- * variable STRIDED_TRACE=1 prints them on stderr. */
+ * variable STRIDED_SHOW_DISPATCH_TRACE=1 prints them on stderr. */
 void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e), void *ctx);
 
 #endif

@@ -23,22 +23,39 @@
 
 typedef enum st_registered {
   ST_REGISTERED_SCHEMA, ST_REGISTERED_KERNEL, ST_REGISTERED_FALLBACK,
+  ST_REGISTERED_LISTENER,
   ST_REGISTERED_NOTHING /* what fills the slots that have no kernel */
 } st_registered;
 
+/* Note [Newest first]
+ * Definitions, kernels and fallbacks are lists with the newest at the head.
+ * The head of an operator's definitions is its schema; of the kernels of a key
+ * the newest counts, as long as it fits the schema; of the fallbacks of a key
+ * the newest. Taking one back uncovers the one below, so what is in force
+ * depends on what is registered and, among equals, on their order alone. */
 struct st_registration {
   st_retired retired;
   st_registered what;
   st_key key;              /* of a kernel or fallback; may be an alias */
+  int flags;               /* ST_REPLACE */
+  bool is_default;         /* a fallback that anybody's goes before */
+  bool is_fallthrough;
+  bool is_linked;          /* or has been */
   st_op *op;               /* NULL for a fallback */
-  st_registration *next;   /* the operator's older kernels */
+  st_registration *next;   /* older ones */
   st_kernel_fn fn;         /* never NULL for what a table holds */
+  st_unboxed_fn unboxed;
+  const char *signature;   /* interned; NULL: fits any schema */
   void *ctx;
   void (*free_ctx)(void *);
-  const char *debug;       /* interned */
-  bool is_fallthrough;
+  const char *debug, *doc; /* interned */
+  int tags;
+  st_schema *schema;       /* a definition's; the operator's once linked */
+  st_listener listener;
 };
 
+/* Can the kernel run under the operator's schema? Under the mutex. */
+bool st__is_fit(const st_registration *r);
 const char *st__provenance(const st_registration *r);
 
 /* -- Tables --------------------------------------------------------------- */
@@ -46,7 +63,8 @@ const char *st__provenance(const st_registration *r);
 typedef struct st_table {
   st_retired retired;
   size_t size;                 /* of the whole block */
-  uint64_t tensor_args;        /* of the schema */
+  const st_schema *schema;
+  const char *signature;       /* of the schema */
   const st_keyset *masks;      /* keys that do not fall through */
   uint8_t mask_of[ST_BACKEND_COUNT];
   uint8_t slot[ST_KEY_RUNTIME_COUNT];
@@ -72,15 +90,29 @@ struct st_op {
   const char *overload;        /* "Tensor"; interned, as are all texts */
   const char *full;            /* "aten::add.Tensor" */
   _Atomic(st_op *) next_overload, next;
-  _Atomic(const char *) doc;
+  _Atomic(const char *) doc, signature;
+  _Atomic int tags;
   _Atomic uint64_t order;      /* of definitions */
   /* Under the mutex: */
-  const char *debug;           /* of the definition */
   st_schema *schemas;          /* all there ever were */
-  st_registration *kernels;    /* newest first */
+  st_registration *definitions, *kernels; /* newest first */
 };
 
-/* Global fallbacks by runtime key, under the mutex. */
+/* -- The registry from the inside ----------------------------------------- */
+
+/* Under the mutex, all of these. */
+st_status st__intern(const char *s, const char **out); /* "" for NULL */
+/* The operator of this name, made if there is none. */
+st_status st__name_op(const char *s, size_t n, const char *overload,
+                      st_op **out);
+st_op *st__first_op(void);
+/* The operator "ns::name.overload", defined or not; NULL for an unknown name.
+ * No lock. */
+st_op *st__op_named(const char *full);
+/* Where the name ends and the overload begins in "ns::op.overload". */
+size_t st__split_name(const char *full, const char **overload);
+
+/* Global fallbacks by runtime key. */
 extern const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
 
 /* The kernel for a slot (SEMANTICS R7); for an alias key the newest one
@@ -90,6 +122,8 @@ const st_registration *st__select(const st_op *op, st_key key);
 st_status st__build_table(const st_op *op, const st_table **out);
 /* Under the mutex. */
 void st__drop_table(st_op *op);
+/* Is the table what would be computed now? Under the mutex. */
+bool st__table_is_right(const st_op *op, const st_table *t);
 
 /* -- Failures ------------------------------------------------------------- */
 
@@ -100,6 +134,15 @@ st_status st__run_ambiguous(const st_call *call, const st_value *args,
                             st_value *rets);
 st_status st__run_fallthrough(const st_call *call, const st_value *args,
                               st_value *rets);
+
+/* -- Fallbacks that every process starts with ----------------------------- */
+
+/* Of Autograd keys: an operator without a derivative. */
+st_status st__run_underivable(const st_call *call, const st_value *args,
+                              st_value *rets);
+/* Of the key Lua: the thread's innermost mode. */
+st_status st__run_mode(const st_call *call, const st_value *args,
+                       st_value *rets);
 
 /* NOT_FOUND: op is not defined. Under the mutex. */
 st_status st__undefined(const st_op *op);

@@ -94,25 +94,6 @@ st_keyset st__key_set(st_key key) {
   return ST_BIT(k->functionality) | (k->backend < 0 ? 0 : ST_BIT(k->backend));
 }
 
-/* -- Devices -------------------------------------------------------------- */
-
-static const char *const device_names[ST_DEVICE_COUNT] = {
-  "cpu", "meta", "privateuse1", "privateuse2", "privateuse3"
-};
-
-const char *st__device_name(st_device device) {
-  return (unsigned)device < ST_DEVICE_COUNT ? device_names[device] : "unknown";
-}
-
-bool st__device_parse(const char *name, st_device *out) {
-  for (int i = 0; i < ST_DEVICE_COUNT; i++) {
-    if (strcmp(device_names[i], name) != 0) continue;
-    *out = (st_device)i;
-    return true;
-  }
-  return false;
-}
-
 /* -- Algebra -------------------------------------------------------------- */
 
 const st_keyset st__keyset_full = ST_BIT(ST_FUNC_END) - 1;
@@ -167,10 +148,6 @@ char *st__keyset_text(st_keyset ks, char *buf, size_t size) {
    ST_BIT(ST_FUNC_Sparse) | ST_BIT(ST_FUNC_SparseCsrCPU) |                 \
    ST_BIT(ST_FUNC_SparseCsrCUDA))
 #define BACKENDS (OTHER_BACKENDS | ST_BIT(ST_FUNC_Dense))
-#define AUTOGRADS                                               \
-  (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \
-   ST_BIT(ST_FUNC_AutogradNestedTensor))
-
 bool st__alias_includes(st_key alias, st_key runtime) {
   if (runtime < 0 || runtime >= ST_KEY_RUNTIME_COUNT) return false;
   const int backend = keys[runtime].backend;
@@ -178,10 +155,10 @@ bool st__alias_includes(st_key alias, st_key runtime) {
   const st_keyset f = undefined ? 0 : ST_BIT(keys[runtime].functionality);
   switch (alias) {
     case ST_KEY_AUTOGRAD:
-      return f & AUTOGRADS;
+      return f & ST_AUTOGRAD_BITS;
     case ST_KEY_COMPOSITE_IMPLICIT:
       return undefined ||
-             (f & (BACKENDS | AUTOGRADS | ST_BIT(ST_FUNC_NestedTensor)));
+             (f & (BACKENDS | ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_NestedTensor)));
     case ST_KEY_COMPOSITE_IMPLICIT_NESTED:
       return f & (ST_BIT(ST_FUNC_NestedTensor) |
                   ST_BIT(ST_FUNC_AutogradNestedTensor));

@@ -51,7 +51,4 @@ bool st__alias_includes(st_key alias, st_key runtime);
  * for every other key. */
 st_keyset st__autograd_backends(st_key autograd);
 
-const char *st__device_name(st_device device); /* "cpu" */
-bool st__device_parse(const char *name, st_device *out);
-
 #endif

@@ -13,7 +13,7 @@ static void list_kernels(const st_op *op, char *buf, size_t size) {
   buf[0] = 0;
   st__lock();
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    of[r->key] = r;
+    if (st__is_fit(r)) of[r->key] = r;
   }
   st__unlock();
   for (int k = 0; k < ST_KEY_COUNT; k++) {
@@ -34,11 +34,27 @@ static const char *who(const st_call *call, char *buf, size_t size) {
   return buf;
 }
 
+/* The argument that brought the key's backend, "" when none did. */
+static const char *find_bringer(const st_call *call, const st_value *args) {
+  const st_schema *s = call->schema;
+  const st_keyset set = st__key_set(st__highest_slot(call->keys));
+  for (int i = 0; i < s->nargs; i++) {
+    const st_value *v = &args[i];
+    st_keyset ks = v->tag == ST_TAG_TENSOR ? v->u.tensor->keys : 0;
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      if (v->u.tensors[k]) ks |= v->u.tensors[k]->keys;
+    }
+    if (set && (ks & set) == set) return s->args[i].name;
+  }
+  return "";
+}
+
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
+  const char *bringer = find_bringer(call, args);
   char kernels[160], name[160];
-  (void)args, (void)rets;
+  (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);
   who(call, name, sizeof name);
   if (!kernels[0]) {
@@ -48,12 +64,13 @@ st_status st__run_missing(const st_call *call, const st_value *args,
   if (key == ST_KEY_UNDEFINED) {
     return st__fail(ST_NO_KERNEL,
                     "%sthere is no tensor to choose a kernel by (an empty "
-                    "list of tensors?)\nkernels are registered for: %s",
-                    name, kernels);
+                    "list of tensors?)\nkernels are registered for: %s; see "
+                    "st.explain", name, kernels);
   }
-  return st__fail(ST_NO_KERNEL, "%sno kernel for %s, and %s has no fallback"
-                  "\nkernels are registered for: %s", name,
-                  st__key_name(key), st__key_name(key), kernels);
+  return st__fail(ST_NO_KERNEL, "%sno kernel for %s%s%s%s\n"
+                  "kernels are registered for: %s; see st.explain", name,
+                  st__key_name(key), *bringer ? ", the key of argument '" : "",
+                  bringer, *bringer ? "'" : "", kernels);
 }
 
 st_status st__run_ambiguous(const st_call *call, const st_value *args,

@@ -21,6 +21,10 @@ static st_status parse_namespace(st_parser *p, const char *ns,
     return st__lex_expect(p, ST_TOK_IDENT, &s->name);
   }
   if (!ns) return st__lex_fail(p, s->name, "a name has no namespace");
+  if (!st__is_name(ns, strlen(ns))) {
+    return st__fail(ST_BAD_SCHEMA, "'%.80s' is not the name of a namespace",
+                    ns);
+  }
   s->ns = ns;
   s->ns_size = strlen(ns);
   return ST_OK;
@@ -99,23 +103,35 @@ static st_status check_vararg(const st_parser *p, const st_signature *s) {
   return ST_OK;
 }
 
+/* Arguments behind '*' are keyword-only, so there is one, and some follow
+ * (SEMANTICS S3). */
+static st_status check_star(const st_parser *p, const st_signature *s,
+                            st_token star) {
+  if (!star.s || (s->nargs && s->args[s->nargs - 1].arg.kwarg_only)) {
+    return ST_OK;
+  }
+  return st__lex_fail(p, star, "no argument follows '*'");
+}
+
 static st_status parse_arguments(st_parser *p, st_signature *s) {
-  bool kwarg_only = false;
+  st_token star = {0};
   ST_TRY(st__lex_expect(p, '(', NULL));
   if (st__lex_take(p, ')')) return ST_OK;
   do {
     if (s->is_vararg) {
       return st__lex_fail(p, p->cur, "'...' must be the last argument");
     }
-    if (st__lex_take(p, '*')) {
-      kwarg_only = true;
+    if (p->cur.kind == '*') {
+      if (star.s) return st__lex_fail(p, p->cur, "there is a second '*'");
+      star = st__lex_next(p);
     } else if (st__lex_take(p, ST_TOK_DOTS)) {
       s->is_vararg = true;
     } else {
-      ST_TRY(parse_argument(p, s, kwarg_only));
+      ST_TRY(parse_argument(p, s, star.s != NULL));
     }
   } while (st__lex_take(p, ','));
   ST_TRY(st__lex_expect(p, ')', NULL));
+  ST_TRY(check_star(p, s, star));
   return check_vararg(p, s);
 }
 
@@ -174,7 +190,7 @@ static st_status keep_schema(st_parser *p, const st_signature *s,
                               p->chunk);
   out->overload = st__arena_text(&p->keep, s->overload.s, s->overload.n);
   out->args = st__arena_alloc(&p->keep, n * sizeof(st_arg), p->chunk);
-  out->text = st__signature_text(p, s);
+  out->text = st__schema_text(p, s);
   if (!out->name || !out->overload || !out->args || !out->text) {
     return ST_NO_MEMORY;
   }

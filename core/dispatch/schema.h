@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-typedef struct st_schema {
+struct st_schema {
   char *name;       /* "aten::add" */
   char *overload;   /* "Tensor", or "" */
   char *text;       /* canonical print */
@@ -18,13 +18,17 @@ typedef struct st_schema {
   uint64_t tensor_args; /* bit i: argument i holds tensors (C8) */
   void *arena;      /* owns every string above */
   struct st_schema *next; /* for the registry, which keeps old schemas */
-} st_schema;
+};
 
 /* ns is put in front of a name without one; NULL: the name must have one. */
 st_status st__schema_parse(const char *text, const char *ns,
                            st_schema **out);
 void st__schema_free(st_schema **s);
+/* May an operator, an overload, an argument or a namespace be called so? */
+bool st__is_name(const char *s, size_t n);
 /* Index of the argument called name, or -1. */
 int st__schema_arg(const st_schema *s, const char *name);
+/* Its C types as a text: Note [Signatures]. */
+void st__signature_text(const st_schema *s, char *buf, size_t size);
 
 #endif

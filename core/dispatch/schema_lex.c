@@ -3,7 +3,10 @@
 #include "dispatch/schema_lex.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "dispatch/schema.h"
 
 /* -- Characters ----------------------------------------------------------- */
 
@@ -43,13 +46,20 @@ static const struct { const char *text; int kind; } words[] = {
   {"while", ST_TOK_KEYWORD}, {"with", ST_TOK_KEYWORD},
 };
 
-static st_token word(const char *s) {
+/* The name or keyword at s, at most n characters of it. */
+static st_token word(const char *s, size_t n) {
   st_token t = {ST_TOK_IDENT, s, 1};
-  while (is_ident(s[t.n])) t.n++;
+  while (t.n < n && is_ident(s[t.n])) t.n++;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (st__token_is(t, words[i].text)) t.kind = words[i].kind;
   }
   return t;
+}
+
+bool st__is_name(const char *s, size_t n) {
+  if (n == 0 || !is_ident_start(*s)) return false;
+  const st_token t = word(s, n);
+  return t.kind == ST_TOK_IDENT && t.n == n;
 }
 
 static bool is_number(const char *s) {
@@ -80,12 +90,12 @@ static st_token quoted(const char *s) {
 static st_token scan(const char *s) {
   while (is_space(*s)) s++;
   if (!*s) return (st_token){ST_TOK_END, s, 0};
-  if (is_ident_start(*s)) return word(s);
+  if (is_ident_start(*s)) return word(s, SIZE_MAX);
   if (strncmp(s, "...", 3) == 0) return (st_token){ST_TOK_DOTS, s, 3};
   if (is_number(s)) return number(s);
   if (strncmp(s, "->", 2) == 0) return (st_token){ST_TOK_ARROW, s, 2};
   if (*s == '"' || *s == '\'') return quoted(s);
-  if (strchr("()[],:.=?!|*+-", *s)) return (st_token){*s, s, 1};
+  if (strchr("()[],:.=?!|*+-$", *s)) return (st_token){*s, s, 1};
   return (st_token){ST_TOK_BAD, s, 1};
 }
 

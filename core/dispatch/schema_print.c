@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "dispatch/keyset.h"
 #include "dispatch/schema_type.h"
+#include "tensor/tensor.h"
 
 /* -- Writer --------------------------------------------------------------- */
 
@@ -260,7 +260,7 @@ char *st__alias_text(st_parser *p, const st_alias *a) {
   return w.buf;
 }
 
-char *st__signature_text(st_parser *p, const st_signature *s) {
+char *st__schema_text(st_parser *p, const st_signature *s) {
   writer w = {0};
   put_signature(&w, s);
   if (start_keeping(p, &w)) put_signature(&w, s);

@@ -66,6 +66,27 @@ static st_status alias_sets(st_parser *p, st_token *sets, int *n) {
   return ST_OK;
 }
 
+/* "a! -> b" */
+static st_status named_sets(st_parser *p, st_alias *a) {
+  ST_TRY(alias_sets(p, a->before, &a->nbefore));
+  a->write = st__lex_take(p, '!');
+  if (st__lex_take(p, ST_TOK_ARROW)) {
+    return alias_sets(p, a->after, &a->nafter);
+  }
+  memcpy(a->after, a->before, sizeof a->after);
+  a->nafter = a->nbefore;
+  return ST_OK;
+}
+
+/* "$0! -> ", which is how "!" alone prints. */
+static st_status fresh_set(st_parser *p, st_alias *a) {
+  ST_TRY(st__lex_expect(p, ST_TOK_NUMBER, NULL));
+  ST_TRY(st__lex_expect(p, '!', NULL));
+  a->write = true;
+  a->fresh = p->fresh++;
+  return st__lex_expect(p, ST_TOK_ARROW, NULL);
+}
+
 static st_status alias_annotation(st_parser *p, st_alias **out) {
   *out = NULL;
   if (p->cur.kind != '(' && p->cur.kind != '!') return ST_OK;
@@ -77,14 +98,7 @@ static st_status alias_annotation(st_parser *p, st_alias **out) {
     a->fresh = p->fresh++;
   } else {
     st__lex_next(p);
-    ST_TRY(alias_sets(p, a->before, &a->nbefore));
-    a->write = st__lex_take(p, '!');
-    if (st__lex_take(p, ST_TOK_ARROW)) {
-      ST_TRY(alias_sets(p, a->after, &a->nafter));
-    } else {
-      memcpy(a->after, a->before, sizeof a->after);
-      a->nafter = a->nbefore;
-    }
+    ST_TRY(st__lex_take(p, '$') ? fresh_set(p, a) : named_sets(p, a));
     ST_TRY(st__lex_expect(p, ')', NULL));
   }
   *out = a;

@@ -62,6 +62,6 @@ st_status st__parse_default(st_parser *p, st_arg *arg);
 /* Texts live in p->keep; NULL when there is no memory. */
 char *st__type_text(st_parser *p, const st_type_node *t);
 char *st__alias_text(st_parser *p, const st_alias *a);
-char *st__signature_text(st_parser *p, const st_signature *s);
+char *st__schema_text(st_parser *p, const st_signature *s);
 
 #endif

@@ -7,8 +7,6 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
-
 static const st_registration missing = {
   .what = ST_REGISTERED_NOTHING, .fn = st__run_missing, .debug = "missing"
 };
@@ -34,13 +32,13 @@ const char *st__provenance(const st_registration *r) {
 
 /* -- Precedence ----------------------------------------------------------- */
 
-/* The newest registration of an operator for each key. */
+/* The newest kernel of an operator for each key that fits its schema. */
 typedef struct newest { const st_registration *of[ST_KEY_COUNT]; } newest;
 
 static void find_newest(const st_op *op, newest *n) {
   memset(n, 0, sizeof *n);
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    if (!n->of[r->key]) n->of[r->key] = r;
+    if (!n->of[r->key] && st__is_fit(r)) n->of[r->key] = r;
   }
 }
 
@@ -49,7 +47,7 @@ static bool has_kernel_in(const st_op *op, st_keyset keys) {
   if (!keys) return false;
   for (const st_registration *r = op->kernels; r; r = r->next) {
     const st_keyset set = st__key_set(r->key);
-    if (set && (keys & set) == set) return true;
+    if (set && (keys & set) == set && st__is_fit(r)) return true;
   }
   return false;
 }
@@ -149,7 +147,8 @@ static st_table *compute_table(const st_op *op, const st_schema *schema) {
   const size_t nmasks = number_masks(selected, head.mask_of, masks);
   const size_t bytes = nkernels * sizeof *kernels;
   head.size = sizeof head + bytes + nmasks * sizeof *masks;
-  head.tensor_args = schema->tensor_args;
+  head.schema = schema;
+  head.signature = st__op_signature(op);
   st_table *t = st__alloc(ST_MEM_REGISTRY, head.size);
   if (!t) return NULL;
   st_keyset *kept = (st_keyset *)(t->kernels + nkernels);
@@ -176,6 +175,20 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
   st__unlock();
   *out = t;
   return status;
+}
+
+/* Apart from the links of retirement, a table is one block of plain data. */
+bool st__table_is_right(const st_op *op, const st_table *t) {
+  const size_t kernels = offsetof(st_table, kernels);
+  const st_schema *schema = st__op_schema(op);
+  st_table *now = schema ? compute_table(op, schema) : NULL;
+  const bool is_right = now && now->size == t->size &&
+    now->schema == t->schema && now->signature == t->signature &&
+    memcmp(now->mask_of, t->mask_of, sizeof t->mask_of) == 0 &&
+    memcmp(now->slot, t->slot, sizeof t->slot) == 0 &&
+    memcmp(now->kernels, t->kernels, t->size - kernels) == 0;
+  if (now) free_table(&now->retired);
+  return is_right;
 }
 
 void st__drop_table(st_op *op) {

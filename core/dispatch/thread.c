@@ -15,7 +15,7 @@
    ST_BIT(ST_FUNC_AutocastCUDA))
 
 _Thread_local st_thread st__thread = {
-  .tls = {INCLUDED, EXCLUDED}, .masked = EXCLUDED
+  .tls = {INCLUDED, EXCLUDED, true, false}, .masked = EXCLUDED
 };
 
 _Atomic uint64_t st__epoch = 1;
@@ -103,6 +103,8 @@ static void set_up(void) {
   pthread_atfork(st__lock, st__unlock, after_fork_in_child);
 }
 
+void st__thread_set_up(void) { pthread_once(&once, set_up); }
+
 static st_reader *take_reader(void) {
   st_reader *r = readers;
   while (r && r->taken) r = r->next;
@@ -116,9 +118,13 @@ static st_reader *take_reader(void) {
   return r;
 }
 
+void st__thread_watch(st_thread *self) {
+  self->watched = st__trace_prints || self->trace || self->observers;
+}
+
 st_status st__thread_attach(st_thread *self) {
-  pthread_once(&once, set_up);
-  self->tracing |= st__trace_prints;
+  st__thread_set_up();
+  st__thread_watch(self);
   st__lock();
   self->reader = take_reader();
   st__unlock();
@@ -128,9 +134,38 @@ st_status st__thread_attach(st_thread *self) {
   return ST_OK;
 }
 
+/* -- State ---------------------------------------------------------------- */
+
+/* Bits that no inference tensor has (SEMANTICS K9). */
+#define TRACKED ST_BIT(ST_FUNC_ADInplaceOrView)
+
 st_tls st__tls(void) { return st__thread.tls; }
 
 void st__set_tls(st_tls tls) {
   st__thread.tls = tls;
   st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
+  st__untracked_keys = tls.inference ? TRACKED : 0;
+}
+
+void st__mode_push(st_mode *m) {
+  m->outer = st__thread.mode;
+  st__set_mode(&st__thread, m);
+}
+
+void st__mode_pop(void) {
+  ST_ASSERT(st__thread.mode);
+  st__set_mode(&st__thread, st__thread.mode->outer);
+}
+
+void st__observe(st_observer *o) {
+  o->outer = st__thread.observers;
+  st__thread.observers = o;
+  st__thread_watch(&st__thread);
+}
+
+void st__unobserve(st_observer *o) {
+  st_observer **link = &st__thread.observers;
+  while (*link && *link != o) link = &(*link)->outer;
+  if (*link) *link = o->outer;
+  st__thread_watch(&st__thread);
 }

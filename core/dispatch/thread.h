@@ -69,9 +69,11 @@ typedef struct st_thread {
   st_tls tls;
   st_keyset masked;   /* the functionality bits of tls.excluded */
   int depth;          /* of nested calls */
-  bool tracing;       /* someone wants to see every dispatch */
-  bool in_trace;
+  bool watched;       /* someone wants to see every dispatch */
+  bool in_watch;
   st_reader *reader;  /* NULL until the first call */
+  st_mode *mode;
+  st_observer *observers;
   void (*trace)(void *ctx, const st_trace_event *e);
   void *trace_ctx;
 } st_thread;
@@ -79,9 +81,29 @@ typedef struct st_thread {
 extern _Thread_local st_thread st__thread
   __attribute__((visibility("hidden")));
 
-/* STRIDED_TRACE=1 */
+/* This thread's. The compiler is kept from seeing where the pointer comes
+ * from: it would look the thread-local up again at every use. */
+static inline st_thread *st__self(void) {
+  st_thread *self = &st__thread;
+  __asm__("" : "+r"(self));
+  return self;
+}
+
+/* The key of modes is included while there is one. */
+static inline void st__set_mode(st_thread *self, st_mode *m) {
+  self->mode = m;
+  if (m) self->tls.included |= ST_BIT(ST_FUNC_Lua);
+  else self->tls.included &= ~ST_BIT(ST_FUNC_Lua);
+}
+
+/* STRIDED_SHOW_DISPATCH_TRACE=1 */
 extern bool st__trace_prints;
 
+/* After a change of the fields that `watched` sums up. */
+void st__thread_watch(st_thread *self);
+/* Makes forks safe for the registry. Handlers before a fork run newest first,
+ * so a lock that comes before the registry's installs its own after this. */
+void st__thread_set_up(void);
 /* Gives this thread a reader, before its first call. */
 st_status st__thread_attach(st_thread *self);
 

@@ -63,12 +63,15 @@ int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
 /* -- The overlay ---------------------------------------------------------- */
 
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
+static uint8_t isas[ST_K_COUNT]; /* of the newest loop */
 
-static void overlay(const st_kernel_table *table) {
+static void overlay(const st_kernel_table *table, int isa) {
   for (int i = 0; i < table->n; i++) {
     const st_kernel_row *row = &table->rows[i];
     for (int d = 0; d < ST_DTYPE_COUNT; d++) {
-      if (row->loop[d]) loops[row->id][d] = row->loop[d];
+      if (!row->loop[d]) continue;
+      loops[row->id][d] = row->loop[d];
+      isas[row->id] = (uint8_t)isa;
     }
   }
 }
@@ -77,12 +80,16 @@ static void overlay(const st_kernel_table *table) {
 __attribute__((constructor)) static void overlay_all(void) {
   const int n = (int)(sizeof base_tables / sizeof *base_tables);
   for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
-    for (int i = 0; i < n; i++) overlay(tables[isa][i]);
+    for (int i = 0; i < n; i++) overlay(tables[isa][i], isa);
   }
 }
 
 st_loop st__kernel(st_kernel_id id, st_dtype dtype) {
   return loops[id][dtype];
+}
+
+st_isa_level st__kernel_isa(st_kernel_id id) {
+  return (st_isa_level)isas[id];
 }
 
 /* ORDER DTYPE */

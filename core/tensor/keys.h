@@ -53,12 +53,30 @@ enum {
 #define ST_BIT(n) ((st_keyset)1 << (n))
 #define ST_BACKEND_BITS (ST_BIT(ST_BACKEND_COUNT) - 1)
 
-/* The keys a plain tensor of a device has. */
+/* The key that a device's kernels are registered for. */
 static inline st_keyset st__device_keys(st_device device) {
   static const uint8_t backend[ST_DEVICE_COUNT] = {
     ST_BACKEND_CPU, ST_BACKEND_Meta, ST_BACKEND_PrivateUse1,
     ST_BACKEND_PrivateUse2, ST_BACKEND_PrivateUse3 };
   return ST_BIT(ST_FUNC_Dense) | ST_BIT(backend[device]);
 }
+
+/* Keys that new tensors of this thread go without: those of inference
+ * tensors. */
+extern _Thread_local st_keyset st__untracked_keys;
+
+/* What a new tensor of a device has (SEMANTICS K9). The Autograd key is not
+ * among them: only tensors that need a gradient have it. */
+static inline st_keyset st__tensor_keys(st_device device) {
+  const st_keyset autocast = device == ST_DEVICE_CPU
+                             ? ST_BIT(ST_FUNC_AutocastCPU) : 0;
+  return (st__device_keys(device) | ST_BIT(ST_FUNC_ADInplaceOrView) |
+          autocast) & ~st__untracked_keys;
+}
+
+/* The Autograd key of a tensor with these keys. */
+#define ST_AUTOGRAD_BITS                                        \
+  (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \
+   ST_BIT(ST_FUNC_AutogradNestedTensor))
 
 #endif

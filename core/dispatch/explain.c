@@ -1,0 +1,135 @@
+/* How a call would run and why, without running it. */
+
+#include <string.h>
+
+#include "base/text.h"
+#include "dispatch/entry.h"
+
+enum { WIDTH = 14 };
+
+static void add_keys(st_text *t, st_keyset ks) {
+  int state = 0;
+  const char *comma = "";
+  for (st_key k; (k = st__keyset_next(ks, &state)) != ST_KEY_INVALID;) {
+    st__text_format(t, "%s%s", comma, st__key_name(k));
+    comma = ", ";
+  }
+  if (!*comma) st__text_puts(t, "no key");
+}
+
+/* Sets of the thread hold functionalities without backends. */
+static void add_functionalities(st_text *t, st_keyset ks) {
+  add_keys(t, ks | (ks & ~ST_BACKEND_BITS ? ST_BIT(ST_BACKEND_CPU) : 0));
+}
+
+static void add_head(st_text *t, const char *head) {
+  st__text_format(t, "  %-*s ", WIDTH, head);
+}
+
+static st_keyset keys_of(const st_value *v) {
+  st_keyset ks = v->tag == ST_TAG_TENSOR ? v->u.tensor->keys : 0;
+  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
+    if (v->u.tensors[i]) ks |= v->u.tensors[i]->keys;
+  }
+  return ks;
+}
+
+static st_keyset add_arguments(st_text *t, const st_schema *s,
+                               const st_value *args) {
+  st_keyset all = 0;
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].type != ST_TYPE_TENSOR) continue;
+    add_head(t, s->args[i].name);
+    if (args[i].tag == ST_TAG_NONE) {
+      st__text_puts(t, "none");
+    } else {
+      add_keys(t, keys_of(&args[i]));
+    }
+    st__text_puts(t, "\n");
+    all |= keys_of(&args[i]);
+  }
+  return all;
+}
+
+static void add_set(st_text *t, const char *head, st_keyset ks) {
+  if (!(ks & ~ST_BACKEND_BITS)) return;
+  add_head(t, head);
+  add_functionalities(t, ks);
+  st__text_puts(t, "\n");
+}
+
+static const char *precedence(const st_registration *r, st_key key) {
+  if (r->what == ST_REGISTERED_FALLBACK) return "the operator has none";
+  if (st__key_is_alias(r->key)) return "an alias key that includes it";
+  return r->key == key ? "its own" : "";
+}
+
+/* The kernel, and what was passed over for it. */
+static void add_kernel(st_text *t, const st_op *op, st_key key) {
+  const st_registration *r = st__select(op, key);
+  add_head(t, "kernel");
+  st__text_format(t, "%s [%s]", r->debug, st__provenance(r));
+  if (r->what == ST_REGISTERED_KERNEL) {
+    st__text_format(t, ", registered for %s (%s), %s", st__key_name(r->key),
+                    precedence(r, key), r->unboxed ? "unboxed" : "boxed");
+  } else if (r->what == ST_REGISTERED_FALLBACK) {
+    st__text_format(t, ", the fallback of %s (%s)", st__key_name(r->key),
+                    precedence(r, key));
+  }
+  st__text_puts(t, "\n");
+}
+
+static void add_others(st_text *t, const st_op *op, st_key key) {
+  const st_registration *taken = st__select(op, key);
+  const char *head = "passed over";
+  for (const st_registration *r = op->kernels; r; r = r->next) {
+    const bool serves = r->key == key || st__alias_includes(r->key, key);
+    if (r == taken || !serves) continue;
+    add_head(t, head);
+    head = "";
+    st__text_format(t, "%s for %s, %s\n", r->debug, st__key_name(r->key),
+                    !st__is_fit(r) ? "it has other C types than the schema"
+                    : r->key == taken->key ? "an older one"
+                    : "it comes later in the order of precedence");
+  }
+}
+
+/* Under the mutex. */
+static void add_dispatch(st_text *t, const st_op *op, const st_table *table,
+                         st_keyset seen) {
+  const st_thread *self = &st__thread;
+  const st_keyset ks = (seen | self->tls.included) & ~self->masked;
+  const st_keyset mask = table->masks[table->mask_of[
+    st__highest_backend(ks)]];
+  const st_key key = st__highest_slot(ks & mask);
+  add_set(t, "thread adds", self->tls.included);
+  add_set(t, "thread removes", (seen | self->tls.included) & self->masked);
+  add_set(t, "falls through", ks & ~mask);
+  add_head(t, "key");
+  st__text_format(t, "%s, the highest of ", st__key_name(key));
+  add_keys(t, ks & mask);
+  st__text_puts(t, "\n");
+  add_kernel(t, op, key);
+  add_others(t, op, key);
+}
+
+st_status st__explain(const st_op *op, int n, const st_value *args,
+                      char **out) {
+  st_value all[ST_MAX_ARGS] = {{0}};
+  const st_table *table;
+  st_text t = {0};
+  ST_TRY(st__bind_args(op, n, args, all));
+  ST_TRY(st__build_table(op, &table));
+  st__lock();
+  const st_schema *s = st__op_schema(op);
+  table = atomic_load(&((st_op *)(uintptr_t)op)->table);
+  if (s && table) {
+    st__text_format(&t, "%s\n", s->text);
+    add_dispatch(&t, op, table, add_arguments(&t, s, all));
+  }
+  st__unlock();
+  if (!s || !table) {
+    return st__fail(ST_BAD_STATE, "%s was redefined meanwhile", op->full);
+  }
+  return st__text_finish(&t, out);
+}

@@ -1,0 +1,108 @@
+/* The fallbacks that every process starts with. */
+
+#include "base/dtype.h"
+#include "dispatch/entry.h"
+
+/* -- Modes ---------------------------------------------------------------- */
+
+st_status st__run_mode(const st_call *call, const st_value *args,
+                       st_value *rets) {
+  st_thread *self = st__self();
+  st_mode *const mode = self->mode;
+  if (!mode) {
+    return st__fail(ST_NO_KERNEL, "redispatched to the key Lua, but no mode "
+                    "is in force");
+  }
+  const st_keyset mine = mode->outer ? 0 : ST_BIT(ST_FUNC_Lua);
+  const st_call below = {.op = call->op, .schema = call->schema,
+                         .keys = call->keys & ~mine, .ctx = mode->ctx};
+  st__set_mode(self, mode->outer);
+  const st_status status = mode->fn(&below, args, rets);
+  st__set_mode(self, mode);
+  return status;
+}
+
+/* -- Operators without a derivative --------------------------------------- */
+
+/* Note [Gradients are not lost silently]
+ * A tensor has an Autograd key when it needs a gradient. An operator that has
+ * neither a kernel for that key nor one that is made of such operators would
+ * drop the gradient on its way, so it fails, unless nothing is lost: when
+ * gradients are not recorded, or when no result could carry one. */
+
+static bool is_differentiable(st_dtype d) {
+  return st__is_floating(d) || st__is_complex(d);
+}
+
+static bool carries_gradient(const st_value *v) {
+  st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
+                                                    : &v->u.tensor;
+  const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
+                                              : v->tag == ST_TAG_TENSOR;
+  for (uint32_t i = 0; i < n; i++) {
+    if (list[i] && is_differentiable((st_dtype)list[i]->dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const char *find_loser(const st_schema *s, const st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR && (v->u.tensor->keys & ST_AUTOGRAD_BITS)) {
+      return s->args[i].name;
+    }
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      const st_tensor *t = v->u.tensors[k];
+      if (t && (t->keys & ST_AUTOGRAD_BITS)) return s->args[i].name;
+    }
+  }
+  return NULL;
+}
+
+static st_status refuse(const char *arg) {
+  return st__fail(ST_NO_KERNEL, "argument '%s' requires a gradient, and the "
+                  "operator has no derivative:\nregister a kernel for "
+                  "Autograd, detach the argument, or call it with gradients "
+                  "off (no_grad)", arg);
+}
+
+static bool results_carry(const st_schema *s, const st_value *rets) {
+  for (int i = 0; i < s->nrets; i++) {
+    if (carries_gradient(&rets[i])) return true;
+  }
+  return false;
+}
+
+static bool has_tensor_results(const st_schema *s) {
+  for (int i = 0; i < s->nrets; i++) {
+    if (s->rets[i].type == ST_TYPE_TENSOR) return true;
+  }
+  return false;
+}
+
+/* What the operator is made of need not be asked again. */
+static st_status run_below(const st_call *call, const st_value *args,
+                           st_value *rets) {
+  const st_keyset below = call->keys & (ST_BIT(ST_FUNC_AutogradOther) - 1);
+  const st_tls old = st__tls();
+  st_tls tls = old;
+  tls.excluded |= ST_AUTOGRAD_BITS;
+  st__set_tls(tls);
+  const st_status status = st__redispatch(call->op, below, args, rets);
+  st__set_tls(old);
+  return status;
+}
+
+st_status st__run_underivable(const st_call *call, const st_value *args,
+                              st_value *rets) {
+  const st_schema *s = call->schema;
+  const char *loser = st__thread.tls.grad ? find_loser(s, args) : NULL;
+  if (!loser || !has_tensor_results(s)) return run_below(call, args, rets);
+  if (s->is_mutable) return refuse(loser);
+  ST_TRY(run_below(call, args, rets));
+  if (!results_carry(s, rets)) return ST_OK;
+  for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
+  return refuse(loser);
+}

@@ -1,0 +1,432 @@
+/* Libraries: registrations that come and go together (SEMANTICS R2). */
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "dispatch/entry.h"
+
+/* One registration of a library, by what it is for: "def f.out",
+ * "impl f.out CPU", "fallback CPU". */
+typedef struct item {
+  st_registration *r;
+  const char *slot; /* interned */
+} item;
+
+struct st_library {
+  st_library *next;      /* among the open DEF libraries */
+  char *ns;
+  st_library_kind kind;
+  st_key key;            /* of all its kernels, or ST_KEY_INVALID */
+  int flags;
+  const char *debug;
+  bool is_open;          /* false once another one took its namespace */
+  bool is_committed;     /* registrations take effect at once */
+  item *items;
+  int n, room;
+};
+
+/* One library may take the namespace of another that a different thread uses,
+ * so all of them share one lock. A listener may use a library, too: the lock
+ * is recursive. It comes before the registry's. */
+static pthread_mutex_t mutex;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static st_library *owners; /* of namespaces */
+
+static void after_fork_in_child(void) { pthread_mutex_unlock(&mutex); }
+static void before_fork(void) { pthread_mutex_lock(&mutex); }
+
+static void make_mutex(void) {
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&mutex, &recursive);
+  pthread_mutexattr_destroy(&recursive);
+  st__thread_set_up();
+  pthread_atfork(before_fork, after_fork_in_child, after_fork_in_child);
+}
+
+static void lock(void) {
+  pthread_once(&once, make_mutex);
+  pthread_mutex_lock(&mutex);
+}
+
+static st_status unlock(st_status status) {
+  pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+static const char *const kind_names[] = {"DEF", "FRAGMENT", "IMPL"};
+
+/* -- Items ---------------------------------------------------------------- */
+
+static st_status reserve(st_library *lib, int more) {
+  if (lib->n + more <= lib->room) return ST_OK;
+  const int room = 2 * lib->room + (more < 8 ? 8 : more);
+  item *items = st__alloc(ST_MEM_REGISTRY, (size_t)room * sizeof *items);
+  if (!items) return ST_NO_MEMORY;
+  if (lib->n) memcpy(items, lib->items, (size_t)lib->n * sizeof *items);
+  st__free(ST_MEM_REGISTRY, lib->items, (size_t)lib->room * sizeof *items);
+  lib->items = items;
+  lib->room = room;
+  return ST_OK;
+}
+
+static st_status name_slot(const char *what, const char *name,
+                           const char *key, const char **out) {
+  const size_t size = strlen(what) + strlen(name) + strlen(key) + 3;
+  char *text = st__alloc(ST_MEM_SCRATCH, size);
+  if (!text) return ST_NO_MEMORY;
+  snprintf(text, size, "%s %s %s", what, name, key);
+  st__lock();
+  const st_status status = st__intern(text, out);
+  st__unlock();
+  st__free(ST_MEM_SCRATCH, text, size);
+  return status;
+}
+
+static int find_slot(const st_library *lib, const char *slot) {
+  int i = lib->n - 1;
+  while (i >= 0 && lib->items[i].slot != slot) i--;
+  return i;
+}
+
+static void remove_item(st_library *lib, int i) {
+  memmove(&lib->items[i], &lib->items[i + 1],
+          (size_t)(--lib->n - i) * sizeof *lib->items);
+}
+
+/* A draft becomes an item, in the place of the one for the same slot when the
+ * library may replace. On failure the draft is still the caller's. */
+static st_status add_item(st_library *lib, st_registration *r,
+                          const char *slot) {
+  const int old = lib->flags & ST_REPLACE ? find_slot(lib, slot) : -1;
+  ST_TRY(reserve(lib, 1));
+  if (lib->is_committed) {
+    st_registration *drop = old < 0 ? NULL : lib->items[old].r;
+    ST_TRY(st__link(&r, 1, &drop, old >= 0));
+  } else if (old >= 0) {
+    st__discard_owned(&lib->items[old].r);
+  }
+  if (old >= 0) remove_item(lib, old);
+  lib->items[lib->n++] = (item){r, slot};
+  return ST_OK;
+}
+
+static st_status keep_draft(st_library *lib, st_registration *r,
+                            const char *slot) {
+  const st_status status = add_item(lib, r, slot);
+  if (status != ST_OK) st__discard(&r);
+  return status;
+}
+
+/* -- Rules of the kinds --------------------------------------------------- */
+
+static st_status check_open(const st_library *lib) {
+  if (lib->is_open) return ST_OK;
+  return st__fail(ST_BAD_STATE, "the library '%s' is closed: another one took "
+                  "its namespace", lib->ns);
+}
+
+/* A name may say the namespace, which must then be the library's. Writes
+ * "ns::name" into buf. */
+static st_status qualify(const st_library *lib, const char *name, char *buf,
+                         size_t size) {
+  const char *colons = strstr(name, "::");
+  const size_t n = colons ? (size_t)(colons - name) : 0;
+  if (strlen(name) + strlen(lib->ns) + 3 > size) {
+    return st__fail(ST_BAD_VALUE, "the name '%.60s...' is too long", name);
+  }
+  if (!colons && strcmp(lib->ns, "_") == 0) {
+    return st__fail(ST_BAD_VALUE, "in the namespace '_' the name '%.200s' "
+                    "must say its own", name);
+  }
+  if (colons && strcmp(lib->ns, "_") != 0 &&
+      (strlen(lib->ns) != n || strncmp(name, lib->ns, n) != 0)) {
+    return st__fail(ST_BAD_VALUE, "'%.200s' is not in the namespace '%s' of "
+                    "the library", name, lib->ns);
+  }
+  snprintf(buf, size, colons ? "%s%s" : "%s::%s", colons ? "" : lib->ns,
+           name);
+  return ST_OK;
+}
+
+static st_status find_key(const st_library *lib, const char *name,
+                          st_key *out) {
+  if (!name) {
+    *out = lib->key == ST_KEY_INVALID ? ST_KEY_COMPOSITE_IMPLICIT : lib->key;
+    return ST_OK;
+  }
+  *out = st__key_parse(name);
+  if (*out == ST_KEY_INVALID) {
+    return st__fail(ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);
+  }
+  if (lib->key != ST_KEY_INVALID && *out != lib->key) {
+    return st__fail(ST_BAD_VALUE, "the library '%s' is for the key %s, not "
+                    "for %s", lib->ns, st__key_name(lib->key), name);
+  }
+  return ST_OK;
+}
+
+/* -- Registering ---------------------------------------------------------- */
+
+static st_status define(st_library *lib, const st_definition *d) {
+  st_definition own = *d;
+  st_registration *r;
+  const char *slot;
+  own.ns = lib->ns;
+  ST_TRY(check_open(lib));
+  if (lib->kind == ST_LIBRARY_IMPL) {
+    return st__fail(ST_BAD_STATE, "the library '%s' is an IMPL library: it "
+                    "cannot define '%.200s'", lib->ns, d->schema);
+  }
+  ST_TRY(st__draft_definition(&own, lib->flags & ST_REPLACE, &r));
+  const st_status status = name_slot("def", st__op_full_name(st__draft_op(r)),
+                                     "", &slot);
+  if (status != ST_OK) {
+    st__discard(&r);
+    return status;
+  }
+  return keep_draft(lib, r, slot);
+}
+
+static st_status implement(st_library *lib, const char *name,
+                           const char *key, const st_kernel *kernel) {
+  st_registration *r;
+  const char *slot;
+  char full[512];
+  st_key k;
+  ST_TRY(check_open(lib));
+  ST_TRY(qualify(lib, name, full, sizeof full));
+  ST_TRY(find_key(lib, key, &k));
+  ST_TRY(name_slot("impl", full, st__key_name(k), &slot));
+  ST_TRY(st__draft_kernel(full, k, kernel, lib->flags & ST_REPLACE, &r));
+  return keep_draft(lib, r, slot);
+}
+
+static st_status fall_back(st_library *lib, const char *key,
+                           const st_kernel *kernel) {
+  st_registration *r;
+  const char *slot;
+  st_key k;
+  ST_TRY(check_open(lib));
+  if (lib->kind != ST_LIBRARY_IMPL || strcmp(lib->ns, "_") != 0) {
+    return st__fail(ST_BAD_STATE, "a fallback serves the operators of all "
+                    "namespaces: it takes an IMPL library of the namespace "
+                    "'_', not the %s library '%s'", kind_names[lib->kind],
+                    lib->ns);
+  }
+  if (!key && lib->key == ST_KEY_INVALID) {
+    return st__fail(ST_BAD_VALUE, "a fallback needs a dispatch key");
+  }
+  ST_TRY(find_key(lib, key, &k));
+  ST_TRY(name_slot("fallback", "", st__key_name(k), &slot));
+  ST_TRY(st__draft_fallback(k, kernel, lib->flags & ST_REPLACE, &r));
+  return keep_draft(lib, r, slot);
+}
+
+st_status st__library_define(st_library *lib, const st_definition *d) {
+  lock();
+  return unlock(define(lib, d));
+}
+
+st_status st__library_implement(st_library *lib, const char *name,
+                                const char *key, const st_kernel *kernel) {
+  lock();
+  return unlock(implement(lib, name, key, kernel));
+}
+
+st_status st__library_fallback(st_library *lib, const char *key,
+                               const st_kernel *kernel) {
+  lock();
+  return unlock(fall_back(lib, key, kernel));
+}
+
+/* -- Namespaces ----------------------------------------------------------- */
+
+/* The engine's own operators are not for replacing. */
+static st_status check_namespace(const char *ns, st_library_kind kind) {
+  if (strcmp(ns, "_") == 0) {
+    if (kind == ST_LIBRARY_IMPL) return ST_OK;
+    return st__fail(ST_BAD_VALUE, "the namespace '_' is for IMPL libraries, "
+                    "not for a %s library", kind_names[kind]);
+  }
+  if (!st__is_name(ns, strlen(ns))) {
+    return st__fail(ST_BAD_VALUE, "'%.80s' is not the name of a namespace",
+                    ns);
+  }
+  if (strcmp(ns, "aten") == 0 && kind == ST_LIBRARY_DEF) {
+    return st__fail(ST_BAD_STATE, "the namespace 'aten' is the engine's: open "
+                    "a FRAGMENT to add operators to it, an IMPL library to "
+                    "add kernels");
+  }
+  return ST_OK;
+}
+
+static st_library *find_owner(const char *ns) {
+  st_library *lib = owners;
+  while (lib && strcmp(lib->ns, ns) != 0) lib = lib->next;
+  return lib;
+}
+
+static void disown(st_library *lib) {
+  st_library **link = &owners;
+  while (*link && *link != lib) link = &(*link)->next;
+  if (*link) *link = lib->next;
+}
+
+/* Takes the namespace for lib; *out is who had it. */
+static st_status own(st_library *lib, st_library **out) {
+  st_library *old = *out = find_owner(lib->ns);
+  if (old && !(old->flags & lib->flags & ST_REPLACE)) {
+    return st__fail(ST_BAD_STATE, "the namespace '%s' is defined by the "
+                    "library of '%s'; '%s' can add to it as a FRAGMENT",
+                    lib->ns, old->debug, lib->debug);
+  }
+  if (old) {
+    disown(old);
+    old->is_open = false;
+  }
+  lib->next = owners;
+  owners = lib;
+  return ST_OK;
+}
+
+/* -- Commit --------------------------------------------------------------- */
+
+/* Every registration of lib in the place of every one of old. */
+static st_status link_items(st_library *lib, st_library *old) {
+  const int n = lib->n, ndrop = old ? old->n : 0;
+  const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
+  st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
+  if (!list) return ST_NO_MEMORY;
+  for (int i = 0; i < n; i++) list[i] = lib->items[i].r;
+  for (int i = 0; i < ndrop; i++) list[n + i] = old->items[ndrop - 1 - i].r;
+  const st_status status = st__link(list, n, list + n, ndrop);
+  st__free(ST_MEM_SCRATCH, list, size);
+  if (status == ST_OK && old) old->n = 0;
+  return status;
+}
+
+static st_status take_namespace(st_library *lib) {
+  st_library *old = NULL;
+  if (lib->kind == ST_LIBRARY_DEF) ST_TRY(own(lib, &old));
+  const st_status status = link_items(lib, old);
+  if (status == ST_OK || lib->kind != ST_LIBRARY_DEF) return status;
+  disown(lib);
+  if (old) {
+    old->is_open = true;
+    old->next = owners;
+    owners = old;
+  }
+  return status;
+}
+
+st_status st__library_commit(st_library *lib) {
+  lock();
+  const st_status status = lib->is_committed ? ST_OK : take_namespace(lib);
+  lib->is_committed |= status == ST_OK;
+  return unlock(status);
+}
+
+/* -- Opening and closing -------------------------------------------------- */
+
+static void free_library(st_library *lib) {
+  const size_t items = (size_t)lib->room * sizeof *lib->items;
+  st__free(ST_MEM_REGISTRY, lib->items, items);
+  if (lib->ns) st__free(ST_MEM_REGISTRY, lib->ns, strlen(lib->ns) + 1);
+  st__free(ST_MEM_REGISTRY, lib, sizeof *lib);
+}
+
+static st_status new_library(const char *ns, const char *debug,
+                             st_library **out) {
+  st_library *lib = st__alloc_zero(ST_MEM_REGISTRY, sizeof *lib);
+  if (!lib) return ST_NO_MEMORY;
+  lib->ns = st__strndup(ST_MEM_REGISTRY, ns, strlen(ns));
+  st__lock();
+  const st_status status = lib->ns ? st__intern(debug, &lib->debug)
+                                   : ST_NO_MEMORY;
+  st__unlock();
+  if (status == ST_OK) *out = lib;
+  else free_library(lib);
+  return status;
+}
+
+st_status st__library_open(const char *ns, st_library_kind kind,
+                           const char *key, int flags, const char *debug,
+                           st_library **out) {
+  st_library *lib;
+  const st_key k = key ? st__key_parse(key) : ST_KEY_INVALID;
+  ST_TRY(check_namespace(ns, kind));
+  if (key && k == ST_KEY_INVALID) {
+    return st__fail(ST_BAD_VALUE, "there is no dispatch key '%.80s'", key);
+  }
+  ST_TRY(new_library(ns, debug, &lib));
+  lib->kind = kind;
+  lib->key = k;
+  lib->flags = flags;
+  lib->is_open = true;
+  if (!(flags & ST_DEFER)) {
+    const st_status status = st__library_commit(lib);
+    if (status != ST_OK) {
+      free_library(lib);
+      return status;
+    }
+  }
+  *out = lib;
+  return ST_OK;
+}
+
+bool st__library_is_open(const st_library *lib) {
+  lock();
+  const bool is_open = lib->is_open;
+  unlock(ST_OK);
+  return is_open;
+}
+
+const char *st__library_namespace(const st_library *lib) { return lib->ns; }
+
+void st__library_close(st_library **handle) {
+  st_library *lib = *handle;
+  *handle = NULL;
+  if (!lib) return;
+  lock();
+  disown(lib);
+  for (int i = lib->n - 1; i >= 0; i--) {
+    if (lib->is_committed) st__unregister(&lib->items[i].r);
+    else st__discard_owned(&lib->items[i].r);
+  }
+  unlock(ST_OK);
+  free_library(lib);
+}
+
+/* -- Parts ---------------------------------------------------------------- */
+
+st_status st__library_part(const st_library *lib, st_library **out) {
+  const char *key = lib->key == ST_KEY_INVALID ? NULL
+                                               : st__key_name(lib->key);
+  const st_library_kind kind = lib->kind == ST_LIBRARY_DEF
+                               ? ST_LIBRARY_FRAGMENT : lib->kind;
+  lock();
+  const st_status status = check_open(lib);
+  unlock(status);
+  ST_TRY(status);
+  return st__library_open(lib->ns, kind, key, lib->flags | ST_DEFER,
+                          lib->debug, out);
+}
+
+static st_status join(st_library *lib, st_library *part) {
+  ST_TRY(check_open(lib));
+  ST_TRY(reserve(lib, part->n));
+  if (lib->is_committed) ST_TRY(link_items(part, NULL));
+  memcpy(&lib->items[lib->n], part->items,
+         (size_t)part->n * sizeof *part->items);
+  lib->n += part->n;
+  part->n = 0;
+  return ST_OK;
+}
+
+st_status st__library_join(st_library *lib, st_library *part) {
+  lock();
+  return unlock(join(lib, part));
+}

@@ -1,0 +1,481 @@
+/* What is registered: drafts, linking them, taking them back.
+ * Note [Drafts], Note [Newest first].
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "dispatch/entry.h"
+
+/* -- Drafts --------------------------------------------------------------- */
+
+static void free_registration(st_retired *self) {
+  st_registration *r = (st_registration *)self;
+  if (r->free_ctx) r->free_ctx(r->ctx);
+  if (!r->is_linked) st__schema_free(&r->schema);
+  st__free(ST_MEM_REGISTRY, r, sizeof *r);
+}
+
+/* Under the mutex. */
+static st_status new_draft(st_registered what, const char *debug, int flags,
+                           st_registration **out) {
+  const char *kept;
+  ST_TRY(st__intern(debug, &kept));
+  st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
+  if (!r) return ST_NO_MEMORY;
+  r->retired.free = free_registration;
+  r->what = what;
+  r->flags = flags;
+  r->debug = kept;
+  *out = r;
+  return ST_OK;
+}
+
+/* Under the mutex. */
+static st_status name_definition(st_registration *r,
+                                 const st_definition *d) {
+  char signature[2048];
+  st__signature_text(r->schema, signature, sizeof signature);
+  ST_TRY(st__intern(d->doc, &r->doc));
+  ST_TRY(st__intern(signature, &r->signature));
+  r->tags = d->tags;
+  return st__name_op(r->schema->name, strlen(r->schema->name),
+                     r->schema->overload, &r->op);
+}
+
+st_status st__draft_definition(const st_definition *d, int flags,
+                               st_registration **out) {
+  st_schema *schema = NULL;
+  st_registration *r = NULL;
+  ST_TRY(st__schema_parse(d->schema, d->ns, &schema));
+  st__lock();
+  st_status status = new_draft(ST_REGISTERED_SCHEMA, d->debug, flags, &r);
+  if (status == ST_OK) {
+    r->schema = schema;
+    schema = NULL;
+    status = name_definition(r, d);
+  }
+  st__unlock();
+  st__schema_free(&schema);
+  if (status == ST_OK) *out = r;
+  else st__discard(&r);
+  return status;
+}
+
+static st_status check_op_name(const char *full) {
+  const char *overload;
+  const size_t n = st__split_name(full, &overload);
+  const size_t ns = strcspn(full, ":");
+  if (ns + 2 < n && full[ns + 1] == ':' && st__is_name(full, ns) &&
+      st__is_name(full + ns + 2, n - ns - 2) &&
+      (!full[n] || st__is_name(overload, strlen(overload)))) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "'%.200s' is not the name of an operator, "
+                  "as in ns::name.overload", full);
+}
+
+static st_status check_key(st_key key) {
+  if (key > ST_KEY_UNDEFINED && key < ST_KEY_COUNT) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "nothing can be registered for the key %s",
+                  st__key_name(key));
+}
+
+/* Under the mutex. */
+static st_status draft_code(st_registered what, st_key key,
+                            const st_kernel *k, int flags,
+                            st_registration **out) {
+  const char *signature = NULL;
+  st_registration *r;
+  ST_TRY(check_key(key));
+  if (k->signature) ST_TRY(st__intern(k->signature, &signature));
+  ST_TRY(new_draft(what, k->debug, flags, &r));
+  r->key = key;
+  r->fn = k->fn ? k->fn : st__run_fallthrough;
+  r->is_fallthrough = !k->fn;
+  r->unboxed = k->unboxed;
+  r->signature = signature;
+  r->ctx = k->ctx;
+  *out = r;
+  return ST_OK;
+}
+
+/* Under the mutex. */
+static st_status draft_kernel(const char *name, st_key key,
+                              const st_kernel *kernel, int flags,
+                              st_registration **out) {
+  const char *overload;
+  const size_t n = st__split_name(name, &overload);
+  st_registration *r = NULL;
+  st_op *op;
+  ST_TRY(draft_code(ST_REGISTERED_KERNEL, key, kernel, flags, &r));
+  if (st__name_op(name, n, overload, &op) != ST_OK) {
+    free_registration(&r->retired);
+    return ST_NO_MEMORY;
+  }
+  r->op = op;
+  r->free_ctx = kernel->free_ctx;
+  *out = r;
+  return ST_OK;
+}
+
+st_status st__draft_kernel(const char *name, st_key key,
+                           const st_kernel *kernel, int flags,
+                           st_registration **out) {
+  ST_TRY(check_op_name(name));
+  st__lock();
+  const st_status status = draft_kernel(name, key, kernel, flags, out);
+  st__unlock();
+  return status;
+}
+
+st_status st__draft_fallback(st_key key, const st_kernel *kernel, int flags,
+                             st_registration **out) {
+  st__lock();
+  const st_status status = draft_code(ST_REGISTERED_FALLBACK, key, kernel,
+                                      flags, out);
+  if (status == ST_OK) (*out)->free_ctx = kernel->free_ctx;
+  st__unlock();
+  return status;
+}
+
+st_status st__draft_listener(const st_listener *l, st_registration **out) {
+  st__lock();
+  const st_status status = new_draft(ST_REGISTERED_LISTENER, NULL, 0, out);
+  if (status == ST_OK) (*out)->listener = *l;
+  st__unlock();
+  return status;
+}
+
+void st__discard_owned(st_registration **r) {
+  if (*r) free_registration(&(*r)->retired);
+  *r = NULL;
+}
+
+void st__discard(st_registration **r) {
+  if (*r) (*r)->free_ctx = NULL;
+  st__discard_owned(r);
+}
+
+const st_op *st__draft_op(const st_registration *r) { return r->op; }
+
+/* -- Definitions ---------------------------------------------------------- */
+
+static uint64_t definitions;
+
+bool st__is_fit(const st_registration *r) {
+  const char *signature = r->op ? st__op_signature(r->op) : NULL;
+  return !r->signature || !signature || r->signature == signature;
+}
+
+/* Gives the schema to op, or frees it for an equal one that op has. */
+static st_schema *keep_schema(st_op *op, st_registration *r) {
+  st_schema *kept = op->schemas;
+  while (kept && strcmp(kept->text, r->schema->text) != 0) kept = kept->next;
+  if (kept) {
+    st__schema_free(&r->schema);
+    return kept;
+  }
+  kept = r->schema;
+  kept->next = op->schemas;
+  op->schemas = kept;
+  return kept;
+}
+
+/* The head of the list is the schema. */
+static void show_definition(st_op *op) {
+  const st_registration *r = op->definitions;
+  atomic_store(&op->doc, r ? r->doc : "");
+  atomic_store(&op->signature, r ? r->signature : NULL);
+  atomic_store(&op->tags, r ? r->tags : 0);
+  atomic_store(&op->schema, r ? r->schema : NULL);
+  st__drop_table(op);
+}
+
+static st_status check_signature(const st_registration *kernel,
+                                 const char *signature) {
+  if (!kernel->signature || kernel->signature == signature) return ST_OK;
+  return st__fail(ST_BAD_TYPE, "%s: the schema asks for kernels of type\n"
+                  "(%s), but that of '%s' is (%s)", kernel->op->full,
+                  signature, kernel->debug, kernel->signature);
+}
+
+static st_status link_definition(st_registration *r) {
+  st_op *op = r->op;
+  const st_registration *old = op->definitions;
+  if (old && !(old->flags & r->flags & ST_REPLACE)) {
+    return st__fail(ST_BAD_STATE, "%s is already defined by '%s'; '%s' "
+                    "cannot define it again", op->full, old->debug,
+                    r->debug);
+  }
+  for (const st_registration *k = op->kernels; k && !old; k = k->next) {
+    ST_TRY(check_signature(k, r->signature));
+  }
+  r->schema = keep_schema(op, r);
+  r->next = op->definitions;
+  op->definitions = r;
+  atomic_store(&op->order, ++definitions);
+  show_definition(op);
+  return ST_OK;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+static st_status link_kernel(st_registration *r) {
+  st_op *op = r->op;
+  if (op->definitions) {
+    ST_TRY(check_signature(r, op->definitions->signature));
+  }
+  for (const st_registration *k = op->kernels; k && r->signature;
+       k = k->next) {
+    if (st__is_fit(k)) ST_TRY(check_signature(k, r->signature));
+  }
+  r->next = op->kernels;
+  op->kernels = r;
+  st__drop_table(op);
+  return ST_OK;
+}
+
+/* -- Fallbacks ------------------------------------------------------------ */
+
+const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
+static st_registration *fallbacks; /* newest first */
+
+static bool covers(st_key key, st_key runtime) {
+  return key == runtime || st__alias_includes(key, runtime);
+}
+
+static void show_fallbacks(void) {
+  for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
+    const st_registration *found = NULL;
+    for (const st_registration *r = fallbacks; r; r = r->next) {
+      if (!covers(r->key, k)) continue;
+      if (!found || (found->is_default && !r->is_default)) found = r;
+    }
+    st__fallbacks[k] = found;
+  }
+  for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
+    st__drop_table(op);
+  }
+}
+
+static st_status link_fallback(st_registration *r) {
+  for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
+    const st_registration *old = covers(r->key, k) ? st__fallbacks[k] : NULL;
+    if (!old || old->is_default || (old->flags & r->flags & ST_REPLACE)) {
+      continue;
+    }
+    return st__fail(ST_BAD_STATE, "%s already has the fallback '%s'; '%s' "
+                    "cannot be another", st__key_name(k), old->debug,
+                    r->debug);
+  }
+  r->next = fallbacks;
+  fallbacks = r;
+  show_fallbacks();
+  return ST_OK;
+}
+
+/* -- Listeners ------------------------------------------------------------ */
+
+static st_registration *listeners;
+
+/* The i-th listener, or `one` as the 0-th. */
+static bool find_listener(int i, const st_registration *one,
+                          st_listener *out) {
+  st__lock();
+  const st_registration *r = one ? (i == 0 ? one : NULL) : listeners;
+  for (; r && !one && i > 0; i--) r = r->next;
+  if (r) *out = r->listener;
+  st__unlock();
+  return r != NULL;
+}
+
+/* After the fact and outside the mutex, so that a listener may register. */
+static void tell(const st_op *op, const st_registration *one) {
+  st_listener l;
+  for (int i = 0; find_listener(i, one, &l); i++) {
+    l.fn(l.ctx, op, st__op_schema(op) != NULL);
+  }
+}
+
+static void tell_changes(st_registration *const *list, int n) {
+  for (int i = 0; i < n; i++) {
+    if (list[i]->what == ST_REGISTERED_SCHEMA) tell(list[i]->op, NULL);
+  }
+}
+
+/* A new listener hears of all that is there. */
+static void tell_all(st_registration *const *list, int n) {
+  for (int i = 0; i < n; i++) {
+    if (list[i]->what != ST_REGISTERED_LISTENER) continue;
+    for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
+      if (st__op_schema(op)) tell(op, list[i]);
+    }
+  }
+}
+
+/* -- Linking -------------------------------------------------------------- */
+
+static st_status link_one(st_registration *r) {
+  switch (r->what) {
+    case ST_REGISTERED_SCHEMA: return link_definition(r);
+    case ST_REGISTERED_KERNEL: return link_kernel(r);
+    case ST_REGISTERED_FALLBACK: return link_fallback(r);
+    default:
+      r->next = listeners;
+      listeners = r;
+      return ST_OK;
+  }
+}
+
+static void take_out(st_registration **link, const st_registration *r) {
+  while (*link != r) link = &(*link)->next;
+  *link = r->next;
+}
+
+static void unlink_one(st_registration *r) {
+  switch (r->what) {
+    case ST_REGISTERED_SCHEMA:
+      take_out(&r->op->definitions, r);
+      show_definition(r->op);
+      break;
+    case ST_REGISTERED_KERNEL:
+      take_out(&r->op->kernels, r);
+      st__drop_table(r->op);
+      break;
+    case ST_REGISTERED_FALLBACK:
+      take_out(&fallbacks, r);
+      show_fallbacks();
+      break;
+    default:
+      take_out(&listeners, r);
+  }
+}
+
+/* Under the mutex. */
+static st_status link_all(st_registration *const *drafts, int n) {
+  for (int i = 0; i < n; i++) {
+    const st_status status = link_one(drafts[i]);
+    if (status == ST_OK) {
+      drafts[i]->is_linked = true;
+      continue;
+    }
+    while (i-- > 0) unlink_one(drafts[i]);
+    return status;
+  }
+  return ST_OK;
+}
+
+/* R5: whoever replaces by intent says so with ST_REPLACE. */
+static void warn_of_hidden(st_registration *const *drafts, int n) {
+  for (int i = 0; i < n; i++) {
+    const st_registration *r = drafts[i], *old = NULL;
+    if (r->what != ST_REGISTERED_KERNEL || r->flags & ST_REPLACE) continue;
+    st__lock();
+    old = r->next;
+    while (old && old->key != r->key) old = old->next;
+    const char *hidden = old ? old->debug : NULL;
+    st__unlock();
+    if (hidden) {
+      st__warn("%s: the kernel '%s' for %s hides the one of '%s'",
+               r->op->full, r->debug, st__key_name(r->key), hidden);
+    }
+  }
+}
+
+/* What was dropped is told before it is retired: the list must be alive. */
+st_status st__link(st_registration *const *drafts, int n,
+                   st_registration *const *drop, int ndrop) {
+  st__lock();
+  const st_status status = link_all(drafts, n);
+  for (int i = 0; i < ndrop && status == ST_OK; i++) unlink_one(drop[i]);
+  st__unlock();
+  if (status != ST_OK) return status;
+  warn_of_hidden(drafts, n);
+  tell_changes(drop, ndrop);
+  tell_changes(drafts, n);
+  tell_all(drafts, n);
+  st__lock();
+  for (int i = 0; i < ndrop; i++) st__retire(&drop[i]->retired);
+  st__unlock();
+  st__reclaim();
+  return ST_OK;
+}
+
+void st__unregister(st_registration **r) {
+  if (!*r) return;
+  st__link(NULL, 0, r, 1);
+  *r = NULL;
+}
+
+/* -- One at a time -------------------------------------------------------- */
+
+static st_status link_draft(st_registration *r, st_registration **out) {
+  const st_status status = st__link(&r, 1, NULL, 0);
+  if (status != ST_OK) st__discard(&r);
+  else if (out) *out = r;
+  return status;
+}
+
+st_status st__def(const st_definition *d, int flags, st_registration **out) {
+  st_registration *r;
+  ST_TRY(st__draft_definition(d, flags, &r));
+  return link_draft(r, out);
+}
+
+st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
+                   st_registration **out) {
+  st_registration *r;
+  ST_TRY(st__draft_kernel(name, key, kernel, 0, &r));
+  return link_draft(r, out);
+}
+
+/* -- Start ---------------------------------------------------------------- */
+
+/* ATen's fallthroughs (SEMANTICS R12), but for the Autograd keys: there an
+ * operator without a derivative must not lose a gradient silently. */
+static const char *const fallthroughs[] = {
+  "BackendSelect", "ADInplaceOrView", "AutocastCPU", "AutocastXPU",
+  "AutocastCUDA",
+};
+static const char *const underivables[] = {
+  "AutogradOther", "AutogradCPU", "AutogradCUDA", "AutogradXLA",
+  "AutogradXPU", "AutogradLazy", "AutogradMPS", "AutogradHPU",
+  "AutogradMeta", "AutogradPrivateUse1", "AutogradPrivateUse2",
+  "AutogradPrivateUse3",
+};
+static const char *const modes[] = {"Lua"};
+
+static st_status add_default(const char *name, st_kernel_fn fn,
+                             const char *debug) {
+  const st_kernel kernel = {.fn = fn, .debug = debug};
+  const st_key key = st__key_parse(name);
+  st_registration *r;
+  if (st__fallbacks[key]) return ST_OK; /* there since an earlier attempt */
+  ST_TRY(st__draft_fallback(key, &kernel, ST_REPLACE, &r));
+  r->is_default = true;
+  return st__link(&r, 1, NULL, 0);
+}
+
+#define COUNT(list) (sizeof list / sizeof *list)
+
+static st_status add_defaults(void) {
+  for (size_t i = 0; i < COUNT(fallthroughs); i++) {
+    ST_TRY(add_default(fallthroughs[i], NULL, "fallthrough by default"));
+  }
+  for (size_t i = 0; i < COUNT(underivables); i++) {
+    ST_TRY(add_default(underivables[i], st__run_underivable,
+                       "no derivative"));
+  }
+  for (size_t i = 0; i < COUNT(modes); i++) {
+    ST_TRY(add_default(modes[i], st__run_mode, "the mode in force"));
+  }
+  return ST_OK;
+}
+
+st_status st__dispatch_init(void) {
+  const char *trace = getenv("STRIDED_SHOW_DISPATCH_TRACE");
+  st__trace_prints = trace && strcmp(trace, "1") == 0;
+  return add_defaults();
+}

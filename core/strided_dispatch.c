@@ -1,0 +1,443 @@
+/* The bodies of strided.h from "Operators" to "Keys", and the trace: a line
+ * or two each over the dispatcher.
+ */
+
+#include "strided.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/text.h"
+#include "dispatch/dispatch.h"
+#include "op/op.h"
+
+/* -- Operators ------------------------------------------------------------ */
+
+const st_op *st_op_find(const char *name, const char *overload) {
+  return st__op_find(name, overload);
+}
+
+int st_op_overloads(const char *name, const st_op **ops, int n) {
+  return st__op_overloads(name, ops, n);
+}
+
+void st_op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx) {
+  st__op_each(fn, ctx);
+}
+
+const char *st_op_name(const st_op *op) { return st__op_name(op); }
+const char *st_op_overload_name(const st_op *op) {
+  return st__op_overload_name(op);
+}
+const char *st_op_doc(const st_op *op) { return st__op_doc(op); }
+
+const char *st_op_schema(const st_op *op) {
+  const st_schema *s = st__op_schema(op);
+  return s ? s->text : NULL;
+}
+
+int st_op_nargs(const st_op *op) {
+  const st_schema *s = st__op_schema(op);
+  return s ? s->nargs : 0;
+}
+
+int st_op_nrets(const st_op *op) {
+  const st_schema *s = st__op_schema(op);
+  return s ? s->nrets : 0;
+}
+
+const st_arg *st_op_arg(const st_op *op, int i) {
+  const st_schema *s = st__op_schema(op);
+  return s && i >= 0 && i < s->nargs ? &s->args[i] : NULL;
+}
+
+const st_arg *st_op_ret(const st_op *op, int i) {
+  const st_schema *s = st__op_schema(op);
+  return s && i >= 0 && i < s->nrets ? &s->rets[i] : NULL;
+}
+
+bool st_op_slot(const st_op *op, const char *key, const char **kernel,
+                const char **provenance) {
+  const st_key k = st__key_parse(key);
+  if (k == ST_KEY_INVALID) return false;
+  st__op_slot(op, k, kernel, provenance);
+  return true;
+}
+
+static st_status check_op(const st_op *op) {
+  return op ? ST_OK : st__fail(ST_NOT_FOUND, "there is no such operator");
+}
+
+st_status st_call_op(const st_op *op, int n, const st_value *args,
+                     st_value *rets) {
+  return st_call_declared(op, NULL, n, args, rets);
+}
+
+st_status st_call_declared(const st_op *op, const char *declared, int n,
+                           const st_value *args, st_value *rets) {
+  ST_TRY(check_op(op));
+  return st__call_checked(op, declared, n, args, rets);
+}
+
+st_status st_redispatch(const st_op *op, st_keyset keys, const st_value *args,
+                        st_value *rets) {
+  return st_redispatch_declared(op, NULL, keys, args, rets);
+}
+
+st_status st_redispatch_declared(const st_op *op, const char *declared,
+                                 st_keyset keys, const st_value *args,
+                                 st_value *rets) {
+  const st_schema *s;
+  ST_TRY(check_op(op));
+  ST_TRY(st__check_args(op, declared, args, &s));
+  return st__redispatch_boxed(op, s, keys, args, rets);
+}
+
+static st_status find_key(const char *name, st_key *out) {
+  *out = name ? st__key_parse(name) : ST_KEY_INVALID;
+  if (*out != ST_KEY_INVALID) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "there is no dispatch key '%.80s'",
+                  name ? name : "");
+}
+
+st_status st_call_for_key(const st_op *op, const char *key,
+                          const st_value *args, st_value *rets) {
+  return st_call_for_key_declared(op, NULL, key, args, rets);
+}
+
+st_status st_call_for_key_declared(const st_op *op, const char *declared,
+                                   const char *key, const st_value *args,
+                                   st_value *rets) {
+  const st_schema *s;
+  st_key k;
+  ST_TRY(check_op(op));
+  ST_TRY(find_key(key, &k));
+  if (st__key_is_alias(k)) {
+    return st__fail(ST_BAD_VALUE, "%s is an alias key: no kernel runs for it",
+                    key);
+  }
+  ST_TRY(st__check_args(op, declared, args, &s));
+  return st__call_for_key(op, s, k, args, rets);
+}
+
+/* -- Schemas -------------------------------------------------------------- */
+
+st_status st_schema_new(const char *text, const char *ns, st_schema **out) {
+  return st__schema_parse(text, ns, out);
+}
+
+void st_schema_release(st_schema **s) { st__schema_free(s); }
+
+const char *st_schema_text(const st_schema *s) { return s->text; }
+const char *st_schema_name(const st_schema *s) { return s->name; }
+const char *st_schema_overload(const st_schema *s) { return s->overload; }
+int st_schema_nargs(const st_schema *s) { return s->nargs; }
+int st_schema_nrets(const st_schema *s) { return s->nrets; }
+bool st_schema_is_mutable(const st_schema *s) { return s->is_mutable; }
+bool st_schema_is_vararg(const st_schema *s) { return s->is_vararg; }
+bool st_schema_is_varret(const st_schema *s) { return s->is_varret; }
+
+char *st_schema_signature(const st_schema *s, char *buf, size_t size) {
+  st__signature_text(s, buf, size);
+  return buf;
+}
+
+const st_arg *st_schema_arg(const st_schema *s, int i) {
+  return i >= 0 && i < s->nargs ? &s->args[i] : NULL;
+}
+
+const st_arg *st_schema_ret(const st_schema *s, int i) {
+  return i >= 0 && i < s->nrets ? &s->rets[i] : NULL;
+}
+
+/* -- Typed calls ---------------------------------------------------------- */
+
+st_status st_typed_find(const char *name, const char *overload,
+                        const char *signature, st_typed *out) {
+  return st__typed_find(name, overload, signature, &out->op, &out->signature);
+}
+
+const char *st_op_signature(const st_op *op) {
+  return op ? st__op_signature(op) : NULL;
+}
+
+st_status st_route_enter(const st_typed *h, st_keyset keys, st_route *r) {
+  return st__route_enter(h->op, h->signature, keys, r);
+}
+
+st_status st_route_reenter(const st_typed *h, st_keyset keys, st_route *r) {
+  return st__route_reenter(h->op, h->signature, keys, r);
+}
+
+st_status st_route_run(st_route *r, const st_value *args, st_value *rets) {
+  return st__route_run(r, args, rets);
+}
+
+st_status st_route_leave(st_route *r, st_status status) {
+  return st__route_leave(r, status);
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+st_status st_define(const char *ns, const char *schema, const char *doc,
+                    const char *debug, st_registration **out) {
+  const st_definition d = {ns, schema, doc, debug, 0};
+  return st__def(&d, 0, out);
+}
+
+st_status st_implement(const char *name, const char *key,
+                       const st_kernel *kernel, st_registration **out) {
+  st_key k;
+  ST_TRY(find_key(key ? key : "CompositeImplicitAutograd", &k));
+  return st__impl(name, k, kernel, out);
+}
+
+/* Links a draft and keeps or discards it. */
+static st_status link_draft(st_registration *r, st_registration **out) {
+  const st_status status = st__link(&r, 1, NULL, 0);
+  if (status != ST_OK) st__discard(&r);
+  else if (out) *out = r;
+  return status;
+}
+
+st_status st_implement_fallback(const char *key, const st_kernel *kernel,
+                                st_registration **out) {
+  st_registration *r;
+  st_key k;
+  ST_TRY(find_key(key, &k));
+  ST_TRY(st__draft_fallback(k, kernel, 0, &r));
+  return link_draft(r, out);
+}
+
+st_status st_listen(void (*fn)(void *ctx, const st_op *op, bool is_defined),
+                    void *ctx, st_registration **out) {
+  const st_listener l = {fn, ctx};
+  st_registration *r;
+  ST_TRY(st__draft_listener(&l, &r));
+  return link_draft(r, out);
+}
+
+void st_registration_release(st_registration **r) { st__unregister(r); }
+
+/* -- Libraries ------------------------------------------------------------ */
+
+st_status st_library_open(const char *ns, st_library_kind kind,
+                          const char *key, int flags, const char *debug,
+                          st_library **out) {
+  return st__library_open(ns, kind, key, flags, debug, out);
+}
+
+st_status st_library_define(st_library *lib, const char *schema,
+                            const char *doc, int tags, const char *debug) {
+  return st__library_define(lib,
+                            &(st_definition){NULL, schema, doc, debug, tags});
+}
+
+st_status st_library_implement(st_library *lib, const char *name,
+                               const char *key, const st_kernel *kernel) {
+  return st__library_implement(lib, name, key, kernel);
+}
+
+st_status st_library_fallback(st_library *lib, const char *key,
+                              const st_kernel *kernel) {
+  return st__library_fallback(lib, key, kernel);
+}
+
+st_status st_library_commit(st_library *lib) {
+  return st__library_commit(lib);
+}
+bool st_library_is_open(const st_library *lib) {
+  return st__library_is_open(lib);
+}
+const char *st_library_namespace(const st_library *lib) {
+  return st__library_namespace(lib);
+}
+void st_library_close(st_library **lib) { st__library_close(lib); }
+
+/* -- Structured operators ------------------------------------------------- */
+
+st_status st_library_structured(st_library *lib, const st_structured *s) {
+  return st__library_structured(lib, s);
+}
+
+const st_value *st_run_args(const st_run *r) { return r->args; }
+st_tensor *st_run_tensor(const st_run *r, int i) {
+  return st__arg_tensor(r, i);
+}
+void *st_run_ctx(const st_run *r) { return st__run_ctx(r); }
+st_device st_run_device(const st_run *r) { return r->device; }
+int st_run_noutputs(const st_run *r) { return r->nouts; }
+int64_t *st_run_note(st_run *r) { return r->note; }
+
+st_status st_set_output_raw_strided(st_run *r, int i, int ndim,
+                                    const int64_t *sizes,
+                                    const int64_t *strides, st_dtype dtype) {
+  return st__set_output(r, i, ndim, sizes, strides, dtype);
+}
+
+st_status st_set_output_strided(st_run *r, int i, int ndim,
+                                const int64_t *sizes, const int64_t *strides,
+                                st_dtype dtype) {
+  return st__set_output_strided(r, i, ndim, sizes, strides, dtype);
+}
+
+st_status st_set_output_contiguous(st_run *r, int i, int ndim,
+                                   const int64_t *sizes, st_dtype dtype) {
+  return st__set_output_strided(r, i, ndim, sizes, NULL, dtype);
+}
+
+st_tensor *st_maybe_get_output(const st_run *r, int i) {
+  return i >= 0 && i < r->nouts ? r->out[i] : NULL;
+}
+
+/* -- Inspection ----------------------------------------------------------- */
+
+st_status st_dump(const char *name, char **out) { return st__dump(name, out); }
+st_status st_dump_table(const char *name, char **out) {
+  return st__dump_table(name, out);
+}
+st_status st_dump_dangling(char **out) { return st__dump_dangling(out); }
+st_status st_check_registry(void) { return st__check_registry(); }
+
+st_status st_explain(const st_op *op, int n, const st_value *args,
+                     char **out) {
+  ST_TRY(check_op(op));
+  return st__explain(op, n, args, out);
+}
+
+int st_op_tags(const st_op *op) { return op ? st__op_tags(op) : 0; }
+
+const char *st_op_isa(const st_op *op) {
+  const st_kernel_id id = op ? st__op_kernel(op) : ST_K_NONE;
+  return id == ST_K_NONE ? NULL : st__isa_name(st__kernel_isa(id));
+}
+
+const char *st_tag_name(int bit) {
+  static const char *const names[] = {
+#define ST_TAG_NAME(id, name) name,
+    ST_TAG_MAP(ST_TAG_NAME)
+#undef ST_TAG_NAME
+  };
+  const int n = (int)(sizeof names / sizeof *names);
+  return bit >= 0 && bit < n ? names[bit] : NULL;
+}
+
+/* -- Thread state --------------------------------------------------------- */
+
+st_tls st_tls_get(void) { return st__tls(); }
+void st_tls_set(st_tls state) { st__set_tls(state); }
+
+st_tls st_tls_include(st_keyset keys) {
+  st_tls tls = st__tls();
+  tls.included |= keys;
+  return tls;
+}
+
+st_tls st_tls_exclude(st_keyset keys) {
+  st_tls tls = st__tls();
+  tls.excluded |= keys;
+  return tls;
+}
+
+st_tls st_tls_below_autograd(void) {
+  return st_tls_exclude(ST_AUTOGRAD_BITS);
+}
+
+st_tls st_tls_below_adinplaceorview(void) {
+  return st_tls_exclude(ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView));
+}
+
+st_tls st_tls_grad(bool enabled) {
+  st_tls tls = st__tls();
+  tls.grad = enabled;
+  return tls;
+}
+
+/* SEMANTICS C3. */
+st_tls st_tls_inference(bool enabled) {
+  st_tls tls = st__tls();
+  const st_keyset tracked = ST_BIT(ST_FUNC_ADInplaceOrView);
+  tls.inference = enabled;
+  tls.grad = !enabled;
+  tls.included = enabled ? tls.included & ~tracked : tls.included | tracked;
+  tls.excluded = enabled ? tls.excluded | ST_AUTOGRAD_BITS
+                         : tls.excluded & ~ST_AUTOGRAD_BITS;
+  return tls;
+}
+
+void st_mode_push(st_mode *m) { st__mode_push(m); }
+void st_mode_pop(void) { st__mode_pop(); }
+void st_observe(st_observer *o) { st__observe(o); }
+void st_unobserve(st_observer *o) { st__unobserve(o); }
+
+/* -- Keys ----------------------------------------------------------------- */
+
+bool st_key_parse(const char *name, st_keyset *out) {
+  const st_key k = st__key_parse(name);
+  if (k != ST_KEY_INVALID) *out = st__key_set(k);
+  return k != ST_KEY_INVALID;
+}
+
+char *st_keyset_text(st_keyset ks, char *buf, size_t size) {
+  return st__keyset_text(ks, buf, size);
+}
+
+st_keyset st_keyset_minus(st_keyset a, st_keyset b) {
+  return st__keyset_minus(a, b);
+}
+
+const char *st_keyset_highest(st_keyset ks) {
+  return st__key_name(st__keyset_highest(ks));
+}
+
+st_status st_keyset_after(const char *key, st_keyset *out) {
+  st_key k;
+  ST_TRY(find_key(key, &k));
+  if (st__key_is_alias(k) && k != ST_KEY_AUTOGRAD) {
+    return st__fail(ST_BAD_VALUE, "nothing is below the alias key %s", key);
+  }
+  *out = st__keyset_after(k);
+  return ST_OK;
+}
+
+st_keyset st_keyset_full(void) { return st__keyset_full; }
+
+const char *st_keyset_next(st_keyset ks, int *state) {
+  const st_key k = st__keyset_next(ks, state);
+  return k == ST_KEY_INVALID ? NULL : st__key_name(k);
+}
+
+st_status st_keyset_remove_backend(st_keyset *ks, const char *backend) {
+  st_key k;
+  ST_TRY(find_key(backend, &k));
+  if (st__key_is_alias(k) || st__key_backend(k) < 0) {
+    return st__fail(ST_BAD_VALUE, "'%s' has no backend", backend);
+  }
+  *ks = st__keyset_minus_backend(*ks, st__key_backend(k));
+  return ST_OK;
+}
+
+bool st_key_is_alias(const char *name) {
+  return st__key_is_alias(st__key_parse(name));
+}
+
+/* -- Trace ---------------------------------------------------------------- */
+
+typedef struct observer {
+  void (*fn)(void *ctx, const st_trace *event);
+  void *ctx;
+} observer;
+
+static _Thread_local observer observing;
+
+static void observe(void *ctx, const st_trace_event *e) {
+  const observer *o = ctx;
+  const st_trace event = {e->op, e->kind, st__key_name(e->key), e->kernel,
+                          e->keys, e->depth};
+  o->fn(o->ctx, &event);
+}
+
+void st_set_trace(void (*fn)(void *ctx, const st_trace *event), void *ctx) {
+  observing = (observer){fn, ctx};
+  st__set_trace(fn ? observe : NULL, &observing);
+}
