@@ -16,7 +16,7 @@
 /* The big arrays are left alone: this runs on every call of an operator. */
 void st__iter_init(st_iter *it, uint32_t flags) {
   it->flags = flags;
-  it->noperands = it->noutputs = it->ndim = it->nperm = 0;
+  it->noperands = it->noutputs = it->ndim = it->nperm = it->ncasts = 0;
   it->shape = it->common_shape = it->slots;
   it->common_ndim = it->static_ndim = 0;
   it->numel = 0;
@@ -40,6 +40,7 @@ static void add_operand(st_iter *it, const st_tensor *t, st_dtype target,
   op->data = NULL;
   op->target = target;
   op->owns_tensor = op->owns_original = false;
+  op->casts = false;
   op->is_output = is_output;
   op->will_resize = op->is_read_write = false;
 }
@@ -100,16 +101,66 @@ static void mark_read_write(st_iter *it) {
   }
 }
 
-static st_status check_overlap(const st_iter *it) {
+/* *shared: some input lies where it may have to be separated. */
+static st_status check_overlap(const st_iter *it, bool *shared) {
   for (int i = 0; i < it->noutputs; i++) {
     const st_tensor *out = it->op[i].tensor;
     if (!out) continue;
     ST_TRY(st__check_internal_overlap(out));
+    for (int j = 0; j < i; j++) {
+      if (!it->op[j].tensor) continue;
+      ST_TRY(st__check_no_overlap(out, it->op[j].tensor));
+    }
     for (int j = it->noutputs; j < it->noperands; j++) {
       const st_tensor *in = it->op[j].tensor;
-      if (in == out || in->storage != out->storage) continue;
-      ST_TRY(st__check_partial_overlap(out, in));
+      *shared |= in != out && st__may_overlap(in, out);
     }
+  }
+  return ST_OK;
+}
+
+/* What out will have been resized to covers its storage from its offset on,
+ * whatever the order of its dimensions. */
+static bool will_meet(const st_iter *it, const st_tensor *out,
+                      const st_tensor *in) {
+  int64_t size = it->numel, stride = 1;
+  const st_tensor line = {
+    .dtype = out->dtype, .flags = ST_FLAG_DENSE, .ndim = 1,
+    .offset = out->offset, .numel = size, .storage = out->storage,
+    .sizes = &size, .strides = &stride };
+  return st__overlap(&line, in) != ST_OVERLAP_NO;
+}
+
+/* The output, if any, whose writing would change in before it is read: not
+ * one that is cast at the end, after everything has been read. */
+static const st_tensor *endangers(const st_iter *it,
+                                  const st_iter_operand *in) {
+  if (in->original || in->data) return NULL;
+  for (int i = 0; i < it->noutputs; i++) {
+    const st_iter_operand *op = &it->op[i];
+    const st_tensor *out = op->tensor;
+    if (!out || out == in->tensor || op->original) continue;
+    if (op->will_resize ? will_meet(it, out, in->tensor)
+                        : st__overlap(out, in->tensor) == ST_OVERLAP_SOME) {
+      return out;
+    }
+  }
+  return NULL;
+}
+
+/* Note [As if there were no overlap]
+ * An input that shares memory with an output, other than by being the same
+ * elements in the same order, is read from a copy. Whether it does is decided
+ * exactly, so that no other call pays for one. Memory of other devices is not
+ * ours to copy here. */
+static st_status separate(st_iter *it) {
+  for (int j = it->noutputs; j < it->noperands; j++) {
+    st_iter_operand *in = &it->op[j];
+    const st_tensor *out = endangers(it, in);
+    if (!out) continue;
+    ST_TRY(it->device > ST_DEVICE_META
+           ? st__check_partial_overlap(out, in->tensor)
+           : st__iter_copy_input(it, in, in->target));
   }
   return ST_OK;
 }
@@ -292,7 +343,7 @@ static void compute_strides(st_iter *it, bool static_shape) {
     st_iter_operand *op = &it->op[i];
     if (!st__iter_is_fixed(op)) continue;
     const st_tensor *t = op->tensor;
-    const int64_t size = (int64_t)st__itemsize((st_dtype)t->dtype);
+    const int64_t size = (int64_t)st__itemsize(op->target);
     const int skip = it->common_ndim - t->ndim;
     for (int d = 0; d < skip; d++) op->stride[d] = 0;
     for (int d = 0; d < t->ndim; d++) {
@@ -461,15 +512,19 @@ static void find_data(st_iter *it) {
 
 st_status st__iter_build(st_iter *it) {
   const bool static_shape = it->static_shape != NULL;
+  bool shared = false;
   layout l;
   l.format = ST_FORMAT_CONTIGUOUS;
   l.strides = NULL;
   populate(it);
   mark_read_write(it);
-  if (st__iter_has(it, ST_ITER_CHECK_OVERLAP)) ST_TRY(check_overlap(it));
+  if (st__iter_has(it, ST_ITER_CHECK_OVERLAP)) {
+    ST_TRY(check_overlap(it, &shared));
+  }
   ST_TRY(settle_shape(it));
   if (!static_shape) ST_TRY(mark_resize(it));
   ST_TRY(st__iter_types(it));
+  if (shared) ST_TRY(separate(it));
   if (!set_up_fast(it, &l)) {
     compute_strides(it, static_shape);
     reorder(it);

@@ -8,6 +8,9 @@
 /* The types stage (SEMANTICS I5): decides it->device and it->common_dtype,
  * gives every operand its target, and makes the temporaries. */
 st_status st__iter_types(st_iter *it);
+/* op becomes a copy in dtype, laid out alike; numbers need no allocation. */
+st_status st__iter_copy_input(const st_iter *it, st_iter_operand *op,
+                              st_dtype dtype);
 
 static inline bool st__iter_has(const st_iter *it, uint32_t flag) {
   return (it->flags & flag) != 0;

@@ -52,6 +52,15 @@ static bool same_view(const st_tensor *a, const st_tensor *b) {
          memcmp(a->strides, b->strides, bytes) == 0;
 }
 
+/* Two runs of bytes of which one is to become the other, wherever they lie:
+ * the one overlap that a copy can walk round without a temporary. */
+static bool is_move(const st_tensor *dst, const st_tensor *src) {
+  return dst->storage == src->storage && dst->dtype == src->dtype &&
+         st__is_contiguous(dst) && st__is_contiguous(src) &&
+         st__same_sizes(dst, src) && !st__is_meta(dst) &&
+         !st__is_elsewhere(dst) && st__overlap(dst, src) != ST_OVERLAP_NO;
+}
+
 /* A copy to the meta device moves nothing, but its shapes must fit. */
 st_status st__copy(st_tensor *dst, const st_tensor *src) {
   st_iter it;
@@ -59,6 +68,11 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
+  }
+  if (is_move(dst, src)) {
+    memmove(st__data(dst), st__data(src),
+            (size_t)dst->numel * st__itemsize((st_dtype)dst->dtype));
+    return ST_OK;
   }
   start(&it, ST_ITER_CHECK_OVERLAP, dst, src);
   const st_status status = st__iter_build(&it);
@@ -88,6 +102,16 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   ST_TRY(new_like(t, dtype, format, &copy));
   st__copy_unchecked(copy, t);
   *out = copy;
+  return ST_OK;
+}
+
+st_status st__apart(const st_tensor *out, const st_tensor *t,
+                    st_tensor **own) {
+  if (st__overlap(out, t) != ST_OVERLAP_NO) {
+    return st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own);
+  }
+  *own = (st_tensor *)(uintptr_t)t;
+  st__tensor_retain(*own);
   return ST_OK;
 }
 

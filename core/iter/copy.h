@@ -5,8 +5,8 @@
 
 #include "iter/iter.h"
 
-/* dst <- src with broadcasting, conversion and the overlap checks of copy_
- * (SEMANTICS 1.12). */
+/* dst <- src with broadcasting and conversion (SEMANTICS 1.12), as if they
+ * shared no memory. OVERLAP when dst overlaps itself. */
 st_status st__copy(st_tensor *dst, const st_tensor *src);
 /* Same sizes, no overlap, nothing can fail: for temporaries. */
 void st__copy_unchecked(st_tensor *dst, const st_tensor *src);
@@ -19,6 +19,9 @@ bool st__copy_is_tiled(const st_iter *it);
  * (PRESERVE keeps t's order), with t's values. */
 st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
                     st_tensor **out);
+/* t itself (retained), or a clone when writing out would change it. */
+st_status st__apart(const st_tensor *out, const st_tensor *t,
+                    st_tensor **own);
 /* t itself (retained) when it is contiguous in format, else a clone. */
 st_status st__contiguous(const st_tensor *t, st_format format,
                          st_tensor **out);

@@ -1,49 +1,320 @@
-/* Does memory overlap? Only what is cheap to know: a tensor that is neither
- * dense nor expanded is TOO_HARD, and allowed. */
+/* Does memory overlap? Exactly, by solving for the indices that meet.
+ *
+ * Note [Overlap as an equation]
+ * An element lies at base + s1 x1 + ... + sn xn, 0 <= xi < size i. Two tensors
+ * meet where two such sums are equal. When the indices of one are counted
+ * from its end, all coefficients of the difference are positive:
+ *
+ *     c1 z1 + ... + cm zm = r,   0 <= zk <= uk
+ *
+ * Such a bounded linear Diophantine equation is as hard as subset sum, but
+ * those of tensors are short and nearly always regular. Terms that together
+ * reach every multiple of the smaller coefficient become one; what is left is
+ * searched depth first, the largest coefficient first, each zk within the
+ * range that the terms behind it leave open, and in steps of the gcd that
+ * they prescribe. The search is the one of NumPy's solve_may_share_memory
+ * (numpy/core/src/common/mem_overlap.c), whose comments explain why this is
+ * enough in practice; that merging is exact is shown at merge_terms.
+ *
+ * No sum overflows: those of one tensor are below 2^63 (Note [Geometry that
+ * cannot overflow]), so those of two fit in 64 bits.
+ */
 
 #include "tensor/overlap.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/dtype.h"
+#include "base/memory.h"
 
-st_overlap st__internal_overlap(const st_tensor *t) {
-  if (t->flags & ST_FLAG_DENSE) return ST_OVERLAP_NO;
-  for (int d = 0; d < t->ndim; d++) {
-    if (t->strides[d] == 0 && t->sizes[d] > 1) return ST_OVERLAP_FULL;
-  }
-  return ST_OVERLAP_TOO_HARD;
+/* -- The equation --------------------------------------------------------- */
+
+typedef struct term { uint64_t c, u; } term; /* c z for 0 <= z <= u */
+
+enum { MAX_TERMS = 2 * ST_MAX_DIMS + 1 };
+
+typedef struct equation {
+  int n, steps;
+  term t[MAX_TERMS];
+  uint64_t r;
+  /* Of the terms k and behind, for the search: */
+  uint64_t reach[MAX_TERMS + 1];  /* the largest sum */
+  uint64_t gcd[MAX_TERMS + 1];
+  uint64_t inverse[MAX_TERMS];    /* of ck / gcd[k] modulo gcd[k+1]/gcd[k] */
+} equation;
+
+typedef enum answer { NO, YES, UNKNOWN } answer;
+
+/* Terms stay sorted, the smallest coefficient first. */
+static void add_term(equation *e, uint64_t c, uint64_t u) {
+  int at = e->n;
+  if (u == 0) return;
+  ST_ASSERT(c > 0 && e->n < MAX_TERMS);
+  for (; at > 0 && e->t[at - 1].c > c; at--) e->t[at] = e->t[at - 1];
+  e->t[at] = (term){c, u};
+  e->n++;
 }
+
+/* With k <= u + 1, the values z + k w of 0 <= z <= u and 0 <= w <= v leave no
+ * gap: they are 0 to u + k v. So a coefficient that is such a k times another
+ * needs no term of its own. */
+static bool absorb(term *t, const term *other) {
+  const uint64_t k = other->c / t->c;
+  if (other->c % t->c != 0 || k - 1 > t->u) return false;
+  t->u += k * other->u;
+  return true;
+}
+
+static void merge_terms(equation *e) {
+  int n = 0;
+  for (int i = 0; i < e->n; i++) {
+    bool absorbed = false;
+    for (int j = n - 1; j >= 0 && !absorbed; j--) {
+      absorbed = absorb(&e->t[j], &e->t[i]);
+    }
+    if (!absorbed) e->t[n++] = e->t[i];
+  }
+  e->n = n;
+}
+
+static uint64_t gcd_of(uint64_t a, uint64_t b) {
+  while (b) {
+    const uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* x with a x = 1 modulo m, of which a is coprime; 0 for m = 1. */
+static uint64_t inverse_of(uint64_t a, uint64_t m) {
+  int64_t r0 = (int64_t)m, r1 = (int64_t)(a % m), x0 = 0, x1 = 1;
+  if (m == 1) return 0;
+  while (r1 > 1) {
+    const int64_t q = r0 / r1, r2 = r0 - q * r1, x2 = x0 - q * x1;
+    r0 = r1, r1 = r2;
+    x0 = x1, x1 = x2;
+  }
+  return (uint64_t)(x1 < 0 ? x1 + (int64_t)m : x1);
+}
+
+static uint64_t multiply_mod(uint64_t a, uint64_t b, uint64_t m) {
+  __extension__ typedef unsigned __int128 wide;
+  return (uint64_t)((wide)a * b % m);
+}
+
+/* -- The search ----------------------------------------------------------- */
+
+/* Turns the terms round, and sums up those behind each. */
+static void prepare(equation *e) {
+  for (int i = 0, j = e->n - 1; i < j; i++, j--) {
+    const term t = e->t[i];
+    e->t[i] = e->t[j];
+    e->t[j] = t;
+  }
+  e->reach[e->n] = e->gcd[e->n] = 0;
+  for (int k = e->n - 1; k >= 0; k--) {
+    const uint64_t c = e->t[k].c, behind = e->gcd[k + 1];
+    const uint64_t g = e->gcd[k] = gcd_of(c, behind);
+    e->reach[k] = e->reach[k + 1] + c * e->t[k].u;
+    e->inverse[k] = behind ? inverse_of(c / g, behind / g) : 0;
+  }
+  e->steps = ST_OVERLAP_STEPS;
+}
+
+/* Have the terms k and behind a solution for r? The last two need no search:
+ * any z of the next to last that its loop comes to leaves the last a multiple
+ * of its coefficient that it can reach. */
+static answer search(equation *e, int k, uint64_t r) {
+  if (r > e->reach[k]) return NO;
+  if (k == e->n) return YES;
+  if (r % e->gcd[k] != 0) return NO;
+  if (k == e->n - 1) return YES;
+  const uint64_t c = e->t[k].c, behind = e->reach[k + 1];
+  const uint64_t step = e->gcd[k + 1] / e->gcd[k];
+  const uint64_t last = r / c < e->t[k].u ? r / c : e->t[k].u;
+  uint64_t z = r > behind ? (r - behind - 1) / c + 1 : 0;
+  const uint64_t want = multiply_mod(r / e->gcd[k], e->inverse[k], step);
+  z += (want + step - z % step) % step;
+  for (; z <= last; z += step) {
+    if (e->steps-- == 0) return UNKNOWN;
+    const answer a = search(e, k + 1, r - z * c);
+    if (a != NO) return a;
+    if (last - z < step) break;
+  }
+  return NO;
+}
+
+static answer solve(equation *e) {
+  merge_terms(e);
+  prepare(e);
+  return search(e, 0, e->r);
+}
+
+/* -- Within one tensor ---------------------------------------------------- */
+
+/* The dimensions that are walked, by ascending stride. */
+typedef struct dims { int n; term t[ST_MAX_DIMS]; } dims;
+
+static void sort_dims(const st_tensor *t, dims *d) {
+  d->n = 0;
+  for (int i = 0; i < t->ndim; i++) {
+    if (t->sizes[i] == 1) continue;
+    const uint64_t stride = (uint64_t)t->strides[i];
+    int at = d->n++;
+    for (; at > 0 && d->t[at - 1].c > stride; at--) d->t[at] = d->t[at - 1];
+    d->t[at] = (term){stride, (uint64_t)t->sizes[i] - 1};
+  }
+}
+
+/* Two indices that meet differ, last of all, along some dimension k:
+ *     sk dk = sum over j < k of sj ej,   1 <= dk <= uk,   -uj <= ej <= uj.
+ * Counting dk from uk down and ej from -uj up gives the equation. */
+static answer meets_along(const dims *d, int k, uint64_t below) {
+  equation e;
+  e.n = 0;
+  for (int j = 0; j < k; j++) add_term(&e, d->t[j].c, 2 * d->t[j].u);
+  add_term(&e, d->t[k].c, d->t[k].u - 1);
+  e.r = d->t[k].c * d->t[k].u + below;
+  return solve(&e);
+}
+
+static answer overlaps_itself(const st_tensor *t) {
+  dims d;
+  uint64_t below = 0;
+  answer all = NO;
+  if (t->flags & ST_FLAG_DENSE || t->numel == 0) return NO;
+  sort_dims(t, &d);
+  if (d.n == 0) return NO;
+  if (d.t[0].c == 0) return YES;
+  for (int k = 0; k < d.n; k++) below += d.t[k].c * d.t[k].u;
+  if ((uint64_t)t->numel - 1 > below) return YES; /* too few places */
+  for (int k = d.n - 1; k > 0; k--) {
+    below -= d.t[k].c * d.t[k].u;
+    if (d.t[k].c > below) continue; /* k steps over all before it */
+    const answer a = meets_along(&d, k, below);
+    if (a == YES) return YES;
+    if (a == UNKNOWN) all = UNKNOWN;
+  }
+  return all;
+}
+
+static int compare_places(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Looks at every place. */
+static st_status compare_all(const st_tensor *t, bool *out) {
+  int64_t at[ST_MAX_DIMS] = {0}, place = 0;
+  const size_t bytes = (size_t)t->numel * sizeof place;
+  int64_t *places = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!places) return ST_NO_MEMORY;
+  for (int64_t i = 0; i < t->numel; i++) {
+    places[i] = place;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+      place += t->strides[d];
+      if (++at[d] < t->sizes[d]) break;
+      place -= at[d] * t->strides[d];
+      at[d] = 0;
+    }
+  }
+  qsort(places, (size_t)t->numel, sizeof place, compare_places);
+  *out = false;
+  for (int64_t i = 1; i < t->numel && !*out; i++) {
+    *out = places[i] == places[i - 1];
+  }
+  st__free(ST_MEM_SCRATCH, places, bytes);
+  return ST_OK;
+}
+
+st_status st__overlaps_itself(const st_tensor *t, bool *out) {
+  const answer a = overlaps_itself(t);
+  *out = a != NO;
+  if (a != UNKNOWN || t->numel > ST_OVERLAP_SORTED) return ST_OK;
+  return compare_all(t, out);
+}
+
+/* -- Between two ---------------------------------------------------------- */
 
 /* Where t's bytes begin: an address, so that two storages over the same
  * foreign memory are seen through; on the meta device an offset. */
-static uintptr_t first_byte(const st_tensor *t) {
-  return (uintptr_t)t->storage->data +
-         (uintptr_t)t->offset * st__itemsize((st_dtype)t->dtype);
+static uint64_t first_byte(const st_tensor *t) {
+  return (uint64_t)(uintptr_t)t->storage->data +
+         (uint64_t)t->offset * st__itemsize((st_dtype)t->dtype);
 }
 
-st_overlap st__overlap(const st_tensor *a, const st_tensor *b) {
-  if (a == b) return ST_OVERLAP_FULL;
-  if (a->numel == 0 || b->numel == 0) return ST_OVERLAP_NO;
-  if (!(a->flags & b->flags & ST_FLAG_DENSE)) return ST_OVERLAP_TOO_HARD;
-  if (a->storage != b->storage && (!a->storage->data || !b->storage->data)) {
+/* Elements from the first to the last. */
+static uint64_t reach_of(const st_tensor *t) {
+  uint64_t reach = 0;
+  if (t->flags & ST_FLAG_DENSE) return (uint64_t)t->numel - 1;
+  for (int d = 0; d < t->ndim; d++) {
+    reach += (uint64_t)(t->sizes[d] - 1) * (uint64_t)t->strides[d];
+  }
+  return reach;
+}
+
+/* Sizes of 1 count for nothing, nor do their strides. */
+static bool same_order(const st_tensor *a, const st_tensor *b) {
+  int i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < a->ndim && a->sizes[i] == 1) i++;
+    while (j < b->ndim && b->sizes[j] == 1) j++;
+    if (i == a->ndim || j == b->ndim) return i == a->ndim && j == b->ndim;
+    if (a->sizes[i] != b->sizes[j] || a->strides[i] != b->strides[j]) {
+      return false;
+    }
+  }
+}
+
+static void add_dims(equation *e, const st_tensor *t, uint64_t unit) {
+  for (int d = 0; d < t->ndim; d++) {
+    if (t->sizes[d] == 1 || t->strides[d] == 0) continue;
+    add_term(e, (uint64_t)t->strides[d] * unit, (uint64_t)t->sizes[d] - 1);
+  }
+}
+
+/* Elements of one size that are aligned to each other meet whole; others by
+ * their bytes, which are one more dimension. `apart` is from a's first byte
+ * to b's last. */
+static bool share_bytes(const st_tensor *a, const st_tensor *b,
+                        uint64_t apart) {
+  const uint64_t x = st__itemsize((st_dtype)a->dtype);
+  const uint64_t y = st__itemsize((st_dtype)b->dtype);
+  const bool whole = x == y && (apart + 1) % x == 0;
+  equation e;
+  e.n = 0;
+  add_dims(&e, a, whole ? 1 : x);
+  add_dims(&e, b, whole ? 1 : y);
+  if (!whole) add_term(&e, 1, x + y - 2);
+  e.r = whole ? (apart + 1) / x - 1 : apart;
+  return solve(&e) != NO;
+}
+
+st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
+  if (a->numel == 0 || b->numel == 0 || a->device != b->device) {
     return ST_OVERLAP_NO;
   }
-  const uintptr_t a0 = first_byte(a), b0 = first_byte(b);
-  const uintptr_t a1 =
-    a0 + (uintptr_t)a->numel * st__itemsize((st_dtype)a->dtype);
-  const uintptr_t b1 =
-    b0 + (uintptr_t)b->numel * st__itemsize((st_dtype)b->dtype);
-  if (a0 == b0 && a1 == b1) {
-    const bool same = a->ndim == b->ndim &&
-      memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) == 0;
-    return same ? ST_OVERLAP_FULL : ST_OVERLAP_PARTIAL;
+  if (a == b) return ST_OVERLAP_SAME;
+  const uint64_t x = st__itemsize((st_dtype)a->dtype);
+  const uint64_t y = st__itemsize((st_dtype)b->dtype);
+  const uint64_t a0 = first_byte(a), a1 = a0 + reach_of(a) * x + x - 1;
+  const uint64_t b0 = first_byte(b), b1 = b0 + reach_of(b) * y + y - 1;
+  if (a1 < b0 || b1 < a0) return ST_OVERLAP_NO;
+  if (a0 == b0 && a->dtype == b->dtype && same_order(a, b)) {
+    return ST_OVERLAP_SAME;
   }
-  return a0 < b1 && b0 < a1 ? ST_OVERLAP_PARTIAL : ST_OVERLAP_NO;
+  if (a->flags & b->flags & ST_FLAG_DENSE) return ST_OVERLAP_SOME;
+  return share_bytes(a, b, b1 - a0) ? ST_OVERLAP_SOME : ST_OVERLAP_NO;
 }
 
+/* -- Checks --------------------------------------------------------------- */
+
 st_status st__check_internal_overlap(const st_tensor *t) {
-  if (st__internal_overlap(t) != ST_OVERLAP_FULL) return ST_OK;
+  bool overlaps;
+  if (t->flags & ST_FLAG_DENSE) return ST_OK;
+  ST_TRY(st__overlaps_itself(t, &overlaps));
+  if (!overlaps) return ST_OK;
   return st__fail(ST_OVERLAP, "the tensor to be written, shape %s, strides "
                   "%s, has several elements in one place; clone it first",
                   ST_SHAPE_TEXT(t),
@@ -52,18 +323,15 @@ st_status st__check_internal_overlap(const st_tensor *t) {
 
 static st_status overlaps(const st_tensor *out, const st_tensor *in) {
   return st__fail(ST_OVERLAP, "the tensor to be written, shape %s, shares "
-                  "memory with an input, shape %s; clone one of them first",
-                  ST_SHAPE_TEXT(out), ST_SHAPE_TEXT(in));
+                  "memory with another operand, shape %s; clone one of them "
+                  "first", ST_SHAPE_TEXT(out), ST_SHAPE_TEXT(in));
 }
 
 st_status st__check_partial_overlap(const st_tensor *out,
                                     const st_tensor *in) {
-  return st__overlap(out, in) == ST_OVERLAP_PARTIAL ? overlaps(out, in)
-                                                    : ST_OK;
+  return st__overlap(out, in) == ST_OVERLAP_SOME ? overlaps(out, in) : ST_OK;
 }
 
 st_status st__check_no_overlap(const st_tensor *out, const st_tensor *in) {
-  const st_overlap o = st__overlap(out, in);
-  return o == ST_OVERLAP_PARTIAL || o == ST_OVERLAP_FULL ? overlaps(out, in)
-                                                         : ST_OK;
+  return st__overlap(out, in) != ST_OVERLAP_NO ? overlaps(out, in) : ST_OK;
 }

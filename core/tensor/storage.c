@@ -1,9 +1,111 @@
-/* Storages: refcounted bytes that tensors share. */
+/* Storages: refcounted bytes that tensors share, and the devices that they
+ * can be on.
+ *
+ * Note [Memory of other devices]
+ * The bytes of a registered device belong to whoever registered it: data may
+ * be an address that means nothing here. Nothing in the engine reads or
+ * writes it. Operators that touch elements have kernels for CPU and Meta
+ * only, and those check where their arguments are; everything else gets at
+ * elements by copying to the CPU through the dispatcher.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "tensor/tensor.h"
 
-#include <string.h>
+/* -- Devices -------------------------------------------------------------- */
+
+enum { NAME_SIZE = 32 };
+
+typedef struct place {
+  const char *plain; /* until it is registered */
+  char name[NAME_SIZE];
+  st_allocator allocator;
+  atomic_bool is_registered; /* set last; then nothing changes any more */
+} place;
+
+/* ORDER DEVICE: st_device */
+static place devices[ST_DEVICE_COUNT] = {
+  {.plain = "cpu"}, {.plain = "meta"}, {.plain = "privateuse1"},
+  {.plain = "privateuse2"}, {.plain = "privateuse3"}
+};
+
+static bool is_registered(st_device d) {
+  return atomic_load_explicit(&devices[d].is_registered,
+                              memory_order_acquire);
+}
+
+const char *st__device_name(st_device d) {
+  if ((unsigned)d >= ST_DEVICE_COUNT) return "unknown";
+  return is_registered(d) ? devices[d].name : devices[d].plain;
+}
+
+bool st__device_parse(const char *name, st_device *out) {
+  for (int d = 0; d < ST_DEVICE_COUNT; d++) {
+    if (strcmp(devices[d].plain, name) != 0 &&
+        strcmp(st__device_name((st_device)d), name) != 0) {
+      continue;
+    }
+    *out = (st_device)d;
+    return true;
+  }
+  return false;
+}
+
+static bool is_name(const char *s) {
+  const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
+  return n > 0 && n < NAME_SIZE && !s[n] && (*s < '0' || *s > '9');
+}
+
+static st_status add_device(st_device d, const char *name,
+                            const st_allocator *allocator) {
+  st_device other;
+  if (is_registered(d)) {
+    return st__fail(ST_BAD_STATE, "%s is registered already, as '%s'",
+                    devices[d].plain, devices[d].name);
+  }
+  if (st__device_parse(name, &other) && other != d) {
+    return st__fail(ST_BAD_STATE, "there is a device '%s' already", name);
+  }
+  snprintf(devices[d].name, NAME_SIZE, "%s", name);
+  devices[d].allocator = *allocator;
+  atomic_store_explicit(&devices[d].is_registered, true,
+                        memory_order_release);
+  return ST_OK;
+}
+
+st_status st__device_register(st_device d, const char *name,
+                              const st_allocator *allocator) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
+    return st__fail(ST_BAD_VALUE, "device number %d is none that can be "
+                    "registered", (int)d);
+  }
+  if (!is_name(name)) {
+    return st__fail(ST_BAD_VALUE, "'%.40s' is no name for a device: lower "
+                    "case letters, digits and _, at most %d", name,
+                    NAME_SIZE - 1);
+  }
+  if (!allocator->alloc || !allocator->free) {
+    return st__fail(ST_BAD_VALUE, "an allocator needs alloc and free");
+  }
+  pthread_mutex_lock(&mutex);
+  const st_status status = add_device(d, name, allocator);
+  pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+static st_status find_allocator(st_device d, const st_allocator **out) {
+  *out = &devices[d].allocator;
+  if (is_registered(d)) return ST_OK;
+  return st__fail(ST_BAD_STATE, "device '%s' has no memory: nobody has "
+                  "registered it", devices[d].plain);
+}
+
+/* -- Bytes ---------------------------------------------------------------- */
 
 /* Foreign memory that nobody wants back. */
 static void keep(void *ctx, void *data, size_t nbytes) {
@@ -18,6 +120,31 @@ static void free_data(st_storage *s) {
   }
 }
 
+/* Uninitialised bytes for s, whose own are left alone. */
+static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
+  const st_allocator *a;
+  if (s->device == ST_DEVICE_CPU) {
+    *out = st__alloc(ST_MEM_DATA, nbytes);
+    return *out ? ST_OK : ST_NO_MEMORY;
+  }
+  ST_TRY(find_allocator(s->device, &a));
+  *out = a->alloc(a->ctx, nbytes);
+  if (*out) return ST_OK;
+  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' has no %zu bytes",
+                  st__device_name(s->device), nbytes);
+}
+
+/* data, from new_data, is what s has from now on. */
+static void adopt(st_storage *s, char *data) {
+  const bool is_here = s->device == ST_DEVICE_CPU;
+  const st_allocator *a = &devices[s->device].allocator;
+  s->data = data;
+  s->free_fn = is_here ? NULL : a->free;
+  s->free_ctx = is_here ? NULL : a->ctx;
+}
+
+/* -- Storages ------------------------------------------------------------- */
+
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
   st_storage *s = st__alloc_zero(ST_MEM_STORAGE, sizeof *s);
   if (!s) return ST_NO_MEMORY;
@@ -25,11 +152,13 @@ st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
   s->device = device;
   s->nbytes = nbytes;
   if (device != ST_DEVICE_META) {
-    s->data = st__alloc(ST_MEM_DATA, nbytes);
-    if (!s->data) {
+    char *data;
+    const st_status status = new_data(s, nbytes, &data);
+    if (status != ST_OK) {
       st__free(ST_MEM_STORAGE, s, sizeof *s);
-      return ST_NO_MEMORY;
+      return status;
     }
+    adopt(s, data);
   }
   *out = s;
   return ST_OK;
@@ -53,16 +182,33 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
   return ST_OK;
 }
 
+static st_status check_move(const st_storage *s) {
+  if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||
+      devices[s->device].allocator.move) {
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_STATE, "device '%s' cannot move elements into a "
+                  "larger storage", st__device_name(s->device));
+}
+
+static void move_data(const st_storage *s, char *to, size_t nbytes) {
+  const st_allocator *a = &devices[s->device].allocator;
+  if (nbytes == 0) return;
+  if (s->device == ST_DEVICE_CPU) {
+    memcpy(to, s->data, nbytes);
+  } else {
+    a->move(a->ctx, to, s->data, nbytes);
+  }
+}
+
 st_status st__storage_resize(st_storage *s, size_t nbytes) {
   if (s->device != ST_DEVICE_META) {
-    char *data = st__alloc(ST_MEM_DATA, nbytes);
-    if (!data) return ST_NO_MEMORY;
-    const size_t common = nbytes < s->nbytes ? nbytes : s->nbytes;
-    if (common) memcpy(data, s->data, common);
+    char *data;
+    ST_TRY(check_move(s));
+    ST_TRY(new_data(s, nbytes, &data));
+    move_data(s, data, nbytes < s->nbytes ? nbytes : s->nbytes);
     free_data(s);
-    s->data = data;
-    s->free_fn = NULL;
-    s->free_ctx = NULL;
+    adopt(s, data);
   }
   s->nbytes = nbytes;
   return ST_OK;

@@ -16,6 +16,8 @@
 #include "base/memory.h"
 #include "tensor/format.h"
 
+_Thread_local st_keyset st__untracked_keys;
+
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
 
 /* -- Checks --------------------------------------------------------------- */
@@ -151,7 +153,7 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
   t->device = (uint8_t)storage->device;
   t->flags = 0;
   t->ndim = 0;
-  t->keys = st__device_keys(storage->device);
+  t->keys = st__tensor_keys((st_device)storage->device);
   t->sizes = NULL;
   t->storage = NULL;
   int64_t *room = find_room(t, ndim);
@@ -211,7 +213,7 @@ st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
                              int64_t offset, st_tensor **out) {
   ST_TRY(st__tensor_new(t->storage, dtype, ndim, sizes, strides, offset,
                         out));
-  (*out)->keys = t->keys;
+  (*out)->keys = t->keys & ~ST_AUTOGRAD_BITS;
   return ST_OK;
 }
 
@@ -266,4 +268,22 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
   }
   set_geometry(t, room, ndim, sizes, strides, t->offset, numel);
   return ST_OK;
+}
+
+/* Sizes and strides that lie in from itself are found in t from now on. */
+static void take_geometry(st_tensor *t, const st_tensor *from, bool is_inline) {
+  t->ndim = from->ndim;
+  t->flags = from->flags;
+  t->offset = from->offset;
+  t->numel = from->numel;
+  memcpy(t->dims, from->dims, sizeof t->dims);
+  t->sizes = is_inline ? t->dims : from->sizes;
+  t->strides = is_inline ? t->dims + ST_INLINE_DIMS : from->strides;
+}
+
+void st__tensor_swap(st_tensor *a, st_tensor *b) {
+  const st_tensor old = *a;
+  const bool is_inline = !has_heap(a);
+  take_geometry(a, b, !has_heap(b));
+  take_geometry(b, &old, is_inline);
 }

@@ -14,6 +14,15 @@
 
 enum { ST_INLINE_DIMS = 5 };
 
+/* -- Devices -------------------------------------------------------------- */
+
+/* "cpu", "meta", and "privateuse1" until it is registered by another name. */
+const char *st__device_name(st_device device);
+bool st__device_parse(const char *name, st_device *out);
+/* See strided.h. */
+st_status st__device_register(st_device device, const char *name,
+                              const st_allocator *allocator);
+
 /* -- Storage -------------------------------------------------------------- */
 
 /* What gives a storage its bytes back. NULL stands for the engine's own
@@ -23,13 +32,15 @@ typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
 struct st_storage {
   st_refcount refs;
   st_device device;
-  char *data;          /* 64-byte aligned; NULL on the meta device */
+  char *data;          /* NULL on the meta device; elsewhere than on the CPU
+                          not ours to touch: Note [Memory of other devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;
   void *free_ctx;
 };
 
-/* Uninitialised bytes; on the meta device none are allocated. */
+/* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
+ * a device that nobody has registered. */
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
 /* Takes data, which free_fn gives back later; on failure it stays yours. */
 st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
@@ -82,6 +93,10 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
+/* Is it on a device that an extension brought? */
+static inline bool st__is_elsewhere(const st_tensor *t) {
+  return t->device > ST_DEVICE_META;
+}
 
 /* A new header over storage (retained). strides NULL means contiguous.
  * Checks the rank, overflow, negative sizes and that every element lies
@@ -125,6 +140,9 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
 /* New sizes and strides over the same storage, bounds checked. */
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset);
+/* Exchanges the sizes, strides and offsets of two headers over one storage.
+ * Cannot fail. */
+void st__tensor_swap(st_tensor *a, st_tensor *b);
 
 /* Shapes are short: a call of memcmp would take longer than a fast set-up. */
 static inline bool st__same_dims(int n, const int64_t *a, const int64_t *b) {
