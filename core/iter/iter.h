@@ -25,7 +25,7 @@
 #include "tensor/overlap.h"
 
 enum {
-  ST_ITER_CHECK_OVERLAP     = 1 << 0,
+  ST_ITER_CHECK_OVERLAP     = 1 << 0,  /* Note [As if there were no overlap] */
   ST_ITER_CPU_SCALARS       = 1 << 1,
   ST_ITER_REDUCTION         = 1 << 2,
   ST_ITER_RESIZE_OUTPUTS    = 1 << 3,
@@ -38,6 +38,8 @@ enum {
   ST_ITER_CAST_OUTPUTS      = 1 << 10, /* cast_common_dtype_to_outputs */
   ST_ITER_BORROWED          = 1 << 11, /* operands outlive the iterator:
                                           build does not retain them */
+  ST_ITER_TEMPORARIES       = 1 << 12, /* nothing is cast inside the loop: for
+                                          those who walk the data themselves */
 
   /* Presets of ATen's TensorIteratorBase. */
   ST_ITER_DEFAULT  = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
@@ -74,7 +76,8 @@ typedef struct st_iter_operand {
   int64_t *stride;      /* byte strides, one per iterator dimension */
   char *data;           /* NULL on the meta device */
   st_dtype target;      /* before build: asked for an output that is NULL;
-                           after: dtype of the elements at data */
+                           after: dtype that the loop sees */
+  bool casts;           /* the tensor has another one: see cast.h */
   bool owns_tensor, owns_original;
   bool is_output;
   bool will_resize;
@@ -86,6 +89,7 @@ typedef struct st_iter_operand {
 typedef struct st_iter {
   uint32_t flags;
   int noperands, noutputs, ndim;
+  int ncasts;           /* operands that cast */
   st_iter_operand op[ST_ITER_MAX_OPERANDS];
   int64_t *shape;       /* fastest dimension first */
   int64_t numel;
@@ -130,6 +134,8 @@ void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx);
 /* The same over the linear range [begin, end) of elements, no cast. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end);
+/* Runs a loop that looks at the inputs and writes nothing. */
+void st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
 /* Copies outputs whose dtype was cast back into the caller's tensors. */
 void st__iter_cast_outputs(st_iter *it);
 
@@ -146,7 +152,7 @@ typedef enum st_inner { ST_INNER_VECTOR, ST_INNER_SCALAR, ST_INNER_STRIDED }
 st_inner st__iter_inner(const st_iter *it);
 
 /* The 2-d calls for a linear range: step k covers n0 x n1 at offsets[...]
- * bytes per operand. Returns the number of steps; fills at most max. */
+ * bytes per operand. Returns how many it filled, at most max. */
 typedef struct st_iter_step {
   int64_t n0, n1;
   int64_t offset[ST_ITER_MAX_OPERANDS];

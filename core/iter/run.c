@@ -8,6 +8,8 @@
  */
 
 #include "base/threads.h"
+#include "iter/build.h"
+#include "iter/cast.h"
 #include "iter/copy.h"
 
 /* -- The walk ------------------------------------------------------------- */
@@ -65,22 +67,94 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
 
 /* -- Loops ---------------------------------------------------------------- */
 
-typedef struct job {
-  const st_iter *it;
-  st_loop loop;
-  const void *ctx;
-} job;
-
 /* What a loop gets as strides: inner ones, then outer ones. */
 static void loop_strides(const st_iter *it, int64_t *strides) {
   for (int i = 0; i < it->noperands; i++) {
-    strides[i] = it->ndim > 0 ? it->op[i].stride[0] : 0;
-    strides[it->noperands + i] = it->ndim > 1 ? it->op[i].stride[1] : 0;
+    const st_iter_operand *op = &it->op[i];
+    strides[i] = it->ndim > 0 ? st__own_bytes(op, op->stride[0]) : 0;
+    strides[it->noperands + i] =
+      it->ndim > 1 ? st__own_bytes(op, op->stride[1]) : 0;
   }
 }
 
+static inline void run_plain(const st_iter_job *j, char **data,
+                             const int64_t *strides, int64_t n0, int64_t n1) {
+  if (j->it->ncasts == 0) j->loop(data, strides, n0, n1, j->ctx);
+  else st__cast_loop(j, data, strides, n0, n1);
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
+/* Note [Tiles]
+ * When the operands disagree about the fastest dimension, as in a:t() + b, a
+ * row of one is a column of another, and each of its elements lies in another
+ * cache line, which is gone before the next row comes to it. So the fastest
+ * dimension of the other operand becomes the second one, and the plane of the
+ * two is walked tile by tile: what a tile touches stays in L1. */
+enum { TILE = 64, LINE = 64, CACHED = 96 << 10, ALIASED = 4096 };
+
+/* Do the lines of one row outlast it? A tile costs more than a row as long as
+ * they do. Strides of whole pages meet in a few sets of the cache. */
+static bool is_row_lost(int64_t n, int64_t stride) {
+  return n * LINE > CACHED || (stride % ALIASED == 0 && n >= TILE);
+}
+
+/* The dimension that some operand would rather have first; 0: none. */
+static int tile_axis(const st_iter *it) {
+  int axis = 0;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < it->noperands; i++) {
+    const int64_t *stride = it->op[i].stride;
+    if (stride[0] < LINE || !is_row_lost(it->shape[0], stride[0])) continue;
+    for (int d = 1; d < it->ndim; d++) {
+      if (it->shape[d] < 8 || stride[d] <= 0 || stride[d] >= stride[0] ||
+          stride[d] >= least) {
+        continue;
+      }
+      least = stride[d];
+      axis = d;
+    }
+  }
+  return it->shape[0] >= 8 ? axis : 0;
+}
+
+static void swap_dims(st_iter *it, int a, int b) {
+  const int64_t size = it->shape[a];
+  it->shape[a] = it->shape[b];
+  it->shape[b] = size;
+  for (int i = 0; i < it->noperands; i++) {
+    int64_t *stride = it->op[i].stride, s = stride[a];
+    stride[a] = stride[b];
+    stride[b] = s;
+  }
+}
+
+static void run_tiles(const st_iter_job *j, char *const *data,
+                      const int64_t *strides, int64_t n0, int64_t n1) {
+  const int n = j->it->noperands;
+  char *at[ST_ITER_MAX_OPERANDS];
+  for (int64_t r = 0; r < n1; r += TILE) {
+    const int64_t m1 = n1 - r < TILE ? n1 - r : TILE;
+    for (int64_t q = 0; q < n0; q += TILE) {
+      const int64_t m0 = n0 - q < TILE ? n0 - q : TILE;
+      for (int i = 0; i < n; i++) {
+        at[i] = data[i] + q * strides[i] + r * strides[n + i];
+      }
+      run_plain(j, at, strides, m0, m1);
+    }
+  }
+}
+
+static inline void run_loop(const st_iter_job *j, char **data,
+                            const int64_t *strides, int64_t n0, int64_t n1) {
+  if (j->tiled) run_tiles(j, data, strides, n0, n1);
+  else run_plain(j, data, strides, n0, n1);
+}
+
+/* -- Ranges --------------------------------------------------------------- */
+
 static void run_range(void *ctx, int64_t begin, int64_t end) {
-  const job *j = ctx;
+  const st_iter_job *j = ctx;
   const st_iter *it = j->it;
   const int n = it->noperands;
   int64_t strides[2 * ST_ITER_MAX_OPERANDS];
@@ -90,16 +164,17 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
     for (int i = 0; i < n; i++) {
       data[i] = it->op[i].data + begin * strides[i];
     }
-    j->loop(data, strides, end - begin, 1, j->ctx);
+    run_loop(j, data, strides, end - begin, 1);
     return;
   }
   walk w;
   walk_start(&w, it->ndim, it->shape, begin, end);
   for (; walk_measure(&w); walk_advance(&w)) {
     for (int i = 0; i < n; i++) {
-      data[i] = it->op[i].data + walk_offset(&w, it->op[i].stride);
+      const st_iter_operand *op = &it->op[i];
+      data[i] = op->data + st__own_bytes(op, walk_offset(&w, op->stride));
     }
-    j->loop(data, strides, w.n0, w.n1, j->ctx);
+    run_loop(j, data, strides, w.n0, w.n1);
   }
 }
 
@@ -107,8 +182,13 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
 
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
-  job j = {.it = it, .loop = loop, .ctx = ctx};
+  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx};
   if (!it->is_meta && begin < end) run_range(&j, begin, end);
+}
+
+void st__iter_read(const st_iter *it, st_loop loop, const void *ctx) {
+  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx, .only_reads = true};
+  if (!it->is_meta && it->numel > 0) run_range(&j, 0, it->numel);
 }
 
 void st__iter_cast_outputs(st_iter *it) {
@@ -123,10 +203,23 @@ void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx) {
   st__iter_cast_outputs(it);
 }
 
+/* Prepares the iterator for tiles where they pay; its plan is over. */
+static bool prepare_tiles(st_iter *it) {
+  if (it->ndim < 2 || it->numel < TILE * TILE ||
+      st__iter_has(it, ST_ITER_LINEAR)) {
+    return false;
+  }
+  const int axis = tile_axis(it);
+  if (axis > 1) swap_dims(it, 1, axis);
+  return axis > 0;
+}
+
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  job j = {.it = it, .loop = loop, .ctx = ctx};
-  if (it->numel <= grain || it->is_meta) {
-    st__iter_serial_range(it, loop, ctx, 0, it->numel);
+  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx};
+  j.tiled = prepare_tiles(it);
+  if (it->is_meta) return;
+  if (it->numel <= grain) {
+    if (it->numel > 0) run_range(&j, 0, it->numel);
   } else {
     st__parallel_for(0, it->numel, grain, run_range, &j);
   }
@@ -190,18 +283,18 @@ int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
   walk w;
   if (begin < 0) begin = 0;
   if (it->ndim > 1 && end > it->numel) end = it->numel;
-  if (begin >= end) return 0;
+  if (begin >= end || max < 1) return 0;
   if (it->ndim <= 1) {
     w.ndim = it->ndim;
     w.index[0] = begin;
     w.n0 = end - begin;
     w.n1 = 1;
-    if (max > 0) fill_step(it, &w, steps);
+    fill_step(it, &w, steps);
     return 1;
   }
   walk_start(&w, it->ndim, it->shape, begin, end);
-  for (; walk_measure(&w); walk_advance(&w), n++) {
-    if (n < max) fill_step(it, &w, &steps[n]);
+  for (; n < max && walk_measure(&w); walk_advance(&w), n++) {
+    fill_step(it, &w, &steps[n]);
   }
   return n;
 }

@@ -3,6 +3,7 @@
  */
 
 #include "iter/build.h"
+#include "iter/cast.h"
 #include "iter/copy.h"
 
 /* -- Promotion ------------------------------------------------------------ */
@@ -170,6 +171,23 @@ static void exchange(st_iter_operand *op, st_tensor *temporary,
   op->tensor = temporary;
   op->owns_tensor = temporary != NULL;
   op->target = dtype;
+  op->casts = false;
+}
+
+/* Note [Casting inside the loop] says which operands need no temporary: a
+ * copy of theirs would have the strides `strides`. */
+static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype,
+                         const int64_t *strides) {
+  const st_tensor *t = op->tensor;
+  if (st__iter_has(it, ST_ITER_TEMPORARIES) ||
+      !(t->flags & ST_FLAG_DENSE) || it->ncasts == ST_CAST_MAX ||
+      !st__same_dims(t->ndim, t->strides, strides)) {
+    return false;
+  }
+  op->casts = true;
+  op->target = dtype;
+  it->ncasts++;
+  return true;
 }
 
 /* A number needs no tensor: its converted value lives in the operand. */
@@ -191,8 +209,8 @@ static bool wants_temporaries(const st_iter *it) {
   return it->is_meta || it->device == ST_DEVICE_CPU;
 }
 
-static st_status convert_input(const st_iter *it, st_iter_operand *op) {
-  const st_dtype dtype = it->common_dtype;
+st_status st__iter_copy_input(const st_iter *it, st_iter_operand *op,
+                              st_dtype dtype) {
   const st_tensor *t = op->tensor;
   st_tensor *temporary = NULL;
   int64_t strides[ST_MAX_DIMS];
@@ -210,10 +228,13 @@ static st_status convert_input(const st_iter *it, st_iter_operand *op) {
 
 /* An output that will be resized gets its temporary with the others that
  * are still to be made. */
-static st_status replace_output(const st_iter *it, st_iter_operand *op,
+static st_status replace_output(st_iter *it, st_iter_operand *op,
                                 st_dtype dtype) {
   const st_tensor *t = op->tensor;
   st_tensor *temporary = NULL;
+  int64_t strides[ST_MAX_DIMS];
+  st__contiguous_strides(t->ndim, t->sizes, strides);
+  if (!op->will_resize && cast_in_loop(it, op, dtype, strides)) return ST_OK;
   if (!op->will_resize) {
     ST_TRY(st__tensor_empty(temporary_device(it), dtype, t->ndim, t->sizes,
                             ST_FORMAT_CONTIGUOUS, &temporary));
@@ -223,13 +244,6 @@ static st_status replace_output(const st_iter *it, st_iter_operand *op,
 }
 
 /* -- Review --------------------------------------------------------------- */
-
-static const char *device_text(int device) {
-  static const char *const texts[ST_DEVICE_COUNT] = {
-    "the CPU", "the meta device", "a registered device",
-    "a registered device", "a registered device" };
-  return texts[device];
-}
 
 /* One plain CPU number may accompany tensors of another device. */
 static st_status check_devices(const st_iter *it) {
@@ -241,9 +255,10 @@ static st_status check_devices(const st_iter *it) {
         t->ndim == 0 && t->device == ST_DEVICE_CPU && scalars++ == 0) {
       continue;
     }
-    return st__fail(ST_BAD_VALUE, "%s is on %s, other tensors are on %s",
-                    operand_name(it, i, (char[24]){0}),
-                    device_text(t->device), device_text(it->device));
+    return st__fail(ST_BAD_VALUE, "%s is on device '%s', other tensors are "
+                    "on '%s'", operand_name(it, i, (char[24]){0}),
+                    st__device_name((st_device)t->device),
+                    st__device_name(it->device));
   }
   return ST_OK;
 }
@@ -269,11 +284,16 @@ static st_status review_output(st_iter *it, int i, st_dtype written) {
   return cast ? replace_output(it, op, written) : ST_OK;
 }
 
-static st_status review_input(const st_iter *it, st_iter_operand *op) {
-  const bool converts = st__iter_has(it, ST_ITER_PROMOTE) &&
-                        op->target != it->common_dtype &&
-                        wants_temporaries(it);
-  return converts ? convert_input(it, op) : ST_OK;
+static st_status review_input(st_iter *it, st_iter_operand *op) {
+  const st_tensor *t = op->tensor;
+  if (!st__iter_has(it, ST_ITER_PROMOTE) || op->target == it->common_dtype ||
+      !wants_temporaries(it)) {
+    return ST_OK;
+  }
+  if (t->ndim > 0 && cast_in_loop(it, op, it->common_dtype, t->strides)) {
+    return ST_OK;
+  }
+  return st__iter_copy_input(it, op, it->common_dtype);
 }
 
 st_status st__iter_types(st_iter *it) {

@@ -12,9 +12,9 @@
  *
  * Note [Exact alias or no overlap]
  * An output is either exactly an input or shares nothing with it, so bodies
- * promise the compiler that elements are independent (ST_EACH). What the
- * overlap checks cannot decide ends up here as well: rows of an output that
- * may share elements are done one after the other.
+ * promise the compiler that elements are independent (ST_EACH). An iterator
+ * that does not look, as that of fill_, may bring an output that overlaps
+ * itself: rows that may share elements are done one after the other.
  */
 #ifndef ST_KERNEL_BLOCK_H
 #define ST_KERNEL_BLOCK_H
@@ -58,11 +58,13 @@ typedef struct st_bits16 {
   uint64_t u[2];
 } __attribute__((may_alias)) st_bits16;
 
-/* Short rows are walked down the columns: the inner loop is the longer. */
+/* Short rows are walked down the columns, so that the inner loop is the
+ * longer, and so are rows whose elements lie further apart than the columns':
+ * a cache line is then read at once. */
 #define ST_GATHER(b)                                                         \
   static void st_gather##b(char *block, const char *p, st_window w) {        \
     st_bits##b *to = (st_bits##b *)block;                                    \
-    const bool down = w.m0 < w.m1;                                           \
+    const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
     const int64_t n0 = down ? w.m1 : w.m0, n1 = down ? w.m0 : w.m1;          \
     const int64_t s0 = down ? w.s1 : w.s0, s1 = down ? w.s0 : w.s1;          \
     const int64_t d0 = down ? w.m0 : 1, d1 = down ? 1 : w.m0;                \
@@ -204,7 +206,7 @@ static void st_plan_cut(st_cut *cut, const st_blocks *k,
     all_rows &= cut->direct[i];
   }
   cut->c0 = all_rows || cut->n0 < room ? cut->n0 : room;
-  cut->c1 = cut->c0 < cut->n0 || (all_rows && cut->n0 >= 64) ||
+  cut->c1 = cut->c0 < cut->n0 || (cut->direct[0] && cut->n0 >= 64) ||
             st_rows_overlap(strides[0], outer[0], cut->n0, cut->n1)
           ? 1 : room / cut->n0;
   if (cut->c1 < 1) cut->c1 = 1;

@@ -1,0 +1,334 @@
+/* A built iterator that one can look at and run by hand.
+ *
+ * Note [Plans outlive shapes]
+ * A script may do anything to its tensors while it holds a plan, such as to
+ * resize them. A plan therefore keeps the storages themselves and where in
+ * them each operand begins, and looks up addresses and bounds anew each time.
+ */
+
+#include "iter/plan.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "iter/copy.h"
+
+/* Steps are asked for one by one and found in order, so the plan keeps the
+ * last few: [first, first + n) of the range [begin, end). */
+enum { WINDOW = 32 };
+typedef struct window {
+  int64_t begin, end, first, n;
+  int64_t next;  /* element behind the last of them */
+  st_iter_step steps[WINDOW];
+} window;
+
+/* Where the elements of an operand are: in a storage (retained), `origin`
+ * bytes from its start, or, without one, in the iterator itself. */
+typedef struct place {
+  st_storage *storage;
+  int64_t origin;
+  st_dtype dtype;
+} place;
+
+struct st_plan {
+  st_iter it;
+  place places[ST_ITER_MAX_OPERANDS];
+  window window;
+};
+
+/* -- Presets -------------------------------------------------------------- */
+
+static const struct {
+  const char *name;
+  uint32_t flags;
+  st_dtype static_dtype;
+} presets[] = {
+  {"default",       ST_ITER_DEFAULT,      ST_DTYPE_NONE},
+  {"unary",         ST_ITER_UNARY,        ST_DTYPE_NONE},
+  {"unary_float",   ST_ITER_UNARY_FLOAT,  ST_DTYPE_NONE},
+  {"force_boolean", ST_ITER_DEFAULT & ~(uint32_t)ST_ITER_SAME_DTYPE, ST_BOOL},
+  {"binary",        ST_ITER_BINARY,       ST_DTYPE_NONE},
+  {"binary_float",  ST_ITER_BINARY_FLOAT, ST_DTYPE_NONE},
+  {"comparison",    ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL},
+  {"ternary",       ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
+                    ST_ITER_SAME_DEVICE | ST_ITER_PROMOTE | ST_ITER_SAFE_CAST,
+                    ST_DTYPE_NONE},
+  {"nullary",       ST_ITER_NULLARY,      ST_DTYPE_NONE},
+  {"reduce",        ST_ITER_REDUCE,       ST_DTYPE_NONE},
+  {"copy",          ST_ITER_CHECK_OVERLAP, ST_DTYPE_NONE}
+};
+
+enum { PRESETS = sizeof presets / sizeof *presets };
+
+const char *st__plan_preset_name(int k) {
+  return k >= 0 && k < PRESETS ? presets[k].name : NULL;
+}
+
+bool st__plan_preset(const char *name, uint32_t *flags,
+                     st_dtype *static_dtype) {
+  for (int k = 0; k < PRESETS; k++) {
+    if (strcmp(presets[k].name, name) != 0) continue;
+    *flags = presets[k].flags;
+    *static_dtype = presets[k].static_dtype;
+    return true;
+  }
+  return false;
+}
+
+/* -- Building ------------------------------------------------------------- */
+
+static st_status check_config(const st_plan_config *c) {
+  if (c->noutputs < 0 || c->noutputs > c->noperands || c->noperands < 1 ||
+      c->noperands > ST_ITER_MAX_OPERANDS) {
+    return st__fail(ST_BAD_VALUE, "a plan has 1 to %d operands, outputs "
+                    "first; not %d with %d outputs", ST_ITER_MAX_OPERANDS,
+                    c->noperands, c->noutputs);
+  }
+  for (int i = c->noutputs; i < c->noperands; i++) {
+    if (c->operands[i]) continue;
+    return st__fail(ST_BAD_VALUE, "operand %d, an input, is missing", i);
+  }
+  if ((c->flags & ST_ITER_INT_TO_FLOAT) && !(c->flags & ST_ITER_PROMOTE)) {
+    return st__fail(ST_BAD_VALUE, "promote_integer_inputs_to_float needs "
+                    "promote_inputs_to_common_dtype");
+  }
+  return ST_OK;
+}
+
+static st_status check_static_size(const st_plan_config *c, int d) {
+  const int64_t size = c->static_shape[d];
+  if (size < 0) {
+    return st__fail(ST_BAD_SHAPE, "static_shape has a negative size, %lld",
+                    (long long)size);
+  }
+  for (int i = 0; i < c->noperands; i++) {
+    const st_tensor *t = c->operands[i];
+    if (!t || (t->ndim == c->static_ndim && t->sizes[d] >= size)) continue;
+    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s has no room for "
+                    "the static shape %s", i, ST_SHAPE_TEXT(t),
+                    st__shape_text(c->static_ndim, c->static_shape,
+                                   (char[160]){0}, 160));
+  }
+  return ST_OK;
+}
+
+/* ATen leaves this to whoever names the shape; here scripts do. */
+static st_status check_static_shape(const st_plan_config *c) {
+  if (!c->static_shape) return ST_OK;
+  if (c->static_ndim < 0 || c->static_ndim > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a shape has at most %d dimensions, not %d",
+                    ST_MAX_DIMS, c->static_ndim);
+  }
+  for (int i = 0; i < c->noperands && c->static_ndim == 0; i++) {
+    if (!c->operands[i] || c->operands[i]->ndim == 0) continue;
+    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s does not have the "
+                    "static shape, which is 0-dim", i,
+                    ST_SHAPE_TEXT(c->operands[i]));
+  }
+  for (int d = 0; d < c->static_ndim; d++) ST_TRY(check_static_size(c, d));
+  return ST_OK;
+}
+
+static void add_operands(st_iter *it, const st_plan_config *c) {
+  it->static_dtype = c->static_dtype;
+  it->static_shape = c->static_shape;
+  it->static_ndim = c->static_ndim;
+  for (int i = 0; i < c->noperands; i++) {
+    if (i < c->noutputs) st__iter_output(it, c->operands[i], c->dtype);
+    else st__iter_input(it, c->operands[i]);
+  }
+}
+
+static bool is_inside(const st_iter_operand *op) {
+  return op->data == (const char *)op->scalar;
+}
+
+/* On the meta device too: a storage has bounds even without bytes. */
+static void find_place(const st_iter_operand *op, place *at) {
+  if (is_inside(op)) {
+    *at = (place){NULL, 0, op->target};
+    return;
+  }
+  const st_tensor *t = op->tensor;
+  const st_dtype dtype = (st_dtype)t->dtype;
+  const char *start = t->storage->data;
+  const int64_t origin = start && op->data
+                         ? op->data - start
+                         : t->offset * (int64_t)st__itemsize(dtype);
+  *at = (place){t->storage, origin, dtype};
+  st__storage_retain(at->storage);
+}
+
+st_status st__plan_new(const st_plan_config *c, st_plan **out) {
+  ST_TRY(check_config(c));
+  ST_TRY(check_static_shape(c));
+  st_plan *p = st__alloc_zero(ST_MEM_SCRATCH, sizeof *p);
+  if (!p) return ST_NO_MEMORY;
+  st__iter_init(&p->it, c->flags | ST_ITER_TEMPORARIES);
+  add_operands(&p->it, c);
+  const st_status status = st__iter_build(&p->it);
+  if (status != ST_OK) return st__plan_release(&p), status;
+  for (int i = 0; i < p->it.noperands; i++) {
+    find_place(&p->it.op[i], &p->places[i]);
+  }
+  *out = p;
+  return ST_OK;
+}
+
+void st__plan_release(st_plan **p) {
+  if (!*p) return;
+  for (int i = 0; i < ST_ITER_MAX_OPERANDS; i++) {
+    st__storage_release(&(*p)->places[i].storage);
+  }
+  st__iter_release(&(*p)->it);
+  st__free(ST_MEM_SCRATCH, *p, sizeof **p);
+  *p = NULL;
+}
+
+const st_iter *st__plan_iter(const st_plan *p) { return &p->it; }
+
+/* -- Elements ------------------------------------------------------------- */
+
+/* The bytes that an operand's loop may touch, counted from its first
+ * element. */
+static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
+  const place *at = &p->places[i];
+  *low = -at->origin;
+  *high = at->storage ? (int64_t)at->storage->nbytes - at->origin
+                      : (int64_t)sizeof p->it.op[i].scalar;
+}
+
+void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
+  const st_iter_operand *op = &p->it.op[i];
+  *out = (st_plan_operand){
+    .dtype = p->places[i].dtype, .numel = op->tensor->numel,
+    .is_output = op->is_output, .is_read_write = op->is_read_write,
+    .is_resized = op->will_resize,
+    .is_temporary = op->original != NULL || is_inside(op)};
+  bounds(p, i, &out->low, &out->high);
+}
+
+/* The address of bytes [low, high) from operand i's first element. */
+static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
+                        char **out) {
+  const place *at = &p->places[i];
+  int64_t first, last;
+  bounds(p, i, &first, &last);
+  if (low < first || high > last) {
+    return st__fail(ST_BAD_INDEX, "bytes %lld to %lld from the first element "
+                    "of operand %d are outside of its storage, which has %lld "
+                    "to %lld", (long long)low, (long long)high,
+                    (int)st__shown(i), (long long)first, (long long)last);
+  }
+  if (at->storage && at->storage->device != ST_DEVICE_CPU) {
+    return st__fail(ST_BAD_STATE, "operand %d is on device '%s': its elements "
+                    "are not in reach", (int)st__shown(i),
+                    st__device_name(at->storage->device));
+  }
+  char *data = at->storage ? at->storage->data + at->origin
+                           : (char *)(uintptr_t)p->it.op[i].scalar;
+  *out = data + low;
+  return ST_OK;
+}
+
+/* One element. */
+static st_status locate_element(const st_plan *p, int i, int64_t offset,
+                                char **out) {
+  int64_t end;
+  if (__builtin_add_overflow(offset, st__itemsize(p->places[i].dtype), &end)) {
+    end = INT64_MAX;
+  }
+  return locate(p, i, offset, end, out);
+}
+
+st_status st__plan_get(const st_plan *p, int i, int64_t offset,
+                       st_scalar *out) {
+  char *data = NULL;
+  ST_TRY(locate_element(p, i, offset, &data));
+  *out = st__scalar_load(p->places[i].dtype, data);
+  return ST_OK;
+}
+
+st_status st__plan_set(const st_plan *p, int i, int64_t offset,
+                       st_scalar value) {
+  char *data = NULL;
+  ST_TRY(locate_element(p, i, offset, &data));
+  st__scalar_store(value, p->places[i].dtype, data);
+  return ST_OK;
+}
+
+/* -- Steps ---------------------------------------------------------------- */
+
+/* Goes on to the steps behind the window. */
+static bool advance(const st_iter *it, window *w) {
+  w->first += w->n;
+  w->n = st__iter_steps(it, w->next, w->end, w->steps, WINDOW);
+  for (int64_t i = 0; i < w->n; i++) {
+    w->next += w->steps[i].n0 * w->steps[i].n1;
+  }
+  return w->n > 0;
+}
+
+bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
+                   int64_t size[2], int64_t *offsets) {
+  window *w = &((st_plan *)(uintptr_t)p)->window;
+  if (begin < 0 || end > p->it.numel || k < 0) return false;
+  if (begin != w->begin || end != w->end || k < w->first) {
+    *w = (window){.begin = begin, .end = end, .next = begin};
+  }
+  while (k >= w->first + w->n) {
+    if (!advance(&p->it, w)) return false;
+  }
+  const st_iter_step *step = &w->steps[k - w->first];
+  size[0] = step->n0;
+  size[1] = step->n1;
+  memcpy(offsets, step->offset, (size_t)p->it.noperands * sizeof *offsets);
+  return true;
+}
+
+/* Widens [low, high) by n elements along a dimension; false when that is
+ * more than an int64 holds. */
+static bool widen(int64_t *low, int64_t *high, int64_t n, int64_t stride) {
+  int64_t span;
+  if (n < 1 || __builtin_mul_overflow(n - 1, stride, &span)) return false;
+  int64_t *edge = span < 0 ? low : high;
+  return !__builtin_add_overflow(*edge, span, edge);
+}
+
+static st_status find_step(const st_plan *p, int i, const int64_t size[2],
+                           int64_t offset, void **data) {
+  const int64_t *stride = p->it.op[i].stride;
+  int64_t low = offset, high;
+  char *first = NULL;
+  bool ok = !__builtin_add_overflow(offset, st__itemsize(p->places[i].dtype),
+                                    &high);
+  for (int d = 0; d < 2 && ok; d++) {
+    ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
+  }
+  if (!ok) {
+    return st__fail(ST_BAD_INDEX, "a step of %lld x %lld is none of this plan",
+                    (long long)size[0], (long long)size[1]);
+  }
+  ST_TRY(locate(p, i, low, high, &first));
+  *data = first + (offset - low);
+  return ST_OK;
+}
+
+st_status st__plan_data(const st_plan *p, const int64_t size[2],
+                        const int64_t *offsets, void **data) {
+  for (int i = 0; i < p->it.noperands; i++) {
+    ST_TRY(find_step(p, i, size, offsets[i], &data[i]));
+  }
+  return ST_OK;
+}
+
+/* -- After the loop ------------------------------------------------------- */
+
+/* Checked, unlike that of a running operator: Note [Plans outlive shapes]. */
+st_status st__plan_cast_outputs(const st_plan *p) {
+  for (int i = 0; i < p->it.noutputs; i++) {
+    const st_iter_operand *op = &p->it.op[i];
+    if (op->original) ST_TRY(st__copy(op->original, op->tensor));
+  }
+  return ST_OK;
+}
