@@ -67,7 +67,7 @@ local function show_plan(outputs, inputs, is_reduction)
   print(format("   iterated as: %s, shape %s%s, byte strides %s",
                plan.perm and "permutation " .. list(plan.perm)
                or "fast set-up (" .. plan.fast .. ")",
-               list(plan.shape), plan.coalesced and " (coalesced)" or "",
+               list(plan.shape), plan.is_coalesced and " (coalesced)" or "",
                concat(strides, " <- ")))
   print("   inner loop: " .. (plan.is_tiled_copy and LOOPS.tiled
                               or LOOPS[plan.inner]))

@@ -7,6 +7,12 @@
 #include <complex.h>
 #include <math.h>
 
+/* glibc has them for GCC only. */
+#ifndef CMPLX
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 /* Note [No fused complex products]
  * GCC turns the paired sum and difference of vectorised complex products into
  * fused instructions even under -ffp-contract=off, where the instruction set

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "op/factory.h"
+
 /* -- Arguments ------------------------------------------------------------ */
 
 /* What a copy should look like. */
@@ -57,29 +59,18 @@ ST_BOXED(st__box_copy_) {
   return st__return_self(args, rets);
 }
 
-static st_status new_like(const st_tensor *t, const target *to,
-                          st_tensor **out) {
-  int64_t strides[ST_MAX_DIMS];
-  if (to->format == ST_FORMAT_PRESERVE) {
-    st__preserved_strides(t, strides);
-  } else {
-    ST_TRY(st__format_strides(t->ndim, t->sizes, to->format, strides));
-  }
-  return st__tensor_empty_strided(to->device, to->dtype, t->ndim, t->sizes,
-                                  strides, out);
-}
-
-/* Between devices, or on one that an extension brought, copy_ is dispatched:
- * its backend knows how. */
+/* Between devices, or on one that an extension brought, memory and copy_ come
+ * through the dispatcher: the backend knows how. */
 static st_status copy_as(const st_tensor *t, const target *to,
                          st_value *ret) {
+  const st_options o = {to->dtype, to->device};
   st_tensor *out = NULL;
-  if (to->device == (st_device)t->device && to->device <= ST_DEVICE_META) {
+  if (to->device == (st_device)t->device && !st__is_elsewhere(t)) {
     ST_TRY(st__clone(t, to->dtype, to->format, &out));
     *ret = st__of_tensor(out);
     return ST_OK;
   }
-  ST_TRY(new_like(t, to, &out));
+  ST_TRY(st__new_empty_like(t, o, to->format, &out));
   const st_value args[] = {st__of_tensor(out), st__of_tensor(t)};
   const st_status status = st__invoke(ST_OP_copy_, 2, args, ret);
   st__tensor_release(&out);
@@ -179,6 +170,19 @@ ST_BOXED(st__box_to_other) {
   to.copy = st__to_bool(&args[3], false);
   ST_TRY(read_format(&args[4], to.format, &to.format));
   return convert(args, &to, rets);
+}
+
+st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(ST_DEVICE_CPU)};
+  ST_TRY(st__invoke1(ST_OP_to_prim_Device, 2, args, out));
+  if ((*out)->device == ST_DEVICE_CPU && st__same_sizes(*out, t) &&
+      (*out)->dtype == t->dtype) {
+    return ST_OK;
+  }
+  st__tensor_release(out);
+  return st__fail(ST_BAD_STATE, "the kernels of device '%s' copy to the CPU "
+                  "another tensor than they were asked for",
+                  st__device_name((st_device)t->device));
 }
 
 ST_BOXED(st__box_type_as) {

@@ -13,6 +13,9 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
  * meta device nothing happens. */
 st_status st__fill(st_tensor *t, st_scalar v);
 
+/* t on the CPU, through the dispatcher: itself, retained, or a copy. */
+st_status st__to_cpu(const st_tensor *t, st_tensor **out);
+
 /* -- Copies --------------------------------------------------------------- */
 
 ST_BOXED(st__box_copy_);

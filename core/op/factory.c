@@ -40,8 +40,9 @@ static st_options options_of(const st_tensor *t) {
 }
 
 st_status st__check_here(const st_tensor *t) {
-  if (t->device <= ST_DEVICE_META) return ST_OK;
-  return st__fail(ST_NO_KERNEL, "device %d has no kernel for it", t->device);
+  if (!st__is_elsewhere(t)) return ST_OK;
+  return st__fail(ST_NO_KERNEL, "device '%s' has no kernel for it",
+                  st__device_name((st_device)t->device));
 }
 
 /* -- Memory --------------------------------------------------------------- */

@@ -435,7 +435,7 @@ st_scalar st__highest(st_dtype d) {
 }
 
 const st_value *st__named_arg(const st_run *r, const char *name) {
-  const int i = st__schema_arg(st__op_schema(r->call->op), name);
+  const int i = st__schema_arg(r->call->schema, name);
   return i < 0 || st__is_none(&r->args[i]) ? NULL : &r->args[i];
 }
 
@@ -471,7 +471,5 @@ st_status st__set_reduced(st_run *r, int i, const st_dims *d,
     if (!reduce) sizes[n++] = d->self->sizes[k];
     else if (d->keepdim) sizes[n++] = 1;
   }
-  ST_TRY(st__set_output(r, i, n, sizes, NULL, dtype));
-  return r->given[i] ? st__check_partial_overlap(r->given[i], d->self)
-                     : ST_OK;
+  return st__set_output(r, i, n, sizes, NULL, dtype);
 }

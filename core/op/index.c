@@ -15,16 +15,48 @@ static st_status check_out(const st_tensor *out, const st_tensor *self) {
                     st__dtype_name((st_dtype)out->dtype),
                     st__dtype_name((st_dtype)self->dtype));
   }
-  ST_TRY(st__check_internal_overlap(out));
-  return st__check_no_overlap(out, self);
+  return st__check_internal_overlap(out);
 }
 
-/* Index tensors stay what they are while out is written. */
-static st_status check_places(const st_tensor *out, const st_places *p) {
+/* st__apart, or what stands in for it. */
+typedef st_status (*part_fn)(const st_tensor *out, const st_tensor *t,
+                             st_tensor **own);
+
+/* out may yet be resized within its storage, so what shares the storage
+ * counts as overlapping. */
+static st_status apart_from_storage(const st_tensor *out, const st_tensor *t,
+                                    st_tensor **own) {
+  return out->storage == t->storage
+       ? st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own)
+       : st__apart(out, t, own);
+}
+
+/* Position tensors stay what they are while t is written. */
+static st_status separate_places(const st_tensor *t, part_fn part,
+                                 st_places *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) {
-    ST_TRY(st__check_no_overlap(out, p->index[i]));
+    st_tensor *own = NULL;
+    ST_TRY(part(t, p->index[i], &own));
+    st__tensor_release(&p->index[i]);
+    p->index[i] = own;
   }
   return ST_OK;
+}
+
+/* The places to be read, out of reach of out=. */
+static st_status places_to_read(const st_run *r, st_places *p) {
+  const st_value *indices = &r->args[1];
+  st_tensor *self = st__arg_tensor(r, 0), *out = r->given[0], *own = NULL;
+  const int64_t base = r->args[2].u.i;
+  if (!out) return st__places_list(self, indices, base, p);
+  ST_TRY(check_out(out, self));
+  ST_TRY(apart_from_storage(out, self, &own));
+  st_status status = st__places_list(own, indices, base, p);
+  st__tensor_release(&own);
+  ST_TRY(status);
+  status = separate_places(out, apart_from_storage, p);
+  if (status != ST_OK) st__places_release(p);
+  return status;
 }
 
 /* The layout of the result is the iterator's choice. */
@@ -32,18 +64,12 @@ st_status st__index_meta(st_run *r) {
   _Static_assert(sizeof(st_index_ctx) <= sizeof r->note, "fits the note");
   const st_tensor *self = st__arg_tensor(r, 0);
   st_places p;
-  if (r->given[0]) ST_TRY(check_out(r->given[0], self));
-  ST_TRY(st__places_list(self, &r->args[1], r->args[2].u.i, &p));
-  st_status status = r->given[0] ? check_places(r->given[0], &p) : ST_OK;
-  if (status == ST_OK) {
-    st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS,
-                 (st_dtype)self->dtype);
-    st__iter_input(&r->it, p.view);
-    for (int64_t i = 0; i < p.ctx.n; i++) {
-      st__iter_input(&r->it, p.index[i]);
-    }
-    status = st__run_iter_build(r);
-  }
+  ST_TRY(places_to_read(r, &p));
+  st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS,
+               (st_dtype)self->dtype);
+  st__iter_input(&r->it, p.view);
+  for (int64_t i = 0; i < p.ctx.n; i++) st__iter_input(&r->it, p.index[i]);
+  const st_status status = st__run_iter_build(r);
   memcpy(r->note, &p.ctx, sizeof p.ctx);
   st__places_release(&p);
   return status;
@@ -97,19 +123,21 @@ static st_status check_values(const st_places *p, const st_tensor *values) {
 /* args: self, indices, values, accumulate, base. */
 static st_status index_put(st_tensor *self, const st_value *args) {
   const st_tensor *values = args[2].u.tensor;
-  st_tensor *trimmed = NULL;
+  st_tensor *trimmed = NULL, *own = NULL;
   st_places p;
   ST_TRY(st__check_here(self));
   ST_TRY(st__check_same_dtype(self, values, "values"));
-  ST_TRY(st__check_no_overlap(self, values));
+  ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__places_list(self, &args[1], args[4].u.i, &p));
-  st_status status = check_places(self, &p);
+  st_status status = separate_places(self, st__apart, &p);
   if (status == ST_OK) status = trim(values, p.view->ndim, &trimmed);
   if (status == ST_OK) status = check_values(&p, trimmed);
+  if (status == ST_OK) status = st__apart(self, trimmed, &own);
   if (status == ST_OK && !st__is_meta(self)) {
-    status = st__places_put(&p, trimmed, st__to_bool(&args[3], false)
-                                         ? ST_K_index_add : ST_K_index_put);
+    status = st__places_put(&p, own, st__to_bool(&args[3], false)
+                                     ? ST_K_index_add : ST_K_index_put);
   }
+  st__tensor_release(&own);
   st__tensor_release(&trimmed);
   st__places_release(&p);
   return status;
@@ -154,8 +182,8 @@ st_status st__take_meta(st_run *r) {
     status = st__set_output(r, 0, index->ndim, index->sizes, NULL,
                             (st_dtype)self->dtype);
   }
-  if (status == ST_OK) status = st__check_no_overlap(r->out[0], self);
-  if (status == ST_OK) status = st__check_no_overlap(r->out[0], index);
+  if (status == ST_OK) status = st__keep_apart(r, 0, self);
+  if (status == ST_OK) status = st__keep_apart(r, 0, index);
   st__tensor_release(&index);
   return status;
 }
@@ -185,17 +213,29 @@ static st_status shape_source(const st_tensor *source, const st_tensor *index,
   return status;
 }
 
+static st_status put_line(st_tensor *line, const st_tensor *index,
+                          const st_tensor *values, bool add, int64_t base) {
+  st_tensor *own = NULL;
+  st_places p;
+  ST_TRY(st__places_flat(line, index, base, &p));
+  st_status status = separate_places(line, st__apart, &p);
+  if (status == ST_OK) status = st__apart(line, values, &own);
+  if (status == ST_OK) {
+    status = st__places_put(&p, own, add ? ST_K_index_add : ST_K_index_put);
+  }
+  st__tensor_release(&own);
+  st__places_release(&p);
+  return status;
+}
+
 /* Writes through a contiguous copy when self is not contiguous. */
 static st_status put_flat(st_tensor *self, const st_tensor *index,
                           const st_tensor *source, bool add, int64_t base) {
   st_tensor *values = NULL, *line = NULL;
   st_status status;
-  st_places p;
   ST_TRY_FAIL(shape_source(source, index, &values));
   ST_TRY_FAIL(st__contiguous(self, ST_FORMAT_CONTIGUOUS, &line));
-  ST_TRY_FAIL(st__places_flat(line, index, base, &p));
-  status = st__places_put(&p, values, add ? ST_K_index_add : ST_K_index_put);
-  st__places_release(&p);
+  status = put_line(line, index, values, add, base);
   if (status == ST_OK && line != self) st__copy_unchecked(self, line);
 fail:
   st__tensor_release(&values);
@@ -209,8 +249,6 @@ ST_BOXED(st__box_put_) {
   ST_TRY(st__check_here(self));
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__check_no_overlap(self, source));
-  ST_TRY(st__check_no_overlap(self, args[1].u.tensor));
   ST_TRY(st__as_positions(args[1].u.tensor, self, false, &index));
   st_status status = ST_OK;
   if (index->numel != source->numel) {

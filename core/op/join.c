@@ -78,17 +78,11 @@ static st_status joined_sizes(const st_value *list, const st_tensor *like,
   return ST_OK;
 }
 
-static st_status check_out(const st_value *list, const st_tensor *out,
-                           st_dtype dtype) {
-  if (!st__can_cast(dtype, (st_dtype)out->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "%s cannot be cast to out's dtype %s",
-                    st__dtype_name(dtype),
-                    st__dtype_name((st_dtype)out->dtype));
-  }
-  for (uint32_t i = 0; i < list->len; i++) {
-    ST_TRY(st__check_no_overlap(out, list->u.tensors[i]));
-  }
-  return ST_OK;
+static st_status check_out(const st_tensor *out, st_dtype dtype) {
+  if (st__can_cast(dtype, (st_dtype)out->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s cannot be cast to out's dtype %s",
+                  st__dtype_name(dtype),
+                  st__dtype_name((st_dtype)out->dtype));
 }
 
 st_status st__cat_meta(st_run *r) {
@@ -102,14 +96,13 @@ st_status st__cat_meta(st_run *r) {
   ST_TRY(st__wrap_dim(st__to_int(&r->args[1], 0), ndim, &dim));
   if (like) ST_TRY(joined_sizes(list, like, dim, sizes));
   if (r->given[0]) {
-    ST_TRY(check_out(list, r->given[0], dtype));
+    ST_TRY(check_out(r->given[0], dtype));
     dtype = (st_dtype)r->given[0]->dtype;
   }
   ST_TRY(st__format_strides(ndim, sizes, like ? common_format(list)
                                               : ST_FORMAT_CONTIGUOUS,
                             strides));
-  ST_TRY(st__set_output(r, 0, ndim, sizes, strides, dtype));
-  return r->given[0] ? check_out(list, r->given[0], dtype) : ST_OK;
+  return st__set_output(r, 0, ndim, sizes, strides, dtype);
 }
 
 /* All places are cut out before the first one is written. */

@@ -183,7 +183,7 @@ st_status st__nonzero_meta(st_run *r) {
   ST_TRY(count_nonzero(self, &n));
   const int64_t sizes[] = {n, self->ndim}, strides[] = {1, n};
   ST_TRY(st__set_output(r, 0, 2, sizes, strides, ST_INT64));
-  return st__check_no_overlap(r->out[0], self);
+  return st__keep_apart(r, 0, self);
 }
 
 st_status st__nonzero_impl(st_run *r) {
@@ -248,8 +248,8 @@ st_status st__masked_select_meta(st_run *r) {
   st__tensor_release(&set);
   ST_TRY(status);
   ST_TRY(st__set_output(r, 0, 1, &n, NULL, (st_dtype)self->dtype));
-  ST_TRY(st__check_no_overlap(r->out[0], self));
-  return st__check_no_overlap(r->out[0], mask);
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, mask);
 }
 
 typedef struct packing {
@@ -333,6 +333,20 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
   return status;
 }
 
+/* The same where set or source share memory with self. */
+static st_status scatter_apart(st_tensor *self, const st_tensor *set,
+                               const st_tensor *source) {
+  st_tensor *own_set = NULL, *own_source = NULL;
+  st_status status;
+  ST_TRY_FAIL(st__apart(self, set, &own_set));
+  ST_TRY_FAIL(st__apart(self, source, &own_source));
+  status = scatter_into(self, own_set, own_source);
+fail:
+  st__tensor_release(&own_set);
+  st__tensor_release(&own_source);
+  return status;
+}
+
 ST_BOXED(st__box_masked_scatter_) {
   st_tensor *self = args[0].u.tensor, *set = NULL;
   const st_tensor *mask = args[1].u.tensor, *source = args[2].u.tensor;
@@ -347,11 +361,9 @@ ST_BOXED(st__box_masked_scatter_) {
     return st__fail(ST_BAD_VALUE, "source is on another device than self");
   }
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__check_no_overlap(self, mask));
-  ST_TRY(st__check_no_overlap(self, source));
   ST_TRY(st__view_expand(mask, self->ndim, self->sizes, &set));
   const st_status status = st__is_meta(self) ? ST_OK
-                         : scatter_into(self, set, source);
+                         : scatter_apart(self, set, source);
   st__tensor_release(&set);
   ST_TRY(status);
   return st__value_copy(&args[0], rets);

@@ -176,7 +176,7 @@ static st_value argument(const st_schema *from, const st_value *args,
 /* What the factory id makes goes into out, the last argument. */
 static st_status make_out(st_op_id id, const st_call *call,
                           const st_value *args, st_value *rets) {
-  const st_schema *from = st__op_schema(call->op);
+  const st_schema *from = call->schema;
   const st_schema *to = st__op_schema(st__op(id));
   st_tensor *out = args[from->nargs - 1].u.tensor, *made = NULL;
   st_value full[MOST_ARGS];

@@ -9,7 +9,7 @@
 
 /* Arguments of the functional schema: out= ones come behind them. */
 static int count_args(const st_run *r) {
-  const int n = st__op_schema(r->call->op)->nargs;
+  const int n = r->call->schema->nargs;
   return r->variant == ST_OUT ? n - r->nouts : n;
 }
 
@@ -32,23 +32,25 @@ static st_dtype widest(st_scalar s) {
 st_status st__add_number(st_inputs *in, st_scalar s) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
   ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
-  in->n++;
+  in->borrowed[in->n++] = false;
   return ST_OK;
 }
 
 static void add_tensor(st_inputs *in, st_tensor *t) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
-  st__tensor_retain(t);
-  in->t[in->n++] = t;
+  in->t[in->n] = t;
+  in->borrowed[in->n++] = true;
 }
 
 void st__release_inputs(st_inputs *in) {
-  for (int i = 0; i < in->n; i++) st__tensor_release(&in->t[i]);
+  for (int i = 0; i < in->n; i++) {
+    if (!in->borrowed[i]) st__tensor_release(&in->t[i]);
+  }
   in->n = 0;
 }
 
 st_status st__get_inputs(const st_run *r, st_inputs *in) {
-  const st_arg *args = st__op_schema(r->call->op)->args;
+  const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
   in->n = 0;
   for (int i = 0; i < n; i++) {
@@ -68,6 +70,7 @@ st_status st__get_self_as(const st_run *r, st_dtype d, st_inputs *in) {
   in->n = 0;
   if ((st_dtype)self->dtype == d) return add_tensor(in, self), ST_OK;
   ST_TRY(st__clone(self, d, ST_FORMAT_PRESERVE, &in->t[0]));
+  in->borrowed[0] = false;
   in->n = 1;
   return ST_OK;
 }
@@ -103,13 +106,14 @@ st_status st__new_like_self(st_run *r, st_dtype d, st_format format) {
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype) {
   r->has_iter = true;
-  st__iter_init(&r->it, flags);
+  st__iter_init(&r->it, flags | ST_ITER_BORROWED);
   r->it.static_dtype = static_dtype;
   st__iter_output(&r->it, r->out[0] ? r->out[0] : r->given[0], static_dtype);
-  for (int i = 0; i < in->n; i++) st__iter_input(&r->it, in->t[i]);
-  const st_status status = st__run_iter_build(r);
-  st__release_inputs(in);
-  return status;
+  for (int i = 0; i < in->n; i++) {
+    st__iter_input(&r->it, in->t[i]);
+    if (!in->borrowed[i]) r->held[r->nheld++] = in->t[i];
+  }
+  return st__run_iter_build(r);
 }
 
 /* -- Kernels -------------------------------------------------------------- */
@@ -120,7 +124,7 @@ static bool is_number(const st_value *v) {
 }
 
 void st__get_numbers(const st_run *r, st_params *k) {
-  const st_arg *args = st__op_schema(r->call->op)->args;
+  const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
   int at = 0;
   memset(k, 0, sizeof *k);

@@ -15,7 +15,8 @@
 enum { ST_MAX_INPUTS = 4 };
 
 typedef struct st_inputs {
-  st_tensor *t[ST_MAX_INPUTS]; /* owned */
+  st_tensor *t[ST_MAX_INPUTS];
+  bool borrowed[ST_MAX_INPUTS]; /* from the arguments; the others are owned */
   int n;
 } st_inputs;
 
@@ -33,7 +34,8 @@ st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
  * layout, or contiguous. */
 st_status st__new_like_self(st_run *r, st_dtype d, st_format format);
 /* r->it over the inputs. static_dtype: what the kernel writes if that is not
- * the common dtype. Releases the inputs. */
+ * the common dtype. Takes the inputs over: the run holds those that are
+ * owned. */
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype);
 /* The operator's numbers, in schema order; absent ones are 0. */

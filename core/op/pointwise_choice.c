@@ -102,8 +102,9 @@ static st_status unify(st_inputs *in, st_dtype d) {
   for (int i = 1; i < 3; i++) {
     st_tensor *t = NULL;
     ST_TRY(in_dtype(in->t[i], d, &t));
-    st__tensor_release(&in->t[i]);
+    if (!in->borrowed[i]) st__tensor_release(&in->t[i]);
     in->t[i] = t;
+    in->borrowed[i] = false;
   }
   return ST_OK;
 }

@@ -60,7 +60,7 @@ static st_status check_divisor(const st_run *r) {
   const st_dtype d = r->it.common_dtype;
   if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
   zero_search z = {(int64_t)st__itemsize(d), false};
-  st__iter_serial_range(&r->it, find_zero, &z, 0, r->it.numel);
+  st__iter_read(&r->it, find_zero, &z);
   if (!z.found) return ST_OK;
   return st__fail(ST_BAD_VALUE, "division of %s by zero", st__dtype_name(d));
 }
@@ -91,9 +91,9 @@ st_status st__rsub_meta(st_run *r) {
   ST_TRY(st__get_inputs(r, &in));
   const st_status status = check_no_bool(&in);
   if (status != ST_OK) return st__release_inputs(&in), status;
-  st_tensor *self = in.t[0];
-  in.t[0] = in.t[1];
-  in.t[1] = self;
+  const st_inputs self = in;
+  in.t[0] = self.t[1], in.borrowed[0] = self.borrowed[1];
+  in.t[1] = self.t[0], in.borrowed[1] = self.borrowed[0];
   return build_sum(r, &in);
 }
 

@@ -2,6 +2,7 @@
  */
 
 #include "base/threads.h"
+#include "op/copy.h"
 #include "op/factory.h"
 #include "op/join.h"
 #include "tensor/view.h"
@@ -189,15 +190,19 @@ ST_BOXED(st__box_repeat_interleave_self_int) {
 
 ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   const st_tensor *repeats = args[1].u.tensor;
-  st_tensor *counts = NULL;
+  st_tensor *here = NULL, *counts = NULL;
   if ((repeats->dtype != ST_INT64 && repeats->dtype != ST_INT32) ||
-      repeats->ndim > 1 || repeats->device != ST_DEVICE_CPU) {
-    return st__fail(ST_BAD_TYPE, "repeats must be a vector of int64 or int32, "
-                    "not %s of shape %s",
+      repeats->ndim > 1 || st__is_meta(repeats)) {
+    return st__fail(ST_BAD_TYPE, "repeats must be a vector of int64 or int32 "
+                    "with data, not %s of shape %s",
                     st__dtype_name((st_dtype)repeats->dtype),
                     ST_SHAPE_TEXT(repeats));
   }
-  ST_TRY(st__clone(repeats, ST_INT64, ST_FORMAT_CONTIGUOUS, &counts));
+  ST_TRY(st__to_cpu(repeats, &here));
+  const st_status cloned = st__clone(here, ST_INT64, ST_FORMAT_CONTIGUOUS,
+                                     &counts);
+  st__tensor_release(&here);
+  ST_TRY(cloned);
   const st_status status = repeat_slices(&args[0], &args[2], counts,
                                          &args[3], rets);
   st__tensor_release(&counts);

@@ -6,25 +6,33 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "op/table.h"
-
-enum { SCHEMA_SIZE = 1024 };
 
 /* -- The table ------------------------------------------------------------ */
 
 #define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
   {ST_KIND_STRUCTURED, schema, variants, out, meta, impl, 0,              \
-   ST_K_##kernel, NULL, doc},
+   ST_K_##kernel, NULL, doc, "structured, meta " #meta},
 #define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc)      \
   {ST_KIND_POINTWISE, schema, variants, out, st__pointwise_meta,          \
-   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, doc},
-#define ROW(kind, schema, fn, doc)                                        \
-  {ST_KIND_##kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc},
-#define ST_VIEW(id, schema, fn, doc)      ROW(VIEW, schema, fn, doc)
-#define ST_EXPLICIT(id, schema, fn, doc)  ROW(EXPLICIT, schema, fn, doc)
-#define ST_COMPOSITE(id, schema, fn, doc) ROW(COMPOSITE, schema, fn, doc)
-#define ST_NATIVE(id, schema, fn, doc)    ROW(NATIVE, schema, fn, doc)
-#define ST_FACTORY(id, schema, fn, doc)   ROW(FACTORY, schema, fn, doc)
+   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, doc,         \
+   "pointwise, iterator preset " #preset},
+#define ROW(kind, what, schema, fn, doc)                                  \
+  {ST_KIND_##kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc, \
+   what},
+#define ST_VIEW(id, schema, fn, doc) \
+  ROW(VIEW, "view", schema, fn, doc)
+#define ST_EXPLICIT(id, schema, fn, doc) \
+  ROW(EXPLICIT, "explicit", schema, fn, doc)
+#define ST_COMPOSITE(id, schema, fn, doc) \
+  ROW(COMPOSITE, "composite", schema, fn, doc)
+#define ST_DATA(id, schema, fn, doc) \
+  ROW(DATA, "data", schema, fn, doc)
+#define ST_NATIVE(id, schema, fn, doc) \
+  ROW(NATIVE, "native", schema, fn, doc)
+#define ST_FACTORY(id, schema, fn, doc) \
+  ROW(FACTORY, "factory", schema, fn, doc)
 
 const st_op_row st__op_rows[] = {
 #include "ops.def"
@@ -39,97 +47,18 @@ const st_op *st__op_variant(st_op_id id, st_variant variant) {
   return ops[id][variant];
 }
 
-/* -- Schemas of the variants ---------------------------------------------- */
-
-typedef struct text { char s[SCHEMA_SIZE]; size_t n; } text;
-
-static void append(text *t, const char *s, size_t n) {
-  ST_ASSERT(t->n + n < SCHEMA_SIZE);
-  memcpy(t->s + t->n, s, n);
-  t->n += n;
-  t->s[t->n] = 0;
-}
-
-static void append_text(text *t, const char *s) { append(t, s, strlen(s)); }
-
-/* "relu(Tensor self) -> Tensor" becomes
- * "relu_(Tensor(a!) self) -> Tensor(a!)". */
-static void inplace_schema(const char *schema, text *t) {
-  const size_t name = strcspn(schema, ".(");
-  const char *self = strstr(schema, "(Tensor self");
-  const char *arrow = strstr(schema, " -> Tensor");
-  ST_ASSERT(self && arrow);
-  append(t, schema, name);
-  append_text(t, "_");
-  append(t, schema + name, (size_t)(self - schema) - name);
-  append_text(t, "(Tensor(a!)");
-  append(t, self + 7, (size_t)(arrow - self) - 7);
-  append_text(t, " -> Tensor(a!)");
-}
-
-/* The names of results: "out" for one, else those of the schema. */
-static void each_result(const char *arrow, text *t, const char *before) {
-  char alias = 'a';
-  if (arrow[4] != '(') {
-    append_text(t, before);
-    append_text(t, "Tensor(a!) out");
-    return;
-  }
-  for (const char *p = strchr(arrow, '('); *p != ')'; alias++) {
-    p += 1 + strspn(p + 1, " ");
-    const size_t n = strcspn(p, ",)");
-    const char *name = strchr(p, ' ');
-    const char mark[] = {'T', 'e', 'n', 's', 'o', 'r', '(', alias, '!', ')',
-                         0};
-    ST_ASSERT(name && name < p + n);
-    append_text(t, before);
-    append_text(t, mark);
-    append(t, name, (size_t)(p + n - name));
-    p += n;
-    before = ", ";
-  }
-}
-
-/* "add.Tensor(Tensor self, ...) -> Tensor" becomes
- * "add.out(Tensor self, ..., Tensor(a!) out) -> Tensor(a!)". */
-static void out_schema(const char *schema, const char *overload, text *t) {
-  const size_t name = strcspn(schema, ".(");
-  const char *open = strchr(schema, '(');
-  const char *arrow = strstr(schema, " -> ");
-  ST_ASSERT(open && arrow && arrow[-1] == ')');
-  const bool has_keywords = strstr(open, "*, ") && strstr(open, "*, ") < arrow;
-  append(t, schema, name);
-  append_text(t, ".");
-  append_text(t, overload);
-  append(t, open, (size_t)(arrow - 1 - open));
-  each_result(arrow, t, has_keywords ? ", " : ", *, ");
-  append_text(t, ") -> ");
-  if (arrow[4] != '(') {
-    append_text(t, "Tensor(a!)");
-  } else {
-    each_result(arrow, t, "(");
-    append_text(t, ")");
-  }
-}
-
 /* -- Registration --------------------------------------------------------- */
 
-/* "name.overload" of a schema, behind "aten::". */
-static void full_name(const char *schema, text *t) {
-  append_text(t, "aten::");
-  append(t, schema, strcspn(schema, "("));
-}
-
 static st_status implement(const char *name, st_key key, st_kernel_fn fn,
-                           void *ctx) {
-  const st_kernel kernel = {.fn = fn, .ctx = ctx, .debug = "core/ops.def"};
+                           st_structured_ctx *ctx) {
+  const st_kernel kernel = {.fn = fn, .ctx = ctx, .debug = ctx->row->what};
   return st__impl(name, key, &kernel, NULL);
 }
 
 /* The device decides which backend makes the tensor. */
 static st_status select_backend(const st_call *call, const st_value *args,
                                 st_value *rets) {
-  const int at = st__schema_arg(st__op_schema(call->op), "device");
+  const int at = st__schema_arg(call->schema, "device");
   const int64_t device = at < 0 ? ST_DEVICE_CPU
                                 : st__to_int(&args[at], ST_DEVICE_CPU);
   if (device < 0 || device >= ST_DEVICE_COUNT) {
@@ -141,16 +70,35 @@ static st_status select_backend(const st_call *call, const st_value *args,
 }
 
 /* Positions in tensors count from 0 or 1: further away they overflow. */
-static st_status check_base(const st_call *call, const st_value *args,
-                            st_value *rets) {
+static st_status check_base(const st_structured_ctx *ctx,
+                            const st_value *args) {
+  const int64_t base = ctx->base < 0 ? 0 : args[ctx->base].u.i;
+  if (base == 0 || base == 1) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %lld",
+                  (long long)base);
+}
+
+static st_status structured_with_base(const st_call *call,
+                                      const st_value *args, st_value *rets) {
+  ST_TRY(check_base(call->ctx, args));
+  return st__structured(call, args, rets);
+}
+
+/* Made of operators, which check their own arguments. */
+static st_status composite_with_base(const st_call *call,
+                                     const st_value *args, st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
-  const int64_t base = args[ctx->base].u.i;
-  if (base != 0 && base != 1) {
-    return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %lld",
-                    (long long)base);
-  }
-  return ctx->row->fn ? ctx->row->fn(call, args, rets)
-                      : st__structured(call, args, rets);
+  ST_TRY(check_base(ctx, args));
+  return ctx->row->fn(call, args, rets);
+}
+
+/* Touches elements. */
+static st_status native(const st_call *call, const st_value *args,
+                        st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  ST_TRY(st__check_devices(call, args, ctx->device));
+  ST_TRY(check_base(ctx, args));
+  return ctx->row->fn(call, args, rets);
 }
 
 static int find_base(const st_op *op) {
@@ -158,63 +106,90 @@ static int find_base(const st_op *op) {
   return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
 }
 
+/* ctx: for the CPU and for Meta. */
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
   const bool is_based = ctx->base >= 0;
-  const st_kernel_fn own = is_based ? check_base : row->fn;
-  const st_kernel_fn structured = is_based ? check_base : st__structured;
+  const st_kernel_fn composite = is_based ? composite_with_base : row->fn;
+  const st_kernel_fn structured = is_based ? structured_with_base
+                                           : st__structured;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
       ST_TRY(implement(name, cpu, structured, &ctx[0]));
       return implement(name, meta, structured, &ctx[1]);
     case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
-      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, own, ctx);
+      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
     case ST_KIND_COMPOSITE:
-      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, own, ctx);
+      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, own, ctx);
-    default:
+      return implement(name, cpu, native, &ctx[0]);
+    case ST_KIND_FACTORY:
       ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
-                       NULL));
-      ST_TRY(implement(name, cpu, own, ctx));
-      return implement(name, meta, own, ctx);
+                       ctx)); /* fall through */
+    default:
+      ST_TRY(implement(name, cpu, native, &ctx[0]));
+      return implement(name, meta, native, &ctx[1]);
   }
+}
+
+/* The operator that a schema, with or without a namespace, has defined. */
+static const st_op *find_defined(const char *schema) {
+  char name[128];
+  if (strncmp(schema, "aten::", 6) == 0) schema += 6;
+  snprintf(name, sizeof name, "aten::%.*s", (int)strcspn(schema, "("),
+           schema);
+  const st_op *op = st__op_find_full(name);
+  ST_ASSERT(op);
+  return op;
 }
 
 static st_status register_variant(int id, st_variant variant,
                                   const char *schema) {
   const st_op_row *row = &st__op_rows[id];
-  text name = {.n = 0};
-  ST_TRY(st__def("aten", schema, row->doc, "core/ops.def", NULL));
-  full_name(schema, &name);
+  const st_definition d = {.ns = "aten", .schema = schema, .doc = row->doc,
+                           .debug = "core/ops.def",
+                           .tags = st__row_tags(row, schema)};
+  ST_TRY(st__def(&d, 0, NULL));
+  const st_op *op = ops[id][variant] = find_defined(schema);
   st_structured_ctx *ctx = contexts[id][variant];
-  const st_op *op = ops[id][variant] = st__op_find_full(name.s);
   const int base = find_base(op);
-  ctx[0] = (st_structured_ctx){row, variant, false, base};
-  ctx[1] = (st_structured_ctx){row, variant, true, base};
-  return register_kernels(row, name.s, ctx);
+  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, NULL};
+  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, NULL};
+  return register_kernels(row, st__op_full_name(op), ctx);
+}
+
+static st_status derive(int id, st_variant variant) {
+  char *schema;
+  ST_TRY(st__variant_schema(st__op_schema(ops[id][ST_FUNCTIONAL]), variant,
+                            st__op_rows[id].out_overload, &schema));
+  const st_status status = register_variant(id, variant, schema);
+  st__text_free(&schema);
+  return status;
 }
 
 static st_status register_row(int id) {
   const st_op_row *row = &st__op_rows[id];
   ST_TRY(register_variant(id, ST_FUNCTIONAL, row->schema));
-  if (row->variants & ST_FI) {
-    text schema = {.n = 0};
-    inplace_schema(row->schema, &schema);
-    ST_TRY(register_variant(id, ST_INPLACE, schema.s));
-  }
-  if (row->variants & ST_FO) {
-    text schema = {.n = 0};
-    out_schema(row->schema, row->out_overload, &schema);
-    ST_TRY(register_variant(id, ST_OUT, schema.s));
-  }
+  if (row->variants & ST_FI) ST_TRY(derive(id, ST_INPLACE));
+  if (row->variants & ST_FO) ST_TRY(derive(id, ST_OUT));
   return ST_OK;
 }
 
 st_status st__register_operators(void) {
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
   return ST_OK;
+}
+
+/* -- Kernels by operator -------------------------------------------------- */
+
+st_kernel_id st__op_kernel(const st_op *op) {
+  for (int id = 0; id < ST_OP_COUNT; id++) {
+    for (int v = 0; v < 3; v++) {
+      if (ops[id][v] == op) return st__op_rows[id].kernel;
+    }
+  }
+  return ST_K_NONE;
 }
 
 /* -- Calls from C --------------------------------------------------------- */

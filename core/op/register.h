@@ -1,4 +1,5 @@
-/* What the registrar hands to the boxed kernel of structured operators.
+/* What the registrars hand to the boxed kernel of structured operators, and
+ * the schemas of their variants.
  */
 #ifndef ST_OP_REGISTER_H
 #define ST_OP_REGISTER_H
@@ -8,8 +9,24 @@
 typedef struct st_structured_ctx {
   const st_op_row *row;
   st_variant variant;
-  bool is_meta;
-  int base;  /* which argument is `int base`, -1 without */
+  st_device device; /* whose kernel it is */
+  int base;         /* which argument is `int base`, -1 without */
+  void *own;        /* an extension's own */
 } st_structured_ctx;
+
+/* The schema of another variant of a functional one:
+ *
+ *   relu(Tensor self) -> Tensor
+ *   relu_(Tensor(a!) self) -> Tensor(a!)
+ *   relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+ *
+ * out_overload is for ST_OUT. *text is freed with st__text_free. BAD_SCHEMA
+ * when there is no such variant: results that are no new tensors, a first
+ * argument that is none, results without names, more than ST_MAX_OUTS. */
+st_status st__variant_schema(const st_schema *functional, st_variant variant,
+                             const char *out_overload, char **text);
+
+/* ST_OPTAG_ bits of one of the row's schemas. */
+int st__row_tags(const st_op_row *row, const char *schema);
 
 #endif

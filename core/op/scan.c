@@ -116,8 +116,7 @@ static st_status get_dim(const st_run *r, int *dim) {
 /* Output i is like self, contiguous. */
 static st_status set_like_self(st_run *r, int i, st_dtype dtype) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__set_output(r, i, self->ndim, self->sizes, NULL, dtype));
-  return r->given[i] ? st__check_partial_overlap(r->given[i], self) : ST_OK;
+  return st__set_output(r, i, self->ndim, self->sizes, NULL, dtype);
 }
 
 static st_status asked_dtype(const st_run *r, st_dtype otherwise,

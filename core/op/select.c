@@ -21,16 +21,11 @@ static st_status check_vector(const st_tensor *index) {
                   ST_SHAPE_TEXT(index));
 }
 
-/* For outputs that are not self: nothing that is read may be written. */
-static st_status check_apart(const st_run *r, const st_tensor *t) {
-  return t ? st__check_no_overlap(r->out[0], t) : ST_OK;
-}
-
 /* The result starts as a copy of self, unless it is self. Fails before it
  * writes; what follows cannot. */
 static st_status start_with_self(const st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  if (r->variant == ST_INPLACE || self == r->out[0]) return ST_OK;
+  if (self == r->out[0]) return ST_OK;
   return st__copy(r->out[0], self);
 }
 
@@ -60,8 +55,8 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
   if (self->ndim) sizes[dim] = index->numel;
   ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(check_apart(r, self));
-  return check_apart(r, index);
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, index);
 }
 
 st_status st__index_select_meta(st_run *r) {
@@ -137,8 +132,8 @@ st_status st__gather_meta(st_run *r) {
   ST_TRY(check_along(r, base_of(r, 4), &dim));
   ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(check_apart(r, self));
-  return check_apart(r, index);
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, index);
 }
 
 st_status st__gather_impl(st_run *r) {
@@ -156,7 +151,7 @@ st_status st__gather_impl(st_run *r) {
 
 /* -- scatter -------------------------------------------------------------- */
 
-/* Where the result is self, nothing is copied to it, but it is written while
+/* Where the result is self, nothing is copied to it; but it is written while
  * index and src are read. */
 static st_status scatter_meta(st_run *r, const st_tensor *src) {
   const st_tensor *self = st__arg_tensor(r, 0);
@@ -169,9 +164,8 @@ static st_status scatter_meta(st_run *r, const st_tensor *src) {
   }
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
                         (st_dtype)self->dtype));
-  if (r->out[0] != self) ST_TRY(check_apart(r, self));
-  ST_TRY(check_apart(r, index));
-  return check_apart(r, src);
+  ST_TRY(st__keep_apart(r, 0, index));
+  return st__keep_apart(r, 0, src);
 }
 
 /* src cut to index's shape; a value is one element for all. */
@@ -252,9 +246,8 @@ static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
   ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
                         (st_dtype)self->dtype));
-  if (r->out[0] != self) ST_TRY(check_apart(r, self));
-  ST_TRY(check_apart(r, st__arg_tensor(r, 2)));
-  return check_apart(r, source);
+  ST_TRY(st__keep_apart(r, 0, st__arg_tensor(r, 2)));
+  return st__keep_apart(r, 0, source);
 }
 
 static st_status run_slices_meta(st_run *r, int64_t base) {
@@ -324,12 +317,14 @@ static st_status index_fill(st_tensor *self, const st_value *args,
 }
 
 ST_BOXED(st__box_index_fill__int_Scalar) {
-  st_tensor *self = args[0].u.tensor, *index = NULL;
+  st_tensor *self = args[0].u.tensor, *index = NULL, *own = NULL;
   ST_TRY(st__check_here(self));
   ST_TRY(check_vector(args[2].u.tensor));
-  ST_TRY(st__check_no_overlap(self, args[2].u.tensor));
+  ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__as_positions(args[2].u.tensor, self, false, &index));
-  const st_status status = index_fill(self, args, index);
+  st_status status = st__apart(self, index, &own);
+  if (status == ST_OK) status = index_fill(self, args, own);
+  st__tensor_release(&own);
   st__tensor_release(&index);
   ST_TRY(status);
   return st__value_copy(&args[0], rets);

@@ -74,7 +74,9 @@ static st_status sort_into(st_sort order, st_tensor *values,
   st_status status;
   const st_tensor *out = values ? values : positions;
   const bool missing = out->ndim < in->ndim;
-  const bool shared = values && st__overlap(values, in) != ST_OVERLAP_NO;
+  const bool shared =
+    (values && st__overlap(values, in) != ST_OVERLAP_NO) ||
+    (positions && st__overlap(positions, in) != ST_OVERLAP_NO);
   ST_TRY_FAIL(with_dim(values, missing, dim, &t[0]));
   ST_TRY_FAIL(with_dim(positions, missing, dim, &t[1]));
   if (shared) {

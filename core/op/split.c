@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "op/copy.h"
 #include "tensor/view.h"
 
 /* self's size along dim, which must exist. */
@@ -191,14 +192,9 @@ ST_BOXED(st__box_tensor_split_indices) {
   return parts(args, (int64_t)args[1].len + 1, size, rets);
 }
 
-/* How many sections, or where to cut, read out of a tensor. */
-ST_BOXED(st__box_tensor_split_tensor) {
-  const st_tensor *at = st__to_tensor(&args[1]);
-  if (at->dtype != ST_INT64 || at->ndim > 1 || !at->storage->data ||
-      at->numel > INT32_MAX) {
-    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a "
-                    "number or a vector of int64 with data");
-  }
+/* at is on the CPU. */
+static st_status split_at(const st_value *args, const st_tensor *at,
+                          st_value *rets) {
   st_value cuts;
   ST_TRY(st__value_new_ints((int)at->numel, &cuts));
   int64_t *to = (int64_t *)(uintptr_t)cuts.u.ints;
@@ -212,6 +208,21 @@ ST_BOXED(st__box_tensor_split_tensor) {
     st__invoke(at->ndim ? ST_OP_tensor_split_indices
                         : ST_OP_tensor_split_sections, 3, split, rets);
   st__value_clear(&cuts);
+  return status;
+}
+
+/* How many sections, or where to cut, read out of a tensor. */
+ST_BOXED(st__box_tensor_split_tensor) {
+  const st_tensor *at = st__to_tensor(&args[1]);
+  st_tensor *here = NULL;
+  if (at->dtype != ST_INT64 || at->ndim > 1 || st__is_meta(at) ||
+      at->numel > INT32_MAX) {
+    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a "
+                    "number or a vector of int64 with data");
+  }
+  ST_TRY(st__to_cpu(at, &here));
+  const st_status status = split_at(args, here, rets);
+  st__tensor_release(&here);
   return status;
 }
 

@@ -9,50 +9,78 @@
 
 /* Note [A failed call leaves out= alone]
  * A meta resizes an out= tensor before impl runs, and impl may still find
- * that it has no kernel or no memory. The old shape is kept on the stack
- * until the run is over and put back when it fails. */
+ * that it has no kernel or no memory. The old shape is kept until the run is
+ * over and put back when it fails. That must not fail in its turn: a shape
+ * that a header has no room for is kept as a header of its own, which is made
+ * before the run and exchanged with the changed one. */
 typedef struct geometry {
+  st_tensor *header; /* NULL for up to ST_INLINE_DIMS dimensions */
   int ndim;
   int64_t offset;
-  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+  int64_t sizes[ST_INLINE_DIMS], strides[ST_INLINE_DIMS];
 } geometry;
 
-static void save_geometry(const st_tensor *t, geometry *g) {
+static st_status save_geometry(const st_tensor *t, geometry *g) {
+  g->header = NULL;
+  if (t->ndim > ST_INLINE_DIMS) {
+    return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset,
+                           &g->header);
+  }
   g->ndim = t->ndim;
   g->offset = t->offset;
   memcpy(g->sizes, t->sizes, (size_t)t->ndim * sizeof *g->sizes);
   memcpy(g->strides, t->strides, (size_t)t->ndim * sizeof *g->strides);
+  return ST_OK;
 }
 
-static bool has_geometry(const st_tensor *t, const geometry *g) {
-  const size_t bytes = (size_t)g->ndim * sizeof *g->sizes;
-  return t->ndim == g->ndim && t->offset == g->offset &&
-         memcmp(t->sizes, g->sizes, bytes) == 0 &&
-         memcmp(t->strides, g->strides, bytes) == 0;
-}
-
-/* The message of the failure that brought us here must survive. */
-static void restore_geometry(st_tensor *t, const geometry *g) {
-  if (has_geometry(t, g)) return;
+/* The message of the failure that brought us here survives. */
+static void restore_geometry(st_tensor *t, geometry *g) {
+  if (g->header) {
+    st__tensor_swap(t, g->header);
+    return;
+  }
   const st_status restored = st__tensor_restride(t, g->ndim, g->sizes,
                                                  g->strides, g->offset);
-  ST_ASSERT(restored == ST_OK || g->ndim > ST_INLINE_DIMS);
+  ST_ASSERT(restored == ST_OK);
+}
+
+/* -- Devices -------------------------------------------------------------- */
+
+static st_status check_device(const st_call *call, int i, const st_tensor *t,
+                              st_device device) {
+  if (!t || t->device <= device) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', the kernel "
+                  "works on '%s'", call->schema->args[i].name,
+                  st__device_name((st_device)t->device),
+                  st__device_name(device));
+}
+
+st_status st__check_devices(const st_call *call, const st_value *args,
+                            st_device device) {
+  uint64_t left = call->schema->tensor_args;
+  for (; left; left &= left - 1) {
+    const int i = __builtin_ctzll(left);
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR) {
+      ST_TRY(check_device(call, i, v->u.tensor, device));
+    }
+    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
+      ST_TRY(check_device(call, i, v->u.tensors[j], device));
+    }
+  }
+  return ST_OK;
 }
 
 /* -- Outputs -------------------------------------------------------------- */
-
-static st_device run_device(const st_run *r) {
-  return r->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
-}
 
 static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
                             const int64_t *strides, st_dtype dtype,
                             st_tensor **out) {
   if (strides) {
-    return st__tensor_empty_strided(run_device(r), dtype, ndim, sizes,
-                                    strides, out);
+    return st__tensor_empty_strided(r->device, dtype, ndim, sizes, strides,
+                                    out);
   }
-  return st__tensor_empty(run_device(r), dtype, ndim, sizes,
+  return st__tensor_empty(r->device, dtype, ndim, sizes,
                           ST_FORMAT_CONTIGUOUS, out);
 }
 
@@ -65,9 +93,10 @@ static st_status check_given(const st_run *r, const st_tensor *given,
                     what, st__dtype_name((st_dtype)given->dtype),
                     st__dtype_name(dtype));
   }
-  if (given->device != run_device(r)) {
-    return st__fail(ST_BAD_VALUE, "%s is on another device than the inputs",
-                    what);
+  if (given->device != r->device) {
+    return st__fail(ST_BAD_VALUE, "%s is on device '%s', the result on '%s'",
+                    what, st__device_name((st_device)given->device),
+                    st__device_name(r->device));
   }
   if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
     return st__fail(ST_BAD_SHAPE, "self has shape %s, but the result has "
@@ -77,18 +106,43 @@ static st_status check_given(const st_run *r, const st_tensor *given,
   return ST_OK;
 }
 
-/* Is t also an input? Then impl would see another shape than meta did. */
-static bool is_read(const st_run *r, const st_tensor *t) {
-  const int n = st__op_schema(r->call->op)->nargs - r->nouts;
+typedef bool (*relation)(const st_tensor *out, const st_tensor *in);
+
+static bool is_it(const st_tensor *out, const st_tensor *in) {
+  return out == in;
+}
+
+static bool endangers(const st_tensor *out, const st_tensor *in) {
+  return in && st__overlap(out, in) == ST_OVERLAP_SOME;
+}
+
+/* Is an input in this relation to t? */
+static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
+  const int n = r->call->schema->nargs -
+                (r->variant == ST_OUT ? r->nouts : 0);
   bool found = false;
   for (int k = 0; k < n && !found; k++) {
     const st_value *v = &r->args[k];
-    found = v->tag == ST_TAG_TENSOR && v->u.tensor == t;
+    found = v->tag == ST_TAG_TENSOR && holds(t, v->u.tensor);
     for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
-      found |= v->u.tensors[j] == t;
+      found = found || holds(t, v->u.tensors[j]);
     }
   }
   return found;
+}
+
+/* Strides with gaps take a larger storage. */
+static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
+                        const int64_t *strides) {
+  size_t nbytes;
+  ST_TRY(st__tensor_resize(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
+  if (!strides) return ST_OK;
+  ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
+                       st__itemsize((st_dtype)t->dtype), &nbytes));
+  if (nbytes > t->storage->nbytes) {
+    ST_TRY(st__storage_resize(t->storage, nbytes));
+  }
+  return st__tensor_restride(t, ndim, sizes, strides, t->offset);
 }
 
 /* Gives output i, which is no in-place one if it has another, the shape. */
@@ -96,14 +150,13 @@ static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
                              const int64_t *strides) {
   st_tensor *t = r->given[i];
   if (st__has_sizes(t, ndim, sizes)) return ST_OK;
-  if (is_read(r, t)) {
+  /* impl would see another shape of the input than meta did */
+  if (any_input(r, t, is_it)) {
     return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
                     "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
   }
-  ST_TRY(st__tensor_resize(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
-  return strides ? st__tensor_restride(t, ndim, sizes, strides, t->offset)
-                 : ST_OK;
+  return resize(t, ndim, sizes, strides);
 }
 
 static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
@@ -118,26 +171,68 @@ static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
+static st_status check_output(const st_run *r, int i) {
+  if (i < 0 || i >= r->nouts) {
+    return st__fail(ST_BAD_STATE, "its meta sets output %d of %d", i,
+                    r->nouts);
+  }
+  return r->out[i]
+    ? st__fail(ST_BAD_STATE, "its meta sets output %d twice", i) : ST_OK;
+}
+
+/* impl writes elsewhere; finish copies. */
+static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
+  const st_tensor *t = r->given[i];
+  st_tensor *proxy = NULL;
+  ST_TRY(new_output(r, t->ndim, t->sizes, strides, (st_dtype)t->dtype,
+                    &proxy));
+  st__tensor_release(&r->out[i]);
+  r->out[i] = proxy;
+  r->proxied[i] = true;
+  return ST_OK;
+}
+
+/* Two outputs in one place cannot both hold what is written to them; an
+ * output and an input can (Note [As if there were no overlap]). */
+static st_status check_overlap(const st_run *r, int i) {
+  ST_TRY(st__check_internal_overlap(r->given[i]));
+  for (int j = 0; j < r->nouts; j++) {
+    if (j == i || !r->out[j]) continue;
+    ST_TRY(st__check_no_overlap(r->given[i], r->given[j]));
+  }
+  return ST_OK;
+}
+
 st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
                          const int64_t *strides, st_dtype dtype) {
+  ST_TRY(check_output(r, i));
   ST_TRY(set_output(r, i, ndim, sizes, strides, dtype));
-  return r->given[i] ? st__check_internal_overlap(r->given[i]) : ST_OK;
+  if (!r->given[i]) return ST_OK;
+  ST_TRY(check_overlap(r, i));
+  return any_input(r, r->given[i], endangers) ? make_proxy(r, i, strides)
+                                              : ST_OK;
+}
+
+st_status st__keep_apart(st_run *r, int i, const st_tensor *in) {
+  if (!r->given[i] || r->proxied[i] || !in ||
+      st__overlap(r->given[i], in) == ST_OVERLAP_NO) {
+    return ST_OK;
+  }
+  return make_proxy(r, i, NULL);
 }
 
 st_status st__set_output_strided(st_run *r, int i, int ndim,
                                  const int64_t *sizes,
                                  const int64_t *strides, st_dtype dtype) {
-  ST_TRY(st__set_output(r, i, ndim, sizes, strides, dtype));
-  if (memcmp(r->out[i]->strides, strides, (size_t)ndim * sizeof *strides) ==
-      0) {
-    return ST_OK;
+  int64_t contiguous[ST_MAX_DIMS], numel;
+  if (!strides && ndim >= 0 && ndim <= ST_MAX_DIMS) {
+    ST_TRY(st__numel_of(ndim, sizes, &numel));
+    st__contiguous_strides(ndim, sizes, contiguous);
+    strides = contiguous;
   }
-  st_tensor *proxy = NULL;
-  ST_TRY(new_output(r, ndim, sizes, strides, dtype, &proxy));
-  st__tensor_release(&r->out[i]);
-  r->out[i] = proxy;
-  r->proxied[i] = true;
-  return ST_OK;
+  ST_TRY(st__set_output(r, i, ndim, sizes, strides, dtype));
+  if (st__same_dims(ndim, r->out[i]->strides, strides)) return ST_OK;
+  return make_proxy(r, i, strides);
 }
 
 void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype) {
@@ -172,13 +267,15 @@ st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
 
 static void start(st_run *r, const st_call *call, const st_value *args) {
   const st_structured_ctx *ctx = call->ctx;
-  const st_schema *schema = st__op_schema(call->op);
+  const st_schema *schema = call->schema;
   r->row = ctx->row;
   r->call = call;
   r->args = args;
   r->variant = ctx->variant;
-  r->is_meta = ctx->is_meta;
+  r->device = ctx->device;
+  r->is_meta = ctx->device == ST_DEVICE_META;
   r->has_iter = false;
+  r->nheld = 0;
   r->nouts = schema->nrets;
   for (int i = 0; i < ST_MAX_OUTS; i++) {
     r->given[i] = r->out[i] = NULL;
@@ -191,9 +288,25 @@ static void start(st_run *r, const st_call *call, const st_value *args) {
   }
 }
 
-static void finish(st_run *r, st_value *rets) {
+/* What impl wrote elsewhere goes to where the caller wants it. */
+static st_status copy_back(const st_run *r, int i) {
+  const st_value args[] = {st__of_tensor(r->given[i]),
+                           st__of_tensor(r->out[i])};
+  st_value ret;
+  if (r->device <= ST_DEVICE_META) {
+    st__copy_unchecked(r->given[i], r->out[i]);
+    return ST_OK;
+  }
+  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+static st_status finish(st_run *r, st_value *rets) {
   for (int i = 0; i < r->nouts; i++) {
-    if (r->proxied[i]) st__copy_unchecked(r->given[i], r->out[i]);
+    if (r->proxied[i]) ST_TRY(copy_back(r, i));
+  }
+  for (int i = 0; i < r->nouts; i++) {
     if (r->given[i]) {
       st__tensor_retain(r->given[i]);
       rets[i] = st__of_tensor(r->given[i]);
@@ -202,32 +315,62 @@ static void finish(st_run *r, st_value *rets) {
       r->out[i] = NULL;
     }
   }
+  return ST_OK;
+}
+
+static st_status check_outputs(const st_run *r) {
+  for (int i = 0; i < r->nouts; i++) {
+    if (!r->out[i]) {
+      return st__fail(ST_BAD_STATE, "its meta does not set output %d", i);
+    }
+  }
+  return ST_OK;
 }
 
 static st_status run(st_run *r, st_value *rets) {
+  ST_TRY(st__check_devices(r->call, r->args, r->device));
   ST_TRY(r->row->meta(r));
+  ST_TRY(check_outputs(r));
   if (!r->is_meta) ST_TRY(r->row->impl(r));
-  finish(r, rets);
-  return ST_OK;
+  return finish(r, rets);
+}
+
+/* The same for a call that may have to put shapes back. */
+static st_status run_out(st_run *r, st_value *rets) {
+  geometry saved[ST_MAX_OUTS];
+  st_status status = ST_OK;
+  int n = 0;
+  while (n < r->nouts && status == ST_OK) {
+    status = save_geometry(r->given[n], &saved[n]);
+    if (status == ST_OK) n++;
+  }
+  if (status == ST_OK) {
+    status = run(r, rets);
+    for (int i = n - 1; status != ST_OK && i >= 0; i--) {
+      restore_geometry(r->given[i], &saved[i]);
+    }
+  }
+  for (int i = 0; i < n; i++) st__tensor_release(&saved[i].header);
+  return status;
 }
 
 static void release(st_run *r) {
   if (r->has_iter) st__iter_release(&r->it);
+  for (int i = 0; i < r->nheld; i++) st__tensor_release(&r->held[i]);
   for (int i = 0; i < r->nouts; i++) st__tensor_release(&r->out[i]);
 }
 
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets) {
   st_run r;
-  geometry saved[ST_MAX_OUTS];
   start(&r, call, args);
-  if (r.variant == ST_OUT) {
-    for (int i = 0; i < r.nouts; i++) save_geometry(r.given[i], &saved[i]);
-  }
-  const st_status status = run(&r, rets);
-  if (status != ST_OK && r.variant == ST_OUT) {
-    for (int i = 0; i < r.nouts; i++) restore_geometry(r.given[i], &saved[i]);
-  }
+  const st_status status = r.variant == ST_OUT ? run_out(&r, rets)
+                                               : run(&r, rets);
   release(&r);
   return status;
+}
+
+void *st__run_ctx(const st_run *r) {
+  const st_structured_ctx *ctx = r->call->ctx;
+  return ctx->own;
 }

@@ -1,0 +1,46 @@
+/* What the files of this module share. */
+#ifndef STRIDED_EXAMPLE_H
+#define STRIDED_EXAMPLE_H
+
+#include <strided.h>
+
+/* operators.c: the namespace `example`. */
+st_status example_register_operators(void);
+/* device.c: PrivateUse1, by the name of "example". */
+st_status example_register_device(void);
+int64_t example_live_blocks(void); /* of the device's memory */
+
+/* -- Arguments ------------------------------------------------------------ */
+
+/* Borrowed, as arguments are. */
+static inline st_value of_tensor(st_tensor *t) {
+  return (st_value){.tag = ST_TAG_TENSOR, .u.tensor = t};
+}
+static inline st_value of_int(int64_t i) {
+  return (st_value){.tag = ST_TAG_INT, .u.i = i};
+}
+static inline st_value of_ints(const int64_t *p, int n) {
+  return (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
+}
+static inline st_value of_float(double f) {
+  return (st_value){.tag = ST_TAG_FLOAT, .u.f = f};
+}
+
+/* Calls an operator that has one tensor as its result, which is the caller's.
+ * Code that is called often looks the operator up once and keeps the handle:
+ * it is valid for the life of the process. */
+static inline st_status call1(const char *name, const char *overload, int n,
+                              const st_value *args, st_tensor **out) {
+  st_value ret;
+  const st_status status = st_call_op(st_op_find(name, overload), n, args,
+                                      &ret);
+  if (status == ST_OK) *out = ret.u.tensor;
+  return status;
+}
+
+#define TRY(e) do {                              \
+    const st_status try_ = (e);                  \
+    if (try_ != ST_OK) return try_;              \
+  } while (0)
+
+#endif
