@@ -32,13 +32,15 @@
   X(SCALAR, "scalar")          \
   X(GENERATOR, "Generator")    \
   X(OPERATOR, "operator")      \
-  X(REGISTRATION, "registration") \
+  X(LIBRARY, "library")        \
+  X(LISTENER, "listener")      \
   X(PLAN, "plan")              \
   X(KEYSET, "keyset")          \
   X(MARK, "mark")              \
   X(VALUES, "values")          \
   X(TEXT, "text")              \
   X(EVENTS, "events")          \
+  X(SCHEMA, "schema")          \
   X(HOST, "host")
 
 typedef enum st_box_kind {
@@ -59,8 +61,8 @@ typedef enum st_box_kind {
   X(FILL, "aten::fill_", "Scalar")         \
   X(COPY, "aten::copy_", "")               \
   X(CLONE, "aten::clone", "")              \
-  X(CONTIGUOUS, "aten::contiguous", "")    \
-  X(TO_DTYPE, "aten::to", "dtype")
+  X(TO_DTYPE, "aten::to", "dtype")         \
+  X(TO_DEVICE, "aten::to", "prim_Device")
 
 typedef enum st_handle {
 #define ST_HANDLE_ENUM(id, name, overload) ST_HANDLE_##id,
@@ -72,7 +74,9 @@ typedef enum st_handle {
 typedef enum st_mark { ST_MARK_NONE, ST_MARK_NEWAXIS, ST_MARK_ELLIPSIS }
   st_mark;
 
-typedef struct st__kernel_ref st__kernel_ref; /* a Lua kernel: library.c */
+typedef struct st__kernel_ref st__kernel_ref; /* a Lua kernel: kernel.c */
+typedef struct st__listener st__listener;     /* listen.c */
+typedef struct st__frame st__frame;           /* Note [A frame] */
 
 typedef struct st__host {
   atomic_int refs;
@@ -84,7 +88,15 @@ typedef struct st__host {
   int error_ref;                 /* slot for the error of a Lua kernel */
   int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t; LUA_NOREF without */
   int graves_ref;                /* tensors freed while the engine runs */
+  int runner_ref, handler_ref;   /* what calls Lua kernels: kernel.c */
+  int observer_ref;              /* what calls observers: mode.c */
+  int objects_ref;               /* those of operators, weak */
+  int operators_ref;             /* methods of operators */
   bool has_error, has_graves, is_closed, has_retry;
+  bool is_strict;                /* libraries may not replace each other */
+  const st__frame *frame;        /* of the running call; Note [Identity] */
+  bool is_delivering;            /* to listeners */
+  st__listener *listeners;
   int64_t debt, floor;           /* bytes: see st__charge */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
@@ -124,12 +136,33 @@ void st__charge(st__host *h, lua_State *L, int64_t n);
 /* Does a C function of ours wait below the running one? So it is when a
  * finaliser or a Lua kernel runs, and it may hold borrowed tensors. */
 bool st__is_nested(const st__host *h, lua_State *L);
-/* Calls the engine for this state; on NO_MEMORY once more after a full
+
+typedef enum st__way { ST_WAY_CALL, ST_WAY_REDISPATCH, ST_WAY_KEY,
+                       ST_WAY_EXPLAIN } st__way;
+
+/* What the engine is to do with an operator. */
+typedef struct st__job {
+  st__way way;
+  const st_op *op;
+  const char *declared; /* the schema's text; NULL where nobody redefines */
+  int n;
+  const st_value *args;
+  st_value *rets;
+  st_keyset keys;   /* REDISPATCH */
+  const char *key;  /* KEY */
+  char **text;      /* EXPLAIN: the result */
+} st__job;
+
+/* Asks the engine for this state; on NO_MEMORY once more after a full
  * collection. */
-st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
-                  const st_value *args, st_value *rets);
+st_status st__run(st__host *h, lua_State *L, const st__job *job);
 
 /* -- raise.c -------------------------------------------------------------- */
+
+/* Is it a frame of the user's: of Lua, and not of our own files? */
+bool st__is_users(const st__host *h, const lua_Debug *ar);
+/* "file:line" of the innermost of them, "" without, into buf; returns it. */
+char *st__place(const st__host *h, lua_State *L, char *buf, size_t size);
 
 /* Raises the failure that the engine reported, at the caller's line; does
  * not return. The only function here that does. */
@@ -192,7 +225,7 @@ typedef union st__slot { int64_t i; double f; st_tensor *t; bool b; } st__slot;
 /* Note [A frame]
  * One call on its way from the Lua stack into the engine. Lists lie in slots
  * or in userdata on the Lua stack, so nothing is lost when Lua raises. */
-typedef struct st__frame {
+struct st__frame {
   st__host *h;
   lua_State *L;
   const st_op *op;
@@ -203,6 +236,7 @@ typedef struct st__frame {
   int first, npos;   /* positional arguments: where, how many */
   int keywords;      /* where the table of keywords is, or 0 */
   bool is_method;    /* the first one is `self`, wherever that stands */
+  bool is_complete;  /* arguments in schema order, keyword-only ones too */
   bool allow_wrap;   /* a number may stand for a Tensor */
   int shift;         /* positional ones that a list took beyond its own */
   int nused;         /* keywords taken */
@@ -219,7 +253,7 @@ typedef struct st__frame {
   st_scalar scalar[ST_MAX_ARGS];
   st__slot slots[ST_FRAME_SLOTS];
   char why[256];
-} st__frame;
+};
 
 /* Converts the value at idx to argument i; false and f->why when it does not
  * fit. Lists may push. */
@@ -240,13 +274,16 @@ int64_t st__position_out(st_type type, int64_t i);
 typedef struct st__packet {
   int n;
   bool is_overload;     /* one overload of a packet, not the packet */
-  const st_op **ops;    /* owned */
+  const st_op **ops;    /* owned; for an overload it is &only */
+  const st_op *only;
   char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
 } st__packet;
 
 /* Chooses among overloads and fills f; false when no overload fits. f has
  * host, state, first, npos, keywords and is_method. */
 bool st__resolve(st__frame *f, const st__packet *p);
+/* One overload; false when it does not fit. */
+bool st__fill(st__frame *f, const st_op *op);
 /* Raises what st__resolve found missing. */
 void st__complain(st__frame *f, const st__packet *p);
 
@@ -254,6 +291,14 @@ void st__complain(st__frame *f, const st__packet *p);
 
 /* Looks the overloads up again (operator.c). */
 void st__refresh(st__host *h, lua_State *L, st__packet *p);
+/* Reads the stack's arguments from first on into f, which says whether for a
+ * method and whether complete; raises when no overload takes them. */
+void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
+                 st__frame *f);
+/* Does the job with the frame's operator and arguments, numbers wrapped. */
+st_status st__perform(st__frame *f, st__job *job);
+/* The same, and returns how many results it pushed. */
+int st__finish(st__frame *f, st__job *job);
 /* Calls one of the overloads with the stack's arguments from first on;
  * returns how many results it pushed. */
 int st__call(st__host *h, lua_State *L, st__packet *p, int first,
@@ -287,7 +332,70 @@ bool st__push_callable(st__host *h, lua_State *L, const char *name,
  * when there is none. True if it is aten's, which stay. [+1] */
 bool st__push_named(st__host *h, lua_State *L, const char *name,
                     bool is_method);
+/* The one overload op as an object, the same one while it lives. [+1] */
+void st__push_overload(st__host *h, lua_State *L, const st_op *op);
+/* A text without the end of its last line. [+1] */
+void st__push_lines(lua_State *L, const char *text);
+/* "aten::add.Tensor" [+1] */
+void st__push_op_name(lua_State *L, const st_op *op);
+/* The operator that the value at idx means: an object of st.ops, a name,
+ * st.add or t.add. Pushes the object and raises for anything else. [+1] */
+st__packet *st__push_operator(st__host *h, lua_State *L, int idx,
+                              bool *is_method);
 void st__open_operator(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- kernel.c ------------------------------------------------------------- */
+
+/* What a function gets in front of the operator's arguments. */
+typedef enum st__convention {
+  ST_TAKES_ARGS,      /* nothing */
+  ST_TAKES_KEYS,      /* the key set */
+  ST_TAKES_OPERATOR   /* the operator's object and the key set */
+} st__convention;
+
+/* A Lua function that the engine can run. */
+typedef struct st__script {
+  st__host *h;
+  int ref;             /* of the function in the registry */
+  st__convention convention;
+  const char *place;   /* where it was registered, for messages */
+} st__script;
+
+/* Runs it for a call; keys is what it is told. */
+st_status st__run_script(const st__script *s, const st_call *call,
+                         st_keyset keys, const st_value *args,
+                         st_value *rets);
+/* A kernel of the function at idx for the engine, which owns it from a
+ * successful registration on; st__drop_kernel undoes it. */
+void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
+                    st_kernel *out);
+void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k);
+/* Drops the references of kernels that nothing can run any more. */
+void st__bury(st__host *h, lua_State *L);
+/* A borrowed argument as a kernel sees it. [+1] */
+void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
+                       const st_value *v);
+/* Is the value at idx a function or another value that can be called? */
+bool st__is_callable(lua_State *L, int idx);
+/* The same or an error that names argument arg. */
+void st__check_callable(st__host *h, lua_State *L, int idx, const char *arg);
+void st__open_kernel(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- keyset.c ------------------------------------------------------------- */
+
+void st__push_keyset(st__host *h, lua_State *L, st_keyset ks); /* [+1] */
+/* A key set or the name of a key. */
+st_keyset st__check_keyset(st__host *h, lua_State *L, int idx);
+void st__open_keyset(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- listen.c ------------------------------------------------------------- */
+
+/* Calls the listeners of this state with what changed; may raise what they
+ * raise. Belongs at the end of whatever registers. */
+void st__deliver(st__host *h, lua_State *L);
+/* With the host. */
+void st__free_listeners(st__host *h);
+void st__open_listen(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- table.c -------------------------------------------------------------- */
 
@@ -317,16 +425,19 @@ enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
  * items; returns how many, or raises. [+number of tensors] */
 int st__items(st__host *h, lua_State *L, int idx, st__item *items);
 
-/* -- subscript.c, library.c, plan.c, system.c, keyset.c, trace.c ---------- */
+/* -- The rest ------------------------------------------------------------- */
 
 void st__open_subscript(st__host *h, lua_State *L); /* [0], core at the top */
-/* Drops the references of kernels that nothing can run any more. */
-void st__bury(st__host *h, lua_State *L);
 void st__open_library(st__host *h, lua_State *L);   /* [0], core at the top */
 void st__open_plan(st__host *h, lua_State *L);      /* [0], core at the top */
 void st__open_system(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_keyset(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_guard(st__host *h, lua_State *L);     /* [0], core at the top */
+void st__open_mode(st__host *h, lua_State *L);      /* [0], core at the top */
+void st__open_inspect(st__host *h, lua_State *L);   /* [0], core at the top */
+void st__open_explain(st__host *h, lua_State *L);   /* [0], core at the top */
 void st__open_trace(st__host *h, lua_State *L);     /* [0], core at the top */
+void st__open_schema(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_signal(st__host *h, lua_State *L);    /* [0], core at the top */
 
 /* A new host; its sentinel stays in the registry. [0] */
 st__host *st__host_new(lua_State *L);

@@ -20,10 +20,10 @@ static void unwrap(st__frame *f, int n) {
   for (int k = 0; k < n; k++) st_tensor_release(&f->args[f->wrap[k]].u.tensor);
 }
 
-/* The call with its numbers wrapped; no Lua in between, so they need no
- * box. A finaliser that ran since the arguments were read may have defined
- * the operator anew. */
-static st_status run_wrapped(st__frame *f, st_value *rets) {
+/* No Lua runs while the numbers are wrapped, so they need no box. A finaliser
+ * that ran since the arguments were read may have defined the operator
+ * anew. */
+st_status st__perform(st__frame *f, st__job *job) {
   if (st_op_schema(f->op) != f->text) {
     return st_fail(ST_BAD_STATE, "%s was redefined while it was called",
                    st_op_name(f->op));
@@ -39,17 +39,23 @@ static st_status run_wrapped(st__frame *f, st_value *rets) {
       return status;
     }
   }
-  const st_status status = st__run(f->h, f->L, f->op, f->nargs, f->args,
-                                   rets);
+  job->op = f->op;
+  job->declared = f->text;
+  job->n = f->nargs;
+  job->args = f->args;
+  f->h->frame = f;
+  const st_status status = st__run(f->h, f->L, job);
+  f->h->frame = NULL;
   unwrap(f, f->nwraps);
   return status;
 }
 
 /* -- Results -------------------------------------------------------------- */
 
-static void charge_tensor(st__host *h, lua_State *L, const st_tensor *t) {
-  st__charge(h, L, st_tensor_numel(t) *
-                   (int64_t)st_dtype_size(st_tensor_dtype(t)));
+/* Bytes that a result keeps alive; a meta tensor of any size has none. */
+static int64_t weight(const st_tensor *t) {
+  return st_tensor_device(t) == ST_DEVICE_META
+    ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
 static void push_list(st__host *h, lua_State *L, const st_arg *a,
@@ -147,11 +153,9 @@ static int returned_source(const st__frame *f, const st_value *v) {
 
 /* -- Owners of results ---------------------------------------------------- */
 
-enum { MAX_RESULTS = 32 };
-
 /* Results while they turn into Lua values: the collector has them if Lua
  * raises in between. */
-typedef struct values { int n; st_value v[MAX_RESULTS]; } values;
+typedef struct values { int n; st_value v[]; } values;
 
 static int values_gc(lua_State *L) {
   st__host *h = st__host_of(L);
@@ -161,16 +165,15 @@ static int values_gc(lua_State *L) {
   return 0;
 }
 
-static int call_general(st__frame *f) {
+static int call_general(st__frame *f, st__job *job) {
   st__host *h = f->h;
   lua_State *L = f->L;
   const int nrets = f->nrets;
-  if (nrets > MAX_RESULTS) {
-    return st__error(h, L, ST_BAD_SCHEMA, "%s has %d results, the most are "
-                     "%d", st_op_name(f->op), nrets, MAX_RESULTS);
-  }
-  values *owner = st__box_new(h, L, ST_BOX_VALUES, sizeof *owner); /* [+1] */
-  const st_status status = run_wrapped(f, owner->v);
+  values *owner = st__box_new(h, L, ST_BOX_VALUES,           /* [+1] */
+                              sizeof *owner + (size_t)nrets *
+                              sizeof *owner->v);
+  job->rets = owner->v;
+  const st_status status = st__perform(f, job);
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
   luaL_checkstack(L, nrets + 4, NULL);
@@ -178,10 +181,10 @@ static int call_general(st__frame *f) {
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
     const st_arg *ret = &f->rets[r];
-    const int source = written_source(f, r);
+    int source = written_source(f, r);
+    if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
     if (v->tag == ST_TAG_TENSOR && !ret->is_alias) {
-      bytes += st_tensor_numel(v->u.tensor) *
-               (int64_t)st_dtype_size(st_tensor_dtype(v->u.tensor));
+      bytes += weight(v->u.tensor);
     }
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
@@ -193,11 +196,12 @@ static int call_general(st__frame *f) {
 }
 
 /* One tensor, the common case: straight into its box. */
-static int call_tensor(st__frame *f, const st_arg *ret) {
+static int call_tensor(st__frame *f, st__job *job) {
   st_value v;
   int source = written_source(f, 0);
   st__box *box = source ? NULL : st__push_box(f->h, f->L);   /* [+0|1] */
-  const st_status status = run_wrapped(f, &v);
+  job->rets = &v;
+  const st_status status = st__perform(f, job);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   if (!source) source = returned_source(f, &v);
   if (source) {
@@ -206,11 +210,34 @@ static int call_tensor(st__frame *f, const st_arg *ret) {
     return 1;
   }
   box->t = v.u.tensor;
-  if (!ret->is_alias) charge_tensor(f->h, f->L, box->t);
+  if (!f->rets->is_alias) st__charge(f->h, f->L, weight(box->t));
   return 1;
 }
 
+/* Nothing, or one value that owns nothing. */
+static int call_plain(st__frame *f, st__job *job) {
+  st_value v;
+  job->rets = &v;
+  const st_status status = st__perform(f, job);
+  if (status != ST_OK) return st__raise(f->h, f->L, status);
+  if (f->nrets == 1) st__push_value(f->h, f->L, f->rets, &v); /* [+0|1] */
+  return f->nrets;
+}
+
 /* -- Calls ---------------------------------------------------------------- */
+
+/* Can a result be more than a number? */
+static bool may_own(const st_arg *ret) {
+  if (ret->list) return true;
+  switch (ret->type) {
+    case ST_TYPE_INT: case ST_TYPE_FLOAT: case ST_TYPE_BOOL:
+    case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
+    case ST_TYPE_DTYPE: case ST_TYPE_LAYOUT: case ST_TYPE_FORMAT:
+    case ST_TYPE_DEVICE:
+      return false;
+    default: return true;
+  }
+}
 
 /* A table of keywords has names and no list: {dim = 1}. {} is a list. */
 static bool is_keywords(lua_State *L, int idx) {
@@ -222,30 +249,49 @@ static bool is_keywords(lua_State *L, int idx) {
   return is_name;
 }
 
+void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
+                 st__frame *f) {
+  const int top = lua_gettop(L);
+  luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
+  f->h = h;
+  f->L = L;
+  f->first = first;
+  f->keywords = top >= first && is_keywords(L, top) ? top : 0;
+  f->npos = top - first + 1 - (f->keywords != 0);
+  if (st__resolve(f, p)) return;
+  st__refresh(h, L, p);
+  if (!st__resolve(f, p)) st__complain(f, p);
+}
+
+int st__finish(st__frame *f, st__job *job) {
+  const st_arg *ret = f->rets;
+  if (f->nrets == 0) return call_plain(f, job);
+  if (f->nrets > 1) return call_general(f, job);
+  if (!may_own(ret)) return call_plain(f, job);
+  return ret->type == ST_TYPE_TENSOR && !ret->list && !ret->optional
+         ? call_tensor(f, job) : call_general(f, job);
+}
+
 int st__call(st__host *h, lua_State *L, st__packet *p, int first,
              bool is_method) {
   st__frame f;
-  const int top = lua_gettop(L);
-  luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
-  f.h = h;
-  f.L = L;
-  f.first = first;
+  st__job job = {.way = ST_WAY_CALL};
   f.is_method = is_method;
-  f.keywords = top >= first && is_keywords(L, top) ? top : 0;
-  f.npos = top - first + 1 - (f.keywords != 0);
-  if (!st__resolve(&f, p)) {
-    st__refresh(h, L, p);
-    if (!st__resolve(&f, p)) st__complain(&f, p);
-  }
-  const st_arg *ret = f.rets;
-  return f.nrets == 1 && ret->type == ST_TYPE_TENSOR && !ret->list &&
-         !ret->optional ? call_tensor(&f, ret) : call_general(&f);
+  f.is_complete = false;
+  st__prepare(h, L, p, first, &f);
+  return st__finish(&f, &job);
+}
+
+static st_status run_handle(st__host *h, lua_State *L, st_handle op, int n,
+                            const st_value *args, st_value *ret) {
+  return st__run(h, L, &(st__job){.op = h->op[op], .n = n, .args = args,
+                                  .rets = ret});
 }
 
 void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
                    const st_value *args, st__box *box) {
   st_value v;
-  const st_status status = st__run(h, L, h->op[op], n, args, &v);
+  const st_status status = run_handle(h, L, op, n, args, &v);
   if (status != ST_OK) st__raise(h, L, status);
   st_tensor_release(&box->t);
   box->t = v.u.tensor;
@@ -254,7 +300,7 @@ void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
 void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
                   const st_value *args) {
   st_value v;
-  const st_status status = st__run(h, L, h->op[op], n, args, &v);
+  const st_status status = run_handle(h, L, op, n, args, &v);
   if (status != ST_OK) st__raise(h, L, status);
   st_value_clear(&v);
 }

@@ -17,10 +17,18 @@ int luaopen_strided_core(lua_State *L) {
   st__open_tensor(h, L);
   st__open_table(h, L);
   st__open_subscript(h, L);
+  st__open_kernel(h, L);
   st__open_library(h, L);
+  st__open_listen(h, L);
   st__open_plan(h, L);
   st__open_system(h, L);
   st__open_keyset(h, L);
+  st__open_guard(h, L);
+  st__open_mode(h, L);
+  st__open_inspect(h, L);
+  st__open_explain(h, L);
   st__open_trace(h, L);
+  st__open_schema(h, L);
+  st__open_signal(h, L);
   return 1;
 }

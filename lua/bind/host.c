@@ -141,19 +141,34 @@ static void empty_graves(st__host *h, lua_State *L) {
   lua_rawseti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [-1] */
 }
 
-static st_status enter(st__host *h, lua_State *L, const st_op *op, int n,
-                       const st_value *args, st_value *rets) {
+static st_status perform(const st__job *job) {
+  switch (job->way) {
+    case ST_WAY_REDISPATCH:
+      return st_redispatch_declared(job->op, job->declared, job->keys,
+                                    job->args, job->rets);
+    case ST_WAY_KEY:
+      return st_call_for_key_declared(job->op, job->declared, job->key,
+                                      job->args, job->rets);
+    case ST_WAY_EXPLAIN:
+      return st_explain(job->op, job->n, job->args, job->text);
+    default:
+      return st_call_declared(job->op, job->declared, job->n, job->args,
+                              job->rets);
+  }
+}
+
+static st_status enter(st__host *h, lua_State *L, const st__job *job) {
   st__host *const outer = current;
   lua_State *const running = h->running;
   current = h;
   h->running = L;
   const int first = st_count_from(1);
-  const st_status status = st_call_op(op, n, args, rets);
+  const st_status status = perform(job);
   st_count_from(first);
   /* Inside a Lua kernel the engine leaves the name to the outer operator, but
    * this failure becomes a Lua error of its own. */
   if (running && status != ST_OK && status != ST_HOST) {
-    const char *name = st_op_name(op);
+    const char *name = st_op_name(job->op);
     if (strncmp(name, "aten::", 6) == 0) name += 6;
     st_fail(status, "%s: %s", name, st_message());
   }
@@ -172,20 +187,20 @@ static int collect_all(lua_State *L) {
   return 0;
 }
 
-st_status st__run(st__host *h, lua_State *L, const st_op *op, int n,
-                  const st_value *args, st_value *rets) {
-  const char *schema = st_op_schema(op);
-  const st_status status = enter(h, L, op, n, args, rets);
+st_status st__run(st__host *h, lua_State *L, const st__job *job) {
+  const char *schema = st_op_schema(job->op);
+  const st_status status = enter(h, L, job);
   if (status != ST_NO_MEMORY || !h->has_retry) return status;
   if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
-  if (st_op_schema(op) != schema) return status;
-  return enter(h, L, op, n, args, rets);
+  if (st_op_schema(job->op) != schema) return status;
+  return enter(h, L, job);
 }
 
 /* -- Life of a host ------------------------------------------------------- */
 
 void st__host_release(st__host *h) {
   if (atomic_fetch_sub(&h->refs, 1) > 1) return;
+  st__free_listeners(h);
   pthread_mutex_destroy(&h->mutex);
   free(h);
 }

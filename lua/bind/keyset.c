@@ -1,68 +1,169 @@
-/* Sets of dispatch keys, by name: st.keyset("CPU", "AutogradCPU").
+/* Sets of dispatch keys as values: st.keyset("CPU", "AutogradCPU"). Wherever a
+ * set is expected the name of a key will do. No operation changes its operands.
  */
 
-#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
 
-
-static st_keyset *check_set(lua_State *L) {
-  return st__box_check(st__host_of(L), L, 1, ST_BOX_KEYSET, "self");
-}
-
-static void push_set(st__host *h, lua_State *L, st_keyset ks) {
+void st__push_keyset(st__host *h, lua_State *L, st_keyset ks) {
   st_keyset *box = st__box_new(h, L, ST_BOX_KEYSET, sizeof *box); /* [+1] */
   *box = ks;
 }
 
-/* The bits of the key named at idx. */
-static st_keyset check_key(lua_State *L, int idx) {
+st_keyset st__check_keyset(st__host *h, lua_State *L, int idx) {
   st_keyset ks = 0;
-  const char *name = luaL_checkstring(L, idx);
-  if (!st_key_parse(name, &ks)) {
-    st__error(st__host_of(L), L, ST_BAD_VALUE, "there is no dispatch key "
-              "'%.80s'", name);
+  const st_keyset *box = st__box_test(h, L, idx, ST_BOX_KEYSET);
+  if (box) return *box;
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    st__error(h, L, ST_BAD_TYPE, "a set of dispatch keys or the name of a "
+              "key is needed, got %s", st__type_name(h, L, idx));
+  }
+  size_t n;
+  const char *name = lua_tolstring(L, idx, &n);
+  if (st_key_is_alias(name)) {
+    st__error(h, L, ST_BAD_VALUE, "'%s' is an alias key: it stands for "
+              "several keys in registrations, and no set can hold it", name);
+  }
+  if (strlen(name) != n || !st_key_parse(name, &ks)) {
+    st__error(h, L, ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);
   }
   return ks;
 }
 
-static int new_set(lua_State *L) {
+static st_keyset self(lua_State *L) {
+  return *(st_keyset *)st__box_check(st__host_of(L), L, 1, ST_BOX_KEYSET,
+                                     "self");
+}
+
+static st_keyset operand(lua_State *L, int idx) {
+  return st__check_keyset(st__host_of(L), L, idx);
+}
+
+static int give(lua_State *L, st_keyset ks) {
+  st__push_keyset(st__host_of(L), L, ks); /* [+1] */
+  return 1;
+}
+
+/* -- Making --------------------------------------------------------------- */
+
+/* The union of the sets and keys from idx on. */
+static st_keyset join(lua_State *L, int idx) {
   st_keyset ks = 0;
   const int n = lua_gettop(L);
-  for (int i = 1; i <= n; i++) ks |= check_key(L, i);
-  push_set(st__host_of(L), L, ks); /* [+1] */
-  return 1;
+  for (int i = idx; i <= n; i++) ks |= operand(L, i);
+  return ks;
 }
 
-/* set:add(name): another set */
-static int set_add(lua_State *L) {
-  push_set(st__host_of(L), L, *check_set(L) | check_key(L, 2)); /* [+1] */
-  return 1;
+/* keyset("CPU", ...) */
+static int new_set(lua_State *L) { return give(L, join(L, 1)); }
+
+static int full_set(lua_State *L) { return give(L, st_keyset_full()); }
+
+/* keyset_after(key): every key below it */
+static int set_after(lua_State *L) {
+  st_keyset ks;
+  const st_status status = st_keyset_after(luaL_checkstring(L, 1), &ks);
+  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  return give(L, ks);
 }
 
-/* set:remove(name): another set; backends stay (SEMANTICS K5) */
+/* t:key_set() */
+static int tensor_key_set(lua_State *L) {
+  return give(L, st_tensor_keys(st__check_tensor(st__host_of(L), L, 1,
+                                                 "self")));
+}
+
+/* -- Algebra -------------------------------------------------------------- */
+
+/* set:add(...) */
+static int set_add(lua_State *L) { return give(L, self(L) | join(L, 2)); }
+
+/* set:remove(...): backends stay (SEMANTICS K5) */
 static int set_remove(lua_State *L) {
-  const st_keyset key = check_key(L, 2);
-  push_set(st__host_of(L), L, st_keyset_minus(*check_set(L), key)); /* [+1] */
+  const st_keyset ks = self(L);
+  return give(L, st_keyset_minus(ks, join(L, 2)));
+}
+
+/* set:remove_backend("CPU") */
+static int set_remove_backend(lua_State *L) {
+  st_keyset ks = self(L);
+  const st_status status = st_keyset_remove_backend(&ks,
+                                                    luaL_checkstring(L, 2));
+  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  return give(L, ks);
+}
+
+static int set_union(lua_State *L) {
+  return give(L, operand(L, 1) | operand(L, 2));
+}
+
+static int set_minus(lua_State *L) {
+  return give(L, st_keyset_minus(operand(L, 1), operand(L, 2)));
+}
+
+static int set_intersection(lua_State *L) {
+  return give(L, operand(L, 1) & operand(L, 2));
+}
+
+static int set_xor(lua_State *L) {
+  return give(L, operand(L, 1) ^ operand(L, 2));
+}
+
+/* -- Asking --------------------------------------------------------------- */
+
+/* set:has(...): all of them */
+static int set_has(lua_State *L) {
+  const st_keyset ks = self(L), keys = join(L, 2);
+  lua_pushboolean(L, (ks & keys) == keys); /* [+1] */
   return 1;
 }
 
-static int set_has(lua_State *L) {
-  const st_keyset key = check_key(L, 2);
-  lua_pushboolean(L, (*check_set(L) & key) == key); /* [+1] */
+static int set_is_empty(lua_State *L) {
+  lua_pushboolean(L, self(L) == 0); /* [+1] */
   return 1;
 }
 
 /* set:highest(): the name of the key that a call would take first */
 static int set_highest(lua_State *L) {
-  lua_pushstring(L, st_keyset_highest(*check_set(L))); /* [+1] */
+  lua_pushstring(L, st_keyset_highest(self(L))); /* [+1] */
+  return 1;
+}
+
+/* #set: how many runtime keys it has */
+static int set_len(lua_State *L) {
+  int state = 0, n = 0;
+  const st_keyset ks = self(L);
+  while (st_keyset_next(ks, &state)) n++;
+  lua_pushinteger(L, n); /* [+1] */
+  return 1;
+}
+
+/* Upvalues: host, set, state. */
+static int next_key(lua_State *L) {
+  const st_keyset *ks = lua_touserdata(L, lua_upvalueindex(2));
+  int state = (int)lua_tointeger(L, lua_upvalueindex(3));
+  const char *name = st_keyset_next(*ks, &state);
+  lua_pushinteger(L, state);             /* [+1] */
+  lua_replace(L, lua_upvalueindex(3));   /* [-1] */
+  if (!name) return 0;
+  lua_pushstring(L, name);               /* [+1] */
+  return 1;
+}
+
+/* for name in set:each(): from low to high priority */
+static int set_each(lua_State *L) {
+  self(L);
+  lua_pushlightuserdata(L, st__host_of(L)); /* [+1] */
+  lua_pushvalue(L, 1);                      /* [+1] */
+  lua_pushinteger(L, 0);                    /* [+1] */
+  lua_pushcclosure(L, next_key, 3);         /* [-3, +1] */
   return 1;
 }
 
 static int set_tostring(lua_State *L) {
   char text[4096];
-  lua_pushstring(L, st_keyset_text(*check_set(L), text, sizeof text));
+  lua_pushstring(L, st_keyset_text(self(L), text, sizeof text)); /* [+1] */
   return 1;
 }
 
@@ -74,16 +175,33 @@ static int set_eq(lua_State *L) {
   return 1;
 }
 
+/* -- Opening -------------------------------------------------------------- */
+
 void st__open_keyset(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"keyset", new_set}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+    {"keyset", new_set}, {"keyset_full", full_set},
+    {"keyset_after", set_after}, {NULL, NULL}
+  };
+  static const luaL_Reg tensor_methods[] = {
+    {"key_set", tensor_key_set}, {NULL, NULL}
+  };
+  /* The bitwise ones are for Lua 5.3 and later. */
   static const luaL_Reg metamethods[] = {
-    {"__tostring", set_tostring}, {"__eq", set_eq}, {NULL, NULL}
+    {"__tostring", set_tostring}, {"__eq", set_eq}, {"__len", set_len},
+    {"__add", set_union}, {"__sub", set_minus}, {"__mul", set_intersection},
+    {"__bor", set_union}, {"__band", set_intersection}, {"__bxor", set_xor},
+    {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
-    {"add", set_add}, {"remove", set_remove}, {"has", set_has},
-    {"highest", set_highest}, {NULL, NULL}
+    {"add", set_add}, {"remove", set_remove},
+    {"remove_backend", set_remove_backend}, {"xor", set_xor},
+    {"has", set_has}, {"is_empty", set_is_empty}, {"highest", set_highest},
+    {"each", set_each}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
+  lua_getfield(L, -1, "methods");     /* [+1] */
+  st__set_functions(h, L, tensor_methods);
+  lua_pop(L, 1);                      /* [-1] */
   st__push_meta(h, L, ST_BOX_KEYSET); /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                    /* [+1] */

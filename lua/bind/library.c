@@ -1,256 +1,318 @@
-/* Operators and kernels from Lua.
- *
- * Note [Lua kernels]
- * The engine calls a Lua kernel through run_kernel, on whatever coroutine the
- * running call came from. Everything that may raise runs in protected mode:
- * an error is kept in the host and comes out again where the call entered
- * the engine. A kernel belongs to its Lua state; a call from another state or
- * thread is an error. The engine may hold on to a kernel after it has been
- * taken back; the reference to the function is dropped later, by the thread
- * of the state (st__bury).
+/* Libraries: operators, kernels and fallbacks that come and go together. The
+ * rules are the engine's; here are Lua's manners of asking for them.
  */
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
 
-struct st__kernel_ref {
-  st__host *h;           /* counted */
-  int ref;               /* of the function in the registry */
-  st__kernel_ref *next;  /* among the dead */
-};
+typedef struct library {
+  st_library *lib;  /* NULL once closed */
+  char ns[];
+} library;
 
-/* -- Life of a kernel ----------------------------------------------------- */
-
-/* The engine is done with it; any thread. */
-static void retire(void *ctx) {
-  st__kernel_ref *k = ctx;
-  st__host *h = k->h;
-  pthread_mutex_lock(&h->mutex);
-  const bool is_closed = h->is_closed;
-  if (!is_closed) {
-    k->next = h->dead;
-    h->dead = k;
+static library *check_library(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = st__box_check(h, L, 1, ST_BOX_LIBRARY, "self");
+  if (!l->lib || !st_library_is_open(l->lib)) {
+    st__error(h, L, ST_BAD_STATE, "library '%s' is closed", l->ns);
   }
-  pthread_mutex_unlock(&h->mutex);
-  if (!is_closed) return;
-  free(k);
-  st__host_release(h);
+  return l;
 }
 
-void st__bury(st__host *h, lua_State *L) {
-  pthread_mutex_lock(&h->mutex);
-  st__kernel_ref *k = h->dead;
-  h->dead = NULL;
-  pthread_mutex_unlock(&h->mutex);
-  while (k) {
-    st__kernel_ref *next = k->next;
-    luaL_unref(L, LUA_REGISTRYINDEX, k->ref);
-    free(k);
-    st__host_release(h);
-    k = next;
-  }
+/* The end of every registration: raises a failure, then lets the listeners
+ * know. */
+static void finish(lua_State *L, st_status status) {
+  st__host *h = st__host_of(L);
+  if (status != ST_OK) st__raise(h, L, status);
+  st__bury(h, L);
+  st__deliver(h, L);
 }
 
-/* -- Arguments and results ------------------------------------------------ */
+/* -- Opening and closing -------------------------------------------------- */
 
-static void push_tensors(st__host *h, lua_State *L, const st_value *v) {
-  lua_createtable(L, (int)v->len, 0);              /* [+1] */
-  for (int k = 0; k < (int)v->len; k++) {
-    if (v->u.tensors[k]) {
-      st__push_kept(h, L, v->u.tensors[k]);        /* [+1] */
-    } else {
-      st_mark *m = st__box_new(h, L, ST_BOX_MARK, sizeof *m); /* [+1] */
-      *m = ST_MARK_NONE;
-    }
-    lua_rawseti(L, -2, k + 1);                     /* [-1] */
+static st_library_kind check_kind(lua_State *L, int idx) {
+  static const char *const names[] = {"DEF", "FRAGMENT", "IMPL", NULL};
+  st__host *h = st__host_of(L);
+  if (lua_isnoneornil(L, idx)) return ST_LIBRARY_DEF;
+  const char *name = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx)
+                                                     : "";
+  for (int k = 0; names[k]; k++) {
+    if (strcmp(name, names[k]) == 0) return (st_library_kind)k;
   }
+  st__error(h, L, ST_BAD_VALUE, "library: the kind must be 'DEF', 'FRAGMENT' "
+            "or 'IMPL'");
+  return ST_LIBRARY_DEF;
 }
 
-/* A borrowed argument; dims, positions and ends become Lua's. [+1] */
-static void push_argument(st__host *h, lua_State *L, const st_arg *a,
-                          const st_value *v) {
-  st_generator **g;
-  st_value copy = *v;
-  switch (v->tag) {
-    case ST_TAG_TENSOR: st__push_kept(h, L, v->u.tensor); break;  /* [+1] */
-    case ST_TAG_TENSORS: push_tensors(h, L, v); break;            /* [+1] */
-    case ST_TAG_GENERATOR:
-      g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);         /* [+1] */
-      st_generator_retain(v->u.generator);
-      *g = v->u.generator;
-      break;
-    default: st__push_value(h, L, a, &copy);                      /* [+1] */
+/* open_library(ns, kind, key, defers): a library */
+static int open_library(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  size_t n;
+  st__host *h = st__host_of(L);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    return st__error(h, L, ST_BAD_TYPE, "library: the namespace must be a "
+                     "name, got %s", st__type_name(h, L, 1));
   }
+  const char *ns = lua_tolstring(L, 1, &n);
+  const st_library_kind kind = check_kind(L, 2);
+  const char *key = luaL_optstring(L, 3, NULL);
+  const int flags = (h->is_strict ? 0 : ST_REPLACE) |
+                    (lua_toboolean(L, 4) ? ST_DEFER : 0);
+  library *l = st__box_new(h, L, ST_BOX_LIBRARY, sizeof *l + n + 1);
+  memcpy(l->ns, ns, n + 1);                              /* [+1] */
+  finish(L, st_library_open(ns, kind, key, flags,
+                            st__place(h, L, place, sizeof place), &l->lib));
+  return 1;
 }
 
-/* An owned copy of a converted result. */
-static st_status own(const st_value *v, st_value *out) {
-  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
-  switch (v->tag) {
-    case ST_TAG_TENSOR: return st_value_of_tensor(v->u.tensor, out);
-    case ST_TAG_TENSORS:
-      return st_value_of_tensors(v->u.tensors, (int)v->len, out);
-    case ST_TAG_INTS: return st_value_of_ints(v->u.ints, (int)v->len, out);
-    case ST_TAG_STRING: return st_value_of_string(v->u.string, v->len, out);
-    case ST_TAG_COMPLEX:
-      memcpy(s.u.c, v->u.pair, sizeof s.u.c);
-      return st_value_of_scalar(s, out);
-    case ST_TAG_GENERATOR: st_generator_retain(v->u.generator); break;
-    case ST_TAG_FLOATS: case ST_TAG_BOOLS:
-      return st_fail(ST_BAD_TYPE, "a Lua kernel cannot return such a list");
-    default: break;
-  }
-  *out = *v;
-  return ST_OK;
-}
-
-/* -- Running -------------------------------------------------------------- */
-
-typedef struct run {
-  st__host *h;
-  int ref;
-  const st_op *op;
-  /* The schema as it is when the call begins; the kernel may change it. */
-  int nargs, nrets;
-  const st_arg *schema, *results;
-  const st_value *args;
-  st_value *rets;
-  int nowned;           /* results that rets has so far */
-} run;
-
-/* Result r is at idx. */
-static void take_result(run *r, lua_State *L, int i, int idx) {
-  st__frame f;
-  f.h = r->h;
-  f.L = L;
-  f.op = r->op;
-  f.allow_wrap = f.wants_wrap = f.explains = false;
-  f.nslots = f.nwraps = f.ntensors = 0;
-  const st_arg *a = &r->results[i];
-  if (lua_isnil(L, idx) && a->optional) {
-    f.args[0] = (st_value){.tag = ST_TAG_NONE};
-  } else if (!st__convert(&f, 0, a, idx)) {
-    st__error(r->h, L, ST_BAD_TYPE, "%s: result %d of its Lua kernel must be "
-              "%s, got %s", st_op_name(r->op), i + 1, a->text,
-              st__type_name(r->h, L, idx));
-  }
-  const st_status status = own(&f.args[0], &r->rets[i]);
-  if (status != ST_OK) st__raise(r->h, L, status);
-  r->nowned++;
-}
-
-static int run_protected(lua_State *L) {
-  run *r = lua_touserdata(L, 1);
-  const int nargs = r->nargs, nrets = r->nrets;
-  luaL_checkstack(L, nargs + ST_FRAME_STACK * nrets + LUA_MINSTACK, NULL);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, r->ref);       /* [+1] */
-  for (int i = 0; i < nargs; i++) {
-    push_argument(r->h, L, &r->schema[i], &r->args[i]); /* [+1] */
-  }
-  const int base = lua_gettop(L) - nargs;
-  lua_call(L, nargs, nrets);                       /* [-nargs-1, +nrets] */
-  for (int i = 0; i < nrets; i++) take_result(r, L, i, base + i);
+/* lib:close(), __gc */
+static int library_close(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
+  if (!l || !l->lib) return 0;
+  st_library_close(&l->lib);
+  st__bury(h, L);
+  st__deliver(h, L);
   return 0;
 }
 
-/* Keeps the error at the top of the stack for st__raise. [-1] */
-static st_status keep_error(st__host *h, lua_State *L) {
-  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
-                                                    : "an error object";
-  const st_status status = st_fail(ST_HOST, "%s", text);
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
-  h->has_error = true;
-  return status;
-}
-
-static st_status run_kernel(const st_call *call, const st_value *args,
-                            st_value *rets) {
-  const st__kernel_ref *k = st_call_context(call);
-  st__host *h = k->h;
-  if (st__current_host() != h) {
-    return st_fail(ST_BAD_STATE, "its kernel is a function of a Lua state "
-                   "that is not running on this thread");
-  }
-  const st_op *op = st_call_operator(call);
-  run r = {h, k->ref, op, st_op_nargs(op), st_op_nrets(op), st_op_arg(op, 0),
-           st_op_ret(op, 0), args, rets, 0};
-  lua_State *L = h->running;
-  if (!lua_checkstack(L, LUA_MINSTACK)) {
-    return st_fail(ST_NO_MEMORY, "the Lua stack is full");
-  }
-  if (st__protected(L, run_protected, &r) == 0) return ST_OK; /* [+0|1] */
-  for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
-  return keep_error(h, L);                                    /* [-1] */
-}
-
-/* -- Registrations -------------------------------------------------------- */
-
-static st_registration **push_registration(st__host *h, lua_State *L) {
-  return st__box_new(h, L, ST_BOX_REGISTRATION, sizeof(st_registration *));
-}
-
-static int registration_release(lua_State *L) {
+/* transact(lib, body): runs body(lib), then all that it registered takes
+ * effect, or nothing when it raises */
+static int transact(lua_State *L) {
   st__host *h = st__host_of(L);
-  st_registration **r = st__box_test(h, L, 1, ST_BOX_REGISTRATION);
-  if (r) st_registration_release(r);
-  st__bury(h, L);
+  library *l = check_library(L);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);                                   /* [+1] */
+  const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
+  if (status != 0) {
+    if (l->lib) st_library_close(&l->lib);
+    st__bury(h, L);
+    return lua_error(L);
+  }
+  check_library(L);
+  const st_status committed = st_library_commit(l->lib);
+  if (committed != ST_OK) {
+    st_library_close(&l->lib);
+    st__bury(h, L);
+    return st__raise(h, L, committed);
+  }
+  st__deliver(h, L);
   return 0;
 }
 
-/* define(ns, schema, doc, debug): a registration */
-static int define(lua_State *L) {
+/* -- Definitions ---------------------------------------------------------- */
+
+/* The bits of the tags in the list at the top. */
+static int check_tags(lua_State *L) {
+  int tags = 0;
   st__host *h = st__host_of(L);
-  const char *ns = luaL_checkstring(L, 1);
-  const char *schema = luaL_checkstring(L, 2);
-  st_registration **r = push_registration(h, L); /* [+1] */
-  const st_status status = st_define(ns, schema, luaL_optstring(L, 3, ""),
-                                     luaL_optstring(L, 4, ""), r);
-  return status == ST_OK ? 1 : st__raise(h, L, status);
+  const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : -1;
+  if (n < 0) st__error(h, L, ST_BAD_TYPE, "def: tags must be a list of names");
+  for (int k = 1; k <= n; k++) {
+    int bit = 0;
+    lua_rawgeti(L, -1, k);                               /* [+1] */
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                                      : "?";
+    while (st_tag_name(bit) && strcmp(st_tag_name(bit), name) != 0) bit++;
+    if (!st_tag_name(bit)) {
+      st__error(h, L, ST_BAD_VALUE, "def: there is no tag '%.40s'", name);
+    }
+    tags |= 1 << bit;
+    lua_pop(L, 1);                                       /* [-1] */
+  }
+  return tags;
 }
 
-/* implement(name, key, fn or nil, debug): a registration; no fn registers a
- * fallthrough */
-static int implement(lua_State *L) {
+typedef struct definition {
+  const char *doc;
+  int tags;
+  int kernel;   /* where its kernel is, or 0 */
+} definition;
+
+/* {doc =, tags =} at idx; its strings stay on the stack. [+2] */
+static void read_options(lua_State *L, int idx, definition *d) {
   st__host *h = st__host_of(L);
-  const char *name = luaL_checkstring(L, 1);
-  const char *key = luaL_optstring(L, 2, NULL);
-  const char *debug = luaL_optstring(L, 4, "");
-  st__kernel_ref *k = NULL;
-  st_registration **r = push_registration(h, L);     /* [+1] */
-  if (!lua_isnil(L, 3)) {
-    luaL_checktype(L, 3, LUA_TFUNCTION);
-    lua_pushvalue(L, 3);                             /* [+1] */
-    const int ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
-    k = malloc(sizeof *k);
-    if (!k) {
-      luaL_unref(L, LUA_REGISTRYINDEX, ref);
-      return st__error(h, L, ST_NO_MEMORY, "%s: out of memory", name);
-    }
-    *k = (st__kernel_ref){h, ref, NULL};
-    atomic_fetch_add(&h->refs, 1);
+  lua_getfield(L, idx, "doc");                           /* [+1] */
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    d->doc = lua_tostring(L, -1);
+  } else if (!lua_isnil(L, -1)) {
+    st__error(h, L, ST_BAD_TYPE, "def: doc must be a string, got %s",
+              st__type_name(h, L, -1));
   }
-  const st_status status = st_implement(name, key, k ? run_kernel : NULL, k,
-                                        k ? retire : NULL, debug, r);
-  if (status == ST_OK) return 1;
-  if (k) retire(k);
-  st__bury(h, L);
-  return st__raise(h, L, status);
+  lua_getfield(L, idx, "tags");                          /* [+1] */
+  if (!lua_isnil(L, -1)) d->tags = check_tags(L);
+}
+
+/* lib:def(schema[, doc or options][, kernel]): itself */
+static int library_def(lua_State *L) {
+  char place[LUA_IDSIZE + 16], name[256];
+  st_kernel kernel = {.fn = NULL};
+  definition d = {"", 0, 0};
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const int top = lua_gettop(L);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return st__error(h, L, ST_BAD_TYPE, "def: the schema must be a string, "
+                     "got %s", st__type_name(h, L, 2));
+  }
+  const char *schema = lua_tostring(L, 2);
+  for (int i = 3; i <= top; i++) {
+    if (lua_type(L, i) == LUA_TSTRING) d.doc = lua_tostring(L, i);
+    else if (st__is_callable(L, i)) d.kernel = i;
+    else if (lua_istable(L, i)) read_options(L, i, &d);  /* [+2] */
+    else if (!lua_isnil(L, i)) {
+      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a "
+                       "documentation, a table of options or a kernel, got "
+                       "%s", i - 1, st__type_name(h, L, i));
+    }
+  }
+  if (d.kernel) {
+    st__new_kernel(h, L, d.kernel, ST_TAKES_ARGS, &kernel);
+  }
+  st_status status = st_library_define(l->lib, schema, d.doc, d.tags,
+                                       st__place(h, L, place, sizeof place));
+  if (status == ST_OK && d.kernel) {
+    schema += strspn(schema, " \t\r\n");
+    const size_t n = strcspn(schema, "( \t\r\n");
+    snprintf(name, sizeof name, "%.*s", n < 255 ? (int)n : 255, schema);
+    status = st_library_implement(l->lib, name, NULL, &kernel);
+  }
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+/* Does the value at idx stand for a kernel? */
+static bool is_kernel(lua_State *L, int idx) {
+  return st__is_callable(L, idx) ||
+         (lua_type(L, idx) == LUA_TSTRING &&
+          strcmp(lua_tostring(L, idx), "fallthrough") == 0);
+}
+
+/* The kernel at idx; a fallthrough has only its place. */
+static void make_kernel(lua_State *L, int idx, st__convention c,
+                        char *place, size_t size, st_kernel *out) {
+  st__host *h = st__host_of(L);
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    st__new_kernel(h, L, idx, c, out);
+    return;
+  }
+  *out = (st_kernel){.debug = st__place(h, L, place, size)};
+}
+
+static bool wants_keys(lua_State *L, int idx) {
+  if (!lua_istable(L, idx)) return false;
+  lua_getfield(L, idx, "with_keys");                     /* [+1] */
+  const bool wants = lua_toboolean(L, -1);
+  lua_pop(L, 1);                                         /* [-1] */
+  return wants;
+}
+
+/* lib:impl(name[, key], fn[, {with_keys =}]): itself */
+static int library_impl(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_kernel kernel;
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *name = luaL_checkstring(L, 2);
+  const bool has_key = !is_kernel(L, 3) || is_kernel(L, 4);
+  const int at = has_key ? 4 : 3;
+  const char *key = has_key ? luaL_optstring(L, 3, NULL) : NULL;
+  if (!is_kernel(L, at)) {
+    return st__error(h, L, ST_BAD_TYPE, "impl: the kernel of '%.80s' must be "
+                     "a function or \"fallthrough\", got %s", name,
+                     st__type_name(h, L, at));
+  }
+  const st__convention c = wants_keys(L, at + 1) ? ST_TAKES_KEYS
+                                                 : ST_TAKES_ARGS;
+  make_kernel(L, at, c, place, sizeof place, &kernel);
+  const st_status status = st_library_implement(l->lib, name, key, &kernel);
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* lib:fallback(key, fn): itself; fn(op, keys, ...) runs for every operator
+ * that has no kernel for the key */
+static int library_fallback(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_kernel kernel;
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *key = luaL_checkstring(L, 2);
+  if (!is_kernel(L, 3)) {
+    return st__error(h, L, ST_BAD_TYPE, "fallback: the kernel must be a "
+                     "function or \"fallthrough\", got %s",
+                     st__type_name(h, L, 3));
+  }
+  make_kernel(L, 3, ST_TAKES_OPERATOR, place, sizeof place, &kernel);
+  const st_status status = st_library_fallback(l->lib, key, &kernel);
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Looking -------------------------------------------------------------- */
+
+static int library_tostring(lua_State *L) {
+  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
+                                   "self");
+  const bool is_open = l->lib && st_library_is_open(l->lib);
+  lua_pushfstring(L, "library '%s'%s", l->ns, is_open ? "" : " (closed)");
+  return 1;                                              /* [+1] */
+}
+
+/* lib.ns, or a method; upvalue 2: the methods */
+static int library_index(lua_State *L) {
+  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
+                                   "self");
+  lua_settop(L, 2);
+  if (lua_type(L, 2) == LUA_TSTRING && !strcmp(lua_tostring(L, 2), "ns")) {
+    lua_pushstring(L, l->ns);                            /* [+1] */
+    return 1;
+  }
+  lua_rawget(L, lua_upvalueindex(2));                    /* [-1, +1] */
+  return 1;
+}
+
+/* strict_registration([on]): what it was. When it is on, nothing that is
+ * opened from then on replaces what is registered already. */
+static int strict_registration(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const bool was_strict = h->is_strict;
+  if (!lua_isnoneornil(L, 1)) h->is_strict = lua_toboolean(L, 1);
+  lua_pushboolean(L, was_strict);                        /* [+1] */
+  return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_library(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"define", define}, {"implement", implement},
-    {"release", registration_release}, {NULL, NULL}
+    {"open_library", open_library}, {"transact", transact},
+    {"strict_registration", strict_registration}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {
+    {"__gc", library_close}, {"__tostring", library_tostring}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
-    {"__gc", registration_release}, {NULL, NULL}
+    {"def", library_def}, {"impl", library_impl},
+    {"fallback", library_fallback}, {"close", library_close}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_REGISTRATION); /* [+1] */
+  st__push_meta(h, L, ST_BOX_LIBRARY);       /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_pushlightuserdata(L, h);               /* [+1] */
+  lua_newtable(L);                           /* [+1] */
   st__set_functions(h, L, methods);
-  lua_pop(L, 1);                            /* [-1] */
+  lua_pushcclosure(L, library_index, 2);     /* [-2, +1] */
+  lua_setfield(L, -2, "__index");            /* [-1] */
+  lua_pop(L, 1);                             /* [-1] */
 }

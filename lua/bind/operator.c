@@ -24,7 +24,6 @@ static packet *check_packet(lua_State *L) {
 void st__refresh(st__host *h, lua_State *L, packet *p) {
   if (p->is_overload) return;
   const int n = st_op_overloads(p->name, NULL, 0);
-  if (n == p->n) return;
   const st_op **ops = malloc((size_t)(n ? n : 1) * sizeof *ops);
   if (!ops) st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
   const int m = st_op_overloads(p->name, ops, n);
@@ -46,20 +45,39 @@ static packet *push_packet(st__host *h, lua_State *L, const char *name,
   return p;
 }
 
-/* The one overload op as an object. [+1] */
-static void push_overload(st__host *h, lua_State *L, const st_op *op) {
-  packet *p = push_packet(h, L, st_op_name(op), st_op_overload_name(op));
-  p->is_overload = true;
-  p->ops = malloc(sizeof *p->ops);
-  if (!p->ops) st__error(h, L, ST_NO_MEMORY, "%s: out of memory", p->name);
-  p->ops[0] = op;
-  p->n = 1;
+void st__push_op_name(lua_State *L, const st_op *op) {
+  const char *overload = st_op_overload_name(op);
+  lua_pushfstring(L, *overload ? "%s.%s" : "%s", st_op_name(op),
+                  overload);                                /* [+1] */
+}
+
+void st__push_lines(lua_State *L, const char *text) {
+  const size_t n = strlen(text);
+  lua_pushlstring(L, text, n - (n && text[n - 1] == '\n'));  /* [+1] */
+}
+
+void st__push_overload(st__host *h, lua_State *L, const st_op *op) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);      /* [+1] */
+  lua_pushlightuserdata(L, (void *)(uintptr_t)op);          /* [+1] */
+  lua_rawget(L, -2);                                        /* [-1, +1] */
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);                                          /* [-1] */
+    packet *p = push_packet(h, L, st_op_name(op), st_op_overload_name(op));
+    p->is_overload = true;                                  /* [+1] */
+    p->only = op;
+    p->ops = &p->only;
+    p->n = 1;
+    lua_pushlightuserdata(L, (void *)(uintptr_t)op);        /* [+1] */
+    lua_pushvalue(L, -2);                                   /* [+1] */
+    lua_rawset(L, -4);                                      /* [-2] */
+  }
+  lua_remove(L, -2);                                        /* [-1] */
 }
 
 static int packet_gc(lua_State *L) {
   packet *p = st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR);
   if (!p) return 0;
-  free(p->ops);
+  if (!p->is_overload) free(p->ops);
   p->ops = NULL;
   p->n = 0;
   return 0;
@@ -118,6 +136,61 @@ bool st__push_named(st__host *h, lua_State *L, const char *name,
   return false;
 }
 
+/* -- Values that mean an operator ----------------------------------------- */
+
+/* "aten::add", "aten::add.Tensor", "add", "hypot2.out": pushes the object;
+ * false and nothing for a name that is none. [+0|1] */
+static bool push_by_name(st__host *h, lua_State *L, const char *name) {
+  char full[256], *dot;
+  search s = {full + 6, NULL};
+  const char *aten = strstr(name, "::") ? "" : "aten::";
+  const int n = snprintf(full, sizeof full, "%s%s", aten, name);
+  if (n >= (int)sizeof full) return false;
+  if ((dot = strchr(full, '.'))) *dot++ = '\0';
+  const char *found = full;
+  if (st_op_overloads(full, NULL, 0) == 0) {
+    if (*aten) st_op_each(match_name, &s);
+    found = s.found;
+  }
+  if (!found) return false;
+  if (!dot) {
+    push_packet(h, L, found, "");                     /* [+1] */
+    return true;
+  }
+  const st_op *op = st_op_find(found, strcmp(dot, "default") ? dot : "");
+  if (!op || !st_op_schema(op)) return false;
+  st__push_overload(h, L, op);                        /* [+1] */
+  return true;
+}
+
+/* The packet that a function of ours calls, else nothing. [+0|1] */
+static bool push_upvalue(lua_State *L, int idx, bool *is_method) {
+  const lua_CFunction fn = lua_tocfunction(L, idx);
+  *is_method = fn == call_method;
+  if (fn != call_function && fn != call_method) return false;
+  return lua_getupvalue(L, idx, 2) != NULL;           /* [+0|1] */
+}
+
+packet *st__push_operator(st__host *h, lua_State *L, int idx,
+                          bool *is_method) {
+  *is_method = false;
+  const bool is_name = lua_type(L, idx) == LUA_TSTRING;
+  if (st__box_test(h, L, idx, ST_BOX_OPERATOR)) {
+    lua_pushvalue(L, idx);                            /* [+1] */
+  } else if (is_name) {
+    if (!push_by_name(h, L, lua_tostring(L, idx))) {  /* [+0|1] */
+      st__error(h, L, ST_NOT_FOUND, "there is no operator '%.80s'",
+                lua_tostring(L, idx));
+    }
+  } else if (!push_upvalue(L, idx, is_method)) {      /* [+0|1] */
+    st__error(h, L, ST_BAD_TYPE, "an operator is needed: its name, st.<name> "
+              "or an object of st.ops, got %s", st__type_name(h, L, idx));
+  }
+  packet *p = lua_touserdata(L, -1);
+  st__refresh(h, L, p);
+  return p;
+}
+
 /* -- Objects -------------------------------------------------------------- */
 
 /* packet:schema(): the schemas, one per line */
@@ -154,12 +227,7 @@ static int packet_overloads(lua_State *L) {
   st__refresh(st__host_of(L), L, p);
   lua_newtable(L);                                          /* [+1] */
   for (int k = 0; k < p->n; k++) {
-    const char *overload = st_op_overload_name(p->ops[k]);
-    lua_pushstring(L, st_op_name(p->ops[k]));               /* [+1] */
-    if (*overload) {
-      lua_pushfstring(L, ".%s", overload);                  /* [+1] */
-      lua_concat(L, 2);                                     /* [-2, +1] */
-    }
+    st__push_op_name(L, p->ops[k]);                         /* [+1] */
     lua_rawseti(L, -2, k + 1);                              /* [-1] */
   }
   return 1;
@@ -200,19 +268,28 @@ static int packet_index(lua_State *L) {
   if (strcmp(overload, "default") == 0) overload = "";
   const st_op *op = st_op_find(p->name, overload);
   if (!op || !st_op_schema(op)) return 1;
-  push_overload(st__host_of(L), L, op);   /* [+1] */
+  st__push_overload(st__host_of(L), L, op); /* [+1] */
   return 1;
 }
 
 /* -- Looking up ----------------------------------------------------------- */
 
-/* packet("aten::add"), or nil; an object is given back as it is */
+/* packet("aten::add"), or nil, the same one while it lives; an object is
+ * given back as it is */
 static int find_packet(lua_State *L) {
   lua_settop(L, 1);
   if (st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR)) return 1;
+  st__host *h = st__host_of(L);
   const char *name = luaL_checkstring(L, 1);
   if (st_op_overloads(name, NULL, 0) == 0) return 0;
-  push_packet(st__host_of(L), L, name, ""); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);        /* [+1] */
+  lua_pushvalue(L, 1);                                      /* [+1] */
+  lua_rawget(L, 2);                                         /* [-1, +1] */
+  if (!lua_isnil(L, -1)) return 1;
+  push_packet(h, L, name, "");                              /* [+1] */
+  lua_pushvalue(L, 1);                                      /* [+1] */
+  lua_pushvalue(L, -2);                                     /* [+1] */
+  lua_rawset(L, 2);                                         /* [-2] */
   return 1;
 }
 
@@ -284,11 +361,19 @@ static const luaL_Reg metamethods[] = {
 
 void st__open_operator(st__host *h, lua_State *L) {
   st__set_functions(h, L, functions);
+  lua_newtable(L);                             /* [+1] */
+  lua_newtable(L);                             /* [+1] */
+  lua_pushliteral(L, "v");                     /* [+1] */
+  lua_setfield(L, -2, "__mode");               /* [-1] */
+  lua_setmetatable(L, -2);                     /* [-1] */
+  h->objects_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   st__push_meta(h, L, ST_BOX_OPERATOR);        /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */
   lua_newtable(L);                             /* [+1] */
   st__set_functions(h, L, object_methods);
+  lua_pushvalue(L, -1);                        /* [+1] */
+  h->operators_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   lua_pushcclosure(L, packet_index, 2);        /* [-2, +1] */
   lua_setfield(L, -2, "__index");              /* [-1] */
   lua_pop(L, 1);                               /* [-1] */

@@ -1,4 +1,4 @@
-/* Built iterators, to look at: how operands would be walked.
+/* Built iterators, to look at and to run by hand: how operands are walked.
  */
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 typedef struct plan { st_plan *p; int noutputs, noperands; } plan;
 
-enum { MAX_OPERANDS = 16 };
+enum { MAX_OPERANDS = 16, MAX_THREADS = 256 };
 
 /* ORDER PLAN_FLAG: the names of ATen's TensorIteratorConfig. */
 static const struct { const char *name; int bit; } flags[] = {
@@ -36,10 +36,35 @@ static uint32_t read_flags(lua_State *L, int idx) {
   return bits;
 }
 
-/* The tensors of the list at idx, false for none. Returns how many. */
-static int read_operands(st__host *h, lua_State *L, int idx, const char *what,
+/* Numbers take part in promotion as such, in the widest dtype of their kind,
+ * so that no digit is lost. ORDER SCALAR_KIND */
+static st_dtype widest(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return ST_FLOAT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+/* The number at the top as a tensor; its box takes its place there, which is
+ * kept in the list at idx. */
+static st_tensor *wrap_number(st__host *h, lua_State *L, int idx, int at,
+                              st_scalar s) {
+  st__box *box = st__push_box(h, L);                    /* [+1] */
+  const st_status status = st_tensor_scalar(s, widest(s), true, &box->t);
+  if (status != ST_OK) st__raise(h, L, status);
+  lua_rawseti(L, idx, at);                              /* [-1] */
+  return box->t;
+}
+
+/* The tensors of the list at idx, which is ours: NULL for false among the
+ * outputs, numbers replaced by tensors among the inputs. How many. */
+static int read_operands(st__host *h, lua_State *L, int idx, bool is_output,
                          st_tensor **out, int room) {
+  const char *what = is_output ? "outputs" : "inputs";
   const int n = (int)lua_objlen(L, idx);
+  st_scalar s;
   if (n > room) {
     st__error(h, L, ST_BAD_VALUE, "iterator: more than %d operands",
               MAX_OPERANDS);
@@ -47,40 +72,64 @@ static int read_operands(st__host *h, lua_State *L, int idx, const char *what,
   for (int k = 0; k < n; k++) {
     lua_rawgeti(L, idx, k + 1);                         /* [+1] */
     out[k] = st__to_tensor(h, L, -1);
-    if (!out[k] && lua_toboolean(L, -1) &&
-        !st__is_mark(h, L, -1, ST_MARK_NONE)) {
+    const bool is_absent = is_output &&
+      (!lua_toboolean(L, -1) || st__is_mark(h, L, -1, ST_MARK_NONE));
+    if (!out[k] && !is_output && st__to_scalar(h, L, -1, &s) &&
+        !lua_isboolean(L, -1)) {
+      out[k] = wrap_number(h, L, idx, k + 1, s);
+    }
+    if (!out[k] && !is_absent) {
       st__error(h, L, ST_BAD_TYPE, "iterator: element %d of '%s' must be a "
-                "Tensor or false, got %s", k + 1, what,
-                st__type_name(h, L, -1));
+                "Tensor or %s, got %s", k + 1, what,
+                is_output ? "false" : "a number", st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                                      /* [-1] */
   }
   return n;
 }
 
-/* plan(flags, outputs, inputs, dtype or nil): a plan box */
+/* The sizes of the list at idx; absent without one. */
+static void read_shape(st__host *h, lua_State *L, int idx, int64_t *sizes,
+                       st_plan_config *c) {
+  if (lua_isnoneornil(L, idx)) return;
+  luaL_checktype(L, idx, LUA_TTABLE);
+  c->static_ndim = (int)lua_objlen(L, idx);
+  if (c->static_ndim > ST_MAX_DIMS) {
+    st__error(h, L, ST_BAD_SHAPE, "iterator: a shape has at most %d "
+              "dimensions", ST_MAX_DIMS);
+  }
+  for (int d = 0; d < c->static_ndim; d++) {
+    lua_rawgeti(L, idx, d + 1);                         /* [+1] */
+    sizes[d] = st__check_int(h, L, -1, "static_shape");
+    lua_pop(L, 1);                                      /* [-1] */
+  }
+  c->static_shape = sizes;
+}
+
+/* plan(flags, outputs, inputs, dtype or nil, static dtype or nil, static
+ * shape or nil): a plan box. The lists are the caller's to lose. */
 static int new_plan(lua_State *L) {
   st__host *h = st__host_of(L);
   st_tensor *operands[MAX_OPERANDS];
-  st_dtype dtype = ST_DTYPE_NONE;
+  int64_t sizes[ST_MAX_DIMS];
+  lua_settop(L, 6);
   for (int i = 1; i <= 3; i++) luaL_checktype(L, i, LUA_TTABLE);
-  const uint32_t bits = read_flags(L, 1);
-  const int nout = read_operands(h, L, 2, "outputs", operands, MAX_OPERANDS);
-  const int nin = read_operands(h, L, 3, "inputs", operands + nout,
-                                MAX_OPERANDS - nout);
-  for (int k = 0; k < nin; k++) {
-    if (!operands[nout + k]) {
-      return st__error(h, L, ST_BAD_TYPE, "iterator: element %d of 'inputs' "
-                       "must be a Tensor", k + 1);
-    }
+  st_plan_config c = {.flags = read_flags(L, 1), .operands = operands,
+                      .dtype = ST_DTYPE_NONE, .static_dtype = ST_DTYPE_NONE};
+  c.noutputs = read_operands(h, L, 2, true, operands, MAX_OPERANDS);
+  c.noperands = c.noutputs + read_operands(h, L, 3, false,
+                                           operands + c.noutputs,
+                                           MAX_OPERANDS - c.noutputs);
+  if (!lua_isnil(L, 4)) c.dtype = st__check_dtype(h, L, 4, "dtype");
+  if (!lua_isnil(L, 5)) {
+    c.static_dtype = st__check_dtype(h, L, 5, "static_dtype");
   }
-  if (!lua_isnoneornil(L, 4)) dtype = st__check_dtype(h, L, 4, "dtype");
+  read_shape(h, L, 6, sizes, &c);
   plan *p = st__box_new(h, L, ST_BOX_PLAN, sizeof *p);  /* [+1] */
-  p->noutputs = nout;
-  p->noperands = nout + nin;
+  p->noutputs = c.noutputs;
+  p->noperands = c.noperands;
   const int from = st_count_from(1);
-  const st_status status = st_plan_new(bits, nout, nout + nin, operands,
-                                       dtype, &p->p);
+  const st_status status = st_plan_new(&c, &p->p);
   st_count_from(from);
   if (status == ST_OK) return 1;
   return st__error(h, L, status, "iterator: %s", st_message());
@@ -90,6 +139,30 @@ static int plan_gc(lua_State *L) {
   plan *p = st__box_test(st__host_of(L), L, 1, ST_BOX_PLAN);
   if (p) st_plan_release(&p->p);
   return 0;
+}
+
+/* plan_preset(name): its flags as a table, and its static dtype or nil; nil
+ * when there is none of that name. Without a name: a list of all. */
+static int plan_preset(lua_State *L) {
+  uint32_t bits;
+  st_dtype dtype;
+  lua_newtable(L);                                      /* [+1] */
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    const char *name;
+    for (int k = 0; (name = st_plan_preset_name(k)); k++) {
+      lua_pushstring(L, name);                          /* [+1] */
+      lua_rawseti(L, -2, k + 1);                        /* [-1] */
+    }
+    return 1;
+  }
+  if (st_plan_preset(lua_tostring(L, 1), &bits, &dtype) != ST_OK) return 0;
+  for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
+    lua_pushboolean(L, (bits & (uint32_t)flags[k].bit) != 0); /* [+1] */
+    lua_setfield(L, -2, flags[k].name);                 /* [-1] */
+  }
+  if (dtype == ST_DTYPE_NONE) return 1;
+  st__push_dtype(st__host_of(L), L, dtype);             /* [+1] */
+  return 2;
 }
 
 /* -- Looking -------------------------------------------------------------- */
@@ -130,6 +203,32 @@ static void set_flag(lua_State *L, const char *name, bool value) {
   lua_setfield(L, -2, name);  /* [-1] */
 }
 
+static void set_int(st__host *h, lua_State *L, const char *name, int64_t i) {
+  st__push_int(h, L, i);      /* [+1] */
+  lua_setfield(L, -2, name);  /* [-1] */
+}
+
+/* operands = {{dtype =, numel =, low =, high =, is_output =, ...}, ...} */
+static void set_operands(st__host *h, lua_State *L, const plan *p) {
+  st_plan_operand op;
+  lua_createtable(L, p->noperands, 0);                  /* [+1] */
+  for (int k = 0; k < p->noperands; k++) {
+    if (st_plan_operand_info(p->p, k, &op) != ST_OK) continue;
+    lua_createtable(L, 0, 8);                           /* [+1] */
+    st__push_dtype(h, L, op.dtype);                     /* [+1] */
+    lua_setfield(L, -2, "dtype");                       /* [-1] */
+    set_int(h, L, "numel", op.numel);
+    set_int(h, L, "low", op.low);
+    set_int(h, L, "high", op.high);
+    set_flag(L, "is_output", op.is_output);
+    set_flag(L, "is_read_write", op.is_read_write);
+    set_flag(L, "is_resized", op.is_resized);
+    set_flag(L, "is_temporary", op.is_temporary);
+    lua_rawseti(L, -2, k + 1);                          /* [-1] */
+  }
+  lua_setfield(L, -2, "operands");                      /* [-1] */
+}
+
 /* plan_info(plan): what there is to know, as a table */
 static int plan_info(lua_State *L) {
   st__host *h = st__host_of(L);
@@ -138,8 +237,9 @@ static int plan_info(lua_State *L) {
   set_lists(h, L, p);
   lua_pushstring(L, st_plan_fast(p->p));                /* [+1] */
   lua_setfield(L, -2, "fast");                          /* [-1] */
-  st__push_int(h, L, st_plan_numel(p->p));              /* [+1] */
-  lua_setfield(L, -2, "numel");                         /* [-1] */
+  set_operands(h, L, p);
+  set_int(h, L, "numel", st_plan_numel(p->p));
+  set_int(h, L, "ndim", st_plan_ndim(p->p));
   if (st_plan_common_dtype(p->p) <= ST_DTYPE_COUNT) {
     st__push_dtype(h, L, st_plan_common_dtype(p->p));   /* [+1] */
     lua_setfield(L, -2, "common_dtype");                /* [-1] */
@@ -147,7 +247,7 @@ static int plan_info(lua_State *L) {
   lua_pushstring(L, st_plan_inner(p->p));               /* [+1] */
   lua_setfield(L, -2, "inner");                         /* [-1] */
   set_flag(L, "is_tiled_copy", st_plan_is_tiled_copy(p->p));
-  set_flag(L, "coalesced", st_plan_coalesced(p->p));
+  set_flag(L, "is_coalesced", st_plan_coalesced(p->p));
   set_flag(L, "is_contiguous", st_plan_is_contiguous(p->p));
   set_flag(L, "has_contiguous_first_dim",
            st_plan_has_contiguous_first_dim(p->p));
@@ -162,26 +262,154 @@ static int plan_info(lua_State *L) {
   return 1;
 }
 
+/* -- Running -------------------------------------------------------------- */
+
+typedef struct range { int64_t first, last; } range;
+
+static range check_range(st__host *h, lua_State *L, const plan *p) {
+  const range r = {st__check_int(h, L, 2, "first"),
+                   st__check_int(h, L, 3, "last")};
+  const int64_t numel = st_plan_numel(p->p);
+  if (r.first < 0 || r.last < r.first || r.last > numel) {
+    st__error(h, L, ST_BAD_INDEX, "iterator: [%lld, %lld) is outside the "
+              "%lld elements", (long long)r.first, (long long)r.last,
+              (long long)numel);
+  }
+  return r;
+}
+
+/* {n0, n1, byte offset of each operand ...} into the table at the top. */
+static void set_step(st__host *h, lua_State *L, const plan *p,
+                     const int64_t size[2], const int64_t *offsets) {
+  for (int i = 0; i < p->noperands + 2; i++) {
+    st__push_int(h, L, i < 2 ? size[i] : offsets[i - 2]); /* [+1] */
+    lua_rawseti(L, -2, i + 1);                        /* [-1] */
+  }
+}
+
 /* plan_steps(plan, first, last): for the elements [first, last), counted from
- * 0, a list of {n0, n1, byte offset of each operand ...} */
+ * 0, a list of steps */
 static int plan_steps(lua_State *L) {
   st__host *h = st__host_of(L);
   const plan *p = check_plan(h, L);
-  const int64_t first = st__check_int(h, L, 2, "first");
-  const int64_t last = st__check_int(h, L, 3, "last");
+  const range r = check_range(h, L, p);
   int64_t size[2], offsets[MAX_OPERANDS];
-  if (first < 0 || last < first || last > st_plan_numel(p->p)) {
-    return st__error(h, L, ST_BAD_INDEX, "steps: [%lld, %lld) is outside the "
-                     "%lld elements", (long long)first, (long long)last,
-                     (long long)st_plan_numel(p->p));
+  lua_newtable(L);                                      /* [+1] */
+  for (int k = 0; st_plan_step(p->p, r.first, r.last, k, size, offsets);
+       k++) {
+    lua_createtable(L, p->noperands + 2, 0);            /* [+1] */
+    set_step(h, L, p, size, offsets);
+    lua_rawseti(L, -2, k + 1);                          /* [-1] */
+  }
+  return 1;
+}
+
+/* plan_step(plan, first, last, k, into): step k, from 0, into a table; false
+ * when there is none */
+static int plan_step(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const range r = check_range(h, L, p);
+  const int64_t k = st__check_int(h, L, 4, "k");
+  int64_t size[2], offsets[MAX_OPERANDS];
+  luaL_checktype(L, 5, LUA_TTABLE);
+  lua_settop(L, 5);
+  const bool found = st_plan_step(p->p, r.first, r.last, k, size, offsets);
+  if (found) set_step(h, L, p, size, offsets);
+  lua_pushboolean(L, found);                            /* [+1] */
+  return 1;
+}
+
+/* plan_data(plan, first, last, k, into): the same with addresses, as numbers,
+ * in place of offsets; raises when the step leaves a storage */
+static int plan_data(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const range r = check_range(h, L, p);
+  const int64_t k = st__check_int(h, L, 4, "k");
+  int64_t size[2], offsets[MAX_OPERANDS];
+  void *data[MAX_OPERANDS];
+  luaL_checktype(L, 5, LUA_TTABLE);
+  lua_settop(L, 5);
+  const bool found = st_plan_step(p->p, r.first, r.last, k, size, offsets);
+  if (found) {
+    const st_status status = st_plan_data(p->p, size, offsets, data);
+    if (status != ST_OK) return st__raise(h, L, status);
+    for (int i = 0; i < p->noperands; i++) offsets[i] = (intptr_t)data[i];
+    set_step(h, L, p, size, offsets);
+  }
+  lua_pushboolean(L, found);                            /* [+1] */
+  return 1;
+}
+
+/* The operand at 2, from 1, and the byte offset at 3. */
+static int check_element(st__host *h, lua_State *L, int64_t *offset) {
+  const int64_t i = st__check_int(h, L, 2, "operand");
+  *offset = st__check_int(h, L, 3, "offset");
+  return i < 1 || i > MAX_OPERANDS ? -1 : (int)i - 1;
+}
+
+/* As messages count: operands from 1. */
+static int finish(st__host *h, lua_State *L, st_status status, int from) {
+  st_count_from(from);
+  return status == ST_OK ? 0 : st__error(h, L, status, "iterator: %s",
+                                         st_message());
+}
+
+/* plan_get(plan, operand, offset): a number, boolean or scalar */
+static int plan_get(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  int64_t offset;
+  st_scalar s;
+  const int i = check_element(h, L, &offset);
+  const int from = st_count_from(1);
+  finish(h, L, st_plan_get(p->p, i, offset, &s), from);
+  st__push_scalar(h, L, s);                             /* [+1] */
+  return 1;
+}
+
+/* plan_set(plan, operand, offset, value) */
+static int plan_set(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  int64_t offset;
+  st_scalar s;
+  const int i = check_element(h, L, &offset);
+  if (!st__to_scalar(h, L, 4, &s)) {
+    return st__error(h, L, ST_BAD_TYPE, "iterator: argument 'value' must be a "
+                     "number, got %s", st__type_name(h, L, 4));
+  }
+  const int from = st_count_from(1);
+  return finish(h, L, st_plan_set(p->p, i, offset, s), from);
+}
+
+/* plan_cast_outputs(plan) */
+static int plan_cast_outputs(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const int from = st_count_from(1);
+  return finish(h, L, st_plan_cast_outputs(p->p), from);
+}
+
+/* chunks(n, grain, threads): a list of {first, last} */
+static int chunks(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int64_t n = st__check_int(h, L, 1, "n");
+  const int64_t grain = st__check_int(h, L, 2, "grain");
+  const int64_t threads = st__check_int(h, L, 3, "threads");
+  int64_t begin, end;
+  if (threads < 1 || threads > MAX_THREADS || grain < 1) {
+    return st__error(h, L, ST_BAD_VALUE, "iterator: chunks need 1 to %d "
+                     "threads and a grain of at least 1", MAX_THREADS);
   }
   lua_newtable(L);                                      /* [+1] */
-  for (int k = 0; st_plan_step(p->p, first, last, k, size, offsets); k++) {
-    lua_createtable(L, p->noperands + 2, 0);            /* [+1] */
-    for (int i = 0; i < p->noperands + 2; i++) {
-      st__push_int(h, L, i < 2 ? size[i] : offsets[i - 2]); /* [+1] */
-      lua_rawseti(L, -2, i + 1);                        /* [-1] */
-    }
+  for (int k = 0; st_chunk(n, grain, (int)threads, k, &begin, &end); k++) {
+    lua_createtable(L, 2, 0);                           /* [+1] */
+    st__push_int(h, L, begin);                          /* [+1] */
+    lua_rawseti(L, -2, 1);                              /* [-1] */
+    st__push_int(h, L, end);                            /* [+1] */
+    lua_rawseti(L, -2, 2);                              /* [-1] */
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
   return 1;
@@ -191,7 +419,11 @@ static int plan_steps(lua_State *L) {
 
 void st__open_plan(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"plan", new_plan}, {"plan_info", plan_info}, {"plan_steps", plan_steps},
+    {"plan", new_plan}, {"plan_preset", plan_preset},
+    {"plan_info", plan_info}, {"plan_steps", plan_steps},
+    {"plan_step", plan_step}, {"plan_data", plan_data},
+    {"plan_get", plan_get}, {"plan_set", plan_set},
+    {"plan_cast_outputs", plan_cast_outputs}, {"chunks", chunks},
     {NULL, NULL}
   };
   static const luaL_Reg methods[] = {{"__gc", plan_gc}, {NULL, NULL}};

@@ -10,21 +10,21 @@
 
 /* Frames of C functions and of strided's own Lua files are not where the
  * user made the mistake. */
-static bool is_users(const st__host *h, const lua_Debug *ar) {
+bool st__is_users(const st__host *h, const lua_Debug *ar) {
   return ar->currentline > 0 &&
          (!h->home[0] || strncmp(ar->source, h->home, strlen(h->home)) != 0);
 }
 
-/* "file:line: ", or "" when nobody is known. [+1] */
-static void push_where(const st__host *h, lua_State *L) {
+char *st__place(const st__host *h, lua_State *L, char *buf, size_t size) {
   lua_Debug ar;
+  *buf = '\0';
   for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (!is_users(h, &ar)) continue;
-    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline); /* [+1] */
-    return;
+    if (!st__is_users(h, &ar)) continue;
+    snprintf(buf, size, "%s:%d", ar.short_src, ar.currentline);
+    break;
   }
-  lua_pushliteral(L, ""); /* [+1] */
+  return buf;
 }
 
 int st__raise(st__host *h, lua_State *L, st_status status) {
@@ -36,9 +36,9 @@ int st__raise(st__host *h, lua_State *L, st_status status) {
     lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
     return lua_error(L);
   }
-  push_where(h, L);                /* [+1] */
-  lua_pushstring(L, st_message()); /* [+1] */
-  lua_concat(L, 2);                /* [-2, +1] */
+  char place[LUA_IDSIZE + 16];
+  lua_pushfstring(L, *st__place(h, L, place, sizeof place) ? "%s: %s"
+                     : "%s%s", place, st_message()); /* [+1] */
   return lua_error(L);
 }
 

@@ -99,7 +99,7 @@ static bool may_gather(const st__frame *f, int i) {
  * Beyond the first only those that the next argument does not take. */
 static int count_gathered(st__frame *f, int i, int p) {
   int n = 0;
-  if (!may_gather(f, i)) return 0;
+  if (f->is_complete || !may_gather(f, i)) return 0;
   while (p + n < f->npos && st__is_number(f, f->first + p + n)) n++;
   return n > 1 && i + 1 < f->nargs && takes_number(&f->schema[i + 1]) ? 1 : n;
 }
@@ -141,7 +141,12 @@ static bool convert(st__frame *f, int i, const st_arg *a, int idx) {
 /* Argument i from position p of the call. */
 static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
   const int idx = f->first + p;
-  if (lua_isnil(f->L, idx)) return fill_absent(f, i, a, true);
+  if (lua_isnil(f->L, idx)) {
+    if (!f->is_complete || !a->optional) return fill_absent(f, i, a, true);
+    f->source[i] = 0;
+    f->args[i] = (st_value){.tag = ST_TAG_NONE};
+    return true;
+  }
   f->source[i] = idx;
   const int n = count_gathered(f, i, p);
   f->shift += n > 1 ? n - 1 : 0;
@@ -155,7 +160,8 @@ static int call_position(const st__frame *f, int i, int self) {
 
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   const int p = call_position(f, i, self);
-  if (!a->kwarg_only && p < f->npos) return fill_positional(f, i, a, p);
+  const bool is_positional = f->is_complete || !a->kwarg_only;
+  if (is_positional && p < f->npos) return fill_positional(f, i, a, p);
   const int idx = find_keyword(f, i, a);
   if (!idx) return fill_absent(f, i, a, false);
   f->source[i] = idx;
@@ -204,7 +210,7 @@ static bool check_keywords(st__frame *f) {
 
 static bool check_count(st__frame *f) {
   int n = 0;
-  while (n < f->nargs && !f->schema[n].kwarg_only) n++;
+  while (n < f->nargs && (f->is_complete || !f->schema[n].kwarg_only)) n++;
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
       f->score = 0; /* an overload with room for all says more */
@@ -215,7 +221,7 @@ static bool check_count(st__frame *f) {
   return true;
 }
 
-static bool fill(st__frame *f, const st_op *op) {
+bool st__fill(st__frame *f, const st_op *op) {
   f->op = op;
   f->text = st_op_schema(op);
   f->nargs = st_op_nargs(op);
@@ -243,7 +249,7 @@ static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
   const int top = lua_gettop(f->L);
   for (int k = 0; k < p->n; k++) {
     if (!st_op_schema(p->ops[k])) continue;
-    if (fill(f, p->ops[k])) return true;
+    if (st__fill(f, p->ops[k])) return true;
     lua_settop(f->L, top);
     if (!f->explains || f->score < *best + !f->allow_wrap) continue;
     *best = f->score;

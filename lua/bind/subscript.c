@@ -208,7 +208,8 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
     args[i] = strcmp(a->name, "base") == 0 ? st__int_arg(1)
                                            : a->default_value;
   }
-  return st__run(w->h, w->L, op, i, args, ret);
+  return st__run(w->h, w->L, &(st__job){.op = op, .n = i, .args = args,
+                                        .rets = ret});
 }
 
 /* -- Reading -------------------------------------------------------------- */

@@ -50,6 +50,38 @@ static int set_num_threads(lua_State *L) {
   return status == ST_OK ? 0 : st__raise(h, L, status);
 }
 
+static bool count_loops(void *ctx, const st_op *op) {
+  *(int *)ctx += st_op_isa(op) != NULL;
+  return true;
+}
+
+typedef struct handles { const st_op **ops; int n, max; } handles;
+
+static bool keep_loops(void *ctx, const st_op *op) {
+  handles *all = ctx;
+  if (all->n < all->max && st_op_isa(op)) all->ops[all->n++] = op;
+  return all->n < all->max;
+}
+
+/* {["aten::add.Tensor"] = "avx2", ...}. Nothing of Lua runs while the engine
+ * visits. [+1] */
+static void push_kernels(lua_State *L) {
+  int max = 1;
+  st_op_each(count_loops, &max);
+  handles all = {lua_newuserdata(L, (size_t)max * sizeof(st_op *)), 0, max};
+  st_op_each(keep_loops, &all);                            /* [+1] */
+  lua_createtable(L, 0, all.n);                            /* [+1] */
+  for (int k = 0; k < all.n; k++) {
+    const char *overload = st_op_overload_name(all.ops[k]);
+    lua_pushfstring(L, *overload ? "%s.%s" : "%s",
+                    st_op_name(all.ops[k]), overload);     /* [+1] */
+    lua_pushstring(L, st_op_isa(all.ops[k]));              /* [+1] */
+    lua_rawset(L, -3);                                     /* [-2] */
+  }
+  lua_remove(L, -2);                                       /* [-1] */
+}
+
+/* config(): {version =, isa =, threads =, kernels = {operator = isa}} */
 static int config(lua_State *L) {
   lua_newtable(L);                 /* [+1] */
   lua_pushstring(L, st_version()); /* [+1] */
@@ -58,6 +90,8 @@ static int config(lua_State *L) {
   lua_setfield(L, -2, "isa");      /* [-1] */
   lua_pushinteger(L, st_num_threads()); /* [+1] */
   lua_setfield(L, -2, "threads");  /* [-1] */
+  push_kernels(L);                 /* [+1] */
+  lua_setfield(L, -2, "kernels");  /* [-1] */
   return 1;
 }
 

@@ -149,7 +149,12 @@ static void convert(st__host *h, lua_State *L, st__box *box, st_dtype dtype) {
   st__call_into(h, L, ST_HANDLE_TO_DTYPE, 2, args, box);
 }
 
-/* No elements: only the header counts. */
+static void move(st__host *h, lua_State *L, st__box *box, st_device device) {
+  if (st_tensor_device(box->t) == device) return;
+  const st_value args[] = {st__tensor_arg(box->t), st__int_arg(device)};
+  st__call_into(h, L, ST_HANDLE_TO_DEVICE, 2, args, box);
+}
+
 static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
                            st_dtype dtype, st_device device) {
   st__box *box = st__push_box(h, L); /* [+1] */
@@ -166,17 +171,18 @@ st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
   lua_pushvalue(L, idx);             /* [+1] */
   survey_value(&s, 0, true);
   if (dtype == ST_DTYPE_NONE) dtype = inferred_dtype(&s);
-  if (device != ST_DEVICE_CPU) {
+  if (device == ST_DEVICE_META) {    /* no elements: the header counts */
     lua_pop(L, 1);                   /* [-1] */
     return push_empty(h, L, &s, dtype, device); /* [+1] */
   }
   const st_dtype natural = natural_dtype(&s);
-  st__box *box = push_empty(h, L, &s, natural, device); /* [+1] */
+  st__box *box = push_empty(h, L, &s, natural, ST_DEVICE_CPU); /* [+1] */
   lua_insert(L, -2);
   char *p = st_tensor_data(box->t);
   if (st_tensor_numel(box->t) > 0) store(&s, 0, natural, &p);
   lua_pop(L, 1);                     /* [-1] */
   convert(h, L, box, dtype);
+  move(h, L, box, device);
   return box;
 }
 
@@ -249,7 +255,9 @@ static int tensor_totable(lua_State *L) {
                      "device has no data");
   }
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
-  st__push_kept(h, L, t);                            /* [+1] */
+  st__box *box = st__push_kept(h, L, t);             /* [+1] */
+  move(h, L, box, ST_DEVICE_CPU);
+  t = box->t;
   listing l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
   for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
   push_nested(&l, L, 0);                             /* [+1] */
@@ -273,8 +281,13 @@ static int64_t extent(const st_tensor *t) {
 static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
   const st_tensor *t = st__check_tensor(h, L, 1, "self");
   const int64_t offset = st__check_int(h, L, 2, "offset");
+  const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
   const int64_t size = extent(t);
+  if (device > ST_DEVICE_META) {
+    st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no bytes here: "
+              "move it to the CPU first", st_device_name(device));
+  }
   if (!data && n > 0) {
     st__error(h, L, ST_BAD_STATE, "a tensor on the meta device has no data");
   }

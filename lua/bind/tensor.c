@@ -199,6 +199,25 @@ static int tensor_is_alias_of(lua_State *L) {
   return 1;
 }
 
+/* has_internal_overlap(): do two of its elements share memory? */
+static int tensor_has_internal_overlap(lua_State *L) {
+  bool overlaps;
+  st__host *h = st__host_of(L);
+  const st_status status = st_tensor_overlaps_itself(self(L), &overlaps);
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_pushboolean(L, overlaps); /* [+1] */
+  return 1;
+}
+
+/* may_share_memory(t, other): does any byte belong to both? */
+static int may_share_memory(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st_tensor *t = st__check_tensor(h, L, 1, "t");
+  const st_tensor *u = st__check_tensor(h, L, 2, "other");
+  lua_pushboolean(L, st_may_share_memory(t, u)); /* [+1] */
+  return 1;
+}
+
 /* -- Formats -------------------------------------------------------------- */
 
 /* is_contiguous("channels_last"), is_contiguous{memory_format = ...} */
@@ -291,6 +310,7 @@ static const luaL_Reg methods[] = {
   {"is_contiguous", tensor_is_contiguous},
   {"is_non_overlapping_and_dense", tensor_is_dense},
   {"is_dense", tensor_is_dense},
+  {"has_internal_overlap", tensor_has_internal_overlap},
   {"suggest_memory_format", tensor_suggest_format}, {"keys", tensor_keys},
   {"free", tensor_free}, {NULL, NULL}
 };
@@ -304,7 +324,8 @@ static const luaL_Reg metamethods[] = {
 };
 static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
 static const luaL_Reg functions[] = {
-  {"is_tensor", is_tensor}, {"set_print", set_print}, {NULL, NULL}
+  {"is_tensor", is_tensor}, {"set_print", set_print},
+  {"may_share_memory", may_share_memory}, {NULL, NULL}
 };
 
 static const struct { const char *event, *name; } operators[] = {

@@ -50,10 +50,8 @@ static void set_text(lua_State *L, const char *name, const char *text) {
 /* {op =, key =, kernel =, kind =, keys =, depth =} [+1] */
 static void push_event(lua_State *L, const st_trace *e) {
   char text[4096];
-  const char *overload = st_op_overload_name(e->op);
   lua_createtable(L, 0, 6);                              /* [+1] */
-  lua_pushfstring(L, *overload ? "%s.%s" : "%s", st_op_name(e->op),
-                  overload);                             /* [+1] */
+  st__push_op_name(L, e->op);                            /* [+1] */
   lua_setfield(L, -2, "op");                             /* [-1] */
   set_text(L, "key", e->key);
   set_text(L, "kernel", e->kernel);
@@ -63,11 +61,16 @@ static void push_event(lua_State *L, const st_trace *e) {
   lua_setfield(L, -2, "depth");                          /* [-1] */
 }
 
-/* trace(fn, ...), fn a function or an operator: the list of events, then
- * what fn returned */
+/* trace(body, ...), body a function or an operator: the list of events, then
+ * what body returned. With a tensor it is aten::trace, upvalue 2. */
 static int trace(lua_State *L) {
   st__host *h = st__host_of(L);
-  luaL_checkany(L, 1);
+  if (!lua_isfunction(L, 1) && !st__box_test(h, L, 1, ST_BOX_OPERATOR)) {
+    lua_pushvalue(L, lua_upvalueindex(2));               /* [+1] */
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+  }
   events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;
@@ -88,9 +91,13 @@ static int trace(lua_State *L) {
 }
 
 void st__open_trace(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"dispatch_trace", trace}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
-  st__set_functions(h, L, functions);
+  lua_pushlightuserdata(L, h);        /* [+1] */
+  if (!st__push_callable(h, L, "aten::trace", false)) { /* [+1] */
+    lua_pushnil(L);                   /* [+1] */
+  }
+  lua_pushcclosure(L, trace, 2);      /* [-2, +1] */
+  lua_setfield(L, -2, "trace");       /* [-1] */
   st__push_meta(h, L, ST_BOX_EVENTS); /* [+1] */
   st__set_functions(h, L, methods);
   lua_pop(L, 1);                      /* [-1] */

@@ -35,9 +35,14 @@ end
 
 for _, name in pairs {
   "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
-  "is_tensor", "memory", "memory_fail_at", "get_num_threads",
-  "set_num_threads", "config", "manual_seed", "Generator", "keyset",
-  "dispatch_trace", "get_default_dtype", "set_default_dtype",
+  "is_tensor", "may_share_memory", "memory", "memory_fail_at",
+  "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
+  "keyset", "keyset_full", "keyset_after", "include_keys", "exclude_keys",
+  "included_keys", "excluded_keys", "below_autograd",
+  "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
+  "inference_mode", "is_inference_mode_enabled", "mode", "observe", "listen",
+  "trace", "dump", "dangling_impls", "check_registry",
+  "strict_registration", "schema", "get_default_dtype", "set_default_dtype",
   "contiguous_format",
   "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
   "int8", "int16", "int32", "float16", "bfloat16", "float32",
@@ -74,7 +79,7 @@ local function namespace(ns)
     __index = function(self, name)
       if type(name) ~= "string" then return nil end
       local packet = core.packet(ns .. "::" .. name)
-      rawset(self, name, packet)
+      if ns == "aten" then rawset(self, name, packet) end -- they stay
       return packet
     end,
   })
@@ -82,7 +87,8 @@ end
 
 --- Operators as objects: `st.ops.aten.add`, `st.ops.aten.add.Tensor`. They
 -- are called like functions and have the methods `schema`, `doc`, `name`,
--- `overloads` and `kernel(key)`.
+-- `overloads`, `tags`, `signature`, `kernel(key)`, `table`, `dump`,
+-- `redispatch(keys, ...)` and `call_for_key(key, ...)`.
 st.ops = setmetatable({}, {
   __index = function(self, ns)
     if type(ns) ~= "string" then return nil end
@@ -96,11 +102,13 @@ st.ops = setmetatable({}, {
 
 local LAZY = {
   load = "npy", save = "npy", library = "library", iterator = "iterator",
-  help = "help", set_printoptions = "printing",
+  help = "help", layout = "layout", explain = "plan_text",
+  set_printoptions = "printing",
   get_printoptions = "printing",
 }
 
 setmetatable(st, {
+  names = LAZY,  -- for completers
   __index = function(self, name)
     if type(name) ~= "string" then return nil end
     local value, keep

@@ -309,6 +309,7 @@ local function save(path, t)
     return nil, format("%s has no equivalent in .npy; convert it first",
                        tostring(t.dtype))
   end
+  if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
   local fortran = not t:is_contiguous() and is_fortran(t)
   if not fortran then t = t:contiguous() end
   return save_to(path, header(code, fortran, t.shape), t,

@@ -1,0 +1,68 @@
+/* st.explain: how a call would run and why, without running it.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* "add.Tensor" into buf; aten's without their namespace. */
+static void name_of(const st_op *op, char *buf, size_t size) {
+  const char *name = st_op_name(op), *overload = st_op_overload_name(op);
+  if (strncmp(name, "aten::", 6) == 0) name += 6;
+  snprintf(buf, size, "%s%s%s", name, *overload ? "." : "", overload);
+}
+
+/* A line for each overload that was tried before the chosen one, and why it
+ * was not taken. */
+static void add_passed_over(luaL_Buffer *b, const st__frame *f,
+                            const st__packet *p) {
+  char line[600], name[200];
+  st__frame other = *f;
+  lua_State *L = f->L;
+  for (int k = 0; k < p->n && p->ops[k] != f->op; k++) {
+    if (!st_op_schema(p->ops[k])) continue;
+    const int top = lua_gettop(L);
+    other.explains = true;
+    other.why[0] = '\0';
+    const bool fits = st__fill(&other, p->ops[k]);
+    lua_settop(L, top);
+    if (fits) continue;
+    name_of(p->ops[k], name, sizeof name);
+    snprintf(line, sizeof line, "  not %s: %s\n", name, other.why);
+    luaL_addstring(b, line);
+  }
+}
+
+/* explain(op, ...): a text */
+static int explain(lua_State *L) {
+  char name[200];
+  st__frame f;
+  st__host *h = st__host_of(L);
+  luaL_checkany(L, 1);
+  st__packet *p = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
+  lua_replace(L, 1);                                        /* [-1] */
+  f.is_complete = false;
+  st__prepare(h, L, p, 2, &f);
+  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  st__job job = {.way = ST_WAY_EXPLAIN, .text = text};
+  const st_status status = st__perform(&f, &job);
+  if (status != ST_OK) return st__raise(h, L, status);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  name_of(f.op, name, sizeof name);
+  lua_pushfstring(L, "%s%s\n", name,
+                  f.nwraps ? ", with numbers as 0-dim tensors" : "");
+  luaL_addvalue(&b);                                        /* [+n] */
+  add_passed_over(&b, &f, p);
+  st__push_lines(L, *text);                                 /* [+1] */
+  luaL_addvalue(&b);                                        /* [-1] */
+  luaL_pushresult(&b);                                      /* [+1] */
+  st_text_release(text);
+  return 1;
+}
+
+void st__open_explain(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"explain", explain}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+}

@@ -1,0 +1,128 @@
+/* Guards: functions that run a body with this thread's dispatch state changed,
+ * and put it back however the body ends. A body runs in protected mode on the
+ * C stack, so a coroutine cannot leave it by a yield.
+ */
+
+#include "bind.h"
+
+/* -- Guards --------------------------------------------------------------- */
+
+/* Runs the body at idx with the arguments behind it; returns how many results
+ * there are. */
+static int run_guarded(lua_State *L, st_tls state, int idx) {
+  st__check_callable(st__host_of(L), L, idx, "body");
+  const st_tls before = st_tls_get();
+  st_tls_set(state);
+  const int status = lua_pcall(L, lua_gettop(L) - idx, LUA_MULTRET, 0);
+  st_tls_set(before);
+  return status == 0 ? lua_gettop(L) - idx + 1 : lua_error(L);
+}
+
+/* include_keys(set, body, ...): every call has these keys */
+static int include_keys(lua_State *L) {
+  const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
+  return run_guarded(L, st_tls_include(ks), 2);
+}
+
+/* exclude_keys(set, body, ...): no call has these keys */
+static int exclude_keys(lua_State *L) {
+  const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
+  return run_guarded(L, st_tls_exclude(ks), 2);
+}
+
+static int below_autograd(lua_State *L) {
+  return run_guarded(L, st_tls_below_autograd(), 1);
+}
+
+static int below_adinplaceorview(lua_State *L) {
+  return run_guarded(L, st_tls_below_adinplaceorview(), 1);
+}
+
+static int no_grad(lua_State *L) {
+  return run_guarded(L, st_tls_grad(false), 1);
+}
+
+static int enable_grad(lua_State *L) {
+  return run_guarded(L, st_tls_grad(true), 1);
+}
+
+static int inference_mode(lua_State *L) {
+  return run_guarded(L, st_tls_inference(true), 1);
+}
+
+/* -- Asking --------------------------------------------------------------- */
+
+static int is_grad_enabled(lua_State *L) {
+  lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
+  return 1;
+}
+
+static int is_inference_mode_enabled(lua_State *L) {
+  lua_pushboolean(L, st_tls_get().inference); /* [+1] */
+  return 1;
+}
+
+static int included_keys(lua_State *L) {
+  st__push_keyset(st__host_of(L), L, st_tls_get().included); /* [+1] */
+  return 1;
+}
+
+static int excluded_keys(lua_State *L) {
+  st__push_keyset(st__host_of(L), L, st_tls_get().excluded); /* [+1] */
+  return 1;
+}
+
+/* -- Tensors -------------------------------------------------------------- */
+
+/* t:is_inference() */
+static int is_inference(lua_State *L) {
+  const st_tensor *t = st__check_tensor(st__host_of(L), L, 1, "self");
+  lua_pushboolean(L, st_tensor_is_inference(t));   /* [+1] */
+  return 1;
+}
+
+/* t:requires_grad_([flag]): itself */
+static int set_requires_grad(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_tensor *t = st__check_tensor(h, L, 1, "self");
+  const bool flag = lua_isnoneornil(L, 2) || lua_toboolean(L, 2);
+  const st_status status = st_tensor_set_requires_grad(t, flag);
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* t.requires_grad */
+static int requires_grad(lua_State *L) {
+  const st_tensor *t = st__check_tensor(st__host_of(L), L, 1, "self");
+  lua_pushboolean(L, st_tensor_requires_grad(t));  /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_guard(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"include_keys", include_keys}, {"exclude_keys", exclude_keys},
+    {"below_autograd", below_autograd},
+    {"below_adinplaceorview", below_adinplaceorview}, {"no_grad", no_grad},
+    {"enable_grad", enable_grad}, {"inference_mode", inference_mode},
+    {"is_grad_enabled", is_grad_enabled},
+    {"is_inference_mode_enabled", is_inference_mode_enabled},
+    {"included_keys", included_keys}, {"excluded_keys", excluded_keys},
+    {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"is_inference", is_inference}, {"requires_grad_", set_requires_grad},
+    {NULL, NULL}
+  };
+  static const luaL_Reg properties[] = {
+    {"requires_grad", requires_grad}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_getfield(L, -1, "methods");     /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_getfield(L, -2, "properties");  /* [+1] */
+  st__set_functions(h, L, properties);
+  lua_pop(L, 2);                      /* [-2] */
+}

@@ -1,0 +1,168 @@
+/* Operators from the inside: dumps, tables, tags, and the two doors that skip
+ * the choice of keys.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+static st__packet *check_packet(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__packet *p = st__box_check(h, L, 1, ST_BOX_OPERATOR, "self");
+  st__refresh(h, L, p);
+  return p;
+}
+
+/* -- Doors ---------------------------------------------------------------- */
+
+/* Calls the operator at 1 with all arguments of its schema, from 3 on. */
+static int go_through(lua_State *L, st__job *job) {
+  st__frame f;
+  st__host *h = st__host_of(L);
+  st__packet *p = st__box_check(h, L, 1, ST_BOX_OPERATOR, "self");
+  f.is_method = false;
+  f.is_complete = true;
+  st__prepare(h, L, p, 3, &f);
+  return st__finish(&f, job);
+}
+
+/* op:redispatch(keys, ...): with these keys, whatever the arguments and the
+ * thread have */
+static int packet_redispatch(lua_State *L) {
+  const st_keyset keys = st__check_keyset(st__host_of(L), L, 2);
+  return go_through(L, &(st__job){.way = ST_WAY_REDISPATCH, .keys = keys});
+}
+
+/* op:call_for_key("CPU", ...): straight to the kernel for a key */
+static int packet_call_for_key(lua_State *L) {
+  const char *key = luaL_checkstring(L, 2);
+  return go_through(L, &(st__job){.way = ST_WAY_KEY, .key = key});
+}
+
+/* -- Texts ---------------------------------------------------------------- */
+
+typedef st_status (*dump_fn)(const char *name, char **out);
+
+/* What fn says about "ns::name.overload" on top of the stack, in its place. */
+static void push_dump(lua_State *L, dump_fn fn) {
+  st__host *h = st__host_of(L);
+  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  const st_status status = fn(lua_tostring(L, -2), text);
+  if (status != ST_OK) st__raise(h, L, status);
+  st__push_lines(L, *text);                                   /* [+1] */
+  st_text_release(text);
+  lua_replace(L, -3);                                         /* [-1] */
+  lua_pop(L, 1);                                              /* [-1] */
+}
+
+/* The overloads' dumps, one after the other. */
+static int dump_all(lua_State *L, dump_fn fn) {
+  const int n = check_packet(L)->n;
+  luaL_checkstack(L, 2 * n + LUA_MINSTACK, NULL);
+  const int top = lua_gettop(L);
+  for (int k = 0; k < n; k++) {
+    const st__packet *p = lua_touserdata(L, 1);
+    if (k >= p->n) break; /* a finaliser took some back */
+    if (k) lua_pushliteral(L, "\n\n");                        /* [+0|1] */
+    st__push_op_name(L, p->ops[k]);                           /* [+1] */
+    push_dump(L, fn);
+  }
+  lua_concat(L, lua_gettop(L) - top);                         /* [-n, +1] */
+  return 1;
+}
+
+/* op:dump(): schemas, tags, kernels and where they come from */
+static int packet_dump(lua_State *L) { return dump_all(L, st_dump); }
+
+/* op:table(): the kernel that runs for each key, and why */
+static int packet_table(lua_State *L) { return dump_all(L, st_dump_table); }
+
+/* dump("ns::name.overload"), also without a schema */
+static int dump(lua_State *L) {
+  if (st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR)) {
+    return dump_all(L, st_dump);
+  }
+  luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  push_dump(L, st_dump);
+  return 1;
+}
+
+/* -- Facts ---------------------------------------------------------------- */
+
+/* op:tags(): a list of names */
+static int packet_tags(lua_State *L) {
+  const st__packet *p = check_packet(L);
+  const char *name;
+  int tags = 0, n = 0;
+  for (int k = 0; k < p->n; k++) tags |= st_op_tags(p->ops[k]);
+  lua_newtable(L);                        /* [+1] */
+  for (int bit = 0; (name = st_tag_name(bit)); bit++) {
+    if (!(tags >> bit & 1)) continue;
+    lua_pushstring(L, name);              /* [+1] */
+    lua_rawseti(L, -2, ++n);              /* [-1] */
+  }
+  return 1;
+}
+
+/* op:signature(): the C types that a typed handle must have, a line for each
+ * overload */
+static int packet_signature(lua_State *L) {
+  const st__packet *p = check_packet(L);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (int k = 0; k < p->n; k++) {
+    const char *signature = st_op_signature(p->ops[k]);
+    if (!signature) continue;
+    if (k) luaL_addchar(&b, '\n');
+    luaL_addstring(&b, signature);
+  }
+  luaL_pushresult(&b); /* [+1] */
+  return 1;
+}
+
+/* dangling_impls(): names that have kernels but no schema */
+static int dangling_impls(lua_State *L) {
+  st__host *h = st__host_of(L);
+  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  const st_status status = st_dump_dangling(text);
+  if (status != ST_OK) return st__raise(h, L, status);
+  lua_newtable(L);                                            /* [+1] */
+  int n = 0;
+  for (const char *at = *text; *at; ) {
+    const size_t len = strcspn(at, "\n");
+    if (len) {
+      lua_pushlstring(L, at, len);                            /* [+1] */
+      lua_rawseti(L, -2, ++n);                                /* [-1] */
+    }
+    at += len + (at[len] == '\n');
+  }
+  st_text_release(text);
+  return 1;
+}
+
+/* check_registry(): true; raises if a table is not what it should be */
+static int check_registry(lua_State *L) {
+  const st_status status = st_check_registry();
+  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  lua_pushboolean(L, 1); /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_inspect(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"dump", dump}, {"dangling_impls", dangling_impls},
+    {"check_registry", check_registry}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"redispatch", packet_redispatch}, {"call_for_key", packet_call_for_key},
+    {"dump", packet_dump}, {"table", packet_table}, {"tags", packet_tags},
+    {"signature", packet_signature}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->operators_ref); /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pop(L, 1);                                       /* [-1] */
+}

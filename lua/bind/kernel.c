@@ -1,0 +1,369 @@
+/* Lua functions that the engine runs: kernels, fallbacks, modes.
+ *
+ * Note [Lua kernels]
+ * The engine calls a function through st__run_script, on whatever coroutine
+ * the running call came from. Everything that may raise runs in protected
+ * mode: an error is kept in the host and comes out again where the call
+ * entered the engine. A kernel belongs to its Lua state; a call from another
+ * state or thread is an error. The engine may hold on to a kernel after it has
+ * been taken back; the reference to the function is dropped later, by the
+ * thread of the state (st__bury).
+ *
+ * Note [Identity]
+ * A kernel that Lua called directly gets the very objects of the call: its
+ * frame says where they are on the stack, which is still the stack of the
+ * running C function. The frame is hidden while Lua code runs, so that the
+ * next one is always that of the call under way. Other tensors get new boxes.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Life of a kernel ----------------------------------------------------- */
+
+struct st__kernel_ref {
+  st__script script;     /* its host is counted */
+  st__kernel_ref *next;  /* among the dead */
+  char place[];
+};
+
+/* The engine is done with it; any thread. */
+static void retire(void *ctx) {
+  st__kernel_ref *k = ctx;
+  st__host *h = k->script.h;
+  pthread_mutex_lock(&h->mutex);
+  const bool is_closed = h->is_closed;
+  if (!is_closed) {
+    k->next = h->dead;
+    h->dead = k;
+  }
+  pthread_mutex_unlock(&h->mutex);
+  if (!is_closed) return;
+  free(k);
+  st__host_release(h);
+}
+
+void st__bury(st__host *h, lua_State *L) {
+  pthread_mutex_lock(&h->mutex);
+  st__kernel_ref *k = h->dead;
+  h->dead = NULL;
+  pthread_mutex_unlock(&h->mutex);
+  while (k) {
+    st__kernel_ref *next = k->next;
+    luaL_unref(L, LUA_REGISTRYINDEX, k->script.ref);
+    free(k);
+    st__host_release(h);
+    k = next;
+  }
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static void push_tensors(st__host *h, lua_State *L, const st_value *v) {
+  lua_createtable(L, (int)v->len, 0);              /* [+1] */
+  for (int k = 0; k < (int)v->len; k++) {
+    if (v->u.tensors[k]) {
+      st__push_kept(h, L, v->u.tensors[k]);        /* [+1] */
+    } else {
+      st_mark *m = st__box_new(h, L, ST_BOX_MARK, sizeof *m); /* [+1] */
+      *m = ST_MARK_NONE;
+    }
+    lua_rawseti(L, -2, k + 1);                     /* [-1] */
+  }
+}
+
+void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
+                       const st_value *v) {
+  st_generator **g;
+  st_value copy = *v;
+  switch (v->tag) {
+    case ST_TAG_TENSOR: st__push_kept(h, L, v->u.tensor); break;  /* [+1] */
+    case ST_TAG_TENSORS: push_tensors(h, L, v); break;            /* [+1] */
+    case ST_TAG_GENERATOR:
+      g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);         /* [+1] */
+      st_generator_retain(v->u.generator);
+      *g = v->u.generator;
+      break;
+    default: st__push_value(h, L, a, &copy);                      /* [+1] */
+  }
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+/* One run of a function, for its protected part. */
+typedef struct run {
+  const st__script *script;
+  const st_op *op;
+  st_keyset keys;
+  /* The schema of the call; the function may change the operator's. */
+  int nargs, nrets;
+  const st_arg *schema, *results;
+  const st_value *args;
+  st_value *rets;
+  int nowned;           /* results that rets has so far */
+  uint64_t known;       /* arguments whose objects are on the stack */
+} run;
+
+/* An owned copy of a converted result. */
+static st_status own(const st_value *v, st_value *out) {
+  st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
+  const int n = (int)v->len;
+  switch ((st_tag)v->tag) {
+    case ST_TAG_TENSOR: return st_value_of_tensor(v->u.tensor, out);
+    case ST_TAG_TENSORS: return st_value_of_tensors(v->u.tensors, n, out);
+    case ST_TAG_INTS: return st_value_of_ints(v->u.ints, n, out);
+    case ST_TAG_FLOATS: return st_value_of_floats(v->u.floats, n, out);
+    case ST_TAG_BOOLS: return st_value_of_bools(v->u.bools, n, out);
+    case ST_TAG_STRING: return st_value_of_string(v->u.string, v->len, out);
+    case ST_TAG_COMPLEX:
+      memcpy(s.u.c, v->u.pair, sizeof s.u.c);
+      return st_value_of_scalar(s, out);
+    case ST_TAG_GENERATOR: st_generator_retain(v->u.generator); break;
+    default: break;
+  }
+  *out = *v;
+  return ST_OK;
+}
+
+/* Raises: what was declared and what came as result i. */
+static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
+  const st_arg *a = &r->results[i];
+  const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
+                                               : NULL;
+  const char *name = st_op_name(r->op);
+  if (strncmp(name, "aten::", 6) == 0) name += 6;
+  st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
+            "%s must be %s, %s %s", name, i + 1, r->script->place, a->text,
+            element ? "its" : "got",
+            element ? element : st__type_name(f->h, f->L, idx));
+}
+
+/* Result i is at idx. */
+static void take_result(run *r, lua_State *L, int i, int idx) {
+  st__frame f;
+  st__host *h = r->script->h;
+  const st_arg *a = &r->results[i];
+  st_status status;
+  st_tensor *t = a->type == ST_TYPE_TENSOR ? st__to_tensor(h, L, idx) : NULL;
+  if (t && !a->list) {
+    status = st_value_of_tensor(t, &r->rets[i]);
+  } else {
+    f.h = h;
+    f.L = L;
+    f.op = r->op;
+    f.allow_wrap = f.wants_wrap = false;
+    f.explains = true;
+    f.nslots = f.nwraps = f.ntensors = 0;
+    f.why[0] = '\0';
+    if (lua_isnil(L, idx) && a->optional) {
+      f.args[0] = (st_value){.tag = ST_TAG_NONE};
+    } else if (!st__convert(&f, 0, a, idx)) {
+      refuse_result(r, &f, i, idx);
+    }
+    status = own(&f.args[0], &r->rets[i]);
+  }
+  if (status != ST_OK) st__raise(h, L, status);
+  r->nowned++;
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+/* Arguments: the run, then the objects that are known. */
+static int run_protected(lua_State *L) {
+  run *r = lua_touserdata(L, 1);
+  st__host *h = r->script->h;
+  const int nargs = r->nargs, nrets = r->nrets;
+  int before = 0, known = 2;
+  luaL_checkstack(L, nargs + ST_FRAME_STACK * nrets + LUA_MINSTACK, NULL);
+  const int base = lua_gettop(L) + 1;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, r->script->ref); /* [+1] */
+  if (r->script->convention == ST_TAKES_OPERATOR) {
+    st__push_overload(h, L, r->op);                  /* [+1] */
+    before++;
+  }
+  if (r->script->convention != ST_TAKES_ARGS) {
+    st__push_keyset(h, L, r->keys);                  /* [+1] */
+    before++;
+  }
+  for (int i = 0; i < nargs; i++) {
+    if (r->known >> i & 1) lua_pushvalue(L, known++);            /* [+1] */
+    else st__push_argument(h, L, &r->schema[i], &r->args[i]);    /* [+1] */
+  }
+  lua_call(L, before + nargs, nrets); /* [-nargs-before-1, +nrets] */
+  for (int i = 0; i < nrets; i++) take_result(r, L, i, base + i);
+  return 0;
+}
+
+/* Appends one frame of a traceback; how much was written. */
+static int write_frame(lua_State *L, lua_Debug *ar, char *text, size_t size) {
+  lua_getinfo(L, "n", ar);
+  if (*ar->what == 'm') {
+    return snprintf(text, size, "\n\t%s:%d: in main chunk", ar->short_src,
+                    ar->currentline);
+  }
+  if (ar->name) {
+    return snprintf(text, size, "\n\t%s:%d: in '%.40s'", ar->short_src,
+                    ar->currentline, ar->name);
+  }
+  return snprintf(text, size, "\n\t%s:%d: in function <%s:%d>",
+                  ar->short_src, ar->currentline, ar->short_src,
+                  ar->linedefined);
+}
+
+/* The message handler of functions that the engine runs: a string gets the
+ * user's frames, once, from the failure down to where the engine came in. */
+static int add_traceback(lua_State *L) {
+  char text[1600];
+  const int room = (int)sizeof text - 200;
+  lua_Debug ar;
+  int n = 0;
+  const st__host *h = st__host_of(L);
+  if (lua_type(L, 1) != LUA_TSTRING ||
+      strstr(lua_tostring(L, 1), "\nstack traceback:")) {
+    return 1;
+  }
+  for (int level = 1; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Slf", &ar);                                /* [+1] */
+    const bool is_entry = lua_tocfunction(L, -1) == run_protected;
+    lua_pop(L, 1);                                             /* [-1] */
+    if (is_entry) break;
+    if (!st__is_users(h, &ar)) continue;
+    if (n > room) {
+      n += snprintf(text + n, sizeof text - (size_t)n, "\n\t...");
+      break;
+    }
+    n += write_frame(L, &ar, text + n, sizeof text - (size_t)n);
+  }
+  if (!n) return 1;
+  lua_pushfstring(L, "%s\nstack traceback:%s", lua_tostring(L, 1), text);
+  return 1;                                                    /* [+1] */
+}
+
+/* Keeps the error at the top of the stack for st__raise. [-1] */
+static st_status keep_error(st__host *h, lua_State *L) {
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                                    : "an error object";
+  const st_status status = st_fail(ST_HOST, "%s", text);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
+  h->has_error = true;
+  return status;
+}
+
+/* Pushes the objects of arguments that Lua passed and the engine handed on.
+ * [+known] */
+static void push_known(run *r, lua_State *L, const st__frame *f) {
+  if (!f || f->op != r->op || f->L != L) return;
+  for (int i = 0; i < r->nargs; i++) {
+    const int at = f->source[i];
+    if (!at || r->args[i].tag != ST_TAG_TENSOR ||
+        st__to_tensor(f->h, L, at) != r->args[i].u.tensor) {
+      continue;
+    }
+    lua_pushvalue(L, at); /* [+1] */
+    r->known |= (uint64_t)1 << i;
+  }
+}
+
+st_status st__run_script(const st__script *s, const st_call *call,
+                         st_keyset keys, const st_value *args,
+                         st_value *rets) {
+  st__host *h = s->h;
+  if (st__current_host() != h) {
+    return st_fail(ST_BAD_STATE, "its kernel is a function of a Lua state "
+                   "that is not running on this thread");
+  }
+  const st_op *op = call->op;
+  const st_schema *schema = call->schema;
+  run r = {s, op, keys, st_schema_nargs(schema), st_schema_nrets(schema),
+           st_schema_arg(schema, 0), st_schema_ret(schema, 0), args, rets, 0,
+           0};
+  lua_State *L = h->running;
+  const st__frame *f = h->frame;
+  if (!lua_checkstack(L, r.nargs + LUA_MINSTACK)) {
+    return st_fail(ST_NO_MEMORY, "the Lua stack is full");
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
+  const int handler = lua_gettop(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
+  lua_pushlightuserdata(L, &r);                      /* [+1] */
+  push_known(&r, L, f);                              /* [+known] */
+  h->frame = NULL;
+  const int status = lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);
+  h->frame = f;                                      /* [-known-2, +0|1] */
+  lua_remove(L, handler);                            /* [-1] */
+  if (status == 0) return ST_OK;
+  for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
+  return keep_error(h, L);                           /* [-1] */
+}
+
+static st_status run_kernel(const st_call *call, const st_value *args,
+                            st_value *rets) {
+  const st__kernel_ref *k = call->ctx;
+  return st__run_script(&k->script, call, call->keys, args, rets);
+}
+
+/* A fallback is told the keys below the one it stands for. */
+static st_status run_fallback(const st_call *call, const st_value *args,
+                              st_value *rets) {
+  const st__kernel_ref *k = call->ctx;
+  st_keyset below = 0;
+  const char *key = st_keyset_highest(call->keys);
+  if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no key at all */
+  return st__run_script(&k->script, call, call->keys & below, args, rets);
+}
+
+/* -- Making kernels ------------------------------------------------------- */
+
+bool st__is_callable(lua_State *L, int idx) {
+  if (lua_isfunction(L, idx)) return true;
+  if (!luaL_getmetafield(L, idx, "__call")) return false; /* [+0|1] */
+  lua_pop(L, 1);                                          /* [-1] */
+  return true;
+}
+
+void st__check_callable(st__host *h, lua_State *L, int idx,
+                        const char *arg) {
+  if (st__is_callable(L, idx)) return;
+  st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got %s",
+            arg, st__type_name(h, L, idx));
+}
+
+void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
+                    st_kernel *out) {
+  char place[LUA_IDSIZE + 16];
+  st__place(h, L, place, sizeof place);
+  const size_t n = strlen(place) + 1;
+  lua_pushvalue(L, idx);                           /* [+1] */
+  const int ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
+  st__kernel_ref *k = malloc(sizeof *k + n);
+  if (!k) {
+    luaL_unref(L, LUA_REGISTRYINDEX, ref);
+    st__error(h, L, ST_NO_MEMORY, "out of memory");
+    return;
+  }
+  k->script = (st__script){h, ref, c, k->place};
+  k->next = NULL;
+  memcpy(k->place, place, n);
+  atomic_fetch_add(&h->refs, 1);
+  *out = (st_kernel){
+    .fn = c == ST_TAKES_OPERATOR ? run_fallback : run_kernel,
+    .ctx = k, .free_ctx = retire, .debug = k->place};
+}
+
+void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k) {
+  if (k->ctx) retire(k->ctx);
+  st__bury(h, L);
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_kernel(st__host *h, lua_State *L) {
+  lua_pushcfunction(L, run_protected);               /* [+1] */
+  h->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  lua_pushlightuserdata(L, h);                       /* [+1] */
+  lua_pushcclosure(L, add_traceback, 1);             /* [-1, +1] */
+  h->handler_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+}

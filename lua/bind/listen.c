@@ -1,0 +1,192 @@
+/* Listeners: Lua functions that hear which operators are defined and taken
+ * back. The engine tells of it in the middle of a registration, on whatever
+ * thread that is, so events are noted in C memory and delivered by the state
+ * that listens, at the end of its next registration. Another thread may be
+ * noting while a listener is closed, so its memory stays with the host, for
+ * the next listener.
+ */
+
+#include <stdlib.h>
+
+#include "bind.h"
+
+typedef struct event {
+  const st_op *op;
+  bool is_defined;
+} event;
+
+struct st__listener {
+  st__host *h;
+  st__listener *next;         /* of the host's */
+  st_registration *registration;
+  int ref;                    /* of the function */
+  /* Under the host's mutex: */
+  bool is_open;
+  event *events;
+  size_t first, n, room;      /* [first, n) are to be delivered */
+  bool has_lost;              /* there was no memory for some */
+};
+
+/* -- Noting --------------------------------------------------------------- */
+
+static bool make_room(st__listener *l) {
+  if (l->n < l->room) return true;
+  const size_t room = l->room ? 2 * l->room : 64;
+  event *events = realloc(l->events, room * sizeof *events);
+  if (!events) return false;
+  l->events = events;
+  l->room = room;
+  return true;
+}
+
+static void note(void *ctx, const st_op *op, bool is_defined) {
+  st__listener *l = ctx;
+  pthread_mutex_lock(&l->h->mutex);
+  if (l->is_open && make_room(l)) {
+    l->events[l->n++] = (event){op, is_defined};
+  } else {
+    l->has_lost = l->is_open;
+  }
+  pthread_mutex_unlock(&l->h->mutex);
+}
+
+/* -- Delivering ----------------------------------------------------------- */
+
+/* The function of a listener that has something to hear; e->op is NULL when
+ * that was lost. LUA_NOREF: none has. */
+static int take(st__host *h, event *e) {
+  int ref = LUA_NOREF;
+  pthread_mutex_lock(&h->mutex);
+  st__listener *l = h->listeners;
+  while (l && l->first == l->n && !l->has_lost) l = l->next;
+  if (l) {
+    ref = l->ref;
+    *e = l->first < l->n ? l->events[l->first++] : (event){NULL, false};
+    if (!e->op) l->has_lost = false;
+    if (l->first == l->n) l->first = l->n = 0;
+  }
+  pthread_mutex_unlock(&h->mutex);
+  return ref;
+}
+
+/* A function may close any listener, so each turn looks anew. */
+static int deliver_all(lua_State *L) {
+  event e = {NULL, false};
+  st__host *h = lua_touserdata(L, 1);
+  for (int ref; (ref = take(h, &e)) != LUA_NOREF; ) {
+    if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: events were lost");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
+    st__push_op_name(L, e.op);                               /* [+1] */
+    lua_pushboolean(L, e.is_defined);                        /* [+1] */
+    lua_call(L, 2, 0);                                       /* [-3] */
+  }
+  return 0;
+}
+
+void st__free_listeners(st__host *h) {
+  for (st__listener *l = h->listeners, *next; l; l = next) {
+    next = l->next;
+    free(l->events);
+    free(l);
+  }
+}
+
+/* Lua's status; on failure the error is on the stack. [+0|1] */
+static int deliver(st__host *h, lua_State *L) {
+  if (!h->listeners || h->is_delivering) return 0;
+  luaL_checkstack(L, 3, NULL);
+  h->is_delivering = true;
+  lua_pushcfunction(L, deliver_all);                         /* [+1] */
+  lua_pushlightuserdata(L, h);                               /* [+1] */
+  const int status = lua_pcall(L, 1, 0, 0);                  /* [-2, +0|1] */
+  h->is_delivering = false;
+  return status;
+}
+
+void st__deliver(st__host *h, lua_State *L) {
+  if (deliver(h, L) != 0) lua_error(L);                      /* [-0|1] */
+}
+
+/* -- Listening ------------------------------------------------------------ */
+
+/* A closed listener, or a new one. NULL: out of memory. */
+static st__listener *find_listener(st__host *h) {
+  st__listener *l = h->listeners;
+  while (l && l->is_open) l = l->next;
+  if (l) return l;
+  l = calloc(1, sizeof *l);
+  if (!l) return NULL;
+  l->h = h;
+  l->next = h->listeners;
+  h->listeners = l;
+  return l;
+}
+
+static void set_open(st__listener *l, bool is_open) {
+  pthread_mutex_lock(&l->h->mutex);
+  l->is_open = is_open;
+  l->first = l->n = 0;
+  l->has_lost = false;
+  pthread_mutex_unlock(&l->h->mutex);
+}
+
+static void close_listener(lua_State *L, st__listener **box) {
+  st__listener *l = *box;
+  if (!l) return;
+  *box = NULL;
+  st_registration_release(&l->registration);
+  set_open(l, false);
+  luaL_unref(L, LUA_REGISTRYINDEX, l->ref);
+}
+
+/* handle:close(), __gc */
+static int listener_close(lua_State *L) {
+  st__listener **box = st__box_test(st__host_of(L), L, 1, ST_BOX_LISTENER);
+  if (box) close_listener(L, box);
+  return 0;
+}
+
+/* listen(fn): a handle; fn(name, is_defined) for every operator there is, then
+ * for every change until the handle is closed */
+static int listen(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__check_callable(h, L, 1, "fn");
+  st__listener **box = st__box_new(h, L, ST_BOX_LISTENER, sizeof *box);
+  lua_pushvalue(L, 1);                                       /* [+2] */
+  const int ref = luaL_ref(L, LUA_REGISTRYINDEX);            /* [-1] */
+  st__listener *l = find_listener(h);
+  if (!l) {
+    luaL_unref(L, LUA_REGISTRYINDEX, ref);
+    return st__error(h, L, ST_NO_MEMORY, "listen: out of memory");
+  }
+  *box = l;
+  l->ref = ref;
+  set_open(l, true);
+  const st_status status = st_listen(note, l, &l->registration);
+  if (status != ST_OK) {
+    close_listener(L, box);
+    return st__raise(h, L, status);
+  }
+  if (deliver(h, L) == 0) return 1;                          /* [+0|1] */
+  close_listener(L, box);
+  return lua_error(L);
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_listen(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"listen", listen}, {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {
+    {"__gc", listener_close}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"close", listener_close}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_LISTENER); /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                      /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");       /* [-1] */
+  lua_pop(L, 1);                        /* [-1] */
+}

@@ -1,0 +1,188 @@
+/* Modes and observers: Lua functions that see the operator calls of a body.
+ * A mode stands in for each of them, an observer only looks on.
+ */
+
+#include <stdio.h>
+
+#include "bind.h"
+
+/* -- Modes ---------------------------------------------------------------- */
+
+/* A body that runs on another Lua state goes unseen. */
+static st_status run_mode(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  const st__script *s = call->ctx;
+  if (st__current_host() != s->h) {
+    return st_redispatch_declared(call->op, st_schema_text(call->schema),
+                                  call->keys, args, rets);
+  }
+  return st__run_script(s, call, call->keys, args, rets);
+}
+
+/* mode(fn, body, ...): fn(op, keys, ...) for every operator that body calls;
+ * what it returns is the result. Returns what body returns. */
+static int mode(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st__host *h = st__host_of(L);
+  st__check_callable(h, L, 1, "fn");
+  st__check_callable(h, L, 2, "body");
+  lua_pushvalue(L, 1);                                   /* [+1] */
+  st__script s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
+                  ST_TAKES_OPERATOR,
+                  st__place(h, L, place, sizeof place)};
+  st_mode m = {.fn = run_mode, .ctx = &s};
+  st_mode_push(&m);
+  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  st_mode_pop();
+  luaL_unref(L, LUA_REGISTRYINDEX, s.ref);
+  return status == 0 ? lua_gettop(L) - 1 : lua_error(L);
+}
+
+/* -- Observers ------------------------------------------------------------ */
+
+enum { BEFORE = 1, AFTER, FAILURE, MAX_DEPTH = 256 };
+
+typedef struct observation {
+  st__host *h;
+  int ref;         /* of a table: BEFORE, AFTER, FAILURE */
+  bool has_failed;
+  int depth;       /* of calls that have begun and not ended */
+  const char *schema[MAX_DEPTH];  /* theirs when they began */
+} observation;
+
+/* One call of one of the functions. */
+typedef struct event {
+  observation *o;
+  int which;
+  const st_op *op;
+  bool ok;
+  int n;
+  const st_arg *schema;
+  const st_value *values;
+} event;
+
+static int run_event(lua_State *L) {
+  const event *e = lua_touserdata(L, 1);
+  st__host *h = e->o->h;
+  luaL_checkstack(L, e->n + LUA_MINSTACK, NULL);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, e->o->ref);          /* [+1] */
+  lua_rawgeti(L, -1, e->which);                          /* [+1] */
+  if (!lua_toboolean(L, -1)) return 0;
+  const int base = lua_gettop(L);
+  st__push_overload(h, L, e->op);                        /* [+1] */
+  if (e->which == AFTER) lua_pushboolean(L, e->ok);      /* [+1] */
+  for (int i = 0; i < e->n; i++) {
+    st__push_argument(h, L, &e->schema[i], &e->values[i]); /* [+1] */
+  }
+  lua_call(L, lua_gettop(L) - base, 0);                  /* [-n] */
+  return 0;
+}
+
+/* Keeps the first error, at the top of the stack. [-1] */
+static void keep_failure(observation *o, lua_State *L) {
+  o->has_failed = true;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, o->ref);             /* [+1] */
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, FAILURE);                           /* [-1] */
+  lua_pop(L, 1);                                         /* [-1] */
+}
+
+/* The functions may call operators that fail: the failure of the call they
+ * look at, on its way out, is put aside. */
+static void run_aside(const event *e) {
+  char message[1024];
+  observation *o = e->o;
+  st__host *h = o->h;
+  lua_State *L = h->running;
+  const st__frame *frame = h->frame;
+  const bool has_error = h->has_error;
+  if (!lua_checkstack(L, LUA_MINSTACK)) return;
+  snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
+  h->frame = NULL;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->observer_ref);    /* [+1] */
+  lua_pushlightuserdata(L, (void *)(uintptr_t)e);        /* [+1] */
+  if (lua_pcall(L, 1, 0, 0) != 0) keep_failure(o, L);    /* [-2] */
+  h->frame = frame;
+  h->has_error = has_error;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
+  if (!e->ok) st_fail(ST_HOST, "%s", message);
+}
+
+static void observe_before(void *ctx, const st_op *op,
+                           const st_value *args) {
+  observation *o = ctx;
+  if (st__current_host() != o->h) return;
+  if (o->depth < MAX_DEPTH) o->schema[o->depth] = st_op_schema(op);
+  o->depth++;
+  if (o->has_failed) return;
+  run_aside(&(event){o, BEFORE, op, true, args ? st_op_nargs(op) : 0,
+                     st_op_arg(op, 0), args});
+}
+
+/* A call may have defined its operator anew: then nobody knows any more what
+ * its results are. */
+static void observe_after(void *ctx, const st_op *op, st_status status,
+                          const st_value *rets) {
+  observation *o = ctx;
+  if (st__current_host() != o->h) return;
+  const int depth = --o->depth;
+  if (o->has_failed) return;
+  const bool knows = rets && status == ST_OK && depth < MAX_DEPTH &&
+                     o->schema[depth] == st_op_schema(op);
+  run_aside(&(event){o, AFTER, op, status == ST_OK,
+                     knows ? st_op_nrets(op) : 0, st_op_ret(op, 0), rets});
+}
+
+/* Field of the options as an element of the table at the top. */
+static void take_function(lua_State *L, const char *name, int which) {
+  st__host *h = st__host_of(L);
+  lua_getfield(L, 1, name);                              /* [+1] */
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);                                       /* [-1] */
+    lua_pushboolean(L, 0);                               /* [+1] */
+  } else {
+    st__check_callable(h, L, -1, name);
+  }
+  lua_rawseti(L, -2, which);                             /* [-1] */
+}
+
+/* observe({before = fn, after = fn, values = true}, body, ...): before(op,
+ * ...) and after(op, ok, ...) for every operator that body calls, with its
+ * arguments and results if values are wanted. Returns what body returns. */
+static int observe(lua_State *L) {
+  observation o = {.h = st__host_of(L)};
+  st_observer observer = {observe_before, observe_after, &o, false, NULL};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  st__check_callable(o.h, L, 2, "body");
+  lua_getfield(L, 1, "values");                          /* [+1] */
+  observer.wants_values = lua_toboolean(L, -1);
+  lua_pop(L, 1);                                         /* [-1] */
+  lua_createtable(L, 3, 0);                              /* [+1] */
+  take_function(L, "before", BEFORE);
+  take_function(L, "after", AFTER);
+  lua_pushboolean(L, 0);                                 /* [+1] */
+  lua_rawseti(L, -2, FAILURE);                           /* [-1] */
+  o.ref = luaL_ref(L, LUA_REGISTRYINDEX);                /* [-1] */
+  st_observe(&observer);
+  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  st_unobserve(&observer);
+  if (status == 0 && o.has_failed) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, o.ref);            /* [+1] */
+    lua_rawgeti(L, -1, FAILURE);                         /* [+1] */
+  }
+  luaL_unref(L, LUA_REGISTRYINDEX, o.ref);
+  if (status != 0 || o.has_failed) return lua_error(L);
+  return lua_gettop(L) - 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_mode(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"mode", mode}, {"observe", observe}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_pushcfunction(L, run_event);                     /* [+1] */
+  h->observer_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+}

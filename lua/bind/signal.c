@@ -1,0 +1,132 @@
+/* What an interactive session needs of the system: Ctrl-C, waiting for input,
+ * whether somebody looks at the output.
+ *
+ * Note [Interrupts]
+ * SIGINT may arrive on any thread of the process. The handler passes it on to
+ * the thread that asked for interrupts, so that its system calls return; there
+ * it sets a flag and, while a chunk runs, a hook that raises at the next
+ * instruction. LuaJIT has one hook for all coroutines, plain Lua one for each:
+ * there a hook that looks at the flag now and then is set beforehand, and new
+ * coroutines inherit it. A kernel of the engine is never cut short. The
+ * handler is in place only while a session asks for it; a process that embeds
+ * strided keeps its own.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "bind.h"
+
+enum { LOOK_EVERY = 1000 };  /* instructions of plain Lua */
+
+static volatile sig_atomic_t pending;     /* a signal that nobody took */
+static lua_State *volatile running;       /* whose chunk is to be stopped */
+static pthread_t owner;
+static struct sigaction earlier;
+static bool is_caught;
+
+/* -- Interrupts ----------------------------------------------------------- */
+
+/* A hook knows no host, and the message needs no place. */
+static void stop(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  if (!pending) return;
+  pending = 0;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_checkstack(L, 1, NULL);
+  lua_pushliteral(L, "interrupted"); /* [+1] */
+  lua_error(L);
+}
+
+static void on_interrupt(int sig) {
+  const int saved = errno;
+  if (!pthread_equal(pthread_self(), owner)) {
+    pthread_kill(owner, sig);
+  } else {
+    pending = 1;
+    if (running) {
+      lua_sethook(running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT,
+                  1);
+    }
+  }
+  errno = saved;
+}
+
+/* catch_interrupts(on): from now on, and back to what was before */
+static int catch_interrupts(lua_State *L) {
+  struct sigaction action = {.sa_handler = on_interrupt};
+  const bool on = lua_toboolean(L, 1);
+  if (on == is_caught) return 0;
+  is_caught = on;
+  pending = 0;
+  if (on) {
+    owner = pthread_self();
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &earlier);
+  } else {
+    sigaction(SIGINT, &earlier, NULL);
+  }
+  return 0;
+}
+
+/* interruptible(looks, fn, handler): xpcall(fn, handler), and an interrupt is
+ * an error of fn; looks: this Lua has a hook for each coroutine */
+static int interruptible(lua_State *L) {
+  const bool looks = lua_toboolean(L, 1);
+  lua_settop(L, 3);
+  lua_State *const outer = running;
+  const lua_Hook hook = lua_gethook(L);
+  const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
+  if (!outer) pending = 0;
+  if (looks) lua_sethook(L, stop, LUA_MASKCOUNT, LOOK_EVERY);
+  running = L;
+  lua_insert(L, 2);                                     /* handler, fn */
+  const int status = lua_pcall(L, 0, LUA_MULTRET, 2);   /* [-1, +n] */
+  running = outer;
+  lua_sethook(L, hook, mask, count);
+  lua_pushboolean(L, status == 0);                      /* [+1] */
+  lua_replace(L, 2);                                    /* [-1] */
+  return lua_gettop(L) - 1;
+}
+
+/* -- Input and output ----------------------------------------------------- */
+
+/* wait_input(): true once standard input has something or has ended, false
+ * after an interrupt */
+static int wait_input(lua_State *L) {
+  sigset_t blocked, before;
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGINT);
+  /* Blocked between the look at the flag and the wait: none gets lost. */
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  int n = 0;
+  while (!pending && n == 0) {
+    n = ppoll(&input, 1, NULL, &before);
+    if (n < 0 && errno == EINTR) n = 0;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  lua_pushboolean(L, !pending); /* [+1] */
+  pending = 0;
+  return 1;
+}
+
+/* is_terminal(fd) */
+static int is_terminal(lua_State *L) {
+  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1))); /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_signal(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"catch_interrupts", catch_interrupts},
+    {"interruptible", interruptible}, {"wait_input", wait_input},
+    {"is_terminal", is_terminal}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+}
