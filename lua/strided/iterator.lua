@@ -1,43 +1,96 @@
---- Plans of the tensor iterator: how it would walk given operands.
+--- Plans of the tensor iterator: how it walks given operands, to look at and
+-- to run by hand.
+--
+--     local plan = st.iterator {outputs = {false}, inputs = {a:t(), b}}
+--     print(plan)
+--     plan:run(function(at, stride, n0, n1)
+--       for j = 0, n1 - 1 do
+--         for i = 0, n0 - 1 do
+--           local x = plan:get(2, at[2] + i * stride[2] + j * stride[5])
+--           local y = plan:get(3, at[3] + i * stride[3] + j * stride[6])
+--           plan:set(1, at[1] + i * stride[1] + j * stride[4], x * y)
+--         end
+--       end
+--     end)
+--     print(plan.outputs[1])
 --
 -- @module strided.iterator
 
 local core = require "strided.core"
 
-local error, format, pairs, setmetatable, type =
-  error, string.format, pairs, setmetatable, type
+local concat = table.concat
+local error, format, ipairs, max, pairs, pcall, require, setmetatable,
+  tostring, type = error, string.format, ipairs, math.max, pairs, pcall,
+  require, setmetatable, tostring, type
 local unpack = unpack or table.unpack -- luacheck: ignore 143
 
--- ATen's defaults.
-local DEFAULTS = {
-  check_mem_overlap = true, allow_cpu_scalars = false, is_reduction = false,
-  resize_outputs = true, check_all_same_dtype = true,
-  check_all_same_device = true, enforce_safe_casting_to_output = false,
-  enforce_linear_iteration = false, promote_inputs_to_common_dtype = false,
-  promote_integer_inputs_to_float = false,
-  cast_common_dtype_to_outputs = false,
-}
+local GRAIN = 32768 -- cheap elements that are worth a thread
 
-local OTHER = {outputs = true, inputs = true, dtype = true}
+-- -- Options -----------------------------------------------------------------
 
-local function read_flags(options)
+-- Those that are no flags of ATen's TensorIteratorConfig.
+local OTHER = {outputs = true, inputs = true, dtype = true, preset = true,
+               static_dtype = true, static_shape = true, squash_dims = true}
+
+--- The flags of a preset and its static dtype.
+local function preset_of(name)
+  local flags, dtype
+  if type(name) == "string" then flags, dtype = core.plan_preset(name) end
+  if not flags then
+    error(format("iterator: there is no preset '%s', only %s", tostring(name),
+                 concat(core.plan_preset(), ", ")), 3)
+  end
+  return flags, dtype
+end
+
+--- Setting one of these drops the demand for equal dtypes, as in ATen.
+local function read_flags(options, flags)
   for name in pairs(options) do
-    if DEFAULTS[name] == nil and not OTHER[name] then
+    if flags[name] == nil and not OTHER[name] then
       error(format("iterator: there is no option '%s'", tostring(name)), 3)
     end
   end
-  local flags = {}
-  for name, default in pairs(DEFAULTS) do
-    local value = options[name]
-    if value == nil then value = default end
-    flags[name] = value
+  for name in pairs(flags) do
+    if options[name] ~= nil then flags[name] = options[name] end
   end
-  if flags.promote_inputs_to_common_dtype or
-     flags.cast_common_dtype_to_outputs then
+  if options.promote_inputs_to_common_dtype or
+     options.cast_common_dtype_to_outputs then
     flags.check_all_same_dtype = false
   end
   return flags
 end
+
+local function copy_list(list, name)
+  if list == nil then return {} end
+  if type(list) ~= "table" then
+    error(format("iterator: '%s' must be a list", name), 3)
+  end
+  local copy = {}
+  for i = 1, #list do copy[i] = list[i] end
+  return copy
+end
+
+--- The static shape with a size of 1 for what is squashed; dims from 1.
+local function static_shape(options)
+  local shape, dims = options.static_shape, options.squash_dims
+  if shape == nil then
+    if dims then error("iterator: squash_dims needs static_shape", 3) end
+    return nil
+  end
+  shape = copy_list(shape, "static_shape")
+  if type(dims) == "number" then dims = {dims} end
+  for _, d in ipairs(copy_list(dims, "squash_dims")) do
+    local at = type(d) == "number" and d < 0 and d + #shape + 1 or d
+    if shape[at] == nil then
+      error(format("iterator: there is no dimension %s to squash",
+                   tostring(d)), 3)
+    end
+    shape[at] = 1
+  end
+  return shape
+end
+
+-- -- Steps -------------------------------------------------------------------
 
 -- A step is a list; size and offsets are views of it by name.
 local Step = {}
@@ -47,37 +100,332 @@ function Step.__index(step, name)
   if name == "offsets" then return {unpack(step, 3)} end
 end
 
---- Builds an iterator and returns its plan, a table:
+-- -- Plans -------------------------------------------------------------------
+
+local Plan = {}
+Plan.__index = Plan
+
+-- A plan's box: out of sight, and gone with the plan.
+local boxes = setmetatable({}, {__mode = "k"})
+
+local function box_of(plan)
+  local box = boxes[plan]
+  if box then return box end
+  error("iterator: a plan is expected in front, as in plan:run(...)", 3)
+end
+
+--- The two-dimensional loops over the elements [first, last), counted from 0:
+-- a list of {n0, n1, byte offset of each operand ...}, also by name as `size`
+-- and `offsets`. All of them unless told otherwise.
+-- @tparam[opt=0] number first
+-- @tparam[opt] number last
+-- @treturn {table,...}
+function Plan:steps(first, last)
+  local steps = core.plan_steps(box_of(self), first or 0, last or self.numel)
+  for i = 1, #steps do setmetatable(steps[i], Step) end
+  return steps
+end
+
+--- The ranges {first, last} that a team of so many threads would be given:
+-- contiguous, of equal size but for the last, and of at least `grain`
+-- elements. One range is work for the caller alone.
+-- @tparam[opt] number threads those of this process
+-- @tparam[opt=32768] number grain
+-- @treturn {table,...}
+function Plan:chunks(threads, grain)
+  box_of(self)
+  return core.chunks(self.numel, grain or GRAIN,
+                     threads or core.get_num_threads())
+end
+
+--- The element of an operand at a byte offset from its first one, as a number,
+-- a boolean or a scalar, whatever its dtype says. Raises outside of the
+-- operand's storage.
+-- @tparam number operand from 1, outputs first
+-- @tparam number offset
+function Plan:get(operand, offset)
+  return core.plan_get(box_of(self), operand, offset)
+end
+
+--- Writes an element of an output; raises outside of its storage, and when
+-- the dtype cannot hold the value.
+-- @tparam number operand from 1
+-- @tparam number offset
+-- @param value
+function Plan:set(operand, offset, value)
+  core.plan_set(box_of(self), operand, offset, value)
+end
+
+--- Copies outputs that loops write as another dtype into the caller's tensors.
+-- Runs over everything do it at their end.
+function Plan:cast_outputs() core.plan_cast_outputs(box_of(self)) end
+
+--- Has the operand a single element?
+-- @tparam number operand from 1
+function Plan:is_scalar(operand)
+  local op = self.operands[operand]
+  if op then return op.numel == 1 end
+  error(format("iterator: there is no operand %s", tostring(operand)), 2)
+end
+
+--- Do loops along a dimension fold elements into one of an output?
+-- @tparam number dim of the plan, from 1
+function Plan:is_dim_reduced(dim)
+  if self.shape[dim] == nil then
+    error(format("iterator: there is no dimension %s", tostring(dim)), 2)
+  end
+  for i = 1, #self.outputs do
+    if self.strides[i][dim] == 0 and self.shape[dim] > 1 then return true end
+  end
+  return false
+end
+
+--- What a loop gets as strides: those along the first dimension of the plan,
+-- one for each operand, then those along the second.
+local function loop_strides(plan)
+  local n, list = #plan.operands, {}
+  for i = 1, n do
+    list[i] = plan.strides[i][1] or 0
+    list[n + i] = plan.strides[i][2] or 0
+  end
+  return list
+end
+
+local function check_body(body)
+  local kind = type(body)
+  if kind == "function" or kind == "cdata" then return end
+  error("iterator: the loop body must be a function, got " .. kind, 3)
+end
+
+local function finish(plan, first, last)
+  if (first or 0) == 0 and (last or plan.numel) == plan.numel then
+    core.plan_cast_outputs(box_of(plan))
+  end
+end
+
+--- Calls body(offsets, strides, n0, n1) for one two-dimensional step after the
+-- other, over all elements or [first, last), counted from 0.
 --
--- `shape` and `strides` (bytes, per operand; both fastest dimension first),
--- `perm` (which dimension each one is, from 1; absent after a fast set-up),
--- `fast` ("none", "contiguous", "channels_last", "non_overlapping_dense"),
--- `inner` (what loops meet along the first dimension: "vector", every operand
--- is contiguous; "scalar", all but one input, which has stride 0; "strided",
--- anything else), `is_tiled_copy` (whether a copy goes tile by tile because
--- the two sides disagree about the fastest dimension), `coalesced`, `numel`,
--- `common_shape`, `common_dtype`, `is_contiguous`,
--- `has_contiguous_first_dim`, `can_use_32bit_indexing`, `outputs`, and
--- `steps(first, last)`, which lists the two-dimensional loops over the
--- elements [first, last), counted from 0, as {n0, n1, byte offset of each
--- operand ...} (also by name: `size`, `offsets`).
+-- `offsets` holds the byte offset of each operand's first element in the step;
+-- it is the same table each time. `strides` holds the bytes from one element
+-- to the next: strides[i] along the n0 elements, strides[n + i] along the n1
+-- rows, for n operands. plan:get and plan:set read and write there; they know
+-- where storages end. An error in body ends the run and goes on to the caller.
+-- A run over everything ends with plan:cast_outputs().
+-- @tparam function body
+-- @tparam[opt=0] number first
+-- @tparam[opt] number last
+function Plan:run(body, first, last)
+  local box, strides = box_of(self), loop_strides(self)
+  local step, offsets, k = {}, {}, 0
+  check_body(body)
+  while core.plan_step(box, first or 0, last or self.numel, k, step) do
+    for i = 3, #step do offsets[i - 2] = step[i] end
+    body(offsets, strides, step[1], step[2])
+    k = k + 1
+  end
+  finish(self, first, last)
+end
+
+--- Calls body(data, strides, n0, n1) likewise, with LuaJIT's FFI: data is a
+-- `char *[n]` and strides an `int64_t[2 * n]`, both from 0, n0 and n1 are
+-- numbers. A C function `void (char **, const int64_t *, int64_t, int64_t)`
+-- will do as well.
 --
--- @tparam table options outputs (false where one shall be made), inputs,
--- dtype of outputs to be made, and the flags of ATen's TensorIteratorConfig
+-- The pointers are good for the elements of the step, until body returns or
+-- does anything to the tensors but read and write elements. What lies beyond
+-- is the body's own responsibility: nothing checks it.
+-- @param body a function or a C function
+-- @tparam[opt=0] number first
+-- @tparam[opt] number last
+function Plan:run_ffi(body, first, last)
+  local box = box_of(self)
+  local has_ffi, ffi = pcall(require, "ffi")
+  if not has_ffi then
+    error("iterator: there is no FFI in this Lua; plan:run does without", 2)
+  end
+  check_body(body)
+  local n, list, step, k = #self.operands, loop_strides(self), {}, 0
+  local data = ffi.new("char *[?]", n)
+  local strides = ffi.new("int64_t[?]", 2 * n, list)
+  while core.plan_data(box, first or 0, last or self.numel, k, step) do
+    for i = 1, n do data[i - 1] = ffi.cast("char *", step[i + 2]) end
+    body(data, strides, step[1], step[2])
+    k = k + 1
+  end
+  finish(self, first, last)
+end
+
+-- -- Facts -------------------------------------------------------------------
+
+local function count(plan, is_counted)
+  local n = 1
+  for d, size in ipairs(plan.shape) do
+    if is_counted(d, size) then n = n * size end
+  end
+  return n
+end
+
+--- What follows from shape and strides (ATen's accessors).
+local function add_facts(plan)
+  local out, reduced = plan.strides[1] or {}, 0
+  plan.num_output_elements = count(plan, function(d, size)
+    return out[d] ~= 0 or size == 0
+  end)
+  for d = 1, plan.ndim do
+    if out[d] == 0 then reduced = reduced + 1 end
+  end
+  plan.num_reduce_dims = reduced
+  plan.is_trivial_1d = plan.ndim == 1
+  return plan
+end
+
+-- -- As text -----------------------------------------------------------------
+
+local function list_text(list) return "{" .. concat(list, ", ") .. "}" end
+
+local function plural(n, what)
+  return format("%.14g %s%s", n, what, n == 1 and "" or "s")
+end
+
+local INNER = {
+  vector = "vector: every operand is contiguous",
+  scalar = "vector: one input, of stride 0, is spread over it",
+  strided = "strided: element by element",
+}
+
+local FAST = {
+  contiguous = "all operands are contiguous",
+  channels_last = "all operands are channels_last",
+  non_overlapping_dense = "all operands are dense, with equal strides",
+}
+
+local function operand_name(plan, i)
+  local n = #plan.outputs
+  return i <= n and "output " .. i or "input " .. i - n
+end
+
+local function remarks(op)
+  local text = op.is_temporary and ", in a temporary" or ""
+  if op.is_resized then text = text .. ", resized" end
+  if op.is_read_write then text = text .. ", read and written" end
+  return text
+end
+
+--- Columns of operands, as wide as they need be.
+local function operand_lines(plan, lines)
+  local names, dtypes, w, v = {}, {}, 0, 0
+  for i, op in ipairs(plan.operands) do
+    names[i], dtypes[i] = operand_name(plan, i), tostring(op.dtype)
+    w, v = max(w, #names[i]), max(v, #dtypes[i])
+  end
+  for i, op in ipairs(plan.operands) do
+    lines[#lines + 1] = format("  %-11s %-" .. v .. "s  byte strides %s%s",
+                               names[i], dtypes[i], list_text(plan.strides[i]),
+                               remarks(op))
+  end
+end
+
+local function order_text(plan)
+  if plan.fast ~= "none" then
+    return "fast set-up, " .. FAST[plan.fast]
+  elseif plan.ndim == 0 then
+    return "one element, no dimension"
+  end
+  return format("dimensions %s of %s, fastest first", list_text(plan.perm),
+                list_text(plan.common_shape))
+end
+
+--- The first steps, few of many.
+local function steps_text(plan)
+  local box, step, texts, k = boxes[plan], {}, {}, 0
+  while k < 3 and core.plan_step(box, 0, plan.numel, k, step) do
+    k = k + 1
+    texts[k] = format("%.14g x %.14g", step[1], step[2])
+  end
+  if k == 3 and core.plan_step(box, 0, plan.numel, k, step) then
+    texts[k + 1] = "..."
+  end
+  return k == 0 and "none" or concat(texts, ", ")
+end
+
+local function chunks_text(plan)
+  local chunks = plan:chunks()
+  if #chunks < 2 then return "one, for the caller alone" end
+  return format("%d of %.14g elements, for a team of %d", #chunks,
+                chunks[1][2] - chunks[1][1], core.get_num_threads())
+end
+
+function Plan:__tostring()
+  local lines = {
+    format("plan of %s%s", plural(self.numel, "element"), self.common_dtype and
+           ", computed in " .. tostring(self.common_dtype) or ""),
+    "  order       " .. order_text(self),
+    format("  shape       %s%s", list_text(self.shape),
+           self.ndim < #self.common_shape and self.ndim > 0 and
+           ", coalesced" or ""),
+  }
+  operand_lines(self, lines)
+  lines[#lines + 1] = "  inner loop  " .. INNER[self.inner]
+    .. (self.is_tiled_copy and "; a copy goes tile by tile" or "")
+  if self.num_output_elements < self.numel then
+    lines[#lines + 1] = format("  reduces     to %s, along %s",
+                               plural(self.num_output_elements, "element"),
+                               plural(self.num_reduce_dims, "dimension"))
+  end
+  lines[#lines + 1] = "  steps       " .. steps_text(self)
+  lines[#lines + 1] = "  chunks      " .. chunks_text(self)
+  return concat(lines, "\n")
+end
+
+-- -- What others call --------------------------------------------------------
+
+--- Builds an iterator and returns its plan.
+--
+-- Fields: `shape` and `strides` (bytes, a list per operand; both fastest
+-- dimension first), `ndim`, `numel`, `perm` (which dimension each one is, from
+-- 1; absent after a fast set-up), `common_shape` (before reordering), `fast`
+-- ("none", "contiguous", "channels_last", "non_overlapping_dense"),
+-- `common_dtype`, `is_coalesced`, `inner` (what loops meet along the first
+-- dimension: "vector", every operand is contiguous; "scalar", all but one
+-- input, which has stride 0; "strided", anything else), `is_tiled_copy`
+-- (whether a copy goes tile by tile because the two sides disagree about the
+-- fastest dimension), `is_trivial_1d`, `is_contiguous`,
+-- `has_contiguous_first_dim`, `can_use_32bit_indexing`,
+-- `num_output_elements`, `num_reduce_dims`, `outputs` (tensors), and
+-- `operands`: a table for each with `dtype`, `numel`, `low` and `high` (the
+-- bytes that its storage has, from its first element), `is_output`,
+-- `is_read_write`, `is_resized`, `is_temporary`.
+--
+-- Methods: `steps`, `chunks`, `run`, `run_ffi`, `get`, `set`, `is_scalar`,
+-- `is_dim_reduced`, `cast_outputs`. As text a plan says all that.
+--
+-- Options besides the flags of ATen's TensorIteratorConfig by their names:
+--
+-- * `outputs`: tensors, false where one shall be made
+-- * `inputs`: tensors or numbers, which take part in promotion as such
+-- * `preset`: flags to start from, those of a kind of operator: "unary",
+--   "unary_float", "force_boolean", "binary", "binary_float", "comparison",
+--   "ternary", "nullary", "reduce", "copy"; ATen's defaults without one
+-- * `dtype`: of outputs to be made
+-- * `static_dtype`: what loops write, if not the common dtype
+-- * `static_shape`: what is walked, whatever the operands' shapes, which must
+--   have room for it
+-- * `squash_dims`: dimensions of it (from 1) that count as 1
+-- @tparam table options
+-- @treturn table the plan
 local function iterator(options)
   if type(options) ~= "table" then
     error("iterator: options must be a table", 2)
   end
-  local box = core.plan(read_flags(options), options.outputs or {},
-                        options.inputs or {}, options.dtype)
-  local plan = core.plan_info(box)
-  function plan.steps(first, last, method_last)
-    if first == plan then first, last = last, method_last end
-    local steps = core.plan_steps(box, first, last)
-    for i = 1, #steps do setmetatable(steps[i], Step) end
-    return steps
-  end
-  return plan
+  local flags, static = preset_of(options.preset or "default")
+  local box = core.plan(read_flags(options, flags),
+                        copy_list(options.outputs, "outputs"),
+                        copy_list(options.inputs, "inputs"), options.dtype,
+                        options.static_dtype or static, static_shape(options))
+  local plan = setmetatable(core.plan_info(box), Plan)
+  boxes[plan] = box
+  return add_facts(plan)
 end
 
 return {iterator = iterator}

@@ -1,0 +1,233 @@
+--- The interactive session: reads, runs, shows.
+--
+-- An expression shows its values and `_` becomes the first of them; with a
+-- semicolon at its end it is silent. What is not finished asks for more.
+-- `?name` and `help(x)` tell about operators. A chunk is compiled as an
+-- expression first, then as a statement, and run once. On a terminal Ctrl-C
+-- gives up the line or stops the chunk, and Ctrl-D leaves. For that LuaJIT
+-- interprets what is typed there; what is required it compiles as ever. The
+-- globals `st`, `_` and `help` are the session's, no other is touched.
+--
+-- Input that is no terminal is read in the same way, chunk by chunk, without
+-- prompts, colours or history; it goes on after an error, and the status at
+-- the end is 1 if there was one.
+--
+-- @module strided.session
+
+local st = require "strided"
+local core = require "strided.core"
+local complete = require("strided.complete").complete
+local failure = require "strided.failure"
+local help = require "strided.help"
+local input = require "strided.input"
+local show = require "strided.show"
+
+local compile = loadstring or load
+local format, io, os, pcall, rawset, select, tostring, type, xpcall =
+  string.format, io, os, pcall, rawset, select, tostring, type, xpcall
+local jit = rawget(_G, "jit")
+
+local session = {}
+
+-- -- Compiling ----------------------------------------------------------------
+
+local function is_unfinished(why)
+  return why:find "'<eof>'$" ~= nil
+end
+
+--- Is a value that the text returns not to be shown? Another semicolon after
+-- the one at the end of a text is one too many.
+local function is_silent(text)
+  return not compile(text .. "\n;")
+end
+
+--- A chunk for an expression, called with `values`: not a tail call, so that
+-- the chunk is there when errors look for the user's line.
+local function compile_expression(text, name)
+  local chunk, why = compile("return " .. text, name)
+  if not chunk then return nil, why end
+  return compile("return (...)(" .. text:gsub(";%s*$", "") .. "\n)", name)
+    or chunk
+end
+
+--- A chunk for a text; it is to be called with `values`.
+-- @tparam string text
+-- @tparam[opt] string name
+-- @treturn ?function the chunk
+-- @return whether its values are not to be shown, or else the message
+-- @treturn ?boolean whether more input may help
+function session.compile(text, name)
+  text = text:gsub("^%s*=", "")
+  local chunk, early = compile_expression(text, name)
+  if chunk then return chunk, is_silent("return " .. text) end
+  local why
+  chunk, why = compile(text, name)
+  if chunk then return chunk, is_silent(text) end
+  return nil, why, is_unfinished(why) or is_unfinished(early)
+end
+
+-- -- Help ---------------------------------------------------------------------
+
+local INTRO = [[
+  st            the library; st.<Tab> lists what it has
+  st.help()     the names of all operators
+  ?name         how an operator is called and what runs for it; help(x) too
+  expr          shows its values; expr; does not
+  _             the last value
+  Ctrl-C        gives up a line or stops what runs; Ctrl-D leaves]]
+
+--- What is known about any value.
+-- @treturn string
+local function describe(x)
+  if x == nil then return INTRO end
+  if type(x) == "string" then return help.help(x) end
+  if help.operator_of(x) then return help.help(x) end
+  if core.is_tensor(x) then
+    return format("Tensor of %s, shape %s; its methods are operators: "
+                  .. "?add, ?sum", tostring(x.dtype), tostring(x.shape))
+  end
+  if type(x) ~= "function" then
+    return type(x) .. ": " .. show.value(x)
+  end
+  local info = debug.getinfo(x, "S")
+  if info.what == "C" then return "function written in C" end
+  return format("function at %s:%d", info.short_src, info.linedefined)
+end
+
+--- The text for `?query`: an operator's name, else an expression.
+local function answer(query)
+  if query == "" then return INTRO end
+  if query:find "^[%w_:.]+$" then
+    local text = help.help(query)
+    if not text:find "^there is no operator" then return text end
+  end
+  local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
+  local ok, value = pcall(chunk or error)
+  if ok and value ~= nil then return describe(value) end
+  return "nothing is known about '" .. query .. "'"
+end
+
+-- -- Running ------------------------------------------------------------------
+
+local Session = {}
+Session.__index = Session
+
+local function say_to(file, text)
+  io.stdout:flush()
+  file:write(text, "\n")
+  file:flush()
+end
+
+--- fn() in protected mode; true and its values, or false and the text.
+local function protect(self, fn)
+  if self.is_terminal then
+    return core.interruptible(not jit, fn, failure.text)
+  end
+  return xpcall(fn, failure.text)
+end
+
+function Session:fail(text)
+  self.has_failed = true
+  say_to(io.stderr, show.paint(text, "error", self.has_colours))
+end
+
+--- Shows and keeps what a chunk returned.
+local function finish(self, is_silent_one, ok, ...)
+  if not ok then return self:fail((...)) end
+  local n = select("#", ...)
+  if n == 0 then return end
+  rawset(_G, "_", (...))
+  if is_silent_one then return end
+  local values = {...}
+  local shown, text = protect(self, function()
+    return show.values(self.has_colours, unpack(values, 1, n))
+  end)
+  if shown then say_to(io.stdout, text) else self:fail(text) end
+end
+
+local function values(...) return ... end
+
+--- Runs a chunk, once.
+function Session:run(chunk, is_silent_one)
+  -- Compiled loops do not look for interrupts.
+  if jit and self.is_terminal then jit.off(chunk, true) end
+  finish(self, is_silent_one,
+         protect(self, function() return chunk(values) end))
+end
+
+-- -- Reading ------------------------------------------------------------------
+
+--- Reads and runs one chunk; false at the end of the input.
+function Session:step()
+  local text = self.read "> "
+  if text == nil then return false end
+  if not text or not text:find "%S" then return true end
+  local query = text:match "^%s*%?%s*(.-)%s*$"
+  if query then
+    local ok, answered = protect(self, function() return answer(query) end)
+    if ok then say_to(io.stdout, answered) else self:fail(answered) end
+    return true
+  end
+  while true do
+    local chunk, is_silent_one, unfinished = session.compile(text, "=input")
+    if chunk then
+      self:run(chunk, is_silent_one)
+      return true
+    end
+    local more
+    if unfinished then more = self.read ">> " end
+    if more == false then return true end
+    if not more then
+      self:fail(is_silent_one)
+      return true
+    end
+    text = text .. "\n" .. more
+  end
+end
+
+local function greet()
+  local config = st.config()
+  say_to(io.stdout, format("strided %s, %s, %s kernels; ? helps, Ctrl-D "
+                           .. "leaves", config.version,
+                           jit and jit.version or _VERSION, config.isa))
+end
+
+local function wants_colours()
+  local no = os.getenv "NO_COLOR"
+  return core.is_terminal(1) and os.getenv "TERM" ~= "dumb"
+    and (no == nil or no == "")
+end
+
+--- readline replaces the last word as it cuts it, which may be more or less
+-- than ours.
+local function complete_word(line, word)
+  local words, ours = complete(line)
+  local extra = #word - #ours
+  local before = word:sub(1, extra)
+  for i, w in ipairs(words) do
+    words[i] = extra >= 0 and before .. w or w:sub(1 - extra)
+  end
+  return words
+end
+
+--- A session on standard input and output, until the input ends.
+-- @treturn number the exit status
+function session.run()
+  local self = setmetatable({is_terminal = core.is_terminal(0)}, Session)
+  self.has_colours = self.is_terminal and wants_colours()
+  self.read = self.is_terminal and input.terminal(complete_word)
+    or input.pipe()
+  rawset(_G, "st", st)
+  rawset(_G, "help", function(x) say_to(io.stdout, describe(x)) end)
+  if self.is_terminal then
+    greet()
+    core.catch_interrupts(true)
+  end
+  while self:step() do end
+  if not self.is_terminal then return self.has_failed and 1 or 0 end
+  core.catch_interrupts(false)
+  io.write "\n"
+  return 0
+end
+
+return session
