@@ -1,5 +1,5 @@
---- The engine without Lua: spec/embed/embed.c is compiled against the one
--- public header and libstrided.so, and run.
+--- The engine without Lua: the programs of spec/embed are compiled against
+-- the one public header and libstrided.so, and run.
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
@@ -28,19 +28,34 @@ local function output(command)
   return text
 end
 
-describe("A C program", function()
-  local program = os.tmpname()
-  teardown(function() os.remove(program) end)
+-- source, what it prints: a line per topic
+local PROGRAMS = {
+  {"embed", {"operators", "failures", "foreign memory", "registration",
+             "plans", "keys", "nothing left"}},
+  {"dispatch", {"either door", "every type", "signatures", "failures",
+                "watching", "guards", "gradients", "modes", "nothing left"}},
+  {"library", {"rules", "replacing", "listening", "inspection",
+               "out of memory", "nothing left"}},
+  {"structured", {"variants", "bad schemas", "refusals", "bad metas",
+                  "out of memory", "devices", "nothing left"}},
+}
 
-  it("compiles against the public header alone", function()
-    assert.equal("", output(
-      ("gcc -std=c11 -Wall -Wextra -Wpedantic -Werror %s -I'%s/include' "
-       .. "'%s/embed/embed.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
-       .. "-o '%s'"):format(SANITIZE, BUILD, HERE, BUILD, BUILD, program)))
-  end)
+for _, row in ipairs(PROGRAMS) do
+  local source, topics = row[1], row[2]
+  describe("The C program " .. source, function()
+    local program = os.tmpname()
+    teardown(function() os.remove(program) end)
 
-  it("calls, registers, wraps and plans, and leaves nothing", function()
-    assert.equal("operators\nfailures\nforeign memory\nregistration\n"
-                 .. "plans\nkeys\nnothing left\n", output(program))
+    it("compiles against the public header alone", function()
+      assert.equal("", output(
+        ("gcc -std=c11 -Wall -Wextra -Wpedantic -Werror %s -I'%s/include' "
+         .. "'%s/embed/%s.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
+         .. "-o '%s'"):format(SANITIZE, BUILD, HERE, source, BUILD, BUILD,
+                              program)))
+    end)
+
+    it("finds everything in order and leaves nothing", function()
+      assert.equal(table.concat(topics, "\n") .. "\n", output(program))
+    end)
   end)
-end)
+end

@@ -13,6 +13,13 @@ describe("a library", function()
   before_each(function() lib = st.library "speclib" end)
   after_each(function() lib:close() end)
 
+  --- The error of a call that must fail.
+  local function failure(f, ...)
+    local ok, e = pcall(f, ...)
+    assert.is_false(ok)
+    return e
+  end
+
   it("defines operators that are called like built-in ones", function()
     lib:def "hypot2(Tensor a, Tensor b, *, float scale=1.0) -> Tensor"
     lib:impl("hypot2", "CompositeImplicitAutograd",
@@ -107,6 +114,38 @@ describe("a library", function()
     assert.equal(2, #list)
   end)
 
+  -- the type of a result, what the kernel returns and its caller sees
+  local results = {
+    {"float[]", {1.5, 2}}, {"float[]", {}}, {"bool[]", {true, false}},
+    {"int[2]", {7, 8}}, {"Dim[]", {1, -1}}, {"int?", nil}, {"float?", 0.5},
+    {"Scalar", true}, {"ScalarType", st.int8}, {"Device", "meta"},
+    {"MemoryFormat", "channels_last"}, {"str", "a\0b"},
+    {"Scalar", st.complex(1, 2)},
+  }
+  for i, row in ipairs(results) do
+    it(("gives back a %s: row %d"):format(row[1], i), function()
+      lib:def("r(int n) -> " .. row[1], function() return row[2] end)
+      assert.same(row[2], (st.ops.speclib.r(0)))
+    end)
+  end
+
+  it("hands over the very objects of a direct call", function()
+    local x, seen = st.zeros(2), {}
+    lib:def("same(Tensor a, Tensor b) -> Tensor",
+            function(a, b)
+              seen = {a, b}
+              return b
+            end)
+    assert.equal(x, st.ops.speclib.same(x, x))
+    assert.is_true(rawequal(x, seen[1]) and rawequal(x, seen[2]))
+    lib:def("around(Tensor a) -> Tensor", function(a)
+      return st.ops.speclib.same(a[1], a)
+    end)
+    assert.equal(x, st.ops.speclib.around(x))
+    assert.is_true(rawequal(x, seen[2]))
+    assert.equal(0, seen[1]:dim())
+  end)
+
   it("keeps the identity of what is written in place", function()
     lib:def "inc_(Tensor(a!) self) -> Tensor(a!)"
     lib:impl("inc_", "CPU", function(self) return self:add_(1) end)
@@ -122,10 +161,26 @@ describe("a library", function()
       local ok, e = pcall(st.ops.speclib.bad, st.zeros(1))
       assert.is_false(ok)
       assert.equal(7, e.code)
-      lib:impl("bad", "CPU", function() error("plain", 0) end)
-      ok, e = pcall(st.ops.speclib.bad, st.zeros(1))
-      assert.is_false(ok)
-      assert.equal("plain", e)
+      lib:impl("bad", "CPU", function() error(nil) end)
+      assert.is_nil(failure(st.ops.speclib.bad, st.zeros(1)))
+    end)
+
+    it("adds the traceback of the kernel to a message, once", function()
+      local function helper() error("plain", 0) end
+      lib:def("bad(Tensor x) -> Tensor", function()
+        helper()
+        return nil
+      end)
+      lib:def("worse(Tensor x) -> Tensor", function(x)
+        return (st.ops.speclib.bad(x))
+      end)
+      local e = failure(st.ops.speclib.worse, st.zeros(1))
+      local message, trace = e:match "^(.-)\nstack traceback:\n(.*)$"
+      assert.equal("plain", message)
+      local _, lines = trace:gsub("[^\n]+", "")
+      assert.equal(2, lines) -- helper and bad: neither worse nor the spec
+      assert.matches("^\tspec/library_spec.lua:%d+: in .-helper", trace)
+      assert.is_nil(trace:find("strided/", 1, true))
     end)
 
     it("through several calls, and can be caught on the way", function()
@@ -134,12 +189,19 @@ describe("a library", function()
       lib:impl("inner", "CPU", function() error("deep", 0) end)
       lib:impl("outer", "CPU", function(x)
         local ok, e = pcall(st.ops.speclib.inner, x)
-        assert(not ok and e == "deep")
+        assert(not ok and e:match "^deep\n")
         return st.ops.speclib.inner(x)
       end)
-      local ok, e = pcall(st.ops.speclib.outer, st.zeros(1))
+      assert.matches("^deep\n", failure(st.ops.speclib.outer, st.zeros(1)))
+    end)
+
+    it("because it yields", function()
+      lib:def("pause() -> ()", function() coroutine.yield() end)
+      local co = coroutine.create(function() st.pause() end)
+      local ok, e = coroutine.resume(co)
       assert.is_false(ok)
-      assert.equal("deep", e)
+      assert.matches("yield", e)
+      assert.equal("dead", coroutine.status(co))
     end)
 
     -- schema, what the kernel returns, pattern
@@ -147,20 +209,29 @@ describe("a library", function()
       {"() -> Tensor", nil, "result 1 .* Tensor, got nil"},
       {"() -> Tensor", 3, "Tensor, got integral number"},
       {"() -> int", 1.5, "int, got number with a fraction"},
-      {"() -> Tensor[]", {1}, "Tensor%[%]"},
+      {"() -> Tensor[]", {1}, "Tensor%[%], its element 1 is integral number"},
+      {"() -> float[]", {1, "x"}, "float%[%], its element 2 is string"},
+      {"() -> bool[]", 1, "bool%[%], got integral number"},
       {"() -> bool", "yes", "bool, got string"},
+      {"() -> Dim", 0, "Dim, got integral number"},
     }
     for i, row in ipairs(rows) do
       it("by its result: row " .. i, function()
-        lib:def("q" .. row[1])
-        lib:impl("q", "CompositeImplicitAutograd",
-                 function() return row[2] end)
-        local ok, e = pcall(st.ops.speclib.q)
-        assert.is_false(ok)
+        lib:def("q" .. row[1], function() return row[2] end)
+        local e = failure(st.ops.speclib.q)
         assert.matches(row[3], e)
-        assert.matches("speclib::q", e)
+        assert.matches("speclib::q: .-function from spec/library_spec", e)
       end)
     end
+
+    it("by its second result, and keeps nothing of the first", function()
+      lib:def("q() -> (Tensor, Tensor)", function() return st.ones(2), 1 end)
+      collectgarbage() collectgarbage()
+      local n = st.memory().tensors.count
+      assert.matches("result 2", failure(st.ops.speclib.q))
+      collectgarbage() collectgarbage()
+      assert.equal(n, st.memory().tensors.count)
+    end)
 
     it("because it never ends", function()
       lib:def "loop(Tensor x) -> Tensor"
@@ -197,11 +268,65 @@ describe("a library", function()
 
   it("overrides built-in operators until it is closed", function()
     local x = st.tensor {1.0, -2.0}
-    lib:impl("aten::abs", "CPU", function(a) return a * 10 end)
+    local over = st.library("aten", "IMPL")
+    over:impl("abs", "CPU", function(a) return a * 10 end)
     assert.same({10, -20}, x:abs():totable())
-    lib:close()
+    over:close()
     assert.same({1, 2}, x:abs():totable())
-    lib = st.library "speclib"
+    assert.matches("engine's", failure(st.library, "aten"))
+  end)
+
+  it("uncovers what a newer one hid (R5)", function()
+    lib:def("v() -> int", function() return 1 end)
+    local newer = st.library("speclib", "IMPL")
+    newer:impl("v", function() return 2 end)
+    assert.equal(2, st.ops.speclib.v())
+    local newest = st.library("speclib", "IMPL", "CompositeImplicitAutograd")
+    newest:impl("v", function() return 3 end)
+    assert.equal(3, st.ops.speclib.v())
+    newer:close()
+    assert.equal(3, st.ops.speclib.v())
+    newest:close()
+    assert.equal(1, st.ops.speclib.v())
+  end)
+
+  it("lets a kernel that is replaced while it runs finish", function()
+    lib:def("change(Tensor x) -> int", function(x)
+      lib:impl("change", function() return 2 end)
+      collectgarbage() collectgarbage()
+      return x[1] * 100 + st.ops.speclib.change(x)
+    end)
+    assert.equal(102, st.ops.speclib.change(st.ones(1)))
+    assert.equal(2, st.ops.speclib.change(st.ones(1)))
+  end)
+
+  it("takes an operator as a kernel", function()
+    lib:def "minus(Tensor x) -> Tensor"
+    lib:impl("minus", st.ops.aten.neg)
+    assert.same({-1}, st.ops.speclib.minus(st.ones(1)):totable())
+  end)
+
+  it("lets a kernel see the keys of its call (C9)", function()
+    local keys
+    lib:def "k(Tensor x, int n) -> int"
+    lib:impl("k", "CPU", function(ks, _, n)
+      keys = ks
+      return n
+    end, {with_keys = true})
+    assert.equal(5, st.ops.speclib.k(st.ones(1), 5))
+    assert.equal("CPU", keys:highest())
+  end)
+
+  it("lets a kernel register, call and close a library", function()
+    lib:def("build(Tensor x) -> Tensor", function(x)
+      local other = st.library "speclib2"
+      other:def("inner(Tensor x) -> Tensor", function(y) return y * 2 end)
+      local y = st.ops.speclib2.inner(x)
+      other:close()
+      return y + 1
+    end)
+    assert.same({3}, st.ops.speclib.build(st.ones(1)):totable())
+    assert.is_nil(st.ops.speclib2.inner and st.ops.speclib2.inner.default)
   end)
 
   it("takes everything back when it is closed", function()
@@ -239,29 +364,119 @@ describe("a library", function()
     assert.equal(5, st.ops.speclib.again(st.zeros(1)))
   end)
 
-  it("refuses what is malformed, saying where", function()
-    for _, bad in ipairs {"f(", "f(Tensr x) -> int", "", "f(Tensor) -> int"} do
-      local ok, e = pcall(function() lib:def(bad) end)
-      assert.is_false(ok)
-      assert.matches("library_spec.lua:", e)
-    end
-    assert.has_error(function() lib:impl("f", "NoSuchKey", print) end)
-    assert.has_error(function() lib:impl("f", "CPU", 7) end)
-    assert.has_error(function() st.library "a b" end)
+  it("finds overloads that came since an operator was looked up", function()
+    lib:def("f.a(int x) -> int", function() return 1 end)
+    local f = st.ops.speclib.f
+    assert.equal(1, f(0))
+    lib:close()
+    lib = st.library "speclib"
+    lib:def("f.b(str x) -> int", function() return 2 end)
+    assert.equal(2, f "x")
+    assert.same({"speclib::f.b"}, f:overloads())
   end)
+
+  it("has documentation and tags (R15)", function()
+    lib:def("f(Tensor x) -> Tensor",
+            {doc = "Does nothing.", tags = {"pointwise", "view_copy"}},
+            function(x) return x end)
+    assert.equal("Does nothing.", st.ops.speclib.f:doc())
+    assert.same({"view_copy", "pointwise"}, st.ops.speclib.f:tags())
+    local e = failure(lib.def, lib, "g() -> int", {tags = {"fast"}})
+    assert.matches("no tag 'fast'", e)
+    assert.is_nil(st.ops.speclib.g)
+  end)
+
+  it("registers all or nothing as a transaction", function()
+    local e = failure(st.library, "speclib3", function(l)
+      l:def("one() -> int", function() return 1 end)
+      assert.is_nil(st.ops.speclib3.one) -- not yet
+      l:def "two("
+    end)
+    assert.matches("library_spec.lua:%d+: .*two", e)
+    assert.is_nil(st.one)
+    local done = st.library("speclib3", "DEF", function(l)
+      l:def("one() -> int", function() return 1 end)
+      l:def("two() -> int", function() return 2 end)
+    end)
+    assert.equal(3, st.one() + st.two())
+    done:def("three() -> int", function() return 3 end)
+    assert.equal(3, st.three())
+    done:close()
+    assert.is_nil(st.one)
+  end)
+
+  it("replaces a whole library in one step", function()
+    lib:def("old() -> int", function() return 1 end)
+    local e = failure(st.library, "speclib", function(l)
+      l:def("new() -> int", function() return 2 end)
+      error("halfway", 0)
+    end)
+    assert.equal("halfway", e)
+    assert.equal(1, st.old())
+    local other = st.library("speclib", function(l)
+      l:def("new() -> int", function() return 2 end)
+    end)
+    assert.is_nil(st.old)
+    assert.equal(2, st.new())
+    assert.equal("library 'speclib' (closed)", tostring(lib))
+    assert.matches("closed", failure(lib.def, lib, "x() -> int"))
+    other:close()
+  end)
+
+  it("refuses to be a second owner when registration is strict", function()
+    assert.is_false(st.strict_registration(true))
+    local ok, e = pcall(function()
+      local own = st.library "speclib4"
+      own:def "f() -> int"
+      assert.matches("defined", failure(st.library, "speclib4"))
+      assert.matches("already", failure(own.def, own, "f() -> int"))
+      own:close()
+    end)
+    assert.is_true(st.strict_registration(false))
+    assert(ok, e)
+  end)
+
+  -- what the engine does not allow, and why (R2)
+  local misuse = {
+    {"the text ends", function(l) l:def "f(" end},
+    {"Tensr", function(l) l:def "f(Tensr x) -> int" end},
+    {"position", function(l) l:def "" end},
+    {"position", function(l) l:def "f(Tensor) -> int" end},
+    {"NoSuchKey", function(l) l:impl("f", "NoSuchKey", print) end},
+    {"'f' must be a function", function(l) l:impl("f", "CPU", 7) end},
+    {"must be a function", function(l) l:impl "f" end},
+    {"namespace", function(l) l:impl("aten::abs", "CPU", print) end},
+    {"namespace", function() st.library "a b" end},
+    {"must be a name, got nil", function() st.library() end},
+    {"kind must be", function() st.library("a", "PART") end},
+    {"namespace '_'", function() st.library "_" end},
+    {"IMPL library", function() st.library("speclib", "IMPL"):def "f()" end},
+    {"fallback", function(l) l:fallback("CPU", print) end},
+    {"must be a function", function(l) l:fallback("CPU", 1) end},
+    {"schema must be a string", function(l) l:def(7) end},
+    {"argument 2", function(l) l:def("f() -> int", 7) end},
+  }
+  for i, row in ipairs(misuse) do
+    it("refuses misuse, saying where: row " .. i, function()
+      local e = failure(row[2], lib)
+      assert.matches(row[1], e)
+      assert.matches("^spec/library_spec.lua:%d+: ", e)
+      assert.is_nil(st.ops.speclib.f)
+    end)
+  end
 
   it("shows up in traces", function()
     lib:def "twice(Tensor x) -> Tensor"
     lib:impl("twice", "CompositeImplicitAutograd",
              function(x) return x + x end)
-    local events, y = st.dispatch_trace(st.ops.speclib.twice, st.ones(1))
+    local events, y = st.trace(st.ops.speclib.twice, st.ones(1))
     assert.same({2}, y:totable())
     assert.equal("speclib::twice", events[1].op)
     assert.equal("aten::add.Tensor", events[2].op)
     assert.equal("CPU", events[2].key)
     assert.is_true(events[2].depth > events[1].depth)
-    assert.has_error(function() st.dispatch_trace(error, "x") end)
-    assert.equal(0, #st.dispatch_trace(function() end))
+    assert.has_error(function() st.trace(error, "x") end)
+    assert.equal(0, #st.trace(function() end))
   end)
 
   it("leaves no tensor behind", function()

@@ -129,8 +129,8 @@ describe("the seeds' examples", function()
       assert.same({64, 20}, plan.shape)
       assert.same({4, 256}, plan.strides[1])
       assert.same({80, 4}, plan.strides[2])
-      assert.is_true(plan.coalesced)
-      assert.same({{64, 20, 0, 0}}, plan.steps(0, 1280))
+      assert.is_true(plan.is_coalesced)
+      assert.same({{64, 20, 0, 0}}, plan:steps(0, 1280))
     end)
 
     it("g10: has no vector loop, its inner strides differ", function()
@@ -159,16 +159,16 @@ describe("the seeds' examples", function()
 
     it("g5, g6: element 1066670 is at [46,666,8]", function()
       assert.same({64, 2000, 10}, plan.shape)
-      local first = plan.steps(1066670, 1280000)[1]
+      local first = plan:steps(1066670, 1280000)[1]
       assert.equal(46 * 4 + 666 * 512 + 8 * 1200000, first[3])
       assert.equal(9941176, first[3])
       local flat = st.empty(1280000)
       local flat_plan = plan_of({flat}, {flat})
-      assert.equal(4266680, flat_plan.steps(1066670, 1280000)[1][3])
+      assert.equal(4266680, flat_plan:steps(1066670, 1280000)[1][3])
     end)
 
     it("g7: the range [1066670,1280000) takes three steps", function()
-      local steps = plan.steps(1066670, 1280000)
+      local steps = plan:steps(1066670, 1280000)
       local sizes, at = {}, {}
       for i, s in ipairs(steps) do
         sizes[i], at[i] = {s[1], s[2]}, s[3]
@@ -185,7 +185,7 @@ describe("the seeds' examples", function()
     } do
       it(("%s: the range [%d,%d)"):format(row[1], row[2], row[3]), function()
         local sizes = {}
-        for i, s in ipairs(plan.steps(row[2], row[3])) do
+        for i, s in ipairs(plan:steps(row[2], row[3])) do
           sizes[i] = {s[1], s[2]}
         end
         assert.same(row[4], sizes)
@@ -318,7 +318,7 @@ describe("the seeds' examples", function()
       assert.is_true(x:equal(y))
       assert.not_equal(x:data_ptr(), y:data_ptr())
       local names = {}
-      for _, e in ipairs(st.dispatch_trace(function() x:clone() end)) do
+      for _, e in ipairs(st.trace(function() x:clone() end)) do
         names[#names + 1] = e.op
       end
       assert.equal("aten::clone", names[1])
@@ -433,7 +433,7 @@ describe("the seeds' examples", function()
 
     it("10: a one-dimensional range needs no second dimension", function()
       local x = st.empty(7)
-      assert.same({{4, 1, 8, 8}}, plan_of({x}, {x}).steps(2, 6))
+      assert.same({{4, 1, 8, 8}}, plan_of({x}, {x}):steps(2, 6))
     end)
   end)
 

@@ -5,19 +5,7 @@
  */
 
 #include <complex.h> /* strided.h gets along with its macro `complex` */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "strided.h"
-
-#define CHECK(cond) do {                                                     \
-    if (!(cond)) {                                                           \
-      fprintf(stderr, "line %d: not so: %s (%s)\n", __LINE__, #cond,         \
-              st_message());                                                 \
-      exit(1);                                                               \
-    }                                                                        \
-  } while (0)
+#include "check.h"
 
 static st_value tensor_arg(st_tensor *t) {
   return (st_value){.tag = ST_TAG_TENSOR, .u.tensor = t};
@@ -94,7 +82,7 @@ static void foreign_memory(void) {
   const int64_t sizes[] = {2, 2}, strides[] = {1, 2}, at[] = {0, 1};
   float *data = malloc(4 * sizeof *data);
   int given_back = 0;
-  st_tensor *t;
+  st_tensor *t, *last;
   st_scalar s;
   CHECK(data);
   for (int i = 0; i < 4; i++) data[i] = (float)i;
@@ -105,6 +93,11 @@ static void foreign_memory(void) {
                        0, give_back, &given_back, &t) == ST_OK);
   CHECK(st_tensor_get(t, 2, at, &s) == ST_OK && s.u.f == 2);
   CHECK(st_tensor_data(t) == data && st_tensor_refcount(t) == 1);
+  CHECK(st_tensor_wrap(data + 3, sizeof *data, ST_FLOAT32, 0, NULL, NULL, 0,
+                       NULL, NULL, &last) == ST_OK);
+  CHECK(st_tensor_storage(t) != st_tensor_storage(last));
+  CHECK(st_may_share_memory(t, last) && st_may_share_memory(last, t));
+  st_tensor_release(&last);
   st_tensor_release(&t);
   CHECK(!t && given_back == 1);
   puts("foreign memory");
@@ -114,7 +107,7 @@ static void foreign_memory(void) {
 static st_status twice(const st_call *call, const st_value *args,
                        st_value *rets) {
   const st_value both[] = {args[0], args[0]};
-  ++*(int *)st_call_context(call);
+  ++*(int *)call->ctx;
   return st_call_op(st_op_find("aten::add", "Tensor"), 2, both, rets);
 }
 
@@ -130,8 +123,8 @@ static void registration(void) {
         ST_BAD_SCHEMA);
   CHECK(st_define("embed", "twice(Tensor a) -> Tensor", "a + a", "embed.c",
                   &def) == ST_OK);
-  CHECK(st_implement("embed::twice", "CompositeImplicitAutograd", twice,
-                     &calls, NULL, "embed.c", &impl) == ST_OK);
+  const st_kernel kernel = {.fn = twice, .ctx = &calls, .debug = "embed.c"};
+  CHECK(st_implement("embed::twice", NULL, &kernel, &impl) == ST_OK);
   CHECK(st_tensor_empty(ST_DEVICE_CPU, ST_FLOAT64, 1, &one, NULL, &t) ==
         ST_OK);
   CHECK(st_tensor_set(t, 1, &zero, three) == ST_OK);
@@ -140,7 +133,9 @@ static void registration(void) {
   CHECK(calls == 1);
   CHECK(st_tensor_get(sum, 1, &zero, &s) == ST_OK && s.u.f == 6);
   const st_op *op = st_op_find("embed::twice", "");
-  CHECK(st_redispatch(op, st_tensor_keys(t), &args, &ret) == ST_OK);
+  st_keyset cpu;
+  CHECK(st_key_parse("CPU", &cpu));
+  CHECK(st_redispatch(op, cpu, &args, &ret) == ST_OK);
   CHECK(calls == 2);
   st_value_clear(&ret);
   st_registration_release(&impl);
@@ -155,18 +150,24 @@ static void registration(void) {
 static void plans(void) {
   const int64_t sizes[] = {2, 3};
   int64_t size[2], offsets[2];
+  void *data[2];
   st_tensor *operands[2] = {NULL, NULL};
   st_plan *p;
   CHECK(st_tensor_empty(ST_DEVICE_CPU, ST_FLOAT32, 2, sizes, NULL,
                         &operands[1]) == ST_OK);
-  CHECK(st_plan_new(ST_PLAN_RESIZE_OUTPUTS, 1, 2, operands, ST_DTYPE_NONE,
-                    &p) == ST_OK);
+  const st_plan_config config = {
+    .flags = ST_PLAN_RESIZE_OUTPUTS, .noutputs = 1, .noperands = 2,
+    .operands = operands, .dtype = ST_DTYPE_NONE,
+    .static_dtype = ST_DTYPE_NONE};
+  CHECK(st_plan_new(&config, &p) == ST_OK);
   CHECK(st_plan_ndim(p) == 1 && st_plan_shape(p)[0] == 6);
   CHECK(strcmp(st_plan_fast(p), "contiguous") == 0);
   CHECK(strcmp(st_plan_inner(p), "vector") == 0);
   CHECK(st_plan_step(p, 2, 6, 0, size, offsets));
   CHECK(size[0] == 4 && size[1] == 1 && offsets[0] == 8 && offsets[1] == 8);
   CHECK(!st_plan_step(p, 2, 6, 1, size, offsets));
+  CHECK(st_plan_data(p, size, offsets, data) == ST_OK);
+  CHECK((char *)data[1] == (char *)st_tensor_data(operands[1]) + 8);
   st_plan_release(&p);
   st_tensor_release(&operands[1]);
   puts("plans");

@@ -1,15 +1,19 @@
 --- The fuzzer as a command: what a script can do wrong, it does.
 --
---     ./dev lua spec/fuzz/fuzz.lua [SEED [ROUNDS [FIRST]]]
+--     ./dev lua spec/fuzz/fuzz.lua [trampoline] [SEED [ROUNDS [FIRST]]]
 --
--- The same seed gives the same rounds, and each can be run alone by FIRST.
+-- The same seed gives the same rounds, and each can be run alone by FIRST;
+-- those of the trampoline are calls, of which each batch can be run alone.
 -- FUZZ_LOG names a file whose last line is the round that ran, for when the
 -- process dies. FUZZ_MEDIUM=1 adds sizes that only fail when memory is
 -- limited: set ulimit -v, or ASAN_OPTIONS=max_allocation_size_mb=256.
 
-local run = require "spec.fuzz.run"
+local is_trampoline = arg[1] == "trampoline"
+if is_trampoline then table.remove(arg, 1) end
+local run = require(is_trampoline and "spec.fuzz.trampoline"
+                    or "spec.fuzz.run")
 
-local BATCH = 1000
+local BATCH = is_trampoline and run.LOOK or 1000
 
 local seed = tonumber(arg[1] or 1)
 local first = tonumber(arg[3] or 1)
@@ -22,14 +26,15 @@ local function note(i, text)
   file:close()
 end
 
-local failures, passed = 0, 0
-run.run(seed, 0, 0) -- what is made once and kept is made here
+local failures, passed, began = 0, 0, os.clock()
+run.run(seed, 1, 0) -- what is made once and kept is made here
 for from = first, last, BATCH do
   local broken, n = run.run(seed, from, math.min(from + BATCH - 1, last),
                             log and note)
   for _, text in ipairs(broken) do print(text) end
   failures, passed = failures + #broken, passed + n
 end
-print(("seed %d: rounds %d to %d, %d went through, %d failures"):format(
-  seed, first, last, passed, failures))
+print(("seed %d: rounds %d to %d, %d went through, %d failures, %.0f a second")
+  :format(seed, first, last, passed, failures,
+          (last - first + 1) / (os.clock() - began)))
 os.exit(failures == 0 and 0 or 1)

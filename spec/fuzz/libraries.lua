@@ -147,7 +147,7 @@ local function use(c, all, name)
     pcall(lib.impl, lib, name, c:pick(KEYS), kernel)
   end
   for _ = 1, c:int(0, 2) do
-    pcall(lib.impl, lib, c:pick(INNER), c:pick(KEYS), kernel)
+    pcall(lib.impl, c.over, c:pick(INNER), c:pick(KEYS), kernel)
   end
   local packet = st.ops.fuzz[name:gsub("%..*", "")]
   for _ = 1, 3 do
@@ -166,11 +166,12 @@ function M.round(c, all)
   return {
     text = "library " .. text, tensors = {}, writes = true,
     run = function()
-      c.lib = st.library "fuzz"
+      c.lib, c.over = st.library "fuzz", st.library("aten", "IMPL")
       local ok, why = pcall(c.lib.def, c.lib, text)
       local done, failure = pcall(use, c, all,
         ok and text:match "^[%w_%.]+" or "f1")
       c.lib:close()
+      c.over:close()
       if not ok then error(why, 0) end
       if not done then error(failure, 0) end
     end,

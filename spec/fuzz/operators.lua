@@ -87,6 +87,7 @@ local function fill(c, args)
   end
   return list, n
 end
+M.fill = fill
 
 --- Every tensor in v and in the lists and keywords of it.
 local function tensors_of(v, out)

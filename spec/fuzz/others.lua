@@ -126,9 +126,9 @@ local TOUCHES = {
   end,
   function(c) return core.keyset(values.odd(c), values.odd(c)) end,
   function(c)
-    return st.dispatch_trace(c:pick {st.add, type, st.neg}, values.odd(c))
+    return st.trace(c:pick {st.add, type, st.neg}, values.odd(c))
   end,
-  function(c, t) return st.dispatch_trace(st.add, t, values.integer(c)) end,
+  function(c, t) return st.trace(st.add, t, values.integer(c)) end,
   function(c) return st.Generator(values.odd(c)) end,
   function(c) return st.int64(values.odd(c)) end,
   function(c) return st.complex(values.odd(c), values.odd(c)) end,
@@ -209,6 +209,34 @@ local FLAGS = {
   "cast_common_dtype_to_outputs",
 }
 
+local PRESETS = {"unary", "unary_float", "force_boolean", "binary",
+                 "binary_float", "comparison", "ternary", "nullary", "reduce",
+                 "copy"}
+local ODD = {"inputs", "outputs", "dtype", "preset", "static_dtype",
+             "static_shape", "squash_dims"}
+
+--- Elements in and out of reach, and loops, one of which resizes.
+local function run_by_hand(c, plan)
+  local n = #plan.operands
+  for _ = 1, 4 do
+    local k, at = c:int(0, n + 1), c:int(-64, 256)
+    pcall(plan.get, plan, k, at)
+    pcall(plan.set, plan, k, at, values.integer(c))
+  end
+  pcall(plan.get, plan, values.odd(c), values.integer(c))
+  pcall(plan.set, plan, c:int(1, n), values.integer(c), values.odd(c))
+  pcall(plan.chunks, plan, values.integer(c), values.integer(c))
+  pcall(plan.run, plan, function(at, stride, n0, n1)
+    for k = 1, n do
+      plan:get(k, at[k])
+      plan:get(k, at[k] + (n0 - 1) * stride[k] + (n1 - 1) * stride[n + k])
+    end
+    local out = plan.outputs[1]
+    if out and c:chance(0.1) then out:resize_({c:int(0, 40)}) end
+  end)
+  return tostring(plan)
+end
+
 function M.iterator(c)
   local options = {}
   for _, name in ipairs(FLAGS) do
@@ -219,8 +247,13 @@ function M.iterator(c)
   end)
   options.inputs = c:list(c:int(0, 3), values.tensor)
   if c:chance(0.5) then options.dtype = c:pick(values.DTYPES) end
-  if c:chance(0.05) then options[c:pick {"inputs", "outputs", "dtype"}] =
-    values.odd(c) end
+  if c:chance(0.3) then options.preset = c:pick(PRESETS) end
+  if c:chance(0.2) then
+    options.static_shape = c:list(c:int(0, 4), c.int, 0, 3)
+    if c:chance(0.3) then options.squash_dims = {c:int(-4, 4)} end
+  end
+  if c:chance(0.2) then options.static_dtype = c:pick(values.DTYPES) end
+  if c:chance(0.1) then options[c:pick(ODD)] = values.odd(c) end
   return {
     text = "iterator " .. values.show(options), writes = true,
     tensors = operators.tensors_of(options, {}),
@@ -230,8 +263,9 @@ function M.iterator(c)
       local n = tonumber(plan.numel)
       if n < 5000 then
         local first = c:int(0, n)
-        plan.steps(first, c:int(first, n))
-        pcall(plan.steps, values.integer(c), values.integer(c))
+        plan:steps(first, c:int(first, n))
+        pcall(plan.steps, plan, values.integer(c), values.integer(c))
+        run_by_hand(c, plan)
       end
     end,
   }

@@ -1,8 +1,10 @@
 --- Random values for the fuzzer: numbers, tensors of every layout, arguments.
 --
 -- A case `c` is what one round of the fuzzer knows: its random source, the
--- shape and dtype that its tame values agree on, and the tensors made so far.
--- A tame case mostly fits its operator, a wild one mostly does not.
+-- shape and dtype that its tame values agree on, and the tensors made so far;
+-- c.reuse is how often one of those serves, c.odd what makes odd values, when
+-- that differs. A tame case mostly fits its operator, a wild one mostly does
+-- not.
 
 local st = require "strided"
 local core = require "strided.core"
@@ -72,6 +74,7 @@ local ODD = {
 
 --- Any value, most of them wrong.
 function M.odd(c)
+  if c.odd then return c:odd() end
   if c:chance(0.2) then return c:pick(HUGE) end
   return c:pick(ODD)
 end
@@ -257,8 +260,9 @@ end
 function M.tensor(c)
   local made = c.made
   local t
-  if #made > 0 and c:chance(0.25) then
+  if #made > 0 and c:chance(c.reuse or 0.25) then
     t = c:pick(made)
+    if c.reuse then return t end
   else
     local dtype = c.tame and c:chance(0.75) and c.dtype or c:pick(M.DTYPES)
     if c:chance(0.1) then dtype = "int64" end

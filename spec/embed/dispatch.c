@@ -1,0 +1,365 @@
+/* Calls through the dispatcher from C, on the public header alone: every
+ * check prints its topic when it is through, any failure ends the program.
+ */
+
+#include "check.h"
+
+ST_SIGNATURE(axpy, (TENSOR, TENSOR, SCALAR), (TENSOR))
+ST_SIGNATURE(count, (TENSORS, OPT_TENSOR, OPT_INT, INTS), (INT, BOOL))
+ST_SIGNATURE(touch, (TENSOR, FLOAT), (NONE))
+
+/* -- Kernels -------------------------------------------------------------- */
+
+static int unboxed_calls, boxed_calls;
+
+static st_status unboxed_axpy(const st_call *call, st_tensor *x, st_tensor *y,
+                              st_scalar a, st_tensor **out) {
+  seen_keys = call->keys;
+  unboxed_calls++;
+  *out = one_element(a.u.f * item(x) + item(y));
+  return ST_OK;
+}
+
+static st_status boxed_axpy(const st_call *call, const st_value *args,
+                            st_value *rets) {
+  boxed_calls++;
+  (void)call;
+  *rets = arg(one_element(args[2].u.f * item(args[0].u.tensor) +
+                          item(args[1].u.tensor)));
+  return ST_OK;
+}
+
+static st_status failing_axpy(const st_call *call, st_tensor *x, st_tensor *y,
+                              st_scalar a, st_tensor **out) {
+  (void)call, (void)x, (void)y, (void)a, (void)out;
+  return st_fail(ST_BAD_VALUE, "argument 'a' is not to its taste");
+}
+
+static st_status my_count(const st_call *call, st_tensors list,
+                          st_tensor *maybe, st_opt_int n, st_ints ints,
+                          int64_t *total, bool *given) {
+  (void)call;
+  *total = list.n + (n.has ? n.i : 0) + ints.n;
+  *given = maybe != NULL;
+  return ST_OK;
+}
+
+static st_status my_touch(const st_call *call, st_tensor *t, double x) {
+  const int64_t zero = 0;
+  (void)call;
+  return st_tensor_set(t, 1, &zero, (st_scalar){ST_SCALAR_FLOAT, {.f = x}});
+}
+
+/* -- Typed calls ---------------------------------------------------------- */
+
+static void call_both_ways(const st_typed *h, double *typed, double *boxed) {
+  st_tensor *x = one_element(3), *y = one_element(4), *out;
+  const st_scalar two = {ST_SCALAR_FLOAT, {.f = 2}};
+  const st_value args[] = {arg(x), arg(y), {ST_TAG_FLOAT, 0, {.f = 2}}};
+  st_value ret;
+  CHECK(axpy_call(h, x, y, two, &out) == ST_OK);
+  *typed = item(out);
+  st_tensor_release(&out);
+  CHECK(st_call_op(h->op, 3, args, &ret) == ST_OK);
+  *boxed = item(ret.u.tensor);
+  st_value_clear(&ret);
+  st_tensor_release(&x);
+  st_tensor_release(&y);
+}
+
+static int warnings;
+
+static void count_warning(void *ctx, const char *text) {
+  warnings += ctx == NULL && strstr(text, "hides the one of 'u'") != NULL;
+}
+
+/* C7: either kind of kernel through either door. R5: hiding one warns. */
+static void either_door(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
+  const st_kernel unboxed = ST_KERNEL(axpy, unboxed_axpy, .debug = "u");
+  const st_kernel boxed = {.fn = boxed_axpy, .debug = "b"};
+  double a, b;
+  st_typed h;
+  CHECK(st_library_define(lib, "axpy(Tensor x, Tensor y, Scalar a) -> Tensor",
+                          NULL, 0, "dispatch.c") == ST_OK);
+  CHECK(axpy_find("ctest::axpy", "", &h) == ST_OK);
+  CHECK(st_library_implement(lib, "axpy", "CPU", &unboxed) == ST_OK);
+  call_both_ways(&h, &a, &b);
+  CHECK(a == 10 && b == 10 && unboxed_calls == 2 && boxed_calls == 0);
+  CHECK(seen_keys & key("CPU"));
+  CHECK(shows(st_dump, "ctest::axpy", "[ boxed unboxed ]"));
+  st_set_warning_handler(count_warning, NULL);
+  CHECK(st_library_implement(lib, "axpy", "CPU", &boxed) == ST_OK);
+  st_set_warning_handler(NULL, NULL);
+  CHECK(warnings == 1);
+  call_both_ways(&h, &a, &b);
+  CHECK(a == 10 && b == 10 && unboxed_calls == 2 && boxed_calls == 2);
+  CHECK(shows(st_dump, "ctest::axpy", "[ boxed unboxed ] (inactive)"));
+  st_library_close(&lib);
+  CHECK(!st_op_find("ctest::axpy", ""));
+  puts("either door");
+}
+
+static void every_type(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
+  const st_kernel kernel = ST_KERNEL(count, my_count, .debug = "c");
+  const st_kernel toucher = ST_KERNEL(touch, my_touch, .debug = "t");
+  const int64_t ints[] = {7, 8, 9};
+  st_tensor *x = one_element(1), *list[] = {x, x};
+  int64_t total;
+  bool given;
+  st_typed h;
+  CHECK(st_library_define(lib, "count(Tensor[] ts, Tensor? t, int? n, "
+                          "int[] more) -> (int, bool)", NULL, 0, "") ==
+        ST_OK);
+  CHECK(st_library_implement(lib, "count", "CPU", &kernel) == ST_OK);
+  CHECK(count_find("ctest::count", "", &h) == ST_OK);
+  CHECK(count_call(&h, (st_tensors){list, 2}, NULL, (st_opt_int){true, 10},
+                   (st_ints){ints, 3}, &total, &given) == ST_OK);
+  CHECK(total == 15 && !given);
+  CHECK(count_call(&h, (st_tensors){list, 1}, x, (st_opt_int){false, 10},
+                   (st_ints){ints, 0}, &total, &given) == ST_OK);
+  CHECK(total == 1 && given);
+  CHECK(st_library_define(lib, "touch(Tensor(a!) t, float x) -> ()", NULL, 0,
+                          "") == ST_OK);
+  CHECK(st_library_implement(lib, "touch", "CPU", &toucher) == ST_OK);
+  CHECK(touch_find("ctest::touch", "", &h) == ST_OK);
+  CHECK(touch_call(&h, x, 2.5) == ST_OK && item(x) == 2.5);
+  CHECK(touch_redispatch(&h, key("CPU"), x, 3.5) == ST_OK && item(x) == 3.5);
+  CHECK(touch_redispatch(&h, key("Meta"), x, 4.5) == ST_NO_KERNEL);
+  st_tensor_release(&x);
+  st_library_close(&lib);
+  puts("every type");
+}
+
+/* C10: signatures are checked where they meet. */
+static void signatures(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, ST_REPLACE);
+  const st_kernel axpy = ST_KERNEL(axpy, unboxed_axpy, .debug = "mine");
+  const st_kernel touch = ST_KERNEL(touch, my_touch, .debug = "other");
+  st_tensor *x = one_element(1), *out;
+  const st_scalar two = {ST_SCALAR_FLOAT, {.f = 2}};
+  st_typed h, wrong;
+  CHECK(st_library_define(lib, "f(Tensor x, Tensor y, Scalar a) -> Tensor",
+                          NULL, 0, "") == ST_OK);
+  CHECK(touch_find("ctest::f", "", &wrong) == ST_BAD_TYPE);
+  CHECK(says("Tensor, Tensor, Scalar -> Tensor") && says("ctest::f"));
+  CHECK(st_library_implement(lib, "f", "CPU", &touch) == ST_BAD_TYPE);
+  CHECK(says("other"));
+  CHECK(!shows(st_dump, "ctest::f", "other"));
+  CHECK(st_library_implement(lib, "f", "CPU", &axpy) == ST_OK);
+  CHECK(axpy_find("ctest::f", "", &h) == ST_OK);
+  /* A definition with other types puts kernel and handle out of service. */
+  CHECK(st_library_define(lib, "f(Tensor x) -> Tensor", NULL, 0, "") ==
+        ST_OK);
+  CHECK(shows(st_dump, "ctest::f", "(inactive: other types)"));
+  CHECK(axpy_call(&h, x, x, two, &out) == ST_BAD_STATE);
+  CHECK(says("defined anew"));
+  const st_value one_arg = arg(x);
+  st_value ret;
+  CHECK(st_call_op(h.op, 1, &one_arg, &ret) == ST_NO_KERNEL);
+  /* Two kernels before any definition must agree, too. */
+  CHECK(st_library_implement(lib, "g", "CPU", &axpy) == ST_OK);
+  CHECK(st_library_implement(lib, "g", "Meta", &touch) == ST_BAD_TYPE);
+  CHECK(st_library_define(lib, "g(Tensor x) -> Tensor", NULL, 0, "") ==
+        ST_BAD_TYPE);
+  CHECK(shows(st_dump, "ctest::g", "schema: (none)"));
+  st_tensor_release(&x);
+  st_library_close(&lib);
+  puts("signatures");
+}
+
+static void failures(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
+  const st_kernel kernel = ST_KERNEL(axpy, failing_axpy, .debug = "f");
+  st_tensor *x = one_element(1), *out;
+  st_typed h;
+  CHECK(st_library_define(lib, "f(Tensor x, Tensor y, Scalar a) -> Tensor",
+                          NULL, 0, "") == ST_OK);
+  CHECK(st_library_implement(lib, "f", "CPU", &kernel) == ST_OK);
+  CHECK(axpy_find("ctest::f", "", &h) == ST_OK);
+  CHECK(axpy_call(&h, x, x, (st_scalar){ST_SCALAR_INT, {.i = 1}}, &out) ==
+        ST_BAD_VALUE);
+  CHECK(says("ctest::f: argument 'a' is not to its taste"));
+  st_library_close(&lib);
+  CHECK(axpy_call(&h, x, x, (st_scalar){ST_SCALAR_INT, {.i = 1}}, &out) ==
+        ST_NOT_FOUND);
+  CHECK(axpy_find("ctest::f", "", &h) == ST_NOT_FOUND);
+  st_tensor_release(&x);
+  puts("failures");
+}
+
+/* -- Watching ------------------------------------------------------------- */
+
+typedef struct watch { int before, after, with_args, with_rets; } watch;
+
+static void note_before(void *ctx, const st_op *op, const st_value *args) {
+  watch *w = ctx;
+  (void)op;
+  w->before++;
+  w->with_args += args != NULL;
+}
+
+static void note_after(void *ctx, const st_op *op, st_status status,
+                       const st_value *rets) {
+  watch *w = ctx;
+  (void)op, (void)status;
+  w->after++;
+  w->with_rets += rets != NULL;
+}
+
+static char kinds[256];
+
+static void note_kind(void *ctx, const st_trace *e) {
+  (void)ctx;
+  strcat(strcat(kinds, e->kind), " ");
+}
+
+/* C6, C13, C14: five doors; observers see calls, values if they ask. */
+static void watching(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
+  const st_kernel kernel = ST_KERNEL(axpy, unboxed_axpy, .debug = "u");
+  st_tensor *x = one_element(3), *out;
+  const st_scalar two = {ST_SCALAR_FLOAT, {.f = 2}};
+  const st_value args[] = {arg(x), arg(x), {ST_TAG_FLOAT, 0, {.f = 2}}};
+  watch plain = {0}, full = {0};
+  st_observer quick = {note_before, note_after, &plain, false, NULL};
+  st_observer curious = {note_before, note_after, &full, true, NULL};
+  st_value ret;
+  st_typed h;
+  CHECK(st_library_define(lib, "f(Tensor x, Tensor y, Scalar a) -> Tensor",
+                          NULL, 0, "") == ST_OK);
+  CHECK(st_library_implement(lib, "f", "CPU", &kernel) == ST_OK);
+  CHECK(axpy_find("ctest::f", "", &h) == ST_OK);
+  st_set_trace(note_kind, NULL);
+  for (int round = 0; round < 2; round++) {
+    st_observe(round ? &curious : &quick);
+    CHECK(axpy_call(&h, x, x, two, &out) == ST_OK && item(out) == 9);
+    st_tensor_release(&out);
+    CHECK(axpy_redispatch(&h, key("CPU"), x, x, two, &out) == ST_OK);
+    st_tensor_release(&out);
+    CHECK(st_call_op(h.op, 3, args, &ret) == ST_OK);
+    st_value_clear(&ret);
+    CHECK(st_redispatch(h.op, key("CPU"), args, &ret) == ST_OK);
+    st_value_clear(&ret);
+    CHECK(st_call_for_key(h.op, "CPU", args, &ret) == ST_OK);
+    st_value_clear(&ret);
+    st_unobserve(round ? &curious : &quick);
+  }
+  st_set_trace(NULL, NULL);
+  CHECK(strncmp(kinds, "call redispatch callBoxed redispatchBoxed "
+                "callBoxedForDispatchKey ", 65) == 0);
+  CHECK(plain.before == 2 && plain.after == 2);
+  CHECK(plain.with_args == 0 && plain.with_rets == 0);
+  CHECK(full.before == 2 && full.with_args == 2 && full.with_rets == 2);
+  st_tensor_release(&x);
+  st_library_close(&lib);
+  puts("watching");
+}
+
+/* -- Thread state --------------------------------------------------------- */
+
+static void guards(void) {
+  st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
+  const st_kernel see = {.fn = see_keys, .debug = "see"};
+  st_tensor *x = one_element(1), *y;
+  const st_value args = arg(x);
+  const st_tls old = st_tls_get();
+  CHECK(st_library_define(lib, "f(Tensor x) -> ()", NULL, 0, "") == ST_OK);
+  CHECK(st_library_implement(lib, "f", "CPU", &see) == ST_OK);
+  CHECK(st_library_implement(lib, "f", "Tracer", &see) == ST_OK);
+  CHECK(st_library_implement(lib, "f", "ADInplaceOrView", &see) == ST_OK);
+  const st_op *op = st_op_find("ctest::f", "");
+  CHECK(st_call_op(op, 1, &args, NULL) == ST_OK);
+  CHECK(strcmp(st_keyset_highest(seen_keys), "ADInplaceOrView") == 0);
+  st_tls_set(st_tls_include(key("Tracer")));
+  CHECK(st_call_op(op, 1, &args, NULL) == ST_OK);
+  CHECK(strcmp(st_keyset_highest(seen_keys), "Tracer") == 0);
+  st_tls_set(st_tls_exclude(key("Tracer") | key("ADInplaceOrView")));
+  CHECK(st_call_op(op, 1, &args, NULL) == ST_OK);
+  CHECK(strcmp(st_keyset_highest(seen_keys), "CPU") == 0);
+  st_tls_set(old);
+  st_tls_set(st_tls_below_adinplaceorview());
+  CHECK(st_call_op(op, 1, &args, NULL) == ST_OK);
+  CHECK(strcmp(st_keyset_highest(seen_keys), "CPU") == 0);
+  st_tls_set(old);
+  st_tls_set(st_tls_inference(true));
+  y = one_element(1);
+  st_tls_set(old);
+  CHECK(st_tensor_is_inference(y) && !st_tensor_is_inference(x));
+  CHECK(st_tensor_set_requires_grad(y, true) == ST_BAD_STATE);
+  st_tensor_release(&y);
+  st_tensor_release(&x);
+  st_library_close(&lib);
+  puts("guards");
+}
+
+/* An operator without a derivative does not lose a gradient silently. */
+static void gradients(void) {
+  const st_op *add = st_op_find("aten::add", "Tensor");
+  const st_op *lt = st_op_find("aten::lt", "Tensor");
+  st_tensor *x = one_element(1);
+  const st_value args[] = {arg(x), arg(x)};
+  const st_tls old = st_tls_get();
+  st_value ret;
+  CHECK(st_tensor_set_requires_grad(x, true) == ST_OK);
+  CHECK(st_call_op(add, 2, args, &ret) == ST_NO_KERNEL);
+  CHECK(says("add: argument 'self' requires a gradient"));
+  CHECK(st_call_op(lt, 2, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_tls_set(st_tls_grad(false));
+  CHECK(st_call_op(add, 2, args, &ret) == ST_OK);
+  CHECK(!st_tensor_requires_grad(ret.u.tensor));
+  st_value_clear(&ret);
+  st_tls_set(old);
+  CHECK(st_tensor_set_requires_grad(x, false) == ST_OK);
+  CHECK(st_call_op(add, 2, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  st_tensor_release(&x);
+  puts("gradients");
+}
+
+static int mode_calls;
+
+static st_status pass_on(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  mode_calls++;
+  return st_redispatch(call->op, call->keys, args, rets);
+}
+
+static void modes(void) {
+  const st_op *add = st_op_find("aten::add", "Tensor");
+  st_tensor *x = one_element(2);
+  const st_value args[] = {arg(x), arg(x)};
+  st_mode mode = {pass_on, NULL, NULL}, inner = {pass_on, NULL, NULL};
+  st_value ret;
+  st_mode_push(&mode);
+  CHECK(st_call_op(add, 2, args, &ret) == ST_OK && item(ret.u.tensor) == 4);
+  st_value_clear(&ret);
+  CHECK(mode_calls == 1);
+  st_mode_push(&inner);
+  CHECK(st_call_op(add, 2, args, &ret) == ST_OK);
+  st_value_clear(&ret);
+  CHECK(mode_calls == 3); /* the inner one, then the outer one */
+  st_mode_pop();
+  st_mode_pop();
+  CHECK(st_call_op(add, 2, args, &ret) == ST_OK && mode_calls == 3);
+  st_value_clear(&ret);
+  st_tensor_release(&x);
+  puts("modes");
+}
+
+int main(void) {
+  CHECK(st_init() == ST_OK);
+  either_door();
+  every_type();
+  signatures();
+  failures();
+  watching();
+  guards();
+  gradients();
+  modes();
+  CHECK(st_check_registry() == ST_OK);
+  nothing_left();
+  return 0;
+}

@@ -1,0 +1,345 @@
+--- What spec/example_spec.lua runs in a process of its own: the example rock
+-- from a script's side. Prints a line per topic.
+
+local st = require "strided"
+assert(require "strided_example" == true)
+
+local ex = st.ops.example
+local DEVICE = {device = "example"}
+local MOST = 200 -- allocations a call may take before this looks endless
+
+local function topic(name, fn)
+  fn()
+  print(name)
+end
+
+local function same(expected, got)
+  if expected ~= got then
+    error(("expected %s, got %s"):format(tostring(expected), tostring(got)),
+          2)
+  end
+end
+
+local function same_values(expected, t)
+  if not expected:equal(t:to {device = "cpu"}) then
+    error(("expected %s, got %s"):format(tostring(expected), tostring(t)), 2)
+  end
+end
+
+local function same_strides(a, b, t)
+  local strides = t:stride()
+  same(a .. ", " .. b, strides[1] .. ", " .. strides[2])
+end
+
+local function fails(text, fn, ...)
+  local ok, why = pcall(fn, ...)
+  if ok or not tostring(why):find(text, 1, true) then
+    error(("expected a failure with '%s', got %s"):format(text,
+                                                          tostring(why)), 2)
+  end
+end
+
+local function floats(values) return st.tensor(values, {dtype = "float32"}) end
+
+local function live()
+  if jit then jit.flush() end -- compiled code holds what it has seen
+  for _ = 1, 3 do collectgarbage() end
+  local m = st.memory()
+  return ("%d tensors, %d storages, %d blocks"):format(
+    m.tensors.count, m.storages.count, ex.live_blocks())
+end
+
+local X = st.arange(6):to("float32"):view(2, 3)
+local BY = floats {10, 100}
+local SCALED = floats {{0, 10, 20}, {300, 400, 500}}
+
+local before = live()
+
+-- -- The namespace -----------------------------------------------------------
+
+topic("a boxed kernel", function()
+  same(3, ex.count_above(st.arange(10), 6))
+  same(2, ex.count_above(floats {{1, 9}, {8, 2}}:t(), 5))
+end)
+
+topic("a typed kernel", function()
+  same_values(floats {12, 24}, ex.axpy(floats {1, 2}, floats {2, 4}, 10))
+  same_values(floats {2.5, 5}, ex.axpy(floats {1, 2}, floats {0, 0}, 2.5))
+  fails("example::axpy: y must be a contiguous vector", ex.axpy, st.ones(2),
+        st.ones(2, {dtype = "int64"}), 1)
+  fails("x has 2 elements, y 3", ex.axpy, st.ones(2), st.ones(3), 1)
+end)
+
+topic("an operator made of operators", function()
+  local x = floats {3, 4}
+  same_values(floats {6, 8}, ex.normalized(x):mul(10):round())
+  same_values(floats {3, 4}, ex.normalized(x, {eps = 5}):mul(10):round())
+  same("meta", ex.normalized(x:to {device = "meta"}).device)
+end)
+
+-- -- Structured --------------------------------------------------------------
+
+topic("a structured operator imposes strides on what it makes", function()
+  local y = ex.scale_rows(X, BY)
+  same_values(SCALED, y)
+  same_strides(1, 2, y)
+end)
+
+topic("out= keeps odd strides, and is written through others", function()
+  for _, out in ipairs {st.full({2, 3}, 9), st.full({3, 2}, 9):t(),
+                        st.full({4, 6}, 9)["2:3"][{{}, {1, -1, 2}}]} do
+    out = out:to "float32"
+    local strides = out:stride()
+    assert(ex.scale_rows(X, BY, {out = out}):is_alias_of(out))
+    same_values(SCALED, out)
+    same_strides(strides[1], strides[2], out)
+  end
+  local base = st.full({4, 6}, 9, {dtype = "float32"})
+  local view = base["2:3"][{{}, {1, -1, 2}}]
+  ex.scale_rows(X, BY, {out = view})
+  same_values(SCALED, view)
+  same_strides(6, 2, view)
+  same(24 * 9 - 6 * 9 + SCALED:sum():item(), base:sum():item())
+end)
+
+topic("out= of another shape gets that and the strides", function()
+  local out = st.zeros(7)
+  ex.scale_rows(X, BY, {out = out})
+  same_values(SCALED, out)
+  same_strides(1, 2, out)
+end)
+
+topic("in place, whatever the strides of self are", function()
+  local rows, columns = X:clone(), X:t():contiguous():t()
+  assert(ex.scale_rows_(rows, BY):is_alias_of(rows))
+  same_values(SCALED, rows)
+  same_strides(3, 1, rows)
+  ex.scale_rows_(columns, BY)
+  same_values(SCALED, columns)
+  same_strides(1, 2, columns)
+  local base = st.full({4, 6}, 9, {dtype = "float32"})
+  local view = base["2:3"][{{}, {1, -1, 2}}]:copy_(X)
+  ex.scale_rows_(view, BY)
+  same_values(SCALED, view)
+  same(24 * 9 - 6 * 9 + SCALED:sum():item(), base:sum():item())
+end)
+
+topic("what the variants refuse, and leave alone", function()
+  local out = st.zeros(2, 3, {dtype = "float64"})
+  fails("out has dtype float64, but the result is float32", ex.scale_rows, X,
+        BY, {out = out})
+  fails("out is on device 'cpu', the result on 'meta'", ex.scale_rows,
+        X:to {device = "meta"}, BY, {out = st.zeros(2, 3)})
+  fails("must be a matrix", ex.scale_rows_, st.ones(2), BY)
+  local wide = st.zeros(1):expand(2, 3)
+  fails("in one place", ex.scale_rows, X, BY, {out = wide})
+  fails("in one place", ex.scale_rows_, wide, BY)
+end)
+
+topic("an output that overlaps an input, as if it did not", function()
+  local columns = X:t():contiguous():t() -- the strides that are asked for
+  local by = columns[{{}, 2}]
+  ex.scale_rows_(columns, by)
+  same_values(floats {{0, 1, 2}, {12, 16, 20}}, columns)
+  local line = st.arange(8):to "float32"
+  local x, out = line:as_strided({2, 3}, {1, 2}), line["2:7"]:view(3, 2):t()
+  ex.scale_rows(x, BY, {out = out})
+  same_values(floats {{0, 20, 40}, {100, 300, 500}}, out)
+end)
+
+topic("a meta tensor gets shape and strides, and no data", function()
+  local x, by = X:to {device = "meta"}, BY:to {device = "meta"}
+  same_strides(1, 2, ex.scale_rows(x, by))
+  local out = st.zeros(7, {device = "meta"})
+  same_strides(1, 2, ex.scale_rows(x, by, {out = out}))
+  same_strides(3, 1, ex.scale_rows_(x, by))
+  fails("must be a matrix", ex.scale_rows, by, by)
+end)
+
+topic("what fails for memory changes nothing", function()
+  local calls = {
+    function(t) ex.scale_rows(X, BY, {out = t}) end,
+    function(t) ex.scale_rows_(t, BY) end,
+  }
+  for i, call in ipairs(calls) do
+    call(X:clone()) -- what is made once and kept is made here
+    for k = 1, MOST do
+      local t = i == 1 and st.zeros(1) or X:clone()
+      local was, kinds = tostring(t), live()
+      st.memory_fail_at(k)
+      local ok, why = pcall(call, t)
+      local left = st.memory_fail_at(0)
+      if ok then assert(left > 0 and k > 1) break end
+      assert(tostring(why):find "out of memory", why)
+      same(was, tostring(t))
+      same(kinds, live())
+      assert(k < MOST, "never succeeds")
+    end
+  end
+end)
+
+-- -- The device --------------------------------------------------------------
+
+topic("a device by name", function()
+  local t = st.ones({2, 2}, DEVICE)
+  same("example", t.device)
+  same(1, ex.live_blocks())
+  same("tensor([[1., 1.],\n        [1., 1.]], device='example')", tostring(t))
+  same("tensor([], device='example')", tostring(st.empty({0}, DEVICE)))
+  fails("device", st.ones, {2}, {device = "exampel"})
+end)
+
+topic("there and back", function()
+  local x = st.arange(12):view(3, 4)
+  for _, t in ipairs {x, x:t(), x["2:3"], x:to "float16", x:sum()} do
+    local there = t:to(DEVICE)
+    same("example", there.device)
+    same_values(t, there)
+    local back = there:to {device = "cpu"}
+    same("cpu", back.device)
+    assert(back:equal(t))
+  end
+  local there = st.tensor({1, 2, 3}, DEVICE)
+  same("int64", tostring(there.dtype))
+  same_values(floats {1, 2, 3}, there:to "float32")
+  assert(there:to(DEVICE):is_alias_of(there))
+  same(2, there:totable()[2])
+end)
+
+topic("an addition on the device", function()
+  local t = st.ones({2, 3}, DEVICE)
+  local sum
+  local events = st.trace(function() sum = t + st.arange(3):to(DEVICE) end)
+  local first
+  for _, e in ipairs(events) do
+    if e.op:find "add" then first = first or e end
+  end
+  same("PrivateUse1", first.key)
+  same("strided_example", first.kernel)
+  same("example", sum.device)
+  same("float32", tostring(sum.dtype))
+  same_values(floats {{1, 2, 3}, {1, 2, 3}}, sum)
+  same_values(floats {{3, 3, 3}, {3, 3, 3}}, t + 2)
+  fails("dimension", function() return t + st.ones({4}, DEVICE) end)
+  fails("another is not", function() return t + st.ones(3) end)
+end)
+
+topic("the rest through the CPU and back", function()
+  local x = st.arange(6):to("float32"):view(2, 3)
+  local t = x:to(DEVICE)
+  same_values(x * 2 - 1, t * 2 - 1)
+  same("example", (t * t).device)
+  same(15, t:sum():item())
+  same_values(x:matmul(x:t()), t:matmul(t:t()))
+  same_values(st.cat({x, x}, 1), st.cat({t, t}, 1))
+  local values, places = t:sort {descending = true}
+  same_values(floats {{2, 1, 0}, {5, 4, 3}}, values)
+  same("example", places.device)
+  assert(t:equal(t:clone()))
+  same_values(x:clone():mul_(3), t:clone():mul_(3))
+  local out = st.zeros({7}, DEVICE)
+  assert(st.mul(t, 2, {out = out}):is_alias_of(out))
+  same_values(x * 2, out)
+  same("example", st.rand({3}, DEVICE).device)
+  same_values(ex.normalized(x), ex.normalized(t))
+  local counts = st.tensor({2, 0}, DEVICE)
+  same_values(floats {{0, 1, 2}, {0, 1, 2}}, t:repeat_interleave(counts, 1))
+  local parts = st.arange(4):tensor_split(st.tensor({3}, DEVICE))
+  same_values(st.tensor {3}, parts[2])
+  fails("not implemented for dtype float32", st.bitwise_not, t)
+end)
+
+--- Methods and their arguments, which go to the device with self.
+local function touching()
+  local first, mask = st.tensor {1}, X:gt(1)
+  return {
+    {"repeat", 2, 2}, {"flip", {1}}, {"diag_embed"}, {"zero_"}, {"zero"},
+    {"fill_", 3}, {"fill_", floats(3)}, {"fill", 3}, {"roll", 1, 1},
+    {"index_fill", 1, first, 5}, {"index_fill_", 1, first, 5},
+    {"put", first, floats {7}}, {"put_", first, floats {7}},
+    {"index_put", {first}, floats {7, 8, 9}},
+    {"index_put_", {first}, floats {7, 8, 9}},
+    {"masked_scatter", mask, X + 1}, {"masked_scatter_", mask, X + 1},
+    {"uniform_"}, {"normal_"}, {"exponential_"}, {"random_"}, {"random_", 9},
+    {"random_", 2, 9}, {"bernoulli_", 0.5}, {"bernoulli_", mask:to(X)},
+    {"tril"}, {"cumsum", 1}, {"gather", 1, st.tensor {{1, 2, 1}}},
+    {"topk", 1},
+  }
+end
+
+local function there(v)
+  if st.is_tensor(v) then return v:to(DEVICE) end
+  if type(v) ~= "table" then return v end
+  local list = {}
+  for i, x in ipairs(v) do list[i] = there(x) end
+  return list
+end
+
+topic("what touches elements does it on the CPU", function()
+  for _, row in ipairs(touching()) do
+    local here, device = X:clone(), X:to(DEVICE)
+    st.manual_seed(1)
+    local expected = here[row[1]](here, unpack(row, 2))
+    st.manual_seed(1)
+    local got = device[row[1]](device, unpack(there(row), 2))
+    same("example", got.device)
+    same_values(expected, got)
+  end
+end)
+
+topic("views and subscripts", function()
+  local t = st.zeros({2, 3}, DEVICE)
+  assert(t:t():is_alias_of(t))
+  t[1] = 7
+  t["2, 2:3"] = st.tensor {1, 2}
+  t[2][1] = 5
+  same_values(floats {{7, 7, 7}, {5, 1, 2}}, t)
+  same(1, t[2][2])
+  same_values(floats {7, 7, 7, 5}, t[{t:gt(2)}])
+  t:resize_(3, 3)
+  same_values(floats {{7, 7, 7}, {5, 1, 2}}, t["1:2"])
+end)
+
+topic("nothing reads the device's memory as the CPU's", function()
+  local t = st.ones({2}, DEVICE)
+  local path = os.tmpname()
+  fails("is on device 'example'", st.ops.aten.sum.default.redispatch,
+        st.ops.aten.sum.default, "CPU", t)
+  fails("is on device 'example'", st.ops.aten.zero_.default.redispatch,
+        st.ops.aten.zero_.default, "Meta", t)
+  fails("on device 'example'", t.tostring_bytes, t)
+  st.save(path, t)
+  assert(st.load(path):equal(st.ones(2)))
+  os.remove(path)
+  same_values(st.ones(2), t)
+end)
+
+topic("no memory for the device", function()
+  local x = st.ones(2, 3)
+  local t = x:to(DEVICE)
+  local calls = {
+    function() return x:to(DEVICE) end, function() return t + t end,
+    function() return t * t end, function() return t:t():mul_(1) end,
+    function() return tostring(t) end, function() return t[1][1] end,
+  }
+  for i, call in ipairs(calls) do
+    call() -- what is made once and kept is made here
+    local kinds = live()
+    for k = 1, MOST do
+      st.memory_fail_at(k)
+      local ok, why = pcall(function() call() end) -- no result is kept
+      local left = st.memory_fail_at(0)
+      if ok then assert(left > 0, "a failure was swallowed: " .. i) end
+      assert(ok or tostring(why):find "out of memory", why)
+      same(kinds, live())
+      same_values(x, t)
+      if ok then break end
+      assert(k < MOST, "never succeeds")
+    end
+  end
+end)
+
+topic("nothing left", function() same(before, live()) end)
+
+-- The state is closed with this one alive, and after the module.
+LEFT_OVER = st.ones({3}, DEVICE) -- luacheck: ignore

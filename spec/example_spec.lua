@@ -1,0 +1,65 @@
+--- The example rock, built against nothing but the public header, in a
+-- process of its own: rocks/strided-example and spec/example/check.lua.
+
+local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+
+--- The build that require "strided.core" loads from.
+local function find_build()
+  for template in package.cpath:gmatch "[^;]+" do
+    local name = template:gsub("%?", "strided/core")
+    local file = io.open(name, "rb")
+    if file then
+      file:close()
+      return (name:gsub("/lua/strided/core%.so$", ""))
+    end
+  end
+end
+
+local BUILD = find_build()
+
+local function output(command)
+  local pipe = assert(io.popen("{ " .. command .. "; } 2>&1"))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+local TOPICS = {
+  "a boxed kernel", "a typed kernel", "an operator made of operators",
+  "a structured operator imposes strides on what it makes",
+  "out= keeps odd strides, and is written through others",
+  "out= of another shape gets that and the strides",
+  "in place, whatever the strides of self are",
+  "what the variants refuse, and leave alone",
+  "an output that overlaps an input, as if it did not",
+  "a meta tensor gets shape and strides, and no data",
+  "what fails for memory changes nothing", "a device by name",
+  "there and back", "an addition on the device",
+  "the rest through the CPU and back",
+  "what touches elements does it on the CPU", "views and subscripts",
+  "nothing reads the device's memory as the CPU's",
+  "no memory for the device", "nothing left",
+}
+
+describe("The example rock", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  it("builds without a warning", function()
+    local said = output(("env -u LD_PRELOAD sh -c \"cmake -S '%s/../rocks/" ..
+      "strided-example' -B '%s' -DCMAKE_PREFIX_PATH='%s' && " ..
+      "cmake --build '%s'\" && echo built"):format(HERE, folder, BUILD,
+                                                   folder))
+    assert.truthy(said:find "built\n$", said)
+    assert.is_nil(said:find "warning", said)
+  end)
+
+  for _, lua in ipairs {"luajit", "lua5.1"} do
+    it("does in " .. lua .. " what it says", function()
+      local said = output(("LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'"
+        .. "; echo exit code $?"):format(folder, package.cpath, lua, HERE))
+      assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
+    end)
+  end
+end)

@@ -1,0 +1,69 @@
+--- The registry under threads: the program in spec/threads is compiled against
+-- the one public header and run. STRIDED_TSAN names a build with
+-- ThreadSanitizer, for which there are more operators; otherwise it is the
+-- build that is used.
+
+local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
+
+--- The build that require "strided.core" loads from.
+local function find_build()
+  for template in package.cpath:gmatch "[^;]+" do
+    local name = template:gsub("%?", "strided/core")
+    local file = io.open(name, "rb")
+    if file then
+      file:close()
+      return (name:gsub("/lua/strided/core%.so$", ""))
+    end
+  end
+end
+
+local TSAN = os.getenv "STRIDED_TSAN"
+local BUILD = TSAN or find_build()
+local OPERATORS = TSAN and 10000 or 1000
+
+-- The library brings its sanitizers along; the program must have them too.
+local SANITIZE = TSAN and "-fsanitize=thread"
+  or os.getenv "STRIDED_SANITIZED" and "-fsanitize=address,undefined" or ""
+
+local function output(command)
+  local pipe = assert(io.popen("env -u LD_PRELOAD " .. command .. " 2>&1"))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+-- What it prints, numbers as it should be asked for or as %d+.
+local SCENES = {
+  ("storm: %d operators came and went, 10 threads called %%d+ times, "
+   .. "met %%d+ and missed %%d+ of them"):format(OPERATORS),
+  "replaced: 10 calls ended in the kernel they began in",
+  ("coming and going: %d threads"):format(OPERATORS / 10 + 10),
+  ("forks: %d children called and registered"):format(OPERATORS / 100),
+  "nothing left of %d+ kernels",
+}
+
+describe("Threads", function()
+  local program = os.tmpname()
+  teardown(function() os.remove(program) end)
+
+  it("need the public header alone", function()
+    assert.equal("", output(
+      ("gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra "
+       .. "-Wpedantic -Werror -pthread %s -I'%s/include' '%s'/threads/*.c "
+       .. "-L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' -o '%s'"):format(
+       SANITIZE, BUILD, HERE, BUILD, BUILD, program)))
+  end)
+
+  it("call while operators come and go, threads end and processes fork",
+     function()
+    local text = output(("%s %d"):format(program, OPERATORS))
+    if TSAN then io.stderr:write(text) end
+    local rest = text
+    for _, scene in ipairs(SCENES) do
+      local line, after = rest:match "^([^\n]*)\n(.*)$"
+      assert.truthy(line and line:find("^" .. scene .. "$"), text)
+      rest = after
+    end
+    assert.equal("", rest)
+  end)
+end)
