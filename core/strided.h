@@ -69,13 +69,6 @@ ST_API int st_count_from(int first);
 
 /* -- Memory --------------------------------------------------------------- */
 
-typedef struct st_memory {
-  const char *name;  /* "tensors", "data", ... */
-  int64_t count;     /* live blocks */
-  int64_t bytes;     /* live bytes */
-  int64_t peak;      /* most live bytes so far */
-} st_memory;
-
 /* Figures of kind 0, 1, ...; false beyond the last. Process-wide. */
 ST_API bool st_memory_stats(int kind, st_memory *out);
 /* For tests: this thread's k-th allocation from now fails with NO_MEMORY.
@@ -592,14 +585,6 @@ ST_API bool st_chunk(int64_t n, int64_t grain, int threads, int k,
 
 /* Calls fn for every dispatch of this thread until fn is NULL. The
  * environment variable STRIDED_SHOW_DISPATCH_TRACE=1 prints them. */
-typedef struct st_trace {
-  const st_op *op;
-  const char *kind;   /* "call", "redispatch", "callBoxed", ... */
-  const char *key;    /* chosen */
-  const char *kernel; /* its debug string */
-  st_keyset keys;
-  int depth;
-} st_trace;
 ST_API void st_set_trace(void (*fn)(void *ctx, const st_trace *event),
                          void *ctx);
 

@@ -206,7 +206,9 @@ static void *new_block(size_t size) {
   void *p = NULL;
   const size_t align = size >= HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
   if (posix_memalign(&p, align, size) != 0) return NULL;
-  if (size >= HUGE_PAGE) madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  if (size >= HUGE_PAGE) {
+    madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  }
   return p;
 }
 

@@ -173,6 +173,26 @@ typedef struct st_value {
   } u;
 } st_value;
 
+/* -- Figures and events --------------------------------------------------- */
+
+/* Memory of one kind. */
+typedef struct st_memory {
+  const char *name;  /* "tensors", "data", ... */
+  int64_t count;     /* live blocks */
+  int64_t bytes;     /* live bytes */
+  int64_t peak;      /* most live bytes so far */
+} st_memory;
+
+/* One dispatch, as it is seen by a trace. */
+typedef struct st_trace {
+  const st_op *op;
+  const char *kind;   /* "call", "redispatch", "callBoxed", ... */
+  const char *key;    /* chosen */
+  const char *kernel; /* its debug string */
+  st_keyset keys;
+  int depth;
+} st_trace;
+
 /* -- Printing ------------------------------------------------------------- */
 
 typedef struct st_print_options {

@@ -19,7 +19,8 @@ typedef enum st_overlap {
 /* Memory of our own belongs to one storage, but foreign memory may be any. */
 static inline bool st__may_overlap(const st_tensor *a, const st_tensor *b) {
   return a->storage == b->storage ||
-         a->storage->free_fn || b->storage->free_fn;
+         (a->device == b->device &&
+          (a->storage->free_fn || b->storage->free_fn));
 }
 
 st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b);
