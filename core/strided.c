@@ -66,6 +66,8 @@ void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
   st__set_warning_handler(fn, ctx);
 }
 
+void st_warn(const char *text) { st__warn("%s", text); }
+
 const char *st_message(void) { return st__message(); }
 const char *st_status_name(st_status code) { return st__status_name(code); }
 const char *st_status_text(st_status code) { return st__status_text(code); }

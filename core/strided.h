@@ -61,6 +61,7 @@ ST_API st_status st_fail(st_status code, const char *format, ...);
  * NULL, as at the start: to stderr. Process-wide. */
 ST_API void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
                                    void *ctx);
+ST_API void st_warn(const char *text);
 
 /* Where this thread's messages start to count dimensions and positions: 0
  * until set, 1 for a host language that counts from one. Returns the old
@@ -275,7 +276,7 @@ ST_API char *st_schema_signature(const st_schema *s, char *buf, size_t size);
 
 /* -- Typed calls ---------------------------------------------------------- */
 
-/* An operator together with the C types that a caller passes. ST_SIGNATURE
+/* A st_typed is an operator with the C types that a caller passes. ST_SIGNATURE
  * makes the functions that use it:
  *
  *   ST_SIGNATURE(axpy, (TENSOR, TENSOR, SCALAR), (TENSOR))
@@ -288,10 +289,6 @@ ST_API char *st_schema_signature(const st_schema *s, char *buf, size_t size);
  *   axpy_redispatch(&h, keys, x, y, alpha, &out);
  *
  * A typed call of a kernel of the same signature makes no st_value. */
-typedef struct st_typed {
-  const st_op *op;
-  const char *signature; /* the registry's copy */
-} st_typed;
 
 /* NOT_FOUND, or BAD_TYPE when the operator's schema has other C types. */
 ST_API st_status st_typed_find(const char *name, const char *overload,
@@ -354,6 +351,11 @@ ST_API st_status st_library_open(const char *ns, st_library_kind kind,
 ST_API st_status st_library_define(st_library *lib, const char *schema,
                                    const char *doc, int tags,
                                    const char *debug);
+/* With a kernel for the library's key, or CompositeImplicitAutograd: both or
+ * none. */
+ST_API st_status st_library_define_with(st_library *lib, const char *schema,
+                                        const char *doc, int tags,
+                                        const st_kernel *kernel);
 ST_API st_status st_library_implement(st_library *lib, const char *name,
                                       const char *key,
                                       const st_kernel *kernel);

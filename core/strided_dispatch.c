@@ -229,8 +229,15 @@ st_status st_library_open(const char *ns, st_library_kind kind,
 
 st_status st_library_define(st_library *lib, const char *schema,
                             const char *doc, int tags, const char *debug) {
-  return st__library_define(lib,
-                            &(st_definition){NULL, schema, doc, debug, tags});
+  const st_definition d = {NULL, schema, doc, debug, tags};
+  return st__library_define(lib, &d, NULL);
+}
+
+st_status st_library_define_with(st_library *lib, const char *schema,
+                                 const char *doc, int tags,
+                                 const st_kernel *kernel) {
+  const st_definition d = {NULL, schema, doc, kernel->debug, tags};
+  return st__library_define(lib, &d, kernel);
 }
 
 st_status st_library_implement(st_library *lib, const char *name,

@@ -104,11 +104,15 @@ describe("A kernel in Lua", function()
 
   it("may define its operator anew while it runs", function()
     lib:def "f(Tensor a) -> Tensor"
-    lib:impl("f", "CPU", function(a)
+    local results = {st.ones(1)}
+    lib:impl("f", "CPU", function()
       lib:def "f(Tensor a) -> (Tensor, Tensor, int, str)"
-      return a, a, 1, "x"
+      return unpack(results)
     end)
     assert.equal(1, select("#", st.ops.fuzzed.f(st.ones(2))))
+    lib:def "f(Tensor a) -> Tensor"
+    results = {st.ones(1), st.ones(1), 1, "x"} -- those of the new schema
+    assert.has_error(function() return st.ops.fuzzed.f(st.ones(2)) end)
   end)
 
   it("is forgotten with what it holds", function()

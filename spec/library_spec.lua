@@ -33,6 +33,28 @@ describe("a library", function()
     assert.same({25, 5}, hypot2({a = x, b = y}):totable())
   end)
 
+  it("defines an operator and its kernel, or neither", function()
+    local name = ("n"):rep(300)
+    lib:def(name .. "(Tensor x) -> Tensor", function(x) return x + 1 end)
+    assert.same({2}, st.ops.speclib[name](st.ones(1)):totable())
+    assert.is_nil(st.ops.speclib[name:sub(1, 255)])
+    lib:def(" spaced . two (Tensor x) -> int", function() return 2 end)
+    assert.equal(2, st.ops.speclib.spaced.two(st.ones(1)))
+    for k = 1, 30 do
+      st.memory_fail_at(k)
+      local ok = pcall(lib.def, lib, "both(Tensor x) -> int",
+                       function() return 7 end)
+      st.memory_fail_at(0)
+      local both = st.ops.speclib.both
+      assert.equal(ok, both ~= nil)
+      if ok then
+        assert.equal(7, both(st.ones(1)))
+        return
+      end
+    end
+    assert.is_true(false, "never defined")
+  end)
+
   it("shows its schemas", function()
     lib:def("f(Tensor x) -> Tensor", "Does nothing.")
     lib:def "f.two(Tensor x, int n) -> Tensor"
@@ -223,6 +245,13 @@ describe("a library", function()
         assert.matches("speclib::q: .-function from spec/library_spec", e)
       end)
     end
+
+    it("by a result too many", function()
+      lib:def("q() -> int", function() return 1, 2 end)
+      local e = failure(st.ops.speclib.q)
+      assert.matches("q: the Lua function from spec/library_spec.-"
+                     .. "must return 1 result, got 2", e)
+    end)
 
     it("by its second result, and keeps nothing of the first", function()
       lib:def("q() -> (Tensor, Tensor)", function() return st.ones(2), 1 end)

@@ -305,6 +305,13 @@ typedef struct st_structured {
   const char *backends[4];
 } st_structured;
 
+/* An operator together with the C types that a caller passes: see
+ * "Typed calls" in strided.h. */
+typedef struct st_typed {
+  const st_op *op;
+  const char *signature; /* the registry's copy */
+} st_typed;
+
 /* A typed call on its way: what st_route_enter found. */
 typedef struct st_route {
   st_call call;

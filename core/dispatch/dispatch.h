@@ -68,7 +68,9 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
 st_status st__library_open(const char *ns, st_library_kind kind,
                            const char *key, int flags, const char *debug,
                            st_library **out);
-st_status st__library_define(st_library *lib, const st_definition *d);
+/* kernel: NULL, or one for the library's key. */
+st_status st__library_define(st_library *lib, const st_definition *d,
+                             const st_kernel *kernel);
 st_status st__library_implement(st_library *lib, const char *name,
                                 const char *key, const st_kernel *kernel);
 st_status st__library_fallback(st_library *lib, const char *key,

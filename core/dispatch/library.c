@@ -96,28 +96,41 @@ static void remove_item(st_library *lib, int i) {
           (size_t)(--lib->n - i) * sizeof *lib->items);
 }
 
-/* A draft becomes an item, in the place of the one for the same slot when the
- * library may replace. On failure the draft is still the caller's. */
-static st_status add_item(st_library *lib, st_registration *r,
-                          const char *slot) {
-  const int old = lib->flags & ST_REPLACE ? find_slot(lib, slot) : -1;
-  ST_TRY(reserve(lib, 1));
-  if (lib->is_committed) {
-    st_registration *drop = old < 0 ? NULL : lib->items[old].r;
-    ST_TRY(st__link(&r, 1, &drop, old >= 0));
-  } else if (old >= 0) {
-    st__discard_owned(&lib->items[old].r);
+enum { MOST_AT_ONCE = 2 }; /* a definition and its kernel */
+
+/* Drafts become items, each in the place of the one for the same slot when
+ * the library may replace; all of them or none. On failure the drafts are
+ * still the caller's. */
+static st_status add_items(st_library *lib, const item *new, int n) {
+  st_registration *drafts[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
+  int old[MOST_AT_ONCE], ndrop = 0;
+  ST_TRY(reserve(lib, n));
+  for (int i = 0; i < n; i++) {
+    drafts[i] = new[i].r;
+    old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i].slot) : -1;
+    if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]].r;
   }
-  if (old >= 0) remove_item(lib, old);
-  lib->items[lib->n++] = (item){r, slot};
+  if (lib->is_committed) ST_TRY(st__link(drafts, n, drop, ndrop));
+  for (int i = 0; i < n; i++) {
+    const int at = old[i] < 0 ? -1 : find_slot(lib, new[i].slot);
+    if (at >= 0 && !lib->is_committed) {
+      st__discard_owned(&lib->items[at].r);
+    }
+    if (at >= 0) remove_item(lib, at);
+    lib->items[lib->n++] = new[i];
+  }
   return ST_OK;
+}
+
+static st_status keep_drafts(st_library *lib, item *new, int n) {
+  const st_status status = add_items(lib, new, n);
+  for (int i = 0; i < n && status != ST_OK; i++) st__discard(&new[i].r);
+  return status;
 }
 
 static st_status keep_draft(st_library *lib, st_registration *r,
                             const char *slot) {
-  const st_status status = add_item(lib, r, slot);
-  if (status != ST_OK) st__discard(&r);
-  return status;
+  return keep_drafts(lib, &(item){r, slot}, 1);
 }
 
 /* -- Rules of the kinds --------------------------------------------------- */
@@ -170,24 +183,45 @@ static st_status find_key(const st_library *lib, const char *name,
 
 /* -- Registering ---------------------------------------------------------- */
 
-static st_status define(st_library *lib, const st_definition *d) {
+/* The draft of a definition, with the name of its slot. */
+static st_status draft_definition(const st_library *lib,
+                                  const st_definition *d, item *out) {
   st_definition own = *d;
-  st_registration *r;
-  const char *slot;
   own.ns = lib->ns;
   ST_TRY(check_open(lib));
   if (lib->kind == ST_LIBRARY_IMPL) {
     return st__fail(ST_BAD_STATE, "the library '%s' is an IMPL library: it "
                     "cannot define '%.200s'", lib->ns, d->schema);
   }
-  ST_TRY(st__draft_definition(&own, lib->flags & ST_REPLACE, &r));
-  const st_status status = name_slot("def", st__op_full_name(st__draft_op(r)),
-                                     "", &slot);
+  ST_TRY(st__draft_definition(&own, lib->flags & ST_REPLACE, &out->r));
+  const char *name = st__op_full_name(st__draft_op(out->r));
+  const st_status status = name_slot("def", name, "", &out->slot);
+  if (status != ST_OK) st__discard(&out->r);
+  return status;
+}
+
+/* The draft of its kernel for all keys. */
+static st_status draft_kernel_of(const st_library *lib, const item *def,
+                                 const st_kernel *kernel, item *out) {
+  const char *name = st__op_full_name(st__draft_op(def->r));
+  st_key key;
+  ST_TRY(find_key(lib, NULL, &key));
+  ST_TRY(name_slot("impl", name, st__key_name(key), &out->slot));
+  return st__draft_kernel(name, key, kernel, lib->flags & ST_REPLACE,
+                          &out->r);
+}
+
+static st_status define(st_library *lib, const st_definition *d,
+                        const st_kernel *kernel) {
+  item new[MOST_AT_ONCE];
+  ST_TRY(draft_definition(lib, d, &new[0]));
+  if (!kernel) return keep_drafts(lib, new, 1);
+  const st_status status = draft_kernel_of(lib, &new[0], kernel, &new[1]);
   if (status != ST_OK) {
-    st__discard(&r);
+    st__discard(&new[0].r);
     return status;
   }
-  return keep_draft(lib, r, slot);
+  return keep_drafts(lib, new, 2);
 }
 
 static st_status implement(st_library *lib, const char *name,
@@ -225,9 +259,10 @@ static st_status fall_back(st_library *lib, const char *key,
   return keep_draft(lib, r, slot);
 }
 
-st_status st__library_define(st_library *lib, const st_definition *d) {
+st_status st__library_define(st_library *lib, const st_definition *d,
+                             const st_kernel *kernel) {
   lock();
-  return unlock(define(lib, d));
+  return unlock(define(lib, d, kernel));
 }
 
 st_status st__library_implement(st_library *lib, const char *name,

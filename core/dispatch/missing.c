@@ -58,8 +58,9 @@ st_status st__run_missing(const st_call *call, const st_value *args,
   list_kernels(call->op, kernels, sizeof kernels);
   who(call, name, sizeof name);
   if (!kernels[0]) {
-    return st__fail(ST_NO_KERNEL, "%sthe operator has a schema but no kernel",
-                    name);
+    return st__fail(ST_NO_KERNEL, "%sno kernel for %s\nthe operator "
+                    "has a schema but no kernel at all; see st.explain",
+                    name, st__key_name(key));
   }
   if (key == ST_KEY_UNDEFINED) {
     return st__fail(ST_NO_KERNEL,

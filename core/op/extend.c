@@ -91,7 +91,7 @@ static st_status add_variant(st_library *part, const st_structured *s,
   ST_TRY(st__variant_schema(functional, variant, s->out, &text));
   const st_definition d = {.schema = text, .doc = s->doc, .debug = s->debug,
                            .tags = s->tags};
-  ST_TRY_FAIL(st__library_define(part, &d));
+  ST_TRY_FAIL(st__library_define(part, &d, NULL));
   text[strcspn(text, "(")] = 0; /* the name is left */
   for (int i = 0; i <= BACKENDS; i++) {
     ST_TRY_FAIL(implement(part, s, e, variant, i, text));

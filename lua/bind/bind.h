@@ -97,6 +97,7 @@ typedef struct st__host {
   const st__frame *frame;        /* of the running call; Note [Identity] */
   bool is_delivering;            /* to listeners */
   st__listener *listeners;
+  int modes;                     /* in force */
   int64_t debt, floor;           /* bytes: see st__charge */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];

@@ -128,17 +128,26 @@ static st_status own(const st_value *v, st_value *out) {
   return ST_OK;
 }
 
+static const char *short_name(const st_op *op) {
+  const char *name = st_op_name(op);
+  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+}
+
 /* Raises: what was declared and what came as result i. */
 static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
   const st_arg *a = &r->results[i];
   const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
                                                : NULL;
-  const char *name = st_op_name(r->op);
-  if (strncmp(name, "aten::", 6) == 0) name += 6;
   st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
-            "%s must be %s, %s %s", name, i + 1, r->script->place, a->text,
-            element ? "its" : "got",
+            "%s must be %s, %s %s", short_name(r->op), i + 1,
+            r->script->place, a->text, element ? "its" : "got",
             element ? element : st__type_name(f->h, f->L, idx));
+}
+
+static void refuse_count(const run *r, lua_State *L, int n) {
+  st__error(r->script->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
+            "return %d result%s, got %d", short_name(r->op),
+            r->script->place, r->nrets, r->nrets == 1 ? "" : "s", n);
 }
 
 /* Result i is at idx. */
@@ -192,7 +201,11 @@ static int run_protected(lua_State *L) {
     if (r->known >> i & 1) lua_pushvalue(L, known++);            /* [+1] */
     else st__push_argument(h, L, &r->schema[i], &r->args[i]);    /* [+1] */
   }
-  lua_call(L, before + nargs, nrets); /* [-nargs-before-1, +nrets] */
+  lua_call(L, before + nargs, LUA_MULTRET); /* [-nargs-before-1, +n] */
+  const int n = lua_gettop(L) - base + 1;
+  /* For "-> ()" what comes is nobody's business. */
+  if (n > nrets && nrets > 0) refuse_count(r, L, n);
+  lua_settop(L, base + nrets - 1);
   for (int i = 0; i < nrets; i++) take_result(r, L, i, base + i);
   return 0;
 }

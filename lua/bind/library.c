@@ -67,7 +67,18 @@ static int open_library(lua_State *L) {
   return 1;
 }
 
-/* lib:close(), __gc */
+/* __gc: runs wherever Lua happens to allocate, so listeners, which may raise,
+ * hear of it at the end of the next registration. */
+static int library_gc(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
+  if (!l || !l->lib) return 0;
+  st_library_close(&l->lib);
+  st__bury(h, L);
+  return 0;
+}
+
+/* lib:close() */
 static int library_close(lua_State *L) {
   st__host *h = st__host_of(L);
   library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
@@ -147,7 +158,7 @@ static void read_options(lua_State *L, int idx, definition *d) {
 
 /* lib:def(schema[, doc or options][, kernel]): itself */
 static int library_def(lua_State *L) {
-  char place[LUA_IDSIZE + 16], name[256];
+  char place[LUA_IDSIZE + 16];
   st_kernel kernel = {.fn = NULL};
   definition d = {"", 0, 0};
   st__host *h = st__host_of(L);
@@ -171,14 +182,10 @@ static int library_def(lua_State *L) {
   if (d.kernel) {
     st__new_kernel(h, L, d.kernel, ST_TAKES_ARGS, &kernel);
   }
-  st_status status = st_library_define(l->lib, schema, d.doc, d.tags,
-                                       st__place(h, L, place, sizeof place));
-  if (status == ST_OK && d.kernel) {
-    schema += strspn(schema, " \t\r\n");
-    const size_t n = strcspn(schema, "( \t\r\n");
-    snprintf(name, sizeof name, "%.*s", n < 255 ? (int)n : 255, schema);
-    status = st_library_implement(l->lib, name, NULL, &kernel);
-  }
+  const st_status status = d.kernel
+    ? st_library_define_with(l->lib, schema, d.doc, d.tags, &kernel)
+    : st_library_define(l->lib, schema, d.doc, d.tags,
+                        st__place(h, L, place, sizeof place));
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
   finish(L, status);
   lua_settop(L, 1);
@@ -300,7 +307,7 @@ void st__open_library(st__host *h, lua_State *L) {
     {"strict_registration", strict_registration}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {
-    {"__gc", library_close}, {"__tostring", library_tostring}, {NULL, NULL}
+    {"__gc", library_gc}, {"__tostring", library_tostring}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"def", library_def}, {"impl", library_impl},

@@ -103,8 +103,13 @@ static int deliver(st__host *h, lua_State *L) {
   return status;
 }
 
+/* What was registered stands, so a listener's failure is only told. */
 void st__deliver(st__host *h, lua_State *L) {
-  if (deliver(h, L) != 0) lua_error(L);                      /* [-0|1] */
+  while (deliver(h, L) != 0) {                               /* [+0|1] */
+    const char *text = lua_tostring(L, -1);
+    st_warn(text ? text : "a listener raised an error object");
+    lua_pop(L, 1);                                           /* [-1] */
+  }
 }
 
 /* -- Listening ------------------------------------------------------------ */

@@ -19,11 +19,17 @@ static st_status run_mode(const st_call *call, const st_value *args,
   return st__run_script(s, call, call->keys, args, rets);
 }
 
+enum { MAX_MODES = 200 }; /* as deep as operators nest */
+
 /* mode(fn, body, ...): fn(op, keys, ...) for every operator that body calls;
  * what it returns is the result. Returns what body returns. */
 static int mode(lua_State *L) {
   char place[LUA_IDSIZE + 16];
   st__host *h = st__host_of(L);
+  if (h->modes == MAX_MODES) {
+    return st__error(h, L, ST_BAD_STATE, "mode: more than %d modes inside "
+                     "each other", MAX_MODES);
+  }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
   lua_pushvalue(L, 1);                                   /* [+1] */
@@ -32,7 +38,9 @@ static int mode(lua_State *L) {
                   st__place(h, L, place, sizeof place)};
   st_mode m = {.fn = run_mode, .ctx = &s};
   st_mode_push(&m);
+  h->modes++;
   const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  h->modes--;
   st_mode_pop();
   luaL_unref(L, LUA_REGISTRYINDEX, s.ref);
   return status == 0 ? lua_gettop(L) - 1 : lua_error(L);

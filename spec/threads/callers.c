@@ -93,7 +93,8 @@ static st_status try_call(caller *c, const st_op *op, st_value *ret) {
 /* Can it be what became of an operator that comes and goes? */
 static bool is_gone(st_status status) {
   return status == ST_NOT_FOUND || status == ST_NO_KERNEL ||
-         (status == ST_BAD_STATE && strstr(st_message(), "meanwhile"));
+         (status == ST_BAD_STATE && (strstr(st_message(), "meanwhile") ||
+                                     strstr(st_message(), "redefined")));
 }
 
 static void call_some(caller *c) {
