@@ -37,21 +37,10 @@ local function read(name)
   return text
 end
 
---- The file that require "strided.core" loads, and the build it is in.
-local function binding()
-  for template in package.cpath:gmatch "[^;]+" do
-    local path = template:gsub("%?", "strided/core")
-    local file = io.open(path, "rb")
-    if file then
-      file:close()
-      return path, (path:gsub("/lua/strided/core%.so$", ""))
-    end
-  end
-end
+local build = require "spec.build"
 
-local CORE, BUILD = binding()
+local CORE, BUILD, SANITIZED = build.core, build.folder, build.is_sanitized
 local ENGINE = BUILD .. "/lib/libstrided.so"
-local SANITIZED = os.getenv "STRIDED_SANITIZED"
 
 -- -- Includes ----------------------------------------------------------------
 

@@ -3,30 +3,9 @@
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
---- The build that require "strided.core" loads from.
-local function find_build()
-  for template in package.cpath:gmatch "[^;]+" do
-    local name = template:gsub("%?", "strided/core")
-    local file = io.open(name, "rb")
-    if file then
-      file:close()
-      return (name:gsub("/lua/strided/core%.so$", ""))
-    end
-  end
-end
+local build = require "spec.build"
 
-local BUILD = find_build()
-
--- The library brings its sanitizers along; the program must have them too.
-local SANITIZE = os.getenv "STRIDED_SANITIZED"
-  and "-fsanitize=address,undefined" or ""
-
-local function output(command)
-  local pipe = assert(io.popen("env -u LD_PRELOAD " .. command .. " 2>&1"))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
+local BUILD, SANITIZE, output = build.folder, build.sanitize, build.run
 
 -- source, what it prints: a line per topic
 local PROGRAMS = {

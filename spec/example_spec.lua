@@ -3,26 +3,9 @@
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
---- The build that require "strided.core" loads from.
-local function find_build()
-  for template in package.cpath:gmatch "[^;]+" do
-    local name = template:gsub("%?", "strided/core")
-    local file = io.open(name, "rb")
-    if file then
-      file:close()
-      return (name:gsub("/lua/strided/core%.so$", ""))
-    end
-  end
-end
+local build = require "spec.build"
 
-local BUILD = find_build()
-
-local function output(command)
-  local pipe = assert(io.popen("{ " .. command .. "; } 2>&1"))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
+local BUILD, output = build.folder, build.output
 
 local TOPICS = {
   "a boxed kernel", "a typed kernel", "an operator made of operators",

@@ -289,13 +289,13 @@ describe("The dispatcher", function()
       local function count(name)
         if name == "specdispatch::loud" then heard = heard + 1 end
       end
-      local before = st.listen(count)
+      local first = st.listen(count)
       local handle = st.listen(function(name)
         if name == "specdispatch::loud" then error "a listener's own" end
       end)
-      local after = st.listen(count)
+      local last = st.listen(count)
       assert.equal(lib, lib:def "loud() -> int")
-      for _, h in ipairs {before, handle, after} do h:close() end
+      for _, h in ipairs {first, handle, last} do h:close() end
       assert.equal(2, heard)
       assert.equal("specdispatch::loud() -> int",
                    st.ops.specdispatch.loud:schema())

@@ -5,32 +5,13 @@
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
---- The build that require "strided.core" loads from.
-local function find_build()
-  for template in package.cpath:gmatch "[^;]+" do
-    local name = template:gsub("%?", "strided/core")
-    local file = io.open(name, "rb")
-    if file then
-      file:close()
-      return (name:gsub("/lua/strided/core%.so$", ""))
-    end
-  end
-end
+local build = require "spec.build"
 
 local TSAN = os.getenv "STRIDED_TSAN"
-local BUILD = TSAN or find_build()
+local BUILD = TSAN or build.folder
 local OPERATORS = TSAN and 10000 or 1000
-
--- The library brings its sanitizers along; the program must have them too.
-local SANITIZE = TSAN and "-fsanitize=thread"
-  or os.getenv "STRIDED_SANITIZED" and "-fsanitize=address,undefined" or ""
-
-local function output(command)
-  local pipe = assert(io.popen("env -u LD_PRELOAD " .. command .. " 2>&1"))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
+local SANITIZE = TSAN and "-fsanitize=thread" or build.sanitize
+local output = build.run
 
 -- What it prints, numbers as it should be asked for or as %d+.
 local SCENES = {

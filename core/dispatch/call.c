@@ -284,30 +284,28 @@ static inline void find_route(st_thread *self, const st_table *t,
   if (UNLIKELY(self->watched)) watch_route(self, kind, r, k);
 }
 
-st_status st__route_enter(const st_op *op, const char *signature,
-                          st_keyset keys, st_route *r) {
+static inline st_status open_route(bool is_call, const st_op *op,
+                                   const char *signature, st_keyset keys,
+                                   st_route *r) {
   st_thread *self = st__self();
   const st_table *t;
   ST_TRY(enter(self));
   const st_status status = typed_table(op, signature, &t);
   if (UNLIKELY(status != ST_OK)) return leave(self, op, status);
   r->call.op = op;
-  r->call.keys = effective(self, t, keys);
-  find_route(self, t, "call", r);
+  r->call.keys = is_call ? effective(self, t, keys) : keys;
+  find_route(self, t, is_call ? "call" : "redispatch", r);
   return ST_OK;
+}
+
+st_status st__route_enter(const st_op *op, const char *signature,
+                          st_keyset keys, st_route *r) {
+  return open_route(true, op, signature, keys, r);
 }
 
 st_status st__route_reenter(const st_op *op, const char *signature,
                             st_keyset keys, st_route *r) {
-  st_thread *self = st__self();
-  const st_table *t;
-  ST_TRY(enter(self));
-  const st_status status = typed_table(op, signature, &t);
-  if (UNLIKELY(status != ST_OK)) return leave(self, op, status);
-  r->call.op = op;
-  r->call.keys = keys;
-  find_route(self, t, "redispatch", r);
-  return ST_OK;
+  return open_route(false, op, signature, keys, r);
 }
 
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets) {

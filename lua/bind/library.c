@@ -67,25 +67,26 @@ static int open_library(lua_State *L) {
   return 1;
 }
 
-/* __gc: runs wherever Lua happens to allocate, so listeners, which may raise,
- * hear of it at the end of the next registration. */
-static int library_gc(lua_State *L) {
+/* False: it was closed already. */
+static bool close_library(lua_State *L) {
   st__host *h = st__host_of(L);
   library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
-  if (!l || !l->lib) return 0;
+  if (!l || !l->lib) return false;
   st_library_close(&l->lib);
   st__bury(h, L);
+  return true;
+}
+
+/* Runs wherever Lua happens to allocate, so listeners hear of it at the end
+ * of the next registration. */
+static int library_gc(lua_State *L) {
+  close_library(L);
   return 0;
 }
 
 /* lib:close() */
 static int library_close(lua_State *L) {
-  st__host *h = st__host_of(L);
-  library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
-  if (!l || !l->lib) return 0;
-  st_library_close(&l->lib);
-  st__bury(h, L);
-  st__deliver(h, L);
+  if (close_library(L)) st__deliver(st__host_of(L), L);
   return 0;
 }
 
