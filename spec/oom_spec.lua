@@ -19,6 +19,7 @@ local function inputs()
     a = a, b = b, small = st.arange(0, 4):to "int32", mask = a:gt(5),
     positions = st.tensor({{1, 2, 1, 3}}, {dtype = "int64"}),
     square = st.ones(3, 3),
+    double = st.zeros({3, 3}, {dtype = "float64"}),
   }
 end
 
@@ -46,6 +47,21 @@ local OPERATORS = {
   {"gather", function(x) return x.a:gather(1, x.positions) end},
   {"masked_select", function(x) return x.a:masked_select(x.mask) end},
   {"nonzero", function(x) return x.mask:nonzero() end},
+  {"isclose", function(x) return x.a:isclose(x.b, {equal_nan = true}) end},
+  {"isin", function(x) return st.isin(x.a, x.b) end},
+  {"float_power to out=", function(x)
+    return st.float_power(x.square, 2, {out = x.double})
+  end},
+  {"diff", function(x) return x.b:diff {n = 2} end},
+  {"trapezoid", function(x) return st.trapezoid(x.a, x.b) end},
+  {"quantile", function(x) return x.b:quantile(0.5, {dim = 1}) end},
+  {"mode", function(x) return x.b:mode(1) end},
+  {"nanmedian", function(x) return x.b:nanmedian() end},
+  {"histc", function(x) return x.b:histc(3) end},
+  {"bincount", function(x) return x.small:bincount() end},
+  {"unique_consecutive", function(x)
+    return x.small:unique_consecutive(true, true)
+  end},
   {"contiguous", function(x) return x.b:contiguous() end},
   {"to", function(x) return x.b:to "int64" end},
   {"reshape", function(x) return x.b:reshape(12) end},

@@ -24,6 +24,10 @@ CLAMP_FLOAT(f8)
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
 #define CLAMP(x, low, high) \
   _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
+/* eps below 0 is none */
+#define AWAY_FROM_ENDS(x, eps) \
+  ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
+#define LOGIT(x) log((x) / (1 - (x)))
 #define LERP(x, y, w, size) \
   ((size) < (T)0.5 ? (x) + (w) * ((y) - (x)) : (y) - ((y) - (x)) * (1 - (w)))
 #define CLERP(x, y, w) \

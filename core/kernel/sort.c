@@ -183,21 +183,37 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
 /* Where the wanted part of the order begins: the lower median, or the first
  * NaN, which is in front of the greatest keys. */
 #define MEDIAN(P, K)                                                        \
-  static int64_t median_##P(const P *a, const line *w, bool has_nan) {      \
+  static int64_t median_##P(const P *a, const line *w, bool has_nan,        \
+                            bool skip_nan) {                                \
     int64_t i = w->n;                                                       \
     while (has_nan && i > 0 && a[i - 1].key == (K)-1) i--;                  \
+    if (skip_nan) return i > 0 ? (i - 1) / 2 : 0;                           \
     return i < w->n ? i : (w->n - 1) / 2; }
+
+/* The end of the longest run of equal keys. */
+#define MODE(P, K)                                                          \
+  static int64_t mode_##P(const P *a, int64_t n, bool has_nan) {            \
+    int64_t at = 0, longest = 0, run = 0;                                   \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      run++;                                                                \
+      if (i + 1 < n && a[i].key == a[i + 1].key &&                          \
+          !(has_nan && a[i].key == (K)-1)) continue;                        \
+      if (run > longest) longest = run, at = i;                             \
+      run = 0; }                                                            \
+    return at; }
 
 #define RUN_LINE(P, K)                                                      \
   static void line_##P(const line *w, keys_##P keys, bool has_nan,          \
                        const st_sort *o) {                                  \
     const K flip = o->descending ? (K)-1 : 0;                               \
     const int64_t few = o->first + o->k;                                    \
-    const bool all = o->median || 4 * few + 4 * BLOCK > w->n;               \
+    const bool all = o->median || o->mode || 4 * few + 4 * BLOCK > w->n;    \
     P *a = (P *)o->scratch, *b = a + w->n;                                  \
     a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
             : filter_##P(a, b, w, keys, flip, few);                         \
-    const int64_t from = o->median ? median_##P(a, w, has_nan) : o->first;  \
+    const int64_t from =                                                    \
+      o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
+                : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
     for (int64_t i = 0; i < o->k; i++)                                      \
       put(w, i, (int64_t)a[from + i].at, o->base); }
 
@@ -206,6 +222,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
   ADMIT(P, K)       \
   FILTER(P, K)      \
   MEDIAN(P, K)      \
+  MODE(P, K)        \
   RUN_LINE(P, K)
 
 LINES(pair32, uint32_t)

@@ -13,6 +13,9 @@
 typedef struct st_sort {
   bool descending;
   bool median;         /* write the lower median, or the first NaN */
+  bool skip_nan;       /* the median of those that are not NaN, if any */
+  bool mode;           /* write the most frequent element, the last of it;
+                          of several the least; no NaN equals another */
   int64_t first, k;    /* write elements [first, first + k) of the order */
   int64_t base;        /* added to positions */
   char *scratch;       /* st__sort_scratch(n0, item size), aligned to 16 */

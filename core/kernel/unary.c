@@ -2,6 +2,7 @@
  */
 
 #include "kernel/range.h"
+#include "kernel/special.h"
 
 #include <tgmath.h>
 

@@ -90,6 +90,8 @@ st_status st__lerp_meta(st_run *r);
 st_status st__nan_to_num_impl(st_run *r);
 st_status st__round_decimals_impl(st_run *r);
 st_status st__gelu_impl(st_run *r);
+st_status st__logit_meta(st_run *r);
+st_status st__logit_impl(st_run *r);
 
 /* -- Made of other operators ---------------------------------------------- */
 

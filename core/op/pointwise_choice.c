@@ -236,3 +236,17 @@ st_status st__gelu_impl(st_run *r) {
   return st__fail(ST_BAD_VALUE, "approximate must be \"none\" or \"tanh\", "
                   "not \"%s\"", how);
 }
+
+/* -- logit ---------------------------------------------------------------- */
+
+st_status st__logit_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
+}
+
+st_status st__logit_impl(st_run *r) {
+  const double eps = st__to_float(&r->args[1], -1);
+  const st_params k = {.s = {st__scalar_float(eps)}};
+  return st__run_kernel(r, ST_K_logit, &k);
+}

@@ -1,4 +1,4 @@
-/* Operators that order elements: sort, topk, kthvalue, median.
+/* Operators that order elements: sort, topk, kthvalue, medians, mode.
  */
 
 #include "op/sort.h"
@@ -200,7 +200,7 @@ st_status st__topk_impl(st_run *r) {
   return sort_into(order, r->out[0], r->out[1], self, dim);
 }
 
-/* -- kthvalue, median ----------------------------------------------------- */
+/* -- kthvalue, medians, mode ---------------------------------------------- */
 
 /* Two outputs without dimension dim, or with it as 1. */
 static st_status set_picked(st_run *r, int dim) {
@@ -234,12 +234,24 @@ st_status st__median_dim_meta(st_run *r) {
   return set_picked(r, dim);
 }
 
-st_status st__median_dim_impl(st_run *r) {
+static st_status pick_one(st_run *r, st_sort order) {
   int dim;
   ST_TRY(get_dim(r, &dim));
-  const st_sort order = {.median = true, .k = 1,
-                         .base = int_arg(r, "base", 0)};
+  order.k = 1;
+  order.base = int_arg(r, "base", 0);
   return sort_into(order, r->out[0], r->out[1], st__arg_tensor(r, 0), dim);
+}
+
+st_status st__median_dim_impl(st_run *r) {
+  return pick_one(r, (st_sort){.median = true});
+}
+
+st_status st__nanmedian_dim_impl(st_run *r) {
+  return pick_one(r, (st_sort){.median = true, .skip_nan = true});
+}
+
+st_status st__mode_impl(st_run *r) {
+  return pick_one(r, (st_sort){.mode = true});
 }
 
 st_status st__median_meta(st_run *r) {
@@ -251,9 +263,9 @@ st_status st__median_meta(st_run *r) {
 }
 
 /* Everything as one line; of nothing it is what NaN converts to. */
-st_status st__median_impl(st_run *r) {
+static st_status median_of_all(st_run *r, bool skip_nan) {
   st_tensor *self = st__arg_tensor(r, 0), *dense = NULL, *line = NULL;
-  const st_sort order = {.median = true, .k = 1};
+  const st_sort order = {.median = true, .skip_nan = skip_nan, .k = 1};
   const int64_t size[] = {self->numel};
   st_status status;
   if (self->numel == 0) {
@@ -271,3 +283,6 @@ fail:
   st__tensor_release(&dense);
   return status;
 }
+
+st_status st__median_impl(st_run *r) { return median_of_all(r, false); }
+st_status st__nanmedian_impl(st_run *r) { return median_of_all(r, true); }

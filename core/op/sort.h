@@ -1,4 +1,4 @@
-/* Operators that order elements: sort, topk, kthvalue, median.
+/* Operators that order elements: sort, topk, kthvalue, medians, mode.
  */
 #ifndef ST_OP_SORT_H
 #define ST_OP_SORT_H
@@ -19,5 +19,9 @@ st_status st__median_meta(st_run *r);   /* of everything */
 st_status st__median_impl(st_run *r);
 st_status st__median_dim_meta(st_run *r);
 st_status st__median_dim_impl(st_run *r);
+/* With the metas of median. */
+st_status st__nanmedian_impl(st_run *r);
+st_status st__nanmedian_dim_impl(st_run *r);
+st_status st__mode_impl(st_run *r);      /* with the meta of median.dim */
 
 #endif

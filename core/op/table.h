@@ -16,6 +16,7 @@
 #include "op/reduce.h"
 #include "op/scan.h"
 #include "op/sort.h"
+#include "op/statistics.h"
 #include "op/view.h"
 
 #endif

@@ -1,0 +1,109 @@
+/* Chains of operators, of which composite operators are made.
+ */
+
+#include "op/compose.h"
+
+#include "op/out.h"
+
+/* -- Steps ---------------------------------------------------------------- */
+
+void st__steps(st_chain *c, st_op_id id, int n, const st_value *args,
+               int nrets, st_tensor **out) {
+  st_value rets[ST_MAX_OUTS];
+  for (int i = 0; i < nrets; i++) out[i] = NULL;
+  if (!st__going(c)) return;
+  c->status = st__invoke(id, n, args, rets);
+  if (!st__going(c)) return;
+  ST_ASSERT(c->n + nrets <= ST_CHAIN_MAX);
+  for (int i = 0; i < nrets; i++) out[i] = c->t[c->n++] = rets[i].u.tensor;
+}
+
+st_tensor *st__step(st_chain *c, st_op_id id, int n, const st_value *args) {
+  st_tensor *out;
+  st__steps(c, id, n, args, 1, &out);
+  return out;
+}
+
+st_tensor *st__step1(st_chain *c, st_op_id id, const st_tensor *a) {
+  return st__step(c, id, 1, (st_value[]){st__of_tensor(a)});
+}
+
+st_tensor *st__step2(st_chain *c, st_op_id id, const st_tensor *a,
+                     const st_tensor *b) {
+  return st__step_with(c, id, a, st__of_tensor(b));
+}
+
+st_tensor *st__step_with(st_chain *c, st_op_id id, const st_tensor *a,
+                         st_value v) {
+  return st__step(c, id, 2, (st_value[]){st__of_tensor(a), v});
+}
+
+void st__step_into(st_chain *c, st_op_id id, const st_tensor *a,
+                   const st_tensor *b) {
+  const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
+  st_value same;
+  if (!st__going(c)) return;
+  c->status = st__call(st__op_variant(id, ST_INPLACE), args, &same);
+  if (st__going(c)) st__value_clear(&same);
+}
+
+st_tensor *st__step_to(st_chain *c, const st_tensor *a, st_dtype d) {
+  return st__step_with(c, ST_OP_to_dtype, a, st__of_int(d));
+}
+
+st_tensor *st__step_narrow(st_chain *c, const st_tensor *a, int64_t dim,
+                           int64_t start, int64_t length) {
+  return st__step(c, ST_OP_narrow, 4,
+                  (st_value[]){st__of_tensor(a), st__of_int(dim),
+                               st__of_int(start), st__of_int(length)});
+}
+
+st_tensor *st__step_line(st_chain *c, const st_tensor *a) {
+  const int64_t size[] = {-1};
+  if (st__going(c) && a->numel == 0) {
+    const int64_t none[] = {0};
+    return st__step_with(c, ST_OP_reshape, a, st__of_ints(none, 1));
+  }
+  const st_tensor *dense = st__step1(c, ST_OP_contiguous, a);
+  return st__step_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+}
+
+/* -- The end -------------------------------------------------------------- */
+
+static void release_all(st_chain *c) {
+  while (c->n > 0) st__tensor_release(&c->t[--c->n]);
+}
+
+void st__chain_replace(st_chain *c, st_chain *round, st_tensor **t) {
+  if (st__going(round)) {
+    st__tensor_retain(*t);
+    release_all(c);
+    c->t[c->n++] = *t;
+  }
+  release_all(round);
+  c->status = round->status;
+}
+
+st_status st__chain_end(st_chain *c, int n, st_tensor *const *results,
+                        st_value *rets) {
+  for (int i = 0; st__going(c) && i < n; i++) {
+    st__tensor_retain(results[i]);
+    rets[i] = st__of_tensor(results[i]);
+  }
+  release_all(c);
+  return c->status;
+}
+
+st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets) {
+  return st__chain_end(c, 1, &result, rets);
+}
+
+st_status st__compose_out(st_op_id id, int n, const st_value *args,
+                          st_value *rets) {
+  st_tensor *value = NULL;
+  ST_TRY(st__invoke1(id, n, args, &value));
+  const st_status status = st__assign_out(args[n].u.tensor, value);
+  st__tensor_release(&value);
+  ST_TRY(status);
+  return st__value_copy(&args[n], rets);
+}
