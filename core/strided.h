@@ -224,12 +224,14 @@ ST_API bool st_op_slot(const st_op *op, const char *key, const char **kernel,
 ST_API st_status st_call_op(const st_op *op, int n, const st_value *args,
                             st_value *rets);
 /* Continues with keys as they are: no thread state, no fallthrough. args are
- * all arguments; results and errors as for st_call_op. */
+ * all arguments; results and errors as for st_call_op, and BAD_STATE when the
+ * highest key falls through. */
 ST_API st_status st_redispatch(const st_op *op, st_keyset keys,
                                const st_value *args, st_value *rets);
 
 /* Straight to the kernel for a key, or to that key's fallback, whatever the
- * arguments are. NO_KERNEL when there is neither. */
+ * arguments are. NO_KERNEL when there is neither, BAD_VALUE for what is no key
+ * or an alias key, BAD_STATE for a key that falls through. */
 ST_API st_status st_call_for_key(const st_op *op, const char *key,
                                  const st_value *args, st_value *rets);
 /* The same three where other threads may redefine the operator: declared is
@@ -331,7 +333,9 @@ ST_API st_status st_implement_fallback(const char *key,
 ST_API void st_registration_release(st_registration **r);
 
 /* Calls fn for every operator that is defined, then whenever one is defined,
- * defined anew or taken back, on the thread that did it, after it is done. */
+ * defined anew or taken back, on the thread that did it, after it is done. fn
+ * may register, too. On another thread it may still be running when the
+ * release of the handle returns. */
 ST_API st_status st_listen(void (*fn)(void *ctx, const st_op *op,
                                       bool is_defined),
                            void *ctx, st_registration **out);
@@ -437,7 +441,7 @@ ST_API st_status st_dump_table(const char *name, char **out);
 /* Names of operators that have kernels but no schema, a line each. */
 ST_API st_status st_dump_dangling(char **out);
 /* Computes every table again and compares. BAD_STATE names the first that
- * differs; it would be an error of the engine. */
+ * differs; it would be an error of the engine. NO_MEMORY. */
 ST_API st_status st_check_registry(void);
 /* How a call with these arguments would run, without running it: which keys
  * come from which argument, from the thread, what falls through, the key
@@ -506,21 +510,6 @@ ST_API uint64_t st_generator_initial_seed(const st_generator *g);
 ST_API st_generator *st_default_generator(void);
 
 /* -- Seeing --------------------------------------------------------------- */
-
-/* Flags of st_plan_new: those of ATen's TensorIteratorConfig. */
-enum {
-  ST_PLAN_CHECK_OVERLAP = 1 << 0,
-  ST_PLAN_CPU_SCALARS = 1 << 1,
-  ST_PLAN_REDUCTION = 1 << 2,
-  ST_PLAN_RESIZE_OUTPUTS = 1 << 3,
-  ST_PLAN_SAME_DTYPE = 1 << 4,
-  ST_PLAN_SAME_DEVICE = 1 << 5,
-  ST_PLAN_SAFE_CAST = 1 << 6,
-  ST_PLAN_LINEAR = 1 << 7,
-  ST_PLAN_PROMOTE = 1 << 8,
-  ST_PLAN_INT_TO_FLOAT = 1 << 9,
-  ST_PLAN_CAST_OUTPUTS = 1 << 10
-};
 
 typedef struct st_plan st_plan; /* a built iterator */
 

@@ -79,6 +79,7 @@ local function typed(steps, settings, arguments)
   local text, status = output(("%s %s '%s' '%s' %s %s"):format(
     SETTINGS, settings or "", pty, script, STRIDED,
     arguments or ""))
+  if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
   return text:gsub("\27%[%?2004[hl]\r?", ""), status
 end
 

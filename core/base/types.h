@@ -142,7 +142,7 @@ typedef enum st_tag {
   ST_TAG_NONE,
   ST_TAG_TENSOR,    /* u.tensor; never NULL */
   ST_TAG_INT,       /* u.i: int, Dim, Index, End, dtype, format, device */
-  ST_TAG_FLOAT,     /* u.f */
+  ST_TAG_FLOAT,     /* u.f; an argument `float` may be an INT, too */
   ST_TAG_BOOL,      /* u.i, 0 or 1 */
   ST_TAG_COMPLEX,   /* u.pair: two doubles */
   ST_TAG_STRING,    /* u.string, len bytes and a NUL */
@@ -180,7 +180,8 @@ typedef struct st_memory {
   const char *name;  /* "tensors", "data", ... */
   int64_t count;     /* live blocks */
   int64_t bytes;     /* live bytes */
-  int64_t peak;      /* most live bytes so far */
+  int64_t peak;      /* most live bytes so far, as seen: each thread tells of
+                      * a megabyte at a time, reading tells of the rest */
 } st_memory;
 
 /* One dispatch, as it is seen by a trace. */
@@ -376,6 +377,21 @@ struct st_observer {
 };
 
 /* -- Plans ---------------------------------------------------------------- */
+
+/* Flags of st_plan_new: those of ATen's TensorIteratorConfig. */
+enum {
+  ST_PLAN_CHECK_OVERLAP = 1 << 0,
+  ST_PLAN_CPU_SCALARS = 1 << 1,
+  ST_PLAN_REDUCTION = 1 << 2,
+  ST_PLAN_RESIZE_OUTPUTS = 1 << 3,
+  ST_PLAN_SAME_DTYPE = 1 << 4,
+  ST_PLAN_SAME_DEVICE = 1 << 5,
+  ST_PLAN_SAFE_CAST = 1 << 6,
+  ST_PLAN_LINEAR = 1 << 7,
+  ST_PLAN_PROMOTE = 1 << 8,
+  ST_PLAN_INT_TO_FLOAT = 1 << 9,
+  ST_PLAN_CAST_OUTPUTS = 1 << 10
+};
 
 /* What an iterator is built of (st_plan_new). */
 typedef struct st_plan_config {

@@ -51,6 +51,12 @@ st_status st__draft_listener(const st_listener *l, st_registration **out);
 /* All drafts are linked and all of drop are taken back, or nothing is. */
 st_status st__link(st_registration *const *drafts, int n,
                    st_registration *const *drop, int ndrop);
+/* Its two halves, for who must note what is linked before listeners hear of
+ * it and register more; the second must follow a success of the first. */
+st_status st__link_untold(st_registration *const *drafts, int n,
+                          st_registration *const *drop, int ndrop);
+void st__tell(st_registration *const *drafts, int n,
+              st_registration *const *drop, int ndrop);
 /* Frees a draft; free_ctx is not called, or it is. */
 void st__discard(st_registration **draft);
 void st__discard_owned(st_registration **draft);

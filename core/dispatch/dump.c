@@ -104,11 +104,13 @@ st_status st__dump_dangling(char **out) {
 static st_status check_op(const st_op *op) {
   const st_table *t = atomic_load(&((st_op *)(uintptr_t)op)->table);
   const st_registration *r = op->definitions;
+  bool is_right = true;
   if (st__op_schema(op) != (r ? r->schema : NULL)) {
     return st__fail(ST_BAD_STATE, "%s: the schema in force is not that of "
                     "the newest definition", op->full);
   }
-  if (t && !st__table_is_right(op, t)) {
+  if (t) ST_TRY(st__check_table(op, t, &is_right));
+  if (!is_right) {
     return st__fail(ST_BAD_STATE, "%s: the dispatch table is not what the "
                     "registrations give", op->full);
   }

@@ -50,6 +50,7 @@ struct st_registration {
   void (*free_ctx)(void *);
   const char *debug, *doc; /* interned */
   int tags;
+  uint64_t order;          /* of definitions and listeners */
   st_schema *schema;       /* a definition's; the operator's once linked */
   st_listener listener;
 };
@@ -123,7 +124,8 @@ st_status st__build_table(const st_op *op, const st_table **out);
 /* Under the mutex. */
 void st__drop_table(st_op *op);
 /* Is the table what would be computed now? Under the mutex. */
-bool st__table_is_right(const st_op *op, const st_table *t);
+st_status st__check_table(const st_op *op, const st_table *t,
+                          bool *is_right);
 
 /* -- Failures ------------------------------------------------------------- */
 

@@ -90,7 +90,8 @@ static st_status run_below(const st_call *call, const st_value *args,
   st_tls tls = old;
   tls.excluded |= ST_AUTOGRAD_BITS;
   st__set_tls(tls);
-  const st_status status = st__redispatch(call->op, below, args, rets);
+  const st_status status = st__redispatch_boxed(call->op, call->schema, below,
+                                                args, rets);
   st__set_tls(old);
   return status;
 }

@@ -33,21 +33,27 @@ static pthread_mutex_t mutex;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static st_library *owners; /* of namespaces */
 
-static void after_fork_in_child(void) { pthread_mutex_unlock(&mutex); }
-static void before_fork(void) { pthread_mutex_lock(&mutex); }
-
 static void make_mutex(void) {
   pthread_mutexattr_t recursive;
   pthread_mutexattr_init(&recursive);
   pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&mutex, &recursive);
   pthread_mutexattr_destroy(&recursive);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&mutex); }
+static void after_fork(void) { pthread_mutex_unlock(&mutex); }
+
+/* A recursive mutex knows its owner by a number that the child does not have:
+ * there it cannot be unlocked, so it is made anew. */
+static void set_up(void) {
+  make_mutex();
   st__thread_set_up();
-  pthread_atfork(before_fork, after_fork_in_child, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork, make_mutex);
 }
 
 static void lock(void) {
-  pthread_once(&once, make_mutex);
+  pthread_once(&once, set_up);
   pthread_mutex_lock(&mutex);
 }
 
@@ -100,7 +106,8 @@ enum { MOST_AT_ONCE = 2 }; /* a definition and its kernel */
 
 /* Drafts become items, each in the place of the one for the same slot when
  * the library may replace; all of them or none. On failure the drafts are
- * still the caller's. */
+ * still the caller's. Listeners hear of it last: they may use the library, or
+ * close it. */
 static st_status add_items(st_library *lib, const item *new, int n) {
   st_registration *drafts[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
   int old[MOST_AT_ONCE], ndrop = 0;
@@ -110,15 +117,17 @@ static st_status add_items(st_library *lib, const item *new, int n) {
     old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i].slot) : -1;
     if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]].r;
   }
-  if (lib->is_committed) ST_TRY(st__link(drafts, n, drop, ndrop));
+  const bool is_told = lib->is_committed;
+  if (is_told) ST_TRY(st__link_untold(drafts, n, drop, ndrop));
   for (int i = 0; i < n; i++) {
     const int at = old[i] < 0 ? -1 : find_slot(lib, new[i].slot);
-    if (at >= 0 && !lib->is_committed) {
+    if (at >= 0 && !is_told) {
       st__discard_owned(&lib->items[at].r);
     }
     if (at >= 0) remove_item(lib, at);
     lib->items[lib->n++] = new[i];
   }
+  if (is_told) st__tell(drafts, n, drop, ndrop);
   return ST_OK;
 }
 
@@ -329,24 +338,41 @@ static st_status own(st_library *lib, st_library **out) {
 
 /* -- Commit --------------------------------------------------------------- */
 
-/* Every registration of lib in the place of every one of old. */
-static st_status link_items(st_library *lib, st_library *old) {
+/* Room for them is reserved. */
+static void move_items(st_library *lib, st_library *part) {
+  if (part->n) {
+    memcpy(&lib->items[lib->n], part->items,
+           (size_t)part->n * sizeof *part->items);
+  }
+  lib->n += part->n;
+  part->n = 0;
+}
+
+/* Every registration of lib in the place of every one of old; they become
+ * into's, if there is one. Told last: see add_items. */
+static st_status link_items(st_library *lib, st_library *old,
+                            st_library *into) {
   const int n = lib->n, ndrop = old ? old->n : 0;
   const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
   st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
   if (!list) return ST_NO_MEMORY;
   for (int i = 0; i < n; i++) list[i] = lib->items[i].r;
   for (int i = 0; i < ndrop; i++) list[n + i] = old->items[ndrop - 1 - i].r;
-  const st_status status = st__link(list, n, list + n, ndrop);
+  const st_status status = st__link_untold(list, n, list + n, ndrop);
+  if (status == ST_OK) {
+    if (old) old->n = 0;
+    if (into) move_items(into, lib);
+    else lib->is_committed = true;
+    st__tell(list, n, list + n, ndrop);
+  }
   st__free(ST_MEM_SCRATCH, list, size);
-  if (status == ST_OK && old) old->n = 0;
   return status;
 }
 
 static st_status take_namespace(st_library *lib) {
   st_library *old = NULL;
   if (lib->kind == ST_LIBRARY_DEF) ST_TRY(own(lib, &old));
-  const st_status status = link_items(lib, old);
+  const st_status status = link_items(lib, old, NULL);
   if (status == ST_OK || lib->kind != ST_LIBRARY_DEF) return status;
   disown(lib);
   if (old) {
@@ -359,9 +385,7 @@ static st_status take_namespace(st_library *lib) {
 
 st_status st__library_commit(st_library *lib) {
   lock();
-  const st_status status = lib->is_committed ? ST_OK : take_namespace(lib);
-  lib->is_committed |= status == ST_OK;
-  return unlock(status);
+  return unlock(lib->is_committed ? ST_OK : take_namespace(lib));
 }
 
 /* -- Opening and closing -------------------------------------------------- */
@@ -453,11 +477,8 @@ st_status st__library_part(const st_library *lib, st_library **out) {
 static st_status join(st_library *lib, st_library *part) {
   ST_TRY(check_open(lib));
   ST_TRY(reserve(lib, part->n));
-  if (lib->is_committed) ST_TRY(link_items(part, NULL));
-  memcpy(&lib->items[lib->n], part->items,
-         (size_t)part->n * sizeof *part->items);
-  lib->n += part->n;
-  part->n = 0;
+  if (lib->is_committed) return link_items(part, NULL, lib);
+  move_items(lib, part);
   return ST_OK;
 }
 

@@ -89,6 +89,9 @@ static st_status draft_code(st_registered what, st_key key,
   const char *signature = NULL;
   st_registration *r;
   ST_TRY(check_key(key));
+  if (k->unboxed && !k->signature) {
+    return st__fail(ST_BAD_VALUE, "an unboxed kernel needs its signature");
+  }
   if (k->signature) ST_TRY(st__intern(k->signature, &signature));
   ST_TRY(new_draft(what, k->debug, flags, &r));
   r->key = key;
@@ -189,6 +192,7 @@ static void show_definition(st_op *op) {
   atomic_store(&op->doc, r ? r->doc : "");
   atomic_store(&op->signature, r ? r->signature : NULL);
   atomic_store(&op->tags, r ? r->tags : 0);
+  atomic_store(&op->order, r ? r->order : 0);
   atomic_store(&op->schema, r ? r->schema : NULL);
   st__drop_table(op);
 }
@@ -196,7 +200,7 @@ static void show_definition(st_op *op) {
 static st_status check_signature(const st_registration *kernel,
                                  const char *signature) {
   if (!kernel->signature || kernel->signature == signature) return ST_OK;
-  return st__fail(ST_BAD_TYPE, "%s: the schema asks for kernels of type\n"
+  return st__fail(ST_BAD_TYPE, "%s: its kernels are of type\n"
                   "(%s), but that of '%s' is (%s)", kernel->op->full,
                   signature, kernel->debug, kernel->signature);
 }
@@ -215,7 +219,7 @@ static st_status link_definition(st_registration *r) {
   r->schema = keep_schema(op, r);
   r->next = op->definitions;
   op->definitions = r;
-  atomic_store(&op->order, ++definitions);
+  r->order = ++definitions;
   show_definition(op);
   return ST_OK;
 }
@@ -280,37 +284,42 @@ static st_status link_fallback(st_registration *r) {
 
 static st_registration *listeners;
 
-/* The i-th listener, or `one` as the 0-th. */
-static bool find_listener(int i, const st_registration *one,
-                          st_listener *out) {
+/* The newest listener older than *before, which it becomes: others may come
+ * and go between two. */
+static bool find_listener(uint64_t *before, st_listener *out) {
   st__lock();
-  const st_registration *r = one ? (i == 0 ? one : NULL) : listeners;
-  for (; r && !one && i > 0; i--) r = r->next;
-  if (r) *out = r->listener;
+  const st_registration *r = listeners;
+  while (r && r->order >= *before) r = r->next;
+  if (r) {
+    *before = r->order;
+    *out = r->listener;
+  }
   st__unlock();
   return r != NULL;
 }
 
 /* After the fact and outside the mutex, so that a listener may register. */
-static void tell(const st_op *op, const st_registration *one) {
+static void tell(const st_op *op) {
+  uint64_t before = UINT64_MAX;
   st_listener l;
-  for (int i = 0; find_listener(i, one, &l); i++) {
+  while (find_listener(&before, &l)) {
     l.fn(l.ctx, op, st__op_schema(op) != NULL);
   }
 }
 
 static void tell_changes(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
-    if (list[i]->what == ST_REGISTERED_SCHEMA) tell(list[i]->op, NULL);
+    if (list[i]->what == ST_REGISTERED_SCHEMA) tell(list[i]->op);
   }
 }
 
 /* A new listener hears of all that is there. */
 static void tell_all(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
+    const st_listener l = list[i]->listener;
     if (list[i]->what != ST_REGISTERED_LISTENER) continue;
     for (st_op *op = st__first_op(); op; op = atomic_load(&op->next)) {
-      if (st__op_schema(op)) tell(op, list[i]);
+      if (st__op_schema(op)) l.fn(l.ctx, op, true);
     }
   }
 }
@@ -323,6 +332,7 @@ static st_status link_one(st_registration *r) {
     case ST_REGISTERED_KERNEL: return link_kernel(r);
     case ST_REGISTERED_FALLBACK: return link_fallback(r);
     default:
+      r->order = ++definitions;
       r->next = listeners;
       listeners = r;
       return ST_OK;
@@ -384,14 +394,20 @@ static void warn_of_hidden(st_registration *const *drafts, int n) {
   }
 }
 
-/* What was dropped is told before it is retired: the list must be alive. */
-st_status st__link(st_registration *const *drafts, int n,
-                   st_registration *const *drop, int ndrop) {
+st_status st__link_untold(st_registration *const *drafts, int n,
+                          st_registration *const *drop, int ndrop) {
   st__lock();
   const st_status status = link_all(drafts, n);
   for (int i = 0; i < ndrop && status == ST_OK; i++) unlink_one(drop[i]);
   st__unlock();
-  if (status != ST_OK) return status;
+  return status;
+}
+
+/* A listener may take back what was linked just now, so nothing is freed
+ * meanwhile; what was dropped is retired afterwards. */
+void st__tell(st_registration *const *drafts, int n,
+              st_registration *const *drop, int ndrop) {
+  st__hold(true);
   warn_of_hidden(drafts, n);
   tell_changes(drop, ndrop);
   tell_changes(drafts, n);
@@ -399,7 +415,14 @@ st_status st__link(st_registration *const *drafts, int n,
   st__lock();
   for (int i = 0; i < ndrop; i++) st__retire(&drop[i]->retired);
   st__unlock();
+  st__hold(false);
   st__reclaim();
+}
+
+st_status st__link(st_registration *const *drafts, int n,
+                   st_registration *const *drop, int ndrop) {
+  ST_TRY(st__link_untold(drafts, n, drop, ndrop));
+  st__tell(drafts, n, drop, ndrop);
   return ST_OK;
 }
 

@@ -49,6 +49,17 @@ static const char *find_bringer(const st_call *call, const st_value *args) {
   return "";
 }
 
+static bool has_tensor(const st_call *call, const st_value *args) {
+  for (int i = 0; i < call->schema->nargs; i++) {
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR) return true;
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      if (v->u.tensors[k]) return true;
+    }
+  }
+  return false;
+}
+
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
@@ -64,9 +75,11 @@ st_status st__run_missing(const st_call *call, const st_value *args,
   }
   if (key == ST_KEY_UNDEFINED) {
     return st__fail(ST_NO_KERNEL,
-                    "%sthere is no tensor to choose a kernel by (an empty "
-                    "list of tensors?)\nkernels are registered for: %s; see "
-                    "st.explain", name, kernels);
+                    "%s%s\nkernels are registered for: %s; see st.explain",
+                    name, has_tensor(call, args)
+                    ? "the key set has no key to choose a kernel by"
+                    : "there is no tensor to choose a kernel by (an empty "
+                      "list of tensors?)", kernels);
   }
   return st__fail(ST_NO_KERNEL, "%sno kernel for %s%s%s%s\n"
                   "kernels are registered for: %s; see st.explain", name,
@@ -100,9 +113,17 @@ st_status st__undefined(const st_op *op) {
     : "%s is not defined (any more)", op->full);
 }
 
+/* Did the operator name itself, as who makes it do? */
+static bool is_named(const st_op *op) {
+  const char *message = st__message();
+  const size_t n = strlen(op->full);
+  return strncmp(message, op->full, n) == 0 && message[n] == ':' &&
+         message[n + 1] == ' ';
+}
+
 st_status st__blame(const st_op *op, st_status status) {
   const char *name = op->name->text;
-  if (status != ST_OK && st__thread.depth == 0) {
+  if (status != ST_OK && st__thread.depth == 0 && !is_named(op)) {
     st__prefix_message(strncmp(name, "aten::", 6) == 0 ? name + 6 : name);
   }
   return status;

@@ -178,17 +178,19 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
 }
 
 /* Apart from the links of retirement, a table is one block of plain data. */
-bool st__table_is_right(const st_op *op, const st_table *t) {
+st_status st__check_table(const st_op *op, const st_table *t,
+                          bool *is_right) {
   const size_t kernels = offsetof(st_table, kernels);
   const st_schema *schema = st__op_schema(op);
   st_table *now = schema ? compute_table(op, schema) : NULL;
-  const bool is_right = now && now->size == t->size &&
+  if (schema && !now) return ST_NO_MEMORY;
+  *is_right = now && now->size == t->size &&
     now->schema == t->schema && now->signature == t->signature &&
     memcmp(now->mask_of, t->mask_of, sizeof t->mask_of) == 0 &&
     memcmp(now->slot, t->slot, sizeof t->slot) == 0 &&
     memcmp(now->kernels, t->kernels, t->size - kernels) == 0;
   if (now) free_table(&now->retired);
-  return is_right;
+  return ST_OK;
 }
 
 void st__drop_table(st_op *op) {

@@ -25,6 +25,7 @@ bool st__trace_prints;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static st_reader *readers; /* all that ever were; threads take turns */
 static st_retired *retired;
+static int holds; /* of st__hold */
 
 void st__lock(void) { pthread_mutex_lock(&mutex); }
 void st__unlock(void) { pthread_mutex_unlock(&mutex); }
@@ -36,6 +37,12 @@ void st__retire(st_retired *r) {
   r->next = retired;
   retired = r;
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
+}
+
+void st__hold(bool holds_on) {
+  st__lock();
+  holds += holds_on ? 1 : -1;
+  st__unlock();
 }
 
 /* The oldest epoch that a call under way may have begun in. */
@@ -51,6 +58,7 @@ static uint64_t oldest_call(void) {
 /* Takes what can be freed out of the list, which is in descending order of
  * epochs: all behind the first that is old enough. */
 static st_retired *take_free(void) {
+  if (holds > 0) return NULL;
   const uint64_t oldest = oldest_call();
   st_retired **link = &retired;
   while (*link && (*link)->epoch >= oldest) link = &(*link)->next;

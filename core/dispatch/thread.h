@@ -62,6 +62,8 @@ void st__unlock(void);
 void st__retire(st_retired *r);
 /* Frees what no call can be reading any more; not under the mutex. */
 void st__reclaim(void);
+/* Between st__hold(true) and st__hold(false) nothing is freed. */
+void st__hold(bool holds_on);
 
 /* -- Threads -------------------------------------------------------------- */
 

@@ -327,8 +327,31 @@ static st_status check_outputs(const st_run *r) {
   return ST_OK;
 }
 
+/* Whoever redispatches tensors with data to Meta would get results whose
+ * bytes nobody writes. */
+static st_status check_meta(const st_run *r) {
+  uint64_t left = r->call->schema->tensor_args;
+  bool has_tensor = false;
+  for (; left; left &= left - 1) {
+    const st_value *v = &r->args[__builtin_ctzll(left)];
+    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
+                                                      : &v->u.tensor;
+    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
+                                                : v->tag == ST_TAG_TENSOR;
+    for (uint32_t i = 0; i < n; i++) {
+      if (!list[i]) continue;
+      if (st__is_meta(list[i])) return ST_OK;
+      has_tensor = true;
+    }
+  }
+  return !has_tensor ? ST_OK
+    : st__fail(ST_BAD_VALUE, "no argument is on device 'meta', for which the "
+               "kernel is");
+}
+
 static st_status run(st_run *r, st_value *rets) {
   ST_TRY(st__check_devices(r->call, r->args, r->device));
+  if (r->is_meta) ST_TRY(check_meta(r));
   ST_TRY(r->row->meta(r));
   ST_TRY(check_outputs(r));
   if (!r->is_meta) ST_TRY(r->row->impl(r));

@@ -7,7 +7,8 @@
  * or `wait` (waits until the program ends). In TEXT \r, \n, \t, \e, \\ and
  * \xHH stand for a byte. All that the program wrote goes to standard output.
  * The exit status is 0 when every line came true, the program's own after a
- * `wait`, 99 when one took longer than the seconds in PTY_TIMEOUT.
+ * `wait`, 99 when one took longer than the seconds in PTY_TIMEOUT, 97 where
+ * the system has no pseudo terminals.
  */
 
 #include <errno.h>
@@ -22,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMED_OUT = 99, MISUSED = 98, ROWS = 50, COLUMNS = 160 };
+enum { TIMED_OUT = 99, MISUSED = 98, NO_TERMINAL = 97 };
+enum { ROWS = 50, COLUMNS = 160 };
 
 typedef struct terminal {
   int fd;
@@ -154,7 +156,7 @@ int main(int argc, char **argv) {
   FILE *script = argc > 2 ? fopen(argv[1], "r") : NULL;
   if (!script) return MISUSED;
   t.child = forkpty(&t.fd, NULL, NULL, &size);
-  if (t.child < 0) return MISUSED;
+  if (t.child < 0) return NO_TERMINAL;
   if (t.child == 0) {
     execvp(argv[2], argv + 2);
     _exit(127);

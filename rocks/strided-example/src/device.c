@@ -101,12 +101,13 @@ static st_status move_to(st_tensor **t, st_device device) {
 /* empty and empty_strided: what would it be on the meta device? */
 static st_status empty(const st_call *call, const st_value *args,
                        st_value *rets) {
-  const int n = st_op_nargs(call->op);
+  const int n = st_schema_nargs(call->schema);
   st_value there[ST_MAX_ARGS];
   st_tensor *meta, *t;
   st_value ret;
   for (int i = 0; i < n; i++) {
-    const bool is_device = st_op_arg(call->op, i)->type == ST_TYPE_DEVICE;
+    const st_arg *arg = st_schema_arg(call->schema, i);
+    const bool is_device = arg->type == ST_TYPE_DEVICE;
     there[i] = is_device ? of_int(ST_DEVICE_META) : args[i];
   }
   TRY(st_call_op(call->op, n, there, &ret));
@@ -238,19 +239,20 @@ static st_status send_back(st_value *ret) {
 }
 
 /* The k-th result that is a written argument is the k-th of those. */
-static st_status finish(const st_op *op, const st_value *args,
+static st_status finish(const st_schema *s, const st_value *args,
                         const st_value *here, st_value *rets) {
   const st_value *written[ST_MAX_ARGS];
   int n = 0, k = 0;
-  for (int i = 0; i < st_op_nargs(op); i++) {
-    if (!st_op_arg(op, i)->is_write || args[i].tag != ST_TAG_TENSOR) continue;
+  for (int i = 0; i < st_schema_nargs(s); i++) {
+    const bool is_written = st_schema_arg(s, i)->is_write;
+    if (!is_written || args[i].tag != ST_TAG_TENSOR) continue;
     written[n++] = &args[i];
     if (st_tensor_device(args[i].u.tensor) == DEVICE) {
       TRY(write_back(args[i].u.tensor, here[i].u.tensor));
     }
   }
-  for (int i = 0; i < st_op_nrets(op); i++) {
-    if (st_op_ret(op, i)->is_write && k < n) {
+  for (int i = 0; i < st_schema_nrets(s); i++) {
+    if (st_schema_ret(s, i)->is_write && k < n) {
       st_value_clear(&rets[i]);
       TRY(st_value_of_tensor(written[k++]->u.tensor, &rets[i]));
     } else {
@@ -262,16 +264,17 @@ static st_status finish(const st_op *op, const st_value *args,
 
 static st_status fallback(const st_call *call, const st_value *args,
                           st_value *rets) {
-  const int n = st_op_nargs(call->op), nrets = st_op_nrets(call->op);
+  const st_schema *s = call->schema; /* op may be defined anew meanwhile */
+  const int n = st_schema_nargs(s), nrets = st_schema_nrets(s);
   st_value here[ST_MAX_ARGS] = {{0}};
   st_status status = ST_OK;
   for (int i = 0; i < n && status == ST_OK; i++) {
     status = bring(&args[i], &here[i]);
   }
   if (status == ST_OK) {
-    status = st_call_op(call->op, n, here, rets);
+    status = st_call_declared(call->op, st_schema_text(s), n, here, rets);
     if (status == ST_OK) {
-      status = finish(call->op, args, here, rets);
+      status = finish(s, args, here, rets);
       for (int i = 0; i < nrets && status != ST_OK; i++) {
         st_value_clear(&rets[i]);
       }

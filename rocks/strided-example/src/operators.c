@@ -16,7 +16,9 @@
 static st_status count_above(const st_call *call, const st_value *args,
                              st_value *rets) {
   const st_value to_double[] = {args[0], of_int(ST_FLOAT64)};
-  const double limit = args[1].u.f;
+  /* C callers may pass an integer for a float. */
+  const double limit = args[1].tag == ST_TAG_FLOAT ? args[1].u.f
+                                                   : (double)args[1].u.i;
   st_tensor *t, *line;
   int64_t count = 0;
   (void)call;
@@ -59,6 +61,9 @@ static st_status axpy(const st_call *call, st_tensor *x, st_tensor *y,
   if (st_tensor_numel(y) != n) {
     return st_fail(ST_BAD_SHAPE, "x has %lld elements, y %lld", (long long)n,
                    (long long)st_tensor_numel(y));
+  }
+  if (alpha.kind == ST_SCALAR_COMPLEX) {
+    return st_fail(ST_BAD_VALUE, "alpha must be real");
   }
   TRY(st_tensor_empty(ST_DEVICE_CPU, ST_FLOAT32, 1, &n, NULL, out));
   const float a = alpha.kind == ST_SCALAR_FLOAT ? (float)alpha.u.f
