@@ -61,7 +61,10 @@ describe("PyTorch's answers", function()
     end)
   end
 
-  it("leave no tensor behind", function() assert.equal(before, live()) end)
+  -- What earlier specs left to the collector may go meanwhile.
+  it("leave no tensor behind", function()
+    assert.is_true(live() <= before)
+  end)
 end)
 
 -- -- Wrong expectations ------------------------------------------------------
@@ -414,5 +417,7 @@ describe("The replay tool", function()
     assert.equal("aten::no_such_operator", what)
   end)
 
-  it("leaves no tensor behind", function() assert.equal(before, live()) end)
+  it("leaves no tensor behind", function()
+    assert.is_true(live() <= before)
+  end)
 end)

@@ -19,7 +19,8 @@ local SCENES = {
    .. "met %%d+ and missed %%d+ of them"):format(OPERATORS),
   "replaced: 10 calls ended in the kernel they began in",
   ("coming and going: %d threads"):format(OPERATORS / 10 + 10),
-  ("forks: %d children called and registered"):format(OPERATORS / 100),
+  not TSAN and build.is_sanitized and "forks: none"
+    or ("forks: %d children called and registered"):format(OPERATORS / 100),
   "nothing left of %d+ kernels",
 }
 

@@ -171,12 +171,17 @@ static st_status unique_of_line(st_chain *c, const st_value *args, runs *r,
   return st__chain_end(c, 3, out, rets);
 }
 
+static st_tensor *move_dim(st_chain *c, const st_tensor *t, int from,
+                           int to) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(from),
+                           st__of_int(to)};
+  return st__step(c, ST_OP_movedim_int, 3, args);
+}
+
 /* Every position along dim as a row. */
 static st_tensor *rows_along(st_chain *c, const st_tensor *self, int dim) {
   const int64_t n = self->sizes[dim];
-  const st_value move[] = {st__of_tensor(self), st__of_int(dim),
-                           st__of_int(0)};
-  const st_tensor *front = st__step(c, ST_OP_movedim_int, 3, move);
+  const st_tensor *front = move_dim(c, self, dim, 0);
   const int64_t sizes[] = {n, n ? self->numel / n : 0};
   return st__step_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
 }
@@ -195,9 +200,11 @@ static st_status unique_along(st_chain *c, const st_value *args, runs *r,
                     ST_SHAPE_TEXT(self));
   }
   r->starts = run_starts(c, rows_along(c, self, dim), r->n);
-  const st_value pick[] = {args[0], st__of_int(dim),
+  /* As in ATen, the dimension is the slowest in memory. */
+  const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
+                           st__of_int(0),
                            st__of_tensor(first_positions(c, r))};
-  out[0] = st__step(c, ST_OP_index_select, 3, pick);
+  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
   out[1] = run_of_each(c, r, self);
   out[2] = run_lengths(c, r, self);
   return st__chain_end(c, 3, out, rets);

@@ -250,6 +250,14 @@ static void be_a_child(void) {
   _exit(0);
 }
 
+/* Not under AddressSanitizer: a lock of its allocator that another thread
+ * holds when the process forks stays locked in the child. */
+#if defined(__SANITIZE_ADDRESS__)
+static void forks(int n) {
+  (void)n, (void)be_a_child;
+  printf("forks: none\n");
+}
+#else
 static void forks(int n) {
   caller c;
   registrar r;
@@ -269,6 +277,7 @@ static void forks(int n) {
   finish_registrar(&r);
   printf("forks: %d children called and registered\n", n);
 }
+#endif
 
 /* A kernel on top of the one it replaces, which is what is meant here. */
 static void ignore(void *ctx, const char *warning) {
