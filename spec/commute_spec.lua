@@ -221,7 +221,7 @@ local function look(names)
 end
 
 local function registry()
-  collectgarbage() collectgarbage()
+  require "spec.collect" ()
   return st.memory().registry.count
 end
 
@@ -317,7 +317,7 @@ describe("Registrations commute:", function()
 
   after_each(function()
     st.strict_registration(false)
-    collectgarbage() collectgarbage() -- what a failure left open
+    require "spec.collect" () -- what a failure left open
   end)
 
   for _, scenario in ipairs(SCENARIOS) do
@@ -368,7 +368,7 @@ describe("Of equals the newest counts:", function()
 
   after_each(function()
     lib:close()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
   end)
 
   for _, row in ipairs(EQUALS) do

@@ -7,7 +7,7 @@ local function text(int64) return (tostring(int64):gsub("LL$", "")) end
 describe("conversion", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -254,7 +254,7 @@ describe("conversion", function()
   end)
 
   it("leaves no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

@@ -13,7 +13,7 @@ local function failure(f, ...)
 end
 
 local function count_tensors()
-  collectgarbage() collectgarbage()
+  require "spec.collect" ()
   return st.memory().tensors.count
 end
 
@@ -375,7 +375,7 @@ describe("The dispatcher", function()
 
   --- Live blocks of every kind that a failure must not leave behind.
   local function live()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     local counts = {}
     for _, kind in ipairs {"tensors", "storages", "data", "values",
                            "scratch"} do

@@ -16,7 +16,7 @@ local function line() return debug.getinfo(2, "l").currentline end
 describe("an error", function()
   local before, x, ints
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
   before_each(function()
@@ -233,7 +233,7 @@ describe("an error", function()
 
   it("leaves no tensor behind", function()
     x, ints = nil, nil
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

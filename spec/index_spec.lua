@@ -11,7 +11,7 @@ end
 describe("a subscript", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -213,7 +213,7 @@ describe("a subscript", function()
   end)
 
   it("leaves no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

@@ -43,7 +43,7 @@ local function plain(list) return {unpack(list)} end
 describe("the iterator", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory()
   end)
 
@@ -540,7 +540,7 @@ describe("the iterator", function()
   it("fails without a trace when memory runs out", function()
     local a, b = st.ones(2, 3), st.ones({3}, {dtype = "int32"})
     local out = st.empty({2, 3}, {dtype = "float64"})
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     local live = st.memory().tensors.count
     local options = {preset = "binary", outputs = {out}, inputs = {a, b, 2}}
     local k = 0
@@ -552,7 +552,7 @@ describe("the iterator", function()
       left = st.memory_fail_at(0)
       if not ok then assert.matches("memory", plan) end
       plan = nil -- luacheck: ignore 311
-      collectgarbage() collectgarbage()
+      require "spec.collect" ()
       assert.equal(live, st.memory().tensors.count)
     until left > 0 or k > 100
     assert.is_true(k > 3 and k < 100)
@@ -560,7 +560,7 @@ describe("the iterator", function()
 
   it("leaves nothing behind", function()
     if has_ffi then jit.flush() end -- what was compiled holds its tensors
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     local after = st.memory()
     assert.equal(before.tensors.count, after.tensors.count)
     assert.equal(before.data.count, after.data.count)

@@ -82,7 +82,7 @@ end
 describe("st.layout", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -235,7 +235,7 @@ describe("st.layout", function()
   end
 
   it("leaves no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

@@ -5,7 +5,7 @@ local st = require "strided"
 describe("a library", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -255,10 +255,10 @@ describe("a library", function()
 
     it("by its second result, and keeps nothing of the first", function()
       lib:def("q() -> (Tensor, Tensor)", function() return st.ones(2), 1 end)
-      collectgarbage() collectgarbage()
+      require "spec.collect" ()
       local n = st.memory().tensors.count
       assert.matches("result 2", failure(st.ops.speclib.q))
-      collectgarbage() collectgarbage()
+      require "spec.collect" ()
       assert.equal(n, st.memory().tensors.count)
     end)
 
@@ -322,7 +322,7 @@ describe("a library", function()
   it("lets a kernel that is replaced while it runs finish", function()
     lib:def("change(Tensor x) -> int", function(x)
       lib:impl("change", function() return 2 end)
-      collectgarbage() collectgarbage()
+      require "spec.collect" ()
       return x[1] * 100 + st.ops.speclib.change(x)
     end)
     assert.equal(102, st.ops.speclib.change(st.ones(1)))
@@ -380,7 +380,7 @@ describe("a library", function()
                  function() return 5 end)
       assert.equal(5, st.ops.speclib2.temporary())
     end
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.is_false(pcall(function() return st.ops.speclib2.temporary() end))
   end)
 
@@ -509,7 +509,7 @@ describe("a library", function()
   end)
 
   it("leaves no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

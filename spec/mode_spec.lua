@@ -11,7 +11,7 @@ local function failure(f, ...)
 end
 
 local function count_tensors()
-  collectgarbage() collectgarbage()
+  require "spec.collect" ()
   return st.memory().tensors.count
 end
 

@@ -10,7 +10,7 @@ local generator, text, view = geometry.generator, geometry.text, geometry.view
 local overlaps_itself = geometry.overlaps_itself
 
 local function live()
-  collectgarbage() collectgarbage()
+  require "spec.collect" ()
   local out = {}
   for kind, m in pairs(st.memory()) do out[kind] = m.count end
   out.registry = nil -- an operator may keep what its first call worked out

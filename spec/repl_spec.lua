@@ -469,7 +469,7 @@ end)
 describe("Completion", function()
   local before, env, has_run
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
     env = {
       st = st, t = st.ones(2, 3), s = "text", print = print, string = string,
@@ -534,7 +534,7 @@ describe("Completion", function()
 
   it("leaves no tensor behind", function()
     env = nil
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

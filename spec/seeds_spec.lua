@@ -48,7 +48,7 @@ local function effective(t, ...) return t:expand(...):stride() end
 describe("the seeds' examples", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -438,7 +438,7 @@ describe("the seeds' examples", function()
   end)
 
   it("leave no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)

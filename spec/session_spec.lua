@@ -5,7 +5,7 @@ local st = require "strided"
 describe("a session", function()
   local before
   setup(function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     before = st.memory().tensors.count
   end)
 
@@ -104,7 +104,7 @@ describe("a session", function()
   end)
 
   it("lets go of temporaries in time", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     local a = st.zeros(1024, 1024) -- 4 MB
     local start, most = st.memory().data.bytes, 0
     -- The floor grows with what is alive and with the Lua heap, which holds
@@ -141,7 +141,7 @@ describe("a session", function()
   end)
 
   it("leaves no tensor behind", function()
-    collectgarbage() collectgarbage()
+    require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
   end)
 end)
