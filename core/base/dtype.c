@@ -154,6 +154,14 @@ double st__scalar_to_double(st_scalar s) {
   }
 }
 
+float st__scalar_to_float(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return (float)s.u.f;
+    case ST_SCALAR_COMPLEX: return (float)s.u.c[0];
+    default: return (float)s.u.i;
+  }
+}
+
 int64_t st__scalar_to_int(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_FLOAT: return st__cut64(s.u.f);
@@ -179,6 +187,7 @@ static bool is_nonzero(st_scalar s) {
 
 void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   const double f = st__scalar_to_double(s);
+  const float single = st__scalar_to_float(s);
   const int64_t i = st__scalar_to_int(s);
   const bool is_exact = s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
   const int64_t narrow = is_exact ? i : st__cut32(f);
@@ -190,12 +199,12 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
     case ST_INT16: STORE(int16_t, narrow); break;
     case ST_INT32: STORE(int32_t, narrow); break;
     case ST_INT64: STORE(int64_t, i); break;
-    case ST_FLOAT16: STORE(uint16_t, st__float_to_half((float)f)); break;
-    case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16((float)f)); break;
-    case ST_FLOAT32: STORE(float, f); break;
+    case ST_FLOAT16: STORE(uint16_t, st__float_to_half(single)); break;
+    case ST_BFLOAT16: STORE(uint16_t, st__float_to_bf16(single)); break;
+    case ST_FLOAT32: STORE(float, single); break;
     case ST_FLOAT64: STORE(double, f); break;
     case ST_COMPLEX64: {
-      const float c[2] = {(float)f, (float)im};
+      const float c[2] = {single, (float)im};
       memcpy(p, c, sizeof c);
       break;
     }

@@ -59,6 +59,7 @@ static inline st_scalar st__scalar_complex(double re, double im) {
  * complex counterpart. */
 st_dtype st__scalar_dtype(st_scalar s);
 double st__scalar_to_double(st_scalar s); /* real part of a complex */
+float st__scalar_to_float(st_scalar s);   /* an integer is rounded once */
 int64_t st__scalar_to_int(st_scalar s);   /* truncates, saturates never */
 void st__scalar_to_complex(st_scalar s, double out[2]);
 /* Writes s as one element of dtype d at p (C conversion rules of copy_). */
@@ -79,7 +80,9 @@ static inline int32_t st__cut32(double f) {
 /* -- Half and bfloat16 ---------------------------------------------------- */
 
 /* Branch-free, so that compilers vectorise a loop over them; round to
- * nearest even, NaN stays NaN. The idea is Fabian Giesen's. */
+ * nearest even, NaN stays NaN and becomes a quiet one. The bits are those of
+ * the conversion instructions, but that a half NaN keeps nothing but its
+ * sign. The idea is Fabian Giesen's. */
 static inline float st__bits_float(uint32_t u) {
   float f; memcpy(&f, &u, 4); return f;
 }
@@ -92,7 +95,8 @@ static inline float st__half_to_float(uint16_t h) {
   const uint32_t bits = (uint32_t)(h & 0x7fffu) << 13;
   /* exponent rebias by a multiplication, exact also for subnormals */
   const float scaled = st__bits_float(bits) * st__bits_float(0x77800000u);
-  const uint32_t special = (h & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
+  const uint32_t infinite = bits >= 0x0f800000u ? 0x7f800000u : 0u;
+  const uint32_t special = bits > 0x0f800000u ? 0x7fc00000u : infinite;
   return st__bits_float(st__float_bits(scaled) | special | sign);
 }
 

@@ -1,4 +1,4 @@
-/* Counted allocation: size classes, a cache per thread, one for large blocks.
+/* Counted allocation: size classes, a cache per thread, one for all threads.
  *
  * Note [Size classes]
  * The size of a block follows from the bytes asked for alone: up to 1 KB the
@@ -8,11 +8,12 @@
  * that class.
  *
  * Note [Caches]
- * Blocks up to 256 KB go back to the thread that frees them, larger ones into
- * one cache under a mutex; both hand out the block that was freed last, which
- * is the one that the processor still has. What exceeds the bounds goes back
- * to the C library. Under a sanitizer nothing is cached: it must see every
- * block come and go.
+ * Blocks up to 256 KB go back to the thread that frees them, larger ones and
+ * those that it has no room for into one cache under a mutex: a collection
+ * frees many at once. Both hand out the block that was freed last, which is
+ * the one that the processor still has. What exceeds the bounds goes back to
+ * the C library. A build for a checker of memory caches nothing
+ * (ST_BLOCK_CACHE is 0): it must see every block come and go.
  *
  * Note [Counting]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
@@ -29,25 +30,14 @@
 
 #include "base/status.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 enum {
   ALIGNMENT = 64,
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
   THREAD_BLOCKS = 64,          /* of a class */
   THREAD_BYTES = 4 << 20,      /* of all classes */
-  KEPT_ALWAYS = 64 << 20,      /* of large blocks; more where more is used */
+  SHARED_FROM = 4 << 10,       /* bytes: smaller ones are not worth a lock */
+  KEPT_ALWAYS = 64 << 20,      /* of shared blocks; more where more is used */
   HUGE_PAGE = 2 << 20,
   GATHERED = 1 << 20           /* bytes a thread counts by itself */
 };
@@ -92,7 +82,7 @@ static struct {
 static struct {
   block *blocks[CLASSES];
   size_t bytes, most;       /* most: settled at the first use */
-} large;                    /* under the mutex */
+} shared;                   /* under the mutex */
 
 static _Thread_local cache *mine;
 static _Thread_local int64_t fail_in; /* allocations until one fails */
@@ -176,7 +166,7 @@ static size_t settle_most(void) {
 
 static void set_up(void) {
   has_exit_key = pthread_key_create(&exit_key, leave) == 0;
-  large.most = settle_most();
+  shared.most = settle_most();
   pthread_atfork(lock, unlock, unlock);
 }
 
@@ -212,35 +202,34 @@ static void *new_block(size_t size) {
   return p;
 }
 
-static void *take_large(int k, size_t size) {
+static void *take_shared(int k, size_t size) {
   pthread_mutex_lock(&mutex);
-  block *b = large.blocks[k];
+  block *b = shared.blocks[k];
   if (b) {
-    large.blocks[k] = b->next;
-    large.bytes -= size;
+    shared.blocks[k] = b->next;
+    shared.bytes -= size;
   }
   pthread_mutex_unlock(&mutex);
   return b;
 }
 
-static bool keep_large(int k, size_t size, block *b) {
+static bool keep_shared(int k, size_t size, block *b) {
   pthread_mutex_lock(&mutex);
   const size_t used = (size_t)total[ST_MEM_DATA].peak / 2 + KEPT_ALWAYS;
-  const size_t most = used < large.most ? used : large.most;
-  const bool keeps = large.bytes + size <= most;
+  const size_t most = used < shared.most ? used : shared.most;
+  const bool keeps = shared.bytes + size <= most;
   if (keeps) {
-    b->next = large.blocks[k];
-    large.blocks[k] = b;
-    large.bytes += size;
+    b->next = shared.blocks[k];
+    shared.blocks[k] = b;
+    shared.bytes += size;
   }
   pthread_mutex_unlock(&mutex);
   return keeps;
 }
 
 static void *take_block(cache *c, int k, size_t size) {
-  if (k >= SMALL_CLASSES) return take_large(k, size);
-  block *b = c->blocks[k];
-  if (!b) return NULL;
+  block *b = k < SMALL_CLASSES ? c->blocks[k] : NULL;
+  if (!b) return size >= SHARED_FROM ? take_shared(k, size) : NULL;
   c->blocks[k] = b->next;
   c->n[k]--;
   c->bytes -= size;
@@ -248,9 +237,9 @@ static void *take_block(cache *c, int k, size_t size) {
 }
 
 static bool keep_block(cache *c, int k, size_t size, block *b) {
-  if (k >= SMALL_CLASSES) return keep_large(k, size, b);
-  if (c->n[k] >= THREAD_BLOCKS || c->bytes + size > THREAD_BYTES) {
-    return false;
+  if (k >= SMALL_CLASSES || c->n[k] >= THREAD_BLOCKS ||
+      c->bytes + size > THREAD_BYTES) {
+    return size >= SHARED_FROM && keep_shared(k, size, b);
   }
   b->next = c->blocks[k];
   c->blocks[k] = b;
@@ -264,14 +253,14 @@ void st__memory_trim(void) {
   if (mine) empty_cache(mine);
   pthread_mutex_lock(&mutex);
   for (int k = 0; k < CLASSES; k++) {
-    while (large.blocks[k]) {
-      block *b = large.blocks[k];
-      large.blocks[k] = b->next;
+    while (shared.blocks[k]) {
+      block *b = shared.blocks[k];
+      shared.blocks[k] = b->next;
       b->next = list;
       list = b;
     }
   }
-  large.bytes = 0;
+  shared.bytes = 0;
   pthread_mutex_unlock(&mutex);
   for (block *next; list; list = next) {
     next = list->next;
@@ -281,7 +270,7 @@ void st__memory_trim(void) {
 
 int64_t st__memory_cached(void) {
   pthread_mutex_lock(&mutex);
-  int64_t bytes = (int64_t)large.bytes;
+  int64_t bytes = (int64_t)shared.bytes;
   pthread_mutex_unlock(&mutex);
   return bytes + (mine ? (int64_t)mine->bytes : 0);
 }
@@ -296,10 +285,10 @@ static void *find_block(cache *c, st_mem_kind kind, size_t n) {
   if (n > (size_t)1 << 40) return NULL;
   if (is_plain(kind)) return malloc(n ? n : 1);
   const int k = class_of(n, &size);
-  void *p = SANITIZED ? NULL : take_block(c, k, size);
-  if (!p && (p = new_block(SANITIZED ? n + !n : size)) == NULL) {
+  void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
+  if (!p && (p = new_block(ST_BLOCK_CACHE ? size : n + !n)) == NULL) {
     st__memory_trim();
-    p = new_block(SANITIZED ? n + !n : size);
+    p = new_block(ST_BLOCK_CACHE ? size : n + !n);
   }
   return p;
 }
@@ -334,7 +323,7 @@ void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   cache *c = my_cache(); /* NULL: not even that much memory is left */
   if (c) count_in(c, kind, -1, -(int64_t)n);
-  if (SANITIZED || !c || is_plain(kind)) {
+  if (!ST_BLOCK_CACHE || !c || is_plain(kind)) {
     free(p);
     return;
   }

@@ -59,9 +59,18 @@ void st__set_warning_handler(st_warning_fn fn, void *ctx) {
   pthread_mutex_unlock(&warning_mutex);
 }
 
+static _Thread_local bool is_muted;
+
+bool st__mute(bool muted) {
+  const bool old = is_muted;
+  is_muted = muted;
+  return old;
+}
+
 void st__warn(const char *format, ...) {
   char text[1024];
   va_list args;
+  if (is_muted) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

@@ -53,6 +53,8 @@ void st__prefix_message(const char *prefix);
 /* What is allowed but seldom meant: to the handler, or to stderr. */
 __attribute__((format(printf, 1, 2)))
 void st__warn(const char *format, ...);
+/* Has this thread's warnings go nowhere, or not; returns what it was. */
+bool st__mute(bool muted);
 typedef void (*st_warning_fn)(void *ctx, const char *text);
 void st__set_warning_handler(st_warning_fn fn, void *ctx);
 

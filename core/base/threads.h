@@ -1,8 +1,9 @@
 /* The thread team: OpenMP, with a bound on the number of threads.
  *
- * Work for one caller is cut into contiguous pieces of at least `grain`
- * units. Nothing is given to threads when there is not more than one piece,
- * inside another parallel region, or in a forked child.
+ * Work for one caller is cut into contiguous shares of about `grain` units or
+ * more, at most one for each thread. Nothing is given to threads when there
+ * is not more than one share, inside another parallel region, in a forked
+ * child, or while the machine has no time for them (Note [Late members]).
  */
 #ifndef ST_BASE_THREADS_H
 #define ST_BASE_THREADS_H
@@ -11,15 +12,15 @@
 
 enum { ST_GRAIN = 32768 }; /* cheap elements worth a thread */
 
-typedef void (*st_range_fn)(void *ctx, int64_t begin, int64_t end);
-
-/* Calls fn over disjoint ranges that cover [begin, end). */
+/* Calls fn over disjoint ranges that cover [begin, end), possibly at the same
+ * time: pieces of the shares that st__chunk tells (Note [Shares and pieces]).
+ */
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
                       st_range_fn fn, void *ctx);
 
-/* How many pieces st__parallel_for would use for n units. */
+/* How many shares there would be of n units, here and now. */
 int st__num_pieces(int64_t n, int64_t grain);
-/* Piece k of those that a team of `threads` would be given; false behind the
+/* Share k of those that a team of `threads` would be given; false behind the
  * last. */
 bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
                int64_t *end);

@@ -378,6 +378,9 @@ struct st_observer {
 
 /* -- Plans ---------------------------------------------------------------- */
 
+/* Work on the range [begin, end) of units (st_parallel_for). */
+typedef void (*st_range_fn)(void *ctx, int64_t begin, int64_t end);
+
 /* Flags of st_plan_new: those of ATen's TensorIteratorConfig. */
 enum {
   ST_PLAN_CHECK_OVERLAP = 1 << 0,
@@ -403,11 +406,61 @@ typedef struct st_plan_config {
   const int64_t *static_shape; /* what is walked, whatever the operands'
                              shapes, which must have room for it; or NULL */
   int static_ndim;
+  bool has_static_device; /* outputs are made on: */
+  st_device static_device;
 } st_plan_config;
+
+typedef struct st_plan st_plan; /* a built iterator */
+
+/* What a plan is of: one made by hand, or a part of a call (st_plan_call). */
+typedef enum st_plan_kind {
+  ST_PLAN_OWN, ST_PLAN_ELEMENTWISE, ST_PLAN_COPY, ST_PLAN_FOLD
+} st_plan_kind;
+
+/* How the call runs it. */
+typedef struct st_plan_run {
+  st_plan_kind kind;
+  int64_t grain;    /* elements worth a thread; 0: it does not go by that */
+  bool is_tiled;    /* elementwise: tile by tile */
+  bool is_buffered; /* elementwise: operands that cast or have short rows are
+                       gathered block by block */
+} st_plan_run;
+
+/* What there is to say of a plan. Dimensions: the fastest first. */
+typedef struct st_plan_facts {
+  st_plan_run run;
+  int noutputs, noperands;
+  int ndim;
+  const int64_t *shape;
+  const int64_t *view_offset;   /* what narrowing has cut off in front */
+  int common_ndim;              /* before reordering and coalescing */
+  const int64_t *common_shape;
+  int nperm;                    /* 0 after a fast set-up */
+  const int *perm;              /* the dimension of common_shape each one was */
+  const char *fast; /* "none", "contiguous", "channels_last",
+                       "non_overlapping_dense" */
+  const char *inner; /* what loops meet along the first dimension: "vector"
+                        (every operand is contiguous), "scalar" (all but one
+                        input, which has stride 0) or "strided" (gathered
+                        block by block) */
+  int64_t numel;
+  int64_t num_output_elements;  /* of the first output, */
+  int num_reduce_dims;          /* which has stride 0 along these */
+  int dim_to_split;             /* that which reaches farthest; -1: none */
+  st_dtype common_dtype;
+  bool is_coalesced, is_contiguous, has_contiguous_first_dim;
+  bool can_use_32bit;           /* for all offsets */
+  bool is_tiled_copy;           /* a copy over it goes tile by tile */
+  bool accumulates, is_final;   /* the second and the last part of those that
+                                   fold into one output, split */
+} st_plan_facts;
+
+typedef st_status (*st_plan_fn)(st_plan *part, void *ctx);
 
 /* An operand as a loop over a plan meets it. */
 typedef struct st_plan_operand {
-  st_dtype dtype;     /* of the elements that it meets */
+  st_dtype dtype;     /* of the elements in memory */
+  st_dtype seen_as;   /* what the loop sees, when it casts on the way */
   int64_t numel;      /* of the tensor; 1: a scalar */
   int64_t low, high;  /* bytes that may be touched, from its first element */
   bool is_output, is_read_write, is_resized;
