@@ -21,6 +21,11 @@
 
 #include "kernel/tags.h"
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#include <math.h>
+#endif
+
 enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 4 };
 
 /* p: one pointer per operand, output first, n elements each. */
@@ -60,10 +65,15 @@ typedef struct st_bits16 {
 
 /* Short rows are walked down the columns, so that the inner loop is the
  * longer, and so are rows whose elements lie further apart than the columns':
- * a cache line is then read at once. */
+ * a cache line is then read at once. A row of one element is filled. */
 #define ST_GATHER(b)                                                         \
   static void st_gather##b(char *block, const char *p, st_window w) {        \
     st_bits##b *to = (st_bits##b *)block;                                    \
+    for (int64_t j = 0; w.s0 == 0 && w.m0 >= 8 && j < w.m1; j++) {           \
+      const st_bits##b bits = *(const st_bits##b *)(p + j * w.s1);           \
+      ST_EACH(i, w.m0) to[j * w.m0 + i] = bits;                              \
+    }                                                                        \
+    if (w.s0 == 0 && w.m0 >= 8) return;                                      \
     const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
     const int64_t n0 = down ? w.m1 : w.m0, n1 = down ? w.m0 : w.m1;          \
     const int64_t s0 = down ? w.s1 : w.s0, s1 = down ? w.s0 : w.s1;          \
@@ -108,20 +118,63 @@ static inline bool st_has_rows(st_window w, int64_t size) {
 
 /* -- Half types ----------------------------------------------------------- */
 
+/* What the conversion instructions take of n elements, eight at a time; the
+ * rest is for the functions, which give the same bits. */
+#if defined(__F16C__)
+static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
+                                      int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m128i half = _mm_loadu_si128((const __m128i *)(from + i));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(half));
+  }
+  return i;
+}
+
+/* A NaN keeps nothing but its sign. */
+static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
+                                       int64_t n) {
+  const __m256 sign = _mm256_set1_ps(-0.0f), nan = _mm256_set1_ps(NAN);
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 x = _mm256_loadu_ps(from + i);
+    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(x, sign));
+    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+    const __m256 z = _mm256_blendv_ps(x, y, is_nan);
+    _mm_storeu_si128((__m128i *)(to + i),
+                     _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+#else
+static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
+                                      int64_t n) {
+  return (void)to, (void)from, (void)n, 0;
+}
+static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
+                                       int64_t n) {
+  return (void)to, (void)from, (void)n, 0;
+}
+#endif
+
 static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
   if (bf) {
     ST_EACH(i, n) to[i] = st__bf16_to_float(from[i]);
-  } else {
-    ST_EACH(i, n) to[i] = st__half_to_float(from[i]);
+    return;
   }
+  const int64_t done = st_widen_eights(to, from, n);
+  to += done, from += done;
+  ST_EACH(i, n - done) to[i] = st__half_to_float(from[i]);
 }
 
 static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
   if (bf) {
     ST_EACH(i, n) to[i] = st__float_to_bf16(from[i]);
-  } else {
-    ST_EACH(i, n) to[i] = st__float_to_half(from[i]);
+    return;
   }
+  const int64_t done = st_narrow_eights(to, from, n);
+  to += done, from += done;
+  ST_EACH(i, n - done) to[i] = st__float_to_half(from[i]);
 }
 
 /* -- One operand, one window ---------------------------------------------- */
@@ -183,7 +236,6 @@ static void st_scatter(char *p, const char *block, st_window w, int elem) {
 typedef struct st_cut {
   int64_t n0, n1, c0, c1;
   bool direct[ST_BLOCK_OPERANDS];   /* the body reads or writes in place */
-  bool constant[ST_BLOCK_OPERANDS]; /* one buffer serves every window */
 } st_cut;
 
 /* May two rows of the output hold the same element? */
@@ -213,9 +265,6 @@ static void st_plan_cut(st_cut *cut, const st_blocks *k,
   for (int i = 0; i < k->n; i++) {
     const int64_t row = cut->n0 * st_memory_size[k->elem[i]];
     if (cut->c1 > 1) cut->direct[i] &= outer[i] == row;
-    cut->constant[i] = !cut->direct[i] && i > 0 &&
-                       (cut->c0 == cut->n0 || strides[i] == 0) &&
-                       (cut->n1 == 1 || outer[i] == 0);
   }
 }
 
@@ -224,7 +273,8 @@ static void st_run_windows(const st_blocks *k, const st_cut *cut,
                            const void *ctx) {
   _Alignas(64) char buffer[ST_BLOCK_OPERANDS][ST_BLOCK_BYTES];
   char *p[ST_BLOCK_OPERANDS];
-  bool filled[ST_BLOCK_OPERANDS] = {false};
+  const char *held[ST_BLOCK_OPERANDS] = {NULL}; /* in the buffers: the ... */
+  int64_t count[ST_BLOCK_OPERANDS]; /* ... elements from there on */
   st_window w = {0, 0, 0, 0};
   for (int64_t r = 0; r < cut->n1; r += cut->c1) {
     w.m1 = cut->n1 - r < cut->c1 ? cut->n1 - r : cut->c1;
@@ -234,9 +284,11 @@ static void st_run_windows(const st_blocks *k, const st_cut *cut,
         w.s0 = strides[i], w.s1 = strides[k->n + i];
         char *at = data[i] + q * w.s0 + r * w.s1;
         p[i] = cut->direct[i] ? at : buffer[i];
-        if (i == 0 || cut->direct[i] || filled[i]) continue;
+        if (i == 0 || cut->direct[i]) continue;
+        if (held[i] == at && count[i] >= w.m0 * w.m1) continue;
         st_gather(buffer[i], at, w, k->elem[i]);
-        filled[i] = cut->constant[i];
+        held[i] = at;
+        count[i] = w.m0 * w.m1;
       }
       k->body(p, w.m0 * w.m1, ctx);
       if (cut->direct[0]) continue;

@@ -38,6 +38,11 @@ static inline int64_t cut64f(float f) {
 #define TO_c8(v) (v)
 #define TO_b1(v) ((v) != 0)
 
+/* What is not zero is one. A comparison would keep compilers from converting
+ * whole registers. */
+#undef ST_IN_b1
+#define ST_IN_b1(v) ((uint8_t)(((v) | (uint8_t)-(v)) >> 7))
+
 /* -- Between dtypes ------------------------------------------------------- */
 
 #define CONVERT(dst, src)                                                    \
@@ -85,12 +90,77 @@ CONVERT_HALVES(bf, bf)
 
 /* -- The same dtype: bits ------------------------------------------------- */
 
+/* Elements may be runs of smaller ones, and lie where those may. */
+typedef uint8_t __attribute__((may_alias)) bits1;
+typedef uint16_t __attribute__((may_alias, aligned(1))) bits2;
+typedef uint32_t __attribute__((may_alias, aligned(1))) bits4;
+typedef uint64_t __attribute__((may_alias, aligned(1))) bits8;
+typedef struct bits16 {
+  uint64_t u[2];
+} __attribute__((may_alias, packed)) bits16;
+
 static void copy_rows(char **data, const int64_t *strides, int64_t n1,
                       size_t bytes) {
   for (int64_t j = 0; j < n1; j++) {
     memmove(data[0] + j * strides[2], data[1] + j * strides[3], bytes);
   }
 }
+
+/* Note [Steps that the compiler knows]
+ * A loop over every second element, or over every element from the end,
+ * becomes loads of whole registers and shuffles when its step is a constant.
+ * So do rows of two to four elements that come from as many places, as
+ * colours do when planes become pixels. */
+#define STEP(k)                                                              \
+  case k:                                                                    \
+    ST_EACH(i, n) to[i] = from[i * (k)];                                     \
+    return true;
+#define COPY_STEP(b)                                                         \
+  static bool copy_step##b(bits##b *to, const bits##b *from, int64_t n,      \
+                           int64_t step) {                                   \
+    switch (step) {                                                          \
+      STEP(-1) STEP(0) STEP(2) STEP(3) STEP(4)                               \
+      default: return false;                                                 \
+    }                                                                        \
+  }
+#define COPY_STEPS(b)                                                        \
+  static bool copy_steps##b(char **data, const int64_t *s, int64_t n0,       \
+                            int64_t n1) {                                    \
+    if (s[0] != b || s[1] % b != 0 || n0 < 8) return false;                  \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      if (!copy_step##b((bits##b *)(data[0] + j * s[2]),                     \
+                        (const bits##b *)(data[1] + j * s[3]), n0,           \
+                        s[1] / b)) {                                         \
+        return false;                                                        \
+      }                                                                      \
+    }                                                                        \
+    return true;                                                             \
+  }
+
+/* Rows of k elements, each of which comes from a line of its own. */
+#define COPY_WEAVE(b)                                                        \
+  static void copy_weave##b(bits##b *to, const bits##b *const *f, int64_t n, \
+                            int64_t k) {                                     \
+    const bits##b *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];            \
+    if (k == 2) {                                                            \
+      ST_EACH(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];                \
+    } else if (k == 3) {                                                     \
+      ST_EACH(i, n) to[3 * i] = f0[i], to[3 * i + 1] = f1[i],                \
+                    to[3 * i + 2] = f2[i];                                   \
+    } else {                                                                 \
+      ST_EACH(i, n) to[4 * i] = f0[i], to[4 * i + 1] = f1[i],                \
+                    to[4 * i + 2] = f2[i], to[4 * i + 3] = f3[i];            \
+    }                                                                        \
+  }
+#define COPY_WEAVES(b)                                                       \
+  static void copy_weaves##b(char **data, const int64_t *s, int64_t n0,      \
+                             int64_t n1) {                                   \
+    const bits##b *f[4] = {NULL, NULL, NULL, NULL};                          \
+    for (int64_t c = 0; c < n0; c++) {                                       \
+      f[c] = (const bits##b *)(data[1] + c * s[1]);                          \
+    }                                                                        \
+    copy_weave##b((bits##b *)data[0], f, n1, n0);                            \
+  }
 
 /* Short rows are walked down the columns. */
 #define COPY_WALK(b)                                                         \
@@ -104,12 +174,22 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
       char *t = data[0] + j * t1;                                            \
       const char *f = data[1] + j * f1;                                      \
       for (int64_t i = 0; i < n0; i++, t += t0, f += f0) {                   \
-        *(st_bits##b *)t = *(const st_bits##b *)f;                           \
+        *(bits##b *)t = *(const bits##b *)f;                                 \
       }                                                                      \
     }                                                                        \
   }
 
+static bool is_woven(const int64_t *s, int64_t n0, int64_t n1, int64_t b) {
+  return n0 >= 2 && n0 <= 4 && n1 >= 8 && s[0] == b && s[2] == n0 * b &&
+         s[3] == b;
+}
+
 #define COPY_BITS(b)                                                         \
+  COPY_STEP(b)                                                               \
+  COPY_STEPS(b)                                                              \
+  COPY_WEAVE(b)                                                              \
+  COPY_WEAVES(b)                                                             \
+  COPY_WALK(b)                                                               \
   static void same_##b(char **data, const int64_t *s, int64_t n0,            \
                        int64_t n1, const void *ctx) {                        \
     const st_window to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};  \
@@ -118,16 +198,13 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
       copy_rows(data, s, 1, (size_t)(n0 * n1 * b));                          \
     } else if (st_has_rows(to, b) && s[1] == b) {                            \
       copy_rows(data, s, n1, (size_t)n0 * b);                                \
-    } else {                                                                 \
+    } else if (is_woven(s, n0, n1, b)) {                                     \
+      copy_weaves##b(data, s, n0, n1);                                       \
+    } else if (!copy_steps##b(data, s, n0, n1)) {                            \
       copy_bits##b(data, to, from);                                          \
     }                                                                        \
   }
 
-COPY_WALK(1)
-COPY_WALK(2)
-COPY_WALK(4)
-COPY_WALK(8)
-COPY_WALK(16)
 COPY_BITS(1)
 COPY_BITS(2)
 COPY_BITS(4)

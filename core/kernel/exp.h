@@ -1,5 +1,5 @@
-/* exp for loops that the compiler vectorises: branch-free, float64, for
- * arguments of any size.
+/* exp for loops that the compiler vectorises: branch-free, for arguments of
+ * any size.
  */
 #ifndef ST_KERNEL_EXP_H
 #define ST_KERNEL_EXP_H
@@ -44,6 +44,34 @@ static inline double st__exp(double x) {
   const double half = k * 0.5 + ST_EXP_MAGIC;
   const double rest = (k - (half - ST_EXP_MAGIC)) + ST_EXP_MAGIC;
   return p * st__exp_pow2(half) * st__exp_pow2(rest);
+}
+
+/* The same in float32, within 1.5 units of the last place. */
+#define ST_EXP_MAGICF 0x1.8p23f
+
+static inline float st__expf_pow2(float shifted) {
+  uint32_t bits;
+  memcpy(&bits, &shifted, 4);
+  bits = (bits + 127) << 23;
+  memcpy(&shifted, &bits, 4);
+  return shifted;
+}
+
+static inline float st__expf(float x) {
+  float y = x < -105.0f ? -105.0f : x;
+  y = y > 89.0f ? 89.0f : y;
+  const float k = (y * 0x1.715476p0f + ST_EXP_MAGICF) - ST_EXP_MAGICF;
+  const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;
+  float p = 1.0f / 5040.0f;
+  p = p * r + 1.0f / 720.0f;
+  p = p * r + 1.0f / 120.0f;
+  p = p * r + 1.0f / 24.0f;
+  p = p * r + 1.0f / 6.0f;
+  p = p * r + 0.5f;
+  p = (p * r) * r + r + 1.0f;
+  const float half = k * 0.5f + ST_EXP_MAGICF;
+  const float rest = (k - (half - ST_EXP_MAGICF)) + ST_EXP_MAGICF;
+  return p * st__expf_pow2(half) * st__expf_pow2(rest);
 }
 
 #endif

@@ -39,6 +39,8 @@ typedef enum st_kernel_id {
 #include "kernel/other.def"
 #include "kernel/reduce.def"
 #include "kernel/index.def"
+#include "kernel/move.def"
+#include "kernel/parts.def"
 #undef ST_UNARY
 #undef ST_BINARY
 #undef ST_COMPARE

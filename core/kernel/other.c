@@ -32,7 +32,7 @@ CLAMP_FLOAT(f8)
   ((size) < (T)0.5 ? (x) + (w) * ((y) - (x)) : (y) - ((y) - (x)) * (1 - (w)))
 #define CLERP(x, y, w) \
   (cabs(w) < 0.5f ? (x) + ST_CMUL(w, (y) - (x)) \
-                  : (y) - ST_CMUL((y) - (x), 1 - (w)))
+                  : (y) - ST_CMUL((y) - (x), (T)1 - (w)))
 
 /* -- Where: elements are bits of some size -------------------------------- */
 

@@ -13,7 +13,7 @@
 typedef float _Complex c64;
 typedef double _Complex c128;
 
-enum { WIDTH = 256, LINE = 2048, LANES = 16 };
+enum { WIDTH = 256, LINE = 2048, LANES = 32 };
 
 #define AT(T, p, offset) (*(T *)((p) + (offset)))
 
@@ -49,20 +49,36 @@ static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
         AT(T, y, j * s[2]) = S(a[j] = OP(a[j], L(AT(const T, x, j * s[3])))); \
     } }
 
+/* Four lines hide each other's latency. */
+#define SCAN_FOUR(name, T, A, L, S, OP)                                     \
+  static void name##_four(char *to, const char *p, const int64_t *s,        \
+                          int64_t n) {                                      \
+    A a[4];                                                                 \
+    for (int l = 0; l < 4; l++) a[l] = L(AT(const T, p, l * s[3]));         \
+    for (int l = 0; l < 4; l++) AT(T, to, l * s[2]) = S(a[l]);              \
+    for (int64_t i = 1; i < n; i++) {                                       \
+      const char *x = p + i * s[1];                                         \
+      char *y = to + i * s[0];                                              \
+      for (int l = 0; l < 4; l++) {                                         \
+        a[l] = OP(a[l], L(AT(const T, x, l * s[3])));                       \
+        AT(T, y, l * s[2]) = S(a[l]); } } }
+
 #define SCAN_LOOP(name)                                                     \
   static void name(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
     const bool together = side_by_side(s[1], s[3], n1);                     \
-    const int64_t step = together ? WIDTH : 1;                              \
     (void)ctx;                                                              \
-    for (int64_t j = 0; j < n1 && n0 > 0; j += step) {                      \
-      const int64_t n = n1 - j < step ? n1 - j : step;                      \
+    for (int64_t j = 0, n; j < n1 && n0 > 0; j += n) {                      \
       char *to = data[0] + j * s[2], *p = data[1] + j * s[3];               \
+      n = together && n1 - j > WIDTH ? WIDTH : n1 - j;                      \
+      if (!together) n = n < 4 ? 1 : 4;                                     \
       if (together) name##_lines(to, p, s, n0, n);                          \
+      else if (n == 4) name##_four(to, p, s, n0);                           \
       else name##_line(to, p, s, n0); } }
 
 #define SCAN(name, T, A, L, S, OP)      \
   SCAN_LINE(name, T, A, L, S, OP)       \
+  SCAN_FOUR(name, T, A, L, S, OP)       \
   SCAN_LINES(name, T, A, L, S, OP)      \
   SCAN_LOOP(name)
 
@@ -157,86 +173,89 @@ EXTREMES(f64, double, double, SAME)
 
 /* -- softmax -------------------------------------------------------------- */
 
-/* Lanes as in a fold (Note [Folds are reproducible]). NaN wins. */
-static double max_line(const double *x, int64_t n, double max) {
-  double lane[LANES];
-  for (int l = 0; l < LANES; l++) lane[l] = max;
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES) {
-    for (int l = 0; l < LANES; l++) {
-      const double a = x[i + l];
-      lane[l] = (a > lane[l]) | (a != a) ? a : lane[l];
-    }
-  }
-  for (; i < n; i++) max = x[i] > max || x[i] != x[i] ? x[i] : max;
-  for (int l = 0; l < LANES; l++) {
-    max = lane[l] > max || lane[l] != lane[l] ? lane[l] : max;
-  }
-  return max;
-}
+/* A line is worked on in pieces of LINE elements; one that is a single piece
+ * stays in the buffer from the first step to the last. What is not float64 is
+ * worked on as float32, but for the sums. Lanes are combined in order, and
+ * NaN wins. */
+#define LARGER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
 
-static double sum_line(const double *x, int64_t n) {
-  double lane[LANES] = {0}, sum = 0;
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES) {
-    for (int l = 0; l < LANES; l++) lane[l] += x[i + l];
-  }
-  for (; i < n; i++) lane[i % LANES] += x[i];
-  for (int l = 0; l < LANES; l++) sum += lane[l];
-  return sum;
-}
+#define LINE_MAX(W)                                                         \
+  typedef struct line_##W {                                                 \
+    W x[LINE], max;                                                         \
+    double sum;                                                             \
+    int64_t n; } line_##W;                                                  \
+  static W max_##W(const W *x, int64_t n, W max) {                          \
+    W lane[LANES];                                                          \
+    int64_t i = 0;                                                          \
+    for (int l = 0; l < LANES; l++) lane[l] = max;                          \
+    for (; i + LANES <= n; i += LANES)                                      \
+      for (int l = 0; l < LANES; l++) lane[l] = LARGER(lane[l], x[i + l]);  \
+    for (; i < n; i++) max = LARGER(max, x[i]);                             \
+    for (int l = 0; l < LANES; l++) max = LARGER(max, lane[l]);             \
+    return max; }
 
-static void exp_line(double *x, int64_t n, double max) {
-  for (int64_t i = 0; i < n; i++) x[i] = st__exp(x[i] - max);
-}
+#define LINE_SUM(W)                                                         \
+  static double sum_##W(const W *x, int64_t n) {                            \
+    double lane[LANES] = {0}, sum = 0;                                      \
+    int64_t i = 0;                                                          \
+    for (; i + LANES <= n; i += LANES)                                      \
+      for (int l = 0; l < LANES; l++) lane[l] += (double)x[i + l];          \
+    for (int64_t l = 0; i + l < n; l++) lane[l] += (double)x[i + l];        \
+    for (int l = 0; l < LANES; l++) sum += lane[l];                         \
+    return sum; }
 
-/* A line is worked on in pieces of LINE elements; a line that is one piece
- * stays in the buffer from the first step to the last. */
-typedef struct line {
-  double x[LINE], max, sum;
-  int64_t n;
-} line;
+#define LINE_STEPS(W, EXP)                                                  \
+  static void exp_##W(W *x, int64_t n, W max) {                             \
+    for (int64_t i = 0; i < n; i++) x[i] = EXP(x[i] - max); }               \
+  static void times_##W(W *x, int64_t n, W by) {                            \
+    for (int64_t i = 0; i < n; i++) x[i] *= by; }                           \
+  static void minus_##W(W *x, int64_t n, W by) {                            \
+    for (int64_t i = 0; i < n; i++) x[i] -= by; }
 
-#define SOFTMAX_LOAD(s, T, L)                                               \
-  static void load_##s(line *w, const char *p, int64_t step, int64_t n) {   \
+LINE_MAX(float)
+LINE_SUM(float)
+LINE_STEPS(float, st__expf)
+LINE_MAX(double)
+LINE_SUM(double)
+LINE_STEPS(double, st__exp)
+
+#define SOFTMAX_LOAD(s, T, W, L)                                            \
+  static void load_##s(line_##W *w, const char *p, int64_t step, int64_t n) { \
     if (step == sizeof(T)) {                                                \
       for (int64_t i = 0; i < n; i++) w->x[i] = L(((const T *)p)[i]);       \
     } else {                                                                \
       for (int64_t i = 0; i < n; i++) w->x[i] = L(AT(const T, p, i * step)); \
     } }
 
-#define SOFTMAX_STORE(s, T, S)                                              \
-  static void store_##s(const line *w, char *p, int64_t step, int64_t n) {  \
+#define SOFTMAX_STORE(s, T, W, S)                                           \
+  static void store_##s(const line_##W *w, char *p, int64_t step,           \
+                        int64_t n) {                                        \
     if (step == sizeof(T)) {                                                \
       for (int64_t i = 0; i < n; i++) ((T *)p)[i] = S(w->x[i]);             \
     } else {                                                                \
       for (int64_t i = 0; i < n; i++) AT(T, p, i * step) = S(w->x[i]);      \
     } }
 
-#define SOFTMAX_REDUCE(s)                                                   \
-  static void reduce_##s(line *w, const char *p, int64_t step) {            \
-    w->max = -INFINITY;                                                     \
+#define SOFTMAX_REDUCE(s, W)                                                \
+  static void reduce_##s(line_##W *w, const char *p, int64_t step) {        \
+    w->max = (W)-INFINITY;                                                  \
     w->sum = 0;                                                             \
     for (int64_t i = 0, n; i < w->n; i += n) {                              \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       load_##s(w, p + i * step, step, n);                                   \
-      w->max = max_line(w->x, n, w->max); }                                 \
+      w->max = max_##W(w->x, n, w->max); }                                  \
     for (int64_t i = 0, n; i < w->n; i += n) {                              \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       if (w->n > LINE) load_##s(w, p + i * step, step, n);                  \
-      exp_line(w->x, n, w->max);                                            \
-      w->sum += sum_line(w->x, n); } }
-
-/* x becomes x by + plus. */
-static void scale_line(double *x, int64_t n, double by, double plus) {
-  for (int64_t i = 0; i < n; i++) x[i] = x[i] * by + plus;
-}
+      exp_##W(w->x, n, w->max);                                             \
+      w->sum += sum_##W(w->x, n); } }
 
 /* The buffer holds the exponentials when the line is one piece. */
-#define SOFTMAX_LOOP(s)                                                     \
+#define SOFTMAX_LOOP(s, W)                                                  \
   static void softmax_##s(char **data, const int64_t *st, int64_t n0,       \
                           int64_t n1, const void *ctx) {                    \
-    line w = {.n = n0};                                                     \
+    line_##W w; /* all of it would be much to clear */                      \
+    w.n = n0;                                                               \
     (void)ctx;                                                              \
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
@@ -244,14 +263,15 @@ static void scale_line(double *x, int64_t n, double by, double plus) {
       for (int64_t i = 0, n; i < n0; i += n) {                              \
         n = n0 - i < LINE ? n0 - i : LINE;                                  \
         if (n0 > LINE) load_##s(&w, p + i * st[1], st[1], n);               \
-        if (n0 > LINE) exp_line(w.x, n, w.max);                             \
-        scale_line(w.x, n, 1 / w.sum, 0);                                   \
+        if (n0 > LINE) exp_##W(w.x, n, w.max);                              \
+        times_##W(w.x, n, (W)(1 / w.sum));                                  \
         store_##s(&w, to + i * st[0], st[0], n); } } }
 
-#define LOG_SOFTMAX_LOOP(s)                                                 \
+#define LOG_SOFTMAX_LOOP(s, W)                                              \
   static void log_softmax_##s(char **data, const int64_t *st, int64_t n0,   \
                               int64_t n1, const void *ctx) {                \
-    line w = {.n = n0};                                                     \
+    line_##W w; /* all of it would be much to clear */                      \
+    w.n = n0;                                                               \
     (void)ctx;                                                              \
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
@@ -259,21 +279,21 @@ static void scale_line(double *x, int64_t n, double by, double plus) {
       for (int64_t i = 0, n; i < n0; i += n) {                              \
         n = n0 - i < LINE ? n0 - i : LINE;                                  \
         load_##s(&w, p + i * st[1], st[1], n);                              \
-        scale_line(w.x, n, 1, -w.max);                                      \
-        scale_line(w.x, n, 1, -log(w.sum));                                 \
+        minus_##W(w.x, n, w.max);                                           \
+        minus_##W(w.x, n, (W)log(w.sum));                                   \
         store_##s(&w, to + i * st[0], st[0], n); } } }
 
-#define SOFTMAX(s, T, L, S)   \
-  SOFTMAX_LOAD(s, T, L)       \
-  SOFTMAX_STORE(s, T, S)      \
-  SOFTMAX_REDUCE(s)           \
-  SOFTMAX_LOOP(s)             \
-  LOG_SOFTMAX_LOOP(s)
+#define SOFTMAX(s, T, W, L, S)  \
+  SOFTMAX_LOAD(s, T, W, L)      \
+  SOFTMAX_STORE(s, T, W, S)     \
+  SOFTMAX_REDUCE(s, W)          \
+  SOFTMAX_LOOP(s, W)            \
+  LOG_SOFTMAX_LOOP(s, W)
 
-SOFTMAX(f16, uint16_t, HALF64, TO_HALF)
-SOFTMAX(bf16, uint16_t, BF64, TO_BF16)
-SOFTMAX(f32, float, F64, TO_F32)
-SOFTMAX(f64, double, F64, SAME)
+SOFTMAX(f16, uint16_t, float, st__half_to_float, st__float_to_half)
+SOFTMAX(bf16, uint16_t, float, st__bf16_to_float, st__float_to_bf16)
+SOFTMAX(f32, float, float, SAME, SAME)
+SOFTMAX(f64, double, double, SAME, SAME)
 
 /* -- The table ------------------------------------------------------------ */
 

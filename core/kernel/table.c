@@ -55,6 +55,8 @@ static const int grains[ST_K_COUNT] = {
 #include "kernel/binary.def"
 #include "kernel/other.def"
 #include "kernel/index.def"
+#include "kernel/move.def"
+#include "kernel/parts.def"
 #include "kernel/reduce.def"
 };
 

@@ -79,25 +79,26 @@ typedef enum st_elem {
   static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
     return (T_##tag)st__scalar_to_int(k->s[i]);                              \
   }
-#define ST_PARAM_FLOAT(tag)                                                  \
+/* An integer is rounded once, to what it becomes. */
+#define ST_PARAM_FLOAT(tag, to)                                              \
   static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
-    return (T_##tag)st__scalar_to_double(k->s[i]);                           \
+    return to(k->s[i]);                                                      \
   }
-#define ST_PARAM_COMPLEX(tag)                                                \
+#define ST_PARAM_COMPLEX(tag, to)                                            \
   static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
     double c[2];                                                             \
     st__scalar_to_complex(k->s[i], c);                                       \
-    return (T_##tag)CMPLX(c[0], c[1]);                                       \
+    return (T_##tag)CMPLX(to(k->s[i]), c[1]);                                \
   }
 ST_PARAM_INT(u1)
 ST_PARAM_INT(i1)
 ST_PARAM_INT(i2)
 ST_PARAM_INT(i4)
 ST_PARAM_INT(i8)
-ST_PARAM_FLOAT(f4)
-ST_PARAM_FLOAT(f8)
-ST_PARAM_COMPLEX(c4)
-ST_PARAM_COMPLEX(c8)
+ST_PARAM_FLOAT(f4, st__scalar_to_float)
+ST_PARAM_FLOAT(f8, st__scalar_to_double)
+ST_PARAM_COMPLEX(c4, st__scalar_to_float)
+ST_PARAM_COMPLEX(c8, st__scalar_to_double)
 #undef ST_PARAM_INT
 #undef ST_PARAM_FLOAT
 #undef ST_PARAM_COMPLEX

@@ -1,0 +1,363 @@
+/* What all folds share: the walk over elements, in blocks, and the tree.
+ *
+ * Note [The tree of a fold]
+ * Which elements are added to which is fixed by their logical positions. A
+ * block of ST_FOLD_BLOCK elements is folded in W lanes, element i of it into
+ * lane i mod W, each lane in order; then the upper half of the lanes into the
+ * lower one until one is left (lanes without an element are left out). The
+ * values of the blocks are combined in neighbouring pairs, those pairs in
+ * pairs, and so on. Nothing else decides: not the instruction set, as
+ * compilers may not reassociate; not the layout, which only chooses how the
+ * tree is climbed:
+ *
+ *   by rows     an output's elements lie side by side: the lanes are a vector
+ *   by columns  outputs lie side by side: lane after lane, all of them at
+ *               once, in the order in which lanes meet (climb)
+ *   as one row  few columns, but dense: W rows make one long row (climb_flat)
+ *
+ * What lies otherwise is gathered first. As a pair of neighbouring blocks is
+ * a subtree, so is each aligned group of 2^k blocks: threads may take those
+ * apart. Error: chains are 32 elements (complex128: 64), then pairs; and sums
+ * of floats are accumulated in float64.
+ */
+#ifndef ST_KERNEL_FOLD_H
+#define ST_KERNEL_FOLD_H
+
+#include "kernel/reduce.h"
+
+/* -- Pieces --------------------------------------------------------------- */
+
+/* What the bodies of a fold work on: the elements `in` of one output, or up
+ * to four rows x of n1 outputs, and of them an accumulator and a reference
+ * each. */
+typedef struct piece {
+  char *acc;
+  const char *in, *x[4], *ref;
+  int64_t n0, n1;
+  const int64_t *off; /* row i is at in + off[i * skip] */
+  int64_t skip;
+  int64_t start;      /* position of the first element */
+  bool more;          /* go on with what acc holds */
+} piece;
+
+/* n elements, step bytes apart, side by side, as the bodies want them. */
+typedef void (*load_fn)(char *to, const char *p, int64_t step, int64_t n);
+
+typedef struct fold {
+  load_fn load;
+  void (*row)(const piece *p);   /* a block of one output */
+  void (*first)(const piece *p); /* a row that acc begins with */
+  void (*next)(const piece *p);  /* another row into acc */
+  void (*four)(const piece *p);  /* four, either way; NULL: one by one */
+  void (*join)(char *acc, const char *with, int64_t n); /* pairs */
+  int64_t in_size, size;         /* of an element; loaded */
+  int64_t acc_size, ref_size, lanes;
+  bool any_order; /* the order does not matter: no lanes by columns */
+  bool finds;     /* the first hit ends the search */
+} fold;
+
+enum {
+  SHORT = 32,      /* rows that are not worth a vector */
+  ROOM = 32768,    /* bytes of gathered elements */
+  WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
+  FLAT = 32768,    /* bytes of accumulators of W such rows */
+  LEVELS = 48,     /* of pairs */
+  AHEAD = 2048,    /* bytes: what is asked for before it is needed */
+  MAX_LANES = 64,
+  MAX_ACC = 16
+};
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* The constant steps let the compiler deinterleave in registers. */
+#define LOAD(s, T, U, L)                                                    \
+  static void load_##s(char *acc, const char *p, int64_t step, int64_t n) { \
+    U *restrict to = (U *)acc;                                              \
+    const T *x = (const T *)p;                                              \
+    const int64_t size = sizeof(T);                                         \
+    if (step == size) for (int64_t i = 0; i < n; i++) to[i] = L(x[i]);      \
+    else if (step == 2 * size)                                              \
+      for (int64_t i = 0; i < n; i++) to[i] = L(x[2 * i]);                  \
+    else if (step == 3 * size)                                              \
+      for (int64_t i = 0; i < n; i++) to[i] = L(x[3 * i]);                  \
+    else if (step == 4 * size)                                              \
+      for (int64_t i = 0; i < n; i++) to[i] = L(x[4 * i]);                  \
+    else for (int64_t i = 0; i < n; i++, p += step) to[i] = L(*(const T *)p); }
+
+#define SAME(x) (x)
+
+typedef uint8_t __attribute__((may_alias)) bits8;
+typedef uint16_t __attribute__((may_alias)) bits16;
+typedef uint32_t __attribute__((may_alias)) bits32;
+typedef uint64_t __attribute__((may_alias)) bits64;
+typedef struct bits128 { uint64_t u[2]; } __attribute__((may_alias)) bits128;
+
+LOAD(8, bits8, bits8, SAME)
+LOAD(16, bits16, bits16, SAME)
+LOAD(32, bits32, bits32, SAME)
+LOAD(64, bits64, bits64, SAME)
+LOAD(128, bits128, bits128, SAME)
+LOAD(half, uint16_t, float, st__half_to_float)
+LOAD(bf16, uint16_t, float, st__bf16_to_float)
+
+static load_fn load_of(size_t size) {
+  return size == 1 ? load_8 : size == 2 ? load_16 : size == 4 ? load_32
+       : size == 8 ? load_64 : load_128;
+}
+
+/* The offset of element `at` of a run, and how many more are on the stride
+ * of the first dimension. */
+static int64_t offset_of(const st_fold_run *r, int64_t at, int64_t *more) {
+  int64_t offset = 0;
+  *more = r->size[0] - at % r->size[0];
+  for (int i = 0; i < r->ndim; i++) {
+    offset += at % r->size[i] * r->stride[i];
+    at /= r->size[i];
+  }
+  return offset;
+}
+
+/* Elements at .. at + n - 1, side by side. */
+static void fetch(const fold *k, char *to, const char *in,
+                  const st_fold_run *r, int64_t at, int64_t n) {
+  for (int64_t m; n > 0; n -= m, at += m, to += m * k->size) {
+    const int64_t offset = offset_of(r, at, &m);
+    m = least(m, n);
+    k->load(to, in + offset, r->stride[0], m);
+  }
+}
+
+/* Where elements at .. at + n - 1 are. */
+static void locate(int64_t *off, const st_fold_run *r, int64_t at,
+                   int64_t n) {
+  for (int64_t m; n > 0; n -= m, at += m, off += m) {
+    const int64_t offset = offset_of(r, at, &m), step = r->stride[0];
+    m = least(m, n);
+    for (int64_t i = 0; i < m; i++) off[i] = offset + i * step;
+  }
+}
+
+/* -- Pairs ---------------------------------------------------------------- */
+
+/* Values of complete subtrees, the largest first: those that wait for their
+ * right half. Value d is n accumulators at `at` + d * step. */
+typedef struct pairs {
+  char *at;
+  int64_t step, n, count;
+  int depth;
+} pairs;
+
+static char *top(const pairs *t) { return t->at + t->depth * t->step; }
+
+static void join_top(const fold *k, pairs *t) {
+  t->depth--;
+  k->join(top(t) - t->step, top(t), t->n);
+}
+
+/* The value at the top is complete. */
+static void push(const fold *k, pairs *t) {
+  t->depth++;
+  t->count++;
+  for (int64_t c = t->count; !(c & 1); c >>= 1) join_top(k, t);
+}
+
+static void join_all(const fold *k, pairs *t) {
+  while (t->depth > 1) join_top(k, t);
+}
+
+/* -- The driver of all folds ---------------------------------------------- */
+
+/* n values side by side become one. They are accumulators. */
+static void pair_up(const fold *k, char *value, int64_t n) {
+  const int64_t size = k->size;
+  char odd[ROOM / 2];
+  for (int64_t half; n > 1; n -= half) {
+    half = n / 2;
+    k->load(odd, value + size, 2 * size, half);
+    for (int64_t i = 1; i < n - half; i++) {
+      memcpy(value + i * size, value + 2 * i * size, (size_t)size);
+    }
+    k->join(value, odd, half);
+  }
+}
+
+/* One output after the other. */
+static void run_rows(const fold *k, piece p, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_fold_run *r) {
+  _Alignas(64) char buffer[ROOM], values[LEVELS * MAX_ACC];
+  const bool dense = r->ndim == 1 && r->stride[0] == k->size &&
+                     k->in_size == k->size;
+  const char *in = p.in;
+  char *to = p.acc;
+  for (int64_t j = 0; j < n1; j++, in += s[4], p.ref += s[5]) {
+    pairs t = {values, MAX_ACC, 1, 0, 0};
+    for (int64_t i = 0; i < n0; i += p.n0) {
+      p.n0 = least(n0 - i, ST_FOLD_BLOCK);
+      p.start = r->at + i;
+      p.in = dense ? in + p.start * k->size : buffer;
+      p.acc = top(&t);
+      if (!dense || r->pairs) fetch(k, buffer, in, r, p.start, p.n0);
+      if (r->pairs) pair_up(k, buffer, p.n0);
+      if (r->pairs) memcpy(p.acc, buffer, (size_t)k->acc_size);
+      else k->row(&p);
+      if (k->finds && *(int64_t *)(void *)p.acc != ST_FOLD_NONE) i = n0;
+      push(k, &t);
+    }
+    join_all(k, &t);
+    memcpy(to + j * k->acc_size, values, (size_t)k->acc_size);
+  }
+}
+
+/* The rows of a piece in order. */
+static void run_chain(const fold *k, piece p) {
+  for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
+    m = k->four && p.n0 - i >= 4 ? 4 : 1;
+    for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
+    if (m == 4) k->four(&p);
+    else if (p.more) k->next(&p);
+    else k->first(&p);
+  }
+}
+
+/* Columns, what lies between two of them, and room. */
+typedef struct columns {
+  _Alignas(64) char values[LEVELS * WIDTH], spare[8 * WIDTH], refs[2 * WIDTH];
+  _Alignas(64) char buffer[ROOM];
+  int64_t off[ST_FOLD_BLOCK], dense[ST_FOLD_BLOCK];
+  int64_t step;
+  bool as_is; /* nothing to load */
+} columns;
+
+/* The same with loaded rows, as many at a time as there is room for. */
+static void load_chain(const fold *k, piece p, columns *c) {
+  const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
+  const int64_t *off = p.off, skip = p.skip;
+  const char *in = p.in;
+  p.in = c->buffer;
+  p.off = c->dense;
+  p.skip = 1;
+  for (int64_t i = 0; i < n; i += p.n0, p.start += p.n0, p.more = true) {
+    p.n0 = least(n - i, most);
+    for (int64_t q = 0; q < p.n0; q++) {
+      k->load(c->buffer + q * row, in + off[(i + q) * skip], c->step, p.n1);
+      c->dense[q] = q * row;
+    }
+    run_chain(k, p);
+  }
+}
+
+/* The value of lanes l, l + step, l + 2 step .. of a block: the even ones of
+ * them, and then the odd ones. */
+static void climb(const fold *k, const piece *p, columns *c, char *spare,
+                  int64_t l, int64_t step) {
+  piece q = *p;
+  q.off += l;
+  q.skip = step;
+  q.n0 = (p->n0 - l + step - 1) / step;
+  if (k->any_order || step == k->lanes ||
+      (p->n0 <= k->lanes && q.n0 <= 2)) {
+    if (c->as_is) run_chain(k, q);
+    else load_chain(k, q, c);
+    return;
+  }
+  climb(k, p, c, spare, l, 2 * step);
+  if (l + step >= p->n0) return;
+  q = *p;
+  q.acc = spare;
+  climb(k, &q, c, spare + WIDTH, l + step, 2 * step);
+  k->join(p->acc, spare, p->n1);
+}
+
+/* The same for dense rows: `lanes` of them are one row, whose accumulators
+ * are the lanes of all outputs. */
+static void climb_flat(const fold *k, const piece *p) {
+  _Alignas(64) char acc[FLAT], refs[MAX_ACC * FLAT / 8];
+  int64_t off[ST_FOLD_BLOCK];
+  const int64_t w = k->lanes, wide = w * p->n1, rest = p->n0 % w;
+  piece q = *p;
+  q.acc = acc;
+  q.n0 = p->n0 / w;
+  q.n1 = wide;
+  q.off = off;
+  q.skip = 1;
+  for (int64_t i = 0; i <= q.n0; i++) off[i] = i * wide * k->size;
+  for (int64_t i = 0; i < w && k->ref_size > 1; i++) {
+    memcpy(refs + i * p->n1 * k->ref_size, p->ref,
+           (size_t)(p->n1 * k->ref_size));
+    q.ref = refs;
+  }
+  run_chain(k, q);
+  if (rest) {
+    q.off += q.n0;
+    q.n0 = 1;
+    q.n1 = rest * p->n1;
+    q.more = true;
+    run_chain(k, q);
+  }
+  for (int64_t h = w / 2 * p->n1; h >= p->n1; h /= 2) {
+    k->join(acc, acc + h * k->acc_size, h);
+  }
+  memcpy(p->acc, acc, (size_t)(p->n1 * k->acc_size));
+}
+
+/* A block of columns; p.in is where the run starts. */
+static void fold_cols(const fold *k, piece p, const st_fold_run *r,
+                      columns *c) {
+  const bool dense = c->as_is && r->ndim == 1 &&
+                     r->stride[0] == p.n1 * k->size;
+  locate(c->off, r, p.start, p.n0);
+  p.off = c->off;
+  if (dense && p.n0 >= k->lanes && !k->finds &&
+      k->lanes * p.n1 * k->acc_size <= FLAT) {
+    p.in += p.off[0];
+    climb_flat(k, &p);
+  } else {
+    climb(k, &p, c, c->spare, 0, 1);
+  }
+}
+
+/* As many outputs at once as there are accumulators. */
+static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_fold_run *r) {
+  columns c;
+  const int64_t block = r->pairs ? 1 : ST_FOLD_BLOCK;
+  const int64_t width = WIDTH / k->acc_size;
+  const char *in = p.in, *ref = p.ref;
+  char *to = p.acc;
+  c.step = s[4];
+  c.as_is = c.step == k->in_size && k->in_size == k->size;
+  for (int64_t j = 0; j < n1; j += p.n1) {
+    p.n1 = least(n1 - j, width);
+    p.in = in + j * s[4];
+    p.ref = ref + j * s[5];
+    for (int64_t i = 0; !s[5] && k->ref_size > 1 && i < p.n1; i++) {
+      memcpy(c.refs + i * k->ref_size, ref, (size_t)k->ref_size);
+      p.ref = c.refs;
+    }
+    pairs t = {c.values, WIDTH, p.n1, 0, 0};
+    for (int64_t i = 0; i < n0; i += p.n0) {
+      p.n0 = least(n0 - i, block);
+      p.start = r->at + i;
+      p.acc = top(&t);
+      fold_cols(k, p, r, &c);
+      push(k, &t);
+    }
+    join_all(k, &t);
+    memcpy(to + j * k->acc_size, c.values, (size_t)(p.n1 * k->acc_size));
+  }
+}
+
+static inline void run_fold(const fold *k, char **data, const int64_t *s,
+                            int64_t n0, int64_t n1, const void *ctx) {
+  const st_fold_run *r = ctx;
+  const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
+  const piece p = {.acc = data[0], .in = data[1], .ref = data[2]};
+  if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
+    run_cols(k, p, s, n0, n1, r);
+  } else {
+    run_rows(k, p, s, n0, n1, r);
+  }
+}
+
+#endif
