@@ -10,6 +10,7 @@
 #include "iter/build.h"
 
 #include "base/memory.h"
+#include "iter/watch.h"
 
 /* -- Operands ------------------------------------------------------------- */
 
@@ -17,11 +18,12 @@
 void st__iter_init(st_iter *it, uint32_t flags) {
   it->flags = flags;
   it->noperands = it->noutputs = it->ndim = it->nperm = it->ncasts = 0;
-  it->shape = it->common_shape = it->slots;
+  it->shape = it->common_shape = it->view_offset = it->slots;
   it->common_ndim = it->static_ndim = 0;
   it->numel = 0;
   it->common_dtype = it->static_dtype = ST_DTYPE_NONE;
   it->device = ST_DEVICE_CPU;
+  it->static_device = ST_DEVICE_COUNT;
   it->static_shape = NULL;
   it->fast = ST_FAST_NONE;
   it->is_meta = it->coalesced = it->same_shape = it->accumulate = false;
@@ -51,9 +53,13 @@ void st__iter_output(st_iter *it, const st_tensor *t, st_dtype dtype) {
   it->noutputs++;
 }
 
-void st__iter_input(st_iter *it, const st_tensor *t) {
+void st__iter_input_as(st_iter *it, const st_tensor *t, st_dtype dtype) {
   ST_ASSERT(t);
-  add_operand(it, t, ST_DTYPE_NONE, false);
+  add_operand(it, t, dtype, false);
+}
+
+void st__iter_input(st_iter *it, const st_tensor *t) {
+  st__iter_input_as(it, t, ST_DTYPE_NONE);
 }
 
 void st__iter_release(st_iter *it) {
@@ -77,16 +83,20 @@ st_tensor *st__iter_take_output(st_iter *it, int i) {
   return t;
 }
 
-static void populate(st_iter *it) {
+static st_status populate(st_iter *it) {
   const bool retain = !st__iter_has(it, ST_ITER_BORROWED);
+  bool lacks_memory = false;
+  it->is_meta = it->static_device == ST_DEVICE_META;
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
     if (!op->tensor) continue;
     it->is_meta |= st__is_meta(op->tensor);
+    lacks_memory |= st__lacks_memory(op->tensor);
     if (!retain) continue;
     st__tensor_retain(op->tensor);
     op->owns_tensor = true;
   }
+  return lacks_memory ? st__refuse_memoryless() : ST_OK;
 }
 
 /* -- Overlap -------------------------------------------------------------- */
@@ -132,7 +142,7 @@ static bool will_meet(const st_iter *it, const st_tensor *out,
 }
 
 /* The output, if any, whose writing would change in before it is read: not
- * one that is cast at the end, after everything has been read. */
+ * one that has a temporary, which is copied after everything has been read. */
 static const st_tensor *endangers(const st_iter *it,
                                   const st_iter_operand *in) {
   if (in->original || in->data) return NULL;
@@ -181,7 +191,7 @@ static st_status reserve(st_iter *it) {
       ndim = op->tensor->ndim;
     }
   }
-  const int need = ndim * (2 + it->noperands);
+  const int need = ndim * (3 + it->noperands);
   int64_t *slots = it->slots;
   if (need > ST_ITER_INLINE) {
     it->heap_size = (size_t)need * sizeof *slots;
@@ -190,8 +200,10 @@ static st_status reserve(st_iter *it) {
   }
   it->common_shape = slots;
   it->shape = slots + ndim;
+  it->view_offset = slots + 2 * ndim;
+  for (int d = 0; d < ndim; d++) it->view_offset[d] = 0;
   for (int i = 0; i < it->noperands; i++) {
-    it->op[i].stride = slots + ndim * (2 + i);
+    it->op[i].stride = slots + ndim * (3 + i);
   }
   return ST_OK;
 }
@@ -284,6 +296,30 @@ static st_status mark_resize(st_iter *it) {
   return ST_OK;
 }
 
+/* -- The plan and the walk ------------------------------------------------ */
+
+/* Note [The plan and the walk]
+ * In ATen a whole temporary stands for an operand that casts, whose strides
+ * have their say in the order of dimensions and the layout of new outputs.
+ * So both are decided here as if there were temporaries. Once the outputs
+ * exist, an iterator that casts is laid out a second time, by the strides
+ * that its tensors do have: those it walks. */
+
+/* In elements: the tensor's, or those that its temporary would have. */
+static const int64_t *planned_strides(const st_iter_operand *op,
+                                      int64_t *room) {
+  const st_tensor *t = op->tensor;
+  if (!op->casts) return t->strides;
+  if (op->is_output) st__contiguous_strides(t->ndim, t->sizes, room);
+  else st__preserved_strides(t, room);
+  return room;
+}
+
+static unsigned planned_flags(const st_iter_operand *op, const int64_t *s) {
+  const st_tensor *t = op->tensor;
+  return op->casts ? st__compute_flags(t->ndim, t->sizes, s) : t->flags;
+}
+
 /* -- Fast set-up ---------------------------------------------------------- */
 
 /* How outputs are laid out that are still to be made. */
@@ -295,18 +331,21 @@ typedef struct layout {
 
 /* The order matters: what is both contiguous and channels_last counts as
  * contiguous, and dense operands qualify only when all strides agree. */
-static st_fast_setup fast_setup(const st_iter *it, const st_tensor **dense) {
+static st_fast_setup fast_setup(const st_iter *it, layout *l,
+                                const int64_t **dense) {
   if (st__iter_has(it, ST_ITER_REDUCTION) || !it->same_shape) {
     return ST_FAST_NONE;
   }
+  int64_t room[ST_MAX_DIMS];
   unsigned flags = UINT8_MAX;
   bool agree = true;
   for (int i = it->noperands - 1; i >= 0; i--) {
-    if (!st__iter_is_fixed(&it->op[i])) continue;
-    const st_tensor *t = it->op[i].tensor;
-    flags &= t->flags;
-    if (!*dense) *dense = t;
-    else agree = agree && st__same_dims(t->ndim, (*dense)->strides, t->strides);
+    const st_iter_operand *op = &it->op[i];
+    if (!st__iter_is_fixed(op)) continue;
+    const int64_t *strides = planned_strides(op, *dense ? room : l->own);
+    flags &= planned_flags(op, strides);
+    if (!*dense) *dense = strides;
+    else agree = agree && st__same_dims(op->tensor->ndim, *dense, strides);
   }
   if (flags & ST_FLAG_CONTIGUOUS) return ST_FAST_CONTIGUOUS;
   if (st__iter_has(it, ST_ITER_LINEAR)) return ST_FAST_NONE;
@@ -315,11 +354,11 @@ static st_fast_setup fast_setup(const st_iter *it, const st_tensor **dense) {
 }
 
 static bool set_up_fast(st_iter *it, layout *l) {
-  const st_tensor *dense = NULL;
-  it->fast = fast_setup(it, &dense);
+  const int64_t *dense = NULL;
+  it->fast = fast_setup(it, l, &dense);
   if (it->fast == ST_FAST_NONE) return false;
   if (it->fast == ST_FAST_CHANNELS_LAST) l->format = ST_FORMAT_CHANNELS_LAST;
-  if (it->fast == ST_FAST_DENSE) l->strides = dense->strides;
+  if (it->fast == ST_FAST_DENSE) l->strides = dense;
   it->coalesced = it->common_ndim > 1;
   it->ndim = it->common_ndim > 0;
   if (it->ndim == 0) return true;
@@ -338,19 +377,27 @@ static int64_t wrapping_mul(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-static void compute_strides(st_iter *it, bool static_shape) {
+static void compute_strides(const st_iter *it, const st_iter_operand *op,
+                            const int64_t *strides, st_dtype dtype,
+                            bool static_shape) {
+  const st_tensor *t = op->tensor;
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  const int skip = it->common_ndim - t->ndim;
+  for (int d = 0; d < skip; d++) op->stride[d] = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    const bool repeats = !static_shape && t->sizes[d] == 1 &&
+                         it->common_shape[skip + d] != 1;
+    op->stride[skip + d] = repeats ? 0 : wrapping_mul(strides[d], size);
+  }
+}
+
+static void plan_strides(st_iter *it, bool static_shape) {
+  int64_t room[ST_MAX_DIMS];
   for (int i = 0; i < it->noperands; i++) {
-    st_iter_operand *op = &it->op[i];
+    const st_iter_operand *op = &it->op[i];
     if (!st__iter_is_fixed(op)) continue;
-    const st_tensor *t = op->tensor;
-    const int64_t size = (int64_t)st__itemsize(op->target);
-    const int skip = it->common_ndim - t->ndim;
-    for (int d = 0; d < skip; d++) op->stride[d] = 0;
-    for (int d = 0; d < t->ndim; d++) {
-      const bool repeats = !static_shape && t->sizes[d] == 1 &&
-                           it->common_shape[skip + d] != 1;
-      op->stride[skip + d] = repeats ? 0 : wrapping_mul(t->strides[d], size);
-    }
+    compute_strides(it, op, planned_strides(op, room), op->target,
+                    static_shape);
   }
 }
 
@@ -442,7 +489,7 @@ static void move_strides(st_iter *it, int to, int from) {
   }
 }
 
-static void coalesce(st_iter *it) {
+void st__iter_coalesce(st_iter *it) {
   if (it->ndim <= 1) return;
   int last = 0;
   for (int d = 1; d < it->ndim; d++) {
@@ -465,12 +512,13 @@ static void coalesce(st_iter *it) {
 static st_status make_output(const st_iter *it, st_iter_operand *op,
                              const layout *l) {
   const int n = it->common_ndim;
+  const st_device device = it->static_device != ST_DEVICE_COUNT
+                           ? it->static_device : it->device;
   if (l->strides) {
-    ST_TRY(st__tensor_empty_strided(it->device, op->target, n,
-                                    it->common_shape, l->strides,
-                                    &op->tensor));
+    ST_TRY(st__tensor_empty_strided(device, op->target, n, it->common_shape,
+                                    l->strides, &op->tensor));
   } else {
-    ST_TRY(st__tensor_empty(it->device, op->target, n, it->common_shape,
+    ST_TRY(st__tensor_empty(device, op->target, n, it->common_shape,
                             l->format, &op->tensor));
   }
   op->owns_tensor = true;
@@ -479,8 +527,9 @@ static st_status make_output(const st_iter *it, st_iter_operand *op,
 
 static st_status resize(const st_iter *it, st_tensor *t, const layout *l) {
   const int n = it->common_ndim;
-  ST_TRY(st__tensor_resize(t, n, it->common_shape,
-                           l->strides ? ST_FORMAT_CONTIGUOUS : l->format));
+  ST_TRY(st__tensor_resize_out(t, n, it->common_shape,
+                               l->strides ? ST_FORMAT_CONTIGUOUS
+                                          : l->format));
   return l->strides ? st__tensor_restride(t, n, it->common_shape, l->strides,
                                           t->offset)
                     : ST_OK;
@@ -500,6 +549,18 @@ static st_status make_outputs(st_iter *it, const layout *l) {
   return ST_OK;
 }
 
+/* Note [The plan and the walk]. Outputs have their sizes now. */
+static void plan_walk(st_iter *it, bool static_shape) {
+  for (int i = 0; i < it->noperands; i++) {
+    st_iter_operand *op = &it->op[i];
+    const st_dtype own = st__iter_own_dtype(op);
+    op->will_resize = false;
+    compute_strides(it, op, op->tensor->strides, own, static_shape);
+  }
+  reorder(it);
+  st__iter_coalesce(it);
+}
+
 /* Last of all, because resizing may have moved a storage. */
 static void find_data(st_iter *it) {
   for (int i = 0; i < it->noperands; i++) {
@@ -516,7 +577,7 @@ st_status st__iter_build(st_iter *it) {
   layout l;
   l.format = ST_FORMAT_CONTIGUOUS;
   l.strides = NULL;
-  populate(it);
+  ST_TRY(populate(it));
   mark_read_write(it);
   if (st__iter_has(it, ST_ITER_CHECK_OVERLAP)) {
     ST_TRY(check_overlap(it, &shared));
@@ -526,12 +587,14 @@ st_status st__iter_build(st_iter *it) {
   ST_TRY(st__iter_types(it));
   if (shared) ST_TRY(separate(it));
   if (!set_up_fast(it, &l)) {
-    compute_strides(it, static_shape);
+    plan_strides(it, static_shape);
     reorder(it);
     lay_out(it, &l);
-    if (!it->is_meta) coalesce(it);
+    if (!it->is_meta || st__is_watched()) st__iter_coalesce(it);
   }
   ST_TRY(make_outputs(it, &l));
-  if (!it->is_meta) find_data(it);
+  if (it->is_meta && !st__is_watched()) return ST_OK;
+  if (it->ncasts > 0) plan_walk(it, static_shape);
+  find_data(it);
   return ST_OK;
 }

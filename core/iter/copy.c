@@ -4,25 +4,12 @@
 
 #include "iter/copy.h"
 
+#include <stdatomic.h>
+
+#include "base/status.h"
 #include "base/threads.h"
-#include "iter/transpose.h"
-
-/* -- Running -------------------------------------------------------------- */
-
-/* it has one output and one input, and neither has been promoted. */
-static void run_copy(st_iter *it) {
-  const st_dtype dst = it->op[0].target, src = it->op[1].target;
-  st_loop loop = st__copy_kernel(dst, src);
-  if (dst == src && st__transpose_prepare(it)) {
-    loop = st__transpose_loop(st__itemsize(dst));
-  }
-  st__iter_run(it, loop, NULL, ST_GRAIN);
-}
-
-bool st__copy_is_tiled(const st_iter *it) {
-  return it->noutputs == 1 && it->noperands == 2 &&
-         it->op[0].target == it->op[1].target && st__transpose_dim(it) != 0;
-}
+#include "iter/move.h"
+#include "iter/watch.h"
 
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
                   const st_tensor *src) {
@@ -31,16 +18,126 @@ static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
   st__iter_input(it, src);
 }
 
+/* -- Lazy tensors --------------------------------------------------------- */
+
+/* What becomes of the bytes of src in dst, in the dtype of dst (Note [Lazy
+ * tensors]). */
+typedef struct changes {
+  int n;
+  st_kernel_id of[2];
+} changes;
+
+static changes changes_between(const st_tensor *dst, const st_tensor *src) {
+  const st_dtype d = (st_dtype)dst->dtype;
+  changes c = {.n = 0};
+  if (st__is_complex(d) && st__is_conj(dst) != st__is_conj(src)) {
+    c.of[c.n++] = ST_K_conj_physical;
+  }
+  if (d != ST_BOOL && st__is_neg(dst) != st__is_neg(src)) {
+    c.of[c.n++] = ST_K_neg;
+  }
+  return c;
+}
+
+/* Integers wrap when they are negated, and the negative of a real number has
+ * no -0 as imaginary part: so that comes before a conversion. */
+static bool comes_first(const st_tensor *src, st_dtype to) {
+  const st_dtype from = (st_dtype)src->dtype;
+  return st__is_neg(src) && from != to &&
+         (st__is_integral(from) ||
+          (st__is_complex(to) && !st__is_complex(from)));
+}
+
+static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
+  return ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0;
+}
+
+/* No two elements of t share memory. Cannot fail. */
+static void change(const st_tensor *t, st_kernel_id id) {
+  st_iter it;
+  start(&it, 0, t, t);
+  const st_status built = st__iter_build(&it);
+  ST_ASSERT(built == ST_OK);
+  st__iter_run(&it, st__kernel(id, (st_dtype)t->dtype), NULL,
+               st__kernel_grain(id));
+  st__iter_release(&it);
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+static void plan_move(const st_iter *it, st_move *m) {
+  const st_iter_operand *dst = &it->op[0], *src = &it->op[1];
+  st__move_init(m, dst->data, dst->target, src->data, src->target);
+  for (int d = 0; d < it->ndim; d++) {
+    st__move_dim(m, it->shape[d], dst->stride[d], src->stride[d]);
+  }
+}
+
+static bool is_tiled(const st_iter *it) {
+  st_move m;
+  plan_move(it, &m);
+  return st__move_is_tiled(&m);
+}
+
+/* A change is made on the way where that costs nothing, else afterwards. */
+static void run_copy(st_iter *it) {
+  const st_dtype d = it->op[0].target;
+  changes left = changes_between(it->op[0].tensor, it->op[1].tensor);
+  st_move m;
+  if (left.n > 0 && it->op[1].target == d && !is_tiled(it)) {
+    const st_kernel_id id = left.of[--left.n];
+    st__iter_run(it, st__kernel(id, d), NULL, st__kernel_grain(id));
+  } else {
+    plan_move(it, &m);
+    st__move_run(&m);
+  }
+  while (left.n > 0) change(it->op[0].tensor, left.of[--left.n]);
+}
+
+bool st__copy_is_tiled(const st_iter *it) {
+  return it->noutputs == 1 && it->noperands == 2 && it->numel > 0 &&
+         is_tiled(it);
+}
+
+/* Equal shapes and bits that mean the same: no iterator is needed. */
+static void move_elements(const st_tensor *dst, const st_tensor *src) {
+  const int64_t to = (int64_t)st__itemsize((st_dtype)dst->dtype);
+  const int64_t from = (int64_t)st__itemsize((st_dtype)src->dtype);
+  st_move m;
+  st__move_init(&m, st__data(dst), (st_dtype)dst->dtype, st__data(src),
+                (st_dtype)src->dtype);
+  for (int d = dst->ndim - 1; d >= 0; d--) {
+    st__move_dim(&m, dst->sizes[d], dst->strides[d] * to,
+                 src->strides[d] * from);
+  }
+  st__move_run(&m);
+}
+
 /* Two operands of equal shape, no checks: the inline slots suffice, so that
  * nothing is allocated. */
 void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
+  if (st__is_meta(dst)) st__watch_copy(dst, src);
   if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return;
+  if (is_same_lazily(dst, src)) {
+    move_elements(dst, src);
+    return;
+  }
   start(&it, 0, dst, src);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
   run_copy(&it);
   st__iter_release(&it);
+}
+
+/* Once, or a loop would say it all day long. A bool asks for both parts. */
+static void warn_of_loss(st_dtype to, st_dtype from) {
+  static atomic_flag was_said = ATOMIC_FLAG_INIT;
+  if (!st__is_complex(from) || st__is_complex(to) || to == ST_BOOL) return;
+  if (!atomic_flag_test_and_set(&was_said)) {
+    st__warn("complex elements become real ones: their imaginary parts are "
+             "lost (said once)");
+  }
 }
 
 /* -- copy_ ---------------------------------------------------------------- */
@@ -56,26 +153,54 @@ static bool same_view(const st_tensor *a, const st_tensor *b) {
  * the one overlap that a copy can walk round without a temporary. */
 static bool is_move(const st_tensor *dst, const st_tensor *src) {
   return dst->storage == src->storage && dst->dtype == src->dtype &&
+         is_same_lazily(dst, src) && st__same_sizes(dst, src) &&
          st__is_contiguous(dst) && st__is_contiguous(src) &&
-         st__same_sizes(dst, src) && !st__is_meta(dst) &&
-         !st__is_elsewhere(dst) && st__overlap(dst, src) != ST_OVERLAP_NO;
+         !st__is_meta(dst) && !st__is_elsewhere(dst) &&
+         st__overlap(dst, src) != ST_OVERLAP_NO;
+}
+
+static st_status resolve_and_copy(st_tensor *dst, const st_tensor *src) {
+  st_tensor *plain = NULL;
+  ST_TRY(st__clone(src, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, &plain));
+  const st_status status = st__copy(dst, plain);
+  st__tensor_release(&plain);
+  return status;
+}
+
+/* Is there nothing that an iterator would find out? */
+static bool is_plain(const st_tensor *dst, const st_tensor *src) {
+  return (dst->flags & ST_FLAG_DENSE) && !st__may_overlap(dst, src) &&
+         dst->device == ST_DEVICE_CPU && src->device == ST_DEVICE_CPU &&
+         is_same_lazily(dst, src) && st__same_sizes(dst, src);
 }
 
 /* A copy to the meta device moves nothing, but its shapes must fit. */
 st_status st__copy(st_tensor *dst, const st_tensor *src) {
   st_iter it;
-  if (same_view(dst, src)) return ST_OK;
+  if (st__lacks_memory(dst) || st__lacks_memory(src)) {
+    return st__refuse_memoryless();
+  }
+  if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
+  warn_of_loss((st_dtype)dst->dtype, (st_dtype)src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
+  }
+  if (comes_first(src, (st_dtype)dst->dtype)) {
+    return resolve_and_copy(dst, src);
   }
   if (is_move(dst, src)) {
     memmove(st__data(dst), st__data(src),
             (size_t)dst->numel * st__itemsize((st_dtype)dst->dtype));
     return ST_OK;
   }
+  if (is_plain(dst, src)) {
+    move_elements(dst, src);
+    return ST_OK;
+  }
   start(&it, ST_ITER_CHECK_OVERLAP, dst, src);
   const st_status status = st__iter_build(&it);
+  if (status == ST_OK && it.is_meta) st__watch_copy(dst, src);
   if (status == ST_OK && it.numel > 0 && !it.is_meta) run_copy(&it);
   st__iter_release(&it);
   return status;
@@ -98,11 +223,20 @@ static st_status new_like(const st_tensor *t, st_dtype dtype,
 st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
                     st_tensor **out) {
   st_tensor *copy = NULL;
+  st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = (st_dtype)t->dtype;
   ST_TRY(new_like(t, dtype, format, &copy));
-  st__copy_unchecked(copy, t);
-  *out = copy;
-  return ST_OK;
+  warn_of_loss(dtype, (st_dtype)t->dtype);
+  if (st__lacks_memory(t)) {
+    memset(copy->storage->data, 0, copy->storage->nbytes);
+  } else if (comes_first(t, dtype)) {
+    status = resolve_and_copy(copy, t);
+  } else {
+    st__copy_unchecked(copy, t);
+  }
+  if (status != ST_OK) st__tensor_release(&copy);
+  else *out = copy;
+  return status;
 }
 
 st_status st__apart(const st_tensor *out, const st_tensor *t,

@@ -62,7 +62,7 @@ enum {
                      ST_ITER_PROMOTE,
 
   ST_ITER_MAX_OPERANDS = 16,
-  ST_ITER_INLINE = 256 /* int64 slots kept in the struct: enough for two
+  ST_ITER_INLINE = 320 /* int64 slots kept in the struct: enough for two
                           operands of ST_MAX_DIMS */
 };
 
@@ -75,9 +75,10 @@ typedef struct st_iter_operand {
   st_tensor *original;  /* the caller's, when tensor is a temporary */
   int64_t *stride;      /* byte strides, one per iterator dimension */
   char *data;           /* NULL on the meta device */
-  st_dtype target;      /* before build: asked for an output that is NULL;
-                           after: dtype that the loop sees */
-  bool casts;           /* the tensor has another one: see cast.h */
+  st_dtype target;      /* before build: asked for an input, or an output
+                           that is NULL; after: dtype that the loop sees */
+  st_dtype seen;        /* what was asked for, else the tensor's */
+  bool casts;           /* the tensor has another one: see buffer.h */
   bool owns_tensor, owns_original;
   bool is_output;
   bool will_resize;
@@ -101,6 +102,8 @@ typedef struct st_iter {
                               are made of it and, with CAST_OUTPUTS, cast
                               from it */
   st_device device;
+  st_device static_device; /* of outputs that are made; ST_DEVICE_COUNT, the
+                              inputs' device, unless set by the caller */
   const int64_t *static_shape; /* borrowed until build; NULL unless set */
   int static_ndim;
   st_fast_setup fast;
@@ -108,6 +111,8 @@ typedef struct st_iter {
   bool accumulate, final_output; /* set by splitting a reduction */
   int common_ndim;               /* shape before reordering, for plans */
   int64_t *common_shape;
+  int64_t *view_offset;          /* per dimension, what narrowing has cut off
+                                    in front */
   void *heap;                    /* when the inline slots do not do */
   size_t heap_size;
   int64_t slots[ST_ITER_INLINE];
@@ -118,6 +123,8 @@ void st__iter_init(st_iter *it, uint32_t flags);
  * output is allocated with dtype (or the common one for ST_DTYPE_NONE). */
 void st__iter_output(st_iter *it, const st_tensor *t, st_dtype dtype);
 void st__iter_input(st_iter *it, const st_tensor *t);
+/* An input that the loop sees in dtype, without promotion of its own. */
+void st__iter_input_as(st_iter *it, const st_tensor *t, st_dtype dtype);
 st_status st__iter_build(st_iter *it);
 void st__iter_release(st_iter *it); /* safe after a failed build, and twice */
 
@@ -126,24 +133,24 @@ st_tensor *st__iter_take_output(st_iter *it, int i);
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Runs loop over everything, on the team when there is more than grain, then
- * copies outputs that were cast back. Cannot fail. */
+/* Runs loop over everything, on the team when there is more than grain. Runs
+ * once: the iterator may be reordered for it. Cannot fail. */
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
+/* The same for a loop that knows nothing of an element but its operands', so
+ * that these may lie anywhere: Note [Short rows] in buffer.h. */
+void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
 /* One thread, in order. */
-void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx);
-/* The same over the linear range [begin, end) of elements, no cast. */
+void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
+/* The same over the linear range [begin, end) of elements. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end);
 /* Runs a loop that looks at the inputs and writes nothing. */
 void st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
-/* Copies outputs whose dtype was cast back into the caller's tensors. */
-void st__iter_cast_outputs(st_iter *it);
 
 /* -- Seeing --------------------------------------------------------------- */
 
 bool st__iter_is_contiguous(const st_iter *it);
 bool st__iter_has_contiguous_first_dim(const st_iter *it);
-bool st__iter_can_use_32bit(const st_iter *it);
 
 /* What an elementwise loop meets along the first dimension (SEMANTICS I16):
  * contiguous operands, those and one input of stride 0, or anything else. */
@@ -159,6 +166,35 @@ typedef struct st_iter_step {
 } st_iter_step;
 int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
                        st_iter_step *steps, int64_t max);
+
+/* -- Splitting (SEMANTICS I15, I11) --------------------------------------- */
+
+/* Dimensions are those of a built iterator, the fastest first. */
+bool st__iter_is_dim_reduced(const st_iter *it, int dim);
+int64_t st__iter_num_output_elements(const st_iter *it);
+int st__iter_num_reduce_dims(const st_iter *it);
+bool st__iter_can_use_32bit(const st_iter *it);
+/* The dimension whose ends are farthest apart in an operand; -1 when none
+ * has two elements. */
+int st__iter_dim_to_split(const st_iter *it);
+
+/* Leaves size >= 1 positions of a dimension, from start on. One position is
+ * no dimension any more, but in a reduction. */
+void st__iter_narrow(st_iter *it, int dim, int64_t start, int64_t size);
+/* *to becomes a built iterator of its own. To be released, also on failure. */
+st_status st__iter_copy(const st_iter *from, st_iter *to);
+/* *first becomes the first half of a dimension of at least two positions, it
+ * the second half (Note [Halves of a reduction]). Release as above. */
+st_status st__iter_split(st_iter *it, int dim, st_iter *first);
+/* Calls fn for parts of it whose offsets fit 32 bits, in order; it becomes
+ * the last of them. Fails with what fn returns, or NO_MEMORY on the way. */
+typedef st_status (*st_iter_fn)(st_iter *part, void *ctx);
+st_status st__iter_with_32bit(st_iter *it, st_iter_fn fn, void *ctx);
+
+/* The operands behind it move up. */
+void st__iter_remove_operand(st_iter *it, int i);
+/* The loop is to find operand i at data, with the strides that it has. */
+void st__iter_replace_data(st_iter *it, int i, char *data);
 
 /* -- Type promotion ------------------------------------------------------- */
 

@@ -32,6 +32,7 @@ typedef struct place {
 
 struct st_plan {
   st_iter it;
+  st_plan_run run;
   place places[ST_ITER_MAX_OPERANDS];
   window window;
 };
@@ -86,7 +87,8 @@ static st_status check_config(const st_plan_config *c) {
   }
   for (int i = c->noutputs; i < c->noperands; i++) {
     if (c->operands[i]) continue;
-    return st__fail(ST_BAD_VALUE, "operand %d, an input, is missing", i);
+    return st__fail(ST_BAD_VALUE, "operand %d, an input, is missing",
+                    (int)st__shown(i));
   }
   if ((c->flags & ST_ITER_INT_TO_FLOAT) && !(c->flags & ST_ITER_PROMOTE)) {
     return st__fail(ST_BAD_VALUE, "promote_integer_inputs_to_float needs "
@@ -105,7 +107,7 @@ static st_status check_static_size(const st_plan_config *c, int d) {
     const st_tensor *t = c->operands[i];
     if (!t || (t->ndim == c->static_ndim && t->sizes[d] >= size)) continue;
     return st__fail(ST_BAD_SHAPE, "operand %d of shape %s has no room for "
-                    "the static shape %s", i, ST_SHAPE_TEXT(t),
+                    "the static shape %s", (int)st__shown(i), ST_SHAPE_TEXT(t),
                     st__shape_text(c->static_ndim, c->static_shape,
                                    (char[160]){0}, 160));
   }
@@ -122,15 +124,30 @@ static st_status check_static_shape(const st_plan_config *c) {
   for (int i = 0; i < c->noperands && c->static_ndim == 0; i++) {
     if (!c->operands[i] || c->operands[i]->ndim == 0) continue;
     return st__fail(ST_BAD_SHAPE, "operand %d of shape %s does not have the "
-                    "static shape, which is 0-dim", i,
+                    "static shape, which is 0-dim", (int)st__shown(i),
                     ST_SHAPE_TEXT(c->operands[i]));
   }
   for (int d = 0; d < c->static_ndim; d++) ST_TRY(check_static_size(c, d));
   return ST_OK;
 }
 
+/* A plan is run over bytes, which are not what lazy tensors hold. */
+static st_status check_plain(int i, const st_tensor *t) {
+  return !t || !st__is_lazy(t) ? ST_OK
+    : st__fail(ST_BAD_VALUE, "operand %d is a lazy conjugate or negative or a "
+               "zero tensor: clone it first", (int)st__shown(i));
+}
+
+static st_status check_operands(const st_plan_config *c) {
+  for (int i = 0; i < c->noperands; i++) {
+    ST_TRY(check_plain(i, c->operands[i]));
+  }
+  return ST_OK;
+}
+
 static void add_operands(st_iter *it, const st_plan_config *c) {
   it->static_dtype = c->static_dtype;
+  if (c->has_static_device) it->static_device = c->static_device;
   it->static_shape = c->static_shape;
   it->static_ndim = c->static_ndim;
   for (int i = 0; i < c->noperands; i++) {
@@ -161,6 +178,7 @@ static void find_place(const st_iter_operand *op, place *at) {
 
 st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   ST_TRY(check_config(c));
+  ST_TRY(check_operands(c));
   ST_TRY(check_static_shape(c));
   st_plan *p = st__alloc_zero(ST_MEM_SCRATCH, sizeof *p);
   if (!p) return ST_NO_MEMORY;
@@ -169,6 +187,20 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   const st_status status = st__iter_build(&p->it);
   if (status != ST_OK) return st__plan_release(&p), status;
   for (int i = 0; i < p->it.noperands; i++) {
+    find_place(&p->it.op[i], &p->places[i]);
+  }
+  *out = p;
+  return ST_OK;
+}
+
+st_status st__plan_of(const st_iter *it, const st_plan_run *run,
+                      st_plan **out) {
+  st_plan *p = st__alloc_zero(ST_MEM_SCRATCH, sizeof *p);
+  if (!p) return ST_NO_MEMORY;
+  const st_status status = st__iter_copy(it, &p->it);
+  if (status != ST_OK) return st__plan_release(&p), status;
+  p->run = *run;
+  for (int i = 0; i < it->noperands; i++) {
     find_place(&p->it.op[i], &p->places[i]);
   }
   *out = p;
@@ -187,6 +219,34 @@ void st__plan_release(st_plan **p) {
 
 const st_iter *st__plan_iter(const st_plan *p) { return &p->it; }
 
+/* ORDER st_fast_setup, st_inner */
+static const char *const fast_names[] = {
+  "none", "contiguous", "channels_last", "non_overlapping_dense"
+};
+static const char *const inner_names[] = {"vector", "scalar", "strided"};
+
+st_plan_facts st__plan_facts(const st_plan *p) {
+  const st_iter *it = &p->it;
+  return (st_plan_facts){
+    .run = p->run, .noutputs = it->noutputs, .noperands = it->noperands,
+    .ndim = it->ndim, .shape = it->shape, .view_offset = it->view_offset,
+    .common_ndim = it->common_ndim, .common_shape = it->common_shape,
+    .nperm = it->nperm, .perm = it->perm,
+    .fast = fast_names[it->fast],
+    .inner = inner_names[st__iter_inner(it)],
+    .numel = it->numel,
+    .num_output_elements = st__iter_num_output_elements(it),
+    .num_reduce_dims = st__iter_num_reduce_dims(it),
+    .dim_to_split = st__iter_dim_to_split(it),
+    .common_dtype = it->common_dtype,
+    .is_coalesced = it->coalesced,
+    .is_contiguous = st__iter_is_contiguous(it),
+    .has_contiguous_first_dim = st__iter_has_contiguous_first_dim(it),
+    .can_use_32bit = st__iter_can_use_32bit(it),
+    .is_tiled_copy = st__copy_is_tiled(it),
+    .accumulates = it->accumulate, .is_final = it->final_output};
+}
+
 /* -- Elements ------------------------------------------------------------- */
 
 /* The bytes that an operand's loop may touch, counted from its first
@@ -201,7 +261,8 @@ static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   const st_iter_operand *op = &p->it.op[i];
   *out = (st_plan_operand){
-    .dtype = p->places[i].dtype, .numel = op->tensor->numel,
+    .dtype = p->places[i].dtype, .seen_as = op->target,
+    .numel = op->tensor->numel,
     .is_output = op->is_output, .is_read_write = op->is_read_write,
     .is_resized = op->will_resize,
     .is_temporary = op->original != NULL || is_inside(op)};
@@ -319,6 +380,111 @@ st_status st__plan_data(const st_plan *p, const int64_t size[2],
   for (int i = 0; i < p->it.noperands; i++) {
     ST_TRY(find_step(p, i, size, offsets[i], &data[i]));
   }
+  return ST_OK;
+}
+
+/* -- Splitting ------------------------------------------------------------ */
+
+static st_status check_dim(const st_plan *p, int dim) {
+  if (dim >= 0 && dim < p->it.ndim) return ST_OK;
+  return st__fail(ST_BAD_DIM, "the plan has no dimension %lld, only %d",
+                  (long long)st__shown(dim), p->it.ndim);
+}
+
+/* Operands begin later from now on; strides are those of one dimension. */
+static void move_places(st_plan *p, const int64_t *strides, int64_t start) {
+  for (int i = 0; i < p->it.noperands; i++) {
+    p->places[i].origin += start * strides[i];
+  }
+  p->window = (window){.n = 0};
+}
+
+static void get_strides(const st_iter *it, int dim, int64_t *strides) {
+  for (int i = 0; i < it->noperands; i++) strides[i] = it->op[i].stride[dim];
+}
+
+st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
+  int64_t strides[ST_ITER_MAX_OPERANDS];
+  ST_TRY(check_dim(p, dim));
+  const int64_t room = p->it.shape[dim];
+  if (start < 0 || size < 1 || start > room || size > room - start) {
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
+                    "positions: there are no %lld from %lld on",
+                    (long long)st__shown(dim), (long long)room,
+                    (long long)size, (long long)st__shown(start));
+  }
+  get_strides(&p->it, dim, strides);
+  st__iter_narrow(&p->it, dim, start, size);
+  move_places(p, strides, start);
+  return ST_OK;
+}
+
+static void copy_places(const st_plan *from, st_plan *to) {
+  for (int i = 0; i < from->it.noperands; i++) {
+    to->places[i] = from->places[i];
+    if (to->places[i].storage) st__storage_retain(to->places[i].storage);
+  }
+}
+
+st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
+  int64_t strides[ST_ITER_MAX_OPERANDS];
+  ST_TRY(check_dim(p, dim));
+  const int64_t half = p->it.shape[dim] / 2;
+  if (half < 1) {
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
+                    "positions, too few for two halves",
+                    (long long)st__shown(dim), (long long)p->it.shape[dim]);
+  }
+  st_plan *q = st__alloc_zero(ST_MEM_SCRATCH, sizeof *q);
+  if (!q) return ST_NO_MEMORY;
+  get_strides(&p->it, dim, strides);
+  st__iter_init(&q->it, p->it.flags);
+  const st_status status = st__iter_split(&p->it, dim, &q->it);
+  if (status != ST_OK) return st__plan_release(&q), status;
+  copy_places(p, q);
+  move_places(p, strides, half);
+  *first = q;
+  return ST_OK;
+}
+
+st_status st__plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
+  while (!st__iter_can_use_32bit(&p->it)) {
+    st_plan *first = NULL;
+    ST_TRY(st__plan_split(p, st__iter_dim_to_split(&p->it), &first));
+    const st_status status = st__plan_with_32bit(first, fn, ctx);
+    st__plan_release(&first);
+    if (status != ST_OK) return status;
+  }
+  return fn(p, ctx);
+}
+
+st_status st__plan_remove_operand(st_plan *p, int i) {
+  if (p->it.noperands == 1) {
+    return st__fail(ST_BAD_VALUE, "a plan has at least one operand");
+  }
+  st__storage_release(&p->places[i].storage);
+  st__iter_remove_operand(&p->it, i);
+  const int n = p->it.noperands;
+  for (int k = i; k < n; k++) p->places[k] = p->places[k + 1];
+  p->places[n] = (place){NULL, 0, ST_DTYPE_NONE};
+  p->window = (window){.n = 0};
+  return ST_OK;
+}
+
+st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
+  place *at = &p->places[i];
+  ST_TRY(check_plain(i, t));
+  if ((st_dtype)t->dtype != at->dtype) {
+    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, the tensor in "
+                    "its place %s", (long long)st__shown(i),
+                    st__dtype_name(at->dtype),
+                    st__dtype_name((st_dtype)t->dtype));
+  }
+  st__storage_retain(t->storage);
+  st__storage_release(&at->storage);
+  *at = (place){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
+                at->dtype};
+  st__iter_replace_data(&p->it, i, st__data(t));
   return ST_OK;
 }
 

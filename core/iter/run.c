@@ -8,9 +8,9 @@
  */
 
 #include "base/threads.h"
+#include "iter/buffer.h"
 #include "iter/build.h"
-#include "iter/cast.h"
-#include "iter/copy.h"
+#include "iter/watch.h"
 
 /* -- The walk ------------------------------------------------------------- */
 
@@ -28,21 +28,30 @@ static void walk_start(walk *w, int ndim, const int64_t *shape,
   w->ndim = ndim;
   w->at = begin;
   w->end = end;
+  w->index[0] = 0; /* there may be no dimension */
   for (int d = 0; d < ndim; d++) {
     w->index[d] = begin ? begin % shape[d] : 0;
     begin = begin ? begin / shape[d] : 0;
   }
 }
 
-/* Measures the next step; false at the end. Needs two dimensions. */
-static bool walk_measure(walk *w) {
-  const int64_t left = w->end - w->at, row = w->shape[0];
+/* The next step is one row, or its rest; false at the end. */
+static bool walk_row(walk *w) {
+  const int64_t left = w->end - w->at;
   if (left <= 0) return false;
-  const int64_t in_row = row - w->index[0];
+  const int64_t in_row = w->shape[0] - w->index[0];
   w->n0 = in_row < left ? in_row : left;
   w->n1 = 1;
+  return true;
+}
+
+/* The next step is as large as can be. Needs two dimensions. */
+static bool walk_measure(walk *w) {
+  const int64_t row = w->shape[0];
+  if (!walk_row(w)) return false;
   if (w->n0 == row) {
-    const int64_t rows = left / row, in_plane = w->shape[1] - w->index[1];
+    const int64_t rows = (w->end - w->at) / row;
+    const int64_t in_plane = w->shape[1] - w->index[1];
     w->n1 = rows < in_plane ? rows : in_plane;
   }
   return true;
@@ -65,24 +74,6 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
   return offset;
 }
 
-/* -- Loops ---------------------------------------------------------------- */
-
-/* What a loop gets as strides: inner ones, then outer ones. */
-static void loop_strides(const st_iter *it, int64_t *strides) {
-  for (int i = 0; i < it->noperands; i++) {
-    const st_iter_operand *op = &it->op[i];
-    strides[i] = it->ndim > 0 ? st__own_bytes(op, op->stride[0]) : 0;
-    strides[it->noperands + i] =
-      it->ndim > 1 ? st__own_bytes(op, op->stride[1]) : 0;
-  }
-}
-
-static inline void run_plain(const st_iter_job *j, char **data,
-                             const int64_t *strides, int64_t n0, int64_t n1) {
-  if (j->it->ncasts == 0) j->loop(data, strides, n0, n1, j->ctx);
-  else st__cast_loop(j, data, strides, n0, n1);
-}
-
 /* -- Tiles ---------------------------------------------------------------- */
 
 /* Note [Tiles]
@@ -90,13 +81,19 @@ static inline void run_plain(const st_iter_job *j, char **data,
  * row of one is a column of another, and each of its elements lies in another
  * cache line, which is gone before the next row comes to it. So the fastest
  * dimension of the other operand becomes the second one, and the plane of the
- * two is walked tile by tile: what a tile touches stays in L1. */
-enum { TILE = 64, LINE = 64, CACHED = 96 << 10, ALIASED = 4096 };
+ * two is walked tile by tile: what a tile touches stays in L1. An operand
+ * that lies across is transposed into a buffer (buffer.h), which pays for
+ * shorter rows, too. */
+enum {
+  WIDE = 256, TALL = 32, /* a tile; its rows are streams to the prefetcher */
+  LINE = 64, CACHED = 96 << 10, ALIASED = 4096,
+  MANY = 4096            /* elements worth tiles */
+};
 
 /* Do the lines of one row outlast it? A tile costs more than a row as long as
  * they do. Strides of whole pages meet in a few sets of the cache. */
 static bool is_row_lost(int64_t n, int64_t stride) {
-  return n * LINE > CACHED || (stride % ALIASED == 0 && n >= TILE);
+  return n * LINE > CACHED || (stride % ALIASED == 0 && n >= LINE);
 }
 
 /* The dimension that some operand would rather have first; 0: none. */
@@ -105,10 +102,13 @@ static int tile_axis(const st_iter *it) {
   int64_t least = INT64_MAX;
   for (int i = 0; i < it->noperands; i++) {
     const int64_t *stride = it->op[i].stride;
-    if (stride[0] < LINE || !is_row_lost(it->shape[0], stride[0])) continue;
+    const int64_t size =
+      (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
+    const bool lost = is_row_lost(it->shape[0], stride[0]);
+    if (stride[0] < LINE) continue;
     for (int d = 1; d < it->ndim; d++) {
       if (it->shape[d] < 8 || stride[d] <= 0 || stride[d] >= stride[0] ||
-          stride[d] >= least) {
+          stride[d] >= least || !(lost || stride[d] == size)) {
         continue;
       }
       least = stride[d];
@@ -132,26 +132,70 @@ static void swap_dims(st_iter *it, int a, int b) {
 static void run_tiles(const st_iter_job *j, char *const *data,
                       const int64_t *strides, int64_t n0, int64_t n1) {
   const int n = j->it->noperands;
+  const int64_t most = st__pack_capacity(j->it);
+  const int64_t wide = most < WIDE ? most : WIDE;
   char *at[ST_ITER_MAX_OPERANDS];
-  for (int64_t r = 0; r < n1; r += TILE) {
-    const int64_t m1 = n1 - r < TILE ? n1 - r : TILE;
-    for (int64_t q = 0; q < n0; q += TILE) {
-      const int64_t m0 = n0 - q < TILE ? n0 - q : TILE;
+  int64_t width = 0;
+  st_pack p;
+  for (int64_t r = 0; r < n1; r += TALL) {
+    const int64_t m1 = n1 - r < TALL ? n1 - r : TALL;
+    for (int64_t q = 0; q < n0; q += wide) {
+      const int64_t m0 = n0 - q < wide ? n0 - q : wide;
       for (int i = 0; i < n; i++) {
         at[i] = data[i] + q * strides[i] + r * strides[n + i];
       }
-      run_plain(j, at, strides, m0, m1);
+      if (!j->packed) {
+        j->loop(at, strides, m0, m1, j->ctx);
+        continue;
+      }
+      if (width != m0) {
+        width = m0;
+        st__pack_init(&p, j, 1, &width);
+      }
+      st__pack_run(&p, at, m1);
     }
   }
 }
 
-static inline void run_loop(const st_iter_job *j, char **data,
-                            const int64_t *strides, int64_t n0, int64_t n1) {
-  if (j->tiled) run_tiles(j, data, strides, n0, n1);
-  else run_plain(j, data, strides, n0, n1);
+/* -- Ranges --------------------------------------------------------------- */
+
+/* Where operands are at the walk's place, whose dimension 0 is the
+ * iterator's k. */
+static void find_place(const st_iter *it, const walk *w, int k, char **data) {
+  for (int i = 0; i < it->noperands; i++) {
+    const st_iter_operand *op = &it->op[i];
+    data[i] = op->data + walk_offset(w, op->stride + k);
+  }
 }
 
-/* -- Ranges --------------------------------------------------------------- */
+static void run_steps(const st_iter_job *j, const int64_t *strides,
+                      int64_t begin, int64_t end) {
+  char *data[ST_ITER_MAX_OPERANDS];
+  walk w;
+  walk_start(&w, j->it->ndim, j->it->shape, begin, end);
+  for (; walk_measure(&w); walk_advance(&w)) {
+    find_place(j->it, &w, 0, data);
+    if (j->tiled) run_tiles(j, data, strides, w.n0, w.n1);
+    else j->loop(data, strides, w.n0, w.n1, j->ctx);
+  }
+}
+
+/* begin and end count units: what a block holds of its whole dimensions. */
+static void run_packed(const st_iter_job *j, int64_t begin, int64_t end) {
+  const st_iter *it = j->it;
+  const int k = j->whole;
+  static const int64_t one = 1;
+  char *data[ST_ITER_MAX_OPERANDS];
+  walk w;
+  st_pack p;
+  st__pack_init(&p, j, k, it->shape);
+  if (it->ndim == 0) walk_start(&w, 0, &one, begin, end);
+  else walk_start(&w, it->ndim - k, it->shape + k, begin, end);
+  for (; walk_row(&w); walk_advance(&w)) {
+    find_place(it, &w, k, data);
+    st__pack_run(&p, data, w.n0);
+  }
+}
 
 static void run_range(void *ctx, int64_t begin, int64_t end) {
   const st_iter_job *j = ctx;
@@ -159,71 +203,104 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
   const int n = it->noperands;
   int64_t strides[2 * ST_ITER_MAX_OPERANDS];
   char *data[ST_ITER_MAX_OPERANDS];
-  loop_strides(it, strides);
-  if (it->ndim <= 1) {
-    for (int i = 0; i < n; i++) {
-      data[i] = it->op[i].data + begin * strides[i];
-    }
-    run_loop(j, data, strides, end - begin, 1);
+  if (j->packed && !j->tiled) {
+    run_packed(j, begin, end);
     return;
   }
-  walk w;
-  walk_start(&w, it->ndim, it->shape, begin, end);
-  for (; walk_measure(&w); walk_advance(&w)) {
-    for (int i = 0; i < n; i++) {
-      const st_iter_operand *op = &it->op[i];
-      data[i] = op->data + st__own_bytes(op, walk_offset(&w, op->stride));
-    }
-    run_loop(j, data, strides, w.n0, w.n1);
+  for (int i = 0; i < n; i++) {
+    strides[i] = it->ndim > 0 ? it->op[i].stride[0] : 0;
+    strides[n + i] = it->ndim > 1 ? it->op[i].stride[1] : 0;
+    data[i] = it->op[i].data + begin * strides[i];
   }
+  if (it->ndim > 1) run_steps(j, strides, begin, end);
+  else j->loop(data, strides, end - begin, 1, j->ctx);
 }
 
 /* -- Elementwise ---------------------------------------------------------- */
 
+enum { SHORT = 32 }; /* rows that a block should have many of */
+
+static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
+  return (st_iter_job){.it = it, .loop = loop, .ctx = ctx, .unit = 1,
+                       .packed = it->ncasts > 0};
+}
+
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
-  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx};
+  st_iter_job j = new_job(it, loop, ctx);
   if (!it->is_meta && begin < end) run_range(&j, begin, end);
 }
 
 void st__iter_read(const st_iter *it, st_loop loop, const void *ctx) {
-  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx, .only_reads = true};
+  st_iter_job j = new_job(it, loop, ctx);
+  j.only_reads = true;
   if (!it->is_meta && it->numel > 0) run_range(&j, 0, it->numel);
 }
 
-void st__iter_cast_outputs(st_iter *it) {
-  for (int i = 0; i < it->noutputs; i++) {
-    const st_iter_operand *op = &it->op[i];
-    if (op->original) st__copy_unchecked(op->original, op->tensor);
-  }
+void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx) {
+  st__iter_serial_range(it, loop, ctx, 0, it->numel);
 }
 
-void st__iter_run_serial(st_iter *it, st_loop loop, const void *ctx) {
-  st__iter_serial_range(it, loop, ctx, 0, it->numel);
-  st__iter_cast_outputs(it);
+/* 0 where tiles do not pay. */
+static int choose_axis(const st_iter *it) {
+  if (it->ndim < 2 || it->numel < MANY ||
+      st__iter_has(it, ST_ITER_LINEAR)) {
+    return 0;
+  }
+  return tile_axis(it);
 }
 
 /* Prepares the iterator for tiles where they pay; its plan is over. */
 static bool prepare_tiles(st_iter *it) {
-  if (it->ndim < 2 || it->numel < TILE * TILE ||
-      st__iter_has(it, ST_ITER_LINEAR)) {
-    return false;
-  }
-  const int axis = tile_axis(it);
+  const int axis = choose_axis(it);
   if (axis > 1) swap_dims(it, 1, axis);
   return axis > 0;
 }
 
-void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  st_iter_job j = {.it = it, .loop = loop, .ctx = ctx};
-  j.tiled = prepare_tiles(it);
-  if (it->is_meta) return;
-  if (it->numel <= grain) {
-    if (it->numel > 0) run_range(&j, 0, it->numel);
-  } else {
-    st__parallel_for(0, it->numel, grain, run_range, &j);
+static bool has_short_rows(const st_iter *it) {
+  return it->ndim > 1 && it->shape[0] <= SHORT;
+}
+
+/* Note [Watched calls] */
+static void show(const st_iter *it, int64_t grain, bool is_map) {
+  if (!st__is_watched()) return;
+  const bool tiled = choose_axis(it) > 0;
+  st__watch_iter(it, grain, tiled, it->ncasts > 0 ||
+                 (is_map && !tiled && has_short_rows(it)));
+}
+
+static void run_job(st_iter_job *j, int64_t grain) {
+  const st_iter *it = j->it;
+  if (j->packed && !j->tiled && !j->streams) {
+    j->whole = st__pack_dims(it, &j->unit);
   }
-  st__iter_cast_outputs(it);
+  const int64_t units = it->numel / j->unit;
+  if (it->numel <= grain) {
+    run_range(j, 0, units);
+  } else {
+    st__parallel_for(0, units, grain / j->unit, run_range, j);
+  }
+}
+
+void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
+  if (it->is_meta) show(it, grain, false);
+  if (it->is_meta || it->numel == 0) return;
+  st_iter_job j = new_job(it, loop, ctx);
+  j.tiled = prepare_tiles(it);
+  run_job(&j, grain);
+}
+
+void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
+  if (it->is_meta) show(it, grain, true);
+  if (it->is_meta || it->numel == 0) return;
+  st_iter_job j = new_job(it, loop, ctx);
+  j.tiled = prepare_tiles(it);
+  if (!j.tiled && !j.packed) {
+    j.streams = st__pack_streams(it);
+    j.packed = j.streams || has_short_rows(it);
+  }
+  j.packed |= j.tiled;
+  run_job(&j, grain);
 }
 
 /* -- Seeing --------------------------------------------------------------- */
@@ -231,7 +308,9 @@ void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
 bool st__iter_has_contiguous_first_dim(const st_iter *it) {
   for (int i = 0; i < it->noperands && it->ndim > 0; i++) {
     const st_iter_operand *op = &it->op[i];
-    if (op->stride[0] != (int64_t)st__itemsize(op->target)) return false;
+    if (op->stride[0] != (int64_t)st__itemsize(st__iter_own_dtype(op))) {
+      return false;
+    }
   }
   return true;
 }
@@ -239,8 +318,9 @@ bool st__iter_has_contiguous_first_dim(const st_iter *it) {
 st_inner st__iter_inner(const st_iter *it) {
   int scalars = 0;
   for (int i = 0; i < it->noperands && it->ndim > 0; i++) {
-    const int64_t stride = it->op[i].stride[0];
-    if (stride == (int64_t)st__itemsize(it->op[i].target)) continue;
+    const st_iter_operand *op = &it->op[i];
+    const int64_t stride = op->stride[0];
+    if (stride == (int64_t)st__itemsize(st__iter_own_dtype(op))) continue;
     if (stride != 0 || i < it->noutputs || scalars++) return ST_INNER_STRIDED;
   }
   return scalars ? ST_INNER_SCALAR : ST_INNER_VECTOR;
@@ -249,23 +329,6 @@ st_inner st__iter_inner(const st_iter *it) {
 bool st__iter_is_contiguous(const st_iter *it) {
   if (it->numel == 1) return true;
   return it->ndim == 1 && st__iter_has_contiguous_first_dim(it);
-}
-
-bool st__iter_can_use_32bit(const st_iter *it) {
-  if (it->numel > INT32_MAX) return false;
-  for (int i = 0; i < it->noperands; i++) {
-    int64_t last = 1;
-    for (int d = 0; d < it->ndim; d++) {
-      int64_t span;
-      if (__builtin_mul_overflow(it->shape[d] - 1, it->op[i].stride[d],
-                                 &span) ||
-          __builtin_add_overflow(last, span, &last)) {
-        return false;
-      }
-    }
-    if (last > INT32_MAX) return false;
-  }
-  return true;
 }
 
 static void fill_step(const st_iter *it, const walk *w, st_iter_step *step) {

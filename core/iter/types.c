@@ -3,7 +3,6 @@
  */
 
 #include "iter/build.h"
-#include "iter/cast.h"
 #include "iter/copy.h"
 
 /* -- Promotion ------------------------------------------------------------ */
@@ -93,14 +92,16 @@ static survey look_over(st_iter *it) {
       s.has_untyped |= op->target == ST_DTYPE_NONE;
       continue;
     }
-    op->target = (st_dtype)op->tensor->dtype;
+    const st_dtype own = (st_dtype)op->tensor->dtype;
+    op->seen = op->is_output || op->target == ST_DTYPE_NONE ? own : op->target;
+    op->target = own;
     if (it->device == ST_DEVICE_CPU) {
       it->device = (st_device)op->tensor->device;
     }
     if (op->is_output) {
       note_dtype(&s.output, &s.outputs_differ, op->target);
     } else {
-      note_dtype(&it->common_dtype, &s.inputs_differ, op->target);
+      note_dtype(&it->common_dtype, &s.inputs_differ, op->seen);
       s.has_wrapped |= st__is_wrapped(op->tensor);
     }
   }
@@ -123,10 +124,10 @@ static st_status check_same_dtype(const st_iter *it, const survey *s) {
   }
   for (int i = 0; i < it->noperands; i++) {
     const st_iter_operand *op = &it->op[i];
-    if (op->tensor && op->target != want) {
+    if (op->tensor && op->seen != want) {
       return st__fail(ST_BAD_DTYPE, "%s has dtype %s, expected %s",
                       operand_name(it, i, (char[24]){0}),
-                      st__dtype_name(op->target), st__dtype_name(want));
+                      st__dtype_name(op->seen), st__dtype_name(want));
     }
   }
   return ST_OK;
@@ -164,8 +165,9 @@ static st_status decide_common(st_iter *it, const survey *s) {
 
 /* -- Temporaries ---------------------------------------------------------- */
 
-static void exchange(st_iter_operand *op, st_tensor *temporary,
+static void exchange(st_iter *it, st_iter_operand *op, st_tensor *temporary,
                      st_dtype dtype) {
+  it->ncasts -= op->casts;
   op->original = op->tensor;
   op->owns_original = op->owns_tensor;
   op->tensor = temporary;
@@ -174,27 +176,23 @@ static void exchange(st_iter_operand *op, st_tensor *temporary,
   op->casts = false;
 }
 
-/* Note [Casting inside the loop] says which operands need no temporary: a
- * copy of theirs would have the strides `strides`. */
-static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype,
-                         const int64_t *strides) {
-  const st_tensor *t = op->tensor;
-  if (st__iter_has(it, ST_ITER_TEMPORARIES) ||
-      !(t->flags & ST_FLAG_DENSE) || it->ncasts == ST_CAST_MAX ||
-      !st__same_dims(t->ndim, t->strides, strides)) {
-    return false;
-  }
+/* Note [Casting inside the loop] */
+static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype) {
+  if (st__iter_has(it, ST_ITER_TEMPORARIES)) return false;
   op->casts = true;
   op->target = dtype;
   it->ncasts++;
   return true;
 }
 
-/* A number needs no tensor: its converted value lives in the operand. */
-static void convert_scalar(st_iter_operand *op, st_dtype dtype) {
+/* A number needs no tensor: its converted value lives in the operand. On the
+ * meta device it has none. */
+static void convert_scalar(st_iter_operand *op, st_dtype dtype,
+                           bool is_meta) {
   static const int64_t none[4] = {0};
   char *data[2] = {(char *)op->scalar, st__data(op->tensor)};
-  st__copy_kernel(dtype, op->target)(data, none, 1, 1, NULL);
+  op->scalar[0] = op->scalar[1] = 0;
+  if (!is_meta) st__copy_kernel(dtype, op->target)(data, none, 1, 1, NULL);
   op->data = (char *)op->scalar;
   op->target = dtype;
 }
@@ -209,20 +207,20 @@ static bool wants_temporaries(const st_iter *it) {
   return it->is_meta || it->device == ST_DEVICE_CPU;
 }
 
-st_status st__iter_copy_input(const st_iter *it, st_iter_operand *op,
+st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
                               st_dtype dtype) {
   const st_tensor *t = op->tensor;
   st_tensor *temporary = NULL;
   int64_t strides[ST_MAX_DIMS];
   if (t->ndim == 0) {
-    if (!it->is_meta) convert_scalar(op, dtype);
+    convert_scalar(op, dtype, it->is_meta);
     return ST_OK;
   }
   st__preserved_strides(t, strides);
   ST_TRY(st__tensor_empty_strided(temporary_device(it), dtype, t->ndim,
                                   t->sizes, strides, &temporary));
   st__copy_unchecked(temporary, t);
-  exchange(op, temporary, dtype);
+  exchange(it, op, temporary, dtype);
   return ST_OK;
 }
 
@@ -232,14 +230,12 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
                                 st_dtype dtype) {
   const st_tensor *t = op->tensor;
   st_tensor *temporary = NULL;
-  int64_t strides[ST_MAX_DIMS];
-  st__contiguous_strides(t->ndim, t->sizes, strides);
-  if (!op->will_resize && cast_in_loop(it, op, dtype, strides)) return ST_OK;
+  if (cast_in_loop(it, op, dtype)) return ST_OK;
   if (!op->will_resize) {
     ST_TRY(st__tensor_empty(temporary_device(it), dtype, t->ndim, t->sizes,
                             ST_FORMAT_CONTIGUOUS, &temporary));
   }
-  exchange(op, temporary, dtype);
+  exchange(it, op, temporary, dtype);
   return ST_OK;
 }
 
@@ -285,15 +281,11 @@ static st_status review_output(st_iter *it, int i, st_dtype written) {
 }
 
 static st_status review_input(st_iter *it, st_iter_operand *op) {
-  const st_tensor *t = op->tensor;
-  if (!st__iter_has(it, ST_ITER_PROMOTE) || op->target == it->common_dtype ||
-      !wants_temporaries(it)) {
-    return ST_OK;
-  }
-  if (t->ndim > 0 && cast_in_loop(it, op, it->common_dtype, t->strides)) {
-    return ST_OK;
-  }
-  return st__iter_copy_input(it, op, it->common_dtype);
+  const st_dtype seen = st__iter_has(it, ST_ITER_PROMOTE) ? it->common_dtype
+                                                          : op->seen;
+  if (op->target == seen || !wants_temporaries(it)) return ST_OK;
+  if (op->tensor->ndim > 0 && cast_in_loop(it, op, seen)) return ST_OK;
+  return st__iter_copy_input(it, op, seen);
 }
 
 st_status st__iter_types(st_iter *it) {

@@ -74,6 +74,11 @@ static inline st_keyset st__tensor_keys(st_device device) {
           autocast) & ~st__untracked_keys;
 }
 
+/* Those of lazy tensors: Note [Lazy tensors]. */
+#define ST_LAZY_BITS                                            \
+  (ST_BIT(ST_FUNC_Conjugate) | ST_BIT(ST_FUNC_Negative) |       \
+   ST_BIT(ST_FUNC_ZeroTensor))
+
 /* The Autograd key of a tensor with these keys. */
 #define ST_AUTOGRAD_BITS                                        \
   (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \

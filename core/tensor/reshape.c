@@ -162,6 +162,11 @@ static void load_halves(st_geometry *g, const st_tensor *t) {
 
 st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
+  if (st__is_conj(t)) {
+    return st__fail(ST_BAD_STATE, "self is a lazy conjugate, whose imaginary "
+                    "parts are nowhere in memory: clone it first, or ask for "
+                    "real or imag");
+  }
   st_geometry g;
   load_halves(&g, t);
   st__geometry_insert(&g, g.ndim, 2, 1);
@@ -219,6 +224,11 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
   if ((unsigned)dtype >= ST_DTYPE_COUNT) {
     return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
                     st__dtype_name(dtype));
+  }
+  if ((st__is_conj(t) || st__is_neg(t)) && (st_dtype)t->dtype != dtype) {
+    return st__fail(ST_BAD_STATE, "self is the lazy %s of its bytes, which "
+                    "makes no sense in another dtype: clone it first",
+                    st__is_conj(t) ? "conjugate" : "negative");
   }
   const int64_t from = (int64_t)st__itemsize((st_dtype)t->dtype);
   const int64_t to = (int64_t)st__itemsize(dtype);

@@ -145,14 +145,22 @@ static void adopt(st_storage *s, char *data) {
 
 /* -- Storages ------------------------------------------------------------- */
 
-st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
+st_status st__storage_new_bare(st_device device, size_t nbytes,
+                               st_storage **out) {
   st_storage *s = st__alloc_zero(ST_MEM_STORAGE, sizeof *s);
   if (!s) return ST_NO_MEMORY;
   st__ref_init(&s->refs);
   s->device = device;
   s->nbytes = nbytes;
+  *out = s;
+  return ST_OK;
+}
+
+st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
+  st_storage *s = NULL;
+  char *data = NULL;
+  ST_TRY(st__storage_new_bare(device, nbytes, &s));
   if (device != ST_DEVICE_META) {
-    char *data;
     const st_status status = new_data(s, nbytes, &data);
     if (status != ST_OK) {
       st__free(ST_MEM_STORAGE, s, sizeof *s);
@@ -183,6 +191,7 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
 }
 
 static st_status check_move(const st_storage *s) {
+  if (!s->data && s->nbytes) return st__refuse_memoryless();
   if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||
       devices[s->device].allocator.move) {
     return ST_OK;

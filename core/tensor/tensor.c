@@ -34,6 +34,10 @@ static st_status check_dtype(st_dtype dtype) {
                   st__dtype_name(dtype));
 }
 
+st_status st__refuse_memoryless(void) {
+  return st__fail(ST_BAD_STATE, "a zero tensor has no memory: clone it");
+}
+
 static st_status check_strides(int ndim, const int64_t *sizes,
                                const int64_t *strides, int64_t offset,
                                int64_t itemsize) {
@@ -178,19 +182,24 @@ void st__tensor_release(st_tensor **t) {
 
 /* -- Making --------------------------------------------------------------- */
 
-st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
-                                   const int64_t *sizes,
-                                   const int64_t *strides, st_tensor **out) {
+/* What a new storage for this needs. */
+static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
+                           const int64_t *strides, size_t *nbytes) {
   int64_t numel;
-  size_t nbytes;
   ST_TRY(check_rank(ndim));
   ST_TRY(check_dtype(dtype));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   ST_TRY(check_strides(ndim, sizes, strides, 0,
                        (int64_t)st__itemsize(dtype)));
-  ST_TRY(st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype),
-                       &nbytes));
+  return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
+}
+
+st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
+                                   const int64_t *sizes,
+                                   const int64_t *strides, st_tensor **out) {
+  size_t nbytes;
   st_storage *storage = NULL;
+  ST_TRY(check_new(dtype, ndim, sizes, strides, &nbytes));
   ST_TRY(st__storage_new(device, nbytes, &storage));
   const st_status status =
     st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);
@@ -206,6 +215,23 @@ st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
   return st__tensor_empty_strided(device, dtype, ndim, sizes, strides, out);
+}
+
+st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
+                          const int64_t *sizes, st_tensor **out) {
+  int64_t strides[ST_MAX_DIMS], numel;
+  size_t nbytes;
+  st_storage *storage = NULL;
+  ST_TRY(check_rank(ndim));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  st__contiguous_strides(ndim, sizes, strides);
+  ST_TRY(check_new(dtype, ndim, sizes, strides, &nbytes));
+  ST_TRY(st__storage_new_bare(device, nbytes, &storage));
+  const st_status status =
+    st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);
+  st__storage_release(&storage);
+  if (status == ST_OK) (*out)->keys |= ST_BIT(ST_FUNC_ZeroTensor);
+  return status;
 }
 
 st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
@@ -267,6 +293,22 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
     }
   }
   set_geometry(t, room, ndim, sizes, strides, t->offset, numel);
+  return ST_OK;
+}
+
+st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
+                                st_format format) {
+  char before[160];
+  const bool had_elements = t->numel > 0;
+  if (had_elements) {
+    st__shape_text(t->ndim, t->sizes, before, sizeof before);
+  }
+  ST_TRY(st__tensor_resize(t, ndim, sizes, format));
+  if (had_elements) {
+    st__warn("an out= tensor of shape %s with elements in it was resized to "
+             "%s: pass one of that shape, or one without elements", before,
+             ST_SHAPE_TEXT(t));
+  }
   return ST_OK;
 }
 

@@ -32,8 +32,9 @@ typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
 struct st_storage {
   st_refcount refs;
   st_device device;
-  char *data;          /* NULL on the meta device; elsewhere than on the CPU
-                          not ours to touch: Note [Memory of other devices] */
+  char *data;          /* NULL on the meta device and of zero tensors;
+                          elsewhere than on the CPU not ours to touch: Note
+                          [Memory of other devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;
   void *free_ctx;
@@ -42,6 +43,9 @@ struct st_storage {
 /* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
  * a device that nobody has registered. */
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
+/* One without memory, of a zero tensor. */
+st_status st__storage_new_bare(st_device device, size_t nbytes,
+                               st_storage **out);
 /* Takes data, which free_fn gives back later; on failure it stays yours. */
 st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
                            void *ctx, st_storage **out);
@@ -98,6 +102,34 @@ static inline bool st__is_elsewhere(const st_tensor *t) {
   return t->device > ST_DEVICE_META;
 }
 
+/* Note [Lazy tensors]
+ * A tensor is lazy when its elements are not what its bytes say: with the key
+ * Conjugate they are the conjugates of them (of a complex dtype only), with
+ * Negative the negatives, and with ZeroTensor they are zeros and there are no
+ * bytes: data is NULL, as on the meta device. Both of the former at once are
+ * fine; each is its own inverse. Views keep the keys. An operator that does
+ * not know them meets the key's fallback (op/lazy.c), so kernels see plain
+ * tensors; copy_ and clone know them; whoever else reads memory asks
+ * st__is_lazy first. */
+static inline bool st__is_lazy(const st_tensor *t) {
+  return t->keys & ST_LAZY_BITS;
+}
+static inline bool st__is_conj(const st_tensor *t) {
+  return t->keys & ST_BIT(ST_FUNC_Conjugate);
+}
+static inline bool st__is_neg(const st_tensor *t) {
+  return t->keys & ST_BIT(ST_FUNC_Negative);
+}
+static inline bool st__is_zero(const st_tensor *t) {
+  return t->keys & ST_BIT(ST_FUNC_ZeroTensor);
+}
+/* A zero tensor on a device where kernels would touch its bytes: one gets as
+ * far as a kernel only where a caller has masked the key. */
+static inline bool st__lacks_memory(const st_tensor *t) {
+  return st__is_zero(t) && !st__is_meta(t);
+}
+st_status st__refuse_memoryless(void);
+
 /* A new header over storage (retained). strides NULL means contiguous.
  * Checks the rank, overflow, negative sizes and that every element lies
  * inside the storage; BAD_SHAPE or BAD_INDEX otherwise. */
@@ -113,6 +145,10 @@ st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
 st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
                                    const int64_t *sizes,
                                    const int64_t *strides, st_tensor **out);
+
+/* A zero tensor (Note [Lazy tensors]), contiguous. */
+st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
+                          const int64_t *sizes, st_tensor **out);
 
 /* Another header with t's dtype over t's storage: what every view is made
  * of. Bounds are checked as in st__tensor_new. */
@@ -137,6 +173,9 @@ void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
  * grows when it must and never shrinks (resize_, SEMANTICS M7). */
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format);
+/* The same for an out= tensor: a warning if it had elements. */
+st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
+                                st_format format);
 /* New sizes and strides over the same storage, bounds checked. */
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset);

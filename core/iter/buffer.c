@@ -1,0 +1,299 @@
+/* Blocks of an iteration, whose operands a loop may see through buffers. */
+
+#include "iter/buffer.h"
+
+#include <string.h>
+
+#include "iter/build.h"
+#include "iter/move.h"
+
+enum {
+  ROW = 128,       /* bytes of a row that may lie apart from its neighbours */
+  HUGE = 32 << 20, /* bytes of operands that no cache holds */
+  LINE = 64
+};
+
+/* -- Sizes ---------------------------------------------------------------- */
+
+static int64_t size_of(const st_iter_operand *op) {
+  return (int64_t)st__itemsize(op->target);
+}
+
+static int64_t stride_of(const st_iter *it, int i, int d) {
+  return d < it->ndim ? it->op[i].stride[d] : 0;
+}
+
+/* As if every operand had a buffer. */
+int64_t st__pack_capacity(const st_iter *it) {
+  int64_t bytes = 0;
+  for (int i = 0; i < it->noperands; i++) bytes += size_of(&it->op[i]);
+  const int64_t fits = ST_PACK_ROOM / bytes;
+  return fits < ST_PACK_BLOCK ? fits : ST_PACK_BLOCK;
+}
+
+int st__pack_dims(const st_iter *it, int64_t *unit) {
+  const int64_t most = st__pack_capacity(it);
+  int k = 0;
+  *unit = 1;
+  while (k + 1 < it->ndim && *unit * it->shape[k] <= most) {
+    *unit *= it->shape[k++];
+  }
+  return k;
+}
+
+/* Does the operand lie in memory as a block does? Long rows may lie apart. */
+static bool is_direct(const st_pack *p, int i) {
+  const st_iter *it = p->job->it;
+  int64_t next = size_of(&it->op[i]);
+  if (it->op[i].casts || (p->job->streams && i == 0)) return false;
+  for (int d = 0; d <= p->k; d++) {
+    if (stride_of(it, i, d) != next) return p->k == 1 && d == 1 && next >= ROW;
+    if (d < p->k) next *= p->shape[d];
+  }
+  return true;
+}
+
+static int count_repeating(const st_pack *p, int i) {
+  int d = 0;
+  while (d < p->k && stride_of(p->job->it, i, d) == 0) d++;
+  return d;
+}
+
+bool st__pack_streams(const st_iter *it) {
+  const st_iter_operand *out = &it->op[0];
+  int64_t bytes = 0;
+  if (it->noutputs != 1 || it->ncasts > 0 || it->ndim != 1 ||
+      out->stride[0] != size_of(out)) {
+    return false;
+  }
+  for (int i = 0; i < it->noperands; i++) {
+    if (i > 0 && it->op[i].data == out->data) return false;
+    bytes += size_of(&it->op[i]);
+  }
+  return it->numel >= HUGE / bytes;
+}
+
+/* Rows of a block, by the operands that do have buffers. */
+static int64_t count_rows(const st_pack *p) {
+  const st_iter *it = p->job->it;
+  int64_t bytes = 0;
+  if (!p->job->streams) return st__pack_capacity(it) / p->inner;
+  for (int i = 0; i < it->noperands; i++) {
+    if (!is_direct(p, i)) bytes += size_of(&it->op[i]);
+  }
+  return ST_PACK_STREAMED / bytes / LINE * LINE;
+}
+
+void st__pack_init(st_pack *p, const st_iter_job *job, int k,
+                   const int64_t *shape) {
+  const st_iter *it = job->it;
+  p->job = job;
+  p->k = k;
+  p->shape = shape;
+  p->inner = 1;
+  for (int d = 0; d < k; d++) p->inner *= shape[d];
+  p->most = count_rows(p);
+  char *at = p->arena;
+  for (int i = 0; i < it->noperands; i++) {
+    p->op[i].held = NULL;
+    p->op[i].stride = stride_of(it, i, k);
+    p->op[i].spread = count_repeating(p, i);
+    p->op[i].buffer = is_direct(p, i) ? NULL : at;
+    if (!p->op[i].buffer) continue;
+    at += (p->most * p->inner * size_of(&it->op[i]) + 2 * LINE - 1) & -LINE;
+  }
+  p->scratch = at;
+}
+
+/* -- Gathering and scattering --------------------------------------------- */
+
+/* An input whose columns lie in memory as rows do in a buffer. Outputs have
+ * the first say in the order of dimensions, so they hardly ever do. */
+static bool lies_across(const st_pack *p, int i) {
+  const st_iter_operand *op = &p->job->it->op[i];
+  const int64_t size = (int64_t)st__itemsize(st__iter_own_dtype(op));
+  return p->k == 1 && !op->is_output && p->op[i].stride == size &&
+         op->stride[0] != size && op->stride[0] != 0;
+}
+
+/* So many rows of it. What casts is transposed in its own dtype. */
+static void gather_across(const st_pack *p, int i, char *packed, char *at,
+                          int64_t rows) {
+  const st_iter_operand *op = &p->job->it->op[i];
+  const st_dtype dtype = st__iter_own_dtype(op);
+  const int64_t size = (int64_t)st__itemsize(dtype), to = size_of(op);
+  const int64_t turn[4] = {size, op->stride[0], p->inner * size, size};
+  const int64_t convert[4] = {to, size, 0, 0};
+  char *own = op->casts ? p->scratch : packed;
+  st__kernel(ST_K_transpose, st__bits_of(size))((char *[]){own, at}, turn,
+                                            p->inner, rows, NULL);
+  if (!op->casts) return;
+  st__copy_kernel(op->target, dtype)((char *[]){packed, own}, convert,
+                                     p->inner * rows, 1, NULL);
+}
+
+/* Moves a box between an operand's memory and a buffer, where it is packed:
+ * dimensions z to k - 1 whole, and so many rows. */
+typedef struct mover {
+  const st_pack *p;
+  int i, z;
+  int packed, own; /* which side of the copy is which */
+  st_loop copy;
+  int64_t n0, n1, strides[4];
+} mover;
+
+/* The copy takes dimensions z and k, this the ones between them, from d on;
+ * the part that it moves has so many bytes per row. */
+static void move_dims(const mover *m, char *packed, char *at, int d,
+                      int64_t bytes) {
+  if (d <= m->z) {
+    char *data[2];
+    data[m->packed] = packed;
+    data[m->own] = at;
+    m->copy(data, m->strides, m->n0, m->n1, NULL);
+    return;
+  }
+  const int64_t n = m->p->shape[d], step = bytes / n;
+  const int64_t own_step = stride_of(m->p->job->it, m->i, d);
+  for (int64_t j = 0; j < n; j++) {
+    move_dims(m, packed + j * step, at + j * own_step, d - 1, step);
+  }
+}
+
+static void move_box(const st_pack *p, int i, char *packed, char *at, int z,
+                     int64_t rows) {
+  const st_iter_operand *op = &p->job->it->op[i];
+  const st_dtype dtype = st__iter_own_dtype(op);
+  const bool out = op->is_output, flat = z == p->k;
+  int64_t bytes = size_of(op);
+  if (z == 0 && lies_across(p, i)) {
+    gather_across(p, i, packed, at, rows);
+    return;
+  }
+  mover m = {
+    .p = p, .i = i, .z = z, .packed = out, .own = !out,
+    .copy = out ? st__copy_kernel(dtype, op->target)
+                : st__copy_kernel(op->target, dtype),
+    .n0 = flat ? rows : p->shape[z], .n1 = flat ? 1 : rows };
+  m.strides[m.packed] = bytes;
+  m.strides[m.own] = stride_of(p->job->it, i, z);
+  for (int d = z; d < p->k; d++) bytes *= p->shape[d];
+  m.strides[2 + m.packed] = bytes;
+  m.strides[2 + m.own] = p->op[i].stride;
+  move_dims(&m, packed, at, p->k - 1, bytes);
+}
+
+typedef uint32_t lanes __attribute__((vector_size(16)));
+
+/* An element as often as 16 bytes hold it. */
+static inline __attribute__((always_inline))
+lanes sixteen_of(const char *from, size_t size) {
+  uint32_t bits = 0;
+  uint64_t wide[2];
+  lanes all = {0};
+  if (size <= 4) {
+    memcpy(&bits, from, size);
+    all += bits * (size == 1 ? 0x01010101u : size == 2 ? 0x00010001u : 1u);
+    return all;
+  }
+  memcpy(wide, from, size);
+  if (size == 8) wide[1] = wide[0];
+  memcpy(&all, wide, sizeof all);
+  return all;
+}
+
+/* Each of n elements `times` times, by whole stores: the next ones put right
+ * what they write too much. */
+static inline __attribute__((always_inline))
+void spread_size(char *to, const char *from, int64_t times, int64_t n,
+                 size_t size) {
+  const int64_t step = (int64_t)size, bytes = times * step;
+  for (; n > 0; n--, from += step, to += bytes) {
+    const lanes all = sixteen_of(from, size);
+    memcpy(to, &all, sizeof all);
+    for (int64_t o = 16; o < bytes; o += 16) memcpy(to + o, &all, sizeof all);
+  }
+}
+
+static void spread(char *to, const char *from, int64_t times, int64_t n,
+                   int64_t size) {
+  switch (size) {
+    case 1: spread_size(to, from, times, n, 1); break;
+    case 2: spread_size(to, from, times, n, 2); break;
+    case 4: spread_size(to, from, times, n, 4); break;
+    case 8: spread_size(to, from, times, n, 8); break;
+    default: spread_size(to, from, times, n, 16);
+  }
+}
+
+/* A row becomes so many. */
+static void replicate(char *rows, int64_t bytes, int64_t n) {
+  const int64_t all = bytes * n;
+  for (int64_t done = bytes; done < all; done *= 2) {
+    const int64_t left = all - done;
+    memcpy(rows + done, rows, (size_t)(left < done ? left : done));
+  }
+}
+
+static void gather(st_pack *p, int i, char *at, int64_t rows) {
+  const int64_t size = size_of(&p->job->it->op[i]);
+  const bool repeats = p->op[i].stride == 0;
+  const int64_t n = repeats ? 1 : rows;
+  const int z = p->op[i].spread;
+  char *buffer = p->op[i].buffer;
+  if (p->op[i].held == at && p->op[i].rows >= rows) return;
+  if (z == 0) {
+    move_box(p, i, buffer, at, 0, n);
+  } else {
+    int64_t times = 1;
+    for (int d = 0; d < z; d++) times *= p->shape[d];
+    move_box(p, i, p->scratch, at, z, n);
+    spread(buffer, p->scratch, times, n * p->inner / times, size);
+  }
+  if (repeats) replicate(buffer, p->inner * size, rows);
+  p->op[i].held = at;
+  p->op[i].rows = rows;
+}
+
+/* -- Blocks --------------------------------------------------------------- */
+
+static void stream_block(const st_pack *p, char *at, int64_t n) {
+  static const int64_t strides[4] = {1, 1, 0, 0};
+  char *data[] = {at, p->op[0].buffer};
+  st__kernel(ST_K_stream, ST_UINT8)(data, strides,
+                                    n * size_of(&p->job->it->op[0]), 1, NULL);
+}
+
+static void run_block(st_pack *p, char *const *at, int64_t rows) {
+  const st_iter_job *j = p->job;
+  const int n = j->it->noperands;
+  const int64_t n0 = p->k ? p->inner : rows, n1 = p->k ? rows : 1;
+  int64_t strides[2 * ST_ITER_MAX_OPERANDS];
+  char *data[ST_ITER_MAX_OPERANDS];
+  for (int i = 0; i < n; i++) {
+    const int64_t size = size_of(&j->it->op[i]);
+    char *buffer = p->op[i].buffer;
+    data[i] = buffer ? buffer : at[i];
+    strides[i] = size;
+    strides[n + i] = buffer ? n0 * size : p->op[i].stride;
+    if (buffer && !j->it->op[i].is_output) gather(p, i, at[i], rows);
+  }
+  j->loop(data, strides, n0, n1, j->ctx);
+  if (j->streams) {
+    stream_block(p, at[0], rows);
+    return;
+  }
+  for (int i = 0; i < j->it->noutputs && !j->only_reads; i++) {
+    char *buffer = p->op[i].buffer;
+    if (buffer) move_box(p, i, buffer, at[i], 0, rows);
+  }
+}
+
+void st__pack_run(st_pack *p, char *const *data, int64_t rows) {
+  const int n = p->job->it->noperands;
+  char *at[ST_ITER_MAX_OPERANDS];
+  for (int64_t r = 0; r < rows; r += p->most) {
+    for (int i = 0; i < n; i++) at[i] = data[i] + r * p->op[i].stride;
+    run_block(p, at, rows - r < p->most ? rows - r : p->most);
+  }
+}

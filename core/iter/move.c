@@ -1,0 +1,373 @@
+/* Moves: copies planned by their geometry alone.
+ *
+ * Note [Moves]
+ * Dimensions are sorted by the strides of dst and merged where both sides
+ * allow it. If both run along the first one, but not far, a run of elements
+ * becomes the element. Then a plane is chosen, the fastest dimension of dst
+ * and that of src, and cut into tiles that a loop does at once; the grid of
+ * tiles, through all other dimensions too, is what the team shares.
+ *
+ * Note [Staged tiles]
+ * A transposed copy touches a new cache line for every element of one side,
+ * so it goes tile by tile, and tiles are transposed in registers. Rows of src
+ * are first brought into a small buffer when they must be converted, when
+ * their elements do not lie side by side, or when their stride is a large
+ * power of two, so that they would fall into one cache set. What is too large
+ * to stay in the caches is written past them, in whole lines, from a second
+ * buffer: a line that is only written need not be read first.
+ */
+
+#include "iter/move.h"
+
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "kernel/kernel.h"
+#include "kernel/move.h"
+
+enum {
+  PAD = 16,            /* keeps columns of a buffer in different sets */
+  STAGE = 20 << 10,    /* bytes of a buffer */
+  ALIASED = 1 << 10,   /* rows so far apart fall into one set */
+  PIECE = 64 << 10,    /* bytes of a tile that is no tile */
+  GRAIN = 128 << 10,   /* bytes worth a thread */
+  LONG_RUN = 64        /* bytes: two sides with such runs agree enough */
+};
+
+/* -- Dimensions ----------------------------------------------------------- */
+
+void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,
+                   st_dtype from) {
+  m->dst = dst;
+  m->src = src;
+  m->to = to;
+  m->from = from;
+  m->ndim = 0;
+}
+
+void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
+                  int64_t src_stride) {
+  if (size == 1) return;
+  int at = m->ndim++;
+  for (; at > 0 && m->dst_stride[at - 1] > dst_stride; at--) {
+    m->shape[at] = m->shape[at - 1];
+    m->dst_stride[at] = m->dst_stride[at - 1];
+    m->src_stride[at] = m->src_stride[at - 1];
+  }
+  m->shape[at] = size;
+  m->dst_stride[at] = dst_stride;
+  m->src_stride[at] = src_stride;
+}
+
+static void merge_dims(st_move *m) {
+  int n = 0;
+  for (int d = 1; d < m->ndim; d++) {
+    const int64_t size = m->shape[n];
+    if (m->dst_stride[d] == m->dst_stride[n] * size &&
+        m->src_stride[d] == m->src_stride[n] * size) {
+      m->shape[n] *= m->shape[d];
+    } else {
+      n++;
+      m->shape[n] = m->shape[d];
+      m->dst_stride[n] = m->dst_stride[d];
+      m->src_stride[n] = m->src_stride[d];
+    }
+  }
+  if (m->ndim > 0) m->ndim = n + 1;
+}
+
+static void drop_first(st_move *m) {
+  m->ndim--;
+  for (int d = 0; d < m->ndim; d++) {
+    m->shape[d] = m->shape[d + 1];
+    m->dst_stride[d] = m->dst_stride[d + 1];
+    m->src_stride[d] = m->src_stride[d + 1];
+  }
+}
+
+/* Two dimensions at least. */
+static void pad_dims(st_move *m) {
+  for (; m->ndim < 2; m->ndim++) {
+    m->shape[m->ndim] = 1;
+    m->dst_stride[m->ndim] = m->src_stride[m->ndim] = 0;
+  }
+}
+
+/* -- Elements ------------------------------------------------------------- */
+
+typedef struct plan {
+  const st_move *move;
+  int64_t size;           /* bytes of an element of dst, or of a run */
+  int axis;               /* of src: with the first, the plane */
+  bool tiled;             /* small tiles, because the two disagree */
+  bool transposes;
+  bool stages;            /* rows of src are loaded into a buffer first */
+  bool streams;           /* rows of dst are written past the caches ... */
+  bool direct;            /* ... from src itself */
+  st_loop load;           /* between dtypes, or of bits */
+  st_loop transpose, stream;
+  st_runs_ctx run;        /* what load gets as ctx when runs are moved */
+  int64_t strides[4];     /* of the plane, as loops get them */
+  int64_t shape[2], tile[2]; /* of the plane, in elements */
+  int ndim;               /* of the grid: the plane, then other dimensions */
+  int64_t count[ST_MAX_DIMS], dst_step[ST_MAX_DIMS], src_step[ST_MAX_DIMS];
+} plan;
+
+st_dtype st__bits_of(int64_t size) {
+  switch (size) {
+    case 1: return ST_UINT8;
+    case 2: return ST_INT16;
+    case 4: return ST_INT32;
+    case 8: return ST_INT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+static bool is_element(int64_t bytes) {
+  return bytes <= 16 && (bytes & (bytes - 1)) == 0;
+}
+
+/* Do both run along the first dimension? */
+static bool has_runs(const plan *p) {
+  const st_move *m = p->move;
+  return m->to == m->from && m->dst_stride[0] == p->size &&
+         m->src_stride[0] == p->size;
+}
+
+/* What an element is, and the loop that moves it. */
+static void choose_elements(plan *p, st_move *m) {
+  p->size = (int64_t)st__itemsize(m->to);
+  p->load = st__copy_kernel(m->to, m->from);
+  p->run.bytes = 0;
+  if (m->ndim < 2 || !has_runs(p)) return;
+  const int64_t bytes = m->shape[0] * p->size;
+  if (bytes >= LONG_RUN) return;
+  p->size = bytes;
+  p->run.bytes = (size_t)bytes;
+  p->load = is_element(bytes) ? st__copy_kernel(st__bits_of(bytes),
+                                                st__bits_of(bytes))
+                              : st__kernel(ST_K_runs, ST_UINT8);
+  drop_first(m);
+}
+
+/* -- The walk ------------------------------------------------------------- */
+
+/* The fastest dimension of src, which is 0 if in doubt. */
+static int fastest_of_src(const st_move *m) {
+  int axis = 0;
+  if (m->src_stride[0] == 0) return 0;
+  for (int d = 1; d < m->ndim; d++) {
+    if (m->src_stride[d] != 0 &&
+        llabs(m->src_stride[d]) < llabs(m->src_stride[axis])) {
+      axis = d;
+    }
+  }
+  return axis;
+}
+
+/* Tiles pay from four elements, or as many as a register holds. */
+static bool can_transpose(const plan *p) {
+  const st_move *m = p->move;
+  const int64_t few = p->size < 4 ? 16 / p->size : 4;
+  return p->axis > 0 && is_element(p->size) && m->dst_stride[0] == p->size &&
+         m->shape[0] >= few && m->shape[p->axis] >= few;
+}
+
+/* Lines of tiles come and go in no order that the machine foresees, so they
+ * stay for a shorter time. */
+static bool is_larger_than_cache(const plan *p) {
+  int64_t bytes = 2 * p->size; /* about as much of src */
+  for (int d = 0; d < p->move->ndim; d++) bytes *= p->move->shape[d];
+  return bytes >= (int64_t)st__cache_bytes() / (p->tiled ? 2 : 1);
+}
+
+static void choose_walk(plan *p) {
+  const st_move *m = p->move;
+  p->axis = fastest_of_src(m);
+  p->tiled = p->axis > 0;
+  p->transposes = can_transpose(p);
+  p->stages = p->transposes &&
+              (m->to != m->from ||
+               m->src_stride[p->axis] != p->size ||
+               m->src_stride[0] % ALIASED == 0);
+  p->streams = m->dst_stride[0] == p->size &&
+               m->shape[0] * p->size >= LONG_RUN && is_larger_than_cache(p);
+  p->direct = p->streams && !p->tiled && has_runs(p);
+  p->transpose = p->transposes ? st__kernel(ST_K_transpose,
+                                            st__bits_of(p->size))
+                               : NULL;
+  p->stream = p->streams ? st__kernel(ST_K_stream, ST_UINT8) : NULL;
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
+/* How many rows a buffer has room for, whichever side they belong to, when
+ * the other side has n. */
+static int64_t room(const plan *p, int64_t n) {
+  const int64_t own = STAGE / (n * p->size + PAD);
+  const int64_t other = (STAGE / n - PAD) / p->size;
+  return own < other ? own : other;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Whole lines of both sides, as long as they fit the buffers. */
+static void choose_small_tile(plan *p) {
+  const int64_t line = 64 / p->size;
+  const int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
+  const int64_t n0 = p->shape[0], n1 = p->shape[1];
+  p->tile[0] = least(n0, n1 < t1 ? room(p, n1) / line * line : t0);
+  p->tile[1] = least(n1, n0 < t0 ? room(p, n0) / line * line : t1);
+}
+
+/* As much of a row as fits, then as many rows. */
+static void choose_tile(plan *p) {
+  const int64_t bytes = p->streams && !p->direct ? STAGE : PIECE;
+  const int64_t t0 = least(p->shape[0], (bytes - PAD) / p->size);
+  p->tile[0] = t0;
+  p->tile[1] = least(p->shape[1], bytes / (t0 * p->size + PAD));
+}
+
+static void choose_plane(plan *p) {
+  const st_move *m = p->move;
+  const int axis = p->tiled ? p->axis : 1;
+  p->shape[0] = m->shape[0];
+  p->shape[1] = m->shape[axis];
+  p->strides[0] = m->dst_stride[0];
+  p->strides[1] = m->src_stride[0];
+  p->strides[2] = m->dst_stride[axis];
+  p->strides[3] = m->src_stride[axis];
+  if (p->tiled) choose_small_tile(p);
+  else choose_tile(p);
+}
+
+/* -- The grid ------------------------------------------------------------- */
+
+static void add_counter(plan *p, int64_t count, int64_t dst_step,
+                        int64_t src_step) {
+  p->count[p->ndim] = count;
+  p->dst_step[p->ndim] = dst_step;
+  p->src_step[p->ndim++] = src_step;
+}
+
+/* Tiles along dimension d of the plane. */
+static void add_tiles(plan *p, int d) {
+  const int64_t tile = p->tile[d];
+  add_counter(p, (p->shape[d] + tile - 1) / tile, tile * p->strides[2 * d],
+              tile * p->strides[2 * d + 1]);
+}
+
+/* Tiles follow each other along the rows of src, so that they are read from
+ * end to end; without tiles, along those of dst. */
+static int64_t choose_grid(plan *p) {
+  const st_move *m = p->move;
+  const int axis = p->tiled ? p->axis : 1;
+  int64_t n = 1;
+  p->ndim = 0;
+  add_tiles(p, p->tiled);
+  add_tiles(p, !p->tiled);
+  for (int d = 1; d < m->ndim; d++) {
+    if (d == axis) continue;
+    add_counter(p, m->shape[d], m->dst_stride[d], m->src_stride[d]);
+  }
+  for (int d = 0; d < p->ndim; d++) n *= p->count[d];
+  return n;
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+static void stream_rows(const plan *p, char *dst, char *src, int64_t pitch,
+                        const int64_t *n) {
+  const int64_t strides[] = {1, 1, p->strides[2], pitch};
+  p->stream((char *[]){dst, src}, strides, n[0] * p->size, n[1], NULL);
+}
+
+/* n[0] x n[1] elements. */
+static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
+  _Alignas(64) char in[STAGE], out[STAGE];
+  const int64_t in_pitch = n[1] * p->size + PAD;
+  const int64_t out_pitch = n[0] * p->size + PAD;
+  int64_t s[] = {p->strides[0], p->strides[1], p->strides[2], p->strides[3]};
+  char *data[] = {dst, src};
+  if (p->direct) {
+    stream_rows(p, dst, src, s[3], n);
+    return;
+  }
+  if (p->stages) {
+    const int64_t strides[] = {p->size, s[3], in_pitch, s[1]};
+    p->load((char *[]){in, src}, strides, n[1], n[0], &p->run);
+    data[1] = in;
+    s[1] = in_pitch;
+    s[3] = p->size;
+  }
+  if (p->streams) {
+    data[0] = out;
+    s[0] = p->size;
+    s[2] = out_pitch;
+  }
+  (p->transposes ? p->transpose : p->load)(data, s, n[0], n[1], &p->run);
+  if (p->streams) stream_rows(p, dst, out, out_pitch, n);
+}
+
+/* Tiles [begin, end) of the grid. */
+static void move_tiles(void *ctx, int64_t begin, int64_t end) {
+  const plan *p = ctx;
+  const int at[] = {p->tiled, !p->tiled}; /* counters of the plane */
+  int64_t index[ST_MAX_DIMS], n[2], dst = 0, src = 0, rest = begin;
+  for (int d = 0; d < p->ndim; d++) {
+    index[d] = rest % p->count[d];
+    rest /= p->count[d];
+    dst += index[d] * p->dst_step[d];
+    src += index[d] * p->src_step[d];
+  }
+  for (int64_t k = begin; k < end; k++) {
+    for (int d = 0; d < 2; d++) {
+      n[d] = least(p->tile[d], p->shape[d] - index[at[d]] * p->tile[d]);
+    }
+    move_tile(p, p->move->dst + dst,
+              (char *)(uintptr_t)p->move->src + src, n);
+    for (int d = 0; d < p->ndim; d++) {
+      dst += p->dst_step[d];
+      src += p->src_step[d];
+      if (++index[d] < p->count[d]) break;
+      dst -= p->count[d] * p->dst_step[d];
+      src -= p->count[d] * p->src_step[d];
+      index[d] = 0;
+    }
+  }
+}
+
+static bool is_empty(const st_move *m) {
+  for (int d = 0; d < m->ndim; d++) {
+    if (m->shape[d] == 0) return true;
+  }
+  return false;
+}
+
+static void choose(plan *p, st_move *m) {
+  p->move = m;
+  merge_dims(m);
+  pad_dims(m);
+  choose_elements(p, m);
+  pad_dims(m);
+  choose_walk(p);
+  choose_plane(p);
+}
+
+bool st__move_is_tiled(st_move *m) {
+  plan p;
+  if (is_empty(m)) return false;
+  choose(&p, m);
+  return p.tiled;
+}
+
+void st__move_run(st_move *m) {
+  plan p;
+  if (is_empty(m)) return;
+  choose(&p, m);
+  const int64_t tiles = choose_grid(&p);
+  const int64_t bytes = p.tile[0] * p.tile[1] * p.size;
+  st__parallel_for(0, tiles, GRAIN / bytes, move_tiles, &p);
+}
