@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
-#include "iter/plan.h"
+#include "iter/watch.h"
 #include "op/copy.h"
 #include "op/format.h"
 #include "op/op.h"
@@ -52,6 +52,10 @@ const char *st_version(void) { return STRIDED_VERSION; }
 const char *st_isa(void) { return st__isa_name(st__isa()); }
 int st_num_threads(void) { return st__num_threads(); }
 st_status st_set_num_threads(int n) { return st__set_num_threads(n); }
+void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                     st_range_fn fn, void *ctx) {
+  st__parallel_for(begin, end, grain, fn, ctx);
+}
 
 /* -- Errors --------------------------------------------------------------- */
 
@@ -180,6 +184,7 @@ int64_t st_tensor_offset(const st_tensor *t) { return t->offset; }
 st_dtype st_tensor_dtype(const st_tensor *t) { return (st_dtype)t->dtype; }
 st_device st_tensor_device(const st_tensor *t) { return (st_device)t->device; }
 st_keyset st_tensor_keys(const st_tensor *t) { return t->keys; }
+bool st_tensor_is_lazy(const st_tensor *t) { return st__is_lazy(t); }
 bool st_tensor_is_wrapped(const st_tensor *t) { return st__is_wrapped(t); }
 bool st_tensor_is_contiguous(const st_tensor *t, st_format f) {
   return st__is_contiguous_in(t, f);
@@ -202,6 +207,9 @@ size_t st_tensor_storage_nbytes(const st_tensor *t) {
   return t->storage->nbytes;
 }
 int st_tensor_refcount(const st_tensor *t) { return st__ref_count(&t->refs); }
+int st_tensor_storage_refcount(const st_tensor *t) {
+  return st__ref_count(&t->storage->refs);
+}
 
 /* How many elements behind the first one the one at index is. */
 static st_status locate(const st_tensor *t, int n, const int64_t *index,
@@ -229,7 +237,12 @@ static char *element(const st_tensor *t, int64_t at) {
   return st__data(t) + at * (int64_t)st__itemsize((st_dtype)t->dtype);
 }
 
-/* On another device an element is a number of its own: item, fill_. */
+/* On another device, or of a lazy tensor, an element is a number of its own:
+ * item, fill_. */
+static bool needs_operators(const st_tensor *t) {
+  return st__is_elsewhere(t) || st__is_lazy(t);
+}
+
 static st_status call_on_element(const st_tensor *t, int64_t at, st_op_id id,
                                  st_value *number, st_value *ret) {
   st_tensor *one = NULL;
@@ -245,7 +258,7 @@ st_status st_tensor_get(const st_tensor *t, int n, const int64_t *index,
                         st_scalar *out) {
   int64_t at;
   ST_TRY(locate(t, n, index, &at));
-  if (st__is_elsewhere(t)) {
+  if (needs_operators(t)) {
     st_value v = st__none();
     ST_TRY(call_on_element(t, at, ST_OP_item, &v, &v));
     *out = st__to_scalar(&v);
@@ -260,7 +273,7 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
                         st_scalar value) {
   int64_t at;
   ST_TRY(locate(t, n, index, &at));
-  if (st__is_elsewhere(t)) {
+  if (needs_operators(t)) {
     st_value number = st__of_scalar(&value), ret;
     ST_TRY(call_on_element(t, at, ST_OP_fill__Scalar, &number, &ret));
     st__value_clear(&ret);
@@ -403,55 +416,11 @@ static st_status check_operand(const st_plan *p, int i) {
                   (long long)st__shown(i), iter_of(p)->noperands);
 }
 
-int st_plan_ndim(const st_plan *p) { return iter_of(p)->ndim; }
-const int64_t *st_plan_shape(const st_plan *p) { return iter_of(p)->shape; }
+st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
 
 const int64_t *st_plan_strides(const st_plan *p, int operand) {
   if (operand < 0 || operand >= iter_of(p)->noperands) return NULL;
   return iter_of(p)->op[operand].stride;
-}
-
-int st_plan_perm(const st_plan *p, const int **perm) {
-  *perm = iter_of(p)->perm;
-  return iter_of(p)->nperm;
-}
-
-int st_plan_common_shape(const st_plan *p, const int64_t **shape) {
-  *shape = iter_of(p)->common_shape;
-  return iter_of(p)->common_ndim;
-}
-
-const char *st_plan_fast(const st_plan *p) {
-  switch (iter_of(p)->fast) {
-    case ST_FAST_CONTIGUOUS: return "contiguous";
-    case ST_FAST_CHANNELS_LAST: return "channels_last";
-    case ST_FAST_DENSE: return "non_overlapping_dense";
-    default: return "none";
-  }
-}
-
-bool st_plan_coalesced(const st_plan *p) { return iter_of(p)->coalesced; }
-int64_t st_plan_numel(const st_plan *p) { return iter_of(p)->numel; }
-st_dtype st_plan_common_dtype(const st_plan *p) {
-  return iter_of(p)->common_dtype;
-}
-bool st_plan_is_contiguous(const st_plan *p) {
-  return st__iter_is_contiguous(iter_of(p));
-}
-bool st_plan_has_contiguous_first_dim(const st_plan *p) {
-  return st__iter_has_contiguous_first_dim(iter_of(p));
-}
-bool st_plan_can_use_32bit(const st_plan *p) {
-  return st__iter_can_use_32bit(iter_of(p));
-}
-
-const char *st_plan_inner(const st_plan *p) {
-  static const char *const names[] = {"vector", "scalar", "strided"};
-  return names[st__iter_inner(iter_of(p))];
-}
-
-bool st_plan_is_tiled_copy(const st_plan *p) {
-  return st__copy_is_tiled(iter_of(p));
 }
 
 st_tensor *st_plan_output(const st_plan *p, int i) {
@@ -498,6 +467,31 @@ st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
 
 st_status st_plan_cast_outputs(st_plan *p) {
   return st__plan_cast_outputs(p);
+}
+
+st_status st_plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
+  return st__plan_narrow(p, dim, start, size);
+}
+st_status st_plan_split(st_plan *p, int dim, st_plan **first) {
+  return st__plan_split(p, dim, first);
+}
+st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
+  return st__plan_with_32bit(p, fn, ctx);
+}
+
+st_status st_plan_remove_operand(st_plan *p, int i) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_remove_operand(p, i);
+}
+
+st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_replace_operand(p, i, t);
+}
+
+st_status st_plan_call(const st_op *op, int n, const st_value *args,
+                       st_plan **plans, int room, int *count) {
+  return st__watch_call(op, n, args, plans, room, count);
 }
 
 bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,

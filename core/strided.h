@@ -46,6 +46,11 @@ ST_API const char *st_isa(void);
 /* Threads a large operation may use: 1 to 256, BAD_VALUE otherwise. */
 ST_API int st_num_threads(void);
 ST_API st_status st_set_num_threads(int n);
+/* For kernels: calls fn, which cannot fail, over disjoint ranges that cover
+ * [begin, end), on several threads when there are more than `grain` units; from
+ * within fn, on one. */
+ST_API void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                            st_range_fn fn, void *ctx);
 
 /* -- Errors --------------------------------------------------------------- */
 
@@ -133,6 +138,9 @@ ST_API int64_t st_tensor_offset(const st_tensor *t);
 ST_API st_dtype st_tensor_dtype(const st_tensor *t);
 ST_API st_device st_tensor_device(const st_tensor *t);
 ST_API st_keyset st_tensor_keys(const st_tensor *t);
+/* Are its elements not what its bytes say? `clone` gives a plain tensor, and
+ * kernels are not handed another unless they serve its key. */
+ST_API bool st_tensor_is_lazy(const st_tensor *t);
 ST_API bool st_tensor_is_wrapped(const st_tensor *t);
 ST_API bool st_tensor_is_contiguous(const st_tensor *t, st_format f);
 ST_API bool st_tensor_is_dense(const st_tensor *t); /* non-overlapping too */
@@ -144,19 +152,19 @@ ST_API st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out);
  * 2^16 steps, which no regular strides do; then true. */
 ST_API bool st_may_share_memory(const st_tensor *a, const st_tensor *b);
 ST_API st_format st_tensor_suggest_format(const st_tensor *t);
-/* First element; NULL on the meta device. On a registered device it is what
- * that device's allocator says, and only its kernels know what to do with
- * it. */
+/* First element; NULL on the meta device and of zero tensors. On a registered
+ * device it is whatever that device's allocator says. */
 ST_API void *st_tensor_data(const st_tensor *t);
 /* The storage: equal addresses share bytes. */
 ST_API const void *st_tensor_storage(const st_tensor *t);
 ST_API size_t st_tensor_storage_nbytes(const st_tensor *t);
-/* How many headers, lists and callers hold t. */
+/* How many headers, lists and callers hold t; how many tensors its bytes. */
 ST_API int st_tensor_refcount(const st_tensor *t);
+ST_API int st_tensor_storage_refcount(const st_tensor *t);
 
 /* One element: BAD_INDEX outside, BAD_STATE on the meta device. On a
- * registered device through its operators, so slowly, and with their
- * errors. */
+ * registered device, or of a lazy tensor, through operators, so slowly, and
+ * with their errors. */
 ST_API st_status st_tensor_get(const st_tensor *t, int n,
                                const int64_t *index, st_scalar *out);
 ST_API st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
@@ -511,8 +519,6 @@ ST_API st_generator *st_default_generator(void);
 
 /* -- Seeing --------------------------------------------------------------- */
 
-typedef struct st_plan st_plan; /* a built iterator */
-
 /* The flags and the static dtype that operators of a kind use: "default",
  * "unary", "unary_float", "force_boolean", "binary", "binary_float",
  * "comparison", "ternary", "nullary", "reduce", "copy". BAD_VALUE. */
@@ -527,25 +533,10 @@ ST_API const char *st_plan_preset_name(int k);
  * OVERLAP, NO_MEMORY), BAD_VALUE for a config that makes no sense. */
 ST_API st_status st_plan_new(const st_plan_config *config, st_plan **out);
 ST_API void st_plan_release(st_plan **p);
-ST_API int st_plan_ndim(const st_plan *p);
-ST_API const int64_t *st_plan_shape(const st_plan *p); /* fastest first */
+/* Pointers in it are good until the plan changes. */
+ST_API st_plan_facts st_plan_facts_of(const st_plan *p);
 ST_API const int64_t *st_plan_strides(const st_plan *p,
                                       int operand); /* in bytes */
-ST_API int st_plan_perm(const st_plan *p, const int **perm); /* 0: fast */
-ST_API int st_plan_common_shape(const st_plan *p, const int64_t **shape);
-ST_API const char *st_plan_fast(const st_plan *p); /* "none", "contiguous".. */
-ST_API bool st_plan_coalesced(const st_plan *p);
-ST_API int64_t st_plan_numel(const st_plan *p);
-ST_API st_dtype st_plan_common_dtype(const st_plan *p);
-ST_API bool st_plan_is_contiguous(const st_plan *p);
-ST_API bool st_plan_has_contiguous_first_dim(const st_plan *p);
-ST_API bool st_plan_can_use_32bit(const st_plan *p);
-/* What loops meet along the first dimension: "vector" (every operand is
- * contiguous), "scalar" (all but one input, which has stride 0) or "strided"
- * (gathered block by block). A static string. */
-ST_API const char *st_plan_inner(const st_plan *p);
-/* Whether a copy over this plan goes tile by tile. */
-ST_API bool st_plan_is_tiled_copy(const st_plan *p);
 /* Output i, owned by the caller. */
 ST_API st_tensor *st_plan_output(const st_plan *p, int i);
 /* Step k of the 2-d calls for elements [begin, end): sizes and the byte
@@ -559,18 +550,39 @@ ST_API st_status st_plan_operand_info(const st_plan *p, int i,
  * leaves a storage, as after that shrank; BAD_STATE without memory here. */
 ST_API st_status st_plan_data(const st_plan *p, const int64_t size[2],
                               const int64_t *offsets, void **data);
-/* The element of operand i that is offset bytes from its first one, in its
- * dtype; inputs cannot be set. BAD_INDEX outside of its storage, BAD_STATE
- * without memory here, BAD_VALUE when the dtype cannot hold the value. */
+/* The element of operand i, offset bytes from its first one; inputs cannot be
+ * set. BAD_INDEX outside of its storage, BAD_STATE without memory here,
+ * BAD_VALUE when the dtype cannot hold the value. */
 ST_API st_status st_plan_get(const st_plan *p, int i, int64_t offset,
                              st_scalar *out);
 ST_API st_status st_plan_set(st_plan *p, int i, int64_t offset,
                              st_scalar value);
-/* Copies outputs that loops write as another dtype into the caller's
- * tensors: the end of a run. */
+/* Copies outputs that loops write as another dtype to where they belong. */
 ST_API st_status st_plan_cast_outputs(st_plan *p);
-/* Piece k of those that a team of `threads` cuts n units of work into when a
- * piece is worth a thread from `grain` units on. False behind the last. */
+/* Leaves `size` positions of a dimension, from start on. A dimension of one
+ * position goes away, but in a reduction. BAD_DIM, BAD_INDEX. */
+ST_API st_status st_plan_narrow(st_plan *p, int dim, int64_t start,
+                                int64_t size);
+/* *first becomes the first half of a dimension, p the second one. BAD_DIM,
+ * BAD_INDEX without two positions. */
+ST_API st_status st_plan_split(st_plan *p, int dim, st_plan **first);
+/* Calls fn for parts of p whose offsets fit 32 bits, in order; p becomes the
+ * last one. Fails with what fn returns. */
+ST_API st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx);
+/* Those behind it move up. BAD_INDEX; BAD_VALUE for the only one. */
+ST_API st_status st_plan_remove_operand(st_plan *p, int i);
+/* Operand i is found where t begins, whatever t's shape. BAD_INDEX,
+ * BAD_DTYPE when its dtype is another. */
+ST_API st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t);
+
+/* What a call with these arguments would walk, without any of it taking place:
+ * the first `room` of *count plans. Fails as the call would; BAD_STATE when it
+ * cannot be told. *count is 0 also when the kernels are not the engine's. */
+ST_API st_status st_plan_call(const st_op *op, int n, const st_value *args,
+                              st_plan **plans, int room, int *count);
+
+/* Share k of those that a team of `threads` has of n units of work: each takes
+ * his own piece by piece, then helps others. False behind the last. */
 ST_API bool st_chunk(int64_t n, int64_t grain, int threads, int k,
                      int64_t *begin, int64_t *end);
 

@@ -68,6 +68,12 @@ st_status st__def(const st_definition *d, int flags, st_registration **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
 
+/* A fallback that every process starts with; anybody's goes before it. The
+ * dispatcher's own are there (st__dispatch_init), those that are made of
+ * operators come with these. fn NULL: fallthrough. Idempotent. */
+st_status st__default_fallback(const char *key, st_kernel_fn fn,
+                               const char *debug);
+
 /* -- Libraries ------------------------------------------------------------ */
 
 /* See strided.h. */
@@ -184,6 +190,12 @@ st_status st__dump_dangling(char **out);
 st_status st__check_registry(void);
 st_status st__explain(const st_op *op, int n, const st_value *args,
                       char **out);
+
+/* Are op's kernels for CPU and Meta one and the same of the engine's? */
+bool st__runs_on_meta(const st_op *op);
+/* A call that no mode, observer or trace hears of. */
+st_status st__call_unseen(const st_op *op, const st_value *args,
+                          st_value *rets);
 
 /* -- Trace ---------------------------------------------------------------- */
 

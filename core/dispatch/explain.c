@@ -133,3 +133,32 @@ st_status st__explain(const st_op *op, int n, const st_value *args,
   }
   return st__text_finish(&t, out);
 }
+
+/* -- Calls out of sight --------------------------------------------------- */
+
+/* Kernels that others bring own something that is freed with them. */
+bool st__runs_on_meta(const st_op *op) {
+  if (strncmp(op->full, "aten::", 6) != 0) return false;
+  st__lock();
+  const st_registration *cpu = st__select(op, st__key_parse("CPU"));
+  const st_registration *meta = st__select(op, st__key_parse("Meta"));
+  const bool same = cpu->what == ST_REGISTERED_KERNEL && cpu->fn == meta->fn &&
+                    !cpu->free_ctx && !meta->free_ctx;
+  st__unlock();
+  return same;
+}
+
+st_status st__call_unseen(const st_op *op, const st_value *args,
+                          st_value *rets) {
+  st_thread *self = st__self();
+  const st_tls tls = self->tls;
+  const bool watched = self->watched;
+  st_mode *mode = self->mode;
+  st__set_mode(self, NULL);
+  self->watched = false;
+  const st_status status = st__call(op, args, rets);
+  st__set_mode(self, mode);
+  self->watched = watched;
+  st__set_tls(tls);
+  return status;
+}

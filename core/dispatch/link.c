@@ -470,8 +470,8 @@ static const char *const underivables[] = {
 };
 static const char *const modes[] = {"Lua"};
 
-static st_status add_default(const char *name, st_kernel_fn fn,
-                             const char *debug) {
+st_status st__default_fallback(const char *name, st_kernel_fn fn,
+                               const char *debug) {
   const st_kernel kernel = {.fn = fn, .debug = debug};
   const st_key key = st__key_parse(name);
   st_registration *r;
@@ -485,14 +485,15 @@ static st_status add_default(const char *name, st_kernel_fn fn,
 
 static st_status add_defaults(void) {
   for (size_t i = 0; i < COUNT(fallthroughs); i++) {
-    ST_TRY(add_default(fallthroughs[i], NULL, "fallthrough by default"));
+    ST_TRY(st__default_fallback(fallthroughs[i], NULL,
+                                "fallthrough by default"));
   }
   for (size_t i = 0; i < COUNT(underivables); i++) {
-    ST_TRY(add_default(underivables[i], st__run_underivable,
-                       "no derivative"));
+    ST_TRY(st__default_fallback(underivables[i], st__run_underivable,
+                                "no derivative"));
   }
   for (size_t i = 0; i < COUNT(modes); i++) {
-    ST_TRY(add_default(modes[i], st__run_mode, "the mode in force"));
+    ST_TRY(st__default_fallback(modes[i], st__run_mode, "the mode in force"));
   }
   return ST_OK;
 }

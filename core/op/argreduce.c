@@ -36,7 +36,7 @@ static st_status run(st_run *r, st_tensor *values, st_tensor *positions) {
   st_reduction red = {
     .first = {kernel, kernel, acc, kernel == ST_K_amax ? st__lowest(acc)
                                                        : st__highest(acc)},
-    .second = {ST_K_find, ST_K_NONE, ST_INT64, st__scalar_int(-1)},
+    .second = {ST_K_find, ST_K_amin, ST_INT64, st__scalar_int(0)},
     .finish = add_base, .ordered = true, .base = base ? base->u.i : 0,
     .out_first = values, .out_last = positions};
   return st__reduce(&red, d.self, d.set, d.keepdim);

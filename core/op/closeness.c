@@ -139,26 +139,29 @@ static st_status into_self(st_op_id id, int n, const st_value *args,
 ST_BOXED(st__box_float_power_) {
   return into_self(float_power_of(args), 2, args, rets);
 }
-ST_BOXED(st__box_ldexp_) {
-  return into_self(ST_OP_ldexp_Tensor, 2, args, rets);
-}
 ST_BOXED(st__box_relu6_) { return into_self(ST_OP_relu6, 1, args, rets); }
 ST_BOXED(st__box_selu_) { return into_self(ST_OP_selu, 1, args, rets); }
 ST_BOXED(st__box_celu_) { return into_self(ST_OP_celu, 2, args, rets); }
 
 /* -- ldexp ---------------------------------------------------------------- */
 
-ST_BOXED(st__box_ldexp) {
+/* self times 2^other as that variant of mul has it, which casts. */
+static st_status scaled(st_variant variant, const st_value *args,
+                        st_value *rets) {
   st_chain c = {.n = 0};
   const st_value power[] = {st__of_float(2), args[1]};
   const st_tensor *scale = st__step(&c, ST_OP_pow_Scalar, 2, power);
-  return st__chain_return(
-    &c, st__step2(&c, ST_OP_mul_Tensor, args[0].u.tensor, scale), rets);
+  if (st__going(&c)) {
+    st_value all[3] = {args[0], st__of_tensor(scale)};
+    if (variant == ST_OUT) all[2] = args[2];
+    c.status = st__call(st__op_variant(ST_OP_mul_Tensor, variant), all, rets);
+  }
+  return st__chain_end(&c, 0, NULL, rets);
 }
 
-ST_BOXED(st__box_ldexp_out) {
-  return st__compose_out(ST_OP_ldexp_Tensor, 2, args, rets);
-}
+ST_BOXED(st__box_ldexp) { return scaled(ST_FUNCTIONAL, args, rets); }
+ST_BOXED(st__box_ldexp_out) { return scaled(ST_OUT, args, rets); }
+ST_BOXED(st__box_ldexp_) { return scaled(ST_INPLACE, args, rets); }
 
 /* -- Activations ---------------------------------------------------------- */
 

@@ -98,12 +98,24 @@ st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets) {
   return st__chain_end(c, 1, &result, rets);
 }
 
-st_status st__compose_out(st_op_id id, int n, const st_value *args,
-                          st_value *rets) {
+typedef st_status (*assign_fn)(st_tensor *out, const st_tensor *value);
+
+static st_status into_out(st_op_id id, int n, const st_value *args,
+                          assign_fn assign, st_value *rets) {
   st_tensor *value = NULL;
   ST_TRY(st__invoke1(id, n, args, &value));
-  const st_status status = st__assign_out(args[n].u.tensor, value);
+  const st_status status = assign(args[n].u.tensor, value);
   st__tensor_release(&value);
   ST_TRY(status);
   return st__value_copy(&args[n], rets);
+}
+
+st_status st__compose_out(st_op_id id, int n, const st_value *args,
+                          st_value *rets) {
+  return into_out(id, n, args, st__assign_out, rets);
+}
+
+st_status st__compose_cast(st_op_id id, int n, const st_value *args,
+                           st_value *rets) {
+  return into_out(id, n, args, st__cast_out, rets);
 }

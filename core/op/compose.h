@@ -56,5 +56,8 @@ st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets);
  * then out. */
 st_status st__compose_out(st_op_id id, int n, const st_value *args,
                           st_value *rets);
+/* The same where out may have another dtype that the result casts to. */
+st_status st__compose_cast(st_op_id id, int n, const st_value *args,
+                           st_value *rets);
 
 #endif

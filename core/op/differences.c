@@ -61,7 +61,7 @@ ST_BOXED(st__box_diff) {
 }
 
 ST_BOXED(st__box_diff_out) {
-  return st__compose_out(ST_OP_diff, 5, args, rets);
+  return st__compose_cast(ST_OP_diff, 5, args, rets);
 }
 
 /* -- trapezoid ------------------------------------------------------------ */

@@ -40,6 +40,7 @@ static st_options options_of(const st_tensor *t) {
 }
 
 st_status st__check_here(const st_tensor *t) {
+  if (st__lacks_memory(t)) return st__refuse_memoryless();
   if (!st__is_elsewhere(t)) return ST_OK;
   return st__fail(ST_NO_KERNEL, "device '%s' has no kernel for it",
                   st__device_name((st_device)t->device));

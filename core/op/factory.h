@@ -67,6 +67,7 @@ ST_BOXED(st__box_logspace);
 
 /* triangle.c */
 ST_BOXED(st__box_diag);
+ST_BOXED(st__box_diag_out);
 ST_BOXED(st__box_diag_embed);
 ST_BOXED(st__box_diagflat);
 ST_BOXED(st__box_trace);

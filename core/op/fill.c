@@ -80,14 +80,22 @@ typedef struct fill_job {
   char *data;
   size_t itemsize;
   bool is_bytes; /* all bytes of the value are equal */
-  char block[BLOCK];
+  st_loop stream; /* past the caches; NULL: through them */
+  _Alignas(64) char block[BLOCK];
 } fill_job;
 
 static void fill_range(void *ctx, int64_t begin, int64_t end) {
   const fill_job *job = ctx;
   char *p = job->data + (size_t)begin * job->itemsize;
   size_t left = (size_t)(end - begin) * job->itemsize;
-  if (job->is_bytes) {
+  if (job->stream) {
+    const int64_t strides[] = {1, 1, BLOCK, 0};
+    const size_t blocks = left / BLOCK;
+    job->stream((char *[]){p, (char *)(uintptr_t)job->block}, strides, BLOCK,
+                (int64_t)blocks, NULL);
+    p += blocks * BLOCK;
+    left -= blocks * BLOCK;
+  } else if (job->is_bytes) {
     memset(p, job->block[0], left);
     return;
   }
@@ -97,12 +105,18 @@ static void fill_range(void *ctx, int64_t begin, int64_t end) {
 
 static void fill_dense(st_tensor *t, const char *item) {
   fill_job job;
+  const size_t size = st__itemsize((st_dtype)t->dtype);
+  const size_t nbytes = (size_t)t->numel * size;
+  const size_t want = nbytes < BLOCK ? nbytes : BLOCK;
   job.data = st__data(t);
-  job.itemsize = st__itemsize((st_dtype)t->dtype);
+  job.itemsize = size;
   job.is_bytes = true;
-  for (size_t i = 0; i < BLOCK; i++) {
-    job.block[i] = item[i % job.itemsize];
-    job.is_bytes &= job.block[i] == job.block[0];
+  job.stream = job.itemsize * (size_t)t->numel < st__cache_bytes() ? NULL
+             : st__kernel(ST_K_stream, ST_UINT8);
+  for (size_t i = 1; i < size; i++) job.is_bytes &= item[i] == item[0];
+  memcpy(job.block, item, size);
+  for (size_t n = size; n < want; n *= 2) {
+    memcpy(job.block + n, job.block, n < want - n ? n : want - n);
   }
   st__parallel_for(0, t->numel, PIECE / (int64_t)job.itemsize, fill_range,
                    &job);

@@ -1,4 +1,4 @@
-/* The engine of reductions (Note [Reproducible reductions]).
+/* The engine of reductions (Note [The walk of a reduction]).
  */
 
 #include "op/fold.h"
@@ -7,28 +7,41 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "iter/watch.h"
+#include "kernel/reduce.h"
 
 enum {
-  TILE = 512,          /* outputs whose accumulators live on the stack */
-  FEW_TILES = 16,      /* fewer: the reduced elements are cut as well */
-  CHUNK = 65536,       /* elements of a chunk, at least */
-  MAX_CHUNKS = 64,
-  ACC_SIZE = 16        /* of the largest accumulator */
+  TILE = 512,        /* outputs whose accumulators live on the stack */
+  COLUMNS = 256,     /* of them, where each takes long */
+  SEGMENT = 256,     /* elements of a segment, at least */
+  CHUNK_BYTES = 32768,
+  FEW_TILES = 64,    /* fewer: segments are cut into chunks */
+  MAX_CHUNKS = 256,
+  ACC_SIZE = 16      /* of the largest accumulator */
 };
 
-/* -- The plan ------------------------------------------------------------- */
+/* -- Dimensions ----------------------------------------------------------- */
 
-/* Byte strides; the fastest dimension first. There is at least one dimension
- * of each kind. */
-typedef struct plan {
-  int nreduced, nkept;
-  int64_t rsize[ST_MAX_DIMS], rstride[ST_MAX_DIMS];
-  int64_t ksize[ST_MAX_DIMS], kstride[ST_MAX_DIMS];
-  int64_t ostride[2][ST_MAX_DIMS]; /* of the two outputs */
-  int64_t reduced, kept;           /* numbers of elements */
-} plan;
+/* What a dimension moves, in bytes but for the last two: the input, the two
+ * outputs, the references (in references), the logical position among the
+ * reduced elements, which is 0 for kept dimensions. */
+enum { IN, OUT0, OUT1, REF, POSITION, NSTEPS };
+
+/* The fastest dimension first. */
+typedef struct axes {
+  int n;
+  int64_t total; /* product of the sizes */
+  int64_t size[ST_MAX_DIMS], step[NSTEPS][ST_MAX_DIMS];
+} axes;
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static void add_dim(axes *d, int64_t size, const int64_t *step) {
+  d->total *= size;
+  d->size[d->n] = size;
+  for (int k = 0; k < NSTEPS; k++) d->step[k][d->n] = step[k];
+  d->n++;
+}
 
 static void swap(int64_t *a, int i, int j) {
   const int64_t t = a[i];
@@ -36,118 +49,165 @@ static void swap(int64_t *a, int i, int j) {
   a[j] = t;
 }
 
-/* Insertion sort by the input's stride. */
-static void sort_reduced(plan *p) {
-  for (int i = 1; i < p->nreduced; i++) {
-    for (int j = i; j > 0 && magnitude(p->rstride[j]) <
-                             magnitude(p->rstride[j - 1]); j--) {
-      swap(p->rsize, j, j - 1);
-      swap(p->rstride, j, j - 1);
+static void swap_dims(axes *d, int i, int j) {
+  swap(d->size, i, j);
+  for (int k = 0; k < NSTEPS; k++) swap(d->step[k], i, j);
+}
+
+/* Expanded dimensions are the slowest. */
+static bool is_slower(const axes *d, int by, int i, int j) {
+  const int64_t a = magnitude(d->step[by][i]), b = magnitude(d->step[by][j]);
+  return b != 0 && (a == 0 || a > b);
+}
+
+static void sort_dims(axes *d, int by) {
+  for (int i = 1; i < d->n; i++) {
+    for (int j = i; j > 0 && is_slower(d, by, j - 1, j); j--) {
+      swap_dims(d, j, j - 1);
     }
   }
 }
 
-static void sort_kept(plan *p) {
-  for (int i = 1; i < p->nkept; i++) {
-    for (int j = i; j > 0 && magnitude(p->kstride[j]) <
-                             magnitude(p->kstride[j - 1]); j--) {
-      swap(p->ksize, j, j - 1);
-      swap(p->kstride, j, j - 1);
-      swap(p->ostride[0], j, j - 1);
-      swap(p->ostride[1], j, j - 1);
-    }
+static bool can_merge(const axes *d, int i, int j) {
+  for (int k = 0; k < NSTEPS; k++) {
+    if (d->step[k][j] != d->step[k][i] * d->size[i]) return false;
   }
+  return true;
 }
 
-static void merge_reduced(plan *p) {
+/* There is at least one dimension afterwards. */
+static void merge_dims(axes *d) {
   int n = 0;
-  for (int i = 1; i < p->nreduced; i++) {
-    if (p->rstride[i] == p->rstride[n] * p->rsize[n]) {
-      p->rsize[n] *= p->rsize[i];
-    } else {
-      n++;
-      p->rsize[n] = p->rsize[i];
-      p->rstride[n] = p->rstride[i];
-    }
+  if (d->n == 0) add_dim(d, 1, (int64_t[NSTEPS]){0});
+  for (int i = 1; i < d->n; i++) {
+    if (can_merge(d, n, i)) d->size[n] *= d->size[i];
+    else swap_dims(d, ++n, i);
   }
-  p->nreduced = n + 1;
+  d->n = n + 1;
 }
 
-static void merge_kept(plan *p) {
-  int n = 0;
-  for (int i = 1; i < p->nkept; i++) {
-    const int64_t size = p->ksize[n];
-    if (p->kstride[i] == p->kstride[n] * size &&
-        p->ostride[0][i] == p->ostride[0][n] * size &&
-        p->ostride[1][i] == p->ostride[1][n] * size) {
-      p->ksize[n] *= p->ksize[i];
-    } else {
-      n++;
-      p->ksize[n] = p->ksize[i];
-      p->kstride[n] = p->kstride[i];
-      p->ostride[0][n] = p->ostride[0][i];
-      p->ostride[1][n] = p->ostride[1][i];
-    }
+/* -- The walk ------------------------------------------------------------- */
+
+/* One fold of every output: a tile of outputs and a chunk of their elements
+ * at a time. */
+typedef struct walk {
+  char *in;
+  axes folded, kept;
+  int64_t segments;         /* of an output */
+  bool pairs;               /* folded are the values of segments */
+  int64_t chunk, chunks;    /* elements of a chunk; how many chunks */
+  int64_t width, per_row, tiles;
+} walk;
+
+/* Outputs of a tile are neighbours along the first kept dimension: the one
+ * with the least stride. A few of them are not worth it. */
+static void prefer_long(walk *w) {
+  int longest = 0;
+  if (w->kept.size[0] >= 8 || w->folded.total >= 64) return;
+  for (int i = 1; i < w->kept.n; i++) {
+    if (w->kept.size[i] > w->kept.size[longest]) longest = i;
   }
-  p->nkept = n + 1;
+  swap_dims(&w->kept, 0, longest);
 }
 
-static void add_kept(plan *p, const st_reduction *r, int64_t size,
-                     int64_t stride, int out_dim) {
-  p->ksize[p->nkept] = size;
-  p->kstride[p->nkept] = stride;
-  p->ostride[0][p->nkept] = st__stride_of(r->out_first, out_dim);
-  p->ostride[1][p->nkept] = st__stride_of(r->out_last, out_dim);
-  p->nkept++;
+static void cut(walk *w, int64_t itemsize) {
+  const int64_t n = w->folded.total, chunk = CHUNK_BYTES / itemsize;
+  const bool by_columns =
+    n < 32 || magnitude(w->kept.step[IN][0]) < magnitude(w->folded.step[IN][0]);
+  w->width = by_columns ? (n < 64 ? TILE : COLUMNS) : chunk / (n + 1);
+  w->width = w->width < 1 ? 1 : w->width > TILE ? TILE : w->width;
+  w->per_row = (w->kept.size[0] + w->width - 1) / w->width;
+  w->tiles = w->per_row;
+  for (int i = 1; i < w->kept.n; i++) w->tiles *= w->kept.size[i];
+  w->chunk = n;
+  if (!w->pairs && w->tiles < FEW_TILES && n >= 2 * chunk) {
+    for (w->chunk = chunk; n / w->chunk > MAX_CHUNKS; w->chunk *= 2) continue;
+  }
+  w->chunks = n ? (n + w->chunk - 1) / w->chunk : 1;
 }
 
-static void add_reduced(plan *p, int64_t size, int64_t stride) {
-  p->rsize[p->nreduced] = size;
-  p->rstride[p->nreduced++] = stride;
+/* Integers wrap and bits do not round. */
+static bool is_any_order(const st_reduction *r) {
+  const st_dtype acc = r->first.acc;
+  return !r->ordered && (acc == ST_BOOL || st__is_integral(acc));
 }
 
-static void make_plan(plan *p, const st_reduction *r, const st_tensor *in,
+/* Reduced dimensions are folded until there are SEGMENT elements; those left
+ * are kept, but have a position. Where the order does not matter, all are
+ * folded as they lie. */
+static void make_walk(walk *w, const st_reduction *r, const st_tensor *in,
                       uint64_t dims, bool keepdim) {
+  const bool all = in->numel == 0 || is_any_order(r);
   int out_dim = (r->out_first ? r->out_first : r->out_last)->ndim;
-  p->nreduced = p->nkept = 0;
-  p->reduced = p->kept = 1;
+  int64_t position = 1;
+  w->in = st__data(in);
+  w->pairs = false;
+  w->segments = 1;
+  w->folded.n = w->kept.n = 0;
+  w->folded.total = w->kept.total = 1;
   for (int i = in->ndim - 1; i >= 0; i--) {
     const bool reduce = dims >> i & 1;
-    const int64_t size = in->sizes[i];
+    const bool fold = reduce && (all || w->folded.total < SEGMENT);
+    int64_t step[NSTEPS] = {st__stride_of(in, i)};
     if (!reduce || keepdim) out_dim--;
-    *(reduce ? &p->reduced : &p->kept) *= size;
-    if (size == 1) continue;
-    if (reduce) add_reduced(p, size, st__stride_of(in, i));
-    else add_kept(p, r, size, st__stride_of(in, i), out_dim);
+    if (!reduce) {
+      step[OUT0] = st__stride_of(r->out_first, out_dim);
+      step[OUT1] = st__stride_of(r->out_last, out_dim);
+    } else {
+      step[POSITION] = position;
+      position *= in->sizes[i];
+    }
+    if (in->sizes[i] == 1) continue;
+    add_dim(fold ? &w->folded : &w->kept, in->sizes[i], step);
+    if (reduce && !fold) w->segments *= in->sizes[i];
   }
-  const int64_t item = (int64_t)st__itemsize((st_dtype)in->dtype);
-  if (p->nreduced == 0) add_reduced(p, 1, item);
-  if (!r->ordered) sort_reduced(p);
-  merge_reduced(p);
-  sort_kept(p);
-  if (p->nkept == 0) {
-    p->ksize[0] = 1;
-    p->kstride[0] = p->ostride[0][0] = p->ostride[1][0] = 0;
-    p->nkept = 1;
+  if (all) {
+    for (int i = 0; i < w->folded.n; i++) w->folded.step[POSITION][i] = 0;
+    sort_dims(&w->folded, IN);
   }
-  merge_kept(p);
+  merge_dims(&w->folded);
+  sort_dims(&w->kept, IN);
+  merge_dims(&w->kept);
+  prefer_long(w);
+}
+
+/* The walk over the values of segments, which are dense, `size` bytes each,
+ * in the order of w's kept dimensions. */
+static void make_rest(walk *rest, walk *w, int64_t size) {
+  int64_t refs = 1;
+  rest->pairs = true;
+  rest->folded.n = rest->kept.n = 0;
+  rest->folded.total = rest->kept.total = 1;
+  for (int i = 0; i < w->kept.n; i++) {
+    const bool fold = w->kept.step[POSITION][i] != 0;
+    int64_t step[NSTEPS];
+    for (int k = 0; k < NSTEPS; k++) step[k] = w->kept.step[k][i];
+    step[IN] = size;
+    step[REF] = w->kept.step[REF][i] = fold ? 0 : refs;
+    size *= w->kept.size[i];
+    if (!fold) refs *= w->kept.size[i];
+    add_dim(fold ? &rest->folded : &rest->kept, w->kept.size[i], step);
+  }
+  sort_dims(&rest->folded, POSITION);
+  merge_dims(&rest->folded);
+  merge_dims(&rest->kept);
 }
 
 /* -- Tiles ---------------------------------------------------------------- */
 
 typedef struct job {
   const st_reduction *r;
-  plan p;
+  walk body, rest;
   st_loop loop[2], combine[2], store[2]; /* by pass */
-  char *in, *out[2];
-  int64_t width, tiles, tiles_per_row, chunks;
-  char *partial, *first, *refs;          /* scratch of chunked runs */
+  char *out[2];
+  char *values[2], *sums, *refs;         /* scratch of staged runs */
 } job;
 
-/* Up to `width` neighbouring outputs. */
+/* Up to `width` neighbouring outputs, and which of their elements. */
 typedef struct tile {
   char *in, *out[2];
-  int64_t at, width; /* number of the first output; how many */
+  int64_t at, ref, position; /* numbers of the first one */
+  int64_t width, chunk;
 } tile;
 
 static const st_fold *fold_of(const job *b, int pass) {
@@ -158,68 +218,33 @@ static int64_t acc_size(const job *b, int pass) {
   return (int64_t)st__itemsize(fold_of(b, pass)->acc);
 }
 
-static tile find_tile(const job *b, int64_t index) {
-  const plan *p = &b->p;
-  int64_t row = index / b->tiles_per_row;
-  const int64_t from = index % b->tiles_per_row * b->width;
-  const int64_t left = p->ksize[0] - from;
-  tile t = {b->in + from * p->kstride[0],
-            {b->out[0] + from * p->ostride[0][0],
-             b->out[1] + from * p->ostride[1][0]},
-            row * p->ksize[0] + from, left < b->width ? left : b->width};
-  for (int i = 1; i < p->nkept; i++) {
-    const int64_t k = row % p->ksize[i];
-    row /= p->ksize[i];
-    t.in += k * p->kstride[i];
-    t.out[0] += k * p->ostride[0][i];
-    t.out[1] += k * p->ostride[1][i];
+static void move_tile(const job *b, const walk *w, tile *t, int dim,
+                      int64_t by) {
+  t->in += by * w->kept.step[IN][dim];
+  if (b->out[0]) t->out[0] += by * w->kept.step[OUT0][dim];
+  if (b->out[1]) t->out[1] += by * w->kept.step[OUT1][dim];
+  t->ref += by * w->kept.step[REF][dim];
+  t->position += by * w->kept.step[POSITION][dim];
+}
+
+static tile find_tile(const job *b, const walk *w, int64_t index) {
+  tile t = {.in = w->in, .out = {b->out[0], b->out[1]},
+            .chunk = index / w->tiles};
+  int64_t row = index % w->tiles / w->per_row;
+  const int64_t from = index % w->tiles % w->per_row * w->width;
+  const int64_t left = w->kept.size[0] - from;
+  t.width = left < w->width ? left : w->width;
+  t.at = row * w->kept.size[0] + from;
+  move_tile(b, w, &t, 0, from);
+  for (int i = 1; i < w->kept.n; i++) {
+    move_tile(b, w, &t, i, row % w->kept.size[i]);
+    row /= w->kept.size[i];
   }
   return t;
 }
 
-static void start(const job *b, int pass, char *acc, int64_t n) {
-  const size_t all = (size_t)(n * acc_size(b, pass));
-  size_t done = (size_t)acc_size(b, pass);
-  st__scalar_store(fold_of(b, pass)->start, fold_of(b, pass)->acc, acc);
-  for (size_t more; done < all; done += more) {
-    more = done < all - done ? done : all - done;
-    memcpy(acc + done, acc, more);
-  }
-}
-
 /* References of a pass: a constant, or one per output. */
 typedef struct refs { char *p; int64_t step; } refs;
-
-static char *element(const plan *p, char *in, int64_t at) {
-  for (int i = 0; i < p->nreduced; i++) {
-    in += at % p->rsize[i] * p->rstride[i];
-    at /= p->rsize[i];
-  }
-  return in;
-}
-
-/* Folds reduced elements lo .. hi - 1, numbered fastest dimension first, of
- * every output of the tile. A lone output takes whole planes at a time. */
-static void fold_range(const job *b, int pass, const tile *t, char *acc,
-                       refs ref, int64_t range[2]) {
-  const plan *p = &b->p;
-  const int64_t row = p->rsize[0], hi = range[1];
-  for (int64_t at = range[0], n0, n1; at < hi; at += n0 * n1) {
-    int64_t s[6] = {0, p->rstride[0], 0, acc_size(b, pass), p->kstride[0],
-                    ref.step};
-    char *data[3] = {acc, element(p, t->in, at), ref.p};
-    const int64_t in_row = at % row;
-    n1 = 1;
-    n0 = row - in_row < hi - at ? row - in_row : hi - at;
-    if (t->width == 1 && p->nreduced > 1 && n0 == row) {
-      const int64_t left = p->rsize[1] - at / row % p->rsize[1];
-      n1 = left < (hi - at) / row ? left : (hi - at) / row;
-      s[3] = s[5] = 0;
-      s[4] = p->rstride[1];
-    }
-    b->loop[pass](data, s, n0, t->width == 1 ? n1 : t->width, &at);
-  }
-}
 
 static refs references(const job *b, int pass, char *found) {
   if (pass == 0) return (refs){(char *)(uintptr_t)&b->r->ref, 0};
@@ -227,117 +252,212 @@ static refs references(const job *b, int pass, char *found) {
                      : b->r->refer ? 8 : acc_size(b, 0)};
 }
 
+static void fill(const st_fold *f, char *acc, int64_t n) {
+  const size_t size = st__itemsize(f->acc), all = (size_t)n * size;
+  st__scalar_store(f->start, f->acc, acc);
+  for (size_t done = size, more; done < all; done += more) {
+    more = done < all - done ? done : all - done;
+    memcpy(acc + done, acc, more);
+  }
+}
+
+/* The tile's values for the tile's chunk. */
+static void fold_tile(const walk *w, st_loop loop, const tile *t, refs ref,
+                      char *acc) {
+  const int64_t from = t->chunk * w->chunk, left = w->folded.total - from;
+  const int64_t n = left < w->chunk ? left : w->chunk;
+  const int64_t s[6] = {[4] = w->kept.step[IN][0], [5] = ref.step};
+  const st_fold_run run = {from, w->pairs, w->folded.n, w->folded.size,
+                           w->folded.step[IN]};
+  char *data[3] = {acc, t->in, ref.p};
+  loop(data, s, n, t->width, &run);
+}
+
+#define TIMES_ONE(T)                                                        \
+  static void times_one_##T(void *acc, int64_t n) {                         \
+    T *a = acc;                                                             \
+    for (int64_t i = 0; i < 2 * n; i += 2) {                                \
+      const T re = a[i], im = a[i + 1];                                     \
+      a[i] = re - 0 * im;                                                   \
+      a[i + 1] = im + 0 * re; } }
+TIMES_ONE(float)
+TIMES_ONE(double)
+
+static void plus_zero(double *a, int64_t n) {
+  for (int64_t i = 0; i < n; i++) a[i] += 0.0;
+}
+
+/* The first operand of an ATen fold is the start. That shows in a sum of
+ * nothing but -0, which is 0, and in infinite complex products. */
+static void add_start(const st_fold *f, char *acc, int64_t n) {
+  double *a = (double *)(void *)acc;
+  if (f->combine == ST_K_sum) {
+    if (f->acc == ST_FLOAT64) plus_zero(a, n);
+    if (f->acc == ST_COMPLEX128) plus_zero(a, 2 * n);
+  } else if (f->combine == ST_K_prod) {
+    if (f->acc == ST_COMPLEX64) times_one_float(acc, n);
+    if (f->acc == ST_COMPLEX128) times_one_double(acc, n);
+  }
+}
+
 static void refer(const job *b, const char *first, char *ref, int64_t n) {
   if (b->r->refer) b->r->refer(b->r, first, ref, n);
   else memcpy(ref, first, (size_t)(n * acc_size(b, 0)));
 }
 
-static void store(const job *b, const tile *t, int which, char *acc) {
+static void store(const job *b, const walk *w, const tile *t, int which,
+                  char *acc) {
   const int pass = which && b->loop[1] ? 1 : 0;
-  const int64_t s[4] = {b->p.ostride[which][0], acc_size(b, pass), 0, 0};
+  const int64_t s[4] = {w->kept.step[which ? OUT1 : OUT0][0],
+                        acc_size(b, pass), 0, 0};
   char *data[2] = {t->out[which], acc};
   b->store[which](data, s, t->width, 1, NULL);
 }
 
-/* Stores the first pass's accumulators if anyone wants them. */
-static void first_done(const job *b, const tile *t, char *acc) {
-  if (b->r->out_first) store(b, t, 0, acc);
+/* Stores the first pass's values if anyone wants them. */
+static void first_done(const job *b, const walk *w, const tile *t, char *acc) {
+  if (b->r->out_first) store(b, w, t, 0, acc);
 }
 
-static void last_done(const job *b, const tile *t, char *acc,
+static void last_done(const job *b, const walk *w, const tile *t, char *acc,
                       const char *ref) {
   if (b->r->finish) b->r->finish(b->r, acc, ref, t->width);
-  if (b->r->out_last) store(b, t, 1, acc);
+  if (b->r->out_last) store(b, w, t, 1, acc);
+}
+
+static void fold_outputs(const job *b, int pass, const tile *t, char *ref,
+                         char *acc) {
+  const st_fold *f = fold_of(b, pass);
+  if (b->body.folded.total == 0) {
+    fill(f, acc, t->width);
+    return;
+  }
+  fold_tile(&b->body, b->loop[pass], t, references(b, pass, ref), acc);
+  add_start(f, acc, t->width);
 }
 
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
   const job *b = ctx;
   _Alignas(64) char acc[TILE * ACC_SIZE], ref[TILE * ACC_SIZE];
   for (int64_t i = begin; i < end; i++) {
-    const tile t = find_tile(b, i);
-    start(b, 0, acc, t.width);
-    fold_range(b, 0, &t, acc, references(b, 0, NULL),
-               (int64_t[]){0, b->p.reduced});
+    const tile t = find_tile(b, &b->body, i);
+    fold_outputs(b, 0, &t, NULL, acc);
     if (b->loop[1]) {
       refer(b, acc, ref, t.width);
-      first_done(b, &t, b->r->refer ? ref : acc);
-      start(b, 1, acc, t.width);
-      fold_range(b, 1, &t, acc, references(b, 1, ref),
-                 (int64_t[]){0, b->p.reduced});
+      first_done(b, &b->body, &t, b->r->refer ? ref : acc);
+      fold_outputs(b, 1, &t, ref, acc);
     }
-    last_done(b, &t, acc, ref);
+    last_done(b, &b->body, &t, acc, ref);
   }
 }
 
-/* -- Chunks --------------------------------------------------------------- */
+/* -- Stages --------------------------------------------------------------- */
 
-typedef struct chunk_pass { const job *b; int pass; } chunk_pass;
+typedef struct stage { const job *b; int pass; } stage;
 
-static void run_chunks(void *ctx, int64_t begin, int64_t end) {
-  const chunk_pass *c = ctx;
-  const job *b = c->b;
-  const int64_t size = acc_size(b, c->pass), n = b->p.reduced;
+static bool is_search(const job *b, int pass) {
+  return pass && b->r->second.kernel == ST_K_find;
+}
+
+/* The references of a body's or the rest's tile. */
+static refs refs_at(const job *b, int pass, const walk *w, const tile *t) {
+  refs all = references(b, pass, b->refs);
+  if (pass) {
+    all.p += t->ref * all.step;
+    all.step *= w->kept.step[REF][0];
+  }
+  return all;
+}
+
+/* Does the extremum of any output come from this tile and chunk? */
+static bool has_extremum(const job *b, const tile *t, refs ref) {
+  const int64_t size = acc_size(b, 0), one = 1;
+  const int64_t s[6] = {[4] = size, [5] = ref.step};
+  const st_fold_run run = {0, true, 1, &one, &size};
+  int64_t hit[TILE];
+  char *data[3] = {(char *)hit, b->values[0] + size * (
+                     t->chunk * b->body.kept.total + t->at), ref.p};
+  st__kernel(ST_K_find, b->r->first.acc)(data, s, 1, t->width, &run);
+  for (int64_t j = 0; j < t->width; j++) {
+    if (hit[j] != ST_FOLD_NONE) return true;
+  }
+  return false;
+}
+
+static void search(const job *b, const tile *t, refs ref, char *acc) {
+  const int64_t step = b->body.kept.step[POSITION][0];
+  int64_t *at = (int64_t *)(void *)acc;
+  if (!has_extremum(b, t, ref)) {
+    for (int64_t j = 0; j < t->width; j++) at[j] = ST_FOLD_NONE;
+    return;
+  }
+  fold_tile(&b->body, b->loop[1], t, ref, acc);
+  for (int64_t j = 0; j < t->width; j++) {
+    if (at[j] != ST_FOLD_NONE) at[j] += t->position + j * step;
+  }
+}
+
+static void run_body(void *ctx, int64_t begin, int64_t end) {
+  const stage *g = ctx;
+  const job *b = g->b;
   for (int64_t i = begin; i < end; i++) {
-    const tile t = find_tile(b, i % b->tiles);
-    const int64_t chunk = i / b->tiles, length = (n + b->chunks - 1) /
-                                                 b->chunks;
-    int64_t range[2] = {chunk * length, (chunk + 1) * length};
-    char *acc = b->partial + (chunk * b->p.kept + t.at) * size;
-    refs ref = references(b, c->pass, b->refs);
-    ref.p += t.at * ref.step;
-    if (range[1] > n) range[1] = n;
-    start(b, c->pass, acc, t.width);
-    fold_range(b, c->pass, &t, acc, ref, range);
+    const tile t = find_tile(b, &b->body, i);
+    const refs ref = refs_at(b, g->pass, &b->body, &t);
+    char *acc = b->values[g->pass] + acc_size(b, g->pass) * (
+                  t.chunk * b->body.kept.total + t.at);
+    if (is_search(b, g->pass)) search(b, &t, ref, acc);
+    else fold_tile(&b->body, b->loop[g->pass], &t, ref, acc);
   }
 }
 
-static void combine_chunks(const job *b, int pass, const tile *t,
-                           char *acc) {
-  const int64_t size = acc_size(b, pass);
-  const int64_t s[6] = {0, b->p.kept * size, 0, size, size, 0};
-  char *data[3] = {acc, b->partial + t->at * size,
-                   (char *)(uintptr_t)&b->r->ref};
-  start(b, pass, acc, t->width);
-  b->combine[pass](data, s, b->chunks, t->width, NULL);
+/* Pairs of chunks: the values of segments. */
+static char *join_chunks(const job *b, int pass) {
+  const int64_t n = b->body.kept.total, size = acc_size(b, pass);
+  const int64_t row = n * size, s[6] = {[4] = size};
+  const st_fold_run run = {0, true, 1, &b->body.chunks, &row};
+  char *data[3] = {b->sums, b->values[pass],
+                   references(b, 0, NULL).p};
+  if (b->body.chunks == 1) return b->values[pass];
+  b->combine[pass](data, s, b->body.chunks, n, &run);
+  return b->sums;
 }
 
-static void fold_chunks(job *b, int pass, int64_t grain) {
-  chunk_pass c = {b, pass};
-  const int64_t n = b->tiles * b->chunks;
-  const int64_t each = b->p.reduced * b->p.kept / n + 1;
-  st__parallel_for(0, n, grain / each + 1, run_chunks, &c);
-}
-
-/* Positions are searched tile by tile: the first hit ends the search. */
-static void find_all(job *b, const tile *t, char *acc) {
-  const refs all = references(b, 1, b->refs);
-  const refs ref = {all.p + t->at * all.step, all.step};
-  start(b, 1, acc, t->width);
-  fold_range(b, 1, t, acc, ref, (int64_t[]){0, b->p.reduced});
-}
-
-static void run_chunked(job *b, int64_t grain[2]) {
+static void run_rest(void *ctx, int64_t begin, int64_t end) {
+  const stage *g = ctx;
+  const job *b = g->b;
+  const walk *w = &b->rest;
   _Alignas(64) char acc[TILE * ACC_SIZE];
-  const int64_t ref_size = references(b, 1, NULL).step;
-  fold_chunks(b, 0, grain[0]);
-  for (int64_t i = 0; i < b->tiles; i++) {
-    const tile t = find_tile(b, i);
-    combine_chunks(b, 0, &t, acc);
-    if (!b->loop[1]) {
-      last_done(b, &t, acc, NULL);
-      continue;
+  for (int64_t i = begin; i < end; i++) {
+    const tile t = find_tile(b, w, i);
+    char *ref = b->refs + t.ref * references(b, 1, NULL).step;
+    fold_tile(w, b->combine[g->pass], &t, references(b, 0, NULL), acc);
+    add_start(fold_of(b, g->pass), acc, t.width);
+    if (g->pass || !b->loop[1]) {
+      last_done(b, w, &t, acc, ref);
+    } else {
+      refer(b, acc, ref, t.width);
+      first_done(b, w, &t, b->r->refer ? ref : acc);
     }
-    refer(b, acc, b->refs + t.at * ref_size, t.width);
-    first_done(b, &t, b->r->refer ? b->refs + t.at * ref_size : acc);
   }
-  if (!b->loop[1]) return;
-  const bool search = b->r->second.kernel == ST_K_find;
-  if (!search) fold_chunks(b, 1, grain[1]);
-  for (int64_t i = 0; i < b->tiles; i++) {
-    const tile t = find_tile(b, i);
-    if (search) find_all(b, &t, acc);
-    else combine_chunks(b, 1, &t, acc);
-    last_done(b, &t, acc, b->refs + t.at * ref_size);
+}
+
+/* How many tiles and chunks a thread takes at least. */
+static int64_t units_of_grain(const walk *w, int64_t grain) {
+  const int64_t units = w->tiles * w->chunks;
+  return grain / (w->folded.total * w->kept.total / units + 1) + 1;
+}
+
+static void run_staged(job *b) {
+  for (int pass = 0; pass < 2 && b->loop[pass]; pass++) {
+    const int64_t grain = st__kernel_grain(fold_of(b, pass)->kernel);
+    stage g = {b, pass};
+    make_rest(&b->rest, &b->body, acc_size(b, pass));
+    cut(&b->rest, acc_size(b, pass));
+    st__parallel_for(0, b->body.tiles * b->body.chunks,
+                     units_of_grain(&b->body, grain), run_body, &g);
+    b->rest.in = join_chunks(b, pass);
+    st__parallel_for(0, b->rest.tiles, units_of_grain(&b->rest, ST_GRAIN),
+                     run_rest, &g);
   }
 }
 
@@ -350,8 +470,7 @@ static st_status find_loops(job *b, st_dtype dtype) {
   b->loop[1] = b->combine[1] = NULL;
   if (r->second.kernel != ST_K_NONE) {
     ST_TRY(st__find_kernel(r->second.kernel, dtype, &b->loop[1]));
-    b->combine[1] = r->second.combine == ST_K_NONE ? NULL
-                  : st__kernel(r->second.combine, r->second.acc);
+    b->combine[1] = st__kernel(r->second.combine, r->second.acc);
   }
   return ST_OK;
 }
@@ -361,28 +480,19 @@ static st_loop find_store(const job *b, const st_tensor *out, int pass) {
              : NULL;
 }
 
-/* Outputs that are reduced row by row lose nothing when a tile has few. */
-static void set_geometry(job *b) {
-  const plan *p = &b->p;
-  const bool by_rows = magnitude(p->kstride[0]) > magnitude(p->rstride[0]);
-  b->width = by_rows ? CHUNK / (p->reduced + 1) : TILE;
-  b->width = b->width < 1 ? 1 : b->width > TILE ? TILE : b->width;
-  b->tiles_per_row = (p->ksize[0] + b->width - 1) / b->width;
-  b->tiles = b->tiles_per_row;
-  for (int i = 1; i < p->nkept; i++) b->tiles *= p->ksize[i];
-  b->chunks = p->reduced / (CHUNK / p->kept + 1);
-  if (b->chunks > MAX_CHUNKS) b->chunks = MAX_CHUNKS;
-  if (b->tiles >= FEW_TILES || b->chunks < 2) b->chunks = 1;
-}
-
-static st_status run_with_scratch(job *b, int64_t grain[2]) {
-  const size_t all = (size_t)b->p.kept * ACC_SIZE;
-  const size_t bytes = all * (size_t)(b->chunks + 1);
-  b->partial = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!b->partial) return ST_NO_MEMORY;
-  b->refs = b->partial + all * (size_t)b->chunks;
-  run_chunked(b, grain);
-  st__free(ST_MEM_SCRATCH, b->partial, bytes);
+static st_status run_with_scratch(job *b) {
+  const size_t all = (size_t)b->body.kept.total * ACC_SIZE;
+  const size_t chunks = (size_t)b->body.chunks, passes = b->loop[1] ? 2 : 1;
+  const size_t bytes = all * (chunks * passes + 1) +
+                       all / (size_t)b->body.segments;
+  char *scratch = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!scratch) return ST_NO_MEMORY;
+  b->values[0] = scratch;
+  b->values[1] = scratch + all * chunks * (passes - 1);
+  b->sums = b->values[1] + all * chunks;
+  b->refs = b->sums + all;
+  run_staged(b);
+  st__free(ST_MEM_SCRATCH, scratch, bytes);
   return ST_OK;
 }
 
@@ -391,21 +501,19 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   job b;
   b.r = r;
   ST_TRY(find_loops(&b, (st_dtype)in->dtype));
-  make_plan(&b.p, r, in, dims, keepdim);
-  if (b.p.kept == 0) return ST_OK;
-  r->count = b.p.reduced;
-  b.in = st__data(in);
+  make_walk(&b.body, r, in, dims, keepdim);
+  if (b.body.kept.total == 0) return ST_OK;
+  cut(&b.body, (int64_t)st__itemsize((st_dtype)in->dtype));
+  r->count = b.body.folded.total * b.body.segments;
   b.out[0] = r->out_first ? st__data(r->out_first) : NULL;
   b.out[1] = r->out_last ? st__data(r->out_last) : NULL;
   b.store[0] = find_store(&b, r->out_first, 0);
   b.store[1] = find_store(&b, r->out_last, b.loop[1] ? 1 : 0);
-  set_geometry(&b);
-  int64_t grain[2] = {st__kernel_grain(r->first.kernel),
-                      st__kernel_grain(b.loop[1] ? r->second.kernel
-                                                 : r->first.kernel)};
-  if (b.chunks > 1) return run_with_scratch(&b, grain);
-  const int64_t each = b.p.reduced * b.p.kept / b.tiles + 1;
-  st__parallel_for(0, b.tiles, grain[1] / each + 1, run_tiles, &b);
+  if (b.body.chunks > 1 || b.body.segments > 1) return run_with_scratch(&b);
+  const st_kernel_id kernel = fold_of(&b, b.loop[1] ? 1 : 0)->kernel;
+  st__parallel_for(0, b.body.tiles,
+                   units_of_grain(&b.body, st__kernel_grain(kernel)),
+                   run_tiles, &b);
   return ST_OK;
 }
 
@@ -471,5 +579,6 @@ st_status st__set_reduced(st_run *r, int i, const st_dims *d,
     if (!reduce) sizes[n++] = d->self->sizes[k];
     else if (d->keepdim) sizes[n++] = 1;
   }
+  if (r->is_meta && i == 0) st__watch_fold(d->self, d->set);
   return st__set_output(r, i, n, sizes, NULL, dtype);
 }

@@ -1,24 +1,37 @@
-/* The engine of reductions: dimensions are folded into accumulators, which
- * are finished and stored into the outputs.
+/* The engine of reductions: dimensions are folded into one value per output,
+ * which is finished and stored.
  *
- * Note [Reproducible reductions]
- * Outputs are cut into tiles and, when there are few of them, the reduced
- * elements into chunks whose accumulators are combined in order. Where the
- * cuts are depends on shape and strides only, so a result does not depend on
- * the number of threads.
+ * Note [The walk of a reduction]
+ * What is added to what follows from the shape and the reduced dimensions
+ * alone. In logical order, the last reduced dimensions that have 256 elements
+ * between them make a segment, all of them if they have less. Segments are
+ * folded by Note [The tree of a fold], and their values, if there are
+ * several, in neighbouring pairs, those pairs in pairs, and so on.
+ *
+ * So a matrix is the sum of its rows, and one that is stored by columns is
+ * walked as it lies nevertheless: its segments are outputs like any others,
+ * and many of them are folded side by side. A walk goes over tiles, up to TILE
+ * neighbours along the dimension with the smallest stride that is not folded.
+ * If there are few tiles, segments are cut into chunks of 2^k blocks, whose
+ * values are joined as the tree would have done. Tiles and chunks may go to
+ * any thread. The bits are the same for every layout, number of threads and
+ * instruction set. Where the order does not matter, with integers, all
+ * reduced dimensions are folded at once, as they lie.
  *
  * Note [Two passes]
  * Some reductions look twice: variance needs the mean, a position needs the
  * extremum. The second fold reads what the first one found, one reference per
- * output, while the tile's input is still in the cache.
+ * output; without segments or chunks while the tile's input is still in the
+ * cache. A position is looked for only where a tile's own extremum is that of
+ * its output.
  */
 #ifndef ST_OP_FOLD_H
 #define ST_OP_FOLD_H
 
 #include "op/op.h"
 
-/* One pass: acc is the dtype of the accumulators, which start at `start`;
- * those of chunks are combined by the kernel `combine`. */
+/* One pass: acc is the dtype of the values, `start` that of no elements;
+ * values are combined by the kernel `combine`. */
 typedef struct st_fold {
   st_kernel_id kernel, combine;
   st_dtype acc;

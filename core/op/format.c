@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "base/text.h"
 #include "op/copy.h"
+#include "op/lazy.h"
 
 enum { NUMBER_SIZE = 512 }; /* the longest "%.*f" of a double fits */
 
@@ -340,7 +341,7 @@ static st_status write_text(const st_tensor *t, st_device device,
 }
 
 /* What is on another device is shown as it is on the CPU, if it can go
- * there. */
+ * there; what is lazy is resolved. */
 st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
                           char **out) {
   const st_device device = (st_device)t->device;
@@ -348,6 +349,8 @@ st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
   if (st__is_elsewhere(t)) {
     const st_status status = st__to_cpu(t, &here);
     if (status != ST_OK && status != ST_NO_KERNEL) return status;
+  } else if (st__is_lazy(t) && !st__is_meta(t)) {
+    ST_TRY(st__resolve(t, &here));
   }
   const st_status status = write_text(here ? here : t, device, options, out);
   st__tensor_release(&here);

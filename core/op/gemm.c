@@ -205,7 +205,7 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     if (!blas) {
       call_kernel(p, a, b, c);
     } else if (vector) {
-      if (st__is_zero(p->beta)) zero_column(p, c); /* gemv would keep NaN */
+      if (st__is_nought(p->beta)) zero_column(p, c); /* gemv would keep NaN */
       call_gemv(p, a, b, c);
     } else {
       call_gemm(p, a, b, c);

@@ -144,7 +144,7 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
   /* As in ATen: without products, self is not expanded. */
-  if (nb == 1 && a->numel == 0 && !st__is_zero(st__to_scalar(&r->args[3]))) {
+  if (nb == 1 && a->numel == 0 && !st__is_nought(st__to_scalar(&r->args[3]))) {
     n = self->ndim;
     memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
   }
@@ -168,7 +168,7 @@ static st_status add_product(st_run *r, st_tensor *sum) {
   st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
   const st_scalar beta = st__to_scalar(&r->args[3]);
   ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
-  if (a->numel > 0 || b->ndim > 1 || st__is_zero(beta)) {
+  if (a->numel > 0 || b->ndim > 1 || st__is_nought(beta)) {
     return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
   }
   const st_value args[] = {st__of_tensor(sum), r->args[3]};

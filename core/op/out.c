@@ -1,13 +1,15 @@
-/* out= variants of operators that are not structured: products of any rank
- * and factories, which make what out's dtype and device say.
+/* out= variants of operators that are not structured: products of any rank,
+ * joins, and factories, which make what out's dtype and device say.
  */
 
 #include "op/out.h"
 
 #include <string.h>
 
+#include "op/compose.h"
 #include "op/factory.h"
 #include "tensor/overlap.h"
+#include "tensor/view.h"
 
 /* -- Handing over --------------------------------------------------------- */
 
@@ -17,16 +19,18 @@ static st_status return_out(st_tensor *out, st_value *rets) {
   return ST_OK;
 }
 
+static st_status check_device(const st_tensor *out, const st_tensor *value) {
+  return out->device == value->device ? ST_OK
+       : st__fail(ST_BAD_VALUE, "out is on another device than the result");
+}
+
 static st_status check_out(const st_tensor *out, const st_tensor *value) {
   if (out->dtype != value->dtype) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
                     st__dtype_name((st_dtype)out->dtype),
                     st__dtype_name((st_dtype)value->dtype));
   }
-  if (out->device != value->device) {
-    return st__fail(ST_BAD_VALUE, "out is on another device than the result");
-  }
-  return ST_OK;
+  return check_device(out, value);
 }
 
 /* A device of its own copies by its own kernel. */
@@ -38,17 +42,32 @@ static st_status copy_there(st_tensor *out, const st_tensor *value) {
   return ST_OK;
 }
 
-st_status st__assign_out(st_tensor *out, const st_tensor *value) {
-  ST_TRY(check_out(out, value));
+static st_status assign(st_tensor *out, const st_tensor *value) {
   if (st__same_sizes(out, value)) {
     ST_TRY(st__check_internal_overlap(out));
   } else {
-    ST_TRY(st__tensor_resize(out, value->ndim, value->sizes,
-                             ST_FORMAT_CONTIGUOUS));
+    ST_TRY(st__tensor_resize_out(out, value->ndim, value->sizes,
+                                 ST_FORMAT_CONTIGUOUS));
   }
   if (out->device > ST_DEVICE_META) return copy_there(out, value);
   if (!st__is_meta(out)) st__copy_unchecked(out, value);
   return ST_OK;
+}
+
+st_status st__assign_out(st_tensor *out, const st_tensor *value) {
+  ST_TRY(check_out(out, value));
+  return assign(out, value);
+}
+
+st_status st__cast_out(st_tensor *out, const st_tensor *value) {
+  if (!st__can_cast((st_dtype)value->dtype, (st_dtype)out->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which out of "
+                    "dtype %s cannot hold",
+                    st__dtype_name((st_dtype)value->dtype),
+                    st__dtype_name((st_dtype)out->dtype));
+  }
+  ST_TRY(check_device(out, value));
+  return assign(out, value);
 }
 
 /* -- Filled in place ------------------------------------------------------ */
@@ -173,6 +192,22 @@ static st_value argument(const st_schema *from, const st_value *args,
   return at < 0 ? st__none() : args[at];
 }
 
+static bool is_sequence(st_op_id id) {
+  return id == ST_OP_arange || id == ST_OP_arange_start_step ||
+         id == ST_OP_range_step || id == ST_OP_linspace ||
+         id == ST_OP_logspace;
+}
+
+/* A sequence fills an out of as many elements, whatever its shape. */
+static st_status fit(const st_tensor *out, st_tensor **made) {
+  st_tensor *view = NULL;
+  if (out->numel != (*made)->numel) return ST_OK;
+  ST_TRY(st__view_view(*made, out->ndim, out->sizes, &view));
+  st__tensor_release(made);
+  *made = view;
+  return ST_OK;
+}
+
 /* What the factory id makes goes into out, the last argument. */
 static st_status make_out(st_op_id id, const st_call *call,
                           const st_value *args, st_value *rets) {
@@ -185,7 +220,8 @@ static st_status make_out(st_op_id id, const st_call *call,
     full[i] = argument(from, args, out, to->args[i].name);
   }
   ST_TRY(st__invoke1(id, to->nargs, full, &made));
-  const st_status status = st__assign_out(out, made);
+  st_status status = is_sequence(id) ? fit(out, &made) : ST_OK;
+  if (status == ST_OK) status = st__assign_out(out, made);
   st__tensor_release(&made);
   return status == ST_OK ? return_out(out, rets) : status;
 }
@@ -220,4 +256,34 @@ ST_BOXED(st__box_linspace_out) {
 
 ST_BOXED(st__box_logspace_out) {
   return make_out(ST_OP_logspace, call, args, rets);
+}
+
+/* -- Joins and products --------------------------------------------------- */
+
+ST_BOXED(st__box_concat_out) {
+  return st__compose_cast(ST_OP_concat, 2, args, rets);
+}
+
+ST_BOXED(st__box_hstack_out) {
+  return st__compose_cast(ST_OP_hstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_vstack_out) {
+  return st__compose_cast(ST_OP_vstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_dstack_out) {
+  return st__compose_cast(ST_OP_dstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_column_stack_out) {
+  return st__compose_cast(ST_OP_column_stack, 1, args, rets);
+}
+
+ST_BOXED(st__box_outer_out) {
+  return st__compose_cast(ST_OP_outer, 2, args, rets);
+}
+
+ST_BOXED(st__box_take_along_dim_out) {
+  return st__compose_out(ST_OP_take_along_dim, 4, args, rets);
 }

@@ -8,6 +8,8 @@
 /* out becomes value, in out's own strides where the shape fits, else resized.
  * It is an error when dtypes or devices differ; a failure leaves out alone. */
 st_status st__assign_out(st_tensor *out, const st_tensor *value);
+/* The same, converted to any dtype that the value can be cast to. */
+st_status st__cast_out(st_tensor *out, const st_tensor *value);
 
 /* -- Operators ------------------------------------------------------------ */
 
@@ -32,5 +34,12 @@ ST_BOXED(st__box_arange_start_out);
 ST_BOXED(st__box_range_out);
 ST_BOXED(st__box_linspace_out);
 ST_BOXED(st__box_logspace_out);
+ST_BOXED(st__box_concat_out);
+ST_BOXED(st__box_hstack_out);
+ST_BOXED(st__box_vstack_out);
+ST_BOXED(st__box_dstack_out);
+ST_BOXED(st__box_column_stack_out);
+ST_BOXED(st__box_outer_out);
+ST_BOXED(st__box_take_along_dim_out);
 
 #endif

@@ -32,6 +32,7 @@ static st_dtype widest(st_scalar s) {
 st_status st__add_number(st_inputs *in, st_scalar s) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
   ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
+  in->casts[in->n] = false;
   in->borrowed[in->n++] = false;
   return ST_OK;
 }
@@ -39,6 +40,7 @@ st_status st__add_number(st_inputs *in, st_scalar s) {
 static void add_tensor(st_inputs *in, st_tensor *t) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
   in->t[in->n] = t;
+  in->casts[in->n] = false;
   in->borrowed[in->n++] = true;
 }
 
@@ -65,14 +67,11 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
   return ST_OK;
 }
 
-st_status st__get_self_as(const st_run *r, st_dtype d, st_inputs *in) {
-  st_tensor *self = st__arg_tensor(r, 0);
+void st__get_self_as(const st_run *r, st_dtype d, st_inputs *in) {
   in->n = 0;
-  if ((st_dtype)self->dtype == d) return add_tensor(in, self), ST_OK;
-  ST_TRY(st__clone(self, d, ST_FORMAT_PRESERVE, &in->t[0]));
-  in->borrowed[0] = false;
-  in->n = 1;
-  return ST_OK;
+  add_tensor(in, st__arg_tensor(r, 0));
+  in->casts[0] = true;
+  in->as = d;
 }
 
 st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
@@ -110,7 +109,8 @@ st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
   r->it.static_dtype = static_dtype;
   st__iter_output(&r->it, r->out[0] ? r->out[0] : r->given[0], static_dtype);
   for (int i = 0; i < in->n; i++) {
-    st__iter_input(&r->it, in->t[i]);
+    st__iter_input_as(&r->it, in->t[i], in->casts[i] ? in->as
+                                                     : ST_DTYPE_NONE);
     if (!in->borrowed[i]) r->held[r->nheld++] = in->t[i];
   }
   return st__run_iter_build(r);
@@ -142,7 +142,7 @@ void st__get_numbers(const st_run *r, st_params *k) {
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
   st_loop loop;
   ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
-  st__iter_run(&r->it, loop, k, st__kernel_grain(id));
+  st__iter_map(&r->it, loop, k, st__kernel_grain(id));
   return ST_OK;
 }
 

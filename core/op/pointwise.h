@@ -17,6 +17,8 @@ enum { ST_MAX_INPUTS = 4 };
 typedef struct st_inputs {
   st_tensor *t[ST_MAX_INPUTS];
   bool borrowed[ST_MAX_INPUTS]; /* from the arguments; the others are owned */
+  bool casts[ST_MAX_INPUTS];    /* the kernel sees it in dtype `as` */
+  st_dtype as;
   int n;
 } st_inputs;
 
@@ -25,8 +27,8 @@ st_status st__get_inputs(const st_run *r, st_inputs *in);
 void st__release_inputs(st_inputs *in);
 /* Appends a plain number. */
 st_status st__add_number(st_inputs *in, st_scalar s);
-/* The only input: self in dtype d, converted if it has another one. */
-st_status st__get_self_as(const st_run *r, st_dtype d, st_inputs *in);
+/* The only input: self, seen in dtype d. */
+void st__get_self_as(const st_run *r, st_dtype d, st_inputs *in);
 /* The dtype of self among n plain numbers. */
 st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
                           st_dtype *out);
@@ -74,6 +76,8 @@ st_status st__pow_number_meta(st_run *r); /* pow.Scalar: number^tensor */
 st_status st__deg2rad_meta(st_run *r);
 st_status st__rad2deg_meta(st_run *r);
 st_status st__neg_meta(st_run *r);
+st_status st__frexp_meta(st_run *r);         /* two outputs */
+st_status st__frexp_impl(st_run *r);
 st_status st__to_real_meta(st_run *r);       /* abs: a complex gives a float */
 st_status st__to_real_float_meta(st_run *r); /* angle: so do integers */
 

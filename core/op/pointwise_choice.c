@@ -43,7 +43,7 @@ st_status st__clamp_meta(st_run *r) {
   ST_TRY(clamp_dtype(r, &d));
   if (st__is_complex(d)) return st__no_kernel_for(d);
   ST_TRY(check_bounds(r, d));
-  ST_TRY(st__get_self_as(r, d, &in));
+  st__get_self_as(r, d, &in);
   return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
 }
 
@@ -89,26 +89,6 @@ static st_status check_mask(const st_tensor *mask, const char *name) {
                   st__dtype_name((st_dtype)mask->dtype));
 }
 
-/* t in dtype d: t itself, or a converted copy. */
-static st_status in_dtype(st_tensor *t, st_dtype d, st_tensor **out) {
-  if (t->dtype != d) return st__clone(t, d, ST_FORMAT_PRESERVE, out);
-  st__tensor_retain(t);
-  *out = t;
-  return ST_OK;
-}
-
-/* The two choices become their common dtype. */
-static st_status unify(st_inputs *in, st_dtype d) {
-  for (int i = 1; i < 3; i++) {
-    st_tensor *t = NULL;
-    ST_TRY(in_dtype(in->t[i], d, &t));
-    if (!in->borrowed[i]) st__tensor_release(&in->t[i]);
-    in->t[i] = t;
-    in->borrowed[i] = false;
-  }
-  return ST_OK;
-}
-
 static st_status check_where(const st_run *r, const st_inputs *in,
                              st_dtype d) {
   ST_TRY(check_mask(in->t[0], "condition"));
@@ -125,8 +105,9 @@ st_status st__where_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   const st_dtype d = st__result_type(in.t + 1, 2);
-  st_status status = check_where(r, &in, d);
-  if (status == ST_OK) status = unify(&in, d);
+  const st_status status = check_where(r, &in, d);
+  in.as = d;
+  in.casts[1] = in.casts[2] = true;
   if (status != ST_OK) return st__release_inputs(&in), status;
   return st__build_pointwise(r, MOVE, &in, d);
 }
@@ -135,7 +116,7 @@ st_status st__where_meta(st_run *r) {
 st_status st__where_impl(st_run *r) {
   st_loop loop;
   ST_TRY(st__find_kernel(ST_K_where, (st_dtype)r->out[0]->dtype, &loop));
-  st__iter_run(&r->it, loop, NULL, st__kernel_grain(ST_K_where));
+  st__iter_map(&r->it, loop, NULL, st__kernel_grain(ST_K_where));
   return ST_OK;
 }
 

@@ -167,7 +167,7 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
                     (long long)exponent.u.i);
   }
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
-  ST_TRY(st__get_self_as(r, d, &in));
+  st__get_self_as(r, d, &in);
   return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
 }
 
@@ -301,6 +301,36 @@ st_status st__to_real_meta(st_run *r) {
 st_status st__to_real_float_meta(st_run *r) {
   return build_to_real(r, ST_ITER_UNARY_FLOAT);
 }
+
+/* -- Parts ---------------------------------------------------------------- */
+
+/* Both outputs in self's layout, as pointwise ones are. */
+st_status st__frexp_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_dtype d = (st_dtype)self->dtype;
+  int64_t strides[ST_MAX_DIMS];
+  if (!st__is_floating(d)) return st__no_kernel_for(d);
+  st__preserved_strides(self, strides);
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, strides, d));
+  return st__set_output(r, 1, self->ndim, self->sizes, strides, ST_INT32);
+}
+
+st_status st__frexp_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_kernel_id id = r->row->kernel;
+  st_loop loop;
+  ST_TRY(st__find_kernel(id, (st_dtype)self->dtype, &loop));
+  r->has_iter = true;
+  st__iter_init(&r->it, ST_ITER_BORROWED);
+  st__iter_output(&r->it, r->out[0], ST_DTYPE_NONE);
+  st__iter_output(&r->it, r->out[1], ST_DTYPE_NONE);
+  st__iter_input(&r->it, self);
+  ST_TRY(st__iter_build(&r->it));
+  st__iter_run(&r->it, loop, NULL, st__kernel_grain(id));
+  return ST_OK;
+}
+
+/* -- Made of other operators ---------------------------------------------- */
 
 ST_BOXED(st__box_positive) {
   (void)call;

@@ -1,7 +1,7 @@
 /* Repeating and reordering elements: repeat, flip, roll, rot90, meshgrid.
  */
 
-#include "base/threads.h"
+#include "iter/move.h"
 #include "op/copy.h"
 #include "op/factory.h"
 #include "op/join.h"
@@ -211,63 +211,24 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
 
 /* -- flip ----------------------------------------------------------------- */
 
-/* A copy whose source runs backwards along some dimensions; those are sorted
- * by the stride of the destination. */
-typedef struct reversal {
-  int ndim;
-  int64_t size[ST_MAX_DIMS], to[ST_MAX_DIMS], from[ST_MAX_DIMS]; /* bytes */
-  char *dst, *src;
-  st_loop copy;
-} reversal;
-
-static void plan_reversal(const st_tensor *self, const st_tensor *out,
-                          uint64_t dims, reversal *v) {
-  const int64_t size = (int64_t)st__itemsize((st_dtype)self->dtype);
-  v->ndim = 0;
-  v->dst = st__data(out);
-  v->src = st__data(self);
+/* A move whose source runs backwards along some dimensions. */
+static void move_reversed(const st_tensor *out, const st_tensor *self,
+                          uint64_t dims) {
+  const st_dtype dtype = (st_dtype)self->dtype;
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  const char *src = st__data(self);
+  st_move m;
+  st__move_init(&m, st__data(out), dtype, NULL, dtype);
   for (int d = 0; d < self->ndim; d++) {
-    if (self->sizes[d] == 1) continue;
-    const int64_t to = out->strides[d] * size;
-    int64_t from = self->strides[d] * size;
+    int64_t stride = self->strides[d] * size;
     if (dims >> d & 1) {
-      v->src += (self->sizes[d] - 1) * from;
-      from = -from;
+      src += (self->sizes[d] - 1) * stride;
+      stride = -stride;
     }
-    int at = v->ndim++;
-    for (; at > 0 && v->to[at - 1] > to; at--) {
-      v->size[at] = v->size[at - 1];
-      v->to[at] = v->to[at - 1];
-      v->from[at] = v->from[at - 1];
-    }
-    v->size[at] = self->sizes[d];
-    v->to[at] = to;
-    v->from[at] = from;
+    st__move_dim(&m, self->sizes[d], out->strides[d] * size, stride);
   }
-  for (; v->ndim < 2; v->ndim++) {
-    v->size[v->ndim] = 1;
-    v->to[v->ndim] = v->from[v->ndim] = 0;
-  }
-}
-
-/* Rows of the innermost dimension, numbered through all others. */
-static void reverse_rows(void *ctx, int64_t begin, int64_t end) {
-  const reversal *v = ctx;
-  while (begin < end) {
-    int64_t row = begin / v->size[1];
-    const int64_t first = begin % v->size[1];
-    int64_t n1 = v->size[1] - first;
-    if (n1 > end - begin) n1 = end - begin;
-    char *data[2] = {v->dst + first * v->to[1], v->src + first * v->from[1]};
-    for (int d = 2; d < v->ndim; d++) {
-      data[0] += row % v->size[d] * v->to[d];
-      data[1] += row % v->size[d] * v->from[d];
-      row /= v->size[d];
-    }
-    const int64_t strides[4] = {v->to[0], v->from[0], v->to[1], v->from[1]};
-    v->copy(data, strides, v->size[0], n1, NULL);
-    begin += n1;
-  }
+  m.src = src;
+  st__move_run(&m);
 }
 
 ST_BOXED(st__box_flip) {
@@ -282,12 +243,7 @@ ST_BOXED(st__box_flip) {
                          &dims));
   }
   ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
-  if (self->numel > 0 && !st__is_meta(self)) {
-    reversal v = {.copy = st__copy_kernel(dtype, dtype)};
-    plan_reversal(self, out, dims, &v);
-    st__parallel_for(0, self->numel / v.size[0], ST_GRAIN / v.size[0] + 1,
-                     reverse_rows, &v);
-  }
+  if (self->numel > 0 && !st__is_meta(self)) move_reversed(out, self, dims);
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }

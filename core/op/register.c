@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "op/lazy.h"
 #include "op/table.h"
 
 /* -- The table ------------------------------------------------------------ */
@@ -178,7 +179,7 @@ static st_status register_row(int id) {
 
 st_status st__register_operators(void) {
   for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
-  return ST_OK;
+  return st__register_lazy();
 }
 
 /* -- Kernels by operator -------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "op/copy.h"
+#include "op/lazy.h"
 #include "tensor/view.h"
 
 /* self's size along dim, which must exist. */
@@ -192,6 +193,16 @@ ST_BOXED(st__box_tensor_split_indices) {
   return parts(args, (int64_t)args[1].len + 1, size, rets);
 }
 
+/* Its elements on the CPU. This is an operator of views, which gets what is
+ * lazy as it is. */
+static st_status read_cuts(const st_tensor *at, st_tensor **out) {
+  st_tensor *plain = NULL;
+  ST_TRY(st__resolve(at, &plain));
+  const st_status status = st__to_cpu(plain, out);
+  st__tensor_release(&plain);
+  return status;
+}
+
 /* at is on the CPU. */
 static st_status split_at(const st_value *args, const st_tensor *at,
                           st_value *rets) {
@@ -220,7 +231,7 @@ ST_BOXED(st__box_tensor_split_tensor) {
     return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a "
                     "number or a vector of int64 with data");
   }
-  ST_TRY(st__to_cpu(at, &here));
+  ST_TRY(read_cuts(at, &here));
   const st_status status = split_at(args, here, rets);
   st__tensor_release(&here);
   return status;

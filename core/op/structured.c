@@ -3,6 +3,7 @@
 
 #include "op/op.h"
 
+#include "iter/watch.h"
 #include "op/register.h"
 
 /* -- Geometry of out= arguments ------------------------------------------- */
@@ -48,7 +49,10 @@ static void restore_geometry(st_tensor *t, geometry *g) {
 
 static st_status check_device(const st_call *call, int i, const st_tensor *t,
                               st_device device) {
-  if (!t || t->device <= device) return ST_OK;
+  if (!t) return ST_OK;
+  if (t->device <= device) {
+    return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
+  }
   return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', the kernel "
                   "works on '%s'", call->schema->args[i].name,
                   st__device_name((st_device)t->device),
@@ -135,7 +139,7 @@ static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
 static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
                         const int64_t *strides) {
   size_t nbytes;
-  ST_TRY(st__tensor_resize(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
+  ST_TRY(st__tensor_resize_out(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
   if (!strides) return ST_OK;
   ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
                        st__itemsize((st_dtype)t->dtype), &nbytes));
@@ -354,7 +358,8 @@ static st_status run(st_run *r, st_value *rets) {
   if (r->is_meta) ST_TRY(check_meta(r));
   ST_TRY(r->row->meta(r));
   ST_TRY(check_outputs(r));
-  if (!r->is_meta) ST_TRY(r->row->impl(r));
+  const bool shows = r->is_meta && r->has_iter && st__is_watched();
+  if (!r->is_meta || shows) ST_TRY(r->row->impl(r));
   return finish(r, rets);
 }
 

@@ -8,6 +8,7 @@
 #include "op/factory.h"
 #include "op/index.h"
 #include "op/join.h"
+#include "op/lazy.h"
 #include "op/matmul.h"
 #include "op/op.h"
 #include "op/out.h"

@@ -2,6 +2,7 @@
  */
 
 #include "base/threads.h"
+#include "op/compose.h"
 #include "op/factory.h"
 #include "tensor/view.h"
 
@@ -219,6 +220,10 @@ ST_BOXED(st__box_diag) {
   ST_TRY(status);
   rets[0] = st__of_tensor(out);
   return ST_OK;
+}
+
+ST_BOXED(st__box_diag_out) {
+  return st__compose_out(ST_OP_diag, 2, args, rets);
 }
 
 ST_BOXED(st__box_diagflat) {

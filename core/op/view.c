@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "op/compose.h"
 #include "tensor/view.h"
 
 static st_status give(st_tensor *t, st_value *ret) {
@@ -411,13 +412,16 @@ ST_BOXED(st__box_broadcast_tensors) {
 /* Half of the complex numbers: 0 the real, 1 the imaginary. */
 static st_status view_half(const st_value *args, int64_t which,
                            st_value *ret) {
-  st_tensor *pairs = NULL;
-  ST_TRY(st__invoke1(ST_OP_view_as_real, 1, args, &pairs));
-  const st_value select[] = {st__of_tensor(pairs), st__of_int(-1),
-                             st__of_int(which)};
-  const st_status status = st__invoke(ST_OP_select_int, 3, select, ret);
-  st__tensor_release(&pairs);
-  return status;
+  st_tensor *t = st__to_tensor(&args[0]);
+  const bool is_conj = st__is_conj(t);
+  st_chain c = {.n = 0};
+  if (is_conj) t = st__step1(&c, ST_OP__conj, t);
+  t = st__step1(&c, ST_OP_view_as_real, t);
+  t = st__step(&c, ST_OP_select_int, 3,
+               (st_value[]){st__of_tensor(t), st__of_int(-1),
+                            st__of_int(which)});
+  if (is_conj && which == 1) t = st__step1(&c, ST_OP__neg_view, t);
+  return st__chain_return(&c, t, ret);
 }
 
 ST_BOXED(st__box_real) {
