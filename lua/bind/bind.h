@@ -76,7 +76,12 @@ typedef enum st_mark { ST_MARK_NONE, ST_MARK_NEWAXIS, ST_MARK_ELLIPSIS }
 
 typedef struct st__kernel_ref st__kernel_ref; /* a Lua kernel: kernel.c */
 typedef struct st__listener st__listener;     /* listen.c */
+typedef struct st__notice st__notice;         /* warning.c */
 typedef struct st__frame st__frame;           /* Note [A frame] */
+
+typedef enum st__warnings {
+  ST_WARNINGS_PRINTED, ST_WARNINGS_OFF, ST_WARNINGS_CALL
+} st__warnings;
 
 typedef struct st__host {
   atomic_int refs;
@@ -90,6 +95,10 @@ typedef struct st__host {
   int graves_ref;                /* tensors freed while the engine runs */
   int runner_ref, handler_ref;   /* what calls Lua kernels: kernel.c */
   int observer_ref;              /* what calls observers: mode.c */
+  int warner_ref, warning_ref;   /* what calls the function for warnings,
+                                    and that: warning.c */
+  st__warnings warnings;
+  st__notice *notices;           /* Note [Told afterwards] */
   int objects_ref;               /* those of operators, weak */
   int operators_ref;             /* methods of operators */
   bool has_error, has_graves, is_closed, has_retry;
@@ -138,8 +147,18 @@ void st__charge(st__host *h, lua_State *L, int64_t n);
  * finaliser or a Lua kernel runs, and it may hold borrowed tensors. */
 bool st__is_nested(const st__host *h, lua_State *L);
 
+/* Between the two the engine works for L: it counts from one, and warnings
+ * are L's. */
+typedef struct st__entry {
+  st__host *outer;
+  lua_State *running;
+  int first;
+} st__entry;
+st__entry st__enter(st__host *h, lua_State *L);
+void st__leave(st__host *h, const st__entry *e);
+
 typedef enum st__way { ST_WAY_CALL, ST_WAY_REDISPATCH, ST_WAY_KEY,
-                       ST_WAY_EXPLAIN } st__way;
+                       ST_WAY_EXPLAIN, ST_WAY_PLANS } st__way;
 
 /* What the engine is to do with an operator. */
 typedef struct st__job {
@@ -152,6 +171,8 @@ typedef struct st__job {
   st_keyset keys;   /* REDISPATCH */
   const char *key;  /* KEY */
   char **text;      /* EXPLAIN: the result */
+  st_plan **plans;  /* PLANS: the results, of which there is room for so many */
+  int room, *count;
 } st__job;
 
 /* Asks the engine for this state; on NO_MEMORY once more after a full
@@ -439,6 +460,15 @@ void st__open_explain(st__host *h, lua_State *L);   /* [0], core at the top */
 void st__open_trace(st__host *h, lua_State *L);     /* [0], core at the top */
 void st__open_schema(st__host *h, lua_State *L);    /* [0], core at the top */
 void st__open_signal(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_warning(st__host *h, lua_State *L);   /* [0], core at the top */
+
+/* Calls the function for warnings with what a call has left; a failure keeps
+ * its message. [0] */
+void st__tell_notices(st__host *h);
+
+/* In the middle of a call: runs the C function in slot ref of the registry on
+ * arg; a failure under way stays what it is. Not 0: it raised. [+0|1] */
+int st__aside(st__host *h, int ref, void *arg);
 
 /* A new host; its sentinel stays in the registry. [0] */
 st__host *st__host_new(lua_State *L);

@@ -52,9 +52,11 @@ st_status st__perform(st__frame *f, st__job *job) {
 
 /* -- Results -------------------------------------------------------------- */
 
-/* Bytes that a result keeps alive; a meta tensor of any size has none. */
-static int64_t weight(const st_tensor *t) {
-  return st_tensor_device(t) == ST_DEVICE_META
+/* Bytes that a result is the first to keep alive; a meta tensor of any size
+ * has none. An alias, such as t:to(dtype) may give, need not be a view. */
+static int64_t weight(const st_arg *ret, const st_tensor *t) {
+  const bool is_view = ret->is_alias && st_tensor_storage_refcount(t) > 1;
+  return is_view || st_tensor_device(t) == ST_DEVICE_META
     ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
@@ -183,8 +185,8 @@ static int call_general(st__frame *f, st__job *job) {
     const st_arg *ret = &f->rets[r];
     int source = written_source(f, r);
     if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
-    if (v->tag == ST_TAG_TENSOR && !ret->is_alias) {
-      bytes += weight(v->u.tensor);
+    if (v->tag == ST_TAG_TENSOR && !source) {
+      bytes += weight(ret, v->u.tensor);
     }
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
@@ -210,7 +212,7 @@ static int call_tensor(st__frame *f, st__job *job) {
     return 1;
   }
   box->t = v.u.tensor;
-  if (!f->rets->is_alias) st__charge(f->h, f->L, weight(box->t));
+  st__charge(f->h, f->L, weight(f->rets, box->t));
   return 1;
 }
 

@@ -30,5 +30,6 @@ int luaopen_strided_core(lua_State *L) {
   st__open_trace(h, L);
   st__open_schema(h, L);
   st__open_signal(h, L);
+  st__open_warning(h, L);
   return 1;
 }

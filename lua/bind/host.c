@@ -151,20 +151,34 @@ static st_status perform(const st__job *job) {
                                       job->args, job->rets);
     case ST_WAY_EXPLAIN:
       return st_explain(job->op, job->n, job->args, job->text);
+    case ST_WAY_PLANS:
+      return st_plan_call(job->op, job->n, job->args, job->plans, job->room,
+                          job->count);
     default:
       return st_call_declared(job->op, job->declared, job->n, job->args,
                               job->rets);
   }
 }
 
-static st_status enter(st__host *h, lua_State *L, const st__job *job) {
-  st__host *const outer = current;
-  lua_State *const running = h->running;
+st__entry st__enter(st__host *h, lua_State *L) {
+  const st__entry e = {current, h->running, st_count_from(1)};
   current = h;
   h->running = L;
-  const int first = st_count_from(1);
+  return e;
+}
+
+void st__leave(st__host *h, const st__entry *e) {
+  if (h->notices) st__tell_notices(h);
+  st_count_from(e->first);
+  h->running = e->running;
+  current = e->outer;
+}
+
+static st_status enter(st__host *h, lua_State *L, const st__job *job) {
+  const st__entry e = st__enter(h, L);
   const st_status status = perform(job);
-  st_count_from(first);
+  st__leave(h, &e);
+  const lua_State *running = e.running;
   /* Inside a Lua kernel the engine leaves the name to the outer operator, but
    * this failure becomes a Lua error of its own. */
   if (running && status != ST_OK && status != ST_HOST) {
@@ -172,8 +186,6 @@ static st_status enter(st__host *h, lua_State *L, const st__job *job) {
     if (strncmp(name, "aten::", 6) == 0) name += 6;
     st_fail(status, "%s: %s", name, st_message());
   }
-  h->running = running;
-  current = outer;
   if (!running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
     st__bury(h, L); /* kernels that were taken back while they ran */
   }

@@ -6,6 +6,24 @@
 
 #include "bind.h"
 
+/* -- In the middle of a call ---------------------------------------------- */
+
+int st__aside(st__host *h, int ref, void *arg) {
+  lua_State *L = h->running;
+  const st__frame *frame = h->frame;
+  const bool has_error = h->has_error;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
+  h->frame = NULL;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                /* [+1] */
+  lua_pushlightuserdata(L, arg);                         /* [+1] */
+  const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
+  h->frame = frame;
+  h->has_error = has_error;
+  if (status != 0) lua_insert(L, -2);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
+  return status;
+}
+
 /* -- Modes ---------------------------------------------------------------- */
 
 /* A body that runs on another Lua state goes unseen. */
@@ -99,21 +117,13 @@ static void keep_failure(observation *o, lua_State *L) {
  * look at, on its way out, is put aside. */
 static void run_aside(const event *e) {
   char message[1024];
-  observation *o = e->o;
-  st__host *h = o->h;
-  lua_State *L = h->running;
-  const st__frame *frame = h->frame;
-  const bool has_error = h->has_error;
+  lua_State *L = e->o->h->running;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
   snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [+1] */
-  h->frame = NULL;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->observer_ref);    /* [+1] */
-  lua_pushlightuserdata(L, (void *)(uintptr_t)e);        /* [+1] */
-  if (lua_pcall(L, 1, 0, 0) != 0) keep_failure(o, L);    /* [-2] */
-  h->frame = frame;
-  h->has_error = has_error;
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);       /* [-1] */
+  if (st__aside(e->o->h, e->o->h->observer_ref,              /* [+0|1] */
+                (void *)(uintptr_t)e) != 0) {
+    keep_failure(e->o, L);                                   /* [-1] */
+  }
   if (!e->ok) st_fail(ST_HOST, "%s", message);
 }
 

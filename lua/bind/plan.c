@@ -9,6 +9,9 @@ typedef struct plan { st_plan *p; int noutputs, noperands; } plan;
 
 enum { MAX_OPERANDS = 16, MAX_THREADS = 256 };
 
+/* ORDER st_plan_kind */
+static const char *const kinds[] = {"own", "elementwise", "copy", "reduction"};
+
 /* ORDER PLAN_FLAG: the names of ATen's TensorIteratorConfig. */
 static const struct { const char *name; int bit; } flags[] = {
   {"check_mem_overlap", ST_PLAN_CHECK_OVERLAP},
@@ -23,6 +26,8 @@ static const struct { const char *name; int bit; } flags[] = {
   {"promote_integer_inputs_to_float", ST_PLAN_INT_TO_FLOAT},
   {"cast_common_dtype_to_outputs", ST_PLAN_CAST_OUTPUTS}
 };
+
+enum { NARGS = 7 }; /* of new_plan */
 
 /* -- Building ------------------------------------------------------------- */
 
@@ -107,12 +112,13 @@ static void read_shape(st__host *h, lua_State *L, int idx, int64_t *sizes,
 }
 
 /* plan(flags, outputs, inputs, dtype or nil, static dtype or nil, static
- * shape or nil): a plan box. The lists are the caller's to lose. */
+ * shape or nil, static device or nil): a plan box. The lists are the caller's
+ * to lose. */
 static int new_plan(lua_State *L) {
   st__host *h = st__host_of(L);
   st_tensor *operands[MAX_OPERANDS];
   int64_t sizes[ST_MAX_DIMS];
-  lua_settop(L, 6);
+  lua_settop(L, NARGS);
   for (int i = 1; i <= 3; i++) luaL_checktype(L, i, LUA_TTABLE);
   st_plan_config c = {.flags = read_flags(L, 1), .operands = operands,
                       .dtype = ST_DTYPE_NONE, .static_dtype = ST_DTYPE_NONE};
@@ -125,12 +131,17 @@ static int new_plan(lua_State *L) {
     c.static_dtype = st__check_dtype(h, L, 5, "static_dtype");
   }
   read_shape(h, L, 6, sizes, &c);
+  c.has_static_device = !lua_isnil(L, 7);
+  if (c.has_static_device && !st__to_device(L, 7, &c.static_device)) {
+    st__error(h, L, ST_BAD_VALUE, "iterator: argument 'static_device' must be "
+              "the name of a device");
+  }
   plan *p = st__box_new(h, L, ST_BOX_PLAN, sizeof *p);  /* [+1] */
   p->noutputs = c.noutputs;
   p->noperands = c.noperands;
-  const int from = st_count_from(1);
+  const st__entry e = st__enter(h, L);
   const st_status status = st_plan_new(&c, &p->p);
-  st_count_from(from);
+  st__leave(h, &e);
   if (status == ST_OK) return 1;
   return st__error(h, L, status, "iterator: %s", st_message());
 }
@@ -139,6 +150,43 @@ static int plan_gc(lua_State *L) {
   plan *p = st__box_test(st__host_of(L), L, 1, ST_BOX_PLAN);
   if (p) st_plan_release(&p->p);
   return 0;
+}
+
+enum { MAX_PLANS = 8 };
+
+/* plan_call(op, ...): boxes of the plans that a call would walk, in a list, and
+ * how many there are; or nil and why the call would fail, if it can be told */
+static int plan_call(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__frame f;
+  plan *boxes[MAX_PLANS];
+  st_plan *plans[MAX_PLANS];
+  int count = 0;
+  luaL_checkany(L, 1);
+  st__packet *packet = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
+  lua_replace(L, 1);                                    /* [-1] */
+  f.is_complete = false;
+  st__prepare(h, L, packet, 2, &f);
+  lua_newtable(L);                                      /* [+1] */
+  for (int k = 0; k < MAX_PLANS; k++) {
+    boxes[k] = st__box_new(h, L, ST_BOX_PLAN, sizeof **boxes); /* [+1] */
+    lua_rawseti(L, -2, k + 1);                          /* [-1] */
+  }
+  st__job job = {.way = ST_WAY_PLANS, .plans = plans, .room = MAX_PLANS,
+                 .count = &count};
+  const st_status status = st__perform(&f, &job);
+  if (status != ST_OK) {
+    lua_pushnil(L);                                     /* [+1] */
+    if (status == ST_BAD_STATE || status == ST_NO_KERNEL) return 1;
+    lua_pushstring(L, st_message());                    /* [+1] */
+    return 2;
+  }
+  for (int k = 0; k < MAX_PLANS && k < count; k++) {
+    const st_plan_facts facts = st_plan_facts_of(plans[k]);
+    *boxes[k] = (plan){plans[k], facts.noutputs, facts.noperands};
+  }
+  lua_pushinteger(L, count);                            /* [+1] */
+  return 2;
 }
 
 /* plan_preset(name): its flags as a table, and its static dtype or nil; nil
@@ -173,26 +221,27 @@ static plan *check_plan(st__host *h, lua_State *L) {
   return p;
 }
 
-static void set_lists(st__host *h, lua_State *L, const plan *p) {
-  const int64_t *shape;
-  const int *perm;
-  const int ndim = st_plan_ndim(p->p);
-  st__push_sizes(h, L, st_plan_shape(p->p), ndim, 1);   /* [+1] */
-  lua_setfield(L, -2, "shape");                         /* [-1] */
-  const int n = st_plan_common_shape(p->p, &shape);
-  st__push_sizes(h, L, shape, n, 1);                    /* [+1] */
-  lua_setfield(L, -2, "common_shape");                  /* [-1] */
+static void set_sizes(st__host *h, lua_State *L, const char *name,
+                      const int64_t *sizes, int n) {
+  st__push_sizes(h, L, sizes, n, 1);                    /* [+1] */
+  lua_setfield(L, -2, name);                            /* [-1] */
+}
+
+static void set_lists(st__host *h, lua_State *L, const plan *p,
+                      const st_plan_facts *f) {
+  set_sizes(h, L, "shape", f->shape, f->ndim);
+  set_sizes(h, L, "view_offsets", f->view_offset, f->ndim);
+  set_sizes(h, L, "common_shape", f->common_shape, f->common_ndim);
   lua_createtable(L, p->noperands, 0);                  /* [+1] */
   for (int k = 0; k < p->noperands; k++) {
-    st__push_sizes(h, L, st_plan_strides(p->p, k), ndim, 1); /* [+1] */
+    st__push_sizes(h, L, st_plan_strides(p->p, k), f->ndim, 1); /* [+1] */
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
   lua_setfield(L, -2, "strides");                       /* [-1] */
-  const int nperm = st_plan_perm(p->p, &perm);
-  if (nperm == 0) return;
-  lua_createtable(L, nperm, 0);                         /* [+1] */
-  for (int k = 0; k < nperm; k++) {
-    lua_pushinteger(L, perm[k] + 1);                    /* [+1] */
+  if (f->nperm == 0) return;
+  lua_createtable(L, f->nperm, 0);                      /* [+1] */
+  for (int k = 0; k < f->nperm; k++) {
+    lua_pushinteger(L, f->perm[k] + 1);                 /* [+1] */
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
   lua_setfield(L, -2, "perm");                          /* [-1] */
@@ -217,6 +266,8 @@ static void set_operands(st__host *h, lua_State *L, const plan *p) {
     lua_createtable(L, 0, 8);                           /* [+1] */
     st__push_dtype(h, L, op.dtype);                     /* [+1] */
     lua_setfield(L, -2, "dtype");                       /* [-1] */
+    st__push_dtype(h, L, op.seen_as);                   /* [+1] */
+    lua_setfield(L, -2, "seen_as");                     /* [-1] */
     set_int(h, L, "numel", op.numel);
     set_int(h, L, "low", op.low);
     set_int(h, L, "high", op.high);
@@ -229,29 +280,7 @@ static void set_operands(st__host *h, lua_State *L, const plan *p) {
   lua_setfield(L, -2, "operands");                      /* [-1] */
 }
 
-/* plan_info(plan): what there is to know, as a table */
-static int plan_info(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const plan *p = check_plan(h, L);
-  lua_newtable(L);                                      /* [+1] */
-  set_lists(h, L, p);
-  lua_pushstring(L, st_plan_fast(p->p));                /* [+1] */
-  lua_setfield(L, -2, "fast");                          /* [-1] */
-  set_operands(h, L, p);
-  set_int(h, L, "numel", st_plan_numel(p->p));
-  set_int(h, L, "ndim", st_plan_ndim(p->p));
-  if (st_plan_common_dtype(p->p) <= ST_DTYPE_COUNT) {
-    st__push_dtype(h, L, st_plan_common_dtype(p->p));   /* [+1] */
-    lua_setfield(L, -2, "common_dtype");                /* [-1] */
-  }
-  lua_pushstring(L, st_plan_inner(p->p));               /* [+1] */
-  lua_setfield(L, -2, "inner");                         /* [-1] */
-  set_flag(L, "is_tiled_copy", st_plan_is_tiled_copy(p->p));
-  set_flag(L, "is_coalesced", st_plan_coalesced(p->p));
-  set_flag(L, "is_contiguous", st_plan_is_contiguous(p->p));
-  set_flag(L, "has_contiguous_first_dim",
-           st_plan_has_contiguous_first_dim(p->p));
-  set_flag(L, "can_use_32bit_indexing", st_plan_can_use_32bit(p->p));
+static void set_outputs(st__host *h, lua_State *L, const plan *p) {
   lua_createtable(L, p->noutputs, 0);                   /* [+1] */
   for (int k = 0; k < p->noutputs; k++) {
     st__box *box = st__push_box(h, L);                  /* [+1] */
@@ -259,6 +288,46 @@ static int plan_info(lua_State *L) {
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
   lua_setfield(L, -2, "outputs");                       /* [-1] */
+}
+
+static void set_facts(st__host *h, lua_State *L, const st_plan_facts *f) {
+  set_int(h, L, "numel", f->numel);
+  set_int(h, L, "ndim", f->ndim);
+  set_int(h, L, "num_output_elements", f->num_output_elements);
+  set_int(h, L, "num_reduce_dims", f->num_reduce_dims);
+  set_flag(L, "is_trivial_1d", f->ndim == 1);
+  set_flag(L, "is_tiled_copy", f->is_tiled_copy);
+  set_flag(L, "is_coalesced", f->is_coalesced);
+  set_flag(L, "is_contiguous", f->is_contiguous);
+  set_flag(L, "has_contiguous_first_dim", f->has_contiguous_first_dim);
+  set_flag(L, "can_use_32bit_indexing", f->can_use_32bit);
+  set_flag(L, "accumulate", f->accumulates);
+  set_flag(L, "final_output", f->is_final);
+  set_flag(L, "is_tiled", f->run.is_tiled);
+  set_flag(L, "is_buffered", f->run.is_buffered);
+  lua_pushstring(L, kinds[f->run.kind]);                /* [+1] */
+  lua_setfield(L, -2, "kind");                          /* [-1] */
+  if (f->run.grain > 0) set_int(h, L, "grain", f->run.grain);
+  lua_pushstring(L, f->fast);                           /* [+1] */
+  lua_setfield(L, -2, "fast");                          /* [-1] */
+  lua_pushstring(L, f->inner);                          /* [+1] */
+  lua_setfield(L, -2, "inner");                         /* [-1] */
+  if (f->dim_to_split >= 0) set_int(h, L, "dim_to_split", f->dim_to_split + 1);
+  if (f->common_dtype > ST_DTYPE_COUNT) return;
+  st__push_dtype(h, L, f->common_dtype);                /* [+1] */
+  lua_setfield(L, -2, "common_dtype");                  /* [-1] */
+}
+
+/* plan_info(plan): what there is to know, as a table */
+static int plan_info(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const st_plan_facts facts = st_plan_facts_of(p->p);
+  lua_newtable(L);                                      /* [+1] */
+  set_facts(h, L, &facts);
+  set_lists(h, L, p, &facts);
+  set_operands(h, L, p);
+  set_outputs(h, L, p);
   return 1;
 }
 
@@ -269,7 +338,7 @@ typedef struct range { int64_t first, last; } range;
 static range check_range(st__host *h, lua_State *L, const plan *p) {
   const range r = {st__check_int(h, L, 2, "first"),
                    st__check_int(h, L, 3, "last")};
-  const int64_t numel = st_plan_numel(p->p);
+  const int64_t numel = st_plan_facts_of(p->p).numel;
   if (r.first < 0 || r.last < r.first || r.last > numel) {
     st__error(h, L, ST_BAD_INDEX, "iterator: [%lld, %lld) is outside the "
               "%lld elements", (long long)r.first, (long long)r.last,
@@ -392,6 +461,71 @@ static int plan_cast_outputs(lua_State *L) {
   return finish(h, L, st_plan_cast_outputs(p->p), from);
 }
 
+/* -- Splitting ------------------------------------------------------------ */
+
+/* A dimension or an operand, from 1; core knows how many there are. */
+static int check_number(st__host *h, lua_State *L, const char *what) {
+  const int64_t i = st__check_int(h, L, 2, what);
+  if (i < 1 || i > INT16_MAX) {
+    st__error(h, L, ST_BAD_INDEX, "iterator: there is no %s %lld", what,
+              (long long)i);
+  }
+  return (int)i - 1;
+}
+
+/* plan_narrow(plan, dim, start, size) */
+static int plan_narrow(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const int dim = check_number(h, L, "dimension");
+  const int64_t start = st__check_int(h, L, 3, "start");
+  const int64_t size = st__check_int(h, L, 4, "length");
+  const int from = st_count_from(1);
+  return finish(h, L, st_plan_narrow(p->p, dim, start < 1 ? -1 : start - 1,
+                                     size), from);
+}
+
+/* plan_split(plan, dim): a box of the first half */
+static int plan_split(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const int dim = check_number(h, L, "dimension");
+  plan *first = st__box_new(h, L, ST_BOX_PLAN, sizeof *first); /* [+1] */
+  first->noutputs = p->noutputs;
+  first->noperands = p->noperands;
+  const int from = st_count_from(1);
+  finish(h, L, st_plan_split(p->p, dim, &first->p), from);
+  return 1;
+}
+
+/* plan_remove_operand(plan, operand) */
+static int plan_remove_operand(lua_State *L) {
+  st__host *h = st__host_of(L);
+  plan *p = check_plan(h, L);
+  const int i = check_number(h, L, "operand");
+  const int from = st_count_from(1);
+  finish(h, L, st_plan_remove_operand(p->p, i), from);
+  p->noperands--;
+  if (i < p->noutputs) p->noutputs--;
+  return 0;
+}
+
+/* plan_replace_operand(plan, operand, tensor) */
+static int plan_replace_operand(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const plan *p = check_plan(h, L);
+  const int i = check_number(h, L, "operand");
+  st_tensor *t = st__to_tensor(h, L, 3);
+  if (!t) {
+    return st__error(h, L, ST_BAD_TYPE, "iterator: a Tensor must replace an "
+                     "operand, got %s", st__type_name(h, L, 3));
+  }
+  const int from = st_count_from(1);
+  return finish(h, L, st_plan_replace_operand(p->p, i, t), from);
+}
+
+/* -- Shares --------------------------------------------------------------- */
+
 /* chunks(n, grain, threads): a list of {first, last} */
 static int chunks(lua_State *L) {
   st__host *h = st__host_of(L);
@@ -419,11 +553,15 @@ static int chunks(lua_State *L) {
 
 void st__open_plan(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"plan", new_plan}, {"plan_preset", plan_preset},
+    {"plan", new_plan}, {"plan_call", plan_call},
+    {"plan_preset", plan_preset},
     {"plan_info", plan_info}, {"plan_steps", plan_steps},
     {"plan_step", plan_step}, {"plan_data", plan_data},
     {"plan_get", plan_get}, {"plan_set", plan_set},
     {"plan_cast_outputs", plan_cast_outputs}, {"chunks", chunks},
+    {"plan_narrow", plan_narrow}, {"plan_split", plan_split},
+    {"plan_remove_operand", plan_remove_operand},
+    {"plan_replace_operand", plan_replace_operand},
     {NULL, NULL}
   };
   static const luaL_Reg methods[] = {{"__gc", plan_gc}, {NULL, NULL}};

@@ -2,6 +2,11 @@
  * any other a float. What Lua's numbers cannot say is a scalar box:
  * st.complex(re, im), st.float(x) (a float even when it is integral) and,
  * where there is no int64_t cdata, st.int64(x).
+ *
+ * Note [Minus zero]
+ * -0.0 is an integer, too, as it is what -n is for n = 0: t + -n must not
+ * change its dtype then. Its sign stays where a float is asked for, in
+ * st.float(-0.0), and where it becomes an element of a floating dtype.
  */
 
 #include <errno.h>
@@ -86,6 +91,10 @@ bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out) {
 
 bool st__to_double(st__host *h, lua_State *L, int idx, double *out) {
   st_scalar s;
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    *out = lua_tonumber(L, idx); /* Note [Minus zero] */
+    return true;
+  }
   if (!st__to_scalar(h, L, idx, &s)) return false;
   if (s.kind == ST_SCALAR_FLOAT) *out = s.u.f;
   else if (s.kind == ST_SCALAR_INT) *out = (double)s.u.i;

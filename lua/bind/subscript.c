@@ -283,6 +283,16 @@ static int tensor_index(lua_State *L) {
 
 /* -- Writing -------------------------------------------------------------- */
 
+/* The number in argument 3 for elements of dtype d: Note [Minus zero]. */
+static bool to_element(st__host *h, lua_State *L, st_dtype d, st_scalar *s) {
+  if (!st__to_scalar(h, L, 3, s)) return false;
+  if (d > ST_INT64 && lua_type(L, 3) == LUA_TNUMBER &&
+      s->kind == ST_SCALAR_INT && s->u.i == 0) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
+  }
+  return true;
+}
+
 /* A number into a vector whose dtype holds it as it is. */
 static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
   int64_t i;
@@ -293,7 +303,7 @@ static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
   }
   const st_dtype d = st_tensor_dtype(t);
   const int64_t size = st_tensor_sizes(t)[0];
-  st__to_scalar(h, L, 3, &s);
+  to_element(h, L, d, &s);
   if (d != ST_FLOAT32 && d != ST_FLOAT64 &&
       !(d == ST_INT64 && s.kind == ST_SCALAR_INT)) {
     return false;
@@ -315,7 +325,7 @@ static st_tensor *push_source(st__host *h, lua_State *L, st_dtype dtype) {
   if (lua_istable(L, 3)) {
     return st__tensor_from(h, L, 3, dtype, ST_DEVICE_CPU)->t; /* [+1] */
   }
-  if (!t && st__to_scalar(h, L, 3, &s)) {
+  if (!t && to_element(h, L, dtype, &s)) {
     st__box *box = st__push_box(h, L);                        /* [+1] */
     const st_status status = st_tensor_scalar(s, dtype, false, &box->t);
     if (status != ST_OK) st__raise(h, L, status);
@@ -361,7 +371,7 @@ static int tensor_newindex(lua_State *L) {
   walk_subscript(&w, 2);                              /* [+n] */
   if (w.nindices) return assign_indexed(&w);
   args[0] = st__tensor_arg(w.box->t);
-  if (st__to_scalar(w.h, L, 3, &s)) {
+  if (to_element(w.h, L, st_tensor_dtype(w.box->t), &s)) {
     args[1] = st__scalar_arg(&s);
     st__call_for(w.h, L, ST_HANDLE_FILL, 2, args);
     return 0;

@@ -6,6 +6,7 @@
  * asked for.
  */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ typedef struct survey {
   int64_t sizes[ST_MAX_DIMS];
   int place[ST_MAX_DIMS];        /* where the walk is, for messages */
   bool has_bool, has_int, has_float, has_complex;
+  bool has_minus_zero;           /* Note [Minus zero] */
 } survey;
 
 /* -- First walk: shape and kind ------------------------------------------- */
@@ -56,6 +58,10 @@ static void survey_leaf(survey *s, int depth) {
   }
   s->ndim = depth;
   note_kind(s, x.kind);
+  if (lua_type(s->L, -1) == LUA_TNUMBER && x.kind == ST_SCALAR_INT &&
+      signbit(lua_tonumber(s->L, -1)) && x.u.i == 0) {
+    s->has_minus_zero = true;
+  }
 }
 
 /* The value at the top, at this depth. [0] */
@@ -89,9 +95,11 @@ static void survey_value(survey *s, int depth, bool is_first) {
   if (n == 0 && s->ndim < 0) s->ndim = depth + 1;
 }
 
-static st_dtype natural_dtype(const survey *s) {
+/* Of the elements on their way to dtype. */
+static st_dtype natural_dtype(const survey *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
+  if (s->has_minus_zero && dtype > ST_INT64) return ST_FLOAT64;
   if (s->has_int) return ST_INT64;
   return s->has_bool ? ST_BOOL : ST_FLOAT64;
 }
@@ -104,7 +112,8 @@ static st_dtype inferred_dtype(const survey *s) {
 
 /* -- Second walk: elements ------------------------------------------------ */
 
-static double real_part(const st_scalar *x) {
+static double real_part(lua_State *L, const st_scalar *x) {
+  if (lua_type(L, -1) == LUA_TNUMBER) return lua_tonumber(L, -1);
   switch (x->kind) {
     case ST_SCALAR_FLOAT: return x->u.f;
     case ST_SCALAR_COMPLEX: return x->u.c[0];
@@ -129,7 +138,7 @@ static void store(survey *s, int depth, st_dtype dtype, char **p) {
   }
   st_scalar x = {ST_SCALAR_INT, {.i = 0}};
   st__to_scalar(s->h, L, -1, &x);
-  const double c[2] = {real_part(&x),
+  const double c[2] = {real_part(L, &x),
                        x.kind == ST_SCALAR_COMPLEX ? x.u.c[1] : 0};
   const bool b = x.u.i != 0;
   switch (dtype) {
@@ -155,6 +164,12 @@ static void move(st__host *h, lua_State *L, st__box *box, st_device device) {
   st__call_into(h, L, ST_HANDLE_TO_DEVICE, 2, args, box);
 }
 
+static void resolve(st__host *h, lua_State *L, st__box *box) {
+  if (!st_tensor_is_lazy(box->t)) return;
+  const st_value args[] = {st__tensor_arg(box->t), {.tag = ST_TAG_NONE}};
+  st__call_into(h, L, ST_HANDLE_CLONE, 2, args, box);
+}
+
 static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
                            st_dtype dtype, st_device device) {
   st__box *box = st__push_box(h, L); /* [+1] */
@@ -175,7 +190,7 @@ st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
     lua_pop(L, 1);                   /* [-1] */
     return push_empty(h, L, &s, dtype, device); /* [+1] */
   }
-  const st_dtype natural = natural_dtype(&s);
+  const st_dtype natural = natural_dtype(&s, dtype);
   st__box *box = push_empty(h, L, &s, natural, ST_DEVICE_CPU); /* [+1] */
   lua_insert(L, -2);
   char *p = st_tensor_data(box->t);
@@ -257,6 +272,7 @@ static int tensor_totable(lua_State *L) {
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
   st__box *box = st__push_kept(h, L, t);             /* [+1] */
   move(h, L, box, ST_DEVICE_CPU);
+  resolve(h, L, box);
   t = box->t;
   listing l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
   for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
@@ -287,6 +303,10 @@ static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
   if (device > ST_DEVICE_META) {
     st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no bytes here: "
               "move it to the CPU first", st_device_name(device));
+  }
+  if (st_tensor_is_lazy(t)) {
+    st__error(h, L, ST_BAD_STATE, "the bytes of a lazy conjugate or negative, "
+              "or of a zero tensor, are not its elements: clone it first");
   }
   if (!data && n > 0) {
     st__error(h, L, ST_BAD_STATE, "a tensor on the meta device has no data");

@@ -42,11 +42,11 @@ for _, name in pairs {
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
   "inference_mode", "is_inference_mode_enabled", "mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
-  "strict_registration", "schema", "get_default_dtype", "set_default_dtype",
-  "contiguous_format",
-  "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
-  "int8", "int16", "int32", "float16", "bfloat16", "float32",
-  "float64", "complex32", "complex64", "complex128",
+  "strict_registration", "warnings", "schema", "get_default_dtype",
+  "set_default_dtype", "contiguous_format", "preserve_format",
+  "channels_last", "channels_last_3d", "bool", "uint8", "int8", "int16",
+  "int32", "float16", "bfloat16", "float32", "float64", "complex32",
+  "complex64", "complex128",
 } do
   st[name] = core[name]
 end

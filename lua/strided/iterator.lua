@@ -30,7 +30,8 @@ local GRAIN = 32768 -- cheap elements that are worth a thread
 
 -- Those that are no flags of ATen's TensorIteratorConfig.
 local OTHER = {outputs = true, inputs = true, dtype = true, preset = true,
-               static_dtype = true, static_shape = true, squash_dims = true}
+               static_dtype = true, static_device = true, static_shape = true,
+               squash_dims = true, threads = true, grain = true}
 
 --- The flags of a preset and its static dtype.
 local function preset_of(name)
@@ -129,13 +130,13 @@ end
 --- The ranges {first, last} that a team of so many threads would be given:
 -- contiguous, of equal size but for the last, and of at least `grain`
 -- elements. One range is work for the caller alone.
--- @tparam[opt] number threads those of this process
--- @tparam[opt=32768] number grain
+-- @tparam[opt] number threads those of the plan or of this process
+-- @tparam[opt] number grain that of the plan or 32768
 -- @treturn {table,...}
 function Plan:chunks(threads, grain)
   box_of(self)
-  return core.chunks(self.numel, grain or GRAIN,
-                     threads or core.get_num_threads())
+  return core.chunks(self.numel, grain or self.grain or GRAIN,
+                     threads or self.threads or core.get_num_threads())
 end
 
 --- The element of an operand at a byte offset from its first one, as a number,
@@ -256,28 +257,80 @@ function Plan:run_ffi(body, first, last)
   finish(self, first, last)
 end
 
--- -- Facts -------------------------------------------------------------------
+-- -- Splitting ---------------------------------------------------------------
 
-local function count(plan, is_counted)
-  local n = 1
-  for d, size in ipairs(plan.shape) do
-    if is_counted(d, size) then n = n * size end
-  end
-  return n
+--- The fields of a plan, anew.
+local function look(plan, box)
+  plan.dim_to_split = nil
+  for name, value in pairs(core.plan_info(box)) do plan[name] = value end
+  return plan
 end
 
---- What follows from shape and strides (ATen's accessors).
-local function add_facts(plan)
-  local out, reduced = plan.strides[1] or {}, 0
-  plan.num_output_elements = count(plan, function(d, size)
-    return out[d] ~= 0 or size == 0
-  end)
-  for d = 1, plan.ndim do
-    if out[d] == 0 then reduced = reduced + 1 end
+local function new_plan(box, threads, grain)
+  local plan = setmetatable({threads = threads, grain = grain}, Plan)
+  boxes[plan] = box
+  return look(plan, box)
+end
+
+--- Restricts the plan to `length` positions of a dimension, from `start` on.
+-- What is cut off in front is in `view_offsets`. A dimension of one position
+-- goes away, but in a reduction.
+-- @tparam number dim of the plan, from 1
+-- @tparam number start from 1
+-- @tparam number length
+function Plan:narrow(dim, start, length)
+  local box = box_of(self)
+  core.plan_narrow(box, dim, start, length)
+  look(self, box)
+end
+
+--- Cuts a dimension in two: the plan becomes the second half, the first one is
+-- returned. Halves of a reduced dimension write the same outputs: the first is
+-- not to finish them (`final_output` is false), the second goes on from what it
+-- finds (`accumulate` is true).
+-- @tparam[opt] number dim of the plan, from 1; the one that reaches farthest
+-- @treturn table a plan
+function Plan:split(dim)
+  local box = box_of(self)
+  local first = core.plan_split(box, dim or self.dim_to_split or 1)
+  look(self, box)
+  return new_plan(first, self.threads, self.grain)
+end
+
+--- Iterates over parts of the plan, in order, whose offsets 32 bits can hold;
+-- the plan itself becomes the last of them.
+-- @treturn function the next part, nil at the end
+function Plan:split_32bit()
+  box_of(self)
+  local parts = {self}
+  return function()
+    local part = parts[#parts]
+    if not part then return nil end
+    while not part.can_use_32bit_indexing do
+      part = part:split()
+      parts[#parts + 1] = part
+    end
+    parts[#parts] = nil
+    return part
   end
-  plan.num_reduce_dims = reduced
-  plan.is_trivial_1d = plan.ndim == 1
-  return plan
+end
+
+--- Takes an operand out; those behind it move up.
+-- @tparam number operand from 1, outputs first
+function Plan:remove_operand(operand)
+  local box = box_of(self)
+  core.plan_remove_operand(box, operand)
+  look(self, box)
+end
+
+--- Has loops find an operand where another tensor of its dtype begins, with
+-- the strides that the operand has. The tensor's storage is its bounds.
+-- @tparam number operand from 1, outputs first
+-- @tparam Tensor tensor
+function Plan:replace_operand(operand, tensor)
+  local box = box_of(self)
+  core.plan_replace_operand(box, operand, tensor)
+  look(self, box)
 end
 
 -- -- As text -----------------------------------------------------------------
@@ -307,6 +360,10 @@ end
 
 local function remarks(op)
   local text = op.is_temporary and ", in a temporary" or ""
+  if op.seen_as ~= op.dtype then
+    text = text .. (op.is_output and ", written as " or ", read as ")
+      .. tostring(op.seen_as)
+  end
   if op.is_resized then text = text .. ", resized" end
   if op.is_read_write then text = text .. ", read and written" end
   return text
@@ -356,25 +413,51 @@ local function chunks_text(plan)
                 chunks[1][2] - chunks[1][1], core.get_num_threads())
 end
 
+local function casts(plan)
+  for _, op in ipairs(plan.operands) do
+    if op.seen_as ~= op.dtype then return true end
+  end
+  return false
+end
+
+local function loop_text(plan)
+  local inner = INNER[plan.inner]
+  if plan.kind == "own" then
+    return inner .. (plan.is_tiled_copy and "; a copy goes tile by tile" or "")
+  elseif plan.kind == "copy" then
+    return plan.is_tiled_copy and "tile by tile" or inner
+  elseif plan.kind == "reduction" then
+    return "folded in tiles, the same for any number of threads"
+  end
+  return inner .. (plan.is_tiled and "; tile by tile" or "")
+    .. (plan.is_buffered and (casts(plan) and "; converted block by block"
+                              or "; short rows are gathered in blocks") or "")
+end
+
+local function dtype_text(plan)
+  if plan.kind == "copy" or not plan.common_dtype then return "" end
+  return ", computed in " .. tostring(plan.common_dtype)
+end
+
 function Plan:__tostring()
   local lines = {
-    format("plan of %s%s", plural(self.numel, "element"), self.common_dtype and
-           ", computed in " .. tostring(self.common_dtype) or ""),
+    format("plan of %s%s", plural(self.numel, "element"), dtype_text(self)),
     "  order       " .. order_text(self),
     format("  shape       %s%s", list_text(self.shape),
            self.ndim < #self.common_shape and self.ndim > 0 and
            ", coalesced" or ""),
   }
   operand_lines(self, lines)
-  lines[#lines + 1] = "  inner loop  " .. INNER[self.inner]
-    .. (self.is_tiled_copy and "; a copy goes tile by tile" or "")
-  if self.num_output_elements < self.numel then
+  lines[#lines + 1] = "  inner loop  " .. loop_text(self)
+  if #self.outputs > 0 and self.num_output_elements < self.numel then
     lines[#lines + 1] = format("  reduces     to %s, along %s",
                                plural(self.num_output_elements, "element"),
                                plural(self.num_reduce_dims, "dimension"))
   end
-  lines[#lines + 1] = "  steps       " .. steps_text(self)
-  lines[#lines + 1] = "  chunks      " .. chunks_text(self)
+  if self.kind == "own" or self.kind == "elementwise" then
+    lines[#lines + 1] = "  steps       " .. steps_text(self)
+    lines[#lines + 1] = "  chunks      " .. chunks_text(self)
+  end
   return concat(lines, "\n")
 end
 
@@ -395,10 +478,13 @@ end
 -- `num_output_elements`, `num_reduce_dims`, `outputs` (tensors), and
 -- `operands`: a table for each with `dtype`, `numel`, `low` and `high` (the
 -- bytes that its storage has, from its first element), `is_output`,
--- `is_read_write`, `is_resized`, `is_temporary`.
+-- `is_read_write`, `is_resized`, `is_temporary`. Of splitting: `dim_to_split`
+-- (absent without two positions), `view_offsets`, `accumulate`,
+-- `final_output`.
 --
 -- Methods: `steps`, `chunks`, `run`, `run_ffi`, `get`, `set`, `is_scalar`,
--- `is_dim_reduced`, `cast_outputs`. As text a plan says all that.
+-- `is_dim_reduced`, `cast_outputs`, `narrow`, `split`, `split_32bit`,
+-- `remove_operand`, `replace_operand`. As text a plan says all that.
 --
 -- Options besides the flags of ATen's TensorIteratorConfig by their names:
 --
@@ -409,9 +495,11 @@ end
 --   "ternary", "nullary", "reduce", "copy"; ATen's defaults without one
 -- * `dtype`: of outputs to be made
 -- * `static_dtype`: what loops write, if not the common dtype
+-- * `static_device`: of outputs to be made, if not the inputs'
 -- * `static_shape`: what is walked, whatever the operands' shapes, which must
 --   have room for it
 -- * `squash_dims`: dimensions of it (from 1) that count as 1
+-- * `threads`, `grain`: what `chunks` goes by: those of the process, 32768
 -- @tparam table options
 -- @treturn table the plan
 local function iterator(options)
@@ -422,10 +510,29 @@ local function iterator(options)
   local box = core.plan(read_flags(options, flags),
                         copy_list(options.outputs, "outputs"),
                         copy_list(options.inputs, "inputs"), options.dtype,
-                        options.static_dtype or static, static_shape(options))
-  local plan = setmetatable(core.plan_info(box), Plan)
-  boxes[plan] = box
-  return add_facts(plan)
+                        options.static_dtype or static, static_shape(options),
+                        options.static_device)
+  local plan = new_plan(box, options.threads, options.grain)
+  plan:chunks()
+  return plan
 end
 
-return {iterator = iterator}
+--- The plans of what a call would walk: iterators, copies and reductions, in
+-- order. The call is not made.
+-- @param op an operator: an object of `st.ops`, a name, `st.add`
+-- @param ... the arguments of the call
+-- @treturn[1] {table,...} plans, whose field `kind` is "elementwise", "copy" or
+-- "reduction"; the first eight
+-- @treturn[1] number how many there are
+-- @treturn[2] nil when the call would fail
+-- @treturn[2] string why, absent when it cannot be told
+local function plans_of(op, ...)
+  local found, count = core.plan_call(op, ...)
+  if not found then return nil, count end
+  for k = #found, 1, -1 do
+    found[k] = k <= count and new_plan(found[k]) or nil
+  end
+  return found, count
+end
+
+return {iterator = iterator, plans_of = plans_of}

@@ -171,13 +171,17 @@ local function window(v, most)
 end
 
 --- As many slots as there is room for, but so that a row begins where a
--- dimension does, if those are dense.
+-- dimension does: dense ones, or else the slowest step that fits.
 local function slots_per_row(v, room)
   local group, dims = 1, moving_dims(v)
   for k = #dims, 1, -1 do
     local d = dims[k].d
     if v.strides[d] ~= group or group * v.shape[d] > room then break end
     group = group * v.shape[d]
+  end
+  for _, dim in ipairs(dims) do
+    local step = abs(v.strides[dim.d])
+    if group == 1 and step <= room then group = step end
   end
   return max(1, floor(room / group) * group)
 end

@@ -310,6 +310,7 @@ local function save(path, t)
                        tostring(t.dtype))
   end
   if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
+  if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
   local fortran = not t:is_contiguous() and is_fortran(t)
   if not fortran then t = t:contiguous() end
   return save_to(path, header(code, fortran, t.shape), t,

@@ -17,6 +17,7 @@ local abs, floor, format, ipairs, max, min, setmetatable =
 local MARGIN, GAP, CELL = 24, 26, 34
 local MIN_WIDTH = 240
 local MANY = 16  -- colours, when there are more positions than FEW has
+local MAX_STEPS = 4  -- dimensions whose steps are spelt out
 local INK, FAINT, RULE = "#1f2328", "#59636e", "#8c959f"
 local SANS = "system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', "
   .. "sans-serif"
@@ -352,15 +353,29 @@ end
 
 -- -- What others call --------------------------------------------------------
 
+--- What the strides mean.
+local function steps_text(v, tools)
+  local parts = {}
+  for d = 1, v.ndim do
+    parts[d] = format("%s along dimension %d",
+                      tools.plural(v.strides[d], "slot"), d)
+  end
+  return "One step is " .. concat(parts, ", ") .. "."
+end
+
 local function draw_head(sheet, v, tools)
   sheet:paragraph("title", tools.header(v), 9.2, 22)
   sheet:paragraph("code", tools.formula(v), 7.9, 22)
   sheet:paragraph("note", tools.formats(v):gsub("^%l", function(c)
     return c:upper()
   end) .. ".", 6.6, 18)
+  if v.ndim > 0 and v.ndim <= MAX_STEPS then
+    sheet:paragraph("note", steps_text(v, tools), 6.6, 18)
+  end
   if v.fastest then
     sheet:paragraph("note", format("Colour: the position along dimension %d, "
-      .. "whose neighbours are nearest in the storage, %s apart.", v.fastest,
+      .. "whose neighbours are nearest in the storage, %s apart. The line "
+      .. "goes from slot to slot.", v.fastest,
       tools.plural(abs(v.strides[v.fastest]), "slot")), 6.6, 18)
   end
 end

@@ -1,0 +1,123 @@
+/* Warnings of the engine, given to a function of the script.
+ *
+ * The process has one handler (st_set_warning_handler). Ours, once a script
+ * has asked for it, hands a warning to the state whose call into the engine
+ * runs on this thread; those of nobody's call go to stderr as before.
+ *
+ * Note [Told afterwards]
+ * The function is called when that call has been done, not in the middle of
+ * it: there an operator has looked at the shapes of tensors that it is about
+ * to walk, and the function could change them.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+
+static void print(const char *text) {
+  fprintf(stderr, "strided: warning: %s\n", text);
+}
+
+static int run_warning(lua_State *L) {
+  const st__host *h = st__current_host();
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);  /* [+1] */
+  lua_pushstring(L, lua_touserdata(L, 1));            /* [+1] */
+  lua_call(L, 1, 0);                                  /* [-2] */
+  return 0;
+}
+
+struct st__notice {
+  st__notice *next;
+  char text[];
+};
+
+static void keep(st__host *h, const char *text) {
+  st__notice **end = &h->notices;
+  st__notice *n = malloc(sizeof *n + strlen(text) + 1);
+  if (!n) {
+    print(text);
+    return;
+  }
+  n->next = NULL;
+  strcpy(n->text, text);
+  while (*end) end = &(*end)->next;
+  *end = n;
+}
+
+static void on_warning(void *ctx, const char *text) {
+  st__host *h = st__current_host();
+  (void)ctx;
+  if (!h || h->warnings == ST_WARNINGS_PRINTED) print(text);
+  else if (h->warnings == ST_WARNINGS_CALL) keep(h, text);
+}
+
+/* What the function itself does is not warned of through it. */
+static void tell(st__host *h, const char *text) {
+  lua_State *L = h->running;
+  if (h->warnings == ST_WARNINGS_PRINTED) print(text);
+  if (h->warnings != ST_WARNINGS_CALL) return;
+  if (!lua_checkstack(L, LUA_MINSTACK)) return;
+  h->warnings = ST_WARNINGS_PRINTED;
+  if (st__aside(h, h->warner_ref, (void *)(uintptr_t)text) != 0) { /* [+0|1] */
+    const char *why = lua_tostring(L, -1);
+    fprintf(stderr, "strided: the function for warnings failed: %s\n",
+            why ? why : "?");
+    lua_pop(L, 1);                                    /* [-1] */
+  }
+  if (h->warnings == ST_WARNINGS_PRINTED) h->warnings = ST_WARNINGS_CALL;
+}
+
+void st__tell_notices(st__host *h) {
+  char message[1024];
+  st__notice *n = h->notices;
+  h->notices = NULL;
+  snprintf(message, sizeof message, "%s", st_message());
+  for (st__notice *next; n; n = next) {
+    next = n->next;
+    tell(h, n->text);
+    free(n);
+  }
+  st_fail(ST_HOST, "%s", message);
+}
+
+static st__warnings kind_of(st__host *h, lua_State *L) {
+  if (lua_isnoneornil(L, 1)) return ST_WARNINGS_PRINTED;
+  if (lua_isboolean(L, 1)) {
+    return lua_toboolean(L, 1) ? ST_WARNINGS_PRINTED : ST_WARNINGS_OFF;
+  }
+  st__check_callable(h, L, 1, "handler");
+  return ST_WARNINGS_CALL;
+}
+
+/* warnings(fn | false | true): fn(text) is called for what is allowed but
+ * seldom meant, after the call that does it; false keeps silent, true prints
+ * to stderr, as at the start. Returns what was in force. */
+static int warnings(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st__warnings kind = kind_of(h, L);
+  if (h->warnings == ST_WARNINGS_CALL) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
+  } else {
+    lua_pushboolean(L, h->warnings != ST_WARNINGS_OFF);   /* [+1] */
+  }
+  if (kind == ST_WARNINGS_CALL) {
+    lua_pushvalue(L, 1);                                  /* [+1] */
+    lua_rawseti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [-1] */
+  }
+  if (kind != ST_WARNINGS_PRINTED) st_set_warning_handler(on_warning, NULL);
+  h->warnings = kind;
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_warning(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"warnings", warnings}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+  lua_pushcfunction(L, run_warning);                  /* [+1] */
+  h->warner_ref = luaL_ref(L, LUA_REGISTRYINDEX);     /* [-1] */
+  lua_pushboolean(L, 0);                              /* [+1] */
+  h->warning_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+}
