@@ -6,16 +6,18 @@
 -- overhead/ take turns for some rounds, on one thread, and prints a table; the
 -- measurements themselves go to build/bench/overhead.jsonl.
 --
--- PyTorch lives in a virtual environment outside of the checkout, which is
--- made when it is not there. The environment has its say:
+-- Where PyTorch lives is in peers.lua. The environment has its say:
 --
---     STRIDED_BENCH_VENV    where; empty: no PyTorch
---                           (${XDG_CACHE_HOME:-~/.cache}/strided/bench-venv)
 --     STRIDED_BENCH_ROUNDS  how many rounds (3)
 --
 -- Compare figures of one run only: machines differ, and one machine differs
 -- from hour to hour. The fastest sample is what the neighbours on the machine
 -- disturbed least.
+
+local peers = require "bench.peers"
+
+local line, output, quote, run, say =
+  peers.line, peers.output, peers.quote, peers.run, peers.say
 
 local ROUNDS = tonumber(os.getenv "STRIDED_BENCH_ROUNDS") or 3
 
@@ -77,39 +79,9 @@ local SECTIONS = {
   },
 }
 
--- -- The shell ---------------------------------------------------------------
-
-local function say(...)
-  io.stderr:write("bench: ", table.concat({...}), "\n")
-end
-
-local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
-
---- A command line: the words quoted, what follows them as it is.
-local function line(words, rest)
-  local quoted = {}
-  for i, word in ipairs(words) do quoted[i] = quote(word) end
-  return table.concat(quoted, " ") .. (rest and " " .. rest or "")
-end
-
---- Does the command succeed?
-local function run(command)
-  local code = os.execute(command)
-  return code == 0 or code == true
-end
-
---- The first line that the command prints, "" for none.
-local function output(command)
-  local pipe = io.popen(command)
-  local text = pipe:read "*l"
-  pipe:close()
-  return text or ""
-end
-
 -- -- What is there -----------------------------------------------------------
 
-local binding = assert(package.searchpath("strided.core", package.cpath))
-local BUILD = binding:match "^(.*)/lua/strided/core%.so$"
+local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)%.lua$"
 
@@ -120,36 +92,6 @@ local function pin()
   if prefix and run(prefix .. "true 2>/dev/null") then return prefix end
   say "not pinned to a processor: no taskset"
   return ""
-end
-
-local function install_torch(venv)
-  local pip = line({venv .. "/bin/python", "-m", "pip", "install",
-                    "--disable-pip-version-check"})
-  say("installing PyTorch into ", venv, " (once, up to some gigabytes)")
-  return run(line({"python3", "-m", "venv", venv}, ">&2")) and
-    (run(pip .. " --retries 0 --timeout 15 --index-url " ..
-         "https://download.pytorch.org/whl/cpu torch numpy >&2") or
-     run(pip .. " torch numpy >&2"))
-end
-
---- A Python that has PyTorch; nil and the reason.
-local function find_python()
-  local venv = os.getenv "STRIDED_BENCH_VENV"
-  if venv == "" then return nil, "STRIDED_BENCH_VENV is empty" end
-  if not venv then
-    local cache = os.getenv "XDG_CACHE_HOME"
-    if not cache or cache == "" then
-      cache = (os.getenv "HOME" or "") .. "/.cache"
-    end
-    venv = cache .. "/strided/bench-venv"
-  end
-  local python = venv .. "/bin/python"
-  local has_torch = line({python, "-c", "import torch"}, ">/dev/null 2>&1")
-  if run(has_torch) then return python end
-  if not run "command -v python3 >/dev/null" then return nil, "no python3" end
-  if not install_torch(venv) then return nil, "pip could not install it" end
-  if not run(has_torch) then return nil, "it cannot be imported" end
-  return python
 end
 
 local COMPILER_LOG = "2>" .. quote(OUT .. "/compiler.log")
@@ -188,7 +130,7 @@ local function programs()
   end
   if compile_c() then add("C", line {OUT .. "/overhead-c"})
   else say("no figures from C: see ", OUT, "/compiler.log") end
-  local python, reason = find_python()
+  local python, reason = peers.python()
   if not python then
     say("no figures of PyTorch: ", reason)
   elseif not run "command -v \"${CXX:-c++}\" >/dev/null" then
@@ -297,7 +239,7 @@ end
 local function print_all(list, by_name)
   local about = {}
   for _, program in ipairs(list) do about[#about + 1] = program.about end
-  print(output "sed -n 's/^model name.*: //p' /proc/cpuinfo")
+  print(peers.processor())
   print(table.concat(about, "; "))
   print("ns of processor time, fastest and median; ratio: theirs to ours")
   for _, section in ipairs(SECTIONS) do print_section(section, by_name) end

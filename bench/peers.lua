@@ -1,0 +1,94 @@
+--- What benchmarks share: a little shell, where the build is, and a Python
+-- that has PyTorch and NumPy.
+--
+-- The Python lives in a virtual environment outside of the checkout, which is
+-- made when it is not there. The environment has its say:
+--
+--     STRIDED_BENCH_VENV    where; empty: no Python
+--                           (${XDG_CACHE_HOME:-~/.cache}/strided/bench-venv)
+
+local getenv, popen, execute = os.getenv, io.popen, os.execute
+local concat, ipairs = table.concat, ipairs
+
+local peers = {}
+
+-- -- The shell ---------------------------------------------------------------
+
+--- A message for who is watching.
+function peers.say(...)
+  io.stderr:write("bench: ", concat({...}), "\n")
+end
+
+--- A word as the shell reads it back.
+function peers.quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+--- A command line: the words quoted, what follows them as it is.
+function peers.line(words, rest)
+  local quoted = {}
+  for i, word in ipairs(words) do quoted[i] = peers.quote(word) end
+  return concat(quoted, " ") .. (rest and " " .. rest or "")
+end
+
+--- Does the command succeed?
+function peers.run(command)
+  local code = execute(command)
+  return code == 0 or code == true
+end
+
+--- The first line that the command prints, "" for none.
+function peers.output(command)
+  local pipe = popen(command)
+  local text = pipe:read "*l"
+  pipe:close()
+  return text or ""
+end
+
+local say, line, run = peers.say, peers.line, peers.run
+
+-- -- The build ---------------------------------------------------------------
+
+--- The folder of the build that `require "strided"` finds.
+function peers.build()
+  local binding = assert(package.searchpath("strided.core", package.cpath))
+  return binding:match "^(.*)/lua/strided/core%.so$"
+end
+
+--- The name of the processor.
+function peers.processor()
+  return peers.output "sed -n 's/^model name.*: //p' /proc/cpuinfo"
+end
+
+-- -- PyTorch -----------------------------------------------------------------
+
+local function install_torch(venv)
+  local pip = line({venv .. "/bin/python", "-m", "pip", "install",
+                    "--disable-pip-version-check"})
+  say("installing PyTorch into ", venv, " (once, up to some gigabytes)")
+  return run(line({"python3", "-m", "venv", venv}, ">&2")) and
+    (run(pip .. " --retries 0 --timeout 15 --index-url " ..
+         "https://download.pytorch.org/whl/cpu torch numpy >&2") or
+     run(pip .. " torch numpy >&2"))
+end
+
+--- A Python that has PyTorch and NumPy; nil and the reason.
+function peers.python()
+  local venv = getenv "STRIDED_BENCH_VENV"
+  if venv == "" then return nil, "STRIDED_BENCH_VENV is empty" end
+  if not venv then
+    local cache = getenv "XDG_CACHE_HOME"
+    if not cache or cache == "" then
+      cache = (getenv "HOME" or "") .. "/.cache"
+    end
+    venv = cache .. "/strided/bench-venv"
+  end
+  local python = venv .. "/bin/python"
+  local has_torch = line({python, "-c", "import torch, numpy"},
+                         ">/dev/null 2>&1")
+  if run(has_torch) then return python end
+  if not run "command -v python3 >/dev/null" then return nil, "no python3" end
+  if not install_torch(venv) then return nil, "pip could not install it" end
+  if not run(has_torch) then return nil, "it cannot be imported" end
+  return python
+end
+
+return peers

@@ -1,0 +1,97 @@
+--- What the rows of cases.lua mean.
+
+local ipairs, tonumber, type = ipairs, tonumber, type
+
+local rows = {}
+
+-- -- Expressions -------------------------------------------------------------
+
+local ENGINES = {"strided", "torch", "numpy"}
+
+-- name of the module, how out= is passed, how a method is called
+local DIALECTS = {
+  strided = {module = "st", out = "%1, {out = %2})"},
+  torch = {module = "torch", out = "%1, out=%2)", dot = true},
+  numpy = {module = "np", out = "%1, out=%2)", dot = true},
+}
+
+--- The expression of a row in an engine's language.
+local function translate(expression, engine)
+  local dialect = DIALECTS[engine]
+  expression = expression:gsub("@", dialect.module)
+                         :gsub("^(.*)%) %-> ([%w_]+)$", dialect.out)
+  if dialect.dot then expression = expression:gsub("([%w)]):(%l)", "%1.%2") end
+  return expression
+end
+
+--- Does the result go where a tensor is already?
+local function is_in_place(expression)
+  return expression:find("->", 1, true) ~= nil or
+         expression:find "[%l%d]_%(" ~= nil
+end
+
+-- -- Sizes and goals ---------------------------------------------------------
+
+--- A number of elements, for people.
+local function shown(n)
+  if n >= 1e6 then return ("%gM"):format(n / 1e6) end
+  if n >= 1e3 then return ("%gk"):format(n / 1e3) end
+  return ("%d"):format(n)
+end
+
+--- {torch =, numpy =} at most; empty if nobody said.
+local function goal_at(goal, n)
+  for _, step in ipairs(type(goal) == "table" and goal or {}) do
+    if n <= step[1] then
+      goal = step[2]
+      break
+    end
+  end
+  if not goal then return {} end
+  local torch, numpy = goal:match "^(%S+) (%S+)$"
+  return {torch = tonumber(torch), numpy = tonumber(numpy)}
+end
+
+-- -- Cases -------------------------------------------------------------------
+
+--- A case {family, name, size, inputs, strided, torch, numpy, base, goal,
+-- is_fresh, is_checked, is_value} of a row, with N elements if the row leaves
+-- them open.
+local function case_of(family, row, n)
+  local function filled(text)
+    return n and text:gsub("%f[%w]N%f[%W]", ("%d"):format(n)) or text
+  end
+  local case = {
+    family = family, name = row[1], inputs = filled(row[2]),
+    size = n and shown(n) or row[2]:match "^[^:]*: %w+ (%S+)",
+    is_fresh = not is_in_place(row[3]), base = row.base or 0,
+    is_checked = not row.any and not row.value, is_value = row.value,
+    goal = goal_at(row.goal, n or 0),
+  }
+  case.size = case.size:gsub(";", "")
+  local expression
+  for i, engine in ipairs(ENGINES) do
+    local own = row[2 + i]
+    if own == false then expression = nil
+    elseif own ~= nil then expression = own end
+    case[engine] = expression and translate(filled(expression), engine) or nil
+  end
+  return case
+end
+
+--- All cases of the families, in the order of the table.
+function rows.expand(families)
+  local cases = {}
+  for _, family in ipairs(families) do
+    for _, row in ipairs(family) do
+      for _, n in ipairs(row.at or {false}) do
+        cases[#cases + 1] = case_of(family.family, row, n or nil)
+      end
+    end
+  end
+  return cases
+end
+
+rows.engines = ENGINES
+
+return rows

@@ -1,0 +1,200 @@
+"""The side of PyTorch or of NumPy: what strided.lua does, word for word.
+
+    peers.py torch|numpy
+"""
+import importlib
+import math
+import statistics
+import subprocess
+import sys
+import time
+import timeit
+
+import numpy as np
+
+ENGINE = sys.argv[1]
+SAMPLE_NS, LONG_NS = 20000, 5e7
+MIN_SAMPLES, MAX_SAMPLES = 1, 1000
+DIGESTED = 1000000
+REST_SECONDS = 0.01  # OpenMP's threads spin for some ms before they sleep
+WARM = 0.15  # part of the time that is for warming up
+
+torch = importlib.import_module("torch") if ENGINE == "torch" else None
+
+
+# -- Inputs: see inputs.lua ---------------------------------------------------
+
+# kind: how it is filled, what it becomes in PyTorch, usual range
+KINDS = {
+    "f32": (np.float32, None, 0, 1), "f64": (np.float64, None, 0, 1),
+    "f16": (np.float16, None, 0, 1), "bf16": (np.float32, "bfloat16", 0, 1),
+    "u8": (np.uint8, None, 0, 100), "i8": (np.int8, None, 0, 100),
+    "i16": (np.int16, None, 0, 100), "i32": (np.int32, None, 0, 100),
+    "i64": (np.int64, None, 0, 100), "bool": (np.bool_, None, 0, 2),
+    "pos": (np.int64, None, 0, 1),
+}
+K1, K2, LOW = (np.uint64(k) for k in (0x9E3779B9, 0x85EBCA77, 0xFFFFFFFF))
+PERIOD = 1000003
+
+
+def uniform(n, stream):
+    """Numbers in [0, 1) with 24 bits, one per position."""
+    x = (K1 * np.arange(1, n + 1, dtype=np.uint64) + K2 * np.uint64(stream))
+    x &= LOW
+    x ^= x >> np.uint64(15)
+    x = (K2 * x) & LOW
+    x ^= x >> np.uint64(13)
+    return (x >> np.uint64(8)) / 16777216.0
+
+
+def make(kind, sizes, words, stream):
+    dtype, becomes, lo, hi = KINDS[kind]
+    views = dict(word.split("=") for word in words if "=" in word)
+    for word in words:
+        if ":" in word:
+            lo, hi = (float(end) for end in word.split(":"))
+    n = math.prod(sizes)
+    values = lo + uniform(min(n, PERIOD), stream) * (hi - lo)
+    if not np.issubdtype(dtype, np.floating):
+        values = np.floor(values)
+    values = values.astype(np.float32) if dtype is np.float16 else values
+    t = np.resize(values.astype(dtype), sizes)
+    if torch:
+        t = torch.from_numpy(t)
+        t = t.to(getattr(torch, becomes)) if becomes else t
+    elif becomes:
+        raise TypeError(f"NumPy has no {becomes}")
+    if "perm" in views:
+        dims = [int(d) for d in views["perm"]]
+        t = t.permute(dims) if torch else t.transpose(dims)
+    if "step" in views:
+        t = t[..., ::int(views["step"])]
+    if "expand" in views:
+        to = [int(n) for n in views["expand"].split("x")]
+        t = t.expand(to) if torch else np.broadcast_to(t, to)
+    return t
+
+
+def inputs(text):
+    scope, stream = {}, 0
+    for group in text.split(";"):
+        names, rest = group.split(":", 1)
+        kind, sizes, *words = rest.split()
+        sizes = [int(n) for n in sizes.split("x")]
+        for name in names.split(","):
+            stream += 1
+            scope[name.strip()] = make(kind, sizes, words, stream)
+    return scope
+
+
+# -- What cases may call ------------------------------------------------------
+
+SHOW_RESIDENT = """
+import re
+print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+def start(code):
+    return subprocess.run([sys.executable, "-c", code], check=True).returncode
+
+
+def resident(code):
+    """The most memory that a process for the code had, in KB."""
+    return int(subprocess.run([sys.executable, "-c", code + SHOW_RESIDENT],
+                              check=True, capture_output=True).stdout)
+
+
+VALUES = {"np": np, "torch": torch, "start": start, "resident": resident}
+
+
+# -- Cases --------------------------------------------------------------------
+
+def digest(value):
+    """As in strided.lua; of several results, of the first."""
+    if isinstance(value, (tuple, list)):
+        value = value[0]
+    is_tensor = torch and isinstance(value, torch.Tensor)
+    if not is_tensor:
+        value = np.asarray(value)
+    shape = "x".join(str(n) for n in value.shape)
+    x = value.reshape(-1)[::1 + math.prod(value.shape) // DIGESTED]
+    x = x.to(torch.float64).numpy() if is_tensor else x.astype(np.float64)
+    finite = np.isfinite(x)
+    terms = np.where(finite, x, 0) * (np.arange(x.size) % 251 + 1)
+    return "\t".join([shape, str(int(x.size - finite.sum())),
+                      repr(float(terms.sum())),
+                      repr(float(np.abs(terms).sum()))])
+
+
+class Case:
+    """What is measured now."""
+    timer = None
+    passes = None
+
+
+def threads(n):
+    if torch:
+        torch.set_num_threads(int(n))
+    return ""
+
+
+def case(text, expression, _base):
+    Case.timer = Case.passes = None
+    scope = VALUES | inputs(text)
+    timer = timeit.Timer(expression, timer=time.perf_counter_ns, globals=scope)
+    value = eval(expression, scope)
+    # What returns nothing, like np.copyto, leaves its result in r.
+    result = digest(scope["r"] if value is None else value)
+    Case.timer = timer
+    return result
+
+
+def sample(n):
+    return Case.timer.timeit(n) / n
+
+
+def passes(least):
+    n = max(1, min(least, int(LONG_NS / sample(1))))
+    while sample(n) * n < SAMPLE_NS:
+        n *= 2
+    return n
+
+
+def measure(ms, least):
+    start = time.perf_counter_ns()
+    finish = start + float(ms) * 1e6
+    warm = start + float(ms) * 1e6 * WARM
+    Case.passes = Case.passes or passes(int(least))
+    while time.perf_counter_ns() < warm:
+        sample(1)
+    ns = []
+    while len(ns) < MAX_SAMPLES and (len(ns) < MIN_SAMPLES or
+                                     time.perf_counter_ns() < finish):
+        ns.append(sample(Case.passes))
+    return f"{min(ns):.2f}\t{statistics.median_low(ns):.2f}\t{len(ns)}"
+
+
+# -- Commands -----------------------------------------------------------------
+
+COMMANDS = {"threads": threads, "case": case, "time": measure}
+
+
+def main():
+    version = torch.__version__ if torch else np.__version__
+    print(f"ok\t{'PyTorch' if torch else 'NumPy'} {version}", flush=True)
+    for line in sys.stdin:
+        name, *words = line.rstrip("\n").split("\t")
+        try:
+            answer = "ok\t" + COMMANDS[name](*words)
+        except Exception as reason:  # pylint: disable=broad-except
+            answer = f"error\t{type(reason).__name__}: {reason}"
+        time.sleep(REST_SECONDS)
+        print(answer.replace("\n", " "), flush=True)
+
+
+if torch:
+    with torch.inference_mode():
+        main()
+else:
+    main()
