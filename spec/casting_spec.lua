@@ -12,6 +12,22 @@ local function allocations(fn)
   return many - st.memory_fail_at(0)
 end
 
+--- How many bytes of elements there were while fn ran, more than before. The
+-- count is exact to a part of a megabyte.
+local function growth(fn)
+  fn()
+  collectgarbage()
+  collectgarbage()
+  local data = st.memory().data
+  local ballast = st.empty(math.max(0, data.peak - data.bytes),
+                           {dtype = "uint8"})
+  local before = st.memory().data
+  fn()
+  local grown = st.memory().data.peak - before.bytes
+  ballast:free()
+  return grown
+end
+
 local function filled(shape, dtype)
   local n = 1
   for i = 1, #shape do n = n * shape[i] end
@@ -19,42 +35,91 @@ local function filled(shape, dtype)
   return t:to(dtype)
 end
 
+local SHAPE = {40, 50}
+
+-- Tensors of SHAPE; the first four can be written to.
+local LAYOUTS = {
+  {"dense", function(d) return filled(SHAPE, d) end},
+  {"transposed", function(d) return filled({50, 40}, d):t() end},
+  {"a slice", function(d) return filled({40, 90}, d):narrow(2, 7, 50) end},
+  {"with steps", function(d) return filled({40, 50, 3}, d):select(3, 2) end},
+  {"expanded rows", function(d) return filled({50}, d):expand(SHAPE) end},
+  {"expanded columns", function(d) return filled({40, 1}, d):expand(SHAPE) end},
+}
+
 describe("An operand of another dtype", function()
-  -- what, call of (a, b, out) with one dtype, dtypes that differ
-  local rows = {
+  -- what, call of (a, b, out), the dtypes of these
+  local CALLS = {
     {"a wider input", function(a, b) return a + b end,
      {"float32", "float64"}},
     {"an integer input", function(a, b) return a * b end,
-     {"int32", "float32"}},
+     {"float32", "int16"}},
     {"two inputs", function(a, b) return a:div(b) end, {"int8", "int64"}},
-    {"self in place", function(a, b) return a:add_(b) end,
-     {"float32", "float64"}},
+    {"three inputs", function(a, b) return st.addcmul(a, b, b) end,
+     {"float32", "float16"}},
+    {"a choice", function(a, b) return st.where(a:lt(3), a, b) end,
+     {"float32", "float16"}},
+    {"a bound of another kind", function(a) return a:clamp(-2.5) end,
+     {"int16"}},
+    {"a power of another kind", function(a) return a:pow(1.5) end, {"int8"}},
+    {"other in place", function(a, b) return a:add_(b) end,
+     {"float32", "int32"}},
+    {"self and other in place", function(a, b) return a:add_(b) end,
+     {"float32", "float64"}, true},
     {"an output", function(a, b, out) return st.add(a, b, {out = out}) end,
      {"float32", "float32", "float64"}},
     {"an output and an input",
      function(a, b, out) return st.lt(a, b, {out = out}) end,
      {"float32", "int16", "float64"}},
+    {"every operand",
+     function(a, b, out) return st.atan2(a, b, {out = out}) end,
+     {"int16", "float64", "float32"}},
   }
-  for _, row in ipairs(rows) do
-    local what, call, dtypes = row[1], row[2], row[3]
-    it("costs no temporary: " .. what, function()
-      local a = filled({40, 50}, dtypes[1])
-      local b = filled({40, 50}, dtypes[2])
-      local out = filled({40, 50}, dtypes[3] or dtypes[1])
-      local same = {a:to "float32", b:to "float32", out:to "float32"}
-      -- A given dtype needs as many blocks as its neighbours.
-      assert.equal(allocations(function() call(unpack(same)) end),
-                   allocations(function() call(a, b, out) end))
-    end)
+
+  local function operands(dtypes, at, layout)
+    local t = {}
+    for k = 1, 3 do
+      local make = LAYOUTS[k == at and layout or 1][2]
+      t[k] = make(dtypes[k] or dtypes[1])
+    end
+    return unpack(t)
   end
 
-  it("keeps the temporary where a copy would have other strides", function()
-    local a, b = filled({40, 50}, "float64"), filled({40, 100}, "float32")
-    local holes = b:narrow(2, 1, 50)
-    local dense = holes:clone()
-    assert.is_true(allocations(function() return a + holes end) >
-                   allocations(function() return a + dense end))
-    assert.same((a + holes:to "float64"):totable(), (a + holes):totable())
+  for _, row in ipairs(CALLS) do
+    local what, call, dtypes = row[1], row[2], row[3]
+    for at = 1, 3 do
+      -- a is written to where the call is in place, and out always is.
+      local writes = at == 3 or at == 1 and what:find "in place"
+      for l = 1, at == 3 and not dtypes[3] and 0 or writes and 4 or #LAYOUTS do
+        it(("costs no memory: %s, operand %d %s"):format(
+          what, at, LAYOUTS[l][1]), function()
+          local a, b, out = operands(dtypes, at, l)
+          local p, q, r = operands({"float32", "float32", "float32"}, at, l)
+          -- A given dtype needs as many blocks as its neighbours.
+          assert.equal(allocations(function() call(p, q, r) end),
+                       allocations(function() call(a, b, out) end))
+        end)
+      end
+    end
+  end
+
+  it("costs no bytes", function()
+    local a = filled({1000, 1000}, "float32")
+    local b = filled({1000, 1000}, "float64"):t()
+    assert.is_true(growth(function() a:add_(b) end) < 2000000)
+    assert.is_true(growth(function() (a + b):free() end) > 7000000)
+  end)
+
+  it("costs none for an output that is resized", function()
+    local a, b = filled(SHAPE, "float32"), filled(SHAPE, "float32")
+    local function resized(dtype)
+      return allocations(function()
+        local out = st.empty(0, {dtype = dtype})
+        assert.same(SHAPE, st.add(a, b, {out = out}).shape)
+        out:free()
+      end)
+    end
+    assert.equal(resized "float32", resized "float64")
   end)
 end)
 
@@ -63,8 +128,8 @@ describe("Mixed dtypes", function()
                   "float16", "bfloat16", "float32", "float64", "complex64",
                   "complex128"}
   -- Sizes around a block of 1024 elements, and rows that fit it several times.
-  local SHAPES = {{1}, {1023}, {1025}, {3, 341}, {2, 1024}, {700, 3}, {5, 7, 9}}
-  local LAYOUTS = {
+  local SIZES = {{1}, {1023}, {1025}, {3, 341}, {2, 1024}, {700, 3}, {5, 7, 9}}
+  local VIEWS = {
     function(t) return t end,
     function(t) return t:transpose(1, -1):contiguous():transpose(1, -1) end,
     function(t) return st.cat({t, t}, -1):narrow(-1, 2, t.shape[#t.shape]) end,
@@ -72,10 +137,10 @@ describe("Mixed dtypes", function()
   }
 
   local function pair(i)
-    local shape = SHAPES[i % #SHAPES + 1]
+    local shape = SIZES[i % #SIZES + 1]
     local function one(k)
       local t = filled(shape, DTYPES[k % #DTYPES + 1])
-      return LAYOUTS[(k + i) % #LAYOUTS + 1](t)
+      return VIEWS[(k + i) % #VIEWS + 1](t)
     end
     return one(i), one(math.floor(i / 12) + 3 * i)
   end
@@ -96,24 +161,39 @@ describe("Mixed dtypes", function()
 
   it("give the same in place", function()
     for i = 1, 120 do
-      local a = filled(SHAPES[i % #SHAPES + 1], i % 2 == 0 and "float32"
+      local a = filled(SIZES[i % #SIZES + 1], i % 2 == 0 and "float32"
                                                 or "float16")
-      local b = filled(SHAPES[i % #SHAPES + 1], i % 3 == 0 and "float64"
+      local b = filled(SIZES[i % #SIZES + 1], i % 3 == 0 and "float64"
                                                 or "float32")
       local expected = a:to(st.result_type(a, b)):sub(b):to(a.dtype)
       assert.is_true(a:sub_(b):equal(expected), "case " .. i)
     end
   end)
 
-  it("read what lies under the output before it is written", function()
-    local base = filled({64}, "float32")
-    local a, b = base:narrow(1, 1, 62), base:narrow(1, 3, 62):clone()
-    local shifted = base:narrow(1, 3, 62)
-    local other = filled({62}, "float64")
-    local expected = b:to "float64":add(other):to "float32"
-    st.add(shifted, other, {out = a})
-    assert.is_true(a:equal(expected))
-  end)
+  -- how an input lies to the output, both in 9000 elements
+  local OVERLAPS = {
+    {"behind it", function(t) return t:narrow(1, 1, 8000),
+                                     t:narrow(1, 901, 8000) end},
+    {"before it", function(t) return t:narrow(1, 901, 8000),
+                                     t:narrow(1, 1, 8000) end},
+    {"the other way round", function(t)
+      return t:narrow(1, 1, 8100):view(90, 90),
+             t:narrow(1, 1, 8100):view(90, 90):t()
+    end},
+    {"in short rows", function(t) return t:view(3000, 3):narrow(2, 1, 2),
+                                         t:view(3000, 3):narrow(2, 2, 2) end},
+    {"repeated", function(t) return t:view(3000, 3),
+                                    t:view(3000, 3):narrow(1, 1500, 1) end},
+  }
+  for _, row in ipairs(OVERLAPS) do
+    it("read an input before its memory is written: " .. row[1], function()
+      local out, input = row[2](filled({9000}, "float32"))
+      local other = filled(out.shape, "float64")
+      local expected = input:to "float64":add(other):to "float32"
+      st.add(input, other, {out = out})
+      assert.is_true(out:equal(expected))
+    end)
+  end
 
   it("look for a zero divisor without writing", function()
     local a, b = filled({2, 3}, "int8"), st.zeros(2, 3, {dtype = "int32"})

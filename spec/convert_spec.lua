@@ -166,6 +166,37 @@ describe("conversion", function()
     end)
   end)
 
+  describe("of minus zero", function()
+    local minus = -1 / math.huge -- Lua 5.1 mixes up the literals 0 and -0.0
+    local function signs(t) return t:signbit():totable() end
+
+    it("keeps the sign in an element of a floating dtype", function()
+      assert.same({false, true}, signs(st.tensor {0.5, minus}))
+      for _, d in ipairs {"float16", "bfloat16", "float32", "float64"} do
+        assert.same({true, false}, signs(st.tensor({minus, 0}, {dtype = d})))
+        local t = st.zeros(4, {dtype = d})
+        t[1], t["2"], t[{{4}}] = minus, minus, minus
+        assert.same({true, true, false, true}, signs(t))
+        t[t:eq(0)] = minus
+        assert.same({true, true, true, true}, signs(t))
+      end
+      assert.same({0, 1}, st.tensor({minus, 1}, {dtype = "int8"}):totable())
+    end)
+
+    it("keeps the sign where a float is asked for", function()
+      assert.same({true}, signs(st.full({1}, st.float(minus))))
+      assert.same({-2, -2}, st.full({2}, 2):copysign(st.float(minus)):totable())
+      assert.equal(-math.huge, 1 / st.complex(1, minus).im)
+      assert.equal(-math.huge, 1 / st.complex(minus).re)
+    end)
+
+    it("is an integer otherwise", function()
+      assert.equal("int64", tostring(st.tensor({minus}).dtype))
+      assert.equal("int64", tostring((st.tensor {1} + minus).dtype))
+      assert.same({1}, st.tensor({1}):add_(minus):totable())
+    end)
+  end)
+
   describe("of a number beside a tensor", function()
     -- tensor's dtype, number, dtype of the sum
     local rows = {

@@ -17,6 +17,8 @@ local PROGRAMS = {
                "out of memory", "nothing left"}},
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
+  {"team", {"a slow member", "a late team", "a team in time", "every unit",
+            "small work", "work in work", "shares"}},
 }
 
 for _, row in ipairs(PROGRAMS) do

@@ -20,6 +20,7 @@ local TOPICS = {
   "there and back", "an addition on the device",
   "the rest through the CPU and back",
   "what touches elements does it on the CPU", "views and subscripts",
+  "lazy negatives and conjugates, of which the device knows nothing",
   "nothing reads the device's memory as the CPU's",
   "no memory for the device", "nothing left",
 }

@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+st.warnings(false) -- an out= tensor of another shape is on purpose here
+
 local has_ffi, ffi = pcall(require, "ffi")
 
 local function failure(fn, ...)
@@ -120,7 +122,7 @@ describe("the iterator", function()
        {outputs = {false}, static_shape = {-1}}},
       {"a static shape of text", "must be an integer",
        {outputs = {false}, static_shape = {"many"}}},
-      {"an operand too small for the static shape", "no room",
+      {"an operand too small for the static shape", "operand 1 .*no room",
        {inputs = {x}, static_shape = {2, 4}}},
       {"an operand of another rank", "no room",
        {inputs = {x}, static_shape = {2}}},
@@ -501,40 +503,6 @@ describe("the iterator", function()
       assert.matches("byte strides {0}, in a temporary", text)
       assert.matches("is spread over it", text)
     end)
-
-    -- arguments of st.explain, and what it says of the plan
-    local x = st.ones(3, 4)
-    for _, row in ipairs {
-      {{"add", x, x}, "plan +12 elements, computed in float32\n.*fast set%-up"},
-      {{"add", x, 1}, "input 2 +float32 +byte strides {0}, in a temporary"},
-      {{"div", x:to "int32", 2}, "computed in float32"},
-      {{"lt", x, x}, "output 1 +bool"},
-      {{"mul_", x, x:t():contiguous():t()}, "read and written"},
-      {{"mul_", x, st.ones(2, 1, 1)}, "plan +none: the output has shape"},
-      {{"exp", x, {out = st.empty(2)}}, "output 1 +float32 +byte"},
-      {{"sum", x, {dim = 1}}, "reduces +to 4 elements, along 1 dim"},
-      {{"sum", x}, "reduces +to 1 element, along 1 dim"},
-      {{"copy_", x, st.ones(4, 3):t()}, "byte strides {4, 16}"},
-      {{"contiguous", x}, "plan +none: it is contiguous"},
-      {{"clone", x:t()}, "dense, with equal strides"},
-    } do
-      it("is a part of st.explain: " .. row[1][1], function()
-        local text = st.explain(unpack(row[1]))
-        assert.matches(row[2], text)
-        assert.same({3, 4}, plain(x.shape))
-        local given = row[1][3]
-        if type(given) == "table" and given.out then
-          assert.same({2}, plain(given.out.shape))
-        end
-        row[1] = nil
-      end)
-    end
-
-    it("is absent where nothing is iterated", function()
-      assert.is_nil(st.explain("view", x, {12}):find("  plan ", 1, true))
-      assert.is_nil(st.explain("mm", x, x:t()):find("  plan ", 1, true))
-    end)
-    teardown(function() x:free() end)
   end)
 
   it("fails without a trace when memory runs out", function()

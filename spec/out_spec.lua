@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+st.warnings(false) -- an out= tensor of another shape is on purpose here
+
 local MOST = 200 -- allocations a call may take before this looks endless
 
 local function live()
@@ -61,7 +63,7 @@ describe("A factory with out=", function()
     local name = row[1]
     for _, dtype in ipairs {"float32", "int64", "uint8", "float16"} do
       it(("%s resizes and fills %s"):format(name, dtype), function()
-        local out = st.full({2, 1, 2}, 9, {dtype = dtype})
+        local out = st.full({2, 1, 5}, 9, {dtype = dtype})
         local got = st[name](arguments(row, out))
         assert.same(row[3], out:totable())
         assert.equal(dtype, tostring(out.dtype))
@@ -87,6 +89,30 @@ describe("A factory with out=", function()
     st.arange(4, {out = line})
     assert.same({0, 1, 2, 3}, line:totable())
     assert.same({2}, line:stride())
+  end)
+
+  -- as PyTorch: what counts is the number of elements
+  for _, row in ipairs {{"arange", {6}}, {"arange", {1, 7}},
+                        {"range", {1, 6}}, {"linspace", {0, 5, 6}},
+                        {"logspace", {0, 5, 6, 2}}} do
+    it(row[1] .. " fills an out of as many elements in its shape", function()
+      local want = st[row[1]](unpack(row[2]))
+      local out = apart "float32"
+      local strides, shape = out:stride(), out.shape
+      st[row[1]](arguments(row, out))
+      assert.same(shape, out.shape)
+      assert.same(strides, out:stride())
+      assert.same(want:totable(), out:flatten():totable())
+      out = st.empty(1, 1, 6)
+      st[row[1]](arguments(row, out))
+      assert.same({1, 1, 6}, out.shape)
+    end)
+  end
+
+  it("randperm has one dimension, whatever the shape of out", function()
+    local out = st.empty(1, 6, {dtype = "int64"})
+    st.randperm(6, {out = out})
+    assert.same({6}, out.shape)
   end)
 
   it("writes between the neighbours of a view only", function()

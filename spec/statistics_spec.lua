@@ -179,6 +179,89 @@ describe("Statistics:", function()
     assert.same({2, 3}, x:totable())
   end)
 
+  it("out= of what a product casts to is cast", function()
+    local out = st.zeros(2)
+    st.ldexp(f64 {3, 5}, i64 {1, 2}, {out = out})
+    assert.same({6, 20}, out:totable())
+    local half = st.ones(2):to "float16"
+    assert.is_true(rawequal(half, half:ldexp_(i64 {1, 2})))
+    assert.same({2, 4}, half:totable())
+    assert.equal("float16", tostring(half.dtype))
+    local ints = i64 {7, 7}
+    for _, fn in ipairs {
+      function() ints:ldexp_(i64 {1, 2}) end,
+      function() st.ldexp(f64 {3, 5}, i64 {1, 2}, {out = ints}) end,
+    } do
+      assert.error_matches(fn, "float.*int64")
+    end
+    assert.same({7, 7}, ints:totable())
+  end)
+
+  it("max and min are maximum and minimum of two tensors, too", function()
+    local a, b = f64 {1, 5, nan}, i64 {3, 2, 0}
+    for short, long in pairs {max = "maximum", min = "minimum"} do
+      local want = lists(st[long](a, b))
+      assert.same(want, lists(st[short](a, b)))
+      assert.same(want, lists(a[short](a, b)))
+      local out = st.empty(0, {dtype = "float64"})
+      st[short](a, b, {out = out})
+      assert.same(want, lists(out))
+      assert.equal(2, select("#", st[short](a, 1)))
+    end
+    local out = st.empty(0, {dtype = "float64"})
+    st.max(f64 {1, 5, 2}, {out = out})
+    assert.equal(5, out:item())
+    st.min(f64 {1, 5, 2}, {out = out})
+    assert.equal(1, out:item())
+  end)
+
+  -- name, arguments
+  for _, row in ipairs {
+    {"concat", {f64 {1, 2}, f64 {3, 4}}}, {"hstack", {f64 {1}, f64 {3}}},
+    {"concatenate", {f64 {1}, f64 {3}}}, {"vstack", {f64 {1}, f64 {3}}},
+    {"row_stack", {f64 {1}, f64 {3}}}, {"dstack", {f64 {1}, f64 {3}}},
+    {"column_stack", {f64 {1}, f64 {3}}}, {"outer", f64 {1, 2}, f64 {3, 4}},
+    {"diff", f64 {1, 3, 6}},
+  } do
+    it(row[1] .. " casts into out=", function()
+      local want = st[row[1]](unpack(row, 2))
+      local function into(out)
+        local args = {unpack(row, 2)}
+        args[#args + 1] = {out = out}
+        return st[row[1]](unpack(args))
+      end
+      local out, ints = st.empty(0), i64 {7}
+      local got = into(out)
+      assert.equal(out:data_ptr(), got:data_ptr())
+      assert.same(want:totable(), out:totable())
+      assert.equal("float32", tostring(out.dtype))
+      assert.error_matches(function() into(ints) end, "float64.*int64")
+      assert.same({7}, ints:totable())
+    end)
+  end
+
+  it("take_along_dim has an out=", function()
+    local out = st.empty(0, {dtype = "float64"})
+    st.take_along_dim(f64 {5, 6}, i64 {2, 1, 2}, 1, {out = out})
+    assert.same({6, 5, 6}, out:totable())
+    st.take_along_dim(f64 {5, 6}, i64 {1}, {out = out})
+    assert.same({5}, out:totable())
+    assert.error_matches(function()
+      st.take_along_dim(f64 {5, 6}, i64 {1}, {out = st.ones(1)})
+    end, "dtype")
+  end)
+
+  it("diag has an out=", function()
+    local out = st.empty(0, {dtype = "int64"})
+    st.diag(i64 {1, 2}, -1, {out = out})
+    assert.same({{0, 0, 0}, {1, 0, 0}, {0, 2, 0}}, out:totable())
+    st.diag(out:clone(), -1, {out = out})
+    assert.same({1, 2}, out:totable())
+    assert.error_matches(function()
+      st.diag(i64 {1, 2}, {out = st.ones(1)})
+    end, "dtype")
+  end)
+
   it("of meta tensors have the shape where it is known", function()
     local m = st.empty({3, 15}, {device = "meta"})
     assert.same({3, 14}, m:diff():size())

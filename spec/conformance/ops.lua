@@ -139,6 +139,9 @@ local function compare_tensor(t, want, case)
                          show(api.strides(t)), show(want.strides))
   end
   if not want.storage or values.numel(want.shape) == 0 then return true end
+  if t:is_conj() or t:is_neg() then -- what it means was recorded
+    return compare_logical(t:clone(), want.dtype, want, case)
+  end
   if case.logical then return compare_logical(t, want.dtype, want, case) end
   return compare_window(api.bytes(t), want.dtype, want, case)
 end

@@ -245,9 +245,10 @@ local KEYS = {
   "AutogradMeta", "Tracer", "AutocastCPU",
 }
 local OURS = {Python = "Lua"}
--- Where PyTorch has a fallback that does something.
-local IN_TREE = {"Python", "Functionalize", "Named", "Conjugate", "Negative",
-                 "ZeroTensor", "Tracer"}
+-- Where PyTorch has a fallback that does something, and so has strided or it
+-- has none.
+local WORKING = {"Python", "Conjugate", "Negative", "ZeroTensor"}
+local STAND_INS = {"Functionalize", "Named", "Tracer"}
 
 --- The kernel, without the line of its place, and why it is there.
 local function slot(op, key)
@@ -271,9 +272,9 @@ local function scratch(keys)
   error(why, 0)
 end
 
-local in_tree   -- what stands in for the fallbacks of PyTorch's process
-local own       -- key -> the engine's own fallback, before that
-local stand_ins -- key -> the fallback where PyTorch has a working one
+local in_tree -- what stands in for the fallbacks of PyTorch's process
+local own     -- key -> the engine's own fallback, before that
+local working -- key -> the fallback where PyTorch has a working one
 
 --- The engine's fallbacks by key.
 local function fallbacks()
@@ -289,21 +290,24 @@ end
 
 local function enter()
   if in_tree then return end
-  own, stand_ins = fallbacks(), {}
+  own, working = fallbacks(), {}
   in_tree = st.library("_", "IMPL")
-  for _, key in ipairs(IN_TREE) do
-    stand_ins[key] = own[key] or "in-tree"
-    if not own[key] then
-      places.at("in-tree", in_tree, "fallback", OURS[key] or key,
-                function() end)
-    end
+  for _, key in ipairs(WORKING) do
+    assert(own[key] and not own[key]:find "^fallthrough",
+           key .. " has no fallback that works")
+    working[key] = own[key]
+  end
+  for _, key in ipairs(STAND_INS) do
+    assert(not own[key], key .. " has a fallback of its own")
+    working[key] = "in-tree"
+    places.at("in-tree", in_tree, "fallback", key, function() end)
   end
 end
 
 --- Takes back what the checks of dispatch tables had registered.
 function registry.leave()
   if in_tree then in_tree:close() end
-  in_tree, own, stand_ins = nil, nil, nil
+  in_tree, own, working = nil, nil, nil
 end
 
 local function is_fallthrough(kernel)
@@ -329,7 +333,7 @@ local function check_slot(foo, key, want)
   if name == "fallthrough in-tree" then
     return check_own(key, kernel, deviations.fallbacks[key])
   end
-  if name == "in-tree" then name = stand_ins[key] end
+  if name == "in-tree" then name = working[key] end
   if kernel ~= name then return differ(key, kernel, name) end
   return true
 end

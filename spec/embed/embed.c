@@ -160,9 +160,10 @@ static void plans(void) {
     .operands = operands, .dtype = ST_DTYPE_NONE,
     .static_dtype = ST_DTYPE_NONE};
   CHECK(st_plan_new(&config, &p) == ST_OK);
-  CHECK(st_plan_ndim(p) == 1 && st_plan_shape(p)[0] == 6);
-  CHECK(strcmp(st_plan_fast(p), "contiguous") == 0);
-  CHECK(strcmp(st_plan_inner(p), "vector") == 0);
+  const st_plan_facts facts = st_plan_facts_of(p);
+  CHECK(facts.ndim == 1 && facts.shape[0] == 6 && facts.is_final);
+  CHECK(strcmp(facts.fast, "contiguous") == 0);
+  CHECK(strcmp(facts.inner, "vector") == 0);
   CHECK(st_plan_step(p, 2, 6, 0, size, offsets));
   CHECK(size[0] == 4 && size[1] == 1 && offsets[0] == 8 && offsets[1] == 8);
   CHECK(!st_plan_step(p, 2, 6, 1, size, offsets));

@@ -398,8 +398,16 @@ end
 
 -- -- Looking at tensors ------------------------------------------------------
 
+--- Is it lazy: conjugates, negatives or zeros that are not computed?
+local function is_lazy(t)
+  local keys = t:keys()
+  return keys:find "Conjugate" or keys:find "Negative" or
+         keys:find "ZeroTensor"
+end
+
 local function bytes_of(t)
   if t.device == "meta" or t:numel() == 0 then return "" end
+  if is_lazy(t) then return "lazy " .. bytes_of(t:clone()) end
   local shape, strides, last = t.shape, t:stride(), 0
   for i = 1, #shape do
     last = last + (shape[i] - 1) * strides[i]

@@ -1,0 +1,313 @@
+/* One element: reading, writing, converting and type promotion, in the
+ * plainest C there is for it.
+ */
+
+#include "property.h"
+
+#include <math.h>
+
+/* -- Dtypes --------------------------------------------------------------- */
+
+bool is_integer(st_dtype d) { return d <= ST_INT64 || d == ST_BOOL; }
+
+bool is_float(st_dtype d) {
+  return d == ST_FLOAT16 || d == ST_BFLOAT16 || d == ST_FLOAT32 ||
+         d == ST_FLOAT64;
+}
+
+bool is_complex(st_dtype d) {
+  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32;
+}
+
+st_dtype real_of(st_dtype d) {
+  return d == ST_COMPLEX64 ? ST_FLOAT32 : d == ST_COMPLEX128 ? ST_FLOAT64 : d;
+}
+
+int64_t wrapped(st_dtype d, int64_t i) {
+  switch (d) {
+    case ST_BOOL: return i != 0;
+    case ST_UINT8: return (uint8_t)i;
+    case ST_INT8: return (int8_t)i;
+    case ST_INT16: return (int16_t)i;
+    case ST_INT32: return (int32_t)i;
+    default: return i;
+  }
+}
+
+/* -- Half types ----------------------------------------------------------- */
+
+/* A float of `digits` binary digits behind the leading one, exponents from
+ * `least` on, nearest and ties to even. */
+static double rounded(double x, int digits, int least) {
+  int e;
+  if (x == 0 || x != x || isinf(x)) return x;
+  frexp(x, &e);
+  e = e - 1 < least ? least : e - 1;
+  return ldexp(rint(ldexp(x, digits - e)), e - digits);
+}
+
+static uint16_t half_bits(float f) {
+  const double x = fabs(rounded(f, 10, -14));
+  const unsigned sign = signbit(f) ? 0x8000 : 0;
+  int e;
+  if (f != f) return 0x7e00;
+  if (x > 65504) return (uint16_t)(sign | 0x7c00);
+  frexp(x, &e);
+  if (x < 0x1p-14) return (uint16_t)(sign | (unsigned)ldexp(x, 24));
+  return (uint16_t)(sign | (unsigned)(e + 14) << 10 |
+                    ((unsigned)ldexp(x, 11 - e) & 0x3ff));
+}
+
+static float half_value(uint16_t h) {
+  const int e = h >> 10 & 31, m = h & 0x3ff;
+  const double x = e == 31 ? (m ? NAN : INFINITY)
+                 : e == 0  ? ldexp(m, -24)
+                           : ldexp(m + 1024, e - 25);
+  return (float)(h & 0x8000 ? -x : x);
+}
+
+static uint16_t brain_bits(float f) {
+  const float x = (float)rounded(f, 7, -126);
+  uint32_t u;
+  if (f != f) return 0x7fc0;
+  memcpy(&u, &x, sizeof u);
+  return (uint16_t)(u >> 16);
+}
+
+static float brain_value(uint16_t h) {
+  const uint32_t u = (uint32_t)h << 16;
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+
+/* -- Memory --------------------------------------------------------------- */
+
+#define READ(T) (*(T *)memcpy(&(T){0}, p, sizeof(T)))
+#define WRITE(T, value) memcpy(p, &(T){(T)(value)}, sizeof(T))
+
+number load(st_dtype d, const void *p) {
+  switch (d) {
+    case ST_BOOL: return (number){.i = READ(uint8_t) != 0};
+    case ST_UINT8: return (number){.i = READ(uint8_t)};
+    case ST_INT8: return (number){.i = READ(int8_t)};
+    case ST_INT16: return (number){.i = READ(int16_t)};
+    case ST_INT32: return (number){.i = READ(int32_t)};
+    case ST_INT64: return (number){.i = READ(int64_t)};
+    case ST_FLOAT16: return (number){.re = half_value(READ(uint16_t))};
+    case ST_BFLOAT16: return (number){.re = brain_value(READ(uint16_t))};
+    case ST_FLOAT32: return (number){.re = READ(float)};
+    case ST_FLOAT64: return (number){.re = READ(double)};
+    case ST_COMPLEX64: {
+      float c[2];
+      memcpy(c, p, sizeof c);
+      return (number){.re = c[0], .im = c[1]};
+    }
+    default: {
+      double c[2];
+      memcpy(c, p, sizeof c);
+      return (number){.re = c[0], .im = c[1]};
+    }
+  }
+}
+
+void store(st_dtype d, number x, void *p) {
+  switch (d) {
+    case ST_BOOL: WRITE(uint8_t, x.i != 0); break;
+    case ST_UINT8: WRITE(uint8_t, x.i); break;
+    case ST_INT8: WRITE(int8_t, x.i); break;
+    case ST_INT16: WRITE(int16_t, x.i); break;
+    case ST_INT32: WRITE(int32_t, x.i); break;
+    case ST_INT64: WRITE(int64_t, x.i); break;
+    case ST_FLOAT16: WRITE(uint16_t, half_bits((float)x.re)); break;
+    case ST_BFLOAT16: WRITE(uint16_t, brain_bits((float)x.re)); break;
+    case ST_FLOAT32: WRITE(float, x.re); break;
+    case ST_FLOAT64: WRITE(double, x.re); break;
+    case ST_COMPLEX64: {
+      const float c[2] = {(float)x.re, (float)x.im};
+      memcpy(p, c, sizeof c);
+      break;
+    }
+    default: {
+      const double c[2] = {x.re, x.im};
+      memcpy(p, c, sizeof c);
+    }
+  }
+}
+
+number negative(st_dtype d, number x) {
+  const int64_t i = wrapped(d, (int64_t)(0 - (uint64_t)x.i));
+  return (number){i, -x.re, is_complex(d) ? -x.im : 0};
+}
+
+static bool same_float(double a, double b) {
+  return (a != a && b != b) || (a == b && signbit(a) == signbit(b));
+}
+
+bool same_number(st_dtype d, const void *a, const void *b) {
+  if (is_integer(d)) return memcmp(a, b, st_dtype_size(d)) == 0;
+  const number x = load(d, a), y = load(d, b);
+  return same_float(x.re, y.re) && same_float(x.im, y.im);
+}
+
+void print_number(FILE *f, st_dtype d, const void *p) {
+  const number x = load(d, p);
+  const unsigned char *byte = p;
+  if (is_integer(d)) fprintf(f, "%lld", (long long)x.i);
+  else fprintf(f, "%.17g", x.re);
+  if (is_complex(d)) fprintf(f, "%+.17gi", x.im);
+  fprintf(f, " (0x");
+  for (int i = (int)st_dtype_size(d) - 1; i >= 0; i--) {
+    fprintf(f, "%02x", byte[i]);
+  }
+  fprintf(f, ")");
+}
+
+/* -- Conversions ---------------------------------------------------------- */
+
+/* Beyond the range, and for NaN, the least integer: what x86 answers. */
+static int64_t cut64(double x) {
+  return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+}
+
+static int64_t cut32(double x) {
+  return x > -2147483649.0 && x < 2147483648.0 ? (int64_t)x : INT32_MIN;
+}
+
+/* Narrow integers are cut from 32 bits, uint8 of a double from 64. */
+static int64_t to_integer(number x, st_dtype from, st_dtype to) {
+  if (is_integer(from)) return wrapped(to, x.i);
+  if (to == ST_BOOL) return x.re != 0 || x.im != 0;
+  const bool is_double = real_of(from) == ST_FLOAT64;
+  const bool wide = to == ST_INT64 || (to == ST_UINT8 && is_double);
+  return wrapped(to, wide ? cut64(x.re) : cut32(x.re));
+}
+
+/* Rounded as the memory of dtype d has it. */
+static double in_memory(st_dtype d, double x) {
+  switch (d) {
+    case ST_FLOAT16: return half_value(half_bits((float)x));
+    case ST_BFLOAT16: return brain_value(brain_bits((float)x));
+    case ST_FLOAT32: case ST_COMPLEX64: return (float)x;
+    default: return x;
+  }
+}
+
+/* An integer is rounded once when it becomes a float32. */
+static double to_float(int64_t i, st_dtype to) {
+  if (to == ST_FLOAT64 || to == ST_COMPLEX128) return (double)i;
+  return (double)(float)i;
+}
+
+number convert(number x, st_dtype from, st_dtype to) {
+  if (from == to) return x;
+  if (is_integer(to)) return (number){.i = to_integer(x, from, to)};
+  if (is_integer(from)) x = (number){.re = to_float(x.i, to)};
+  x.re = in_memory(to, x.re);
+  x.im = is_complex(to) ? in_memory(to, x.im) : 0;
+  return x;
+}
+
+/* -- Plain numbers -------------------------------------------------------- */
+
+st_dtype widest(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return ST_FLOAT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+number number_of(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return (number){.re = s.u.f};
+    case ST_SCALAR_COMPLEX: return (number){.re = s.u.c[0], .im = s.u.c[1]};
+    default: return (number){.i = s.u.i};
+  }
+}
+
+static bool float_fits(double x, st_dtype d) {
+  const double most = d == ST_FLOAT16 ? 65504
+                    : d == ST_BFLOAT16 ? 0x1.fep127
+                    : real_of(d) == ST_FLOAT32 ? 0x1.fffffep127 : INFINITY;
+  return x != x || isinf(x) || fabs(x) <= most;
+}
+
+/* Negative numbers down to -255 may wrap into uint8. */
+bool fits(st_scalar s, st_dtype d) {
+  const number x = number_of(s);
+  if (d == ST_BOOL || s.kind == ST_SCALAR_BOOL) return true;
+  if (!is_complex(d) && x.im != 0) return false;
+  if (!is_integer(d)) {
+    return float_fits(s.kind == ST_SCALAR_INT ? (double)x.i : x.re, d) &&
+           float_fits(x.im, d);
+  }
+  if (s.kind == ST_SCALAR_INT) {
+    return wrapped(d, x.i) == x.i || (d == ST_UINT8 && x.i < 0 && x.i >= -255);
+  }
+  const double high = d == ST_INT64 ? 0x1p63 - 1024
+                    : ldexp(1, 8 * (int)st_dtype_size(d) - (d != ST_UINT8)) - 1;
+  if (d == ST_INT64) return x.re >= -0x1p63 && x.re <= high;
+  return x.re >= (d == ST_UINT8 ? 0 : -high - 1) && x.re <= high;
+}
+
+/* -- Promotion ------------------------------------------------------------ */
+
+bool can_cast(st_dtype from, st_dtype to) {
+  if (is_complex(from)) return is_complex(to);
+  if (is_float(from)) return !is_integer(to);
+  return from == ST_BOOL || to != ST_BOOL;
+}
+
+/* bool, integer, float, complex */
+static int category(st_dtype d) {
+  return d == ST_BOOL ? 0 : is_integer(d) ? 1 : is_float(d) ? 2 : 3;
+}
+
+static st_dtype complex_of(st_dtype d) {
+  return d == ST_FLOAT16 ? ST_COMPLEX32
+       : d == ST_FLOAT64 || d == ST_COMPLEX128 ? ST_COMPLEX128
+       : d == ST_COMPLEX32 ? d : ST_COMPLEX64;
+}
+
+/* The dtype both convert to; ST_DTYPE_NONE is nothing. */
+static st_dtype promote(st_dtype a, st_dtype b) {
+  if (a == ST_DTYPE_NONE || a == b) return b;
+  if (b == ST_DTYPE_NONE) return a;
+  if (category(a) < category(b)) return promote(b, a);
+  if (category(a) == 3) {
+    if (category(b) < 2) return a;
+    const st_dtype c = complex_of(b);
+    return a == ST_COMPLEX128 || c == ST_COMPLEX128 ? ST_COMPLEX128
+         : a == ST_COMPLEX32 && c == ST_COMPLEX32 ? a : ST_COMPLEX64;
+  }
+  if (category(a) != category(b)) return a;
+  if (category(a) == 2) {
+    return a == ST_FLOAT64 || b == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32;
+  }
+  const size_t most = st_dtype_size(a) > st_dtype_size(b) ? st_dtype_size(a)
+                                                          : st_dtype_size(b);
+  if (most == 1) return ST_INT16; /* uint8 and int8 */
+  return st_dtype_size(a) == most ? a : b;
+}
+
+static st_dtype combine(st_dtype high, st_dtype low) {
+  if (high == ST_DTYPE_NONE || low == ST_DTYPE_NONE) return promote(high, low);
+  if (category(high) >= category(low)) return high;
+  if (category(low) == 3 && category(high) == 2) return complex_of(high);
+  return low;
+}
+
+/* A higher rank alone decides within its category; plain floats are float32,
+ * the default. */
+st_dtype result_type(const typed *t, int n) {
+  st_dtype rank[3] = {ST_DTYPE_NONE, ST_DTYPE_NONE, ST_DTYPE_NONE};
+  for (int i = 0; i < n; i++) {
+    st_dtype d = t[i].dtype;
+    if (t[i].rank == PLAIN && is_float(d)) d = ST_FLOAT32;
+    if (t[i].rank == PLAIN && is_complex(d)) d = ST_COMPLEX64;
+    rank[t[i].rank] = promote(rank[t[i].rank], d);
+  }
+  return combine(rank[TENSOR], combine(rank[ZERO_DIM], rank[PLAIN]));
+}
