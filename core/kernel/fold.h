@@ -25,6 +25,10 @@
 
 #include "kernel/reduce.h"
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 /* -- Pieces --------------------------------------------------------------- */
 
 /* What the bodies of a fold work on: the elements `in` of one output, or up
@@ -38,6 +42,7 @@ typedef struct piece {
   int64_t skip;
   int64_t start;      /* position of the first element */
   bool more;          /* go on with what acc holds */
+  bool as_rows;       /* no lanes by columns */
 } piece;
 
 /* n elements, step bytes apart, side by side, as the bodies want them. */
@@ -52,8 +57,12 @@ typedef struct fold {
   void (*join)(char *acc, const char *with, int64_t n); /* pairs */
   int64_t in_size, size;         /* of an element; loaded */
   int64_t acc_size, ref_size, lanes;
-  bool any_order; /* the order does not matter: no lanes by columns */
   bool finds;     /* the first hit ends the search */
+  bool any_order; /* the order does not matter: no lanes by columns */
+  /* Might any of n values have other bits in another order? NULL: all. */
+  bool (*unsure)(const char *acc, int64_t n);
+  /* n1 outputs of n0 dense elements each, 2 to 4; may be NULL. */
+  void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
 } fold;
 
 enum {
@@ -98,8 +107,25 @@ LOAD(16, bits16, bits16, SAME)
 LOAD(32, bits32, bits32, SAME)
 LOAD(64, bits64, bits64, SAME)
 LOAD(128, bits128, bits128, SAME)
-LOAD(half, uint16_t, float, st__half_to_float)
+LOAD(any_half, uint16_t, float, st__half_to_float)
 LOAD(bf16, uint16_t, float, st__bf16_to_float)
+
+/* The instruction keeps a NaN's payload; st__half_to_float does not. */
+static void load_half(char *acc, const char *p, int64_t step, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+  for (; step == 2 && i + 8 <= n; i += 8) {
+    const __m256 x =
+      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
+    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(x, sign));
+    _mm256_storeu_ps((float *)acc + i, _mm256_blendv_ps(
+      x, y, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
+  }
+#endif
+  load_any_half(acc + 4 * i, p + step * i, step, n - i);
+}
 
 static load_fn load_of(size_t size) {
   return size == 1 ? load_8 : size == 2 ? load_16 : size == 4 ? load_32
@@ -255,7 +281,7 @@ static void climb(const fold *k, const piece *p, columns *c, char *spare,
   q.off += l;
   q.skip = step;
   q.n0 = (p->n0 - l + step - 1) / step;
-  if (k->any_order || step == k->lanes ||
+  if (k->any_order || p->as_rows || step == k->lanes ||
       (p->n0 <= k->lanes && q.n0 <= 2)) {
     if (c->as_is) run_chain(k, q);
     else load_chain(k, q, c);
@@ -317,11 +343,26 @@ static void fold_cols(const fold *k, piece p, const st_fold_run *r,
   }
 }
 
-/* As many outputs at once as there are accumulators. */
+/* All blocks of p.n1 outputs. */
+static void fold_blocks(const fold *k, piece p, int64_t n0,
+                        const st_fold_run *r, columns *c) {
+  const int64_t block = r->pairs ? 1 : ST_FOLD_BLOCK;
+  pairs t = {c->values, WIDTH, p.n1, 0, 0};
+  for (int64_t i = 0; i < n0; i += p.n0) {
+    p.n0 = least(n0 - i, block);
+    p.start = r->at + i;
+    p.acc = top(&t);
+    fold_cols(k, p, r, c);
+    push(k, &t);
+  }
+  join_all(k, &t);
+}
+
+/* As many outputs at once as there are accumulators. Extrema are folded as
+ * their rows lie: again, and in order, if there is a zero or a NaN. */
 static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_fold_run *r) {
   columns c;
-  const int64_t block = r->pairs ? 1 : ST_FOLD_BLOCK;
   const int64_t width = WIDTH / k->acc_size;
   const char *in = p.in, *ref = p.ref;
   char *to = p.acc;
@@ -335,15 +376,12 @@ static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
       memcpy(c.refs + i * k->ref_size, ref, (size_t)k->ref_size);
       p.ref = c.refs;
     }
-    pairs t = {c.values, WIDTH, p.n1, 0, 0};
-    for (int64_t i = 0; i < n0; i += p.n0) {
-      p.n0 = least(n0 - i, block);
-      p.start = r->at + i;
-      p.acc = top(&t);
-      fold_cols(k, p, r, &c);
-      push(k, &t);
+    p.as_rows = k->unsure && n0 > k->lanes && !r->pairs;
+    fold_blocks(k, p, n0, r, &c);
+    if (p.as_rows && k->unsure(c.values, p.n1)) {
+      p.as_rows = false;
+      fold_blocks(k, p, n0, r, &c);
     }
-    join_all(k, &t);
     memcpy(to + j * k->acc_size, c.values, (size_t)(p.n1 * k->acc_size));
   }
 }
@@ -353,7 +391,11 @@ static inline void run_fold(const fold *k, char **data, const int64_t *s,
   const st_fold_run *r = ctx;
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
   const piece p = {.acc = data[0], .in = data[1], .ref = data[2]};
-  if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
+  if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->pairs && r->ndim == 1 &&
+      k->in_size == k->size && r->stride[0] == k->size &&
+      s[4] == n0 * k->size) {
+    k->few(p.acc, p.in + r->at * k->size, n0, n1);
+  } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
     run_cols(k, p, s, n0, n1, r);
   } else {
     run_rows(k, p, s, n0, n1, r);

@@ -83,27 +83,27 @@ typedef double _Complex c128;
     for (int64_t j = 0; j < n; j++) a[j] = OP(a[j], b[j]); }
 
 /* The loop `loop` over elements that `load` makes those of `name`. */
-#define FOLD_LOOP(loop, load, in_size, name, T, A, R, any_order)            \
+#define FOLD_LOOP(loop, load, in_size, name, T, A, R, ...)                  \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
     const fold k = {load, name##_row, name##_first, name##_next,            \
                     name##_four, name##_join, in_size, sizeof(T), sizeof(A), \
-                    sizeof(R), LANES(A), any_order, false};                 \
+                    sizeof(R), LANES(A), .finds = false, __VA_ARGS__};      \
     run_fold(&k, data, s, n0, n1, ctx); }
 
-#define FOLD_IN(name, T, A, R, L, E, OP, any_order)                         \
+#define FOLD_IN(name, T, A, R, L, E, OP, ...)                               \
   FOLD_ROW(name, T, A, R, L, E, OP)                                         \
   FOLD_FIRST(name, T, A, R, L, E, OP)                                       \
   FOLD_NEXT(name, T, A, R, L, E, OP)                                        \
   FOLD_FOUR(name, T, A, R, L, E, OP)                                        \
   FOLD_JOIN(name, A, OP)                                                    \
-  FOLD_LOOP(name, load_of(sizeof(T)), sizeof(T), name, T, A, R, any_order)
+  FOLD_LOOP(name, load_of(sizeof(T)), sizeof(T), name, T, A, R, __VA_ARGS__)
 
 /* In the order of the tree; in any order. */
 #define FOLD(name, T, A, R, L, E, OP) \
-  FOLD_IN(name, T, A, R, L, E, OP, false)
+  FOLD_IN(name, T, A, R, L, E, OP, .any_order = false)
 #define FREE(name, T, A, R, L, E, OP) \
-  FOLD_IN(name, T, A, R, L, E, OP, true)
+  FOLD_IN(name, T, A, R, L, E, OP, .any_order = true)
 
 /* -- Loads, maps and folds ------------------------------------------------ */
 
@@ -147,14 +147,14 @@ INLINE double sqabs(c128 x) {
   X(name, i64, int64_t, __VA_ARGS__)
 
 /* Halves are loaded as float32. */
-#define HALVES(name, A, R)                                                  \
-  FOLD_LOOP(name##_f16, load_half, 2, name##_f32, float, A, R, false)       \
-  FOLD_LOOP(name##_bf16, load_bf16, 2, name##_f32, float, A, R, false)
+#define HALVES(name, A, R, ...)                                             \
+  FOLD_LOOP(name##_f16, load_half, 2, name##_f32, float, A, R, __VA_ARGS__) \
+  FOLD_LOOP(name##_bf16, load_bf16, 2, name##_f32, float, A, R, __VA_ARGS__)
 
 #define FLOATS(name, R, E, OP)                          \
   FOLD(name##_f32, float, double, R, F64, E, OP)        \
   FOLD(name##_f64, double, double, R, F64, E, OP)       \
-  HALVES(name, double, R)
+  HALVES(name, double, R, .any_order = false)
 
 #define INT_FOLD(name, s, T, OP) \
   FREE(name##_##s, T, uint64_t, char, WIDE, ITSELF, OP)
@@ -162,7 +162,27 @@ INLINE double sqabs(c128 x) {
 INTS(INT_FOLD, sum, ADD)
 INTS(INT_FOLD, prod, MUL)
 FREE(prod_b8, uint8_t, uint64_t, char, TRUTH_OF, ITSELF, MUL)
-FLOATS(sum, char, ITSELF, ADD)
+
+/* Sums of a few elements, as the tree has them. */
+#define FEW(s, T)                                                           \
+  static void few_##s(char *acc, const char *in, int64_t n0, int64_t n1) {  \
+    double *restrict a = (double *)acc;                                     \
+    const T *x = (const T *)in;                                             \
+    if (n0 == 2) for (int64_t j = 0; j < n1; j++)                           \
+      a[j] = F64(x[2 * j]) + F64(x[2 * j + 1]);                             \
+    else if (n0 == 3) for (int64_t j = 0; j < n1; j++)                      \
+      a[j] = F64(x[3 * j]) + F64(x[3 * j + 2]) + F64(x[3 * j + 1]);         \
+    else for (int64_t j = 0; j < n1; j++)                                   \
+      a[j] = (F64(x[4 * j]) + F64(x[4 * j + 2])) +                          \
+             (F64(x[4 * j + 1]) + F64(x[4 * j + 3])); }
+
+#define SUM(s, T) \
+  FEW(s, T)       \
+  FOLD_IN(sum_##s, T, double, char, F64, ITSELF, ADD, .few = few_##s)
+
+SUM(f32, float)
+SUM(f64, double)
+HALVES(sum, double, char, .any_order = false)
 FLOATS(nansum, char, UNLESS_NAN, ADD)
 FLOATS(prod, char, ITSELF, MUL)
 FLOATS(norm1, char, ABS, ADD)
@@ -195,10 +215,24 @@ COMPLEX_FOLDS(c128, c128)
 INTS(EXTREMUM_INT, amax, MAX)
 INTS(EXTREMUM_INT, amin, MIN)
 
-#define EXTREMUM_FLOAT(name, OP)                         \
-  FOLD(name##_f32, float, float, char, SAME, ITSELF, OP) \
-  FOLD(name##_f64, double, double, char, SAME, ITSELF, OP) \
-  HALVES(name, float, char)
+/* Equal values have the same bits, but for these. */
+#define UNSURE(s, T)                                                        \
+  static bool unsure_##s(const char *acc, int64_t n) {                      \
+    const T *a = (const T *)acc;                                            \
+    int unsure = 0;                                                         \
+    for (int64_t j = 0; j < n; j++) unsure |= (a[j] == 0) | (a[j] != a[j]); \
+    return unsure; }
+
+UNSURE(f32, float)
+UNSURE(f64, double)
+
+#define EXTREMUM(name, s, T, OP)                                            \
+  FOLD_IN(name##_##s, T, T, char, SAME, ITSELF, OP, .unsure = unsure_##s)
+
+#define EXTREMUM_FLOAT(name, OP)                                            \
+  EXTREMUM(name, f32, float, OP)                                            \
+  EXTREMUM(name, f64, double, OP)                                           \
+  HALVES(name, float, char, .unsure = unsure_f32)
 
 EXTREMUM_FLOAT(amax, MAX)
 EXTREMUM_FLOAT(amin, MIN)
@@ -262,8 +296,8 @@ static void first_join(char *to, const char *with, int64_t n) {
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
     const fold k = {load, name##_row, name##_first, name##_next, NULL,      \
-                    first_join, in_size, sizeof(T), 8, sizeof(A), 1, true,  \
-                    true};                                                  \
+                    first_join, in_size, sizeof(T), 8, sizeof(A), 1,        \
+                    .finds = true, .any_order = true};                      \
     run_fold(&k, data, s, n0, n1, ctx); }
 
 #define FIND(s, T, A, L)                                                    \
