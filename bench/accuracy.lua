@@ -1,7 +1,7 @@
 --- Sums of float32 that are hard to get right, next to PyTorch's and NumPy's:
 -- the table of SEMANTICS 2.4. PyTorch's depend on the number of threads.
 --
---     luajit bench/accuracy.lua        (bench/peers.lua finds the Python)
+--     ./dev lua bench/accuracy.lua     (bench/peers.lua finds the Python)
 
 local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = HERE .. "/../?.lua;" .. package.path
