@@ -88,6 +88,25 @@ local function contents(x)
   return out
 end
 
+--- Lets each allocation of a call fail; returns how many there are.
+local function fail_each(call)
+  for k = 1, MOST do
+    local x = inputs()
+    local holding = contents(x)
+    st.memory_fail_at(k)
+    local ok, message = pcall(call, x)
+    local left = st.memory_fail_at(0)
+    if ok then
+      -- it went through: this call makes fewer than k allocations
+      assert.is_true(left > 0, "a failure was swallowed")
+      return k - 1
+    end
+    assert.truthy(tostring(message):find "out of memory", message)
+    assert.same(holding, contents(x))
+  end
+  error "never succeeds"
+end
+
 describe("When memory runs out", function()
   local before
 
@@ -95,27 +114,11 @@ describe("When memory runs out", function()
 
   for _, row in ipairs(OPERATORS) do
     it(row[1] .. " fails cleanly at every allocation", function()
-      local call = row[2]
-      call(inputs()) -- what is made once and kept is made here
-      local failures = 0
-      for k = 1, MOST do
-        local x = inputs()
-        local holding, kinds = contents(x), live()
-        st.memory_fail_at(k)
-        local ok, message = pcall(call, x)
-        local left = st.memory_fail_at(0)
-        if ok then
-          -- it went through: this call makes fewer than k allocations
-          assert.is_true(left > 0, "a failure was swallowed")
-          assert.equal(row.allocates ~= false, failures > 0)
-          return
-        end
-        failures = failures + 1
-        assert.truthy(tostring(message):find "out of memory", message)
-        assert.same(holding, contents(x))
-        assert.same(kinds, live())
-      end
-      error "never succeeds"
+      row[2](inputs()) -- what is made once and kept is made here
+      local kinds = live()
+      local failures = fail_each(row[2])
+      assert.equal(row.allocates ~= false, failures > 0)
+      assert.same(kinds, live())
     end)
   end
 

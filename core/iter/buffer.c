@@ -126,7 +126,7 @@ static void gather_across(const st_pack *p, int i, char *packed, char *at,
   const int64_t convert[4] = {to, size, 0, 0};
   char *own = op->casts ? p->scratch : packed;
   st__kernel(ST_K_transpose, st__bits_of(size))((char *[]){own, at}, turn,
-                                            p->inner, rows, NULL);
+                                                p->inner, rows, NULL);
   if (!op->casts) return;
   st__copy_kernel(op->target, dtype)((char *[]){packed, own}, convert,
                                      p->inner * rows, 1, NULL);
