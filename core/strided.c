@@ -1,6 +1,6 @@
 /* The bodies of strided.h: a line or two each over the layers below. What
- * takes longer is an inspection of a tensor or of a plan. Those of the
- * dispatcher are in strided_dispatch.c.
+ * takes longer is an inspection of a tensor or of a plan. The parts of the
+ * header have files of their own.
  */
 
 #include "strided.h"
@@ -10,11 +10,9 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
-#include "iter/watch.h"
 #include "op/copy.h"
 #include "op/format.h"
 #include "op/op.h"
@@ -84,17 +82,6 @@ st_status st_fail(st_status code, const char *format, ...) {
   va_end(args);
   return st__fail(code, "%s", text);
 }
-
-/* -- Memory --------------------------------------------------------------- */
-
-bool st_memory_stats(int kind, st_memory *out) {
-  if (kind < 0 || kind >= ST_MEM_COUNT) return false;
-  const st_mem_stats s = st__memory_stats((st_mem_kind)kind);
-  *out = (st_memory){s.name, s.count, s.bytes, s.peak};
-  return true;
-}
-
-int64_t st_memory_fail_at(int64_t k) { return st__memory_fail_at(k); }
 
 /* -- Dtypes, formats, devices --------------------------------------------- */
 
@@ -374,127 +361,3 @@ uint64_t st_generator_initial_seed(const st_generator *g) {
   return st__generator_initial_seed(g);
 }
 st_generator *st_default_generator(void) { return st__default_generator(); }
-
-/* -- Plans ---------------------------------------------------------------- */
-
-_Static_assert((int)ST_PLAN_CHECK_OVERLAP == (int)ST_ITER_CHECK_OVERLAP &&
-               (int)ST_PLAN_CPU_SCALARS == (int)ST_ITER_CPU_SCALARS &&
-               (int)ST_PLAN_REDUCTION == (int)ST_ITER_REDUCTION &&
-               (int)ST_PLAN_RESIZE_OUTPUTS == (int)ST_ITER_RESIZE_OUTPUTS &&
-               (int)ST_PLAN_SAME_DTYPE == (int)ST_ITER_SAME_DTYPE &&
-               (int)ST_PLAN_SAME_DEVICE == (int)ST_ITER_SAME_DEVICE &&
-               (int)ST_PLAN_SAFE_CAST == (int)ST_ITER_SAFE_CAST &&
-               (int)ST_PLAN_LINEAR == (int)ST_ITER_LINEAR &&
-               (int)ST_PLAN_PROMOTE == (int)ST_ITER_PROMOTE &&
-               (int)ST_PLAN_INT_TO_FLOAT == (int)ST_ITER_INT_TO_FLOAT &&
-               (int)ST_PLAN_CAST_OUTPUTS == (int)ST_ITER_CAST_OUTPUTS,
-               "public and internal flags are the same");
-
-st_status st_plan_preset(const char *name, uint32_t *flags,
-                         st_dtype *static_dtype) {
-  if (st__plan_preset(name, flags, static_dtype)) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "there is no preset '%.40s'", name);
-}
-
-const char *st_plan_preset_name(int k) { return st__plan_preset_name(k); }
-
-st_status st_plan_new(const st_plan_config *c, st_plan **out) {
-  if (c->dtype != ST_DTYPE_NONE) ST_TRY(check_new(ST_DEVICE_CPU, c->dtype));
-  if (c->static_dtype != ST_DTYPE_NONE) {
-    ST_TRY(check_new(ST_DEVICE_CPU, c->static_dtype));
-  }
-  return st__plan_new(c, out);
-}
-
-void st_plan_release(st_plan **p) { st__plan_release(p); }
-
-static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
-
-static st_status check_operand(const st_plan *p, int i) {
-  if (i >= 0 && i < iter_of(p)->noperands) return ST_OK;
-  return st__fail(ST_BAD_INDEX, "there is no operand %lld, only %d",
-                  (long long)st__shown(i), iter_of(p)->noperands);
-}
-
-st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
-
-const int64_t *st_plan_strides(const st_plan *p, int operand) {
-  if (operand < 0 || operand >= iter_of(p)->noperands) return NULL;
-  return iter_of(p)->op[operand].stride;
-}
-
-st_tensor *st_plan_output(const st_plan *p, int i) {
-  if (i < 0 || i >= iter_of(p)->noutputs) return NULL;
-  const st_iter_operand *op = &iter_of(p)->op[i];
-  st_tensor *t = op->original ? op->original : op->tensor;
-  st__tensor_retain(t);
-  return t;
-}
-
-bool st_plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
-                  int64_t size[2], int64_t *offsets) {
-  return st__plan_step(p, begin, end, k, size, offsets);
-}
-
-st_status st_plan_operand_info(const st_plan *p, int i,
-                               st_plan_operand *out) {
-  ST_TRY(check_operand(p, i));
-  st__plan_operand(p, i, out);
-  return ST_OK;
-}
-
-st_status st_plan_data(const st_plan *p, const int64_t size[2],
-                       const int64_t *offsets, void **data) {
-  return st__plan_data(p, size, offsets, data);
-}
-
-st_status st_plan_get(const st_plan *p, int i, int64_t offset,
-                      st_scalar *out) {
-  ST_TRY(check_operand(p, i));
-  return st__plan_get(p, i, offset, out);
-}
-
-st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
-  st_plan_operand op;
-  ST_TRY(st_plan_operand_info(p, i, &op));
-  if (!op.is_output) {
-    return st__fail(ST_BAD_VALUE, "operand %lld is an input, which loops only "
-                    "read", (long long)st__shown(i));
-  }
-  ST_TRY(st__check_scalar_fits(value, op.dtype));
-  return st__plan_set(p, i, offset, value);
-}
-
-st_status st_plan_cast_outputs(st_plan *p) {
-  return st__plan_cast_outputs(p);
-}
-
-st_status st_plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
-  return st__plan_narrow(p, dim, start, size);
-}
-st_status st_plan_split(st_plan *p, int dim, st_plan **first) {
-  return st__plan_split(p, dim, first);
-}
-st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
-  return st__plan_with_32bit(p, fn, ctx);
-}
-
-st_status st_plan_remove_operand(st_plan *p, int i) {
-  ST_TRY(check_operand(p, i));
-  return st__plan_remove_operand(p, i);
-}
-
-st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t) {
-  ST_TRY(check_operand(p, i));
-  return st__plan_replace_operand(p, i, t);
-}
-
-st_status st_plan_call(const st_op *op, int n, const st_value *args,
-                       st_plan **plans, int room, int *count) {
-  return st__watch_call(op, n, args, plans, room, count);
-}
-
-bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
-              int64_t *end) {
-  return st__chunk(n, grain, threads, k, begin, end);
-}

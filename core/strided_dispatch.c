@@ -1,5 +1,4 @@
-/* The bodies of strided.h from "Operators" to "Keys", and the trace: a line
- * or two each over the dispatcher.
+/* The bodies of strided_dispatch.h: a line or two each over the dispatcher.
  */
 
 #include "strided.h"

@@ -1,0 +1,138 @@
+/* The bodies of strided_plan.h: inspections of a plan, and checks of what they
+ * are asked.
+ */
+
+#include "strided.h"
+
+#include "base/threads.h"
+#include "iter/watch.h"
+#include "op/copy.h"
+
+/* -- Plans ---------------------------------------------------------------- */
+
+static st_status check_dtype(st_dtype dtype) {
+  if ((unsigned)dtype < ST_DTYPE_COUNT) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "there is no dtype number %d", (int)dtype);
+}
+
+_Static_assert((int)ST_PLAN_CHECK_OVERLAP == (int)ST_ITER_CHECK_OVERLAP &&
+               (int)ST_PLAN_CPU_SCALARS == (int)ST_ITER_CPU_SCALARS &&
+               (int)ST_PLAN_REDUCTION == (int)ST_ITER_REDUCTION &&
+               (int)ST_PLAN_RESIZE_OUTPUTS == (int)ST_ITER_RESIZE_OUTPUTS &&
+               (int)ST_PLAN_SAME_DTYPE == (int)ST_ITER_SAME_DTYPE &&
+               (int)ST_PLAN_SAME_DEVICE == (int)ST_ITER_SAME_DEVICE &&
+               (int)ST_PLAN_SAFE_CAST == (int)ST_ITER_SAFE_CAST &&
+               (int)ST_PLAN_LINEAR == (int)ST_ITER_LINEAR &&
+               (int)ST_PLAN_PROMOTE == (int)ST_ITER_PROMOTE &&
+               (int)ST_PLAN_INT_TO_FLOAT == (int)ST_ITER_INT_TO_FLOAT &&
+               (int)ST_PLAN_CAST_OUTPUTS == (int)ST_ITER_CAST_OUTPUTS,
+               "public and internal flags are the same");
+
+st_status st_plan_preset(const char *name, uint32_t *flags,
+                         st_dtype *static_dtype) {
+  if (st__plan_preset(name, flags, static_dtype)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "there is no preset '%.40s'", name);
+}
+
+const char *st_plan_preset_name(int k) { return st__plan_preset_name(k); }
+
+st_status st_plan_new(const st_plan_config *c, st_plan **out) {
+  if (c->dtype != ST_DTYPE_NONE) ST_TRY(check_dtype(c->dtype));
+  if (c->static_dtype != ST_DTYPE_NONE) {
+    ST_TRY(check_dtype(c->static_dtype));
+  }
+  return st__plan_new(c, out);
+}
+
+void st_plan_release(st_plan **p) { st__plan_release(p); }
+
+static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
+
+static st_status check_operand(const st_plan *p, int i) {
+  if (i >= 0 && i < iter_of(p)->noperands) return ST_OK;
+  return st__fail(ST_BAD_INDEX, "there is no operand %lld, only %d",
+                  (long long)st__shown(i), iter_of(p)->noperands);
+}
+
+st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
+
+const int64_t *st_plan_strides(const st_plan *p, int operand) {
+  if (operand < 0 || operand >= iter_of(p)->noperands) return NULL;
+  return iter_of(p)->op[operand].stride;
+}
+
+st_tensor *st_plan_output(const st_plan *p, int i) {
+  if (i < 0 || i >= iter_of(p)->noutputs) return NULL;
+  const st_iter_operand *op = &iter_of(p)->op[i];
+  st_tensor *t = op->original ? op->original : op->tensor;
+  st__tensor_retain(t);
+  return t;
+}
+
+bool st_plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
+                  int64_t size[2], int64_t *offsets) {
+  return st__plan_step(p, begin, end, k, size, offsets);
+}
+
+st_status st_plan_operand_info(const st_plan *p, int i,
+                               st_plan_operand *out) {
+  ST_TRY(check_operand(p, i));
+  st__plan_operand(p, i, out);
+  return ST_OK;
+}
+
+st_status st_plan_data(const st_plan *p, const int64_t size[2],
+                       const int64_t *offsets, void **data) {
+  return st__plan_data(p, size, offsets, data);
+}
+
+st_status st_plan_get(const st_plan *p, int i, int64_t offset,
+                      st_scalar *out) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_get(p, i, offset, out);
+}
+
+st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
+  st_plan_operand op;
+  ST_TRY(st_plan_operand_info(p, i, &op));
+  if (!op.is_output) {
+    return st__fail(ST_BAD_VALUE, "operand %lld is an input, which loops only "
+                    "read", (long long)st__shown(i));
+  }
+  ST_TRY(st__check_scalar_fits(value, op.dtype));
+  return st__plan_set(p, i, offset, value);
+}
+
+st_status st_plan_cast_outputs(st_plan *p) {
+  return st__plan_cast_outputs(p);
+}
+
+st_status st_plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
+  return st__plan_narrow(p, dim, start, size);
+}
+st_status st_plan_split(st_plan *p, int dim, st_plan **first) {
+  return st__plan_split(p, dim, first);
+}
+st_status st_plan_with_32bit(st_plan *p, st_plan_fn fn, void *ctx) {
+  return st__plan_with_32bit(p, fn, ctx);
+}
+
+st_status st_plan_remove_operand(st_plan *p, int i) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_remove_operand(p, i);
+}
+
+st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t) {
+  ST_TRY(check_operand(p, i));
+  return st__plan_replace_operand(p, i, t);
+}
+
+st_status st_plan_call(const st_op *op, int n, const st_value *args,
+                       st_plan **plans, int room, int *count) {
+  return st__watch_call(op, n, args, plans, room, count);
+}
+
+bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
+              int64_t *end) {
+  return st__chunk(n, grain, threads, k, begin, end);
+}
