@@ -4,6 +4,8 @@
 #include "strided.h"
 
 #include "base/memory.h"
+#include "tensor/dlpack.h"
+#include "tensor/share.h"
 
 /* -- Memory --------------------------------------------------------------- */
 
@@ -14,4 +16,66 @@ bool st_memory_stats(int kind, st_memory *out) {
   return true;
 }
 
+st_memory_totals st_memory_sum(void) { return st__memory_totals(); }
+void st_memory_reset_peak(void) { st__memory_reset_peak(); }
+int64_t st_memory_trim(void) { return st__memory_trim(); }
+
+static st_status check_limit(int64_t bytes) {
+  if (bytes >= 0) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "a limit of %lld bytes: it cannot be negative",
+                  (long long)bytes);
+}
+
+st_status st_memory_set_limit(int64_t bytes) {
+  ST_TRY(check_limit(bytes));
+  st__memory_set_limit(bytes);
+  return ST_OK;
+}
+
+st_status st_memory_set_cache_limit(int64_t bytes) {
+  ST_TRY(check_limit(bytes));
+  st__memory_set_cache_limit(bytes);
+  return ST_OK;
+}
+
 int64_t st_memory_fail_at(int64_t k) { return st__memory_fail_at(k); }
+
+/* -- Sharing -------------------------------------------------------------- */
+
+_Static_assert((int)ST_TOKEN_SIZE == (int)ST__TOKEN_SIZE, "one size");
+
+st_status st_share(const st_tensor *t, int64_t times,
+                   char token[ST_TOKEN_SIZE]) {
+  return st__share(t, times, token);
+}
+
+st_status st_attach(const char *token, st_tensor **out) {
+  return st__attach(token, out);
+}
+
+bool st_unshare(const char *token) { return st__unshare(token); }
+
+void st_tensor_bind(st_tensor *t) { t->storage->is_bound = true; }
+
+/* -- DLPack --------------------------------------------------------------- */
+
+st_status st_tensor_to_dlpack(st_tensor *t, struct DLManagedTensor **out) {
+  return st__to_dlpack(t, out);
+}
+st_status st_tensor_to_dlpack_versioned(
+  st_tensor *t, struct DLManagedTensorVersioned **out) {
+  return st__to_dlpack_versioned(t, out);
+}
+st_status st_tensor_from_dlpack(struct DLManagedTensor *m, st_tensor **out) {
+  return st__from_dlpack(m, out);
+}
+st_status st_tensor_from_dlpack_versioned(
+  struct DLManagedTensorVersioned *m, st_tensor **out) {
+  return st__from_dlpack_versioned(m, out);
+}
+void st_dlpack_release(struct DLManagedTensor **m) {
+  st__dlpack_release(m);
+}
+void st_dlpack_release_versioned(struct DLManagedTensorVersioned **m) {
+  st__dlpack_release_versioned(m);
+}

@@ -1,4 +1,5 @@
-/* Counted allocation: size classes, a cache per thread, one for all threads.
+/* Counted allocation: size classes, a cache per thread, one for all threads,
+ * and a limit.
  *
  * Note [Size classes]
  * The size of a block follows from the bytes asked for alone: up to 1 KB the
@@ -18,16 +19,22 @@
  * Note [Counting]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
  * to the process's figures when it has gathered a megabyte. A reader sums up.
+ * The limit is held against what is gathered and the asking thread's own
+ * count: it is exact with one thread, and off by a megabyte for each other.
  */
 
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/status.h"
 
 enum {
@@ -37,10 +44,12 @@ enum {
   THREAD_BLOCKS = 1024,        /* of a class */
   THREAD_BYTES = 4 << 20,      /* of all classes */
   SHARED_FROM = 4 << 10,       /* bytes: smaller ones are not worth a lock */
-  KEPT_ALWAYS = 64 << 20,      /* of shared blocks; more where more is used */
+  KEPT_ALWAYS = 32 << 20,      /* of shared blocks; more where more is used */
   HUGE_PAGE = 2 << 20,
   GATHERED = 1 << 20           /* bytes a thread counts by itself */
 };
+
+static const size_t MOST = (size_t)1 << 40; /* bytes of a block */
 
 /* -- Size classes --------------------------------------------------------- */
 
@@ -68,7 +77,7 @@ typedef struct cache cache;
 struct cache {
   cache *next;              /* all that ever were */
   bool taken;               /* by a live thread */
-  size_t bytes;             /* of blocks */
+  _Atomic int64_t bytes;    /* of blocks */
   figures own[ST_MEM_COUNT];
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
@@ -79,27 +88,35 @@ static cache *caches;
 static struct {
   int64_t count, bytes, peak;
 } total[ST_MEM_COUNT];      /* under the mutex */
+static int64_t peak;        /* of all kinds; under the mutex */
 static struct {
   block *blocks[CLASSES];
-  size_t bytes, most;       /* most: settled at the first use */
-} shared;                   /* under the mutex */
+  _Atomic int64_t bytes;
+} shared;                   /* written under the mutex */
+
+static _Atomic int64_t gathered;              /* live bytes of all kinds */
+static _Atomic int64_t limit = INT64_MAX;     /* of live and cached bytes */
+static _Atomic int64_t cache_limit;           /* settled at the first use */
 
 static _Thread_local cache *mine;
 static _Thread_local int64_t fail_in; /* allocations until one fails */
 
+static int64_t get(_Atomic int64_t *x) {
+  return atomic_load_explicit(x, memory_order_relaxed);
+}
+
 /* Single writer: a load and a store do. */
 static void bump(_Atomic int64_t *x, int64_t by) {
-  atomic_store_explicit(
-    x, atomic_load_explicit(x, memory_order_relaxed) + by,
-    memory_order_relaxed);
+  atomic_store_explicit(x, get(x) + by, memory_order_relaxed);
 }
 
 /* Under the mutex. */
 static void gather(cache *c, int kind) {
   figures *f = &c->own[kind];
-  const int64_t count = atomic_load(&f->count), bytes = atomic_load(&f->bytes);
+  const int64_t count = get(&f->count), bytes = get(&f->bytes);
   bump(&f->count, -count);
   bump(&f->bytes, -bytes);
+  bump(&gathered, bytes);
   total[kind].count += count;
   total[kind].bytes += bytes;
   if (total[kind].bytes > total[kind].peak) {
@@ -112,10 +129,11 @@ static void count_in(cache *c, st_mem_kind kind, int64_t count,
   figures *f = &c->own[kind];
   bump(&f->count, count);
   bump(&f->bytes, bytes);
-  const int64_t own = atomic_load_explicit(&f->bytes, memory_order_relaxed);
+  const int64_t own = get(&f->bytes);
   if (own < GATHERED && own > -GATHERED) return;
   pthread_mutex_lock(&mutex);
-  gather(c, (int)kind);
+  for (int k = 0; k < ST_MEM_COUNT; k++) gather(c, k);
+  if (get(&gathered) > peak) peak = get(&gathered);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -134,7 +152,7 @@ static void empty_cache(cache *c) {
     c->blocks[k] = NULL;
     c->n[k] = 0;
   }
-  c->bytes = 0;
+  bump(&c->bytes, -get(&c->bytes));
 }
 
 /* A later destructor of the thread may take a cache again. */
@@ -152,21 +170,16 @@ static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
 /* A quarter of what there is. */
-static size_t settle_most(void) {
+static int64_t settle_most(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  size_t bytes = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
-  FILE *f = fopen("/sys/fs/cgroup/memory.max", "r");
-  unsigned long long limit;
-  if (f && fscanf(f, "%llu", &limit) == 1 && limit < bytes) {
-    bytes = (size_t)limit;
-  }
-  if (f) fclose(f);
-  return bytes / 4;
+  const int64_t there = pages > 0 && size > 0 ? (int64_t)pages * size : 0;
+  const int64_t ours = st__cgroup_memory("");
+  return (ours > 0 && ours < there ? ours : there) / 4;
 }
 
 static void set_up(void) {
   has_exit_key = pthread_key_create(&exit_key, leave) == 0;
-  shared.most = settle_most();
+  cache_limit = settle_most();
   pthread_atfork(lock, unlock, unlock);
 }
 
@@ -207,7 +220,7 @@ static void *take_shared(int k, size_t size) {
   block *b = shared.blocks[k];
   if (b) {
     shared.blocks[k] = b->next;
-    shared.bytes -= size;
+    bump(&shared.bytes, -(int64_t)size);
   }
   pthread_mutex_unlock(&mutex);
   return b;
@@ -215,13 +228,14 @@ static void *take_shared(int k, size_t size) {
 
 static bool keep_shared(int k, size_t size, block *b) {
   pthread_mutex_lock(&mutex);
-  const size_t used = (size_t)total[ST_MEM_DATA].peak / 2 + KEPT_ALWAYS;
-  const size_t most = used < shared.most ? used : shared.most;
-  const bool keeps = shared.bytes + size <= most;
+  const int64_t used = total[ST_MEM_DATA].peak / 2 + KEPT_ALWAYS;
+  const int64_t settled = get(&cache_limit);
+  const int64_t most = used < settled ? used : settled;
+  const bool keeps = get(&shared.bytes) + (int64_t)size <= most;
   if (keeps) {
     b->next = shared.blocks[k];
     shared.blocks[k] = b;
-    shared.bytes += size;
+    bump(&shared.bytes, (int64_t)size);
   }
   pthread_mutex_unlock(&mutex);
   return keeps;
@@ -232,25 +246,25 @@ static void *take_block(cache *c, int k, size_t size) {
   if (!b) return size >= SHARED_FROM ? take_shared(k, size) : NULL;
   c->blocks[k] = b->next;
   c->n[k]--;
-  c->bytes -= size;
+  bump(&c->bytes, -(int64_t)size);
   return b;
 }
 
 static bool keep_block(cache *c, int k, size_t size, block *b) {
+  const int64_t bytes = get(&c->bytes) + (int64_t)size;
   if (k >= SMALL_CLASSES || c->n[k] >= THREAD_BLOCKS ||
-      c->bytes + size > THREAD_BYTES) {
+      bytes > THREAD_BYTES || bytes > get(&cache_limit)) {
     return size >= SHARED_FROM && keep_shared(k, size, b);
   }
   b->next = c->blocks[k];
   c->blocks[k] = b;
   c->n[k]++;
-  c->bytes += size;
+  bump(&c->bytes, (int64_t)size);
   return true;
 }
 
-void st__memory_trim(void) {
+static block *empty_shared(void) {
   block *list = NULL;
-  if (mine) empty_cache(mine);
   pthread_mutex_lock(&mutex);
   for (int k = 0; k < CLASSES; k++) {
     while (shared.blocks[k]) {
@@ -260,19 +274,17 @@ void st__memory_trim(void) {
       list = b;
     }
   }
-  shared.bytes = 0;
+  bump(&shared.bytes, -get(&shared.bytes));
   pthread_mutex_unlock(&mutex);
-  for (block *next; list; list = next) {
-    next = list->next;
-    free(list);
-  }
+  return list;
 }
 
-int64_t st__memory_cached(void) {
-  pthread_mutex_lock(&mutex);
-  int64_t bytes = (int64_t)shared.bytes;
-  pthread_mutex_unlock(&mutex);
-  return bytes + (mine ? (int64_t)mine->bytes : 0);
+static void trim(void) {
+  if (mine) empty_cache(mine);
+  for (block *b = empty_shared(), *next; b; b = next) {
+    next = b->next;
+    free(b);
+  }
 }
 
 /* -- Allocation ----------------------------------------------------------- */
@@ -280,35 +292,88 @@ int64_t st__memory_cached(void) {
 /* What is kept for good needs neither classes nor a line of its own. */
 static bool is_plain(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
 
-static void *find_block(cache *c, st_mem_kind kind, size_t n) {
-  size_t size;
-  if (n > (size_t)1 << 40) return NULL;
-  if (is_plain(kind)) return malloc(n ? n : 1);
-  const int k = class_of(n, &size);
-  void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
-  if (!p && (p = new_block(ST_BLOCK_CACHE ? size : n + !n)) == NULL) {
-    st__memory_trim();
-    p = new_block(ST_BLOCK_CACHE ? size : n + !n);
-  }
-  return p;
+static int64_t cached_bytes(void) {
+  pthread_mutex_lock(&mutex);
+  int64_t bytes = get(&shared.bytes);
+  for (cache *c = caches; c; c = c->next) bytes += get(&c->bytes);
+  pthread_mutex_unlock(&mutex);
+  return bytes;
 }
 
-static void *fail(size_t n) {
-  const long long live = (long long)st__memory_stats(ST_MEM_DATA).bytes;
-  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for, %lld bytes of "
-           "element data are live", n, live);
+/* As a thread sees it: Note [Counting]. */
+static int64_t live_bytes(cache *c) {
+  int64_t bytes = get(&gathered);
+  for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
+  return bytes;
+}
+
+/* May n bytes more be live? What is cached makes room for them. */
+static bool is_allowed(cache *c, size_t n) {
+  const int64_t most = get(&limit);
+  if (most == INT64_MAX) return true;
+  const int64_t live = live_bytes(c);
+  if (live > most || (int64_t)n > most - live) return false;
+  const int64_t cached = get(&shared.bytes) + get(&c->bytes);
+  if (cached > most - live - (int64_t)n) trim();
+  return true;
+}
+
+static void *find_block(cache *c, bool plain, size_t n) {
+  size_t size;
+  if (n > MOST || !is_allowed(c, n)) return NULL;
+  if (plain) return malloc(n ? n : 1);
+  const int k = class_of(n, &size);
+  void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
+  return p ? p : new_block(ST_BLOCK_CACHE ? size : n + !n);
+}
+
+static void *fail(cache *c, size_t n, int64_t cached) {
+  char most[64] = "";
+  const int64_t live = c ? live_bytes(c) : get(&gathered);
+  if (get(&limit) != INT64_MAX) {
+    snprintf(most, sizeof most, ", the limit is %lld",
+             (long long)get(&limit));
+  }
+  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for; %lld are live, "
+           "%lld were cached%s", n, (long long)live, (long long)cached, most);
   return NULL;
 }
 
-void *st__alloc(st_mem_kind kind, size_t n) {
+static void *allocate(bool plain, size_t n) {
   if (fail_in > 0 && --fail_in == 0) {
     st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for (a test)", n);
     return NULL;
   }
   cache *c = my_cache();
-  void *p = c ? find_block(c, kind, n) : NULL;
-  if (!p) return fail(n);
-  count_in(c, kind, 1, (int64_t)n);
+  void *p = c ? find_block(c, plain, n) : NULL;
+  if (__builtin_expect(p != NULL, 1)) return p;
+  const int64_t cached = cached_bytes();
+  if (c && cached > 0) {
+    trim();
+    p = find_block(c, plain, n);
+  }
+  return p ? p : fail(c, n, cached);
+}
+
+/* Without a cache of its own, not even that much memory is left, a thread
+ * has no allocations to be counted. */
+void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
+  cache *c = my_cache();
+  if (c) count_in(c, kind, count, bytes);
+}
+
+void *st__alloc_block(size_t n) { return allocate(false, n); }
+
+void st__free_block(void *p, size_t n) {
+  size_t size;
+  cache *c = my_cache();
+  const int k = class_of(n, &size);
+  if (!ST_BLOCK_CACHE || !c || !keep_block(c, k, size, p)) free(p);
+}
+
+void *st__alloc(st_mem_kind kind, size_t n) {
+  void *p = allocate(is_plain(kind), n);
+  if (p) st__count(kind, 1, (int64_t)n);
   return p;
 }
 
@@ -319,16 +384,10 @@ void *st__alloc_zero(st_mem_kind kind, size_t n) {
 }
 
 void st__free(st_mem_kind kind, void *p, size_t n) {
-  size_t size;
   if (!p) return;
-  cache *c = my_cache(); /* NULL: not even that much memory is left */
-  if (c) count_in(c, kind, -1, -(int64_t)n);
-  if (!ST_BLOCK_CACHE || !c || is_plain(kind)) {
-    free(p);
-    return;
-  }
-  const int k = class_of(n, &size);
-  if (!keep_block(c, k, size, p)) free(p);
+  st__count(kind, -1, -(int64_t)n);
+  if (is_plain(kind)) free(p);
+  else st__free_block(p, n);
 }
 
 char *st__strndup(st_mem_kind kind, const char *s, size_t n) {
@@ -351,14 +410,62 @@ st_mem_stats st__memory_stats(st_mem_kind kind) {
   st_mem_stats s = {names[kind], total[kind].count, total[kind].bytes,
                     total[kind].peak};
   for (cache *c = caches; c; c = c->next) {
-    s.count += atomic_load_explicit(&c->own[kind].count,
-                                    memory_order_relaxed);
-    s.bytes += atomic_load_explicit(&c->own[kind].bytes,
-                                    memory_order_relaxed);
+    s.count += get(&c->own[kind].count);
+    s.bytes += get(&c->own[kind].bytes);
   }
   if (s.bytes > total[kind].peak) total[kind].peak = s.peak = s.bytes;
   pthread_mutex_unlock(&mutex);
   return s;
+}
+
+/* Under the mutex. */
+static int64_t sum_up(void) {
+  int64_t live = get(&gathered);
+  for (cache *c = caches; c; c = c->next) {
+    for (int k = 0; k < ST_MEM_COUNT; k++) live += get(&c->own[k].bytes);
+  }
+  if (live > peak) peak = live;
+  return live;
+}
+
+st_memory_totals st__memory_totals(void) {
+  my_cache(); /* settles the limit */
+  st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
+                        .cache_limit = get(&cache_limit)};
+  pthread_mutex_lock(&mutex);
+  t.live = sum_up();
+  t.peak = peak;
+  pthread_mutex_unlock(&mutex);
+  return t;
+}
+
+void st__memory_reset_peak(void) {
+  pthread_mutex_lock(&mutex);
+  peak = 0;
+  sum_up();
+  for (int k = 0; k < ST_MEM_COUNT; k++) {
+    int64_t live = total[k].bytes;
+    for (cache *c = caches; c; c = c->next) live += get(&c->own[k].bytes);
+    total[k].peak = live;
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+/* -- Bounds --------------------------------------------------------------- */
+
+void st__memory_set_limit(int64_t bytes) { limit = bytes; }
+
+void st__memory_set_cache_limit(int64_t bytes) {
+  my_cache(); /* which would settle it later */
+  cache_limit = bytes;
+  if (cached_bytes() > bytes) trim();
+}
+
+int64_t st__memory_trim(void) {
+  const int64_t before = cached_bytes();
+  trim();
+  malloc_trim(0);
+  return before - cached_bytes();
 }
 
 int64_t st__memory_fail_at(int64_t k) {

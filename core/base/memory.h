@@ -14,6 +14,7 @@
   X(SCRATCH,   "scratch")    /* lives within one call */           \
   X(VALUE,     "values")     /* lists and strings in results */    \
   X(GENERATOR, "generators")                                       \
+  X(SHARED,    "shared")     /* tokens of shared tensors */        \
   X(REGISTRY,  "registry")   /* schemas, operators, kernels */
 
 typedef enum st_mem_kind {
@@ -40,12 +41,18 @@ void st__free(st_mem_kind kind, void *p, size_t n);
 /* A NUL-terminated copy of n bytes; freed with n + 1. */
 char *st__strndup(st_mem_kind kind, const char *s, size_t n);
 
-st_mem_stats st__memory_stats(st_mem_kind kind);
+/* For a block that holds things of several kinds, each counted by itself. */
+void *st__alloc_block(size_t n);
+void st__free_block(void *p, size_t n);
+void st__count(st_mem_kind kind, int64_t count, int64_t bytes);
 
-/* Bytes that are kept for reuse: those for all threads and this thread's. */
-int64_t st__memory_cached(void);
-/* Gives them back to the C library. */
-void st__memory_trim(void);
+st_mem_stats st__memory_stats(st_mem_kind kind);
+/* See strided_memory.h. */
+st_memory_totals st__memory_totals(void);
+void st__memory_reset_peak(void);
+void st__memory_set_limit(int64_t bytes);
+void st__memory_set_cache_limit(int64_t bytes);
+int64_t st__memory_trim(void);
 
 /* The k-th allocation of this thread from now on fails (k = 1 the next), and
  * only that one; 0 switches it off. Returns how many were left to go. */

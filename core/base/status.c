@@ -52,11 +52,21 @@ const char *st__status_text(st_status code) {
 static pthread_mutex_t warning_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct { st_warning_fn fn; void *ctx; } handler;
 
+static void release(void) { pthread_mutex_unlock(&warning_mutex); }
+static void take(void) { pthread_mutex_lock(&warning_mutex); }
+static void watch_forks(void) { pthread_atfork(take, release, release); }
+
+static void take_watched(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  take();
+}
+
 void st__set_warning_handler(st_warning_fn fn, void *ctx) {
-  pthread_mutex_lock(&warning_mutex);
+  take_watched();
   handler.fn = fn;
   handler.ctx = ctx;
-  pthread_mutex_unlock(&warning_mutex);
+  release();
 }
 
 static _Thread_local bool is_muted;
@@ -74,10 +84,10 @@ void st__warn(const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  pthread_mutex_lock(&warning_mutex);
+  take_watched();
   const st_warning_fn fn = handler.fn;
   void *const ctx = handler.ctx;
-  pthread_mutex_unlock(&warning_mutex);
+  release();
   if (fn) fn(ctx, text);
   else fprintf(stderr, "strided: warning: %s\n", text);
 }

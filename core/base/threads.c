@@ -1,9 +1,27 @@
 /* The thread team over OpenMP.
  *
  * Note [Forked children]
- * A child of fork has libgomp's data but none of its threads, and hangs at
- * its first parallel region. The pool is therefore paused before a fork, and
- * a child stays at one thread unless it asks for more.
+ * A child of fork has libgomp's data but none of its threads, and would hang
+ * at its first parallel region. libgomp keeps a team for each thread that had
+ * one, and the thread that forks dismisses its own first; the teams of others,
+ * at work or asleep, are nothing to the child. It begins with one thread and
+ * may ask for more, unless the fork took place inside a region: that team
+ * cannot be dismissed, and the child keeps one thread for good.
+ *
+ * Note [Libraries with teams of their own]
+ * OpenBLAS runs regions that it guards with flags of its own: in the child of
+ * a process that forks while another thread multiplies matrices they stay
+ * taken for ever, and at exit it frees buffers that others may be using. So
+ * forks and exits wait while a library of the kind is at work, and it does not
+ * begin while they last. It gets as many threads as the engine has, through
+ * OpenMP's number for this thread, which is put back.
+ *
+ * Note [Threads that cannot be made]
+ * libgomp ends the process when it cannot make a thread (RLIMIT_NPROC, the
+ * control group's pids.max, no address space for a stack). So before a thread
+ * calls a larger team than it ever had, it makes that many idle threads, and
+ * as many again because those that have ended may count for a moment longer.
+ * The team is as large as that shows to be possible.
  *
  * Note [Shares and pieces]
  * Every member of a team has a share, a contiguous range, so that memory is
@@ -26,22 +44,31 @@
 #include "base/threads.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/cgroup.h"
 #include "base/status.h"
 
 #if ST_OPENMP
 #include <omp.h>
 
-static void pause_team(void) { omp_pause_resource_all(omp_pause_soft); }
+static bool dismiss_team(void) {
+  return omp_pause_resource_all(omp_pause_soft) == 0;
+}
 #else
 /* The caller is the whole team and takes one piece after the other. */
 static int omp_in_parallel(void) { return 0; }
 static int omp_get_max_threads(void) { return 1; }
+static int omp_get_num_procs(void) { return 1; }
+static int omp_get_thread_limit(void) { return 1; }
 static int omp_get_thread_num(void) { return 0; }
-static void pause_team(void) {}
+static void omp_set_num_threads(int n) { (void)n; }
+static bool dismiss_team(void) { return true; }
 #endif
 
 enum {
@@ -51,21 +78,102 @@ enum {
                   cache line of an aligned tensor */
 };
 
-/* -- How many ------------------------------------------------------------- */
+static _Atomic int num_threads; /* that are wanted; 0: not decided yet */
+static _Atomic int wish = 1;    /* grows with each decision */
 
-static _Atomic int num_threads; /* 0: not decided yet */
+/* What a thread has found out, and what it is at. */
+static _Thread_local struct {
+  int had;         /* members of a team, itself counted: the most so far */
+  int refused_at;  /* the wish that was too much */
+  int generation;
+  int lends;       /* its threads, now */
+} known;
 
-static void before_fork(void) {
-  if (!omp_in_parallel()) pause_team();
+/* -- Forks and exits ------------------------------------------------------ */
+
+/* A stream of readers must not keep a writer waiting. */
+#if defined(PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP)
+#define LENDING PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+#else
+#define LENDING PTHREAD_RWLOCK_INITIALIZER
+#endif
+
+static pthread_rwlock_t lending = LENDING; /* forks and exits are writers */
+static _Thread_local bool is_dismissed;    /* the team, for a fork */
+static bool is_lone;                       /* for good */
+static _Atomic int generation;             /* forks since the first process */
+static atomic_bool is_ending;
+static pthread_t ender;
+
+/* In a handler of a signal that has met the library at work there is nothing
+ * to wait for. */
+static void stop_lending(void) {
+  if (known.lends == 0) pthread_rwlock_wrlock(&lending);
 }
 
-static void in_child(void) { num_threads = 1; }
+static void lend_again(void) {
+  if (known.lends == 0) pthread_rwlock_unlock(&lending);
+}
+
+/* The lock remembers a writer that the child does not have. */
+static void lend_in_child(void) { lending = (pthread_rwlock_t)LENDING; }
+
+static void before_fork(void) { is_dismissed = dismiss_team(); }
+
+static void in_child(void) {
+  generation++;
+  is_lone |= !is_dismissed;
+  num_threads = 1;
+  wish++;
+}
+
+/* The threads that lend wait for the end of the process; the one that brings
+ * it about may still have something to compute. */
+static void at_exit(void) {
+  stop_lending();
+  ender = pthread_self();
+  is_ending = true;
+}
+
+static bool is_ender(void) {
+  return is_ending && pthread_equal(ender, pthread_self());
+}
+
+/* -- How many ------------------------------------------------------------- */
+
+/* STRIDED_NUM_THREADS, or 0. */
+static int read_wish(void) {
+  const char *text = getenv("STRIDED_NUM_THREADS");
+  if (!text || !*text) return 0;
+  char *end;
+  const long n = strtol(text, &end, 10);
+  if (!end[strspn(end, " \t")] && n >= 1 && n <= MAX_THREADS) return (int)n;
+  fprintf(stderr, "strided: STRIDED_NUM_THREADS=%s: must be 1 to %d\n", text,
+          MAX_THREADS);
+  return 0;
+}
+
+/* OMP_NUM_THREADS is a list of numbers; OpenMP ignores what is not. */
+static bool has_omp_wish(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  return text && strpbrk(text, "123456789") &&
+         !text[strspn(text, "0123456789, \t")];
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
 
 static int decide(void) {
-  const char *asked = getenv("STRIDED_NUM_THREADS");
-  int n = asked ? atoi(asked) : 0;
-  if (n < 1) n = omp_get_max_threads();
-  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
+  int n = read_wish();
+  if (n == 0) {
+    n = omp_get_max_threads();
+    if (!has_omp_wish()) {
+      const int quota = st__cgroup_cpus("");
+      n = smaller(n, omp_get_num_procs());
+      if (quota > 0) n = smaller(n, quota);
+    }
+  }
+  n = smaller(n, smaller(omp_get_thread_limit(), MAX_THREADS));
+  return n < 1 ? 1 : n;
 }
 
 static void install(void) {
@@ -74,10 +182,56 @@ static void install(void) {
   atomic_compare_exchange_strong(&num_threads, &unset, decide());
 }
 
+/* -- How many there can be ------------------------------------------------ */
+
+#if ST_OPENMP
+static void *pass(void *gate) {
+  pthread_mutex_lock(gate);
+  pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+/* How many of n threads can be there at once. They hear no signals, which
+ * belong to the threads of the host. */
+static int probe(int n) {
+  pthread_t threads[2 * MAX_THREADS];
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  sigset_t all, before;
+  int made = 0;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_mutex_lock(&gate);
+  while (made < n && !pthread_create(&threads[made], NULL, pass, &gate)) {
+    made++;
+  }
+  pthread_mutex_unlock(&gate);
+  for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return made;
+}
+#else
+static int probe(int n) { return n; }
+#endif
+
+/* How many of n members this thread's team can have. */
+static int attainable(int n) {
+  if (known.generation != generation || known.had == 0) {
+    known.had = 1;
+    known.generation = generation;
+  }
+  if (n <= known.had) return n;
+  if (known.refused_at == wish) return known.had;
+  const int missing = n - known.had;
+  known.had += probe(2 * missing) / 2;
+  if (known.had < n) known.refused_at = wish;
+  return known.had;
+}
+
 int st__num_threads(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install);
-  return num_threads;
+  const int n = num_threads;
+  return known.refused_at == wish ? smaller(n, known.had) : n;
 }
 
 st_status st__set_num_threads(int n) {
@@ -85,12 +239,40 @@ st_status st__set_num_threads(int n) {
     return st__fail(ST_BAD_VALUE, "the number of threads must be 1 to %d, "
                     "not %d", MAX_THREADS, n);
   }
+  if (n > 1 && is_lone) {
+    return st__fail(ST_BAD_STATE, "this process was forked inside a parallel "
+                    "region and has one thread");
+  }
   st__num_threads();
   num_threads = n;
+  wish++;
   return ST_OK;
 }
 
 bool st__in_parallel(void) { return omp_in_parallel(); }
+
+/* The library is loaded by now and has set up what it does at forks and at the
+ * end. Ours comes last, and so is the first to run. */
+static void watch_forks_and_exit(void) {
+  pthread_atfork(stop_lending, lend_again, lend_in_child);
+  atexit(at_exit);
+}
+
+int st__lend_threads(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks_and_exit);
+  const int before = omp_get_max_threads(), n = st__num_threads();
+  if (!is_ender()) pthread_rwlock_rdlock(&lending);
+  known.lends++;
+  if (!omp_in_parallel()) omp_set_num_threads(attainable(n));
+  return before;
+}
+
+void st__take_back_threads(int before) {
+  if (!omp_in_parallel()) omp_set_num_threads(before);
+  known.lends--;
+  if (!is_ender()) pthread_rwlock_unlock(&lending);
+}
 
 /* -- Shares --------------------------------------------------------------- */
 
@@ -225,12 +407,29 @@ static void judge(const job *j, int64_t start, int64_t end) {
   alone_until = end + (rest < MOST ? rest : MOST);
 }
 
+/* Nobody would ever arrive at the end of the region. */
+static void refuse_to_return(void) {
+  fputs("strided: a child that was forked inside a parallel region must exit "
+        "there\n", stderr);
+  abort();
+}
+
+static void run_member(job *j, int forks) {
+  work(j, omp_get_thread_num());
+  if (generation != forks) refuse_to_return();
+}
+
 static void run_team(job *j) {
   const int64_t start = now();
+  const int members = attainable(j->shares), forks = generation;
+  if (members == 1) {
+    work(j, 0);
+    return;
+  }
 #if ST_OPENMP
-  #pragma omp parallel num_threads(j->shares)
+  #pragma omp parallel num_threads(members)
 #endif
-  work(j, omp_get_thread_num());
+  run_member(j, forks);
   judge(j, start, now());
 }
 

@@ -25,8 +25,20 @@ int st__num_pieces(int64_t n, int64_t grain);
 bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
                int64_t *end);
 
+/* As many as STRIDED_NUM_THREADS says, else OMP_NUM_THREADS, else one for each
+ * processor that affinity and the control groups' quotas leave to the process;
+ * fewer when they cannot be made (Note [Threads that cannot be made]). */
 int st__num_threads(void);
-st_status st__set_num_threads(int n); /* 1 .. 256 */
+/* 1 .. 256; BAD_STATE for more than one in a child that was forked inside a
+ * parallel region. */
+st_status st__set_num_threads(int n);
 bool st__in_parallel(void);
+
+/* Around calls of a library that runs parallel regions of its own: these have
+ * as many members as the engine's, and fork and exit wait for the end
+ * (Note [Libraries with teams of their own]). In between nothing takes a lock
+ * of the engine. The library is loaded before the first time. */
+int st__lend_threads(void);
+void st__take_back_threads(int before);
 
 #endif

@@ -184,6 +184,14 @@ typedef struct st_memory {
                       * a megabyte at a time, reading tells of the rest */
 } st_memory;
 
+/* Of all kinds, in bytes. */
+typedef struct st_memory_totals {
+  int64_t live, peak;
+  int64_t cached;       /* kept for reuse */
+  int64_t limit;        /* of live and cached; INT64_MAX: none */
+  int64_t cache_limit;
+} st_memory_totals;
+
 /* One dispatch, as it is seen by a trace. */
 typedef struct st_trace {
   const st_op *op;

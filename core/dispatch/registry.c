@@ -74,7 +74,9 @@ static st_status full_name(const st_name *name, const char *overload,
   }
   text = st__alloc(ST_MEM_SCRATCH, size);
   if (!text) return ST_NO_MEMORY;
-  snprintf(text, size, "%s.%s", name->text, overload);
+  memcpy(text, name->text, name->len);
+  text[name->len] = '.';
+  memcpy(text + name->len + 1, overload, n + 1);
   const st_status status = st__intern(text, out);
   st__free(ST_MEM_SCRATCH, text, size);
   return status;

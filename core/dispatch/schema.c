@@ -46,8 +46,7 @@ static st_status parse_name(st_parser *p, const char *ns, st_signature *s) {
 /* -- Arguments and results ------------------------------------------------ */
 
 static st_status parse_type_of(st_parser *p, st_decl *d) {
-  d->at = p->cur;
-  d->arg.name = "";
+  *d = (st_decl){.at = p->cur, .arg.name = ""};
   ST_TRY(st__parse_type(p, true, &d->type));
   return st__describe_type(p, d->type, &d->arg);
 }
@@ -226,16 +225,20 @@ st_status st__schema_parse(const char *text, const char *ns,
   st_signature *s = NULL;
   st_status status = ST_NO_MEMORY;
   schema = st__arena_alloc(&p.keep, sizeof *schema, p.chunk);
-  s = schema ? st__arena_alloc(&p.scratch, sizeof *s, 0) : NULL;
+  s = schema ? st__alloc(ST_MEM_SCRATCH, sizeof *s) : NULL;
   if (!s) goto fail;
+  s->nargs = s->nrets = 0; /* to clear all of it takes longer than to parse */
+  s->is_vararg = s->is_varret = false;
   st__lex_start(&p, text);
   ST_TRY_FAIL(parse_signature(&p, ns, s));
   ST_TRY_FAIL(keep_schema(&p, s, schema));
   schema->arena = p.keep.chunks;
+  st__free(ST_MEM_SCRATCH, s, sizeof *s);
   st__arena_free(&p.scratch);
   *out = schema;
   return ST_OK;
 fail:
+  st__free(ST_MEM_SCRATCH, s, sizeof *s);
   st__arena_free(&p.scratch);
   st__arena_free(&p.keep);
   return status;

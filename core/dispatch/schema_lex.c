@@ -51,7 +51,9 @@ static st_token word(const char *s, size_t n) {
   st_token t = {ST_TOK_IDENT, s, 1};
   while (t.n < n && is_ident(s[t.n])) t.n++;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (st__token_is(t, words[i].text)) t.kind = words[i].kind;
+    if (*s == *words[i].text && st__token_is(t, words[i].text)) {
+      t.kind = words[i].kind;
+    }
   }
   return t;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_DEPTH = 32 };
+enum { MAX_DEPTH = 32, SCRATCH = 1024 };
 
 static const struct { const char *name; st_type type; } names[] = {
   {"Tensor", ST_TYPE_TENSOR}, {"int", ST_TYPE_INT}, {"SymInt", ST_TYPE_INT},
@@ -24,7 +24,7 @@ static const struct { const char *name; st_type type; } names[] = {
 
 static st_type_node *new_node(st_parser *p, st_node_kind kind,
                               st_type_node *child) {
-  st_type_node *t = st__arena_alloc(&p->scratch, sizeof *t, 4096);
+  st_type_node *t = st__arena_alloc(&p->scratch, sizeof *t, SCRATCH);
   if (!t) return NULL;
   t->kind = kind;
   t->type = ST_TYPE_OTHER;
@@ -90,7 +90,7 @@ static st_status fresh_set(st_parser *p, st_alias *a) {
 static st_status alias_annotation(st_parser *p, st_alias **out) {
   *out = NULL;
   if (p->cur.kind != '(' && p->cur.kind != '!') return ST_OK;
-  st_alias *a = st__arena_alloc(&p->scratch, sizeof *a, 4096);
+  st_alias *a = st__arena_alloc(&p->scratch, sizeof *a, SCRATCH);
   if (!a) return ST_NO_MEMORY;
   a->fresh = -1;
   if (st__lex_take(p, '!')) {

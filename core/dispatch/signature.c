@@ -18,8 +18,13 @@ static const char *base_text(const st_arg *a) {
   }
 }
 
+/* What does not fit is cut off. */
 static size_t add(char *buf, size_t size, size_t n, const char *s) {
-  return n < size ? n + (size_t)snprintf(buf + n, size - n, "%s", s) : n;
+  const size_t room = size - n - 1, whole = strlen(s);
+  const size_t more = whole < room ? whole : room;
+  memcpy(buf + n, s, more);
+  buf[n + more] = 0;
+  return n + more;
 }
 
 static size_t add_types(char *buf, size_t size, size_t n, const st_arg *args,

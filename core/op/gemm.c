@@ -10,11 +10,11 @@
 
 #include "op/gemm.h"
 
-#include <cblas.h>
 #include <limits.h>
 
 #include "base/threads.h"
 #include "kernel/matmul.h"
+#include "op/blas.h"
 
 /* In multiplications: less does not pay a call of BLAS, more is worth its
  * threads, in between each thread takes some of the batch. */
@@ -34,6 +34,7 @@ typedef struct product {
   int64_t batch;
   st_scalar alpha, beta;
   st_loop loop;
+  const st_blas *blas; /* when it is needed */
 } product;
 
 static matrix matrix_of(const st_tensor *t) {
@@ -88,6 +89,7 @@ static blasint leading(const matrix *m) {
 /* c has rows; a and b have rows or columns. */
 static void call_gemm(const product *p, const char *a, const char *b,
                       char *c) {
+  const st_blas *blas = p->blas;
   const matrix *x = &p->a, *y = &p->b, *z = &p->c;
   const CBLAS_TRANSPOSE tx = has_rows(x) ? CblasNoTrans : CblasTrans;
   const CBLAS_TRANSPOSE ty = has_rows(y) ? CblasNoTrans : CblasTrans;
@@ -99,21 +101,21 @@ static void call_gemm(const product *p, const char *a, const char *b,
   store_number(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
-      cblas_sgemm(CblasRowMajor, tx, ty, m, n, k, alpha.f[0],
+      blas->sgemm(CblasRowMajor, tx, ty, m, n, k, alpha.f[0],
                   (const float *)a, lx, (const float *)b, ly, beta.f[0],
                   (float *)c, lz);
       break;
     case ST_FLOAT64:
-      cblas_dgemm(CblasRowMajor, tx, ty, m, n, k, alpha.d[0],
+      blas->dgemm(CblasRowMajor, tx, ty, m, n, k, alpha.d[0],
                   (const double *)a, lx, (const double *)b, ly, beta.d[0],
                   (double *)c, lz);
       break;
     case ST_COMPLEX64:
-      cblas_cgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
+      blas->cgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
                   c, lz);
       break;
     default:
-      cblas_zgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
+      blas->zgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
                   c, lz);
   }
 }
@@ -121,6 +123,7 @@ static void call_gemm(const product *p, const char *a, const char *b,
 /* c is one column with any stride; a has rows or columns, b any stride. */
 static void call_gemv(const product *p, const char *a, const char *b,
                       char *c) {
+  const st_blas *blas = p->blas;
   const matrix *x = &p->a;
   const bool rows = has_rows(x);
   const CBLAS_TRANSPOSE tx = rows ? CblasNoTrans : CblasTrans;
@@ -133,18 +136,18 @@ static void call_gemv(const product *p, const char *a, const char *b,
   store_number(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
-      cblas_sgemv(CblasRowMajor, tx, m, n, alpha.f[0], (const float *)a, lx,
+      blas->sgemv(CblasRowMajor, tx, m, n, alpha.f[0], (const float *)a, lx,
                   (const float *)b, sy, beta.f[0], (float *)c, sz);
       break;
     case ST_FLOAT64:
-      cblas_dgemv(CblasRowMajor, tx, m, n, alpha.d[0], (const double *)a, lx,
+      blas->dgemv(CblasRowMajor, tx, m, n, alpha.d[0], (const double *)a, lx,
                   (const double *)b, sy, beta.d[0], (double *)c, sz);
       break;
     case ST_COMPLEX64:
-      cblas_cgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
+      blas->cgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
       break;
     default:
-      cblas_zgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
+      blas->zgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
   }
 }
 
@@ -229,26 +232,28 @@ static bool wants_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
-/* OpenBLAS keeps to the number of threads that the engine has. */
-static void lend_threads(void) {
-  if (!st__in_parallel() && openblas_get_num_threads() != st__num_threads()) {
-    openblas_set_num_threads(st__num_threads());
+/* OpenBLAS has the threads of the engine, and no fork meets it at work. */
+static void run_blas(product *p, int64_t grain) {
+  const int before = st__lend_threads(), n = st__num_threads();
+  if (!st__in_parallel() && p->blas->get_num_threads() != n) {
+    p->blas->set_num_threads(n);
   }
+  st__parallel_for(0, p->batch, grain, run_batches, p);
+  st__take_back_threads(before);
 }
 
 static void run(product *p) {
   if (wants_transpose(&p->c)) transpose(p);
   const int64_t each = volume(p) + 1;
-  int64_t grain = ST_GRAIN / each + 1;
+  const int64_t grain = ST_GRAIN / each + 1;
   if (is_blas(p)) {
-    lend_threads();
-    grain = each > LARGE ? p->batch : 8 * grain;
+    run_blas(p, each > LARGE ? p->batch : 8 * grain);
   } else if (p->batch == 1) {
-    grain = ST_GRAIN / (each / (p->c.rows + 1) + 1) + 1;
-    st__parallel_for(0, p->c.rows, grain, run_rows, p);
-    return;
+    const int64_t rows = ST_GRAIN / (each / (p->c.rows + 1) + 1) + 1;
+    st__parallel_for(0, p->c.rows, rows, run_rows, p);
+  } else {
+    st__parallel_for(0, p->batch, grain, run_batches, p);
   }
-  st__parallel_for(0, p->batch, grain, run_batches, p);
 }
 
 /* -- Operands ------------------------------------------------------------- */
@@ -263,8 +268,9 @@ static st_status for_blas(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-static void multiply(const st_tensor *a, const st_tensor *b, st_tensor *c,
-                     product *p) {
+/* Fails before it writes. */
+static st_status multiply(const st_tensor *a, const st_tensor *b,
+                          st_tensor *c, product *p) {
   p->a = matrix_of(a);
   p->b = matrix_of(b);
   p->c = matrix_of(c);
@@ -272,7 +278,11 @@ static void multiply(const st_tensor *a, const st_tensor *b, st_tensor *c,
   normalise(&p->a);
   normalise(&p->b);
   normalise(&p->c);
+  const bool blas = is_blas(p);
+  if (blas) ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
   run(p);
+  if (blas) st__blas_leave();
+  return ST_OK;
 }
 
 /* Copies what BLAS cannot take, multiplies, and copies c back. */
@@ -283,7 +293,7 @@ static st_status multiply_fitting(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(for_blas(a, &x));
   ST_TRY_FAIL(for_blas(b, &y));
   ST_TRY_FAIL(for_blas(c, &z));
-  multiply(x, y, z, p);
+  ST_TRY_FAIL(multiply(x, y, z, p));
   if (z != c) st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&x);
@@ -301,7 +311,7 @@ static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(st__clone(a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &x));
   ST_TRY_FAIL(st__clone(b, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &y));
   ST_TRY_FAIL(st__clone(c, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &z));
-  multiply(x, y, z, p);
+  ST_TRY_FAIL(multiply(x, y, z, p));
   st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&x);
@@ -316,13 +326,12 @@ static st_status multiply_integers(const st_tensor *a, const st_tensor *b,
   st_tensor *rows = NULL;
   if (has_contiguous_rows(matrix_of(b)) ||
       c->numel / matrix_of(c).cols < 16) {
-    multiply(a, b, c, p);
-    return ST_OK;
+    return multiply(a, b, c, p);
   }
   ST_TRY(st__clone(b, p->dtype, ST_FORMAT_CONTIGUOUS, &rows));
-  multiply(a, rows, c, p);
+  const st_status status = multiply(a, rows, c, p);
   st__tensor_release(&rows);
-  return ST_OK;
+  return status;
 }
 
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,

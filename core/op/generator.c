@@ -12,6 +12,7 @@ enum { N = 624, M = 397 };
 struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
+  st_generator *older; /* of all that there are */
   uint64_t seed;
   uint32_t state[N];
   int next;           /* of state, N when it must be renewed */
@@ -81,11 +82,50 @@ double st__random_normal(st_generator *g) {
 
 /* -- Objects -------------------------------------------------------------- */
 
+/* A forked child must find every mutex free, whatever a sibling thread of its
+ * parent was drawing from. */
+static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static st_generator *first;
+
+static void before_fork(void) {
+  pthread_mutex_lock(&list_mutex);
+  for (st_generator *g = first; g; g = g->older) pthread_mutex_lock(&g->mutex);
+}
+
+static void after_fork(void) {
+  for (st_generator *g = first; g; g = g->older) {
+    pthread_mutex_unlock(&g->mutex);
+  }
+  pthread_mutex_unlock(&list_mutex);
+}
+
+static void watch_forks(void) {
+  pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void enlist(st_generator *g) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_init(&g->mutex, NULL);
+  pthread_mutex_lock(&list_mutex);
+  g->older = first;
+  first = g;
+  pthread_mutex_unlock(&list_mutex);
+}
+
+static void delist(const st_generator *g) {
+  pthread_mutex_lock(&list_mutex);
+  st_generator **link = &first;
+  while (*link != g) link = &(*link)->older;
+  *link = g->older;
+  pthread_mutex_unlock(&list_mutex);
+}
+
 st_status st__generator_new(uint64_t seed, st_generator **out) {
   st_generator *g = st__alloc(ST_MEM_GENERATOR, sizeof *g);
   if (!g) return ST_NO_MEMORY;
   st__ref_init(&g->refs);
-  pthread_mutex_init(&g->mutex, NULL);
+  enlist(g);
   seed_state(g, seed);
   *out = g;
   return ST_OK;
@@ -95,6 +135,7 @@ void st__generator_retain(st_generator *g) { st__ref_take(&g->refs); }
 
 void st__generator_release(st_generator **g) {
   if (*g && st__ref_drop(&(*g)->refs)) {
+    delist(*g);
     pthread_mutex_destroy(&(*g)->mutex);
     st__free(ST_MEM_GENERATOR, *g, sizeof **g);
   }
@@ -121,18 +162,12 @@ uint64_t st__generator_initial_seed(const st_generator *g) {
 
 static st_generator default_generator;
 
-/* A forked child must find the mutex free whatever a sibling thread of its
- * parent was drawing. */
-static void before_fork(void) { st__generator_lock(&default_generator); }
-static void after_fork(void) { st__generator_unlock(&default_generator); }
-
 /* PyTorch's seed before anyone calls manual_seed. Its count never drops to
  * zero: nobody is given the first reference. */
 static void make_default(void) {
   st__ref_init(&default_generator.refs);
-  pthread_mutex_init(&default_generator.mutex, NULL);
+  enlist(&default_generator);
   seed_state(&default_generator, UINT64_C(67280421310721));
-  pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 st_generator *st__default_generator(void) {

@@ -102,6 +102,22 @@ static st_status native(const st_call *call, const st_value *args,
   return ctx->row->fn(call, args, rets);
 }
 
+static bool is_composite(st_op_kind kind) {
+  return kind == ST_KIND_VIEW || kind == ST_KIND_EXPLICIT ||
+         kind == ST_KIND_COMPOSITE;
+}
+
+/* Any of them, with an argument that is read twice. */
+static st_status steady(const st_call *call, const st_value *args,
+                        st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  const st_op_kind kind = ctx->row->kind;
+  return st__steady(call, args, rets, ctx->twice,
+                    is_composite(kind) ? composite_with_base
+                    : kind == ST_KIND_STRUCTURED ? structured_with_base
+                    : native);
+}
+
 static int find_base(const st_op *op) {
   const int at = st__schema_arg(st__op_schema(op), "base");
   return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
@@ -111,10 +127,13 @@ static int find_base(const st_op *op) {
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
-  const bool is_based = ctx->base >= 0;
-  const st_kernel_fn composite = is_based ? composite_with_base : row->fn;
-  const st_kernel_fn structured = is_based ? structured_with_base
-                                           : st__structured;
+  const bool is_based = ctx->base >= 0, is_steady = ctx->twice >= 0;
+  const st_kernel_fn composite = is_steady ? steady
+                               : is_based ? composite_with_base : row->fn;
+  const st_kernel_fn structured = is_steady ? steady
+                                : is_based ? structured_with_base
+                                : st__structured;
+  const st_kernel_fn plain = is_steady ? steady : native;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
       ST_TRY(implement(name, cpu, structured, &ctx[0]));
@@ -124,25 +143,14 @@ static st_status register_kernels(const st_op_row *row, const char *name,
     case ST_KIND_COMPOSITE:
       return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, native, &ctx[0]);
+      return implement(name, cpu, plain, &ctx[0]);
     case ST_KIND_FACTORY:
       ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
                        ctx)); /* fall through */
     default:
-      ST_TRY(implement(name, cpu, native, &ctx[0]));
-      return implement(name, meta, native, &ctx[1]);
+      ST_TRY(implement(name, cpu, plain, &ctx[0]));
+      return implement(name, meta, plain, &ctx[1]);
   }
-}
-
-/* The operator that a schema, with or without a namespace, has defined. */
-static const st_op *find_defined(const char *schema) {
-  char name[128];
-  if (strncmp(schema, "aten::", 6) == 0) schema += 6;
-  snprintf(name, sizeof name, "aten::%.*s", (int)strcspn(schema, "("),
-           schema);
-  const st_op *op = st__op_find_full(name);
-  ST_ASSERT(op);
-  return op;
 }
 
 static st_status register_variant(int id, st_variant variant,
@@ -151,12 +159,14 @@ static st_status register_variant(int id, st_variant variant,
   const st_definition d = {.ns = "aten", .schema = schema, .doc = row->doc,
                            .debug = "core/ops.def",
                            .tags = st__row_tags(row, schema)};
-  ST_TRY(st__def(&d, 0, NULL));
-  const st_op *op = ops[id][variant] = find_defined(schema);
+  st_registration *defined; /* for good */
+  ST_TRY(st__def(&d, 0, &defined));
+  const st_op *op = ops[id][variant] = st__draft_op(defined);
   st_structured_ctx *ctx = contexts[id][variant];
-  const int base = find_base(op);
-  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, NULL};
-  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, NULL};
+  const int base = find_base(op), twice = st__read_twice(op);
+  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, twice, NULL};
+  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, twice,
+                               NULL};
   return register_kernels(row, st__op_full_name(op), ctx);
 }
 

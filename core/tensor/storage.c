@@ -77,9 +77,19 @@ static st_status add_device(st_device d, const char *name,
   return ST_OK;
 }
 
+/* A child of fork finds it open: what it guards is complete before anybody
+ * sees it. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_mutex(void) {
+  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, open_mutex); }
+
 st_status st__device_register(st_device d, const char *name,
                               const st_allocator *allocator) {
-  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
     return st__fail(ST_BAD_VALUE, "device number %d is none that can be "
                     "registered", (int)d);
@@ -92,6 +102,7 @@ st_status st__device_register(st_device d, const char *name,
   if (!allocator->alloc || !allocator->free) {
     return st__fail(ST_BAD_VALUE, "an allocator needs alloc and free");
   }
+  pthread_once(&once, watch_forks);
   pthread_mutex_lock(&mutex);
   const st_status status = add_device(d, name, allocator);
   pthread_mutex_unlock(&mutex);
@@ -112,9 +123,19 @@ static void keep(void *ctx, void *data, size_t nbytes) {
   (void)ctx; (void)data; (void)nbytes;
 }
 
+static st_joint *joint_of(st_storage *s) {
+  return (st_joint *)(void *)((char *)s - offsetof(st_joint, storage));
+}
+
+static char *joint_data(st_storage *s) {
+  return (char *)joint_of(s) + ST_JOINT_HEAD;
+}
+
 static void free_data(st_storage *s) {
   if (s->free_fn) {
     s->free_fn(s->free_ctx, s->data, s->nbytes);
+  } else if (s->joint_units && s->data == joint_data(s)) {
+    st__count(ST_MEM_DATA, -1, -(int64_t)s->nbytes);
   } else if (s->data) {
     st__free(ST_MEM_DATA, s->data, s->nbytes);
   }
@@ -145,31 +166,43 @@ static void adopt(st_storage *s, char *data) {
 
 /* -- Storages ------------------------------------------------------------- */
 
+static void init_bare(st_storage *s, int joint_units, st_device device,
+                      size_t nbytes) {
+  *s = (st_storage){.device = (uint8_t)device, .nbytes = nbytes,
+                    .joint_units = (uint8_t)joint_units};
+  st__ref_init(&s->refs);
+}
+
 st_status st__storage_new_bare(st_device device, size_t nbytes,
                                st_storage **out) {
-  st_storage *s = st__alloc_zero(ST_MEM_STORAGE, sizeof *s);
+  st_storage *s = st__alloc(ST_MEM_STORAGE, sizeof *s);
   if (!s) return ST_NO_MEMORY;
-  st__ref_init(&s->refs);
-  s->device = device;
-  s->nbytes = nbytes;
+  init_bare(s, 0, device, nbytes);
   *out = s;
   return ST_OK;
 }
 
-st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
-  st_storage *s = NULL;
-  char *data = NULL;
-  ST_TRY(st__storage_new_bare(device, nbytes, &s));
-  if (device != ST_DEVICE_META) {
-    const st_status status = new_data(s, nbytes, &data);
-    if (status != ST_OK) {
-      st__free(ST_MEM_STORAGE, s, sizeof *s);
-      return status;
-    }
+st_status st__storage_init(st_storage *s, int joint_units, st_device device,
+                           size_t nbytes) {
+  char *data;
+  init_bare(s, joint_units, device, nbytes);
+  if (joint_units * ST_JOINT_UNIT > ST_JOINT_HEAD) {
+    s->data = joint_data(s);
+    st__count(ST_MEM_DATA, 1, (int64_t)nbytes);
+  } else if (device != ST_DEVICE_META) {
+    ST_TRY(new_data(s, nbytes, &data));
     adopt(s, data);
   }
-  *out = s;
   return ST_OK;
+}
+
+st_status st__storage_new(st_device device, size_t nbytes, st_storage **out) {
+  st_storage *s = st__alloc(ST_MEM_STORAGE, sizeof *s);
+  if (!s) return ST_NO_MEMORY;
+  const st_status status = st__storage_init(s, 0, device, nbytes);
+  if (status == ST_OK) *out = s;
+  else st__free(ST_MEM_STORAGE, s, sizeof *s);
+  return status;
 }
 
 st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
@@ -178,12 +211,9 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
     return st__fail(ST_BAD_VALUE, "a storage of %zu bytes needs memory, "
                     "got NULL", nbytes);
   }
-  st_storage *s = st__alloc_zero(ST_MEM_STORAGE, sizeof *s);
-  if (!s) return ST_NO_MEMORY;
-  st__ref_init(&s->refs);
-  s->device = ST_DEVICE_CPU;
+  st_storage *s;
+  ST_TRY(st__storage_new_bare(ST_DEVICE_CPU, nbytes, &s));
   s->data = data;
-  s->nbytes = nbytes;
   s->free_fn = fn ? fn : keep;
   s->free_ctx = ctx;
   *out = s;
@@ -191,6 +221,10 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
 }
 
 static st_status check_move(const st_storage *s) {
+  if (atomic_load_explicit(&s->is_shared, memory_order_relaxed)) {
+    return st__fail(ST_BAD_STATE, "a storage that is shared cannot grow: "
+                    "others hold its %zu bytes where they are", s->nbytes);
+  }
   if (!s->data && s->nbytes) return st__refuse_memoryless();
   if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||
       devices[s->device].allocator.move) {
@@ -230,5 +264,10 @@ void st__storage_release(st_storage **s) {
   *s = NULL;
   if (!p || !st__ref_drop(&p->refs)) return;
   free_data(p);
-  st__free(ST_MEM_STORAGE, p, sizeof *p);
+  if (!p->joint_units) {
+    st__free(ST_MEM_STORAGE, p, sizeof *p);
+    return;
+  }
+  st__count(ST_MEM_STORAGE, -1, -(int64_t)sizeof *p);
+  st__joint_leave(joint_of(p));
 }

@@ -131,10 +131,35 @@ static void set_geometry(st_tensor *t, int64_t *room, int ndim,
   if (old && old != room) st__free(ST_MEM_VALUE, old, heap_size(old_ndim));
 }
 
+void st__joint_leave(st_joint *j) {
+  if (atomic_fetch_sub_explicit(&j->tensor.parts, 1,
+                                memory_order_acq_rel) == 1) {
+    st__free_block(j, (size_t)j->storage.joint_units * ST_JOINT_UNIT);
+  }
+}
+
 static void destroy(st_tensor *t) {
   if (has_heap(t)) st__free(ST_MEM_VALUE, t->sizes, heap_size(t->ndim));
   st__storage_release(&t->storage);
-  st__free(ST_MEM_TENSOR, t, sizeof *t);
+  if (!t->is_joint) {
+    st__free(ST_MEM_TENSOR, t, sizeof *t);
+    return;
+  }
+  st__count(ST_MEM_TENSOR, -1, -(int64_t)sizeof *t);
+  st__joint_leave((st_joint *)(void *)t);
+}
+
+/* An empty header; the geometry and the storage follow. */
+static void init(st_tensor *t, st_dtype dtype, st_device device) {
+  st__ref_init(&t->refs);
+  t->dtype = (uint8_t)dtype;
+  t->device = (uint8_t)device;
+  t->flags = 0;
+  t->ndim = 0;
+  t->keys = st__tensor_keys(device);
+  t->sizes = NULL;
+  t->storage = NULL;
+  t->is_joint = false;
 }
 
 st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
@@ -152,14 +177,7 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
                         offset, &numel));
   st_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
   if (!t) return ST_NO_MEMORY;
-  st__ref_init(&t->refs);
-  t->dtype = (uint8_t)dtype;
-  t->device = (uint8_t)storage->device;
-  t->flags = 0;
-  t->ndim = 0;
-  t->keys = st__tensor_keys((st_device)storage->device);
-  t->sizes = NULL;
-  t->storage = NULL;
+  init(t, dtype, (st_device)storage->device);
   int64_t *room = find_room(t, ndim);
   if (!room) {
     destroy(t);
@@ -184,27 +202,57 @@ void st__tensor_release(st_tensor **t) {
 
 /* What a new storage for this needs. */
 static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
-                           const int64_t *strides, size_t *nbytes) {
-  int64_t numel;
+                           const int64_t *strides, int64_t *numel,
+                           size_t *nbytes) {
   ST_TRY(check_rank(ndim));
   ST_TRY(check_dtype(dtype));
-  ST_TRY(st__numel_of(ndim, sizes, &numel));
+  ST_TRY(st__numel_of(ndim, sizes, numel));
   ST_TRY(check_strides(ndim, sizes, strides, 0,
                        (int64_t)st__itemsize(dtype)));
   return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
 }
 
+/* A header with a storage, without a geometry yet: Note [Joint blocks]. */
+static st_status new_joint(st_device device, st_dtype dtype, size_t nbytes,
+                           st_tensor **out) {
+  const bool has_data = device == ST_DEVICE_CPU && nbytes <= ST_JOINT_MOST;
+  const size_t behind = has_data ? nbytes + !nbytes : 0;
+  const int units = (int)((ST_JOINT_HEAD + behind + ST_JOINT_UNIT - 1) /
+                          ST_JOINT_UNIT);
+  st_joint *j = st__alloc_block((size_t)units * ST_JOINT_UNIT);
+  if (!j) return ST_NO_MEMORY;
+  const st_status status = st__storage_init(&j->storage, units, device,
+                                            nbytes);
+  if (status != ST_OK) {
+    st__free_block(j, (size_t)units * ST_JOINT_UNIT);
+    return status;
+  }
+  st__count(ST_MEM_STORAGE, 1, sizeof j->storage);
+  st__count(ST_MEM_TENSOR, 1, sizeof j->tensor);
+  init(&j->tensor, dtype, device);
+  j->tensor.is_joint = true;
+  atomic_init(&j->tensor.parts, 2);
+  j->tensor.storage = &j->storage;
+  *out = &j->tensor;
+  return ST_OK;
+}
+
 st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
                                    const int64_t *sizes,
                                    const int64_t *strides, st_tensor **out) {
+  int64_t numel;
   size_t nbytes;
-  st_storage *storage = NULL;
-  ST_TRY(check_new(dtype, ndim, sizes, strides, &nbytes));
-  ST_TRY(st__storage_new(device, nbytes, &storage));
-  const st_status status =
-    st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);
-  st__storage_release(&storage);
-  return status;
+  st_tensor *t;
+  ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
+  ST_TRY(new_joint(device, dtype, nbytes, &t));
+  int64_t *room = find_room(t, ndim);
+  if (!room) {
+    destroy(t);
+    return ST_NO_MEMORY;
+  }
+  set_geometry(t, room, ndim, sizes, strides, 0, numel);
+  *out = t;
+  return ST_OK;
 }
 
 st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
@@ -225,7 +273,7 @@ st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
   ST_TRY(check_rank(ndim));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   st__contiguous_strides(ndim, sizes, strides);
-  ST_TRY(check_new(dtype, ndim, sizes, strides, &nbytes));
+  ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
   ST_TRY(st__storage_new_bare(device, nbytes, &storage));
   const st_status status =
     st__tensor_new(storage, dtype, ndim, sizes, strides, 0, out);

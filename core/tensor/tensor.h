@@ -31,7 +31,11 @@ typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
 
 struct st_storage {
   st_refcount refs;
-  st_device device;
+  uint8_t device;      /* st_device */
+  uint8_t joint_units; /* Note [Joint blocks]; 0: in a block of its own */
+  atomic_bool is_shared; /* Note [Shared storages] */
+  bool is_bound;         /* its memory ends with the host that brought it, so
+                            it is not to be shared */
   char *data;          /* NULL on the meta device and of zero tensors;
                           elsewhere than on the CPU not ours to touch: Note
                           [Memory of other devices] */
@@ -43,6 +47,10 @@ struct st_storage {
 /* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
  * a device that nobody has registered. */
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
+/* The same where there is room for it, behind a tensor's header in a block of
+ * so many units (Note [Joint blocks]). */
+st_status st__storage_init(st_storage *s, int joint_units, st_device device,
+                           size_t nbytes);
 /* One without memory, of a zero tensor. */
 st_status st__storage_new_bare(st_device device, size_t nbytes,
                                st_storage **out);
@@ -80,7 +88,29 @@ struct st_tensor {
   int64_t *sizes;    /* ndim sizes; point into dims or into the heap */
   int64_t *strides;  /* ndim strides, in elements */
   int64_t dims[2 * ST_INLINE_DIMS];
+  bool is_joint;     /* the header is the beginning of an st_joint */
+  atomic_int parts;  /* of it that are alive; only there */
 };
+
+/* Note [Joint blocks]
+ * A tensor that is made with a storage of its own lies in one block with it,
+ * and few elements lie behind them: one allocation instead of three. Header
+ * and storage live as long as they would alone; who goes last frees the block.
+ * Header, storage and elements are counted each by itself. */
+typedef struct st_joint {
+  st_tensor tensor;
+  st_storage storage;
+} st_joint;
+
+enum {
+  ST_JOINT_UNIT = 64,
+  ST_JOINT_HEAD = 192, /* where elements begin */
+  ST_JOINT_MOST = 512  /* bytes of elements in the block */
+};
+_Static_assert(sizeof(st_joint) <= ST_JOINT_HEAD, "the head is long enough");
+
+/* A part of the block has ended. */
+void st__joint_leave(st_joint *j);
 
 static inline int64_t st__numel(const st_tensor *t) { return t->numel; }
 static inline char *st__data(const st_tensor *t) {

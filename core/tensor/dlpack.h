@@ -1,0 +1,67 @@
+/* DLPack: tensors that go to other libraries of the process, and come from
+ * them, without a copy.
+ *
+ * The structures are those of the DLPack standard, 1.0 and the unversioned
+ * ones before it (dmlc.github.io/dlpack). Their layout is an interface of
+ * binaries; names are its names.
+ */
+#ifndef ST_TENSOR_DLPACK_H
+#define ST_TENSOR_DLPACK_H
+
+#include "tensor/tensor.h"
+
+typedef struct st_dl_device {
+  int32_t device_type;       /* ST_DL_CPU, or another's memory */
+  int32_t device_id;
+} st_dl_device;
+
+typedef struct st_dl_type {
+  uint8_t code;              /* kind of number: st_dl_code */
+  uint8_t bits;              /* of all of it: 64 for complex64 */
+  uint16_t lanes;            /* 1, unless elements are short vectors */
+} st_dl_type;
+
+typedef struct st_dl_tensor {
+  void *data;
+  st_dl_device device;
+  int32_t ndim;
+  st_dl_type dtype;
+  int64_t *shape;
+  int64_t *strides;          /* in elements; NULL: row-major, compact */
+  uint64_t byte_offset;      /* of the first element behind data */
+} st_dl_tensor;
+
+struct DLManagedTensor {
+  st_dl_tensor dl_tensor;
+  void *manager_ctx;         /* the producer's */
+  void (*deleter)(struct DLManagedTensor *self); /* NULL: nothing to do */
+};
+
+struct DLManagedTensorVersioned {
+  struct { uint32_t major, minor; } version;
+  void *manager_ctx;
+  void (*deleter)(struct DLManagedTensorVersioned *self);
+  uint64_t flags;
+  st_dl_tensor dl_tensor;
+};
+
+enum { ST_DL_CPU = 1, ST_DL_MAJOR = 1, ST_DL_MINOR = 0 };
+enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2 }; /* flags */
+
+/* What is not here is a handle, or smaller than a byte. */
+typedef enum st_dl_code {
+  ST_DL_INT = 0, ST_DL_UINT = 1, ST_DL_FLOAT = 2, ST_DL_BFLOAT = 4,
+  ST_DL_COMPLEX = 5, ST_DL_BOOL = 6
+} st_dl_code;
+
+/* See strided_memory.h. */
+st_status st__to_dlpack(st_tensor *t, struct DLManagedTensor **out);
+st_status st__to_dlpack_versioned(st_tensor *t,
+                                  struct DLManagedTensorVersioned **out);
+st_status st__from_dlpack(struct DLManagedTensor *m, st_tensor **out);
+st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
+                                    st_tensor **out);
+void st__dlpack_release(struct DLManagedTensor **m);
+void st__dlpack_release_versioned(struct DLManagedTensorVersioned **m);
+
+#endif

@@ -1,0 +1,202 @@
+/* Tensors handed over by tokens.
+ *
+ * Note [Tokens]
+ * A token is all that travels from one host to another, as a string. It names
+ * an entry in a table of the process and is looked up as a whole; nothing in it
+ * is an address. 128 random bits keep anyone from guessing it and tell those
+ * that parent and child make after a fork apart. The entries that were there
+ * at the fork are memory like any other: the child has them, with copies of
+ * the elements.
+ *
+ * Note [Shared storages]
+ * The headers on both sides are their own, so shapes may change freely; the
+ * counts are atomic, so either may go first. What must not happen is that one
+ * side moves the elements while the other is reading: a storage that was ever
+ * shared cannot grow. Who may write when is the users' business.
+ */
+
+#include "tensor/share.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { BUCKETS = 256 }; /* tokens are few: most are used at once */
+
+typedef struct entry {
+  struct entry *next;
+  st_tensor *tensor;
+  int64_t times;   /* left; 0: no end */
+  char token[ST__TOKEN_SIZE];
+} entry;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static entry *buckets[BUCKETS]; /* under the mutex */
+
+/* -- Forks ---------------------------------------------------------------- */
+
+static void lock(void) { pthread_mutex_lock(&mutex); }
+static void unlock(void) { pthread_mutex_unlock(&mutex); }
+
+static void install(void) { pthread_atfork(lock, unlock, unlock); }
+
+/* -- Tokens --------------------------------------------------------------- */
+
+static st_status draw(void *p, size_t n) {
+  ssize_t got;
+  do got = getrandom(p, n, 0); while (got < 0 && errno == EINTR);
+  if (got == (ssize_t)n) return ST_OK;
+  return st__fail(ST_BAD_STATE, "the system gives no random numbers for a "
+                  "token: %s", strerror(errno));
+}
+
+static st_status make_token(char token[ST__TOKEN_SIZE]) {
+  unsigned long long nonce[2];
+  ST_TRY(draw(nonce, sizeof nonce));
+  snprintf(token, ST__TOKEN_SIZE, "tensor-%d-%016llx%016llx", (int)getpid(),
+           nonce[0], nonce[1]);
+  return ST_OK;
+}
+
+/* What to say of one that is not there. */
+static st_status refuse(const char *token) {
+  int pid;
+  if (sscanf(token, "tensor-%d-", &pid) != 1) {
+    return st__fail(ST_NOT_FOUND, "no tensor is shared by that name: it is "
+                    "no token");
+  }
+  if (pid != (int)getpid()) {
+    return st__fail(ST_NOT_FOUND, "no tensor is shared by that token: it is "
+                    "from process %d, this is %d", pid, (int)getpid());
+  }
+  return st__fail(ST_NOT_FOUND, "no tensor is shared by that token any more: "
+                  "it was attached as often as it may be, or unshared");
+}
+
+/* -- Entries -------------------------------------------------------------- */
+
+/* The head of the list that the token belongs to. */
+static entry **bucket(const char *token) {
+  uint32_t hash = 2166136261u;
+  for (; *token; token++) hash = (hash ^ (unsigned char)*token) * 16777619u;
+  return &buckets[hash % BUCKETS];
+}
+
+/* The link to its entry, or to NULL. Under the mutex. */
+static entry **find(const char *token) {
+  entry **link = bucket(token);
+  while (*link && strcmp((*link)->token, token) != 0) link = &(*link)->next;
+  return link;
+}
+
+/* Under the mutex. */
+static entry *take_out(entry **link) {
+  entry *e = *link;
+  *link = e->next;
+  return e;
+}
+
+/* Not under the mutex: nothing is allocated or freed there, so that it needs
+ * no order with other mutexes. */
+static void destroy(entry *e) {
+  st__tensor_release(&e->tensor);
+  st__free(ST_MEM_SHARED, e, sizeof *e);
+}
+
+/* A header of its own over t's storage, as t is now. */
+static st_status copy_header(const st_tensor *t, st_tensor **out) {
+  return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset, out);
+}
+
+/* -- Sharing -------------------------------------------------------------- */
+
+static st_status check(const st_tensor *t, int64_t times) {
+  if (times < 0) {
+    return st__fail(ST_BAD_VALUE, "a tensor cannot be shared %lld times",
+                    (long long)times);
+  }
+  if (t->device != ST_DEVICE_CPU) {
+    return st__fail(ST_BAD_STATE, "only tensors on the CPU can be shared, "
+                    "this one is on '%s'",
+                    st__device_name((st_device)t->device));
+  }
+  if (!t->storage->is_bound) return ST_OK;
+  return st__fail(ST_BAD_STATE, "this tensor's memory belongs to something "
+                  "that only lives here: clone it and share the clone");
+}
+
+st_status st__share(const st_tensor *t, int64_t times,
+                    char token[ST__TOKEN_SIZE]) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  ST_TRY(check(t, times));
+  entry *e = st__alloc_zero(ST_MEM_SHARED, sizeof *e);
+  if (!e) return ST_NO_MEMORY;
+  e->times = times;
+  st_status status = make_token(e->token);
+  if (status == ST_OK) status = copy_header(t, &e->tensor);
+  if (status != ST_OK) {
+    destroy(e);
+    return status;
+  }
+  memcpy(token, e->token, sizeof e->token);
+  atomic_store_explicit(&t->storage->is_shared, true, memory_order_relaxed);
+  pthread_once(&once, install);
+  lock();
+  entry **head = bucket(e->token);
+  e->next = *head;
+  *head = e;
+  unlock();
+  return ST_OK;
+}
+
+/* What the token stands for, retained, or NULL. */
+static st_tensor *look_up(const char *token) {
+  lock();
+  entry *e = *find(token);
+  st_tensor *t = e ? e->tensor : NULL;
+  if (t) st__tensor_retain(t);
+  unlock();
+  return t;
+}
+
+/* Uses the token once; false when others have meanwhile used it up. */
+static bool use(const char *token) {
+  entry *spent = NULL;
+  lock();
+  entry **link = find(token);
+  const bool is_there = *link != NULL;
+  if (is_there && (*link)->times > 0 && --(*link)->times == 0) {
+    spent = take_out(link);
+  }
+  unlock();
+  if (spent) destroy(spent);
+  return is_there;
+}
+
+st_status st__attach(const char *token, st_tensor **out) {
+  st_tensor *made = NULL, *shared = look_up(token);
+  if (!shared) return refuse(token);
+  const st_status status = copy_header(shared, &made);
+  st__tensor_release(&shared);
+  ST_TRY(status);
+  if (!use(token)) {
+    st__tensor_release(&made);
+    return refuse(token);
+  }
+  *out = made;
+  return ST_OK;
+}
+
+bool st__unshare(const char *token) {
+  entry *e = NULL;
+  lock();
+  entry **link = find(token);
+  if (*link) e = take_out(link);
+  unlock();
+  if (e) destroy(e);
+  return e != NULL;
+}
