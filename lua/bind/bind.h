@@ -41,6 +41,10 @@
   X(TEXT, "text")              \
   X(EVENTS, "events")          \
   X(SCHEMA, "schema")          \
+  X(CAPSULE, "capsule")        \
+  X(SOURCE, "source")          \
+  X(MEMBER, "member")          \
+  X(ASIDE, "aside")            \
   X(HOST, "host")
 
 typedef enum st_box_kind {
@@ -74,9 +78,10 @@ typedef enum st_handle {
 typedef enum st_mark { ST_MARK_NONE, ST_MARK_NEWAXIS, ST_MARK_ELLIPSIS }
   st_mark;
 
-typedef struct st__kernel_ref st__kernel_ref; /* a Lua kernel: kernel.c */
+typedef struct st__held st__held;             /* Note [Held values] */
 typedef struct st__listener st__listener;     /* listen.c */
 typedef struct st__notice st__notice;         /* warning.c */
+typedef struct st__scope st__scope;           /* scope.c */
 typedef struct st__frame st__frame;           /* Note [A frame] */
 
 typedef enum st__warnings {
@@ -104,15 +109,17 @@ typedef struct st__host {
   bool has_error, has_graves, is_closed, has_retry;
   bool is_strict;                /* libraries may not replace each other */
   const st__frame *frame;        /* of the running call; Note [Identity] */
+  void *fiber;                   /* that is inside; Note [Fibers] */
+  void *(*fiber_self)(void);
   bool is_delivering;            /* to listeners */
   st__listener *listeners;
   int modes;                     /* in force */
-  int64_t debt, floor;           /* bytes: see st__charge */
+  int64_t debt, due, paid;       /* bytes: Note [Pacing the collector] */
+  st__scope *scope;              /* the innermost, or NULL: scope.c */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
   char home[256];                /* "@" and the folder of our Lua files */
-  pthread_mutex_t mutex;         /* of dead, for more than a glance */
-  _Atomic(st__kernel_ref *) dead;   /* kernels whose references can go */
+  _Atomic(st__held *) dead;      /* values whose references can go */
   struct st__host *next_closed;  /* Note [Closed hosts] */
 } st__host;
 
@@ -124,6 +131,9 @@ static inline st__host *st__host_of(lua_State *L) {
 /* The host whose call into the engine runs on this thread, or NULL. */
 st__host *st__current_host(void);
 void st__host_release(st__host *h);
+/* Around is_closed, the dead and the queues of listeners, of any host. */
+void st__lock_hosts(void);
+void st__unlock_hosts(void);
 
 /* An empty (zeroed) box of n bytes. [+1] */
 void *st__box_new(st__host *h, lua_State *L, st_box_kind kind, size_t n);
@@ -140,8 +150,6 @@ void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns);
 /* The metatable of a kind. [+1] */
 void st__push_meta(st__host *h, lua_State *L, st_box_kind kind);
 
-/* Counts n new bytes and lets the collector catch up. */
-void st__charge(st__host *h, lua_State *L, int64_t n);
 
 /* Does a C function of ours wait below the running one? So it is when a
  * finaliser or a Lua kernel runs, and it may hold borrowed tensors. */
@@ -152,6 +160,7 @@ bool st__is_nested(const st__host *h, lua_State *L);
 typedef struct st__entry {
   st__host *outer;
   lua_State *running;
+  void *fiber;
   int first;
 } st__entry;
 st__entry st__enter(st__host *h, lua_State *L);
@@ -178,6 +187,97 @@ typedef struct st__job {
 /* Asks the engine for this state; on NO_MEMORY once more after a full
  * collection. */
 st_status st__run(st__host *h, lua_State *L, const st__job *job);
+
+/* -- fiber.c -------------------------------------------------------------- */
+
+#define ST_OTHER_FIBER "another fiber yielded inside of a body, or of a Lua " \
+                       "function that strided called, and has to end it first"
+
+/* Is no other fiber inside? */
+bool st__has_turn(const st__host *h);
+/* Raises if one is. */
+void st__check_turn(st__host *h, lua_State *L, const char *name);
+/* lua_pcall for a body: this fiber is inside. */
+int st__run_body(st__host *h, lua_State *L, int nargs, int nrets);
+void st__open_fiber(st__host *h, lua_State *L); /* [0] */
+
+/* -- pace.c --------------------------------------------------------------- */
+
+void st__pace(st__host *h, lua_State *L);
+/* Counts n new bytes and lets the collector catch up. */
+static inline void st__charge(st__host *h, lua_State *L, int64_t n) {
+  h->debt += n;
+  if (h->debt > h->due) st__pace(h, L);
+}
+/* t is about to be released ahead of the collector. */
+void st__credit(st__host *h, const st_tensor *t);
+/* A full collection after NO_MEMORY, once. True: try once more. */
+bool st__make_room(st__host *h, lua_State *L, bool *made);
+
+/* -- hold.c --------------------------------------------------------------- */
+
+/* Note [Held values]
+ * The engine may hold a Lua value, the function of a kernel or the owner of
+ * foreign memory, for longer than Lua does, and let go of it on any thread,
+ * also when the state is closed. The value has a reference in the registry;
+ * who lets go puts it among the dead of the host, and the thread of the state
+ * drops the references of these when it comes by. */
+struct st__held {
+  st__host *h;         /* counted */
+  int ref;
+  st__held *next;      /* among the dead */
+};
+
+/* A block of size bytes that begins with a reference to the value at idx and
+ * is zero behind it; raises when there is no memory. */
+void *st__hold(st__host *h, lua_State *L, int idx, size_t size);
+/* Frees such a block, on any thread. */
+void st__let_go(void *held);
+/* Drops the references that can go. */
+void st__bury(st__host *h, lua_State *L);
+
+/* -- foreign.c ------------------------------------------------------------ */
+
+/* What elements are, and how they lie in memory. */
+typedef struct st__layout {
+  st_dtype dtype;
+  int ndim;
+  bool has_strides;    /* without, they are contiguous */
+  size_t nbytes;       /* from the first to the end of the last */
+  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+} st__layout;
+
+static inline const int64_t *st__layout_strides(const st__layout *l) {
+  return l->has_strides ? l->strides : NULL;
+}
+/* A light userdata, or a pointer of LuaJIT's: its address. */
+bool st__to_address(lua_State *L, int idx, void **out);
+/* The table of integers at idx; returns how many. */
+int st__check_sizes(st__host *h, lua_State *L, int idx, const char *arg,
+                    int64_t *out);
+/* dtype, shape and strides or nil at idx and behind. */
+void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out);
+/* Any byte but 0 becomes 1. */
+void st__make_bools(char *p, size_t n);
+
+/* -- source.c, aside.c ---------------------------------------------------- */
+
+/* A file or bytes, counted; any thread may let go of it. */
+typedef struct st__source st__source;
+
+st__source *st__check_source(st__host *h, lua_State *L, int idx);
+st__source *st__source_retain(st__source *s);
+void st__source_release(st__source *s); /* NULL is fine */
+size_t st__source_size(const st__source *s);
+/* Why they could not be read; NULL when they were. */
+const char *st__source_read(const st__source *s, size_t offset, void *out,
+                            size_t n);
+/* Appends to the file at idx; the same. */
+const char *st__aside_write(lua_State *L, int idx, const void *p, size_t n);
+/* The bytes of the string or of the tensor's memory at idx. */
+const char *st__check_bytes(st__host *h, lua_State *L, int idx, size_t *n);
+/* nil and why not. [+2] */
+int st__failed(lua_State *L, const char *why);
 
 /* -- raise.c -------------------------------------------------------------- */
 
@@ -221,7 +321,10 @@ void st__open_enum(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor.c ------------------------------------------------------------- */
 
-typedef struct st__box { st_tensor *t; } st__box; /* NULL once freed */
+typedef struct st__box {
+  st_tensor *t;                /* NULL once freed */
+  struct st__box *prev, *next; /* of the same scope; NULL outside */
+} st__box;
 
 /* The tensor at idx, or NULL for anything else, freed ones included. */
 st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx);
@@ -233,6 +336,12 @@ st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t);  /* [+1] */
 void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit);                                /* [+1] */
 void st__open_tensor(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* -- scope.c -------------------------------------------------------------- */
+
+void st__scope_enter(st__scope *s, st__box *box);
+void st__scope_leave(st__box *box); /* none: fine */
+void st__open_scope(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- argument.c ----------------------------------------------------------- */
 
@@ -392,8 +501,6 @@ st_status st__run_script(const st__script *s, const st_call *call,
 void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
                     st_kernel *out);
 void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k);
-/* Drops the references of kernels that nothing can run any more. */
-void st__bury(st__host *h, lua_State *L);
 /* A borrowed argument as a kernel sees it. [+1] */
 void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
                        const st_value *v);
@@ -425,6 +532,10 @@ void st__open_listen(st__host *h, lua_State *L); /* [0], core at the top */
 st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
                          st_device device);
 void st__open_table(st__host *h, lua_State *L); /* [0], core at the top */
+
+/* The bytes of the tensor at idx, from its first element to the end of its
+ * last; raises where they are not here, or not its elements. */
+char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n);
 
 /* -- item.c --------------------------------------------------------------- */
 
@@ -461,6 +572,13 @@ void st__open_trace(st__host *h, lua_State *L);     /* [0], core at the top */
 void st__open_schema(st__host *h, lua_State *L);    /* [0], core at the top */
 void st__open_signal(st__host *h, lua_State *L);    /* [0], core at the top */
 void st__open_warning(st__host *h, lua_State *L);   /* [0], core at the top */
+void st__open_foreign(st__host *h, lua_State *L);   /* [0], core at the top */
+void st__open_capsule(st__host *h, lua_State *L);   /* [0], core at the top */
+void st__open_source(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_aside(st__host *h, lua_State *L);     /* [0], core at the top */
+void st__open_member(st__host *h, lua_State *L);    /* [0], core at the top */
+void st__open_share(st__host *h, lua_State *L);     /* [0], core at the top */
+void st__open_memory(st__host *h, lua_State *L);    /* [0], core at the top */
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */

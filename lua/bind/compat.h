@@ -9,7 +9,18 @@
 
 #if LUA_VERSION_NUM >= 502
 #define lua_objlen lua_rawlen
+#else
+#define luaL_checkversion(L) ((void)(L))
 #endif
+
+#if LUA_VERSION_NUM >= 504 /* no room for values that nobody attaches */
+#undef lua_newuserdata
+#define lua_newuserdata(L, n) lua_newuserdatauv(L, n, 0)
+#endif
+
+/* lua_gc says 0 when the collector is stopped; PUC 5.1 does not know it and
+ * says -1. */
+enum { ST_GC_IS_RUNNING = 9 };
 
 /* Runs fn in protected mode with ud as its one argument. Returns Lua's
  * status; on failure the error object is on the stack. */

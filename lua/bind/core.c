@@ -7,9 +7,11 @@
 __attribute__((visibility("default"))) int luaopen_strided_core(lua_State *L);
 
 int luaopen_strided_core(lua_State *L) {
+  luaL_checkversion(L); /* not the binding of another Lua */
   if (st_init() != ST_OK) return luaL_error(L, "%s", st_message());
   st__host *h = st__host_new(L);
   lua_newtable(L);           /* [+1] */
+  st__open_fiber(h, L);
   st__open_call(h, L);
   st__open_operator(h, L);
   st__open_enum(h, L);
@@ -31,5 +33,13 @@ int luaopen_strided_core(lua_State *L) {
   st__open_schema(h, L);
   st__open_signal(h, L);
   st__open_warning(h, L);
+  st__open_foreign(h, L);
+  st__open_capsule(h, L);
+  st__open_source(h, L);
+  st__open_aside(h, L);
+  st__open_member(h, L);
+  st__open_share(h, L);
+  st__open_memory(h, L);
+  st__open_scope(h, L);
   return 1;
 }

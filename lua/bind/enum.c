@@ -51,7 +51,7 @@ static int dtype_index(lua_State *L) {
   if (strcmp(key, "name") == 0) {
     lua_pushstring(L, st_dtype_name(d));                        /* [+1] */
   } else if (strcmp(key, "itemsize") == 0) {
-    lua_pushnumber(L, (double)st_dtype_size(d));                /* [+1] */
+    lua_pushinteger(L, (lua_Integer)st_dtype_size(d));          /* [+1] */
   } else if (strcmp(key, "is_floating_point") == 0) {
     lua_pushboolean(L, is_floating(d));                         /* [+1] */
   } else if (strcmp(key, "is_complex") == 0) {

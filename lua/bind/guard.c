@@ -9,11 +9,14 @@
 
 /* Runs the body at idx with the arguments behind it; returns how many results
  * there are. */
-static int run_guarded(lua_State *L, st_tls state, int idx) {
-  st__check_callable(st__host_of(L), L, idx, "body");
+static int run_guarded(lua_State *L, const char *name, st_tls state,
+                       int idx) {
+  st__host *h = st__host_of(L);
+  st__check_callable(h, L, idx, "body");
+  st__check_turn(h, L, name);
   const st_tls before = st_tls_get();
   st_tls_set(state);
-  const int status = lua_pcall(L, lua_gettop(L) - idx, LUA_MULTRET, 0);
+  const int status = st__run_body(h, L, lua_gettop(L) - idx, LUA_MULTRET);
   st_tls_set(before);
   return status == 0 ? lua_gettop(L) - idx + 1 : lua_error(L);
 }
@@ -21,33 +24,34 @@ static int run_guarded(lua_State *L, st_tls state, int idx) {
 /* include_keys(set, body, ...): every call has these keys */
 static int include_keys(lua_State *L) {
   const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
-  return run_guarded(L, st_tls_include(ks), 2);
+  return run_guarded(L, "include_keys", st_tls_include(ks), 2);
 }
 
 /* exclude_keys(set, body, ...): no call has these keys */
 static int exclude_keys(lua_State *L) {
   const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
-  return run_guarded(L, st_tls_exclude(ks), 2);
+  return run_guarded(L, "exclude_keys", st_tls_exclude(ks), 2);
 }
 
 static int below_autograd(lua_State *L) {
-  return run_guarded(L, st_tls_below_autograd(), 1);
+  return run_guarded(L, "below_autograd", st_tls_below_autograd(), 1);
 }
 
 static int below_adinplaceorview(lua_State *L) {
-  return run_guarded(L, st_tls_below_adinplaceorview(), 1);
+  return run_guarded(L, "below_adinplaceorview",
+                     st_tls_below_adinplaceorview(), 1);
 }
 
 static int no_grad(lua_State *L) {
-  return run_guarded(L, st_tls_grad(false), 1);
+  return run_guarded(L, "no_grad", st_tls_grad(false), 1);
 }
 
 static int enable_grad(lua_State *L) {
-  return run_guarded(L, st_tls_grad(true), 1);
+  return run_guarded(L, "enable_grad", st_tls_grad(true), 1);
 }
 
 static int inference_mode(lua_State *L) {
-  return run_guarded(L, st_tls_inference(true), 1);
+  return run_guarded(L, "inference_mode", st_tls_inference(true), 1);
 }
 
 /* -- Asking --------------------------------------------------------------- */

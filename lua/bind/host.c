@@ -1,7 +1,7 @@
-/* Hosts: metatables, boxes, the way into the engine and the pacing of the
- * collector.
+/* Hosts: metatables, boxes and the way into the engine.
  */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +41,16 @@ static const char *scalar_name(const st_scalar *s) {
        : s->kind == ST_SCALAR_INT ? "int64" : "float";
 }
 
+/* A number that is no int64_t. */
+static const char *number_name(double d) {
+  if (isnan(d)) return "nan";
+  if (isinf(d)) return "infinity";
+  return fabs(d) < 0x1p63 ? "number with a fraction"
+                          : "number beyond 64 bits";
+}
+
 const char *st__type_name(st__host *h, lua_State *L, int idx) {
-  st_scalar s;
+  int64_t i;
   switch (lua_type(L, idx)) {
     case LUA_TUSERDATA:
       for (int k = 0; k < ST_BOX_COUNT; k++) {
@@ -55,8 +63,8 @@ const char *st__type_name(st__host *h, lua_State *L, int idx) {
       }
       return "userdata";
     case LUA_TNUMBER:
-      return st__to_scalar(h, L, idx, &s) && s.kind == ST_SCALAR_INT
-             ? "integral number" : "number with a fraction";
+      return st__to_int(h, L, idx, &i) ? "integral number"
+                                       : number_name(lua_tonumber(L, idx));
     case LUA_TNONE: return "nothing";
     default: return luaL_typename(L, idx);
   }
@@ -80,38 +88,6 @@ void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns) {
     lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
-}
-
-/* -- Pacing --------------------------------------------------------------- */
-
-enum { FLOOR = 16 << 20 };
-
-static int64_t live_bytes(void) {
-  st_memory m;
-  for (int k = 0; st_memory_stats(k, &m); k++) {
-    if (strcmp(m.name, "data") == 0) return m.bytes;
-  }
-  return 0;
-}
-
-/* Note [Pacing the collector]
- * Lua sees a few bytes where a tensor has millions. So the bytes of fresh
- * results are counted, and once they exceed a floor a full collection runs.
- * The floor is low, to keep temporaries in the last-level cache, and grows
- * with what is alive and with the Lua heap, which a collection walks. */
-static void collect(st__host *h, lua_State *L) {
-  lua_gc(L, LUA_GCCOLLECT, 0);
-  const int64_t heap = (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
-  const int64_t live = live_bytes();
-  h->debt = 0;
-  h->floor = FLOOR;
-  if (h->floor < 2 * live) h->floor = 2 * live;
-  if (h->floor < 8 * heap) h->floor = 8 * heap;
-}
-
-void st__charge(st__host *h, lua_State *L, int64_t n) {
-  h->debt += n;
-  if (h->debt > h->floor) collect(h, L);
 }
 
 /* -- Into the engine ------------------------------------------------------ */
@@ -161,9 +137,10 @@ static st_status perform(const st__job *job) {
 }
 
 st__entry st__enter(st__host *h, lua_State *L) {
-  const st__entry e = {current, h->running, st_count_from(1)};
+  const st__entry e = {current, h->running, h->fiber, st_count_from(1)};
   current = h;
   h->running = L;
+  h->fiber = h->fiber_self();
   return e;
 }
 
@@ -171,10 +148,19 @@ void st__leave(st__host *h, const st__entry *e) {
   if (h->notices) st__tell_notices(h);
   st_count_from(e->first);
   h->running = e->running;
+  h->fiber = e->fiber;
   current = e->outer;
 }
 
+static const char *name_of(const st__job *job) {
+  const char *name = st_op_name(job->op);
+  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+}
+
 static st_status enter(st__host *h, lua_State *L, const st__job *job) {
+  if (!st__has_turn(h)) {
+    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name_of(job));
+  }
   const st__entry e = st__enter(h, L);
   const st_status status = perform(job);
   st__leave(h, &e);
@@ -182,9 +168,7 @@ static st_status enter(st__host *h, lua_State *L, const st__job *job) {
   /* Inside a Lua kernel the engine leaves the name to the outer operator, but
    * this failure becomes a Lua error of its own. */
   if (running && status != ST_OK && status != ST_HOST) {
-    const char *name = st_op_name(job->op);
-    if (strncmp(name, "aten::", 6) == 0) name += 6;
-    st_fail(status, "%s: %s", name, st_message());
+    st_fail(status, "%s: %s", name_of(job), st_message());
   }
   if (!running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
     st__bury(h, L); /* kernels that were taken back while they ran */
@@ -193,27 +177,31 @@ static st_status enter(st__host *h, lua_State *L, const st__job *job) {
   return status;
 }
 
-/* A finaliser of the user's may raise: not through the engine's callers. */
-static int collect_all(lua_State *L) {
-  collect(lua_touserdata(L, 1), L);
-  return 0;
-}
-
 st_status st__run(st__host *h, lua_State *L, const st__job *job) {
   const char *schema = st_op_schema(job->op);
   const st_status status = enter(h, L, job);
-  if (status != ST_NO_MEMORY || !h->has_retry) return status;
-  if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
+  bool made = false;
+  if (status != ST_NO_MEMORY || !st__make_room(h, L, &made)) return status;
   if (st_op_schema(job->op) != schema) return status;
   return enter(h, L, job);
 }
 
 /* -- Life of a host ------------------------------------------------------- */
 
+/* One for all of them: what it guards takes no longer than a glance. A child
+ * of fork finds it open, whoever held it; the lists are whole at any moment. */
+static pthread_mutex_t hosts = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_hosts(void) {
+  hosts = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+void st__lock_hosts(void) { pthread_mutex_lock(&hosts); }
+void st__unlock_hosts(void) { pthread_mutex_unlock(&hosts); }
+
 void st__host_release(st__host *h) {
   if (atomic_fetch_sub(&h->refs, 1) > 1) return;
   st__free_listeners(h);
-  pthread_mutex_destroy(&h->mutex);
   free(h);
 }
 
@@ -233,6 +221,7 @@ static void release_closed(void *first) {
 
 static void make_key(void) {
   has_key = pthread_key_create(&closed_hosts, release_closed) == 0;
+  pthread_atfork(NULL, NULL, open_hosts);
 }
 
 static void forget_closed(void) {
@@ -255,10 +244,10 @@ static int host_gc(lua_State *L) {
   st__host *h = box ? *box : NULL;
   if (!h) return 0;
   *box = NULL;
-  st__bury(h, L);
-  pthread_mutex_lock(&h->mutex);
+  st__lock_hosts();
   h->is_closed = true;
-  pthread_mutex_unlock(&h->mutex);
+  st__unlock_hosts();
+  st__bury(h, L);
   keep_closed(h);
   return 0;
 }
@@ -290,9 +279,7 @@ st__host *st__host_new(lua_State *L) {
   if (!h) luaL_error(L, "strided: out of memory");
   *box = h;
   atomic_init(&h->refs, 1);
-  pthread_mutex_init(&h->mutex, NULL);
   h->has_retry = true;
-  h->floor = FLOOR;
   h->is_int64_ref = h->new_int64_ref = LUA_NOREF;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
   make_metatables(h, L);

@@ -17,48 +17,16 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bind.h"
 
-/* -- Life of a kernel ----------------------------------------------------- */
-
-struct st__kernel_ref {
-  st__script script;     /* its host is counted */
-  st__kernel_ref *next;  /* among the dead */
+/* The function is held: Note [Held values]. */
+typedef struct kernel_ref {
+  st__held held;
+  st__script script;
   char place[];
-};
-
-/* The engine is done with it; any thread. */
-static void retire(void *ctx) {
-  st__kernel_ref *k = ctx;
-  st__host *h = k->script.h;
-  pthread_mutex_lock(&h->mutex);
-  const bool is_closed = h->is_closed;
-  if (!is_closed) {
-    k->next = h->dead;
-    h->dead = k;
-  }
-  pthread_mutex_unlock(&h->mutex);
-  if (!is_closed) return;
-  free(k);
-  st__host_release(h);
-}
-
-void st__bury(st__host *h, lua_State *L) {
-  pthread_mutex_lock(&h->mutex);
-  st__kernel_ref *k = h->dead;
-  h->dead = NULL;
-  pthread_mutex_unlock(&h->mutex);
-  while (k) {
-    st__kernel_ref *next = k->next;
-    luaL_unref(L, LUA_REGISTRYINDEX, k->script.ref);
-    free(k);
-    st__host_release(h);
-    k = next;
-  }
-}
+} kernel_ref;
 
 /* -- Arguments ------------------------------------------------------------ */
 
@@ -314,14 +282,14 @@ st_status st__run_script(const st__script *s, const st_call *call,
 
 static st_status run_kernel(const st_call *call, const st_value *args,
                             st_value *rets) {
-  const st__kernel_ref *k = call->ctx;
+  const kernel_ref *k = call->ctx;
   return st__run_script(&k->script, call, call->keys, args, rets);
 }
 
 /* A fallback is told the keys below the one it stands for. */
 static st_status run_fallback(const st_call *call, const st_value *args,
                               st_value *rets) {
-  const st__kernel_ref *k = call->ctx;
+  const kernel_ref *k = call->ctx;
   st_keyset below = 0;
   const char *key = st_keyset_highest(call->keys);
   if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no key at all */
@@ -349,25 +317,16 @@ void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
   char place[LUA_IDSIZE + 16];
   st__place(h, L, place, sizeof place);
   const size_t n = strlen(place) + 1;
-  lua_pushvalue(L, idx);                           /* [+1] */
-  const int ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
-  st__kernel_ref *k = malloc(sizeof *k + n);
-  if (!k) {
-    luaL_unref(L, LUA_REGISTRYINDEX, ref);
-    st__error(h, L, ST_NO_MEMORY, "out of memory");
-    return;
-  }
-  k->script = (st__script){h, ref, c, k->place};
-  k->next = NULL;
+  kernel_ref *k = st__hold(h, L, idx, sizeof *k + n);
+  k->script = (st__script){h, k->held.ref, c, k->place};
   memcpy(k->place, place, n);
-  atomic_fetch_add(&h->refs, 1);
   *out = (st_kernel){
     .fn = c == ST_TAKES_OPERATOR ? run_fallback : run_kernel,
-    .ctx = k, .free_ctx = retire, .debug = k->place};
+    .ctx = k, .free_ctx = st__let_go, .debug = k->place};
 }
 
 void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k) {
-  if (k->ctx) retire(k->ctx);
+  if (k->ctx) st__let_go(k->ctx);
   st__bury(h, L);
 }
 

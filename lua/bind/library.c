@@ -308,7 +308,8 @@ void st__open_library(st__host *h, lua_State *L) {
     {"strict_registration", strict_registration}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {
-    {"__gc", library_gc}, {"__tostring", library_tostring}, {NULL, NULL}
+    {"__gc", library_gc}, {"__close", library_close},
+    {"__tostring", library_tostring}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"def", library_def}, {"impl", library_impl},

@@ -41,13 +41,13 @@ static bool make_room(st__listener *l) {
 
 static void note(void *ctx, const st_op *op, bool is_defined) {
   st__listener *l = ctx;
-  pthread_mutex_lock(&l->h->mutex);
+  st__lock_hosts();
   if (l->is_open && make_room(l)) {
     l->events[l->n++] = (event){op, is_defined};
   } else {
     l->has_lost = l->is_open;
   }
-  pthread_mutex_unlock(&l->h->mutex);
+  st__unlock_hosts();
 }
 
 /* -- Delivering ----------------------------------------------------------- */
@@ -56,7 +56,7 @@ static void note(void *ctx, const st_op *op, bool is_defined) {
  * that was lost. LUA_NOREF: none has. */
 static int take(st__host *h, event *e) {
   int ref = LUA_NOREF;
-  pthread_mutex_lock(&h->mutex);
+  st__lock_hosts();
   st__listener *l = h->listeners;
   while (l && l->first == l->n && !l->has_lost) l = l->next;
   if (l) {
@@ -65,7 +65,7 @@ static int take(st__host *h, event *e) {
     if (!e->op) l->has_lost = false;
     if (l->first == l->n) l->first = l->n = 0;
   }
-  pthread_mutex_unlock(&h->mutex);
+  st__unlock_hosts();
   return ref;
 }
 
@@ -128,11 +128,11 @@ static st__listener *find_listener(st__host *h) {
 }
 
 static void set_open(st__listener *l, bool is_open) {
-  pthread_mutex_lock(&l->h->mutex);
+  st__lock_hosts();
   l->is_open = is_open;
   l->first = l->n = 0;
   l->has_lost = false;
-  pthread_mutex_unlock(&l->h->mutex);
+  st__unlock_hosts();
 }
 
 static void close_listener(lua_State *L, st__listener **box) {
@@ -182,7 +182,7 @@ static int listen(lua_State *L) {
 void st__open_listen(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"listen", listen}, {NULL, NULL}};
   static const luaL_Reg metamethods[] = {
-    {"__gc", listener_close}, {NULL, NULL}
+    {"__gc", listener_close}, {"__close", listener_close}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"close", listener_close}, {NULL, NULL}

@@ -50,6 +50,7 @@ static int mode(lua_State *L) {
   }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
+  st__check_turn(h, L, "mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__script s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
@@ -57,7 +58,7 @@ static int mode(lua_State *L) {
   st_mode m = {.fn = run_mode, .ctx = &s};
   st_mode_push(&m);
   h->modes++;
-  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  const int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
   h->modes--;
   st_mode_pop();
   luaL_unref(L, LUA_REGISTRYINDEX, s.ref);
@@ -173,6 +174,7 @@ static int observe(lua_State *L) {
   st_observer observer = {observe_before, observe_after, &o, false, NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
+  st__check_turn(o.h, L, "observe");
   lua_getfield(L, 1, "values");                          /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
@@ -183,7 +185,7 @@ static int observe(lua_State *L) {
   lua_rawseti(L, -2, FAILURE);                           /* [-1] */
   o.ref = luaL_ref(L, LUA_REGISTRYINDEX);                /* [-1] */
   st_observe(&observer);
-  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  const int status = st__run_body(o.h, L, lua_gettop(L) - 2, LUA_MULTRET);
   st_unobserve(&observer);
   if (status == 0 && o.has_failed) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, o.ref);            /* [+1] */

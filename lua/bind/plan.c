@@ -136,6 +136,7 @@ static int new_plan(lua_State *L) {
     st__error(h, L, ST_BAD_VALUE, "iterator: argument 'static_device' must be "
               "the name of a device");
   }
+  st__check_turn(h, L, "iterator");
   plan *p = st__box_new(h, L, ST_BOX_PLAN, sizeof *p);  /* [+1] */
   p->noutputs = c.noutputs;
   p->noperands = c.noperands;

@@ -1,12 +1,13 @@
 /* Numbers across the border. A Lua number that is integral is an integer,
- * any other a float. What Lua's numbers cannot say is a scalar box:
+ * any other a float; from Lua 5.3 on, which tells the two apart, 3 is an
+ * integer and 3.0 a float. What Lua's numbers cannot say is a scalar box:
  * st.complex(re, im), st.float(x) (a float even when it is integral) and,
- * where there is no int64_t cdata, st.int64(x).
+ * where there are neither integers nor int64_t cdata, st.int64(x).
  *
  * Note [Minus zero]
- * -0.0 is an integer, too, as it is what -n is for n = 0: t + -n must not
- * change its dtype then. Its sign stays where a float is asked for, in
- * st.float(-0.0), and where it becomes an element of a floating dtype.
+ * Before Lua 5.3 -0.0 is an integer, too, as it is what -n is for n = 0:
+ * t + -n must not change its dtype then. Its sign stays where a float is asked
+ * for, in st.float(-0.0), and where it becomes an element of a floating dtype.
  */
 
 #include <errno.h>

@@ -1,39 +1,9 @@
-/* The process: memory, threads, random numbers, versions.
+/* The process: threads, random numbers, versions.
  */
 
 #include <string.h>
 
 #include "bind.h"
-
-/* -- Memory --------------------------------------------------------------- */
-
-static void set_number(lua_State *L, const char *name, double x) {
-  lua_pushnumber(L, x);       /* [+1] */
-  lua_setfield(L, -2, name);  /* [-1] */
-}
-
-/* memory(): {tensors = {count =, bytes =, peak =}, ...} */
-static int memory(lua_State *L) {
-  st_memory m;
-  lua_newtable(L);                     /* [+1] */
-  for (int k = 0; st_memory_stats(k, &m); k++) {
-    lua_createtable(L, 0, 3);          /* [+1] */
-    set_number(L, "count", (double)m.count);
-    set_number(L, "bytes", (double)m.bytes);
-    set_number(L, "peak", (double)m.peak);
-    lua_setfield(L, -2, m.name);       /* [-1] */
-  }
-  return 1;
-}
-
-/* memory_fail_at(k): while it is on, a failed allocation is not retried */
-static int memory_fail_at(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const int64_t k = st__check_int(h, L, 1, "k");
-  h->has_retry = k == 0;
-  st__push_int(h, L, st_memory_fail_at(k)); /* [+1] */
-  return 1;
-}
 
 /* -- Threads and versions ------------------------------------------------- */
 
@@ -157,7 +127,6 @@ static int generator_initial_seed(lua_State *L) {
 
 void st__open_system(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"memory", memory}, {"memory_fail_at", memory_fail_at},
     {"get_num_threads", get_num_threads},
     {"set_num_threads", set_num_threads}, {"config", config},
     {"set_home", set_home}, {"manual_seed", manual_seed},

@@ -6,6 +6,7 @@
  * asked for.
  */
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,9 +174,13 @@ static void resolve(st__host *h, lua_State *L, st__box *box) {
 static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
                            st_dtype dtype, st_device device) {
   st__box *box = st__push_box(h, L); /* [+1] */
-  const st_status status = st_tensor_empty(device, dtype, s->ndim, s->sizes,
-                                           NULL, &box->t);
+  bool room = false;
+  st_status status;
+  do {
+    status = st_tensor_empty(device, dtype, s->ndim, s->sizes, NULL, &box->t);
+  } while (status == ST_NO_MEMORY && st__make_room(h, L, &room));
   if (status != ST_OK) st__raise(h, L, status);
+  st__charge(h, L, (int64_t)st_tensor_storage_nbytes(box->t));
   return box;
 }
 
@@ -293,13 +298,11 @@ static int64_t extent(const st_tensor *t) {
   return (last + 1) * (int64_t)st_dtype_size(st_tensor_dtype(t));
 }
 
-/* The n bytes at offset in argument 2, checked. */
-static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
-  const st_tensor *t = st__check_tensor(h, L, 1, "self");
-  const int64_t offset = st__check_int(h, L, 2, "offset");
+char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n) {
+  const st_tensor *t = st__check_tensor(h, L, idx, idx == 1 ? "self" : "t");
   const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
-  const int64_t size = extent(t);
+  *n = (size_t)extent(t);
   if (device > ST_DEVICE_META) {
     st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no bytes here: "
               "move it to the CPU first", st_device_name(device));
@@ -308,9 +311,18 @@ static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
     st__error(h, L, ST_BAD_STATE, "the bytes of a lazy conjugate or negative, "
               "or of a zero tensor, are not its elements: clone it first");
   }
-  if (!data && n > 0) {
+  if (!data && *n > 0) {
     st__error(h, L, ST_BAD_STATE, "a tensor on the meta device has no data");
   }
+  return data;
+}
+
+/* The n bytes at offset in argument 2, checked. */
+static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
+  size_t all;
+  char *data = st__check_memory(h, L, 1, &all);
+  const int64_t offset = st__check_int(h, L, 2, "offset");
+  const int64_t size = (int64_t)all;
   if (offset < 0 || n < 0 || offset > size || n > size - offset) {
     st__error(h, L, ST_BAD_INDEX, "%lld bytes at %lld are outside the %lld "
               "bytes of the tensor", (long long)n, (long long)offset,
@@ -346,18 +358,89 @@ static int get_bytes(lua_State *L) {
   return 1;
 }
 
-/* tostring_bytes(): the elements of a contiguous tensor as a string */
+typedef struct span { const char *p; size_t n; } span;
+
+static int push_span(lua_State *L) {
+  const span *s = lua_touserdata(L, 1);
+  lua_pushlstring(L, s->p, s->n);                 /* [+1] */
+  return 1;
+}
+
+enum { GC_IS_RUNNING = 9 }; /* LUA_GCISRUNNING, where there is one; or -1 */
+
+/* All bytes of the contiguous tensor in argument 1 as a string. No finaliser
+ * may run while Lua copies them, so the collector takes its step afterwards;
+ * where nobody can tell whether it is at work to begin with, it is left
+ * alone, and the bytes are copied twice. [+n] */
+static void push_all(st__host *h, lua_State *L) {
+  span s;
+  lua_pushinteger(L, 0);                          /* [+1] */
+  lua_replace(L, 2);                              /* [-1] */
+  lua_pushcfunction(L, push_span);                /* [+1] */
+  lua_pushlightuserdata(L, &s);                   /* [+1] */
+  if (lua_gc(L, GC_IS_RUNNING, 0) != 1) {
+    push_bytes(h, L, extent(st__check_tensor(h, L, 1, "self"))); /* [+2] */
+    return;
+  }
+  s.p = st__check_memory(h, L, 1, &s.n);
+  lua_gc(L, LUA_GCSTOP, 0);
+  const int status = lua_pcall(L, 1, 1, 0);       /* [-2, +1] */
+  lua_gc(L, LUA_GCRESTART, 0);
+  if (status != 0) lua_error(L);
+  lua_gc(L, LUA_GCSTEP, (int)(s.n >> 10 < INT_MAX ? s.n >> 10 : INT_MAX));
+}
+
+/* tostring_bytes(): the elements in their order, as a string */
 static int tensor_bytes(lua_State *L) {
   st__host *h = st__host_of(L);
-  const st_tensor *t = st__check_tensor(h, L, 1, "self");
-  if (!st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
-    return st__error(h, L, ST_BAD_LAYOUT, "tostring_bytes: the tensor is not "
-                     "contiguous; call contiguous() first");
-  }
+  st_tensor *t = st__check_tensor(h, L, 1, "self");
   lua_settop(L, 1);
   lua_pushinteger(L, 0);                          /* [+1] */
-  push_bytes(h, L, extent(t));                    /* [+2] */
+  check_bytes(h, L, 0);
+  if (!st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
+    st__box *box = st__push_box(h, L);            /* [+1] */
+    const st_value args[] = {st__tensor_arg(t),
+                             st__int_arg(ST_FORMAT_CONTIGUOUS)};
+    st__call_into(h, L, ST_HANDLE_CLONE, 2, args, box);
+    lua_replace(L, 1);                            /* [-1] */
+  }
+  push_all(h, L);                                 /* [+n] */
   return 1;
+}
+
+/* The n elements of unit bytes at p, from the other byte order. */
+static void swap(char *p, size_t n, size_t unit) {
+  for (; n > 0; n--, p += unit) {
+    for (size_t i = 0; i < unit / 2; i++) {
+      const char c = p[i];
+      p[i] = p[unit - 1 - i];
+      p[unit - 1 - i] = c;
+    }
+  }
+}
+
+/* are_bools(t): are all bytes of t 0 or 1? */
+static int are_bools(lua_State *L) {
+  size_t n;
+  const char *p = st__check_memory(st__host_of(L), L, 1, &n);
+  char other = 0;
+  for (size_t i = 0; i < n; i++) other |= p[i] & ~1;
+  lua_pushboolean(L, other == 0); /* [+1] */
+  return 1;
+}
+
+/* mend(t, unit): bytes that came from elsewhere: groups of `unit` of them are
+ * turned round, and bools are made 0 or 1 */
+static int mend(lua_State *L) {
+  st__host *h = st__host_of(L);
+  size_t n;
+  char *p = st__check_memory(h, L, 1, &n);
+  const int64_t unit = st__check_int(h, L, 2, "unit");
+  if (unit > 1 && unit <= 8) swap(p, n / (size_t)unit, (size_t)unit);
+  if (st_tensor_dtype(st__check_tensor(h, L, 1, "t")) == ST_BOOL) {
+    st__make_bools(p, n);
+  }
+  return 0;
 }
 
 /* -- Opening -------------------------------------------------------------- */
@@ -365,7 +448,8 @@ static int tensor_bytes(lua_State *L) {
 void st__open_table(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"tensor", new_tensor}, {"set_bytes", set_bytes},
-    {"get_bytes", get_bytes}, {NULL, NULL}
+    {"get_bytes", get_bytes}, {"mend", mend},
+    {"are_bools", are_bools}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"totable", tensor_totable}, {"tostring_bytes", tensor_bytes},

@@ -24,7 +24,9 @@ st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
 }
 
 st__box *st__push_box(st__host *h, lua_State *L) {
-  return st__box_new(h, L, ST_BOX_TENSOR, sizeof(st__box)); /* [+1] */
+  st__box *box = st__box_new(h, L, ST_BOX_TENSOR, sizeof *box); /* [+1] */
+  if (h->scope && st__has_turn(h)) st__scope_enter(h->scope, box);
+  return box;
 }
 
 st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t) {
@@ -34,9 +36,20 @@ st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t) {
   return box;
 }
 
+/* The owner of foreign memory goes with it. */
+static void release(st__host *h, lua_State *L, st__box *box) {
+  st_tensor_release(&box->t);
+  if (!h->running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
+    st__bury(h, L);
+  }
+}
+
 static int tensor_gc(lua_State *L) {
-  st__box *box = st__box_test(st__host_of(L), L, 1, ST_BOX_TENSOR);
-  if (box) st_tensor_release(&box->t);
+  st__host *h = st__host_of(L);
+  st__box *box = st__box_test(h, L, 1, ST_BOX_TENSOR);
+  if (!box) return 0;
+  st__scope_leave(box);
+  release(h, L, box);
   return 0;
 }
 
@@ -47,12 +60,14 @@ static int tensor_gc(lua_State *L) {
 static int tensor_free(lua_State *L) {
   st__host *h = st__host_of(L);
   st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
+  if (box->t) st__credit(h, box->t);
   if (!box->t || !(h->running || st__is_nested(h, L))) {
-    st_tensor_release(&box->t);
+    release(h, L, box);
     return 0;
   }
   lua_createtable(L, 2, 0);                         /* [+1] */
-  st__box *grave = st__push_box(h, L);              /* [+1] */
+  st__box *grave = st__box_new(h, L, ST_BOX_TENSOR, /* [+1] */
+                               sizeof *grave);      /* in no scope */
   lua_rawseti(L, -2, 1);                            /* [-1] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [+1] */
   lua_rawseti(L, -2, 2);                            /* [-1] */
@@ -177,17 +192,19 @@ static int tensor_storage_offset(lua_State *L) {
   return 1;
 }
 
-/* data_ptr(): the address of the first element as a number, 0 on meta */
+/* data_ptr(): the address of the first element as a number, 0 on meta. It is
+ * good while a tensor on the storage is alive and none has grown. */
 static int tensor_data_ptr(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)(uintptr_t)st_tensor_data(self(L)));
+  st__push_int(st__host_of(L), L, (intptr_t)st_tensor_data(self(L)));
   return 1;
 }
 
 /* storage(): what identifies the storage, and its bytes */
 static int tensor_storage(lua_State *L) {
+  st__host *h = st__host_of(L);
   const st_tensor *t = self(L);
-  lua_pushnumber(L, (lua_Number)(uintptr_t)st_tensor_storage(t)); /* [+1] */
-  lua_pushnumber(L, (lua_Number)st_tensor_storage_nbytes(t));     /* [+1] */
+  st__push_int(h, L, (intptr_t)st_tensor_storage(t));            /* [+1] */
+  st__push_int(h, L, (int64_t)st_tensor_storage_nbytes(t));      /* [+1] */
   return 2;
 }
 
@@ -291,8 +308,9 @@ static int is_tensor(lua_State *L) {
   return 1;
 }
 
-/* Lua calls __unm with its operand twice. Upvalue 2: what negates. */
-static int tensor_negate(lua_State *L) {
+/* Lua calls __unm and __bnot with the operand twice. Upvalue 2: what takes it
+ * once. */
+static int tensor_unary(lua_State *L) {
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(2)); /* [+1] */
   lua_insert(L, 1);
@@ -319,8 +337,8 @@ static const luaL_Reg properties[] = {
   {"device", tensor_device}, {"ndim", tensor_dim}, {NULL, NULL}
 };
 static const luaL_Reg metamethods[] = {
-  {"__gc", tensor_gc}, {"__len", tensor_len}, {"__tostring", tensor_tostring},
-  {NULL, NULL}
+  {"__gc", tensor_gc}, {"__close", tensor_free}, {"__len", tensor_len},
+  {"__tostring", tensor_tostring}, {NULL, NULL}
 };
 static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
 static const luaL_Reg functions[] = {
@@ -328,11 +346,37 @@ static const luaL_Reg functions[] = {
   {"may_share_memory", may_share_memory}, {NULL, NULL}
 };
 
-static const struct { const char *event, *name; } operators[] = {
-  {"__add", "aten::add"}, {"__sub", "aten::sub"}, {"__mul", "aten::mul"},
-  {"__div", "aten::div"}, {"__mod", "aten::remainder"}, {"__pow", "aten::pow"},
-  {"__idiv", "aten::floor_divide"}
+static const struct { const char *event, *name; bool is_unary; }
+operators[] = {
+  {"__add", "aten::add", false}, {"__sub", "aten::sub", false},
+  {"__mul", "aten::mul", false}, {"__div", "aten::div", false},
+  {"__mod", "aten::remainder", false}, {"__pow", "aten::pow", false},
+  {"__unm", "aten::neg", true},
+  /* From Lua 5.3 on: */
+  {"__idiv", "aten::floor_divide", false},
+  {"__band", "aten::bitwise_and", false}, {"__bor", "aten::bitwise_or", false},
+  {"__bxor", "aten::bitwise_xor", false},
+  {"__shl", "aten::bitwise_left_shift", false},
+  {"__shr", "aten::bitwise_right_shift", false},
+  {"__bnot", "aten::bitwise_not", true}
 };
+
+/* Into the metatable at the top. */
+static void set_operators(st__host *h, lua_State *L) {
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    lua_pushlightuserdata(L, h);                /* [+1] */
+    if (st__push_callable(h, L, operators[i].name, false)) { /* [+0|1] */
+      if (operators[i].is_unary) {
+        lua_pushcclosure(L, tensor_unary, 2);   /* [-2, +1] */
+      } else {
+        lua_remove(L, -2);                      /* [-1] */
+      }
+      lua_setfield(L, -2, operators[i].event);  /* [-1] */
+    } else {
+      lua_pop(L, 1);                            /* [-1] */
+    }
+  }
+}
 
 void st__open_tensor(st__host *h, lua_State *L) {
   st__set_functions(h, L, functions);
@@ -352,17 +396,7 @@ void st__open_tensor(st__host *h, lua_State *L) {
   lua_setfield(L, -3, "methods");               /* [-1] */
   st__push_meta(h, L, ST_BOX_TENSOR);           /* [+1] */
   st__set_functions(h, L, metamethods);
-  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-    if (!st__push_callable(h, L, operators[i].name, false)) continue;
-    lua_setfield(L, -2, operators[i].event);    /* [+1, -1] */
-  }
-  lua_pushlightuserdata(L, h);                  /* [+1] */
-  if (st__push_callable(h, L, "aten::neg", false)) { /* [+0|1] */
-    lua_pushcclosure(L, tensor_negate, 2);      /* [-2, +1] */
-    lua_setfield(L, -2, "__unm");               /* [-1] */
-  } else {
-    lua_pop(L, 1);                              /* [-1] */
-  }
+  set_operators(h, L);
   lua_insert(L, -2);
   lua_setfield(L, -2, "__metatable");           /* [-1] */
   lua_pop(L, 1);                                /* [-1] */

@@ -71,12 +71,13 @@ static int trace(lua_State *L) {
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
     return lua_gettop(L);
   }
+  st__check_turn(h, L, "trace");
   events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;
   active = all;
   st_set_trace(note, all);
-  const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  const int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
   stop(all);
   if (status != 0) return lua_error(L);
   const int nrets = lua_gettop(L) - 1;

@@ -5,9 +5,9 @@
 local st = require "strided"
 local failure = require "strided.failure"
 
-local io, ipairs, loadfile, rawset, require, select, unpack, xpcall =
-  io, ipairs, loadfile, rawset, require, select, unpack, xpcall
-local compile = loadstring or load
+local io, ipairs, loadfile, rawset, require, select, xpcall =
+  io, ipairs, loadfile, rawset, require, select, xpcall
+local compile, unpack = loadstring or load, unpack or table.unpack
 
 local USAGE = [[
 strided [OPTION]... [FILE [ARGUMENT]...]

@@ -11,6 +11,7 @@ local debug, format, getinfo, pcall, rawget, tostring, type, xpcall =
   debug, string.format, debug.getinfo, pcall, rawget, tostring, type, xpcall
 
 local FRAMES = 8
+local DEEPEST = 10000 -- to find a level all above it are walked
 local HOME = getinfo(1, "S").source:gsub("failure%.lua$", "")
 
 local failure = {}
@@ -33,7 +34,7 @@ local BOTTOM = {[xpcall] = true, [core.interruptible] = true}
 local function frames(level)
   local lines, left = {}, 0
   local info = getinfo(level, "Slnf")
-  while info and not BOTTOM[info.func] do
+  while info and not BOTTOM[info.func] and level <= DEEPEST do
     local text = frame_text(info)
     if text and #lines < FRAMES then
       lines[#lines + 1] = text
@@ -43,7 +44,11 @@ local function frames(level)
     level = level + 1
     info = getinfo(level, "Slnf")
   end
-  if left > 0 then lines[#lines + 1] = format("\t... %d more", left) end
+  if left > 0 then
+    local is_all = level <= DEEPEST
+    lines[#lines + 1] = format(is_all and "\t... %d more"
+                               or "\t... more than %d more", left)
+  end
   return lines
 end
 

@@ -35,7 +35,7 @@ end
 
 for _, name in pairs {
   "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
-  "is_tensor", "may_share_memory", "memory", "memory_fail_at",
+  "is_tensor", "may_share_memory", "memory", "memory_fail_at", "scope", "keep",
   "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
   "keyset", "keyset_full", "keyset_after", "include_keys", "exclude_keys",
   "included_keys", "excluded_keys", "below_autograd",
@@ -50,6 +50,46 @@ for _, name in pairs {
 } do
   st[name] = core[name]
 end
+
+--- What memory the engine uses: `st.memory()` is a table by kind ("tensors",
+-- "storages", "data", ...) of `{count =, bytes =, peak =}`, process-wide.
+-- @function memory
+
+--- The same as `kinds`, and in bytes: `live`, `peak`, `cached` (kept for
+-- reuse), `cache_limit` and `limit` (nil without one).
+-- @function memory.stats
+
+--- Gives the cached blocks of this thread, and those of all threads, back to
+-- the system. Collect garbage first to have the memory of dead tensors there.
+-- @function memory.trim
+-- @return the bytes that were cached
+
+--- Begins to measure the peaks anew.
+-- @function memory.reset_peak
+
+--- What would make more than `bytes` live collects garbage, gives cached blocks
+-- back, and then fails with an error that says how much was asked for.
+-- @function memory.set_limit
+-- @tparam ?integer bytes without it there is no limit, as at the start
+-- @return the limit before, nil without one
+
+--- At most so many bytes are kept for reuse: at the start a quarter of the
+-- memory that there is, or that the control group allows.
+-- @function memory.set_cache_limit
+-- @tparam ?integer bytes
+-- @return the limit before
+
+--- Calls `body(...)` and releases the tensors that were made meanwhile when it
+-- returns or fails, except those that it returns, also in tables; they belong
+-- to the scope around it. To use one that was released is an error. `body`
+-- cannot yield.
+-- @function scope
+-- @tparam function body
+-- @return what it returns
+
+--- Takes tensors, and those in tables, out of the innermost scope.
+-- @function keep
+-- @return its arguments
 
 -- -- Tensors -----------------------------------------------------------------
 
@@ -70,6 +110,10 @@ for i = 1, #names do
   if name and methods[name] == nil then
     methods[name] = core.callable(names[i], true)
   end
+end
+
+function methods.to_dlpack(t, options)
+  return require "strided.buffer".to_dlpack(t, options)
 end
 
 -- -- Operators ---------------------------------------------------------------
@@ -101,10 +145,12 @@ st.ops = setmetatable({}, {
 -- -- Parts that are loaded when they are used --------------------------------
 
 local LAZY = {
-  load = "npy", save = "npy", library = "library", iterator = "iterator",
+  load = "file", save = "file", frombuffer = "buffer", from_dlpack = "buffer",
+  library = "library", iterator = "iterator",
   help = "help", layout = "layout", explain = "plan_text",
   set_printoptions = "printing",
-  get_printoptions = "printing",
+  get_printoptions = "printing", share = "share", attach = "share",
+  unshare = "share",
 }
 
 setmetatable(st, {

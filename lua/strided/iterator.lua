@@ -22,7 +22,7 @@ local concat = table.concat
 local error, format, ipairs, max, pairs, pcall, require, setmetatable,
   tostring, type = error, string.format, ipairs, math.max, pairs, pcall,
   require, setmetatable, tostring, type
-local unpack = unpack or table.unpack -- luacheck: ignore 143
+local unpack = unpack or table.unpack
 
 local GRAIN = 32768 -- cheap elements that are worth a thread
 

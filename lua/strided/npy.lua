@@ -1,9 +1,8 @@
---- Tensors in NumPy's .npy files.
+--- NumPy's .npy format, in files and in the members of .npz files.
 --
--- The header of a file is text that somebody else wrote: it is parsed by a
--- small total parser, never run, and compared with the size of the file
--- before anything is allocated. A file is saved under a temporary name beside
--- its place and renamed once it is complete.
+-- The header is text that somebody else wrote: it is parsed by a small total
+-- parser, never run, and compared with the size of the file before anything
+-- is allocated.
 --
 -- @module strided.npy
 
@@ -11,20 +10,14 @@ local core = require "strided.core"
 
 local byte, char, format, rep = string.byte, string.char, string.format,
                                 string.rep
-local concat, floor, min = table.concat, math.floor, math.min
+local ipairs, pairs, require, tonumber, tostring = ipairs, pairs, require,
+                                                   tonumber, tostring
+local concat, floor = table.concat, math.floor
 
 local MAGIC = "\147NUMPY"
-local CHUNK = 1048576      -- bytes read or written at once
 local MAX_HEADER = 65536   -- bytes; 64 dimensions need less than 1500
 local MAX_DIMS = 64
 local MAX_EXACT = 2 ^ 53   -- integers below it are exact in a double
-
--- -- Failing -----------------------------------------------------------------
-
---- The text of an error without the place that complain puts before it.
-local function text_of(failure)
-  return (tostring(failure):gsub("^[^\n]-:%d+: ", ""))
-end
 
 -- -- Dtypes ------------------------------------------------------------------
 
@@ -41,11 +34,6 @@ local DTYPES = {
 local CODES = {}
 for code, d in pairs(DTYPES) do CODES[d[1]] = code end
 
-local function host_order()
-  local one = require "strided".tensor({1}, {dtype = "int16"})
-  return core.get_bytes(one, 0, 2) == "\1\0" and "<" or ">"
-end
-
 --- descr -> {dtype, bytes per element, unit to swap or nil}
 local function parse_descr(descr)
   local order, code = descr:match "^([<>|=])(%a%d+)$"
@@ -54,7 +42,7 @@ local function parse_descr(descr)
     return nil, format("dtype '%s' has no equivalent here", descr)
   end
   local swapped = d[2] > 1 and (order == "<" or order == ">") and
-                  order ~= host_order()
+                  order ~= core.byte_order
   return {dtype = d[1], size = tonumber(code:sub(2)),
           swap = swapped and d[2] or nil, is_bool = code == "b1"}
 end
@@ -88,7 +76,7 @@ local function parse_shape(s, at)
     end
     local digits, after = s:match("^(%d+)L?()", at)
     if not digits or not comma or #shape == MAX_DIMS then return nil end
-    shape[#shape + 1] = tonumber(digits)
+    shape[#shape + 1] = tonumber(digits) + 0.0 -- cannot wrap
     at = skip(s, after)
     stop = s:match("^,()", at)
     comma = stop ~= nil
@@ -139,7 +127,7 @@ end
 
 --- Elements of a shape, or nil if their bytes could not be counted.
 local function count(shape, size)
-  local n, nonzero = 1, size
+  local n, nonzero = 1, size + 0.0 -- a float does not wrap around
   for _, d in ipairs(shape) do
     n = n * d
     if d > 0 then nonzero = nonzero * d end
@@ -148,7 +136,7 @@ local function count(shape, size)
   return n
 end
 
--- -- Loading -----------------------------------------------------------------
+-- -- Reading -----------------------------------------------------------------
 
 local function le(s)
   local n = 0
@@ -156,51 +144,26 @@ local function le(s)
   return n
 end
 
---- Leaves file at the first element: fields, bytes that follow.
-local function read_header(file)
-  local size = file:seek "end"
-  file:seek "set"
-  local head = file:read(8)
-  if not head or #head < 8 or head:sub(1, 6) ~= MAGIC then
-    return nil, "not a .npy file"
-  end
+--- Fields of the header, and its bytes.
+local function read_fields(read)
+  local head, why = read(8)
+  if not head then return nil, why end
+  if head:sub(1, 6) ~= MAGIC then return nil, "not a .npy file" end
   local major, minor = byte(head, 7, 8)
   if major < 1 or major > 3 or minor ~= 0 then
     return nil, format("version %d.%d of the format is unknown", major, minor)
   end
   local width = major == 1 and 2 or 4
-  local length = file:read(width)
-  if not length or #length < width then return nil, "the file is truncated" end
+  local length, text, fields
+  length, why = read(width)
+  if not length then return nil, why end
   length = le(length)
   if length > MAX_HEADER then return nil, "the header is too large" end
-  local text = file:read(length)
-  if length > 0 and (not text or #text < length) then
-    return nil, "the file is truncated"
-  end
-  local fields, why = parse_header(text or "")
+  text, why = read(length)
+  if not text then return nil, why end
+  fields, why = parse_header(text)
   if not fields then return nil, why end
-  return fields, size - 8 - width - length
-end
-
-local SWAP = {
-  [2] = {"(.)(.)", "%2%1"},
-  [4] = {"(.)(.)(.)(.)", "%4%3%2%1"},
-  [8] = {"(.)(.)(.)(.)(.)(.)(.)(.)", "%8%7%6%5%4%3%2%1"},
-}
-
-local function read_elements(file, t, total, d)
-  local at = 0
-  while at < total do
-    local n = min(CHUNK, total - at)
-    local s = file:read(n)
-    if not s or #s < n then return nil, "the file is truncated" end
-    if d.swap then s = s:gsub(SWAP[d.swap][1], SWAP[d.swap][2]) end
-    -- any other byte would be neither true nor false
-    if d.is_bool then s = s:gsub("[^%z\1]", "\1") end
-    core.set_bytes(t, at, s)
-    at = at + n
-  end
-  return true
+  return fields, 8 + width + length
 end
 
 local function fortran_strides(shape)
@@ -212,30 +175,99 @@ local function fortran_strides(shape)
   return strides
 end
 
-local function load_from(file)
-  local fields, rest = read_header(file)
-  if not fields then return nil, rest end
+local npy = {MAGIC = MAGIC}
+
+--- Reads a header and holds it against how many bytes there are.
+-- @tparam function read the next n bytes as a string, or nil and why not
+-- @tparam number total bytes, header included
+-- @treturn table dtype, shape, strides (nil in C order), offset and nbytes of
+-- the elements, unit to turn round (nil in this machine's order); or nil and
+-- why not
+function npy.read_header(read, total)
+  local fields, offset = read_fields(read)
+  if not fields then return nil, offset end
   local d, why = parse_descr(fields.descr)
   if not d then return nil, why end
   local shape = fields.shape
   local n = count(shape, d.size)
   if not n then return nil, "the shape is too large" end
-  if n * d.size ~= rest then
+  if n * d.size ~= total - offset then
     return nil, format("the shape needs %.0f bytes and %.0f follow the header",
-                       n * d.size, rest)
+                       n * d.size, total - offset)
   end
+  return {
+    dtype = d.dtype, shape = shape, unit = d.swap, is_bool = d.is_bool,
+    strides = fields.fortran_order and fortran_strides(shape) or nil,
+    offset = offset, nbytes = n * d.size,
+  }
+end
+
+--- A tensor for the elements that a header tells of.
+function npy.make(info)
   local st = require "strided"
-  local options = {dtype = d.dtype}
-  local t = fields.fortran_order
-            and st.empty_strided(shape, fortran_strides(shape), options)
-            or st.empty(shape, options)
-  local ok
-  ok, why = read_elements(file, t, rest, d)
+  local options = {dtype = info.dtype}
+  if info.strides then
+    return st.empty_strided(info.shape, info.strides, options)
+  end
+  return st.empty(info.shape, options)
+end
+
+--- What was read into t becomes elements.
+function npy.mend(t, info)
+  if info.unit or info.is_bool then core.mend(t, info.unit or 1) end
+end
+
+-- -- Mapping -----------------------------------------------------------------
+
+--- A tensor over the file; nil without a reason when they do not lie as they
+-- must.
+local function map(source, info, mode)
+  if info.unit then
+    return nil, "elements in the other byte order cannot be mapped"
+  end
+  local shared = mode == "r+"
+  local ok, why = source:map(shared)
   if not ok then return nil, why end
+  local t = source:view(info.offset, info.dtype, info.shape, info.strides)
+  if not shared then
+    if t then npy.mend(t, info) end
+    return t
+  end
+  if not t then
+    return nil, "its elements are not aligned: they cannot be mapped"
+  end
+  if info.is_bool and not core.are_bools(t) then
+    return nil, "it has bytes that are neither true nor false"
+  end
   return t
 end
 
--- -- Saving ------------------------------------------------------------------
+--- A tensor from a whole source.
+-- @param source
+-- @tparam[opt] string mmap "r" or "r+"
+-- @return the tensor, or nil and why not
+function npy.read(source, mmap)
+  local at = 0
+  local function read(n)
+    local s, why = source:read(at, n)
+    at = at + n
+    return s, why
+  end
+  local info, why = npy.read_header(read, source:size())
+  if not info then return nil, why end
+  local t, done
+  if mmap then
+    t, why = map(source, info, mmap)
+    if t or why then return t, why end
+  end
+  t = npy.make(info)
+  done, why = source:read_into(t, info.offset)
+  if not done then return nil, why end
+  npy.mend(t, info)
+  return t
+end
+
+-- -- Writing -----------------------------------------------------------------
 
 local function is_fortran(t)
   local shape, stride = t.shape, t:stride()
@@ -248,7 +280,7 @@ local function is_fortran(t)
 end
 
 local function header(code, fortran, shape)
-  local order = tonumber(code:sub(2)) == 1 and "|" or host_order()
+  local order = tonumber(code:sub(2)) == 1 and "|" or core.byte_order
   local dims = {}
   for i = 1, #shape do dims[i] = format("%.0f", shape[i]) end
   local text = format("{'descr': '%s%s', 'fortran_order': %s, 'shape': (%s), }",
@@ -260,50 +292,9 @@ local function header(code, fortran, shape)
          rep(" ", length - #text - 1) .. "\n"
 end
 
-local function write_elements(file, t, total)
-  for at = 0, total - 1, CHUNK do
-    local ok, why = file:write(core.get_bytes(t, at, min(CHUNK, total - at)))
-    if not ok then return nil, why end
-  end
-  return true
-end
-
---- A name beside path that no file has.
-local function temporary(path)
-  for i = 1, 1000 do
-    local name = format("%s.%d.tmp", path, i)
-    local file = io.open(name, "rb")
-    if not file then return name end
-    file:close()
-  end
-  return nil, "all names for a temporary file beside it are taken"
-end
-
---- Writes everything under a temporary name, then renames it.
-local function save_to(path, head, t, total)
-  local name, why = temporary(path)
-  if not name then return nil, why end
-  local file
-  file, why = io.open(name, "wb")
-  if not file then return nil, why end
-  local ok, done
-  ok, done, why = pcall(function()
-    local written, reason = file:write(head)
-    if not written then return nil, reason end
-    return write_elements(file, t, total)
-  end)
-  local closed, reason = file:close()
-  if not ok then done, why = nil, text_of(done) end
-  if done and not closed then done, why = nil, reason end
-  if done then done, why = os.rename(name, path) end
-  if not done then
-    os.remove(name)
-    return nil, why
-  end
-  return true
-end
-
-local function save(path, t)
+--- What t is in the format: the header, and a tensor whose memory are the
+-- elements; or nil and why not.
+function npy.encode(t)
   local code = CODES[tostring(t.dtype)]
   if not code then
     return nil, format("%s has no equivalent in .npy; convert it first",
@@ -313,54 +304,16 @@ local function save(path, t)
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
   local fortran = not t:is_contiguous() and is_fortran(t)
   if not fortran then t = t:contiguous() end
-  return save_to(path, header(code, fortran, t.shape), t,
-                 t:numel() * t:element_size())
+  return header(code, fortran, t.shape), t
 end
 
--- -- The module --------------------------------------------------------------
-
-local npy = {}
-
-local function complain(name, path, why)
-  error(format("%s: cannot %s '%s': %s", name, name, path, why), 3)
-end
-
-local function check_path(name, path)
-  if type(path) ~= "string" then
-    error(format("%s: the path must be a string, not a %s", name, type(path)),
-          3)
-  end
-end
-
---- Reads a tensor from a .npy file: versions 1 to 3, either byte order, C and
--- Fortran order (as strides, without a copy).
--- @tparam string path
--- @return a new tensor
-function npy.load(path)
-  check_path("load", path)
-  local file, why = io.open(path, "rb")
-  if not file then complain("load", path, why) end
-  local ok, t
-  ok, t, why = pcall(load_from, file)
-  file:close()
-  if not ok then why = text_of(t) end
-  if not ok or not t then complain("load", path, why) end
-  return t
-end
-
---- Writes a tensor as .npy, in C order, or in Fortran order when that is how
--- it lies in memory. The file is replaced at once when all is written, or not
--- at all.
--- @tparam string path
--- @param t a tensor with data; every dtype but bfloat16
-function npy.save(path, t)
-  check_path("save", path)
-  if not core.is_tensor(t) then
-    error("save: argument 't' must be a Tensor, got " .. type(t), 2)
-  end
-  local ok, done, why = pcall(save, path, t)
-  if not ok then why = text_of(done) end
-  if not ok or not done then complain("save", path, why) end
+--- Writes t to a file; true, or nil and why not.
+function npy.write(file, t)
+  local head, elements = npy.encode(t)
+  if not head then return nil, elements end
+  local ok, why = file:write(head)
+  if not ok then return nil, why end
+  return file:write(elements)
 end
 
 return npy

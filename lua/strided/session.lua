@@ -22,7 +22,7 @@ local help = require "strided.help"
 local input = require "strided.input"
 local show = require "strided.show"
 
-local compile = loadstring or load
+local compile, unpack = loadstring or load, unpack or table.unpack
 local format, io, os, pcall, rawset, select, tostring, type, xpcall =
   string.format, io, os, pcall, rawset, select, tostring, type, xpcall
 local jit = rawget(_G, "jit")
@@ -32,7 +32,7 @@ local session = {}
 -- -- Compiling ----------------------------------------------------------------
 
 local function is_unfinished(why)
-  return why:find "'<eof>'$" ~= nil
+  return why:find "'?<eof>'?$" ~= nil
 end
 
 --- Is a value that the text returns not to be shown? Another semicolon after

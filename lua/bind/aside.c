@@ -1,0 +1,258 @@
+/* Files that are written aside: under a name of their own beside the place
+ * where they belong, which they take when they are complete.
+ *
+ * Note [Safe saving]
+ * The bytes go into a new file in the same folder. When all are written and
+ * on the disk (fsync), it is renamed, which replaces the old file at once,
+ * and then the name is made to last (fsync of the folder). Whatever stops it
+ * half way, a full disk, a signal, a power cut, the old file is untouched. A
+ * process that is killed leaves "NAME.PID.N.tmp" behind. The new file has the
+ * old one's mode and, where that is allowed, its owner; a symbolic link stays
+ * one, and what it points to is replaced.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bind.h"
+
+typedef struct aside {
+  int fd;               /* -1 when it is done with */
+  int64_t size;         /* bytes written */
+  size_t folder;        /* bytes of path up to the last slash, and with it */
+  char path[PATH_MAX];
+  char temporary[PATH_MAX];
+} aside;
+
+enum {
+  AT_ONCE = 1 << 30,    /* bytes; a system call may refuse more than 2 GB */
+  KEPT = 200,           /* of a name, in that of the temporary file */
+  TRIES = 1000
+};
+
+/* -- Making --------------------------------------------------------------- */
+
+/* Where the file is to be: through symbolic links. */
+static const char *find_place(aside *a, const char *path) {
+  struct stat info;
+  if (strlen(path) >= sizeof a->path) return strerror(ENAMETOOLONG);
+  strcpy(a->path, path);
+  if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+    char *target = realpath(path, NULL);
+    if (!target) return "the symbolic link leads nowhere";
+    const bool fits = strlen(target) < sizeof a->path;
+    if (fits) strcpy(a->path, target);
+    free(target);
+    if (!fits) return strerror(ENAMETOOLONG);
+  }
+  const char *slash = strrchr(a->path, '/');
+  a->folder = slash ? (size_t)(slash - a->path) + 1 : 0;
+  return NULL;
+}
+
+/* A new file beside it; nobody else has that name. */
+static const char *make_file(aside *a, mode_t mode) {
+  static atomic_uint counter;
+  for (int i = 0; i < TRIES; i++) {
+    const unsigned n = atomic_fetch_add(&counter, 1) + 1;
+    const int length =
+      snprintf(a->temporary, sizeof a->temporary, "%.*s%.*s.%ld.%u.tmp",
+               (int)a->folder, a->path, KEPT, a->path + a->folder,
+               (long)getpid(), n);
+    if (length < 0 || length >= (int)sizeof a->temporary) {
+      return strerror(ENAMETOOLONG);
+    }
+    a->fd = open(a->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (a->fd >= 0) return NULL;
+    if (errno != EEXIST) return strerror(errno);
+  }
+  return "all names for a temporary file beside it are taken";
+}
+
+static void give_up(aside *a) {
+  if (a->fd < 0) return;
+  close(a->fd);
+  a->fd = -1;
+  unlink(a->temporary);
+}
+
+static const char *start(aside *a, const char *path) {
+  struct stat old;
+  const char *why = find_place(a, path);
+  if (why) return why;
+  const bool is_new = stat(a->path, &old) != 0;
+  if (is_new && errno != ENOENT) return strerror(errno);
+  if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
+  if (!is_new && !S_ISREG(old.st_mode)) return "it is no regular file";
+  why = make_file(a, is_new ? 0666 : old.st_mode & 0777);
+  if (why || is_new) return why;
+  /* To whom the file belongs is not always ours to say. */
+  const int is_owned = fchown(a->fd, old.st_uid, old.st_gid);
+  (void)is_owned;
+  if (fchmod(a->fd, old.st_mode & 0777) == 0) return NULL;
+  why = strerror(errno);
+  give_up(a);
+  return why;
+}
+
+/* open_aside(path): or nil and why not */
+static int open_aside(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  aside *a = st__box_new(st__host_of(L), L, ST_BOX_ASIDE, sizeof *a);
+  a->fd = -1;                                    /* [+1] */
+  const char *why = start(a, path);
+  return why ? st__failed(L, why) : 1;
+}
+
+/* -- Writing -------------------------------------------------------------- */
+
+static aside *check_open(lua_State *L) {
+  st__host *h = st__host_of(L);
+  aside *a = st__box_check(h, L, 1, ST_BOX_ASIDE, "self");
+  if (a->fd < 0) st__error(h, L, ST_BAD_STATE, "the file is closed");
+  return a;
+}
+
+static const char *write_all(aside *a, const char *p, size_t n, int64_t at) {
+  while (n > 0) {
+    const ssize_t done = pwrite(a->fd, p, n < AT_ONCE ? n : AT_ONCE,
+                                (off_t)at);
+    if (done < 0 && errno != EINTR) return strerror(errno);
+    if (done < 0) continue;
+    p += done;
+    at += done;
+    n -= (size_t)done;
+  }
+  return NULL;
+}
+
+/* The same, where a file beyond the process's limit (RLIMIT_FSIZE) is an error
+ * like others: the signal that comes with it, and would end the process, is
+ * held back from this thread and taken. */
+static const char *write_at(aside *a, const char *p, size_t n, int64_t at) {
+  const struct timespec now = {0, 0};
+  sigset_t limit, before;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &limit, &before);
+  errno = 0;
+  const char *why = write_all(a, p, n, at);
+  if (why && errno == EFBIG) sigtimedwait(&limit, NULL, &now);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return why;
+}
+
+const char *st__aside_write(lua_State *L, int idx, const void *p, size_t n) {
+  st__host *h = st__host_of(L);
+  aside *a = st__box_check(h, L, idx, ST_BOX_ASIDE, "file");
+  if (a->fd < 0) return "the file is closed";
+  const char *why = write_at(a, p, n, a->size);
+  if (!why) a->size += (int64_t)n;
+  return why;
+}
+
+/* The bytes of the string or tensor at idx. */
+const char *st__check_bytes(st__host *h, lua_State *L, int idx, size_t *n) {
+  if (lua_type(L, idx) == LUA_TSTRING) return lua_tolstring(L, idx, n);
+  return st__check_memory(h, L, idx, n);
+}
+
+static int report(lua_State *L, const char *why) {
+  if (why) return st__failed(L, why);
+  lua_pushboolean(L, true);                      /* [+1] */
+  return 1;
+}
+
+/* file:write(string | tensor): appends its bytes; true, or nil and why not */
+static int aside_write(lua_State *L) {
+  size_t n;
+  check_open(L);
+  const char *p = st__check_bytes(st__host_of(L), L, 2, &n);
+  return report(L, st__aside_write(L, 1, p, n));
+}
+
+/* file:patch(offset, string): over what has been written */
+static int aside_patch(lua_State *L) {
+  size_t n;
+  st__host *h = st__host_of(L);
+  aside *a = check_open(L);
+  const int64_t at = st__check_int(h, L, 2, "offset");
+  const char *p = luaL_checklstring(L, 3, &n);
+  if (at < 0 || at > a->size || (int64_t)n > a->size - at) {
+    return st__error(h, L, ST_BAD_INDEX, "patch: nothing was written there");
+  }
+  return report(L, write_at(a, p, n, at));
+}
+
+/* file:tell(): bytes written */
+static int aside_tell(lua_State *L) {
+  st__push_int(st__host_of(L), L, check_open(L)->size); /* [+1] */
+  return 1;
+}
+
+/* -- Done ----------------------------------------------------------------- */
+
+/* Some file systems cannot, and have nothing that could be lost. */
+static const char *sync_folder(aside *a) {
+  const char *why = NULL;
+  a->path[a->folder] = '\0';
+  const int fd = open(a->folder ? a->path : ".", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return NULL;
+  if (fsync(fd) != 0 && errno != EINVAL && errno != EBADF) {
+    why = strerror(errno);
+  }
+  close(fd);
+  return why;
+}
+
+static const char *finish(aside *a) {
+  const char *why = fsync(a->fd) != 0 ? strerror(errno) : NULL;
+  if (!why && rename(a->temporary, a->path) != 0) why = strerror(errno);
+  if (why) {
+    give_up(a);
+    return why;
+  }
+  close(a->fd);
+  a->fd = -1;
+  return sync_folder(a);
+}
+
+/* file:commit(): it takes its place; true, or nil and why not */
+static int aside_commit(lua_State *L) {
+  return report(L, finish(check_open(L)));
+}
+
+/* file:abort(): it never was */
+static int aside_gc(lua_State *L) {
+  aside *a = st__box_test(st__host_of(L), L, 1, ST_BOX_ASIDE);
+  if (a) give_up(a);
+  return 0;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_aside(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_aside", open_aside}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"write", aside_write}, {"patch", aside_patch}, {"tell", aside_tell},
+    {"commit", aside_commit}, {"abort", aside_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {{"__gc", aside_gc}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_ASIDE);             /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                               /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                /* [-1] */
+  lua_pop(L, 1);                                 /* [-1] */
+}

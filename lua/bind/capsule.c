@@ -1,0 +1,130 @@
+/* DLPack in Lua: capsules, which hold what is exported until somebody takes it,
+ * as Python's "dltensor" capsules do.
+ */
+
+#include "bind.h"
+
+/* One of the two, until it is used. */
+typedef struct capsule {
+  struct DLManagedTensor *plain;
+  struct DLManagedTensorVersioned *versioned;
+} capsule;
+
+static bool is_used(const capsule *c) { return !c->plain && !c->versioned; }
+
+static capsule *check_capsule(lua_State *L) {
+  return st__box_check(st__host_of(L), L, 1, ST_BOX_CAPSULE, "self");
+}
+
+static int capsule_release(lua_State *L) {
+  capsule *c = st__box_test(st__host_of(L), L, 1, ST_BOX_CAPSULE);
+  if (!c) return 0;
+  st_dlpack_release(&c->plain);
+  st_dlpack_release_versioned(&c->versioned);
+  return 0;
+}
+
+/* -- Out ------------------------------------------------------------------ */
+
+/* to_dlpack(t, versioned): a capsule */
+static int to_dlpack(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_tensor *t = st__check_tensor(h, L, 1, "self");
+  lua_settop(L, 2);
+  capsule *c = st__box_new(h, L, ST_BOX_CAPSULE, sizeof *c); /* [+1] */
+  const st_status status =
+    lua_toboolean(L, 2) ? st_tensor_to_dlpack_versioned(t, &c->versioned)
+                        : st_tensor_to_dlpack(t, &c->plain);
+  if (status == ST_OK) return 1;
+  return st__error(h, L, status, "to_dlpack: %s", st_message());
+}
+
+/* Addresses are numbers, from which nothing here makes a pointer. [+1] */
+static int push_address(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const capsule *c = check_capsule(L);
+  if (is_used(c)) {
+    return st__error(h, L, ST_BAD_STATE, "the capsule has been used");
+  }
+  st__push_int(h, L, c->plain ? (intptr_t)c->plain
+                              : (intptr_t)c->versioned); /* [+1] */
+  return 1;
+}
+
+/* capsule:take(): the address, which is the caller's from now on */
+static int capsule_take(lua_State *L) {
+  push_address(L);                                       /* [+1] */
+  *check_capsule(L) = (capsule){NULL, NULL};
+  return 1;
+}
+
+static int capsule_is_used(lua_State *L) {
+  lua_pushboolean(L, is_used(check_capsule(L)));         /* [+1] */
+  return 1;
+}
+
+static int capsule_tostring(lua_State *L) {
+  const capsule *c = check_capsule(L);
+  lua_pushstring(L, c->plain ? "capsule(dltensor)"
+                    : c->versioned ? "capsule(dltensor_versioned)"
+                    : "capsule(used)");                  /* [+1] */
+  return 1;
+}
+
+/* -- In ------------------------------------------------------------------- */
+
+/* from_dlpack(capsule | address, versioned): a tensor */
+static int from_dlpack(lua_State *L) {
+  st__host *h = st__host_of(L);
+  void *address = NULL;
+  capsule *c = st__box_test(h, L, 1, ST_BOX_CAPSULE);
+  capsule pointed = {NULL, NULL};
+  lua_settop(L, 2);
+  if (!c && !st__to_address(L, 1, &address)) {
+    return st__error(h, L, ST_BAD_TYPE, "from_dlpack: argument 'source' must "
+                     "be a capsule or an address, got %s",
+                     st__type_name(h, L, 1));
+  }
+  st__box *box = st__push_box(h, L);                     /* [+1] */
+  if (!c) {
+    if (lua_toboolean(L, 2)) pointed.versioned = address;
+    else pointed.plain = address;
+    c = &pointed;
+  }
+  if (is_used(c)) {
+    return st__error(h, L, ST_BAD_STATE, "from_dlpack: %s",
+                     c == &pointed ? "the address is NULL"
+                                   : "the capsule has been used");
+  }
+  const st_status status =
+    c->plain ? st_tensor_from_dlpack(c->plain, &box->t)
+             : st_tensor_from_dlpack_versioned(c->versioned, &box->t);
+  if (status != ST_OK) {
+    return st__error(h, L, status, "from_dlpack: %s", st_message());
+  }
+  *c = (capsule){NULL, NULL};
+  st__charge(h, L, (int64_t)st_tensor_storage_nbytes(box->t));
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_capsule(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"to_dlpack", to_dlpack}, {"from_dlpack", from_dlpack}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"pointer", push_address}, {"take", capsule_take},
+    {"is_used", capsule_is_used}, {"release", capsule_release}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {
+    {"__gc", capsule_release}, {"__tostring", capsule_tostring}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_CAPSULE);                   /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                                       /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                        /* [-1] */
+  lua_pop(L, 1);                                         /* [-1] */
+}

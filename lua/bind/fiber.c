@@ -1,0 +1,44 @@
+/* Fibers: coroutines that have C stacks of their own.
+ *
+ * Note [Fibers]
+ * Lua's coroutines take turns on one C stack: what a body of st.mode or of
+ * st.no_grad changes for the thread, and what a call that runs a Lua function
+ * has on the stack, is undone in reverse order. Tarantool's fibers switch C
+ * stacks, from anywhere in Lua code, and would undo it in any order. So while
+ * a fiber that yields is inside of such a body or call, those of others fail.
+ */
+
+#include <dlfcn.h>
+
+#include "bind.h"
+
+static void *no_fiber(void) { return NULL; }
+
+static void *(*find_fiber(lua_State *L))(void) {
+  union { void *object; void *(*function)(void); } self = {NULL};
+  lua_getglobal(L, "_TARANTOOL");              /* [+1] */
+  if (!lua_isnil(L, -1)) self.object = dlsym(RTLD_DEFAULT, "fiber_self");
+  lua_pop(L, 1);                               /* [-1] */
+  return self.object ? self.function : no_fiber;
+}
+
+bool st__has_turn(const st__host *h) {
+  return !h->fiber || h->fiber == h->fiber_self();
+}
+
+void st__check_turn(st__host *h, lua_State *L, const char *name) {
+  if (st__has_turn(h)) return;
+  st__error(h, L, ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
+}
+
+int st__run_body(st__host *h, lua_State *L, int nargs, int nrets) {
+  void *outer = h->fiber;
+  h->fiber = h->fiber_self();
+  const int status = lua_pcall(L, nargs, nrets, 0); /* [-nargs-1, +nrets|1] */
+  h->fiber = outer;
+  return status;
+}
+
+void st__open_fiber(st__host *h, lua_State *L) {
+  h->fiber_self = find_fiber(L);
+}

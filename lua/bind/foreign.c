@@ -1,0 +1,171 @@
+/* Tensors over memory that is not the engine's: an address with somebody who
+ * owns it, or a copy of the bytes of a string.
+ *
+ * Note [Strings are copied]
+ * A Lua string never changes, other strings of the same text are the same
+ * object, and tables find it by its bytes. A tensor can be written to, and
+ * nothing in the engine forbids it for one storage alone. So no tensor lies
+ * over the bytes of a string.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+#define NAME "frombuffer"
+
+/* -- Arguments ------------------------------------------------------------ */
+
+enum { CDATA = 10 };  /* what LuaJIT's lua_type says of one */
+
+bool st__to_address(lua_State *L, int idx, void **out) {
+  if (lua_type(L, idx) == LUA_TLIGHTUSERDATA) {
+    *out = lua_touserdata(L, idx);
+    return true;
+  }
+  if (lua_type(L, idx) != CDATA) return false;
+  memcpy(out, lua_topointer(L, idx), sizeof *out);
+  return true;
+}
+
+int st__check_sizes(st__host *h, lua_State *L, int idx, const char *arg,
+                    int64_t *out) {
+  if (!lua_istable(L, idx)) {
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a table, got %s",
+              arg, st__type_name(h, L, idx));
+  }
+  const size_t n = lua_objlen(L, idx);
+  if (n > ST_MAX_DIMS) {
+    st__error(h, L, ST_BAD_SHAPE, "argument '%s' has more than %d entries",
+              arg, ST_MAX_DIMS);
+  }
+  for (int i = 0; i < (int)n; i++) {
+    lua_rawgeti(L, idx, i + 1);                /* [+1] */
+    out[i] = st__check_int(h, L, -1, arg);
+    lua_pop(L, 1);                             /* [-1] */
+  }
+  return (int)n;
+}
+
+void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out) {
+  out->dtype = st__check_dtype(h, L, idx, "dtype");
+  out->ndim = st__check_sizes(h, L, idx + 1, "shape", out->sizes);
+  out->has_strides = !lua_isnoneornil(L, idx + 2);
+  if (out->has_strides &&
+      st__check_sizes(h, L, idx + 2, "strides", out->strides) != out->ndim) {
+    st__error(h, L, ST_BAD_SHAPE, "arguments 'shape' and 'strides' differ in "
+              "their length");
+  }
+  /* Without memory a tensor is a layout that has been checked. */
+  st__box *box = st__push_box(h, L);           /* [+1] */
+  const st_status status =
+    st_tensor_empty(ST_DEVICE_META, out->dtype, out->ndim, out->sizes,
+                    st__layout_strides(out), &box->t);
+  if (status != ST_OK) st__raise(h, L, status);
+  out->nbytes = st_tensor_numel(box->t) ? st_tensor_storage_nbytes(box->t)
+                                        : 0;
+  st_tensor_release(&box->t);
+  lua_pop(L, 1);                               /* [-1] */
+}
+
+/* -- Bytes ---------------------------------------------------------------- */
+
+/* Any byte but 0 and 1 would be neither true nor false. Pages where all is
+ * well are not written to, for they may be mapped. */
+void st__make_bools(char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (p[i] & ~1) p[i] = 1;
+  }
+}
+
+static void copy_bytes(st__host *h, lua_State *L, const char *p,
+                       const st__layout *layout) {
+  st__box *box = st__push_box(h, L);            /* [+1] */
+  bool room = false;
+  st_status status;
+  do {
+    status = st_tensor_empty(ST_DEVICE_CPU, layout->dtype, layout->ndim,
+                             layout->sizes, st__layout_strides(layout),
+                             &box->t);
+  } while (status == ST_NO_MEMORY && st__make_room(h, L, &room));
+  if (status != ST_OK) st__raise(h, L, status);
+  if (layout->nbytes == 0) return;
+  char *data = st_tensor_data(box->t);
+  memcpy(data, p, layout->nbytes);
+  if (layout->dtype == ST_BOOL) st__make_bools(data, layout->nbytes);
+  st__charge(h, L, (int64_t)layout->nbytes);
+}
+
+/* -- Addresses ------------------------------------------------------------ */
+
+static void free_owner(void *owner, void *data, size_t nbytes) {
+  (void)data; (void)nbytes;
+  if (owner) st__let_go(owner);
+}
+
+/* The value at idx, unless nil, is held for as long as the memory. */
+static void wrap_bytes(st__host *h, lua_State *L, char *p,
+                       const st__layout *layout, int idx) {
+  st__box *box = st__push_box(h, L);            /* [+1] */
+  st__held *owner = NULL;
+  if (!lua_isnoneornil(L, idx)) owner = st__hold(h, L, idx, sizeof *owner);
+  const st_status status =
+    st_tensor_wrap(p, layout->nbytes, layout->dtype, layout->ndim,
+                   layout->sizes, st__layout_strides(layout), 0, free_owner,
+                   owner, &box->t);
+  if (status == ST_OK) {
+    if (owner) st_tensor_bind(box->t); /* it ends with the state */
+    return;
+  }
+  if (owner) st__let_go(owner);
+  st__bury(h, L);
+  st__error(h, L, status, NAME ": %s", st_message());
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+/* frombuffer(source, owner, nbytes, offset, dtype, shape, strides): of a
+ * string a copy, whatever nbytes; of an address the memory there, which has
+ * nbytes, or as many as it takes when that is nil */
+static int frombuffer(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__layout layout;
+  void *data = NULL;
+  lua_settop(L, 7);
+  const int64_t offset = st__check_int(h, L, 4, "offset");
+  st__check_layout(h, L, 5, &layout);
+  size_t size = SIZE_MAX;
+  const bool is_text = lua_type(L, 1) == LUA_TSTRING;
+  const char *text = is_text ? lua_tolstring(L, 1, &size) : NULL;
+  if (!is_text && !st__to_address(L, 1, &data)) {
+    return st__error(h, L, ST_BAD_TYPE, NAME ": argument 'source' must be a "
+                     "string or an address, got %s", st__type_name(h, L, 1));
+  }
+  if (!is_text && !lua_isnil(L, 3)) {
+    const int64_t n = st__check_int(h, L, 3, "nbytes");
+    size = n < 0 ? 0 : (size_t)n;
+  }
+  if (offset < 0 || (uint64_t)offset > size ||
+      layout.nbytes > size - (size_t)offset) {
+    return st__error(h, L, ST_BAD_INDEX, NAME ": the elements take %zu bytes "
+                     "from offset %lld on, and there are %lld",
+                     layout.nbytes, (long long)offset, (long long)size);
+  }
+  if (!is_text && !data && layout.nbytes > 0) {
+    return st__error(h, L, ST_BAD_VALUE, NAME ": the address is NULL");
+  }
+  if (is_text) {
+    copy_bytes(h, L, text + offset, &layout);              /* [+1] */
+  } else {
+    char *p = data ? (char *)data + offset : NULL;
+    wrap_bytes(h, L, p, &layout, 2);                       /* [+1] */
+  }
+  return 1;
+}
+
+void st__open_foreign(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"frombuffer", frombuffer}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+}

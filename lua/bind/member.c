@@ -1,0 +1,257 @@
+/* Members of archives: their bytes as they are stored in a source, or inflated
+ * on the way, and the other way round.
+ */
+
+#include <string.h>
+#include <zlib.h>
+
+#include "bind.h"
+
+enum {
+  BLOCK = 32768,         /* compressed bytes in hand */
+  AT_ONCE = 1 << 30,     /* bytes; zlib counts in 32 bits */
+  RAW = -15,             /* window: the largest; negative: no header */
+  MAX_READ = 1 << 20     /* of what is read as a string */
+};
+
+typedef struct member {
+  st__source *source;    /* NULL once closed */
+  size_t at, left;       /* compressed bytes that have not been read */
+  uLong crc;             /* of all bytes so far */
+  bool is_deflated, has_ended;
+  z_stream z;
+  Bytef in[BLOCK];
+} member;
+
+/* -- Life ----------------------------------------------------------------- */
+
+static int member_gc(lua_State *L) {
+  member *m = st__box_test(st__host_of(L), L, 1, ST_BOX_MEMBER);
+  if (!m || !m->source) return 0;
+  if (m->is_deflated) inflateEnd(&m->z);
+  st__source_release(m->source);
+  m->source = NULL;
+  return 0;
+}
+
+/* open_member(source, offset, n, deflated): the n bytes at offset */
+static int open_member(lua_State *L) {
+  st__host *h = st__host_of(L);
+  lua_settop(L, 4);
+  const int64_t at = st__check_int(h, L, 2, "offset");
+  const int64_t n = st__check_int(h, L, 3, "n");
+  member *m = st__box_new(h, L, ST_BOX_MEMBER, sizeof *m); /* [+1] */
+  st__source *s = st__check_source(h, L, 1);
+  const size_t size = st__source_size(s);
+  if (at < 0 || n < 0 || (size_t)at > size || (size_t)n > size - (size_t)at) {
+    return st__error(h, L, ST_BAD_INDEX, "open_member: outside the source");
+  }
+  m->at = (size_t)at;
+  m->left = (size_t)n;
+  m->crc = crc32(0, NULL, 0);
+  if (lua_toboolean(L, 4) && inflateInit2(&m->z, RAW) != Z_OK) {
+    return st__error(h, L, ST_NO_MEMORY, "out of memory");
+  }
+  m->is_deflated = lua_toboolean(L, 4);
+  m->source = st__source_retain(s);
+  return 1;
+}
+
+static member *check_member(lua_State *L) {
+  st__host *h = st__host_of(L);
+  member *m = st__box_check(h, L, 1, ST_BOX_MEMBER, "self");
+  if (!m->source) st__error(h, L, ST_BAD_STATE, "the member is closed");
+  return m;
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+/* More compressed bytes, unless there are some. */
+static const char *refill(member *m) {
+  if (m->z.avail_in > 0) return NULL;
+  const size_t n = m->left < BLOCK ? m->left : BLOCK;
+  const char *why = st__source_read(m->source, m->at, m->in, n);
+  if (why) return why;
+  m->z.next_in = m->in;
+  m->z.avail_in = (uInt)n;
+  m->at += n;
+  m->left -= n;
+  return NULL;
+}
+
+/* Up to n inflated bytes; how many there were before the end. */
+static const char *inflate_some(member *m, Bytef *out, size_t n,
+                                size_t *got) {
+  *got = 0;
+  while (*got < n && !m->has_ended) {
+    const char *why = refill(m);
+    if (why) return why;
+    const uInt room = (uInt)(n - *got < AT_ONCE ? n - *got : AT_ONCE);
+    m->z.next_out = out + *got;
+    m->z.avail_out = room;
+    const int code = inflate(&m->z, Z_NO_FLUSH);
+    const size_t made = room - m->z.avail_out;
+    *got += made;
+    if (code == Z_STREAM_END) m->has_ended = true;
+    else if (code == Z_MEM_ERROR) return "out of memory";
+    else if (code == Z_BUF_ERROR && m->left == 0) return "it is truncated";
+    else if (code != Z_OK) return "its compressed data are damaged";
+  }
+  return NULL;
+}
+
+static void add_to_crc(uLong *crc, const void *p, size_t n) {
+  const Bytef *bytes = p;
+  while (n > 0) {
+    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    *crc = crc32(*crc, bytes, part);
+    bytes += part;
+    n -= part;
+  }
+}
+
+/* The next n bytes. */
+static const char *read_bytes(member *m, void *out, size_t n) {
+  const char *why;
+  size_t got = n;
+  if (m->is_deflated) {
+    why = inflate_some(m, out, n, &got);
+  } else if (n > m->left) {
+    return "it is truncated";
+  } else {
+    why = st__source_read(m->source, m->at, out, n);
+    m->at += n;
+    m->left -= n;
+  }
+  if (why) return why;
+  if (got < n) return "it is truncated";
+  add_to_crc(&m->crc, out, n);
+  return NULL;
+}
+
+/* member:read(n): the next bytes as a string, or nil and why not */
+static int member_read(lua_State *L) {
+  st__host *h = st__host_of(L);
+  member *m = check_member(L);
+  const int64_t n = st__check_int(h, L, 2, "n");
+  if (n < 0 || n > MAX_READ) {
+    return st__error(h, L, ST_BAD_VALUE, "read: not that many at once");
+  }
+  void *bytes = lua_newuserdata(L, (size_t)n);   /* [+1] */
+  m = check_member(L);                           /* a finaliser may close it */
+  const char *why = read_bytes(m, bytes, (size_t)n);
+  if (why) return st__failed(L, why);
+  lua_pushlstring(L, bytes, (size_t)n);          /* [+1] */
+  return 1;
+}
+
+/* member:read_into(t): the next bytes are those of t; or nil and why not */
+static int member_read_into(lua_State *L) {
+  size_t n;
+  member *m = check_member(L);
+  char *p = st__check_memory(st__host_of(L), L, 2, &n);
+  const char *why = read_bytes(m, p, n);
+  if (why) return st__failed(L, why);
+  lua_pushboolean(L, true);                      /* [+1] */
+  return 1;
+}
+
+/* member:finish(): the CRC of its bytes, once all are read; or nil and why
+ * not */
+static int member_finish(lua_State *L) {
+  Bytef byte;
+  size_t got = 0;
+  member *m = check_member(L);
+  if (m->is_deflated && !m->has_ended) {
+    const char *why = inflate_some(m, &byte, 1, &got);
+    if (why) return st__failed(L, why);
+  }
+  if (got > 0 || m->left > 0 || m->z.avail_in > 0) {
+    return st__failed(L, "it is longer than it says");
+  }
+  st__push_int(st__host_of(L), L, (int64_t)m->crc); /* [+1] */
+  return 1;
+}
+
+/* -- Writing -------------------------------------------------------------- */
+
+/* crc32(string | tensor ...): of all their bytes */
+static int crc(lua_State *L) {
+  st__host *h = st__host_of(L);
+  uLong sum = crc32(0, NULL, 0);
+  for (int i = 1; i <= lua_gettop(L); i++) {
+    size_t n;
+    const char *p = st__check_bytes(h, L, i, &n);
+    add_to_crc(&sum, p, n);
+  }
+  st__push_int(h, L, (int64_t)sum);              /* [+1] */
+  return 1;
+}
+
+/* Deflates n bytes to the file in argument 1. */
+static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
+                                 size_t n, bool is_last) {
+  Bytef out[BLOCK];
+  int code;
+  do {
+    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    const int flush = is_last && part == n ? Z_FINISH : Z_NO_FLUSH;
+    z->next_in = (z_const Bytef *)(uintptr_t)p;
+    z->avail_in = part;
+    p = part ? p + part : p;
+    n -= part;
+    do {
+      z->next_out = out;
+      z->avail_out = BLOCK;
+      code = deflate(z, flush);
+      const char *why = st__aside_write(L, 1, out, BLOCK - z->avail_out);
+      if (why) return why;
+    } while (z->avail_out == 0);
+  } while (n > 0);
+  return is_last && code != Z_STREAM_END ? "it could not be deflated" : NULL;
+}
+
+/* deflate(file, string | tensor ...): all their bytes as one stream; true, or
+ * nil and why not */
+static int deflate_all(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const int top = lua_gettop(L);
+  const char *why = NULL;
+  size_t n;
+  st__aside_write(L, 1, NULL, 0); /* it is one */
+  for (int i = 2; i <= top; i++) st__check_bytes(h, L, i, &n);
+  z_stream z = {.zalloc = NULL};
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW, 8,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return st__failed(L, "out of memory");
+  }
+  for (int i = 2; i <= top && !why; i++) {
+    const char *p = st__check_bytes(h, L, i, &n);
+    why = deflate_bytes(L, &z, p, n, i == top);
+  }
+  deflateEnd(&z);
+  if (why) return st__failed(L, why);
+  lua_pushboolean(L, true);                      /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_member(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_member", open_member}, {"crc32", crc}, {"deflate", deflate_all},
+    {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"read", member_read}, {"read_into", member_read_into},
+    {"finish", member_finish}, {"close", member_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {{"__gc", member_gc}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+  st__push_meta(h, L, ST_BOX_MEMBER);            /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                               /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                /* [-1] */
+  lua_pop(L, 1);                                 /* [-1] */
+}

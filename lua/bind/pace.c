@@ -1,0 +1,101 @@
+/* The pace of Lua's collector, which does not see the bytes of tensors.
+ *
+ * Note [Pacing the collector]
+ * Lua sees a few bytes where a tensor has millions. So the bytes of fresh
+ * results are a debt, and a cycle of the collector is through by the time it
+ * reaches a bound. What a cycle costs depends on the Lua heap alone, and so
+ * does the bound: a small heap is walked often, so that temporaries stay in
+ * the caches of the processor, a large one more seldom, but often enough for
+ * memory not to grow beyond a multiple of the heap. Tensors that are alive do
+ * not count: to collect more seldom because of them would only let the others
+ * go cold.
+ *
+ * A small heap is collected at once. In a large one that would be a pause of
+ * many milliseconds; there steps in proportion to the new debt begin ahead of
+ * the bound. A cycle that somebody else had begun may end early and miss what
+ * died meanwhile: one that took few steps does not count.
+ */
+
+#include "bind.h"
+
+enum {
+  LEAST = 4 << 20,    /* bytes: the bound of a small heap */
+  MIDDLE = 64 << 20,  /* up to here it is eight heaps, beyond three */
+  AT_ONCE = 2 << 20,  /* bytes of heap that take less than a millisecond */
+  STEPS = 32          /* of a cycle */
+};
+
+static int64_t bound_of(int64_t heap) {
+  const int64_t wanted = 8 * heap < MIDDLE ? 8 * heap : MIDDLE;
+  const int64_t needed = 3 * heap;
+  const int64_t bound = wanted > needed ? wanted : needed;
+  return bound > LEAST ? bound : LEAST;
+}
+
+static int64_t heap_of(lua_State *L) {
+  return (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
+}
+
+static void collect(st__host *h, lua_State *L) {
+  h->debt = 0;
+  h->due = 0;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+}
+
+/* Who has stopped the collector has his reasons. */
+static bool is_stopped(lua_State *L) {
+  return lua_gc(L, ST_GC_IS_RUNNING, 0) == 0;
+}
+
+/* Does its share of a cycle between start and bound. */
+static void step(st__host *h, lua_State *L, int64_t heap, int64_t start,
+                 int64_t bound) {
+  const int64_t span = bound - start;
+  const int64_t from = h->paid < start ? start : h->paid;
+  const int64_t part = h->debt < bound ? h->debt - from : span;
+  h->paid = h->debt;
+  h->due = h->debt + span / STEPS;
+  const int kb = (int)(heap / 1024 * part / span) + 1;
+  if (lua_gc(L, LUA_GCSTEP, kb) == 1 && h->paid - start > span / 4) {
+    h->debt -= h->debt < start ? h->debt : start;
+    h->due = h->paid = 0;
+  } else if (h->debt > bound + span) {
+    collect(h, L);
+  }
+}
+
+void st__pace(st__host *h, lua_State *L) {
+  const int64_t heap = heap_of(L), bound = bound_of(heap);
+  const int64_t start = heap < AT_ONCE ? bound : bound / 4 * 3;
+  if (h->debt <= start) {
+    h->due = start;
+    h->paid = 0;
+  } else if (is_stopped(L)) {
+    h->due = h->debt + LEAST;
+  } else if (heap < AT_ONCE) {
+    collect(h, L);
+  } else {
+    step(h, L, heap, start, bound);
+  }
+}
+
+void st__credit(st__host *h, const st_tensor *t) {
+  if (st_tensor_refcount(t) > 1 || st_tensor_storage_refcount(t) > 1) return;
+  const int64_t n = (int64_t)st_tensor_storage_nbytes(t);
+  h->debt -= n < h->debt ? n : h->debt;
+}
+
+/* A finaliser of the user's may raise: not through the engine's callers. */
+static int collect_all(lua_State *L) {
+  const bool was_stopped = is_stopped(L);
+  collect(lua_touserdata(L, 1), L);
+  if (was_stopped) lua_gc(L, LUA_GCSTOP, 0);
+  return 0;
+}
+
+bool st__make_room(st__host *h, lua_State *L, bool *made) {
+  if (!h->has_retry || *made) return false;
+  *made = true;
+  if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
+  return true;
+}

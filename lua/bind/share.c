@@ -1,0 +1,93 @@
+/* Tensors for other Lua states: share, attach, unshare.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* Raises what the engine said, by the function's name. */
+static int fail(st__host *h, lua_State *L, const char *name, st_status code) {
+  return st__error(h, L, code, "%s: %s", name, st_message());
+}
+
+/* A token as a C string. One with a NUL in it is none, and as "" is refused
+ * like any other. */
+static const char *check_token(lua_State *L, const char *name) {
+  st__host *h = st__host_of(L);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    st__error(h, L, ST_BAD_TYPE, "%s: argument 'token' must be a string, got "
+              "%s", name, st__type_name(h, L, 1));
+  }
+  size_t n;
+  const char *token = lua_tolstring(L, 1, &n);
+  return strlen(token) == n ? token : "";
+}
+
+/* How often at idx, 0 for math.huge: until it is unshared. */
+static int64_t check_times(st__host *h, lua_State *L, int idx) {
+  int64_t times;
+  if (lua_type(L, idx) == LUA_TNUMBER && lua_tonumber(L, idx) == HUGE_VAL) {
+    return 0;
+  }
+  if (!st__to_int(h, L, idx, &times) || times < 1) {
+    st__error(h, L, ST_BAD_VALUE, "share: argument 'times' must be 1, 2, ... "
+              "or math.huge");
+  }
+  return times;
+}
+
+/* The keyword `times` of the table at 2. [+1] */
+static void push_times(st__host *h, lua_State *L) {
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) { /* [+2, -1] */
+    if (lua_type(L, -2) == LUA_TSTRING &&
+        strcmp(lua_tostring(L, -2), "times") == 0) {
+      continue;
+    }
+    st__error(h, L, ST_BAD_VALUE, "share: unknown keyword argument%s%s",
+              lua_type(L, -2) == LUA_TSTRING ? " " : "",
+              lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "");
+  }
+  lua_pushliteral(L, "times");                          /* [+1] */
+  lua_rawget(L, 2);                                     /* [-1, +1] */
+}
+
+/* share(t, [times]): the token */
+static int share(lua_State *L) {
+  st__host *h = st__host_of(L);
+  char token[ST_TOKEN_SIZE];
+  lua_settop(L, 2);
+  const st_tensor *t = st__to_tensor(h, L, 1);
+  if (!t) {
+    return st__error(h, L, ST_BAD_TYPE, "share: argument 't' must be a "
+                     "Tensor, got %s", st__type_name(h, L, 1));
+  }
+  if (lua_istable(L, 2)) push_times(h, L);              /* [+0|1] */
+  const int64_t times = lua_isnil(L, -1) ? 1 : check_times(h, L, -1);
+  const st_status status = st_share(t, times, token);
+  if (status != ST_OK) return fail(h, L, "share", status);
+  lua_pushstring(L, token);                             /* [+1] */
+  return 1;
+}
+
+/* attach(token): the tensor */
+static int attach(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const char *token = check_token(L, "attach");
+  st__box *box = st__push_box(h, L);                    /* [+1] */
+  const st_status status = st_attach(token, &box->t);
+  return status == ST_OK ? 1 : fail(h, L, "attach", status);
+}
+
+/* unshare(token): was there anything left to take back? */
+static int take_back(lua_State *L) {
+  lua_pushboolean(L, st_unshare(check_token(L, "unshare"))); /* [+1] */
+  return 1;
+}
+
+void st__open_share(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"share", share}, {"attach", attach}, {"unshare", take_back}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+}

@@ -1,0 +1,256 @@
+/* Sources: files, or bytes in memory, that tensors are read from or lie over.
+ *
+ * Note [Mapped files]
+ * A file is mapped as a whole, privately unless asked otherwise: what a script
+ * writes into a tensor on it stays in this process and never reaches the
+ * file, and no write faults. Tensors share the mapping, which goes with the
+ * last of them. A file that somebody cuts short while it is mapped ends the
+ * process (SIGBUS) when what is gone is touched: replace files, as st.save
+ * does, instead of writing into them.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bind.h"
+
+struct st__source {
+  atomic_int refs;      /* the box and tensors */
+  int fd;               /* of a file that is not mapped yet; or -1 */
+  bool is_mapped;
+  size_t size;
+  char *data;           /* the mapping or the bytes */
+};
+
+enum { AT_ONCE = 1 << 30 };  /* bytes; system calls may refuse 2 GB */
+
+/* -- Life ----------------------------------------------------------------- */
+
+void st__source_release(st__source *s) {
+  if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
+  if (s->fd >= 0) close(s->fd);
+  if (s->is_mapped) {
+    munmap(s->data, s->size);
+  } else {
+    free(s->data);
+  }
+  free(s);
+}
+
+st__source *st__source_retain(st__source *s) {
+  atomic_fetch_add(&s->refs, 1);
+  return s;
+}
+
+/* Leaves a box at the top. [+1] */
+static st__source *push_source(st__host *h, lua_State *L) {
+  st__source **box = st__box_new(h, L, ST_BOX_SOURCE, sizeof *box); /* [+1] */
+  st__source *s = calloc(1, sizeof *s);
+  if (!s) {
+    st__error(h, L, ST_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  atomic_init(&s->refs, 1);
+  s->fd = -1;
+  *box = s;
+  return s;
+}
+
+static int source_gc(lua_State *L) {
+  st__source **box = st__box_test(st__host_of(L), L, 1, ST_BOX_SOURCE);
+  if (!box) return 0;
+  st__source_release(*box);
+  *box = NULL;
+  return 0;
+}
+
+st__source *st__check_source(st__host *h, lua_State *L, int idx) {
+  st__source **box = st__box_check(h, L, idx, ST_BOX_SOURCE, "source");
+  if (!*box) st__error(h, L, ST_BAD_STATE, "the source is closed");
+  return *box;
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+const char *st__source_read(const st__source *s, size_t offset, void *out,
+                            size_t n) {
+  char *p = out;
+  if (offset > s->size || n > s->size - offset) return "the file is truncated";
+  if (s->fd < 0) {
+    if (n) memcpy(p, s->data + offset, n);
+    return NULL;
+  }
+  while (n > 0) {
+    const ssize_t got = pread(s->fd, p, n < AT_ONCE ? n : AT_ONCE,
+                              (off_t)offset);
+    if (got == 0) return "the file is truncated";
+    if (got < 0 && errno != EINTR) return strerror(errno);
+    if (got < 0) continue;
+    p += got;
+    offset += (size_t)got;
+    n -= (size_t)got;
+  }
+  return NULL;
+}
+
+size_t st__source_size(const st__source *s) { return s->size; }
+
+int st__failed(lua_State *L, const char *why) {
+  lua_pushnil(L);           /* [+1] */
+  lua_pushstring(L, why);   /* [+1] */
+  return 2;
+}
+
+/* A position or count in a source. */
+static size_t check_count(st__host *h, lua_State *L, int idx,
+                          const char *arg) {
+  const int64_t n = st__check_int(h, L, idx, arg);
+  if (n < 0) st__error(h, L, ST_BAD_VALUE, "argument '%s' is negative", arg);
+  return (size_t)n;
+}
+
+/* open_source(path [, writable]): a source, or nil and why not */
+static int open_source(lua_State *L) {
+  struct stat info;
+  const char *path = luaL_checkstring(L, 1);
+  const int mode = lua_toboolean(L, 2) ? O_RDWR : O_RDONLY;
+  st__source *s = push_source(st__host_of(L), L); /* [+1] */
+  /* A FIFO without a writer is not waited for. */
+  s->fd = open(path, mode | O_CLOEXEC | O_NONBLOCK);
+  if (s->fd < 0 || fstat(s->fd, &info) != 0) {
+    return st__failed(L, strerror(errno));
+  }
+  if (S_ISDIR(info.st_mode)) return st__failed(L, strerror(EISDIR));
+  if (!S_ISREG(info.st_mode)) return st__failed(L, "it is no regular file");
+  s->size = (size_t)info.st_size;
+  return 1;
+}
+
+/* open_bytes(text): a source with a copy of it */
+static int open_bytes(lua_State *L) {
+  size_t n;
+  st__host *h = st__host_of(L);
+  const char *text = luaL_checklstring(L, 1, &n);
+  st__source *s = push_source(h, L);              /* [+1] */
+  s->data = malloc(n ? n : 1);
+  if (!s->data) return st__error(h, L, ST_NO_MEMORY, "out of memory");
+  memcpy(s->data, text, n);
+  s->size = n;
+  return 1;
+}
+
+/* source:size() */
+static int source_size(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__push_int(h, L, (int64_t)st__check_source(h, L, 1)->size); /* [+1] */
+  return 1;
+}
+
+/* source:read(offset, n): a string, or nil and why not */
+static int source_read(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const st__source *s = st__check_source(h, L, 1);
+  const size_t offset = check_count(h, L, 2, "offset");
+  const size_t n = check_count(h, L, 3, "n");
+  if (offset > s->size || n > s->size - offset) {
+    return st__failed(L, "the file is truncated");
+  }
+  void *bytes = lua_newuserdata(L, n);            /* [+1] */
+  s = st__check_source(h, L, 1); /* a finaliser may have closed it */
+  const char *why = st__source_read(s, offset, bytes, n);
+  if (why) return st__failed(L, why);
+  lua_pushlstring(L, bytes, n);                   /* [+1] */
+  return 1;
+}
+
+/* source:read_into(t, offset): all bytes of t, or nil and why not */
+static int source_read_into(lua_State *L) {
+  st__host *h = st__host_of(L);
+  size_t n;
+  const st__source *s = st__check_source(h, L, 1);
+  char *p = st__check_memory(h, L, 2, &n);
+  const size_t offset = check_count(h, L, 3, "offset");
+  const char *why = st__source_read(s, offset, p, n);
+  if (why) return st__failed(L, why);
+  lua_pushboolean(L, true);                       /* [+1] */
+  return 1;
+}
+
+/* -- Lying over ----------------------------------------------------------- */
+
+/* source:map([shared]): its bytes are memory from now on; true, or nil and
+ * why not. Bytes always are. */
+static int source_map(lua_State *L) {
+  st__source *s = st__check_source(st__host_of(L), L, 1);
+  if (s->fd >= 0 && s->size > 0) {
+    const int kind = lua_toboolean(L, 2) ? MAP_SHARED
+                                         : MAP_PRIVATE | MAP_NORESERVE;
+    void *data = mmap(NULL, s->size, PROT_READ | PROT_WRITE, kind, s->fd, 0);
+    if (data == MAP_FAILED) return st__failed(L, strerror(errno));
+    s->data = data;
+    s->is_mapped = true;
+    close(s->fd);
+    s->fd = -1;
+  }
+  lua_pushboolean(L, true);                       /* [+1] */
+  return 1;
+}
+
+static void free_view(void *source, void *data, size_t nbytes) {
+  (void)data; (void)nbytes;
+  st__source_release(source);
+}
+
+/* source:view(offset, dtype, shape, strides): a tensor over its bytes; nil
+ * when they are not aligned for the dtype */
+static int source_view(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st__layout layout;
+  lua_settop(L, 5);
+  const size_t offset = check_count(h, L, 2, "offset");
+  st__check_layout(h, L, 3, &layout);
+  st__box *box = st__push_box(h, L);              /* [+1] */
+  st__source *s = st__check_source(h, L, 1);
+  if (offset > s->size || layout.nbytes > s->size - offset ||
+      (!s->data && layout.nbytes > 0)) {
+    return st__error(h, L, ST_BAD_INDEX, "view: the bytes are not there");
+  }
+  char *p = layout.nbytes ? s->data + offset : NULL;
+  const size_t unit = st_dtype_size(layout.dtype);
+  if ((uintptr_t)p % (unit < 8 ? unit : 8) != 0) return 0;
+  const st_status status =
+    st_tensor_wrap(p, layout.nbytes, layout.dtype, layout.ndim,
+                   layout.sizes, st__layout_strides(&layout), 0, free_view,
+                   st__source_retain(s), &box->t);
+  if (status == ST_OK) return 1;
+  st__source_release(s);
+  return st__raise(h, L, status);
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_source(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_source", open_source}, {"open_bytes", open_bytes}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"size", source_size}, {"read", source_read},
+    {"read_into", source_read_into}, {"map", source_map},
+    {"view", source_view}, {"close", source_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg metamethods[] = {{"__gc", source_gc}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
+  lua_pushstring(L, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "<" : ">");
+  lua_setfield(L, -2, "byte_order");              /* [+1, -1] */
+  st__push_meta(h, L, ST_BOX_SOURCE);             /* [+1] */
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                                /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                 /* [-1] */
+  lua_pop(L, 1);                                  /* [-1] */
+}
