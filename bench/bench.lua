@@ -14,11 +14,12 @@
 -- where the peers live is in peers.lua.
 --
 -- Families and cases are the rows of cases.lua; `overhead`, what calls cost,
--- is a program of its own (overhead.lua). There is a process per engine; a new
--- one of strided for every case, the peers' take too long to start. Each makes
--- a case's inputs, the same values everywhere, and their results have to agree
--- before anything is measured. Then they take turns, in another order each
--- round, so that what disturbs the machine disturbs all.
+-- and `pacing`, what memory they leave, are programs of their own. There is a
+-- process per engine; a new one of strided for every case, the peers' take too
+-- long to start. Each makes a case's inputs, the same values everywhere, and
+-- their results have to agree before anything is measured. Then they take
+-- turns, in another order each round, so that what disturbs the machine
+-- disturbs all.
 --
 -- Compare ratios of one run only: machines differ, and one machine differs
 -- from hour to hour. The fastest sample is what the neighbours on the machine
@@ -37,6 +38,7 @@ local TOLERANCE = 2e-4    -- between results, of the sum of their magnitudes
 local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
+local PROGRAMS = {overhead = true, pacing = true}
 
 -- -- What is asked for -------------------------------------------------------
 
@@ -64,7 +66,7 @@ local function chosen(names, pattern)
   end
   for _, name in ipairs(names) do
     if not known[name] then
-      error(("no family '%s'; there are %s, overhead")
+      error(("no family '%s'; there are %s, overhead, pacing")
             :format(name, table.concat(all, ", ")), 0)
     end
     families[#families + 1] = known[name]
@@ -247,9 +249,8 @@ end
 local function main(words)
   local names, options = parse(words)
   for i = #names, 1, -1 do
-    if names[i] == "overhead" then
-      table.remove(names, i)
-      run(line {"luajit", HERE .. "/overhead.lua"})
+    if PROGRAMS[names[i]] then
+      run(line {"luajit", HERE .. "/" .. table.remove(names, i) .. ".lua"})
       if #names == 0 then return end
     end
   end

@@ -373,6 +373,9 @@ return {
      at = {1e7}, goal = "0.15 -"},
     {"fill_", "a: f32 N", "a:fill_(3)", nil, "a.fill(3) or a", at = SIZES,
      goal = CHEAP},
+    -- results of 1, 64 and 256 MB
+    {"a + b, fresh", "a, b: f32 N", "a + b", at = {262144, 16777216, 67108864},
+     goal = {{1e6, "1.05 0.60"}, {1e99, "0.25 0.50"}}},
   },
 
   {family = "single",

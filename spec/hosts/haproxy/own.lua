@@ -1,0 +1,3 @@
+--- What each thread of HAProxy has of its own.
+
+require "spec.hosts.haproxy.service".rank "own"

@@ -1,0 +1,3 @@
+--- The editor's last error.
+
+io.stdout:write("<", vim.v.errmsg, ">")

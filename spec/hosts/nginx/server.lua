@@ -1,0 +1,76 @@
+--- Starts nginx with its Lua module, to rank vectors.
+
+local host = require "spec.hosts.host"
+
+local server = {WORKERS = 4}
+
+local LIMIT = 900 -- seconds
+
+local MODULE = host.folder .. "/hosts/nginx" -- unpacked there by ./dev hosts
+
+--- Why it cannot be started, or nil.
+function server.lacks()
+  local why = host.lacks("nginx", "wrk")
+  if not why and not host.read(MODULE .. "/version") then
+    why = "the Lua module of nginx is not there; ./dev hosts unpacks it"
+  end
+  return why
+end
+
+local function library_path()
+  local text = host.run(("dirname '%s'/usr/lib/*/libluajit-5.1.so.2")
+                        :format(MODULE))
+  return text:match "[^\n]+"
+end
+
+--- Starts it on the vectors in the scratch folder, and waits until its port
+-- answers. options: init, Lua for the master; more, directives.
+function server.start(options)
+  options = options or {}
+  local self = setmetatable({port = host.port(), folder = host.scratch()},
+                            {__index = server})
+  local is_root = host.run "id -u":match "^0\n"
+  local conf = host.write("nginx.conf", host.fill("nginx/nginx.conf", {
+    modules = MODULE .. "/usr/lib/nginx/modules",
+    resty = MODULE .. "/usr/share/lua/5.1",
+    user = is_root and "user root;" or "",
+    path = host.path:gsub(";;$", ""), cpath = host.cpath:gsub(";;$", ""),
+    vectors = self.folder .. "/vectors.npy",
+    port = self.port,
+    init = options.init or "", more = options.more or "",
+  }))
+  self.command = ("LD_LIBRARY_PATH='%s' exec nginx -p '%s' -c '%s'"):format(
+                 library_path(), self.folder, conf)
+  self.process = host.start(self.command, LIMIT)
+  if not host.answers(self.port, 30) then
+    error("nginx does not answer:\n" .. self.process:output() .. self:log())
+  end
+  return self
+end
+
+--- Sends the master a signal by its own means: reload, quit, ...
+function server:signal(name)
+  local output, code = host.run(self.command .. " -s " .. name)
+  assert(code == 0, output)
+end
+
+--- What it wrote into its log.
+function server:log() return host.read(self.folder .. "/error.log") or "" end
+
+--- How often a text occurs there.
+function server:logged(text)
+  return select(2, self:log():gsub(text:gsub("%p", "%%%0"), ""))
+end
+
+--- The process ids of its workers, and its master's.
+function server:workers()
+  local master = host.read(self.folder .. "/nginx.pid"):match "%d+"
+  local text = host.run("ps -o pid=,args= --ppid " .. master)
+  local pids = {}
+  for pid in text:gmatch "(%d+) nginx: worker process\n" do
+    pids[#pids + 1] = tonumber(pid)
+  end
+  return pids, tonumber(master)
+end
+
+return server

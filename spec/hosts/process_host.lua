@@ -1,0 +1,96 @@
+--- A C program as the host: it forks, ends in every way, and its threads come
+-- and go. A hang is a failure: each program gives itself a time.
+
+local build = require "spec.build"
+local host = require "spec.hosts.host"
+local process = require "spec.process"
+
+-- Their allocator has locks that stay taken in a child, and they look for
+-- leaks while other threads are at work.
+local why = build.is_sanitized and "sanitizers cannot do this" or nil
+
+host.suite("A process that forks", why, function()
+  it("has children that compute and may ask for threads", function()
+    local program = process.link "forks"
+    assert.equal([[
+a thread without a team
+a parent at rest
+a busy parent: 100 children
+two at once
+inside a region
+a child that returns into a region
+programs
+]], build.run(program .. " 100"))
+    os.remove(program)
+  end)
+end)
+
+host.suite("A process ends", why, function()
+  local program, unload
+  setup(function()
+    program, unload = process.link "exits", process.compile "unload"
+  end)
+  teardown(function() os.remove(program); os.remove(unload) end)
+
+  for _, way in ipairs {
+    "asleep", "thread", "last thread", "busy", "busy quick", "busy now",
+    "at exit",
+  } do
+    it("ten times, " .. way, function()
+      assert.equal(("0\n"):rep(10), build.run(
+        ("sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do %s \"%s\"; echo $?; done'")
+        :format(program, way)))
+    end)
+  end
+
+  it("after the library was unloaded", function()
+    assert.equal("0\n", build.run(("%s '%s/lib/libstrided.so'; echo $?")
+                                  :format(unload, build.folder)))
+  end)
+end)
+
+host.suite("Threads of a host", why, function()
+  it("begin at once, compute, and leave nothing when they go", function()
+    local program = process.link "come"
+    assert.equal("begun by 8 at once\n1000 came and went\n",
+                 build.run(program .. " 1000"))
+    os.remove(program)
+  end)
+end)
+
+host.suite("A process that requires strided", why, function()
+  local function say(script)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write([[
+      local function read(name)
+        local file = assert(io.open("/proc/self/" .. name))
+        local text = file:read "*a"
+        file:close()
+        return text
+      end
+      local function has_blas() return read "maps":find "openblas" ~= nil end
+      local st = require "strided"
+    ]], script)
+    file:close()
+    local text = build.run("luajit " .. path)
+    os.remove(path)
+    return text
+  end
+
+  it("is resident in less than 10 MB", function()
+    local said = say 'print(read "status":match "VmRSS:%s*(%d+)")'
+    local kilobytes = assert(tonumber(said), said)
+    assert.is_true(kilobytes < 10240, kilobytes .. " kB")
+  end)
+
+  it("loads OpenBLAS at the first product that is not small", function()
+    assert.equal("false\tfalse\ttrue\n", say [[
+      local before, small, large = has_blas(), st.ones(4, 4), st.ones(99, 99)
+      st.matmul(small, small)
+      local between = has_blas()
+      st.matmul(large, large)
+      print(before, between, has_blas())
+    ]])
+  end)
+end)
