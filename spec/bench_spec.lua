@@ -7,6 +7,8 @@ local families = require "bench.cases"
 
 local collect = require "spec.collect"
 
+local unpack = unpack or table.unpack
+
 local FEW = 12
 
 -- -- Help --------------------------------------------------------------------

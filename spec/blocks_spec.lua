@@ -4,6 +4,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local function filled(shape, dtype)
   local n = 1
   for i = 1, #shape do n = n * shape[i] end

@@ -8,8 +8,20 @@ for template in package.cpath:gmatch "[^;]+" do
   if file then
     file:close()
     build.core = path
-    build.folder = path:gsub("/lua/strided/core%.so$", "")
+    build.folder = path:gsub("/lua[%d.]*/strided/core%.so$", "")
   end
+end
+
+--- The command of the Lua that runs the specs.
+build.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
+
+--- The folder of its lua.h, where that is not LuaJIT's.
+function build.headers()
+  local cache = io.open(build.folder .. "/CMakeCache.txt")
+  if not cache then return nil end
+  local text = cache:read "*a"
+  cache:close()
+  return text:match("\nLUA" .. _VERSION:match "%d.%d" .. "_INCLUDE:[^=]*=(%C+)")
 end
 
 build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil

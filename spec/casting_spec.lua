@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 --- How many blocks of memory fn asks for, once the operator has its table.
 local function allocations(fn)
   local many = 1000000

@@ -6,6 +6,8 @@
 local places = require "spec.conformance.places"
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local NS = "commute"
 
 -- Orders of closing per order of opening, where every call takes its time.

@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local keyset = st.keyset
 
 --- The error of a call that must fail.

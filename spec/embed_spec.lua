@@ -19,6 +19,10 @@ local PROGRAMS = {
                   "out of memory", "devices", "nothing left"}},
   {"team", {"a slow member", "a late team", "a team in time", "every unit",
             "small work", "work in work", "shares"}},
+  {"share", {"a line of threads", "a race for tokens", "refusals", "forks",
+             "writing against the rules", "nothing left"}},
+  {"dlpack", {"there and back", "structures of others", "another thread",
+              "nothing left"}},
 }
 
 for _, row in ipairs(PROGRAMS) do

@@ -5,6 +5,9 @@ local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
 local build = require "spec.build"
 
+local HEADERS = build.headers()
+-- What is built for LuaJIT is for the other Lua of the ABI, too.
+local LUAS = HEADERS and {build.lua} or {"luajit", "lua5.1"}
 local BUILD, output = build.folder, build.output
 
 local TOPICS = {
@@ -32,17 +35,19 @@ describe("The example rock", function()
 
   it("builds without a warning", function()
     local said = output(("env -u LD_PRELOAD sh -c \"cmake -S '%s/../rocks/" ..
-      "strided-example' -B '%s' -DCMAKE_PREFIX_PATH='%s' && " ..
-      "cmake --build '%s'\" && echo built"):format(HERE, folder, BUILD,
-                                                   folder))
+      "strided-example' -B '%s' -DCMAKE_PREFIX_PATH='%s' %s && " ..
+      "cmake --build '%s'\" && echo built"):format(
+        HERE, folder, BUILD, HEADERS and "-DLUA_INCDIR=" .. HEADERS or "",
+        folder))
     assert.truthy(said:find "built\n$", said)
     assert.is_nil(said:find "warning", said)
   end)
 
-  for _, lua in ipairs {"luajit", "lua5.1"} do
+  for _, lua in ipairs(LUAS) do
     it("does in " .. lua .. " what it says", function()
-      local said = output(("LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'"
-        .. "; echo exit code $?"):format(folder, package.cpath, lua, HERE))
+      local said = output(("env -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
+        "LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'; echo exit code $?"
+        ):format(folder, package.cpath, lua, HERE))
       assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
     end)
   end

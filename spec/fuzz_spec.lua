@@ -3,8 +3,12 @@
 
 local st = require "strided"
 local core = require "strided.core"
+local public = require "spec.fuzz.public"
 local run = require "spec.fuzz.run"
 local trampoline = require "spec.fuzz.trampoline"
+local values = require "spec.fuzz.values"
+
+local unpack = unpack or table.unpack
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
@@ -16,6 +20,23 @@ describe("the fuzzer", function()
     local broken, passed = run.run(SEED, 1, ROUNDS)
     assert.same({}, broken)
     assert.is_true(passed > ROUNDS / 4, "too little of it gets through")
+  end)
+
+  it("breaks none with any function or method that is no operator",
+     function()
+    local broken, passed, functions = {}, 0, public.functions()
+    local before = run.live()
+    for k, f in ipairs(functions) do
+      for i = 1, 20 do
+        local ok, what = run.check(public.round(
+          values.case(SEED, 1000 * k + i), nil, f))
+        if ok then passed = passed + 1 end
+        if what then broken[#broken + 1] = f.name .. ": " .. what end
+      end
+    end
+    assert.same({}, broken)
+    assert.is_true(#functions > 130 and passed > 4 * #functions)
+    assert.same(before, run.live())
   end)
 
   it("breaks none with anything for an argument", function()

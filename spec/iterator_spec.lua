@@ -7,6 +7,8 @@ st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local has_ffi, ffi = pcall(require, "ffi")
 
+local unpack = unpack or table.unpack
+
 local function failure(fn, ...)
   local ok, why = pcall(fn, ...)
   assert.is_false(ok)

@@ -2,6 +2,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local keyset = st.keyset
 
 --- The names in a set, from low to high priority.

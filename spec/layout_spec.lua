@@ -2,6 +2,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local layout = st.layout
 
 local function has(text, line)

@@ -2,6 +2,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 describe("a library", function()
   local before
   setup(function()

@@ -3,6 +3,8 @@
 local st = require "strided"
 local core = require "strided.core"
 
+local build = require "spec.build"
+
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
 -- -- Help --------------------------------------------------------------------
@@ -300,32 +302,65 @@ describe("A .npy file", function()
       assert.equal("old", read())
     end)
 
-    it("is left as it was when writing fails", function()
+    local function script_of(text)
+      local script = os.tmpname()
+      local file = assert(io.open(script, "wb"))
+      file:write(text:format(path))
+      file:close()
+      return script
+    end
+
+    -- What a full disk does to a write, a limit on the size of files does.
+    it("is left as it was when the disk is full", function()
       write "old"
-      local open = io.open
-      local writes
-      local function failing(name, mode) -- luacheck: ignore
-        local file, why = open(name, mode)
-        if mode ~= "wb" or not file then return file, why end
-        return {
-          write = function(_, ...)
-            writes = writes - 1
-            if writes < 0 then return nil, "No space left on device" end
-            return file:write(...)
-          end,
-          close = function() return file:close() end,
-        }
-      end
-      for allowed = 0, 2 do
-        writes = allowed
-        io.open = failing -- luacheck: ignore
-        local ok, message = pcall(st.save, path, st.zeros(600000))
-        io.open = open -- luacheck: ignore
-        assert.is_false(ok)
-        assert.truthy(message:find("No space left", 1, true))
-        assert.equal("old", read())
-        assert.equal(path .. "\n", leftovers())
-      end
+      local script = script_of [[
+        local st = require "strided"
+        print(pcall(st.save, %q, st.zeros(600000)))
+      ]]
+      local said = build.output(("sh -c 'ulimit -f 1000; exec %s %s'")
+                                :format(build.lua, script))
+      os.remove(script)
+      assert.truthy(said:find "false.*cannot save.*too large", said)
+      assert.equal("old", read())
+      assert.equal(path .. "\n", leftovers())
+    end)
+
+    -- Packing noise takes a second; the process is killed when it has begun.
+    it("is left as it was when the process is killed half way", function()
+      local name = path .. ".npz"
+      path, name = name, path
+      write "old"
+      local script = script_of [[
+        local st = require "strided"
+        st.save(%q, {a = st.rand(8000000)}, {compress = true})
+      ]]
+      build.output(([[
+        %s %s & pid=$!
+        for i in $(seq 500); do
+          for file in '%s'.*.tmp; do [ ! -s "$file" ] || break 2; done
+          sleep 0.02
+        done
+        kill -9 $pid
+        wait $pid]]):format(build.lua, script, path))
+      os.remove(script)
+      assert.equal("old", read())
+      assert.truthy(leftovers():find "%.tmp\n")
+      os.execute("rm '" .. path .. "'.*.tmp")
+      st.save(path, {a = st.zeros(3)})
+      assert.same({0, 0, 0}, st.load(path).a:totable())
+      os.remove(path)
+      path = name
+    end)
+
+    it("is no device and no pipe", function()
+      local ok, message = pcall(st.save, "/dev/null", st.zeros(3))
+      assert.is_false(ok)
+      assert.truthy(message:find("no regular file", 1, true), message)
+      os.execute("mkfifo '" .. path .. "'")
+      assert.is_false(pcall(st.save, path, st.zeros(3)))
+      ok, message = pcall(st.load, path)
+      assert.is_false(ok)
+      assert.truthy(message:find("no regular file", 1, true), message)
     end)
 
     it("leaves no temporary file when renaming fails", function()
@@ -349,6 +384,197 @@ describe("A .npy file", function()
       end
       assert.is_nil(read())
     end)
+  end)
+
+  describe("that is replaced", function()
+    local function mode()
+      return build.output("stat -c %a '" .. path .. "'")
+    end
+
+    it("keeps its mode", function()
+      write "old"
+      for _, bits in ipairs {"600", "644", "755", "666"} do
+        os.execute(("chmod %s '%s'"):format(bits, path))
+        st.save(path, st.zeros(3))
+        assert.equal(bits .. "\n", mode())
+      end
+    end)
+
+    it("is the one that a symbolic link points to", function()
+      write "old"
+      local link = path .. ".link"
+      os.execute(("ln -sf '%s' '%s'"):format(path, link))
+      st.save(link, st.zeros(3))
+      assert.equal("symbolic link\n",
+                   build.output("stat -c %F '" .. link .. "'"))
+      assert.same({3}, st.load(path).shape)
+      os.remove(path)
+      assert.is_false(pcall(st.save, link, st.zeros(3)))
+      os.remove(link)
+    end)
+
+    it("may have a name as long as a name can be", function()
+      local long = path .. ("x"):rep(255 - #path:match "[^/]*$")
+      st.save(long, st.zeros(3))
+      assert.same({3}, st.load(long).shape)
+      os.remove(long)
+      assert.is_false(pcall(st.save, long .. "x", st.zeros(3)))
+    end)
+
+    it("may lie in the folder one is in", function()
+      local name = "npy_spec_" .. path:match "%w+$" .. ".npy"
+      st.save(name, st.ones(2))
+      assert.same({1, 1}, st.load(name):totable())
+      os.remove(name)
+    end)
+  end)
+
+  describe("that is mapped", function()
+    it("has the elements that are read without", function()
+      for dtype in pairs(DTYPES) do
+        for _, t in ipairs {st.arange(6):view(2, 3), st.tensor(1),
+                            st.arange(6):view(3, 2):t(), st.zeros(0, 3)} do
+          t = t:to(dtype)
+          st.save(path, t)
+          local u = st.load(path, {mmap = "r"})
+          assert.is_true(u:equal(t))
+          assert.same(st.load(path):stride(), u:stride())
+          assert.equal(dtype, tostring(u.dtype))
+        end
+      end
+    end)
+
+    it("privately is not written to", function()
+      for _, how in ipairs {"r", "c"} do
+        st.save(path, st.zeros(5000))
+        local was = read()
+        local t = st.load(path, {mmap = how})
+        t:add_(1)
+        assert.equal(5000, t:sum():item())
+        assert.equal(was, read())
+      end
+    end)
+
+    it("to write is written to", function()
+      st.save(path, st.zeros(5000))
+      local t = st.load(path, {mmap = "r+"})
+      t[5000] = 7
+      t:free()
+      assert.equal(7, st.load(path)[5000])
+    end)
+
+    it("stays while any view of it does, also when it is replaced", function()
+      st.save(path, st.arange(5000))
+      local view = st.load(path, {mmap = "r"})["4999:5000"]
+      st.save(path, st.zeros(3))
+      collectgarbage()
+      collectgarbage()
+      assert.same({4998, 4999}, view:totable())
+      os.remove(path)
+      assert.same({4998, 4999}, view:totable())
+    end)
+
+    it("takes no memory for its elements, and may grow into some", function()
+      st.save(path, st.zeros(100000))
+      collectgarbage()
+      local bytes = st.memory().data.bytes
+      local t = st.load(path, {mmap = "r"})
+      assert.is_true(st.memory().data.bytes <= bytes)
+      t:resize_(200000)
+      assert.equal(0, t["1:100000"]:sum():item())
+    end)
+
+    it("is read where elements are not aligned", function()
+      local odd = npy(dict("<f4", false, "(2,)"):sub(1, -2) .. "  }",
+                      "\0\0\128\63\0\0\0\192")
+      while (#odd - 8) % 4 == 0 do odd = odd:gsub("}", " }", 1) end
+      odd = npy(odd:sub(11, -10), "\0\0\128\63\0\0\0\192")
+      write(odd)
+      assert.same({1, -2}, st.load(path, {mmap = "r"}):totable())
+      local ok, message = pcall(st.load, path, {mmap = "r+"})
+      assert.is_false(ok)
+      assert.truthy(message:find("not aligned", 1, true), message)
+    end)
+
+    it("has only true and false where dtype is bool", function()
+      write(npy(dict("|b1", false, "(4,)"), "\0\1\2\255"))
+      assert.equal("\0\1\1\1",
+                   st.load(path, {mmap = "r"}):tostring_bytes())
+      local ok, message = pcall(st.load, path, {mmap = "r+"})
+      assert.is_false(ok)
+      assert.truthy(message:find("neither true nor false", 1, true), message)
+    end)
+
+    for _, row in ipairs {
+      {"other byte order", npy(dict(">i2", false, "(1,)"), "\0\1"), "r",
+       "byte order"},
+      {"too few elements", npy(dict("<i2", false, "(2,)"), "\0\1"), "r",
+       "4 bytes and 2 follow"},
+      {"no header", "", "r+", "not a .npy file"},
+      {"a mode that is none", good, "w", "'mmap' must be"},
+      {"true for a mode", good, true, "'mmap' must be"},
+    } do
+      it("is refused for " .. row[1], function()
+        write(row[2])
+        local ok, message = pcall(st.load, path, {mmap = row[3]})
+        assert.is_false(ok)
+        assert.truthy(message:find(row[4], 1, true), message)
+      end)
+    end
+  end)
+
+  it("has no options but those", function()
+    st.save(path, st.zeros(1))
+    for _, call in ipairs {
+      function() st.load(path, {map = "r"}) end,
+      function() st.load(path, "r") end,
+      function() st.save(path, st.zeros(1), {compress = true}) end,
+      function() st.save(path, {a = st.zeros(1)}) end,
+      function() st.load(path .. "\0x") end,
+    } do
+      local ok, message = pcall(call)
+      assert.is_false(ok)
+      assert.truthy(message:find "npy_spec%.lua:%d+: %a+:", message)
+    end
+    assert.same({0}, st.load(path, {mmap = false}):totable())
+  end)
+
+  -- Lua 5.1 has finalisers for userdata alone, which newproxy makes. A step
+  -- of the collector is made to be a cycle, at the next allocation.
+  it("may be closed by a finaliser in the middle", function()
+    st.save(path, st.arange(1000))
+    local newproxy = rawget(_G, "newproxy")
+    local closed = 0
+    for _, use in ipairs {
+      function(source, now)
+        now "restart"
+        return source:read(0, 8000)
+      end,
+      function(source, now, shape)
+        now "restart"
+        return source:view(128, "int64", shape)
+      end,
+      function(source, now)
+        now "restart"
+        return core.open_member(source, 0, 8, true)
+      end,
+    } do
+      local source = core.open_source(path)
+      assert(source:map())
+      collectgarbage()
+      local multiplier = collectgarbage("setstepmul", 1e7)
+      local function close() source:close() end
+      if newproxy then getmetatable(newproxy(true)).__gc = close
+      else setmetatable({}, {__gc = close}) end
+      local ok, why = pcall(use, source, collectgarbage, {1000})
+      collectgarbage("setstepmul", multiplier)
+      if not ok then
+        assert.truthy(why:find("is closed", 1, true), why)
+        closed = closed + 1
+      end
+    end
+    -- how soon other collectors come by is their business
+    assert.is_true(closed == 3 or _VERSION ~= "Lua 5.1", closed)
   end)
 
   it("leaves no tensor behind", function()

@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local MOST = 200 -- allocations a call may take before this looks endless

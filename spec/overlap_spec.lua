@@ -6,6 +6,8 @@ local geometry = require "spec.overlap.geometry"
 local st = require "strided"
 local WRITERS = require "spec.overlap.writers"
 
+local unpack = unpack or table.unpack
+
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local generator, text, view = geometry.generator, geometry.text, geometry.view

@@ -4,6 +4,8 @@ local st = require "strided"
 
 local plans_of = require "strided.iterator".plans_of
 
+local unpack = unpack or table.unpack
+
 local function plain(list)
   local copy = {}
   for i = 1, #list do copy[i] = list[i] end

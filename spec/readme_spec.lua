@@ -1,5 +1,7 @@
 --- Every snippet of the README runs, in order, and prints what it says.
 
+local compile = loadstring or load
+
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
 local function read(path)
@@ -12,9 +14,7 @@ end
 --- One environment for all snippets: what is local in one is known to the
 -- next, so the snippets are joined into one chunk.
 local function run(text, print)
-  local chunk = assert((loadstring or load)(text, "=README.md"))
-  setfenv(chunk, setmetatable({print = print}, {__index = _G}))
-  chunk()
+  assert(compile("local print = ...\n" .. text, "=README.md"))(print)
 end
 
 describe("The README", function()

@@ -1,13 +1,14 @@
 --- The session and the `strided` command: processes of their own, most of them
 -- driven through a pseudo terminal (spec/pty/pty.c), as a person would.
 
+local build = require "spec.build"
 local st = require "strided"
 local complete = require("strided.complete").complete
 local help = require "strided.help"
 local show = require "strided.show"
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
-local LUA = jit and "luajit" or "lua5.1"
+local LUA = build.lua
 local STRIDED = LUA .. " '" .. HERE .. "/../lua/bin/strided'"
 
 -- -- Running processes --------------------------------------------------------
@@ -558,7 +559,7 @@ describe("A value", function()
     {many(41), "{\n  1,\n.*  40,\n  %.%.%. 1 more\n}", is_pattern = true},
     {{("x"):rep(90)}, '{\n  "' .. ("x"):rep(90) .. '"\n}'},
     {setmetatable({}, {__tostring = function() return "own" end}), "own"},
-    {setmetatable({}, {__tostring = function() return 1 end}),
+    {setmetatable({}, {__tostring = function() return true end}),
      "<table: its tostring fails>"},
     {setmetatable({1}, {__index = error, __metatable = "locked"}), "{1}"},
   }

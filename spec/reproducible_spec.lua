@@ -9,7 +9,6 @@ local st = require "strided"
 
 local SEED = tonumber(os.getenv "REPRODUCIBLE" or 1)
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
-local LUA = rawget(_G, "jit") and "luajit" or "lua5.1"
 
 -- The walks are the same for all dtypes, and a sanitizer makes them slow.
 local DTYPES = build.is_sanitized and {"float64"}
@@ -67,7 +66,7 @@ describe("The bits of a reduction, seed " .. SEED, function()
       for _, name in ipairs {"base", "avx2", "avx512"} do
         local text = build.run(("env STRIDED_ISA=%s %s '%s/reproducible/" ..
                                 "digest.lua' %d %s"):format(
-                               name, LUA, HERE, SEED,
+                               name, build.lua, HERE, SEED,
                                table.concat(DTYPES, " ")))
         local numbers, used = text:match "^(.*\n)(%w+)\n$"
         assert.is_truthy(used, text)

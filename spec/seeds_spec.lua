@@ -4,6 +4,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local CL = "channels_last"

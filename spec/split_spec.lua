@@ -3,6 +3,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local function failure(fn, ...)
   local ok, why = pcall(fn, ...)
   assert.is_false(ok)

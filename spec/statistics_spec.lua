@@ -2,6 +2,8 @@
 
 local st = require "strided"
 
+local unpack = unpack or table.unpack
+
 local nan, inf = 0 / 0, math.huge
 
 local function live()

@@ -1,7 +1,7 @@
 --- The registry under threads: the program in spec/threads is compiled against
 -- the one public header and run. STRIDED_TSAN names a build with
--- ThreadSanitizer, for which there are more operators; otherwise it is the
--- build that is used.
+-- ThreadSanitizer, for which there are more operators, and tensors that are
+-- handed over as well; otherwise it is the build that is used.
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
 
@@ -49,3 +49,19 @@ describe("Threads", function()
     assert.equal("", rest)
   end)
 end)
+
+if TSAN then
+  describe("Tensors shared by threads", function()
+    local program = os.tmpname()
+    teardown(function() os.remove(program) end)
+
+    it("are handed over without a race", function()
+      assert.equal("", output((
+        "gcc -std=c11 -O1 -g -pthread -fsanitize=thread -I'%s/include' "
+        .. "'%s/embed/share.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
+        .. "-o '%s'"):format(BUILD, HERE, BUILD, BUILD, program)))
+      assert.equal("a line of threads\na race for tokens\nrefusals\n"
+                   .. "nothing left\n", output(program .. " without-forks"))
+    end)
+  end)
+end

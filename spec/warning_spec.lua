@@ -3,8 +3,6 @@
 local build = require "spec.build"
 local st = require "strided"
 
-local LUA = jit and "luajit" or "lua5.1"
-
 local function said_by(body)
   local texts = {}
   local before = st.warnings(function(text) texts[#texts + 1] = text end)
@@ -114,7 +112,7 @@ local function stderr_of(script)
   local handle = assert(io.open(file, "w"))
   handle:write("local st = require 'strided'\n", script)
   handle:close()
-  local text = build.output(LUA .. " " .. file)
+  local text = build.output(build.lua .. " " .. file)
   os.remove(file)
   return text
 end

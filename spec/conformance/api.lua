@@ -5,6 +5,8 @@ local core = require "strided.core"
 local schema = require "spec.conformance.schema"
 local values = require "spec.conformance.values"
 
+local unpack = unpack or table.unpack
+
 local api = {}
 
 -- -- Operators ---------------------------------------------------------------

@@ -5,6 +5,8 @@ local api = require "spec.conformance.api"
 local reader = require "spec.conformance.reader"
 local values = require "spec.conformance.values"
 
+local unpack = unpack or table.unpack
+
 local st, null = api.st, reader.null
 local show, same = values.show_list, values.same_list
 local byte, char, floor, format = string.byte, string.char, math.floor,
@@ -78,7 +80,7 @@ end
 --- The value, and what kind of schema argument takes it.
 local function decode(v)
   if v == null then return nil, "None" end
-  if type(v) == "number" then return v, "int" end
+  if type(v) == "number" then return reader.integer(v), "int" end
   if type(v) == "boolean" then return v, "bool" end
   if type(v) == "string" then return v, "str" end
   if v.t then return tensor(v), "Tensor" end

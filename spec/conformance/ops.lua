@@ -7,6 +7,8 @@ local reader = require "spec.conformance.reader"
 local schema = require "spec.conformance.schema"
 local values = require "spec.conformance.values"
 
+local unpack = unpack or table.unpack
+
 local st, null = api.st, reader.null
 local show, same = values.show_list, values.same_list
 local format = string.format
@@ -57,6 +59,7 @@ local function to_number(x) return SPECIAL[x] or tonumber(x) end
 --- A scalar, enumeration or tensor of a vector as Lua passes it.
 local function decode(arguments, v)
   if v == null then return nil end
+  if type(v) == "number" then return reader.integer(v) end
   if type(v) ~= "table" then return v end
   if is_tensor_value(v) then return new_tensor(arguments, v) end
   if v.int then return st.int64(v.int) end

@@ -30,6 +30,12 @@ function reader.decode(text) return cjson.decode(text) end
 
 function reader.encode(value) return cjson.encode(value) end
 
+--- A number without a fraction as an integer, where Lua tells the two apart:
+-- cjson does not.
+function reader.integer(x)
+  return math.tointeger and math.tointeger(x) or x
+end
+
 --- "ops/layouts.jsonl.gz" -> "layouts"
 function reader.name(path)
   return (path:match "([^/]+)$":gsub("%.gz$", ""):gsub("%.jsonl?$", ""))

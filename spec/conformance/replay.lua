@@ -17,6 +17,8 @@ local engine = require "spec.conformance.engine"
 local ops = require "spec.conformance.ops"
 local reader = require "spec.conformance.reader"
 
+local unpack = unpack or table.unpack
+
 local SHOWN = 7 -- of a kind, per file, without --verbose
 
 local replay = {}

@@ -2,6 +2,8 @@
 -- from a script's side. Prints a line per topic.
 
 local st = require "strided"
+
+local unpack = unpack or table.unpack
 assert(require "strided_example" == true)
 
 local ex = st.ops.example

@@ -5,6 +5,8 @@ local st = require "strided"
 local operators = require "spec.fuzz.operators"
 local values = require "spec.fuzz.values"
 
+local unpack = unpack or table.unpack
+
 local concat = table.concat
 
 local M = {}

@@ -5,6 +5,8 @@ local st = require "strided"
 local core = require "strided.core"
 local values = require "spec.fuzz.values"
 
+local unpack = unpack or table.unpack
+
 local M = {}
 
 -- -- The registry ------------------------------------------------------------

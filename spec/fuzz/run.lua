@@ -2,21 +2,24 @@
 -- fail, but then its inputs are as they were; nothing stays behind.
 
 local st = require "strided"
+local collect = require "spec.collect"
 local libraries = require "spec.fuzz.libraries"
 local operators = require "spec.fuzz.operators"
 local others = require "spec.fuzz.others"
+local public = require "spec.fuzz.public"
 local values = require "spec.fuzz.values"
 
 local M = {}
 
 local KINDS = {
   others.subscript, others.subscript, others.table, others.method,
-  others.file, others.iterator, libraries.round,
+  others.file, others.iterator, libraries.round, public.round, public.round,
 }
 
 --- Live objects by kind, once all garbage is gone.
 function M.live()
-  for _ = 1, 3 do collectgarbage() end
+  collect()
+  collectgarbage()
   local out = {}
   for kind, m in pairs(st.memory()) do out[kind] = m.count end
   out.registry = nil -- names that were defined once stay
@@ -30,7 +33,7 @@ local function contents(tensors)
 end
 
 --- Runs a round: did its call go through, and what promise it broke, if any.
-local function check(round)
+function M.check(round)
   local before = contents(round.tensors)
   local ok, why = pcall(round.run)
   st.memory_fail_at(0)
@@ -60,7 +63,7 @@ function M.run(seed, first, last, note)
     local make = c:chance(0.72) and operators.round or c:pick(KINDS)
     local round = make(c, all)
     if note then note(i, round.text) end
-    local ok, what = check(round)
+    local ok, what = M.check(round)
     if ok then passed = passed + 1 end
     if what then
       broken[#broken + 1] = ("seed %d round %d: %s: %s"):format(seed, i,

@@ -11,6 +11,8 @@ local operators = require "spec.fuzz.operators"
 local run = require "spec.fuzz.run"
 local values = require "spec.fuzz.values"
 
+local unpack = unpack or table.unpack
+
 local huge = math.huge
 
 local M = {}

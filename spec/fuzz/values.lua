@@ -9,6 +9,8 @@
 local st = require "strided"
 local core = require "strided.core"
 
+local unpack = unpack or table.unpack
+
 local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 local char, rep = string.char, string.rep
 local concat, sort = table.concat, table.sort
@@ -317,6 +319,10 @@ local HINTS = {
   ["Tensor start"] = function(c)
     return fresh(c, "int64", {}, 1, 3)
   end,
+  ["Tensor q"] = function(c)
+    return st.rand(c:list(c:int(0, 1), c.int, 1, 3), {dtype = "float64"})
+      :to(c.dtype)
+  end,
   ["Tensor repeats"] = function(c)
     return fresh(c, "int64", {c.sizes[1] or 1}, 0, 3)
   end,
@@ -410,7 +416,7 @@ local function bytes_of(t)
   if is_lazy(t) then return "lazy " .. bytes_of(t:clone()) end
   local shape, strides, last = t.shape, t:stride(), 0
   for i = 1, #shape do
-    last = last + (shape[i] - 1) * strides[i]
+    if shape[i] ~= 1 then last = last + (shape[i] - 1) * strides[i] end
   end
   return core.get_bytes(t, 0, (tonumber(last) + 1) * t:element_size())
 end
