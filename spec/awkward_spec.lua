@@ -129,6 +129,13 @@ local PLACES = {
   ["a body without keys"] = function(act)
     return st.exclude_keys(st.keyset "AutogradCPU", act)
   end,
+  ["a scope"] = function(act)
+    return st.scope(function()
+      local t = st.ones(3)
+      act()
+      return t:sum()
+    end)
+  end,
   ["a transaction of a library"] = function(act)
     return st.library("awkward", function(lib)
       lib:def "g(Tensor a) -> Tensor"

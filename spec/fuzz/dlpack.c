@@ -64,7 +64,7 @@ static int64_t take_size(bytes *b) {
   static const int64_t edges[16] = {
     0, -1, 1, 1 << 30, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)1 << 40,
     (int64_t)1 << 53, (int64_t)1 << 61, (int64_t)1 << 62, INT64_MAX,
-    INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, -(int64_t)1 << 40, 4097};
+    INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, -((int64_t)1 << 40), 4097};
   const uint8_t kind = take(b);
   uint64_t n = 0;
   if (kind < 192) return kind % 6;
