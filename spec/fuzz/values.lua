@@ -411,9 +411,15 @@ local function is_lazy(t)
          keys:find "ZeroTensor"
 end
 
+local LARGEST_LAZY = 2 ^ 20
+
 local function bytes_of(t)
   if t.device == "meta" or t:numel() == 0 then return "" end
-  if is_lazy(t) then return "lazy " .. bytes_of(t:clone()) end
+  if is_lazy(t) then
+    local n = t:numel() -- zeros take no memory, however many they are
+    if type(n) ~= "number" or n > LARGEST_LAZY then return "lazy" end
+    return "lazy " .. bytes_of(t:clone())
+  end
   local shape, strides, last = t.shape, t:stride(), 0
   for i = 1, #shape do
     if shape[i] ~= 1 then last = last + (shape[i] - 1) * strides[i] end
