@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/thread.h"
 #include "op/copy.h"
 #include "op/format.h"
 #include "op/op.h"
@@ -33,11 +35,34 @@ static st_status start_all(void) {
   return st__register_operators();
 }
 
+/* Note [Forks while it starts]
+ * A child of a fork in the middle would have half a registry and locks that
+ * nobody opens. So forks wait until the start is over. They wait before they
+ * hold a lock that the start takes: those have their handlers first, and the
+ * last one is the first to run. The child begins a pthread_once anew that was
+ * not quite over, but there is nothing to be done twice. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static bool has_started;
+
+static void lock_start(void) { pthread_mutex_lock(&starting); }
+static void unlock_start(void) { pthread_mutex_unlock(&starting); }
+
+static void watch_forks(void) {
+  st__memory_totals();
+  st__thread_set_up();
+  pthread_atfork(lock_start, unlock_start, unlock_start);
+}
+
 static void start(void) {
-  start_status = start_all();
-  if (start_status != ST_OK) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  lock_start();
+  if (!has_started) start_status = start_all();
+  if (!has_started && start_status != ST_OK) {
     snprintf(start_message, sizeof start_message, "%s", st__message());
   }
+  has_started = true;
+  unlock_start();
 }
 
 st_status st_init(void) {

@@ -164,12 +164,12 @@ typedef struct import {
   char *data;
 } import;
 
-/* A stride that is never walked along may be anything, but not negative. */
+/* A stride that is never walked along may be anything. */
 static void find_strides(const st_dl_tensor *dl, int64_t numel,
                          int64_t *out) {
   st__contiguous_strides(dl->ndim, dl->shape, out);
   for (int d = 0; d < dl->ndim && dl->strides && numel > 0; d++) {
-    if (dl->shape[d] > 1 || dl->strides[d] >= 0) out[d] = dl->strides[d];
+    if (dl->shape[d] > 1) out[d] = dl->strides[d];
   }
 }
 
@@ -181,7 +181,8 @@ static st_status find_data(const st_dl_tensor *dl, import *in) {
   if (!dl->data) {
     return st__fail(ST_BAD_VALUE, "it has elements, but its data is NULL");
   }
-  if (__builtin_add_overflow(base, dl->byte_offset, &first) ||
+  if (dl->byte_offset > PTRDIFF_MAX ||
+      __builtin_add_overflow(base, dl->byte_offset, &first) ||
       __builtin_add_overflow(first, in->nbytes, &last)) {
     return st__fail(ST_BAD_VALUE, "its elements do not fit in the address "
                     "space");

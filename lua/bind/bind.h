@@ -98,6 +98,8 @@ typedef struct st__host {
   int error_ref;                 /* slot for the error of a Lua kernel */
   int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t; LUA_NOREF without */
   int graves_ref;                /* tensors freed while the engine runs */
+  int thread_ref;                /* Note [Who waits] */
+  const lua_State *thread;       /* the same, if it is the main one */
   int runner_ref, handler_ref;   /* what calls Lua kernels: kernel.c */
   int observer_ref;              /* what calls observers: mode.c */
   int warner_ref, warning_ref;   /* what calls the function for warnings,
@@ -115,6 +117,7 @@ typedef struct st__host {
   st__listener *listeners;
   int modes;                     /* in force */
   int64_t debt, due, paid;       /* bytes: Note [Pacing the collector] */
+  bool is_collecting;            /* because of them */
   st__scope *scope;              /* the innermost, or NULL: scope.c */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
@@ -123,10 +126,22 @@ typedef struct st__host {
   struct st__host *next_closed;  /* Note [Closed hosts] */
 } st__host;
 
+/* A tensor in Lua. */
+typedef struct st__box {
+  st_tensor *t;                /* NULL once freed */
+  struct st__box *prev, *next; /* of the same scope; NULL outside */
+  int64_t charged;             /* bytes: Note [Pacing the collector] */
+} st__box;
+
 /* -- host.c --------------------------------------------------------------- */
 
+/* See Note [Who waits]. */
+void st__note_thread(st__host *h, lua_State *L);
+
 static inline st__host *st__host_of(lua_State *L) {
-  return lua_touserdata(L, lua_upvalueindex(1));
+  st__host *h = lua_touserdata(L, lua_upvalueindex(1));
+  if (h->thread != L) st__note_thread(h, L);
+  return h;
 }
 /* The host whose call into the engine runs on this thread, or NULL. */
 st__host *st__current_host(void);
@@ -147,13 +162,15 @@ const char *st__type_name(st__host *h, lua_State *L, int idx);
 
 /* Puts closures over the host into the table at the top. */
 void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns);
+/* The same for functions that call a body and hold nothing borrowed while it
+ * runs. */
+void st__set_runners(st__host *h, lua_State *L, const luaL_Reg *fns);
 /* The metatable of a kind. [+1] */
 void st__push_meta(st__host *h, lua_State *L, st_box_kind kind);
 
-
-/* Does a C function of ours wait below the running one? So it is when a
- * finaliser or a Lua kernel runs, and it may hold borrowed tensors. */
-bool st__is_nested(const st__host *h, lua_State *L);
+/* Does a C function of ours that may hold borrowed tensors wait below the
+ * running one? So it is when a finaliser or a Lua kernel runs. */
+bool st__is_nested(st__host *h, lua_State *L);
 
 /* Between the two the engine works for L: it counts from one, and warnings
  * are L's. */
@@ -204,13 +221,16 @@ void st__open_fiber(st__host *h, lua_State *L); /* [0] */
 /* -- pace.c --------------------------------------------------------------- */
 
 void st__pace(st__host *h, lua_State *L);
-/* Counts n new bytes and lets the collector catch up. */
-static inline void st__charge(st__host *h, lua_State *L, int64_t n) {
+/* Counts n new bytes, the box's or with NULL several ones', and lets the
+ * collector catch up. */
+static inline void st__charge(st__host *h, lua_State *L, st__box *box,
+                              int64_t n) {
+  if (box) box->charged += n;
   h->debt += n;
   if (h->debt > h->due) st__pace(h, L);
 }
-/* t is about to be released ahead of the collector. */
-void st__credit(st__host *h, const st_tensor *t);
+/* The box is about to be emptied ahead of the collector. */
+void st__credit(st__host *h, const st__box *box);
 /* A full collection after NO_MEMORY, once. True: try once more. */
 bool st__make_room(st__host *h, lua_State *L, bool *made);
 
@@ -320,11 +340,6 @@ bool st__is_mark(st__host *h, lua_State *L, int idx, st_mark mark);
 void st__open_enum(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor.c ------------------------------------------------------------- */
-
-typedef struct st__box {
-  st_tensor *t;                /* NULL once freed */
-  struct st__box *prev, *next; /* of the same scope; NULL outside */
-} st__box;
 
 /* The tensor at idx, or NULL for anything else, freed ones included. */
 st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx);
@@ -560,25 +575,13 @@ int st__items(st__host *h, lua_State *L, int idx, st__item *items);
 
 /* -- The rest ------------------------------------------------------------- */
 
-void st__open_subscript(st__host *h, lua_State *L); /* [0], core at the top */
-void st__open_library(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_plan(st__host *h, lua_State *L);      /* [0], core at the top */
-void st__open_system(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_guard(st__host *h, lua_State *L);     /* [0], core at the top */
-void st__open_mode(st__host *h, lua_State *L);      /* [0], core at the top */
-void st__open_inspect(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_explain(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_trace(st__host *h, lua_State *L);     /* [0], core at the top */
-void st__open_schema(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_signal(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_warning(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_foreign(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_capsule(st__host *h, lua_State *L);   /* [0], core at the top */
-void st__open_source(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_aside(st__host *h, lua_State *L);     /* [0], core at the top */
-void st__open_member(st__host *h, lua_State *L);    /* [0], core at the top */
-void st__open_share(st__host *h, lua_State *L);     /* [0], core at the top */
-void st__open_memory(st__host *h, lua_State *L);    /* [0], core at the top */
+/* Into the core table at the top. [0] */
+typedef void st__opener(st__host *h, lua_State *L);
+st__opener st__open_subscript, st__open_library, st__open_plan,
+  st__open_system, st__open_guard, st__open_mode, st__open_inspect,
+  st__open_explain, st__open_trace, st__open_schema, st__open_signal,
+  st__open_warning, st__open_foreign, st__open_capsule, st__open_source,
+  st__open_aside, st__open_member, st__open_share, st__open_memory;
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */

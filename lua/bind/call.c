@@ -60,6 +60,42 @@ static int64_t weight(const st_arg *ret, const st_tensor *t) {
     ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
+/* The same of a result, or of those in a list. */
+static int64_t weight_of(const st_arg *ret, const st_value *v) {
+  int64_t n = 0;
+  if (v->tag == ST_TAG_TENSOR) return weight(ret, v->u.tensor);
+  if (v->tag != ST_TAG_TENSORS) return 0;
+  for (uint32_t k = 0; k < v->len; k++) n += weight(ret, v->u.tensors[k]);
+  return n;
+}
+
+/* The written tensor that argument i is, or NULL. */
+static const st_tensor *written(const st__frame *f, int i) {
+  return f->schema[i].is_write && f->args[i].tag == ST_TAG_TENSOR
+         ? f->args[i].u.tensor : NULL;
+}
+
+/* Bytes of what is written, which out= and resize_ make grow. */
+static size_t written_bytes(const st__frame *f) {
+  size_t n = 0;
+  for (int i = 0; i < f->nargs; i++) {
+    const st_tensor *t = written(f, i);
+    if (t) n += st_tensor_storage_nbytes(t);
+  }
+  return n;
+}
+
+/* How many more there are than before; meta tensors have none. */
+static int64_t growth(const st__frame *f, size_t before) {
+  const size_t now = written_bytes(f);
+  if (now <= before) return 0;
+  for (int i = 0; i < f->nargs; i++) {
+    const st_tensor *t = written(f, i);
+    if (t && st_tensor_device(t) == ST_DEVICE_META) return 0;
+  }
+  return (int64_t)(now - before);
+}
+
 static void push_list(st__host *h, lua_State *L, const st_arg *a,
                       st_value *v) {
   const int n = (int)v->len;
@@ -175,25 +211,24 @@ static int call_general(st__frame *f, st__job *job) {
                               sizeof *owner + (size_t)nrets *
                               sizeof *owner->v);
   job->rets = owner->v;
+  const size_t before = written_bytes(f);
   const st_status status = st__perform(f, job);
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
+  int64_t bytes = growth(f, before);
   luaL_checkstack(L, nrets + 4, NULL);
-  int64_t bytes = 0;
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
     const st_arg *ret = &f->rets[r];
     int source = written_source(f, r);
     if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
-    if (v->tag == ST_TAG_TENSOR && !source) {
-      bytes += weight(ret, v->u.tensor);
-    }
+    if (!source) bytes += weight_of(ret, v);
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
   }
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
-  st__charge(h, L, bytes);
+  st__charge(h, L, NULL, bytes);
   return nrets;
 }
 
@@ -202,17 +237,20 @@ static int call_tensor(st__frame *f, st__job *job) {
   st_value v;
   int source = written_source(f, 0);
   st__box *box = source ? NULL : st__push_box(f->h, f->L);   /* [+0|1] */
+  const size_t before = source ? written_bytes(f) : 0;
   job->rets = &v;
   const st_status status = st__perform(f, job);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
+  const int64_t grown = source ? growth(f, before) : 0;
   if (!source) source = returned_source(f, &v);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
+    st__charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
     return 1;
   }
   box->t = v.u.tensor;
-  st__charge(f->h, f->L, weight(f->rets, box->t));
+  st__charge(f->h, f->L, box, weight(f->rets, box->t));
   return 1;
 }
 

@@ -103,7 +103,7 @@ static int from_dlpack(lua_State *L) {
     return st__error(h, L, status, "from_dlpack: %s", st_message());
   }
   *c = (capsule){NULL, NULL};
-  st__charge(h, L, (int64_t)st_tensor_storage_nbytes(box->t));
+  st__charge(h, L, box, (int64_t)st_tensor_storage_nbytes(box->t));
   return 1;
 }
 

@@ -7,12 +7,20 @@
 
 #include "bind.h"
 
+/* A name; one with a NUL in it is none, and as "" is refused like any other.
+ * NULL for what is no string. */
+static const char *to_name(lua_State *L, int idx) {
+  size_t n;
+  if (lua_type(L, idx) != LUA_TSTRING) return NULL;
+  const char *name = lua_tolstring(L, idx, &n);
+  return strlen(name) == n ? name : "";
+}
+
 /* -- Dtypes --------------------------------------------------------------- */
 
 bool st__to_dtype(st__host *h, lua_State *L, int idx, st_dtype *out) {
-  if (lua_type(L, idx) == LUA_TSTRING) {
-    return st_dtype_parse(lua_tostring(L, idx), out);
-  }
+  const char *name = to_name(L, idx);
+  if (name) return st_dtype_parse(name, out);
   const st_dtype *d = st__box_test(h, L, idx, ST_BOX_DTYPE);
   if (d) *out = *d;
   return d != NULL;
@@ -95,13 +103,13 @@ static int set_default_dtype(lua_State *L) {
 /* -- Formats and devices -------------------------------------------------- */
 
 bool st__to_format(lua_State *L, int idx, st_format *out) {
-  return lua_type(L, idx) == LUA_TSTRING &&
-         st_format_parse(lua_tostring(L, idx), out);
+  const char *name = to_name(L, idx);
+  return name && st_format_parse(name, out);
 }
 
 bool st__to_device(lua_State *L, int idx, st_device *out) {
-  return lua_type(L, idx) == LUA_TSTRING &&
-         st_device_parse(lua_tostring(L, idx), out);
+  const char *name = to_name(L, idx);
+  return name && st_device_parse(name, out);
 }
 
 /* -- Marks ---------------------------------------------------------------- */

@@ -93,7 +93,7 @@ static void copy_bytes(st__host *h, lua_State *L, const char *p,
   char *data = st_tensor_data(box->t);
   memcpy(data, p, layout->nbytes);
   if (layout->dtype == ST_BOOL) st__make_bools(data, layout->nbytes);
-  st__charge(h, L, (int64_t)layout->nbytes);
+  st__charge(h, L, box, (int64_t)layout->nbytes);
 }
 
 /* -- Addresses ------------------------------------------------------------ */

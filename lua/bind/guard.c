@@ -106,11 +106,14 @@ static int requires_grad(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_guard(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
+  static const luaL_Reg runners[] = {
     {"include_keys", include_keys}, {"exclude_keys", exclude_keys},
     {"below_autograd", below_autograd},
     {"below_adinplaceorview", below_adinplaceorview}, {"no_grad", no_grad},
     {"enable_grad", enable_grad}, {"inference_mode", inference_mode},
+    {NULL, NULL}
+  };
+  static const luaL_Reg functions[] = {
     {"is_grad_enabled", is_grad_enabled},
     {"is_inference_mode_enabled", is_inference_mode_enabled},
     {"included_keys", included_keys}, {"excluded_keys", excluded_keys},
@@ -123,6 +126,7 @@ void st__open_guard(st__host *h, lua_State *L) {
   static const luaL_Reg properties[] = {
     {"requires_grad", requires_grad}, {NULL, NULL}
   };
+  st__set_runners(h, L, runners);
   st__set_functions(h, L, functions);
   lua_getfield(L, -1, "methods");     /* [+1] */
   st__set_functions(h, L, methods);

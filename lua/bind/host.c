@@ -90,24 +90,74 @@ void st__set_functions(st__host *h, lua_State *L, const luaL_Reg *fns) {
   }
 }
 
+/* A boolean as second upvalue is their mark: see may_borrow. */
+void st__set_runners(st__host *h, lua_State *L, const luaL_Reg *fns) {
+  for (; fns->name; fns++) {
+    lua_pushlightuserdata(L, h);         /* [+1] */
+    lua_pushboolean(L, 1);               /* [+1] */
+    lua_pushcclosure(L, fns->func, 2);   /* [-2, +1] */
+    lua_setfield(L, -2, fns->name);      /* [-1] */
+  }
+}
+
 /* -- Into the engine ------------------------------------------------------ */
 
 static _Thread_local st__host *current;
 
 st__host *st__current_host(void) { return current; }
 
-bool st__is_nested(const st__host *h, lua_State *L) {
+/* Note [Who waits]
+ * A finaliser may run in any allocation of a C function of ours, and free a
+ * tensor that this one holds as a borrowed argument; so the stack is searched
+ * for functions of ours. The finaliser may do it in a coroutine, whose stack
+ * does not show who waits below, and Lua cannot tell. So the outermost thread
+ * that one of ours waits on is noted, in a weak table: each that calls takes
+ * the place, unless it runs on top of the one that has it. The main thread,
+ * which nobody collects, is known by its address. */
+
+/* Is the C function at the top ours, and no runner? */
+static bool may_borrow(const st__host *h, lua_State *L) {
+  if (!lua_iscfunction(L, -1) || !lua_getupvalue(L, -1, 1)) return false;
+  const bool is_ours = lua_touserdata(L, -1) == (const void *)h; /* [+1] */
+  lua_pop(L, 1);                                                 /* [-1] */
+  if (!is_ours || !lua_getupvalue(L, -1, 2)) return is_ours;     /* [+1] */
+  const bool is_runner = lua_isboolean(L, -1);
+  lua_pop(L, 1);                                                 /* [-1] */
+  return !is_runner;
+}
+
+/* Does one wait on L, at that level or below? */
+static bool waits(const st__host *h, lua_State *L, int level) {
   lua_Debug ar;
-  bool is_ours = false;
-  for (int level = 1; !is_ours && lua_getstack(L, level, &ar); level++) {
-    lua_getinfo(L, "f", &ar);                                 /* [+1] */
-    if (lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1)) { /* [+0|1] */
-      is_ours = lua_touserdata(L, -1) == (const void *)h;
-      lua_pop(L, 1);                                          /* [-1] */
-    }
-    lua_pop(L, 1);                                            /* [-1] */
+  bool found = false;
+  if (!lua_checkstack(L, 2)) return true;
+  for (; !found && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "f", &ar); /* [+1] */
+    found = may_borrow(h, L);
+    lua_pop(L, 1);            /* [-1] */
   }
-  return is_ours;
+  return found;
+}
+
+/* The thread that is noted, if one waits there and it is another one. */
+static bool waits_elsewhere(const st__host *h, lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref); /* [+1] */
+  lua_rawgeti(L, -1, 1);                            /* [+1] */
+  lua_State *noted = lua_tothread(L, -1);
+  lua_pop(L, 2);                                    /* [-2] */
+  return noted && noted != L && lua_status(noted) == 0 && waits(h, noted, 0);
+}
+
+void st__note_thread(st__host *h, lua_State *L) {
+  if (!lua_checkstack(L, 2) || waits_elsewhere(h, L)) return;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref);  /* [+1] */
+  h->thread = lua_pushthread(L) ? L : NULL;          /* [+1] */
+  lua_rawseti(L, -2, 1);                             /* [-1] */
+  lua_pop(L, 1);                                     /* [-1] */
+}
+
+bool st__is_nested(st__host *h, lua_State *L) {
+  return waits(h, L, 1) || (lua_checkstack(L, 2) && waits_elsewhere(h, L));
 }
 
 /* See tensor_free (tensor.c). */
@@ -173,17 +223,24 @@ static st_status enter(st__host *h, lua_State *L, const st__job *job) {
   if (!running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
     st__bury(h, L); /* kernels that were taken back while they ran */
   }
-  if (h->has_graves && !running && !st__is_nested(h, L)) empty_graves(h, L);
   return status;
+}
+
+static st_status enter_again(st__host *h, lua_State *L, const st__job *job,
+                             const char *schema, st_status status) {
+  bool made = false;
+  if (status != ST_NO_MEMORY || !st__make_room(h, L, &made)) return status;
+  return st_op_schema(job->op) == schema ? enter(h, L, job) : status;
 }
 
 st_status st__run(st__host *h, lua_State *L, const st__job *job) {
   const char *schema = st_op_schema(job->op);
-  const st_status status = enter(h, L, job);
-  bool made = false;
-  if (status != ST_NO_MEMORY || !st__make_room(h, L, &made)) return status;
-  if (st_op_schema(job->op) != schema) return status;
-  return enter(h, L, job);
+  st_status status = enter(h, L, job);
+  status = enter_again(h, L, job, schema, status);
+  if (h->has_graves && !h->running && !st__is_nested(h, L)) {
+    empty_graves(h, L);
+  }
+  return status;
 }
 
 /* -- Life of a host ------------------------------------------------------- */
@@ -264,6 +321,16 @@ static void make_metatables(st__host *h, lua_State *L) {
   }
 }
 
+/* The table of Note [Who waits]. */
+static void note_threads(st__host *h, lua_State *L) {
+  lua_createtable(L, 1, 0);                         /* [+1] */
+  lua_createtable(L, 0, 1);                         /* [+1] */
+  lua_pushliteral(L, "v");                          /* [+1] */
+  lua_setfield(L, -2, "__mode");                    /* [-1] */
+  lua_setmetatable(L, -2);                          /* [-1] */
+  h->thread_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+}
+
 /* The sentinel is the first box of all, so that it is finalised after those
  * that were there when the state began to close. */
 st__host *st__host_new(lua_State *L) {
@@ -287,6 +354,7 @@ st__host *st__host_new(lua_State *L) {
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   lua_pushboolean(L, 0);                            /* [+1] */
   h->graves_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+  note_threads(h, L);
 #define ST_FIND(id, name, overload) \
   h->op[ST_HANDLE_##id] = st_op_find(name, overload);
   ST_HANDLE_MAP(ST_FIND)

@@ -199,10 +199,10 @@ static int observe(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_mode(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
+  static const luaL_Reg runners[] = {
     {"mode", mode}, {"observe", observe}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
+  st__set_runners(h, L, runners);
   lua_pushcfunction(L, run_event);                     /* [+1] */
   h->observer_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
 }

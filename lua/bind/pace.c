@@ -36,10 +36,28 @@ static int64_t heap_of(lua_State *L) {
   return (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
 }
 
+typedef struct turn { int what, data, result; } turn;
+
+static int take_turn(lua_State *L) {
+  turn *t = lua_touserdata(L, 1);
+  t->result = lua_gc(L, t->what, t->data);
+  return 0;
+}
+
+/* lua_gc, and what a finaliser raises. One that makes tensors shall not begin
+ * a collection inside of this one, and the next one inside of that. */
+static int run_gc(st__host *h, lua_State *L, int what, int data) {
+  turn t = {what, data, 0};
+  h->is_collecting = true;
+  const int status = st__protected(L, take_turn, &t); /* [+0|1] */
+  h->is_collecting = false;
+  if (status != 0) lua_error(L);
+  return t.result;
+}
+
 static void collect(st__host *h, lua_State *L) {
-  h->debt = 0;
-  h->due = 0;
-  lua_gc(L, LUA_GCCOLLECT, 0);
+  h->debt = h->due = h->paid = 0;
+  run_gc(h, L, LUA_GCCOLLECT, 0);
 }
 
 /* Who has stopped the collector has his reasons. */
@@ -56,7 +74,7 @@ static void step(st__host *h, lua_State *L, int64_t heap, int64_t start,
   h->paid = h->debt;
   h->due = h->debt + span / STEPS;
   const int kb = (int)(heap / 1024 * part / span) + 1;
-  if (lua_gc(L, LUA_GCSTEP, kb) == 1 && h->paid - start > span / 4) {
+  if (run_gc(h, L, LUA_GCSTEP, kb) == 1 && h->paid - start > span / 4) {
     h->debt -= h->debt < start ? h->debt : start;
     h->due = h->paid = 0;
   } else if (h->debt > bound + span) {
@@ -70,7 +88,7 @@ void st__pace(st__host *h, lua_State *L) {
   if (h->debt <= start) {
     h->due = start;
     h->paid = 0;
-  } else if (is_stopped(L)) {
+  } else if (h->is_collecting || is_stopped(L)) {
     h->due = h->debt + LEAST;
   } else if (heap < AT_ONCE) {
     collect(h, L);
@@ -79,10 +97,10 @@ void st__pace(st__host *h, lua_State *L) {
   }
 }
 
-void st__credit(st__host *h, const st_tensor *t) {
+void st__credit(st__host *h, const st__box *box) {
+  const st_tensor *t = box->t;
   if (st_tensor_refcount(t) > 1 || st_tensor_storage_refcount(t) > 1) return;
-  const int64_t n = (int64_t)st_tensor_storage_nbytes(t);
-  h->debt -= n < h->debt ? n : h->debt;
+  h->debt -= box->charged < h->debt ? box->charged : h->debt;
 }
 
 /* A finaliser of the user's may raise: not through the engine's callers. */
@@ -94,7 +112,7 @@ static int collect_all(lua_State *L) {
 }
 
 bool st__make_room(st__host *h, lua_State *L, bool *made) {
-  if (!h->has_retry || *made) return false;
+  if (!h->has_retry || h->is_collecting || *made) return false;
   *made = true;
   if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
   return true;

@@ -184,11 +184,12 @@ static int new_float(lua_State *L) {
 int st__new_int64(st__host *h, lua_State *L, int idx) {
   int64_t i;
   if (lua_type(L, idx) == LUA_TSTRING) {
-    const char *text = lua_tostring(L, idx);
+    size_t n;
+    const char *text = lua_tolstring(L, idx, &n);
     char *end;
     errno = 0;
     i = strtoll(text, &end, 10);
-    if (end == text || *end || errno) {
+    if (end == text || end != text + n || errno) {
       return st__error(h, L, ST_BAD_VALUE, "int64: '%.40s' is not a 64-bit "
                        "integer", text);
     }

@@ -40,7 +40,7 @@ void st__scope_leave(st__box *box) {
 static void release_all(st__host *h, st__scope *s) {
   for (st__box *box; (box = s->head.next) != &s->head;) {
     st__scope_leave(box);
-    if (box->t) st__credit(h, box->t);
+    if (box->t) st__credit(h, box);
     st_tensor_release(&box->t);
   }
 }
@@ -136,7 +136,9 @@ static int keep_out(lua_State *L) {
 
 void st__open_scope(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"scope", scope}, {"keep", keep_out}, {NULL, NULL}
+    {"keep", keep_out}, {NULL, NULL}
   };
+  static const luaL_Reg runners[] = {{"scope", scope}, {NULL, NULL}};
   st__set_functions(h, L, functions);
+  st__set_runners(h, L, runners);
 }

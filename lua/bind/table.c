@@ -180,7 +180,7 @@ static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
     status = st_tensor_empty(device, dtype, s->ndim, s->sizes, NULL, &box->t);
   } while (status == ST_NO_MEMORY && st__make_room(h, L, &room));
   if (status != ST_OK) st__raise(h, L, status);
-  st__charge(h, L, (int64_t)st_tensor_storage_nbytes(box->t));
+  st__charge(h, L, box, (int64_t)st_tensor_storage_nbytes(box->t));
   return box;
 }
 
@@ -366,8 +366,6 @@ static int push_span(lua_State *L) {
   return 1;
 }
 
-enum { GC_IS_RUNNING = 9 }; /* LUA_GCISRUNNING, where there is one; or -1 */
-
 /* All bytes of the contiguous tensor in argument 1 as a string. No finaliser
  * may run while Lua copies them, so the collector takes its step afterwards;
  * where nobody can tell whether it is at work to begin with, it is left
@@ -378,7 +376,7 @@ static void push_all(st__host *h, lua_State *L) {
   lua_replace(L, 2);                              /* [-1] */
   lua_pushcfunction(L, push_span);                /* [+1] */
   lua_pushlightuserdata(L, &s);                   /* [+1] */
-  if (lua_gc(L, GC_IS_RUNNING, 0) != 1) {
+  if (lua_gc(L, ST_GC_IS_RUNNING, 0) != 1) {
     push_bytes(h, L, extent(st__check_tensor(h, L, 1, "self"))); /* [+2] */
     return;
   }

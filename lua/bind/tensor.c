@@ -60,7 +60,7 @@ static int tensor_gc(lua_State *L) {
 static int tensor_free(lua_State *L) {
   st__host *h = st__host_of(L);
   st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
-  if (box->t) st__credit(h, box->t);
+  if (box->t) st__credit(h, box);
   if (!box->t || !(h->running || st__is_nested(h, L))) {
     release(h, L, box);
     return 0;
@@ -274,11 +274,11 @@ static int tensor_keys(lua_State *L) {
 static int tensor_tostring(lua_State *L) {
   st__host *h = st__host_of(L);
   const st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
-  if (!box->t) {
+  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  if (!box->t) { /* perhaps by a finaliser, just now */
     lua_pushliteral(L, "tensor(freed)"); /* [+1] */
     return 1;
   }
-  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
   const st_status status = st_tensor_text(box->t, &h->print, text);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */

@@ -22,8 +22,9 @@ local has_ffi, ffi = pcall(require, "ffi")
 -- -- What a cdata is ---------------------------------------------------------
 
 --- Address of a cdata as a pointer of one kind, and how many bytes are known
--- to be there; nil when it is neither a pointer nor an aggregate.
+-- to be there; nil when it is neither a pointer nor an aggregate, or a ctype.
 local function locate(cdata)
+  if find(tostring(cdata), "^ctype<") then return nil end
   local name = tostring(ffi.typeof(cdata))
   local address = function() return ffi.cast("const void *", cdata) end
   if find(name, "%*[%w ]*>$") or find(name, "%(%*") then return address() end
@@ -66,7 +67,7 @@ local function check_number(name, value)
     return value
   end
   error(format("frombuffer: argument '%s' must be a number of bytes or "
-               .. "elements, got %s", name, tostring(value)), 3)
+               .. "elements, got %s", name, tostring(value)), 4)
 end
 
 local function check(source, options)
@@ -88,10 +89,9 @@ local function check(source, options)
   end
 end
 
---- Bytes of an element; what is no dtype is refused later.
+--- Bytes of an element.
 local function item_size(dtype)
-  local known = core[tostring(dtype)]
-  return type(known) == "userdata" and known.itemsize or 1
+  return core.frombuffer("", nil, nil, 0, dtype, {0}):element_size()
 end
 
 --- How many elements of a size there are in what is left behind offset.
@@ -122,7 +122,8 @@ local buffer = {}
 -- tensor. The tensor lies over the memory itself: nothing is copied, and each
 -- sees what the other writes. The memory must be there for as long as any
 -- tensor on it, views included; `owner` is a value that is kept alive for as
--- long, for instance `ffi.gc(p, ffi.C.free)`. It is let go of soon after the
+-- long, for instance `ffi.gc(p, ffi.C.free)`, or the structure that an array
+-- is a field of: `s.a` alone holds nothing. It is let go of soon after the
 -- last tensor is gone, whichever thread that was on. A tensor that grows
 -- moves into memory of its own. Nobody can check an address: what is not
 -- readable there ends the process.

@@ -184,7 +184,7 @@ local file = {}
 -- before memory is allocated for it.
 -- @tparam string path
 -- @tparam[opt] table options `mmap`; `names`, a list of those to read (.npz,
--- .safetensors)
+-- .safetensors), beside which others may have dtypes that do not exist here
 -- @return a tensor, or a table of tensors
 function file.load(path, options)
   check_path("load", path)
@@ -200,6 +200,7 @@ function file.load(path, options)
   source:close()
   if not ok then value, extra = nil, text_of(value) end
   if value == nil then complain("load", path, extra) end
+  if extra == nil then return value end -- and no nil behind it
   return value, extra
 end
 
@@ -209,7 +210,7 @@ end
 --   lies in memory. Every dtype but bfloat16.
 -- * `.npz`: a table of names and tensors, `{compress = true}` deflates them.
 -- * `.safetensors`: a table of names and tensors; `{metadata = {...}}`, a
---   table of strings, goes with them. Every dtype but complex ones.
+--   table of strings, goes with them. Every dtype but complex128.
 --
 -- The file is replaced at once when all is on the disk, or not at all: a full
 -- disk, an error or a killed process leaves the old one as it was. The new

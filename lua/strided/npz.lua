@@ -2,6 +2,7 @@
 --
 -- @module strided.npz
 
+local is_utf8 = require "strided.utf8".is_valid
 local npy = require "strided.npy"
 local zip = require "strided.zip"
 
@@ -81,7 +82,7 @@ end
 
 --- Why a name cannot be that of a member.
 local function check_name(name)
-  if name == "" or name:find "%z" or name:find "^/" or
+  if name == "" or not is_utf8(name) or name:find "%z" or name:find "^/" or
      ("/" .. name .. ".npy/"):find("/../", 1, true) then
     return format("a member cannot have the name %q", name)
   end

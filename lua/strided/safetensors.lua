@@ -8,6 +8,7 @@
 -- @module strided.safetensors
 
 local core = require "strided.core"
+local is_utf8 = require "strided.utf8".is_valid
 
 local byte, char, concat, floor, format, sort =
   string.byte, string.char, table.concat, math.floor, string.format,
@@ -33,29 +34,6 @@ local CODES = {}
 for code, d in pairs(DTYPES) do CODES[d[1]] = code end
 
 -- -- Text --------------------------------------------------------------------
-
--- well-formed UTF-8, by the first byte
-local SEQUENCES = {
-  "^[%z\1-\127]+()", "^[\194-\223][\128-\191]()",
-  "^\224[\160-\191][\128-\191]()", "^[\225-\236][\128-\191][\128-\191]()",
-  "^\237[\128-\159][\128-\191]()", "^[\238\239][\128-\191][\128-\191]()",
-  "^\240[\144-\191][\128-\191][\128-\191]()",
-  "^[\241-\243][\128-\191][\128-\191][\128-\191]()",
-  "^\244[\128-\143][\128-\191][\128-\191]()",
-}
-
-local function is_utf8(s)
-  local at = 1
-  while at <= #s do
-    local stop
-    for i = 1, #SEQUENCES do
-      stop = stop or s:match(SEQUENCES[i], at)
-    end
-    if not stop then return false end
-    at = stop
-  end
-  return true
-end
 
 local function utf8(code)
   if code < 128 then return char(code) end
@@ -203,12 +181,16 @@ end
 -- -- What the header says ----------------------------------------------------
 
 --- Makes the dtype and the place of a tensor's elements from its fields; why
--- it cannot be.
+-- it cannot be. A dtype that does not exist here bars only its own tensor, of
+-- which the place is all that can be checked.
 local function check_info(info, name)
   local d = DTYPES[info.dtype]
+  local first, last = info.data_offsets[1], info.data_offsets[2]
+  info.name, info.first, info.last = name, first, last
   if not d then
-    return format("tensor '%s': dtype %s has no equivalent here", name,
-                  info.dtype)
+    info.why = format("dtype %s has no equivalent here", info.dtype)
+    return not (last and first <= last) and
+           format("tensor '%s' ends before it begins", name) or nil
   end
   local n, nonzero = d[2], d[2]
   for _, size in ipairs(info.shape) do
@@ -218,13 +200,11 @@ local function check_info(info, name)
       return format("tensor '%s': the shape is too large", name)
     end
   end
-  local first, last = info.data_offsets[1], info.data_offsets[2]
   if not last or last - first ~= n then
     return format("tensor '%s' needs %.0f bytes and has %.0f", name, n,
                   (last or first) - first)
   end
-  info.name, info.dtype, info.unit = name, d[1], d[3]
-  info.first, info.last = first, last
+  info.dtype, info.unit = d[1], d[3]
 end
 
 --- The tensors in the order of their elements, which cover so many bytes.
@@ -315,8 +295,8 @@ local function read_tensor(source, info, start, mode)
   return t
 end
 
---- Which of the tensors are wanted; nil and why not.
-local function check_names(list, names)
+--- The tensors with these names, or all; nil and why not.
+local function choose(list, names)
   if names == nil then return list end
   if type(names) ~= "table" then
     return nil, "option 'names' must be a list of names"
@@ -330,6 +310,17 @@ local function check_names(list, names)
     end
   end
   return chosen
+end
+
+--- Those that are wanted, if they can be had; nil and why not.
+local function check_names(list, names)
+  local chosen, why = choose(list, names)
+  for _, info in ipairs(chosen or {}) do
+    if info.why then
+      return nil, format("tensor '%s': %s", info.name, info.why)
+    end
+  end
+  return chosen, why
 end
 
 local safetensors = {}
