@@ -84,6 +84,9 @@ describe("The bytes of a string", function()
     {"with an owner", "abc", {owner = {}}, "no argument 'owner'"},
     {"with an unknown option", "abc", {copy = false}, "no argument 'copy'"},
     {"of no dtype", "abcd", {dtype = "float31"}, "dtype"},
+    {"of a dtype and more", "abcd", {dtype = "uint8\0x"}, "no dtype"},
+    {"of a dtype that is none", "abcd", {dtype = "none"}, "no dtype 'none'"},
+    {"of another mark", "abcd", {dtype = st.newaxis}, "must be a dtype"},
     {"of 65 dimensions", "a", {dtype = "uint8", shape = st.ones(65)
      :totable()}, "more than 64"},
   } do
@@ -266,7 +269,8 @@ describe("An address", function()
     for _ in pairs(weak) do left = left + 1 end
     assert.is_true(left <= 1) -- the last may still lie on the stack
     for _, x in ipairs {ffi.new("int64_t", 1), ffi.new("double", 1),
-                        ffi.typeof "int"} do
+                        ffi.typeof "int", ffi.typeof "char[4]",
+                        ffi.typeof "char *"} do
       refused("neither a pointer nor an array", st.frombuffer, x,
               {count = 1})
     end

@@ -234,6 +234,9 @@ describe("A DLPack structure", function()
     ["has a negative stride nobody walks along"] = {function(_, p)
       p.shape[0], p.strides[0] = 1, -3
     end, {{1, 2, 3}}},
+    ["has a huge stride nobody walks along"] = {function(_, p)
+      p.shape[0], p.strides[0] = 1, 2 ^ 62
+    end, {{1, 2, 3}}},
     ["has no deleter"] = {function(_, p) p.m.deleter = nil end,
                           {{1, 2, 3}, {4, 5, 6}}},
     ["is on a CPU with a number"] = {function(t)
@@ -266,6 +269,9 @@ describe("A DLPack structure", function()
                                  "address space"},
     ["an offset that overflows"] = {function(t)
       t.byte_offset = t.byte_offset - 5
+    end, "address space"},
+    ["an offset beyond all memory"] = {function(t)
+      t.byte_offset = 2 ^ 63
     end, "address space"},
     ["elements not aligned"] = {function(t) t.byte_offset = 3 end, "aligned"},
     ["lanes"] = {function(t) t.dtype.lanes = 4 end, "4 lanes"},

@@ -17,6 +17,7 @@ local PROGRAMS = {
                "out of memory", "nothing left"}},
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
+  {"start", {"forks while it starts"}},
   {"team", {"a slow member", "a late team", "a team in time", "every unit",
             "small work", "work in work", "shares"}},
   {"share", {"a line of threads", "a race for tokens", "refusals", "forks",

@@ -90,6 +90,14 @@ describe("A .npy file", function()
       end)
     end
 
+    it("is one value, with no nil behind it", function()
+      st.save(path, st.ones(2))
+      assert.equal(1, select("#", st.load(path)))
+      local list = {}
+      table.insert(list, st.load(path))
+      assert.equal(1, #list)
+    end)
+
     it("is byte for byte what NumPy writes", function()
       st.save(path, st.tensor({{1, 2, 3}, {4, 5, 6}}, {dtype = "int16"}))
       local text = "{'descr': '<i2', 'fortran_order': False, " ..

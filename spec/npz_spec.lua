@@ -339,6 +339,8 @@ describe("A .npz file", function()
     ["what is no tensor"] = {{a = 1}, "'a' must be a Tensor"},
     ["a name that climbs"] = {{["../a"] = st.ones(1)}, "cannot have the name"},
     ["no name"] = {{[""] = st.ones(1)}, "cannot have the name"},
+    ["a name that is no UTF-8"] = {{["a\255"] = st.ones(1)},
+                                   "cannot have the name"},
     ["bfloat16"] = {{a = st.ones({1}, {dtype = "bfloat16"})}, "no equivalent"},
   } do
     it("is not made from " .. name .. ", and the old one stays", function()

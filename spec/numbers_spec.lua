@@ -71,6 +71,15 @@ describe("A number without a fraction", function()
 end)
 
 describe("An integer of 64 bits", function()
+  it("is all of its text", function()
+    for _, text in ipairs {"", "x", "12x", "12\0", "1.5", "0x10",
+                           "9223372036854775808"} do
+      local ok, why = pcall(st.int64, text)
+      assert.is_false(ok, text)
+      assert.matches("is not a 64%-bit integer", why)
+    end
+  end)
+
   for _, text in ipairs {"9223372036854775807", "-9223372036854775808",
                          "9007199254740993", "-9007199254740993"} do
     local n = st.int64(text)

@@ -176,6 +176,20 @@ describe("A .safetensors file", function()
     end
   end)
 
+  it("may have tensors of other dtypes beside those that are asked for",
+     function()
+    local bytes = file_of('{"a":{"dtype":"U16","shape":[1],"data_offsets":'
+      .. '[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}',
+      "\1\2\3\4")
+    assert.same({3, 4}, load(bytes, {names = {"b"}}).b:totable())
+    for _, options in ipairs {{}, {names = {"b", "a"}}} do
+      local ok, message = pcall(load, bytes, options)
+      assert.is_false(ok)
+      assert.truthy(message:find("'a': dtype U16 has no equivalent", 1, true),
+                    message)
+    end
+  end)
+
   local function two(first, last)
     return ('{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},' ..
             '"b":{"dtype":"U8","shape":[2],"data_offsets":[%d,%d]}}')
@@ -238,6 +252,12 @@ describe("A .safetensors file", function()
      "\1\2\3\4"), "'a' twice"},
     {"has 8-bit floats", file_of(one("F8_E4M3", "[1]", 0, 1), "\1"),
      "F8_E4M3 has no equivalent"},
+    {"has uint16 that ends before it begins", file_of(one("U16", "[1]", 0, -2),
+     ""), "'data_offsets' is malformed"},
+    {"has uint16 that goes back", file_of(
+     '{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},' ..
+     '"b":{"dtype":"U16","shape":[1],"data_offsets":[2,1]}}', "\1\2"),
+     "'b' ends before it begins"},
     {"has uint16", file_of(one("U16", "[1]", 0, 2), "\1\2"),
      "U16 has no equivalent"},
     {"has uint64", file_of(one("U64", "[1]", 0, 8), ("\1"):rep(8)),

@@ -7,16 +7,22 @@
 
 local host = require "spec.hosts.host"
 
---- Can a Python import a module?
-local function has(python, module)
-  local _, code = host.run(("'%s' -c 'import %s'"):format(python, module))
+--- Does a line run in a Python?
+local function runs(python, line)
+  local _, code = host.run(("'%s' -c '%s'"):format(python, line))
   return code == 0
+end
+
+--- Has it a lupa with LuaJIT? lupa 1 has but one Lua.
+local function has_lupa(python)
+  return runs(python, "import lupa.luajit21") or
+         runs(python, 'import lupa; assert lupa.LuaRuntime().eval("jit")')
 end
 
 local function find()
   for _, python in ipairs {os.getenv "STRIDED_PYTHON" or "python3",
                            "/usr/bin/python3"} do
-    if has(python, "numpy") then return python end
+    if runs(python, "import numpy") then return python end
   end
 end
 
@@ -40,11 +46,12 @@ host.suite("Python", not PYTHON and "no Python has NumPy" or nil, function()
   end
 
   it("exchanges arrays with the LuaJIT of lupa", function()
-    if not has(PYTHON, "lupa.luajit21") then
-      return pending "lupa is not there"
+    if not has_lupa(PYTHON) then
+      return pending "lupa, with LuaJIT, is not there"
     end
     local text, code = exchange "lupa"
     assert.equal(0, code, text)
     assert.matches("^NumPy [%d.]+ %l+\n", text)
+    host.report("Python, lupa: %s", text:gsub("\n", ", "):sub(1, -3))
   end)
 end)

@@ -80,9 +80,12 @@ class Lupa:
     def __init__(self):
         flags = sys.getdlopenflags()
         sys.setdlopenflags(os.RTLD_NOW | os.RTLD_GLOBAL)
-        from lupa import luajit21
+        try:
+            from lupa.luajit21 import LuaRuntime
+        except ImportError:  # lupa 1 has but one Lua
+            from lupa import LuaRuntime
         sys.setdlopenflags(flags)
-        self.runtime = luajit21.LuaRuntime()
+        self.runtime = LuaRuntime()
         self.runtime.execute("package.path = %r package.cpath = %r" % (
             os.environ["LUA_PATH"], os.environ["LUA_CPATH"]))
         self.runtime.execute(SCRIPT)
