@@ -59,7 +59,7 @@ describe("The number of threads", function()
     end)
   end
 
-  -- what /proc/self/cgroup says, files below /sys/fs/cgroup, the quota
+  -- what /proc/self/cgroup says, files below /sys/fs/cgroup, processors, bytes
   for _, row in ipairs {
     {"0::/\n", {}, 0},
     {"0::/\n", {["cpu.max"] = "max 100000"}, 0},
@@ -88,11 +88,23 @@ describe("The number of threads", function()
     {"4:cpu:/\n0::/u\n", {["cpu/cpu.cfs_quota_us"] = "700000",
                           ["cpu/cpu.cfs_period_us"] = "100000",
                           ["unified/u/cpu.max"] = "600000 100000"}, 6},
+    {"0::/a\n", {["a/memory.max"] = "1073741824"}, 0, 1073741824},
+    {"0::/a\n", {["a/memory.max"] = "max", ["memory.max"] = "4096"}, 0, 4096},
+    {"0::/a/b\n", {["a/memory.max"] = "8192", ["a/b/memory.max"] = "16384",
+                   ["a/b/cpu.max"] = "1 1"}, 1, 8192},
+    {"9:memory:/a\n", {["memory/a/memory.limit_in_bytes"] = "65536"}, 0,
+     65536},
+    {"9:memory:/a\n",
+     {["memory/a/memory.limit_in_bytes"] = "9223372036854771712"}, 0},
+    {"9:cpu:/a\n", {["cpu/a/memory.limit_in_bytes"] = "65536"}, 0},
+    {"0::/a\n", {["a/memory.max"] = "-1"}, 0},
+    {"0::/a\n", {["a/memory.max"] = "junk"}, 0},
     {"", {["cpu.max"] = "200000 100000"}, 0},
     {"nonsense\n:::\n0:\n0::\n", {["cpu.max"] = "200000 100000"}, 0},
   } do
-    local text, files, quota = row[1], row[2], row[3]
-    it(("has a quota of %d in %q"):format(quota, text:match "[^\n]*"),
+    local text, files, cpus, bytes = row[1], row[2], row[3], row[4] or 0
+    it(("may have %d processors and %d bytes in %q"):format(
+       cpus, bytes, text:match "[^\n]*"),
        function()
       local root = os.tmpname()
       os.remove(root)
@@ -109,7 +121,7 @@ describe("The number of threads", function()
       end
       local said = build.run(("%s '%s'"):format(cgroup, root))
       os.execute(("rm -r '%s'"):format(root))
-      assert.equal(quota .. "\n", said)
+      assert.equal(("%d %d\n"):format(cpus, bytes), said)
     end)
   end
 end)

@@ -1,5 +1,5 @@
-/* Prints the CPU quota of the files below a folder, compiled with the reader
- * itself.
+/* Prints what the files below a folder allow, processors and bytes of memory,
+ * compiled with the reader itself.
  *
  *     cgroup ROOT
  */
@@ -9,6 +9,8 @@
 #include "base/cgroup.h"
 
 int main(int argc, char **argv) {
-  printf("%d\n", st__cgroup_cpus(argc > 1 ? argv[1] : ""));
+  const char *root = argc > 1 ? argv[1] : "";
+  printf("%d %lld\n", st__cgroup_cpus(root),
+         (long long)st__cgroup_memory(root));
   return 0;
 }
