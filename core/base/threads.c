@@ -87,6 +87,7 @@ static _Thread_local struct {
   int refused_at;  /* the wish that was too much */
   int generation;
   int lends;       /* its threads, now */
+  bool is_alone;   /* at the work of a team */
 } known;
 
 /* -- Forks and exits ------------------------------------------------------ */
@@ -284,7 +285,7 @@ static int count_shares(int64_t n, int64_t grain, int threads) {
 }
 
 int st__num_pieces(int64_t n, int64_t grain) {
-  if (n <= grain || st__in_parallel()) return 1;
+  if (n <= grain || st__in_parallel() || known.is_alone) return 1;
   return count_shares(n, grain, st__num_threads());
 }
 
@@ -433,17 +434,24 @@ static void run_team(job *j) {
   judge(j, start, now());
 }
 
-/* Takes pieces while the team is out of favour; false when some are left. */
+static void run_until(job *j, int64_t until) {
+  for (int s = 0; s < j->shares; s++) {
+    while (run_piece(j, s)) {
+      if (now() >= until) return;
+    }
+  }
+}
+
+/* Takes pieces while the team is out of favour; false when some are left. Work
+ * within them is not the team's either. */
 static bool run_alone(job *j) {
   const int64_t start = now(), enough = start + LONG * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
-  for (int s = 0; s < j->shares; s++) {
-    while (run_piece(j, s)) {
-      if (now() >= until) return !is_left(j);
-    }
-  }
-  return true;
+  known.is_alone = true;
+  run_until(j, until);
+  known.is_alone = false;
+  return !is_left(j);
 }
 
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,

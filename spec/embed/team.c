@@ -157,6 +157,30 @@ static void work_in_work(void) {
   puts("work in work");
 }
 
+static void dawdle(void *ctx, int64_t begin, int64_t end) {
+  sleep_ms(2);
+  note(ctx, begin, end);
+}
+
+static void nest_slowly(void *ctx, int64_t begin, int64_t end) {
+  calls inner = {.caller = pthread_self()};
+  (void)begin, (void)end;
+  st_parallel_for(0, 64, 1, dawdle, &inner);
+  if (inner.elsewhere > 0) atomic_fetch_add((_Atomic int64_t *)ctx, 1);
+}
+
+/* The caller works alone, and longer than it should without the team. */
+static void work_in_lonely_work(void) {
+  _Atomic int64_t strays = 0;
+  scene s;
+  CHECK(st_set_num_threads(2) == ST_OK);
+  sleep_ms(FORGIVEN);
+  show(&s, 5);
+  st_parallel_for(0, 2, 1, nest_slowly, &strays);
+  CHECK(strays == 0);
+  puts("work in lonely work");
+}
+
 static void shares(void) {
   int64_t begin, end;
   CHECK(st_chunk(32769, 32768, 2, 0, &begin, &end));
@@ -173,6 +197,7 @@ int main(void) {
   every_unit();
   small_work();
   work_in_work();
+  work_in_lonely_work();
   shares();
   return 0;
 }
