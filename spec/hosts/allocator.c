@@ -98,7 +98,8 @@ static void check_error(lua_State *L, const char *what, int status) {
   const char *why = lua_tostring(L, -1);
   if (status == LUA_ERRMEM) return;
   if (why && (strstr(why, "not enough memory") ||
-              strstr(why, "out of memory"))) {
+              strstr(why, "out of memory") ||
+              strstr(why, "stack overflow"))) { /* no memory for a stack */
     return;
   }
   give_up(what, why ? why : "an error that is no text");
