@@ -74,11 +74,11 @@ end
 --- Types into a session and leaves it.
 -- @treturn string all that the terminal showed, without bracketed paste
 -- @treturn number the exit status
-local function typed(steps, settings, arguments)
+local function typed(steps, settings, arguments, command)
   local script = write("script", PROMPT .. "\n" .. table.concat(steps, "\n")
                        .. "\nsend \\x04\nwait\n")
   local text, status = output(("%s %s '%s' '%s' %s %s"):format(
-    SETTINGS, settings or "", pty, script, STRIDED,
+    SETTINGS, settings or "", pty, script, command or STRIDED,
     arguments or ""))
   if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
   return text:gsub("\27%[%?2004[hl]\r?", ""), status
@@ -263,10 +263,8 @@ describe("A session on a terminal", function()
   end)
 
   it("is the same as a module of the interpreter", function()
-    local script = write("script", PROMPT .. "\n" .. line("1 + 1", "2")
-                         .. "\nsend \\x04\nwait\n")
-    local text, status = output(SETTINGS .. pty .. " '" .. script .. "' "
-                                .. LUA .. " -l strided.repl")
+    local text, status = typed({line("1 + 1", "2")}, nil, "-l strided.repl",
+                               LUA)
     assert.equal(0, status, text)
   end)
 end)
