@@ -7,6 +7,8 @@
 
 /* Figures of kind 0, 1, ...; false beyond the last. Process-wide. */
 ST_API bool st_memory_stats(int kind, st_memory *out);
+/* All kinds together, what is cached, and the bounds. Peaks are exact to a
+ * megabyte for each thread but the one that asks. */
 ST_API st_memory_totals st_memory_sum(void);
 /* What is live from now on counts for the peaks, of every kind. */
 ST_API void st_memory_reset_peak(void);
