@@ -15,6 +15,7 @@
   X(VALUE,     "values")     /* lists and strings in results */    \
   X(GENERATOR, "generators")                                       \
   X(SHARED,    "shared")     /* tokens of shared tensors */        \
+  X(GRAPH,     "graph")      /* what gradients are computed from */ \
   X(REGISTRY,  "registry")   /* schemas, operators, kernels */
 
 typedef enum st_mem_kind {

@@ -118,6 +118,7 @@ typedef struct st_schema st_schema;
 typedef struct st_call st_call;
 typedef struct st_registration st_registration;
 typedef struct st_library st_library;
+typedef struct st_node st_node; /* an operation recorded for its gradient */
 
 enum {
   ST_MAX_DIMS = 64,  /* dimensions of a tensor */
@@ -383,6 +384,86 @@ struct st_observer {
   bool wants_values;
   st_observer *outer; /* set by the engine */
 };
+
+/* -- Gradients ------------------------------------------------------------ */
+
+/* What st_backward is asked for. */
+typedef struct st_backward_pass {
+  int noutputs;
+  st_tensor *const *outputs;
+  /* The gradient of each output, of its shape, or NULL: ones for an output of
+   * one element. The list itself may be NULL. */
+  st_tensor *const *grad_outputs;
+  /* Whose gradients are wanted. None: every leaf's, added to its `grad`. */
+  int ninputs;
+  st_tensor *const *inputs;
+  bool accumulate;    /* add the inputs' gradients to their `grad`, too */
+  bool retain_graph;  /* keep what was saved, so that it can run again */
+  bool create_graph;  /* record the gradients themselves */
+  bool allow_unused;  /* an input that the outputs do not depend on has no
+                         gradient; otherwise that is BAD_VALUE */
+} st_backward_pass;
+
+/* Looks at a gradient on its way, and may put another, owned, in *out, which
+ * comes as NULL. */
+typedef struct st_tensor_hook {
+  st_status (*fn)(void *ctx, st_tensor *grad, st_tensor **out);
+  void *ctx;
+  void (*free_ctx)(void *); /* may be NULL */
+} st_tensor_hook;
+
+/* Sees a node run: after it with the gradients of its inputs and of its
+ * results, before it with the latter alone (inputs NULL). It may put others
+ * in place of what is to be passed on: owned; the old ones are to be
+ * released. Entries may be NULL. */
+typedef struct st_node_hook {
+  st_status (*fn)(void *ctx, int ninputs, st_tensor **inputs, int nresults,
+                  st_tensor **results);
+  void *ctx;
+  void (*free_ctx)(void *); /* may be NULL */
+} st_node_hook;
+
+/* grads: of the outputs, NULL where there is none. saved: as they were at the
+ * time of recording. inputs: to be filled with owned tensors, NULL where there
+ * is no gradient; wanted says where one is of use. */
+typedef st_status (*st_function_fn)(void *ctx, st_tensor *const *grads,
+                                    st_tensor *const *saved,
+                                    const bool *wanted, st_tensor **inputs);
+
+/* An operation whose gradient is a function of the caller's. */
+typedef struct st_function {
+  const char *name;
+  st_function_fn backward;
+  void *ctx;
+  void (*release)(void *ctx);  /* may be NULL: what was saved can go */
+  void (*free_ctx)(void *ctx); /* may be NULL; taken over on success only */
+  int ninputs, noutputs, nsaved;
+  st_tensor *const *inputs;    /* entries may be NULL */
+  st_tensor *const *outputs;   /* they get the history; one that is an input,
+                                  too, was written in place */
+  st_tensor *const *saved;     /* inputs, outputs or others; may be NULL */
+  const bool *differentiable;  /* of the outputs; NULL: all are */
+} st_function;
+
+/* The derivative of an operator. args and rets are its own, of the time of
+ * the call; grads one per result, NULL without; inputs has a slot for each
+ * tensor among the arguments, a list's one after the other, to be filled with
+ * owned tensors or left NULL. */
+typedef struct st_derivative {
+  st_status (*backward)(void *ctx, const st_op *op, const st_value *args,
+                        const st_value *rets, st_tensor *const *grads,
+                        const bool *wanted, st_tensor **inputs);
+  void *ctx;
+  void (*free_ctx)(void *); /* may be NULL */
+} st_derivative;
+
+/* Is told of every node that this thread records, and gives a text that says
+ * where: *where is copied. For messages of the backward pass. */
+typedef struct st_anomaly {
+  st_status (*where)(void *ctx, char *text, size_t size);
+  void *ctx;
+  bool checks_nan; /* a gradient with a NaN in it is an error */
+} st_anomaly;
 
 /* -- Plans ---------------------------------------------------------------- */
 

@@ -125,10 +125,10 @@ static inline st_keyset keys_of(uint64_t tensor_args, const st_value *args) {
   for (; tensor_args; tensor_args &= tensor_args - 1) {
     const st_value *v = &args[__builtin_ctzll(tensor_args)];
     if (v->tag == ST_TAG_TENSOR) {
-      ks |= v->u.tensor->keys;
+      ks |= st__keys(v->u.tensor);
     } else if (v->tag == ST_TAG_TENSORS) {
       for (uint32_t i = 0; i < v->len; i++) {
-        if (v->u.tensors[i]) ks |= v->u.tensors[i]->keys;
+        if (v->u.tensors[i]) ks |= st__keys(v->u.tensors[i]);
       }
     }
   }

@@ -74,6 +74,11 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
 st_status st__default_fallback(const char *key, st_kernel_fn fn,
                                const char *debug);
 
+/* The kernels of ADInplaceOrView, of operators that write or return views,
+ * and of the Autograd keys, of those with out=, that have none of their own.
+ * Before the first table is computed. */
+void st__set_tracking(st_kernel_fn track, st_kernel_fn refuse_out);
+
 /* -- Libraries ------------------------------------------------------------ */
 
 /* See strided.h. */

@@ -27,9 +27,9 @@ static void add_head(st_text *t, const char *head) {
 }
 
 static st_keyset keys_of(const st_value *v) {
-  st_keyset ks = v->tag == ST_TAG_TENSOR ? v->u.tensor->keys : 0;
+  st_keyset ks = v->tag == ST_TAG_TENSOR ? st__keys(v->u.tensor) : 0;
   for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
-    if (v->u.tensors[i]) ks |= v->u.tensors[i]->keys;
+    if (v->u.tensors[i]) ks |= st__keys(v->u.tensors[i]);
   }
   return ks;
 }

@@ -74,10 +74,50 @@ static const st_registration *select_implicit(const st_op *op,
   return hidden ? NULL : r;
 }
 
+/* What operators that write or return views do at ADInplaceOrView, and those
+ * with an out= at the Autograd keys, unless they have kernels for them. */
+static st_registration tracking = {
+  .what = ST_REGISTERED_FALLBACK, .debug = "views and versions"
+};
+static st_registration refusing = {
+  .what = ST_REGISTERED_FALLBACK, .debug = "no gradients with out="
+};
+
+void st__set_tracking(st_kernel_fn track, st_kernel_fn refuse_out) {
+  tracking.fn = track;
+  refusing.fn = refuse_out;
+}
+
+static bool returns_views(const st_schema *s) {
+  return s->nrets > 0 && s->rets[0].is_alias;
+}
+
+static bool has_out(const st_schema *s) {
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].kwarg_only && s->args[i].is_write) return true;
+  }
+  return false;
+}
+
+/* Operators that are made of others leave it to those. */
+static const st_registration *select_tracking(const st_op *op,
+                                              const newest *n, st_key key) {
+  const st_schema *s = atomic_load(&((st_op *)(uintptr_t)op)->schema);
+  const int f = key < ST_KEY_RUNTIME_COUNT ? st__key_functionality(key) : -1;
+  if (!s || !tracking.fn) return NULL;
+  if (f == ST_FUNC_ADInplaceOrView) {
+    const bool is_made = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
+    return (s->is_mutable || returns_views(s)) && !is_made ? &tracking : NULL;
+  }
+  if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) || !has_out(s)) return NULL;
+  return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &refusing;
+}
+
 static const st_registration *select_from(const st_op *op, const newest *n,
                                           st_key key) {
   const st_registration *r;
   if ((r = n->of[key])) return r;
+  if ((r = select_tracking(op, n, key))) return r;
   if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT_NON_FUNCTIONAL, key))) return r;
   if ((r = alias(n, ST_KEY_COMPOSITE_EXPLICIT, key))) return r;
   if ((r = select_implicit(op, n, key))) return r;

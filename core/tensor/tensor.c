@@ -17,6 +17,7 @@
 #include "tensor/format.h"
 
 _Thread_local st_keyset st__untracked_keys;
+void (*st__history_free)(st_history *h);
 
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
 
@@ -132,34 +133,49 @@ static void set_geometry(st_tensor *t, int64_t *room, int ndim,
 }
 
 void st__joint_leave(st_joint *j) {
-  if (atomic_fetch_sub_explicit(&j->tensor.parts, 1,
+  if (atomic_fetch_sub_explicit(&j->storage.parts, 1,
                                 memory_order_acq_rel) == 1) {
     st__free_block(j, (size_t)j->storage.joint_units * ST_JOINT_UNIT);
   }
 }
 
-static void destroy(st_tensor *t) {
+/* Returns the base of a view, to be released, or NULL. */
+static st_tensor *destroy(st_tensor *t) {
+  st_tensor *const base = st__base(t);
+  if (t->history) st__history_free(t->history);
   if (has_heap(t)) st__free(ST_MEM_VALUE, t->sizes, heap_size(t->ndim));
   st__storage_release(&t->storage);
   if (!t->is_joint) {
-    st__free(ST_MEM_TENSOR, t, sizeof *t);
-    return;
+    st__free(ST_MEM_TENSOR, t, sizeof(st_lone));
+    return base;
   }
   st__count(ST_MEM_TENSOR, -1, -(int64_t)sizeof *t);
   st__joint_leave((st_joint *)(void *)t);
+  return NULL;
 }
 
 /* An empty header; the geometry and the storage follow. */
 static void init(st_tensor *t, st_dtype dtype, st_device device) {
   st__ref_init(&t->refs);
   t->dtype = (uint8_t)dtype;
-  t->device = (uint8_t)device;
+  t->device = (unsigned)device & 127;
   t->flags = 0;
   t->ndim = 0;
   t->keys = st__tensor_keys(device);
   t->sizes = NULL;
   t->storage = NULL;
+  t->history = NULL;
   t->is_joint = false;
+}
+
+static st_tensor *new_lone(st_dtype dtype, st_device device) {
+  st_lone *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
+  if (!t) return NULL;
+  init(&t->tensor, dtype, device);
+  t->base = NULL;
+  t->creation = ST_CREATION_DEFAULT;
+  t->version = 0;
+  return &t->tensor;
 }
 
 st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
@@ -175,9 +191,8 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
   }
   ST_TRY(check_geometry(storage, st__itemsize(dtype), ndim, sizes, strides,
                         offset, &numel));
-  st_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
+  st_tensor *t = new_lone(dtype, (st_device)storage->device);
   if (!t) return ST_NO_MEMORY;
-  init(t, dtype, (st_device)storage->device);
   int64_t *room = find_room(t, ndim);
   if (!room) {
     destroy(t);
@@ -195,7 +210,7 @@ void st__tensor_retain(st_tensor *t) { st__ref_take(&t->refs); }
 void st__tensor_release(st_tensor **t) {
   st_tensor *p = *t;
   *t = NULL;
-  if (p && st__ref_drop(&p->refs)) destroy(p);
+  while (p && st__ref_drop(&p->refs)) p = destroy(p);
 }
 
 /* -- Making --------------------------------------------------------------- */
@@ -231,7 +246,7 @@ static st_status new_joint(st_device device, st_dtype dtype, size_t nbytes,
   st__count(ST_MEM_TENSOR, 1, sizeof j->tensor);
   init(&j->tensor, dtype, device);
   j->tensor.is_joint = true;
-  atomic_init(&j->tensor.parts, 2);
+  atomic_init(&j->storage.parts, 2);
   j->tensor.storage = &j->storage;
   *out = &j->tensor;
   return ST_OK;

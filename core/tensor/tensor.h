@@ -42,6 +42,9 @@ struct st_storage {
   size_t nbytes;
   st_storage_free_fn free_fn;
   void *free_ctx;
+  _Atomic uint32_t version;  /* how often it was written in place (A2) */
+  atomic_uchar parts;        /* of a joint block that are alive */
+  atomic_bool is_recorded;   /* Note [Storages with a history] */
 };
 
 /* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
@@ -75,12 +78,16 @@ enum {
   ST_FLAG_WRAPPED         = 1 << 6  /* a plain number, wrapped (T9) */
 };
 
+/* What autograd knows of a tensor: grad/history.h. */
+typedef struct st_history st_history;
+
 struct st_tensor {
   st_refcount refs;
   uint8_t dtype;     /* st_dtype */
-  uint8_t device;    /* st_device */
   uint8_t flags;
   uint8_t ndim;
+  unsigned device : 7;   /* st_device */
+  unsigned is_joint : 1; /* the header is the beginning of an st_joint */
   int64_t offset;    /* elements from the start of the storage */
   int64_t numel;
   st_keyset keys;
@@ -88,9 +95,45 @@ struct st_tensor {
   int64_t *sizes;    /* ndim sizes; point into dims or into the heap */
   int64_t *strides;  /* ndim strides, in elements */
   int64_t dims[2 * ST_INLINE_DIMS];
-  bool is_joint;     /* the header is the beginning of an st_joint */
-  atomic_int parts;  /* of it that are alive; only there */
+  st_history *history; /* owned; NULL without */
 };
+
+/* How a view came to be, which decides whether it can be written in place
+ * while gradients are recorded (SEMANTICS A6). */
+typedef enum st_creation {
+  ST_CREATION_DEFAULT, ST_CREATION_NO_GRAD, ST_CREATION_INFERENCE,
+  ST_CREATION_MULTI_OUTPUT, ST_CREATION_FUNCTION
+} st_creation;
+
+/* A header that has no storage behind it. */
+typedef struct st_lone {
+  st_tensor tensor;
+  st_tensor *base;      /* owned; of a view that gradients flow through, the
+                           tensor that is no view */
+  st_creation creation;
+  uint32_t version;     /* of its elements when its history was made */
+} st_lone;
+
+/* Note [Storages with a history]
+ * Tensors have an Autograd key when they need a gradient. One that was made a
+ * view of another needs one, too, from the moment the other does, be it
+ * because a gradient was written into it. Nobody has a list of views: so a
+ * storage is marked when a tensor over it that may have views begins to need
+ * a gradient, and calls with tensors over marked storages go through the
+ * Autograd key, which asks each (grad/history.h). */
+static inline st_keyset st__keys(const st_tensor *t) {
+  const bool marked = atomic_load_explicit(&t->storage->is_recorded,
+                                           memory_order_relaxed);
+  return t->keys | (st_keyset)marked << ST_FUNC_Autograd;
+}
+
+/* NULL for what is no view. */
+static inline st_tensor *st__base(const st_tensor *t) {
+  return t->is_joint ? NULL : ((const st_lone *)(const void *)t)->base;
+}
+
+/* What frees histories. */
+extern void (*st__history_free)(st_history *h);
 
 /* Note [Joint blocks]
  * A tensor that is made with a storage of its own lies in one block with it,
