@@ -17,6 +17,8 @@
 #include "dispatch/thread.h"
 #include "op/copy.h"
 #include "op/format.h"
+#include "grad/derive.h"
+#include "grad/history.h"
 #include "op/op.h"
 #include "op/random.h"
 
@@ -32,7 +34,8 @@ static char start_message[512];
 
 static st_status start_all(void) {
   ST_TRY(st__dispatch_init());
-  return st__register_operators();
+  ST_TRY(st__register_operators());
+  return st__register_derivatives();
 }
 
 /* Note [Forks while it starts]
@@ -195,7 +198,7 @@ int64_t st_tensor_numel(const st_tensor *t) { return t->numel; }
 int64_t st_tensor_offset(const st_tensor *t) { return t->offset; }
 st_dtype st_tensor_dtype(const st_tensor *t) { return (st_dtype)t->dtype; }
 st_device st_tensor_device(const st_tensor *t) { return (st_device)t->device; }
-st_keyset st_tensor_keys(const st_tensor *t) { return t->keys; }
+st_keyset st_tensor_keys(const st_tensor *t) { return st__keys(t); }
 bool st_tensor_is_lazy(const st_tensor *t) { return st__is_lazy(t); }
 bool st_tensor_is_wrapped(const st_tensor *t) { return st__is_wrapped(t); }
 bool st_tensor_is_contiguous(const st_tensor *t, st_format f) {
@@ -255,10 +258,22 @@ static bool needs_operators(const st_tensor *t) {
   return st__is_elsewhere(t) || st__is_lazy(t);
 }
 
+static bool is_recorded(const st_tensor *t) {
+  return st__tls().grad && st__requires_grad(t);
+}
+
+/* As an operator, so that gradients flow through it. */
+static st_status view_element(const st_tensor *t, int64_t at,
+                              st_tensor **out) {
+  return st__invoke1(ST_OP_as_strided, 4, (st_value[]){
+    st__of_tensor(t), st__of_ints(NULL, 0), st__of_ints(NULL, 0),
+    st__of_int(t->offset + at)}, out);
+}
+
 static st_status call_on_element(const st_tensor *t, int64_t at, st_op_id id,
                                  st_value *number, st_value *ret) {
   st_tensor *one = NULL;
-  ST_TRY(st__tensor_view(t, 0, NULL, NULL, t->offset + at, &one));
+  ST_TRY(view_element(t, at, &one));
   const st_value args[] = {st__of_tensor(one), *number};
   const st_status status = st__invoke(id, id == ST_OP_item ? 1 : 2, args,
                                       ret);
@@ -285,13 +300,14 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
                         st_scalar value) {
   int64_t at;
   ST_TRY(locate(t, n, index, &at));
-  if (needs_operators(t)) {
+  if (needs_operators(t) || is_recorded(t)) {
     st_value number = st__of_scalar(&value), ret;
     ST_TRY(call_on_element(t, at, ST_OP_fill__Scalar, &number, &ret));
     st__value_clear(&ret);
     return ST_OK;
   }
   st__scalar_store(value, (st_dtype)t->dtype, element(t, at));
+  st__bump(t);
   return ST_OK;
 }
 
@@ -301,32 +317,6 @@ st_status st_tensor_text(const st_tensor *t, const st_print_options *options,
 }
 
 void st_text_release(char **text) { st__text_free(text); }
-
-/* -- Gradients ------------------------------------------------------------ */
-
-bool st_tensor_requires_grad(const st_tensor *t) {
-  return (t->keys & ST_AUTOGRAD_BITS) != 0;
-}
-
-bool st_tensor_is_inference(const st_tensor *t) {
-  return !(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView));
-}
-
-st_status st_tensor_set_requires_grad(st_tensor *t, bool requires_grad) {
-  const st_dtype d = (st_dtype)t->dtype;
-  if (requires_grad && !st__is_floating(d) && !st__is_complex(d)) {
-    return st__fail(ST_BAD_DTYPE, "only tensors of floating and complex "
-                    "dtypes can require a gradient, not %s",
-                    st__dtype_name(d));
-  }
-  if (requires_grad && st_tensor_is_inference(t)) {
-    return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
-                    "gradient outside of the inference mode: clone it");
-  }
-  t->keys &= ~ST_AUTOGRAD_BITS;
-  if (requires_grad) t->keys |= ST_BIT(ST_FUNC_Autograd);
-  return ST_OK;
-}
 
 /* -- Values --------------------------------------------------------------- */
 
@@ -384,5 +374,8 @@ void st_generator_seed(st_generator *g, uint64_t seed) {
 }
 uint64_t st_generator_initial_seed(const st_generator *g) {
   return st__generator_initial_seed(g);
+}
+void st_generator_assign(st_generator *g, st_generator *from) {
+  st__generator_assign(g, from);
 }
 st_generator *st_default_generator(void) { return st__default_generator(); }

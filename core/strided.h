@@ -169,16 +169,6 @@ ST_API st_status st_tensor_text(const st_tensor *t,
                                 const st_print_options *options, char **out);
 ST_API void st_text_release(char **text);
 
-/* -- Gradients ------------------------------------------------------------ */
-
-/* A tensor that requires a gradient has the Autograd key of its backend.
- * BAD_DTYPE unless floating or complex, BAD_STATE for an inference tensor. */
-ST_API st_status st_tensor_set_requires_grad(st_tensor *t,
-                                             bool requires_grad);
-ST_API bool st_tensor_requires_grad(const st_tensor *t);
-/* Made in the inference mode: no Autograd, no ADInplaceOrView. */
-ST_API bool st_tensor_is_inference(const st_tensor *t);
-
 /* -- Values --------------------------------------------------------------- */
 
 /* Releases a result: tensors, lists, strings. */
@@ -202,12 +192,15 @@ ST_API void st_generator_retain(st_generator *g);
 ST_API void st_generator_release(st_generator **g);
 ST_API void st_generator_seed(st_generator *g, uint64_t seed);
 ST_API uint64_t st_generator_initial_seed(const st_generator *g);
+/* g goes on as from would. */
+ST_API void st_generator_assign(st_generator *g, st_generator *from);
 /* The one that operators use when none is given. Borrowed. */
 ST_API st_generator *st_default_generator(void);
 
 #include "strided_memory.h"
 #include "strided_dispatch.h"
 #include "strided_plan.h"
+#include "strided_grad.h"
 #include "base/signature.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* Loops of the kernels with two inputs.
  */
 
+#include "kernel/special.h"
 #include "kernel/vec.h"
 
 #include <tgmath.h>

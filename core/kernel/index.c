@@ -193,6 +193,54 @@ ADD_ROW(f8, double, double, SAME, SAME, REAL_ALPHA)
 ADD_COMPLEX(c4, float)
 ADD_COMPLEX(c8, double)
 
+/* -- Folding at positions ------------------------------------------------- */
+
+#define FOLD_ROW(what, name, T, A, LOAD, STORE, OP)                         \
+  static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
+                                  const st_index_ctx *c) {                  \
+    const axis a = c->n == 1 ? only_axis(c, p + 2, s + 2) : (axis){0};      \
+    const int64_t ds = s[0], vs = s[1];                                     \
+    char *to = p[0], *from = p[1];                                          \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      T *d = (T *)(to + i * ds + any_offset(&a, c, p + 2, s + 2, i));       \
+      const A x = (A)LOAD(*d), y = (A)LOAD(*(const T *)(from + i * vs));    \
+      *d = STORE(OP(x, y));                                                 \
+    }                                                                       \
+  }                                                                         \
+  LOOP(what, name)
+
+#define MUL(x, y) ((x) * (y))
+/* x when it is NaN: then nothing is greater, or less */
+#define MAX_OF(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))
+#define MIN_OF(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))
+
+#define FOLD_FLOATS(what, OP)                                               \
+  FOLD_ROW(what, f2, uint16_t, float, st__half_to_float, st__float_to_half, \
+           OP)                                                              \
+  FOLD_ROW(what, bf, uint16_t, float, st__bf16_to_float, st__float_to_bf16, \
+           OP)                                                              \
+  FOLD_ROW(what, f4, float, float, SAME, SAME, OP)                          \
+  FOLD_ROW(what, f8, double, double, SAME, SAME, OP)
+
+#define FOLD_INTS(what, OP)                                                 \
+  FOLD_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)                 \
+  FOLD_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                    \
+  FOLD_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)                 \
+  FOLD_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)
+
+FOLD_INTS(mul, MUL)
+FOLD_ROW(mul, i4, uint32_t, uint32_t, SAME, SAME, MUL)
+FOLD_ROW(mul, i8, uint64_t, uint64_t, SAME, SAME, MUL)
+FOLD_FLOATS(mul, MUL)
+FOLD_INTS(max, MAX_OF)
+FOLD_ROW(max, i4, int32_t, int32_t, SAME, SAME, MAX_OF)
+FOLD_ROW(max, i8, int64_t, int64_t, SAME, SAME, MAX_OF)
+FOLD_FLOATS(max, MAX_OF)
+FOLD_INTS(min, MIN_OF)
+FOLD_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
+FOLD_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
+FOLD_FLOATS(min, MIN_OF)
+
 /* -- Checking positions --------------------------------------------------- */
 
 static void check(char **data, const int64_t *strides, int64_t n0,
@@ -365,6 +413,13 @@ PACKS(16)
    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8,                      \
    [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
 
+#define FOLD(what)                                                          \
+  {ST_K_index_##what,                                                       \
+   {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
+    [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
+    [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_bf,                    \
+    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8}}
+
 static const st_kernel_row rows[] = {
   {ST_K_index_get, BY_SIZE(get)},
   {ST_K_index_put, BY_SIZE(put)},
@@ -374,6 +429,7 @@ static const st_kernel_row rows[] = {
     [ST_FLOAT16] = add_f2, [ST_BFLOAT16] = add_bf, [ST_FLOAT32] = add_f4,
     [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
     [ST_COMPLEX128] = add_c8}},
+  FOLD(mul), FOLD(max), FOLD(min),
   {ST_K_index_check, {[ST_INT64] = check}},
   {ST_K_nonzero_count, BY_VALUE(count)},
   {ST_K_nonzero_pack, BY_VALUE(number)},

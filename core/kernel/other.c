@@ -1,6 +1,7 @@
 /* Loops of the kernels that are neither unary nor binary.
  */
 
+#include "kernel/special.h"
 #include "kernel/vec.h"
 
 #include <tgmath.h>

@@ -295,6 +295,71 @@ SOFTMAX(bf16, uint16_t, float, st__bf16_to_float, st__float_to_bf16)
 SOFTMAX(f32, float, float, SAME, SAME)
 SOFTMAX(f64, double, double, SAME, SAME)
 
+/* -- The gradient of softmax ---------------------------------------------- */
+
+/* From g, the gradient of a line, and y, its result; pieces as above. */
+#define BACK_LINES(W, EXP)                                                  \
+  typedef struct back_##W { line_##W g, y; } back_##W;                      \
+  static double softmax_sum_##W(const back_##W *w, int64_t n) {             \
+    W x[LINE];                                                              \
+    for (int64_t i = 0; i < n; i++) x[i] = w->g.x[i] * w->y.x[i];           \
+    return sum_##W(x, n); }                                                 \
+  static double log_softmax_sum_##W(const back_##W *w, int64_t n) {         \
+    return sum_##W(w->g.x, n); }                                            \
+  static void softmax_step_##W(back_##W *w, int64_t n, W sum) {             \
+    W *g = w->g.x;                                                          \
+    for (int64_t i = 0; i < n; i++) g[i] = (g[i] - sum) * w->y.x[i]; }      \
+  static void log_softmax_step_##W(back_##W *w, int64_t n, W sum) {         \
+    for (int64_t i = 0; i < n; i++) w->g.x[i] -= EXP(w->y.x[i]) * sum; }
+
+BACK_LINES(float, st__expf)
+BACK_LINES(double, st__exp)
+
+#define BACK_LOAD(s, W)                                                     \
+  static void load_back_##s(back_##W *w, char *const *p, const int64_t *st, \
+                            int64_t i, int64_t n) {                         \
+    load_##s(&w->g, p[1] + i * st[1], st[1], n);                            \
+    load_##s(&w->y, p[2] + i * st[2], st[2], n); }
+
+static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
+
+#define BACK_SUM(name, s, W)                                                \
+  static double name##_total_##s(back_##W *w, char *const *p,               \
+                                 const int64_t *st, int64_t n0) {           \
+    double sum = 0;                                                         \
+    for (int64_t i = 0, n; i < n0; i += n) {                                \
+      n = piece(n0 - i);                                                    \
+      load_back_##s(w, p, st, i, n);                                        \
+      sum += name##_sum_##W(w, n); }                                        \
+    return sum; }
+
+#define BACK_LOOP(name, s, W)                                               \
+  static void name##_backward_##s(char **data, const int64_t *st,           \
+                                  int64_t n0, int64_t n1, const void *ctx) { \
+    back_##W w; /* all of it would be much to clear */                      \
+    (void)ctx;                                                              \
+    for (int64_t j = 0; j < n1; j++) {                                      \
+      char *const p[] = {data[0] + j * st[3], data[1] + j * st[4],          \
+                         data[2] + j * st[5]};                              \
+      const W sum = (W)name##_total_##s(&w, p, st, n0);                     \
+      for (int64_t i = 0, n; i < n0; i += n) {                              \
+        n = piece(n0 - i);                                                  \
+        if (n0 > LINE) load_back_##s(&w, p, st, i, n);                      \
+        name##_step_##W(&w, n, sum);                                        \
+        store_##s(&w.g, p[0] + i * st[0], st[0], n); } } }
+
+#define BACK(s, W)             \
+  BACK_LOAD(s, W)              \
+  BACK_SUM(softmax, s, W)      \
+  BACK_LOOP(softmax, s, W)     \
+  BACK_SUM(log_softmax, s, W)  \
+  BACK_LOOP(log_softmax, s, W)
+
+BACK(f16, float)
+BACK(bf16, float)
+BACK(f32, float)
+BACK(f64, double)
+
 /* -- The table ------------------------------------------------------------ */
 
 #define INT_LOOPS(name)                                                     \
@@ -313,7 +378,8 @@ SOFTMAX(f64, double, double, SAME, SAME)
 
 static const st_kernel_row rows[] = {
   NUMBER(cumsum), NUMBER(cumprod), FLOATING(logcumsumexp), ORDERED(cummax),
-  ORDERED(cummin), FLOATING(softmax), FLOATING(log_softmax)};
+  ORDERED(cummin), FLOATING(softmax), FLOATING(log_softmax),
+  FLOATING(softmax_backward), FLOATING(log_softmax_backward)};
 
 extern const st_kernel_table ST_ISA_NAME(st__scan);
 const st_kernel_table ST_ISA_NAME(st__scan) = {

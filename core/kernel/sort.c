@@ -228,6 +228,35 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
 LINES(pair32, uint32_t)
 LINES(pair64, uint64_t)
 
+/* -- Searching ------------------------------------------------------------ */
+
+#define SEARCH(s, T, K, E)                                                  \
+  static void search_##s(char **data, const int64_t *st, int64_t n0,        \
+                         int64_t n1, const void *ctx) {                     \
+    const st_search *w = ctx;                                               \
+    for (int64_t j = 0; j < n1; j++)                                        \
+      for (int64_t i = 0; i < n0; i++) {                                    \
+        const K key = E(*(const T *)(data[1] + j * st[4] + i * st[1]));     \
+        const char *p = data[2] + j * st[5];                                \
+        int64_t low = 0, high = w->n;                                       \
+        while (low < high) {                                                \
+          const int64_t mid = low + (high - low) / 2;                       \
+          const K at = E(*(const T *)(p + mid * st[2]));                    \
+          if (at < key || (w->right && at == key)) low = mid + 1;           \
+          else high = mid; }                                                \
+        *(int64_t *)(data[0] + j * st[3] + i * st[0]) = low + w->base; } }
+
+SEARCH(u8, uint8_t, uint32_t, UNSIGNED)
+SEARCH(b8, uint8_t, uint32_t, TRUTH)
+SEARCH(i8, int8_t, uint32_t, SIGNED32)
+SEARCH(i16, int16_t, uint32_t, SIGNED32)
+SEARCH(i32, int32_t, uint32_t, SIGNED32)
+SEARCH(f16, uint16_t, uint32_t, HALF_KEY)
+SEARCH(bf16, uint16_t, uint32_t, BF16_KEY)
+SEARCH(f32, float, uint32_t, float_key)
+SEARCH(i64, int64_t, uint64_t, SIGNED64)
+SEARCH(f64, double, uint64_t, double_key)
+
 /* -- The table ------------------------------------------------------------ */
 
 #define SORT(name, T, P, keys, has_nan)                                     \
@@ -250,12 +279,14 @@ SORT(f32, float, pair32, keys_f32, true)
 SORT(i64, int64_t, pair64, keys_i64, false)
 SORT(f64, double, pair64, keys_f64, true)
 
+#define BY_DTYPE(what) {                                                    \
+  [ST_UINT8] = what##_u8, [ST_INT8] = what##_i8, [ST_INT16] = what##_i16,   \
+  [ST_INT32] = what##_i32, [ST_INT64] = what##_i64, [ST_BOOL] = what##_b8,  \
+  [ST_FLOAT16] = what##_f16, [ST_BFLOAT16] = what##_bf16,                   \
+  [ST_FLOAT32] = what##_f32, [ST_FLOAT64] = what##_f64}
+
 static const st_kernel_row rows[] = {
-  {ST_K_sort, {
-    [ST_UINT8] = sort_u8, [ST_INT8] = sort_i8, [ST_INT16] = sort_i16,
-    [ST_INT32] = sort_i32, [ST_INT64] = sort_i64, [ST_BOOL] = sort_b8,
-    [ST_FLOAT16] = sort_f16, [ST_BFLOAT16] = sort_bf16,
-    [ST_FLOAT32] = sort_f32, [ST_FLOAT64] = sort_f64}}};
+  {ST_K_sort, BY_DTYPE(sort)}, {ST_K_search, BY_DTYPE(search)}};
 
 extern const st_kernel_table ST_ISA_NAME(st__sort);
 const st_kernel_table ST_ISA_NAME(st__sort) = {

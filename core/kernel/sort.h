@@ -21,6 +21,15 @@ typedef struct st_sort {
   char *scratch;       /* st__sort_scratch(n0, item size), aligned to 16 */
 } st_sort;
 
+/* search: how many of a sorted line are less than a number, or, with right,
+ * not greater. Operands: that, int64; numbers; the line, whose inner stride
+ * is of its elements. */
+typedef struct st_search {
+  int64_t n;    /* length of the line */
+  bool right;
+  int64_t base; /* added */
+} st_search;
+
 /* Two buffers of pairs. */
 static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize) {
   return 2 * n * (itemsize <= 4 ? 8 : 16);

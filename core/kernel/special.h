@@ -1,9 +1,11 @@
-/* Special functions that SLEEF lacks, in double precision: the inverse of
- * erf, digamma and the modified Bessel function of order 0.
+/* Special functions that SLEEF lacks, in double precision: inverses of the
+ * error function, what is near it, digamma and its derivatives, zeta, and
+ * the modified Bessel functions of orders 0 and 1.
  */
 #ifndef ST_KERNEL_SPECIAL_H
 #define ST_KERNEL_SPECIAL_H
 
+#include <float.h>
 #include <math.h>
 
 static inline double st_polynomial(const double *c, int n, double x) {
@@ -12,10 +14,12 @@ static inline double st_polynomial(const double *c, int n, double x) {
   return y;
 }
 
+/* -- Quantiles ------------------------------------------------------------ */
+
 /* M. J. Wichura, Algorithm AS 241: The Percentage Points of the Normal
- * Distribution, Applied Statistics 37 (1988), routine PPND16. Of p - 1/2 =
- * x / 2 it gives erfinv(x) sqrt(2). */
-static inline double st_erfinv(double x) {
+ * Distribution, Applied Statistics 37 (1988), routine PPND16, of p = 1/2 + q.
+ * tail is the smaller one of p and 1 - p. */
+static inline double st_quantile(double q, double tail) {
   static const double a[] = {
     3.3871328727963666080e0, 1.3314166789178437745e2,
     1.9715909503065514427e3, 1.3731693765509461125e4,
@@ -46,19 +50,55 @@ static inline double st_erfinv(double x) {
     1.48753612908506148525e-2, 7.86869131145613259100e-4,
     1.84631831751005468180e-5, 1.42151175831644588870e-7,
     2.04426310338993978564e-15};
-  const double sqrt_half = 0.70710678118654752440;
-  const double q = 0.5 * x, side = fabs(q);
-  if (!(side < 0.5)) return side == 0.5 ? copysign(INFINITY, x) : NAN;
-  if (side <= 0.425) {
+  if (!(tail > 0)) return tail == 0 ? copysign(INFINITY, q) : NAN;
+  if (fabs(q) <= 0.425) {
     const double r = 0.180625 - q * q;
-    return sqrt_half * q * st_polynomial(a, 8, r) / st_polynomial(b, 8, r);
+    return q * st_polynomial(a, 8, r) / st_polynomial(b, 8, r);
   }
-  const double r = sqrt(-log(0.5 - side));
+  const double r = sqrt(-log(tail));
   const double y = r <= 5
     ? st_polynomial(c, 8, r - 1.6) / st_polynomial(d, 8, r - 1.6)
     : st_polynomial(e, 8, r - 5) / st_polynomial(f, 8, r - 5);
-  return copysign(sqrt_half * y, x);
+  return copysign(y, q);
 }
+
+static inline double st_erfinv(double x) {
+  const double sqrt_half = 0.70710678118654752440;
+  return sqrt_half * st_quantile(0.5 * x, 0.5 - fabs(0.5 * x));
+}
+
+/* The number that a share p of the normal distribution is below. */
+static inline double st_ndtri(double p) {
+  return st_quantile(p - 0.5, p < 0.5 ? p : 1 - p);
+}
+
+/* -- Near the error function ---------------------------------------------- */
+
+/* exp(x^2) erfc(x): the exponent's rounding error is put back, and from 25 on,
+ * before erfc underflows, it is Abramowitz and Stegun, 7.1.23. */
+static inline double st_erfcx(double x) {
+  const double one_over_sqrt_pi = 0.56418958354775628695;
+  if (x < 25) {
+    const double square = x * x, lost = fma(x, x, -square);
+    const double scale = exp(square);
+    return scale > DBL_MAX ? scale : scale * (1 + lost) * erfc(x);
+  }
+  const double z = -0.5 / (x * x);
+  double sum = 1, term = 1;
+  for (int k = 1; k < 16; k += 2) {
+    term *= k * z;
+    sum += term;
+  }
+  return one_over_sqrt_pi / x * sum;
+}
+
+/* The logarithm of the share of the normal distribution below x. */
+static inline double st_log_ndtr(double x) {
+  const double t = x * 0.70710678118654752440;
+  return x < -1 ? log(0.5 * st_erfcx(-t)) - t * t : log1p(-0.5 * erfc(t));
+}
+
+/* -- Gamma and zeta ------------------------------------------------------- */
 
 /* Abramowitz and Stegun, 6.3.7 (reflection), 6.3.5 (recurrence) and 6.3.18
  * (the asymptotic series, from 10 on). */
@@ -81,26 +121,77 @@ static inline double st_digamma(double x) {
   return y + log(x) - 0.5 / x - tail;
 }
 
-/* Abramowitz and Stegun, 9.6.12 (the power series, all terms positive) and
- * 9.7.1 (the asymptotic one, from 20 on). */
-static inline double st_i0(double x) {
-  const double two_pi = 6.28318530717958647693;
+/* The sum of (q + k)^-s for s > 1 and q > 0: its first terms, and the rest by
+ * Euler and Maclaurin (Abramowitz and Stegun, 23.1.30). */
+static inline double st_zeta_positive(double s, double q) {
+  static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
+    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+    -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  double sum = 0;
+  for (; q < 16 + s; q += 1) {
+    const double term = pow(q, -s);
+    sum += term;
+    if (!(term > sum * 1e-17)) return sum;
+  }
+  if (q == (double)INFINITY) return 0;
+  const double last = pow(q, -s);
+  double term = s * last / q;
+  sum += last * (q / (s - 1) + 0.5);
+  for (int j = 0; j < 8; j++) {
+    sum += share[j] * term;
+    term *= (s + 2 * j + 1) * (s + 2 * j + 2) / (q * q);
+  }
+  return sum;
+}
+
+/* Hurwitz's. Below 0 only an integer s has terms that are real; those before 0
+ * are what lies between two zetas of positive numbers. */
+static inline double st_zeta(double s, double q) {
+  if (s != s || q != q) return s + q;
+  if (s <= 1) return s == 1 ? (double)INFINITY : (double)NAN;
+  if (q > 0) return st_zeta_positive(s, q);
+  if (q == floor(q)) return INFINITY;
+  if (s != floor(s)) return NAN;
+  const double part = q - floor(q);
+  const double before = st_zeta_positive(s, 1 - part) -
+                        st_zeta_positive(s, 1 - q);
+  return st_zeta_positive(s, part) + (fmod(s, 2) == 0 ? before : -before);
+}
+
+/* The n-th derivative of digamma. */
+static inline double st_polygamma(double n, double x) {
+  if (n == 0) return st_digamma(x);
+  const double y = tgamma(n + 1) * st_zeta(n + 1, x);
+  return fmod(n, 2) == 0 ? -y : y;
+}
+
+/* -- Modified Bessel functions -------------------------------------------- */
+
+/* exp(-|x|) times that of order 0 or 1. Abramowitz and Stegun, 9.6.10 (the
+ * power series, all terms positive) and 9.7.1 (the asymptotic one, from 20
+ * on). */
+static inline double st_bessel_scaled(double x, int order) {
+  const double two_pi = 6.28318530717958647693, y = fabs(x);
   double sum = 1, term = 1;
-  x = fabs(x);
-  if (x == (double)INFINITY) return x;
-  if (!(x > 20)) {
+  if (!(y > 20)) {
     for (int k = 1; term > sum * 1e-17; k++) {
-      term *= (x / 2 / k) * (x / 2 / k);
+      term *= y / 2 / k * (y / 2 / (k + order));
       sum += term;
     }
-    return sum;
+    return sum * (order ? x / 2 : 1) * exp(-y);
   }
-  for (int k = 1; k < 30 && term > 1e-17; k++) {
-    term *= (2 * k - 1) * (2 * k - 1) / (8 * k * x);
+  for (int k = 1; k < 30 && fabs(term) > 1e-17; k++) {
+    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * y);
     sum += term;
   }
-  /* in two steps: exp alone overflows first */
-  return exp(x / 2) / sqrt(two_pi * x) * sum * exp(x / 2);
+  return sum / sqrt(two_pi * y) * (order && x < 0 ? -1 : 1);
+}
+
+/* In two steps: exp alone overflows first. */
+static inline double st_bessel(double x, int order) {
+  const double half = exp(fabs(x) / 2);
+  if (fabs(x) == (double)INFINITY) return order ? x : fabs(x);
+  return half * st_bessel_scaled(x, order) * half;
 }
 
 #endif

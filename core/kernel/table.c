@@ -54,6 +54,7 @@ static const int grains[ST_K_COUNT] = {
 #include "kernel/unary.def"
 #include "kernel/binary.def"
 #include "kernel/other.def"
+#include "kernel/backward.def"
 #include "kernel/index.def"
 #include "kernel/move.def"
 #include "kernel/parts.def"

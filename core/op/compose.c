@@ -43,7 +43,7 @@ void st__step_into(st_chain *c, st_op_id id, const st_tensor *a,
   const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
   st_value same;
   if (!st__going(c)) return;
-  c->status = st__call(st__op_variant(id, ST_INPLACE), args, &same);
+  c->status = st__call_n(st__op_variant(id, ST_INPLACE), 2, args, &same);
   if (st__going(c)) st__value_clear(&same);
 }
 

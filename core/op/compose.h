@@ -11,7 +11,7 @@
 
 #include "op/op.h"
 
-enum { ST_CHAIN_MAX = 40 };
+enum { ST_CHAIN_MAX = 64 };
 
 typedef struct st_chain {
   st_status status;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "op/random.h"
 
@@ -151,6 +152,25 @@ void st__generator_unlock(st_generator *g) {
 void st__generator_seed(st_generator *g, uint64_t seed) {
   st__generator_lock(g);
   seed_state(g, seed);
+  st__generator_unlock(g);
+}
+
+/* By way of a copy: nobody holds two locks. */
+void st__generator_assign(st_generator *g, st_generator *from) {
+  uint32_t state[N];
+  st__generator_lock(from);
+  const uint64_t seed = from->seed;
+  const int next = from->next;
+  const bool has_normal = from->has_normal;
+  const double normal = from->normal;
+  memcpy(state, from->state, sizeof state);
+  st__generator_unlock(from);
+  st__generator_lock(g);
+  g->seed = seed;
+  g->next = next;
+  g->has_normal = has_normal;
+  g->normal = normal;
+  memcpy(g->state, state, sizeof state);
   st__generator_unlock(g);
 }
 

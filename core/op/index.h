@@ -86,8 +86,30 @@ st_status st__index_add_meta(st_run *r);
 st_status st__index_add_impl(st_run *r);
 st_status st__index_copy_meta(st_run *r);
 st_status st__index_copy_impl(st_run *r);
+/* For others that write along a dimension; args: self, dim, index, ... The
+ * result starts as a copy of self, unless it is self. Fails before it writes;
+ * what follows cannot. */
+st_status st__start_with_self(const st_run *r);
+/* Checks, and sets the output; src may be NULL. */
+st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base);
+/* The same for a source, args[3], of slices. */
+st_status st__slices_check(st_run *r, int64_t base);
+/* The places that index names in t, one for each of *values, owned, which is
+ * src cut to index's shape. */
+st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
+                           const st_tensor *src, st_places *p,
+                           st_tensor **values);
+/* The slices that index names in t. */
+st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
+                          st_places *p);
 ST_BOXED(st__box_index_fill__int_Scalar);
 ST_BOXED(st__box_index_fill_int_Scalar);
+
+/* -- Reducing (scatter_reduce.c) ------------------------------------------ */
+
+st_status st__scatter_reduce_meta(st_run *r);
+st_status st__index_reduce_meta(st_run *r);
+st_status st__scatter_reduce_impl(st_run *r); /* both */
 
 /* -- By masks (mask.c) ---------------------------------------------------- */
 

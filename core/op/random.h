@@ -15,6 +15,7 @@ void st__generator_retain(st_generator *g);
 void st__generator_release(st_generator **g); /* nulls *g; NULL is fine */
 void st__generator_seed(st_generator *g, uint64_t seed);
 uint64_t st__generator_initial_seed(const st_generator *g);
+void st__generator_assign(st_generator *g, st_generator *from);
 /* The one that operators use when none is given. Borrowed. */
 st_generator *st__default_generator(void);
 

@@ -8,6 +8,8 @@
 st_status st__cumsum_meta(st_run *r);  /* cumsum, cumprod */
 st_status st__softmax_meta(st_run *r); /* the two softmaxes, logcumsumexp */
 st_status st__scan_impl(st_run *r);    /* runs the row's kernel */
+st_status st__softmax_backward_meta(st_run *r); /* of both */
+st_status st__softmax_backward_impl(st_run *r);
 st_status st__cummax_meta(st_run *r);  /* cummax, cummin */
 st_status st__cummax_impl(st_run *r);
 

@@ -21,9 +21,7 @@ static st_status check_vector(const st_tensor *index) {
                   ST_SHAPE_TEXT(index));
 }
 
-/* The result starts as a copy of self, unless it is self. Fails before it
- * writes; what follows cannot. */
-static st_status start_with_self(const st_run *r) {
+st_status st__start_with_self(const st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   if (self == r->out[0]) return ST_OK;
   return st__copy(r->out[0], self);
@@ -68,9 +66,8 @@ st_status st__index_select_meta(st_run *r) {
   return status;
 }
 
-/* The places that a slice operator names in t. */
-static st_status slice_places(const st_run *r, const st_tensor *t,
-                              int64_t base, st_places *p) {
+st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
+                          st_places *p) {
   st_tensor *index = NULL;
   int dim;
   ST_TRY(read_slices(r, &dim, &index));
@@ -85,7 +82,7 @@ st_status st__index_select_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_places p;
   if (self->ndim == 0) return st__copy(r->out[0], self);
-  ST_TRY(slice_places(r, self, base_of(r, 3), &p));
+  ST_TRY(st__slices_open(r, self, base_of(r, 3), &p));
   const st_status status = st__places_get(&p, r->out[0]);
   st__places_release(&p);
   return status;
@@ -151,13 +148,12 @@ st_status st__gather_impl(st_run *r) {
 
 /* -- scatter -------------------------------------------------------------- */
 
-/* Where the result is self, nothing is copied to it; but it is written while
- * index and src are read. */
-static st_status scatter_meta(st_run *r, const st_tensor *src) {
+/* It is written while index and src are read. */
+st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
-  ST_TRY(check_along(r, base_of(r, 4), &dim));
+  ST_TRY(check_along(r, base, &dim));
   if (src && index->numel) {
     ST_TRY(st__check_same_dtype(self, src, "src"));
     ST_TRY(check_inside(index, src, -1, "src"));
@@ -177,28 +173,33 @@ static st_status source_of(const st_tensor *src, const st_tensor *index,
                          src->offset, out);
 }
 
+st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
+                           const st_tensor *src, st_places *p,
+                           st_tensor **values) {
+  const st_tensor *index = st__arg_tensor(r, 2);
+  int dim;
+  ST_TRY(st__wrap_dim(r->args[1].u.i, t->ndim, &dim));
+  ST_TRY(source_of(src, index, values));
+  const st_status status = st__places_along(t, dim, index, base, p);
+  if (status != ST_OK) st__tensor_release(values);
+  return status;
+}
+
 /* Everything that can fail comes before self is copied. */
 static st_status scatter_impl(st_run *r, const st_tensor *src) {
-  const st_tensor *index = st__arg_tensor(r, 2);
   st_tensor *values = NULL;
   st_places p;
-  int dim;
-  if (index->numel == 0) return start_with_self(r);
-  ST_TRY(st__wrap_dim(r->args[1].u.i, r->out[0]->ndim, &dim));
-  ST_TRY(source_of(src, index, &values));
-  st_status status = st__places_along(r->out[0], dim, index, base_of(r, 4),
-                                      &p);
-  if (status == ST_OK) {
-    status = start_with_self(r);
-    if (status == ST_OK) status = st__places_put(&p, values, r->row->kernel);
-    st__places_release(&p);
-  }
+  if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
+  ST_TRY(st__scatter_open(r, r->out[0], base_of(r, 4), src, &p, &values));
+  st_status status = st__start_with_self(r);
+  if (status == ST_OK) status = st__places_put(&p, values, r->row->kernel);
+  st__places_release(&p);
   st__tensor_release(&values);
   return status;
 }
 
 st_status st__scatter_src_meta(st_run *r) {
-  return scatter_meta(r, st__arg_tensor(r, 3));
+  return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r, 4));
 }
 
 st_status st__scatter_src_impl(st_run *r) {
@@ -209,7 +210,7 @@ st_status st__scatter_value_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[3]),
                                (st_dtype)self->dtype));
-  return scatter_meta(r, NULL);
+  return st__scatter_check(r, NULL, base_of(r, 4));
 }
 
 st_status st__scatter_value_impl(st_run *r) {
@@ -250,7 +251,7 @@ static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
   return st__keep_apart(r, 0, source);
 }
 
-static st_status run_slices_meta(st_run *r, int64_t base) {
+st_status st__slices_check(st_run *r, int64_t base) {
   st_tensor *index = NULL;
   int dim;
   ST_TRY(read_slices(r, &dim, &index));
@@ -261,9 +262,9 @@ static st_status run_slices_meta(st_run *r, int64_t base) {
 
 static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
   st_places p;
-  ST_TRY(slice_places(r, r->out[0], base, &p));
+  ST_TRY(st__slices_open(r, r->out[0], base, &p));
   p.ctx.alpha = alpha;
-  st_status status = start_with_self(r);
+  st_status status = st__start_with_self(r);
   if (status == ST_OK) {
     status = st__places_put(&p, st__arg_tensor(r, 3), r->row->kernel);
   }
@@ -275,7 +276,7 @@ st_status st__index_add_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[4]),
                                (st_dtype)self->dtype));
-  return run_slices_meta(r, base_of(r, 5));
+  return st__slices_check(r, base_of(r, 5));
 }
 
 st_status st__index_add_impl(st_run *r) {
@@ -283,7 +284,7 @@ st_status st__index_add_impl(st_run *r) {
 }
 
 st_status st__index_copy_meta(st_run *r) {
-  return run_slices_meta(r, base_of(r, 4));
+  return st__slices_check(r, base_of(r, 4));
 }
 
 st_status st__index_copy_impl(st_run *r) {

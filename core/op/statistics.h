@@ -35,6 +35,7 @@ ST_BOXED(st__box_isin_Tensor_Scalar_out);
 ST_BOXED(st__box_isin_Scalar_Tensor_out);
 ST_BOXED(st__box_unique_consecutive);
 ST_BOXED(st__box_unique2);
+ST_BOXED(st__box_unique_dim);
 
 /* -- Elementwise (closeness.c) -------------------------------------------- */
 

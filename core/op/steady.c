@@ -23,6 +23,7 @@ static const struct { const char *name, *arg; } listed[] = {
   {"index_copy",        "index"},
   {"index_fill",        "index"},
   {"index_put",         "indices"},
+  {"index_reduce",      "index"},
   {"index_select",      "index"},
   {"masked_scatter",    "mask"},
   {"masked_select",     "mask"},
@@ -31,6 +32,7 @@ static const struct { const char *name, *arg; } listed[] = {
   {"repeat_interleave", "repeats"},
   {"scatter",           "index"},
   {"scatter_add",       "index"},
+  {"scatter_reduce",    "index"},
   {"take",              "index"},
 };
 

@@ -1,7 +1,8 @@
-/* Equal elements: isin, unique_consecutive, unique.
+/* Equal elements: isin, unique_consecutive, unique, unique_dim.
  */
 
 #include "op/compose.h"
+#include "op/factory.h"
 #include "op/statistics.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
@@ -186,19 +187,22 @@ static st_tensor *rows_along(st_chain *c, const st_tensor *self, int dim) {
   return st__step_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
 }
 
+static st_status along_dim(const st_tensor *self, const st_value *v,
+                           int *dim) {
+  ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
+  if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape %s, "
+                  "has no elements", (int)st__shown(*dim),
+                  ST_SHAPE_TEXT(self));
+}
+
 static st_status unique_along(st_chain *c, const st_value *args, runs *r,
                               st_value *rets) {
   const st_tensor *self = args[0].u.tensor;
   st_tensor *out[3];
   int dim = 0;
-  c->status = st__wrap_dim(args[3].u.i, self->ndim, &dim);
-  if (!st__going(c)) return c->status;
+  ST_TRY(along_dim(self, &args[3], &dim));
   r->n = self->sizes[dim];
-  if (self->numel == 0 && r->n > 0) {
-    return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape "
-                    "%s, has no elements", (int)st__shown(dim),
-                    ST_SHAPE_TEXT(self));
-  }
   r->starts = run_starts(c, rows_along(c, self, dim), r->n);
   /* As in ATen, the dimension is the slowest in memory. */
   const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
@@ -240,4 +244,89 @@ ST_BOXED(st__box_unique2) {
   }
   out[2] = run_lengths(&c, &r, self);
   return st__chain_end(&c, 3, out, rets);
+}
+
+/* -- unique along a dimension --------------------------------------------- */
+
+static bool is_after(const int64_t *a, const int64_t *b, int64_t m) {
+  for (int64_t i = 0; i < m; i++) if (a[i] != b[i]) return a[i] > b[i];
+  return false;
+}
+
+/* Merges the numbers of rows, m ranks each, in ascending order of the rows;
+ * either buffer may be the one returned. */
+static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
+                          const int64_t *ranks, int64_t m) {
+  for (int64_t i = 0; i < n; i++) a[i] = i;
+  for (int64_t run = 1; run < n; run *= 2) {
+    for (int64_t from = 0; from < n; from += 2 * run) {
+      const int64_t mid = from + run < n ? from + run : n;
+      const int64_t to = mid + run < n ? mid + run : n;
+      for (int64_t i = from, j = mid, k = from; k < to; k++) {
+        const bool left = j == to || (i < mid && !is_after(
+          ranks + a[i] * m, ranks + a[j] * m, m));
+        b[k] = left ? a[i++] : a[j++];
+      }
+    }
+    int64_t *t = a;
+    a = b, b = t;
+  }
+  return a;
+}
+
+/* The numbers of the rows in their order. Elements are compared by their
+ * ranks, which are of one dtype whatever theirs is. */
+static st_tensor *order_rows(st_chain *c, const st_tensor *rows, int64_t n) {
+  const int64_t twice[] = {2 * n};
+  const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),
+                                st__of_bool(true), st__of_bool(false),
+                                st__of_int(0)};
+  st_tensor *ranks[3];
+  st__steps(c, ST_OP__unique2, 5, rank_args, 3, ranks);
+  const st_value space_args[] = {st__of_tensor(rows), st__of_ints(twice, 1),
+                                 st__of_int(ST_INT64)};
+  const st_tensor *dense = st__step1(c, ST_OP_contiguous, ranks[1]);
+  const st_tensor *space = st__step(c, ST_OP_new_empty, 3, space_args);
+  if (!st__going(c)) return NULL;
+  int64_t *a = (int64_t *)(void *)st__data(space);
+  const int64_t *found = sort_rows(
+    a, a + n, n, (const int64_t *)(const void *)st__data(dense),
+    n ? dense->numel / n : 0);
+  return st__step_narrow(c, space, 0, found == a ? 0 : n, n);
+}
+
+static st_status unique_dim(st_chain *c, const st_value *args, runs *r,
+                            st_value *rets) {
+  const st_tensor *self = args[0].u.tensor;
+  st_tensor *out[3];
+  int dim = 0;
+  ST_TRY(along_dim(self, &args[1], &dim));
+  r->n = self->sizes[dim];
+  const st_tensor *rows = rows_along(c, self, dim);
+  const st_tensor *order = order_rows(c, rows, r->n);
+  const st_value sort[] = {st__of_tensor(rows), st__of_int(0),
+                           st__of_tensor(order)};
+  r->starts = run_starts(c, st__step(c, ST_OP_index_select, 3, sort), r->n);
+  const st_value pick[] = {
+    st__of_tensor(move_dim(c, self, dim, 0)), st__of_int(0),
+    st__of_tensor(st__step2(c, ST_OP_masked_select, order, r->starts))};
+  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
+  out[1] = run_of_each(c, r, self);
+  if (r->inverse) {
+    const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
+                             st__of_tensor(order), st__of_tensor(out[1])};
+    out[1] = st__step(c, ST_OP_scatter_src, 4, back);
+  }
+  out[2] = run_lengths(c, r, self);
+  return st__chain_end(c, 3, out, rets);
+}
+
+/* args: self, dim, sorted, return_inverse, return_counts, base */
+ST_BOXED(st__box_unique_dim) {
+  runs r = {.inverse = args[3].u.i, .counts = args[4].u.i,
+            .base = args[5].u.i};
+  st_chain c = {.status = st__check_here(args[0].u.tensor)};
+  if (!st__going(&c)) return c.status;
+  return args[0].u.tensor->ndim == 0 ? unique_of_line(&c, args, &r, rets)
+                                     : unique_dim(&c, args, &r, rets);
 }

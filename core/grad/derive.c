@@ -1,0 +1,211 @@
+/* The registrar of derivatives: walks derivatives.def and gives the operators
+ * and their in-place variants a kernel for Autograd.
+ *
+ * Note [Rules are made when they are needed]
+ * A process records the gradients of few operators, so their formulas are read
+ * when a call is recorded for the first time; a spec reads all of them.
+ */
+
+#include "grad/derive.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "grad/record.h"
+
+/* -- The table ------------------------------------------------------------ */
+
+typedef enum row_kind { DERIVED, NOT_DERIVED, REFUSED } row_kind;
+
+typedef struct row {
+  row_kind kind;
+  const char *name;               /* without the namespace */
+  const char *const *formulas;
+} row;
+
+#define ST_DERIVE(name, ...) \
+  {DERIVED, name, (const char *const[]){__VA_ARGS__, NULL}},
+#define ST_NO_DERIVATIVE(name) {NOT_DERIVED, name, NULL},
+#define ST_UNDERIVABLE(name) {REFUSED, name, NULL},
+static const row rows[] = {
+#include "grad/derivatives.def"
+};
+#undef ST_DERIVE
+#undef ST_NO_DERIVATIVE
+#undef ST_UNDERIVABLE
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Of the operator and of its in-place variant. */
+static st_derived derived[ROWS][2];
+
+/* What is written in place by an operator without a derivative. */
+static const char *const lost[] = {"self: zeros_like(grad)", NULL};
+
+/* -- Rules ---------------------------------------------------------------- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_mutex(void) {
+  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static int count_of(const char *const *formulas) {
+  int n = 0;
+  while (formulas && formulas[n]) n++;
+  return n;
+}
+
+st_status st__derived_rule(st_derived *d, st_rule **out) {
+  *out = atomic_load_explicit(&d->rule, memory_order_acquire);
+  if (*out || d->has_none) return ST_OK;
+  pthread_mutex_lock(&mutex);
+  st_status status = ST_OK;
+  *out = atomic_load(&d->rule);
+  if (!*out) {
+    status = st__rule_new(d->op, count_of(d->formulas), d->formulas, out);
+    if (status == ST_OK) {
+      atomic_store_explicit(&d->rule, *out, memory_order_release);
+    }
+  }
+  pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+static bool is_composite(const st_op *op) {
+  const char *debug, *provenance;
+  st__op_slot(op, ST_KEY_COMPOSITE_IMPLICIT, &debug, &provenance);
+  return strcmp(provenance, "math kernel") == 0;
+}
+
+static st_status implement(st_derived *d, const st_op *op, const row *r,
+                           bool is_inplace) {
+  d->op = op;
+  d->has_none = r->kind == NOT_DERIVED && !is_inplace;
+  d->formulas = r->kind == NOT_DERIVED ? lost : r->formulas;
+  const st_kernel kernel = {.fn = st__record_call, .ctx = d,
+                            .debug = "core/grad/derivatives.def"};
+  return st__impl(st__op_full_name(op), ST_KEY_AUTOGRAD, &kernel, NULL);
+}
+
+static bool is_inplace(const st_op *op) {
+  const st_schema *s = st__op_schema(op);
+  return s->nargs > 0 && s->args[0].is_write && !s->args[0].kwarg_only;
+}
+
+static st_status register_row(int i) {
+  const row *r = &rows[i];
+  char name[128];
+  const char *overload = strchr(r->name, '.');
+  const int n = overload ? (int)(overload - r->name) : (int)strlen(r->name);
+  overload = overload ? overload + 1 : "";
+  snprintf(name, sizeof name, "aten::%.*s", n, r->name);
+  const st_op *op = st__op_find(name, overload);
+  if (!op) {
+    return st__fail(ST_NOT_FOUND, "derivatives.def: there is no %s", r->name);
+  }
+  if (r->kind == REFUSED) return ST_OK;
+  ST_TRY(implement(&derived[i][0], op, r, is_inplace(op)));
+  if (is_inplace(op)) return ST_OK;
+  snprintf(name, sizeof name, "aten::%.*s_", n, r->name);
+  op = st__op_find(name, overload);
+  for (int k = 0; op && k < ROWS; k++) {
+    if (strcmp(rows[k].name, st__op_full_name(op) + 6) == 0) return ST_OK;
+  }
+  if (!op || !is_inplace(op) || is_composite(op)) return ST_OK;
+  return implement(&derived[i][1], op, r, true);
+}
+
+st_status st__register_derivatives(void) {
+  pthread_atfork(NULL, NULL, open_mutex);
+  st__history_set_up();
+  st__set_tracking(st__track, st__refuse_out);
+  for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));
+  return ST_OK;
+}
+
+/* -- Extensions ----------------------------------------------------------- */
+
+static void free_own(void *ctx) {
+  st_derived *d = ctx;
+  st__rule_release(atomic_load(&d->rule));
+  st__free(ST_MEM_REGISTRY, d, sizeof *d);
+}
+
+static const st_op *find_op(const st_library *lib, const char *name) {
+  char full[256];
+  const bool has_ns = strstr(name, "::") != NULL;
+  snprintf(full, sizeof full, "%s%s%s",
+           has_ns ? "" : st__library_namespace(lib), has_ns ? "" : "::", name);
+  return st__op_find_full(full);
+}
+
+/* Takes the rule over, also when it fails; then the ctx of a derivative is the
+ * caller's still. */
+static st_status implement_rule(st_library *lib, const st_op *op,
+                                st_rule *rule) {
+  st_derived *d = st__alloc_zero(ST_MEM_REGISTRY, sizeof *d);
+  if (!d) {
+    rule->custom.free_ctx = NULL;
+    st__rule_release(rule);
+    return ST_NO_MEMORY;
+  }
+  d->op = op;
+  atomic_init(&d->rule, rule);
+  const st_kernel kernel = {.fn = st__record_call, .ctx = d,
+                            .free_ctx = free_own, .debug = "derivative"};
+  const st_status status =
+    st__library_implement(lib, st__op_full_name(op), "Autograd", &kernel);
+  if (status != ST_OK) {
+    rule->custom.free_ctx = NULL;
+    free_own(d);
+  }
+  return status;
+}
+
+static st_status need_op(const st_library *lib, const char *name,
+                         const st_op **out) {
+  *out = find_op(lib, name);
+  if (*out) return ST_OK;
+  return st__fail(ST_NOT_FOUND, "there is no operator '%s' to derive: define "
+                  "it first", name);
+}
+
+st_status st__library_derive(st_library *lib, const char *name, int n,
+                             const char *const *formulas) {
+  const st_op *op;
+  st_rule *rule;
+  ST_TRY(need_op(lib, name, &op));
+  ST_TRY(st__rule_new(op, n, formulas, &rule));
+  return implement_rule(lib, op, rule);
+}
+
+st_status st__library_derivative(st_library *lib, const char *name,
+                                 const st_derivative *d) {
+  const st_op *op;
+  st_rule *rule;
+  ST_TRY(need_op(lib, name, &op));
+  ST_TRY(st__rule_custom(op, d, &rule));
+  return implement_rule(lib, op, rule);
+}
+
+/* -- Inspection ----------------------------------------------------------- */
+
+const char *st__op_derivative(const st_op *op) {
+  for (int i = 0; i < ROWS; i++) {
+    const char *name = rows[i].name;
+    for (int k = 0; k < 2; k++) {
+      if (derived[i][k].op != op) continue;
+      return derived[i][k].has_none ? "not differentiable"
+                                    : derived[i][k].formulas[0];
+    }
+    if (rows[i].kind == REFUSED &&
+        strcmp(name, st__op_full_name(op) + 6) == 0) {
+      return "refuses tensors that require a gradient";
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,33 @@
+/* Which operator has which derivative.
+ */
+#ifndef ST_GRAD_DERIVE_H
+#define ST_GRAD_DERIVE_H
+
+#include <stdatomic.h>
+
+#include "dispatch/dispatch.h"
+
+struct st_rule;
+
+/* What the kernel of an operator knows: its formulas, and the rule that is made
+ * of them at the first call that is recorded. */
+typedef struct st_derived {
+  const st_op *op;
+  const char *const *formulas; /* NULL at the end; of a built-in operator */
+  bool has_none;               /* its results carry no gradient */
+  _Atomic(struct st_rule *) rule;
+} st_derived;
+
+/* d's rule; NULL when it has none. */
+st_status st__derived_rule(st_derived *d, struct st_rule **out);
+
+/* Registers the rows of derivatives.def, once per process. */
+st_status st__register_derivatives(void);
+/* See strided_grad.h. */
+st_status st__library_derive(st_library *lib, const char *name, int n,
+                             const char *const *formulas);
+st_status st__library_derivative(st_library *lib, const char *name,
+                                 const st_derivative *d);
+const char *st__op_derivative(const st_op *op);
+
+#endif

@@ -1,0 +1,24 @@
+/* Kernels of the Autograd and ADInplaceOrView keys.
+ */
+#ifndef ST_GRAD_RECORD_H
+#define ST_GRAD_RECORD_H
+
+#include "grad/rule.h"
+#include "op/op.h"
+
+/* Autograd: records the call under the rule that is its ctx, and continues
+ * below (A12). */
+ST_BOXED(st__record_call);
+/* Autograd, of out= variants: refuses to lose a gradient (A8). */
+ST_BOXED(st__refuse_out);
+/* ADInplaceOrView: counts what is written, and tells what is a view of what
+ * (A1). */
+ST_BOXED(st__track);
+
+/* The call below a key that is bit `functionality`, whose operators it does
+ * not see, nor those of excluded. */
+st_status st__call_below(const st_call *call, int functionality,
+                         st_keyset excluded, const st_value *args,
+                         st_value *rets);
+
+#endif
