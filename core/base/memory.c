@@ -41,7 +41,7 @@ enum {
   ALIGNMENT = 64,
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
-  THREAD_BLOCKS = 1024,        /* of a class */
+  THREAD_BLOCKS = 16384,       /* of a class */
   THREAD_BYTES = 4 << 20,      /* of all classes */
   SHARED_FROM = 4 << 10,       /* bytes: smaller ones are not worth a lock */
   KEPT_ALWAYS = 32 << 20,      /* of shared blocks; more where more is used */

@@ -96,27 +96,39 @@ static bool is_inplace(const st_op *op) {
   return s->nargs > 0 && s->args[0].is_write && !s->args[0].kwarg_only;
 }
 
-static st_status register_row(int i) {
-  const row *r = &rows[i];
+/* The operator of a row, or its in-place variant (mark "_"). */
+static const st_op *find_row(const row *r, const char *mark) {
   char name[128];
   const char *overload = strchr(r->name, '.');
   const int n = overload ? (int)(overload - r->name) : (int)strlen(r->name);
-  overload = overload ? overload + 1 : "";
-  snprintf(name, sizeof name, "aten::%.*s", n, r->name);
-  const st_op *op = st__op_find(name, overload);
+  snprintf(name, sizeof name, "aten::%.*s%s", n, r->name, mark);
+  return st__op_find(name, overload ? overload + 1 : "");
+}
+
+static st_status register_row(int i) {
+  const row *r = &rows[i];
+  const st_op *op = find_row(r, "");
   if (!op) {
     return st__fail(ST_NOT_FOUND, "derivatives.def: there is no %s", r->name);
   }
-  if (r->kind == REFUSED) return ST_OK;
-  ST_TRY(implement(&derived[i][0], op, r, is_inplace(op)));
-  if (is_inplace(op)) return ST_OK;
-  snprintf(name, sizeof name, "aten::%.*s_", n, r->name);
-  op = st__op_find(name, overload);
-  for (int k = 0; op && k < ROWS; k++) {
-    if (strcmp(rows[k].name, st__op_full_name(op) + 6) == 0) return ST_OK;
+  return r->kind == REFUSED ? ST_OK
+                            : implement(&derived[i][0], op, r,
+                                        is_inplace(op));
+}
+
+static bool has_row(const st_op *op) {
+  for (int i = 0; i < ROWS; i++) {
+    if (derived[i][0].op == op) return true;
   }
-  if (!op || !is_inplace(op) || is_composite(op)) return ST_OK;
-  return implement(&derived[i][1], op, r, true);
+  return false;
+}
+
+/* Unless that is made of other operators, or has a row of its own. */
+static st_status register_inplace(int i) {
+  if (rows[i].kind == REFUSED || is_inplace(derived[i][0].op)) return ST_OK;
+  const st_op *op = find_row(&rows[i], "_");
+  if (!op || !is_inplace(op) || has_row(op) || is_composite(op)) return ST_OK;
+  return implement(&derived[i][1], op, &rows[i], true);
 }
 
 st_status st__register_derivatives(void) {
@@ -124,6 +136,7 @@ st_status st__register_derivatives(void) {
   st__history_set_up();
   st__set_tracking(st__track, st__refuse_out);
   for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));
+  for (int i = 0; i < ROWS; i++) ST_TRY(register_inplace(i));
   return ST_OK;
 }
 

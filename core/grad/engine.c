@@ -182,28 +182,42 @@ static st_status call_tensor_hook(const st_hook *h, st_tensor **grad) {
   st_tensor *other = NULL;
   ST_TRY(h->u.tensor.fn(h->u.tensor.ctx, *grad, &other));
   if (!other) return ST_OK;
+  if (other->dtype != (*grad)->dtype || !st__same_sizes(other, *grad)) {
+    const st_status status =
+      st__fail(ST_BAD_SHAPE, "a hook turned a gradient (%s %s) into one of "
+               "%s %s", st__dtype_name((st_dtype)(*grad)->dtype),
+               ST_SHAPE_TEXT(*grad), st__dtype_name((st_dtype)other->dtype),
+               ST_SHAPE_TEXT(other));
+    st__tensor_release(&other);
+    return status;
+  }
   st__tensor_release(grad);
   *grad = other;
   return ST_OK;
 }
 
-static st_status result_hooks(const st_hook *list, st_tensor **grads) {
-  for (const st_hook *h = list, *next; h; h = next) {
-    next = h->next;
-    if (h->when == ST_HOOK_RESULT && grads[h->nr]) {
-      ST_TRY(call_tensor_hook(h, &grads[h->nr]));
-    }
+static st_status result_hooks(st_hook **list, st_tensor **grads) {
+  uint64_t last = 0;
+  for (st_hook *h; (h = st__hook_begin(*list, ST_HOOK_RESULT, last));) {
+    last = h->id;
+    const st_status status = grads[h->nr]
+                             ? call_tensor_hook(h, &grads[h->nr]) : ST_OK;
+    st__hook_end(list, h);
+    ST_TRY(status);
   }
   return ST_OK;
 }
 
-static st_status node_hooks(const st_node *n, int when, st_tensor **inputs,
+static st_status node_hooks(st_node *n, int when, st_tensor **inputs,
                             st_tensor **grads) {
-  for (const st_hook *h = n->hooks, *next; h; h = next) {
-    next = h->next;
-    if ((int)h->when != when) continue;
-    ST_TRY(h->u.node.fn(h->u.node.ctx, inputs ? n->ninputs : 0, inputs,
-                        n->nresults, grads));
+  uint64_t last = 0;
+  for (st_hook *h; (h = st__hook_begin(n->hooks, when, last));) {
+    last = h->id;
+    const st_status status =
+      h->u.node.fn(h->u.node.ctx, inputs ? n->ninputs : 0, inputs,
+                   n->nresults, grads);
+    st__hook_end(&n->hooks, h);
+    ST_TRY(status);
   }
   return ST_OK;
 }
@@ -346,8 +360,8 @@ static st_status take(task *k) {
   k->all[slot].node = NULL;
   k->free_slots[k->nfree++] = slot;
   const st_tensor *leaf = st__leaf_of(w.node);
-  if (leaf) status = result_hooks(leaf->history->hooks, grads);
-  if (status == ST_OK) status = result_hooks(w.node->hooks, grads);
+  if (leaf) status = result_hooks(&leaf->history->hooks, grads);
+  if (status == ST_OK) status = result_hooks(&w.node->hooks, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
   if (status == ST_OK && is_to_run(k, w.node)) {
     status = run_node(k, w.node, grads);

@@ -51,21 +51,26 @@ st_status st__accumulate(st_tensor *leaf, st_tensor *grad,
   return st__chain_end(&c, 0, NULL, NULL);
 }
 
+static st_status call_post_hooks(st_tensor *leaf) {
+  st_hook **const list = &leaf->history->hooks;
+  uint64_t last = 0;
+  for (st_hook *h; (h = st__hook_begin(*list, ST_HOOK_POST, last));) {
+    st_tensor *unused = NULL;
+    last = h->id;
+    const st_status status = h->u.tensor.fn(h->u.tensor.ctx, leaf, &unused);
+    st__hook_end(list, h);
+    st__tensor_release(&unused);
+    ST_TRY(status);
+  }
+  return ST_OK;
+}
+
 static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
                      st_tensor **out) {
   (void)wanted; (void)out;
   st_tensor *const leaf = of(n)->leaf;
   ST_TRY(st__accumulate(leaf, grads[0], st__tls().grad));
-  for (st_hook *h = leaf->history->hooks; h;) {
-    st_hook *const next = h->next;
-    st_tensor *none = NULL;
-    if (h->when == ST_HOOK_POST) {
-      ST_TRY(h->u.tensor.fn(h->u.tensor.ctx, leaf, &none));
-      st__tensor_release(&none);
-    }
-    h = next;
-  }
-  return ST_OK;
+  return call_post_hooks(leaf);
 }
 
 /* -- Making --------------------------------------------------------------- */

@@ -43,6 +43,8 @@ st_status st__hook_add(st_hook **list, const st_hook *hook, uint64_t *id) {
   *h = *hook;
   h->next = NULL;
   h->id = atomic_fetch_add(&last_id, 1) + 1;
+  h->running = 0;
+  h->is_removed = false;
   if (id) *id = h->id;
   while (*list) list = &(*list)->next;
   *list = h;
@@ -58,13 +60,32 @@ static void free_hook(st_hook *h) {
   st__free(ST_MEM_GRAPH, h, sizeof *h);
 }
 
+static void unlink_hook(st_hook **list, st_hook *h) {
+  while (*list != h) list = &(*list)->next;
+  *list = h->next;
+  free_hook(h);
+}
+
 bool st__hook_remove(st_hook **list, uint64_t id) {
-  while (*list && (*list)->id != id) list = &(*list)->next;
-  st_hook *const found = *list;
-  if (!found) return false;
-  *list = found->next;
-  free_hook(found);
+  st_hook *h = *list;
+  while (h && (h->id != id || h->is_removed)) h = h->next;
+  if (!h) return false;
+  if (h->running > 0) h->is_removed = true;
+  else unlink_hook(list, h);
   return true;
+}
+
+st_hook *st__hook_begin(st_hook *list, int when, uint64_t after) {
+  for (st_hook *h = list; h; h = h->next) {
+    if ((int)h->when != when || h->id <= after || h->is_removed) continue;
+    h->running++;
+    return h;
+  }
+  return NULL;
+}
+
+void st__hook_end(st_hook **list, st_hook *h) {
+  if (--h->running == 0 && h->is_removed) unlink_hook(list, h);
 }
 
 void st__hooks_free(st_hook **list) {

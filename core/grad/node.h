@@ -37,6 +37,8 @@ typedef struct st_hook {
   uint64_t id;
   enum { ST_HOOK_RESULT, ST_HOOK_BEFORE, ST_HOOK_AFTER, ST_HOOK_POST } when;
   int nr;                   /* of a result */
+  int running;              /* it is being called so often */
+  bool is_removed;          /* but was called at the time */
   union { st_tensor_hook tensor; st_node_hook node; } u;
 } st_hook;
 
@@ -82,6 +84,10 @@ bool st__meta_fits(const st_meta *m, const st_tensor *t);
 /* Puts a hook at the end of a list. id may be NULL. */
 st_status st__hook_add(st_hook **list, const st_hook *hook, uint64_t *id);
 bool st__hook_remove(st_hook **list, uint64_t id);
+/* The hook of a kind that comes after the one with that id, to be called and
+ * then ended: so a hook may remove any, itself too, and add others. */
+st_hook *st__hook_begin(st_hook *list, int when, uint64_t after);
+void st__hook_end(st_hook **list, st_hook *h);
 void st__hooks_free(st_hook **list);
 
 /* This thread's, see strided_grad.h. */

@@ -219,7 +219,9 @@ static st_status own_header(st_tensor **t) {
 
 static st_status give_history(st_recording *rec, st_tensor **t, int nr) {
   const st_rule *r = rec->rule;
-  ST_TRY(st__meta_init(&rec->node.results[nr], *t));
+  if (rec->node.nresults > 1) {
+    ST_TRY(st__meta_init(&rec->node.results[nr], *t));
+  }
   if (!st__is_differentiable(*t)) return ST_OK;
   if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
   if (!r->is_view) ST_TRY(own_header(t));

@@ -145,17 +145,17 @@ static inline double st_zeta_positive(double s, double q) {
 }
 
 /* Hurwitz's. Below 0 only an integer s has terms that are real; those before 0
- * are what lies between two zetas of positive numbers. */
+ * are what lies between two zetas of positive numbers. The largest terms come
+ * first: for an odd s they may cancel. */
 static inline double st_zeta(double s, double q) {
   if (s != s || q != q) return s + q;
   if (s <= 1) return s == 1 ? (double)INFINITY : (double)NAN;
   if (q > 0) return st_zeta_positive(s, q);
   if (q == floor(q)) return INFINITY;
   if (s != floor(s)) return NAN;
-  const double part = q - floor(q);
-  const double before = st_zeta_positive(s, 1 - part) -
-                        st_zeta_positive(s, 1 - q);
-  return st_zeta_positive(s, part) + (fmod(s, 2) == 0 ? before : -before);
+  const double part = q - floor(q), sign = fmod(s, 2) == 0 ? 1 : -1;
+  return st_zeta_positive(s, part) + sign * st_zeta_positive(s, 1 - part) -
+         sign * st_zeta_positive(s, 1 - q);
 }
 
 /* The n-th derivative of digamma. */

@@ -117,31 +117,18 @@ ST_BOXED(st__box_float_power_out) {
 
 /* -- In place ------------------------------------------------------------- */
 
-/* self becomes what operator id, with n arguments, makes of it. */
-static st_status into_self(st_op_id id, int n, const st_value *args,
-                           st_value *rets) {
-  st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
-  st_tensor *value = st__step(&c, id, n, args);
-  if (st__going(&c) && !st__same_sizes(self, value)) {
-    c.status = st__fail(ST_BAD_SHAPE, "the result has shape %s, self %s",
-                        ST_SHAPE_TEXT(value), ST_SHAPE_TEXT(self));
-  }
-  if (st__going(&c) && self->dtype != value->dtype) {
-    c.status = st__fail(ST_BAD_DTYPE, "the result is %s, self %s",
-                        st__dtype_name((st_dtype)value->dtype),
-                        st__dtype_name((st_dtype)self->dtype));
-  }
-  self = st__step2(&c, ST_OP_copy_, self, value);
-  return st__chain_return(&c, self, rets);
-}
-
 ST_BOXED(st__box_float_power_) {
-  return into_self(float_power_of(args), 2, args, rets);
+  return st__compose_self(float_power_of(args), 2, args, rets);
 }
-ST_BOXED(st__box_relu6_) { return into_self(ST_OP_relu6, 1, args, rets); }
-ST_BOXED(st__box_selu_) { return into_self(ST_OP_selu, 1, args, rets); }
-ST_BOXED(st__box_celu_) { return into_self(ST_OP_celu, 2, args, rets); }
+ST_BOXED(st__box_relu6_) {
+  return st__compose_self(ST_OP_relu6, 1, args, rets);
+}
+ST_BOXED(st__box_selu_) {
+  return st__compose_self(ST_OP_selu, 1, args, rets);
+}
+ST_BOXED(st__box_celu_) {
+  return st__compose_self(ST_OP_celu, 2, args, rets);
+}
 
 /* -- ldexp ---------------------------------------------------------------- */
 

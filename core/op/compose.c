@@ -110,6 +110,30 @@ static st_status into_out(st_op_id id, int n, const st_value *args,
   return st__value_copy(&args[n], rets);
 }
 
+/* What the operator saves for its gradient must stay as it is, so while that
+ * is recorded it gets a copy of what is about to be written. */
+st_status st__compose_self(st_op_id id, int n, const st_value *args,
+                           st_value *rets) {
+  st_tensor *self = args[0].u.tensor;
+  st_value given[ST_MAX_ARGS];
+  st_chain c = {.status = ST_OK};
+  for (int i = 0; i < n; i++) given[i] = args[i];
+  if (st__tls().grad && (self->keys & ST_AUTOGRAD_BITS)) {
+    given[0] = st__of_tensor(st__step1(&c, ST_OP_clone, self));
+  }
+  const st_tensor *value = st__going(&c) ? st__step(&c, id, n, given) : NULL;
+  if (st__going(&c) && !st__same_sizes(self, value)) {
+    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
+                        ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
+  }
+  if (st__going(&c) && self->dtype != value->dtype) {
+    c.status = st__fail(ST_BAD_DTYPE, "self is %s, the result %s",
+                        st__dtype_name((st_dtype)self->dtype),
+                        st__dtype_name((st_dtype)value->dtype));
+  }
+  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
+}
+
 st_status st__compose_out(st_op_id id, int n, const st_value *args,
                           st_value *rets) {
   return into_out(id, n, args, st__assign_out, rets);

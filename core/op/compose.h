@@ -52,6 +52,10 @@ st_status st__chain_end(st_chain *c, int n, st_tensor *const *results,
 /* The same with one result. */
 st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets);
 
+/* The in-place variant of functional operator id: its first argument becomes
+ * the result of n arguments. BAD_SHAPE, BAD_DTYPE unless it fits. */
+st_status st__compose_self(st_op_id id, int n, const st_value *args,
+                           st_value *rets);
 /* The out= variant of functional operator id: args are its n arguments and
  * then out. */
 st_status st__compose_out(st_op_id id, int n, const st_value *args,

@@ -93,26 +93,15 @@ static st_tensor *added(st_chain *c, const st_value *args,
   return st__step2(c, ST_OP_add_Tensor, self, product);
 }
 
-/* self = op(self, ...), by the functional operator id with n arguments. */
-static st_status into_self(st_op_id id, int n, const st_value *args,
-                           st_value *rets) {
-  const st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
-  const st_tensor *value = st__step(&c, id, n, args);
-  if (st__going(&c) && !st__same_sizes(value, self)) {
-    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
-                        ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
-  }
-  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
-}
-
 ST_BOXED(st__box_addr) {
   st_chain c = {.n = 0};
   st_tensor *product = st__step(&c, ST_OP_outer, 2, &args[1]);
   return st__chain_return(&c, added(&c, args, product), rets);
 }
 
-ST_BOXED(st__box_addr_) { return into_self(ST_OP_addr, 5, args, rets); }
+ST_BOXED(st__box_addr_) {
+  return st__compose_self(ST_OP_addr, 5, args, rets);
+}
 
 ST_BOXED(st__box_addr_out) {
   return st__compose_out(ST_OP_addr, 5, args, rets);
@@ -146,7 +135,9 @@ ST_BOXED(st__box_addbmm) {
   return st__chain_return(&c, st__step(&c, ST_OP_addmm, 5, product), rets);
 }
 
-ST_BOXED(st__box_addbmm_) { return into_self(ST_OP_addbmm, 5, args, rets); }
+ST_BOXED(st__box_addbmm_) {
+  return st__compose_self(ST_OP_addbmm, 5, args, rets);
+}
 
 ST_BOXED(st__box_addbmm_out) {
   return st__compose_out(ST_OP_addbmm, 5, args, rets);

@@ -20,14 +20,6 @@
 ST_SPECIAL_NAMES(PASS_ON)
 #undef PASS_ON
 
-/* self becomes the result of functional operator id. */
-static st_status into_self(st_op_id id, int n, const st_value *args,
-                           st_tensor *self, st_value *rets) {
-  st_chain c = {.n = 0};
-  const st_tensor *value = st__step(&c, id, n, args);
-  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
-}
-
 /* -- polygamma ------------------------------------------------------------ */
 
 /* args: n, self */
@@ -41,10 +33,19 @@ st_status st__polygamma_meta(st_run *r) {
   return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
 }
 
-/* args: self, n */
+/* args: self, n. A gradient needs self as it was. */
 ST_BOXED(st__box_polygamma_) {
-  const st_value swapped[] = {args[1], args[0], args[0]};
-  return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), swapped, rets);
+  st_tensor *self = args[0].u.tensor;
+  st_chain c = {.n = 0};
+  if (!st__tls().grad || !(self->keys & ST_AUTOGRAD_BITS)) {
+    const st_value swapped[] = {args[1], args[0], args[0]};
+    return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), swapped, rets);
+  }
+  const st_value given[] = {args[1],
+                            st__of_tensor(st__step1(&c, ST_OP_clone, self))};
+  const st_tensor *value = st__going(&c)
+                           ? st__step(&c, ST_OP_polygamma, 2, given) : NULL;
+  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
 }
 
 /* -- mvlgamma ------------------------------------------------------------- */
@@ -82,7 +83,7 @@ ST_BOXED(st__box_mvlgamma) {
 }
 
 ST_BOXED(st__box_mvlgamma_) {
-  return into_self(ST_OP_mvlgamma, 2, args, args[0].u.tensor, rets);
+  return st__compose_self(ST_OP_mvlgamma, 2, args, rets);
 }
 
 ST_BOXED(st__box_mvlgamma_out) {

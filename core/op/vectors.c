@@ -128,10 +128,7 @@ ST_BOXED(st__box_renorm) {
 }
 
 ST_BOXED(st__box_renorm_) {
-  st_chain c = {.n = 0};
-  const st_tensor *cut = st__step(&c, ST_OP_renorm, 4, args);
-  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, args[0].u.tensor,
-                                        cut), rets);
+  return st__compose_self(ST_OP_renorm, 4, args, rets);
 }
 
 ST_BOXED(st__box_renorm_out) {
