@@ -9,6 +9,24 @@ static st_tensor *tensor_of(const st_operand *o) {
   return st__to_tensor(&o->value);
 }
 
+/* -- Products ------------------------------------------------------------- */
+
+/* mm_like(like, a, b): the product of a and b, laid out as like is, so that
+ * the gradient of a transposed weight needs no copy. */
+st_status st__help_mm_like(int n, const st_operand *args, st_value *out) {
+  const st_geometry *g = args[0].geometry;
+  st_chain c = {.status = ST_OK};
+  const st_tensor *a = tensor_of(&args[1]), *b = tensor_of(&args[2]);
+  (void)n;
+  if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
+    return st__chain_return(&c, st__step2(&c, ST_OP_mm, a, b), out);
+  }
+  const st_tensor *turned = st__step2(&c, ST_OP_mm,
+                                      st__step1(&c, ST_OP_t, b),
+                                      st__step1(&c, ST_OP_t, a));
+  return st__chain_return(&c, st__step1(&c, ST_OP_t, turned), out);
+}
+
 /* -- Joins ---------------------------------------------------------------- */
 
 /* front(t, shape): t, with zeros behind it up to that shape. */

@@ -24,17 +24,25 @@ static accumulator *of(const st_node *n) {
 /* -- Accumulating --------------------------------------------------------- */
 
 /* Is grad, of which the caller has the one reference that counts, nobody
- * else's, and laid out as a tensor of its own would be? */
+ * else's, and laid out as a tensor of its own would be? It may be a view of
+ * what nobody else has. */
 static bool is_free(const st_tensor *grad) {
+  const st_tensor *base = st__base(grad);
   return st__ref_count(&grad->refs) == 1 &&
-         st__ref_count(&grad->storage->refs) == 1 &&
-         (grad->flags & ST_FLAG_DENSE) && !st__is_lazy(grad) &&
-         !st__base(grad);
+         (!base || st__ref_count(&base->refs) == 1) &&
+         st__ref_count(&grad->storage->refs) == 1 + (base != NULL) &&
+         (grad->flags & ST_FLAG_DENSE) && !st__is_lazy(grad);
+}
+
+/* The same without its base. */
+static st_tensor *taken(st_chain *c, st_tensor *grad) {
+  if (!st__base(grad)) return grad;
+  return st__step1(c, ST_OP_detach, grad);
 }
 
 static st_tensor *sum_of(st_chain *c, st_tensor *old, st_tensor *grad,
                          bool create_graph) {
-  if (!old && !create_graph && is_free(grad)) return grad;
+  if (!old && !create_graph && is_free(grad)) return taken(c, grad);
   if (!old && create_graph) return grad;
   if (!old) return st__step1(c, ST_OP_clone, grad);
   if (create_graph) return st__step2(c, ST_OP_add_Tensor, old, grad);

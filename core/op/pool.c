@@ -276,33 +276,56 @@ static bool is_even(const mean *m) {
   return !m->p.adaptive;
 }
 
-/* sum / divisor, of integers without the fraction. */
-static st_tensor *divided_by(st_chain *c, const st_tensor *sum, st_value by,
-                             st_dtype dtype) {
+/* sum / by, of integers without the fraction. */
+static st_tensor *divided_by(st_chain *c, const st_tensor *sum, st_value by) {
   static const char cut[] = "trunc";
-  const bool whole = st__is_integral(dtype), same = by.tag == ST_TAG_INT;
+  if (!st__going(c)) return NULL;
+  const bool whole = st__is_integral((st_dtype)sum->dtype);
+  const bool same = by.tag == ST_TAG_INT;
   const st_value args[] = {
     st__of_tensor(sum), by,
     {.tag = ST_TAG_STRING, .len = sizeof cut - 1, .u.string = cut}};
   const st_op_id id = whole ? same ? ST_OP_div_Scalar_mode
                                    : ST_OP_div_Tensor_mode
                             : same ? ST_OP_div_Scalar : ST_OP_div_Tensor;
-  return st__step_to(c, st__step(c, id, whole ? 3 : 2, args), dtype);
+  return st__step(c, id, whole ? 3 : 2, args);
 }
 
 static st_tensor *divided(st_chain *c, const st_tensor *sum, const mean *m) {
   const pool *p = &m->p;
-  const st_dtype dtype = (st_dtype)p->self->dtype;
   int64_t *size, o[ST_SPATIAL_MAX];
   const int64_t same = m->divisor ? m->divisor : is_even(m) ? p->taps : 0;
-  if (same) return divided_by(c, sum, st__of_int(same), dtype);
+  if (same || !st__going(c)) return divided_by(c, sum, st__of_int(same));
   const st_tensor *table = st__step_table(c, ST_INT64, p->places, &size);
   for (int64_t i = 0; size && i < p->places; i++) {
     apart(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
-  table = st__step_beside(c, table, dtype, p->self);
-  return divided_by(c, sum, st__of_tensor(table), dtype);
+  table = st__step_beside(c, table, (st_dtype)sum->dtype, p->self);
+  return divided_by(c, sum, st__of_tensor(table));
+}
+
+/* t in a dtype that has room for sums. */
+static st_tensor *wide(st_chain *c, st_tensor *t) {
+  if (!st__going(c)) return NULL;
+  const st_dtype dtype = (st_dtype)t->dtype;
+  if (st__is_integral(dtype)) return st__step_to(c, t, ST_INT64);
+  return st__is_reduced_float(dtype) ? st__step_to(c, t, ST_FLOAT32) : t;
+}
+
+/* The sum of each window or share: (images, places). */
+static st_tensor *window_sums(st_chain *c, const st_tensor *self,
+                              const pool *p) {
+  const int64_t sizes[] = {image_count(p), p->places}, taps[] = {1};
+  st_window w = p->w;
+  if (p->adaptive) {
+    st_tensor *t = without_repeats(c, share_columns(c, self, p), p);
+    return st__step_with(c, ST_OP_sum_dim_IntList, t, st__of_ints(taps, 1));
+  }
+  for (int d = 0; d < w.n; d++) w.padding[d] = 0;
+  const st_tensor *images = as_images(c, padded(c, self, p, st__of_int(0)),
+                                      p);
+  return st__step_reshape(c, st__step_sums(c, images, &w), 2, sizes);
 }
 
 static st_status run_mean(st_chain *c, const mean *m, st_value *rets) {
@@ -313,12 +336,9 @@ static st_status run_mean(st_chain *c, const mean *m, st_value *rets) {
   }
   if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
   const st_tensor *self = st__step_attached(c, p->self, p->self);
-  st_tensor *columns = pool_columns(c, self, p, st__of_int(0));
-  if (p->adaptive) columns = without_repeats(c, columns, p);
-  const int64_t taps[] = {1};
-  const st_tensor *sum = st__step_with(c, ST_OP_sum_dim_IntList, columns,
-                                       st__of_ints(taps, 1));
-  return st__chain_return(c, as_result(c, divided(c, sum, m), p), rets);
+  const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);
+  return st__chain_return(
+    c, as_result(c, st__step_to(c, sum, dtype), p), rets);
 }
 
 /* self, kernel_size, stride, padding, ceil_mode, count_include_pad, and,

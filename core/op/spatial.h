@@ -56,10 +56,24 @@ st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
 st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
                           const st_window *w);
 
+/* The sums of x's windows; over one dimension there is one of size 1 more in
+ * front of it. */
+st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
+                         const st_window *w);
+/* Place number tap of all windows, a view of the padded image, which carries
+ * no gradient. */
+st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
+                        const st_window *w, int64_t tap);
+/* How many of (images, channels, ..) are best taken at once when they become
+ * so many places each: what stays in the caches. */
+int64_t st__images_at_once(const st_tensor *images, int64_t places);
+
 ST_BOXED(st__box_attached); /* and _attached_backward */
 ST_BOXED(st__box_im2col);
 ST_BOXED(st__box_im2col_backward);
 ST_BOXED(st__box_col2im);
+ST_BOXED(st__box_window_sum);
+ST_BOXED(st__box_window_sum_backward);
 
 /* -- Steps (window.c) ----------------------------------------------------- */
 

@@ -171,6 +171,12 @@ static st_status read_window(const st_value *lists, st_window *w) {
   return st__read_sizes(&lists[3], "stride", w->n, 1, w->stride);
 }
 
+static st_status check_batch(const st_tensor *t, int n) {
+  if (t->ndim == n + 2) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "a batch of images must have %d dimensions, "
+                  "but its shape is %s", n + 2, ST_SHAPE_TEXT(t));
+}
+
 /* -- im2col --------------------------------------------------------------- */
 
 /* Strides of a padded image along the places of a window and along those
@@ -252,12 +258,13 @@ static st_status check_columns(const st_tensor *self, const st_window *w) {
   return ST_OK;
 }
 
-/* Where place number tap of all windows is in the padded image. */
-static st_tensor *tap_view(st_chain *c, const st_tensor *image,
-                           const st_window *w, int64_t tap) {
+st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
+                        const st_window *w, int64_t tap) {
   int64_t sizes[2 + ST_SPATIAL_MAX], strides[2 + ST_SPATIAL_MAX];
-  int64_t inside[ST_SPATIAL_MAX], offset = image->offset;
+  int64_t inside[ST_SPATIAL_MAX];
+  if (!st__going(c)) return NULL;
   const int lead = image->ndim - w->n;
+  int64_t offset = image->offset;
   for (int i = 0; i < lead; i++) {
     sizes[i] = image->sizes[i];
     strides[i] = image->strides[i];
@@ -274,6 +281,16 @@ static st_tensor *tap_view(st_chain *c, const st_tensor *image,
   return st__step(c, ST_OP_as_strided, 4, args);
 }
 
+static void add_to(st_chain *c, const st_tensor *sum, const st_tensor *t) {
+  const st_value add[] = {st__of_tensor(sum), st__of_tensor(t),
+                          st__of_int(1)};
+  st_value same;
+  if (!st__going(c)) return;
+  c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), add,
+                       &same);
+  if (st__going(c)) st__value_clear(&same);
+}
+
 /* columns are (.., channels, taps, out..). */
 static st_status add_taps(const st_tensor *image, const st_tensor *columns,
                           const st_window *w) {
@@ -284,14 +301,7 @@ static st_status add_taps(const st_tensor *image, const st_tensor *columns,
                                st__of_int(columns->ndim - w->n - 1),
                                st__of_int(tap)};
     const st_tensor *from = st__step(&c, ST_OP_select_int, 3, select);
-    const st_value add[] = {st__of_tensor(tap_view(&c, image, w, tap)),
-                            st__of_tensor(from), st__of_int(1)};
-    st_value same;
-    if (st__going(&c)) {
-      c.status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), add,
-                          &same);
-      if (st__going(&c)) st__value_clear(&same);
-    }
+    add_to(&c, st__step_tap(&c, image, w, tap), from);
     ST_TRY(st__chain_end(&c, 0, NULL, NULL));
   }
   return ST_OK;
@@ -347,6 +357,77 @@ ST_BOXED(st__box_im2col_backward) {
   return st__invoke(ST_OP_col2im, 6, image, rets);
 }
 
+/* -- Sums of windows ------------------------------------------------------ */
+
+int64_t st__images_at_once(const st_tensor *images, int64_t places) {
+  enum { CACHED = 1 << 15 }; /* elements that stay near */
+  const int64_t each = images->ndim ? images->sizes[1] * places : 1;
+  const int64_t n = CACHED / (each > 0 ? each : 1);
+  return n > 0 ? n : 1;
+}
+
+/* Into out the sums of windows of n images from number `first` on. */
+static st_status sum_windows(const st_tensor *image, const st_tensor *out,
+                             const st_window *w, int64_t first, int64_t n) {
+  const int64_t taps = st__product_of(w->n, w->kernel);
+  st_chain c = {.n = 0};
+  const st_tensor *from = st__step_narrow(&c, image, 0, first, n);
+  const st_tensor *to = st__step_narrow(&c, out, 0, first, n);
+  st__step2(&c, ST_OP_copy_, to, st__step_tap(&c, from, w, 0));
+  for (int64_t tap = 1; st__going(&c) && tap < taps; tap++) {
+    st_chain round = {.n = 0};
+    add_to(&round, to, st__step_tap(&round, from, w, tap));
+    st__chain_keep(&c, &round, NULL);
+  }
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+ST_BOXED(st__box_window_sum) {
+  const st_tensor *self = args[0].u.tensor;
+  int64_t sizes[2 + ST_SPATIAL_MAX] = {0};
+  st_window w;
+  ST_TRY(read_window(args + 1, &w));
+  ST_TRY(check_batch(self, w.n));
+  st__image_sizes(self, w.n, w.in);
+  ST_TRY(st__window_count(&w));
+  for (int d = 0; d < 2; d++) sizes[d] = self->sizes[d];
+  for (int d = 0; d < w.n; d++) sizes[2 + d] = w.out[d];
+  st_chain c = {.n = 0};
+  const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w)
+                                             : self;
+  st_tensor *out = st__step_with(&c, ST_OP_new_empty, self,
+                                 st__of_ints(sizes, 2 + w.n));
+  const int64_t each = st__images_at_once(
+    self, st__product_of(w.n, w.out));
+  for (int64_t i = 0; st__going(&c) && i < sizes[0]; i += each) {
+    const int64_t rest = sizes[0] - i;
+    c.status = sum_windows(image, out, &w, i, each < rest ? each : rest);
+  }
+  return st__chain_return(&c, out, rets);
+}
+
+/* Every place of a window has the gradient of its sum. */
+ST_BOXED(st__box_window_sum_backward) {
+  const st_tensor *grad = args[0].u.tensor;
+  int64_t sizes[3];
+  st_window w;
+  ST_TRY(read_window(args + 2, &w));
+  ST_TRY(check_batch(grad, w.n));
+  const int64_t taps = st__product_of(w.n, w.kernel);
+  st_chain c = {.n = 0};
+  sizes[0] = grad->sizes[0] * grad->sizes[1];
+  sizes[1] = 1;
+  sizes[2] = st__product_of(w.n, grad->sizes + 2);
+  const st_tensor *t = st__step_reshape(&c, grad, 3, sizes);
+  sizes[1] = taps;
+  const st_value back[] = {
+    st__of_tensor(st__step_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3))),
+    args[1], args[2], args[3], args[4], args[5]};
+  t = st__step(&c, ST_OP_im2col_backward, 6, back);
+  return st__chain_return(
+    &c, st__step_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
+}
+
 /* -- As steps ------------------------------------------------------------- */
 
 /* A window over one dimension as one over two. */
@@ -379,4 +460,15 @@ st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
   st_tensor *image = st__step(c, ST_OP_col2im, 6, args);
   if (w->n > 1) return image;
   return st__step_with(c, ST_OP_squeeze_dim, image, st__of_int(-2));
+}
+
+st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
+                         const st_window *w) {
+  const st_window v = with_height(w);
+  if (w->n == 1) x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
+  const st_value args[] = {
+    st__of_tensor(x), st__of_ints(v.kernel, v.n),
+    st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
+    st__of_ints(v.stride, v.n)};
+  return st__step(c, ST_OP__window_sum, 5, args);
 }
