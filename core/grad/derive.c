@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "dispatch/entry.h"
 #include "grad/record.h"
 
 /* -- The table ------------------------------------------------------------ */
@@ -207,16 +208,32 @@ st_status st__library_derivative(st_library *lib, const char *name,
 
 /* -- Inspection ----------------------------------------------------------- */
 
+/* One text, kept for good; NULL when there is no memory for it. */
+static const char *joined(const char *const *formulas) {
+  const char *kept = NULL;
+  st_text t = {0};
+  char *text = NULL;
+  for (int i = 0; formulas[i]; i++) {
+    st__text_format(&t, "%s%s", i ? "\n" : "", formulas[i]);
+  }
+  if (st__text_finish(&t, &text) != ST_OK) return NULL;
+  st__lock();
+  if (st__intern(text, &kept) != ST_OK) kept = NULL;
+  st__unlock();
+  st__text_free(&text);
+  return kept;
+}
+
+static const char *describe(const st_derived *d) {
+  return d->has_none ? "not differentiable" : joined(d->formulas);
+}
+
 const char *st__op_derivative(const st_op *op) {
   for (int i = 0; i < ROWS; i++) {
-    const char *name = rows[i].name;
     for (int k = 0; k < 2; k++) {
-      if (derived[i][k].op != op) continue;
-      return derived[i][k].has_none ? "not differentiable"
-                                    : derived[i][k].formulas[0];
+      if (derived[i][k].op == op) return describe(&derived[i][k]);
     }
-    if (rows[i].kind == REFUSED &&
-        strcmp(name, st__op_full_name(op) + 6) == 0) {
+    if (rows[i].kind == REFUSED && find_row(&rows[i], "") == op) {
       return "refuses tensors that require a gradient";
     }
   }

@@ -224,7 +224,7 @@ static st_status give_history(st_recording *rec, st_tensor **t, int nr) {
   }
   if (!st__is_differentiable(*t)) return ST_OK;
   if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
-  if (!r->is_view) ST_TRY(own_header(t));
+  ST_TRY(own_header(t));
   ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
   if (r->is_multi && r->is_view && st__base(*t)) {
     ((st_lone *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;

@@ -26,12 +26,11 @@ st_status st__view_track(st_tensor *t, st_tensor *view,
   st_tensor *const base = st__base(t) ? st__base(t) : t;
   ST_TRY(st__share_version(t, view));
   if (!st__is_differentiable(t) || !st__is_differentiable(view)) return ST_OK;
-  ST_ASSERT(!view->is_joint && view != base);
+  if (view->is_joint || view == t || st__base(view)) return ST_OK;
   if (creation == ST_CREATION_DEFAULT && base != t) {
     creation = lone(t)->creation;
   }
   st__tensor_retain(base);
-  st__tensor_release(&lone(view)->base);
   lone(view)->base = base;
   lone(view)->creation = creation;
   lone(view)->version = st__version(view);

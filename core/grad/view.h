@@ -6,7 +6,8 @@
 #include "grad/history.h"
 
 /* view is one of t from now on, or of what t is a view of, as far as gradients
- * are concerned. */
+ * are concerned. Nothing happens when a kernel returned no header of its own:
+ * t itself, or another that was there. */
 st_status st__view_track(st_tensor *t, st_tensor *view,
                          st_creation creation);
 /* The node of a view was made for its elements as they are. */

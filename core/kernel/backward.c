@@ -6,6 +6,7 @@
 #include <tgmath.h>
 
 #include "kernel/complex.h"
+#include "kernel/exp.h"
 
 /* -- Vectors -------------------------------------------------------------- */
 
@@ -66,6 +67,7 @@ GELU_TANH_VEC(f8)
 
 /* -- Numbers -------------------------------------------------------------- */
 
+#define EXP(x) _Generic((x), float: st__expf, default: st__exp)(x)
 /* small is exp(-|x|), which does not overflow. */
 #define LOG_SIGMOID_PART(x, small) \
   ((x) < 0 ? (small) / (1 + (small)) : -((small) / (1 + (small))))

@@ -373,6 +373,14 @@ st_status st__box_outer(const st_call *call, const st_value *args,
   return status;
 }
 
+/* The common case of linear, in which the product adds the bias. */
+static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
+                       const st_tensor *bias) {
+  return bias && bias->ndim == 1 && x->ndim == 2 && weight->ndim == 2 &&
+         bias->sizes[0] == weight->sizes[0] && bias->dtype == x->dtype &&
+         weight->dtype == x->dtype;
+}
+
 st_status st__box_linear(const st_call *call, const st_value *args,
                          st_value *rets) {
   st_tensor *t = NULL, *product = NULL, *out = NULL;
@@ -380,12 +388,15 @@ st_status st__box_linear(const st_call *call, const st_value *args,
   st_status status;
   (void)call;
   ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, &args[1], &t));
-  ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &product));
-  if (bias) {
+  if (fits_addmm(args[0].u.tensor, args[1].u.tensor, bias)) {
+    const st_value sum[] = {args[2], args[0], st__of_tensor(t), st__of_int(1),
+                            st__of_int(1)};
+    ST_TRY_FAIL(st__invoke1(ST_OP_addmm, 5, sum, &out));
+  } else if (bias) {
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &product));
     ST_TRY_FAIL(with_tensor(ST_OP_add_Tensor, product, bias, &out));
   } else {
-    out = product;
-    product = NULL;
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &out));
   }
   rets[0] = st__of_tensor(out);
 fail:

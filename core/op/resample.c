@@ -89,42 +89,49 @@ static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
 
 /* -- One dimension -------------------------------------------------------- */
 
-/* taps (.., taps, size, ..) times their weights, added up. */
-static st_tensor *weighted_sum(st_chain *c, const st_tensor *taps, int dim,
-                               const st_tensor *weight, const resample *r) {
-  int64_t sizes[3 + ST_SPATIAL_MAX] = {0};
-  if (!st__going(c)) return NULL;
-  const int n = taps->ndim - dim;
-  for (int k = 0; k < n; k++) sizes[k] = k < 2 ? taps->sizes[dim + k] : 1;
-  weight = st__step_beside(c, weight, (st_dtype)r->self->dtype, r->self);
-  weight = st__step_reshape(c, weight, n, sizes);
-  const int64_t over[] = {dim};
-  return st__step_with(c, ST_OP_sum_dim_IntList,
-                       st__step2(c, ST_OP_mul_Tensor, taps, weight),
-                       st__of_ints(over, 1));
+/* Tap k of a table of so many taps of `out` places each. */
+static st_tensor *tap_of(st_chain *c, const st_tensor *table, int64_t out,
+                         int k) {
+  return st__step_narrow(c, table, 0, k * out, out);
+}
+
+/* The taps of t at places along dim, times their weights, added up. */
+static st_tensor *weighted_sum(st_chain *c, const st_tensor *t, int dim,
+                               const st_tensor *places,
+                               const st_tensor *weights, const resample *r) {
+  int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
+  const int taps = tap_count(r->mode);
+  st_tensor *sum = NULL;
+  for (int k = 0; k < taps; k++) {
+    const st_tensor *x = st__step_select(
+      c, t, dim, tap_of(c, places, sizes[0], k));
+    const st_tensor *weight = st__step_reshape(
+      c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
+    const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
+                            st__of_tensor(weight)};
+    sum = k == 0 ? st__step2(c, ST_OP_mul_Tensor, x, weight)
+                 : st__step(c, ST_OP_addcmul, 3, add);
+  }
+  return sum;
 }
 
 static st_tensor *resample_dim(st_chain *c, const st_tensor *t, int d,
                                const resample *r) {
-  const int dim = t->ndim - r->n + d, taps = tap_count(r->mode);
+  const int dim = 2 + d, taps = tap_count(r->mode);
   const int64_t in = t->sizes[dim], out = r->size[d];
   const double step = step_size(r, d, in);
   int64_t *at;
   double *weight;
-  const st_tensor *source = st__step_table(c, ST_INT64, taps * out, &at);
+  const st_tensor *places = st__step_table(c, ST_INT64, taps * out, &at);
   const st_tensor *weights = st__step_table(c, ST_FLOAT64, taps * out,
                                             &weight);
   for (int64_t i = 0; st__going(c) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  source = st__step_beside(c, source, ST_INT64, r->self);
-  st_tensor *all = st__step_select(c, t, dim, source);
-  if (taps == 1 || !st__going(c)) return all;
-  const int64_t split[] = {taps, out};
-  const st_value unflatten[] = {st__of_tensor(all), st__of_int(dim),
-                                st__of_ints(split, 2)};
-  all = st__step(c, ST_OP_unflatten_int, 3, unflatten);
-  return weighted_sum(c, all, dim, weights, r);
+  places = st__step_beside(c, places, ST_INT64, r->self);
+  if (taps == 1) return st__step_select(c, t, dim, places);
+  weights = st__step_beside(c, weights, (st_dtype)r->self->dtype, r->self);
+  return weighted_sum(c, t, dim, places, weights, r);
 }
 
 /* A dimension that stays as it is needs no step. */
@@ -137,7 +144,7 @@ static st_status run(st_chain *c, const resample *r, st_value *rets) {
   const st_tensor *first = r->self;
   st_tensor *t = (st_tensor *)(uintptr_t)first;
   for (int d = r->n - 1; st__going(c) && d >= 0; d--) {
-    if (is_kept(r, d, t->sizes[t->ndim - r->n + d])) continue;
+    if (is_kept(r, d, t->sizes[2 + d])) continue;
     st_chain round = {.n = 0};
     t = resample_dim(&round, t, d, r);
     st__chain_replace(c, &round, &t);

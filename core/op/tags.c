@@ -14,6 +14,7 @@ static const struct { const char *name; int tags; } listed[] = {
   {"bincount",                       ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
   {"unique_consecutive",             ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
   {"_unique2",                       ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
+  {"unique_dim",                     ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
   {"masked_select",                  ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
   {"index.Tensor",                   ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
   {"repeat_interleave.self_Tensor",  ST_OPTAG_DYNAMIC_OUTPUT_SHAPE},
