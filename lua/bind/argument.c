@@ -87,10 +87,29 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
   return true;
 }
 
+/* A name for `int reduction`, which schemas have as a number. ORDER
+ * REDUCTION: core/op/loss.h */
+static bool to_reduction(st__frame *f, const st_arg *a, int idx,
+                         int64_t *n) {
+  static const char *const names[] = {"none", "mean", "sum"};
+  if (a->type != ST_TYPE_INT || strcmp(a->name, "reduction") != 0) {
+    return wrong_type(f, a, idx);
+  }
+  for (*n = 0; *n < 3; ++*n) {
+    if (strcmp(lua_tostring(f->L, idx), names[*n]) == 0) return true;
+  }
+  return refuse(f, "argument 'reduction' must be 'none', 'mean' or 'sum', got "
+                "'%.40s'", lua_tostring(f->L, idx));
+}
+
 static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
   int64_t n;
-  if (!st__to_int(f->h, f->L, idx, &n)) return wrong_type(f, a, idx);
-  if (!st__position_in(a->type, &n)) return zero_position(f, a);
+  if (lua_type(f->L, idx) == LUA_TSTRING) {
+    if (!to_reduction(f, a, idx, &n)) return false;
+  } else {
+    if (!st__to_int(f->h, f->L, idx, &n)) return wrong_type(f, a, idx);
+    if (!st__position_in(a->type, &n)) return zero_position(f, a);
+  }
   f->args[i] = st__int_arg(n);
   return true;
 }

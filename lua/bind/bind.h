@@ -45,6 +45,8 @@
   X(SOURCE, "source")          \
   X(MEMBER, "member")          \
   X(ASIDE, "aside")            \
+  X(NODE, "node")              \
+  X(HOOK, "hook")              \
   X(HOST, "host")
 
 typedef enum st_box_kind {
@@ -88,6 +90,22 @@ typedef enum st__warnings {
   ST_WARNINGS_PRINTED, ST_WARNINGS_OFF, ST_WARNINGS_CALL
 } st__warnings;
 
+/* See anchor.c. */
+typedef struct st__anchors {
+  int values_ref;      /* the Lua values by number, weak */
+  double last;         /* number */
+  int boxes_ref;       /* noted boxes by slot, weak */
+  int *free_slots;     /* there is room for all */
+  int nslots, nfree, room;
+  int count;           /* boxes that are anchored */
+  int pass_ref;        /* the environment of the running backward pass */
+  int enter_ref;       /* what finds that of a call */
+  int handed_ref;      /* and that of what a Lua kernel has returned */
+  bool has_pass, has_handed;
+  int depth;           /* of functions that gradients call */
+  int context_ref;     /* the metatable of contexts: function.c */
+} st__anchors;
+
 typedef struct st__host {
   atomic_int refs;
   lua_State *running;            /* of the innermost call into the engine */
@@ -101,6 +119,7 @@ typedef struct st__host {
   int thread_ref;                /* Note [Who waits] */
   const lua_State *thread;       /* the same, if it is the main one */
   int runner_ref, handler_ref;   /* what calls Lua kernels: kernel.c */
+  int task_ref;                  /* and other Lua functions */
   int observer_ref;              /* what calls observers: mode.c */
   int warner_ref, warning_ref;   /* what calls the function for warnings,
                                     and that: warning.c */
@@ -117,6 +136,7 @@ typedef struct st__host {
   st__listener *listeners;
   int modes;                     /* in force */
   int64_t debt, due, paid;       /* bytes: Note [Pacing the collector] */
+  st__anchors anchors;           /* Note [Anchors] */
   bool is_collecting;            /* because of them */
   st__scope *scope;              /* the innermost, or NULL: scope.c */
   st_print_options print;
@@ -131,6 +151,8 @@ typedef struct st__box {
   st_tensor *t;                /* NULL once freed */
   struct st__box *prev, *next; /* of the same scope; NULL outside */
   int64_t charged;             /* bytes: Note [Pacing the collector] */
+  int slot;                    /* among those that are noted; 0: none */
+  bool is_anchored;            /* Note [Anchors] */
 } st__box;
 
 /* -- host.c --------------------------------------------------------------- */
@@ -201,6 +223,13 @@ typedef struct st__job {
   int room, *count;
 } st__job;
 
+/* The same around anything else; name is for messages. After a success end
+ * must follow, which returns status. */
+st_status st__begin(st__host *h, lua_State *L, const char *name,
+                    st__entry *e);
+st_status st__end(st__host *h, lua_State *L, const st__entry *e,
+                  st_status status);
+
 /* Asks the engine for this state; on NO_MEMORY once more after a full
  * collection. */
 st_status st__run(st__host *h, lua_State *L, const st__job *job);
@@ -256,49 +285,6 @@ void st__let_go(void *held);
 /* Drops the references that can go. */
 void st__bury(st__host *h, lua_State *L);
 
-/* -- foreign.c ------------------------------------------------------------ */
-
-/* What elements are, and how they lie in memory. */
-typedef struct st__layout {
-  st_dtype dtype;
-  int ndim;
-  bool has_strides;    /* without, they are contiguous */
-  size_t nbytes;       /* from the first to the end of the last */
-  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
-} st__layout;
-
-static inline const int64_t *st__layout_strides(const st__layout *l) {
-  return l->has_strides ? l->strides : NULL;
-}
-/* A light userdata, or a pointer of LuaJIT's: its address. */
-bool st__to_address(lua_State *L, int idx, void **out);
-/* The table of integers at idx; returns how many. */
-int st__check_sizes(st__host *h, lua_State *L, int idx, const char *arg,
-                    int64_t *out);
-/* dtype, shape and strides or nil at idx and behind. */
-void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out);
-/* Any byte but 0 becomes 1. */
-void st__make_bools(char *p, size_t n);
-
-/* -- source.c, aside.c ---------------------------------------------------- */
-
-/* A file or bytes, counted; any thread may let go of it. */
-typedef struct st__source st__source;
-
-st__source *st__check_source(st__host *h, lua_State *L, int idx);
-st__source *st__source_retain(st__source *s);
-void st__source_release(st__source *s); /* NULL is fine */
-size_t st__source_size(const st__source *s);
-/* Why they could not be read; NULL when they were. */
-const char *st__source_read(const st__source *s, size_t offset, void *out,
-                            size_t n);
-/* Appends to the file at idx; the same. */
-const char *st__aside_write(lua_State *L, int idx, const void *p, size_t n);
-/* The bytes of the string or of the tensor's memory at idx. */
-const char *st__check_bytes(st__host *h, lua_State *L, int idx, size_t *n);
-/* nil and why not. [+2] */
-int st__failed(lua_State *L, const char *why);
-
 /* -- raise.c -------------------------------------------------------------- */
 
 /* Is it a frame of the user's: of Lua, and not of our own files? */
@@ -314,223 +300,11 @@ __attribute__((format(printf, 4, 5)))
 int st__error(st__host *h, lua_State *L, st_status code, const char *format,
               ...);
 
-/* -- scalar.c ------------------------------------------------------------- */
-
-/* Numbers, booleans, int64_t cdata and scalar boxes; false for the rest. */
-bool st__to_scalar(st__host *h, lua_State *L, int idx, st_scalar *out);
-/* A number without a fraction that fits. */
-bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out);
-bool st__to_double(st__host *h, lua_State *L, int idx, double *out);
-int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg);
-void st__push_int(st__host *h, lua_State *L, int64_t i);       /* [+1] */
-void st__push_scalar(st__host *h, lua_State *L, st_scalar s);  /* [+1] */
-/* An exact integer from the integer or decimal string at idx. [+1] */
-int st__new_int64(st__host *h, lua_State *L, int idx);
-void st__open_scalar(st__host *h, lua_State *L);               /* [0] */
-
-/* -- enum.c --------------------------------------------------------------- */
-
-bool st__to_dtype(st__host *h, lua_State *L, int idx, st_dtype *out);
-st_dtype st__check_dtype(st__host *h, lua_State *L, int idx,
-                         const char *arg);
-void st__push_dtype(st__host *h, lua_State *L, st_dtype d); /* [+1] */
-bool st__to_format(lua_State *L, int idx, st_format *out);
-bool st__to_device(lua_State *L, int idx, st_device *out);
-bool st__is_mark(st__host *h, lua_State *L, int idx, st_mark mark);
-void st__open_enum(st__host *h, lua_State *L); /* [0], core at the top */
-
-/* -- tensor.c ------------------------------------------------------------- */
-
-/* The tensor at idx, or NULL for anything else, freed ones included. */
-st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx);
-st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
-                            const char *arg);
-st__box *st__push_box(st__host *h, lua_State *L);                 /* [+1] */
-/* A box of its own for t. */
-st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t);  /* [+1] */
-void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
-                    int64_t unit);                                /* [+1] */
-void st__open_tensor(st__host *h, lua_State *L); /* [0], core at the top */
-
 /* -- scope.c -------------------------------------------------------------- */
 
 void st__scope_enter(st__scope *s, st__box *box);
 void st__scope_leave(st__box *box); /* none: fine */
 void st__open_scope(st__host *h, lua_State *L); /* [0], core at the top */
-
-/* -- argument.c ----------------------------------------------------------- */
-
-enum {
-  ST_FRAME_SLOTS = 256,
-  ST_FRAME_STACK = 3  /* an argument pushes at most: keyword, copy, list */
-};
-
-/* One element of a list. */
-typedef union st__slot { int64_t i; double f; st_tensor *t; bool b; } st__slot;
-
-/* Note [A frame]
- * One call on its way from the Lua stack into the engine. Lists lie in slots
- * or in userdata on the Lua stack, so nothing is lost when Lua raises. */
-struct st__frame {
-  st__host *h;
-  lua_State *L;
-  const st_op *op;
-  const char *text;      /* its schema as a whole, to know it again */
-  const st_arg *schema;  /* its arguments, side by side */
-  const st_arg *rets;    /* and its results */
-  int nargs, nrets;
-  int first, npos;   /* positional arguments: where, how many */
-  int keywords;      /* where the table of keywords is, or 0 */
-  bool is_method;    /* the first one is `self`, wherever that stands */
-  bool is_complete;  /* arguments in schema order, keyword-only ones too */
-  bool allow_wrap;   /* a number may stand for a Tensor */
-  int shift;         /* positional ones that a list took beyond its own */
-  int nused;         /* keywords taken */
-  int ntensors;
-  int nwraps;
-  int nslots;
-  int score;         /* how near it came, to choose which failure to report:
-                        two for each argument that fits */
-  bool wants_wrap;   /* it failed on a number where a Tensor must be */
-  bool explains;     /* note in `why` what does not fit */
-  st_value args[ST_MAX_ARGS];
-  int source[ST_MAX_ARGS];    /* stack index of each, 0 when it is absent */
-  uint8_t wrap[ST_MAX_ARGS];  /* arguments that are numbers to be wrapped */
-  st_scalar scalar[ST_MAX_ARGS];
-  st__slot slots[ST_FRAME_SLOTS];
-  char why[256];
-};
-
-/* Converts the value at idx to argument i; false and f->why when it does not
- * fit. Lists may push. */
-bool st__convert(st__frame *f, int i, const st_arg *a, int idx);
-/* The numbers at idx .. idx + n - 1 as a list of integers. */
-bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
-                          int n);
-/* Is the value at idx one that a list of integers is made of? */
-bool st__is_number(st__frame *f, int idx);
-/* Positions of schemas: Lua's to C's and back. False for 0. */
-bool st__position_in(st_type type, int64_t *i);
-int64_t st__position_out(st_type type, int64_t i);
-
-/* -- resolve.c ------------------------------------------------------------ */
-
-/* The overloads of a name. A finaliser that runs while arguments are read may
- * refresh it: ops is not to be kept. */
-typedef struct st__packet {
-  int n;
-  bool is_overload;     /* one overload of a packet, not the packet */
-  const st_op **ops;    /* owned; for an overload it is &only */
-  const st_op *only;
-  char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
-} st__packet;
-
-/* Chooses among overloads and fills f; false when no overload fits. f has
- * host, state, first, npos, keywords and is_method. */
-bool st__resolve(st__frame *f, const st__packet *p);
-/* One overload; false when it does not fit. */
-bool st__fill(st__frame *f, const st_op *op);
-/* Raises what st__resolve found missing. */
-void st__complain(st__frame *f, const st__packet *p);
-
-/* -- call.c --------------------------------------------------------------- */
-
-/* Looks the overloads up again (operator.c). */
-void st__refresh(st__host *h, lua_State *L, st__packet *p);
-/* Reads the stack's arguments from first on into f, which says whether for a
- * method and whether complete; raises when no overload takes them. */
-void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
-                 st__frame *f);
-/* Does the job with the frame's operator and arguments, numbers wrapped. */
-st_status st__perform(st__frame *f, st__job *job);
-/* The same, and returns how many results it pushed. */
-int st__finish(st__frame *f, st__job *job);
-/* Calls one of the overloads with the stack's arguments from first on;
- * returns how many results it pushed. */
-int st__call(st__host *h, lua_State *L, st__packet *p, int first,
-             bool is_method);
-/* A result as a Lua value; v gives up what it owns. [+1] */
-void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v);
-/* op with one tensor result into box, which must be at the stack's top or
- * below; raises. */
-void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
-                   const st_value *args, st__box *box);
-/* op for its effect; raises. */
-void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
-                  const st_value *args);
-/* Borrowed arguments. */
-static inline st_value st__tensor_arg(st_tensor *t) {
-  return (st_value){.tag = ST_TAG_TENSOR, .u.tensor = t};
-}
-static inline st_value st__int_arg(int64_t i) {
-  return (st_value){.tag = ST_TAG_INT, .u.i = i};
-}
-st_value st__scalar_arg(const st_scalar *s);
-void st__open_call(st__host *h, lua_State *L); /* [0] */
-
-/* -- operator.c ----------------------------------------------------------- */
-
-/* A C function that calls "ns::name"; false and nothing when there is no
- * such operator. [+0|1] */
-bool st__push_callable(st__host *h, lua_State *L, const char *name,
-                       bool is_method);
-/* The operator `name` of aten, or else of the first library that has one; nil
- * when there is none. True if it is aten's, which stay. [+1] */
-bool st__push_named(st__host *h, lua_State *L, const char *name,
-                    bool is_method);
-/* The one overload op as an object, the same one while it lives. [+1] */
-void st__push_overload(st__host *h, lua_State *L, const st_op *op);
-/* A text without the end of its last line. [+1] */
-void st__push_lines(lua_State *L, const char *text);
-/* "aten::add.Tensor" [+1] */
-void st__push_op_name(lua_State *L, const st_op *op);
-/* The operator that the value at idx means: an object of st.ops, a name,
- * st.add or t.add. Pushes the object and raises for anything else. [+1] */
-st__packet *st__push_operator(st__host *h, lua_State *L, int idx,
-                              bool *is_method);
-void st__open_operator(st__host *h, lua_State *L); /* [0], core at the top */
-
-/* -- kernel.c ------------------------------------------------------------- */
-
-/* What a function gets in front of the operator's arguments. */
-typedef enum st__convention {
-  ST_TAKES_ARGS,      /* nothing */
-  ST_TAKES_KEYS,      /* the key set */
-  ST_TAKES_OPERATOR   /* the operator's object and the key set */
-} st__convention;
-
-/* A Lua function that the engine can run. */
-typedef struct st__script {
-  st__host *h;
-  int ref;             /* of the function in the registry */
-  st__convention convention;
-  const char *place;   /* where it was registered, for messages */
-} st__script;
-
-/* Runs it for a call; keys is what it is told. */
-st_status st__run_script(const st__script *s, const st_call *call,
-                         st_keyset keys, const st_value *args,
-                         st_value *rets);
-/* A kernel of the function at idx for the engine, which owns it from a
- * successful registration on; st__drop_kernel undoes it. */
-void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
-                    st_kernel *out);
-void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k);
-/* A borrowed argument as a kernel sees it. [+1] */
-void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
-                       const st_value *v);
-/* Is the value at idx a function or another value that can be called? */
-bool st__is_callable(lua_State *L, int idx);
-/* The same or an error that names argument arg. */
-void st__check_callable(st__host *h, lua_State *L, int idx, const char *arg);
-void st__open_kernel(st__host *h, lua_State *L); /* [0], core at the top */
-
-/* -- keyset.c ------------------------------------------------------------- */
-
-void st__push_keyset(st__host *h, lua_State *L, st_keyset ks); /* [+1] */
-/* A key set or the name of a key. */
-st_keyset st__check_keyset(st__host *h, lua_State *L, int idx);
-void st__open_keyset(st__host *h, lua_State *L); /* [0], core at the top */
 
 /* -- listen.c ------------------------------------------------------------- */
 
@@ -541,38 +315,6 @@ void st__deliver(st__host *h, lua_State *L);
 void st__free_listeners(st__host *h);
 void st__open_listen(st__host *h, lua_State *L); /* [0], core at the top */
 
-/* -- table.c -------------------------------------------------------------- */
-
-/* A tensor from the table or number at idx. dtype NONE infers it. [+1] */
-st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
-                         st_device device);
-void st__open_table(st__host *h, lua_State *L); /* [0], core at the top */
-
-/* The bytes of the tensor at idx, from its first element to the end of its
- * last; raises where they are not here, or not its elements. */
-char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n);
-
-/* -- item.c --------------------------------------------------------------- */
-
-typedef enum st__item_kind {
-  ST_ITEM_POSITION, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
-  ST_ITEM_TENSOR, ST_ITEM_BOOL
-} st__item_kind;
-
-/* One part of a subscript; positions in C's convention. */
-typedef struct st__item {
-  st__item_kind kind;
-  int64_t a, b, step;   /* POSITION: a; RANGE: [a, b) by step; BOOL: a */
-  bool is_exact;        /* a range of one: out of range is an error */
-  st_tensor *tensor;    /* a box on the Lua stack holds it */
-} st__item;
-
-enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
-
-/* The subscript at idx (number, boolean, mark, tensor, table, string) as
- * items; returns how many, or raises. [+number of tensors] */
-int st__items(st__host *h, lua_State *L, int idx, st__item *items);
-
 /* -- The rest ------------------------------------------------------------- */
 
 /* Into the core table at the top. [0] */
@@ -581,7 +323,9 @@ st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_system, st__open_guard, st__open_mode, st__open_inspect,
   st__open_explain, st__open_trace, st__open_schema, st__open_signal,
   st__open_warning, st__open_foreign, st__open_capsule, st__open_source,
-  st__open_aside, st__open_member, st__open_share, st__open_memory;
+  st__open_aside, st__open_member, st__open_share, st__open_memory,
+  st__open_anchor, st__open_grad, st__open_node, st__open_hook,
+  st__open_function;
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */
@@ -593,5 +337,9 @@ int st__aside(st__host *h, int ref, void *arg);
 
 /* A new host; its sentinel stays in the registry. [0] */
 st__host *st__host_new(lua_State *L);
+
+#include "value.h"
+#include "call.h"
+#include "grad.h"
 
 #endif

@@ -69,6 +69,17 @@ static int64_t weight_of(const st_arg *ret, const st_value *v) {
   return n;
 }
 
+/* Does a result, or one in a list, have to be settled? */
+static bool has_loose(const st__frame *f, const st_arg *ret,
+                      const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) return st__is_loose(f, ret, v->u.tensor);
+  if (v->tag != ST_TAG_TENSORS) return false;
+  for (uint32_t k = 0; k < v->len; k++) {
+    if (st__is_loose(f, ret, v->u.tensors[k])) return true;
+  }
+  return false;
+}
+
 /* The written tensor that argument i is, or NULL. */
 static const st_tensor *written(const st__frame *f, int i) {
   return f->schema[i].is_write && f->args[i].tag == ST_TAG_TENSOR
@@ -216,6 +227,7 @@ static int call_general(st__frame *f, st__job *job) {
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
   int64_t bytes = growth(f, before);
+  bool is_loose = false;
   luaL_checkstack(L, nrets + 4, NULL);
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
@@ -223,11 +235,13 @@ static int call_general(st__frame *f, st__job *job) {
     int source = written_source(f, r);
     if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
     if (!source) bytes += weight_of(ret, v);
+    is_loose = is_loose || has_loose(f, ret, v);
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
   }
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
+  if (is_loose) st__settle(f, lua_gettop(L) - nrets + 1);
   st__charge(h, L, NULL, bytes);
   return nrets;
 }
@@ -243,13 +257,16 @@ static int call_tensor(st__frame *f, st__job *job) {
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   const int64_t grown = source ? growth(f, before) : 0;
   if (!source) source = returned_source(f, &v);
+  const bool is_loose = st__is_loose(f, f->rets, v.u.tensor);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
+    if (is_loose) st__settle(f, lua_gettop(f->L));
     st__charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
     return 1;
   }
   box->t = v.u.tensor;
+  if (is_loose) st__settle(f, lua_gettop(f->L));
   st__charge(f->h, f->L, box, weight(f->rets, box->t));
   return 1;
 }
@@ -303,13 +320,28 @@ void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
   if (!st__resolve(f, p)) st__complain(f, p);
 }
 
-int st__finish(st__frame *f, st__job *job) {
+/* The result of a factory, at the top. */
+static void require_grad(st__frame *f) {
+  lua_State *L = f->L;
+  st_tensor *t = st__to_tensor(f->h, L, -1);
+  const st_status status = t ? st_tensor_set_requires_grad(t, true) : ST_OK;
+  if (status != ST_OK) st__raise(f->h, L, status);
+  if (t) st__note_box(f->h, L, lua_gettop(L));
+}
+
+static int finish(st__frame *f, st__job *job) {
   const st_arg *ret = f->rets;
   if (f->nrets == 0) return call_plain(f, job);
   if (f->nrets > 1) return call_general(f, job);
   if (!may_own(ret)) return call_plain(f, job);
   return ret->type == ST_TYPE_TENSOR && !ret->list && !ret->optional
          ? call_tensor(f, job) : call_general(f, job);
+}
+
+int st__finish(st__frame *f, st__job *job) {
+  const int n = finish(f, job);
+  if (f->wants_grad && job->way != ST_WAY_EXPLAIN) require_grad(f);
+  return n;
 }
 
 int st__call(st__host *h, lua_State *L, st__packet *p, int first,

@@ -13,9 +13,24 @@
 #define luaL_checkversion(L) ((void)(L))
 #endif
 
+/* The table that belongs to a userdata. [+1], [-1] */
+#if LUA_VERSION_NUM >= 504
+#define st__get_env(L, idx) lua_getiuservalue(L, idx, 1)
+#define st__set_env(L, idx) lua_setiuservalue(L, idx, 1)
+#elif LUA_VERSION_NUM >= 502
+#define st__get_env lua_getuservalue
+#define st__set_env lua_setuservalue
+#else
+#define st__get_env lua_getfenv
+#define st__set_env lua_setfenv
+#endif
+
 #if LUA_VERSION_NUM >= 504 /* no room for values that nobody attaches */
 #undef lua_newuserdata
 #define lua_newuserdata(L, n) lua_newuserdatauv(L, n, 0)
+#define st__new_with_env(L, n) lua_newuserdatauv(L, n, 1)
+#else
+#define st__new_with_env lua_newuserdata
 #endif
 
 /* lua_gc says 0 when the collector is stopped; PUC 5.1 does not know it and

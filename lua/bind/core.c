@@ -41,5 +41,10 @@ int luaopen_strided_core(lua_State *L) {
   st__open_share(h, L);
   st__open_memory(h, L);
   st__open_scope(h, L);
+  st__open_anchor(h, L);
+  st__open_grad(h, L);
+  st__open_node(h, L);
+  st__open_hook(h, L);
+  st__open_function(h, L);
   return 1;
 }

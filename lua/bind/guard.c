@@ -50,6 +50,12 @@ static int enable_grad(lua_State *L) {
   return run_guarded(L, "enable_grad", st_tls_grad(true), 1);
 }
 
+/* set_grad_enabled(flag, body, ...) */
+static int set_grad_enabled(lua_State *L) {
+  return run_guarded(L, "set_grad_enabled",
+                     st_tls_grad(lua_toboolean(L, 1)), 2);
+}
+
 static int inference_mode(lua_State *L) {
   return run_guarded(L, "inference_mode", st_tls_inference(true), 1);
 }
@@ -85,24 +91,6 @@ static int is_inference(lua_State *L) {
   return 1;
 }
 
-/* t:requires_grad_([flag]): itself */
-static int set_requires_grad(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st_tensor *t = st__check_tensor(h, L, 1, "self");
-  const bool flag = lua_isnoneornil(L, 2) || lua_toboolean(L, 2);
-  const st_status status = st_tensor_set_requires_grad(t, flag);
-  if (status != ST_OK) return st__raise(h, L, status);
-  lua_settop(L, 1);
-  return 1;
-}
-
-/* t.requires_grad */
-static int requires_grad(lua_State *L) {
-  const st_tensor *t = st__check_tensor(st__host_of(L), L, 1, "self");
-  lua_pushboolean(L, st_tensor_requires_grad(t));  /* [+1] */
-  return 1;
-}
-
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_guard(st__host *h, lua_State *L) {
@@ -110,7 +98,8 @@ void st__open_guard(st__host *h, lua_State *L) {
     {"include_keys", include_keys}, {"exclude_keys", exclude_keys},
     {"below_autograd", below_autograd},
     {"below_adinplaceorview", below_adinplaceorview}, {"no_grad", no_grad},
-    {"enable_grad", enable_grad}, {"inference_mode", inference_mode},
+    {"enable_grad", enable_grad}, {"set_grad_enabled", set_grad_enabled},
+    {"inference_mode", inference_mode},
     {NULL, NULL}
   };
   static const luaL_Reg functions[] = {
@@ -120,17 +109,11 @@ void st__open_guard(st__host *h, lua_State *L) {
     {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
-    {"is_inference", is_inference}, {"requires_grad_", set_requires_grad},
-    {NULL, NULL}
-  };
-  static const luaL_Reg properties[] = {
-    {"requires_grad", requires_grad}, {NULL, NULL}
+    {"is_inference", is_inference}, {NULL, NULL}
   };
   st__set_runners(h, L, runners);
   st__set_functions(h, L, functions);
   lua_getfield(L, -1, "methods");     /* [+1] */
   st__set_functions(h, L, methods);
-  lua_getfield(L, -2, "properties");  /* [+1] */
-  st__set_functions(h, L, properties);
-  lua_pop(L, 2);                      /* [-2] */
+  lua_pop(L, 1);                      /* [-1] */
 }

@@ -20,8 +20,14 @@ void st__push_meta(st__host *h, lua_State *L, st_box_kind kind) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->meta_ref[kind]); /* [+1] */
 }
 
+static bool has_env(st_box_kind kind) {
+  return kind == ST_BOX_TENSOR || kind == ST_BOX_NODE ||
+         kind == ST_BOX_LIBRARY;
+}
+
 void *st__box_new(st__host *h, lua_State *L, st_box_kind kind, size_t n) {
-  void *p = lua_newuserdata(L, n); /* [+1] */
+  void *p = has_env(kind) ? st__new_with_env(L, n)
+                          : lua_newuserdata(L, n); /* [+1] */
   memset(p, 0, n);
   st__push_meta(h, L, kind);       /* [+1] */
   lua_setmetatable(L, -2);         /* [-1] */
@@ -162,6 +168,7 @@ bool st__is_nested(st__host *h, lua_State *L) {
 
 /* See tensor_free (tensor.c). */
 static void empty_graves(st__host *h, lua_State *L) {
+  if (!h->has_graves || h->running || st__is_nested(h, L)) return;
   h->has_graves = false;
   lua_pushboolean(L, 0);                            /* [+1] */
   lua_rawseti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [-1] */
@@ -202,6 +209,26 @@ void st__leave(st__host *h, const st__entry *e) {
   current = e->outer;
 }
 
+st_status st__begin(st__host *h, lua_State *L, const char *name,
+                    st__entry *e) {
+  if (!st__has_turn(h)) {
+    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
+  }
+  *e = st__enter(h, L);
+  return ST_OK;
+}
+
+st_status st__end(st__host *h, lua_State *L, const st__entry *e,
+                  st_status status) {
+  st__leave(h, e);
+  if (!e->running &&
+      atomic_load_explicit(&h->dead, memory_order_relaxed)) {
+    st__bury(h, L); /* kernels that were taken back while they ran */
+  }
+  empty_graves(h, L);
+  return status;
+}
+
 static const char *name_of(const st__job *job) {
   const char *name = st_op_name(job->op);
   return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
@@ -235,11 +262,10 @@ static st_status enter_again(st__host *h, lua_State *L, const st__job *job,
 
 st_status st__run(st__host *h, lua_State *L, const st__job *job) {
   const char *schema = st_op_schema(job->op);
+  if (h->anchors.has_handed && !h->running) st__drop_handed(h, L);
   st_status status = enter(h, L, job);
   status = enter_again(h, L, job, schema, status);
-  if (h->has_graves && !h->running && !st__is_nested(h, L)) {
-    empty_graves(h, L);
-  }
+  empty_graves(h, L);
   return status;
 }
 
@@ -259,6 +285,7 @@ void st__unlock_hosts(void) { pthread_mutex_unlock(&hosts); }
 void st__host_release(st__host *h) {
   if (atomic_fetch_sub(&h->refs, 1) > 1) return;
   st__free_listeners(h);
+  free(h->anchors.free_slots);
   free(h);
 }
 

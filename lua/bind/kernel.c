@@ -34,7 +34,7 @@ static void push_tensors(st__host *h, lua_State *L, const st_value *v) {
   lua_createtable(L, (int)v->len, 0);              /* [+1] */
   for (int k = 0; k < (int)v->len; k++) {
     if (v->u.tensors[k]) {
-      st__push_kept(h, L, v->u.tensors[k]);        /* [+1] */
+      st__push_seen(h, L, v->u.tensors[k]);        /* [+1] */
     } else {
       st_mark *m = st__box_new(h, L, ST_BOX_MARK, sizeof *m); /* [+1] */
       *m = ST_MARK_NONE;
@@ -48,7 +48,7 @@ void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
   st_generator **g;
   st_value copy = *v;
   switch (v->tag) {
-    case ST_TAG_TENSOR: st__push_kept(h, L, v->u.tensor); break;  /* [+1] */
+    case ST_TAG_TENSOR: st__push_seen(h, L, v->u.tensor); break;  /* [+1] */
     case ST_TAG_TENSORS: push_tensors(h, L, v); break;            /* [+1] */
     case ST_TAG_GENERATOR:
       g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);         /* [+1] */
@@ -174,7 +174,23 @@ static int run_protected(lua_State *L) {
   /* For "-> ()" what comes is nobody's business. */
   if (n > nrets && nrets > 0) refuse_count(r, L, n);
   lua_settop(L, base + nrets - 1);
-  for (int i = 0; i < nrets; i++) take_result(r, L, i, base + i);
+  for (int i = 0; i < nrets; i++) {
+    take_result(r, L, i, base + i);
+    st__hand_on(h, L, base + i);
+  }
+  return 0;
+}
+
+typedef struct task {
+  void (*fn)(lua_State *L, void *arg);
+  void *arg;
+} task;
+
+static int run_task(lua_State *L) {
+  const task *t = lua_touserdata(L, 1);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_settop(L, 0);
+  t->fn(L, t->arg);
   return 0;
 }
 
@@ -208,7 +224,8 @@ static int add_traceback(lua_State *L) {
   }
   for (int level = 1; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Slf", &ar);                                /* [+1] */
-    const bool is_entry = lua_tocfunction(L, -1) == run_protected;
+    const lua_CFunction fn = lua_tocfunction(L, -1);
+    const bool is_entry = fn == run_protected || fn == run_task;
     lua_pop(L, 1);                                             /* [-1] */
     if (is_entry) break;
     if (!st__is_users(h, &ar)) continue;
@@ -263,9 +280,10 @@ st_status st__run_script(const st__script *s, const st_call *call,
            0};
   lua_State *L = h->running;
   const st__frame *f = h->frame;
-  if (!lua_checkstack(L, r.nargs + LUA_MINSTACK)) {
+  if (!lua_checkstack(L, r.nargs + ST_MAX_ARGS + LUA_MINSTACK)) {
     return st_fail(ST_NO_MEMORY, "the Lua stack is full");
   }
+  const bool has_entered = st__enter_call(h, L, f);  /* [+0|1] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
   const int handler = lua_gettop(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
@@ -275,9 +293,34 @@ st_status st__run_script(const st__script *s, const st_call *call,
   const int status = lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);
   h->frame = f;                                      /* [-known-2, +0|1] */
   lua_remove(L, handler);                            /* [-1] */
+  if (has_entered) st__leave_call(h, L, handler - 1); /* [-1] */
   if (status == 0) return ST_OK;
   for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
   return keep_error(h, L);                           /* [-1] */
+}
+
+st_status st__run_task(st__host *h, void (*fn)(lua_State *L, void *arg),
+                       void *arg) {
+  lua_State *L = h->running;
+  const st__frame *f = h->frame;
+  task t = {fn, arg};
+  if (h->anchors.depth >= ST_MAX_GRAD_DEPTH) {
+    return st_fail(ST_BAD_STATE, ST_TOO_DEEP, ST_MAX_GRAD_DEPTH);
+  }
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    return st_fail(ST_NO_MEMORY, "the Lua stack is full");
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
+  const int handler = lua_gettop(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->task_ref);    /* [+1] */
+  lua_pushlightuserdata(L, &t);                      /* [+1] */
+  h->frame = NULL;
+  h->anchors.depth++;
+  const int status = lua_pcall(L, 1, 0, handler);    /* [-2, +0|1] */
+  h->anchors.depth--;
+  h->frame = f;
+  lua_remove(L, handler);                            /* [-1] */
+  return status == 0 ? ST_OK : keep_error(h, L);     /* [-0|1] */
 }
 
 static st_status run_kernel(const st_call *call, const st_value *args,
@@ -335,6 +378,8 @@ void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k) {
 void st__open_kernel(st__host *h, lua_State *L) {
   lua_pushcfunction(L, run_protected);               /* [+1] */
   h->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
+  lua_pushcfunction(L, run_task);                    /* [+1] */
+  h->task_ref = luaL_ref(L, LUA_REGISTRYINDEX);      /* [-1] */
   lua_pushlightuserdata(L, h);                       /* [+1] */
   lua_pushcclosure(L, add_traceback, 1);             /* [-1, +1] */
   h->handler_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */

@@ -9,6 +9,7 @@
 
 typedef struct library {
   st_library *lib;  /* NULL once closed */
+  bool has_env;     /* derivatives are in it: derive.c */
   char ns[];
 } library;
 
@@ -267,6 +268,56 @@ static int library_fallback(lua_State *L) {
   return 1;
 }
 
+/* -- Derivatives ---------------------------------------------------------- */
+
+/* The formulas in the list at idx; they stay on the stack. [+n] */
+static const char **check_formulas(lua_State *L, int idx, int *n) {
+  st__host *h = st__host_of(L);
+  *n = (int)lua_objlen(L, idx);
+  if (*n == 0 || *n > 2 * ST_MAX_ARGS) {
+    st__error(h, L, ST_BAD_VALUE, "derivative: a list of formulas such as "
+              "'self: grad * other' is needed");
+  }
+  luaL_checkstack(L, *n + LUA_MINSTACK, "formulas");
+  const char **list = lua_newuserdata(L, (size_t)*n * sizeof *list);
+  for (int i = 0; i < *n; i++) {                         /* [+1] */
+    lua_rawgeti(L, idx, i + 1);                          /* [+1] */
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      st__error(h, L, ST_BAD_TYPE, "derivative: formula %d must be a string, "
+                "got %s", i + 1, st__type_name(h, L, -1));
+    }
+    list[i] = lua_tostring(L, -1);
+  }
+  return list;
+}
+
+/* lib:derivative(name, formulas | fn): itself; fn(ctx, grad ...) returns a
+ * gradient, or nil, for each argument */
+static int library_derivative(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *name = luaL_checkstring(L, 2);
+  st_status status;
+  int n = 1;
+  lua_settop(L, 3);
+  if (st__is_callable(L, 3)) {
+    status = st__derive(h, L, l->lib, name, 3, &l->has_env); /* [+2] */
+  } else if (lua_type(L, 3) == LUA_TSTRING) {
+    const char *formula = lua_tostring(L, 3);
+    status = st_library_derive(l->lib, name, 1, &formula);
+  } else if (lua_istable(L, 3)) {
+    const char **list = check_formulas(L, 3, &n);        /* [+n] */
+    status = st_library_derive(l->lib, name, n, list);
+  } else {
+    return st__error(h, L, ST_BAD_TYPE, "derivative: that of '%.80s' must be "
+                     "a function or a list of formulas, got %s", name,
+                     st__type_name(h, L, 3));
+  }
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
 /* -- Looking -------------------------------------------------------------- */
 
 static int library_tostring(lua_State *L) {
@@ -313,7 +364,8 @@ void st__open_library(st__host *h, lua_State *L) {
   };
   static const luaL_Reg methods[] = {
     {"def", library_def}, {"impl", library_impl},
-    {"fallback", library_fallback}, {"close", library_close}, {NULL, NULL}
+    {"fallback", library_fallback}, {"derivative", library_derivative},
+    {"close", library_close}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
   st__push_meta(h, L, ST_BOX_LIBRARY);       /* [+1] */

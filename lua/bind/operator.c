@@ -252,9 +252,24 @@ static int packet_kernel(lua_State *L) {
   return 2;
 }
 
+/* derivative(): the formulas of the first overload that has them, one per
+ * line, or "not differentiable"; nil when it is made of others */
+static int packet_derivative(lua_State *L) {
+  packet *p = check_packet(L);
+  st__refresh(st__host_of(L), L, p);
+  for (int k = 0; k < p->n; k++) {
+    const char *text = st_op_derivative(p->ops[k]);
+    if (!text) continue;
+    lua_pushstring(L, text);     /* [+1] */
+    return 1;
+  }
+  return 0;
+}
+
 static const luaL_Reg object_methods[] = {
   {"schema", packet_schema}, {"doc", packet_doc}, {"name", packet_name},
-  {"overloads", packet_overloads}, {"kernel", packet_kernel}, {NULL, NULL}
+  {"overloads", packet_overloads}, {"kernel", packet_kernel},
+  {"derivative", packet_derivative}, {NULL, NULL}
 };
 
 /* A method, or the overload of that name; upvalue 2: the methods. */

@@ -5,7 +5,8 @@
  * Arguments are positional or in a table of keywords, which comes last.
  * Where the first list of integers is expected, single numbers will do:
  * st.rand(2, 3), t:permute(2, 1). out = stands for the outputs of an overload
- * that has some, a table of tensors for several.
+ * that has some, a table of tensors for several. requires_grad = true is no
+ * argument of any schema: factories take it all the same.
  */
 
 #include <stdarg.h>
@@ -179,6 +180,27 @@ static bool refuse_keyword(st__frame *f, const char *key) {
          : refuse(f, "has no argument '%.40s'", key);
 }
 
+/* Does it make tensors that nobody computed? */
+static bool is_factory(const st__frame *f) {
+  if (f->nrets != 1 || f->rets->is_alias) return false;
+  for (int i = 0; i < f->nargs; i++) {
+    if (strcmp(f->schema[i].name, "pin_memory") == 0) return true;
+  }
+  return false;
+}
+
+/* Takes requires_grad, at the top; its value may be true or false. */
+static bool take_requires_grad(st__frame *f, const char *key) {
+  lua_State *L = f->L;
+  if (strcmp(key, "requires_grad") != 0 || !is_factory(f)) return false;
+  lua_pushvalue(L, -1);                   /* [+1] */
+  lua_rawget(L, f->keywords);             /* [-1, +1] */
+  const bool is_flag = lua_isboolean(L, -1);
+  f->wants_grad = is_flag && lua_toboolean(L, -1);
+  lua_pop(L, 1);                          /* [-1] */
+  return is_flag;
+}
+
 /* Was every keyword taken? A keyword is not when its argument is positional
  * as well, or when there is no such argument. */
 static bool check_keywords(st__frame *f) {
@@ -203,7 +225,7 @@ static bool check_keywords(st__frame *f) {
       used |= strcmp(f->schema[i].name, key) == 0;
       used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
     }
-    if (!used) return refuse_keyword(f, key);
+    if (!used && !take_requires_grad(f, key)) return refuse_keyword(f, key);
   }
   return true;
 }
@@ -228,6 +250,7 @@ bool st__fill(st__frame *f, const st_op *op) {
   f->schema = st_op_arg(op, 0);
   f->nrets = st_op_nrets(op);
   f->rets = st_op_ret(op, 0);
+  f->wants_grad = false;
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
   const int self = f->is_method ? self_position(f) : 0;
   for (int i = 0; i < f->nargs; i++) {

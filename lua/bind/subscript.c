@@ -245,6 +245,10 @@ static int push_subscript(lua_State *L) {
     args[0] = st__tensor_arg(w.box->t);
     apply(&w, ST_HANDLE_ALIAS, 1, args, 0);
   }
+  const st__box *self = lua_touserdata(L, 1);
+  if (!self->slot || st_tensor_requires_grad(w.box->t)) {
+    st__settle_from(w.h, L, w.slot, 1, false);
+  }
   lua_pushvalue(L, w.slot);                    /* [+1] */
   return 1;
 }
@@ -293,6 +297,14 @@ static bool to_element(st__host *h, lua_State *L, st_dtype d, st_scalar *s) {
   return true;
 }
 
+/* May elements be written without a call? What has to do with gradients is
+ * recorded or refused, and counted. */
+static bool is_plain(const st_tensor *t) {
+  const st_tensor *base = st_tensor_base(t);
+  return !st_tensor_requires_grad(t) && !st_tensor_is_inference(t) &&
+         !(base && st_tensor_requires_grad(base));
+}
+
 /* A number into a vector whose dtype holds it as it is. */
 static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
   int64_t i;
@@ -314,7 +326,7 @@ static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
     return false;
   }
   if (i < 0) i += size;
-  return st_tensor_set(t, 1, &i, s) == ST_OK;
+  return is_plain(t) && st_tensor_set(t, 1, &i, s) == ST_OK;
 }
 
 /* The value in argument 3 as a tensor without leading dimensions of size 1,
@@ -345,6 +357,13 @@ static st_tensor *push_source(st__host *h, lua_State *L, st_dtype dtype) {
   return box->t;
 }
 
+/* The tensor in argument 1 may have its history from that in argument 3 now. */
+static int finish_assignment(st__host *h, lua_State *L) {
+  const st_tensor *t = st__to_tensor(h, L, 1);
+  if (t && st_tensor_requires_grad(t)) st__settle_from(h, L, 1, 3, true);
+  return 0;
+}
+
 static int assign_indexed(walk *w) {
   st_value args[ST_MAX_ARGS], ret;
   const st_dtype dtype = st_tensor_dtype(w->box->t);
@@ -352,7 +371,7 @@ static int assign_indexed(walk *w) {
   const st_status status = run_indexed(w, ST_HANDLE_INDEX_PUT, 3, args, &ret);
   if (status != ST_OK) return st__raise(w->h, w->L, status);
   st_value_clear(&ret);
-  return 0;
+  return finish_assignment(w->h, w->L);
 }
 
 /* __newindex(t, key, value) */
@@ -365,6 +384,7 @@ static int tensor_newindex(lua_State *L) {
   st_tensor *t = st__check_tensor(w.h, L, 1, "self");
   if (set_at(w.h, L, t)) return 0;
   if (lua_type(L, 2) == LUA_TSTRING && is_name(L, 2)) {
+    if (st__set_property(w.h, L, lua_tostring(L, 2))) return 0;
     return st__error(w.h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' "
                      "that can be set", lua_tostring(L, 2));
   }
@@ -378,7 +398,7 @@ static int tensor_newindex(lua_State *L) {
   }
   args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.box->t)));
   st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);
-  return 0;
+  return finish_assignment(w.h, L);
 }
 
 /* -- Opening -------------------------------------------------------------- */

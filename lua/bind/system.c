@@ -99,6 +99,26 @@ static int new_generator(lua_State *L) {
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
+/* get_rng_state(): a generator that goes on as the default one would */
+static int get_rng_state(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_generator **g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);
+  const st_status status = st_generator_new(0, g);
+  if (status != ST_OK) return st__raise(h, L, status);
+  st_generator_assign(*g, st_default_generator());
+  return 1;
+}
+
+/* set_rng_state(generator): the default one goes on as it would */
+static int set_rng_state(lua_State *L) {
+  st__host *h = st__host_of(L);
+  st_generator *g = *(st_generator **)st__box_check(h, L, 1, ST_BOX_GENERATOR,
+                                                    "generator");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  st_generator_assign(st_default_generator(), g);
+  return 0;
+}
+
 static int generator_gc(lua_State *L) {
   st_generator **g = st__box_test(st__host_of(L), L, 1, ST_BOX_GENERATOR);
   if (g) st_generator_release(g);
@@ -130,7 +150,8 @@ void st__open_system(st__host *h, lua_State *L) {
     {"get_num_threads", get_num_threads},
     {"set_num_threads", set_num_threads}, {"config", config},
     {"set_home", set_home}, {"manual_seed", manual_seed},
-    {"Generator", new_generator}, {NULL, NULL}
+    {"Generator", new_generator}, {"get_rng_state", get_rng_state},
+    {"set_rng_state", set_rng_state}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {
     {"__gc", generator_gc}, {NULL, NULL}

@@ -206,11 +206,19 @@ st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
   return box;
 }
 
-/* tensor(value [, {dtype =, device =}]) */
+/* The tensor at the top. */
+static void require_grad(st__host *h, lua_State *L, st__box *box) {
+  const st_status status = st_tensor_set_requires_grad(box->t, true);
+  if (status != ST_OK) st__raise(h, L, status);
+  st__note_box(h, L, lua_gettop(L));
+}
+
+/* tensor(value [, {dtype =, device =, requires_grad =}]) */
 static int new_tensor(lua_State *L) {
   st__host *h = st__host_of(L);
   st_dtype dtype = ST_DTYPE_NONE;
   st_device device = ST_DEVICE_CPU;
+  bool wants_grad = false;
   lua_settop(L, 2);
   if (lua_istable(L, 2)) {
     lua_pushnil(L);                                   /* [+1] */
@@ -219,6 +227,8 @@ static int new_tensor(lua_State *L) {
                                                        : "";
       if (strcmp(key, "dtype") == 0) {
         dtype = st__check_dtype(h, L, -1, "dtype");
+      } else if (strcmp(key, "requires_grad") == 0) {
+        wants_grad = lua_toboolean(L, -1);
       } else if (strcmp(key, "device") != 0) {
         return st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'",
                          key);
@@ -232,7 +242,8 @@ static int new_tensor(lua_State *L) {
     return st__error(h, L, ST_BAD_TYPE, "tensor: options must be a table, "
                      "got %s", st__type_name(h, L, 2));
   }
-  st__tensor_from(h, L, 1, dtype, device);            /* [+1] */
+  st__box *box = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
+  if (wants_grad) require_grad(h, L, box);
   return 1;
 }
 

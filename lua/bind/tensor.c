@@ -49,6 +49,7 @@ static int tensor_gc(lua_State *L) {
   st__box *box = st__box_test(h, L, 1, ST_BOX_TENSOR);
   if (!box) return 0;
   st__scope_leave(box);
+  st__forget_box(h, box);
   release(h, L, box);
   return 0;
 }

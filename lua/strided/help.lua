@@ -169,6 +169,26 @@ local function tables(list)
   return concat(parts, "\n")
 end
 
+--- Derivatives, overloads with the same one together.
+local function derivatives(list)
+  local names, order, parts = {}, {}, {}
+  for _, operator in ipairs(list) do
+    local text = operator:derivative()
+    if text and not names[text] then
+      names[text], order[#order + 1] = {}, text
+    end
+    local known = names[text]
+    if text then
+      known[#known + 1] = operator:name():match "%.([^.]*)$" or "default"
+    end
+  end
+  for i, text in ipairs(order) do
+    parts[i] = "derivative of " .. concat(names[text], ", ") .. "\n"
+      .. indent(text)
+  end
+  return #parts > 0 and concat(parts, "\n") or nil
+end
+
 local function describe(packet)
   local lines = {packet:name() .. (packet:doc() and ": " .. packet:doc()
                                    or "")}
@@ -178,6 +198,7 @@ local function describe(packet)
     if schema ~= "" then lines[#lines + 1] = fold(signature(schema)) end
   end
   lines[#lines + 1] = "schema\n" .. indent(packet:schema())
+  lines[#lines + 1] = derivatives(list)
   lines[#lines + 1] = tables(list)
   return concat(lines, "\n")
 end
@@ -202,8 +223,8 @@ local function operator_of(value)
   end
 end
 
---- How an operator is called from Lua, what it does, its schemas and its
--- dispatch table; without a name, all names.
+--- How an operator is called from Lua, what it does, its schemas, its
+-- derivative and its dispatch table; without a name, all names.
 -- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, an object of
 -- `st.ops` or `st.add`
 -- @treturn string

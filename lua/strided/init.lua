@@ -37,9 +37,11 @@ for _, name in pairs {
   "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
   "is_tensor", "may_share_memory", "memory", "memory_fail_at", "scope", "keep",
   "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
+  "get_rng_state", "set_rng_state",
   "keyset", "keyset_full", "keyset_after", "include_keys", "exclude_keys",
   "included_keys", "excluded_keys", "below_autograd",
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
+  "set_grad_enabled", "grad", "backward",
   "inference_mode", "is_inference_mode_enabled", "mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "get_default_dtype",
@@ -90,6 +92,29 @@ end
 --- Takes tensors, and those in tables, out of the innermost scope.
 -- @function keep
 -- @return its arguments
+
+--- The gradients of outputs by inputs, which are tensors or lists of them, as
+-- results: one for each input. Nothing is added to anybody's `grad`.
+-- @function grad
+-- @param outputs
+-- @param inputs
+-- @tparam[opt] table options `grad_outputs`, the gradients of outputs that are
+-- no scalars; `create_graph`, to differentiate the result; `retain_graph`, to
+-- go through the graph again, by default what `create_graph` is;
+-- `allow_unused`, nil for an input that the outputs do not depend on
+
+--- Adds the gradients of outputs to the `grad` of the leaves, or of the option
+-- `inputs` alone. `t:backward(gradient, options)` is the same of one tensor.
+-- @function backward
+-- @param outputs a tensor or a list of them
+-- @tparam[opt] table options `grad_outputs`, `create_graph`, `retain_graph`,
+-- as for `grad`; `inputs`
+
+--- Calls `body(...)` with the recording of gradients on or off.
+-- @function set_grad_enabled
+-- @tparam boolean flag
+-- @tparam function body
+-- @return what it returns
 
 -- -- Tensors -----------------------------------------------------------------
 
@@ -150,7 +175,9 @@ local LAZY = {
   help = "help", layout = "layout", explain = "plan_text",
   set_printoptions = "printing",
   get_printoptions = "printing", share = "share", attach = "share",
-  unshare = "share",
+  unshare = "share", autograd = "autograd", gradcheck = "autograd",
+  gradgradcheck = "autograd", checkpoint = "autograd",
+  detect_anomaly = "autograd",
 }
 
 setmetatable(st, {

@@ -16,6 +16,10 @@
 -- * `fallback(key, kernel)`: `kernel(op, keys, ...)` runs for every operator
 --   that has none for the key; keys are those below it, for
 --   `op:redispatch(keys, ...)`;
+-- * `derivative(name, formulas)`, a list of strings such as
+--   `"self: grad * other"`, or `derivative(name, fn)`: `fn(ctx, grad ...)` gets
+--   a gradient for each result, and `ctx.args` and `ctx.results` as they were,
+--   and returns a gradient, or nil, for each argument;
 -- * `close()`;
 --
 -- and a field `ns`. A kernel is a function or `"fallthrough"`; it gets all

@@ -1,0 +1,225 @@
+/* Derivatives of operators that Lua defines.
+ *
+ * The function belongs to its library, as kernels do: the environment of the
+ * library's box has it, not C, so that it may refer to the library.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* How the engine knows it. */
+typedef struct derivative {
+  st__anchor anchor;
+  const char *schema;  /* of the operator when it was registered */
+  char place[];
+} derivative;
+
+typedef struct derivative_run {
+  const derivative *d;
+  const st_op *op;
+  const st_value *args, *rets;
+  st_tensor *const *grads;
+  const bool *wanted;
+  st_tensor **inputs;
+} derivative_run;
+
+/* -- What the function gets ----------------------------------------------- */
+
+/* A tensor, a list of them, or any other value. [+1] */
+static void push_value(st__host *h, lua_State *L, const st_arg *a,
+                       const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) {
+    st__push_seen(h, L, v->u.tensor);                  /* [+1] */
+  } else if (v->tag == ST_TAG_TENSORS) {
+    lua_createtable(L, (int)v->len, 0);                /* [+1] */
+    for (uint32_t k = 0; k < v->len; k++) {
+      if (v->u.tensors[k]) st__push_seen(h, L, v->u.tensors[k]); /* [+1] */
+      else lua_pushboolean(L, 0);                      /* [+1] */
+      lua_rawseti(L, -2, (int)k + 1);                  /* [-1] */
+    }
+  } else {
+    st__push_argument(h, L, a, v);                     /* [+1] */
+  }
+}
+
+/* {op =, args =, results =} [+1] */
+static void push_context(lua_State *L, const derivative_run *r) {
+  st__host *h = r->d->anchor.h;
+  const int nargs = st_op_nargs(r->op), nrets = st_op_nrets(r->op);
+  lua_createtable(L, 0, 3);                            /* [+1] */
+  st__push_overload(h, L, r->op);                      /* [+1] */
+  lua_setfield(L, -2, "op");                           /* [-1] */
+  lua_createtable(L, nargs, 0);                        /* [+1] */
+  for (int i = 0; i < nargs; i++) {
+    push_value(h, L, st_op_arg(r->op, i), &r->args[i]); /* [+1] */
+    lua_rawseti(L, -2, i + 1);                         /* [-1] */
+  }
+  lua_setfield(L, -2, "args");                         /* [-1] */
+  lua_createtable(L, nrets, 0);                        /* [+1] */
+  for (int i = 0; i < nrets; i++) {
+    push_value(h, L, st_op_ret(r->op, i), &r->rets[i]); /* [+1] */
+    lua_rawseti(L, -2, i + 1);                         /* [-1] */
+  }
+  lua_setfield(L, -2, "results");                      /* [-1] */
+}
+
+/* One gradient for each result, or those of the one list. */
+static int count_grads(const derivative_run *r) {
+  const int n = st_op_nrets(r->op);
+  return n == 1 && r->rets[0].tag == ST_TAG_TENSORS ? (int)r->rets[0].len : n;
+}
+
+/* [+n] */
+static void push_grads(lua_State *L, const derivative_run *r, int n) {
+  luaL_checkstack(L, n + LUA_MINSTACK, NULL);
+  for (int i = 0; i < n; i++) {
+    if (r->grads[i]) st__push_seen(r->d->anchor.h, L, r->grads[i]); /* [+1] */
+    else lua_pushnil(L);                               /* [+1] */
+  }
+}
+
+/* -- What it returns ------------------------------------------------------ */
+
+/* A gradient for a tensor at the top, or NULL. */
+static st_tensor *check_grad(lua_State *L, const derivative_run *r, int i) {
+  st__host *h = r->d->anchor.h;
+  st_tensor *t = st__to_tensor(h, L, -1);
+  if (t || !lua_toboolean(L, -1)) return t;
+  st__error(h, L, ST_BAD_TYPE, "the derivative from %s must return a Tensor "
+            "or nil for argument %d, got %s", r->d->place, i + 1,
+            st__type_name(h, L, -1));
+  return NULL;
+}
+
+/* The gradients of argument i, at idx, into out; returns how many slots that
+ * are. */
+static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
+                      st_tensor **out) {
+  const st_arg *a = st_op_arg(r->op, i);
+  const st_value *v = &r->args[i];
+  const bool is_list = v->tag == ST_TAG_TENSORS && lua_istable(L, idx);
+  const int n = v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
+  if (a->type != ST_TYPE_TENSOR) {
+    if (!lua_toboolean(L, idx)) return 0;
+    st__error(r->d->anchor.h, L, ST_BAD_TYPE, "the derivative from %s must "
+              "return nil for argument %d, which is no tensor", r->d->place,
+              i + 1);
+  }
+  for (int k = 0; k < n; k++) {
+    if (is_list) lua_rawgeti(L, idx, k + 1);           /* [+1] */
+    else if (v->tag != ST_TAG_TENSORS) lua_pushvalue(L, idx); /* [+1] */
+    else lua_pushnil(L);                               /* [+1] */
+    out[k] = check_grad(L, r, i);
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  return n;
+}
+
+/* The results from first on, which lua_gettop ends. All are read before one is
+ * taken. */
+static void take_grads(lua_State *L, const derivative_run *r, int first) {
+  st__host *h = r->d->anchor.h;
+  const int nargs = st_op_nargs(r->op);
+  const int given = lua_gettop(L) - first + 1;
+  int slots = 0, room = 1;
+  if (given > nargs) {
+    st__error(h, L, ST_BAD_VALUE, "the derivative from %s returned %d "
+              "gradients, but %s has %d arguments", r->d->place, given,
+              st_op_name(r->op), nargs);
+  }
+  lua_settop(L, first + nargs - 1);
+  for (int i = 0; i < nargs; i++) {
+    room += r->args[i].tag == ST_TAG_TENSORS ? (int)r->args[i].len : 1;
+  }
+  st_tensor **grads = lua_newuserdata(L, (size_t)room * sizeof *grads);
+  for (int i = 0; i < nargs; i++) {                    /* [+1] */
+    slots += read_grads(L, r, i, first + i, grads + slots);
+    st__add_to_pass(h, L, first + i);
+  }
+  for (int i = 0; i < slots; i++) {
+    if (grads[i]) st_tensor_retain(grads[i]);
+    r->inputs[i] = grads[i];
+  }
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+static void call_derivative(lua_State *L, void *arg) {
+  const derivative_run *r = arg;
+  st__host *h = r->d->anchor.h;
+  const int n = count_grads(r);
+  st__push_remembered(h, L, r->d->anchor.number);      /* [+1] */
+  if (!lua_istable(L, 1)) {
+    st__error(h, L, ST_BAD_STATE, "the derivative from %s is gone with its "
+              "library", r->d->place);
+  }
+  if (st_op_schema(r->op) != r->d->schema) {
+    st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "
+              "was registered", st_op_name(r->op));
+  }
+  lua_rawgeti(L, 1, 1);                                /* [+1] */
+  push_context(L, r);                                  /* [+1] */
+  push_grads(L, r, n);                                 /* [+n] */
+  lua_call(L, n + 1, LUA_MULTRET);                     /* [-n-2, +m] */
+  take_grads(L, r, 2);
+}
+
+static st_status run_derivative(void *ctx, const st_op *op,
+                                const st_value *args, const st_value *rets,
+                                st_tensor *const *grads, const bool *wanted,
+                                st_tensor **inputs) {
+  derivative_run r = {ctx, op, args, rets, grads, wanted, inputs};
+  const st_status status = st__check_anchor(&r.d->anchor, "a derivative");
+  if (status != ST_OK) return status;
+  return st__run_task(r.d->anchor.h, call_derivative, &r);
+}
+
+/* -- Registering ---------------------------------------------------------- */
+
+/* The environment of the library at index 1, made if it has none. [+1] */
+static void push_library_env(lua_State *L, bool *has_env) {
+  if (*has_env) {
+    st__get_env(L, 1);                                 /* [+1] */
+    return;
+  }
+  lua_newtable(L);                                     /* [+1] */
+  lua_pushvalue(L, -1);                                /* [+1] */
+  st__set_env(L, 1);                                   /* [-1] */
+  *has_env = true;
+}
+
+/* The schema of ns::name as it is now, or NULL. */
+static const char *schema_of(const st_library *lib, const char *name) {
+  char full[256];
+  const char *ns = strstr(name, "::") ? "" : st_library_namespace(lib);
+  const int n = snprintf(full, sizeof full, "%s%s%s", ns, *ns ? "::" : "",
+                         name);
+  if (n >= (int)sizeof full) return NULL;
+  char *dot = strchr(full, '.');
+  if (dot) *dot++ = '\0';
+  const st_op *op = st_op_find(full, dot ? dot : "");
+  return op ? st_op_schema(op) : NULL;
+}
+
+st_status st__derive(st__host *h, lua_State *L, st_library *lib,
+                     const char *name, int idx, bool *has_env) {
+  char place[LUA_IDSIZE + 16];
+  st__place(h, L, place, sizeof place);
+  const size_t n = strlen(place) + 1;
+  lua_createtable(L, 1, 0);                            /* [+1] */
+  lua_pushvalue(L, idx);                               /* [+1] */
+  lua_rawseti(L, -2, 1);                               /* [-1] */
+  push_library_env(L, has_env);                        /* [+1] */
+  lua_pushvalue(L, -2);                                /* [+1] */
+  lua_pushboolean(L, 1);                               /* [+1] */
+  lua_rawset(L, -3);                                   /* [-2] */
+  derivative *d = st__anchor_new(h, L, lua_gettop(L) - 1, sizeof *d + n);
+  memcpy(d->place, place, n);
+  d->schema = schema_of(lib, name);
+  const st_derivative how = {run_derivative, d, st__anchor_free};
+  const st_status status = st_library_derivative(lib, name, &how);
+  if (status != ST_OK) st__anchor_free(d);
+  return status;
+}

@@ -1,0 +1,590 @@
+/* Functions that have a gradient of the user's: autograd_function.
+ *
+ * A context is a table; what the binding knows of it is in a table of its own
+ * under a key that scripts do not have. It is the environment of the results
+ * (Note [Anchors]), and the node knows it by its number.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* What the node of a call knows. The positions are those of tensors among the
+ * arguments and among the results of `forward`. */
+typedef struct function {
+  st__anchor anchor;
+  int nargs, nrets;
+  int ninputs, noutputs, nsaved;
+  const int *inputs, *outputs;
+  st_tensor **likes;   /* of several results: their shapes, on meta */
+  st_device *devices;
+  const char *name;
+} function;
+
+static const char state_key = 0;
+
+/* -- Contexts ------------------------------------------------------------- */
+
+/* Field of the context's own table. [+1] */
+static void push_field(lua_State *L, int ctx, const char *name) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_rawget(L, ctx);                                  /* [-1, +1] */
+  if (!lua_istable(L, -1)) return;                     /* nil, too */
+  lua_pushstring(L, name);                             /* [+1] */
+  lua_rawget(L, -2);                                   /* [-1, +1] */
+  lua_remove(L, -2);                                   /* [-1] */
+}
+
+/* Sets it to the value at the top. [-1] */
+static void set_field(lua_State *L, int ctx, const char *name) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_rawget(L, ctx);                                  /* [-1, +1] */
+  if (lua_istable(L, -1)) {
+    lua_pushstring(L, name);                           /* [+1] */
+    lua_pushvalue(L, -3);                              /* [+1] */
+    lua_rawset(L, -3);                                 /* [-2] */
+  }
+  lua_pop(L, 2);                                       /* [-2] */
+}
+
+/* Is argument 1 a context whose forward runs? */
+static void check_forward(lua_State *L, const char *name) {
+  st__host *h = st__host_of(L);
+  bool runs = false;
+  if (lua_istable(L, 1)) {
+    push_field(L, 1, "is_forward");                    /* [+1] */
+    runs = lua_toboolean(L, -1);
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  if (runs) return;
+  st__error(h, L, ST_BAD_STATE, "%s: belongs into the forward function of "
+            "its context", name);
+}
+
+/* The arguments from the second on as a list in a field; all tensors, or nil
+ * if that is allowed. */
+static int keep_list(lua_State *L, const char *name, const char *field,
+                     bool allow_nil) {
+  st__host *h = st__host_of(L);
+  check_forward(L, name);
+  const int n = lua_gettop(L) - 1;
+  lua_createtable(L, n, 1);                            /* [+1] */
+  for (int i = 1; i <= n; i++) {
+    if (!allow_nil || !lua_isnil(L, i + 1)) {
+      st__check_tensor(h, L, i + 1, name);
+    }
+    if (lua_isnil(L, i + 1)) lua_pushboolean(L, 0);    /* [+1] */
+    else lua_pushvalue(L, i + 1);                      /* [+1] */
+    lua_rawseti(L, -2, i);                             /* [-1] */
+  }
+  set_field(L, 1, field);                              /* [-1] */
+  return 0;
+}
+
+/* ctx:save(...): for backward; tensors or nil */
+static int context_save(lua_State *L) {
+  return keep_list(L, "save", "saved", true);
+}
+
+/* ctx:mark_dirty(...): arguments that forward has written in place */
+static int context_mark_dirty(lua_State *L) {
+  return keep_list(L, "mark_dirty", "dirty", false);
+}
+
+/* ctx:mark_non_differentiable(...): results */
+static int context_mark_constant(lua_State *L) {
+  return keep_list(L, "mark_non_differentiable", "constant", false);
+}
+
+/* ctx:saved(): what was saved, as it was */
+static int context_saved(lua_State *L) {
+  st__host *h = st__host_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  push_field(L, 1, "saved");                           /* [+1] */
+  if (!lua_istable(L, -1)) {
+    push_field(L, 1, "is_over");                       /* [+1] */
+    if (!lua_toboolean(L, -1)) return 0;
+    return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
+                     "while the functions of the context run");
+  }
+  const int list = lua_gettop(L), n = (int)lua_objlen(L, list);
+  luaL_checkstack(L, n, "saved");
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, list, i);                           /* [+1] */
+    if (lua_toboolean(L, -1)) continue;
+    lua_pop(L, 1);                                     /* [-1] */
+    lua_pushnil(L);                                    /* [+1] */
+  }
+  return n;
+}
+
+/* -- Backward ------------------------------------------------------------- */
+
+typedef struct backward_run {
+  const function *f;
+  st_tensor *const *grads, *const *saved;
+  const bool *wanted;
+  st_tensor **inputs;
+} backward_run;
+
+/* Zeros like output j. [+1] */
+static void push_zeros(lua_State *L, const function *f, int j) {
+  st__host *h = f->anchor.h;
+  const st_tensor *like = f->likes[j];
+  const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
+  st__box *box = st__push_box(h, L);                   /* [+1] */
+  const st_status status =
+    st_tensor_empty(f->devices[j], st_tensor_dtype(like),
+                    st_tensor_ndim(like), st_tensor_sizes(like), NULL,
+                    &box->t);
+  if (status != ST_OK) st__raise(h, L, status);
+  const st_value args[] = {st__tensor_arg(box->t), st__scalar_arg(&zero)};
+  st__call_for(h, L, ST_HANDLE_FILL, 2, args);
+}
+
+/* The gradient of each result; nil for what is no tensor. [+nrets] */
+static void push_grads(lua_State *L, const backward_run *r) {
+  const function *f = r->f;
+  for (int i = 0, j = 0; i < f->nrets; i++) {
+    if (j == f->noutputs || f->outputs[j] != i) {
+      lua_pushnil(L);                                  /* [+1] */
+      continue;
+    }
+    if (r->grads[j]) st__push_seen(f->anchor.h, L, r->grads[j]); /* [+1] */
+    else if (f->likes[j]) push_zeros(L, f, j);         /* [+1] */
+    else lua_pushnil(L);                               /* [+1] */
+    j++;
+  }
+}
+
+static void set_saved(lua_State *L, int ctx, const backward_run *r) {
+  const int n = r->f->nsaved;
+  if (n == 0) return;
+  lua_createtable(L, n, 0);                            /* [+1] */
+  for (int i = 0; i < n; i++) {
+    if (r->saved[i]) st__push_seen(r->f->anchor.h, L, r->saved[i]); /* [+1] */
+    else lua_pushboolean(L, 0);                        /* [+1] */
+    lua_rawseti(L, -2, i + 1);                         /* [-1] */
+  }
+  set_field(L, ctx, "saved");                          /* [-1] */
+}
+
+/* Is the gradient of argument `at`, input k if it is a tensor, at idx as it
+ * must be? */
+static void check_grad(lua_State *L, const backward_run *r, int at, int k,
+                       int idx) {
+  const function *f = r->f;
+  st__host *h = f->anchor.h;
+  const bool is_tensor = k < f->ninputs && f->inputs[k] == at;
+  if (!lua_toboolean(L, idx)) return;
+  if (is_tensor && st__to_tensor(h, L, idx)) return;
+  st__error(h, L, ST_BAD_TYPE, "%s: what backward returns for argument %d "
+            "must be %s, got %s", f->name, at + 1,
+            is_tensor ? "a Tensor or nil" : "nil, as it is no tensor",
+            st__type_name(h, L, idx));
+}
+
+/* The n values from first on are gradients of the arguments. */
+static void take_grads(lua_State *L, const backward_run *r, int first, int n) {
+  const function *f = r->f;
+  for (int at = 0, k = 0; at < n; at++) {
+    if (at >= f->nargs && !lua_isnil(L, first + at)) {
+      st__error(f->anchor.h, L, ST_BAD_VALUE, "%s: backward returned %d "
+                "gradients, but forward has %d argument%s", f->name, n,
+                f->nargs, f->nargs == 1 ? "" : "s");
+    }
+    check_grad(L, r, at, k, first + at);
+    if (k < f->ninputs && f->inputs[k] == at) k++;
+  }
+  for (int k = 0; k < f->ninputs; k++) {
+    if (f->inputs[k] < n || !r->wanted[k]) continue;
+    st__error(f->anchor.h, L, ST_BAD_VALUE, "%s: backward returned %d "
+              "gradient%s, but argument %d requires one", f->name, n,
+              n == 1 ? "" : "s", f->inputs[k] + 1);
+  }
+  for (int k = 0; k < f->ninputs && f->inputs[k] < n; k++) {
+    st__add_to_pass(f->anchor.h, L, first + f->inputs[k]);
+  }
+  for (int k = 0; k < f->ninputs && f->inputs[k] < n; k++) {
+    st_tensor *t = st__to_tensor(f->anchor.h, L, first + f->inputs[k]);
+    if (t) st_tensor_retain(t);
+    r->inputs[k] = t;
+  }
+}
+
+static void call_backward(lua_State *L, void *arg) {
+  const backward_run *r = arg;
+  const function *f = r->f;
+  luaL_checkstack(L, f->nrets + LUA_MINSTACK, NULL);
+  st__push_remembered(f->anchor.h, L, f->anchor.number); /* [+1] */
+  if (!lua_istable(L, 1)) {
+    st__error(f->anchor.h, L, ST_BAD_STATE, "%s: the context of this call is "
+              "gone with the tensors that it belonged to", f->name);
+  }
+  set_saved(L, 1, r);
+  push_field(L, 1, "backward");                        /* [+1] */
+  lua_pushvalue(L, 1);                                 /* [+1] */
+  push_grads(L, r);                                    /* [+nrets] */
+  lua_call(L, f->nrets + 1, LUA_MULTRET);              /* [-nrets-2, +n] */
+  const int n = lua_gettop(L) - 1;
+  take_grads(L, r, 2, n);
+  lua_pushnil(L);                                      /* [+1] */
+  set_field(L, 1, "saved");                            /* [-1] */
+}
+
+static st_status run_backward(void *ctx, st_tensor *const *grads,
+                              st_tensor *const *saved, const bool *wanted,
+                              st_tensor **inputs) {
+  backward_run r = {ctx, grads, saved, wanted, inputs};
+  if (!ctx) return st_fail(ST_BAD_STATE, "its function was not recorded");
+  const st_status status = st__check_anchor(&r.f->anchor, r.f->name);
+  if (status != ST_OK) return status;
+  return st__run_task(r.f->anchor.h, call_backward, &r);
+}
+
+static void free_function(void *ctx) {
+  function *f = ctx;
+  for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->likes[j]);
+  st__anchor_free(f);
+}
+
+/* -- Forward -------------------------------------------------------------- */
+
+/* A call: where things are on the stack. */
+typedef struct application {
+  st__host *h;
+  lua_State *L;
+  int nargs, ctx;
+  int first, nrets;      /* results */
+  int ninputs, noutputs, nsaved;
+  int room;              /* for what was saved */
+  st_tensor **tensors;   /* inputs, outputs, saved */
+  bool *differentiable;
+  const char *name;
+} application;
+
+/* [+1] */
+static void push_definition(lua_State *L, const char *name) {
+  lua_getfield(L, lua_upvalueindex(2), name);          /* [+1] */
+}
+
+/* The context of a call. [+1] */
+static void push_context(application *a) {
+  lua_State *L = a->L;
+  const bool is_recording = st_tls_get().grad;
+  lua_createtable(L, 0, 4);                            /* [+1] */
+  a->ctx = lua_gettop(L);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_createtable(L, 0, 6);                            /* [+1] */
+  lua_rawset(L, a->ctx);                               /* [-2] */
+  push_definition(L, "backward");                      /* [+1] */
+  set_field(L, a->ctx, "backward");                    /* [-1] */
+  lua_pushboolean(L, 1);                               /* [+1] */
+  set_field(L, a->ctx, "is_forward");                  /* [-1] */
+  lua_createtable(L, a->nargs, 0);                     /* [+1] */
+  for (int i = 1; i <= a->nargs; i++) {
+    const st_tensor *t = st__to_tensor(a->h, L, i);
+    lua_pushboolean(L, t && is_recording && st_tensor_requires_grad(t));
+    lua_rawseti(L, -2, i);                             /* [+1, -1] */
+  }
+  lua_setfield(L, a->ctx, "needs_grad");               /* [-1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, a->h->anchors.context_ref); /* [+1] */
+  lua_setmetatable(L, a->ctx);                         /* [-1] */
+}
+
+/* forward(ctx, ...) without recording. [+nrets] */
+static void run_forward(application *a) {
+  lua_State *L = a->L;
+  luaL_checkstack(L, a->nargs + LUA_MINSTACK, NULL);
+  push_definition(L, "forward");                       /* [+1] */
+  lua_pushvalue(L, a->ctx);                            /* [+1] */
+  for (int i = 1; i <= a->nargs; i++) lua_pushvalue(L, i); /* [+1] */
+  const st_tls before = st_tls_get();
+  st_tls_set(st_tls_grad(false));
+  a->h->anchors.depth++;
+  const int status = st__run_body(a->h, L, a->nargs + 1, LUA_MULTRET);
+  a->h->anchors.depth--;
+  st_tls_set(before);
+  if (status != 0) lua_error(L);
+  a->first = a->ctx + 1;
+  a->nrets = lua_gettop(L) - a->ctx;
+  lua_pushnil(L);                                      /* [+1] */
+  set_field(L, a->ctx, "is_forward");                  /* [-1] */
+}
+
+/* Is t in the list that is a field of the context? */
+static bool is_marked(const application *a, const char *field,
+                      const st_tensor *t) {
+  lua_State *L = a->L;
+  bool found = false;
+  push_field(L, a->ctx, field);                        /* [+1] */
+  const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
+  for (int i = 1; i <= n && !found; i++) {
+    lua_rawgeti(L, -1, i);                             /* [+1] */
+    found = st__to_tensor(a->h, L, -1) == t;
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  lua_pop(L, 1);                                       /* [-1] */
+  return found;
+}
+
+/* Is the result at idx a tensor that has, or is about to have, a history
+ * that is not this call's? */
+static bool needs_header(const application *a, int idx, const st_tensor *t) {
+  if (is_marked(a, "dirty", t)) return false;
+  if (st_tensor_requires_grad(t)) return true;
+  for (int i = 1; i <= a->nargs; i++) {
+    if (st__to_tensor(a->h, a->L, i) == t) return true;
+  }
+  for (int i = a->first; i < idx; i++) {
+    if (st__to_tensor(a->h, a->L, i) == t) return true;
+  }
+  return false;
+}
+
+/* Puts a header of its own in the place of the result at idx. */
+static st_tensor *separate(application *a, int idx, st_tensor *t) {
+  lua_State *L = a->L;
+  const st_value arg = st__tensor_arg(t);
+  st_value ret;
+  st__box *box = st__push_box(a->h, L);                /* [+1] */
+  const st_tls before = st_tls_get();
+  st_tls_set(st_tls_grad(false));
+  const st_status status =
+    st__run(a->h, L, &(st__job){.op = a->h->op[ST_HANDLE_ALIAS], .n = 1,
+                                .args = &arg, .rets = &ret});
+  st_tls_set(before);
+  if (status != ST_OK) st__raise(a->h, L, status);
+  box->t = ret.u.tensor;
+  lua_replace(L, idx);                                 /* [-1] */
+  return box->t;
+}
+
+static void take_inputs(application *a) {
+  for (int i = 1; i <= a->nargs; i++) {
+    st_tensor *t = st__to_tensor(a->h, a->L, i);
+    if (t) a->tensors[a->ninputs++] = t;
+  }
+}
+
+static void take_outputs(application *a) {
+  for (int i = 0; i < a->nrets; i++) {
+    const int at = a->first + i;
+    st_tensor *t = st__to_tensor(a->h, a->L, at);
+    if (!t) continue;
+    a->differentiable[a->noutputs] = !is_marked(a, "constant", t);
+    if (needs_header(a, at, t)) t = separate(a, at, t);
+    a->tensors[a->ninputs + a->noutputs++] = t;
+  }
+}
+
+static void take_saved(application *a) {
+  lua_State *L = a->L;
+  push_field(L, a->ctx, "saved");                      /* [+1] */
+  if (!lua_istable(L, -1)) a->room = 0;
+  for (int i = 1; i <= a->room; i++) {
+    lua_rawgeti(L, -1, i);                             /* [+1] */
+    a->tensors[a->ninputs + a->noutputs + a->nsaved++] =
+      st__to_tensor(a->h, L, -1);
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  lua_pop(L, 1);                                       /* [-1] */
+}
+
+/* What was written is among the results, or its history would be lost. */
+static void check_dirty(application *a) {
+  lua_State *L = a->L;
+  push_field(L, a->ctx, "dirty");                      /* [+1] */
+  const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, -1, i);                             /* [+1] */
+    const st_tensor *t = st__to_tensor(a->h, L, -1);
+    bool found = false;
+    for (int k = 0; k < a->noutputs; k++) {
+      found = found || a->tensors[a->ninputs + k] == t;
+    }
+    if (!found) {
+      st__error(a->h, L, ST_BAD_VALUE, "%s: what forward marks dirty must be "
+                "among its results", a->name);
+    }
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  lua_pop(L, 1);                                       /* [-1] */
+}
+
+/* Room for what the call has, on the stack. [+1] */
+static void take_tensors(application *a) {
+  lua_State *L = a->L;
+  push_field(L, a->ctx, "saved");                      /* [+1] */
+  a->room = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
+  lua_pop(L, 1);                                       /* [-1] */
+  const size_t n = (size_t)a->nargs + (size_t)a->nrets + (size_t)a->room;
+  a->tensors = lua_newuserdata(L, (n + 1) * (sizeof *a->tensors + 1));
+  a->differentiable = (bool *)(a->tensors + n + 1);    /* [+1] */
+  take_inputs(a);
+  take_outputs(a);
+  take_saved(a);
+  check_dirty(a);
+}
+
+/* -- Recording ------------------------------------------------------------ */
+
+/* Positions of the tensors among n values from first on. */
+static const int *find_tensors(const application *a, int first, int n,
+                               int *out) {
+  const int *const start = out;
+  for (int i = 0; i < n; i++) {
+    if (st__to_tensor(a->h, a->L, first + i)) *out++ = i;
+  }
+  return start;
+}
+
+/* What zeros have to be like, where one of several results may have no
+ * gradient. */
+static st_status take_likes(const application *a, function *f) {
+  for (int j = 0; a->noutputs > 1 && j < a->noutputs; j++) {
+    const st_tensor *t = a->tensors[a->ninputs + j];
+    f->devices[j] = st_tensor_device(t);
+    const st_status status =
+      st_tensor_empty(ST_DEVICE_META, st_tensor_dtype(t), st_tensor_ndim(t),
+                      st_tensor_sizes(t), NULL, &f->likes[j]);
+    if (status != ST_OK) return status;
+  }
+  return ST_OK;
+}
+
+/* What the node will know: one block. */
+static function *new_function(application *a) {
+  const size_t nout = (size_t)a->noutputs;
+  const size_t name = strlen(a->name) + 1;
+  function *f = st__anchor_new(
+    a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->likes +
+    sizeof *f->devices) + (nout + (size_t)a->ninputs) * sizeof(int) + name);
+  f->likes = (st_tensor **)(void *)(f + 1);
+  f->devices = (st_device *)(void *)(f->likes + nout);
+  int *positions = (int *)(void *)(f->devices + nout);
+  f->nargs = a->nargs;
+  f->nrets = a->nrets;
+  f->ninputs = a->ninputs;
+  f->noutputs = a->noutputs;
+  f->nsaved = a->nsaved;
+  f->inputs = find_tensors(a, 1, a->nargs, positions);
+  f->outputs = find_tensors(a, a->first, a->nrets, positions + a->ninputs);
+  f->name = memcpy(positions + a->ninputs + a->noutputs, a->name, name);
+  return f;
+}
+
+static bool record(application *a) {
+  st__entry e;
+  bool recorded = false;
+  function *f = new_function(a);
+  const st_function record = {
+    .name = f->name, .backward = run_backward, .ctx = f,
+    .free_ctx = free_function, .ninputs = a->ninputs,
+    .noutputs = a->noutputs, .nsaved = a->nsaved, .inputs = a->tensors,
+    .outputs = a->tensors + a->ninputs,
+    .saved = a->tensors + a->ninputs + a->noutputs,
+    .differentiable = a->differentiable};
+  st_status status = take_likes(a, f);
+  if (status == ST_OK) status = st__begin(a->h, a->L, a->name, &e);
+  if (status == ST_OK) {
+    status = st__end(a->h, a->L, &e, st_record(&record, &recorded));
+  }
+  if (!recorded) free_function(f);
+  if (status != ST_OK) st__raise(a->h, a->L, status);
+  return recorded;
+}
+
+/* The results need the context, and what the arguments do. */
+static void settle(application *a) {
+  lua_State *L = a->L;
+  lua_pushvalue(L, a->ctx);                            /* [+1] */
+  for (int i = 1; i <= a->nargs && a->h->anchors.count > 0; i++) {
+    st__gather(a->h, L, i, true);
+  }
+  for (int i = 0; i < a->nrets; i++) {
+    st_tensor *t = st__to_tensor(a->h, L, a->first + i);
+    if (t) st__settle_with(a->h, L, a->first + i, is_marked(a, "dirty", t));
+  }
+  lua_pop(L, 1);                                       /* [-1] */
+}
+
+/* Upvalues: the host, the definition. */
+static int apply(lua_State *L) {
+  application a = {.h = st__host_of(L), .L = L, .nargs = lua_gettop(L)};
+  push_definition(L, "name");                          /* [+1] */
+  a.name = lua_tostring(L, -1);                        /* it stays there */
+  lua_pop(L, 1);                                       /* [-1] */
+  st__check_turn(a.h, L, a.name);
+  if (a.h->anchors.depth >= ST_MAX_GRAD_DEPTH) {
+    return st__error(a.h, L, ST_BAD_STATE, "%s: " ST_TOO_DEEP, a.name,
+                     ST_MAX_GRAD_DEPTH);
+  }
+  push_context(&a);                                    /* [+1] */
+  run_forward(&a);                                     /* [+nrets] */
+  take_tensors(&a);                                    /* [+1] */
+  const bool was_recorded = a.noutputs > 0 && record(&a);
+  lua_pushnil(L);                                      /* [+1] */
+  set_field(L, a.ctx, "saved");                        /* [-1] */
+  lua_pushboolean(L, 1);                               /* [+1] */
+  set_field(L, a.ctx, "is_over");                      /* [-1] */
+  if (was_recorded) settle(&a);
+  lua_pop(L, 1);                                       /* [-1] */
+  return a.nrets;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+/* Copies a function of the table at index 1 into that at the top. */
+static void take_function(lua_State *L, const char *name) {
+  st__host *h = st__host_of(L);
+  lua_getfield(L, 1, name);                            /* [+1] */
+  if (!st__is_callable(L, -1)) {
+    st__error(h, L, ST_BAD_TYPE, "Function: '%s' must be a function, got %s",
+              name, st__type_name(h, L, -1));
+  }
+  lua_setfield(L, -2, name);                           /* [-1] */
+}
+
+/* autograd_function{name =, forward =, backward =}: a function */
+static int new_apply(lua_State *L) {
+  st__host *h = st__host_of(L);
+  lua_settop(L, 1);
+  if (!lua_istable(L, 1)) {
+    return st__error(h, L, ST_BAD_TYPE, "Function: a table {name =, forward "
+                     "=, backward =} is needed, got %s",
+                     st__type_name(h, L, 1));
+  }
+  lua_pushlightuserdata(L, h);                         /* [+1] */
+  lua_createtable(L, 0, 3);                            /* [+1] */
+  take_function(L, "forward");
+  take_function(L, "backward");
+  lua_getfield(L, 1, "name");                          /* [+1] */
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);                                     /* [-1] */
+    lua_pushliteral(L, "Function");                    /* [+1] */
+  } else if (lua_type(L, -1) != LUA_TSTRING) {
+    st__error(h, L, ST_BAD_TYPE, "Function: 'name' must be a string, got %s",
+              st__type_name(h, L, -1));
+  }
+  lua_setfield(L, -2, "name");                         /* [-1] */
+  lua_pushcclosure(L, apply, 2);                       /* [-2, +1] */
+  return 1;
+}
+
+void st__open_function(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"autograd_function", new_apply}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"save", context_save}, {"saved", context_saved},
+    {"mark_dirty", context_mark_dirty},
+    {"mark_non_differentiable", context_mark_constant}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_newtable(L);                                     /* [+1] */
+  lua_newtable(L);                                     /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                      /* [-1] */
+  h->anchors.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+}

@@ -1,0 +1,467 @@
+/* Gradients: what tensors say of theirs, and backward passes.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+static st_tensor *self(lua_State *L) {
+  return st__check_tensor(st__host_of(L), L, 1, "self");
+}
+
+/* Raises a failure of what has that name. */
+static int raise(lua_State *L, const char *name, st_status status) {
+  if (status != ST_HOST) st_fail(status, "%s: %s", name, st_message());
+  return st__raise(st__host_of(L), L, status);
+}
+
+/* -- Properties ----------------------------------------------------------- */
+
+static int requires_grad(lua_State *L) {
+  lua_pushboolean(L, st_tensor_requires_grad(self(L)));  /* [+1] */
+  return 1;
+}
+
+static int is_leaf(lua_State *L) {
+  lua_pushboolean(L, st_tensor_is_leaf(self(L)));        /* [+1] */
+  return 1;
+}
+
+static int retains_grad(lua_State *L) {
+  lua_pushboolean(L, st_tensor_retains_grad(self(L)));   /* [+1] */
+  return 1;
+}
+
+static int version(lua_State *L) {
+  uint32_t n;
+  const st_status status = st_tensor_version(self(L), &n);
+  if (status != ST_OK) return raise(L, "version", status);
+  st__push_int(st__host_of(L), L, n);                    /* [+1] */
+  return 1;
+}
+
+/* A box of t beside that at index 1, which has what it needs. [+1] */
+static int push_beside(lua_State *L, st_tensor *t) {
+  st__host *h = st__host_of(L);
+  st__push_kept(h, L, t);                                /* [+1] */
+  if (st_tensor_requires_grad(t)) {
+    st__settle_from(h, L, lua_gettop(L), 1, false);
+  }
+  return 1;
+}
+
+/* t.grad, or nil */
+static int grad(lua_State *L) {
+  st_tensor *g = st_tensor_grad(self(L));
+  return g ? push_beside(L, g) : 0;
+}
+
+/* t.base: the very object, if there is one; nil for what is no view */
+static int base(lua_State *L) {
+  st_tensor *b = st_tensor_base(self(L));
+  if (!b) return 0;
+  return st__push_known(st__host_of(L), L, b) || push_beside(L, b); /* [+1] */
+}
+
+/* t.data: the same elements without a history */
+static int data(lua_State *L) {
+  st__box *box = st__push_box(st__host_of(L), L);        /* [+1] */
+  const st_status status = st_tensor_untracked(self(L), &box->t);
+  return status == ST_OK ? 1 : raise(L, "data", status);
+}
+
+/* t.grad_fn, or nil */
+static int grad_fn(lua_State *L) {
+  st__entry e;
+  int nr;
+  st__host *h = st__host_of(L);
+  const st__box *t = lua_touserdata(L, 1);
+  self(L);
+  st__node_box *box = st__push_node(h, L, t->is_anchored); /* [+1] */
+  st_status status = st__begin(h, L, "grad_fn", &e);
+  if (status == ST_OK) {
+    status = st__end(h, L, &e, st_tensor_grad_fn(self(L), &box->n, &nr));
+  }
+  if (status != ST_OK) return raise(L, "grad_fn", status);
+  return box->n != NULL;
+}
+
+/* -- Setting -------------------------------------------------------------- */
+
+static void set_requires_grad(lua_State *L, bool flag) {
+  const st_status status = st_tensor_set_requires_grad(self(L), flag);
+  if (status != ST_OK) raise(L, "requires_grad", status);
+  if (flag) st__note_box(st__host_of(L), L, 1);
+}
+
+/* t:requires_grad_([flag]): itself */
+static int tensor_requires_grad(lua_State *L) {
+  lua_settop(L, 2);
+  set_requires_grad(L, lua_isnil(L, 2) || lua_toboolean(L, 2));
+  lua_settop(L, 1);                                      /* [-1] */
+  return 1;
+}
+
+/* t.grad = argument 3 */
+static void set_grad(st__host *h, lua_State *L) {
+  st_tensor *g = lua_isnil(L, 3) ? NULL
+                                 : st__check_tensor(h, L, 3, "grad");
+  const st_status status = st_tensor_set_grad(self(L), g);
+  if (status != ST_OK) raise(L, "grad", status);
+  if (h->anchors.count > 0 && st__gather(h, L, 3, false)) { /* [+0|1] */
+    st__note_box(h, L, 1);
+    st__attach(h, L, 1);                                 /* [-1] */
+  }
+}
+
+bool st__set_property(st__host *h, lua_State *L, const char *name) {
+  if (strcmp(name, "grad") == 0) set_grad(h, L);
+  else if (strcmp(name, "requires_grad") != 0) return false;
+  else if (lua_isboolean(L, 3)) set_requires_grad(L, lua_toboolean(L, 3));
+  else st__error(h, L, ST_BAD_TYPE, "requires_grad must be true or false, "
+                 "got %s", st__type_name(h, L, 3));
+  return true;
+}
+
+/* t:retain_grad(): itself */
+static int retain_grad(lua_State *L) {
+  const st_status status = st_tensor_retain_grad(self(L));
+  if (status != ST_OK) return raise(L, "retain_grad", status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* t:detach_(): itself */
+static int detach(lua_State *L) {
+  const st_status status = st_tensor_detach(self(L));
+  if (status != ST_OK) return raise(L, "detach_", status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Requests ------------------------------------------------------------- */
+
+/* A backward pass as it was asked for. Indices of lists of boxes on the
+ * stack; what they hold is borrowed. */
+typedef struct request {
+  st__host *h;
+  lua_State *L;
+  const char *name;
+  int outputs, grads;
+  int options;          /* the table, or 0 */
+  st_backward_pass pass;
+} request;
+
+/* Element i of what is at idx, a tensor or a list of them. [+1] */
+static void push_element(lua_State *L, int idx, int i) {
+  if (lua_istable(L, idx)) lua_rawgeti(L, idx, i);       /* [+1] */
+  else lua_pushvalue(L, idx);                            /* [+1] */
+}
+
+/* The tensor at the top; NULL for none, if that is allowed. */
+static st_tensor *check_element(const request *r, const char *what,
+                                bool allow_none) {
+  st__host *h = r->h;
+  lua_State *L = r->L;
+  st_tensor *t = st__to_tensor(h, L, -1);
+  if (t || (allow_none && (!lua_toboolean(L, -1) ||
+                           st__is_mark(h, L, -1, ST_MARK_NONE)))) {
+    return t;
+  }
+  st__error(h, L, ST_BAD_TYPE, "%s: %s must be a Tensor or a list of Tensors, "
+            "got %s", r->name, what, st__type_name(h, L, -1));
+  return NULL;
+}
+
+/* The tensors at idx, n of them, or with n < 0 as many as there are. What was
+ * a list may change meanwhile, so this one is of our own. [+2] */
+static st_tensor **read_list(const request *r, int idx, const char *what,
+                             int n, int *count) {
+  lua_State *L = r->L;
+  const bool allow_none = n >= 0;
+  const int len = lua_istable(L, idx) ? (int)lua_objlen(L, idx) : 1;
+  if (n < 0) n = len;
+  if (len > n || (n != 1 && !lua_istable(L, idx))) {
+    st__error(r->h, L, ST_BAD_VALUE, "%s: %s has %d tensors, but there are "
+              "%d outputs", r->name, what, len, n);
+  }
+  lua_createtable(L, n, 0);                              /* [+1] */
+  st_tensor **list = lua_newuserdata(L, (size_t)(n + 1) * sizeof *list);
+  for (int i = 0; i < n; i++) {                          /* [+1] */
+    push_element(L, idx, i + 1);                         /* [+1] */
+    list[i] = check_element(r, what, allow_none);
+    if (!list[i]) {
+      lua_pop(L, 1);                                     /* [-1] */
+      lua_pushboolean(L, 0);                             /* [+1] */
+    }
+    lua_rawseti(L, -3, i + 1);                           /* [-1] */
+  }
+  if (count) *count = n;
+  return list;
+}
+
+static void read_outputs(request *r, int idx) {
+  r->pass.outputs = read_list(r, idx, "outputs", -1, &r->pass.noutputs);
+  r->outputs = lua_gettop(r->L) - 1;                     /* [+2] */
+}
+
+static void read_grads(request *r, int idx, const char *what) {
+  r->pass.grad_outputs = read_list(r, idx, what, r->pass.noutputs, NULL);
+  r->grads = lua_gettop(r->L) - 1;                       /* [+2] */
+}
+
+static void read_inputs(request *r, int idx) {
+  r->pass.inputs = read_list(r, idx, "inputs", -1, &r->pass.ninputs);
+  if (r->pass.ninputs > 0) return;                       /* [+2] */
+  st__error(r->h, r->L, ST_BAD_VALUE, "%s: inputs is empty", r->name);
+}
+
+/* The options at idx, if there are any: all of those names. */
+static void take_options(request *r, int idx, const char *const *names) {
+  lua_State *L = r->L;
+  if (lua_isnoneornil(L, idx)) return;
+  if (!lua_istable(L, idx)) {
+    st__error(r->h, L, ST_BAD_TYPE, "%s: the options must be a table, got %s",
+              r->name, st__type_name(r->h, L, idx));
+  }
+  r->options = idx;
+  for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) { /* [+2, -1] */
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                     : "?";
+    int k = 0;
+    while (names[k] && strcmp(names[k], key) != 0) k++;
+    if (names[k]) continue;
+    st__error(r->h, L, ST_BAD_VALUE, "%s: there is no option '%.40s'",
+              r->name, key);
+  }
+}
+
+static bool flag(const request *r, const char *name, bool otherwise) {
+  if (!r->options) return otherwise;
+  lua_getfield(r->L, r->options, name);                  /* [+1] */
+  const bool value = lua_isnil(r->L, -1) ? otherwise
+                                         : lua_toboolean(r->L, -1);
+  lua_pop(r->L, 1);                                      /* [-1] */
+  return value;
+}
+
+/* Pushes an option; false and nothing without it. [+0|1] */
+static bool push_option(const request *r, const char *name) {
+  if (!r->options) return false;
+  lua_getfield(r->L, r->options, name);                  /* [+1] */
+  if (!lua_isnil(r->L, -1)) return true;
+  lua_pop(r->L, 1);                                      /* [-1] */
+  return false;
+}
+
+static void read_flags(request *r) {
+  r->pass.create_graph = flag(r, "create_graph", false);
+  r->pass.retain_graph = flag(r, "retain_graph", r->pass.create_graph);
+}
+
+/* -- Passes --------------------------------------------------------------- */
+
+typedef struct finish { st__host *h; int env; } finish;
+
+/* A leaf whose gradient has a history needs what the pass had. */
+static void attach_leaf(lua_State *L, st__box *box, void *ctx) {
+  const finish *f = ctx;
+  const st_tensor *g = st_tensor_grad(box->t);
+  if (!g || !st_tensor_requires_grad(g)) return;
+  lua_pushvalue(L, f->env);                              /* [+1] */
+  st__attach(f->h, L, lua_gettop(L) - 1);                /* [-1] */
+}
+
+/* So do the results, n boxes in the list at idx. env: where the environment
+ * is, or 0. */
+static void settle(const request *r, int idx, int n, int env) {
+  st__host *h = r->h;
+  lua_State *L = r->L;
+  finish f = {h, env};
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, idx, i);                              /* [+1] */
+    const int at = lua_gettop(L);
+    const st__box *box = lua_touserdata(L, at);
+    if (box->t && st_tensor_requires_grad(box->t)) {
+      st__note_box(h, L, at);
+      if (env) lua_pushvalue(L, env);                    /* [+0|1] */
+      if (env) st__attach(h, L, at);                     /* [-0|1] */
+    }
+    lua_pop(L, 1);                                       /* [-1] */
+  }
+  if (env) st__each_box(h, L, attach_leaf, &f);
+}
+
+/* Runs it. boxes: where the list of the boxes is that the gradients of the
+ * inputs go to, or 0. */
+static void run(request *r, st_tensor **grads, int boxes) {
+  st__entry e;
+  st__host *h = r->h;
+  lua_State *L = r->L;
+  bool has_one = false;
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (h->anchors.count > 0) {
+    has_one = st__gather(h, L, r->outputs, false);       /* [+0|1] */
+    if (r->grads) has_one = st__gather(h, L, r->grads, has_one);
+  }
+  st__enter_pass(h, L, has_one);                         /* [-0|1, +1] */
+  st_status status = st__begin(h, L, r->name, &e);
+  if (status == ST_OK) {
+    status = st__end(h, L, &e, st_backward(&r->pass, grads));
+  }
+  const int env = st__leave_pass(h, L) ? lua_gettop(L) : 0;
+  if (status != ST_OK) raise(L, r->name, status);
+  const int n = boxes ? r->pass.ninputs : 0;
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, boxes, i + 1);                        /* [+1] */
+    ((st__box *)lua_touserdata(L, -1))->t = grads[i];
+    lua_pop(L, 1);                                       /* [-1] */
+  }
+  if (r->pass.create_graph) settle(r, boxes, n, env);
+}
+
+static int run_backward(request *r) {
+  if (push_option(r, "inputs")) {                        /* [+0|1] */
+    read_inputs(r, lua_gettop(r->L));                    /* [+2] */
+  }
+  r->pass.accumulate = true;
+  read_flags(r);
+  run(r, NULL, 0);
+  return 0;
+}
+
+/* t:backward([gradient][, options]) */
+static int tensor_backward(lua_State *L) {
+  static const char *const names[] = {"gradient", "retain_graph",
+                                      "create_graph", "inputs", NULL};
+  st__host *h = st__host_of(L);
+  request r = {h, L, "backward", .options = 0};
+  lua_settop(L, 3);
+  self(L);
+  const bool has_options = lua_istable(L, 2) && lua_isnil(L, 3);
+  const bool has_gradient = !has_options && !lua_isnil(L, 2);
+  if (has_gradient) st__check_tensor(h, L, 2, "gradient");
+  take_options(&r, has_options ? 2 : 3, names);
+  read_outputs(&r, 1);                                   /* [+2] */
+  if (has_gradient) {
+    read_grads(&r, 2, "gradient");                       /* [+2] */
+  } else if (push_option(&r, "gradient")) {              /* [+0|1] */
+    read_grads(&r, lua_gettop(L), "gradient");           /* [+2] */
+  }
+  return run_backward(&r);
+}
+
+/* backward(outputs[, options]) */
+static int backward(lua_State *L) {
+  static const char *const names[] = {"grad_outputs", "retain_graph",
+                                      "create_graph", "inputs", NULL};
+  request r = {st__host_of(L), L, "backward", .options = 0};
+  lua_settop(L, 2);
+  take_options(&r, 2, names);
+  read_outputs(&r, 1);                                   /* [+2] */
+  if (push_option(&r, "grad_outputs")) {                 /* [+0|1] */
+    read_grads(&r, lua_gettop(L), "grad_outputs");       /* [+2] */
+  }
+  return run_backward(&r);
+}
+
+/* Bytes that results are the first to keep alive. */
+static int64_t weight_of(st_tensor *const *grads, int n) {
+  int64_t bytes = 0;
+  for (int i = 0; i < n; i++) {
+    if (grads[i] && st_tensor_storage_refcount(grads[i]) == 1) {
+      bytes += (int64_t)st_tensor_storage_nbytes(grads[i]);
+    }
+  }
+  return bytes;
+}
+
+/* grad(outputs, inputs[, options]): the gradient of each input; nil for one
+ * that the outputs do not depend on */
+static int grad_of(lua_State *L) {
+  static const char *const names[] = {"grad_outputs", "retain_graph",
+                                      "create_graph", "allow_unused", NULL};
+  st__host *h = st__host_of(L);
+  request r = {h, L, "grad", .options = 0};
+  lua_settop(L, 3);
+  take_options(&r, 3, names);
+  read_outputs(&r, 1);                                   /* [+2] */
+  read_inputs(&r, 2);                                    /* [+2] */
+  if (push_option(&r, "grad_outputs")) {                 /* [+0|1] */
+    read_grads(&r, lua_gettop(L), "grad_outputs");       /* [+2] */
+  }
+  read_flags(&r);
+  r.pass.allow_unused = flag(&r, "allow_unused", false);
+  const int n = r.pass.ninputs;
+  lua_createtable(L, n, 0);                              /* [+1] */
+  const int boxes = lua_gettop(L);
+  st_tensor **grads = lua_newuserdata(L, (size_t)n * sizeof *grads);
+  for (int i = 1; i <= n; i++) {                         /* [+1] */
+    grads[i - 1] = NULL;
+    st__push_box(h, L);                                  /* [+1] */
+    lua_rawseti(L, boxes, i);                            /* [-1] */
+  }
+  luaL_checkstack(L, n + LUA_MINSTACK, "inputs");
+  run(&r, grads, boxes);
+  st__charge(h, L, NULL, weight_of(grads, n));
+  for (int i = 1; i <= n; i++) {
+    if (grads[i - 1]) lua_rawgeti(L, boxes, i);          /* [+1] */
+    else lua_pushnil(L);                                 /* [+1] */
+  }
+  return n;
+}
+
+/* -- Anomalies ------------------------------------------------------------ */
+
+/* The user's line that is running. */
+static st_status place(void *ctx, char *text, size_t size) {
+  st__host *h = ctx;
+  lua_State *L = h->running;
+  *text = '\0';
+  if (st__current_host() == h && L) st__place(h, L, text, size);
+  return ST_OK;
+}
+
+/* detect_anomaly(body, ...): what body returns; nodes that are recorded
+ * meanwhile know the line, and a NaN in a gradient is an error */
+static int detect_anomaly(lua_State *L) {
+  static _Thread_local const st_anomaly *current;
+  st__host *h = st__host_of(L);
+  st__check_callable(h, L, 1, "body");
+  st__check_turn(h, L, "detect_anomaly");
+  const st_anomaly *outer = current;
+  const st_anomaly anomaly = {place, h, true};
+  current = &anomaly;
+  st_set_anomaly(current);
+  const int status = st__run_body(h, L, lua_gettop(L) - 1, LUA_MULTRET);
+  current = outer;
+  st_set_anomaly(current);
+  return status == 0 ? lua_gettop(L) : lua_error(L);
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_grad(st__host *h, lua_State *L) {
+  static const luaL_Reg properties[] = {
+    {"requires_grad", requires_grad}, {"is_leaf", is_leaf},
+    {"retains_grad", retains_grad}, {"version", version}, {"grad", grad},
+    {"grad_fn", grad_fn}, {"base", base}, {"data", data}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"requires_grad_", tensor_requires_grad}, {"retain_grad", retain_grad},
+    {"detach_", detach}, {"backward", tensor_backward}, {NULL, NULL}
+  };
+  static const luaL_Reg functions[] = {
+    {"backward", backward}, {"grad", grad_of}, {NULL, NULL}
+  };
+  static const luaL_Reg runners[] = {
+    {"detect_anomaly", detect_anomaly}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  st__set_runners(h, L, runners);
+  lua_getfield(L, -1, "methods");                        /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_getfield(L, -2, "properties");                     /* [+1] */
+  st__set_functions(h, L, properties);
+  lua_pop(L, 2);                                         /* [-2] */
+}

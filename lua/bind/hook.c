@@ -1,0 +1,290 @@
+/* Hooks: Lua functions that see gradients on their way.
+ *
+ * A hook is a table with its function in it, which environments hold
+ * (Note [Anchors]); to remove a hook empties the table, too, so that nothing
+ * depends on when the engine lets go of it.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+/* How the engine knows it. */
+typedef struct hook_ref {
+  st__anchor anchor;
+  char place[];        /* where it was registered, for messages */
+} hook_ref;
+
+/* What removes it. The numbers are those of remembered values. */
+typedef struct remover {
+  double hook, owner;
+  uint64_t id;
+} remover;
+
+/* -- Running -------------------------------------------------------------- */
+
+/* Pushes the function; false and nothing when it was removed. [+0|1] */
+static bool push_function(lua_State *L, const hook_ref *k) {
+  st__push_remembered(k->anchor.h, L, k->anchor.number); /* [+1] */
+  if (lua_isnil(L, -1)) {
+    st__error(k->anchor.h, L, ST_BAD_STATE, "the hook from %s is gone with "
+              "the tensors that it belonged to", k->place);
+  }
+  lua_rawgeti(L, -1, 1);                               /* [+1] */
+  lua_remove(L, -2);                                   /* [-1] */
+  if (!lua_isnil(L, -1)) return true;
+  lua_pop(L, 1);                                       /* [-1] */
+  return false;
+}
+
+typedef struct tensor_run {
+  const hook_ref *k;
+  st_tensor *grad, **out;
+} tensor_run;
+
+static void call_tensor_hook(lua_State *L, void *arg) {
+  const tensor_run *r = arg;
+  st__host *h = r->k->anchor.h;
+  if (!push_function(L, r->k)) return;                 /* [+1] */
+  st__push_seen(h, L, r->grad);                        /* [+1] */
+  lua_call(L, 1, 1);                                   /* [-2, +1] */
+  if (lua_isnil(L, -1)) return;
+  st_tensor *t = st__to_tensor(h, L, -1);
+  if (!t) {
+    st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a Tensor or "
+              "nothing, got %s", r->k->place, st__type_name(h, L, -1));
+  }
+  st__add_to_pass(h, L, lua_gettop(L));
+  st_tensor_retain(t);
+  *r->out = t;
+}
+
+static st_status run_tensor_hook(void *ctx, st_tensor *grad,
+                                 st_tensor **out) {
+  tensor_run r = {ctx, grad, out};
+  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  if (status != ST_OK) return status;
+  return st__run_task(r.k->anchor.h, call_tensor_hook, &r);
+}
+
+/* The leaf as the object that it is. */
+static void call_post_hook(lua_State *L, void *arg) {
+  const tensor_run *r = arg;
+  st__host *h = r->k->anchor.h;
+  if (!push_function(L, r->k)) return;                 /* [+1] */
+  if (!st__push_known(h, L, r->grad)) st__push_seen(h, L, r->grad); /* [+1] */
+  lua_call(L, 1, 0);                                   /* [-2] */
+}
+
+static st_status run_post_hook(void *ctx, st_tensor *leaf, st_tensor **out) {
+  tensor_run r = {ctx, leaf, out};
+  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  if (status != ST_OK) return status;
+  return st__run_task(r.k->anchor.h, call_post_hook, &r);
+}
+
+typedef struct node_run {
+  const hook_ref *k;
+  int ninputs;
+  st_tensor **inputs;
+  int nresults;
+  st_tensor **results;
+} node_run;
+
+/* A list of gradients, false where there is none. [+1] */
+static void push_grads(st__host *h, lua_State *L, int n, st_tensor **grads) {
+  lua_createtable(L, n, 0);                            /* [+1] */
+  for (int i = 0; i < n; i++) {
+    if (grads[i]) st__push_seen(h, L, grads[i]);       /* [+1] */
+    else lua_pushboolean(L, 0);                        /* [+1] */
+    lua_rawseti(L, -2, i + 1);                         /* [-1] */
+  }
+}
+
+/* The tensors of the list at the top in the place of grads. */
+static void take_grads(const hook_ref *k, lua_State *L, int n,
+                       st_tensor **grads) {
+  st__host *h = k->anchor.h;
+  if (!lua_istable(L, -1)) {
+    st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
+              "Tensors or nothing, got %s", k->place,
+              st__type_name(h, L, -1));
+  }
+  const int list = lua_gettop(L);
+  st_tensor **now = lua_newuserdata(L, (size_t)(n + 1) * sizeof *now);
+  for (int i = 0; i < n; i++) {                        /* [+1] */
+    lua_rawgeti(L, list, i + 1);                       /* [+1] */
+    now[i] = st__to_tensor(h, L, -1);
+    if (!now[i] && lua_toboolean(L, -1)) {
+      st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
+                "Tensors: element %d is a %s", k->place, i + 1,
+                st__type_name(h, L, -1));
+    }
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  st__add_to_pass(h, L, list);
+  for (int i = 0; i < n; i++) {
+    if (now[i]) st_tensor_retain(now[i]);
+    st_tensor_release(&grads[i]);
+    grads[i] = now[i];
+  }
+}
+
+static void call_node_hook(lua_State *L, void *arg) {
+  const node_run *r = arg;
+  st__host *h = r->k->anchor.h;
+  if (!push_function(L, r->k)) return;                 /* [+1] */
+  if (r->inputs) push_grads(h, L, r->ninputs, r->inputs); /* [+0|1] */
+  push_grads(h, L, r->nresults, r->results);           /* [+1] */
+  lua_call(L, r->inputs ? 2 : 1, 1);                   /* [-n, +1] */
+  if (lua_isnil(L, -1)) return;
+  if (r->inputs) take_grads(r->k, L, r->ninputs, r->inputs);
+  else take_grads(r->k, L, r->nresults, r->results);
+}
+
+static st_status run_node_hook(void *ctx, int ninputs, st_tensor **inputs,
+                               int nresults, st_tensor **results) {
+  node_run r = {ctx, ninputs, inputs, nresults, results};
+  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  if (status != ST_OK) return status;
+  return st__run_task(r.k->anchor.h, call_node_hook, &r);
+}
+
+/* -- Registering ---------------------------------------------------------- */
+
+/* For the function at index 2: the table that is the hook and the handle.
+ * [+2] */
+static hook_ref *push_hook(lua_State *L, remover **out) {
+  char place[LUA_IDSIZE + 16];
+  st__host *h = st__host_of(L);
+  lua_settop(L, 2);
+  st__check_callable(h, L, 2, "fn");
+  lua_createtable(L, 1, 0);                            /* [+1] */
+  lua_pushvalue(L, 2);                                 /* [+1] */
+  lua_rawseti(L, -2, 1);                               /* [-1] */
+  *out = st__box_new(h, L, ST_BOX_HOOK, sizeof **out); /* [+1] */
+  (*out)->owner = st__remember(h, L, 1);
+  st__place(h, L, place, sizeof place);
+  const size_t n = strlen(place) + 1;
+  hook_ref *k = st__anchor_new(h, L, 3, sizeof *k + n);
+  memcpy(k->place, place, n);
+  (*out)->hook = k->anchor.number;
+  return k;
+}
+
+typedef st_status add_fn(st_tensor *t, const st_tensor_hook *hook,
+                         uint64_t *id);
+
+static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
+                           const st_tensor_hook *how) {
+  st__entry e;
+  remover *handle;
+  st_node *target = NULL;
+  st__host *h = st__host_of(L);
+  st__check_tensor(h, L, 1, "self");
+  st_tensor_hook hook = *how;
+  hook.ctx = push_hook(L, &handle);                    /* [+2] */
+  hook.free_ctx = st__anchor_free;
+  st_tensor *t = st__to_tensor(h, L, 1);
+  st_status status = st__begin(h, L, name, &e);
+  if (status == ST_OK) {
+    status = st__end(h, L, &e, add(t, &hook, &handle->id));
+  }
+  if (status != ST_OK) st__anchor_free(hook.ctx);
+  else status = st__node_of(h, L, t, &target);
+  if (status != ST_OK) return st__raise(h, L, status);
+  st__node_box *node = st__push_node(h, L, false);     /* [+1] */
+  node->n = target;
+  st__note_box(h, L, 1);
+  lua_pushvalue(L, 3);                                 /* [+1] */
+  st__attach(h, L, 1);                                 /* [-1] */
+  lua_pushvalue(L, 3);                                 /* [+1] */
+  st__attach_downstream(h, L, target);                 /* [-1] */
+  lua_pop(L, 1);                                       /* [-1] */
+  return 1;
+}
+
+/* t:register_hook(fn): fn(grad) may return another gradient */
+static int register_hook(lua_State *L) {
+  static const st_tensor_hook how = {.fn = run_tensor_hook};
+  return add_tensor_hook(L, "register_hook", st_tensor_add_hook, &how);
+}
+
+/* t:register_post_accumulate_grad_hook(fn): fn(t) after t.grad is there */
+static int register_post_hook(lua_State *L) {
+  static const st_tensor_hook how = {.fn = run_post_hook};
+  return add_tensor_hook(L, "register_post_accumulate_grad_hook",
+                         st_tensor_add_post_hook, &how);
+}
+
+static int add_node_hook(lua_State *L, bool before) {
+  remover *handle;
+  st__host *h = st__host_of(L);
+  st__node_box *box = st__check_node(h, L, 1);
+  st_node_hook hook = {run_node_hook, push_hook(L, &handle), /* [+2] */
+                       st__anchor_free};
+  const st_status status = st_node_add_hook(box->n, before, &hook,
+                                            &handle->id);
+  if (status != ST_OK) {
+    st__anchor_free(hook.ctx);
+    return st__raise(h, L, status);
+  }
+  lua_pushvalue(L, 3);                                 /* [+1] */
+  if (box->is_anchored) {
+    st__get_env(L, 1);                                 /* [+1] */
+    st__join(L);                                       /* [-1] */
+  }
+  st__set_env(L, 1);                                   /* [-1] */
+  box->is_anchored = true;
+  lua_pushvalue(L, 3);                                 /* [+1] */
+  st__attach_downstream(h, L, box->n);                 /* [-1] */
+  return 1;
+}
+
+int st__node_hook(lua_State *L) { return add_node_hook(L, false); }
+int st__node_prehook(lua_State *L) { return add_node_hook(L, true); }
+
+/* -- Removing ------------------------------------------------------------- */
+
+/* Has the engine let go of it, if its owner is still there. */
+static void drop_hook(st__host *h, lua_State *L, const remover *k) {
+  st__push_remembered(h, L, k->owner);                 /* [+1] */
+  const st__box *box = st__box_test(h, L, -1, ST_BOX_TENSOR);
+  const st__node_box *node = st__box_test(h, L, -1, ST_BOX_NODE);
+  if (box && box->t) st_tensor_remove_hook(box->t, k->id);
+  if (node && node->n) st_node_remove_hook(node->n, k->id);
+  lua_pop(L, 1);                                       /* [-1] */
+}
+
+/* handle:remove(): was it still there? */
+static int hook_remove(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const remover *k = st__box_check(h, L, 1, ST_BOX_HOOK, "self");
+  bool was_there = false;
+  st__push_remembered(h, L, k->hook);                  /* [+1] */
+  if (lua_istable(L, -1)) {
+    lua_rawgeti(L, -1, 1);                             /* [+1] */
+    was_there = !lua_isnil(L, -1);
+    lua_pop(L, 1);                                     /* [-1] */
+    lua_pushnil(L);                                    /* [+1] */
+    lua_rawseti(L, -2, 1);                             /* [-1] */
+  }
+  if (was_there) drop_hook(h, L, k);
+  lua_pushboolean(L, was_there);                       /* [+1] */
+  return 1;
+}
+
+void st__open_hook(st__host *h, lua_State *L) {
+  static const luaL_Reg tensor_methods[] = {
+    {"register_hook", register_hook},
+    {"register_post_accumulate_grad_hook", register_post_hook}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {{"remove", hook_remove}, {NULL, NULL}};
+  lua_getfield(L, -1, "methods");            /* [+1] */
+  st__set_functions(h, L, tensor_methods);
+  st__push_meta(h, L, ST_BOX_HOOK);          /* [+1] */
+  lua_newtable(L);                           /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");            /* [-1] */
+  lua_pop(L, 2);                             /* [-2] */
+}

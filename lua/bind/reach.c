@@ -1,0 +1,176 @@
+/* Which tensors were computed from a given one: for hooks that come late.
+ */
+
+#include <stdlib.h>
+
+#include "bind.h"
+
+/* A node that was met: does it lead to the target? */
+typedef struct met {
+  const st_node *node; /* NULL: free */
+  bool reaches;
+} met;
+
+/* On the way down: its next input. */
+typedef struct step {
+  const st_node *node;
+  int input;
+} step;
+
+typedef struct walk {
+  st__host *h;
+  const st_node *target;
+  uint64_t least;      /* only nodes with a higher number can lead there */
+  met *table;          /* by address; its size is a power of two */
+  size_t size, n;
+  step *steps;
+  size_t depth, room;
+  bool has_failed;     /* there was no memory */
+} walk;
+
+/* -- Nodes that were met -------------------------------------------------- */
+
+static met *find(const walk *w, const st_node *n) {
+  size_t i = ((uintptr_t)n >> 4) * 0x9E3779B97F4A7C15u >> 16;
+  for (;; i++) {
+    met *m = &w->table[i & (w->size - 1)];
+    if (!m->node || m->node == n) return m;
+  }
+}
+
+static bool grow(walk *w) {
+  const walk old = *w;
+  w->size = old.size ? 2 * old.size : 64;
+  w->table = calloc(w->size, sizeof *w->table);
+  if (!w->table) {
+    *w = old;
+    return false;
+  }
+  for (size_t i = 0; i < old.size; i++) {
+    if (old.table[i].node) *find(w, old.table[i].node) = old.table[i];
+  }
+  free(old.table);
+  return true;
+}
+
+/* What is known of n; made if nothing is. NULL without memory. */
+static met *meet(walk *w, const st_node *n, bool *is_new) {
+  if (2 * w->n >= w->size && !grow(w)) return NULL;
+  met *m = find(w, n);
+  *is_new = !m->node;
+  if (*is_new) {
+    *m = (met){n, n == w->target};
+    w->n++;
+  }
+  return m;
+}
+
+/* -- Walking -------------------------------------------------------------- */
+
+static bool descend(walk *w, const st_node *n) {
+  if (w->depth == w->room) {
+    const size_t room = w->room ? 2 * w->room : 64;
+    step *steps = realloc(w->steps, room * sizeof *steps);
+    if (!steps) return false;
+    w->steps = steps;
+    w->room = room;
+  }
+  w->steps[w->depth++] = (step){n, 0};
+  return true;
+}
+
+/* All on the way down lead to it; those above one that does, do already. */
+static void mark(walk *w) {
+  for (size_t i = w->depth; i-- > 0;) {
+    met *m = find(w, w->steps[i].node);
+    if (m->reaches) return;
+    m->reaches = true;
+  }
+}
+
+static bool visit(walk *w, const st_node *n) {
+  bool is_new;
+  const met *m = meet(w, n, &is_new);
+  if (!m) return false;
+  if (m->reaches) mark(w);
+  if (!is_new || m->reaches || st_node_sequence(n) <= w->least) return true;
+  return descend(w, n);
+}
+
+/* Does n lead to the target? The graph may be deep: no recursion. */
+static bool leads(walk *w, const st_node *n) {
+  int nr;
+  w->has_failed = w->has_failed || !visit(w, n);
+  while (w->depth > 0 && !w->has_failed) {
+    step *s = &w->steps[w->depth - 1];
+    if (s->input == st_node_ninputs(s->node)) {
+      w->depth--;
+      continue;
+    }
+    const st_node *next = st_node_next(s->node, s->input++, &nr);
+    if (next && !visit(w, next)) w->has_failed = true;
+  }
+  return !w->has_failed && find(w, n)->reaches;
+}
+
+/* -- Boxes ---------------------------------------------------------------- */
+
+static st_status find_node(st__host *h, lua_State *L, st_tensor *t,
+                           st_node **out) {
+  st__entry e;
+  int nr;
+  *out = NULL;
+  const st_status status = st__begin(h, L, "register_hook", &e);
+  if (status != ST_OK) return status;
+  return st__end(h, L, &e, st_tensor_grad_fn(t, out, &nr));
+}
+
+/* A view whose elements were written gets its new node now, so that none comes
+ * or goes later. What fails here will say so when it is used. */
+static void refresh(lua_State *L, st__box *box, void *ctx) {
+  const walk *w = ctx;
+  st_node *n;
+  if (!st_tensor_requires_grad(box->t) || !st_tensor_base(box->t)) return;
+  if (find_node(w->h, L, box->t, &n) == ST_OK) st_node_release(&n);
+}
+
+static void attach_if(lua_State *L, st__box *box, void *ctx) {
+  walk *w = ctx;
+  st_node *n;
+  const int at = lua_gettop(L);
+  if (w->has_failed || st_tensor_is_leaf(box->t)) return;
+  if (find_node(w->h, L, box->t, &n) != ST_OK || !n) return;
+  const bool is_later = leads(w, n);
+  st_node_release(&n);
+  if (!is_later) return;
+  lua_pushvalue(L, 2);                                /* [+1] */
+  st__attach(w->h, L, at);                            /* [-1] */
+}
+
+/* Arguments: the walk, the environment. */
+static int attach_all(lua_State *L) {
+  walk *w = lua_touserdata(L, 1);
+  st__each_box(w->h, L, refresh, w);
+  st__each_box(w->h, L, attach_if, w);
+  return 0;
+}
+
+st_status st__node_of(st__host *h, lua_State *L, st_tensor *t,
+                      st_node **out) {
+  const st_status status = find_node(h, L, t, out);
+  return status == ST_OK && !*out ? st_tensor_accumulator(t, out) : status;
+}
+
+void st__attach_downstream(st__host *h, lua_State *L, const st_node *target) {
+  walk w = {.h = h, .target = target};
+  if (!st_node_leaf(target)) w.least = st_node_sequence(target);
+  lua_pushcfunction(L, attach_all);                   /* [+1] */
+  lua_insert(L, -2);
+  lua_pushlightuserdata(L, &w);                       /* [+1] */
+  lua_insert(L, -2);
+  const int failed = lua_pcall(L, 2, 0, 0);           /* [-3, +0|1] */
+  free(w.table);
+  free(w.steps);
+  if (failed) lua_error(L);
+  if (w.has_failed) st__error(h, L, ST_NO_MEMORY, "out of memory");
+}

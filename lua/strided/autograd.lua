@@ -1,0 +1,318 @@
+--- Derivatives of functions: what is made of st.grad.
+--
+--     local st = require "strided"
+--     local function f(x, y) return (x * y):sum() end
+--     print(st.autograd.hessian(f, {st.rand(2), st.rand(2)})[1][2])
+--
+-- `st.autograd` has
+--
+-- * `vjp`, `jvp`, `jacobian`, `hessian` and `hvp`, which take a function and
+--   its inputs, and differentiate by copies of them: no graph that they belong
+--   to is touched, unless `create_graph` says that it goes on there;
+-- * `Function`, for operations whose gradient one writes oneself;
+-- * `grad`, `backward`, `detect_anomaly`, `gradcheck`, `gradgradcheck` and
+--   `checkpoint`, which are also `st.grad` and so on.
+--
+-- @module strided.autograd
+
+local st = require "strided"
+local core = require "strided.core"
+local blame = require "strided.blame"
+local check = require "strided.gradcheck"
+local checkpoint = require "strided.checkpoint".checkpoint
+
+local ipairs, select, type = ipairs, select, type
+local unpack = unpack or table.unpack
+local grad, is_tensor = st.grad, st.is_tensor
+
+local autograd = {}
+
+-- -- Values ------------------------------------------------------------------
+
+--- A tensor or a list of them as a list, and whether it was one tensor.
+local function list_of(name, what, x)
+  if is_tensor(x) then return {x}, true end
+  if type(x) ~= "table" or #x == 0 then
+    blame("%s: %s must be a tensor or a list of tensors", name, what)
+  end
+  for i = 1, #x do
+    if not is_tensor(x[i]) then
+      blame("%s: %s has no tensor at %d", name, what, i)
+    end
+  end
+  return x, false
+end
+
+--- Inputs of one's own, which lead back to the caller's with a graph.
+local function own(inputs, create_graph)
+  local out = {}
+  for i, x in ipairs(inputs) do
+    out[i] = create_graph and x.requires_grad and x:view_as(x) or
+             x:detach():requires_grad_()
+  end
+  return out
+end
+
+--- Calls the function: its results, and whether it is one tensor.
+local function results_of(name, fn, inputs)
+  local function gather(...)
+    if select("#", ...) == 1 then return list_of(name, "the result", (...)) end
+    return list_of(name, "the results", {...}), false
+  end
+  return gather(st.enable_grad(fn, unpack(inputs)))
+end
+
+--- The gradients of outputs by inputs, zeros where there is none.
+local function gradients(outputs, inputs, grads, create_graph)
+  local ours, theirs = {}, {}
+  for k, y in ipairs(outputs) do
+    if y.requires_grad then
+      ours[#ours + 1], theirs[#theirs + 1] = y, grads and grads[k] or nil
+    end
+  end
+  local found = {}
+  if #ours > 0 then
+    found = {st.enable_grad(grad, ours, inputs, {
+      grad_outputs = grads and theirs, create_graph = create_graph,
+      retain_graph = true, allow_unused = true,
+    })}
+  end
+  local out = {}
+  for i, x in ipairs(inputs) do out[i] = found[i] or st.zeros_like(x) end
+  return out
+end
+
+local function detached(list, create_graph)
+  if create_graph then return list end
+  local out = {}
+  for i, x in ipairs(list) do out[i] = x:detach() end
+  return out
+end
+
+--- One value, or the list.
+local function plain(list, is_one)
+  if is_one then return list[1] end
+  return list
+end
+
+--- v, or ones for results of one element; of the shapes of `like`.
+local function vectors(name, v, like)
+  if v == nil then
+    for _, y in ipairs(like) do
+      if y:numel() ~= 1 then
+        blame("%s: v may be left out for one element only", name)
+      end
+    end
+    local out = {}
+    for i, y in ipairs(like) do out[i] = st.ones_like(y):detach() end
+    return out
+  end
+  v = list_of(name, "v", v)
+  if #v ~= #like then
+    blame("%s: v has %d tensors, should have %d", name, #v, #like)
+  end
+  for i, x in ipairs(v) do
+    if tostring(x.shape) ~= tostring(like[i].shape) then
+      blame("%s: v is of shape %s, should be %s", name, tostring(x.shape),
+            tostring(like[i].shape))
+    end
+  end
+  return v
+end
+
+-- -- Products ----------------------------------------------------------------
+
+--- The vector v times the Jacobian matrix of a function.
+-- @function autograd.vjp
+-- @tparam function fn
+-- @param inputs a tensor or a list of tensors
+-- @param[opt] v like the results of fn; may be left out for one element
+-- @tparam[opt] table options `create_graph`: the answer can be differentiated
+-- @return the results of fn, a tensor or a list
+-- @return the product, like inputs
+function autograd.vjp(fn, inputs, v, options)
+  local create_graph = options and options.create_graph
+  local list, is_one = list_of("vjp", "inputs", inputs)
+  local mine = own(list, create_graph)
+  local outputs, is_one_output = results_of("vjp", fn, mine)
+  local grads = vectors("vjp", v, outputs)
+  local out = gradients(outputs, mine, grads, create_graph)
+  return plain(detached(outputs, create_graph), is_one_output),
+         plain(out, is_one)
+end
+
+--- The Jacobian matrix of a function times the vector v. It comes from two
+-- backward passes: v times the matrix is linear in v, and its gradient the
+-- matrix.
+-- @function autograd.jvp
+-- @tparam function fn
+-- @param inputs a tensor or a list of tensors
+-- @param[opt] v like inputs; may be left out for inputs of one element
+-- @tparam[opt] table options `create_graph`
+-- @return the results of fn, a tensor or a list
+-- @return the product, like the results
+function autograd.jvp(fn, inputs, v, options)
+  local create_graph = options and options.create_graph
+  local list = list_of("jvp", "inputs", inputs)
+  local mine = own(list, create_graph)
+  local steps = vectors("jvp", v, mine)
+  local outputs, is_one = results_of("jvp", fn, mine)
+  local dummies = {}
+  for k, y in ipairs(outputs) do
+    dummies[k] = st.zeros_like(y):detach():requires_grad_()
+  end
+  local pulled = gradients(outputs, mine, dummies, true)
+  local out = gradients(pulled, dummies, steps, create_graph)
+  return plain(detached(outputs, create_graph), is_one), plain(out, is_one)
+end
+
+-- -- Matrices ----------------------------------------------------------------
+
+local function joined(a, b, from)
+  local out = {unpack(a)}
+  for i = from or 1, #b do out[#out + 1] = b[i] end
+  return out
+end
+
+--- Where the components of a result are: how many of them one sample has, and
+-- of what shape they are.
+local function components_of(y, is_batch)
+  if not is_batch then return y:numel(), y.shape end
+  local shape = joined({}, y.shape, 2)
+  return st.empty(shape, {device = "meta"}):numel(), shape
+end
+
+--- The derivatives of component i of y, of every sample at once.
+local function row(y, i, inputs, options)
+  local u = st.zeros(y.shape, {dtype = y.dtype})
+  if options.batch then
+    u:view {y.shape[1], -1}:select(2, i):fill_(1)
+  else
+    u:view {-1}:select(1, i):fill_(1)
+  end
+  return gradients({y}, inputs, {u}, options.create_graph)
+end
+
+--- The Jacobian of one result by each input.
+local function rows_of(y, inputs, options)
+  local n, shape = components_of(y, options.batch)
+  local at = options.batch and 2 or 1
+  local rows, out = {}, {}
+  for i = 1, n do rows[i] = row(y, i, inputs, options) end
+  for k, x in ipairs(inputs) do
+    local full = joined(options.batch and {x.shape[1]} or {},
+                        joined(shape, x.shape, at))
+    local column = {}
+    for i = 1, n do column[i] = rows[i][k] end
+    out[k] = n > 0 and st.stack(column, at):reshape(full) or
+             st.zeros(full, {dtype = x.dtype})
+  end
+  return out
+end
+
+--- n: the number of samples.
+local function check_batch(name, list, what, n)
+  for i, t in ipairs(list) do
+    if t.ndim == 0 or t.shape[1] ~= n then
+      blame("%s: %s %d has no samples along its first dimension, or not as " ..
+            "many as input 1", name, what, i)
+    end
+  end
+end
+
+local function jacobian(name, fn, list, options)
+  local mine = own(list, options.create_graph)
+  local outputs, is_one = results_of(name, fn, mine)
+  if options.batch then
+    local n = mine[1].ndim > 0 and mine[1].shape[1]
+    check_batch(name, mine, "input", n)
+    check_batch(name, outputs, "result", n)
+  end
+  local out = {}
+  for k, y in ipairs(outputs) do out[k] = rows_of(y, mine, options) end
+  return out, is_one
+end
+
+--- The Jacobian matrix of a function: by result and input a tensor of the
+-- result's shape and then the input's.
+-- @function autograd.jacobian
+-- @tparam function fn
+-- @param inputs a tensor or a list of tensors
+-- @tparam[opt] table options `create_graph`; `batch`: the first dimension of
+-- inputs and results counts samples that do not depend on each other, so that
+-- one backward pass does for all of them, and the answer is of shape samples,
+-- result of one, input of one
+-- @return a tensor; for lists of inputs a list; for several results a list of
+-- either by result
+function autograd.jacobian(fn, inputs, options)
+  local list, is_one_input = list_of("jacobian", "inputs", inputs)
+  local out, is_one = jacobian("jacobian", fn, list, options or {})
+  for k, rows in ipairs(out) do out[k] = plain(rows, is_one_input) end
+  return plain(out, is_one)
+end
+
+--- The gradients of a function as functions of its inputs.
+local function gradient_function(name, fn, is_batch)
+  return function(...)
+    local inputs = {...}
+    local outputs = results_of(name, fn, inputs)
+    local y, n = outputs[1], is_batch and inputs[1].shape[1] or 1
+    if #outputs > 1 or y:numel() ~= n then
+      blame("%s: the function must give one element%s", name,
+            is_batch and " per sample" or "")
+    end
+    return unpack(gradients({y}, inputs, {st.ones_like(y):detach()}, true))
+  end
+end
+
+--- The second derivatives of a function that gives one element.
+-- @function autograd.hessian
+-- @tparam function fn
+-- @param inputs a tensor or a list of tensors
+-- @tparam[opt] table options as for jacobian; with `batch`, fn gives one
+-- element per sample
+-- @return a tensor of the input's shape twice; for lists a list of lists
+function autograd.hessian(fn, inputs, options)
+  options = options or {}
+  local list, is_one = list_of("hessian", "inputs", inputs)
+  local out = jacobian("hessian", gradient_function("hessian", fn,
+                                                    options.batch),
+                       list, options)
+  return is_one and out[1][1] or out
+end
+
+--- The second derivatives of a function that gives one element, times the
+-- vector v; twice the cost of a gradient, however large the matrix would be.
+-- @function autograd.hvp
+-- @tparam function fn
+-- @param inputs a tensor or a list of tensors
+-- @param[opt] v like inputs; may be left out for inputs of one element
+-- @tparam[opt] table options `create_graph`
+-- @return the result of fn
+-- @return the product, like inputs
+function autograd.hvp(fn, inputs, v, options)
+  local create_graph = options and options.create_graph
+  local list, is_one = list_of("hvp", "inputs", inputs)
+  local steps, mine = vectors("hvp", v, list), own(list, create_graph)
+  local y
+  local firsts = {gradient_function("hvp", function(...)
+    y = fn(...)
+    return y
+  end)(unpack(mine))}
+  local out = gradients(firsts, mine, steps, create_graph)
+  return plain(detached({y}, create_graph), true), plain(out, is_one)
+end
+
+-- ----------------------------------------------------------------------------
+
+autograd.Function, autograd.detect_anomaly = core.autograd_function,
+  core.detect_anomaly
+autograd.grad, autograd.backward = grad, st.backward
+autograd.gradcheck, autograd.gradgradcheck, autograd.checkpoint =
+  check.gradcheck, check.gradgradcheck, checkpoint
+
+return {
+  autograd = autograd, detect_anomaly = autograd.detect_anomaly,
+  gradcheck = check.gradcheck, gradgradcheck = check.gradgradcheck,
+  checkpoint = checkpoint,
+}

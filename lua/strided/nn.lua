@@ -1,0 +1,30 @@
+--- Neural networks: modules with parameters, and losses.
+--
+--     local nn, optim = require "strided.nn", require "strided.optim"
+--
+--     local net = nn.Sequential {nn.Linear(64, 128), nn.ReLU(),
+--                                nn.Linear(128, 10)}
+--     local criterion = nn.CrossEntropyLoss()
+--     local optimizer = optim.SGD(net:parameters(), {lr = 0.1})
+--     for _ = 1, 100 do
+--       local loss = criterion(net(x), y)
+--       optimizer:zero_grad()
+--       loss:backward()
+--       optimizer:step()
+--     end
+--     st.save("net.safetensors", net:state_dict())
+--
+-- `nn.Module` is what modules of one's own extend (strided.nn.module), the
+-- layers are in strided.nn.layer, the losses in strided.nn.loss.
+--
+-- @module strided.nn
+
+local pairs, require = pairs, require
+
+local nn = {}
+
+for _, name in pairs {"module", "layer", "loss"} do
+  for key, value in pairs(require("strided.nn." .. name)) do nn[key] = value end
+end
+
+return nn

@@ -1,0 +1,353 @@
+--- What networks are made of: functions of tensors that have parameters.
+--
+-- A module is a table. Its fields that hold a parameter or another module are
+-- found by themselves, in the order in which they were first assigned, and
+-- then those at 1, 2, ...; names from further down are joined by dots, as in
+-- "hidden.weight".
+--
+--     local Net = nn.Module:extend "Net"
+--
+--     function Net:init(width)
+--       self.hidden = nn.Linear(64, width)
+--       self.out = nn.Linear(width, 10)
+--     end
+--
+--     function Net:forward(x)
+--       return self.out(self.hidden(x):relu())
+--     end
+--
+--     local net = Net(128)
+--     local y = net(x)
+--
+-- Nothing is known of modules in a plain table; nn.Sequential is a list of
+-- modules.
+--
+-- @module strided.nn.module
+
+local st = require "strided"
+local blame = require "strided.blame"
+
+local concat, is_tensor, no_grad, sort =
+  table.concat, st.is_tensor, st.no_grad, table.sort
+local getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
+  type = getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
+  type
+
+local WEAK = {__mode = "k"}
+
+-- -- Classes -----------------------------------------------------------------
+
+local Module = {}
+
+local classes = setmetatable({}, WEAK)    -- metatables of their instances
+local parameters = setmetatable({}, WEAK) -- tensors that are such
+
+-- What an instance keeps for itself, under keys that nobody else has: its
+-- fields by order and by name, and the names of its buffers.
+local FIELDS, BUFFERS = {}, {}
+
+local function is_module(value)
+  return type(value) == "table" and classes[getmetatable(value)] ~= nil
+end
+
+local function class_name(module) return getmetatable(module).__name end
+
+--- The first assignment to a field. What the field is by then, the walk sees.
+local function assign(module, key, value)
+  local fields = module[FIELDS]
+  if type(key) == "string" and not fields[key] then
+    fields[#fields + 1], fields[key] = key, true
+  end
+  rawset(module, key, value)
+end
+
+local function call(module, ...) return module:forward(...) end
+
+local function describe(module) return module:describe() end
+
+local function create(class, ...)
+  local module = setmetatable({[FIELDS] = {}, [BUFFERS] = {},
+                               training = true}, class)
+  module:init(...)
+  return module
+end
+
+local function declare(class, name, parent)
+  class.__name, class.__index, class.__newindex = name, class, assign
+  class.__call, class.__tostring = call, describe
+  classes[class] = true
+  return setmetatable(class, {__index = parent, __call = create})
+end
+
+declare(Module, "Module")
+
+--- A class of modules that inherits from this one. To call it makes a module;
+-- the arguments go to its method `init`, and those of a call of the module to
+-- its method `forward`.
+-- @tparam string name
+-- @treturn table the class
+function Module:extend(name)
+  if type(name) ~= "string" then
+    blame("extend: argument 'name' must be a string, got %s", type(name))
+  end
+  return declare({}, name, self)
+end
+
+function Module.init() end
+
+function Module:forward()
+  blame("%s has no method 'forward'", class_name(self))
+end
+
+-- -- Walking -----------------------------------------------------------------
+
+local walk
+
+--- A field's share of the walk.
+local function visit_field(module, key, prefix, path, visit)
+  local value = rawget(module, key)
+  local is_inner = is_module(value)
+  local is_state = is_tensor(value) and
+                   (parameters[value] or module[BUFFERS][key])
+  if not is_inner and not is_state then return end
+  if type(key) == "string" and (key == "" or key:find(".", 1, true)) then
+    blame("%s: what a network is made of cannot be called '%s'",
+          class_name(module), key)
+  end
+  local name = prefix .. key
+  if is_inner then
+    walk(value, name, path, visit)
+  else
+    visit(name, value, parameters[value] ~= nil)
+  end
+end
+
+--- Calls visit(name, what, is_parameter) for this module and all within, for
+-- their parameters and their buffers.
+function walk(module, name, path, visit)
+  if path[module] then
+    blame("%s: '%s' is a part of itself", class_name(module), name)
+  end
+  path[module] = true
+  visit(name, module)
+  local prefix, fields = name == "" and "" or name .. ".", module[FIELDS]
+  for i = 1, #fields do
+    visit_field(module, fields[i], prefix, path, visit)
+  end
+  for i = 1, #module do visit_field(module, i, prefix, path, visit) end
+  path[module] = nil
+end
+
+--- Pairs {name, what} that belong to a module, in order: what choose(what,
+-- is_parameter) is true of. Shared ones are there once if asked.
+local function collect(module, choose, is_once)
+  local list, seen = {}, {}
+  walk(module, "", {}, function(name, what, is_parameter)
+    if choose(what, is_parameter) and not (is_once and seen[what]) then
+      list[#list + 1], seen[what] = {name, what}, true
+    end
+  end)
+  return list
+end
+
+local function is_parameter(_, flag) return flag == true end
+
+local function is_state(_, flag) return flag ~= nil end
+
+--- The second of each pair.
+local function seconds(list)
+  local values = {}
+  for i, pair in ipairs(list) do values[i] = pair[2] end
+  return values
+end
+
+--- An iterator over the pairs.
+local function each(list)
+  local i = 0
+  return function()
+    i = i + 1
+    if list[i] then return list[i][1], list[i][2] end
+  end
+end
+
+--- The parameters of this module and of those within, as a list.
+-- @treturn table
+function Module:parameters()
+  return seconds(collect(self, is_parameter, true))
+end
+
+--- `for name, parameter in net:named_parameters() do`.
+-- @treturn function
+function Module:named_parameters()
+  return each(collect(self, is_parameter, true))
+end
+
+--- This module and those within, as a list.
+-- @treturn table
+function Module:modules() return seconds(collect(self, is_module, true)) end
+
+--- `for name, module in net:named_modules() do`; the name of net is "".
+-- @treturn function
+function Module:named_modules() return each(collect(self, is_module, true)) end
+
+--- Makes a field of a tensor that is saved and loaded with the parameters, but
+-- is none: a running mean, say.
+-- @tparam string name
+-- @tparam Tensor t
+function Module:register_buffer(name, t)
+  if type(name) ~= "string" or not is_tensor(t) then
+    blame("register_buffer: a name and a Tensor are expected, got %s and %s",
+          type(name), is_tensor(t) and "Tensor" or type(t))
+  end
+  self[BUFFERS][name] = true
+  self[name] = t
+end
+
+-- -- Training ----------------------------------------------------------------
+
+--- Says to this module and those within whether they are being trained, which
+-- some of them, like Dropout, need to know.
+-- @tparam[opt=true] boolean mode
+-- @treturn table the module
+function Module:train(mode)
+  for _, module in ipairs(self:modules()) do
+    module.training = mode == nil or mode
+  end
+  return self
+end
+
+--- train(false)
+-- @treturn table the module
+function Module:eval() return self:train(false) end
+
+--- Forgets the gradients of all parameters.
+function Module:zero_grad()
+  for _, p in ipairs(self:parameters()) do p.grad = nil end
+end
+
+--- Says whether the parameters require gradients.
+-- @tparam[opt=true] boolean flag
+-- @treturn table the module
+function Module:requires_grad_(flag)
+  for _, p in ipairs(self:parameters()) do
+    p:requires_grad_(flag == nil or flag)
+  end
+  return self
+end
+
+-- -- State -------------------------------------------------------------------
+
+--- Parameters and buffers by name, for st.save: the same elements, without a
+-- history.
+-- @treturn table
+function Module:state_dict()
+  local state = {}
+  for _, pair in ipairs(collect(self, is_state)) do
+    state[pair[1]] = pair[2]:detach()
+  end
+  return state
+end
+
+local function shape_text(t) return "{" .. concat(t.shape, ", ") .. "}" end
+
+--- Names that are in one table only: those missing from the state, and those
+-- that the module does not have.
+local function compare(own, state)
+  local known, missing, unexpected = {}, {}, {}
+  for _, pair in ipairs(own) do
+    known[pair[1]] = true
+    if state[pair[1]] == nil then missing[#missing + 1] = pair[1] end
+  end
+  for name in pairs(state) do
+    if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
+  end
+  sort(unexpected)
+  return missing, unexpected
+end
+
+local function check_state(own, state)
+  for _, pair in ipairs(own) do
+    local name, value = pair[1], state[pair[1]]
+    if value ~= nil and not is_tensor(value) then
+      blame("load_state_dict: '%s' must be a Tensor, got %s", name,
+            type(value))
+    elseif value ~= nil and not value:is_same_size(pair[2]) then
+      blame("load_state_dict: '%s' has shape %s here, but %s in the state",
+            name, shape_text(pair[2]), shape_text(value))
+    end
+  end
+end
+
+--- Copies what state_dict gave, or st.load has read, into the parameters and
+-- buffers; nothing is changed unless all fits.
+-- @tparam table state
+-- @tparam[opt] table options `strict = false` passes over names that only one
+-- side has
+-- @treturn table the names missing from the state, in order
+-- @treturn table the names that the module does not have
+function Module:load_state_dict(state, options)
+  if type(state) ~= "table" then
+    blame("load_state_dict: argument 'state' must be a table, got %s",
+          is_tensor(state) and "Tensor" or type(state))
+  end
+  local own = collect(self, is_state)
+  local missing, unexpected = compare(own, state)
+  if not (options and options.strict == false) then
+    if missing[1] then
+      blame("load_state_dict: the state lacks %s", concat(missing, ", "))
+    elseif unexpected[1] then
+      blame("load_state_dict: %s has no %s", class_name(self),
+            concat(unexpected, ", "))
+    end
+  end
+  check_state(own, state)
+  no_grad(function()
+    for _, pair in ipairs(own) do
+      local value = state[pair[1]]
+      if value ~= nil then pair[2]:copy_(value) end
+    end
+  end)
+  return missing, unexpected
+end
+
+-- -- Text --------------------------------------------------------------------
+
+--- What stands between the parentheses when a module without modules prints.
+-- @treturn string
+function Module.extra_repr() return "" end
+
+--- The module as text: `tostring(net)`.
+-- @treturn string
+function Module:describe()
+  local lines = {}
+  local function add(key)
+    local value = rawget(self, key)
+    if is_module(value) then
+      local inner = tostring(value):gsub("\n", "\n  ")
+      lines[#lines + 1] = "  (" .. key .. "): " .. inner
+    end
+  end
+  for _, key in ipairs(self[FIELDS]) do add(key) end
+  for i = 1, #self do add(i) end
+  if not lines[1] then return class_name(self) .. "(" .. self:extra_repr()
+                              .. ")" end
+  return class_name(self) .. "(\n" .. concat(lines, "\n") .. "\n)"
+end
+
+-- -- The module --------------------------------------------------------------
+
+--- Makes a tensor a parameter: a field that holds it is found by parameters,
+-- and it requires a gradient.
+-- @tparam Tensor t of floating or complex numbers, computed from none that
+-- requires a gradient
+-- @treturn Tensor t itself
+local function parameter(t)
+  if not is_tensor(t) then
+    blame("Parameter: argument 't' must be a Tensor, got %s", type(t))
+  end
+  t:requires_grad_()
+  parameters[t] = true
+  return t
+end
+
+return {Module = Module, Parameter = parameter, is_module = is_module}
