@@ -138,7 +138,8 @@ local function prepare(workers, case, faults)
     local worker = workers[name]
     if worker and case[name] then
       local result, reason = worker:tell("case", case.inputs, case[name],
-                                         tostring(case.base))
+                                         tostring(case.base),
+                                         tostring(case.is_recorded))
       if result then
         ready[#ready + 1], digests[name] = name, result
         local wrong = expected and case.is_checked and

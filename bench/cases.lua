@@ -16,8 +16,11 @@
 --     base = 1     the result is positions, which strided counts from 1
 --     any = true   the values of the result are anybody's guess
 --     value = true the result is the figure, instead of the time it takes
+--
+-- `records = true` on a family: PyTorch records gradients, too.
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
+local BATCHES = {1, 32, 1024}
 
 local CHEAP_FRESH = {{1e4, "0.60 0.90"}, {4e6, "1.05 0.60"},
                      {1e99, "0.25 0.50"}}
@@ -404,6 +407,52 @@ return {
      "@.nn.functional.gelu(a, approximate='tanh')",
      "a * 0.5 * (1 + @.tanh(0.7978845608 * (a + 0.044715 * a * a * a)))",
      at = {1e6, 1e7}, goal = "0.30 0.10"},
+  },
+
+  -- What gradients cost: a call as such, one that is recorded, and one with
+  -- its backward pass.
+  {family = "record", records = true,
+    {"a + b", "a, b: f32 1", "a + b", nil, false},
+    {"a + b, recorded", "a, b: f32 1 grad", "a + b", nil, false},
+    {"a + b, and backward", "a, b: f32 1 grad",
+     "@.grad(a + b, {a, b})",
+     "@.autograd.grad(a + b, (a, b))", false},
+    {"a * b", "a, b: f32 1", "a * b", nil, false},
+    {"a * b, recorded", "a, b: f32 1 grad", "a * b", nil, false},
+    {"a * b, and backward", "a, b: f32 1 grad",
+     "@.grad(a * b, {a, b})",
+     "@.autograd.grad(a * b, (a, b))", false},
+    {"exp", "a: f32 1", "@.exp(a)", nil, false},
+    {"exp, recorded", "a: f32 1 grad", "@.exp(a)", nil, false},
+    {"exp, and backward", "a: f32 1 grad",
+     "@.grad(@.exp(a), {a})",
+     "@.autograd.grad(@.exp(a), (a,))", false},
+    {"sum", "a: f32 10", "a:sum()", nil, false},
+    {"sum, recorded", "a: f32 10 grad", "a:sum()", nil, false},
+    {"sum, and backward", "a: f32 10 grad",
+     "@.grad(a:sum(), {a})",
+     "@.autograd.grad(a.sum(), (a,))", false},
+    {"matmul", "a, b: f32 8x8", "a:matmul(b)", nil, false},
+    {"matmul, recorded", "a, b: f32 8x8 grad", "a:matmul(b)", nil, false},
+    {"matmul, and backward", "a, b: f32 8x8 grad; g: f32 8x8",
+     "@.grad(a:matmul(b), {a, b}, {grad_outputs = g})",
+     "@.autograd.grad(a.matmul(b), (a, b), g)", false},
+  },
+
+  -- Training: batches of N.
+  {family = "mlp", records = true,
+    {"64-128-10, forward", "x: f32 Nx64", "mlp.infer('64-128-10', x)", nil,
+     false, at = BATCHES},
+    {"64-128-10, forward + backward", "x: f32 Nx64; y: pos N 0:10",
+     "mlp.gradients('64-128-10', x, y)", nil, false, at = BATCHES},
+    {"64-128-10, a step of SGD", "x: f32 Nx64; y: pos N 0:10",
+     "mlp.learn('64-128-10', x, y)", nil, false, at = BATCHES},
+    {"784-256-256-10, forward", "x: f32 Nx784",
+     "mlp.infer('784-256-256-10', x)", nil, false, at = BATCHES},
+    {"784-256-256-10, forward + backward", "x: f32 Nx784; y: pos N 0:10",
+     "mlp.gradients('784-256-256-10', x, y)", nil, false, at = BATCHES},
+    {"784-256-256-10, a step of SGD", "x: f32 Nx784; y: pos N 0:10",
+     "mlp.learn('784-256-256-10', x, y)", nil, false, at = BATCHES},
   },
 
   {family = "startup",

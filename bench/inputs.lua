@@ -6,6 +6,7 @@
 -- range the values are from (0:1), and how to look at the memory, in this
 -- order: `perm=201` permutes the dimensions (from 0), `step=2` takes every
 -- second position of the last one, `expand=4x3` repeats dimensions of size 1.
+-- `grad` is for what requires a gradient.
 -- `pos` are int64 positions from lo to below hi, counted as the engine counts.
 --
 -- The values are a hash of their position, in logical order before the view,
@@ -39,6 +40,10 @@ local function parse_word(group, word)
   local lo, hi = word:match "^(%-?[%d.]+):(%-?[%d.]+)$"
   if lo then
     group.lo, group.hi = tonumber(lo), tonumber(hi)
+    return
+  end
+  if word == "grad" then
+    group.needs_grad = true
     return
   end
   local key, value = word:match "^(%l+)=([%dx]+)$"
@@ -118,7 +123,8 @@ local function make(group, stream)
     local dims = t:dim()
     t = t:slice(dims, 1, t:size(dims), group.step)
   end
-  return group.expand and t:expand(group.expand) or t
+  if group.expand then t = t:expand(group.expand) end
+  return group.needs_grad and t:requires_grad_() or t
 end
 
 --- The tensors of the groups, by name.

@@ -55,17 +55,18 @@ end
 -- -- Cases -------------------------------------------------------------------
 
 --- A case {family, name, size, inputs, strided, torch, numpy, base, goal,
--- is_fresh, is_checked, is_value} of a row, with N elements if the row leaves
--- them open.
+-- is_fresh, is_checked, is_value, is_recorded} of a row, with N elements if the
+-- row leaves them open.
 local function case_of(family, row, n)
   local function filled(text)
-    return n and text:gsub("%f[%w]N%f[%W]", ("%d"):format(n)) or text
+    return n and text:gsub("%f[%w]N%f[%Wx]", ("%d"):format(n)) or text
   end
   local case = {
-    family = family, name = row[1], inputs = filled(row[2]),
+    family = family.family, name = row[1], inputs = filled(row[2]),
     size = n and shown(n) or row[2]:match "^[^:]*: %w+ (%S+)",
     is_fresh = not is_in_place(row[3]), base = row.base or 0,
     is_checked = not row.any and not row.value, is_value = row.value,
+    is_recorded = family.records or false,
     goal = goal_at(row.goal, n or 0),
   }
   case.size = case.size:gsub(";", "")
@@ -85,7 +86,7 @@ function rows.expand(families)
   for _, family in ipairs(families) do
     for _, row in ipairs(family) do
       for _, n in ipairs(row.at or {false}) do
-        cases[#cases + 1] = case_of(family.family, row, n or nil)
+        cases[#cases + 1] = case_of(family, row, n or nil)
       end
     end
   end

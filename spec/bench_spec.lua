@@ -67,7 +67,7 @@ describe("A case of the benchmark", function()
       for _, engine in ipairs(rows.engines) do
         local code = case[engine] or ""
         if code:find "[@]" or code:find("->", 1, true) or
-           code:find "%f[%w]N%f[%W]" or case.inputs:find "%f[%w]N%f[%W]" then
+           code:find "%f[%w]N%f[%Wx]" or case.inputs:find "%f[%w]N%f[%Wx]" then
           left[#left + 1] = title(case) .. ": " .. code
         end
       end
@@ -102,14 +102,16 @@ describe("A case of the benchmark", function()
 
   it("runs", function()
     if not rawget(_G, "jit") then return end -- inputs are made with the FFI
-    local inputs = require "bench.inputs"
+    local inputs, mlp = require "bench.inputs", require "bench.mlp"
     local broken = {}
     for _, case in ipairs(small_cases()) do
       if case.family ~= "startup" then
         local code = assert(loadstring("return " .. case.strided))
         local ok, failure = pcall(function()
-          local scope = inputs.make(inputs.parse(shrunk(case.inputs)))
-          scope.st = st
+          local text = case.family == "mlp" and case.inputs or
+                       shrunk(case.inputs) -- its layers have fixed sizes
+          local scope = inputs.make(inputs.parse(text))
+          scope.st, scope.mlp = st, mlp
           return setfenv(code, scope)()
         end)
         if not ok then
@@ -119,6 +121,7 @@ describe("A case of the benchmark", function()
         end
       end
     end
+    mlp.reset()
     assert.same({}, broken)
   end)
 end)
@@ -155,6 +158,12 @@ describe("The inputs of a case", function()
     assert.same({1, 12, 4}, strides "a: f32 2x3x4 perm=201")
     assert.same({6, 2}, strides "a: f32 3x6 step=2")
     assert.same({1, 0}, strides "a: f32 3x1 expand=3x5")
+  end)
+
+  it("require a gradient where a word says so", function()
+    local made = inputs.make(inputs.parse "a: f32 2x3 perm=10 grad; b: f32 2")
+    assert.is_true(made.a.requires_grad)
+    assert.is_false(made.b.requires_grad)
   end)
 
   it("are refused with what was not understood", function()

@@ -19,13 +19,14 @@ local FILES = {
   "engine/tensor_iterator", "engine/schemas", "engine/schema_parse",
   "engine/dispatch_tables", "ops/layouts", "ops/iterator", "ops/views",
   "ops/broadcast", "ops/copy", "ops/promotion", "ops/reduce", "ops/compare",
-  "ops/specials", "ops/rounding", "ops/pointwise",
+  "ops/specials", "ops/rounding", "ops/pointwise", "ops/autograd",
+  "ops/autograd_ops",
 }
 
 -- what deviations.lua lists, and in which files it is met
 local LISTED = {
   {"schema_parse", {"engine/schema_parse"}},
-  {"overlap", {"engine/tensor_iterator", "ops/copy"}},
+  {"overlap", {"engine/tensor_iterator", "ops/copy", "ops/autograd"}},
 }
 
 local replayed = {}
@@ -246,6 +247,23 @@ CASES.autograd = [=[{"reg":["CPU"],"table":{"CPU":["fn_CPU","kernel"],
 "backend fallback"],"AutocastCPU":["fallthrough in-tree",
 "backend fallback"]}}]=]
 
+CASES.program = [=[{"id":"x-13","op":"autograd","args":[{"dtype":"float64",
+"shape":[2],"strides":[1],"offset":0,"storage":[1,2]}],"kwargs":{
+"requires_grad":[true],"steps":[{"op":"aten::square","args":[{"v":0}]},{"op":
+"aten::mul_.Scalar","args":[{"v":1},3]},{"op":"aten::sum","args":[{"v":1}]},
+{"op":"backward","outputs":[3],"grad_outputs":null,"retain_graph":true},{"op":
+"grad","outputs":[3],"inputs":[0],"grad_outputs":null}],"report":[1,4]},
+"expect":{"values":[{"dtype":"float64","shape":[2],"strides":[1],"offset":0,
+"storage":[3,12]},{"dtype":"float64","shape":[2],"strides":[1],"offset":0,
+"storage":[6,12]}],"wants_grad":[true,true,true,true,false],"leaf_grads":[
+{"dtype":"float64","shape":[2],"strides":[1],"offset":0,"storage":[6,12]}]}}]=]
+
+CASES.misstep = [=[{"id":"x-14","op":"autograd","args":[{"dtype":"float64",
+"shape":[1],"strides":[1],"offset":0,"storage":[1]}],"kwargs":{
+"requires_grad":[true],"steps":[{"op":"aten::exp","args":[{"v":0}]},{"op":
+"aten::mul_.Scalar","args":[{"v":0},3]}],"report":[]},"error":"leaf_inplace",
+"error_step":1}]=]
+
 -- case, where, the wrong value ("delete" drops the field)
 local WRONG = {
   {"memory_format", "contig", true}, {"memory_format", "cl", false},
@@ -320,6 +338,20 @@ local WRONG = {
   {"setitem", "expect.mutated.0.storage.3", 2},
   {"setitem", "expect.mutated", "delete"},
   {"result", "expect.dtype", "int32"},
+  {"program", "expect.values.1.storage.2", 4},
+  {"program", "expect.values.2.storage.1", 3},
+  {"program", "expect.values.2.dtype", "float32"},
+  {"program", "expect.values.2.shape.1", 1},
+  {"program", "expect.values.2", reader.null},
+  {"program", "expect.wants_grad.2", false},
+  {"program", "expect.wants_grad.5", true},
+  {"program", "expect.wants_grad.5", "delete"},
+  {"program", "expect.leaf_grads.1.storage.1", 5},
+  {"program", "expect.leaf_grads.1", reader.null},
+  {"program", "error", "version_counter", "error_step", 4},
+  {"program", "kwargs.steps.4.retain_graph", false},
+  {"misstep", "kwargs.requires_grad.1", false}, {"misstep", "error_step", 0},
+  {"misstep", "error", "delete"},
   {"schema", "str", "aten::f.out(Tensor? x) -> ()"},
   {"schema", "str", "aten::f.out(Tensr? x) -> ()"},
   {"schema", "name", "aten::g"}, {"schema", "overload", ""},

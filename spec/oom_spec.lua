@@ -131,7 +131,7 @@ local FUNCTIONS = {
 }
 for _, row in ipairs(FUNCTIONS) do OPERATORS[#OPERATORS + 1] = row end
 
-local MOST = 200 -- allocations a call may take before this looks endless
+local MOST = 1000 -- allocations a call may take before this looks endless
 
 --- What inputs hold, as bytes.
 local function bytes_of(x)

@@ -2,6 +2,7 @@
 
     peers.py torch|numpy
 """
+import contextlib
 import importlib
 import math
 import statistics
@@ -20,6 +21,7 @@ REST_SECONDS = 0.01  # OpenMP's threads spin for some ms before they sleep
 WARM = 0.15  # part of the time that is for warming up
 
 torch = importlib.import_module("torch") if ENGINE == "torch" else None
+mlp = importlib.import_module("mlp") if ENGINE == "torch" else None
 
 
 # -- Inputs: see inputs.lua ---------------------------------------------------
@@ -72,6 +74,8 @@ def make(kind, sizes, words, stream):
     if "expand" in views:
         to = [int(n) for n in views["expand"].split("x")]
         t = t.expand(to) if torch else np.broadcast_to(t, to)
+    if "grad" in words:
+        t.requires_grad_()
     return t
 
 
@@ -105,7 +109,8 @@ def resident(code):
                               check=True, capture_output=True).stdout)
 
 
-VALUES = {"np": np, "torch": torch, "start": start, "resident": resident}
+VALUES = {"np": np, "torch": torch, "mlp": mlp, "start": start,
+          "resident": resident}
 
 
 # -- Cases --------------------------------------------------------------------
@@ -115,8 +120,7 @@ def digest(value):
     if isinstance(value, (tuple, list)):
         value = value[0]
     is_tensor = torch and isinstance(value, torch.Tensor)
-    if not is_tensor:
-        value = np.asarray(value)
+    value = value.detach() if is_tensor else np.asarray(value)
     shape = "x".join(str(n) for n in value.shape)
     x = value.reshape(-1)[::1 + math.prod(value.shape) // DIGESTED]
     x = x.to(torch.float64).numpy() if is_tensor else x.astype(np.float64)
@@ -131,6 +135,15 @@ class Case:
     """What is measured now."""
     timer = None
     passes = None
+    is_recorded = False
+
+
+def mode():
+    """PyTorch takes part without what gradients cost, where none are asked
+    for."""
+    if torch:
+        return torch.inference_mode(not Case.is_recorded)
+    return contextlib.nullcontext()
 
 
 def threads(n):
@@ -139,14 +152,18 @@ def threads(n):
     return ""
 
 
-def case(text, expression, _base):
+def case(text, expression, _base, is_recorded):
     Case.timer = Case.passes = None
-    scope = VALUES | inputs(text)
-    timer = timeit.Timer(expression, timer=time.perf_counter_ns, globals=scope)
-    value = eval(expression, scope)
-    # What returns nothing, like np.copyto, leaves its result in r.
-    result = digest(scope["r"] if value is None else value)
-    Case.timer = timer
+    Case.is_recorded = is_recorded == "true"
+    if mlp:
+        mlp.reset()
+    with mode():
+        scope = VALUES | inputs(text)
+        value = eval(expression, scope)
+        # What returns nothing, like np.copyto, leaves its result in r.
+        result = digest(scope["r"] if value is None else value)
+    Case.timer = timeit.Timer(expression, timer=time.perf_counter_ns,
+                              globals=scope)
     return result
 
 
@@ -177,7 +194,12 @@ def measure(ms, least):
 
 # -- Commands -----------------------------------------------------------------
 
-COMMANDS = {"threads": threads, "case": case, "time": measure}
+def measure_in_mode(ms, least):
+    with mode():
+        return measure(ms, least)
+
+
+COMMANDS = {"threads": threads, "case": case, "time": measure_in_mode}
 
 
 def main():
@@ -193,8 +215,4 @@ def main():
         print(answer.replace("\n", " "), flush=True)
 
 
-if torch:
-    with torch.inference_mode():
-        main()
-else:
-    main()
+main()

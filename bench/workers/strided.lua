@@ -5,8 +5,11 @@
 -- begins with `ok` or `error`:
 --
 --     threads N                      as many threads from now on
---     case INPUTS EXPRESSION BASE    makes the inputs, evaluates once; answers
---                                    with a digest of the result
+--     case INPUTS EXPRESSION BASE RECORDED
+--                                    makes the inputs, evaluates once; answers
+--                                    with a digest of the result. Unless the
+--                                    word is `true`, PyTorch is in inference
+--                                    mode
 --     time MS PASSES                 measures for so long, in samples of at
 --                                    least so many passes; answers with the
 --                                    fastest and the median in ns, and how
@@ -15,6 +18,7 @@
 local st = require "strided"
 local ffi = require "ffi"
 local inputs = require "bench.inputs"
+local mlp = require "bench.mlp"
 
 local SAMPLE_NS, LONG_NS = 20000, 5e7
 local MIN_SAMPLES, MAX_SAMPLES = 1, 1000
@@ -49,7 +53,7 @@ local function command_of(code)
 end
 
 local VALUES = {
-  st = st,
+  st = st, mlp = mlp,
   start = function(code) return os.execute(command_of(code)) end,
   --- The most memory that it had, in KB.
   resident = function(code)
@@ -84,6 +88,7 @@ local function digest(value, base)
   if type(value) == "number" then
     value = st.tensor(value, {dtype = "float64"})
   end
+  value = value:detach()
   local n, shape = value:numel(), {}
   for d = 1, value:dim() do shape[d] = ("%d"):format(value:size(d)) end
   local t = value:reshape(-1):slice(1, 1, n, 1 + math.floor(n / DIGESTED))
@@ -112,6 +117,7 @@ end
 
 function commands.case(text, expression, base)
   loop, per_sample = nil, nil
+  mlp.reset()
   collectgarbage()
   collectgarbage()
   local once

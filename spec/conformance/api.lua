@@ -68,6 +68,11 @@ function api.call(name, args, kwargs)
   return op.call(unpack(list, 1, n))
 end
 
+--- Something in our own code went wrong, rather than the call refusing.
+function api.is_defect(message)
+  return type(message) ~= "string" or message:find "attempt to " ~= nil
+end
+
 -- -- Tensors -----------------------------------------------------------------
 
 --- A one-dimensional tensor of n elements, zeros or the bytes given.

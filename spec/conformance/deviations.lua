@@ -74,7 +74,8 @@ list("raises in PyTorch: as on copies", [[
   copy-dc0800f78d copy-e0340b4a56 copy-e6fd9519c9 copy-e7a9ea030d
   copy-e7c5af931e copy-e85d37a5be copy-e961d1df37 copy-eb1ca9dc81
   copy-ed9c15bd74 copy-eedba18fa7 copy-f8788e44a8 copy-fb7572cbb5
-  copy-fcda5483ca copy-fedc8438ae
+  copy-fcda5483ca copy-fedc8438ae autograd-15819a9a6d
+  autograd-26c9e90494 autograd-5fc253fceb
 ]])
 
 return deviations

@@ -2,7 +2,10 @@
 -- returns true, or false and why, or nil and what is not supported.
 
 local api = require "spec.conformance.api"
+local autograd = require "spec.conformance.autograd"
+local compare = require "spec.conformance.compare"
 local deviations = require "spec.conformance.deviations"
+local given = require "spec.conformance.arguments"
 local reader = require "spec.conformance.reader"
 local schema = require "spec.conformance.schema"
 local values = require "spec.conformance.values"
@@ -10,144 +13,21 @@ local values = require "spec.conformance.values"
 local unpack = unpack or table.unpack
 
 local st, null = api.st, reader.null
+local decode, new_arguments = given.decode, given.new
+local is_tensor_value = given.is_tensor
 local show, same = values.show_list, values.same_list
 local format = string.format
 
 local ops = {}
 
--- -- Arguments ---------------------------------------------------------------
-
-local function is_tensor_value(v)
-  return type(v) == "table" and v.shape ~= nil
-end
-
---- The tensors of a case, numbered in order of appearance, over storages
--- that remember what they held.
-local function new_arguments()
-  return {tensors = {}, storages = {}, by_id = {}}
-end
-
-local function new_storage(arguments, v)
-  local known = v.storage_id ~= nil and arguments.by_id[v.storage_id]
-  if known then return known end
-  local n = v.storage_size or values.extent(v.shape, v.strides, v.offset)
-  local bytes = v.storage and values.pack_list(v.dtype, v.storage)
-  if bytes then n = #v.storage end
-  local s = {
-    dtype = v.dtype, n = n,
-    bytes = bytes or ("\0"):rep(n * values.size(v.dtype)),
-  }
-  s.tensor = api.storage(v.dtype, n, bytes)
-  arguments.storages[#arguments.storages + 1] = s
-  if v.storage_id ~= nil then arguments.by_id[v.storage_id] = s end
-  return s
-end
-
-local function new_tensor(arguments, v)
-  local s = new_storage(arguments, v)
-  local base = s.tensor
-  if s.dtype ~= v.dtype then base = base:view(v.dtype) end
-  local t = api.view(base, v.shape, v.strides, v.offset or 0)
-  arguments.tensors[#arguments.tensors + 1] = {tensor = t, storage = s}
-  return t
-end
-
-local SPECIAL = {nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge}
-
-local function to_number(x) return SPECIAL[x] or tonumber(x) end
-
---- A scalar, enumeration or tensor of a vector as Lua passes it.
-local function decode(arguments, v)
-  if v == null then return nil end
-  if type(v) == "number" then return reader.integer(v) end
-  if type(v) ~= "table" then return v end
-  if is_tensor_value(v) then return new_tensor(arguments, v) end
-  if v.int then return st.int64(v.int) end
-  if v.float ~= nil then return st.float(to_number(v.float)) end
-  if v.complex then
-    return st.complex(to_number(v.complex[1]), to_number(v.complex[2]))
-  end
-  if v.dtype then return v.dtype end
-  if v.memory_format then return v.memory_format end
-  if v.device then return v.device end
-  local list = {n = #v}
-  for i = 1, #v do
-    local x = decode(arguments, v[i])
-    list[i] = x == nil and st.none or x
-  end
-  list.n = nil
-  return list
-end
-
+--- The tensors of a case, and its arguments.
 local function decode_all(case)
-  local arguments = new_arguments()
-  local args, kwargs = {n = #case.args}, {}
-  for i = 1, #case.args do args[i] = decode(arguments, case.args[i]) end
-  -- tensors among keywords are numbered after the others, in schema order
-  local op = api.operator(case.op)
-  for _, a in ipairs(op and op.arguments or {}) do
-    local v = case.kwargs[a.name]
-    if v ~= nil then kwargs[a.name] = decode(arguments, v) end
-  end
-  for k, v in pairs(case.kwargs) do
-    if v == null then kwargs[k] = st.none end
-    if kwargs[k] == nil then kwargs[k] = decode(arguments, v) end
-  end
-  return arguments, args, kwargs
+  local seen = given.new()
+  return seen, given.of_call(seen, api.operator(case.op), case.args,
+                             case.kwargs)
 end
 
 -- -- Outcomes ----------------------------------------------------------------
-
-local function compare_window(got, dtype, want, options)
-  local n = values.size(dtype)
-  for _, at in ipairs(values.offsets(want.shape, want.strides)) do
-    local element = values.pack(dtype, want.storage[at + 1])
-    if not values.equal(dtype, got, at * n + 1, element, options) then
-      return false, format("element %d is %s, should be %s", at,
-                           values.show(dtype, got, at * n + 1),
-                           values.show(dtype, element, 1))
-    end
-  end
-  return true
-end
-
-local function compare_logical(t, dtype, want, options)
-  local got = api.bytes(t:contiguous())
-  local n = values.size(dtype)
-  for k, at in ipairs(values.offsets(want.shape, want.strides)) do
-    local element = values.pack(dtype, want.storage[at + 1])
-    if not values.equal(dtype, got, (k - 1) * n + 1, element, options) then
-      return false, format("element %d is %s, should be %s", k,
-                           values.show(dtype, got, (k - 1) * n + 1),
-                           values.show(dtype, element, 1))
-    end
-  end
-  return true
-end
-
-local function compare_tensor(t, want, case)
-  if not api.is_tensor(t) then
-    return false, "a " .. type(t) .. " instead of a tensor"
-  end
-  if api.dtype(t) ~= want.dtype then
-    return false, format("dtype is %s, should be %s", api.dtype(t),
-                         want.dtype)
-  end
-  if not same(api.shape(t), want.shape) then
-    return false, format("shape is %s, should be %s", show(api.shape(t)),
-                         show(want.shape))
-  end
-  if not case.logical and not same(api.strides(t), want.strides) then
-    return false, format("strides are %s, should be %s",
-                         show(api.strides(t)), show(want.strides))
-  end
-  if not want.storage or values.numel(want.shape) == 0 then return true end
-  if t:is_conj() or t:is_neg() then -- what it means was recorded
-    return compare_logical(t:clone(), want.dtype, want, case)
-  end
-  if case.logical then return compare_logical(t, want.dtype, want, case) end
-  return compare_window(api.bytes(t), want.dtype, want, case)
-end
 
 local function compare_scalar(got, want, case)
   if want == null then return got == nil, "should be nothing" end
@@ -156,7 +36,7 @@ local function compare_scalar(got, want, case)
                                tostring(want))
   end
   local w = type(want) == "table" and (want.float or want.int) or want
-  w = to_number(w)
+  w = given.number(w)
   local g = tonumber(got)
   local tol = case.tol or {0, 0}
   local ok = g ~= nil and (g == w or (g ~= g and w ~= w) or
@@ -165,7 +45,7 @@ local function compare_scalar(got, want, case)
 end
 
 local function compare_result(got, want, case)
-  if is_tensor_value(want) then return compare_tensor(got, want, case) end
+  if is_tensor_value(want) then return compare(got, want, case) end
   if type(want) == "table" and not want.float and not want.int then
     if type(got) ~= "table" or #got ~= #want then
       return false, format("a list of %d, should have %d",
@@ -240,17 +120,12 @@ end
 
 -- -- Operators ---------------------------------------------------------------
 
---- Something in our own code went wrong, rather than the call refusing.
-local function is_defect(message)
-  return type(message) ~= "string" or message:find "attempt to " ~= nil
-end
-
 local function check_error(case, arguments, ok, message)
   if ok then
     if case.soft then return true end
     return false, "should have raised " .. case.error
   end
-  if is_defect(message) then return false, tostring(message) end
+  if api.is_defect(message) then return false, tostring(message) end
   return check_storages(arguments, {}, case)
 end
 
@@ -517,7 +392,7 @@ function ops.view_chain(case)
     end
     local ok, result = pcall(api.call, step.op, args)
     if case.error and case.error_step == i - 1 then
-      return not ok and not is_defect(result),
+      return not ok and not api.is_defect(result),
              format("step %d should have raised %s", i, case.error)
     end
     if not ok then return false, "raised: " .. tostring(result) end
@@ -554,7 +429,9 @@ function ops.can_cast(case)
                 tostring(case.expect.value))
 end
 
-function ops.autograd() return nil, "autograd" end
+-- -- Gradients ---------------------------------------------------------------
+
+ops.autograd = autograd.check
 
 -- ----------------------------------------------------------------------------
 

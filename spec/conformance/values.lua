@@ -258,6 +258,22 @@ function values.extent(shape, strides, offset)
   return last + 1
 end
 
+--- Whether `got` has the elements of the tensor `want`: in its window, or,
+-- without in_window, one after the other in logical order. Or false and why.
+function values.compare(dtype, got, want, options, in_window)
+  local n = values.size(dtype)
+  for k, at in ipairs(values.offsets(want.shape, want.strides)) do
+    local element = values.pack(dtype, want.storage[at + 1])
+    local from = (in_window and at or k - 1) * n + 1
+    if not values.equal(dtype, got, from, element, options) then
+      return false, ("element %d is %s, should be %s"):format(
+        in_window and at or k, values.show(dtype, got, from),
+        values.show(dtype, element, 1))
+    end
+  end
+  return true
+end
+
 function values.numel(shape)
   local n = 1
   for i = 1, #shape do n = n * shape[i] end

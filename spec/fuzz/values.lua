@@ -8,6 +8,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
+local images = require "spec.fuzz.images"
 
 local unpack = unpack or table.unpack
 
@@ -312,8 +313,29 @@ local function ranked(rank)
   end
 end
 
+--- Of an operator with a dimension of channels: one number for each.
+local function per_channel(c)
+  return c.has_channels and ranked(1)(c) or M.tensor(c)
+end
+
+local function product(sizes, first)
+  local n = 1
+  for i = first, #sizes do n = n * sizes[i] end
+  return n
+end
+
 -- What an argument of this name and type wants.
 local HINTS = {
+  ["Tensor weight"] = per_channel, ["Tensor bias"] = per_channel,
+  ["Tensor running_mean"] = per_channel, ["Tensor running_var"] = per_channel,
+  ["Tensor target"] = function(c)
+    if not c.has_classes then return M.tensor(c) end
+    return fresh(c, "int64", {c.sizes[1], unpack(c.sizes, 3)}, 1, 3)
+  end,
+  ["int reduction"] = function(c) return c:int(0, 2) end,
+  ["int N"] = function(c) return c.sizes[1] or 1 end,
+  ["int C"] = function(c) return c.sizes[2] or 1 end,
+  ["int HxW"] = function(c) return product(c.sizes, 3) end,
   ["int base"] = function(c) return c:int(0, 1) end,
   ["Tensor index"] = positions, ["Tensor indices"] = positions,
   ["Tensor start"] = function(c)
@@ -328,7 +350,8 @@ local HINTS = {
   end,
   ["Tensor tensor_indices_or_sections"] = positions,
   ["Tensor mask"] = mask, ["Tensor condition"] = mask,
-  ["Tensor vec"] = ranked(1), ["Tensor vec2"] = ranked(1),
+  ["Tensor vec"] = ranked(1), ["Tensor vec1"] = ranked(1),
+  ["Tensor vec2"] = ranked(1),
   ["Tensor mat"] = ranked(2), ["Tensor mat1"] = ranked(2),
   ["Tensor mat2"] = ranked(2), ["Tensor batch1"] = ranked(3),
   ["Tensor batch2"] = ranked(3),
@@ -341,17 +364,39 @@ local HINTS = {
   ["str rounding_mode"] = texts("trunc", "floor"),
   ["str indexing"] = texts("ij", "xy"),
   ["str approximate"] = texts("none", "tanh"),
+  ["str reduce"] = texts("sum", "prod", "mean", "amax", "amin"),
+  ["str side"] = texts("left", "right"),
+  ["int offset"] = function(c) return c.is_diagonal and 0 or M.integer(c) end,
+  ["int[] input_sizes"] = function(c)
+    return c.is_diagonal and {c.square, c.square} or int_list(c)
+  end,
+  ["Tensor src"] = function(c)
+    return c.is_diagonal and ranked(1)(c) or M.tensor(c)
+  end,
 }
 
 -- Operators whose self has this many dimensions.
 local RANKS = {
   mm = 2, addmm = 2, addmm_ = 2, bmm = 3, baddbmm = 3, baddbmm_ = 3, mv = 2,
   addmv = 1, addmv_ = 1, dot = 1, vdot = 1, ger = 1, outer = 1, inner = 1,
+  addr = 2, addr_ = 2, addbmm = 2, addbmm_ = 2, embedding = 2, batch_norm = 3,
+  instance_norm = 3, native_group_norm = 3, nll_loss = 2, nll_loss_nd = 3,
+  nll_loss2d = 3, scaled_dot_product_attention = 3, diagonal_backward = 1,
+  diagonal_scatter = 2,
+}
+
+local CHANNELS = {
+  batch_norm = true, instance_norm = true, native_group_norm = true,
+  group_norm = true, nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
 }
 
 --- Makes the case fit an operator.
 function M.prepare(c, name)
   c.square = c:pick {0, 1, 2, 3, 4, 5, 8, 33}
+  c.has_channels = CHANNELS[name]
+  c.has_classes = name:find "^nll_loss" ~= nil
+  images.prepare(c, name)
+  c.is_diagonal = name:find "^diagonal_" ~= nil
   if not c.tame or not RANKS[name] then return end
   c.sizes = {}
   for i = 1, RANKS[name] do c.sizes[i] = c.square end
@@ -376,6 +421,12 @@ local MAKE = {
   Generator = function(c) return st.Generator(c:int(0, 99)) end,
 }
 
+for key, make in pairs(images.hints(fresh, setmetatable({}, {
+  __index = function(_, key) return HINTS[key] or MAKE[key:match "^%S+"] end,
+}))) do
+  HINTS[key] = make
+end
+
 --- A value for an argument of the type, written as schemas write it, and
 -- with the name, if it has one.
 function M.argument(c, text, name)
@@ -387,7 +438,8 @@ function M.argument(c, text, name)
   end
   local make = c.tame and name and c:chance(0.85) and
                HINTS[plain .. " " .. name] or MAKE[plain]
-  return make and make(c) or M.odd(c)
+  if not make then return M.odd(c) end
+  return make(c) -- a flag may be false
 end
 
 --- A case of its own for round i of a seed.
