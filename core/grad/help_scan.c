@@ -116,10 +116,11 @@ st_status st__help_prod_back(int n, const st_operand *args, st_value *out) {
   st_chain c = {.status = ST_OK};
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
   int dim = 0;
-  if (self->ndim == 0 || self->numel == 0) {
-    return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, grad,
-      st__step1(&c, ST_OP_ones_like, self)), out);
+  if (self->numel == 0) {
+    return st__chain_return(&c, st__step_with(&c, ST_OP_mul_Scalar, self,
+                                              st__of_int(0)), out);
   }
+  if (self->ndim == 0) return st__value_copy(&args[0].value, out);
   if (n < 4) {
     const st_tensor *line = st__step_line(&c, self);
     if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);

@@ -35,7 +35,7 @@ st_status st__help_front(int n, const st_operand *args, st_value *out) {
   const st_tensor *t = tensor_of(&args[0]);
   const st_value *want = &args[1].value;
   (void)n;
-  for (int d = 0; d < t->ndim && d < (int)want->len && st__going(&c); d++) {
+  for (int d = 0; st__going(&c) && d < t->ndim && d < (int)want->len; d++) {
     int64_t sizes[ST_MAX_DIMS];
     const int64_t more = want->u.ints[d] - t->sizes[d];
     if (more <= 0) continue;

@@ -130,12 +130,11 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   n->inputs = (st_meta *)(void *)(n->edges + nedges);
   n->results = n->inputs + nedges;
   st__node_number(n);
-  if (st__anomaly && st__anomaly->where && note_where(n) != ST_OK) {
-    st__node_release(&n);
-    return ST_NO_MEMORY;
-  }
-  *out = n;
-  return ST_OK;
+  const st_status status = st__anomaly && st__anomaly->where ? note_where(n)
+                                                             : ST_OK;
+  if (status == ST_OK) *out = n;
+  else st__free(ST_MEM_GRAPH, n, whole); /* its kind knows nothing of it yet */
+  return status;
 }
 
 /* -- Freeing -------------------------------------------------------------- */

@@ -139,6 +139,7 @@ static bool find_variable(const parser *q, const char *word, st_term *t) {
   t->var = ST_VAR_ARG;
   if ((t->at = st__schema_arg(s, word)) >= 0) return true;
   t->var = ST_VAR_GRADS;
+  t->at = 0;
   if (strcmp(word, "grads") == 0) return true;
   t->var = ST_VAR_GRAD;
   if ((t->at = numbered(word, "grad", s->nrets)) >= 0) return true;
@@ -154,7 +155,7 @@ static bool find_variable(const parser *q, const char *word, st_term *t) {
 }
 
 static void note_use(st_formula *f, const st_term *t) {
-  const uint64_t bit = (uint64_t)1 << t->at;
+  const uint64_t bit = t->at < 0 ? 0 : (uint64_t)1 << t->at;
   switch (t->var) {
     case ST_VAR_ARG:
       if (t->is_shape) f->arg_shapes |= bit;

@@ -150,14 +150,15 @@ typedef struct needs {
   uint64_t args, results, arg_shapes, result_shapes;
 } needs;
 
+/* What is for one formula alone is saved for that; the rest as ATen does:
+ * always, so that what may be written does not hang on who wants gradients. */
 static needs needs_of(const st_rule *r, uint64_t wanted) {
-  needs n = {0};
-  if (r->custom.backward) n = (needs){r->args, r->results, 0, 0};
+  needs n = {.args = r->common, .results = r->results};
+  if (r->custom.backward) n.args = r->args;
   for (int i = 0; i < r->nformulas; i++) {
     const st_formula *f = &r->formulas[i];
     if (!(f->targets & wanted)) continue;
     n.args |= f->args;
-    n.results |= f->results;
     n.arg_shapes |= f->arg_shapes;
     n.result_shapes |= f->result_shapes;
   }

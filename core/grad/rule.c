@@ -54,6 +54,7 @@ static st_status parse_all(st_rule *r, int n, const char *const *formulas) {
                       formulas[i]);
     }
     r->targets |= f->targets;
+    r->common |= r->args & f->args;
     r->args |= f->args;
     r->results |= f->results;
     r->arg_shapes |= f->arg_shapes;
@@ -185,11 +186,29 @@ static st_status run_custom(st_recording *rec, st_tensor *const *grads,
   return status;
 }
 
+/* All that was saved, be it that a formula reads it this time or not: what a
+ * gradient depends on must not turn on the values that it is computed from. */
+static st_status check_saved(const st_recording *rec) {
+  const st_rule *r = rec->rule;
+  for (uint64_t rest = r->args; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    ST_TRY(st__saved_check(&rec->args[st__rank(r->args, i)], &rec->node,
+                           r->schema->args[i].name));
+  }
+  for (uint64_t rest = r->results; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    ST_TRY(st__saved_check(&rec->results[st__rank(r->results, i)],
+                           &rec->node, "result"));
+  }
+  return ST_OK;
+}
+
 st_status st__rule_run(st_node *n, st_tensor *const *grads,
                        const bool *wanted, st_tensor **out) {
   st_recording *const rec = (st_recording *)(void *)n;
   const st_rule *r = rec->rule;
   if (r->custom.backward) return run_custom(rec, grads, wanted, out);
+  ST_TRY(check_saved(rec));
   for (int i = 0; i < r->nformulas; i++) {
     if (!is_wanted(&r->formulas[i], rec, wanted)) continue;
     ST_TRY(run_formula(&r->formulas[i], rec, grads, wanted, out));

@@ -17,6 +17,7 @@ typedef struct st_rule {
   bool is_linear_in_self;
   uint64_t targets;         /* of all formulas */
   uint64_t args, results, arg_shapes, result_shapes;
+  uint64_t common;          /* arguments that several formulas need */
   int nformulas;
   st_formula *formulas;
   st_derivative custom;     /* instead of formulas; backward NULL: none */

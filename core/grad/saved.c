@@ -150,11 +150,26 @@ static st_status changed(const st_saved *s, const st_node *node,
                   node->where ? node->where : "");
 }
 
+static st_status check_one(const st_saved *s, const st_node *node,
+                           const char *name) {
+  const bool is_tensor = !s->list && s->value.tag == ST_TAG_TENSOR;
+  if (!is_tensor || st__version(s->value.u.tensor) == s->version) return ST_OK;
+  return changed(s, node, name);
+}
+
+st_status st__saved_check(const st_saved *s, const st_node *node,
+                          const char *name) {
+  for (uint32_t i = 0; s->list && i < s->value.len; i++) {
+    ST_TRY(check_one(&s->list[i], node, name));
+  }
+  return check_one(s, node, name);
+}
+
 static st_status open_tensor(const st_saved *s, st_node *node,
                              const char *name, st_tensor **out) {
   st_tensor *t = s->value.u.tensor;
   st_node *const source = s->is_result ? node : s->source;
-  if (st__version(t) != s->version) return changed(s, node, name);
+  ST_TRY(check_one(s, node, name));
   if (!source || !st__tls().grad || !st__is_differentiable(t)) {
     st__tensor_retain(t);
     *out = t;

@@ -35,9 +35,12 @@ void st__saved_clear(st_saved *s);
 /* Of tensors alone: plain data and geometry stay. */
 void st__saved_forget(st_saved *s);
 
-/* What was saved, owned; a tensor has its history while gradients are
- * recorded. node is the one that saved it; name says what for the message of
- * BAD_STATE when the tensor was written since (A3). */
+/* BAD_STATE when a tensor was written since it was saved (A3). node is the one
+ * that saved it; name says what for the message. */
+st_status st__saved_check(const st_saved *s, const st_node *node,
+                          const char *name);
+/* What was saved, checked and owned; a tensor has its history while gradients
+ * are recorded. */
 st_status st__saved_open(const st_saved *s, st_node *node, const char *name,
                          st_value *out);
 

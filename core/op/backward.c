@@ -139,6 +139,7 @@ ST_BOXED(st__box_sum_to_size) {
   int64_t dims[ST_MAX_DIMS];
   st_chain c = {.n = 0};
   int n;
+  if (args[1].len == 0) return st__invoke(ST_OP_sum, 1, args, rets);
   ST_TRY(summed_dims(t, &args[1], dims, &n));
   if (n > 0) {
     const st_value sum[] = {args[0], st__of_ints(dims, n), st__of_bool(true)};

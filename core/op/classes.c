@@ -7,6 +7,7 @@
  */
 
 #include "op/loss.h"
+#include "op/spatial.h"
 
 /* -- Targets -------------------------------------------------------------- */
 
@@ -127,7 +128,9 @@ ST_BOXED(st__box_nll_loss) {
   st_chain c = st__loss_begin(&args[3]);
   classes k;
   read_classes(&c, args, args[4], args[5], &k);
-  const st_value at[] = {args[0], k.dim, st__of_tensor(k.target),
+  const st_tensor *self = st__step_attached(&c, args[0].u.tensor,
+                                            args[0].u.tensor);
+  const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.target),
                          st__of_bool(false), k.base};
   const st_tensor *logs = st__step(&c, ST_OP_gather, 5, at);
   const st_tensor *w = counted(&c, &k);

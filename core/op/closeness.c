@@ -3,6 +3,7 @@
  */
 
 #include "op/compose.h"
+#include "op/spatial.h"
 #include "op/statistics.h"
 
 /* -- isclose, allclose ---------------------------------------------------- */
@@ -197,10 +198,13 @@ ST_BOXED(st__box_prelu) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   if (self->ndim > 1) sizes[1] = weight->numel;
-  weight = st__step_with(&c, ST_OP_reshape, weight,
-                         st__of_ints(sizes, self->ndim));
+  self = st__step_attached(&c, self, self);
+  weight = st__step_with(&c, ST_OP_reshape,
+                         st__step_attached(&c, weight, weight),
+                         st__of_ints(sizes, args[0].u.tensor->ndim));
   const st_value choice[] = {
     st__of_tensor(st__step_with(&c, ST_OP_gt_Scalar, self, st__of_int(0))),
-    args[0], st__of_tensor(st__step2(&c, ST_OP_mul_Tensor, weight, self))};
+    st__of_tensor(self),
+    st__of_tensor(st__step2(&c, ST_OP_mul_Tensor, weight, self))};
   return st__chain_return(&c, st__step(&c, ST_OP_where_self, 3, choice), rets);
 }

@@ -207,6 +207,39 @@ static st_tensor *convolve(st_chain *c, const conv *v) {
   return st__step_reshape(c, product, 2 + w->n, image);
 }
 
+/* Without a gradient to remember, a few images at a time: their columns stay
+ * in the caches, and take little memory. */
+static st_tensor *convolve_parts(st_chain *c, const conv *v, int64_t each) {
+  int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
+  memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
+  st_tensor *out = st__step_with(c, ST_OP_new_empty, v->input,
+                                 st__of_ints(sizes, 2 + v->w.n));
+  for (int64_t i = 0; st__going(c) && i < v->batch; i += each) {
+    conv part = *v;
+    st_chain round = {.n = 0};
+    part.batch = each < v->batch - i ? each : v->batch - i;
+    part.input = st__step_narrow(&round, v->input, 0, i, part.batch);
+    const st_tensor *to = st__step_narrow(&round, out, 0, i, part.batch);
+    st__step2(&round, ST_OP_copy_, to, convolve(&round, &part));
+    c->status = st__chain_end(&round, 0, NULL, NULL);
+  }
+  return out;
+}
+
+/* How many images are best taken at once. */
+static int64_t images_at_once(const conv *v) {
+  enum { CACHED = 1 << 20 }; /* elements of columns that stay near */
+  const st_keyset keys = v->input->keys | v->weight->keys |
+                         (v->bias ? v->bias->keys : 0);
+  const double each = (double)v->in * (double)v->taps *
+                      (double)st__product_of(v->w.n, v->w.out);
+  if (st__is_recorded(keys) || is_pixelwise(&v->w) ||
+      st__is_meta(v->input)) {
+    return v->batch;
+  }
+  return each < CACHED ? (int64_t)(CACHED / each) : 1;
+}
+
 /* -- Transposed ----------------------------------------------------------- */
 
 static st_tensor *with_borders(st_chain *c, st_tensor *image,
@@ -250,8 +283,10 @@ ST_BOXED(st__box_convolution) {
   conv v = {.batch = 0};
   st_chain c = {.status = read_conv(args, &v)};
   if (!st__going(&c)) return c.status;
+  const int64_t each = images_at_once(&v);
   st_tensor *out = v.transposed ? convolve_transposed(&c, &v)
-                                : convolve(&c, &v);
+                 : each < v.batch ? convolve_parts(&c, &v, each)
+                 : convolve(&c, &v);
   return st__chain_return(&c, out, rets);
 }
 

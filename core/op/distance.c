@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "op/compose.h"
+#include "op/spatial.h"
 
 /* The norm of order p over the last dimension. */
 static st_tensor *norm(st_chain *c, const st_tensor *d, st_value p,
@@ -369,7 +370,9 @@ ST_BOXED(st__box_pdist) {
   for (int i = 0; i < 2; i++) {
     const st_value at[] = {st__of_tensor(pairs), first, st__of_int(i)};
     const st_tensor *index = st__step(&c, ST_OP_select_int, 3, at);
-    const st_value picked[] = {args[0], first, st__of_tensor(index)};
+    const st_value picked[] = {
+      st__of_tensor(st__step_attached(&c, self, self)), first,
+      st__of_tensor(index)};
     rows[i] = st__step(&c, ST_OP_index_select, 3, picked);
   }
   const st_tensor *d = st__step2(&c, ST_OP_sub_Tensor, rows[0], rows[1]);

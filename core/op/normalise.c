@@ -7,6 +7,7 @@
 #include <float.h>
 
 #include "op/compose.h"
+#include "op/spatial.h"
 
 /* -- Pieces --------------------------------------------------------------- */
 
@@ -512,7 +513,9 @@ static st_status run_batch(const batch *b, const st_value *args,
   st_tensor *x = precise(&c, b->input);
   measure(&c, b, x, &mean, &var);
   const st_tensor *weight = along(&c, b, b->weight);
-  const st_tensor *bias = along(&c, b, b->bias);
+  const st_tensor *bias = !b->bias ? NULL
+    : along(&c, b, st__step_attached(&c, b->bias,
+                                     b->weight ? b->weight : b->input));
   const st_tensor *scale = inverse_root(&c, var, b->eps);
   if (weight) scale = st__step2(&c, ST_OP_mul_Tensor, scale, weight);
   const st_tensor *shift = st__step2(&c, ST_OP_mul_Tensor, mean, scale);

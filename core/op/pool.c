@@ -72,24 +72,37 @@ st_status st__pool_window(const st_value *lists, const st_value *dilation,
   return ST_OK;
 }
 
-/* Shares of equal size are windows that slide. */
+/* The places of the largest of `out` shares of `in` places: where they do not
+ * come out even, shares begin at all multiples of 1 / (out / gcd). */
+static int64_t largest_share(int64_t in, int64_t out) {
+  int64_t gcd = in, rest = out;
+  while (rest > 0) {
+    const int64_t next = gcd % rest;
+    gcd = rest;
+    rest = next;
+  }
+  if (out == 0) return 1;
+  const int64_t over = in % out / gcd;
+  return in / out + (over > 1 ? 2 : over);
+}
+
 st_status st__pool_shares(const st_value *args, int n, st_pool *p) {
   st_window *w = &p->w;
-  bool even = true;
+  int64_t columns = 1;
+  bool is_even = true, is_many = false;
   ST_TRY(st__pool_read(args[0].u.tensor, n, p));
   ST_TRY(st__read_sizes(&args[1], "output_size", n, 0, w->out));
   for (int d = 0; d < n; d++) {
+    const int64_t size = largest_share(w->in[d], w->out[d]);
     w->dilation[d] = 1;
-    w->kernel[d] = w->padding[d] = 0;
-    for (int64_t o = 0; o < w->out[d]; o++) {
-      const int64_t size = st__pool_end(w, d, o) - o * w->in[d] / w->out[d];
-      if (size > w->kernel[d]) w->kernel[d] = size;
-    }
-    if (w->kernel[d] == 0) w->kernel[d] = 1;
-    w->stride[d] = w->kernel[d];
-    even = even && w->out[d] * w->kernel[d] == w->in[d];
+    w->padding[d] = 0;
+    w->kernel[d] = w->stride[d] = size;
+    is_even = is_even && w->out[d] * size == w->in[d];
+    is_many |= __builtin_mul_overflow(columns, w->out[d], &columns);
+    is_many |= __builtin_mul_overflow(columns, size, &columns);
   }
-  p->adaptive = !even;
+  if (is_many) return st__fail(ST_BAD_SHAPE, "output_size is too large");
+  p->adaptive = !is_even;
   p->taps = st__product_of(n, w->kernel);
   p->places = st__product_of(n, w->out);
   return ST_OK;
@@ -97,9 +110,8 @@ st_status st__pool_shares(const st_value *args, int n, st_pool *p) {
 
 /* -- Columns -------------------------------------------------------------- */
 
-/* self with so much around it that every window is inside. */
-st_tensor *st__pool_padded(st_chain *c, const st_tensor *self, const st_pool *p,
-                         st_value value) {
+st_tensor *st__pool_padded(st_chain *c, const st_tensor *self,
+                           const st_pool *p, st_value value) {
   const st_window *w = &p->w;
   int64_t pad[2 * ST_SPATIAL_MAX], sum = 0;
   for (int d = 0; d < w->n; d++) {
@@ -116,12 +128,12 @@ st_tensor *st__pool_padded(st_chain *c, const st_tensor *self, const st_pool *p,
   return st__step(c, ST_OP_constant_pad_nd, 3, args);
 }
 
-/* All images, of one channel each. */
 int64_t st__pool_images(const st_pool *p) {
   return st__product_of(p->self->ndim - p->w.n, p->self->sizes);
 }
 
-st_tensor *st__pool_lay_out(st_chain *c, const st_tensor *t, const st_pool *p) {
+st_tensor *st__pool_lay_out(st_chain *c, const st_tensor *t,
+                            const st_pool *p) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {st__pool_images(p), 1};
   if (!st__going(c)) return NULL;
   st__image_sizes(t, p->w.n, sizes + 2);
@@ -144,9 +156,8 @@ static st_tensor *share_positions(st_chain *c, const st_pool *p, int d) {
   return st__step_beside(c, table, ST_INT64, p->self);
 }
 
-/* Shares as columns: (images, taps, places). */
 st_tensor *st__pool_share_columns(st_chain *c, const st_tensor *self,
-                                const st_pool *p) {
+                                  const st_pool *p) {
   const int n = p->w.n;
   int64_t split[1 + 2 * ST_SPATIAL_MAX] = {st__pool_images(p)};
   int64_t order[1 + 2 * ST_SPATIAL_MAX] = {0};
@@ -164,7 +175,6 @@ st_tensor *st__pool_share_columns(st_chain *c, const st_tensor *self,
   return st__step_reshape(c, t, 3, columns);
 }
 
-/* (images, places) as the result is. */
 st_tensor *st__pool_result(st_chain *c, const st_tensor *t, const st_pool *p) {
   int64_t sizes[2 + ST_SPATIAL_MAX];
   const int lead = p->self->ndim - p->w.n;
@@ -175,7 +185,6 @@ st_tensor *st__pool_result(st_chain *c, const st_tensor *t, const st_pool *p) {
 
 /* -- Places --------------------------------------------------------------- */
 
-/* Number i of so many along each dimension, taken apart. */
 void st__pool_apart(int64_t i, int n, const int64_t *sizes, int64_t *at) {
   for (int d = n - 1; d >= 0; d--) {
     at[d] = i % sizes[d];
@@ -312,7 +321,9 @@ static st_status run_mean(st_chain *c, const mean *m, st_value *rets) {
     c->status = st__no_kernel_for(dtype);
   }
   if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
-  const st_tensor *self = st__step_attached(c, p->self, p->self);
+  const bool is_one = p->adaptive && p->places == 1; /* ATen's is a mean then */
+  const st_tensor *self = is_one ? p->self
+                                 : st__step_attached(c, p->self, p->self);
   const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);
   return st__chain_return(
     c, st__pool_result(c, st__step_to(c, sum, dtype), p), rets);

@@ -269,7 +269,7 @@ static st_status run_max(st_chain *c, const st_pool *p, int64_t base,
     c->status = st__no_kernel_for((st_dtype)p->self->dtype);
   }
   if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
-  const bool derives = p->self->keys & ST_AUTOGRAD_BITS;
+  const bool derives = st__is_recorded(p->self->keys);
   find_greatest(c, p, derives || nrets == 2, &found);
   const st_tensor *at = derives || nrets == 2 ? tap_places(c, p, found.tap)
                                               : NULL;

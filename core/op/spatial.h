@@ -4,9 +4,11 @@
  * Note [Columns]
  * im2col lays the windows of an image side by side, as the columns of a
  * matrix, and col2im, its transpose, adds the columns up where they came
- * from. A convolution is a product with the columns, the other way round it
- * is a transposed one, and pooling reduces them. So these two are all that
- * touches elements here, and each is the derivative of the other.
+ * from; each is the derivative of the other. A convolution is a product with
+ * the columns, and transposed the columns of a product. Pooling goes through
+ * the places of small windows one by one instead: as views, place k of all
+ * windows at once. Beside these, constant_pad_nd is all that touches elements;
+ * everything else is made of operators, and derives itself.
  *
  * Note [Attached gradients]
  * The gradient of a mean does not depend on the image, nor that of a bias on
@@ -33,6 +35,11 @@ typedef struct st_window {
   int64_t dilation[ST_SPATIAL_MAX];
   int64_t out[ST_SPATIAL_MAX];
 } st_window;
+
+/* Is the gradient of what is made of a tensor with these keys recorded? */
+static inline bool st__is_recorded(st_keyset keys) {
+  return (keys & ST_AUTOGRAD_BITS) && st__tls().grad;
+}
 
 /* -- Windows (window.c) --------------------------------------------------- */
 

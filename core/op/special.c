@@ -20,6 +20,14 @@
 ST_SPECIAL_NAMES(PASS_ON)
 #undef PASS_ON
 
+ST_BOXED(st__box_special_softmax) {
+  return st__call(st__op(ST_OP_softmax_int), args, rets);
+}
+
+ST_BOXED(st__box_special_log_softmax) {
+  return st__call(st__op(ST_OP_log_softmax_int), args, rets);
+}
+
 /* -- polygamma ------------------------------------------------------------ */
 
 /* args: n, self */

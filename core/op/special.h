@@ -21,13 +21,14 @@ ST_BOXED(st__box_special_ndtr_out);
   X(i0, i0) X(expit, sigmoid) X(logit, logit)                        \
   X(round, round_decimals) X(logsumexp, logsumexp)                   \
   X(xlogy, xlogy_Tensor) X(xlogy_self_scalar, xlogy_Scalar_Self)     \
-  X(xlogy_other_scalar, xlogy_Scalar_Other)                          \
-  X(softmax, softmax_int) X(log_softmax, log_softmax_int)
+  X(xlogy_other_scalar, xlogy_Scalar_Other)
 
 #define DECLARE(name, id)              \
   ST_BOXED(st__box_special_##name);    \
   ST_BOXED(st__box_special_##name##_out);
 ST_SPECIAL_NAMES(DECLARE)
 #undef DECLARE
+ST_BOXED(st__box_special_softmax); /* without out= */
+ST_BOXED(st__box_special_log_softmax);
 
 #endif

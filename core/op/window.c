@@ -361,9 +361,9 @@ ST_BOXED(st__box_im2col_backward) {
 
 int64_t st__images_at_once(const st_tensor *images, int64_t places) {
   enum { CACHED = 1 << 15 }; /* elements that stay near */
-  const int64_t each = images->ndim ? images->sizes[1] * places : 1;
-  const int64_t n = CACHED / (each > 0 ? each : 1);
-  return n > 0 ? n : 1;
+  const double each = (double)images->sizes[1] * (double)places;
+  if (st__is_meta(images)) return INT64_MAX;
+  return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
 }
 
 /* Into out the sums of windows of n images from number `first` on. */
