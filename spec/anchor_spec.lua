@@ -321,6 +321,60 @@ describe("A function stays while gradients can call it:", function()
     assert.equal("MulBackward0", node.next[1][1].name)
   end)
 
+  it("a node that was there before it", function()
+    local node = (function()
+      local t = leaf(1, 2)
+      local fn = (t * 2).grad_fn
+      t:register_hook(fresh())
+      return fn
+    end)()
+    collect()
+    node.next[1][1].leaf:sum():backward()
+    assert.equal(1, n)
+  end)
+
+  it("another object for the same leaf", function()
+    local x = leaf(1, 2)
+    x.grad = x:detach() * 2
+    local g = (function()
+      local one, other = x.grad, x.grad
+      one:requires_grad_()
+      assert.is_true((other * 1).requires_grad)
+      one:register_hook(fresh())
+      return other
+    end)()
+    collect()
+    g:sum():backward()
+    assert.equal(1, n)
+  end)
+
+  it("a base that got a history from what came from its view", function()
+    local out = (function()
+      local base = st.zeros(2, 2, {dtype = "float64"}) + leaf(1, 2)
+      local v = base[1]
+      v:register_hook(fresh())
+      v:add_(v * 2)
+      return base
+    end)()
+    collect()
+    out:sum():backward()
+    assert.is_true(n > 0)
+  end)
+
+  it("a tensor whose gradient was written", function()
+    local x = leaf(1, 2)
+    x.grad = x:detach() * 2
+    ;(function()
+      local t = leaf(1, 2) * 1
+      t:register_hook(fresh())
+      x.grad:add_(t)
+    end)()
+    collect()
+    x.grad:sum():backward()
+    assert.equal(1, n)
+    x.grad = nil
+  end)
+
   it("gradients with a history, of inputs and of leaves", function()
     local x = leaf(3)
     local g = (function()

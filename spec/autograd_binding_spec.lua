@@ -142,6 +142,15 @@ describe("Gradients in Lua:", function()
       assert.same({11}, y.grad:totable())
     end)
 
+    it("of what records is a call", function()
+      local z, seen = leaf(1, 2) * 2, {}
+      st.mode(function(op, keys, ...)
+        seen[#seen + 1] = op:name()
+        return op:redispatch(keys, ...)
+      end, function() z[1] = 3 end)
+      assert.same({"aten::select.int", "aten::fill_.Scalar"}, seen)
+    end)
+
     it("counts as a change of what was saved", function()
       local x = leaf(1, 2)
       local w = st.tensor({3, 4}, {dtype = "float64"})
@@ -218,6 +227,20 @@ describe("Gradients in Lua:", function()
             "string", st.backward, "x")
       fails("backward: grad_outputs has 2 tensors, but there are 1 outputs",
             st.backward, leaf(1):sum(), {grad_outputs = {x, x}})
+    end)
+
+    it("has the memory of garbage", function()
+      collectgarbage()
+      local x = st.ones(1000, {requires_grad = true})
+      collectgarbage "stop"
+      for _ = 1, 100 do st.empty(1000):fill_(0) end
+      local y = (x * x):sum()
+      local limit = st.memory.set_limit(st.memory.stats().live + 1000)
+      local ok, e = pcall(y.backward, y)
+      st.memory.set_limit(limit)
+      collectgarbage "restart"
+      assert.is_true(ok, e)
+      assert.equal(2, x.grad[1])
     end)
 
     it("names the caller's line", function()

@@ -116,14 +116,14 @@ describe("The backward pass", function()
   it("leaves the graph usable when it fails", function()
     local x = leaf(1, 2)
     local h = x * 1
-    local y = h:sin():sum()
+    local y = h:square():sum()
     local fails = true
     local handle = h:register_hook(function()
       if fails then error "no" end
     end)
     assert.matches("no", message(st.grad, y, x, {retain_graph = true}))
     fails = false
-    assert.same({math.cos(1), math.cos(2)}, list(st.grad(y, x)))
+    assert.same({2, 4}, list(st.grad(y, x)))
     handle:remove()
   end)
 

@@ -178,6 +178,17 @@ describe("A convolution", function()
                 st.conv3d(volume, w3, {padding = "same"}):size())
   end)
 
+  it("of a large batch is that of its images, image by image", function()
+    local x, w, b = whole(40, 4, 32, 32), whole(3, 4, 3, 3), whole(3)
+    local y = st.conv2d(x, w, b, {padding = 1})
+    for i = 1, 40 do
+      assert.is_true(st.conv2d(x[i], w, b, {padding = 1}):equal(y[i]))
+    end
+    local huge = st.empty({2 ^ 40, 4, 32, 32}, {device = "meta"})
+    local meta = st.empty({3, 4, 3, 3}, {device = "meta"})
+    assert.same({2 ^ 40, 3, 30, 30}, st.conv2d(huge, meta):size())
+  end)
+
   it("of an empty batch is empty", function()
     local w = whole(3, 2, 3, 3)
     assert.same({0, 3, 2, 2}, st.conv2d(st.zeros(0, 2, 4, 4):to "float64",

@@ -509,6 +509,8 @@ end)
 
 local function f(...) return st.zeros({...}) end
 
+local ATTENTION = "scaled_dot_product_attention"
+
 -- operator, arguments, what the message says
 local REFUSALS = {
   {"layer_norm", function() return f(2, 3), {2} end,
@@ -558,27 +560,21 @@ local REFUSALS = {
    "class 0 is out of range for 1 classes"},
   {"one_hot", function() return i64 {} end,
    "num_classes must be given: self has no elements to tell it by"},
-  {"one_hot", function() return i64 {1}, 0 end,
-   "num_classes must be positive, it is 0"},
+  {"one_hot", function() return i64 {1}, 0 end, "num_classes must be positive"},
   {"glu", function() return f(2, 3) end,
    "dimension 2 of self has size 3, which cannot be halved"},
-  {"glu", function() return st.tensor(1) end,
-   "self is a number and cannot be halved"},
-  {"dropout", function() return f(2), 1.5 end,
-   "p must be in the range from 0 to 1, it is 1.5"},
+  {"glu", function() return st.tensor(1) end, "self is a number and cannot"},
+  {"dropout", function() return f(2), 1.5 end, "p must be in the range from 0"},
   {"feature_dropout", function() return f(2), 0.5 end,
    "input needs two dimensions, its shape is [2]"},
-  {"scaled_dot_product_attention", function() return f(2), f(2), f(2) end,
+  {ATTENTION, function() return f(2), f(2), f(2) end,
    "query needs two dimensions, its shape is [2]"},
-  {"scaled_dot_product_attention",
-   function() return f(2, 2), f(2, 2), i64({{1, 2}}) end,
+  {ATTENTION, function() return f(2, 2), f(2, 2), i64({{1, 2}}) end,
    "value must have a floating point dtype, not int64"},
-  {"scaled_dot_product_attention",
-   function()
+  {ATTENTION, function()
      return f(2, 2), f(2, 2), f(2, 2), f(2, 2), {is_causal = true}
    end, "attn_mask and is_causal exclude each other"},
-  {"scaled_dot_product_attention",
-   function()
+  {ATTENTION, function()
      return f(3, 2, 2), f(2, 2, 2), f(2, 2, 2), {enable_gqa = true}
    end, "the heads of shapes [3, 2, 2] and [2, 2, 2] cannot be shared"},
 }
@@ -589,9 +585,8 @@ describe("A layer refuses", function()
       local before = live()
       local ok, why = pcall(st[row[1]], row[2]())
       assert.is_false(ok)
-      assert.truthy(tostring(why):find(row[1] .. ": " .. row[3], 1, true),
-                    tostring(why))
-      why = nil -- luacheck: ignore 311
+      why = tostring(why)
+      assert.truthy(why:find(row[1] .. ": " .. row[3], 1, true), why)
       assert.is_true(live() <= before)
     end)
   end

@@ -73,6 +73,11 @@ describe("A module", function()
     for _, p in ipairs(list) do assert.is_true(p.requires_grad) end
   end)
 
+  it("is at hand in st.nn, which need not be loaded", function()
+    assert.equal(nn, st.nn)
+    assert.equal(optim, st.optim)
+  end)
+
   it("calls its method forward", function()
     local Sum = nn.Module:extend "Sum"
     function Sum.forward(_, x, y) return x + y, "more" end
@@ -100,6 +105,9 @@ describe("A module", function()
     assert.same({"a.weight", "a.bias", "b"}, names_of(net))
     net.c = nn.Parameter(st.zeros(1))
     assert.same({"a.weight", "a.bias", "b", "c"}, names_of(net))
+    net.a = nil
+    net.a = nn.Tanh()
+    assert.equal("Module(\n  (a): Tanh()\n)", tostring(net))
   end)
 
   it("does not take any tensor for a parameter", function()

@@ -331,7 +331,7 @@ local MISUSE = {
     st.zeros(2, 3):prelu(st.zeros(2))
   end, "2 elements for 3 channels"},
   {"float_power_ of integers", function() i64 {2}:float_power_(2) end,
-   "result is float64"},
+   "self is int64, the result float64"},
 }
 
 describe("Statistics refuse", function()

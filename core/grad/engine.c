@@ -545,13 +545,12 @@ static st_status find_edges(int n, st_tensor *const *t, st_edge *edges) {
 }
 
 /* A view that was made within no_grad requires a gradient as its base does,
- * but has no history. */
-static st_status check_edges(int n, const st_edge *edges,
-                             const char *what) {
+ * but has no history: no output, and an input on which nothing depends. */
+static st_status check_outputs(int n, const st_edge *edges) {
   for (int i = 0; i < n; i++) {
     if (edges[i].node) continue;
-    return st__fail(ST_BAD_STATE, "%s %d was not recorded: it is a view that "
-                    "was made within no_grad", what, i + 1);
+    return st__fail(ST_BAD_STATE, "output %d was not recorded: it is a view "
+                    "that was made within no_grad", i + 1);
   }
   return ST_OK;
 }
@@ -581,8 +580,7 @@ st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
   if (status == ST_OK) {
     status = find_edges(p->ninputs, p->inputs, k.targets);
   }
-  if (status == ST_OK) status = check_edges(p->noutputs, edges, "output");
-  if (status == ST_OK) status = check_edges(p->ninputs, k.targets, "input");
+  if (status == ST_OK) status = check_outputs(p->noutputs, edges);
   if (status == ST_OK) status = run_in_mode(&k, edges);
   for (int i = 0; status != ST_OK && grads && i < p->ninputs; i++) {
     st__tensor_release(&grads[i]);

@@ -42,8 +42,18 @@ st_status st__help_spread(int n, const st_operand *args, st_value *out) {
 
 /* -- Ties ----------------------------------------------------------------- */
 
+/* The elements that are the result; NaNs are one another's equal. */
+static st_tensor *same_as(st_chain *c, const st_tensor *self,
+                          const st_tensor *value) {
+  return st__step2(c, ST_OP_logical_or,
+    st__step2(c, ST_OP_eq_Tensor, self, value),
+    st__step2(c, ST_OP_logical_and, st__step1(c, ST_OP_isnan, self),
+              st__step1(c, ST_OP_isnan, value)));
+}
+
 /* share(grad, self, result[, dim, keepdim]): in equal parts to all elements
- * that are the result. */
+ * that are the result. As in ATen, nobody's share of a NaN over dimensions is
+ * anything but NaN. */
 st_status st__help_share(int n, const st_operand *args, st_value *out) {
   st_chain c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
@@ -56,10 +66,8 @@ st_status st__help_share(int n, const st_operand *args, st_value *out) {
   const st_tensor *value = st__restore(&c, tensor_of(&args[2]), self->ndim,
                                        set, keepdim);
   if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);
-  const st_tensor *same = st__step2(&c, ST_OP_logical_or,
-    st__step2(&c, ST_OP_eq_Tensor, self, value),
-    st__step2(&c, ST_OP_logical_and, st__step1(&c, ST_OP_isnan, self),
-              st__step1(&c, ST_OP_isnan, value)));
+  const st_tensor *same = n > 3
+    ? st__step2(&c, ST_OP_eq_Tensor, self, value) : same_as(&c, self, value);
   int64_t dims[ST_MAX_DIMS];
   int ndims = 0;
   for (int d = 0; d < self->ndim; d++) {
@@ -180,6 +188,11 @@ static st_tensor *infinite_norm(st_chain *c, const norm *a) {
 /* grad * self |self|^(p - 2) / result^(p - 1), 0 where it has no value. */
 static st_tensor *finite_norm(st_chain *c, const norm *a) {
   const double p = a->p;
+  if (p == 2 && st__tls().grad) { /* the second has no value where it is 0 */
+    return st__step2(c, ST_OP_mul_Tensor, a->grad,
+      zero_where(c, st__step2(c, ST_OP_div_Tensor, a->self, a->result),
+                 is_zero(c, a->result)));
+  }
   if (p == 2) {
     return st__step2(c, ST_OP_mul_Tensor, a->self,
       zero_where(c, st__step2(c, ST_OP_div_Tensor, a->grad, a->result),
@@ -187,10 +200,16 @@ static st_tensor *finite_norm(st_chain *c, const norm *a) {
   }
   const st_tensor *size = st__step1(c, ST_OP_abs, a->self);
   const st_tensor *direction = st__step1(c, ST_OP_sgn, a->self);
-  const st_tensor *power = p > 1
-    ? st__step_with(c, ST_OP_pow_Tensor_Scalar, size, st__of_float(p - 1))
-    : zero_where(c, st__step_with(c, ST_OP_pow_Tensor_Scalar, size,
-                                  st__of_float(p - 1)), is_zero(c, size));
+  const st_tensor *power = st__step_with(c, ST_OP_pow_Tensor_Scalar, size,
+                                         st__of_float(p - 1));
+  if (p < 1) {
+    power = zero_where(c, power, is_zero(c, size));
+    return st__step2(c, ST_OP_mul_Tensor,
+      st__step2(c, ST_OP_mul_Tensor, direction, power),
+      st__step2(c, ST_OP_mul_Tensor, a->grad,
+                st__step_with(c, ST_OP_pow_Tensor_Scalar, a->result,
+                              st__of_float(1 - p))));
+  }
   const st_tensor *whole = st__step_with(c, ST_OP_pow_Tensor_Scalar,
                                          a->result, st__of_float(p - 1));
   const st_tensor *ratio = zero_where(c,

@@ -51,14 +51,12 @@ static bool value_requires_grad(const st_value *v) {
   return false;
 }
 
-/* Which of the rule's targets do. */
-static uint64_t find_wanted(const st_rule *r, const st_value *args) {
-  uint64_t wanted = 0;
+/* Does one of the rule's targets? */
+static bool is_recorded(const st_rule *r, const st_value *args) {
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
-    const int i = __builtin_ctzll(rest);
-    if (value_requires_grad(&args[i])) wanted |= (uint64_t)1 << i;
+    if (value_requires_grad(&args[__builtin_ctzll(rest)])) return true;
   }
-  return wanted;
+  return false;
 }
 
 /* -- The node ------------------------------------------------------------- */
@@ -142,6 +140,19 @@ static st_status connect_all(st_recording *rec, const st_value *args) {
     }
   }
   return ST_OK;
+}
+
+/* The targets whose gradient leads on. A view that was made within no_grad
+ * requires one, but has no history. */
+static uint64_t connected(const st_recording *rec) {
+  uint64_t found = 0;
+  int rank = 0;
+  for (uint64_t rest = rec->rule->targets; rest; rest &= rest - 1, rank++) {
+    for (int i = rec->first[rank]; i < rec->first[rank + 1]; i++) {
+      if (rec->node.edges[i].node) found |= rest & -rest;
+    }
+  }
+  return found;
 }
 
 /* -- What the formulas need ----------------------------------------------- */
@@ -278,13 +289,13 @@ static void drop(const st_schema *s, st_value *rets) {
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
 }
 
-static st_status record(const st_call *call, st_rule *r, uint64_t wanted,
+static st_status record(const st_call *call, st_rule *r,
                         const st_value *args, st_value *rets) {
-  const needs need = needs_of(r, wanted);
   st_recording *rec;
   ST_TRY(new_record(r, args, r->is_multi ? 0 : r->schema->nrets, &rec));
   st_node *n = &rec->node;
   st_status status = connect_all(rec, args);
+  const needs need = needs_of(r, connected(rec));
   if (status == ST_OK) status = save_args(rec, &need, args);
   st__node_number(n);
   if (status == ST_OK) status = call_plain(call, args, rets);
@@ -302,14 +313,13 @@ st_status st__record_call(const st_call *call, const st_value *args,
   st_rule *r;
   if (!st__tls().grad) return call_plain(call, args, rets);
   ST_TRY(st__derived_rule(call->ctx, &r));
-  const uint64_t wanted = r ? find_wanted(r, args) : 0;
-  if (!wanted) return call_plain(call, args, rets);
+  if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
   if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
   if (call->schema != r->schema) {
     return st__fail(ST_BAD_STATE, "was defined anew after its derivative "
                     "was registered");
   }
-  return record(call, r, wanted, args, rets);
+  return record(call, r, args, rets);
 }
 
 /* -- Refusing ------------------------------------------------------------- */

@@ -209,12 +209,12 @@ static st_status run_fn(const slices *s, st_tensor *grad, const bool *wanted,
   st_tensor *grads[ST_MAX_ARGS] = {NULL};
   if (s->fn->nresults > ST_MAX_ARGS) return ST_BAD_STATE;
   grads[s->nr] = grad;
-  bool all[ST_MAX_ARGS] = {true};
+  bool all[ST_MAX_ARGS];
   bool *const asked = s->fn->ninputs <= ST_MAX_ARGS
                       ? all : st__alloc(ST_MEM_SCRATCH,
                                         (size_t)s->fn->ninputs);
   if (!asked) return ST_NO_MEMORY;
-  asked[0] = true;
+  asked[0] = s->fn->edges[0].node != NULL; /* else fn saved nothing for it */
   for (int i = 1; i < s->fn->ninputs; i++) asked[i] = wanted[i];
   const st_status status = s->fn->kind->run(s->fn, grads, asked, out);
   if (asked != all) {

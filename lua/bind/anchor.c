@@ -172,19 +172,33 @@ void st__forget_box(st__host *h, st__box *box) {
   box->is_anchored = false;
 }
 
-void st__each_box(st__host *h, lua_State *L,
-                  void (*fn)(lua_State *L, st__box *box, void *ctx),
-                  void *ctx) {
+static void each(st__host *h, lua_State *L, bool wants_nodes,
+                 void (*fn)(lua_State *L, st__box *box, void *ctx),
+                 void *ctx) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   push_slot(L, h->anchors.boxes_ref);                 /* [+1] */
   const int list = lua_gettop(L);
   for (int slot = 1; slot <= h->anchors.nslots; slot++) {
     lua_rawgeti(L, list, slot);                       /* [+1] */
     st__box *box = lua_touserdata(L, -1);
-    if (box && box->t) fn(L, box, ctx);
+    const bool is_asked = box && (wants_nodes
+      ? st__box_test(h, L, -1, ST_BOX_NODE) != NULL : box->t != NULL);
+    if (is_asked) fn(L, box, ctx);
     lua_settop(L, list);                              /* [-1] */
   }
   lua_settop(L, list - 1);                            /* [-1] */
+}
+
+void st__each_box(st__host *h, lua_State *L,
+                  void (*fn)(lua_State *L, st__box *box, void *ctx),
+                  void *ctx) {
+  each(h, L, false, fn, ctx);
+}
+
+void st__each_node(st__host *h, lua_State *L,
+                   void (*fn)(lua_State *L, st__box *box, void *ctx),
+                   void *ctx) {
+  each(h, L, true, fn, ctx);
 }
 
 /* -- Families ------------------------------------------------------------- */
@@ -202,9 +216,15 @@ static const st_tensor *root_of(const st_tensor *t) {
   return base ? base : t;
 }
 
+/* Is t of the family, or its gradient? */
+static bool is_member(const family *f, const st_tensor *t) {
+  const st_tensor *grad = st_tensor_grad(t);
+  return root_of(t) == f->root || (grad && root_of(grad) == f->root);
+}
+
 static void attach_member(lua_State *L, st__box *box, void *ctx) {
   const family *f = ctx;
-  if (root_of(box->t) != f->root) return;
+  if (!is_member(f, box->t)) return;
   lua_pushvalue(L, f->at);                            /* [+1] */
   attach(f->h, L, lua_gettop(L) - 1);                 /* [-1] */
 }
@@ -405,9 +425,13 @@ static bool settle_box(st__host *h, lua_State *L, int idx, bool has_one) {
 static void settle(st__host *h, lua_State *L, int idx, bool has_one,
                    bool is_written) {
   if (!lua_istable(L, idx)) {
-    if (!settle_box(h, L, idx, has_one) || !is_written) return;
+    const bool is_new = settle_box(h, L, idx, has_one);
+    if (!has_one || !is_written) return;
+    const st_tensor *t = st__to_tensor(h, L, idx);
+    /* What a view has had may be news to its base. */
+    if (!t || !(is_new || st_tensor_base(t))) return;
     lua_pushvalue(L, -1);                             /* [+1] */
-    attach_family(h, L, ((st__box *)lua_touserdata(L, idx))->t); /* [-1] */
+    attach_family(h, L, t);                           /* [-1] */
     return;
   }
   const int n = (int)lua_objlen(L, idx), env = lua_gettop(L);

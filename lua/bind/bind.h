@@ -103,7 +103,7 @@ typedef struct st__anchors {
   int handed_ref;      /* and that of what a Lua kernel has returned */
   bool has_pass, has_handed;
   int depth;           /* of functions that gradients call */
-  int context_ref;     /* the metatable of contexts: function.c */
+  int context_ref;     /* the metatable of contexts: context.c */
 } st__anchors;
 
 typedef struct st__host {
@@ -325,7 +325,7 @@ st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_warning, st__open_foreign, st__open_capsule, st__open_source,
   st__open_aside, st__open_member, st__open_share, st__open_memory,
   st__open_anchor, st__open_grad, st__open_node, st__open_hook,
-  st__open_function;
+  st__open_context, st__open_function;
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */

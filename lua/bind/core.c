@@ -45,6 +45,7 @@ int luaopen_strided_core(lua_State *L) {
   st__open_grad(h, L);
   st__open_node(h, L);
   st__open_hook(h, L);
+  st__open_context(h, L);
   st__open_function(h, L);
   return 1;
 }

@@ -1,8 +1,6 @@
-/* Functions that have a gradient of the user's: autograd_function.
- *
- * A context is a table; what the binding knows of it is in a table of its own
- * under a key that scripts do not have. It is the environment of the results
- * (Note [Anchors]), and the node knows it by its number.
+/* Functions that have a gradient of the user's: autograd_function. The context
+ * of a call is the environment of its results (Note [Anchors]), and the node
+ * knows it by its number.
  */
 
 #include <string.h>
@@ -20,103 +18,6 @@ typedef struct function {
   st_device *devices;
   const char *name;
 } function;
-
-static const char state_key = 0;
-
-/* -- Contexts ------------------------------------------------------------- */
-
-/* Field of the context's own table. [+1] */
-static void push_field(lua_State *L, int ctx, const char *name) {
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
-  lua_rawget(L, ctx);                                  /* [-1, +1] */
-  if (!lua_istable(L, -1)) return;                     /* nil, too */
-  lua_pushstring(L, name);                             /* [+1] */
-  lua_rawget(L, -2);                                   /* [-1, +1] */
-  lua_remove(L, -2);                                   /* [-1] */
-}
-
-/* Sets it to the value at the top. [-1] */
-static void set_field(lua_State *L, int ctx, const char *name) {
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
-  lua_rawget(L, ctx);                                  /* [-1, +1] */
-  if (lua_istable(L, -1)) {
-    lua_pushstring(L, name);                           /* [+1] */
-    lua_pushvalue(L, -3);                              /* [+1] */
-    lua_rawset(L, -3);                                 /* [-2] */
-  }
-  lua_pop(L, 2);                                       /* [-2] */
-}
-
-/* Is argument 1 a context whose forward runs? */
-static void check_forward(lua_State *L, const char *name) {
-  st__host *h = st__host_of(L);
-  bool runs = false;
-  if (lua_istable(L, 1)) {
-    push_field(L, 1, "is_forward");                    /* [+1] */
-    runs = lua_toboolean(L, -1);
-    lua_pop(L, 1);                                     /* [-1] */
-  }
-  if (runs) return;
-  st__error(h, L, ST_BAD_STATE, "%s: belongs into the forward function of "
-            "its context", name);
-}
-
-/* The arguments from the second on as a list in a field; all tensors, or nil
- * if that is allowed. */
-static int keep_list(lua_State *L, const char *name, const char *field,
-                     bool allow_nil) {
-  st__host *h = st__host_of(L);
-  check_forward(L, name);
-  const int n = lua_gettop(L) - 1;
-  lua_createtable(L, n, 1);                            /* [+1] */
-  for (int i = 1; i <= n; i++) {
-    if (!allow_nil || !lua_isnil(L, i + 1)) {
-      st__check_tensor(h, L, i + 1, name);
-    }
-    if (lua_isnil(L, i + 1)) lua_pushboolean(L, 0);    /* [+1] */
-    else lua_pushvalue(L, i + 1);                      /* [+1] */
-    lua_rawseti(L, -2, i);                             /* [-1] */
-  }
-  set_field(L, 1, field);                              /* [-1] */
-  return 0;
-}
-
-/* ctx:save(...): for backward; tensors or nil */
-static int context_save(lua_State *L) {
-  return keep_list(L, "save", "saved", true);
-}
-
-/* ctx:mark_dirty(...): arguments that forward has written in place */
-static int context_mark_dirty(lua_State *L) {
-  return keep_list(L, "mark_dirty", "dirty", false);
-}
-
-/* ctx:mark_non_differentiable(...): results */
-static int context_mark_constant(lua_State *L) {
-  return keep_list(L, "mark_non_differentiable", "constant", false);
-}
-
-/* ctx:saved(): what was saved, as it was */
-static int context_saved(lua_State *L) {
-  st__host *h = st__host_of(L);
-  luaL_checktype(L, 1, LUA_TTABLE);
-  push_field(L, 1, "saved");                           /* [+1] */
-  if (!lua_istable(L, -1)) {
-    push_field(L, 1, "is_over");                       /* [+1] */
-    if (!lua_toboolean(L, -1)) return 0;
-    return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
-                     "while the functions of the context run");
-  }
-  const int list = lua_gettop(L), n = (int)lua_objlen(L, list);
-  luaL_checkstack(L, n, "saved");
-  for (int i = 1; i <= n; i++) {
-    lua_rawgeti(L, list, i);                           /* [+1] */
-    if (lua_toboolean(L, -1)) continue;
-    lua_pop(L, 1);                                     /* [-1] */
-    lua_pushnil(L);                                    /* [+1] */
-  }
-  return n;
-}
 
 /* -- Backward ------------------------------------------------------------- */
 
@@ -166,7 +67,7 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
-  set_field(L, ctx, "saved");                          /* [-1] */
+  st__set_field(L, ctx, "saved");                          /* [-1] */
 }
 
 /* Is the gradient of argument `at`, input k if it is a tensor, at idx as it
@@ -222,14 +123,14 @@ static void call_backward(lua_State *L, void *arg) {
               "gone with the tensors that it belonged to", f->name);
   }
   set_saved(L, 1, r);
-  push_field(L, 1, "backward");                        /* [+1] */
+  st__push_field(L, 1, "backward");                        /* [+1] */
   lua_pushvalue(L, 1);                                 /* [+1] */
   push_grads(L, r);                                    /* [+nrets] */
   lua_call(L, f->nrets + 1, LUA_MULTRET);              /* [-nrets-2, +n] */
   const int n = lua_gettop(L) - 1;
   take_grads(L, r, 2, n);
   lua_pushnil(L);                                      /* [+1] */
-  set_field(L, 1, "saved");                            /* [-1] */
+  st__set_field(L, 1, "saved");                            /* [-1] */
 }
 
 static st_status run_backward(void *ctx, st_tensor *const *grads,
@@ -272,15 +173,12 @@ static void push_definition(lua_State *L, const char *name) {
 static void push_context(application *a) {
   lua_State *L = a->L;
   const bool is_recording = st_tls_get().grad;
-  lua_createtable(L, 0, 4);                            /* [+1] */
+  st__push_context(a->h, L);                           /* [+1] */
   a->ctx = lua_gettop(L);
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
-  lua_createtable(L, 0, 6);                            /* [+1] */
-  lua_rawset(L, a->ctx);                               /* [-2] */
   push_definition(L, "backward");                      /* [+1] */
-  set_field(L, a->ctx, "backward");                    /* [-1] */
+  st__set_field(L, a->ctx, "backward");                    /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  set_field(L, a->ctx, "is_forward");                  /* [-1] */
+  st__set_field(L, a->ctx, "is_forward");                  /* [-1] */
   lua_createtable(L, a->nargs, 0);                     /* [+1] */
   for (int i = 1; i <= a->nargs; i++) {
     const st_tensor *t = st__to_tensor(a->h, L, i);
@@ -288,8 +186,6 @@ static void push_context(application *a) {
     lua_rawseti(L, -2, i);                             /* [+1, -1] */
   }
   lua_setfield(L, a->ctx, "needs_grad");               /* [-1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, a->h->anchors.context_ref); /* [+1] */
-  lua_setmetatable(L, a->ctx);                         /* [-1] */
 }
 
 /* forward(ctx, ...) without recording. [+nrets] */
@@ -309,7 +205,7 @@ static void run_forward(application *a) {
   a->first = a->ctx + 1;
   a->nrets = lua_gettop(L) - a->ctx;
   lua_pushnil(L);                                      /* [+1] */
-  set_field(L, a->ctx, "is_forward");                  /* [-1] */
+  st__set_field(L, a->ctx, "is_forward");                  /* [-1] */
 }
 
 /* Is t in the list that is a field of the context? */
@@ -317,7 +213,7 @@ static bool is_marked(const application *a, const char *field,
                       const st_tensor *t) {
   lua_State *L = a->L;
   bool found = false;
-  push_field(L, a->ctx, field);                        /* [+1] */
+  st__push_field(L, a->ctx, field);                        /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n && !found; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -380,7 +276,7 @@ static void take_outputs(application *a) {
 
 static void take_saved(application *a) {
   lua_State *L = a->L;
-  push_field(L, a->ctx, "saved");                      /* [+1] */
+  st__push_field(L, a->ctx, "saved");                      /* [+1] */
   if (!lua_istable(L, -1)) a->room = 0;
   for (int i = 1; i <= a->room; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -394,7 +290,7 @@ static void take_saved(application *a) {
 /* What was written is among the results, or its history would be lost. */
 static void check_dirty(application *a) {
   lua_State *L = a->L;
-  push_field(L, a->ctx, "dirty");                      /* [+1] */
+  st__push_field(L, a->ctx, "dirty");                      /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -415,7 +311,7 @@ static void check_dirty(application *a) {
 /* Room for what the call has, on the stack. [+1] */
 static void take_tensors(application *a) {
   lua_State *L = a->L;
-  push_field(L, a->ctx, "saved");                      /* [+1] */
+  st__push_field(L, a->ctx, "saved");                      /* [+1] */
   a->room = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   lua_pop(L, 1);                                       /* [-1] */
   const size_t n = (size_t)a->nargs + (size_t)a->nrets + (size_t)a->room;
@@ -525,9 +421,9 @@ static int apply(lua_State *L) {
   take_tensors(&a);                                    /* [+1] */
   const bool was_recorded = a.noutputs > 0 && record(&a);
   lua_pushnil(L);                                      /* [+1] */
-  set_field(L, a.ctx, "saved");                        /* [-1] */
+  st__set_field(L, a.ctx, "saved");                        /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  set_field(L, a.ctx, "is_over");                      /* [-1] */
+  st__set_field(L, a.ctx, "is_over");                      /* [-1] */
   if (was_recorded) settle(&a);
   lua_pop(L, 1);                                       /* [-1] */
   return a.nrets;
@@ -576,15 +472,5 @@ void st__open_function(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"autograd_function", new_apply}, {NULL, NULL}
   };
-  static const luaL_Reg methods[] = {
-    {"save", context_save}, {"saved", context_saved},
-    {"mark_dirty", context_mark_dirty},
-    {"mark_non_differentiable", context_mark_constant}, {NULL, NULL}
-  };
   st__set_functions(h, L, functions);
-  lua_newtable(L);                                     /* [+1] */
-  lua_newtable(L);                                     /* [+1] */
-  st__set_functions(h, L, methods);
-  lua_setfield(L, -2, "__index");                      /* [-1] */
-  h->anchors.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

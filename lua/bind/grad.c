@@ -50,10 +50,14 @@ static int push_beside(lua_State *L, st_tensor *t) {
   return 1;
 }
 
-/* t.grad, or nil */
+/* t.grad, or nil. Soon t may have another one, and only the box have this. */
 static int grad(lua_State *L) {
   st_tensor *g = st_tensor_grad(self(L));
-  return g ? push_beside(L, g) : 0;
+  if (!g) return 0;
+  push_beside(L, g);                                     /* [+1] */
+  st__charge(st__host_of(L), L, lua_touserdata(L, -1),
+             (int64_t)st_tensor_storage_nbytes(g));
+  return 1;
 }
 
 /* t.base: the very object, if there is one; nil for what is no view */
@@ -292,6 +296,16 @@ static void settle(const request *r, int idx, int n, int env) {
   if (env) st__each_box(h, L, attach_leaf, &f);
 }
 
+/* A pass that has begun cannot be tried again once garbage has made room, so
+ * where memory has a bound that is near, it is collected first. */
+static void make_room(st__host *h, lua_State *L) {
+  const st_memory_totals m = st_memory_sum();
+  bool made = false;
+  if (m.limit < INT64_MAX && m.live > m.limit / 2) {
+    st__make_room(h, L, &made);
+  }
+}
+
 /* Runs it. boxes: where the list of the boxes is that the gradients of the
  * inputs go to, or 0. */
 static void run(request *r, st_tensor **grads, int boxes) {
@@ -300,6 +314,7 @@ static void run(request *r, st_tensor **grads, int boxes) {
   lua_State *L = r->L;
   bool has_one = false;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+  make_room(h, L);
   if (h->anchors.count > 0) {
     has_one = st__gather(h, L, r->outputs, false);       /* [+0|1] */
     if (r->grads) has_one = st__gather(h, L, r->grads, has_one);

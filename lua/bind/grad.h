@@ -17,8 +17,11 @@
  * looks for the boxes that were computed from its tensor: those that may have
  * a history are noted, in a weak list.
  *
- * If a function is gone nevertheless, say because a finaliser runs a graph
- * that died with it, the pass fails with an error that says so.
+ * Plain maths shall not pay for this, so views of plain tensors are not noted:
+ * one that outlives its base, and every other view, through which the base got
+ * a history, does not get the environment. If a function is gone, for that or
+ * because a finaliser runs a graph that died with it, the pass fails with an
+ * error that says so.
  */
 #ifndef ST_LUA_GRAD_H
 #define ST_LUA_GRAD_H
@@ -76,7 +79,11 @@ st__box *st__push_seen(st__host *h, lua_State *L, st_tensor *t);
 void st__note_box(st__host *h, lua_State *L, int idx);
 /* It is about to be finalised. */
 void st__forget_box(st__host *h, st__box *box);
-/* Calls fn with each noted box that is alive, at the top of the stack. */
+/* Calls fn with each noted box that is alive and has a tensor, at the top of
+ * the stack; or with those of nodes. */
+void st__each_node(st__host *h, lua_State *L,
+                   void (*fn)(lua_State *L, st__box *box, void *ctx),
+                   void *ctx);
 void st__each_box(st__host *h, lua_State *L,
                   void (*fn)(lua_State *L, st__box *box, void *ctx),
                   void *ctx);
@@ -116,10 +123,10 @@ void st__attach_downstream(st__host *h, lua_State *L, const st_node *target);
 
 /* -- node.c --------------------------------------------------------------- */
 
-/* A node in Lua. */
+/* A node in Lua: a box without a tensor. */
 typedef struct st__node_box {
+  st__box box;
   st_node *n;
-  bool is_anchored;   /* Note [Anchors] */
 } st__node_box;
 
 /* An empty box, which gets the environment of the box at index 1 if that is
@@ -132,6 +139,15 @@ st__node_box *st__check_node(st__host *h, lua_State *L, int idx);
 /* node:register_hook(fn), node:register_prehook(fn): a handle */
 int st__node_hook(lua_State *L);
 int st__node_prehook(lua_State *L);
+
+/* -- context.c ------------------------------------------------------------ */
+
+/* A new one. [+1] */
+void st__push_context(st__host *h, lua_State *L);
+/* A field of its own table, which scripts do not see; set to the value at the
+ * top. ctx: where the context is, not negative. [+1], [-1] */
+void st__push_field(lua_State *L, int ctx, const char *name);
+void st__set_field(lua_State *L, int ctx, const char *name);
 
 /* -- derive.c ------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 /* How the engine knows it. */
 typedef struct hook_ref {
   st__anchor anchor;
+  double owner;        /* the box: a remembered value */
   char place[];        /* where it was registered, for messages */
 } hook_ref;
 
@@ -72,7 +73,11 @@ static void call_post_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
   st__host *h = r->k->anchor.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
-  if (!st__push_known(h, L, r->grad)) st__push_seen(h, L, r->grad); /* [+1] */
+  st__push_remembered(h, L, r->k->owner);              /* [+1] */
+  if (st__to_tensor(h, L, -1) != r->grad) {
+    lua_pop(L, 1);                                     /* [-1] */
+    st__push_seen(h, L, r->grad);                      /* [+1] */
+  }
   lua_call(L, 1, 0);                                   /* [-2] */
 }
 
@@ -169,6 +174,7 @@ static hook_ref *push_hook(lua_State *L, remover **out) {
   hook_ref *k = st__anchor_new(h, L, 3, sizeof *k + n);
   memcpy(k->place, place, n);
   (*out)->hook = k->anchor.number;
+  k->owner = (*out)->owner;
   return k;
 }
 
@@ -230,12 +236,7 @@ static int add_node_hook(lua_State *L, bool before) {
     return st__raise(h, L, status);
   }
   lua_pushvalue(L, 3);                                 /* [+1] */
-  if (box->is_anchored) {
-    st__get_env(L, 1);                                 /* [+1] */
-    st__join(L);                                       /* [-1] */
-  }
-  st__set_env(L, 1);                                   /* [-1] */
-  box->is_anchored = true;
+  st__attach(h, L, 1);                                 /* [-1] */
   lua_pushvalue(L, 3);                                 /* [+1] */
   st__attach_downstream(h, L, box->n);                 /* [-1] */
   return 1;

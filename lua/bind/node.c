@@ -19,10 +19,10 @@ static st__node_box *self(lua_State *L) {
 
 st__node_box *st__push_node(st__host *h, lua_State *L, bool is_anchored) {
   st__node_box *box = st__box_new(h, L, ST_BOX_NODE, sizeof *box); /* [+1] */
+  st__note_box(h, L, lua_gettop(L));
   if (!is_anchored) return box;
   st__get_env(L, 1);                                   /* [+1] */
-  st__set_env(L, -2);                                  /* [-1] */
-  box->is_anchored = true;
+  st__attach(h, L, lua_gettop(L) - 1);                 /* [-1] */
   return box;
 }
 
@@ -30,6 +30,7 @@ static int node_gc(lua_State *L) {
   st__host *h = st__host_of(L);
   st__node_box *box = st__box_test(h, L, 1, ST_BOX_NODE);
   if (!box) return 0;
+  st__forget_box(h, &box->box);
   st_node_release(&box->n);
   return 0;
 }
@@ -74,7 +75,7 @@ static void push_next(st__host *h, lua_State *L, const st__node_box *box) {
     st_node *next = st_node_next(box->n, i, &nr);
     if (next) {
       lua_createtable(L, 2, 0);                        /* [+1] */
-      st__push_node(h, L, box->is_anchored)->n = next; /* [+1] */
+      st__push_node(h, L, box->box.is_anchored)->n = next; /* [+1] */
       st_node_retain(next);
       lua_rawseti(L, -2, 1);                           /* [-1] */
       lua_pushinteger(L, nr + 1);                      /* [+1] */
@@ -93,7 +94,7 @@ static void push_leaf(st__host *h, lua_State *L, const st__node_box *box) {
   if (!t || st__push_known(h, L, t)) return;           /* [+0|1] */
   st__push_kept(h, L, t);                              /* [+1] */
   st__note_box(h, L, lua_gettop(L));
-  if (!box->is_anchored) return;
+  if (!box->box.is_anchored) return;
   st__get_env(L, 1);                                   /* [+1] */
   st__attach(h, L, lua_gettop(L) - 1);                 /* [-1] */
 }

@@ -138,11 +138,20 @@ static void attach_if(lua_State *L, st__box *box, void *ctx) {
   walk *w = ctx;
   st_node *n;
   const int at = lua_gettop(L);
-  if (w->has_failed || st_tensor_is_leaf(box->t)) return;
-  if (find_node(w->h, L, box->t, &n) != ST_OK || !n) return;
-  const bool is_later = leads(w, n);
+  if (w->has_failed) return;
+  if (find_node(w->h, L, box->t, &n) != ST_OK) return;
+  const bool is_later = n ? leads(w, n) : st_node_leaf(w->target) == box->t;
   st_node_release(&n);
   if (!is_later) return;
+  lua_pushvalue(L, 2);                                /* [+1] */
+  st__attach(w->h, L, at);                            /* [-1] */
+}
+
+static void attach_node_if(lua_State *L, st__box *box, void *ctx) {
+  walk *w = ctx;
+  const st_node *n = ((const st__node_box *)box)->n;
+  const int at = lua_gettop(L);
+  if (w->has_failed || !n || !leads(w, n)) return;
   lua_pushvalue(L, 2);                                /* [+1] */
   st__attach(w->h, L, at);                            /* [-1] */
 }
@@ -152,6 +161,7 @@ static int attach_all(lua_State *L) {
   walk *w = lua_touserdata(L, 1);
   st__each_box(w->h, L, refresh, w);
   st__each_box(w->h, L, attach_if, w);
+  st__each_node(w->h, L, attach_node_if, w);
   return 0;
 }
 

@@ -8,10 +8,11 @@
 
 local st = require "strided"
 local blame = require "strided.blame"
+local read = require "strided.options"
 
-local abs, error, format, huge, ipairs, pcall, select, tostring, type =
-  math.abs, error, string.format, math.huge, ipairs, pcall, select, tostring,
-  type
+local abs, error, format, huge, ipairs, pairs, pcall, select, tostring, type =
+  math.abs, error, string.format, math.huge, ipairs, pairs, pcall, select,
+  tostring, type
 local unpack = unpack or table.unpack
 local is_tensor = st.is_tensor
 
@@ -64,6 +65,20 @@ local function flatten(list, ...)
     end
   end
   return list
+end
+
+local KNOWN = {eps = "number", atol = "number", rtol = "number",
+               fast = "boolean", raise = "boolean", grad_outputs = false}
+
+local function read_options(name, given)
+  given = read(name, given, KNOWN)
+  for key, value in pairs(given) do
+    if KNOWN[key] and type(value) ~= KNOWN[key] then
+      blame("%s: option '%s' must be a %s, got %s", name, key, KNOWN[key],
+            type(value))
+    end
+  end
+  return given
 end
 
 --- What is checked: fn of inputs, those that require a gradient, and for each
@@ -307,7 +322,7 @@ end
 -- what is wrong instead of raising that
 -- @return true
 local function gradcheck(fn, inputs, options)
-  options = options or {}
+  options = read_options("gradcheck", options)
   local check = new_check("gradcheck", fn, inputs, options)
   local compare = options.fast and compare_some or compare_all
   return report(check, options, compare(check))
@@ -352,7 +367,7 @@ end
 -- gradients of the results at which to check (random ones otherwise)
 -- @return true
 local function gradgradcheck(fn, inputs, options)
-  options = options or {}
+  options = read_options("gradgradcheck", options)
   local first = new_check("gradgradcheck", fn, inputs, options)
   local all = {unpack(first.inputs)}
   local grads = options.grad_outputs or random_gradients(first)

@@ -177,7 +177,7 @@ local LAZY = {
   get_printoptions = "printing", share = "share", attach = "share",
   unshare = "share", autograd = "autograd", gradcheck = "autograd",
   gradgradcheck = "autograd", checkpoint = "autograd",
-  detect_anomaly = "autograd",
+  detect_anomaly = "autograd", nn = "nn", optim = "optim",
 }
 
 setmetatable(st, {
@@ -186,7 +186,9 @@ setmetatable(st, {
     if type(name) ~= "string" then return nil end
     local value, keep
     if LAZY[name] then
-      value, keep = require("strided." .. LAZY[name])[name], true
+      local part = require("strided." .. LAZY[name])
+      value, keep = part[name], true
+      if value == nil then value = part end -- st.nn is all of it
     else
       value, keep = core.named(name, false)
     end

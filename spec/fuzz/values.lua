@@ -120,6 +120,7 @@ end
 local MOST = 600 -- elements of a tensor, mostly
 
 local function random_sizes(c)
+  if c.is_few then return {c:int(0, 5)} end
   local k = c:int(1, 60)
   if k == 1 then return {c:pick {17, 64, 65, 129, 1000}} end
   if k == 2 then return {c:pick {17, 33}, c:pick {16, 31, 70}} end
@@ -385,6 +386,9 @@ local RANKS = {
   diagonal_scatter = 2,
 }
 
+-- Operators whose result grows with a power of the vectors' sizes.
+local FEW = {combinations = true, cartesian_prod = true}
+
 local CHANNELS = {
   batch_norm = true, instance_norm = true, native_group_norm = true,
   group_norm = true, nll_loss = true, nll_loss_nd = true, nll_loss2d = true,
@@ -397,6 +401,8 @@ function M.prepare(c, name)
   c.has_classes = name:find "^nll_loss" ~= nil
   images.prepare(c, name)
   c.is_diagonal = name:find "^diagonal_" ~= nil
+  c.is_few = FEW[name]
+  if c.is_few then c.sizes = random_sizes(c) end
   if not c.tame or not RANKS[name] then return end
   c.sizes = {}
   for i = 1, RANKS[name] do c.sizes[i] = c.square end

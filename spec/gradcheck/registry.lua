@@ -43,7 +43,9 @@ end
 
 -- -- Operators ---------------------------------------------------------------
 
-local function each_overload(visit)
+--- Calls visit with every overload: its name, that of the operator, what comes
+-- behind the dot, and the object.
+function registry.each(visit)
   local seen = {}
   for _, name in ipairs((core.operators())) do
     if name:find "^aten::" and not seen[name] then
@@ -79,7 +81,7 @@ local all
 function registry.all()
   if all then return all end
   all = {}
-  each_overload(function(name, base, overload, operator)
+  registry.each(function(name, base, overload, operator)
     local schema = operator:schema()
     if is_function(schema) then
       all[#all + 1] = {

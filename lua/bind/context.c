@@ -1,0 +1,128 @@
+/* Contexts of functions that have a gradient of the user's.
+ *
+ * A context is a table; what the binding knows of it is in a table of its own,
+ * under a key that scripts do not make.
+ */
+
+#include "bind.h"
+
+static const char state_key = 0;
+
+/* -- Fields --------------------------------------------------------------- */
+
+void st__push_field(lua_State *L, int ctx, const char *name) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_rawget(L, ctx);                                  /* [-1, +1] */
+  if (!lua_istable(L, -1)) return;                     /* nil, too */
+  lua_pushstring(L, name);                             /* [+1] */
+  lua_rawget(L, -2);                                   /* [-1, +1] */
+  lua_remove(L, -2);                                   /* [-1] */
+}
+
+void st__set_field(lua_State *L, int ctx, const char *name) {
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_rawget(L, ctx);                                  /* [-1, +1] */
+  if (lua_istable(L, -1)) {
+    lua_pushstring(L, name);                           /* [+1] */
+    lua_pushvalue(L, -3);                              /* [+1] */
+    lua_rawset(L, -3);                                 /* [-2] */
+  }
+  lua_pop(L, 2);                                       /* [-2] */
+}
+
+void st__push_context(st__host *h, lua_State *L) {
+  lua_createtable(L, 0, 4);                            /* [+1] */
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_createtable(L, 0, 6);                            /* [+1] */
+  lua_rawset(L, -3);                                   /* [-2] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->anchors.context_ref); /* [+1] */
+  lua_setmetatable(L, -2);                             /* [-1] */
+}
+
+/* -- Methods -------------------------------------------------------------- */
+
+/* Is argument 1 a context whose forward runs? */
+static void check_forward(lua_State *L, const char *name) {
+  st__host *h = st__host_of(L);
+  bool runs = false;
+  if (lua_istable(L, 1)) {
+    st__push_field(L, 1, "is_forward");                    /* [+1] */
+    runs = lua_toboolean(L, -1);
+    lua_pop(L, 1);                                     /* [-1] */
+  }
+  if (runs) return;
+  st__error(h, L, ST_BAD_STATE, "%s: belongs into the forward function of "
+            "its context", name);
+}
+
+/* The arguments from the second on as a list in a field; all tensors, or nil
+ * if that is allowed. */
+static int keep_list(lua_State *L, const char *name, const char *field,
+                     bool allow_nil) {
+  st__host *h = st__host_of(L);
+  check_forward(L, name);
+  const int n = lua_gettop(L) - 1;
+  lua_createtable(L, n, 1);                            /* [+1] */
+  for (int i = 1; i <= n; i++) {
+    if (!allow_nil || !lua_isnil(L, i + 1)) {
+      st__check_tensor(h, L, i + 1, name);
+    }
+    if (lua_isnil(L, i + 1)) lua_pushboolean(L, 0);    /* [+1] */
+    else lua_pushvalue(L, i + 1);                      /* [+1] */
+    lua_rawseti(L, -2, i);                             /* [-1] */
+  }
+  st__set_field(L, 1, field);                              /* [-1] */
+  return 0;
+}
+
+/* ctx:save(...): for backward; tensors or nil */
+static int context_save(lua_State *L) {
+  return keep_list(L, "save", "saved", true);
+}
+
+/* ctx:mark_dirty(...): arguments that forward has written in place */
+static int context_mark_dirty(lua_State *L) {
+  return keep_list(L, "mark_dirty", "dirty", false);
+}
+
+/* ctx:mark_non_differentiable(...): results */
+static int context_mark_constant(lua_State *L) {
+  return keep_list(L, "mark_non_differentiable", "constant", false);
+}
+
+/* ctx:saved(): what was saved, as it was */
+static int context_saved(lua_State *L) {
+  st__host *h = st__host_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  st__push_field(L, 1, "saved");                           /* [+1] */
+  if (!lua_istable(L, -1)) {
+    st__push_field(L, 1, "is_over");                       /* [+1] */
+    if (!lua_toboolean(L, -1)) return 0;
+    return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
+                     "while the functions of the context run");
+  }
+  const int list = lua_gettop(L), n = (int)lua_objlen(L, list);
+  luaL_checkstack(L, n, "saved");
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, list, i);                           /* [+1] */
+    if (lua_toboolean(L, -1)) continue;
+    lua_pop(L, 1);                                     /* [-1] */
+    lua_pushnil(L);                                    /* [+1] */
+  }
+  return n;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__open_context(st__host *h, lua_State *L) {
+  static const luaL_Reg methods[] = {
+    {"save", context_save}, {"saved", context_saved},
+    {"mark_dirty", context_mark_dirty},
+    {"mark_non_differentiable", context_mark_constant}, {NULL, NULL}
+  };
+  lua_newtable(L);                                     /* [+1] */
+  lua_newtable(L);                                     /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");                      /* [-1] */
+  h->anchors.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+}
