@@ -75,7 +75,9 @@ ST_API int st_node_nresults(const st_node *n);
 /* The node that input i came from, borrowed, NULL for one without a gradient;
  * and which result of it. */
 ST_API st_node *st_node_next(const st_node *n, int i, int *nr);
-/* The leaf of a node that accumulates, borrowed; NULL for other nodes. */
+/* The leaf of a node that accumulates, borrowed; NULL for other nodes, and when
+ * nobody has the leaf any more: a graph does not keep it, unless it has
+ * hooks. */
 ST_API st_tensor *st_node_leaf(const st_node *n);
 /* Where it was recorded, if an anomaly was set then; "" otherwise. */
 ST_API const char *st_node_where(const st_node *n);

@@ -23,7 +23,7 @@ local PROGRAMS = {
             "shares"}},
   {"share", {"a line of threads", "a race for tokens", "refusals", "forks",
              "writing against the rules", "nothing left"}},
-  {"autograd", {"derivatives", "hooks", "functions",
+  {"autograd", {"derivatives", "hooks", "functions", "cycles",
                 "a million nodes on a small stack", "one leaf, four threads",
                 "out of memory", "nothing left"}},
   {"dlpack", {"there and back", "structures of others", "another thread",

@@ -223,6 +223,20 @@ st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
   return redispatch_as("redispatchBoxed", op, s, keys, args, rets);
 }
 
+st_status st__call_below(const st_call *call, int functionality,
+                         st_keyset excluded, const st_value *args,
+                         st_value *rets) {
+  const st_keyset below = call->keys & (ST_BIT(functionality) - 1);
+  const st_tls old = st__tls();
+  st_tls tls = old;
+  tls.excluded |= excluded;
+  st__set_tls(tls);
+  const st_status status = st__redispatch_boxed(call->op, call->schema, below,
+                                                args, rets);
+  st__set_tls(old);
+  return status;
+}
+
 st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
                            const st_value *args, st_value *rets) {
   st_thread *self = st__self();

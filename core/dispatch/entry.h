@@ -127,6 +127,14 @@ void st__drop_table(st_op *op);
 st_status st__check_table(const st_op *op, const st_table *t,
                           bool *is_right);
 
+/* -- Continuing ----------------------------------------------------------- */
+
+/* The call below a key that is bit `functionality`, whose operators it does
+ * not see, nor those of excluded. */
+st_status st__call_below(const st_call *call, int functionality,
+                         st_keyset excluded, const st_value *args,
+                         st_value *rets);
+
 /* -- Failures ------------------------------------------------------------- */
 
 /* The kernels of slots without a kernel: each fails and says why. */

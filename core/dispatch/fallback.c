@@ -85,15 +85,8 @@ static bool has_tensor_results(const st_schema *s) {
 /* What the operator is made of need not be asked again. */
 static st_status run_below(const st_call *call, const st_value *args,
                            st_value *rets) {
-  const st_keyset below = call->keys & (ST_BIT(ST_FUNC_AutogradOther) - 1);
-  const st_tls old = st__tls();
-  st_tls tls = old;
-  tls.excluded |= ST_AUTOGRAD_BITS;
-  st__set_tls(tls);
-  const st_status status = st__redispatch_boxed(call->op, call->schema, below,
-                                                args, rets);
-  st__set_tls(old);
-  return status;
+  return st__call_below(call, ST_FUNC_AutogradOther, ST_AUTOGRAD_BITS, args,
+                        rets);
 }
 
 st_status st__run_underivable(const st_call *call, const st_value *args,

@@ -65,7 +65,8 @@ st_status st__derived_rule(st_derived *d, st_rule **out) {
   st_status status = ST_OK;
   *out = atomic_load(&d->rule);
   if (!*out) {
-    status = st__rule_new(d->op, count_of(d->formulas), d->formulas, out);
+    status = st__rule_new(d->op, count_of(d->formulas), d->formulas,
+                          true, out);
     if (status == ST_OK) {
       atomic_store_explicit(&d->rule, *out, memory_order_release);
     }
@@ -193,7 +194,7 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
   const st_op *op;
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
-  ST_TRY(st__rule_new(op, n, formulas, &rule));
+  ST_TRY(st__rule_new(op, n, formulas, false, &rule));
   return implement_rule(lib, op, rule);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "grad/fit.h"
+#include "grad/hook.h"
 #include "grad/map.h"
 #include "op/compose.h"
 
@@ -176,52 +177,6 @@ static st_status add_to(st_tensor **sum, st_tensor *grad) {
   return ST_OK;
 }
 
-/* -- Hooks ---------------------------------------------------------------- */
-
-static st_status call_tensor_hook(const st_hook *h, st_tensor **grad) {
-  st_tensor *other = NULL;
-  ST_TRY(h->u.tensor.fn(h->u.tensor.ctx, *grad, &other));
-  if (!other) return ST_OK;
-  if (other->dtype != (*grad)->dtype || !st__same_sizes(other, *grad)) {
-    const st_status status =
-      st__fail(ST_BAD_SHAPE, "a hook turned a gradient (%s %s) into one of "
-               "%s %s", st__dtype_name((st_dtype)(*grad)->dtype),
-               ST_SHAPE_TEXT(*grad), st__dtype_name((st_dtype)other->dtype),
-               ST_SHAPE_TEXT(other));
-    st__tensor_release(&other);
-    return status;
-  }
-  st__tensor_release(grad);
-  *grad = other;
-  return ST_OK;
-}
-
-static st_status result_hooks(st_hook **list, st_tensor **grads) {
-  uint64_t last = 0;
-  for (st_hook *h; (h = st__hook_begin(*list, ST_HOOK_RESULT, last));) {
-    last = h->id;
-    const st_status status = grads[h->nr]
-                             ? call_tensor_hook(h, &grads[h->nr]) : ST_OK;
-    st__hook_end(list, h);
-    ST_TRY(status);
-  }
-  return ST_OK;
-}
-
-static st_status node_hooks(st_node *n, int when, st_tensor **inputs,
-                            st_tensor **grads) {
-  uint64_t last = 0;
-  for (st_hook *h; (h = st__hook_begin(n->hooks, when, last));) {
-    last = h->id;
-    const st_status status =
-      h->u.node.fn(h->u.node.ctx, inputs ? n->ninputs : 0, inputs,
-                   n->nresults, grads);
-    st__hook_end(&n->hooks, h);
-    ST_TRY(status);
-  }
-  return ST_OK;
-}
-
 /* -- Running one node ----------------------------------------------------- */
 
 static st_status has_nan(st_tensor *t, bool *out) {
@@ -306,24 +261,35 @@ static st_status blame(const st_node *n, st_status status) {
                   n->where);
 }
 
-static st_status run_node(task *k, st_node *n, st_tensor **grads) {
+static st_status run_kind(task *k, st_node *n, st_tensor **grads) {
   room r;
+  if (n->is_released) {
+    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
+                    "gradient was computed before:\nretain_graph keeps it "
+                    "for another time", n->name);
+  }
   ST_TRY(make_room(&r, k, n));
-  st_status status = node_hooks(n, ST_HOOK_BEFORE, NULL, grads);
-  if (status == ST_OK && n->is_released) {
-    status = st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since "
-                      "its gradient was computed before:\nretain_graph keeps "
-                      "it for another time", n->name);
-  }
-  if (status == ST_OK) status = n->kind->run(n, grads, r.wanted, r.out);
-  if (status == ST_OK) {
-    status = node_hooks(n, ST_HOOK_AFTER, r.out, grads);
-  }
+  st_status status = n->kind->run(n, grads, r.wanted, r.out);
+  if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
   for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
     status = pass_on(k, n, i, &r.out[i]);
   }
   leave_room(&r, n);
   if (status == ST_OK && !k->pass->retain_graph) st__node_forget(n);
+  return status;
+}
+
+/* A hook may have taken all of them away. */
+static bool has_any(const st_node *n, st_tensor *const *grads) {
+  for (int i = 0; i < n->nresults; i++) {
+    if (grads[i]) return true;
+  }
+  return false;
+}
+
+static st_status run_node(task *k, st_node *n, st_tensor **grads) {
+  st_status status = st__run_hooks_before(n, grads);
+  if (status == ST_OK && has_any(n, grads)) status = run_kind(k, n, grads);
   return blame(n, status);
 }
 
@@ -359,13 +325,14 @@ static st_status take(task *k) {
   st__map_take(&k->slots, w.node);
   k->all[slot].node = NULL;
   k->free_slots[k->nfree++] = slot;
-  const st_tensor *leaf = st__leaf_of(w.node);
-  if (leaf) status = result_hooks(&leaf->history->hooks, grads);
-  if (status == ST_OK) status = result_hooks(&w.node->hooks, grads);
+  st_tensor *leaf = st__leaf_take(w.node);
+  if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
+  if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
   if (status == ST_OK && is_to_run(k, w.node)) {
     status = run_node(k, w.node, grads);
   }
+  st__tensor_release(&leaf);
   clear(&w);
   return status;
 }
@@ -423,7 +390,7 @@ static st_status mark_targets(task *k, walk *w) {
     if (n->sequence < w->oldest) w->oldest = n->sequence;
     ST_TRY(st__map_put(&k->reach, n, 0, &e));
     e->value |= TARGET;
-    if (k->pass->accumulate && st__leaf_of(n)) e->value |= REACHES;
+    if (k->pass->accumulate && st__accumulates(n)) e->value |= REACHES;
   }
   return ST_OK;
 }

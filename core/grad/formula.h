@@ -70,9 +70,9 @@ typedef struct st_formula {
   st_arena arena;             /* owns it */
 } st_formula;
 
-/* BAD_SCHEMA with the position. */
+/* BAD_SCHEMA with the position. is_own: it comes from derivatives.def. */
 st_status st__formula_parse(const char *text, const st_schema *s,
-                            st_formula *out);
+                            bool is_own, st_formula *out);
 void st__formula_free(st_formula *f);
 
 #endif

@@ -76,10 +76,14 @@ st_status st__help_share(int n, const st_operand *args, st_value *out) {
   const st_tensor *times = self->ndim == 0 ? same
     : st__step(&c, ST_OP_sum_dim_IntList, 3, (st_value[]){
         st__of_tensor(same), st__of_ints(dims, ndims), st__of_bool(true)});
-  st_tensor *part = st__step2(&c, ST_OP_div_Tensor,
-                              st__step2(&c, ST_OP_mul_Tensor, grad, same),
-                              times);
-  return st__chain_return(&c, part, out);
+  const st_tensor *part = st__step2(&c, ST_OP_div_Tensor, grad, times);
+  if (n > 3) {
+    return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, part, same),
+                            out);
+  }
+  return st__chain_return(&c, st__step(&c, ST_OP_where_ScalarOther, 3,
+    (st_value[]){st__of_tensor(same), st__of_tensor(part), st__of_int(0)}),
+    out);
 }
 
 /* pick_back(self, grad, dim, indices, keepdim, base): to where the indices

@@ -111,28 +111,48 @@ static st_tensor *product_back(st_chain *c, const st_tensor *grad,
                    st__step1(c, ST_OP_conj, rest));
 }
 
-/* prod_back(grad, self, result[, dim, keepdim]) */
+static st_status has_zeros(const st_tensor *t, bool *out) {
+  st_chain c = {.status = ST_OK};
+  st_value v = st__none();
+  const st_tensor *any = st__step1(&c, ST_OP_any,
+    st__step_with(&c, ST_OP_eq_Scalar, t, st__of_int(0)));
+  if (st__going(&c)) {
+    const st_value arg = st__of_tensor(any);
+    c.status = st__invoke(ST_OP_item, 1, &arg, &v);
+  }
+  *out = st__to_bool(&v, false);
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+/* prod_back(grad, self, result[, dim, keepdim]): without zeros, grad times
+ * result / self. */
 st_status st__help_prod_back(int n, const st_operand *args, st_value *out) {
   st_chain c = {.status = ST_OK};
-  const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
+  const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]),
+                  *result = tensor_of(&args[2]);
   int dim = 0;
-  if (self->numel == 0) {
-    return st__chain_return(&c, st__step_with(&c, ST_OP_mul_Scalar, self,
-                                              st__of_int(0)), out);
-  }
+  bool zeros;
   if (self->ndim == 0) return st__value_copy(&args[0].value, out);
-  if (n < 4) {
+  ST_TRY(has_zeros(self, &zeros));
+  if (zeros && n < 4) {
     const st_tensor *line = st__step_line(&c, self);
     if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);
     return st__chain_return(&c, st__step_with(&c, ST_OP_reshape,
       product_back(&c, grad, line, 0),
       st__of_ints(self->sizes, self->ndim)), out);
   }
-  ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
-  if (!st__to_bool(&args[4].value, false)) {
+  if (n > 3) ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
+  if (n > 3 && !st__to_bool(&args[4].value, false)) {
     grad = st__step_with(&c, ST_OP_unsqueeze, grad, st__of_int(dim));
+    result = st__step_with(&c, ST_OP_unsqueeze, result, st__of_int(dim));
   }
-  return st__chain_return(&c, product_back(&c, grad, self, dim), out);
+  if (zeros) {
+    return st__chain_return(&c, product_back(&c, grad, self, dim), out);
+  }
+  const st_tensor *rest = st__step2(&c, ST_OP_div_Tensor, result, self);
+  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, grad,
+                                        st__step1(&c, ST_OP_conj, rest)),
+                          out);
 }
 
 /* Without zeros the sum from the end of grad * result, over self. */
@@ -193,19 +213,6 @@ static st_status exact_cumprod_back(const st_operand *args, int64_t dim,
   return st__chain_return(&all, r, out);
 }
 
-static st_status has_zeros(const st_tensor *t, bool *out) {
-  st_chain c = {.status = ST_OK};
-  st_value v = st__none();
-  const st_tensor *any = st__step1(&c, ST_OP_any,
-    st__step_with(&c, ST_OP_eq_Scalar, t, st__of_int(0)));
-  if (st__going(&c)) {
-    const st_value arg = st__of_tensor(any);
-    c.status = st__invoke(ST_OP_item, 1, &arg, &v);
-  }
-  *out = st__to_bool(&v, false);
-  return st__chain_end(&c, 0, NULL, NULL);
-}
-
 /* cumprod_back(grad, self, result, dim) */
 st_status st__help_cumprod_back(int n, const st_operand *args,
                                 st_value *out) {
@@ -214,11 +221,11 @@ st_status st__help_cumprod_back(int n, const st_operand *args,
   int dim;
   bool zeros;
   (void)n;
-  if (self->ndim == 0 || self->numel == 0) {
+  ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
+  if (self->numel == 0 || self->ndim == 0 || self->sizes[dim] == 1) {
     return st__value_copy(&args[0].value, out);
   }
-  ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
   ST_TRY(has_zeros(self, &zeros));
-  if (zeros || st__tls().grad) return exact_cumprod_back(args, dim, out);
+  if (zeros) return exact_cumprod_back(args, dim, out);
   return st__chain_return(&c, plain_cumprod_back(&c, args, dim), out);
 }

@@ -67,6 +67,11 @@ st_status st__help_cat_back(int n, const st_operand *args, st_value *out) {
   ST_TRY(st__value_new_tensors((int)len, out));
   for (uint32_t i = 0; i < len; i++) {
     const st_geometry *g = list[i].geometry;
+    if (!is_nothing(g) && g->ndim != grad->ndim) {
+      st__value_clear(out); /* the result was reshaped where nobody recorded */
+      return st__fail(ST_BAD_SHAPE, "cat: the gradient has %d dimensions, "
+                      "tensor %d has %d", grad->ndim, (int)i + 1, g->ndim);
+    }
     const bool is_empty = is_nothing(g) && grad->ndim != 1;
     const int64_t size = is_nothing(g) ? 0 : g->dims[dim];
     const int64_t none[] = {0};

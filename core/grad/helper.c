@@ -200,17 +200,24 @@ static st_status within(int n, const st_operand *args, st_value *out) {
 /* -- The table ------------------------------------------------------------ */
 
 static const st_helper helpers[] = {
-  {"shape", 1, 1, true, shape}, {"numel", 1, 1, true, numel},
-  {"ndim", 1, 1, true, ndim}, {"dtype", 1, 1, true, dtype},
-  {"is_complex", 1, 1, true, is_complex}, {"has", 1, 1, true, has},
-  {"i", 0, 0, false, imaginary}, {"ln", 1, 1, false, ln},
-  {"count", 2, 2, false, count}, {"negated", 1, 1, false, negated},
-  {"inverse", 1, 1, false, inverse},
-  {"broadcast", 2, 2, false, broadcast}, {"conj", 1, 1, false, conjugate},
-  {"scale", 2, 2, false, scale},
-  {"underivable", 1, 1, false, underivable}, {"within", 3, 3, false, within},
+  {"shape", 1, 1, true, true, shape},
+  {"numel", 1, 1, true, true, numel},
+  {"ndim", 1, 1, true, true, ndim},
+  {"dtype", 1, 1, true, true, dtype},
+  {"is_complex", 1, 1, true, true, is_complex},
+  {"has", 1, 1, true, true, has},
+  {"i", 0, 0, false, true, imaginary},
+  {"ln", 1, 1, false, false, ln},
+  {"count", 2, 2, false, false, count},
+  {"negated", 1, 1, false, false, negated},
+  {"inverse", 1, 1, false, false, inverse},
+  {"broadcast", 2, 2, false, false, broadcast},
+  {"conj", 1, 1, false, true, conjugate},
+  {"scale", 2, 2, false, false, scale},
+  {"underivable", 1, 1, false, false, underivable},
+  {"within", 3, 3, false, false, within},
 #define ST_HELPER(name, least, most, wants_geometry) \
-  {#name, least, most, wants_geometry, st__help_##name},
+  {#name, least, most, wants_geometry, false, st__help_##name},
 #include "grad/helpers.def"
 #undef ST_HELPER
 };

@@ -20,6 +20,8 @@ typedef struct st_helper {
   const char *name;
   int least, most;      /* arguments */
   bool wants_geometry;  /* of the first argument, and not its elements */
+  bool takes_all;       /* whatever the arguments are; else only our own
+                           formulas, which know what they pass, may call it */
   st_helper_fn fn;
 } st_helper;
 

@@ -24,13 +24,30 @@ static void drop_shelf(void *ctx) {
   st__free(ST_MEM_GRAPH, s, sizeof *s);
 }
 
-static void history_free(st_history *h) {
+static void bury(st_history *h) {
   st__node_release(&h->grad_fn);
   st__tensor_release(&h->grad);
   drop_shelf(h->shelf);
   st__hooks_free(&h->hooks);
   drop_counter(&h->counter);
   st__free(ST_MEM_GRAPH, h, sizeof *h);
+}
+
+/* A gradient may have a gradient, and so on: Note [Freeing without
+ * recursion]. */
+static void history_free(st_history *h) {
+  static _Thread_local st_history *dead;
+  static _Thread_local bool is_burying;
+  st__leaf_gone(h);
+  h->next = dead;
+  dead = h;
+  if (is_burying) return;
+  is_burying = true;
+  while ((h = dead)) {
+    dead = h->next;
+    bury(h);
+  }
+  is_burying = false;
 }
 
 void st__history_set_up(void) { st__history_free = history_free; }
@@ -331,7 +348,9 @@ st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *fn,
     return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, this "
                     "tensor was computed");
   }
-  return st__hook_add(list, &hook, id);
+  ST_TRY(st__hook_add(list, &hook, id));
+  if (list == &t->history->hooks) st__leaf_keep(t);
+  return ST_OK;
 }
 
 bool st__tensor_unhook(st_tensor *t, uint64_t id) {

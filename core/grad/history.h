@@ -23,12 +23,14 @@ struct st_history {
   st_node *grad_fn;      /* owned; NULL for a leaf */
   int nr;                /* which of its results */
   bool was_told;         /* a leaf: to require a gradient */
-  st_node *accumulator;  /* of a leaf; borrowed, it owns the tensor */
+  st_node *accumulator;  /* of a leaf; borrowed: Note [Accumulators] */
+  bool has_accumulated;  /* there is one, or has been */
   st_tensor *grad;       /* owned */
   st_shelf *shelf;       /* where the gradient of a tensor that is no leaf
                             and is to keep it is put */
   st_hook *hooks;        /* of a leaf */
   st_counter *counter;   /* instead of the storage's version */
+  struct st_history *next; /* that is dead as well */
 };
 
 /* t's history, made if it has none. */
@@ -58,7 +60,15 @@ st_status st__grad_fn(st_tensor *t, st_edge *out);
  * requires no gradient, or only as a view that was made within no_grad. */
 st_status st__gradient_edge(st_tensor *t, st_edge *out);
 st_status st__accumulator(st_tensor *t, st_node **out); /* owned */
-st_tensor *st__leaf_of(const st_node *n); /* NULL: n does not accumulate */
+bool st__accumulates(const st_node *n);
+/* The leaf of a node that accumulates, borrowed or owned; NULL for other nodes
+ * and when it is gone. */
+st_tensor *st__leaf_of(const st_node *n);
+st_tensor *st__leaf_take(const st_node *n);
+/* t's node, if there is one, keeps it. */
+void st__leaf_keep(st_tensor *t);
+/* The tensor is about to go. */
+void st__leaf_gone(st_history *h);
 st_tensor *st__grad_of(const st_tensor *t);
 
 /* -- Telling -------------------------------------------------------------- */

@@ -1,10 +1,13 @@
 /* Leaves: the nodes that add gradients to them.
  *
  * Note [Accumulators]
- * A leaf has at most one node that accumulates. The node owns the leaf, and the
- * leaf knows the node without owning it; so the node is there for as long as a
- * graph leads to it. Threads may begin graphs at one leaf at a time: who makes
- * or drops the node holds a lock.
+ * A leaf has at most one node that accumulates. Neither owns the other: the
+ * node is there for as long as a graph leads to it, the leaf for as long as
+ * somebody has it. So a leaf whose gradient has a history, or that was written
+ * from what was computed from it, is no cycle; a gradient of a leaf that nobody
+ * has any more is nobody's either. Only hooks would be missed: a leaf that has
+ * some is kept. Threads may begin graphs at one leaf at a time, and drop it:
+ * whoever goes from one to the other holds a lock.
  */
 
 #include <pthread.h>
@@ -14,11 +17,28 @@
 
 typedef struct accumulator {
   st_node node;
-  st_tensor *leaf; /* owned */
+  st_tensor *leaf; /* NULL when it is gone */
+  bool owns_leaf;
 } accumulator;
 
 static accumulator *of(const st_node *n) {
   return (accumulator *)(uintptr_t)n;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_mutex(void) {
+  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, open_mutex); }
+
+/* One more reference, unless the last one is gone already. */
+static bool revive(st_refcount *r) {
+  int_least32_t refs = atomic_load(&r->n);
+  while (refs > 0 && !atomic_compare_exchange_weak(&r->n, &refs, refs + 1)) {
+  }
+  return refs > 0;
 }
 
 /* -- Accumulating --------------------------------------------------------- */
@@ -73,74 +93,108 @@ static st_status call_post_hooks(st_tensor *leaf) {
   return ST_OK;
 }
 
+static const st_node_kind kind;
+
+st_tensor *st__leaf_take(const st_node *n) {
+  if (n->kind != &kind) return NULL;
+  pthread_mutex_lock(&mutex);
+  st_tensor *const leaf = of(n)->leaf;
+  const bool is_there = leaf && revive(&leaf->refs);
+  pthread_mutex_unlock(&mutex);
+  return is_there ? leaf : NULL;
+}
+
 static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
                      st_tensor **out) {
   (void)wanted; (void)out;
-  st_tensor *const leaf = of(n)->leaf;
-  ST_TRY(st__accumulate(leaf, grads[0], st__tls().grad));
-  return call_post_hooks(leaf);
+  st_tensor *leaf = st__leaf_take(n);
+  if (!leaf) return ST_OK;
+  st_status status = st__accumulate(leaf, grads[0], st__tls().grad);
+  if (status == ST_OK) status = call_post_hooks(leaf);
+  st__tensor_release(&leaf);
+  return status;
 }
 
 /* -- Making --------------------------------------------------------------- */
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void open_mutex(void) {
-  mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, open_mutex); }
-
 static void forget_leaf(st_node *n) {
   accumulator *a = of(n);
-  if (!a->leaf) return;
   pthread_mutex_lock(&mutex);
-  st_history *const h = a->leaf->history;
-  if (h && h->accumulator == n) h->accumulator = NULL;
+  st_tensor *leaf = a->leaf;
+  if (leaf && leaf->history->accumulator == n) {
+    leaf->history->accumulator = NULL;
+  }
+  a->leaf = NULL;
   pthread_mutex_unlock(&mutex);
-  st__tensor_release(&a->leaf);
+  if (a->owns_leaf) st__tensor_release(&leaf);
 }
 
 static const st_node_kind kind = {run, NULL, forget_leaf};
 
-/* One more reference, unless the last one is gone already. */
-static bool revive(st_node *n) {
-  int_least32_t refs = atomic_load(&n->refs.n);
-  while (refs > 0 &&
-         !atomic_compare_exchange_weak(&n->refs.n, &refs, refs + 1)) {
-  }
-  return refs > 0;
+void st__leaf_gone(st_history *h) {
+  if (!h->has_accumulated) return;
+  pthread_mutex_lock(&mutex);
+  if (h->accumulator) of(h->accumulator)->leaf = NULL;
+  h->accumulator = NULL;
+  pthread_mutex_unlock(&mutex);
 }
 
-static st_status make(st_tensor *t, st_node **out) {
+/* Under the mutex. */
+static void own_leaf(accumulator *a, st_tensor *t) {
+  if (a->owns_leaf) return;
+  st__tensor_retain(t);
+  a->owns_leaf = true;
+}
+
+void st__leaf_keep(st_tensor *t) {
+  pthread_mutex_lock(&mutex);
+  st_node *n = t->history->accumulator;
+  const bool is_there = n && revive(&n->refs);
+  if (is_there) own_leaf(of(n), t);
+  pthread_mutex_unlock(&mutex);
+  if (is_there) st__node_release(&n);
+}
+
+/* Not under the mutex: what it may run, an anomaly's function, can free
+ * leaves. */
+static st_status make(const st_tensor *t, st_node **out) {
   ST_TRY(st__node_new(&kind, sizeof(accumulator), 0, 1, out));
   (*out)->name = "AccumulateGrad";
   const st_status status = st__meta_init(&(*out)->results[0], t);
-  if (status != ST_OK) {
-    st__node_release(out);
-    return status;
+  if (status != ST_OK) st__node_release(out);
+  return status;
+}
+
+/* The node that there is; otherwise n, if it is one, from now on. */
+static st_node *install(st_tensor *t, st_node *n) {
+  st_history *const h = t->history;
+  pthread_mutex_lock(&mutex);
+  st_node *found = h->accumulator;
+  if (found && !revive(&found->refs)) found = NULL;
+  if (!found && n) {
+    h->accumulator = found = n;
+    h->has_accumulated = true;
+    of(n)->leaf = t;
+    if (h->hooks) own_leaf(of(n), t);
   }
-  st__tensor_retain(t);
-  of(*out)->leaf = t;
-  return ST_OK;
+  pthread_mutex_unlock(&mutex);
+  return found;
 }
 
 st_status st__accumulator(st_tensor *t, st_node **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   st_history *h;
-  st_status status = ST_OK;
+  st_node *fresh;
   pthread_once(&once, watch_forks);
-  pthread_mutex_lock(&mutex);
-  status = st__history_of(t, &h);
-  if (status == ST_OK && h->accumulator && revive(h->accumulator)) {
-    *out = h->accumulator;
-  } else if (status == ST_OK) {
-    status = make(t, out);
-    if (status == ST_OK) h->accumulator = *out;
-  }
-  pthread_mutex_unlock(&mutex);
-  return status;
+  ST_TRY(st__history_of(t, &h));
+  if ((*out = install(t, NULL))) return ST_OK;
+  ST_TRY(make(t, &fresh));
+  *out = install(t, fresh);
+  if (*out != fresh) st__node_release(&fresh);
+  return ST_OK;
 }
+
+bool st__accumulates(const st_node *n) { return n->kind == &kind; }
 
 st_tensor *st__leaf_of(const st_node *n) {
   return n->kind == &kind ? of(n)->leaf : NULL;

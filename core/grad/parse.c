@@ -6,13 +6,14 @@
 
 #include "grad/formula.h"
 
-enum { DEEPEST = 60, LONGEST_NAME = 120 };
+enum { DEEPEST = 60, MOST_TERMS = 500, LONGEST_NAME = 120 };
 
 typedef struct parser {
   const char *text, *p;
   const st_schema *schema;
   st_formula *f;
-  int depth;
+  bool is_own;
+  int depth, nterms;
 } parser;
 
 /* -- Words ---------------------------------------------------------------- */
@@ -68,6 +69,7 @@ static st_status read_word(parser *q, char *word) {
 /* -- Terms ---------------------------------------------------------------- */
 
 static st_status new_term(parser *q, st_term_kind kind, st_term **out) {
+  if (++q->nterms > MOST_TERMS) return wrong(q, "too long");
   *out = st__arena_alloc(&q->f->arena, sizeof **out, 1024);
   if (!*out) return ST_NO_MEMORY;
   (*out)->kind = kind;
@@ -238,6 +240,16 @@ static st_status read_arguments(parser *q, st_term *t, bool is_shape) {
   return need(q, ")");
 }
 
+/* Leaves the candidates that write nothing. */
+static void keep_pure(st_term *t) {
+  int n = 0;
+  for (int i = 0; i < t->ncandidates; i++) {
+    const st_schema *s = st__op_schema(t->candidates[i]);
+    if (s && !s->is_mutable) t->candidates[n++] = t->candidates[i];
+  }
+  t->ncandidates = n;
+}
+
 /* The overloads of "sum", or the one that "sum.dim_IntList" says. */
 static st_status find_operator(parser *q, st_term *t, const char *word) {
   char full[LONGEST_NAME + 8];
@@ -253,13 +265,18 @@ static st_status find_operator(parser *q, st_term *t, const char *word) {
                                       ST_TERM_CANDIDATES);
   }
   if (t->ncandidates > ST_TERM_CANDIDATES) t->ncandidates = ST_TERM_CANDIDATES;
+  const int found = t->ncandidates;
+  keep_pure(t);
   if (t->ncandidates > 0) return ST_OK;
   q->p -= strlen(word) + 1;
-  return wrong(q, "there is no such operator");
+  return wrong(q, found ? "the operator writes its arguments, which are not "
+                          "the derivative's"
+                        : "there is no such operator");
 }
 
 static st_status read_call(parser *q, const char *word, st_term **out) {
-  const int helper = st__helper_find(word, strlen(word));
+  int helper = st__helper_find(word, strlen(word));
+  if (helper >= 0 && !q->is_own && !st__helper(helper)->takes_all) helper = -1;
   ST_TRY(new_term(q, helper >= 0 ? ST_TERM_HELP : ST_TERM_CALL, out));
   if (helper < 0) {
     ST_TRY(find_operator(q, *out, word));
@@ -366,8 +383,9 @@ static st_status read_targets(parser *q) {
 }
 
 st_status st__formula_parse(const char *text, const st_schema *s,
-                            st_formula *out) {
-  parser q = {.text = text, .p = text, .schema = s, .f = out};
+                            bool is_own, st_formula *out) {
+  parser q = {.text = text, .p = text, .schema = s, .f = out,
+              .is_own = is_own};
   *out = (st_formula){.arena.kind = ST_MEM_REGISTRY};
   st_status status = read_targets(&q);
   if (status == ST_OK) status = read_choice(&q, &out->term);

@@ -13,26 +13,13 @@
 
 #include <string.h>
 
+#include "dispatch/entry.h"
 #include "grad/derive.h"
 #include "grad/view.h"
 #include "op/compose.h"
 #include "tensor/view.h"
 
 /* -- Below ---------------------------------------------------------------- */
-
-st_status st__call_below(const st_call *call, int functionality,
-                         st_keyset excluded, const st_value *args,
-                         st_value *rets) {
-  const st_keyset below = call->keys & (ST_BIT(functionality) - 1);
-  const st_tls old = st__tls();
-  st_tls tls = old;
-  tls.excluded |= excluded;
-  st__set_tls(tls);
-  const st_status status = st__redispatch_boxed(call->op, call->schema, below,
-                                                args, rets);
-  st__set_tls(old);
-  return status;
-}
 
 static st_status call_plain(const st_call *call, const st_value *args,
                             st_value *rets) {

@@ -15,10 +15,4 @@ ST_BOXED(st__refuse_out);
  * (A1). */
 ST_BOXED(st__track);
 
-/* The call below a key that is bit `functionality`, whose operators it does
- * not see, nor those of excluded. */
-st_status st__call_below(const st_call *call, int functionality,
-                         st_keyset excluded, const st_value *args,
-                         st_value *rets);
-
 #endif

@@ -41,14 +41,15 @@ static st_status new_rule(const st_op *op, st_rule **out) {
   return ST_OK;
 }
 
-static st_status parse_all(st_rule *r, int n, const char *const *formulas) {
+static st_status parse_all(st_rule *r, int n, const char *const *formulas,
+                           bool is_own) {
   r->formulas = st__alloc_zero(ST_MEM_REGISTRY,
                                (size_t)n * sizeof *r->formulas);
   if (!r->formulas) return ST_NO_MEMORY;
   r->nformulas = n;
   for (int i = 0; i < n; i++) {
     st_formula *const f = &r->formulas[i];
-    ST_TRY(st__formula_parse(formulas[i], r->schema, f));
+    ST_TRY(st__formula_parse(formulas[i], r->schema, is_own, f));
     if (r->targets & f->targets) {
       return st__fail(ST_BAD_SCHEMA, "two derivatives for one argument: '%s'",
                       formulas[i]);
@@ -68,9 +69,10 @@ static st_status parse_all(st_rule *r, int n, const char *const *formulas) {
 }
 
 st_status st__rule_new(const st_op *op, int n, const char *const *formulas,
-                       st_rule **out) {
+                       bool is_own, st_rule **out) {
   ST_TRY(new_rule(op, out));
-  const st_status status = n ? parse_all(*out, n, formulas) : ST_OK;
+  const st_status status = n ? parse_all(*out, n, formulas, is_own)
+                             : ST_OK;
   if (status == ST_OK) return ST_OK;
   st__rule_release(*out);
   *out = NULL;

@@ -24,9 +24,10 @@ typedef struct st_rule {
 } st_rule;
 
 /* The rule of an operator from n formulas, those of a functional one if it
- * is the in-place variant; n = 0: its results carry no gradient. */
+ * is the in-place variant; n = 0: its results carry no gradient. is_own: they
+ * come from derivatives.def. */
 st_status st__rule_new(const st_op *op, int n, const char *const *formulas,
-                       st_rule **out);
+                       bool is_own, st_rule **out);
 /* From a function, which is the rule's on success. */
 st_status st__rule_custom(const st_op *op, const st_derivative *d,
                           st_rule **out);

@@ -154,6 +154,11 @@ static st_status derive_again(st_tensor *view, const window *w) {
   st_tensor *base;
   ST_TRY(stand_in(st__base(view), &base));
   const st_tensor *seen = look(&c, base, w);
+  if (st__going(&c) && (!seen->history || !seen->history->grad_fn ||
+                        !st__same_sizes(seen, view))) {
+    c.status = st__fail(ST_BAD_STATE, "the kernel of a view operator that was "
+                        "put in the place of ours lost the gradient");
+  }
   if (st__going(&c)) {
     c.status = st__set_grad_fn(view, seen->history->grad_fn,
                                seen->history->nr);
@@ -250,7 +255,6 @@ static st_status run_slices(st_node *n, st_tensor *const *grads,
 static void release_slices(st_node *n) {
   slices *s = (slices *)(void *)n;
   if (s->fn && st__ref_count(&s->fn->refs) == 1) st__node_forget(s->fn);
-  n->has_saved = s->fn && s->fn->has_saved;
 }
 
 static void free_slices(st_node *n) {
@@ -297,7 +301,7 @@ st_status st__copy_slices(st_tensor *base, const st_tensor *view,
   ST_TRY(st__node_new(&slices_kind, sizeof(slices), fn->ninputs, 1, out));
   slices *s = (slices *)(void *)*out;
   s->node.name = "CopySlices";
-  s->node.has_saved = fn->has_saved;
+  s->node.has_saved = true; /* fn */
   s->nr = nr;
   st__node_retain(fn);
   s->fn = fn;

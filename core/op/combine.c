@@ -7,6 +7,7 @@
 
 #include "op/compose.h"
 #include "op/factory.h"
+#include "op/join.h"
 
 /* -- combinations --------------------------------------------------------- */
 
@@ -91,21 +92,6 @@ ST_BOXED(st__box_combinations) {
 
 /* -- cartesian_prod ------------------------------------------------------- */
 
-static st_status check_vectors(const st_value *list) {
-  if (list->len == 0 || list->len > ST_MAX_DIMS) {
-    return st__fail(ST_BAD_VALUE, "tensors must be 1 to %d vectors, not %u",
-                    ST_MAX_DIMS, list->len);
-  }
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
-    if (t->ndim != 1) {
-      return st__fail(ST_BAD_SHAPE, "tensor number %u must be a vector, its "
-                      "shape is %s", i + 1, ST_SHAPE_TEXT(t));
-    }
-  }
-  return ST_OK;
-}
-
 /* One column of the product: vector i, repeated as the others demand. */
 static st_status column(const st_value *list, int i, const int64_t *sizes,
                         st_value *out) {
@@ -133,7 +119,7 @@ ST_BOXED(st__box_cartesian_prod) {
   int64_t sizes[ST_MAX_DIMS];
   st_value columns;
   st_status status = ST_OK;
-  ST_TRY(check_vectors(list));
+  ST_TRY(st__check_vectors(list, 1));
   if (n == 1) {
     rets[0] = st__of_tensor(list->u.tensors[0]);
     st__tensor_retain(list->u.tensors[0]);

@@ -5,6 +5,12 @@
 
 #include "op/op.h"
 
+/* -- For other families --------------------------------------------------- */
+
+/* OK when list is 1 to ST_MAX_DIMS vectors; numbers too where least, the
+ * dimensions they have at the least, is 0 (rearrange.c). */
+st_status st__check_vectors(const st_value *list, int least);
+
 /* -- Side by side (join.c) ------------------------------------------------ */
 
 st_status st__cat_meta(st_run *r);

@@ -218,6 +218,7 @@ static int64_t window_size(const st_pool *p, const int64_t *o,
 typedef struct mean {
   st_pool p;
   bool with_padding;
+  bool is_plain;   /* of the whole image: its gradient is not attached */
   int64_t divisor; /* 0: the places of each window that count */
 } mean;
 
@@ -321,9 +322,8 @@ static st_status run_mean(st_chain *c, const mean *m, st_value *rets) {
     c->status = st__no_kernel_for(dtype);
   }
   if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
-  const bool is_one = p->adaptive && p->places == 1; /* ATen's is a mean then */
-  const st_tensor *self = is_one ? p->self
-                                 : st__step_attached(c, p->self, p->self);
+  const st_tensor *self = m->is_plain
+                        ? p->self : st__step_attached(c, p->self, p->self);
   const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);
   return st__chain_return(
     c, st__pool_result(c, st__step_to(c, sum, dtype), p), rets);
@@ -348,6 +348,7 @@ static st_status adaptive_avg_pool(const st_value *args, int n,
                                    st_value *rets) {
   mean m = {.divisor = 0};
   st_chain c = {.status = st__pool_shares(args, n, &m.p)};
+  m.is_plain = st__going(&c) && st__product_of(n, m.p.w.out) == 1;
   return run_mean(&c, &m, rets);
 }
 

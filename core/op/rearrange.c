@@ -383,17 +383,24 @@ static st_status mesh_view(st_tensor *const *vectors, int n, int i,
   return status;
 }
 
-static st_status check_vectors(const st_value *list) {
+st_status st__check_vectors(const st_value *list, int least) {
   if (list->len == 0 || list->len > ST_MAX_DIMS) {
     return st__fail(ST_BAD_VALUE, "tensors must be 1 to %d vectors, not %u",
                     ST_MAX_DIMS, list->len);
   }
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
-    if (t->ndim > 1) {
+    if (t->ndim < least || t->ndim > 1) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u must be a vector, its "
-                      "shape is %s", i, ST_SHAPE_TEXT(t));
+                      "shape is %s", i + 1, ST_SHAPE_TEXT(t));
     }
+  }
+  return ST_OK;
+}
+
+static st_status check_one_dtype(const st_value *list) {
+  for (uint32_t i = 1; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
     if (t->dtype != list->u.tensors[0]->dtype) {
       return st__fail(ST_BAD_DTYPE, "all tensors must have one dtype, not %s "
                       "and %s", st__dtype_name((st_dtype)t->dtype),
@@ -408,7 +415,8 @@ static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   st_tensor *vectors[ST_MAX_DIMS];
   const int n = (int)list->len;
   st_value grid;
-  ST_TRY(check_vectors(list));
+  ST_TRY(st__check_vectors(list, 0));
+  ST_TRY(check_one_dtype(list));
   swap = swap && n > 1;
   for (int i = 0; i < n; i++) {
     vectors[i] = list->u.tensors[swap && i < 2 ? 1 - i : i];

@@ -439,15 +439,21 @@ static st_window with_height(const st_window *w) {
     .dilation = {1, w->dilation[0]}, .out = {1, w->out[0]}};
 }
 
-st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
-                            const st_window *w) {
+/* op(x, kernel, dilation, padding, stride) */
+static st_tensor *step_of_image(st_chain *c, st_op_id op, const st_tensor *x,
+                                const st_window *w) {
   const st_window v = with_height(w);
   if (w->n == 1) x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
   const st_value args[] = {
     st__of_tensor(x), st__of_ints(v.kernel, v.n),
     st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
     st__of_ints(v.stride, v.n)};
-  return st__step(c, ST_OP_im2col, 5, args);
+  return st__step(c, op, 5, args);
+}
+
+st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
+                            const st_window *w) {
+  return step_of_image(c, ST_OP_im2col, x, w);
 }
 
 st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
@@ -464,11 +470,5 @@ st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
 
 st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
                          const st_window *w) {
-  const st_window v = with_height(w);
-  if (w->n == 1) x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
-  const st_value args[] = {
-    st__of_tensor(x), st__of_ints(v.kernel, v.n),
-    st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
-    st__of_ints(v.stride, v.n)};
-  return st__step(c, ST_OP__window_sum, 5, args);
+  return step_of_image(c, ST_OP__window_sum, x, w);
 }

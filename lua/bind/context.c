@@ -46,7 +46,7 @@ static void check_forward(lua_State *L, const char *name) {
   st__host *h = st__host_of(L);
   bool runs = false;
   if (lua_istable(L, 1)) {
-    st__push_field(L, 1, "is_forward");                    /* [+1] */
+    st__push_field(L, 1, "is_forward");                /* [+1] */
     runs = lua_toboolean(L, -1);
     lua_pop(L, 1);                                     /* [-1] */
   }
@@ -71,7 +71,7 @@ static int keep_list(lua_State *L, const char *name, const char *field,
     else lua_pushvalue(L, i + 1);                      /* [+1] */
     lua_rawseti(L, -2, i);                             /* [-1] */
   }
-  st__set_field(L, 1, field);                              /* [-1] */
+  st__set_field(L, 1, field);                          /* [-1] */
   return 0;
 }
 
@@ -94,9 +94,9 @@ static int context_mark_constant(lua_State *L) {
 static int context_saved(lua_State *L) {
   st__host *h = st__host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  st__push_field(L, 1, "saved");                           /* [+1] */
+  st__push_field(L, 1, "saved");                       /* [+1] */
   if (!lua_istable(L, -1)) {
-    st__push_field(L, 1, "is_over");                       /* [+1] */
+    st__push_field(L, 1, "is_over");                   /* [+1] */
     if (!lua_toboolean(L, -1)) return 0;
     return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
                      "while the functions of the context run");
@@ -124,5 +124,7 @@ void st__open_context(st__host *h, lua_State *L) {
   lua_newtable(L);                                     /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                      /* [-1] */
+  lua_pushliteral(L, "protected");                     /* [+1] */
+  lua_setfield(L, -2, "__metatable");                  /* [-1] */
   h->anchors.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

@@ -60,14 +60,13 @@ static void push_grads(lua_State *L, const backward_run *r) {
 
 static void set_saved(lua_State *L, int ctx, const backward_run *r) {
   const int n = r->f->nsaved;
-  if (n == 0) return;
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
     if (r->saved[i]) st__push_seen(r->f->anchor.h, L, r->saved[i]); /* [+1] */
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
-  st__set_field(L, ctx, "saved");                          /* [-1] */
+  st__set_field(L, ctx, "saved");                      /* [-1] */
 }
 
 /* Is the gradient of argument `at`, input k if it is a tensor, at idx as it
@@ -123,14 +122,14 @@ static void call_backward(lua_State *L, void *arg) {
               "gone with the tensors that it belonged to", f->name);
   }
   set_saved(L, 1, r);
-  st__push_field(L, 1, "backward");                        /* [+1] */
+  st__push_field(L, 1, "backward");                    /* [+1] */
   lua_pushvalue(L, 1);                                 /* [+1] */
   push_grads(L, r);                                    /* [+nrets] */
   lua_call(L, f->nrets + 1, LUA_MULTRET);              /* [-nrets-2, +n] */
   const int n = lua_gettop(L) - 1;
   take_grads(L, r, 2, n);
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, 1, "saved");                            /* [-1] */
+  st__set_field(L, 1, "saved");                        /* [-1] */
 }
 
 static st_status run_backward(void *ctx, st_tensor *const *grads,
@@ -176,9 +175,9 @@ static void push_context(application *a) {
   st__push_context(a->h, L);                           /* [+1] */
   a->ctx = lua_gettop(L);
   push_definition(L, "backward");                      /* [+1] */
-  st__set_field(L, a->ctx, "backward");                    /* [-1] */
+  st__set_field(L, a->ctx, "backward");                /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  st__set_field(L, a->ctx, "is_forward");                  /* [-1] */
+  st__set_field(L, a->ctx, "is_forward");              /* [-1] */
   lua_createtable(L, a->nargs, 0);                     /* [+1] */
   for (int i = 1; i <= a->nargs; i++) {
     const st_tensor *t = st__to_tensor(a->h, L, i);
@@ -205,7 +204,7 @@ static void run_forward(application *a) {
   a->first = a->ctx + 1;
   a->nrets = lua_gettop(L) - a->ctx;
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, a->ctx, "is_forward");                  /* [-1] */
+  st__set_field(L, a->ctx, "is_forward");              /* [-1] */
 }
 
 /* Is t in the list that is a field of the context? */
@@ -213,7 +212,7 @@ static bool is_marked(const application *a, const char *field,
                       const st_tensor *t) {
   lua_State *L = a->L;
   bool found = false;
-  st__push_field(L, a->ctx, field);                        /* [+1] */
+  st__push_field(L, a->ctx, field);                    /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n && !found; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -239,7 +238,7 @@ static bool needs_header(const application *a, int idx, const st_tensor *t) {
 }
 
 /* Puts a header of its own in the place of the result at idx. */
-static st_tensor *separate(application *a, int idx, st_tensor *t) {
+static void separate(application *a, int idx, st_tensor *t) {
   lua_State *L = a->L;
   const st_value arg = st__tensor_arg(t);
   st_value ret;
@@ -253,7 +252,18 @@ static st_tensor *separate(application *a, int idx, st_tensor *t) {
   if (status != ST_OK) st__raise(a->h, L, status);
   box->t = ret.u.tensor;
   lua_replace(L, idx);                                 /* [-1] */
-  return box->t;
+}
+
+/* Results get headers of their own where they need one. That is a call, at
+ * whose end goes what was freed meanwhile: no tensor is taken before. */
+static void separate_outputs(application *a) {
+  for (int i = 0; i < a->nrets; i++) {
+    const int at = a->first + i;
+    st_tensor *t = st__to_tensor(a->h, a->L, at);
+    if (!t) continue;
+    a->differentiable[i] = !is_marked(a, "constant", t);
+    if (needs_header(a, at, t)) separate(a, at, t);
+  }
 }
 
 static void take_inputs(application *a) {
@@ -265,18 +275,16 @@ static void take_inputs(application *a) {
 
 static void take_outputs(application *a) {
   for (int i = 0; i < a->nrets; i++) {
-    const int at = a->first + i;
-    st_tensor *t = st__to_tensor(a->h, a->L, at);
+    st_tensor *t = st__to_tensor(a->h, a->L, a->first + i);
     if (!t) continue;
-    a->differentiable[a->noutputs] = !is_marked(a, "constant", t);
-    if (needs_header(a, at, t)) t = separate(a, at, t);
+    a->differentiable[a->noutputs] = a->differentiable[i];
     a->tensors[a->ninputs + a->noutputs++] = t;
   }
 }
 
 static void take_saved(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "saved");                      /* [+1] */
+  st__push_field(L, a->ctx, "saved");                  /* [+1] */
   if (!lua_istable(L, -1)) a->room = 0;
   for (int i = 1; i <= a->room; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -290,7 +298,7 @@ static void take_saved(application *a) {
 /* What was written is among the results, or its history would be lost. */
 static void check_dirty(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "dirty");                      /* [+1] */
+  st__push_field(L, a->ctx, "dirty");                  /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -311,12 +319,13 @@ static void check_dirty(application *a) {
 /* Room for what the call has, on the stack. [+1] */
 static void take_tensors(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "saved");                      /* [+1] */
+  st__push_field(L, a->ctx, "saved");                  /* [+1] */
   a->room = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   lua_pop(L, 1);                                       /* [-1] */
   const size_t n = (size_t)a->nargs + (size_t)a->nrets + (size_t)a->room;
   a->tensors = lua_newuserdata(L, (n + 1) * (sizeof *a->tensors + 1));
   a->differentiable = (bool *)(a->tensors + n + 1);    /* [+1] */
+  separate_outputs(a);
   take_inputs(a);
   take_outputs(a);
   take_saved(a);
@@ -421,9 +430,9 @@ static int apply(lua_State *L) {
   take_tensors(&a);                                    /* [+1] */
   const bool was_recorded = a.noutputs > 0 && record(&a);
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, a.ctx, "saved");                        /* [-1] */
+  st__set_field(L, a.ctx, "saved");                    /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  st__set_field(L, a.ctx, "is_over");                      /* [-1] */
+  st__set_field(L, a.ctx, "is_over");                  /* [-1] */
   if (was_recorded) settle(&a);
   lua_pop(L, 1);                                       /* [-1] */
   return a.nrets;

@@ -40,21 +40,22 @@ static int version(lua_State *L) {
   return 1;
 }
 
-/* A box of t beside that at index 1, which has what it needs. [+1] */
-static int push_beside(lua_State *L, st_tensor *t) {
-  st__host *h = st__host_of(L);
-  st__push_kept(h, L, t);                                /* [+1] */
-  if (st_tensor_requires_grad(t)) {
-    st__settle_from(h, L, lua_gettop(L), 1, false);
-  }
-  return 1;
+/* The box of t at the top needs what that at index 1 has. */
+static void settle_beside(lua_State *L, const st_tensor *t) {
+  if (!st_tensor_requires_grad(t)) return;
+  st__settle_from(st__host_of(L), L, lua_gettop(L), 1, false);
 }
 
-/* t.grad, or nil. Soon t may have another one, and only the box have this. */
+/* t.grad, or nil. Soon t may have another one, and only the box have this; a
+ * finaliser may see to it while the box is made. */
 static int grad(lua_State *L) {
+  if (!st_tensor_grad(self(L))) return 0;
+  st__box *box = st__push_box(st__host_of(L), L);        /* [+1] */
   st_tensor *g = st_tensor_grad(self(L));
   if (!g) return 0;
-  push_beside(L, g);                                     /* [+1] */
+  st_tensor_retain(g);
+  box->t = g;
+  settle_beside(L, g);
   st__charge(st__host_of(L), L, lua_touserdata(L, -1),
              (int64_t)st_tensor_storage_nbytes(g));
   return 1;
@@ -62,9 +63,13 @@ static int grad(lua_State *L) {
 
 /* t.base: the very object, if there is one; nil for what is no view */
 static int base(lua_State *L) {
+  st__host *h = st__host_of(L);
   st_tensor *b = st_tensor_base(self(L));
   if (!b) return 0;
-  return st__push_known(st__host_of(L), L, b) || push_beside(L, b); /* [+1] */
+  if (st__push_known(h, L, b)) return 1;                 /* [+1] */
+  st__push_kept(h, L, b);                                /* [+1] */
+  settle_beside(L, b);
+  return 1;
 }
 
 /* t.data: the same elements without a history */

@@ -103,7 +103,8 @@ static inline bool st__is_loose(const st__frame *f, const st_arg *ret,
   if (st_tensor_requires_grad(t)) return true;
   if (!ret->is_alias || !st_tensor_base(t)) return false;
   if (f->nwraps > 0 || !f->source[0]) return true;
-  const st__box *source = lua_touserdata(f->L, f->source[0]);
+  const st__box *source = st__box_test(f->h, f->L, f->source[0],
+                                       ST_BOX_TENSOR);
   return !source || !source->slot;
 }
 

@@ -181,23 +181,33 @@ static hook_ref *push_hook(lua_State *L, remover **out) {
 typedef st_status add_fn(st_tensor *t, const st_tensor_hook *hook,
                          uint64_t *id);
 
+/* The tensor at index 1, owned: a kernel or a finaliser may free it. */
+static st_status hold(lua_State *L, st_tensor **out) {
+  *out = st__to_tensor(st__host_of(L), L, 1);
+  if (!*out) return st_fail(ST_BAD_STATE, "self is a freed Tensor");
+  st_tensor_retain(*out);
+  return ST_OK;
+}
+
 static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
                            const st_tensor_hook *how) {
   st__entry e;
   remover *handle;
+  st_tensor *t = NULL;
   st_node *target = NULL;
   st__host *h = st__host_of(L);
   st__check_tensor(h, L, 1, "self");
   st_tensor_hook hook = *how;
   hook.ctx = push_hook(L, &handle);                    /* [+2] */
   hook.free_ctx = st__anchor_free;
-  st_tensor *t = st__to_tensor(h, L, 1);
-  st_status status = st__begin(h, L, name, &e);
+  st_status status = hold(L, &t);
+  if (status == ST_OK) status = st__begin(h, L, name, &e);
   if (status == ST_OK) {
     status = st__end(h, L, &e, add(t, &hook, &handle->id));
   }
   if (status != ST_OK) st__anchor_free(hook.ctx);
   else status = st__node_of(h, L, t, &target);
+  st_tensor_release(&t);
   if (status != ST_OK) return st__raise(h, L, status);
   st__node_box *node = st__push_node(h, L, false);     /* [+1] */
   node->n = target;

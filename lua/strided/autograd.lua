@@ -18,8 +18,10 @@
 local st = require "strided"
 local core = require "strided.core"
 local blame = require "strided.blame"
+local callable = require "strided.callable"
 local check = require "strided.gradcheck"
 local checkpoint = require "strided.checkpoint".checkpoint
+local read = require "strided.options"
 
 local ipairs, select, type = ipairs, select, type
 local unpack = unpack or table.unpack
@@ -28,6 +30,9 @@ local grad, is_tensor = st.grad, st.is_tensor
 local autograd = {}
 
 -- -- Values ------------------------------------------------------------------
+
+local GRAPH = {create_graph = true}
+local MATRIX = {create_graph = true, batch = true}
 
 --- A tensor or a list of them as a list, and whether it was one tensor.
 local function list_of(name, what, x)
@@ -131,7 +136,8 @@ end
 -- @return the results of fn, a tensor or a list
 -- @return the product, like inputs
 function autograd.vjp(fn, inputs, v, options)
-  local create_graph = options and options.create_graph
+  callable("vjp", fn)
+  local create_graph = read("vjp", options, GRAPH).create_graph
   local list, is_one = list_of("vjp", "inputs", inputs)
   local mine = own(list, create_graph)
   local outputs, is_one_output = results_of("vjp", fn, mine)
@@ -152,7 +158,8 @@ end
 -- @return the results of fn, a tensor or a list
 -- @return the product, like the results
 function autograd.jvp(fn, inputs, v, options)
-  local create_graph = options and options.create_graph
+  callable("jvp", fn)
+  local create_graph = read("jvp", options, GRAPH).create_graph
   local list = list_of("jvp", "inputs", inputs)
   local mine = own(list, create_graph)
   local steps = vectors("jvp", v, mine)
@@ -234,7 +241,8 @@ local function jacobian(name, fn, list, options)
 end
 
 --- The Jacobian matrix of a function: by result and input a tensor of the
--- result's shape and then the input's.
+-- result's shape and then the input's. Its rows are gradients, which of complex
+-- tensors are the conjugates of derivatives.
 -- @function autograd.jacobian
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
@@ -245,8 +253,10 @@ end
 -- @return a tensor; for lists of inputs a list; for several results a list of
 -- either by result
 function autograd.jacobian(fn, inputs, options)
+  callable("jacobian", fn)
+  options = read("jacobian", options, MATRIX)
   local list, is_one_input = list_of("jacobian", "inputs", inputs)
-  local out, is_one = jacobian("jacobian", fn, list, options or {})
+  local out, is_one = jacobian("jacobian", fn, list, options)
   for k, rows in ipairs(out) do out[k] = plain(rows, is_one_input) end
   return plain(out, is_one)
 end
@@ -273,7 +283,8 @@ end
 -- element per sample
 -- @return a tensor of the input's shape twice; for lists a list of lists
 function autograd.hessian(fn, inputs, options)
-  options = options or {}
+  callable("hessian", fn)
+  options = read("hessian", options, MATRIX)
   local list, is_one = list_of("hessian", "inputs", inputs)
   local out = jacobian("hessian", gradient_function("hessian", fn,
                                                     options.batch),
@@ -291,7 +302,8 @@ end
 -- @return the result of fn
 -- @return the product, like inputs
 function autograd.hvp(fn, inputs, v, options)
-  local create_graph = options and options.create_graph
+  callable("hvp", fn)
+  local create_graph = read("hvp", options, GRAPH).create_graph
   local list, is_one = list_of("hvp", "inputs", inputs)
   local steps, mine = vectors("hvp", v, list), own(list, create_graph)
   local y

@@ -11,6 +11,7 @@
 local st = require "strided"
 local core = require "strided.core"
 local blame = require "strided.blame"
+local callable = require "strided.callable"
 
 local error, ipairs, pairs, pcall, select, type = error, ipairs, pairs, pcall,
   select, type
@@ -159,6 +160,7 @@ local Segment = core.autograd_function {
 -- @param ... its arguments
 -- @return its results
 function checkpoint(fn, ...)
+  callable("checkpoint", fn)
   if not is_grad_enabled() then return fn(...) end
   local args = pack(...)
   local first, rng = own(args), get_rng_state()

@@ -8,6 +8,7 @@
 
 local st = require "strided"
 local blame = require "strided.blame"
+local callable = require "strided.callable"
 local read = require "strided.options"
 
 local abs, error, format, huge, ipairs, pairs, pcall, select, tostring, type =
@@ -81,10 +82,14 @@ local function read_options(name, given)
   return given
 end
 
---- What is checked: fn of inputs, those that require a gradient, and for each
--- result whether it has one.
+--- What is checked: fn of inputs, and those that require a gradient.
 local function new_check(name, fn, inputs, options)
+  callable(name, fn)
   if is_tensor(inputs) then inputs = {inputs} end
+  if type(inputs) ~= "table" then
+    blame("%s: the inputs must be a tensor or a list, got %s", name,
+          type(inputs))
+  end
   local check = {
     name = name, fn = fn, inputs = inputs, wanted = {}, numbers = {},
     eps = options.eps or 1e-6, atol = options.atol or 1e-5,

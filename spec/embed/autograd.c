@@ -138,6 +138,34 @@ static void functions(void) {
   puts("functions");
 }
 
+/* What PyTorch cannot free: a gradient with a history of its own leaf, and a
+ * leaf that is written with what was computed from it. */
+static void cycles(void) {
+  st_tensor *x = leaf(2), *y = call2("aten::mul", "Tensor", x, x);
+  const st_backward_pass pass = {.noutputs = 1, .outputs = &y,
+                                 .create_graph = true};
+  CHECK(st_backward(&pass, NULL) == ST_OK);
+  CHECK(st_tensor_requires_grad(st_tensor_grad(x)));
+  drop(y); drop(x);
+  x = leaf(2);
+  y = call2("aten::mul", "Tensor", x, x);
+  CHECK(st_tensor_set_requires_grad(x, false) == ST_OK);
+  drop(call2("aten::add_", "Tensor", x, y));
+  CHECK(!st_tensor_is_leaf(x));
+  drop(y); drop(x);
+  /* but a hook is called, whoever has the leaf */
+  int freed = 0;
+  const st_tensor_hook hook = {scale_grad, &freed, count_free};
+  x = leaf(2);
+  CHECK(st_tensor_add_hook(x, &hook, NULL) == ST_OK);
+  y = call2("aten::mul", "Tensor", x, x);
+  drop(x);
+  CHECK(freed == 0 && run_back(y) == ST_OK);
+  drop(y);
+  CHECK(freed == 1);
+  puts("cycles");
+}
+
 enum { CHAIN = 1000000, SMALL_STACK = 128 << 10 };
 
 /* A chain of a million operators: made, run and freed on 128 KB of stack. */
@@ -254,6 +282,7 @@ int main(void) {
   derivatives();
   hooks();
   functions();
+  cycles();
   on_small_stack();
   threads();
   out_of_memory();

@@ -1,0 +1,19 @@
+--- The function of a call that takes one.
+--
+-- @module strided.callable
+
+local blame = require "strided.blame"
+
+local getmetatable, type = debug.getmetatable, type
+
+--- Raises an error unless f can be called.
+-- @tparam string name of what was called
+-- @param f
+local function callable(name, f)
+  if type(f) == "function" then return end
+  local meta = getmetatable(f)
+  if type(meta) == "table" and meta.__call then return end
+  blame("%s: the first argument must be a function, got %s", name, type(f))
+end
+
+return callable
