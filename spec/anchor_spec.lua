@@ -125,6 +125,18 @@ describe("What no script can reach goes:", function()
     end)
   end)
 
+  it("a checkpoint whose function refers to a table of its results",
+     function()
+    vanishes(function()
+      local all = {}
+      local f = function(t) return #all > 99 and all[1] or t:exp() end
+      all[1] = st.checkpoint(f, leaf(1, 2))
+      all[2] = st.checkpoint(f, all[1])
+      all[2]:sum():backward()
+      return f
+    end)
+  end)
+
   it("a hook that refers to a gradient with a history", function()
     vanishes(function()
       local x, g = leaf(3)
@@ -268,6 +280,9 @@ describe("A function stays while gradients can call it:", function()
     end,
     ["the result of a function of one's own"] = function(t)
       return double()(t)
+    end,
+    ["the result of a checkpoint"] = function(t)
+      return st.checkpoint(function(u) return u * 2 end, t)
     end,
     ["what a scope gives back"] = function(t)
       return st.scope(function() return (t * 2) + 1 end)

@@ -1,22 +1,21 @@
 --- The shape of the house: what includes what, what is exported, how long
 -- files are, and how many places a new operator takes.
 
+local build = require "spec.build"
+local on_disk = require "spec.files"
+
 -- -- Help --------------------------------------------------------------------
 
 local ROOT = debug.getinfo(1, "S").source:match "^@(.*)/spec/[^/]*$" or "."
 local MAX_LINES, MAX_COLUMNS = 600, 80
+
+local lines_of, write = on_disk.lines_of, on_disk.write
 
 local function output(command)
   local pipe = assert(io.popen(command))
   local text = pipe:read "*a"
   pipe:close()
   return text
-end
-
-local function lines_of(text)
-  local list = {}
-  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
-  return list
 end
 
 --- Files below folders of the project, by the pattern of their names.
@@ -30,14 +29,7 @@ local function files(folders, pattern)
   return list
 end
 
-local function read(name)
-  local file = assert(io.open(ROOT .. "/" .. name, "rb"))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
-local build = require "spec.build"
+local function read(name) return on_disk.read(ROOT .. "/" .. name) end
 
 local CORE, BUILD, SANITIZED = build.core, build.folder, build.is_sanitized
 local ENGINE = BUILD .. "/lib/libstrided.so"
@@ -227,12 +219,6 @@ rm -rf "$1/rock"
 cmake --build "$1/build"
 cmake --install "$1/build"
 ]]
-
-local function write(path, text)
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
-end
 
 --- A copy of the sources, below the build.
 local function scratch_copy()

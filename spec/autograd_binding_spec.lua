@@ -1,32 +1,15 @@
 --- Gradients as Lua sees them: properties, backward and grad, hooks, nodes.
 
+local gradients = require "spec.gradients"
 local st = require "strided"
 
---- The error of a call that must fail.
-local function failure(f, ...)
-  local ok, e = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(e)
-end
-
-local function fails(text, f, ...)
-  local e = failure(f, ...)
-  assert.truthy(e:find(text, 1, true), e)
-end
-
-local function leaf(...)
-  return st.tensor({...}, {dtype = "float64"}):requires_grad_()
-end
-
-local function count_tensors()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
+local fails, leaf, live, message = gradients.fails, gradients.leaf,
+  gradients.live, gradients.message
 
 describe("Gradients in Lua:", function()
   local before
-  setup(function() before = count_tensors() end)
-  teardown(function() assert.equal(before, count_tensors()) end)
+  setup(function() before = live() end)
+  teardown(function() assert.equal(before, live()) end)
 
   -- -- Properties ------------------------------------------------------------
 
@@ -247,7 +230,7 @@ describe("Gradients in Lua:", function()
       local y = leaf(1):exp()
       y:backward()
       local line = debug.getinfo(1, "l").currentline + 1
-      local e = failure(function() y:backward() end)
+      local e = message(function() y:backward() end)
       assert.truthy(e:find("autograd_binding_spec.lua:" .. line, 1, true), e)
     end)
   end)

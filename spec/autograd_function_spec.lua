@@ -1,36 +1,19 @@
 --- Gradients of one's own: functions, derivatives of operators, and where what
 -- fails was computed.
 
+local gradients = require "spec.gradients"
 local st = require "strided"
 local core = require "strided.core"
 
 local Function = core.autograd_function
 
---- The error of a call that must fail.
-local function failure(f, ...)
-  local ok, e = pcall(f, ...)
-  assert.is_false(ok)
-  return tostring(e)
-end
-
-local function fails(text, f, ...)
-  local e = failure(f, ...)
-  assert.truthy(e:find(text, 1, true), e)
-end
-
-local function leaf(...)
-  return st.tensor({...}, {dtype = "float64"}):requires_grad_()
-end
-
-local function count_tensors()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
+local fails, leaf, live, message = gradients.fails, gradients.leaf,
+  gradients.live, gradients.message
 
 describe("Gradients of one's own:", function()
   local before
-  setup(function() before = count_tensors() end)
-  teardown(function() assert.equal(before, count_tensors()) end)
+  setup(function() before = live() end)
+  teardown(function() assert.equal(before, live()) end)
 
   -- -- Functions -------------------------------------------------------------
 
@@ -87,6 +70,7 @@ describe("Gradients of one's own:", function()
         end,
         backward = function(ctx, g1, how, g2)
           assert.is_nil(how)
+          assert.equal(0, select("#", ctx:saved()))
           return g1 * ctx.n + g2
         end,
       }
@@ -188,7 +172,7 @@ describe("Gradients of one's own:", function()
           backward = backward,
         }
         local y = f(leaf(1), leaf(2))
-        return failure(st.backward, y:sum())
+        return message(st.backward, y:sum())
       end
       assert.truthy(with(function(_, g) return g, g, g end):find(
         "Odd: backward returned 3 gradients, but forward has 2 arguments", 1,

@@ -19,11 +19,11 @@ end
 
 -- -- Dispatch ----------------------------------------------------------------
 
-local at_start -- how many tensors there were
+local at_start
+setup(function() at_start = gradients.live() end)
+teardown(function() assert.is_true(gradients.live() <= at_start) end)
 
 describe("A call", function()
-  setup(function() at_start = gradients.live() end)
-
   it("is tracked where it writes or views, and nowhere else (A1)", function()
     local wrong, tracked = {}, 0
     registry.each(function(name, _, _, operator)
@@ -467,11 +467,5 @@ describe("A gradient is wanted", function()
 
   it("not of operators that have none without an error", function()
     assert.matches("no derivative", message(st.special_zeta, leaf(1, 2), 3))
-  end)
-end)
-
-describe("These specs", function()
-  it("leave no tensor behind", function()
-    assert.is_true(gradients.live() <= at_start)
   end)
 end)

@@ -7,13 +7,13 @@ local st = require "strided"
 local leaf, list, matrix, message = gradients.leaf, gradients.list,
   gradients.matrix, gradients.message
 
-local at_start -- how many tensors there were
+local at_start
+setup(function() at_start = gradients.live() end)
+teardown(function() assert.is_true(gradients.live() <= at_start) end)
 
 -- -- The backward pass -------------------------------------------------------
 
 describe("The backward pass", function()
-  setup(function() at_start = gradients.live() end)
-
   -- what is refused, how, the words
   local refused = {
     {"from more than one element without a gradient (A9)", function()
@@ -188,11 +188,5 @@ describe("A graph", function()
     for _ = 1, 5 do step() end
     require "spec.collect" ()
     assert.equal(before, st.memory().tensors.count)
-  end)
-end)
-
-describe("These specs", function()
-  it("leave no tensor behind", function()
-    assert.is_true(gradients.live() <= at_start)
   end)
 end)

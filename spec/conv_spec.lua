@@ -2,9 +2,11 @@
 
 local images = require "spec.images"
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local each, at, flat = images.each, images.at, images.flat
 local lists, whole = images.lists, images.whole
+local live = tensors.live
 local inf = math.huge
 
 -- -- By plain loops ----------------------------------------------------------
@@ -88,7 +90,7 @@ end
 describe("A convolution", function()
   local before
 
-  setup(function() before = images.live() end)
+  setup(function() before = live() end)
 
   for _, row in ipairs(GEOMETRIES) do
     it(described(row) .. " adds up weighted places", function()
@@ -225,7 +227,7 @@ describe("A convolution", function()
   end)
 
   it("leaves nothing behind", function()
-    assert.same(before, images.live())
+    assert.same(before, live())
   end)
 end)
 

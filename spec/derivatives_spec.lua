@@ -9,13 +9,13 @@ local unpack = unpack or table.unpack
 local leaf, list, matrix, message = gradients.leaf, gradients.list,
   gradients.matrix, gradients.message
 
-local at_start -- how many tensors there were
+local at_start
+setup(function() at_start = gradients.live() end)
+teardown(function() assert.is_true(gradients.live() <= at_start) end)
 
 -- -- Functions of functions --------------------------------------------------
 
 describe("st.autograd", function()
-  setup(function() at_start = gradients.live() end)
-
   local function close(want, got)
     assert.is_true(st.allclose(got, st.tensor(want, {dtype = "float64"})),
                    tostring(got))
@@ -118,6 +118,12 @@ describe("st.autograd", function()
     {"too few of them", function()
       st.autograd.jvp(mixed, {leaf(1), leaf(2)}, {leaf(1)})
     end, "should have 2"},
+    {"what is no function", function()
+      st.autograd.hvp(3, leaf(1))
+    end, "must be a function"},
+    {"an option that there is not", function()
+      st.autograd.hessian(mixed, {leaf(1), leaf(2)}, {batched = true})
+    end, "no option 'batched'"},
     {"the Hessian of several elements", function()
       st.autograd.hessian(cubes, leaf(1, 2))
     end, "one element"},
@@ -212,7 +218,12 @@ describe("gradcheck", function()
     assert.is_nil(x.grad)
   end)
 
-  it("asks for inputs that it can check", function()
+  it("asks for a function, inputs and options that it can take", function()
+    assert.matches("must be a function", message(st.gradcheck, 3, leaf(1)))
+    assert.matches("inputs must be", message(st.gradcheck, st.sin, 3))
+    assert.matches("options must be", message(st.gradgradcheck, st.sin,
+                                              leaf(1), 3))
+    assert.matches("must be a function", message(st.checkpoint, {}))
     assert.matches("no input requires", message(st.gradcheck, st.sin,
                                                 st.ones(2)))
     assert.matches("float32", message(st.gradcheck, st.sin,
@@ -378,11 +389,5 @@ describe("detect_anomaly", function()
     x:sqrt():sum():backward()
     local g = list(x.grad)[1]
     assert.is_true(g ~= g)
-  end)
-end)
-
-describe("These specs", function()
-  it("leave no tensor behind", function()
-    assert.is_true(gradients.live() <= at_start)
   end)
 end)

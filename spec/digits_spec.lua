@@ -1,6 +1,9 @@
 --- examples/digits.lua, trained for a little while, in a process of its own.
 
 local build = require "spec.build"
+local files = require "spec.files"
+
+local lines_of, read = files.lines_of, files.read
 
 local ROOT = debug.getinfo(1, "S").source:match "^@(.*)/spec/[^/]*$" or "."
 ROOT = build.output("cd '" .. ROOT .. "' && pwd"):gsub("\n$", "")
@@ -19,19 +22,6 @@ local function run(words)
                             :format(folder, build.lua, ROOT, words))
   local text, code = said:match "^(.*)exit code (%d+)\n$"
   return text, tonumber(code)
-end
-
-local function read(name)
-  local file = assert(io.open(name, "rb"))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
-
-local function lines_of(text)
-  local list = {}
-  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
-  return list
 end
 
 --- A pattern for lines like this one, whatever the numbers and the folder.

@@ -2,28 +2,16 @@
 -- and of what selects elements.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local unpack = unpack or table.unpack
 
 local nan, inf = 0 / 0, math.huge
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
+local f64, i64, live = tensors.f64, tensors.i64, tensors.live
 
 local function near(t, want, tolerance)
-  local got = t:to "float64":reshape(-1):totable()
-  assert.equal(#want, #got)
-  for i, w in ipairs(want) do
-    local g = got[i]
-    assert.is_true(g == w or (g ~= g and w ~= w) or
-                   math.abs(g - w) <= tolerance * math.max(1, math.abs(w)),
-                   ("element %d is %.17g, should be %.17g"):format(i, g, w))
-  end
+  tensors.elements_near(t, want, tolerance, 1)
 end
 
 -- -- Activations -------------------------------------------------------------

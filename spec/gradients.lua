@@ -1,14 +1,12 @@
 --- What specs of gradients have in common.
 
+local assert = require "luassert"
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local M = {}
 
---- How many tensors there are.
-function M.live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
+M.live = tensors.live
 
 --- A vector of these numbers whose gradient is wanted.
 function M.leaf(...)
@@ -33,6 +31,12 @@ function M.message(f, ...)
   local ok, why = pcall(f, ...)
   assert(not ok, "should have raised")
   return why
+end
+
+--- The call raises what has this text in it.
+function M.fails(text, f, ...)
+  local why = tostring(M.message(f, ...))
+  assert.truthy(why:find(text, 1, true), why)
 end
 
 return M

@@ -7,12 +7,6 @@ local unpack = unpack or table.unpack
 
 local images = {}
 
---- Tensors alive.
-function images.live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
 --- A float64 tensor of a shape with whole numbers from -9 to 9, every time
 -- the same.
 function images.whole(...)

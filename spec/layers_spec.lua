@@ -2,35 +2,16 @@
 -- attention, each against its formula, number by number.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
-local abs, exp, max, sqrt = math.abs, math.exp, math.max, math.sqrt
-local ipairs, pcall, tostring, type = ipairs, pcall, tostring, type
+local exp, sqrt = math.exp, math.sqrt
+local ipairs, pcall = ipairs, pcall
 local unpack = unpack or table.unpack
 
 local inf = math.huge
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
-local function any(...) return st.randn({...}, {dtype = "float64"}) end
-
---- Nested lists of numbers, element by element.
-local function near(want, got, tolerance)
-  if type(want) == "table" then
-    assert.equal(#want, #got)
-    for i = 1, #want do near(want[i], got[i], tolerance) end
-  else
-    local off = abs(want - got)
-    if want ~= got and (off ~= off or
-                        off > (tolerance or 1e-12) * max(1, abs(want))) then
-      assert.equal(want, got)
-    end
-  end
-end
+local any, f64, i64 = tensors.any, tensors.f64, tensors.i64
+local live, near = tensors.live, tensors.near
 
 local function same(want, got, tolerance)
   assert.same(want:size(), got:size())
@@ -581,14 +562,7 @@ local REFUSALS = {
 
 describe("A layer refuses", function()
   for _, row in ipairs(REFUSALS) do
-    it(row[1] .. ": " .. row[3], function()
-      local before = live()
-      local ok, why = pcall(st[row[1]], row[2]())
-      assert.is_false(ok)
-      why = tostring(why)
-      assert.truthy(why:find(row[1] .. ": " .. row[3], 1, true), why)
-      assert.is_true(live() <= before)
-    end)
+    it(row[1] .. ": " .. row[3], function() tensors.refuses(row) end)
   end
 
   it("training that cannot be followed, before it follows", function()

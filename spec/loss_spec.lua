@@ -2,35 +2,18 @@
 -- weights, what is ignored, what is refused.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local abs, exp, log, max, pi = math.abs, math.exp, math.log, math.max, math.pi
 local ipairs, pairs, pcall, tostring = ipairs, pairs, pcall, tostring
 
 local inf = math.huge
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
+local f64, i64 = tensors.f64, tensors.i64
+local live, near = tensors.live, tensors.near
 
 --- The elements of t in one list.
 local function flat(t) return t:reshape({-1}):totable() end
-
-local function near(want, got, tolerance)
-  local bound = (tolerance or 1e-12) * max(1, abs(want))
-  local off = abs(want - got)
-  if want ~= got and (off > bound or off ~= off) then
-    assert.equal(want, got)
-  end
-end
-
-local function all_near(want, got, tolerance)
-  assert.equal(#want, #got)
-  for i = 1, #want do near(want[i], got[i], tolerance) end
-end
 
 local function sum(list)
   local total = 0
@@ -102,7 +85,7 @@ local function compare(row, x, y, tolerance)
   options.reduction = "none"
   local each = st[name](x, y, options)
   assert.same(x:size(), each:size())
-  all_near(want, flat(each), tolerance)
+  near(want, flat(each), tolerance)
   options.reduction = "sum"
   near(sum(want), st[name](x, y, options):item(), tolerance)
   options.reduction = "mean"
@@ -165,20 +148,20 @@ describe("A loss between numbers", function()
   it("takes more than two tensors where it must", function()
     local a, b = f64 {1, 2, -3}, f64 {0.5, 2.5, 1}
     local y = f64 {1, -1, 1}
-    all_near({0, 0, 4.2}, flat(st.margin_ranking_loss(
+    near({0, 0, 4.2}, flat(st.margin_ranking_loss(
       a, b, y, {margin = 0.2, reduction = "none"})))
     local p = f64({{1, 0}, {0, 2}})
     local q = f64({{3, 0}, {4, 0}})
-    all_near({0, 0}, flat(st.cosine_embedding_loss(
+    near({0, 0}, flat(st.cosine_embedding_loss(
       p, q, f64 {1, -1}, {reduction = "none"})))
-    all_near({0, 1}, flat(st.cosine_embedding_loss(
+    near({0, 1}, flat(st.cosine_embedding_loss(
       p, q, f64 {1, 1}, {reduction = "none"})))
     local far = st.triplet_margin_loss(p, q, f64({{9, 0}, {0, 3}}),
                                        {reduction = "none", eps = 0})
-    all_near({0, 20 ^ 0.5}, flat(far))
+    near({0, 20 ^ 0.5}, flat(far))
     local swapped = st.triplet_margin_loss(
       p, q, f64({{9, 0}, {4, 0}}), {reduction = "none", eps = 0, swap = true})
-    all_near({0, 1 + 20 ^ 0.5}, flat(swapped))
+    near({0, 1 + 20 ^ 0.5}, flat(swapped))
   end)
 
   it("weighs elements", function()
@@ -233,7 +216,7 @@ describe("A loss over classes", function()
   it("counts classes from one", function()
     local x, y = f64(ROWS), i64(CLASSES)
     local want = surprises(CLASSES)
-    all_near(want, flat(st.cross_entropy_loss(x, y, {reduction = "none"})))
+    near(want, flat(st.cross_entropy_loss(x, y, {reduction = "none"})))
     near(sum(want) / 4, st.cross_entropy_loss(x, y):item())
     near(sum(want), st.cross_entropy_loss(x, y, {reduction = "sum"}):item())
     local logs = x:log_softmax(2)
@@ -259,7 +242,7 @@ describe("A loss over classes", function()
     local rows = x:permute {1, 3, 4, 2}:reshape {24, 5}
     local same = st.cross_entropy_loss(rows, y:view(-1),
                                        {reduction = "none"})
-    all_near(flat(same), flat(loss))
+    near(flat(same), flat(loss))
     local strided = st.cross_entropy_loss(x:transpose(3, 4), y:mT(),
                                           {reduction = "sum"})
     near(sum(flat(loss)), strided:item())
@@ -279,7 +262,7 @@ describe("A loss over classes", function()
       want[i] = want[i] * WEIGHTS[class]
       total = total + WEIGHTS[class]
     end
-    all_near(want, flat(st.cross_entropy_loss(x, y, w, "none")))
+    near(want, flat(st.cross_entropy_loss(x, y, w, "none")))
     near(sum(want) / total, st.cross_entropy_loss(x, y, w):item())
     near(sum(want), st.cross_entropy_loss(x, y, w, "sum"):item())
   end)
@@ -291,7 +274,7 @@ describe("A loss over classes", function()
     local y, options = i64 {1, 3, 2, 2}, {ignore_index = 2}
     near(sum(want) / 2, st.cross_entropy_loss(x, y, options):item())
     options.reduction = "none"
-    all_near(near_two, flat(st.cross_entropy_loss(x, y, options)))
+    near(near_two, flat(st.cross_entropy_loss(x, y, options)))
     y = i64 {1, 3, -100, -100}
     near(sum(want) / 2, st.cross_entropy_loss(x, y):item())
     near((want[1] + want[2] * 2) / 3,
@@ -315,7 +298,7 @@ describe("A loss over classes", function()
     local y = st.one_hot(i64(CLASSES), 3):to "float64"
     local want = surprises(CLASSES)
     near(sum(want) / 4, st.cross_entropy_loss(x, y):item())
-    all_near(want, flat(st.cross_entropy_loss(x, y, {reduction = "none"})))
+    near(want, flat(st.cross_entropy_loss(x, y, {reduction = "none"})))
     near(st.cross_entropy_loss(x, y, f64(WEIGHTS), "sum"):item(),
          st.cross_entropy_loss(x, i64(CLASSES), f64(WEIGHTS), "sum"):item())
   end)
@@ -329,9 +312,9 @@ describe("A loss over classes", function()
       want[i] = 0.8 * surprise(ROWS[i], class) + 0.2 * even
     end
     local options = {label_smoothing = 0.2, reduction = "none"}
-    all_near(want, flat(st.cross_entropy_loss(x, hard, options)))
+    near(want, flat(st.cross_entropy_loss(x, hard, options)))
     local soft = st.one_hot(hard, 3):to "float64"
-    all_near(want, flat(st.cross_entropy_loss(x, soft, options)))
+    near(want, flat(st.cross_entropy_loss(x, soft, options)))
   end)
 
   it("knows shapes without elements", function()
@@ -374,18 +357,18 @@ describe("The gradient of a loss", function()
         return st[name](leaf, zero, options)
       end)
     end
-    all_near({-0.5, -0.5, 0, 0.5, 0.5}, of("huber_loss", {delta = 0.5}))
-    all_near({-1, -1, 0, 1, 1}, of("smooth_l1_loss", {beta = 0.5}))
-    all_near({-1, -1, 0, 1, 1}, of("smooth_l1_loss", {beta = 0}))
-    all_near({-1, -1, 0, 1, 1}, of("l1_loss", {}))
+    near({-0.5, -0.5, 0, 0.5, 0.5}, of("huber_loss", {delta = 0.5}))
+    near({-1, -1, 0, 1, 1}, of("smooth_l1_loss", {beta = 0.5}))
+    near({-1, -1, 0, 1, 1}, of("smooth_l1_loss", {beta = 0}))
+    near({-1, -1, 0, 1, 1}, of("l1_loss", {}))
   end)
 
   it("is finite where a prediction is certain", function()
-    all_near({0, -1e12, 1e12, 0}, gradient(f64 {0, 0, 1, 1}, function(leaf)
+    near({0, -1e12, 1e12, 0}, gradient(f64 {0, 0, 1, 1}, function(leaf)
       return st.binary_cross_entropy(leaf, f64 {0, 1, 0, 1},
                                      {reduction = "sum"})
     end))
-    all_near({-1, 0, -0.5}, gradient(f64 {-1e4, 1e4, 0}, function(leaf)
+    near({-1, 0, -0.5}, gradient(f64 {-1e4, 1e4, 0}, function(leaf)
       return st.binary_cross_entropy_with_logits(leaf, f64 {1, 1, 1},
                                                  {reduction = "sum"})
     end))
@@ -405,7 +388,7 @@ describe("The gradient of a loss", function()
       assert.equal(0, all[3 + k])
       assert.equal(0, all[9 + k])
     end
-    all_near({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, gradient(x, function(leaf)
+    near({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, gradient(x, function(leaf)
       return st.cross_entropy_loss(leaf, i64 {-100, -100, -100, -100})
     end))
   end)
@@ -413,7 +396,7 @@ describe("The gradient of a loss", function()
   it("of classes is softmax less what is asked for", function()
     local x = f64(ROWS)
     local want = (x:softmax(2) - st.one_hot(i64(CLASSES), 3)) / 4
-    all_near(flat(want), gradient(x, function(leaf)
+    near(flat(want), gradient(x, function(leaf)
       return st.cross_entropy_loss(leaf, i64(CLASSES))
     end))
   end)
@@ -464,14 +447,6 @@ local REFUSALS = {
 
 describe("A loss refuses", function()
   for _, row in ipairs(REFUSALS) do
-    it(row[1] .. ": " .. row[3], function()
-      local before = live()
-      local ok, why = pcall(st[row[1]], row[2]())
-      assert.is_false(ok)
-      assert.truthy(tostring(why):find(row[1] .. ": " .. row[3], 1, true),
-                    tostring(why))
-      why = nil -- luacheck: ignore 311
-      assert.is_true(live() <= before)
-    end)
+    it(row[1] .. ": " .. row[3], function() tensors.refuses(row) end)
   end
 end)

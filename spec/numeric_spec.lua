@@ -2,30 +2,12 @@
 -- searching, different slices.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local nan, inf = 0 / 0, math.huge
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
-
---- Nested lists of plain numbers.
-local function lists(v)
-  if type(v) == "userdata" then
-    return lists(v:dim() == 0 and v:item() or v:totable())
-  end
-  if type(v) ~= "table" then
-    if v ~= v then return "nan" end
-    return type(v) == "boolean" and v or tonumber(tostring(v)) or v
-  end
-  local out = {}
-  for i, e in ipairs(v) do out[i] = lists(e) end
-  return out
-end
+local f64, i64 = tensors.f64, tensors.i64
+local lists, live = tensors.lists, tensors.live
 
 local function near(got, want, path)
   if type(want) == "table" then
@@ -250,6 +232,12 @@ local WRONG = {
    "cartesian_prod: tensors must be 1 to %d+ vectors, not 0"},
   {function() st.cartesian_prod {st.ones(2), st.ones(2, 2)} end,
    "cartesian_prod: tensor number 2 must be a vector"},
+  {function() st.meshgrid {} end,
+   "meshgrid: tensors must be 1 to %d+ vectors, not 0"},
+  {function() st.meshgrid {st.ones(2), st.ones(2, 2)} end,
+   "meshgrid: tensor number 2 must be a vector"},
+  {function() st.meshgrid {st.ones(2), i64(1)} end,
+   "meshgrid: all tensors must have one dtype, not int64 and float32"},
   {function() st.block_diag {} end, "block_diag: tensors must not be empty"},
   {function() st.block_diag {st.ones(1, 1, 1)} end,
    "block_diag: tensor number 1 must have at most 2 dimensions"},

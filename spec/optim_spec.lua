@@ -4,7 +4,7 @@
 local st = require "strided"
 local optim = require "strided.optim"
 
-local collect = require "spec.collect"
+local live = require "spec.tensors".live
 
 -- -- Help --------------------------------------------------------------------
 
@@ -101,10 +101,7 @@ end
 
 local before
 
-setup(function()
-  collect()
-  before = st.memory().tensors.count
-end)
+setup(function() before = live() end)
 
 describe("A step of", function()
   for _, row in ipairs(ROWS) do
@@ -333,8 +330,5 @@ describe("The state of an optimizer", function()
 end)
 
 describe("Optimizers", function()
-  it("leave no tensor behind", function()
-    collect()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leave no tensor behind", function() assert.equal(before, live()) end)
 end)

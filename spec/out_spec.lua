@@ -2,20 +2,14 @@
 -- result's, and a failure leaves out as it was.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
+local live = tensors.kinds
 local unpack = unpack or table.unpack
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local MOST = 200 -- allocations a call may take before this looks endless
-
-local function live()
-  require "spec.collect" ()
-  local out = {}
-  for kind, m in pairs(st.memory()) do out[kind] = m.count end
-  out.registry = nil -- an operator may keep what its first call worked out
-  return out
-end
 
 local function state(t)
   return {t.shape, t:stride(), t.dtype, t:totable()}

@@ -4,22 +4,16 @@
 local core = require "strided.core"
 local geometry = require "spec.overlap.geometry"
 local st = require "strided"
+local tensors = require "spec.tensors"
 local WRITERS = require "spec.overlap.writers"
 
+local live = tensors.kinds
 local unpack = unpack or table.unpack
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local generator, text, view = geometry.generator, geometry.text, geometry.view
 local overlaps_itself = geometry.overlaps_itself
-
-local function live()
-  require "spec.collect" ()
-  local out = {}
-  for kind, m in pairs(st.memory()) do out[kind] = m.count end
-  out.registry = nil -- an operator may keep what its first call worked out
-  return out
-end
 
 -- -- The solver --------------------------------------------------------------
 

@@ -2,12 +2,12 @@
 
 local images = require "spec.images"
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local each, at, flat = images.each, images.at, images.flat
 local lists, whole = images.lists, images.whole
+local f64, live = tensors.f64, tensors.live
 local nan, inf = 0 / 0, math.huge
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
 
 -- -- By plain loops ----------------------------------------------------------
 
@@ -102,7 +102,7 @@ end
 describe("Pooling", function()
   local before
 
-  setup(function() before = images.live() end)
+  setup(function() before = live() end)
 
   for _, row in ipairs(GEOMETRIES) do
     for _, ceil_mode in ipairs {false, true} do
@@ -259,7 +259,7 @@ describe("Pooling", function()
   end)
 
   it("leaves nothing behind", function()
-    assert.same(before, images.live())
+    assert.same(before, live())
   end)
 end)
 

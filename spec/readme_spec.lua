@@ -1,15 +1,10 @@
 --- Every snippet of the README runs, in order, and prints what it says.
 
+local read = require "spec.files".read
+
 local compile = loadstring or load
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
-
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "*a"
-  file:close()
-  return text
-end
 
 --- One environment for all snippets: what is local in one is known to the
 -- next, so the snippets are joined into one chunk.

@@ -2,10 +2,10 @@
 
 local images = require "spec.images"
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local flat, lists, whole = images.flat, images.lists, images.whole
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
+local f64, live = tensors.f64, tensors.live
 
 local function assert_near(want, got)
   local list = type(got) == "table" and got or flat(got)
@@ -63,7 +63,7 @@ local KINDS = {
 describe("Resampling", function()
   local before
 
-  setup(function() before = images.live() end)
+  setup(function() before = live() end)
 
   for _, kind in ipairs(KINDS) do
     for n = 1, 3 do
@@ -142,7 +142,7 @@ describe("Resampling", function()
   end)
 
   it("leaves nothing behind", function()
-    assert.same(before, images.live())
+    assert.same(before, live())
   end)
 end)
 

@@ -5,23 +5,14 @@ local refuses = require "spec.refusal"
 
 local build = require "spec.build"
 local collect = require "spec.collect"
+local files = require "spec.files"
 
 local char, floor = string.char, math.floor
+local read = files.read
 
 local path
 
-local function write(bytes, name)
-  local file = assert(io.open(name or path, "wb"))
-  file:write(bytes)
-  file:close()
-end
-
-local function read(name)
-  local file = assert(io.open(name, "rb"))
-  local bytes = file:read "*a"
-  file:close()
-  return bytes
-end
+local function write(bytes, name) files.write(name or path, bytes) end
 
 --- A file of this header and these elements.
 local function file_of(header, elements, length)

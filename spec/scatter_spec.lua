@@ -1,19 +1,14 @@
 --- What meets in one place: scatter_reduce and index_reduce.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local unpack = unpack or table.unpack
 local max, min, floor = math.max, math.min, math.floor
 
 local nan = 0 / 0
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
+local f64, i64, live = tensors.f64, tensors.i64, tensors.live
 
 -- -- Naively -----------------------------------------------------------------
 

@@ -1,26 +1,12 @@
 --- Special functions: gamma and zeta, Bessel, the normal distribution.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local nan, inf, pi = 0 / 0, math.huge, math.pi
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-
-local function near(t, want, tolerance)
-  local got = t:to "float64":reshape(-1):totable()
-  assert.equal(#want, #got)
-  for i, w in ipairs(want) do
-    local g = got[i]
-    assert.is_true(g == w or (g ~= g and w ~= w) or
-                   math.abs(g - w) <= tolerance * math.abs(w),
-                   ("element %d is %.17g, should be %.17g"):format(i, g, w))
-  end
-end
+local f64, live = tensors.f64, tensors.live
+local near = tensors.elements_near
 
 -- -- Values ------------------------------------------------------------------
 

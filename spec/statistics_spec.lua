@@ -1,37 +1,16 @@
 --- Statistics, differences, equal elements: what PyTorch's vectors leave out.
 
 local st = require "strided"
+local tensors = require "spec.tensors"
 
 local unpack = unpack or table.unpack
 
 local nan, inf = 0 / 0, math.huge
 
-local function live()
-  require "spec.collect" ()
-  return st.memory().tensors.count
-end
-
-local function f64(list) return st.tensor(list, {dtype = "float64"}) end
-local function i64(list) return st.tensor(list, {dtype = "int64"}) end
+local f64, i64, live = tensors.f64, tensors.i64, tensors.live
 
 --- Results as nested lists; NaN as the word.
-local function lists(...)
-  local function plain(v)
-    if type(v) == "table" then
-      local out = {}
-      for i, e in ipairs(v) do out[i] = plain(e) end
-      return out
-    end
-    if v ~= v then return "nan" end
-    return type(v) == "boolean" and v or tonumber(tostring(v)) or v
-  end
-  local out = {}
-  for i, r in ipairs {...} do
-    out[i] = plain(type(r) == "userdata" and
-                   (r:dim() == 0 and r:item() or r:totable()) or r)
-  end
-  return out
-end
+local function lists(...) return tensors.lists {...} end
 
 -- sentence, call, what it gives
 local RESULTS = {

@@ -41,6 +41,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 /* Of the operator and of its in-place variant. */
 static st_derived derived[ROWS][2];
 
+static const char NONE[] = "not differentiable";
+
 /* What is written in place by an operator without a derivative. */
 static const char *const lost[] = {"self: zeros_like(grad)", NULL};
 
@@ -73,6 +75,24 @@ st_status st__derived_rule(st_derived *d, st_rule **out) {
   }
   pthread_mutex_unlock(&mutex);
   return status;
+}
+
+/* -- Texts ---------------------------------------------------------------- */
+
+/* n formulas as one text, kept for good; NULL when there is no memory. */
+static const char *joined(int n, const char *const *formulas) {
+  const char *kept = NULL;
+  st_text t = {0};
+  char *text = NULL;
+  for (int i = 0; i < n; i++) {
+    st__text_format(&t, "%s%s", i ? "\n" : "", formulas[i]);
+  }
+  if (st__text_finish(&t, &text) != ST_OK) return NULL;
+  st__lock();
+  if (st__intern(text, &kept) != ST_OK) kept = NULL;
+  st__unlock();
+  st__text_free(&text);
+  return kept;
 }
 
 /* -- Registration --------------------------------------------------------- */
@@ -144,8 +164,21 @@ st_status st__register_derivatives(void) {
 
 /* -- Extensions ----------------------------------------------------------- */
 
+static st_derived *extensions; /* newest first; under the mutex */
+
+static void list_own(st_derived *d) {
+  pthread_mutex_lock(&mutex);
+  d->next = extensions;
+  extensions = d;
+  pthread_mutex_unlock(&mutex);
+}
+
 static void free_own(void *ctx) {
-  st_derived *d = ctx;
+  st_derived *d = ctx, **at = &extensions;
+  pthread_mutex_lock(&mutex);
+  while (*at && *at != d) at = &(*at)->next;
+  if (*at) *at = d->next;
+  pthread_mutex_unlock(&mutex);
   st__rule_release(atomic_load(&d->rule));
   st__free(ST_MEM_REGISTRY, d, sizeof *d);
 }
@@ -161,7 +194,7 @@ static const st_op *find_op(const st_library *lib, const char *name) {
 /* Takes the rule over, also when it fails; then the ctx of a derivative is the
  * caller's still. */
 static st_status implement_rule(st_library *lib, const st_op *op,
-                                st_rule *rule) {
+                                st_rule *rule, const char *text) {
   st_derived *d = st__alloc_zero(ST_MEM_REGISTRY, sizeof *d);
   if (!d) {
     rule->custom.free_ctx = NULL;
@@ -169,6 +202,7 @@ static st_status implement_rule(st_library *lib, const st_op *op,
     return ST_NO_MEMORY;
   }
   d->op = op;
+  d->text = text;
   atomic_init(&d->rule, rule);
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .free_ctx = free_own, .debug = "derivative"};
@@ -177,6 +211,8 @@ static st_status implement_rule(st_library *lib, const st_op *op,
   if (status != ST_OK) {
     rule->custom.free_ctx = NULL;
     free_own(d);
+  } else {
+    list_own(d);
   }
   return status;
 }
@@ -195,7 +231,7 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_new(op, n, formulas, false, &rule));
-  return implement_rule(lib, op, rule);
+  return implement_rule(lib, op, rule, n ? joined(n, formulas) : NONE);
 }
 
 st_status st__library_derivative(st_library *lib, const char *name,
@@ -204,29 +240,14 @@ st_status st__library_derivative(st_library *lib, const char *name,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_custom(op, d, &rule));
-  return implement_rule(lib, op, rule);
+  return implement_rule(lib, op, rule, "a function of its own");
 }
 
 /* -- Inspection ----------------------------------------------------------- */
 
-/* One text, kept for good; NULL when there is no memory for it. */
-static const char *joined(const char *const *formulas) {
-  const char *kept = NULL;
-  st_text t = {0};
-  char *text = NULL;
-  for (int i = 0; formulas[i]; i++) {
-    st__text_format(&t, "%s%s", i ? "\n" : "", formulas[i]);
-  }
-  if (st__text_finish(&t, &text) != ST_OK) return NULL;
-  st__lock();
-  if (st__intern(text, &kept) != ST_OK) kept = NULL;
-  st__unlock();
-  st__text_free(&text);
-  return kept;
-}
-
 static const char *describe(const st_derived *d) {
-  return d->has_none ? "not differentiable" : joined(d->formulas);
+  return d->has_none ? NONE : joined(count_of(d->formulas),
+                                                      d->formulas);
 }
 
 const char *st__op_derivative(const st_op *op) {
@@ -238,5 +259,10 @@ const char *st__op_derivative(const st_op *op) {
       return "refuses tensors that require a gradient";
     }
   }
-  return NULL;
+  pthread_mutex_lock(&mutex);
+  const st_derived *d = extensions;
+  while (d && d->op != op) d = d->next;
+  const char *text = d ? d->text : NULL;
+  pthread_mutex_unlock(&mutex);
+  return text;
 }

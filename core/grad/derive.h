@@ -16,6 +16,8 @@ typedef struct st_derived {
   const char *const *formulas; /* NULL at the end; of a built-in operator */
   bool has_none;               /* its results carry no gradient */
   _Atomic(struct st_rule *) rule;
+  const char *text;            /* of an extension's: what there is to say */
+  struct st_derived *next;     /* of the extensions' */
 } st_derived;
 
 /* d's rule; NULL when it has none. */

@@ -43,9 +43,20 @@ static bool revive(st_refcount *r) {
 
 /* -- Accumulating --------------------------------------------------------- */
 
+/* Are grad's elements in the order of the leaf's, or, where those are not
+ * dense, contiguous? */
+static bool follows(const st_tensor *leaf, const st_tensor *grad) {
+  if (!(leaf->flags & ST_FLAG_DENSE)) return st__is_contiguous(grad);
+  for (int d = 0; d < leaf->ndim; d++) {
+    if (leaf->sizes[d] != 1 && leaf->strides[d] != grad->strides[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* Is grad, of which the caller has the one reference that counts, nobody
- * else's, and laid out as a tensor of its own would be? It may be a view of
- * what nobody else has. */
+ * else's? It may be a view of what nobody else has. */
 static bool is_free(const st_tensor *grad) {
   const st_tensor *base = st__base(grad);
   return st__ref_count(&grad->refs) == 1 &&
@@ -60,11 +71,25 @@ static st_tensor *taken(st_chain *c, st_tensor *grad) {
   return st__step1(c, ST_OP_detach, grad);
 }
 
-static st_tensor *sum_of(st_chain *c, st_tensor *old, st_tensor *grad,
+/* A copy of it that follows the leaf. */
+static st_tensor *copied(st_chain *c, const st_tensor *leaf,
+                         const st_tensor *grad) {
+  if (!(leaf->flags & ST_FLAG_DENSE)) {
+    return st__step_with(c, ST_OP_clone, grad,
+                         st__of_int(ST_FORMAT_CONTIGUOUS));
+  }
+  st_tensor *t = st__step(c, ST_OP_new_empty_strided, 3, (st_value[]){
+    st__of_tensor(grad), st__of_ints(leaf->sizes, leaf->ndim),
+    st__of_ints(leaf->strides, leaf->ndim)});
+  return st__step2(c, ST_OP_copy_, t, grad);
+}
+
+static st_tensor *sum_of(st_chain *c, const st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
-  if (!old && !create_graph && is_free(grad)) return taken(c, grad);
+  st_tensor *old = leaf->history ? leaf->history->grad : NULL;
   if (!old && create_graph) return grad;
-  if (!old) return st__step1(c, ST_OP_clone, grad);
+  if (!old && follows(leaf, grad) && is_free(grad)) return taken(c, grad);
+  if (!old) return copied(c, leaf, grad);
   if (create_graph) return st__step2(c, ST_OP_add_Tensor, old, grad);
   st__step_into(c, ST_OP_add_Tensor, old, grad);
   return old;
@@ -73,8 +98,7 @@ static st_tensor *sum_of(st_chain *c, st_tensor *old, st_tensor *grad,
 st_status st__accumulate(st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
   st_chain c = {.status = ST_OK};
-  st_tensor *sum = sum_of(&c, leaf->history ? leaf->history->grad : NULL,
-                          grad, create_graph);
+  st_tensor *sum = sum_of(&c, leaf, grad, create_graph);
   if (st__going(&c)) c.status = st__set_grad(leaf, sum);
   return st__chain_end(&c, 0, NULL, NULL);
 }

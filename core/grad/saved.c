@@ -20,6 +20,14 @@ static st_status save_header(st_saved *s, const st_tensor *t) {
   return ST_OK;
 }
 
+/* A view that was made within no_grad requires a gradient without having a
+ * history, which a header of our own would not. */
+static void save_itself(st_saved *s, st_tensor *t) {
+  st__value_clear(&s->value);
+  st__tensor_retain(t);
+  s->value = st__of_tensor(t);
+}
+
 static st_status save_tensor(st_saved *s, st_tensor *t, bool is_result) {
   st_edge edge = {NULL, 0};
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
@@ -30,6 +38,7 @@ static st_status save_tensor(st_saved *s, st_tensor *t, bool is_result) {
   s->is_result = is_result;
   if (is_result) return ST_OK;
   ST_TRY(st__gradient_edge(t, &edge));
+  if (!edge.node && st__requires_grad(t)) save_itself(s, t);
   s->source = edge.node;
   s->nr = edge.nr;
   return ST_OK;

@@ -49,15 +49,18 @@ static st_tensor *by_frequency(st_chain *c, const st_tensor *weight,
                                st_tensor *rows, const st_tensor *at,
                                st_value base) {
   if (!st__going(c)) return NULL;
+  const st_dtype counted = weight->dtype == ST_FLOAT64 ||
+                           weight->dtype == ST_COMPLEX128
+                         ? ST_FLOAT64 : ST_FLOAT32;
   const st_value first = st__of_int(0), here = st__of_tensor(at);
   const st_tensor *none = st__step(
     c, ST_OP_new_zeros, 3,
     (st_value[]){st__of_tensor(weight), st__of_ints(weight->sizes, 1),
-                 st__of_int(ST_FLOAT32)});
+                 st__of_int(counted)});
   const st_tensor *ones = st__step(
     c, ST_OP_new_ones, 3,
     (st_value[]){st__of_tensor(weight), st__of_ints(at->sizes, 1),
-                 st__of_int(ST_FLOAT32)});
+                 st__of_int(counted)});
   const st_tensor *counts = st__step(
     c, ST_OP_scatter_add, 5,
     (st_value[]){st__of_tensor(none), first, here, st__of_tensor(ones),

@@ -188,7 +188,8 @@ static st_kernel_id power_kernel(st_scalar exponent) {
 static st_status power_impl(st_run *r, st_scalar exponent) {
   const st_params k = {.s = {exponent}};
   const st_kernel_id id = power_kernel(exponent);
-  const bool known = st__kernel(id, r->it.common_dtype) != NULL;
+  const bool known = r->it.common_dtype < ST_DTYPE_COUNT &&
+                     st__kernel(id, r->it.common_dtype) != NULL;
   return st__run_kernel(r, known ? id : ST_K_pow_number, &k);
 }
 

@@ -5,6 +5,7 @@
 #include "op/products.h"
 
 #include "op/compose.h"
+#include "op/spatial.h"
 
 /* -- Inner products ------------------------------------------------------- */
 
@@ -86,7 +87,11 @@ static st_tensor *added(st_chain *c, const st_value *args,
   if (!is_number(&alpha, 1)) {
     product = st__step_with(c, ST_OP_mul_Scalar, product, alpha);
   }
-  if (is_number(&beta, 0)) return product;
+  if (is_number(&beta, 0)) { /* a gradient of zeros, but no NaN of self's */
+    return self && st__is_recorded(self->keys)
+         ? st__step2(c, ST_OP_add_Tensor, product,
+                     st__step1(c, ST_OP_zero, self)) : product;
+  }
   if (!is_number(&beta, 1)) {
     self = st__step_with(c, ST_OP_mul_Scalar, self, beta);
   }

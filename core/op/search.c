@@ -95,7 +95,8 @@ static st_status check_shapes(const st_run *r, const query *q) {
 static st_status check(const st_run *r, query *q) {
   const st_dtype d = st__result_type(
     (st_tensor *[]){q->sequence, q->values}, 2);
-  if (!st__kernel(ST_K_search, d)) return st__no_kernel_for(d);
+  st_loop loop;
+  ST_TRY(st__find_kernel(ST_K_search, d, &loop));
   ST_TRY(check_shapes(r, q));
   ST_TRY(as_dtype(&q->sequence, d));
   return as_dtype(&q->values, d);

@@ -16,9 +16,14 @@ typedef struct derivative {
   char place[];
 } derivative;
 
+/* What the operator is may change while the function runs, so what it was is
+ * noted: schemas stay. */
 typedef struct derivative_run {
   const derivative *d;
   const st_op *op;
+  const char *schema;
+  int nargs, nrets;
+  const st_arg *arg, *ret;
   const st_value *args, *rets;
   st_tensor *const *grads;
   const bool *wanted;
@@ -47,19 +52,18 @@ static void push_value(st__host *h, lua_State *L, const st_arg *a,
 /* {op =, args =, results =} [+1] */
 static void push_context(lua_State *L, const derivative_run *r) {
   st__host *h = r->d->anchor.h;
-  const int nargs = st_op_nargs(r->op), nrets = st_op_nrets(r->op);
   lua_createtable(L, 0, 3);                            /* [+1] */
   st__push_overload(h, L, r->op);                      /* [+1] */
   lua_setfield(L, -2, "op");                           /* [-1] */
-  lua_createtable(L, nargs, 0);                        /* [+1] */
-  for (int i = 0; i < nargs; i++) {
-    push_value(h, L, st_op_arg(r->op, i), &r->args[i]); /* [+1] */
+  lua_createtable(L, r->nargs, 0);                     /* [+1] */
+  for (int i = 0; i < r->nargs; i++) {
+    push_value(h, L, &r->arg[i], &r->args[i]);         /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
   lua_setfield(L, -2, "args");                         /* [-1] */
-  lua_createtable(L, nrets, 0);                        /* [+1] */
-  for (int i = 0; i < nrets; i++) {
-    push_value(h, L, st_op_ret(r->op, i), &r->rets[i]); /* [+1] */
+  lua_createtable(L, r->nrets, 0);                     /* [+1] */
+  for (int i = 0; i < r->nrets; i++) {
+    push_value(h, L, &r->ret[i], &r->rets[i]);         /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
   lua_setfield(L, -2, "results");                      /* [-1] */
@@ -67,8 +71,8 @@ static void push_context(lua_State *L, const derivative_run *r) {
 
 /* One gradient for each result, or those of the one list. */
 static int count_grads(const derivative_run *r) {
-  const int n = st_op_nrets(r->op);
-  return n == 1 && r->rets[0].tag == ST_TAG_TENSORS ? (int)r->rets[0].len : n;
+  return r->nrets == 1 && r->rets[0].tag == ST_TAG_TENSORS
+         ? (int)r->rets[0].len : r->nrets;
 }
 
 /* [+n] */
@@ -97,11 +101,10 @@ static st_tensor *check_grad(lua_State *L, const derivative_run *r, int i) {
  * are. */
 static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
                       st_tensor **out) {
-  const st_arg *a = st_op_arg(r->op, i);
   const st_value *v = &r->args[i];
   const bool is_list = v->tag == ST_TAG_TENSORS && lua_istable(L, idx);
   const int n = v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
-  if (a->type != ST_TYPE_TENSOR) {
+  if (r->arg[i].type != ST_TYPE_TENSOR) {
     if (!lua_toboolean(L, idx)) return 0;
     st__error(r->d->anchor.h, L, ST_BAD_TYPE, "the derivative from %s must "
               "return nil for argument %d, which is no tensor", r->d->place,
@@ -121,7 +124,7 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
  * taken. */
 static void take_grads(lua_State *L, const derivative_run *r, int first) {
   st__host *h = r->d->anchor.h;
-  const int nargs = st_op_nargs(r->op);
+  const int nargs = r->nargs;
   const int given = lua_gettop(L) - first + 1;
   int slots = 0, room = 1;
   if (given > nargs) {
@@ -155,7 +158,7 @@ static void call_derivative(lua_State *L, void *arg) {
     st__error(h, L, ST_BAD_STATE, "the derivative from %s is gone with its "
               "library", r->d->place);
   }
-  if (st_op_schema(r->op) != r->d->schema) {
+  if (r->schema != r->d->schema) {
     st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "
               "was registered", st_op_name(r->op));
   }
@@ -170,7 +173,11 @@ static st_status run_derivative(void *ctx, const st_op *op,
                                 const st_value *args, const st_value *rets,
                                 st_tensor *const *grads, const bool *wanted,
                                 st_tensor **inputs) {
-  derivative_run r = {ctx, op, args, rets, grads, wanted, inputs};
+  derivative_run r = {
+    .d = ctx, .op = op, .schema = st_op_schema(op),
+    .nargs = st_op_nargs(op), .nrets = st_op_nrets(op),
+    .arg = st_op_arg(op, 0), .ret = st_op_ret(op, 0), .args = args,
+    .rets = rets, .grads = grads, .wanted = wanted, .inputs = inputs};
   const st_status status = st__check_anchor(&r.d->anchor, "a derivative");
   if (status != ST_OK) return status;
   return st__run_task(r.d->anchor.h, call_derivative, &r);

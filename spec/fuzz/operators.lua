@@ -3,6 +3,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
+local gradients = require "spec.fuzz.gradients"
 local values = require "spec.fuzz.values"
 
 local unpack = unpack or table.unpack
@@ -130,15 +131,20 @@ function M.round(c, all)
   local fails = c:chance(0.1) and c:int(1, 6) or 0 -- which allocation does
   local shown = {}
   for i = 1, n do shown[i] = values.show(list[i]) end
+  local tensors = tensors_of(list, {})
+  local plan = gradients.plan(c, tensors, o.short)
   return {
     text = how .. "(" .. table.concat(shown, ", ") .. ")" ..
-           (fails > 0 and " without allocation " .. fails or ""),
-    tensors = tensors_of(list, {}), writes = writes,
+           (fails > 0 and " without allocation " .. fails or "") ..
+           (#plan > 0 and " with gradients" or ""),
+    tensors = tensors, writes = writes,
     run = function()
+      gradients.require(plan)
       st.memory_fail_at(fails)
       local results = {call(unpack(list, 1, n))}
       st.memory_fail_at(0)
       look_at(c, results)
+      look_at(c, gradients.differentiate(plan, tensors_of(results, {})))
     end,
   }
 end

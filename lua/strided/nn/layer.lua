@@ -56,15 +56,15 @@ function Linear:init(inputs, outputs, o)
 end
 
 --- Draws the parameters anew: the weight as He and others have it for leaky
--- units of slope sqrt(5), which comes to the bounds of the bias.
+-- units of slope sqrt(5), which comes to the bounds of the bias. Without
+-- inputs there is nothing to go by: the bias is 0.
 function Linear:reset_parameters()
-  if self.inputs == 0 then return end
   no_grad(function()
     local spread = sqrt(2 / (1 + 5)) / sqrt(self.inputs)
     local bound = sqrt(3) * spread
-    self.weight:uniform_(-bound, bound)
+    if self.inputs > 0 then self.weight:uniform_(-bound, bound) end
     if self.bias then
-      bound = 1 / sqrt(self.inputs)
+      bound = self.inputs > 0 and 1 / sqrt(self.inputs) or 0
       self.bias:uniform_(-bound, bound)
     end
   end)

@@ -1,0 +1,25 @@
+--- Files and their lines, for specs of what stands in files.
+
+local files = {}
+
+function files.read(path)
+  local file = assert(io.open(path, "rb"))
+  local bytes = file:read "*a"
+  file:close()
+  return bytes
+end
+
+function files.write(path, bytes)
+  local file = assert(io.open(path, "wb"))
+  file:write(bytes)
+  file:close()
+end
+
+--- The lines of a text that are not empty.
+function files.lines_of(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+return files
