@@ -105,23 +105,24 @@ describe("Abuse of gradients:", function()
     end)
   end)
 
-  it("a tensor that is freed while it gets a hook is an error", function()
-    local freed = 0
+  it("a tensor that is freed while it gets a hook is an error at worst",
+     function()
+    local freed, others = 0, {}
     local pause = collectgarbage("setpause", 1)
     local speed = collectgarbage("setstepmul", 5000)
     for i = 1, 200 do
-      local x, is_free = leaf(1), false
+      local x, is_free, calls = leaf(1), false, 0
       on_collection(function() x:free(); is_free = true end)
-      local calls = 0
-      repeat -- until it is freed, often within a call
+      repeat
         calls = calls + 1
-        if not pcall(x.register_hook, x, function() return i end) then
-          freed = freed + 1
-        end
+        local ok, why = pcall(x.register_hook, x, function() return i end)
+        if not ok and not why:find "freed Tensor" then others[why] = true end
       until is_free or calls == 2000
+      if is_free then freed = freed + 1 end
     end
     collectgarbage("setpause", pause)
     collectgarbage("setstepmul", speed)
+    assert.same({}, others)
     assert.is_true(freed > 0)
   end)
 

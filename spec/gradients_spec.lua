@@ -192,6 +192,7 @@ local WRITTEN = {
     local plain = st.ones(2, {dtype = "float64"})
     return st.addcdiv(a, plain, plain), plain
   end, "other", true},
+  {"mse_loss", function(a, b) return st.mse_loss(a, b) end, "b", true},
   {"add", function(a, b) return a + b end, "a", false},
   {"index_select", function(a) return a:index_select(1, I) end, "a", false},
 }
