@@ -65,15 +65,16 @@ local function elements(d, generator)
   return st.view_as_complex(uniform(d, pairs_of, generator))
 end
 
---- An empty tensor like t with gaps between the elements, the first dimension
--- the fastest.
+--- A tensor like t with gaps between the elements, the first dimension the
+-- fastest. The gaps are zeros, for as_strided may look into them.
 local function spread(t)
   local strides, step = {}, 2
   for i, n in ipairs(t.shape) do
     strides[i] = step
     step = step * n
   end
-  return st.empty_strided(t.shape, strides, {dtype = t.dtype})
+  local memory = st.zeros(step, {dtype = t.dtype})
+  return memory:as_strided(t.shape, strides):detach()
 end
 
 local function leaf(d, maker)
