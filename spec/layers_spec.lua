@@ -567,8 +567,11 @@ describe("A layer refuses", function()
 
   it("training that cannot be followed, before it follows", function()
     local mean, var = st.zeros(4), st.zeros(3)
-    assert.is_false(pcall(st.batch_norm, any(2, 4), {
-      running_mean = mean, running_var = var, training = true}))
-    assert.same({0, 0, 0, 0}, mean:totable())
+    for _, v in ipairs {var, st.zeros(4):requires_grad_(),
+                        st.zeros(4):to "int64"} do
+      assert.is_false(pcall(st.batch_norm, any(2, 4), {
+        running_mean = mean, running_var = v, training = true}))
+      assert.same({0, 0, 0, 0}, mean:totable())
+    end
   end)
 end)

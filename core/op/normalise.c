@@ -409,7 +409,25 @@ typedef struct batch {
   int first;                      /* 0: the batch is measured as one */
 } batch;
 
+/* Both are moved, or none: so both are looked at before. */
+static st_status check_moved(const st_tensor *t, const char *name) {
+  if (!t) return ST_OK;
+  if (!st__is_floating((st_dtype)t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
+                    "%s", name, st__dtype_name((st_dtype)t->dtype));
+  }
+  if (st__tls().grad && (t->keys & ST_AUTOGRAD_BITS)) {
+    return st__fail(ST_BAD_STATE, "%s requires a gradient, and training "
+                    "writes it", name);
+  }
+  return ST_OK;
+}
+
 static st_status check_running(const batch *b, int64_t count) {
+  if (b->is_measured) {
+    ST_TRY(check_moved(b->mean, "running_mean"));
+    ST_TRY(check_moved(b->var, "running_var"));
+  }
   if (!b->is_measured && !(b->mean && b->var)) {
     return st__fail(ST_BAD_VALUE, "without training running_mean and "
                     "running_var are needed");
