@@ -5,15 +5,15 @@
 #include <stdalign.h>
 #include <string.h>
 
-struct st_chunk {
-  st_chunk *next;
+struct st_arena_chunk {
+  st_arena_chunk *next;
   size_t size, used; /* of bytes */
   alignas(max_align_t) char bytes[];
 };
 
 void *st__arena_alloc(st_arena *a, size_t n, size_t chunk) {
   const size_t align = alignof(max_align_t);
-  st_chunk *c = a->chunks;
+  st_arena_chunk *c = a->chunks;
   n = (n + align - 1) / align * align;
   if (!c || c->size - c->used < n) {
     const size_t size = n > chunk ? n : chunk;
@@ -35,7 +35,7 @@ char *st__arena_text(st_arena *a, const char *s, size_t n) {
 }
 
 void st__arena_free(st_arena *a) {
-  for (st_chunk *c = a->chunks, *next; c; c = next) {
+  for (st_arena_chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
     st__free(a->kind, c, sizeof *c + c->size);
   }

@@ -5,11 +5,11 @@
 
 #include "base/memory.h"
 
-typedef struct st_chunk st_chunk;
+typedef struct st_arena_chunk st_arena_chunk;
 
 typedef struct st_arena {
   st_mem_kind kind;
-  st_chunk *chunks;  /* newest first */
+  st_arena_chunk *chunks;  /* newest first */
 } st_arena;
 
 /* n zeroed bytes, aligned for any object. Chunks hold at least `chunk`

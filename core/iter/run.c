@@ -261,9 +261,11 @@ static bool has_short_rows(const st_iter *it) {
   return it->ndim > 1 && it->shape[0] <= SHORT;
 }
 
-/* Note [Watched calls] */
-static void show(const st_iter *it, int64_t grain, bool is_map) {
+/* Note [Watched calls], Note [Captured loops] */
+static void show(const st_iter *it, st_loop loop, const void *ctx,
+                 int64_t grain, bool is_map) {
   if (!st__is_watched()) return;
+  st__capture_map(it, is_map || !ctx ? loop : NULL, ctx, grain);
   const bool tiled = choose_axis(it) > 0;
   st__watch_iter(it, grain, tiled, it->ncasts > 0 ||
                  (is_map && !tiled && has_short_rows(it)));
@@ -283,7 +285,7 @@ static void run_job(st_iter_job *j, int64_t grain) {
 }
 
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  if (it->is_meta) show(it, grain, false);
+  if (it->is_meta) show(it, loop, ctx, grain, false);
   if (it->is_meta || it->numel == 0) return;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);
@@ -291,7 +293,7 @@ void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
 }
 
 void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  if (it->is_meta) show(it, grain, true);
+  if (it->is_meta) show(it, loop, ctx, grain, true);
   if (it->is_meta || it->numel == 0) return;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);

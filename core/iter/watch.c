@@ -1,4 +1,5 @@
-/* Watched calls (Note [Watched calls]). */
+/* Watched calls (Note [Watched calls]), and captured ones (Note [Captured
+ * loops]). */
 
 #include "iter/watch.h"
 
@@ -11,8 +12,36 @@ typedef struct watch {
 } watch;
 
 static _Thread_local watch *current;
+static _Thread_local st_capture *capture;
 
-bool st__is_watched(void) { return current != NULL; }
+bool st__is_watched(void) { return current || capture; }
+
+/* -- Captured loops ------------------------------------------------------- */
+
+st_capture *st__set_capture(st_capture *c) {
+  st_capture *const old = capture;
+  capture = c;
+  return old;
+}
+
+st_capture *st__captured(void) { return capture; }
+
+void st__capture_map(const st_iter *it, st_loop loop, const st_params *params,
+                     int64_t grain) {
+  if (capture) capture->map(capture, it, loop, params, grain);
+}
+
+void st__capture_fill(const st_tensor *dst, st_scalar value) {
+  if (capture) capture->fill(capture, dst, value);
+}
+
+void st__capture_divide(const st_iter *it, int i) {
+  if (capture) capture->divide(capture, it, i);
+}
+
+void st__capture_look(const st_tensor *t) {
+  if (capture) capture->look(capture, t);
+}
 
 /* -- Plans ---------------------------------------------------------------- */
 
@@ -32,6 +61,7 @@ void st__watch_iter(const st_iter *it, int64_t grain, bool tiled,
 
 void st__watch_copy(const st_tensor *dst, const st_tensor *src) {
   st_iter it;
+  if (capture) capture->copy(capture, dst, src);
   if (!current) return;
   st__iter_init(&it, ST_ITER_BORROWED);
   st__iter_output(&it, dst, ST_DTYPE_NONE);
@@ -43,11 +73,10 @@ void st__watch_copy(const st_tensor *dst, const st_tensor *src) {
 
 /* The result is seen with dimensions of size 1 for those that are folded, so
  * that its strides are 0 there. */
-void st__watch_fold(const st_tensor *self, uint64_t dims) {
+static void watch_fold(const st_tensor *self, uint64_t dims) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;
   st_iter it;
-  if (!current) return;
   for (int d = 0; d < self->ndim; d++) {
     sizes[d] = dims >> d & 1 ? 1 : self->sizes[d];
   }
@@ -62,6 +91,12 @@ void st__watch_fold(const st_tensor *self, uint64_t dims) {
   if (st__iter_build(&it) == ST_OK) keep(&it, run);
   st__iter_release(&it);
   st__tensor_release(&out);
+}
+
+void st__watch_fold(const st_tensor *self, uint64_t dims,
+                    const st_tensor *out, st_kernel_id kernel) {
+  if (capture) capture->fold(capture, out, self, kernel);
+  if (current) watch_fold(self, dims);
 }
 
 /* -- Doubles -------------------------------------------------------------- */

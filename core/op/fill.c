@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "iter/watch.h"
 
 /* -- Does it fit? --------------------------------------------------------- */
 
@@ -144,6 +145,7 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
 st_status st__fill(st_tensor *t, st_scalar v) {
   char item[16];
   ST_TRY(st__check_scalar_fits(v, (st_dtype)t->dtype));
+  if (st__is_meta(t)) st__capture_fill(t, v);
   if (st__is_meta(t) || t->numel == 0) return ST_OK;
   if (!(t->flags & ST_FLAG_DENSE)) return fill_strided(t, v);
   st__scalar_store(v, (st_dtype)t->dtype, item);
@@ -188,6 +190,7 @@ static st_status value_of(const st_value *args, st_scalar *out) {
     return st__fail(ST_BAD_STATE, "value is on the meta device and has no "
                     "elements");
   }
+  if (st__is_meta(value)) st__capture_look(value);
   *out = st__is_meta(value) ? st__scalar_int(0)
        : st__scalar_load((st_dtype)value->dtype, st__data(value));
   return ST_OK;

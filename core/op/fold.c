@@ -579,6 +579,9 @@ st_status st__set_reduced(st_run *r, int i, const st_dims *d,
     if (!reduce) sizes[n++] = d->self->sizes[k];
     else if (d->keepdim) sizes[n++] = 1;
   }
-  if (r->is_meta && i == 0) st__watch_fold(d->self, d->set);
-  return st__set_output(r, i, n, sizes, NULL, dtype);
+  ST_TRY(st__set_output(r, i, n, sizes, NULL, dtype));
+  if (r->is_meta && i == 0) {
+    st__watch_fold(d->self, d->set, r->out[i], r->row->kernel);
+  }
+  return ST_OK;
 }

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "iter/watch.h"
 #include "op/copy.h"
 
 /* -- clamp ---------------------------------------------------------------- */
@@ -135,6 +136,8 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
     v = st__to_scalar(&r->args[2]);
   } else if (!st__is_meta(t)) {
     v = st__scalar_load((st_dtype)t->dtype, st__data(t));
+  } else {
+    st__capture_look(t);
   }
   ST_TRY(st__check_scalar_fits(v, d));
   return st__tensor_from_scalar(v, d, false, out);

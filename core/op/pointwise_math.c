@@ -3,6 +3,8 @@
 
 #include "op/pointwise.h"
 
+#include "iter/watch.h"
+
 /* -- Checks --------------------------------------------------------------- */
 
 static bool is_integral_or_bool(st_dtype d) {
@@ -58,6 +60,7 @@ static void find_zero(char **data, const int64_t *strides, int64_t n0,
 
 static st_status check_divisor(const st_run *r) {
   const st_dtype d = r->it.common_dtype;
+  if (st__is_integral(d) && r->is_meta) st__capture_divide(&r->it, 2);
   if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
   zero_search z = {(int64_t)st__itemsize(d), false};
   st__iter_read(&r->it, find_zero, &z);
