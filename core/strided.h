@@ -201,6 +201,7 @@ ST_API st_generator *st_default_generator(void);
 #include "strided_dispatch.h"
 #include "strided_plan.h"
 #include "strided_grad.h"
+#include "strided_fuse.h"
 #include "base/signature.h"
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ local ENGINE = BUILD .. "/lib/libstrided.so"
 -- -- Includes ----------------------------------------------------------------
 
 -- left to right; a folder may include itself and what stands left of it
-local FOLDERS = {"base", "kernel", "tensor", "dispatch", "iter", "op", "grad"}
+local FOLDERS = {"base", "kernel", "tensor", "dispatch", "iter", "op", "grad",
+                 "fuse"}
 local RANK = {}
 for i, folder in ipairs(FOLDERS) do RANK[folder] = i end
 

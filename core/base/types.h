@@ -465,6 +465,20 @@ typedef struct st_anomaly {
   bool checks_nan; /* a gradient with a NaN in it is an error */
 } st_anomaly;
 
+/* -- Expressions ---------------------------------------------------------- */
+
+typedef struct st_graph st_graph;     /* calls that were traced */
+typedef struct st_tracing st_tracing; /* a trace on its way */
+
+/* What is traced. where: NULL, or says where the function is that is being
+ * traced, for messages. */
+typedef struct st_tracing_config {
+  const char *name;
+  int ninputs, nnumbers;   /* at most 12 tensors, 16 numbers */
+  void (*where)(void *ctx, char *text, size_t size);
+  void *ctx;
+} st_tracing_config;
+
 /* -- Plans ---------------------------------------------------------------- */
 
 /* Work on the range [begin, end) of units (st_parallel_for). */

@@ -54,21 +54,35 @@ static void open_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
+/* Note [Forks while it starts] */
+__attribute__((constructor)) static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, open_mutex);
+}
+
 static int count_of(const char *const *formulas) {
   int n = 0;
   while (formulas && formulas[n]) n++;
   return n;
 }
 
-st_status st__derived_rule(st_derived *d, st_rule **out) {
+static st_status make_rule(st_derived *d, const st_op *op, st_rule **out) {
+  if (!d->late.backward) {
+    return st__rule_new(op, count_of(d->formulas), d->formulas, true, out);
+  }
+  ST_TRY(st__rule_custom(op, &d->late, out));
+  d->retain(d->late.ctx);
+  d->op = op;
+  return ST_OK;
+}
+
+st_status st__derived_rule(st_derived *d, const st_op *op, st_rule **out) {
   *out = atomic_load_explicit(&d->rule, memory_order_acquire);
   if (*out || d->has_none) return ST_OK;
   pthread_mutex_lock(&mutex);
   st_status status = ST_OK;
   *out = atomic_load(&d->rule);
   if (!*out) {
-    status = st__rule_new(d->op, count_of(d->formulas), d->formulas,
-                          true, out);
+    status = make_rule(d, op, out);
     if (status == ST_OK) {
       atomic_store_explicit(&d->rule, *out, memory_order_release);
     }
@@ -154,7 +168,6 @@ static st_status register_inplace(int i) {
 }
 
 st_status st__register_derivatives(void) {
-  pthread_atfork(NULL, NULL, open_mutex);
   st__history_set_up();
   st__set_tracking(st__track, st__refuse_out);
   for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));
@@ -180,6 +193,7 @@ static void free_own(void *ctx) {
   if (*at) *at = d->next;
   pthread_mutex_unlock(&mutex);
   st__rule_release(atomic_load(&d->rule));
+  if (d->late.free_ctx) d->late.free_ctx(d->late.ctx);
   st__free(ST_MEM_REGISTRY, d, sizeof *d);
 }
 
@@ -241,6 +255,24 @@ st_status st__library_derivative(st_library *lib, const char *name,
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_custom(op, d, &rule));
   return implement_rule(lib, op, rule, "a function of its own");
+}
+
+st_status st__library_derivative_later(st_library *lib, const char *name,
+                                       const st_derivative *late,
+                                       void (*retain)(void *ctx)) {
+  st_derived *d = st__alloc_zero(ST_MEM_REGISTRY, sizeof *d);
+  if (!d) return ST_NO_MEMORY;
+  d->op = find_op(lib, name);
+  d->late = *late;
+  d->retain = retain;
+  d->text = "derived from what it is made of";
+  const st_kernel kernel = {.fn = st__record_call, .ctx = d,
+                            .free_ctx = free_own, .debug = "derivative"};
+  const st_status status = st__library_implement(lib, name, "Autograd",
+                                                 &kernel);
+  if (status != ST_OK) st__free(ST_MEM_REGISTRY, d, sizeof *d);
+  else list_own(d);
+  return status;
 }
 
 /* -- Inspection ----------------------------------------------------------- */

@@ -299,7 +299,7 @@ st_status st__record_call(const st_call *call, const st_value *args,
                           st_value *rets) {
   st_rule *r;
   if (!st__tls().grad) return call_plain(call, args, rets);
-  ST_TRY(st__derived_rule(call->ctx, &r));
+  ST_TRY(st__derived_rule(call->ctx, call->op, &r));
   if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
   if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
   if (call->schema != r->schema) {

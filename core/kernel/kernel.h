@@ -67,6 +67,8 @@ typedef struct st_kernel_table {
 
 /* The loop of kernel id for a common dtype, or NULL when there is none. */
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);
+/* The name of the row of a loop; "?" for another function. */
+const char *st__loop_name(st_loop loop);
 /* The instruction set of those loops (SEMANTICS U1). */
 st_isa_level st__kernel_isa(st_kernel_id id);
 /* Elements worth a thread: 32768 for cheap kernels, less for costly ones. */

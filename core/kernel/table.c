@@ -60,8 +60,38 @@ static const int grains[ST_K_COUNT] = {
 #include "kernel/parts.def"
 #include "kernel/reduce.def"
 };
+#undef ST_UNARY
+#undef ST_BINARY
+#undef ST_COMPARE
+#undef ST_OTHER
+#undef ST_REDUCE
 
 int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
+
+/* -- Names ---------------------------------------------------------------- */
+
+static const char *const names[ST_K_COUNT] = {
+  [ST_K_NONE] = "?",
+#define NAME(name, ...) [ST_K_##name] = #name,
+#define ST_UNARY NAME
+#define ST_BINARY NAME
+#define ST_COMPARE NAME
+#define ST_OTHER NAME
+#define ST_REDUCE NAME
+#include "kernel/unary.def"
+#include "kernel/binary.def"
+#include "kernel/other.def"
+#include "kernel/backward.def"
+#include "kernel/index.def"
+#include "kernel/move.def"
+#include "kernel/parts.def"
+#include "kernel/reduce.def"
+};
+#undef ST_UNARY
+#undef ST_BINARY
+#undef ST_COMPARE
+#undef ST_OTHER
+#undef ST_REDUCE
 
 /* -- The overlay ---------------------------------------------------------- */
 
@@ -93,6 +123,15 @@ st_loop st__kernel(st_kernel_id id, st_dtype dtype) {
 
 st_isa_level st__kernel_isa(st_kernel_id id) {
   return (st_isa_level)isas[id];
+}
+
+const char *st__loop_name(st_loop loop) {
+  for (int id = ST_K_NONE + 1; id < ST_K_COUNT; id++) {
+    for (int d = 0; d < ST_DTYPE_COUNT; d++) {
+      if (loops[id][d] == loop) return names[id];
+    }
+  }
+  return names[ST_K_NONE];
 }
 
 /* ORDER DTYPE */

@@ -75,7 +75,9 @@ enum {
   ST_FLAG_CL              = 1 << 3, /* strides like channels_last */
   ST_FLAG_CL3             = 1 << 4, /* strides like channels_last_3d */
   ST_FLAG_DENSE           = 1 << 5, /* non-overlapping and dense */
-  ST_FLAG_WRAPPED         = 1 << 6  /* a plain number, wrapped (T9) */
+  ST_FLAG_WRAPPED         = 1 << 6, /* a plain number, wrapped (T9) */
+  ST_FLAG_SYMBOL          = 1 << 7  /* stands for a tensor while a function is
+                                       traced: fuse/graph.h */
 };
 
 /* What autograd knows of a tensor: grad/history.h. */

@@ -76,7 +76,9 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
     f->args[i] = st__tensor_arg(t);
     return true;
   }
-  if (!st__to_scalar(f->h, f->L, idx, &f->scalar[i])) {
+  int at;
+  if (!st__to_scalar(f->h, f->L, idx, &f->scalar[i]) &&
+      !st__to_symbol(f->h, f->L, idx, &at, &f->scalar[i])) {
     return wrong_type(f, a, idx);
   }
   if (!f->allow_wrap || a->is_write) {
@@ -102,12 +104,30 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                 "'%.40s'", lua_tostring(f->L, idx));
 }
 
+/* A number of a trace: whose it is goes along in len. */
+static bool to_symbol(st__frame *f, int i, const st_arg *a, int idx) {
+  st_scalar *s = &f->scalar[i];
+  int at;
+  if (!st__to_symbol(f->h, f->L, idx, &at, s)) return wrong_type(f, a, idx);
+  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
+  }
+  const bool fits = a->type == ST_TYPE_SCALAR ||
+    (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_FLOAT) ||
+    (a->type == ST_TYPE_INT && s->kind == ST_SCALAR_INT) ||
+    (a->type == ST_TYPE_BOOL && s->kind == ST_SCALAR_BOOL);
+  if (!fits) return wrong_type(f, a, idx);
+  f->args[i] = st__scalar_arg(s);
+  f->args[i].len = (uint32_t)at + 1;
+  return true;
+}
+
 static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
   int64_t n;
   if (lua_type(f->L, idx) == LUA_TSTRING) {
     if (!to_reduction(f, a, idx, &n)) return false;
   } else {
-    if (!st__to_int(f->h, f->L, idx, &n)) return wrong_type(f, a, idx);
+    if (!st__to_int(f->h, f->L, idx, &n)) return to_symbol(f, i, a, idx);
     if (!st__position_in(a->type, &n)) return zero_position(f, a);
   }
   f->args[i] = st__int_arg(n);
@@ -128,7 +148,7 @@ st_value st__scalar_arg(const st_scalar *s) {
 /* float, Scalar and complex: the scalar stays in the frame. */
 static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
-  if (!st__to_scalar(f->h, f->L, idx, s)) return wrong_type(f, a, idx);
+  if (!st__to_scalar(f->h, f->L, idx, s)) return to_symbol(f, i, a, idx);
   if (a->type != ST_TYPE_SCALAR && s->kind == ST_SCALAR_BOOL) {
     return wrong_type(f, a, idx);
   }
@@ -188,7 +208,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
     case ST_TYPE_FLOAT: case ST_TYPE_SCALAR: case ST_TYPE_COMPLEX:
       return to_number(f, i, a, idx);
     case ST_TYPE_BOOL:
-      if (!lua_isboolean(f->L, idx)) return wrong_type(f, a, idx);
+      if (!lua_isboolean(f->L, idx)) return to_symbol(f, i, a, idx);
       f->args[i] = (st_value){.tag = ST_TAG_BOOL,
                               .u.i = lua_toboolean(f->L, idx)};
       return true;

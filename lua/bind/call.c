@@ -20,6 +20,18 @@ static void unwrap(st__frame *f, int n) {
   for (int k = 0; k < n; k++) st_tensor_release(&f->args[f->wrap[k]].u.tensor);
 }
 
+/* A number of a trace is that of its symbol. */
+static st_status wrap(st__frame *f, int i, st_tensor **out) {
+  st_scalar example;
+  int at;
+  if (f->source[i] &&
+      st__to_symbol(f->h, f->L, f->source[i], &at, &example)) {
+    return st_tracing_number_symbol(f->h->tracing, at, out);
+  }
+  return st_tensor_scalar(f->scalar[i], wrapped_dtype(f->scalar[i].kind),
+                          true, out);
+}
+
 /* No Lua runs while the numbers are wrapped, so they need no box. A finaliser
  * that ran since the arguments were read may have defined the operator
  * anew. */
@@ -31,9 +43,7 @@ st_status st__perform(st__frame *f, st__job *job) {
   for (int k = 0; k < f->nwraps; k++) {
     const int i = f->wrap[k];
     f->args[i].tag = ST_TAG_TENSOR;
-    const st_status status =
-      st_tensor_scalar(f->scalar[i], wrapped_dtype(f->scalar[i].kind), true,
-                       &f->args[i].u.tensor);
+    const st_status status = wrap(f, i, &f->args[i].u.tensor);
     if (status != ST_OK) {
       unwrap(f, k);
       return status;

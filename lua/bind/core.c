@@ -47,5 +47,6 @@ int luaopen_strided_core(lua_State *L) {
   st__open_hook(h, L);
   st__open_context(h, L);
   st__open_function(h, L);
+  st__open_fuse(h, L);
   return 1;
 }

@@ -318,6 +318,29 @@ static int library_derivative(lua_State *L) {
   return 1;
 }
 
+/* -- Expressions ---------------------------------------------------------- */
+
+/* lib:elementwise(schema, fn[, doc]): itself; fn is traced. Strings become
+ * functions in strided/library.lua. */
+static int library_elementwise(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *schema = luaL_checkstring(L, 2);
+  const char *doc = luaL_optstring(L, 4, "");
+  st__check_callable(h, L, 3, "body");
+  lua_settop(L, 4);
+  st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
+  const st_status status = l->lib
+    ? st_library_elementwise(l->lib, schema, &g, doc,
+                             st__place(h, L, place, sizeof place))
+    : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
+  st_graph_release(&g);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
 /* -- Looking -------------------------------------------------------------- */
 
 static int library_tostring(lua_State *L) {
@@ -365,6 +388,7 @@ void st__open_library(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"def", library_def}, {"impl", library_impl},
     {"fallback", library_fallback}, {"derivative", library_derivative},
+    {"elementwise", library_elementwise},
     {"close", library_close}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);

@@ -20,6 +20,11 @@ st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
     st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a Tensor, got %s",
               arg, st__type_name(h, L, idx));
   }
+  if (st_tensor_is_symbol(t)) {
+    st__error(h, L, ST_BAD_STATE, "argument '%s' stands for tensors of any "
+              "dtype and shape while a function is traced: its elements, its "
+              "shape and the like are not known", arg);
+  }
   return t;
 }
 

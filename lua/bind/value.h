@@ -97,6 +97,17 @@ void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out);
 /* Any byte but 0 becomes 1. */
 void st__make_bools(char *p, size_t n);
 
+/* -- fuse.c --------------------------------------------------------------- */
+
+/* The number of the running trace that the box at idx is: its index, and an
+ * example. */
+bool st__to_symbol(st__host *h, lua_State *L, int idx, int *at,
+                   st_scalar *example);
+/* Traces the function at fn as the body of an operator with this schema: a
+ * graph of the caller's; raises. */
+st_graph *st__trace_body(st__host *h, lua_State *L, const char *schema,
+                         const char *ns, int fn);
+
 /* -- source.c, aside.c ---------------------------------------------------- */
 
 /* A file or bytes, counted; any thread may let go of it. */

@@ -1,0 +1,22 @@
+/* Elementwise operators that are graphs.
+ */
+#ifndef ST_FUSE_ELEMENTWISE_H
+#define ST_FUSE_ELEMENTWISE_H
+
+#include "fuse/fused.h"
+
+/* See strided_fuse.h. Takes the graph over on success. */
+st_status st__library_elementwise(st_library *lib, const char *schema,
+                                  st_graph *g, const char *doc,
+                                  const char *debug);
+
+/* How the arguments of a schema are handed to a graph: tensors in order, and
+ * numbers in order. BAD_SCHEMA for other ones. */
+st_status st__fused_schema(const st_schema *s, int *ninputs, int *nparams);
+/* Those of a call. */
+void st__fused_args(const st_schema *s, int nargs, const st_value *args,
+                    st_tensor **inputs, st_scalar *params);
+/* The derivative of operator `name`, which computes f. */
+st_status st__fused_derive(st_library *lib, const char *name, st_fused *f);
+
+#endif

@@ -1,0 +1,70 @@
+/* Fused functions: a graph together with the programs that were made of it.
+ *
+ * Note [Programs are for classes]
+ * A program is made at the first call with arguments of certain dtypes, of
+ * which some have no dimension and some are plain numbers, and of certain
+ * values of its numbers: those are constants of the program. It serves all
+ * shapes and strides. A function keeps the last PROGRAMS of them.
+ */
+#ifndef ST_FUSE_FUSED_H
+#define ST_FUSE_FUSED_H
+
+#include <pthread.h>
+
+#include "fuse/capture.h"
+#include "op/op.h"
+
+enum { ST_FUSED_PROGRAMS = 32 };
+
+/* What a program is for. Zeroed before it is filled in: it is compared as
+ * bytes. */
+typedef struct st_fused_key {
+  st_class in[ST_GRAPH_INPUTS], grads[ST_GRAPH_OUTPUTS];
+  uint8_t out_dtypes[ST_GRAPH_OUTPUTS];
+  uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */
+  st_scalar params[ST_GRAPH_NUMBERS];
+} st_fused_key;
+
+typedef struct st_fused_entry {
+  st_fused_key key;
+  st_program *program;  /* owned; NULL: there is none, the gradients have to
+                           be computed call by call */
+  uint32_t given;
+} st_fused_entry;
+
+typedef struct st_fused {
+  st_refcount refs;
+  st_graph *graph;      /* owned */
+  pthread_mutex_t mutex;
+  int n, next;          /* entries, and which one goes next */
+  st_fused_entry *entries[ST_FUSED_PROGRAMS];
+} st_fused;
+
+/* Takes the graph over on success. */
+st_status st__fused_new(st_graph *g, st_fused **out);
+void st__fused_retain(st_fused *f);
+void st__fused_release(void *fused);
+
+void st__fused_key(const st_fused *f, st_tensor *const *inputs,
+                   const st_scalar *params, st_fused_key *key);
+/* The program for key, owned. */
+st_status st__fused_program(st_fused *f, const st_fused_key *key,
+                            st_program **out);
+
+/* r->it over the program's operands; outputs that are NULL are made. */
+st_status st__fused_iter(st_iter *it, const st_program *p,
+                         st_tensor *const *inputs, st_tensor *const *outs);
+/* BAD_VALUE for integers that would be divided by zero. */
+st_status st__fused_check(const st_program *p, st_iter *it);
+
+/* New tensors, computed here and now: no gradient is recorded. */
+st_status st__fused_run(st_fused *f, st_tensor *const *inputs,
+                        const st_scalar *params, st_tensor **outs);
+/* The gradients of the wanted inputs; NULL where there is none. While
+ * gradients are recorded, these are, too. */
+st_status st__fused_backward(st_fused *f, st_tensor *const *inputs,
+                             const st_scalar *params,
+                             st_tensor *const *grads, const bool *wanted,
+                             st_tensor **out);
+
+#endif

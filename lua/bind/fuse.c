@@ -1,0 +1,244 @@
+/* Tracing Lua functions: symbols and symbolic numbers go in, a graph comes
+ * out.
+ *
+ * A symbolic number is a box with arithmetic of its own. With a tensor it is
+ * an operator's matter; a comparison has no answer yet.
+ */
+
+#include <string.h>
+
+#include "bind.h"
+
+typedef struct number {
+  uint64_t trace;      /* whose it is */
+  int at;
+  st_scalar_kind kind;
+} number;
+
+/* -- Numbers -------------------------------------------------------------- */
+
+static st_scalar example_of(st_scalar_kind kind) {
+  if (kind == ST_SCALAR_FLOAT) return (st_scalar){kind, {.f = 1}};
+  return (st_scalar){kind, {.i = 1}};
+}
+
+bool st__to_symbol(st__host *h, lua_State *L, int idx, int *at,
+                   st_scalar *example) {
+  const number *n = h->tracing ? st__box_test(h, L, idx, ST_BOX_NUMBER)
+                               : NULL;
+  if (!n || n->trace != h->trace) return false;
+  *at = n->at;
+  *example = example_of(n->kind);
+  return true;
+}
+
+static void push_number(st__host *h, lua_State *L, int at,
+                        st_scalar_kind kind) {
+  number *n = st__box_new(h, L, ST_BOX_NUMBER, sizeof *n); /* [+1] */
+  n->trace = h->trace;
+  n->at = at;
+  n->kind = kind;
+}
+
+/* The number at idx, a plain one as a constant. */
+static st_status find_number(st__host *h, lua_State *L, int idx, int *at,
+                             st_scalar_kind *kind) {
+  st_scalar s;
+  if (st__to_symbol(h, L, idx, at, &s)) return *kind = s.kind, ST_OK;
+  if (!h->tracing || !st__to_scalar(h, L, idx, &s) ||
+      s.kind == ST_SCALAR_COMPLEX) {
+    return st_fail(ST_BAD_TYPE, "no arithmetic with a symbolic number and %s",
+                   st__type_name(h, L, idx));
+  }
+  *kind = s.kind;
+  return st_tracing_number(h->tracing, 'c', 0, 0, s, at);
+}
+
+static st_scalar_kind kind_of(char sign, st_scalar_kind a,
+                              st_scalar_kind b) {
+  const bool stays = a != ST_SCALAR_FLOAT && b != ST_SCALAR_FLOAT &&
+                     strchr("+-*n", sign) != NULL;
+  return stays ? ST_SCALAR_INT : ST_SCALAR_FLOAT;
+}
+
+static int arithmetic_with(lua_State *L, char sign) {
+  static const st_scalar none = {ST_SCALAR_INT, {.i = 0}};
+  st__host *h = st__host_of(L);
+  st_scalar_kind a = ST_SCALAR_INT, b = ST_SCALAR_INT;
+  int x = 0, y = 0, at = 0;
+  st_status status = find_number(h, L, 1, &x, &a);
+  if (status == ST_OK) status = find_number(h, L, 2, &y, &b);
+  if (status == ST_OK) {
+    status = st_tracing_number(h->tracing, sign, x, y, none, &at);
+  }
+  if (status != ST_OK) return st__raise(h, L, status);
+  push_number(h, L, at, kind_of(sign, a, b));            /* [+1] */
+  return 1;
+}
+
+/* upvalues: host, sign, the operator's C function */
+static int number_arithmetic(lua_State *L) {
+  st__host *h = st__host_of(L);
+  if (st__box_test(h, L, 1, ST_BOX_TENSOR) ||
+      st__box_test(h, L, 2, ST_BOX_TENSOR)) {
+    lua_pushvalue(L, lua_upvalueindex(3));               /* [+1] */
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);                                   /* [-3, +1] */
+    return 1;
+  }
+  return arithmetic_with(L, *lua_tostring(L, lua_upvalueindex(2)));
+}
+
+static int number_negate(lua_State *L) {
+  lua_settop(L, 1);
+  lua_pushvalue(L, 1);                                   /* [+1] */
+  return arithmetic_with(L, 'n');
+}
+
+static int number_compare(lua_State *L) {
+  return st__error(st__host_of(L), L, ST_BAD_STATE, "a number of a function "
+                   "that is traced has no value yet: nothing can depend on "
+                   "how it compares");
+}
+
+static int number_tostring(lua_State *L) {
+  const number *n = st__box_check(st__host_of(L), L, 1, ST_BOX_NUMBER,
+                                  "self");
+  lua_pushfstring(L, "symbolic number %d", n->at + 1);   /* [+1] */
+  return 1;
+}
+
+/* -- Tracing -------------------------------------------------------------- */
+
+typedef struct job {
+  st__host *h;
+  lua_State *L;
+  st_tracing *t;
+  int nargs, ninputs, nnumbers;
+  st_type kinds[ST_MAX_ARGS];
+  char name[128];
+} job;
+
+static st_scalar_kind kind_of_type(st_type type) {
+  return type == ST_TYPE_INT ? ST_SCALAR_INT
+       : type == ST_TYPE_BOOL ? ST_SCALAR_BOOL : ST_SCALAR_FLOAT;
+}
+
+static void push_symbol(const job *b, lua_State *L, int i) {
+  st__box *box = st__push_box(b->h, L);                  /* [+1] */
+  box->t = st_tracing_input(b->t, i);
+  st_tensor_retain(box->t);
+}
+
+/* run_traced(job, fn): what fn returns for symbols */
+static int run_traced(lua_State *L) {
+  const job *b = lua_touserdata(L, 1);
+  int tensors = 0, numbers = 0;
+  luaL_checkstack(L, b->nargs + LUA_MINSTACK, "arguments");
+  for (int i = 0; i < b->nargs; i++) {
+    if (b->kinds[i] == ST_TYPE_TENSOR) push_symbol(b, L, tensors++);
+    else push_number(b->h, L, numbers++, kind_of_type(b->kinds[i]));
+  }                                                      /* [+nargs] */
+  lua_call(L, b->nargs, LUA_MULTRET);                    /* [-nargs-1, +n] */
+  return lua_gettop(L) - 1;
+}
+
+static st_status read_schema(const char *text, const char *ns, job *b) {
+  st_schema *s = NULL;
+  const st_status parsed = st_schema_new(text, ns, &s);
+  if (parsed != ST_OK) return parsed;
+  const st_status status = st_graph_arguments(s, &b->ninputs, &b->nnumbers);
+  b->nargs = st_schema_nargs(s);
+  for (int i = 0; i < b->nargs; i++) b->kinds[i] = st_schema_arg(s, i)->type;
+  strncat(strcpy(b->name, ""), st_schema_name(s), sizeof b->name - 1);
+  st_schema_release(&s);
+  return status;
+}
+
+static void say_where(void *ctx, char *text, size_t size) {
+  const job *b = ctx;
+  st__place(b->h, b->h->running, text, size);
+}
+
+/* The tensors among n results at the top; false with the message set for
+ * anything else. */
+static bool read_results(st__host *h, lua_State *L, const job *b, int n,
+                         st_tensor **out) {
+  const int first = lua_gettop(L) - n + 1;
+  for (int i = 0; i < n && i < ST_MAX_ARGS; i++) {
+    out[i] = st__to_tensor(h, L, first + i);
+    if (out[i]) continue;
+    st_fail(ST_BAD_TYPE, "%s: result %d of its body is %s, not a tensor",
+            b->name, i + 1, st__type_name(h, L, first + i));
+    return false;
+  }
+  return true;
+}
+
+/* In force: the trace of the host, while its body runs. */
+typedef struct in_force { st_tracing *tracing; uint64_t trace; } in_force;
+
+static in_force begin(st__host *h, job *b) {
+  const in_force outer = {h->tracing, h->trace};
+  h->tracing = b->t;
+  h->trace = ++h->traces;
+  return outer;
+}
+
+st_graph *st__trace_body(st__host *h, lua_State *L, const char *schema,
+                         const char *ns, int fn) {
+  job b = {.h = h, .L = L};
+  st_tensor *outs[ST_MAX_ARGS];
+  st_graph *g = NULL;
+  st__check_turn(h, L, "trace");
+  st_status status = read_schema(schema, ns, &b);
+  const int base = lua_gettop(L);
+  const st_tracing_config c = {b.name, b.ninputs, b.nnumbers, say_where, &b};
+  lua_pushcfunction(L, run_traced);                      /* [+1] */
+  lua_pushlightuserdata(L, &b);                          /* [+1] */
+  lua_pushvalue(L, fn);                                  /* [+1] */
+  if (status == ST_OK) status = st_tracing_begin(&c, &b.t);
+  if (status != ST_OK) st__raise(h, L, status);
+  const in_force outer = begin(h, &b);
+  const int failed = st__run_body(h, L, 2, LUA_MULTRET); /* [-3, +n|1] */
+  h->tracing = outer.tracing;
+  h->trace = outer.trace;
+  const int n = lua_gettop(L) - base;
+  if (failed || !read_results(h, L, &b, n, outs)) {
+    st_tracing_end(&b.t, 0, NULL, NULL);
+    if (failed) lua_error(L);
+    st__raise(h, L, ST_BAD_TYPE);
+  }
+  status = st_tracing_end(&b.t, n, outs, &g);
+  if (status != ST_OK) st__raise(h, L, status);
+  lua_settop(L, base);
+  return g;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+static const struct { const char *event, *sign, *name; } arithmetic[] = {
+  {"__add", "+", "aten::add"}, {"__sub", "-", "aten::sub"},
+  {"__mul", "*", "aten::mul"}, {"__div", "/", "aten::div"},
+  {"__mod", "%", "aten::remainder"}, {"__pow", "^", "aten::pow"}
+};
+
+void st__open_fuse(st__host *h, lua_State *L) {
+  static const luaL_Reg methods[] = {
+    {"__tostring", number_tostring}, {"__unm", number_negate},
+    {"__lt", number_compare}, {"__le", number_compare},
+    {"__eq", number_compare}, {NULL, NULL}
+  };
+  st__push_meta(h, L, ST_BOX_NUMBER);                    /* [+1] */
+  st__set_functions(h, L, methods);
+  for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
+    lua_pushlightuserdata(L, h);                         /* [+1] */
+    lua_pushstring(L, arithmetic[i].sign);               /* [+1] */
+    if (!st__push_callable(h, L, arithmetic[i].name, false)) { /* [+1] */
+      lua_pushnil(L);                                    /* [+1] */
+    }
+    lua_pushcclosure(L, number_arithmetic, 3);           /* [-3, +1] */
+    lua_setfield(L, -2, arithmetic[i].event);            /* [-1] */
+  }
+  lua_pop(L, 1);                                         /* [-1] */
+}
