@@ -42,23 +42,23 @@ static st_status start_all(void) {
  * A child of a fork in the middle would have half a registry and locks that
  * nobody opens. So forks wait until the start is over. They wait before they
  * hold a lock that the start takes: those have their handlers first, and the
- * last one is the first to run. The child begins a pthread_once anew that was
- * not quite over, but there is nothing to be done twice. */
+ * last one is the first to run. A fork that is under way runs no handlers that
+ * come meanwhile, so they come when the library is loaded: the start itself
+ * installs none. The child begins a pthread_once anew that was not quite over,
+ * but there is nothing to be done twice. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_started;
 
 static void lock_start(void) { pthread_mutex_lock(&starting); }
 static void unlock_start(void) { pthread_mutex_unlock(&starting); }
 
-static void watch_forks(void) {
+__attribute__((constructor)) static void watch_forks(void) {
   st__memory_totals();
   st__thread_set_up();
   pthread_atfork(lock_start, unlock_start, unlock_start);
 }
 
 static void start(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
   lock_start();
   if (!has_started) start_status = start_all();
   if (!has_started && start_status != ST_OK) {

@@ -2,6 +2,7 @@
 -- waits for Lua: they arrive, and the engine is as it was before.
 
 local build = require "spec.build"
+local collect = require "spec.collect"
 local core = require "strided.core"
 local st = require "strided"
 
@@ -191,6 +192,14 @@ local function forever(n)
   return 1 + forever(a + 1, b, c, d, e, f, g, h)
 end
 
+-- What is garbage already goes before. Lua may collect where its stack is
+-- full, and the call of a finaliser fails there: 5.3 raises that and gives one
+-- object up, 5.4 warns and gives up all that are due, whoever made them.
+local function overflow()
+  collect()
+  return forever(1)
+end
+
 -- act, what the error says or is
 local ACTS = {
   ["an error"] = {function() error("on purpose", 0) end, "on purpose"},
@@ -202,7 +211,7 @@ local ACTS = {
   end, "%[2%]"},
   ["a yield"] = {function() coroutine.yield(1) end, "yield"},
   ["an interrupt"] = {interrupt, "interrupted"},
-  ["a stack overflow"] = {function() return forever(1) end, "overflow"},
+  ["a stack overflow"] = {overflow, "overflow"},
   ["lack of memory"] = {function()
     st.memory_fail_at(1)
     return TWO:neg()
@@ -215,7 +224,7 @@ local YIELDS = {["the loop of a plan"] = true}
 -- -- The engine's state ------------------------------------------------------
 
 local function live()
-  require "spec.collect" ()
+  collect()
   local out = {}
   for kind, m in pairs(st.memory()) do out[kind] = m.count end
   out.registry = nil -- names that were defined once stay

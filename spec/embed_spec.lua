@@ -17,7 +17,7 @@ local PROGRAMS = {
                "out of memory", "nothing left"}},
   {"structured", {"variants", "bad schemas", "refusals", "bad metas",
                   "out of memory", "devices", "nothing left"}},
-  {"start", {"forks while it starts"}},
+  {"start", {"forks while it starts", "starts while it forks"}},
   {"team", {"a slow member", "a late team", "a team in time", "every unit",
             "small work", "work in work", "work in lonely work",
             "shares"}},

@@ -432,6 +432,27 @@ describe("The collector", function()
     end)
   end
 
+  -- Finalisers fail there: Note [Room for finalisers].
+  it("does not come from the engine where the stack is full", function()
+    local pause, from, depth = collectgarbage("setpause", 1000), math.huge, 0
+    local function deep(n)
+      depth = n
+      for _ = 1, n >= from and 4 or 0 do st.empty(MB) end
+      return 1 + st.no_grad(deep, n + 1)
+    end
+    assert.is_false(pcall(deep, 1))
+    from = 0.95 * depth
+    local alive = live()
+    for _ = 1, 2 do
+      local ok, why = pcall(deep, 1)
+      assert.is_false(ok)
+      assert.matches("stack overflow", why)
+      assert.is_true(depth > from)
+      assert.equal(alive, live())
+    end
+    collectgarbage("setpause", pause)
+  end)
+
   it("is left alone by who stopped it", function()
     if not pcall(collectgarbage, "isrunning") then return end -- 5.1 cannot tell
     collect()

@@ -14,6 +14,13 @@
  * many milliseconds; there steps in proportion to the new debt begin ahead of
  * the bound. A cycle that somebody else had begun may end early and miss what
  * died meanwhile: one that took few steps does not count.
+ *
+ * Note [Room for finalisers]
+ * Finalisers run on the stack of whoever collects. One that finds it full
+ * fails and is not called again: Lua gives its object up, and what a tensor
+ * has would stay for good. So deep down the engine does not collect; what is
+ * due waits until there are fewer calls on the stack, or is not there when
+ * memory runs out. Lua itself does collect there.
  */
 
 #include "bind.h"
@@ -22,7 +29,8 @@ enum {
   LEAST = 4 << 20,    /* bytes: the bound of a small heap */
   MIDDLE = 64 << 20,  /* up to here it is eight heaps, beyond three */
   AT_ONCE = 2 << 20,  /* bytes of heap that take less than a millisecond */
-  STEPS = 32          /* of a cycle */
+  STEPS = 32,         /* of a cycle */
+  CALLS = 4           /* of a finaliser, one inside of the other */
 };
 
 static int64_t bound_of(int64_t heap) {
@@ -65,6 +73,34 @@ static bool is_stopped(lua_State *L) {
   return lua_gc(L, ST_GC_IS_RUNNING, 0) == 0;
 }
 
+/* Arguments: this function, how many calls of it go inside of each other. */
+static int nest(lua_State *L) {
+  const int n = (int)lua_tointeger(L, 2);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (n == 0) return 0;
+  lua_pushvalue(L, 1);         /* [+1] */
+  lua_pushvalue(L, 1);         /* [+1] */
+  lua_pushinteger(L, n - 1);   /* [+1] */
+  lua_call(L, 2, 0);           /* [-3] */
+  return 0;
+}
+
+static int begin_nest(lua_State *L) {
+  luaL_checkstack(L, CALLS * LUA_MINSTACK, NULL);
+  lua_pushcfunction(L, nest);  /* [+1] */
+  lua_pushvalue(L, -1);        /* [+1] */
+  lua_pushinteger(L, CALLS);   /* [+1] */
+  lua_call(L, 2, 0);           /* [-3] */
+  return 0;
+}
+
+/* Note [Room for finalisers] */
+static bool has_room(lua_State *L) {
+  if (st__protected(L, begin_nest, NULL) == 0) return true; /* [+0|1] */
+  lua_pop(L, 1);                                            /* [-1] */
+  return false;
+}
+
 /* Does its share of a cycle between start and bound. */
 static void step(st__host *h, lua_State *L, int64_t heap, int64_t start,
                  int64_t bound) {
@@ -88,7 +124,7 @@ void st__pace(st__host *h, lua_State *L) {
   if (h->debt <= start) {
     h->due = start;
     h->paid = 0;
-  } else if (h->is_collecting || is_stopped(L)) {
+  } else if (h->is_collecting || is_stopped(L) || !has_room(L)) {
     h->due = h->debt + LEAST;
   } else if (heap < AT_ONCE) {
     collect(h, L);
@@ -112,7 +148,7 @@ static int collect_all(lua_State *L) {
 }
 
 bool st__make_room(st__host *h, lua_State *L, bool *made) {
-  if (!h->has_retry || h->is_collecting || *made) return false;
+  if (!h->has_retry || h->is_collecting || *made || !has_room(L)) return false;
   *made = true;
   if (st__protected(L, collect_all, h) != 0) lua_pop(L, 1); /* [-0|1] */
   return true;

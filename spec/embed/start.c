@@ -1,5 +1,6 @@
-/* Processes that are forked while another thread starts the engine: the child
- * starts it as well, or finds it started.
+/* Processes that are forked while another thread starts the engine, which may
+ * begin while the fork is under way already: the child starts it as well, or
+ * finds it started.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,9 +19,18 @@ enum { PROCESSES = 40 };
 #endif
 enum { STEP = 50000, PATIENCE = 30 }; /* ns, s */
 
+static pthread_t starter;
+static struct timespec rest;
+
 static void *start(void *arg) {
   (void)arg;
   return st_init() == ST_OK ? NULL : "failed";
+}
+
+/* Another thread starts; some time goes by. */
+static void begin(void) {
+  if (pthread_create(&starter, NULL, start, NULL) != 0) _exit(5);
+  nanosleep(&rest, NULL);
 }
 
 /* The exit code of a process that can do something. */
@@ -39,30 +49,35 @@ static int end_of(pid_t pid) {
   return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* Another thread starts; some time later comes the fork. */
-static int fork_meanwhile(long ns) {
-  pthread_t thread;
+/* Another thread begins before the fork, or in a handler of it. */
+static int fork_meanwhile(bool in_handler) {
   void *failure;
-  const struct timespec rest = {0, ns};
   alarm(PATIENCE);
-  if (pthread_create(&thread, NULL, start, NULL) != 0) return 5;
-  nanosleep(&rest, NULL);
+  if (!in_handler) begin();
+  else if (pthread_atfork(begin, NULL, NULL) != 0) return 5;
   const pid_t child = fork();
   if (child == 0) {
     alarm(PATIENCE);
     _exit(use());
   }
   const int status = end_of(child);
-  pthread_join(thread, &failure);
+  pthread_join(starter, &failure);
   return status == 0 && !failure ? use() : 6;
 }
 
-int main(void) {
+static void check_forks(bool in_handler) {
   for (int i = 0; i < PROCESSES; i++) {
+    rest.tv_nsec = (long)i * STEP;
     const pid_t child = fork();
-    if (child == 0) _exit(fork_meanwhile((long)i * STEP));
+    if (child == 0) _exit(fork_meanwhile(in_handler));
     CHECK(end_of(child) == 0);
   }
+}
+
+int main(void) {
+  check_forks(false);
   puts("forks while it starts");
+  check_forks(true);
+  puts("starts while it forks");
   return 0;
 }
