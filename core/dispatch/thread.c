@@ -18,6 +18,10 @@ _Thread_local st_thread st__thread = {
   .tls = {INCLUDED, EXCLUDED, true, false}, .masked = EXCLUDED
 };
 
+st_tls st__first_tls(void) {
+  return (st_tls){INCLUDED, EXCLUDED, true, false};
+}
+
 _Atomic uint64_t st__epoch = 1;
 atomic_bool st__has_retired;
 bool st__trace_prints;

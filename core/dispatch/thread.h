@@ -98,6 +98,9 @@ static inline void st__set_mode(st_thread *self, st_mode *m) {
   else self->tls.included &= ~ST_BIT(ST_FUNC_Lua);
 }
 
+/* What a thread begins with. */
+st_tls st__first_tls(void);
+
 /* STRIDED_SHOW_DISPATCH_TRACE=1 */
 extern bool st__trace_prints;
 

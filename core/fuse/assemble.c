@@ -328,9 +328,10 @@ static st_status copy_outputs(st_code *c) {
 static st_status assemble(assembly *a) {
   st_program *p = a->p;
   ST_TRY(copy_outputs(a->c));
+  ST_TRY(order_inputs(a));
+  st__code_pair(a->c); /* afterwards: it moves what is read on the left */
   mark(a);
   keep_singles(a);
-  ST_TRY(order_inputs(a));
   ST_TRY(place_operands(a));
   p->instrs = st__alloc(ST_MEM_REGISTRY,
                         (size_t)a->c->ninstrs * sizeof *p->instrs);

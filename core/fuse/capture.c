@@ -7,6 +7,7 @@
 #include "dispatch/thread.h"
 #include "grad/engine.h"
 #include "iter/watch.h"
+#include "op/op.h"
 
 enum { MOST_STORAGES = 2048 };
 
@@ -214,8 +215,10 @@ static outside step_inside(builder *b, bool grad) {
                      st__set_capture(&b->capture)};
   st__set_mode(self, NULL);
   self->watched = false;
-  st__set_tls((st_tls){.excluded = grad ? 0 : ST_AUTOGRAD_BITS,
-                       .grad = grad});
+  st_tls tls = st__first_tls();
+  tls.grad = grad;
+  if (!grad) tls.excluded |= ST_AUTOGRAD_BITS;
+  st__set_tls(tls);
   return o;
 }
 
@@ -363,11 +366,26 @@ static st_status make_shadows(builder *b, const st_graph *g,
   return ST_OK;
 }
 
+st_status st__match_gradients(int n, st_tensor **outs,
+                              st_tensor *const *grads) {
+  for (int i = 0; i < n; i++) {
+    st_tensor *wide;
+    if (!grads[i] || st__same_sizes(outs[i], grads[i])) continue;
+    const st_value args[] = {st__of_tensor(outs[i]),
+                             st__of_ints(grads[i]->sizes, grads[i]->ndim)};
+    ST_TRY(st__invoke1(ST_OP_expand, 2, args, &wide));
+    st__tensor_release(&outs[i]);
+    outs[i] = wide;
+  }
+  return ST_OK;
+}
+
 static st_status pass_back(const st_graph *g, uint32_t wanted, shadows *s) {
   st_tensor *outputs[ST_GRAPH_OUTPUTS], *grads[ST_GRAPH_OUTPUTS];
   st_tensor *inputs[ST_GRAPH_INPUTS], *results[ST_GRAPH_INPUTS] = {NULL};
   st_backward_pass pass = {.outputs = outputs, .grad_outputs = grads,
                            .inputs = inputs, .allow_unused = true};
+  ST_TRY(st__match_gradients(g->noutputs, s->out, s->grad));
   for (int i = 0; i < g->noutputs; i++) {
     if (!s->grad[i] || !st__requires_grad(s->out[i])) continue;
     outputs[pass.noutputs] = s->out[i];
@@ -388,7 +406,9 @@ static st_status capture_gradients(builder *b, const st_graph *g,
                                    const st_class *inputs,
                                    const st_scalar *params,
                                    const st_class *grads, uint32_t wanted,
-                                   uint32_t *given, shadows *s) {
+                                   uint32_t summed, uint32_t *given,
+                                   shadows *s) {
+  int *last;
   ST_TRY(make_shadows(b, g, inputs, grads, wanted, s));
   ST_TRY(run_shadows(b, g, s, params));
   ST_TRY(pass_back(g, wanted, s));
@@ -396,6 +416,8 @@ static st_status capture_gradients(builder *b, const st_graph *g,
   for (int i = 0; i < g->ninputs; i++) {
     if (!s->result[i]) continue;
     ST_TRY(add_output(b, s->result[i], ST_DTYPE_NONE));
+    last = &b->code->outputs[b->code->noutputs - 1];
+    if (summed >> i & 1) *last = st__code_unconverted(b->code, *last);
     *given |= (uint32_t)1 << i;
   }
   if (b->status == ST_OK) return ST_OK;
@@ -405,13 +427,14 @@ static st_status capture_gradients(builder *b, const st_graph *g,
 st_status st__capture_gradients(const st_graph *g, const st_class *inputs,
                                 const st_scalar *params,
                                 const st_class *grads, uint32_t wanted,
-                                uint32_t *given, st_program **out) {
+                                uint32_t summed, uint32_t *given,
+                                st_program **out) {
   shadows s = {{NULL}, {NULL}, {NULL}, {NULL}};
   builder *b;
   ST_TRY(new_builder(true, &b));
   const outside o = step_inside(b, true);
   st_status status = capture_gradients(b, g, inputs, params, grads, wanted,
-                                       given, &s);
+                                       summed, given, &s);
   free_shadows(&s);
   step_outside(&o);
   if (status == ST_OK) status = st__code_assemble(b->code, out);

@@ -35,12 +35,20 @@ st_status st__capture_graph(const st_graph *g, const st_class *inputs,
                             const st_scalar *params,
                             const uint8_t *out_dtypes, st_program **out);
 
+/* The graph's outputs as the gradients that are given have them: of a graph
+ * that does not use its largest input they are smaller. */
+st_status st__match_gradients(int n, st_tensor **outs,
+                              st_tensor *const *grads);
+
 /* Code for the gradients: its inputs are those of the outputs that are given,
  * one after the other, and then the graph's. wanted: bits of the graph's
- * inputs. The outputs are the gradients of those in *given. */
+ * inputs; summed: those whose gradient is added up afterwards, and so is left
+ * in the dtype that it is computed in. The outputs are the gradients of those
+ * in *given. */
 st_status st__capture_gradients(const st_graph *g, const st_class *inputs,
                                 const st_scalar *params,
                                 const st_class *grads, uint32_t wanted,
-                                uint32_t *given, st_program **out);
+                                uint32_t summed, uint32_t *given,
+                                st_program **out);
 
 #endif

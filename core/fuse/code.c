@@ -158,6 +158,17 @@ st_status st__code_convert(st_code *c, int v, st_dtype dtype, int *out) {
                        &dtype, out);
 }
 
+int st__code_unconverted(const st_code *c, int v) {
+  const st_code_value *to = &c->values[v];
+  if (to->kind != ST_VALUE_RESULT) return v;
+  const st_instr *x = &c->instrs[to->maker];
+  const int from = x->at[x->n - 1];
+  const st_dtype dtype = (st_dtype)c->values[from].dtype;
+  const bool is_conversion = x->n == 2 && dtype != to->dtype &&
+    x->loop == st__copy_kernel((st_dtype)to->dtype, dtype);
+  return is_conversion ? from : v;
+}
+
 st_status st__code_check(st_code *c, int v) {
   for (int i = 0; i < c->nchecks; i++) {
     if (c->checks[i] == v) return ST_OK;

@@ -38,6 +38,8 @@ st_status st__code_const(st_code *c, st_dtype dtype, const void *bytes,
                          int *out);
 /* v converted as copy_ does. */
 st_status st__code_convert(st_code *c, int v, st_dtype dtype, int *out);
+/* What v was converted from by the last instruction, v otherwise. */
+int st__code_unconverted(const st_code *c, int v);
 /* in: values; dtypes: of the nout results, which get values out[0] .. */
 st_status st__code_loop(st_code *c, st_loop loop, const st_params *params,
                         int64_t grain, int nin, const int *in, int nout,
@@ -45,6 +47,8 @@ st_status st__code_loop(st_code *c, st_loop loop, const st_params *params,
 /* v must not be zero when the program runs. */
 st_status st__code_check(st_code *c, int v);
 
+/* Joins instructions for which there is one kernel (kernel/pairs.def). */
+void st__code_pair(st_code *c);
 /* The program for the outputs that are set. The code is used up. */
 st_status st__code_assemble(st_code *c, st_program **out);
 

@@ -109,7 +109,8 @@ static st_status make(const st_fused *f, const st_fused_key *key,
   }
   const st_status status =
     st__capture_gradients(f->graph, key->in, key->params, key->grads,
-                          key->wanted, &e->given, &e->program);
+                          key->wanted, key->summed, &e->given,
+                          &e->program);
   return status == ST_BAD_STATE ? ST_OK : status;
 }
 
@@ -146,7 +147,7 @@ st_status st__fused_program(st_fused *f, const st_fused_key *key,
 
 enum {
   FLAGS = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
-          ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS
+          ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS | ST_ITER_BORROWED
 };
 
 /* Casts are the program's: the iterator shows all as they are. */
@@ -207,8 +208,12 @@ static void gradient_key(const st_fused *f, st_tensor *const *inputs,
   for (int i = 0; i < f->graph->noutputs; i++) {
     if (grads[i]) key->grads[i] = st__class_of(grads[i]);
   }
+  const st_tensor *grad = NULL;
+  for (int i = 0; i < f->graph->noutputs && !grad; i++) grad = grads[i];
   for (int i = 0; i < f->graph->ninputs; i++) {
+    const bool sums = grad && !st__same_sizes(inputs[i], grad);
     key->wanted |= (uint32_t)wanted[i] << i;
+    key->summed |= (uint32_t)sums << i;
   }
 }
 
@@ -248,6 +253,7 @@ static st_status replay(const st_fused *f, st_tensor *const *inputs,
     if (wanted[i]) xs[pass.ninputs++] = own[i];
   }
   ST_TRY_FAIL(st__graph_run(g, own, params, outs, NULL, NULL));
+  ST_TRY_FAIL(st__match_gradients(g->noutputs, outs, grads));
   for (int i = 0; i < g->noutputs; i++) {
     if (!grads[i] || !st__requires_grad(outs[i])) continue;
     ys[pass.noutputs] = outs[i];

@@ -22,6 +22,7 @@ typedef struct st_fused_key {
   st_class in[ST_GRAPH_INPUTS], grads[ST_GRAPH_OUTPUTS];
   uint8_t out_dtypes[ST_GRAPH_OUTPUTS];
   uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */
+  uint32_t summed;  /* those that are added up afterwards */
   st_scalar params[ST_GRAPH_NUMBERS];
 } st_fused_key;
 

@@ -59,8 +59,8 @@ st_status st__graph_number(st_graph *g, st_number n, int *at) {
   return ST_OK;
 }
 
-/* A copy of plain data that lives as long as the graph. */
-static st_status keep_value(st_graph *g, st_value *v) {
+/* A copy of plain data that lives as long as the arena. */
+static st_status keep_value(st_arena *arena, st_value *v) {
   const size_t n = v->len;
   const void *from = v->u.ints;
   size_t size = 0;
@@ -74,18 +74,18 @@ static st_status keep_value(st_graph *g, st_value *v) {
       return st__fail(ST_BAD_VALUE, "a random generator cannot be traced");
     default: return ST_OK;
   }
-  void *copy = st__arena_alloc(&g->arena, size + 1, CHUNK);
+  void *copy = st__arena_alloc(arena, size + 1, CHUNK);
   if (!copy) return ST_NO_MEMORY;
   memcpy(copy, from, size);
   v->u.ints = copy;
   return ST_OK;
 }
 
-static st_status keep_ref(st_graph *g, st_ref *r) {
-  if (r->kind == ST_REF_VALUE) return keep_value(g, &r->value);
+st_status st__ref_keep(st_arena *arena, st_ref *r) {
+  if (r->kind == ST_REF_VALUE) return keep_value(arena, &r->value);
   if (r->kind != ST_REF_TENSORS) return ST_OK;
   const size_t size = (size_t)r->n * sizeof *r->list;
-  int *copy = st__arena_alloc(&g->arena, size + 1, CHUNK);
+  int *copy = st__arena_alloc(arena, size + 1, CHUNK);
   if (!copy) return ST_NO_MEMORY;
   memcpy(copy, r->list, size);
   r->list = copy;
@@ -115,7 +115,7 @@ st_status st__graph_call(st_graph *g, const st_op *op, const char *where,
   memcpy(n->args, args, size);
   int listed = 0;
   for (int i = 0; i < s->nargs; i++) {
-    ST_TRY(keep_ref(g, &n->args[i]));
+    ST_TRY(st__ref_keep(&g->arena, &n->args[i]));
     if (args[i].kind == ST_REF_TENSORS) listed += args[i].n;
     if (s->args[i].is_write && args[i].kind == ST_REF_TENSOR) {
       n->written = args[i].at;

@@ -46,6 +46,9 @@ typedef struct st_ref {
   st_value value;
 } st_ref;
 
+/* What it points to becomes the arena's. BAD_VALUE for a generator. */
+st_status st__ref_keep(st_arena *arena, st_ref *r);
+
 /* One call. Its results are the tensors result, result + 1, ... */
 typedef struct st_graph_node {
   const st_op *op;
