@@ -217,8 +217,9 @@ static st_status check(const st_schema *s, const st_graph *g) {
   return ST_OK;
 }
 
-/* What no dtype makes elementwise is refused at once; other failures may be
- * those of float32. */
+/* What no dtype makes elementwise is refused at once: shadows have one shape,
+ * so that pointwise operators have nothing to say about it. Other failures may
+ * be those of float32. */
 static st_status try_out(const st_graph *g) {
   st_class inputs[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_NUMBERS];
@@ -231,7 +232,10 @@ static st_status try_out(const st_graph *g) {
   for (int i = 0; i < g->noutputs; i++) outs[i] = ST_DTYPE_NONE;
   const st_status status = st__capture_graph(g, inputs, params, outs, &p);
   st__program_release(&p);
-  return status == ST_BAD_STATE || status == ST_NO_MEMORY ? status : ST_OK;
+  const bool may_be_the_dtype = status == ST_BAD_DTYPE ||
+                                status == ST_BAD_VALUE ||
+                                status == ST_BAD_TYPE;
+  return may_be_the_dtype ? ST_OK : status;
 }
 
 st_status st__library_elementwise(st_library *lib, const char *schema,

@@ -172,8 +172,8 @@ st_status st__fused_check(const st_program *p, st_iter *it) {
   return st__fail(ST_BAD_VALUE, "division of integers by zero");
 }
 
-static st_status run_program(const st_program *p, st_tensor *const *inputs,
-                             st_tensor **outs) {
+st_status st__fused_apply(const st_program *p, st_tensor *const *inputs,
+                          st_tensor **outs) {
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
   st_status status = st__fused_iter(&it, p, inputs, none);
@@ -194,7 +194,7 @@ st_status st__fused_run(st_fused *f, st_tensor *const *inputs,
   st_program *p = NULL;
   st__fused_key(f, inputs, params, &key);
   ST_TRY(st__fused_program(f, &key, &p));
-  const st_status status = run_program(p, inputs, outs);
+  const st_status status = st__fused_apply(p, inputs, outs);
   st__program_release(&p);
   return status;
 }
@@ -282,7 +282,7 @@ static st_status run_gradients(const st_fused *f, const st_program *p,
     if (grads[i]) all[n++] = grads[i];
   }
   for (int i = 0; i < f->graph->ninputs; i++) all[n++] = inputs[i];
-  if (p->noutputs > 0) ST_TRY(run_program(p, all, results));
+  if (p->noutputs > 0) ST_TRY(st__fused_apply(p, all, results));
   for (int i = 0, k = 0; i < f->graph->ninputs; i++) {
     if (given >> i & 1) out[i] = results[k++];
   }

@@ -58,6 +58,9 @@ st_status st__fused_iter(st_iter *it, const st_program *p,
 /* BAD_VALUE for integers that would be divided by zero. */
 st_status st__fused_check(const st_program *p, st_iter *it);
 
+/* One of its programs, run on the spot. */
+st_status st__fused_apply(const st_program *p, st_tensor *const *inputs,
+                          st_tensor **outs);
 /* New tensors, computed here and now: no gradient is recorded. */
 st_status st__fused_run(st_fused *f, st_tensor *const *inputs,
                         const st_scalar *params, st_tensor **outs);

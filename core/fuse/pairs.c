@@ -8,8 +8,8 @@
 
 enum { NEVER = -1, FOREVER = INT32_MAX };
 
-/* As which input of the second kernel a pair takes what the first gives. */
-typedef enum side { LEFT, RIGHT, BOTH } side;
+/* Which inputs of the second kernel are what the first one gives. */
+typedef enum side { LEFT, RIGHT, EITHER, BOTH } side;
 
 typedef struct pair { st_kernel_id kernel, first, second; side side; } pair;
 
@@ -93,12 +93,15 @@ static bool keeps_too_much(const pairing *w, const step *s, int j, int k,
 
 /* -- Pairs ---------------------------------------------------------------- */
 
-/* The instruction whose result the pair would take on the way to k, or
- * NEVER. */
-static int first_half(const pairing *w, const pair *p, const step *s, int k) {
+/* The instruction that gives input i of s, which is k, when the two are the
+ * pair, or NEVER. */
+static int first_half(const pairing *w, const pair *p, const step *s, int i,
+                      int k) {
   const st_code *c = w->c;
-  if (s->loop != st__kernel(p->second, s->dtype)) return NEVER;
-  const int v = s->in[p->side == RIGHT];
+  const bool is_side = i == 0 ? p->side != RIGHT
+                              : p->side == RIGHT || p->side == EITHER;
+  if (!is_side || s->loop != st__kernel(p->second, s->dtype)) return NEVER;
+  const int v = s->in[i];
   const st_code_value *between = &c->values[v];
   if (between->kind != ST_VALUE_RESULT || w->readers[v] != 1 ||
       between->is_single != c->values[c->instrs[k].at[0]].is_single ||
@@ -111,35 +114,34 @@ static int first_half(const pairing *w, const pair *p, const step *s, int k) {
   return fits && !keeps_too_much(w, &first, j, k, v) ? j : NEVER;
 }
 
-/* k reads what j and k have read. */
-static void join(pairing *w, const pair *p, int j, int k) {
+/* k reads what j has read in place of its input i. */
+static void join(pairing *w, const pair *p, int j, int k, int i) {
   st_code *c = w->c;
   st_instr *x = &c->instrs[k];
   const step first = step_of(c, j), second = step_of(c, k);
-  const int64_t size = (int64_t)st__itemsize(second.dtype);
   x->loop = st__kernel(p->kernel, second.dtype);
   x->cost += c->instrs[j].cost;
   x->has_params = false;
   x->n = 1;
-  for (int i = 0; i < first.n; i++) x->at[x->n++] = (uint16_t)first.in[i];
-  for (int i = 0; i < second.n && p->side != BOTH; i++) {
-    if (i != (p->side == RIGHT)) x->at[x->n++] = (uint16_t)second.in[i];
+  for (int m = 0; m < first.n; m++) x->at[x->n++] = (uint16_t)first.in[m];
+  for (int m = 0; m < second.n && p->side != BOTH; m++) {
+    if (m != i) x->at[x->n++] = (uint16_t)second.in[m];
   }
-  for (int i = 0; i < x->n; i++) {
-    st_code_value *v = &c->values[x->at[i]];
-    x->strides[i] = size;
-    if (i > 0 && v->last < k) v->last = k;
+  for (int m = 1; m < x->n; m++) {
+    st_code_value *v = &c->values[x->at[m]];
+    x->strides[m] = (int64_t)st__itemsize(second.dtype);
+    if (v->last < k) v->last = k;
   }
 }
 
 static void pair_up(pairing *w, int k) {
   const step second = step_of(w->c, k);
-  for (int i = 0; i < NPAIRS; i++) {
-    const pair *p = &pairs[i];
+  for (int q = 0; q < 2 * NPAIRS; q++) {
+    const pair *p = &pairs[q / 2];
     if (!st__kernel(p->kernel, second.dtype)) continue;
-    const int j = first_half(w, p, &second, k);
+    const int i = q % 2, j = first_half(w, p, &second, i, k);
     if (j == NEVER) continue;
-    join(w, p, j, k);
+    join(w, p, j, k, i);
     return;
   }
 }

@@ -26,7 +26,7 @@
 #include <math.h>
 #endif
 
-enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 4 };
+enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
 
 /* p: one pointer per operand, output first, n elements each. */
 typedef void (*st_block)(char *const *p, int64_t n, const void *ctx);

@@ -37,6 +37,7 @@ typedef enum st_kernel_id {
 #include "kernel/unary.def"
 #include "kernel/binary.def"
 #include "kernel/other.def"
+#include "kernel/pairs.def"
 #include "kernel/backward.def"
 #include "kernel/reduce.def"
 #include "kernel/index.def"

@@ -13,19 +13,35 @@
 
 #include "kernel/vec.h"
 
-#define ST_VEC_WITHIN(tag)                                                   \
+/* A bit per lane: is |v| within limit? s: ps or pd, as intrinsics say. */
+#if defined(__AVX512F__)
+#define ST_BITS_WITHIN(s)                                                    \
+  _mm512_cmp_##s##_mask(_mm512_abs_##s(v), _mm512_set1_##s(limit),           \
+                        _CMP_LE_OQ)
+#elif defined(__AVX2__)
+#define ST_BITS_WITHIN(s)                                                    \
+  _mm256_movemask_##s(_mm256_cmp_##s(                                        \
+    _mm256_andnot_##s(_mm256_set1_##s(-0.0), v), _mm256_set1_##s(limit),     \
+    _CMP_LE_OQ))
+#elif defined(__SSE2__)
+#define ST_BITS_WITHIN(s)                                                    \
+  _mm_movemask_##s(_mm_cmple_##s(                                            \
+    _mm_andnot_##s(_mm_set1_##s(-0.0), v), _mm_set1_##s(limit)))
+#else
+#define ST_BITS_WITHIN(s) (fabs(v) <= limit)
+#endif
+
+/* In all lanes. */
+#define ST_VEC_WITHIN(tag, s)                                                \
   static inline bool st_within_##tag(V_##tag v, T_##tag limit) {             \
-    T_##tag x[ST_LANES_##tag];                                               \
-    int n = 0;                                                               \
-    memcpy(x, &v, sizeof x);                                                 \
-    for (int i = 0; i < ST_LANES_##tag; i++) n += fabs_##tag(x[i]) <= limit; \
-    return n == ST_LANES_##tag;                                              \
+    return ST_BITS_WITHIN(s) == (1 << ST_LANES_##tag) - 1;                   \
   }
+ST_VEC_WITHIN(f4, ps)
+ST_VEC_WITHIN(f8, pd)
+#undef ST_VEC_WITHIN
+
 #define fabs_f4 fabsf
 #define fabs_f8 fabs
-ST_VEC_WITHIN(f4)
-ST_VEC_WITHIN(f8)
-#undef ST_VEC_WITHIN
 
 /* Lane by lane: x where |v| is within limit, else y. */
 #define ST_VEC_SELECT(tag)                                                   \
