@@ -348,10 +348,9 @@ static void move_items(st_library *lib, st_library *part) {
   part->n = 0;
 }
 
-/* Every registration of lib in the place of every one of old; they become
- * into's, if there is one. Told last: see add_items. */
-static st_status link_items(st_library *lib, st_library *old,
-                            st_library *into) {
+/* Every registration of lib in the place of every one of old. Told last: see
+ * add_items. */
+static st_status link_items(st_library *lib, st_library *old) {
   const int n = lib->n, ndrop = old ? old->n : 0;
   const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
   st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
@@ -361,8 +360,7 @@ static st_status link_items(st_library *lib, st_library *old,
   const st_status status = st__link_untold(list, n, list + n, ndrop);
   if (status == ST_OK) {
     if (old) old->n = 0;
-    if (into) move_items(into, lib);
-    else lib->is_committed = true;
+    lib->is_committed = true;
     st__tell(list, n, list + n, ndrop);
   }
   st__free(ST_MEM_SCRATCH, list, size);
@@ -372,7 +370,7 @@ static st_status link_items(st_library *lib, st_library *old,
 static st_status take_namespace(st_library *lib) {
   st_library *old = NULL;
   if (lib->kind == ST_LIBRARY_DEF) ST_TRY(own(lib, &old));
-  const st_status status = link_items(lib, old, NULL);
+  const st_status status = link_items(lib, old);
   if (status == ST_OK || lib->kind != ST_LIBRARY_DEF) return status;
   disown(lib);
   if (old) {
@@ -474,10 +472,50 @@ st_status st__library_part(const st_library *lib, st_library **out) {
                           lib->debug, out);
 }
 
+/* What lib has in the slots of part's items, if it may be replaced: so many
+ * into old. */
+static int find_replaced(const st_library *lib, const st_library *part,
+                         st_registration **old) {
+  int n = 0;
+  for (int i = part->n - 1; i >= 0 && (lib->flags & ST_REPLACE); i--) {
+    const int at = find_slot(lib, part->items[i].slot);
+    if (at >= 0) old[n++] = lib->items[at].r;
+  }
+  return n;
+}
+
+static void remove_replaced(st_library *lib, const st_library *part,
+                            bool is_draft) {
+  for (int i = 0; i < part->n && (lib->flags & ST_REPLACE); i++) {
+    const int at = find_slot(lib, part->items[i].slot);
+    if (at < 0) continue;
+    if (is_draft) st__discard_owned(&lib->items[at].r);
+    remove_item(lib, at);
+  }
+}
+
+static st_status link_part(st_library *lib, st_library *part) {
+  const int n = part->n;
+  const size_t size = (size_t)(2 * n + 1) * sizeof(st_registration *);
+  st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
+  if (!list) return ST_NO_MEMORY;
+  for (int i = 0; i < n; i++) list[i] = part->items[i].r;
+  const int ndrop = find_replaced(lib, part, list + n);
+  const st_status status = st__link_untold(list, n, list + n, ndrop);
+  if (status == ST_OK) {
+    remove_replaced(lib, part, false);
+    move_items(lib, part);
+    st__tell(list, n, list + n, ndrop);
+  }
+  st__free(ST_MEM_SCRATCH, list, size);
+  return status;
+}
+
 static st_status join(st_library *lib, st_library *part) {
   ST_TRY(check_open(lib));
   ST_TRY(reserve(lib, part->n));
-  if (lib->is_committed) return link_items(part, NULL, lib);
+  if (lib->is_committed) return link_part(lib, part);
+  remove_replaced(lib, part, true);
   move_items(lib, part);
   return ST_OK;
 }
