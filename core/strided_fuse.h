@@ -20,8 +20,8 @@ ST_API st_status st_tracing_begin(const st_tracing_config *c,
 ST_API st_tensor *st_tracing_input(const st_tracing *t, int i);
 /* A number that is computed from others: op is one of + - * / % ^, 'n' the
  * negative of a; or 'c', a constant. Numbers 0 .. nnumbers - 1 are those of a
- * call. A number is passed to an operator as a value whose len is its index + 1:
- * such a value is used with symbols only. */
+ * call. A number is passed to an operator as a value whose len is its index
+ * + 1: such a value is used with symbols only. */
 ST_API st_status st_tracing_number(st_tracing *t, char op, int a, int b,
                                    st_scalar value, int *out);
 /* A number as a symbol, for where a tensor must be; owned. */
@@ -33,6 +33,7 @@ ST_API st_status st_tracing_end(st_tracing **t, int n,
 /* Has the tensor neither dtype nor shape nor elements? */
 ST_API bool st_tensor_is_symbol(const st_tensor *t);
 ST_API void st_graph_release(st_graph **g);
+ST_API int st_graph_noutputs(const st_graph *g);
 
 /* -- Operators ------------------------------------------------------------ */
 
@@ -51,5 +52,75 @@ ST_API st_status st_graph_arguments(const st_schema *s, int *ninputs,
 ST_API st_status st_library_elementwise(st_library *lib, const char *schema,
                                         st_graph **g, const char *doc,
                                         const char *debug);
+
+/* Defines a reduction of tensors and numbers: map is applied to the elements
+ * of the tensors, which broadcast, the values are folded over dimensions by
+ * combine in a tree that depends on their number alone, beginning with init,
+ * and final gives the results. The schema may have "Dim[1]? dim" and "bool
+ * keepdim", which are appended as keywords otherwise. Functional and with
+ * out=, for CPU and Meta, with a derivative. The graphs are retained.
+ * BAD_SCHEMA when the schema does not fit, BAD_VALUE when the graphs do not
+ * fit each other, BAD_STATE for what is not elementwise. */
+ST_API st_status st_library_reduction(st_library *lib, const st_folding *f);
+
+/* -- Functions in steps --------------------------------------------------- */
+
+/* A fusion has the steps of one function of tensors: what it did when it was
+ * called with doubles of its arguments, pieces of it as one loop each. It is
+ * for one thread at a time. name: for messages. NO_MEMORY. */
+ST_API st_status st_fusion_new(const char *name, st_fusion **out);
+ST_API void st_fusion_release(st_fusion **f);
+/* Forgets all steps. */
+ST_API void st_fusion_clear(st_fusion *f);
+ST_API const char *st_fusion_name(const st_fusion *f);
+/* True: it is known what to do with arguments like these. *steps, the
+ * caller's, are to be run with the tensors among them; NULL: the function is
+ * to be called. False: it is to be recorded. */
+ST_API bool st_fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
+                           st_steps **steps);
+/* Why there are none for arguments like these; good until f changes. */
+ST_API const char *st_fusion_why(st_fusion *f, int n,
+                                 const st_fusion_arg *args);
+
+/* From now on this thread's calls are recorded, and run on doubles of the
+ * inputs, at most 32 tensors; the name must live as long. */
+ST_API st_status st_rehearsal_begin(const st_tracing_config *c,
+                                    st_tensor *const *inputs,
+                                    st_rehearsal **out);
+/* The double of input i; borrowed. */
+ST_API st_tensor *st_rehearsal_input(const st_rehearsal *r, int i);
+/* Is t a double of this recording? */
+ST_API bool st_rehearsal_has(const st_rehearsal *r, const st_tensor *t);
+/* What is done cannot be recorded, but called. */
+ST_API void st_rehearsal_refuse(st_rehearsal *r, const char *why);
+ST_API bool st_rehearsal_was_refused(const st_rehearsal *r);
+/* Somebody looks at the elements of a double, or at its shape. BAD_STATE,
+ * which is the fate of the recording, too. */
+ST_API st_status st_rehearsal_ask(st_rehearsal *r);
+ST_API void st_rehearsal_ask_shape(st_rehearsal *r);
+/* Ends the recording, whose result f keeps for these arguments. outputs are
+ * up to 16 doubles, noutputs negative when the function has failed. *steps is
+ * the caller's; NULL: the function is to be called. BAD_STATE when somebody
+ * has asked for elements, NO_MEMORY. */
+ST_API st_status st_fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
+                               st_rehearsal **r, int noutputs,
+                               st_tensor *const *outputs, st_steps **steps);
+
+ST_API void st_steps_release(st_steps **s);
+/* Where the fusion keeps them, 0 to 63. */
+ST_API int st_steps_slot(const st_steps *s);
+/* Do they draw random numbers? */
+ST_API bool st_steps_are_random(const st_steps *s);
+ST_API int st_steps_noutputs(const st_steps *s);
+ST_API int st_steps_nkept(const st_steps *s);
+/* What the function has met as tensor i; borrowed. */
+ST_API st_tensor *st_steps_kept(const st_steps *s, int i);
+/* Which input output i is, -1: it is a new tensor. */
+ST_API int st_steps_output(const st_steps *s, int i);
+/* outs: as many as outputs, owned; written on success only. */
+ST_API st_status st_steps_run(const st_steps *s, st_tensor *const *inputs,
+                              st_tensor **outs);
+/* A step a line, the instructions of pieces below them; st_text_release. */
+ST_API st_status st_steps_text(const st_steps *s, char **out);
 
 #endif

@@ -198,6 +198,13 @@ st_status st__explain(const st_op *op, int n, const st_value *args,
 
 /* Are op's kernels for CPU and Meta one and the same of the engine's? */
 bool st__runs_on_meta(const st_op *op);
+/* What the kernel in a slot of op is. */
+typedef struct st_kernel_facts {
+  st_kernel_fn fn;
+  bool is_implicit; /* CompositeImplicitAutograd: made of operators */
+  bool is_owned;    /* somebody's who can take it back */
+} st_kernel_facts;
+st_kernel_facts st__kernel_facts(const st_op *op, const char *key);
 /* A call that no mode, observer or trace hears of. */
 st_status st__call_unseen(const st_op *op, const st_value *args,
                           st_value *rets);

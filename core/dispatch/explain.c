@@ -148,6 +148,16 @@ bool st__runs_on_meta(const st_op *op) {
   return same;
 }
 
+st_kernel_facts st__kernel_facts(const st_op *op, const char *key) {
+  st__lock();
+  const st_registration *r = st__select(op, st__key_parse(key));
+  const st_kernel_facts facts = {
+    r->fn, r->key == ST_KEY_COMPOSITE_IMPLICIT &&
+           r->what == ST_REGISTERED_KERNEL, r->free_ctx != NULL};
+  st__unlock();
+  return facts;
+}
+
 st_status st__call_unseen(const st_op *op, const st_value *args,
                           st_value *rets) {
   st_thread *self = st__self();

@@ -58,7 +58,7 @@ typedef struct st_recorded_call {
   int nresults, result;
 } st_recorded_call;
 
-struct st_recording {
+struct st_rehearsal {
   st_mode mode;
   st_tls tls;              /* what was in force before */
   const char *name;        /* borrowed */
@@ -76,18 +76,21 @@ struct st_recording {
   st_arena arena;
 };
 
+/* On the CPU, and nothing but its elements. */
+bool st__is_plain(const st_tensor *t);
+
 /* See strided_fuse.h. */
-st_status st__recording_begin(const st_recording_config *c,
-                              st_recording **out);
-st_tensor *st__recording_input(const st_recording *r, int i);
-bool st__recording_has(const st_recording *r, const st_tensor *t);
-void st__recording_refuse(st_recording *r, const char *why);
-st_status st__recording_ask(st_recording *r);
+st_status st__rehearsal_begin(const st_tracing_config *c,
+                              st_tensor *const *inputs, st_rehearsal **out);
+st_tensor *st__rehearsal_input(const st_rehearsal *r, int i);
+bool st__rehearsal_has(const st_rehearsal *r, const st_tensor *t);
+void st__rehearsal_refuse(st_rehearsal *r, const char *why);
+st_status st__rehearsal_ask(st_rehearsal *r);
 
 /* Nothing is recorded any more. */
-void st__recording_leave(st_recording *r);
+void st__rehearsal_leave(st_rehearsal *r);
 /* The values that the outputs are; false: they were refused. */
-bool st__recording_outputs(st_recording *r, int n, st_tensor *const *outputs);
-void st__recording_free(st_recording **r);
+bool st__rehearsal_outputs(st_rehearsal *r, int n, st_tensor *const *outputs);
+void st__rehearsal_free(st_rehearsal **r);
 
 #endif

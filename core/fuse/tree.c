@@ -120,10 +120,12 @@ static void combine(const st_tree *t, const grid *g, st_accs to, st_accs a,
     s[n + i] = g->step[1][role] * t->size[j];
     step[i] = g->step[2][role] * t->size[j];
   }
+  /* a program gathers what is apart faster than most loops walk it */
+  const bool is_direct = t->is_direct && g->step[0][B] == 1;
   for (int64_t k = 0; k < g->size[2]; k++) {
     char *at[ST_PROGRAM_OPERANDS];
     for (int i = 0; i < n; i++) at[i] = data[i] + k * step[i];
-    if (t->is_direct) run_direct(p, at, s, g->size[0], g->size[1]);
+    if (is_direct) run_direct(p, at, s, g->size[0], g->size[1]);
     else st__program_loop(at, s, g->size[0], g->size[1], p);
   }
 }
@@ -158,14 +160,19 @@ void st__tree_copy(const st_tree *t, st_accs to, st_accs from, int64_t n) {
 
 /* -- Folding -------------------------------------------------------------- */
 
-/* Items of the same kind, dense. */
-static st_items dense_like(const st_items *from, st_accs at) {
+/* Where n items of the same kind go, dense: single values in rows stay there
+ * as long as these are long. */
+static st_items dense_like(const st_items *from, int64_t n, st_accs at) {
   st_items to = *from;
   const bool by_lanes = from->lane_step < from->width_step;
   to.at = at;
   to.lane_step = by_lanes ? 1 : from->width;
   to.width_step = by_lanes ? from->lanes : 1;
   to.step = from->lanes * from->width;
+  if (from->lanes == 1 && from->step < from->width_step && n >= SHORT) {
+    to.step = 1;
+    to.width_step = n;
+  }
   return to;
 }
 
@@ -185,8 +192,10 @@ static void add_item(grid *g, const st_items *to, const st_items *from) {
 static void halve(const st_tree *t, const st_items *from, st_items *to) {
   const int64_t pairs = from->n / 2, step = from->step;
   grid g = {0}, single = {0};
-  add_item(&g, to, from);
+  const bool in_rows = to->step < to->width_step;
+  if (!in_rows) add_item(&g, to, from);
   add_dim(&g, pairs, to->step, 2 * step, 2 * step);
+  if (in_rows) add_item(&g, to, from);
   finish_grid(&g);
   combine(t, &g, to->at, from->at, st__accs_at(t, from->at, step));
   to->n = pairs + from->n % 2;
@@ -202,15 +211,15 @@ void st__tree_fold(const st_tree *t, const st_items *items, st_accs to,
   st_items now = *items;
   bool odd = false;
   if (now.n == 1) {
-    st_items one = dense_like(&now, to);
+    st_items one = dense_like(&now, 1, to);
     grid g = {0};
     add_item(&g, &one, &now);
     finish_grid(&g);
     copy(t, &g, to, now.at);
   }
   for (; now.n > 1; odd = !odd) {
-    st_items next = dense_like(&now, now.n == 2 ? to : odd ? room->b
-                                                         : room->a);
+    st_items next = dense_like(&now, (now.n + 1) / 2,
+                               now.n == 2 ? to : odd ? room->b : room->a);
     halve(t, &now, &next);
     now = next;
   }

@@ -13,7 +13,7 @@ enum {
   LINE = 64,
   ROOM = 32768,      /* bytes of a chunk's values, about */
   COLUMNS = 128,     /* outputs side by side, at most */
-  ROWS = 512,        /* outputs one after the other, at most */
+  ROWS = 2048,       /* outputs one after the other, at most */
   FEW_TILES = 64,    /* fewer: outputs are cut into segments ... */
   SEGMENTS = 256     /* ... so many of all, about */
 };
@@ -184,7 +184,7 @@ static void cut_segments(walk *w, int64_t room) {
   w->chunk = fit >= w->items ? w->items : power_below(fit < 1 ? 1 : fit);
   w->segment = w->items;
   w->segments = 1;
-  if (w->tiles < FEW_TILES && w->items >= 2 * w->chunk) {
+  if (w->tiles < FEW_TILES && w->items > w->chunk) {
     const int64_t most = SEGMENTS / w->tiles;
     w->segment = w->chunk;
     while (w->items / w->segment > most) w->segment *= 2;
@@ -201,6 +201,7 @@ static void cut(walk *w) {
   w->lanes = w->s->is_simple ? ST_TREE_LANES : 1;
   w->items = w->folded.total / w->lanes;
   w->rest = w->folded.total % w->lanes;
+  if (w->items == 0) w->lanes = 1; /* nothing is dealt */
   cut_tiles(w, ROOM / bytes);
   cut_segments(w, ROOM / bytes);
 }
@@ -556,15 +557,17 @@ st_status st__scripted_run(const st_scripted *s) {
     w.data[s->map->ninputs + i] = st__data(s->outs[i]);
   }
   const int64_t units = w.tiles * w.segments;
-  const int64_t tile = w.width * w.folded.total;
-  const int64_t grain = units_of_grain(&w, tile / w.segments);
-  ST_TRY(take_memory(&w, st__num_pieces(units, grain), &base, &size));
+  const int64_t elements = w.width * w.folded.total / w.segments;
+  const int64_t grain = units_of_grain(&w, elements);
+  const int64_t last = w.segments > 1
+    ? units_of_grain(&w, w.segments * w.width * w.lanes) : grain;
+  const int pieces = st__num_pieces(units, grain);
+  const int others = st__num_pieces(w.tiles, last);
+  ST_TRY(take_memory(&w, pieces > others ? pieces : others, &base, &size));
   if (w.segments > 1) {
     st__parallel_for(0, units, grain, run_segments, &w);
   }
-  st__parallel_for(0, w.tiles, w.segments > 1
-                   ? units_of_grain(&w, w.segments * w.width * w.lanes)
-                   : grain, run_tiles, &w);
+  st__parallel_for(0, w.tiles, last, run_tiles, &w);
   st__free(ST_MEM_SCRATCH, base, size);
   return ST_OK;
 }

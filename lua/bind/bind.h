@@ -48,6 +48,7 @@
   X(NODE, "node")              \
   X(HOOK, "hook")              \
   X(NUMBER, "symbolic number") \
+  X(FUSION, "fused function")  \
   X(HOST, "host")
 
 typedef enum st_box_kind {
@@ -138,6 +139,8 @@ typedef struct st__host {
   int modes;                     /* in force */
   st_tracing *tracing;           /* the innermost, or NULL: fuse.c */
   uint64_t trace, traces;        /* its number, and how many there were */
+  int compiler_ref;              /* what makes functions of expressions */
+  st_rehearsal *recording;       /* of a fused function, or NULL: fusion.c */
   int64_t debt, due, paid;       /* bytes: Note [Pacing the collector] */
   st__anchors anchors;           /* Note [Anchors] */
   bool is_collecting;            /* because of them */
@@ -328,7 +331,7 @@ st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_warning, st__open_foreign, st__open_capsule, st__open_source,
   st__open_aside, st__open_member, st__open_share, st__open_memory,
   st__open_anchor, st__open_grad, st__open_node, st__open_hook,
-  st__open_context, st__open_function, st__open_fuse;
+  st__open_context, st__open_function, st__open_fuse, st__open_fusion;
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */

@@ -48,5 +48,6 @@ int luaopen_strided_core(lua_State *L) {
   st__open_context(h, L);
   st__open_function(h, L);
   st__open_fuse(h, L);
+  st__open_fusion(h, L);
   return 1;
 }

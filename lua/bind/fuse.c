@@ -5,6 +5,7 @@
  * an operator's matter; a comparison has no answer yet.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -106,6 +107,59 @@ static int number_tostring(lua_State *L) {
                                   "self");
   lua_pushfstring(L, "symbolic number %d", n->at + 1);   /* [+1] */
   return 1;
+}
+
+/* -- Expressions ---------------------------------------------------------- */
+
+/* set_compiler(fn): fn(text, names) makes a function of an expression */
+static int set_compiler(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  st__host_of(L)->compiler_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  return 0;
+}
+
+void st__compile(lua_State *L, st__host *h, int idx) {
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    lua_pop(L, 1);                                       /* [-1] */
+    return;
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->compiler_ref);    /* [+1] */
+  lua_pushvalue(L, idx);                                 /* [+1] */
+  lua_pushvalue(L, -3);                                  /* [+1] */
+  lua_call(L, 2, 1);                                     /* [-3, +1] */
+  lua_replace(L, idx);                                   /* [-1] */
+  lua_pop(L, 1);                                         /* [-1] */
+}
+
+typedef struct names {
+  int n;
+  char text[ST_MAX_ARGS][64];
+} names;
+
+static st_status read_names(const char *schema, const char *ns, names *out) {
+  st_schema *s = NULL;
+  const st_status status = st_schema_new(schema, ns, &s);
+  if (status != ST_OK) return status;
+  out->n = st_schema_nargs(s);
+  for (int i = 0; i < out->n; i++) {
+    snprintf(out->text[i], sizeof out->text[i], "%s",
+             st_schema_arg(s, i)->name);
+  }
+  st_schema_release(&s);
+  return ST_OK;
+}
+
+void st__push_argument_names(st__host *h, lua_State *L, const char *schema,
+                             const char *ns) {
+  names list;
+  const st_status status = read_names(schema, ns, &list);
+  if (status != ST_OK) st__raise(h, L, status);
+  lua_createtable(L, list.n, 0);                         /* [+1] */
+  for (int i = 0; i < list.n; i++) {
+    lua_pushstring(L, list.text[i]);                     /* [+1] */
+    lua_rawseti(L, -2, i + 1);                           /* [-1] */
+  }
 }
 
 /* -- Tracing -------------------------------------------------------------- */
@@ -229,6 +283,10 @@ void st__open_fuse(st__host *h, lua_State *L) {
     {"__lt", number_compare}, {"__le", number_compare},
     {"__eq", number_compare}, {NULL, NULL}
   };
+  static const luaL_Reg functions[] = {
+    {"set_compiler", set_compiler}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
   st__push_meta(h, L, ST_BOX_NUMBER);                    /* [+1] */
   st__set_functions(h, L, methods);
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {

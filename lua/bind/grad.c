@@ -6,6 +6,7 @@
 #include "bind.h"
 
 static st_tensor *self(lua_State *L) {
+  st__cannot_record(st__host_of(L), "it asks for a gradient or a history");
   return st__check_tensor(st__host_of(L), L, 1, "self");
 }
 
@@ -449,6 +450,7 @@ static int detect_anomaly(lua_State *L) {
   st__host *h = st__host_of(L);
   st__check_callable(h, L, 1, "body");
   st__check_turn(h, L, "detect_anomaly");
+  st__cannot_record(h, "it watches its own calls");
   const st_anomaly *outer = current;
   const st_anomaly anomaly = {place, h, true};
   current = &anomaly;

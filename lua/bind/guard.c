@@ -14,6 +14,7 @@ static int run_guarded(lua_State *L, const char *name, st_tls state,
   st__host *h = st__host_of(L);
   st__check_callable(h, L, idx, "body");
   st__check_turn(h, L, name);
+  st__cannot_record(h, "it changes the thread's state on its way");
   const st_tls before = st_tls_get();
   st_tls_set(state);
   const int status = st__run_body(h, L, lua_gettop(L) - idx, LUA_MULTRET);
@@ -63,6 +64,7 @@ static int inference_mode(lua_State *L) {
 /* -- Asking --------------------------------------------------------------- */
 
 static int is_grad_enabled(lua_State *L) {
+  st__cannot_record(st__host_of(L), "it asks whether gradients are recorded");
   lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
   return 1;
 }

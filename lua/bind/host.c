@@ -22,7 +22,7 @@ void st__push_meta(st__host *h, lua_State *L, st_box_kind kind) {
 
 static bool has_env(st_box_kind kind) {
   return kind == ST_BOX_TENSOR || kind == ST_BOX_NODE ||
-         kind == ST_BOX_LIBRARY;
+         kind == ST_BOX_LIBRARY || kind == ST_BOX_FUSION;
 }
 
 void *st__box_new(st__host *h, lua_State *L, st_box_kind kind, size_t n) {

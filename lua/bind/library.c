@@ -320,22 +320,49 @@ static int library_derivative(lua_State *L) {
 
 /* -- Expressions ---------------------------------------------------------- */
 
-/* lib:elementwise(schema, fn[, doc]): itself; fn is traced. Strings become
- * functions in strided/library.lua. */
+/* lib:elementwise(schema, body[, doc]): itself; body, a function or an
+ * expression, is traced. */
 static int library_elementwise(lua_State *L) {
   char place[LUA_IDSIZE + 16];
   st__host *h = st__host_of(L);
   library *l = check_library(L);
   const char *schema = luaL_checkstring(L, 2);
   const char *doc = luaL_optstring(L, 4, "");
-  st__check_callable(h, L, 3, "body");
   lua_settop(L, 4);
+  st__push_argument_names(h, L, schema, l->ns);          /* [+1] */
+  st__compile(L, h, 3);                                  /* [-1] */
+  st__check_callable(h, L, 3, "body");
   st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
   const st_status status = l->lib
     ? st_library_elementwise(l->lib, schema, &g, doc,
                              st__place(h, L, place, sizeof place))
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st_graph_release(&g);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* lib:reduction(schema, options): itself; a name alone is a reduction of one
+ * tensor. */
+static int library_reduction(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_folding f = {.ninit = 0};
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  f.schema = luaL_checkstring(L, 2);
+  lua_settop(L, 3);
+  if (!strchr(f.schema, '(')) {
+    f.schema = lua_pushfstring(L, "%s(Tensor self, Dim[1]? dim=None, "
+                               "bool keepdim=False) -> Tensor",
+                               f.schema);                /* [+1] */
+  }
+  st__trace_reduction(h, L, l->ns, 3, &f);               /* [+2] */
+  f.debug = st__place(h, L, place, sizeof place);
+  const st_status status = l->lib
+    ? st_library_reduction(l->lib, &f)
+    : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
+  st__end_reduction(L);                                  /* [-2] */
   finish(L, status);
   lua_settop(L, 1);
   return 1;
@@ -388,7 +415,7 @@ void st__open_library(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"def", library_def}, {"impl", library_impl},
     {"fallback", library_fallback}, {"derivative", library_derivative},
-    {"elementwise", library_elementwise},
+    {"elementwise", library_elementwise}, {"reduction", library_reduction},
     {"close", library_close}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);

@@ -51,6 +51,7 @@ static int mode(lua_State *L) {
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
   st__check_turn(h, L, "mode");
+  st__cannot_record(h, "it watches its own calls");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__script s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
@@ -175,6 +176,7 @@ static int observe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
   st__check_turn(o.h, L, "observe");
+  st__cannot_record(o.h, "it watches its own calls");
   lua_getfield(L, 1, "values");                          /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */

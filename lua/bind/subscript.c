@@ -135,6 +135,7 @@ static void apply_tensor(walk *w, st_tensor *t) {
     record(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
     return;
   }
+  st__check_known(w->h, w->L, t);
   const st_status status = st_tensor_get(t, 0, NULL, &s);
   if (status != ST_OK) st__raise(w->h, w->L, status);
   if (is_mask(t)) {
@@ -225,6 +226,7 @@ static int push_at(st__host *h, lua_State *L, const st_tensor *t, int64_t i) {
                      position == 0 ? ", positions count from 1" : "");
   }
   if (i < 0) i += size;
+  st__check_known(h, L, t);
   const st_status status = st_tensor_get(t, 1, &i, &s);
   if (status != ST_OK) return st__raise(h, L, status);
   st__push_scalar(h, L, s); /* [+1] */

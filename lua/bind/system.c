@@ -83,6 +83,7 @@ static st_generator *check_generator(lua_State *L) {
 
 /* manual_seed(seed): of the default generator */
 static int manual_seed(lua_State *L) {
+  st__cannot_record(st__host_of(L), "it seeds random numbers");
   st__host *h = st__host_of(L);
   st_generator_seed(st_default_generator(),
                     (uint64_t)st__check_int(h, L, 1, "seed"));
@@ -111,6 +112,7 @@ static int get_rng_state(lua_State *L) {
 
 /* set_rng_state(generator): the default one goes on as it would */
 static int set_rng_state(lua_State *L) {
+  st__cannot_record(st__host_of(L), "it seeds random numbers");
   st__host *h = st__host_of(L);
   st_generator *g = *(st_generator **)st__box_check(h, L, 1, ST_BOX_GENERATOR,
                                                     "generator");

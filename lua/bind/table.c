@@ -281,6 +281,7 @@ static void push_nested(listing *l, lua_State *L, int d) {
 static int tensor_totable(lua_State *L) {
   st__host *h = st__host_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
+  st__check_known(h, L, t);
   if (st_tensor_device(t) == ST_DEVICE_META) {
     return st__error(h, L, ST_BAD_STATE, "totable: a tensor on the meta "
                      "device has no data");
@@ -311,6 +312,7 @@ static int64_t extent(const st_tensor *t) {
 
 char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n) {
   const st_tensor *t = st__check_tensor(h, L, idx, idx == 1 ? "self" : "t");
+  st__check_known(h, L, t);
   const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
   *n = (size_t)extent(t);

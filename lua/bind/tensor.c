@@ -25,6 +25,7 @@ st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
               "dtype and shape while a function is traced: its elements, its "
               "shape and the like are not known", arg);
   }
+  if (st__is_double(h, t)) st_rehearsal_ask_shape(h->recording);
   return t;
 }
 
@@ -66,6 +67,9 @@ static int tensor_gc(lua_State *L) {
 static int tensor_free(lua_State *L) {
   st__host *h = st__host_of(L);
   st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
+  if (box->t && st__is_double(h, box->t)) {
+    st__cannot_record(h, "it frees a tensor");
+  }
   if (box->t) st__credit(h, box);
   if (!box->t || !(h->running || st__is_nested(h, L))) {
     release(h, L, box);
@@ -86,6 +90,12 @@ static int tensor_free(lua_State *L) {
 
 static st_tensor *self(lua_State *L) {
   return st__check_tensor(st__host_of(L), L, 1, "self");
+}
+
+/* The same for what a double has not got: memory. */
+static st_tensor *self_in_memory(lua_State *L) {
+  st__cannot_record(st__host_of(L), "it asks where a tensor is in memory");
+  return self(L);
 }
 
 /* -- Shapes --------------------------------------------------------------- */
@@ -184,7 +194,10 @@ static int tensor_dtype(lua_State *L) {
 }
 
 static int tensor_device(lua_State *L) {
-  lua_pushstring(L, st_device_name(st_tensor_device(self(L)))); /* [+1] */
+  const st_tensor *t = self(L);
+  const st_device device = st__is_double(st__host_of(L), t)
+                           ? ST_DEVICE_CPU : st_tensor_device(t);
+  lua_pushstring(L, st_device_name(device)); /* [+1] */
   return 1;
 }
 
@@ -194,21 +207,22 @@ static int tensor_element_size(lua_State *L) {
 }
 
 static int tensor_storage_offset(lua_State *L) {
-  st__push_int(st__host_of(L), L, st_tensor_offset(self(L))); /* [+1] */
+  const int64_t offset = st_tensor_offset(self_in_memory(L));
+  st__push_int(st__host_of(L), L, offset); /* [+1] */
   return 1;
 }
 
 /* data_ptr(): the address of the first element as a number, 0 on meta. It is
  * good while a tensor on the storage is alive and none has grown. */
 static int tensor_data_ptr(lua_State *L) {
-  st__push_int(st__host_of(L), L, (intptr_t)st_tensor_data(self(L)));
+  st__push_int(st__host_of(L), L, (intptr_t)st_tensor_data(self_in_memory(L)));
   return 1;
 }
 
 /* storage(): what identifies the storage, and its bytes */
 static int tensor_storage(lua_State *L) {
   st__host *h = st__host_of(L);
-  const st_tensor *t = self(L);
+  const st_tensor *t = self_in_memory(L);
   st__push_int(h, L, (intptr_t)st_tensor_storage(t));            /* [+1] */
   st__push_int(h, L, (int64_t)st_tensor_storage_nbytes(t));      /* [+1] */
   return 2;
@@ -216,7 +230,7 @@ static int tensor_storage(lua_State *L) {
 
 /* is_alias_of(other): do they share a storage? */
 static int tensor_is_alias_of(lua_State *L) {
-  const st_tensor *t = self(L);
+  const st_tensor *t = self_in_memory(L);
   const st_tensor *u = st__check_tensor(st__host_of(L), L, 2, "other");
   lua_pushboolean(L, st_tensor_storage(t) == st_tensor_storage(u)); /* [+1] */
   return 1;
@@ -235,6 +249,7 @@ static int tensor_has_internal_overlap(lua_State *L) {
 /* may_share_memory(t, other): does any byte belong to both? */
 static int may_share_memory(lua_State *L) {
   st__host *h = st__host_of(L);
+  st__cannot_record(h, "it asks where a tensor is in memory");
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
   const st_tensor *u = st__check_tensor(h, L, 2, "other");
   lua_pushboolean(L, st_may_share_memory(t, u)); /* [+1] */
@@ -270,6 +285,7 @@ static int tensor_suggest_format(lua_State *L) {
 
 static int tensor_keys(lua_State *L) {
   char text[512];
+  st__cannot_record(st__host_of(L), "it asks for keys");
   lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
                                    sizeof text)); /* [+1] */
   return 1;
@@ -285,6 +301,7 @@ static int tensor_tostring(lua_State *L) {
     lua_pushliteral(L, "tensor(freed)"); /* [+1] */
     return 1;
   }
+  st__check_known(h, L, box->t);
   const st_status status = st_tensor_text(box->t, &h->print, text);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */

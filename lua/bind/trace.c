@@ -72,6 +72,7 @@ static int trace(lua_State *L) {
     return lua_gettop(L);
   }
   st__check_turn(h, L, "trace");
+  st__cannot_record(h, "it watches its own calls");
   events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;

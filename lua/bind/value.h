@@ -103,10 +103,39 @@ void st__make_bools(char *p, size_t n);
  * example. */
 bool st__to_symbol(st__host *h, lua_State *L, int idx, int *at,
                    st_scalar *example);
+/* A function in place of the expression at idx, if it is a string; names: a
+ * list of its arguments' at the top. Raises. [-1] */
+void st__compile(lua_State *L, st__host *h, int idx);
+/* The names of a schema's arguments as a list; raises. [+1] */
+void st__push_argument_names(st__host *h, lua_State *L, const char *schema,
+                             const char *ns);
 /* Traces the function at fn as the body of an operator with this schema: a
  * graph of the caller's; raises. */
 st_graph *st__trace_body(st__host *h, lua_State *L, const char *schema,
                          const char *ns, int fn);
+
+/* -- reduction.c ---------------------------------------------------------- */
+
+/* Traces the parts of a reduction, which are in the table at idx: all of *f
+ * but its place is filled in, from its schema on; raises. [+2] */
+void st__trace_reduction(st__host *h, lua_State *L, const char *ns, int idx,
+                         st_folding *f);
+/* Lets go of what that has left at the top. [-2] */
+void st__end_reduction(lua_State *L);
+
+/* -- fusion.c -------------------------------------------------------------- */
+
+/* Is t a double of the function that is being recorded? */
+static inline bool st__is_double(const st__host *h, const st_tensor *t) {
+  return h->recording && st_rehearsal_has(h->recording, t);
+}
+/* Somebody is about to look at an element of t: raises if it is a double. */
+void st__check_known(st__host *h, lua_State *L, const st_tensor *t);
+/* What is done now would be missed when recorded calls run: the function that
+ * is being recorded will be called instead. */
+static inline void st__cannot_record(const st__host *h, const char *why) {
+  if (h->recording) st_rehearsal_refuse(h->recording, why);
+}
 
 /* -- source.c, aside.c ---------------------------------------------------- */
 

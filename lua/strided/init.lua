@@ -177,7 +177,7 @@ local LAZY = {
   get_printoptions = "printing", share = "share", attach = "share",
   unshare = "share", autograd = "autograd", gradcheck = "autograd",
   gradgradcheck = "autograd", checkpoint = "autograd",
-  detect_anomaly = "autograd", nn = "nn", optim = "optim",
+  detect_anomaly = "autograd", nn = "nn", optim = "optim", fuse = "fuse",
 }
 
 setmetatable(st, {
