@@ -148,14 +148,14 @@ local function same(a, b)
   return true
 end
 
---- Where something is added up, in another order. In float64, so that what
--- cancels out is near zero.
+--- Where something is added up, in another order: in float64, so that what
+-- cancels out is near zero. What is infinite on the way may come out as NaN.
 local function is_close(a, b)
   if a.dtype ~= b.dtype then return false end
-  local scale = b:nan_to_num(0, {posinf = 0, neginf = 0}):abs()
-                 :amax():item()
-  return st.allclose(a, b, {rtol = 1e-6, atol = 1e-6 * max(1, scale),
-                            equal_nan = true})
+  local finite = a:isfinite():logical_and(b:isfinite())
+  a, b = a:where(finite, 0), b:where(finite, 0)
+  local scale = max(1, b:abs():amax():item())
+  return st.allclose(a, b, {rtol = 1e-6, atol = 1e-4 * scale})
 end
 
 --- The tensors as such where nothing is added up.
@@ -256,8 +256,9 @@ function M.round(lib, ops)
   for _ = 1, 3 do
     local size = pick(SIZES)
     local inputs, floats = {}, chance(0.6)
-    for i = 1, ntensors do inputs[i] = make(size, pick(floats and FLOATS or
-                                                       DTYPES)) end
+    for i = 1, ntensors do
+      inputs[i] = make(size, pick(floats and FLOATS or DTYPES))
+    end
     local k, j = pick {0.5, 1.5, 0.25}, pick {0.75, -0.5}
     local list = {unpack(inputs)}
     list[#list + 1], list[#list + 2] = k, j
@@ -275,7 +276,8 @@ function M.round(lib, ops)
               source, k, j, why, tostring(expected), tostring(found)), 0)
       end
       computed = computed + 1
-      compare_gradients(source .. described(inputs), f, g, inputs, k, j, not is_one_shape(inputs))
+      compare_gradients(source .. described(inputs), f, g, inputs, k, j,
+                        not is_one_shape(inputs))
     end
   end
   return computed

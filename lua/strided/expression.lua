@@ -1,0 +1,299 @@
+--- Expressions: a small language whose programs can only call operators.
+--
+--     t = clamp((x - lo) / (hi - lo), min=0, max=1)
+--     t * t * (3 - 2 * t)
+--
+-- A program is statements, separated by newlines or `;`: `name = expression`,
+-- also with `local`, and last the result, also with `return`, or several
+-- results with commas. A line goes on within parentheses, after an operator,
+-- and before one that no statement begins with: `-`, `+` and `~` begin one.
+--
+-- Expressions have Lua's numbers, `true`, `false`, names, and `pi`, `inf` and
+-- `nan` where nothing else is called so; then, the loosest first,
+--
+-- * `c ? a : b`, from right to left;
+-- * `or` or `||`; `and` or `&&`; `< <= > >= == ~= !=`, never two in a row;
+-- * `|`; `~`, exclusive or; `&`; `<<` and `>>`;
+-- * `+` and `-`; `*`, `/`, `//`, which rounds down, and `%`;
+-- * `-`, `+`, `not` or `!`, and `~` in front;
+-- * `^` or `**`, the power, from right to left;
+-- * operators by name, `f(a, b, key=value)`, `ns::f(a)`, and as methods,
+--   `a.f(b)` or `a:f(b)`. Between `?` and `:` a method takes the dot, or
+--   parentheses around. Arguments may be strings in single or double quotes.
+--
+-- What has a tensor in it is an operator's matter. Numbers alone are Lua's.
+--
+-- @module strided.expression
+
+local blame = require "strided.blame"
+local core = require "strided.core"
+local signs = require "strided.signs"
+local tokens = require "strided.tokens"
+
+local concat, ipairs, pairs, type = table.concat, ipairs, pairs, type
+local unpack = unpack or table.unpack
+local callable, is_tensor, named = core.callable, core.is_tensor, core.named
+local fail, unexpected = tokens.fail, tokens.unexpected
+local BINARY, UNARY, COMPARISON = signs.BINARY, signs.UNARY, signs.COMPARISON
+local where = callable("aten::where", false)
+
+local MAX_DEPTH = 200
+local CONSTANTS = {pi = math.pi, inf = math.huge, nan = 0 / 0}
+
+-- -- Steps -------------------------------------------------------------------
+
+-- A program is a list of steps, each of which makes one value of those before:
+-- a function of the list of values. However long an expression is, running it
+-- does not recurse.
+
+local function emit(p, step)
+  p.n = p.n + 1
+  p.steps[p.n] = step
+  return p.n
+end
+
+local function emit_constant(p, value)
+  return emit(p, function() return value end)
+end
+
+--- What a sign makes of one value or two.
+local function emit_sign(p, sign, a, b)
+  local takes, plain, operator = sign.takes, sign.plain, sign.operator
+  if not b then
+    return emit(p, function(v)
+      return (takes(v[a]) and plain or operator)(v[a])
+    end)
+  end
+  return emit(p, function(v)
+    local x, y = v[a], v[b]
+    return (takes(x) and takes(y) and plain or operator)(x, y)
+  end)
+end
+
+local function emit_where(p, c, a, b)
+  return emit(p, function(v)
+    local x, y = v[a], v[b]
+    if type(v[c]) ~= "boolean" or is_tensor(x) or is_tensor(y) then
+      return where(v[c], x, y)
+    end
+    if v[c] then return x end
+    return y
+  end)
+end
+
+--- The first result of a call; keys are the options, by slots, or nil.
+local function emit_call(p, operator, args, keys)
+  return emit(p, function(v)
+    local list, n = {}, #args
+    for i = 1, n do list[i] = v[args[i]] end
+    if keys then
+      n = n + 1
+      list[n] = {}
+      for key, slot in pairs(keys) do list[n][key] = v[slot] end
+    end
+    return (operator(unpack(list, 1, n)))
+  end)
+end
+
+-- -- Parsing -----------------------------------------------------------------
+
+local function advance(p)
+  local token = p.token
+  p.at = p.at + 1
+  p.token = p.tokens[p.at]
+  return token
+end
+
+local function accept(p, kind)
+  return p.token.kind == kind and advance(p)
+end
+
+local function expect(p, kind)
+  return accept(p, kind) or unexpected(p.text, p.token)
+end
+
+local function is_named(p)
+  return p.token.kind == "name" and p.tokens[p.at + 1].kind == "="
+end
+
+--- What is within something else. In a branch, between ? and :, a colon calls
+-- no method.
+local function nest(p, parse, in_branch)
+  local depth, outer = p.depth, p.in_branch
+  if depth == MAX_DEPTH then
+    fail(p.text, p.token.at, "nested deeper than %d", MAX_DEPTH)
+  end
+  p.depth, p.in_branch = depth + 1, in_branch
+  local slot = parse(p)
+  p.depth, p.in_branch = depth, outer
+  return slot
+end
+
+local parse_expression
+
+local function parse_argument(p)
+  local token = accept(p, "string")
+  if token then return emit_constant(p, token.value) end
+  return nest(p, parse_expression)
+end
+
+--- A call from its parenthesis on; name is the operator's token, args what is
+-- in front of the arguments.
+local function parse_call(p, name, namespace, args)
+  local full = namespace and namespace .. "::" .. name.text or name.text
+  local operator = (namespace and callable or named)(full, false)
+  if not operator then
+    fail(p.text, name.at, "there is no operator '%s'", full)
+  end
+  expect(p, "(")
+  if accept(p, ")") then return emit_call(p, operator, args) end
+  local keys
+  repeat
+    local key = is_named(p) and advance(p)
+    if key then
+      advance(p)
+      keys = keys or {}
+      if keys[key.text] then
+        fail(p.text, key.at, "'%s' is given twice", key.text)
+      end
+      keys[key.text] = parse_argument(p)
+    elseif keys then
+      fail(p.text, p.token.at, "arguments without a name come first")
+    else
+      args[#args + 1] = parse_argument(p)
+    end
+  until not accept(p, ",")
+  expect(p, ")")
+  return emit_call(p, operator, args, keys)
+end
+
+local function parse_name(p)
+  local name = advance(p)
+  if accept(p, "::") then
+    return parse_call(p, expect(p, "name"), name.text, {})
+  end
+  if p.token.kind == "(" then return parse_call(p, name, nil, {}) end
+  local slot = p.slots[name.text]
+  if slot then return slot end
+  local value = CONSTANTS[name.text]
+  if value then return emit_constant(p, value) end
+  return fail(p.text, name.at, "there is no '%s' here: %s", name.text,
+              p.names[1] and "the arguments are " .. concat(p.names, ", ")
+              or "there are no arguments")
+end
+
+local function parse_primary(p)
+  local kind = p.token.kind
+  if kind == "name" then return parse_name(p) end
+  if kind == "number" then return emit_constant(p, advance(p).value) end
+  if kind == "true" or kind == "false" then
+    return emit_constant(p, advance(p).kind == "true")
+  end
+  expect(p, "(")
+  local slot = nest(p, parse_expression)
+  expect(p, ")")
+  return slot
+end
+
+local function is_method(p)
+  local kind, name, open = p.token.kind, p.tokens[p.at + 1], p.tokens[p.at + 2]
+  return (kind == "." or kind == ":" and not p.in_branch) and
+         name.kind == "name" and open.kind == "("
+end
+
+local function parse_methods(p)
+  local slot = parse_primary(p)
+  while is_method(p) do
+    advance(p)
+    slot = parse_call(p, advance(p), nil, {slot})
+  end
+  return slot
+end
+
+local function parse_unary(p)
+  local sign = UNARY[p.token.kind]
+  if sign then
+    advance(p)
+    return emit_sign(p, sign, nest(p, parse_unary, p.in_branch))
+  end
+  local slot = parse_methods(p)
+  if not accept(p, "^") then return slot end
+  return emit_sign(p, signs.POWER, slot, nest(p, parse_unary, p.in_branch))
+end
+
+local function parse_binary(p, least)
+  local slot = parse_unary(p)
+  local sign = BINARY[p.token.kind]
+  while sign and sign.level >= least do
+    advance(p)
+    slot = emit_sign(p, sign, slot, parse_binary(p, sign.level + 1))
+    local after = BINARY[p.token.kind]
+    if after and after.level == COMPARISON and sign.level == COMPARISON then
+      fail(p.text, p.token.at, "two comparisons in a row: unexpected '%s'",
+           p.token.text)
+    end
+    sign = after
+  end
+  return slot
+end
+
+function parse_expression(p)
+  local slot = parse_binary(p, 1)
+  if not accept(p, "?") then return slot end
+  local yes = nest(p, parse_expression, true)
+  expect(p, ":")
+  return emit_where(p, slot, yes, nest(p, parse_expression, p.in_branch))
+end
+
+--- The slots of the results of the last statement.
+local function parse_statements(p)
+  while accept(p, "newline") do end
+  while p.token.kind == "local" or is_named(p) do
+    accept(p, "local")
+    local name = expect(p, "name")
+    expect(p, "=")
+    p.slots[name.text] = parse_expression(p)
+    if p.token.kind ~= "end" then expect(p, "newline") end
+    while accept(p, "newline") do end
+    if p.token.kind == "end" then
+      fail(p.text, name.at, "'%s' is the last statement: there is no result",
+           name.text)
+    end
+  end
+  accept(p, "return")
+  local results = {}
+  repeat results[#results + 1] = parse_expression(p) until not accept(p, ",")
+  local is_over = p.token.kind == "newline"
+  while accept(p, "newline") do end
+  if p.token.kind == "end" then return results end
+  if is_over then fail(p.text, p.token.at, "nothing follows the result") end
+  return unexpected(p.text, p.token)
+end
+
+local expression = {}
+
+--- Compiles an expression: mistakes in it, names and operators that are unknown
+-- raise errors here.
+-- @tparam string text
+-- @tparam {string,...} names of the arguments
+-- @treturn function of values in the order of the names, which returns the
+-- results
+function expression.compile(text, names)
+  if type(text) ~= "string" then
+    blame("expression: the text must be a string, got %s", type(text))
+  end
+  local p = {text = text, tokens = tokens.read(text), at = 1, names = names,
+             slots = {}, steps = {}, n = #names, depth = 0}
+  p.token = p.tokens[1]
+  for i, name in ipairs(names) do p.slots[name] = i end
+  local results, steps, first, last = parse_statements(p), p.steps, #names + 1,
+                                      p.n
+  return function(...)
+    local values, out = {...}, {}
+    for i = first, last do values[i] = steps[i](values) end
+    for i, slot in ipairs(results) do out[i] = values[slot] end
+    return unpack(out, 1, #results)
+  end
+end
+
+return expression
