@@ -15,11 +15,11 @@
 --
 -- Families and cases are the rows of cases.lua; `overhead`, what calls cost,
 -- and `pacing`, what memory they leave, are programs of their own. There is a
--- process per engine; a new one of strided for every case, the peers' take too
--- long to start. Each makes a case's inputs, the same values everywhere, and
--- their results have to agree before anything is measured. Then they take
--- turns, in another order each round, so that what disturbs the machine
--- disturbs all.
+-- process per engine that a case asks for; a new one of strided for every
+-- case, the peers' take too long to start. Each makes a case's inputs, the same
+-- values everywhere, and their results have to agree before anything is
+-- measured. Then they take turns, in another order each round, so that what
+-- disturbs the machine disturbs all.
 --
 -- Compare ratios of one run only: machines differ, and one machine differs
 -- from hour to hour. The fastest sample is what the neighbours on the machine
@@ -39,6 +39,7 @@ local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true}
+local IN_LUA = {strided = true, eager = true}
 
 -- -- What is asked for -------------------------------------------------------
 
@@ -83,33 +84,42 @@ end
 
 -- -- Engines -----------------------------------------------------------------
 
-local function start(workers, name, words)
-  local worker, reason = engine.start(line(words))
+--- A process for the engine. The report says why there is none.
+local function start(workers, name, program, script)
+  local worker, reason =
+    engine.start(line {program, HERE .. "/workers/" .. script, name})
   workers[name] = worker
-  if not worker then say("no figures of ", name, ": ", reason) end
+  if not worker then print(("no figures of %s: %s"):format(name, reason)) end
 end
 
-local function start_strided(workers)
-  start(workers, "strided", {"luajit", HERE .. "/workers/strided.lua"})
-end
-
-local function start_all()
-  local workers = {}
-  start_strided(workers)
-  local python, reason = peers.python()
-  if python then
-    start(workers, "torch", {python, HERE .. "/workers/peers.py", "torch"})
-    start(workers, "numpy", {python, HERE .. "/workers/peers.py", "numpy"})
-  else say("no figures of PyTorch and NumPy: ", reason) end
+--- The engines that the cases ask for.
+local function start_all(cases)
+  local workers, is_used = {}, {}
+  for _, case in ipairs(cases) do
+    for _, name in ipairs(case.engines) do is_used[name] = true end
+  end
+  local python, reason = peers.python(is_used.numexpr)
+  if not python then print("no figures of PyTorch and NumPy: " .. reason) end
+  for _, name in ipairs(rows.engines) do
+    if is_used[name] and IN_LUA[name] then
+      start(workers, name, "luajit", "strided.lua")
+    elseif is_used[name] and python then
+      start(workers, name, python, "peers.py")
+    end
+  end
   return workers
 end
 
---- A new process for strided, so that a case does not find the memory that
+--- New processes for strided, so that a case does not find the memory that
 -- another left.
 local function renew(workers, threads)
-  if workers.strided then workers.strided:stop() end
-  start_strided(workers)
-  if workers.strided then workers.strided:tell("threads", threads) end
+  for name in pairs(IN_LUA) do
+    if workers[name] then
+      workers[name]:stop()
+      start(workers, name, "luajit", "strided.lua")
+    end
+    if workers[name] then workers[name]:tell("threads", threads) end
+  end
 end
 
 local function stop_all(workers)
@@ -219,7 +229,8 @@ end
 local function about(workers)
   local parts = {peers.processor()}
   for _, name in ipairs(rows.engines) do
-    parts[#parts + 1] = workers[name] and workers[name].about
+    local answer = workers[name] and workers[name].about
+    if answer ~= parts[#parts] then parts[#parts + 1] = answer end
   end
   return table.concat(parts, "; ")
 end
@@ -227,11 +238,16 @@ end
 --- All cases with so many threads.
 local function run_all(workers, cases, threads, options, file)
   for _, worker in pairs(workers) do assert(worker:tell("threads", threads)) end
-  report.print_head(threads, options.before)
-  local goals, missed, faults = 0, 0, 0
-  for _, case in ipairs(cases) do
+  report.print_threads(threads)
+  local goals, missed, faults, all, engines = 0, 0, 0, {}, nil
+  for i, case in ipairs(cases) do
+    if case.engines ~= engines then
+      engines = case.engines
+      report.print_head(engines, options.before)
+    end
     renew(workers, threads)
     local figures = figures_of(workers, case, threads, options)
+    all[i] = figures
     local g, m = report.print_case(case, figures, options.before)
     goals, missed = goals + g, missed + m
     for _, name in ipairs(rows.engines) do
@@ -244,6 +260,8 @@ local function run_all(workers, cases, threads, options, file)
     end
     io.stdout:flush()
   end
+  local g, m = report.print_targets(cases, all)
+  goals, missed = goals + g, missed + m
   print(("%d goals, %d missed, %d faults"):format(goals, missed, faults))
 end
 
@@ -258,7 +276,7 @@ local function main(words)
   local cases = chosen(names, options.case)
   assert(run("mkdir -p " .. quote(OUT)))
   options.before = options.against ~= "" and report.load(options.against)
-  local workers = start_all()
+  local workers = start_all(cases)
   local file = assert(io.open(options.json, "w"))
   print(about(workers))
   file:write(('{"about": "%s"}\n'):format(about(workers)))

@@ -17,7 +17,10 @@
 --     any = true   the values of the result are anybody's guess
 --     value = true the result is the figure, instead of the time it takes
 --
--- `records = true` on a family: PyTorch records gradients, too.
+-- `records = true` on a family: PyTorch records gradients, too. `engines` are
+-- those that its rows have expressions for, instead of the three. `targets` say
+-- how many times as fast as an engine strided is to be, `least`: in geometric
+-- mean, or everywhere; with so many elements, or with any.
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}
@@ -31,6 +34,10 @@ local SELECT = "0.08 0.08"
 local CLASS, CROSS = "1.05 0.60", "0.40 0.60"
 local FORWARD = {{1, "0.40 -"}, {32, "1.40 -"}, {1e99, "1.50 -"}}
 local TRAINED = {{1, "0.60 -"}, {32, "0.90 -"}, {1e99, "1.15 -"}}
+
+local ALL = {"strided", "eager", "torch", "compile", "numpy", "numexpr"}
+local NOT_SLOWER = {{engine = "eager", least = 1},
+                    {engine = "numexpr", least = 1}}
 
 return {
   -- -- Elements, one after the other -----------------------------------------
@@ -409,6 +416,37 @@ return {
      "@.nn.functional.gelu(a, approximate='tanh')",
      "a * 0.5 * (1 + @.tanh(0.7978845608 * (a + 0.044715 * a * a * a)))",
      at = {1e6, 1e7}, goal = "0.30 0.10"},
+  },
+
+  -- Chains that the user has fused: see fused.lua.
+  {family = "fused", engines = ALL,
+    targets = {{engine = "torch", at = 1e6, mean = true, least = 3},
+               NOT_SLOWER[1], NOT_SLOWER[2]},
+    {"a b + c", "a, b, c: f32 N -1:1", "fused.muladd(a, b, c)", at = SIZES},
+    {"(a - b)^2", "a, b: f32 N -1:1", "fused.square(a, b)", at = SIZES},
+    {"clamp(0.75 x + b, 0, 1)", "x, b: f32 N -1:1", "fused.saxpy(x, b)",
+     at = SIZES},
+    {"smoothstep", "x: f32 N", "fused.smoothstep(x)", at = SIZES},
+    {"length of (x, y, z)", "x, y, z: f32 N -1:1", "fused.length(x, y, z)",
+     at = SIZES},
+    {"silu", "x: f32 N -6:6", "fused.silu(x)", at = SIZES},
+    {"gelu with tanh", "x: f32 N -4:4", "fused.gelu(x)", at = SIZES},
+    {"softplus", "x: f32 N -6:6", "fused.softplus(x)", at = SIZES},
+    {"x < 0 ? x / 8 : b x + c", "x, b, c: f32 N -1:1",
+     "fused.leaky(x, b, c)", at = SIZES},
+    {"polynomial of degree 8", "x: f32 N -1:1", "fused.horner(x)", at = SIZES},
+    {"Black-Scholes", "s: f32 N 50:150; k: f32 N 80:120; t: f32 N 0.1:2",
+     "fused.black_scholes(s, k, t)", at = SIZES},
+    {"Mandelbrot", "zr, zi: f32 N -1:1; cr: f32 N -2:1; ci: f32 N -1:1",
+     "fused.mandelbrot(zr, zi, cr, ci)", at = SIZES},
+  },
+
+  {family = "reduced", engines = ALL, targets = NOT_SLOWER,
+    {"sum of (x - y)^2", "x, y: f32 N", "fused.distance(x, y)", at = SIZES},
+    {"max of |x| w", "x: f32 N -1:1; w: f32 N", "fused.peak(x, w)",
+     at = SIZES},
+    {"softmax, N rows of 100", "x: f32 Nx100 -3:3", "fused.softmax(x)", nil,
+     nil, nil, nil, false, at = {10, 100, 1e3, 1e4, 1e5}},
   },
 
   -- What gradients cost: a call as such, one that is recorded, and one with

@@ -17,10 +17,10 @@ function engine.start(command)
   self.commands = io.popen(command .. " >" .. peers.quote(fifo), "w")
   self.answers = io.open(fifo)
   os.remove(fifo)
-  local words = self:read()
+  local words, reason = self:read()
   if not words then
     self:stop()
-    return nil, "it did not start"
+    return nil, self.is_dead and "it did not start" or reason
   end
   self.about = words[1]
   return self

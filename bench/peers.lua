@@ -1,5 +1,5 @@
 --- What benchmarks share: a little shell, where the build is, and a Python
--- that has PyTorch and NumPy.
+-- that has PyTorch, NumPy and, if it can be had, numexpr.
 --
 -- The Python lives in a virtual environment outside of the checkout, which is
 -- made when it is not there. The environment has its say:
@@ -60,18 +60,29 @@ end
 
 -- -- PyTorch -----------------------------------------------------------------
 
-local function install_torch(venv)
-  local pip = line({venv .. "/bin/python", "-m", "pip", "install",
-                    "--disable-pip-version-check"})
-  say("installing PyTorch into ", venv, " (once, up to some gigabytes)")
-  return run(line({"python3", "-m", "venv", venv}, ">&2")) and
-    (run(pip .. " --retries 0 --timeout 15 --index-url " ..
-         "https://download.pytorch.org/whl/cpu torch numpy >&2") or
-     run(pip .. " torch numpy >&2"))
+local function pip(venv)
+  return line({venv .. "/bin/python", "-m", "pip", "install",
+               "--disable-pip-version-check"})
 end
 
---- A Python that has PyTorch and NumPy; nil and the reason.
-function peers.python()
+local function install_torch(venv)
+  say("installing PyTorch into ", venv, " (once, up to some gigabytes)")
+  return run(line({"python3", "-m", "venv", venv}, ">&2")) and
+    (run(pip(venv) .. " --retries 0 --timeout 15 --index-url " ..
+         "https://download.pytorch.org/whl/cpu torch numpy >&2") or
+     run(pip(venv) .. " torch numpy >&2"))
+end
+
+local function want_numexpr(venv)
+  if run(line({venv .. "/bin/python", "-c", "import numexpr"},
+              ">/dev/null 2>&1")) then return end
+  say("installing numexpr into ", venv)
+  run(pip(venv) .. " --retries 0 --timeout 15 numexpr >&2")
+end
+
+--- A Python that has PyTorch and NumPy, and numexpr if it is wanted and pip
+-- can install it; nil and the reason.
+function peers.python(with_numexpr)
   local venv = getenv "STRIDED_BENCH_VENV"
   if venv == "" then return nil, "STRIDED_BENCH_VENV is empty" end
   if not venv then
@@ -84,10 +95,14 @@ function peers.python()
   local python = venv .. "/bin/python"
   local has_torch = line({python, "-c", "import torch, numpy"},
                          ">/dev/null 2>&1")
-  if run(has_torch) then return python end
-  if not run "command -v python3 >/dev/null" then return nil, "no python3" end
-  if not install_torch(venv) then return nil, "pip could not install it" end
-  if not run(has_torch) then return nil, "it cannot be imported" end
+  if not run(has_torch) then
+    if not run "command -v python3 >/dev/null" then
+      return nil, "no python3"
+    end
+    if not install_torch(venv) then return nil, "pip could not install it" end
+    if not run(has_torch) then return nil, "it cannot be imported" end
+  end
+  if with_numexpr then want_numexpr(venv) end
   return python
 end
 

@@ -1,6 +1,9 @@
 --- Measurements as lines of JSON, and as tables.
 
+local rows = require "bench.rows"
+
 local ipairs, print, tonumber, type = ipairs, print, tonumber, type
+local unpack = unpack
 
 local report = {}
 
@@ -52,6 +55,12 @@ end
 -- -- Tables ------------------------------------------------------------------
 
 local HEAD = "%-40s %-12s %9s %9s %9s %9s %7s %-5s %7s %-5s %6s"
+local FURTHER = " %9s %7s"
+
+-- what a peer is called, and next to a ratio
+local NAMES = {eager = {"eager", "/eager"}, torch = {"PyTorch", "/PyTch"},
+               compile = {"compiled", "/compld"}, numpy = {"NumPy", "/NumPy"},
+               numexpr = {"numexpr", "/numexp"}}
 
 --- Microseconds, three digits.
 local function us(ns)
@@ -73,13 +82,28 @@ local function bound(goal) return goal and ("<%.3g"):format(goal) or "" end
 
 local function put(text) print((text:gsub("%s+$", ""))) end
 
---- A table's head; with `before` there are columns for it.
-function report.print_head(threads, before)
+--- The columns of the engines that not every case has; text(name) gives two.
+local function further(engines, text)
+  local parts = {}
+  for _, name in ipairs(engines) do
+    if name ~= "strided" and name ~= "torch" and name ~= "numpy" then
+      parts[#parts + 1] = FURTHER:format(text(name))
+    end
+  end
+  return table.concat(parts)
+end
+
+function report.print_threads(threads)
   print()
   print(("%d thread%s"):format(threads, threads == 1 and "" or "s"))
+end
+
+--- A table's head; with `before` there are columns for it.
+function report.print_head(engines, before)
   put(HEAD:format("us, fastest of many", "size", "strided", "median",
                      "PyTorch", "NumPy", "/PyTch", "goal", "/NumPy", "goal",
                      "/best") ..
+      further(engines, function(name) return unpack(NAMES[name]) end) ..
       (before and "  now/then  peers" or ""))
 end
 
@@ -121,8 +145,78 @@ function report.print_case(case, figures, before)
     shown(quotient(ours, torch)), bound(case.goal.torch),
     shown(quotient(ours, numpy)), bound(case.goal.numpy),
     shown(quotient(ours, best))) ..
+    further(case.engines, function(name)
+      return us(fastest(name)), shown(quotient(ours, fastest(name)))
+    end) ..
     (before and changes(figures, before) or "") .. marks)
   return goals, missed
+end
+
+-- -- Targets -----------------------------------------------------------------
+
+--- How many times as fast as the engine strided is, in the cases that the
+-- target is about: ratios, and the cases.
+local function speedups(family, target, cases, all)
+  local ratios, about = {}, {}
+  for i, case in ipairs(cases) do
+    local ours, theirs = all[i].strided, all[i][target.engine]
+    local ratio = ours and theirs and
+                  quotient(theirs.fastest_ns, ours.fastest_ns)
+    if ratio and case.family == family and
+       (not target.at or case.elements == target.at) then
+      ratios[#ratios + 1], about[#about + 1] = ratio, case
+    end
+  end
+  return ratios, about
+end
+
+--- The geometric mean, and the least with its position.
+local function summary(ratios)
+  local product, least = 1, 1
+  for i, ratio in ipairs(ratios) do
+    product = product * ratio
+    if ratio < ratios[least] then least = i end
+  end
+  return product ^ (1 / #ratios), ratios[least], least
+end
+
+--- A line about a target; whether it is reached.
+local function print_target(target, ratios, about)
+  local mean, least, worst = summary(ratios)
+  local value = target.mean and mean or least
+  local below = 0
+  for _, ratio in ipairs(ratios) do
+    if ratio < target.least then below = below + 1 end
+  end
+  local case = about[worst]
+  put(("%-40s %-12s mean %5.2f  least %5.2f (%s, %s)  %d of %d below %g%s")
+      :format(("%s: %s / strided"):format(case.family, NAMES[target.engine][1]),
+              target.at and rows.shown(target.at) or "all sizes", mean, least,
+              case.name, case.size, below, #ratios, target.least,
+              value < target.least and "  MISSED" or ""))
+  return value >= target.least
+end
+
+--- What families are to reach as a whole; all[i] are the figures of cases[i].
+-- Returns the number of targets, and of those missed.
+function report.print_targets(cases, all)
+  local seen, count, missed = {}, 0, 0
+  for _, case in ipairs(cases) do
+    local family = case.family
+    if not seen[family] then
+      seen[family] = true
+      for _, target in ipairs(case.targets or {}) do
+        local ratios, about = speedups(family, target, cases, all)
+        if #ratios > 0 then
+          count = count + 1
+          if not print_target(target, ratios, about) then
+            missed = missed + 1
+          end
+        end
+      end
+    end
+  end
+  return count, missed
 end
 
 return report

@@ -6,7 +6,10 @@ local rows = {}
 
 -- -- Expressions -------------------------------------------------------------
 
-local ENGINES = {"strided", "torch", "numpy"}
+local ENGINES = {"strided", "eager", "torch", "compile", "numpy", "numexpr"}
+
+-- what rows are about, unless their family says otherwise
+local USUAL = {"strided", "torch", "numpy"}
 
 -- name of the module, how out= is passed, how a method is called
 local DIALECTS = {
@@ -14,6 +17,8 @@ local DIALECTS = {
   torch = {module = "torch", out = "%1, out=%2)", dot = true},
   numpy = {module = "np", out = "%1, out=%2)", dot = true},
 }
+DIALECTS.eager, DIALECTS.compile, DIALECTS.numexpr =
+  DIALECTS.strided, DIALECTS.torch, DIALECTS.numpy
 
 --- The expression of a row in an engine's language.
 local function translate(expression, engine)
@@ -39,6 +44,13 @@ local function shown(n)
   return ("%d"):format(n)
 end
 
+--- How many elements the first of the inputs has.
+local function elements(text)
+  local n = 1
+  for size in text:match "^[^:]*: %w+ ([%dx]+)":gmatch "%d+" do n = n * size end
+  return n
+end
+
 --- {torch =, numpy =} at most; empty if nobody said.
 local function goal_at(goal, n)
   for _, step in ipairs(type(goal) == "table" and goal or {}) do
@@ -54,9 +66,9 @@ end
 
 -- -- Cases -------------------------------------------------------------------
 
---- A case {family, name, size, inputs, strided, torch, numpy, base, goal,
+--- A case {family, name, size, elements, inputs, engines, targets, base, goal,
 -- is_fresh, is_checked, is_value, is_recorded} of a row, with N elements if the
--- row leaves them open.
+-- row leaves them open, and the expression of each engine by its name.
 local function case_of(family, row, n)
   local function filled(text)
     return n and text:gsub("%f[%w]N%f[%Wx]", ("%d"):format(n)) or text
@@ -67,11 +79,13 @@ local function case_of(family, row, n)
     is_fresh = not is_in_place(row[3]), base = row.base or 0,
     is_checked = not row.any and not row.value, is_value = row.value,
     is_recorded = family.records or false,
+    engines = family.engines or USUAL, targets = family.targets,
     goal = goal_at(row.goal, n or 0),
   }
+  case.elements = elements(case.inputs)
   case.size = case.size:gsub(";", "")
   local expression
-  for i, engine in ipairs(ENGINES) do
+  for i, engine in ipairs(case.engines) do
     local own = row[2 + i]
     if own == false then expression = nil
     elseif own ~= nil then expression = own end
@@ -93,6 +107,6 @@ function rows.expand(families)
   return cases
 end
 
-rows.engines = ENGINES
+rows.engines, rows.shown = ENGINES, shown
 
 return rows

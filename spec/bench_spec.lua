@@ -78,7 +78,7 @@ describe("A case of the benchmark", function()
   it("has no Lua in what Python evaluates", function()
     local wrong = {}
     for _, case in ipairs(rows.expand(families)) do
-      for _, engine in ipairs {"torch", "numpy"} do
+      for _, engine in ipairs {"torch", "compile", "numpy", "numexpr"} do
         local code = case[engine] or ""
         if code:find "[%w)]:%l" or code:find "[{}]" then
           wrong[#wrong + 1] = title(case) .. ": " .. code
@@ -103,6 +103,7 @@ describe("A case of the benchmark", function()
   it("runs", function()
     if not rawget(_G, "jit") then return end -- inputs are made with the FFI
     local inputs, mlp = require "bench.inputs", require "bench.mlp"
+    local fused = require "bench.fused".fused
     local broken = {}
     for _, case in ipairs(small_cases()) do
       if case.family ~= "startup" then
@@ -111,7 +112,7 @@ describe("A case of the benchmark", function()
           local text = case.family == "mlp" and case.inputs or
                        shrunk(case.inputs) -- its layers have fixed sizes
           local scope = inputs.make(inputs.parse(text))
-          scope.st, scope.mlp = st, mlp
+          scope.st, scope.mlp, scope.fused = st, mlp, fused
           return setfenv(code, scope)()
         end)
         if not ok then

@@ -1,6 +1,8 @@
 """The side of PyTorch or of NumPy: what strided.lua does, word for word.
 
-    peers.py torch|numpy
+    peers.py torch|compile|numpy|numexpr
+
+`compile` and `numexpr` are these with what fused.py has compiled.
 """
 import contextlib
 import importlib
@@ -13,6 +15,8 @@ import timeit
 
 import numpy as np
 
+import fused
+
 ENGINE = sys.argv[1]
 SAMPLE_NS, LONG_NS = 20000, 5e7
 MIN_SAMPLES, MAX_SAMPLES = 1, 1000
@@ -20,8 +24,9 @@ DIGESTED = 1000000
 REST_SECONDS = 0.01  # OpenMP's threads spin for some ms before they sleep
 WARM = 0.15  # part of the time that is for warming up
 
-torch = importlib.import_module("torch") if ENGINE == "torch" else None
-mlp = importlib.import_module("mlp") if ENGINE == "torch" else None
+IS_TORCH = ENGINE in ("torch", "compile")
+torch = importlib.import_module("torch") if IS_TORCH else None
+mlp = importlib.import_module("mlp") if IS_TORCH else None
 
 
 # -- Inputs: see inputs.lua ---------------------------------------------------
@@ -149,6 +154,7 @@ def mode():
 def threads(n):
     if torch:
         torch.set_num_threads(int(n))
+    fused.set_num_threads(int(n))
     return ""
 
 
@@ -157,6 +163,7 @@ def case(text, expression, _base, is_recorded):
     Case.is_recorded = is_recorded == "true"
     if mlp:
         mlp.reset()
+    fused.reset()
     with mode():
         scope = VALUES | inputs(text)
         value = eval(expression, scope)
@@ -200,11 +207,24 @@ def measure_in_mode(ms, least):
 
 
 COMMANDS = {"threads": threads, "case": case, "time": measure_in_mode}
+NAMES = {"torch": ("PyTorch", "torch"), "compile": ("torch.compile", "torch"),
+         "numpy": ("NumPy", "numpy"), "numexpr": ("numexpr", "numexpr")}
+
+
+def begin():
+    """Who answers; raises where the engine cannot work."""
+    VALUES["fused"] = fused.expressions()
+    name, module = NAMES[ENGINE]
+    return f"{name} {importlib.import_module(module).__version__}"
 
 
 def main():
-    version = torch.__version__ if torch else np.__version__
-    print(f"ok\t{'PyTorch' if torch else 'NumPy'} {version}", flush=True)
+    try:
+        print("ok\t" + begin(), flush=True)
+    except Exception as reason:  # pylint: disable=broad-except
+        lines = str(reason).strip().splitlines() or [""]
+        print(f"error\t{type(reason).__name__}: {lines[0][:200]}", flush=True)
+        return
     for line in sys.stdin:
         name, *words = line.rstrip("\n").split("\t")
         try:

@@ -1,6 +1,8 @@
 --- The side of strided: makes the inputs of a case, and measures it as often
 -- as it is told. peers.py is the same for PyTorch and NumPy.
 --
+--     strided.lua strided|eager       what fused.lua has, fused or as it is
+--
 -- A command is a line of words between tabs, and so is its answer, which
 -- begins with `ok` or `error`:
 --
@@ -18,8 +20,10 @@
 local st = require "strided"
 local ffi = require "ffi"
 local inputs = require "bench.inputs"
+local expressions = require "bench.fused"
 local mlp = require "bench.mlp"
 
+local ENGINE = ...
 local SAMPLE_NS, LONG_NS = 20000, 5e7
 local MIN_SAMPLES, MAX_SAMPLES = 1, 1000
 local DIGESTED = 1000000
@@ -54,6 +58,7 @@ end
 
 local VALUES = {
   st = st, mlp = mlp,
+  fused = ENGINE == "eager" and expressions.eager or expressions.fused,
   start = function(code) return os.execute(command_of(code)) end,
   --- The most memory that it had, in KB.
   resident = function(code)
