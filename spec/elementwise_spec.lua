@@ -189,8 +189,8 @@ describe("An elementwise operator", function()
     define("whole(Tensor x, int n) -> Tensor", "x * n + n * n")
     assert.equal(st.int32, ops.whole(st.ones({1}, {dtype = "int32"}), 7).dtype)
     assert.equal(56, ops.whole(st.ones({1}, {dtype = "int32"}), 7):item())
-    define("stand(Tensor x, float k) -> Tensor", function(v, k)
-      return st.maximum(v, k) + st.leaky_relu(v, k) + k
+    define("stand(Tensor x, float k) -> Tensor", function(t, k)
+      return st.maximum(t, k) + st.leaky_relu(t, k) + k
     end)
     assert.is_true(ops.stand(v, 0.5):equal(
       st.maximum(v, 0.5) + st.leaky_relu(v, 0.5) + 0.5))
