@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"
+#include "fuse/elementwise.h"
 #include "op/op.h"
 
 /* -- Operators ------------------------------------------------------------ */
@@ -308,7 +309,7 @@ st_status st_check_registry(void) { return st__check_registry(); }
 st_status st_explain(const st_op *op, int n, const st_value *args,
                      char **out) {
   ST_TRY(check_op(op));
-  return st__explain(op, n, args, out);
+  return st__explain_all(op, n, args, out);
 }
 
 int st_op_tags(const st_op *op) { return op ? st__op_tags(op) : 0; }

@@ -201,6 +201,7 @@ bool st__runs_on_meta(const st_op *op);
 /* What the kernel in a slot of op is. */
 typedef struct st_kernel_facts {
   st_kernel_fn fn;
+  void *ctx;        /* may go while no call is under way: st__hold */
   bool is_implicit; /* CompositeImplicitAutograd: made of operators */
   bool is_owned;    /* somebody's who can take it back */
 } st_kernel_facts;

@@ -152,7 +152,7 @@ st_kernel_facts st__kernel_facts(const st_op *op, const char *key) {
   st__lock();
   const st_registration *r = st__select(op, st__key_parse(key));
   const st_kernel_facts facts = {
-    r->fn, r->key == ST_KEY_COMPOSITE_IMPLICIT &&
+    r->fn, r->ctx, r->key == ST_KEY_COMPOSITE_IMPLICIT &&
            r->what == ST_REGISTERED_KERNEL, r->free_ctx != NULL};
   st__unlock();
   return facts;

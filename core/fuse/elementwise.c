@@ -6,8 +6,11 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "dispatch/thread.h"
 #include "grad/derive.h"
 #include "iter/watch.h"
+#include "op/register.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 
@@ -129,6 +132,67 @@ static st_status impl(st_run *r) {
   memcpy(&p, r->note, sizeof p);
   st__program_run(p, &r->it);
   st__program_release(&p);
+  return ST_OK;
+}
+
+/* -- Inspection ----------------------------------------------------------- */
+
+static st_fused *fused_of(const st_op *op) {
+  const st_kernel_facts k = st__kernel_facts(op, "CPU");
+  const st_structured_ctx *ctx = k.ctx;
+  if (k.fn != st__structured || ctx->row->meta != meta ||
+      ctx->variant == ST_OUT) {
+    return NULL;
+  }
+  return ctx->own;
+}
+
+static st_status text_of(st_fused *f, const st_op *op, const st_value *args,
+                         char **out) {
+  const st_schema *s = st__op_schema(op);
+  st_tensor *inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_NUMBERS];
+  st_fused_key key;
+  st_program *p = NULL;
+  st__fused_args(s, s->nargs, args, inputs, params);
+  st__fused_key(f, inputs, params, &key);
+  if (s->is_mutable) key.out_dtypes[0] = inputs[0]->dtype;
+  ST_TRY(st__fused_program(f, &key, &p));
+  const st_status status = st__program_text(p, out);
+  st__program_release(&p);
+  return status;
+}
+
+/* Nothing is freed while f is looked for. */
+static st_fused *take_fused(const st_op *op) {
+  st__hold(true);
+  st_fused *f = fused_of(op);
+  if (f) st__fused_retain(f);
+  st__hold(false);
+  return f;
+}
+
+static st_status join_texts(const char *head, const char *more, char **out) {
+  st_text t = {0};
+  st__text_format(&t, "%s  computes       %s\n", head, more);
+  return st__text_finish(&t, out);
+}
+
+st_status st__explain_all(const st_op *op, int n, const st_value *args,
+                          char **out) {
+  st_value all[ST_MAX_ARGS];
+  char *head = NULL, *more = NULL;
+  ST_TRY(st__explain(op, n, args, &head));
+  *out = head;
+  st_fused *f = take_fused(op);
+  if (!f) return ST_OK;
+  if (st__bind_args(op, n, args, all) == ST_OK &&
+      text_of(f, op, all, &more) == ST_OK &&
+      join_texts(head, more, out) == ST_OK) {
+    st__text_free(&head);
+  }
+  st__text_free(&more);
+  st__fused_release(f);
   return ST_OK;
 }
 

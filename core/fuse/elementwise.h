@@ -10,6 +10,11 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
                                   st_graph *g, const char *doc,
                                   const char *debug);
 
+/* st__explain, and what the program of an operator of these does; what fails
+ * about that goes unsaid. */
+st_status st__explain_all(const st_op *op, int n, const st_value *args,
+                          char **out);
+
 /* How the arguments of a schema are handed to a graph: tensors in order, and
  * numbers in order. BAD_SCHEMA for other ones. */
 st_status st__fused_schema(const st_schema *s, int *ninputs, int *nparams);
