@@ -125,6 +125,16 @@ describe("An elementwise operator", function()
     end
   end)
 
+  it("knows the default dtype of the call", function()
+    define("half(Tensor x) -> Tensor", "x / 2")
+    assert.equal(st.float32, ops.half(st.arange(3)).dtype)
+    st.set_default_dtype "float64"
+    local ok, dtype = pcall(function() return ops.half(st.arange(3)).dtype end)
+    st.set_default_dtype "float32"
+    assert.is_true(ok)
+    assert.equal(st.float64, dtype)
+  end)
+
   it("returns several tensors", function()
     define("polar(Tensor x, Tensor y) -> (Tensor r, Tensor angle)",
            function(a, b) return (a * a + b * b):sqrt(), st.atan2(b, a) end)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "dispatch/thread.h"
 #include "grad/engine.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
@@ -14,7 +15,6 @@ st_status st__fused_new(st_graph *g, st_fused **out) {
   if (!f) return ST_NO_MEMORY;
   st__ref_init(&f->refs);
   f->graph = g;
-  pthread_mutex_init(&f->mutex, NULL);
   *out = f;
   return ST_OK;
 }
@@ -31,7 +31,6 @@ void st__fused_release(void *fused) {
   st_fused *const f = fused;
   if (!f || !st__ref_drop(&f->refs)) return;
   for (int i = 0; i < f->n; i++) drop_entry(f->entries[i]);
-  pthread_mutex_destroy(&f->mutex);
   st__graph_release(&f->graph);
   st__free(ST_MEM_REGISTRY, f, sizeof *f);
 }
@@ -56,6 +55,7 @@ void st__fused_key(const st_fused *f, st_tensor *const *inputs,
                    const st_scalar *params, st_fused_key *key) {
   const st_graph *g = f->graph;
   memset(key, 0, sizeof *key);
+  key->default_dtype = (uint8_t)st__default_dtype();
   for (int i = 0; i < g->ninputs; i++) key->in[i] = st__class_of(inputs[i]);
   for (int i = 0; i < g->noutputs; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
@@ -85,7 +85,7 @@ static st_fused_entry *find(const st_fused *f, const st_fused_key *key) {
 /* Takes e over. */
 static void keep(st_fused *f, st_fused_entry *e) {
   st_fused_entry *old = e;
-  pthread_mutex_lock(&f->mutex);
+  st__lock();
   if (find(f, &e->key)) {
     /* another thread was faster */
   } else if (f->n < ST_FUSED_PROGRAMS) {
@@ -96,7 +96,7 @@ static void keep(st_fused *f, st_fused_entry *e) {
     f->entries[f->next] = e;
     f->next = (f->next + 1) % ST_FUSED_PROGRAMS;
   }
-  pthread_mutex_unlock(&f->mutex);
+  st__unlock();
   drop_entry(old);
 }
 
@@ -116,14 +116,14 @@ static st_status make(const st_fused *f, const st_fused_key *key,
 
 static st_status get(st_fused *f, const st_fused_key *key, uint32_t *given,
                      st_program **out) {
-  pthread_mutex_lock(&f->mutex);
+  st__lock();
   const st_fused_entry *found = find(f, key);
   if (found) {
     *out = found->program;
     *given = found->given;
     if (*out) st__program_retain(*out);
   }
-  pthread_mutex_unlock(&f->mutex);
+  st__unlock();
   if (found) return ST_OK;
   st_fused_entry *e = st__alloc_zero(ST_MEM_REGISTRY, sizeof *e);
   if (!e) return ST_NO_MEMORY;

@@ -4,12 +4,12 @@
  * A program is made at the first call with arguments of certain dtypes, of
  * which some have no dimension and some are plain numbers, and of certain
  * values of its numbers: those are constants of the program. It serves all
- * shapes and strides. A function keeps the last PROGRAMS of them.
+ * shapes and strides. A function keeps the last PROGRAMS of them. A program has
+ * the engine's kernels in it: those that somebody puts before them for CPU are
+ * not asked.
  */
 #ifndef ST_FUSE_FUSED_H
 #define ST_FUSE_FUSED_H
-
-#include <pthread.h>
 
 #include "fuse/capture.h"
 #include "op/op.h"
@@ -21,6 +21,7 @@ enum { ST_FUSED_PROGRAMS = 32 };
 typedef struct st_fused_key {
   st_class in[ST_GRAPH_INPUTS], grads[ST_GRAPH_OUTPUTS];
   uint8_t out_dtypes[ST_GRAPH_OUTPUTS];
+  uint8_t default_dtype;
   uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */
   uint32_t summed;  /* those that are added up afterwards */
   st_scalar params[ST_GRAPH_NUMBERS];
@@ -36,8 +37,8 @@ typedef struct st_fused_entry {
 typedef struct st_fused {
   st_refcount refs;
   st_graph *graph;      /* owned */
-  pthread_mutex_t mutex;
-  int n, next;          /* entries, and which one goes next */
+  int n, next;          /* entries, and which one goes next; under the mutex of
+                           the registry, which forks wait for */
   st_fused_entry *entries[ST_FUSED_PROGRAMS];
 } st_fused;
 
