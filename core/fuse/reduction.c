@@ -137,6 +137,7 @@ st_status st__reducer_call(const st_reducer *r, const st_schema *s, int nargs,
 /* -- Programs ------------------------------------------------------------- */
 
 static void set_none(st_fused_key *key) {
+  key->default_dtype = (uint8_t)st__default_dtype();
   for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
   }
