@@ -1,6 +1,8 @@
 --- Fused functions: their gradients, and the memory that they take.
 
 local st = require "strided"
+
+local unpack = unpack or table.unpack
 local collect = require "spec.collect"
 
 local ipairs, pcall, tostring = ipairs, pcall, tostring

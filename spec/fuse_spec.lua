@@ -1,6 +1,8 @@
 --- Fused functions: what was recorded gives what the function gives.
 
 local st = require "strided"
+
+local unpack = unpack or table.unpack
 local tensors = require "spec.tensors"
 local collect = require "spec.collect"
 
