@@ -7,6 +7,7 @@
 #include "fuse/fusion.h"
 #include "fuse/reduction.h"
 #include "fuse/trace.h"
+#include "iter/watch.h"
 
 /* -- Tracing -------------------------------------------------------------- */
 
@@ -36,6 +37,8 @@ st_status st_tracing_end(st_tracing **t, int n, st_tensor *const *outputs,
 bool st_tensor_is_symbol(const st_tensor *t) {
   return (t->flags & ST_FLAG_SYMBOL) != 0;
 }
+
+bool st_is_capturing(void) { return st__captured() != NULL; }
 
 void st_graph_release(st_graph **g) { st__graph_release(g); }
 

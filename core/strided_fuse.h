@@ -32,6 +32,9 @@ ST_API st_status st_tracing_end(st_tracing **t, int n,
                                 st_tensor *const *outputs, st_graph **out);
 /* Has the tensor neither dtype nor shape nor elements? */
 ST_API bool st_tensor_is_symbol(const st_tensor *t);
+/* Do calls of this thread only show what is to be fused? Their tensors have
+ * shapes that say nothing. */
+ST_API bool st_is_capturing(void);
 ST_API void st_graph_release(st_graph **g);
 ST_API int st_graph_noutputs(const st_graph *g);
 

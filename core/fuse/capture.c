@@ -15,6 +15,7 @@ enum { MOST_STORAGES = 2048 };
 typedef struct known {
   st_storage *storage;
   int value;
+  int at;              /* how many nodes had been called then */
   int ndim;            /* of what was written */
   int64_t numel;
 } known;
@@ -25,6 +26,7 @@ typedef struct builder {
   st_status status;    /* the first failure ... */
   char message[256];   /* ... and what it says */
   bool sums_pass;      /* a sum is what it adds up: the caller adds */
+  int at;              /* nodes that have been called */
   int n;
   known list[MOST_STORAGES];
 } builder;
@@ -66,6 +68,7 @@ static void write_value(builder *b, const st_tensor *t, int value) {
     st__storage_retain(t->storage);
   }
   k->value = value;
+  k->at = b->at;
   k->ndim = t->ndim;
   k->numel = t->numel;
 }
@@ -187,6 +190,7 @@ static st_status new_builder(bool sums_pass, builder **out) {
                             on_look};
   b->status = ST_OK;
   b->sums_pass = sums_pass;
+  b->at = 0;
   b->n = 0;
   const st_status status = st__code_new(&b->code);
   if (status != ST_OK) st__free(ST_MEM_SCRATCH, b, sizeof *b);
@@ -233,16 +237,19 @@ static void step_outside(const outside *o) {
 
 /* -- Shadows -------------------------------------------------------------- */
 
+/* Of shadows that stand for more than one element: sizes that nobody asks for
+ * by chance. */
+static const int64_t SHAPE[] = {7919, 104729};
+
 typedef struct shadows {
   st_tensor *in[ST_GRAPH_INPUTS], *out[ST_GRAPH_OUTPUTS];
   st_tensor *grad[ST_GRAPH_OUTPUTS], *result[ST_GRAPH_INPUTS];
 } shadows;
 
 static st_status new_shadow(builder *b, st_class c, st_tensor **out) {
-  static const int64_t sizes[] = {2, 3};
   int value;
   ST_TRY(st__tensor_empty(ST_DEVICE_META, (st_dtype)c.dtype,
-                          c.is_single ? 0 : 2, sizes, ST_FORMAT_CONTIGUOUS,
+                          c.is_single ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
                           out));
   if (c.is_wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
   ST_TRY(st__code_input(b->code, (st_dtype)c.dtype, c.is_single, &value));
@@ -263,14 +270,41 @@ static void free_shadows(shadows *s) {
 
 typedef struct progress { builder *b; const st_graph_node *at; } progress;
 
+static bool has_shape(const st_tensor *t) {
+  return t->ndim == 0 || (t->ndim == 2 && t->sizes[0] == SHAPE[0] &&
+                          t->sizes[1] == SHAPE[1]);
+}
+
+/* What it gives depends on which sizes are one; those of shadows are not. */
+static bool looks_for_ones(const st_graph_node *n) {
+  static const char *const names[] = {"aten::squeeze", "aten::atleast_"};
+  const char *name = st__op_name(n->op);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+  }
+  return false;
+}
+
 /* What a node gives must be known before another one reads it: then it is the
- * one to blame. */
+ * one to blame. It must have the shape of its arguments, and when the node
+ * writes in place, its loops must have been seen. */
+static void check_result(builder *b, const st_graph_node *n,
+                         const st_tensor *t) {
+  read_value(b, t);
+  const known *k = find(b, t);
+  const bool is_unseen = n->written >= 0 && k && k->at != b->at;
+  if (!has_shape(t) || is_unseen || looks_for_ones(n)) {
+    refuse(b, NOT_POINTWISE);
+  }
+}
+
 static st_status watch_node(void *ctx, const st_graph_node *n,
                             st_tensor *const *results) {
   progress *p = ctx;
   p->at = n;
+  if (!results) p->b->at++;
   for (int i = 0; results && i < n->nresults; i++) {
-    if (results[i]) read_value(p->b, results[i]);
+    if (results[i]) check_result(p->b, n, results[i]);
   }
   return p->b->status;
 }

@@ -66,9 +66,51 @@ void st__fused_args(const st_schema *s, int nargs, const st_value *args,
   }
 }
 
-static int count_args(const st_run *r) {
+/* Note [Defined anew]
+ * A name may be defined anew, with another schema, while kernels and
+ * derivatives of the old operator are there still; and a derivative outlives
+ * its library. So arguments are read by the schema that came with the graph,
+ * and what does not fit it is refused. */
+static st_status defined_anew(const char *name) {
+  return st__fail(ST_BAD_STATE, "%s was defined anew after its expressions "
+                  "were", name);
+}
+
+static bool is_same(const st_arg *a, const st_arg *b) {
+  return a->type == b->type && a->list == b->list &&
+         a->optional == b->optional;
+}
+
+static st_status check_layout(const st_schema *own, const st_schema *s,
+                              int nargs) {
+  bool same = nargs == own->nargs && s->nrets == own->nrets;
+  for (int i = 0; i < nargs && same; i++) {
+    same = is_same(&own->args[i], &s->args[i]);
+  }
+  return same ? ST_OK : defined_anew(own->name);
+}
+
+st_status st__fused_fits(const st_schema *own, const st_run *r) {
   const int n = r->call->schema->nargs;
-  return r->variant == ST_OUT ? n - r->nouts : n;
+  return check_layout(own, r->call->schema,
+                      r->variant == ST_OUT ? n - r->nouts : n);
+}
+
+/* Those that there are not are none. */
+st_status st__fused_matches(const st_schema *own, const st_op *op,
+                            const st_value *args, const st_value *rets) {
+  const int nargs = own->nargs, nrets = own->nrets;
+  bool same = nargs == ST_MAX_ARGS || st__is_none(&args[nargs]);
+  same = same && (nrets == ST_MAX_ARGS || st__is_none(&rets[nrets]));
+  for (int i = 0; i < nargs && same; i++) {
+    const bool is_tensor = args[i].tag == ST_TAG_TENSOR;
+    same = is_tensor == (own->args[i].type == ST_TYPE_TENSOR) &&
+           args[i].tag != ST_TAG_TENSORS;
+  }
+  for (int i = 0; i < nrets && same; i++) {
+    same = rets[i].tag == ST_TAG_TENSOR;
+  }
+  return same ? ST_OK : defined_anew(st__op_name(op));
 }
 
 /* -- The operator --------------------------------------------------------- */
@@ -105,7 +147,8 @@ static st_status meta(st_run *r) {
   st_scalar params[ST_GRAPH_NUMBERS];
   st_fused_key key;
   st_program *p = NULL;
-  st__fused_args(r->call->schema, count_args(r), r->args, inputs, params);
+  ST_TRY(st__fused_fits(f->schema, r));
+  st__fused_args(f->schema, f->schema->nargs, r->args, inputs, params);
   if (r->is_meta && st__captured()) return run_inside(r, f, inputs, params);
   st__fused_key(f, inputs, params, &key);
   for (int i = 0; i < r->nouts; i++) {
@@ -154,7 +197,8 @@ static st_status text_of(st_fused *f, const st_op *op, const st_value *args,
   st_scalar params[ST_GRAPH_NUMBERS];
   st_fused_key key;
   st_program *p = NULL;
-  st__fused_args(s, s->nargs, args, inputs, params);
+  ST_TRY(check_layout(f->schema, s, s->nargs));
+  st__fused_args(f->schema, s->nargs, args, inputs, params);
   st__fused_key(f, inputs, params, &key);
   if (s->is_mutable) key.out_dtypes[0] = inputs[0]->dtype;
   ST_TRY(st__fused_program(f, &key, &p));
@@ -202,10 +246,10 @@ static st_status backward(void *ctx, const st_op *op, const st_value *args,
                           const st_value *rets, st_tensor *const *grads,
                           const bool *wanted, st_tensor **inputs) {
   st_fused *const f = ctx;
-  const st_schema *s = st__op_schema(op);
+  const st_schema *s = f->schema;
   st_tensor *tensors[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_NUMBERS];
-  (void)rets;
+  ST_TRY(st__fused_matches(s, op, args, rets));
   st__fused_args(s, s->nargs, args, tensors, params);
   return st__fused_backward(f, tensors, params, grads, wanted, inputs);
 }
@@ -319,8 +363,10 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
     .out = has_out(s) ? out : NULL, .meta = meta, .impl = impl, .ctx = f,
     .free_ctx = st__fused_release, .doc = doc, .debug = debug,
     .tags = ST_OPTAG_POINTWISE };
+  f->schema = s;
   status = define_all(lib, s, &d, f);
   if (status != ST_OK) st__graph_retain(g);
+  s = NULL;
   st__fused_release(f);
 fail:
   st__schema_free(&s);

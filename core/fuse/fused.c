@@ -32,6 +32,7 @@ void st__fused_release(void *fused) {
   if (!f || !st__ref_drop(&f->refs)) return;
   for (int i = 0; i < f->n; i++) drop_entry(f->entries[i]);
   st__graph_release(&f->graph);
+  st__schema_free(&f->schema);
   st__free(ST_MEM_REGISTRY, f, sizeof *f);
 }
 
@@ -55,6 +56,7 @@ void st__fused_key(const st_fused *f, st_tensor *const *inputs,
                    const st_scalar *params, st_fused_key *key) {
   const st_graph *g = f->graph;
   memset(key, 0, sizeof *key);
+  key->usual = (uint8_t)st__default_dtype();
   key->default_dtype = (uint8_t)st__default_dtype();
   for (int i = 0; i < g->ninputs; i++) key->in[i] = st__class_of(inputs[i]);
   for (int i = 0; i < g->noutputs; i++) {

@@ -24,6 +24,7 @@ typedef struct st_fused_key {
   uint8_t default_dtype;
   uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */
   uint32_t summed;  /* those that are added up afterwards */
+  uint8_t usual;    /* the default dtype */
   st_scalar params[ST_GRAPH_NUMBERS];
 } st_fused_key;
 
@@ -37,6 +38,7 @@ typedef struct st_fused_entry {
 typedef struct st_fused {
   st_refcount refs;
   st_graph *graph;      /* owned */
+  st_schema *schema;    /* owned; of the operator that it is, or NULL */
   int n, next;          /* entries, and which one goes next; under the mutex of
                            the registry, which forks wait for */
   st_fused_entry *entries[ST_FUSED_PROGRAMS];

@@ -23,6 +23,7 @@ void st__reducer_release(void *reducer) {
   st__fused_release(r->map);
   st__fused_release(r->combine);
   st__fused_release(r->final);
+  st__schema_free(&r->schema);
   st__free(ST_MEM_REGISTRY, r, sizeof *r);
 }
 
@@ -107,11 +108,12 @@ static void read_args(const st_schema *s, int nargs, const st_value *args,
   }
 }
 
-st_status st__reducer_call(const st_reducer *r, const st_schema *s, int nargs,
-                           const st_value *args, st_reducer_call *c) {
+st_status st__reducer_call(const st_reducer *r, const st_value *args,
+                           st_reducer_call *c) {
+  const st_schema *s = r->schema;
   const st_value *dim = NULL;
   int64_t n = 1;
-  read_args(s, nargs, args, c, &dim);
+  read_args(s, s->nargs, args, c, &dim);
   c->ndim = 0;
   for (int i = 0; i < r->map->graph->ninputs; i++) {
     const st_tensor *t = c->inputs[i];
@@ -147,6 +149,7 @@ static void set_none(st_fused_key *key) {
 static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
                     st_fused_key *key) {
   memset(key, 0, sizeof *key);
+  key->usual = (uint8_t)st__default_dtype();
   set_none(key);
   for (int i = 0; i < times * r->naccs; i++) {
     key->in[i].dtype = accs[i % r->naccs];
@@ -277,10 +280,9 @@ static void show(const st_run *r, const st_reducer_call *c) {
 }
 
 static st_status read_call(const st_run *r, st_reducer_call *c) {
-  const int n = r->call->schema->nargs;
-  return st__reducer_call(st__run_ctx(r), r->call->schema,
-                          r->variant == ST_OUT ? n - r->nouts : n, r->args,
-                          c);
+  const st_reducer *red = st__run_ctx(r);
+  ST_TRY(st__fused_fits(red->schema, r));
+  return st__reducer_call(red, r->args, c);
 }
 
 static st_status meta(st_run *r) {
@@ -483,9 +485,11 @@ st_status st__library_reduction(st_library *lib, const st_folding *f) {
   ST_TRY_FAIL(try_out(f->final));
   ST_TRY_FAIL(complete(s, &text));
   ST_TRY_FAIL(new_reducer(f, &r));
+  ST_TRY_FAIL(st__schema_parse(text, st__library_namespace(lib),
+                               &r->schema));
   status = define_all(lib, s, text, r, f);
-  st__reducer_release(r);
 fail:
+  st__reducer_release(r);
   st__text_free(&text);
   st__schema_free(&s);
   return status;

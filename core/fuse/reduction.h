@@ -14,6 +14,7 @@ st_status st__library_reduction(st_library *lib, const st_folding *f);
 /* What the operator is made of. */
 typedef struct st_reducer {
   st_refcount refs;
+  st_schema *schema;           /* owned; with dim and keepdim */
   st_fused *map, *combine, *final; /* owned */
   int naccs;
   bool is_simple;              /* combine knows no order ... */
@@ -36,9 +37,9 @@ typedef struct st_reducer_call {
   bool keepdim;
 } st_reducer_call;
 
-/* From nargs arguments of the schema. */
-st_status st__reducer_call(const st_reducer *r, const st_schema *s, int nargs,
-                           const st_value *args, st_reducer_call *c);
+/* From arguments of its schema. */
+st_status st__reducer_call(const st_reducer *r, const st_value *args,
+                           st_reducer_call *c);
 /* The programs for it, owned; outs: dtypes of the results, or NONE. */
 typedef struct st_reducer_programs {
   st_program *map, *combine, *final;

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "fuse/elementwise.h"
 #include "grad/engine.h"
 
 /* -- Steps ---------------------------------------------------------------- */
@@ -335,11 +336,10 @@ st_status st__reducer_backward(void *ctx, const st_op *op,
                                const st_value *args, const st_value *rets,
                                st_tensor *const *grads, const bool *wanted,
                                st_tensor **inputs) {
-  const st_schema *s = st__op_schema(op);
   st_reducer_call c = {.ndim = 0};
   fold f = {.r = ctx, .c = &c};
-  (void)rets;
-  ST_TRY(st__reducer_call(f.r, s, s->nargs, args, &c));
+  ST_TRY(st__fused_matches(f.r->schema, op, args, rets));
+  ST_TRY(st__reducer_call(f.r, args, &c));
   f.n = c.params[0].u.i;
   for (int d = 0; d < c.ndim; d++) {
     if (!(c.dims >> d & 1)) f.kept[f.nkept++] = c.sizes[d];

@@ -178,6 +178,10 @@ static st_status run_derivative(void *ctx, const st_op *op,
     .nargs = st_op_nargs(op), .nrets = st_op_nrets(op),
     .arg = st_op_arg(op, 0), .ret = st_op_ret(op, 0), .args = args,
     .rets = rets, .grads = grads, .wanted = wanted, .inputs = inputs};
+  if (st_is_capturing()) {
+    return st_fail(ST_BAD_STATE, "its derivative is a Lua function, which "
+                   "cannot be fused");
+  }
   const st_status status = st__check_anchor(&r.d->anchor, "a derivative");
   if (status != ST_OK) return status;
   return st__run_task(r.d->anchor.h, call_derivative, &r);

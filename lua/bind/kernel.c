@@ -269,6 +269,10 @@ st_status st__run_script(const st__script *s, const st_call *call,
                          st_keyset keys, const st_value *args,
                          st_value *rets) {
   st__host *h = s->h;
+  if (st_is_capturing()) {
+    return st_fail(ST_BAD_STATE, "its kernel is a Lua function, which cannot "
+                   "be fused");
+  }
   if (st__current_host() != h) {
     return st_fail(ST_BAD_STATE, "its kernel is a function of a Lua state "
                    "that is not running on this thread");

@@ -56,7 +56,8 @@
 -- changes from call to call had better be a tensor of no dimension. Whatever
 -- cannot be traced is an error that says where: an operator that is not
 -- pointwise, a tensor that is no argument, a question for an element, a shape
--- or a dtype, a number that is compared.
+-- or a dtype, a number that is compared, a part whose kernel is a Lua function.
+-- (Lua itself answers `k == 0` for such a number: false, whatever it will be.)
 --
 -- A reduction folds what an expression gives into one value:
 --
