@@ -174,6 +174,17 @@ describe("An elementwise operator", function()
     assert.is_true(ops.nested(x, lo):equal(smoothstep(x, lo, lo + 1, 2) * 3))
   end)
 
+  it("has its parts as they are at the call", function()
+    define("part(Tensor x) -> Tensor", "x * 2")
+    define("whole_of(Tensor x) -> Tensor", function(t)
+      return ops.part(t) + 1
+    end)
+    assert.equal(3, ops.whole_of(st.ones(1)):item())
+    define("part(Tensor x) -> Tensor", "x * 5")
+    assert.equal(6, ops.whole_of(st.ones(1)):item())
+    assert.equal(6, ops.whole_of(st.ones({1}, {dtype = "float64"})):item())
+  end)
+
   it("writes its own values in place", function()
     define("steps(Tensor x) -> Tensor", function(v)
       local y = v * 2

@@ -52,16 +52,20 @@ static st_scalar plain(st_scalar s) {
   return out;
 }
 
+void st__fused_start_key(st_fused_key *key) {
+  memset(key, 0, sizeof *key);
+  key->default_dtype = (uint8_t)st__default_dtype();
+  key->epoch = atomic_load_explicit(&st__epoch, memory_order_acquire);
+  for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
+    key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
+  }
+}
+
 void st__fused_key(const st_fused *f, st_tensor *const *inputs,
                    const st_scalar *params, st_fused_key *key) {
   const st_graph *g = f->graph;
-  memset(key, 0, sizeof *key);
-  key->usual = (uint8_t)st__default_dtype();
-  key->default_dtype = (uint8_t)st__default_dtype();
+  st__fused_start_key(key);
   for (int i = 0; i < g->ninputs; i++) key->in[i] = st__class_of(inputs[i]);
-  for (int i = 0; i < g->noutputs; i++) {
-    key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
-  }
   for (int i = 0; i < g->nparams; i++) {
     const st_scalar s = plain(params[i]);
     memcpy(&key->params[i], &s, sizeof s);

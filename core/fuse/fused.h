@@ -22,9 +22,10 @@ typedef struct st_fused_key {
   st_class in[ST_GRAPH_INPUTS], grads[ST_GRAPH_OUTPUTS];
   uint8_t out_dtypes[ST_GRAPH_OUTPUTS];
   uint8_t default_dtype;
+  uint64_t epoch;   /* of the registry: what is part of the graph may have been
+                       defined anew since */
   uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */
   uint32_t summed;  /* those that are added up afterwards */
-  uint8_t usual;    /* the default dtype */
   st_scalar params[ST_GRAPH_NUMBERS];
 } st_fused_key;
 
@@ -49,6 +50,8 @@ st_status st__fused_new(st_graph *g, st_fused **out);
 void st__fused_retain(st_fused *f);
 void st__fused_release(void *fused);
 
+/* Fills in what does not depend on the arguments: no dtypes are asked for. */
+void st__fused_start_key(st_fused_key *key);
 void st__fused_key(const st_fused *f, st_tensor *const *inputs,
                    const st_scalar *params, st_fused_key *key);
 /* The program for key, owned. */

@@ -138,19 +138,10 @@ st_status st__reducer_call(const st_reducer *r, const st_value *args,
 
 /* -- Programs ------------------------------------------------------------- */
 
-static void set_none(st_fused_key *key) {
-  key->default_dtype = (uint8_t)st__default_dtype();
-  for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
-    key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
-  }
-}
-
 /* Key of a graph of accumulators, each of them `times` times. */
 static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
                     st_fused_key *key) {
-  memset(key, 0, sizeof *key);
-  key->usual = (uint8_t)st__default_dtype();
-  set_none(key);
+  st__fused_start_key(key);
   for (int i = 0; i < times * r->naccs; i++) {
     key->in[i].dtype = accs[i % r->naccs];
   }
