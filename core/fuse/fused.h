@@ -58,7 +58,8 @@ void st__fused_key(const st_fused *f, st_tensor *const *inputs,
 st_status st__fused_program(st_fused *f, const st_fused_key *key,
                             st_program **out);
 
-/* r->it over the program's operands; outputs that are NULL are made. */
+/* Builds it over the program's operands, which are borrowed; outputs that are
+ * NULL are made. To be released, also on failure. */
 st_status st__fused_iter(st_iter *it, const st_program *p,
                          st_tensor *const *inputs, st_tensor *const *outs);
 /* BAD_VALUE for integers that would be divided by zero. */
