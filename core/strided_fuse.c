@@ -3,6 +3,7 @@
 
 #include "strided.h"
 
+#include "fuse/compile.h"
 #include "fuse/elementwise.h"
 #include "fuse/fusion.h"
 #include "fuse/reduction.h"
@@ -64,6 +65,10 @@ st_status st_library_reduction(st_library *lib, const st_folding *f) {
 }
 
 /* -- Functions in steps --------------------------------------------------- */
+
+bool st_is_jit_enabled(void) { return st__jit(); }
+
+bool st_set_jit_enabled(bool is_enabled) { return st__set_jit(is_enabled); }
 
 st_status st_fusion_new(const char *name, st_fusion **out) {
   return st__fusion_new(name, out);

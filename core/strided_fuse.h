@@ -66,6 +66,14 @@ ST_API st_status st_library_elementwise(st_library *lib, const char *schema,
  * fit each other, BAD_STATE for what is not elementwise. */
 ST_API st_status st_library_reduction(st_library *lib, const st_folding *f);
 
+/* Fused operators run as machine code that is made for them, where that is
+ * possible: on x86-64 with AVX2, where the system lets pages be executable
+ * that were written. Results are the same without it. Is it made? Yes, unless
+ * it was switched off, as STRIDED_JIT=0 in the environment does. */
+ST_API bool st_is_jit_enabled(void);
+/* For the programs that all threads make from now on; what it was before. */
+ST_API bool st_set_jit_enabled(bool is_enabled);
+
 /* -- Functions in steps --------------------------------------------------- */
 
 /* A fusion has the steps of one function of tensors: what it did when it was

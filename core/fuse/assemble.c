@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "fuse/code.h"
+#include "fuse/compile.h"
 
 enum { LINE = 64, NEVER = -1, FOREVER = INT32_MAX,
        CHEAP = 32768 /* elements worth a thread, at most */ };
@@ -339,7 +340,8 @@ static st_status assemble(assembly *a) {
   p->capacity = a->c->ninstrs;
   ST_TRY(emit_all(a));
   choose_grain(p);
-  return make_consts(a);
+  ST_TRY(make_consts(a));
+  return st__program_compile(p);
 }
 
 st_status st__code_assemble(st_code *c, st_program **out) {

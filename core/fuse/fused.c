@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/thread.h"
+#include "fuse/compile.h"
 #include "grad/engine.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
@@ -55,6 +56,7 @@ static st_scalar plain(st_scalar s) {
 void st__fused_start_key(st_fused_key *key) {
   memset(key, 0, sizeof *key);
   key->default_dtype = (uint8_t)st__default_dtype();
+  key->has_jit = st__jit();
   key->epoch = atomic_load_explicit(&st__epoch, memory_order_acquire);
   for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;

@@ -22,6 +22,7 @@ typedef struct st_fused_key {
   st_class in[ST_GRAPH_INPUTS], grads[ST_GRAPH_OUTPUTS];
   uint8_t out_dtypes[ST_GRAPH_OUTPUTS];
   uint8_t default_dtype;
+  bool has_jit;
   uint64_t epoch;   /* of the registry: what is part of the graph may have been
                        defined anew since */
   uint32_t wanted;  /* of gradients: bits of the inputs; 0: not of gradients */

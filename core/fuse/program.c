@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "fuse/pages.h"
 
 enum { LINE = 64 };
 
@@ -23,6 +24,7 @@ void st__program_drop(st_program *p) {
     st__free(ST_MEM_REGISTRY, p->instrs,
              (size_t)p->capacity * sizeof *p->instrs);
   }
+  if (p->code) st__pages_free(p->code, p->code_size);
   if (p->consts) st__free(ST_MEM_REGISTRY, p->consts, p->consts_size + LINE);
   st__free(ST_MEM_REGISTRY, p, sizeof *p);
 }
@@ -102,8 +104,13 @@ static void keep_apart(machine *m) {
   }
 }
 
-static bool is_dense(const operand *o, window w) {
+/* Note [Whole vectors]
+ * Machine code works on whole vectors, and what is behind the end of a window
+ * is not ours. So it gets windows that are whole vectors, and the rest of a
+ * row in buffers, where there is room behind the end. */
+static bool is_dense(const st_program *p, const operand *o, window w) {
   if (o->s0 == 0 && o->s1 == 0) return false; /* it is spread */
+  if (p->nruns > 0 && w.m0 * w.m1 % ST_PROGRAM_LANES != 0) return false;
   return (w.m0 == 1 || o->s0 == o->size) &&
          (w.m1 == 1 || o->s1 == w.m0 * o->size);
 }
@@ -132,7 +139,7 @@ static void place_window(machine *m, int64_t q, int64_t r, window w) {
     operand *o = &m->op[i];
     char *at = o->data + q * o->s0 + r * o->s1;
     const bool is_out = i < p->noutputs;
-    if (is_dense(o, w) && !o->is_apart && !(is_out && m->only_checks)) {
+    if (is_dense(p, o, w) && !o->is_apart && !(is_out && m->only_checks)) {
       m->at[o->place] = at;
     } else if (is_out) {
       m->at[o->place] = o->buffer;
@@ -152,10 +159,25 @@ static void bring_back(const machine *m, int64_t q, int64_t r, window w) {
 
 /* -- Instructions --------------------------------------------------------- */
 
+typedef void (*machine_code)(char *const *at, int64_t n);
+
+static void run_code(const machine *m, const st_compiled_run *run, int64_t n) {
+  machine_code code;
+  const void *at = m->p->code + run->at;
+  memcpy(&code, &at, sizeof code);
+  code(m->at, n);
+}
+
 static void run_instrs(const machine *m, int from, int to, int64_t n) {
   const st_program *p = m->p;
+  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
   for (int k = from; k < to; k++) {
     const st_instr *x = &p->instrs[k];
+    if (run < end && run->from == k) {
+      run_code(m, run, n);
+      k = run++->to - 1;
+      continue;
+    }
     char *data[ST_INSTR_OPERANDS];
     for (int i = 0; i < x->n; i++) data[i] = m->at[x->at[i]];
     x->loop(data, x->strides, n, 1, x->has_params ? &x->params : NULL);
@@ -195,6 +217,12 @@ static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
   return true;
 }
 
+/* Whole vectors of n, if there is one. */
+static int64_t whole(const st_program *p, int64_t n) {
+  const bool is_cut = p->nruns > 0 && n >= ST_PROGRAM_LANES;
+  return is_cut ? n - n % ST_PROGRAM_LANES : n;
+}
+
 static bool walk(const st_program *p, bool only_checks, char **data,
                  const int64_t *strides, int64_t n0, int64_t n1) {
   machine m;
@@ -205,14 +233,15 @@ static bool walk(const st_program *p, bool only_checks, char **data,
   m.found_zero = false;
   if (is_row) n0 *= n1, n1 = 1;
   const int64_t c0 = n0 < p->block ? n0 : p->block;
-  const int64_t c1 = c0 < n0 ? 1 : p->block / c0;
+  const int64_t c1 = whole(p, c0 < n0 ? 1 : p->block / c0);
   set_up_places(&m);
   set_up_operands(&m, data, strides, is_row);
   keep_apart(&m);
   for (int64_t r = 0; r < n1; r += c1) {
     w.m1 = n1 - r < c1 ? n1 - r : c1;
-    for (int64_t q = 0; q < n0; q += c0) {
+    for (int64_t q = 0; q < n0; q += w.m0) {
       w.m0 = n0 - q < c0 ? n0 - q : c0;
+      if (w.m1 == 1) w.m0 = whole(p, w.m0);
       run_window(&m, q, r, w);
     }
   }
@@ -259,9 +288,13 @@ st_status st__program_text(const st_program *p, char **out) {
   st_text t = {0};
   st__text_format(&t, "%d instructions over blocks of %d elements",
                   p->ninstrs, (int)p->block);
+  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
   for (int k = 0; k < p->ninstrs; k++) {
     const st_instr *x = &p->instrs[k];
-    st__text_format(&t, "\n%s", k < p->nonce ? "  once" : " ");
+    if (run < end && k == run->to) run++;
+    const bool is_compiled = run < end && k >= run->from;
+    st__text_format(&t, "\n%s", k < p->nonce ? "  once"
+                                : is_compiled ? "  |" : "  ");
     for (int i = 0; i < x->nout; i++) say_place(&t, p, x->at[i]);
     st__text_format(&t, " = %s", st__loop_name(x->loop));
     for (int i = x->nout; i < x->n; i++) say_place(&t, p, x->at[i]);

@@ -25,6 +25,8 @@ enum {
   ST_PROGRAM_BLOCK = 1024,     /* elements, at most */
   ST_PROGRAM_LEAST = 64,       /* and at least */
   ST_PROGRAM_CHECKS = 8,
+  ST_PROGRAM_RUNS = 32,        /* of machine code */
+  ST_PROGRAM_LANES = 8,        /* windows for them are multiples of it */
   ST_INSTR_OPERANDS = 6
 };
 
@@ -51,6 +53,12 @@ typedef struct st_place {
   uint32_t offset;   /* into the arena, or among the constants */
 } st_place;
 
+/* Instructions [from, to) as machine code; at: where in the pages. */
+typedef struct st_compiled_run {
+  uint16_t from, to;
+  uint32_t at;
+} st_compiled_run;
+
 typedef struct st_program {
   st_refcount refs;
   int ninputs, noutputs, nplaces;
@@ -68,6 +76,10 @@ typedef struct st_program {
   size_t consts_size;
   st_instr *instrs;        /* owned */
   int capacity;
+  int nruns;
+  st_compiled_run runs[ST_PROGRAM_RUNS];
+  char *code;              /* owned pages, code_size bytes; or NULL */
+  size_t code_size;
   st_place places[ST_PROGRAM_PLACES];
 } st_program;
 

@@ -1,0 +1,63 @@
+/* An assembler for what vector code needs of x86-64 with AVX2 and F16C.
+ *
+ * Instructions are encoded as in volume 2 of Intel's Software Developer's
+ * Manual (2.3, VEX). Vector registers are ymm0 .. ymm15, general ones have
+ * their numbers: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, then
+ * r8 .. r15.
+ */
+#ifndef ST_FUSE_X64_H
+#define ST_FUSE_X64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ST_RAX, ST_RCX, ST_RDX, ST_RBX, ST_RSP, ST_RBP, ST_RSI, ST_RDI,
+       ST_R11 = 11 };
+enum { ST_X64_POOL = 128, ST_X64_FIXUPS = 2048, ST_X64_VECTOR = 32 };
+
+/* prefix, map, opcode and the bits W and L of an instruction with a VEX
+ * prefix. */
+#define ST_VEX(pp, map, opcode, w, l) \
+  ((uint32_t)(pp) | (map) << 2 | (w) << 7 | (l) << 8 | (opcode) << 16)
+
+typedef enum st_x64_kind {
+  ST_X64_REG,     /* a vector register */
+  ST_X64_AT,      /* [base + rax * scale] */
+  ST_X64_SLOT,    /* vector number reg on the stack */
+  ST_X64_CONST    /* constant number reg of the pool */
+} st_x64_kind;
+
+/* The operand that may lie in memory. */
+typedef struct st_x64_operand {
+  uint8_t kind, reg, base, scale;
+} st_x64_operand;
+
+/* Code on its way. What does not fit is dropped, and is_full is set. */
+typedef struct st_x64 {
+  uint8_t *code;             /* borrowed */
+  size_t n, max;
+  bool is_full;
+  int npool, nfixups;
+  uint64_t pool[ST_X64_POOL];
+  struct { uint32_t at; uint8_t pool, behind; } fixups[ST_X64_FIXUPS];
+} st_x64;
+
+void st__x64_byte(st_x64 *x, int byte);
+void st__x64_bytes(st_x64 *x, const char *bytes, size_t n);
+/* dst and src are vector registers; imm is appended unless it is negative. */
+void st__x64_vex(st_x64 *x, uint32_t op, int dst, int src,
+                 st_x64_operand rm, int imm);
+/* mov to, [from + 8 * slot] of general registers. */
+void st__x64_load_pointer(st_x64 *x, int to, int from, int slot);
+void st__x64_push(st_x64 *x, int reg);
+void st__x64_pop(st_x64 *x, int reg);
+void st__x64_move_stack(st_x64 *x, int bytes);
+/* rax += step, and back to `begin` while it is below rsi. */
+void st__x64_loop(st_x64 *x, int step, size_t begin);
+/* The operand for 8 bytes, which fill a vector. */
+st_x64_operand st__x64_const(st_x64 *x, uint64_t bits);
+/* Puts the pool behind the code. */
+void st__x64_finish(st_x64 *x);
+
+#endif

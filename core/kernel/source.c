@@ -1,0 +1,64 @@
+/* The rows of the .def files once more, as text.
+ */
+
+#include "kernel/source.h"
+
+#include "kernel/tags.h"
+
+typedef struct source {
+  uint16_t id, dtypes;      /* dtypes: a bit for each */
+  const char *text;
+} source;
+
+#define BIT(tag, ...) | 1u << ST_DTYPE_##tag
+#define BIT_LOOP BIT
+#define BIT_VEC BIT
+#define BIT_HALF BIT
+/* Lists that single sources of kernels have for themselves. */
+#undef ST_LIST_TO_REAL
+#define ST_LIST_TO_REAL(M, ...)
+#define ST_LIST_AS_HALF(M, ...)
+#define ST_LIST_BITS ST_LIST_ALL
+
+#define ROW(name, list, text) \
+  {ST_K_##name, (uint16_t)(0 ST_LIST_##list(BIT, 0)), text},
+
+static const source sources[] = {
+#define ST_UNARY(name, grain, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_UNARY_MORE ST_UNARY
+#define ST_PREDICATE ST_UNARY
+#define ST_PREDICATE_MORE ST_UNARY
+#include "kernel/unary.def"
+#undef ST_UNARY
+#define ST_BINARY(name, grain, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_BINARY_MORE ST_BINARY
+#define ST_COMPARE ST_BINARY
+#define ST_COMPARE_MORE ST_BINARY
+#include "kernel/binary.def"
+#undef ST_BINARY
+#undef ST_COMPARE
+#define ST_COPY(tag)
+#define ST_OTHER(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_OTHER_MORE ST_OTHER
+#include "kernel/other.def"
+#define ST_OTHER_MORE ST_OTHER
+#include "kernel/backward.def"
+#undef ST_OTHER
+#define ST_OTHER(name, grain, pattern, first, second, side, ...) \
+  ROW(name, WIDE, #__VA_ARGS__)
+#include "kernel/pairs.def"
+#undef ST_OTHER
+};
+
+enum { NSOURCES = sizeof sources / sizeof *sources };
+
+const char *st__kernel_source(st_loop loop, st_dtype dtype) {
+  for (int i = 0; i < NSOURCES; i++) {
+    const source *s = &sources[i];
+    if (s->dtypes >> dtype & 1 &&
+        st__kernel((st_kernel_id)s->id, dtype) == loop) {
+      return s->text;
+    }
+  }
+  return NULL;
+}
