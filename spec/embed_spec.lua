@@ -26,6 +26,8 @@ local PROGRAMS = {
   {"autograd", {"derivatives", "hooks", "functions", "cycles",
                 "a million nodes on a small stack", "one leaf, four threads",
                 "out of memory", "nothing left"}},
+  {"jit", {"executable pages", "none to be had", "switched off",
+           "nothing left"}},
   {"dlpack", {"there and back", "structures of others", "another thread",
               "nothing left"}},
 }

@@ -3,55 +3,12 @@
 
 local st = require "strided"
 
+local fused = require "spec.fused"
+
 local unpack = unpack or table.unpack
 
-local BITS = {float32 = "int32", float64 = "int64"}
-
--- Bits of zeros and of numbers with a NaN among them, and of zeros, subnormal
--- and large numbers and infinities. One NaN at a time: where two meet, either
--- may go on.
-local KINDS = {
-  {0x00000000, 0x80000000, 0x00000001, 0x3f800000, 0xc0490fdb, 0x7fc12345},
-  {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x3f800000, 0xc0490fdb,
-   0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000},
-}
-
-local lib = st.library "pairs_spec"
-local made = 0
-
---- A function of n tensors as an operator.
-local function fuse(n, body, results)
-  made = made + 1
-  local names = {}
-  for i = 1, n do names[i] = "Tensor x" .. i end
-  local name = "f" .. made
-  lib:elementwise(("%s(%s) -> %s"):format(name, table.concat(names, ", "),
-                                          results or "Tensor"), body)
-  return st.ops.pairs_spec[name].default
-end
-
---- Every combination of special numbers three at a time, one after the other.
-local function special(kind, dtype)
-  local bits = {}
-  for i, b in ipairs(kind) do bits[i] = b >= 2 ^ 31 and b - 2 ^ 32 or b end
-  local n = #bits
-  local x = st.tensor(bits, {dtype = "int32"}):view "float32":to(dtype)
-  local function along(...)
-    return x:view(...):expand(n, n, n):contiguous():view(n * n * n)
-  end
-  return along(n, 1, 1), along(1, n, 1), along(1, 1, n), along(n, 1, 1):flip(1)
-end
-
---- To the bit, but for which NaN it is: where two meet, either may come out.
-local function same(want, got)
-  local bits = BITS[tostring(want.dtype)] or want.dtype
-  assert.same(want:size(), got:size())
-  assert.same(want:stride(), got:stride())
-  local is_nan = want:ne(want)
-  assert.is_true(is_nan:equal(got:ne(got)))
-  assert.is_true(want:masked_fill(is_nan, 0):view(bits):equal(
-    got:masked_fill(is_nan, 0):view(bits)))
-end
+local KINDS, same, special = fused.KINDS, fused.same, fused.special
+local fuse = fused.library "pairs_spec"
 
 local ROWS = {
   {"a * b + c", 3, function(a, b, c) return a * b + c end},
@@ -111,20 +68,20 @@ local ROWS = {
 describe("Two instructions that one kernel does", function()
   for _, row in ipairs(ROWS) do
     local name, n, body = row[1], row[2], row[3]
-    local fused
-    setup(function() fused = fuse(n, body) end)
+    local operator
+    setup(function() operator = fuse(n, body) end)
 
-    for dtype in pairs(BITS) do
+    for dtype in pairs(fused.BITS) do
       it(("give what the operators give: %s, %s"):format(name, dtype),
          function()
         for _, kind in ipairs(KINDS) do
           local a, b, c, d = special(kind, dtype)
-          same(body(a, b, c, d), fused(unpack({a, b, c, d}, 1, n)))
+          same(body(a, b, c, d), operator(unpack({a, b, c, d}, 1, n)))
         end
         for size = 1, 70 do
           local y = {}
           for i = 1, n do y[i] = st.randn({size}, {dtype = dtype}) end
-          same(body(unpack(y)), fused(unpack(y)))
+          same(body(unpack(y)), operator(unpack(y)))
         end
       end)
     end
@@ -151,21 +108,21 @@ describe("Two instructions that one kernel does", function()
 
   it("may meet tensors of one element and broadcast ones", function()
     local function body(a, b, c) return (a + b) * c end
-    local fused = fuse(3, body)
+    local operator = fuse(3, body)
     local one, row, all = st.randn({}), st.randn({9}), st.randn({200, 9})
-    same(body(one, one, all), fused(one, one, all))
-    same(body(row, one, all), fused(row, one, all))
+    same(body(one, one, all), operator(one, one, all))
+    same(body(row, one, all), operator(row, one, all))
     same(body(all, row, all:t():contiguous():t()),
-         fused(all, row, all:t():contiguous():t()))
+         operator(all, row, all:t():contiguous():t()))
   end)
 
   it("take half types through each rounding", function()
     local function body(a, b, c) return a * b + c end
-    local fused = fuse(3, body)
+    local operator = fuse(3, body)
     for _, dtype in ipairs {"float16", "bfloat16"} do
       local x = st.randn({3, 500}):to(dtype)
       local a, b, c = x:select(1, 1), x:select(1, 2), x:select(1, 3)
-      assert.is_true(body(a, b, c):equal(fused(a, b, c)))
+      assert.is_true(body(a, b, c):equal(operator(a, b, c)))
     end
   end)
 

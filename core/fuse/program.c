@@ -284,17 +284,27 @@ static void say_place(st_text *t, const st_program *p, int i) {
                   st__dtype_name((st_dtype)at->dtype));
 }
 
+static int count_compiled(const st_program *p) {
+  int n = 0;
+  for (int i = 0; i < p->nruns; i++) n += p->runs[i].to - p->runs[i].from;
+  return n;
+}
+
 st_status st__program_text(const st_program *p, char **out) {
   st_text t = {0};
   st__text_format(&t, "%d instructions over blocks of %d elements",
                   p->ninstrs, (int)p->block);
+  if (p->nruns > 0) {
+    st__text_format(&t, ", %d of them as machine code (|)",
+                    count_compiled(p));
+  }
   const st_compiled_run *run = p->runs, *const end = run + p->nruns;
   for (int k = 0; k < p->ninstrs; k++) {
     const st_instr *x = &p->instrs[k];
     if (run < end && k == run->to) run++;
     const bool is_compiled = run < end && k >= run->from;
     st__text_format(&t, "\n%s", k < p->nonce ? "  once"
-                                : is_compiled ? "  |" : "  ");
+                               : is_compiled ? "  |" : "   ");
     for (int i = 0; i < x->nout; i++) say_place(&t, p, x->at[i]);
     st__text_format(&t, " = %s", st__loop_name(x->loop));
     for (int i = x->nout; i < x->n; i++) say_place(&t, p, x->at[i]);

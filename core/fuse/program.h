@@ -101,7 +101,8 @@ void st__program_loop(char **data, const int64_t *strides, int64_t n0,
                       int64_t n1, const void *ctx);
 /* Is there a zero where none may be? Looks at the inputs only. */
 bool st__program_finds_zero(const st_program *p, st_iter *it);
-/* A line for each instruction; st__text_free. */
+/* A line for each instruction, with a bar where it is part of machine code;
+ * st__text_free. */
 st_status st__program_text(const st_program *p, char **out);
 
 #endif

@@ -269,6 +269,21 @@ st_graph *st__trace_body(st__host *h, lua_State *L, const char *schema,
   return g;
 }
 
+/* -- Machine code --------------------------------------------------------- */
+
+/* is_jit_enabled() */
+static int is_jit_enabled(lua_State *L) {
+  lua_pushboolean(L, st_is_jit_enabled());                 /* [+1] */
+  return 1;
+}
+
+/* set_jit_enabled(flag): what it was */
+static int set_jit_enabled(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  lua_pushboolean(L, st_set_jit_enabled(lua_toboolean(L, 1))); /* [+1] */
+  return 1;
+}
+
 /* -- Opening -------------------------------------------------------------- */
 
 static const struct { const char *event, *sign, *name; } arithmetic[] = {
@@ -284,6 +299,7 @@ void st__open_fuse(st__host *h, lua_State *L) {
     {"__eq", number_compare}, {NULL, NULL}
   };
   static const luaL_Reg functions[] = {
+    {"is_jit_enabled", is_jit_enabled}, {"set_jit_enabled", set_jit_enabled},
     {"set_compiler", set_compiler}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);

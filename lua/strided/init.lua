@@ -42,7 +42,8 @@ for _, name in pairs {
   "included_keys", "excluded_keys", "below_autograd",
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
   "set_grad_enabled", "grad", "backward",
-  "inference_mode", "is_inference_mode_enabled", "mode", "observe", "listen",
+  "inference_mode", "is_inference_mode_enabled", "is_jit_enabled",
+  "set_jit_enabled", "mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "get_default_dtype",
   "set_default_dtype", "contiguous_format", "preserve_format",
@@ -115,6 +116,17 @@ end
 -- @tparam boolean flag
 -- @tparam function body
 -- @return what it returns
+
+--- Is machine code made for fused operators? Where it can be (on x86-64 with
+-- AVX2), unless it was switched off, as `STRIDED_JIT=0` in the environment
+-- does. Results are the same without it.
+-- @function is_jit_enabled
+-- @treturn boolean
+
+--- Switches it on or off, for what all threads make from now on.
+-- @function set_jit_enabled
+-- @tparam boolean flag
+-- @treturn boolean what it was
 
 -- -- Tensors -----------------------------------------------------------------
 

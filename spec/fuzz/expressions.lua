@@ -142,8 +142,10 @@ local function same(a, b)
   end
   local is_nan = a:ne(a)
   if not is_nan:equal(b:ne(b)) then return false, "NaN" end
-  if not a:masked_fill(is_nan, 0):equal(b:masked_fill(is_nan, 0)) then
-    return false, "values"
+  a, b = a:masked_fill(is_nan, 0), b:masked_fill(is_nan, 0)
+  if not a:equal(b) then return false, "values" end
+  if a.dtype.is_floating_point and not a:signbit():equal(b:signbit()) then
+    return false, "signs of zeros"
   end
   return true
 end
