@@ -223,6 +223,13 @@ static int64_t whole(const st_program *p, int64_t n) {
   return is_cut ? n - n % ST_PROGRAM_LANES : n;
 }
 
+/* So many of n1 rows that they are whole vectors; a few that are not are done
+ * one by one. */
+static int64_t rows_at_once(const st_program *p, int64_t n0, int64_t n1) {
+  const int64_t n = whole(p, n1);
+  return p->nruns > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;
+}
+
 static bool walk(const st_program *p, bool only_checks, char **data,
                  const int64_t *strides, int64_t n0, int64_t n1) {
   machine m;
@@ -233,7 +240,7 @@ static bool walk(const st_program *p, bool only_checks, char **data,
   m.found_zero = false;
   if (is_row) n0 *= n1, n1 = 1;
   const int64_t c0 = n0 < p->block ? n0 : p->block;
-  const int64_t c1 = whole(p, c0 < n0 ? 1 : p->block / c0);
+  const int64_t c1 = rows_at_once(p, n0, c0 < n0 ? 1 : p->block / c0);
   set_up_places(&m);
   set_up_operands(&m, data, strides, is_row);
   keep_apart(&m);
