@@ -68,6 +68,8 @@ describe("The bits of a reduction, seed " .. SEED, function()
                                 "digest.lua' %d %s"):format(
                                name, build.lua, HERE, SEED,
                                table.concat(DTYPES, " ")))
+        -- a CPU that lacks an instruction set is said to
+        text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
         local numbers, used = text:match "^(.*\n)(%w+)\n$"
         assert.is_truthy(used, text)
         texts[used] = numbers
