@@ -432,6 +432,20 @@ describe("The collector", function()
     end)
   end
 
+  it("has little to walk over at first", function()
+    local text = build.output(build.lua .. [[ -e '
+      local function heap()
+        collectgarbage()
+        collectgarbage()
+        return collectgarbage "count"
+      end
+      local start = heap()
+      require "strided"
+      print(heap() - start)']])
+    local size = tonumber(text)
+    assert.is_true(size and size <= 80, text)
+  end)
+
   -- Finalisers fail there: Note [Room for finalisers].
   it("does not come from the engine where the stack is full", function()
     local pause, from, depth = collectgarbage("setpause", 1000), math.huge, 0

@@ -4,6 +4,9 @@ local st = require "strided"
 
 local unpack = unpack or table.unpack
 
+-- Not every Lua asks __pairs.
+local has_pairs = not pcall(pairs, setmetatable({}, {__pairs = error}))
+
 describe("a session", function()
   local before
   setup(function()
@@ -84,10 +87,31 @@ describe("a session", function()
   end)
 
   it("lists the methods of a tensor for completers", function()
-    local methods = getmetatable(st.zeros(1))
+    local t = st.zeros(1)
+    local shown = getmetatable(t)
+    local all = require "strided.methods".all(shown)
     for _, name in ipairs {"add", "view", "sum", "stride", "totable"} do
-      assert.equal("function", type(methods[name]), name)
+      assert.equal("function", type(shown[name]), name)
+      assert.equal(shown[name], all[name])
+      assert.equal(shown[name], t[name])
     end
+    assert.is_nil(shown.no_such_thing)
+    assert.is_nil(all.zeros)
+    assert.is_nil(shown[1])
+    if has_pairs then
+      local listed = {}
+      for name, method in pairs(shown) do listed[name] = method end
+      assert.same(all, listed)
+    end
+  end)
+
+  it("takes methods from who adds them", function()
+    local t = st.ones(1)
+    local methods = getmetatable(t)
+    function methods:twice() return self * 2 end
+    assert.equal(2, t:twice()[1])
+    methods.twice = nil
+    assert.is_nil(t.twice)
   end)
 
   it("counts memory", function()

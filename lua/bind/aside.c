@@ -239,20 +239,21 @@ static int aside_gc(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_aside(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"open_aside", open_aside}, {NULL, NULL}
-  };
+void st__meta_aside(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"write", aside_write}, {"patch", aside_patch}, {"tell", aside_tell},
     {"commit", aside_commit}, {"abort", aside_gc}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", aside_gc}, {NULL, NULL}};
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_ASIDE);             /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                /* [-1] */
-  lua_pop(L, 1);                                 /* [-1] */
+}
+
+void st__open_aside(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_aside", open_aside}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
 }

@@ -13,6 +13,12 @@
  * then the engine is called, then the result is put into the box: nothing is
  * lost when Lua runs out of memory.
  *
+ * Note [A small heap]
+ * Results make the collector run often (Note [Pacing the collector]), and it
+ * walks over all that a state has, called or not. So there are functions for
+ * methods of tensors, and metatables for kinds of boxes, from their first use
+ * on.
+ *
  * Note [Stack comments]
  * A line that changes the Lua stack says so: [-popped, +pushed].
  */
@@ -25,34 +31,34 @@
 #include "compat.h"
 #include "strided.h"
 
-/* Name as tostring and messages show it. ORDER BOX: box_name (host.c). */
+/* Name as tostring and messages show it, and what fills the metatable; NULL
+ * where opening does. ORDER BOX: host.c. */
 #define ST_BOX_MAP(X) \
-  X(TENSOR, "Tensor")          \
-  X(DTYPE, "dtype")            \
-  X(SCALAR, "scalar")          \
-  X(GENERATOR, "Generator")    \
-  X(OPERATOR, "operator")      \
-  X(LIBRARY, "library")        \
-  X(LISTENER, "listener")      \
-  X(PLAN, "plan")              \
-  X(KEYSET, "keyset")          \
-  X(MARK, "mark")              \
-  X(VALUES, "values")          \
-  X(TEXT, "text")              \
-  X(EVENTS, "events")          \
-  X(SCHEMA, "schema")          \
-  X(CAPSULE, "capsule")        \
-  X(SOURCE, "source")          \
-  X(MEMBER, "member")          \
-  X(ASIDE, "aside")            \
-  X(NODE, "node")              \
-  X(HOOK, "hook")              \
-  X(NUMBER, "symbolic number") \
-  X(FUSION, "fused function")  \
-  X(HOST, "host")
+  X(TENSOR, "Tensor", NULL)                     \
+  X(DTYPE, "dtype", NULL)                       \
+  X(SCALAR, "scalar", st__meta_scalar)          \
+  X(GENERATOR, "Generator", st__meta_generator) \
+  X(OPERATOR, "operator", NULL)                 \
+  X(LIBRARY, "library", st__meta_library)       \
+  X(LISTENER, "listener", st__meta_listener)    \
+  X(PLAN, "plan", st__meta_plan)                \
+  X(KEYSET, "keyset", st__meta_keyset)          \
+  X(MARK, "mark", NULL)                         \
+  X(VALUES, "values", st__meta_values)          \
+  X(TEXT, "text", st__meta_text)                \
+  X(EVENTS, "events", st__meta_events)          \
+  X(SCHEMA, "schema", st__meta_schema)          \
+  X(CAPSULE, "capsule", st__meta_capsule)       \
+  X(SOURCE, "source", st__meta_source)          \
+  X(MEMBER, "member", st__meta_member)          \
+  X(ASIDE, "aside", st__meta_aside)             \
+  X(NODE, "node", st__meta_node)                \
+  X(HOOK, "hook", st__meta_hook)                \
+  X(NUMBER, "symbolic number", st__meta_number) \
+  X(FUSION, "fused function", st__meta_fusion)
 
 typedef enum st_box_kind {
-#define ST_BOX_ENUM(id, name) ST_BOX_##id,
+#define ST_BOX_ENUM(id, name, fill) ST_BOX_##id,
   ST_BOX_MAP(ST_BOX_ENUM)
 #undef ST_BOX_ENUM
   ST_BOX_COUNT
@@ -111,7 +117,7 @@ typedef struct st__anchors {
 typedef struct st__host {
   atomic_int refs;
   lua_State *running;            /* of the innermost call into the engine */
-  const void *meta[ST_BOX_COUNT];   /* addresses of the metatables */
+  const void *meta[ST_BOX_COUNT];   /* addresses of metatables, or NULL */
   int meta_ref[ST_BOX_COUNT];       /* and where the registry has them */
   int dtype_ref[ST_DTYPE_COUNT + 1];
   int sizes_ref;                 /* the metatable of shapes */
@@ -330,8 +336,15 @@ st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_explain, st__open_trace, st__open_schema, st__open_signal,
   st__open_warning, st__open_foreign, st__open_capsule, st__open_source,
   st__open_aside, st__open_member, st__open_share, st__open_memory,
-  st__open_anchor, st__open_grad, st__open_node, st__open_hook,
-  st__open_context, st__open_function, st__open_fuse, st__open_fusion;
+  st__open_anchor, st__open_grad, st__open_hook, st__open_context,
+  st__open_function, st__open_fuse, st__open_fusion;
+
+/* Into the metatable at the top. [0] */
+st__opener st__meta_scalar, st__meta_generator, st__meta_library,
+  st__meta_listener, st__meta_plan, st__meta_keyset, st__meta_values,
+  st__meta_text, st__meta_events, st__meta_schema, st__meta_capsule,
+  st__meta_source, st__meta_member, st__meta_aside, st__meta_node,
+  st__meta_hook, st__meta_number, st__meta_fusion;
 
 /* Calls the function for warnings with what a call has left; a failure keeps
  * its message. [0] */

@@ -389,9 +389,7 @@ void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_call(st__host *h, lua_State *L) {
+void st__meta_values(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", values_gc}, {NULL, NULL}};
-  st__push_meta(h, L, ST_BOX_VALUES); /* [+1] */
   st__set_functions(h, L, methods);
-  lua_pop(L, 1);                      /* [-1] */
 }

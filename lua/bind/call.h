@@ -112,7 +112,6 @@ static inline st_value st__int_arg(int64_t i) {
   return (st_value){.tag = ST_TAG_INT, .u.i = i};
 }
 st_value st__scalar_arg(const st_scalar *s);
-void st__open_call(st__host *h, lua_State *L); /* [0] */
 
 /* -- operator.c ----------------------------------------------------------- */
 

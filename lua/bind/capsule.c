@@ -109,10 +109,7 @@ static int from_dlpack(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_capsule(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"to_dlpack", to_dlpack}, {"from_dlpack", from_dlpack}, {NULL, NULL}
-  };
+void st__meta_capsule(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"pointer", push_address}, {"take", capsule_take},
     {"is_used", capsule_is_used}, {"release", capsule_release}, {NULL, NULL}
@@ -120,11 +117,15 @@ void st__open_capsule(st__host *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", capsule_release}, {"__tostring", capsule_tostring}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_CAPSULE);                   /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                                       /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                        /* [-1] */
-  lua_pop(L, 1);                                         /* [-1] */
+}
+
+void st__open_capsule(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"to_dlpack", to_dlpack}, {"from_dlpack", from_dlpack}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
 }

@@ -12,7 +12,6 @@ int luaopen_strided_core(lua_State *L) {
   st__host *h = st__host_new(L);
   lua_newtable(L);           /* [+1] */
   st__open_fiber(h, L);
-  st__open_call(h, L);
   st__open_operator(h, L);
   st__open_enum(h, L);
   st__open_scalar(h, L);
@@ -43,7 +42,6 @@ int luaopen_strided_core(lua_State *L) {
   st__open_scope(h, L);
   st__open_anchor(h, L);
   st__open_grad(h, L);
-  st__open_node(h, L);
   st__open_hook(h, L);
   st__open_context(h, L);
   st__open_function(h, L);

@@ -292,18 +292,12 @@ static const struct { const char *event, *sign, *name; } arithmetic[] = {
   {"__mod", "%", "aten::remainder"}, {"__pow", "^", "aten::pow"}
 };
 
-void st__open_fuse(st__host *h, lua_State *L) {
+void st__meta_number(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"__tostring", number_tostring}, {"__unm", number_negate},
     {"__lt", number_compare}, {"__le", number_compare},
     {"__eq", number_compare}, {NULL, NULL}
   };
-  static const luaL_Reg functions[] = {
-    {"is_jit_enabled", is_jit_enabled}, {"set_jit_enabled", set_jit_enabled},
-    {"set_compiler", set_compiler}, {NULL, NULL}
-  };
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_NUMBER);                    /* [+1] */
   st__set_functions(h, L, methods);
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
     lua_pushlightuserdata(L, h);                         /* [+1] */
@@ -314,5 +308,12 @@ void st__open_fuse(st__host *h, lua_State *L) {
     lua_pushcclosure(L, number_arithmetic, 3);           /* [-3, +1] */
     lua_setfield(L, -2, arithmetic[i].event);            /* [-1] */
   }
-  lua_pop(L, 1);                                         /* [-1] */
+}
+
+void st__open_fuse(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"is_jit_enabled", is_jit_enabled}, {"set_jit_enabled", set_jit_enabled},
+    {"set_compiler", set_compiler}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
 }

@@ -500,21 +500,22 @@ static int fuse(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_fusion(st__host *h, lua_State *L) {
+void st__meta_fusion(st__host *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", fusion_gc}, {"__tostring", fusion_tostring}, {NULL, NULL}
   };
   static const luaL_Reg callers[] = {{"__call", call_fusion}, {NULL, NULL}};
   static const luaL_Reg runners[] = {{"explain", explain}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"clear", clear}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"fuse", fuse}, {NULL, NULL}};
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_FUSION);                  /* [+1] */
   st__set_functions(h, L, metamethods);
   st__set_runners(h, L, callers);
   lua_newtable(L);                                     /* [+1] */
   st__set_runners(h, L, runners);
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                      /* [-1] */
-  lua_pop(L, 1);                                       /* [-1] */
+}
+
+void st__open_fusion(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"fuse", fuse}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
 }

@@ -285,17 +285,19 @@ static int hook_remove(lua_State *L) {
   return 1;
 }
 
+void st__meta_hook(st__host *h, lua_State *L) {
+  static const luaL_Reg methods[] = {{"remove", hook_remove}, {NULL, NULL}};
+  lua_newtable(L);                           /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");            /* [-1] */
+}
+
 void st__open_hook(st__host *h, lua_State *L) {
   static const luaL_Reg tensor_methods[] = {
     {"register_hook", register_hook},
     {"register_post_accumulate_grad_hook", register_post_hook}, {NULL, NULL}
   };
-  static const luaL_Reg methods[] = {{"remove", hook_remove}, {NULL, NULL}};
   lua_getfield(L, -1, "methods");            /* [+1] */
   st__set_functions(h, L, tensor_methods);
-  st__push_meta(h, L, ST_BOX_HOOK);          /* [+1] */
-  lua_newtable(L);                           /* [+1] */
-  st__set_functions(h, L, methods);
-  lua_setfield(L, -2, "__index");            /* [-1] */
-  lua_pop(L, 2);                             /* [-2] */
+  lua_pop(L, 1);                             /* [-1] */
 }

@@ -9,14 +9,39 @@
 
 /* ORDER BOX */
 static const char *const box_name[] = {
-#define ST_BOX_NAME(id, name) name,
+#define ST_BOX_NAME(id, name, fill) name,
   ST_BOX_MAP(ST_BOX_NAME)
 #undef ST_BOX_NAME
 };
 
+/* ORDER BOX */
+static st__opener *const box_fill[] = {
+#define ST_BOX_FILL(id, name, fill) fill,
+  ST_BOX_MAP(ST_BOX_FILL)
+#undef ST_BOX_FILL
+};
+
 /* -- Boxes ---------------------------------------------------------------- */
 
+/* Note [A small heap]. A finaliser may run meanwhile and make it itself. */
+static void make_meta(st__host *h, lua_State *L, st_box_kind kind) {
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_newtable(L);                       /* [+1] */
+  lua_pushstring(L, box_name[kind]);     /* [+1] */
+  lua_setfield(L, -2, "__name");         /* [-1] */
+  lua_pushliteral(L, "protected");       /* [+1] */
+  lua_setfield(L, -2, "__metatable");    /* [-1] */
+  if (box_fill[kind]) box_fill[kind](h, L);
+  if (h->meta[kind]) {
+    lua_pop(L, 1);                       /* [-1] */
+    return;
+  }
+  h->meta[kind] = lua_topointer(L, -1);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->meta_ref[kind]); /* [-1] */
+}
+
 void st__push_meta(st__host *h, lua_State *L, st_box_kind kind) {
+  if (!h->meta[kind]) make_meta(h, L, kind);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->meta_ref[kind]); /* [+1] */
 }
 
@@ -336,14 +361,9 @@ static int host_gc(lua_State *L) {
   return 0;
 }
 
-static void make_metatables(st__host *h, lua_State *L) {
+static void reserve_metatables(st__host *h, lua_State *L) {
   for (int k = 0; k < ST_BOX_COUNT; k++) {
-    lua_newtable(L);                       /* [+1] */
-    lua_pushstring(L, box_name[k]);        /* [+1] */
-    lua_setfield(L, -2, "__name");         /* [-1] */
-    lua_pushliteral(L, "protected");       /* [+1] */
-    lua_setfield(L, -2, "__metatable");    /* [-1] */
-    h->meta[k] = lua_topointer(L, -1);
+    lua_pushboolean(L, 0);                           /* [+1] */
     h->meta_ref[k] = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   }
 }
@@ -376,7 +396,7 @@ st__host *st__host_new(lua_State *L) {
   h->has_retry = true;
   h->is_int64_ref = h->new_int64_ref = LUA_NOREF;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
-  make_metatables(h, L);
+  reserve_metatables(h, L);
   lua_pushboolean(L, 0);                            /* [+1] */
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   lua_pushboolean(L, 0);                            /* [+1] */

@@ -177,14 +177,7 @@ static int set_eq(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_keyset(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"keyset", new_set}, {"keyset_full", full_set},
-    {"keyset_after", set_after}, {NULL, NULL}
-  };
-  static const luaL_Reg tensor_methods[] = {
-    {"key_set", tensor_key_set}, {NULL, NULL}
-  };
+void st__meta_keyset(st__host *h, lua_State *L) {
   /* The bitwise ones are for Lua 5.3 and later. */
   static const luaL_Reg metamethods[] = {
     {"__tostring", set_tostring}, {"__eq", set_eq}, {"__len", set_len},
@@ -198,14 +191,22 @@ void st__open_keyset(st__host *h, lua_State *L) {
     {"has", set_has}, {"is_empty", set_is_empty}, {"highest", set_highest},
     {"each", set_each}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
-  lua_getfield(L, -1, "methods");     /* [+1] */
-  st__set_functions(h, L, tensor_methods);
-  lua_pop(L, 1);                      /* [-1] */
-  st__push_meta(h, L, ST_BOX_KEYSET); /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                    /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");     /* [-1] */
+}
+
+void st__open_keyset(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"keyset", new_set}, {"keyset_full", full_set},
+    {"keyset_after", set_after}, {NULL, NULL}
+  };
+  static const luaL_Reg tensor_methods[] = {
+    {"key_set", tensor_key_set}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_getfield(L, -1, "methods");     /* [+1] */
+  st__set_functions(h, L, tensor_methods);
   lua_pop(L, 1);                      /* [-1] */
 }

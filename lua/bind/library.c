@@ -403,11 +403,7 @@ static int strict_registration(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_library(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"open_library", open_library}, {"transact", transact},
-    {"strict_registration", strict_registration}, {NULL, NULL}
-  };
+void st__meta_library(st__host *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", library_gc}, {"__close", library_close},
     {"__tostring", library_tostring}, {NULL, NULL}
@@ -418,13 +414,18 @@ void st__open_library(st__host *h, lua_State *L) {
     {"elementwise", library_elementwise}, {"reduction", library_reduction},
     {"close", library_close}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_LIBRARY);       /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_newtable(L);                           /* [+1] */
   st__set_functions(h, L, methods);
   lua_pushcclosure(L, library_index, 2);     /* [-2, +1] */
   lua_setfield(L, -2, "__index");            /* [-1] */
-  lua_pop(L, 1);                             /* [-1] */
+}
+
+void st__open_library(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_library", open_library}, {"transact", transact},
+    {"strict_registration", strict_registration}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
 }

@@ -179,19 +179,20 @@ static int listen(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_listen(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"listen", listen}, {NULL, NULL}};
+void st__meta_listener(st__host *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", listener_close}, {"__close", listener_close}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {
     {"close", listener_close}, {NULL, NULL}
   };
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_LISTENER); /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                      /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");       /* [-1] */
-  lua_pop(L, 1);                        /* [-1] */
+}
+
+void st__open_listen(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {{"listen", listen}, {NULL, NULL}};
+  st__set_functions(h, L, functions);
 }

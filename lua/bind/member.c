@@ -237,21 +237,22 @@ static int deflate_all(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_member(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"open_member", open_member}, {"crc32", crc}, {"deflate", deflate_all},
-    {NULL, NULL}
-  };
+void st__meta_member(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"read", member_read}, {"read_into", member_read_into},
     {"finish", member_finish}, {"close", member_gc}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", member_gc}, {NULL, NULL}};
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_MEMBER);            /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                /* [-1] */
-  lua_pop(L, 1);                                 /* [-1] */
+}
+
+void st__open_member(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_member", open_member}, {"crc32", crc}, {"deflate", deflate_all},
+    {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
 }

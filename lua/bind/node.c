@@ -123,7 +123,7 @@ static int node_index(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_node(st__host *h, lua_State *L) {
+void st__meta_node(st__host *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", node_gc}, {"__tostring", node_tostring}, {"__eq", node_eq},
     {NULL, NULL}
@@ -132,12 +132,10 @@ void st__open_node(st__host *h, lua_State *L) {
     {"register_hook", st__node_hook}, {"register_prehook", st__node_prehook},
     {NULL, NULL}
   };
-  st__push_meta(h, L, ST_BOX_NODE);          /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_newtable(L);                           /* [+1] */
   st__set_functions(h, L, methods);
   lua_pushcclosure(L, node_index, 2);        /* [-2, +1] */
   lua_setfield(L, -2, "__index");            /* [-1] */
-  lua_pop(L, 1);                             /* [-1] */
 }

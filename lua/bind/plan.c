@@ -552,6 +552,11 @@ static int chunks(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
+void st__meta_plan(st__host *h, lua_State *L) {
+  static const luaL_Reg methods[] = {{"__gc", plan_gc}, {NULL, NULL}};
+  st__set_functions(h, L, methods);
+}
+
 void st__open_plan(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"plan", new_plan}, {"plan_call", plan_call},
@@ -565,9 +570,5 @@ void st__open_plan(st__host *h, lua_State *L) {
     {"plan_replace_operand", plan_replace_operand},
     {NULL, NULL}
   };
-  static const luaL_Reg methods[] = {{"__gc", plan_gc}, {NULL, NULL}};
   st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_PLAN); /* [+1] */
-  st__set_functions(h, L, methods);
-  lua_pop(L, 1);                    /* [-1] */
 }

@@ -347,9 +347,7 @@ static const struct { const char *event, *sign, *name; } arithmetic[] = {
   {"__mul", "*", "aten::mul"}, {"__div", "/", "aten::div"}
 };
 
-void st__open_scalar(st__host *h, lua_State *L) {
-  st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_SCALAR);                   /* [+1] */
+void st__meta_scalar(st__host *h, lua_State *L) {
   st__set_functions(h, L, methods);
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
     lua_pushlightuserdata(L, h);                        /* [+1] */
@@ -360,5 +358,8 @@ void st__open_scalar(st__host *h, lua_State *L) {
     lua_pushcclosure(L, scalar_arithmetic, 3);          /* [-3, +1] */
     lua_setfield(L, -2, arithmetic[i].event);           /* [-1] */
   }
-  lua_pop(L, 1);                                        /* [-1] */
+}
+
+void st__open_scalar(st__host *h, lua_State *L) {
+  st__set_functions(h, L, functions);
 }

@@ -127,15 +127,16 @@ static int release_schema(lua_State *L) {
 
 /* -- Opening ------------------------------------------------------------- */
 
+void st__meta_schema(st__host *h, lua_State *L) {
+  static const luaL_Reg metamethods[] = {
+    {"__gc", release_schema}, {NULL, NULL}
+  };
+  st__set_functions(h, L, metamethods);
+}
+
 void st__open_schema(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"schema", parse_schema}, {NULL, NULL}
   };
-  static const luaL_Reg metamethods[] = {
-    {"__gc", release_schema}, {NULL, NULL}
-  };
   st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_SCHEMA); /* [+1] */
-  st__set_functions(h, L, metamethods);
-  lua_pop(L, 1);                      /* [-1] */
 }

@@ -234,23 +234,24 @@ static int source_view(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_source(st__host *h, lua_State *L) {
-  static const luaL_Reg functions[] = {
-    {"open_source", open_source}, {"open_bytes", open_bytes}, {NULL, NULL}
-  };
+void st__meta_source(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"size", source_size}, {"read", source_read},
     {"read_into", source_read_into}, {"map", source_map},
     {"view", source_view}, {"close", source_gc}, {NULL, NULL}
   };
   static const luaL_Reg metamethods[] = {{"__gc", source_gc}, {NULL, NULL}};
-  st__set_functions(h, L, functions);
-  lua_pushstring(L, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "<" : ">");
-  lua_setfield(L, -2, "byte_order");              /* [+1, -1] */
-  st__push_meta(h, L, ST_BOX_SOURCE);             /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                                /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                 /* [-1] */
-  lua_pop(L, 1);                                  /* [-1] */
+}
+
+void st__open_source(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_source", open_source}, {"open_bytes", open_bytes}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+  lua_pushstring(L, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "<" : ">");
+  lua_setfield(L, -2, "byte_order");              /* [+1, -1] */
 }

@@ -405,12 +405,16 @@ static int tensor_newindex(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* set_index(fn): what looks up t[k], a Lua function around index */
+/* set_index(fn, shown): what looks up t[k], a Lua function around index; and
+ * what getmetatable(t) is */
 static int set_index(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checktype(L, 2, LUA_TTABLE);
   st__push_meta(st__host_of(L), L, ST_BOX_TENSOR); /* [+1] */
   lua_pushvalue(L, 1);                             /* [+1] */
   lua_setfield(L, -2, "__index");                  /* [-1] */
+  lua_pushvalue(L, 2);                             /* [+1] */
+  lua_setfield(L, -2, "__metatable");              /* [-1] */
   return 0;
 }
 

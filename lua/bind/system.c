@@ -147,6 +147,20 @@ static int generator_initial_seed(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
+void st__meta_generator(st__host *h, lua_State *L) {
+  static const luaL_Reg metamethods[] = {
+    {"__gc", generator_gc}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"manual_seed", generator_seed},
+    {"initial_seed", generator_initial_seed}, {NULL, NULL}
+  };
+  st__set_functions(h, L, metamethods);
+  lua_newtable(L);                       /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_setfield(L, -2, "__index");        /* [-1] */
+}
+
 void st__open_system(st__host *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"get_num_threads", get_num_threads},
@@ -155,18 +169,5 @@ void st__open_system(st__host *h, lua_State *L) {
     {"Generator", new_generator}, {"get_rng_state", get_rng_state},
     {"set_rng_state", set_rng_state}, {NULL, NULL}
   };
-  static const luaL_Reg metamethods[] = {
-    {"__gc", generator_gc}, {NULL, NULL}
-  };
-  static const luaL_Reg methods[] = {
-    {"manual_seed", generator_seed},
-    {"initial_seed", generator_initial_seed}, {NULL, NULL}
-  };
   st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_GENERATOR); /* [+1] */
-  st__set_functions(h, L, metamethods);
-  lua_newtable(L);                       /* [+1] */
-  st__set_functions(h, L, methods);
-  lua_setfield(L, -2, "__index");        /* [-1] */
-  lua_pop(L, 1);                         /* [-1] */
 }

@@ -363,7 +363,6 @@ static const luaL_Reg metamethods[] = {
   {"__gc", tensor_gc}, {"__close", tensor_free}, {"__len", tensor_len},
   {"__tostring", tensor_tostring}, {NULL, NULL}
 };
-static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
 static const luaL_Reg functions[] = {
   {"is_tensor", is_tensor}, {"set_print", set_print},
   {"may_share_memory", may_share_memory}, {NULL, NULL}
@@ -401,11 +400,13 @@ static void set_operators(st__host *h, lua_State *L) {
   }
 }
 
+void st__meta_text(st__host *h, lua_State *L) {
+  static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
+  st__set_functions(h, L, text_methods);
+}
+
 void st__open_tensor(st__host *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  st__push_meta(h, L, ST_BOX_TEXT);             /* [+1] */
-  st__set_functions(h, L, text_methods);
-  lua_pop(L, 1);                                /* [-1] */
   lua_newtable(L);                              /* [+1] */
   lua_pushcfunction(L, sizes_tostring);         /* [+1] */
   lua_setfield(L, -2, "__tostring");            /* [-1] */
@@ -415,12 +416,9 @@ void st__open_tensor(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "properties");            /* [-1] */
   lua_newtable(L);                              /* [+1] */
   st__set_functions(h, L, methods);
-  lua_pushvalue(L, -1);                         /* [+1] */
-  lua_setfield(L, -3, "methods");               /* [-1] */
+  lua_setfield(L, -2, "methods");               /* [-1] */
   st__push_meta(h, L, ST_BOX_TENSOR);           /* [+1] */
   st__set_functions(h, L, metamethods);
   set_operators(h, L);
-  lua_insert(L, -2);
-  lua_setfield(L, -2, "__metatable");           /* [-1] */
   lua_pop(L, 1);                                /* [-1] */
 }

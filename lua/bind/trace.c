@@ -92,15 +92,16 @@ static int trace(lua_State *L) {
   return nrets + 1;
 }
 
-void st__open_trace(st__host *h, lua_State *L) {
+void st__meta_events(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
+  st__set_functions(h, L, methods);
+}
+
+void st__open_trace(st__host *h, lua_State *L) {
   lua_pushlightuserdata(L, h);        /* [+1] */
   if (!st__push_callable(h, L, "aten::trace", false)) { /* [+1] */
     lua_pushnil(L);                   /* [+1] */
   }
   lua_pushcclosure(L, trace, 2);      /* [-2, +1] */
   lua_setfield(L, -2, "trace");       /* [-1] */
-  st__push_meta(h, L, ST_BOX_EVENTS); /* [+1] */
-  st__set_functions(h, L, methods);
-  lua_pop(L, 1);                      /* [-1] */
 }

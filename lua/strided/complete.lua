@@ -9,6 +9,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
+local method_names = require("strided.methods").names
 local KEYWORDS = require("strided.show").KEYWORDS
 
 local concat, sort = table.concat, table.sort
@@ -67,7 +68,7 @@ local function add_overloads(set, packet)
 end
 
 local function add_tensor(set)
-  for name in pairs(core.methods) do set[name] = true end
+  add_keys(set, method_names())
   for name in pairs(core.properties) do set[name] = true end
 end
 
@@ -167,7 +168,8 @@ end
 --- Only what can be called may follow a colon.
 local function callable_in(value)
   if core.is_tensor(value) then
-    return function(name) return core.methods[name] ~= nil end
+    local methods = method_names()
+    return function(name) return methods[name] end
   end
   return function(name)
     local member = get(value, name)

@@ -132,22 +132,29 @@ end
 
 local methods, properties, index = core.methods, core.properties, core.index
 
-core.set_index(function(t, key)
+local function look_up(t, key)
   local method = methods[key]
   if method ~= nil then return method end
   local property = properties[key]
   if property then return property(t) end
   return index(t, key)
-end)
-
--- Methods are listed, so that completers see them; a call finds its operator.
-local names, is_method = core.operators()
-for i = 1, #names do
-  local name = is_method[i] and names[i]:match "^aten::(%a[%w_]*)$"
-  if name and methods[name] == nil then
-    methods[name] = core.callable(names[i], true)
-  end
 end
+
+-- What getmetatable(t) is, empty itself: Note [A small heap] in bind.h.
+core.set_index(look_up, setmetatable({}, {
+  __index = function(_, name)
+    local method = methods[name]
+    if method ~= nil or type(name) ~= "string" then return method end
+    local keep
+    method, keep = core.named(name, true)
+    if keep then methods[name] = method end
+    return method
+  end,
+  __newindex = methods,
+  __pairs = function(self) -- from Lua 5.2 on
+    return pairs(require "strided.methods".all(self))
+  end,
+}))
 
 function methods.to_dlpack(t, options)
   return require "strided.buffer".to_dlpack(t, options)

@@ -1,0 +1,31 @@
+--- All methods of tensors, also those that nobody has called yet.
+--
+-- @module strided.methods
+
+local core = require "strided.core"
+
+local ipairs, next = ipairs, next
+
+--- Their names.
+-- @treturn table a set
+local function names()
+  local set = {}
+  for name in next, core.methods do set[name] = true end
+  local list, is_method = core.operators()
+  for i, full in ipairs(list) do
+    local name = is_method[i] and full:match "^aten::(%a[%w_]*)$"
+    if name then set[name] = true end
+  end
+  return set
+end
+
+--- The methods themselves; those that are new stay.
+-- @tparam table shown what `getmetatable(t)` is
+-- @treturn table functions by name
+local function all(shown)
+  local set = names()
+  for name in next, set do set[name] = shown[name] end
+  return set
+end
+
+return {names = names, all = all}
