@@ -112,15 +112,10 @@ static st_status new_place(assembly *a, st_place_kind kind, int dtype,
   return ST_OK;
 }
 
-static size_t size_at(const assembly *a, int place) {
-  return st__itemsize((st_dtype)a->p->places[place].dtype);
-}
-
-/* A register for a value; an old one of the same size if there is one. */
+/* A register for a value; an old one of the same dtype if there is one. */
 static st_status take_register(assembly *a, int dtype, int *out) {
-  const size_t size = st__itemsize((st_dtype)dtype);
   for (int i = a->nfree - 1; i >= 0; i--) {
-    if (size_at(a, a->free[i]) != size) continue;
+    if (a->p->places[a->free[i]].dtype != dtype) continue;
     *out = a->free[i];
     a->free[i] = a->free[--a->nfree];
     return ST_OK;

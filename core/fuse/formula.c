@@ -19,7 +19,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A literal is a number until somebody needs lanes of it. */
@@ -41,7 +40,7 @@ typedef struct reader {
   bool failed;
 } reader;
 
-enum { NESTING = 64, NAME = 16, ARGS = 4 };
+enum { NESTING = 64, NAME = 16, ARGS = 4, DIGITS = 15 };
 
 static const term NOTHING = {TERM_INT, 0, 0};
 
@@ -252,15 +251,28 @@ static bool take(reader *r, const char *text) {
   return true;
 }
 
+/* Digits and a point, as few as make numbers that are exact until they are
+ * divided; strtod would ask the locale for the point. */
 static term number(reader *r) {
-  char *end;
-  term t = {TERM_INT, 0, strtod(r->at, &end)};
-  for (const char *p = r->at; p < end; p++) {
-    if (!isdigit((unsigned char)*p)) t.kind = TERM_DOUBLE;
+  term t = {TERM_INT, 0, 0};
+  double scale = 1;
+  int n = 0;
+  for (; isdigit((unsigned char)*r->at) || *r->at == '.'; r->at++) {
+    if (*r->at == '.') {
+      t.kind = TERM_DOUBLE;
+      continue;
+    }
+    t.number = t.number * 10 + (*r->at - '0');
+    if (t.kind == TERM_DOUBLE) scale *= 10;
+    if (++n > DIGITS) return fail(r);
   }
-  if (*end == 'f') t.kind = TERM_FLOAT, t.number = (float)t.number, end++;
-  r->at = end;
-  return isalpha((unsigned char)*end) ? fail(r) : t;
+  t.number /= scale;
+  if (*r->at == 'f') {
+    t.kind = TERM_FLOAT;
+    t.number = (float)t.number;
+    r->at++;
+  }
+  return isalpha((unsigned char)*r->at) ? fail(r) : t;
 }
 
 static term param(reader *r, int i) {

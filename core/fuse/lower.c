@@ -49,10 +49,11 @@ static const char *source_of(const st_program *p, const st_instr *x) {
   return st__kernel_source(x->loop, dtype_at(p, x->at[x->n - 1]));
 }
 
-/* Selections move the bits of a half as they are. */
-static bool moves_halves(const st_program *p, const st_instr *x) {
+/* Selections move the bits of a half as they are, and what bytes there are. */
+static bool moves_bits(const st_program *p, const st_instr *x) {
   const st_dtype d = dtype_at(p, x->at[x->n - 1]);
-  return d == ST_FLOAT16 && x->loop == st__kernel(ST_K_where, d);
+  return (d == ST_FLOAT16 || d == ST_BOOL) &&
+         x->loop == st__kernel(ST_K_where, d);
 }
 
 int st__lower_width(const st_program *p, const st_instr *x) {
@@ -66,7 +67,7 @@ int st__lower_width(const st_program *p, const st_instr *x) {
     if (w < 0 || (w > 0 && width > 0 && w != width)) return -1;
     if (w > 0) width = w;
   }
-  return source_of(p, x) && !moves_halves(p, x) ? width : -1;
+  return source_of(p, x) && !moves_bits(p, x) ? width : -1;
 }
 
 /* -- Values --------------------------------------------------------------- */
@@ -105,6 +106,17 @@ static st_term value_at(st_lowering *w, int place) {
   return (st_term){st__vector_load(&w->v, place, d), d == ST_BOOL};
 }
 
+/* A NaN keeps its sign alone, as in the kernels. */
+static int to_half(st_vector *v, int x) {
+  const int sign = st__vector_op(v, ST_V_AND, 0, x,
+                                 st__vector_bits(v, 0x80000000), -1);
+  const int nan = st__vector_op(v, ST_V_OR, 0, sign,
+                                st__vector_bits(v, 0x7fc00000), -1);
+  const int is_nan = st__vector_op(v, ST_V_COMPARE, ST_V_NE, x, x, -1);
+  x = st__vector_op(v, ST_V_SELECT, 0, nan, x, is_nan);
+  return st__vector_op(v, ST_V_HALF, 0, x, -1, -1);
+}
+
 /* As elements of a dtype. */
 static st_term converted(st_lowering *w, st_dtype d, st_term t) {
   st_vector *v = &w->v;
@@ -114,8 +126,9 @@ static st_term converted(st_lowering *w, st_dtype d, st_term t) {
   } else if (d != ST_BOOL) {
     t.value = st__formula_lanes(v, t);
   }
-  if (d == ST_FLOAT16) {
-    t.value = st__vector_op(v, ST_V_HALF, 0, t.value, -1, -1);
+  if (d == ST_FLOAT16) t.value = to_half(v, t.value);
+  if (v->ops[t.value].code == ST_V_LOAD) {
+    t.value = st__vector_op(v, ST_V_COPY, 0, t.value, -1, -1);
   }
   t.is_mask = d == ST_BOOL;
   return t;
@@ -147,11 +160,7 @@ bool st__lower(st_lowering *w, const st_instr *x) {
   const bool done = is_copy(w->p, x) ? lower_copy(w, x, &t)
                                      : lower_source(w, x, &t);
   if (done) t = converted(w, dtype_at(w->p, place), t);
-  if (!done || w->v.is_full) {
-    w->v.n = before;
-    w->v.is_full = false;
-    return false;
-  }
+  if (!done || w->v.is_full) return w->v.n = before, false;
   w->value[place] = t;
   w->is_known[place] = true;
   return true;

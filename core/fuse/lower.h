@@ -17,8 +17,9 @@ typedef struct st_lowering {
  * vector code. */
 int st__lower_width(const st_program *p, const st_instr *x);
 void st__lower_begin(st_lowering *w, const st_program *p, int width);
-/* Appends what x does, which needs lanes of this width; its results are the
- * values of their places. False, and nothing changed, when it cannot be. */
+/* Appends what x does, which needs lanes of this width; its result is the
+ * value of its place. False, and nothing appended, when it cannot be, or when
+ * v is full. */
 bool st__lower(st_lowering *w, const st_instr *x);
 /* Appends that the value of a place is written there. */
 void st__lower_store(st_lowering *w, int place);

@@ -26,7 +26,7 @@ enum {
   ST_PROGRAM_LEAST = 64,       /* and at least */
   ST_PROGRAM_CHECKS = 8,
   ST_PROGRAM_RUNS = 32,        /* of machine code */
-  ST_PROGRAM_LANES = 8,        /* windows for them are multiples of it */
+  ST_PROGRAM_LANES = 16,       /* windows for them are multiples of it */
   ST_INSTR_OPERANDS = 6
 };
 

@@ -50,6 +50,23 @@ bool st__vector_is_bool(const st_vector *v, int a, bool is_true) {
 
 /* -- Operations ----------------------------------------------------------- */
 
+/* Cycles of recent processors, about. */
+static const uint8_t latencies[ST_V_COUNT] = {
+  [ST_V_ADD] = 4, [ST_V_SUB] = 4, [ST_V_MUL] = 4, [ST_V_DIV] = 12,
+  [ST_V_MIN] = 4, [ST_V_MAX] = 4, [ST_V_SQRT] = 16, [ST_V_ROUND] = 8,
+  [ST_V_COMPARE] = 4, [ST_V_AND] = 1, [ST_V_AND_NOT] = 1, [ST_V_OR] = 1,
+  [ST_V_XOR] = 1, [ST_V_SELECT] = 2, [ST_V_FLOAT] = 4, [ST_V_HALF] = 12
+};
+
+static int depth_of(const st_vector *v, const st_vector_op *op) {
+  const int read[] = {op->a, op->b, op->c};
+  int depth = 0;
+  for (int k = 0; k < 3; k++) {
+    if (read[k] >= 0 && v->depth[read[k]] > depth) depth = v->depth[read[k]];
+  }
+  return depth + latencies[op->code];
+}
+
 static int append(st_vector *v, const st_vector_op *op) {
   for (int i = v->n - 1; i >= 0 && op->code != ST_V_STORE; i--) {
     if (memcmp(&v->ops[i], op, sizeof *op) == 0) return i;
@@ -59,6 +76,7 @@ static int append(st_vector *v, const st_vector_op *op) {
     return v->n - 1;
   }
   v->ops[v->n] = *op;
+  v->depth[v->n] = (int16_t)depth_of(v, op);
   return v->n++;
 }
 
@@ -121,13 +139,15 @@ static int select_extreme(st_vector *v, int a, int b, int mask) {
 static int simplify_select(st_vector *v, int a, int b, int mask) {
   if (a == b || st__vector_is_bool(v, mask, true)) return a;
   if (st__vector_is_bool(v, mask, false)) return b;
+  const int extreme = select_extreme(v, a, b, mask);
+  if (extreme >= 0) return extreme;
   if (st__vector_is_bool(v, a, false)) {
     return st__vector_op(v, ST_V_AND_NOT, 0, mask, b, -1);
   }
   if (st__vector_is_bool(v, b, false)) {
     return st__vector_op(v, ST_V_AND, 0, mask, a, -1);
   }
-  return select_extreme(v, a, b, mask);
+  return -1;
 }
 
 static int simplify_bits(st_vector *v, st_vector_code code, int a, int b) {

@@ -3,8 +3,14 @@
  * Note [Vector code]
  * A run of instructions of a program becomes a list of operations on vectors
  * of the processor, each of which gives one value. All values of a list have
- * as many lanes, 4 or 8 of them, which are as wide as the elements; a bool is
- * a lane of ones or of zeros. What is written twice is computed once.
+ * as many lanes, which are as wide as the elements; a bool is a lane of ones
+ * or of zeros. What is written twice is computed once.
+ *
+ * Note [Loads are late]
+ * Elements are loaded where an operation reads them, and again when there was
+ * no register to keep them in. So nobody may refer to a load behind the
+ * instruction that asked for it: what is there may have been overwritten. If
+ * its value is what it has loaded, that is copied at once.
  */
 #ifndef ST_FUSE_VECTOR_H
 #define ST_FUSE_VECTOR_H
@@ -24,12 +30,12 @@ typedef enum st_vector_code {
   ST_V_SQRT,
   ST_V_ROUND,     /* imm: a rounding of SSE4.1 */
   ST_V_COMPARE,   /* imm: a predicate of AVX */
-  ST_V_EQUAL,     /* the same bits */
   ST_V_AND,
   ST_V_AND_NOT,   /* ~a & b */
   ST_V_OR, ST_V_XOR,
   ST_V_SELECT,    /* c ? a : b */
   ST_V_FLOAT,     /* of an integer of 32 bits */
+  ST_V_COPY,      /* of a load: Note [Loads are late] */
   ST_V_HALF,      /* rounded to float16 */
   ST_V_COUNT
 } st_vector_code;
@@ -53,6 +59,7 @@ typedef struct st_vector {
   int n, width;        /* width: bytes of a lane, 4 or 8 */
   bool is_full;        /* what came last is not there */
   st_vector_op ops[ST_VECTOR_OPS];
+  int16_t depth[ST_VECTOR_OPS]; /* cycles until it is there, about */
 } st_vector;
 
 /* The value of an operation: an older one if it is the same, a constant if it

@@ -57,25 +57,59 @@ static void put_operand(st_x64 *x, int dst, st_x64_operand rm, int behind) {
     case ST_X64_SLOT:
       st__x64_byte(x, DISP32 | reg | HAS_SIB);
       st__x64_byte(x, ST_RSP << 3 | ST_RSP);
-      put32(x, (uint32_t)rm.reg * ST_X64_VECTOR);
+      put32(x, (uint32_t)(rm.reg * x->vector));
       break;
     default:
       put_const(x, dst, rm.reg, behind);
   }
 }
 
-void st__x64_vex(st_x64 *x, uint32_t op, int dst, int src,
-                 st_x64_operand rm, int imm) {
-  const int high = rm.kind == ST_X64_REG ? rm.reg >> 3
-                 : rm.kind == ST_X64_AT ? rm.base >> 3 : 0;
-  const int pp = (int)(op & 3), map = (int)(op >> 2 & 31);
-  const int w = (int)(op >> 7 & 1), l = (int)(op >> 8 & 1);
-  st__x64_byte(x, 0xc4);
-  st__x64_byte(x, !(dst >> 3) << 7 | 1 << 6 | !high << 5 | map);
-  st__x64_byte(x, w << 7 | (~src & 15) << 3 | l << 2 | pp);
+/* The bit 3 of the register that rm names. */
+static int high_of(st_x64_operand rm) {
+  return rm.kind == ST_X64_REG ? rm.reg >> 3
+       : rm.kind == ST_X64_AT ? rm.base >> 3 : 0;
+}
+
+static void put_rest(st_x64 *x, uint32_t op, int dst, st_x64_operand rm,
+                     int imm) {
   st__x64_byte(x, (int)(op >> 16));
   put_operand(x, dst, rm, imm >= 0);
   if (imm >= 0) st__x64_byte(x, imm);
+}
+
+static void put_vex(st_x64 *x, uint32_t op, int dst, int src,
+                    st_x64_operand rm, bool is_long) {
+  st__x64_byte(x, 0xc4);
+  st__x64_byte(x, !(dst >> 3) << 7 | 1 << 6 | !high_of(rm) << 5 |
+                  (int)(op >> 2 & 31));
+  st__x64_byte(x, (int)(op & 0x80) | (~src & 15) << 3 | is_long << 2 |
+                  (int)(op & 3));
+}
+
+static int length_of(uint32_t op) { return (int)(op >> 8 & 3); }
+
+void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
+                st_x64_operand rm, int imm) {
+  const int length = length_of(op);
+  if (x->vector == 64 && length == ST_X64_WHOLE) {
+    st__x64_evex(x, op, dst, src, rm, imm, false);
+    return;
+  }
+  put_vex(x, op, dst, src, rm, length == ST_X64_WHOLE ||
+                               (x->vector == 64 && length == ST_X64_HALF));
+  put_rest(x, op, dst, rm, imm);
+}
+
+void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
+                  st_x64_operand rm, int imm, bool is_masked) {
+  const int length = length_of(op); /* a displacement of 0 has no scale */
+  st__x64_byte(x, 0x62);
+  st__x64_byte(x, !(dst >> 3) << 7 | 1 << 6 | !high_of(rm) << 5 | 1 << 4 |
+                  (int)(op >> 2 & 3));
+  st__x64_byte(x, (int)(op & 0x80) | (~src & 15) << 3 | 1 << 2 |
+                  (int)(op & 3));
+  st__x64_byte(x, length << 5 | 1 << 3 | is_masked);
+  put_rest(x, op, dst, rm, imm);
 }
 
 /* -- Others --------------------------------------------------------------- */
@@ -126,17 +160,18 @@ st_x64_operand st__x64_const(st_x64 *x, uint64_t bits) {
 }
 
 void st__x64_finish(st_x64 *x) {
-  while (x->n % ST_X64_VECTOR && !x->is_full) st__x64_byte(x, 0xcc);
+  const size_t vector = (size_t)x->vector;
+  while (x->n % vector && !x->is_full) st__x64_byte(x, 0xcc);
   const size_t pool = x->n;
   for (int i = 0; i < x->npool; i++) {
-    for (int k = 0; k < ST_X64_VECTOR; k++) {
+    for (int k = 0; k < x->vector; k++) {
       st__x64_byte(x, (int)(x->pool[i] >> 8 * (k % 8) & 0xff));
     }
   }
   for (int i = 0; i < x->nfixups && !x->is_full; i++) {
     const size_t at = x->fixups[i].at;
     const size_t next = at + 4 + x->fixups[i].behind;
-    const size_t to = pool + (size_t)x->fixups[i].pool * ST_X64_VECTOR;
+    const size_t to = pool + x->fixups[i].pool * vector;
     const uint32_t disp = (uint32_t)(to - next);
     for (int k = 0; k < 4; k++) {
       x->code[at + (size_t)k] = (uint8_t)(disp >> 8 * k);
