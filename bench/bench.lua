@@ -39,7 +39,7 @@ local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true}
-local IN_LUA = {strided = true, eager = true}
+local IN_LUA = {strided = true, eager = true, kernels = true}
 
 -- -- What is asked for -------------------------------------------------------
 

@@ -35,7 +35,8 @@ local CLASS, CROSS = "1.05 0.60", "0.40 0.60"
 local FORWARD = {{1, "0.40 -"}, {32, "1.40 -"}, {1e99, "1.50 -"}}
 local TRAINED = {{1, "0.60 -"}, {32, "0.90 -"}, {1e99, "1.15 -"}}
 
-local ALL = {"strided", "eager", "torch", "compile", "numpy", "numexpr"}
+local ALL = {"strided", "eager", "kernels", "torch", "compile", "numpy",
+             "numexpr"}
 local NOT_SLOWER = {{engine = "eager", least = 1},
                     {engine = "numexpr", least = 1}}
 
@@ -421,6 +422,7 @@ return {
   -- Chains that the user has fused: see fused.lua.
   {family = "fused", engines = ALL,
     targets = {{engine = "torch", at = 1e6, mean = true, least = 3},
+               {engine = "kernels", at = 1e6, mean = true, least = 1.3},
                NOT_SLOWER[1], NOT_SLOWER[2]},
     {"a b + c", "a, b, c: f32 N -1:1", "fused.muladd(a, b, c)", at = SIZES},
     {"(a - b)^2", "a, b: f32 N -1:1", "fused.square(a, b)", at = SIZES},

@@ -58,7 +58,8 @@ local HEAD = "%-40s %-12s %9s %9s %9s %9s %7s %-5s %7s %-5s %6s"
 local FURTHER = " %9s %7s"
 
 -- what a peer is called, and next to a ratio
-local NAMES = {eager = {"eager", "/eager"}, torch = {"PyTorch", "/PyTch"},
+local NAMES = {eager = {"eager", "/eager"},
+               kernels = {"kernels", "/kernel"}, torch = {"PyTorch", "/PyTch"},
                compile = {"compiled", "/compld"}, numpy = {"NumPy", "/NumPy"},
                numexpr = {"numexpr", "/numexp"}}
 

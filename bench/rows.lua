@@ -6,7 +6,8 @@ local rows = {}
 
 -- -- Expressions -------------------------------------------------------------
 
-local ENGINES = {"strided", "eager", "torch", "compile", "numpy", "numexpr"}
+local ENGINES = {"strided", "eager", "kernels", "torch", "compile", "numpy",
+                 "numexpr"}
 
 -- what rows are about, unless their family says otherwise
 local USUAL = {"strided", "torch", "numpy"}
@@ -17,8 +18,8 @@ local DIALECTS = {
   torch = {module = "torch", out = "%1, out=%2)", dot = true},
   numpy = {module = "np", out = "%1, out=%2)", dot = true},
 }
-DIALECTS.eager, DIALECTS.compile, DIALECTS.numexpr =
-  DIALECTS.strided, DIALECTS.torch, DIALECTS.numpy
+DIALECTS.eager, DIALECTS.kernels = DIALECTS.strided, DIALECTS.strided
+DIALECTS.compile, DIALECTS.numexpr = DIALECTS.torch, DIALECTS.numpy
 
 --- The expression of a row in an engine's language.
 local function translate(expression, engine)

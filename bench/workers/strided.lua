@@ -1,7 +1,9 @@
 --- The side of strided: makes the inputs of a case, and measures it as often
 -- as it is told. peers.py is the same for PyTorch and NumPy.
 --
---     strided.lua strided|eager       what fused.lua has, fused or as it is
+--     strided.lua strided|eager|kernels
+--                                    what fused.lua has: fused, as it is, or
+--                                    fused without machine code
 --
 -- A command is a line of words between tabs, and so is its answer, which
 -- begins with `ok` or `error`:
@@ -24,6 +26,7 @@ local expressions = require "bench.fused"
 local mlp = require "bench.mlp"
 
 local ENGINE = ...
+if ENGINE == "kernels" then st.set_jit_enabled(false) end
 local SAMPLE_NS, LONG_NS = 20000, 5e7
 local MIN_SAMPLES, MAX_SAMPLES = 1, 1000
 local DIGESTED = 1000000
