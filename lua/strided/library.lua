@@ -43,7 +43,8 @@
 -- arguments. It is called once, with symbols: tensors of no dtype, shape and
 -- elements, and numbers without a value; what it calls with them, pointwise
 -- operators of any library, is what the operator computes. It runs as one loop
--- over the memory, with the kernels that its parts have, and gives the very
+-- over the memory, with the kernels that its parts have, or as machine code
+-- (`st.is_jit_enabled`) where these are plain arithmetic, and gives the very
 -- bits that the calls would give one after the other. It broadcasts, promotes
 -- and casts as they do; a result has the shape that all tensors broadcast to.
 -- There are `name_`, which writes the first argument, and `out=`, if it has one
@@ -52,8 +53,8 @@
 -- A schema may have tensors (up to 12), numbers (`float`, `int`, `bool`,
 -- `Scalar`) and up to four results. Numbers are constants of the program that
 -- is made for them: an operator keeps the last 32 programs, by dtypes and
--- numbers, and making one costs about as much as calling its parts; what
--- changes from call to call had better be a tensor of no dimension. Whatever
+-- numbers, and making one takes some tenths of a millisecond; what changes
+-- from call to call had better be a tensor of no dimension. Whatever
 -- cannot be traced is an error that says where: an operator that is not
 -- pointwise, a tensor that is no argument, a question for an element, a shape
 -- or a dtype, a number that is compared, a part whose kernel is a Lua function.
