@@ -6,10 +6,11 @@
  * compiled: one loop that keeps values in the registers of the processor and
  * writes what others read. What they compute is what the rows of the kernels
  * say (Note [Formulas]), operation by operation, so results are the same to
- * the bit; vector maths stays with the kernels, between the runs. A program
- * without machine code is the same program: there is none on other processors
- * than x86-64 with AVX2, where the system gives no executable pages, and when
- * it is switched off.
+ * the bit (where two NaNs meet, either may go on, as in any kernel); vector
+ * maths stays with the kernels, between the runs. A program without machine
+ * code is the same program: there is none on other processors than x86-64 with
+ * AVX2, where the system gives no executable pages, and when it is switched
+ * off.
  */
 #ifndef ST_FUSE_COMPILE_H
 #define ST_FUSE_COMPILE_H

@@ -71,6 +71,20 @@ local SPECIAL = {
   function(v) return ("st.zeros_like(%s) + %s"):format(v(), v()) end,
 }
 
+-- What looks at the sign of a value is shown no NaN: where two meet, either may
+-- go on, and they may have different signs.
+local function call1(op, v)
+  if op == "signbit" then v = ("st.nan_to_num(%s)"):format(v) end
+  return ("st.%s(%s)"):format(op, v)
+end
+
+local function call2(op, v, w)
+  if op == "copysign" and not tonumber(w) then
+    w = ("st.nan_to_num(%s)"):format(w)
+  end
+  return ("st.%s(%s, %s)"):format(op, v, w)
+end
+
 --- Source of a function of so many tensors and the numbers k and j.
 local function write(ntensors)
   local lines, values = {}, {}
@@ -84,11 +98,11 @@ local function write(ntensors)
   end
   for i = 1, draw(10) do
     local line
-    if chance(0.3) then line = ("st.%s(%s)"):format(pick(UNARY), value())
+    if chance(0.3) then line = call1(pick(UNARY), value())
     elseif chance(0.3) then line = pick(SPECIAL)(value)
     else
       local op = pick(chance(0.6) and ARITHMETIC or BINARY)
-      line = ("st.%s(%s, %s)"):format(op, value(), operand())
+      line = call2(op, value(), operand())
     end
     lines[i] = ("local v%d = %s"):format(i, line)
     values[#values + 1] = "v" .. i
