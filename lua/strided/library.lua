@@ -53,8 +53,9 @@
 -- A schema may have tensors (up to 12), numbers (`float`, `int`, `bool`,
 -- `Scalar`) and up to four results. Numbers are constants of the program that
 -- is made for them: an operator keeps the last 32 programs, by dtypes and
--- numbers, and making one takes some tenths of a millisecond; what changes
--- from call to call had better be a tensor of no dimension. Whatever
+-- numbers, and making one takes some tenths of a millisecond, or more for
+-- hundreds of parts; what changes from call to call had better be a tensor of
+-- no dimension. Whatever
 -- cannot be traced is an error that says where: an operator that is not
 -- pointwise, a tensor that is no argument, a question for an element, a shape
 -- or a dtype, a number that is compared, a part whose kernel is a Lua function.
