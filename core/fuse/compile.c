@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "fuse/lower.h"
-#include "fuse/machine.h"
+#include "fuse/codegen.h"
 #include "fuse/pages.h"
 
 #if defined(__x86_64__)
@@ -22,7 +22,7 @@ enum {
 
 typedef struct compiler {
   st_program *p;
-  st_machine *m;
+  st_codegen *m;
   st_lowering w;
   uint8_t code[CODE];
 } compiler;
@@ -104,7 +104,7 @@ static void compile_runs(compiler *c) {
     }
     for (; size == 0 && to - k >= LEAST_RUN; to = k + (to - k) / 2) {
       if (!write_run(c, k, to, width)) continue;
-      size = st__machine_loop(c->m, &c->w.v, c->code + n, CODE - n);
+      size = st__codegen_loop(c->m, &c->w.v, c->code + n, CODE - n);
       if (size > 0) break;
     }
     if (size == 0) break; /* no room is left */
@@ -118,7 +118,7 @@ static void compile_runs(compiler *c) {
 
 st_status st__program_compile(st_program *p) {
   if (!st__jit()) return ST_OK;
-  st_machine *m = st__machine_new();
+  st_codegen *m = st__codegen_new();
   compiler *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
   if (m && c) {
     c->p = p;
@@ -131,7 +131,7 @@ st_status st__program_compile(st_program *p) {
   }
   const st_status status = m && c ? ST_OK : ST_NO_MEMORY;
   if (c) st__free(ST_MEM_SCRATCH, c, sizeof *c);
-  st__machine_free(m);
+  st__codegen_free(m);
   return status;
 }
 

@@ -6,21 +6,21 @@
  * Replacement Algorithms for a Virtual-Storage Computer", 1966): loads and
  * constants are simply read again, others go to the stack.
  */
-#ifndef ST_FUSE_MACHINE_H
-#define ST_FUSE_MACHINE_H
+#ifndef ST_FUSE_CODEGEN_H
+#define ST_FUSE_CODEGEN_H
 
 #include "fuse/vector.h"
 
 /* void code(char *const *at, int64_t n): the loop over n elements, rounded up
  * to whole vectors, with at[place] for the memory of a place. */
-typedef struct st_machine st_machine;
+typedef struct st_codegen st_codegen;
 
-/* What compiling needs of memory; NULL when there is none. */
-st_machine *st__machine_new(void);
-void st__machine_free(st_machine *c);
+/* What compiling needs of memory, the caller's; NULL when there is none. */
+st_codegen *st__codegen_new(void);
+void st__codegen_free(st_codegen *c);
 /* Writes code of at most max bytes; how many there are, whole vectors of them,
- * or 0 when it does not fit. */
-size_t st__machine_loop(st_machine *c, const st_vector *v, uint8_t *code,
+ * or 0 when it does not fit. v and code are borrowed for the call. */
+size_t st__codegen_loop(st_codegen *c, const st_vector *v, uint8_t *code,
                         size_t max);
 
 #endif

@@ -1,7 +1,7 @@
 /* From vector code to machine code: operations, registers, the loop.
  */
 
-#include "fuse/machine.h"
+#include "fuse/codegen.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum {
   NONE = -1
 };
 
-struct st_machine {
+struct st_codegen {
   const st_vector *v;
   st_x64 x;
   bool used[ST_VECTOR_OPS];
@@ -65,11 +65,11 @@ static const uint32_t opcodes[ST_V_COUNT] = {
   [ST_V_XOR] = VXORPS
 };
 
-static bool is_double(const st_machine *c) { return c->v->width == 8; }
+static bool is_double(const st_codegen *c) { return c->v->width == 8; }
 
-static bool is_avx512(const st_machine *c) { return c->x.vector == 64; }
+static bool is_avx512(const st_codegen *c) { return c->x.vector == 64; }
 
-static uint32_t opcode_of(const st_machine *c, const st_vector_op *op) {
+static uint32_t opcode_of(const st_codegen *c, const st_vector_op *op) {
   switch (op->code) {
     case ST_V_ROUND:
       return is_double(c) ? PI(3, 0x09) | WIDE : PI(3, 0x08);
@@ -83,7 +83,7 @@ static uint32_t opcode_of(const st_machine *c, const st_vector_op *op) {
 }
 
 /* Of lanes as wide as the elements. */
-static uint32_t by_width(const st_machine *c, uint32_t op) {
+static uint32_t by_width(const st_codegen *c, uint32_t op) {
   return is_double(c) ? op | WIDE : op;
 }
 
@@ -97,7 +97,7 @@ static st_x64_operand in_slot(int slot) {
   return (st_x64_operand){ST_X64_SLOT, (uint8_t)slot, 0, 0};
 }
 
-static st_x64_operand at_place(st_machine *c, int place, st_dtype d) {
+static st_x64_operand at_place(st_codegen *c, int place, st_dtype d) {
   int base = c->pointer[place];
   if (base == NONE) {
     base = ST_R11;
@@ -107,13 +107,13 @@ static st_x64_operand at_place(st_machine *c, int place, st_dtype d) {
                           (uint8_t)st__itemsize(d)};
 }
 
-static st_x64_operand constant(st_machine *c, uint64_t bits) {
+static st_x64_operand constant(st_codegen *c, uint64_t bits) {
   return st__x64_const(&c->x, c->v->width == 4 ? bits | bits << 32 : bits);
 }
 
 /* -- Registers ------------------------------------------------------------ */
 
-static int next_read(const st_machine *c, int v, int from) {
+static int next_read(const st_codegen *c, int v, int from) {
   for (int i = from; i <= c->last[v]; i++) {
     const st_vector_op *op = &c->v->ops[i];
     if (c->used[i] && (op->a == v || op->b == v || op->c == v)) return i;
@@ -121,12 +121,12 @@ static int next_read(const st_machine *c, int v, int from) {
   return INT16_MAX;
 }
 
-static bool is_read_again(const st_machine *c, int v) {
+static bool is_read_again(const st_codegen *c, int v) {
   const int code = c->v->ops[v].code;
   return code == ST_V_LOAD || code == ST_V_CONST;
 }
 
-static void spill(st_machine *c, int v) {
+static void spill(st_codegen *c, int v) {
   const int reg = c->reg[v];
   c->reg[v] = NONE;
   c->owner[reg] = NONE;
@@ -141,7 +141,7 @@ static void spill(st_machine *c, int v) {
 
 /* A register for what operation i reads or gives; those that it reads are
  * kept. */
-static int take_register(st_machine *c, int i) {
+static int take_register(st_codegen *c, int i) {
   int best = 0, farthest = -1;
   for (int r = 0; r < REGS; r++) {
     if (c->owner[r] == NONE) return r;
@@ -152,12 +152,12 @@ static int take_register(st_machine *c, int i) {
   return best;
 }
 
-static void own(st_machine *c, int reg, int v) {
+static void own(st_codegen *c, int reg, int v) {
   c->owner[reg] = (int16_t)v;
   c->reg[v] = (int8_t)reg;
 }
 
-static void release_read(st_machine *c, const st_vector_op *op, int i) {
+static void release_read(st_codegen *c, const st_vector_op *op, int i) {
   const int read[] = {op->a, op->b, op->c};
   for (int k = 0; k < 3; k++) {
     const int v = read[k];
@@ -172,7 +172,7 @@ static void release_read(st_machine *c, const st_vector_op *op, int i) {
 static const st_x64_operand k1 = {ST_X64_REG, 1, 0, 0};
 
 /* Bytes that are not zero become lanes of ones. */
-static void emit_masks(st_machine *c, int reg) {
+static void emit_masks(st_codegen *c, int reg) {
   if (is_avx512(c)) {
     st__x64_evex(&c->x, by_width(c, VPTESTMD), 1, reg, in_reg(reg), NONE,
                  false);
@@ -186,7 +186,7 @@ static void emit_masks(st_machine *c, int reg) {
              constant(c, is_double(c) ? UINT64_MAX : UINT32_MAX), NONE);
 }
 
-static void emit_load(st_machine *c, const st_vector_op *op, int reg) {
+static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
   const st_dtype d = (st_dtype)op->dtype;
   const bool wide = is_double(c);
   const st_x64_operand at = at_place(c, op->place, d);
@@ -207,7 +207,7 @@ static void emit_load(st_machine *c, const st_vector_op *op, int reg) {
 }
 
 /* Masks to bytes of ones, in the scratch register. */
-static void emit_bytes(st_machine *c, int reg) {
+static void emit_bytes(st_codegen *c, int reg) {
   const st_x64_operand low = in_reg(SCRATCH);
   if (is_avx512(c)) {
     st__x64_evex(&c->x, by_width(c, VPMOVD2M), 1, 0, in_reg(reg), NONE,
@@ -229,7 +229,7 @@ static void emit_bytes(st_machine *c, int reg) {
 }
 
 /* Masks to bytes 0 and 1: 16, 8 or 4 of them. */
-static void emit_store_bools(st_machine *c, int reg, st_x64_operand at) {
+static void emit_store_bools(st_codegen *c, int reg, st_x64_operand at) {
   const int lanes = c->x.vector / c->v->width;
   emit_bytes(c, reg);
   st__x64_op(&c->x, XI(1, 0xdb), SCRATCH, SCRATCH,
@@ -240,7 +240,7 @@ static void emit_store_bools(st_machine *c, int reg, st_x64_operand at) {
   st__x64_op(&c->x, store, SCRATCH, 0, at, NONE);
 }
 
-static void emit_store(st_machine *c, const st_vector_op *op, int reg) {
+static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
   const st_dtype d = (st_dtype)op->dtype;
   const st_x64_operand at = at_place(c, op->place, d);
   if (d == ST_BOOL) emit_store_bools(c, reg, at);
@@ -251,7 +251,7 @@ static void emit_store(st_machine *c, const st_vector_op *op, int reg) {
 /* -- Operations ----------------------------------------------------------- */
 
 /* In a register, for operation i. */
-static int register_of(st_machine *c, int v, int i) {
+static int register_of(st_codegen *c, int v, int i) {
   if (c->reg[v] != NONE) return c->reg[v];
   const st_vector_op *op = &c->v->ops[v];
   const int reg = take_register(c, i);
@@ -267,7 +267,7 @@ static int register_of(st_machine *c, int v, int i) {
 }
 
 /* In a register or where it lies, if it is read nowhere else. */
-static st_x64_operand operand_of(st_machine *c, int v, int i) {
+static st_x64_operand operand_of(st_codegen *c, int v, int i) {
   const st_vector_op *op = &c->v->ops[v];
   if (c->reg[v] != NONE) return in_reg(c->reg[v]);
   if (op->code == ST_V_CONST) return constant(c, op->bits);
@@ -280,17 +280,17 @@ static st_x64_operand operand_of(st_machine *c, int v, int i) {
   return in_reg(register_of(c, v, i));
 }
 
-static void emit_half(st_machine *c, int reg, int from) {
+static void emit_half(st_codegen *c, int reg, int from) {
   st__x64_op(&c->x, PI(3, 0x1d), from, 0, in_reg(SCRATCH), 0);
   st__x64_op(&c->x, PI(2, 0x13), reg, 0, in_reg(SCRATCH), NONE);
 }
 
-static bool is_bool_load(const st_machine *c, int v) {
+static bool is_bool_load(const st_codegen *c, int v) {
   return c->v->ops[v].code == ST_V_LOAD && c->v->ops[v].dtype == ST_BOOL;
 }
 
 /* Is mask i read by the next operation alone, which selects by it? */
-static bool is_for_next(const st_machine *c, int i) {
+static bool is_for_next(const st_codegen *c, int i) {
   const st_vector_op *op;
   int next = i + 1;
   while (!c->used[next] || is_read_again(c, next)) next++;
@@ -301,7 +301,7 @@ static bool is_for_next(const st_machine *c, int i) {
 }
 
 /* AVX-512: the mask stays in k1 if that is where it is read. */
-static void emit_compare(st_machine *c, int i, int left,
+static void emit_compare(st_codegen *c, int i, int left,
                          st_x64_operand right) {
   const st_vector_op *op = &c->v->ops[i];
   const uint32_t code = opcode_of(c, op);
@@ -319,7 +319,7 @@ static void emit_compare(st_machine *c, int i, int left,
 }
 
 /* right where the mask is set, else left. */
-static void emit_select(st_machine *c, const st_vector_op *op, int reg,
+static void emit_select(st_codegen *c, const st_vector_op *op, int reg,
                         int left, st_x64_operand right, int mask) {
   if (!is_avx512(c)) {
     st__x64_op(&c->x, opcode_of(c, op), reg, left, right, mask << 4);
@@ -338,7 +338,7 @@ static bool is_commutative(const st_vector_op *op) {
          op->code == ST_V_AND || op->code == ST_V_OR || op->code == ST_V_XOR;
 }
 
-static void emit_op(st_machine *c, int i) {
+static void emit_op(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
   const bool is_unary = op->b < 0, is_select = op->code == ST_V_SELECT;
   int a = is_unary ? 0 : op->a, b = is_unary ? op->a : op->b;
@@ -374,7 +374,7 @@ static void emit_op(st_machine *c, int i) {
   }
 }
 
-static void emit_any(st_machine *c, int i) {
+static void emit_any(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
   if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* when read */
   if (op->code != ST_V_STORE) {
@@ -387,7 +387,7 @@ static void emit_any(st_machine *c, int i) {
 
 /* -- Loops ---------------------------------------------------------------- */
 
-static void find_used(st_machine *c) {
+static void find_used(st_codegen *c) {
   const st_vector *v = c->v;
   memset(c->used, 0, sizeof c->used);
   for (int i = v->n - 1; i >= 0; i--) {
@@ -402,7 +402,7 @@ static void find_used(st_machine *c) {
   }
 }
 
-static void choose_pointers(st_machine *c) {
+static void choose_pointers(st_codegen *c) {
   memset(c->pointer, NONE, sizeof c->pointer);
   c->npointers = 0;
   for (int i = 0; i < c->v->n; i++) {
@@ -415,7 +415,7 @@ static void choose_pointers(st_machine *c) {
   }
 }
 
-static void emit_entry(st_machine *c) {
+static void emit_entry(st_codegen *c) {
   st__x64_bytes(&c->x, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
   for (int i = FREE_POINTERS; i < c->npointers; i++) {
     st__x64_push(&c->x, pointers[i]);
@@ -428,7 +428,7 @@ static void emit_entry(st_machine *c) {
   st__x64_bytes(&c->x, "\x31\xc0", 2); /* xor eax, eax */
 }
 
-static void emit_exit(st_machine *c) {
+static void emit_exit(st_codegen *c) {
   st__x64_bytes(&c->x, "\xc5\xf8\x77", 3); /* vzeroupper */
   st__x64_move_stack(&c->x, SLOTS * c->x.vector);
   for (int i = c->npointers - 1; i >= FREE_POINTERS; i--) {
@@ -437,7 +437,7 @@ static void emit_exit(st_machine *c) {
   st__x64_byte(&c->x, 0xc3); /* ret */
 }
 
-size_t st__machine_loop(st_machine *c, const st_vector *v, uint8_t *code,
+size_t st__codegen_loop(st_codegen *c, const st_vector *v, uint8_t *code,
                         size_t max) {
   c->v = v;
   c->x = (st_x64){.code = code, .max = max,
@@ -463,10 +463,10 @@ size_t st__machine_loop(st_machine *c, const st_vector *v, uint8_t *code,
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-st_machine *st__machine_new(void) {
-  return st__alloc(ST_MEM_SCRATCH, sizeof(st_machine));
+st_codegen *st__codegen_new(void) {
+  return st__alloc(ST_MEM_SCRATCH, sizeof(st_codegen));
 }
 
-void st__machine_free(st_machine *c) {
+void st__codegen_free(st_codegen *c) {
   if (c) st__free(ST_MEM_SCRATCH, c, sizeof *c);
 }
