@@ -15,12 +15,12 @@
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/thread.h"
-#include "op/copy.h"
-#include "op/format.h"
-#include "grad/derive.h"
-#include "grad/history.h"
-#include "op/op.h"
-#include "op/random.h"
+#include "op/create/copy.h"
+#include "op/print/format_tensor.h"
+#include "grad/record/derivatives.h"
+#include "grad/graph/history.h"
+#include "op/registry/op.h"
+#include "op/random/random.h"
 
 #ifndef STRIDED_VERSION
 #define STRIDED_VERSION "unknown"

@@ -8,8 +8,8 @@
 #include "base/cpu.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"
-#include "fuse/elementwise.h"
-#include "op/op.h"
+#include "fuse/schedule/elementwise_op.h"
+#include "op/registry/op.h"
 
 /* -- Operators ------------------------------------------------------------ */
 

@@ -3,12 +3,12 @@
 
 #include "strided.h"
 
-#include "fuse/compile.h"
-#include "fuse/elementwise.h"
-#include "fuse/fusion.h"
-#include "fuse/reduction.h"
-#include "fuse/trace.h"
-#include "iter/watch.h"
+#include "fuse/jit/jit_compile.h"
+#include "fuse/schedule/elementwise_op.h"
+#include "fuse/schedule/compile_cache.h"
+#include "fuse/reduce/reduction_op.h"
+#include "fuse/trace/proxy_tracer.h"
+#include "iter/dry_run.h"
 
 /* -- Tracing -------------------------------------------------------------- */
 

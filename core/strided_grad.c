@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "grad/derive.h"
-#include "grad/engine.h"
-#include "grad/function.h"
+#include "grad/record/derivatives.h"
+#include "grad/engine/engine.h"
+#include "grad/record/custom_function.h"
 
 /* -- Tensors -------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include "strided.h"
 
 #include "base/threads.h"
-#include "iter/watch.h"
-#include "op/copy.h"
+#include "iter/dry_run.h"
+#include "op/create/copy.h"
 
 /* -- Plans ---------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #define ST_DISPATCH_DISPATCH_H
 
 #include "dispatch/keyset.h"
-#include "dispatch/schema.h"
+#include "dispatch/schema/schema.h"
 #include "dispatch/value.h"
 
 /* -- Registration --------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "iter/build.h"
 
 #include "base/memory.h"
-#include "iter/watch.h"
+#include "iter/dry_run.h"
 
 /* -- Operands ------------------------------------------------------------- */
 

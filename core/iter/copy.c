@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "iter/move.h"
-#include "iter/watch.h"
+#include "iter/dry_run.h"
 
 static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
                   const st_tensor *src) {

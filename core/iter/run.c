@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"
-#include "iter/watch.h"
+#include "iter/dry_run.h"
 
 /* -- The walk ------------------------------------------------------------- */
 

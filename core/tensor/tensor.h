@@ -77,10 +77,10 @@ enum {
   ST_FLAG_DENSE           = 1 << 5, /* non-overlapping and dense */
   ST_FLAG_WRAPPED         = 1 << 6, /* a plain number, wrapped (T9) */
   ST_FLAG_SYMBOL          = 1 << 7  /* stands for a tensor while a function is
-                                       traced: fuse/graph.h */
+                                       traced: fuse/trace/graph.h */
 };
 
-/* What autograd knows of a tensor: grad/history.h. */
+/* What autograd knows of a tensor: grad/graph/history.h. */
 typedef struct st_history st_history;
 
 struct st_tensor {
@@ -122,7 +122,7 @@ typedef struct st_lone {
  * because a gradient was written into it. Nobody has a list of views: so a
  * storage is marked when a tensor over it that may have views begins to need
  * a gradient, and calls with tensors over marked storages go through the
- * Autograd key, which asks each (grad/history.h). */
+ * Autograd key, which asks each (grad/graph/history.h). */
 static inline st_keyset st__keys(const st_tensor *t) {
   const bool marked = atomic_load_explicit(&t->storage->is_recorded,
                                            memory_order_relaxed);
@@ -183,8 +183,8 @@ static inline bool st__is_elsewhere(const st_tensor *t) {
  * Negative the negatives, and with ZeroTensor they are zeros and there are no
  * bytes: data is NULL, as on the meta device. Both of the former at once are
  * fine; each is its own inverse. Views keep the keys. An operator that does
- * not know them meets the key's fallback (op/lazy.c), so kernels see plain
- * tensors; copy_ and clone know them; whoever else reads memory asks
+ * not know them meets the key's fallback (op/lazy/conj_neg.c), so kernels see
+ * plain tensors; copy_ and clone know them; whoever else reads memory asks
  * st__is_lazy first. */
 static inline bool st__is_lazy(const st_tensor *t) {
   return t->keys & ST_LAZY_BITS;

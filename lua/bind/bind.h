@@ -32,7 +32,7 @@
 #include "strided.h"
 
 /* Name as tostring and messages show it, and what fills the metatable; NULL
- * where opening does. ORDER BOX: host.c. */
+ * where opening does. ORDER BOX: state.c. */
 #define ST_BOX_MAP(X) \
   X(TENSOR, "Tensor", NULL)                     \
   X(DTYPE, "dtype", NULL)                       \
@@ -89,16 +89,16 @@ typedef enum st_mark { ST_MARK_NONE, ST_MARK_NEWAXIS, ST_MARK_ELLIPSIS }
   st_mark;
 
 typedef struct st__held st__held;             /* Note [Held values] */
-typedef struct st__listener st__listener;     /* listen.c */
+typedef struct st__listener st__listener;     /* registration_listener.c */
 typedef struct st__notice st__notice;         /* warning.c */
-typedef struct st__scope st__scope;           /* scope.c */
+typedef struct st__scope st__scope;           /* tensor_scope.c */
 typedef struct st__frame st__frame;           /* Note [A frame] */
 
 typedef enum st__warnings {
   ST_WARNINGS_PRINTED, ST_WARNINGS_OFF, ST_WARNINGS_CALL
 } st__warnings;
 
-/* See anchor.c. */
+/* See keepalive.c. */
 typedef struct st__anchors {
   int values_ref;      /* the Lua values by number, weak */
   double last;         /* number */
@@ -111,7 +111,7 @@ typedef struct st__anchors {
   int handed_ref;      /* and that of what a Lua kernel has returned */
   bool has_pass, has_handed;
   int depth;           /* of functions that gradients call */
-  int context_ref;     /* the metatable of contexts: context.c */
+  int context_ref;     /* the metatable of contexts: function_context.c */
 } st__anchors;
 
 typedef struct st__host {
@@ -126,9 +126,9 @@ typedef struct st__host {
   int graves_ref;                /* tensors freed while the engine runs */
   int thread_ref;                /* Note [Who waits] */
   const lua_State *thread;       /* the same, if it is the main one */
-  int runner_ref, handler_ref;   /* what calls Lua kernels: kernel.c */
+  int runner_ref, handler_ref;   /* what calls Lua kernels: lua_kernel.c */
   int task_ref;                  /* and other Lua functions */
-  int observer_ref;              /* what calls observers: mode.c */
+  int observer_ref;              /* what calls observers: dispatch_mode.c */
   int warner_ref, warning_ref;   /* what calls the function for warnings,
                                     and that: warning.c */
   st__warnings warnings;
@@ -143,14 +143,14 @@ typedef struct st__host {
   bool is_delivering;            /* to listeners */
   st__listener *listeners;
   int modes;                     /* in force */
-  st_tracing *tracing;           /* the innermost, or NULL: fuse.c */
+  st_tracing *tracing;           /* the innermost, or NULL: symbolic_trace.c */
   uint64_t trace, traces;        /* its number, and how many there were */
   int compiler_ref;              /* what makes functions of expressions */
-  st_rehearsal *recording;       /* of a fused function, or NULL: fusion.c */
+  st_rehearsal *recording;       /* of fused_function.c, or NULL */
   int64_t debt, due, paid;       /* bytes: Note [Pacing the collector] */
   st__anchors anchors;           /* Note [Anchors] */
   bool is_collecting;            /* because of them */
-  st__scope *scope;              /* the innermost, or NULL: scope.c */
+  st__scope *scope;              /* the innermost, or NULL: tensor_scope.c */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
   char home[256];                /* "@" and the folder of our Lua files */
@@ -167,7 +167,7 @@ typedef struct st__box {
   bool is_anchored;            /* Note [Anchors] */
 } st__box;
 
-/* -- host.c --------------------------------------------------------------- */
+/* -- state.c --------------------------------------------------------------- */
 
 /* See Note [Who waits]. */
 void st__note_thread(st__host *h, lua_State *L);
@@ -259,7 +259,7 @@ void st__check_turn(st__host *h, lua_State *L, const char *name);
 int st__run_body(st__host *h, lua_State *L, int nargs, int nrets);
 void st__open_fiber(st__host *h, lua_State *L); /* [0] */
 
-/* -- pace.c --------------------------------------------------------------- */
+/* -- gc_pacing.c ----------------------------------------------------------- */
 
 void st__pace(st__host *h, lua_State *L);
 /* Counts n new bytes, the box's or with NULL several ones', and lets the
@@ -275,7 +275,7 @@ void st__credit(st__host *h, const st__box *box);
 /* A full collection after NO_MEMORY, once. True: try once more. */
 bool st__make_room(st__host *h, lua_State *L, bool *made);
 
-/* -- hold.c --------------------------------------------------------------- */
+/* -- registry_ref.c -------------------------------------------------------- */
 
 /* Note [Held values]
  * The engine may hold a Lua value, the function of a kernel or the owner of
@@ -297,7 +297,7 @@ void st__let_go(void *held);
 /* Drops the references that can go. */
 void st__bury(st__host *h, lua_State *L);
 
-/* -- raise.c -------------------------------------------------------------- */
+/* -- error_location.c ------------------------------------------------------ */
 
 /* Is it a frame of the user's: of Lua, and not of our own files? */
 bool st__is_users(const st__host *h, const lua_Debug *ar);
@@ -312,13 +312,13 @@ __attribute__((format(printf, 4, 5)))
 int st__error(st__host *h, lua_State *L, st_status code, const char *format,
               ...);
 
-/* -- scope.c -------------------------------------------------------------- */
+/* -- tensor_scope.c -------------------------------------------------------- */
 
 void st__scope_enter(st__scope *s, st__box *box);
 void st__scope_leave(st__box *box); /* none: fine */
 void st__open_scope(st__host *h, lua_State *L); /* [0], core at the top */
 
-/* -- listen.c ------------------------------------------------------------- */
+/* -- registration_listener.c ----------------------------------------------- */
 
 /* Calls the listeners of this state with what changed; may raise what they
  * raise. Belongs at the end of whatever registers. */
@@ -357,8 +357,8 @@ int st__aside(st__host *h, int ref, void *arg);
 /* A new host; its sentinel stays in the registry. [0] */
 st__host *st__host_new(lua_State *L);
 
-#include "value.h"
-#include "call.h"
-#include "grad.h"
+#include "value/value.h"
+#include "call/call.h"
+#include "grad/grad.h"
 
 #endif

@@ -17,10 +17,10 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local callable = require "strided.callable"
-local check = require "strided.gradcheck"
-local checkpoint = require "strided.checkpoint".checkpoint
+local check = require "strided.autograd.gradcheck"
+local checkpoint = require "strided.autograd.checkpoint".checkpoint
 local read = require "strided.options"
 
 local ipairs, select, type = ipairs, select, type

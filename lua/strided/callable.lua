@@ -2,7 +2,7 @@
 --
 -- @module strided.callable
 
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 
 local getmetatable, type = debug.getmetatable, type
 

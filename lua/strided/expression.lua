@@ -25,10 +25,10 @@
 --
 -- @module strided.expression
 
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local core = require "strided.core"
-local signs = require "strided.signs"
-local tokens = require "strided.tokens"
+local signs = require "strided.expression.operators"
+local tokens = require "strided.expression.lexer"
 
 local concat, ipairs, pairs, type = table.concat, ipairs, pairs, type
 local unpack = unpack or table.unpack

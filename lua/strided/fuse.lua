@@ -16,7 +16,7 @@
 
 local core = require "strided.core"
 
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local callable = require "strided.callable"
 local options = require "strided.options"
 

@@ -157,7 +157,7 @@ core.set_index(look_up, setmetatable({}, {
 }))
 
 function methods.to_dlpack(t, options)
-  return require "strided.buffer".to_dlpack(t, options)
+  return require "strided.io.buffer".to_dlpack(t, options)
 end
 
 -- -- Operators ---------------------------------------------------------------
@@ -189,14 +189,14 @@ st.ops = setmetatable({}, {
 -- -- Parts that are loaded when they are used --------------------------------
 
 local LAZY = {
-  load = "file", save = "file", frombuffer = "buffer", from_dlpack = "buffer",
-  library = "library", iterator = "iterator",
-  help = "help", layout = "layout", explain = "plan_text",
-  set_printoptions = "printing",
-  get_printoptions = "printing", share = "share", attach = "share",
-  unshare = "share", autograd = "autograd", gradcheck = "autograd",
-  gradgradcheck = "autograd", checkpoint = "autograd",
-  detect_anomaly = "autograd", nn = "nn", optim = "optim", fuse = "fuse",
+  load = "io.file", save = "io.file", frombuffer = "io.buffer",
+  from_dlpack = "io.buffer", share = "io.share", attach = "io.share",
+  unshare = "io.share", library = "library", iterator = "iterator",
+  help = "session.help", layout = "layout", explain = "explain",
+  set_printoptions = "printing", get_printoptions = "printing",
+  autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
+  checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
+  optim = "optim", fuse = "fuse",
 }
 
 setmetatable(st, {

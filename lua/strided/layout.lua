@@ -449,7 +449,7 @@ local function layout(t, options)
   local kind, o = read_options(options)
   local v = geometry(t)
   if kind == "text" then return as_text(v, o) end
-  return require "strided.picture" (v, o, {
+  return require "strided.layout.svg" (v, o, {
     cells = find_cells, window = window, slot_of = slot_of, label = label,
     each_block = each_block, block_size = block_size, index_in = index_in,
     element_name = element_name, header = header, formats = formats,

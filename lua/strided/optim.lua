@@ -17,7 +17,7 @@
 -- @module strided.optim
 
 local st = require "strided"
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local options = require "strided.options"
 
 local format, is_tensor, keep, no_grad, scope, sqrt, tensor, view_as_real,

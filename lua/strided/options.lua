@@ -2,7 +2,7 @@
 --
 -- @module strided.options
 
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 
 local pairs, tostring, type = pairs, tostring, type
 

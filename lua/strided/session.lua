@@ -16,11 +16,11 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local complete = require("strided.complete").complete
-local failure = require "strided.failure"
-local help = require "strided.help"
-local input = require "strided.input"
-local show = require "strided.show"
+local complete = require("strided.session.complete").complete
+local failure = require "strided.session.traceback"
+local help = require "strided.session.help"
+local input = require "strided.session.input"
+local show = require "strided.session.show"
 
 local compile, unpack = loadstring or load, unpack or table.unpack
 local format, io, os, pcall, rawset, select, tostring, type, xpcall =

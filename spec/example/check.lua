@@ -1,5 +1,5 @@
---- What spec/example_spec.lua runs in a process of its own: the example rock
--- from a script's side. Prints a line per topic.
+--- What spec/project/example_rock_spec.lua runs in a process of its own: the
+-- example rock from a script's side. Prints a line per topic.
 
 local st = require "strided"
 

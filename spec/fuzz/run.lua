@@ -2,7 +2,7 @@
 -- fail, but then its inputs are as they were; nothing stays behind.
 
 local st = require "strided"
-local collect = require "spec.collect"
+local collect = require "spec.support.collect"
 local libraries = require "spec.fuzz.libraries"
 local operators = require "spec.fuzz.operators"
 local others = require "spec.fuzz.others"

@@ -1,7 +1,7 @@
 --- A program whose Lua has an allocator that fails: each allocation of a state
 -- in turn, while strided is opened and while a script works with it.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 
 -- Lua, folder of its lua.h, what to link, folder of the binding in the build

@@ -4,12 +4,11 @@
 -- however it ends, they are killed and the folder is removed; and no program
 -- outlives its time limit, should the suite itself be killed.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 
 local host = {}
 
-local HERE = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$"
-local ROOT = build.output(("cd '%s/../..' && pwd"):format(HERE)):match "[^\n]+"
+local ROOT = build.output(("cd '%s' && pwd"):format(build.root)):match "[^\n]+"
 local LIMIT = 120 -- seconds
 
 --- For configuration files; processes find the same in their environment.

@@ -1,7 +1,7 @@
 --- A program whose address space is limited (RLIMIT_AS) once Lua runs, with
 -- one state and with four in threads of their own.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 
 local INCLUDE = "/usr/include/lua5.1"

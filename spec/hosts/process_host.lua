@@ -1,9 +1,9 @@
 --- A C program as the host: it forks, ends in every way, and its threads come
 -- and go. A hang is a failure: each program gives itself a time.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 local host = require "spec.hosts.host"
-local process = require "spec.process"
+local process = require "spec.support.process"
 
 -- Their allocator has locks that stay taken in a child, and they look for
 -- leaks while other threads are at work.

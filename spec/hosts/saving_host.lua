@@ -1,7 +1,7 @@
 --- A process that is killed while it saves, or has no room to: the old file is
 -- there, whole, and what is left beside it is at most one file for each kill.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 local st = require "strided"
 

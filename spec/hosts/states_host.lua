@@ -1,7 +1,7 @@
 --- A C program with several Lua states: in turn, in four threads, left open
 -- at the end of the process, and forked.
 
-local build = require "spec.build"
+local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 
 -- Lua, folders its lua.h may be in, what to link

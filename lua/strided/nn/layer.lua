@@ -3,7 +3,7 @@
 -- @module strided.nn.layer
 
 local st = require "strided"
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local options = require "strided.options"
 local module = require "strided.nn.module"
 

@@ -8,7 +8,7 @@
 -- @module strided.nn.loss
 
 local st = require "strided"
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 local options = require "strided.options"
 local Module = require "strided.nn.module".Module
 

@@ -25,7 +25,7 @@
 -- @module strided.nn.module
 
 local st = require "strided"
-local blame = require "strided.blame"
+local blame = require "strided.caller_error"
 
 local concat, is_tensor, no_grad, sort =
   table.concat, st.is_tensor, st.no_grad, table.sort

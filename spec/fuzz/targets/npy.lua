@@ -1,7 +1,7 @@
 --- Any bytes as a .npy file: read, mapped, and written again.
 
 local core = require "strided.core"
-local npy = require "strided.npy"
+local npy = require "strided.io.npy"
 local reading = require "spec.fuzz.targets.reading"
 
 return function(bytes)

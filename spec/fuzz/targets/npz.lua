@@ -1,8 +1,8 @@
 --- Any bytes as a .npz file: its list of members, and all tensors in it.
 
-local npz = require "strided.npz"
+local npz = require "strided.io.npz"
 local reading = require "spec.fuzz.targets.reading"
-local zip = require "strided.zip"
+local zip = require "strided.io.zip"
 
 return function(bytes)
   local members = reading.try(zip.members, bytes)

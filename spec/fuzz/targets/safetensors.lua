@@ -1,7 +1,7 @@
 --- Any bytes as a .safetensors file: mapped and copied, which gives the same.
 
 local reading = require "spec.fuzz.targets.reading"
-local safetensors = require "strided.safetensors"
+local safetensors = require "strided.io.safetensors"
 
 return function(bytes)
   local copied = reading.try(safetensors.read, bytes, {mmap = false})

@@ -1,0 +1,67 @@
+/* Types of schemas as trees: what the parser reads and the printer writes.
+ */
+#ifndef ST_DISPATCH_SCHEMA_SCHEMA_TYPE_H
+#define ST_DISPATCH_SCHEMA_SCHEMA_TYPE_H
+
+#include "dispatch/schema/schema.h"
+#include "dispatch/schema/schema_lex.h"
+
+enum { ST_MAX_ALIAS_SETS = 8 };
+
+/* An alias annotation: the sets a value is in before and after the call. */
+typedef struct st_alias {
+  int nbefore, nafter;
+  st_token before[ST_MAX_ALIAS_SETS], after[ST_MAX_ALIAS_SETS];
+  bool write;
+  int fresh;  /* of "Tensor!": the number of its nameless set, else -1 */
+} st_alias;
+
+typedef enum st_node_kind {
+  ST_NODE_NAME,      /* Tensor, int, __torch__.torch.classes.a.b */
+  ST_NODE_GENERIC,   /* Dict(..), Union(..), Future(..), RRef(..) */
+  ST_NODE_TUPLE,     /* (int, str) */
+  ST_NODE_LIST,
+  ST_NODE_OPTIONAL
+} st_node_kind;
+
+typedef struct st_type_node st_type_node;
+struct st_type_node {
+  st_node_kind kind;
+  st_type type;         /* of a name */
+  st_token name;        /* of a name or a generic */
+  int32_t size;         /* of a list: N, or 0 */
+  st_alias *alias;      /* or NULL */
+  st_type_node *child;  /* first operand */
+  st_type_node *next;   /* next operand of the parent */
+};
+
+/* An argument or result while it is being parsed. */
+typedef struct st_decl {
+  st_arg arg;
+  st_type_node *type;
+  st_token at;  /* where it starts */
+} st_decl;
+
+typedef struct st_signature {
+  st_token name;
+  const char *ns;
+  size_t ns_size;
+  st_token overload;
+  int nargs, nrets;
+  bool is_vararg, is_varret;
+  st_decl args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
+} st_signature;
+
+/* A type; size_hint allows the int[2] that only arguments may have. */
+st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out);
+/* Fills everything of arg that its type decides. */
+st_status st__describe_type(st_parser *p, const st_type_node *t, st_arg *arg);
+/* The default behind "=", checked against arg's type. */
+st_status st__parse_default(st_parser *p, st_arg *arg);
+
+/* Texts live in p->keep; NULL when there is no memory. */
+char *st__type_text(st_parser *p, const st_type_node *t);
+char *st__alias_text(st_parser *p, const st_alias *a);
+char *st__schema_text(st_parser *p, const st_signature *s);
+
+#endif

@@ -1,0 +1,320 @@
+/* Running programs.
+ *
+ * Note [Windows]
+ * A loop over a program cuts what it is given into windows of at most a block:
+ * a part of a row, or some rows. An operand that lies in memory as a register
+ * does is read or written where it is; another one is gathered into a buffer
+ * of the arena, or scattered from one. A single element is spread there once.
+ */
+
+#include "fuse/ir/program.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "fuse/jit/executable_memory.h"
+
+enum { LINE = 64 };
+
+/* -- Lifetime ------------------------------------------------------------- */
+
+void st__program_drop(st_program *p) {
+  if (p->instrs) {
+    st__free(ST_MEM_REGISTRY, p->instrs,
+             (size_t)p->capacity * sizeof *p->instrs);
+  }
+  if (p->code) st__pages_free(p->code, p->code_size);
+  if (p->consts) st__free(ST_MEM_REGISTRY, p->consts, p->consts_size + LINE);
+  st__free(ST_MEM_REGISTRY, p, sizeof *p);
+}
+
+void st__program_retain(st_program *p) { st__ref_take(&p->refs); }
+
+void st__program_release(st_program **p) {
+  st_program *const dead = *p;
+  *p = NULL;
+  if (dead && st__ref_drop(&dead->refs)) st__program_drop(dead);
+}
+
+/* -- Operands ------------------------------------------------------------- */
+
+/* An operand of the loop, outputs first: what memory it has here, and where
+ * the program wants it. */
+typedef struct operand {
+  char *data, *buffer;
+  const char *held;      /* what begins here is in the buffer ... */
+  int64_t nheld;         /* ... so many elements of it */
+  int64_t s0, s1, size;
+  st_loop move;          /* between memory and the buffer */
+  int place;
+  bool is_apart;         /* an output that is not written where it is */
+} operand;
+
+typedef struct machine {
+  const st_program *p;
+  operand op[ST_PROGRAM_OPERANDS];
+  char *at[ST_PROGRAM_PLACES];
+  bool only_checks, found_zero;
+  _Alignas(LINE) char arena[ST_PROGRAM_ARENA];
+} machine;
+
+typedef struct window { int64_t m0, m1; } window;
+
+static void set_up_places(machine *m) {
+  const st_program *p = m->p;
+  char *const consts = st__program_consts(p);
+  for (int i = 0; i < p->nplaces; i++) {
+    const st_place *place = &p->places[i];
+    m->at[i] = (place->kind == ST_PLACE_CONST ? consts : m->arena) +
+               place->offset;
+  }
+}
+
+static void set_up_operands(machine *m, char **data, const int64_t *strides,
+                            bool is_row) {
+  const st_program *p = m->p;
+  const int n = p->noutputs + p->ninputs;
+  for (int i = 0; i < n; i++) {
+    operand *o = &m->op[i];
+    o->place = i < p->noutputs ? i
+             : p->noutputs + p->order[i - p->noutputs];
+    const st_dtype d = (st_dtype)p->places[o->place].dtype;
+    o->data = data[i];
+    o->buffer = m->at[o->place];
+    o->held = NULL;
+    const bool is_single = i >= p->noutputs &&
+                           p->is_single[o->place - p->noutputs];
+    o->s0 = is_single ? 0 : strides[i];
+    o->s1 = is_single || is_row ? 0 : strides[n + i];
+    o->size = (int64_t)st__itemsize(d);
+    o->move = st__copy_kernel(d, d);
+    o->is_apart = false;
+  }
+}
+
+/* Outputs that are written while an input in the same memory is still to be
+ * read. */
+static void keep_apart(machine *m) {
+  const st_program *p = m->p;
+  for (int i = 0; i < p->noutputs && p->writes_early; i++) {
+    for (int j = p->noutputs; j < p->noutputs + p->ninputs; j++) {
+      m->op[i].is_apart |= m->op[i].data == m->op[j].data;
+    }
+  }
+}
+
+/* Note [Whole vectors]
+ * Machine code works on whole vectors, and what is behind the end of a window
+ * is not ours. So it gets windows that are whole vectors, and the rest of a
+ * row in buffers, where there is room behind the end. */
+static bool is_dense(const st_program *p, const operand *o, window w) {
+  if (o->s0 == 0 && o->s1 == 0) return false; /* it is spread */
+  if (p->nruns > 0 && w.m0 * w.m1 % ST_PROGRAM_LANES != 0) return false;
+  return (w.m0 == 1 || o->s0 == o->size) &&
+         (w.m1 == 1 || o->s1 == w.m0 * o->size);
+}
+
+static void gather(machine *m, operand *o, char *from, window w) {
+  const int64_t strides[4] = {o->size, o->s0, w.m0 * o->size, o->s1};
+  const int64_t n = w.m0 * w.m1;
+  const bool is_single = o->s0 == 0 && o->s1 == 0;
+  m->at[o->place] = o->buffer;
+  if (o->held == from && o->nheld >= n) return;
+  const int64_t all = is_single ? m->p->block : w.m0;
+  o->move((char *[]){o->buffer, from}, strides, all, is_single ? 1 : w.m1,
+          NULL);
+  o->held = from;
+  o->nheld = is_single ? all : n;
+}
+
+static void scatter(const operand *o, char *to, window w) {
+  const int64_t strides[4] = {o->s0, o->size, o->s1, w.m0 * o->size};
+  o->move((char *[]){to, o->buffer}, strides, w.m0, w.m1, NULL);
+}
+
+static void place_window(machine *m, int64_t q, int64_t r, window w) {
+  const st_program *p = m->p;
+  for (int i = 0; i < p->noutputs + p->ninputs; i++) {
+    operand *o = &m->op[i];
+    char *at = o->data + q * o->s0 + r * o->s1;
+    const bool is_out = i < p->noutputs;
+    if (is_dense(p, o, w) && !o->is_apart && !(is_out && m->only_checks)) {
+      m->at[o->place] = at;
+    } else if (is_out) {
+      m->at[o->place] = o->buffer;
+    } else {
+      gather(m, o, at, w);
+    }
+  }
+}
+
+static void bring_back(const machine *m, int64_t q, int64_t r, window w) {
+  for (int i = 0; i < m->p->noutputs; i++) {
+    const operand *o = &m->op[i];
+    if (m->at[i] != o->buffer) continue;
+    scatter(o, o->data + q * o->s0 + r * o->s1, w);
+  }
+}
+
+/* -- Instructions --------------------------------------------------------- */
+
+typedef void (*machine_code)(char *const *at, int64_t n);
+
+static void run_code(const machine *m, const st_compiled_run *run, int64_t n) {
+  machine_code code;
+  const void *at = m->p->code + run->at;
+  memcpy(&code, &at, sizeof code);
+  code(m->at, n);
+}
+
+static void run_instrs(const machine *m, int from, int to, int64_t n) {
+  const st_program *p = m->p;
+  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
+  for (int k = from; k < to; k++) {
+    const st_instr *x = &p->instrs[k];
+    if (run < end && run->from == k) {
+      run_code(m, run, n);
+      k = run++->to - 1;
+      continue;
+    }
+    char *data[ST_INSTR_OPERANDS];
+    for (int i = 0; i < x->n; i++) data[i] = m->at[x->at[i]];
+    x->loop(data, x->strides, n, 1, x->has_params ? &x->params : NULL);
+  }
+}
+
+static void look_for_zeros(machine *m, int64_t n) {
+  static const char zero[16] = {0};
+  for (int i = 0; i < m->p->nchecks; i++) {
+    const int place = m->p->checks[i];
+    const size_t size = st__itemsize((st_dtype)m->p->places[place].dtype);
+    const char *at = m->at[place];
+    for (int64_t k = 0; k < n; k++, at += size) {
+      m->found_zero |= memcmp(at, zero, size) == 0;
+    }
+  }
+}
+
+static void run_window(machine *m, int64_t q, int64_t r, window w) {
+  const st_program *p = m->p;
+  const int64_t n = w.m0 * w.m1;
+  place_window(m, q, r, w);
+  if (q == 0 && r == 0) run_instrs(m, 0, p->nonce, p->block);
+  run_instrs(m, p->nonce, p->ninstrs, n);
+  if (m->only_checks) look_for_zeros(m, n);
+  else bring_back(m, q, r, w);
+}
+
+/* -- The loop ------------------------------------------------------------- */
+
+/* Do all operands walk n0 x n1 as one row? */
+static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
+  const int n = p->noutputs + p->ninputs;
+  for (int i = 0; i < n; i++) {
+    if (s[n + i] != n0 * s[i]) return false;
+  }
+  return true;
+}
+
+/* Whole vectors of n, if there is one. */
+static int64_t whole(const st_program *p, int64_t n) {
+  const bool is_cut = p->nruns > 0 && n >= ST_PROGRAM_LANES;
+  return is_cut ? n - n % ST_PROGRAM_LANES : n;
+}
+
+/* So many of n1 rows that they are whole vectors; a few that are not are done
+ * one by one. */
+static int64_t rows_at_once(const st_program *p, int64_t n0, int64_t n1) {
+  const int64_t n = whole(p, n1);
+  return p->nruns > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;
+}
+
+static bool walk(const st_program *p, bool only_checks, char **data,
+                 const int64_t *strides, int64_t n0, int64_t n1) {
+  machine m;
+  window w;
+  const bool is_row = n1 == 1 || is_one_row(p, strides, n0);
+  m.p = p;
+  m.only_checks = only_checks;
+  m.found_zero = false;
+  if (is_row) n0 *= n1, n1 = 1;
+  const int64_t c0 = n0 < p->block ? n0 : p->block;
+  const int64_t c1 = rows_at_once(p, n0, c0 < n0 ? 1 : p->block / c0);
+  set_up_places(&m);
+  set_up_operands(&m, data, strides, is_row);
+  keep_apart(&m);
+  for (int64_t r = 0; r < n1; r += c1) {
+    w.m1 = n1 - r < c1 ? n1 - r : c1;
+    for (int64_t q = 0; q < n0; q += w.m0) {
+      w.m0 = n0 - q < c0 ? n0 - q : c0;
+      if (w.m1 == 1) w.m0 = whole(p, w.m0);
+      run_window(&m, q, r, w);
+    }
+  }
+  return m.found_zero;
+}
+
+void st__program_loop(char **data, const int64_t *strides, int64_t n0,
+                      int64_t n1, const void *ctx) {
+  if (n0 > 0 && n1 > 0) walk(ctx, false, data, strides, n0, n1);
+}
+
+/* -- Iterators ------------------------------------------------------------ */
+
+void st__program_run(const st_program *p, st_iter *it) {
+  st__iter_map(it, st__program_loop, p, p->grain);
+}
+
+typedef struct search { const st_program *p; bool found; } search;
+
+static void search_loop(char **data, const int64_t *strides, int64_t n0,
+                        int64_t n1, const void *ctx) {
+  search *s = (search *)(uintptr_t)ctx;
+  if (n0 > 0 && n1 > 0) s->found |= walk(s->p, true, data, strides, n0, n1);
+}
+
+bool st__program_finds_zero(const st_program *p, st_iter *it) {
+  search s = {p, false};
+  if (p->nchecks > 0) st__iter_read(it, search_loop, &s);
+  return s.found;
+}
+
+/* -- Text ----------------------------------------------------------------- */
+
+static void say_place(st_text *t, const st_program *p, int i) {
+  static const char kinds[] = {'a', 'y', 'c', 'r'};
+  const st_place *at = &p->places[i];
+  const int number = at->kind == ST_PLACE_INPUT ||
+                     at->kind == ST_PLACE_OUTPUT ? at->at : i;
+  st__text_format(t, " %c%d:%s", kinds[at->kind], number,
+                  st__dtype_name((st_dtype)at->dtype));
+}
+
+static int count_compiled(const st_program *p) {
+  int n = 0;
+  for (int i = 0; i < p->nruns; i++) n += p->runs[i].to - p->runs[i].from;
+  return n;
+}
+
+st_status st__program_text(const st_program *p, char **out) {
+  st_text t = {0};
+  st__text_format(&t, "%d instructions over blocks of %d elements",
+                  p->ninstrs, (int)p->block);
+  if (p->nruns > 0) {
+    st__text_format(&t, ", %d of them as machine code (|)",
+                    count_compiled(p));
+  }
+  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
+  for (int k = 0; k < p->ninstrs; k++) {
+    const st_instr *x = &p->instrs[k];
+    if (run < end && k == run->to) run++;
+    const bool is_compiled = run < end && k >= run->from;
+    st__text_format(&t, "\n%s", k < p->nonce ? "  once"
+                               : is_compiled ? "  |" : "   ");
+    for (int i = 0; i < x->nout; i++) say_place(&t, p, x->at[i]);
+    st__text_format(&t, " = %s", st__loop_name(x->loop));
+    for (int i = x->nout; i < x->n; i++) say_place(&t, p, x->at[i]);
+  }
+  return st__text_finish(&t, out);
+}

@@ -1,0 +1,367 @@
+/* Code becomes a program: what is not needed goes, values get places.
+ */
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "fuse/ir/ir.h"
+#include "fuse/jit/jit_compile.h"
+
+enum { LINE = 64, NEVER = -1, FOREVER = INT32_MAX,
+       CHEAP = 32768 /* elements worth a thread, at most */ };
+
+typedef struct assembly {
+  st_code *c;
+  st_program *p;
+  bool *needed;            /* by instruction */
+  int place[ST_CODE_VALUES];
+  int nfree;
+  int free[ST_PROGRAM_PLACES]; /* registers that nobody reads any more */
+} assembly;
+
+/* -- What is needed ------------------------------------------------------- */
+
+static void mark(assembly *a) {
+  st_code *c = a->c;
+  for (int i = 0; i < c->nvalues; i++) c->values[i].last = NEVER;
+  for (int i = 0; i < c->noutputs; i++) {
+    c->values[c->outputs[i]].last = FOREVER;
+  }
+  for (int i = 0; i < c->nchecks; i++) c->values[c->checks[i]].last = FOREVER;
+  for (int k = c->ninstrs - 1; k >= 0; k--) {
+    const st_instr *x = &c->instrs[k];
+    a->needed[k] = false;
+    for (int i = 0; i < x->nout; i++) {
+      a->needed[k] |= c->values[x->at[i]].last != NEVER;
+    }
+    for (int i = x->nout; a->needed[k] && i < x->n; i++) {
+      if (c->values[x->at[i]].last == NEVER) c->values[x->at[i]].last = k;
+    }
+  }
+}
+
+static bool runs_once(const assembly *a, const st_instr *x) {
+  return a->c->values[x->at[0]].is_single;
+}
+
+/* What runs once is read by every block. */
+static void keep_singles(assembly *a) {
+  st_code *c = a->c;
+  for (int k = 0; k < c->ninstrs; k++) {
+    const st_instr *x = &c->instrs[k];
+    for (int i = 0; i < x->n && a->needed[k]; i++) {
+      st_code_value *v = &c->values[x->at[i]];
+      if (v->is_single && v->last != NEVER) v->last = FOREVER;
+    }
+  }
+}
+
+/* -- Order of inputs ------------------------------------------------------ */
+
+/* Note [The leftmost operand decides]
+ * The first operand with an opinion decides the layout of a new result. In
+ * a chain of calls that is the leftmost one of the expression, so the inputs
+ * are handed to the iterator in the order in which they are met from left to
+ * right. */
+typedef struct visitor {
+  const st_code *c;
+  st_program *p;
+  int norder, depth;
+  bool seen[ST_CODE_VALUES];
+  int stack[ST_CODE_VALUES + ST_INSTR_OPERANDS * ST_PROGRAM_INSTRS];
+} visitor;
+
+static void visit(visitor *w, int root) {
+  w->stack[w->depth++] = root;
+  while (w->depth > 0) {
+    const int v = w->stack[--w->depth];
+    if (w->seen[v]) continue;
+    w->seen[v] = true;
+    if (v < w->c->ninputs) w->p->order[w->norder++] = (uint8_t)v;
+    if (w->c->values[v].kind != ST_VALUE_RESULT) continue;
+    const st_instr *x = &w->c->instrs[w->c->values[v].maker];
+    for (int i = x->n - 1; i >= x->nout; i--) {
+      w->stack[w->depth++] = x->at[i];
+    }
+  }
+}
+
+static st_status order_inputs(assembly *a) {
+  visitor *w = st__alloc_zero(ST_MEM_SCRATCH, sizeof *w);
+  if (!w) return ST_NO_MEMORY;
+  w->c = a->c;
+  w->p = a->p;
+  for (int i = 0; i < a->c->noutputs; i++) visit(w, a->c->outputs[i]);
+  for (int i = 0; i < a->c->ninputs; i++) visit(w, i);
+  st__free(ST_MEM_SCRATCH, w, sizeof *w);
+  return ST_OK;
+}
+
+/* -- Places --------------------------------------------------------------- */
+
+static st_status new_place(assembly *a, st_place_kind kind, int dtype,
+                           int at, int *out) {
+  st_program *p = a->p;
+  if (p->nplaces == ST_PROGRAM_PLACES) {
+    return st__fail(ST_BAD_STATE, "more than %d values at a time to fuse",
+                    ST_PROGRAM_PLACES);
+  }
+  p->places[p->nplaces] = (st_place){(uint8_t)kind, (uint8_t)dtype,
+                                     (uint16_t)at, 0};
+  *out = p->nplaces++;
+  return ST_OK;
+}
+
+/* A register for a value; an old one of the same dtype if there is one. */
+static st_status take_register(assembly *a, int dtype, int *out) {
+  for (int i = a->nfree - 1; i >= 0; i--) {
+    if (a->p->places[a->free[i]].dtype != dtype) continue;
+    *out = a->free[i];
+    a->free[i] = a->free[--a->nfree];
+    return ST_OK;
+  }
+  return new_place(a, ST_PLACE_REGISTER, dtype, 0, out);
+}
+
+static void give_back(assembly *a, const st_instr *x, int k) {
+  for (int i = x->nout; i < x->n; i++) {
+    const int v = x->at[i], place = a->place[v];
+    bool again = false;
+    for (int j = x->nout; j < i; j++) again |= x->at[j] == v;
+    if (again || a->c->values[v].last != k ||
+        a->p->places[place].kind != ST_PLACE_REGISTER) {
+      continue;
+    }
+    a->free[a->nfree++] = place;
+  }
+}
+
+/* The output that is value v, or -1; the first of several. */
+static int output_of(const st_code *c, int v) {
+  for (int i = 0; i < c->noutputs; i++) {
+    if (c->outputs[i] == v) return i;
+  }
+  return -1;
+}
+
+static st_status place_results(assembly *a, const st_instr *x) {
+  for (int i = 0; i < x->nout; i++) {
+    const int v = x->at[i], out = output_of(a->c, v);
+    if (out >= 0 && !runs_once(a, x)) {
+      a->place[v] = out;
+      continue;
+    }
+    ST_TRY(take_register(a, a->c->values[v].dtype, &a->place[v]));
+    if (a->c->values[v].last == NEVER) a->free[a->nfree++] = a->place[v];
+  }
+  return ST_OK;
+}
+
+static st_status place_operands(assembly *a) {
+  const st_code *c = a->c;
+  int at;
+  for (int i = 0; i < c->noutputs; i++) {
+    const int dtype = c->values[c->outputs[i]].dtype;
+    a->p->out_dtype[i] = (uint8_t)dtype;
+    ST_TRY(new_place(a, ST_PLACE_OUTPUT, dtype, i, &at));
+  }
+  for (int i = 0; i < c->ninputs; i++) {
+    a->p->in_dtype[i] = c->values[i].dtype;
+    a->p->is_single[i] = c->values[i].is_single;
+    ST_TRY(new_place(a, ST_PLACE_INPUT, c->values[i].dtype, i,
+                     &a->place[i]));
+  }
+  for (int i = 0; i < c->nvalues; i++) {
+    if (c->values[i].kind != ST_VALUE_CONST || c->values[i].last == NEVER) {
+      continue;
+    }
+    ST_TRY(new_place(a, ST_PLACE_CONST, c->values[i].dtype, i,
+                     &a->place[i]));
+  }
+  return ST_OK;
+}
+
+/* -- Instructions --------------------------------------------------------- */
+
+/* Whether an output is written before the last input was read: then it may not
+ * be the same memory. */
+static void note_order(assembly *a, const st_instr *x, bool *has_written) {
+  for (int i = x->nout; i < x->n; i++) {
+    const bool reads = a->p->places[x->at[i]].kind == ST_PLACE_INPUT;
+    a->p->writes_early |= reads && *has_written;
+  }
+  for (int i = 0; i < x->nout; i++) {
+    *has_written |= a->p->places[x->at[i]].kind == ST_PLACE_OUTPUT;
+  }
+}
+
+static st_status emit(assembly *a, int k) {
+  const st_instr *from = &a->c->instrs[k];
+  st_instr *x = &a->p->instrs[a->p->ninstrs];
+  /* results may take the registers of what is read for the last time */
+  if (from->nout == 1) give_back(a, from, k);
+  ST_TRY(place_results(a, from));
+  if (from->nout > 1) give_back(a, from, k);
+  *x = *from;
+  for (int i = 0; i < x->n; i++) x->at[i] = (uint16_t)a->place[from->at[i]];
+  for (int i = 0; i < x->n; i++) x->strides[x->n + i] = 0;
+  a->p->ninstrs++;
+  return ST_OK;
+}
+
+static st_status emit_all(assembly *a) {
+  const st_code *c = a->c;
+  bool has_written = false;
+  for (int once = 1; once >= 0; once--) {
+    for (int k = 0; k < c->ninstrs; k++) {
+      const st_instr *x = &c->instrs[k];
+      if (!a->needed[k] || runs_once(a, x) != once) continue;
+      ST_TRY(emit(a, k));
+    }
+    if (once) a->p->nonce = a->p->ninstrs;
+  }
+  for (int k = a->p->nonce; k < a->p->ninstrs; k++) {
+    note_order(a, &a->p->instrs[k], &has_written);
+  }
+  for (int i = 0; i < c->nchecks; i++) {
+    a->p->checks[i] = (uint8_t)a->place[c->checks[i]];
+  }
+  return ST_OK;
+}
+
+/* -- Memory --------------------------------------------------------------- */
+
+static uint32_t rounded(size_t n) { return (uint32_t)((n + LINE - 1) & -LINE); }
+
+/* The block that leaves registers, buffers and constants in the cache. */
+static void choose_block(st_program *p) {
+  size_t each = 0;
+  for (int i = 0; i < p->nplaces; i++) {
+    each += st__itemsize((st_dtype)p->places[i].dtype);
+  }
+  int64_t block = ST_PROGRAM_ARENA / (int64_t)each / LINE * LINE;
+  if (block > ST_PROGRAM_BLOCK) block = ST_PROGRAM_BLOCK;
+  p->block = block;
+}
+
+static void lay_out(st_program *p) {
+  size_t arena = 0, consts = 0;
+  for (int i = 0; i < p->nplaces; i++) {
+    st_place *at = &p->places[i];
+    const size_t bytes = rounded((size_t)p->block *
+                                 st__itemsize((st_dtype)at->dtype));
+    size_t *to = at->kind == ST_PLACE_CONST ? &consts : &arena;
+    at->offset = (uint32_t)*to;
+    *to += bytes;
+  }
+  p->arena = arena;
+  p->consts_size = consts;
+}
+
+static void spread(char *to, const char *bytes, size_t size, int64_t n) {
+  for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * size, bytes, size);
+}
+
+static st_status make_consts(assembly *a) {
+  st_program *p = a->p;
+  choose_block(p);
+  if (p->block < ST_PROGRAM_LEAST) {
+    return st__fail(ST_BAD_STATE, "more values at a time to fuse than the "
+                    "cache holds");
+  }
+  lay_out(p);
+  p->consts = st__alloc(ST_MEM_REGISTRY, p->consts_size + LINE);
+  if (!p->consts) return ST_NO_MEMORY;
+  char *base = st__program_consts(p);
+  for (int i = 0; i < p->nplaces; i++) {
+    const st_place *at = &p->places[i];
+    if (at->kind != ST_PLACE_CONST) continue;
+    spread(base + at->offset, a->c->values[at->at].bytes,
+           st__itemsize((st_dtype)at->dtype), p->block);
+  }
+  return ST_OK;
+}
+
+static void choose_grain(st_program *p) {
+  double cost = 0;
+  for (int k = 0; k < p->ninstrs; k++) cost += (double)p->instrs[k].cost;
+  const double grain = cost > 0 ? 1 / cost : CHEAP;
+  p->grain = grain < 512 ? 512 : (int64_t)grain;
+}
+
+/* -- Assembly ------------------------------------------------------------- */
+
+/* What no instruction of a block writes is copied: inputs, constants, single
+ * elements, and all but the first of outputs that are the same. */
+static st_status copy_outputs(st_code *c) {
+  for (int i = 0; i < c->noutputs; i++) {
+    const int v = c->outputs[i];
+    const st_dtype d = (st_dtype)c->values[v].dtype;
+    if (c->values[v].kind == ST_VALUE_RESULT && !c->values[v].is_single &&
+        output_of(c, v) == i) {
+      continue;
+    }
+    if (c->ninstrs == ST_PROGRAM_INSTRS || c->nvalues == ST_CODE_VALUES) {
+      return st__fail(ST_BAD_STATE, "too much to fuse");
+    }
+    st_instr *x = &c->instrs[c->ninstrs++];
+    memset(x, 0, sizeof *x);
+    *x = (st_instr){.loop = st__copy_kernel(d, d), .nout = 1, .n = 2,
+                    .cost = 1.0f / CHEAP};
+    x->strides[0] = x->strides[1] = (int64_t)st__itemsize(d);
+    x->at[0] = (uint16_t)c->nvalues;
+    x->at[1] = (uint16_t)v;
+    st_code_value *copy = &c->values[c->nvalues];
+    memset(copy, 0, sizeof *copy);
+    copy->kind = ST_VALUE_RESULT;
+    copy->dtype = (uint8_t)d;
+    copy->maker = c->ninstrs - 1;
+    c->outputs[i] = c->nvalues++;
+  }
+  return ST_OK;
+}
+
+static st_status assemble(assembly *a) {
+  st_program *p = a->p;
+  ST_TRY(copy_outputs(a->c));
+  ST_TRY(order_inputs(a));
+  st__code_pair(a->c); /* afterwards: it moves what is read on the left */
+  mark(a);
+  keep_singles(a);
+  ST_TRY(place_operands(a));
+  p->instrs = st__alloc(ST_MEM_REGISTRY,
+                        (size_t)a->c->ninstrs * sizeof *p->instrs);
+  if (!p->instrs) return ST_NO_MEMORY;
+  p->capacity = a->c->ninstrs;
+  ST_TRY(emit_all(a));
+  choose_grain(p);
+  ST_TRY(make_consts(a));
+  return st__program_compile(p);
+}
+
+st_status st__code_assemble(st_code *c, st_program **out) {
+  assembly *a = st__alloc(ST_MEM_SCRATCH, sizeof *a);
+  st_program *p = st__alloc_zero(ST_MEM_REGISTRY, sizeof *p);
+  const size_t size = (ST_PROGRAM_INSTRS + 1) * sizeof(bool);
+  bool *needed = st__alloc(ST_MEM_SCRATCH, size);
+  st_status status = ST_NO_MEMORY;
+  if (c->ninputs + c->noutputs > ST_PROGRAM_OPERANDS) {
+    status = st__fail(ST_BAD_STATE, "more than %d tensors and results to "
+                      "fuse", ST_PROGRAM_OPERANDS);
+  } else if (a && p && needed) {
+    st__ref_init(&p->refs);
+    p->ninputs = c->ninputs;
+    p->noutputs = c->noutputs;
+    p->nchecks = c->nchecks;
+    a->c = c;
+    a->p = p;
+    a->needed = needed;
+    a->nfree = 0;
+    status = assemble(a);
+  }
+  if (a) st__free(ST_MEM_SCRATCH, a, sizeof *a);
+  if (needed) st__free(ST_MEM_SCRATCH, needed, size);
+  if (p && status != ST_OK) st__program_drop(p);
+  if (status == ST_OK) *out = p;
+  return status;
+}

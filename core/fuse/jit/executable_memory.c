@@ -1,0 +1,24 @@
+/* Executable memory: written first, then made executable, never both, so that
+ * systems give it that refuse pages one could write and run.
+ */
+#define _DEFAULT_SOURCE
+
+#include "fuse/jit/executable_memory.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void *st__pages_of(const void *code, size_t n, size_t *size) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  *size = (n + page - 1) / page * page;
+  void *pages = mmap(NULL, *size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return NULL;
+  memcpy(pages, code, n);
+  if (mprotect(pages, *size, PROT_READ | PROT_EXEC) == 0) return pages;
+  munmap(pages, *size);
+  return NULL;
+}
+
+void st__pages_free(void *pages, size_t size) { munmap(pages, size); }

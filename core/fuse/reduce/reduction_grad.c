@@ -1,0 +1,351 @@
+/* Gradients of scripted reductions.
+ *
+ * Note [Gradients of a scripted fold]
+ * Backwards a fold is done once more with operators that have derivatives: the
+ * values that map gives are combined in neighbouring pairs, half of them after
+ * the other, and final takes the last ones; that is differentiated as it
+ * stands. A combine that is a built-in operator (a sum, a product, an
+ * extremum) is the built-in reduction instead: the gradient of a sum is
+ * expanded, extrema share it evenly among those that are equal. The gradient
+ * of map is the fused one, unless this pass is itself recorded: then map is
+ * called operator by operator, too.
+ */
+
+#include "fuse/reduce/reduction_op.h"
+
+#include <string.h>
+
+#include "fuse/schedule/elementwise_op.h"
+#include "grad/engine/engine.h"
+
+/* -- Steps ---------------------------------------------------------------- */
+
+/* *t becomes the result of an operator of it and n further arguments. */
+static st_status step(st_tensor **t, st_op_id id, int n,
+                      const st_value *more) {
+  st_value args[8];
+  st_tensor *out;
+  args[0] = st__of_tensor(*t);
+  for (int i = 0; i < n; i++) args[i + 1] = more[i];
+  ST_TRY(st__invoke1(id, n + 1, args, &out));
+  st__tensor_release(t);
+  *t = out;
+  return ST_OK;
+}
+
+/* Every second one of the last dimension, from the first on. */
+static st_status every_second(const st_tensor *t, int64_t first, int64_t end,
+                              st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(t->ndim - 1),
+                           st__of_int(first), st__of_int(end),
+                           st__of_int(2)};
+  return st__invoke1(ST_OP_slice_Tensor, 5, args, out);
+}
+
+static void release_all(int n, st_tensor **t) {
+  for (int i = 0; i < n; i++) st__tensor_release(&t[i]);
+}
+
+static st_status to_dtype(st_tensor **t, int dtype) {
+  const st_value to = st__of_int(dtype);
+  return (*t)->dtype == dtype ? ST_OK : step(t, ST_OP_to_dtype, 1, &to);
+}
+
+/* -- The fold ------------------------------------------------------------- */
+
+typedef struct fold {
+  const st_reducer *r;
+  const st_reducer_call *c;
+  uint8_t accs[ST_TREE_ACCS];  /* dtypes */
+  int64_t n;                   /* elements of a result */
+  int nkept;
+  int64_t kept[ST_MAX_DIMS];   /* sizes */
+} fold;
+
+/* The folded dimensions become the last one. */
+static st_status line_up(const fold *f, int dtype, st_tensor **t) {
+  const st_reducer_call *c = f->c;
+  int64_t dims[ST_MAX_DIMS], sizes[ST_MAX_DIMS + 1];
+  int n = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int d = 0; d < c->ndim; d++) {
+      if ((int)(c->dims >> d & 1) == pass) dims[n++] = d;
+    }
+  }
+  memcpy(sizes, f->kept, sizeof f->kept);
+  sizes[f->nkept] = f->n;
+  const st_value wide = st__of_ints(c->sizes, c->ndim);
+  const st_value order = st__of_ints(dims, n);
+  const st_value flat = st__of_ints(sizes, f->nkept + 1);
+  ST_TRY(step(t, ST_OP_expand, 1, &wide));
+  ST_TRY(step(t, ST_OP_permute, 1, &order));
+  ST_TRY(step(t, ST_OP_reshape, 1, &flat));
+  return to_dtype(t, dtype);
+}
+
+/* out[i] = combine(a, b)[i], in the accumulators' dtypes and with the shape of
+ * a[i]; inputs: a, then b. */
+static st_status combine(const fold *f, st_tensor *const *inputs,
+                         st_tensor **out) {
+  ST_TRY(st__graph_run(f->r->combine->graph, inputs, NULL, out, NULL, NULL));
+  for (int j = 0; j < f->r->naccs; j++) {
+    const st_value wide = st__of_ints(inputs[0]->sizes, inputs[0]->ndim);
+    if (!st__same_sizes(out[j], inputs[0])) {
+      ST_TRY(step(&out[j], ST_OP_expand, 1, &wide));
+    }
+    ST_TRY(to_dtype(&out[j], f->accs[j]));
+  }
+  return ST_OK;
+}
+
+/* The last one, which has no partner, follows the pairs. */
+static st_status append_last(st_tensor *values, st_tensor **pairs) {
+  const int64_t n = values->sizes[values->ndim - 1];
+  const st_value dim = st__of_int(values->ndim - 1);
+  st_tensor *list[2] = {*pairs, NULL}, *out;
+  if (n % 2 == 0) return ST_OK;
+  ST_TRY(every_second(values, n - 1, n, &list[1]));
+  const st_value args[] = {st__of_tensors(list, 2), dim};
+  const st_status status = st__invoke1(ST_OP_cat, 2, args, &out);
+  st__tensor_release(&list[1]);
+  ST_TRY(status);
+  st__tensor_release(pairs);
+  *pairs = out;
+  return ST_OK;
+}
+
+static st_status halve(const fold *f, st_tensor **values) {
+  const int k = f->r->naccs;
+  st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
+  st_status status = ST_OK;
+  for (int j = 0; j < k; j++) {
+    const int64_t end = values[j]->sizes[values[j]->ndim - 1] / 2 * 2;
+    ST_TRY_FAIL(every_second(values[j], 0, end, &inputs[j]));
+    ST_TRY_FAIL(every_second(values[j], 1, end, &inputs[k + j]));
+  }
+  ST_TRY_FAIL(combine(f, inputs, out));
+  for (int j = 0; j < k; j++) {
+    ST_TRY_FAIL(append_last(values[j], &out[j]));
+    st__tensor_release(&values[j]);
+    values[j] = out[j];
+    out[j] = NULL;
+  }
+fail:
+  release_all(2 * k, inputs);
+  release_all(k, out);
+  return status;
+}
+
+/* A built-in reduction over the last dimension that does the same; NONE. */
+static st_op_id builtin_of(st_op_id simple, st_dtype acc) {
+  const bool has_order = !st__is_complex(acc);
+  switch (simple) {
+    case ST_OP_add_Tensor:
+      return acc == ST_BOOL ? ST_OP_COUNT : ST_OP_sum_dim_IntList;
+    case ST_OP_mul_Tensor:
+      return acc == ST_BOOL ? ST_OP_COUNT : ST_OP_prod_dim_int;
+    case ST_OP_maximum: return has_order ? ST_OP_amax : ST_OP_COUNT;
+    case ST_OP_minimum: return has_order ? ST_OP_amin : ST_OP_COUNT;
+    default: return ST_OP_COUNT;
+  }
+}
+
+static st_status reduce(const fold *f, int j, st_op_id id, st_tensor **t) {
+  const int64_t dim = (*t)->ndim - 1;
+  const st_value more[] = {id == ST_OP_prod_dim_int ? st__of_int(dim)
+                                                    : st__of_ints(&dim, 1),
+                           st__of_bool(false)};
+  ST_TRY(step(t, id, 2, more));
+  return to_dtype(t, f->accs[j]);
+}
+
+/* Each of the values, [kept ..., n], becomes one, [kept ...]. */
+static st_status fold_values(const fold *f, st_tensor **values) {
+  bool is_builtin = f->r->is_simple;
+  st_op_id ids[ST_TREE_ACCS];
+  for (int j = 0; j < f->r->naccs && is_builtin; j++) {
+    ids[j] = builtin_of(f->r->simple[j], (st_dtype)f->accs[j]);
+    is_builtin = ids[j] != ST_OP_COUNT;
+  }
+  for (int64_t n = f->n; n > 1 && !is_builtin; n = n / 2 + n % 2) {
+    ST_TRY(halve(f, values));
+  }
+  for (int j = 0; j < f->r->naccs; j++) {
+    const st_value kept = st__of_ints(f->kept, f->nkept);
+    if (is_builtin) ST_TRY(reduce(f, j, ids[j], &values[j]));
+    else ST_TRY(step(&values[j], ST_OP_reshape, 1, &kept));
+  }
+  return ST_OK;
+}
+
+/* values become combine(init, values). */
+static st_status start(const fold *f, st_tensor **values) {
+  const int k = f->r->naccs;
+  st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
+  st_status status = ST_OK;
+  if (!f->r->has_init) return ST_OK;
+  for (int j = 0; j < k; j++) {
+    st_scalar init = f->r->init[j];
+    const st_value args[] = {st__of_ints(f->kept, f->nkept),
+                             st__of_scalar(&init), st__of_int(f->accs[j])};
+    ST_TRY_FAIL(st__invoke1(ST_OP_full, 3, args, &inputs[j]));
+    inputs[k + j] = values[j];
+    st__tensor_retain(values[j]);
+  }
+  ST_TRY_FAIL(combine(f, inputs, out));
+  for (int j = 0; j < k; j++) {
+    st__tensor_release(&values[j]);
+    values[j] = out[j];
+    out[j] = NULL;
+  }
+fail:
+  release_all(2 * k, inputs);
+  release_all(k, out);
+  return status;
+}
+
+/* The operator's results of map's values, shaped as their gradients. */
+static st_status finish(const fold *f, st_tensor *const *given,
+                        st_tensor *const *grads, st_tensor **outs) {
+  const st_graph *g = f->r->final->graph;
+  st_tensor *values[ST_TREE_ACCS] = {NULL};
+  st_status status = ST_OK;
+  for (int j = 0; j < f->r->naccs; j++) {
+    values[j] = given[j];
+    st__tensor_retain(given[j]);
+    ST_TRY_FAIL(line_up(f, f->accs[j], &values[j]));
+  }
+  ST_TRY_FAIL(fold_values(f, values));
+  ST_TRY_FAIL(start(f, values));
+  ST_TRY_FAIL(st__graph_run(g, values, f->c->params, outs, NULL, NULL));
+  for (int i = 0; i < g->noutputs; i++) {
+    if (!grads[i]) continue;
+    const st_value kept = st__of_ints(f->kept, f->nkept);
+    const st_value shape = st__of_ints(grads[i]->sizes, grads[i]->ndim);
+    ST_TRY_FAIL(step(&outs[i], ST_OP_expand, 1, &kept));
+    ST_TRY_FAIL(step(&outs[i], ST_OP_reshape, 1, &shape));
+  }
+fail:
+  release_all(f->r->naccs, values);
+  return status;
+}
+
+/* -- Backwards ------------------------------------------------------------ */
+
+/* The gradients of xs, of which NULL ones are left out. */
+static st_status differentiate(const fold *f, st_tensor *const *given,
+                               st_tensor *const *grads, int n,
+                               st_tensor *const *xs, bool create_graph,
+                               st_tensor **out) {
+  const int nouts = f->r->final->graph->noutputs;
+  st_tensor *outs[ST_GRAPH_OUTPUTS] = {NULL}, *leaves[ST_GRAPH_INPUTS];
+  st_tensor *ys[ST_GRAPH_OUTPUTS], *dys[ST_GRAPH_OUTPUTS];
+  st_tensor *dxs[ST_GRAPH_INPUTS] = {NULL};
+  st_backward_pass pass = {.outputs = ys, .grad_outputs = dys,
+                           .inputs = leaves, .allow_unused = true,
+                           .create_graph = create_graph,
+                           .retain_graph = create_graph};
+  st_status status;
+  ST_TRY_FAIL(finish(f, given, grads, outs));
+  for (int i = 0; i < nouts; i++) {
+    if (!grads[i] || !st__requires_grad(outs[i])) continue;
+    ys[pass.noutputs] = outs[i];
+    dys[pass.noutputs++] = grads[i];
+  }
+  for (int i = 0; i < n; i++) {
+    if (xs[i]) leaves[pass.ninputs++] = xs[i];
+  }
+  if (pass.noutputs > 0) ST_TRY_FAIL(st__backward(&pass, dxs));
+  for (int i = 0, k = 0; i < n; i++) {
+    if (xs[i]) out[i] = dxs[k++];
+  }
+fail:
+  release_all(nouts, outs);
+  return status;
+}
+
+/* map as one program, its values as leaves. */
+static st_status fused(const fold *f, st_tensor *const *grads,
+                       const bool *wanted, st_tensor **out) {
+  const int k = f->r->naccs;
+  st_tensor *values[ST_TREE_ACCS] = {NULL}, *leaves[ST_TREE_ACCS] = {NULL};
+  st_tensor *dvalues[ST_TREE_ACCS] = {NULL};
+  st_reducer_call *c = (st_reducer_call *)(uintptr_t)f->c;
+  const st_tls old = st__tls();
+  st_tls tls = old;
+  bool found = false;
+  st_status status;
+  ST_TRY_FAIL(st__fused_run(f->r->map, c->inputs, c->params + 1, values));
+  tls.grad = true;
+  st__set_tls(tls);
+  for (int j = 0; j < k; j++) {
+    const st_dtype d = (st_dtype)values[j]->dtype;
+    if (!st__is_floating(d) && !st__is_complex(d)) continue;
+    ST_TRY_FAIL(st__set_requires_grad(values[j], true));
+    leaves[j] = values[j];
+  }
+  ST_TRY_FAIL(differentiate(f, values, grads, k, leaves, false, dvalues));
+  st__set_tls(old);
+  for (int j = 0; j < k; j++) found |= dvalues[j] != NULL;
+  if (!found) goto fail;
+  ST_TRY_FAIL(st__fused_backward(f->r->map, c->inputs, c->params + 1, dvalues,
+                                 wanted, out));
+fail:
+  st__set_tls(old);
+  release_all(k, values);
+  release_all(k, dvalues);
+  return status;
+}
+
+/* Everything call by call, with a history that leads to the arguments. */
+static st_status recorded(const fold *f, st_tensor *const *grads,
+                          const bool *wanted, st_tensor **out) {
+  const st_graph *g = f->r->map->graph;
+  st_tensor *own[ST_GRAPH_INPUTS] = {NULL}, *xs[ST_GRAPH_INPUTS] = {NULL};
+  st_tensor *values[ST_TREE_ACCS] = {NULL};
+  st_status status = ST_OK;
+  for (int i = 0; i < g->ninputs; i++) {
+    const st_value arg = st__of_tensor(f->c->inputs[i]);
+    ST_TRY_FAIL(st__invoke1(ST_OP_alias, 1, &arg, &own[i]));
+    own[i]->flags |= f->c->inputs[i]->flags & ST_FLAG_WRAPPED;
+    if (!wanted[i]) continue;
+    if (!st__requires_grad(own[i])) {
+      ST_TRY_FAIL(st__set_requires_grad(own[i], true));
+    }
+    xs[i] = own[i];
+  }
+  ST_TRY_FAIL(st__graph_run(g, own, f->c->params + 1, values, NULL, NULL));
+  ST_TRY_FAIL(differentiate(f, values, grads, g->ninputs, xs, true, out));
+fail:
+  release_all(g->ninputs, own);
+  release_all(f->r->naccs, values);
+  return status;
+}
+
+static st_status find_accs(fold *f) {
+  uint8_t outs[ST_GRAPH_OUTPUTS];
+  st_reducer_programs p;
+  memset(outs, ST_DTYPE_NONE, sizeof outs);
+  ST_TRY(st__reducer_programs(f->r, f->c, outs, &p));
+  memcpy(f->accs, p.combine->out_dtype, sizeof f->accs);
+  st__reducer_release_programs(&p);
+  return ST_OK;
+}
+
+st_status st__reducer_backward(void *ctx, const st_op *op,
+                               const st_value *args, const st_value *rets,
+                               st_tensor *const *grads, const bool *wanted,
+                               st_tensor **inputs) {
+  st_reducer_call c = {.ndim = 0};
+  fold f = {.r = ctx, .c = &c};
+  ST_TRY(st__fused_matches(f.r->schema, op, args, rets));
+  ST_TRY(st__reducer_call(f.r, args, &c));
+  f.n = c.params[0].u.i;
+  for (int d = 0; d < c.ndim; d++) {
+    if (!(c.dims >> d & 1)) f.kept[f.nkept++] = c.sizes[d];
+  }
+  if (f.n == 0) return ST_OK;
+  ST_TRY(find_accs(&f));
+  return st__tls().grad ? recorded(&f, grads, wanted, inputs)
+                        : fused(&f, grads, wanted, inputs);
+}

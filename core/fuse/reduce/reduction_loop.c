@@ -1,0 +1,573 @@
+/* The walk of a scripted reduction (Note [The walk of a scripted reduction]).
+ */
+
+#include "fuse/reduce/reduction_loop.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+
+enum {
+  LINE = 64,
+  ROOM = 32768,      /* bytes of a chunk's values, about */
+  COLUMNS = 128,     /* outputs side by side, at most */
+  ROWS = 2048,       /* outputs one after the other, at most */
+  FEW_TILES = 64,    /* fewer: outputs are cut into segments ... */
+  SEGMENTS = 256     /* ... so many of all, about */
+};
+
+/* -- Dimensions ----------------------------------------------------------- */
+
+/* Sizes, and steps in bytes of the inputs, in the order of map's operands,
+ * and behind them of the outputs. The fastest dimension first. */
+typedef struct axes {
+  int n;
+  int64_t total;
+  int64_t size[ST_MAX_DIMS];
+  int64_t step[ST_MAX_DIMS][ST_PROGRAM_OPERANDS];
+} axes;
+
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+static bool can_merge(const axes *x, int i, int j) {
+  for (int k = 0; k < ST_PROGRAM_OPERANDS; k++) {
+    if (x->step[j][k] != x->step[i][k] * x->size[i]) return false;
+  }
+  return true;
+}
+
+static void put_dim(axes *x, int at, int64_t size, const int64_t *step) {
+  x->size[at] = size;
+  memcpy(x->step[at], step, sizeof *x->step);
+}
+
+static void add_dim(axes *x, int64_t size, const int64_t *step) {
+  x->total *= size;
+  if (size != 1) put_dim(x, x->n++, size, step);
+}
+
+static void swap_dims(axes *x, int i, int j) {
+  int64_t step[ST_PROGRAM_OPERANDS];
+  const int64_t size = x->size[i];
+  memcpy(step, x->step[i], sizeof step);
+  put_dim(x, i, x->size[j], x->step[j]);
+  put_dim(x, j, size, step);
+}
+
+/* There are two dimensions at least afterwards, if only of size 1. */
+static void merge_dims(axes *x) {
+  static const int64_t none[ST_PROGRAM_OPERANDS] = {0};
+  int n = 0;
+  for (int i = 1; i < x->n; i++) {
+    if (can_merge(x, n, i)) x->size[n] *= x->size[i];
+    else if (++n != i) put_dim(x, n, x->size[i], x->step[i]);
+  }
+  if (x->n > 0) x->n = n + 1;
+  while (x->n < 2) put_dim(x, x->n++, 1, none);
+}
+
+/* By the first operand that moves differently. */
+static bool is_slower(const axes *x, int i, int j) {
+  for (int k = 0; k < ST_PROGRAM_OPERANDS; k++) {
+    const int64_t a = magnitude(x->step[i][k]), b = magnitude(x->step[j][k]);
+    if (a != b && a != 0 && b != 0) return a > b;
+  }
+  return false;
+}
+
+static void sort_dims(axes *x) {
+  for (int i = 1; i < x->n; i++) {
+    for (int j = i; j > 0 && is_slower(x, j - 1, j); j--) {
+      swap_dims(x, j, j - 1);
+    }
+  }
+}
+
+/* A few neighbours are not worth it where another dimension has many. */
+static void prefer_long(axes *kept, int64_t folded) {
+  int longest = 0;
+  if (kept->size[0] >= 8 || folded >= 1024) return;
+  for (int i = 1; i < kept->n; i++) {
+    if (kept->size[i] > kept->size[longest]) longest = i;
+  }
+  if (longest > 0) swap_dims(kept, 0, longest);
+}
+
+static int64_t input_step(const st_tensor *t, int d, int ndim) {
+  const int at = d - (ndim - t->ndim);
+  return at < 0 || t->sizes[at] == 1
+    ? 0 : t->strides[at] * (int64_t)st__itemsize((st_dtype)t->dtype);
+}
+
+static void find_axes(const st_scripted *s, axes *folded, axes *kept) {
+  const int nin = s->map->ninputs, nout = s->final->noutputs;
+  int at = s->outs[0]->ndim;
+  folded->n = kept->n = 0;
+  folded->total = kept->total = 1;
+  for (int d = s->ndim - 1; d >= 0; d--) {
+    const bool folds = s->dims >> d & 1;
+    int64_t step[ST_PROGRAM_OPERANDS] = {0};
+    for (int i = 0; i < nin; i++) {
+      step[i] = input_step(s->inputs[s->map->order[i]], d, s->ndim);
+    }
+    if (!folds || s->keepdim) at--;
+    for (int i = 0; i < nout && !folds; i++) {
+      const st_tensor *t = s->outs[i];
+      step[nin + i] = t->strides[at] *
+                      (int64_t)st__itemsize((st_dtype)t->dtype);
+    }
+    add_dim(folds ? folded : kept, s->sizes[d], step);
+  }
+  merge_dims(folded);
+  sort_dims(kept);
+  merge_dims(kept);
+  prefer_long(kept, folded->total);
+}
+
+/* -- The walk ------------------------------------------------------------- */
+
+typedef struct walk {
+  const st_scripted *s;
+  st_tree tree;
+  axes folded, kept;
+  char *data[ST_PROGRAM_OPERANDS];
+  bool by_columns;
+  int64_t width, per_row, tiles;  /* outputs of a tile; tiles */
+  int64_t lanes, items, rest;     /* of an output; elements behind them */
+  int64_t chunk;                  /* items */
+  int64_t segment, segments;      /* items of one; how many */
+  int depth;                      /* of the stack */
+  st_accs init, values;           /* of segments, when there are several */
+  size_t room, fixed;             /* bytes of a slot; of what is shared */
+  int nslots;
+  atomic_flag *taken;
+  char *slots;
+} walk;
+
+/* Which of the two makes the inputs jump less? */
+static bool are_columns(const walk *w) {
+  int64_t columns = 0, rows = 0;
+  for (int i = 0; i < w->s->map->ninputs; i++) {
+    const int64_t c = magnitude(w->kept.step[0][i]);
+    const int64_t r = magnitude(w->folded.step[0][i]);
+    columns += c < LINE ? c : LINE;
+    rows += r < LINE ? r : LINE;
+  }
+  return w->kept.size[0] > 1 && w->folded.total > 1 && columns < rows;
+}
+
+static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
+
+/* The largest power of two that is not above n, which is positive. */
+static int64_t power_below(int64_t n) {
+  int64_t p = 1;
+  while (p <= n / 2) p *= 2;
+  return p;
+}
+
+static void cut_tiles(walk *w, int64_t room) {
+  const int64_t n = w->folded.total, width = w->kept.size[0];
+  const int64_t rows = room / (n > 0 ? n : 1);
+  w->by_columns = are_columns(w);
+  w->width = at_most(width, w->by_columns ? COLUMNS
+                            : rows < 1 ? 1 : at_most(rows, ROWS));
+  while (w->width > 1 && w->width * w->lanes > room) w->width /= 2;
+  w->per_row = (width + w->width - 1) / w->width;
+  w->tiles = w->per_row;
+  for (int i = 1; i < w->kept.n; i++) w->tiles *= w->kept.size[i];
+}
+
+static void cut_segments(walk *w, int64_t room) {
+  const int64_t fit = room / (w->width * w->lanes);
+  w->chunk = fit >= w->items ? w->items : power_below(fit < 1 ? 1 : fit);
+  w->segment = w->items;
+  w->segments = 1;
+  if (w->tiles < FEW_TILES && w->items > w->chunk) {
+    const int64_t most = SEGMENTS / w->tiles;
+    w->segment = w->chunk;
+    while (w->items / w->segment > most) w->segment *= 2;
+    w->segments = (w->items + w->segment - 1) / w->segment;
+  }
+  int64_t n = w->segments;
+  if (w->chunk > 0 && w->segment / w->chunk > n) n = w->segment / w->chunk;
+  for (w->depth = 2; n > 0; n /= 2) w->depth++;
+}
+
+static void cut(walk *w) {
+  int64_t bytes = 0;
+  for (int j = 0; j < w->tree.n; j++) bytes += w->tree.size[j];
+  w->lanes = w->s->is_simple ? ST_TREE_LANES : 1;
+  w->items = w->folded.total / w->lanes;
+  w->rest = w->folded.total % w->lanes;
+  if (w->items == 0) w->lanes = 1; /* nothing is dealt */
+  cut_tiles(w, ROOM / bytes);
+  cut_segments(w, ROOM / bytes);
+}
+
+/* -- Memory --------------------------------------------------------------- */
+
+/* What a slot is cut into: values of every accumulator. */
+typedef struct slot {
+  st_accs mapped, item, stack, result;
+  st_tree_room room;
+  int64_t pushed;   /* since the stack was empty */
+  int height;
+} slot;
+
+static size_t rounded(int64_t n) {
+  return ((size_t)n + LINE - 1) & ~(size_t)(LINE - 1);
+}
+
+/* The next n values in the memory at *at; NULL counts bytes only. */
+static st_accs take(const st_tree *t, char *base, size_t *at, int64_t n) {
+  st_accs out = {{NULL}};
+  for (int j = 0; j < t->n; j++) {
+    if (base) out.p[j] = base + *at;
+    *at += rounded(n * t->size[j]);
+  }
+  return out;
+}
+
+static size_t lay_out(const walk *w, char *base, slot *s) {
+  const int64_t item = w->lanes * w->width, rest = w->rest * w->width;
+  const int64_t chunk = w->chunk * item;
+  const int64_t most = chunk > rest ? chunk : rest;
+  const int64_t half = (w->chunk + 1) / 2 * item;
+  size_t n = 0;
+  s->mapped = take(&w->tree, base, &n, most);
+  s->room.a = take(&w->tree, base, &n, half > rest ? half : rest);
+  s->room.b = take(&w->tree, base, &n, half > rest ? half : rest);
+  s->item = take(&w->tree, base, &n, item);
+  s->result = take(&w->tree, base, &n, w->width);
+  s->stack = take(&w->tree, base, &n, w->depth * item);
+  return n;
+}
+
+/* Everything that may be needed, in one piece. */
+static st_status take_memory(walk *w, int nslots, char **base, size_t *size) {
+  slot s;
+  size_t at = 0;
+  const int64_t values = w->segments > 1
+    ? w->tiles * w->segments * w->width * w->lanes : 0;
+  take(&w->tree, NULL, &at, values);
+  take(&w->tree, NULL, &at, 1);
+  w->fixed = at;
+  w->room = lay_out(w, NULL, &s);
+  w->nslots = nslots;
+  at += rounded((int64_t)sizeof *w->taken * nslots);
+  *size = at + (size_t)nslots * w->room + LINE;
+  *base = st__alloc(ST_MEM_SCRATCH, *size);
+  if (!*base) return ST_NO_MEMORY;
+  char *p = (char *)(((uintptr_t)*base + LINE - 1) & ~(uintptr_t)(LINE - 1));
+  w->slots = p + at;
+  w->taken = (atomic_flag *)(void *)(p + w->fixed);
+  for (int i = 0; i < nslots; i++) atomic_flag_clear(&w->taken[i]);
+  at = 0;
+  w->values = take(&w->tree, p, &at, values);
+  w->init = take(&w->tree, p, &at, 1);
+  for (int j = 0; j < w->tree.n && w->s->has_init; j++) {
+    st__scalar_store(w->s->init[j], (st_dtype)w->tree.combine->out_dtype[j],
+                     w->init.p[j]);
+  }
+  return ST_OK;
+}
+
+/* There are as many slots as threads. */
+static int take_slot(const walk *w, slot *s) {
+  int i = 0;
+  while (atomic_flag_test_and_set_explicit(&w->taken[i],
+                                           memory_order_acquire)) {
+    i = (i + 1) % w->nslots;
+  }
+  lay_out(w, w->slots + (size_t)i * w->room, s);
+  return i;
+}
+
+static void give_back(const walk *w, int i) {
+  atomic_flag_clear_explicit(&w->taken[i], memory_order_release);
+}
+
+/* -- Tiles ---------------------------------------------------------------- */
+
+/* Neighbouring outputs, and which one it is. */
+typedef struct tile {
+  char *data[ST_PROGRAM_OPERANDS];
+  int64_t width, at;
+} tile;
+
+static void move(const walk *w, char **data, const axes *x, int dim,
+                 int64_t by) {
+  const int n = w->s->map->ninputs + w->s->final->noutputs;
+  for (int i = 0; i < n; i++) data[i] += by * x->step[dim][i];
+}
+
+static tile find_tile(const walk *w, int64_t index) {
+  tile t = {.at = index};
+  int64_t row = index / w->per_row;
+  const int64_t from = index % w->per_row * w->width;
+  memcpy(t.data, w->data, sizeof t.data);
+  t.width = at_most(w->kept.size[0] - from, w->width);
+  move(w, t.data, &w->kept, 0, from);
+  for (int i = 1; i < w->kept.n; i++) {
+    move(w, t.data, &w->kept, i, row % w->kept.size[i]);
+    row /= w->kept.size[i];
+  }
+  return t;
+}
+
+/* -- Mapping -------------------------------------------------------------- */
+
+/* A window of map: n0 x n1 elements, along which dimensions, and how the
+ * values lie. */
+typedef struct window {
+  int64_t n0, n1;
+  const int64_t *in0, *in1;
+  int64_t out0, out1;
+} window;
+
+static void map_window(const walk *w, char *const *in, st_accs to,
+                       const window *v) {
+  const st_program *p = w->s->map;
+  const int n = p->noutputs + p->ninputs;
+  char *data[ST_PROGRAM_OPERANDS];
+  int64_t s[2 * ST_PROGRAM_OPERANDS];
+  for (int j = 0; j < p->noutputs; j++) {
+    data[j] = to.p[j];
+    s[j] = v->out0 * w->tree.size[j];
+    s[n + j] = v->out1 * w->tree.size[j];
+  }
+  for (int i = 0; i < p->ninputs; i++) {
+    data[p->noutputs + i] = in[i];
+    s[p->noutputs + i] = v->in0[i];
+    s[n + p->noutputs + i] = v->in1[i];
+  }
+  st__program_loop(data, s, v->n0, v->n1, p);
+}
+
+/* Elements [from, from + n) of the tile's outputs. */
+static void map_elements(const walk *w, const tile *t, int64_t from,
+                         int64_t n, st_accs to) {
+  const axes *x = &w->folded;
+  const int64_t *step = x->step[0], *kept = w->kept.step[0];
+  const int64_t row = x->size[0];
+  for (int64_t done = 0, more; done < n; done += more) {
+    char *in[ST_PROGRAM_OPERANDS];
+    int64_t left = from + done;
+    memcpy(in, t->data, sizeof in);
+    for (int i = 0; i < x->n; i++) {
+      move(w, in, x, i, left % x->size[i]);
+      left /= x->size[i];
+    }
+    const int64_t at = (from + done) % row;
+    more = at_most(row - at, n - done);
+    if (t->width > 1 && w->by_columns) {
+      map_window(w, in, st__accs_at(&w->tree, to, done * t->width), &(window){
+                 t->width, more, kept, step, 1, t->width});
+    } else if (t->width > 1 || at > 0 || n - done < 2 * row) {
+      map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
+                 more, t->width, step, kept, 1, n});
+    } else {
+      const int64_t first = (from + done) / row % x->size[1];
+      const int64_t rows = at_most((n - done) / row, x->size[1] - first);
+      more = rows * row;
+      map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
+                 row, rows, step, x->step[1], 1, row});
+    }
+  }
+}
+
+/* What has been mapped of n elements as items of so many lanes. */
+static st_items items_of(const walk *w, const tile *t, st_accs at, int64_t n,
+                         int64_t lanes) {
+  if (w->by_columns) {
+    return (st_items){at, n / lanes, lanes * t->width, t->width, 1, lanes,
+                      t->width};
+  }
+  return (st_items){at, n / lanes, lanes, t->width, n, lanes, 1};
+}
+
+/* -- The stack ------------------------------------------------------------ */
+
+static st_accs stacked(const walk *w, const slot *s, const tile *t, int at) {
+  return st__accs_at(&w->tree, s->stack, at * w->lanes * t->width);
+}
+
+static void join_top(const walk *w, slot *s, const tile *t) {
+  const st_accs a = stacked(w, s, t, s->height - 2);
+  st__tree_join(&w->tree, a, a, 1, stacked(w, s, t, s->height - 1),
+                w->lanes * t->width);
+  s->height--;
+}
+
+/* Where the next item goes. */
+static st_accs top_of(const walk *w, const slot *s, const tile *t) {
+  return stacked(w, s, t, s->height);
+}
+
+/* It is there: those of the same number of items are joined. */
+static void push(const walk *w, slot *s, const tile *t) {
+  s->height++;
+  for (int64_t n = s->pushed++; n & 1; n >>= 1) join_top(w, s, t);
+}
+
+static void clear(slot *s) {
+  s->height = 0;
+  s->pushed = 0;
+}
+
+/* The value of a segment is at the bottom of the stack. */
+static void fold_segment(const walk *w, slot *s, const tile *t, int64_t at) {
+  const int64_t begin = at * w->segment;
+  const int64_t end = at_most(begin + w->segment, w->items);
+  clear(s);
+  for (int64_t i = begin; i < end; i += w->chunk) {
+    const int64_t n = at_most(w->chunk, end - i) * w->lanes;
+    map_elements(w, t, i * w->lanes, n, s->mapped);
+    const st_items items = items_of(w, t, s->mapped, n, w->lanes);
+    st__tree_fold(&w->tree, &items, top_of(w, s, t), &s->room);
+    push(w, s, t);
+  }
+  while (s->height > 1) join_top(w, s, t);
+}
+
+static st_accs value_of(const walk *w, const tile *t, int64_t segment) {
+  const int64_t item = w->lanes * w->width;
+  return st__accs_at(&w->tree, w->values,
+                     (t->at * w->segments + segment) * item);
+}
+
+static void join_segments(const walk *w, slot *s, const tile *t) {
+  clear(s);
+  for (int64_t k = 0; k < w->segments; k++) {
+    st__tree_copy(&w->tree, top_of(w, s, t), value_of(w, t, k),
+                  w->lanes * t->width);
+    push(w, s, t);
+  }
+  while (s->height > 1) join_top(w, s, t);
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+/* The lanes of the bottom of the stack become one value. */
+static void fold_lanes(const walk *w, slot *s, const tile *t) {
+  st_items items = items_of(w, t, stacked(w, s, t, 0), w->lanes, 1);
+  if (w->lanes == 1) {
+    st__tree_copy(&w->tree, s->result, items.at, t->width);
+  } else {
+    st__tree_fold(&w->tree, &items, s->result, &s->room);
+  }
+}
+
+/* The elements that did not fill an item. */
+static void fold_rest(const walk *w, slot *s, const tile *t) {
+  const bool is_all = w->items == 0;
+  map_elements(w, t, w->items * w->lanes, w->rest, s->mapped);
+  const st_items items = items_of(w, t, s->mapped, w->rest, 1);
+  const st_accs to = is_all ? s->result : s->item;
+  st__tree_fold(&w->tree, &items, to, &s->room);
+  if (is_all) return;
+  st__tree_join(&w->tree, s->result, s->result, 1, to, t->width);
+}
+
+static void start(const walk *w, slot *s, const tile *t) {
+  const bool is_empty = w->folded.total == 0;
+  if (!w->s->has_init) return;
+  if (!is_empty) {
+    st__tree_join(&w->tree, s->result, w->init, 0, s->result, t->width);
+    return;
+  }
+  for (int64_t i = 0; i < t->width; i++) {
+    st__tree_copy(&w->tree, st__accs_at(&w->tree, s->result, i), w->init, 1);
+  }
+}
+
+static void store(const walk *w, const slot *s, const tile *t) {
+  const st_program *p = w->s->final;
+  const int n = p->noutputs + p->ninputs, nin = w->s->map->ninputs;
+  char *data[ST_PROGRAM_OPERANDS];
+  int64_t strides[2 * ST_PROGRAM_OPERANDS] = {0};
+  for (int i = 0; i < p->noutputs; i++) {
+    data[i] = t->data[nin + i];
+    strides[i] = w->kept.step[0][nin + i];
+  }
+  for (int i = p->noutputs; i < n; i++) {
+    const int j = p->order[i - p->noutputs];
+    data[i] = s->result.p[j];
+    strides[i] = w->tree.size[j];
+  }
+  st__program_loop(data, strides, t->width, 1, p);
+}
+
+/* The stack has the items at its bottom, if there are any. */
+static void finish_tile(const walk *w, slot *s, const tile *t) {
+  if (w->items > 0) fold_lanes(w, s, t);
+  if (w->rest > 0) fold_rest(w, s, t);
+  start(w, s, t);
+  store(w, s, t);
+}
+
+/* -- Threads -------------------------------------------------------------- */
+
+static void run_tiles(void *ctx, int64_t begin, int64_t end) {
+  const walk *w = ctx;
+  slot s;
+  const int mine = take_slot(w, &s);
+  for (int64_t i = begin; i < end; i++) {
+    const tile t = find_tile(w, i);
+    if (w->segments > 1) join_segments(w, &s, &t);
+    else if (w->items > 0) fold_segment(w, &s, &t, 0);
+    finish_tile(w, &s, &t);
+  }
+  give_back(w, mine);
+}
+
+static void run_segments(void *ctx, int64_t begin, int64_t end) {
+  const walk *w = ctx;
+  slot s;
+  const int mine = take_slot(w, &s);
+  for (int64_t i = begin; i < end; i++) {
+    const tile t = find_tile(w, i / w->segments);
+    fold_segment(w, &s, &t, i % w->segments);
+    st__tree_copy(&w->tree, value_of(w, &t, i % w->segments),
+                  stacked(w, &s, &t, 0), w->lanes * t.width);
+  }
+  give_back(w, mine);
+}
+
+/* How many units of so many elements a thread takes at least. */
+static int64_t units_of_grain(const walk *w, int64_t elements) {
+  return w->s->map->grain / (elements + 1) + 1;
+}
+
+st_status st__scripted_run(const st_scripted *s) {
+  walk w;
+  char *base;
+  size_t size;
+  w.s = s;
+  st__tree_init(&w.tree, s->combine, s->naccs, s->is_simple);
+  find_axes(s, &w.folded, &w.kept);
+  if (w.kept.total == 0) return ST_OK;
+  cut(&w);
+  for (int i = 0; i < s->map->ninputs; i++) {
+    w.data[i] = st__data(s->inputs[s->map->order[i]]);
+  }
+  for (int i = 0; i < s->final->noutputs; i++) {
+    w.data[s->map->ninputs + i] = st__data(s->outs[i]);
+  }
+  const int64_t units = w.tiles * w.segments;
+  const int64_t elements = w.width * w.folded.total / w.segments;
+  const int64_t grain = units_of_grain(&w, elements);
+  const int64_t last = w.segments > 1
+    ? units_of_grain(&w, w.segments * w.width * w.lanes) : grain;
+  const int pieces = st__num_pieces(units, grain);
+  const int others = st__num_pieces(w.tiles, last);
+  ST_TRY(take_memory(&w, pieces > others ? pieces : others, &base, &size));
+  if (w.segments > 1) {
+    st__parallel_for(0, units, grain, run_segments, &w);
+  }
+  st__parallel_for(0, w.tiles, last, run_tiles, &w);
+  st__free(ST_MEM_SCRATCH, base, size);
+  return ST_OK;
+}

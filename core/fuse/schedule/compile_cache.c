@@ -1,0 +1,261 @@
+/* Finding and keeping the steps of a function.
+ *
+ * Note [Keys of fusions]
+ * What a function was called with is written down as words: the default
+ * dtype, then of each argument its kind and its class or its bytes, then the
+ * sizes and strides of the tensors. Calls with the same words take the same
+ * steps; steps without a shape are found by the words in front of the sizes,
+ * which say that all tensors are contiguous. What a tensor is besides, such
+ * as whether it requires a gradient, is found out when the steps run.
+ */
+
+#include "fuse/schedule/compile_cache.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "dispatch/thread.h"
+
+enum { MOST_WORDS = 320 };
+
+typedef struct key {
+  int nclass, n;        /* words in front of the sizes, and all of them */
+  bool is_contiguous;   /* all tensors are */
+  uint64_t words[MOST_WORDS];
+} key;
+
+typedef struct entry {
+  int n;
+  uint64_t *words;      /* owned */
+  st_steps *steps;      /* owned; NULL: it is called as it is */
+  char *why;            /* owned; why that is so, or NULL */
+} entry;
+
+struct st_fusion {
+  char *name;           /* owned */
+  int n, next, last;    /* entries, which one goes next, the last one found */
+  entry entries[ST_FUSION_ENTRIES];
+};
+
+/* -- Lifetime ------------------------------------------------------------- */
+
+st_status st__fusion_new(const char *name, st_fusion **out) {
+  st_fusion *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
+  if (!f) return ST_NO_MEMORY;
+  f->name = st__strndup(ST_MEM_REGISTRY, name, strlen(name));
+  if (!f->name) {
+    st__free(ST_MEM_REGISTRY, f, sizeof *f);
+    return ST_NO_MEMORY;
+  }
+  *out = f;
+  return ST_OK;
+}
+
+static void drop_entry(entry *e) {
+  if (e->words) {
+    st__free(ST_MEM_REGISTRY, e->words, (size_t)e->n * sizeof *e->words);
+  }
+  if (e->steps) st__steps_release(&e->steps);
+  if (e->why) st__free(ST_MEM_REGISTRY, e->why, strlen(e->why) + 1);
+  *e = (entry){0};
+}
+
+void st__fusion_clear(st_fusion *f) {
+  for (int i = 0; i < f->n; i++) drop_entry(&f->entries[i]);
+  f->n = f->next = f->last = 0;
+}
+
+void st__fusion_release(st_fusion **fusion) {
+  st_fusion *f = *fusion;
+  *fusion = NULL;
+  if (!f) return;
+  st__fusion_clear(f);
+  st__free(ST_MEM_REGISTRY, f->name, strlen(f->name) + 1);
+  st__free(ST_MEM_REGISTRY, f, sizeof *f);
+}
+
+const char *st__fusion_name(const st_fusion *f) { return f->name; }
+
+/* -- Keys ----------------------------------------------------------------- */
+
+/* Which argument is the same tensor as argument i, the first one of them. */
+static int first_like(const st_fusion_arg *args, int i) {
+  int k = 0;
+  while (args[k].tensor != args[i].tensor) k++;
+  return k;
+}
+
+static uint64_t class_word(const st_tensor *t, int same) {
+  const bool is_wrapped = (t->flags & ST_FLAG_WRAPPED) != 0;
+  return (uint64_t)t->dtype | (uint64_t)(t->ndim == 0) << 8 |
+         (uint64_t)is_wrapped << 9 |
+         (uint64_t)st__is_contiguous(t) << 10 | (uint64_t)same << 16;
+}
+
+static bool add_bytes(key *k, const st_fusion_arg *arg) {
+  if (arg->nbytes > 8 * (MOST_WORDS - k->n - 2)) return false;
+  const int n = (arg->nbytes + 7) / 8;
+  k->words[k->n++] = (uint64_t)arg->nbytes;
+  if (n == 0) return true;
+  k->words[k->n + n - 1] = 0;
+  memcpy(&k->words[k->n], arg->bytes, (size_t)arg->nbytes);
+  k->n += n;
+  return true;
+}
+
+static bool add_geometry(key *k, const st_tensor *t) {
+  if (2 * t->ndim + 1 > MOST_WORDS - k->n) return false;
+  k->words[k->n++] = t->ndim;
+  for (int d = 0; d < t->ndim; d++) {
+    k->words[k->n++] = (uint64_t)t->sizes[d];
+    k->words[k->n++] = (uint64_t)t->strides[d];
+  }
+  return true;
+}
+
+/* False: nothing is kept for these arguments. */
+static bool make_key(int n, const st_fusion_arg *args, key *k) {
+  k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
+  k->n = 1;
+  k->is_contiguous = true;
+  for (int i = 0; i < n; i++) {
+    const st_tensor *t = args[i].tensor;
+    if (k->n + 2 > MOST_WORDS || (t && !st__is_plain(t))) return false;
+    const uint64_t kind = (uint64_t)args[i].kind << 56;
+    if (t) {
+      k->words[k->n++] = kind | class_word(t, first_like(args, i));
+      k->is_contiguous = k->is_contiguous && st__is_contiguous(t);
+    } else {
+      k->words[k->n++] = kind;
+      if (!add_bytes(k, &args[i])) return false;
+    }
+  }
+  k->nclass = k->n;
+  for (int i = 0; i < n; i++) {
+    if (args[i].tensor && !add_geometry(k, args[i].tensor)) return false;
+  }
+  return true;
+}
+
+/* -- Entries -------------------------------------------------------------- */
+
+/* Nothing but what every thread begins with, gradients on or off: whatever
+ * else is in force wants to see the calls. */
+static bool is_plain_thread(void) {
+  const st_thread *self = st__self();
+  const st_tls first = st__first_tls();
+  return !self->mode && !self->watched && !self->tls.inference &&
+         self->tls.included == first.included &&
+         self->tls.excluded == first.excluded;
+}
+
+static bool is_for(const entry *e, const key *k) {
+  if (e->steps && e->steps->is_free) {
+    return k->is_contiguous && e->n == k->nclass &&
+           memcmp(e->words, k->words,
+                  (size_t)k->nclass * sizeof *k->words) == 0;
+  }
+  return e->n == k->n &&
+         memcmp(e->words, k->words, (size_t)k->n * sizeof *k->words) == 0;
+}
+
+static entry *find(st_fusion *f, const key *k) {
+  for (int i = 0, at = f->last; i < f->n; i++, at++) {
+    if (at >= f->n) at = 0;
+    if (!is_for(&f->entries[at], k)) continue;
+    f->last = at;
+    return &f->entries[at];
+  }
+  return NULL;
+}
+
+bool st__fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
+                     st_steps **steps) {
+  key k;
+  *steps = NULL;
+  if (!is_plain_thread() || !make_key(n, args, &k)) return true;
+  const entry *e = find(f, &k);
+  if (!e || (e->steps && !st__steps_are_current(e->steps))) return false;
+  if (e->steps) st__steps_retain(*steps = e->steps);
+  return true;
+}
+
+const char *st__fusion_why(st_fusion *f, int n, const st_fusion_arg *args) {
+  key k;
+  if (!is_plain_thread()) return "the thread's state is not the usual one";
+  if (!make_key(n, args, &k)) return "it cannot be told from other calls";
+  const entry *e = find(f, &k);
+  return e && e->why ? e->why : "";
+}
+
+/* Where the next entry goes: in the place of an older one for the same. */
+static entry *place_for(st_fusion *f, const key *k) {
+  entry *e = find(f, k);
+  if (!e && f->n < ST_FUSION_ENTRIES) {
+    e = &f->entries[f->n++];
+  } else if (!e) {
+    e = &f->entries[f->next];
+    f->next = (f->next + 1) % ST_FUSION_ENTRIES;
+  }
+  drop_entry(e);
+  return e;
+}
+
+/* why: NULL, or why there are no steps. */
+static st_status keep(st_fusion *f, int n, const st_fusion_arg *args,
+                      st_steps *steps, const char *why) {
+  key k;
+  if (!make_key(n, args, &k)) return ST_OK;
+  if (steps && steps->is_free && !k.is_contiguous) steps->is_free = false;
+  const int nwords = steps && steps->is_free ? k.nclass : k.n;
+  const size_t size = (size_t)nwords * sizeof *k.words;
+  uint64_t *words = st__alloc(ST_MEM_REGISTRY, size);
+  if (!words) return ST_NO_MEMORY;
+  memcpy(words, k.words, size);
+  char *copy = why ? st__strndup(ST_MEM_REGISTRY, why, strlen(why)) : NULL;
+  if (why && !copy) {
+    st__free(ST_MEM_REGISTRY, words, size);
+    return ST_NO_MEMORY;
+  }
+  entry *e = place_for(f, &k);
+  *e = (entry){nwords, words, steps, copy};
+  if (!steps) return ST_OK;
+  st__steps_retain(steps);
+  steps->slot = (int)(e - f->entries);
+  return ST_OK;
+}
+
+/* -- Recordings ----------------------------------------------------------- */
+
+static st_status finish(st_fusion *f, int n, const st_fusion_arg *args,
+                        st_rehearsal *r, st_steps **steps) {
+  int ntensors = 0;
+  for (int i = 0; i < n; i++) ntensors += args[i].tensor != NULL;
+  ST_TRY(st__steps_new(r, ntensors, steps));
+  const st_status status = keep(f, n, args, *steps, NULL);
+  if (status != ST_OK) st__steps_release(steps);
+  return status;
+}
+
+st_status st__fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
+                         st_rehearsal **recording, int noutputs,
+                         st_tensor *const *outputs, st_steps **steps) {
+  st_rehearsal *r = *recording;
+  st_status status = ST_OK;
+  *steps = NULL;
+  st__rehearsal_leave(r);
+  const bool is_whole = noutputs >= 0 &&
+                        st__rehearsal_outputs(r, noutputs, outputs);
+  if (r->was_asked) {
+    status = st__fail(ST_BAD_STATE, "%s", r->why);
+  } else if (r->lacks_memory) {
+    status = st__fail(ST_NO_MEMORY, "%s: out of memory", r->name);
+  } else if (is_whole) {
+    status = finish(f, n, args, r, steps);
+  } else {
+    status = keep(f, n, args, NULL,
+                  r->was_refused ? r->why : "it fails with doubles");
+  }
+  st__rehearsal_free(recording);
+  return status;
+}

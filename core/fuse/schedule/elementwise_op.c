@@ -1,0 +1,374 @@
+/* Elementwise operators that are graphs: structured ones, whose meta finds the
+ * program and whose implementation runs it.
+ */
+
+#include "fuse/schedule/elementwise_op.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "dispatch/thread.h"
+#include "grad/record/derivatives.h"
+#include "iter/dry_run.h"
+#include "op/registry/register.h"
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static bool is_number(const st_arg *arg) {
+  return !arg->list && !arg->optional &&
+         (arg->type == ST_TYPE_FLOAT || arg->type == ST_TYPE_INT ||
+          arg->type == ST_TYPE_BOOL || arg->type == ST_TYPE_SCALAR);
+}
+
+static bool is_plain_tensor(const st_arg *arg) {
+  return arg->type == ST_TYPE_TENSOR && !arg->list && !arg->optional &&
+         !arg->is_alias;
+}
+
+st_status st__fused_schema(const st_schema *s, int *ninputs, int *nparams) {
+  *ninputs = *nparams = 0;
+  for (int i = 0; i < s->nargs; i++) {
+    if (is_plain_tensor(&s->args[i])) {
+      ++*ninputs;
+    } else if (is_number(&s->args[i])) {
+      ++*nparams;
+    } else {
+      return st__fail(ST_BAD_SCHEMA, "argument '%s' of %s is %s; what is fused "
+                      "takes tensors and numbers", s->args[i].name, s->name,
+                      s->args[i].text);
+    }
+  }
+  for (int i = 0; i < s->nrets; i++) {
+    if (is_plain_tensor(&s->rets[i])) continue;
+    return st__fail(ST_BAD_SCHEMA, "result %d of %s is %s; what is fused gives "
+                    "tensors", i + 1, s->name, s->rets[i].text);
+  }
+  return ST_OK;
+}
+
+/* A float is one, whatever it was given as. */
+static st_scalar number_of(const st_arg *arg, const st_value *v) {
+  if (arg->type == ST_TYPE_FLOAT) {
+    return st__scalar_float(st__to_float(v, 0));
+  }
+  return st__to_scalar(v);
+}
+
+void st__fused_args(const st_schema *s, int nargs, const st_value *args,
+                    st_tensor **inputs, st_scalar *params) {
+  int ninputs = 0, nparams = 0;
+  for (int i = 0; i < nargs; i++) {
+    if (s->args[i].type == ST_TYPE_TENSOR) {
+      inputs[ninputs++] = st__to_tensor(&args[i]);
+    } else {
+      params[nparams++] = number_of(&s->args[i], &args[i]);
+    }
+  }
+}
+
+/* Note [Defined anew]
+ * A name may be defined anew, with another schema, while kernels and
+ * derivatives of the old operator are there still; and a derivative outlives
+ * its library. So arguments are read by the schema that came with the graph,
+ * and what does not fit it is refused. */
+static st_status defined_anew(const char *name) {
+  return st__fail(ST_BAD_STATE, "%s was defined anew after its expressions "
+                  "were", name);
+}
+
+static bool is_same(const st_arg *a, const st_arg *b) {
+  return a->type == b->type && a->list == b->list &&
+         a->optional == b->optional;
+}
+
+static st_status check_layout(const st_schema *own, const st_schema *s,
+                              int nargs) {
+  bool same = nargs == own->nargs && s->nrets == own->nrets;
+  for (int i = 0; i < nargs && same; i++) {
+    same = is_same(&own->args[i], &s->args[i]);
+  }
+  return same ? ST_OK : defined_anew(own->name);
+}
+
+st_status st__fused_fits(const st_schema *own, const st_run *r) {
+  const int n = r->call->schema->nargs;
+  return check_layout(own, r->call->schema,
+                      r->variant == ST_OUT ? n - r->nouts : n);
+}
+
+/* Those that there are not are none. */
+st_status st__fused_matches(const st_schema *own, const st_op *op,
+                            const st_value *args, const st_value *rets) {
+  const int nargs = own->nargs, nrets = own->nrets;
+  bool same = nargs == ST_MAX_ARGS || st__is_none(&args[nargs]);
+  same = same && (nrets == ST_MAX_ARGS || st__is_none(&rets[nrets]));
+  for (int i = 0; i < nargs && same; i++) {
+    const bool is_tensor = args[i].tag == ST_TAG_TENSOR;
+    same = is_tensor == (own->args[i].type == ST_TYPE_TENSOR) &&
+           args[i].tag != ST_TAG_TENSORS;
+  }
+  for (int i = 0; i < nrets && same; i++) {
+    same = rets[i].tag == ST_TAG_TENSOR;
+  }
+  return same ? ST_OK : defined_anew(st__op_name(op));
+}
+
+/* -- The operator --------------------------------------------------------- */
+
+/* Note [Operators inside operators]
+ * While loops are captured, an operator that is a graph is its nodes: so one
+ * may be part of another, and both are one program. */
+static st_status run_inside(st_run *r, const st_fused *f,
+                            st_tensor *const *inputs,
+                            const st_scalar *params) {
+  st_tensor *outs[ST_GRAPH_OUTPUTS] = {NULL};
+  st_status status = st__graph_run(f->graph, inputs, params, outs, NULL,
+                                   NULL);
+  for (int i = 0; i < r->nouts; i++) {
+    if (status == ST_OK && !r->given[i]) {
+      r->out[i] = outs[i];
+      continue;
+    }
+    if (status == ST_OK) status = st__copy(r->given[i], outs[i]);
+    if (status == ST_OK) st__tensor_retain(r->out[i] = r->given[i]);
+    st__tensor_release(&outs[i]);
+  }
+  return status;
+}
+
+/* Whether impl will be called. */
+static bool is_run(const st_run *r) {
+  return !r->is_meta || st__is_watched();
+}
+
+static st_status meta(st_run *r) {
+  st_fused *const f = st__run_ctx(r);
+  st_tensor *inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_NUMBERS];
+  st_fused_key key;
+  st_program *p = NULL;
+  ST_TRY(st__fused_fits(f->schema, r));
+  st__fused_args(f->schema, f->schema->nargs, r->args, inputs, params);
+  if (r->is_meta && st__captured()) return run_inside(r, f, inputs, params);
+  st__fused_key(f, inputs, params, &key);
+  for (int i = 0; i < r->nouts; i++) {
+    if (r->given[i]) key.out_dtypes[i] = r->given[i]->dtype;
+  }
+  ST_TRY(st__fused_program(f, &key, &p));
+  r->has_iter = true;
+  st_status status = st__fused_iter(&r->it, p, inputs, r->given);
+  if (status == ST_OK) status = st__fused_check(p, &r->it);
+  for (int i = 0; i < r->nouts && status == ST_OK; i++) {
+    r->out[i] = st__iter_take_output(&r->it, i);
+  }
+  if (status == ST_OK && is_run(r)) {
+    memcpy(r->note, &p, sizeof p);
+  } else {
+    st__program_release(&p);
+  }
+  return status;
+}
+
+static st_status impl(st_run *r) {
+  st_program *p;
+  if (r->is_meta && st__captured()) return ST_OK;
+  memcpy(&p, r->note, sizeof p);
+  st__program_run(p, &r->it);
+  st__program_release(&p);
+  return ST_OK;
+}
+
+/* -- Inspection ----------------------------------------------------------- */
+
+static st_fused *fused_of(const st_op *op) {
+  const st_kernel_facts k = st__kernel_facts(op, "CPU");
+  const st_structured_ctx *ctx = k.ctx;
+  if (k.fn != st__structured || ctx->row->meta != meta ||
+      ctx->variant == ST_OUT) {
+    return NULL;
+  }
+  return ctx->own;
+}
+
+static st_status text_of(st_fused *f, const st_op *op, const st_value *args,
+                         char **out) {
+  const st_schema *s = st__op_schema(op);
+  st_tensor *inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_NUMBERS];
+  st_fused_key key;
+  st_program *p = NULL;
+  ST_TRY(check_layout(f->schema, s, s->nargs));
+  st__fused_args(f->schema, s->nargs, args, inputs, params);
+  st__fused_key(f, inputs, params, &key);
+  if (s->is_mutable) key.out_dtypes[0] = inputs[0]->dtype;
+  ST_TRY(st__fused_program(f, &key, &p));
+  const st_status status = st__program_text(p, out);
+  st__program_release(&p);
+  return status;
+}
+
+/* Nothing is freed while f is looked for. */
+static st_fused *take_fused(const st_op *op) {
+  st__hold(true);
+  st_fused *f = fused_of(op);
+  if (f) st__fused_retain(f);
+  st__hold(false);
+  return f;
+}
+
+static st_status join_texts(const char *head, const char *more, char **out) {
+  st_text t = {0};
+  st__text_format(&t, "%s  computes       %s\n", head, more);
+  return st__text_finish(&t, out);
+}
+
+st_status st__explain_all(const st_op *op, int n, const st_value *args,
+                          char **out) {
+  st_value all[ST_MAX_ARGS];
+  char *head = NULL, *more = NULL;
+  ST_TRY(st__explain(op, n, args, &head));
+  *out = head;
+  st_fused *f = take_fused(op);
+  if (!f) return ST_OK;
+  if (st__bind_args(op, n, args, all) == ST_OK &&
+      text_of(f, op, all, &more) == ST_OK &&
+      join_texts(head, more, out) == ST_OK) {
+    st__text_free(&head);
+  }
+  st__text_free(&more);
+  st__fused_release(f);
+  return ST_OK;
+}
+
+/* -- Derivatives ---------------------------------------------------------- */
+
+static st_status backward(void *ctx, const st_op *op, const st_value *args,
+                          const st_value *rets, st_tensor *const *grads,
+                          const bool *wanted, st_tensor **inputs) {
+  st_fused *const f = ctx;
+  const st_schema *s = f->schema;
+  st_tensor *tensors[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_NUMBERS];
+  ST_TRY(st__fused_matches(s, op, args, rets));
+  st__fused_args(s, s->nargs, args, tensors, params);
+  return st__fused_backward(f, tensors, params, grads, wanted, inputs);
+}
+
+static void retain(void *fused) { st__fused_retain(fused); }
+
+st_status st__fused_derive(st_library *lib, const char *name, st_fused *f) {
+  const st_derivative d = {.backward = backward, .ctx = f,
+                           .free_ctx = st__fused_release};
+  st__fused_retain(f);
+  const st_status status = st__library_derivative_later(lib, name, &d,
+                                                        retain);
+  if (status != ST_OK) st__fused_release(f);
+  return status;
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+static bool has_out(const st_schema *s) {
+  for (int i = 0; i < s->nrets; i++) {
+    if (s->nrets > 1 && !*s->rets[i].name) return false;
+  }
+  return true;
+}
+
+static bool has_inplace(const st_schema *s) {
+  return s->nrets == 1 && s->nargs > 0 &&
+         s->args[0].type == ST_TYPE_TENSOR && !s->args[0].kwarg_only;
+}
+
+/* "ns::name.overload", or that of the in-place variant. */
+static void full_name(const st_schema *s, const char *mark, char *buf,
+                      size_t size) {
+  snprintf(buf, size, "%s%s%s%s", s->name, mark, *s->overload ? "." : "",
+           s->overload);
+}
+
+static st_status define(st_library *part, const st_schema *s,
+                        const st_structured *d, st_fused *f) {
+  char name[256];
+  st__fused_retain(f);
+  const st_status status = st__library_structured(part, d);
+  if (status != ST_OK) return st__fused_release(f), status;
+  full_name(s, "", name, sizeof name);
+  ST_TRY(st__fused_derive(part, name, f));
+  if (!d->inplace) return ST_OK;
+  full_name(s, "_", name, sizeof name);
+  return st__fused_derive(part, name, f);
+}
+
+/* The operator, its variants and their derivatives, or nothing. */
+static st_status define_all(st_library *lib, const st_schema *s,
+                            const st_structured *d, st_fused *f) {
+  st_library *part = NULL;
+  ST_TRY(st__library_part(lib, &part));
+  st_status status = define(part, s, d, f);
+  if (status == ST_OK) status = st__library_join(lib, part);
+  st__library_close(&part);
+  return status;
+}
+
+static st_status check(const st_schema *s, const st_graph *g) {
+  int ninputs, nparams;
+  ST_TRY(st__fused_schema(s, &ninputs, &nparams));
+  if (ninputs == 0) {
+    return st__fail(ST_BAD_SCHEMA, "%s takes no tensor", s->name);
+  }
+  if (s->nrets != g->noutputs) {
+    return st__fail(ST_BAD_SCHEMA, "%s returns %d results, its body %d",
+                    s->name, s->nrets, g->noutputs);
+  }
+  ST_ASSERT(ninputs == g->ninputs && nparams == g->nparams);
+  return ST_OK;
+}
+
+/* What no dtype makes elementwise is refused at once: shadows have one shape,
+ * so that pointwise operators have nothing to say about it. Other failures may
+ * be those of float32. */
+static st_status try_out(const st_graph *g) {
+  st_class inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_NUMBERS];
+  uint8_t outs[ST_GRAPH_OUTPUTS];
+  st_program *p = NULL;
+  for (int i = 0; i < g->ninputs; i++) {
+    inputs[i] = (st_class){.dtype = ST_FLOAT32};
+  }
+  for (int i = 0; i < g->nparams; i++) params[i] = st__scalar_int(1);
+  for (int i = 0; i < g->noutputs; i++) outs[i] = ST_DTYPE_NONE;
+  const st_status status = st__capture_graph(g, inputs, params, outs, &p);
+  st__program_release(&p);
+  const bool may_be_the_dtype = status == ST_BAD_DTYPE ||
+                                status == ST_BAD_VALUE ||
+                                status == ST_BAD_TYPE;
+  return may_be_the_dtype ? ST_OK : status;
+}
+
+st_status st__library_elementwise(st_library *lib, const char *schema,
+                                  st_graph *g, const char *doc,
+                                  const char *debug) {
+  char out[128] = "out";
+  st_schema *s = NULL;
+  st_fused *f = NULL;
+  st_status status;
+  ST_TRY(st__schema_parse(schema, st__library_namespace(lib), &s));
+  ST_TRY_FAIL(check(s, g));
+  ST_TRY_FAIL(try_out(g));
+  ST_TRY_FAIL(st__fused_new(g, &f));
+  if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
+  const st_structured d = {
+    .schema = schema, .inplace = has_inplace(s),
+    .out = has_out(s) ? out : NULL, .meta = meta, .impl = impl, .ctx = f,
+    .free_ctx = st__fused_release, .doc = doc, .debug = debug,
+    .tags = ST_OPTAG_POINTWISE };
+  f->schema = s;
+  status = define_all(lib, s, &d, f);
+  if (status != ST_OK) st__graph_retain(g);
+  s = NULL;
+  st__fused_release(f);
+fail:
+  st__schema_free(&s);
+  return status;
+}

@@ -1,0 +1,234 @@
+/* Running steps. */
+
+#include "fuse/schedule/schedule.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "grad/record/custom_function.h"
+#include "grad/graph/history.h"
+
+/* -- Lifetime ------------------------------------------------------------- */
+
+void st__steps_retain(st_steps *s) { st__ref_take(&s->refs); }
+
+void st__steps_release(st_steps **steps) {
+  st_steps *s = *steps;
+  *steps = NULL;
+  if (!s || !st__ref_drop(&s->refs)) return;
+  for (int i = 0; i < s->nsteps; i++) {
+    st__program_release(&s->steps[i].program);
+    st__fused_release(s->steps[i].fused);
+  }
+  for (int i = 0; i < s->nkept; i++) {
+    st__tensor_release(&s->kept[i].tensor);
+    st__tensor_release(&s->likes[i].tensor);
+  }
+  st__arena_free(&s->arena);
+  st__free(ST_MEM_REGISTRY, s, sizeof *s);
+}
+
+bool st__steps_are_current(const st_steps *s) {
+  for (int i = 0; i < s->nsteps; i++) {
+    const st_step *step = &s->steps[i];
+    if (step->op && st__op_schema(step->op) != step->schema) return false;
+  }
+  for (int i = 0; i < s->nkept; i++) {
+    const st_tensor *a = s->kept[i].tensor, *b = s->likes[i].tensor;
+    if (a->dtype != b->dtype || !st__same_sizes(a, b) ||
+        !st__same_dims(a->ndim, a->strides, b->strides)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* -- Pieces --------------------------------------------------------------- */
+
+static st_status run_backward(void *ctx, st_tensor *const *grads,
+                              st_tensor *const *saved, const bool *wanted,
+                              st_tensor **inputs) {
+  return st__fused_backward(ctx, saved, NULL, grads, wanted, inputs);
+}
+
+/* The outputs come from the inputs in one step, of which the gradients are
+ * known: Note [Gradients of pieces]. */
+static st_status record(const st_step *step, st_tensor *const *inputs,
+                        uint32_t required, st_tensor *const *outs) {
+  bool differentiable[ST_GRAPH_OUTPUTS], recorded, any = false;
+  for (int i = 0; i < step->nout; i++) {
+    differentiable[i] = (step->depends[i] & required) != 0;
+    any = any || differentiable[i];
+  }
+  if (!any) return ST_OK;
+  const st_function f = {
+    .name = "FusedBackward", .backward = run_backward, .ctx = step->fused,
+    .free_ctx = st__fused_release, .ninputs = step->nin,
+    .noutputs = step->nout, .nsaved = step->nin, .inputs = inputs,
+    .outputs = outs, .saved = inputs, .differentiable = differentiable};
+  st__fused_retain(step->fused);
+  const st_status status = st__record(&f, &recorded);
+  if (!recorded) st__fused_release(step->fused);
+  return status;
+}
+
+static st_status run_piece(const st_step *step, st_tensor **slots) {
+  st_tensor *inputs[ST_GRAPH_INPUTS], *outs[ST_GRAPH_OUTPUTS] = {NULL};
+  uint32_t required = 0;
+  for (int i = 0; i < step->nin; i++) {
+    inputs[i] = slots[step->in[i]];
+    required |= (uint32_t)st__requires_grad(inputs[i]) << i;
+  }
+  st_status status = st__fused_apply(step->program, inputs, outs);
+  if (status == ST_OK && required && st__tls().grad) {
+    status = record(step, inputs, required, outs);
+  }
+  for (int i = 0; i < step->nout; i++) {
+    if (status == ST_OK) slots[step->out[i]] = outs[i];
+    else st__tensor_release(&outs[i]);
+  }
+  return status;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+/* Puts result r, a tensor or a list of them, into the slots. */
+static void take_result(const st_step *step, st_value *ret, int *at,
+                        st_tensor **slots) {
+  const bool is_list = ret->tag == ST_TAG_TENSORS;
+  const int n = is_list ? (int)ret->len : 1;
+  for (int k = 0; k < n && *at < step->nout; k++, ++*at) {
+    st_tensor **from = is_list ? &ret->u.tensors[k] : &ret->u.tensor;
+    if (step->out[*at] < 0) continue;
+    slots[step->out[*at]] = *from;
+    if (is_list) *from = NULL;
+    else ret->tag = ST_TAG_NONE;
+  }
+  st__value_clear(ret);
+}
+
+static st_status run_call(const st_step *step, st_tensor **slots,
+                          st_tensor **lists) {
+  st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
+  int at = 0;
+  for (int i = 0; i < step->schema->nargs; i++) {
+    const st_ref *ref = &step->args[i];
+    if (ref->kind == ST_REF_TENSOR) {
+      args[i] = st__of_tensor(slots[ref->at]);
+    } else if (ref->kind == ST_REF_TENSORS) {
+      for (int k = 0; k < ref->n; k++) {
+        lists[k] = ref->list[k] < 0 ? NULL : slots[ref->list[k]];
+      }
+      args[i] = st__of_tensors(lists, ref->n);
+      lists += ref->n;
+    } else {
+      args[i] = ref->value;
+    }
+  }
+  ST_TRY(st__call_boxed(step->op, step->schema, args, rets));
+  for (int i = 0; i < step->schema->nrets; i++) {
+    take_result(step, &rets[i], &at, slots);
+  }
+  for (int i = 0; i < step->nout; i++) {
+    if (step->out[i] < 0 || slots[step->out[i]]) continue;
+    return st__fail(ST_BAD_STATE, "gave less than when it was recorded");
+  }
+  return ST_OK;
+}
+
+/* -- All of them ---------------------------------------------------------- */
+
+static void release_slots(const st_steps *s, st_tensor **slots) {
+  for (int i = 0; i < s->nsteps; i++) {
+    const st_step *step = &s->steps[i];
+    for (int k = 0; k < step->nout; k++) {
+      if (step->out[k] >= 0) st__tensor_release(&slots[step->out[k]]);
+    }
+  }
+}
+
+static st_status run_all(const st_steps *s, st_tensor *const *inputs,
+                         st_tensor **slots, st_tensor **outs) {
+  st_status status = ST_OK;
+  for (int i = 0; i < s->nargs; i++) slots[i] = inputs[i];
+  for (int i = 0; i < s->nkept; i++) slots[s->kept[i].value] =
+                                       s->kept[i].tensor;
+  for (int i = 0; i < s->nsteps && status == ST_OK; i++) {
+    const st_step *step = &s->steps[i];
+    status = step->program ? run_piece(step, slots)
+                           : run_call(step, slots, slots + s->nvalues);
+    for (int k = 0; k < step->ndead && status == ST_OK; k++) {
+      st__tensor_release(&slots[step->dead[k]]);
+    }
+  }
+  for (int i = 0; i < s->noutputs && status == ST_OK; i++) {
+    outs[i] = slots[s->outputs[i]];
+    st__tensor_retain(outs[i]);
+  }
+  release_slots(s, slots);
+  return status;
+}
+
+st_status st__steps_run(const st_steps *s, st_tensor *const *inputs,
+                        st_tensor **outs) {
+  st_tensor *few[64];
+  const size_t n = (size_t)(s->nvalues + s->most_listed);
+  if (n <= sizeof few / sizeof *few) {
+    memset(few, 0, n * sizeof *few);
+    return run_all(s, inputs, few, outs);
+  }
+  st_tensor **slots = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *slots);
+  if (!slots) return ST_NO_MEMORY;
+  const st_status status = run_all(s, inputs, slots, outs);
+  st__free(ST_MEM_SCRATCH, slots, n * sizeof *slots);
+  return status;
+}
+
+/* -- Text ----------------------------------------------------------------- */
+
+static const char *short_name(const st_op *op) {
+  const char *full = st__op_name(op), *colons = strstr(full, "::");
+  return strncmp(full, "aten::", 6) == 0 && colons ? colons + 2 : full;
+}
+
+/* What the program does, indented. */
+static st_status add_program(st_text *t, const st_program *p) {
+  char *text;
+  ST_TRY(st__program_text(p, &text));
+  for (const char *at = text; *at; ) {
+    const size_t n = strcspn(at, "\n");
+    st__text_puts(t, "  ");
+    st__text_add(t, at, n);
+    st__text_puts(t, "\n");
+    at += n + (at[n] == '\n');
+  }
+  st__text_free(&text);
+  return ST_OK;
+}
+
+static st_status add_step(st_text *t, const st_step *step) {
+  if (!step->program) {
+    st__text_format(t, "call %s%s%s\n", short_name(step->op),
+                    *step->where ? " at " : "", step->where);
+    return ST_OK;
+  }
+  const st_graph *g = step->fused->graph;
+  st__text_format(t, "piece of %d:", g->nnodes);
+  for (int i = 0; i < g->nnodes; i++) {
+    st__text_format(t, " %s", short_name(g->nodes[i].op));
+  }
+  st__text_puts(t, "\n");
+  return add_program(t, step->program);
+}
+
+st_status st__steps_text(const st_steps *s, char **out) {
+  st_text t = {0};
+  st_status status = ST_OK;
+  for (int i = 0; i < s->nsteps && status == ST_OK; i++) {
+    status = add_step(&t, &s->steps[i]);
+  }
+  if (s->nsteps == 0) st__text_puts(&t, "nothing\n");
+  const st_status finished = st__text_finish(&t, out);
+  if (status != ST_OK && finished == ST_OK) st__text_free(out);
+  return status != ST_OK ? status : finished;
+}

@@ -1,0 +1,297 @@
+/* Graphs: building them, and calling what is in them.
+ */
+
+#include "fuse/trace/graph.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+enum { CHUNK = 2048, MOST_NUMBERS = 128 };
+
+/* -- Building ------------------------------------------------------------- */
+
+static size_t nodes_size(void) {
+  return ST_GRAPH_NODES * sizeof(st_graph_node);
+}
+
+st_status st__graph_new(const char *name, int ninputs, int nparams,
+                        st_graph **out) {
+  if (ninputs > ST_GRAPH_INPUTS || nparams > ST_GRAPH_NUMBERS) {
+    return st__fail(ST_BAD_VALUE, "%s takes more than %d tensors or %d "
+                    "numbers", name, ST_GRAPH_INPUTS, ST_GRAPH_NUMBERS);
+  }
+  st_graph *g = st__alloc_zero(ST_MEM_REGISTRY, sizeof *g);
+  if (!g) return ST_NO_MEMORY;
+  st__ref_init(&g->refs);
+  g->arena.kind = ST_MEM_REGISTRY;
+  g->name = st__arena_text(&g->arena, name, strlen(name));
+  g->nodes = st__alloc(ST_MEM_REGISTRY, nodes_size());
+  g->ninputs = g->ntensors = ninputs;
+  g->nparams = g->nnumbers = nparams;
+  if (!g->name || !g->nodes) {
+    st__graph_release(&g);
+    return ST_NO_MEMORY;
+  }
+  *out = g;
+  return ST_OK;
+}
+
+void st__graph_retain(st_graph *g) { st__ref_take(&g->refs); }
+
+void st__graph_release(st_graph **g) {
+  st_graph *const dead = *g;
+  *g = NULL;
+  if (!dead || !st__ref_drop(&dead->refs)) return;
+  if (dead->nodes) st__free(ST_MEM_REGISTRY, dead->nodes, nodes_size());
+  st__arena_free(&dead->arena);
+  st__free(ST_MEM_REGISTRY, dead, sizeof *dead);
+}
+
+st_status st__graph_number(st_graph *g, st_number n, int *at) {
+  if (g->nnumbers == MOST_NUMBERS) {
+    return st__fail(ST_BAD_STATE, "%s computes more than %d numbers", g->name,
+                    MOST_NUMBERS);
+  }
+  *at = g->nnumbers;
+  g->numbers[g->nnumbers++] = n;
+  return ST_OK;
+}
+
+/* A copy of plain data that lives as long as the arena. */
+static st_status keep_value(st_arena *arena, st_value *v) {
+  const size_t n = v->len;
+  const void *from = v->u.ints;
+  size_t size = 0;
+  switch (v->tag) {
+    case ST_TAG_STRING: size = strlen(v->u.string) + 1; break;
+    case ST_TAG_COMPLEX: size = 2 * sizeof(double); break;
+    case ST_TAG_INTS: size = n * sizeof(int64_t); break;
+    case ST_TAG_FLOATS: size = n * sizeof(double); break;
+    case ST_TAG_BOOLS: size = n * sizeof(bool); break;
+    case ST_TAG_GENERATOR:
+      return st__fail(ST_BAD_VALUE, "a random generator cannot be traced");
+    default: return ST_OK;
+  }
+  void *copy = st__arena_alloc(arena, size + 1, CHUNK);
+  if (!copy) return ST_NO_MEMORY;
+  memcpy(copy, from, size);
+  v->u.ints = copy;
+  return ST_OK;
+}
+
+st_status st__ref_keep(st_arena *arena, st_ref *r) {
+  if (r->kind == ST_REF_VALUE) return keep_value(arena, &r->value);
+  if (r->kind != ST_REF_TENSORS) return ST_OK;
+  const size_t size = (size_t)r->n * sizeof *r->list;
+  int *copy = st__arena_alloc(arena, size + 1, CHUNK);
+  if (!copy) return ST_NO_MEMORY;
+  memcpy(copy, r->list, size);
+  r->list = copy;
+  return ST_OK;
+}
+
+static int count_results(const st_schema *s) {
+  int n = 0;
+  for (int i = 0; i < s->nrets; i++) n += s->rets[i].type == ST_TYPE_TENSOR;
+  return n;
+}
+
+st_status st__graph_call(st_graph *g, const st_op *op, const char *where,
+                         const st_ref *args, int *result) {
+  const st_schema *s = st__op_schema(op);
+  if (g->nnodes == ST_GRAPH_NODES) {
+    return st__fail(ST_BAD_STATE, "%s calls more than %d operators", g->name,
+                    ST_GRAPH_NODES);
+  }
+  st_graph_node *n = &g->nodes[g->nnodes];
+  const size_t size = (size_t)s->nargs * sizeof *args;
+  *n = (st_graph_node){.op = op, .schema = s, .written = -1,
+                       .nresults = count_results(s), .result = g->ntensors};
+  n->where = st__arena_text(&g->arena, where, strlen(where));
+  n->args = st__arena_alloc(&g->arena, size + 1, CHUNK);
+  if (!n->where || !n->args) return ST_NO_MEMORY;
+  memcpy(n->args, args, size);
+  int listed = 0;
+  for (int i = 0; i < s->nargs; i++) {
+    ST_TRY(st__ref_keep(&g->arena, &n->args[i]));
+    if (args[i].kind == ST_REF_TENSORS) listed += args[i].n;
+    if (s->args[i].is_write && args[i].kind == ST_REF_TENSOR) {
+      n->written = args[i].at;
+    }
+  }
+  if (listed > g->most_listed) g->most_listed = listed;
+  *result = g->ntensors;
+  g->ntensors += n->nresults;
+  g->nnodes++;
+  return ST_OK;
+}
+
+/* -- Numbers -------------------------------------------------------------- */
+
+static double to_double(st_scalar s) {
+  return s.kind == ST_SCALAR_FLOAT ? s.u.f
+       : s.kind == ST_SCALAR_COMPLEX ? s.u.c[0] : (double)s.u.i;
+}
+
+static bool is_whole(st_scalar s) {
+  return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
+}
+
+static double float_result(char op, double a, double b) {
+  switch (op) {
+    case '+': return a + b;
+    case '-': return a - b;
+    case '*': return a * b;
+    case '/': return a / b;
+    case '%': return a - floor(a / b) * b;
+    case '^': return pow(a, b);
+    default: return -a;
+  }
+}
+
+/* Whole numbers stay whole where they can, and wrap around. */
+static st_scalar compute(char op, st_scalar a, st_scalar b) {
+  const uint64_t x = (uint64_t)a.u.i, y = (uint64_t)b.u.i;
+  if (is_whole(a) && is_whole(b)) {
+    switch (op) {
+      case '+': return st__scalar_int((int64_t)(x + y));
+      case '-': return st__scalar_int((int64_t)(x - y));
+      case '*': return st__scalar_int((int64_t)(x * y));
+      case 'n': return st__scalar_int((int64_t)-x);
+      default: break;
+    }
+  }
+  return st__scalar_float(float_result(op, to_double(a), to_double(b)));
+}
+
+void st__graph_numbers(const st_graph *g, const st_scalar *params,
+                       st_scalar *all) {
+  for (int i = 0; i < g->nnumbers; i++) {
+    const st_number *n = &g->numbers[i];
+    all[i] = i < g->nparams ? params[i]
+           : n->op == 'c' ? n->value : compute(n->op, all[n->a], all[n->b]);
+  }
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+typedef struct run {
+  const st_graph *g;
+  st_scalar numbers[MOST_NUMBERS];
+  st_tensor **tensors;  /* owned but for the inputs */
+  st_tensor **lists;    /* room for those of a call */
+} run;
+
+static size_t run_size(const st_graph *g) {
+  return (size_t)(g->ntensors + g->most_listed + 1) * sizeof(st_tensor *);
+}
+
+static void read_list(const run *r, const st_ref *ref, st_tensor ***free_at,
+                      st_value *v) {
+  for (int i = 0; i < ref->n; i++) {
+    (*free_at)[i] = ref->list[i] < 0 ? NULL : r->tensors[ref->list[i]];
+  }
+  *v = st__of_tensors(*free_at, ref->n);
+  *free_at += ref->n;
+}
+
+/* A number as the argument wants it, or a failure. */
+static st_status read_number(const run *r, const st_graph_node *n, int i,
+                             st_value *v) {
+  const st_arg *arg = &n->schema->args[i];
+  const st_scalar *s = &r->numbers[n->args[i].at];
+  *v = st__of_scalar(s);
+  if (arg->type == ST_TYPE_SCALAR || arg->type == ST_TYPE_TENSOR) {
+    return ST_OK;
+  }
+  const bool fits = arg->type == ST_TYPE_FLOAT
+                    ? s->kind == ST_SCALAR_FLOAT || s->kind == ST_SCALAR_INT
+                  : arg->type == ST_TYPE_BOOL ? s->kind == ST_SCALAR_BOOL
+                  : arg->type == ST_TYPE_INT && s->kind == ST_SCALAR_INT;
+  if (fits && !arg->list) return ST_OK;
+  return st__fail(ST_BAD_TYPE, "argument '%s' is %s, the number is not",
+                  arg->name, arg->text);
+}
+
+static st_dtype widest(st_scalar_kind kind) {
+  return kind == ST_SCALAR_BOOL ? ST_BOOL : kind == ST_SCALAR_INT ? ST_INT64
+       : kind == ST_SCALAR_FLOAT ? ST_FLOAT64 : ST_COMPLEX128;
+}
+
+/* Numbers where tensors must be. */
+static st_status wrap_numbers(const st_graph_node *n, st_value *args,
+                              st_tensor **wrapped) {
+  for (int i = 0; i < n->schema->nargs; i++) {
+    wrapped[i] = NULL;
+    if (n->args[i].kind != ST_REF_NUMBER ||
+        n->schema->args[i].type != ST_TYPE_TENSOR) {
+      continue;
+    }
+    const st_scalar s = st__to_scalar(&args[i]);
+    ST_TRY(st__tensor_from_scalar(s, widest(s.kind), true, &wrapped[i]));
+    args[i] = st__of_tensor(wrapped[i]);
+  }
+  return ST_OK;
+}
+
+static st_status call_wrapped(const st_graph_node *n, st_value *args,
+                              st_value *rets) {
+  st_tensor *wrapped[ST_MAX_ARGS] = {NULL};
+  st_status status = wrap_numbers(n, args, wrapped);
+  if (status == ST_OK) status = st__call_boxed(n->op, n->schema, args, rets);
+  for (int i = 0; i < n->schema->nargs; i++) st__tensor_release(&wrapped[i]);
+  return status;
+}
+
+static st_status call_node(const run *r, const st_graph_node *n) {
+  st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
+  st_tensor **lists = r->lists;
+  int at = n->result;
+  for (int i = 0; i < n->schema->nargs; i++) {
+    const st_ref *ref = &n->args[i];
+    switch (ref->kind) {
+      case ST_REF_TENSOR: args[i] = st__of_tensor(r->tensors[ref->at]); break;
+      case ST_REF_TENSORS: read_list(r, ref, &lists, &args[i]); break;
+      case ST_REF_NUMBER: ST_TRY(read_number(r, n, i, &args[i])); break;
+      default: args[i] = ref->value;
+    }
+  }
+  ST_TRY(call_wrapped(n, args, rets));
+  for (int i = 0; i < n->schema->nrets; i++) {
+    if (n->schema->rets[i].type != ST_TYPE_TENSOR) {
+      st__value_clear(&rets[i]);
+    } else {
+      r->tensors[at++] = st__to_tensor(&rets[i]);
+    }
+  }
+  return ST_OK;
+}
+
+st_status st__graph_run(const st_graph *g, st_tensor *const *inputs,
+                        const st_scalar *params, st_tensor **outs,
+                        st_graph_fn fn, void *ctx) {
+  run r = {.g = g};
+  st_status status = ST_OK;
+  r.tensors = st__alloc_zero(ST_MEM_SCRATCH, run_size(g));
+  if (!r.tensors) return ST_NO_MEMORY;
+  r.lists = r.tensors + g->ntensors;
+  st__graph_numbers(g, params, r.numbers);
+  for (int i = 0; i < g->ninputs; i++) r.tensors[i] = inputs[i];
+  for (int i = 0; i < g->nnodes && status == ST_OK; i++) {
+    const st_graph_node *n = &g->nodes[i];
+    if (fn) status = fn(ctx, n, NULL);
+    if (status == ST_OK) status = call_node(&r, n);
+    if (status == ST_OK && fn) status = fn(ctx, n, r.tensors + n->result);
+  }
+  for (int i = 0; i < g->noutputs && status == ST_OK; i++) {
+    outs[i] = r.tensors[g->outputs[i]];
+    st__tensor_retain(outs[i]);
+  }
+  for (int i = g->ninputs; i < g->ntensors; i++) {
+    st__tensor_release(&r.tensors[i]);
+  }
+  st__free(ST_MEM_SCRATCH, r.tensors, run_size(g));
+  return status;
+}

@@ -1,0 +1,310 @@
+/* Tracing (Note [Tracing]). */
+
+#include "fuse/trace/proxy_tracer.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "dispatch/thread.h"
+
+enum { MOST_SYMBOLS = 4096 };
+
+/* at: the tensor of the graph, or NUMBER less its number. */
+typedef struct symbol { st_tensor *tensor; int at; } symbol;
+enum { NOTHING = -1, NUMBER = -2 };
+
+struct st_tracing {
+  st_mode mode;
+  st_tls tls;              /* what was in force before */
+  st_graph *graph;
+  void (*where)(void *ctx, char *text, size_t size);
+  void *ctx;
+  int n;
+  symbol symbols[MOST_SYMBOLS]; /* owned; the inputs come first */
+};
+
+/* -- Symbols -------------------------------------------------------------- */
+
+static int find(const st_tracing *t, const st_tensor *s) {
+  for (int i = t->n - 1; i >= 0; i--) {
+    if (t->symbols[i].tensor == s) return t->symbols[i].at;
+  }
+  return NOTHING;
+}
+
+static st_status new_symbol(st_tracing *t, int at, st_tensor **out) {
+  static const int64_t one = 1;
+  if (t->n == MOST_SYMBOLS) {
+    return st__fail(ST_BAD_STATE, "more than %d values in a trace",
+                    MOST_SYMBOLS);
+  }
+  symbol *s = &t->symbols[t->n];
+  ST_TRY(st__tensor_empty(ST_DEVICE_META, ST_FLOAT32, 1, &one,
+                          ST_FORMAT_CONTIGUOUS, &s->tensor));
+  s->tensor->flags |= ST_FLAG_SYMBOL;
+  s->at = at;
+  t->n++;
+  if (out) *out = s->tensor;
+  return ST_OK;
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static bool is_symbol(const st_tensor *t) {
+  return t && (t->flags & ST_FLAG_SYMBOL);
+}
+
+static bool is_number(const st_value *v) {
+  return (v->tag == ST_TAG_FLOAT || v->tag == ST_TAG_INT ||
+          v->tag == ST_TAG_BOOL) && v->len > 0;
+}
+
+static bool concerns(const st_schema *s, const st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR && is_symbol(v->u.tensor)) return true;
+    if (is_number(v)) return true;
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      if (is_symbol(v->u.tensors[k])) return true;
+    }
+  }
+  return false;
+}
+
+static st_status refer_tensor(const st_tracing *t, const st_arg *arg,
+                              const st_tensor *tensor, int *at) {
+  *at = find(t, tensor);
+  if (*at != NOTHING) return ST_OK;
+  return st__fail(ST_BAD_STATE, "argument '%s' is a tensor that is not handed "
+                  "to the function: make it an argument of %s", arg->name,
+                  t->graph->name);
+}
+
+static st_status refer_list(const st_tracing *t, const st_arg *arg,
+                            const st_value *v, int *list, st_ref *r) {
+  *r = (st_ref){.kind = ST_REF_TENSORS, .n = (int)v->len, .list = list};
+  for (int i = 0; i < r->n; i++) {
+    list[i] = -1;
+    if (!v->u.tensors[i]) continue;
+    ST_TRY(refer_tensor(t, arg, v->u.tensors[i], &list[i]));
+    if (list[i] >= 0) continue;
+    return st__fail(ST_BAD_STATE, "argument '%s' has a symbolic number in it",
+                    arg->name);
+  }
+  return ST_OK;
+}
+
+/* A plain number that was wrapped on its way is a constant. */
+static st_status refer_wrapped(const st_tracing *t, const st_tensor *tensor,
+                               st_ref *r) {
+  r->kind = ST_REF_NUMBER;
+  return st__graph_number(t->graph, (st_number){
+    .op = 'c', .value = st__scalar_load((st_dtype)tensor->dtype,
+                                        st__data(tensor))}, &r->at);
+}
+
+static bool is_wrapped(const st_tensor *t) {
+  return (t->flags & ST_FLAG_WRAPPED) && t->ndim == 0 && st__data(t);
+}
+
+static st_status refer(st_tracing *t, const st_arg *arg, const st_value *v,
+                       int **room, int *left, st_ref *r) {
+  *r = (st_ref){.kind = ST_REF_VALUE, .value = *v};
+  if (v->tag == ST_TAG_TENSOR) {
+    if (is_wrapped(v->u.tensor)) return refer_wrapped(t, v->u.tensor, r);
+    ST_TRY(refer_tensor(t, arg, v->u.tensor, &r->at));
+    r->kind = r->at >= 0 ? ST_REF_TENSOR : ST_REF_NUMBER;
+    if (r->at < 0) r->at = NUMBER - r->at;
+    return ST_OK;
+  }
+  if (v->tag == ST_TAG_TENSORS) {
+    if ((int)v->len > *left) {
+      return st__fail(ST_BAD_STATE, "argument '%s' has more than %d tensors",
+                      arg->name, MOST_SYMBOLS);
+    }
+    ST_TRY(refer_list(t, arg, v, *room, r));
+    *room += r->n;
+    *left -= r->n;
+  } else if (is_number(v)) {
+    r->kind = ST_REF_NUMBER;
+    r->at = (int)v->len - 1;
+    if (r->at >= t->graph->nnumbers) {
+      return st__fail(ST_BAD_STATE, "argument '%s' is a number of another "
+                      "trace", arg->name);
+    }
+  }
+  return ST_OK;
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+static st_status check_results(const st_schema *s) {
+  for (int i = 0; i < s->nrets; i++) {
+    if (s->rets[i].type == ST_TYPE_TENSOR && !s->rets[i].list) continue;
+    return st__fail(ST_BAD_STATE, "gives %s, which is not known while a "
+                    "function is traced", s->rets[i].text);
+  }
+  return ST_OK;
+}
+
+/* The argument that result i is, written in place; NULL for a new tensor. */
+static st_tensor *written(const st_schema *s, const st_value *args, int i) {
+  if (!s->rets[i].is_write) return NULL;
+  for (int k = 0; k < s->nargs; k++) {
+    if (s->args[k].is_write && args[k].tag == ST_TAG_TENSOR &&
+        strcmp(s->args[k].alias, s->rets[i].alias) == 0) {
+      return args[k].u.tensor;
+    }
+  }
+  return NULL;
+}
+
+static st_status check_writes(const st_tracing *t, const st_schema *s,
+                              const st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    if (!s->args[i].is_write || args[i].tag != ST_TAG_TENSOR) continue;
+    if (find(t, args[i].u.tensor) >= t->graph->ninputs) continue;
+    return st__fail(ST_BAD_STATE, "argument '%s' is written, but it belongs "
+                    "to the caller of %s", s->args[i].name, t->graph->name);
+  }
+  return ST_OK;
+}
+
+static st_status give_results(st_tracing *t, const st_schema *s,
+                              const st_value *args, int first,
+                              st_value *rets) {
+  for (int i = 0; i < s->nrets; i++) {
+    st_tensor *tensor = written(s, args, i);
+    if (!tensor) ST_TRY(new_symbol(t, first + i, &tensor));
+    st__tensor_retain(tensor);
+    rets[i] = st__of_tensor(tensor);
+  }
+  return ST_OK;
+}
+
+/* -- The mode ------------------------------------------------------------- */
+
+static st_status record(st_tracing *t, const st_call *call,
+                        const st_value *args, st_value *rets) {
+  const st_schema *s = call->schema;
+  st_ref refs[ST_MAX_ARGS];
+  int lists[256], *room = lists, left = 256, first;
+  char where[128] = "";
+  st_value given[ST_MAX_ARGS] = {{0}};
+  ST_TRY(check_results(s));
+  ST_TRY(check_writes(t, s, args));
+  for (int i = 0; i < s->nargs; i++) {
+    ST_TRY(refer(t, &s->args[i], &args[i], &room, &left, &refs[i]));
+  }
+  if (t->where) t->where(t->ctx, where, sizeof where);
+  ST_TRY(st__graph_call(t->graph, call->op, where, refs, &first));
+  const st_status status = give_results(t, s, args, first, given);
+  for (int i = 0; i < s->nrets; i++) {
+    if (status == ST_OK) rets[i] = given[i];
+    else st__value_clear(&given[i]);
+  }
+  return status;
+}
+
+static st_status run_mode(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  st_tracing *t = call->ctx;
+  if (concerns(call->schema, args)) return record(t, call, args, rets);
+  return st__redispatch_boxed(call->op, call->schema, call->keys, args, rets);
+}
+
+/* -- Beginning and end ---------------------------------------------------- */
+
+/* Symbols have no history, and nothing is a view of them. */
+static void enter(st_tracing *t) {
+  st_tls tls = t->tls = st__tls();
+  tls.grad = false;
+  tls.excluded |= ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView);
+  st__set_tls(tls);
+  t->mode = (st_mode){.fn = run_mode, .ctx = t};
+  st__mode_push(&t->mode);
+}
+
+static void leave(const st_tracing *t) {
+  st__mode_pop();
+  st_tls tls = t->tls;
+  tls.included = st__tls().included;
+  st__set_tls(tls);
+}
+
+static void free_tracing(st_tracing *t) {
+  for (int i = 0; i < t->n; i++) st__tensor_release(&t->symbols[i].tensor);
+  st__graph_release(&t->graph);
+  st__free(ST_MEM_SCRATCH, t, sizeof *t);
+}
+
+st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
+  st_tracing *t = st__alloc(ST_MEM_SCRATCH, sizeof *t);
+  if (!t) return ST_NO_MEMORY;
+  t->n = 0;
+  t->graph = NULL;
+  t->where = c->where;
+  t->ctx = c->ctx;
+  st_status status = st__graph_new(c->name, c->ninputs, c->nnumbers,
+                                   &t->graph);
+  for (int i = 0; i < c->ninputs && status == ST_OK; i++) {
+    status = new_symbol(t, i, NULL);
+  }
+  if (status != ST_OK) return free_tracing(t), status;
+  enter(t);
+  *out = t;
+  return ST_OK;
+}
+
+st_tensor *st__tracing_input(const st_tracing *t, int i) {
+  return t->symbols[i].tensor;
+}
+
+st_status st__tracing_number(st_tracing *t, char op, int a, int b,
+                             st_scalar value, int *out) {
+  const int n = t->graph->nnumbers;
+  if (op != 'c' && (a < 0 || a >= n || b < 0 || b >= n)) {
+    return st__fail(ST_BAD_STATE, "a number of another trace");
+  }
+  return st__graph_number(t->graph, (st_number){op, a, b, value}, out);
+}
+
+st_status st__tracing_number_symbol(st_tracing *t, int number,
+                                    st_tensor **out) {
+  if (number < 0 || number >= t->graph->nnumbers) {
+    return st__fail(ST_BAD_STATE, "a number of another trace");
+  }
+  ST_TRY(new_symbol(t, NUMBER - number, out));
+  st__tensor_retain(*out);
+  return ST_OK;
+}
+
+static st_status set_outputs(st_tracing *t, int n,
+                             st_tensor *const *outputs) {
+  if (n < 1 || n > ST_GRAPH_OUTPUTS) {
+    return st__fail(ST_BAD_VALUE, "%s: its body returns %d results, 1 to %d "
+                    "can be fused", t->graph->name, n, ST_GRAPH_OUTPUTS);
+  }
+  for (int i = 0; i < n; i++) {
+    t->graph->outputs[i] = find(t, outputs[i]);
+    if (t->graph->outputs[i] >= 0) continue;
+    return st__fail(ST_BAD_VALUE, "%s: result %d of its body does not come "
+                    "from its arguments", t->graph->name, i + 1);
+  }
+  t->graph->noutputs = n;
+  return ST_OK;
+}
+
+st_status st__tracing_end(st_tracing **tracing, int n,
+                          st_tensor *const *outputs, st_graph **out) {
+  st_tracing *t = *tracing;
+  *tracing = NULL;
+  leave(t);
+  const st_status status = outputs ? set_outputs(t, n, outputs) : ST_OK;
+  if (status == ST_OK && outputs) {
+    *out = t->graph;
+    t->graph = NULL;
+  }
+  free_tracing(t);
+  return status;
+}

@@ -1,0 +1,559 @@
+/* The backward pass.
+ *
+ * Note [Nodes by number]
+ * Every node has a higher sequence number than the nodes that it leads to
+ * (Note [Graphs without cycles]). So the waiting node with the highest number
+ * has all the gradients it will ever get, and a heap of the waiting is all
+ * that the order needs: no counting of dependencies beforehand. When only some
+ * inputs are asked for, one walk over the part of the graph that is no older
+ * than them marks the nodes that lead there. Nothing here recurses.
+ */
+
+#include "grad/engine/engine.h"
+
+#include <string.h>
+
+#include "grad/engine/validate_grad.h"
+#include "grad/engine/hook.h"
+#include "grad/engine/node_map.h"
+#include "op/registry/composite.h"
+
+/* -- A list that grows ---------------------------------------------------- */
+
+static st_status reserve(void **list, int64_t n, int64_t *capacity,
+                         size_t size) {
+  if (n < *capacity) return ST_OK;
+  const int64_t more = *capacity ? 2 * *capacity : 32;
+  void *p = st__alloc(ST_MEM_SCRATCH, (size_t)more * size);
+  if (!p) return ST_NO_MEMORY;
+  if (*list) {
+    memcpy(p, *list, (size_t)n * size);
+    st__free(ST_MEM_SCRATCH, *list, (size_t)*capacity * size);
+  }
+  *list = p;
+  *capacity = more;
+  return ST_OK;
+}
+
+/* -- The pass ------------------------------------------------------------- */
+
+/* A node that waits, and the gradients of its results so far. */
+typedef struct waiting {
+  st_node *node;       /* owned */
+  st_tensor **grads;   /* owned; &grad for one result */
+  st_tensor *grad;
+} waiting;
+
+enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* of nodes, with inputs */
+
+typedef struct task {
+  const st_backward_pass *pass;
+  st_tensor **results;
+  waiting *all;             /* slots of waiting nodes; free ones are chained
+                               through `free_slot` */
+  int64_t nall, call;
+  int64_t *free_slots, nfree, cfree;
+  int64_t *heap, nheap, cheap;
+  st_map slots;              /* of the nodes that wait */
+  st_map reach;              /* with inputs: what leads to them */
+  st_edge *targets;         /* where the inputs' gradients appear; owned */
+} task;
+
+/* -- Waiting nodes -------------------------------------------------------- */
+
+static bool is_before(const task *k, int64_t a, int64_t b) {
+  return k->all[a].node->sequence > k->all[b].node->sequence;
+}
+
+static void rise(task *k, int64_t i) {
+  while (i > 0 && is_before(k, k->heap[i], k->heap[(i - 1) / 2])) {
+    const int64_t up = (i - 1) / 2, moved = k->heap[i];
+    k->heap[i] = k->heap[up];
+    k->heap[up] = moved;
+    i = up;
+  }
+}
+
+static void sink(task *k) {
+  for (int64_t i = 0;;) {
+    int64_t best = i;
+    for (int64_t kid = 2 * i + 1; kid <= 2 * i + 2; kid++) {
+      if (kid < k->nheap && is_before(k, k->heap[kid], k->heap[best])) {
+        best = kid;
+      }
+    }
+    if (best == i) return;
+    const int64_t moved = k->heap[i];
+    k->heap[i] = k->heap[best];
+    k->heap[best] = moved;
+    i = best;
+  }
+}
+
+static size_t grads_size(const st_node *n) {
+  return (size_t)n->nresults * sizeof(st_tensor *);
+}
+
+static st_tensor **grads_of(waiting *w) {
+  return w->grads ? w->grads : &w->grad;
+}
+
+static void clear(waiting *w) {
+  if (!w->node) return;
+  for (int i = 0; i < w->node->nresults; i++) {
+    st__tensor_release(&grads_of(w)[i]);
+  }
+  if (w->grads) st__free(ST_MEM_SCRATCH, w->grads, grads_size(w->node));
+  st__node_release(&w->node);
+}
+
+static st_status take_slot(task *k, int64_t *slot) {
+  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->cheap, sizeof *k->heap));
+  if (k->nfree > 0) {
+    *slot = k->free_slots[--k->nfree];
+    return ST_OK;
+  }
+  ST_TRY(reserve((void **)&k->all, k->nall, &k->call, sizeof *k->all));
+  *slot = k->nall;
+  k->all[k->nall++] = (waiting){0};
+  return ST_OK;
+}
+
+/* The waiting entry of n. */
+static st_status wait_for(task *k, st_node *n, waiting **out) {
+  st_map_entry *e = st__map_find(&k->slots, n);
+  int64_t slot;
+  if (e) {
+    *out = &k->all[e->value];
+    return ST_OK;
+  }
+  ST_TRY(take_slot(k, &slot));
+  waiting *const w = *out = &k->all[slot];
+  *w = (waiting){0};
+  if (n->nresults > 1) {
+    w->grads = st__alloc_zero(ST_MEM_SCRATCH, grads_size(n));
+    if (!w->grads) return ST_NO_MEMORY;
+  }
+  st__node_retain(n);
+  w->node = n;
+  ST_TRY(st__map_put(&k->slots, n, slot, &e));
+  k->heap[k->nheap++] = slot;
+  rise(k, k->nheap - 1);
+  return ST_OK;
+}
+
+/* -- Gradients ------------------------------------------------------------ */
+
+/* Is t nobody else's, so that it can be added to where it is? */
+static bool is_own(const st_tensor *t) {
+  return st__ref_count(&t->refs) == 1 && !t->history && !st__is_lazy(t) &&
+         st__ref_count(&t->storage->refs) == 1 &&
+         (t->flags & ST_FLAG_DENSE);
+}
+
+/* *sum + grad, both owned. */
+static st_status add_to(st_tensor **sum, st_tensor *grad) {
+  if (!*sum) {
+    *sum = grad;
+    return ST_OK;
+  }
+  const st_value args[] = {st__of_tensor(*sum), st__of_tensor(grad),
+                           st__of_int(1)};
+  st_value ret = st__none();
+  const bool fits = (*sum)->dtype == grad->dtype;
+  const bool in_place = fits && is_own(*sum) && !st__tls().grad;
+  const st_status status =
+    in_place ? st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), args,
+                        &ret)
+             : st__invoke(ST_OP_add_Tensor, 2, args, &ret);
+  st__tensor_release(&grad);
+  if (status != ST_OK) return status;
+  if (in_place) {
+    st__value_clear(&ret);
+    return ST_OK;
+  }
+  st__tensor_release(sum);
+  *sum = ret.u.tensor;
+  return ST_OK;
+}
+
+/* -- Running one node ----------------------------------------------------- */
+
+static st_status has_nan(st_tensor *t, bool *out) {
+  st_chain c = {.status = ST_OK};
+  st_scalar s = {0};
+  const st_tensor *any = st__step1(&c, ST_OP_any,
+                                   st__step1(&c, ST_OP_isnan, t));
+  if (st__going(&c)) {
+    st_value v, arg = st__of_tensor(any);
+    c.status = st__invoke(ST_OP_item, 1, &arg, &v);
+    if (st__going(&c)) s = st__to_scalar(&v);
+  }
+  *out = s.u.i != 0;
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+static st_status check_nan(const st_node *n, st_tensor *t, int i) {
+  bool found;
+  ST_TRY(has_nan(t, &found));
+  if (!found) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "%s gave a gradient with a NaN in it for "
+                  "input %d", n->name, i + 1);
+}
+
+static bool leads(const task *k, const st_edge *e) {
+  if (!e->node) return false;
+  if (!k->pass->ninputs) return true;
+  const st_map_entry *found = st__map_find(&k->reach, e->node);
+  return found && (found->value & (REACHES | TARGET));
+}
+
+static st_status pass_on(task *k, const st_node *n, int i,
+                         st_tensor **grad) {
+  const st_edge *e = &n->edges[i];
+  waiting *w;
+  if (!*grad || !leads(k, e)) return ST_OK;
+  ST_TRY(st__fit(n, i, grad));
+  if (st__anomaly && st__anomaly->checks_nan) {
+    ST_TRY(check_nan(n, *grad, i));
+  }
+  ST_TRY(wait_for(k, e->node, &w));
+  st_tensor *const moved = *grad;
+  *grad = NULL;
+  return add_to(&grads_of(w)[e->nr], moved);
+}
+
+/* Room for the gradients of a node's inputs and what of them is wanted. */
+typedef struct room {
+  st_tensor **out;
+  bool *wanted;
+  size_t bytes;
+  st_tensor *few[8];
+  bool few_wanted[8];
+} room;
+
+static st_status make_room(room *r, const task *k, const st_node *n) {
+  const size_t count = (size_t)n->ninputs;
+  r->bytes = count > 8 ? count * (sizeof *r->out + 1) : 0;
+  memset(r->few, 0, sizeof r->few);
+  r->out = r->few;
+  r->wanted = r->few_wanted;
+  if (r->bytes) {
+    r->out = st__alloc_zero(ST_MEM_SCRATCH, r->bytes);
+    if (!r->out) return ST_NO_MEMORY;
+    r->wanted = (bool *)(void *)(r->out + count);
+  }
+  for (size_t i = 0; i < count; i++) r->wanted[i] = leads(k, &n->edges[i]);
+  return ST_OK;
+}
+
+static void leave_room(room *r, const st_node *n) {
+  for (int i = 0; i < n->ninputs; i++) st__tensor_release(&r->out[i]);
+  if (r->bytes) st__free(ST_MEM_SCRATCH, r->out, r->bytes);
+}
+
+/* In anomaly mode, where the operation was recorded. */
+static st_status blame(const st_node *n, st_status status) {
+  if (status == ST_OK || !n->where || !*n->where) return status;
+  char old[1024];
+  snprintf(old, sizeof old, "%s", st__message());
+  return st__fail(status, "%s\nin the gradient of an operation at %s", old,
+                  n->where);
+}
+
+static st_status run_kind(task *k, st_node *n, st_tensor **grads) {
+  room r;
+  if (n->is_released) {
+    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
+                    "gradient was computed before:\nretain_graph keeps it "
+                    "for another time", n->name);
+  }
+  ST_TRY(make_room(&r, k, n));
+  st_status status = n->kind->run(n, grads, r.wanted, r.out);
+  if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
+  for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
+    status = pass_on(k, n, i, &r.out[i]);
+  }
+  leave_room(&r, n);
+  if (status == ST_OK && !k->pass->retain_graph) st__node_forget(n);
+  return status;
+}
+
+/* A hook may have taken all of them away. */
+static bool has_any(const st_node *n, st_tensor *const *grads) {
+  for (int i = 0; i < n->nresults; i++) {
+    if (grads[i]) return true;
+  }
+  return false;
+}
+
+static st_status run_node(task *k, st_node *n, st_tensor **grads) {
+  st_status status = st__run_hooks_before(n, grads);
+  if (status == ST_OK && has_any(n, grads)) status = run_kind(k, n, grads);
+  return blame(n, status);
+}
+
+/* -- Inputs --------------------------------------------------------------- */
+
+static st_status capture(task *k, const st_node *n, st_tensor **grads) {
+  for (int i = 0; i < k->pass->ninputs; i++) {
+    const st_edge *e = &k->targets[i];
+    if (e->node != n || !grads[e->nr]) continue;
+    st__tensor_retain(grads[e->nr]);
+    st__tensor_release(&k->results[i]);
+    k->results[i] = grads[e->nr];
+  }
+  return ST_OK;
+}
+
+/* The node's own leaf adds its gradient up unless only inputs are asked. */
+static bool is_to_run(const task *k, const st_node *n) {
+  if (!k->pass->ninputs) return true;
+  const st_map_entry *e = st__map_find(&k->reach, n);
+  return e && (e->value & REACHES);
+}
+
+static st_status take(task *k) {
+  const int64_t slot = k->heap[0];
+  waiting w = k->all[slot];
+  st_tensor **const grads = grads_of(&w);
+  st_status status = ST_OK;
+  ST_TRY(reserve((void **)&k->free_slots, k->nfree, &k->cfree,
+                 sizeof *k->free_slots));
+  k->heap[0] = k->heap[--k->nheap];
+  sink(k);
+  st__map_take(&k->slots, w.node);
+  k->all[slot].node = NULL;
+  k->free_slots[k->nfree++] = slot;
+  st_tensor *leaf = st__leaf_take(w.node);
+  if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
+  if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
+  if (status == ST_OK && k->results) status = capture(k, w.node, grads);
+  if (status == ST_OK && is_to_run(k, w.node)) {
+    status = run_node(k, w.node, grads);
+  }
+  st__tensor_release(&leaf);
+  clear(&w);
+  return status;
+}
+
+/* -- What leads to the inputs --------------------------------------------- */
+
+static int64_t mark(const task *k, const st_node *n) {
+  const st_map_entry *e = n ? st__map_find(&k->reach, n) : NULL;
+  return e ? e->value : 0;
+}
+
+typedef struct step { const st_node *node; int at; } step;
+
+typedef struct walk {
+  step *steps;
+  int64_t n, capacity;
+  uint64_t oldest; /* of the inputs: nothing older leads there */
+} walk;
+
+static st_status enter(task *k, walk *w, const st_node *n) {
+  st_map_entry *e;
+  if (!n || n->sequence < w->oldest) return ST_OK;
+  ST_TRY(st__map_put(&k->reach, n, 0, &e));
+  if (e->value & OPEN) return ST_OK;
+  e->value |= OPEN; /* it is seen once */
+  ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
+  w->steps[w->n++] = (step){n, 0};
+  return ST_OK;
+}
+
+static st_status walk_all(task *k, walk *w) {
+  while (w->n > 0) {
+    step *const s = &w->steps[w->n - 1];
+    const st_node *n = s->node;
+    if (s->at > 0 && (mark(k, n->edges[s->at - 1].node) &
+                      (REACHES | TARGET))) {
+      st__map_find(&k->reach, n)->value |= REACHES;
+    }
+    if (s->at == n->ninputs) {
+      w->n--;
+      continue;
+    }
+    const st_node *next = n->edges[s->at++].node;
+    ST_TRY(enter(k, w, next));
+  }
+  return ST_OK;
+}
+
+static st_status mark_targets(task *k, walk *w) {
+  st_map_entry *e;
+  w->oldest = UINT64_MAX;
+  for (int i = 0; i < k->pass->ninputs; i++) {
+    const st_node *n = k->targets[i].node;
+    if (!n) continue;
+    if (n->sequence < w->oldest) w->oldest = n->sequence;
+    ST_TRY(st__map_put(&k->reach, n, 0, &e));
+    e->value |= TARGET;
+    if (k->pass->accumulate && st__accumulates(n)) e->value |= REACHES;
+  }
+  return ST_OK;
+}
+
+static st_status find_ways(task *k, const st_edge *roots) {
+  walk w = {0};
+  st_status status = mark_targets(k, &w);
+  for (int i = 0; status == ST_OK && i < k->pass->noutputs; i++) {
+    status = enter(k, &w, roots[i].node);
+    if (status == ST_OK) status = walk_all(k, &w);
+  }
+  if (w.steps) {
+    st__free(ST_MEM_SCRATCH, w.steps, (size_t)w.capacity * sizeof *w.steps);
+  }
+  return status;
+}
+
+/* -- Roots ---------------------------------------------------------------- */
+
+static st_status check_root(const st_tensor *t, const st_tensor *grad,
+                            int i) {
+  if (!st__requires_grad(t)) {
+    return st__fail(ST_BAD_STATE, "output %d does not require a gradient: it "
+                    "was not computed from a tensor that does", i + 1);
+  }
+  if (!grad && t->numel != 1) {
+    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: only an output of "
+                    "one element needs no gradient to begin with", i + 1,
+                    ST_SHAPE_TEXT(t));
+  }
+  if (grad && !st__same_sizes(t, grad)) {
+    return st__fail(ST_BAD_SHAPE, "the gradient of output %d has shape %s, "
+                    "the output %s", i + 1, ST_SHAPE_TEXT(grad),
+                    ST_SHAPE_TEXT(t));
+  }
+  if (!grad && st__is_complex((st_dtype)t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "output %d is complex: its gradient must "
+                    "be given", i + 1);
+  }
+  if (grad && st__is_complex((st_dtype)grad->dtype) !=
+              st__is_complex((st_dtype)t->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "the gradient of output %d is %s, the "
+                    "output %s", i + 1,
+                    st__dtype_name((st_dtype)grad->dtype),
+                    st__dtype_name((st_dtype)t->dtype));
+  }
+  return ST_OK;
+}
+
+static st_status begin(task *k, const st_edge *root, st_tensor *t,
+                       st_tensor *grad) {
+  waiting *w;
+  st_tensor *first;
+  if (grad && grad->dtype == t->dtype) {
+    st__tensor_retain(grad);
+    first = grad;
+  } else if (grad) {
+    ST_TRY(st__invoke1(ST_OP_to_dtype, 2, (st_value[]){
+      st__of_tensor(grad), st__of_int(t->dtype)}, &first));
+  } else {
+    const st_value like = st__of_tensor(t);
+    ST_TRY(st__invoke1(ST_OP_ones_like, 1, &like, &first));
+  }
+  const st_status status = wait_for(k, root->node, &w);
+  if (status == ST_OK) return add_to(&grads_of(w)[root->nr], first);
+  st__tensor_release(&first);
+  return status;
+}
+
+static st_status run_all(task *k, const st_edge *roots) {
+  const st_backward_pass *p = k->pass;
+  if (p->ninputs) ST_TRY(find_ways(k, roots));
+  for (int i = 0; i < p->noutputs; i++) {
+    ST_TRY(begin(k, &roots[i], p->outputs[i],
+                 p->grad_outputs ? p->grad_outputs[i] : NULL));
+  }
+  while (k->nheap > 0) ST_TRY(take(k));
+  for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
+    if (k->results && !k->results[i]) {
+      return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d "
+                      "(allow_unused gives it no gradient)", i + 1);
+    }
+  }
+  return ST_OK;
+}
+
+/* Recording follows create_graph meanwhile. */
+static st_status run_in_mode(task *k, const st_edge *roots) {
+  const st_tls old = st__tls();
+  st_tls tls = old;
+  tls.grad = k->pass->create_graph;
+  st__set_tls(tls);
+  const st_status status = run_all(k, roots);
+  st__set_tls(old);
+  return status;
+}
+
+static void end(task *k) {
+  for (int64_t i = 0; i < k->nall; i++) clear(&k->all[i]);
+  if (k->all) {
+    st__free(ST_MEM_SCRATCH, k->all, (size_t)k->call * sizeof *k->all);
+  }
+  if (k->free_slots) {
+    st__free(ST_MEM_SCRATCH, k->free_slots,
+             (size_t)k->cfree * sizeof *k->free_slots);
+  }
+  if (k->heap) {
+    st__free(ST_MEM_SCRATCH, k->heap, (size_t)k->cheap * sizeof *k->heap);
+  }
+  st__map_free(&k->slots);
+  st__map_free(&k->reach);
+}
+
+/* -- The public function -------------------------------------------------- */
+
+static st_status find_edges(int n, st_tensor *const *t, st_edge *edges) {
+  for (int i = 0; i < n; i++) ST_TRY(st__gradient_edge(t[i], &edges[i]));
+  return ST_OK;
+}
+
+/* A view that was made within no_grad requires a gradient as its base does,
+ * but has no history: no output, and an input on which nothing depends. */
+static st_status check_outputs(int n, const st_edge *edges) {
+  for (int i = 0; i < n; i++) {
+    if (edges[i].node) continue;
+    return st__fail(ST_BAD_STATE, "output %d was not recorded: it is a view "
+                    "that was made within no_grad", i + 1);
+  }
+  return ST_OK;
+}
+
+static st_status check_pass(const st_backward_pass *p) {
+  for (int i = 0; i < p->noutputs; i++) {
+    ST_TRY(check_root(p->outputs[i], p->grad_outputs ? p->grad_outputs[i]
+                                                     : NULL, i));
+  }
+  for (int i = 0; i < p->ninputs; i++) {
+    if (st__requires_grad(p->inputs[i])) continue;
+    return st__fail(ST_BAD_STATE, "input %d does not require a gradient",
+                    i + 1);
+  }
+  return ST_OK;
+}
+
+st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
+  const size_t n = (size_t)(p->noutputs + p->ninputs) + 1;
+  task k = {.pass = p, .results = grads};
+  ST_TRY(check_pass(p));
+  st_edge *edges = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *edges);
+  if (!edges) return ST_NO_MEMORY;
+  k.targets = edges + p->noutputs;
+  for (int i = 0; grads && i < p->ninputs; i++) grads[i] = NULL;
+  st_status status = find_edges(p->noutputs, p->outputs, edges);
+  if (status == ST_OK) {
+    status = find_edges(p->ninputs, p->inputs, k.targets);
+  }
+  if (status == ST_OK) status = check_outputs(p->noutputs, edges);
+  if (status == ST_OK) status = run_in_mode(&k, edges);
+  for (int i = 0; status != ST_OK && grads && i < p->ninputs; i++) {
+    st__tensor_release(&grads[i]);
+  }
+  end(&k);
+  for (size_t i = 0; i < n; i++) st__node_release(&edges[i].node);
+  st__free(ST_MEM_SCRATCH, edges, n * sizeof *edges);
+  return status;
+}

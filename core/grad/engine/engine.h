@@ -1,0 +1,11 @@
+/* The backward pass.
+ */
+#ifndef ST_GRAD_ENGINE_ENGINE_H
+#define ST_GRAD_ENGINE_ENGINE_H
+
+#include "grad/graph/history.h"
+
+/* See strided_grad.h. */
+st_status st__backward(const st_backward_pass *pass, st_tensor **grads);
+
+#endif

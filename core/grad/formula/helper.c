@@ -1,0 +1,235 @@
+/* The helpers of formulas. Those that compute tensors do it with operators,
+ * so that they have derivatives, too.
+ */
+
+#include "grad/formula/helper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "grad/formula/helpers.h"
+
+/* -- Geometry ------------------------------------------------------------- */
+
+typedef struct look {
+  int ndim;
+  const int64_t *sizes;
+  st_dtype dtype;
+} look;
+
+/* What there is to see of an operand's geometry. */
+static look look_at(const st_operand *o) {
+  const st_geometry *g = o->geometry;
+  const st_tensor *t = st__to_tensor(&o->value);
+  if (g) return (look){g->ndim, g->dims, (st_dtype)g->dtype};
+  if (t) return (look){t->ndim, t->sizes, (st_dtype)t->dtype};
+  return (look){0, NULL, ST_FLOAT32};
+}
+
+static st_status shape(int n, const st_operand *args, st_value *out) {
+  const look l = look_at(&args[0]);
+  const st_value sizes = st__of_ints(l.sizes, l.ndim);
+  (void)n;
+  return st__value_copy(&sizes, out);
+}
+
+static st_status numel(int n, const st_operand *args, st_value *out) {
+  const look l = look_at(&args[0]);
+  int64_t all = 1;
+  (void)n;
+  for (int d = 0; d < l.ndim; d++) all *= l.sizes[d];
+  *out = st__of_int(all);
+  return ST_OK;
+}
+
+static st_status ndim(int n, const st_operand *args, st_value *out) {
+  (void)n;
+  *out = st__of_int(look_at(&args[0]).ndim);
+  return ST_OK;
+}
+
+static st_status dtype(int n, const st_operand *args, st_value *out) {
+  (void)n;
+  *out = st__of_int(look_at(&args[0]).dtype);
+  return ST_OK;
+}
+
+static st_status is_complex(int n, const st_operand *args, st_value *out) {
+  (void)n;
+  *out = st__of_bool(st__is_complex(look_at(&args[0]).dtype));
+  return ST_OK;
+}
+
+static st_status has(int n, const st_operand *args, st_value *out) {
+  const st_operand *o = &args[0];
+  (void)n;
+  *out = st__of_bool(o->geometry || o->value.tag != ST_TAG_NONE);
+  return ST_OK;
+}
+
+/* -- Numbers -------------------------------------------------------------- */
+
+static st_status number(st_scalar s, st_value *out) {
+  const st_value v = st__of_scalar(&s);
+  return st__value_copy(&v, out);
+}
+
+static st_status imaginary(int n, const st_operand *args, st_value *out) {
+  (void)n; (void)args;
+  return number(st__scalar_complex(0, 1), out);
+}
+
+static st_status ln(int n, const st_operand *args, st_value *out) {
+  const st_scalar s = st__to_scalar(&args[0].value);
+  (void)n;
+  if (s.kind == ST_SCALAR_COMPLEX) {
+    return number(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
+                                     atan2(s.u.c[1], s.u.c[0])), out);
+  }
+  return number(st__scalar_float(log(st__to_float(&args[0].value, 0))), out);
+}
+
+static st_status count(int n, const st_operand *args, st_value *out) {
+  const st_value *sizes = &args[0].value, *dims = &args[1].value;
+  uint64_t set;
+  int64_t all = 1;
+  (void)n;
+  ST_TRY(st__reduced(dims, (int)sizes->len, &set));
+  for (uint32_t d = 0; d < sizes->len; d++) {
+    if (set >> d & 1) all *= sizes->u.ints[d];
+  }
+  *out = st__of_int(all);
+  return ST_OK;
+}
+
+static st_status negated(int n, const st_operand *args, st_value *out) {
+  const st_value *v = &args[0].value;
+  (void)n;
+  ST_TRY(st__value_copy(v, out));
+  int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
+  for (uint32_t i = 0; i < v->len; i++) p[i] = -p[i];
+  return ST_OK;
+}
+
+static st_status inverse(int n, const st_operand *args, st_value *out) {
+  const st_value *v = &args[0].value;
+  (void)n;
+  ST_TRY(st__value_copy(v, out));
+  int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
+  for (uint32_t i = 0; i < v->len; i++) {
+    const int64_t d = v->u.ints[i];
+    p[d < 0 ? d + v->len : d] = i;
+  }
+  return ST_OK;
+}
+
+static st_status broadcast(int n, const st_operand *args, st_value *out) {
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim_out;
+  (void)n;
+  const st_value *a = &args[0].value, *b = &args[1].value;
+  ST_TRY(st__broadcast_shape((int)a->len, a->u.ints, (int)b->len, b->u.ints,
+                             sizes, &ndim_out));
+  const st_value v = st__of_ints(sizes, ndim_out);
+  return st__value_copy(&v, out);
+}
+
+/* For arguments by which nobody knows a derivative. */
+static st_status underivable(int n, const st_operand *args, st_value *out) {
+  (void)n; (void)out;
+  return st__fail(ST_BAD_STATE, "there is no derivative of %s",
+                  args[0].value.u.string);
+}
+
+/* -- Simple tensors ------------------------------------------------------- */
+
+static st_status one(st_op_id id, int n, const st_value *args,
+                     st_value *out) {
+  return st__invoke(id, n, args, out);
+}
+
+static st_status conjugate(int n, const st_operand *args, st_value *out) {
+  const st_value *v = &args[0].value;
+  const st_tensor *t = st__to_tensor(v);
+  (void)n;
+  if (t && st__is_complex((st_dtype)t->dtype)) {
+    return one(ST_OP_conj, 1, v, out);
+  }
+  if (v->tag == ST_TAG_COMPLEX) {
+    return number(st__scalar_complex(v->u.pair[0], -v->u.pair[1]), out);
+  }
+  return st__value_copy(v, out);
+}
+
+/* grad times the conjugate of a number, which often is 1. */
+static st_status scale(int n, const st_operand *args, st_value *out) {
+  st_value both[] = {args[0].value, args[1].value};
+  const st_scalar s = st__to_scalar(&both[1]);
+  const st_scalar c = s.kind == ST_SCALAR_COMPLEX
+                      ? st__scalar_complex(s.u.c[0], -s.u.c[1]) : s;
+  (void)n;
+  if (s.kind != ST_SCALAR_COMPLEX && st__to_float(&both[1], 0) == 1) {
+    return st__value_copy(&both[0], out);
+  }
+  both[1] = st__of_scalar(&c);
+  return one(ST_OP_mul_Scalar, 2, both, out);
+}
+
+static st_status within(int n, const st_operand *args, st_value *out) {
+  st_chain c = {.status = ST_OK};
+  const st_value *self = &args[0].value, *min = &args[1].value,
+                 *max = &args[2].value;
+  st_tensor *above = NULL, *below = NULL;
+  (void)n;
+  if (min->tag != ST_TAG_NONE) {
+    above = st__step_with(&c, min->tag == ST_TAG_TENSOR ? ST_OP_ge_Tensor
+                                                        : ST_OP_ge_Scalar,
+                          self->u.tensor, *min);
+  }
+  if (max->tag != ST_TAG_NONE) {
+    below = st__step_with(&c, max->tag == ST_TAG_TENSOR ? ST_OP_le_Tensor
+                                                        : ST_OP_le_Scalar,
+                          self->u.tensor, *max);
+  }
+  st_tensor *both = above && below
+                    ? st__step2(&c, ST_OP_logical_and, above, below)
+                    : above ? above : below;
+  return st__chain_return(&c, both, out);
+}
+
+/* -- The table ------------------------------------------------------------ */
+
+static const st_helper helpers[] = {
+  {"shape", 1, 1, true, true, shape},
+  {"numel", 1, 1, true, true, numel},
+  {"ndim", 1, 1, true, true, ndim},
+  {"dtype", 1, 1, true, true, dtype},
+  {"is_complex", 1, 1, true, true, is_complex},
+  {"has", 1, 1, true, true, has},
+  {"i", 0, 0, false, true, imaginary},
+  {"ln", 1, 1, false, false, ln},
+  {"count", 2, 2, false, false, count},
+  {"negated", 1, 1, false, false, negated},
+  {"inverse", 1, 1, false, false, inverse},
+  {"broadcast", 2, 2, false, false, broadcast},
+  {"conj", 1, 1, false, true, conjugate},
+  {"scale", 2, 2, false, false, scale},
+  {"underivable", 1, 1, false, false, underivable},
+  {"within", 3, 3, false, false, within},
+#define ST_HELPER(name, least, most, wants_geometry) \
+  {#name, least, most, wants_geometry, false, st__help_##name},
+#include "grad/formula/helpers.def"
+#undef ST_HELPER
+};
+
+const st_helper *st__helper(int i) { return &helpers[i]; }
+
+int st__helper_find(const char *name, size_t n) {
+  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+    if (strlen(helpers[i].name) == n &&
+        memcmp(helpers[i].name, name, n) == 0) {
+      return (int)i;
+    }
+  }
+  return -1;
+}

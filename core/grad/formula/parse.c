@@ -1,0 +1,402 @@
+/* Reading formulas: recursive descent, bounded.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grad/formula/formula.h"
+
+enum { DEEPEST = 60, MOST_TERMS = 500, LONGEST_NAME = 120 };
+
+typedef struct parser {
+  const char *text, *p;
+  const st_schema *schema;
+  st_formula *f;
+  bool is_own;
+  int depth, nterms;
+} parser;
+
+/* -- Words ---------------------------------------------------------------- */
+
+static st_status wrong(const parser *q, const char *what) {
+  return st__fail(ST_BAD_SCHEMA, "in the derivative '%s', at '%s': %s",
+                  q->text, *q->p ? q->p : "(end)", what);
+}
+
+static bool eat(parser *q, const char *token) {
+  const size_t n = strlen(token);
+  while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t') q->p++;
+  if (strncmp(q->p, token, n) != 0) return false;
+  q->p += n;
+  return true;
+}
+
+static st_status need(parser *q, const char *token) {
+  char what[32];
+  if (eat(q, token)) return ST_OK;
+  snprintf(what, sizeof what, "expected %s", token);
+  return wrong(q, what);
+}
+
+static bool is_first(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_later(char c) { return is_first(c) || (c >= '0' && c <= '9'); }
+
+/* "name"; of a call also "ns::name" and "name.overload". */
+static size_t word_length(const char *p) {
+  size_t n = 0;
+  while (is_later(p[n]) || (n && p[n] == '.' && is_first(p[n + 1])) ||
+         (n && p[n] == ':' && p[n + 1] == ':' && is_first(p[n + 2])) ||
+         (n && p[n] == ':' && p[n - 1] == ':')) {
+    n++;
+  }
+  return n;
+}
+
+static st_status read_word(parser *q, char *word) {
+  eat(q, "");
+  const size_t n = is_first(*q->p) ? word_length(q->p) : 0;
+  if (n == 0) return wrong(q, "expected a value");
+  if (n >= LONGEST_NAME) return wrong(q, "a name is too long");
+  memcpy(word, q->p, n);
+  word[n] = 0;
+  q->p += n;
+  return ST_OK;
+}
+
+/* -- Terms ---------------------------------------------------------------- */
+
+static st_status new_term(parser *q, st_term_kind kind, st_term **out) {
+  if (++q->nterms > MOST_TERMS) return wrong(q, "too long");
+  *out = st__arena_alloc(&q->f->arena, sizeof **out, 1024);
+  if (!*out) return ST_NO_MEMORY;
+  (*out)->kind = kind;
+  return ST_OK;
+}
+
+static st_status add_kid(parser *q, st_term *t, st_term *kid) {
+  if (t->nkids == ST_TERM_KIDS) return wrong(q, "too many in one list");
+  t->kids[t->nkids++] = kid;
+  t->grads |= kid->grads;
+  return ST_OK;
+}
+
+static st_status read_choice(parser *q, st_term **out);
+
+static st_status read_number(parser *q, st_term **out) {
+  char *end, *end_of_int;
+  ST_TRY(new_term(q, ST_TERM_VALUE, out));
+  const double f = strtod(q->p, &end);
+  const long long i = strtoll(q->p, &end_of_int, 10);
+  (*out)->value = end == end_of_int ? st__of_int(i) : st__of_float(f);
+  q->p = end;
+  return ST_OK;
+}
+
+static st_status read_text(parser *q, st_term **out) {
+  const char *start = ++q->p;
+  ST_TRY(new_term(q, ST_TERM_VALUE, out));
+  while (*q->p && *q->p != '\'') q->p++;
+  if (!*q->p) return wrong(q, "a text does not end");
+  const size_t n = (size_t)(q->p++ - start);
+  const char *copy = st__arena_text(&q->f->arena, start, n);
+  if (!copy) return ST_NO_MEMORY;
+  (*out)->value = (st_value){.tag = ST_TAG_STRING, .len = (uint32_t)n,
+                             .u.string = copy};
+  return ST_OK;
+}
+
+static st_status read_list(parser *q, st_term **out) {
+  st_term *kid;
+  ST_TRY(new_term(q, ST_TERM_LIST, out));
+  if (eat(q, "]")) return ST_OK;
+  do {
+    ST_TRY(read_choice(q, &kid));
+    ST_TRY(add_kid(q, *out, kid));
+  } while (eat(q, ","));
+  return need(q, "]");
+}
+
+/* -- Names ---------------------------------------------------------------- */
+
+static bool is_constant(const char *word, st_value *v) {
+  *v = strcmp(word, "true") == 0 ? st__of_bool(true)
+     : strcmp(word, "false") == 0 ? st__of_bool(false) : st__none();
+  return v->tag != ST_TAG_NONE || strcmp(word, "none") == 0;
+}
+
+/* "result", "result1", "grad", "grad1": the number, or -1. */
+static int numbered(const char *word, const char *stem, int n) {
+  const size_t len = strlen(stem);
+  if (strncmp(word, stem, len) != 0) return -1;
+  if (!word[len]) return 0;
+  const int i = word[len] - '0';
+  return word[len + 1] == 0 && i >= 0 && i < n ? i : -1;
+}
+
+static bool find_variable(const parser *q, const char *word, st_term *t) {
+  const st_schema *s = q->schema;
+  t->var = ST_VAR_ARG;
+  if ((t->at = st__schema_arg(s, word)) >= 0) return true;
+  t->var = ST_VAR_GRADS;
+  t->at = 0;
+  if (strcmp(word, "grads") == 0) return true;
+  t->var = ST_VAR_GRAD;
+  if ((t->at = numbered(word, "grad", s->nrets)) >= 0) return true;
+  t->var = ST_VAR_RESULT;
+  if ((t->at = numbered(word, "result", s->nrets)) >= 0) return true;
+  for (int i = 0; i < s->nrets; i++) {
+    if (strcmp(s->rets[i].name, word) == 0) {
+      t->at = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void note_use(st_formula *f, const st_term *t) {
+  const uint64_t bit = t->at < 0 ? 0 : (uint64_t)1 << t->at;
+  switch (t->var) {
+    case ST_VAR_ARG:
+      if (t->is_shape) f->arg_shapes |= bit;
+      else f->args |= bit;
+      break;
+    case ST_VAR_RESULT:
+      if (t->is_shape) f->result_shapes |= bit;
+      else f->results |= bit;
+      break;
+    case ST_VAR_GRAD: f->grads |= bit; break;
+    default: f->takes_list = true;
+  }
+}
+
+static st_status read_name(parser *q, const char *word, bool is_shape,
+                           st_term **out) {
+  st_value v;
+  const bool is_plain = is_constant(word, &v);
+  ST_TRY(new_term(q, is_plain ? ST_TERM_VALUE : ST_TERM_NAME, out));
+  (*out)->value = v;
+  if (is_plain) return ST_OK;
+  if (!find_variable(q, word, *out)) {
+    q->p -= strlen(word);
+    return wrong(q, "neither an argument nor a result, nor an operator that "
+                 "is called");
+  }
+  (*out)->is_shape = is_shape && (*out)->var != ST_VAR_GRAD &&
+                     (*out)->var != ST_VAR_GRADS;
+  if ((*out)->var == ST_VAR_GRAD) (*out)->grads = (uint64_t)1 << (*out)->at;
+  note_use(q->f, *out);
+  return ST_OK;
+}
+
+/* -- Calls ---------------------------------------------------------------- */
+
+/* A lone name whose geometry is all that is asked for. */
+static st_status read_operand(parser *q, bool is_shape, st_term **out) {
+  char word[LONGEST_NAME];
+  const char *start = q->p;
+  if (is_shape) {
+    eat(q, "");
+    if (is_first(*q->p)) {
+      ST_TRY(read_word(q, word));
+      eat(q, "");
+      if (*q->p == ',' || *q->p == ')') return read_name(q, word, true, out);
+    }
+    q->p = start;
+  }
+  return read_choice(q, out);
+}
+
+/* "name=" in front of an argument, interned in *word; NULL without. */
+static st_status read_keyword(parser *q, const char **out) {
+  char word[LONGEST_NAME];
+  const char *start = q->p;
+  *out = NULL;
+  eat(q, "");
+  if (!is_first(*q->p)) return ST_OK;
+  ST_TRY(read_word(q, word));
+  eat(q, "");
+  if (*q->p != '=' || q->p[1] == '=') {
+    q->p = start;
+    return ST_OK;
+  }
+  q->p++;
+  *out = st__arena_text(&q->f->arena, word, strlen(word));
+  return *out ? ST_OK : ST_NO_MEMORY;
+}
+
+static st_status read_arguments(parser *q, st_term *t, bool is_shape) {
+  const char *keyword;
+  st_term *kid;
+  if (eat(q, ")")) return ST_OK;
+  do {
+    ST_TRY(read_keyword(q, &keyword));
+    ST_TRY(read_operand(q, is_shape && t->nkids == 0, &kid));
+    ST_TRY(add_kid(q, t, kid));
+    t->keywords[t->nkids - 1] = keyword;
+  } while (eat(q, ","));
+  return need(q, ")");
+}
+
+/* Leaves the candidates that write nothing. */
+static void keep_pure(st_term *t) {
+  int n = 0;
+  for (int i = 0; i < t->ncandidates; i++) {
+    const st_schema *s = st__op_schema(t->candidates[i]);
+    if (s && !s->is_mutable) t->candidates[n++] = t->candidates[i];
+  }
+  t->ncandidates = n;
+}
+
+/* The overloads of "sum", or the one that "sum.dim_IntList" says. */
+static st_status find_operator(parser *q, st_term *t, const char *word) {
+  char full[LONGEST_NAME + 8];
+  const bool has_ns = strstr(word, "::") != NULL;
+  snprintf(full, sizeof full, "%s%s", has_ns ? "" : "aten::", word);
+  char *overload = strchr(full, '.');
+  if (overload) *overload++ = 0;
+  if (overload) {
+    t->candidates[0] = st__op_find(full, overload);
+    t->ncandidates = t->candidates[0] != NULL;
+  } else {
+    t->ncandidates = st__op_overloads(full, t->candidates,
+                                      ST_TERM_CANDIDATES);
+  }
+  if (t->ncandidates > ST_TERM_CANDIDATES) t->ncandidates = ST_TERM_CANDIDATES;
+  const int found = t->ncandidates;
+  keep_pure(t);
+  if (t->ncandidates > 0) return ST_OK;
+  q->p -= strlen(word) + 1;
+  return wrong(q, found ? "the operator writes its arguments, which are not "
+                          "the derivative's"
+                        : "there is no such operator");
+}
+
+static st_status read_call(parser *q, const char *word, st_term **out) {
+  int helper = st__helper_find(word, strlen(word));
+  if (helper >= 0 && !q->is_own && !st__helper(helper)->takes_all) helper = -1;
+  ST_TRY(new_term(q, helper >= 0 ? ST_TERM_HELP : ST_TERM_CALL, out));
+  if (helper < 0) {
+    ST_TRY(find_operator(q, *out, word));
+    return read_arguments(q, *out, false);
+  }
+  (*out)->at = helper;
+  const st_helper *h = st__helper(helper);
+  ST_TRY(read_arguments(q, *out, h->wants_geometry));
+  if ((*out)->nkids >= h->least && (*out)->nkids <= h->most) return ST_OK;
+  return wrong(q, "the wrong number of arguments");
+}
+
+/* -- Algebra -------------------------------------------------------------- */
+
+static st_status read_primary(parser *q, st_term **out) {
+  char word[LONGEST_NAME];
+  if (eat(q, "(")) {
+    ST_TRY(read_choice(q, out));
+    return need(q, ")");
+  }
+  if (eat(q, "[")) return read_list(q, out);
+  if (*q->p >= '0' && *q->p <= '9') return read_number(q, out);
+  if (*q->p == '\'') return read_text(q, out);
+  ST_TRY(read_word(q, word));
+  if (eat(q, "(")) return read_call(q, word, out);
+  return read_name(q, word, false, out);
+}
+
+static st_status read_unary(parser *q, st_term **out) {
+  if (!eat(q, "-")) return read_primary(q, out);
+  st_term *kid;
+  ST_TRY(new_term(q, ST_TERM_UNARY, out));
+  (*out)->op = '-';
+  ST_TRY(read_primary(q, &kid));
+  return add_kid(q, *out, kid);
+}
+
+/* levels of binary operators: 0 comparisons, 1 sums, 2 products */
+static const struct { const char *token; int op, level; } binaries[] = {
+  {"<=", 'l', 0}, {">=", 'g', 0}, {"==", '=', 0}, {"!=", '!', 0},
+  {"<", '<', 0}, {">", '>', 0}, {"+", '+', 1}, {"-", '-', 1}, {"*", '*', 2},
+  {"/", '/', 2},
+};
+
+static int eat_binary(parser *q, int level) {
+  for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+    if (binaries[i].level == level && eat(q, binaries[i].token)) {
+      return binaries[i].op;
+    }
+  }
+  return 0;
+}
+
+static st_status read_binary(parser *q, int level, st_term **out) {
+  st_term *left, *right;
+  int op;
+  if (level == 3) return read_unary(q, out);
+  ST_TRY(read_binary(q, level + 1, out));
+  while ((op = eat_binary(q, level))) {
+    left = *out;
+    ST_TRY(read_binary(q, level + 1, &right));
+    ST_TRY(new_term(q, ST_TERM_BINARY, out));
+    (*out)->op = op;
+    ST_TRY(add_kid(q, *out, left));
+    ST_TRY(add_kid(q, *out, right));
+  }
+  return ST_OK;
+}
+
+static st_status read_branches(parser *q, st_term *condition,
+                               st_term **out) {
+  st_term *yes, *no;
+  ST_TRY(read_choice(q, &yes));
+  ST_TRY(need(q, ":"));
+  ST_TRY(read_choice(q, &no));
+  ST_TRY(new_term(q, ST_TERM_CHOICE, out));
+  ST_TRY(add_kid(q, *out, condition));
+  ST_TRY(add_kid(q, *out, yes));
+  return add_kid(q, *out, no);
+}
+
+static st_status read_choice(parser *q, st_term **out) {
+  if (++q->depth > DEEPEST) return wrong(q, "nested too deep");
+  ST_TRY(read_binary(q, 0, out));
+  if (eat(q, "?")) ST_TRY(read_branches(q, *out, out));
+  q->depth--;
+  return ST_OK;
+}
+
+/* -- Formulas ------------------------------------------------------------- */
+
+static st_status read_targets(parser *q) {
+  char word[LONGEST_NAME];
+  do {
+    ST_TRY(read_word(q, word));
+    const int at = st__schema_arg(q->schema, word);
+    if (at < 0 || q->schema->args[at].type != ST_TYPE_TENSOR) {
+      q->p -= strlen(word);
+      return wrong(q, "no tensor argument of the operator");
+    }
+    q->f->targets |= (uint64_t)1 << at;
+  } while (eat(q, ","));
+  return need(q, ":");
+}
+
+st_status st__formula_parse(const char *text, const st_schema *s,
+                            bool is_own, st_formula *out) {
+  parser q = {.text = text, .p = text, .schema = s, .f = out,
+              .is_own = is_own};
+  *out = (st_formula){.arena.kind = ST_MEM_REGISTRY};
+  st_status status = read_targets(&q);
+  if (status == ST_OK) status = read_choice(&q, &out->term);
+  if (status == ST_OK && (eat(&q, ""), *q.p)) {
+    status = wrong(&q, "expected the end");
+  }
+  if (status != ST_OK) st__formula_free(out);
+  return status;
+}
+
+void st__formula_free(st_formula *f) {
+  st__arena_free(&f->arena);
+  f->term = NULL;
+}

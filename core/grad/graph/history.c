@@ -1,0 +1,361 @@
+/* Histories of tensors: versions, who requires a gradient, which node made
+ * what.
+ */
+
+#include "grad/graph/history.h"
+
+#include "dispatch/dispatch.h"
+#include "grad/graph/view_history.h"
+#include "tensor/view.h"
+
+/* -- Life ----------------------------------------------------------------- */
+
+static void drop_counter(st_counter **c) {
+  if (*c && st__ref_drop(&(*c)->refs)) {
+    st__free(ST_MEM_GRAPH, *c, sizeof **c);
+  }
+  *c = NULL;
+}
+
+static void drop_shelf(void *ctx) {
+  st_shelf *s = ctx;
+  if (!s || !st__ref_drop(&s->refs)) return;
+  st__tensor_release(&s->grad);
+  st__free(ST_MEM_GRAPH, s, sizeof *s);
+}
+
+static void bury(st_history *h) {
+  st__node_release(&h->grad_fn);
+  st__tensor_release(&h->grad);
+  drop_shelf(h->shelf);
+  st__hooks_free(&h->hooks);
+  drop_counter(&h->counter);
+  st__free(ST_MEM_GRAPH, h, sizeof *h);
+}
+
+/* A gradient may have a gradient, and so on: Note [Freeing without
+ * recursion]. */
+static void history_free(st_history *h) {
+  static _Thread_local st_history *dead;
+  static _Thread_local bool is_burying;
+  st__leaf_gone(h);
+  h->next = dead;
+  dead = h;
+  if (is_burying) return;
+  is_burying = true;
+  while ((h = dead)) {
+    dead = h->next;
+    bury(h);
+  }
+  is_burying = false;
+}
+
+void st__history_set_up(void) { st__history_free = history_free; }
+
+st_status st__history_of(st_tensor *t, st_history **out) {
+  if (!t->history) {
+    t->history = st__alloc_zero(ST_MEM_GRAPH, sizeof *t->history);
+  }
+  *out = t->history;
+  return t->history ? ST_OK : ST_NO_MEMORY;
+}
+
+/* -- Versions ------------------------------------------------------------- */
+
+static _Atomic uint32_t *counter_of(const st_tensor *t) {
+  const st_history *h = t->history;
+  return h && h->counter ? &h->counter->version : &t->storage->version;
+}
+
+uint32_t st__version(const st_tensor *t) {
+  return atomic_load_explicit(counter_of(t), memory_order_relaxed);
+}
+
+/* Threads that write at one time may count once: it has changed all the
+ * same. */
+void st__bump(const st_tensor *t) {
+  _Atomic uint32_t *const v = counter_of(t);
+  const uint32_t now = atomic_load_explicit(v, memory_order_relaxed);
+  atomic_store_explicit(v, now + 1, memory_order_relaxed);
+}
+
+st_status st__share_version(const st_tensor *from, st_tensor *to) {
+  st_counter *const c = from->history ? from->history->counter : NULL;
+  st_history *h;
+  if (!c) return ST_OK;
+  ST_TRY(st__history_of(to, &h));
+  drop_counter(&h->counter);
+  st__ref_take(&c->refs);
+  h->counter = c;
+  return ST_OK;
+}
+
+st_status st__untracked(const st_tensor *t, st_tensor **out) {
+  st_tensor *view;
+  st_history *h;
+  ST_TRY(st__view_alias(t, &view));
+  st_counter *c = st__alloc_zero(ST_MEM_GRAPH, sizeof *c);
+  const st_status status = c ? st__history_of(view, &h) : ST_NO_MEMORY;
+  if (status != ST_OK) {
+    if (c) st__free(ST_MEM_GRAPH, c, sizeof *c);
+    st__tensor_release(&view);
+    return status;
+  }
+  st__ref_init(&c->refs);
+  h->counter = c;
+  *out = view;
+  return ST_OK;
+}
+
+/* -- Asking --------------------------------------------------------------- */
+
+bool st__requires_grad(const st_tensor *t) {
+  if (t->keys & ST_AUTOGRAD_BITS) return true;
+  const st_tensor *base = st__base(t);
+  return base && (base->keys & ST_AUTOGRAD_BITS) && st__is_differentiable(t);
+}
+
+st_status st__grad_fn(st_tensor *t, st_edge *out) {
+  *out = (st_edge){NULL, 0};
+  if (st__base(t) && st__requires_grad(t)) ST_TRY(st__view_refresh(t));
+  if (t->history) *out = (st_edge){t->history->grad_fn, t->history->nr};
+  return ST_OK;
+}
+
+st_status st__gradient_edge(st_tensor *t, st_edge *out) {
+  *out = (st_edge){NULL, 0};
+  if (!st__requires_grad(t)) return ST_OK;
+  ST_TRY(st__grad_fn(t, out));
+  if (out->node) {
+    st__node_retain(out->node);
+    return ST_OK;
+  }
+  return t->history && t->history->was_told
+         ? st__accumulator(t, &out->node) : ST_OK;
+}
+
+st_tensor *st__grad_of(const st_tensor *t) {
+  const st_history *h = t->history;
+  return !h ? NULL : h->shelf ? h->shelf->grad : h->grad;
+}
+
+/* -- Telling -------------------------------------------------------------- */
+
+/* Views of t, if there are any, need a gradient from now on, too. */
+static void mark_views(st_tensor *t) {
+  if (st__ref_count(&t->storage->refs) > 1) {
+    atomic_store_explicit(&t->storage->is_recorded, true,
+                          memory_order_relaxed);
+  }
+}
+
+static void put_on_shelf(st_shelf *s, st_tensor *grad) {
+  st__tensor_release(&s->grad);
+  st__tensor_retain(grad);
+  s->grad = grad;
+}
+
+static st_status fill_shelf(void *ctx, st_tensor *grad, st_tensor **out) {
+  (void)out;
+  put_on_shelf(ctx, grad);
+  return ST_OK;
+}
+
+static st_status hook_shelf(const st_history *h) {
+  const st_hook hook = {
+    .when = ST_HOOK_RESULT, .nr = h->nr,
+    .u.tensor = {fill_shelf, h->shelf, drop_shelf}
+  };
+  ST_TRY(st__hook_add(&h->grad_fn->hooks, &hook, NULL));
+  st__ref_take(&h->shelf->refs);
+  return ST_OK;
+}
+
+st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr) {
+  st_history *h;
+  ST_TRY(st__history_of(t, &h));
+  st__node_retain(node);
+  st__node_release(&h->grad_fn);
+  h->grad_fn = node;
+  h->nr = nr;
+  t->keys |= ST_BIT(ST_FUNC_Autograd);
+  if (st__base(t)) st__view_is_current(t);
+  return h->shelf ? hook_shelf(h) : ST_OK;
+}
+
+st_status st__check_inplace(st_tensor *t) {
+  const st_tensor *base = st__base(t);
+  st_edge edge;
+  if (base) {
+    ST_TRY(st__view_check(t, "is written in place"));
+    ST_TRY(st__grad_fn((st_tensor *)(uintptr_t)base, &edge));
+    if (st__requires_grad(t) && !edge.node) {
+      return st__fail(ST_BAD_STATE, "a view of a leaf that requires a "
+                      "gradient cannot be written in place while gradients "
+                      "are recorded:\nclone the leaf first, or write it "
+                      "within no_grad");
+    }
+  }
+  if (!st__requires_grad(t)) return ST_OK;
+  ST_TRY(st__grad_fn(t, &edge));
+  if (edge.node) return ST_OK;
+  return st__fail(ST_BAD_STATE, "a leaf that requires a gradient cannot be "
+                  "written in place while gradients are recorded:\nclone it "
+                  "first, or write it within no_grad");
+}
+
+st_status st__rebase(st_tensor *t, st_node *node, int nr) {
+  st_tensor *const base = st__base(t);
+  if (!base) {
+    ST_TRY(st__set_grad_fn(t, node, nr));
+    mark_views(t);
+    return ST_OK;
+  }
+  st_node *slices;
+  ST_TRY(st__copy_slices(base, t, node, nr, &slices));
+  const st_status status = st__set_grad_fn(base, slices, 0);
+  st__node_release(&slices);
+  ST_TRY(status);
+  mark_views(base);
+  t->keys |= ST_BIT(ST_FUNC_Autograd);
+  return st__view_refresh(t);
+}
+
+st_status st__detach(st_tensor *t) {
+  if (st__base(t)) {
+    return st__fail(ST_BAD_STATE, "a view cannot lose its history in place: "
+                    "detach() gives one without");
+  }
+  t->keys &= ~ST_AUTOGRAD_BITS;
+  if (t->history) {
+    st__node_release(&t->history->grad_fn);
+    t->history->nr = 0;
+    t->history->was_told = false;
+  }
+  return ST_OK;
+}
+
+static st_status check_can_require(const st_tensor *t) {
+  if (!st__is_differentiable(t)) {
+    return st__fail(ST_BAD_DTYPE, "only tensors of floating and complex "
+                    "dtypes can require a gradient, not %s",
+                    st__dtype_name((st_dtype)t->dtype));
+  }
+  if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
+    return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
+                    "gradient outside of the inference mode: clone it");
+  }
+  return ST_OK;
+}
+
+st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
+  st_history *h;
+  st_edge edge;
+  ST_TRY(st__grad_fn(t, &edge));
+  if (requires_grad && (edge.node || (t->history && t->history->was_told))) {
+    return ST_OK;
+  }
+  if (!requires_grad && edge.node) {
+    return st__fail(ST_BAD_STATE, "only a leaf can be told not to require a "
+                    "gradient, this tensor was computed (%s):\ndetach() "
+                    "gives one without a history", edge.node->name);
+  }
+  if (!requires_grad) {
+    t->keys &= ~ST_AUTOGRAD_BITS;
+    if (t->history) t->history->was_told = false;
+    return ST_OK;
+  }
+  ST_TRY(check_can_require(t));
+  ST_TRY(st__history_of(t, &h));
+  h->was_told = true;
+  t->keys |= ST_BIT(ST_FUNC_Autograd);
+  mark_views(t);
+  return ST_OK;
+}
+
+static st_status check_grad(const st_tensor *t, const st_tensor *grad) {
+  if (grad == t) {
+    return st__fail(ST_BAD_VALUE, "a tensor cannot be its own gradient");
+  }
+  if (grad->dtype != t->dtype) {
+    return st__fail(ST_BAD_DTYPE, "a gradient of %s cannot be that of a "
+                    "tensor of %s", st__dtype_name((st_dtype)grad->dtype),
+                    st__dtype_name((st_dtype)t->dtype));
+  }
+  if (grad->device != t->device) {
+    return st__fail(ST_BAD_VALUE, "a gradient on device '%s' cannot be that "
+                    "of a tensor on '%s'",
+                    st__device_name((st_device)grad->device),
+                    st__device_name((st_device)t->device));
+  }
+  if (st__same_sizes(t, grad)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "a gradient of shape %s cannot be that of a "
+                  "tensor of shape %s", ST_SHAPE_TEXT(grad),
+                  ST_SHAPE_TEXT(t));
+}
+
+st_status st__set_grad(st_tensor *t, st_tensor *grad) {
+  st_history *h = t->history;
+  if (!grad && !h) return ST_OK;
+  if (grad) ST_TRY(check_grad(t, grad));
+  ST_TRY(st__history_of(t, &h));
+  st_tensor **const at = h->shelf ? &h->shelf->grad : &h->grad;
+  if (grad) st__tensor_retain(grad);
+  st__tensor_release(at);
+  *at = grad;
+  return ST_OK;
+}
+
+st_status st__retain_grad(st_tensor *t) {
+  st_edge edge;
+  if (!st__requires_grad(t)) {
+    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
+                    "has none to retain");
+  }
+  ST_TRY(st__grad_fn(t, &edge));
+  if (!edge.node || t->history->shelf) return ST_OK;
+  st_shelf *s = st__alloc_zero(ST_MEM_GRAPH, sizeof *s);
+  if (!s) return ST_NO_MEMORY;
+  st__ref_init(&s->refs);
+  t->history->shelf = s;
+  return hook_shelf(t->history);
+}
+
+/* -- Hooks ---------------------------------------------------------------- */
+
+/* A leaf has its hooks itself, any other tensor's are its node's. */
+static st_status hooks_of(st_tensor *t, st_hook ***list, int *nr) {
+  st_edge edge;
+  st_history *h;
+  ST_TRY(st__grad_fn(t, &edge));
+  ST_TRY(st__history_of(t, &h));
+  *list = edge.node ? &edge.node->hooks : &h->hooks;
+  *nr = edge.nr;
+  return ST_OK;
+}
+
+st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *fn,
+                          bool is_post, uint64_t *id) {
+  st_hook **list;
+  st_hook hook = {.when = is_post ? ST_HOOK_POST : ST_HOOK_RESULT,
+                  .u.tensor = *fn};
+  if (!st__requires_grad(t)) {
+    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
+                    "has nothing to call a hook with");
+  }
+  ST_TRY(hooks_of(t, &list, &hook.nr));
+  if (is_post && list != &t->history->hooks) {
+    return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, this "
+                    "tensor was computed");
+  }
+  ST_TRY(st__hook_add(list, &hook, id));
+  if (list == &t->history->hooks) st__leaf_keep(t);
+  return ST_OK;
+}
+
+bool st__tensor_unhook(st_tensor *t, uint64_t id) {
+  st_history *const h = t->history;
+  if (!h) return false;
+  return st__hook_remove(&h->hooks, id) ||
+         (h->grad_fn && st__hook_remove(&h->grad_fn->hooks, id));
+}

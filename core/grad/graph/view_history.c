@@ -1,0 +1,312 @@
+/* Histories of views.
+ *
+ * Note [Writing through views]
+ * Only the tensor that is no view has a history of its own. When a view is
+ * written by some node F, the base becomes the result of a node CopySlices
+ * around F: of the gradient of the base it hands the view's part to F and puts
+ * what F gives back in its place (A5). Every view of the base, the written one
+ * too, finds its version counter ahead of its node and makes a new one at the
+ * next look: the base, seen through the view's geometry.
+ */
+
+#include "grad/graph/view_history.h"
+
+#include "dispatch/dispatch.h"
+#include "op/registry/composite.h"
+#include "tensor/view.h"
+
+static st_lone *lone(const st_tensor *t) {
+  return (st_lone *)(uintptr_t)t;
+}
+
+/* -- Tracking ------------------------------------------------------------- */
+
+st_status st__view_track(st_tensor *t, st_tensor *view,
+                         st_creation creation) {
+  st_tensor *const base = st__base(t) ? st__base(t) : t;
+  ST_TRY(st__share_version(t, view));
+  if (!st__is_differentiable(t) || !st__is_differentiable(view)) return ST_OK;
+  if (view->is_joint || view == t || st__base(view)) return ST_OK;
+  if (creation == ST_CREATION_DEFAULT && base != t) {
+    creation = lone(t)->creation;
+  }
+  st__tensor_retain(base);
+  lone(view)->base = base;
+  lone(view)->creation = creation;
+  lone(view)->version = st__version(view);
+  if (base->keys & ST_AUTOGRAD_BITS) {
+    view->keys |= ST_BIT(ST_FUNC_Autograd);
+  }
+  return ST_OK;
+}
+
+void st__view_is_current(st_tensor *view) {
+  lone(view)->version = st__version(view);
+}
+
+/* -- Checks --------------------------------------------------------------- */
+
+static const char *const reasons[] = {
+  [ST_CREATION_DEFAULT] = "",
+  [ST_CREATION_NO_GRAD] = "it was made within no_grad, so whether the write "
+    "is to be recorded is not clear:\ndo both inside, or both outside",
+  [ST_CREATION_INFERENCE] = "it was made in the inference mode:\ndo both "
+    "inside, or both outside",
+  [ST_CREATION_MULTI_OUTPUT] = "it is one of several views that one operator "
+    "returned, whose gradients it cannot tell apart:\nuse an operator that "
+    "is not in place, or select() or narrow()",
+  [ST_CREATION_FUNCTION] = "a function with a gradient of its own returned "
+    "it:\nclone it there"
+};
+
+st_status st__view_check(const st_tensor *view, const char *what) {
+  const st_creation c = lone(view)->creation;
+  const st_history *h = view->history;
+  if (c == ST_CREATION_DEFAULT) return ST_OK;
+  if (h && h->grad_fn) {
+    return st__fail(ST_BAD_STATE, "output %d of %s is a view and %s, but %s",
+                    h->nr, h->grad_fn->name, what, reasons[c]);
+  }
+  return st__fail(ST_BAD_STATE, "a view %s, but %s", what, reasons[c]);
+}
+
+/* -- The same view of another tensor -------------------------------------- */
+
+typedef struct window {
+  int ndim;
+  int64_t offset;           /* from the base's first element */
+  bool is_conj, is_neg;     /* unlike the base */
+  int to_real;              /* 1: real view of complex, -1: the reverse */
+  int64_t *sizes, *strides; /* into dims or the heap; of the view, or with
+                               pairs in a last dimension */
+  int64_t dims[2 * (ST_INLINE_DIMS + 1)];
+} window;
+
+static size_t window_heap(const window *w) {
+  return 2 * (size_t)w->ndim * sizeof(int64_t);
+}
+
+static void window_free(window *w) {
+  if (w->ndim > ST_INLINE_DIMS + 1) {
+    st__free(ST_MEM_GRAPH, w->sizes, window_heap(w));
+  }
+}
+
+static st_status window_of(const st_tensor *base, const st_tensor *view,
+                           window *w) {
+  const bool from = st__is_complex((st_dtype)base->dtype);
+  const bool to = st__is_complex((st_dtype)view->dtype);
+  w->to_real = from - to;
+  w->ndim = view->ndim + (w->to_real < 0);
+  w->is_conj = st__is_conj(view) != st__is_conj(base) && from && to;
+  w->is_neg = st__is_neg(view) != st__is_neg(base);
+  w->sizes = w->dims;
+  if (w->ndim > ST_INLINE_DIMS + 1) {
+    w->sizes = st__alloc(ST_MEM_GRAPH, window_heap(w));
+    if (!w->sizes) return ST_NO_MEMORY;
+  }
+  w->strides = w->sizes + w->ndim;
+  const int64_t scale = w->to_real < 0 ? 2 : 1;
+  for (int d = 0; d < view->ndim; d++) {
+    w->sizes[d] = view->sizes[d];
+    w->strides[d] = view->strides[d] * scale;
+  }
+  if (w->to_real < 0) {
+    w->sizes[view->ndim] = 2;
+    w->strides[view->ndim] = 1;
+  }
+  w->offset = view->offset * scale -
+              base->offset * (w->to_real > 0 ? 2 : 1);
+  return ST_OK;
+}
+
+/* t, laid out like the base, through the window. */
+static st_tensor *look(st_chain *c, const st_tensor *t, const window *w) {
+  if (w->to_real > 0) t = st__step1(c, ST_OP_view_as_real, t);
+  if (!st__going(c)) return NULL;
+  st_tensor *v = st__step(c, ST_OP_as_strided, 4, (st_value[]){
+    st__of_tensor(t), st__of_ints(w->sizes, w->ndim),
+    st__of_ints(w->strides, w->ndim), st__of_int(w->offset + t->offset)});
+  if (w->to_real < 0) v = st__step1(c, ST_OP_view_as_complex, v);
+  if (w->is_conj) v = st__step1(c, ST_OP__conj, v);
+  if (w->is_neg) v = st__step1(c, ST_OP__neg_view, v);
+  return v;
+}
+
+/* -- A new node for a view ------------------------------------------------ */
+
+/* A header like base, whose history is base's as well. */
+static st_status stand_in(st_tensor *base, st_tensor **out) {
+  st_edge edge;
+  st_status status;
+  ST_TRY(st__view_alias(base, out));
+  ST_TRY_FAIL(st__gradient_edge(base, &edge));
+  status = st__set_grad_fn(*out, edge.node, edge.nr);
+  st__node_release(&edge.node);
+  if (status == ST_OK) return ST_OK;
+fail:
+  st__tensor_release(out);
+  return status;
+}
+
+static st_status derive_again(st_tensor *view, const window *w) {
+  st_chain c = {.status = ST_OK};
+  st_tensor *base;
+  ST_TRY(stand_in(st__base(view), &base));
+  const st_tensor *seen = look(&c, base, w);
+  if (st__going(&c) && (!seen->history || !seen->history->grad_fn ||
+                        !st__same_sizes(seen, view))) {
+    c.status = st__fail(ST_BAD_STATE, "the kernel of a view operator that was "
+                        "put in the place of ours lost the gradient");
+  }
+  if (st__going(&c)) {
+    c.status = st__set_grad_fn(view, seen->history->grad_fn,
+                               seen->history->nr);
+  }
+  st__tensor_release(&base);
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+st_status st__view_refresh(st_tensor *view) {
+  st_tensor *const base = st__base(view);
+  window w;
+  if (!(base->keys & ST_AUTOGRAD_BITS)) return ST_OK;
+  if (lone(view)->version == st__version(view)) return ST_OK;
+  ST_TRY(st__view_check(view, "was written since, through its base or "
+                        "another view of it"));
+  ST_TRY(window_of(base, view, &w));
+  const st_tls old = st__tls();
+  st_tls tls = old;
+  tls.grad = true;
+  tls.inference = false;
+  tls.excluded &= ~(ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView));
+  st__set_tls(tls);
+  const st_status status = derive_again(view, &w);
+  st__set_tls(old);
+  window_free(&w);
+  return status;
+}
+
+/* -- CopySlices ----------------------------------------------------------- */
+
+typedef struct slices {
+  st_node node;
+  st_node *fn;       /* owned */
+  int nr;            /* the view is this result of fn */
+  st_meta base;
+  int64_t *strides;  /* the base's, as many */
+  window window;
+} slices;
+
+/* The gradient of the base in the base's own layout, for writing. */
+static st_tensor *lay_out(st_chain *c, const slices *s,
+                          const st_tensor *grad) {
+  st_tensor *t = st__step(c, ST_OP_new_empty_strided, 3, (st_value[]){
+    st__of_tensor(grad), st__of_ints(s->base.sizes, s->base.ndim),
+    st__of_ints(s->strides, s->base.ndim)});
+  if (!st__going(c)) return NULL;
+  return st__step2(c, ST_OP_copy_, t, grad);
+}
+
+/* Runs fn with the gradient of the view. */
+static st_status run_fn(const slices *s, st_tensor *grad, const bool *wanted,
+                        st_tensor **out) {
+  st_tensor *grads[ST_MAX_ARGS] = {NULL};
+  if (s->fn->nresults > ST_MAX_ARGS) return ST_BAD_STATE;
+  grads[s->nr] = grad;
+  bool all[ST_MAX_ARGS];
+  bool *const asked = s->fn->ninputs <= ST_MAX_ARGS
+                      ? all : st__alloc(ST_MEM_SCRATCH,
+                                        (size_t)s->fn->ninputs);
+  if (!asked) return ST_NO_MEMORY;
+  asked[0] = s->fn->edges[0].node != NULL; /* else fn saved nothing for it */
+  for (int i = 1; i < s->fn->ninputs; i++) asked[i] = wanted[i];
+  const st_status status = s->fn->kind->run(s->fn, grads, asked, out);
+  if (asked != all) {
+    st__free(ST_MEM_SCRATCH, asked, (size_t)s->fn->ninputs);
+  }
+  return status;
+}
+
+/* out[0] is the view's part on the way in; the base's gradient then. */
+static st_status run_slices(st_node *n, st_tensor *const *grads,
+                            const bool *wanted, st_tensor **out) {
+  const slices *s = (const slices *)(const void *)n;
+  st_chain c = {.status = ST_OK};
+  st_tensor *whole = lay_out(&c, s, grads[0]);
+  st_tensor *part = st__going(&c) ? look(&c, whole, &s->window) : NULL;
+  st_tensor *copy = st__step1(&c, ST_OP_clone, part);
+  if (st__going(&c)) c.status = run_fn(s, copy, wanted, out);
+  if (st__going(&c) && out[0]) {
+    st__step2(&c, ST_OP_copy_, part, out[0]);
+  } else if (st__going(&c)) {
+    st__step1(&c, ST_OP_zero_, part);
+  }
+  st__tensor_release(&out[0]);
+  if (st__going(&c)) {
+    st__tensor_retain(whole);
+    out[0] = whole;
+  }
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+/* F stays as it is where a gradient of its gradient leads to it, past this
+ * node and so later. */
+static void release_slices(st_node *n) {
+  slices *s = (slices *)(void *)n;
+  if (s->fn && st__ref_count(&s->fn->refs) == 1) st__node_forget(s->fn);
+}
+
+static void free_slices(st_node *n) {
+  slices *s = (slices *)(void *)n;
+  st__node_release(&s->fn);
+  if (s->strides) {
+    st__free(ST_MEM_GRAPH, s->strides, (s->base.ndim + 1u) * sizeof(int64_t));
+  }
+  if (s->base.ndim > ST_INLINE_DIMS) {
+    st__free(ST_MEM_GRAPH, s->base.sizes, s->base.ndim * sizeof(int64_t));
+  }
+  window_free(&s->window);
+}
+
+static const st_node_kind slices_kind = {run_slices, release_slices,
+                                         free_slices};
+
+static st_status fill(slices *s, st_tensor *base, const st_tensor *view) {
+  st_node *const n = &s->node;
+  ST_TRY(st__meta_init(&s->base, base));
+  s->strides = st__alloc(ST_MEM_GRAPH, (base->ndim + 1u) * sizeof(int64_t));
+  if (!s->strides) return ST_NO_MEMORY;
+  for (int d = 0; d < base->ndim; d++) s->strides[d] = base->strides[d];
+  ST_TRY(window_of(base, view, &s->window));
+  ST_TRY(st__gradient_edge(base, &n->edges[0]));
+  ST_TRY(st__meta_init(&n->inputs[0], base));
+  ST_TRY(st__meta_init(&n->results[0], base));
+  for (int i = 1; i < n->ninputs; i++) {
+    st_edge *const e = &s->fn->edges[i];
+    if (!e->node) continue;
+    st__node_retain(e->node);
+    n->edges[i] = *e;
+    const st_tensor like = {.dtype = s->fn->inputs[i].dtype,
+                            .ndim = s->fn->inputs[i].ndim,
+                            .sizes = s->fn->inputs[i].sizes,
+                            .device = s->fn->inputs[i].device & 127u};
+    ST_TRY(st__meta_init(&n->inputs[i], &like));
+  }
+  return ST_OK;
+}
+
+st_status st__copy_slices(st_tensor *base, const st_tensor *view,
+                          st_node *fn, int nr, st_node **out) {
+  ST_TRY(st__node_new(&slices_kind, sizeof(slices), fn->ninputs, 1, out));
+  slices *s = (slices *)(void *)*out;
+  s->node.name = "CopySlices";
+  s->node.has_saved = true; /* fn */
+  s->nr = nr;
+  st__node_retain(fn);
+  s->fn = fn;
+  const st_status status = fill(s, base, view);
+  st__node_number(*out);
+  if (status != ST_OK) st__node_release(out);
+  return status;
+}

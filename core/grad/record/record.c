@@ -1,0 +1,383 @@
+/* Recording: the kernel of the Autograd keys.
+ *
+ * Note [What is recorded]
+ * A call is recorded when gradients are on and one of the arguments that its
+ * rule has a formula for requires one. The node is made before the operator
+ * runs, so that what can fail has failed by then, with its inputs and what
+ * the formulas of those inputs need of the arguments; results are saved
+ * after it. An in-place operator whose formula needs what it is about to
+ * overwrite keeps a copy.
+ */
+
+#include "grad/record/record.h"
+
+#include <string.h>
+
+#include "dispatch/entry.h"
+#include "grad/record/derivatives.h"
+#include "grad/graph/view_history.h"
+#include "op/registry/composite.h"
+#include "tensor/view.h"
+
+/* -- Below ---------------------------------------------------------------- */
+
+static st_status call_plain(const st_call *call, const st_value *args,
+                            st_value *rets) {
+  return st__call_below(call, ST_FUNC_AutogradOther,
+                        ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView),
+                        args, rets);
+}
+
+/* -- What needs a gradient ------------------------------------------------ */
+
+static bool value_requires_grad(const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) return st__requires_grad(v->u.tensor);
+  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
+    if (v->u.tensors[i] && st__requires_grad(v->u.tensors[i])) return true;
+  }
+  return false;
+}
+
+/* Does one of the rule's targets? */
+static bool is_recorded(const st_rule *r, const st_value *args) {
+  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
+    if (value_requires_grad(&args[__builtin_ctzll(rest)])) return true;
+  }
+  return false;
+}
+
+/* -- The node ------------------------------------------------------------- */
+
+static int slots(uint64_t mask) { return __builtin_popcountll(mask); }
+
+static int saved_count(const st_rule *r) {
+  return slots(r->args) + slots(r->results) + slots(r->arg_shapes) +
+         slots(r->result_shapes);
+}
+
+static void release_record(st_node *n) {
+  st_recording *const rec = (st_recording *)(void *)n;
+  for (int i = 0; i < saved_count(rec->rule); i++) {
+    st__saved_forget(&rec->args[i]);
+  }
+}
+
+static void free_record(st_node *n) {
+  st_recording *const rec = (st_recording *)(void *)n;
+  for (int i = 0; i < saved_count(rec->rule); i++) {
+    st__saved_clear(&rec->args[i]);
+  }
+  st__rule_release(rec->rule);
+}
+
+static const st_node_kind record_kind = {st__rule_run, release_record,
+                                         free_record};
+
+/* How many gradients an argument takes: one for a tensor. */
+static int inputs_of(const st_value *v) {
+  return v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
+}
+
+/* nresults: 1 until the operator has run, where it returns a list. */
+static st_status new_record(st_rule *r, const st_value *args, int nresults,
+                            st_recording **out) {
+  const int nsaved = saved_count(r);
+  const size_t firsts = ((size_t)slots(r->targets) + 2) / 2 * 2;
+  int ninputs = 0, rank = 0;
+  st_node *n;
+  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
+    ninputs += inputs_of(&args[__builtin_ctzll(rest)]);
+  }
+  ST_TRY(st__node_new(&record_kind, sizeof(st_recording) +
+                      (size_t)nsaved * sizeof(st_saved) +
+                      firsts * sizeof(int), ninputs, nresults, &n));
+  st_recording *const rec = *out = (st_recording *)(void *)n;
+  rec->rule = r;
+  st__rule_retain(r);
+  n->name = r->name;
+  rec->args = (st_saved *)(void *)(rec + 1);
+  rec->results = rec->args + slots(r->args);
+  rec->arg_shapes = rec->results + slots(r->results);
+  rec->result_shapes = rec->arg_shapes + slots(r->arg_shapes);
+  rec->first = (int *)(void *)(rec->result_shapes + slots(r->result_shapes));
+  ninputs = 0;
+  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
+    rec->first[rank++] = ninputs;
+    ninputs += inputs_of(&args[__builtin_ctzll(rest)]);
+  }
+  rec->first[rank] = ninputs;
+  return ST_OK;
+}
+
+static st_status connect(st_recording *rec, int i, st_tensor *t) {
+  if (!t || !st__requires_grad(t)) return ST_OK;
+  ST_TRY(st__gradient_edge(t, &rec->node.edges[i]));
+  return st__meta_init(&rec->node.inputs[i], t);
+}
+
+static st_status connect_all(st_recording *rec, const st_value *args) {
+  const st_rule *r = rec->rule;
+  for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest), at = rec->first[st__rank(r->targets,
+                                                                  i)];
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR) ST_TRY(connect(rec, at, v->u.tensor));
+    for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+      ST_TRY(connect(rec, at + (int)k, v->u.tensors[k]));
+    }
+  }
+  return ST_OK;
+}
+
+/* The targets whose gradient leads on. A view that was made within no_grad
+ * requires one, but has no history. */
+static uint64_t connected(const st_recording *rec) {
+  uint64_t found = 0;
+  int rank = 0;
+  for (uint64_t rest = rec->rule->targets; rest; rest &= rest - 1, rank++) {
+    for (int i = rec->first[rank]; i < rec->first[rank + 1]; i++) {
+      if (rec->node.edges[i].node) found |= rest & -rest;
+    }
+  }
+  return found;
+}
+
+/* -- What the formulas need ----------------------------------------------- */
+
+typedef struct needs {
+  uint64_t args, results, arg_shapes, result_shapes;
+} needs;
+
+/* What is for one formula alone is saved for that; the rest as ATen does:
+ * always, so that what may be written does not hang on who wants gradients. */
+static needs needs_of(const st_rule *r, uint64_t wanted) {
+  needs n = {.args = r->common, .results = r->results};
+  if (r->custom.backward) n.args = r->args;
+  for (int i = 0; i < r->nformulas; i++) {
+    const st_formula *f = &r->formulas[i];
+    if (!(f->targets & wanted)) continue;
+    n.args |= f->args;
+    n.arg_shapes |= f->arg_shapes;
+    n.result_shapes |= f->result_shapes;
+  }
+  return n;
+}
+
+static st_status save_args(st_recording *rec, const needs *need,
+                           const st_value *args) {
+  const st_rule *r = rec->rule;
+  for (uint64_t rest = need->args; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    st_saved *const s = &rec->args[st__rank(r->args, i)];
+    const bool is_lost = i == 0 && r->is_inplace;
+    if (is_lost && args[0].tag == ST_TAG_TENSOR) {
+      ST_TRY(st__save_clone(s, args[0].u.tensor));
+    } else {
+      ST_TRY(st__save(s, &args[i], false));
+    }
+    rec->node.has_saved |= args[i].tag == ST_TAG_TENSOR ||
+                           args[i].tag == ST_TAG_TENSORS;
+  }
+  for (uint64_t rest = need->arg_shapes; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    ST_TRY(st__save_geometry(&rec->arg_shapes[st__rank(r->arg_shapes, i)],
+                             &args[i]));
+  }
+  return ST_OK;
+}
+
+static st_status save_results(st_recording *rec, const needs *need,
+                              const st_value *rets) {
+  const st_rule *r = rec->rule;
+  for (uint64_t rest = need->results; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    st_saved *const s = &rec->results[st__rank(r->results, i)];
+    ST_TRY(st__save(s, &rets[i], true));
+    if (!s->list) s->nr = i;
+    rec->node.has_saved = true;
+  }
+  for (uint64_t rest = need->result_shapes; rest; rest &= rest - 1) {
+    const int i = __builtin_ctzll(rest);
+    ST_TRY(st__save_geometry(
+      &rec->result_shapes[st__rank(r->result_shapes, i)], &rets[i]));
+  }
+  return ST_OK;
+}
+
+/* -- Results -------------------------------------------------------------- */
+
+/* A result that is one of the arguments has a history already. */
+static st_status own_header(st_tensor **t) {
+  st_tensor *view;
+  if (st__ref_count(&(*t)->refs) == 1) return ST_OK;
+  ST_TRY(st__view_alias(*t, &view));
+  st__tensor_release(t);
+  *t = view;
+  return ST_OK;
+}
+
+static st_status give_history(st_recording *rec, st_tensor **t, int nr) {
+  const st_rule *r = rec->rule;
+  if (rec->node.nresults > 1) {
+    ST_TRY(st__meta_init(&rec->node.results[nr], *t));
+  }
+  if (!st__is_differentiable(*t)) return ST_OK;
+  if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
+  ST_TRY(own_header(t));
+  ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
+  if (r->is_multi && r->is_view && st__base(*t)) {
+    ((st_lone *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;
+  }
+  return ST_OK;
+}
+
+static st_status give_histories(st_recording *rec, st_value *rets) {
+  const st_schema *s = rec->rule->schema;
+  for (int i = 0; i < s->nrets; i++) {
+    if (rets[i].tag == ST_TAG_TENSOR) {
+      ST_TRY(give_history(rec, &rets[i].u.tensor, i));
+    }
+    for (uint32_t k = 0; rets[i].tag == ST_TAG_TENSORS && k < rets[i].len;
+         k++) {
+      ST_TRY(give_history(rec, &rets[i].u.tensors[k], (int)k));
+    }
+  }
+  return ST_OK;
+}
+
+/* A node is made for as many results as there are: of a list that is known
+ * once the operator has run. What it knows moves to another. */
+static st_status widen(st_recording **rec, const st_value *args, int n) {
+  st_recording *old = *rec;
+  st_node *gone = &old->node;
+  const st_rule *r = old->rule;
+  ST_TRY(new_record((st_rule *)(uintptr_t)r, args, n, rec));
+  st_recording *const now = *rec;
+  const size_t nsaved = (size_t)saved_count(r);
+  memcpy(now->args, old->args, nsaved * sizeof(st_saved));
+  memset(old->args, 0, nsaved * sizeof(st_saved));
+  now->node.has_saved = old->node.has_saved;
+  st__node_release(&gone);
+  ST_TRY(connect_all(now, args));
+  st__node_number(&now->node);
+  return ST_OK;
+}
+
+static st_status finish(st_recording **rec, const needs *need,
+                        const st_value *args, st_value *rets) {
+  if ((*rec)->rule->is_multi) {
+    ST_TRY(widen(rec, args, (int)rets[0].len));
+  }
+  ST_TRY(save_results(*rec, need, rets));
+  return give_histories(*rec, rets);
+}
+
+static void drop(const st_schema *s, st_value *rets) {
+  for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
+}
+
+static st_status record(const st_call *call, st_rule *r,
+                        const st_value *args, st_value *rets) {
+  st_recording *rec;
+  ST_TRY(new_record(r, args, r->is_multi ? 0 : r->schema->nrets, &rec));
+  st_node *n = &rec->node;
+  st_status status = connect_all(rec, args);
+  const needs need = needs_of(r, connected(rec));
+  if (status == ST_OK) status = save_args(rec, &need, args);
+  st__node_number(n);
+  if (status == ST_OK) status = call_plain(call, args, rets);
+  if (status == ST_OK) {
+    status = finish(&rec, &need, args, rets);
+    n = &rec->node;
+    if (status != ST_OK) drop(r->schema, rets);
+  }
+  st__node_release(&n);
+  return status;
+}
+
+st_status st__record_call(const st_call *call, const st_value *args,
+                          st_value *rets) {
+  st_rule *r;
+  if (!st__tls().grad) return call_plain(call, args, rets);
+  ST_TRY(st__derived_rule(call->ctx, call->op, &r));
+  if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
+  if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
+  if (call->schema != r->schema) {
+    return st__fail(ST_BAD_STATE, "was defined anew after its derivative "
+                    "was registered");
+  }
+  return record(call, r, args, rets);
+}
+
+/* -- Refusing ------------------------------------------------------------- */
+
+st_status st__refuse_out(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  for (int i = 0; st__tls().grad && i < call->schema->nargs; i++) {
+    if (!value_requires_grad(&args[i])) continue;
+    return st__fail(ST_BAD_STATE, "out= does not record gradients, but "
+                    "argument '%s' requires one:\nuse the operator without "
+                    "out=, or within no_grad", call->schema->args[i].name);
+  }
+  return call_plain(call, args, rets);
+}
+
+/* -- Tracking ------------------------------------------------------------- */
+
+static void bump(const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) st__bump(v->u.tensor);
+  for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
+    if (v->u.tensors[i]) st__bump(v->u.tensors[i]);
+  }
+}
+
+static st_status track_views(st_tensor *self, st_value *ret) {
+  const st_tls tls = st__tls();
+  const bool is_list = ret->tag == ST_TAG_TENSORS;
+  const st_creation creation = tls.inference ? ST_CREATION_INFERENCE
+    : !tls.grad ? ST_CREATION_NO_GRAD
+    : is_list ? ST_CREATION_MULTI_OUTPUT : ST_CREATION_DEFAULT;
+  if (!is_list) return st__view_track(self, ret->u.tensor, creation);
+  for (uint32_t i = 0; i < ret->len; i++) {
+    ST_TRY(st__view_track(self, ret->u.tensors[i], creation));
+  }
+  return ST_OK;
+}
+
+/* An inference tensor does not count, so nothing could tell that a saved one
+ * was written (A7). */
+static st_status check_counts(const st_schema *s, const st_value *args) {
+  if (st__tls().inference) return ST_OK;
+  for (int i = 0; i < s->nargs; i++) {
+    const st_tensor *t = st__to_tensor(&args[i]);
+    if (!s->args[i].is_write || !t ||
+        (t->keys & ST_BIT(ST_FUNC_ADInplaceOrView))) {
+      continue;
+    }
+    return st__fail(ST_BAD_STATE, "argument '%s' is an inference tensor, "
+                    "which cannot be written outside of the inference mode: "
+                    "clone it first", s->args[i].name);
+  }
+  return ST_OK;
+}
+
+st_status st__track(const st_call *call, const st_value *args,
+                    st_value *rets) {
+  const st_schema *s = call->schema;
+  st_tensor *const self = s->nargs ? st__to_tensor(&args[0]) : NULL;
+  st_status status = ST_OK;
+  ST_TRY(check_counts(s, args));
+  ST_TRY(st__call_below(call, ST_FUNC_ADInplaceOrView,
+                        ST_BIT(ST_FUNC_ADInplaceOrView), args, rets));
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].is_write) bump(&args[i]);
+  }
+  if (s->is_mutable || !self) return ST_OK;
+  if (call->op == st__op(ST_OP_detach)) {
+    status = st__share_version(self, rets[0].u.tensor);
+  } else {
+    status = track_views(self, &rets[0]);
+  }
+  if (status != ST_OK) st__value_clear(&rets[0]);
+  return status;
+}

@@ -1,0 +1,299 @@
+/* Factories whose elements follow from their place: arange, range, linspace,
+ * logspace, eye, the corners of triangles and permuted diagonals.
+ *
+ * A sequence is computed in blocks of int64 or double, which the conversion
+ * loops of copy_ turn into the dtype that was asked for.
+ */
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "op/create/factory.h"
+
+/* -- Sequences ------------------------------------------------------------ */
+
+typedef enum st_curve { CURVE_INT, CURVE_STEP, CURVE_LINEAR, CURVE_LOG }
+  st_curve;
+
+typedef struct sequence {
+  st_curve curve;
+  int64_t first, by;        /* CURVE_INT */
+  double start, step, end;  /* the others */
+  bool is_complex;          /* CURVE_LINEAR: the imaginary parts, too */
+  double start_im, step_im, end_im;
+  double base;              /* CURVE_LOG */
+  int64_t count;
+  st_loop convert;
+  char *data;
+  int64_t size;             /* of an element */
+} sequence;
+
+enum { BLOCK = 512 };
+
+/* Both ends are met exactly: the second half counts from the end. */
+static double between(double start, double step, double end, int64_t i,
+                      int64_t count) {
+  return i < count / 2 ? start + step * (double)i
+                       : end - step * (double)(count - 1 - i);
+}
+
+static double value_at(const sequence *q, int64_t i) {
+  if (q->curve == CURVE_STEP) return q->start + q->step * (double)i;
+  const double v = between(q->start, q->step, q->end, i, q->count);
+  return q->curve == CURVE_LOG ? pow(q->base, v) : v;
+}
+
+static double imaginary_at(const sequence *q, int64_t i) {
+  return between(q->start_im, q->step_im, q->end_im, i, q->count);
+}
+
+static void write_block(const sequence *q, int64_t begin, int64_t n) {
+  int64_t ints[BLOCK];
+  double floats[2 * BLOCK];
+  char *data[2] = {q->data + begin * q->size, NULL};
+  const int64_t strides[4] = {q->size, q->is_complex ? 16 : 8, 0, 0};
+  if (q->curve == CURVE_INT) {
+    for (int64_t i = 0; i < n; i++) {
+      ints[i] = (int64_t)((uint64_t)q->first +
+                          (uint64_t)(begin + i) * (uint64_t)q->by);
+    }
+    data[1] = (char *)ints;
+  } else if (q->is_complex) {
+    for (int64_t i = 0; i < n; i++) {
+      floats[2 * i] = value_at(q, begin + i);
+      floats[2 * i + 1] = imaginary_at(q, begin + i);
+    }
+    data[1] = (char *)floats;
+  } else {
+    for (int64_t i = 0; i < n; i++) floats[i] = value_at(q, begin + i);
+    data[1] = (char *)floats;
+  }
+  q->convert(data, strides, n, 1, NULL);
+}
+
+static void write_range(void *ctx, int64_t begin, int64_t end) {
+  const sequence *q = ctx;
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    write_block(q, i, end - i < BLOCK ? end - i : BLOCK);
+  }
+}
+
+/* A new 1-d tensor of q->count elements on the device that o names. */
+static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
+  st_tensor *t = NULL, *out = NULL;
+  const bool meta = o.device == ST_DEVICE_META;
+  const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
+  ST_TRY(st__new_empty(here, 1, &q->count, ST_FORMAT_CONTIGUOUS, &t));
+  if (!meta && q->count > 0) {
+    q->convert = st__copy_kernel(o.dtype, q->curve == CURVE_INT ? ST_INT64
+                                        : q->is_complex ? ST_COMPLEX128
+                                                        : ST_FLOAT64);
+    q->data = st__data(t);
+    q->size = (int64_t)st__itemsize(o.dtype);
+    st__parallel_for(0, q->count, ST_GRAIN / 4, write_range, q);
+  }
+  ST_TRY(st__to_device(&t, o.device, &out));
+  *ret = st__of_tensor(out);
+  return ST_OK;
+}
+
+static st_status check_dtype(st_dtype dtype) {
+  return st__is_complex(dtype) || dtype == ST_BOOL ? st__no_kernel_for(dtype)
+                                                   : ST_OK;
+}
+
+/* -- arange and range ----------------------------------------------------- */
+
+static bool is_integral(st_scalar s) {
+  return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
+}
+
+static bool is_complex(st_scalar s) { return s.kind == ST_SCALAR_COMPLEX; }
+
+static st_status check_bounds(st_scalar start, st_scalar end,
+                              st_scalar step) {
+  const double a = st__scalar_to_double(start), b = st__scalar_to_double(end);
+  const double by = st__scalar_to_double(step);
+  if (is_complex(start) || is_complex(end) || is_complex(step)) {
+    return st__fail(ST_BAD_TYPE, "a range has no complex bounds");
+  }
+  if (!(by > 0 || by < 0)) {
+    return st__fail(ST_BAD_VALUE, "step must be a number other than 0");
+  }
+  if (!isfinite(a) || !isfinite(b)) {
+    return st__fail(ST_BAD_VALUE, "a range from %g to %g has no end", a, b);
+  }
+  if (by > 0 ? b < a : b > a) {
+    return st__fail(ST_BAD_VALUE, "a step of %g does not lead from %g to %g",
+                    by, a, b);
+  }
+  return ST_OK;
+}
+
+/* How many steps fit: half-open, or with the last one. Differences of int64
+ * are taken as unsigned, where they cannot overflow. */
+static st_status count_ints(int64_t first, int64_t last, int64_t by,
+                            bool inclusive, int64_t *count) {
+  const uint64_t span = by > 0 ? (uint64_t)last - (uint64_t)first
+                               : (uint64_t)first - (uint64_t)last;
+  const uint64_t step = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
+  const bool backwards = by > 0 ? last < first : last > first;
+  uint64_t n = backwards ? 0 : span / step;
+  if (!backwards && (inclusive || span % step)) n++;
+  if (n > INT64_MAX) {
+    return st__fail(ST_BAD_SHAPE, "the range has too many elements");
+  }
+  *count = (int64_t)n;
+  return ST_OK;
+}
+
+static st_status count_doubles(double first, double last, double by,
+                               bool inclusive, int64_t *count) {
+  const double n = inclusive ? floor((last - first) / by) + 1
+                             : ceil((last - first) / by);
+  if (!(n >= 0 && n < 9223372036854775808.0)) {
+    return st__fail(ST_BAD_SHAPE, "the range has too many elements");
+  }
+  *count = (int64_t)n;
+  return ST_OK;
+}
+
+static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
+                            bool inclusive, const st_value *options,
+                            st_value *ret) {
+  const bool ints = is_integral(start) && is_integral(end) &&
+                    is_integral(step);
+  st_options o = {ints ? ST_INT64 : st__default_dtype(), ST_DEVICE_CPU};
+  sequence q = {.curve = CURVE_STEP};
+  ST_TRY(st__read_options(options, &o));
+  ST_TRY(check_dtype(o.dtype));
+  ST_TRY(check_bounds(start, end, step));
+  const bool whole = st__is_integral(o.dtype);
+  q.curve = whole ? CURVE_INT : CURVE_STEP;
+  q.first = st__scalar_to_int(start);
+  q.by = st__scalar_to_int(step);
+  q.start = st__scalar_to_double(start);
+  q.step = st__scalar_to_double(step);
+  if (whole && q.by == 0) {
+    return st__fail(ST_BAD_VALUE, "step is 0 as an integer");
+  }
+  /* ATen counts in the dtype's own arithmetic for int64 only. */
+  if (ints || o.dtype == ST_INT64) {
+    const int64_t last = st__scalar_to_int(end);
+    ST_TRY(count_ints(q.first, last, q.by, inclusive, &q.count));
+  } else {
+    ST_TRY(count_doubles(q.start, st__scalar_to_double(end), q.step,
+                         inclusive, &q.count));
+  }
+  return make_sequence(&q, o, ret);
+}
+
+ST_BOXED(st__box_arange) {
+  return make_range(st__scalar_int(0), st__to_scalar(&args[0]),
+                    st__scalar_int(1), false, args + 1, rets);
+}
+
+ST_BOXED(st__box_arange_start) {
+  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
+                    st__scalar_int(1), false, args + 2, rets);
+}
+
+ST_BOXED(st__box_arange_start_step) {
+  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
+                    st__to_scalar(&args[2]), false, args + 3, rets);
+}
+
+ST_BOXED(st__box_range) {
+  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
+                    st__scalar_int(1), true, args + 2, rets);
+}
+
+ST_BOXED(st__box_range_step) {
+  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
+                    st__to_scalar(&args[2]), true, args + 3, rets);
+}
+
+/* -- linspace and logspace ------------------------------------------------ */
+
+static st_status make_space(const st_value *args, st_curve curve,
+                            double base, const st_value *options,
+                            st_value *ret) {
+  const st_scalar start = st__to_scalar(&args[0]);
+  const st_scalar end = st__to_scalar(&args[1]);
+  const bool parts = is_complex(start) || is_complex(end);
+  const st_dtype usual = st__default_dtype();
+  st_options o = {parts ? st__complex_dtype(usual) : usual, ST_DEVICE_CPU};
+  sequence q = {.curve = curve, .count = args[2].u.i, .base = base};
+  double from[2], to[2];
+  ST_TRY(st__read_options(options, &o));
+  q.is_complex = st__is_complex(o.dtype);
+  if (q.is_complex && curve == CURVE_LOG) return st__no_kernel_for(o.dtype);
+  if (parts && !q.is_complex) {
+    return st__fail(ST_BAD_DTYPE, "start and end are complex, but dtype is "
+                    "%s", st__dtype_name(o.dtype));
+  }
+  if (q.count < 0) {
+    return st__fail(ST_BAD_VALUE, "steps must not be negative, it is %lld",
+                    (long long)q.count);
+  }
+  st__scalar_to_complex(start, from);
+  st__scalar_to_complex(end, to);
+  if (st__is_integral(o.dtype)) {
+    from[0] = trunc(from[0]);
+    to[0] = trunc(to[0]);
+  }
+  if (q.count == 1) memcpy(to, from, sizeof to);
+  const double steps = q.count > 1 ? (double)(q.count - 1) : 1;
+  q.start = from[0];
+  q.end = to[0];
+  q.step = (to[0] - from[0]) / steps;
+  q.start_im = from[1];
+  q.end_im = to[1];
+  q.step_im = (to[1] - from[1]) / steps;
+  return make_sequence(&q, o, ret);
+}
+
+ST_BOXED(st__box_linspace) {
+  return make_space(args, CURVE_LINEAR, 0, args + 3, rets);
+}
+
+ST_BOXED(st__box_logspace) {
+  return make_space(args, CURVE_LOG, st__to_float(&args[3], 10), args + 4,
+                    rets);
+}
+
+/* -- eye ------------------------------------------------------------------ */
+
+static st_status make_eye(int64_t n, int64_t m, const st_value *options,
+                          st_value *ret) {
+  st_options o = {st__default_dtype(), ST_DEVICE_CPU};
+  st_tensor *t = NULL, *out = NULL;
+  ST_TRY(st__read_options(options, &o));
+  if (n < 0 || m < 0) {
+    return st__fail(ST_BAD_VALUE, "a matrix cannot have shape [%lld, %lld]",
+                    (long long)n, (long long)m);
+  }
+  const bool meta = o.device == ST_DEVICE_META;
+  const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
+  const int64_t sizes[] = {n, m};
+  ST_TRY(st__new_empty(here, 2, sizes, ST_FORMAT_CONTIGUOUS, &t));
+  if (!meta) {
+    const int64_t size = (int64_t)st__itemsize(o.dtype);
+    st__fill_new(t, st__scalar_int(0)); /* on the CPU it cannot fail */
+    for (int64_t i = 0; i < n && i < m; i++) {
+      st__scalar_store(st__scalar_int(1), o.dtype,
+                       st__data(t) + i * (m + 1) * size);
+    }
+  }
+  ST_TRY(st__to_device(&t, o.device, &out));
+  *ret = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_eye) {
+  return make_eye(args[0].u.i, args[0].u.i, args + 1, rets);
+}
+
+ST_BOXED(st__box_eye_m) {
+  return make_eye(args[0].u.i, args[1].u.i, args + 2, rets);
+}

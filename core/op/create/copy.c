@@ -1,0 +1,319 @@
+/* Operators that copy, convert, resize or read out tensors. */
+
+#include "op/create/copy.h"
+
+#include <inttypes.h>
+
+#include "op/create/factory.h"
+
+/* -- Arguments ------------------------------------------------------------ */
+
+/* What a copy should look like. */
+typedef struct target {
+  st_dtype dtype;
+  st_device device;
+  st_format format;
+  bool copy; /* even if nothing changes */
+} target;
+
+static st_status read_dtype(const st_value *v, st_dtype otherwise,
+                            st_dtype *out) {
+  const int64_t d = st__to_int(v, otherwise);
+  if (d < 0 || d > ST_DTYPE_COUNT) {
+    return st__fail(ST_BAD_VALUE, "there is no dtype number %" PRId64, d);
+  }
+  *out = (st_dtype)d;
+  return ST_OK;
+}
+
+static st_status read_device(const st_value *v, st_device otherwise,
+                             st_device *out) {
+  const int64_t d = st__to_int(v, otherwise);
+  if (d < 0 || d >= ST_DEVICE_COUNT) {
+    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, d);
+  }
+  *out = (st_device)d;
+  return ST_OK;
+}
+
+static st_status read_format(const st_value *v, st_format otherwise,
+                             st_format *out) {
+  const int64_t f = st__to_int(v, otherwise);
+  if (f < 0 || f >= ST_FORMAT_COUNT) {
+    return st__fail(ST_BAD_VALUE, "there is no memory format number %" PRId64,
+                    f);
+  }
+  *out = (st_format)f;
+  return ST_OK;
+}
+
+static target unchanged(const st_tensor *t) {
+  return (target){(st_dtype)t->dtype, (st_device)t->device,
+                  ST_FORMAT_PRESERVE, false};
+}
+
+/* -- Copies --------------------------------------------------------------- */
+
+ST_BOXED(st__box_copy_) {
+  ST_TRY(st__copy(st__to_tensor(&args[0]), st__to_tensor(&args[1])));
+  return st__return_self(args, rets);
+}
+
+/* Between devices, or on one that an extension brought, memory and copy_ come
+ * through the dispatcher: the backend knows how. */
+static st_status copy_as(const st_tensor *t, const target *to,
+                         st_value *ret) {
+  const st_options o = {to->dtype, to->device};
+  st_tensor *out = NULL;
+  if (to->device == (st_device)t->device && !st__is_elsewhere(t)) {
+    ST_TRY(st__clone(t, to->dtype, to->format, &out));
+    *ret = st__of_tensor(out);
+    return ST_OK;
+  }
+  ST_TRY(st__new_empty_like(t, o, to->format, &out));
+  const st_value args[] = {st__of_tensor(out), st__of_tensor(t)};
+  const st_status status = st__invoke(ST_OP_copy_, 2, args, ret);
+  st__tensor_release(&out);
+  return status;
+}
+
+ST_BOXED(st__box_clone) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  target to = unchanged(self);
+  ST_TRY(read_format(&args[1], ST_FORMAT_PRESERVE, &to.format));
+  return copy_as(self, &to, rets);
+}
+
+ST_BOXED(st__box_contiguous) {
+  st_format format = ST_FORMAT_CONTIGUOUS;
+  ST_TRY(read_format(&args[1], ST_FORMAT_CONTIGUOUS, &format));
+  if (format == ST_FORMAT_PRESERVE) {
+    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
+                    "layout to be contiguous in");
+  }
+  return st__is_contiguous_in(st__to_tensor(&args[0]), format)
+       ? st__return_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
+}
+
+/* -- to ------------------------------------------------------------------- */
+
+static st_status check_layout(const st_value *v) {
+  if (st__to_int(v, 0) == 0) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "only the strided layout is supported");
+}
+
+ST_BOXED(st__box_to_copy) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  target to = unchanged(self);
+  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
+  ST_TRY(check_layout(&args[2]));
+  ST_TRY(read_device(&args[3], to.device, &to.device));
+  ST_TRY(read_format(&args[6], to.format, &to.format));
+  return copy_as(self, &to, rets);
+}
+
+/* self when nothing would change; the format counts as changed unless it is
+ * the one that self suggests, so that an ambiguous tensor is laid out anew
+ * (Note [Ambiguous layouts]). */
+static st_status convert(const st_value *self, const target *to,
+                         st_value *ret) {
+  const st_tensor *t = st__to_tensor(self);
+  if (!to->copy && to->dtype == (st_dtype)t->dtype &&
+      to->device == (st_device)t->device &&
+      (to->format == ST_FORMAT_PRESERVE ||
+       to->format == st__suggest_format(t, false))) {
+    return st__return_self(self, ret);
+  }
+  const st_value args[] = {*self, st__of_int(to->dtype), st__none(),
+                           st__of_int(to->device), st__none(),
+                           st__of_bool(false), st__of_int(to->format)};
+  return st__invoke(ST_OP__to_copy, 7, args, ret);
+}
+
+ST_BOXED(st__box_to_dtype_layout) {
+  target to = unchanged(st__to_tensor(&args[0]));
+  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
+  ST_TRY(check_layout(&args[2]));
+  ST_TRY(read_device(&args[3], to.device, &to.device));
+  to.copy = st__to_bool(&args[6], false);
+  ST_TRY(read_format(&args[7], to.format, &to.format));
+  return convert(args, &to, rets);
+}
+
+ST_BOXED(st__box_to_device) {
+  target to = unchanged(st__to_tensor(&args[0]));
+  ST_TRY(read_device(&args[1], to.device, &to.device));
+  ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
+  to.copy = st__to_bool(&args[4], false);
+  ST_TRY(read_format(&args[5], to.format, &to.format));
+  return convert(args, &to, rets);
+}
+
+ST_BOXED(st__box_to_prim_device) {
+  target to = unchanged(st__to_tensor(&args[0]));
+  ST_TRY(read_device(&args[1], to.device, &to.device));
+  ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
+  to.copy = st__to_bool(&args[4], false);
+  return convert(args, &to, rets);
+}
+
+ST_BOXED(st__box_to_dtype) {
+  target to = unchanged(st__to_tensor(&args[0]));
+  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
+  to.copy = st__to_bool(&args[3], false);
+  ST_TRY(read_format(&args[4], to.format, &to.format));
+  return convert(args, &to, rets);
+}
+
+ST_BOXED(st__box_to_other) {
+  target to = unchanged(st__to_tensor(&args[1]));
+  to.copy = st__to_bool(&args[3], false);
+  ST_TRY(read_format(&args[4], to.format, &to.format));
+  return convert(args, &to, rets);
+}
+
+st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(ST_DEVICE_CPU)};
+  ST_TRY(st__invoke1(ST_OP_to_prim_Device, 2, args, out));
+  if ((*out)->device == ST_DEVICE_CPU && st__same_sizes(*out, t) &&
+      (*out)->dtype == t->dtype) {
+    return ST_OK;
+  }
+  st__tensor_release(out);
+  return st__fail(ST_BAD_STATE, "the kernels of device '%s' copy to the CPU "
+                  "another tensor than they were asked for",
+                  st__device_name((st_device)t->device));
+}
+
+ST_BOXED(st__box_type_as) {
+  const target to = unchanged(st__to_tensor(&args[1]));
+  return convert(args, &to, rets);
+}
+
+/* -- Resizing ------------------------------------------------------------- */
+
+/* Without a format, a tensor that has the shape keeps its strides. */
+ST_BOXED(st__box_resize_) {
+  st_tensor *self = st__to_tensor(&args[0]);
+  const int n = (int)args[1].len;
+  st_format format = ST_FORMAT_CONTIGUOUS;
+  ST_TRY(read_format(&args[2], ST_FORMAT_CONTIGUOUS, &format));
+  if (format == ST_FORMAT_PRESERVE) {
+    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
+                    "layout to resize to");
+  }
+  bool same = st__is_none(&args[2]) && n == self->ndim;
+  for (int d = 0; same && d < n; d++) {
+    same = args[1].u.ints[d] == self->sizes[d];
+  }
+  if (!same) ST_TRY(st__tensor_resize(self, n, args[1].u.ints, format));
+  return st__return_self(args, rets);
+}
+
+ST_BOXED(st__box_resize_as_) {
+  const st_tensor *like = st__to_tensor(&args[1]);
+  st_value format = args[2];
+  if (st__to_int(&format, ST_FORMAT_CONTIGUOUS) == ST_FORMAT_PRESERVE) {
+    format = st__of_int(st__suggest_format(like, false));
+  }
+  const st_value resize[] = {args[0], st__of_ints(like->sizes, like->ndim),
+                             format};
+  return st__invoke(ST_OP_resize_, 3, resize, rets);
+}
+
+/* -- Out of tensors ------------------------------------------------------- */
+
+static st_status check_single(const st_tensor *t) {
+  if (t->numel == 1) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "self must have one element to be a number, "
+                  "its shape is %s", ST_SHAPE_TEXT(t));
+}
+
+ST_BOXED(st__box_item) {
+  ST_TRY(check_single(st__to_tensor(&args[0])));
+  return st__invoke(ST_OP__local_scalar_dense, 1, args, rets);
+}
+
+ST_BOXED(st__box_local_scalar_dense) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  ST_TRY(check_single(self));
+  if (!st__data(self)) {
+    return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
+                    "elements");
+  }
+  const st_scalar s = st__scalar_load((st_dtype)self->dtype, st__data(self));
+  const st_value v = st__of_scalar(&s);
+  return st__value_copy(&v, rets);
+}
+
+ST_BOXED(st__box_is_same_size) {
+  *rets = st__of_bool(st__same_sizes(st__to_tensor(&args[0]),
+                                     st__to_tensor(&args[1])));
+  return ST_OK;
+}
+
+ST_BOXED(st__box_equal) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  const st_tensor *other = st__to_tensor(&args[1]);
+  if (self->dtype != other->dtype || self->device != other->device) {
+    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have one "
+                    "dtype and device",
+                    st__dtype_name((st_dtype)self->dtype),
+                    st__dtype_name((st_dtype)other->dtype));
+  }
+  if (!st__same_sizes(self, other)) {
+    *rets = st__of_bool(false);
+    return ST_OK;
+  }
+  st_tensor *eq = NULL, *all = NULL;
+  st_status status;
+  st_value arg;
+  ST_TRY_FAIL(st__invoke1(ST_OP_eq_Tensor, 2, args, &eq));
+  arg = st__of_tensor(eq);
+  ST_TRY_FAIL(st__invoke1(ST_OP_all, 1, &arg, &all));
+  arg = st__of_tensor(all);
+  status = st__invoke(ST_OP_item, 1, &arg, rets);
+fail:
+  st__tensor_release(&eq);
+  st__tensor_release(&all);
+  return status;
+}
+
+/* -- Dtypes of results ---------------------------------------------------- */
+
+/* A tensor argument, retained, or a number as a tensor that wraps it. */
+static st_status operand(const st_value *v, st_tensor **out) {
+  if (v->tag == ST_TAG_TENSOR) {
+    *out = v->u.tensor;
+    st__tensor_retain(*out);
+    return ST_OK;
+  }
+  const st_scalar s = st__to_scalar(v);
+  return st__tensor_from_scalar(s, st__scalar_dtype(s), true, out);
+}
+
+ST_BOXED(st__box_result_type) {
+  st_tensor *t[2] = {NULL, NULL};
+  st_status status = operand(&args[0], &t[0]);
+  if (status == ST_OK) status = operand(&args[1], &t[1]);
+  if (status == ST_OK) *rets = st__of_int(st__result_type(t, 2));
+  st__tensor_release(&t[0]);
+  st__tensor_release(&t[1]);
+  return status;
+}
+
+ST_BOXED(st__box_can_cast) {
+  st_dtype from = ST_DTYPE_NONE, to = ST_DTYPE_NONE;
+  ST_TRY(read_dtype(&args[0], ST_DTYPE_NONE, &from));
+  ST_TRY(read_dtype(&args[1], ST_DTYPE_NONE, &to));
+  *rets = st__of_bool(st__can_cast(from, to));
+  return ST_OK;
+}
+
+ST_BOXED(st__box_promote_types) {
+  st_dtype a = ST_DTYPE_NONE, b = ST_DTYPE_NONE;
+  ST_TRY(read_dtype(&args[0], ST_DTYPE_NONE, &a));
+  ST_TRY(read_dtype(&args[1], ST_DTYPE_NONE, &b));
+  *rets = st__of_int(st__promote(a, b));
+  return ST_OK;
+}

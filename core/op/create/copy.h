@@ -1,0 +1,56 @@
+/* The functions of section "Copies" of ops.def, and filling.
+ */
+#ifndef ST_OP_CREATE_COPY_H
+#define ST_OP_CREATE_COPY_H
+
+#include "op/registry/op.h"
+
+/* BAD_VALUE when dtype cannot hold v: 300 as uint8, 1+2i as float32. Fractions
+ * are cut off, anything is a bool, and unsigned integers wrap (-1 is 255). */
+st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
+
+/* Every element of t becomes v, which must fit. t may overlap itself. On the
+ * meta device nothing happens. */
+st_status st__fill(st_tensor *t, st_scalar v);
+
+/* t on the CPU, through the dispatcher: itself, retained, or a copy. */
+st_status st__to_cpu(const st_tensor *t, st_tensor **out);
+
+/* -- Copies --------------------------------------------------------------- */
+
+ST_BOXED(st__box_copy_);
+ST_BOXED(st__box_clone);
+ST_BOXED(st__box_contiguous);
+ST_BOXED(st__box_to_copy);
+ST_BOXED(st__box_to_dtype_layout);
+ST_BOXED(st__box_to_device);
+ST_BOXED(st__box_to_dtype);
+ST_BOXED(st__box_to_prim_device);
+ST_BOXED(st__box_to_other);
+ST_BOXED(st__box_type_as);
+
+/* -- Filling -------------------------------------------------------------- */
+
+ST_BOXED(st__box_fill_scalar_);
+ST_BOXED(st__box_fill_tensor_);
+ST_BOXED(st__box_fill_scalar);
+ST_BOXED(st__box_fill_tensor);
+ST_BOXED(st__box_zero_);
+ST_BOXED(st__box_zero);
+
+/* -- Resizing ------------------------------------------------------------- */
+
+ST_BOXED(st__box_resize_);
+ST_BOXED(st__box_resize_as_);
+
+/* -- Out of tensors ------------------------------------------------------- */
+
+ST_BOXED(st__box_item);
+ST_BOXED(st__box_local_scalar_dense);
+ST_BOXED(st__box_equal);
+ST_BOXED(st__box_is_same_size);
+ST_BOXED(st__box_result_type);
+ST_BOXED(st__box_can_cast);
+ST_BOXED(st__box_promote_types);
+
+#endif

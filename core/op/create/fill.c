@@ -1,0 +1,223 @@
+/* Filling: one value into every element.
+ *
+ * A dense tensor is one run of bytes whatever its dimensions say, so the value
+ * is laid out once as a block, and the block is copied; other tensors take
+ * the iterator. Neither looks for overlap: the same value may be written
+ * twice.
+ */
+
+#include "op/create/copy.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "iter/dry_run.h"
+
+/* -- Does it fit? --------------------------------------------------------- */
+
+static const struct { double low, high; } float_limits[] = {
+  [ST_FLOAT16] = {-65504.0, 65504.0},
+  [ST_BFLOAT16] = {-0x1.fep127, 0x1.fep127},
+  [ST_FLOAT32] = {-0x1.fffffep127, 0x1.fffffep127},
+  [ST_COMPLEX64] = {-0x1.fffffep127, 0x1.fffffep127},
+};
+
+static bool float_fits(double f, st_dtype dtype) {
+  if (dtype == ST_FLOAT64 || dtype == ST_COMPLEX128) return true;
+  return f != f || f - f != 0 || /* NaN and infinities have a place */
+         (f >= float_limits[dtype].low && f <= float_limits[dtype].high);
+}
+
+static int64_t int_max(st_dtype dtype) {
+  switch (dtype) {
+    case ST_UINT8: return UINT8_MAX;
+    case ST_INT8: return INT8_MAX;
+    case ST_INT16: return INT16_MAX;
+    case ST_INT32: return INT32_MAX;
+    default: return INT64_MAX;
+  }
+}
+
+static bool int_fits(int64_t i, st_dtype dtype) {
+  const int64_t max = int_max(dtype);
+  return i <= max && i >= (dtype == ST_UINT8 ? -max : -max - 1);
+}
+
+static bool fits(st_scalar v, st_dtype dtype) {
+  const bool real = v.kind != ST_SCALAR_COMPLEX;
+  const double f = st__scalar_to_double(v);
+  if (dtype == ST_BOOL || v.kind == ST_SCALAR_BOOL) return true;
+  if (st__is_complex(dtype)) {
+    return float_fits(f, dtype) && (real || float_fits(v.u.c[1], dtype));
+  }
+  if (!real && v.u.c[1] != 0) return false;
+  if (st__is_floating(dtype)) return float_fits(f, dtype);
+  if (v.kind == ST_SCALAR_INT) return int_fits(v.u.i, dtype);
+  const double high = (double)int_max(dtype);
+  if (dtype == ST_INT64) return f >= -high && f < high;
+  return f >= (dtype == ST_UINT8 ? 0 : -high - 1) && f <= high;
+}
+
+st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
+  if (fits(v, dtype)) return ST_OK;
+  if (v.kind == ST_SCALAR_INT) {
+    return st__fail(ST_BAD_VALUE, "value %" PRId64 " does not fit in %s",
+                    v.u.i, st__dtype_name(dtype));
+  }
+  if (v.kind == ST_SCALAR_COMPLEX) {
+    return st__fail(ST_BAD_VALUE, "value %g%+gi does not fit in %s",
+                    v.u.c[0], v.u.c[1], st__dtype_name(dtype));
+  }
+  return st__fail(ST_BAD_VALUE, "value %g does not fit in %s", v.u.f,
+                  st__dtype_name(dtype));
+}
+
+/* -- Dense ---------------------------------------------------------------- */
+
+enum { BLOCK = 4096, PIECE = 1 << 18 }; /* bytes; whole elements */
+
+typedef struct fill_job {
+  char *data;
+  size_t itemsize;
+  bool is_bytes; /* all bytes of the value are equal */
+  st_loop stream; /* past the caches; NULL: through them */
+  _Alignas(64) char block[BLOCK];
+} fill_job;
+
+static void fill_range(void *ctx, int64_t begin, int64_t end) {
+  const fill_job *job = ctx;
+  char *p = job->data + (size_t)begin * job->itemsize;
+  size_t left = (size_t)(end - begin) * job->itemsize;
+  if (job->stream) {
+    const int64_t strides[] = {1, 1, BLOCK, 0};
+    const size_t blocks = left / BLOCK;
+    job->stream((char *[]){p, (char *)(uintptr_t)job->block}, strides, BLOCK,
+                (int64_t)blocks, NULL);
+    p += blocks * BLOCK;
+    left -= blocks * BLOCK;
+  } else if (job->is_bytes) {
+    memset(p, job->block[0], left);
+    return;
+  }
+  for (; left > BLOCK; left -= BLOCK, p += BLOCK) memcpy(p, job->block, BLOCK);
+  memcpy(p, job->block, left);
+}
+
+static void fill_dense(st_tensor *t, const char *item) {
+  fill_job job;
+  const size_t size = st__itemsize((st_dtype)t->dtype);
+  const size_t nbytes = (size_t)t->numel * size;
+  const size_t want = nbytes < BLOCK ? nbytes : BLOCK;
+  job.data = st__data(t);
+  job.itemsize = size;
+  job.is_bytes = true;
+  job.stream = job.itemsize * (size_t)t->numel < st__cache_bytes() ? NULL
+             : st__kernel(ST_K_stream, ST_UINT8);
+  for (size_t i = 1; i < size; i++) job.is_bytes &= item[i] == item[0];
+  memcpy(job.block, item, size);
+  for (size_t n = size; n < want; n *= 2) {
+    memcpy(job.block + n, job.block, n < want - n ? n : want - n);
+  }
+  st__parallel_for(0, t->numel, PIECE / (int64_t)job.itemsize, fill_range,
+                   &job);
+}
+
+/* -- Any layout ----------------------------------------------------------- */
+
+static st_status fill_strided(st_tensor *t, st_scalar v) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  st_tensor *value = NULL;
+  st_iter it;
+  ST_TRY(st__tensor_from_scalar(v, dtype, false, &value));
+  st__iter_init(&it, 0);
+  st__iter_output(&it, t, ST_DTYPE_NONE);
+  st__iter_input(&it, value);
+  const st_status status = st__iter_build(&it);
+  if (status == ST_OK) {
+    st__iter_run(&it, st__copy_kernel(dtype, dtype), NULL, ST_GRAIN);
+  }
+  st__iter_release(&it);
+  st__tensor_release(&value);
+  return status;
+}
+
+st_status st__fill(st_tensor *t, st_scalar v) {
+  char item[16];
+  ST_TRY(st__check_scalar_fits(v, (st_dtype)t->dtype));
+  if (st__is_meta(t)) st__capture_fill(t, v);
+  if (st__is_meta(t) || t->numel == 0) return ST_OK;
+  if (!(t->flags & ST_FLAG_DENSE)) return fill_strided(t, v);
+  st__scalar_store(v, (st_dtype)t->dtype, item);
+  fill_dense(t, item);
+  return ST_OK;
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+static st_status give_filled(const st_value *args, st_scalar v,
+                             st_value *ret) {
+  ST_TRY(st__fill(st__to_tensor(&args[0]), v));
+  return st__value_copy(&args[0], ret);
+}
+
+static st_status give_new(const st_value *args, st_scalar v, st_value *ret) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  int64_t strides[ST_MAX_DIMS];
+  st_tensor *t = NULL;
+  st__preserved_strides(self, strides);
+  ST_TRY(st__tensor_empty_strided((st_device)self->device,
+                                  (st_dtype)self->dtype, self->ndim,
+                                  self->sizes, strides, &t));
+  const st_status status = st__fill(t, v);
+  if (status != ST_OK) {
+    st__tensor_release(&t);
+    return status;
+  }
+  *ret = st__of_tensor(t);
+  return ST_OK;
+}
+
+/* The value of a 0-dimensional argument; 0 when self has no data either. */
+static st_status value_of(const st_value *args, st_scalar *out) {
+  const st_tensor *self = st__to_tensor(&args[0]);
+  const st_tensor *value = st__to_tensor(&args[1]);
+  if (value->ndim != 0) {
+    return st__fail(ST_BAD_SHAPE, "value must be a 0-dimensional tensor, its "
+                    "shape is %s", ST_SHAPE_TEXT(value));
+  }
+  if (st__is_meta(value) && !st__is_meta(self)) {
+    return st__fail(ST_BAD_STATE, "value is on the meta device and has no "
+                    "elements");
+  }
+  if (st__is_meta(value)) st__capture_look(value);
+  *out = st__is_meta(value) ? st__scalar_int(0)
+       : st__scalar_load((st_dtype)value->dtype, st__data(value));
+  return ST_OK;
+}
+
+ST_BOXED(st__box_fill_scalar_) {
+  return give_filled(args, st__to_scalar(&args[1]), rets);
+}
+
+ST_BOXED(st__box_fill_tensor_) {
+  st_scalar v;
+  ST_TRY(value_of(args, &v));
+  return give_filled(args, v, rets);
+}
+
+ST_BOXED(st__box_fill_scalar) {
+  return give_new(args, st__to_scalar(&args[1]), rets);
+}
+
+ST_BOXED(st__box_fill_tensor) {
+  st_scalar v;
+  ST_TRY(value_of(args, &v));
+  return give_new(args, v, rets);
+}
+
+ST_BOXED(st__box_zero_) {
+  return give_filled(args, st__scalar_int(0), rets);
+}
+
+ST_BOXED(st__box_zero) { return give_new(args, st__scalar_int(0), rets); }

@@ -1,0 +1,251 @@
+/* Triangles and diagonals: tril, triu, their positions, diag and friends.
+ */
+
+#include "base/threads.h"
+#include "op/registry/composite.h"
+#include "op/create/factory.h"
+#include "tensor/view.h"
+
+/* -- tril and triu -------------------------------------------------------- */
+
+st_status st__triangle_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  if (self->ndim < 2) {
+    return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of them, "
+                    "it has shape %s", ST_SHAPE_TEXT(self));
+  }
+  return st__set_output(r, 0, self->ndim, self->sizes, NULL,
+                        (st_dtype)self->dtype);
+}
+
+typedef struct triangle {
+  const st_tensor *self;
+  st_tensor *out;
+  st_loop copy;
+  int64_t size;
+  int64_t diagonal;
+  bool upper, inplace;
+} triangle;
+
+/* Byte offset of row number `row` of a batch of matrices. */
+static int64_t row_offset(const st_tensor *t, int64_t row, int64_t size) {
+  int64_t at = 0;
+  for (int d = t->ndim - 2; d >= 0 && row; d--) {
+    at += row % t->sizes[d] * t->strides[d];
+    row /= t->sizes[d];
+  }
+  return at * size;
+}
+
+static void clear_row(char *p, int64_t step, int64_t n, int64_t size) {
+  if (step == size) {
+    memset(p, 0, (size_t)(n * size));
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) memset(p + i * step, 0, (size_t)size);
+}
+
+static void triangle_rows(void *ctx, int64_t begin, int64_t end) {
+  const triangle *t = ctx;
+  const int last = t->out->ndim - 1;
+  const int64_t rows = t->out->sizes[last - 1], n = t->out->sizes[last];
+  const int64_t ds = t->out->strides[last] * t->size;
+  const int64_t ss = t->self->strides[last] * t->size;
+  for (int64_t row = begin; row < end; row++) {
+    /* The first column right of the diagonal, or on it for triu. */
+    int64_t cut = row % rows + t->diagonal + !t->upper;
+    cut = cut < 0 ? 0 : cut > n ? n : cut;
+    const int64_t from = t->upper ? cut : 0, to = t->upper ? n : cut;
+    char *d = st__data(t->out) + row_offset(t->out, row, t->size);
+    char *s = st__data(t->self) + row_offset(t->self, row, t->size);
+    if (!t->inplace && to > from) {
+      char *data[2] = {d + from * ds, s + from * ss};
+      const int64_t strides[4] = {ds, ss, 0, 0};
+      t->copy(data, strides, to - from, 1, NULL);
+    }
+    clear_row(d, ds, from, t->size);
+    clear_row(d + to * ds, ds, n - to, t->size);
+  }
+}
+
+static st_status run_triangle(st_run *r, bool upper) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const int64_t n = self->sizes[self->ndim - 1];
+  triangle t = {
+    .self = self, .out = r->out[0], .upper = upper,
+    .copy = st__copy_kernel((st_dtype)self->dtype, (st_dtype)self->dtype),
+    .size = (int64_t)st__itemsize((st_dtype)self->dtype),
+    .diagonal = st__to_int(&r->args[1], 0),
+    .inplace = st__data(self) == st__data(r->out[0])};
+  if (self->numel == 0) return ST_OK;
+  /* Beyond the corners nothing changes, and nothing overflows either. */
+  const int64_t far = n + self->sizes[self->ndim - 2];
+  if (t.diagonal > far) t.diagonal = far;
+  if (t.diagonal < -far) t.diagonal = -far;
+  st__parallel_for(0, self->numel / n, ST_GRAIN / n + 1, triangle_rows, &t);
+  return ST_OK;
+}
+
+st_status st__tril_impl(st_run *r) { return run_triangle(r, false); }
+st_status st__triu_impl(st_run *r) { return run_triangle(r, true); }
+
+/* -- Their positions ------------------------------------------------------ */
+
+/* Columns [*from, *to) of a row belong to the triangle. */
+static void row_span(int64_t row, int64_t cols, int64_t offset, bool upper,
+                     int64_t *from, int64_t *to) {
+  int64_t cut = row + offset + !upper;
+  cut = cut < 0 ? 0 : cut > cols ? cols : cut;
+  *from = upper ? cut : 0;
+  *to = upper ? cols : cut;
+}
+
+/* args: row, col, offset, dtype, layout, device, pin_memory, base. */
+static st_status triangle_indices(const st_value *args, bool upper,
+                                  st_value *ret) {
+  const int64_t rows = args[0].u.i, cols = args[1].u.i, base = args[7].u.i;
+  int64_t offset = args[2].u.i, n = 0, from, to;
+  st_options o = {ST_INT64, ST_DEVICE_CPU};
+  st_tensor *t = NULL, *cast = NULL, *out = NULL;
+  ST_TRY(st__read_options(args + 3, &o));
+  if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX) {
+    return st__fail(ST_BAD_VALUE, "a matrix of %lld rows and %lld columns "
+                    "is not possible", (long long)rows, (long long)cols);
+  }
+  const int64_t far = rows + cols;
+  offset = offset > far ? far : offset < -far ? -far : offset;
+  for (int64_t i = 0; i < rows; i++) {
+    row_span(i, cols, offset, upper, &from, &to);
+    n += to - from;
+  }
+  const int64_t sizes[] = {2, n};
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 2, sizes,
+                          ST_FORMAT_CONTIGUOUS, &t));
+  int64_t *p = (int64_t *)(void *)st__data(t);
+  for (int64_t i = 0; i < rows; i++) {
+    row_span(i, cols, offset, upper, &from, &to);
+    for (int64_t j = from; j < to; j++, p++) {
+      p[0] = i + base;
+      p[n] = j + base;
+    }
+  }
+  const st_status status = st__clone(t, o.dtype, ST_FORMAT_CONTIGUOUS, &cast);
+  st__tensor_release(&t);
+  ST_TRY(status);
+  ST_TRY(st__to_device(&cast, o.device, &out));
+  *ret = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_tril_indices) {
+  return triangle_indices(args, false, rets);
+}
+
+ST_BOXED(st__box_triu_indices) {
+  return triangle_indices(args, true, rets);
+}
+
+/* -- Diagonals ------------------------------------------------------------ */
+
+/* zeros with self on the diagonal of two new dimensions. */
+static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
+                       int64_t dim2, st_tensor **out) {
+  int a, b;
+  if (self->ndim == 0 || self->ndim >= ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "self must have a dimension to spread, its "
+                    "shape is %s", ST_SHAPE_TEXT(self));
+  }
+  const int ndim = self->ndim + 1;
+  ST_TRY(st__wrap_dim(dim1, ndim, &a));
+  ST_TRY(st__wrap_dim(dim2, ndim, &b));
+  if (a == b) {
+    return st__fail(ST_BAD_DIM, "dim1 and dim2 are the same dimension");
+  }
+  int64_t sizes[ST_MAX_DIMS];
+  const int64_t length = self->sizes[self->ndim - 1];
+  const int64_t extra = offset < 0 ? -offset : offset;
+  for (int d = 0, k = 0; d < ndim; d++) {
+    sizes[d] = d == a || d == b ? length + extra : self->sizes[k++];
+  }
+  const st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  st_tensor *t = NULL, *diagonal = NULL;
+  st_status status;
+  ST_TRY_FAIL(st__new_empty(o, ndim, sizes, ST_FORMAT_CONTIGUOUS, &t));
+  ST_TRY_FAIL(st__fill_new(t, st__scalar_int(0)));
+  ST_TRY_FAIL(st__view_diagonal(t, offset, dim1, dim2, &diagonal));
+  ST_TRY_FAIL(st__copy(diagonal, self));
+  st__tensor_release(&diagonal);
+  *out = t;
+  return ST_OK;
+fail:
+  st__tensor_release(&diagonal);
+  st__tensor_release(&t);
+  return status;
+}
+
+static st_status check_offset(int64_t offset) {
+  if (offset > -INT32_MAX && offset < INT32_MAX) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "diagonal %lld is too far out",
+                  (long long)offset);
+}
+
+ST_BOXED(st__box_diag_embed) {
+  st_tensor *out = NULL;
+  ST_TRY(st__check_here(args[0].u.tensor));
+  ST_TRY(check_offset(args[1].u.i));
+  ST_TRY(embed(args[0].u.tensor, args[1].u.i, args[2].u.i, args[3].u.i,
+               &out));
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_diag) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_value offset = args[1];
+  st_tensor *view = NULL, *out = NULL;
+  if (self->ndim == 1) {
+    const st_value embed_args[] = {args[0], offset};
+    return st__invoke(ST_OP_diag_embed, 2, embed_args, rets);
+  }
+  if (self->ndim != 2) {
+    return st__fail(ST_BAD_SHAPE, "self must be a vector or a matrix, its "
+                    "shape is %s", ST_SHAPE_TEXT(self));
+  }
+  const st_value diagonal_args[] = {args[0], offset};
+  ST_TRY(st__invoke1(ST_OP_diagonal, 2, diagonal_args, &view));
+  const st_value clone_args[] = {st__of_tensor(view),
+                                 st__of_int(ST_FORMAT_CONTIGUOUS)};
+  const st_status status = st__invoke1(ST_OP_clone, 2, clone_args, &out);
+  st__tensor_release(&view);
+  ST_TRY(status);
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_diag_out) {
+  return st__compose_out(ST_OP_diag, 2, args, rets);
+}
+
+ST_BOXED(st__box_diagflat) {
+  const int64_t flat = -1;
+  st_tensor *line = NULL;
+  const st_value reshape_args[] = {args[0], st__of_ints(&flat, 1)};
+  ST_TRY(st__invoke1(ST_OP_reshape, 2, reshape_args, &line));
+  const st_value diag_args[] = {st__of_tensor(line), args[1]};
+  const st_status status = st__invoke(ST_OP_diag_embed, 2, diag_args, rets);
+  st__tensor_release(&line);
+  return status;
+}
+
+ST_BOXED(st__box_trace) {
+  st_tensor *view = NULL;
+  if (args[0].u.tensor->ndim != 2) {
+    return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
+                    ST_SHAPE_TEXT(args[0].u.tensor));
+  }
+  ST_TRY(st__invoke1(ST_OP_diagonal, 1, args, &view));
+  const st_value sum_args[] = {st__of_tensor(view)};
+  const st_status status = st__invoke(ST_OP_sum, 1, sum_args, rets);
+  st__tensor_release(&view);
+  return status;
+}

@@ -1,0 +1,352 @@
+/* Arithmetic whose rows need more than the generic meta and impl.
+ */
+
+#include "op/elementwise/pointwise.h"
+
+#include "iter/dry_run.h"
+
+/* -- Checks --------------------------------------------------------------- */
+
+static bool is_integral_or_bool(st_dtype d) {
+  return d == ST_BOOL || st__is_integral(d);
+}
+
+/* May numbers of that kind multiply tensors of dtype d? */
+static st_status check_alpha(st_scalar alpha, st_dtype d) {
+  if (alpha.kind == ST_SCALAR_BOOL && d != ST_BOOL) {
+    return st__fail(ST_BAD_TYPE, "alpha may be a boolean for bool tensors "
+                    "only, the result is %s", st__dtype_name(d));
+  }
+  if (alpha.kind == ST_SCALAR_COMPLEX && !st__is_complex(d)) {
+    return st__fail(ST_BAD_TYPE, "alpha may be complex for complex tensors "
+                    "only, the result is %s", st__dtype_name(d));
+  }
+  if (alpha.kind == ST_SCALAR_FLOAT && is_integral_or_bool(d)) {
+    return st__fail(ST_BAD_TYPE, "alpha must be an integer for integer "
+                    "tensors, the result is %s", st__dtype_name(d));
+  }
+  return ST_OK;
+}
+
+static st_status check_no_bool(const st_inputs *in) {
+  for (int i = 0; i < in->n; i++) {
+    if (in->t[i]->dtype != ST_BOOL) continue;
+    return st__fail(ST_BAD_DTYPE, "bool cannot be subtracted; use "
+                    "logical_xor, or logical_not to invert a mask");
+  }
+  return ST_OK;
+}
+
+/* Note [Integers over zero]
+ * A kernel cannot fail, so the divisor is read once before the run. The loop
+ * has the signature of kernels, looks at the second input only, and at each
+ * of its elements once where a stride is 0. */
+typedef struct zero_search { int64_t size; bool found; } zero_search;
+
+static void find_zero(char **data, const int64_t *strides, int64_t n0,
+                      int64_t n1, const void *ctx) {
+  static const char zero[8] = {0};
+  zero_search *z = (zero_search *)(uintptr_t)ctx;
+  const int64_t s0 = strides[2], s1 = strides[5];
+  if (s0 == 0) n0 = 1;
+  if (s1 == 0) n1 = 1;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      z->found |= memcmp(data[2] + j * s1 + i * s0, zero,
+                         (size_t)z->size) == 0;
+    }
+  }
+}
+
+static st_status check_divisor(const st_run *r) {
+  const st_dtype d = r->it.common_dtype;
+  if (st__is_integral(d) && r->is_meta) st__capture_divide(&r->it, 2);
+  if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
+  zero_search z = {(int64_t)st__itemsize(d), false};
+  st__iter_read(&r->it, find_zero, &z);
+  if (!z.found) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "division of %s by zero", st__dtype_name(d));
+}
+
+/* -- Sums ----------------------------------------------------------------- */
+
+/* alpha is the last argument. */
+static st_scalar get_alpha(const st_run *r) {
+  return st__to_scalar(&r->args[2]);
+}
+
+static st_status build_sum(st_run *r, st_inputs *in) {
+  ST_TRY(st__build_pointwise(r, ST_ITER_BINARY, in, ST_DTYPE_NONE));
+  return check_alpha(get_alpha(r), r->it.common_dtype);
+}
+
+st_status st__add_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = r->row->kernel == ST_K_sub ? check_no_bool(&in)
+                                                      : ST_OK;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return build_sum(r, &in);
+}
+
+st_status st__rsub_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = check_no_bool(&in);
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  const st_inputs self = in;
+  in.t[0] = self.t[1], in.borrowed[0] = self.borrowed[1];
+  in.t[1] = self.t[0], in.borrowed[1] = self.borrowed[0];
+  return build_sum(r, &in);
+}
+
+static bool is_one(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_FLOAT: return s.u.f == 1;
+    case ST_SCALAR_COMPLEX: return s.u.c[0] == 1 && s.u.c[1] == 0;
+    default: return s.u.i == 1;
+  }
+}
+
+st_status st__add_impl(st_run *r) {
+  const st_params k = {.s = {get_alpha(r)}};
+  const st_kernel_id plain = r->row->kernel;
+  if (is_one(k.s[0])) return st__run_kernel(r, plain, &k);
+  return st__run_kernel(r, plain == ST_K_add ? ST_K_add_alpha
+                                             : ST_K_sub_alpha, &k);
+}
+
+/* -- Quotients ------------------------------------------------------------ */
+
+st_status st__int_div_impl(st_run *r) {
+  st_params k;
+  st_loop loop;
+  ST_TRY(st__find_kernel(r->row->kernel, r->it.common_dtype, &loop));
+  ST_TRY(check_divisor(r));
+  st__get_numbers(r, &k);
+  return st__run_kernel(r, r->row->kernel, &k);
+}
+
+/* Of the argument rounding_mode; ST_K_NONE if there is no such mode. */
+static st_kernel_id division_kernel(const st_run *r) {
+  const st_value *mode = &r->args[2];
+  if (st__is_none(mode)) return ST_K_div;
+  if (strcmp(mode->u.string, "floor") == 0) return ST_K_div_floor;
+  if (strcmp(mode->u.string, "trunc") == 0) return ST_K_div_trunc;
+  return ST_K_NONE;
+}
+
+st_status st__div_mode_meta(st_run *r) {
+  const st_kernel_id kernel = division_kernel(r);
+  st_inputs in;
+  if (kernel == ST_K_NONE) {
+    return st__fail(ST_BAD_VALUE, "rounding_mode must be none, \"trunc\" or "
+                    "\"floor\", not \"%s\"", r->args[2].u.string);
+  }
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, kernel == ST_K_div ? ST_ITER_BINARY_FLOAT
+                                                   : ST_ITER_BINARY,
+                             &in, ST_DTYPE_NONE);
+}
+
+st_status st__div_mode_impl(st_run *r) {
+  const st_kernel_id kernel = division_kernel(r);
+  const st_params k = {.s = {{0}}};
+  st_loop loop;
+  ST_TRY(st__find_kernel(kernel, r->it.common_dtype, &loop));
+  ST_TRY(check_divisor(r));
+  return st__run_kernel(r, kernel, &k);
+}
+
+/* -- Powers --------------------------------------------------------------- */
+
+static st_status power_meta(st_run *r, st_scalar exponent) {
+  st_dtype d;
+  st_inputs in;
+  ST_TRY(st__dtype_among(r, &exponent, 1, &d));
+  if (is_integral_or_bool(d) && exponent.u.i < 0) {
+    return st__fail(ST_BAD_VALUE, "an integer has no negative power among "
+                    "the integers: exponent is %lld",
+                    (long long)exponent.u.i);
+  }
+  if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  st__get_self_as(r, d, &in);
+  return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
+}
+
+static st_kernel_id power_kernel(st_scalar exponent) {
+  static const struct { double exponent; st_kernel_id kernel; } cheap[] = {
+    {2, ST_K_square}, {3, ST_K_cube}, {0.5, ST_K_sqrt}, {-0.5, ST_K_rsqrt},
+    {-1, ST_K_reciprocal}, {-2, ST_K_reciprocal_square},
+  };
+  if (exponent.kind == ST_SCALAR_COMPLEX) return ST_K_pow_number;
+  for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++) {
+    if (st__scalar_to_double(exponent) == cheap[i].exponent) {
+      return cheap[i].kernel;
+    }
+  }
+  return ST_K_pow_number;
+}
+
+static st_status power_impl(st_run *r, st_scalar exponent) {
+  const st_params k = {.s = {exponent}};
+  const st_kernel_id id = power_kernel(exponent);
+  const bool known = r->it.common_dtype < ST_DTYPE_COUNT &&
+                     st__kernel(id, r->it.common_dtype) != NULL;
+  return st__run_kernel(r, known ? id : ST_K_pow_number, &k);
+}
+
+st_status st__pow_scalar_meta(st_run *r) {
+  return power_meta(r, st__to_scalar(&r->args[1]));
+}
+
+st_status st__pow_scalar_impl(st_run *r) {
+  return power_impl(r, st__to_scalar(&r->args[1]));
+}
+
+st_status st__square_meta(st_run *r) {
+  return power_meta(r, st__scalar_int(2));
+}
+
+st_status st__square_impl(st_run *r) {
+  return power_impl(r, st__scalar_int(2));
+}
+
+/* A new result is contiguous, whatever the exponent's strides are. */
+st_status st__pow_number_meta(st_run *r) {
+  const st_tensor *e = st__arg_tensor(r, 1);
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_dtype d = st__result_type(in.t, in.n);
+  const st_status status = r->variant == ST_FUNCTIONAL && d != ST_COMPLEX32
+    ? st__set_output(r, 0, e->ndim, e->sizes, NULL, d) : ST_OK;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+}
+
+/* -- In place, with overloads of their own -------------------------------- */
+
+static st_status into_self(st_op_id id, const st_value *args,
+                           st_value *rets) {
+  const st_value all[] = {args[0], args[1], args[0]};
+  return st__call(st__op_variant(id, ST_OUT), all, rets);
+}
+
+ST_BOXED(st__box_pow_) {
+  (void)call;
+  return into_self(args[1].tag == ST_TAG_TENSOR ? ST_OP_pow_Tensor_Tensor
+                                                : ST_OP_pow_Tensor_Scalar,
+                   args, rets);
+}
+
+ST_BOXED(st__box_floor_divide_) {
+  (void)call;
+  return into_self(ST_OP_floor_divide, args, rets);
+}
+
+/* -- Angles in degrees ---------------------------------------------------- */
+
+static st_status times(st_run *r, double factor) {
+  const st_scalar s = st__scalar_float(factor);
+  st_dtype d;
+  st_inputs in;
+  ST_TRY(st__dtype_among(r, &s, 1, &d));
+  if (st__is_complex(d)) return st__no_kernel_for(d);
+  ST_TRY(st__new_like_self(r, d, ST_FORMAT_PRESERVE));
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = st__add_number(&in, s);
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+}
+
+st_status st__deg2rad_meta(st_run *r) {
+  return times(r, 0.017453292519943295769);
+}
+
+st_status st__rad2deg_meta(st_run *r) {
+  return times(r, 57.295779513082320877);
+}
+
+/* -- Signs and parts ------------------------------------------------------ */
+
+static st_status refuse_bool(const st_tensor *t) {
+  if (t->dtype != ST_BOOL) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "bool has no sign; logical_not inverts a "
+                  "mask");
+}
+
+st_status st__neg_meta(st_run *r) {
+  ST_TRY(refuse_bool(st__arg_tensor(r, 0)));
+  return st__unary_meta(r);
+}
+
+/* A new float of a complex is contiguous. */
+static st_status build_to_real(st_run *r, uint32_t flags) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype real = st__is_complex(d) ? st__real_dtype(d) : ST_DTYPE_NONE;
+  st_inputs in;
+  if (st__is_complex(d)) {
+    ST_TRY(st__new_like_self(r, real, ST_FORMAT_CONTIGUOUS));
+  }
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, flags, &in, real);
+}
+
+st_status st__to_real_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  if (r->variant == ST_INPLACE && st__is_complex(d)) {
+    return st__fail(ST_BAD_DTYPE, "the result is %s, which cannot be written "
+                    "over %s", st__dtype_name(st__real_dtype(d)),
+                    st__dtype_name(d));
+  }
+  return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);
+}
+
+st_status st__to_real_float_meta(st_run *r) {
+  return build_to_real(r, ST_ITER_UNARY_FLOAT);
+}
+
+/* -- Parts ---------------------------------------------------------------- */
+
+/* Both outputs in self's layout, as pointwise ones are. */
+st_status st__frexp_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_dtype d = (st_dtype)self->dtype;
+  int64_t strides[ST_MAX_DIMS];
+  if (!st__is_floating(d)) return st__no_kernel_for(d);
+  st__preserved_strides(self, strides);
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, strides, d));
+  return st__set_output(r, 1, self->ndim, self->sizes, strides, ST_INT32);
+}
+
+st_status st__frexp_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_kernel_id id = r->row->kernel;
+  st_loop loop;
+  ST_TRY(st__find_kernel(id, (st_dtype)self->dtype, &loop));
+  r->has_iter = true;
+  st__iter_init(&r->it, ST_ITER_BORROWED);
+  st__iter_output(&r->it, r->out[0], ST_DTYPE_NONE);
+  st__iter_output(&r->it, r->out[1], ST_DTYPE_NONE);
+  st__iter_input(&r->it, self);
+  ST_TRY(st__iter_build(&r->it));
+  st__iter_run(&r->it, loop, NULL, st__kernel_grain(id));
+  return ST_OK;
+}
+
+/* -- Made of other operators ---------------------------------------------- */
+
+ST_BOXED(st__box_positive) {
+  (void)call;
+  ST_TRY(refuse_bool(args[0].u.tensor));
+  return st__return_self(args, rets);
+}
+
+/* Real tensors are their own conjugates. */
+ST_BOXED(st__box_conj_physical) {
+  (void)call;
+  if (!st__is_complex((st_dtype)args[0].u.tensor->dtype)) {
+    return st__return_self(args, rets);
+  }
+  return st__invoke(ST_OP__conj_physical, 1, args, rets);
+}

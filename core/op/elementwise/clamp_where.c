@@ -1,0 +1,236 @@
+/* Elementwise operators that choose: clamp, where, masked_fill, lerp, and the
+ * rows whose numbers depend on the dtype.
+ */
+
+#include "op/elementwise/pointwise.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "iter/dry_run.h"
+#include "op/create/copy.h"
+
+/* -- clamp ---------------------------------------------------------------- */
+
+static int clamp_bounds(const st_run *r) {
+  return r->row->kernel == ST_K_clamp ? 2 : 1;
+}
+
+/* The dtype of self with its bounds. */
+static st_status clamp_dtype(const st_run *r, st_dtype *out) {
+  st_scalar s[2];
+  int n = 0;
+  for (int i = 1; i <= clamp_bounds(r); i++) {
+    if (!st__is_none(&r->args[i])) s[n++] = st__to_scalar(&r->args[i]);
+  }
+  return st__dtype_among(r, s, n, out);
+}
+
+static st_status check_bounds(const st_run *r, st_dtype d) {
+  bool any = false;
+  for (int i = 1; i <= clamp_bounds(r); i++) {
+    if (st__is_none(&r->args[i])) continue;
+    any = true;
+    ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[i]), d));
+  }
+  if (any) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "at least one of min and max must be given");
+}
+
+/* clamp, clamp_min, clamp_max: a float bound makes integers floats. */
+st_status st__clamp_meta(st_run *r) {
+  st_dtype d;
+  st_inputs in;
+  ST_TRY(clamp_dtype(r, &d));
+  if (st__is_complex(d)) return st__no_kernel_for(d);
+  ST_TRY(check_bounds(r, d));
+  st__get_self_as(r, d, &in);
+  return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
+}
+
+st_status st__clamp_impl(st_run *r) {
+  st_params k;
+  st__get_numbers(r, &k);
+  if (r->row->kernel != ST_K_clamp) {
+    return st__run_kernel(r, r->row->kernel, &k);
+  }
+  if (st__is_none(&r->args[2])) return st__run_kernel(r, ST_K_clamp_min, &k);
+  if (!st__is_none(&r->args[1])) return st__run_kernel(r, ST_K_clamp, &k);
+  k.s[0] = k.s[1];
+  return st__run_kernel(r, ST_K_clamp_max, &k);
+}
+
+st_status st__clamp_tensor_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  if (in.n > 1) {
+    return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+  }
+  st__release_inputs(&in);
+  return st__fail(ST_BAD_VALUE, "at least one of min and max must be given");
+}
+
+st_status st__clamp_tensor_impl(st_run *r) {
+  const st_kernel_id id = !st__arg_tensor(r, 2) ? ST_K_maximum
+                        : !st__arg_tensor(r, 1) ? ST_K_minimum
+                                                : ST_K_clamp_tensor;
+  return st__run_kernel(r, id, NULL);
+}
+
+/* -- where ---------------------------------------------------------------- */
+
+enum {
+  MOVE = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS | ST_ITER_SAME_DEVICE |
+         ST_ITER_CPU_SCALARS
+};
+
+static st_status check_mask(const st_tensor *mask, const char *name) {
+  if (mask->dtype == ST_BOOL || mask->dtype == ST_UINT8) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s must be a bool tensor, not %s", name,
+                  st__dtype_name((st_dtype)mask->dtype));
+}
+
+static st_status check_where(const st_run *r, const st_inputs *in,
+                             st_dtype d) {
+  ST_TRY(check_mask(in->t[0], "condition"));
+  if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  if (r->given[0] && r->given[0]->dtype != d) {
+    return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
+                    st__dtype_name((st_dtype)r->given[0]->dtype),
+                    st__dtype_name(d));
+  }
+  return ST_OK;
+}
+
+st_status st__where_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  const st_dtype d = st__result_type(in.t + 1, 2);
+  const st_status status = check_where(r, &in, d);
+  in.as = d;
+  in.casts[1] = in.casts[2] = true;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, MOVE, &in, d);
+}
+
+/* Elements are only moved: the output's dtype says how large they are. */
+st_status st__where_impl(st_run *r) {
+  st_loop loop;
+  ST_TRY(st__find_kernel(ST_K_where, (st_dtype)r->out[0]->dtype, &loop));
+  st__iter_map(&r->it, loop, NULL, st__kernel_grain(ST_K_where));
+  return ST_OK;
+}
+
+/* -- masked_fill ---------------------------------------------------------- */
+
+/* The value as a 0-dim tensor of self's dtype. */
+static st_status masked_value(const st_run *r, st_tensor **out) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_tensor *t = st__arg_tensor(r, 2);
+  st_scalar v = st__scalar_int(0);
+  if (t && t->ndim > 0) {
+    return st__fail(ST_BAD_SHAPE, "value must be a 0-dim tensor, it has "
+                    "shape %s", ST_SHAPE_TEXT(t));
+  }
+  if (!t) {
+    v = st__to_scalar(&r->args[2]);
+  } else if (!st__is_meta(t)) {
+    v = st__scalar_load((st_dtype)t->dtype, st__data(t));
+  } else {
+    st__capture_look(t);
+  }
+  ST_TRY(st__check_scalar_fits(v, d));
+  return st__tensor_from_scalar(v, d, false, out);
+}
+
+/* A new result is contiguous, whatever self's strides are. */
+static st_status masked_output(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0), *mask = st__arg_tensor(r, 1);
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim;
+  ST_TRY(check_mask(mask, "mask"));
+  if (r->variant == ST_INPLACE) return ST_OK;
+  ST_TRY(st__broadcast_shape(self->ndim, self->sizes, mask->ndim,
+                             mask->sizes, sizes, &ndim));
+  return st__set_output(r, 0, ndim, sizes, NULL, (st_dtype)self->dtype);
+}
+
+/* self where the mask is not set: where with the choices exchanged. */
+st_status st__masked_fill_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_tensor *value = NULL;
+  ST_TRY(masked_output(r));
+  ST_TRY(masked_value(r, &value));
+  st__iter_init(&r->it, MOVE & ~ST_ITER_RESIZE_OUTPUTS);
+  r->has_iter = true;
+  st__iter_output(&r->it, r->out[0] ? r->out[0] : self, ST_DTYPE_NONE);
+  st__iter_input(&r->it, st__arg_tensor(r, 1));
+  st__iter_input(&r->it, value);
+  st__iter_input(&r->it, self);
+  const st_status status = st__run_iter_build(r);
+  st__tensor_release(&value);
+  return status;
+}
+
+/* -- lerp ----------------------------------------------------------------- */
+
+/* lerp.Scalar; its weight must suit the dtype. */
+st_status st__lerp_meta(st_run *r) {
+  const st_scalar w = st__to_scalar(&r->args[2]);
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  ST_TRY(st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE));
+  return st__check_scalar_fits(w, r->it.common_dtype);
+}
+
+/* -- Numbers that depend on the dtype ------------------------------------- */
+
+static double largest(st_dtype d) {
+  switch (d) {
+    case ST_FLOAT16: return 65504.0;
+    case ST_BFLOAT16: return 0x1.fep127;
+    case ST_FLOAT32: return FLT_MAX;
+    default: return DBL_MAX;
+  }
+}
+
+/* What is not given: 0 for NaN, the largest finite numbers for infinities. */
+st_status st__nan_to_num_impl(st_run *r) {
+  const double max = largest(r->it.common_dtype);
+  st_params k;
+  st__get_numbers(r, &k);
+  if (st__is_none(&r->args[2])) k.s[1] = st__scalar_float(max);
+  if (st__is_none(&r->args[3])) k.s[2] = st__scalar_float(-max);
+  return st__run_kernel(r, ST_K_nan_to_num, &k);
+}
+
+st_status st__round_decimals_impl(st_run *r) {
+  const int64_t decimals = st__to_int(&r->args[1], 0);
+  const double power = pow(10, fabs((double)decimals));
+  const st_params k = {.s = {st__scalar_float(power),
+                             st__scalar_int(decimals < 0)}};
+  return st__run_kernel(r, decimals == 0 ? ST_K_round : ST_K_round_decimals,
+                        &k);
+}
+
+st_status st__gelu_impl(st_run *r) {
+  const char *how = r->args[1].u.string;
+  if (strcmp(how, "none") == 0) return st__run_kernel(r, ST_K_gelu, NULL);
+  if (strcmp(how, "tanh") == 0) return st__run_kernel(r, ST_K_gelu_tanh, NULL);
+  return st__fail(ST_BAD_VALUE, "approximate must be \"none\" or \"tanh\", "
+                  "not \"%s\"", how);
+}
+
+/* -- logit ---------------------------------------------------------------- */
+
+st_status st__logit_meta(st_run *r) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
+}
+
+st_status st__logit_impl(st_run *r) {
+  const double eps = st__to_float(&r->args[1], -1);
+  const st_params k = {.s = {st__scalar_float(eps)}};
+  return st__run_kernel(r, ST_K_logit, &k);
+}

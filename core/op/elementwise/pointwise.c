@@ -1,0 +1,213 @@
+/* The generic meta and impl of elementwise operators, and their pieces.
+ */
+
+#include "op/elementwise/pointwise.h"
+
+#include "tensor/view.h"
+
+/* -- Operands ------------------------------------------------------------- */
+
+/* Arguments of the functional schema: out= ones come behind them. */
+static int count_args(const st_run *r) {
+  const int n = r->call->schema->nargs;
+  return r->variant == ST_OUT ? n - r->nouts : n;
+}
+
+static bool stands_for_tensor(const st_arg *arg) {
+  return arg->type == ST_TYPE_SCALAR &&
+         (strcmp(arg->name, "other") == 0 || strcmp(arg->name, "self") == 0 ||
+          strcmp(arg->name, "exponent") == 0);
+}
+
+/* Stored in the widest dtype of its kind, so that no digit is lost. */
+static st_dtype widest(st_scalar s) {
+  switch (s.kind) {
+    case ST_SCALAR_BOOL: return ST_BOOL;
+    case ST_SCALAR_INT: return ST_INT64;
+    case ST_SCALAR_FLOAT: return ST_FLOAT64;
+    default: return ST_COMPLEX128;
+  }
+}
+
+st_status st__add_number(st_inputs *in, st_scalar s) {
+  ST_ASSERT(in->n < ST_MAX_INPUTS);
+  ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
+  in->casts[in->n] = false;
+  in->borrowed[in->n++] = false;
+  return ST_OK;
+}
+
+static void add_tensor(st_inputs *in, st_tensor *t) {
+  ST_ASSERT(in->n < ST_MAX_INPUTS);
+  in->t[in->n] = t;
+  in->casts[in->n] = false;
+  in->borrowed[in->n++] = true;
+}
+
+void st__release_inputs(st_inputs *in) {
+  for (int i = 0; i < in->n; i++) {
+    if (!in->borrowed[i]) st__tensor_release(&in->t[i]);
+  }
+  in->n = 0;
+}
+
+st_status st__get_inputs(const st_run *r, st_inputs *in) {
+  const st_arg *args = r->call->schema->args;
+  const int n = count_args(r);
+  in->n = 0;
+  for (int i = 0; i < n; i++) {
+    st_tensor *t = st__arg_tensor(r, i);
+    if (t) {
+      add_tensor(in, t);
+    } else if (stands_for_tensor(&args[i])) {
+      const st_status status = st__add_number(in, st__to_scalar(&r->args[i]));
+      if (status != ST_OK) return st__release_inputs(in), status;
+    }
+  }
+  return ST_OK;
+}
+
+void st__get_self_as(const st_run *r, st_dtype d, st_inputs *in) {
+  in->n = 0;
+  add_tensor(in, st__arg_tensor(r, 0));
+  in->casts[0] = true;
+  in->as = d;
+}
+
+st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
+                          st_dtype *out) {
+  st_inputs in = {.n = 0};
+  st_status status = ST_OK;
+  add_tensor(&in, st__arg_tensor(r, 0));
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    status = st__add_number(&in, s[i]);
+  }
+  *out = st__result_type(in.t, in.n);
+  st__release_inputs(&in);
+  return status;
+}
+
+/* -- The iterator --------------------------------------------------------- */
+
+st_status st__new_like_self(st_run *r, st_dtype d, st_format format) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  int64_t strides[ST_MAX_DIMS];
+  if (r->variant != ST_FUNCTIONAL) return ST_OK;
+  if (format == ST_FORMAT_PRESERVE) {
+    st__preserved_strides(self, strides);
+  } else {
+    ST_TRY(st__format_strides(self->ndim, self->sizes, format, strides));
+  }
+  return st__tensor_empty_strided((st_device)self->device, d, self->ndim,
+                                  self->sizes, strides, &r->out[0]);
+}
+
+st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
+                              st_dtype static_dtype) {
+  r->has_iter = true;
+  st__iter_init(&r->it, flags | ST_ITER_BORROWED);
+  r->it.static_dtype = static_dtype;
+  st__iter_output(&r->it, r->out[0] ? r->out[0] : r->given[0], static_dtype);
+  for (int i = 0; i < in->n; i++) {
+    st__iter_input_as(&r->it, in->t[i], in->casts[i] ? in->as
+                                                     : ST_DTYPE_NONE);
+    if (!in->borrowed[i]) r->held[r->nheld++] = in->t[i];
+  }
+  return st__run_iter_build(r);
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+static bool is_number(const st_value *v) {
+  return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
+         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
+}
+
+void st__get_numbers(const st_run *r, st_params *k) {
+  const st_arg *args = r->call->schema->args;
+  const int n = count_args(r);
+  int at = 0;
+  memset(k, 0, sizeof *k);
+  for (int i = 0; i < n; i++) {
+    if (args[i].type == ST_TYPE_TENSOR || args[i].type == ST_TYPE_STRING ||
+        stands_for_tensor(&args[i])) {
+      continue;
+    }
+    ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
+    if (is_number(&r->args[i])) k->s[at] = st__to_scalar(&r->args[i]);
+    at++;
+  }
+}
+
+st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
+  st_loop loop;
+  ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
+  st__iter_map(&r->it, loop, k, st__kernel_grain(id));
+  return ST_OK;
+}
+
+/* -- Generic -------------------------------------------------------------- */
+
+static st_status build(st_run *r, uint32_t flags, st_dtype static_dtype) {
+  st_inputs in;
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, flags, &in, static_dtype);
+}
+
+st_status st__unary_meta(st_run *r) {
+  return build(r, ST_ITER_UNARY, ST_DTYPE_NONE);
+}
+
+st_status st__binary_meta(st_run *r) {
+  return build(r, ST_ITER_BINARY, ST_DTYPE_NONE);
+}
+
+st_status st__like_self_meta(st_run *r) {
+  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
+                           ST_FORMAT_PRESERVE));
+  return st__unary_meta(r);
+}
+
+st_status st__contiguous_meta(st_run *r) {
+  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
+                           ST_FORMAT_CONTIGUOUS));
+  return st__unary_meta(r);
+}
+
+st_status st__is_float_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  if (!st__is_floating(d) && !st__is_complex(d)) {
+    ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
+  }
+  return build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
+}
+
+st_status st__isreal_meta(st_run *r) {
+  st_inputs in = {.n = 0};
+  if (st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype)) {
+    ST_TRY(st__view_imag(st__arg_tensor(r, 0), &in.t[0]));
+    in.n = 1;
+  } else {
+    ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
+    ST_TRY(st__get_inputs(r, &in));
+  }
+  return st__build_pointwise(r, ST_ITER_COMPARE, &in, ST_BOOL);
+}
+
+st_status st__isreal_impl(st_run *r) {
+  const bool complex = st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype);
+  return st__run_kernel(r, complex ? ST_K_logical_not : ST_K_isreal, NULL);
+}
+
+/* Comparisons write bool, and a given output of another dtype is cast to. */
+st_status st__pointwise_meta(st_run *r) {
+  return r->row->iter_flags != ST_ITER_COMPARE
+       ? build(r, r->row->iter_flags, ST_DTYPE_NONE)
+       : build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
+}
+
+st_status st__pointwise_impl(st_run *r) {
+  st_params k;
+  st__get_numbers(r, &k);
+  return st__run_kernel(r, r->row->kernel, &k);
+}

@@ -1,0 +1,107 @@
+/* Elementwise operators: the generic meta and impl of ST_POINTWISE rows, and
+ * those of the rows that need more.
+ *
+ * Note [Operands and numbers]
+ * A row's tensors, in the order of its schema, are the iterator's inputs. A
+ * plain number that stands for a tensor (it is called self, other or
+ * exponent) becomes a wrapped 0-dim one; every other number of the schema
+ * goes to the kernel as it is.
+ */
+#ifndef ST_OP_ELEMENTWISE_POINTWISE_H
+#define ST_OP_ELEMENTWISE_POINTWISE_H
+
+#include "op/registry/op.h"
+
+enum { ST_MAX_INPUTS = 4 };
+
+typedef struct st_inputs {
+  st_tensor *t[ST_MAX_INPUTS];
+  bool borrowed[ST_MAX_INPUTS]; /* from the arguments; the others are owned */
+  bool casts[ST_MAX_INPUTS];    /* the kernel sees it in dtype `as` */
+  st_dtype as;
+  int n;
+} st_inputs;
+
+/* The operands of the run; released also after a failure. */
+st_status st__get_inputs(const st_run *r, st_inputs *in);
+void st__release_inputs(st_inputs *in);
+/* Appends a plain number. */
+st_status st__add_number(st_inputs *in, st_scalar s);
+/* The only input: self, seen in dtype d. */
+void st__get_self_as(const st_run *r, st_dtype d, st_inputs *in);
+/* The dtype of self among n plain numbers. */
+st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
+                          st_dtype *out);
+/* In a functional call, makes the result before the iterator would: in self's
+ * layout, or contiguous. */
+st_status st__new_like_self(st_run *r, st_dtype d, st_format format);
+/* r->it over the inputs. static_dtype: what the kernel writes if that is not
+ * the common dtype. Takes the inputs over: the run holds those that are
+ * owned. */
+st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
+                              st_dtype static_dtype);
+/* The operator's numbers, in schema order; absent ones are 0. */
+void st__get_numbers(const st_run *r, st_params *k);
+/* Runs kernel id over r->it; fails before it writes. */
+st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k);
+
+/* -- Generic -------------------------------------------------------------- */
+
+st_status st__pointwise_meta(st_run *r);
+st_status st__pointwise_impl(st_run *r);
+/* For structured rows, with the presets UNARY and BINARY. */
+st_status st__unary_meta(st_run *r);
+st_status st__binary_meta(st_run *r);
+/* With a new result in self's layout, or contiguous. */
+st_status st__like_self_meta(st_run *r);
+st_status st__contiguous_meta(st_run *r);
+/* isinf, isfinite: of integers in self's layout. */
+st_status st__is_float_meta(st_run *r);
+st_status st__isreal_meta(st_run *r); /* asks the imaginary parts */
+st_status st__isreal_impl(st_run *r);
+
+/* -- Arithmetic ----------------------------------------------------------- */
+
+st_status st__add_meta(st_run *r);      /* add, sub with alpha */
+st_status st__rsub_meta(st_run *r);     /* other - alpha * self */
+st_status st__add_impl(st_run *r);
+st_status st__div_mode_meta(st_run *r); /* rounding_mode */
+st_status st__div_mode_impl(st_run *r);
+st_status st__int_div_impl(st_run *r);  /* refuses integers over zero */
+st_status st__pow_scalar_meta(st_run *r);
+st_status st__pow_scalar_impl(st_run *r);
+st_status st__square_meta(st_run *r);
+st_status st__square_impl(st_run *r);
+st_status st__pow_number_meta(st_run *r); /* pow.Scalar: number^tensor */
+st_status st__deg2rad_meta(st_run *r);
+st_status st__rad2deg_meta(st_run *r);
+st_status st__neg_meta(st_run *r);
+st_status st__frexp_meta(st_run *r);         /* two outputs */
+st_status st__frexp_impl(st_run *r);
+st_status st__to_real_meta(st_run *r);       /* abs: a complex gives a float */
+st_status st__to_real_float_meta(st_run *r); /* angle: so do integers */
+
+/* -- Choices -------------------------------------------------------------- */
+
+st_status st__clamp_meta(st_run *r);
+st_status st__clamp_impl(st_run *r);
+st_status st__clamp_tensor_meta(st_run *r);
+st_status st__clamp_tensor_impl(st_run *r);
+st_status st__where_meta(st_run *r);
+st_status st__where_impl(st_run *r);
+st_status st__masked_fill_meta(st_run *r);
+st_status st__lerp_meta(st_run *r);
+st_status st__nan_to_num_impl(st_run *r);
+st_status st__round_decimals_impl(st_run *r);
+st_status st__gelu_impl(st_run *r);
+st_status st__logit_meta(st_run *r);
+st_status st__logit_impl(st_run *r);
+
+/* -- Made of other operators ---------------------------------------------- */
+
+ST_BOXED(st__box_pow_);      /* pow_.Tensor, pow_.Scalar */
+ST_BOXED(st__box_floor_divide_);
+ST_BOXED(st__box_positive);
+ST_BOXED(st__box_conj_physical);
+
+#endif

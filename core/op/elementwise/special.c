@@ -1,0 +1,115 @@
+/* Special functions that are made of others, and other names of some.
+ */
+
+#include "op/elementwise/special.h"
+
+#include <math.h>
+
+#include "op/registry/composite.h"
+#include "op/elementwise/pointwise.h"
+
+/* -- Other names ---------------------------------------------------------- */
+
+#define PASS_ON(name, id)                                                \
+  ST_BOXED(st__box_special_##name) {                                     \
+    return st__call(st__op(ST_OP_##id), args, rets);                     \
+  }                                                                      \
+  ST_BOXED(st__box_special_##name##_out) {                               \
+    return st__call(st__op_variant(ST_OP_##id, ST_OUT), args, rets);     \
+  }
+ST_SPECIAL_NAMES(PASS_ON)
+#undef PASS_ON
+
+ST_BOXED(st__box_special_softmax) {
+  return st__call(st__op(ST_OP_softmax_int), args, rets);
+}
+
+ST_BOXED(st__box_special_log_softmax) {
+  return st__call(st__op(ST_OP_log_softmax_int), args, rets);
+}
+
+/* -- polygamma ------------------------------------------------------------ */
+
+/* args: n, self */
+st_status st__polygamma_meta(st_run *r) {
+  st_inputs in;
+  if (r->args[0].u.i < 0) {
+    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
+                    (long long)r->args[0].u.i);
+  }
+  ST_TRY(st__get_inputs(r, &in));
+  return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
+}
+
+/* args: self, n. A gradient needs self as it was. */
+ST_BOXED(st__box_polygamma_) {
+  st_tensor *self = args[0].u.tensor;
+  st_chain c = {.n = 0};
+  if (!st__tls().grad || !(self->keys & ST_AUTOGRAD_BITS)) {
+    const st_value swapped[] = {args[1], args[0], args[0]};
+    return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), swapped, rets);
+  }
+  const st_value given[] = {args[1],
+                            st__of_tensor(st__step1(&c, ST_OP_clone, self))};
+  const st_tensor *value = st__going(&c)
+                           ? st__step(&c, ST_OP_polygamma, 2, given) : NULL;
+  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
+}
+
+/* -- mvlgamma ------------------------------------------------------------- */
+
+/* What is added to self, a column each: (1 - p) / 2, ..., -1/2, 0. */
+static st_tensor *halves(st_chain *c, const st_tensor *self, int64_t p) {
+  const st_dtype d = (st_dtype)self->dtype;
+  const st_value args[] = {
+    st__of_float(0.5 * (double)(1 - p)), st__of_float(0.25),
+    st__of_float(0.5), st__is_floating(d) ? st__of_int(d) : st__none(),
+    st__none(), st__of_int(self->device)};
+  return st__step(c, ST_OP_arange_start_step, 6, args);
+}
+
+/* args: self, p */
+ST_BOXED(st__box_mvlgamma) {
+  const int64_t p = args[1].u.i, last[] = {-1};
+  const double log_pi = 1.14472988584940017414;
+  st_chain c = {.n = 0};
+  if (p < 1) {
+    return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %lld",
+                    (long long)p);
+  }
+  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *column = st__step_with(&c, ST_OP_unsqueeze, self,
+                                          st__of_int(-1));
+  const st_tensor *each = st__step1(
+    &c, ST_OP_lgamma,
+    st__step2(&c, ST_OP_add_Tensor, column, halves(&c, self, p)));
+  const st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, each,
+                                       st__of_ints(last, 1));
+  const double share = 0.25 * (double)p * (double)(p - 1) * log_pi;
+  return st__chain_return(
+    &c, st__step_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
+}
+
+ST_BOXED(st__box_mvlgamma_) {
+  return st__compose_self(ST_OP_mvlgamma, 2, args, rets);
+}
+
+ST_BOXED(st__box_mvlgamma_out) {
+  return st__compose_cast(ST_OP_mvlgamma, 2, args, rets);
+}
+
+/* -- ndtr ----------------------------------------------------------------- */
+
+ST_BOXED(st__box_special_ndtr) {
+  const double sqrt_half = 0.70710678118654752440;
+  st_chain c = {.n = 0};
+  const st_tensor *t = st__step_with(&c, ST_OP_mul_Scalar, args[0].u.tensor,
+                                     st__of_float(-sqrt_half));
+  return st__chain_return(
+    &c, st__step_with(&c, ST_OP_mul_Scalar, st__step1(&c, ST_OP_erfc, t),
+                      st__of_float(0.5)), rets);
+}
+
+ST_BOXED(st__box_special_ndtr_out) {
+  return st__compose_cast(ST_OP_special_ndtr, 1, args, rets);
+}

@@ -1,0 +1,348 @@
+/* Indexing along one dimension: index_select, gather, scatter and the other
+ * index_* operators.
+ */
+
+#include "op/create/factory.h"
+#include "op/create/copy.h"
+#include "op/index/index.h"
+
+/* -- Shared checks -------------------------------------------------------- */
+
+/* A 0-dimensional tensor counts as one with a single dimension of size 1. */
+static int rank_of(const st_tensor *t) { return t->ndim ? t->ndim : 1; }
+
+static int64_t size_of(const st_tensor *t, int d) {
+  return t->ndim ? t->sizes[d] : 1;
+}
+
+static st_status check_vector(const st_tensor *index) {
+  if (index->ndim <= 1) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "index must be a vector, its shape is %s",
+                  ST_SHAPE_TEXT(index));
+}
+
+st_status st__start_with_self(const st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  if (self == r->out[0]) return ST_OK;
+  return st__copy(r->out[0], self);
+}
+
+/* -- index_select --------------------------------------------------------- */
+
+/* The dimension (args[1]) and the positions (args[2]) of a slice operator;
+ * *index is owned. */
+static st_status read_slices(const st_run *r, int *dim, st_tensor **index) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
+  ST_TRY(check_vector(st__arg_tensor(r, 2)));
+  return st__as_positions(st__arg_tensor(r, 2), self, true, index);
+}
+
+static int64_t base_of(const st_run *r, int at) { return r->args[at].u.i; }
+
+static st_status index_select_meta(st_run *r, const st_tensor *index,
+                                   int dim) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  int64_t sizes[ST_MAX_DIMS];
+  if (self->ndim == 0 && index->numel != 1) {
+    return st__fail(ST_BAD_SHAPE, "self is a number, so index must have one "
+                    "element, not %lld", (long long)index->numel);
+  }
+  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base_of(r, 3)));
+  memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
+  if (self->ndim) sizes[dim] = index->numel;
+  ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
+                        (st_dtype)self->dtype));
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, index);
+}
+
+st_status st__index_select_meta(st_run *r) {
+  st_tensor *index = NULL;
+  int dim;
+  ST_TRY(read_slices(r, &dim, &index));
+  const st_status status = index_select_meta(r, index, dim);
+  st__tensor_release(&index);
+  return status;
+}
+
+st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
+                          st_places *p) {
+  st_tensor *index = NULL;
+  int dim;
+  ST_TRY(read_slices(r, &dim, &index));
+  const st_status status = t->ndim
+    ? st__places_slices(t, dim, index, base, p)
+    : st__places_flat(t, index, base, p);
+  st__tensor_release(&index);
+  return status;
+}
+
+st_status st__index_select_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_places p;
+  if (self->ndim == 0) return st__copy(r->out[0], self);
+  ST_TRY(st__slices_open(r, self, base_of(r, 3), &p));
+  const st_status status = st__places_get(&p, r->out[0]);
+  st__places_release(&p);
+  return status;
+}
+
+/* -- gather --------------------------------------------------------------- */
+
+/* index must not reach beyond t anywhere but along `dim` (-1: not there
+ * either). */
+static st_status check_inside(const st_tensor *index, const st_tensor *t,
+                              int dim, const char *name) {
+  bool fits = rank_of(index) == rank_of(t);
+  for (int d = 0; fits && d < rank_of(t); d++) {
+    fits = d == dim || size_of(index, d) <= size_of(t, d);
+  }
+  if (fits) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "index of shape %s reaches beyond %s of "
+                  "shape %s", ST_SHAPE_TEXT(index), name, ST_SHAPE_TEXT(t));
+}
+
+static st_status check_int64(const st_tensor *index, const st_tensor *self) {
+  st_tensor *same = NULL;
+  ST_TRY(st__as_positions(index, self, false, &same));
+  st__tensor_release(&same);
+  return ST_OK;
+}
+
+/* Self, dim and index, of which every position is looked at. An empty index
+ * fits everything. */
+static st_status check_along(const st_run *r, int64_t base, int *dim) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *index = st__arg_tensor(r, 2);
+  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
+  if (index->numel == 0) return ST_OK;
+  ST_TRY(check_int64(index, self));
+  ST_TRY(check_inside(index, self, *dim, "self"));
+  return st__check_positions(index, *dim, size_of(self, *dim), base);
+}
+
+st_status st__gather_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *index = st__arg_tensor(r, 2);
+  int dim;
+  ST_TRY(check_along(r, base_of(r, 4), &dim));
+  ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL,
+                        (st_dtype)self->dtype));
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, index);
+}
+
+st_status st__gather_impl(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *index = st__arg_tensor(r, 2);
+  st_places p;
+  int dim;
+  if (index->numel == 0) return ST_OK;
+  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
+  ST_TRY(st__places_along(self, dim, index, base_of(r, 4), &p));
+  const st_status status = st__places_get(&p, r->out[0]);
+  st__places_release(&p);
+  return status;
+}
+
+/* -- scatter -------------------------------------------------------------- */
+
+/* It is written while index and src are read. */
+st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *index = st__arg_tensor(r, 2);
+  int dim;
+  ST_TRY(check_along(r, base, &dim));
+  if (src && index->numel) {
+    ST_TRY(st__check_same_dtype(self, src, "src"));
+    ST_TRY(check_inside(index, src, -1, "src"));
+  }
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
+                        (st_dtype)self->dtype));
+  ST_TRY(st__keep_apart(r, 0, index));
+  return st__keep_apart(r, 0, src);
+}
+
+/* src cut to index's shape; a value is one element for all. */
+static st_status source_of(const st_tensor *src, const st_tensor *index,
+                           st_tensor **out) {
+  int64_t strides[ST_MAX_DIMS] = {0};
+  memcpy(strides, src->strides, src->ndim * sizeof *strides);
+  return st__tensor_view(src, index->ndim, index->sizes, strides,
+                         src->offset, out);
+}
+
+st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
+                           const st_tensor *src, st_places *p,
+                           st_tensor **values) {
+  const st_tensor *index = st__arg_tensor(r, 2);
+  int dim;
+  ST_TRY(st__wrap_dim(r->args[1].u.i, t->ndim, &dim));
+  ST_TRY(source_of(src, index, values));
+  const st_status status = st__places_along(t, dim, index, base, p);
+  if (status != ST_OK) st__tensor_release(values);
+  return status;
+}
+
+/* Everything that can fail comes before self is copied. */
+static st_status scatter_impl(st_run *r, const st_tensor *src) {
+  st_tensor *values = NULL;
+  st_places p;
+  if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
+  ST_TRY(st__scatter_open(r, r->out[0], base_of(r, 4), src, &p, &values));
+  st_status status = st__start_with_self(r);
+  if (status == ST_OK) status = st__places_put(&p, values, r->row->kernel);
+  st__places_release(&p);
+  st__tensor_release(&values);
+  return status;
+}
+
+st_status st__scatter_src_meta(st_run *r) {
+  return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r, 4));
+}
+
+st_status st__scatter_src_impl(st_run *r) {
+  return scatter_impl(r, st__arg_tensor(r, 3));
+}
+
+st_status st__scatter_value_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[3]),
+                               (st_dtype)self->dtype));
+  return st__scatter_check(r, NULL, base_of(r, 4));
+}
+
+st_status st__scatter_value_impl(st_run *r) {
+  st_tensor *value = NULL;
+  ST_TRY(st__tensor_from_scalar(st__to_scalar(&r->args[3]),
+                                (st_dtype)r->out[0]->dtype, false, &value));
+  const st_status status = scatter_impl(r, value);
+  st__tensor_release(&value);
+  return status;
+}
+
+/* -- index_add and index_copy --------------------------------------------- */
+
+/* source holds one slice of self per position. */
+static st_status check_source(const st_tensor *self, const st_tensor *source,
+                              int dim, int64_t n) {
+  bool fits = rank_of(source) == rank_of(self) && size_of(source, dim) == n;
+  for (int d = 0; fits && d < self->ndim; d++) {
+    fits = d == dim || size_of(source, d) == self->sizes[d];
+  }
+  if (fits) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "source of shape %s does not hold %lld slices "
+                  "of self, of shape %s, along dimension %d",
+                  ST_SHAPE_TEXT(source), (long long)n, ST_SHAPE_TEXT(self),
+                  (int)st__shown(dim));
+}
+
+static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
+                             int64_t base) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *source = st__arg_tensor(r, 3);
+  ST_TRY(st__check_same_dtype(self, source, "source"));
+  ST_TRY(check_source(self, source, dim, index->numel));
+  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
+                        (st_dtype)self->dtype));
+  ST_TRY(st__keep_apart(r, 0, st__arg_tensor(r, 2)));
+  return st__keep_apart(r, 0, source);
+}
+
+st_status st__slices_check(st_run *r, int64_t base) {
+  st_tensor *index = NULL;
+  int dim;
+  ST_TRY(read_slices(r, &dim, &index));
+  const st_status status = slices_meta(r, index, dim, base);
+  st__tensor_release(&index);
+  return status;
+}
+
+static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
+  st_places p;
+  ST_TRY(st__slices_open(r, r->out[0], base, &p));
+  p.ctx.alpha = alpha;
+  st_status status = st__start_with_self(r);
+  if (status == ST_OK) {
+    status = st__places_put(&p, st__arg_tensor(r, 3), r->row->kernel);
+  }
+  st__places_release(&p);
+  return status;
+}
+
+st_status st__index_add_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[4]),
+                               (st_dtype)self->dtype));
+  return st__slices_check(r, base_of(r, 5));
+}
+
+st_status st__index_add_impl(st_run *r) {
+  return slices_impl(r, base_of(r, 5), st__to_scalar(&r->args[4]));
+}
+
+st_status st__index_copy_meta(st_run *r) {
+  return st__slices_check(r, base_of(r, 4));
+}
+
+st_status st__index_copy_impl(st_run *r) {
+  return slices_impl(r, base_of(r, 4), st__scalar_int(1));
+}
+
+/* -- index_fill ----------------------------------------------------------- */
+
+/* args: self, dim, index, value, base. */
+static st_status index_fill(st_tensor *self, const st_value *args,
+                            const st_tensor *index) {
+  const st_scalar v = st__to_scalar(&args[3]);
+  const int64_t base = args[4].u.i;
+  st_tensor *value = NULL;
+  st_places p;
+  int dim;
+  ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
+  ST_TRY(st__check_scalar_fits(v, (st_dtype)self->dtype));
+  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
+  if (st__is_meta(self) || index->numel == 0) return ST_OK;
+  ST_TRY(st__tensor_from_scalar(v, (st_dtype)self->dtype, false, &value));
+  st_status status = self->ndim
+    ? st__places_slices(self, dim, index, base, &p)
+    : st__places_flat(self, index, base, &p);
+  if (status == ST_OK) {
+    status = st__places_put(&p, value, ST_K_index_put);
+    st__places_release(&p);
+  }
+  st__tensor_release(&value);
+  return status;
+}
+
+ST_BOXED(st__box_index_fill__int_Scalar) {
+  st_tensor *self = args[0].u.tensor, *index = NULL, *own = NULL;
+  ST_TRY(st__check_here(self));
+  ST_TRY(check_vector(args[2].u.tensor));
+  ST_TRY(st__check_internal_overlap(self));
+  ST_TRY(st__as_positions(args[2].u.tensor, self, false, &index));
+  st_status status = st__apart(self, index, &own);
+  if (status == ST_OK) status = index_fill(self, args, own);
+  st__tensor_release(&own);
+  st__tensor_release(&index);
+  ST_TRY(status);
+  return st__value_copy(&args[0], rets);
+}
+
+ST_BOXED(st__box_index_fill_int_Scalar) {
+  const st_value clone_args[] = {args[0], st__of_int(ST_FORMAT_PRESERVE)};
+  st_value inplace[5], self;
+  ST_TRY(st__invoke(ST_OP_clone, 2, clone_args, &inplace[0]));
+  for (int i = 1; i < 5; i++) inplace[i] = args[i];
+  const st_status status = st__invoke(ST_OP_index_fill__int_Scalar, 5,
+                                      inplace, &self);
+  if (status != ST_OK) {
+    st__value_clear(&inplace[0]);
+    return status;
+  }
+  st__value_clear(&self);
+  rets[0] = inplace[0];
+  return ST_OK;
+}

@@ -1,0 +1,330 @@
+/* Indexing by lists of positions and masks, and by positions in the flattened
+ * tensor.
+ */
+
+#include "op/index/index.h"
+
+#include "op/create/factory.h"
+#include "tensor/view.h"
+
+/* -- index ---------------------------------------------------------------- */
+
+static st_status check_out(const st_tensor *out, const st_tensor *self) {
+  if (out->dtype != self->dtype) {
+    return st__fail(ST_BAD_DTYPE, "out has dtype %s, self %s",
+                    st__dtype_name((st_dtype)out->dtype),
+                    st__dtype_name((st_dtype)self->dtype));
+  }
+  return st__check_internal_overlap(out);
+}
+
+/* st__apart, or what stands in for it. */
+typedef st_status (*part_fn)(const st_tensor *out, const st_tensor *t,
+                             st_tensor **own);
+
+/* out may yet be resized within its storage, so what shares the storage
+ * counts as overlapping. */
+static st_status apart_from_storage(const st_tensor *out, const st_tensor *t,
+                                    st_tensor **own) {
+  return out->storage == t->storage
+       ? st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own)
+       : st__apart(out, t, own);
+}
+
+/* Position tensors stay what they are while t is written. */
+static st_status separate_places(const st_tensor *t, part_fn part,
+                                 st_places *p) {
+  for (int64_t i = 0; i < p->ctx.n; i++) {
+    st_tensor *own = NULL;
+    ST_TRY(part(t, p->index[i], &own));
+    st__tensor_release(&p->index[i]);
+    p->index[i] = own;
+  }
+  return ST_OK;
+}
+
+/* The places to be read, out of reach of out=. */
+static st_status places_to_read(const st_run *r, st_places *p) {
+  const st_value *indices = &r->args[1];
+  st_tensor *self = st__arg_tensor(r, 0), *out = r->given[0], *own = NULL;
+  const int64_t base = r->args[2].u.i;
+  if (!out) return st__places_list(self, indices, base, p);
+  ST_TRY(check_out(out, self));
+  ST_TRY(apart_from_storage(out, self, &own));
+  st_status status = st__places_list(own, indices, base, p);
+  st__tensor_release(&own);
+  ST_TRY(status);
+  status = separate_places(out, apart_from_storage, p);
+  if (status != ST_OK) st__places_release(p);
+  return status;
+}
+
+/* The layout of the result is the iterator's choice. */
+st_status st__index_meta(st_run *r) {
+  _Static_assert(sizeof(st_index_ctx) <= sizeof r->note, "fits the note");
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_places p;
+  ST_TRY(places_to_read(r, &p));
+  st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS,
+               (st_dtype)self->dtype);
+  st__iter_input(&r->it, p.view);
+  for (int64_t i = 0; i < p.ctx.n; i++) st__iter_input(&r->it, p.index[i]);
+  const st_status status = st__run_iter_build(r);
+  memcpy(r->note, &p.ctx, sizeof p.ctx);
+  st__places_release(&p);
+  return status;
+}
+
+st_status st__index_impl(st_run *r) {
+  st_loop loop;
+  ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)r->out[0]->dtype, &loop));
+  if (r->it.numel > 0) {
+    st__iter_run(&r->it, loop, r->note, st__kernel_grain(ST_K_index_get));
+  }
+  return ST_OK;
+}
+
+/* -- index_put ------------------------------------------------------------ */
+
+st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
+                               const char *name) {
+  if (self->dtype == t->dtype) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s has dtype %s, self %s", name,
+                  st__dtype_name((st_dtype)t->dtype),
+                  st__dtype_name((st_dtype)self->dtype));
+}
+
+/* Leading sizes of 1 beyond the target's rank fall away. */
+static st_status trim(const st_tensor *values, int ndim, st_tensor **out) {
+  int64_t sizes[ST_MAX_DIMS];
+  int extra = values->ndim > ndim ? values->ndim - ndim : 0;
+  for (int d = 0; d < extra; d++) {
+    if (values->sizes[d] != 1) extra = 0;
+  }
+  for (int d = extra; d < values->ndim; d++) {
+    sizes[d - extra] = values->sizes[d];
+  }
+  return st__view_view(values, values->ndim - extra, sizes, out);
+}
+
+static st_status check_values(const st_places *p, const st_tensor *values) {
+  const int skip = p->view->ndim - values->ndim;
+  bool fits = skip >= 0;
+  for (int d = 0; fits && d < values->ndim; d++) {
+    fits = values->sizes[d] == 1 ||
+           values->sizes[d] == p->view->sizes[d + skip];
+  }
+  if (fits) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "values of shape %s do not broadcast to the "
+                  "indexed shape %s", ST_SHAPE_TEXT(values),
+                  ST_SHAPE_TEXT(p->view));
+}
+
+/* args: self, indices, values, accumulate, base. */
+static st_status index_put(st_tensor *self, const st_value *args) {
+  const st_tensor *values = args[2].u.tensor;
+  st_tensor *trimmed = NULL, *own = NULL;
+  st_places p;
+  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_same_dtype(self, values, "values"));
+  ST_TRY(st__check_internal_overlap(self));
+  ST_TRY(st__places_list(self, &args[1], args[4].u.i, &p));
+  st_status status = separate_places(self, st__apart, &p);
+  if (status == ST_OK) status = trim(values, p.view->ndim, &trimmed);
+  if (status == ST_OK) status = check_values(&p, trimmed);
+  if (status == ST_OK) status = st__apart(self, trimmed, &own);
+  if (status == ST_OK && !st__is_meta(self)) {
+    status = st__places_put(&p, own, st__to_bool(&args[3], false)
+                                     ? ST_K_index_add : ST_K_index_put);
+  }
+  st__tensor_release(&own);
+  st__tensor_release(&trimmed);
+  st__places_release(&p);
+  return status;
+}
+
+ST_BOXED(st__box_index_put_) {
+  ST_TRY(index_put(args[0].u.tensor, args));
+  return st__value_copy(&args[0], rets);
+}
+
+/* Runs the in-place operator id, of n arguments, on a copy of the first. */
+static st_status on_copy(st_op_id id, int n, const st_value *args,
+                         st_value *ret) {
+  st_value inplace[8], self;
+  const st_value clone_args[] = {args[0], st__of_int(ST_FORMAT_PRESERVE)};
+  ST_ASSERT(n <= 8);
+  ST_TRY(st__invoke(ST_OP_clone, 2, clone_args, &inplace[0]));
+  for (int i = 1; i < n; i++) inplace[i] = args[i];
+  const st_status status = st__invoke(id, n, inplace, &self);
+  if (status != ST_OK) {
+    st__value_clear(&inplace[0]);
+    return status;
+  }
+  st__value_clear(&self);
+  *ret = inplace[0];
+  return ST_OK;
+}
+
+ST_BOXED(st__box_index_put) {
+  return on_copy(ST_OP_index_put_, 5, args, rets);
+}
+
+/* -- take and put --------------------------------------------------------- */
+
+st_status st__take_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_tensor *index = NULL;
+  ST_TRY(st__as_positions(st__arg_tensor(r, 1), self, false, &index));
+  st_status status = st__check_positions(index, 0, self->numel,
+                                         r->args[2].u.i);
+  if (status == ST_OK) {
+    status = st__set_output(r, 0, index->ndim, index->sizes, NULL,
+                            (st_dtype)self->dtype);
+  }
+  if (status == ST_OK) status = st__keep_apart(r, 0, self);
+  if (status == ST_OK) status = st__keep_apart(r, 0, index);
+  st__tensor_release(&index);
+  return status;
+}
+
+st_status st__take_impl(st_run *r) {
+  st_tensor *line = NULL;
+  st_places p;
+  ST_TRY(st__contiguous(st__arg_tensor(r, 0), ST_FORMAT_CONTIGUOUS, &line));
+  st_status status = st__places_flat(line, st__arg_tensor(r, 1),
+                                     r->args[2].u.i, &p);
+  if (status == ST_OK) {
+    status = st__places_get(&p, r->out[0]);
+    st__places_release(&p);
+  }
+  st__tensor_release(&line);
+  return status;
+}
+
+/* source, contiguous, in the shape of index. */
+static st_status shape_source(const st_tensor *source, const st_tensor *index,
+                              st_tensor **out) {
+  st_tensor *line = NULL;
+  ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &line));
+  const st_status status = st__view_view(line, index->ndim, index->sizes,
+                                         out);
+  st__tensor_release(&line);
+  return status;
+}
+
+static st_status put_line(st_tensor *line, const st_tensor *index,
+                          const st_tensor *values, bool add, int64_t base) {
+  st_tensor *own = NULL;
+  st_places p;
+  ST_TRY(st__places_flat(line, index, base, &p));
+  st_status status = separate_places(line, st__apart, &p);
+  if (status == ST_OK) status = st__apart(line, values, &own);
+  if (status == ST_OK) {
+    status = st__places_put(&p, own, add ? ST_K_index_add : ST_K_index_put);
+  }
+  st__tensor_release(&own);
+  st__places_release(&p);
+  return status;
+}
+
+/* Writes through a contiguous copy when self is not contiguous. */
+static st_status put_flat(st_tensor *self, const st_tensor *index,
+                          const st_tensor *source, bool add, int64_t base) {
+  st_tensor *values = NULL, *line = NULL;
+  st_status status;
+  ST_TRY_FAIL(shape_source(source, index, &values));
+  ST_TRY_FAIL(st__contiguous(self, ST_FORMAT_CONTIGUOUS, &line));
+  status = put_line(line, index, values, add, base);
+  if (status == ST_OK && line != self) st__copy_unchecked(self, line);
+fail:
+  st__tensor_release(&values);
+  st__tensor_release(&line);
+  return status;
+}
+
+ST_BOXED(st__box_put_) {
+  st_tensor *self = args[0].u.tensor, *index = NULL;
+  const st_tensor *source = args[2].u.tensor;
+  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_same_dtype(self, source, "source"));
+  ST_TRY(st__check_internal_overlap(self));
+  ST_TRY(st__as_positions(args[1].u.tensor, self, false, &index));
+  st_status status = ST_OK;
+  if (index->numel != source->numel) {
+    status = st__fail(ST_BAD_SHAPE, "index has %lld elements, source %lld",
+                      (long long)index->numel, (long long)source->numel);
+  }
+  if (status == ST_OK) {
+    status = st__check_positions(index, 0, self->numel, args[4].u.i);
+  }
+  if (status == ST_OK && index->numel > 0 && !st__is_meta(self)) {
+    status = put_flat(self, index, source, st__to_bool(&args[3], false),
+                      args[4].u.i);
+  }
+  st__tensor_release(&index);
+  ST_TRY(status);
+  return st__value_copy(&args[0], rets);
+}
+
+ST_BOXED(st__box_put) { return on_copy(ST_OP_put_, 5, args, rets); }
+
+/* -- take_along_dim ------------------------------------------------------- */
+
+static st_status reshape_line(const st_tensor *t, st_tensor **out) {
+  const int64_t flat = -1;
+  const st_value args[] = {st__of_tensor(t), st__of_ints(&flat, 1)};
+  return st__invoke1(ST_OP_reshape, 2, args, out);
+}
+
+/* t broadcast with the other one everywhere but along dim. */
+static st_status broadcast_but(const st_tensor *t, const st_tensor *other,
+                               int dim, st_tensor **out) {
+  int64_t own[ST_MAX_DIMS], others[ST_MAX_DIMS], sizes[ST_MAX_DIMS];
+  int ndim;
+  memcpy(own, t->sizes, t->ndim * sizeof *own);
+  memcpy(others, other->sizes, other->ndim * sizeof *others);
+  own[dim] = others[dim] = 1;
+  ST_TRY(st__broadcast_shape(t->ndim, own, other->ndim, others, sizes,
+                             &ndim));
+  sizes[dim] = t->sizes[dim];
+  const st_value args[] = {st__of_tensor(t), st__of_ints(sizes, ndim)};
+  return st__invoke1(ST_OP_expand, 2, args, out);
+}
+
+static st_status gather(const st_tensor *self, const st_tensor *index,
+                        int64_t dim, int64_t base, st_value *ret) {
+  const st_value args[] = {st__of_tensor(self), st__of_int(dim),
+                           st__of_tensor(index), st__of_bool(false),
+                           st__of_int(base)};
+  return st__invoke(ST_OP_gather, 5, args, ret);
+}
+
+ST_BOXED(st__box_take_along_dim) {
+  const st_tensor *self = args[0].u.tensor, *index = args[1].u.tensor;
+  st_tensor *a = NULL, *b = NULL;
+  st_status status;
+  int dim = 0;
+  if (index->dtype != ST_INT64) {
+    return st__fail(ST_BAD_DTYPE, "indices must have dtype int64, not %s",
+                    st__dtype_name((st_dtype)index->dtype));
+  }
+  if (st__is_none(&args[2])) {
+    ST_TRY_FAIL(reshape_line(self, &a));
+    ST_TRY_FAIL(reshape_line(index, &b));
+  } else {
+    if (self->ndim != index->ndim || self->ndim == 0) {
+      return st__fail(ST_BAD_SHAPE, "self and indices must have the same "
+                      "dimensions, and some; their shapes are %s and %s",
+                      ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
+    }
+    ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));
+    ST_TRY_FAIL(broadcast_but(self, index, dim, &a));
+    ST_TRY_FAIL(broadcast_but(index, self, dim, &b));
+  }
+  status = gather(a, b, dim, args[3].u.i, rets);
+fail:
+  st__tensor_release(&a);
+  st__tensor_release(&b);
+  return status;
+}

@@ -1,0 +1,363 @@
+/* Positions: checked, and turned into operands for the loops of
+ * kernel/index.c.
+ */
+
+#include "op/index/index.h"
+#include "tensor/view.h"
+
+/* -- Checking ------------------------------------------------------------- */
+
+st_status st__as_positions(const st_tensor *index, const st_tensor *self,
+                           bool int32_too, st_tensor **out) {
+  if (index->device != self->device) {
+    return st__fail(ST_BAD_VALUE, "index is on another device than self");
+  }
+  if (index->dtype == ST_INT64) {
+    *out = (st_tensor *)(uintptr_t)index;
+    st__tensor_retain(*out);
+    return ST_OK;
+  }
+  if (int32_too && index->dtype == ST_INT32) {
+    return st__clone(index, ST_INT64, ST_FORMAT_PRESERVE, out);
+  }
+  return st__fail(ST_BAD_DTYPE, "index must have dtype int64%s, not %s",
+                  int32_too ? " or int32" : "",
+                  st__dtype_name((st_dtype)index->dtype));
+}
+
+/* Finds what the loop has found, in the order in which a reader counts. */
+static st_status name_bad(const st_tensor *index, int dim, int64_t size,
+                          int64_t base) {
+  int64_t at[ST_MAX_DIMS] = {0};
+  const int64_t *p = (const int64_t *)(const void *)st__data(index);
+  for (int64_t i = 0; i < index->numel; i++) {
+    const int64_t v = *p;
+    if ((uint64_t)st__resolve_position(v, base, size) >= (uint64_t)size) {
+      return st__fail(ST_BAD_INDEX, "position %lld is out of range for "
+                      "dimension %lld with size %lld", (long long)v,
+                      (long long)st__shown(dim), (long long)size);
+    }
+    for (int d = index->ndim - 1; d >= 0; d--) {
+      p += index->strides[d];
+      if (++at[d] < index->sizes[d]) break;
+      p -= at[d] * index->strides[d];
+      at[d] = 0;
+    }
+  }
+  ST_ASSERT(!"a bad position was seen");
+  return ST_OK;
+}
+
+/* Repeated positions need one look. */
+static st_status without_repeats(const st_tensor *index, st_tensor **out) {
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < index->ndim; d++) {
+    sizes[d] = index->strides[d] == 0 ? 1 : index->sizes[d];
+  }
+  return st__tensor_view(index, index->ndim, sizes, index->strides,
+                         index->offset, out);
+}
+
+st_status st__check_positions(const st_tensor *index, int dim, int64_t size,
+                              int64_t base) {
+  atomic_int bad = 0;
+  const st_index_check_ctx ctx = {base, size, &bad};
+  st_tensor *distinct = NULL;
+  st_iter it;
+  if (st__is_meta(index) || index->numel == 0) return ST_OK;
+  ST_TRY(without_repeats(index, &distinct));
+  /* The positions are only read; an output spares the iterator a copy. */
+  st__iter_init(&it, ST_ITER_SAME_DEVICE);
+  st__iter_output(&it, distinct, ST_DTYPE_NONE);
+  const st_status status = st__iter_build(&it);
+  if (status == ST_OK) {
+    st__iter_run(&it, st__kernel(ST_K_index_check, ST_INT64), &ctx,
+                 st__kernel_grain(ST_K_index_check));
+  }
+  st__iter_release(&it);
+  st__tensor_release(&distinct);
+  ST_TRY(status);
+  return bad ? name_bad(index, dim, size, base) : ST_OK;
+}
+
+/* -- Places --------------------------------------------------------------- */
+
+void st__places_release(st_places *p) {
+  st__tensor_release(&p->view);
+  for (int64_t i = 0; i < p->ctx.n; i++) st__tensor_release(&p->index[i]);
+}
+
+static void start(st_places *p, int64_t base) {
+  p->view = NULL;
+  p->ctx.n = 0;
+  p->ctx.base = base;
+  p->ctx.alpha = st__scalar_int(1);
+}
+
+/* Another indexed dimension of self. Takes over index. */
+static void add_index(st_places *p, const st_tensor *self, int dim,
+                      st_tensor *index) {
+  const int64_t size = (int64_t)st__itemsize((st_dtype)self->dtype);
+  const int64_t k = p->ctx.n++;
+  p->index[k] = index;
+  p->ctx.size[k] = self->ndim ? self->sizes[dim] : 1;
+  p->ctx.stride[k] = self->ndim ? self->strides[dim] * size : 0;
+}
+
+/* Fails with everything released when status says so. */
+static st_status settle(st_places *p, st_status status) {
+  if (status != ST_OK) st__places_release(p);
+  return status;
+}
+
+st_status st__places_along(const st_tensor *self, int dim,
+                           const st_tensor *index, int64_t base,
+                           st_places *p) {
+  int64_t strides[ST_MAX_DIMS];
+  start(p, base);
+  for (int d = 0; d < index->ndim; d++) {
+    strides[d] = d == dim || d >= self->ndim ? 0 : self->strides[d];
+  }
+  st_tensor *same = (st_tensor *)(uintptr_t)index;
+  st__tensor_retain(same);
+  add_index(p, self, dim, same);
+  return settle(p, st__tensor_view(self, index->ndim, index->sizes, strides,
+                                   self->offset, &p->view));
+}
+
+st_status st__places_slices(const st_tensor *self, int dim,
+                            const st_tensor *index, int64_t base,
+                            st_places *p) {
+  int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS], ones[ST_MAX_DIMS];
+  st_tensor *line = NULL;
+  start(p, base);
+  for (int d = 0; d < self->ndim; d++) {
+    sizes[d] = d == dim ? index->numel : self->sizes[d];
+    strides[d] = d == dim ? 0 : self->strides[d];
+    ones[d] = d == dim ? index->numel : 1;
+  }
+  ST_TRY(st__view_view(index, self->ndim, ones, &line));
+  add_index(p, self, dim, line);
+  return settle(p, st__tensor_view(self, self->ndim, sizes, strides,
+                                   self->offset, &p->view));
+}
+
+st_status st__places_flat(const st_tensor *self, const st_tensor *index,
+                          int64_t base, st_places *p) {
+  const int64_t zeros[ST_MAX_DIMS] = {0};
+  start(p, base);
+  st_tensor *same = (st_tensor *)(uintptr_t)index;
+  st__tensor_retain(same);
+  p->index[0] = same;
+  p->ctx.n = 1;
+  p->ctx.size[0] = self->numel;
+  p->ctx.stride[0] = (int64_t)st__itemsize((st_dtype)self->dtype);
+  return settle(p, st__tensor_view(self, index->ndim, index->sizes, zeros,
+                                   self->offset, &p->view));
+}
+
+/* -- Lists ---------------------------------------------------------------- */
+
+/* One position tensor per dimension of self, NULL where a dimension is taken
+ * whole; masks have become positions. */
+typedef struct expanded {
+  st_tensor *index[ST_MAX_DIMS]; /* owned */
+  int n;
+} expanded;
+
+static void release_expanded(expanded *e) {
+  for (int i = 0; i < e->n; i++) st__tensor_release(&e->index[i]);
+}
+
+static st_status too_many(const st_tensor *self) {
+  return st__fail(ST_BAD_SHAPE, "more indices than the %d dimensions of self",
+                  self->ndim);
+}
+
+static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
+                             int64_t base, expanded *e) {
+  st_tensor *rows = NULL;
+  if (e->n + mask->ndim > self->ndim) return too_many(self);
+  for (int d = 0; d < mask->ndim; d++) {
+    if (mask->sizes[d] == self->sizes[e->n + d]) continue;
+    return st__fail(ST_BAD_SHAPE, "a mask of shape %s does not fit self of "
+                    "shape %s at dimension %d", ST_SHAPE_TEXT(mask),
+                    ST_SHAPE_TEXT(self), (int)st__shown(e->n + d));
+  }
+  if (st__is_meta(mask)) {
+    return st__fail(ST_BAD_STATE, "what a mask selects depends on elements, "
+                    "which the meta device does not have");
+  }
+  ST_TRY(st__nonzero(mask, base, &rows));
+  st_status status = ST_OK;
+  for (int d = 0; d < mask->ndim && status == ST_OK; d++) {
+    status = st__view_select(rows, 1, d, &e->index[e->n]);
+    if (status == ST_OK) e->n++;
+  }
+  st__tensor_release(&rows);
+  return status;
+}
+
+static st_status expand_list(const st_tensor *self, const st_value *list,
+                             int64_t base, expanded *e) {
+  e->n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (t && (t->dtype == ST_BOOL || t->dtype == ST_UINT8)) {
+      ST_TRY(expand_mask(self, t, base, e));
+      continue;
+    }
+    if (e->n == self->ndim) return too_many(self);
+    e->index[e->n] = NULL;
+    if (t) ST_TRY(st__as_positions(t, self, true, &e->index[e->n]));
+    e->n++;
+  }
+  while (e->n < self->ndim) e->index[e->n++] = NULL;
+  return ST_OK;
+}
+
+/* The shape that all position tensors broadcast to. */
+static st_status joint_shape(const expanded *e, int64_t *shape, int *ndim) {
+  int64_t before[ST_MAX_DIMS];
+  *ndim = 0;
+  for (int i = 0; i < e->n; i++) {
+    const st_tensor *t = e->index[i];
+    if (!t) continue;
+    memcpy(before, shape, (size_t)*ndim * sizeof *shape);
+    if (st__broadcast_shape(*ndim, before, t->ndim, t->sizes, shape, ndim) !=
+        ST_OK) {
+      return st__fail(ST_BAD_SHAPE, "index number %d of shape %s does not "
+                      "broadcast with the others, of shape %s", i,
+                      ST_SHAPE_TEXT(t),
+                      st__shape_text(*ndim, before, (char[160]){0}, 160));
+    }
+  }
+  return ST_OK;
+}
+
+/* The order of self's dimensions in which the indexed ones are adjacent: as
+ * they are, or with the indexed ones in front. Returns where they start. */
+static int order_dims(const expanded *e, int *order) {
+  int first = -1, last = -1, indexed = 0, n = 0;
+  for (int i = 0; i < e->n; i++) {
+    order[i] = i;
+    if (!e->index[i]) continue;
+    if (first < 0) first = i;
+    last = i;
+    indexed++;
+  }
+  if (indexed == 0) return 0;
+  if (last - first + 1 == indexed) return first;
+  for (int i = 0; i < e->n; i++) if (e->index[i]) order[n++] = i;
+  for (int i = 0; i < e->n; i++) if (!e->index[i]) order[n++] = i;
+  return 0;
+}
+
+/* Broadcast to the joint shape, then a size of 1 for each dimension of the
+ * result around it. */
+static st_status shape_index(const st_tensor *t, int njoint,
+                             const int64_t *joint, int before, int after,
+                             st_tensor **out) {
+  int64_t sizes[ST_MAX_DIMS];
+  st_tensor *wide = NULL;
+  for (int d = 0; d < before + njoint + after; d++) {
+    const bool own = d >= before && d < before + njoint;
+    sizes[d] = own ? joint[d - before] : 1;
+  }
+  ST_TRY(st__view_expand(t, njoint, joint, &wide));
+  const st_status status = st__view_view(wide, before + njoint + after,
+                                         sizes, out);
+  st__tensor_release(&wide);
+  return status;
+}
+
+/* Positions that no element is looked up by are not checked, as in ATen: when
+ * there are none, or when a dimension taken whole is empty. In an indexed
+ * dimension of size 0, none is ever right. */
+static st_status arrange(const st_tensor *self, const expanded *e,
+                         st_places *p) {
+  int64_t joint[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+  int order[ST_MAX_DIMS], njoint, indexed = 0, n = 0;
+  bool any = true, all = true; /* positions; elements */
+  ST_TRY(joint_shape(e, joint, &njoint));
+  for (int d = 0; d < njoint; d++) any = any && joint[d] != 0;
+  for (int d = 0; d < e->n; d++) all = all && (e->index[d] || self->sizes[d]);
+  const int before = order_dims(e, order);
+  for (int i = 0; i < e->n; i++) indexed += e->index[i] != NULL;
+  const int after = self->ndim - before - indexed;
+  if (before + njoint + after > ST_MAX_DIMS || indexed > ST_INDEX_MAX) {
+    return st__fail(ST_BAD_SHAPE, "at most %d dimensions can be indexed, and "
+                    "the result can have %d", ST_INDEX_MAX, ST_MAX_DIMS);
+  }
+  for (int i = 0; i < self->ndim; i++) {
+    if (i == before) {
+      for (int d = 0; d < njoint; d++) {
+        sizes[n] = joint[d];
+        strides[n++] = 0;
+      }
+    }
+    const int d = order[i];
+    if (!e->index[d]) {
+      sizes[n] = self->sizes[d];
+      strides[n++] = self->strides[d];
+      continue;
+    }
+    st_tensor *index = NULL;
+    if (any && (all || self->sizes[d] == 0)) {
+      ST_TRY(st__check_positions(e->index[d], d, self->sizes[d],
+                                 p->ctx.base));
+    }
+    ST_TRY(shape_index(e->index[d], njoint, joint, before, after, &index));
+    add_index(p, self, d, index);
+  }
+  return st__tensor_view(self, n, sizes, strides, self->offset, &p->view);
+}
+
+st_status st__places_list(const st_tensor *self, const st_value *indices,
+                          int64_t base, st_places *p) {
+  expanded e;
+  start(p, base);
+  st_status status = expand_list(self, indices, base, &e);
+  if (status == ST_OK) status = arrange(self, &e, p);
+  release_expanded(&e);
+  return settle(p, status);
+}
+
+/* -- Moving --------------------------------------------------------------- */
+
+static void add_indices(st_iter *it, const st_places *p) {
+  for (int64_t i = 0; i < p->ctx.n; i++) st__iter_input(it, p->index[i]);
+}
+
+st_status st__places_get(const st_places *p, st_tensor *out) {
+  st_loop loop;
+  st_iter it;
+  ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)out->dtype, &loop));
+  st__iter_init(&it, ST_ITER_SAME_DEVICE);
+  st__iter_output(&it, out, ST_DTYPE_NONE);
+  st__iter_input(&it, p->view);
+  add_indices(&it, p);
+  const st_status status = st__iter_build(&it);
+  if (status == ST_OK && it.numel > 0) {
+    st__iter_run(&it, loop, &p->ctx, st__kernel_grain(ST_K_index_get));
+  }
+  st__iter_release(&it);
+  return status;
+}
+
+st_status st__places_put(const st_places *p, const st_tensor *value,
+                         st_kernel_id kernel) {
+  st_loop loop;
+  st_iter it;
+  ST_TRY(st__find_kernel(kernel, (st_dtype)p->view->dtype, &loop));
+  st__iter_init(&it, ST_ITER_SAME_DEVICE);
+  st__iter_output(&it, p->view, ST_DTYPE_NONE);
+  st__iter_input(&it, value);
+  add_indices(&it, p);
+  const st_status status = st__iter_build(&it);
+  if (status == ST_OK && it.numel > 0) {
+    st__iter_run_serial(&it, loop, &p->ctx);
+  }
+  st__iter_release(&it);
+  return status;
+}

@@ -1,0 +1,394 @@
+/* Indexing by masks: nonzero, masked_select, masked_scatter.
+ *
+ * The elements are walked in logical order. The walk is cut into pieces for
+ * the team: a first pass counts in each, a second writes behind the sum of
+ * the counts before.
+ */
+
+#include "base/threads.h"
+#include "op/create/factory.h"
+#include "op/index/index.h"
+#include "tensor/view.h"
+
+enum { MAX_PIECES = 256 };
+
+/* -- Walks ---------------------------------------------------------------- */
+
+typedef struct walk {
+  st_iter it;                      /* over the elements, in logical order */
+  st_loop loop;
+  int pieces;
+  int64_t size;                    /* elements per piece */
+  int64_t before[MAX_PIECES + 1];  /* what the pieces before have */
+} walk;
+
+/* mask may be NULL. Elements are only read, but for masked_scatter. */
+static st_status walk_init(walk *w, const st_tensor *elements,
+                           const st_tensor *mask) {
+  st__iter_init(&w->it, ST_ITER_SAME_DEVICE | ST_ITER_LINEAR);
+  st__iter_output(&w->it, elements, ST_DTYPE_NONE);
+  if (mask) st__iter_input(&w->it, mask);
+  const st_status status = st__iter_build(&w->it);
+  if (status != ST_OK) {
+    st__iter_release(&w->it);
+    return status;
+  }
+  w->pieces = st__num_pieces(w->it.numel, ST_GRAIN);
+  if (w->pieces > MAX_PIECES) w->pieces = MAX_PIECES;
+  w->size = (w->it.numel + w->pieces - 1) / w->pieces;
+  return ST_OK;
+}
+
+static void walk_release(walk *w) { st__iter_release(&w->it); }
+
+static int64_t piece_begin(const walk *w, int64_t piece) {
+  const int64_t begin = piece * w->size;
+  return begin < w->it.numel ? begin : w->it.numel;
+}
+
+static void run_piece(const walk *w, st_loop loop, const void *ctx,
+                      int64_t piece) {
+  const int64_t begin = piece_begin(w, piece);
+  const int64_t end = piece_begin(w, piece + 1);
+  if (begin < end) st__iter_serial_range(&w->it, loop, ctx, begin, end);
+}
+
+static void count_pieces(void *ctx, int64_t begin, int64_t end) {
+  walk *w = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t n = 0;
+    const st_count_ctx count = {&n};
+    run_piece(w, w->loop, &count, i);
+    w->before[i + 1] = n;
+  }
+}
+
+/* Fills w->before; returns the number of nonzero elements. */
+static int64_t walk_count(walk *w, st_dtype dtype) {
+  w->loop = st__kernel(ST_K_nonzero_count, dtype);
+  w->before[0] = 0;
+  st__parallel_for(0, w->pieces, 1, count_pieces, w);
+  for (int i = 0; i < w->pieces; i++) w->before[i + 1] += w->before[i];
+  return w->before[w->pieces];
+}
+
+static st_status count_nonzero(const st_tensor *t, int64_t *n) {
+  walk w;
+  ST_TRY(walk_init(&w, t, NULL));
+  *n = walk_count(&w, (st_dtype)t->dtype);
+  walk_release(&w);
+  return ST_OK;
+}
+
+static st_status no_elements(void) {
+  return st__fail(ST_BAD_STATE, "the shape of the result depends on elements, "
+                  "which the meta device does not have");
+}
+
+/* -- nonzero -------------------------------------------------------------- */
+
+typedef struct numbering {
+  walk *w;
+  st_loop loop;
+  int64_t *to;      /* the numbers of the nonzero elements */
+  int64_t first;    /* of the first element */
+} numbering;
+
+static void number_pieces(void *ctx, int64_t begin, int64_t end) {
+  const numbering *n = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t *to = n->to + n->w->before[i];
+    int64_t position = n->first + piece_begin(n->w, i);
+    const st_nonzero_ctx c = {&to, &position};
+    run_piece(n->w, n->loop, &c, i);
+  }
+}
+
+/* The numbers of all nonzero elements, counted from first, to `to`. */
+static void number_all(walk *w, st_dtype dtype, int64_t first, int64_t *to) {
+  numbering n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
+  st__parallel_for(0, w->pieces, 1, number_pieces, &n);
+}
+
+typedef struct unravel {
+  const int64_t *numbers;
+  const st_tensor *self;
+  const st_tensor *out;
+  int64_t base;
+} unravel;
+
+/* The last coordinate is written last: numbers may be stored in its place. */
+static void unravel_range(void *ctx, int64_t begin, int64_t end) {
+  const unravel *u = ctx;
+  const int ndim = u->self->ndim;
+  int64_t *out = (int64_t *)(void *)st__data(u->out);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t at[ST_MAX_DIMS], n = u->numbers[i];
+    for (int d = ndim - 1; d >= 0; d--) {
+      at[d] = n % u->self->sizes[d];
+      n /= u->self->sizes[d];
+    }
+    for (int d = 0; d < ndim; d++) {
+      out[i * u->out->strides[0] + d * u->out->strides[1]] = at[d] + u->base;
+    }
+  }
+}
+
+/* out: (count, ndim) int64 of any strides, whose column for the last
+ * dimension serves for the numbers when it is a plain vector. */
+static st_status write_nonzero(const st_tensor *self, int64_t base,
+                               st_tensor *out) {
+  const st_dtype dtype = (st_dtype)self->dtype;
+  const int64_t n = out->sizes[0];
+  int64_t *scratch = NULL, *numbers;
+  walk w;
+  if (n == 0 || self->ndim == 0) return ST_OK;
+  if (out->strides[0] == 1) {
+    numbers = (int64_t *)(void *)st__data(out) +
+              (self->ndim - 1) * out->strides[1];
+  } else {
+    scratch = numbers = st__alloc(ST_MEM_SCRATCH, (size_t)n * sizeof *numbers);
+    if (!scratch) return ST_NO_MEMORY;
+  }
+  const st_status status = walk_init(&w, self, NULL);
+  if (status == ST_OK) {
+    const bool vector = self->ndim == 1 && !scratch;
+    walk_count(&w, dtype);
+    number_all(&w, dtype, vector ? base : 0, numbers);
+    if (!vector) {
+      unravel u = {numbers, self, out, base};
+      st__parallel_for(0, n, ST_GRAIN / 8, unravel_range, &u);
+    }
+    walk_release(&w);
+  }
+  st__free(ST_MEM_SCRATCH, scratch, (size_t)n * sizeof *numbers);
+  return status;
+}
+
+st_status st__nonzero(const st_tensor *t, int64_t base, st_tensor **out) {
+  int64_t n = 0;
+  ST_TRY(count_nonzero(t, &n));
+  const int64_t sizes[] = {n, t->ndim}, strides[] = {1, n};
+  ST_TRY(st__tensor_empty_strided(ST_DEVICE_CPU, ST_INT64, 2, sizes, strides,
+                                  out));
+  const st_status status = write_nonzero(t, base, *out);
+  if (status != ST_OK) st__tensor_release(out);
+  return status;
+}
+
+st_status st__nonzero_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  int64_t n = 0;
+  if (r->is_meta) return no_elements();
+  ST_TRY(count_nonzero(self, &n));
+  const int64_t sizes[] = {n, self->ndim}, strides[] = {1, n};
+  ST_TRY(st__set_output(r, 0, 2, sizes, strides, ST_INT64));
+  return st__keep_apart(r, 0, self);
+}
+
+st_status st__nonzero_impl(st_run *r) {
+  return write_nonzero(st__arg_tensor(r, 0), r->args[1].u.i, r->out[0]);
+}
+
+ST_BOXED(st__box_argwhere) { return st__invoke(ST_OP_nonzero, 2, args, rets); }
+
+/* A number counts as a vector of one. */
+ST_BOXED(st__box_nonzero_numpy) {
+  st_value self = args[0], rows;
+  st_status status;
+  const st_value unsqueeze_args[] = {args[0], st__of_int(0)};
+  const bool number = args[0].u.tensor->ndim == 0;
+  if (number) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze_args, &self));
+  const st_value nonzero_args[] = {self, args[1]};
+  status = st__invoke(ST_OP_nonzero, 2, nonzero_args, &rows);
+  if (number) st__value_clear(&self);
+  ST_TRY(status);
+  const st_value unbind_args[] = {rows, st__of_int(1)};
+  status = st__invoke(ST_OP_unbind_int, 2, unbind_args, rets);
+  st__value_clear(&rows);
+  return status;
+}
+
+/* -- masked_select -------------------------------------------------------- */
+
+static st_status check_mask(const st_tensor *self, const st_tensor *mask) {
+  if (mask->dtype != ST_BOOL && mask->dtype != ST_UINT8) {
+    return st__fail(ST_BAD_DTYPE, "mask must have dtype bool, not %s",
+                    st__dtype_name((st_dtype)mask->dtype));
+  }
+  if (mask->device != self->device) {
+    return st__fail(ST_BAD_VALUE, "mask is on another device than self");
+  }
+  return ST_OK;
+}
+
+/* Both broadcast to one shape; owned. */
+static st_status broadcast_both(const st_tensor *self, const st_tensor *mask,
+                                st_tensor **elements, st_tensor **set) {
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim;
+  ST_TRY(st__broadcast_shape(self->ndim, self->sizes, mask->ndim, mask->sizes,
+                             sizes, &ndim));
+  ST_TRY(st__view_expand(self, ndim, sizes, elements));
+  const st_status status = st__view_expand(mask, ndim, sizes, set);
+  if (status != ST_OK) st__tensor_release(elements);
+  return status;
+}
+
+st_status st__masked_select_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *mask = st__arg_tensor(r, 1);
+  st_tensor *elements = NULL, *set = NULL;
+  int64_t n = 0;
+  ST_TRY(check_mask(self, mask));
+  if (r->is_meta) return no_elements();
+  ST_TRY(broadcast_both(self, mask, &elements, &set));
+  const st_status status = count_nonzero(set, &n);
+  st__tensor_release(&elements);
+  st__tensor_release(&set);
+  ST_TRY(status);
+  ST_TRY(st__set_output(r, 0, 1, &n, NULL, (st_dtype)self->dtype));
+  ST_TRY(st__keep_apart(r, 0, self));
+  return st__keep_apart(r, 0, mask);
+}
+
+typedef struct packing {
+  walk *w;
+  const int64_t *before;
+  st_loop loop;
+  char *to;
+  int64_t size;
+} packing;
+
+static void pack_pieces(void *ctx, int64_t begin, int64_t end) {
+  const packing *p = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    char *to = p->to + p->before[i] * p->size;
+    const st_pack_ctx c = {&to};
+    run_piece(p->w, p->loop, &c, i);
+  }
+}
+
+/* out is a vector as long as the mask has elements set; when it is strided,
+ * a packed copy comes first. */
+static st_status select_into(const st_tensor *elements, const st_tensor *set,
+                             st_tensor *out) {
+  const st_dtype dtype = (st_dtype)out->dtype;
+  st_tensor *packed = NULL;
+  walk counts, w;
+  ST_TRY(st__contiguous(out, ST_FORMAT_CONTIGUOUS, &packed));
+  st_status status = walk_init(&counts, set, NULL);
+  if (status == ST_OK) {
+    status = walk_init(&w, elements, set);
+    if (status == ST_OK) {
+      walk_count(&counts, (st_dtype)set->dtype);
+      packing p = {&w, counts.before, st__kernel(ST_K_mask_pack, dtype),
+                   st__data(packed), (int64_t)st__itemsize(dtype)};
+      st__parallel_for(0, w.pieces, 1, pack_pieces, &p);
+      if (packed != out) st__copy_unchecked(out, packed);
+      walk_release(&w);
+    }
+    walk_release(&counts);
+  }
+  st__tensor_release(&packed);
+  return status;
+}
+
+st_status st__masked_select_impl(st_run *r) {
+  st_tensor *elements = NULL, *set = NULL;
+  if (r->out[0]->numel == 0) return ST_OK;
+  ST_TRY(broadcast_both(st__arg_tensor(r, 0), st__arg_tensor(r, 1), &elements,
+                        &set));
+  const st_status status = select_into(elements, set, r->out[0]);
+  st__tensor_release(&elements);
+  st__tensor_release(&set);
+  return status;
+}
+
+/* -- masked_scatter ------------------------------------------------------- */
+
+static st_status scatter_into(st_tensor *self, const st_tensor *set,
+                              const st_tensor *source) {
+  st_tensor *packed = NULL;
+  int64_t n = 0;
+  walk w;
+  ST_TRY(count_nonzero(set, &n));
+  if (n > source->numel) {
+    return st__fail(ST_BAD_SHAPE, "mask has %lld elements set, source only "
+                    "has %lld", (long long)n, (long long)source->numel);
+  }
+  ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &packed));
+  const st_status status = walk_init(&w, self, set);
+  if (status == ST_OK) {
+    char *from = st__data(packed);
+    const st_pack_ctx c = {&from};
+    if (w.it.numel > 0) {
+      st__iter_serial_range(&w.it, st__kernel(ST_K_mask_unpack,
+                                              (st_dtype)self->dtype),
+                            &c, 0, w.it.numel);
+    }
+    walk_release(&w);
+  }
+  st__tensor_release(&packed);
+  return status;
+}
+
+/* The same where set or source share memory with self. */
+static st_status scatter_apart(st_tensor *self, const st_tensor *set,
+                               const st_tensor *source) {
+  st_tensor *own_set = NULL, *own_source = NULL;
+  st_status status;
+  ST_TRY_FAIL(st__apart(self, set, &own_set));
+  ST_TRY_FAIL(st__apart(self, source, &own_source));
+  status = scatter_into(self, own_set, own_source);
+fail:
+  st__tensor_release(&own_set);
+  st__tensor_release(&own_source);
+  return status;
+}
+
+ST_BOXED(st__box_masked_scatter_) {
+  st_tensor *self = args[0].u.tensor, *set = NULL;
+  const st_tensor *mask = args[1].u.tensor, *source = args[2].u.tensor;
+  ST_TRY(st__check_here(self));
+  ST_TRY(check_mask(self, mask));
+  if (source->dtype != self->dtype) {
+    return st__fail(ST_BAD_DTYPE, "source has dtype %s, self %s",
+                    st__dtype_name((st_dtype)source->dtype),
+                    st__dtype_name((st_dtype)self->dtype));
+  }
+  if (source->device != self->device) {
+    return st__fail(ST_BAD_VALUE, "source is on another device than self");
+  }
+  ST_TRY(st__check_internal_overlap(self));
+  ST_TRY(st__view_expand(mask, self->ndim, self->sizes, &set));
+  const st_status status = st__is_meta(self) ? ST_OK
+                         : scatter_apart(self, set, source);
+  st__tensor_release(&set);
+  ST_TRY(status);
+  return st__value_copy(&args[0], rets);
+}
+
+/* self is broadcast with mask, too. */
+ST_BOXED(st__box_masked_scatter) {
+  st_tensor *elements = NULL, *set = NULL;
+  st_value copy, same;
+  ST_TRY(check_mask(args[0].u.tensor, args[1].u.tensor));
+  ST_TRY(broadcast_both(args[0].u.tensor, args[1].u.tensor, &elements, &set));
+  const st_value clone_args[] = {st__of_tensor(elements),
+                                 st__of_int(ST_FORMAT_CONTIGUOUS)};
+  st_status status = st__invoke(ST_OP_clone, 2, clone_args, &copy);
+  if (status == ST_OK) {
+    const st_value scatter_args[] = {copy, st__of_tensor(set), args[2]};
+    status = st__invoke(ST_OP_masked_scatter_, 3, scatter_args, &same);
+    if (status == ST_OK) {
+      st__value_clear(&same);
+      rets[0] = copy;
+    } else {
+      st__value_clear(&copy);
+    }
+  }
+  st__tensor_release(&elements);
+  st__tensor_release(&set);
+  return status;
+}

@@ -1,0 +1,193 @@
+/* scatter_reduce and index_reduce: what meets in a place is summed up,
+ * multiplied, averaged, or compared.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "op/index/index.h"
+
+/* -- How ------------------------------------------------------------------ */
+
+/* ORDER REDUCE */
+typedef enum how { SUM, PROD, MEAN, AMAX, AMIN, HOW_COUNT } how;
+
+static const struct { const char *name; st_kernel_id kernel; } hows[] = {
+  {"sum",  ST_K_index_add},
+  {"prod", ST_K_index_mul},
+  {"mean", ST_K_index_add},
+  {"amax", ST_K_index_max},
+  {"amin", ST_K_index_min},
+};
+
+static bool is_scatter(const st_run *r) {
+  return r->row->meta == st__scatter_reduce_meta;
+}
+
+/* index_reduce does not sum: that is index_add. */
+static st_status get_how(const st_run *r, how *out) {
+  const char *name = r->args[4].u.string;
+  for (int i = is_scatter(r) ? SUM : PROD; i < HOW_COUNT; i++) {
+    *out = (how)i;
+    if (strcmp(name, hows[i].name) == 0) return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "reduce must be %s\"prod\", \"mean\", "
+                  "\"amax\" or \"amin\", not \"%s\"",
+                  is_scatter(r) ? "\"sum\", " : "", name);
+}
+
+static st_status get_kernel(const st_run *r, how *h, st_loop *loop) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  ST_TRY(get_how(r, h));
+  return st__find_kernel(hows[*h].kernel, (st_dtype)self->dtype, loop);
+}
+
+static bool includes_self(const st_run *r) {
+  return st__to_bool(&r->args[5], true);
+}
+
+static int64_t base_of(const st_run *r) { return r->args[6].u.i; }
+
+/* What changes nothing. */
+static st_scalar neutral(how h, st_dtype d) {
+  const bool least = h == AMAX;
+  if (h == SUM || h == MEAN || h == PROD) return st__scalar_int(h == PROD);
+  switch (d) {
+    case ST_BOOL: return st__scalar_int(!least);
+    case ST_UINT8: return st__scalar_int(least ? 0 : UINT8_MAX);
+    case ST_INT8: return st__scalar_int(least ? INT8_MIN : INT8_MAX);
+    case ST_INT16: return st__scalar_int(least ? INT16_MIN : INT16_MAX);
+    case ST_INT32: return st__scalar_int(least ? INT32_MIN : INT32_MAX);
+    case ST_INT64: return st__scalar_int(least ? INT64_MIN : INT64_MAX);
+    default: return st__scalar_float(least ? -INFINITY : INFINITY);
+  }
+}
+
+/* -- Places --------------------------------------------------------------- */
+
+/* Where in a tensor, and what. */
+typedef struct target {
+  st_places places;
+  st_tensor *values; /* owned */
+} target;
+
+static st_status open_target(const st_run *r, const st_tensor *t,
+                             target *out) {
+  st_tensor *src = st__arg_tensor(r, 3);
+  out->values = NULL;
+  if (is_scatter(r)) {
+    return st__scatter_open(r, t, base_of(r), src, &out->places,
+                            &out->values);
+  }
+  ST_TRY(st__slices_open(r, t, base_of(r), &out->places));
+  out->places.ctx.alpha = st__scalar_int(1);
+  st__tensor_retain(src);
+  out->values = src;
+  return ST_OK;
+}
+
+static void close_target(target *t) {
+  st__places_release(&t->places);
+  st__tensor_release(&t->values);
+}
+
+static st_status put_number(const target *to, st_scalar s, st_kernel_id k) {
+  st_tensor *number = NULL;
+  ST_TRY(st__tensor_from_scalar(s, (st_dtype)to->places.view->dtype, false,
+                                &number));
+  const st_status status = st__places_put(&to->places, number, k);
+  st__tensor_release(&number);
+  return status;
+}
+
+/* -- Reducing ------------------------------------------------------------- */
+
+static st_status fold(const st_run *r, how h, const target *to) {
+  const st_dtype d = (st_dtype)to->places.view->dtype;
+  if (!includes_self(r)) {
+    ST_TRY(put_number(to, neutral(h, d), ST_K_index_put));
+  }
+  return st__places_put(&to->places, to->values, hows[h].kernel);
+}
+
+/* How many numbers are in each place of t, at least 1. */
+static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_bool(includes_self(r)),
+                           st__of_int(ST_INT64)};
+  st_tensor *n = NULL;
+  target to;
+  ST_TRY(st__invoke1(ST_OP_full_like, 3, args, &n));
+  st_status status = open_target(r, n, &to);
+  if (status == ST_OK) {
+    status = put_number(&to, st__scalar_int(1), ST_K_index_add);
+    close_target(&to);
+  }
+  const st_value least[] = {st__of_tensor(n), st__of_int(1)};
+  if (status == ST_OK) status = st__invoke1(ST_OP_clamp_min, 2, least, out);
+  st__tensor_release(&n);
+  return status;
+}
+
+static st_status divide(const st_tensor *sum, const st_tensor *n,
+                        st_tensor **out) {
+  const bool is_exact = st__is_floating((st_dtype)sum->dtype) ||
+                        st__is_complex((st_dtype)sum->dtype);
+  const st_value floor = {.tag = ST_TAG_STRING, .len = 5,
+                          .u.string = "floor"};
+  const st_value args[] = {st__of_tensor(sum), st__of_tensor(n), floor};
+  return is_exact ? st__invoke1(ST_OP_div_Tensor, 2, args, out)
+                  : st__invoke1(ST_OP_div_Tensor_mode, 3, args, out);
+}
+
+/* Beside the output, for division may fail. */
+static st_status mean(const st_run *r) {
+  st_tensor *sum = NULL, *n = NULL, *quotient = NULL;
+  st_status status;
+  target to;
+  ST_TRY(st__clone(st__arg_tensor(r, 0), ST_DTYPE_NONE, ST_FORMAT_PRESERVE,
+                   &sum));
+  ST_TRY_FAIL(open_target(r, sum, &to));
+  status = fold(r, MEAN, &to);
+  close_target(&to);
+  ST_TRY_FAIL(status);
+  ST_TRY_FAIL(count(r, sum, &n));
+  ST_TRY_FAIL(divide(sum, n, &quotient));
+  st__copy_unchecked(r->out[0], quotient);
+fail:
+  st__tensor_release(&quotient);
+  st__tensor_release(&n);
+  st__tensor_release(&sum);
+  return status;
+}
+
+st_status st__scatter_reduce_impl(st_run *r) {
+  st_loop loop;
+  target to;
+  how h;
+  ST_TRY(get_kernel(r, &h, &loop));
+  if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
+  if (h == MEAN) return mean(r);
+  ST_TRY(open_target(r, r->out[0], &to));
+  st_status status = st__start_with_self(r);
+  if (status == ST_OK) status = fold(r, h, &to);
+  close_target(&to);
+  return status;
+}
+
+/* -- Metas ---------------------------------------------------------------- */
+
+/* args: self, dim, index, src, reduce, include_self, base */
+st_status st__scatter_reduce_meta(st_run *r) {
+  st_loop loop;
+  how h;
+  ST_TRY(get_kernel(r, &h, &loop));
+  return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r));
+}
+
+/* args: self, dim, index, source, reduce, include_self, base */
+st_status st__index_reduce_meta(st_run *r) {
+  st_loop loop;
+  how h;
+  ST_TRY(get_kernel(r, &h, &loop));
+  return st__slices_check(r, base_of(r));
+}

@@ -1,0 +1,413 @@
+/* Lazy conjugates and negatives: the operators that make, ask for and resolve
+ * them, and the fallbacks for those that do not know lazy tensors.
+ *
+ * Note [Fallbacks of lazy keys]
+ * As in ATen, an operator whose results share memory with an argument that it
+ * does not write is one of views: it goes on as it is, and the views that it
+ * is made of keep the key. For every other one the lazy tensors among the
+ * arguments are replaced by plain ones. Where one is written to, what the
+ * operator made of its stand-in is copied into it in the end; the stand-in is
+ * always a copy, for another argument may share the memory. Zero tensors are
+ * immutable.
+ */
+
+#include "op/lazy/lazy.h"
+
+#include <string.h>
+
+#include "op/registry/composite.h"
+#include "op/create/copy.h"
+#include "tensor/view.h"
+
+static const st_keyset conj_bit = ST_BIT(ST_FUNC_Conjugate);
+static const st_keyset neg_bit = ST_BIT(ST_FUNC_Negative);
+static const st_keyset zero_bit = ST_BIT(ST_FUNC_ZeroTensor);
+
+/* -- Views ---------------------------------------------------------------- */
+
+/* Another header over t's bytes, lazy in this way. */
+static st_status view_with(const st_tensor *t, st_keyset bits,
+                           st_tensor **out) {
+  ST_TRY(st__view_alias(t, out));
+  (*out)->keys = ((*out)->keys & ~(conj_bit | neg_bit)) | bits;
+  return ST_OK;
+}
+
+static st_status flip(const st_tensor *t, st_keyset bit, st_value *ret) {
+  st_tensor *view = NULL;
+  ST_TRY(view_with(t, (t->keys ^ bit) & (conj_bit | neg_bit), &view));
+  *ret = st__of_tensor(view);
+  return ST_OK;
+}
+
+static bool is_complex(const st_tensor *t) {
+  return st__is_complex((st_dtype)t->dtype);
+}
+
+ST_BOXED(st__box_conj_view) {
+  if (is_complex(st__self_of(args))) {
+    return flip(st__self_of(args), conj_bit, rets);
+  }
+  return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
+                  st__dtype_name((st_dtype)st__self_of(args)->dtype));
+}
+
+ST_BOXED(st__box_neg_view) {
+  if (st__self_of(args)->dtype != ST_BOOL) {
+    return flip(st__self_of(args), neg_bit, rets);
+  }
+  return st__fail(ST_BAD_DTYPE, "a bool has no negative");
+}
+
+ST_BOXED(st__box_conj) {
+  return is_complex(st__self_of(args)) ? st__invoke(ST_OP__conj, 1, args, rets)
+                                       : st__return_self(args, rets);
+}
+
+/* A number is a matrix of itself, as it is for mT. */
+static st_status transpose_conj(const st_value *args, st_value *rets) {
+  const st_value swap[] = {args[0], st__of_int(-2), st__of_int(-1)};
+  st_chain c = {.n = 0};
+  st_tensor *t = st__to_tensor(&args[0]);
+  if (t->ndim > 0) t = st__step(&c, ST_OP_transpose_int, 3, swap);
+  return st__chain_return(&c, st__step1(&c, ST_OP_conj, t), rets);
+}
+
+ST_BOXED(st__box_adjoint) {
+  if (st__self_of(args)->ndim != 1) return transpose_conj(args, rets);
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of them, "
+                  "its shape is %s", ST_SHAPE_TEXT(st__self_of(args)));
+}
+
+ST_BOXED(st__box_matrix_H) {
+  const int ndim = st__self_of(args)->ndim;
+  if (ndim == 2 || ndim == 0) return transpose_conj(args, rets);
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; mH "
+                  "is for batches of them", ST_SHAPE_TEXT(st__self_of(args)));
+}
+
+/* -- Questions ------------------------------------------------------------ */
+
+ST_BOXED(st__box_is_conj) {
+  rets[0] = st__of_bool(st__is_conj(st__self_of(args)));
+  return ST_OK;
+}
+
+ST_BOXED(st__box_is_neg) {
+  rets[0] = st__of_bool(st__is_neg(st__self_of(args)));
+  return ST_OK;
+}
+
+ST_BOXED(st__box_is_zerotensor) {
+  rets[0] = st__of_bool(st__is_zero(st__self_of(args)));
+  return ST_OK;
+}
+
+/* -- Resolving ------------------------------------------------------------ */
+
+ST_BOXED(st__box_resolve_conj) {
+  return st__is_conj(st__self_of(args)) ? st__invoke(ST_OP_clone, 1, args, rets)
+                                        : st__return_self(args, rets);
+}
+
+ST_BOXED(st__box_resolve_neg) {
+  return st__is_neg(st__self_of(args)) ? st__invoke(ST_OP_clone, 1, args, rets)
+                                       : st__return_self(args, rets);
+}
+
+static st_status expand_zero(const st_tensor *t, st_tensor **out) {
+  st_tensor *one = NULL;
+  ST_TRY(st__tensor_empty((st_device)t->device, (st_dtype)t->dtype, 0, NULL,
+                          ST_FORMAT_CONTIGUOUS, &one));
+  if (one->storage->data) {
+    memset(one->storage->data, 0, one->storage->nbytes);
+  }
+  const st_status status = st__view_expand(one, t->ndim, t->sizes, out);
+  st__tensor_release(&one);
+  return status;
+}
+
+st_status st__resolve(const st_tensor *t, st_tensor **out) {
+  const st_value arg = st__of_tensor(t);
+  if (st__is_zero(t)) return expand_zero(t, out);
+  if (st__is_lazy(t)) return st__invoke1(ST_OP_clone, 1, &arg, out);
+  *out = arg.u.tensor;
+  st__tensor_retain(*out);
+  return ST_OK;
+}
+
+/* -- Arguments in place of lazy ones -------------------------------------- */
+
+typedef struct loan {
+  const st_call *call;
+  const st_value *given;
+  st_keyset bit;              /* of the key that is served */
+  st_value args[ST_MAX_ARGS];
+  bool is_ours[ST_MAX_ARGS];  /* args[i] is owned */
+} loan;
+
+static bool is_meant(const loan *l, const st_tensor *t) {
+  return t && (t->keys & l->bit);
+}
+
+static bool holds_lazy(const loan *l, const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) return is_meant(l, v->u.tensor);
+  for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
+    if (is_meant(l, v->u.tensors[k])) return true;
+  }
+  return false;
+}
+
+/* Later is too late: then the operator has run. */
+static st_status check_written(const loan *l, int i) {
+  const char *name = l->call->schema->args[i].name;
+  if (l->bit == zero_bit) {
+    return st__fail(ST_BAD_STATE, "argument '%s' is a zero tensor, which is "
+                    "immutable: clone() gives one to write to", name);
+  }
+  if (l->given[i].tag == ST_TAG_TENSORS) {
+    return st__fail(ST_BAD_STATE, "argument '%s' is a list to write to with a "
+                    "lazy %s in it: clone() that first", name,
+                    l->bit == conj_bit ? "conjugate" : "negative");
+  }
+  return st__check_internal_overlap(l->given[i].u.tensor);
+}
+
+static st_status replace(const loan *l, st_tensor **slot) {
+  st_tensor *plain = NULL;
+  if (!is_meant(l, *slot)) return ST_OK;
+  ST_TRY(st__resolve(*slot, &plain));
+  st__tensor_release(slot);
+  *slot = plain;
+  return ST_OK;
+}
+
+static st_status lend(loan *l, int i) {
+  st_value *v = &l->args[i];
+  st_status status = ST_OK;
+  *v = l->given[i];
+  if (!holds_lazy(l, v)) return ST_OK;
+  if (l->call->schema->args[i].is_write) ST_TRY(check_written(l, i));
+  ST_TRY(st__value_copy(&l->given[i], v));
+  l->is_ours[i] = true;
+  if (v->tag == ST_TAG_TENSOR) return replace(l, &v->u.tensor);
+  for (uint32_t k = 0; status == ST_OK && k < v->len; k++) {
+    status = replace(l, &v->u.tensors[k]);
+  }
+  return status;
+}
+
+/* -- Back into lazy ones -------------------------------------------------- */
+
+static bool is_written(const loan *l, int i) {
+  return l->is_ours[i] && l->call->schema->args[i].is_write;
+}
+
+/* An out= argument takes the shape of the result. */
+static st_status resize(const loan *l, int i) {
+  st_tensor *given = l->given[i].u.tensor;
+  const st_tensor *made = l->args[i].u.tensor;
+  return st__same_sizes(given, made) ? ST_OK
+    : st__tensor_resize(given, made->ndim, made->sizes, ST_FORMAT_CONTIGUOUS);
+}
+
+static st_status copy_back(const loan *l, int i) {
+  const st_value args[] = {l->given[i], l->args[i]};
+  st_value ret;
+  if (!st__is_elsewhere(args[0].u.tensor)) {
+    st__copy_unchecked(args[0].u.tensor, args[1].u.tensor);
+    return ST_OK;
+  }
+  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+/* Results that are the stand-in become what it stands for. */
+static void rename_results(const loan *l, int i, st_value *rets) {
+  for (int k = 0; k < l->call->schema->nrets; k++) {
+    if (st__to_tensor(&rets[k]) != l->args[i].u.tensor) continue;
+    st__value_clear(&rets[k]);
+    st__tensor_retain(l->given[i].u.tensor);
+    rets[k] = l->given[i];
+  }
+}
+
+static st_status give_back(const loan *l, st_value *rets) {
+  const int n = l->call->schema->nargs;
+  st_status status = ST_OK;
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    if (is_written(l, i)) status = resize(l, i);
+  }
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    if (is_written(l, i)) status = copy_back(l, i);
+  }
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    if (is_written(l, i)) rename_results(l, i, rets);
+  }
+  for (int k = 0; k < l->call->schema->nrets && status != ST_OK; k++) {
+    st__value_clear(&rets[k]);
+  }
+  return status;
+}
+
+/* -- The fallback --------------------------------------------------------- */
+
+static st_status go_below(const st_call *call, st_keyset bit,
+                          const st_value *args, st_value *rets) {
+  return st__redispatch_boxed(call->op, call->schema, call->keys & (bit - 1),
+                              args, rets);
+}
+
+static st_status run_on_loan(loan *l, st_value *rets) {
+  const int n = l->call->schema->nargs;
+  st_status status = ST_OK;
+  memset(l->is_ours, 0, sizeof l->is_ours);
+  for (int i = 0; i < n && status == ST_OK; i++) status = lend(l, i);
+  if (status == ST_OK) status = go_below(l->call, l->bit, l->args, rets);
+  if (status == ST_OK) status = give_back(l, rets);
+  for (int i = 0; i < n; i++) {
+    if (l->is_ours[i]) st__value_clear(&l->args[i]);
+  }
+  return status;
+}
+
+st_status st__run_resolved(const st_call *call, const st_value *args,
+                           st_value *rets) {
+  const st_schema *s = call->schema;
+  const st_key key = st__keyset_highest(call->keys);
+  const st_keyset bit = ST_BIT(st__key_functionality(key));
+  bool writes = false, views = false;
+  for (int i = 0; i < s->nargs; i++) {
+    writes |= s->args[i].is_write;
+    views |= s->args[i].is_alias && !s->args[i].is_write;
+  }
+  if (views && writes) {
+    return st__fail(ST_NO_KERNEL, "makes views and writes, so the fallback of "
+                    "%s cannot serve it: register a kernel for that key",
+                    st__key_name(key));
+  }
+  if (views) return go_below(call, bit, args, rets);
+  loan l;
+  l.call = call;
+  l.given = args;
+  l.bit = bit;
+  return run_on_loan(&l, rets);
+}
+
+/* -- copy_ ---------------------------------------------------------------- */
+
+/* t on the CPU, lazy as it is: its bytes travel. */
+static st_status bring_here(const st_tensor *t, st_tensor **out) {
+  st_tensor *plain = NULL, *here = NULL;
+  ST_TRY(view_with(t, 0, &plain));
+  st_status status = st__to_cpu(plain, &here);
+  if (status == ST_OK) {
+    status = view_with(here, t->keys & (conj_bit | neg_bit), out);
+  }
+  st__tensor_release(&plain);
+  st__tensor_release(&here);
+  return status;
+}
+
+static st_status call_copy(const st_tensor *self, const st_tensor *src) {
+  const st_value args[] = {st__of_tensor(self), st__of_tensor(src)};
+  st_value ret;
+  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+/* The bytes that self is to have are made here and sent. */
+static st_status send(const st_tensor *self, const st_tensor *src) {
+  st_tensor *bytes = NULL, *lazy = NULL, *plain = NULL;
+  st_status status;
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)self->dtype,
+                               self->ndim, self->sizes, ST_FORMAT_CONTIGUOUS,
+                               &bytes));
+  ST_TRY_FAIL(view_with(bytes, self->keys & (conj_bit | neg_bit), &lazy));
+  ST_TRY_FAIL(view_with(self, 0, &plain));
+  ST_TRY_FAIL(call_copy(lazy, src));
+  status = call_copy(plain, bytes);
+fail:
+  st__tensor_release(&bytes);
+  st__tensor_release(&lazy);
+  st__tensor_release(&plain);
+  return status;
+}
+
+/* copy_ of CPU and Meta knows the keys (iter/copy.c), that of another device
+ * need not. */
+static st_status copy_lazily(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  const st_tensor *self = st__self_of(args), *src = st__to_tensor(&args[1]);
+  st_tensor *here = NULL;
+  if (!st__is_elsewhere(self) && !st__is_elsewhere(src)) {
+    return go_below(call, conj_bit, args, rets);
+  }
+  if (!st__is_elsewhere(src)) {
+    ST_TRY(send(self, src));
+    return st__return_self(args, rets);
+  }
+  ST_TRY(bring_here(src, &here));
+  const st_status status = st__is_elsewhere(self) ? send(self, here)
+                                                  : call_copy(self, here);
+  st__tensor_release(&here);
+  ST_TRY(status);
+  return st__return_self(args, rets);
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+static const struct { const char *key, *debug; } keys[] = {
+  {"Conjugate", "conjugates are computed"},
+  {"Negative", "negatives are computed"},
+  {"ZeroTensor", "zeros are made"}
+};
+
+/* How many of the keys an operator ignores, in the order above. */
+enum { BUT_ZERO = 2, ALL = 3 };
+
+/* Those that look at no element, and clone, besides the views. */
+static const struct { st_op_id id; int nkeys; } ignorant[] = {
+  {ST_OP_clone, ALL}, {ST_OP__to_copy, ALL}, {ST_OP_is_conj, ALL},
+  {ST_OP_is_neg, ALL}, {ST_OP__is_zerotensor, ALL}, {ST_OP_empty_like, ALL},
+  {ST_OP_zeros_like, ALL}, {ST_OP_ones_like, ALL}, {ST_OP_full_like, ALL},
+  {ST_OP_rand_like, ALL}, {ST_OP_randn_like, ALL}, {ST_OP_randint_like, ALL},
+  {ST_OP_randint_like_low_dtype, ALL}, {ST_OP_new_empty, ALL},
+  {ST_OP_new_empty_strided, ALL}, {ST_OP_new_zeros, ALL},
+  {ST_OP_new_ones, ALL}, {ST_OP_new_full, ALL}, {ST_OP_is_same_size, ALL},
+  {ST_OP_result_type_Tensor, ALL}, {ST_OP_result_type_Scalar, ALL},
+  {ST_OP_result_type_Scalar_Tensor, ALL}, {ST_OP_as_strided_, ALL},
+  {ST_OP_t_, ALL}, {ST_OP_transpose_, ALL}, {ST_OP_swapaxes_, ALL},
+  {ST_OP_swapdims_, ALL}, {ST_OP_squeeze_, ALL}, {ST_OP_squeeze__dim, ALL},
+  {ST_OP_squeeze__dims, ALL}, {ST_OP_unsqueeze_, ALL},
+  {ST_OP_resize_, BUT_ZERO}, {ST_OP_resize_as_, BUT_ZERO},
+};
+
+static st_status register_for(st_op_id id, int nkeys, st_kernel_fn fn,
+                              const char *debug) {
+  const st_kernel kernel = {.fn = fn, .debug = debug};
+  const char *name = st__op_full_name(st__op(id));
+  for (int k = 0; k < nkeys; k++) {
+    ST_TRY(st__impl(name, st__key_parse(keys[k].key), &kernel, NULL));
+  }
+  return ST_OK;
+}
+
+st_status st__register_lazy(void) {
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+    ST_TRY(st__default_fallback(keys[k].key, st__run_resolved,
+                                keys[k].debug));
+  }
+  for (int id = 0; id < ST_OP_COUNT; id++) {
+    if (st__op_rows[id].kind != ST_KIND_VIEW) continue;
+    ST_TRY(register_for((st_op_id)id, ALL, NULL, "keeps the key"));
+  }
+  for (size_t i = 0; i < sizeof ignorant / sizeof *ignorant; i++) {
+    ST_TRY(register_for(ignorant[i].id, ignorant[i].nkeys, NULL,
+                        "looks at no element"));
+  }
+  ST_TRY(register_for(ST_OP_copy_, BUT_ZERO, copy_lazily, "copies bytes"));
+  return st__register_zero();
+}

@@ -1,0 +1,154 @@
+/* Zero tensors: the factory, and the operators whose result is known without
+ * a look at their other argument. As in ATen such a zero is an absolute one:
+ * times infinity it is zero.
+ */
+
+#include "op/registry/composite.h"
+#include "op/create/factory.h"
+#include "op/lazy/lazy.h"
+
+/* -- Making --------------------------------------------------------------- */
+
+ST_BOXED(st__box_efficientzerotensor) {
+  st_options o = {st__default_dtype(), ST_DEVICE_CPU};
+  st_tensor *t = NULL;
+  ST_TRY(st__read_options(args + 1, &o));
+  ST_TRY(st__tensor_zero(o.device, o.dtype, (int)args[0].len, args[0].u.ints,
+                         &t));
+  rets[0] = st__of_tensor(t);
+  return ST_OK;
+}
+
+/* -- What kind of result -------------------------------------------------- */
+
+static st_status on_meta(const st_tensor *t, st_tensor **out) {
+  st_storage *s = NULL;
+  ST_TRY(st__storage_new_bare(ST_DEVICE_META, t->storage->nbytes, &s));
+  const st_status status =
+    st__tensor_new(s, (st_dtype)t->dtype, t->ndim, t->sizes, t->strides,
+                   t->offset, out);
+  st__storage_release(&s);
+  if (status == ST_OK) (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
+  return status;
+}
+
+/* What the operator, of two arguments and some numbers, gives on Meta: so it
+ * has the dtype and the sizes of what it would give here. */
+static st_status result_on_meta(const st_call *call, const st_value *args,
+                                st_tensor **out) {
+  st_value all[ST_MAX_ARGS], ret;
+  st_tensor *owned[2] = {NULL, NULL};
+  st_status status = ST_OK;
+  for (int i = 0; i < call->schema->nargs; i++) {
+    all[i] = args[i];
+    if (args[i].tag != ST_TAG_TENSOR) continue;
+    ST_ASSERT(i < 2);
+    ST_TRY_FAIL(on_meta(args[i].u.tensor, &owned[i]));
+    all[i] = st__of_tensor(owned[i]);
+  }
+  ST_TRY_FAIL(st__redispatch_boxed(call->op, call->schema,
+                                   st__device_keys(ST_DEVICE_META), all,
+                                   &ret));
+  *out = ret.u.tensor;
+fail:
+  st__tensor_release(&owned[0]);
+  st__tensor_release(&owned[1]);
+  return status;
+}
+
+/* Of two tensors, or a tensor and a number. */
+static st_device device_of(const st_value *args) {
+  const st_device self = (st_device)args[0].u.tensor->device;
+  const st_tensor *other = st__to_tensor(&args[1]);
+  return other && other->device > self ? (st_device)other->device : self;
+}
+
+/* -- Products ------------------------------------------------------------- */
+
+/* Zero, whatever the other factor. */
+static st_status run_product(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  const st_device device = device_of(args);
+  st_tensor *like = NULL, *t = NULL;
+  if (device > ST_DEVICE_META) return st__run_resolved(call, args, rets);
+  ST_TRY(result_on_meta(call, args, &like));
+  const st_status status = st__tensor_zero(device, (st_dtype)like->dtype,
+                                           like->ndim, like->sizes, &t);
+  st__tensor_release(&like);
+  if (status == ST_OK) rets[0] = st__of_tensor(t);
+  return status;
+}
+
+/* What is divided by zero depends on its elements. */
+static st_status run_quotient(const st_call *call, const st_value *args,
+                              st_value *rets) {
+  const st_tensor *other = st__to_tensor(&args[1]);
+  return other && st__is_zero(other) ? st__run_resolved(call, args, rets)
+                                     : run_product(call, args, rets);
+}
+
+/* -- Sums ----------------------------------------------------------------- */
+
+static bool is_one(const st_value *v) {
+  return v->tag == ST_TAG_FLOAT ? v->u.f == 1
+       : v->tag != ST_TAG_COMPLEX && v->u.i == 1;
+}
+
+/* The other term: a copy of it, as one of the result's kind. */
+static st_tensor *step_term(st_chain *c, const st_tensor *term,
+                            const st_tensor *like) {
+  const st_tensor *wide = st__step_with(c, ST_OP_expand, term,
+                                        st__of_ints(like->sizes, like->ndim));
+  return st__step_with(c, ST_OP__to_copy, wide, st__of_int(like->dtype));
+}
+
+static st_status run_sum(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  const st_tensor *self = st__self_of(args), *other = st__to_tensor(&args[1]);
+  const bool is_sub = st__op(ST_OP_sub_Tensor) == call->op;
+  st_chain c = {.n = 0};
+  st_tensor *like = NULL;
+  if (device_of(args) > ST_DEVICE_META) {
+    return st__run_resolved(call, args, rets);
+  }
+  if (st__is_zero(self) && st__is_zero(other)) {
+    return run_product(call, args, rets);
+  }
+  ST_TRY(result_on_meta(call, args, &like));
+  st_tensor *sum = step_term(&c, st__is_zero(self) ? other : self, like);
+  if (st__is_zero(self)) {
+    if (!is_one(&args[2])) {
+      sum = st__step_with(&c, ST_OP_mul_Scalar, sum, args[2]);
+      sum = st__step_to(&c, sum, (st_dtype)like->dtype); /* of bools: ints */
+    }
+    if (is_sub) sum = st__step1(&c, ST_OP_neg, sum);
+  }
+  st__tensor_release(&like);
+  return st__chain_return(&c, sum, rets);
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+static const struct {
+  st_op_id id;
+  st_kernel_fn fn;
+  const char *debug;
+} kernels[] = {
+  {ST_OP_mul_Tensor, run_product,  "zero times anything"},
+  {ST_OP_mul_Scalar, run_product,  "zero times anything"},
+  {ST_OP_dot,        run_product,  "zero times anything"},
+  {ST_OP_div_Tensor, run_quotient, "zero by anything"},
+  {ST_OP_div_Scalar, run_quotient, "zero by anything"},
+  {ST_OP_add_Tensor, run_sum,      "zero and a term"},
+  {ST_OP_sub_Tensor, run_sum,      "zero and a term"}
+};
+
+st_status st__register_zero(void) {
+  const st_key key = st__key_parse("ZeroTensor");
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    const st_kernel kernel = {.fn = kernels[i].fn, .debug = kernels[i].debug};
+    ST_TRY(st__impl(st__op_full_name(st__op(kernels[i].id)), key, &kernel,
+                    NULL));
+  }
+  return ST_OK;
+}

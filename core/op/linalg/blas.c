@@ -1,0 +1,107 @@
+/* Loading OpenBLAS.
+ *
+ * Note [BLAS on demand]
+ * To load OpenBLAS and the Fortran libraries it needs takes longer, and more
+ * memory, than all the rest of the engine, and most scripts that start have no
+ * use for it. So it is opened at the first product of matrices that is not
+ * small: the library that the build has found or, where that is not, the one
+ * that the linker finds under the same name. It stays open.
+ *
+ * Note [Room for buffers]
+ * OpenBLAS maps a large buffer for each caller and each thread of its team,
+ * and keeps it. One that it cannot have it asks for again and again, without
+ * end. So before it may want more of them than it ever had, the same amount is
+ * mapped and given back: where that is not to be had, the product fails.
+ */
+
+#include "op/linalg/blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/status.h"
+
+/* ORDER BLAS */
+static const char *const names[] = {
+  "cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm",
+  "cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv",
+  "openblas_get_num_threads", "openblas_set_num_threads",
+};
+enum { COUNT = sizeof names / sizeof *names };
+
+static st_blas blas;
+static bool is_loaded;
+static char failure[256];
+
+_Static_assert(sizeof blas == COUNT * sizeof(void *), "a name per function");
+
+static void load(void) {
+  void *functions[COUNT];
+  void *library = dlopen(ST_OPENBLAS_FOLDER "/" ST_OPENBLAS,
+                         RTLD_NOW | RTLD_LOCAL);
+  if (!library) library = dlopen(ST_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
+  is_loaded = library != NULL;
+  for (int i = 0; i < COUNT && is_loaded; i++) {
+    functions[i] = dlsym(library, names[i]);
+    is_loaded = functions[i] != NULL;
+  }
+  if (is_loaded) {
+    memcpy(&blas, functions, sizeof blas);
+  } else {
+    const char *why = dlerror();
+    snprintf(failure, sizeof failure, "%s", why ? why : "no reason given");
+  }
+}
+
+/* -- Room ----------------------------------------------------------------- */
+
+#define BUFFER ((size_t)129 << 20)  /* bytes; Note [Room for buffers] */
+#define SPARE ((size_t)96 << 20)    /* for the library itself */
+
+static atomic_int inside;   /* products at work */
+static atomic_int granted;  /* buffers that there was room for */
+
+static bool has_room(int buffers) {
+  const size_t n = (size_t)buffers * BUFFER + SPARE;
+  void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                 -1, 0);
+  return p != MAP_FAILED && munmap(p, n) == 0;
+}
+
+static st_status make_room(int buffers) {
+  int had = atomic_load(&granted);
+  if (buffers <= had) return ST_OK;
+  if (!has_room(buffers - had)) {
+    return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS has no room for %d "
+                    "buffers of 128 MB", buffers - had);
+  }
+  while (buffers > had &&
+         !atomic_compare_exchange_weak(&granted, &had, buffers)) {}
+  return ST_OK;
+}
+
+/* -- Products ------------------------------------------------------------- */
+
+static st_status find(const st_blas **out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+  *out = &blas;
+  if (is_loaded) return ST_OK;
+  return st__fail(ST_BAD_STATE, "products of matrices need OpenBLAS, which "
+                  "cannot be loaded: %s", failure);
+}
+
+void st__blas_leave(void) { atomic_fetch_sub(&inside, 1); }
+
+/* Each caller's team, and the library's. */
+st_status st__blas_enter(int threads, const st_blas **out) {
+  const int callers = atomic_fetch_add(&inside, 1) + 1;
+  st_status status = make_room((callers + 1) * threads);
+  if (status == ST_OK) status = find(out);
+  if (status != ST_OK) st__blas_leave();
+  return status;
+}

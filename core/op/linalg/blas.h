@@ -1,0 +1,29 @@
+/* OpenBLAS, loaded when it is first needed (Note [BLAS on demand]). */
+#ifndef ST_OP_LINALG_BLAS_H
+#define ST_OP_LINALG_BLAS_H
+
+#include <cblas.h>
+
+#include "base/types.h"
+
+/* ORDER BLAS: the names in blas.c. */
+typedef struct st_blas {
+  __typeof__(&cblas_sgemm) sgemm;
+  __typeof__(&cblas_dgemm) dgemm;
+  __typeof__(&cblas_cgemm) cgemm;
+  __typeof__(&cblas_zgemm) zgemm;
+  __typeof__(&cblas_sgemv) sgemv;
+  __typeof__(&cblas_dgemv) dgemv;
+  __typeof__(&cblas_cgemv) cgemv;
+  __typeof__(&cblas_zgemv) zgemv;
+  __typeof__(&openblas_get_num_threads) get_num_threads;
+  __typeof__(&openblas_set_num_threads) set_num_threads;
+} st_blas;
+
+/* For one product by a team of so many threads; st__blas_leave when it is
+ * done. BAD_STATE, with the linker's words, when the library is not there,
+ * NO_MEMORY without room for its buffers. */
+st_status st__blas_enter(int threads, const st_blas **out);
+void st__blas_leave(void);
+
+#endif

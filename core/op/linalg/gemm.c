@@ -1,0 +1,345 @@
+/* Products of matrices: BLAS for the dtypes it knows, our own kernel for
+ * integers and for small matrices.
+ *
+ * Note [Matrices for BLAS]
+ * BLAS takes a matrix whose rows or whose columns are contiguous, at any
+ * distance; the latter is the transpose of a matrix of the former kind. So
+ * views, transposed or not, are handed over as they are, and only what is
+ * strided both ways is copied first. Half types are converted to float32.
+ */
+
+#include "op/linalg/gemm.h"
+
+#include <limits.h>
+
+#include "base/threads.h"
+#include "kernel/matmul.h"
+#include "op/linalg/blas.h"
+
+/* In multiplications: less does not pay a call of BLAS, more is worth its
+ * threads, in between each thread takes some of the batch. */
+enum { SMALL = 4096, LARGE = 1 << 22 };
+
+/* -- Matrices ------------------------------------------------------------- */
+
+/* A batch of matrices; strides in elements. */
+typedef struct matrix {
+  char *data;
+  int64_t rows, cols, row, col, batch; /* two sizes, three strides */
+} matrix;
+
+typedef struct product {
+  st_dtype dtype;
+  matrix a, b, c;
+  int64_t batch;
+  st_scalar alpha, beta;
+  st_loop loop;
+  const st_blas *blas; /* when it is needed */
+} product;
+
+static matrix matrix_of(const st_tensor *t) {
+  const int64_t *size = t->sizes + t->ndim - 2;
+  const int64_t *stride = t->strides + t->ndim - 2;
+  return (matrix){st__data(t), size[0], size[1], stride[0], stride[1],
+                  t->ndim == 3 ? t->strides[0] : 0};
+}
+
+/* Strides of dimensions of size 1 are free to choose. */
+static void normalise(matrix *m) {
+  if (m->cols == 1 && m->rows == 1) m->row = m->col = 1;
+  else if (m->cols == 1) m->col = m->row == 1 ? m->rows : 1;
+  else if (m->rows == 1) m->row = m->col == 1 ? m->cols : 1;
+}
+
+static bool has_rows(const matrix *m) {
+  return m->col == 1 && m->row >= m->cols && m->row <= INT_MAX;
+}
+
+static bool has_cols(const matrix *m) {
+  return m->row == 1 && m->col >= m->rows && m->col <= INT_MAX;
+}
+
+static bool fits_blas(matrix m) {
+  normalise(&m);
+  return has_rows(&m) || has_cols(&m);
+}
+
+static bool has_contiguous_rows(matrix m) {
+  normalise(&m);
+  return m.col == 1;
+}
+
+static char *at_batch(const product *p, const matrix *m, int64_t i) {
+  return m->data + i * m->batch * (int64_t)st__itemsize(p->dtype);
+}
+
+/* -- BLAS ----------------------------------------------------------------- */
+
+typedef union number { float f[2]; double d[2]; } number;
+
+static void store_number(st_scalar s, st_dtype dtype, number *n) {
+  st__scalar_store(s, dtype, n);
+}
+
+static blasint leading(const matrix *m) {
+  const int64_t n = has_rows(m) ? m->row : m->col;
+  return (blasint)(n > 0 ? n : 1);
+}
+
+/* c has rows; a and b have rows or columns. */
+static void call_gemm(const product *p, const char *a, const char *b,
+                      char *c) {
+  const st_blas *blas = p->blas;
+  const matrix *x = &p->a, *y = &p->b, *z = &p->c;
+  const CBLAS_TRANSPOSE tx = has_rows(x) ? CblasNoTrans : CblasTrans;
+  const CBLAS_TRANSPOSE ty = has_rows(y) ? CblasNoTrans : CblasTrans;
+  const blasint m = (blasint)z->rows, n = (blasint)z->cols;
+  const blasint k = (blasint)x->cols;
+  const blasint lx = leading(x), ly = leading(y), lz = leading(z);
+  number alpha, beta;
+  store_number(p->alpha, p->dtype, &alpha);
+  store_number(p->beta, p->dtype, &beta);
+  switch (p->dtype) {
+    case ST_FLOAT32:
+      blas->sgemm(CblasRowMajor, tx, ty, m, n, k, alpha.f[0],
+                  (const float *)a, lx, (const float *)b, ly, beta.f[0],
+                  (float *)c, lz);
+      break;
+    case ST_FLOAT64:
+      blas->dgemm(CblasRowMajor, tx, ty, m, n, k, alpha.d[0],
+                  (const double *)a, lx, (const double *)b, ly, beta.d[0],
+                  (double *)c, lz);
+      break;
+    case ST_COMPLEX64:
+      blas->cgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
+                  c, lz);
+      break;
+    default:
+      blas->zgemm(CblasRowMajor, tx, ty, m, n, k, &alpha, a, lx, b, ly, &beta,
+                  c, lz);
+  }
+}
+
+/* c is one column with any stride; a has rows or columns, b any stride. */
+static void call_gemv(const product *p, const char *a, const char *b,
+                      char *c) {
+  const st_blas *blas = p->blas;
+  const matrix *x = &p->a;
+  const bool rows = has_rows(x);
+  const CBLAS_TRANSPOSE tx = rows ? CblasNoTrans : CblasTrans;
+  const blasint m = (blasint)(rows ? x->rows : x->cols);
+  const blasint n = (blasint)(rows ? x->cols : x->rows);
+  const blasint lx = leading(x), sy = (blasint)p->b.row;
+  const blasint sz = (blasint)p->c.row;
+  number alpha, beta;
+  store_number(p->alpha, p->dtype, &alpha);
+  store_number(p->beta, p->dtype, &beta);
+  switch (p->dtype) {
+    case ST_FLOAT32:
+      blas->sgemv(CblasRowMajor, tx, m, n, alpha.f[0], (const float *)a, lx,
+                  (const float *)b, sy, beta.f[0], (float *)c, sz);
+      break;
+    case ST_FLOAT64:
+      blas->dgemv(CblasRowMajor, tx, m, n, alpha.d[0], (const double *)a, lx,
+                  (const double *)b, sy, beta.d[0], (double *)c, sz);
+      break;
+    case ST_COMPLEX64:
+      blas->cgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
+      break;
+    default:
+      blas->zgemv(CblasRowMajor, tx, m, n, &alpha, a, lx, b, sy, &beta, c, sz);
+  }
+}
+
+/* -- One product ---------------------------------------------------------- */
+
+static void call_kernel(const product *p, char *a, char *b, char *c) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  const st_matmul ctx = {p->a.cols, p->alpha, p->beta};
+  const int64_t s[6] = {p->c.col * size, p->a.col * size, p->b.col * size,
+                        p->c.row * size, p->a.row * size, p->b.row * size};
+  char *data[3] = {c, a, b};
+  p->loop(data, s, p->c.cols, p->c.rows, &ctx);
+}
+
+static int64_t volume(const product *p) {
+  return p->c.rows * p->c.cols * p->a.cols;
+}
+
+static bool is_small(const product *p) {
+  return p->c.rows < 64 && p->c.cols < 64 && p->a.cols < 64 &&
+         volume(p) <= SMALL;
+}
+
+/* Sizes and vector strides of BLAS are 32 bits wide. */
+static bool is_blas(const product *p) {
+  return (p->dtype == ST_FLOAT32 || p->dtype == ST_FLOAT64 ||
+          st__is_complex(p->dtype)) &&
+         p->a.cols > 0 && !is_small(p) && p->c.rows <= INT_MAX &&
+         p->c.cols <= INT_MAX && p->a.cols <= INT_MAX;
+}
+
+static bool is_vector(const product *p) {
+  return p->c.cols == 1 && p->b.row > 0 && p->b.row <= INT_MAX &&
+         p->c.row > 0 && p->c.row <= INT_MAX;
+}
+
+/* (a b)' = b' a' makes a column of a row, and rows of columns. */
+static void transpose(product *p) {
+  const matrix a = p->a, b = p->b, c = p->c;
+  p->a = (matrix){b.data, b.cols, b.rows, b.col, b.row, b.batch};
+  p->b = (matrix){a.data, a.cols, a.rows, a.col, a.row, a.batch};
+  p->c = (matrix){c.data, c.cols, c.rows, c.col, c.row, c.batch};
+}
+
+static void zero_column(const product *p, char *c) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  for (int64_t i = 0; i < p->c.rows; i++) {
+    memset(c + i * p->c.row * size, 0, (size_t)size);
+  }
+}
+
+static void run_batches(void *ctx, int64_t begin, int64_t end) {
+  const product *p = ctx;
+  const bool blas = is_blas(p), vector = is_vector(p);
+  for (int64_t i = begin; i < end; i++) {
+    char *a = at_batch(p, &p->a, i), *b = at_batch(p, &p->b, i);
+    char *c = at_batch(p, &p->c, i);
+    if (!blas) {
+      call_kernel(p, a, b, c);
+    } else if (vector) {
+      if (st__is_nought(p->beta)) zero_column(p, c); /* gemv would keep NaN */
+      call_gemv(p, a, b, c);
+    } else {
+      call_gemm(p, a, b, c);
+    }
+  }
+}
+
+/* -- Rows of a large product of integers ---------------------------------- */
+
+static void run_rows(void *ctx, int64_t begin, int64_t end) {
+  product p = *(const product *)ctx;
+  const int64_t size = (int64_t)st__itemsize(p.dtype);
+  p.c.data += begin * p.c.row * size;
+  p.a.data += begin * p.a.row * size;
+  p.c.rows = end - begin;
+  call_kernel(&p, p.a.data, p.b.data, p.c.data);
+}
+
+/* BLAS wants c as a column or with contiguous rows. */
+static bool wants_transpose(const matrix *c) {
+  return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
+}
+
+/* OpenBLAS has the threads of the engine, and no fork meets it at work. */
+static void run_blas(product *p, int64_t grain) {
+  const int before = st__lend_threads(), n = st__num_threads();
+  if (!st__in_parallel() && p->blas->get_num_threads() != n) {
+    p->blas->set_num_threads(n);
+  }
+  st__parallel_for(0, p->batch, grain, run_batches, p);
+  st__take_back_threads(before);
+}
+
+static void run(product *p) {
+  if (wants_transpose(&p->c)) transpose(p);
+  const int64_t each = volume(p) + 1;
+  const int64_t grain = ST_GRAIN / each + 1;
+  if (is_blas(p)) {
+    run_blas(p, each > LARGE ? p->batch : 8 * grain);
+  } else if (p->batch == 1) {
+    const int64_t rows = ST_GRAIN / (each / (p->c.rows + 1) + 1) + 1;
+    st__parallel_for(0, p->c.rows, rows, run_rows, p);
+  } else {
+    st__parallel_for(0, p->batch, grain, run_batches, p);
+  }
+}
+
+/* -- Operands ------------------------------------------------------------- */
+
+/* t, or a contiguous copy when BLAS cannot take its strides. */
+static st_status for_blas(const st_tensor *t, st_tensor **out) {
+  if (!fits_blas(matrix_of(t))) {
+    return st__clone(t, (st_dtype)t->dtype, ST_FORMAT_CONTIGUOUS, out);
+  }
+  *out = (st_tensor *)(uintptr_t)t;
+  st__tensor_retain(*out);
+  return ST_OK;
+}
+
+/* Fails before it writes. */
+static st_status multiply(const st_tensor *a, const st_tensor *b,
+                          st_tensor *c, product *p) {
+  p->a = matrix_of(a);
+  p->b = matrix_of(b);
+  p->c = matrix_of(c);
+  p->batch = c->ndim == 3 ? c->sizes[0] : 1;
+  normalise(&p->a);
+  normalise(&p->b);
+  normalise(&p->c);
+  const bool blas = is_blas(p);
+  if (blas) ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
+  run(p);
+  if (blas) st__blas_leave();
+  return ST_OK;
+}
+
+/* Copies what BLAS cannot take, multiplies, and copies c back. */
+static st_status multiply_fitting(const st_tensor *a, const st_tensor *b,
+                                  st_tensor *c, product *p) {
+  st_tensor *x = NULL, *y = NULL, *z = NULL;
+  st_status status;
+  ST_TRY_FAIL(for_blas(a, &x));
+  ST_TRY_FAIL(for_blas(b, &y));
+  ST_TRY_FAIL(for_blas(c, &z));
+  ST_TRY_FAIL(multiply(x, y, z, p));
+  if (z != c) st__copy_unchecked(c, z);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
+  st__tensor_release(&z);
+  return status;
+}
+
+static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
+                                 st_tensor *c, product *p) {
+  st_tensor *x = NULL, *y = NULL, *z = NULL;
+  st_status status;
+  p->dtype = ST_FLOAT32;
+  ST_TRY_FAIL(st__find_kernel(ST_K_matmul, ST_FLOAT32, &p->loop));
+  ST_TRY_FAIL(st__clone(a, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &x));
+  ST_TRY_FAIL(st__clone(b, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &y));
+  ST_TRY_FAIL(st__clone(c, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &z));
+  ST_TRY_FAIL(multiply(x, y, z, p));
+  st__copy_unchecked(c, z);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
+  st__tensor_release(&z);
+  return status;
+}
+
+/* Our kernel takes any strides, and contiguous rows of b gladly. */
+static st_status multiply_integers(const st_tensor *a, const st_tensor *b,
+                                   st_tensor *c, product *p) {
+  st_tensor *rows = NULL;
+  if (has_contiguous_rows(matrix_of(b)) ||
+      c->numel / matrix_of(c).cols < 16) {
+    return multiply(a, b, c, p);
+  }
+  ST_TRY(st__clone(b, p->dtype, ST_FORMAT_CONTIGUOUS, &rows));
+  const st_status status = multiply(a, rows, c, p);
+  st__tensor_release(&rows);
+  return status;
+}
+
+st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
+                   st_scalar alpha, st_scalar beta) {
+  product p = {.dtype = (st_dtype)c->dtype, .alpha = alpha, .beta = beta};
+  if (c->numel == 0) return ST_OK;
+  if (st__is_reduced_float(p.dtype)) return multiply_halves(a, b, c, &p);
+  ST_TRY(st__find_kernel(ST_K_matmul, p.dtype, &p.loop));
+  if (st__is_integral(p.dtype)) return multiply_integers(a, b, c, &p);
+  return multiply_fitting(a, b, c, &p);
+}

@@ -1,0 +1,149 @@
+/* Products made of other products: inner ones, sums of outer ones and of
+ * batches.
+ */
+
+#include "op/linalg/inner_addr.h"
+
+#include "op/registry/composite.h"
+#include "op/nn/spatial.h"
+
+/* -- Inner products ------------------------------------------------------- */
+
+/* t as a matrix whose rows are its last dimension, of size k. */
+static st_tensor *as_rows(st_chain *c, const st_tensor *t) {
+  int64_t sizes[] = {1, t->sizes[t->ndim - 1]};
+  for (int d = 0; d < t->ndim - 1; d++) sizes[0] *= t->sizes[d];
+  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
+}
+
+static st_status check_inner(const st_tensor *a, const st_tensor *b) {
+  if (a->ndim + b->ndim - 2 > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "the result has more than %d dimensions",
+                    ST_MAX_DIMS);
+  }
+  if (a->sizes[a->ndim - 1] == b->sizes[b->ndim - 1]) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "the last dimensions of shapes %s and %s "
+                  "differ", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+}
+
+ST_BOXED(st__box_inner) {
+  const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+  int64_t sizes[2 * ST_MAX_DIMS];
+  st_chain c = {.n = 0};
+  if (a->ndim == 0 || b->ndim == 0) {
+    return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, a, b), rets);
+  }
+  ST_TRY(check_inner(a, b));
+  const int n = a->ndim - 1, m = b->ndim - 1;
+  for (int d = 0; d < n; d++) sizes[d] = a->sizes[d];
+  for (int d = 0; d < m; d++) sizes[n + d] = b->sizes[d];
+  const st_tensor *rows = as_rows(&c, a);
+  const st_tensor *columns = st__step1(&c, ST_OP_t, as_rows(&c, b));
+  st_tensor *out = st__step2(&c, ST_OP_mm, rows, columns);
+  out = st__step_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
+  return st__chain_return(&c, out, rets);
+}
+
+ST_BOXED(st__box_inner_out) {
+  return st__compose_out(ST_OP_inner, 2, args, rets);
+}
+
+ST_BOXED(st__box_linalg_vecdot) {
+  const int64_t dims[] = {args[2].u.i};
+  st_chain c = {.n = 0};
+  const st_tensor *conj = st__step1(&c, ST_OP_conj, args[0].u.tensor);
+  const st_tensor *each = st__step2(&c, ST_OP_mul_Tensor, conj,
+                                    args[1].u.tensor);
+  st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, each,
+                                 st__of_ints(dims, 1));
+  return st__chain_return(&c, sum, rets);
+}
+
+ST_BOXED(st__box_linalg_vecdot_out) {
+  return st__compose_out(ST_OP_linalg_vecdot, 3, args, rets);
+}
+
+/* -- Added to something --------------------------------------------------- */
+
+static bool is_number(const st_value *v, double x) {
+  const st_scalar s = st__to_scalar(v);
+  return s.kind != ST_SCALAR_COMPLEX && st__scalar_to_double(s) == x;
+}
+
+/* A factor of truth values is one itself. */
+static st_value factor(const st_value *v, st_dtype d) {
+  return d == ST_BOOL ? st__of_bool(!is_number(v, 0)) : *v;
+}
+
+/* beta self + alpha product, where self broadcasts. */
+static st_tensor *added(st_chain *c, const st_value *args,
+                        st_tensor *product) {
+  const st_tensor *self = args[0].u.tensor;
+  if (!st__going(c)) return NULL;
+  const st_value beta = factor(&args[3], (st_dtype)self->dtype);
+  const st_value alpha = factor(&args[4], (st_dtype)product->dtype);
+  self = st__step_with(c, ST_OP_expand, self,
+                       st__of_ints(product->sizes, product->ndim));
+  if (!is_number(&alpha, 1)) {
+    product = st__step_with(c, ST_OP_mul_Scalar, product, alpha);
+  }
+  if (is_number(&beta, 0)) { /* a gradient of zeros, but no NaN of self's */
+    return self && st__is_recorded(self->keys)
+         ? st__step2(c, ST_OP_add_Tensor, product,
+                     st__step1(c, ST_OP_zero, self)) : product;
+  }
+  if (!is_number(&beta, 1)) {
+    self = st__step_with(c, ST_OP_mul_Scalar, self, beta);
+  }
+  return st__step2(c, ST_OP_add_Tensor, self, product);
+}
+
+ST_BOXED(st__box_addr) {
+  st_chain c = {.n = 0};
+  st_tensor *product = st__step(&c, ST_OP_outer, 2, &args[1]);
+  return st__chain_return(&c, added(&c, args, product), rets);
+}
+
+ST_BOXED(st__box_addr_) {
+  return st__compose_self(ST_OP_addr, 5, args, rets);
+}
+
+ST_BOXED(st__box_addr_out) {
+  return st__compose_out(ST_OP_addr, 5, args, rets);
+}
+
+static st_status check_batches(const st_tensor *a, const st_tensor *b) {
+  if (a->ndim != 3 || b->ndim != 3) {
+    return st__fail(ST_BAD_SHAPE, "batch1 and batch2 need three dimensions, "
+                    "their shapes are %s and %s", ST_SHAPE_TEXT(a),
+                    ST_SHAPE_TEXT(b));
+  }
+  if (a->sizes[0] == b->sizes[0] && a->sizes[2] == b->sizes[1]) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "batches of shapes %s and %s cannot be "
+                  "multiplied", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+}
+
+/* The sum of the products is one product: of the first matrices side by side
+ * and the second ones one below the other. */
+ST_BOXED(st__box_addbmm) {
+  static const int64_t beside[] = {1, 0, 2};
+  const st_tensor *a = args[1].u.tensor, *b = args[2].u.tensor;
+  st_chain c = {.status = check_batches(a, b)};
+  if (!st__going(&c)) return c.status;
+  const int64_t inner = a->sizes[0] * a->sizes[2];
+  const int64_t left[] = {a->sizes[1], inner}, right[] = {inner, b->sizes[2]};
+  a = st__step_with(&c, ST_OP_permute, a, st__of_ints(beside, 3));
+  a = st__step_with(&c, ST_OP_reshape, a, st__of_ints(left, 2));
+  b = st__step_with(&c, ST_OP_reshape, b, st__of_ints(right, 2));
+  const st_value product[] = {args[0], st__of_tensor(a), st__of_tensor(b),
+                              args[3], args[4]};
+  return st__chain_return(&c, st__step(&c, ST_OP_addmm, 5, product), rets);
+}
+
+ST_BOXED(st__box_addbmm_) {
+  return st__compose_self(ST_OP_addbmm, 5, args, rets);
+}
+
+ST_BOXED(st__box_addbmm_out) {
+  return st__compose_out(ST_OP_addbmm, 5, args, rets);
+}

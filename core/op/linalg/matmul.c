@@ -1,0 +1,406 @@
+/* Products of matrices and vectors.
+ */
+
+#include "op/linalg/matmul.h"
+
+#include "op/linalg/gemm.h"
+#include "op/registry/out_variants.h"
+#include "tensor/view.h"
+
+/* -- Checks --------------------------------------------------------------- */
+
+static st_status check_rank(const st_tensor *t, const char *name, int ndim) {
+  if (t->ndim == ndim) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "%s must have %d dimension%s, but its shape "
+                  "is %s", name, ndim, ndim == 1 ? "" : "s",
+                  ST_SHAPE_TEXT(t));
+}
+
+/* Both factors have ranks na and nb, one dtype, and an inner size. */
+static st_status check_factors(const st_run *r, int first, int na, int nb) {
+  const st_schema *schema = r->call->schema;
+  const st_tensor *a = st__arg_tensor(r, first);
+  const st_tensor *b = st__arg_tensor(r, first + 1);
+  const char *x = schema->args[first].name, *y = schema->args[first + 1].name;
+  ST_TRY(check_rank(a, x, na));
+  ST_TRY(check_rank(b, y, nb));
+  if (a->dtype != b->dtype) {
+    return st__fail(ST_BAD_DTYPE, "%s is %s, but %s is %s", x,
+                    st__dtype_name((st_dtype)a->dtype), y,
+                    st__dtype_name((st_dtype)b->dtype));
+  }
+  if (a->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
+  const int inner = nb == 1 ? 0 : nb - 2;
+  if (a->sizes[na - 1] != b->sizes[inner] ||
+      (na == 3 && a->sizes[0] != b->sizes[0])) {
+    return st__fail(ST_BAD_SHAPE, "shapes %s of %s and %s of %s cannot be "
+                    "multiplied", ST_SHAPE_TEXT(a), x, ST_SHAPE_TEXT(b), y);
+  }
+  return ST_OK;
+}
+
+/* The sizes of a product of a (.., m, k) and b (.., k, n), or of vectors. */
+static int product_sizes(const st_tensor *a, const st_tensor *b,
+                         int64_t *sizes) {
+  int n = 0;
+  for (int i = 0; i < a->ndim - 1; i++) sizes[n++] = a->sizes[i];
+  if (b->ndim > 1) sizes[n++] = b->sizes[b->ndim - 1];
+  return n;
+}
+
+static st_status check_written(const st_tensor *out, const st_tensor *a,
+                               const st_tensor *b) {
+  if (a->device == out->device && b->device == out->device) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "the factors are on another device than what "
+                  "they are multiplied into");
+}
+
+/* -- mm, bmm, mv, dot ----------------------------------------------------- */
+
+static st_status product_meta(st_run *r, int na, int nb) {
+  const st_tensor *a = st__arg_tensor(r, 0), *b = st__arg_tensor(r, 1);
+  int64_t sizes[3];
+  ST_TRY(check_factors(r, 0, na, nb));
+  const int n = product_sizes(a, b, sizes);
+  ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
+  if (!r->given[0]) return ST_OK;
+  ST_TRY(check_written(r->given[0], a, b));
+  ST_TRY(st__keep_apart(r, 0, a)); /* both are read more than once */
+  return st__keep_apart(r, 0, b);
+}
+
+st_status st__mm_meta(st_run *r) { return product_meta(r, 2, 2); }
+st_status st__bmm_meta(st_run *r) { return product_meta(r, 3, 3); }
+st_status st__mv_meta(st_run *r) { return product_meta(r, 2, 1); }
+st_status st__dot_meta(st_run *r) { return product_meta(r, 1, 1); }
+
+/* t as a matrix: a vector becomes one row (at = 0) or one column (at = 1). */
+static st_status as_matrix(st_tensor *t, int at, st_tensor **out) {
+  if (t->ndim == 0) {
+    const int64_t one[] = {1, 1};
+    return st__tensor_view(t, 2, one, one, t->offset, out);
+  }
+  if (t->ndim == 1) return st__view_unsqueeze(t, at, out);
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
+}
+
+static st_status multiply(st_tensor *a, st_tensor *b, st_tensor *c,
+                          st_scalar alpha, st_scalar beta) {
+  st_tensor *x = NULL, *y = NULL, *z = NULL;
+  st_status status;
+  ST_TRY_FAIL(as_matrix(a, 0, &x));
+  ST_TRY_FAIL(as_matrix(b, 1, &y));
+  ST_TRY_FAIL(as_matrix(c, 1, &z));
+  status = st__gemm(x, y, z, alpha, beta);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
+  st__tensor_release(&z);
+  return status;
+}
+
+st_status st__product_impl(st_run *r) {
+  return multiply(st__arg_tensor(r, 0), st__arg_tensor(r, 1), r->out[0],
+                  st__scalar_int(1), st__scalar_int(0));
+}
+
+/* -- addmm, addmv, baddbmm ------------------------------------------------ */
+
+/* self (beta) + a b (alpha): arguments 0 to 4. As in ATen, a fraction is cut
+ * off when the result is integral. */
+static st_status check_numbers(const st_run *r, st_dtype dtype) {
+  for (int i = 3; i < 5; i++) {
+    if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
+        !st__is_complex(dtype)) {
+      return st__fail(ST_BAD_DTYPE, "%s is complex, but the result is %s",
+                      i == 3 ? "beta" : "alpha", st__dtype_name(dtype));
+    }
+  }
+  return ST_OK;
+}
+
+static st_status check_addend(const st_tensor *self, int n,
+                              const int64_t *sizes) {
+  int64_t both[ST_MAX_DIMS];
+  int nboth = 0;
+  const size_t bytes = (size_t)n * sizeof *sizes;
+  if (self->ndim > n ||
+      st__broadcast_shape(self->ndim, self->sizes, n, sizes, both,
+                          &nboth) != ST_OK || memcmp(both, sizes, bytes)) {
+    return st__fail(ST_BAD_SHAPE, "self of shape %s does not expand to the "
+                    "product's shape %s", ST_SHAPE_TEXT(self),
+                    st__shape_text(n, sizes, (char[160]){0}, 160));
+  }
+  return ST_OK;
+}
+
+static st_status addproduct_meta(st_run *r, int na, int nb) {
+  const st_tensor *self = st__arg_tensor(r, 0), *a = st__arg_tensor(r, 1);
+  const st_tensor *b = st__arg_tensor(r, 2);
+  int64_t sizes[3];
+  ST_TRY(check_factors(r, 1, na, nb));
+  int n = product_sizes(a, b, sizes);
+  ST_TRY(check_addend(self, n, sizes));
+  /* As in ATen: without products, self is not expanded. */
+  if (nb == 1 && a->numel == 0 && !st__is_nought(st__to_scalar(&r->args[3]))) {
+    n = self->ndim;
+    memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
+  }
+  if (self->dtype != a->dtype) {
+    return st__fail(ST_BAD_DTYPE, "self is %s, but the product is %s",
+                    st__dtype_name((st_dtype)self->dtype),
+                    st__dtype_name((st_dtype)a->dtype));
+  }
+  ST_TRY(check_numbers(r, (st_dtype)a->dtype));
+  ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
+  return r->given[0] ? check_written(r->given[0], a, b) : ST_OK;
+}
+
+st_status st__addmm_meta(st_run *r) { return addproduct_meta(r, 2, 2); }
+st_status st__addmv_meta(st_run *r) { return addproduct_meta(r, 2, 1); }
+st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
+
+/* self goes into the output first, where the product is added to it. That
+ * write comes before st__gemm may fail, so it is made on a new tensor. */
+static st_status add_product(st_run *r, st_tensor *sum) {
+  st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
+  const st_scalar beta = st__to_scalar(&r->args[3]);
+  ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
+  if (a->numel > 0 || b->ndim > 1 || st__is_nought(beta)) {
+    return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
+  }
+  const st_value args[] = {st__of_tensor(sum), r->args[3]};
+  st_value ret;
+  ST_TRY(st__call(st__op_variant(ST_OP_mul_Scalar, ST_INPLACE), args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+st_status st__addproduct_impl(st_run *r) {
+  st_tensor *out = r->out[0], *sum = NULL;
+  if (out != r->given[0]) return add_product(r, out);
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)out->dtype, out->ndim,
+                          out->sizes, ST_FORMAT_CONTIGUOUS, &sum));
+  const st_status status = add_product(r, sum);
+  if (status == ST_OK) st__copy_unchecked(out, sum);
+  st__tensor_release(&sum);
+  return status;
+}
+
+/* -- Calls of operators --------------------------------------------------- */
+
+static st_status with_ints(st_op_id id, const st_tensor *t,
+                           const int64_t *ints, int n, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_ints(ints, n)};
+  return st__invoke1(id, 2, args, out);
+}
+
+static st_status with_dim(st_op_id id, const st_tensor *t, int64_t dim,
+                          st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(dim)};
+  return st__invoke1(id, 2, args, out);
+}
+
+static st_status with_tensor(st_op_id id, const st_tensor *a,
+                             const st_tensor *b, st_tensor **out) {
+  const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
+  return st__invoke1(id, 2, args, out);
+}
+
+/* -- matmul --------------------------------------------------------------- */
+
+/* A vector times a matrix: one row. */
+static st_status vector_matrix(const st_tensor *a, const st_tensor *b,
+                               st_tensor **out) {
+  st_tensor *row = NULL, *product = NULL;
+  st_status status;
+  ST_TRY_FAIL(with_dim(ST_OP_unsqueeze, a, 0, &row));
+  ST_TRY_FAIL(with_tensor(ST_OP_mm, row, b, &product));
+  status = with_dim(ST_OP_squeeze_dim, product, 0, out);
+fail:
+  st__tensor_release(&row);
+  st__tensor_release(&product);
+  return status;
+}
+
+/* A batch of matrices times one matrix or vector: one tall matrix. */
+static st_status fold_batch(const st_tensor *a, const st_tensor *b,
+                            st_tensor **out) {
+  st_tensor *tall = NULL, *product = NULL;
+  int64_t sizes[ST_MAX_DIMS];
+  const int64_t k = a->sizes[a->ndim - 1];
+  int64_t rows = 1;
+  st_status status;
+  for (int i = 0; i < a->ndim - 1; i++) rows *= a->sizes[i];
+  ST_TRY_FAIL(with_ints(ST_OP_reshape, a, (int64_t[]){rows, k}, 2, &tall));
+  ST_TRY_FAIL(with_tensor(b->ndim == 1 ? ST_OP_mv : ST_OP_mm, tall, b,
+                          &product));
+  status = with_ints(ST_OP_reshape, product, sizes,
+                     product_sizes(a, b, sizes), out);
+fail:
+  st__tensor_release(&tall);
+  st__tensor_release(&product);
+  return status;
+}
+
+/* t expanded to the batch and flattened to three dimensions. */
+static st_status as_batch(const st_tensor *t, int nbatch,
+                          const int64_t *batch, st_tensor **out) {
+  st_tensor *expanded = NULL;
+  int64_t sizes[ST_MAX_DIMS + 2], flat[3] = {1};
+  const int64_t *matrix = t->sizes + t->ndim - 2;
+  for (int i = 0; i < nbatch; i++) flat[0] *= sizes[i] = batch[i];
+  flat[1] = sizes[nbatch] = matrix[0];
+  flat[2] = sizes[nbatch + 1] = matrix[1];
+  ST_TRY(with_ints(ST_OP_expand, t, sizes, nbatch + 2, &expanded));
+  const st_status status = with_ints(ST_OP_reshape, expanded, flat, 3, out);
+  st__tensor_release(&expanded);
+  return status;
+}
+
+/* Both have two dimensions or more; batches broadcast. */
+static st_status multiply_batches(const st_tensor *a, const st_tensor *b,
+                                  st_tensor **out) {
+  st_tensor *x = NULL, *y = NULL, *product = NULL;
+  int64_t sizes[ST_MAX_DIMS + 2];
+  int n = 0;
+  st_status status;
+  ST_TRY(st__broadcast_shape(a->ndim - 2, a->sizes, b->ndim - 2, b->sizes,
+                             sizes, &n));
+  ST_TRY_FAIL(as_batch(a, n, sizes, &x));
+  ST_TRY_FAIL(as_batch(b, n, sizes, &y));
+  ST_TRY_FAIL(with_tensor(ST_OP_bmm, x, y, &product));
+  sizes[n] = a->sizes[a->ndim - 2];
+  sizes[n + 1] = b->sizes[b->ndim - 1];
+  status = with_ints(ST_OP_reshape, product, sizes, n + 2, out);
+fail:
+  st__tensor_release(&x);
+  st__tensor_release(&y);
+  st__tensor_release(&product);
+  return status;
+}
+
+/* At least one has three dimensions: a vector gets a dimension for the time
+ * of the product. */
+static st_status multiply_any(const st_tensor *a, const st_tensor *b,
+                              st_tensor **out) {
+  st_tensor *row = NULL, *product = NULL;
+  st_status status;
+  if (b->ndim <= 2) return fold_batch(a, b, out);
+  if (a->ndim > 1) return multiply_batches(a, b, out);
+  ST_TRY_FAIL(with_dim(ST_OP_unsqueeze, a, 0, &row));
+  ST_TRY_FAIL(multiply_batches(row, b, &product));
+  status = with_dim(ST_OP_squeeze_dim, product, -2, out);
+fail:
+  st__tensor_release(&row);
+  st__tensor_release(&product);
+  return status;
+}
+
+static st_status check_matmul(const st_tensor *a, const st_tensor *b) {
+  if (a->ndim == 0 || b->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "both factors need a dimension, but their "
+                    "shapes are %s and %s", ST_SHAPE_TEXT(a),
+                    ST_SHAPE_TEXT(b));
+  }
+  if (a->sizes[a->ndim - 1] != b->sizes[b->ndim == 1 ? 0 : b->ndim - 2]) {
+    return st__fail(ST_BAD_SHAPE, "shapes %s and %s cannot be multiplied",
+                    ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+  }
+  return ST_OK;
+}
+
+/* The operator whose product this is as it stands; ST_OP_COUNT: none is. */
+static st_op_id plain_product(const st_tensor *a, const st_tensor *b) {
+  if (a->ndim == 2 && b->ndim <= 2) return b->ndim == 2 ? ST_OP_mm : ST_OP_mv;
+  if (a->ndim == 1 && b->ndim == 1) return ST_OP_dot;
+  return ST_OP_COUNT;
+}
+
+static st_status matmul(const st_tensor *a, const st_tensor *b,
+                        st_tensor **out) {
+  ST_TRY(check_matmul(a, b));
+  const st_op_id plain = plain_product(a, b);
+  if (plain != ST_OP_COUNT) return with_tensor(plain, a, b, out);
+  return a->ndim == 1 && b->ndim == 2 ? vector_matrix(a, b, out)
+                                      : multiply_any(a, b, out);
+}
+
+st_status st__box_matmul(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  st_tensor *out = NULL;
+  (void)call;
+  ST_TRY(matmul(args[0].u.tensor, args[1].u.tensor, &out));
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+st_status st__box_matmul_out(const st_call *call, const st_value *args,
+                             st_value *rets) {
+  const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+  st_tensor *out = args[2].u.tensor, *product = NULL;
+  (void)call;
+  ST_TRY(check_matmul(a, b));
+  const st_op_id plain = plain_product(a, b);
+  if (plain != ST_OP_COUNT) {
+    return st__call(st__op_variant(plain, ST_OUT), args, rets);
+  }
+  ST_TRY(check_written(out, a, b));
+  ST_TRY(matmul(a, b, &product));
+  const st_status status = st__assign_out(out, product);
+  st__tensor_release(&product);
+  if (status != ST_OK) return status;
+  st__tensor_retain(out);
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+/* -- outer, linear -------------------------------------------------------- */
+
+st_status st__box_outer(const st_call *call, const st_value *args,
+                        st_value *rets) {
+  st_tensor *column = NULL, *out = NULL;
+  (void)call;
+  ST_TRY(check_rank(args[0].u.tensor, "self", 1));
+  ST_TRY(check_rank(args[1].u.tensor, "vec2", 1));
+  ST_TRY(with_dim(ST_OP_unsqueeze, args[0].u.tensor, 1, &column));
+  const st_status status = with_tensor(ST_OP_mul_Tensor, column,
+                                       args[1].u.tensor, &out);
+  st__tensor_release(&column);
+  if (status == ST_OK) rets[0] = st__of_tensor(out);
+  return status;
+}
+
+/* The common case of linear, in which the product adds the bias. */
+static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
+                       const st_tensor *bias) {
+  return bias && bias->ndim == 1 && x->ndim == 2 && weight->ndim == 2 &&
+         bias->sizes[0] == weight->sizes[0] && bias->dtype == x->dtype &&
+         weight->dtype == x->dtype;
+}
+
+st_status st__box_linear(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  st_tensor *t = NULL, *product = NULL, *out = NULL;
+  const st_tensor *bias = st__to_tensor(&args[2]);
+  st_status status;
+  (void)call;
+  ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, &args[1], &t));
+  if (fits_addmm(args[0].u.tensor, args[1].u.tensor, bias)) {
+    const st_value sum[] = {args[2], args[0], st__of_tensor(t), st__of_int(1),
+                            st__of_int(1)};
+    ST_TRY_FAIL(st__invoke1(ST_OP_addmm, 5, sum, &out));
+  } else if (bias) {
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &product));
+    ST_TRY_FAIL(with_tensor(ST_OP_add_Tensor, product, bias, &out));
+  } else {
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &out));
+  }
+  rets[0] = st__of_tensor(out);
+fail:
+  st__tensor_release(&t);
+  st__tensor_release(&product);
+  return status;
+}

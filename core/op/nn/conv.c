@@ -1,0 +1,396 @@
+/* Convolutions: products of a weight, as a matrix, with the columns of an
+ * image (Note [Columns]).
+ */
+
+#include <string.h>
+
+#include "op/nn/spatial.h"
+
+typedef struct conv {
+  const st_tensor *input, *weight, *bias;
+  st_window w;        /* over the input, or, transposed, over the result */
+  bool transposed;
+  int64_t batch, groups;
+  int64_t in, out;    /* channels */
+  int64_t taps;       /* places of a window */
+  int64_t extra[ST_SPATIAL_MAX]; /* output_padding */
+  int64_t before[ST_SPATIAL_MAX], after[ST_SPATIAL_MAX]; /* of the result */
+} conv;
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static st_status check_dtypes(const conv *v) {
+  const st_tensor *others[] = {v->weight, v->bias};
+  for (int i = 0; i < 2; i++) {
+    if (others[i] && others[i]->dtype != v->input->dtype) {
+      return st__fail(ST_BAD_DTYPE, "input is %s, but %s is %s",
+                      st__dtype_name((st_dtype)v->input->dtype),
+                      i == 0 ? "weight" : "bias",
+                      st__dtype_name((st_dtype)others[i]->dtype));
+    }
+  }
+  return v->input->dtype == ST_BOOL ? st__no_kernel_for(ST_BOOL) : ST_OK;
+}
+
+/* A weight is (out, in / groups, kernel..), transposed (in, out / groups,
+ * kernel..). */
+static st_status check_channels(const conv *v) {
+  const int64_t *s = v->weight->sizes;
+  const int64_t expected = v->transposed ? s[0] : s[1] * v->groups;
+  if (v->in != expected) {
+    return st__fail(ST_BAD_SHAPE, "weight of shape %s in %lld group%s needs "
+                    "an input of %lld channels, but its shape is %s",
+                    ST_SHAPE_TEXT(v->weight), (long long)v->groups,
+                    v->groups == 1 ? "" : "s", (long long)expected,
+                    ST_SHAPE_TEXT(v->input));
+  }
+  if (v->bias && (v->bias->ndim != 1 || v->bias->sizes[0] != v->out)) {
+    return st__fail(ST_BAD_SHAPE, "bias must have an entry for each of %lld "
+                    "channels, but its shape is %s", (long long)v->out,
+                    ST_SHAPE_TEXT(v->bias));
+  }
+  return ST_OK;
+}
+
+static st_status check_weight(const conv *v) {
+  const st_tensor *t = v->weight;
+  if (t->numel == 0) {
+    return st__fail(ST_BAD_SHAPE, "weight has no elements, its shape is %s",
+                    ST_SHAPE_TEXT(t));
+  }
+  if (v->groups < 1 || t->sizes[0] % v->groups != 0) {
+    return st__fail(ST_BAD_VALUE, "%lld groups cannot share the %lld channels "
+                    "of weight, whose shape is %s", (long long)v->groups,
+                    (long long)t->sizes[0], ST_SHAPE_TEXT(t));
+  }
+  for (int d = 2; d < t->ndim; d++) {
+    if (t->sizes[d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "weight is too large, its shape is %s",
+                      ST_SHAPE_TEXT(t));
+    }
+  }
+  return ST_OK;
+}
+
+static st_status check_ranks(const conv *v) {
+  const int n = v->weight->ndim - 2;
+  if (n < 1 || n > ST_SPATIAL_MAX) {
+    return st__fail(ST_BAD_SHAPE, "weight must have 3 to %d dimensions, but "
+                    "its shape is %s", 2 + ST_SPATIAL_MAX,
+                    ST_SHAPE_TEXT(v->weight));
+  }
+  if (v->input->ndim != n + 2) {
+    return st__fail(ST_BAD_SHAPE, "input must have %d dimensions as weight, "
+                    "but its shape is %s", n + 2, ST_SHAPE_TEXT(v->input));
+  }
+  return ST_OK;
+}
+
+/* The image that all windows of a transposed convolution cover, of which a
+ * convolution would make the input; the borders are cut off, and what
+ * output_padding adds is put on, in the end. */
+static st_status transposed_size(conv *v) {
+  st_window *w = &v->w;
+  for (int d = 0; d < w->n; d++) {
+    const int64_t in = v->input->sizes[2 + d], more = v->extra[d];
+    int64_t size;
+    if (more >= w->stride[d] && more >= w->dilation[d]) {
+      return st__fail(ST_BAD_VALUE, "output_padding must be less than stride "
+                      "or dilation, it is %lld", (long long)more);
+    }
+    if (__builtin_mul_overflow(in - 1, w->stride[d], &size)) size = INT32_MAX;
+    w->in[d] = size += st__window_extent(w, d);
+    v->before[d] = -w->padding[d];
+    v->after[d] = more - w->padding[d];
+    w->padding[d] = 0;
+    size += v->before[d] + v->after[d];
+    if (in < 1 || size < 1 || w->in[d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "the result would have size %lld in "
+                      "dimension %d", (long long)size,
+                      (int)st__shown(2 + d));
+    }
+  }
+  return st__window_count(w);
+}
+
+/* The arguments of convolution. */
+static st_status read_conv(const st_value *args, conv *v) {
+  st_window *w = &v->w;
+  v->input = args[0].u.tensor;
+  v->weight = args[1].u.tensor;
+  v->bias = st__to_tensor(&args[2]);
+  v->transposed = args[6].u.i;
+  v->groups = args[8].u.i;
+  ST_TRY(check_ranks(v));
+  ST_TRY(check_dtypes(v));
+  ST_TRY(check_weight(v));
+  w->n = v->weight->ndim - 2;
+  ST_TRY(st__read_sizes(&args[3], "stride", w->n, 1, w->stride));
+  ST_TRY(st__read_sizes(&args[4], "padding", w->n, 0, w->padding));
+  ST_TRY(st__read_sizes(&args[5], "dilation", w->n, 1, w->dilation));
+  ST_TRY(st__read_sizes(&args[7], "output_padding", w->n, 0, v->extra));
+  st__image_sizes(v->weight, w->n, w->kernel);
+  v->taps = st__product_of(w->n, w->kernel);
+  v->batch = v->input->sizes[0];
+  v->in = v->input->sizes[1];
+  v->out = v->transposed ? v->weight->sizes[1] * v->groups
+                         : v->weight->sizes[0];
+  ST_TRY(check_channels(v));
+  if (v->transposed) return transposed_size(v);
+  st__image_sizes(v->input, w->n, w->in);
+  return st__window_count(w);
+}
+
+/* -- Products ------------------------------------------------------------- */
+
+/* t (groups, rows, cols) once for each image of the batch. */
+static st_tensor *for_batch(st_chain *c, st_tensor *t, const conv *v) {
+  if (!st__going(c) || v->batch == 1) return t;
+  const int64_t rows = t->sizes[1], cols = t->sizes[2];
+  const int64_t one[] = {1, v->groups, rows, cols};
+  const int64_t all[] = {v->batch, v->groups, rows, cols};
+  const int64_t flat[] = {v->batch * v->groups, rows, cols};
+  if (v->groups == 1) {
+    return st__step_with(c, ST_OP_expand, t, st__of_ints(flat, 3));
+  }
+  t = st__step_reshape(c, t, 4, one);
+  t = st__step_with(c, ST_OP_expand, t, st__of_ints(all, 4));
+  return st__step_reshape(c, t, 3, flat);
+}
+
+/* The weight of each group as a matrix with so many rows. */
+static st_tensor *weights(st_chain *c, const conv *v, int64_t rows,
+                          int64_t cols) {
+  const int64_t sizes[] = {v->groups, rows, cols};
+  return st__step_reshape(c, v->weight, 3, sizes);
+}
+
+/* The window is a single pixel, and goes over all of them in turn. */
+static bool is_pixelwise(const st_window *w) {
+  for (int d = 0; d < w->n; d++) {
+    if (w->kernel[d] != 1 || w->stride[d] != 1 || w->padding[d] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The bias as sizes say; ATen's gradient of it takes the weight, too. */
+static st_tensor *bias_as(st_chain *c, const conv *v, int ndim,
+                          const int64_t *sizes) {
+  return st__step_reshape(c, st__step_attached(c, v->bias, v->weight), ndim,
+                          sizes);
+}
+
+static st_tensor *convolve(st_chain *c, const conv *v) {
+  const st_window *w = &v->w;
+  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t depth = v->in / v->groups * v->taps;
+  const int64_t wide = v->out / v->groups;
+  const int64_t flat[] = {v->batch * v->groups, depth, places};
+  int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
+  memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
+  const st_tensor *columns = is_pixelwise(w) ? v->input
+                                             : st__step_columns(c, v->input, w);
+  columns = st__step_reshape(c, columns, 3, flat);
+  const st_tensor *rows = for_batch(c, weights(c, v, wide, depth), v);
+  st_tensor *product;
+  if (v->bias) {
+    const int64_t column[] = {v->groups, wide, 1};
+    st_tensor *bias = for_batch(c, bias_as(c, v, 3, column), v);
+    const st_value add[] = {st__of_tensor(bias),
+                            st__of_tensor(rows), st__of_tensor(columns)};
+    product = st__step(c, ST_OP_baddbmm, 3, add);
+  } else {
+    product = st__step2(c, ST_OP_bmm, rows, columns);
+  }
+  return st__step_reshape(c, product, 2 + w->n, image);
+}
+
+/* Without a gradient to remember, a few images at a time: their columns stay
+ * in the caches, and take little memory. */
+static st_tensor *convolve_parts(st_chain *c, const conv *v, int64_t each) {
+  int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
+  memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
+  st_tensor *out = st__step_with(c, ST_OP_new_empty, v->input,
+                                 st__of_ints(sizes, 2 + v->w.n));
+  for (int64_t i = 0; st__going(c) && i < v->batch; i += each) {
+    conv part = *v;
+    st_chain round = {.n = 0};
+    part.batch = each < v->batch - i ? each : v->batch - i;
+    part.input = st__step_narrow(&round, v->input, 0, i, part.batch);
+    const st_tensor *to = st__step_narrow(&round, out, 0, i, part.batch);
+    st__step2(&round, ST_OP_copy_, to, convolve(&round, &part));
+    c->status = st__chain_end(&round, 0, NULL, NULL);
+  }
+  return out;
+}
+
+/* How many images are best taken at once. */
+static int64_t images_at_once(const conv *v) {
+  enum { CACHED = 1 << 20 }; /* elements of columns that stay near */
+  const st_keyset keys = v->input->keys | v->weight->keys |
+                         (v->bias ? v->bias->keys : 0);
+  const double each = (double)v->in * (double)v->taps *
+                      (double)st__product_of(v->w.n, v->w.out);
+  if (st__is_recorded(keys) || is_pixelwise(&v->w) ||
+      st__is_meta(v->input)) {
+    return v->batch;
+  }
+  return each < CACHED ? (int64_t)(CACHED / each) : 1;
+}
+
+/* -- Transposed ----------------------------------------------------------- */
+
+static st_tensor *with_borders(st_chain *c, st_tensor *image,
+                               const conv *v) {
+  int64_t pad[2 * ST_SPATIAL_MAX];
+  bool any = false;
+  for (int d = 0; d < v->w.n; d++) {
+    const int k = 2 * (v->w.n - 1 - d);
+    pad[k] = v->before[d];
+    pad[k + 1] = v->after[d];
+    any = any || pad[k] || pad[k + 1];
+  }
+  if (!any) return image;
+  return st__step_with(c, ST_OP_constant_pad_nd, image,
+                       st__of_ints(pad, 2 * v->w.n));
+}
+
+static st_tensor *convolve_transposed(st_chain *c, const conv *v) {
+  const st_window *w = &v->w;
+  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t depth = v->in / v->groups;
+  const int64_t wide = v->out / v->groups * v->taps;
+  const int64_t flat[] = {v->batch * v->groups, depth, places};
+  const int64_t columns[] = {v->batch, v->out * v->taps, places};
+  int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
+  const st_value swap[] = {st__of_tensor(weights(c, v, depth, wide)),
+                           st__of_int(1), st__of_int(2)};
+  st_tensor *rows = st__step(c, ST_OP_transpose_int, 3, swap);
+  const st_tensor *product = st__step2(
+    c, ST_OP_bmm, for_batch(c, rows, v),
+    st__step_reshape(c, v->input, 3, flat));
+  st_tensor *image = st__step_image(
+    c, st__step_reshape(c, product, 3, columns), w);
+  image = with_borders(c, image, v);
+  if (!v->bias) return image;
+  return st__step2(c, ST_OP_add_Tensor, image,
+                   bias_as(c, v, 1 + w->n, along));
+}
+
+ST_BOXED(st__box_convolution) {
+  conv v = {.batch = 0};
+  st_chain c = {.status = read_conv(args, &v)};
+  if (!st__going(&c)) return c.status;
+  const int64_t each = images_at_once(&v);
+  st_tensor *out = v.transposed ? convolve_transposed(&c, &v)
+                 : each < v.batch ? convolve_parts(&c, &v, each)
+                 : convolve(&c, &v);
+  return st__chain_return(&c, out, rets);
+}
+
+/* -- With or without a batch ---------------------------------------------- */
+
+/* convolution of args, with a batch of one for the time of it. */
+static st_status batched(const st_value *args, int n, st_value *rets) {
+  st_value all[9];
+  const st_tensor *input = args[0].u.tensor;
+  ST_TRY(st__check_images(input, "input", n));
+  if (args[1].u.tensor->ndim != n + 2) {
+    return st__fail(ST_BAD_SHAPE, "weight must have %d dimensions, but its "
+                    "shape is %s", n + 2, ST_SHAPE_TEXT(args[1].u.tensor));
+  }
+  if (input->ndim == n + 2) return st__invoke(ST_OP_convolution, 9, args, rets);
+  st_chain c = {.n = 0};
+  memcpy(all, args, sizeof all);
+  all[0] = st__of_tensor(st__step_with(&c, ST_OP_unsqueeze, input,
+                                       st__of_int(0)));
+  const st_tensor *out = st__step(&c, ST_OP_convolution, 9, all);
+  return st__chain_return(&c, st__step_with(&c, ST_OP_squeeze_dim, out,
+                                            st__of_int(0)), rets);
+}
+
+/* input, weight, bias, stride, padding, dilation, groups */
+static st_status conv_nd(const st_value *args, int n, st_value *rets) {
+  static const int64_t none[] = {0};
+  const st_value all[9] = {args[0], args[1], args[2], args[3], args[4],
+                           args[5], st__of_bool(false), st__of_ints(none, 1),
+                           args[6]};
+  return batched(all, n, rets);
+}
+
+ST_BOXED(st__box_conv1d) { return conv_nd(args, 1, rets); }
+ST_BOXED(st__box_conv2d) { return conv_nd(args, 2, rets); }
+ST_BOXED(st__box_conv3d) { return conv_nd(args, 3, rets); }
+
+/* input, weight, bias, stride, padding, output_padding, groups, dilation */
+static st_status conv_transpose_nd(const st_value *args, int n,
+                                   st_value *rets) {
+  const st_value all[9] = {args[0], args[1], args[2], args[3], args[4],
+                           args[7], st__of_bool(true), args[5], args[6]};
+  return batched(all, n, rets);
+}
+
+ST_BOXED(st__box_conv_transpose1d) {
+  return conv_transpose_nd(args, 1, rets);
+}
+ST_BOXED(st__box_conv_transpose2d) {
+  return conv_transpose_nd(args, 2, rets);
+}
+ST_BOXED(st__box_conv_transpose3d) {
+  return conv_transpose_nd(args, 3, rets);
+}
+
+/* -- Padding by name ------------------------------------------------------ */
+
+/* What keeps the size: half of what a window reaches beyond its first place
+ * on either side, one more at the end when it is odd. */
+static st_status same_padding(const st_value *args, int n, int64_t *padding,
+                              int64_t *pad) {
+  const st_tensor *weight = args[1].u.tensor;
+  int64_t stride[ST_SPATIAL_MAX], dilation[ST_SPATIAL_MAX];
+  ST_TRY(st__read_sizes(&args[3], "stride", n, 1, stride));
+  ST_TRY(st__read_sizes(&args[5], "dilation", n, 1, dilation));
+  if (weight->ndim != n + 2) return ST_OK; /* which the convolution says */
+  for (int d = 0; d < n; d++) {
+    int64_t reach;
+    if (stride[d] != 1) {
+      return st__fail(ST_BAD_VALUE, "padding \"same\" needs a stride of 1, "
+                      "not %lld", (long long)stride[d]);
+    }
+    if (__builtin_mul_overflow(weight->sizes[2 + d] - 1, dilation[d],
+                               &reach) || reach > INT32_MAX || reach < 0) {
+      return st__fail(ST_BAD_SHAPE, "padding \"same\" does not fit a weight "
+                      "of shape %s", ST_SHAPE_TEXT(weight));
+    }
+    padding[d] = reach / 2;
+    pad[2 * (n - 1 - d) + 1] = reach % 2;
+  }
+  return ST_OK;
+}
+
+static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
+  int64_t padding[ST_SPATIAL_MAX] = {0}, pad[2 * ST_SPATIAL_MAX] = {0};
+  const char *name = args[4].u.string;
+  const bool same = strcmp(name, "same") == 0;
+  if (!same && strcmp(name, "valid") != 0) {
+    return st__fail(ST_BAD_VALUE, "padding must be \"same\", \"valid\" or "
+                    "numbers, not \"%s\"", name);
+  }
+  if (same) ST_TRY(same_padding(args, n, padding, pad));
+  st_value all[] = {args[0], args[1], args[2], args[3],
+                    st__of_ints(padding, n), args[5], args[6]};
+  st_chain c = {.n = 0};
+  if (pad[1] + pad[3] + pad[5] > 0) {
+    all[0] = st__of_tensor(st__step_with(&c, ST_OP_constant_pad_nd,
+                                         args[0].u.tensor,
+                                         st__of_ints(pad, 2 * n)));
+  }
+  static const st_op_id ids[] = {ST_OP_conv1d, ST_OP_conv2d, ST_OP_conv3d};
+  return st__chain_return(&c, st__step(&c, ids[n - 1], 7, all), rets);
+}
+
+ST_BOXED(st__box_conv1d_padding) { return conv_by_name(args, 1, rets); }
+ST_BOXED(st__box_conv2d_padding) { return conv_by_name(args, 2, rets); }
+ST_BOXED(st__box_conv3d_padding) { return conv_by_name(args, 3, rets); }

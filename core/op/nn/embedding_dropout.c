@@ -1,0 +1,269 @@
+/* Layers of networks beside products: tables of vectors, gates, noise.
+ */
+
+#include "op/nn/layers.h"
+
+#include "op/registry/composite.h"
+
+/* -- Tables --------------------------------------------------------------- */
+
+static st_status check_integers(const st_tensor *t, const char *name) {
+  if (st__is_integral((st_dtype)t->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s must hold integers, not %s", name,
+                  st__dtype_name((st_dtype)t->dtype));
+}
+
+/* sparse asks for another form of the gradient, which is dense here. */
+static st_status check_embedding(const st_value *args) {
+  const st_tensor *weight = args[0].u.tensor;
+  const int64_t padding = st__to_int(&args[2], -1);
+  if (weight->ndim != 2) {
+    return st__fail(ST_BAD_SHAPE, "weight must be a matrix, its shape is %s",
+                    ST_SHAPE_TEXT(weight));
+  }
+  ST_TRY(check_integers(args[1].u.tensor, "indices"));
+  if (padding < -1 || padding >= weight->sizes[0]) {
+    return st__fail(ST_BAD_INDEX, "padding_idx %lld is out of range for %lld "
+                    "rows", (long long)st__shown(padding),
+                    (long long)weight->sizes[0]);
+  }
+  return ST_OK;
+}
+
+/* rows, those at position padding without a gradient. */
+static st_tensor *without_padding(st_chain *c, st_tensor *rows,
+                                  const st_tensor *at, int64_t padding) {
+  const st_tensor *is_padding = st__step_with(
+    c, ST_OP_unsqueeze,
+    st__step_with(c, ST_OP_eq_Scalar, at, st__of_int(padding)),
+    st__of_int(1));
+  const st_tensor *constant = st__step1(c, ST_OP_detach, rows);
+  return st__step(c, ST_OP_where_self, 3,
+                  (st_value[]){st__of_tensor(is_padding),
+                               st__of_tensor(constant), st__of_tensor(rows)});
+}
+
+/* rows, whose gradients are divided by how often their positions occur: what
+ * lies between a constant and itself is that constant. */
+static st_tensor *by_frequency(st_chain *c, const st_tensor *weight,
+                               st_tensor *rows, const st_tensor *at,
+                               st_value base) {
+  if (!st__going(c)) return NULL;
+  const st_dtype counted = weight->dtype == ST_FLOAT64 ||
+                           weight->dtype == ST_COMPLEX128
+                         ? ST_FLOAT64 : ST_FLOAT32;
+  const st_value first = st__of_int(0), here = st__of_tensor(at);
+  const st_tensor *none = st__step(
+    c, ST_OP_new_zeros, 3,
+    (st_value[]){st__of_tensor(weight), st__of_ints(weight->sizes, 1),
+                 st__of_int(counted)});
+  const st_tensor *ones = st__step(
+    c, ST_OP_new_ones, 3,
+    (st_value[]){st__of_tensor(weight), st__of_ints(at->sizes, 1),
+                 st__of_int(counted)});
+  const st_tensor *counts = st__step(
+    c, ST_OP_scatter_add, 5,
+    (st_value[]){st__of_tensor(none), first, here, st__of_tensor(ones),
+                 base});
+  const st_tensor *share = st__step1(
+    c, ST_OP_reciprocal,
+    st__step(c, ST_OP_take, 3,
+             (st_value[]){st__of_tensor(counts), here, base}));
+  share = st__step_to(c, share, (st_dtype)weight->dtype);
+  share = st__step_with(c, ST_OP_unsqueeze, share, st__of_int(1));
+  const st_tensor *constant = st__step1(c, ST_OP_detach, rows);
+  return st__step(c, ST_OP_lerp_Tensor, 3,
+                  (st_value[]){st__of_tensor(constant), st__of_tensor(rows),
+                               st__of_tensor(share)});
+}
+
+ST_BOXED(st__box_embedding) {
+  const st_tensor *weight = args[0].u.tensor, *indices = args[1].u.tensor;
+  const int64_t padding = st__to_int(&args[2], -1);
+  int64_t sizes[ST_MAX_DIMS + 1];
+  st_chain c = {.status = check_embedding(args)};
+  if (!st__going(&c)) return c.status;
+  const st_tensor *at = st__step_line(&c, st__step_to(&c, indices, ST_INT64));
+  const st_value rows_at[] = {args[0], st__of_int(0), st__of_tensor(at),
+                              args[5]};
+  st_tensor *rows = st__step(&c, ST_OP_index_select, 4, rows_at);
+  if (st__to_bool(&args[3], false)) {
+    rows = by_frequency(&c, weight, rows, at, args[5]);
+  }
+  if (padding >= 0) {
+    rows = without_padding(&c, rows, at, padding + args[5].u.i);
+  }
+  for (int d = 0; d < indices->ndim; d++) sizes[d] = indices->sizes[d];
+  sizes[indices->ndim] = weight->sizes[1];
+  const st_value shape = st__of_ints(sizes, indices->ndim + 1);
+  return st__chain_return(&c, st__step_with(&c, ST_OP_view, rows, shape),
+                          rets);
+}
+
+/* The least and the greatest class, if there is one and it can be read. */
+static void class_range(st_chain *c, const st_tensor *self,
+                        int64_t range[2]) {
+  st_tensor *ends[2];
+  st_value v;
+  st__steps(c, ST_OP_aminmax, 1, (st_value[]){st__of_tensor(self)}, 2, ends);
+  for (int i = 0; st__going(c) && i < 2; i++) {
+    c->status = st__invoke(ST_OP_item, 1,
+                           (st_value[]){st__of_tensor(ends[i])}, &v);
+    if (st__going(c)) range[i] = v.u.i;
+  }
+}
+
+/* How many classes there are, all of self's among them. */
+static void count_classes(st_chain *c, const st_tensor *self, int64_t base,
+                          int64_t *n) {
+  int64_t range[2] = {base, base - 1};
+  const bool is_read = self->device == ST_DEVICE_CPU && self->numel > 0;
+  if (!st__going(c)) return;
+  if (is_read) class_range(c, self, range);
+  if (!st__going(c)) return;
+  if (*n == -1 && is_read) *n = range[1] - base + 1;
+  if (*n <= 0) {
+    c->status = *n == -1
+      ? st__fail(ST_BAD_VALUE, "num_classes must be given: self has no "
+                 "elements to tell it by")
+      : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
+                 (long long)*n);
+  } else if (range[0] < base || range[1] - base >= *n) {
+    c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
+                         "classes",
+                         (long long)(range[0] < base ? range[0] : range[1]),
+                         (long long)*n);
+  }
+}
+
+ST_BOXED(st__box_one_hot) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t base = args[2].u.i;
+  int64_t n = args[1].u.i;
+  st_chain c = {.status = check_integers(self, "self")};
+  count_classes(&c, self, base, &n);
+  const st_value places[] = {
+    st__of_int(base), st__of_int(base + n), st__of_int(ST_INT64), st__none(),
+    st__of_int(self->device)};
+  const st_tensor *all = st__step(&c, ST_OP_arange_start, 5, places);
+  const st_tensor *each = st__step_with(&c, ST_OP_unsqueeze, self,
+                                        st__of_int(-1));
+  const st_tensor *is = st__step2(&c, ST_OP_eq_Tensor, each, all);
+  return st__chain_return(&c, st__step_to(&c, is, ST_INT64), rets);
+}
+
+/* -- Gates ---------------------------------------------------------------- */
+
+ST_BOXED(st__box_glu) {
+  const st_tensor *self = args[0].u.tensor;
+  int dim = 0;
+  st_chain c = {.n = 0};
+  if (self->ndim == 0) {
+    return st__fail(ST_BAD_SHAPE, "self is a number and cannot be halved");
+  }
+  ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
+  const int64_t half = self->sizes[dim] / 2;
+  if (self->sizes[dim] % 2 != 0) {
+    return st__fail(ST_BAD_SHAPE, "dimension %d of self has size %lld, which "
+                    "cannot be halved", (int)st__shown(dim),
+                    (long long)self->sizes[dim]);
+  }
+  const st_tensor *gate = st__step1(
+    &c, ST_OP_sigmoid, st__step_narrow(&c, self, dim, half, half));
+  const st_tensor *value = st__step_narrow(&c, self, dim, 0, half);
+  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, value, gate),
+                          rets);
+}
+
+/* -- Noise ---------------------------------------------------------------- */
+
+static st_status check_probability(const st_value *p) {
+  const double x = st__to_float(p, 0);
+  if (x >= 0 && x <= 1) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "p must be in the range from 0 to 1, it is "
+                  "%g", x);
+}
+
+/* Does it drop anything? */
+static bool drops(const st_value *args) {
+  return args[2].u.i != 0 && st__to_float(&args[1], 0) > 0 &&
+         args[0].u.tensor->numel > 0;
+}
+
+/* Of the sizes given 0 with probability p, else 1 / (1 - p). */
+static st_tensor *noise(st_chain *c, const st_tensor *like, st_value sizes,
+                        double p) {
+  st_value same;
+  st_tensor *t = st__step_with(c, ST_OP_new_empty, like, sizes);
+  const st_value keep[] = {st__of_tensor(t), st__of_float(1 - p)};
+  t = st__step(c, ST_OP_bernoulli__float, 2, keep);
+  if (!st__going(c) || p == 1) return t;
+  const st_value scale[] = {st__of_tensor(t), st__of_float(1 - p)};
+  c->status = st__call(st__op_variant(ST_OP_div_Scalar, ST_INPLACE), scale,
+                       &same);
+  if (st__going(c)) st__value_clear(&same);
+  return t;
+}
+
+static st_value sizes_of(const st_tensor *t) {
+  return st__of_ints(t->sizes, t->ndim);
+}
+
+ST_BOXED(st__box_dropout) {
+  st_tensor *input = args[0].u.tensor;
+  st_chain c = {.status = check_probability(&args[1])};
+  if (!st__going(&c) || !drops(args)) {
+    return st__chain_return(&c, input, rets);
+  }
+  const st_tensor *kept = noise(&c, input, sizes_of(input),
+                                st__to_float(&args[1], 0));
+  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, input, kept),
+                          rets);
+}
+
+ST_BOXED(st__box_dropout_) {
+  st_tensor *self = args[0].u.tensor;
+  st_chain c = {.status = check_probability(&args[1])};
+  if (st__going(&c) && drops(args)) {
+    st__step_into(&c, ST_OP_mul_Tensor, self,
+                  noise(&c, self, sizes_of(self),
+                        st__to_float(&args[1], 0)));
+  }
+  return st__chain_return(&c, self, rets);
+}
+
+/* The same for all elements of a channel. */
+ST_BOXED(st__box_feature_dropout) {
+  st_tensor *input = args[0].u.tensor;
+  int64_t sizes[ST_MAX_DIMS];
+  st_chain c = {.status = check_probability(&args[1])};
+  if (st__going(&c) && input->ndim < 2) {
+    c.status = st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape "
+                        "is %s", ST_SHAPE_TEXT(input));
+  }
+  if (!st__going(&c) || !drops(args)) {
+    return st__chain_return(&c, input, rets);
+  }
+  for (int d = 0; d < input->ndim; d++) {
+    sizes[d] = d < 2 ? input->sizes[d] : 1;
+  }
+  const st_tensor *kept = noise(&c, input, st__of_ints(sizes, input->ndim),
+                                st__to_float(&args[1], 0));
+  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, input, kept),
+                          rets);
+}
+
+ST_BOXED(st__box_native_dropout) {
+  const st_tensor *input = args[0].u.tensor;
+  const bool is_training = st__to_bool(&args[2], true);
+  const double p = is_training ? st__to_float(&args[1], 0) : 0;
+  st_chain c = {.status = check_probability(&args[1])};
+  const st_value bools[] = {args[0], sizes_of(input), st__of_int(ST_BOOL)};
+  st_tensor *mask = st__step(&c, ST_OP_new_empty, 3, bools);
+  mask = st__step(&c, ST_OP_bernoulli__float, 2,
+                  (st_value[]){st__of_tensor(mask), st__of_float(1 - p)});
+  st_tensor *out = st__step2(&c, ST_OP_mul_Tensor, input, mask);
+  out = st__step_with(&c, ST_OP_mul_Scalar, out,
+                      st__of_float(p == 1 ? 0 : 1 / (1 - p)));
+  return st__chain_end(&c, 2, (st_tensor *[]){out, mask}, rets);
+}

@@ -1,0 +1,474 @@
+/* Windows over images: im2col and col2im, and steps that their users share.
+ */
+
+#include "op/create/factory.h"
+#include "op/nn/spatial.h"
+#include "tensor/format.h"
+#include "tensor/view.h"
+
+/* -- Steps ---------------------------------------------------------------- */
+
+st_tensor *st__step_reshape(st_chain *c, const st_tensor *t, int ndim,
+                            const int64_t *sizes) {
+  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
+}
+
+st_tensor *st__step_retail(st_chain *c, const st_tensor *t, int drop, int n,
+                           const int64_t *sizes) {
+  int64_t all[ST_MAX_DIMS + ST_SPATIAL_MAX];
+  int k = 0;
+  if (!st__going(c)) return NULL;
+  for (; k < t->ndim - drop; k++) all[k] = t->sizes[k];
+  for (int i = 0; i < n; i++) all[k++] = sizes[i];
+  return st__step_reshape(c, t, k, all);
+}
+
+st_tensor *st__step_format(st_chain *c, const st_tensor *t,
+                           const st_tensor *like) {
+  const st_format format = st__suggest_format(like, false);
+  if (!st__going(c) || format == ST_FORMAT_CONTIGUOUS ||
+      t->ndim != like->ndim) {
+    return (st_tensor *)(uintptr_t)t;
+  }
+  return st__step_with(c, ST_OP_clone, t, st__of_int(format));
+}
+
+st_tensor *st__chain_keep(st_chain *c, st_chain *round, st_tensor *t) {
+  const bool going = st__going(c) && st__going(round);
+  if (going && t) {
+    ST_ASSERT(c->n < ST_CHAIN_MAX);
+    st__tensor_retain(t);
+    c->t[c->n++] = t;
+  }
+  const st_status status = st__chain_end(round, 0, NULL, NULL);
+  if (st__going(c)) c->status = status;
+  return going ? t : NULL;
+}
+
+st_tensor *st__step_attached(st_chain *c, const st_tensor *t,
+                             const st_tensor *to) {
+  return st__step2(c, ST_OP__attached, t, to);
+}
+
+st_tensor *st__step_table(st_chain *c, st_dtype dtype, int64_t n,
+                          void *data) {
+  st_tensor *t = NULL;
+  *(void **)data = NULL;
+  if (!st__going(c)) return NULL;
+  ST_ASSERT(c->n < ST_CHAIN_MAX);
+  c->status = st__tensor_empty(ST_DEVICE_CPU, dtype, 1, &n,
+                               ST_FORMAT_CONTIGUOUS, &t);
+  if (!st__going(c)) return NULL;
+  *(void **)data = st__data(t);
+  return c->t[c->n++] = t;
+}
+
+st_tensor *st__step_beside(st_chain *c, const st_tensor *table,
+                           st_dtype dtype, const st_tensor *like) {
+  if (!st__going(c)) return NULL;
+  st_tensor *t = st__step_to(c, table, dtype);
+  if (!st__going(c) || like->device == ST_DEVICE_CPU) return t;
+  const st_value empty[] = {st__of_tensor(like), st__of_ints(t->sizes, 1),
+                            st__of_int(dtype)};
+  st_tensor *there = st__step(c, ST_OP_new_empty, 3, empty);
+  return st__step2(c, ST_OP_copy_, there, t);
+}
+
+st_tensor *st__step_select(st_chain *c, const st_tensor *t, int64_t dim,
+                           const st_tensor *positions) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(dim),
+                           st__of_tensor(positions)};
+  return st__step(c, ST_OP_index_select, 3, args);
+}
+
+ST_BOXED(st__box_attached) {
+  st_tensor *view = NULL;
+  ST_TRY(st__view_alias(args[0].u.tensor, &view));
+  rets[0] = st__of_tensor(view);
+  return ST_OK;
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+int64_t st__product_of(int n, const int64_t *sizes) {
+  int64_t product = 1;
+  for (int i = 0; i < n; i++) product *= sizes[i];
+  return product;
+}
+
+/* Products of two such numbers fit in 64 bits. */
+static st_status check_size(const char *name, int64_t value, int64_t least) {
+  if (value >= least && value <= INT32_MAX) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "%s must be %lld or more%s, it is %lld", name,
+                  (long long)least, value < least ? "" : " and fit in 32 bits",
+                  (long long)value);
+}
+
+st_status st__read_sizes(const st_value *v, const char *name, int n,
+                         int64_t least, int64_t *out) {
+  if (v->len != 1 && (int)v->len != n) {
+    return st__fail(ST_BAD_VALUE, "%s must have one entry%s%s, it has %u",
+                    name, n == 1 ? "" : " or ",
+                    n == 1 ? "" : n == 2 ? "two" : "three", v->len);
+  }
+  for (int d = 0; d < n; d++) {
+    out[d] = v->u.ints[v->len == 1 ? 0 : d];
+    ST_TRY(check_size(name, out[d], least));
+  }
+  return ST_OK;
+}
+
+st_status st__check_images(const st_tensor *t, const char *name, int n) {
+  if (t->ndim != n + 1 && t->ndim != n + 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must have %d dimensions, or %d with a "
+                    "batch, but its shape is %s", name, n + 1, n + 2,
+                    ST_SHAPE_TEXT(t));
+  }
+  return ST_OK;
+}
+
+void st__image_sizes(const st_tensor *t, int n, int64_t *sizes) {
+  for (int d = 0; d < n; d++) sizes[d] = t->sizes[t->ndim - n + d];
+}
+
+/* -- Geometry ------------------------------------------------------------- */
+
+bool st__is_padded(const st_window *w) {
+  for (int d = 0; d < w->n; d++) if (w->padding[d] > 0) return true;
+  return false;
+}
+
+int64_t st__window_extent(const st_window *w, int d) {
+  return (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
+st_status st__window_count(st_window *w) {
+  int64_t columns = 1;
+  bool many = false;
+  for (int d = 0; d < w->n; d++) {
+    const int64_t room = w->in[d] + 2 * w->padding[d];
+    const int64_t extent = st__window_extent(w, d);
+    if (room < extent) {
+      return st__fail(ST_BAD_SHAPE, "a window of %lld places does not fit "
+                      "into dimension %d from the end, which has %lld with "
+                      "its padding", (long long)extent, w->n - d,
+                      (long long)room);
+    }
+    w->out[d] = (room - extent) / w->stride[d] + 1;
+    many |= __builtin_mul_overflow(columns, w->out[d], &columns);
+    many |= __builtin_mul_overflow(columns, w->kernel[d], &columns);
+  }
+  return many ? st__fail(ST_BAD_SHAPE, "there are too many windows") : ST_OK;
+}
+
+/* The arguments kernel_size, dilation, padding and stride that start at
+ * lists. One number alone means two dimensions. */
+static st_status read_window(const st_value *lists, st_window *w) {
+  w->n = lists[0].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
+  ST_TRY(st__read_sizes(&lists[0], "kernel_size", w->n, 1, w->kernel));
+  ST_TRY(st__read_sizes(&lists[1], "dilation", w->n, 1, w->dilation));
+  ST_TRY(st__read_sizes(&lists[2], "padding", w->n, 0, w->padding));
+  return st__read_sizes(&lists[3], "stride", w->n, 1, w->stride);
+}
+
+static st_status check_batch(const st_tensor *t, int n) {
+  if (t->ndim == n + 2) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "a batch of images must have %d dimensions, "
+                  "but its shape is %s", n + 2, ST_SHAPE_TEXT(t));
+}
+
+/* -- im2col --------------------------------------------------------------- */
+
+/* Strides of a padded image along the places of a window and along those
+ * where it starts; a dimension of size 1 has none that counts. */
+static void window_strides(const st_tensor *image, const st_window *w,
+                           int64_t *inside, int64_t *between) {
+  const int64_t *s = image->strides + image->ndim - w->n;
+  for (int d = 0; d < w->n; d++) {
+    inside[d] = w->kernel[d] > 1 ? s[d] * w->dilation[d] : 0;
+    between[d] = w->out[d] > 1 ? s[d] * w->stride[d] : 0;
+  }
+}
+
+/* The padded image as (.., channels, kernel.., out..), without a copy. */
+static st_tensor *window_view(st_chain *c, const st_tensor *image,
+                              const st_window *w) {
+  int64_t sizes[2 + 2 * ST_SPATIAL_MAX], strides[2 + 2 * ST_SPATIAL_MAX];
+  if (!st__going(c)) return NULL;
+  const int lead = image->ndim - w->n;
+  for (int i = 0; i < lead; i++) {
+    sizes[i] = image->sizes[i];
+    strides[i] = image->strides[i];
+  }
+  window_strides(image, w, strides + lead, strides + lead + w->n);
+  for (int d = 0; d < w->n; d++) {
+    sizes[lead + d] = w->kernel[d];
+    sizes[lead + w->n + d] = w->out[d];
+  }
+  const int n = lead + 2 * w->n;
+  const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, n),
+                           st__of_ints(strides, n)};
+  return st__step(c, ST_OP_as_strided, 3, args);
+}
+
+static st_tensor *zero_padded(st_chain *c, const st_tensor *self,
+                              const st_window *w) {
+  int64_t pad[2 * ST_SPATIAL_MAX];
+  for (int d = 0; d < w->n; d++) {
+    pad[2 * d] = pad[2 * d + 1] = w->padding[w->n - 1 - d];
+  }
+  return st__step_with(c, ST_OP_constant_pad_nd, self,
+                       st__of_ints(pad, 2 * w->n));
+}
+
+ST_BOXED(st__box_im2col) {
+  st_tensor *self = args[0].u.tensor;
+  st_window w;
+  ST_TRY(read_window(args + 1, &w));
+  ST_TRY(st__check_images(self, "self", w.n));
+  st__image_sizes(self, w.n, w.in);
+  ST_TRY(st__window_count(&w));
+  st_chain c = {.n = 0};
+  const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w) : self;
+  const st_tensor *columns = st__step_with(
+    &c, ST_OP_clone, window_view(&c, image, &w),
+    st__of_int(ST_FORMAT_CONTIGUOUS));
+  int64_t sizes[] = {self->sizes[self->ndim - w.n - 1],
+                     st__product_of(w.n, w.out)};
+  if (st__going(&c)) sizes[0] *= st__product_of(w.n, w.kernel);
+  return st__chain_return(
+    &c, st__step_retail(&c, columns, 2 * w.n + 1, 2, sizes), rets);
+}
+
+/* -- col2im --------------------------------------------------------------- */
+
+static st_status check_columns(const st_tensor *self, const st_window *w) {
+  const int64_t taps = st__product_of(w->n, w->kernel);
+  const int64_t places = st__product_of(w->n, w->out);
+  if (self->ndim != 2 && self->ndim != 3) {
+    return st__fail(ST_BAD_SHAPE, "self must have 2 dimensions, or 3 with a "
+                    "batch, but its shape is %s", ST_SHAPE_TEXT(self));
+  }
+  const int64_t *sizes = self->sizes + self->ndim - 2;
+  if (sizes[0] % taps != 0 || sizes[1] != places) {
+    return st__fail(ST_BAD_SHAPE, "self must hold columns of windows of %lld "
+                    "places, %lld of them, but its shape is %s",
+                    (long long)taps, (long long)places, ST_SHAPE_TEXT(self));
+  }
+  return ST_OK;
+}
+
+st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
+                        const st_window *w, int64_t tap) {
+  int64_t sizes[2 + ST_SPATIAL_MAX], strides[2 + ST_SPATIAL_MAX];
+  int64_t inside[ST_SPATIAL_MAX];
+  if (!st__going(c)) return NULL;
+  const int lead = image->ndim - w->n;
+  int64_t offset = image->offset;
+  for (int i = 0; i < lead; i++) {
+    sizes[i] = image->sizes[i];
+    strides[i] = image->strides[i];
+  }
+  window_strides(image, w, inside, strides + lead);
+  for (int d = w->n - 1; d >= 0; d--) {
+    sizes[lead + d] = w->out[d];
+    offset += tap % w->kernel[d] * inside[d];
+    tap /= w->kernel[d];
+  }
+  const st_value args[] = {
+    st__of_tensor(image), st__of_ints(sizes, image->ndim),
+    st__of_ints(strides, image->ndim), st__of_int(offset)};
+  return st__step(c, ST_OP_as_strided, 4, args);
+}
+
+static void add_to(st_chain *c, const st_tensor *sum, const st_tensor *t) {
+  const st_value add[] = {st__of_tensor(sum), st__of_tensor(t),
+                          st__of_int(1)};
+  st_value same;
+  if (!st__going(c)) return;
+  c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), add,
+                       &same);
+  if (st__going(c)) st__value_clear(&same);
+}
+
+/* columns are (.., channels, taps, out..). */
+static st_status add_taps(const st_tensor *image, const st_tensor *columns,
+                          const st_window *w) {
+  const int64_t taps = st__product_of(w->n, w->kernel);
+  for (int64_t tap = 0; tap < taps; tap++) {
+    st_chain c = {.n = 0};
+    const st_value select[] = {st__of_tensor(columns),
+                               st__of_int(columns->ndim - w->n - 1),
+                               st__of_int(tap)};
+    const st_tensor *from = st__step(&c, ST_OP_select_int, 3, select);
+    add_to(&c, st__step_tap(&c, image, w, tap), from);
+    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+  }
+  return ST_OK;
+}
+
+static st_tensor *zero_image(st_chain *c, const st_tensor *self,
+                             const st_window *w) {
+  int64_t sizes[2 + ST_SPATIAL_MAX];
+  int n = 0;
+  if (self->ndim == 3) sizes[n++] = self->sizes[0];
+  sizes[n++] = self->sizes[self->ndim - 2] / st__product_of(w->n, w->kernel);
+  for (int d = 0; d < w->n; d++) sizes[n++] = w->in[d] + 2 * w->padding[d];
+  return st__step_with(c, ST_OP_new_zeros, self, st__of_ints(sizes, n));
+}
+
+static st_tensor *without_padding(st_chain *c, st_tensor *image,
+                                  const st_window *w) {
+  for (int d = 0; st__going(c) && d < w->n; d++) {
+    image = st__step_narrow(c, image, d - w->n, w->padding[d], w->in[d]);
+  }
+  return st__step1(c, ST_OP_contiguous, image);
+}
+
+ST_BOXED(st__box_col2im) {
+  const st_tensor *self = args[0].u.tensor;
+  int64_t split[2 + ST_SPATIAL_MAX];
+  st_window w;
+  ST_TRY(read_window(args + 2, &w));
+  ST_TRY(st__read_sizes(&args[1], "output_size", w.n, 1, w.in));
+  ST_TRY(st__window_count(&w));
+  ST_TRY(check_columns(self, &w));
+  split[1] = st__product_of(w.n, w.kernel);
+  split[0] = self->sizes[self->ndim - 2] / split[1];
+  for (int d = 0; d < w.n; d++) split[2 + d] = w.out[d];
+  st_chain c = {.n = 0};
+  const st_tensor *columns = st__step_retail(&c, self, 2, w.n + 2, split);
+  st_tensor *image = zero_image(&c, self, &w);
+  if (st__going(&c)) c.status = add_taps(image, columns, &w);
+  if (st__is_padded(&w)) image = without_padding(&c, image, &w);
+  return st__chain_return(&c, image, rets);
+}
+
+/* The arguments of col2im, but with all sizes of the image. */
+ST_BOXED(st__box_im2col_backward) {
+  const int all = (int)args[1].len;
+  const int n = args[2].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
+  if (all < n) {
+    return st__fail(ST_BAD_VALUE, "self_sizes must have %d entries or more, "
+                    "it has %d", n, all);
+  }
+  const st_value image[] = {args[0], st__of_ints(args[1].u.ints + all - n, n),
+                            args[2], args[3], args[4], args[5]};
+  return st__invoke(ST_OP_col2im, 6, image, rets);
+}
+
+/* -- Sums of windows ------------------------------------------------------ */
+
+int64_t st__images_at_once(const st_tensor *images, int64_t places) {
+  enum { CACHED = 1 << 15 }; /* elements that stay near */
+  const double each = (double)images->sizes[1] * (double)places;
+  if (st__is_meta(images)) return INT64_MAX;
+  return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
+}
+
+/* Into out the sums of windows of n images from number `first` on. */
+static st_status sum_windows(const st_tensor *image, const st_tensor *out,
+                             const st_window *w, int64_t first, int64_t n) {
+  const int64_t taps = st__product_of(w->n, w->kernel);
+  st_chain c = {.n = 0};
+  const st_tensor *from = st__step_narrow(&c, image, 0, first, n);
+  const st_tensor *to = st__step_narrow(&c, out, 0, first, n);
+  st__step2(&c, ST_OP_copy_, to, st__step_tap(&c, from, w, 0));
+  for (int64_t tap = 1; st__going(&c) && tap < taps; tap++) {
+    st_chain round = {.n = 0};
+    add_to(&round, to, st__step_tap(&round, from, w, tap));
+    st__chain_keep(&c, &round, NULL);
+  }
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+ST_BOXED(st__box_window_sum) {
+  const st_tensor *self = args[0].u.tensor;
+  int64_t sizes[2 + ST_SPATIAL_MAX] = {0};
+  st_window w;
+  ST_TRY(read_window(args + 1, &w));
+  ST_TRY(check_batch(self, w.n));
+  st__image_sizes(self, w.n, w.in);
+  ST_TRY(st__window_count(&w));
+  for (int d = 0; d < 2; d++) sizes[d] = self->sizes[d];
+  for (int d = 0; d < w.n; d++) sizes[2 + d] = w.out[d];
+  st_chain c = {.n = 0};
+  const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w)
+                                             : self;
+  st_tensor *out = st__step_with(&c, ST_OP_new_empty, self,
+                                 st__of_ints(sizes, 2 + w.n));
+  const int64_t each = st__images_at_once(
+    self, st__product_of(w.n, w.out));
+  for (int64_t i = 0; st__going(&c) && i < sizes[0]; i += each) {
+    const int64_t rest = sizes[0] - i;
+    c.status = sum_windows(image, out, &w, i, each < rest ? each : rest);
+  }
+  return st__chain_return(&c, out, rets);
+}
+
+/* Every place of a window has the gradient of its sum. */
+ST_BOXED(st__box_window_sum_backward) {
+  const st_tensor *grad = args[0].u.tensor;
+  int64_t sizes[3];
+  st_window w;
+  ST_TRY(read_window(args + 2, &w));
+  ST_TRY(check_batch(grad, w.n));
+  const int64_t taps = st__product_of(w.n, w.kernel);
+  st_chain c = {.n = 0};
+  sizes[0] = grad->sizes[0] * grad->sizes[1];
+  sizes[1] = 1;
+  sizes[2] = st__product_of(w.n, grad->sizes + 2);
+  const st_tensor *t = st__step_reshape(&c, grad, 3, sizes);
+  sizes[1] = taps;
+  const st_value back[] = {
+    st__of_tensor(st__step_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3))),
+    args[1], args[2], args[3], args[4], args[5]};
+  t = st__step(&c, ST_OP_im2col_backward, 6, back);
+  return st__chain_return(
+    &c, st__step_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
+}
+
+/* -- As steps ------------------------------------------------------------- */
+
+/* A window over one dimension as one over two. */
+static st_window with_height(const st_window *w) {
+  if (w->n > 1) return *w;
+  return (st_window){
+    .n = 2, .in = {1, w->in[0]}, .kernel = {1, w->kernel[0]},
+    .stride = {1, w->stride[0]}, .padding = {0, w->padding[0]},
+    .dilation = {1, w->dilation[0]}, .out = {1, w->out[0]}};
+}
+
+/* op(x, kernel, dilation, padding, stride) */
+static st_tensor *step_of_image(st_chain *c, st_op_id op, const st_tensor *x,
+                                const st_window *w) {
+  const st_window v = with_height(w);
+  if (w->n == 1) x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
+  const st_value args[] = {
+    st__of_tensor(x), st__of_ints(v.kernel, v.n),
+    st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
+    st__of_ints(v.stride, v.n)};
+  return st__step(c, op, 5, args);
+}
+
+st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
+                            const st_window *w) {
+  return step_of_image(c, ST_OP_im2col, x, w);
+}
+
+st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
+                          const st_window *w) {
+  const st_window v = with_height(w);
+  const st_value args[] = {
+    st__of_tensor(columns), st__of_ints(v.in, v.n),
+    st__of_ints(v.kernel, v.n), st__of_ints(v.dilation, v.n),
+    st__of_ints(v.padding, v.n), st__of_ints(v.stride, v.n)};
+  st_tensor *image = st__step(c, ST_OP_col2im, 6, args);
+  if (w->n > 1) return image;
+  return st__step_with(c, ST_OP_squeeze_dim, image, st__of_int(-2));
+}
+
+st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
+                         const st_window *w) {
+  return step_of_image(c, ST_OP__window_sum, x, w);
+}

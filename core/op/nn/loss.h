@@ -1,0 +1,41 @@
+/* Losses: the functions of section "Losses" of ops.def, and the reduction
+ * that they end with.
+ */
+#ifndef ST_OP_NN_LOSS_H
+#define ST_OP_NN_LOSS_H
+
+#include "op/registry/composite.h"
+
+/* How the losses of all elements become one (`int reduction`). ORDER
+ * REDUCTION: lua/bind/call/argument_convert.c */
+enum { ST_REDUCE_NONE, ST_REDUCE_MEAN, ST_REDUCE_SUM };
+
+/* A chain for a loss with such an argument. */
+st_chain st__loss_begin(const st_value *reduction);
+/* Reduces loss, a result of the chain, and ends it. */
+st_status st__loss_end(st_chain *c, st_tensor *loss,
+                       const st_value *reduction, st_value *rets);
+
+/* -- Between numbers (loss.c) --------------------------------------------- */
+
+ST_BOXED(st__box_mse_loss);
+ST_BOXED(st__box_l1_loss);
+ST_BOXED(st__box_huber_loss);
+ST_BOXED(st__box_smooth_l1_loss);
+ST_BOXED(st__box_kl_div);
+ST_BOXED(st__box_poisson_nll_loss);
+ST_BOXED(st__box_soft_margin_loss);
+ST_BOXED(st__box_hinge_embedding_loss);
+ST_BOXED(st__box_margin_ranking_loss);
+ST_BOXED(st__box_cosine_embedding_loss);
+ST_BOXED(st__box_triplet_margin_loss);
+
+/* -- Over classes (cross_entropy.c) ---------------------------------------- */
+
+ST_BOXED(st__box_nll_loss);
+ST_BOXED(st__box_cross_entropy_loss);
+ST_BOXED(st__box_binary_cross_entropy_each);
+ST_BOXED(st__box_binary_cross_entropy);
+ST_BOXED(st__box_binary_cross_entropy_with_logits);
+
+#endif

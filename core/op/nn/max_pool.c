@@ -1,0 +1,358 @@
+/* Pooling: the greatest place of windows and shares, and back.
+ */
+
+#include <math.h>
+
+#include "op/nn/pool.h"
+
+/* -- Where in the image --------------------------------------------------- */
+
+static int64_t together(int n, const int64_t *sizes, const int64_t *at) {
+  int64_t i = 0;
+  for (int d = 0; d < n; d++) i = i * sizes[d] + at[d];
+  return i;
+}
+
+/* Where in the image, as a line, the tap of a window is that starts at its
+ * first place. */
+static st_tensor *tap_offsets(st_chain *c, const st_pool *p) {
+  const st_window *w = &p->w;
+  int64_t *at, k[ST_SPATIAL_MAX];
+  const st_tensor *table = st__step_table(c, ST_INT64, p->taps, &at);
+  for (int64_t i = 0; at && i < p->taps; i++) {
+    st__pool_apart(i, w->n, w->kernel, k);
+    for (int d = 0; d < w->n; d++) k[d] *= w->dilation[d];
+    at[i] = together(w->n, w->in, k);
+  }
+  return st__step_beside(c, table, ST_INT64, p->self);
+}
+
+/* Where each window starts, in front of the image maybe. */
+static st_tensor *window_starts(st_chain *c, const st_pool *p) {
+  const st_window *w = &p->w;
+  int64_t *at, o[ST_SPATIAL_MAX];
+  const st_tensor *table = st__step_table(c, ST_INT64, p->places, &at);
+  for (int64_t i = 0; at && i < p->places; i++) {
+    st__pool_apart(i, w->n, w->out, o);
+    for (int d = 0; d < w->n; d++) o[d] = st__pool_start(p, d, o[d]);
+    at[i] = together(w->n, w->in, o);
+  }
+  return st__step_beside(c, table, ST_INT64, p->self);
+}
+
+/* The first tap of each window that is in the image: where nothing is
+ * greater than the padding, that one is the first of the greatest. */
+static st_tensor *first_taps(st_chain *c, const st_pool *p) {
+  const st_window *w = &p->w;
+  int64_t *at, o[ST_SPATIAL_MAX];
+  const st_tensor *table = st__step_table(c, ST_INT64, p->places, &at);
+  for (int64_t i = 0; at && i < p->places; i++) {
+    st__pool_apart(i, w->n, w->out, o);
+    for (int d = 0; d < w->n; d++) {
+      const int64_t start = st__pool_start(p, d, o[d]), step = w->dilation[d];
+      o[d] = start < 0 ? (step - 1 - start) / step : 0;
+    }
+    at[i] = together(w->n, w->kernel, o);
+  }
+  return st__step_beside(c, table, ST_INT64, p->self);
+}
+
+/* The places of taps (images, places). */
+static st_tensor *tap_places(st_chain *c, const st_pool *p,
+                             const st_tensor *tap) {
+  tap = st__step_to(c, tap, ST_INT64);
+  if (!p->adaptive && st__is_padded(&p->w)) {
+    tap = st__step2(c, ST_OP_maximum, tap, first_taps(c, p));
+  }
+  return st__step2(c, ST_OP_add_Tensor,
+                   st__step2(c, ST_OP_take, tap_offsets(c, p), tap),
+                   window_starts(c, p));
+}
+
+/* -- The greatest of some images ------------------------------------------ */
+
+/* Some images, and what the windows of them hold at most so far, and at
+ * which tap first; that one only if it is asked for. */
+typedef struct search {
+  const st_tensor *image;   /* (images, 1, size..), with the padding */
+  const st_window *w;
+  bool wants_tap;
+  st_tensor *best, *tap;
+} search;
+
+/* The two come from round, which ends, instead of what c has. */
+static void renew(st_chain *c, st_chain *round, st_tensor *best,
+                  st_tensor *tap, search *s) {
+  st_tensor *const kept[] = {best, tap};
+  st_chain next = {.status = round->status};
+  for (int i = 0; st__going(&next) && i < 2; i++) {
+    if (!kept[i]) continue;
+    st__tensor_retain(kept[i]);
+    next.t[next.n++] = kept[i];
+  }
+  st__chain_end(round, 0, NULL, NULL);
+  st__chain_end(c, 0, NULL, NULL);
+  *c = next;
+  s->best = best;
+  s->tap = tap;
+}
+
+static void start_search(st_chain *c, search *s, int64_t taps) {
+  st_chain round = {.status = c->status};
+  st_tensor *best = st__step_tap(&round, s->image, s->w, 0), *tap = NULL;
+  if (s->wants_tap && st__going(&round)) {
+    const st_value zeros[] = {
+      st__of_tensor(best), st__of_ints(best->sizes, best->ndim),
+      st__of_int(taps <= UINT8_MAX ? ST_UINT8 : ST_INT64)};
+    tap = st__step(&round, ST_OP_new_zeros, 3, zeros);
+  }
+  renew(c, &round, best, tap, s);
+}
+
+/* tap where mask holds, else the tap so far. */
+static st_tensor *choose_tap(st_chain *c, const st_tensor *mask, int64_t tap,
+                             const search *s) {
+  const st_value where[] = {st__of_tensor(mask), st__of_int(tap),
+                            st__of_tensor(s->tap)};
+  return st__step(c, ST_OP_where_ScalarSelf, 3, where);
+}
+
+static void try_tap(st_chain *c, search *s, int64_t k) {
+  st_chain round = {.status = c->status};
+  st_tensor *tap = NULL;
+  const st_tensor *x = st__step_tap(&round, s->image, s->w, k);
+  if (s->wants_tap) {
+    tap = choose_tap(&round, st__step2(&round, ST_OP_lt_Tensor, s->best, x),
+                     k, s);
+  }
+  renew(c, &round, st__step2(&round, ST_OP_maximum, s->best, x), tap, s);
+}
+
+/* The first NaN is the greatest; comparisons pass over it. */
+static void try_nan(st_chain *c, search *s, int64_t k) {
+  st_chain round = {.status = c->status};
+  const st_tensor *x = st__step_tap(&round, s->image, s->w, k);
+  const st_tensor *is_nan = st__step1(&round, ST_OP_isnan, x);
+  renew(c, &round, s->best, choose_tap(&round, is_nan, k, s), s);
+}
+
+/* Is there any among the greatest? What a meta tensor holds is not known. */
+static bool has_nan(st_chain *c, const search *s) {
+  if (!st__going(c) || s->best->device != ST_DEVICE_CPU ||
+      !st__is_floating((st_dtype)s->best->dtype)) {
+    return false;
+  }
+  st_chain round = {.n = 0};
+  const st_tensor *any = st__step1(&round, ST_OP_any,
+                                   st__step1(&round, ST_OP_isnan, s->best));
+  const bool has = st__going(&round) && *st__data(any);
+  c->status = st__chain_end(&round, 0, NULL, NULL);
+  return has;
+}
+
+static void run_search(st_chain *c, search *s) {
+  const int64_t taps = st__product_of(s->w->n, s->w->kernel);
+  start_search(c, s, taps);
+  for (int64_t k = 1; st__going(c) && k < taps; k++) try_tap(c, s, k);
+  if (!s->wants_tap || !has_nan(c, s)) return;
+  for (int64_t k = taps - 1; st__going(c) && k >= 0; k--) try_nan(c, s, k);
+}
+
+/* -- The greatest of all -------------------------------------------------- */
+
+/* What is in the windows, (images, places): the greatest and its tap. */
+typedef struct greatest { st_tensor *best, *tap; } greatest;
+
+static st_tensor *new_results(st_chain *c, const st_tensor *image,
+                              const st_pool *p, st_dtype dtype) {
+  const int64_t sizes[] = {st__pool_images(p), 1, p->places};
+  const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, 3),
+                           st__of_int(dtype)};
+  return st__step(c, ST_OP_new_empty, 3, args);
+}
+
+static void put(st_chain *c, const st_tensor *all, const st_tensor *part,
+                int64_t first, int64_t n) {
+  if (!part) return;
+  const int64_t sizes[] = {n, 1, all->sizes[2]};
+  st__step2(c, ST_OP_copy_, st__step_narrow(c, all, 0, first, n),
+            st__step_reshape(c, part, 3, sizes));
+}
+
+/* A few images at a time, tap by tap. */
+static void slide(st_chain *c, const st_pool *p, const st_tensor *image,
+                  bool wants_tap, greatest *out) {
+  const st_dtype narrow = p->taps <= UINT8_MAX ? ST_UINT8 : ST_INT64;
+  st_window w = p->w;
+  for (int d = 0; d < w.n; d++) w.padding[d] = 0;
+  out->best = new_results(c, image, p, (st_dtype)p->self->dtype);
+  out->tap = wants_tap ? new_results(c, image, p, narrow) : NULL;
+  if (!st__going(c)) return;
+  const int64_t each = st__images_at_once(image, p->places);
+  const int64_t all = image->sizes[0];
+  for (int64_t i = 0; st__going(c) && i < all; i += each) {
+    const int64_t n = each < all - i ? each : all - i;
+    st_chain round = {.n = 0}, parts = {.n = 0};
+    search s = {.w = &w, .wants_tap = wants_tap};
+    s.image = st__step_narrow(&round, image, 0, i, n);
+    parts.status = round.status;
+    run_search(&parts, &s);
+    if (st__going(&round)) round.status = parts.status;
+    if (st__going(&round)) {
+      put(&round, out->best, s.best, i, n);
+      put(&round, out->tap, s.tap, i, n);
+    }
+    st__chain_end(&parts, 0, NULL, NULL);
+    c->status = st__chain_end(&round, 0, NULL, NULL);
+  }
+}
+
+/* Shares that differ, and windows with many taps, as columns. */
+static void search_columns(st_chain *c, const st_pool *p,
+                           const st_tensor *image, greatest *out) {
+  st_window w = p->w;
+  st_tensor *best[2];
+  for (int d = 0; d < w.n; d++) w.padding[d] = 0;
+  const st_value max[] = {
+    st__of_tensor(p->adaptive ? st__pool_share_columns(c, image, p)
+                              : st__step_columns(c, image, &w)),
+    st__of_int(1)};
+  st__steps(c, ST_OP_max_dim, 2, max, 2, best);
+  *out = (greatest){best[0], best[1]};
+}
+
+/* The least number of dtype. */
+static st_value least(st_dtype dtype) {
+  switch (dtype) {
+    case ST_BOOL: case ST_UINT8: return st__of_int(0);
+    case ST_INT8: return st__of_int(INT8_MIN);
+    case ST_INT16: return st__of_int(INT16_MIN);
+    case ST_INT32: return st__of_int(INT32_MIN);
+    case ST_INT64: return st__of_int(INT64_MIN);
+    default: return st__of_float(-HUGE_VAL);
+  }
+}
+
+static void find_greatest(st_chain *c, const st_pool *p, bool wants_tap,
+                          greatest *out) {
+  const int64_t sizes[] = {st__pool_images(p), p->places};
+  const st_tensor *image = st__step1(c, ST_OP_detach, p->self);
+  if (!p->adaptive) {
+    image = st__pool_padded(c, image, p, least((st_dtype)p->self->dtype));
+    image = st__pool_lay_out(c, image, p);
+  }
+  if (p->adaptive || p->taps > ST_POOL_FEW) search_columns(c, p, image, out);
+  else slide(c, p, image, wants_tap, out);
+  out->best = st__step_reshape(c, out->best, 2, sizes);
+  if (wants_tap) out->tap = st__step_reshape(c, out->tap, 2, sizes);
+}
+
+/* -- max_pool ------------------------------------------------------------- */
+
+/* The elements of self at (images, places): they carry the gradient. */
+static st_tensor *elements_at(st_chain *c, const st_pool *p,
+                              const st_tensor *at) {
+  const int64_t flat[] = {st__pool_images(p),
+                          st__product_of(p->w.n, p->w.in)};
+  const st_tensor *self = st__step_attached(c, p->self, p->self);
+  const st_value gather[] = {
+    st__of_tensor(st__step_reshape(c, self, 2, flat)), st__of_int(1),
+    st__of_tensor(at)};
+  return st__step(c, ST_OP_gather, 3, gather);
+}
+
+static st_status run_max(st_chain *c, const st_pool *p, int64_t base,
+                         int nrets, st_value *rets) {
+  st_tensor *results[2] = {NULL, NULL};
+  greatest found = {NULL, NULL};
+  if (st__going(c) && st__is_complex((st_dtype)p->self->dtype)) {
+    c->status = st__no_kernel_for((st_dtype)p->self->dtype);
+  }
+  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  const bool derives = st__is_recorded(p->self->keys);
+  find_greatest(c, p, derives || nrets == 2, &found);
+  const st_tensor *at = derives || nrets == 2 ? tap_places(c, p, found.tap)
+                                              : NULL;
+  results[0] = st__pool_result(c, derives ? elements_at(c, p, at)
+                                          : found.best, p);
+  if (nrets == 2) {
+    if (base) at = st__step_with(c, ST_OP_add_Scalar, at, st__of_int(base));
+    results[1] = st__pool_result(c, at, p);
+  }
+  return st__chain_end(c, nrets, results, rets);
+}
+
+/* self, kernel_size, stride, padding, dilation, ceil_mode, and, with
+ * positions as a second result, base */
+static st_status max_pool(const st_value *args, int n, int nrets,
+                          st_value *rets) {
+  st_pool p = {.ceil_mode = args[5].u.i};
+  st_chain c = {.status = st__pool_read(args[0].u.tensor, n, &p)};
+  if (st__going(&c)) c.status = st__pool_window(args + 1, &args[4], &p);
+  return run_max(&c, &p, nrets == 2 ? args[6].u.i : 0, nrets, rets);
+}
+
+/* self, output_size, base */
+static st_status adaptive_max_pool(const st_value *args, int n,
+                                   st_value *rets) {
+  st_pool p = {.self = NULL};
+  st_chain c = {.status = st__pool_shares(args, n, &p)};
+  return run_max(&c, &p, args[2].u.i, 2, rets);
+}
+
+ST_BOXED(st__box_max_pool1d) { return max_pool(args, 1, 1, rets); }
+ST_BOXED(st__box_max_pool2d) { return max_pool(args, 2, 1, rets); }
+ST_BOXED(st__box_max_pool3d) { return max_pool(args, 3, 1, rets); }
+ST_BOXED(st__box_max_pool1d_with_indices) { return max_pool(args, 1, 2, rets); }
+ST_BOXED(st__box_max_pool2d_with_indices) { return max_pool(args, 2, 2, rets); }
+ST_BOXED(st__box_max_pool3d_with_indices) { return max_pool(args, 3, 2, rets); }
+ST_BOXED(st__box_adaptive_max_pool1d) {
+  return adaptive_max_pool(args, 1, rets);
+}
+ST_BOXED(st__box_adaptive_max_pool2d) {
+  return adaptive_max_pool(args, 2, rets);
+}
+ST_BOXED(st__box_adaptive_max_pool3d) {
+  return adaptive_max_pool(args, 3, rets);
+}
+
+/* -- Back to where they were ---------------------------------------------- */
+
+/* self, indices, output_size, .., base at the end */
+static st_status max_unpool(const st_value *args, int n, const st_value *base,
+                            st_value *rets) {
+  const st_tensor *self = args[0].u.tensor, *indices = args[1].u.tensor;
+  st_pool p = {.self = self, .w.n = n};
+  ST_TRY(st__check_images(self, "self", n));
+  ST_TRY(st__read_sizes(&args[2], "output_size", n, 0, p.w.out));
+  if (indices->dtype != ST_INT64 || !st__same_sizes(self, indices)) {
+    return st__fail(ST_BAD_SHAPE, "indices must be int64 of self's shape %s, "
+                    "not %s of shape %s", ST_SHAPE_TEXT(self),
+                    st__dtype_name((st_dtype)indices->dtype),
+                    ST_SHAPE_TEXT(indices));
+  }
+  const int64_t images = st__pool_images(&p);
+  int64_t in[ST_SPATIAL_MAX];
+  st__image_sizes(self, n, in);
+  const int64_t from[] = {images, st__product_of(n, in)};
+  int64_t to[] = {images, 1};
+  for (int d = 0; d < n; d++) {
+    if (__builtin_mul_overflow(to[1], p.w.out[d], &to[1])) {
+      return st__fail(ST_BAD_SHAPE, "output_size is too large");
+    }
+  }
+  st_chain c = {.n = 0};
+  const st_value scatter[] = {
+    st__of_tensor(st__step_with(&c, ST_OP_new_zeros, self,
+                                st__of_ints(to, 2))), st__of_int(1),
+    st__of_tensor(st__step_reshape(&c, indices, 2, from)),
+    st__of_tensor(st__step_reshape(&c, self, 2, from)), *base};
+  const st_tensor *image = st__step(&c, ST_OP_scatter_src, 5, scatter);
+  image = st__pool_result(&c, image, &p);
+  return st__chain_return(&c, st__step_format(&c, image, self), rets);
+}
+
+ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, &args[3], rets); }
+
+/* The stride and the padding of the pooling play no role. */
+ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, &args[5], rets); }

@@ -1,0 +1,342 @@
+/* Padding and pixel shuffling: borders around images, and channels that
+ * become pixels.
+ */
+
+#include <string.h>
+
+#include "op/create/copy.h"
+#include "op/create/factory.h"
+#include "op/nn/spatial.h"
+#include "tensor/format.h"
+
+/* -- Arguments ------------------------------------------------------------ */
+
+/* Places before and after each dimension, which pad lists from the last one
+ * backwards; a negative number cuts off. */
+typedef struct borders {
+  int ndim;
+  int64_t before[ST_MAX_DIMS], after[ST_MAX_DIMS], size[ST_MAX_DIMS];
+} borders;
+
+static st_status too_small(const st_tensor *self, int d, const borders *b) {
+  return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld cannot be padded "
+                  "by %lld and %lld", (long long)st__shown(d),
+                  (long long)self->sizes[d], (long long)b->before[d],
+                  (long long)b->after[d]);
+}
+
+static st_status read_borders(const st_tensor *self, const st_value *pad,
+                              borders *b) {
+  const int n = (int)(pad->len / 2);
+  if (pad->len % 2 != 0 || n > self->ndim) {
+    return st__fail(ST_BAD_VALUE, "pad must have two entries for each of at "
+                    "most %d dimensions, it has %u", self->ndim, pad->len);
+  }
+  b->ndim = self->ndim;
+  for (int d = 0; d < self->ndim; d++) {
+    const int64_t *p = pad->u.ints + 2 * (self->ndim - 1 - d);
+    const bool has = d >= self->ndim - n;
+    b->before[d] = has ? p[0] : 0;
+    b->after[d] = has ? p[1] : 0;
+    if (__builtin_add_overflow(self->sizes[d], b->before[d], &b->size[d]) ||
+        __builtin_add_overflow(b->size[d], b->after[d], &b->size[d]) ||
+        b->size[d] < 0) {
+      return too_small(self, d, b);
+    }
+  }
+  return ST_OK;
+}
+
+/* -- constant_pad_nd ------------------------------------------------------ */
+
+static int64_t at_least_0(int64_t n) { return n > 0 ? n : 0; }
+
+/* What is kept of t: `sizes` places behind the positive (sign 1) or the
+ * negative (sign -1) borders. */
+static st_status inner_view(const st_tensor *t, const borders *b, int sign,
+                            const int64_t *sizes, st_tensor **out) {
+  int64_t offset = t->offset;
+  for (int d = 0; d < t->ndim; d++) {
+    offset += at_least_0(sign * b->before[d]) * t->strides[d];
+  }
+  return st__tensor_view(t, t->ndim, sizes, t->strides, offset, out);
+}
+
+static bool only_cuts(const borders *b) {
+  for (int d = 0; d < b->ndim; d++) {
+    if (b->before[d] > 0 || b->after[d] > 0) return false;
+  }
+  return true;
+}
+
+/* The sizes of what is kept of self. As in ATen, a dimension of the n listed
+ * can only become empty where nothing is added. */
+static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
+                            int64_t *kept) {
+  const bool may_empty = only_cuts(b);
+  for (int d = 0; d < b->ndim; d++) {
+    kept[d] = b->size[d] - at_least_0(b->before[d]) - at_least_0(b->after[d]);
+    if (kept[d] < 0 ||
+        (!may_empty && b->size[d] == 0 && d >= b->ndim - n)) {
+      return too_small(self, d, b);
+    }
+  }
+  return ST_OK;
+}
+
+/* out becomes value around inner. */
+static st_status fill_around(st_tensor *out, const st_tensor *inner,
+                             const borders *b, st_scalar value) {
+  st_tensor *to = NULL;
+  ST_TRY(st__fill(out, value));
+  ST_TRY(inner_view(out, b, 1, inner->sizes, &to));
+  const st_status status = st__copy(to, inner);
+  st__tensor_release(&to);
+  return status;
+}
+
+ST_BOXED(st__box_constant_pad_nd) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_dtype dtype = (st_dtype)self->dtype;
+  const st_options o = {dtype, (st_device)self->device};
+  const st_scalar value = st__to_scalar(&args[2]);
+  int64_t kept[ST_MAX_DIMS];
+  st_tensor *inner = NULL, *out = NULL;
+  st_status status;
+  borders b;
+  ST_TRY(read_borders(self, &args[1], &b));
+  ST_TRY(kept_sizes(self, &b, (int)args[1].len / 2, kept));
+  ST_TRY(st__check_scalar_fits(value, dtype));
+  ST_TRY(inner_view(self, &b, -1, kept, &inner));
+  if (only_cuts(&b)) {
+    status = st__clone(inner, dtype, ST_FORMAT_PRESERVE, &out);
+  } else {
+    ST_TRY_FAIL(st__new_empty(o, b.ndim, b.size,
+                              st__suggest_format(self, false), &out));
+    status = fill_around(out, inner, &b, value);
+  }
+fail:
+  st__tensor_release(&inner);
+  if (status == ST_OK) rets[0] = st__of_tensor(out);
+  else st__tensor_release(&out);
+  return status;
+}
+
+ST_BOXED(st__box_constant_pad_nd_backward) {
+  int64_t pad[2 * ST_MAX_DIMS];
+  if (args[1].len > sizeof pad / sizeof *pad) {
+    return st__fail(ST_BAD_VALUE, "pad has %u entries", args[1].len);
+  }
+  for (uint32_t i = 0; i < args[1].len; i++) {
+    pad[i] = (int64_t)(0 - (uint64_t)args[1].u.ints[i]);
+  }
+  const st_value crop[] = {args[0], st__of_ints(pad, (int)args[1].len)};
+  return st__invoke(ST_OP_constant_pad_nd, 2, crop, rets);
+}
+
+/* -- Out of the image ----------------------------------------------------- */
+
+/* Which of n places is repeated at place i, which may be outside. */
+typedef struct pad_mode {
+  const char *name;
+  int64_t (*source)(int64_t i, int64_t n);
+  int64_t spare; /* places of the image that no border may reach: its
+                    border itself, none, or (-1) there is no limit */
+} pad_mode;
+
+static int64_t reflected(int64_t i, int64_t n) {
+  const int64_t k = i < 0 ? -i : i;
+  return k < n ? k : 2 * (n - 1) - k;
+}
+
+static int64_t replicated(int64_t i, int64_t n) {
+  return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+static int64_t wrapped(int64_t i, int64_t n) {
+  return i < 0 ? i + n : i < n ? i : i - n;
+}
+
+static const pad_mode modes[] = {
+  {"reflect",   reflected,  1},
+  {"replicate", replicated, -1},
+  {"circular",  wrapped,    0},
+};
+enum { REFLECT, REPLICATE, CIRCULAR, NMODES };
+
+/* What is cut off in front; what circular repeats is cut off before. */
+static int64_t cut_before(const borders *b, int d, const pad_mode *mode) {
+  return mode == &modes[CIRCULAR] ? at_least_0(-b->before[d]) : 0;
+}
+
+static int64_t repeated_size(const st_tensor *t, int d, const borders *b,
+                             const pad_mode *mode) {
+  const int64_t size = t->sizes[d];
+  if (mode != &modes[CIRCULAR]) return size;
+  return size - at_least_0(-b->before[d]) - at_least_0(-b->after[d]);
+}
+
+static st_status check_reach(const st_tensor *self, int d, const borders *b,
+                             const pad_mode *mode) {
+  const int64_t size = repeated_size(self, d, b, mode);
+  const int64_t before = b->before[d], after = b->after[d];
+  const int64_t most = size - mode->spare;
+  if (size <= 0) return too_small(self, d, b);
+  if (mode->spare < 0 || (before <= most && after <= most)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "padding dimension %lld of size %lld in mode "
+                  "%s adds at most %lld places at either end, not %lld and "
+                  "%lld", (long long)st__shown(d), (long long)size, mode->name,
+                  (long long)most, (long long)before, (long long)after);
+}
+
+static st_tensor *pad_dim(st_chain *c, const st_tensor *t, int d,
+                          const borders *b, const pad_mode *mode) {
+  const int64_t cut = cut_before(b, d, mode);
+  const int64_t size = repeated_size(t, d, b, mode);
+  int64_t *source;
+  const st_tensor *table = st__step_table(c, ST_INT64, b->size[d], &source);
+  for (int64_t i = 0; source && i < b->size[d]; i++) {
+    source[i] = cut + mode->source(i - b->before[d] - cut, size);
+  }
+  return st__step_select(c, t, d, st__step_beside(c, table, ST_INT64, t));
+}
+
+static st_status pad_by_mode(const st_value *self, const st_value *pad,
+                             const pad_mode *mode, st_value *rets) {
+  st_tensor *t = self->u.tensor;
+  const st_tensor *first;
+  borders b;
+  st_chain c = {.status = read_borders(t, pad, &b)};
+  for (int d = t->ndim - (int)pad->len / 2; st__going(&c) && d < t->ndim;
+       d++) {
+    c.status = check_reach(t, d, &b, mode);
+  }
+  if (mode != &modes[CIRCULAR]) t = st__step_attached(&c, t, t);
+  first = t;
+  for (int d = b.ndim - 1; st__going(&c) && d >= 0; d--) {
+    if (b.before[d] == 0 && b.after[d] == 0) continue;
+    st_chain round = {.n = 0};
+    t = pad_dim(&round, t, d, &b, mode);
+    st__chain_replace(&c, &round, &t);
+  }
+  if (t == first) t = st__step1(&c, ST_OP_clone, t);
+  return st__chain_return(&c, t, rets);
+}
+
+ST_BOXED(st__box_pad) {
+  const char *name = args[2].u.string;
+  const bool has_value = !st__is_none(&args[3]);
+  if (strcmp(name, "constant") == 0) {
+    const st_value constant[] = {
+      args[0], args[1], has_value ? args[3] : st__of_int(0)};
+    return st__invoke(ST_OP_constant_pad_nd, 3, constant, rets);
+  }
+  for (int i = 0; i < NMODES; i++) {
+    if (strcmp(name, modes[i].name) != 0) continue;
+    if (!has_value || st__to_float(&args[3], 0) == 0) {
+      return pad_by_mode(&args[0], &args[1], &modes[i], rets);
+    }
+    return st__fail(ST_BAD_VALUE, "mode \"%s\" has no use for a value", name);
+  }
+  return st__fail(ST_BAD_VALUE, "mode must be \"constant\", \"reflect\", "
+                  "\"replicate\" or \"circular\", not \"%s\"", name);
+}
+
+/* The last n dimensions, one number standing for all borders. */
+static st_status pad_images(const st_value *args, int n,
+                            const pad_mode *mode, st_value *rets) {
+  int64_t pad[2 * ST_SPATIAL_MAX];
+  const uint32_t len = args[1].len;
+  ST_TRY(st__check_images(args[0].u.tensor, "self", n));
+  if (len != 1 && len != 2 * (uint32_t)n) {
+    return st__fail(ST_BAD_VALUE, "padding must have %d entries, it has %u",
+                    2 * n, len);
+  }
+  for (int i = 0; i < 2 * n; i++) pad[i] = args[1].u.ints[len == 1 ? 0 : i];
+  const st_value all = st__of_ints(pad, 2 * n);
+  return pad_by_mode(&args[0], &all, mode, rets);
+}
+
+ST_BOXED(st__box_reflection_pad1d) {
+  return pad_images(args, 1, &modes[REFLECT], rets);
+}
+ST_BOXED(st__box_reflection_pad2d) {
+  return pad_images(args, 2, &modes[REFLECT], rets);
+}
+ST_BOXED(st__box_reflection_pad3d) {
+  return pad_images(args, 3, &modes[REFLECT], rets);
+}
+ST_BOXED(st__box_replication_pad1d) {
+  return pad_images(args, 1, &modes[REPLICATE], rets);
+}
+ST_BOXED(st__box_replication_pad2d) {
+  return pad_images(args, 2, &modes[REPLICATE], rets);
+}
+ST_BOXED(st__box_replication_pad3d) {
+  return pad_images(args, 3, &modes[REPLICATE], rets);
+}
+
+/* -- Pixels and channels -------------------------------------------------- */
+
+static st_status check_pixels(const st_tensor *self, int64_t factor) {
+  if (self->ndim < 3) {
+    return st__fail(ST_BAD_SHAPE, "self must have 3 dimensions or more, but "
+                    "its shape is %s", ST_SHAPE_TEXT(self));
+  }
+  if (factor > 0 && factor <= INT32_MAX) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "the factor must be positive and fit in 32 "
+                  "bits, it is %lld", (long long)factor);
+}
+
+/* first with its last three dimensions split into n, these in the order
+ * given, and a copy of that with the sizes of an image. */
+static st_status regroup(const st_tensor *first, int n, const int64_t *split,
+                         const int *order, const int64_t *image,
+                         st_value *rets) {
+  int64_t dims[ST_MAX_DIMS + 2];
+  st_chain chain = {.n = 0}, *c = &chain;
+  const st_tensor *t = st__step_retail(c, first, 3, n, split);
+  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  for (int d = 0; d < t->ndim; d++) {
+    const int k = d - (t->ndim - n);
+    dims[d] = k < 0 ? d : t->ndim - n + order[k];
+  }
+  const st_tensor *turned = st__step_with(c, ST_OP_permute, t,
+                                          st__of_ints(dims, t->ndim));
+  const st_tensor *dense = st__step_with(c, ST_OP_clone, turned,
+                                         st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *out = st__step_retail(c, dense, n, 3, image);
+  return st__chain_return(c, st__step_format(c, out, first), rets);
+}
+
+ST_BOXED(st__box_pixel_shuffle) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t r = args[1].u.i;
+  static const int order[] = {0, 3, 1, 4, 2};
+  ST_TRY(check_pixels(self, r));
+  const int64_t *s = self->sizes + self->ndim - 3;
+  if (s[0] % (r * r) != 0) {
+    return st__fail(ST_BAD_SHAPE, "the channels of self, %lld, must be a "
+                    "multiple of the square of upscale_factor, %lld",
+                    (long long)s[0], (long long)r);
+  }
+  const int64_t split[] = {s[0] / (r * r), r, r, s[1], s[2]};
+  const int64_t image[] = {split[0], s[1] * r, s[2] * r};
+  return regroup(self, 5, split, order, image, rets);
+}
+
+ST_BOXED(st__box_pixel_unshuffle) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t r = args[1].u.i;
+  static const int order[] = {0, 2, 4, 1, 3};
+  ST_TRY(check_pixels(self, r));
+  const int64_t *s = self->sizes + self->ndim - 3;
+  if (s[1] % r != 0 || s[2] % r != 0) {
+    return st__fail(ST_BAD_SHAPE, "height and width of self, whose shape is "
+                    "%s, must be multiples of downscale_factor, %lld",
+                    ST_SHAPE_TEXT(self), (long long)r);
+  }
+  const int64_t split[] = {s[0], s[1] / r, r, s[2] / r, r};
+  const int64_t image[] = {s[0] * r * r, split[1], split[3]};
+  return regroup(self, 5, split, order, image, rets);
+}

@@ -1,0 +1,237 @@
+/* Images of another size: every place of the result is a sum of weighted
+ * places of the image, dimension by dimension.
+ */
+
+#include <math.h>
+
+#include "op/nn/spatial.h"
+
+typedef enum resample_mode { NEAREST, EXACT, LINEAR, CUBIC } resample_mode;
+
+typedef struct resample {
+  const st_tensor *self;
+  resample_mode mode;
+  bool align_corners;
+  int n;                          /* dimensions it is about, the last ones */
+  int64_t size[ST_SPATIAL_MAX];
+  double factor[ST_SPATIAL_MAX];  /* of the size; 0: as the sizes say */
+} resample;
+
+/* -- Coordinates ---------------------------------------------------------- */
+
+/* x in the precision of the elements: PyTorch computes coordinates in it, and
+ * the place that is nearest may depend on that. */
+static double rounded(const resample *r, double x) {
+  return r->self->dtype == ST_FLOAT64 ? x : (double)(float)x;
+}
+
+/* How many places of the image one step in the result is. */
+static double step_size(const resample *r, int d, int64_t in) {
+  const int64_t out = r->size[d];
+  if (r->mode >= LINEAR && r->align_corners) {
+    return out > 1 ? rounded(r, (double)(in - 1) / (double)(out - 1)) : 0;
+  }
+  return rounded(r, r->factor[d] > 0 ? 1 / r->factor[d]
+                                     : (double)in / (double)out);
+}
+
+/* Where in the image place i of the result is. */
+static double coordinate(const resample *r, double step, int64_t i) {
+  if (r->mode == NEAREST) return rounded(r, step * (double)i);
+  if (r->mode == EXACT) return rounded(r, step * ((double)i + 0.5));
+  if (r->align_corners) return rounded(r, step * (double)i);
+  const double x = rounded(r, rounded(r, step * ((double)i + 0.5)) - 0.5);
+  return r->mode == LINEAR && x < 0 ? 0 : x;
+}
+
+static int64_t clamp(int64_t i, int64_t n) {
+  return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+/* -- Weights -------------------------------------------------------------- */
+
+/* Of the cubic convolution with a = -0.75, by the distance from a place. */
+static double cubic(double x) {
+  const double a = -0.75;
+  x = fabs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+static int tap_count(resample_mode mode) {
+  return mode == CUBIC ? 4 : mode == LINEAR ? 2 : 1;
+}
+
+/* The places that place i is made of, and their weights, each `out` after
+ * the one before. */
+static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
+                      int64_t *at, double *weight) {
+  const double first = fmin(floorf((float)x), (double)(in - 1));
+  const double t = fmin(fmax(rounded(r, x - first), 0), 1);
+  const int64_t i = (int64_t)first;
+  switch (r->mode) {
+    case NEAREST: case EXACT:
+      at[0] = clamp(i, in);
+      break;
+    case LINEAR:
+      at[0] = clamp(i, in);
+      at[out] = clamp(i + 1, in);
+      weight[0] = 1 - t;
+      weight[out] = t;
+      break;
+    case CUBIC:
+      for (int k = 0; k < 4; k++) {
+        at[k * out] = clamp(i - 1 + k, in);
+        weight[k * out] = cubic(t + 1 - k);
+      }
+  }
+}
+
+/* -- One dimension -------------------------------------------------------- */
+
+/* Tap k of a table of so many taps of `out` places each. */
+static st_tensor *tap_of(st_chain *c, const st_tensor *table, int64_t out,
+                         int k) {
+  return st__step_narrow(c, table, 0, k * out, out);
+}
+
+/* The taps of t at places along dim, times their weights, added up. */
+static st_tensor *weighted_sum(st_chain *c, const st_tensor *t, int dim,
+                               const st_tensor *places,
+                               const st_tensor *weights, const resample *r) {
+  int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
+  const int taps = tap_count(r->mode);
+  st_tensor *sum = NULL;
+  for (int k = 0; k < taps; k++) {
+    const st_tensor *x = st__step_select(
+      c, t, dim, tap_of(c, places, sizes[0], k));
+    const st_tensor *weight = st__step_reshape(
+      c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
+    const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
+                            st__of_tensor(weight)};
+    sum = k == 0 ? st__step2(c, ST_OP_mul_Tensor, x, weight)
+                 : st__step(c, ST_OP_addcmul, 3, add);
+  }
+  return sum;
+}
+
+static st_tensor *resample_dim(st_chain *c, const st_tensor *t, int d,
+                               const resample *r) {
+  const int dim = 2 + d, taps = tap_count(r->mode);
+  const int64_t in = t->sizes[dim], out = r->size[d];
+  const double step = step_size(r, d, in);
+  int64_t *at;
+  double *weight;
+  const st_tensor *places = st__step_table(c, ST_INT64, taps * out, &at);
+  const st_tensor *weights = st__step_table(c, ST_FLOAT64, taps * out,
+                                            &weight);
+  for (int64_t i = 0; st__going(c) && i < out; i++) {
+    fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
+  }
+  places = st__step_beside(c, places, ST_INT64, r->self);
+  if (taps == 1) return st__step_select(c, t, dim, places);
+  weights = st__step_beside(c, weights, (st_dtype)r->self->dtype, r->self);
+  return weighted_sum(c, t, dim, places, weights, r);
+}
+
+/* A dimension that stays as it is needs no step. */
+static bool is_kept(const resample *r, int d, int64_t in) {
+  return in == r->size[d] && (r->align_corners || r->factor[d] == 0 ||
+                              r->factor[d] == 1);
+}
+
+static st_status run(st_chain *c, const resample *r, st_value *rets) {
+  const st_tensor *first = r->self;
+  st_tensor *t = (st_tensor *)(uintptr_t)first;
+  for (int d = r->n - 1; st__going(c) && d >= 0; d--) {
+    if (is_kept(r, d, t->sizes[2 + d])) continue;
+    st_chain round = {.n = 0};
+    t = resample_dim(&round, t, d, r);
+    st__chain_replace(c, &round, &t);
+  }
+  if (t == first) t = st__step1(c, ST_OP_clone, t);
+  return st__chain_return(c, t, rets);
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+static st_status check_images(const resample *r, const char *name) {
+  const st_tensor *t = r->self;
+  const st_dtype dtype = (st_dtype)t->dtype;
+  if (t->ndim != r->n + 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must have %d dimensions, but its shape "
+                    "is %s", name, r->n + 2, ST_SHAPE_TEXT(t));
+  }
+  for (int d = 0; d < r->n; d++) {
+    if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "%s has no images, its shape is %s", name,
+                      ST_SHAPE_TEXT(t));
+    }
+  }
+  if (r->mode >= LINEAR && !st__is_floating(dtype)) {
+    return st__no_kernel_for(dtype);
+  }
+  return ST_OK;
+}
+
+/* self, output_size, [align_corners,] a factor for each dimension */
+static st_status by_size(const st_value *args, resample_mode mode, int n,
+                         st_value *rets) {
+  const bool aligns = mode >= LINEAR;
+  resample r = {.self = args[0].u.tensor, .mode = mode, .n = n,
+                .align_corners = aligns && args[2].u.i};
+  ST_TRY(check_images(&r, "self"));
+  ST_TRY(st__read_sizes(&args[1], "output_size", n, 1, r.size));
+  for (int d = 0; d < n; d++) {
+    r.factor[d] = st__to_float(&args[2 + aligns + d], 0);
+  }
+  st_chain c = {.n = 0};
+  return run(&c, &r, rets);
+}
+
+static st_status read_factors(const st_value *v, resample *r) {
+  if ((int)v->len != r->n && v->len != 1) {
+    return st__fail(ST_BAD_VALUE, "scale_factors must have %d entries, it has "
+                    "%u", r->n, v->len);
+  }
+  for (int d = 0; d < r->n; d++) {
+    const double f = r->factor[d] = v->u.floats[v->len == 1 ? 0 : d];
+    const double size = floor((double)r->self->sizes[2 + d] * f);
+    if (!(size >= 1 && size <= INT32_MAX)) {
+      return st__fail(ST_BAD_VALUE, "scale_factors would make a size of %g of "
+                      "%lld", size, (long long)r->self->sizes[2 + d]);
+    }
+    r->size[d] = (int64_t)size;
+  }
+  return ST_OK;
+}
+
+/* input, output_size, [align_corners,] scale_factors */
+static st_status by_factors(const st_value *args, resample_mode mode, int n,
+                            st_value *rets) {
+  const bool aligns = mode >= LINEAR;
+  const st_value *factors = &args[2 + aligns];
+  resample r = {.self = args[0].u.tensor, .mode = mode, .n = n,
+                .align_corners = aligns && args[2].u.i};
+  ST_TRY(check_images(&r, "input"));
+  if (st__is_none(&args[1]) == st__is_none(factors)) {
+    return st__fail(ST_BAD_VALUE, "either output_size or scale_factors must "
+                    "be given");
+  }
+  ST_TRY(st__is_none(factors)
+           ? st__read_sizes(&args[1], "output_size", n, 1, r.size)
+           : read_factors(factors, &r));
+  st_chain c = {.n = 0};
+  return run(&c, &r, rets);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+#define UPSAMPLE(name, mode, n)                 \
+  ST_BOXED(st__box_upsample_##name) {           \
+    return by_size(args, mode, n, rets);        \
+  }                                             \
+  ST_BOXED(st__box_upsample_##name##_vec) {     \
+    return by_factors(args, mode, n, rets);     \
+  }
+ST_UPSAMPLE_MAP(UPSAMPLE)

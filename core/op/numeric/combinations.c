@@ -1,0 +1,209 @@
+/* Elements put together: combinations, cartesian products, block matrices.
+ */
+
+#include "op/numeric/numeric.h"
+
+#include <string.h>
+
+#include "op/registry/composite.h"
+#include "op/create/factory.h"
+#include "op/shape/cat_stack.h"
+
+/* -- combinations --------------------------------------------------------- */
+
+/* How many ways there are to choose k of n: n (n - 1) ... / (1 2 ...), which
+ * is whole after every step. */
+static bool count_choices(int64_t n, int64_t k, int64_t *out) {
+  *out = k >= 0 && k <= n;
+  if (k > n - k) k = n - k;
+  for (int64_t i = 1; i <= k; i++) {
+    if (__builtin_mul_overflow(*out, n - k + i, out)) return false;
+    *out /= i;
+  }
+  return true;
+}
+
+/* Rows of r of n elements, and the elements of all rows. */
+static st_status count_rows(int64_t n, int64_t r, bool repeats,
+                            int64_t *rows, int64_t *all) {
+  int64_t among = n;
+  const bool fits =
+    (!repeats || n == 0 || !__builtin_add_overflow(n - 1, r, &among)) &&
+    count_choices(among, r, rows) && !__builtin_mul_overflow(*rows, r, all);
+  return fits ? ST_OK
+    : st__fail(ST_BAD_SHAPE, "too many combinations of %lld of %lld elements",
+               (long long)r, (long long)n);
+}
+
+/* Rows of positions in ascending order; a position may follow itself, when
+ * repeats is 1, or must not, when it is 0. */
+static void write_choices(int64_t *to, int64_t rows, int64_t r, int64_t n,
+                          int repeats) {
+  const int64_t apart = 1 - repeats;
+  for (int64_t j = 0; rows > 0 && j < r; j++) to[j] = j * apart;
+  for (int64_t i = 1; i < rows; i++, to += r) {
+    int64_t j = r - 1;
+    memcpy(to + r, to, (size_t)r * sizeof *to);
+    while (to[j] == n - 1 - (r - 1 - j) * apart) j--;
+    to[r + j]++;
+    for (j++; j < r; j++) to[r + j] = to[r + j - 1] + apart;
+  }
+}
+
+static st_status choices(const st_tensor *self, int64_t r, bool repeats,
+                         st_tensor **out) {
+  const int64_t n = self->numel;
+  int64_t rows, all;
+  st_tensor *t = NULL;
+  ST_TRY(count_rows(n, r, repeats, &rows, &all));
+  ST_TRY(st__tensor_empty(st__is_meta(self) ? ST_DEVICE_META : ST_DEVICE_CPU,
+                          ST_INT64, 1, &all, ST_FORMAT_CONTIGUOUS, &t));
+  if (!st__is_meta(self)) {
+    write_choices((int64_t *)(void *)st__data(t), rows, r, n, repeats);
+  }
+  return st__to_device(&t, (st_device)self->device, out);
+}
+
+/* args: self, r, with_replacement */
+ST_BOXED(st__box_combinations) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t r = args[1].u.i, none[] = {0}, shape[] = {-1, r};
+  st_chain c = {.n = 0};
+  if (self->ndim != 1) {
+    return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
+                    ST_SHAPE_TEXT(self));
+  }
+  if (r < 0) {
+    return st__fail(ST_BAD_VALUE, "r must not be negative, it is %lld",
+                    (long long)r);
+  }
+  if (r == 0) {
+    const st_value empty[] = {args[0], st__of_ints(none, 1)};
+    return st__invoke(ST_OP_new_empty, 2, empty, rets);
+  }
+  st_tensor *at = NULL;
+  c.status = choices(self, r, st__to_bool(&args[2], false), &at);
+  if (st__going(&c)) c.t[c.n++] = at;
+  const st_value pick[] = {args[0], st__of_int(0), st__of_tensor(at)};
+  const st_tensor *line = st__step(&c, ST_OP_index_select, 3, pick);
+  return st__chain_return(&c, st__step_with(&c, ST_OP_reshape, line,
+                                            st__of_ints(shape, 2)), rets);
+}
+
+/* -- cartesian_prod ------------------------------------------------------- */
+
+/* One column of the product: vector i, repeated as the others demand. */
+static st_status column(const st_value *list, int i, const int64_t *sizes,
+                        st_value *out) {
+  const int n = (int)list->len;
+  const int64_t flat[] = {-1};
+  int64_t own[ST_MAX_DIMS], numel = 1;
+  st_chain c = {.n = 0};
+  for (int d = 0; d < n; d++) {
+    own[d] = d == i ? sizes[d] : 1;
+    numel *= sizes[d];
+  }
+  const st_tensor *wide = st__step_with(
+    &c, ST_OP_expand, st__step_with(&c, ST_OP_reshape, list->u.tensors[i],
+                                    st__of_ints(own, n)),
+    st__of_ints(sizes, n));
+  return st__chain_return(&c, st__step_with(&c, ST_OP_reshape, wide,
+                                            numel ? st__of_ints(flat, 1)
+                                                  : st__of_ints(&numel, 1)),
+                          out);
+}
+
+ST_BOXED(st__box_cartesian_prod) {
+  const st_value *list = &args[0];
+  const int n = (int)list->len;
+  int64_t sizes[ST_MAX_DIMS];
+  st_value columns;
+  st_status status = ST_OK;
+  ST_TRY(st__check_vectors(list, 1));
+  if (n == 1) {
+    rets[0] = st__of_tensor(list->u.tensors[0]);
+    st__tensor_retain(list->u.tensors[0]);
+    return ST_OK;
+  }
+  for (int i = 0; i < n; i++) sizes[i] = list->u.tensors[i]->numel;
+  ST_TRY(st__value_new_tensors(n, &columns));
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    st_value one;
+    status = column(list, i, sizes, &one);
+    if (status == ST_OK) columns.u.tensors[i] = one.u.tensor;
+  }
+  const st_value stack[] = {columns, st__of_int(1)};
+  if (status == ST_OK) status = st__invoke(ST_OP_stack, 2, stack, rets);
+  st__value_clear(&columns);
+  return status;
+}
+
+/* -- block_diag ----------------------------------------------------------- */
+
+static int64_t height(const st_tensor *t) {
+  return t->ndim == 2 ? t->sizes[0] : 1;
+}
+
+static int64_t width(const st_tensor *t) {
+  return t->ndim ? t->sizes[t->ndim - 1] : 1;
+}
+
+static st_tensor *zeros(st_chain *c, const st_tensor *like, int64_t h,
+                        int64_t w, st_dtype d) {
+  const int64_t sizes[] = {h, w};
+  const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, 2),
+                           st__of_int(d)};
+  return st__step(c, ST_OP_new_zeros, 3, args);
+}
+
+/* The rows of t, `left` columns from the left, among `all`. */
+static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
+                            int64_t all, st_value *out) {
+  const int64_t h = height(t), w = width(t), sizes[] = {h, w};
+  st_chain c = {.n = 0};
+  st_tensor *parts[] = {
+    zeros(&c, t, h, left, d),
+    st__step_to(&c, st__step_with(&c, ST_OP_reshape, t,
+                                  st__of_ints(sizes, 2)), d),
+    zeros(&c, t, h, all - left - w, d)};
+  const st_value cat[] = {st__of_tensors(parts, 3), st__of_int(1)};
+  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, out);
+  return st__chain_return(&c, st__step(&c, ST_OP_cat, 2, cat), out);
+}
+
+static st_status check_blocks(const st_value *list, int64_t *all) {
+  *all = 0;
+  if (list->len == 0) {
+    return st__fail(ST_BAD_VALUE, "tensors must not be empty");
+  }
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (t->ndim > 2) {
+      return st__fail(ST_BAD_SHAPE, "tensor number %u must have at most 2 "
+                      "dimensions, its shape is %s", i + 1, ST_SHAPE_TEXT(t));
+    }
+    if (__builtin_add_overflow(*all, width(t), all)) {
+      return st__fail(ST_BAD_SHAPE, "the joined size is too large");
+    }
+  }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_block_diag) {
+  const st_value *list = &args[0];
+  const st_dtype d = st__result_type(list->u.tensors, (int)list->len);
+  st_status status = ST_OK;
+  int64_t all, left = 0;
+  st_value rows;
+  ST_TRY(check_blocks(list, &all));
+  ST_TRY(st__value_new_tensors((int)list->len, &rows));
+  for (uint32_t i = 0; i < list->len && status == ST_OK; i++) {
+    st_value one;
+    status = block_rows(list->u.tensors[i], d, left, all, &one);
+    if (status == ST_OK) rows.u.tensors[i] = one.u.tensor;
+    left += width(list->u.tensors[i]);
+  }
+  if (status == ST_OK) status = st__invoke(ST_OP_cat, 1, &rows, rets);
+  st__value_clear(&rows);
+  return status;
+}

@@ -1,0 +1,174 @@
+/* Covariances and correlations of the rows of a matrix.
+ */
+
+#include "op/numeric/numeric.h"
+
+#include "op/registry/composite.h"
+
+/* -- Weights -------------------------------------------------------------- */
+
+typedef struct observations {
+  const st_tensor *rows;
+  int64_t n;                  /* observations, one per column */
+  const st_tensor *frequency; /* how often each occurred, or NULL */
+  const st_tensor *weight;    /* how much each counts, or NULL */
+  const st_tensor *both;      /* the product of the two, or NULL */
+} observations;
+
+static bool is_negative(const st_tensor *t, st_status *status) {
+  st_value least, number;
+  const st_value arg = st__of_tensor(t);
+  if (t->numel == 0 || st__is_meta(t)) return false;
+  *status = st__invoke(ST_OP_min, 1, &arg, &least);
+  if (*status != ST_OK) return false;
+  *status = st__invoke(ST_OP_item, 1, &least, &number);
+  st__value_clear(&least);
+  if (*status != ST_OK) return false;
+  return st__scalar_to_double(st__to_scalar(&number)) < 0;
+}
+
+static st_status check_weights(const st_tensor *t, const observations *o,
+                               const char *name, bool is_dtype_right) {
+  st_status status = ST_OK;
+  if (!is_dtype_right) {
+    return st__fail(ST_BAD_DTYPE, "%s must not have dtype %s", name,
+                    st__dtype_name((st_dtype)t->dtype));
+  }
+  if (t->ndim > 1 || t->numel != o->n) {
+    return st__fail(ST_BAD_SHAPE, "%s of shape %s for %lld observations",
+                    name, ST_SHAPE_TEXT(t), (long long)o->n);
+  }
+  if (!is_negative(t, &status)) return status;
+  return st__fail(ST_BAD_VALUE, "%s must not be negative", name);
+}
+
+static void read_weights(st_chain *c, const st_value *args,
+                         observations *o) {
+  const st_tensor *f = st__to_tensor(&args[2]), *w = st__to_tensor(&args[3]);
+  o->frequency = f;
+  o->weight = w;
+  o->both = f ? f : w;
+  if (st__going(c) && f) {
+    c->status = check_weights(f, o, "fweights",
+                              st__is_integral((st_dtype)f->dtype));
+  }
+  if (st__going(c) && w) {
+    c->status = check_weights(w, o, "aweights",
+                              st__is_floating((st_dtype)w->dtype));
+  }
+  if (f && w) o->both = st__step2(c, ST_OP_mul_Tensor, f, w);
+}
+
+/* -- cov ------------------------------------------------------------------ */
+
+static st_tensor *sum_rows(st_chain *c, const st_tensor *t) {
+  const int64_t last[] = {1};
+  const st_value args[] = {st__of_tensor(t), st__of_ints(last, 1),
+                           st__of_bool(true)};
+  return st__step(c, ST_OP_sum_dim_IntList, 3, args);
+}
+
+/* The rows less their means. */
+static st_tensor *centred(st_chain *c, const observations *o,
+                          const st_tensor *total) {
+  const st_tensor *mean;
+  if (!o->both) {
+    mean = st__step_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
+                         st__of_int(o->n));
+  } else {
+    const st_tensor *weighted = st__step2(c, ST_OP_mul_Tensor, o->rows,
+                                          o->both);
+    mean = st__step2(c, ST_OP_div_Tensor, sum_rows(c, weighted), total);
+  }
+  return st__step2(c, ST_OP_sub_Tensor, o->rows, mean);
+}
+
+/* What the products are divided by, at least 0: the total weight, corrected.
+ * Importances count by how they are spread. */
+static st_tensor *divisor(st_chain *c, const observations *o,
+                          const st_tensor *total, int64_t correction) {
+  const st_tensor *less;
+  if (o->weight && correction != 0) {
+    const st_tensor *squares = st__step1(
+      c, ST_OP_sum, st__step2(c, ST_OP_mul_Tensor, o->both, o->weight));
+    less = st__step_with(c, ST_OP_mul_Scalar,
+                         st__step2(c, ST_OP_div_Tensor, squares, total),
+                         st__of_int(correction));
+    less = st__step2(c, ST_OP_sub_Tensor, total, less);
+  } else {
+    less = st__step_with(c, ST_OP_sub_Scalar, total,
+                         st__of_int(o->weight ? 0 : correction));
+  }
+  return st__step_with(c, ST_OP_clamp_min, less, st__of_int(0));
+}
+
+static st_tensor *products(st_chain *c, const observations *o,
+                           const st_tensor *rows) {
+  const st_tensor *other = rows;
+  if (o->both) other = st__step2(c, ST_OP_mul_Tensor, rows, o->both);
+  return st__step2(c, ST_OP_mm, rows,
+                   st__step1(c, ST_OP_conj, st__step1(c, ST_OP_t, other)));
+}
+
+static st_tensor *covariance(st_chain *c, const observations *o,
+                             int64_t correction) {
+  const st_tensor *product;
+  if (!o->both) {
+    const int64_t freedom = o->n > correction ? o->n - correction : 0;
+    product = products(c, o, centred(c, o, NULL));
+    return st__step_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
+  }
+  const st_tensor *total = st__step1(c, ST_OP_sum, o->both);
+  product = products(c, o, centred(c, o, total));
+  return st__step2(c, ST_OP_div_Tensor, product,
+                   divisor(c, o, total, correction));
+}
+
+/* args: self, correction, fweights, aweights */
+ST_BOXED(st__box_cov) {
+  const st_tensor *self = args[0].u.tensor;
+  st_chain c = {.n = 0};
+  if (self->ndim > 2) {
+    return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
+                    ST_SHAPE_TEXT(self));
+  }
+  if (self->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
+  observations o = {.rows = self};
+  if (self->ndim < 2) {
+    const int64_t row[] = {1, self->numel};
+    o.rows = st__step_with(&c, ST_OP_reshape, self, st__of_ints(row, 2));
+  }
+  if (st__going(&c)) o.n = o.rows->sizes[1];
+  read_weights(&c, args, &o);
+  return st__chain_return(
+    &c, st__step1(&c, ST_OP_squeeze, covariance(&c, &o, args[1].u.i)), rets);
+}
+
+/* -- corrcoef ------------------------------------------------------------- */
+
+static st_tensor *within_one(st_chain *c, const st_tensor *t) {
+  if (!st__going(c)) return NULL;
+  const bool complex = st__is_complex((st_dtype)t->dtype);
+  if (complex) t = st__step1(c, ST_OP_view_as_real, t);
+  const st_value args[] = {st__of_tensor(t), st__of_int(-1), st__of_int(1)};
+  st_tensor *clamped = st__step(c, ST_OP_clamp, 3, args);
+  return complex ? st__step1(c, ST_OP_view_as_complex, clamped) : clamped;
+}
+
+ST_BOXED(st__box_corrcoef) {
+  st_chain c = {.n = 0};
+  const st_tensor *cov = st__step1(&c, ST_OP_cov, args[0].u.tensor);
+  if (st__going(&c) && cov->ndim == 0) {
+    return st__chain_return(&c, st__step2(&c, ST_OP_div_Tensor, cov, cov),
+                            rets);
+  }
+  const st_tensor *deviation = st__step1(
+    &c, ST_OP_sqrt,
+    st__step1(&c, ST_OP_real, st__step1(&c, ST_OP_diagonal, cov)));
+  const st_tensor *column = st__step_with(&c, ST_OP_unsqueeze, deviation,
+                                          st__of_int(1));
+  const st_tensor *scaled = st__step2(
+    &c, ST_OP_div_Tensor, st__step2(&c, ST_OP_div_Tensor, cov, column),
+    deviation);
+  return st__chain_return(&c, within_one(&c, scaled), rets);
+}

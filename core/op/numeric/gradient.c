@@ -1,0 +1,215 @@
+/* gradient: slopes along dimensions, from differences of neighbours that are
+ * central inside and one-sided at the ends.
+ */
+
+#include "op/numeric/numeric.h"
+
+#include "op/registry/composite.h"
+
+/* -- One dimension -------------------------------------------------------- */
+
+static st_tensor *but_last(st_chain *c, const st_tensor *t, int dim) {
+  const int64_t n = t ? t->sizes[dim] - 1 : 0;
+  return st__step_narrow(c, t, dim, 0, n);
+}
+
+static st_tensor *but_first(st_chain *c, const st_tensor *t, int dim) {
+  const int64_t n = t ? t->sizes[dim] - 1 : 0;
+  return st__step_narrow(c, t, dim, 1, n);
+}
+
+static st_tensor *differences(st_chain *c, const st_tensor *t, int dim) {
+  return st__step2(c, ST_OP_sub_Tensor, but_first(c, t, dim),
+                   but_last(c, t, dim));
+}
+
+/* a + (a - b) times the share that step h has of h + k. */
+static st_tensor *beyond(st_chain *c, const st_tensor *a, const st_tensor *b,
+                         const st_tensor *h, const st_tensor *k) {
+  const st_tensor *bend = st__step2(c, ST_OP_sub_Tensor, a, b);
+  if (!h) {
+    bend = st__step_with(c, ST_OP_mul_Scalar, bend, st__of_float(0.5));
+  } else {
+    const st_tensor *share = st__step2(c, ST_OP_div_Tensor, h,
+                                       st__step2(c, ST_OP_add_Tensor, h, k));
+    bend = st__step2(c, ST_OP_mul_Tensor, bend, share);
+  }
+  return st__step2(c, ST_OP_add_Tensor, a, bend);
+}
+
+/* Slopes between neighbours, and the steps that they belong to; steps NULL:
+ * all are equal. */
+typedef struct slopes {
+  const st_tensor *slope, *step;
+  int dim;
+  bool quadratic; /* at the ends, too */
+} slopes;
+
+static st_tensor *at(st_chain *c, const slopes *s, const st_tensor *t,
+                     int64_t i) {
+  if (!t || !st__going(c)) return NULL;
+  return st__step_narrow(c, t, s->dim, i < 0 ? i + t->sizes[s->dim] : i, 1);
+}
+
+/* At an end: the slope beside it is `near`, the next one `far`. */
+static st_tensor *at_end(st_chain *c, const slopes *s, int64_t near,
+                         int64_t far) {
+  st_tensor *a = at(c, s, s->slope, near);
+  if (!s->quadratic) return a;
+  return beyond(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
+                at(c, s, s->step, far));
+}
+
+/* Inside, the slope of the nearer neighbour weighs more. */
+static st_tensor *inside(st_chain *c, const slopes *s) {
+  const st_tensor *a = but_last(c, s->slope, s->dim);
+  const st_tensor *b = but_first(c, s->slope, s->dim);
+  if (!s->step) {
+    return st__step_with(c, ST_OP_mul_Scalar,
+                         st__step2(c, ST_OP_add_Tensor, a, b),
+                         st__of_float(0.5));
+  }
+  const st_tensor *h = but_last(c, s->step, s->dim);
+  const st_tensor *k = but_first(c, s->step, s->dim);
+  const st_tensor *sum = st__step2(
+    c, ST_OP_add_Tensor, st__step2(c, ST_OP_mul_Tensor, a, k),
+    st__step2(c, ST_OP_mul_Tensor, b, h));
+  return st__step2(c, ST_OP_div_Tensor, sum,
+                   st__step2(c, ST_OP_add_Tensor, h, k));
+}
+
+static st_tensor *join(st_chain *c, const slopes *s) {
+  st_tensor *parts[] = {at_end(c, s, 0, 1), inside(c, s),
+                        at_end(c, s, -1, -2)};
+  const st_value args[] = {st__of_tensors(parts, 3), st__of_int(s->dim)};
+  return st__going(c) ? st__step(c, ST_OP_cat, 2, args) : NULL;
+}
+
+/* -- Spacing -------------------------------------------------------------- */
+
+typedef struct request {
+  const st_tensor *self;
+  const st_value *spacing; /* none, a number, or a list */
+  int64_t edge_order;
+  int n, dims[ST_MAX_DIMS];
+} request;
+
+static bool is_list(const st_value *v) { return v->tag >= ST_TAG_INTS; }
+
+/* The i-th number. */
+static st_value spacing_of(const request *q, int i) {
+  const st_value *v = q->spacing;
+  switch (v->tag) {
+    case ST_TAG_NONE: return st__of_int(1);
+    case ST_TAG_INTS: return st__of_int(v->u.ints[i]);
+    case ST_TAG_FLOATS: return st__of_float(v->u.floats[i]);
+    case ST_TAG_BOOLS: return st__of_int(v->u.bools[i]);
+    default: return *v;
+  }
+}
+
+static st_status check_coordinates(const st_tensor *t, const st_tensor *self,
+                                   int dim) {
+  if (t->ndim == 1 && t->sizes[0] == self->sizes[dim]) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "spacing for dimension %d must be a vector of "
+                  "%lld coordinates, its shape is %s", (int)st__shown(dim),
+                  (long long)self->sizes[dim], ST_SHAPE_TEXT(t));
+}
+
+/* Steps between coordinates, along dim of self. */
+static st_tensor *steps(st_chain *c, const st_tensor *coordinates,
+                        const st_tensor *self, int dim) {
+  int64_t sizes[ST_MAX_DIMS];
+  if (st__going(c)) c->status = check_coordinates(coordinates, self, dim);
+  for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
+  sizes[dim] = self->sizes[dim] - 1;
+  return st__step_with(c, ST_OP_reshape,
+                       st__going(c) ? differences(c, coordinates, 0) : NULL,
+                       st__of_ints(sizes, self->ndim));
+}
+
+static st_status along(const request *q, int i, st_value *ret) {
+  st_chain c = {.n = 0};
+  slopes s = {.dim = q->dims[i], .quadratic = q->edge_order == 2};
+  const st_tensor *rise = differences(&c, q->self, s.dim);
+  if (q->spacing->tag == ST_TAG_TENSORS) {
+    s.step = steps(&c, q->spacing->u.tensors[i], q->self, s.dim);
+    s.slope = st__step2(&c, ST_OP_div_Tensor, rise, s.step);
+  } else {
+    s.slope = st__step_with(&c, ST_OP_div_Scalar, rise, spacing_of(q, i));
+  }
+  return st__chain_return(&c, join(&c, &s), ret);
+}
+
+/* -- Operators ------------------------------------------------------------ */
+
+static st_status read_dims(const st_value *dim, request *q) {
+  const int ndim = q->self->ndim;
+  uint64_t set;
+  if (st__is_none(dim)) {
+    for (q->n = 0; q->n < ndim; q->n++) q->dims[q->n] = q->n;
+    return ST_OK;
+  }
+  const int64_t *dims = is_list(dim) ? dim->u.ints : &dim->u.i;
+  q->n = is_list(dim) ? (int)dim->len : 1;
+  ST_TRY(st__wrap_dims(dims, q->n, ndim, &set));
+  for (int i = 0; i < q->n; i++) {
+    ST_TRY(st__wrap_dim(dims[i], ndim, &q->dims[i]));
+  }
+  return ST_OK;
+}
+
+static st_status check(const request *q) {
+  if (q->self->dtype == ST_UINT8 || q->self->dtype == ST_BOOL) {
+    return st__no_kernel_for((st_dtype)q->self->dtype);
+  }
+  if (q->edge_order != 1 && q->edge_order != 2) {
+    return st__fail(ST_BAD_VALUE, "edge_order must be 1 or 2, it is %lld",
+                    (long long)q->edge_order);
+  }
+  if (is_list(q->spacing) && (int)q->spacing->len != q->n) {
+    return st__fail(ST_BAD_SHAPE, "spacing has %u entries for %d dimensions",
+                    q->spacing->len, q->n);
+  }
+  for (int i = 0; i < q->n; i++) {
+    const int64_t size = q->self->ndim ? q->self->sizes[q->dims[i]] : 1;
+    if (size > q->edge_order) continue;
+    return st__fail(ST_BAD_SHAPE, "dimension %d has size %lld, but edge_order "
+                    "%lld needs more", (int)st__shown(q->dims[i]),
+                    (long long)size, (long long)q->edge_order);
+  }
+  return ST_OK;
+}
+
+static st_status gradient(request *q, const st_value *dim, st_value *rets) {
+  st_value list;
+  ST_TRY(read_dims(dim, q));
+  ST_TRY(check(q));
+  ST_TRY(st__value_new_tensors(q->n, &list));
+  for (int i = 0; i < q->n; i++) {
+    st_value one;
+    const st_status status = along(q, i, &one);
+    if (status != ST_OK) {
+      st__value_clear(&list);
+      return status;
+    }
+    list.u.tensors[i] = one.u.tensor;
+  }
+  rets[0] = list;
+  return ST_OK;
+}
+
+/* args: self, spacing, dim, edge_order */
+ST_BOXED(st__box_gradient) {
+  request q = {.self = args[0].u.tensor, .spacing = &args[1],
+               .edge_order = args[3].u.i};
+  return gradient(&q, &args[2], rets);
+}
+
+/* args: self, dim, edge_order */
+ST_BOXED(st__box_gradient_array) {
+  const st_value one = st__none();
+  request q = {.self = args[0].u.tensor, .spacing = &one,
+               .edge_order = args[2].u.i};
+  return gradient(&q, &args[1], rets);
+}

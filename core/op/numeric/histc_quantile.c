@@ -1,0 +1,365 @@
+/* Statistics: nanmean, histograms, quantiles.
+ */
+
+#include "op/numeric/statistics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/registry/composite.h"
+#include "op/reduce/reduction.h"
+
+/* -- nanmean -------------------------------------------------------------- */
+
+ST_BOXED(st__box_nanmean) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_dtype d = (st_dtype)self->dtype;
+  st_chain c = {.n = 0};
+  if (!st__is_floating(d) && !st__is_complex(d)) {
+    return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
+                    "%s", st__dtype_name(d));
+  }
+  const st_tensor *is_number = st__step1(&c, ST_OP_logical_not,
+                                         st__step1(&c, ST_OP_isnan, self));
+  const st_value count_args[] = {st__of_tensor(is_number), args[1], args[2]};
+  const st_tensor *count = st__step(&c, ST_OP_sum_dim_IntList, 3, count_args);
+  const st_tensor *sum = st__step(&c, ST_OP_nansum, 4, args);
+  return st__chain_return(&c, st__step2(&c, ST_OP_div_Tensor, sum, count),
+                          rets);
+}
+
+ST_BOXED(st__box_nanmean_out) {
+  return st__compose_out(ST_OP_nanmean, 4, args, rets);
+}
+
+/* -- bincount ------------------------------------------------------------- */
+
+static st_status check_bins(const st_value *args) {
+  const st_tensor *self = args[0].u.tensor, *weights = st__to_tensor(&args[1]);
+  const st_dtype d = (st_dtype)self->dtype;
+  if (!st__is_integral(d)) return st__no_kernel_for(d);
+  if (args[2].u.i < 0) {
+    return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %lld",
+                    (long long)args[2].u.i);
+  }
+  if (self->ndim != 1) {
+    return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
+                    ST_SHAPE_TEXT(self));
+  }
+  if (weights && !st__same_sizes(self, weights)) {
+    return st__fail(ST_BAD_SHAPE, "weights of shape %s for %lld elements",
+                    ST_SHAPE_TEXT(weights), (long long)self->numel);
+  }
+  if (weights && st__is_complex((st_dtype)weights->dtype)) {
+    return st__no_kernel_for((st_dtype)weights->dtype);
+  }
+  return ST_OK;
+}
+
+/* How many bins the n elements need. */
+static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
+                            int64_t *bins) {
+  *bins = least;
+  for (int64_t i = 0; i < n; i++) {
+    if (p[i] < 0 || p[i] == INT64_MAX) {
+      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld and has no "
+                      "bin", (long long)st__shown(i), (long long)p[i]);
+    }
+    if (p[i] >= *bins) *bins = p[i] + 1;
+  }
+  return ST_OK;
+}
+
+static void add_up(const st_tensor *self, const st_tensor *weights,
+                   st_tensor *out) {
+  const int64_t *p = (const int64_t *)(const void *)st__data(self);
+  void *to = st__data(out);
+  if (!weights) {
+    for (int64_t i = 0; i < self->numel; i++) ((int64_t *)to)[p[i]]++;
+  } else if (out->dtype == ST_FLOAT32) {
+    const float *w = (const float *)(const void *)st__data(weights);
+    for (int64_t i = 0; i < self->numel; i++) ((float *)to)[p[i]] += w[i];
+  } else {
+    const double *w = (const double *)(const void *)st__data(weights);
+    for (int64_t i = 0; i < self->numel; i++) ((double *)to)[p[i]] += w[i];
+  }
+}
+
+ST_BOXED(st__box_bincount) {
+  const st_tensor *weights = st__to_tensor(&args[1]);
+  const st_dtype dtype = !weights ? ST_INT64
+                       : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
+                                                      : ST_FLOAT64;
+  st_chain c = {.status = check_bins(args)};
+  int64_t bins = 0;
+  const st_tensor *self = st__step1(
+    &c, ST_OP_contiguous, st__step_to(&c, args[0].u.tensor, ST_INT64));
+  if (weights) {
+    weights = st__step1(&c, ST_OP_contiguous,
+                        st__step_to(&c, weights, dtype));
+  }
+  if (st__going(&c)) {
+    c.status = count_bins((const int64_t *)(const void *)st__data(self),
+                          self->numel, args[2].u.i, &bins);
+  }
+  const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
+  st_tensor *out = st__step(&c, ST_OP_zeros, 2, zeros);
+  if (st__going(&c)) add_up(self, weights, out);
+  return st__chain_return(&c, out, rets);
+}
+
+/* -- histc ---------------------------------------------------------------- */
+
+st_status st__histc_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const int64_t bins[] = {r->args[1].u.i};
+  if (!st__is_floating(d)) return st__no_kernel_for(d);
+  if (bins[0] <= 0) {
+    return st__fail(ST_BAD_VALUE, "bins must be positive, it is %lld",
+                    (long long)bins[0]);
+  }
+  ST_TRY(st__set_output(r, 0, 1, bins, NULL, d));
+  return st__keep_apart(r, 0, st__arg_tensor(r, 0));
+}
+
+/* min and max; where they are equal, the least and the greatest element. */
+static st_status histogram_range(const st_run *r, double range[2]) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_chain c = {.n = 0};
+  st_tensor *ends[2];
+  for (int i = 0; i < 2; i++) {
+    range[i] = st__scalar_to_double(st__to_scalar(&r->args[2 + i]));
+  }
+  if (range[0] == range[1] && self->numel > 0) {
+    st__steps(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
+    for (int i = 0; st__going(&c) && i < 2; i++) {
+      range[i] = st__scalar_to_double(
+        st__scalar_load((st_dtype)self->dtype, st__data(ends[i])));
+    }
+    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+  }
+  if (range[0] == range[1]) range[0] -= 1, range[1] += 1;
+  if (!isfinite(range[0]) || !isfinite(range[1])) {
+    return st__fail(ST_BAD_VALUE, "the range from %g to %g is not finite",
+                    range[0], range[1]);
+  }
+  if (range[0] < range[1]) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "max must be larger than min");
+}
+
+/* In the precision of the elements, as ATen does, so that those at an edge
+ * go to the same bin. NaN is outside. */
+#define COUNT(T)                                                            \
+  static void count_##T(const T *p, int64_t n, const double range[2],       \
+                        int64_t *to, int64_t bins) {                        \
+    const T low = (T)range[0], high = (T)range[1];                          \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      if (!(p[i] >= low && p[i] <= high)) continue;                         \
+      const int64_t at = (int64_t)((p[i] - low) * (T)bins / (high - low));  \
+      to[at < bins ? at : bins - 1]++;                                      \
+    }                                                                       \
+  }
+COUNT(float)
+COUNT(double)
+
+st_status st__histc_impl(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  st_tensor *out = r->out[0];
+  st_chain c = {.n = 0};
+  double range[2];
+  ST_TRY(histogram_range(r, range));
+  const st_tensor *self = st__step_to(&c, st__arg_tensor(r, 0),
+                                      d == ST_FLOAT64 ? d : ST_FLOAT32);
+  self = st__step1(&c, ST_OP_contiguous, self);
+  const st_value zeros[] = {st__of_ints(out->sizes, 1), st__of_int(ST_INT64)};
+  const st_tensor *counts = st__step(&c, ST_OP_zeros, 2, zeros);
+  if (st__going(&c)) {
+    const void *p = st__data(self);
+    int64_t *to = (int64_t *)(void *)st__data(counts);
+    if (d == ST_FLOAT64) count_double(p, self->numel, range, to, out->numel);
+    else count_float(p, self->numel, range, to, out->numel);
+    c.status = st__copy(out, counts);
+  }
+  return st__chain_end(&c, 0, NULL, NULL);
+}
+
+/* -- Quantiles ------------------------------------------------------------ */
+
+enum { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST, NMODES };
+
+typedef struct quantile {
+  const st_tensor *self, *q;
+  bool ignore_nan, keepdim, flat;
+  int dim, mode;
+} quantile;
+
+static st_status read_mode(const char *name, int *mode) {
+  static const char *const names[NMODES] = {"linear", "lower", "higher",
+                                            "midpoint", "nearest"};
+  for (*mode = 0; *mode < NMODES; ++*mode) {
+    if (strcmp(name, names[*mode]) == 0) return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "interpolation must be \"linear\", \"lower\", "
+                  "\"higher\", \"midpoint\" or \"nearest\", not \"%s\"", name);
+}
+
+/* Every q must be in [0, 1]; what a meta tensor holds is not known. */
+static void check_range(st_chain *c, const st_tensor *q) {
+  if (!st__going(c) || q->device != ST_DEVICE_CPU) return;
+  const st_tensor *inside = st__step2(
+    c, ST_OP_logical_and,
+    st__step_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
+    st__step_with(c, ST_OP_le_Scalar, q, st__of_int(1)));
+  const st_tensor *all = st__step1(c, ST_OP_all, inside);
+  if (st__going(c) && !*st__data(all)) {
+    c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to 1");
+  }
+}
+
+static st_status check_quantile(const st_tensor *self, const st_value *q) {
+  const st_tensor *t = st__to_tensor(q);
+  if (self->numel == 0) {
+    return st__fail(ST_BAD_SHAPE, "self has no elements");
+  }
+  if (self->dtype != ST_FLOAT32 && self->dtype != ST_FLOAT64) {
+    return st__fail(ST_BAD_DTYPE, "self must be float32 or float64, not %s",
+                    st__dtype_name((st_dtype)self->dtype));
+  }
+  if (t && t->ndim > 1) {
+    return st__fail(ST_BAD_SHAPE, "q must be a number or a vector, its shape "
+                    "is %s", ST_SHAPE_TEXT(t));
+  }
+  if (t && t->dtype != self->dtype) {
+    return st__fail(ST_BAD_DTYPE, "q is %s and self %s, their dtypes must be "
+                    "the same", st__dtype_name((st_dtype)t->dtype),
+                    st__dtype_name((st_dtype)self->dtype));
+  }
+  return ST_OK;
+}
+
+static void read_quantile(st_chain *c, const st_value *args, quantile *k) {
+  k->self = args[0].u.tensor;
+  k->flat = st__is_none(&args[2]);
+  k->keepdim = args[3].u.i;
+  if (st__going(c)) c->status = check_quantile(k->self, &args[1]);
+  if (st__going(c)) c->status = read_mode(args[4].u.string, &k->mode);
+  if (st__going(c) && !k->flat) {
+    c->status = st__wrap_dim(args[2].u.i, k->self->ndim, &k->dim);
+  }
+  k->flat = k->flat || k->self->ndim == 0;
+  k->q = st__to_tensor(&args[1]);
+  if (!k->q) {
+    const st_value full[] = {args[0], st__of_ints(NULL, 0), args[1]};
+    k->q = st__step(c, ST_OP_new_full, 3, full);
+  }
+  check_range(c, k->q);
+}
+
+/* Sorted along a new last dimension, that of size 1 left where it was; of
+ * everything with as many dimensions of size 1 as the result keeps. */
+static st_tensor *sorted_last(st_chain *c, const quantile *k) {
+  int64_t sizes[ST_MAX_DIMS + 1];
+  const int n = k->keepdim ? k->self->ndim : 0;
+  const st_tensor *t;
+  st_tensor *sorted[2];
+  if (k->flat) {
+    for (int d = 0; d < n; d++) sizes[d] = 1;
+    sizes[n] = k->self->numel;
+    t = st__step_with(c, ST_OP_reshape, k->self, st__of_ints(sizes, n + 1));
+  } else {
+    const st_value swap[] = {
+      st__of_tensor(st__step_with(c, ST_OP_unsqueeze, k->self,
+                                  st__of_int(-1))),
+      st__of_int(k->dim), st__of_int(-1)};
+    t = st__step(c, ST_OP_transpose_int, 3, swap);
+  }
+  const st_value all = st__of_tensor(t);
+  st__steps(c, ST_OP_sort, 1, &all, 2, sorted);
+  return sorted[0];
+}
+
+/* Where each quantile is in the order. A line with NaN points at one, or,
+ * if they do not count, has only the others. */
+static st_tensor *ranks_of(st_chain *c, const quantile *k,
+                           const st_tensor *sorted) {
+  if (!st__going(c)) return NULL;
+  const int64_t one[] = {-1};
+  const st_value line = st__of_ints(one, 1);
+  const st_tensor *q = st__step_with(c, ST_OP_reshape, k->q, line);
+  const st_tensor *nan = st__step1(c, ST_OP_isnan, sorted);
+  const int64_t last = sorted->sizes[sorted->ndim - 1] - 1;
+  if (k->ignore_nan) {
+    const int64_t dim[] = {-1};
+    const st_value sum[] = {
+      st__of_tensor(st__step1(c, ST_OP_logical_not, nan)),
+      st__of_ints(dim, 1), st__of_bool(true)};
+    const st_tensor *count = st__step(c, ST_OP_sum_dim_IntList, 3, sum);
+    count = st__step_with(c, ST_OP_sub_Scalar, count, st__of_int(1));
+    count = st__step_with(c, ST_OP_clamp_min, count, st__of_int(0));
+    return st__step2(c, ST_OP_mul_Tensor, q, count);
+  }
+  const st_value any[] = {st__of_tensor(nan), st__of_int(-1),
+                          st__of_bool(true)};
+  const st_value choice[] = {
+    st__of_tensor(st__step(c, ST_OP_any_dim, 3, any)), st__of_int(last),
+    st__of_tensor(st__step_with(c, ST_OP_mul_Scalar, q, st__of_int(last)))};
+  return st__step(c, ST_OP_where_ScalarSelf, 3, choice);
+}
+
+static st_tensor *gathered(st_chain *c, const st_tensor *sorted,
+                           const st_tensor *ranks) {
+  const st_value gather[] = {st__of_tensor(sorted), st__of_int(-1),
+                             st__of_tensor(st__step_to(c, ranks, ST_INT64))};
+  return st__step(c, ST_OP_gather, 3, gather);
+}
+
+static st_tensor *interpolated(st_chain *c, const quantile *k,
+                               const st_tensor *sorted) {
+  const st_tensor *ranks = ranks_of(c, k, sorted);
+  if (k->mode == HIGHER) ranks = st__step1(c, ST_OP_ceil, ranks);
+  if (k->mode == NEAREST) ranks = st__step1(c, ST_OP_round, ranks);
+  st_tensor *below = gathered(c, sorted, ranks);
+  if (k->mode != LINEAR && k->mode != MIDPOINT) return below;
+  const st_tensor *above = gathered(c, sorted,
+                                    st__step1(c, ST_OP_ceil, ranks));
+  const st_tensor *weight = st__step1(c, ST_OP_frac, ranks);
+  if (k->mode == MIDPOINT) {
+    weight = st__step_with(c, ST_OP_full_like, weight, st__of_float(0.5));
+  }
+  const st_value lerp[] = {st__of_tensor(below), st__of_tensor(above),
+                           st__of_tensor(weight)};
+  return st__step(c, ST_OP_lerp_Tensor, 3, lerp);
+}
+
+static st_status run_quantile(const st_value *args, bool ignore_nan,
+                              st_value *rets) {
+  quantile k = {.ignore_nan = ignore_nan};
+  st_chain c = {.n = 0};
+  read_quantile(&c, args, &k);
+  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, rets);
+  st_tensor *out = interpolated(&c, &k, sorted_last(&c, &k));
+  if (!k.flat && !k.keepdim) {
+    out = st__step_with(&c, ST_OP_squeeze_dim, out, st__of_int(k.dim));
+  }
+  if (k.q->ndim == 0) {
+    out = st__step_with(&c, ST_OP_squeeze_dim, out, st__of_int(-1));
+  } else {
+    const st_value move[] = {st__of_tensor(out), st__of_int(-1),
+                             st__of_int(0)};
+    out = st__step(&c, ST_OP_movedim_int, 3, move);
+  }
+  return st__chain_return(&c, out, rets);
+}
+
+ST_BOXED(st__box_quantile) { return run_quantile(args, false, rets); }
+ST_BOXED(st__box_nanquantile) { return run_quantile(args, true, rets); }
+ST_BOXED(st__box_quantile_out) {
+  return st__compose_out(args[1].tag == ST_TAG_TENSOR ? ST_OP_quantile
+                                                      : ST_OP_quantile_scalar,
+                         5, args, rets);
+}
+ST_BOXED(st__box_nanquantile_out) {
+  return st__compose_out(args[1].tag == ST_TAG_TENSOR
+                           ? ST_OP_nanquantile : ST_OP_nanquantile_scalar,
+                         5, args, rets);
+}

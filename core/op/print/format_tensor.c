@@ -1,0 +1,358 @@
+/* Tensors as text, by PyTorch's rules.
+ *
+ * Two walks over the elements that will be shown: the first settles one width
+ * and one notation for all of them (a formatter), the second writes. A
+ * complex tensor has a formatter for each part. Nothing depends on the
+ * locale.
+ */
+
+#include "op/print/format_tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/text.h"
+#include "op/create/copy.h"
+#include "op/lazy/lazy.h"
+
+enum { NUMBER_SIZE = 512 }; /* the longest "%.*f" of a double fits */
+
+/* -- Numbers -------------------------------------------------------------- */
+
+/* printf writes the locale's decimal separator, of any length; whatever is
+ * not part of a number is it. */
+static void fix_separator(char *s) {
+  char *to = s;
+  for (const char *from = s; *from;) {
+    if (strchr("0123456789+-e", *from)) {
+      *to++ = *from++;
+      continue;
+    }
+    *to++ = '.';
+    while (*from && !strchr("0123456789+-e", *from)) from++;
+  }
+  *to = 0;
+}
+
+/* kind 'f' or 'e' */
+static void print_double(char *buf, double v, char kind, int precision) {
+  if (isnan(v)) {
+    memcpy(buf, "nan", 4);
+  } else if (isinf(v)) {
+    strcpy(buf, v < 0 ? "-inf" : "inf");
+  } else {
+    snprintf(buf, NUMBER_SIZE, kind == 'e' ? "%.*e" : "%.*f", precision, v);
+    fix_separator(buf);
+  }
+}
+
+/* -- Formatters ----------------------------------------------------------- */
+
+typedef struct formatter {
+  bool floating, int_mode, sci_mode;
+  int precision;
+  int width;
+  double least, most;  /* of the nonzero finite absolute values */
+} formatter;
+
+static bool counts(double v) { return isfinite(v) && v != 0; }
+
+/* First look: range, and whether all are whole numbers. */
+static void survey(formatter *f, double v) {
+  if (!counts(v)) return;
+  const double a = fabs(v);
+  if (a < f->least) f->least = a;
+  if (a > f->most) f->most = a;
+  if (v != ceil(v)) f->int_mode = false;
+}
+
+static void settle(formatter *f, int sci_mode) {
+  const bool any = f->most > 0;
+  f->sci_mode = any && (f->most / f->least > 1000 || f->most > 1e8 ||
+                        f->least < 1e-4);
+  if (any && sci_mode >= 0) f->sci_mode = sci_mode;
+}
+
+static void print_number(const formatter *f, double v, char *buf) {
+  if (f->sci_mode) {
+    print_double(buf, v, 'e', f->precision);
+  } else if (f->int_mode) {
+    print_double(buf, v, 'f', 0);
+    if (isfinite(v)) strcat(buf, ".");
+  } else {
+    print_double(buf, v, 'f', f->precision);
+  }
+}
+
+static void print_scalar(const formatter *f, st_scalar s, char *buf) {
+  if (s.kind == ST_SCALAR_BOOL) {
+    strcpy(buf, s.u.i ? "True" : "False");
+  } else if (s.kind == ST_SCALAR_INT) {
+    snprintf(buf, NUMBER_SIZE, "%lld", (long long)s.u.i);
+  } else {
+    print_number(f, s.u.f, buf);
+  }
+}
+
+static void widen(formatter *f, st_scalar s) {
+  char buf[NUMBER_SIZE];
+  if (f->floating && !counts(s.u.f)) return;
+  print_scalar(f, s, buf);
+  const int n = (int)strlen(buf);
+  if (n > f->width) f->width = n;
+}
+
+/* -- The printer ---------------------------------------------------------- */
+
+typedef struct printer {
+  const st_tensor *t;
+  st_device device; /* where it is said to be */
+  st_print_options o;
+  bool summarize;
+  bool is_complex;
+  formatter f[2]; /* real and imaginary part */
+  st_text out;
+} printer;
+
+/* Element i of size n is hidden behind "...". */
+static bool is_hidden(const printer *p, int64_t i, int64_t n) {
+  return p->summarize && n > 2 * p->o.edgeitems && i >= p->o.edgeitems &&
+         i < n - p->o.edgeitems;
+}
+
+static int64_t next_shown(const printer *p, int64_t i, int64_t n) {
+  return is_hidden(p, i + 1, n) ? n - p->o.edgeitems : i + 1;
+}
+
+static int64_t first_shown(const printer *p, int64_t n) {
+  return is_hidden(p, 0, n) ? n : 0;
+}
+
+/* The parts of an element: one scalar, or two floats. */
+static void load(const printer *p, const char *at, st_scalar part[2]) {
+  const st_scalar s = st__scalar_load((st_dtype)p->t->dtype, at);
+  part[0] = s;
+  if (s.kind == ST_SCALAR_COMPLEX) {
+    part[0] = st__scalar_float(s.u.c[0]);
+    part[1] = st__scalar_float(s.u.c[1]);
+  }
+}
+
+typedef void (*visit_fn)(formatter *f, st_scalar s);
+
+static void visit_survey(formatter *f, st_scalar s) {
+  if (f->floating) survey(f, s.u.f);
+}
+
+static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
+  if (dim == p->t->ndim) {
+    st_scalar part[2];
+    load(p, at, part);
+    for (int i = 0; i <= p->is_complex; i++) visit(&p->f[i], part[i]);
+    return;
+  }
+  const int64_t n = p->t->sizes[dim];
+  const int64_t step = p->t->strides[dim] *
+                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+    each_shown(p, dim + 1, at + i * step, visit);
+  }
+}
+
+static void prepare_formatters(printer *p) {
+  const bool floating = p->is_complex ||
+                        st__is_floating((st_dtype)p->t->dtype);
+  for (int i = 0; i < 2; i++) {
+    p->f[i] = (formatter){.floating = floating, .int_mode = true, .width = 1,
+                          .precision = p->o.precision, .least = INFINITY};
+  }
+  each_shown(p, 0, st__data(p->t), visit_survey);
+  for (int i = 0; i < 2; i++) settle(&p->f[i], p->o.sci_mode);
+  each_shown(p, 0, st__data(p->t), widen);
+}
+
+/* -- Elements ------------------------------------------------------------- */
+
+static void write_element(printer *p, const char *at) {
+  st_scalar part[2] = {{ST_SCALAR_INT, {0}}};
+  char buf[NUMBER_SIZE];
+  load(p, at, part);
+  print_scalar(&p->f[0], part[0], buf);
+  st__text_fill(&p->out, ' ', p->f[0].width - (int64_t)strlen(buf));
+  st__text_puts(&p->out, buf);
+  if (!p->is_complex) return;
+  print_scalar(&p->f[1], part[1], buf);
+  if (buf[0] != '-') st__text_puts(&p->out, "+");
+  st__text_puts(&p->out, buf);
+  st__text_puts(&p->out, "j");
+}
+
+/* Between item k and the next of a line that holds per_line of them. */
+static void separate(printer *p, int64_t k, int64_t per_line, int indent) {
+  if (k % per_line) {
+    st__text_puts(&p->out, ", ");
+  } else {
+    st__text_puts(&p->out, ",\n");
+    st__text_fill(&p->out, ' ', indent + 1);
+  }
+}
+
+static void write_row(printer *p, const char *at, int indent) {
+  const int dim = p->t->ndim - 1;
+  const int64_t n = p->t->sizes[dim];
+  const int64_t step = p->t->strides[dim] *
+                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+  int width = p->f[0].width + 2;
+  if (p->is_complex) width += p->f[1].width + 1;
+  int64_t per_line = (p->o.linewidth - indent) / width;
+  if (per_line < 1) per_line = 1;
+  int64_t items = 0;
+  st__text_puts(&p->out, "[");
+  if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
+  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+    if (items) separate(p, items, per_line, indent);
+    write_element(p, at + i * step);
+    items++;
+    if (!is_hidden(p, i + 1, n)) continue;
+    separate(p, items++, per_line, indent);
+    st__text_puts(&p->out, " ...");
+  }
+  st__text_puts(&p->out, "]");
+}
+
+static void write_tensor(printer *p, int dim, const char *at, int indent) {
+  const int left = p->t->ndim - dim;
+  if (left == 0) {
+    write_element(p, at);
+    return;
+  }
+  if (left == 1) {
+    write_row(p, at, indent);
+    return;
+  }
+  const int64_t n = p->t->sizes[dim];
+  const int64_t step = p->t->strides[dim] *
+                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+  st__text_puts(&p->out, "[");
+  if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
+  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+    const bool gap = is_hidden(p, i + 1, n);
+    write_tensor(p, dim + 1, at + i * step, indent + 1);
+    for (int k = 0; k < gap + (i + 1 < n); k++) {
+      if (k) st__text_puts(&p->out, "...");
+      st__text_puts(&p->out, ",");
+      st__text_fill(&p->out, '\n', left - 1);
+      st__text_fill(&p->out, ' ', indent + 1);
+    }
+  }
+  st__text_puts(&p->out, "]");
+}
+
+/* -- Suffixes ------------------------------------------------------------- */
+
+static size_t last_line(const st_text *t) {
+  size_t n = 0;
+  while (n < t->n && t->s[t->n - 1 - n] != '\n') n++;
+  return n;
+}
+
+/* ", dtype=float64", on a line of its own when this one is full. *line is
+ * how long the line is (with the two that PyTorch adds to the first). */
+static void add_suffix(printer *p, const char *suffix, size_t *line) {
+  const size_t n = strlen(suffix);
+  if (*line + n + 2 > (size_t)p->o.linewidth) {
+    st__text_puts(&p->out, ",\n       ");
+    st__text_puts(&p->out, suffix);
+    *line = 7 + n;
+  } else {
+    st__text_puts(&p->out, ", ");
+    st__text_puts(&p->out, suffix);
+    *line += n + 2;
+  }
+}
+
+static void add_size_suffix(printer *p, size_t *line) {
+  char buf[ST_MAX_DIMS * 22 + 8];
+  size_t n = (size_t)snprintf(buf, sizeof buf, "size=(");
+  for (int i = 0; i < p->t->ndim; i++) {
+    n += (size_t)snprintf(buf + n, sizeof buf - n, "%s%lld", i ? ", " : "",
+                          (long long)p->t->sizes[i]);
+  }
+  snprintf(buf + n, sizeof buf - n, p->t->ndim == 1 ? ",)" : ")");
+  add_suffix(p, buf, line);
+}
+
+static void add_suffixes(printer *p, bool has_data) {
+  const st_dtype dtype = (st_dtype)p->t->dtype;
+  const st_dtype usual = st__default_dtype();
+  size_t line = last_line(&p->out) + 2;
+  bool show = dtype != usual;
+  char buf[64];
+  if (p->device != ST_DEVICE_CPU) {
+    snprintf(buf, sizeof buf, "device='%s'", st__device_name(p->device));
+    add_suffix(p, buf, &line);
+  }
+  if (!has_data || (p->t->numel == 0 && p->t->ndim != 1)) {
+    add_size_suffix(p, &line);
+  }
+  if (has_data && p->t->numel > 0) {
+    show = show && dtype != st__complex_dtype(usual) && dtype != ST_INT64 &&
+           dtype != ST_BOOL;
+  }
+  if (show) {
+    snprintf(buf, sizeof buf, "dtype=%s", st__dtype_name(dtype));
+    add_suffix(p, buf, &line);
+  }
+}
+
+/* -- Entry ---------------------------------------------------------------- */
+
+static st_print_options sane(const st_print_options *options) {
+  st_print_options o = {4, 1000, 3, 80, -1};
+  if (options) o = *options;
+  if (o.precision < 0) o.precision = 0;
+  if (o.precision > 100) o.precision = 100;
+  if (o.edgeitems < 0) o.edgeitems = 0;
+  if (o.linewidth < 1) o.linewidth = 1;
+  return o;
+}
+
+/* t is on the CPU, or has no elements that can be shown. */
+static st_status write_text(const st_tensor *t, st_device device,
+                            const st_print_options *options, char **out) {
+  printer p = {.t = t, .device = device, .o = sane(options),
+               .out = {.status = ST_OK}};
+  const bool has_data = t->device == ST_DEVICE_CPU;
+  p.summarize = t->numel > p.o.threshold;
+  p.is_complex = st__is_complex((st_dtype)t->dtype);
+  st__text_puts(&p.out, "tensor(");
+  if (!has_data) {
+    st__text_puts(&p.out, "...");
+  } else if (t->numel == 0) {
+    st__text_puts(&p.out, "[]");
+  } else {
+    prepare_formatters(&p);
+    write_tensor(&p, 0, st__data(t), 7);
+  }
+  add_suffixes(&p, has_data);
+  st__text_puts(&p.out, ")");
+  return st__text_finish(&p.out, out);
+}
+
+/* What is on another device is shown as it is on the CPU, if it can go
+ * there; what is lazy is resolved. */
+st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
+                          char **out) {
+  const st_device device = (st_device)t->device;
+  st_tensor *here = NULL;
+  if (st__is_elsewhere(t)) {
+    const st_status status = st__to_cpu(t, &here);
+    if (status != ST_OK && status != ST_NO_KERNEL) return status;
+  } else if (st__is_lazy(t) && !st__is_meta(t)) {
+    ST_TRY(st__resolve(t, &here));
+  }
+  const st_status status = write_text(here ? here : t, device, options, out);
+  st__tensor_release(&here);
+  return status;
+}

@@ -1,0 +1,389 @@
+/* Operators that draw random numbers.
+ *
+ * Every fill runs on one thread, in the order in which the iterator visits
+ * the tensor's memory: a seed decides the numbers whatever the team is.
+ */
+
+#include "op/random/random.h"
+
+#include <math.h>
+
+#include "op/create/factory.h"
+#include "tensor/view.h"
+
+/* -- Fills ---------------------------------------------------------------- */
+
+/* One number of a distribution. */
+typedef struct fill fill;
+typedef st_scalar (*draw_fn)(const fill *f);
+
+struct fill {
+  st_generator *g;
+  st_dtype dtype;
+  draw_fn draw;
+  double a, b;      /* bounds, or mean and deviation, or a probability */
+  int64_t from;     /* integers: from + below `range` of them */
+  uint64_t range;   /* 0: all 2^64 */
+};
+
+static void fill_loop(char **data, const int64_t *strides, int64_t n0,
+                      int64_t n1, const void *ctx) {
+  const fill *f = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[1];
+    for (int64_t i = 0; i < n0; i++) {
+      st__scalar_store(f->draw(f), f->dtype, p + i * strides[0]);
+    }
+  }
+}
+
+st_generator *st__generator_of(const st_value *v) {
+  return v->tag == ST_TAG_GENERATOR ? v->u.generator
+                                    : st__default_generator();
+}
+
+st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
+                          const void *ctx) {
+  st_iter it;
+  st_status status;
+  st__iter_init(&it, ST_ITER_NULLARY);
+  st__iter_output(&it, t, ST_DTYPE_NONE);
+  ST_TRY_FAIL(st__iter_build(&it));
+  if (!st__is_meta(t) && it.numel > 0) {
+    st__generator_lock(g);
+    st__iter_run_serial(&it, loop, ctx);
+    st__generator_unlock(g);
+  }
+fail:
+  st__iter_release(&it);
+  return status;
+}
+
+static st_status check_floating(const st_tensor *t) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  ST_TRY(st__check_here(t));
+  return st__is_floating(dtype) || st__is_complex(dtype)
+       ? ST_OK : st__no_kernel_for(dtype);
+}
+
+/* -- uniform -------------------------------------------------------------- */
+
+/* Bits of a fraction; halves and floats draw 32 bits, double 64. */
+static int digits(st_dtype dtype) {
+  switch (dtype) {
+    case ST_FLOAT16: return 11;
+    case ST_BFLOAT16: return 8;
+    case ST_FLOAT32: return 24;
+    default: return 53;
+  }
+}
+
+static inline float unit_float(st_generator *g, int bits) {
+  const uint32_t r = st__random32(g) & ((1u << bits) - 1u);
+  return (float)r / (float)(1u << bits);
+}
+
+static st_scalar draw_uniform(const fill *f) {
+  if (f->dtype == ST_FLOAT64) {
+    return st__scalar_float(fma(st__random_uniform(f->g), f->b - f->a, f->a));
+  }
+  const float a = (float)f->a, b = (float)f->b;
+  const float r = unit_float(f->g, digits(f->dtype));
+  return st__scalar_float(fmaf(r, b - a, a));
+}
+
+/* The common case, [0, 1) in float32, without a scalar in between. */
+static void unit_f4(char **data, const int64_t *strides, int64_t n0,
+                    int64_t n1, const void *ctx) {
+  const fill *f = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    char *p = data[0] + j * strides[1];
+    for (int64_t i = 0; i < n0; i++) {
+      *(float *)(void *)(p + i * strides[0]) = unit_float(f->g, 24);
+    }
+  }
+}
+
+static st_loop uniform_loop(const fill *f) {
+  return f->dtype == ST_FLOAT32 && f->a == 0 && f->b == 1 ? unit_f4
+                                                          : fill_loop;
+}
+
+static st_status fill_uniform(st_tensor *t, double a, double b,
+                              st_generator *g) {
+  const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_uniform,
+                  .a = a, .b = b};
+  return st__random_fill(t, f.g, uniform_loop(&f), &f);
+}
+
+/* A complex tensor is filled as the real one over the same bytes. */
+static st_status as_real(st_tensor *t, st_tensor **out) {
+  if (st__is_complex((st_dtype)t->dtype)) return st__view_as_real(t, out);
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
+}
+
+static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
+  st_tensor *real = NULL;
+  ST_TRY(check_floating(t));
+  if (!(a <= b) || !isfinite(b - a)) {
+    return st__fail(ST_BAD_VALUE, "there are no numbers from %g to %g", a, b);
+  }
+  ST_TRY(as_real(t, &real));
+  const st_status status = fill_uniform(real, a, b, g);
+  st__tensor_release(&real);
+  return status;
+}
+
+ST_BOXED(st__box_uniform_) {
+  ST_TRY(uniform(
+    args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
+    st__generator_of(&args[3])));
+  return st__return_self(args, rets);
+}
+
+/* -- normal --------------------------------------------------------------- */
+
+static st_scalar draw_normal(const fill *f) {
+  return st__scalar_float(st__random_normal(f->g) * f->b + f->a);
+}
+
+/* Note [Blocks of sixteen]
+ * A contiguous tensor of 16 elements or more is filled with uniform numbers
+ * first; then each block of 16 becomes normal by Box-Muller, pairing its
+ * halves. When the size is no multiple of 16 the last 16 elements are drawn
+ * anew. This order is PyTorch's, and so the numbers are. */
+enum { PAIRS = 8 };
+
+static void box_muller_f8(double *d, double mean, double deviation) {
+  for (int j = 0; j < PAIRS; j++) {
+    const double radius = sqrt(-2 * log(1 - d[j]));
+    const double theta = 2.0 * 3.14159265358979323846 * d[j + PAIRS];
+    d[j] = radius * cos(theta) * deviation + mean;
+    d[j + PAIRS] = radius * sin(theta) * deviation + mean;
+  }
+}
+
+/* A half type rounds every intermediate result. */
+static float round_to(st_dtype dtype, float v) {
+  if (dtype == ST_FLOAT16) return st__half_to_float(st__float_to_half(v));
+  if (dtype == ST_BFLOAT16) return st__bf16_to_float(st__float_to_bf16(v));
+  return v;
+}
+
+static void box_muller_f4(float *d, float mean, float deviation,
+                          st_dtype dtype) {
+  for (int j = 0; j < PAIRS; j++) {
+    const float u1 = round_to(dtype, 1 - d[j]);
+    const float log_u1 = round_to(dtype, logf(u1));
+    const float radius = round_to(dtype, sqrtf(round_to(dtype, -2 * log_u1)));
+    const float theta = round_to(
+      dtype, (float)(2.0 * 3.14159265358979323846 * (double)d[j + PAIRS]));
+    const float x = round_to(dtype, radius * round_to(dtype, cosf(theta)));
+    const float y = round_to(dtype, radius * round_to(dtype, sinf(theta)));
+    d[j] = round_to(dtype, x * deviation) + mean;
+    d[j + PAIRS] = round_to(dtype, y * deviation) + mean;
+  }
+}
+
+static void normal_block(const fill *f, char *p) {
+  if (f->dtype == ST_FLOAT64) {
+    box_muller_f8((double *)(void *)p, f->a, f->b);
+    return;
+  }
+  if (f->dtype == ST_FLOAT32) {
+    box_muller_f4((float *)(void *)p, (float)f->a, (float)f->b, f->dtype);
+    return;
+  }
+  float block[2 * PAIRS];
+  for (int i = 0; i < 2 * PAIRS; i++) {
+    block[i] = (float)st__scalar_load(f->dtype, p + 2 * i).u.f;
+  }
+  box_muller_f4(block, (float)f->a, (float)f->b, f->dtype);
+  for (int i = 0; i < 2 * PAIRS; i++) {
+    st__scalar_store(st__scalar_float(block[i]), f->dtype, p + 2 * i);
+  }
+}
+
+static void uniform_run(const fill *f, char *p, int64_t n) {
+  const int64_t strides[2] = {(int64_t)st__itemsize(f->dtype), 0};
+  const fill unit = {.g = f->g, .dtype = f->dtype, .draw = draw_uniform,
+                     .b = 1};
+  uniform_loop(&unit)(&p, strides, n, 1, &unit);
+}
+
+static void normal_blocks(const fill *f, char *p, int64_t n) {
+  const int64_t size = (int64_t)st__itemsize(f->dtype);
+  const int64_t block = 2 * PAIRS;
+  uniform_run(f, p, n);
+  for (int64_t i = 0; i + block <= n; i += block) normal_block(f, p + i * size);
+  if (n % block) {
+    char *last = p + (n - block) * size;
+    uniform_run(f, last, block);
+    normal_block(f, last);
+  }
+}
+
+static st_status fill_normal(st_tensor *t, double mean, double deviation,
+                             st_generator *g) {
+  const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_normal,
+                  .a = mean, .b = deviation};
+  if (t->numel < 2 * PAIRS || !st__is_contiguous(t) || st__is_meta(t)) {
+    return st__random_fill(t, f.g, fill_loop, &f);
+  }
+  ST_TRY(st__check_internal_overlap(t));
+  st__generator_lock(g);
+  normal_blocks(&f, st__data(t), t->numel);
+  st__generator_unlock(g);
+  return ST_OK;
+}
+
+static st_status normal(st_tensor *t, double mean, double deviation,
+                        st_generator *g) {
+  st_tensor *real = NULL;
+  ST_TRY(check_floating(t));
+  if (!(deviation >= 0)) {
+    return st__fail(ST_BAD_VALUE, "std must not be negative, it is %g",
+                    deviation);
+  }
+  /* Half of the variance goes to each part of a complex number. */
+  if (st__is_complex((st_dtype)t->dtype)) deviation /= sqrt(2);
+  ST_TRY(as_real(t, &real));
+  const st_status status = fill_normal(real, mean, deviation, g);
+  st__tensor_release(&real);
+  return status;
+}
+
+ST_BOXED(st__box_normal_) {
+  ST_TRY(normal(
+    args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
+    st__generator_of(&args[3])));
+  return st__return_self(args, rets);
+}
+
+/* -- exponential ---------------------------------------------------------- */
+
+static st_scalar draw_exponential(const fill *f) {
+  return st__scalar_float(-1 / f->a * log1p(-st__random_uniform(f->g)));
+}
+
+ST_BOXED(st__box_exponential_) {
+  const double rate = st__to_float(&args[1], 1);
+  st_tensor *t = args[0].u.tensor;
+  ST_TRY(st__check_here(t));
+  if (!st__is_floating((st_dtype)t->dtype)) {
+    return st__no_kernel_for((st_dtype)t->dtype);
+  }
+  if (!(rate > 0)) {
+    return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", rate);
+  }
+  const fill f = {.g = st__generator_of(&args[2]),
+                  .dtype = (st_dtype)t->dtype,
+                  .draw = draw_exponential, .a = rate};
+  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
+  return st__return_self(args, rets);
+}
+
+/* -- bernoulli ------------------------------------------------------------ */
+
+static st_scalar draw_bernoulli(const fill *f) {
+  return st__scalar_int(st__random_uniform(f->g) < f->a);
+}
+
+static st_status check_probability(double p) {
+  if (p >= 0 && p <= 1) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "a probability lies between 0 and 1, not at "
+                  "%g", p);
+}
+
+ST_BOXED(st__box_bernoulli__float) {
+  st_tensor *t = args[0].u.tensor;
+  const fill f = {.g = st__generator_of(&args[2]),
+                  .dtype = (st_dtype)t->dtype,
+                  .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
+  ST_TRY(st__check_here(t));
+  ST_TRY(check_probability(f.a));
+  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
+  return st__return_self(args, rets);
+}
+
+typedef struct coins {
+  st_generator *g;
+  st_dtype dtype, p_dtype;
+  bool *bad;
+} coins;
+
+static void check_loop(char **data, const int64_t *strides, int64_t n0,
+                       int64_t n1, const void *ctx) {
+  const coins *c = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      const char *at = data[1] + j * strides[3] + i * strides[1];
+      const double p = st__scalar_load(c->p_dtype, at).u.f;
+      if (!(p >= 0 && p <= 1)) *c->bad = true;
+    }
+  }
+}
+
+/* Probabilities below double precision draw 24 bits. */
+static void coin_loop(char **data, const int64_t *strides, int64_t n0,
+                      int64_t n1, const void *ctx) {
+  const coins *c = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      const char *at = data[1] + j * strides[3] + i * strides[1];
+      const double p = st__scalar_load(c->p_dtype, at).u.f;
+      const double u = c->p_dtype == ST_FLOAT64 ? st__random_uniform(c->g)
+                                                : unit_float(c->g, 24);
+      st__scalar_store(st__scalar_int(u < p), c->dtype,
+                       data[0] + j * strides[2] + i * strides[0]);
+    }
+  }
+}
+
+/* A coin per element of t, each with its own probability. */
+static st_status toss(st_tensor *t, const st_tensor *p, st_generator *g) {
+  bool bad = false;
+  const coins c = {g, (st_dtype)t->dtype, (st_dtype)p->dtype, &bad};
+  st_iter it;
+  st_status status;
+  ST_TRY(st__check_here(t));
+  if (!st__is_floating(c.p_dtype)) return st__no_kernel_for(c.p_dtype);
+  st__iter_init(&it, ST_ITER_CHECK_OVERLAP | ST_ITER_SAME_DEVICE);
+  st__iter_output(&it, t, ST_DTYPE_NONE);
+  st__iter_input(&it, p);
+  ST_TRY_FAIL(st__iter_build(&it));
+  if (!st__is_meta(t) && it.numel > 0) {
+    st__iter_run_serial(&it, check_loop, &c);
+    if (bad) {
+      status = st__fail(ST_BAD_VALUE, "a probability is not between 0 and 1");
+      goto fail;
+    }
+    st__generator_lock(g);
+    st__iter_run_serial(&it, coin_loop, &c);
+    st__generator_unlock(g);
+  }
+fail:
+  st__iter_release(&it);
+  return status;
+}
+
+ST_BOXED(st__box_bernoulli__Tensor) {
+  ST_TRY(toss(args[0].u.tensor, args[1].u.tensor, st__generator_of(&args[2])));
+  return st__return_self(args, rets);
+}
+
+ST_BOXED(st__box_bernoulli) {
+  const st_tensor *p = args[0].u.tensor;
+  const st_options o = {(st_dtype)p->dtype, (st_device)p->device};
+  st_tensor *t = NULL;
+  ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
+  const st_status status = toss(t, p, st__generator_of(&args[1]));
+  if (status != ST_OK) {
+    st__tensor_release(&t);
+    return status;
+  }
+  rets[0] = st__of_tensor(t);
+  return ST_OK;
+}

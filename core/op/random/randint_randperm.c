@@ -1,0 +1,308 @@
+/* Random integers, permutations, and new tensors full of random numbers.
+ */
+
+#include "op/create/factory.h"
+#include "op/random/random.h"
+
+/* -- Integers in place ---------------------------------------------------- */
+
+typedef struct integers {
+  st_generator *g;
+  st_dtype dtype;
+  int64_t from;
+  uint64_t range;  /* 0: all 2^64 */
+  bool wide;       /* 64 bits per draw */
+} integers;
+
+static void integer_loop(char **data, const int64_t *strides, int64_t n0,
+                         int64_t n1, const void *ctx) {
+  const integers *f = ctx;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      const uint64_t r = f->wide ? st__random64(f->g) : st__random32(f->g);
+      const uint64_t v = (f->range ? r % f->range : r) + (uint64_t)f->from;
+      st__scalar_store(st__scalar_int((int64_t)v), f->dtype,
+                       data[0] + j * strides[1] + i * strides[0]);
+    }
+  }
+}
+
+static st_status fill_integers(st_tensor *t, const integers *f) {
+  ST_TRY(st__check_here(t));
+  if (st__is_complex((st_dtype)t->dtype)) {
+    return st__no_kernel_for((st_dtype)t->dtype);
+  }
+  return st__random_fill(t, f->g, integer_loop, f);
+}
+
+/* The largest integer up to which every one has a value of its own. */
+static int64_t largest(st_dtype dtype) {
+  switch (dtype) {
+    case ST_BOOL: return 1;
+    case ST_UINT8: return UINT8_MAX;
+    case ST_INT8: return INT8_MAX;
+    case ST_INT16: return INT16_MAX;
+    case ST_INT32: return INT32_MAX;
+    case ST_FLOAT16: return 1 << 11;
+    case ST_BFLOAT16: return 1 << 8;
+    case ST_FLOAT32: return 1 << 24;
+    case ST_FLOAT64: return INT64_C(1) << 53;
+    default: return INT64_MAX;
+  }
+}
+
+static int64_t smallest(st_dtype dtype) {
+  if (dtype == ST_BOOL || dtype == ST_UINT8) return 0;
+  return st__is_integral(dtype) ? -largest(dtype) - 1 : -largest(dtype);
+}
+
+/* random_ without bounds: 0 up to the largest. */
+static st_status random_full(st_tensor *t, st_generator *g) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  const integers f = {.g = g, .dtype = dtype,
+                      .range = (uint64_t)largest(dtype) + 1,
+                      .wide = dtype == ST_INT64 || dtype == ST_FLOAT64};
+  return fill_integers(t, &f);
+}
+
+/* Integers from first to last, both included. */
+static st_status random_between(st_tensor *t, int64_t first, int64_t last,
+                                st_generator *g) {
+  const st_dtype dtype = (st_dtype)t->dtype;
+  if (first > last) {
+    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
+                    "but without, %lld", (long long)first,
+                    (long long)last + 1);
+  }
+  if (first < smallest(dtype) || last > largest(dtype)) {
+    return st__fail(ST_BAD_VALUE, "not all integers from %lld to %lld are "
+                    "values of %s", (long long)first, (long long)last,
+                    st__dtype_name(dtype));
+  }
+  const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
+  const integers f = {.g = g, .dtype = dtype, .from = first, .range = range,
+                      .wide = range == 0 || range >= UINT64_C(1) << 32};
+  return fill_integers(t, &f);
+}
+
+static st_status random_below(st_tensor *t, int64_t from, int64_t to,
+                              st_generator *g) {
+  if (to <= from) {
+    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
+                    "but without, %lld", (long long)from, (long long)to);
+  }
+  return random_between(t, from, to - 1, g);
+}
+
+ST_BOXED(st__box_random_) {
+  st_generator *g = st__generator_of(&args[1]);
+  ST_TRY(random_full(args[0].u.tensor, g));
+  return st__return_self(args, rets);
+}
+
+ST_BOXED(st__box_random__to) {
+  ST_TRY(random_below(args[0].u.tensor, 0, args[1].u.i,
+                      st__generator_of(&args[2])));
+  return st__return_self(args, rets);
+}
+
+ST_BOXED(st__box_random__from) {
+  st_tensor *t = args[0].u.tensor;
+  st_generator *g = st__generator_of(&args[3]);
+  if (st__is_none(&args[2])) {
+    const int64_t last = largest((st_dtype)t->dtype);
+    ST_TRY(random_between(t, args[1].u.i, last, g));
+    return st__return_self(args, rets);
+  }
+  ST_TRY(random_below(t, args[1].u.i, args[2].u.i, g));
+  return st__return_self(args, rets);
+}
+
+/* -- New tensors ---------------------------------------------------------- */
+
+/* Calls in-place operator id on the new tensor t with two numbers and a
+ * generator, and hands t over. */
+static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
+                         st_value generator, st_value *ret) {
+  const st_value args[] = {st__of_tensor(t), a, b, generator};
+  st_value self = st__none();
+  const st_status status = st__invoke(id, 4, args, &self);
+  if (status != ST_OK) {
+    st__tensor_release(&t);
+    return status;
+  }
+  st__value_clear(&self);
+  *ret = st__of_tensor(t);
+  return ST_OK;
+}
+
+/* A new tensor of dtype, unless options say another. */
+static st_status new_of(const st_value *size, const st_value *options,
+                        st_dtype dtype, st_tensor **out) {
+  st_options o = {dtype, ST_DEVICE_CPU};
+  ST_TRY(st__read_options(options, &o));
+  return st__new_empty(o, (int)size->len, size->u.ints, ST_FORMAT_CONTIGUOUS,
+                       out);
+}
+
+static st_status real_of(st_op_id id, const st_value *size, double a,
+                         double b, st_value generator,
+                         const st_value *options, st_value *ret) {
+  st_tensor *t = NULL;
+  ST_TRY(new_of(size, options, st__default_dtype(), &t));
+  return fill_by(id, t, st__of_float(a), st__of_float(b), generator, ret);
+}
+
+static st_status integers_of(const st_value *size, int64_t low, int64_t high,
+                             st_value generator, const st_value *options,
+                             st_value *ret) {
+  st_tensor *t = NULL;
+  ST_TRY(new_of(size, options, ST_INT64, &t));
+  return fill_by(ST_OP_random__from, t, st__of_int(low), st__of_int(high),
+                 generator, ret);
+}
+
+ST_BOXED(st__box_rand) {
+  return real_of(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
+}
+
+ST_BOXED(st__box_rand_generator) {
+  return real_of(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
+}
+
+ST_BOXED(st__box_randn) {
+  return real_of(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
+}
+
+ST_BOXED(st__box_randn_generator) {
+  return real_of(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
+}
+
+ST_BOXED(st__box_normal_float_float) {
+  return real_of(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
+                 st__to_float(&args[1], 1), args[3], args + 4, rets);
+}
+
+ST_BOXED(st__box_randint) {
+  return integers_of(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
+}
+
+ST_BOXED(st__box_randint_generator) {
+  return integers_of(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
+}
+
+ST_BOXED(st__box_randint_low) {
+  return integers_of(&args[2], args[0].u.i, args[1].u.i, st__none(),
+                     args + 3, rets);
+}
+
+ST_BOXED(st__box_randint_low_generator) {
+  return integers_of(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
+                     rets);
+}
+
+/* -- By example ----------------------------------------------------------- */
+
+static st_status new_like(const st_tensor *self, const st_value *options,
+                          st_tensor **out) {
+  st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  ST_TRY(st__read_options(options, &o));
+  const int64_t format = st__to_int(&options[4], ST_FORMAT_PRESERVE);
+  return st__new_empty_like(self, o, (st_format)format, out);
+}
+
+ST_BOXED(st__box_rand_like) {
+  st_tensor *t = NULL;
+  ST_TRY(new_like(args[0].u.tensor, args + 1, &t));
+  return fill_by(ST_OP_uniform_, t, st__of_float(0), st__of_float(1),
+                 st__none(), rets);
+}
+
+ST_BOXED(st__box_randn_like) {
+  st_tensor *t = NULL;
+  ST_TRY(new_like(args[0].u.tensor, args + 1, &t));
+  return fill_by(ST_OP_normal_, t, st__of_float(0), st__of_float(1),
+                 st__none(), rets);
+}
+
+ST_BOXED(st__box_randint_like) {
+  st_tensor *t = NULL;
+  ST_TRY(new_like(args[0].u.tensor, args + 2, &t));
+  return fill_by(ST_OP_random__from, t, st__of_int(0), args[1], st__none(),
+                 rets);
+}
+
+ST_BOXED(st__box_randint_like_low_dtype) {
+  st_tensor *t = NULL;
+  ST_TRY(new_like(args[0].u.tensor, args + 3, &t));
+  return fill_by(ST_OP_random__from, t, args[1], args[2], st__none(), rets);
+}
+
+/* -- Permutations --------------------------------------------------------- */
+
+/* Fisher-Yates from the front. Below 2^32 / 20 elements 32 bits are fair
+ * enough; above PyTorch draws 64. */
+static void shuffle(int64_t *p, int64_t n, int64_t base, st_generator *g) {
+  const bool wide = n >= UINT32_MAX / 20;
+  for (int64_t i = 0; i < n; i++) p[i] = i + base;
+  st__generator_lock(g);
+  for (int64_t i = 0; i < n - 1; i++) {
+    const uint64_t r = wide ? st__random64(g) : st__random32(g);
+    const int64_t j = i + (int64_t)(r % (uint64_t)(n - i));
+    const int64_t t = p[i];
+    p[i] = p[j];
+    p[j] = t;
+  }
+  st__generator_unlock(g);
+}
+
+static st_status permutation(int64_t n, st_value generator,
+                             const st_value *options, int64_t base,
+                             st_value *ret) {
+  st_options o = {ST_INT64, ST_DEVICE_CPU};
+  st_tensor *t = NULL, *cast = NULL, *out = NULL;
+  ST_TRY(st__read_options(options, &o));
+  if (n < 0) {
+    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
+                    (long long)n);
+  }
+  if (st__is_complex(o.dtype)) return st__no_kernel_for(o.dtype);
+  if (n > largest(o.dtype)) {
+    return st__fail(ST_BAD_VALUE, "%s has no %lld different values",
+                    st__dtype_name(o.dtype), (long long)n);
+  }
+  if (o.device == ST_DEVICE_META) {
+    ST_TRY(st__new_empty(o, 1, &n, ST_FORMAT_CONTIGUOUS, &out));
+    *ret = st__of_tensor(out);
+    return ST_OK;
+  }
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &n,
+                          ST_FORMAT_CONTIGUOUS, &t));
+  if (o.dtype == ST_INT64) {
+    cast = t;
+  } else {
+    const st_status status = st__tensor_empty(
+      ST_DEVICE_CPU, o.dtype, 1, &n, ST_FORMAT_CONTIGUOUS, &cast);
+    if (status != ST_OK) {
+      st__tensor_release(&t);
+      return status;
+    }
+  }
+  shuffle((int64_t *)(void *)st__data(t), n, base,
+          st__generator_of(&generator));
+  if (cast != t) {
+    st__copy_unchecked(cast, t);
+    st__tensor_release(&t);
+  }
+  ST_TRY(st__to_device(&cast, o.device, &out));
+  *ret = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_randperm) {
+  return permutation(args[0].u.i, st__none(), args + 1, args[5].u.i, rets);
+}
+
+ST_BOXED(st__box_randperm_generator) {
+  return permutation(args[0].u.i, args[1], args + 2, args[6].u.i, rets);
+}

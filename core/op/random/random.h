@@ -1,0 +1,65 @@
+/* Random numbers: the generator, and the operators that draw from it.
+ *
+ * The generator is the Mersenne twister MT19937 of Matsumoto and Nishimura;
+ * the same seed gives the numbers that PyTorch's CPU generator gives.
+ */
+#ifndef ST_OP_RANDOM_RANDOM_H
+#define ST_OP_RANDOM_RANDOM_H
+
+#include "op/registry/op.h"
+
+/* -- Generators ----------------------------------------------------------- */
+
+st_status st__generator_new(uint64_t seed, st_generator **out);
+void st__generator_retain(st_generator *g);
+void st__generator_release(st_generator **g); /* nulls *g; NULL is fine */
+void st__generator_seed(st_generator *g, uint64_t seed);
+uint64_t st__generator_initial_seed(const st_generator *g);
+void st__generator_assign(st_generator *g, st_generator *from);
+/* The one that operators use when none is given. Borrowed. */
+st_generator *st__default_generator(void);
+
+/* Drawing. An operator locks the generator for as long as it fills, so that
+ * one tensor's numbers are consecutive. */
+void st__generator_lock(st_generator *g);
+void st__generator_unlock(st_generator *g);
+uint32_t st__random32(st_generator *g);
+uint64_t st__random64(st_generator *g);
+double st__random_uniform(st_generator *g);  /* [0, 1), 53 bits */
+double st__random_normal(st_generator *g);   /* Box-Muller, two at a time */
+
+/* The generator that argument v names, or the default one. Borrowed. */
+st_generator *st__generator_of(const st_value *v);
+/* Runs loop over t's elements in memory order with g locked; nothing on the
+ * meta device. */
+st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
+                          const void *ctx);
+
+/* -- Operators ------------------------------------------------------------ */
+
+ST_BOXED(st__box_uniform_);
+ST_BOXED(st__box_normal_);
+ST_BOXED(st__box_bernoulli__float);
+ST_BOXED(st__box_bernoulli__Tensor);
+ST_BOXED(st__box_bernoulli);
+ST_BOXED(st__box_random_);
+ST_BOXED(st__box_random__to);
+ST_BOXED(st__box_random__from);
+ST_BOXED(st__box_exponential_);
+ST_BOXED(st__box_rand);
+ST_BOXED(st__box_rand_generator);
+ST_BOXED(st__box_randn);
+ST_BOXED(st__box_randn_generator);
+ST_BOXED(st__box_normal_float_float);
+ST_BOXED(st__box_randint);
+ST_BOXED(st__box_randint_generator);
+ST_BOXED(st__box_randint_low);
+ST_BOXED(st__box_randint_low_generator);
+ST_BOXED(st__box_randperm);
+ST_BOXED(st__box_randperm_generator);
+ST_BOXED(st__box_rand_like);
+ST_BOXED(st__box_randn_like);
+ST_BOXED(st__box_randint_like);
+ST_BOXED(st__box_randint_like_low_dtype);
+
+#endif

@@ -1,0 +1,369 @@
+/* Reductions to values: sums, products, extrema, truth, moments, norms.
+ */
+
+#include "op/reduce/reduce_ops.h"
+
+#include <math.h>
+
+#include "op/reduce/reduction.h"
+
+/* -- Shared --------------------------------------------------------------- */
+
+static st_dtype dtype_of(const st_tensor *t) { return (st_dtype)t->dtype; }
+
+/* What numbers of this dtype are accumulated in. */
+static st_dtype wide(st_dtype d) {
+  return st__is_complex(d) ? ST_COMPLEX128
+       : st__is_floating(d) ? ST_FLOAT64 : ST_INT64;
+}
+
+static bool is_inexact(st_dtype d) {
+  return st__is_floating(d) || st__is_complex(d);
+}
+
+/* The argument "dtype", or else. */
+static st_dtype asked_dtype(const st_run *r, st_dtype otherwise) {
+  const st_value *dtype = st__named_arg(r, "dtype");
+  return dtype ? (st_dtype)dtype->u.i : otherwise;
+}
+
+/* Do sums of `from` accumulate to the same as sums of what it converts to? */
+static bool sums_as(st_dtype from, st_dtype to) {
+  if (from == to) return true;
+  if (from == ST_BOOL || st__is_integral(from)) return st__is_integral(to);
+  if (st__is_reduced_float(from)) return to == ST_FLOAT32 || to == ST_FLOAT64;
+  return (from == ST_FLOAT32 && to == ST_FLOAT64) ||
+         (from == ST_COMPLEX64 && to == ST_COMPLEX128);
+}
+
+/* t itself (retained), or its elements as another dtype. */
+static st_status convert(st_tensor *t, st_dtype to, st_tensor **out) {
+  if (dtype_of(t) != to) {
+    return st__clone(t, to, ST_FORMAT_PRESERVE, out);
+  }
+  st__tensor_retain(t);
+  *out = t;
+  return ST_OK;
+}
+
+/* Reduces self, converted first when `to` asks for it. */
+static st_status reduce_as(st_run *r, st_reduction *red, st_dtype to) {
+  st_dims d;
+  st_tensor *in = NULL;
+  ST_TRY(st__get_dims(r, &d));
+  ST_TRY(convert(d.self, to, &in));
+  const st_status status = st__reduce(red, in, d.set, d.keepdim);
+  st__tensor_release(&in);
+  return status;
+}
+
+static st_fold fold(st_kernel_id kernel, st_kernel_id combine, st_dtype acc,
+                    st_scalar start) {
+  return (st_fold){kernel, combine, acc, start};
+}
+
+static st_fold sum_fold(st_kernel_id kernel, st_dtype acc) {
+  return fold(kernel, ST_K_sum, acc, st__scalar_int(0));
+}
+
+/* -- sum, prod, nansum, mean ---------------------------------------------- */
+
+static st_dtype sum_dtype(const st_run *r, st_dtype self) {
+  if (r->given[0] && !st__named_arg(r, "dtype")) return dtype_of(r->given[0]);
+  return asked_dtype(r, is_inexact(self) ? self : ST_INT64);
+}
+
+st_status st__sum_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  const st_dtype self = dtype_of(d.self);
+  if (r->row->kernel == ST_K_nansum && st__is_complex(self)) {
+    return st__no_kernel_for(self);
+  }
+  return st__set_reduced(r, 0, &d, sum_dtype(r, self));
+}
+
+st_status st__sum_impl(st_run *r) {
+  const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  const st_dtype out = dtype_of(r->out[0]);
+  st_kernel_id kernel = r->row->kernel;
+  const bool as_is = sums_as(self, out) &&
+                     (kernel != ST_K_prod || self != ST_COMPLEX64);
+  const st_dtype in = as_is ? self : out;
+  if (kernel == ST_K_nansum && !st__is_floating(in)) kernel = ST_K_sum;
+  st_reduction red = {.out_last = r->out[0]};
+  red.first = sum_fold(kernel, wide(in));
+  if (kernel == ST_K_prod) {
+    red.first = fold(kernel, kernel, in == ST_COMPLEX64 ? in : wide(in),
+                     st__scalar_int(1));
+  }
+  return reduce_as(r, &red, in);
+}
+
+st_status st__mean_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
+  if (!is_inexact(asked_dtype(r, dtype_of(d.self)))) {
+    return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
+                    "complex dtype: name one",
+                    st__dtype_name(asked_dtype(r, dtype_of(d.self))));
+  }
+  return st__set_reduced(r, 0, &d, dtype);
+}
+
+/* Both kinds of accumulators are rows of float64. */
+static void divide(void *acc, int64_t n, st_dtype dtype, double by) {
+  double *a = acc;
+  if (dtype == ST_COMPLEX128) n *= 2;
+  for (int64_t i = 0; i < n; i++) a[i] /= by;
+}
+
+static void finish_mean(const st_reduction *r, void *acc, const void *ref,
+                        int64_t n) {
+  (void)ref;
+  divide(acc, n, r->first.acc, (double)r->count);
+}
+
+st_status st__mean_impl(st_run *r) {
+  const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  const st_dtype out = dtype_of(r->out[0]);
+  const st_dtype in = sums_as(self, out) ? self : out;
+  st_reduction red = {.out_last = r->out[0], .finish = finish_mean};
+  red.first = sum_fold(ST_K_sum, wide(in));
+  return reduce_as(r, &red, in);
+}
+
+/* -- Extrema -------------------------------------------------------------- */
+
+static st_status check_ordered(const st_dims *d) {
+  if (st__is_complex(dtype_of(d->self))) {
+    return st__no_kernel_for(dtype_of(d->self));
+  }
+  return st__check_not_empty(d);
+}
+
+st_status st__amax_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  ST_TRY(check_ordered(&d));
+  return st__set_reduced(r, 0, &d, dtype_of(d.self));
+}
+
+static st_fold extremum_fold(st_kernel_id kernel, st_dtype self) {
+  const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;
+  return fold(kernel, kernel, acc, kernel == ST_K_amax ? st__lowest(acc)
+                                                       : st__highest(acc));
+}
+
+st_status st__amax_impl(st_run *r) {
+  const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  st_reduction red = {.out_last = r->out[0]};
+  red.first = extremum_fold(r->row->kernel, self);
+  return reduce_as(r, &red, self);
+}
+
+st_status st__aminmax_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  ST_TRY(check_ordered(&d));
+  ST_TRY(st__set_reduced(r, 0, &d, dtype_of(d.self)));
+  return st__set_reduced(r, 1, &d, dtype_of(d.self));
+}
+
+st_status st__aminmax_impl(st_run *r) {
+  const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  st_reduction red = {.out_first = r->out[0], .out_last = r->out[1]};
+  red.first = extremum_fold(ST_K_amin, self);
+  red.second = extremum_fold(ST_K_amax, self);
+  return reduce_as(r, &red, self);
+}
+
+/* -- Truth ---------------------------------------------------------------- */
+
+st_status st__any_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  return st__set_reduced(r, 0, &d, dtype_of(d.self) == ST_UINT8 ? ST_UINT8
+                                                                : ST_BOOL);
+}
+
+st_status st__any_impl(st_run *r) {
+  const st_kernel_id kernel = r->row->kernel;
+  st_reduction red = {.out_last = r->out[0]};
+  red.first = fold(kernel, kernel, ST_BOOL,
+                   st__scalar_int(kernel == ST_K_all));
+  return reduce_as(r, &red, dtype_of(st__arg_tensor(r, 0)));
+}
+
+st_status st__count_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  return st__set_reduced(r, 0, &d, ST_INT64);
+}
+
+st_status st__count_impl(st_run *r) {
+  st_reduction red = {.out_last = r->out[0]};
+  red.first = sum_fold(ST_K_count, ST_INT64);
+  return reduce_as(r, &red, dtype_of(st__arg_tensor(r, 0)));
+}
+
+/* -- var, std ------------------------------------------------------------- */
+
+/* "correction", or 1 and 0 for "unbiased". */
+static double get_correction(const st_run *r) {
+  const st_value *correction = st__named_arg(r, "correction");
+  const st_value *unbiased = st__named_arg(r, "unbiased");
+  if (correction) return st__to_float(correction, 1);
+  return unbiased && !unbiased->u.i ? 0 : 1;
+}
+
+static st_status get_inexact_dims(const st_run *r, st_dims *d) {
+  ST_TRY(st__get_dims(r, d));
+  if (is_inexact(dtype_of(d->self))) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "self must be floating point or complex, not "
+                  "%s", st__dtype_name(dtype_of(d->self)));
+}
+
+st_status st__var_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(get_inexact_dims(r, &d));
+  return st__set_reduced(r, 0, &d, st__real_dtype(dtype_of(d.self)));
+}
+
+st_status st__var_mean_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__var_meta(r));
+  ST_TRY(st__get_dims(r, &d));
+  return st__set_reduced(r, 1, &d, dtype_of(d.self));
+}
+
+static void refer_mean(const st_reduction *r, const void *first, void *ref,
+                       int64_t n) {
+  memcpy(ref, first, (size_t)n * st__itemsize(r->first.acc));
+  divide(ref, n, r->first.acc, (double)r->count);
+}
+
+static void finish_var(const st_reduction *r, void *acc, const void *ref,
+                       int64_t n) {
+  const double by = (double)r->count - r->correction;
+  (void)ref;
+  divide(acc, n, ST_FLOAT64, by > 0 ? by : 0);
+}
+
+static void finish_std(const st_reduction *r, void *acc, const void *ref,
+                       int64_t n) {
+  double *a = acc;
+  finish_var(r, acc, ref, n);
+  for (int64_t i = 0; i < n; i++) a[i] = sqrt(a[i]);
+}
+
+static st_status reduce_var(st_run *r, bool root) {
+  const st_dtype self = dtype_of(st__arg_tensor(r, 0));
+  st_reduction red = {.out_first = r->nouts > 1 ? r->out[1] : NULL,
+                      .out_last = r->out[0], .refer = refer_mean,
+                      .finish = root ? finish_std : finish_var,
+                      .correction = get_correction(r)};
+  red.first = sum_fold(ST_K_sum, wide(self));
+  red.second = sum_fold(ST_K_sqdev, ST_FLOAT64);
+  return reduce_as(r, &red, self);
+}
+
+st_status st__var_impl(st_run *r) { return reduce_var(r, false); }
+st_status st__std_impl(st_run *r) { return reduce_var(r, true); }
+
+/* -- Norms ---------------------------------------------------------------- */
+
+/* "ord" or "p"; 2 when absent. */
+static double get_power(const st_run *r) {
+  const st_value *p = st__named_arg(r, "ord");
+  if (!p) p = st__named_arg(r, "p");
+  return p ? st__scalar_to_double(st__to_scalar(p)) : 2;
+}
+
+st_status st__norm_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(get_inexact_dims(r, &d));
+  const st_dtype self = dtype_of(d.self), dtype = asked_dtype(r, self);
+  if (!is_inexact(dtype) ||
+      st__is_complex(self) != st__is_complex(dtype)) {
+    return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
+                    st__dtype_name(dtype), st__dtype_name(self));
+  }
+  if (isinf(get_power(r)) || get_power(r) < 0) ST_TRY(st__check_not_empty(&d));
+  return st__set_reduced(r, 0, &d, st__real_dtype(dtype));
+}
+
+static void finish_norm(const st_reduction *r, void *acc, const void *ref,
+                        int64_t n) {
+  double *a = acc;
+  (void)ref;
+  for (int64_t i = 0; i < n; i++) {
+    a[i] = r->power == 2 ? sqrt(a[i]) : pow(a[i], 1 / r->power);
+  }
+}
+
+static st_fold norm_fold(double p) {
+  if (p == 0) return sum_fold(ST_K_count, ST_INT64);
+  if (p == 1) return sum_fold(ST_K_norm1, ST_FLOAT64);
+  if (p == 2) return sum_fold(ST_K_norm2, ST_FLOAT64);
+  if (p == INFINITY) {
+    return fold(ST_K_norm_inf, ST_K_amax, ST_FLOAT64, st__scalar_int(0));
+  }
+  if (p == -INFINITY) {
+    return fold(ST_K_norm_neginf, ST_K_amin, ST_FLOAT64,
+                st__scalar_float(INFINITY));
+  }
+  return sum_fold(ST_K_normp, ST_FLOAT64);
+}
+
+st_status st__norm_impl(st_run *r) {
+  const double p = get_power(r);
+  st_reduction red = {.out_last = r->out[0], .ref = p, .power = p};
+  red.first = norm_fold(p);
+  if (red.first.kernel == ST_K_norm2 || red.first.kernel == ST_K_normp) {
+    red.finish = finish_norm;
+  }
+  return reduce_as(r, &red, asked_dtype(r, dtype_of(st__arg_tensor(r, 0))));
+}
+
+/* -- logsumexp ------------------------------------------------------------ */
+
+st_status st__logsumexp_meta(st_run *r) {
+  st_dims d;
+  ST_TRY(st__get_dims(r, &d));
+  const st_dtype self = dtype_of(d.self);
+  if (st__is_complex(self)) return st__no_kernel_for(self);
+  return st__set_reduced(r, 0, &d, is_inexact(self) ? self
+                                                    : st__default_dtype());
+}
+
+/* An infinite maximum is not subtracted: inf - inf would be NaN. */
+static void refer_max(const st_reduction *r, const void *first, void *ref,
+                      int64_t n) {
+  double *to = ref;
+  for (int64_t i = 0; i < n; i++) {
+    to[i] = r->first.acc == ST_FLOAT32 ? (double)((const float *)first)[i]
+                                       : ((const double *)first)[i];
+    if (isinf(to[i])) to[i] = 0;
+  }
+}
+
+static void finish_log(const st_reduction *r, void *acc, const void *ref,
+                       int64_t n) {
+  double *a = acc;
+  const double *m = ref;
+  (void)r;
+  for (int64_t i = 0; i < n; i++) a[i] = log(a[i]) + m[i];
+}
+
+st_status st__logsumexp_impl(st_run *r) {
+  const st_dtype in = dtype_of(r->out[0]);
+  st_reduction red = {.out_last = r->out[0], .refer = refer_max,
+                      .finish = finish_log};
+  red.first = fold(ST_K_amax, ST_K_amax,
+                   in == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32,
+                   st__scalar_float(-INFINITY));
+  red.second = sum_fold(ST_K_sumexp, ST_FLOAT64);
+  return reduce_as(r, &red, in);
+}

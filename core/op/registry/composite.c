@@ -1,0 +1,145 @@
+/* Chains of operators, of which composite operators are made.
+ */
+
+#include "op/registry/composite.h"
+
+#include "op/registry/out_variants.h"
+
+/* -- Steps ---------------------------------------------------------------- */
+
+void st__steps(st_chain *c, st_op_id id, int n, const st_value *args,
+               int nrets, st_tensor **out) {
+  st_value rets[ST_MAX_OUTS];
+  for (int i = 0; i < nrets; i++) out[i] = NULL;
+  if (!st__going(c)) return;
+  c->status = st__invoke(id, n, args, rets);
+  if (!st__going(c)) return;
+  ST_ASSERT(c->n + nrets <= ST_CHAIN_MAX);
+  for (int i = 0; i < nrets; i++) out[i] = c->t[c->n++] = rets[i].u.tensor;
+}
+
+st_tensor *st__step(st_chain *c, st_op_id id, int n, const st_value *args) {
+  st_tensor *out;
+  st__steps(c, id, n, args, 1, &out);
+  return out;
+}
+
+st_tensor *st__step1(st_chain *c, st_op_id id, const st_tensor *a) {
+  return st__step(c, id, 1, (st_value[]){st__of_tensor(a)});
+}
+
+st_tensor *st__step2(st_chain *c, st_op_id id, const st_tensor *a,
+                     const st_tensor *b) {
+  return st__step_with(c, id, a, st__of_tensor(b));
+}
+
+st_tensor *st__step_with(st_chain *c, st_op_id id, const st_tensor *a,
+                         st_value v) {
+  return st__step(c, id, 2, (st_value[]){st__of_tensor(a), v});
+}
+
+void st__step_into(st_chain *c, st_op_id id, const st_tensor *a,
+                   const st_tensor *b) {
+  const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
+  st_value same;
+  if (!st__going(c)) return;
+  c->status = st__call_n(st__op_variant(id, ST_INPLACE), 2, args, &same);
+  if (st__going(c)) st__value_clear(&same);
+}
+
+st_tensor *st__step_to(st_chain *c, const st_tensor *a, st_dtype d) {
+  return st__step_with(c, ST_OP_to_dtype, a, st__of_int(d));
+}
+
+st_tensor *st__step_narrow(st_chain *c, const st_tensor *a, int64_t dim,
+                           int64_t start, int64_t length) {
+  return st__step(c, ST_OP_narrow, 4,
+                  (st_value[]){st__of_tensor(a), st__of_int(dim),
+                               st__of_int(start), st__of_int(length)});
+}
+
+st_tensor *st__step_line(st_chain *c, const st_tensor *a) {
+  const int64_t size[] = {-1};
+  if (st__going(c) && a->numel == 0) {
+    const int64_t none[] = {0};
+    return st__step_with(c, ST_OP_reshape, a, st__of_ints(none, 1));
+  }
+  const st_tensor *dense = st__step1(c, ST_OP_contiguous, a);
+  return st__step_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+}
+
+/* -- The end -------------------------------------------------------------- */
+
+static void release_all(st_chain *c) {
+  while (c->n > 0) st__tensor_release(&c->t[--c->n]);
+}
+
+void st__chain_replace(st_chain *c, st_chain *round, st_tensor **t) {
+  if (st__going(round)) {
+    st__tensor_retain(*t);
+    release_all(c);
+    c->t[c->n++] = *t;
+  }
+  release_all(round);
+  c->status = round->status;
+}
+
+st_status st__chain_end(st_chain *c, int n, st_tensor *const *results,
+                        st_value *rets) {
+  for (int i = 0; st__going(c) && i < n; i++) {
+    st__tensor_retain(results[i]);
+    rets[i] = st__of_tensor(results[i]);
+  }
+  release_all(c);
+  return c->status;
+}
+
+st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets) {
+  return st__chain_end(c, 1, &result, rets);
+}
+
+typedef st_status (*assign_fn)(st_tensor *out, const st_tensor *value);
+
+static st_status into_out(st_op_id id, int n, const st_value *args,
+                          assign_fn assign, st_value *rets) {
+  st_tensor *value = NULL;
+  ST_TRY(st__invoke1(id, n, args, &value));
+  const st_status status = assign(args[n].u.tensor, value);
+  st__tensor_release(&value);
+  ST_TRY(status);
+  return st__value_copy(&args[n], rets);
+}
+
+/* What the operator saves for its gradient must stay as it is, so while that
+ * is recorded it gets a copy of what is about to be written. */
+st_status st__compose_self(st_op_id id, int n, const st_value *args,
+                           st_value *rets) {
+  st_tensor *self = args[0].u.tensor;
+  st_value given[ST_MAX_ARGS];
+  st_chain c = {.status = ST_OK};
+  for (int i = 0; i < n; i++) given[i] = args[i];
+  if (st__tls().grad && (self->keys & ST_AUTOGRAD_BITS)) {
+    given[0] = st__of_tensor(st__step1(&c, ST_OP_clone, self));
+  }
+  const st_tensor *value = st__going(&c) ? st__step(&c, id, n, given) : NULL;
+  if (st__going(&c) && !st__same_sizes(self, value)) {
+    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
+                        ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
+  }
+  if (st__going(&c) && self->dtype != value->dtype) {
+    c.status = st__fail(ST_BAD_DTYPE, "self is %s, the result %s",
+                        st__dtype_name((st_dtype)self->dtype),
+                        st__dtype_name((st_dtype)value->dtype));
+  }
+  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
+}
+
+st_status st__compose_out(st_op_id id, int n, const st_value *args,
+                          st_value *rets) {
+  return into_out(id, n, args, st__assign_out, rets);
+}
+
+st_status st__compose_cast(st_op_id id, int n, const st_value *args,
+                           st_value *rets) {
+  return into_out(id, n, args, st__cast_out, rets);
+}

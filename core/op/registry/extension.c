@@ -1,0 +1,135 @@
+/* Structured operators of extensions: what ops.def is for the engine's own,
+ * a st_structured is for theirs.
+ */
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "op/registry/register.h"
+
+enum { VARIANTS = 3, BACKENDS = 4 };
+
+/* One operator. Each of its kernels counts as a user. */
+typedef struct extension {
+  st_op_row row; /* first: a kernel's context leads back here */
+  st_structured_ctx contexts[VARIANTS][BACKENDS + 1]; /* Meta is the last */
+  _Atomic int users;
+  void *ctx;
+  void (*free_ctx)(void *);
+} extension;
+
+static void drop(extension *e) {
+  if (atomic_fetch_sub(&e->users, 1) > 1) return;
+  if (e->free_ctx) e->free_ctx(e->ctx);
+  st__free(ST_MEM_REGISTRY, e, sizeof *e);
+}
+
+static void drop_kernel(void *ctx) {
+  const st_structured_ctx *c = ctx;
+  drop((extension *)(uintptr_t)c->row);
+}
+
+/* -- Checks --------------------------------------------------------------- */
+
+static st_status find_device(const char *key, st_device *out) {
+  static const struct { const char *key; st_device device; } backends[] = {
+    {"CPU", ST_DEVICE_CPU}, {"PrivateUse1", ST_DEVICE_PRIVATEUSE1},
+    {"PrivateUse2", ST_DEVICE_PRIVATEUSE2},
+    {"PrivateUse3", ST_DEVICE_PRIVATEUSE3}
+  };
+  for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+    if (strcmp(key, backends[i].key) != 0) continue;
+    *out = backends[i].device;
+    return ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "'%.80s' is no backend for a structured "
+                  "operator: CPU, PrivateUse1, 2 or 3", key);
+}
+
+static bool has_variant(const st_structured *s, st_variant v) {
+  return v == ST_FUNCTIONAL || (v == ST_INPLACE ? s->inplace
+                                                : s->out != NULL);
+}
+
+/* -- Registering ---------------------------------------------------------- */
+
+static st_status new_extension(const st_structured *s, extension **out) {
+  extension *e = st__alloc_zero(ST_MEM_REGISTRY, sizeof *e);
+  if (!e) return ST_NO_MEMORY;
+  e->row = (st_op_row){.kind = ST_KIND_STRUCTURED, .meta = s->meta,
+                       .impl = s->impl};
+  e->users = 1; /* until all is registered */
+  e->ctx = s->ctx;
+  *out = e;
+  return ST_OK;
+}
+
+static st_status implement(st_library *part, const st_structured *s,
+                           extension *e, st_variant variant, int at,
+                           const char *name) {
+  static const char *const only[BACKENDS] = {"CPU"};
+  const char *const *backends = s->backends[0] ? s->backends : only;
+  const char *key = at == BACKENDS ? "Meta" : backends[at];
+  st_structured_ctx *c = &e->contexts[variant][at];
+  const st_kernel kernel = {.fn = st__structured, .ctx = c,
+                            .free_ctx = drop_kernel, .debug = s->debug};
+  if (!key) return ST_OK;
+  *c = (st_structured_ctx){&e->row, variant, ST_DEVICE_META, -1, -1, s->ctx};
+  if (at < BACKENDS) ST_TRY(find_device(key, &c->device));
+  atomic_fetch_add(&e->users, 1);
+  const st_status status = st__library_implement(part, name, key, &kernel);
+  if (status != ST_OK) drop(e);
+  return status;
+}
+
+static st_status add_variant(st_library *part, const st_structured *s,
+                             extension *e, const st_schema *functional,
+                             st_variant variant) {
+  char *text = NULL;
+  st_status status = ST_OK;
+  ST_TRY(st__variant_schema(functional, variant, s->out, &text));
+  const st_definition d = {.schema = text, .doc = s->doc, .debug = s->debug,
+                           .tags = s->tags};
+  ST_TRY_FAIL(st__library_define(part, &d, NULL));
+  text[strcspn(text, "(")] = 0; /* the name is left */
+  for (int i = 0; i <= BACKENDS; i++) {
+    ST_TRY_FAIL(implement(part, s, e, variant, i, text));
+  }
+fail:
+  st__text_free(&text);
+  return status;
+}
+
+static st_status add_variants(st_library *lib, const st_structured *s,
+                              extension *e, const st_schema *functional) {
+  st_library *part = NULL;
+  st_status status;
+  ST_TRY(st__library_part(lib, &part));
+  for (int v = 0; v < VARIANTS; v++) {
+    if (!has_variant(s, (st_variant)v)) continue;
+    ST_TRY_FAIL(add_variant(part, s, e, functional, (st_variant)v));
+  }
+  status = st__library_join(lib, part);
+  if (status == ST_OK) e->free_ctx = s->free_ctx;
+fail:
+  st__library_close(&part);
+  return status;
+}
+
+st_status st__library_structured(st_library *lib, const st_structured *s) {
+  st_schema *functional = NULL;
+  extension *e = NULL;
+  st_status status;
+  if (!s->meta || !s->impl) {
+    return st__fail(ST_BAD_VALUE, "a structured operator needs meta and impl");
+  }
+  ST_TRY(st__schema_parse(s->schema, st__library_namespace(lib),
+                          &functional));
+  ST_TRY_FAIL(new_extension(s, &e));
+  status = add_variants(lib, s, e, functional);
+  drop(e);
+fail:
+  st__schema_free(&functional);
+  return status;
+}

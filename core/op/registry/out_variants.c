@@ -1,0 +1,289 @@
+/* out= variants of operators that are not structured: products of any rank,
+ * joins, and factories, which make what out's dtype and device say.
+ */
+
+#include "op/registry/out_variants.h"
+
+#include <string.h>
+
+#include "op/registry/composite.h"
+#include "op/create/factory.h"
+#include "tensor/overlap.h"
+#include "tensor/view.h"
+
+/* -- Handing over --------------------------------------------------------- */
+
+static st_status return_out(st_tensor *out, st_value *rets) {
+  st__tensor_retain(out);
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+static st_status check_device(const st_tensor *out, const st_tensor *value) {
+  return out->device == value->device ? ST_OK
+       : st__fail(ST_BAD_VALUE, "out is on another device than the result");
+}
+
+static st_status check_out(const st_tensor *out, const st_tensor *value) {
+  if (out->dtype != value->dtype) {
+    return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
+                    st__dtype_name((st_dtype)out->dtype),
+                    st__dtype_name((st_dtype)value->dtype));
+  }
+  return check_device(out, value);
+}
+
+/* A device of its own copies by its own kernel. */
+static st_status copy_there(st_tensor *out, const st_tensor *value) {
+  const st_value args[] = {st__of_tensor(out), st__of_tensor(value)};
+  st_value ret;
+  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+static st_status assign(st_tensor *out, const st_tensor *value) {
+  if (st__same_sizes(out, value)) {
+    ST_TRY(st__check_internal_overlap(out));
+  } else {
+    ST_TRY(st__tensor_resize_out(out, value->ndim, value->sizes,
+                                 ST_FORMAT_CONTIGUOUS));
+  }
+  if (out->device > ST_DEVICE_META) return copy_there(out, value);
+  if (!st__is_meta(out)) st__copy_unchecked(out, value);
+  return ST_OK;
+}
+
+st_status st__assign_out(st_tensor *out, const st_tensor *value) {
+  ST_TRY(check_out(out, value));
+  return assign(out, value);
+}
+
+st_status st__cast_out(st_tensor *out, const st_tensor *value) {
+  if (!st__can_cast((st_dtype)value->dtype, (st_dtype)out->dtype)) {
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which out of "
+                    "dtype %s cannot hold",
+                    st__dtype_name((st_dtype)value->dtype),
+                    st__dtype_name((st_dtype)out->dtype));
+  }
+  ST_TRY(check_device(out, value));
+  return assign(out, value);
+}
+
+/* -- Filled in place ------------------------------------------------------ */
+
+/* Where the shape does not fit, a new tensor is filled: filling may fail, and
+ * resizing may, but not copying. It is contiguous as the resized out will be,
+ * so random numbers come in the same order. */
+static st_status target_of(st_tensor *out, const st_value *size,
+                           st_tensor **target) {
+  const int n = (int)size->len;
+  bool same = out->ndim == n;
+  for (int d = 0; same && d < n; d++) same = out->sizes[d] == size->u.ints[d];
+  if (same) {
+    st__tensor_retain(out);
+    *target = out;
+    return ST_OK;
+  }
+  const st_options o = {(st_dtype)out->dtype, (st_device)out->device};
+  return st__new_empty(o, n, size->u.ints, ST_FORMAT_CONTIGUOUS, target);
+}
+
+/* Calls in-place operator id with n arguments behind self, that is out. */
+static st_status fill_out(st_op_id id, const st_value *size, int n,
+                          const st_value *numbers, st_tensor *out,
+                          st_value *rets) {
+  st_value args[4] = {st__none()}, ret;
+  st_tensor *target = NULL;
+  st_status status;
+  ST_ASSERT(n <= 3);
+  ST_TRY(target_of(out, size, &target));
+  args[0] = st__of_tensor(target);
+  for (int i = 0; i < n; i++) args[i + 1] = numbers[i];
+  ST_TRY_FAIL(st__invoke(id, n + 1, args, &ret));
+  st__value_clear(&ret);
+  if (target != out) ST_TRY_FAIL(st__assign_out(out, target));
+  status = return_out(out, rets);
+fail:
+  st__tensor_release(&target);
+  return status;
+}
+
+static st_status fill_with(const st_value *size, st_value v,
+                           const st_value *out, st_value *rets) {
+  return fill_out(ST_OP_fill__Scalar, size, 1, &v, out->u.tensor, rets);
+}
+
+static st_status draw(st_op_id id, const st_value *size, st_value generator,
+                      const st_value *out, st_value *rets) {
+  const st_value numbers[] = {st__of_float(0), st__of_float(1), generator};
+  return fill_out(id, size, 3, numbers, out->u.tensor, rets);
+}
+
+static st_status draw_integers(const st_value *bounds, const st_value *size,
+                               st_value generator, const st_value *out,
+                               st_value *rets) {
+  const st_value numbers[] = {bounds[0], bounds[1], generator};
+  return fill_out(ST_OP_random__from, size, 3, numbers, out->u.tensor, rets);
+}
+
+ST_BOXED(st__box_empty_out) {
+  const st_value resize[] = {args[2], args[0], args[1]};
+  return st__invoke(ST_OP_resize_, 3, resize, rets);
+}
+
+ST_BOXED(st__box_zeros_out) {
+  return fill_with(&args[0], st__of_int(0), &args[1], rets);
+}
+
+ST_BOXED(st__box_ones_out) {
+  return fill_with(&args[0], st__of_int(1), &args[1], rets);
+}
+
+ST_BOXED(st__box_full_out) {
+  return fill_with(&args[0], args[1], &args[2], rets);
+}
+
+ST_BOXED(st__box_rand_out) {
+  return draw(ST_OP_uniform_, &args[0], st__none(), &args[1], rets);
+}
+
+ST_BOXED(st__box_rand_generator_out) {
+  return draw(ST_OP_uniform_, &args[0], args[1], &args[2], rets);
+}
+
+ST_BOXED(st__box_randn_out) {
+  return draw(ST_OP_normal_, &args[0], st__none(), &args[1], rets);
+}
+
+ST_BOXED(st__box_randn_generator_out) {
+  return draw(ST_OP_normal_, &args[0], args[1], &args[2], rets);
+}
+
+ST_BOXED(st__box_randint_out) {
+  const st_value bounds[] = {st__of_int(0), args[0]};
+  return draw_integers(bounds, &args[1], st__none(), &args[2], rets);
+}
+
+ST_BOXED(st__box_randint_generator_out) {
+  const st_value bounds[] = {st__of_int(0), args[0]};
+  return draw_integers(bounds, &args[1], args[2], &args[3], rets);
+}
+
+ST_BOXED(st__box_randint_low_out) {
+  return draw_integers(args, &args[2], st__none(), &args[3], rets);
+}
+
+ST_BOXED(st__box_randint_low_generator_out) {
+  return draw_integers(args, &args[2], args[3], &args[4], rets);
+}
+
+/* -- Made and copied ------------------------------------------------------ */
+
+enum { MOST_ARGS = 12 };
+
+/* The factory's argument called name: out's dtype and device, else what the
+ * call gives. */
+static st_value argument(const st_schema *from, const st_value *args,
+                         const st_tensor *out, const char *name) {
+  if (strcmp(name, "dtype") == 0) return st__of_int(out->dtype);
+  if (strcmp(name, "device") == 0) return st__of_int(out->device);
+  const int at = st__schema_arg(from, name);
+  return at < 0 ? st__none() : args[at];
+}
+
+static bool is_sequence(st_op_id id) {
+  return id == ST_OP_arange || id == ST_OP_arange_start_step ||
+         id == ST_OP_range_step || id == ST_OP_linspace ||
+         id == ST_OP_logspace;
+}
+
+/* A sequence fills an out of as many elements, whatever its shape. */
+static st_status fit(const st_tensor *out, st_tensor **made) {
+  st_tensor *view = NULL;
+  if (out->numel != (*made)->numel) return ST_OK;
+  ST_TRY(st__view_view(*made, out->ndim, out->sizes, &view));
+  st__tensor_release(made);
+  *made = view;
+  return ST_OK;
+}
+
+/* What the factory id makes goes into out, the last argument. */
+static st_status make_out(st_op_id id, const st_call *call,
+                          const st_value *args, st_value *rets) {
+  const st_schema *from = call->schema;
+  const st_schema *to = st__op_schema(st__op(id));
+  st_tensor *out = args[from->nargs - 1].u.tensor, *made = NULL;
+  st_value full[MOST_ARGS];
+  ST_ASSERT(to->nargs <= MOST_ARGS);
+  for (int i = 0; i < to->nargs; i++) {
+    full[i] = argument(from, args, out, to->args[i].name);
+  }
+  ST_TRY(st__invoke1(id, to->nargs, full, &made));
+  st_status status = is_sequence(id) ? fit(out, &made) : ST_OK;
+  if (status == ST_OK) status = st__assign_out(out, made);
+  st__tensor_release(&made);
+  return status == ST_OK ? return_out(out, rets) : status;
+}
+
+ST_BOXED(st__box_randperm_out) {
+  return make_out(ST_OP_randperm, call, args, rets);
+}
+
+ST_BOXED(st__box_randperm_generator_out) {
+  return make_out(ST_OP_randperm_generator, call, args, rets);
+}
+
+ST_BOXED(st__box_eye_out) { return make_out(ST_OP_eye, call, args, rets); }
+
+ST_BOXED(st__box_eye_m_out) { return make_out(ST_OP_eye_m, call, args, rets); }
+
+ST_BOXED(st__box_arange_out) {
+  return make_out(ST_OP_arange, call, args, rets);
+}
+
+ST_BOXED(st__box_arange_start_out) {
+  return make_out(ST_OP_arange_start_step, call, args, rets);
+}
+
+ST_BOXED(st__box_range_out) {
+  return make_out(ST_OP_range_step, call, args, rets);
+}
+
+ST_BOXED(st__box_linspace_out) {
+  return make_out(ST_OP_linspace, call, args, rets);
+}
+
+ST_BOXED(st__box_logspace_out) {
+  return make_out(ST_OP_logspace, call, args, rets);
+}
+
+/* -- Joins and products --------------------------------------------------- */
+
+ST_BOXED(st__box_concat_out) {
+  return st__compose_cast(ST_OP_concat, 2, args, rets);
+}
+
+ST_BOXED(st__box_hstack_out) {
+  return st__compose_cast(ST_OP_hstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_vstack_out) {
+  return st__compose_cast(ST_OP_vstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_dstack_out) {
+  return st__compose_cast(ST_OP_dstack, 1, args, rets);
+}
+
+ST_BOXED(st__box_column_stack_out) {
+  return st__compose_cast(ST_OP_column_stack, 1, args, rets);
+}
+
+ST_BOXED(st__box_outer_out) {
+  return st__compose_cast(ST_OP_outer, 2, args, rets);
+}
+
+ST_BOXED(st__box_take_along_dim_out) {
+  return st__compose_out(ST_OP_take_along_dim, 4, args, rets);
+}

@@ -1,0 +1,219 @@
+/* The registrar: walks the rows of ops.def and registers every operator, its
+ * derived variants and its kernels under aten::.
+ */
+
+#include "op/registry/register.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "op/lazy/lazy.h"
+#include "op/registry/row_functions.h"
+
+/* -- The table ------------------------------------------------------------ */
+
+#define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
+  {ST_KIND_STRUCTURED, schema, variants, out, meta, impl, 0,              \
+   ST_K_##kernel, NULL, doc, "structured, meta " #meta},
+#define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc)      \
+  {ST_KIND_POINTWISE, schema, variants, out, st__pointwise_meta,          \
+   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, doc,         \
+   "pointwise, iterator preset " #preset},
+#define ROW(kind, what, schema, fn, doc)                                  \
+  {ST_KIND_##kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc, \
+   what},
+#define ST_VIEW(id, schema, fn, doc) \
+  ROW(VIEW, "view", schema, fn, doc)
+#define ST_EXPLICIT(id, schema, fn, doc) \
+  ROW(EXPLICIT, "explicit", schema, fn, doc)
+#define ST_COMPOSITE(id, schema, fn, doc) \
+  ROW(COMPOSITE, "composite", schema, fn, doc)
+#define ST_DATA(id, schema, fn, doc) \
+  ROW(DATA, "data", schema, fn, doc)
+#define ST_NATIVE(id, schema, fn, doc) \
+  ROW(NATIVE, "native", schema, fn, doc)
+#define ST_FACTORY(id, schema, fn, doc) \
+  ROW(FACTORY, "factory", schema, fn, doc)
+
+const st_op_row st__op_rows[] = {
+#include "ops.def"
+};
+
+static const st_op *ops[ST_OP_COUNT][3];
+static st_structured_ctx contexts[ST_OP_COUNT][3][2];
+
+const st_op *st__op(st_op_id id) { return ops[id][ST_FUNCTIONAL]; }
+
+const st_op *st__op_variant(st_op_id id, st_variant variant) {
+  return ops[id][variant];
+}
+
+/* -- Registration --------------------------------------------------------- */
+
+static st_status implement(const char *name, st_key key, st_kernel_fn fn,
+                           st_structured_ctx *ctx) {
+  const st_kernel kernel = {.fn = fn, .ctx = ctx, .debug = ctx->row->what};
+  return st__impl(name, key, &kernel, NULL);
+}
+
+/* The device decides which backend makes the tensor. */
+static st_status select_backend(const st_call *call, const st_value *args,
+                                st_value *rets) {
+  const int at = st__schema_arg(call->schema, "device");
+  const int64_t device = at < 0 ? ST_DEVICE_CPU
+                                : st__to_int(&args[at], ST_DEVICE_CPU);
+  if (device < 0 || device >= ST_DEVICE_COUNT) {
+    return st__fail(ST_BAD_VALUE, "there is no device number %lld",
+                    (long long)device);
+  }
+  return st__redispatch(call->op, st__device_keys((st_device)device), args,
+                        rets);
+}
+
+/* Positions in tensors count from 0 or 1: further away they overflow. */
+static st_status check_base(const st_structured_ctx *ctx,
+                            const st_value *args) {
+  const int64_t base = ctx->base < 0 ? 0 : args[ctx->base].u.i;
+  if (base == 0 || base == 1) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %lld",
+                  (long long)base);
+}
+
+static st_status structured_with_base(const st_call *call,
+                                      const st_value *args, st_value *rets) {
+  ST_TRY(check_base(call->ctx, args));
+  return st__structured(call, args, rets);
+}
+
+/* Made of operators, which check their own arguments. */
+static st_status composite_with_base(const st_call *call,
+                                     const st_value *args, st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  ST_TRY(check_base(ctx, args));
+  return ctx->row->fn(call, args, rets);
+}
+
+/* Touches elements. */
+static st_status native(const st_call *call, const st_value *args,
+                        st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  ST_TRY(st__check_devices(call, args, ctx->device));
+  ST_TRY(check_base(ctx, args));
+  return ctx->row->fn(call, args, rets);
+}
+
+static bool is_composite(st_op_kind kind) {
+  return kind == ST_KIND_VIEW || kind == ST_KIND_EXPLICIT ||
+         kind == ST_KIND_COMPOSITE;
+}
+
+/* Any of them, with an argument that is read twice. */
+static st_status steady(const st_call *call, const st_value *args,
+                        st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  const st_op_kind kind = ctx->row->kind;
+  return st__steady(call, args, rets, ctx->twice,
+                    is_composite(kind) ? composite_with_base
+                    : kind == ST_KIND_STRUCTURED ? structured_with_base
+                    : native);
+}
+
+static int find_base(const st_op *op) {
+  const int at = st__schema_arg(st__op_schema(op), "base");
+  return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
+}
+
+/* ctx: for the CPU and for Meta. */
+static st_status register_kernels(const st_op_row *row, const char *name,
+                                  st_structured_ctx ctx[2]) {
+  const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
+  const bool is_based = ctx->base >= 0, is_steady = ctx->twice >= 0;
+  const st_kernel_fn composite = is_steady ? steady
+                               : is_based ? composite_with_base : row->fn;
+  const st_kernel_fn structured = is_steady ? steady
+                                : is_based ? structured_with_base
+                                : st__structured;
+  const st_kernel_fn plain = is_steady ? steady : native;
+  switch (row->kind) {
+    case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
+      ST_TRY(implement(name, cpu, structured, &ctx[0]));
+      return implement(name, meta, structured, &ctx[1]);
+    case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
+      return implement(name, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
+    case ST_KIND_COMPOSITE:
+      return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
+    case ST_KIND_NATIVE:
+      return implement(name, cpu, plain, &ctx[0]);
+    case ST_KIND_FACTORY:
+      ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
+                       ctx)); /* fall through */
+    default:
+      ST_TRY(implement(name, cpu, plain, &ctx[0]));
+      return implement(name, meta, plain, &ctx[1]);
+  }
+}
+
+static st_status register_variant(int id, st_variant variant,
+                                  const char *schema) {
+  const st_op_row *row = &st__op_rows[id];
+  const st_definition d = {.ns = "aten", .schema = schema, .doc = row->doc,
+                           .debug = "core/ops.def",
+                           .tags = st__row_tags(row, schema)};
+  st_registration *defined; /* for good */
+  ST_TRY(st__def(&d, 0, &defined));
+  const st_op *op = ops[id][variant] = st__draft_op(defined);
+  st_structured_ctx *ctx = contexts[id][variant];
+  const int base = find_base(op), twice = st__read_twice(op);
+  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, twice, NULL};
+  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, twice,
+                               NULL};
+  return register_kernels(row, st__op_full_name(op), ctx);
+}
+
+static st_status derive(int id, st_variant variant) {
+  char *schema;
+  ST_TRY(st__variant_schema(st__op_schema(ops[id][ST_FUNCTIONAL]), variant,
+                            st__op_rows[id].out_overload, &schema));
+  const st_status status = register_variant(id, variant, schema);
+  st__text_free(&schema);
+  return status;
+}
+
+static st_status register_row(int id) {
+  const st_op_row *row = &st__op_rows[id];
+  ST_TRY(register_variant(id, ST_FUNCTIONAL, row->schema));
+  if (row->variants & ST_FI) ST_TRY(derive(id, ST_INPLACE));
+  if (row->variants & ST_FO) ST_TRY(derive(id, ST_OUT));
+  return ST_OK;
+}
+
+st_status st__register_operators(void) {
+  for (int id = 0; id < ST_OP_COUNT; id++) ST_TRY(register_row(id));
+  return st__register_lazy();
+}
+
+/* -- Kernels by operator -------------------------------------------------- */
+
+st_kernel_id st__op_kernel(const st_op *op) {
+  for (int id = 0; id < ST_OP_COUNT; id++) {
+    for (int v = 0; v < 3; v++) {
+      if (ops[id][v] == op) return st__op_rows[id].kernel;
+    }
+  }
+  return ST_K_NONE;
+}
+
+/* -- Calls from C --------------------------------------------------------- */
+
+st_status st__invoke(st_op_id id, int n, const st_value *args,
+                     st_value *rets) {
+  return st__call_n(ops[id][ST_FUNCTIONAL], n, args, rets);
+}
+
+st_status st__invoke1(st_op_id id, int n, const st_value *args,
+                      st_tensor **out) {
+  st_value ret;
+  ST_TRY(st__invoke(id, n, args, &ret));
+  *out = ret.u.tensor;
+  return ST_OK;
+}

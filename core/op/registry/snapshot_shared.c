@@ -1,0 +1,105 @@
+/* Arguments that are read twice, held still.
+ *
+ * Note [Read twice]
+ * Positions are checked and then followed; the set elements of a mask are
+ * counted and then packed into as much memory. Were such an argument to change
+ * in between, a loop would leave its buffers. Only another thread can change
+ * it, through a shared storage (Note [Shared storages]), and against the
+ * rules; but no script may do harm. So the operators listed here are handed a
+ * copy of that argument when its storage is shared. All others read each
+ * element once, or make nothing but values of what they read.
+ */
+
+#include <string.h>
+
+#include "op/create/copy.h"
+#include "op/registry/register.h"
+
+static const struct { const char *name, *arg; } listed[] = {
+  {"bincount",          "self"},
+  {"gather",            "index"},
+  {"index",             "indices"},
+  {"index_add",         "index"},
+  {"index_copy",        "index"},
+  {"index_fill",        "index"},
+  {"index_put",         "indices"},
+  {"index_reduce",      "index"},
+  {"index_select",      "index"},
+  {"masked_scatter",    "mask"},
+  {"masked_select",     "mask"},
+  {"nonzero",           "self"},
+  {"put",               "index"},
+  {"repeat_interleave", "repeats"},
+  {"scatter",           "index"},
+  {"scatter_add",       "index"},
+  {"scatter_reduce",    "index"},
+  {"take",              "index"},
+};
+
+int st__read_twice(const st_op *op) {
+  const char *name = st__op_name(op) + strlen("aten::");
+  size_t n = strlen(name);
+  if (n > 1 && name[n - 1] == '_') n--; /* in place */
+  for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
+    if (strlen(listed[i].name) == n && !strncmp(name, listed[i].name, n)) {
+      const int at = st__schema_arg(st__op_schema(op), listed[i].arg);
+      return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_TENSOR
+             ? at : -1;
+    }
+  }
+  return -1;
+}
+
+/* -- Copies --------------------------------------------------------------- */
+
+static bool is_shared(const st_tensor *t) {
+  return t && atomic_load_explicit(&t->storage->is_shared,
+                                   memory_order_relaxed);
+}
+
+/* v's tensors: one or a list of them, NULLs among them. */
+static st_tensor **tensors_of(const st_value *v, uint32_t *n) {
+  *n = v->tag == ST_TAG_TENSORS ? v->len : v->tag == ST_TAG_TENSOR;
+  return v->tag == ST_TAG_TENSORS
+         ? v->u.tensors : (st_tensor **)(uintptr_t)&v->u.tensor;
+}
+
+static bool has_shared(const st_value *v) {
+  uint32_t n;
+  st_tensor *const *t = tensors_of(v, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (is_shared(t[i])) return true;
+  }
+  return false;
+}
+
+/* An owned copy of v whose shared tensors are copies, too. */
+static st_status hold_still(const st_value *v, st_value *out) {
+  uint32_t n;
+  ST_TRY(st__value_copy(v, out));
+  st_tensor **t = tensors_of(out, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    st_tensor *copy = NULL;
+    if (!is_shared(t[i])) continue;
+    const st_status status = st__clone(t[i], (st_dtype)t[i]->dtype,
+                                       ST_FORMAT_PRESERVE, &copy);
+    if (status != ST_OK) {
+      st__value_clear(out);
+      return status;
+    }
+    st__tensor_release(&t[i]);
+    t[i] = copy;
+  }
+  return ST_OK;
+}
+
+st_status st__steady(const st_call *call, const st_value *args,
+                     st_value *rets, int at, st_kernel_fn fn) {
+  st_value own[ST_MAX_ARGS];
+  if (!has_shared(&args[at])) return fn(call, args, rets);
+  memcpy(own, args, (size_t)call->schema->nargs * sizeof *args);
+  ST_TRY(hold_still(&args[at], &own[at]));
+  const st_status status = fn(call, own, rets);
+  st__value_clear(&own[at]);
+  return status;
+}

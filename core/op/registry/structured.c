@@ -1,0 +1,404 @@
+/* Structured operators: one meta and one impl behind three variants.
+ */
+
+#include "op/registry/op.h"
+
+#include "iter/dry_run.h"
+#include "op/registry/register.h"
+
+/* -- Geometry of out= arguments ------------------------------------------- */
+
+/* Note [A failed call leaves out= alone]
+ * A meta resizes an out= tensor before impl runs, and impl may still find
+ * that it has no kernel or no memory. The old shape is kept until the run is
+ * over and put back when it fails. That must not fail in its turn: a shape
+ * that a header has no room for is kept as a header of its own, which is made
+ * before the run and exchanged with the changed one. */
+typedef struct geometry {
+  st_tensor *header; /* NULL for up to ST_INLINE_DIMS dimensions */
+  int ndim;
+  int64_t offset;
+  int64_t sizes[ST_INLINE_DIMS], strides[ST_INLINE_DIMS];
+} geometry;
+
+static st_status save_geometry(const st_tensor *t, geometry *g) {
+  g->header = NULL;
+  if (t->ndim > ST_INLINE_DIMS) {
+    return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset,
+                           &g->header);
+  }
+  g->ndim = t->ndim;
+  g->offset = t->offset;
+  memcpy(g->sizes, t->sizes, (size_t)t->ndim * sizeof *g->sizes);
+  memcpy(g->strides, t->strides, (size_t)t->ndim * sizeof *g->strides);
+  return ST_OK;
+}
+
+/* The message of the failure that brought us here survives. */
+static void restore_geometry(st_tensor *t, geometry *g) {
+  if (g->header) {
+    st__tensor_swap(t, g->header);
+    return;
+  }
+  const st_status restored = st__tensor_restride(t, g->ndim, g->sizes,
+                                                 g->strides, g->offset);
+  ST_ASSERT(restored == ST_OK);
+}
+
+/* -- Devices -------------------------------------------------------------- */
+
+static st_status check_device(const st_call *call, int i, const st_tensor *t,
+                              st_device device) {
+  if (!t) return ST_OK;
+  if (t->device <= device) {
+    return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
+  }
+  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', the kernel "
+                  "works on '%s'", call->schema->args[i].name,
+                  st__device_name((st_device)t->device),
+                  st__device_name(device));
+}
+
+st_status st__check_devices(const st_call *call, const st_value *args,
+                            st_device device) {
+  uint64_t left = call->schema->tensor_args;
+  for (; left; left &= left - 1) {
+    const int i = __builtin_ctzll(left);
+    const st_value *v = &args[i];
+    if (v->tag == ST_TAG_TENSOR) {
+      ST_TRY(check_device(call, i, v->u.tensor, device));
+    }
+    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
+      ST_TRY(check_device(call, i, v->u.tensors[j], device));
+    }
+  }
+  return ST_OK;
+}
+
+/* -- Outputs -------------------------------------------------------------- */
+
+static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
+                            const int64_t *strides, st_dtype dtype,
+                            st_tensor **out) {
+  if (strides) {
+    return st__tensor_empty_strided(r->device, dtype, ndim, sizes, strides,
+                                    out);
+  }
+  return st__tensor_empty(r->device, dtype, ndim, sizes,
+                          ST_FORMAT_CONTIGUOUS, out);
+}
+
+static st_status check_given(const st_run *r, const st_tensor *given,
+                             int ndim, const int64_t *sizes,
+                             st_dtype dtype) {
+  const char *what = r->variant == ST_INPLACE ? "self" : "out";
+  if (given->dtype != dtype) {
+    return st__fail(ST_BAD_DTYPE, "%s has dtype %s, but the result is %s",
+                    what, st__dtype_name((st_dtype)given->dtype),
+                    st__dtype_name(dtype));
+  }
+  if (given->device != r->device) {
+    return st__fail(ST_BAD_VALUE, "%s is on device '%s', the result on '%s'",
+                    what, st__device_name((st_device)given->device),
+                    st__device_name(r->device));
+  }
+  if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
+    return st__fail(ST_BAD_SHAPE, "self has shape %s, but the result has "
+                    "shape %s", ST_SHAPE_TEXT(given),
+                    st__shape_text(ndim, sizes, (char[160]){0}, 160));
+  }
+  return ST_OK;
+}
+
+typedef bool (*relation)(const st_tensor *out, const st_tensor *in);
+
+static bool is_it(const st_tensor *out, const st_tensor *in) {
+  return out == in;
+}
+
+static bool endangers(const st_tensor *out, const st_tensor *in) {
+  return in && st__overlap(out, in) == ST_OVERLAP_SOME;
+}
+
+/* Is an input in this relation to t? */
+static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
+  const int n = r->call->schema->nargs -
+                (r->variant == ST_OUT ? r->nouts : 0);
+  bool found = false;
+  for (int k = 0; k < n && !found; k++) {
+    const st_value *v = &r->args[k];
+    found = v->tag == ST_TAG_TENSOR && holds(t, v->u.tensor);
+    for (uint32_t j = 0; v->tag == ST_TAG_TENSORS && j < v->len; j++) {
+      found = found || holds(t, v->u.tensors[j]);
+    }
+  }
+  return found;
+}
+
+/* Strides with gaps take a larger storage. */
+static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
+                        const int64_t *strides) {
+  size_t nbytes;
+  ST_TRY(st__tensor_resize_out(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
+  if (!strides) return ST_OK;
+  ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
+                       st__itemsize((st_dtype)t->dtype), &nbytes));
+  if (nbytes > t->storage->nbytes) {
+    ST_TRY(st__storage_resize(t->storage, nbytes));
+  }
+  return st__tensor_restride(t, ndim, sizes, strides, t->offset);
+}
+
+/* Gives output i, which is no in-place one if it has another, the shape. */
+static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
+                             const int64_t *strides) {
+  st_tensor *t = r->given[i];
+  if (st__has_sizes(t, ndim, sizes)) return ST_OK;
+  /* impl would see another shape of the input than meta did */
+  if (any_input(r, t, is_it)) {
+    return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
+                    "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
+                    st__shape_text(ndim, sizes, (char[160]){0}, 160));
+  }
+  return resize(t, ndim, sizes, strides);
+}
+
+static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
+                            const int64_t *strides, st_dtype dtype) {
+  if (!r->given[i]) {
+    return new_output(r, ndim, sizes, strides, dtype, &r->out[i]);
+  }
+  ST_TRY(check_given(r, r->given[i], ndim, sizes, dtype));
+  ST_TRY(shape_given(r, i, ndim, sizes, strides));
+  st__tensor_retain(r->given[i]);
+  r->out[i] = r->given[i];
+  return ST_OK;
+}
+
+static st_status check_output(const st_run *r, int i) {
+  if (i < 0 || i >= r->nouts) {
+    return st__fail(ST_BAD_STATE, "its meta sets output %d of %d", i,
+                    r->nouts);
+  }
+  return r->out[i]
+    ? st__fail(ST_BAD_STATE, "its meta sets output %d twice", i) : ST_OK;
+}
+
+/* impl writes elsewhere; finish copies. */
+static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
+  const st_tensor *t = r->given[i];
+  st_tensor *proxy = NULL;
+  ST_TRY(new_output(r, t->ndim, t->sizes, strides, (st_dtype)t->dtype,
+                    &proxy));
+  st__tensor_release(&r->out[i]);
+  r->out[i] = proxy;
+  r->proxied[i] = true;
+  return ST_OK;
+}
+
+/* Two outputs in one place cannot both hold what is written to them; an
+ * output and an input can (Note [As if there were no overlap]). */
+static st_status check_overlap(const st_run *r, int i) {
+  ST_TRY(st__check_internal_overlap(r->given[i]));
+  for (int j = 0; j < r->nouts; j++) {
+    if (j == i || !r->out[j]) continue;
+    ST_TRY(st__check_no_overlap(r->given[i], r->given[j]));
+  }
+  return ST_OK;
+}
+
+st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
+                         const int64_t *strides, st_dtype dtype) {
+  ST_TRY(check_output(r, i));
+  ST_TRY(set_output(r, i, ndim, sizes, strides, dtype));
+  if (!r->given[i]) return ST_OK;
+  ST_TRY(check_overlap(r, i));
+  return any_input(r, r->given[i], endangers) ? make_proxy(r, i, strides)
+                                              : ST_OK;
+}
+
+st_status st__keep_apart(st_run *r, int i, const st_tensor *in) {
+  if (!r->given[i] || r->proxied[i] || !in ||
+      st__overlap(r->given[i], in) == ST_OVERLAP_NO) {
+    return ST_OK;
+  }
+  return make_proxy(r, i, NULL);
+}
+
+st_status st__set_output_strided(st_run *r, int i, int ndim,
+                                 const int64_t *sizes,
+                                 const int64_t *strides, st_dtype dtype) {
+  int64_t contiguous[ST_MAX_DIMS], numel;
+  if (!strides && ndim >= 0 && ndim <= ST_MAX_DIMS) {
+    ST_TRY(st__numel_of(ndim, sizes, &numel));
+    st__contiguous_strides(ndim, sizes, contiguous);
+    strides = contiguous;
+  }
+  ST_TRY(st__set_output(r, i, ndim, sizes, strides, dtype));
+  if (st__same_dims(ndim, r->out[i]->strides, strides)) return ST_OK;
+  return make_proxy(r, i, strides);
+}
+
+void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype) {
+  r->has_iter = true;
+  st__iter_init(&r->it, flags);
+  for (int i = 0; i < r->nouts; i++) {
+    st__iter_output(&r->it, r->given[i], dtype);
+  }
+}
+
+st_status st__run_iter_build(st_run *r) {
+  ST_TRY(st__iter_build(&r->it));
+  for (int i = 0; i < r->nouts; i++) {
+    if (!r->out[i]) r->out[i] = st__iter_take_output(&r->it, i);
+  }
+  return ST_OK;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+st_status st__no_kernel_for(st_dtype dtype) {
+  return st__fail(ST_BAD_DTYPE, "not implemented for dtype %s",
+                  st__dtype_name(dtype));
+}
+
+st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
+  *out = dtype < ST_DTYPE_COUNT ? st__kernel(id, dtype) : NULL;
+  return *out ? ST_OK : st__no_kernel_for(dtype);
+}
+
+/* -- The run -------------------------------------------------------------- */
+
+static void start(st_run *r, const st_call *call, const st_value *args) {
+  const st_structured_ctx *ctx = call->ctx;
+  const st_schema *schema = call->schema;
+  r->row = ctx->row;
+  r->call = call;
+  r->args = args;
+  r->variant = ctx->variant;
+  r->device = ctx->device;
+  r->is_meta = ctx->device == ST_DEVICE_META;
+  r->has_iter = false;
+  r->nheld = 0;
+  r->nouts = schema->nrets;
+  for (int i = 0; i < ST_MAX_OUTS; i++) {
+    r->given[i] = r->out[i] = NULL;
+    r->proxied[i] = false;
+  }
+  for (int i = 0; i < r->nouts && r->variant != ST_FUNCTIONAL; i++) {
+    const int at = r->variant == ST_INPLACE ? 0
+                                            : schema->nargs - r->nouts + i;
+    r->given[i] = st__to_tensor(&args[at]);
+  }
+}
+
+/* What impl wrote elsewhere goes to where the caller wants it. */
+static st_status copy_back(const st_run *r, int i) {
+  const st_value args[] = {st__of_tensor(r->given[i]),
+                           st__of_tensor(r->out[i])};
+  st_value ret;
+  if (r->device <= ST_DEVICE_META) {
+    st__copy_unchecked(r->given[i], r->out[i]);
+    return ST_OK;
+  }
+  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
+  st__value_clear(&ret);
+  return ST_OK;
+}
+
+static st_status finish(st_run *r, st_value *rets) {
+  for (int i = 0; i < r->nouts; i++) {
+    if (r->proxied[i]) ST_TRY(copy_back(r, i));
+  }
+  for (int i = 0; i < r->nouts; i++) {
+    if (r->given[i]) {
+      st__tensor_retain(r->given[i]);
+      rets[i] = st__of_tensor(r->given[i]);
+    } else {
+      rets[i] = st__of_tensor(r->out[i]);
+      r->out[i] = NULL;
+    }
+  }
+  return ST_OK;
+}
+
+static st_status check_outputs(const st_run *r) {
+  for (int i = 0; i < r->nouts; i++) {
+    if (!r->out[i]) {
+      return st__fail(ST_BAD_STATE, "its meta does not set output %d", i);
+    }
+  }
+  return ST_OK;
+}
+
+/* Whoever redispatches tensors with data to Meta would get results whose
+ * bytes nobody writes. */
+static st_status check_meta(const st_run *r) {
+  uint64_t left = r->call->schema->tensor_args;
+  bool has_tensor = false;
+  for (; left; left &= left - 1) {
+    const st_value *v = &r->args[__builtin_ctzll(left)];
+    st_tensor *const *list = v->tag == ST_TAG_TENSORS ? v->u.tensors
+                                                      : &v->u.tensor;
+    const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
+                                                : v->tag == ST_TAG_TENSOR;
+    for (uint32_t i = 0; i < n; i++) {
+      if (!list[i]) continue;
+      if (st__is_meta(list[i])) return ST_OK;
+      has_tensor = true;
+    }
+  }
+  return !has_tensor ? ST_OK
+    : st__fail(ST_BAD_VALUE, "no argument is on device 'meta', for which the "
+               "kernel is");
+}
+
+static st_status run(st_run *r, st_value *rets) {
+  ST_TRY(st__check_devices(r->call, r->args, r->device));
+  if (r->is_meta) ST_TRY(check_meta(r));
+  ST_TRY(r->row->meta(r));
+  ST_TRY(check_outputs(r));
+  const bool shows = r->is_meta && r->has_iter && st__is_watched();
+  if (!r->is_meta || shows) ST_TRY(r->row->impl(r));
+  return finish(r, rets);
+}
+
+/* The same for a call that may have to put shapes back. */
+static st_status run_out(st_run *r, st_value *rets) {
+  geometry saved[ST_MAX_OUTS];
+  st_status status = ST_OK;
+  int n = 0;
+  while (n < r->nouts && status == ST_OK) {
+    status = save_geometry(r->given[n], &saved[n]);
+    if (status == ST_OK) n++;
+  }
+  if (status == ST_OK) {
+    status = run(r, rets);
+    for (int i = n - 1; status != ST_OK && i >= 0; i--) {
+      restore_geometry(r->given[i], &saved[i]);
+    }
+  }
+  for (int i = 0; i < n; i++) st__tensor_release(&saved[i].header);
+  return status;
+}
+
+static void release(st_run *r) {
+  if (r->has_iter) st__iter_release(&r->it);
+  for (int i = 0; i < r->nheld; i++) st__tensor_release(&r->held[i]);
+  for (int i = 0; i < r->nouts; i++) st__tensor_release(&r->out[i]);
+}
+
+st_status st__structured(const st_call *call, const st_value *args,
+                         st_value *rets) {
+  st_run r;
+  start(&r, call, args);
+  const st_status status = r.variant == ST_OUT ? run_out(&r, rets)
+                                               : run(&r, rets);
+  release(&r);
+  return status;
+}
+
+void *st__run_ctx(const st_run *r) {
+  const st_structured_ctx *ctx = r->call->ctx;
+  return ctx->own;
+}

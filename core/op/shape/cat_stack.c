@@ -1,0 +1,288 @@
+/* Joining tensors: cat, and the stacks, which are cat over reshaped inputs.
+ */
+
+#include "op/shape/cat_stack.h"
+
+#include "tensor/view.h"
+
+/* -- cat ------------------------------------------------------------------ */
+
+/* Before there were empty tensors of other shapes, [0] was the empty one; so
+ * it may be joined with anything. */
+static bool is_skipped(const st_tensor *t) {
+  return t->ndim == 1 && t->sizes[0] == 0;
+}
+
+/* The first tensor that counts, or NULL. */
+static const st_tensor *first_counting(const st_value *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    if (!is_skipped(list->u.tensors[i])) return list->u.tensors[i];
+  }
+  return NULL;
+}
+
+/* The format that all suggest, else contiguous. */
+static st_format common_format(const st_value *list) {
+  const st_format format = st__suggest_format(list->u.tensors[0], false);
+  for (uint32_t i = 1; i < list->len; i++) {
+    if (st__suggest_format(list->u.tensors[i], false) != format) {
+      return ST_FORMAT_CONTIGUOUS;
+    }
+  }
+  return format;
+}
+
+static st_status check_not_empty(const st_value *list) {
+  return list->len ? ST_OK
+                   : st__fail(ST_BAD_VALUE, "tensors is an empty list");
+}
+
+static st_status check_list(const st_value *list) {
+  ST_TRY(check_not_empty(list));
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (t->ndim == 0) {
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimension to "
+                      "join along", i);
+    }
+    if (t->device != list->u.tensors[0]->device) {
+      return st__fail(ST_BAD_VALUE, "tensor number %u is on another device "
+                      "than the first", i);
+    }
+  }
+  return ST_OK;
+}
+
+/* The sizes of the result; all but those along dim must agree. */
+static st_status joined_sizes(const st_value *list, const st_tensor *like,
+                              int dim, int64_t *sizes) {
+  memcpy(sizes, like->sizes, like->ndim * sizeof *sizes);
+  sizes[dim] = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (is_skipped(t)) continue;
+    bool fits = t->ndim == like->ndim;
+    for (int d = 0; fits && d < t->ndim; d++) {
+      fits = d == dim || t->sizes[d] == like->sizes[d];
+    }
+    if (!fits) {
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, which "
+                      "does not fit %s along dimension %d", i + 1,
+                      ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
+                      (int)st__shown(dim));
+    }
+    if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
+      return st__fail(ST_BAD_SHAPE, "the joined size is too large");
+    }
+  }
+  return ST_OK;
+}
+
+static st_status check_out(const st_tensor *out, st_dtype dtype) {
+  if (st__can_cast(dtype, (st_dtype)out->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "%s cannot be cast to out's dtype %s",
+                  st__dtype_name(dtype),
+                  st__dtype_name((st_dtype)out->dtype));
+}
+
+st_status st__cat_meta(st_run *r) {
+  const st_value *list = &r->args[0];
+  ST_TRY(check_list(list));
+  const st_tensor *like = first_counting(list);
+  st_dtype dtype = st__result_type(list->u.tensors, (int)list->len);
+  int64_t sizes[ST_MAX_DIMS] = {0}, strides[ST_MAX_DIMS];
+  const int ndim = like ? like->ndim : 1;
+  int dim = 0;
+  ST_TRY(st__wrap_dim(st__to_int(&r->args[1], 0), ndim, &dim));
+  if (like) ST_TRY(joined_sizes(list, like, dim, sizes));
+  if (r->given[0]) {
+    ST_TRY(check_out(r->given[0], dtype));
+    dtype = (st_dtype)r->given[0]->dtype;
+  }
+  ST_TRY(st__format_strides(ndim, sizes, like ? common_format(list)
+                                              : ST_FORMAT_CONTIGUOUS,
+                            strides));
+  return st__set_output(r, 0, ndim, sizes, strides, dtype);
+}
+
+/* All places are cut out before the first one is written. */
+static st_status cut_places(const st_value *list, const st_tensor *out,
+                            int dim, st_tensor **places) {
+  int64_t start = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (is_skipped(t) || t->numel == 0) continue;
+    ST_TRY(st__view_narrow(out, dim, start, t->sizes[dim], &places[i]));
+    start += t->sizes[dim];
+  }
+  return ST_OK;
+}
+
+st_status st__cat_impl(st_run *r) {
+  const st_value *list = &r->args[0];
+  const size_t bytes = list->len * sizeof(st_tensor *);
+  int dim = 0;
+  if (r->out[0]->numel == 0) return ST_OK;
+  st__wrap_dim(st__to_int(&r->args[1], 0), r->out[0]->ndim, &dim);
+  st_tensor **places = st__alloc_zero(ST_MEM_SCRATCH, bytes);
+  if (!places) return ST_NO_MEMORY;
+  const st_status status = cut_places(list, r->out[0], dim, places);
+  for (uint32_t i = 0; i < list->len; i++) {
+    if (!places[i]) continue;
+    if (status == ST_OK) st__copy_unchecked(places[i], list->u.tensors[i]);
+    st__tensor_release(&places[i]);
+  }
+  st__free(ST_MEM_SCRATCH, places, bytes);
+  return status;
+}
+
+static st_status cat(const st_value *list, int64_t dim, st_value *ret) {
+  const st_value args[] = {*list, st__of_int(dim)};
+  return st__invoke(ST_OP_cat, 2, args, ret);
+}
+
+ST_BOXED(st__box_concat) { return cat(&args[0], args[1].u.i, rets); }
+
+/* -- Mapped lists --------------------------------------------------------- */
+
+/* What becomes of each tensor before the join. */
+typedef st_status (*map_fn)(const st_tensor *t, int64_t dim,
+                            st_tensor **out);
+
+/* cat along dim of what map makes of the tensors with map_dim. */
+static st_status cat_mapped(const st_value *list, map_fn map,
+                            int64_t map_dim, int64_t dim, st_value *ret) {
+  st_value mapped;
+  ST_TRY(check_not_empty(list));
+  ST_TRY(st__value_new_tensors((int)list->len, &mapped));
+  st_status status = ST_OK;
+  for (uint32_t i = 0; i < list->len && status == ST_OK; i++) {
+    status = map(list->u.tensors[i], map_dim, &mapped.u.tensors[i]);
+  }
+  if (status == ST_OK) {
+    const bool lines = dim < 0; /* hstack: as many dims as the first has */
+    if (lines) dim = mapped.u.tensors[0]->ndim == 1 ? 0 : 1;
+    status = cat(&mapped, dim, ret);
+  }
+  st__value_clear(&mapped);
+  return status;
+}
+
+static st_status unsqueeze(const st_tensor *t, int64_t dim,
+                           st_tensor **out) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(dim)};
+  return st__invoke1(ST_OP_unsqueeze, 2, args, out);
+}
+
+static st_status same(const st_tensor *t, st_tensor **out) {
+  *out = (st_tensor *)(uintptr_t)t;
+  st__tensor_retain(*out);
+  return ST_OK;
+}
+
+/* At least n dimensions: as NumPy does it, vectors become rows, and matrices
+ * get their third dimension at the end. */
+static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
+  if (t->ndim >= n) return same(t, out);
+  st_tensor *more = NULL;
+  ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
+  const st_status status =
+    more->ndim > t->ndim ? at_least(more, n, out)
+                         : st__fail(ST_BAD_STATE, "unsqueeze gave no more "
+                                    "than %d dimensions", more->ndim);
+  st__tensor_release(&more);
+  return status;
+}
+
+static st_status as_columns(const st_tensor *t, int64_t dim,
+                            st_tensor **out) {
+  (void)dim;
+  if (t->ndim >= 2) return same(t, out);
+  const int64_t shape[] = {t->numel, 1};
+  const st_value args[] = {st__of_tensor(t), st__of_ints(shape, 2)};
+  return st__invoke1(ST_OP_reshape, 2, args, out);
+}
+
+ST_BOXED(st__box_hstack) {
+  return cat_mapped(&args[0], at_least, 1, -1, rets);
+}
+
+ST_BOXED(st__box_vstack) {
+  return cat_mapped(&args[0], at_least, 2, 0, rets);
+}
+
+ST_BOXED(st__box_dstack) {
+  return cat_mapped(&args[0], at_least, 3, 2, rets);
+}
+
+ST_BOXED(st__box_column_stack) {
+  return cat_mapped(&args[0], as_columns, 0, 1, rets);
+}
+
+static st_status box_at_least(const st_value *args, int n, st_value *ret) {
+  st_tensor *out = NULL;
+  ST_TRY(at_least(args[0].u.tensor, n, &out));
+  *ret = st__of_tensor(out);
+  return ST_OK;
+}
+
+ST_BOXED(st__box_atleast_1d) { return box_at_least(args, 1, rets); }
+ST_BOXED(st__box_atleast_2d) { return box_at_least(args, 2, rets); }
+ST_BOXED(st__box_atleast_3d) { return box_at_least(args, 3, rets); }
+
+/* -- stack ---------------------------------------------------------------- */
+
+static st_status check_stack(const st_value *list, int64_t dim, int *at) {
+  ST_TRY(check_not_empty(list));
+  const st_tensor *first = list->u.tensors[0];
+  for (uint32_t i = 1; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (!st__same_sizes(first, t)) {
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, the "
+                      "first one %s", i, ST_SHAPE_TEXT(t),
+                      ST_SHAPE_TEXT(first));
+    }
+  }
+  return st__wrap_dim(dim, first->ndim + 1, at);
+}
+
+/* Along a dimension that the tensors have, stack is cat with that dimension
+ * split: no input needs a new header. */
+static st_status stack(const st_value *list, int64_t dim, st_value *ret) {
+  int at;
+  ST_TRY(check_stack(list, dim, &at));
+  const st_tensor *first = list->u.tensors[0];
+  if (at == first->ndim) return cat_mapped(list, unsqueeze, at, at, ret);
+  if (first->ndim >= ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions",
+                    ST_MAX_DIMS);
+  }
+  int64_t sizes[ST_MAX_DIMS];
+  for (int d = 0; d < first->ndim; d++) sizes[d + (d >= at)] = first->sizes[d];
+  sizes[at] = list->len;
+  st_value joined;
+  ST_TRY(cat(list, at, &joined));
+  const st_value args[] = {joined, st__of_ints(sizes, first->ndim + 1)};
+  const st_status status = st__invoke(ST_OP_view, 2, args, ret);
+  st__value_clear(&joined);
+  return status;
+}
+
+ST_BOXED(st__box_stack) { return stack(&args[0], args[1].u.i, rets); }
+
+ST_BOXED(st__box_stack_out) {
+  st_value mapped;
+  int at;
+  ST_TRY(check_stack(&args[0], args[1].u.i, &at));
+  ST_TRY(st__value_new_tensors((int)args[0].len, &mapped));
+  st_status status = ST_OK;
+  for (uint32_t i = 0; i < args[0].len && status == ST_OK; i++) {
+    status = unsqueeze(args[0].u.tensors[i], at, &mapped.u.tensors[i]);
+  }
+  if (status == ST_OK) {
+    const st_value cat_args[] = {mapped, st__of_int(at), args[2]};
+    status = st__call_n(st__op_variant(ST_OP_cat, ST_OUT), 3, cat_args, rets);
+  }
+  st__value_clear(&mapped);
+  return status;
+}

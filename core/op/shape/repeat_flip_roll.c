@@ -1,0 +1,447 @@
+/* Repeating and reordering elements: repeat, flip, roll, rot90, meshgrid.
+ */
+
+#include "iter/move.h"
+#include "op/create/copy.h"
+#include "op/create/factory.h"
+#include "op/shape/cat_stack.h"
+#include "tensor/view.h"
+
+static st_status clone_of(const st_value *self, st_format format,
+                          st_value *ret) {
+  const st_value args[] = {*self, st__of_int(format)};
+  return st__invoke(ST_OP_clone, 2, args, ret);
+}
+
+/* -- repeat --------------------------------------------------------------- */
+
+typedef struct tiles {
+  int ndim;                     /* of the result */
+  int64_t sizes[ST_MAX_DIMS];   /* of the result */
+  int nviews;                   /* dimensions of the two views below */
+  int64_t out_sizes[ST_MAX_DIMS];
+  int64_t in_sizes[ST_MAX_DIMS];
+} tiles;
+
+static st_status add_view_dim(tiles *t, int64_t out, int64_t in) {
+  if (t->nviews == ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "too many dimensions to repeat");
+  }
+  t->out_sizes[t->nviews] = out;
+  t->in_sizes[t->nviews++] = in;
+  return ST_OK;
+}
+
+/* The result seen as (times, size, times, size, ...), and self broadcast to
+ * that. */
+static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
+                            tiles *t) {
+  t->ndim = (int)repeats->len;
+  t->nviews = 0;
+  if (t->ndim < self->ndim) {
+    return st__fail(ST_BAD_SHAPE, "repeats has %d entries, self has %d "
+                    "dimensions", t->ndim, self->ndim);
+  }
+  if (t->ndim > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions",
+                    ST_MAX_DIMS);
+  }
+  for (int d = 0; d < t->ndim; d++) {
+    const int own = d - (t->ndim - self->ndim);
+    const int64_t size = own < 0 ? 1 : self->sizes[own];
+    const int64_t times = repeats->u.ints[d];
+    if (times < 0) {
+      return st__fail(ST_BAD_VALUE, "repeats has a negative entry: %lld",
+                      (long long)times);
+    }
+    if (__builtin_mul_overflow(size, times, &t->sizes[d])) {
+      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+    }
+    if (times > 1) ST_TRY(add_view_dim(t, times, 1));
+    if (size > 1) ST_TRY(add_view_dim(t, size, size));
+  }
+  return ST_OK;
+}
+
+ST_BOXED(st__box_repeat) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  st_tensor *out = NULL, *to = NULL, *from = NULL;
+  st_status status;
+  tiles t;
+  ST_TRY(st__check_here(self));
+  ST_TRY(plan_tiles(self, &args[1], &t));
+  ST_TRY(st__new_empty(o, t.ndim, t.sizes, ST_FORMAT_CONTIGUOUS, &out));
+  if (out->numel > 0) {
+    int64_t strides[ST_MAX_DIMS];
+    /* Size-1 dimensions of self are left out, the others keep their order. */
+    for (int d = 0, k = 0; d < self->ndim; d++) {
+      if (self->sizes[d] == 1) continue;
+      while (t.in_sizes[k] == 1) strides[k++] = 0;
+      strides[k++] = self->strides[d];
+      for (int j = k; j < t.nviews; j++) strides[j] = 0;
+    }
+    if (self->numel == 1) memset(strides, 0, sizeof strides);
+    ST_TRY_FAIL(st__view_view(out, t.nviews, t.out_sizes, &to));
+    ST_TRY_FAIL(st__tensor_view(self, t.nviews, t.in_sizes, strides,
+                                self->offset, &from));
+    ST_TRY_FAIL(st__copy(to, from));
+    st__tensor_release(&from);
+    st__tensor_release(&to);
+  }
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+fail:
+  st__tensor_release(&from);
+  st__tensor_release(&to);
+  st__tensor_release(&out);
+  return status;
+}
+
+ST_BOXED(st__box_tile) {
+  const st_tensor *self = args[0].u.tensor;
+  int64_t times[ST_MAX_DIMS];
+  const int have = (int)args[1].len;
+  const int n = have > self->ndim ? have : self->ndim;
+  if (n > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions",
+                    ST_MAX_DIMS);
+  }
+  for (int d = 0; d < n; d++) {
+    times[d] = d < n - have ? 1 : args[1].u.ints[d - (n - have)];
+  }
+  const st_value repeat_args[] = {args[0], st__of_ints(times, n)};
+  return st__invoke(ST_OP_repeat, 2, repeat_args, rets);
+}
+
+/* -- repeat_interleave ---------------------------------------------------- */
+
+/* positions[k] = the slice that stands at place k of the result. */
+static st_status expand_counts(const st_tensor *counts, int64_t n,
+                               st_tensor **out) {
+  const int64_t *c = (const int64_t *)(const void *)st__data(counts);
+  const bool one = counts->numel == 1;
+  int64_t total = 0;
+  if (!one && counts->numel != n) {
+    return st__fail(ST_BAD_SHAPE, "repeats has %lld entries for %lld slices",
+                    (long long)counts->numel, (long long)n);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    if (c[one ? 0 : i] < 0) {
+      return st__fail(ST_BAD_VALUE, "repeats must not be negative");
+    }
+    if (__builtin_add_overflow(total, c[one ? 0 : i], &total)) {
+      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+    }
+  }
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
+                          ST_FORMAT_CONTIGUOUS, out));
+  int64_t *p = (int64_t *)(void *)st__data(*out);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = c[one ? 0 : i]; k > 0; k--) *p++ = i;
+  }
+  return ST_OK;
+}
+
+/* counts is contiguous int64. */
+static st_status repeat_slices(const st_value *self, const st_value *dim,
+                               const st_tensor *counts,
+                               const st_value *output_size, st_value *ret) {
+  st_tensor *line = NULL, *positions = NULL;
+  const int64_t flat = -1;
+  int64_t at = 0;
+  int d = 0;
+  st_status status;
+  if (st__is_none(dim)) {
+    const st_value reshape_args[] = {*self, st__of_ints(&flat, 1)};
+    ST_TRY_FAIL(st__invoke1(ST_OP_reshape, 2, reshape_args, &line));
+  } else {
+    line = self->u.tensor;
+    st__tensor_retain(line);
+    at = dim->u.i;
+  }
+  ST_TRY_FAIL(st__wrap_dim(at, line->ndim, &d));
+  ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
+                            &positions));
+  if (!st__is_none(output_size) && output_size->u.i != positions->numel) {
+    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but repeats gives "
+                      "%lld slices", (long long)output_size->u.i,
+                      (long long)positions->numel);
+    goto fail;
+  }
+  const st_value select_args[] = {st__of_tensor(line), st__of_int(d),
+                                  st__of_tensor(positions)};
+  status = st__invoke(ST_OP_index_select, 3, select_args, ret);
+fail:
+  st__tensor_release(&positions);
+  st__tensor_release(&line);
+  return status;
+}
+
+ST_BOXED(st__box_repeat_interleave_self_int) {
+  st_tensor *counts = NULL;
+  ST_TRY(st__tensor_from_scalar(st__scalar_int(args[1].u.i), ST_INT64, false,
+                                &counts));
+  const st_status status = repeat_slices(&args[0], &args[2], counts,
+                                         &args[3], rets);
+  st__tensor_release(&counts);
+  return status;
+}
+
+ST_BOXED(st__box_repeat_interleave_self_Tensor) {
+  const st_tensor *repeats = args[1].u.tensor;
+  st_tensor *here = NULL, *counts = NULL;
+  if ((repeats->dtype != ST_INT64 && repeats->dtype != ST_INT32) ||
+      repeats->ndim > 1 || st__is_meta(repeats)) {
+    return st__fail(ST_BAD_TYPE, "repeats must be a vector of int64 or int32 "
+                    "with data, not %s of shape %s",
+                    st__dtype_name((st_dtype)repeats->dtype),
+                    ST_SHAPE_TEXT(repeats));
+  }
+  ST_TRY(st__to_cpu(repeats, &here));
+  const st_status cloned = st__clone(here, ST_INT64, ST_FORMAT_CONTIGUOUS,
+                                     &counts);
+  st__tensor_release(&here);
+  ST_TRY(cloned);
+  const st_status status = repeat_slices(&args[0], &args[2], counts,
+                                         &args[3], rets);
+  st__tensor_release(&counts);
+  return status;
+}
+
+/* -- flip ----------------------------------------------------------------- */
+
+/* A move whose source runs backwards along some dimensions. */
+static void move_reversed(const st_tensor *out, const st_tensor *self,
+                          uint64_t dims) {
+  const st_dtype dtype = (st_dtype)self->dtype;
+  const int64_t size = (int64_t)st__itemsize(dtype);
+  const char *src = st__data(self);
+  st_move m;
+  st__move_init(&m, st__data(out), dtype, NULL, dtype);
+  for (int d = 0; d < self->ndim; d++) {
+    int64_t stride = self->strides[d] * size;
+    if (dims >> d & 1) {
+      src += (self->sizes[d] - 1) * stride;
+      stride = -stride;
+    }
+    st__move_dim(&m, self->sizes[d], out->strides[d] * size, stride);
+  }
+  m.src = src;
+  st__move_run(&m);
+}
+
+ST_BOXED(st__box_flip) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_dtype dtype = (st_dtype)self->dtype;
+  const st_options o = {dtype, (st_device)self->device};
+  uint64_t dims = 0;
+  st_tensor *out = NULL;
+  ST_TRY(st__check_here(self));
+  if (args[1].len) {
+    ST_TRY(st__wrap_dims(args[1].u.ints, (int)args[1].len, self->ndim,
+                         &dims));
+  }
+  ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
+  if (self->numel > 0 && !st__is_meta(self)) move_reversed(out, self, dims);
+  rets[0] = st__of_tensor(out);
+  return ST_OK;
+}
+
+static st_status flip(const st_value *self, const int64_t *dims, int n,
+                      st_value *ret) {
+  const st_value args[] = {*self, st__of_ints(dims, n)};
+  return st__invoke(ST_OP_flip, 2, args, ret);
+}
+
+static st_status flip_dim(const st_value *self, int64_t dim, st_value *ret) {
+  if (self->u.tensor->ndim <= dim) {
+    return st__fail(ST_BAD_DIM, "self must have at least %d dimensions, its "
+                    "shape is %s", (int)dim + 1,
+                    ST_SHAPE_TEXT(self->u.tensor));
+  }
+  return flip(self, &dim, 1, ret);
+}
+
+ST_BOXED(st__box_fliplr) { return flip_dim(&args[0], 1, rets); }
+ST_BOXED(st__box_flipud) { return flip_dim(&args[0], 0, rets); }
+
+/* -- roll ----------------------------------------------------------------- */
+
+static st_status narrow(const st_value *self, int64_t dim, int64_t start,
+                        int64_t length, st_tensor **out) {
+  const st_value args[] = {*self, st__of_int(dim), st__of_int(start),
+                           st__of_int(length)};
+  return st__invoke1(ST_OP_narrow, 4, args, out);
+}
+
+/* The end of the dimension, then its beginning. */
+static st_status roll_dim(const st_value *self, int64_t shift, int64_t dim,
+                          st_value *ret) {
+  st_tensor *parts[2] = {NULL, NULL};
+  st_status status;
+  int d;
+  ST_TRY(st__wrap_dim(dim, self->u.tensor->ndim, &d));
+  if (self->u.tensor->ndim == 0 || self->u.tensor->numel == 0) {
+    return clone_of(self, ST_FORMAT_PRESERVE, ret);
+  }
+  const int64_t size = self->u.tensor->sizes[d];
+  const int64_t start = (size - shift % size) % size;
+  ST_TRY_FAIL(narrow(self, d, start, size - start, &parts[0]));
+  ST_TRY_FAIL(narrow(self, d, 0, start, &parts[1]));
+  const st_value args[] = {st__of_tensors(parts, 2), st__of_int(d)};
+  status = st__invoke(ST_OP_cat, 2, args, ret);
+fail:
+  st__tensor_release(&parts[0]);
+  st__tensor_release(&parts[1]);
+  return status;
+}
+
+static st_status roll_flat(const st_value *args, st_value *ret) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t flat = -1, zero = 0;
+  st_value line, rolled;
+  const st_value reshape_args[] = {args[0], st__of_ints(&flat, 1)};
+  ST_TRY(st__invoke(ST_OP_reshape, 2, reshape_args, &line));
+  st_status status = roll_dim(&line, args[1].u.ints[0], zero, &rolled);
+  st__value_clear(&line);
+  ST_TRY(status);
+  const st_value view_args[] = {rolled, st__of_ints(self->sizes, self->ndim)};
+  status = st__invoke(ST_OP_reshape, 2, view_args, ret);
+  st__value_clear(&rolled);
+  return status;
+}
+
+ST_BOXED(st__box_roll) {
+  if (args[1].len == 0) {
+    return st__fail(ST_BAD_VALUE, "shifts is empty");
+  }
+  if (args[2].len == 0 && args[1].len == 1) return roll_flat(args, rets);
+  if (args[1].len != args[2].len) {
+    return st__fail(ST_BAD_VALUE, "shifts has %u entries, dims has %u",
+                    args[1].len, args[2].len);
+  }
+  st_value last = args[0];
+  for (uint32_t i = 0; i < args[1].len; i++) {
+    st_value next;
+    const st_status status = roll_dim(&last, args[1].u.ints[i],
+                                      args[2].u.ints[i], &next);
+    if (i > 0) st__value_clear(&last);
+    ST_TRY(status);
+    last = next;
+  }
+  rets[0] = last;
+  return ST_OK;
+}
+
+/* -- rot90 ---------------------------------------------------------------- */
+
+ST_BOXED(st__box_rot90) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t k = (args[1].u.i % 4 + 4) % 4;
+  int a, b;
+  if (args[2].len != 2 || self->ndim < 2) {
+    return st__fail(ST_BAD_DIM, "dims must name two dimensions, self has "
+                    "shape %s", ST_SHAPE_TEXT(self));
+  }
+  ST_TRY(st__wrap_dim(args[2].u.ints[0], self->ndim, &a));
+  ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
+  if (a == b) {
+    return st__fail(ST_BAD_DIM, "dims names dimension %d twice",
+                    (int)st__shown(a));
+  }
+  const int64_t dims[] = {a, b};
+  if (k == 0) return clone_of(&args[0], ST_FORMAT_CONTIGUOUS, rets);
+  if (k == 2) return flip(&args[0], dims, 2, rets);
+  st_value flipped;
+  ST_TRY(flip(&args[0], &dims[k == 1], 1, &flipped));
+  const st_value transpose_args[] = {flipped, st__of_int(a), st__of_int(b)};
+  const st_status status = st__invoke(ST_OP_transpose_int, 3, transpose_args,
+                                      rets);
+  st__value_clear(&flipped);
+  return status;
+}
+
+/* -- meshgrid ------------------------------------------------------------- */
+
+/* Vector number i seen along its own dimension and broadcast along the
+ * others. */
+static st_status mesh_view(st_tensor *const *vectors, int n, int i,
+                           st_tensor **out) {
+  int64_t shape[ST_MAX_DIMS], own[ST_MAX_DIMS];
+  for (int d = 0; d < n; d++) {
+    shape[d] = vectors[d]->numel;
+    own[d] = d == i ? vectors[d]->numel : 1;
+  }
+  st_tensor *view = NULL;
+  const st_value view_args[] = {st__of_tensor(vectors[i]),
+                                st__of_ints(own, n)};
+  ST_TRY(st__invoke1(ST_OP_view, 2, view_args, &view));
+  const st_value expand_args[] = {st__of_tensor(view), st__of_ints(shape, n)};
+  const st_status status = st__invoke1(ST_OP_expand, 2, expand_args, out);
+  st__tensor_release(&view);
+  return status;
+}
+
+st_status st__check_vectors(const st_value *list, int least) {
+  if (list->len == 0 || list->len > ST_MAX_DIMS) {
+    return st__fail(ST_BAD_VALUE, "tensors must be 1 to %d vectors, not %u",
+                    ST_MAX_DIMS, list->len);
+  }
+  for (uint32_t i = 0; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (t->ndim < least || t->ndim > 1) {
+      return st__fail(ST_BAD_SHAPE, "tensor number %u must be a vector, its "
+                      "shape is %s", i + 1, ST_SHAPE_TEXT(t));
+    }
+  }
+  return ST_OK;
+}
+
+static st_status check_one_dtype(const st_value *list) {
+  for (uint32_t i = 1; i < list->len; i++) {
+    const st_tensor *t = list->u.tensors[i];
+    if (t->dtype != list->u.tensors[0]->dtype) {
+      return st__fail(ST_BAD_DTYPE, "all tensors must have one dtype, not %s "
+                      "and %s", st__dtype_name((st_dtype)t->dtype),
+                      st__dtype_name((st_dtype)list->u.tensors[0]->dtype));
+    }
+  }
+  return ST_OK;
+}
+
+/* swap: the first vector runs along columns, the second along rows. */
+static st_status mesh(const st_value *list, bool swap, st_value *ret) {
+  st_tensor *vectors[ST_MAX_DIMS];
+  const int n = (int)list->len;
+  st_value grid;
+  ST_TRY(st__check_vectors(list, 0));
+  ST_TRY(check_one_dtype(list));
+  swap = swap && n > 1;
+  for (int i = 0; i < n; i++) {
+    vectors[i] = list->u.tensors[swap && i < 2 ? 1 - i : i];
+  }
+  ST_TRY(st__value_new_tensors(n, &grid));
+  st_status status = ST_OK;
+  for (int i = 0; i < n && status == ST_OK; i++) {
+    const int at = swap && i < 2 ? 1 - i : i;
+    status = mesh_view(vectors, n, at, &grid.u.tensors[i]);
+  }
+  if (status != ST_OK) {
+    st__value_clear(&grid);
+    return status;
+  }
+  *ret = grid;
+  return ST_OK;
+}
+
+ST_BOXED(st__box_meshgrid) { return mesh(&args[0], false, rets); }
+
+ST_BOXED(st__box_meshgrid_indexing) {
+  const char *indexing = args[1].u.string;
+  if (strcmp(indexing, "ij") != 0 && strcmp(indexing, "xy") != 0) {
+    return st__fail(ST_BAD_VALUE, "indexing must be \"ij\" or \"xy\", not "
+                    "\"%s\"", indexing);
+  }
+  return mesh(&args[0], indexing[0] == 'x', rets);
+}

@@ -1,0 +1,12 @@
+/* Where numbers belong among sorted ones.
+ */
+#ifndef ST_OP_SORT_SEARCHSORTED_H
+#define ST_OP_SORT_SEARCHSORTED_H
+
+#include "op/registry/op.h"
+
+st_status st__searchsorted_meta(st_run *r);
+st_status st__bucketize_meta(st_run *r); /* its arguments are exchanged */
+st_status st__searchsorted_impl(st_run *r); /* both */
+
+#endif

@@ -1,0 +1,332 @@
+/* Equal elements: isin, unique_consecutive, unique, unique_dim.
+ */
+
+#include "op/registry/composite.h"
+#include "op/create/factory.h"
+#include "op/numeric/statistics.h"
+
+/* -- Runs of equal elements ----------------------------------------------- */
+
+/* `items` has n of them along its first dimension; where does one differ
+ * from the one before? NaN differs from everything. */
+static st_tensor *run_starts(st_chain *c, const st_tensor *items, int64_t n) {
+  st_tensor *parts[2];
+  const int64_t one[] = {n > 0};
+  const st_value ones[] = {st__of_tensor(items), st__of_ints(one, 1),
+                           st__of_int(ST_BOOL)};
+  parts[0] = st__step(c, ST_OP_new_ones, 3, ones);
+  if (n < 2) return parts[0];
+  parts[1] = st__step2(c, ST_OP_ne_Tensor,
+                       st__step_narrow(c, items, 0, 1, n - 1),
+                       st__step_narrow(c, items, 0, 0, n - 1));
+  if (st__going(c) && items->ndim > 1) {
+    parts[1] = st__step_with(c, ST_OP_any_dim, parts[1], st__of_int(1));
+  }
+  const st_value all = st__of_tensors(parts, 2);
+  return st__step(c, ST_OP_cat, 1, &all);
+}
+
+/* -- isin ----------------------------------------------------------------- */
+
+/* Few test elements are compared with each element, as ATen does. */
+enum { FEW = 10 };
+
+static st_tensor *among_few(st_chain *c, const st_tensor *elements,
+                            const st_tensor *test) {
+  const st_tensor *column = st__step_with(c, ST_OP_unsqueeze, elements,
+                                          st__of_int(-1));
+  if (test->ndim > 0) test = st__step_line(c, test);
+  const st_tensor *equal = st__step2(c, ST_OP_eq_Tensor, column, test);
+  return st__step_with(c, ST_OP_any_dim, equal, st__of_int(-1));
+}
+
+/* Both are sorted together, test elements in front of their equals: then an
+ * element is in test if its run starts with a test element. */
+static st_tensor *among_many(st_chain *c, const st_tensor *elements,
+                             const st_tensor *test) {
+  st_tensor *parts[] = {st__step_line(c, test), st__step_line(c, elements)};
+  st_tensor *sorted[2], *latest[2];
+  const int64_t m = test->numel, n = elements->numel;
+  const st_value both = st__of_tensors(parts, 2);
+  const st_value all = st__of_tensor(st__step(c, ST_OP_cat, 1, &both));
+  st__steps(c, ST_OP_sort, 1, &all, 2, sorted);
+  const st_tensor *starts = run_starts(c, sorted[0], m + n);
+  /* positions of the starts, carried on along their runs */
+  const st_tensor *count = st__step_with(
+    c, ST_OP_sub_Scalar,
+    st__step_with(c, ST_OP_cumsum, st__step1(c, ST_OP_ones_like, sorted[1]),
+                  st__of_int(0)), st__of_int(1));
+  const st_value marks[] = {
+    st__of_tensor(st__step2(c, ST_OP_mul_Tensor, count, starts)),
+    st__of_int(0)};
+  st__steps(c, ST_OP_cummax, 2, marks, 2, latest);
+  const st_tensor *first = st__step_with(c, ST_OP_take, sorted[1],
+                                         st__of_tensor(latest[0]));
+  const st_tensor *found = st__step_with(c, ST_OP_lt_Scalar, first,
+                                         st__of_int(m));
+  const st_value back[] = {st__of_tensor(found), st__of_int(0),
+                           st__of_tensor(sorted[1]), st__of_tensor(found)};
+  const st_tensor *in_place = st__step(c, ST_OP_scatter_src, 4, back);
+  return st__step_with(c, ST_OP_reshape,
+                       st__step_narrow(c, in_place, 0, m, n),
+                       st__of_ints(elements->sizes, elements->ndim));
+}
+
+static st_status check_isin(const st_tensor *t) {
+  const st_dtype d = (st_dtype)t->dtype;
+  return d == ST_BOOL || st__is_complex(d) ? st__no_kernel_for(d) : ST_OK;
+}
+
+/* A plain number as a tensor. */
+static const st_tensor *operand(st_chain *c, const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR || !st__going(c)) return st__to_tensor(v);
+  const st_scalar s = st__to_scalar(v);
+  const st_dtype d = s.kind == ST_SCALAR_FLOAT ? ST_FLOAT64
+                   : s.kind == ST_SCALAR_INT ? ST_INT64
+                                             : st__scalar_dtype(s);
+  st_tensor *t = NULL;
+  c->status = st__tensor_from_scalar(s, d, true, &t);
+  if (st__going(c)) c->t[c->n++] = t;
+  return t;
+}
+
+ST_BOXED(st__box_isin) {
+  st_chain c = {.n = 0};
+  const st_tensor *elements = operand(&c, &args[0]);
+  const st_tensor *test = operand(&c, &args[1]);
+  if (st__going(&c)) c.status = check_isin(elements);
+  if (st__going(&c)) c.status = check_isin(test);
+  elements = st__step1(&c, ST_OP_contiguous, elements);
+  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, rets);
+  st_tensor *found = test->numel <= FEW ? among_few(&c, elements, test)
+                                        : among_many(&c, elements, test);
+  if (args[3].u.i) found = st__step1(&c, ST_OP_logical_not, found);
+  return st__chain_return(&c, found, rets);
+}
+
+ST_BOXED(st__box_isin_Tensor_Tensor_out) {
+  return st__compose_out(ST_OP_isin_Tensor_Tensor, 4, args, rets);
+}
+ST_BOXED(st__box_isin_Tensor_Scalar_out) {
+  return st__compose_out(ST_OP_isin_Tensor_Scalar, 4, args, rets);
+}
+ST_BOXED(st__box_isin_Scalar_Tensor_out) {
+  return st__compose_out(ST_OP_isin_Scalar_Tensor, 4, args, rets);
+}
+
+/* -- unique --------------------------------------------------------------- */
+
+typedef struct runs {
+  bool inverse, counts; /* which results are asked for */
+  int64_t base, n;      /* of n items */
+  st_tensor *starts;
+} runs;
+
+static st_tensor *no_positions(st_chain *c, const st_tensor *like) {
+  const int64_t none[] = {0};
+  const st_value args[] = {st__of_tensor(like), st__of_ints(none, 1),
+                           st__of_int(ST_INT64)};
+  return st__step(c, ST_OP_new_empty, 3, args);
+}
+
+static st_tensor *first_positions(st_chain *c, const runs *r) {
+  return st__step_line(c, st__step1(c, ST_OP_nonzero, r->starts));
+}
+
+/* The number of the run that each item is in. */
+static st_tensor *run_of_each(st_chain *c, const runs *r,
+                              const st_tensor *like) {
+  if (!r->inverse) return no_positions(c, like);
+  const st_tensor *number = st__step_with(c, ST_OP_cumsum, r->starts,
+                                          st__of_int(0));
+  return st__step_with(c, ST_OP_add_Scalar, number,
+                       st__of_int(r->base - 1));
+}
+
+static st_tensor *run_lengths(st_chain *c, const runs *r,
+                              const st_tensor *like) {
+  if (!r->counts) return no_positions(c, like);
+  st_tensor *parts[2] = {first_positions(c, r)};
+  const int64_t one[] = {1};
+  const st_value end[] = {st__of_tensor(like), st__of_ints(one, 1),
+                          st__of_int(r->n), st__of_int(ST_INT64)};
+  parts[1] = st__step(c, ST_OP_new_full, 4, end);
+  const st_value both = st__of_tensors(parts, 2);
+  return st__step1(c, ST_OP_diff, st__step(c, ST_OP_cat, 1, &both));
+}
+
+static st_status unique_of_line(st_chain *c, const st_value *args, runs *r,
+                                st_value *rets) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *line = st__step_line(c, self);
+  st_tensor *out[3];
+  r->n = self->numel;
+  r->starts = run_starts(c, line, r->n);
+  out[0] = st__step2(c, ST_OP_masked_select, line, r->starts);
+  out[1] = run_of_each(c, r, self);
+  if (r->inverse) {
+    out[1] = st__step_with(c, ST_OP_reshape, out[1],
+                           st__of_ints(self->sizes, self->ndim));
+  }
+  out[2] = run_lengths(c, r, self);
+  return st__chain_end(c, 3, out, rets);
+}
+
+static st_tensor *move_dim(st_chain *c, const st_tensor *t, int from,
+                           int to) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(from),
+                           st__of_int(to)};
+  return st__step(c, ST_OP_movedim_int, 3, args);
+}
+
+/* Every position along dim as a row. */
+static st_tensor *rows_along(st_chain *c, const st_tensor *self, int dim) {
+  const int64_t n = self->sizes[dim];
+  const st_tensor *front = move_dim(c, self, dim, 0);
+  const int64_t sizes[] = {n, n ? self->numel / n : 0};
+  return st__step_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
+}
+
+static st_status along_dim(const st_tensor *self, const st_value *v,
+                           int *dim) {
+  ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
+  if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape %s, "
+                  "has no elements", (int)st__shown(*dim),
+                  ST_SHAPE_TEXT(self));
+}
+
+static st_status unique_along(st_chain *c, const st_value *args, runs *r,
+                              st_value *rets) {
+  const st_tensor *self = args[0].u.tensor;
+  st_tensor *out[3];
+  int dim = 0;
+  ST_TRY(along_dim(self, &args[3], &dim));
+  r->n = self->sizes[dim];
+  r->starts = run_starts(c, rows_along(c, self, dim), r->n);
+  /* As in ATen, the dimension is the slowest in memory. */
+  const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
+                           st__of_int(0),
+                           st__of_tensor(first_positions(c, r))};
+  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
+  out[1] = run_of_each(c, r, self);
+  out[2] = run_lengths(c, r, self);
+  return st__chain_end(c, 3, out, rets);
+}
+
+ST_BOXED(st__box_unique_consecutive) {
+  runs r = {.inverse = args[1].u.i, .counts = args[2].u.i,
+            .base = args[4].u.i};
+  st_chain c = {.n = 0};
+  return st__is_none(&args[3]) || args[0].u.tensor->ndim == 0
+       ? unique_of_line(&c, args, &r, rets) : unique_along(&c, args, &r, rets);
+}
+
+/* The runs of the sorted elements. */
+ST_BOXED(st__box_unique2) {
+  const st_tensor *self = args[0].u.tensor;
+  runs r = {.inverse = args[2].u.i, .counts = args[3].u.i,
+            .base = args[4].u.i, .n = self->numel};
+  st_chain c = {.n = 0};
+  st_tensor *sorted[2], *out[3];
+  const st_value line = st__of_tensor(st__step_line(&c, self));
+  st__steps(&c, ST_OP_sort, 1, &line, 2, sorted);
+  r.starts = run_starts(&c, sorted[0], r.n);
+  out[0] = st__step2(&c, ST_OP_masked_select, sorted[0], r.starts);
+  out[1] = run_of_each(&c, &r, self);
+  if (r.inverse) {
+    const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
+                             st__of_tensor(sorted[1]),
+                             st__of_tensor(out[1])};
+    out[1] = st__step_with(&c, ST_OP_reshape,
+                           st__step(&c, ST_OP_scatter_src, 4, back),
+                           st__of_ints(self->sizes, self->ndim));
+  }
+  out[2] = run_lengths(&c, &r, self);
+  return st__chain_end(&c, 3, out, rets);
+}
+
+/* -- unique along a dimension --------------------------------------------- */
+
+static bool is_after(const int64_t *a, const int64_t *b, int64_t m) {
+  for (int64_t i = 0; i < m; i++) if (a[i] != b[i]) return a[i] > b[i];
+  return false;
+}
+
+/* Merges the numbers of rows, m ranks each, in ascending order of the rows;
+ * either buffer may be the one returned. */
+static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
+                          const int64_t *ranks, int64_t m) {
+  for (int64_t i = 0; i < n; i++) a[i] = i;
+  for (int64_t run = 1; run < n; run *= 2) {
+    for (int64_t from = 0; from < n; from += 2 * run) {
+      const int64_t mid = from + run < n ? from + run : n;
+      const int64_t to = mid + run < n ? mid + run : n;
+      for (int64_t i = from, j = mid, k = from; k < to; k++) {
+        const bool left = j == to || (i < mid && !is_after(
+          ranks + a[i] * m, ranks + a[j] * m, m));
+        b[k] = left ? a[i++] : a[j++];
+      }
+    }
+    int64_t *t = a;
+    a = b, b = t;
+  }
+  return a;
+}
+
+/* The numbers of the rows in their order. Elements are compared by their
+ * ranks, which are of one dtype whatever theirs is. */
+static st_tensor *order_rows(st_chain *c, const st_tensor *rows, int64_t n) {
+  const int64_t twice[] = {2 * n};
+  const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),
+                                st__of_bool(true), st__of_bool(false),
+                                st__of_int(0)};
+  st_tensor *ranks[3];
+  st__steps(c, ST_OP__unique2, 5, rank_args, 3, ranks);
+  const st_value space_args[] = {st__of_tensor(rows), st__of_ints(twice, 1),
+                                 st__of_int(ST_INT64)};
+  const st_tensor *dense = st__step1(c, ST_OP_contiguous, ranks[1]);
+  const st_tensor *space = st__step(c, ST_OP_new_empty, 3, space_args);
+  if (!st__going(c)) return NULL;
+  int64_t *a = (int64_t *)(void *)st__data(space);
+  const int64_t *found = sort_rows(
+    a, a + n, n, (const int64_t *)(const void *)st__data(dense),
+    n ? dense->numel / n : 0);
+  return st__step_narrow(c, space, 0, found == a ? 0 : n, n);
+}
+
+static st_status unique_dim(st_chain *c, const st_value *args, runs *r,
+                            st_value *rets) {
+  const st_tensor *self = args[0].u.tensor;
+  st_tensor *out[3];
+  int dim = 0;
+  ST_TRY(along_dim(self, &args[1], &dim));
+  r->n = self->sizes[dim];
+  const st_tensor *rows = rows_along(c, self, dim);
+  const st_tensor *order = order_rows(c, rows, r->n);
+  const st_value sort[] = {st__of_tensor(rows), st__of_int(0),
+                           st__of_tensor(order)};
+  r->starts = run_starts(c, st__step(c, ST_OP_index_select, 3, sort), r->n);
+  const st_value pick[] = {
+    st__of_tensor(move_dim(c, self, dim, 0)), st__of_int(0),
+    st__of_tensor(st__step2(c, ST_OP_masked_select, order, r->starts))};
+  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
+  out[1] = run_of_each(c, r, self);
+  if (r->inverse) {
+    const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
+                             st__of_tensor(order), st__of_tensor(out[1])};
+    out[1] = st__step(c, ST_OP_scatter_src, 4, back);
+  }
+  out[2] = run_lengths(c, r, self);
+  return st__chain_end(c, 3, out, rets);
+}
+
+/* args: self, dim, sorted, return_inverse, return_counts, base */
+ST_BOXED(st__box_unique_dim) {
+  runs r = {.inverse = args[3].u.i, .counts = args[4].u.i,
+            .base = args[5].u.i};
+  st_chain c = {.status = st__check_here(args[0].u.tensor)};
+  if (!st__going(&c)) return c.status;
+  return args[0].u.tensor->ndim == 0 ? unique_of_line(&c, args, &r, rets)
+                                     : unique_dim(&c, args, &r, rets);
+}

@@ -1,0 +1,381 @@
+/* One Lua value as one argument of a schema. Nothing raises because a value
+ * does not fit: another overload may take it, so the reason is noted.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+/* -- Positions ------------------------------------------------------------ */
+
+bool st__position_in(st_type type, int64_t *i) {
+  switch (type) {
+    case ST_TYPE_DIM: case ST_TYPE_INDEX:
+      if (*i > 0) --*i;
+      else if (*i == 0) return false;
+      return true;
+    case ST_TYPE_END:
+      if (*i == -1) *i = INT64_MAX;
+      else if (*i < 0) ++*i;
+      return true;
+    default: return true;
+  }
+}
+
+int64_t st__position_out(st_type type, int64_t i) {
+  switch (type) {
+    case ST_TYPE_DIM: case ST_TYPE_INDEX: return i >= 0 ? i + 1 : i;
+    case ST_TYPE_END:
+      return i == INT64_MAX ? -1 : i < 0 && i > INT64_MIN ? i - 1 : i;
+    default: return i;
+  }
+}
+
+/* -- Reasons -------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3)))
+static bool refuse(st__frame *f, const char *format, ...) {
+  va_list args;
+  if (!f->explains) return false;
+  va_start(args, format);
+  vsnprintf(f->why, sizeof f->why, format, args);
+  va_end(args);
+  return false;
+}
+
+static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
+  if (!f->explains) return false;
+  if (lua_type(f->L, idx) == LUA_TSTRING && a->type != ST_TYPE_STRING) {
+    return refuse(f, "argument '%s' must be %s, got string '%.40s'", a->name,
+                  a->text, lua_tostring(f->L, idx));
+  }
+  return refuse(f, "argument '%s' must be %s, got %s", a->name, a->text,
+                st__type_name(f->h, f->L, idx));
+}
+
+static bool wrong_element(st__frame *f, const st_arg *a, int k) {
+  refuse(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
+         k, f->explains ? st__type_name(f->h, f->L, -1) : "");
+  lua_pop(f->L, 1); /* [-1] */
+  return false;
+}
+
+static bool zero_position(st__frame *f, const st_arg *a) {
+  return refuse(f, "argument '%s' is 0, but %s count from 1", a->name,
+                a->type == ST_TYPE_DIM ? "dimensions" : "positions");
+}
+
+/* -- Single values -------------------------------------------------------- */
+
+static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
+  st_tensor *t = st__to_tensor(f->h, f->L, idx);
+  if (t) {
+    f->ntensors++;
+    f->args[i] = st__tensor_arg(t);
+    return true;
+  }
+  int at;
+  if (!st__to_scalar(f->h, f->L, idx, &f->scalar[i]) &&
+      !st__to_symbol(f->h, f->L, idx, &at, &f->scalar[i])) {
+    return wrong_type(f, a, idx);
+  }
+  if (!f->allow_wrap || a->is_write) {
+    f->wants_wrap |= !a->is_write;
+    return wrong_type(f, a, idx);
+  }
+  f->wrap[f->nwraps++] = (uint8_t)i;
+  return true;
+}
+
+/* A name for `int reduction`, which schemas have as a number. ORDER
+ * REDUCTION: core/op/nn/loss.h */
+static bool to_reduction(st__frame *f, const st_arg *a, int idx,
+                         int64_t *n) {
+  static const char *const names[] = {"none", "mean", "sum"};
+  if (a->type != ST_TYPE_INT || strcmp(a->name, "reduction") != 0) {
+    return wrong_type(f, a, idx);
+  }
+  for (*n = 0; *n < 3; ++*n) {
+    if (strcmp(lua_tostring(f->L, idx), names[*n]) == 0) return true;
+  }
+  return refuse(f, "argument 'reduction' must be 'none', 'mean' or 'sum', got "
+                "'%.40s'", lua_tostring(f->L, idx));
+}
+
+/* A number of a trace: whose it is goes along in len. */
+static bool to_symbol(st__frame *f, int i, const st_arg *a, int idx) {
+  st_scalar *s = &f->scalar[i];
+  int at;
+  if (!st__to_symbol(f->h, f->L, idx, &at, s)) return wrong_type(f, a, idx);
+  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
+  }
+  const bool fits = a->type == ST_TYPE_SCALAR ||
+    (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_FLOAT) ||
+    (a->type == ST_TYPE_INT && s->kind == ST_SCALAR_INT) ||
+    (a->type == ST_TYPE_BOOL && s->kind == ST_SCALAR_BOOL);
+  if (!fits) return wrong_type(f, a, idx);
+  f->args[i] = st__scalar_arg(s);
+  f->args[i].len = (uint32_t)at + 1;
+  return true;
+}
+
+static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
+  int64_t n;
+  if (lua_type(f->L, idx) == LUA_TSTRING) {
+    if (!to_reduction(f, a, idx, &n)) return false;
+  } else {
+    if (!st__to_int(f->h, f->L, idx, &n)) return to_symbol(f, i, a, idx);
+    if (!st__position_in(a->type, &n)) return zero_position(f, a);
+  }
+  f->args[i] = st__int_arg(n);
+  return true;
+}
+
+st_value st__scalar_arg(const st_scalar *s) {
+  switch (s->kind) {
+    case ST_SCALAR_BOOL: return (st_value){.tag = ST_TAG_BOOL, .u.i = s->u.i};
+    case ST_SCALAR_INT: return st__int_arg(s->u.i);
+    case ST_SCALAR_FLOAT:
+      return (st_value){.tag = ST_TAG_FLOAT, .u.f = s->u.f};
+    default:
+      return (st_value){.tag = ST_TAG_COMPLEX, .u.pair = s->u.c};
+  }
+}
+
+/* float, Scalar and complex: the scalar stays in the frame. */
+static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
+  st_scalar *s = &f->scalar[i];
+  if (!st__to_scalar(f->h, f->L, idx, s)) return to_symbol(f, i, a, idx);
+  if (a->type != ST_TYPE_SCALAR && s->kind == ST_SCALAR_BOOL) {
+    return wrong_type(f, a, idx);
+  }
+  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_COMPLEX) {
+    return wrong_type(f, a, idx);
+  }
+  if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
+    *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
+  }
+  f->args[i] = st__scalar_arg(s);
+  return true;
+}
+
+static bool to_text(st__frame *f, int i, const st_arg *a, int idx) {
+  size_t n;
+  if (lua_type(f->L, idx) != LUA_TSTRING) return wrong_type(f, a, idx);
+  const char *text = lua_tolstring(f->L, idx, &n);
+  f->args[i] = (st_value){.tag = ST_TAG_STRING, .len = (uint32_t)n,
+                          .u.string = text};
+  return true;
+}
+
+/* dtype, layout, format, device */
+static bool to_enum(st__frame *f, int i, const st_arg *a, int idx) {
+  int64_t n = 0;
+  st_dtype dtype;
+  st_format format;
+  st_device device;
+  bool ok;
+  switch (a->type) {
+    case ST_TYPE_DTYPE:
+      ok = st__to_dtype(f->h, f->L, idx, &dtype);
+      if (ok) n = dtype;
+      break;
+    case ST_TYPE_FORMAT:
+      ok = st__to_format(f->L, idx, &format);
+      if (ok) n = format;
+      break;
+    case ST_TYPE_DEVICE:
+      ok = st__to_device(f->L, idx, &device);
+      if (ok) n = device;
+      break;
+    default:
+      ok = lua_type(f->L, idx) == LUA_TSTRING &&
+           strcmp(lua_tostring(f->L, idx), "strided") == 0;
+  }
+  f->args[i] = st__int_arg(n);
+  return ok || wrong_type(f, a, idx);
+}
+
+static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
+  st_generator **g;
+  switch (a->type) {
+    case ST_TYPE_TENSOR: return to_tensor(f, i, a, idx);
+    case ST_TYPE_INT: case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
+      return to_integer(f, i, a, idx);
+    case ST_TYPE_FLOAT: case ST_TYPE_SCALAR: case ST_TYPE_COMPLEX:
+      return to_number(f, i, a, idx);
+    case ST_TYPE_BOOL:
+      if (!lua_isboolean(f->L, idx)) return to_symbol(f, i, a, idx);
+      f->args[i] = (st_value){.tag = ST_TAG_BOOL,
+                              .u.i = lua_toboolean(f->L, idx)};
+      return true;
+    case ST_TYPE_STRING: return to_text(f, i, a, idx);
+    case ST_TYPE_DTYPE: case ST_TYPE_LAYOUT: case ST_TYPE_FORMAT:
+    case ST_TYPE_DEVICE:
+      return to_enum(f, i, a, idx);
+    case ST_TYPE_GENERATOR:
+      g = st__box_test(f->h, f->L, idx, ST_BOX_GENERATOR);
+      if (!g) return wrong_type(f, a, idx);
+      f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
+      return true;
+    default:
+      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
+                    a->name, a->text);
+  }
+}
+
+/* -- Lists ---------------------------------------------------------------- */
+
+/* Room for n elements of 8 bytes, until the call is over. [+0|1] */
+static void *list_room(st__frame *f, int n) {
+  if (f->nslots + n > ST_FRAME_SLOTS) {
+    return lua_newuserdata(f->L, (size_t)n * sizeof *f->slots); /* [+1] */
+  }
+  void *p = f->slots + f->nslots;
+  f->nslots += n;
+  return p;
+}
+
+static bool list_of_ints(st__frame *f, int i, const st_arg *a, int idx,
+                         int n) {
+  int64_t *p = list_room(f, n);
+  for (int k = 0; k < n; k++) {
+    lua_rawgeti(f->L, idx, k + 1); /* [+1] */
+    if (!st__to_int(f->h, f->L, -1, &p[k])) {
+      return wrong_element(f, a, k + 1);
+    }
+    lua_pop(f->L, 1);              /* [-1] */
+    if (!st__position_in(a->type, &p[k])) return zero_position(f, a);
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
+  return true;
+}
+
+static bool list_of_floats(st__frame *f, int i, const st_arg *a, int idx,
+                           int n) {
+  double *p = list_room(f, n);
+  for (int k = 0; k < n; k++) {
+    lua_rawgeti(f->L, idx, k + 1); /* [+1] */
+    if (!st__to_double(f->h, f->L, -1, &p[k])) {
+      return wrong_element(f, a, k + 1);
+    }
+    lua_pop(f->L, 1);              /* [-1] */
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_FLOATS, .len = (uint32_t)n,
+                          .u.floats = p};
+  return true;
+}
+
+static bool list_of_bools(st__frame *f, int i, const st_arg *a, int idx,
+                          int n) {
+  bool *p = list_room(f, n);
+  for (int k = 0; k < n; k++) {
+    lua_rawgeti(f->L, idx, k + 1); /* [+1] */
+    if (!lua_isboolean(f->L, -1)) return wrong_element(f, a, k + 1);
+    p[k] = lua_toboolean(f->L, -1);
+    lua_pop(f->L, 1);              /* [-1] */
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_BOOLS, .len = (uint32_t)n,
+                          .u.bools = p};
+  return true;
+}
+
+/* A copy of the table keeps the tensors while a Lua kernel, called on the
+ * way, may change the original. [+1] */
+static bool list_of_tensors(st__frame *f, int i, const st_arg *a, int idx,
+                            int n) {
+  lua_State *L = f->L;
+  lua_createtable(L, n, 0);     /* [+1] */
+  const int kept = lua_gettop(L);
+  st_tensor **p = list_room(f, n);
+  for (int k = 0; k < n; k++) {
+    lua_rawgeti(L, idx, k + 1); /* [+1] */
+    p[k] = st__to_tensor(f->h, L, -1);
+    if (!p[k] && !(a->elem_optional &&
+                   st__is_mark(f->h, L, -1, ST_MARK_NONE))) {
+      return wrong_element(f, a, k + 1);
+    }
+    lua_rawseti(L, kept, k + 1); /* [-1] */
+    f->ntensors += p[k] != NULL;
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_TENSORS, .len = (uint32_t)n,
+                          .u.tensors = p};
+  return true;
+}
+
+static bool is_integer_type(st_type t) {
+  return t == ST_TYPE_INT || t == ST_TYPE_DIM || t == ST_TYPE_INDEX ||
+         t == ST_TYPE_END;
+}
+
+bool st__is_number(st__frame *f, int idx) {
+  int64_t n;
+  return st__to_int(f->h, f->L, idx, &n);
+}
+
+bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
+                          int n) {
+  int64_t *p = list_room(f, n);
+  for (int k = 0; k < n; k++) {
+    if (!st__to_int(f->h, f->L, idx + k, &p[k])) {
+      return wrong_type(f, a, idx + k);
+    }
+    if (!st__position_in(a->type, &p[k])) return zero_position(f, a);
+  }
+  f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
+  return true;
+}
+
+/* One value where int[N], float[N] or bool[N] must be stands for a list. */
+static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
+  double *d;
+  bool *b;
+  if (is_integer_type(a->type) && st__is_number(f, idx)) {
+    return st__convert_gathered(f, i, a, idx, 1);
+  }
+  if (a->type == ST_TYPE_FLOAT && lua_type(f->L, idx) == LUA_TNUMBER) {
+    d = list_room(f, 1);
+    *d = lua_tonumber(f->L, idx);
+    f->args[i] = (st_value){.tag = ST_TAG_FLOATS, .len = 1, .u.floats = d};
+    return true;
+  }
+  if (a->type == ST_TYPE_BOOL && lua_isboolean(f->L, idx)) {
+    b = list_room(f, 1);
+    *b = lua_toboolean(f->L, idx);
+    f->args[i] = (st_value){.tag = ST_TAG_BOOLS, .len = 1, .u.bools = b};
+    return true;
+  }
+  return wrong_type(f, a, idx);
+}
+
+static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
+  if (lua_type(f->L, idx) != LUA_TTABLE) {
+    return a->list_size > 0 ? convert_single(f, i, a, idx)
+                            : wrong_type(f, a, idx);
+  }
+  const size_t size = lua_objlen(f->L, idx);
+  if (size > INT32_MAX) return wrong_type(f, a, idx);
+  const int n = (int)size;
+  switch (a->type) {
+    case ST_TYPE_TENSOR: return list_of_tensors(f, i, a, idx, n);
+    case ST_TYPE_INT: case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
+      return list_of_ints(f, i, a, idx, n);
+    case ST_TYPE_FLOAT: case ST_TYPE_SCALAR:
+      return list_of_floats(f, i, a, idx, n);
+    case ST_TYPE_BOOL: return list_of_bools(f, i, a, idx, n);
+    default:
+      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
+                    a->name, a->text);
+  }
+}
+
+bool st__convert(st__frame *f, int i, const st_arg *a, int idx) {
+  if (a->optional && st__is_mark(f->h, f->L, idx, ST_MARK_NONE)) {
+    f->args[i] = (st_value){.tag = ST_TAG_NONE};
+    return true;
+  }
+  return a->list ? convert_list(f, i, a, idx) : convert_one(f, i, a, idx);
+}

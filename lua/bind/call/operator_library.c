@@ -1,0 +1,431 @@
+/* Libraries: operators, kernels and fallbacks that come and go together. The
+ * rules are the engine's; here are Lua's manners of asking for them.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bind.h"
+
+typedef struct library {
+  st_library *lib;  /* NULL once closed */
+  bool has_env;     /* derivatives are in it: custom_derivative.c */
+  char ns[];
+} library;
+
+static library *check_library(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = st__box_check(h, L, 1, ST_BOX_LIBRARY, "self");
+  if (!l->lib || !st_library_is_open(l->lib)) {
+    st__error(h, L, ST_BAD_STATE, "library '%s' is closed", l->ns);
+  }
+  return l;
+}
+
+/* The end of every registration: raises a failure, then lets the listeners
+ * know. */
+static void finish(lua_State *L, st_status status) {
+  st__host *h = st__host_of(L);
+  if (status != ST_OK) st__raise(h, L, status);
+  st__bury(h, L);
+  st__deliver(h, L);
+}
+
+/* -- Opening and closing -------------------------------------------------- */
+
+static st_library_kind check_kind(lua_State *L, int idx) {
+  static const char *const names[] = {"DEF", "FRAGMENT", "IMPL", NULL};
+  st__host *h = st__host_of(L);
+  if (lua_isnoneornil(L, idx)) return ST_LIBRARY_DEF;
+  const char *name = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx)
+                                                     : "";
+  for (int k = 0; names[k]; k++) {
+    if (strcmp(name, names[k]) == 0) return (st_library_kind)k;
+  }
+  st__error(h, L, ST_BAD_VALUE, "library: the kind must be 'DEF', 'FRAGMENT' "
+            "or 'IMPL'");
+  return ST_LIBRARY_DEF;
+}
+
+/* open_library(ns, kind, key, defers): a library */
+static int open_library(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  size_t n;
+  st__host *h = st__host_of(L);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    return st__error(h, L, ST_BAD_TYPE, "library: the namespace must be a "
+                     "name, got %s", st__type_name(h, L, 1));
+  }
+  const char *ns = lua_tolstring(L, 1, &n);
+  const st_library_kind kind = check_kind(L, 2);
+  const char *key = luaL_optstring(L, 3, NULL);
+  const int flags = (h->is_strict ? 0 : ST_REPLACE) |
+                    (lua_toboolean(L, 4) ? ST_DEFER : 0);
+  library *l = st__box_new(h, L, ST_BOX_LIBRARY, sizeof *l + n + 1);
+  memcpy(l->ns, ns, n + 1);                              /* [+1] */
+  finish(L, st_library_open(ns, kind, key, flags,
+                            st__place(h, L, place, sizeof place), &l->lib));
+  return 1;
+}
+
+/* False: it was closed already. */
+static bool close_library(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
+  if (!l || !l->lib) return false;
+  st_library_close(&l->lib);
+  st__bury(h, L);
+  return true;
+}
+
+/* Runs wherever Lua happens to allocate, so listeners hear of it at the end
+ * of the next registration. */
+static int library_gc(lua_State *L) {
+  close_library(L);
+  return 0;
+}
+
+/* lib:close() */
+static int library_close(lua_State *L) {
+  if (close_library(L)) st__deliver(st__host_of(L), L);
+  return 0;
+}
+
+/* transact(lib, body): runs body(lib), then all that it registered takes
+ * effect, or nothing when it raises */
+static int transact(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 1);                                   /* [+1] */
+  const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
+  if (status != 0) {
+    if (l->lib) st_library_close(&l->lib);
+    st__bury(h, L);
+    return lua_error(L);
+  }
+  check_library(L);
+  const st_status committed = st_library_commit(l->lib);
+  if (committed != ST_OK) {
+    st_library_close(&l->lib);
+    st__bury(h, L);
+    return st__raise(h, L, committed);
+  }
+  st__deliver(h, L);
+  return 0;
+}
+
+/* -- Definitions ---------------------------------------------------------- */
+
+/* The bits of the tags in the list at the top. */
+static int check_tags(lua_State *L) {
+  int tags = 0;
+  st__host *h = st__host_of(L);
+  const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : -1;
+  if (n < 0) st__error(h, L, ST_BAD_TYPE, "def: tags must be a list of names");
+  for (int k = 1; k <= n; k++) {
+    int bit = 0;
+    lua_rawgeti(L, -1, k);                               /* [+1] */
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                                      : "?";
+    while (st_tag_name(bit) && strcmp(st_tag_name(bit), name) != 0) bit++;
+    if (!st_tag_name(bit)) {
+      st__error(h, L, ST_BAD_VALUE, "def: there is no tag '%.40s'", name);
+    }
+    tags |= 1 << bit;
+    lua_pop(L, 1);                                       /* [-1] */
+  }
+  return tags;
+}
+
+typedef struct definition {
+  const char *doc;
+  int tags;
+  int kernel;   /* where its kernel is, or 0 */
+} definition;
+
+/* {doc =, tags =} at idx; its strings stay on the stack. [+2] */
+static void read_options(lua_State *L, int idx, definition *d) {
+  st__host *h = st__host_of(L);
+  lua_getfield(L, idx, "doc");                           /* [+1] */
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    d->doc = lua_tostring(L, -1);
+  } else if (!lua_isnil(L, -1)) {
+    st__error(h, L, ST_BAD_TYPE, "def: doc must be a string, got %s",
+              st__type_name(h, L, -1));
+  }
+  lua_getfield(L, idx, "tags");                          /* [+1] */
+  if (!lua_isnil(L, -1)) d->tags = check_tags(L);
+}
+
+/* lib:def(schema[, doc or options][, kernel]): itself */
+static int library_def(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_kernel kernel = {.fn = NULL};
+  definition d = {"", 0, 0};
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const int top = lua_gettop(L);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return st__error(h, L, ST_BAD_TYPE, "def: the schema must be a string, "
+                     "got %s", st__type_name(h, L, 2));
+  }
+  const char *schema = lua_tostring(L, 2);
+  for (int i = 3; i <= top; i++) {
+    if (lua_type(L, i) == LUA_TSTRING) d.doc = lua_tostring(L, i);
+    else if (st__is_callable(L, i)) d.kernel = i;
+    else if (lua_istable(L, i)) read_options(L, i, &d);  /* [+2] */
+    else if (!lua_isnil(L, i)) {
+      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a "
+                       "documentation, a table of options or a kernel, got "
+                       "%s", i - 1, st__type_name(h, L, i));
+    }
+  }
+  if (d.kernel) {
+    st__new_kernel(h, L, d.kernel, ST_TAKES_ARGS, &kernel);
+  }
+  const st_status status = d.kernel
+    ? st_library_define_with(l->lib, schema, d.doc, d.tags, &kernel)
+    : st_library_define(l->lib, schema, d.doc, d.tags,
+                        st__place(h, L, place, sizeof place));
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Kernels -------------------------------------------------------------- */
+
+/* Does the value at idx stand for a kernel? */
+static bool is_kernel(lua_State *L, int idx) {
+  return st__is_callable(L, idx) ||
+         (lua_type(L, idx) == LUA_TSTRING &&
+          strcmp(lua_tostring(L, idx), "fallthrough") == 0);
+}
+
+/* The kernel at idx; a fallthrough has only its place. */
+static void make_kernel(lua_State *L, int idx, st__convention c,
+                        char *place, size_t size, st_kernel *out) {
+  st__host *h = st__host_of(L);
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    st__new_kernel(h, L, idx, c, out);
+    return;
+  }
+  *out = (st_kernel){.debug = st__place(h, L, place, size)};
+}
+
+static bool wants_keys(lua_State *L, int idx) {
+  if (!lua_istable(L, idx)) return false;
+  lua_getfield(L, idx, "with_keys");                     /* [+1] */
+  const bool wants = lua_toboolean(L, -1);
+  lua_pop(L, 1);                                         /* [-1] */
+  return wants;
+}
+
+/* lib:impl(name[, key], fn[, {with_keys =}]): itself */
+static int library_impl(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_kernel kernel;
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *name = luaL_checkstring(L, 2);
+  const bool has_key = !is_kernel(L, 3) || is_kernel(L, 4);
+  const int at = has_key ? 4 : 3;
+  const char *key = has_key ? luaL_optstring(L, 3, NULL) : NULL;
+  if (!is_kernel(L, at)) {
+    return st__error(h, L, ST_BAD_TYPE, "impl: the kernel of '%.80s' must be "
+                     "a function or \"fallthrough\", got %s", name,
+                     st__type_name(h, L, at));
+  }
+  const st__convention c = wants_keys(L, at + 1) ? ST_TAKES_KEYS
+                                                 : ST_TAKES_ARGS;
+  make_kernel(L, at, c, place, sizeof place, &kernel);
+  const st_status status = st_library_implement(l->lib, name, key, &kernel);
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* lib:fallback(key, fn): itself; fn(op, keys, ...) runs for every operator
+ * that has no kernel for the key */
+static int library_fallback(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_kernel kernel;
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *key = luaL_checkstring(L, 2);
+  if (!is_kernel(L, 3)) {
+    return st__error(h, L, ST_BAD_TYPE, "fallback: the kernel must be a "
+                     "function or \"fallthrough\", got %s",
+                     st__type_name(h, L, 3));
+  }
+  make_kernel(L, 3, ST_TAKES_OPERATOR, place, sizeof place, &kernel);
+  const st_status status = st_library_fallback(l->lib, key, &kernel);
+  if (status != ST_OK) st__drop_kernel(h, L, &kernel);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Derivatives ---------------------------------------------------------- */
+
+/* The formulas in the list at idx; they stay on the stack. [+n] */
+static const char **check_formulas(lua_State *L, int idx, int *n) {
+  st__host *h = st__host_of(L);
+  *n = (int)lua_objlen(L, idx);
+  if (*n == 0 || *n > 2 * ST_MAX_ARGS) {
+    st__error(h, L, ST_BAD_VALUE, "derivative: a list of formulas such as "
+              "'self: grad * other' is needed");
+  }
+  luaL_checkstack(L, *n + LUA_MINSTACK, "formulas");
+  const char **list = lua_newuserdata(L, (size_t)*n * sizeof *list);
+  for (int i = 0; i < *n; i++) {                         /* [+1] */
+    lua_rawgeti(L, idx, i + 1);                          /* [+1] */
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      st__error(h, L, ST_BAD_TYPE, "derivative: formula %d must be a string, "
+                "got %s", i + 1, st__type_name(h, L, -1));
+    }
+    list[i] = lua_tostring(L, -1);
+  }
+  return list;
+}
+
+/* lib:derivative(name, formulas | fn): itself; fn(ctx, grad ...) returns a
+ * gradient, or nil, for each argument */
+static int library_derivative(lua_State *L) {
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *name = luaL_checkstring(L, 2);
+  st_status status;
+  int n = 1;
+  lua_settop(L, 3);
+  if (st__is_callable(L, 3)) {
+    status = st__derive(h, L, l->lib, name, 3, &l->has_env); /* [+2] */
+  } else if (lua_type(L, 3) == LUA_TSTRING) {
+    const char *formula = lua_tostring(L, 3);
+    status = st_library_derive(l->lib, name, 1, &formula);
+  } else if (lua_istable(L, 3)) {
+    const char **list = check_formulas(L, 3, &n);        /* [+n] */
+    status = st_library_derive(l->lib, name, n, list);
+  } else {
+    return st__error(h, L, ST_BAD_TYPE, "derivative: that of '%.80s' must be "
+                     "a function or a list of formulas, got %s", name,
+                     st__type_name(h, L, 3));
+  }
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Expressions ---------------------------------------------------------- */
+
+/* lib:elementwise(schema, body[, doc]): itself; body, a function or an
+ * expression, is traced. */
+static int library_elementwise(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  const char *schema = luaL_checkstring(L, 2);
+  const char *doc = luaL_optstring(L, 4, "");
+  lua_settop(L, 4);
+  st__push_argument_names(h, L, schema, l->ns);          /* [+1] */
+  st__compile(L, h, 3);                                  /* [-1] */
+  st__check_callable(h, L, 3, "body");
+  st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
+  const st_status status = l->lib
+    ? st_library_elementwise(l->lib, schema, &g, doc,
+                             st__place(h, L, place, sizeof place))
+    : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
+  st_graph_release(&g);
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* lib:reduction(schema, options): itself; a name alone is a reduction of one
+ * tensor. */
+static int library_reduction(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  st_folding f = {.ninit = 0};
+  st__host *h = st__host_of(L);
+  library *l = check_library(L);
+  f.schema = luaL_checkstring(L, 2);
+  lua_settop(L, 3);
+  if (!strchr(f.schema, '(')) {
+    f.schema = lua_pushfstring(L, "%s(Tensor self, Dim[1]? dim=None, "
+                               "bool keepdim=False) -> Tensor",
+                               f.schema);                /* [+1] */
+  }
+  st__trace_reduction(h, L, l->ns, 3, &f);               /* [+2] */
+  f.debug = st__place(h, L, place, sizeof place);
+  const st_status status = l->lib
+    ? st_library_reduction(l->lib, &f)
+    : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
+  st__end_reduction(L);                                  /* [-2] */
+  finish(L, status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* -- Looking -------------------------------------------------------------- */
+
+static int library_tostring(lua_State *L) {
+  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
+                                   "self");
+  const bool is_open = l->lib && st_library_is_open(l->lib);
+  lua_pushfstring(L, "library '%s'%s", l->ns, is_open ? "" : " (closed)");
+  return 1;                                              /* [+1] */
+}
+
+/* lib.ns, or a method; upvalue 2: the methods */
+static int library_index(lua_State *L) {
+  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
+                                   "self");
+  lua_settop(L, 2);
+  if (lua_type(L, 2) == LUA_TSTRING && !strcmp(lua_tostring(L, 2), "ns")) {
+    lua_pushstring(L, l->ns);                            /* [+1] */
+    return 1;
+  }
+  lua_rawget(L, lua_upvalueindex(2));                    /* [-1, +1] */
+  return 1;
+}
+
+/* strict_registration([on]): what it was. When it is on, nothing that is
+ * opened from then on replaces what is registered already. */
+static int strict_registration(lua_State *L) {
+  st__host *h = st__host_of(L);
+  const bool was_strict = h->is_strict;
+  if (!lua_isnoneornil(L, 1)) h->is_strict = lua_toboolean(L, 1);
+  lua_pushboolean(L, was_strict);                        /* [+1] */
+  return 1;
+}
+
+/* -- Opening -------------------------------------------------------------- */
+
+void st__meta_library(st__host *h, lua_State *L) {
+  static const luaL_Reg metamethods[] = {
+    {"__gc", library_gc}, {"__close", library_close},
+    {"__tostring", library_tostring}, {NULL, NULL}
+  };
+  static const luaL_Reg methods[] = {
+    {"def", library_def}, {"impl", library_impl},
+    {"fallback", library_fallback}, {"derivative", library_derivative},
+    {"elementwise", library_elementwise}, {"reduction", library_reduction},
+    {"close", library_close}, {NULL, NULL}
+  };
+  st__set_functions(h, L, metamethods);
+  lua_pushlightuserdata(L, h);               /* [+1] */
+  lua_newtable(L);                           /* [+1] */
+  st__set_functions(h, L, methods);
+  lua_pushcclosure(L, library_index, 2);     /* [-2, +1] */
+  lua_setfield(L, -2, "__index");            /* [-1] */
+}
+
+void st__open_library(st__host *h, lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"open_library", open_library}, {"transact", transact},
+    {"strict_registration", strict_registration}, {NULL, NULL}
+  };
+  st__set_functions(h, L, functions);
+}

@@ -1,0 +1,24 @@
+--- Errors that point at the caller: at the nearest line that is not ours.
+--
+-- @module strided.caller_error
+
+local error, format, getinfo = error, string.format, debug.getinfo
+
+local HOME = getinfo(1, "S").source:gsub("caller_error%.lua$", "")
+
+--- Raises the error that format and its arguments make, where the user's code
+-- called into these files.
+-- @tparam string text
+-- @param ... as for string.format
+local function blame(text, ...)
+  local level = 2
+  local info = getinfo(level, "Sl")
+  while info and (info.currentline <= 0 or
+                  info.source:sub(1, #HOME) == HOME) do
+    level = level + 1
+    info = getinfo(level, "Sl")
+  end
+  error(format(text, ...), info and level or 0)
+end
+
+return blame

@@ -1,0 +1,89 @@
+--- The signs of expressions: how tight each binds, the operator that it calls,
+-- and what it makes of numbers without one.
+--
+-- @module strided.expression.operators
+
+local core = require "strided.core"
+
+local floor, pairs, type = math.floor, pairs, type
+local unpack = unpack or table.unpack
+
+local MAX_EXACT = 2 ^ 53 -- integers below it are exact in a double
+
+-- -- Numbers alone -----------------------------------------------------------
+
+local function is_number(v) return type(v) == "number" end
+local function is_truth(v) return type(v) == "boolean" or is_number(v) end
+local function is_integer(v)
+  return is_number(v) and v % 1 == 0 and v >= -MAX_EXACT and v <= MAX_EXACT
+end
+
+-- Symbolic numbers, which have no value yet, and tensors calculate, too.
+local function calculates(v)
+  return is_number(v) or type(v) == "userdata" or type(v) == "cdata"
+end
+
+local function truth(v) return v ~= 0 and v ~= false end
+
+--- Integers bit by bit, in two's complement without an end: rows[x + 1][y + 1]
+-- is what two bits make. Not every Lua has operators for them.
+local function bitwise(rows)
+  return function(a, b)
+    local out, power = 0, 1
+    while not ((a == 0 or a == -1) and (b == 0 or b == -1)) do
+      local x, y = a % 2, b % 2
+      out = out + power * rows[x + 1][y + 1]
+      a, b, power = floor(a / 2), floor(b / 2), power * 2
+    end
+    return out - power * rows[a % 2 + 1][b % 2 + 1]
+  end
+end
+
+-- -- Signs -------------------------------------------------------------------
+
+-- level, operator, what numbers it takes alone, and what it makes of them
+local BINARY = {
+  ["or"] = {1, "logical_or", is_truth,
+            function(a, b) return truth(a) or truth(b) end},
+  ["and"] = {2, "logical_and", is_truth,
+             function(a, b) return truth(a) and truth(b) end},
+  ["<"]  = {3, "lt", is_number, function(a, b) return a < b end},
+  ["<="] = {3, "le", is_number, function(a, b) return a <= b end},
+  [">"]  = {3, "gt", is_number, function(a, b) return a > b end},
+  [">="] = {3, "ge", is_number, function(a, b) return a >= b end},
+  ["=="] = {3, "eq", is_number, function(a, b) return a == b end},
+  ["~="] = {3, "ne", is_number, function(a, b) return a ~= b end},
+  ["|"]  = {4, "bitwise_or", is_integer, bitwise {{0, 1}, {1, 1}}},
+  ["~"]  = {5, "bitwise_xor", is_integer, bitwise {{0, 1}, {1, 0}}},
+  ["&"]  = {6, "bitwise_and", is_integer, bitwise {{0, 0}, {0, 1}}},
+  ["<<"] = {7, "bitwise_left_shift", is_integer,
+            function(a, b) return floor(a * 2 ^ b) end},
+  [">>"] = {7, "bitwise_right_shift", is_integer,
+            function(a, b) return floor(a / 2 ^ b) end},
+  ["+"]  = {8, "add", calculates, function(a, b) return a + b end},
+  ["-"]  = {8, "sub", calculates, function(a, b) return a - b end},
+  ["*"]  = {9, "mul", calculates, function(a, b) return a * b end},
+  ["/"]  = {9, "div", calculates, function(a, b) return a / b end},
+  ["//"] = {9, "floor_divide", is_number,
+            function(a, b) return floor(a / b) end},
+  ["%"]  = {9, "remainder", calculates, -- integers have no modulus 0
+            function(a, b) return b == 0 and 0 / 0 or a % b end},
+}
+local POWER = {"pow", calculates, function(a, b) return a ^ b end}
+local UNARY = {
+  ["-"] = {"neg", calculates, function(a) return -a end},
+  ["+"] = {"positive", calculates, function(a) return a end},
+  ["not"] = {"logical_not", is_truth, function(a) return not truth(a) end},
+  ["~"] = {"bitwise_not", is_integer, function(a) return -1 - a end},
+}
+
+local function sign(level, name, takes, plain)
+  return {level = level, takes = takes, plain = plain,
+          operator = core.callable("aten::" .. name, false)}
+end
+
+for key, row in pairs(BINARY) do BINARY[key] = sign(unpack(row)) end
+for key, row in pairs(UNARY) do UNARY[key] = sign(nil, unpack(row)) end
+
+return {BINARY = BINARY, UNARY = UNARY, POWER = sign(nil, unpack(POWER)),
+        COMPARISON = BINARY["<"].level}

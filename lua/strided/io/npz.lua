@@ -1,0 +1,110 @@
+--- NumPy's .npz files: archives of .npy members.
+--
+-- @module strided.io.npz
+
+local is_utf8 = require "strided.io.utf8".is_valid
+local npy = require "strided.io.npy"
+local zip = require "strided.io.zip"
+
+local format, ipairs, next, sort, tostring, type =
+  string.format, ipairs, next, table.sort, tostring, type
+
+-- -- Reading -----------------------------------------------------------------
+
+--- The tensor in a member that is open, or nil and why not.
+local function read_open(m, bytes)
+  local function read(n) return bytes:read(n) end
+  local info, why = npy.read_header(read, m.full)
+  if not info then return nil, why end
+  local t = npy.make(info)
+  local ok, crc
+  ok, why = bytes:read_into(t)
+  if ok then crc, why = bytes:finish() end
+  if not crc then return nil, why end
+  if crc ~= m.crc then return nil, "its bytes are damaged: the CRC differs" end
+  npy.mend(t, info)
+  return t
+end
+
+local function read_member(source, m)
+  local bytes, why = zip.open(source, m)
+  if not bytes then return nil, why end
+  local t
+  t, why = read_open(m, bytes)
+  bytes:close()
+  return t, why
+end
+
+--- Those to be read: all that are .npy, or the ones with these names.
+local function select_members(members, names)
+  local found, list = {}, {}
+  for _, m in ipairs(members) do
+    m.key = m.name:match "^(.+)%.npy$"
+    if m.key then found[m.key] = m end
+    if m.key and not names then list[#list + 1] = m end
+  end
+  if not names then return list end
+  if type(names) ~= "table" then
+    return nil, "option 'names' must be a list of names"
+  end
+  for i, name in ipairs(names) do
+    list[i] = found[name]
+    if not list[i] then
+      return nil, format("it has no member '%s'", tostring(name))
+    end
+  end
+  return list
+end
+
+local npz = {}
+
+--- The tensors of an archive.
+-- @param source
+-- @tparam table options `names`
+-- @treturn table names and tensors; or nil and why not
+function npz.read(source, options)
+  local members, list, why
+  members, why = zip.members(source)
+  if not members then return nil, why end
+  list, why = select_members(members, options.names)
+  if not list then return nil, why end
+  local tensors = {}
+  for _, m in ipairs(list) do
+    local t
+    t, why = read_member(source, m)
+    if not t then return nil, format("member '%s': %s", m.name, why) end
+    tensors[m.key] = t
+  end
+  return tensors
+end
+
+-- -- Writing -----------------------------------------------------------------
+
+--- Why a name cannot be that of a member.
+local function check_name(name)
+  if name == "" or not is_utf8(name) or name:find "%z" or name:find "^/" or
+     ("/" .. name .. ".npy/"):find("/../", 1, true) then
+    return format("a member cannot have the name %q", name)
+  end
+end
+
+--- Writes a table of names and tensors, in the order of the names; true, or
+-- nil and why not.
+function npz.write(file, tensors, options)
+  local names, members = {}, {}
+  for name in next, tensors do names[#names + 1] = name end
+  sort(names)
+  for i, name in ipairs(names) do
+    local why = check_name(name)
+    if why then return nil, why end
+    local head, t = npy.encode(tensors[name])
+    if not head then return nil, format("'%s': %s", name, t) end
+    local full = #head + t:numel() * t:element_size()
+    members[i], why = zip.add(file, name .. ".npy", {head, t}, full,
+                              options.compress and true or false)
+    if not members[i] then return nil, why end
+  end
+  return zip.finish(file, members)
+end
+
+return npz

@@ -1,0 +1,462 @@
+--- Tensors in .safetensors files: a header in JSON, and the elements behind
+-- it, one tensor after the other.
+--
+-- The header is text that somebody else wrote. It is parsed by a parser for
+-- just this grammar, and the places it names must cover the rest of the file
+-- without a hole or an overlap, as the reference implementation demands.
+--
+-- @module strided.io.safetensors
+
+local core = require "strided.core"
+local is_utf8 = require "strided.io.utf8".is_valid
+
+local byte, char, concat, floor, format, sort =
+  string.byte, string.char, table.concat, math.floor, string.format,
+  table.sort
+local ipairs, next, pairs, require, tonumber, tostring, type =
+  ipairs, next, pairs, require, tonumber, tostring, type
+
+local MAX_HEADER = 100000000 -- bytes, as in the reference implementation
+local MAX_DIMS = 64
+local MAX_EXACT = 2 ^ 53     -- integers below it are exact in a double
+local ALIGN = 8              -- of the first element in the file
+local METADATA = "__metadata__"
+
+-- dtype in the file -> dtype, bytes, bytes that are swapped as one
+local DTYPES = {
+  BOOL = {"bool", 1, 1}, U8 = {"uint8", 1, 1}, I8 = {"int8", 1, 1},
+  I16 = {"int16", 2, 2}, I32 = {"int32", 4, 4}, I64 = {"int64", 8, 8},
+  F16 = {"float16", 2, 2}, BF16 = {"bfloat16", 2, 2}, F32 = {"float32", 4, 4},
+  F64 = {"float64", 8, 8}, C64 = {"complex64", 8, 4},
+}
+
+local CODES = {}
+for code, d in pairs(DTYPES) do CODES[d[1]] = code end
+
+-- -- Text --------------------------------------------------------------------
+
+local function utf8(code)
+  if code < 128 then return char(code) end
+  local tail = {}
+  local first = 64
+  repeat
+    tail[#tail + 1] = char(128 + code % 64)
+    code, first = floor(code / 64), first / 2
+  until code < first
+  tail[#tail + 1] = char(256 - 2 * first + code)
+  return concat(tail):reverse()
+end
+
+local ESCAPES = {
+  ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n",
+  r = "\r", t = "\t",
+}
+
+--- \u0041 behind its u, or two of them that are one character.
+local function parse_code(s, at)
+  local code = tonumber(s:match("^%x%x%x%x", at) or "", 16)
+  if not code or code >= 0xDC00 and code < 0xE000 then return nil end
+  if code < 0xD800 or code >= 0xE000 then return utf8(code), at + 4 end
+  local low = tonumber(s:match("^\\u(%x%x%x%x)", at + 4) or "", 16)
+  if not low or low < 0xDC00 or low > 0xDFFF then return nil end
+  return utf8(0x10000 + (code - 0xD800) * 1024 + low - 0xDC00), at + 10
+end
+
+-- -- The grammar: each takes a place and gives a value and the next place ----
+
+local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
+
+local function parse_string(s, at)
+  local parts = {}
+  at = s:match('^"()', at)
+  while at do
+    local plain, stop = s:match('^([^"\\%z\1-\31]*)()', at)
+    parts[#parts + 1] = plain
+    local quote, escape = s:match('^"()', stop), s:match("^\\(.)", stop)
+    if quote then return concat(parts), quote end
+    local text
+    if escape == "u" then
+      text, at = parse_code(s, stop + 2)
+    else
+      text, at = ESCAPES[escape or ""], stop + 2
+    end
+    if not text then return nil end
+    parts[#parts + 1] = text
+  end
+end
+
+local function parse_number(s, at)
+  local digits, stop = s:match("^(%d+)()", at)
+  if not digits or digits:find "^0%d" or s:find("^[%.eE]", stop) then
+    return nil
+  end
+  return tonumber(digits) + 0.0, stop -- not an integer that could wrap
+end
+
+--- [1, 2], of no more than so many numbers.
+local function parse_numbers(s, at, max)
+  local list = {}
+  at = s:match("^%[()", at)
+  if not at then return nil end
+  at = skip(s, at)
+  local stop = s:match("^%]()", at)
+  while not stop do
+    local n
+    n, at = parse_number(s, at)
+    if not n or #list == max then return nil end
+    list[#list + 1] = n
+    at = skip(s, at)
+    stop = s:match("^%]()", at)
+    if not stop then
+      at = s:match("^,()", at)
+      if not at then return nil end
+      at = skip(s, at)
+    end
+  end
+  return list, stop
+end
+
+--- {"name": value, ...}; parse gets the name as well and gives a value, a
+-- place, or nil and why not.
+local function parse_object(s, at, parse)
+  local object = {}
+  at = s:match("^{()", at)
+  if not at then return nil, "the header is malformed" end
+  at = skip(s, at)
+  local stop = s:match("^}()", at)
+  while not stop do
+    local name, after = parse_string(s, at)
+    local colon = after and s:match("^[ \t\r\n]*:[ \t\r\n]*()", after)
+    if not colon then return nil, "the header is malformed" end
+    if object[name] ~= nil then
+      return nil, format("the header has '%s' twice", name)
+    end
+    local value
+    value, at = parse(s, colon, name)
+    if value == nil then return nil, at end
+    object[name] = value
+    at = skip(s, at)
+    stop = s:match("^}()", at)
+    if not stop then
+      at = s:match("^,()", at)
+      if not at then return nil, "the header is malformed" end
+      at = skip(s, at)
+    end
+  end
+  return object, stop
+end
+
+local function parse_text(s, at, name)
+  local text, stop = parse_string(s, at)
+  if not text then return nil, format("metadata '%s' is no text", name) end
+  return text, stop
+end
+
+local FIELDS = {
+  dtype = parse_string,
+  shape = function(s, at) return parse_numbers(s, at, MAX_DIMS) end,
+  data_offsets = function(s, at) return parse_numbers(s, at, 2) end,
+}
+
+local function parse_field(s, at, name)
+  local parse = FIELDS[name]
+  if not parse then return nil, format("a tensor has no field '%s'", name) end
+  local value, stop = parse(s, at)
+  if value == nil then return nil, format("field '%s' is malformed", name) end
+  return value, stop
+end
+
+local function parse_member(s, at, name)
+  if name == METADATA then return parse_object(s, at, parse_text) end
+  local info, stop = parse_object(s, at, parse_field)
+  if not info then return nil, format("tensor '%s': %s", name, stop) end
+  for field in pairs(FIELDS) do
+    if info[field] == nil then
+      return nil, format("tensor '%s' has no %s", name, field)
+    end
+  end
+  return info, stop
+end
+
+-- -- What the header says ----------------------------------------------------
+
+--- Makes the dtype and the place of a tensor's elements from its fields; why
+-- it cannot be. A dtype that does not exist here bars only its own tensor, of
+-- which the place is all that can be checked.
+local function check_info(info, name)
+  local d = DTYPES[info.dtype]
+  local first, last = info.data_offsets[1], info.data_offsets[2]
+  info.name, info.first, info.last = name, first, last
+  if not d then
+    info.why = format("dtype %s has no equivalent here", info.dtype)
+    return not (last and first <= last) and
+           format("tensor '%s' ends before it begins", name) or nil
+  end
+  local n, nonzero = d[2], d[2]
+  for _, size in ipairs(info.shape) do
+    n = n * size
+    if size > 0 then nonzero = nonzero * size end
+    if nonzero >= MAX_EXACT then
+      return format("tensor '%s': the shape is too large", name)
+    end
+  end
+  if not last or last - first ~= n then
+    return format("tensor '%s' needs %.0f bytes and has %.0f", name, n,
+                  (last or first) - first)
+  end
+  info.dtype, info.unit = d[1], d[3]
+end
+
+--- The tensors in the order of their elements, which cover so many bytes.
+local function check_cover(tensors, total)
+  local list, at = {}, 0
+  for name, info in pairs(tensors) do
+    local why = check_info(info, name)
+    if why then return nil, why end
+    list[#list + 1] = info
+  end
+  sort(list, function(a, b)
+    if a.first ~= b.first then return a.first < b.first end
+    if a.last ~= b.last then return a.last < b.last end
+    return a.name < b.name
+  end)
+  for _, info in ipairs(list) do
+    if info.first ~= at then
+      return nil, format("tensor '%s' begins at byte %.0f, not at %.0f",
+                         info.name, info.first, at)
+    end
+    at = info.last
+  end
+  if at ~= total then
+    return nil, format("the tensors need %.0f bytes and %.0f follow the "
+                       .. "header", at, total)
+  end
+  return list
+end
+
+local function read_text(source)
+  local head, why = source:read(0, 8)
+  if not head then return nil, why end
+  local length = 0.0 -- not an integer that could wrap
+  for i = 8, 1, -1 do length = length * 256 + byte(head, i) end
+  if length > MAX_HEADER then return nil, "the header is too large" end
+  local text
+  text, why = source:read(8, length)
+  if not text then return nil, why end
+  if not is_utf8(text) then return nil, "the header is not UTF-8" end
+  return text
+end
+
+--- Tensors in the order of their elements, metadata, where elements begin.
+local function read_header(source)
+  local text, why = read_text(source)
+  if not text then return nil, why end
+  local tensors, stop = parse_object(text, 1, parse_member)
+  if not tensors then return nil, stop end
+  if text:find("[^ \t\r\n]", stop) then
+    return nil, "something follows the header's object"
+  end
+  local metadata = tensors[METADATA]
+  tensors[METADATA] = nil
+  local list
+  list, why = check_cover(tensors, source:size() - 8 - #text)
+  if not list then return nil, why end
+  return list, metadata or {}, 8 + #text
+end
+
+-- -- Reading -----------------------------------------------------------------
+
+local function mend(t, info)
+  local swapped = core.byte_order == ">" and info.unit > 1
+  if swapped or info.dtype == "bool" then
+    core.mend(t, swapped and info.unit or 1)
+  end
+end
+
+--- A tensor over the source, or of its own when that cannot be.
+local function read_tensor(source, info, start, mode)
+  local st = require "strided"
+  local t = mode and source:view(start + info.first, info.dtype, info.shape)
+  if mode == "r+" then
+    if not t then
+      return nil, "its elements are not aligned: they cannot be mapped"
+    end
+    if info.dtype == "bool" and not core.are_bools(t) then
+      return nil, "it has bytes that are neither true nor false"
+    end
+    return t
+  end
+  if not t then
+    t = st.empty(info.shape, {dtype = info.dtype})
+    local done, why = source:read_into(t, start + info.first)
+    if not done then return nil, why end
+  end
+  mend(t, info)
+  return t
+end
+
+--- The tensors with these names, or all; nil and why not.
+local function choose(list, names)
+  if names == nil then return list end
+  if type(names) ~= "table" then
+    return nil, "option 'names' must be a list of names"
+  end
+  local found, chosen = {}, {}
+  for _, info in ipairs(list) do found[info.name] = info end
+  for i, name in ipairs(names) do
+    chosen[i] = found[name]
+    if not chosen[i] then
+      return nil, format("it has no tensor '%s'", tostring(name))
+    end
+  end
+  return chosen
+end
+
+--- Those that are wanted, if they can be had; nil and why not.
+local function check_names(list, names)
+  local chosen, why = choose(list, names)
+  for _, info in ipairs(chosen or {}) do
+    if info.why then
+      return nil, format("tensor '%s': %s", info.name, info.why)
+    end
+  end
+  return chosen, why
+end
+
+local safetensors = {}
+
+--- The tensors of a file, and its metadata.
+-- @param source
+-- @tparam table options `mmap` ("r" without), `names`
+-- @treturn table names and tensors, or nil and why not
+-- @treturn table texts
+function safetensors.read(source, options)
+  local list, metadata, start = read_header(source)
+  if not list then return nil, metadata end
+  local mode, ok, why = options.mmap
+  if mode == nil then mode = "r" end
+  if core.byte_order == ">" then mode = false end
+  list, why = check_names(list, options.names)
+  if not list then return nil, why end
+  if mode then
+    ok, why = source:map(mode == "r+")
+    if not ok then return nil, why end
+  end
+  local tensors = {}
+  for _, info in ipairs(list) do
+    tensors[info.name], why = read_tensor(source, info, start, mode)
+    if why then return nil, format("tensor '%s': %s", info.name, why) end
+  end
+  return tensors, metadata
+end
+
+-- -- Writing -----------------------------------------------------------------
+
+local function quote(s)
+  return '"' .. s:gsub('[%z\1-\31"\\]', function(c)
+    return format("\\u%04x", byte(c))
+  end) .. '"'
+end
+
+--- Tensors in the order of the file: large elements first, so that all are
+-- aligned; then by name. Or nil and why not.
+local function arrange(tensors)
+  local list = {}
+  for name, t in next, tensors do
+    local code = CODES[tostring(t.dtype)]
+    if not code then
+      return nil, format("'%s': %s has no equivalent in .safetensors; convert "
+                         .. "it first", name, tostring(t.dtype))
+    end
+    if name == METADATA or not is_utf8(name) then
+      return nil, format("a tensor cannot have the name %q", name)
+    end
+    list[#list + 1] = {name = name, code = code, tensor = t}
+  end
+  sort(list, function(a, b)
+    local m, n = DTYPES[a.code][2], DTYPES[b.code][2]
+    if m ~= n then return m > n end
+    return a.name < b.name
+  end)
+  return list
+end
+
+local function metadata_text(metadata)
+  if type(metadata) ~= "table" then
+    return nil, "option 'metadata' must be a table of texts"
+  end
+  local names, parts = {}, {}
+  for name, text in next, metadata do
+    if type(name) ~= "string" or type(text) ~= "string" or
+       not is_utf8(name) or not is_utf8(text) then
+      return nil, format("metadata '%s' is no text", tostring(name))
+    end
+    names[#names + 1] = name
+  end
+  sort(names)
+  for i, name in ipairs(names) do
+    parts[i] = quote(name) .. ":" .. quote(metadata[name])
+  end
+  return quote(METADATA) .. ":{" .. concat(parts, ",") .. "}"
+end
+
+local function entry(item, at, nbytes)
+  local sizes, shape = {}, item.tensor.shape
+  for i = 1, #shape do sizes[i] = format("%.0f", shape[i]) end
+  return format('%s:{"dtype":"%s","shape":[%s],"data_offsets":[%.0f,%.0f]}',
+                quote(item.name), item.code, concat(sizes, ","), at,
+                at + nbytes)
+end
+
+--- The header of these, as it is written; or nil and why not.
+local function header(list, metadata)
+  local parts, at = {}, 0
+  if metadata ~= nil then
+    local text, why = metadata_text(metadata)
+    if not text then return nil, why end
+    parts[1] = text
+  end
+  for _, item in ipairs(list) do
+    local nbytes = item.tensor:numel() * item.tensor:element_size()
+    parts[#parts + 1] = entry(item, at, nbytes)
+    at = at + nbytes
+  end
+  local text = "{" .. concat(parts, ",") .. "}"
+  text = text .. (" "):rep(-#text % ALIGN)
+  if #text > MAX_HEADER then return nil, "the header is too large" end
+  local length, n = {}, #text
+  for i = 1, 8 do
+    length[i] = char(n % 256)
+    n = floor(n / 256)
+  end
+  return concat(length) .. text
+end
+
+--- The elements of t as they are in the file.
+local function plain(t)
+  if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
+  if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
+  t = t:contiguous()
+  if core.byte_order == ">" then
+    t = t:clone()
+    core.mend(t, DTYPES[CODES[tostring(t.dtype)]][3])
+  end
+  return t
+end
+
+--- Writes a table of names and tensors; true, or nil and why not.
+function safetensors.write(file, tensors, options)
+  local list, why = arrange(tensors)
+  if not list then return nil, why end
+  local head, done
+  head, why = header(list, options.metadata)
+  if not head then return nil, why end
+  done, why = file:write(head)
+  for _, item in ipairs(list) do
+    if not done then return nil, why end
+    done, why = file:write(plain(item.tensor))
+  end
+  return done, why
+end
+
+return safetensors

@@ -1,0 +1,129 @@
+--- The `strided` command: scripts and sessions with the library as `st`.
+--
+-- @module strided.session.command
+
+local st = require "strided"
+local failure = require "strided.session.traceback"
+
+local io, ipairs, loadfile, rawset, require, select, xpcall =
+  io, ipairs, loadfile, rawset, require, select, xpcall
+local compile, unpack = loadstring or load, unpack or table.unpack
+
+local USAGE = [[
+strided [OPTION]... [FILE [ARGUMENT]...]
+
+  -e CODE        run CODE
+  -l NAME        require NAME
+  -i             a session after FILE or CODE
+  -v, --version  the version
+  -h, --help     this
+  -              run standard input as a file
+  --             what follows is no option
+
+Without FILE and CODE: a session, also when the input is no terminal. The
+library is the global st. A script finds its arguments in ... and in arg.
+]]
+
+local function complain(text)
+  io.stderr:write("strided: ", text, "\n")
+  return 1
+end
+
+-- -- Running ------------------------------------------------------------------
+
+--- Runs fn(...); the exit status.
+local function run(fn, ...)
+  local n, args = select("#", ...), {...}
+  local function body() fn(unpack(args, 1, n)) end
+  local ok, text = xpcall(body, failure.text)
+  return ok and 0 or complain(text)
+end
+
+local function run_code(code)
+  local chunk, why = compile(code, "=(command line)")
+  if not chunk then return complain(why) end
+  return run(chunk)
+end
+
+local function run_module(name) return run_code(("require %q"):format(name)) end
+
+--- Arguments as a script sees them: [0] is the script, what came before it
+-- has negative indices.
+local function shift(args, at)
+  local shifted = {}
+  for i, value in pairs(args) do shifted[i - at] = value end
+  return shifted
+end
+
+local function run_file(args, at)
+  local name = args[at]
+  local shifted = shift(args, at)
+  rawset(_G, "arg", shifted)
+  local chunk, why = loadfile(name ~= "-" and name or nil)
+  if not chunk then return complain(why) end
+  return run(chunk, unpack(shifted, 1, #args - at))
+end
+
+-- -- Options ------------------------------------------------------------------
+
+--- What to do before the file: a list of {function, argument}; nil and a
+-- message for options that are none.
+local function parse(args)
+  local plan, i = {actions = {}}, 1
+  local takes = {["-e"] = run_code,
+                 ["-l"] = run_module}
+  while args[i] do
+    local flag, value = args[i]:match "^(%-[el])(.*)$"
+    if flag then
+      if value == "" then i, value = i + 1, args[i + 1] end
+      if not value then return nil, flag .. " needs an argument" end
+      plan.actions[#plan.actions + 1] = {takes[flag], value}
+      plan.has_code = plan.has_code or flag == "-e"
+    elseif args[i] == "-i" then
+      plan.is_interactive = true
+    elseif args[i] == "-h" or args[i] == "--help" then
+      plan.shows = USAGE
+    elseif args[i] == "-v" or args[i] == "--version" then
+      plan.shows = "strided " .. st.config().version .. "\n"
+    elseif args[i] == "--" then
+      i = i + 1
+      break
+    elseif args[i]:find "^%-." then
+      return nil, "there is no option " .. args[i]
+    else
+      break
+    end
+    i = i + 1
+  end
+  plan.file = args[i] and i
+  return plan
+end
+
+--- Runs the command.
+-- @tparam {string,...} args as Lua's global `arg`
+-- @treturn number the exit status
+local function main(args)
+  local plan, why = parse(args)
+  if not plan then
+    complain(why)
+    io.stderr:write(USAGE)
+    return 1
+  end
+  if plan.shows then
+    io.write(plan.shows)
+    return 0
+  end
+  rawset(_G, "st", st)
+  local status = 0
+  for _, action in ipairs(plan.actions) do
+    status = action[1](action[2])
+    if status ~= 0 then return status end
+  end
+  if plan.file then status = run_file(args, plan.file) end
+  if plan.is_interactive or not (plan.file or plan.has_code) then
+    status = require("strided.session").run()
+  end
+  return status
+end
+
+return {main = main}

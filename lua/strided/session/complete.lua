@@ -1,0 +1,219 @@
+--- What may follow on a line that is being typed: globals, fields, operators
+-- and their overloads, methods.
+--
+-- The line is never run. A chain of names is followed through plain tables
+-- and through values of strided, whose look-ups have no side effects; where
+-- another value would run a function of its own, the search ends.
+--
+-- @module strided.session.complete
+
+local st = require "strided"
+local core = require "strided.core"
+local method_names = require("strided.methods").names
+local KEYWORDS = require("strided.session.show").KEYWORDS
+
+local concat, sort = table.concat, table.sort
+local debug, ipairs, next, pairs, pcall, rawget, type =
+  debug, ipairs, next, pairs, pcall, rawget, type
+
+-- Methods of operators, as far as this build has them.
+local OPERATOR_METHODS = {"schema", "doc", "name", "overloads", "kernel",
+                          "table", "dump", "redispatch", "call_for_key",
+                          "tags", "signature"}
+
+-- -- Names of things ----------------------------------------------------------
+
+--- Adds the string keys of a table that are names.
+local function add_keys(set, t)
+  for key in next, t do
+    if type(key) == "string" and key:find "^[%a_][%w_]*$" then
+      set[key] = true
+    end
+  end
+end
+
+--- Adds what a value has through the tables behind its metatable.
+local function add_inherited(set, value)
+  for _ = 1, 8 do
+    local meta = debug.getmetatable(value)
+    value = type(meta) == "table" and rawget(meta, "__index")
+    if type(value) ~= "table" then return end
+    add_keys(set, value)
+  end
+end
+
+--- Calls visit(namespace, name) for each operator.
+local function each_operator(visit)
+  for _, full in ipairs((core.operators())) do
+    visit(full:match "^(.-)::(.*)$")
+  end
+end
+
+local function is_operator(value)
+  return type(value) == "userdata" and (pcall(core.packet, value))
+    and core.packet(value) == value
+end
+
+--- The namespace that a table of st.ops stands for.
+local function namespace_of(value)
+  for ns, operators in next, st.ops do
+    if operators == value then return ns end
+  end
+end
+
+local function add_overloads(set, packet)
+  for _, full in ipairs(packet:overloads()) do
+    set[full:match "%.([^.]*)$" or "default"] = true
+  end
+end
+
+local function add_tensor(set)
+  add_keys(set, method_names())
+  for name in pairs(core.properties) do set[name] = true end
+end
+
+--- The names that may follow a value and a dot or a colon.
+local function members(value, separator)
+  local set = {}
+  if core.is_tensor(value) then
+    add_tensor(set)
+  elseif is_operator(value) then
+    if separator == "." then
+      add_overloads(set, value)
+    else
+      for _, name in ipairs(OPERATOR_METHODS) do set[name] = true end
+    end
+  else
+    if type(value) == "table" then add_keys(set, value) end
+    add_inherited(set, value)
+  end
+  if value == st then
+    add_keys(set, debug.getmetatable(st).names or {})
+    each_operator(function(_, name) set[name] = true end)
+  elseif value == st.ops then
+    each_operator(function(ns) set[ns] = true end)
+  elseif type(value) == "table" then
+    local wanted = namespace_of(value)
+    if wanted then
+      each_operator(function(ns, name)
+        if ns == wanted then set[name] = true end
+      end)
+    end
+  end
+  return set
+end
+
+-- -- Following a chain of names -----------------------------------------------
+
+--- value[name] without running anything that is not strided's.
+local function get(value, name)
+  if value == st or value == st.ops or core.is_tensor(value)
+    or is_operator(value)
+    or type(value) == "table" and namespace_of(value) then
+    local ok, result = pcall(function() return value[name] end)
+    return ok and result or nil
+  end
+  for _ = 1, 8 do
+    local field
+    if type(value) == "table" then field = rawget(value, name) end
+    if field ~= nil then return field end
+    local meta = debug.getmetatable(value)
+    value = type(meta) == "table" and rawget(meta, "__index")
+    if type(value) ~= "table" then return nil end
+  end
+end
+
+--- The value of "a.b.c", and whether every step of it was there.
+local function follow(chain, env)
+  local value = env
+  for name in chain:gmatch "[%a_][%w_]*" do
+    value = get(value, name)
+    if value == nil then return nil end
+  end
+  return value
+end
+
+-- -- Candidates ---------------------------------------------------------------
+
+local function global_names(env)
+  local set = {}
+  add_keys(set, env)
+  for word in pairs(KEYWORDS) do set[word] = true end
+  return set
+end
+
+local function operator_names()
+  local set = {}
+  each_operator(function(ns, name)
+    set[ns == "aten" and name or ns .. "::" .. name] = true
+  end)
+  return set
+end
+
+--- Sorted, with the prefix in front; names with an underscore in front are for
+-- who types it.
+local function pick(set, start, prefix, accept)
+  local list = {}
+  for name in pairs(set) do
+    local is_hidden = name:sub(1, 1) == "_" and prefix == ""
+    if name:sub(1, #prefix) == prefix and not is_hidden
+      and (not accept or accept(name)) then
+      list[#list + 1] = start .. name
+    end
+  end
+  sort(list)
+  return list
+end
+
+--- Only what can be called may follow a colon.
+local function callable_in(value)
+  if core.is_tensor(value) then
+    local methods = method_names()
+    return function(name) return methods[name] end
+  end
+  return function(name)
+    local member = get(value, name)
+    return type(member) == "function" or is_operator(member)
+  end
+end
+
+--- Is the end of the line within a quoted string? Long brackets are not
+-- looked for.
+local function in_string(text)
+  local quote
+  for c, escaped in text:gmatch "((\\?).)" do
+    if escaped == "" then
+      if quote == c then quote = nil
+      elseif not quote and (c == '"' or c == "'") then quote = c end
+    end
+  end
+  return quote ~= nil
+end
+
+--- What the last word of a line may become.
+-- @tparam string text the line up to the cursor
+-- @tparam[opt] table env where globals are looked up
+-- @treturn {string,...} whole words in order
+-- @treturn string the word that they replace
+local function complete(text, env)
+  env = env or _G
+  local query = text:match "^%s*%?%s*([%w_:]*)$"
+  if query and not query:find "%f[:]:%f[^:]" then
+    local set = operator_names()
+    add_keys(set, env)
+    return pick(set, "", query), query
+  end
+  if in_string(text) then return {}, "" end
+  local word = text:match "[%w_.:]*$"
+  if word:find "^%d" or word:find "%.%." then return {}, word end
+  local chain, separator, prefix = word:match "^(.-)([.:])([%w_]*)$"
+  if not chain then return pick(global_names(env), "", word), word end
+  -- A chain that goes on from a call or a subscript is not followed.
+  if not chain:find "^[%a_][%w_.]*$" then return {}, word end
+  local value = follow(chain, env)
+  if value == nil then return {}, word end
+  return pick(members(value, separator), concat {chain, separator}, prefix,
+              separator == ":" and callable_in(value) or nil), word
+end
+
+return {complete = complete}

@@ -1,0 +1,246 @@
+--- What operators there are and how they are called.
+--
+-- @module strided.session.help
+
+local core = require "strided.core"
+
+local concat, sort = table.concat, table.sort
+local error, format, ipairs, min, pcall, rawget, tostring, type =
+  error, string.format, ipairs, math.min, pcall, rawget, tostring, type
+
+local WIDTH = 78
+local MAX_KEYS = 6  -- named before "and 43 more"
+
+-- -- All names ----------------------------------------------------------------
+
+--- Names of all operators, aten's without their namespace.
+local function all_names()
+  local seen, list = {}, {}
+  for _, full in ipairs((core.operators())) do
+    local name = full:gsub("^aten::", "")
+    if not seen[name] and name:sub(1, 1) ~= "_" then
+      seen[name] = true
+      list[#list + 1] = name
+    end
+  end
+  sort(list)
+  return list
+end
+
+local function wrap(words)
+  local lines, line = {}, ""
+  for _, word in ipairs(words) do
+    if #line + #word + 1 > WIDTH then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line == "" and word or line .. " " .. word
+  end
+  lines[#lines + 1] = line
+  return concat(lines, "\n")
+end
+
+-- -- Signatures ---------------------------------------------------------------
+
+-- What a value of a schema's type is in Lua.
+local LUA_TYPE = {
+  int = "integer", float = "number", Scalar = "number", bool = "boolean",
+  str = "string", ScalarType = "dtype", Layout = "layout",
+  MemoryFormat = "format", Device = "device", Dim = "dim", Index = "index",
+  End = "index",
+}
+
+local function type_name(a)
+  local name = LUA_TYPE[a.kind] or a.kind == "other" and a.type or a.kind
+  if a.elem_optional then name = name .. "?" end
+  if a.list then name = "{" .. name .. "}" end
+  return a.optional and name .. "?" or name
+end
+
+local function default_text(value)
+  if type(value) == "string" then return format("%q", value) end
+  if type(value) ~= "table" then return tostring(value) end
+  local texts = {}
+  for i, v in ipairs(value) do texts[i] = default_text(v) end
+  return "{" .. concat(texts, ", ") .. "}"
+end
+
+--- "name: type = default"; an optional argument's default goes without saying.
+local function argument(a)
+  local text = a.name .. ": " .. type_name(a)
+  if a.has_default and a.default ~= nil then
+    text = text .. " = " .. default_text(a.default)
+  end
+  return text
+end
+
+--- How an overload is called from Lua: dimensions and positions count from 1,
+-- keyword-only arguments are the fields of a table that comes last.
+-- @tparam string schema
+-- @treturn string `"st.add(self: Tensor, other: Tensor, {alpha: ...}) -> ..."`
+local function signature(schema)
+  local parsed = core.schema(schema)
+  local ns, name = parsed.name:match "^(.-)::(.*)$"
+  local positional, keywords, returns = {}, {}, {}
+  for _, a in ipairs(parsed.args) do
+    local list = a.kwarg_only and keywords or positional
+    list[#list + 1] = argument(a)
+  end
+  if #keywords > 0 then
+    positional[#positional + 1] = "{" .. concat(keywords, ", ") .. "}"
+  end
+  for i, r in ipairs(parsed.returns) do returns[i] = type_name(r) end
+  local path = ns == "aten" and "st." or "st.ops." .. ns .. "."
+  return format("%s%s(%s)%s", path, name, concat(positional, ", "),
+                #returns > 0 and " -> " .. concat(returns, ", ") or "")
+end
+
+-- -- One operator -------------------------------------------------------------
+
+local function indent(text) return "  " .. text:gsub("\n", "\n  ") end
+
+--- A signature that is too long goes on below.
+local function fold(text)
+  if #text + 2 <= WIDTH then return "  " .. text end
+  local lines, line = {}, "  "
+  for piece in text:gsub(", ", ",\n"):gsub(" %->", "\n->"):gmatch "[^\n]+" do
+    if #line + #piece + 1 > WIDTH and line:find "%S" then
+      lines[#lines + 1] = line
+      line = "     "
+    end
+    line = line .. (line:find "%S" and " " or "") .. piece
+  end
+  lines[#lines + 1] = line
+  return concat(lines, "\n")
+end
+
+--- The overloads of a packet as objects.
+local function overloads(packet)
+  local list = {}
+  for i, full in ipairs(packet:overloads()) do
+    local name, overload = full:match "^([^.]*)%.?(.*)$"
+    local whole = core.packet(name)
+    list[i] = whole[overload == "" and "default" or overload] or packet
+  end
+  return list
+end
+
+--- The names of keys, few of many.
+local function key_list(keys)
+  local few = concat(keys, ", ", 1, min(#keys, MAX_KEYS))
+  if #keys <= MAX_KEYS then return few end
+  return format("%s and %d more", few, #keys - MAX_KEYS)
+end
+
+--- The dispatch table without what every operator has, keys with the same
+-- kernel together.
+local function own_entries(operator)
+  local kernels, keys, lines = {}, {}, {}
+  for key, kernel in operator:table():gmatch "(%w+): ([^\n]*)" do
+    if not kernel:find("[backend fallback]", 1, true) then
+      if not keys[kernel] then
+        kernels[#kernels + 1], keys[kernel] = kernel, {}
+      end
+      local list = keys[kernel]
+      list[#list + 1] = key
+    end
+  end
+  for i, kernel in ipairs(kernels) do
+    lines[i] = key_list(keys[kernel]) .. ": " .. kernel
+  end
+  return concat(lines, "\n")
+end
+
+--- Dispatch tables, overloads with the same one together.
+local function tables(list)
+  local names, order, parts = {}, {}, {}
+  for _, operator in ipairs(list) do
+    local text = own_entries(operator)
+    if not names[text] then
+      names[text], order[#order + 1] = {}, text
+    end
+    local known = names[text]
+    known[#known + 1] = operator:name():match "%.([^.]*)$" or "default"
+  end
+  for i, text in ipairs(order) do
+    parts[i] = "dispatch of " .. concat(names[text], ", ") .. "\n"
+      .. indent(text == "" and "no kernel of its own" or text)
+  end
+  return concat(parts, "\n")
+end
+
+--- Derivatives, overloads with the same one together.
+local function derivatives(list)
+  local names, order, parts = {}, {}, {}
+  for _, operator in ipairs(list) do
+    local text = operator:derivative()
+    if text and not names[text] then
+      names[text], order[#order + 1] = {}, text
+    end
+    local known = names[text]
+    if text then
+      known[#known + 1] = operator:name():match "%.([^.]*)$" or "default"
+    end
+  end
+  for i, text in ipairs(order) do
+    parts[i] = "derivative of " .. concat(names[text], ", ") .. "\n"
+      .. indent(text)
+  end
+  return #parts > 0 and concat(parts, "\n") or nil
+end
+
+local function describe(packet)
+  local lines = {packet:name() .. (packet:doc() and ": " .. packet:doc()
+                                   or "")}
+  local list = overloads(packet)
+  for _, operator in ipairs(list) do
+    local schema = operator:schema()
+    if schema ~= "" then lines[#lines + 1] = fold(signature(schema)) end
+  end
+  lines[#lines + 1] = "schema\n" .. indent(packet:schema())
+  lines[#lines + 1] = derivatives(list)
+  lines[#lines + 1] = tables(list)
+  return concat(lines, "\n")
+end
+
+-- -- What others call ---------------------------------------------------------
+
+--- The operator that a value means: an object of `st.ops`, or a function or
+-- method of an operator of aten.
+-- @return the object, or nil
+local function operator_of(value)
+  if type(value) == "userdata" then
+    local ok, packet = pcall(core.packet, value)
+    return ok and packet or nil
+  end
+  if type(value) ~= "function" then return nil end
+  local st = require "strided"
+  for _, full in ipairs((core.operators())) do
+    local name = full:match "^aten::(.*)$"
+    if name and (rawget(st, name) == value or core.methods[name] == value) then
+      return core.packet(full)
+    end
+  end
+end
+
+--- How an operator is called from Lua, what it does, its schemas, its
+-- derivative and its dispatch table; without a name, all names.
+-- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, an object of
+-- `st.ops` or `st.add`
+-- @treturn string
+local function help(name)
+  if name == nil then return wrap(all_names()) end
+  if type(name) ~= "string" then
+    local packet = operator_of(name)
+    if packet then return describe(packet) end
+    error("help: the operator must be its name or an object of st.ops", 2)
+  end
+  local full, overload = name:match "^([^.]*)%.?(.*)$"
+  if not full:find("::", 1, true) then full = "aten::" .. full end
+  local packet = core.packet(full)
+  if packet and overload ~= "" then packet = packet[overload] end
+  if type(packet) == "userdata" then return describe(packet) end
+  return "there is no operator '" .. name .. "'"
+end
+
+return {help = help, signature = signature, operator_of = operator_of}

@@ -1,0 +1,179 @@
+--- Values as text that a person reads: tables with their fields, cut short
+-- where they are deep or long; whatever has a `tostring` of its own by that.
+--
+-- @module strided.session.show
+
+local concat, sort = table.concat, table.sort
+local debug, format, ipairs, next, pcall, rawget, select, tostring, type =
+  debug, string.format, ipairs, next, pcall, rawget, select, tostring, type
+
+local DEPTH = 4     -- tables within tables
+local FIELDS = 40   -- of one table
+local VALUES = 200  -- in all
+local WIDTH = 80
+
+local KEYWORDS = {}
+for word in ([[and break do else elseif end false for function goto if in
+  local nil not or repeat return then true until while]]):gmatch "%a+" do
+  KEYWORDS[word] = true
+end
+
+local COLOURS = {string = "32", number = "36", boolean = "35",
+                 ["nil"] = "2", ["function"] = "34", error = "31"}
+
+local show = {KEYWORDS = KEYWORDS}
+
+--- text in the colour of a kind of value, or as it is without colours.
+function show.paint(text, kind, has_colours)
+  local code = has_colours and COLOURS[kind]
+  return code and "\27[" .. code .. "m" .. text .. "\27[0m" or text
+end
+
+-- -- Pieces -------------------------------------------------------------------
+
+local ESCAPES = {["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t",
+                 ['"'] = '\\"', ["\\"] = "\\\\"}
+
+local function quoted(s)
+  return '"' .. s:gsub('[%c"\\]', function(c)
+    return ESCAPES[c] or format("\\%03d", c:byte())
+  end) .. '"'
+end
+
+--- tostring that cannot fail and is a string.
+local function text_of(v)
+  local ok, text = pcall(tostring, v)
+  if ok and type(text) == "string" then return text end
+  return format("<%s: its tostring fails>", type(v))
+end
+
+local function has_tostring(v)
+  local meta = debug.getmetatable(v)
+  return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
+end
+
+local function is_name(key)
+  return type(key) == "string" and key:find "^[%a_][%w_]*$" ~= nil
+    and not KEYWORDS[key]
+end
+
+--- Numbers before names before the rest, each in its own order.
+local function before(a, b)
+  local ta, tb = type(a), type(b)
+  if ta ~= tb then
+    if ta == "number" or tb == "number" then return ta == "number" end
+    if ta == "string" or tb == "string" then return ta == "string" end
+    return ta < tb
+  end
+  if ta == "number" or ta == "string" then return a < b end
+  return text_of(a) < text_of(b)
+end
+
+-- -- Tables -------------------------------------------------------------------
+
+--- Keys other than 1 .. n, in order; how many there are.
+local function other_keys(t, n)
+  local keys = {}
+  for key in next, t do
+    local is_element = type(key) == "number" and key >= 1 and key <= n
+      and key % 1 == 0
+    if not is_element then keys[#keys + 1] = key end
+  end
+  sort(keys, before)
+  return keys
+end
+
+local function count_elements(t)
+  local n = 0
+  while rawget(t, n + 1) ~= nil do n = n + 1 end
+  return n
+end
+
+local shown -- bound below: tables hold values
+
+--- "name = value"; the lines of a text that is no table's stay aligned.
+local function field(key, value, state, depth)
+  local name = (is_name(key) and key
+                or "[" .. shown(key, state, DEPTH) .. "]") .. " = "
+  local text = shown(value, state, depth)
+  if has_tostring(value) then
+    text = text:gsub("\n", "\n" .. (" "):rep(#name))
+  end
+  return name .. text
+end
+
+--- The fields of a table as texts: as many as there is room for.
+local function fields(t, state, depth)
+  local texts, n = {}, count_elements(t)
+  local keys = other_keys(t, n)
+  for i = 1, n + #keys do
+    if #texts == FIELDS or state.left <= 0 then
+      texts[#texts + 1] = format("... %d more", n + #keys - #texts)
+      break
+    end
+    state.left = state.left - 1
+    local key = keys[i - n]
+    texts[i] = i <= n and shown(rawget(t, i), state, depth + 1)
+      or field(key, rawget(t, key), state, depth + 1)
+  end
+  return texts
+end
+
+--- How wide a text is on a terminal.
+local function width(text)
+  return #text:gsub("\27%[%d*m", ""):gsub("[\128-\191]", "")
+end
+
+--- On one line if there is room, else a line for each field.
+local function braces(texts, depth)
+  local line = "{" .. concat(texts, ", ") .. "}"
+  if not line:find("\n", 1, true) and width(line) + 2 * depth <= WIDTH then
+    return line
+  end
+  for i, text in ipairs(texts) do texts[i] = text:gsub("\n", "\n  ") end
+  return "{\n  " .. concat(texts, ",\n  ") .. "\n}"
+end
+
+local function table_text(t, state, depth)
+  if state.open[t] then return "<cycle>" end
+  if depth >= DEPTH then return next(t) == nil and "{}" or "{...}" end
+  state.open[t] = true
+  local texts = fields(t, state, depth)
+  state.open[t] = nil
+  return braces(texts, depth)
+end
+
+function shown(v, state, depth)
+  local kind = type(v)
+  if has_tostring(v) then return text_of(v) end
+  if kind == "table" then return table_text(v, state, depth) end
+  local text = kind == "string" and depth > 0 and quoted(v) or text_of(v)
+  if kind == "string" and depth == 0 then return text end
+  return show.paint(text, kind, state.has_colours)
+end
+
+-- -- What others call ---------------------------------------------------------
+
+--- One value. A string by itself is shown as it is, within a table quoted.
+-- @param v
+-- @tparam[opt] boolean has_colours
+-- @treturn string
+function show.value(v, has_colours)
+  return shown(v, {open = {}, left = VALUES, has_colours = has_colours}, 0)
+end
+
+--- Several values: beside each other, or one below the other when one of them
+-- takes several lines.
+-- @tparam boolean has_colours
+-- @param ... the values
+-- @treturn string
+function show.values(has_colours, ...)
+  local texts, separator = {}, "\t"
+  for i = 1, select("#", ...) do
+    texts[i] = show.value((select(i, ...)), has_colours)
+    if texts[i]:find("\n", 1, true) then separator = "\n" end
+  end
+  return concat(texts, separator)
+end
+
+return show

@@ -1,0 +1,84 @@
+--- What a session or a script says about an error: the message and the frames
+-- that are the user's.
+--
+-- @module strided.session.traceback
+
+local core = require "strided.core"
+local show = require "strided.session.show"
+
+local concat = table.concat
+local debug, format, getinfo, pcall, rawget, tostring, type, xpcall =
+  debug, string.format, debug.getinfo, pcall, rawget, tostring, type, xpcall
+
+local FRAMES = 8
+local DEEPEST = 10000 -- to find a level all above it are walked
+local HOME = getinfo(1, "S").source:gsub("session/traceback%.lua$", "")
+
+local failure = {}
+
+--- One line for a frame; nil for C functions and for our own files.
+local function frame_text(info)
+  if info.currentline <= 0 or info.source:sub(1, #HOME) == HOME then
+    return nil
+  end
+  local what = info.what == "main" and "in main chunk"
+    or info.name and format("in '%s'", info.name)
+    or format("in function <%s:%d>", info.short_src, info.linedefined)
+  return format("\t%s:%d: %s", info.short_src, info.currentline, what)
+end
+
+-- Whoever called these with the handler is not the user.
+local BOTTOM = {[xpcall] = true, [core.interruptible] = true}
+
+--- The user's frames from level on.
+local function frames(level)
+  local lines, left = {}, 0
+  local info = getinfo(level, "Slnf")
+  while info and not BOTTOM[info.func] and level <= DEEPEST do
+    local text = frame_text(info)
+    if text and #lines < FRAMES then
+      lines[#lines + 1] = text
+    elseif text then
+      left = left + 1
+    end
+    level = level + 1
+    info = getinfo(level, "Slnf")
+  end
+  if left > 0 then
+    local is_all = level <= DEEPEST
+    lines[#lines + 1] = format(is_all and "\t... %d more"
+                               or "\t... more than %d more", left)
+  end
+  return lines
+end
+
+--- An error object as text.
+local function message_of(e)
+  if type(e) == "string" then return e end
+  local meta = debug.getmetatable(e)
+  if type(meta) == "table" and rawget(meta, "__tostring") then
+    local ok, text = pcall(tostring, e)
+    if ok and type(text) == "string" then return text end
+  end
+  return "error object: " .. show.value(e)
+end
+
+--- The message handler of a session's xpcall: the error as text, with a
+-- traceback if the place in the message does not tell all.
+-- @param e the error object
+-- @treturn string
+function failure.text(e)
+  local message = message_of(e)
+  -- coroutine.wrap puts a place in front.
+  if ("x:1: " .. message):find "^[^\n]*:%d+: interrupted$" then
+    return "interrupted"
+  end
+  local lines = frames(3)
+  -- Kernels written in Lua bring the part above the engine along.
+  local has_head = message:find("\nstack traceback:", 1, true)
+  if #lines == 0 or #lines == 1 and not has_head then return message end
+  return message .. (has_head and "\n" or "\nstack traceback:\n")
+    .. concat(lines, "\n")
+end
+
+return failure

@@ -1,0 +1,292 @@
+--- Values across the border: tables, numbers, dtypes.
+
+local st = require "strided"
+
+local function text(int64) return (tostring(int64):gsub("LL$", "")) end
+
+describe("conversion", function()
+  local before
+  setup(function()
+    require "spec.support.collect" ()
+    before = st.memory().tensors.count
+  end)
+
+  -- value, dtype, shape
+  local inferred = {
+    {3, "int64", {}}, {2.5, "float32", {}}, {true, "bool", {}},
+    {{}, "float32", {0}}, {{{}, {}}, "float32", {2, 0}},
+    {{1, 2, 3}, "int64", {3}}, {{1, 2.5}, "float32", {2}},
+    {{true, false}, "bool", {2}}, {{true, 2}, "int64", {2}},
+    {{{1, 2}, {3, 4}, {5, 6}}, "int64", {3, 2}},
+    {{1 / 0}, "float32", {1}}, {{-1e300}, "float32", {1}},
+    {st.complex(1, 2), "complex64", {}}, {{1, st.complex(0, 1)}, "complex64",
+    {2}}, {st.float(2), "float32", {}}, {st.int64(7), "int64", {}},
+  }
+  for i, row in ipairs(inferred) do
+    it(("infers dtype and shape: row %d"):format(i), function()
+      local t = st.tensor(row[1])
+      assert.equal(row[2], tostring(t.dtype))
+      assert.same(row[3], t.shape)
+    end)
+  end
+
+  it("infers float64 when that is the default", function()
+    st.set_default_dtype "float64"
+    local ok, dtype = pcall(function() return st.tensor({0.5}).dtype end)
+    st.set_default_dtype "float32"
+    assert.is_true(ok)
+    assert.equal(st.float64, dtype)
+  end)
+
+  -- dtype, in, out
+  local trips = {
+    {"bool", {0, 1, 2}, {false, true, true}},
+    {"uint8", {0, 255}, {0, 255}}, {"int8", {-128, 127}, {-128, 127}},
+    {"int16", {-32768, 32767}, {-32768, 32767}},
+    {"int32", {-2147483648, 2147483647}, {-2147483648, 2147483647}},
+    {"int64", {-2 ^ 53, 2 ^ 53}, {-2 ^ 53, 2 ^ 53}},
+    {"int64", {1.9, -1.9}, {1, -1}}, -- truncation
+    {"float16", {0.5, 65504}, {0.5, 65504}},
+    {"bfloat16", {1, 256, 257}, {1, 256, 256}}, -- 8 bits of mantissa
+    {"float32", {0.1}, {0.100000001490116119384765625}},
+    {"float64", {0.1}, {0.1}}, {"float32", {16777217}, {16777216}},
+  }
+  for i, row in ipairs(trips) do
+    it(("goes there and back: row %d, %s"):format(i, row[1]), function()
+      local t = st.tensor(row[2], {dtype = row[1]})
+      assert.equal(row[1], tostring(t.dtype))
+      assert.same(row[3], t:totable())
+    end)
+  end
+
+  it("keeps complex numbers", function()
+    local t = st.tensor({st.complex(1, -2), 3}, {dtype = st.complex128})
+    local z = t:totable()
+    assert.same({1, -2, 3, 0}, {z[1].re, z[1].im, z[2].re, z[2].im})
+  end)
+
+  it("gives views as they look", function()
+    local t = st.arange(6):view(2, 3):t()
+    assert.same({{0, 3}, {1, 4}, {2, 5}}, t:totable())
+    assert.same(5, st.tensor(5):totable())
+    assert.same({{}, {}}, st.zeros(2, 0):totable())
+  end)
+
+  -- value, a part of the message
+  local ragged = {
+    {{{1, 2}, {3}}, "%[2%] has 1 elements where others have 2"},
+    {{1, {2}}, "%[2%] is a table where"}, {{{1}, 2}, "%[2%] is a number"},
+    {{{{1}, {2}}, {{3}, {4, 5}}}, "%[2%]%[2%] has 2"},
+    {{1, "x"}, "%[2%] is a string"}, {{1, print}, "%[2%] is a function"},
+    {"text", "string"}, {nil, "nil"}, {{{}, {1}}, "%[2%] has 1"},
+  }
+  for i = 1, 9 do
+    it(("refuses what is no block of numbers: row %d"):format(i), function()
+      local ok, message = pcall(function() return st.tensor(ragged[i][1]) end)
+      assert.is_false(ok)
+      assert.matches(ragged[i][2], message)
+      assert.matches("convert_spec.lua:", message)
+    end)
+  end
+
+  it("refuses a table that contains itself", function()
+    local t = {}
+    t[1] = t
+    assert.has_error(function() st.tensor(t) end)
+  end)
+
+  it("refuses options that it does not know", function()
+    assert.has_error(function() st.tensor({1}, {dtyp = "int8"}) end)
+    assert.has_error(function() st.tensor({1}, {dtype = "int9"}) end)
+    assert.has_error(function() st.tensor({1}, "int8") end)
+  end)
+
+  describe("of int64", function()
+    local big = {"9007199254740993", "-9007199254740993",
+                 "9223372036854775807", "-9223372036854775808"}
+    for _, digits in ipairs(big) do
+      it("is exact: " .. digits, function()
+        local t = st.full({1}, 0, {dtype = "int64"})
+        t:fill_(st.int64(digits))
+        assert.equal(digits, text(t:item()))
+        assert.equal(digits, text(t:totable()[1]))
+        assert.equal(digits, text(t[1]))
+        assert.equal(digits, text(st.tensor(st.int64(digits)):item()))
+      end)
+    end
+
+    it("gives plain numbers up to 2^53", function()
+      assert.equal(2 ^ 53, st.tensor(2 ^ 53):item())
+      assert.equal(-2 ^ 53, st.tensor(-2 ^ 53):item())
+    end)
+
+    it("refuses what is no integer", function()
+      for _, x in ipairs {"", "1x", "9223372036854775808", "0x1", 1.5, {}} do
+        assert.has_error(function() return st.int64(x) end)
+      end
+    end)
+
+    if rawget(_G, "jit") then
+      it("takes and gives int64_t", function()
+        local ffi = require "ffi"
+        local x = ffi.new("int64_t", -3)
+        assert.equal(-3, st.tensor({x})[1])
+        assert.same({-2, -1}, (st.tensor {1, 2} + x):totable())
+        local y = st.tensor(st.int64 "4611686018427387905"):item()
+        assert.is_true(ffi.istype("int64_t", y))
+      end)
+    end
+  end)
+
+  describe("of complex numbers", function()
+    local z, w = st.complex(1, 2), st.complex(3, -1)
+
+    it("calculates", function()
+      assert.equal(st.complex(4, 1), z + w)
+      assert.equal(st.complex(-2, 3), z - w)
+      assert.equal(st.complex(5, 5), z * w)
+      assert.equal(st.complex(2, 0.5), st.complex(4, 1) / 2)
+      assert.equal(st.complex(0, 1), st.complex(1, 1) / st.complex(1, -1))
+      assert.equal(st.complex(-1, -2), -z)
+      assert.equal(st.complex(2, 2), 1 + z)
+      assert.not_equal(z, w)
+    end)
+
+    it("prints", function()
+      assert.equal("1+2i", tostring(z))
+      assert.equal("3-1i", tostring(w))
+    end)
+
+    it("meets tensors", function()
+      local t = st.tensor {1, 2}
+      assert.equal("complex64", tostring((t * z).dtype))
+      assert.equal(st.complex(2, 4), (t * z):totable()[2])
+      assert.equal(st.complex(2, 4), (z * t):totable()[2])
+      assert.equal(st.complex(1, 2), st.tensor(z):item())
+    end)
+  end)
+
+  describe("of minus zero", function()
+    local minus = -1 / math.huge -- Lua 5.1 mixes up the literals 0 and -0.0
+    local function signs(t) return t:signbit():totable() end
+
+    it("keeps the sign in an element of a floating dtype", function()
+      assert.same({false, true}, signs(st.tensor {0.5, minus}))
+      for _, d in ipairs {"float16", "bfloat16", "float32", "float64"} do
+        assert.same({true, false}, signs(st.tensor({minus, 0}, {dtype = d})))
+        local t = st.zeros(4, {dtype = d})
+        t[1], t["2"], t[{{4}}] = minus, minus, minus
+        assert.same({true, true, false, true}, signs(t))
+        t[t:eq(0)] = minus
+        assert.same({true, true, true, true}, signs(t))
+      end
+      assert.same({0, 1}, st.tensor({minus, 1}, {dtype = "int8"}):totable())
+    end)
+
+    it("keeps the sign where a float is asked for", function()
+      assert.same({true}, signs(st.full({1}, st.float(minus))))
+      assert.same({-2, -2}, st.full({2}, 2):copysign(st.float(minus)):totable())
+      assert.equal(-math.huge, 1 / st.complex(1, minus).im)
+      assert.equal(-math.huge, 1 / st.complex(minus).re)
+    end)
+
+    it("is a number like any other without a fraction otherwise", function()
+      local dtype = tostring(st.tensor({1 / 1}).dtype)
+      assert.equal(dtype, tostring(st.tensor({minus}).dtype))
+      assert.equal(dtype, tostring((st.tensor {1} + minus).dtype))
+      assert.same({1}, st.ones({1}, {dtype = dtype}):add_(minus):totable())
+    end)
+  end)
+
+  describe("of a number beside a tensor", function()
+    -- tensor's dtype, number, dtype of the sum
+    local rows = {
+      {"int32", 2, "int32"}, {"int32", 2.5, "float32"},
+      {"float64", 2.5, "float64"}, {"float16", 2, "float16"},
+      {"bool", 2, "int64"}, {"uint8", true, "uint8"},
+      {"int32", st.float(2), "float32"}, {"int8", st.int64(1), "int8"},
+      {"float64", st.complex(0, 1), "complex128"},
+    }
+    for i, row in ipairs(rows) do
+      it(("promotes: row %d"):format(i), function()
+        local t = st.zeros({2}, {dtype = row[1]})
+        assert.equal(row[3], tostring((t + row[2]).dtype))
+        assert.equal(row[3], tostring(t:add(row[2]).dtype))
+      end)
+    end
+
+    it("works on either side", function()
+      local t = st.tensor {2.0, 4.0, 0.5}
+      assert.same({0, -2, 1.5}, (2 - t):totable())
+      assert.same({0, 2, -1.5}, (t - 2):totable())
+      assert.same({1, 0.5, 4}, (2 / t):totable())
+      assert.same({4, 16, 0.25}, (t ^ 2):totable())
+      assert.same({4, 16, 1.41421356}, (function()
+        local r = (2 ^ t):to("float64"):totable()
+        r[3] = math.floor(r[3] * 1e8) / 1e8
+        return {r[1], r[2], r[3] > 1.4142 and r[3] < 1.41422 and 1.41421356}
+      end)())
+      assert.same({-2, -4, -0.5}, (-t):totable())
+      assert.same({2, 1, 0.5}, (t % 3):totable())
+    end)
+  end)
+
+  describe("of dtypes", function()
+    it("names them, and each is one object", function()
+      local t = st.zeros({1}, {dtype = st.int16})
+      assert.equal(st.int16, t.dtype)
+      assert.equal("int16", tostring(t.dtype))
+      assert.not_equal(st.int32, t.dtype)
+      assert.equal(2, st.int16.itemsize)
+      assert.is_true(st.bfloat16.is_floating_point)
+      assert.is_true(st.complex64.is_complex)
+    end)
+
+    it("promotes them", function()
+      assert.equal(st.float32, st.promote_types("int64", "float32"))
+      assert.equal(st.int16, st.promote_types(st.uint8, st.int8))
+      assert.is_false(st.can_cast("float32", "int64"))
+      assert.equal(st.float32, st.result_type(st.tensor {1}, 2.5))
+      assert.equal(st.int64, st.result_type(1, true))
+    end)
+  end)
+
+  describe("of raw bytes", function()
+    local core = require "strided.core"
+
+    it("reads and writes elements", function()
+      local t = st.zeros({2}, {dtype = "int16"})
+      core.set_bytes(t, 2, "\1\1")
+      assert.same({0, 257}, t:totable())
+      assert.equal("\0\0\1\1", core.get_bytes(t, 0, 4))
+      assert.equal("\0\0\1\1", t:tostring_bytes())
+      assert.equal("", core.get_bytes(t, 4, 0))
+    end)
+
+    for _, row in ipairs {{0, 5}, {-1, 1}, {4, 1}, {5, 0}, {0, -1},
+                          {2 ^ 62, 1}} do
+      it(("stays inside: %g, %g"):format(row[1], row[2]), function()
+        local t = st.zeros({2}, {dtype = "int16"})
+        assert.has_error(function() core.get_bytes(t, row[1], row[2]) end)
+        if row[2] > 0 then
+          local s = ("x"):rep(row[2])
+          assert.has_error(function() core.set_bytes(t, row[1], s) end)
+        end
+        assert.same({0, 0}, t:totable())
+      end)
+    end
+
+    it("stays inside a view", function()
+      local t = st.zeros({4}, {dtype = "uint8"})
+      local v = t[{{2, 3}}]
+      core.set_bytes(v, 0, "\7\8")
+      assert.has_error(function() core.set_bytes(v, 0, "\1\2\3") end)
+      assert.same({0, 7, 8, 0}, t:totable())
+    end)
+  end)
+
+  it("leaves no tensor behind", function()
+    require "spec.support.collect" ()
+    assert.equal(before, st.memory().tensors.count)
+  end)
+end)

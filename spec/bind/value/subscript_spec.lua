@@ -1,0 +1,219 @@
+--- Subscripts: reading and writing by positions, ranges, masks and tensors.
+
+local st = require "strided"
+
+local function grid() return st.arange(12):view(3, 4) end -- 0..3, 4..7, 8..11
+
+local function read(key)
+  return function(t) return t[key] end
+end
+
+describe("a subscript", function()
+  local before
+  setup(function()
+    require "spec.support.collect" ()
+    before = st.memory().tensors.count
+  end)
+
+  describe("of a vector by a number", function()
+    local rows = {
+      {"float32", {0.5, 1.5, 2.5}, 1, 0.5}, {"float32", {0.5, 1.5}, -1, 1.5},
+      {"int64", {7, 8, 9}, 3, 9}, {"bool", {true, false}, 2, false},
+      {"uint8", {255}, 1, 255}, {"int8", {-128}, -1, -128},
+      {"float16", {0.5}, 1, 0.5}, {"bfloat16", {-2}, 1, -2},
+    }
+    for _, row in ipairs(rows) do
+      it(("is a Lua value: %s at %d"):format(row[1], row[3]), function()
+        local t = st.tensor(row[2], {dtype = row[1]})
+        assert.equal(row[4], t[row[3]])
+      end)
+    end
+
+    it("is a complex number for complex dtypes", function()
+      local t = st.tensor {st.complex(1, -2)}
+      assert.equal(st.complex(1, -2), t[1])
+    end)
+
+    it("is exact for int64 beyond 2^53", function()
+      local t = st.tensor({st.int64 "9007199254740993"})
+      assert.equal("9007199254740993", (tostring(t[1]):gsub("LL$", "")))
+    end)
+  end)
+
+  -- key, shape, elements in order
+  local views = {
+    {1, {4}, {0, 1, 2, 3}}, {-1, {4}, {8, 9, 10, 11}},
+    {{1}, {4}, {0, 1, 2, 3}}, {{1, 1}, {}, {0}}, {{-1, -1}, {}, {11}},
+    {{{}, 2}, {3}, {1, 5, 9}}, {{{2, 3}, 1}, {2}, {4, 8}},
+    {{{1, 3, 2}}, {2, 4}, {0, 1, 2, 3, 8, 9, 10, 11}},
+    {{{2}}, {1, 4}, {4, 5, 6, 7}}, {{{}, {2, -2}}, {3, 2}, {1, 2, 5, 6, 9, 10}},
+    {{{}, {-2, -1}}, {3, 2}, {2, 3, 6, 7, 10, 11}},
+    {{{}, {3, 2}}, {3, 0}, {}}, {{{1, 0}}, {0, 4}, {}},
+    {{{2, 99}, 4}, {2}, {7, 11}},
+    {{}, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+    {{st.newaxis, 2}, {1, 4}, {4, 5, 6, 7}},
+    {{2, st.newaxis}, {1, 4}, {4, 5, 6, 7}},
+    {{2, {}, st.newaxis}, {4, 1}, {4, 5, 6, 7}},
+    {{st.ellipsis, 1}, {3}, {0, 4, 8}}, {{1, st.ellipsis}, {4}, {0, 1, 2, 3}},
+    {{1, st.ellipsis, 2}, {}, {1}}, {st.newaxis, {1, 3, 4}},
+    {"1", {4}, {0, 1, 2, 3}}, {"-1, 2", {}, {9}}, {":, 2", {3}, {1, 5, 9}},
+    {"2:3, 1", {2}, {4, 8}}, {"1:3:2", {2, 4}, {0, 1, 2, 3, 8, 9, 10, 11}},
+    {"2:, :2", {2, 2}, {4, 5, 8, 9}}, {"..., -1", {3}, {3, 7, 11}},
+    {" 1 ,\t2 ", {}, {1}}, {"newaxis, 1", {1, 4}, {0, 1, 2, 3}},
+    {"None,...", {1, 3, 4}}, {":, -2:", {3, 2}, {2, 3, 6, 7, 10, 11}},
+    {"::2, 1", {2}, {0, 8}}, {"3:2", {0, 4}, {}},
+  }
+  for i, row in ipairs(views) do
+    it(("is a view: row %d"):format(i), function()
+      local t = grid()
+      local v = t[row[1]]
+      assert.is_true(st.is_tensor(v))
+      assert.same(row[2], v.shape)
+      assert.is_true(v:is_alias_of(t))
+      if row[3] then assert.same(row[3], v:reshape(-1):totable()) end
+    end)
+  end
+
+  -- key, shape, elements in order; positions count from 1
+  local function longs(list) return st.tensor(list, {dtype = "int64"}) end
+  local copies = {
+    {function() return longs {3, 1} end, {2, 4}, {8, 9, 10, 11, 0, 1, 2, 3}},
+    {function() return {{}, longs {4, 4, 1}} end, {3, 3},
+     {3, 3, 0, 7, 7, 4, 11, 11, 8}},
+    {function() return {longs {1, 2}, longs {1, 4}} end, {2}, {0, 7}},
+    {function() return {longs {1, -1}, 2} end, {2}, {1, 9}},
+    {function() return {2, longs {{1, 2}, {3, 4}}} end, {2, 2}, {4, 5, 6, 7}},
+    {function() return st.tensor {true, false, true} end, {2, 4},
+     {0, 1, 2, 3, 8, 9, 10, 11}},
+    {function(t) return t:gt(9) end, {2}, {10, 11}},
+    {function() return {{}, st.tensor {false, true, false, true}} end, {3, 2},
+     {1, 3, 5, 7, 9, 11}},
+    {function(t) return {t:gt(100)} end, {0}, {}},
+    {function() return {longs {2}, {2, 3}} end, {1, 2}, {5, 6}},
+  }
+  for i, row in ipairs(copies) do
+    it(("by tensors is a copy: row %d"):format(i), function()
+      local t = grid()
+      local v = t[row[1](t)]
+      assert.same(row[2], v.shape)
+      assert.is_false(v:is_alias_of(t))
+      assert.same(row[3], v:reshape(-1):totable())
+    end)
+  end
+
+  it("counts the dimensions of a mask before what follows", function()
+    local t = st.arange(8):view(2, 2, 2)
+    local mask = st.tensor {{true, false}, {false, true}}
+    assert.same({{0}, {6}}, t[{mask, {1}}]:totable())
+  end)
+
+  it("by a 0-dim integer tensor selects", function()
+    local t = grid()
+    local v = t[st.tensor(2)]
+    assert.same({4, 5, 6, 7}, v:totable())
+    assert.is_true(v:is_alias_of(t))
+  end)
+
+  -- key, value, all twelve elements afterwards
+  local writes = {
+    {1, 9, {9, 9, 9, 9, 4, 5, 6, 7, 8, 9, 10, 11}},
+    {{{}, 1}, -1, {-1, 1, 2, 3, -1, 5, 6, 7, -1, 9, 10, 11}},
+    {"2:3, -1", 0, {0, 1, 2, 3, 4, 5, 6, 0, 8, 9, 10, 0}},
+    {{2}, {1, 2, 3, 4}, {0, 1, 2, 3, 1, 2, 3, 4, 8, 9, 10, 11}},
+    {{{1, 2}, {1, 2}}, {{20, 21}, {22, 23}},
+     {20, 21, 2, 3, 22, 23, 6, 7, 8, 9, 10, 11}},
+    {{}, 1, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+    {"...", true, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+    {{3, 4}, 2, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2}},
+  }
+  for i, row in ipairs(writes) do
+    it(("is written in place: row %d"):format(i), function()
+      local t = grid()
+      t[row[1]] = row[2]
+      assert.same(row[3], t:view(-1):totable())
+    end)
+  end
+
+  it("is written by tensors, which broadcast", function()
+    local t = grid()
+    t[{{}, {1, 2}}] = st.tensor {{{-1, -2}}}
+    assert.same({-1, -2, 2, 3, -1, -2, 6, 7, -1, -2, 10, 11},
+                t:view(-1):totable())
+  end)
+
+  it("is written through masks and positions", function()
+    local t = grid()
+    t[t:lt(4)] = 0
+    t[{longs {3}, longs {1, -1}}] = longs {50, 60}
+    assert.same({0, 0, 0, 0, 4, 5, 6, 7, 50, 9, 10, 60},
+                t:view(-1):totable())
+  end)
+
+  it("of a vector is written by position", function()
+    for _, dtype in ipairs {"float32", "float64", "int64", "int32"} do
+      local t = st.zeros({3}, {dtype = dtype})
+      t[1], t[-1] = 4, 6
+      assert.same({4, 0, 6}, t:totable())
+    end
+  end)
+
+  it("that is a view is written in place by methods", function()
+    local y = st.zeros(1, 5, 2, 3)
+    y[{{1}, {3, 5}, {}, -1}]:add_(1)
+    assert.equal(6, y:sum():item())
+    assert.equal(1, y[{1, 3, 1, 3}]:item())
+    assert.equal(0, y[{1, 2, 1, 3}]:item())
+  end)
+
+  -- key, a part of the message
+  local function vector() return st.arange(3) end
+  local failures = {
+    {vector, 4, "position 4 is out of range"},
+    {vector, -4, "position %-4 is out of range"},
+    {vector, 0, "positions? 0"},
+    {grid, 5, "position 5 is out of range for dimension 1 of size 3"},
+    {grid, {1, 5}, "position 5 is out of range for dimension 2 of size 4"},
+    {grid, {1, {5}}, "position 5 is out of range for dimension 2 of size 4"},
+    {grid, {1, 1, 1}, "3 dimensions are indexed, the tensor has 2"},
+    {grid, {{1, 2, 0}}, "step"}, {grid, {{1, 2, -1}}, "step"},
+    {grid, {{0, 2}}, "count from 1"}, {grid, {1.5}, "fraction"},
+    {grid, {"x"}, "string"}, {grid, {st.ellipsis, st.ellipsis}, "ellipsis"},
+    {grid, {{1, 2, 3, 4}}, "at most 3"}, {grid, {print}, "function"},
+    {grid, "1;2", "character 2"}, {grid, "1,", "character 3"},
+    {grid, "1, x", "character 4"}, {grid, "1:2:", "character 5"},
+    {grid, "", "character 1"}, {grid, "1 2", "character 3"},
+    {grid, "1\0", "character 2"}, {grid, ("9"):rep(30), "smaller number"},
+    {function() return st.tensor(1) end, 1, "the tensor has 0"},
+    {grid, longs {4}, "out of range"}, {grid, st.tensor {true}, "mask"},
+  }
+  for i, row in ipairs(failures) do
+    it(("fails with a reason: row %d"):format(i), function()
+      local ok, message = pcall(read(row[2]), row[1]())
+      assert.is_false(ok)
+      assert.matches(row[3], message)
+      assert.matches("subscript_spec.lua:", message)
+    end)
+  end
+
+  it("of an unknown name is nil", function()
+    assert.is_nil(grid().no_such_method)
+  end)
+
+  it("does not set properties", function()
+    assert.has_error(function() grid().shape = {1} end)
+  end)
+
+  it("leaves the tensor alone when writing fails", function()
+    local t = grid()
+    assert.has_error(function() t[{1, {}, 1}] = 5 end)
+    assert.has_error(function() t[1] = st.zeros(5) end)
+    assert.has_error(function() t[1] = "x" end)
+    assert.has_error(function() t[1] = {{1, 2}, {3}} end)
+    assert.same(grid():totable(), t:totable())
+  end)
+
+  it("leaves no tensor behind", function()
+    require "spec.support.collect" ()
+    assert.equal(before, st.memory().tensors.count)
+  end)
+end)

@@ -1,0 +1,66 @@
+--- The registry under threads: the program in spec/threads is compiled against
+-- the one public header and run. STRIDED_TSAN names a build with
+-- ThreadSanitizer, for which there are more operators, and tensors that are
+-- handed over as well; otherwise it is the build that is used.
+
+local build = require "spec.support.build"
+local HERE = build.root .. "/spec"
+
+local TSAN = os.getenv "STRIDED_TSAN"
+local BUILD = TSAN or build.folder
+local OPERATORS = TSAN and 10000 or 1000
+local SANITIZE = TSAN and "-fsanitize=thread" or build.sanitize
+local output = build.run
+
+-- What it prints, numbers as it should be asked for or as %d+.
+local SCENES = {
+  ("storm: %d operators came and went, 10 threads called %%d+ times, "
+   .. "met %%d+ and missed %%d+ of them"):format(OPERATORS),
+  "replaced: 10 calls ended in the kernel they began in",
+  ("coming and going: %d threads"):format(OPERATORS / 10 + 10),
+  not TSAN and build.is_sanitized and "forks: none"
+    or ("forks: %d children called and registered"):format(OPERATORS / 100),
+  "nothing left of %d+ kernels",
+}
+
+describe("Threads", function()
+  local program = os.tmpname()
+  teardown(function() os.remove(program) end)
+
+  it("need the public header alone", function()
+    assert.equal("", output(
+      ("gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra "
+       .. "-Wpedantic -Werror -pthread %s -I'%s/include' '%s'/threads/*.c "
+       .. "-L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' -o '%s'"):format(
+       SANITIZE, BUILD, HERE, BUILD, BUILD, program)))
+  end)
+
+  it("call while operators come and go, threads end and processes fork",
+     function()
+    local text = output(("%s %d"):format(program, OPERATORS))
+    if TSAN then io.stderr:write(text) end
+    local rest = text
+    for _, scene in ipairs(SCENES) do
+      local line, after = rest:match "^([^\n]*)\n(.*)$"
+      assert.truthy(line and line:find("^" .. scene .. "$"), text)
+      rest = after
+    end
+    assert.equal("", rest)
+  end)
+end)
+
+if TSAN then
+  describe("Tensors shared by threads", function()
+    local program = os.tmpname()
+    teardown(function() os.remove(program) end)
+
+    it("are handed over without a race", function()
+      assert.equal("", output((
+        "gcc -std=c11 -O1 -g -pthread -fsanitize=thread -I'%s/include' "
+        .. "'%s/embed/share.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
+        .. "-o '%s'"):format(BUILD, HERE, BUILD, BUILD, program)))
+      assert.equal("a line of threads\na race for tokens\nrefusals\n"
+                   .. "nothing left\n", output(program .. " without-forks"))
+    end)
+  end)
+end

@@ -1,0 +1,52 @@
+--- The engine without Lua: the programs of spec/embed are compiled against
+-- the one public header and libstrided.so, and run.
+
+local build = require "spec.support.build"
+local HERE = build.root .. "/spec"
+
+local BUILD, SANITIZE, output = build.folder, build.sanitize, build.run
+
+-- source, what it prints: a line per topic
+local PROGRAMS = {
+  {"embed", {"operators", "failures", "foreign memory", "registration",
+             "plans", "keys", "nothing left"}},
+  {"dispatch", {"either door", "every type", "signatures", "failures",
+                "watching", "guards", "gradients", "modes", "nothing left"}},
+  {"library", {"rules", "replacing", "listening", "inspection",
+               "out of memory", "nothing left"}},
+  {"structured", {"variants", "bad schemas", "refusals", "bad metas",
+                  "out of memory", "devices", "nothing left"}},
+  {"start", {"forks while it starts", "starts while it forks"}},
+  {"team", {"a slow member", "a late team", "a team in time", "every unit",
+            "small work", "work in work", "work in lonely work",
+            "shares"}},
+  {"share", {"a line of threads", "a race for tokens", "refusals", "forks",
+             "writing against the rules", "nothing left"}},
+  {"autograd", {"derivatives", "hooks", "functions", "cycles",
+                "a million nodes on a small stack", "one leaf, four threads",
+                "out of memory", "nothing left"}},
+  {"jit", {"executable pages", "none to be had", "switched off",
+           "nothing left"}},
+  {"dlpack", {"there and back", "structures of others", "another thread",
+              "nothing left"}},
+}
+
+for _, row in ipairs(PROGRAMS) do
+  local source, topics = row[1], row[2]
+  describe("The C program " .. source, function()
+    local program = os.tmpname()
+    teardown(function() os.remove(program) end)
+
+    it("compiles against the public header alone", function()
+      assert.equal("", output(
+        ("gcc -std=c11 -Wall -Wextra -Wpedantic -Werror %s -I'%s/include' "
+         .. "'%s/embed/%s.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
+         .. "-o '%s'"):format(SANITIZE, BUILD, HERE, source, BUILD, BUILD,
+                              program)))
+    end)
+
+    it("finds everything in order and leaves nothing", function()
+      assert.equal(table.concat(topics, "\n") .. "\n", output(program))
+    end)
+  end)
+end

@@ -1,0 +1,205 @@
+--- More arguments as in samples.lua: special functions, losses, and what
+-- networks are made of.
+
+local values = require "spec.grad.gradcheck.values"
+
+local A, K, P, U = values.any, values.constant, values.positive, values.small
+local none, between = values.none, values.between
+
+local layers = {}
+
+local function each(names, calls)
+  for name in names:gmatch "%S+" do layers[name] = calls end
+end
+
+-- -- Special functions -------------------------------------------------------
+
+each([[special_expm1 special_exp2 special_sinc special_erf special_erfc
+       special_gammaln special_i0 special_expit special_erfcx
+       special_log_ndtr special_round]], {{A(2, 3)}})
+each("special_log1p special_digamma special_psi special_entr", {{P(2, 3)}})
+each("special_erfinv special_logit", {{between(0.1, 0.8, 2, 3)}})
+layers["special_polygamma"] = {{1, P(2, 3)}}
+layers["special_multigammaln"] = {{values.above(2, 2, 3), 2}}
+layers["special_logsumexp"] = {{A(2, 3), 2}}
+each("special_softmax special_log_softmax", {{A(2, 3), 2}})
+each("special_xlogy special_xlog1py", {{A(2, 3), P(3)}})
+each("special_xlogy.self_scalar special_xlog1py.self_scalar " ..
+     "special_zeta.self_scalar", {{2.5, values.above(1, 2, 3)}})
+each("special_xlogy.other_scalar special_xlog1py.other_scalar", {{A(2, 3), 2}})
+-- by its second argument alone
+layers["special_zeta"] = {{K("float64", {2.5, 3}), P(2)}}
+
+-- -- Backward passes as operators --------------------------------------------
+
+each([[silu_backward mish_backward log_sigmoid_backward hardsigmoid_backward
+       hardswish_backward logit_backward]], {{A(2, 3), between(0.1, 0.8, 2, 3)},
+     {A(2, 3), between(0.1, 0.8, 3)}})
+each("sigmoid_backward tanh_backward", {{A(2, 3), U(2, 3)}, {A(3), U(2, 3)}})
+layers["gelu_backward"] = {{A(2, 3), A(2, 3)},
+                           {A(2, 3), A(2, 3), {approximate = "tanh"}}}
+layers["threshold_backward"] = {{A(2, 3), A(2, 3), 0.3}}
+layers["elu_backward"] = {{A(2, 3), 1.5, 0.7, 0.9, false, A(2, 3)},
+                          {A(2, 3), 1.5, 0.7, 0.9, true, U(2, 3)}}
+layers["leaky_relu_backward"] = {{A(2, 3), A(2, 3), 0.2, false}}
+layers["hardtanh_backward"] = {{A(2, 3), A(2, 3), -0.7, 0.9}}
+layers["softplus_backward"] = {{A(2, 3), A(2, 3), 2, 3}}
+each("hardshrink_backward softshrink_backward", {{A(2, 3), A(2, 3), 0.6}})
+each("_softmax_backward_data _log_softmax_backward_data", {
+  {A(2, 3), A(2, 3), 2, "float64"},
+})
+layers["select_backward"] = {{A(2), {2, 3}, 2, 3}}
+layers["slice_backward"] = {{A(2, 2), {4, 2}, 1, 1, 4, 2}}
+layers["diagonal_backward"] = {{A(2), {2, 3}, 0, 1, 2}}
+layers["unfold_backward"] = {{A(3, 3), {5}, 1, 3, 1}}
+layers["index_select_backward"] = {{A(2, 2), {3, 2}, 1, K("int64", {3, 1})}}
+layers["masked_select_backward"] =
+  {{A(2), K("float64", {1, 2, 3}), K("bool", {true, false, true})}}
+layers["value_selecting_reduction_backward"] =
+  {{A(2), 2, K("int64", {3, 1}), {2, 3}, false}}
+each("_attached _attached_backward", {{A(2, 3), A(2)}})
+layers["constant_pad_nd_backward"] = {{A(2, 5), {1, 2}}}
+layers["im2col_backward"] = {{A(4, 2), {1, 2, 3}, {2, 2}, {1, 1}, {0, 0},
+                              {1, 1}}}
+
+-- -- Losses ------------------------------------------------------------------
+
+each("mse_loss l1_loss smooth_l1_loss huber_loss", {
+  {A(2, 3), A(2, 3)}, {A(2, 3), A(2, 3), 0}, {A(2, 3), A(2, 3), 2},
+})
+layers["kl_div"] = {{A(2, 3), P(2, 3)},
+                    {A(2, 3), A(2, 3), 2, {log_target = true}}}
+layers["poisson_nll_loss"] = {{A(2, 3), P(2, 3)}, {P(2, 3), P(2, 3), false}}
+local SIGNS = K("float64", {1, -1})
+layers["soft_margin_loss"] = {{A(2), SIGNS}}
+layers["hinge_embedding_loss"] = {{A(2), SIGNS, 1.5}}
+layers["margin_ranking_loss"] = {{A(2), A(2), SIGNS, 0.3}}
+layers["cosine_embedding_loss"] = {{A(2, 3), A(2, 3), SIGNS, 0.1}}
+layers["triplet_margin_loss"] = {{A(2, 3), A(2, 3), A(2, 3)},
+                                 {A(2, 3), A(2, 3), A(2, 3), 2, {swap = true}}}
+local CLASSES = K("int64", {2, 3})
+local WEIGHTED = {A(2, 3), CLASSES, K("float64", {1, 2, 3}), 2}
+each("nll_loss nll_loss_nd", {{A(2, 3), CLASSES}, WEIGHTED})
+layers["cross_entropy_loss"] = {
+  {A(2, 3), CLASSES}, WEIGHTED, {A(2, 3), P(2, 3)},
+  {A(2, 3), CLASSES, {label_smoothing = 0.2}},
+}
+layers["nll_loss2d"] = {{A(1, 3, 2, 1), K("int64", {{{2}, {3}}})}}
+layers["_binary_cross_entropy"] = {{between(0.1, 0.9, 2, 3),
+                                    between(0.1, 0.9, 2, 3)}}
+layers["binary_cross_entropy"] = {
+  {between(0.1, 0.9, 2, 3), between(0.1, 0.9, 2, 3)},
+  {between(0.1, 0.9, 2, 3), between(0.1, 0.9, 2, 3), P(3), 2},
+}
+layers["binary_cross_entropy_with_logits"] = {
+  {A(2, 3), U(2, 3)}, {A(2, 3), U(2, 3), P(3), P(3), 0},
+}
+
+-- -- Layers ------------------------------------------------------------------
+
+-- the same elements are dropped each time
+each("dropout feature_dropout native_dropout", {
+  {A(2, 3), 0.5, true, seeded = true}, {A(2, 3), 0.5, false},
+})
+layers["native_layer_norm"] = {{A(2, 3), {3}, A(3), A(3), 1e-5}}
+layers["layer_norm"] = {{A(2, 3), {3}, A(3), A(3)}, {A(2, 3), {2, 3}}}
+layers["rms_norm"] = {{A(2, 3), {3}, A(3)}, {A(2, 3), {3}}}
+layers["native_group_norm"] = {{A(2, 4, 3), A(4), A(4), 2, 4, 3, 2, 1e-5}}
+layers["group_norm"] = {{A(2, 4, 3), 2, A(4), A(4)}}
+layers["batch_norm"] = {
+  {A(3, 2), A(2), A(2), none, none, true},
+  {A(3, 2), A(2), A(2), K("float64", {1, 2}), K("float64", {1, 2}), false},
+}
+layers["instance_norm"] = {{A(2, 2, 3), A(2), A(2)}}
+layers["scaled_dot_product_attention"] = {
+  {A(1, 2, 3), A(1, 2, 3), A(1, 2, 2)},
+  {A(2, 3), A(2, 3), A(2, 3), {is_causal = true}},
+}
+layers["_window_sum"] = {{A(1, 2, 3, 3), {2, 2}, {1, 1}, {1, 0}, {1, 2}}}
+layers["_window_sum_backward"] =
+  {{A(1, 1, 2, 2), {1, 1, 3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}}}
+layers["im2col"] = {{A(1, 3, 3), {2, 2}, {1, 1}, {1, 0}, {1, 2}}}
+layers["col2im"] = {{A(4, 4), {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}}}
+
+-- -- Convolutions ------------------------------------------------------------
+
+each("conv1d", {
+  {A(2, 2, 4), A(2, 2, 3), A(2)}, {A(2, 4), A(2, 1, 2), {groups = 2}},
+  {A(1, 1, 5), A(1, 1, 2), none, 2, 1, 2},
+})
+layers["conv1d.padding"] = {{A(1, 1, 4), A(1, 1, 3), A(1), 1, "same"}}
+layers["conv2d"] = {{A(1, 2, 3, 3), A(1, 2, 2, 2), A(1)},
+                    {A(1, 1, 3, 4), A(2, 1, 2, 2), none, {2, 1}, {1, 0}}}
+layers["conv2d.padding"] = {{A(1, 1, 3, 3), A(1, 1, 2, 2), A(1), 1, "same"}}
+layers["conv3d"] = {{A(1, 1, 2, 2, 3), A(1, 1, 1, 2, 2), A(1)}}
+layers["conv3d.padding"] =
+  {{A(1, 1, 2, 2, 2), A(1, 1, 1, 2, 1), A(1), 1, "valid"}}
+layers["conv_transpose1d"] = {{A(1, 2, 3), A(2, 1, 2), A(1)},
+                              {A(1, 2, 3), A(2, 1, 2), none, 2, 1, 1}}
+layers["conv_transpose2d.input"] =
+  {{A(1, 1, 2, 2), A(1, 2, 2, 2), A(2), 2}}
+layers["conv_transpose3d.input"] =
+  {{A(1, 1, 1, 2, 2), A(1, 1, 1, 2, 2), A(1)}}
+layers["convolution"] = {
+  {A(1, 2, 4), A(2, 2, 2), A(2), {1}, {1}, {1}, false, {0}, 1},
+  {A(1, 2, 3), A(2, 1, 2), none, {2}, {0}, {1}, true, {0}, 1},
+}
+
+-- -- Pooling -----------------------------------------------------------------
+
+each("avg_pool1d max_pool1d max_pool1d_with_indices", {
+  {A(1, 2, 4), 2}, {A(1, 1, 5), 3, 2, 1},
+})
+each("avg_pool2d max_pool2d max_pool2d_with_indices", {
+  {A(1, 1, 3, 4), 2}, {A(1, 1, 3, 3), 2, 1, 1},
+})
+each("avg_pool3d max_pool3d max_pool3d_with_indices", {
+  {A(1, 1, 2, 2, 3), 2, 1},
+})
+each("adaptive_avg_pool1d adaptive_max_pool1d", {{A(1, 2, 5), 2}})
+each("adaptive_avg_pool2d adaptive_max_pool2d", {{A(1, 1, 3, 4), {2, 2}}})
+each("adaptive_avg_pool3d adaptive_max_pool3d", {{A(1, 1, 2, 2, 3), {1, 2, 2}}})
+layers["max_unpool2d"] =
+  {{A(1, 1, 1, 2), K("int64", {{{{1, 4}}}}), {2, 2}}}
+layers["max_unpool3d"] =
+  {{A(1, 1, 1, 1, 2), K("int64", {{{{{1, 4}}}}}), {1, 2, 2}, {1, 2, 1},
+    {0, 0, 0}}}
+
+-- -- Padding and resampling --------------------------------------------------
+
+each("reflection_pad1d replication_pad1d", {{A(1, 2, 3), {1, 2}}})
+each("reflection_pad2d replication_pad2d", {{A(1, 2, 3), {1, 2, 1, 0}}})
+each("reflection_pad3d replication_pad3d", {
+  {A(1, 2, 2, 2), {1, 1, 1, 0, 0, 1}},
+})
+each("upsample_nearest1d _upsample_nearest_exact1d", {{A(1, 1, 3), 5}})
+each("upsample_nearest2d _upsample_nearest_exact2d", {{A(1, 1, 2, 3), {4, 2}}})
+each("upsample_nearest3d _upsample_nearest_exact3d", {
+  {A(1, 1, 2, 1, 2), {2, 2, 3}},
+})
+each("upsample_nearest1d.vec _upsample_nearest_exact1d.vec", {
+  {A(1, 1, 3), none, {2}},
+})
+each("upsample_nearest2d.vec _upsample_nearest_exact2d.vec", {
+  {A(1, 1, 2, 2), {3, 3}, none},
+})
+each("upsample_nearest3d.vec _upsample_nearest_exact3d.vec", {
+  {A(1, 1, 1, 2, 2), {2, 3, 3}, none},
+})
+layers["upsample_linear1d"] = {{A(1, 1, 3), 5, true}, {A(1, 1, 3), 5, false}}
+layers["upsample_linear1d.vec"] = {{A(1, 1, 3), {5}, true, none}}
+layers["upsample_bilinear2d"] = {{A(1, 1, 2, 3), {4, 2}, false}}
+layers["upsample_bilinear2d.vec"] = {{A(1, 1, 2, 2), none, true, {2, 1.5}}}
+layers["upsample_trilinear3d"] = {{A(1, 1, 1, 2, 2), {2, 3, 2}, false}}
+layers["upsample_trilinear3d.vec"] =
+  {{A(1, 1, 1, 2, 2), {2, 3, 2}, true, none}}
+layers["upsample_bicubic2d"] = {{A(1, 1, 2, 3), {4, 2}, false}}
+layers["upsample_bicubic2d.vec"] = {{A(1, 1, 2, 2), {3, 3}, true, none}}
+each("grid_sampler grid_sampler_2d", {
+  {A(1, 1, 3, 3), U(1, 2, 2, 2), 0, 0, true},
+  {A(1, 1, 3, 3), U(1, 2, 2, 2), 0, 1, false},
+  {A(1, 1, 3, 3), U(1, 2, 2, 2), 1, 0, false},
+})
+layers["grid_sampler_3d"] = {{A(1, 1, 2, 3, 2), U(1, 1, 2, 2, 3), 0, 0, true}}
+
+return layers

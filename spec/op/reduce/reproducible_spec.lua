@@ -1,0 +1,81 @@
+--- The bits of a reduction depend on the elements and their logical order
+-- alone: not on the layout, the number of threads or the instruction set.
+--
+-- REPRODUCIBLE=SEED asks for other elements.
+
+local build = require "spec.support.build"
+local cases = require "spec.op.reduce.reproducible.cases"
+local st = require "strided"
+
+local SEED = tonumber(os.getenv "REPRODUCIBLE" or 1)
+local HERE = build.root .. "/spec/op/reduce"
+
+-- The walks are the same for all dtypes, and a sanitizer makes them slow.
+local DTYPES = build.is_sanitized and {"float64"}
+  or {"bfloat16", "float32", "float64", "complex128"}
+
+local function same_bits(expected, got)
+  return cases.bits(expected):equal(cases.bits(got))
+end
+
+describe("The bits of a reduction, seed " .. SEED, function()
+  local threads
+  setup(function() threads = st.get_num_threads() end)
+  teardown(function()
+    st.set_num_threads(threads)
+    cases.forget()
+  end)
+
+  before_each(function()
+    st.manual_seed(SEED)
+    st.set_num_threads(1)
+  end)
+
+  for _, dtype in ipairs(DTYPES) do
+    it("do not depend on the layout: " .. dtype, function()
+      cases.each(dtype, function(name, t, dims, operator)
+        local expected = operator(t, dims)
+        for _, layout in ipairs(cases.layouts(t)) do
+          if not same_bits(expected, operator(layout[2], dims)) then
+            error(name .. ", " .. layout[1])
+          end
+        end
+      end)
+    end)
+
+    it("do not depend on the number of threads: " .. dtype, function()
+      cases.each(dtype, function(name, t, dims, operator)
+        if t:numel() < 32768 then return end
+        local expected = operator(t, dims)
+        for _, n in ipairs {2, 3, 4, 7} do
+          st.set_num_threads(n)
+          if not same_bits(expected, operator(t, dims)) then
+            error(("%s, %d threads"):format(name, n))
+          end
+        end
+        st.set_num_threads(1)
+      end)
+    end)
+  end
+
+  -- Once is enough for all instruction sets.
+  local isa = os.getenv "STRIDED_ISA"
+  if (isa == nil or isa == "base") and not build.is_sanitized then
+    it("do not depend on the instruction set", function()
+      local texts = {}
+      for _, name in ipairs {"base", "avx2", "avx512"} do
+        local text = build.run(("env STRIDED_ISA=%s %s '%s/reproducible/" ..
+                                "digest.lua' %d %s"):format(
+                               name, build.lua, HERE, SEED,
+                               table.concat(DTYPES, " ")))
+        -- a CPU that lacks an instruction set is said to
+        text = text:gsub("^strided: STRIDED_ISA=%w+: this CPU[^\n]*\n", "")
+        local numbers, used = text:match "^(.*\n)(%w+)\n$"
+        assert.is_truthy(used, text)
+        texts[used] = numbers
+      end
+      assert.is_truthy(texts.base)
+      for _, text in pairs(texts) do assert.equal(texts.base, text) end
+    end)
+  end
+end)

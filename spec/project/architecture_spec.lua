@@ -1,0 +1,255 @@
+--- The shape of the house: what includes what, what is exported, how long
+-- files are, and how many places a new operator takes.
+
+local build = require "spec.support.build"
+local on_disk = require "spec.support.files"
+
+-- -- Help --------------------------------------------------------------------
+
+local ROOT = build.root
+local MAX_LINES, MAX_COLUMNS = 600, 80
+
+local lines_of, write = on_disk.lines_of, on_disk.write
+
+local function output(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+--- Files below folders of the project, by the pattern of their names.
+local function files(folders, pattern)
+  local list = {}
+  local found = output("cd '" .. ROOT .. "' && find " .. folders ..
+                       " -type f 2>/dev/null | sort")
+  for _, name in ipairs(lines_of(found)) do
+    if name:find(pattern) then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function read(name) return on_disk.read(ROOT .. "/" .. name) end
+
+local CORE, BUILD, SANITIZED = build.core, build.folder, build.is_sanitized
+local ENGINE = BUILD .. "/lib/libstrided.so"
+
+-- -- Includes ----------------------------------------------------------------
+
+-- left to right; a folder may include itself and what stands left of it
+local FOLDERS = {"base", "kernel", "tensor", "dispatch", "iter", "op", "grad",
+                 "fuse"}
+local RANK = {}
+for i, folder in ipairs(FOLDERS) do RANK[folder] = i end
+
+local function quoted_includes(name)
+  local list = {}
+  for included in ("\n" .. read(name)):gmatch '\n%s*#%s*include%s*"([^"]+)"' do
+    list[#list + 1] = included
+  end
+  return list
+end
+
+describe("Includes", function()
+  it("point left only inside core", function()
+    local wrong = {}
+    for _, name in ipairs(files("core", "%.[ch]$")) do
+      local rank = RANK[name:match "^core/([^/]+)/"]
+      for _, included in ipairs(quoted_includes(name)) do
+        local folder = included:match "^([^/]+)/"
+        local other = folder and RANK[folder]
+        if rank and other and other > rank or
+           rank and included == "strided.h" or
+           folder and not other then
+          wrong[#wrong + 1] = name .. " includes " .. included
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("give core no header of Lua", function()
+    local wrong = {}
+    for _, name in ipairs(files("core", "%.[ch]$")) do
+      if read(name):find '#%s*include%s*[<"]l[ua]%w*%.h' then
+        wrong[#wrong + 1] = name
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("give the binding the public header and nothing else of core", function()
+    local own, wrong = {}, {}
+    local names = files("lua/bind", "%.[ch]$")
+    for _, name in ipairs(names) do own[name:match "^lua/bind/(.*)"] = true end
+    for _, name in ipairs(names) do
+      for _, included in ipairs(quoted_includes(name)) do
+        if not own[included] and included ~= "strided.h" and
+           not included:find "^lua%w*%.h$" and included ~= "lauxlib.h" then
+          wrong[#wrong + 1] = name .. " includes " .. included
+        end
+      end
+    end
+    assert.is_true(#names > 0)
+    assert.same({}, wrong)
+  end)
+end)
+
+-- -- Sizes -------------------------------------------------------------------
+
+describe("Files", function()
+  local names = files("core lua spec bench examples dev CMakeLists.txt",
+                      "[%w_]$")
+
+  it("have at most 600 lines", function()
+    local long = {}
+    for _, name in ipairs(names) do
+      if name:find "%.[ch]$" or name:find "%.lua$" or name == "dev" then
+        local _, n = read(name):gsub("\n", "")
+        if n > MAX_LINES then long[#long + 1] = name .. ": " .. n end
+      end
+    end
+    assert.same({}, long)
+  end)
+
+  it("have lines of at most 80 columns", function()
+    local wide = {}
+    for _, name in ipairs(names) do
+      if name:find "%.[ch]$" or name:find "%.lua$" or name == "dev" then
+        local number = 0
+        for line in read(name):gmatch "([^\n]*)\n" do
+          number = number + 1
+          -- a UTF-8 character is one column
+          local columns = #line:gsub("[\128-\191]", "")
+          if columns > MAX_COLUMNS then
+            wide[#wide + 1] = ("%s:%d"):format(name, number)
+          end
+        end
+      end
+    end
+    assert.same({}, wide)
+  end)
+end)
+
+-- -- Symbols -----------------------------------------------------------------
+
+describe("A kernel object", function()
+  it("exports one table of data and nothing else", function()
+    if SANITIZED then return end -- sanitizers add symbols of their own
+    local objects = lines_of(output("find '" .. BUILD .. "/CMakeFiles' " ..
+                                    "-path '*kernels_*' -name '*.o'"))
+    assert.is_true(#objects > 0)
+    for _, object in ipairs(objects) do
+      local symbols = lines_of(output("nm -g --defined-only " .. object))
+      assert.equal(1, #symbols, object)
+      assert.truthy(symbols[1]:find "^%x+ [DRBG] st__[%w_]+$", object .. ": " ..
+                    symbols[1])
+    end
+  end)
+end)
+
+describe("The libraries", function()
+  it("export names that start with st_, and the module its opener", function()
+    if SANITIZED then return end
+    for _, line in ipairs(lines_of(output("nm -D --defined-only " ..
+                                          ENGINE))) do
+      assert.truthy(line:find " st_[^_]", line)
+    end
+    local opener = lines_of(output("nm -D --defined-only " .. CORE))
+    assert.equal(1, #opener)
+    assert.truthy(opener[1]:find " T luaopen_strided_core$")
+  end)
+
+  for name, path in pairs {engine = ENGINE, binding = CORE} do
+    it("are not linked to Lua: the " .. name, function()
+      local dynamic = output("readelf -d " .. path)
+      assert.truthy(dynamic:find "NEEDED")
+      assert.is_nil(dynamic:find "NEEDED[^\n]*lua")
+    end)
+
+    it("stay loaded when their Lua state is closed: the " .. name, function()
+      assert.truthy(output("readelf -d " .. path):find "NODELETE")
+    end)
+  end
+end)
+
+-- -- A new operator ----------------------------------------------------------
+
+-- Each place is a file and the line that goes before its last row of a kind.
+local PLACES = {
+  {"core/op/elementwise/ops.def", "ST_POINTWISE%(",
+   'ST_POINTWISE(thrice, "thrice(Tensor self) -> Tensor", ST_FIO, "out",\n' ..
+   '             UNARY, thrice, "Three times the input.")\n'},
+  {"core/kernel/unary.def", "ST_UNARY +%(neg",
+   "ST_UNARY         (thrice,        32768, NUMBER,   (W)a * 3)\n"},
+}
+
+local TRY = [[
+local st = require "strided"
+local x = st.tensor {1, 2, 3}
+assert(st.thrice(x):equal(st.tensor {3, 6, 9}))
+assert(st.ops.aten.thrice.default(x):sum():item() == 18)
+assert(x:add(0):thrice_():equal(st.tensor {3, 6, 9}))
+local out = st.empty({3}, {dtype = "int64"})
+st.thrice(x, {out = out})
+assert(out:equal(st.tensor {3, 6, 9}))
+assert(tostring(st.thrice(st.tensor({1}, {dtype = "int8"})).dtype) == "int8")
+io.write "it works"
+]]
+
+--- Inserts text before the first line that matches.
+local function insert(folder, place)
+  local path = folder .. "/" .. place[1]
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "*a"
+  file:close()
+  local at = assert(("\n" .. text):find("\n" .. place[2]),
+                    "no row to stand before in " .. place[1])
+  file = assert(io.open(path, "wb"))
+  file:write(text:sub(1, at - 1), place[3], text:sub(at))
+  file:close()
+end
+
+-- Configures, builds and installs for Lua into $1/rock.
+local BUILD_SCRIPT = [[
+set -e
+cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=None \
+  -DCMAKE_C_FLAGS=-O0 -DSTRIDED_KERNEL_OPTIMIZE=-O0 \
+  -DLUADIR="$1/rock/lua" -DLIBDIR="$1/rock/lib"
+rm -rf "$1/rock"
+cmake --build "$1/build"
+cmake --install "$1/build"
+]]
+
+--- A copy of the sources, below the build.
+local function scratch_copy()
+  local scratch = BUILD .. "/scratch"
+  os.execute(("mkdir -p '%s' && rm -rf '%s/core' '%s/lua' && cd '%s' && " ..
+              "cp -rp core lua CMakeLists.txt '%s'"):format(
+              scratch, scratch, scratch, ROOT, scratch))
+  return scratch
+end
+
+describe("A new elementwise operator", function()
+  -- Once is enough, and it takes a build: with LuaJIT and the first kernels.
+  local isa = os.getenv "STRIDED_ISA"
+  local once = jit and not SANITIZED and (not isa or isa == "base")
+
+  it("takes a row and a kernel line; its spec row makes three", function()
+    if not once then return end
+    assert.is_true(#PLACES + 1 <= 4)
+    local scratch = scratch_copy()
+    for _, place in ipairs(PLACES) do insert(scratch, place) end
+    write(scratch .. "/build.sh", BUILD_SCRIPT)
+    write(scratch .. "/try.lua", TRY)
+    local log = scratch .. "/log"
+    local built = os.execute(("sh '%s/build.sh' '%s' >'%s' 2>&1"):format(
+                             scratch, scratch, log))
+    assert.is_true(built == 0 or built == true, "the build failed: " .. log)
+    -- from the installed files alone, and from another folder
+    local said = output(("cd / && LUA_PATH='%s/rock/lua/?.lua;" ..
+      "%s/rock/lua/?/init.lua' LUA_CPATH='%s/rock/lib/?.so' " ..
+      "luajit '%s/try.lua' 2>&1"):format(scratch, scratch, scratch, scratch))
+    assert.equal("it works", said)
+  end)
+end)

@@ -1,0 +1,182 @@
+--- The cases of ./dev bench: every row is complete, and runs on our side, with
+-- few elements.
+
+local st = require "strided"
+local rows = require "bench.rows"
+local families = require "bench.cases"
+
+local collect = require "spec.support.collect"
+
+local unpack = unpack or table.unpack
+
+local FEW = 12
+
+-- -- Help --------------------------------------------------------------------
+
+--- The rows, but with few elements where a row leaves it open.
+local function small_cases()
+  local list = {}
+  for i, family in ipairs(families) do
+    list[i] = {family = family.family}
+    for j, row in ipairs(family) do
+      local copy = {}
+      for key, value in pairs(row) do copy[key] = value end
+      copy.at = row.at and {FEW}
+      list[i][j] = copy
+    end
+  end
+  return rows.expand(list)
+end
+
+--- Sizes and ranges beyond the few become the few; 32 in f32 is neither.
+local function shrunk(text)
+  return (text:gsub("([%a=]*)(%d+)", function(before, digits)
+    if before == "" or before == "x" or before == "expand=" then
+      return before .. math.min(tonumber(digits), FEW)
+    end
+  end))
+end
+
+--- "family: name (size)"
+local function title(case)
+  return ("%s: %s (%s)"):format(case.family, case.name, case.size)
+end
+
+-- -- Rows --------------------------------------------------------------------
+
+local before
+
+setup(function()
+  collect()
+  before = st.memory().tensors.count
+end)
+
+describe("A case of the benchmark", function()
+  it("has a title of its own", function()
+    local seen, twice = {}, {}
+    for _, case in ipairs(rows.expand(families)) do
+      if seen[title(case)] then twice[#twice + 1] = title(case) end
+      seen[title(case)] = true
+    end
+    assert.same({}, twice)
+  end)
+
+  it("leaves no placeholder in what an engine evaluates", function()
+    local left = {}
+    for _, case in ipairs(rows.expand(families)) do
+      for _, engine in ipairs(rows.engines) do
+        local code = case[engine] or ""
+        if code:find "[@]" or code:find("->", 1, true) or
+           code:find "%f[%w]N%f[%Wx]" or case.inputs:find "%f[%w]N%f[%Wx]" then
+          left[#left + 1] = title(case) .. ": " .. code
+        end
+      end
+    end
+    assert.same({}, left)
+  end)
+
+  it("has no Lua in what Python evaluates", function()
+    local wrong = {}
+    for _, case in ipairs(rows.expand(families)) do
+      for _, engine in ipairs {"torch", "compile", "numpy", "numexpr"} do
+        local code = case[engine] or ""
+        if code:find "[%w)]:%l" or code:find "[{}]" then
+          wrong[#wrong + 1] = title(case) .. ": " .. code
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("knows how it compares, wherever it has a goal", function()
+    local wrong = {}
+    for _, case in ipairs(rows.expand(families)) do
+      for engine, goal in pairs(case.goal) do
+        if not case[engine] or goal <= 0 or goal > 2 then
+          wrong[#wrong + 1] = title(case) .. ": " .. engine
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("runs", function()
+    if not rawget(_G, "jit") then return end -- inputs are made with the FFI
+    local inputs, mlp = require "bench.inputs", require "bench.mlp"
+    local fused = require "bench.fused".fused
+    local broken = {}
+    for _, case in ipairs(small_cases()) do
+      if case.family ~= "startup" then
+        local code = assert(loadstring("return " .. case.strided))
+        local ok, failure = pcall(function()
+          local text = case.family == "mlp" and case.inputs or
+                       shrunk(case.inputs) -- its layers have fixed sizes
+          local scope = inputs.make(inputs.parse(text))
+          scope.st, scope.mlp, scope.fused = st, mlp, fused
+          return setfenv(code, scope)()
+        end)
+        if not ok then
+          broken[#broken + 1] = title(case) .. ": " .. tostring(failure)
+        elseif type(failure) ~= "number" and not st.is_tensor(failure) then
+          broken[#broken + 1] = title(case) .. " gives no tensor"
+        end
+      end
+    end
+    mlp.reset()
+    assert.same({}, broken)
+  end)
+end)
+
+describe("The inputs of a case", function()
+  if not rawget(_G, "jit") then return end
+  local inputs = require "bench.inputs"
+
+  it("are tensors of the dtype and sizes said", function()
+    local made = inputs.make(inputs.parse "a, b_2: bf16 3x4; c: bool 5")
+    assert.same({st.bfloat16, 3, 4},
+                {made.a.dtype, made.a:size(1), made.a:size(2)})
+    assert.same({st.bfloat16, st.bool, 5},
+                {made.b_2.dtype, made.c.dtype, made.c:size(1)})
+    assert.is_false(made.a:equal(made.b_2))
+  end)
+
+  it("are in the range said, integers below its end", function()
+    local made = inputs.make(inputs.parse "a: f32 1000 -3:2; i: i16 1000 5:7")
+    assert.is_true(made.a:min():item() < -2.9 and made.a:min():item() >= -3)
+    assert.is_true(made.a:max():item() > 1.9 and made.a:max():item() < 2)
+    assert.same({5, 6}, {made.i:min():item(), made.i:max():item()})
+  end)
+
+  it("are positions from 1 where Python's are from 0", function()
+    local made = inputs.make(inputs.parse "i: pos 1000 0:4")
+    assert.same({1, 4}, {made.i:min():item(), made.i:max():item()})
+  end)
+
+  it("are views where a word says so", function()
+    local function strides(text)
+      return {unpack(inputs.make(inputs.parse(text)).a:stride())}
+    end
+    assert.same({1, 12, 4}, strides "a: f32 2x3x4 perm=201")
+    assert.same({6, 2}, strides "a: f32 3x6 step=2")
+    assert.same({1, 0}, strides "a: f32 3x1 expand=3x5")
+  end)
+
+  it("require a gradient where a word says so", function()
+    local made = inputs.make(inputs.parse "a: f32 2x3 perm=10 grad; b: f32 2")
+    assert.is_true(made.a.requires_grad)
+    assert.is_false(made.b.requires_grad)
+  end)
+
+  it("are refused with what was not understood", function()
+    assert.error_matches(function() inputs.parse "a: f31 2" end, "f31")
+    assert.error_matches(function() inputs.parse "a: f32 2 warp=9" end,
+                         "warp=9")
+  end)
+end)
+
+describe("The benchmark's table", function()
+  it("leaves no tensor behind", function()
+    collect()
+    assert.equal(before, st.memory().tensors.count)
+  end)
+end)

@@ -1,0 +1,53 @@
+--- The example rock, built against nothing but the public header, in a
+-- process of its own: rocks/strided-example and spec/example/check.lua.
+
+local build = require "spec.support.build"
+local HERE = build.root .. "/spec"
+
+local HEADERS = build.headers()
+-- What is built for LuaJIT is for the other Lua of the ABI, too.
+local LUAS = HEADERS and {build.lua} or {"luajit", "lua5.1"}
+local BUILD, output = build.folder, build.output
+
+local TOPICS = {
+  "a boxed kernel", "a typed kernel", "an operator made of operators",
+  "a structured operator imposes strides on what it makes",
+  "out= keeps odd strides, and is written through others",
+  "out= of another shape gets that and the strides",
+  "in place, whatever the strides of self are",
+  "what the variants refuse, and leave alone",
+  "an output that overlaps an input, as if it did not",
+  "a meta tensor gets shape and strides, and no data",
+  "what fails for memory changes nothing", "a device by name",
+  "there and back", "an addition on the device",
+  "the rest through the CPU and back",
+  "what touches elements does it on the CPU", "views and subscripts",
+  "lazy negatives and conjugates, of which the device knows nothing",
+  "nothing reads the device's memory as the CPU's",
+  "no memory for the device", "nothing left",
+}
+
+describe("The example rock", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  it("builds without a warning", function()
+    local said = output(("env -u LD_PRELOAD sh -c \"cmake -S '%s/../rocks/" ..
+      "strided-example' -B '%s' -DCMAKE_PREFIX_PATH='%s' %s && " ..
+      "cmake --build '%s'\" && echo built"):format(
+        HERE, folder, BUILD, HEADERS and "-DLUA_INCDIR=" .. HEADERS or "",
+        folder))
+    assert.truthy(said:find "built\n$", said)
+    assert.is_nil(said:find "warning", said)
+  end)
+
+  for _, lua in ipairs(LUAS) do
+    it("does in " .. lua .. " what it says", function()
+      local said = output(("env -u LUA_CPATH_5_3 -u LUA_CPATH_5_4 " ..
+        "LUA_CPATH='%s/?.so;%s' %s '%s/example/check.lua'; echo exit code $?"
+        ):format(folder, package.cpath, lua, HERE))
+      assert.equal(table.concat(TOPICS, "\n") .. "\nexit code 0\n", said)
+    end)
+  end
+end)

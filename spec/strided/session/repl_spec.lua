@@ -1,0 +1,594 @@
+--- The session and the `strided` command: processes of their own, most of them
+-- driven through a pseudo terminal (spec/pty/pty.c), as a person would.
+
+local build = require "spec.support.build"
+local st = require "strided"
+local complete = require("strided.session.complete").complete
+local help = require "strided.session.help"
+local show = require "strided.session.show"
+
+local HERE = build.root .. "/spec"
+local LUA = build.lua
+local STRIDED = LUA .. " '" .. HERE .. "/../lua/bin/strided'"
+
+-- -- Running processes --------------------------------------------------------
+
+local folder = os.tmpname()
+os.remove(folder)
+os.execute("mkdir -p '" .. folder .. "'")
+local pty = folder .. "/pty"
+
+local function write(name, text)
+  local path = folder .. "/" .. name
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read "*a"
+  if file then file:close() end
+  return text
+end
+
+--- What a command writes, errors included, and its exit status.
+local function output(command)
+  local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"|$?\""))
+  local text, status = pipe:read("*a"):match "^(.*)|(%d+)\n$"
+  pipe:close()
+  return text, tonumber(status)
+end
+
+-- The readline module does not free lines, which the leak checker sees.
+local SETTINGS = "INPUTRC=/dev/null PTY_TIMEOUT=60 TERM=xterm NO_COLOR= "
+  .. "XDG_STATE_HOME='" .. folder .. "/state' LSAN_OPTIONS=suppressions='"
+  .. write("leaks", "leak:readline\n") .. "':print_suppressions=0 "
+
+--- What the command writes when its standard input is the text.
+local function piped(text, arguments)
+  return output(SETTINGS .. STRIDED .. " " .. (arguments or "") .. " <'"
+                .. write("input", text) .. "'")
+end
+
+-- -- Typing -------------------------------------------------------------------
+
+local PROMPT = "expect > "
+
+--- The line, what is expected after it, in order, and the next prompt.
+local function line(text, ...)
+  local steps = {"send " .. text .. "\\r", "expect \\r\\n"}
+  for _, expected in ipairs {...} do
+    steps[#steps + 1] = "expect " .. expected
+  end
+  steps[#steps + 1] = PROMPT
+  return table.concat(steps, "\n")
+end
+
+--- The same, but it is not finished.
+local function unfinished(text)
+  return "send " .. text .. "\\r\nexpect >> "
+end
+
+--- Types into a session and leaves it.
+-- @treturn string all that the terminal showed, without bracketed paste
+-- @treturn number the exit status
+local function typed(steps, settings, arguments, command)
+  local script = write("script", PROMPT .. "\n" .. table.concat(steps, "\n")
+                       .. "\nsend \\x04\nwait\n")
+  local text, status = output(("%s %s '%s' '%s' %s %s"):format(
+    SETTINGS, settings or "", pty, script, command or STRIDED,
+    arguments or ""))
+  if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
+  return text:gsub("\27%[%?2004[hl]\r?", ""), status
+end
+
+--- Types and expects that all came as the steps say.
+local function succeeds(steps, settings, arguments)
+  local text, status = typed(steps, settings, arguments)
+  assert.equal(0, status, text)
+  return text
+end
+
+-- A terminal without the module: what it is not there for.
+local WITHOUT = [[-e 'package.preload.readline = function() error() end' -i]]
+local _, absent = output(LUA .. [[ -e 'require "readline"']])
+local with_readline = absent == 0 and it or pending
+
+setup(function()
+  local text, status = output("env -u LD_PRELOAD cc -std=c11 -D_GNU_SOURCE "
+    .. "-Wall -Wextra -Wpedantic -Werror '" .. HERE .. "/pty/pty.c' -lutil "
+    .. "-o '" .. pty .. "'")
+  assert(status == 0, text)
+end)
+
+teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+-- -- The specs ----------------------------------------------------------------
+
+describe("A session on a terminal", function()
+  with_readline("defines, overrides, traces and puts back", function()
+    local show_trace = "for _, e in ipairs((st.trace(st.add, t, t))) do "
+      .. "print(e.op, e.key, e.kernel == 'input:1') end"
+    succeeds {
+      line "t = st.ones(2)",
+      line("t:softm\\t(1)", "tensor([0.5000, 0.5000])"),
+      line 'lib = st.library "demo"',
+      line 'lib:def "twice(Tensor x) -> Tensor";',
+      line 'lib:impl("twice", function(x) return x * 2 end);',
+      line("st.ops.demo.tw\\t(t)", "tensor([2., 2.])"),
+      line 'lib:def "twice(Tensor x, int n=3) -> Tensor";',
+      line 'lib:impl("twice", function(x, n) return x * 2 * n end);',
+      line("st.ops.demo.twice(t)", "tensor([6., 6.])"),
+      line 'over = st.library("aten", "IMPL")',
+      line 'over:impl("add.Tensor", "CPU", function(a, b) return a - b end);',
+      line("t + t", "tensor([0., 0.])"),
+      line(show_trace, "aten::add.Tensor\\tCPU\\ttrue",
+           "aten::sub.Tensor\\tCPU\\tfalse"),
+      line("?add", "dispatch of Tensor", "CPU: input:1"),
+      line "over:close()",
+      line("t + t", "tensor([2., 2.])"),
+      line(show_trace, "aten::add.Tensor\\tCPU\\tfalse"),
+      line "lib:close()",
+      line("st.ops.demo.twice(t)", "twice"),
+    }
+  end)
+
+  it("shows values, one semicolon silences, _ is the last", function()
+    local text = succeeds({
+      line("1 + 1", "2"),
+      line("= _ * 10, nil", "20", "nil"),
+      line "_ + 0.5;",
+      line("_", "20.5"),
+      line "x = 7",
+      line "x; -- silent",
+      line("'a' .. 'b' -- shown", "ab"),
+      line("st.ones(2)", "tensor([1., 1.])"),
+      line("return 6 * 7", "42"),
+    }, "NO_COLOR=1")
+    assert.is_nil(text:find("\n7\r", 1, true), text)
+    local _, times = text:gsub("\n20%.5\r", "")
+    assert.equal(1, times, text)
+  end)
+
+  it("asks for more while a chunk is not finished", function()
+    succeeds {
+      unfinished "for i = 1, 2 do", unfinished "  print('round', i)",
+      line("end", "round\\t1", "round\\t2"),
+      unfinished "6 *", line("7", "42"),
+      unfinished "s = [[one", line "two]]", line("#s", "7"),
+      unfinished "print('sum',", line("1)", "sum\\t1"),
+      line("x = = 1", "input:1:"),
+    }
+  end)
+
+  it("runs a chunk that fails once", function()
+    succeeds {
+      line "n = 0",
+      line "function count() n = n + 1 error('failed') end",
+      line("count()", "failed"),
+      line("n", "1"),
+      line("n = n + 1; error('again')", "again"),
+      line("n", "2"),
+    }
+  end)
+
+  local interrupts = {
+    -- The terminal drops what nobody has read yet when it sees a Ctrl-C.
+    {"the line being typed", {"send x = ", "expect x = ", "send \\x03",
+                              "expect ^C", PROMPT, line("x", "nil")}},
+    {"an unfinished chunk", {unfinished "(1 +", "send \\x03", "expect ^C",
+                             PROMPT, line("2", "2")}},
+    {"a loop", {"send print('go') while true do end\\r"}},
+    {"a loop in a function that was defined before",
+     {line "function f() for i = 1, math.huge do x = i end end",
+      "send print('go') f()\\r"}},
+    {"a coroutine", {"send c = coroutine.wrap(function() print('go') "
+                     .. "while true do end end) c()\\r"}},
+    {"a kernel of a library",
+     {line 'l = st.library "interrupts"', line 'l:def "f(int n) -> int";',
+      line "k = function() print('go') while true do end end",
+      line 'l:impl("f", "CompositeExplicitAutograd", k);',
+      "send st.ops.interrupts.f(1)\\r"}},
+  }
+  for _, case in ipairs(interrupts) do
+    local steps = case[2]
+    if steps[#steps]:find "^send .*\\r$" then
+      for _, more in ipairs {"expect \\r\\n", "expect go\\r\\n", "send \\x03",
+                             "expect interrupted", PROMPT} do
+        steps[#steps + 1] = more
+      end
+    end
+    steps[#steps + 1] = line("6 * 7", "42")
+    with_readline("gives up " .. case[1] .. " at Ctrl-C", function()
+      succeeds(steps)
+    end)
+    it("gives up " .. case[1] .. " at Ctrl-C without readline", function()
+      local plain = table.concat(steps, "\n")
+      succeeds({plain}, "TERM=dumb")
+    end)
+  end
+
+  with_readline("completes names with Tab", function()
+    succeeds {
+      line "t = st.ones(2, 3)",
+      line("t.sha\\t", "{2,3}"),
+      line("getme\\t('').__index == string", "true"),
+      line("st.ops.aten.softm\\t:name()", "aten::softmax"),
+      line("st.ops.aten.add.Scalar_\\t:name()", "aten::add.Scalar_out"),
+      line("#st.ops.at\\t.relu:sch\\t() > 0", "true"),
+      "send st.ops.aten.add.\\t\\t", "expect Scalar_out", "send \\x15",
+      line("1", "1"),
+    }
+  end)
+
+  with_readline("remembers lines between sessions", function()
+    os.execute("rm -rf '" .. folder .. "/state'")
+    succeeds {line "first = 1", line "first = 1", line "second = 2", line " "}
+    local path = folder .. "/state/strided/history"
+    assert.equal("first = 1\nsecond = 2\n", read(path))
+    succeeds {"send \\e[A\\r", "expect second = 2", PROMPT,
+              line("second", "2")}
+    assert.equal("first = 1\nsecond = 2\nsecond = 2\nsecond\n", read(path))
+  end)
+
+  it("does without a history that cannot be written", function()
+    local settings = "XDG_STATE_HOME='" .. write("file", "") .. "'"
+    local text = succeeds({line("6 * 7", "42")}, settings)
+    assert.is_nil(text:find("history", 1, true), text)
+    succeeds({line("6 * 7", "42")}, "XDG_STATE_HOME= HOME=")
+  end)
+
+  it("keeps its history under HOME without XDG_STATE_HOME", function()
+    succeeds({line "x = 1"}, "XDG_STATE_HOME= HOME='" .. folder .. "/home'")
+    assert.equal("x = 1\n",
+                 read(folder .. "/home/.local/state/strided/history"))
+  end)
+
+  it("reads plainly where readline is not installed", function()
+    succeeds({line("6 * 7", "42"), unfinished "1 +", line("2", "3")}, "",
+             WITHOUT)
+  end)
+
+  it("has colours, unless told otherwise", function()
+    local steps = {line("6 * 7", "42"), line("error 'e'", "input:1: e")}
+    local text = succeeds(steps)
+    assert.matches("\27%[36m42\27%[0m", text)
+    assert.matches("\27%[31minput:1: e\27%[0m", text)
+    for _, settings in ipairs {"NO_COLOR=1", "TERM=dumb"} do
+      text = succeeds(steps, settings)
+      assert.is_nil(text:find "\27%[[%d;]*m", settings)
+    end
+  end)
+
+  it("is the same as a module of the interpreter", function()
+    local text, status = typed({line("1 + 1", "2")}, nil, "-l strided.repl",
+                               LUA)
+    assert.equal(0, status, text)
+  end)
+end)
+
+describe("A session on a pipe", function()
+  it("has no prompts, no colours and no history", function()
+    os.execute("rm -rf '" .. folder .. "/state'")
+    local text, status = piped "1 + 1\n_ * 2;\n_\n6 *\n7\nx = 3\n"
+    assert.equal("2\n4\n42\n", text)
+    assert.equal(0, status)
+    assert.is_nil(read(folder .. "/state/strided/history"))
+  end)
+
+  it("goes on after an error and says so in the end", function()
+    local text, status = piped "error 'one'\n2\nx x\nnil\n"
+    assert.matches("^input:1: one\n2\ninput:1:[^\n]*\nnil\n$", text)
+    assert.equal(1, status)
+  end)
+
+  it("fails on a chunk that is not finished", function()
+    local text, status = piped "for i = 1, 2 do\n"
+    assert.matches("<eof>", text)
+    assert.equal(1, status)
+  end)
+
+  it("leaves print, require and the globals alone", function()
+    local names = "n = {} for k in pairs(_G) do n[#n + 1] = k end "
+      .. "table.sort(n) "
+    local text = piped(names .. "print(table.concat(n, ' '))\n")
+    local bare = output(LUA .. " '" .. write("bare.lua", names
+                        .. "print(table.concat(n, ' '))") .. "'")
+    local extra = {}
+    for name in text:gmatch "%S+" do
+      if not (" " .. bare):find("[ \n]" .. name .. "%s") then
+        extra[#extra + 1] = name
+      end
+    end
+    assert.same({"help", "st"}, extra)
+    assert.equal("true\tC\n", piped(
+      "require == package.loaded._G.require, debug.getinfo(print).what\n"))
+  end)
+end)
+
+describe("An error in a session", function()
+  local cases = {
+    {"has no traceback when its place says it all", "error 'plain'",
+     "input:1: plain\n"},
+    {"lists the frames of the user", "function f() error 'deep' end\n"
+     .. "function g() f() return 1 end\ng()",
+     "input:1: deep\nstack traceback:\n\tinput:1: in 'f'\n"
+     .. "\tinput:1: in [^\n]*\n\tinput:1: in main chunk\n"},
+    {"of the engine is at the user's line", "\nst.ones(2):view(3)",
+     "input:1: view: [^\n]*\n"},
+    {"in our own Lua files shows none of them", "st.load(1)",
+     "[^\n]*load[^\n]*\n"},
+    {"that is a table shows its fields", "error {code = 3}",
+     "error object: {code = 3}\n"},
+    {"with a tostring is shown by it",
+     "error(setmetatable({}, {__tostring = function() return 'mine' end}))",
+     "mine\n"},
+    {"whose tostring fails is shown all the same",
+     "error(setmetatable({}, {__tostring = function() error 'no' end}))",
+     "error object: <table: its tostring fails>\n"},
+    {"that is nil", "error()", "error object: nil\n"},
+    {"in a Lua kernel has the frames on both sides",
+     "l = st.library 's'\nl:def 'f(int n) -> int';\n"
+     .. "l:impl('f', 'CompositeExplicitAutograd', "
+     .. "function(n) return n + none end);\nst.ops.s.f(1)",
+     "input:1: attempt[^\n]*\nstack traceback:\n\tinput:1: in function "
+     .. "<input:1>\n\tinput:1: in main chunk\n"},
+    {"of a stack that overflows is short",
+     "function r() return 1 + r() end\nr()",
+     "[^\n]*stack overflow[^\n]*\n[^\n]*\n?[^\n]*\n?[^\n]*\n?[^\n]*\n?"
+     .. "[^\n]*\n?[^\n]*\n?[^\n]*\n?[^\n]*\n?[^\n]*\n?[^\n]*\n?"},
+    {"while a value is shown is an error, too",
+     "setmetatable({}, {__tostring = function() error 'no' end})",
+     "<table: its tostring fails>\n"},
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local text = piped(case[2] .. "\n")
+      assert.matches("^" .. case[3] .. "$", text)
+      assert.is_nil(text:find("lua/strided", 1, true), text)
+    end)
+  end
+end)
+
+describe("The strided command", function()
+  local function file(text) return "'" .. write("file.lua", text) .. "'" end
+  local cases = {
+    {"-e 'print(st.ones(1))'", "tensor([1.])\n"},
+    {"-e 'x = 1' -e 'print(x)'", "1\n"},
+    {"-e'print(2)'", "2\n"},
+    {"-l os -e 'print(1)'", "1\n"},
+    {"--", "3\n", input = "3\n"},
+    {"- a b", "a\tb\n", input = "print(...)\n"},
+    {"-e 'x = 5' -i", "5\n", input = "x\n"},
+  }
+  for _, case in ipairs(cases) do
+    it("takes " .. case[1], function()
+      local text, status = piped(case.input or "", case[1])
+      assert.equal(case[2], text)
+      assert.equal(0, status)
+    end)
+  end
+
+  it("runs a file with its arguments", function()
+    local text, status = piped("", file "print(arg[0], #arg, ..., st ~= nil)"
+                               .. " -e")
+    assert.matches("file%.lua\t1\t%-e\ttrue\n$", text)
+    assert.equal(0, status)
+  end)
+
+  local failures = {
+    {"an error", "-e 'error [[x]]'", "strided: %(command line%):1: x\n"},
+    {"code that does not compile", "-e '1 +'",
+     "strided: %(command line%):1: [^\n]*\n"},
+    {"a file that is not there", "no/such.lua",
+     "strided: cannot open no/such%.lua[^\n]*\n"},
+    {"an option that it does not have", "-z",
+     "strided: there is no option %-z\nstrided %[OPTION%].*"},
+    {"an option without its argument", "-e",
+     "strided: %-e needs an argument\n.*"},
+    {"a module that is not there", "-l no_such_module",
+     "strided: %(command line%):1: module 'no_such_module' not found:.*"},
+  }
+  for _, case in ipairs(failures) do
+    it("fails on " .. case[1], function()
+      local text, status = piped("", case[2])
+      assert.matches("^" .. case[3] .. "$", text)
+      assert.equal(1, status)
+    end)
+  end
+
+  it("says its version and its options", function()
+    assert.equal("strided " .. st.config().version .. "\n",
+                 (piped("", "--version")))
+    assert.matches("^strided %[OPTION%]", (piped("", "-h")))
+  end)
+
+  it("is a script that finds a Lua", function()
+    -- It may be LuaJIT, whose memory the leak checker does not see.
+    local text, status = output('ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" '
+      .. "'" .. HERE .. "/../lua/bin/strided' -e 'print(1)'")
+    assert.equal("1\n", text)
+    assert.equal(0, status)
+  end)
+end)
+
+describe("Help", function()
+  it("says how an operator is called from Lua", function()
+    local text = st.help "sum"
+    assert.matches("st.sum(self: Tensor, dim: {dim}?, keepdim: boolean = "
+                   .. "false, {dtype: dtype?})", text, 1, true)
+    assert.matches("\n  aten::sum(Tensor self, ", text, 1, true)
+    assert.matches("CPU, Meta: ", text, 1, true)
+  end)
+
+  it("counts dimensions from one", function()
+    assert.equal("st.softmax(self: Tensor, dim: dim = 1)",
+                 help.signature "aten::softmax(Tensor self, Dim dim=0) -> ()")
+    assert.equal("st.ops.x.f(a: {integer} = {2, 3}, b: {dim} = {1}) "
+                 .. "-> Tensor, {Tensor}",
+                 help.signature("x::f(int[] a=[2, 3], Dim[] b=[0]) "
+                                .. "-> (Tensor, Tensor[])"))
+  end)
+
+  it("takes names, functions, methods and objects", function()
+    local text = st.help "relu"
+    for _, x in ipairs {"aten::relu", st.relu, st.ones(1).relu,
+                        st.ops.aten.relu} do
+      assert.equal(text, st.help(x))
+    end
+    assert.equal(st.help "add.Tensor", st.help(st.ops.aten.add.Tensor))
+    assert.matches("no operator", st.help "add.nope")
+  end)
+
+  it("is at hand in a session", function()
+    local text, status = piped("?relu\n? st.relu\nt = st.ones(2)\n?t:relu\n"
+                               .. "help(st.relu)\nhelp 'relu'\n")
+    assert.equal(st.help("relu"):gsub("%%", "%%%%") .. "\n",
+                 text:sub(1, #text / 5))
+    assert.equal(text:sub(1, #text / 5):rep(5), text)
+    assert.equal(0, status)
+  end)
+
+  it("has a word on everything else", function()
+    assert.matches("Ctrl%-D", (piped "?\n"))
+    assert.matches("Ctrl%-D", (piped "help()\n"))
+    assert.matches("nothing is known about 'nope'", (piped "?nope\n"))
+    assert.matches("nothing is known about 'a b'", (piped "?a b\n"))
+    assert.matches("^Tensor of float32, shape {2}",
+                   (piped "x = st.ones(2)\n?x\n"))
+    assert.matches("^function at input:1\n$",
+                   (piped "function f() end\n?f\n"))
+    assert.matches("^function written in C\n$", (piped "?print\n"))
+    assert.matches("^table: {1, 2}\n$", (piped "help {1, 2}\n"))
+  end)
+end)
+
+describe("Completion", function()
+  local before, env, has_run
+  setup(function()
+    require "spec.support.collect" ()
+    before = st.memory().tensors.count
+    env = {
+      st = st, t = st.ones(2, 3), s = "text", print = print, string = string,
+      fields = {one = {two = 2, ["not a name"] = 1, _hidden = 1}, f = print},
+      object = setmetatable({}, {__index = {method = print, field = 1}}),
+      trap = setmetatable({}, {__index = function() has_run = true end}),
+    }
+  end)
+  teardown(function() env = nil end)
+
+  local cases = {
+    {"prin", "print"}, {"x = prin", "print"}, {"f(prin", "print"},
+    {"whi", "while"},
+    {"fields.", "fields.f fields.one"},
+    {"fields.one.", "fields.one.two"}, {"fields.one._", "fields.one._hidden"},
+    {"fields:", "fields:f"}, {"-fields.o", "fields.one"},
+    {"object:", "object:method"}, {"object.f", "object.field"},
+    {"s:fo", "s:format"}, {"string.rep", "string.rep"},
+    {"t:softm", "t:softmax"}, {"t.sha", "t.shape"}, {"t:sha", ""},
+    {"t:totab", "t:totable"},
+    {"st.softm", "st.softmax"}, {"st.get_print", "st.get_printoptions"},
+    {"st.ops.at", "st.ops.aten"}, {"st.ops.aten.softm", "st.ops.aten.softmax"},
+    {"st.ops.aten.add.Sc",
+     "st.ops.aten.add.Scalar st.ops.aten.add.Scalar_out"},
+    {"st.ops.aten.add:sch", "st.ops.aten.add:schema"},
+    {"st.ops.aten.relu.", "st.ops.aten.relu.default"},
+    {"?softm", "softmax"}, {"?st.softm", "st.softmax"},
+    {"trap.x", ""}, {"trap.x.y", ""}, {"nope.x", ""}, {"f().x", ""},
+    {"t[1].sh", ""}, {"1.", ""}, {"a..pri", ""}, {"'prin", ""},
+    {'"a\\"prin', ""}, {"'a' .. prin", "print"},
+  }
+  for _, case in ipairs(cases) do
+    it("of " .. case[1], function()
+      assert.equal(case[2], table.concat(complete(case[1], env), " "))
+      assert.is_nil(has_run)
+    end)
+  end
+
+  it("of nothing lists the globals", function()
+    local words = " " .. table.concat(complete("", env), " ") .. " "
+    assert.matches(" fields .* print .* while ", words)
+  end)
+
+  it("knows libraries while they are open", function()
+    local lib = st.library "completed"
+    lib:def "frobnicate(Tensor x) -> Tensor"
+    assert.same({"st.ops.completed.frobnicate"},
+                (complete("st.ops.completed.f", env)))
+    assert.same({"st.frobnicate"}, (complete("st.frob", env)))
+    assert.same({"completed::frobnicate"}, (complete("?completed::f", env)))
+    lib:close()
+    assert.same({}, (complete("st.frob", env)))
+  end)
+
+  it("takes any bytes", function()
+    for i = 0, 255 do
+      local c = string.char(i)
+      assert.equal("table", type((complete("st." .. c, env))))
+      assert.equal("table", type((complete(c .. "st.ops." .. c .. ".", env))))
+    end
+  end)
+
+  it("leaves no tensor behind", function()
+    env = nil
+    require "spec.support.collect" ()
+    assert.equal(before, st.memory().tensors.count)
+  end)
+end)
+
+describe("A value", function()
+  local function many(n)
+    local t = {}
+    for i = 1, n do t[i] = i end
+    return t
+  end
+  local cycle = {name = "me"}
+  cycle.self = cycle
+  local cases = {
+    {nil, "nil"}, {true, "true"}, {1.5, "1.5"}, {"raw\n", "raw\n"},
+    {{}, "{}"}, {{1, 2, "a\n\0\""}, [[{1, 2, "a\n\000\""}]]},
+    {{b = 1, a = 2, [3] = 4, ["end"] = 5, ["x y"] = 6, [true] = 7},
+     '{[3] = 4, a = 2, b = 1, ["end"] = 5, ["x y"] = 6, [true] = 7}'},
+    {{1, nil, 3}, "{1, [3] = 3}"},
+    {cycle, '{name = "me", self = <cycle>}'},
+    {{{{{{1}}}}}, "{{{{{...}}}}}"}, {{{{{{}}}}}, "{{{{{}}}}}"},
+    {many(41), "{\n  1,\n.*  40,\n  %.%.%. 1 more\n}", is_pattern = true},
+    {{("x"):rep(90)}, '{\n  "' .. ("x"):rep(90) .. '"\n}'},
+    {setmetatable({}, {__tostring = function() return "own" end}), "own"},
+    {setmetatable({}, {__tostring = function() return true end}),
+     "<table: its tostring fails>"},
+    {setmetatable({1}, {__index = error, __metatable = "locked"}), "{1}"},
+  }
+  for i, case in ipairs(cases) do
+    it("is shown: " .. i, function()
+      local text = show.value(case[1])
+      if case.is_pattern then
+        assert.matches("^" .. case[2] .. "$", text)
+      else
+        assert.equal(case[2], text)
+      end
+    end)
+  end
+
+  it("that is large is cut short", function()
+    local wide = {}
+    for i = 1, 30 do wide[i] = {many(30)} end
+    local _, lines = show.value(wide):gsub("\n", "\n")
+    assert.is_true(lines < 300)
+  end)
+
+  it("of several lines stays aligned", function()
+    assert.equal("{\n  t = tensor([[1., 1.],\n              [1., 1.]])\n}",
+                 show.value {t = st.ones(2, 2)})
+    assert.equal("tensor([[1.],\n        [1.]])\n1",
+                 show.values(false, st.ones(2, 1), 1))
+  end)
+
+  it("has a colour of its kind, if asked for", function()
+    assert.equal('{\27[36m1\27[0m, \27[32m"a"\27[0m}',
+                 show.value({1, "a"}, true))
+    assert.equal("a", show.value("a", true))
+  end)
+end)

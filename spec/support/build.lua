@@ -1,0 +1,48 @@
+--- The build that the specs run against, for those that start programs.
+
+local build = {}
+
+--- The checkout.
+build.root = debug.getinfo(1, "S").source:match "^@(.*)/spec/support/[^/]*$"
+
+for template in package.cpath:gmatch "[^;]+" do
+  local path = template:gsub("%?", "strided/core")
+  local file = not build.core and io.open(path, "rb")
+  if file then
+    file:close()
+    build.core = path
+    build.folder = path:gsub("/lua[%d.]*/strided/core%.so$", "")
+  end
+end
+
+--- The command of the Lua that runs the specs.
+build.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
+
+--- The folder of its lua.h, where that is not LuaJIT's.
+function build.headers()
+  local cache = io.open(build.folder .. "/CMakeCache.txt")
+  if not cache then return nil end
+  local text = cache:read "*a"
+  cache:close()
+  return text:match("\nLUA" .. _VERSION:match "%d.%d" .. "_INCLUDE:[^=]*=(%C+)")
+end
+
+build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
+
+--- For programs that link the library: it brings its sanitizers along.
+build.sanitize = build.is_sanitized and "-fsanitize=address,undefined" or ""
+
+--- What a shell command prints, errors included.
+function build.output(command)
+  local pipe = assert(io.popen("{ " .. command .. "; } 2>&1"))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+--- The same for a program, without the sanitizer that Lua was started with.
+function build.run(command)
+  return build.output("env -u LD_PRELOAD " .. command)
+end
+
+return build

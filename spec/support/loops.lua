@@ -1,0 +1,72 @@
+--- Loops that drop what they make, each for a process of its own: how far the
+-- collector lets memory grow depends on the Lua heap, which a run of specs
+-- has filled.
+--
+--     luajit spec/support/loops.lua N
+--
+-- runs loop N and prints how many MB were live at most.
+
+local MB = 1024 * 1024
+
+local st, one
+
+--- A loop of results of so many bytes.
+local function results(bytes, keep)
+  return function()
+    local kept = {}
+    for i = 1, math.min(20000, 400 * MB / bytes) do
+      local t = st.empty(bytes / 4)
+      if keep then kept[i % keep] = t end
+    end
+    return #kept
+  end
+end
+
+local function repeated(make)
+  return function()
+    for _ = 1, 100 do make() end
+  end
+end
+
+-- what, the most MB that may be live, the loop, Lua objects beside it
+local LOOPS = {
+  {"small results", 6, results(4000)},
+  {"results of 1 MB", 8, results(MB)},
+  {"results of 8 MB", 26, results(8 * MB)},
+  {"results of 1 MB, 50 of them kept", 64, results(MB, 50)},
+  {"results of 1 MB beside 100,000 objects", 90, results(MB), 100000},
+  {"results of 64 KB beside 100,000 objects", 90, results(MB / 16), 100000},
+  {"what out= makes", 8, repeated(function()
+    st.add(one, one, {out = st.empty(0)})
+  end)},
+  {"what resize_ makes", 8, repeated(function()
+    st.empty(0):resize_ {MB / 4}
+  end)},
+  {"what resize_ makes and free takes away", 8, repeated(function()
+    local t, _ = st.empty(0):resize_ {MB / 4}, one + 1
+    t:free()
+  end)},
+  {"what another state hands over", 8, repeated(function()
+    local t = one + 1
+    local token = st.share(t)
+    t:free()
+    t = st.attach(token)
+    local _ = one + 1
+    t:free()
+  end)},
+}
+
+local n = tonumber(arg and arg[1])
+if not n then return LOOPS end
+
+st = require "strided"
+one = st.ones(MB / 4)
+local heap = {}
+for i = 1, LOOPS[n][4] or 0 do heap[i] = {i} end
+collectgarbage()
+collectgarbage()
+st.memory.reset_peak()
+local start = st.memory().data.bytes
+LOOPS[n][3]()
+print(("%.1f MB beside %d objects"):format(
+  (st.memory().data.peak - start) / MB, #heap))

@@ -1,0 +1,104 @@
+--- What specs of operators have in common: tensors of a few numbers, whether
+-- others are near them, what is refused, and what is alive afterwards.
+
+local assert = require "luassert"
+local collect = require "spec.support.collect"
+local st = require "strided"
+
+local abs, max = math.abs, math.max
+local ipairs, pairs, pcall = ipairs, pairs, pcall
+local tonumber, tostring, type = tonumber, tostring, type
+
+local M = {}
+
+-- -- Making ------------------------------------------------------------------
+
+function M.f64(list) return st.tensor(list, {dtype = "float64"}) end
+function M.i64(list) return st.tensor(list, {dtype = "int64"}) end
+
+--- Numbers of the normal distribution, of these sizes.
+function M.any(...) return st.randn({...}, {dtype = "float64"}) end
+
+-- -- Looking -----------------------------------------------------------------
+
+--- A tensor, or a list of tensors and other results, as nested lists of plain
+-- numbers; NaN as the word.
+function M.lists(v)
+  if st.is_tensor(v) then
+    return M.lists(v:dim() == 0 and v:item() or v:totable())
+  end
+  if type(v) ~= "table" then
+    if v ~= v then return "nan" end
+    return type(v) == "boolean" and v or tonumber(tostring(v)) or v
+  end
+  local out = {}
+  for i, e in ipairs(v) do out[i] = M.lists(e) end
+  return out
+end
+
+-- -- Comparing ---------------------------------------------------------------
+
+--- Numbers, or nested lists of them, as far apart as `tolerance` says
+-- (1e-12), times what is wanted where that is beyond 1. NaN is near nothing.
+function M.near(want, got, tolerance)
+  if type(want) == "table" then
+    assert.equal(#want, #got)
+    for i = 1, #want do M.near(want[i], got[i], tolerance) end
+  else
+    local off = abs(want - got)
+    if want ~= got and (off ~= off or
+                        off > (tolerance or 1e-12) * max(1, abs(want))) then
+      assert.equal(want, got)
+    end
+  end
+end
+
+--- The elements of t, one after the other, are those of a list, NaN where it
+-- has NaN. They may be off by `tolerance` times what is wanted, or times
+-- `least` (0) where that is more.
+function M.elements_near(t, want, tolerance, least)
+  local got = t:to "float64":reshape(-1):totable()
+  assert.equal(#want, #got)
+  for i, w in ipairs(want) do
+    local g = got[i]
+    assert.is_true(g == w or (g ~= g and w ~= w) or
+                   abs(g - w) <= tolerance * max(least or 0, abs(w)),
+                   ("element %d is %.17g, should be %.17g"):format(i, g, w))
+  end
+end
+
+-- -- What is alive -----------------------------------------------------------
+
+--- How many tensors there are.
+function M.live()
+  collect()
+  return st.memory().tensors.count
+end
+
+--- How much there is of each kind of memory.
+function M.kinds()
+  collect()
+  local out = {}
+  for kind, m in pairs(st.memory()) do out[kind] = m.count end
+  out.registry = nil -- an operator may keep what its first call worked out
+  return out
+end
+
+-- -- Refusing ----------------------------------------------------------------
+
+local function message(f, ...)
+  local ok, why = pcall(f, ...)
+  assert.is_false(ok)
+  return tostring(why)
+end
+
+--- A row of a function's name, a function that gives arguments, and a reason:
+-- the arguments are refused for that reason, and nothing stays behind.
+function M.refuses(row)
+  local before = M.live()
+  local why = message(st[row[1]], row[2]())
+  assert.truthy(why:find(row[1] .. ": " .. row[3], 1, true), why)
+  assert.is_true(M.live() <= before)
+end
+
+return M
