@@ -1,7 +1,7 @@
 /* The gradients of scatter_reduce and index_reduce.
  */
 
-#include "op/elementwise/activation_backward.h"
+#include "op/index/backward.h"
 
 #include <string.h>
 

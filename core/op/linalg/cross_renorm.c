@@ -1,7 +1,7 @@
 /* Vectors along a dimension: cross products, and lengths that are cut.
  */
 
-#include "op/numeric/numeric.h"
+#include "op/linalg/cross_renorm.h"
 
 #include "op/registry/composite.h"
 

@@ -6,7 +6,7 @@
 
 #include "op/registry/op.h"
 
-/* -- Tables, gates, noise (embedding_dropout.c) ---------------------------- */
+/* -- embedding.c, glu.c, dropout.c ---------------------------------------- */
 
 ST_BOXED(st__box_embedding);
 ST_BOXED(st__box_one_hot);

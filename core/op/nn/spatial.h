@@ -41,7 +41,7 @@ static inline bool st__is_recorded(st_keyset keys) {
   return (keys & ST_AUTOGRAD_BITS) && st__tls().grad;
 }
 
-/* -- Windows (im2col.c) ---------------------------------------------------- */
+/* -- Windows (spatial.c, im2col.c) ---------------------------------------- */
 
 /* Argument name as n numbers, none below least; one stands for all. */
 st_status st__read_sizes(const st_value *v, const char *name, int n,
@@ -82,7 +82,7 @@ ST_BOXED(st__box_col2im);
 ST_BOXED(st__box_window_sum);
 ST_BOXED(st__box_window_sum_backward);
 
-/* -- Steps (im2col.c) ------------------------------------------------------ */
+/* -- Steps (spatial.c) ---------------------------------------------------- */
 
 st_tensor *st__step_reshape(st_chain *c, const st_tensor *t, int ndim,
                             const int64_t *sizes);
@@ -142,7 +142,7 @@ ST_BOXED(st__box_adaptive_max_pool3d);
 ST_BOXED(st__box_max_unpool2d);
 ST_BOXED(st__box_max_unpool3d);
 
-/* pad_pixel_shuffle.c */
+/* pad.c, pixel_shuffle.c */
 ST_BOXED(st__box_constant_pad_nd);
 ST_BOXED(st__box_constant_pad_nd_backward);
 ST_BOXED(st__box_pad);

@@ -2,7 +2,7 @@
  */
 
 #include "op/registry/composite.h"
-#include "op/numeric/statistics.h"
+#include "op/numeric/numeric.h"
 
 /* Elements 1 to the last, and 0 to the last but one, of dimension dim; or
  * none of either, where there is no element. */

@@ -2,7 +2,7 @@
  * zeros around a part, and the *_scatter operators, a copy around it.
  */
 
-#include "op/elementwise/activation_backward.h"
+#include "op/shape/slice_scatter.h"
 
 #include "op/registry/composite.h"
 #include "tensor/overlap.h"

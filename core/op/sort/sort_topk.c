@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "kernel/sort.h"
 #include "op/reduce/reduction.h"
-#include "op/reduce/cumsum.h"
+#include "op/reduce/lines.h"
 #include "tensor/view.h"
 
 /* -- Running -------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "op/registry/composite.h"
 #include "op/create/factory.h"
-#include "op/numeric/statistics.h"
+#include "op/sort/unique_isin.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
 

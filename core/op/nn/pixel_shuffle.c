@@ -1,0 +1,69 @@
+/* pixel_shuffle and pixel_unshuffle: channels that become pixels, and back.
+ */
+
+#include <string.h>
+
+#include "op/nn/spatial.h"
+
+static st_status check_pixels(const st_tensor *self, int64_t factor) {
+  if (self->ndim < 3) {
+    return st__fail(ST_BAD_SHAPE, "self must have 3 dimensions or more, but "
+                    "its shape is %s", ST_SHAPE_TEXT(self));
+  }
+  if (factor > 0 && factor <= INT32_MAX) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "the factor must be positive and fit in 32 "
+                  "bits, it is %lld", (long long)factor);
+}
+
+/* first with its last three dimensions split into n, these in the order
+ * given, and a copy of that with the sizes of an image. */
+static st_status regroup(const st_tensor *first, int n, const int64_t *split,
+                         const int *order, const int64_t *image,
+                         st_value *rets) {
+  int64_t dims[ST_MAX_DIMS + 2];
+  st_chain chain = {.n = 0}, *c = &chain;
+  const st_tensor *t = st__step_retail(c, first, 3, n, split);
+  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  for (int d = 0; d < t->ndim; d++) {
+    const int k = d - (t->ndim - n);
+    dims[d] = k < 0 ? d : t->ndim - n + order[k];
+  }
+  const st_tensor *turned = st__step_with(c, ST_OP_permute, t,
+                                          st__of_ints(dims, t->ndim));
+  const st_tensor *dense = st__step_with(c, ST_OP_clone, turned,
+                                         st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *out = st__step_retail(c, dense, n, 3, image);
+  return st__chain_return(c, st__step_format(c, out, first), rets);
+}
+
+ST_BOXED(st__box_pixel_shuffle) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t r = args[1].u.i;
+  static const int order[] = {0, 3, 1, 4, 2};
+  ST_TRY(check_pixels(self, r));
+  const int64_t *s = self->sizes + self->ndim - 3;
+  if (s[0] % (r * r) != 0) {
+    return st__fail(ST_BAD_SHAPE, "the channels of self, %lld, must be a "
+                    "multiple of the square of upscale_factor, %lld",
+                    (long long)s[0], (long long)r);
+  }
+  const int64_t split[] = {s[0] / (r * r), r, r, s[1], s[2]};
+  const int64_t image[] = {split[0], s[1] * r, s[2] * r};
+  return regroup(self, 5, split, order, image, rets);
+}
+
+ST_BOXED(st__box_pixel_unshuffle) {
+  const st_tensor *self = args[0].u.tensor;
+  const int64_t r = args[1].u.i;
+  static const int order[] = {0, 2, 4, 1, 3};
+  ST_TRY(check_pixels(self, r));
+  const int64_t *s = self->sizes + self->ndim - 3;
+  if (s[1] % r != 0 || s[2] % r != 0) {
+    return st__fail(ST_BAD_SHAPE, "height and width of self, whose shape is "
+                    "%s, must be multiples of downscale_factor, %lld",
+                    ST_SHAPE_TEXT(self), (long long)r);
+  }
+  const int64_t split[] = {s[0], s[1] / r, r, s[2] / r, r};
+  const int64_t image[] = {s[0] * r * r, split[1], split[3]};
+  return regroup(self, 5, split, order, image, rets);
+}

@@ -1,0 +1,67 @@
+/* softmax and log_softmax, and their gradient.
+ */
+
+#include "op/nn/softmax.h"
+
+#include "op/reduce/cumsum.h"
+#include "op/reduce/lines.h"
+
+/* -- softmax --------------------------------------------------------------- */
+
+/* args: self, dim, dtype */
+st_status st__softmax_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_dtype dtype;
+  int dim;
+  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
+  ST_TRY(st__asked_dtype(r, (st_dtype)self->dtype, &dtype));
+  if (!st__is_floating(dtype) && self->numel > 0) {
+    return st__no_kernel_for(dtype);
+  }
+  return st__set_output(r, 0, self->ndim, self->sizes, NULL, dtype);
+}
+
+
+/* -- The gradient of softmax ---------------------------------------------- */
+
+/* args: grad_output, output, dim, input_dtype */
+st_status st__softmax_backward_meta(st_run *r) {
+  const st_tensor *grad = st__arg_tensor(r, 0), *output = st__arg_tensor(r, 1);
+  const st_dtype d = (st_dtype)grad->dtype, to = (st_dtype)r->args[3].u.i;
+  int dim;
+  ST_TRY(st__wrap_dim(r->args[2].u.i, grad->ndim, &dim));
+  if (!st__is_floating(d)) return st__no_kernel_for(d);
+  if (!st__is_floating(to)) return st__no_kernel_for(to);
+  if (output->dtype != d) {
+    return st__fail(ST_BAD_DTYPE, "output has dtype %s, grad_output %s",
+                    st__dtype_name((st_dtype)output->dtype),
+                    st__dtype_name(d));
+  }
+  if (!st__same_sizes(grad, output)) {
+    return st__fail(ST_BAD_SHAPE, "output has shape %s, grad_output %s",
+                    ST_SHAPE_TEXT(output), ST_SHAPE_TEXT(grad));
+  }
+  return st__set_output(r, 0, grad->ndim, grad->sizes, NULL, to);
+}
+
+st_status st__softmax_backward_impl(st_run *r) {
+  st_tensor *grad = st__arg_tensor(r, 0), *to = r->out[0], *own = NULL;
+  const st_dtype d = (st_dtype)grad->dtype;
+  st_loop loop;
+  st_lines lines;
+  int dim;
+  ST_TRY(st__wrap_dim(r->args[2].u.i, grad->ndim, &dim));
+  if (grad->numel == 0) return ST_OK;
+  ST_TRY(st__find_kernel(r->row->kernel, d, &loop));
+  if (to->dtype != d) {
+    ST_TRY(st__tensor_empty(r->device, d, grad->ndim, grad->sizes,
+                            ST_FORMAT_CONTIGUOUS, &own));
+    to = own;
+  }
+  st__lines_init(&lines, 3, (st_tensor *[]){to, grad, st__arg_tensor(r, 1)},
+                 dim);
+  st__lines_run_all(&lines, loop, NULL, r->row->kernel);
+  if (own) st__copy_unchecked(r->out[0], own);
+  st__tensor_release(&own);
+  return ST_OK;
+}

@@ -1,0 +1,164 @@
+/* What convolutions, pooling, padding and resampling share: arguments, windows,
+ * and calls of operators.
+ */
+
+#include "op/nn/spatial.h"
+
+#include "op/create/factory.h"
+#include "tensor/format.h"
+#include "tensor/view.h"
+
+/* -- Steps ---------------------------------------------------------------- */
+
+st_tensor *st__step_reshape(st_chain *c, const st_tensor *t, int ndim,
+                            const int64_t *sizes) {
+  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
+}
+
+st_tensor *st__step_retail(st_chain *c, const st_tensor *t, int drop, int n,
+                           const int64_t *sizes) {
+  int64_t all[ST_MAX_DIMS + ST_SPATIAL_MAX];
+  int k = 0;
+  if (!st__going(c)) return NULL;
+  for (; k < t->ndim - drop; k++) all[k] = t->sizes[k];
+  for (int i = 0; i < n; i++) all[k++] = sizes[i];
+  return st__step_reshape(c, t, k, all);
+}
+
+st_tensor *st__step_format(st_chain *c, const st_tensor *t,
+                           const st_tensor *like) {
+  const st_format format = st__suggest_format(like, false);
+  if (!st__going(c) || format == ST_FORMAT_CONTIGUOUS ||
+      t->ndim != like->ndim) {
+    return (st_tensor *)(uintptr_t)t;
+  }
+  return st__step_with(c, ST_OP_clone, t, st__of_int(format));
+}
+
+st_tensor *st__chain_keep(st_chain *c, st_chain *round, st_tensor *t) {
+  const bool going = st__going(c) && st__going(round);
+  if (going && t) {
+    ST_ASSERT(c->n < ST_CHAIN_MAX);
+    st__tensor_retain(t);
+    c->t[c->n++] = t;
+  }
+  const st_status status = st__chain_end(round, 0, NULL, NULL);
+  if (st__going(c)) c->status = status;
+  return going ? t : NULL;
+}
+
+st_tensor *st__step_attached(st_chain *c, const st_tensor *t,
+                             const st_tensor *to) {
+  return st__step2(c, ST_OP__attached, t, to);
+}
+
+st_tensor *st__step_table(st_chain *c, st_dtype dtype, int64_t n,
+                          void *data) {
+  st_tensor *t = NULL;
+  *(void **)data = NULL;
+  if (!st__going(c)) return NULL;
+  ST_ASSERT(c->n < ST_CHAIN_MAX);
+  c->status = st__tensor_empty(ST_DEVICE_CPU, dtype, 1, &n,
+                               ST_FORMAT_CONTIGUOUS, &t);
+  if (!st__going(c)) return NULL;
+  *(void **)data = st__data(t);
+  return c->t[c->n++] = t;
+}
+
+st_tensor *st__step_beside(st_chain *c, const st_tensor *table,
+                           st_dtype dtype, const st_tensor *like) {
+  if (!st__going(c)) return NULL;
+  st_tensor *t = st__step_to(c, table, dtype);
+  if (!st__going(c) || like->device == ST_DEVICE_CPU) return t;
+  const st_value empty[] = {st__of_tensor(like), st__of_ints(t->sizes, 1),
+                            st__of_int(dtype)};
+  st_tensor *there = st__step(c, ST_OP_new_empty, 3, empty);
+  return st__step2(c, ST_OP_copy_, there, t);
+}
+
+st_tensor *st__step_select(st_chain *c, const st_tensor *t, int64_t dim,
+                           const st_tensor *positions) {
+  const st_value args[] = {st__of_tensor(t), st__of_int(dim),
+                           st__of_tensor(positions)};
+  return st__step(c, ST_OP_index_select, 3, args);
+}
+
+ST_BOXED(st__box_attached) {
+  st_tensor *view = NULL;
+  ST_TRY(st__view_alias(args[0].u.tensor, &view));
+  rets[0] = st__of_tensor(view);
+  return ST_OK;
+}
+
+/* -- Arguments ------------------------------------------------------------ */
+
+int64_t st__product_of(int n, const int64_t *sizes) {
+  int64_t product = 1;
+  for (int i = 0; i < n; i++) product *= sizes[i];
+  return product;
+}
+
+/* Products of two such numbers fit in 64 bits. */
+static st_status check_size(const char *name, int64_t value, int64_t least) {
+  if (value >= least && value <= INT32_MAX) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "%s must be %lld or more%s, it is %lld", name,
+                  (long long)least, value < least ? "" : " and fit in 32 bits",
+                  (long long)value);
+}
+
+st_status st__read_sizes(const st_value *v, const char *name, int n,
+                         int64_t least, int64_t *out) {
+  if (v->len != 1 && (int)v->len != n) {
+    return st__fail(ST_BAD_VALUE, "%s must have one entry%s%s, it has %u",
+                    name, n == 1 ? "" : " or ",
+                    n == 1 ? "" : n == 2 ? "two" : "three", v->len);
+  }
+  for (int d = 0; d < n; d++) {
+    out[d] = v->u.ints[v->len == 1 ? 0 : d];
+    ST_TRY(check_size(name, out[d], least));
+  }
+  return ST_OK;
+}
+
+st_status st__check_images(const st_tensor *t, const char *name, int n) {
+  if (t->ndim != n + 1 && t->ndim != n + 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must have %d dimensions, or %d with a "
+                    "batch, but its shape is %s", name, n + 1, n + 2,
+                    ST_SHAPE_TEXT(t));
+  }
+  return ST_OK;
+}
+
+void st__image_sizes(const st_tensor *t, int n, int64_t *sizes) {
+  for (int d = 0; d < n; d++) sizes[d] = t->sizes[t->ndim - n + d];
+}
+
+/* -- Windows --------------------------------------------------------------- */
+
+bool st__is_padded(const st_window *w) {
+  for (int d = 0; d < w->n; d++) if (w->padding[d] > 0) return true;
+  return false;
+}
+
+int64_t st__window_extent(const st_window *w, int d) {
+  return (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
+st_status st__window_count(st_window *w) {
+  int64_t columns = 1;
+  bool many = false;
+  for (int d = 0; d < w->n; d++) {
+    const int64_t room = w->in[d] + 2 * w->padding[d];
+    const int64_t extent = st__window_extent(w, d);
+    if (room < extent) {
+      return st__fail(ST_BAD_SHAPE, "a window of %lld places does not fit "
+                      "into dimension %d from the end, which has %lld with "
+                      "its padding", (long long)extent, w->n - d,
+                      (long long)room);
+    }
+    w->out[d] = (room - extent) / w->stride[d] + 1;
+    many |= __builtin_mul_overflow(columns, w->out[d], &columns);
+    many |= __builtin_mul_overflow(columns, w->kernel[d], &columns);
+  }
+  return many ? st__fail(ST_BAD_SHAPE, "there are too many windows") : ST_OK;
+}

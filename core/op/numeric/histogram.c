@@ -1,0 +1,159 @@
+/* bincount and histc.
+ */
+
+#include <math.h>
+
+#include "op/numeric/numeric.h"
+#include "op/reduce/reduction.h"
+#include "op/registry/composite.h"
+
+/* -- bincount ------------------------------------------------------------- */
+
+static st_status check_bins(const st_value *args) {
+  const st_tensor *self = args[0].u.tensor, *weights = st__to_tensor(&args[1]);
+  const st_dtype d = (st_dtype)self->dtype;
+  if (!st__is_integral(d)) return st__no_kernel_for(d);
+  if (args[2].u.i < 0) {
+    return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %lld",
+                    (long long)args[2].u.i);
+  }
+  if (self->ndim != 1) {
+    return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
+                    ST_SHAPE_TEXT(self));
+  }
+  if (weights && !st__same_sizes(self, weights)) {
+    return st__fail(ST_BAD_SHAPE, "weights of shape %s for %lld elements",
+                    ST_SHAPE_TEXT(weights), (long long)self->numel);
+  }
+  if (weights && st__is_complex((st_dtype)weights->dtype)) {
+    return st__no_kernel_for((st_dtype)weights->dtype);
+  }
+  return ST_OK;
+}
+
+/* How many bins the n elements need. */
+static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
+                            int64_t *bins) {
+  *bins = least;
+  for (int64_t i = 0; i < n; i++) {
+    if (p[i] < 0 || p[i] == INT64_MAX) {
+      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld and has no "
+                      "bin", (long long)st__shown(i), (long long)p[i]);
+    }
+    if (p[i] >= *bins) *bins = p[i] + 1;
+  }
+  return ST_OK;
+}
+
+static void add_up(const st_tensor *self, const st_tensor *weights,
+                   st_tensor *out) {
+  const int64_t *p = (const int64_t *)(const void *)st__data(self);
+  void *to = st__data(out);
+  if (!weights) {
+    for (int64_t i = 0; i < self->numel; i++) ((int64_t *)to)[p[i]]++;
+  } else if (out->dtype == ST_FLOAT32) {
+    const float *w = (const float *)(const void *)st__data(weights);
+    for (int64_t i = 0; i < self->numel; i++) ((float *)to)[p[i]] += w[i];
+  } else {
+    const double *w = (const double *)(const void *)st__data(weights);
+    for (int64_t i = 0; i < self->numel; i++) ((double *)to)[p[i]] += w[i];
+  }
+}
+
+ST_BOXED(st__box_bincount) {
+  const st_tensor *weights = st__to_tensor(&args[1]);
+  const st_dtype dtype = !weights ? ST_INT64
+                       : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
+                                                      : ST_FLOAT64;
+  st_chain c = {.status = check_bins(args)};
+  int64_t bins = 0;
+  const st_tensor *self = st__step1(
+    &c, ST_OP_contiguous, st__step_to(&c, args[0].u.tensor, ST_INT64));
+  if (weights) {
+    weights = st__step1(&c, ST_OP_contiguous,
+                        st__step_to(&c, weights, dtype));
+  }
+  if (st__going(&c)) {
+    c.status = count_bins((const int64_t *)(const void *)st__data(self),
+                          self->numel, args[2].u.i, &bins);
+  }
+  const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
+  st_tensor *out = st__step(&c, ST_OP_zeros, 2, zeros);
+  if (st__going(&c)) add_up(self, weights, out);
+  return st__chain_return(&c, out, rets);
+}
+
+/* -- histc ---------------------------------------------------------------- */
+
+st_status st__histc_meta(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const int64_t bins[] = {r->args[1].u.i};
+  if (!st__is_floating(d)) return st__no_kernel_for(d);
+  if (bins[0] <= 0) {
+    return st__fail(ST_BAD_VALUE, "bins must be positive, it is %lld",
+                    (long long)bins[0]);
+  }
+  ST_TRY(st__set_output(r, 0, 1, bins, NULL, d));
+  return st__keep_apart(r, 0, st__arg_tensor(r, 0));
+}
+
+/* min and max; where they are equal, the least and the greatest element. */
+static st_status histogram_range(const st_run *r, double range[2]) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_chain c = {.n = 0};
+  st_tensor *ends[2];
+  for (int i = 0; i < 2; i++) {
+    range[i] = st__scalar_to_double(st__to_scalar(&r->args[2 + i]));
+  }
+  if (range[0] == range[1] && self->numel > 0) {
+    st__steps(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
+    for (int i = 0; st__going(&c) && i < 2; i++) {
+      range[i] = st__scalar_to_double(
+        st__scalar_load((st_dtype)self->dtype, st__data(ends[i])));
+    }
+    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+  }
+  if (range[0] == range[1]) range[0] -= 1, range[1] += 1;
+  if (!isfinite(range[0]) || !isfinite(range[1])) {
+    return st__fail(ST_BAD_VALUE, "the range from %g to %g is not finite",
+                    range[0], range[1]);
+  }
+  if (range[0] < range[1]) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "max must be larger than min");
+}
+
+/* In the precision of the elements, as ATen does, so that those at an edge
+ * go to the same bin. NaN is outside. */
+#define COUNT(T)                                                            \
+  static void count_##T(const T *p, int64_t n, const double range[2],       \
+                        int64_t *to, int64_t bins) {                        \
+    const T low = (T)range[0], high = (T)range[1];                          \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      if (!(p[i] >= low && p[i] <= high)) continue;                         \
+      const int64_t at = (int64_t)((p[i] - low) * (T)bins / (high - low));  \
+      to[at < bins ? at : bins - 1]++;                                      \
+    }                                                                       \
+  }
+COUNT(float)
+COUNT(double)
+
+st_status st__histc_impl(st_run *r) {
+  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  st_tensor *out = r->out[0];
+  st_chain c = {.n = 0};
+  double range[2];
+  ST_TRY(histogram_range(r, range));
+  const st_tensor *self = st__step_to(&c, st__arg_tensor(r, 0),
+                                      d == ST_FLOAT64 ? d : ST_FLOAT32);
+  self = st__step1(&c, ST_OP_contiguous, self);
+  const st_value zeros[] = {st__of_ints(out->sizes, 1), st__of_int(ST_INT64)};
+  const st_tensor *counts = st__step(&c, ST_OP_zeros, 2, zeros);
+  if (st__going(&c)) {
+    const void *p = st__data(self);
+    int64_t *to = (int64_t *)(void *)st__data(counts);
+    if (d == ST_FLOAT64) count_double(p, self->numel, range, to, out->numel);
+    else count_float(p, self->numel, range, to, out->numel);
+    c.status = st__copy(out, counts);
+  }
+  return st__chain_end(&c, 0, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+/* Reductions made of others: nanmean and sum_to_size.
+ */
+
+#include "op/reduce/composite_ops.h"
+#include "op/registry/composite.h"
+
+/* -- nanmean -------------------------------------------------------------- */
+
+ST_BOXED(st__box_nanmean) {
+  const st_tensor *self = args[0].u.tensor;
+  const st_dtype d = (st_dtype)self->dtype;
+  st_chain c = {.n = 0};
+  if (!st__is_floating(d) && !st__is_complex(d)) {
+    return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
+                    "%s", st__dtype_name(d));
+  }
+  const st_tensor *is_number = st__step1(&c, ST_OP_logical_not,
+                                         st__step1(&c, ST_OP_isnan, self));
+  const st_value count_args[] = {st__of_tensor(is_number), args[1], args[2]};
+  const st_tensor *count = st__step(&c, ST_OP_sum_dim_IntList, 3, count_args);
+  const st_tensor *sum = st__step(&c, ST_OP_nansum, 4, args);
+  return st__chain_return(&c, st__step2(&c, ST_OP_div_Tensor, sum, count),
+                          rets);
+}
+
+ST_BOXED(st__box_nanmean_out) {
+  return st__compose_out(ST_OP_nanmean, 4, args, rets);
+}
+
+/* -- sum_to_size ----------------------------------------------------------- */
+
+/* Which dimensions of self to sum over; BAD_SHAPE when size does not expand
+ * to self's. */
+static st_status summed_dims(const st_tensor *self, const st_value *size,
+                             int64_t *dims, int *n) {
+  const int extra = self->ndim - (int)size->len;
+  bool fits = extra >= 0;
+  *n = 0;
+  for (int d = 0; fits && d < self->ndim; d++) {
+    const int64_t to = d < extra ? 1 : size->u.ints[d - extra];
+    fits = to == self->sizes[d] || to == 1;
+    if (d < extra || to != self->sizes[d]) dims[(*n)++] = d;
+  }
+  if (fits) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "size %s does not expand to the %s of self",
+                  st__shape_text((int)size->len, size->u.ints,
+                                 (char[160]){0}, 160), ST_SHAPE_TEXT(self));
+}
+
+ST_BOXED(st__box_sum_to_size) {
+  st_tensor *t = args[0].u.tensor;
+  int64_t dims[ST_MAX_DIMS];
+  st_chain c = {.n = 0};
+  int n;
+  if (args[1].len == 0) return st__invoke(ST_OP_sum, 1, args, rets);
+  ST_TRY(summed_dims(t, &args[1], dims, &n));
+  if (n > 0) {
+    const st_value sum[] = {args[0], st__of_ints(dims, n), st__of_bool(true)};
+    t = st__step(&c, ST_OP_sum_dim_IntList, 3, sum);
+  }
+  if (args[1].len < (uint32_t)args[0].u.tensor->ndim) {
+    t = st__step_with(&c, ST_OP_view, t, args[1]);
+  }
+  return st__chain_return(&c, t, rets);
+}

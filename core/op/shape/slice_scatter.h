@@ -1,0 +1,18 @@
+/* select, slice, diagonal and as_strided written as functions (*_scatter), and
+ * the gradients of these views.
+ */
+#ifndef ST_OP_SHAPE_SLICE_SCATTER_H
+#define ST_OP_SHAPE_SLICE_SCATTER_H
+
+#include "op/registry/op.h"
+
+ST_BOXED(st__box_select_backward);
+ST_BOXED(st__box_slice_backward);
+ST_BOXED(st__box_diagonal_backward);
+ST_BOXED(st__box_unfold_backward);
+ST_BOXED(st__box_select_scatter);
+ST_BOXED(st__box_slice_scatter);
+ST_BOXED(st__box_diagonal_scatter);
+ST_BOXED(st__box_as_strided_scatter);
+
+#endif
