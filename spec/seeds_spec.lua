@@ -317,7 +317,7 @@ describe("the seeds' examples", function()
     end)
 
     it("g14: clone is an operator of its own memory", function()
-      local x = st.tensor {1.0, 2.0}
+      local x = st.tensor {1.5, 2.5}
       local y = x:clone()
       assert.is_true(x:equal(y))
       assert.not_equal(x:data_ptr(), y:data_ptr())
@@ -326,6 +326,7 @@ describe("the seeds' examples", function()
         names[#names + 1] = e.op
       end
       assert.equal("aten::clone", names[1])
+      assert.equal("CloneBackward0", x:requires_grad_():clone().grad_fn.name)
     end)
   end)
 
@@ -433,6 +434,18 @@ describe("the seeds' examples", function()
       local x = strided({3, 4}, {1, 3})
       assert.equal("non_overlapping_dense", plan_of({false}, {x}).fast)
       assert.equal("none", plan_of({st.empty(3, 4)}, {x}).fast)
+    end)
+
+    it("W9: clone is explicit, and Autograd comes before it", function()
+      local clone = st.ops.aten.clone.default
+      assert.equal("autograd kernel", select(2, clone:kernel "AutogradCPU"))
+      assert.equal("default backend kernel", select(2, clone:kernel "CPU"))
+      local keys = {}
+      local x = st.ones(1):requires_grad_()
+      for _, e in ipairs(st.trace(x.clone, x)) do
+        if e.op == "aten::clone" then keys[#keys + 1] = e.key end
+      end
+      assert.same({"AutogradCPU", "CPU"}, keys)
     end)
 
     it("W10: a one-dimensional range needs no second dimension", function()
