@@ -1,17 +1,21 @@
 --- SEMANTICS.md: each behaviour that a comment or a spec cites by id, in
 -- parentheses, has a row there, and the specs that rows name are there.
 
-local on_disk = require "spec.files"
-
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)$"
 local ROOT = HERE:match "^(.*)/spec/" or "."
-local DOCUMENT = ROOT .. "/spec/SEMANTICS.md"
+
+local function read(name)
+  local file = assert(io.open(ROOT .. "/" .. name, "rb"))
+  local bytes = file:read "*a"
+  file:close()
+  return bytes
+end
 
 local function files(folders, pattern)
   local list = {}
   local pipe = assert(io.popen(("cd '%s' && find %s -type f | sort"):format(
                                ROOT, folders)))
-  for _, name in ipairs(on_disk.lines_of(pipe:read "*a")) do
+  for name in pipe:lines() do
     if name:find(pattern) then list[#list + 1] = name end
   end
   pipe:close()
@@ -23,7 +27,7 @@ end
 --- Ids in their order, with the cell that names specs.
 local function rows()
   local list = {}
-  for line in on_disk.read(DOCUMENT):gmatch "[^\n]+" do
+  for line in read "spec/SEMANTICS.md":gmatch "[^\n]+" do
     local id, behaviour, shown = line:match "^| (%a%d+) | (.+) | (.-) |$"
     if id then
       list[#list + 1] = {id = id, behaviour = behaviour, shown = shown}
@@ -54,13 +58,13 @@ end
 
 --- What a file says, without what begins a line of a comment.
 local function plain(name)
-  local text = on_disk.read(ROOT .. "/" .. name)
+  local text = read(name)
   return (text:gsub("\n%s*%-%-%-? ", "\n"):gsub("\n%s*%* ", "\n"))
 end
 
 --- The comments of a file, one behind the other.
 local function comments(name)
-  local text, list = on_disk.read(ROOT .. "/" .. name), {}
+  local text, list = read(name), {}
   local pattern = name:find "%.lua$" and "%-%-([^\n]*)" or "/%*(.-)%*/"
   for comment in text:gmatch(pattern) do list[#list + 1] = comment end
   return table.concat(list, "\n")
@@ -124,7 +128,7 @@ describe("A row of SEMANTICS.md", function()
   end
   local texts = {}
   local function spec_text(name)
-    texts[name] = texts[name] or on_disk.read(ROOT .. "/" .. paths[name])
+    texts[name] = texts[name] or read(paths[name])
     return texts[name]
   end
 
