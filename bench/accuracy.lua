@@ -1,5 +1,6 @@
 --- Sums of float32 that are hard to get right, next to PyTorch's and NumPy's:
--- the table of SEMANTICS 2.4. PyTorch's depend on the number of threads.
+-- the rows V1 to V6 of spec/SEMANTICS.md. PyTorch's depend on the number of
+-- threads.
 --
 --     ./dev lua bench/accuracy.lua     (bench/peers.lua finds the Python)
 

@@ -360,7 +360,7 @@ st_tls st_tls_grad(bool enabled) {
   return tls;
 }
 
-/* SEMANTICS C3. */
+/* Guards (C3). */
 st_tls st_tls_inference(bool enabled) {
   st_tls tls = st__tls();
   const st_keyset tracked = ST_BIT(ST_FUNC_ADInplaceOrView);

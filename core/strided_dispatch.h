@@ -187,7 +187,7 @@ ST_API void st_library_close(st_library **lib);
 
 /* One meta function, which checks the arguments and says what the outputs
  * are, and one implementation, which fills them, behind three variants
- * (SEMANTICS 1.10): functional, in-place and out=. meta alone runs for Meta,
+ * (Z1 to Z6): functional, in-place and out=. meta alone runs for Meta,
  * so shapes, strides and dtypes can be inferred without data.
  *
  * Defines the variants in lib and registers their kernels, all of it or
@@ -293,7 +293,7 @@ ST_API void st_unobserve(st_observer *o);
 ST_API bool st_key_parse(const char *name, st_keyset *out);
 /* "DispatchKeySet(CPU, AutogradCPU)" into buf; returns buf. */
 ST_API char *st_keyset_text(st_keyset ks, char *buf, size_t size);
-/* a without b's functionalities; backends stay (SEMANTICS K5). */
+/* a without b's functionalities; backends stay (K5). */
 ST_API st_keyset st_keyset_minus(st_keyset a, st_keyset b);
 /* The key that a call with these keys takes, "Undefined" for none. A static
  * string. */

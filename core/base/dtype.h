@@ -1,4 +1,4 @@
-/* Dtypes: sizes, names, categories, promotion (SEMANTICS 1.8), and the
+/* Dtypes: sizes, names, categories, promotion (P1 to P5), and the
  * conversions of half and bfloat16.
  */
 #ifndef ST_BASE_DTYPE_H

@@ -122,7 +122,7 @@ typedef struct st_node st_node; /* an operation recorded for its gradient */
 
 enum {
   ST_MAX_DIMS = 64,  /* dimensions of a tensor */
-  ST_MAX_ARGS = 64   /* arguments of an operator (SEMANTICS C8) */
+  ST_MAX_ARGS = 64   /* arguments of an operator (C8) */
 };
 
 /* A set of dispatch keys: backend bits 0..13, functionality bits 14..53. */
@@ -240,7 +240,7 @@ typedef struct st_arg {
   st_value default_value;
 } st_arg;
 
-/* What is known about an operator beyond its schema (SEMANTICS R15). */
+/* What is known about an operator beyond its schema (R15). */
 #define ST_TAG_MAP(X) \
   X(NONDETERMINISTIC_SEEDED, "nondeterministic_seeded") \
   X(INPLACE_VIEW,            "inplace_view")            \
@@ -301,7 +301,7 @@ enum {
   ST_RUN_NOTE = 36  /* numbers that a meta can leave for the implementation */
 };
 
-/* A structured operator: what its three variants share (SEMANTICS 1.10). */
+/* A structured operator: what its three variants share (Z1 to Z6). */
 typedef struct st_structured {
   const char *schema;    /* functional: "scale(Tensor self) -> Tensor" */
   bool inplace;          /* also "scale_", which writes self */
@@ -332,7 +332,7 @@ typedef struct st_route {
 
 /* -- Libraries ------------------------------------------------------------ */
 
-/* Registrations that come and go together (SEMANTICS R2). A DEF library owns
+/* Registrations that come and go together (R2). A DEF library owns
  * its namespace: there is one at a time. A FRAGMENT adds definitions to a
  * namespace, an IMPL library only kernels and, in the namespace "_",
  * fallbacks. */
@@ -354,7 +354,7 @@ enum {
 
 /* Keys that every call of this thread has on top of its arguments', and keys
  * that it never has; whether gradients are recorded; whether new tensors are
- * inference tensors (SEMANTICS C2, C3). */
+ * inference tensors (C2, C3). */
 typedef struct st_tls {
   st_keyset included, excluded;
   bool grad, inference;
@@ -372,7 +372,7 @@ struct st_mode {
   st_mode *outer; /* set by the engine */
 };
 
-/* Sees the calls of its thread, but no redispatches (SEMANTICS C14). args and
+/* Sees the calls of its thread, but no redispatches (C14). args and
  * rets are NULL unless wants_values; neither function may fail. The struct is
  * the caller's until it is removed. */
 typedef struct st_observer st_observer;

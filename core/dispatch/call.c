@@ -42,7 +42,7 @@ void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e),
   st__thread_watch(&st__thread);
 }
 
-/* "call" and "callBoxed" (SEMANTICS C14). */
+/* "call" and "callBoxed" (C14). */
 static bool is_observed(const char *kind) {
   return kind[0] == 'c' && strlen(kind) < sizeof "callBoxed";
 }

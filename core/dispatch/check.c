@@ -1,5 +1,5 @@
 /* Arguments against schemas: defaults for what is missing, errors for what
- * does not fit (SEMANTICS S5).
+ * does not fit (S5).
  */
 
 #include <string.h>

@@ -27,7 +27,7 @@ typedef struct st_listener {
   void *ctx;
 } st_listener;
 
-/* Registers what every process starts with (SEMANTICS R12) and reads the
+/* Registers what every process starts with (R12) and reads the
  * environment. Idempotent; after a failure it may be repeated. */
 st_status st__dispatch_init(void);
 

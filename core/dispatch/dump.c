@@ -1,4 +1,4 @@
-/* What is registered and what follows from it, as text (SEMANTICS R14). */
+/* What is registered and what follows from it, as text (R14). */
 
 #include <string.h>
 

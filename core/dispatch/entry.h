@@ -116,7 +116,7 @@ size_t st__split_name(const char *full, const char **overload);
 /* Global fallbacks by runtime key. */
 extern const st_registration *st__fallbacks[ST_KEY_RUNTIME_COUNT];
 
-/* The kernel for a slot (SEMANTICS R7); for an alias key the newest one
+/* The kernel for a slot (R7); for an alias key the newest one
  * registered to it. Never NULL. Under the mutex. */
 const st_registration *st__select(const st_op *op, st_key key);
 /* op's table, built if there is none; NOT_FOUND when op is not defined. */

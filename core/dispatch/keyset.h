@@ -1,4 +1,4 @@
-/* Algebra of key sets, and keys by name (SEMANTICS K1 to K10).
+/* Algebra of key sets, and keys by name (K1 to K10).
  *
  * A st_key is a runtime key, numbered by its slot in an operator's table
  * (0 is Undefined), or an alias key, numbered above them.

@@ -1,4 +1,4 @@
-/* Libraries: registrations that come and go together (SEMANTICS R2). */
+/* Libraries: registrations that come and go together (R2). */
 
 #include <pthread.h>
 #include <string.h>

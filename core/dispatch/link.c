@@ -377,7 +377,7 @@ static st_status link_all(st_registration *const *drafts, int n) {
   return ST_OK;
 }
 
-/* R5: whoever replaces by intent says so with ST_REPLACE. */
+/* Replacing by intent is said with ST_REPLACE (R5). */
 static void warn_of_hidden(st_registration *const *drafts, int n) {
   for (int i = 0; i < n; i++) {
     const st_registration *r = drafts[i], *old = NULL;
@@ -456,7 +456,7 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
 
 /* -- Start ---------------------------------------------------------------- */
 
-/* ATen's fallthroughs (SEMANTICS R12), but for the Autograd keys: there an
+/* ATen's fallthroughs (R12), but for the Autograd keys: there an
  * operator without a derivative must not lose a gradient silently. */
 static const char *const fallthroughs[] = {
   "BackendSelect", "ADInplaceOrView", "AutocastCPU", "AutocastXPU",

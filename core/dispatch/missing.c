@@ -1,5 +1,5 @@
 /* What a call says when there is nothing to run: two lines at most, the
- * operator, the key and the nearest cause (SEMANTICS C11, C12).
+ * operator, the key and the nearest cause (C11, C12).
  */
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* From a key set to a slot of a dispatch table, in a few instructions
- * (SEMANTICS K4): what every call does first.
+ * (K4): what every call does first.
  */
 #ifndef ST_DISPATCH_SLOT_H
 #define ST_DISPATCH_SLOT_H

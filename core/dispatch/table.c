@@ -1,5 +1,5 @@
 /* Computes dispatch tables: which registration serves which runtime key
- * (SEMANTICS R7 to R10).
+ * (R7 to R10).
  */
 
 #include <string.h>

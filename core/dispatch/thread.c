@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* SEMANTICS C2. */
+/* What a thread begins with (C2). */
 #define INCLUDED \
   (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
 #define EXCLUDED                                               \
@@ -148,7 +148,7 @@ st_status st__thread_attach(st_thread *self) {
 
 /* -- State ---------------------------------------------------------------- */
 
-/* Bits that no inference tensor has (SEMANTICS K9). */
+/* Bits that no inference tensor has (K9). */
 #define TRACKED ST_BIT(ST_FUNC_ADInplaceOrView)
 
 st_tls st__tls(void) { return st__thread.tls; }

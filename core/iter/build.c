@@ -1,4 +1,4 @@
-/* Building an iterator: the pipeline of SEMANTICS 1.7, in its order.
+/* Building an iterator: the pipeline, in its order (I20).
  *
  * Note [Order of dimensions]
  * Shapes of tensors run from the slowest dimension to the fastest. Up to the

@@ -5,7 +5,7 @@
 
 #include "iter/iter.h"
 
-/* The types stage (SEMANTICS I5): decides it->device and it->common_dtype,
+/* The types stage (I5): decides it->device and it->common_dtype,
  * gives every operand its target, and makes the temporaries. */
 st_status st__iter_types(st_iter *it);
 /* op becomes a copy in dtype, laid out alike; numbers need no allocation. */

@@ -1,5 +1,5 @@
 /* copy_, clone and contiguous: moving elements between layouts and dtypes
- * (SEMANTICS 1.12).
+ * (Y1 to Y6).
  */
 
 #include "iter/copy.h"

@@ -5,7 +5,7 @@
 
 #include "iter/iter.h"
 
-/* dst <- src with broadcasting and conversion (SEMANTICS 1.12), as if they
+/* dst <- src with broadcasting and conversion (Y1 to Y6), as if they
  * shared no memory. OVERLAP when dst overlaps itself. */
 st_status st__copy(st_tensor *dst, const st_tensor *src);
 /* Same sizes, no overlap, nothing can fail: for temporaries. */

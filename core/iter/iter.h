@@ -1,4 +1,4 @@
-/* The tensor iterator: operands in, few strided loops out (SEMANTICS 1.7).
+/* The tensor iterator: operands in, few strided loops out (I1 to I20).
  *
  *   st_iter it;
  *   st__iter_init(&it, ST_ITER_BINARY);
@@ -152,7 +152,7 @@ void st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
 bool st__iter_is_contiguous(const st_iter *it);
 bool st__iter_has_contiguous_first_dim(const st_iter *it);
 
-/* What an elementwise loop meets along the first dimension (SEMANTICS I16):
+/* What an elementwise loop meets along the first dimension (I16):
  * contiguous operands, those and one input of stride 0, or anything else. */
 typedef enum st_inner { ST_INNER_VECTOR, ST_INNER_SCALAR, ST_INNER_STRIDED }
   st_inner;
@@ -167,7 +167,7 @@ typedef struct st_iter_step {
 int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
                        st_iter_step *steps, int64_t max);
 
-/* -- Splitting (SEMANTICS I15, I11) --------------------------------------- */
+/* -- Splitting (I15, I11) ------------------------------------------------- */
 
 /* Dimensions are those of a built iterator, the fastest first. */
 bool st__iter_is_dim_reduced(const st_iter *it, int dim);

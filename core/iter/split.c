@@ -1,5 +1,5 @@
 /* Parts of an iterator: narrowed, halved, or cut until 32 bits will do for
- * every offset (SEMANTICS I15), and with other operands (I11).
+ * every offset (I15), and with other operands (I11).
  *
  * Note [Halves of a reduction]
  * Both halves of a reduced dimension write the same outputs. The first one to

@@ -1,5 +1,5 @@
 /* The types of an iterator: promotion, the common dtype, and the temporaries
- * for operands that have another one (SEMANTICS 1.8, I5).
+ * for operands that have another one (P1 to P5, I5).
  */
 
 #include "iter/build.h"

@@ -1,4 +1,4 @@
-/* Loops that move and convert elements (SEMANTICS Y6).
+/* Loops that move and convert elements (Y6).
  *
  * Note [Conversions]
  * Floats become integers by truncation, as the x86 instruction has it: what

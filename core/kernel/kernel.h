@@ -70,12 +70,12 @@ typedef struct st_kernel_table {
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);
 /* The name of the row of a loop; "?" for another function. */
 const char *st__loop_name(st_loop loop);
-/* The instruction set of those loops (SEMANTICS U1). */
+/* The instruction set of those loops (U1). */
 st_isa_level st__kernel_isa(st_kernel_id id);
 /* Elements worth a thread: 32768 for cheap kernels, less for costly ones. */
 int64_t st__kernel_grain(st_kernel_id id);
 
-/* The loop that converts src elements to dst elements (copy_ rules, Y6). */
+/* The loop that converts src elements to dst elements (Y6). */
 st_loop st__copy_kernel(st_dtype dst, st_dtype src);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory formats (SEMANTICS 1.5 T3 to T7, 1.6).
+/* Memory formats (T3 to T7, M1 to M7).
  */
 #ifndef ST_TENSOR_FORMAT_H
 #define ST_TENSOR_FORMAT_H

@@ -1,5 +1,5 @@
 /* Dispatch keys as data: which bits exist and what they are called
- * (SEMANTICS K1 to K3). The algebra is in dispatch/keyset.h.
+ * (K1 to K3). The algebra is in dispatch/keyset.h.
  *
  * Note [Functionality and backend]
  * A key set has two kinds of bits. The low 14 name backends; the bits above
@@ -65,7 +65,7 @@ static inline st_keyset st__device_keys(st_device device) {
  * tensors. */
 extern _Thread_local st_keyset st__untracked_keys;
 
-/* What a new tensor of a device has (SEMANTICS K9). The Autograd key is not
+/* What a new tensor of a device has (K9). The Autograd key is not
  * among them: only tensors that need a gradient have it. */
 static inline st_keyset st__tensor_keys(st_device device) {
   const st_keyset autocast = device == ST_DEVICE_CPU

@@ -1,4 +1,4 @@
-/* Does memory overlap? (SEMANTICS I1, I2, but exact)
+/* Does memory overlap? Exact answers (I1, I2).
  */
 #ifndef ST_TENSOR_OVERLAP_H
 #define ST_TENSOR_OVERLAP_H

@@ -67,7 +67,7 @@ void st__storage_release(st_storage **s); /* nulls *s; NULL is fine */
 
 /* -- Tensor --------------------------------------------------------------- */
 
-/* Cached properties of sizes and strides (SEMANTICS T2 to T7). */
+/* Cached properties of sizes and strides (T2 to T7). */
 enum {
   ST_FLAG_CONTIGUOUS      = 1 << 0, /* is_contiguous */
   ST_FLAG_CL_CONTIGUOUS   = 1 << 1, /* is_contiguous(channels_last) */
@@ -101,7 +101,7 @@ struct st_tensor {
 };
 
 /* How a view came to be, which decides whether it can be written in place
- * while gradients are recorded (SEMANTICS A6). */
+ * while gradients are recorded (A6). */
 typedef enum st_creation {
   ST_CREATION_DEFAULT, ST_CREATION_NO_GRAD, ST_CREATION_INFERENCE,
   ST_CREATION_MULTI_OUTPUT, ST_CREATION_FUNCTION
@@ -245,7 +245,7 @@ void st__tensor_retain(st_tensor *t);
 void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
 
 /* Changes t's shape in place: contiguous (or format) strides, the storage
- * grows when it must and never shrinks (resize_, SEMANTICS M7). */
+ * grows when it must and never shrinks (M7). */
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format);
 /* The same for an out= tensor: a warning if it had elements. */
@@ -286,13 +286,13 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
  * BAD_DIM with the range otherwise. */
 st_status st__wrap_dim(int64_t dim, int ndim, int *out);
 /* A list of dims (NULL or n = 0: all) as a bit set; duplicates are errors
- * (SEMANTICS E1). */
+ * (E1). */
 st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set);
 /* "[2, 3]" into buf, cut with "..." if it does not fit; returns buf. */
 char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size);
 #define ST_SHAPE_TEXT(t) \
   st__shape_text((t)->ndim, (t)->sizes, (char[160]){0}, 160)
-/* infer_size of broadcasting (SEMANTICS I3): out has max(na, nb) sizes. */
+/* infer_size of broadcasting (I3): out has max(na, nb) sizes. */
 st_status st__broadcast_shape(int na, const int64_t *a, int nb,
                               const int64_t *b, int64_t *out, int *nout);
 

@@ -1,5 +1,6 @@
---- How many threads there are: what the environment says, what the process
--- may use, and what can be made. What takes longer is in spec/hosts.
+--- Which instruction set the kernels run on, and how many threads there are:
+-- what the environment says, what the process may use, and what can be made.
+-- What takes longer is in spec/hosts.
 
 local build = require "spec.support.build"
 local process = require "spec.support.process"
@@ -8,6 +9,19 @@ local HERE = build.root .. "/spec"
 
 -- The sanitizers need address space and threads of their own.
 local _it = build.is_sanitized and pending or it
+
+describe("The instruction set", function()
+  _it("is the best there is, reported, for a name that is none (U1)", function()
+    local print_it = build.lua ..
+      " -e 'print(require(\"strided\").config().isa)'"
+    local best = build.run("env -u STRIDED_ISA " .. print_it)
+    assert.matches("^%w+\n$", best)
+    assert.equal("strided: STRIDED_ISA=sse9: unknown, must be base, avx2 or " ..
+                 "avx512\n" .. best,
+                 build.run("env STRIDED_ISA=sse9 " .. print_it))
+    assert.equal("base\n", build.run("env STRIDED_ISA=base " .. print_it))
+  end)
+end)
 
 describe("The number of threads", function()
   local program, cgroup

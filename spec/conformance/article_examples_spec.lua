@@ -1,5 +1,5 @@
 --- The examples of the articles this engine is modelled on, with their
--- numbers (SEMANTICS 2.1, g1 to g28), and the corrections of 2.2.
+-- numbers (g1 to g28), and what they have wrong (W1 to W10).
 -- Permutations are given 0-based there; a plan's are 1-based.
 
 local st = require "strided"
@@ -317,7 +317,7 @@ describe("the seeds' examples", function()
     end)
 
     it("g14: clone is an operator of its own memory", function()
-      local x = st.tensor {1.0, 2.0}
+      local x = st.tensor {1.5, 2.5}
       local y = x:clone()
       assert.is_true(x:equal(y))
       assert.not_equal(x:data_ptr(), y:data_ptr())
@@ -326,6 +326,7 @@ describe("the seeds' examples", function()
         names[#names + 1] = e.op
       end
       assert.equal("aten::clone", names[1])
+      assert.equal("CloneBackward0", x:requires_grad_():clone().grad_fn.name)
     end)
   end)
 
@@ -384,8 +385,8 @@ describe("the seeds' examples", function()
     end)
   end)
 
-  describe("corrected (2.2)", function()
-    it("1: two ambiguous operands of one shape give a contiguous result",
+  describe("corrected", function()
+    it("W1: two ambiguous operands of one shape give a contiguous result",
        function()
       local ct = strided({2, 3, 1, 1}, {3, 1, 1, 1})
       local cl = strided({2, 3, 1, 1}, {3, 1, 3, 3})
@@ -397,7 +398,7 @@ describe("the seeds' examples", function()
       assert.same({16, 16, 4, 1}, (cl + ct):stride())
     end)
 
-    it("1: NC11 with broadcasting is channels_last in both orders",
+    it("W1: NC11 with broadcasting is channels_last in both orders",
        function()
       local function pair(n, strides) return strided({n, 3, 1, 1}, strides) end
       local ct2, cl2 = pair(2, {3, 1, 1, 1}), pair(2, {3, 1, 3, 3})
@@ -407,35 +408,47 @@ describe("the seeds' examples", function()
       end
     end)
 
-    it("3: dense operands of equal strides keep them", function()
+    it("W3: dense operands of equal strides keep them", function()
       local x = strided({3, 4}, {1, 3})
       assert.same({1, 3}, (x + x):stride())
     end)
 
-    it("4: coalescing may leave more than two dimensions", function()
+    it("W4: coalescing may leave more than two dimensions", function()
       local x = strided({10, 2000, 64}, {300000, 128, 1})
       assert.equal(3, #plan_of({x}, {x}).shape)
     end)
 
-    it("6: a copy to another dtype converts values", function()
+    it("W6: a copy to another dtype converts values", function()
       assert.same({1, -1, 3},
                   st.tensor({1.9, -1.9, 3.5}):to("int32"):totable())
     end)
 
-    it("7: taking a key away leaves the backends", function()
+    it("W7: taking a key away leaves the backends", function()
       local keys = st.keyset("CPU", "CUDA", "AutogradCUDA")
       local rest = keys:remove "AutogradCUDA"
       assert.equal("CUDA", rest:highest())
       assert.is_true(rest:has "CPU")
     end)
 
-    it("8: a given output's strides count for the fast set-up", function()
+    it("W8: a given output's strides count for the fast set-up", function()
       local x = strided({3, 4}, {1, 3})
       assert.equal("non_overlapping_dense", plan_of({false}, {x}).fast)
       assert.equal("none", plan_of({st.empty(3, 4)}, {x}).fast)
     end)
 
-    it("10: a one-dimensional range needs no second dimension", function()
+    it("W9: clone is explicit, and Autograd comes before it", function()
+      local clone = st.ops.aten.clone.default
+      assert.equal("autograd kernel", select(2, clone:kernel "AutogradCPU"))
+      assert.equal("default backend kernel", select(2, clone:kernel "CPU"))
+      local keys = {}
+      local x = st.ones(1):requires_grad_()
+      for _, e in ipairs(st.trace(x.clone, x)) do
+        if e.op == "aten::clone" then keys[#keys + 1] = e.key end
+      end
+      assert.same({"AutogradCPU", "CPU"}, keys)
+    end)
+
+    it("W10: a one-dimensional range needs no second dimension", function()
       local x = st.empty(7)
       assert.same({{4, 1, 8, 8}}, plan_of({x}, {x}):steps(2, 6))
     end)

@@ -3,7 +3,7 @@
 
 local deviations = {}
 
---- Schemas that PyTorch accepts and strided refuses (SEMANTICS S3).
+--- Schemas that PyTorch accepts and strided refuses (S3).
 deviations.schema_parse = {
   ["foo(Tensor x, *, *, int y) -> Tensor"] = "there is one '*'",
   ["foo(Tensor x, *) -> Tensor"] = "'*' without an argument behind it",
@@ -17,7 +17,7 @@ deviations.schema_parse = {
 local LOSES = "no derivative: raises where a gradient would be lost"
 
 --- Keys at which PyTorch 1.13 falls through by default and strided does not
--- (SEMANTICS R12).
+-- (R12).
 deviations.fallbacks = {
   AutogradOther = LOSES, AutogradCPU = LOSES, AutogradCUDA = LOSES,
   AutogradXLA = LOSES,
@@ -26,7 +26,7 @@ deviations.fallbacks = {
 --- Keys at which PyTorch has no fallback and strided has one.
 deviations.more_fallbacks = {AutogradMeta = LOSES}
 
--- -- Overlap (SEMANTICS I2, Y1) ----------------------------------------------
+-- -- Overlap (I2, Y1) --------------------------------------------------------
 
 --- Ids of vectors in which an output shares memory with an input, other than
 -- by being the same elements in the same order. PyTorch refuses some and is

@@ -1,4 +1,4 @@
---- Sets of dispatch keys as values (SEMANTICS K1 to K10).
+--- Sets of dispatch keys as values (K1 to K10).
 
 local st = require "strided"
 

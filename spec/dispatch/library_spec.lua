@@ -417,6 +417,11 @@ describe("a library", function()
     local e = failure(lib.def, lib, "g() -> int", {tags = {"fast"}})
     assert.matches("no tag 'fast'", e)
     assert.is_nil(st.ops.speclib.g)
+    local aten = st.ops.aten
+    assert.same({"nondeterministic_seeded"}, aten.randn:tags())
+    assert.same({"dynamic_output_shape"}, aten.nonzero:tags())
+    assert.same({"inplace_view"}, aten.squeeze_:tags())
+    assert.same({}, aten.add:tags())
   end)
 
   it("registers all or nothing as a transaction", function()

@@ -1,5 +1,5 @@
---- Lua functions that look on: modes, observers, listeners (SEMANTICS C14,
--- R16).
+--- Lua functions that look on: modes, observers (C14), listeners
+-- (R16).
 
 local st = require "strided"
 

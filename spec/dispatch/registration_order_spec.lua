@@ -1,6 +1,6 @@
 --- What is registered is a set: in whatever order registrations come and go,
 -- the dispatcher is as if those in force had come in one fixed order
--- (SEMANTICS R6). Among equals, such as two kernels of one operator and key,
+-- (R6). Among equals, such as two kernels of one operator and key,
 -- their order counts and nothing else.
 
 local places = require "spec.conformance.places"

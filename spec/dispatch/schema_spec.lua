@@ -1,4 +1,4 @@
---- Schema strings (SEMANTICS S1 to S4): what parses, how it prints, where an
+--- Schema strings (S1 to S4): what parses, how it prints, where an
 -- error is.
 
 local core = require "strided.core"
@@ -27,7 +27,7 @@ local function complaint(text)
   return what, tonumber(at)
 end
 
--- -- S1: printing ------------------------------------------------------------
+-- -- Printing (S1) -----------------------------------------------------------
 
 --- The names of nameless alias sets are printed, as in PyTorch, and no input.
 local function is_one_way(text) return text:find("$", 1, true) end
@@ -184,7 +184,7 @@ describe("A schema", function()
   it("leaves nothing behind", function() assert.same(before, registry()) end)
 end)
 
--- -- S2, S3: errors ----------------------------------------------------------
+-- -- Errors (S2, S3) ---------------------------------------------------------
 
 -- schema, part of the message; a '@' stands in front of what is wrong
 local ERRORS = {

@@ -1,6 +1,7 @@
 --- Scripting the dispatcher: redispatch, guards, fallbacks, traces and
--- explanations (SEMANTICS 1.2, 1.3).
+-- explanations (C1 to C15, R1 to R16).
 
+local build = require "spec.support.build"
 local st = require "strided"
 
 local unpack = unpack or table.unpack
@@ -110,6 +111,54 @@ describe("The dispatcher", function()
     assert.matches("CUDA", failure(f.call_for_key, f, "CUDA", x))
     assert.matches("alias", failure(f.call_for_key, f, "Autograd", x))
     assert.matches("NoKey", failure(f.call_for_key, f, "NoKey", x))
+  end)
+
+  -- -- Keys of a call -------------------------------------------------------
+
+  describe("takes the keys of a call", function()
+    local meta
+    before_each(function()
+      meta = st.empty({1}, {device = "meta"})
+      lib:def "f(Tensor? t, Tensor?[] ts, int n) -> str"
+      for _, key in ipairs {"CPU", "Meta"} do
+        lib:impl("f", key, function() return key end)
+      end
+    end)
+    after_each(function() meta = nil end)
+
+    it("from its tensors, in lists, too, and nothing else (C1)", function()
+      local f = st.ops.specdispatch.f
+      assert.equal("CPU", f(x, {}, 1))
+      assert.equal("Meta", f(st.none, {meta}, 1))
+      assert.equal("Meta", f(x, {st.none, meta}, 1))
+    end)
+
+    it("and says what is missing (C12)", function()
+      local f = st.ops.specdispatch.f
+      assert.matches("there is no tensor to choose a kernel by.*CPU, Meta",
+                     failure(f, st.none, {}, 1))
+      lib:def "g(Tensor t) -> str"
+      lib:impl("g", "CPU", function() return "CPU" end)
+      assert.matches("g: no kernel for Meta, the key of argument 't'\n" ..
+                     "kernels are registered for: CPU;",
+                     failure(st.ops.specdispatch.g, meta))
+    end)
+
+    it("and of its thread, which begins with two (C2)", function()
+      assert.equal(keyset("AutocastCPU", "AutocastXPU", "AutocastCUDA"),
+                   st.excluded_keys())
+      lib:def "g() -> str"
+      lib:impl("g", "BackendSelect", function() return "BackendSelect" end)
+      assert.equal("BackendSelect", st.ops.specdispatch.g())
+    end)
+
+    it("without what falls through, backend by backend (C4)", function()
+      lib:impl("f", "AutogradCPU", "fallthrough")
+      lib:impl("f", "AutogradMeta", function() return "AutogradMeta" end)
+      local f = st.ops.specdispatch.f
+      assert.equal("CPU", f(x:requires_grad_(), {}, 1))
+      assert.equal("AutogradMeta", f(meta:requires_grad_(), {}, 1))
+    end)
   end)
 
   -- -- Guards ----------------------------------------------------------------
@@ -293,6 +342,18 @@ describe("The dispatcher", function()
       assert.matches("^redispatch", kinds[2])
       assert.equal("callBoxedForDispatchKey", kinds[3])
     end)
+
+    if not build.is_sanitized then
+      it("every call on stderr when the environment asks for it (C13)",
+         function()
+        local said = build.run("env STRIDED_SHOW_DISPATCH_TRACE=1 " ..
+          build.lua .. " -e 'require(\"strided\").ones(2):add(1)'")
+        assert.matches("\n %[call%] op=%[aten::empty.memory_format%], " ..
+                       "key=%[BackendSelect%]\n  %[redispatch%]", said)
+        assert.matches("\n%[callBoxed%] op=%[aten::add.Scalar%], " ..
+                       "key=%[CPU%]\n", said)
+      end)
+    end
 
     it("the trace of a matrix when it is given one", function()
       local m = st.tensor {{1.0, 2.0}, {3.0, 4.0}}

@@ -73,7 +73,7 @@ static void count_warning(void *ctx, const char *text) {
   warnings += ctx == NULL && strstr(text, "hides the one of 'u'") != NULL;
 }
 
-/* C7: either kind of kernel through either door. R5: hiding one warns. */
+/* Either kind of kernel through either door (C7). Hiding one warns (R5). */
 static void either_door(void) {
   st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
   const st_kernel unboxed = ST_KERNEL(axpy, unboxed_axpy, .debug = "u");
@@ -132,7 +132,7 @@ static void every_type(void) {
   puts("every type");
 }
 
-/* C10: signatures are checked where they meet. */
+/* Signatures are checked where they meet (C10). */
 static void signatures(void) {
   st_library *lib = open("ctest", ST_LIBRARY_DEF, ST_REPLACE);
   const st_kernel axpy = ST_KERNEL(axpy, unboxed_axpy, .debug = "mine");
@@ -215,7 +215,7 @@ static void note_kind(void *ctx, const st_trace *e) {
   strcat(strcat(kinds, e->kind), " ");
 }
 
-/* C6, C13, C14: five doors; observers see calls, values if they ask. */
+/* Five doors; observers see calls, values if they ask (C6, C13, C14). */
 static void watching(void) {
   st_library *lib = open("ctest", ST_LIBRARY_DEF, 0);
   const st_kernel kernel = ST_KERNEL(axpy, unboxed_axpy, .debug = "u");

@@ -179,6 +179,10 @@ static void keys(void) {
   char text[256];
   CHECK(st_key_parse("AutogradCPU", &ks));
   CHECK(!st_key_parse("AutogradToaster", &after));
+  /* A backend's bit, and one for what it does (K1). */
+  CHECK(st_key_parse("CPU", &after) && after == (1 | (st_keyset)1 << 14));
+  CHECK(st_key_parse("Meta", &after) &&
+        after == ((st_keyset)1 << 10 | (st_keyset)1 << 14));
   CHECK(strcmp(st_keyset_highest(ks), "AutogradCPU") == 0);
   CHECK(strcmp(st_keyset_text(ks, text, sizeof text),
                "DispatchKeySet(AutogradCPU)") == 0);

@@ -6,7 +6,7 @@
 
 /* -- Libraries ------------------------------------------------------------ */
 
-/* R2: a row per rule. */
+/* A row per rule (R2). */
 static void rules(void) {
   st_library *def = open("ctest", ST_LIBRARY_DEF, 0), *lib;
   const st_kernel k = {.fn = see_keys, .debug = "k"};
@@ -94,7 +94,7 @@ static void hear(void *ctx, const st_op *op, bool is_defined) {
   h->gone += !is_defined;
 }
 
-/* R16 */
+/* Listeners (R16). */
 static void listening(void) {
   heard h = {0, 0};
   st_registration *listener;

@@ -1,5 +1,5 @@
 --- The backward pass: where it begins and goes, what it adds up, and what
--- becomes of the graph (SEMANTICS A9, A10).
+-- becomes of the graph (A9, A10).
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

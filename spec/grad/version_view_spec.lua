@@ -1,5 +1,5 @@
 --- Gradients as PyTorch's: versions, views, writing in place, and who wants
--- one (SEMANTICS A1 to A9, A11, A12).
+-- one (A1 to A9, A11, A12).
 
 local gradients = require "spec.support.gradients"
 local registry = require "spec.grad.gradcheck.registry"

@@ -1,5 +1,5 @@
 --- Plans of the tensor iterator, and loops that scripts run over them
--- (SEMANTICS 1.7). The numbers of the articles are in article_examples_spec.
+-- (I1 to I20). The numbers of the articles are in article_examples_spec.
 
 local st = require "strided"
 
@@ -176,7 +176,7 @@ describe("the iterator", function()
     assert.equal(2, list[2])
   end)
 
-  -- E4: the folded dimensions from 0, shape, strides of output and input
+  -- the folded dimensions from 0, shape, strides of output and input (E4)
   for _, row in ipairs {
     {{1}, {5, 6, 4}, {0, 4, 24}, {24, 4, 120}, 24, 1},
     {{0, 2}, {6, 4, 5}, {0, 0, 4}, {4, 120, 24}, 5, 2},
@@ -184,7 +184,7 @@ describe("the iterator", function()
     {{2}, {6, 20}, {0, 4}, {4, 24}, 20, 1},
     {{0}, {4, 30}, {0, 4}, {120, 4}, 30, 1},
   } do
-    it("E4: folds (4,5,6) along {" .. table.concat(row[1], ",") .. "}",
+    it("folds (4,5,6) along {" .. table.concat(row[1], ",") .. "} (E4)",
        function()
       local shape = {4, 5, 6}
       for _, d in ipairs(row[1]) do shape[d + 1] = 1 end
@@ -201,7 +201,7 @@ describe("the iterator", function()
     end)
   end
 
-  it("I11: says what its operands are", function()
+  it("says what its operands are (I11)", function()
     local x = st.ones(2, 3)
     local plan = st.iterator {preset = "binary", outputs = {x},
                               inputs = {x, st.tensor(2.5)}}
@@ -216,7 +216,16 @@ describe("the iterator", function()
     assert.is_true(plan.operands[1].is_resized)
   end)
 
-  -- I13: elements, threads, grain, chunks
+  it("says what its inner loop meets (I16)", function()
+    for inner, b in pairs {vector = st.empty(6), scalar = st.empty({}),
+                           strided = st.empty(12)[{{1, 12, 2}}]} do
+      local plan = st.iterator {preset = "binary", outputs = {false},
+                                inputs = {st.empty(6), b}}
+      assert.equal(inner, plan.inner)
+    end
+  end)
+
+  -- elements, threads, grain, chunks (I13)
   for _, row in ipairs {
     {32768, 2, nil, {{0, 32768}}},
     {32769, 2, nil, {{0, 16385}, {16385, 32769}}},
@@ -227,14 +236,14 @@ describe("the iterator", function()
     {3, 256, 1, {{0, 1}, {1, 2}, {2, 3}}},
     {0, 4, 1, {}},
   } do
-    it(("I13: cuts %d elements for %d threads"):format(row[1], row[2]),
+    it(("cuts %d elements for %d threads (I13)"):format(row[1], row[2]),
        function()
       local plan = nullary(st.empty(row[1]))
       assert.same(row[4], plan:chunks(row[2], row[3]))
     end)
   end
 
-  it("I13: cuts for the threads there are, and only for some", function()
+  it("cuts for the threads there are, and only for some (I13)", function()
     local plan = nullary(st.empty(100))
     assert.same(plan:chunks(st.get_num_threads(), 1), plan:chunks(nil, 1))
     for _, bad in ipairs {0, -1, 257, 1.5, "two"} do

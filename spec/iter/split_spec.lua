@@ -1,4 +1,4 @@
---- Parts of a plan: narrowed, halved, cut until 32 bits do (SEMANTICS I15),
+--- Parts of a plan: narrowed, halved, cut until 32 bits do (I15),
 -- and with other operands (I11).
 
 local st = require "strided"

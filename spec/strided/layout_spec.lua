@@ -146,7 +146,7 @@ describe("st.layout", function()
   end)
 
   it("names the memory formats that hold", function()
-    local t = st.empty_strided({2, 2048, 1, 1}, {2048, 1, 1, 1}) -- g12
+    local t = st.empty_strided({2, 2048, 1, 1}, {2048, 1, 1, 1}) -- (g12)
     has(layout(t), "in memory format contiguous_format and channels_last\n")
     has(layout(st.tensor(1)), "a single number\n")
   end)

@@ -46,6 +46,17 @@ describe("a session", function()
     assert.has_error(function() st.rand({5}, {generator = 7}) end)
   end)
 
+  it("draws the same numbers whatever the number of threads (I18)", function()
+    local n, drawn = st.get_num_threads(), {}
+    for threads = 1, 3 do
+      st.set_num_threads(threads)
+      st.manual_seed(7)
+      drawn[threads] = st.cat {st.rand(100000), st.randn(100000)}
+      assert.is_true(drawn[threads]:equal(drawn[1]))
+    end
+    st.set_num_threads(n)
+  end)
+
   it("prints as it is told", function()
     local t = st.tensor {1.5, 2.25}
     st.set_printoptions {precision = 1}

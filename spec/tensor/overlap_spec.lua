@@ -1,5 +1,5 @@
 --- Operands that share memory: exact answers to whether they do, and results
--- as if they did not (SEMANTICS I1, I2, Y1).
+-- as if they did not (I1, I2, Y1).
 
 local core = require "strided.core"
 local geometry = require "spec.tensor.overlap.geometry"
@@ -31,7 +31,7 @@ local ALONE = {
   {{3, 4}, {4, 1}, false}, {{3, 4}, {1, 3}, false}, {{}, {}, false},
   {{3, 0, 4}, {0, 0, 0}, false},
   {{1, 1}, {0, 0}, false},
-  {{3, 4}, {0, 1}, true}, {{3, 3}, {1, 1}, true}, -- I1
+  {{3, 4}, {0, 1}, true}, {{3, 3}, {1, 1}, true}, -- (I1)
   {{2, 3}, {3, 2}, false}, {{2, 3}, {4, 2}, true}, {{3, 3}, {3, 2}, false},
   {{3, 4}, {3, 2}, true}, -- 3 x 2 = 2 x 3
   {{5, 7}, {7, 5}, false}, {{6, 8}, {7, 5}, true}, -- 5 x 7 = 7 x 5

@@ -59,7 +59,7 @@ static st_status keep_name(st_parser *p, st_decl *d, st_token name) {
   return ST_OK;
 }
 
-/* Python's rules, which keep a call readable (SEMANTICS S3). */
+/* Python's rules, which keep a call readable (S3). */
 static st_status check_argument(const st_parser *p, const st_signature *s,
                                 const st_decl *d, st_token name) {
   for (int i = 0; i < s->nargs; i++) {
@@ -103,7 +103,7 @@ static st_status check_vararg(const st_parser *p, const st_signature *s) {
 }
 
 /* Arguments behind '*' are keyword-only, so there is one, and some follow
- * (SEMANTICS S3). */
+ * (S3). */
 static st_status check_star(const st_parser *p, const st_signature *s,
                             st_token star) {
   if (!star.s || (s->nargs && s->args[s->nargs - 1].arg.kwarg_only)) {

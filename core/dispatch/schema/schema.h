@@ -1,4 +1,4 @@
-/* Schema strings: parsing and printing (SEMANTICS 1.4). Parsing is total:
+/* Schema strings: parsing and printing (S1 to S6). Parsing is total:
  * any bytes give a schema or BAD_SCHEMA with the position.
  */
 #ifndef ST_DISPATCH_SCHEMA_SCHEMA_H

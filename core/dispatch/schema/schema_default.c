@@ -1,5 +1,5 @@
 /* Parses default values of schemas. A default must have its argument's type
- * (SEMANTICS S3): what ATen lets pass here, such as `int x=1.0` or a list of
+ * (S3): what ATen lets pass here, such as `int x=1.0` or a list of
  * the wrong length, is an error with its position.
  */
 

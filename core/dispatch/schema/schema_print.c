@@ -1,4 +1,4 @@
-/* Prints schemas in ATen's canonical form (SEMANTICS S1). */
+/* Prints schemas in ATen's canonical form (S1). */
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What autograd knows of a tensor: where it came from, its gradient, and what
- * writing it in place means (SEMANTICS 1.11).
+ * writing it in place means (A1 to A12).
  */
 #ifndef ST_GRAD_GRAPH_HISTORY_H
 #define ST_GRAD_GRAPH_HISTORY_H

@@ -1,5 +1,5 @@
 /* Operators: one meta function and one implementation serve the functional,
- * the in-place and the out= variant of an operator (SEMANTICS 1.10).
+ * the in-place and the out= variant of an operator (Z1 to Z6).
  *
  * Note [A structured run]
  * st__structured is the boxed kernel of every structured operator, on CPU, on
@@ -138,7 +138,7 @@ static inline st_tensor *st__arg_tensor(const st_run *r, int i) {
 st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
                          const int64_t *strides, st_dtype dtype);
 /* impl needs exactly these strides: it gets a proxy if out= or self has
- * others (SEMANTICS Z2, Z6). */
+ * others (Z2, Z6). */
 st_status st__set_output_strided(st_run *r, int i, int ndim,
                                  const int64_t *sizes,
                                  const int64_t *strides, st_dtype dtype);

@@ -1,4 +1,4 @@
-/* What is known about an operator beyond its schema (SEMANTICS R15). Most of
+/* What is known about an operator beyond its schema (R15). Most of
  * it follows from the row; the rest is listed here.
  */
 

@@ -79,7 +79,7 @@ static int tensor_key_set(lua_State *L) {
 /* set:add(...) */
 static int set_add(lua_State *L) { return give(L, self(L) | join(L, 2)); }
 
-/* set:remove(...): backends stay (SEMANTICS K5) */
+/* set:remove(...): backends stay (K5) */
 static int set_remove(lua_State *L) {
   const st_keyset ks = self(L);
   return give(L, st_keyset_minus(ks, join(L, 2)));

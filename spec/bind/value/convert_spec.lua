@@ -242,6 +242,31 @@ describe("conversion", function()
       assert.is_true(st.complex64.is_complex)
     end)
 
+    it("truncates, wraps, and takes all but zero for true (Y6)", function()
+      local function to(dtype, list)
+        return st.tensor(list):to(dtype):totable()
+      end
+      assert.same({1, -1, 3}, to("int32", {1.9, -1.9, 3.5}))
+      assert.same({255, 44, 0}, to("uint8", {-1, 300, 256}))
+      assert.same({true, true, false}, to("bool", {0.5, -2, 0}))
+    end)
+
+    it("gives results the one of their operator (P5)", function()
+      local function ones(dtype) return st.ones({2}, {dtype = dtype}) end
+      assert.equal(st.int64, ones "int8":sum().dtype)
+      assert.equal(st.int64, ones "bool":prod().dtype)
+      assert.equal(st.int32, st.sum(ones "float32", {dtype = "int32"}).dtype)
+      assert.equal(st.bool, ones "float32":lt(3).dtype)
+      assert.equal(st.float32, ones "complex64":abs().dtype)
+      local out = st.empty({2}, {dtype = "float64"})
+      st.le(ones "int8", ones "int8", {out = out})
+      assert.same({1, 1}, out:totable())
+      for _, row in ipairs {{"mean", "int64"}, {"neg", "bool"}} do
+        assert.has_error(function() st[row[1]](ones(row[2])) end)
+      end
+      assert.has_error(function() return ones "bool" - ones "bool" end)
+    end)
+
     it("promotes them", function()
       assert.equal(st.float32, st.promote_types("int64", "float32"))
       assert.equal(st.int16, st.promote_types(st.uint8, st.int8))

@@ -1,6 +1,5 @@
---- Sums are at least as close to the exact ones as PyTorch's (the rows of
--- SEMANTICS 2.4, smaller where they would take long), and those of integers
--- are exact.
+--- Sums are at least as close to the exact ones as PyTorch's (V1 to V6), of
+-- smaller tensors where they would take long, and those of integers are exact.
 
 local st = require "strided"
 
