@@ -38,7 +38,7 @@ static st_status start_all(void) {
   return st__register_derivatives();
 }
 
-/* Note [Forks while it starts]
+/* Note [Forks during initialisation]
  * A child of a fork in the middle would have half a registry and locks that
  * nobody opens. So forks wait until the start is over. They wait before they
  * hold a lock that the start takes: those have their handlers first, and the
@@ -52,7 +52,7 @@ static bool has_started;
 static void lock_start(void) { pthread_mutex_lock(&starting); }
 static void unlock_start(void) { pthread_mutex_unlock(&starting); }
 
-__attribute__((constructor)) static void watch_forks(void) {
+__attribute__((constructor)) static void register_atfork(void) {
   st__memory_totals();
   st__thread_set_up();
   pthread_atfork(lock_start, unlock_start, unlock_start);
@@ -86,8 +86,8 @@ void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
 /* -- Errors --------------------------------------------------------------- */
 
 int st_count_from(int first) {
-  const int old = st__first_position;
-  st__first_position = first;
+  const int old = st__display_base;
+  st__display_base = first;
   return old;
 }
 
@@ -237,8 +237,8 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
   for (int i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= t->sizes[i]) {
       return st__fail(ST_BAD_INDEX, "position %lld is outside dimension %d "
-                      "of shape %s", (long long)st__shown(index[i]),
-                      (int)st__shown(i),
+                      "of shape %s", (long long)st__display_index(index[i]),
+                      (int)st__display_index(i),
                       ST_SHAPE_TEXT(t));
     }
     at += index[i] * t->strides[i];
@@ -255,7 +255,7 @@ static char *element(const st_tensor *t, int64_t at) {
 /* On another device, or of a lazy tensor, an element is a number of its own:
  * item, fill_. */
 static bool needs_operators(const st_tensor *t) {
-  return st__is_elsewhere(t) || st__is_lazy(t);
+  return st__is_privateuse(t) || st__is_lazy(t);
 }
 
 static bool is_recorded(const st_tensor *t) {
@@ -307,7 +307,7 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
     return ST_OK;
   }
   st__scalar_store(value, (st_dtype)t->dtype, element(t, at));
-  st__bump(t);
+  st__bump_version(t);
   return ST_OK;
 }
 

@@ -193,7 +193,7 @@ st_status st_implement(const char *name, const char *key,
 }
 
 /* Links a draft and keeps or discards it. */
-static st_status link_draft(st_registration *r, st_registration **out) {
+static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
   if (status != ST_OK) st__discard(&r);
   else if (out) *out = r;
@@ -205,16 +205,16 @@ st_status st_implement_fallback(const char *key, const st_kernel *kernel,
   st_registration *r;
   st_key k;
   ST_TRY(find_key(key, &k));
-  ST_TRY(st__draft_fallback(k, kernel, 0, &r));
-  return link_draft(r, out);
+  ST_TRY(st__prepare_fallback(k, kernel, 0, &r));
+  return link_prepared(r, out);
 }
 
 st_status st_listen(void (*fn)(void *ctx, const st_op *op, bool is_defined),
                     void *ctx, st_registration **out) {
   const st_listener l = {fn, ctx};
   st_registration *r;
-  ST_TRY(st__draft_listener(&l, &r));
-  return link_draft(r, out);
+  ST_TRY(st__prepare_listener(&l, &r));
+  return link_prepared(r, out);
 }
 
 void st_registration_release(st_registration **r) { st__unregister(r); }

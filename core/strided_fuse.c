@@ -49,7 +49,7 @@ int st_graph_noutputs(const st_graph *g) { return g->noutputs; }
 
 st_status st_graph_arguments(const st_schema *s, int *ninputs,
                              int *nnumbers) {
-  return st__fused_schema(s, ninputs, nnumbers);
+  return st__graph_arguments(s, ninputs, nnumbers);
 }
 
 st_status st_library_elementwise(st_library *lib, const char *schema,
@@ -60,89 +60,98 @@ st_status st_library_elementwise(st_library *lib, const char *schema,
   return ST_OK;
 }
 
-st_status st_library_reduction(st_library *lib, const st_folding *f) {
+st_status st_library_reduction(st_library *lib, const st_custom_reduction *f) {
   return st__library_reduction(lib, f);
 }
 
 /* -- Functions in steps --------------------------------------------------- */
 
-bool st_is_jit_enabled(void) { return st__jit(); }
+bool st_is_jit_enabled(void) { return st__jit_enabled(); }
 
 bool st_set_jit_enabled(bool is_enabled) { return st__set_jit(is_enabled); }
 
-st_status st_fusion_new(const char *name, st_fusion **out) {
-  return st__fusion_new(name, out);
+st_status st_compile_cache_new(const char *name, st_compile_cache **out) {
+  return st__compile_cache_new(name, out);
 }
 
-void st_fusion_release(st_fusion **f) { st__fusion_release(f); }
-
-void st_fusion_clear(st_fusion *f) { st__fusion_clear(f); }
-
-const char *st_fusion_name(const st_fusion *f) { return st__fusion_name(f); }
-
-bool st_fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
-                    st_steps **steps) {
-  return st__fusion_find(f, n, args, steps);
+void st_compile_cache_release(st_compile_cache **f) {
+  st__compile_cache_release(f);
 }
 
-const char *st_fusion_why(st_fusion *f, int n, const st_fusion_arg *args) {
-  return st__fusion_why(f, n, args);
+void st_compile_cache_clear(st_compile_cache *f) { st__compile_cache_clear(f); }
+
+const char *st_compile_cache_name(const st_compile_cache *f) {
+  return st__compile_cache_name(f);
 }
 
-st_status st_rehearsal_begin(const st_tracing_config *c,
-                             st_tensor *const *inputs, st_rehearsal **out) {
-  return st__rehearsal_begin(c, inputs, out);
+bool st_compile_cache_find(st_compile_cache *f, int n,
+                           const st_compile_cache_arg *args,
+                           st_schedule **steps) {
+  return st__compile_cache_find(f, n, args, steps);
 }
 
-st_tensor *st_rehearsal_input(const st_rehearsal *r, int i) {
-  return st__rehearsal_input(r, i);
+const char *st_compile_cache_why(st_compile_cache *f, int n,
+                                 const st_compile_cache_arg *args) {
+  return st__compile_cache_why(f, n, args);
 }
 
-bool st_rehearsal_has(const st_rehearsal *r, const st_tensor *t) {
-  return st__rehearsal_has(r, t);
+st_status st_recorder_begin(const st_tracing_config *c,
+                            st_tensor *const *inputs, st_recorder **out) {
+  return st__recorder_begin(c, inputs, out);
 }
 
-void st_rehearsal_refuse(st_rehearsal *r, const char *why) {
-  st__rehearsal_refuse(r, why);
+st_tensor *st_recorder_input(const st_recorder *r, int i) {
+  return st__recorder_input(r, i);
 }
 
-bool st_rehearsal_was_refused(const st_rehearsal *r) {
+bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t) {
+  return st__recorder_is_fake(r, t);
+}
+
+void st_recorder_refuse(st_recorder *r, const char *why) {
+  st__recorder_refuse(r, why);
+}
+
+bool st_recorder_was_refused(const st_recorder *r) {
   return r->was_refused;
 }
 
-st_status st_rehearsal_ask(st_rehearsal *r) { return st__rehearsal_ask(r); }
-
-void st_rehearsal_ask_shape(st_rehearsal *r) { r->is_shaped = true; }
-
-st_status st_fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
-                        st_rehearsal **r, int noutputs,
-                        st_tensor *const *outputs, st_steps **steps) {
-  return st__fusion_end(f, n, args, r, noutputs, outputs, steps);
+st_status st_recorder_reject_read(st_recorder *r) {
+  return st__recorder_reject_read(r);
 }
 
-void st_steps_release(st_steps **s) { st__steps_release(s); }
+void st_recorder_uses_shape(st_recorder *r) { r->uses_sizes = true; }
 
-int st_steps_slot(const st_steps *s) { return s->slot; }
-
-bool st_steps_are_random(const st_steps *s) { return s->has_random; }
-
-int st_steps_noutputs(const st_steps *s) { return s->noutputs; }
-
-int st_steps_nkept(const st_steps *s) { return s->nkept; }
-
-st_tensor *st_steps_kept(const st_steps *s, int i) {
-  return s->kept[i].tensor;
+st_status st_compile_cache_end(st_compile_cache *f, int n,
+                               const st_compile_cache_arg *args,
+                               st_recorder **r, int noutputs,
+                               st_tensor *const *outputs, st_schedule **steps) {
+  return st__compile_cache_end(f, n, args, r, noutputs, outputs, steps);
 }
 
-int st_steps_output(const st_steps *s, int i) {
+void st_schedule_release(st_schedule **s) { st__schedule_release(s); }
+
+int st_schedule_slot(const st_schedule *s) { return s->slot; }
+
+bool st_schedule_is_random(const st_schedule *s) { return s->has_random; }
+
+int st_schedule_noutputs(const st_schedule *s) { return s->noutputs; }
+
+int st_schedule_ncaptured(const st_schedule *s) { return s->ncaptured; }
+
+st_tensor *st_schedule_captured(const st_schedule *s, int i) {
+  return s->captured[i].tensor;
+}
+
+int st_schedule_output(const st_schedule *s, int i) {
   return s->outputs[i] < s->nargs ? s->outputs[i] : -1;
 }
 
-st_status st_steps_run(const st_steps *s, st_tensor *const *inputs,
-                       st_tensor **outs) {
-  return st__steps_run(s, inputs, outs);
+st_status st_schedule_run(const st_schedule *s, st_tensor *const *inputs,
+                          st_tensor **outs) {
+  return st__schedule_run(s, inputs, outs);
 }
 
-st_status st_steps_text(const st_steps *s, char **out) {
-  return st__steps_text(s, out);
+st_status st_schedule_text(const st_schedule *s, char **out) {
+  return st__schedule_text(s, out);
 }

@@ -64,7 +64,8 @@ ST_API st_status st_library_elementwise(st_library *lib, const char *schema,
  * out=, for CPU and Meta, with a derivative. The graphs are retained.
  * BAD_SCHEMA when the schema does not fit, BAD_VALUE when the graphs do not
  * fit each other, BAD_STATE for what is not elementwise. */
-ST_API st_status st_library_reduction(st_library *lib, const st_folding *f);
+ST_API st_status st_library_reduction(st_library *lib,
+                                      const st_custom_reduction *f);
 
 /* Fused operators run as machine code that is made for them, where that is
  * possible: on x86-64 with AVX2, where the system lets pages be executable
@@ -79,59 +80,62 @@ ST_API bool st_set_jit_enabled(bool is_enabled);
 /* A fusion has the steps of one function of tensors: what it did when it was
  * called with doubles of its arguments, pieces of it as one loop each. It is
  * for one thread at a time. name: for messages. NO_MEMORY. */
-ST_API st_status st_fusion_new(const char *name, st_fusion **out);
-ST_API void st_fusion_release(st_fusion **f);
+ST_API st_status st_compile_cache_new(const char *name, st_compile_cache **out);
+ST_API void st_compile_cache_release(st_compile_cache **f);
 /* Forgets all steps. */
-ST_API void st_fusion_clear(st_fusion *f);
-ST_API const char *st_fusion_name(const st_fusion *f);
+ST_API void st_compile_cache_clear(st_compile_cache *f);
+ST_API const char *st_compile_cache_name(const st_compile_cache *f);
 /* True: it is known what to do with arguments like these. *steps, the
  * caller's, are to be run with the tensors among them; NULL: the function is
  * to be called. False: it is to be recorded. */
-ST_API bool st_fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
-                           st_steps **steps);
+ST_API bool st_compile_cache_find(st_compile_cache *f, int n,
+                                  const st_compile_cache_arg *args,
+                                  st_schedule **steps);
 /* Why there are none for arguments like these; good until f changes. */
-ST_API const char *st_fusion_why(st_fusion *f, int n,
-                                 const st_fusion_arg *args);
+ST_API const char *st_compile_cache_why(st_compile_cache *f, int n,
+                                        const st_compile_cache_arg *args);
 
 /* From now on this thread's calls are recorded, and run on doubles of the
  * inputs, at most 32 tensors; the name must live as long. */
-ST_API st_status st_rehearsal_begin(const st_tracing_config *c,
-                                    st_tensor *const *inputs,
-                                    st_rehearsal **out);
+ST_API st_status st_recorder_begin(const st_tracing_config *c,
+                                   st_tensor *const *inputs,
+                                   st_recorder **out);
 /* The double of input i; borrowed. */
-ST_API st_tensor *st_rehearsal_input(const st_rehearsal *r, int i);
+ST_API st_tensor *st_recorder_input(const st_recorder *r, int i);
 /* Is t a double of this recording? */
-ST_API bool st_rehearsal_has(const st_rehearsal *r, const st_tensor *t);
+ST_API bool st_recorder_is_fake(const st_recorder *r, const st_tensor *t);
 /* What is done cannot be recorded, but called. */
-ST_API void st_rehearsal_refuse(st_rehearsal *r, const char *why);
-ST_API bool st_rehearsal_was_refused(const st_rehearsal *r);
+ST_API void st_recorder_refuse(st_recorder *r, const char *why);
+ST_API bool st_recorder_was_refused(const st_recorder *r);
 /* Somebody looks at the elements of a double, or at its shape. BAD_STATE,
  * which is the fate of the recording, too. */
-ST_API st_status st_rehearsal_ask(st_rehearsal *r);
-ST_API void st_rehearsal_ask_shape(st_rehearsal *r);
+ST_API st_status st_recorder_reject_read(st_recorder *r);
+ST_API void st_recorder_uses_shape(st_recorder *r);
 /* Ends the recording, whose result f keeps for these arguments. outputs are
  * up to 16 doubles, noutputs negative when the function has failed. *steps is
  * the caller's; NULL: the function is to be called. BAD_STATE when somebody
  * has asked for elements, NO_MEMORY. */
-ST_API st_status st_fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
-                               st_rehearsal **r, int noutputs,
-                               st_tensor *const *outputs, st_steps **steps);
+ST_API st_status st_compile_cache_end(st_compile_cache *f, int n,
+                                      const st_compile_cache_arg *args,
+                                      st_recorder **r, int noutputs,
+                                      st_tensor *const *outputs,
+                                      st_schedule **steps);
 
-ST_API void st_steps_release(st_steps **s);
+ST_API void st_schedule_release(st_schedule **s);
 /* Where the fusion keeps them, 0 to 63. */
-ST_API int st_steps_slot(const st_steps *s);
+ST_API int st_schedule_slot(const st_schedule *s);
 /* Do they draw random numbers? */
-ST_API bool st_steps_are_random(const st_steps *s);
-ST_API int st_steps_noutputs(const st_steps *s);
-ST_API int st_steps_nkept(const st_steps *s);
+ST_API bool st_schedule_is_random(const st_schedule *s);
+ST_API int st_schedule_noutputs(const st_schedule *s);
+ST_API int st_schedule_ncaptured(const st_schedule *s);
 /* What the function has met as tensor i; borrowed. */
-ST_API st_tensor *st_steps_kept(const st_steps *s, int i);
+ST_API st_tensor *st_schedule_captured(const st_schedule *s, int i);
 /* Which input output i is, -1: it is a new tensor. */
-ST_API int st_steps_output(const st_steps *s, int i);
+ST_API int st_schedule_output(const st_schedule *s, int i);
 /* outs: as many as outputs, owned; written on success only. */
-ST_API st_status st_steps_run(const st_steps *s, st_tensor *const *inputs,
-                              st_tensor **outs);
+ST_API st_status st_schedule_run(const st_schedule *s, st_tensor *const *inputs,
+                                 st_tensor **outs);
 /* A step a line, the instructions of pieces below them; st_text_release. */
-ST_API st_status st_steps_text(const st_steps *s, char **out);
+ST_API st_status st_schedule_text(const st_schedule *s, char **out);
 
 #endif

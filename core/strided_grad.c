@@ -38,7 +38,7 @@ st_status st_tensor_set_grad(st_tensor *t, st_tensor *grad) {
 st_status st_tensor_retain_grad(st_tensor *t) { return st__retain_grad(t); }
 
 bool st_tensor_retains_grad(const st_tensor *t) {
-  return t->history && t->history->shelf;
+  return t->history && t->history->retained_grad;
 }
 
 st_status st_tensor_version(const st_tensor *t, uint32_t *out) {
@@ -53,7 +53,7 @@ st_status st_tensor_version(const st_tensor *t, uint32_t *out) {
 st_tensor *st_tensor_base(const st_tensor *t) { return st__base(t); }
 
 st_status st_tensor_untracked(const st_tensor *t, st_tensor **out) {
-  return st__untracked(t, out);
+  return st__alias_unversioned(t, out);
 }
 
 st_status st_tensor_detach(st_tensor *t) { return st__detach(t); }

@@ -51,7 +51,7 @@ static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
 static st_status check_operand(const st_plan *p, int i) {
   if (i >= 0 && i < iter_of(p)->noperands) return ST_OK;
   return st__fail(ST_BAD_INDEX, "there is no operand %lld, only %d",
-                  (long long)st__shown(i), iter_of(p)->noperands);
+                  (long long)st__display_index(i), iter_of(p)->noperands);
 }
 
 st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
@@ -97,7 +97,7 @@ st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
   ST_TRY(st_plan_operand_info(p, i, &op));
   if (!op.is_output) {
     return st__fail(ST_BAD_VALUE, "operand %lld is an input, which loops only "
-                    "read", (long long)st__shown(i));
+                    "read", (long long)st__display_index(i));
   }
   ST_TRY(st__check_scalar_fits(value, op.dtype));
   return st__plan_set(p, i, offset, value);
@@ -129,7 +129,7 @@ st_status st_plan_replace_operand(st_plan *p, int i, st_tensor *t) {
 
 st_status st_plan_call(const st_op *op, int n, const st_value *args,
                        st_plan **plans, int room, int *count) {
-  return st__watch_call(op, n, args, plans, room, count);
+  return st__dry_run_call(op, n, args, plans, room, count);
 }
 
 bool st_chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,

@@ -164,8 +164,8 @@ float st__scalar_to_float(st_scalar s) {
 
 int64_t st__scalar_to_int(st_scalar s) {
   switch (s.kind) {
-    case ST_SCALAR_FLOAT: return st__cut64(s.u.f);
-    case ST_SCALAR_COMPLEX: return st__cut64(s.u.c[0]);
+    case ST_SCALAR_FLOAT: return st__f64_to_i64_x86(s.u.f);
+    case ST_SCALAR_COMPLEX: return st__f64_to_i64_x86(s.u.c[0]);
     default: return s.u.i;
   }
 }
@@ -190,7 +190,7 @@ void st__scalar_store(st_scalar s, st_dtype d, void *p) {
   const float single = st__scalar_to_float(s);
   const int64_t i = st__scalar_to_int(s);
   const bool is_exact = s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
-  const int64_t narrow = is_exact ? i : st__cut32(f);
+  const int64_t narrow = is_exact ? i : st__f64_to_i32_x86(f);
   const double im = s.kind == ST_SCALAR_COMPLEX ? s.u.c[1] : 0;
   switch (d) {
     case ST_BOOL: STORE(uint8_t, is_nonzero(s)); break;

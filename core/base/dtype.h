@@ -69,11 +69,11 @@ st_scalar st__scalar_load(st_dtype d, const void *p);
 
 /* What x86 does with a double out of range, without undefined behaviour.
  * Narrow integers take the 32-bit instruction. */
-static inline int64_t st__cut64(double f) {
+static inline int64_t st__f64_to_i64_x86(double f) {
   return f >= -9223372036854775808.0 && f < 9223372036854775808.0
        ? (int64_t)f : INT64_MIN;
 }
-static inline int32_t st__cut32(double f) {
+static inline int32_t st__f64_to_i32_x86(double f) {
   return f > -2147483649.0 && f < 2147483648.0 ? (int32_t)f : INT32_MIN;
 }
 

@@ -8,7 +8,7 @@
  * so a block needs no header, and any block of a class serves any request of
  * that class.
  *
- * Note [Caches]
+ * Note [Block caches]
  * Blocks up to 256 KB go back to the thread that frees them, larger ones and
  * those that it has no room for into one cache under a mutex: a collection
  * frees many at once. Both hand out the block that was freed last, which is
@@ -16,7 +16,7 @@
  * the C library. A build for a checker of memory caches nothing
  * (ST_BLOCK_CACHE is 0): it must see every block come and go.
  *
- * Note [Counting]
+ * Note [Memory statistics]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
  * to the process's figures when it has gathered a megabyte. A reader sums up.
  * The limit is held against what is gathered and the asking thread's own
@@ -106,7 +106,7 @@ static int64_t get(_Atomic int64_t *x) {
 }
 
 /* Single writer: a load and a store do. */
-static void bump(_Atomic int64_t *x, int64_t by) {
+static void counter_add(_Atomic int64_t *x, int64_t by) {
   atomic_store_explicit(x, get(x) + by, memory_order_relaxed);
 }
 
@@ -114,9 +114,9 @@ static void bump(_Atomic int64_t *x, int64_t by) {
 static void gather(cache *c, int kind) {
   figures *f = &c->own[kind];
   const int64_t count = get(&f->count), bytes = get(&f->bytes);
-  bump(&f->count, -count);
-  bump(&f->bytes, -bytes);
-  bump(&gathered, bytes);
+  counter_add(&f->count, -count);
+  counter_add(&f->bytes, -bytes);
+  counter_add(&gathered, bytes);
   total[kind].count += count;
   total[kind].bytes += bytes;
   if (total[kind].bytes > total[kind].peak) {
@@ -127,8 +127,8 @@ static void gather(cache *c, int kind) {
 static void count_in(cache *c, st_mem_kind kind, int64_t count,
                      int64_t bytes) {
   figures *f = &c->own[kind];
-  bump(&f->count, count);
-  bump(&f->bytes, bytes);
+  counter_add(&f->count, count);
+  counter_add(&f->bytes, bytes);
   const int64_t own = get(&f->bytes);
   if (own < GATHERED && own > -GATHERED) return;
   pthread_mutex_lock(&mutex);
@@ -152,11 +152,11 @@ static void empty_cache(cache *c) {
     c->blocks[k] = NULL;
     c->n[k] = 0;
   }
-  bump(&c->bytes, -get(&c->bytes));
+  counter_add(&c->bytes, -get(&c->bytes));
 }
 
 /* A later destructor of the thread may take a cache again. */
-static void leave(void *p) {
+static void release_cache(void *p) {
   cache *c = p;
   empty_cache(c);
   pthread_mutex_lock(&mutex);
@@ -178,7 +178,7 @@ static int64_t settle_most(void) {
 }
 
 static void set_up(void) {
-  has_exit_key = pthread_key_create(&exit_key, leave) == 0;
+  has_exit_key = pthread_key_create(&exit_key, release_cache) == 0;
   cache_limit = settle_most();
   pthread_atfork(lock, unlock, unlock);
 }
@@ -198,7 +198,7 @@ static cache *take_cache(void) {
   return mine = c;
 }
 
-static inline cache *my_cache(void) {
+static inline cache *thread_cache(void) {
   cache *c = mine;
   return __builtin_expect(c != NULL, 1) ? c : take_cache();
 }
@@ -220,7 +220,7 @@ static void *take_shared(int k, size_t size) {
   block *b = shared.blocks[k];
   if (b) {
     shared.blocks[k] = b->next;
-    bump(&shared.bytes, -(int64_t)size);
+    counter_add(&shared.bytes, -(int64_t)size);
   }
   pthread_mutex_unlock(&mutex);
   return b;
@@ -235,7 +235,7 @@ static bool keep_shared(int k, size_t size, block *b) {
   if (keeps) {
     b->next = shared.blocks[k];
     shared.blocks[k] = b;
-    bump(&shared.bytes, (int64_t)size);
+    counter_add(&shared.bytes, (int64_t)size);
   }
   pthread_mutex_unlock(&mutex);
   return keeps;
@@ -246,7 +246,7 @@ static void *take_block(cache *c, int k, size_t size) {
   if (!b) return size >= SHARED_FROM ? take_shared(k, size) : NULL;
   c->blocks[k] = b->next;
   c->n[k]--;
-  bump(&c->bytes, -(int64_t)size);
+  counter_add(&c->bytes, -(int64_t)size);
   return b;
 }
 
@@ -259,7 +259,7 @@ static bool keep_block(cache *c, int k, size_t size, block *b) {
   b->next = c->blocks[k];
   c->blocks[k] = b;
   c->n[k]++;
-  bump(&c->bytes, (int64_t)size);
+  counter_add(&c->bytes, (int64_t)size);
   return true;
 }
 
@@ -274,7 +274,7 @@ static block *empty_shared(void) {
       list = b;
     }
   }
-  bump(&shared.bytes, -get(&shared.bytes));
+  counter_add(&shared.bytes, -get(&shared.bytes));
   pthread_mutex_unlock(&mutex);
   return list;
 }
@@ -300,7 +300,7 @@ static int64_t cached_bytes(void) {
   return bytes;
 }
 
-/* As a thread sees it: Note [Counting]. */
+/* As a thread sees it: Note [Memory statistics]. */
 static int64_t live_bytes(cache *c) {
   int64_t bytes = get(&gathered);
   for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
@@ -344,7 +344,7 @@ static void *allocate(bool plain, size_t n) {
     st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for (a test)", n);
     return NULL;
   }
-  cache *c = my_cache();
+  cache *c = thread_cache();
   void *p = c ? find_block(c, plain, n) : NULL;
   if (__builtin_expect(p != NULL, 1)) return p;
   const int64_t cached = cached_bytes();
@@ -358,7 +358,7 @@ static void *allocate(bool plain, size_t n) {
 /* Without a cache of its own, not even that much memory is left, a thread
  * has no allocations to be counted. */
 void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
-  cache *c = my_cache();
+  cache *c = thread_cache();
   if (c) count_in(c, kind, count, bytes);
 }
 
@@ -366,7 +366,7 @@ void *st__alloc_block(size_t n) { return allocate(false, n); }
 
 void st__free_block(void *p, size_t n) {
   size_t size;
-  cache *c = my_cache();
+  cache *c = thread_cache();
   const int k = class_of(n, &size);
   if (!ST_BLOCK_CACHE || !c || !keep_block(c, k, size, p)) free(p);
 }
@@ -429,7 +429,7 @@ static int64_t sum_up(void) {
 }
 
 st_memory_totals st__memory_totals(void) {
-  my_cache(); /* settles the limit */
+  thread_cache(); /* settles the limit */
   st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
                         .cache_limit = get(&cache_limit)};
   pthread_mutex_lock(&mutex);
@@ -456,7 +456,7 @@ void st__memory_reset_peak(void) {
 void st__memory_set_limit(int64_t bytes) { limit = bytes; }
 
 void st__memory_set_cache_limit(int64_t bytes) {
-  my_cache(); /* which would settle it later */
+  thread_cache(); /* which would settle it later */
   cache_limit = bytes;
   if (cached_bytes() > bytes) trim();
 }

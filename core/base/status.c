@@ -8,7 +8,7 @@
 
 enum { MESSAGE_SIZE = 1024 };
 
-_Thread_local int st__first_position;
+_Thread_local int st__display_base;
 
 static _Thread_local char message[MESSAGE_SIZE];
 
@@ -52,21 +52,22 @@ const char *st__status_text(st_status code) {
 static pthread_mutex_t warning_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct { st_warning_fn fn; void *ctx; } handler;
 
-static void release(void) { pthread_mutex_unlock(&warning_mutex); }
-static void take(void) { pthread_mutex_lock(&warning_mutex); }
-static void watch_forks(void) { pthread_atfork(take, release, release); }
+static void unlock_handler(void) { pthread_mutex_unlock(&warning_mutex); }
+static void lock_handler(void) { pthread_mutex_lock(&warning_mutex); }
+static void register_atfork(void) { pthread_atfork(lock_handler, unlock_handler,
+                                                   unlock_handler); }
 
-static void take_watched(void) {
+static void lock_handler_atfork(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
-  take();
+  pthread_once(&once, register_atfork);
+  lock_handler();
 }
 
 void st__set_warning_handler(st_warning_fn fn, void *ctx) {
-  take_watched();
+  lock_handler_atfork();
   handler.fn = fn;
   handler.ctx = ctx;
-  release();
+  unlock_handler();
 }
 
 static _Thread_local bool is_muted;
@@ -84,10 +85,10 @@ void st__warn(const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  take_watched();
+  lock_handler_atfork();
   const st_warning_fn fn = handler.fn;
   void *const ctx = handler.ctx;
-  release();
+  unlock_handler();
   if (fn) fn(ctx, text);
   else fprintf(stderr, "strided: warning: %s\n", text);
 }

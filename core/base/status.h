@@ -36,15 +36,16 @@
 __attribute__((format(printf, 2, 3)))
 st_status st__fail(st_status code, const char *format, ...);
 
-/* Note [Counting from one]
+/* Note [Index base in messages]
  * Dimensions and positions are 0-based in C and 1-based in Lua, and a message
  * must name the ones that its reader wrote. The binding says where counting
  * starts while it calls the engine; texts pass every dimension and position
- * through st__shown, which leaves negative ones, counted from the end. */
-extern _Thread_local int st__first_position;
+ * through st__display_index, which leaves negative ones, counted from the
+ * end. */
+extern _Thread_local int st__display_base;
 
-static inline int64_t st__shown(int64_t position) {
-  return position < 0 ? position : position + st__first_position;
+static inline int64_t st__display_index(int64_t position) {
+  return position < 0 ? position : position + st__display_base;
 }
 
 /* Puts "prefix: " in front of this thread's message. */

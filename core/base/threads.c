@@ -1,6 +1,6 @@
 /* The thread team over OpenMP.
  *
- * Note [Forked children]
+ * Note [OpenMP after fork]
  * A child of fork has libgomp's data but none of its threads, and would hang
  * at its first parallel region. libgomp keeps a team for each thread that had
  * one, and the thread that forks dismisses its own first; the teams of others,
@@ -8,7 +8,7 @@
  * may ask for more, unless the fork took place inside a region: that team
  * cannot be dismissed, and the child keeps one thread for good.
  *
- * Note [Libraries with teams of their own]
+ * Note [External parallel regions]
  * OpenBLAS runs regions that it guards with flags of its own: in the child of
  * a process that forks while another thread multiplies matrices they stay
  * taken for ever, and at exit it frees buffers that others may be using. So
@@ -16,21 +16,21 @@
  * begin while they last. It gets as many threads as the engine has, through
  * OpenMP's number for this thread, which is put back.
  *
- * Note [Threads that cannot be made]
+ * Note [Probing for threads]
  * libgomp ends the process when it cannot make a thread (RLIMIT_NPROC, the
  * control group's pids.max, no address space for a stack). So before a thread
  * calls a larger team than it ever had, it makes that many idle threads, and
  * as many again because those that have ended may count for a moment longer.
  * The team is as large as that shows to be possible.
  *
- * Note [Shares and pieces]
+ * Note [Work stealing]
  * Every member of a team has a share, a contiguous range, so that memory is
  * walked as the hardware likes it and the next operator finds in a core's
  * cache what the last one left there. A share is taken piece by piece, and
  * who is through with his own goes on with those of the others: a member that
  * is slow, or not there yet, leaves no more undone than the piece it is at.
  *
- * Note [Late members]
+ * Note [Backing off from a slow team]
  * OpenMP ends a region when every member has arrived, even one with nothing
  * left to do. On a busy machine that may have to wait for a processor for some
  * milliseconds, a thousand times what a small job takes. So regions are
@@ -86,7 +86,7 @@ static _Thread_local struct {
   int had;         /* members of a team, itself counted: the most so far */
   int refused_at;  /* the wish that was too much */
   int generation;
-  int lends;       /* its threads, now */
+  int externals;   /* its threads, now */
   bool is_alone;   /* at the work of a team */
 } known;
 
@@ -94,12 +94,13 @@ static _Thread_local struct {
 
 /* A stream of readers must not keep a writer waiting. */
 #if defined(PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP)
-#define LENDING PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+#define RWLOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else
-#define LENDING PTHREAD_RWLOCK_INITIALIZER
+#define RWLOCK_INIT PTHREAD_RWLOCK_INITIALIZER
 #endif
 
-static pthread_rwlock_t lending = LENDING; /* forks and exits are writers */
+/* forks and exits are writers */
+static pthread_rwlock_t external_lock = RWLOCK_INIT;
 static _Thread_local bool is_dismissed;    /* the team, for a fork */
 static bool is_lone;                       /* for good */
 static _Atomic int generation;             /* forks since the first process */
@@ -108,16 +109,18 @@ static pthread_t ender;
 
 /* In a handler of a signal that has met the library at work there is nothing
  * to wait for. */
-static void stop_lending(void) {
-  if (known.lends == 0) pthread_rwlock_wrlock(&lending);
+static void block_external(void) {
+  if (known.externals == 0) pthread_rwlock_wrlock(&external_lock);
 }
 
-static void lend_again(void) {
-  if (known.lends == 0) pthread_rwlock_unlock(&lending);
+static void unblock_external(void) {
+  if (known.externals == 0) pthread_rwlock_unlock(&external_lock);
 }
 
 /* The lock remembers a writer that the child does not have. */
-static void lend_in_child(void) { lending = (pthread_rwlock_t)LENDING; }
+static void reset_external(void) {
+  external_lock = (pthread_rwlock_t)RWLOCK_INIT;
+}
 
 static void before_fork(void) { is_dismissed = dismiss_team(); }
 
@@ -131,12 +134,12 @@ static void in_child(void) {
 /* The threads that lend wait for the end of the process; the one that brings
  * it about may still have something to compute. */
 static void at_exit(void) {
-  stop_lending();
+  block_external();
   ender = pthread_self();
   is_ending = true;
 }
 
-static bool is_ender(void) {
+static bool is_exiting_thread(void) {
   return is_ending && pthread_equal(ender, pthread_self());
 }
 
@@ -254,25 +257,25 @@ bool st__in_parallel(void) { return omp_in_parallel(); }
 
 /* The library is loaded by now and has set up what it does at forks and at the
  * end. Ours comes last, and so is the first to run. */
-static void watch_forks_and_exit(void) {
-  pthread_atfork(stop_lending, lend_again, lend_in_child);
+static void register_atfork_atexit(void) {
+  pthread_atfork(block_external, unblock_external, reset_external);
   atexit(at_exit);
 }
 
-int st__lend_threads(void) {
+int st__external_parallel_begin(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks_and_exit);
+  pthread_once(&once, register_atfork_atexit);
   const int before = omp_get_max_threads(), n = st__num_threads();
-  if (!is_ender()) pthread_rwlock_rdlock(&lending);
-  known.lends++;
+  if (!is_exiting_thread()) pthread_rwlock_rdlock(&external_lock);
+  known.externals++;
   if (!omp_in_parallel()) omp_set_num_threads(attainable(n));
   return before;
 }
 
-void st__take_back_threads(int before) {
+void st__external_parallel_end(int before) {
   if (!omp_in_parallel()) omp_set_num_threads(before);
-  known.lends--;
-  if (!is_ender()) pthread_rwlock_unlock(&lending);
+  known.externals--;
+  if (!is_exiting_thread()) pthread_rwlock_unlock(&external_lock);
 }
 
 /* -- Shares --------------------------------------------------------------- */
@@ -376,7 +379,7 @@ static void work(job *j, int own) {
   j->done += n;
 }
 
-static bool is_left(const job *j) {
+static bool has_work_left(const job *j) {
   for (int s = 0; s < j->shares; s++) {
     if (j->next[s] * j->piece < j->size) return true;
   }
@@ -386,10 +389,10 @@ static bool is_left(const job *j) {
 /* -- The team ------------------------------------------------------------- */
 
 enum {
-  LATE = 200000,       /* ns: more than it takes to wake a sleeping team */
-  LONG = 4,            /* losses that a job goes on alone */
-  CALM = 1000000000,   /* ns: lateness is forgotten */
-  MOST = CALM
+  LATE_NS = 200000,    /* ns: more than it takes to wake a sleeping team */
+  BACKOFF_FACTOR = 4,  /* losses that a job goes on alone */
+  BACKOFF_RESET_NS = 1000000000, /* ns: lateness is forgotten */
+  BACKOFF_MAX_NS = BACKOFF_RESET_NS
 };
 
 static _Atomic int64_t alone_until; /* ns */
@@ -397,15 +400,15 @@ static _Atomic int64_t last_loss;   /* ns */
 static _Atomic int multiple;        /* of last_loss: how long alone */
 
 /* Did it take longer than the caller alone might have needed? */
-static void judge(const job *j, int64_t start, int64_t end) {
+static void update_backoff(const job *j, int64_t start, int64_t end) {
   const int64_t lost = end - start - j->done * j->cost;
-  if (lost < LATE) return;
-  const bool again = start - alone_until < CALM;
+  if (lost < LATE_NS) return;
+  const bool again = start - alone_until < BACKOFF_RESET_NS;
   const int times = !again ? 8 : multiple < 64 ? 2 * multiple : 128;
   const int64_t rest = times * lost;
   multiple = times;
   last_loss = lost;
-  alone_until = end + (rest < MOST ? rest : MOST);
+  alone_until = end + (rest < BACKOFF_MAX_NS ? rest : BACKOFF_MAX_NS);
 }
 
 /* Nobody would ever arrive at the end of the region. */
@@ -431,7 +434,7 @@ static void run_team(job *j) {
   #pragma omp parallel num_threads(members)
 #endif
   run_member(j, forks);
-  judge(j, start, now());
+  update_backoff(j, start, now());
 }
 
 static void run_until(job *j, int64_t until) {
@@ -445,13 +448,13 @@ static void run_until(job *j, int64_t until) {
 /* Takes pieces while the team is out of favour; false when some are left. Work
  * within them is not the team's either. */
 static bool run_alone(job *j) {
-  const int64_t start = now(), enough = start + LONG * last_loss;
+  const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
   known.is_alone = true;
   run_until(j, until);
   known.is_alone = false;
-  return !is_left(j);
+  return !has_work_left(j);
 }
 
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,

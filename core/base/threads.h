@@ -3,7 +3,8 @@
  * Work for one caller is cut into contiguous shares of about `grain` units or
  * more, at most one for each thread. Nothing is given to threads when there
  * is not more than one share, inside another parallel region, in a forked
- * child, or while the machine has no time for them (Note [Late members]).
+ * child, or while the machine has no time for them (Note [Backing off from a
+ * slow team]).
  */
 #ifndef ST_BASE_THREADS_H
 #define ST_BASE_THREADS_H
@@ -13,7 +14,7 @@
 enum { ST_GRAIN = 32768 }; /* cheap elements worth a thread */
 
 /* Calls fn over disjoint ranges that cover [begin, end), possibly at the same
- * time: pieces of the shares that st__chunk tells (Note [Shares and pieces]).
+ * time: pieces of the shares that st__chunk tells (Note [Work stealing]).
  */
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
                       st_range_fn fn, void *ctx);
@@ -27,7 +28,7 @@ bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
 
 /* As many as STRIDED_NUM_THREADS says, else OMP_NUM_THREADS, else one for each
  * processor that affinity and the control groups' quotas leave to the process;
- * fewer when they cannot be made (Note [Threads that cannot be made]). */
+ * fewer when they cannot be made (Note [Probing for threads]). */
 int st__num_threads(void);
 /* 1 .. 256; BAD_STATE for more than one in a child that was forked inside a
  * parallel region. */
@@ -36,9 +37,9 @@ bool st__in_parallel(void);
 
 /* Around calls of a library that runs parallel regions of its own: these have
  * as many members as the engine's, and fork and exit wait for the end
- * (Note [Libraries with teams of their own]). In between nothing takes a lock
+ * (Note [External parallel regions]). In between nothing takes a lock
  * of the engine. The library is loaded before the first time. */
-int st__lend_threads(void);
-void st__take_back_threads(int before);
+int st__external_parallel_begin(void);
+void st__external_parallel_end(int before);
 
 #endif

@@ -470,15 +470,15 @@ typedef struct st_anomaly {
 typedef struct st_graph st_graph;     /* calls that were traced */
 typedef struct st_tracing st_tracing; /* a trace on its way */
 
-typedef struct st_rehearsal st_rehearsal; /* calls as they are recorded */
-typedef struct st_steps st_steps;         /* what a recording has become */
-typedef struct st_fusion st_fusion;       /* those of one function */
+typedef struct st_recorder st_recorder;   /* calls as they are recorded */
+typedef struct st_schedule st_schedule;   /* what a recording has become */
+typedef struct st_compile_cache st_compile_cache; /* those of one function */
 /* An argument of it: a tensor, or bytes that tell it from others of a kind. */
-typedef struct st_fusion_arg {
+typedef struct st_compile_cache_arg {
   st_tensor *tensor;
   const void *bytes;
   int nbytes, kind; /* 0 to 255 */
-} st_fusion_arg;
+} st_compile_cache_arg;
 
 /* What is traced. where: NULL, or says where the function is that is being
  * traced, for messages. */
@@ -491,7 +491,7 @@ typedef struct st_tracing_config {
 
 /* A reduction: what is done with the elements, how two values become one, and
  * what is made of the last one. */
-typedef struct st_folding {
+typedef struct st_custom_reduction {
   const char *schema;
   const st_graph *map;     /* its tensors, then its numbers: 1 to 4 values */
   const st_graph *combine; /* those of one element, then of another: one */
@@ -500,7 +500,7 @@ typedef struct st_folding {
   int ninit;               /* as many as map has results, or none */
   st_scalar init[4];
   const char *doc, *debug;
-} st_folding;
+} st_custom_reduction;
 
 /* -- Plans ---------------------------------------------------------------- */
 

@@ -11,12 +11,12 @@ enum { MAX_DEPTH = 200 };
 
 /* -- Watching ------------------------------------------------------------- */
 
-/* Note [Watching]
+/* Note [Observers and traces]
  * Traces, the environment's and a callback's, see every dispatch; observers
  * see calls only. One flag per thread says whether anybody watches. What a
  * watcher itself calls is not shown to any. */
 
-static void show(st_thread *self, const st_trace_event *e) {
+static void emit_trace(st_thread *self, const st_trace_event *e) {
   if (st__trace_prints) {
     fprintf(stderr, "%*s[%s] op=[%s], key=[%s]\n", e->depth, "", e->kind,
             e->op->full, st__key_name(e->key));
@@ -26,20 +26,20 @@ static void show(st_thread *self, const st_trace_event *e) {
 
 static void trace_call(st_thread *self, const st_call *call,
                        const char *kind, const st_registration *kernel) {
-  if (self->in_watch) return;
+  if (self->in_observer) return;
   const st_trace_event e = {call->op, call->keys,
                             st__highest_slot(call->keys), kind,
                             kernel->debug, self->depth - 1};
-  self->in_watch = true;
-  show(self, &e);
-  self->in_watch = false;
+  self->in_observer = true;
+  emit_trace(self, &e);
+  self->in_observer = false;
 }
 
 void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e),
                    void *ctx) {
   st__thread.trace = fn;
   st__thread.trace_ctx = ctx;
-  st__thread_watch(&st__thread);
+  st__thread_update_observers(&st__thread);
 }
 
 /* "call" and "callBoxed" (C14). */
@@ -50,27 +50,27 @@ static bool is_observed(const char *kind) {
 static bool wants_values(const st_thread *self) {
   const st_observer *o = self->observers;
   while (o && !o->wants_values) o = o->outer;
-  return o && !self->in_watch;
+  return o && !self->in_observer;
 }
 
 static void before(st_thread *self, const st_op *op, const st_value *args) {
-  if (self->in_watch) return;
-  self->in_watch = true;
+  if (self->in_observer) return;
+  self->in_observer = true;
   for (st_observer *o = self->observers; o; o = o->outer) {
     if (o->before) o->before(o->ctx, op, o->wants_values ? args : NULL);
   }
-  self->in_watch = false;
+  self->in_observer = false;
 }
 
 static void after(st_thread *self, const st_op *op, st_status status,
                   const st_value *rets) {
-  if (self->in_watch) return;
-  self->in_watch = true;
+  if (self->in_observer) return;
+  self->in_observer = true;
   for (st_observer *o = self->observers; o; o = o->outer) {
     const bool shown = o->wants_values && status == ST_OK;
     if (o->after) o->after(o->ctx, op, status, shown ? rets : NULL);
   }
-  self->in_watch = false;
+  self->in_observer = false;
 }
 
 /* -- Into and out of calls ------------------------------------------------ */
@@ -96,7 +96,7 @@ static inline st_status leave(st_thread *self, const st_op *op,
                               st_status status) {
   if (--self->depth > 0) return status;
   st__reader_leave(self->reader);
-  if (UNLIKELY(status != ST_OK)) st__blame(op, status);
+  if (UNLIKELY(status != ST_OK)) st__add_error_context(op, status);
   if (UNLIKELY(atomic_load_explicit(&st__has_retired,
                                     memory_order_relaxed))) {
     st__reclaim();
@@ -152,9 +152,9 @@ static inline const st_registration *kernel_of(const st_table *t, st_key key,
 
 /* -- Boxed calls ---------------------------------------------------------- */
 
-static st_status run_watched(st_thread *self, const st_registration *k,
-                             const char *kind, const st_call *call,
-                             const st_value *args, st_value *rets) {
+static st_status run_observed(st_thread *self, const st_registration *k,
+                              const char *kind, const st_call *call,
+                              const st_value *args, st_value *rets) {
   const bool is_call = is_observed(kind);
   trace_call(self, call, kind, k);
   if (is_call) before(self, call->op, args);
@@ -167,8 +167,8 @@ static inline st_status run(st_thread *self, const st_table *t, st_key key,
                             const char *kind, st_call *call,
                             const st_value *args, st_value *rets) {
   const st_registration *k = kernel_of(t, key, call);
-  if (UNLIKELY(self->watched)) {
-    return run_watched(self, k, kind, call, args, rets);
+  if (UNLIKELY(self->has_observers)) {
+    return run_observed(self, k, kind, call, args, rets);
   }
   return k->fn(call, args, rets);
 }
@@ -279,10 +279,10 @@ static st_status typed_table(const st_op *op, const char *signature,
 
 enum { UNOBSERVED, OBSERVED, OBSERVED_WITH_VALUES };
 
-static void watch_route(st_thread *self, const char *kind, st_route *r,
-                        const st_registration *k) {
+static void observe_typed(st_thread *self, const char *kind, st_route *r,
+                          const st_registration *k) {
   trace_call(self, &r->call, kind, k);
-  if (!is_observed(kind) || !self->observers || self->in_watch) return;
+  if (!is_observed(kind) || !self->observers || self->in_observer) return;
   r->observed = wants_values(self) ? OBSERVED_WITH_VALUES : OBSERVED;
   r->packs |= r->observed == OBSERVED_WITH_VALUES;
   if (r->observed == OBSERVED) before(self, r->call.op, NULL);
@@ -295,7 +295,7 @@ static inline void find_route(st_thread *self, const st_table *t,
   r->fn = k->fn;
   r->packs = !k->unboxed;
   r->observed = UNOBSERVED;
-  if (UNLIKELY(self->watched)) watch_route(self, kind, r, k);
+  if (UNLIKELY(self->has_observers)) observe_typed(self, kind, r, k);
 }
 
 static inline st_status open_route(bool is_call, const st_op *op,

@@ -156,7 +156,7 @@ st_status st__check_args(const st_op *op, const char *declared,
                          const st_value *args, const st_schema **out) {
   st_status status = declared_schema(op, declared, out);
   if (status == ST_OK) status = check_first(*out, (*out)->nargs, args);
-  return st__blame(op, status);
+  return st__add_error_context(op, status);
 }
 
 static st_status bind_args(const st_schema *s, int n, const st_value *args,
@@ -171,7 +171,7 @@ st_status st__bind_args(const st_op *op, int n, const st_value *args,
   const st_schema *s;
   st_status status = schema_of(op, &s);
   if (status == ST_OK) status = bind_args(s, n, args, all);
-  return st__blame(op, status);
+  return st__add_error_context(op, status);
 }
 
 st_status st__call_checked(const st_op *op, const char *declared, int n,
@@ -186,7 +186,7 @@ st_status st__call_checked(const st_op *op, const char *declared, int n,
     args = all;
   }
   return status == ST_OK ? st__call_boxed(op, s, args, rets)
-                         : st__blame(op, status);
+                         : st__add_error_context(op, status);
 }
 
 st_status st__call_n(const st_op *op, int n, const st_value *args,
@@ -195,9 +195,10 @@ st_status st__call_n(const st_op *op, int n, const st_value *args,
   const st_schema *s;
   st_status status = schema_of(op, &s);
   if (status == ST_OK) status = check_count(s, n);
-  if (status != ST_OK) return st__blame(op, status);
+  if (status != ST_OK) return st__add_error_context(op, status);
   if (n == s->nargs) return st__call(op, args, rets);
   if (n) memcpy(all, args, (size_t)n * sizeof *args);
   status = fill_defaults(s, n, all);
-  return status == ST_OK ? st__call(op, all, rets) : st__blame(op, status);
+  return status == ST_OK
+         ? st__call(op, all, rets) : st__add_error_context(op, status);
 }

@@ -31,36 +31,37 @@ typedef struct st_listener {
  * environment. Idempotent; after a failure it may be repeated. */
 st_status st__dispatch_init(void);
 
-/* Note [Drafts]
+/* Note [Prepare, then link]
  * A registration is made in two steps. A draft has all the memory it needs
  * and has passed the checks that concern it alone; nobody sees it. Linking
  * checks it against what is registered and cannot fail for another reason, so
- * several drafts can be linked, and older registrations dropped, in one step
- * that takes place or does not. flags: ST_REPLACE.
+ * several registrations can be linked, and older registrations dropped, in one
+ * step that takes place or does not. flags: ST_REPLACE.
  *
  * A draft owns nothing of the caller's until it is linked. */
-st_status st__draft_definition(const st_definition *d, int flags,
-                               st_registration **out);
+st_status st__prepare_definition(const st_definition *d, int flags,
+                                 st_registration **out);
 /* name: "ns::op.overload"; impl before def is fine. key may be an alias. */
-st_status st__draft_kernel(const char *name, st_key key,
-                           const st_kernel *kernel, int flags,
-                           st_registration **out);
-st_status st__draft_fallback(st_key key, const st_kernel *kernel, int flags,
+st_status st__prepare_kernel(const char *name, st_key key,
+                             const st_kernel *kernel, int flags,
                              st_registration **out);
-st_status st__draft_listener(const st_listener *l, st_registration **out);
-/* All drafts are linked and all of drop are taken back, or nothing is. */
-st_status st__link(st_registration *const *drafts, int n,
+st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
+                               st_registration **out);
+st_status st__prepare_listener(const st_listener *l, st_registration **out);
+/* All registrations are linked and all of drop are taken back, or nothing
+ * is. */
+st_status st__link(st_registration *const *regs, int n,
                    st_registration *const *drop, int ndrop);
 /* Its two halves, for who must note what is linked before listeners hear of
  * it and register more; the second must follow a success of the first. */
-st_status st__link_untold(st_registration *const *drafts, int n,
+st_status st__link_silent(st_registration *const *regs, int n,
                           st_registration *const *drop, int ndrop);
-void st__tell(st_registration *const *drafts, int n,
-              st_registration *const *drop, int ndrop);
+void st__notify(st_registration *const *regs, int n,
+                st_registration *const *drop, int ndrop);
 /* Frees a draft; free_ctx is not called, or it is. */
-void st__discard(st_registration **draft);
-void st__discard_owned(st_registration **draft);
-const st_op *st__draft_op(const st_registration *r);
+void st__discard(st_registration **reg);
+void st__discard_owned(st_registration **reg);
+const st_op *st__registration_op(const st_registration *r);
 void st__unregister(st_registration **r);
 
 /* A draft, linked. out NULL keeps it for good. */
@@ -77,7 +78,7 @@ st_status st__default_fallback(const char *key, st_kernel_fn fn,
 /* The kernels of ADInplaceOrView, of operators that write or return views,
  * and of the Autograd keys, of those with out=, that have none of their own.
  * Before the first table is computed. */
-void st__set_tracking(st_kernel_fn track, st_kernel_fn refuse_out);
+void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out);
 
 /* -- Libraries ------------------------------------------------------------ */
 
@@ -97,9 +98,9 @@ bool st__library_is_open(const st_library *lib);
 const char *st__library_namespace(const st_library *lib);
 void st__library_close(st_library **lib);
 /* A library that registers nothing by itself: what it is given goes into lib,
- * in one step or not at all, with st__library_join. Close it afterwards. */
-st_status st__library_part(const st_library *lib, st_library **out);
-st_status st__library_join(st_library *lib, st_library *part);
+ * in one step or not at all, with st__library_merge. Close it afterwards. */
+st_status st__library_stage(const st_library *lib, st_library **out);
+st_status st__library_merge(st_library *lib, st_library *part);
 
 /* -- Look-up -------------------------------------------------------------- */
 
@@ -201,14 +202,14 @@ bool st__runs_on_meta(const st_op *op);
 /* What the kernel in a slot of op is. */
 typedef struct st_kernel_facts {
   st_kernel_fn fn;
-  void *ctx;        /* may go while no call is under way: st__hold */
+  void *ctx;        /* may go while no call is under way: st__pause_reclaim */
   bool is_implicit; /* CompositeImplicitAutograd: made of operators */
   bool is_owned;    /* somebody's who can take it back */
 } st_kernel_facts;
 st_kernel_facts st__kernel_facts(const st_op *op, const char *key);
 /* A call that no mode, observer or trace hears of. */
-st_status st__call_unseen(const st_op *op, const st_value *args,
-                          st_value *rets);
+st_status st__call_unobserved(const st_op *op, const st_value *args,
+                              st_value *rets);
 
 /* -- Trace ---------------------------------------------------------------- */
 

@@ -45,7 +45,7 @@ static void add_kernels(st_text *t, const st_op *op, st_key key) {
   bool is_active = true;
   for (const st_registration *r = op->kernels; r; r = r->next) {
     if (r->key != key) continue;
-    const bool is_fit = st__is_fit(r);
+    const bool is_fit = st__is_compatible(r);
     st__text_format(t, "%s%s: %s :: %s [%s ]%s\n", st__key_name(key),
                     st__key_is_alias(key) ? "[alias]" : "", r->debug,
                     r->signature ? r->signature : "any",

@@ -1,13 +1,13 @@
 /* Operators, registrations and tables from the inside.
  *
- * Note [A table is a cache]
+ * Note [Dispatch tables are caches]
  * What is registered is the truth; a table is computed from it under the
  * mutex by the first call that finds none, and dropped by every registration
  * that may change it. So registering and deregistering need no memory for
  * tables and cannot fail half way, operators that are never called have no
  * table, and the order of registrations cannot matter.
  *
- * Note [Small tables]
+ * Note [Compact dispatch tables]
  * A slot is one byte, the number of a registration in the table's list of
  * distinct ones; the provenance of a slot follows from its registration. With
  * the masks of fallthroughs (one for most operators, at most one per backend)
@@ -27,7 +27,7 @@ typedef enum st_registered {
   ST_REGISTERED_NOTHING /* what fills the slots that have no kernel */
 } st_registered;
 
-/* Note [Newest first]
+/* Note [Newest registration wins]
  * Definitions, kernels and fallbacks are lists with the newest at the head.
  * The head of an operator's definitions is its schema; of the kernels of a key
  * the newest counts, as long as it fits the schema; of the fallbacks of a key
@@ -56,7 +56,7 @@ struct st_registration {
 };
 
 /* Can the kernel run under the operator's schema? Under the mutex. */
-bool st__is_fit(const st_registration *r);
+bool st__is_compatible(const st_registration *r);
 const char *st__provenance(const st_registration *r);
 
 /* -- Tables --------------------------------------------------------------- */
@@ -157,6 +157,6 @@ st_status st__run_mode(const st_call *call, const st_value *args,
 /* NOT_FOUND: op is not defined. Under the mutex. */
 st_status st__undefined(const st_op *op);
 /* Puts the operator's name in front of the message, outside any call. */
-st_status st__blame(const st_op *op, st_status status);
+st_status st__add_error_context(const st_op *op, st_status status);
 
 #endif

@@ -88,7 +88,8 @@ static void add_others(st_text *t, const st_op *op, st_key key) {
     add_head(t, head);
     head = "";
     st__text_format(t, "%s for %s, %s\n", r->debug, st__key_name(r->key),
-                    !st__is_fit(r) ? "it has other C types than the schema"
+                    !st__is_compatible(r)
+                    ? "it has other C types than the schema"
                     : r->key == taken->key ? "an older one"
                     : "it comes later in the order of precedence");
   }
@@ -158,17 +159,17 @@ st_kernel_facts st__kernel_facts(const st_op *op, const char *key) {
   return facts;
 }
 
-st_status st__call_unseen(const st_op *op, const st_value *args,
-                          st_value *rets) {
+st_status st__call_unobserved(const st_op *op, const st_value *args,
+                              st_value *rets) {
   st_thread *self = st__self();
   const st_tls tls = self->tls;
-  const bool watched = self->watched;
+  const bool has_observers = self->has_observers;
   st_mode *mode = self->mode;
   st__set_mode(self, NULL);
-  self->watched = false;
+  self->has_observers = false;
   const st_status status = st__call(op, args, rets);
   st__set_mode(self, mode);
-  self->watched = watched;
+  self->has_observers = has_observers;
   st__set_tls(tls);
   return status;
 }

@@ -24,7 +24,7 @@ st_status st__run_mode(const st_call *call, const st_value *args,
 
 /* -- Operators without a derivative --------------------------------------- */
 
-/* Note [Gradients are not lost silently]
+/* Note [Operators without a derivative]
  * A tensor has an Autograd key when it needs a gradient. An operator that has
  * neither a kernel for that key nor one that is made of such operators would
  * drop the gradient on its way, so it fails, unless nothing is lost: when
@@ -47,7 +47,7 @@ static bool carries_gradient(const st_value *v) {
   return false;
 }
 
-static const char *find_loser(const st_schema *s, const st_value *args) {
+static const char *find_grad_arg(const st_schema *s, const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
     const st_value *v = &args[i];
     if (v->tag == ST_TAG_TENSOR && (v->u.tensor->keys & ST_AUTOGRAD_BITS)) {
@@ -92,11 +92,11 @@ static st_status run_below(const st_call *call, const st_value *args,
 st_status st__run_underivable(const st_call *call, const st_value *args,
                               st_value *rets) {
   const st_schema *s = call->schema;
-  const char *loser = st__thread.tls.grad ? find_loser(s, args) : NULL;
-  if (!loser || !has_tensor_results(s)) return run_below(call, args, rets);
-  if (s->is_mutable) return refuse(loser);
+  const char *grad_arg = st__thread.tls.grad ? find_grad_arg(s, args) : NULL;
+  if (!grad_arg || !has_tensor_results(s)) return run_below(call, args, rets);
+  if (s->is_mutable) return refuse(grad_arg);
   ST_TRY(run_below(call, args, rets));
   if (!results_carry(s, rets)) return ST_OK;
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
-  return refuse(loser);
+  return refuse(grad_arg);
 }

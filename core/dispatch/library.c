@@ -105,20 +105,20 @@ static void remove_item(st_library *lib, int i) {
 enum { MOST_AT_ONCE = 2 }; /* a definition and its kernel */
 
 /* Drafts become items, each in the place of the one for the same slot when
- * the library may replace; all of them or none. On failure the drafts are
- * still the caller's. Listeners hear of it last: they may use the library, or
- * close it. */
+ * the library may replace; all of them or none. On failure the registrations
+ * are still the caller's. Listeners hear of it last: they may use the library,
+ * or close it. */
 static st_status add_items(st_library *lib, const item *new, int n) {
-  st_registration *drafts[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
+  st_registration *regs[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
   int old[MOST_AT_ONCE], ndrop = 0;
   ST_TRY(reserve(lib, n));
   for (int i = 0; i < n; i++) {
-    drafts[i] = new[i].r;
+    regs[i] = new[i].r;
     old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i].slot) : -1;
     if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]].r;
   }
   const bool is_told = lib->is_committed;
-  if (is_told) ST_TRY(st__link_untold(drafts, n, drop, ndrop));
+  if (is_told) ST_TRY(st__link_silent(regs, n, drop, ndrop));
   for (int i = 0; i < n; i++) {
     const int at = old[i] < 0 ? -1 : find_slot(lib, new[i].slot);
     if (at >= 0 && !is_told) {
@@ -127,19 +127,19 @@ static st_status add_items(st_library *lib, const item *new, int n) {
     if (at >= 0) remove_item(lib, at);
     lib->items[lib->n++] = new[i];
   }
-  if (is_told) st__tell(drafts, n, drop, ndrop);
+  if (is_told) st__notify(regs, n, drop, ndrop);
   return ST_OK;
 }
 
-static st_status keep_drafts(st_library *lib, item *new, int n) {
+static st_status keep_registrations(st_library *lib, item *new, int n) {
   const st_status status = add_items(lib, new, n);
   for (int i = 0; i < n && status != ST_OK; i++) st__discard(&new[i].r);
   return status;
 }
 
-static st_status keep_draft(st_library *lib, st_registration *r,
-                            const char *slot) {
-  return keep_drafts(lib, &(item){r, slot}, 1);
+static st_status keep_registration(st_library *lib, st_registration *r,
+                                   const char *slot) {
+  return keep_registrations(lib, &(item){r, slot}, 1);
 }
 
 /* -- Rules of the kinds --------------------------------------------------- */
@@ -193,8 +193,8 @@ static st_status find_key(const st_library *lib, const char *name,
 /* -- Registering ---------------------------------------------------------- */
 
 /* The draft of a definition, with the name of its slot. */
-static st_status draft_definition(const st_library *lib,
-                                  const st_definition *d, item *out) {
+static st_status prepare_definition(const st_library *lib,
+                                    const st_definition *d, item *out) {
   st_definition own = *d;
   own.ns = lib->ns;
   ST_TRY(check_open(lib));
@@ -202,35 +202,35 @@ static st_status draft_definition(const st_library *lib,
     return st__fail(ST_BAD_STATE, "the library '%s' is an IMPL library: it "
                     "cannot define '%.200s'", lib->ns, d->schema);
   }
-  ST_TRY(st__draft_definition(&own, lib->flags & ST_REPLACE, &out->r));
-  const char *name = st__op_full_name(st__draft_op(out->r));
+  ST_TRY(st__prepare_definition(&own, lib->flags & ST_REPLACE, &out->r));
+  const char *name = st__op_full_name(st__registration_op(out->r));
   const st_status status = name_slot("def", name, "", &out->slot);
   if (status != ST_OK) st__discard(&out->r);
   return status;
 }
 
 /* The draft of its kernel for all keys. */
-static st_status draft_kernel_of(const st_library *lib, const item *def,
-                                 const st_kernel *kernel, item *out) {
-  const char *name = st__op_full_name(st__draft_op(def->r));
+static st_status prepare_kernel_of(const st_library *lib, const item *def,
+                                   const st_kernel *kernel, item *out) {
+  const char *name = st__op_full_name(st__registration_op(def->r));
   st_key key;
   ST_TRY(find_key(lib, NULL, &key));
   ST_TRY(name_slot("impl", name, st__key_name(key), &out->slot));
-  return st__draft_kernel(name, key, kernel, lib->flags & ST_REPLACE,
-                          &out->r);
+  return st__prepare_kernel(name, key, kernel, lib->flags & ST_REPLACE,
+                            &out->r);
 }
 
 static st_status define(st_library *lib, const st_definition *d,
                         const st_kernel *kernel) {
   item new[MOST_AT_ONCE];
-  ST_TRY(draft_definition(lib, d, &new[0]));
-  if (!kernel) return keep_drafts(lib, new, 1);
-  const st_status status = draft_kernel_of(lib, &new[0], kernel, &new[1]);
+  ST_TRY(prepare_definition(lib, d, &new[0]));
+  if (!kernel) return keep_registrations(lib, new, 1);
+  const st_status status = prepare_kernel_of(lib, &new[0], kernel, &new[1]);
   if (status != ST_OK) {
     st__discard(&new[0].r);
     return status;
   }
-  return keep_drafts(lib, new, 2);
+  return keep_registrations(lib, new, 2);
 }
 
 static st_status implement(st_library *lib, const char *name,
@@ -243,12 +243,12 @@ static st_status implement(st_library *lib, const char *name,
   ST_TRY(qualify(lib, name, full, sizeof full));
   ST_TRY(find_key(lib, key, &k));
   ST_TRY(name_slot("impl", full, st__key_name(k), &slot));
-  ST_TRY(st__draft_kernel(full, k, kernel, lib->flags & ST_REPLACE, &r));
-  return keep_draft(lib, r, slot);
+  ST_TRY(st__prepare_kernel(full, k, kernel, lib->flags & ST_REPLACE, &r));
+  return keep_registration(lib, r, slot);
 }
 
-static st_status fall_back(st_library *lib, const char *key,
-                           const st_kernel *kernel) {
+static st_status add_fallback(st_library *lib, const char *key,
+                              const st_kernel *kernel) {
   st_registration *r;
   const char *slot;
   st_key k;
@@ -264,8 +264,8 @@ static st_status fall_back(st_library *lib, const char *key,
   }
   ST_TRY(find_key(lib, key, &k));
   ST_TRY(name_slot("fallback", "", st__key_name(k), &slot));
-  ST_TRY(st__draft_fallback(k, kernel, lib->flags & ST_REPLACE, &r));
-  return keep_draft(lib, r, slot);
+  ST_TRY(st__prepare_fallback(k, kernel, lib->flags & ST_REPLACE, &r));
+  return keep_registration(lib, r, slot);
 }
 
 st_status st__library_define(st_library *lib, const st_definition *d,
@@ -283,7 +283,7 @@ st_status st__library_implement(st_library *lib, const char *name,
 st_status st__library_fallback(st_library *lib, const char *key,
                                const st_kernel *kernel) {
   lock();
-  return unlock(fall_back(lib, key, kernel));
+  return unlock(add_fallback(lib, key, kernel));
 }
 
 /* -- Namespaces ----------------------------------------------------------- */
@@ -313,7 +313,7 @@ static st_library *find_owner(const char *ns) {
   return lib;
 }
 
-static void disown(st_library *lib) {
+static void release_namespace(st_library *lib) {
   st_library **link = &owners;
   while (*link && *link != lib) link = &(*link)->next;
   if (*link) *link = lib->next;
@@ -328,7 +328,7 @@ static st_status own(st_library *lib, st_library **out) {
                     lib->ns, old->debug, lib->debug);
   }
   if (old) {
-    disown(old);
+    release_namespace(old);
     old->is_open = false;
   }
   lib->next = owners;
@@ -357,11 +357,11 @@ static st_status link_items(st_library *lib, st_library *old) {
   if (!list) return ST_NO_MEMORY;
   for (int i = 0; i < n; i++) list[i] = lib->items[i].r;
   for (int i = 0; i < ndrop; i++) list[n + i] = old->items[ndrop - 1 - i].r;
-  const st_status status = st__link_untold(list, n, list + n, ndrop);
+  const st_status status = st__link_silent(list, n, list + n, ndrop);
   if (status == ST_OK) {
     if (old) old->n = 0;
     lib->is_committed = true;
-    st__tell(list, n, list + n, ndrop);
+    st__notify(list, n, list + n, ndrop);
   }
   st__free(ST_MEM_SCRATCH, list, size);
   return status;
@@ -372,7 +372,7 @@ static st_status take_namespace(st_library *lib) {
   if (lib->kind == ST_LIBRARY_DEF) ST_TRY(own(lib, &old));
   const st_status status = link_items(lib, old);
   if (status == ST_OK || lib->kind != ST_LIBRARY_DEF) return status;
-  disown(lib);
+  release_namespace(lib);
   if (old) {
     old->is_open = true;
     old->next = owners;
@@ -448,7 +448,7 @@ void st__library_close(st_library **handle) {
   *handle = NULL;
   if (!lib) return;
   lock();
-  disown(lib);
+  release_namespace(lib);
   for (int i = lib->n - 1; i >= 0; i--) {
     if (lib->is_committed) st__unregister(&lib->items[i].r);
     else st__discard_owned(&lib->items[i].r);
@@ -459,7 +459,7 @@ void st__library_close(st_library **handle) {
 
 /* -- Parts ---------------------------------------------------------------- */
 
-st_status st__library_part(const st_library *lib, st_library **out) {
+st_status st__library_stage(const st_library *lib, st_library **out) {
   const char *key = lib->key == ST_KEY_INVALID ? NULL
                                                : st__key_name(lib->key);
   const st_library_kind kind = lib->kind == ST_LIBRARY_DEF
@@ -501,11 +501,11 @@ static st_status link_part(st_library *lib, st_library *part) {
   if (!list) return ST_NO_MEMORY;
   for (int i = 0; i < n; i++) list[i] = part->items[i].r;
   const int ndrop = find_replaced(lib, part, list + n);
-  const st_status status = st__link_untold(list, n, list + n, ndrop);
+  const st_status status = st__link_silent(list, n, list + n, ndrop);
   if (status == ST_OK) {
     remove_replaced(lib, part, false);
     move_items(lib, part);
-    st__tell(list, n, list + n, ndrop);
+    st__notify(list, n, list + n, ndrop);
   }
   st__free(ST_MEM_SCRATCH, list, size);
   return status;
@@ -520,7 +520,7 @@ static st_status join(st_library *lib, st_library *part) {
   return ST_OK;
 }
 
-st_status st__library_join(st_library *lib, st_library *part) {
+st_status st__library_merge(st_library *lib, st_library *part) {
   lock();
   return unlock(join(lib, part));
 }

@@ -1,5 +1,5 @@
-/* What is registered: drafts, linking them, taking them back.
- * Note [Drafts], Note [Newest first].
+/* What is registered: registrations, linking them, taking them back.
+ * Note [Prepare, then link], Note [Newest registration wins].
  */
 
 #include <stdlib.h>
@@ -44,8 +44,8 @@ static st_status name_definition(st_registration *r,
                      r->schema->overload, &r->op);
 }
 
-st_status st__draft_definition(const st_definition *d, int flags,
-                               st_registration **out) {
+st_status st__prepare_definition(const st_definition *d, int flags,
+                                 st_registration **out) {
   st_schema *schema = NULL;
   st_registration *r = NULL;
   ST_TRY(st__schema_parse(d->schema, d->ns, &schema));
@@ -83,9 +83,9 @@ static st_status check_key(st_key key) {
 }
 
 /* Under the mutex. */
-static st_status draft_code(st_registered what, st_key key,
-                            const st_kernel *k, int flags,
-                            st_registration **out) {
+static st_status prepare_code(st_registered what, st_key key,
+                              const st_kernel *k, int flags,
+                              st_registration **out) {
   const char *signature = NULL;
   st_registration *r;
   ST_TRY(check_key(key));
@@ -105,14 +105,14 @@ static st_status draft_code(st_registered what, st_key key,
 }
 
 /* Under the mutex. */
-static st_status draft_kernel(const char *name, st_key key,
-                              const st_kernel *kernel, int flags,
-                              st_registration **out) {
+static st_status prepare_kernel(const char *name, st_key key,
+                                const st_kernel *kernel, int flags,
+                                st_registration **out) {
   const char *overload;
   const size_t n = st__split_name(name, &overload);
   st_registration *r = NULL;
   st_op *op;
-  ST_TRY(draft_code(ST_REGISTERED_KERNEL, key, kernel, flags, &r));
+  ST_TRY(prepare_code(ST_REGISTERED_KERNEL, key, kernel, flags, &r));
   if (st__name_op(name, n, overload, &op) != ST_OK) {
     free_registration(&r->retired);
     return ST_NO_MEMORY;
@@ -123,27 +123,27 @@ static st_status draft_kernel(const char *name, st_key key,
   return ST_OK;
 }
 
-st_status st__draft_kernel(const char *name, st_key key,
-                           const st_kernel *kernel, int flags,
-                           st_registration **out) {
+st_status st__prepare_kernel(const char *name, st_key key,
+                             const st_kernel *kernel, int flags,
+                             st_registration **out) {
   ST_TRY(check_op_name(name));
   st__lock();
-  const st_status status = draft_kernel(name, key, kernel, flags, out);
+  const st_status status = prepare_kernel(name, key, kernel, flags, out);
   st__unlock();
   return status;
 }
 
-st_status st__draft_fallback(st_key key, const st_kernel *kernel, int flags,
-                             st_registration **out) {
+st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
+                               st_registration **out) {
   st__lock();
-  const st_status status = draft_code(ST_REGISTERED_FALLBACK, key, kernel,
-                                      flags, out);
+  const st_status status = prepare_code(ST_REGISTERED_FALLBACK, key, kernel,
+                                        flags, out);
   if (status == ST_OK) (*out)->free_ctx = kernel->free_ctx;
   st__unlock();
   return status;
 }
 
-st_status st__draft_listener(const st_listener *l, st_registration **out) {
+st_status st__prepare_listener(const st_listener *l, st_registration **out) {
   st__lock();
   const st_status status = new_draft(ST_REGISTERED_LISTENER, NULL, 0, out);
   if (status == ST_OK) (*out)->listener = *l;
@@ -161,13 +161,13 @@ void st__discard(st_registration **r) {
   st__discard_owned(r);
 }
 
-const st_op *st__draft_op(const st_registration *r) { return r->op; }
+const st_op *st__registration_op(const st_registration *r) { return r->op; }
 
 /* -- Definitions ---------------------------------------------------------- */
 
 static uint64_t definitions;
 
-bool st__is_fit(const st_registration *r) {
+bool st__is_compatible(const st_registration *r) {
   const char *signature = r->op ? st__op_signature(r->op) : NULL;
   return !r->signature || !signature || r->signature == signature;
 }
@@ -187,7 +187,7 @@ static st_schema *keep_schema(st_op *op, st_registration *r) {
 }
 
 /* The head of the list is the schema. */
-static void show_definition(st_op *op) {
+static void publish_definition(st_op *op) {
   const st_registration *r = op->definitions;
   atomic_store(&op->doc, r ? r->doc : "");
   atomic_store(&op->signature, r ? r->signature : NULL);
@@ -220,7 +220,7 @@ static st_status link_definition(st_registration *r) {
   r->next = op->definitions;
   op->definitions = r;
   r->order = ++definitions;
-  show_definition(op);
+  publish_definition(op);
   return ST_OK;
 }
 
@@ -233,7 +233,7 @@ static st_status link_kernel(st_registration *r) {
   }
   for (const st_registration *k = op->kernels; k && r->signature;
        k = k->next) {
-    if (st__is_fit(k)) ST_TRY(check_signature(k, r->signature));
+    if (st__is_compatible(k)) ST_TRY(check_signature(k, r->signature));
   }
   r->next = op->kernels;
   op->kernels = r;
@@ -250,7 +250,7 @@ static bool covers(st_key key, st_key runtime) {
   return key == runtime || st__alias_includes(key, runtime);
 }
 
-static void show_fallbacks(void) {
+static void publish_fallbacks(void) {
   for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
     const st_registration *found = NULL;
     for (const st_registration *r = fallbacks; r; r = r->next) {
@@ -276,7 +276,7 @@ static st_status link_fallback(st_registration *r) {
   }
   r->next = fallbacks;
   fallbacks = r;
-  show_fallbacks();
+  publish_fallbacks();
   return ST_OK;
 }
 
@@ -299,7 +299,7 @@ static bool find_listener(uint64_t *before, st_listener *out) {
 }
 
 /* After the fact and outside the mutex, so that a listener may register. */
-static void tell(const st_op *op) {
+static void notify_listeners(const st_op *op) {
   uint64_t before = UINT64_MAX;
   st_listener l;
   while (find_listener(&before, &l)) {
@@ -307,14 +307,14 @@ static void tell(const st_op *op) {
   }
 }
 
-static void tell_changes(st_registration *const *list, int n) {
+static void notify_changes(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
-    if (list[i]->what == ST_REGISTERED_SCHEMA) tell(list[i]->op);
+    if (list[i]->what == ST_REGISTERED_SCHEMA) notify_listeners(list[i]->op);
   }
 }
 
 /* A new listener hears of all that is there. */
-static void tell_all(st_registration *const *list, int n) {
+static void notify_of_all(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
     const st_listener l = list[i]->listener;
     if (list[i]->what != ST_REGISTERED_LISTENER) continue;
@@ -339,7 +339,7 @@ static st_status link_one(st_registration *r) {
   }
 }
 
-static void take_out(st_registration **link, const st_registration *r) {
+static void unlink_from(st_registration **link, const st_registration *r) {
   while (*link != r) link = &(*link)->next;
   *link = r->next;
 }
@@ -347,40 +347,40 @@ static void take_out(st_registration **link, const st_registration *r) {
 static void unlink_one(st_registration *r) {
   switch (r->what) {
     case ST_REGISTERED_SCHEMA:
-      take_out(&r->op->definitions, r);
-      show_definition(r->op);
+      unlink_from(&r->op->definitions, r);
+      publish_definition(r->op);
       break;
     case ST_REGISTERED_KERNEL:
-      take_out(&r->op->kernels, r);
+      unlink_from(&r->op->kernels, r);
       st__drop_table(r->op);
       break;
     case ST_REGISTERED_FALLBACK:
-      take_out(&fallbacks, r);
-      show_fallbacks();
+      unlink_from(&fallbacks, r);
+      publish_fallbacks();
       break;
     default:
-      take_out(&listeners, r);
+      unlink_from(&listeners, r);
   }
 }
 
 /* Under the mutex. */
-static st_status link_all(st_registration *const *drafts, int n) {
+static st_status link_all(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
-    const st_status status = link_one(drafts[i]);
+    const st_status status = link_one(regs[i]);
     if (status == ST_OK) {
-      drafts[i]->is_linked = true;
+      regs[i]->is_linked = true;
       continue;
     }
-    while (i-- > 0) unlink_one(drafts[i]);
+    while (i-- > 0) unlink_one(regs[i]);
     return status;
   }
   return ST_OK;
 }
 
 /* Replacing by intent is said with ST_REPLACE (R5). */
-static void warn_of_hidden(st_registration *const *drafts, int n) {
+static void warn_of_hidden(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
-    const st_registration *r = drafts[i], *old = NULL;
+    const st_registration *r = regs[i], *old = NULL;
     if (r->what != ST_REGISTERED_KERNEL || r->flags & ST_REPLACE) continue;
     st__lock();
     old = r->next;
@@ -394,10 +394,10 @@ static void warn_of_hidden(st_registration *const *drafts, int n) {
   }
 }
 
-st_status st__link_untold(st_registration *const *drafts, int n,
+st_status st__link_silent(st_registration *const *regs, int n,
                           st_registration *const *drop, int ndrop) {
   st__lock();
-  const st_status status = link_all(drafts, n);
+  const st_status status = link_all(regs, n);
   for (int i = 0; i < ndrop && status == ST_OK; i++) unlink_one(drop[i]);
   st__unlock();
   return status;
@@ -405,24 +405,24 @@ st_status st__link_untold(st_registration *const *drafts, int n,
 
 /* A listener may take back what was linked just now, so nothing is freed
  * meanwhile; what was dropped is retired afterwards. */
-void st__tell(st_registration *const *drafts, int n,
-              st_registration *const *drop, int ndrop) {
-  st__hold(true);
-  warn_of_hidden(drafts, n);
-  tell_changes(drop, ndrop);
-  tell_changes(drafts, n);
-  tell_all(drafts, n);
+void st__notify(st_registration *const *regs, int n,
+                st_registration *const *drop, int ndrop) {
+  st__pause_reclaim(true);
+  warn_of_hidden(regs, n);
+  notify_changes(drop, ndrop);
+  notify_changes(regs, n);
+  notify_of_all(regs, n);
   st__lock();
   for (int i = 0; i < ndrop; i++) st__retire(&drop[i]->retired);
   st__unlock();
-  st__hold(false);
+  st__pause_reclaim(false);
   st__reclaim();
 }
 
-st_status st__link(st_registration *const *drafts, int n,
+st_status st__link(st_registration *const *regs, int n,
                    st_registration *const *drop, int ndrop) {
-  ST_TRY(st__link_untold(drafts, n, drop, ndrop));
-  st__tell(drafts, n, drop, ndrop);
+  ST_TRY(st__link_silent(regs, n, drop, ndrop));
+  st__notify(regs, n, drop, ndrop);
   return ST_OK;
 }
 
@@ -434,7 +434,7 @@ void st__unregister(st_registration **r) {
 
 /* -- One at a time -------------------------------------------------------- */
 
-static st_status link_draft(st_registration *r, st_registration **out) {
+static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
   if (status != ST_OK) st__discard(&r);
   else if (out) *out = r;
@@ -443,15 +443,15 @@ static st_status link_draft(st_registration *r, st_registration **out) {
 
 st_status st__def(const st_definition *d, int flags, st_registration **out) {
   st_registration *r;
-  ST_TRY(st__draft_definition(d, flags, &r));
-  return link_draft(r, out);
+  ST_TRY(st__prepare_definition(d, flags, &r));
+  return link_prepared(r, out);
 }
 
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out) {
   st_registration *r;
-  ST_TRY(st__draft_kernel(name, key, kernel, 0, &r));
-  return link_draft(r, out);
+  ST_TRY(st__prepare_kernel(name, key, kernel, 0, &r));
+  return link_prepared(r, out);
 }
 
 /* -- Start ---------------------------------------------------------------- */
@@ -476,7 +476,7 @@ st_status st__default_fallback(const char *name, st_kernel_fn fn,
   const st_key key = st__key_parse(name);
   st_registration *r;
   if (st__fallbacks[key]) return ST_OK; /* there since an earlier attempt */
-  ST_TRY(st__draft_fallback(key, &kernel, ST_REPLACE, &r));
+  ST_TRY(st__prepare_fallback(key, &kernel, ST_REPLACE, &r));
   r->is_default = true;
   return st__link(&r, 1, NULL, 0);
 }

@@ -13,7 +13,7 @@ static void list_kernels(const st_op *op, char *buf, size_t size) {
   buf[0] = 0;
   st__lock();
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    if (st__is_fit(r)) of[r->key] = r;
+    if (st__is_compatible(r)) of[r->key] = r;
   }
   st__unlock();
   for (int k = 0; k < ST_KEY_COUNT; k++) {
@@ -27,15 +27,16 @@ static void list_kernels(const st_op *op, char *buf, size_t size) {
   }
 }
 
-/* The outermost call is named by st__blame; a nested one names itself. */
-static const char *who(const st_call *call, char *buf, size_t size) {
+/* The outermost call is named by st__add_error_context; a nested one names
+ * itself. */
+static const char *error_prefix(const st_call *call, char *buf, size_t size) {
   buf[0] = 0;
   if (st__thread.depth > 1) snprintf(buf, size, "%s: ", call->op->full);
   return buf;
 }
 
 /* The argument that brought the key's backend, "" when none did. */
-static const char *find_bringer(const st_call *call, const st_value *args) {
+static const char *find_key_source(const st_call *call, const st_value *args) {
   const st_schema *s = call->schema;
   const st_keyset set = st__key_set(st__highest_slot(call->keys));
   for (int i = 0; i < s->nargs; i++) {
@@ -63,11 +64,11 @@ static bool has_tensor(const st_call *call, const st_value *args) {
 st_status st__run_missing(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st_key key = st__highest_slot(call->keys);
-  const char *bringer = find_bringer(call, args);
+  const char *key_source = find_key_source(call, args);
   char kernels[160], name[160];
   (void)rets;
   list_kernels(call->op, kernels, sizeof kernels);
-  who(call, name, sizeof name);
+  error_prefix(call, name, sizeof name);
   if (!kernels[0]) {
     return st__fail(ST_NO_KERNEL, "%sno kernel for %s\nthe operator "
                     "has a schema but no kernel at all; see st.explain",
@@ -83,8 +84,9 @@ st_status st__run_missing(const st_call *call, const st_value *args,
   }
   return st__fail(ST_NO_KERNEL, "%sno kernel for %s%s%s%s\n"
                   "kernels are registered for: %s; see st.explain", name,
-                  st__key_name(key), *bringer ? ", the key of argument '" : "",
-                  bringer, *bringer ? "'" : "", kernels);
+                  st__key_name(key),
+                  *key_source ? ", the key of argument '" : "",
+                  key_source, *key_source ? "'" : "", kernels);
 }
 
 st_status st__run_ambiguous(const st_call *call, const st_value *args,
@@ -95,7 +97,7 @@ st_status st__run_ambiguous(const st_call *call, const st_value *args,
                   "%sambiguous for AutogradOther: there is both a "
                   "CompositeImplicitAutograd kernel\nand one for a backend "
                   "that shares AutogradOther; give AutogradOther its own",
-                  who(call, name, sizeof name));
+                  error_prefix(call, name, sizeof name));
 }
 
 st_status st__run_fallthrough(const st_call *call, const st_value *args,
@@ -103,7 +105,8 @@ st_status st__run_fallthrough(const st_call *call, const st_value *args,
   char name[160];
   (void)args, (void)rets;
   return st__fail(ST_BAD_STATE, "%sredispatched to %s, which falls through: "
-                  "mask that key out first", who(call, name, sizeof name),
+                  "mask that key out first",
+                  error_prefix(call, name, sizeof name),
                   st__key_name(st__highest_slot(call->keys)));
 }
 
@@ -121,7 +124,7 @@ static bool is_named(const st_op *op) {
          message[n + 1] == ' ';
 }
 
-st_status st__blame(const st_op *op, st_status status) {
+st_status st__add_error_context(const st_op *op, st_status status) {
   const char *name = op->name->text;
   if (status != ST_OK && st__thread.depth == 0 && !is_named(op)) {
     st__prefix_message(strncmp(name, "aten::", 6) == 0 ? name + 6 : name);

@@ -38,7 +38,7 @@ typedef struct newest { const st_registration *of[ST_KEY_COUNT]; } newest;
 static void find_newest(const st_op *op, newest *n) {
   memset(n, 0, sizeof *n);
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    if (!n->of[r->key] && st__is_fit(r)) n->of[r->key] = r;
+    if (!n->of[r->key] && st__is_compatible(r)) n->of[r->key] = r;
   }
 }
 
@@ -47,7 +47,7 @@ static bool has_kernel_in(const st_op *op, st_keyset keys) {
   if (!keys) return false;
   for (const st_registration *r = op->kernels; r; r = r->next) {
     const st_keyset set = st__key_set(r->key);
-    if (set && (keys & set) == set && st__is_fit(r)) return true;
+    if (set && (keys & set) == set && st__is_compatible(r)) return true;
   }
   return false;
 }
@@ -83,7 +83,7 @@ static st_registration refusing = {
   .what = ST_REGISTERED_FALLBACK, .debug = "no gradients with out="
 };
 
-void st__set_tracking(st_kernel_fn track, st_kernel_fn refuse_out) {
+void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out) {
   tracking.fn = track;
   refusing.fn = refuse_out;
 }

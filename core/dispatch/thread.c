@@ -1,4 +1,4 @@
-/* Per-thread state, readers and reclamation: Note [Readers take no lock]. */
+/* Per-thread state, readers and reclamation: Note [Epoch-based reclamation]. */
 
 #include "dispatch/thread.h"
 
@@ -29,7 +29,7 @@ bool st__trace_prints;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static st_reader *readers; /* all that ever were; threads take turns */
 static st_retired *retired;
-static int holds; /* of st__hold */
+static int holds; /* of st__pause_reclaim */
 
 void st__lock(void) { pthread_mutex_lock(&mutex); }
 void st__unlock(void) { pthread_mutex_unlock(&mutex); }
@@ -43,7 +43,7 @@ void st__retire(st_retired *r) {
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
 }
 
-void st__hold(bool holds_on) {
+void st__pause_reclaim(bool holds_on) {
   st__lock();
   holds += holds_on ? 1 : -1;
   st__unlock();
@@ -130,13 +130,13 @@ static st_reader *take_reader(void) {
   return r;
 }
 
-void st__thread_watch(st_thread *self) {
-  self->watched = st__trace_prints || self->trace || self->observers;
+void st__thread_update_observers(st_thread *self) {
+  self->has_observers = st__trace_prints || self->trace || self->observers;
 }
 
 st_status st__thread_attach(st_thread *self) {
   st__thread_set_up();
-  st__thread_watch(self);
+  st__thread_update_observers(self);
   st__lock();
   self->reader = take_reader();
   st__unlock();
@@ -172,12 +172,12 @@ void st__mode_pop(void) {
 void st__observe(st_observer *o) {
   o->outer = st__thread.observers;
   st__thread.observers = o;
-  st__thread_watch(&st__thread);
+  st__thread_update_observers(&st__thread);
 }
 
 void st__unobserve(st_observer *o) {
   st_observer **link = &st__thread.observers;
   while (*link && *link != o) link = &(*link)->outer;
   if (*link) *link = o->outer;
-  st__thread_watch(&st__thread);
+  st__thread_update_observers(&st__thread);
 }

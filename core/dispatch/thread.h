@@ -1,7 +1,7 @@
 /* What the dispatcher keeps per thread, and when memory that calls may be
  * reading can go.
  *
- * Note [Readers take no lock]
+ * Note [Epoch-based reclamation]
  * A call reads an operator's table and kernels without a lock while another
  * thread may be replacing them. What is replaced is unlinked at once, but it
  * is only retired: freed when no call is under way that began before it was
@@ -26,7 +26,7 @@ struct st_reader {
   _Atomic uint64_t active; /* epoch, 0 between calls */
   st_reader *next;
   bool taken;              /* by a live thread */
-  char apart[128];         /* no cache line is shared with another reader */
+  char padding[128];       /* no cache line is shared with another reader */
 };
 
 extern _Atomic uint64_t st__epoch;
@@ -62,8 +62,9 @@ void st__unlock(void);
 void st__retire(st_retired *r);
 /* Frees what no call can be reading any more; not under the mutex. */
 void st__reclaim(void);
-/* Between st__hold(true) and st__hold(false) nothing is freed. */
-void st__hold(bool holds_on);
+/* Between st__pause_reclaim(true) and st__pause_reclaim(false) nothing is
+ * freed. */
+void st__pause_reclaim(bool holds_on);
 
 /* -- Threads -------------------------------------------------------------- */
 
@@ -71,8 +72,8 @@ typedef struct st_thread {
   st_tls tls;
   st_keyset masked;   /* the functionality bits of tls.excluded */
   int depth;          /* of nested calls */
-  bool watched;       /* someone wants to see every dispatch */
-  bool in_watch;
+  bool has_observers; /* someone wants to see every dispatch */
+  bool in_observer;
   st_reader *reader;  /* NULL until the first call */
   st_mode *mode;
   st_observer *observers;
@@ -105,7 +106,7 @@ st_tls st__first_tls(void);
 extern bool st__trace_prints;
 
 /* After a change of the fields that `watched` sums up. */
-void st__thread_watch(st_thread *self);
+void st__thread_update_observers(st_thread *self);
 /* Makes forks safe for the registry. Handlers before a fork run newest first,
  * so a lock that comes before the registry's installs its own after this. */
 void st__thread_set_up(void);

@@ -6,7 +6,7 @@
  * a buffer that stays in L1: inputs before the loop sees a block, outputs
  * after it. There are no whole temporaries, whatever the strides.
  *
- * Note [Short rows]
+ * Note [Packing short rows]
  * Where rows are short, as those of (250000, 4) + (4), a loop would spend its
  * time between them. A block has many: all elements of the first k dimensions
  * for some steps along the next one, which is longer. What does not lie in
@@ -14,7 +14,7 @@
  * is spread there, a row that repeats is replicated, and what repeats from
  * block to block stays, so that the loop sees contiguous operands.
  *
- * Note [Past the caches]
+ * Note [Non-temporal stores]
  * A result that is larger than the caches would be read line by line before
  * it is written, and push out what is still needed. So it is computed block
  * by block in a buffer, and streamed from there. An output that is an input
@@ -33,7 +33,7 @@ typedef struct st_iter_job {
   bool tiled;      /* in any order: see run.c */
   bool packed;     /* in blocks */
   bool streams;    /* its one output, past the caches */
-  int whole;       /* dimensions that are whole in a block */
+  int block_dims;  /* dimensions that are whole in a block */
   int64_t unit;    /* their elements */
 } st_iter_job;
 

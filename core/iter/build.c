@@ -131,8 +131,8 @@ static st_status check_overlap(const st_iter *it, bool *shared) {
 
 /* What out will have been resized to covers its storage from its offset on,
  * whatever the order of its dimensions. */
-static bool will_meet(const st_iter *it, const st_tensor *out,
-                      const st_tensor *in) {
+static bool will_overlap(const st_iter *it, const st_tensor *out,
+                         const st_tensor *in) {
   int64_t size = it->numel, stride = 1;
   const st_tensor line = {
     .dtype = out->dtype, .flags = ST_FLAG_DENSE, .ndim = 1,
@@ -143,14 +143,14 @@ static bool will_meet(const st_iter *it, const st_tensor *out,
 
 /* The output, if any, whose writing would change in before it is read: not
  * one that has a temporary, which is copied after everything has been read. */
-static const st_tensor *endangers(const st_iter *it,
-                                  const st_iter_operand *in) {
+static const st_tensor *overlapped_by(const st_iter *it,
+                                      const st_iter_operand *in) {
   if (in->original || in->data) return NULL;
   for (int i = 0; i < it->noutputs; i++) {
     const st_iter_operand *op = &it->op[i];
     const st_tensor *out = op->tensor;
     if (!out || out == in->tensor || op->original) continue;
-    if (op->will_resize ? will_meet(it, out, in->tensor)
+    if (op->will_resize ? will_overlap(it, out, in->tensor)
                         : st__overlap(out, in->tensor) == ST_OVERLAP_SOME) {
       return out;
     }
@@ -158,15 +158,15 @@ static const st_tensor *endangers(const st_iter *it,
   return NULL;
 }
 
-/* Note [As if there were no overlap]
+/* Note [Overlapping inputs are copied]
  * An input that shares memory with an output, other than by being the same
  * elements in the same order, is read from a copy. Whether it does is decided
  * exactly, so that no other call pays for one. Memory of other devices is not
  * ours to copy here. */
-static st_status separate(st_iter *it) {
+static st_status copy_overlapping(st_iter *it) {
   for (int j = it->noutputs; j < it->noperands; j++) {
     st_iter_operand *in = &it->op[j];
-    const st_tensor *out = endangers(it, in);
+    const st_tensor *out = overlapped_by(it, in);
     if (!out) continue;
     ST_TRY(it->device > ST_DEVICE_META
            ? st__check_partial_overlap(out, in->tensor)
@@ -218,7 +218,7 @@ static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
                   "%lld and %lld differ at dimension %d",
                   st__shape_text(ndim, it->common_shape, (char[160]){0}, 160),
                   ST_SHAPE_TEXT(t), (long long)it->common_shape[dim],
-                  (long long)t->sizes[dim - skip], (int)st__shown(dim));
+                  (long long)t->sizes[dim - skip], (int)st__display_index(dim));
 }
 
 /* A size of 1 gives way to the other one, even to 0. */
@@ -260,7 +260,7 @@ static st_status compute_shape(st_iter *it) {
   return ST_OK;
 }
 
-static st_status settle_shape(st_iter *it) {
+static st_status finish_shape(st_iter *it) {
   ST_TRY(reserve(it));
   if (it->static_shape) {
     copy_dims(it->static_ndim, it->common_shape, it->static_shape);
@@ -298,7 +298,7 @@ static st_status mark_resize(st_iter *it) {
 
 /* -- The plan and the walk ------------------------------------------------ */
 
-/* Note [The plan and the walk]
+/* Note [Planned strides]
  * In ATen a whole temporary stands for an operand that casts, whose strides
  * have their say in the order of dimensions and the layout of new outputs.
  * So both are decided here as if there were temporaries. Once the outputs
@@ -549,7 +549,7 @@ static st_status make_outputs(st_iter *it, const layout *l) {
   return ST_OK;
 }
 
-/* Note [The plan and the walk]. Outputs have their sizes now. */
+/* Note [Planned strides]. Outputs have their sizes now. */
 static void plan_walk(st_iter *it, bool static_shape) {
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
@@ -582,18 +582,18 @@ st_status st__iter_build(st_iter *it) {
   if (st__iter_has(it, ST_ITER_CHECK_OVERLAP)) {
     ST_TRY(check_overlap(it, &shared));
   }
-  ST_TRY(settle_shape(it));
+  ST_TRY(finish_shape(it));
   if (!static_shape) ST_TRY(mark_resize(it));
   ST_TRY(st__iter_types(it));
-  if (shared) ST_TRY(separate(it));
+  if (shared) ST_TRY(copy_overlapping(it));
   if (!set_up_fast(it, &l)) {
     plan_strides(it, static_shape);
     reorder(it);
     lay_out(it, &l);
-    if (!it->is_meta || st__is_watched()) st__iter_coalesce(it);
+    if (!it->is_meta || st__is_dry_run()) st__iter_coalesce(it);
   }
   ST_TRY(make_outputs(it, &l));
-  if (it->is_meta && !st__is_watched()) return ST_OK;
+  if (it->is_meta && !st__is_dry_run()) return ST_OK;
   if (it->ncasts > 0) plan_walk(it, static_shape);
   find_data(it);
   return ST_OK;

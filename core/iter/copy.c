@@ -22,14 +22,14 @@ static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
 
 /* What becomes of the bytes of src in dst, in the dtype of dst (Note [Lazy
  * tensors]). */
-typedef struct changes {
+typedef struct bit_changes {
   int n;
   st_kernel_id of[2];
-} changes;
+} bit_changes;
 
-static changes changes_between(const st_tensor *dst, const st_tensor *src) {
+static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
   const st_dtype d = (st_dtype)dst->dtype;
-  changes c = {.n = 0};
+  bit_changes c = {.n = 0};
   if (st__is_complex(d) && st__is_conj(dst) != st__is_conj(src)) {
     c.of[c.n++] = ST_K_conj_physical;
   }
@@ -82,7 +82,7 @@ static bool is_tiled(const st_iter *it) {
 /* A change is made on the way where that costs nothing, else afterwards. */
 static void run_copy(st_iter *it) {
   const st_dtype d = it->op[0].target;
-  changes left = changes_between(it->op[0].tensor, it->op[1].tensor);
+  bit_changes left = changes_between(it->op[0].tensor, it->op[1].tensor);
   st_move m;
   if (left.n > 0 && it->op[1].target == d && !is_tiled(it)) {
     const st_kernel_id id = left.of[--left.n];
@@ -117,7 +117,7 @@ static void move_elements(const st_tensor *dst, const st_tensor *src) {
  * nothing is allocated. */
 void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
-  if (st__is_meta(dst)) st__watch_copy(dst, src);
+  if (st__is_meta(dst)) st__dry_run_copy(dst, src);
   if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return;
   if (is_same_lazily(dst, src)) {
     move_elements(dst, src);
@@ -155,7 +155,7 @@ static bool is_move(const st_tensor *dst, const st_tensor *src) {
   return dst->storage == src->storage && dst->dtype == src->dtype &&
          is_same_lazily(dst, src) && st__same_sizes(dst, src) &&
          st__is_contiguous(dst) && st__is_contiguous(src) &&
-         !st__is_meta(dst) && !st__is_elsewhere(dst) &&
+         !st__is_meta(dst) && !st__is_privateuse(dst) &&
          st__overlap(dst, src) != ST_OVERLAP_NO;
 }
 
@@ -200,7 +200,7 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
   }
   start(&it, ST_ITER_CHECK_OVERLAP, dst, src);
   const st_status status = st__iter_build(&it);
-  if (status == ST_OK && it.is_meta) st__watch_copy(dst, src);
+  if (status == ST_OK && it.is_meta) st__dry_run_copy(dst, src);
   if (status == ST_OK && it.numel > 0 && !it.is_meta) run_copy(&it);
   st__iter_release(&it);
   return status;
@@ -239,8 +239,8 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   return status;
 }
 
-st_status st__apart(const st_tensor *out, const st_tensor *t,
-                    st_tensor **own) {
+st_status st__clone_if_overlapping(const st_tensor *out, const st_tensor *t,
+                                   st_tensor **own) {
   if (st__overlap(out, t) != ST_OVERLAP_NO) {
     return st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own);
   }

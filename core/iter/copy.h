@@ -20,8 +20,8 @@ bool st__copy_is_tiled(const st_iter *it);
 st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
                     st_tensor **out);
 /* t itself (retained), or a clone when writing out would change it. */
-st_status st__apart(const st_tensor *out, const st_tensor *t,
-                    st_tensor **own);
+st_status st__clone_if_overlapping(const st_tensor *out, const st_tensor *t,
+                                   st_tensor **own);
 /* t itself (retained) when it is contiguous in format, else a clone. */
 st_status st__contiguous(const st_tensor *t, st_format format,
                          st_tensor **out);

@@ -1,20 +1,20 @@
-/* Watched calls (Note [Watched calls]), and captured ones (Note [Captured
+/* Watched calls (Note [Dry runs]), and captured ones (Note [Captured
  * loops]). */
 
 #include "iter/dry_run.h"
 
 #include "iter/build.h"
 
-typedef struct watch {
+typedef struct dry_run {
   st_plan **plans;
   int room, count;
   st_status status; /* of keeping them */
-} watch;
+} dry_run;
 
-static _Thread_local watch *current;
+static _Thread_local dry_run *current;
 static _Thread_local st_capture *capture;
 
-bool st__is_watched(void) { return current || capture; }
+bool st__is_dry_run(void) { return current || capture; }
 
 /* -- Captured loops ------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ st_capture *st__set_capture(st_capture *c) {
 
 st_capture *st__captured(void) { return capture; }
 
-void st__capture_map(const st_iter *it, st_loop loop, const st_params *params,
-                     int64_t grain) {
+void st__capture_elementwise(const st_iter *it, st_loop loop,
+                             const st_params *params, int64_t grain) {
   if (capture) capture->map(capture, it, loop, params, grain);
 }
 
@@ -35,31 +35,31 @@ void st__capture_fill(const st_tensor *dst, st_scalar value) {
   if (capture) capture->fill(capture, dst, value);
 }
 
-void st__capture_divide(const st_iter *it, int i) {
+void st__capture_divisor(const st_iter *it, int i) {
   if (capture) capture->divide(capture, it, i);
 }
 
-void st__capture_look(const st_tensor *t) {
-  if (capture) capture->look(capture, t);
+void st__capture_data_read(const st_tensor *t) {
+  if (capture) capture->data_read(capture, t);
 }
 
 /* -- Plans ---------------------------------------------------------------- */
 
-static void keep(const st_iter *it, st_plan_run run) {
-  watch *w = current;
+static void add_plan(const st_iter *it, st_plan_run run) {
+  dry_run *w = current;
   if (w->count < w->room && w->status == ST_OK) {
     w->status = st__plan_of(it, &run, &w->plans[w->count]);
   }
   if (w->status == ST_OK) w->count++;
 }
 
-void st__watch_iter(const st_iter *it, int64_t grain, bool tiled,
-                    bool buffered) {
+void st__dry_run_iter(const st_iter *it, int64_t grain, bool tiled,
+                      bool buffered) {
   const st_plan_run run = {ST_PLAN_ELEMENTWISE, grain, tiled, buffered};
-  if (current) keep(it, run);
+  if (current) add_plan(it, run);
 }
 
-void st__watch_copy(const st_tensor *dst, const st_tensor *src) {
+void st__dry_run_copy(const st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (capture) capture->copy(capture, dst, src);
   if (!current) return;
@@ -67,13 +67,13 @@ void st__watch_copy(const st_tensor *dst, const st_tensor *src) {
   st__iter_output(&it, dst, ST_DTYPE_NONE);
   st__iter_input(&it, src);
   const st_plan_run run = {.kind = ST_PLAN_COPY};
-  if (st__iter_build(&it) == ST_OK) keep(&it, run);
+  if (st__iter_build(&it) == ST_OK) add_plan(&it, run);
   st__iter_release(&it);
 }
 
 /* The result is seen with dimensions of size 1 for those that are folded, so
  * that its strides are 0 there. */
-static void watch_fold(const st_tensor *self, uint64_t dims) {
+static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;
   st_iter it;
@@ -88,29 +88,29 @@ static void watch_fold(const st_tensor *self, uint64_t dims) {
   st__iter_output(&it, out, ST_DTYPE_NONE);
   st__iter_input(&it, self);
   const st_plan_run run = {.kind = ST_PLAN_FOLD};
-  if (st__iter_build(&it) == ST_OK) keep(&it, run);
+  if (st__iter_build(&it) == ST_OK) add_plan(&it, run);
   st__iter_release(&it);
   st__tensor_release(&out);
 }
 
-void st__watch_fold(const st_tensor *self, uint64_t dims,
-                    const st_tensor *out, st_kernel_id kernel) {
+void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
+                        const st_tensor *out, st_kernel_id kernel) {
   if (capture) capture->fold(capture, out, self, kernel);
-  if (current) watch_fold(self, dims);
+  if (current) dry_run_reduce(self, dims);
 }
 
 /* -- Doubles -------------------------------------------------------------- */
 
-enum { MAX_DOUBLES = 64 };
+enum { MAX_FAKE_TENSORS = 64 };
 
-typedef struct doubles {
+typedef struct fake_tensors {
   int n, nlisted;
-  const st_tensor *original[MAX_DOUBLES];
-  st_tensor *made[MAX_DOUBLES];
-  st_tensor *listed[2 * MAX_DOUBLES]; /* borrowed, of lists */
-} doubles;
+  const st_tensor *original[MAX_FAKE_TENSORS];
+  st_tensor *made[MAX_FAKE_TENSORS];
+  st_tensor *listed[2 * MAX_FAKE_TENSORS]; /* borrowed, of lists */
+} fake_tensors;
 
-static st_status new_storage(const doubles *c, const st_storage *s,
+static st_status new_storage(const fake_tensors *c, const st_storage *s,
                              st_storage **out) {
   for (int i = 0; i < c->n; i++) {
     if (c->original[i]->storage != s) continue;
@@ -125,13 +125,14 @@ static st_status too_many(void) {
   return st__fail(ST_BAD_STATE, "more tensors than can be watched");
 }
 
-static st_status get_double(doubles *c, const st_tensor *t, st_tensor **out) {
+static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
+                                 st_tensor **out) {
   st_storage *storage = NULL;
   for (int i = 0; i < c->n; i++) {
     if (c->original[i] == t) return *out = c->made[i], ST_OK;
   }
-  if (c->n == MAX_DOUBLES) return too_many();
-  if (st__is_elsewhere(t)) {
+  if (c->n == MAX_FAKE_TENSORS) return too_many();
+  if (st__is_privateuse(t)) {
     return st__fail(ST_BAD_STATE, "its tensors are on device '%s'",
                     st__device_name((st_device)t->device));
   }
@@ -148,21 +149,23 @@ static st_status get_double(doubles *c, const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-static st_status replace_list(doubles *c, st_value *v) {
+static st_status replace_list(fake_tensors *c, st_value *v) {
   st_tensor **list = c->listed + c->nlisted;
-  if (v->len > 2 * MAX_DOUBLES - (uint32_t)c->nlisted) return too_many();
+  if (v->len > 2 * MAX_FAKE_TENSORS - (uint32_t)c->nlisted) return too_many();
   for (uint32_t i = 0; i < v->len; i++) {
     list[i] = NULL;
-    if (v->u.tensors[i]) ST_TRY(get_double(c, v->u.tensors[i], &list[i]));
+    if (v->u.tensors[i]) ST_TRY(get_fake_tensor(c, v->u.tensors[i], &list[i]));
   }
   c->nlisted += (int)v->len;
   v->u.tensors = list;
   return ST_OK;
 }
 
-static st_status replace(doubles *c, const st_arg *arg, st_value *v) {
+static st_status replace(fake_tensors *c, const st_arg *arg, st_value *v) {
   if (v->tag == ST_TAG_TENSORS) return replace_list(c, v);
-  if (v->tag == ST_TAG_TENSOR) return get_double(c, v->u.tensor, &v->u.tensor);
+  if (v->tag == ST_TAG_TENSOR) {
+    return get_fake_tensor(c, v->u.tensor, &v->u.tensor);
+  }
   if (arg->type == ST_TYPE_DEVICE && v->tag == ST_TAG_INT) {
     v->u.i = ST_DEVICE_META;
   }
@@ -171,15 +174,15 @@ static st_status replace(doubles *c, const st_arg *arg, st_value *v) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-static st_status call_doubles(const st_op *op, st_value *args) {
+static st_status call_with_fakes(const st_op *op, st_value *args) {
   const st_schema *s = st__op_schema(op);
   st_value rets[ST_MAX_ARGS];
-  doubles c = {.n = 0};
+  fake_tensors c = {.n = 0};
   st_status status = ST_OK;
   for (int i = 0; i < s->nargs && status == ST_OK; i++) {
     status = replace(&c, &s->args[i], &args[i]);
   }
-  if (status == ST_OK && c.n > 0) status = st__call_unseen(op, args, rets);
+  if (status == ST_OK && c.n > 0) status = st__call_unobserved(op, args, rets);
   if (status == ST_OK && c.n > 0) {
     for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
   }
@@ -187,16 +190,16 @@ static st_status call_doubles(const st_op *op, st_value *args) {
   return status;
 }
 
-st_status st__watch_call(const st_op *op, int n, const st_value *args,
-                         st_plan **plans, int room, int *count) {
+st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
+                           st_plan **plans, int room, int *count) {
   st_value all[ST_MAX_ARGS] = {{0}};
-  watch w = {.plans = plans, .room = room, .status = ST_OK}, *old = current;
+  dry_run w = {.plans = plans, .room = room, .status = ST_OK}, *old = current;
   *count = 0;
   ST_TRY(st__bind_args(op, n, args, all));
   if (!st__runs_on_meta(op)) return ST_OK;
   const bool muted = st__mute(true);
   current = &w;
-  st_status status = call_doubles(op, all);
+  st_status status = call_with_fakes(op, all);
   current = old;
   st__mute(muted);
   /* a call that would look at elements is seen up to there */

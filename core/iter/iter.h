@@ -25,7 +25,8 @@
 #include "tensor/overlap.h"
 
 enum {
-  ST_ITER_CHECK_OVERLAP     = 1 << 0,  /* Note [As if there were no overlap] */
+  /* Note [Overlapping inputs are copied] */
+  ST_ITER_CHECK_OVERLAP     = 1 << 0,
   ST_ITER_CPU_SCALARS       = 1 << 1,
   ST_ITER_REDUCTION         = 1 << 2,
   ST_ITER_RESIZE_OUTPUTS    = 1 << 3,
@@ -137,7 +138,7 @@ st_tensor *st__iter_take_output(st_iter *it, int i);
  * once: the iterator may be reordered for it. Cannot fail. */
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
 /* The same for a loop that knows nothing of an element but its operands', so
- * that these may lie anywhere: Note [Short rows] in buffer.h. */
+ * that these may lie anywhere: Note [Packing short rows] in buffer.h. */
 void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
 /* One thread, in order. */
 void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
@@ -184,7 +185,7 @@ void st__iter_narrow(st_iter *it, int dim, int64_t start, int64_t size);
 /* *to becomes a built iterator of its own. To be released, also on failure. */
 st_status st__iter_copy(const st_iter *from, st_iter *to);
 /* *first becomes the first half of a dimension of at least two positions, it
- * the second half (Note [Halves of a reduction]). Release as above. */
+ * the second half (Note [Splitting a reduction]). Release as above. */
 st_status st__iter_split(st_iter *it, int dim, st_iter *first);
 /* Calls fn for parts of it whose offsets fit 32 bits, in order; it becomes
  * the last of them. Fails with what fn returns, or NO_MEMORY on the way. */

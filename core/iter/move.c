@@ -1,6 +1,6 @@
 /* Moves: copies planned by their geometry alone.
  *
- * Note [Moves]
+ * Note [Strided copies]
  * Dimensions are sorted by the strides of dst and merged where both sides
  * allow it. If both run along the first one, but not far, a run of elements
  * becomes the element. Then a plane is chosen, the fastest dimension of dst

@@ -16,25 +16,25 @@
 /* Steps are asked for one by one and found in order, so the plan keeps the
  * last few: [first, first + n) of the range [begin, end). */
 enum { WINDOW = 32 };
-typedef struct window {
+typedef struct step_cache {
   int64_t begin, end, first, n;
   int64_t next;  /* element behind the last of them */
   st_iter_step steps[WINDOW];
-} window;
+} step_cache;
 
 /* Where the elements of an operand are: in a storage (retained), `origin`
  * bytes from its start, or, without one, in the iterator itself. */
-typedef struct place {
+typedef struct operand_data {
   st_storage *storage;
   int64_t origin;
   st_dtype dtype;
-} place;
+} operand_data;
 
 struct st_plan {
   st_iter it;
   st_plan_run run;
-  place places[ST_ITER_MAX_OPERANDS];
-  window window;
+  operand_data operand_datas[ST_ITER_MAX_OPERANDS];
+  step_cache step_cache;
 };
 
 /* -- Presets -------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static st_status check_config(const st_plan_config *c) {
   for (int i = c->noutputs; i < c->noperands; i++) {
     if (c->operands[i]) continue;
     return st__fail(ST_BAD_VALUE, "operand %d, an input, is missing",
-                    (int)st__shown(i));
+                    (int)st__display_index(i));
   }
   if ((c->flags & ST_ITER_INT_TO_FLOAT) && !(c->flags & ST_ITER_PROMOTE)) {
     return st__fail(ST_BAD_VALUE, "promote_integer_inputs_to_float needs "
@@ -107,7 +107,8 @@ static st_status check_static_size(const st_plan_config *c, int d) {
     const st_tensor *t = c->operands[i];
     if (!t || (t->ndim == c->static_ndim && t->sizes[d] >= size)) continue;
     return st__fail(ST_BAD_SHAPE, "operand %d of shape %s has no room for "
-                    "the static shape %s", (int)st__shown(i), ST_SHAPE_TEXT(t),
+                    "the static shape %s", (int)st__display_index(i),
+                    ST_SHAPE_TEXT(t),
                     st__shape_text(c->static_ndim, c->static_shape,
                                    (char[160]){0}, 160));
   }
@@ -124,7 +125,7 @@ static st_status check_static_shape(const st_plan_config *c) {
   for (int i = 0; i < c->noperands && c->static_ndim == 0; i++) {
     if (!c->operands[i] || c->operands[i]->ndim == 0) continue;
     return st__fail(ST_BAD_SHAPE, "operand %d of shape %s does not have the "
-                    "static shape, which is 0-dim", (int)st__shown(i),
+                    "static shape, which is 0-dim", (int)st__display_index(i),
                     ST_SHAPE_TEXT(c->operands[i]));
   }
   for (int d = 0; d < c->static_ndim; d++) ST_TRY(check_static_size(c, d));
@@ -135,7 +136,7 @@ static st_status check_static_shape(const st_plan_config *c) {
 static st_status check_plain(int i, const st_tensor *t) {
   return !t || !st__is_lazy(t) ? ST_OK
     : st__fail(ST_BAD_VALUE, "operand %d is a lazy conjugate or negative or a "
-               "zero tensor: clone it first", (int)st__shown(i));
+               "zero tensor: clone it first", (int)st__display_index(i));
 }
 
 static st_status check_operands(const st_plan_config *c) {
@@ -161,9 +162,9 @@ static bool is_inside(const st_iter_operand *op) {
 }
 
 /* On the meta device too: a storage has bounds even without bytes. */
-static void find_place(const st_iter_operand *op, place *at) {
+static void init_operand_data(const st_iter_operand *op, operand_data *at) {
   if (is_inside(op)) {
-    *at = (place){NULL, 0, op->target};
+    *at = (operand_data){NULL, 0, op->target};
     return;
   }
   const st_tensor *t = op->tensor;
@@ -172,7 +173,7 @@ static void find_place(const st_iter_operand *op, place *at) {
   const int64_t origin = start && op->data
                          ? op->data - start
                          : t->offset * (int64_t)st__itemsize(dtype);
-  *at = (place){t->storage, origin, dtype};
+  *at = (operand_data){t->storage, origin, dtype};
   st__storage_retain(at->storage);
 }
 
@@ -187,7 +188,7 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   const st_status status = st__iter_build(&p->it);
   if (status != ST_OK) return st__plan_release(&p), status;
   for (int i = 0; i < p->it.noperands; i++) {
-    find_place(&p->it.op[i], &p->places[i]);
+    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
   }
   *out = p;
   return ST_OK;
@@ -201,7 +202,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   if (status != ST_OK) return st__plan_release(&p), status;
   p->run = *run;
   for (int i = 0; i < it->noperands; i++) {
-    find_place(&p->it.op[i], &p->places[i]);
+    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
   }
   *out = p;
   return ST_OK;
@@ -210,7 +211,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
 void st__plan_release(st_plan **p) {
   if (!*p) return;
   for (int i = 0; i < ST_ITER_MAX_OPERANDS; i++) {
-    st__storage_release(&(*p)->places[i].storage);
+    st__storage_release(&(*p)->operand_datas[i].storage);
   }
   st__iter_release(&(*p)->it);
   st__free(ST_MEM_SCRATCH, *p, sizeof **p);
@@ -252,7 +253,7 @@ st_plan_facts st__plan_facts(const st_plan *p) {
 /* The bytes that an operand's loop may touch, counted from its first
  * element. */
 static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
-  const place *at = &p->places[i];
+  const operand_data *at = &p->operand_datas[i];
   *low = -at->origin;
   *high = at->storage ? (int64_t)at->storage->nbytes - at->origin
                       : (int64_t)sizeof p->it.op[i].scalar;
@@ -261,7 +262,7 @@ static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   const st_iter_operand *op = &p->it.op[i];
   *out = (st_plan_operand){
-    .dtype = p->places[i].dtype, .seen_as = op->target,
+    .dtype = p->operand_datas[i].dtype, .seen_as = op->target,
     .numel = op->tensor->numel,
     .is_output = op->is_output, .is_read_write = op->is_read_write,
     .is_resized = op->will_resize,
@@ -272,18 +273,19 @@ void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
 /* The address of bytes [low, high) from operand i's first element. */
 static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                         char **out) {
-  const place *at = &p->places[i];
+  const operand_data *at = &p->operand_datas[i];
   int64_t first, last;
   bounds(p, i, &first, &last);
   if (low < first || high > last) {
     return st__fail(ST_BAD_INDEX, "bytes %lld to %lld from the first element "
                     "of operand %d are outside of its storage, which has %lld "
                     "to %lld", (long long)low, (long long)high,
-                    (int)st__shown(i), (long long)first, (long long)last);
+                    (int)st__display_index(i), (long long)first,
+                    (long long)last);
   }
   if (at->storage && at->storage->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "operand %d is on device '%s': its elements "
-                    "are not in reach", (int)st__shown(i),
+                    "are not in reach", (int)st__display_index(i),
                     st__device_name(at->storage->device));
   }
   char *data = at->storage ? at->storage->data + at->origin
@@ -296,7 +298,8 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
 static st_status locate_element(const st_plan *p, int i, int64_t offset,
                                 char **out) {
   int64_t end;
-  if (__builtin_add_overflow(offset, st__itemsize(p->places[i].dtype), &end)) {
+  if (__builtin_add_overflow(offset, st__itemsize(p->operand_datas[i].dtype),
+                             &end)) {
     end = INT64_MAX;
   }
   return locate(p, i, offset, end, out);
@@ -306,7 +309,7 @@ st_status st__plan_get(const st_plan *p, int i, int64_t offset,
                        st_scalar *out) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  *out = st__scalar_load(p->places[i].dtype, data);
+  *out = st__scalar_load(p->operand_datas[i].dtype, data);
   return ST_OK;
 }
 
@@ -314,14 +317,14 @@ st_status st__plan_set(const st_plan *p, int i, int64_t offset,
                        st_scalar value) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  st__scalar_store(value, p->places[i].dtype, data);
+  st__scalar_store(value, p->operand_datas[i].dtype, data);
   return ST_OK;
 }
 
 /* -- Steps ---------------------------------------------------------------- */
 
 /* Goes on to the steps behind the window. */
-static bool advance(const st_iter *it, window *w) {
+static bool advance(const st_iter *it, step_cache *w) {
   w->first += w->n;
   w->n = st__iter_steps(it, w->next, w->end, w->steps, WINDOW);
   for (int64_t i = 0; i < w->n; i++) {
@@ -332,10 +335,10 @@ static bool advance(const st_iter *it, window *w) {
 
 bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
                    int64_t size[2], int64_t *offsets) {
-  window *w = &((st_plan *)(uintptr_t)p)->window;
+  step_cache *w = &((st_plan *)(uintptr_t)p)->step_cache;
   if (begin < 0 || end > p->it.numel || k < 0) return false;
   if (begin != w->begin || end != w->end || k < w->first) {
-    *w = (window){.begin = begin, .end = end, .next = begin};
+    *w = (step_cache){.begin = begin, .end = end, .next = begin};
   }
   while (k >= w->first + w->n) {
     if (!advance(&p->it, w)) return false;
@@ -361,7 +364,8 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
   const int64_t *stride = p->it.op[i].stride;
   int64_t low = offset, high;
   char *first = NULL;
-  bool ok = !__builtin_add_overflow(offset, st__itemsize(p->places[i].dtype),
+  bool ok = !__builtin_add_overflow(offset,
+                                    st__itemsize(p->operand_datas[i].dtype),
                                     &high);
   for (int d = 0; d < 2 && ok; d++) {
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
@@ -388,15 +392,15 @@ st_status st__plan_data(const st_plan *p, const int64_t size[2],
 static st_status check_dim(const st_plan *p, int dim) {
   if (dim >= 0 && dim < p->it.ndim) return ST_OK;
   return st__fail(ST_BAD_DIM, "the plan has no dimension %lld, only %d",
-                  (long long)st__shown(dim), p->it.ndim);
+                  (long long)st__display_index(dim), p->it.ndim);
 }
 
 /* Operands begin later from now on; strides are those of one dimension. */
-static void move_places(st_plan *p, const int64_t *strides, int64_t start) {
+static void advance_data(st_plan *p, const int64_t *strides, int64_t start) {
   for (int i = 0; i < p->it.noperands; i++) {
-    p->places[i].origin += start * strides[i];
+    p->operand_datas[i].origin += start * strides[i];
   }
-  p->window = (window){.n = 0};
+  p->step_cache = (step_cache){.n = 0};
 }
 
 static void get_strides(const st_iter *it, int dim, int64_t *strides) {
@@ -410,19 +414,21 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   if (start < 0 || size < 1 || start > room || size > room - start) {
     return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
                     "positions: there are no %lld from %lld on",
-                    (long long)st__shown(dim), (long long)room,
-                    (long long)size, (long long)st__shown(start));
+                    (long long)st__display_index(dim), (long long)room,
+                    (long long)size, (long long)st__display_index(start));
   }
   get_strides(&p->it, dim, strides);
   st__iter_narrow(&p->it, dim, start, size);
-  move_places(p, strides, start);
+  advance_data(p, strides, start);
   return ST_OK;
 }
 
-static void copy_places(const st_plan *from, st_plan *to) {
+static void copy_operand_data(const st_plan *from, st_plan *to) {
   for (int i = 0; i < from->it.noperands; i++) {
-    to->places[i] = from->places[i];
-    if (to->places[i].storage) st__storage_retain(to->places[i].storage);
+    to->operand_datas[i] = from->operand_datas[i];
+    if (to->operand_datas[i].storage) {
+      st__storage_retain(to->operand_datas[i].storage);
+    }
   }
 }
 
@@ -433,7 +439,8 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   if (half < 1) {
     return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
                     "positions, too few for two halves",
-                    (long long)st__shown(dim), (long long)p->it.shape[dim]);
+                    (long long)st__display_index(dim),
+                    (long long)p->it.shape[dim]);
   }
   st_plan *q = st__alloc_zero(ST_MEM_SCRATCH, sizeof *q);
   if (!q) return ST_NO_MEMORY;
@@ -441,8 +448,8 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   st__iter_init(&q->it, p->it.flags);
   const st_status status = st__iter_split(&p->it, dim, &q->it);
   if (status != ST_OK) return st__plan_release(&q), status;
-  copy_places(p, q);
-  move_places(p, strides, half);
+  copy_operand_data(p, q);
+  advance_data(p, strides, half);
   *first = q;
   return ST_OK;
 }
@@ -462,28 +469,28 @@ st_status st__plan_remove_operand(st_plan *p, int i) {
   if (p->it.noperands == 1) {
     return st__fail(ST_BAD_VALUE, "a plan has at least one operand");
   }
-  st__storage_release(&p->places[i].storage);
+  st__storage_release(&p->operand_datas[i].storage);
   st__iter_remove_operand(&p->it, i);
   const int n = p->it.noperands;
-  for (int k = i; k < n; k++) p->places[k] = p->places[k + 1];
-  p->places[n] = (place){NULL, 0, ST_DTYPE_NONE};
-  p->window = (window){.n = 0};
+  for (int k = i; k < n; k++) p->operand_datas[k] = p->operand_datas[k + 1];
+  p->operand_datas[n] = (operand_data){NULL, 0, ST_DTYPE_NONE};
+  p->step_cache = (step_cache){.n = 0};
   return ST_OK;
 }
 
 st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
-  place *at = &p->places[i];
+  operand_data *at = &p->operand_datas[i];
   ST_TRY(check_plain(i, t));
   if ((st_dtype)t->dtype != at->dtype) {
     return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, the tensor in "
-                    "its place %s", (long long)st__shown(i),
+                    "its place %s", (long long)st__display_index(i),
                     st__dtype_name(at->dtype),
                     st__dtype_name((st_dtype)t->dtype));
   }
   st__storage_retain(t->storage);
   st__storage_release(&at->storage);
-  *at = (place){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
-                at->dtype};
+  *at = (operand_data){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
+                       at->dtype};
   st__iter_replace_data(&p->it, i, st__data(t));
   return ST_OK;
 }

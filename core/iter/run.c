@@ -1,7 +1,7 @@
 /* Running an iterator: the walk over its elements in 2-d steps, alone or on
  * the team.
  *
- * Note [Steps]
+ * Note [Iteration steps]
  * A loop walks two dimensions; the walk feeds it the largest such pieces of a
  * linear range. Inside a row only its rest can be taken; at the start of a
  * row, as many whole rows as are left in the plane or in the range.
@@ -76,7 +76,7 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-/* Note [Tiles]
+/* Note [Tiled iteration]
  * When the operands disagree about the fastest dimension, as in a:t() + b, a
  * row of one is a column of another, and each of its elements lies in another
  * cache line, which is gone before the next row comes to it. So the fastest
@@ -92,7 +92,7 @@ enum {
 
 /* Do the lines of one row outlast it? A tile costs more than a row as long as
  * they do. Strides of whole pages meet in a few sets of the cache. */
-static bool is_row_lost(int64_t n, int64_t stride) {
+static bool row_evicts_itself(int64_t n, int64_t stride) {
   return n * LINE > CACHED || (stride % ALIASED == 0 && n >= LINE);
 }
 
@@ -104,7 +104,7 @@ static int tile_axis(const st_iter *it) {
     const int64_t *stride = it->op[i].stride;
     const int64_t size =
       (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
-    const bool lost = is_row_lost(it->shape[0], stride[0]);
+    const bool lost = row_evicts_itself(it->shape[0], stride[0]);
     if (stride[0] < LINE) continue;
     for (int d = 1; d < it->ndim; d++) {
       if (it->shape[d] < 8 || stride[d] <= 0 || stride[d] >= stride[0] ||
@@ -161,7 +161,8 @@ static void run_tiles(const st_iter_job *j, char *const *data,
 
 /* Where operands are at the walk's place, whose dimension 0 is the
  * iterator's k. */
-static void find_place(const st_iter *it, const walk *w, int k, char **data) {
+static void locate_operands(const st_iter *it, const walk *w, int k,
+                            char **data) {
   for (int i = 0; i < it->noperands; i++) {
     const st_iter_operand *op = &it->op[i];
     data[i] = op->data + walk_offset(w, op->stride + k);
@@ -174,7 +175,7 @@ static void run_steps(const st_iter_job *j, const int64_t *strides,
   walk w;
   walk_start(&w, j->it->ndim, j->it->shape, begin, end);
   for (; walk_measure(&w); walk_advance(&w)) {
-    find_place(j->it, &w, 0, data);
+    locate_operands(j->it, &w, 0, data);
     if (j->tiled) run_tiles(j, data, strides, w.n0, w.n1);
     else j->loop(data, strides, w.n0, w.n1, j->ctx);
   }
@@ -183,7 +184,7 @@ static void run_steps(const st_iter_job *j, const int64_t *strides,
 /* begin and end count units: what a block holds of its whole dimensions. */
 static void run_packed(const st_iter_job *j, int64_t begin, int64_t end) {
   const st_iter *it = j->it;
-  const int k = j->whole;
+  const int k = j->block_dims;
   static const int64_t one = 1;
   char *data[ST_ITER_MAX_OPERANDS];
   walk w;
@@ -192,7 +193,7 @@ static void run_packed(const st_iter_job *j, int64_t begin, int64_t end) {
   if (it->ndim == 0) walk_start(&w, 0, &one, begin, end);
   else walk_start(&w, it->ndim - k, it->shape + k, begin, end);
   for (; walk_row(&w); walk_advance(&w)) {
-    find_place(it, &w, k, data);
+    locate_operands(it, &w, k, data);
     st__pack_run(&p, data, w.n0);
   }
 }
@@ -261,20 +262,20 @@ static bool has_short_rows(const st_iter *it) {
   return it->ndim > 1 && it->shape[0] <= SHORT;
 }
 
-/* Note [Watched calls], Note [Captured loops] */
-static void show(const st_iter *it, st_loop loop, const void *ctx,
-                 int64_t grain, bool is_map) {
-  if (!st__is_watched()) return;
-  st__capture_map(it, is_map || !ctx ? loop : NULL, ctx, grain);
+/* Note [Dry runs], Note [Captured loops] */
+static void report_dry_run(const st_iter *it, st_loop loop, const void *ctx,
+                           int64_t grain, bool is_map) {
+  if (!st__is_dry_run()) return;
+  st__capture_elementwise(it, is_map || !ctx ? loop : NULL, ctx, grain);
   const bool tiled = choose_axis(it) > 0;
-  st__watch_iter(it, grain, tiled, it->ncasts > 0 ||
-                 (is_map && !tiled && has_short_rows(it)));
+  st__dry_run_iter(it, grain, tiled, it->ncasts > 0 ||
+                   (is_map && !tiled && has_short_rows(it)));
 }
 
 static void run_job(st_iter_job *j, int64_t grain) {
   const st_iter *it = j->it;
   if (j->packed && !j->tiled && !j->streams) {
-    j->whole = st__pack_dims(it, &j->unit);
+    j->block_dims = st__pack_dims(it, &j->unit);
   }
   const int64_t units = it->numel / j->unit;
   if (it->numel <= grain) {
@@ -285,7 +286,7 @@ static void run_job(st_iter_job *j, int64_t grain) {
 }
 
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  if (it->is_meta) show(it, loop, ctx, grain, false);
+  if (it->is_meta) report_dry_run(it, loop, ctx, grain, false);
   if (it->is_meta || it->numel == 0) return;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);
@@ -293,7 +294,7 @@ void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
 }
 
 void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
-  if (it->is_meta) show(it, loop, ctx, grain, true);
+  if (it->is_meta) report_dry_run(it, loop, ctx, grain, true);
   if (it->is_meta || it->numel == 0) return;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);

@@ -1,7 +1,7 @@
 /* Parts of an iterator: narrowed, halved, or cut until 32 bits will do for
  * every offset (I15), and with other operands (I11).
  *
- * Note [Halves of a reduction]
+ * Note [Splitting a reduction]
  * Both halves of a reduced dimension write the same outputs. The first one to
  * run must not finish them, and the second one goes on from what it finds:
  * final_output and accumulate.

@@ -7,7 +7,7 @@
 
 /* -- Promotion ------------------------------------------------------------ */
 
-/* Note [Three ranks of operands]
+/* Note [Type promotion categories]
  * Tensors with dimensions outrank 0-dim tensors, which outrank plain numbers:
  * a lower rank decides only when its category (complex, floating, integral,
  * bool) is higher. Each rank is promoted by itself, then they are combined.
@@ -82,7 +82,7 @@ static void note_dtype(st_dtype *first, bool *differ, st_dtype d) {
 }
 
 /* it->common_dtype becomes the dtype of the first input. */
-static survey look_over(st_iter *it) {
+static survey scan_dtypes(st_iter *it) {
   survey s = {.output = ST_DTYPE_NONE};
   it->device = ST_DEVICE_CPU;
   for (int i = 0; i < it->noperands; i++) {
@@ -133,7 +133,7 @@ static st_status check_same_dtype(const st_iter *it, const survey *s) {
   return ST_OK;
 }
 
-static st_status decide_common(st_iter *it, const survey *s) {
+static st_status compute_common_dtype(st_iter *it, const survey *s) {
   const bool promote = st__iter_has(it, ST_ITER_PROMOTE);
   if (s->inputs_differ && !promote) {
     if (s->has_untyped ||
@@ -165,8 +165,8 @@ static st_status decide_common(st_iter *it, const survey *s) {
 
 /* -- Temporaries ---------------------------------------------------------- */
 
-static void exchange(st_iter *it, st_iter_operand *op, st_tensor *temporary,
-                     st_dtype dtype) {
+static void use_temporary(st_iter *it, st_iter_operand *op,
+                          st_tensor *temporary, st_dtype dtype) {
   it->ncasts -= op->casts;
   op->original = op->tensor;
   op->owns_original = op->owns_tensor;
@@ -220,7 +220,7 @@ st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
   ST_TRY(st__tensor_empty_strided(temporary_device(it), dtype, t->ndim,
                                   t->sizes, strides, &temporary));
   st__copy_unchecked(temporary, t);
-  exchange(it, op, temporary, dtype);
+  use_temporary(it, op, temporary, dtype);
   return ST_OK;
 }
 
@@ -235,7 +235,7 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
     ST_TRY(st__tensor_empty(temporary_device(it), dtype, t->ndim, t->sizes,
                             ST_FORMAT_CONTIGUOUS, &temporary));
   }
-  exchange(it, op, temporary, dtype);
+  use_temporary(it, op, temporary, dtype);
   return ST_OK;
 }
 
@@ -289,9 +289,9 @@ static st_status review_input(st_iter *it, st_iter_operand *op) {
 }
 
 st_status st__iter_types(st_iter *it) {
-  const survey s = look_over(it);
+  const survey s = scan_dtypes(it);
   if (st__iter_has(it, ST_ITER_SAME_DTYPE)) ST_TRY(check_same_dtype(it, &s));
-  ST_TRY(decide_common(it, &s));
+  ST_TRY(compute_common_dtype(it, &s));
   if (st__iter_has(it, ST_ITER_SAME_DEVICE)) ST_TRY(check_devices(it));
   const st_dtype written = it->static_dtype != ST_DTYPE_NONE
                            ? it->static_dtype : it->common_dtype;

@@ -78,16 +78,16 @@ GELU_TANH_VEC(f8)
 
 /* -- Rows ----------------------------------------------------------------- */
 
-#define ST_OTHER(name, grain, pattern, list, ...) \
+#define ST_LOOPS(name, grain, pattern, list, ...) \
   ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/backward.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 
 static const st_kernel_row rows[] = {
-#define ST_OTHER(name, grain, pattern, list, ...) \
+#define ST_LOOPS(name, grain, pattern, list, ...) \
   {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/backward.def"
 };
 

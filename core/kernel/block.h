@@ -12,7 +12,7 @@
  *
  * Note [Exact alias or no overlap]
  * An output is either exactly an input or shares nothing with it, so bodies
- * promise the compiler that elements are independent (ST_EACH). An iterator
+ * promise the compiler that elements are independent (ST_SIMD_FOR). An iterator
  * that does not look, as that of fill_, may bring an output that overlaps
  * itself: rows that may share elements are done one after the other.
  */
@@ -44,7 +44,7 @@ typedef struct st_blocks {
 #define ST_SHARED __attribute__((noinline, noclone))
 #endif
 
-#define ST_EACH(i, n) \
+#define ST_SIMD_FOR(i, n) \
   _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
 
 static const uint8_t st_memory_size[] = {1, 2, 4, 8, 16, 2, 2};
@@ -53,7 +53,7 @@ static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
 /* -- Gather and scatter --------------------------------------------------- */
 
 /* A window of an operand: m0 inner and m1 outer elements. */
-typedef struct st_window { int64_t s0, s1, m0, m1; } st_window;
+typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
 
 typedef uint8_t __attribute__((may_alias)) st_bits1;
 typedef uint16_t __attribute__((may_alias)) st_bits2;
@@ -67,11 +67,11 @@ typedef struct st_bits16 {
  * longer, and so are rows whose elements lie further apart than the columns':
  * a cache line is then read at once. A row of one element is filled. */
 #define ST_GATHER(b)                                                         \
-  static void st_gather##b(char *block, const char *p, st_window w) {        \
+  static void st_gather##b(char *block, const char *p, st_tile w) {          \
     st_bits##b *to = (st_bits##b *)block;                                    \
     for (int64_t j = 0; w.s0 == 0 && w.m0 >= 8 && j < w.m1; j++) {           \
       const st_bits##b bits = *(const st_bits##b *)(p + j * w.s1);           \
-      ST_EACH(i, w.m0) to[j * w.m0 + i] = bits;                              \
+      ST_SIMD_FOR(i, w.m0) to[j * w.m0 + i] = bits;                          \
     }                                                                        \
     if (w.s0 == 0 && w.m0 >= 8) return;                                      \
     const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
@@ -92,7 +92,7 @@ ST_GATHER(16)
 #undef ST_GATHER
 
 #define ST_SCATTER(b)                                                        \
-  static void st_scatter##b(char *p, const char *block, st_window w) {       \
+  static void st_scatter##b(char *p, const char *block, st_tile w) {         \
     const st_bits##b *from = (const st_bits##b *)block;                      \
     for (int64_t j = 0; j < w.m1; j++) {                                     \
       for (int64_t i = 0; i < w.m0; i++) {                                   \
@@ -107,12 +107,12 @@ ST_SCATTER(8)
 ST_SCATTER(16)
 #undef ST_SCATTER
 
-static inline bool st_is_dense(st_window w, int64_t size) {
+static inline bool st_is_dense(st_tile w, int64_t size) {
   return (w.m0 == 1 || w.s0 == size) && (w.m1 == 1 || w.s1 == w.m0 * size);
 }
 
 /* Rows of 16 bytes and more that lie contiguously. */
-static inline bool st_has_rows(st_window w, int64_t size) {
+static inline bool st_has_rows(st_tile w, int64_t size) {
   return w.s0 == size && w.m0 * size >= 16;
 }
 
@@ -159,27 +159,27 @@ static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
 
 static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
   if (bf) {
-    ST_EACH(i, n) to[i] = st__bf16_to_float(from[i]);
+    ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
     return;
   }
   const int64_t done = st_widen_eights(to, from, n);
   to += done, from += done;
-  ST_EACH(i, n - done) to[i] = st__half_to_float(from[i]);
+  ST_SIMD_FOR(i, n - done) to[i] = st__half_to_float(from[i]);
 }
 
 static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
   if (bf) {
-    ST_EACH(i, n) to[i] = st__float_to_bf16(from[i]);
+    ST_SIMD_FOR(i, n) to[i] = st__float_to_bf16(from[i]);
     return;
   }
   const int64_t done = st_narrow_eights(to, from, n);
   to += done, from += done;
-  ST_EACH(i, n - done) to[i] = st__float_to_half(from[i]);
+  ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
 }
 
 /* -- One operand, one window ---------------------------------------------- */
 
-static void st_gather(char *block, const char *p, st_window w, int elem) {
+static void st_gather(char *block, const char *p, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
   if (elem >= ST_ELEM_f2) {
     st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
@@ -204,7 +204,7 @@ static void st_gather(char *block, const char *p, st_window w, int elem) {
   }
 }
 
-static void st_scatter(char *p, const char *block, st_window w, int elem) {
+static void st_scatter(char *p, const char *block, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
   st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
   if (elem >= ST_ELEM_f2) {
@@ -233,10 +233,10 @@ static void st_scatter(char *p, const char *block, st_window w, int elem) {
 /* -- The driver ----------------------------------------------------------- */
 
 /* How the whole is cut: windows of c0 inner elements and c1 rows. */
-typedef struct st_cut {
+typedef struct st_tiling {
   int64_t n0, n1, c0, c1;
   bool direct[ST_BLOCK_OPERANDS];   /* the body reads or writes in place */
-} st_cut;
+} st_tiling;
 
 /* May two rows of the output hold the same element? */
 static inline bool st_rows_overlap(int64_t s0, int64_t s1, int64_t n0,
@@ -245,8 +245,8 @@ static inline bool st_rows_overlap(int64_t s0, int64_t s1, int64_t n0,
   return b < n0 * a && a < n1 * b;
 }
 
-static void st_plan_cut(st_cut *cut, const st_blocks *k,
-                        const int64_t *strides) {
+static void st_plan_tiling(st_tiling *cut, const st_blocks *k,
+                           const int64_t *strides) {
   const int64_t *outer = strides + k->n;
   int64_t room = ST_BLOCK_BYTES;
   bool all_rows = true;
@@ -268,14 +268,14 @@ static void st_plan_cut(st_cut *cut, const st_blocks *k,
   }
 }
 
-static void st_run_windows(const st_blocks *k, const st_cut *cut,
-                           char *const *data, const int64_t *strides,
-                           const void *ctx) {
+static void st_run_tiles(const st_blocks *k, const st_tiling *cut,
+                         char *const *data, const int64_t *strides,
+                         const void *ctx) {
   _Alignas(64) char buffer[ST_BLOCK_OPERANDS][ST_BLOCK_BYTES];
   char *p[ST_BLOCK_OPERANDS];
   const char *held[ST_BLOCK_OPERANDS] = {NULL}; /* in the buffers: the ... */
   int64_t count[ST_BLOCK_OPERANDS]; /* ... elements from there on */
-  st_window w = {0, 0, 0, 0};
+  st_tile w = {0, 0, 0, 0};
   for (int64_t r = 0; r < cut->n1; r += cut->c1) {
     w.m1 = cut->n1 - r < cut->c1 ? cut->n1 - r : cut->c1;
     for (int64_t q = 0; q < cut->n0; q += cut->c0) {
@@ -307,9 +307,9 @@ static void st_run_strided(const st_blocks *k, char **data,
     s[i] = strides[swap ? k->n + i : i];
     s[k->n + i] = swap ? 0 : strides[k->n + i];
   }
-  st_cut cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
-  st_plan_cut(&cut, k, s);
-  st_run_windows(k, &cut, data, s, ctx);
+  st_tiling cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
+  st_plan_tiling(&cut, k, s);
+  st_run_tiles(k, &cut, data, s, ctx);
 }
 
 /* Body of every st_loop made of a block. */
@@ -318,7 +318,7 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
                                     int64_t n1, const void *ctx) {
   bool direct = true;
   for (int i = 0; i < k->n; i++) {
-    const st_window w = {strides[i], strides[k->n + i], n0, n1};
+    const st_tile w = {strides[i], strides[k->n + i], n0, n1};
     direct &= k->elem[i] < ST_ELEM_f2 &&
               st_is_dense(w, st_memory_size[k->elem[i]]);
   }

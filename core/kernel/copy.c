@@ -12,11 +12,11 @@
 
 /* -- One element ---------------------------------------------------------- */
 
-static inline int32_t cut32f(float f) {
+static inline int32_t f32_to_i32_x86(float f) {
   return f >= -2147483648.0f && f < 2147483648.0f ? (int32_t)f : INT32_MIN;
 }
 
-static inline int64_t cut64f(float f) {
+static inline int64_t f32_to_i64_x86(float f) {
   return f >= -9223372036854775808.0f && f < 9223372036854775808.0f
        ? (int64_t)f : INT64_MIN;
 }
@@ -27,11 +27,11 @@ static inline int64_t cut64f(float f) {
   float: from_float((float)(v)), double: from_double((double)(v)),           \
   default: (v))
 /* Beyond 2^31 a float32 is a multiple of 256: 32 bits do for uint8. */
-#define TO_u1(v) CUT(REAL(v), cut32f, st__cut64)
-#define TO_i1(v) CUT(REAL(v), cut32f, st__cut32)
-#define TO_i2(v) CUT(REAL(v), cut32f, st__cut32)
-#define TO_i4(v) CUT(REAL(v), cut32f, st__cut32)
-#define TO_i8(v) CUT(REAL(v), cut64f, st__cut64)
+#define TO_u1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i64_x86)
+#define TO_i1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i2(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i4(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i8(v) CUT(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
 #define TO_f4(v) REAL(v)
 #define TO_f8(v) REAL(v)
 #define TO_c4(v) (v)
@@ -50,7 +50,7 @@ static inline int64_t cut64f(float f) {
     (void)ctx;                                                               \
     T_##dst *out = (T_##dst *)p[0];                                          \
     const T_##src *in = (const T_##src *)p[1];                               \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T_##src v = ST_IN_##src(in[i]);                                  \
       out[i] = (T_##dst)TO_##dst(v);                                         \
     }                                                                        \
@@ -106,14 +106,14 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
   }
 }
 
-/* Note [Steps that the compiler knows]
+/* Note [Constant strides]
  * A loop over every second element, or over every element from the end,
  * becomes loads of whole registers and shuffles when its step is a constant.
  * So do rows of two to four elements that come from as many places, as
  * colours do when planes become pixels. */
 #define STEP(k)                                                              \
   case k:                                                                    \
-    ST_EACH(i, n) to[i] = from[i * (k)];                                     \
+    ST_SIMD_FOR(i, n) to[i] = from[i * (k)];                                 \
     return true;
 #define COPY_STEP(b)                                                         \
   static bool copy_step##b(bits##b *to, const bits##b *from, int64_t n,      \
@@ -138,21 +138,21 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
   }
 
 /* Rows of k elements, each of which comes from a line of its own. */
-#define COPY_WEAVE(b)                                                        \
+#define COPY_INTERLEAVE(b)                                                   \
   static void copy_weave##b(bits##b *to, const bits##b *const *f, int64_t n, \
                             int64_t k) {                                     \
     const bits##b *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];            \
     if (k == 2) {                                                            \
-      ST_EACH(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];                \
+      ST_SIMD_FOR(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];            \
     } else if (k == 3) {                                                     \
-      ST_EACH(i, n) to[3 * i] = f0[i], to[3 * i + 1] = f1[i],                \
+      ST_SIMD_FOR(i, n) to[3 * i] = f0[i], to[3 * i + 1] = f1[i],            \
                     to[3 * i + 2] = f2[i];                                   \
     } else {                                                                 \
-      ST_EACH(i, n) to[4 * i] = f0[i], to[4 * i + 1] = f1[i],                \
+      ST_SIMD_FOR(i, n) to[4 * i] = f0[i], to[4 * i + 1] = f1[i],            \
                     to[4 * i + 2] = f2[i], to[4 * i + 3] = f3[i];            \
     }                                                                        \
   }
-#define COPY_WEAVES(b)                                                       \
+#define COPY_INTERLEAVES(b)                                                  \
   static void copy_weaves##b(char **data, const int64_t *s, int64_t n0,      \
                              int64_t n1) {                                   \
     const bits##b *f[4] = {NULL, NULL, NULL, NULL};                          \
@@ -164,7 +164,7 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
 
 /* Short rows are walked down the columns. */
 #define COPY_WALK(b)                                                         \
-  static void copy_bits##b(char **data, st_window to, st_window from) {      \
+  static void copy_bits##b(char **data, st_tile to, st_tile from) {          \
     const bool swap = to.m0 < to.m1 && to.m0 < 16;                           \
     const int64_t n0 = swap ? to.m1 : to.m0, n1 = swap ? to.m0 : to.m1;      \
     const int64_t t0 = swap ? to.s1 : to.s0, t1 = swap ? to.s0 : to.s1;      \
@@ -179,7 +179,8 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
     }                                                                        \
   }
 
-static bool is_woven(const int64_t *s, int64_t n0, int64_t n1, int64_t b) {
+static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
+                           int64_t b) {
   return n0 >= 2 && n0 <= 4 && n1 >= 8 && s[0] == b && s[2] == n0 * b &&
          s[3] == b;
 }
@@ -187,18 +188,18 @@ static bool is_woven(const int64_t *s, int64_t n0, int64_t n1, int64_t b) {
 #define COPY_BITS(b)                                                         \
   COPY_STEP(b)                                                               \
   COPY_STEPS(b)                                                              \
-  COPY_WEAVE(b)                                                              \
-  COPY_WEAVES(b)                                                             \
+  COPY_INTERLEAVE(b)                                                         \
+  COPY_INTERLEAVES(b)                                                        \
   COPY_WALK(b)                                                               \
   static void same_##b(char **data, const int64_t *s, int64_t n0,            \
                        int64_t n1, const void *ctx) {                        \
-    const st_window to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};  \
+    const st_tile to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};    \
     (void)ctx;                                                               \
     if (st_is_dense(to, b) && st_is_dense(from, b)) {                        \
       copy_rows(data, s, 1, (size_t)(n0 * n1 * b));                          \
     } else if (st_has_rows(to, b) && s[1] == b) {                            \
       copy_rows(data, s, n1, (size_t)n0 * b);                                \
-    } else if (is_woven(s, n0, n1, b)) {                                     \
+    } else if (is_interleaved(s, n0, n1, b)) {                               \
       copy_weaves##b(data, s, n0, n1);                                       \
     } else if (!copy_steps##b(data, s, n0, n1)) {                            \
       copy_bits##b(data, to, from);                                          \
@@ -218,7 +219,7 @@ COPY_BITS(16)
 
 /* The second row of a dtype replaces the conversion to itself. */
 static const st_kernel_row rows[] = {
-#define ST_OTHER(name, ...)
+#define ST_LOOPS(name, ...)
 #define ST_COPY(dst) \
   {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
 #include "kernel/other.def"

@@ -1,8 +1,8 @@
 /* What all folds share: the walk over elements, in blocks, and the tree.
  *
- * Note [The tree of a fold]
+ * Note [Pairwise reduction tree]
  * Which elements are added to which is fixed by their logical positions. A
- * block of ST_FOLD_BLOCK elements is folded in W lanes, element i of it into
+ * block of ST_REDUCE_BLOCK elements is folded in W lanes, element i of it into
  * lane i mod W, each lane in order; then the upper half of the lanes into the
  * lower one until one is left (lanes without an element are left out). The
  * values of the blocks are combined in neighbouring pairs, those pairs in
@@ -12,8 +12,9 @@
  *
  *   by rows     an output's elements lie side by side: the lanes are a vector
  *   by columns  outputs lie side by side: lane after lane, all of them at
- *               once, in the order in which lanes meet (climb)
- *   as one row  few columns, but dense: W rows make one long row (climb_flat)
+ *               once, in the order in which lanes meet (reduce_lanes)
+ *   as one row  few columns, but dense: W rows make one long row
+ *   (reduce_lanes_flat)
  *
  * What lies otherwise is gathered first. As a pair of neighbouring blocks is
  * a subtree, so is each aligned group of 2^k blocks: threads may take those
@@ -34,7 +35,7 @@
 /* What the bodies of a fold work on: the elements `in` of one output, or up
  * to four rows x of n1 outputs, and of them an accumulator and a reference
  * each. */
-typedef struct piece {
+typedef struct span {
   char *acc;
   const char *in, *x[4], *ref;
   int64_t n0, n1;
@@ -43,27 +44,27 @@ typedef struct piece {
   int64_t start;      /* position of the first element */
   bool more;          /* go on with what acc holds */
   bool as_rows;       /* no lanes by columns */
-} piece;
+} span;
 
 /* n elements, step bytes apart, side by side, as the bodies want them. */
 typedef void (*load_fn)(char *to, const char *p, int64_t step, int64_t n);
 
-typedef struct fold {
+typedef struct reducer {
   load_fn load;
-  void (*row)(const piece *p);   /* a block of one output */
-  void (*first)(const piece *p); /* a row that acc begins with */
-  void (*next)(const piece *p);  /* another row into acc */
-  void (*four)(const piece *p);  /* four, either way; NULL: one by one */
-  void (*join)(char *acc, const char *with, int64_t n); /* pairs */
+  void (*row)(const span *p);    /* a block of one output */
+  void (*first)(const span *p);  /* a row that acc begins with */
+  void (*next)(const span *p);   /* another row into acc */
+  void (*four)(const span *p);   /* four, either way; NULL: one by one */
+  void (*combine)(char *acc, const char *with, int64_t n); /* pairs */
   int64_t in_size, size;         /* of an element; loaded */
   int64_t acc_size, ref_size, lanes;
-  bool finds;     /* the first hit ends the search */
+  bool stops_early; /* the first hit ends the search */
   bool any_order; /* the order does not matter: no lanes by columns */
   /* Might any of n values have other bits in another order? NULL: all. */
-  bool (*unsure)(const char *acc, int64_t n);
+  bool (*may_differ)(const char *acc, int64_t n);
   /* n1 outputs of n0 dense elements each, 2 to 4; may be NULL. */
   void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
-} fold;
+} reducer;
 
 enum {
   SHORT = 32,      /* rows that are not worth a vector */
@@ -71,7 +72,7 @@ enum {
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of pairs */
-  AHEAD = 2048,    /* bytes: what is asked for before it is needed */
+  PREFETCH_BYTES = 2048, /* bytes: what is asked for before it is needed */
   MAX_LANES = 64,
   MAX_ACC = 16
 };
@@ -134,7 +135,7 @@ static load_fn load_of(size_t size) {
 
 /* The offset of element `at` of a run, and how many more are on the stride
  * of the first dimension. */
-static int64_t offset_of(const st_fold_run *r, int64_t at, int64_t *more) {
+static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
   int64_t offset = 0;
   *more = r->size[0] - at % r->size[0];
   for (int i = 0; i < r->ndim; i++) {
@@ -145,8 +146,8 @@ static int64_t offset_of(const st_fold_run *r, int64_t at, int64_t *more) {
 }
 
 /* Elements at .. at + n - 1, side by side. */
-static void fetch(const fold *k, char *to, const char *in,
-                  const st_fold_run *r, int64_t at, int64_t n) {
+static void fetch(const reducer *k, char *to, const char *in,
+                  const st_reduce_run *r, int64_t at, int64_t n) {
   for (int64_t m; n > 0; n -= m, at += m, to += m * k->size) {
     const int64_t offset = offset_of(r, at, &m);
     m = least(m, n);
@@ -155,7 +156,7 @@ static void fetch(const fold *k, char *to, const char *in,
 }
 
 /* Where elements at .. at + n - 1 are. */
-static void locate(int64_t *off, const st_fold_run *r, int64_t at,
+static void locate(int64_t *off, const st_reduce_run *r, int64_t at,
                    int64_t n) {
   for (int64_t m; n > 0; n -= m, at += m, off += m) {
     const int64_t offset = offset_of(r, at, &m), step = r->stride[0];
@@ -168,34 +169,34 @@ static void locate(int64_t *off, const st_fold_run *r, int64_t at,
 
 /* Values of complete subtrees, the largest first: those that wait for their
  * right half. Value d is n accumulators at `at` + d * step. */
-typedef struct pairs {
+typedef struct partials {
   char *at;
   int64_t step, n, count;
   int depth;
-} pairs;
+} partials;
 
-static char *top(const pairs *t) { return t->at + t->depth * t->step; }
+static char *top(const partials *t) { return t->at + t->depth * t->step; }
 
-static void join_top(const fold *k, pairs *t) {
+static void combine_top(const reducer *k, partials *t) {
   t->depth--;
-  k->join(top(t) - t->step, top(t), t->n);
+  k->combine(top(t) - t->step, top(t), t->n);
 }
 
 /* The value at the top is complete. */
-static void push(const fold *k, pairs *t) {
+static void push(const reducer *k, partials *t) {
   t->depth++;
   t->count++;
-  for (int64_t c = t->count; !(c & 1); c >>= 1) join_top(k, t);
+  for (int64_t c = t->count; !(c & 1); c >>= 1) combine_top(k, t);
 }
 
-static void join_all(const fold *k, pairs *t) {
-  while (t->depth > 1) join_top(k, t);
+static void combine_all(const reducer *k, partials *t) {
+  while (t->depth > 1) combine_top(k, t);
 }
 
 /* -- The driver of all folds ---------------------------------------------- */
 
 /* n values side by side become one. They are accumulators. */
-static void pair_up(const fold *k, char *value, int64_t n) {
+static void combine_pairs(const reducer *k, char *value, int64_t n) {
   const int64_t size = k->size;
   char odd[ROOM / 2];
   for (int64_t half; n > 1; n -= half) {
@@ -204,39 +205,39 @@ static void pair_up(const fold *k, char *value, int64_t n) {
     for (int64_t i = 1; i < n - half; i++) {
       memcpy(value + i * size, value + 2 * i * size, (size_t)size);
     }
-    k->join(value, odd, half);
+    k->combine(value, odd, half);
   }
 }
 
 /* One output after the other. */
-static void run_rows(const fold *k, piece p, const int64_t *s, int64_t n0,
-                     int64_t n1, const st_fold_run *r) {
+static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_reduce_run *r) {
   _Alignas(64) char buffer[ROOM], values[LEVELS * MAX_ACC];
   const bool dense = r->ndim == 1 && r->stride[0] == k->size &&
                      k->in_size == k->size;
   const char *in = p.in;
   char *to = p.acc;
   for (int64_t j = 0; j < n1; j++, in += s[4], p.ref += s[5]) {
-    pairs t = {values, MAX_ACC, 1, 0, 0};
+    partials t = {values, MAX_ACC, 1, 0, 0};
     for (int64_t i = 0; i < n0; i += p.n0) {
-      p.n0 = least(n0 - i, ST_FOLD_BLOCK);
+      p.n0 = least(n0 - i, ST_REDUCE_BLOCK);
       p.start = r->at + i;
       p.in = dense ? in + p.start * k->size : buffer;
       p.acc = top(&t);
-      if (!dense || r->pairs) fetch(k, buffer, in, r, p.start, p.n0);
-      if (r->pairs) pair_up(k, buffer, p.n0);
-      if (r->pairs) memcpy(p.acc, buffer, (size_t)k->acc_size);
+      if (!dense || r->partials) fetch(k, buffer, in, r, p.start, p.n0);
+      if (r->partials) combine_pairs(k, buffer, p.n0);
+      if (r->partials) memcpy(p.acc, buffer, (size_t)k->acc_size);
       else k->row(&p);
-      if (k->finds && *(int64_t *)(void *)p.acc != ST_FOLD_NONE) i = n0;
+      if (k->stops_early && *(int64_t *)(void *)p.acc != ST_NO_INDEX) i = n0;
       push(k, &t);
     }
-    join_all(k, &t);
+    combine_all(k, &t);
     memcpy(to + j * k->acc_size, values, (size_t)k->acc_size);
   }
 }
 
 /* The rows of a piece in order. */
-static void run_chain(const fold *k, piece p) {
+static void reduce_rows(const reducer *k, span p) {
   for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
     m = k->four && p.n0 - i >= 4 ? 4 : 1;
     for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
@@ -250,13 +251,13 @@ static void run_chain(const fold *k, piece p) {
 typedef struct columns {
   _Alignas(64) char values[LEVELS * WIDTH], spare[8 * WIDTH], refs[2 * WIDTH];
   _Alignas(64) char buffer[ROOM];
-  int64_t off[ST_FOLD_BLOCK], dense[ST_FOLD_BLOCK];
+  int64_t off[ST_REDUCE_BLOCK], dense[ST_REDUCE_BLOCK];
   int64_t step;
   bool as_is; /* nothing to load */
 } columns;
 
 /* The same with loaded rows, as many at a time as there is room for. */
-static void load_chain(const fold *k, piece p, columns *c) {
+static void reduce_loaded_rows(const reducer *k, span p, columns *c) {
   const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
   const int64_t *off = p.off, skip = p.skip;
   const char *in = p.in;
@@ -269,39 +270,39 @@ static void load_chain(const fold *k, piece p, columns *c) {
       k->load(c->buffer + q * row, in + off[(i + q) * skip], c->step, p.n1);
       c->dense[q] = q * row;
     }
-    run_chain(k, p);
+    reduce_rows(k, p);
   }
 }
 
 /* The value of lanes l, l + step, l + 2 step .. of a block: the even ones of
  * them, and then the odd ones. */
-static void climb(const fold *k, const piece *p, columns *c, char *spare,
-                  int64_t l, int64_t step) {
-  piece q = *p;
+static void reduce_lanes(const reducer *k, const span *p, columns *c,
+                         char *spare, int64_t l, int64_t step) {
+  span q = *p;
   q.off += l;
   q.skip = step;
   q.n0 = (p->n0 - l + step - 1) / step;
   if (k->any_order || p->as_rows || step == k->lanes ||
       (p->n0 <= k->lanes && q.n0 <= 2)) {
-    if (c->as_is) run_chain(k, q);
-    else load_chain(k, q, c);
+    if (c->as_is) reduce_rows(k, q);
+    else reduce_loaded_rows(k, q, c);
     return;
   }
-  climb(k, p, c, spare, l, 2 * step);
+  reduce_lanes(k, p, c, spare, l, 2 * step);
   if (l + step >= p->n0) return;
   q = *p;
   q.acc = spare;
-  climb(k, &q, c, spare + WIDTH, l + step, 2 * step);
-  k->join(p->acc, spare, p->n1);
+  reduce_lanes(k, &q, c, spare + WIDTH, l + step, 2 * step);
+  k->combine(p->acc, spare, p->n1);
 }
 
 /* The same for dense rows: `lanes` of them are one row, whose accumulators
  * are the lanes of all outputs. */
-static void climb_flat(const fold *k, const piece *p) {
+static void reduce_lanes_flat(const reducer *k, const span *p) {
   _Alignas(64) char acc[FLAT], refs[MAX_ACC * FLAT / 8];
-  int64_t off[ST_FOLD_BLOCK];
+  int64_t off[ST_REDUCE_BLOCK];
   const int64_t w = k->lanes, wide = w * p->n1, rest = p->n0 % w;
-  piece q = *p;
+  span q = *p;
   q.acc = acc;
   q.n0 = p->n0 / w;
   q.n1 = wide;
@@ -313,55 +314,55 @@ static void climb_flat(const fold *k, const piece *p) {
            (size_t)(p->n1 * k->ref_size));
     q.ref = refs;
   }
-  run_chain(k, q);
+  reduce_rows(k, q);
   if (rest) {
     q.off += q.n0;
     q.n0 = 1;
     q.n1 = rest * p->n1;
     q.more = true;
-    run_chain(k, q);
+    reduce_rows(k, q);
   }
   for (int64_t h = w / 2 * p->n1; h >= p->n1; h /= 2) {
-    k->join(acc, acc + h * k->acc_size, h);
+    k->combine(acc, acc + h * k->acc_size, h);
   }
   memcpy(p->acc, acc, (size_t)(p->n1 * k->acc_size));
 }
 
 /* A block of columns; p.in is where the run starts. */
-static void fold_cols(const fold *k, piece p, const st_fold_run *r,
-                      columns *c) {
+static void reduce_cols(const reducer *k, span p, const st_reduce_run *r,
+                        columns *c) {
   const bool dense = c->as_is && r->ndim == 1 &&
                      r->stride[0] == p.n1 * k->size;
   locate(c->off, r, p.start, p.n0);
   p.off = c->off;
-  if (dense && p.n0 >= k->lanes && !k->finds &&
+  if (dense && p.n0 >= k->lanes && !k->stops_early &&
       k->lanes * p.n1 * k->acc_size <= FLAT) {
     p.in += p.off[0];
-    climb_flat(k, &p);
+    reduce_lanes_flat(k, &p);
   } else {
-    climb(k, &p, c, c->spare, 0, 1);
+    reduce_lanes(k, &p, c, c->spare, 0, 1);
   }
 }
 
 /* All blocks of p.n1 outputs. */
-static void fold_blocks(const fold *k, piece p, int64_t n0,
-                        const st_fold_run *r, columns *c) {
-  const int64_t block = r->pairs ? 1 : ST_FOLD_BLOCK;
-  pairs t = {c->values, WIDTH, p.n1, 0, 0};
+static void reduce_blocks(const reducer *k, span p, int64_t n0,
+                          const st_reduce_run *r, columns *c) {
+  const int64_t block = r->partials ? 1 : ST_REDUCE_BLOCK;
+  partials t = {c->values, WIDTH, p.n1, 0, 0};
   for (int64_t i = 0; i < n0; i += p.n0) {
     p.n0 = least(n0 - i, block);
     p.start = r->at + i;
     p.acc = top(&t);
-    fold_cols(k, p, r, c);
+    reduce_cols(k, p, r, c);
     push(k, &t);
   }
-  join_all(k, &t);
+  combine_all(k, &t);
 }
 
 /* As many outputs at once as there are accumulators. Extrema are folded as
  * their rows lie: again, and in order, if there is a zero or a NaN. */
-static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
-                     int64_t n1, const st_fold_run *r) {
+static void run_cols(const reducer *k, span p, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_reduce_run *r) {
   columns c;
   const int64_t width = WIDTH / k->acc_size;
   const char *in = p.in, *ref = p.ref;
@@ -376,22 +377,23 @@ static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
       memcpy(c.refs + i * k->ref_size, ref, (size_t)k->ref_size);
       p.ref = c.refs;
     }
-    p.as_rows = k->unsure && n0 > k->lanes && !r->pairs;
-    fold_blocks(k, p, n0, r, &c);
-    if (p.as_rows && k->unsure(c.values, p.n1)) {
+    p.as_rows = k->may_differ && n0 > k->lanes && !r->partials;
+    reduce_blocks(k, p, n0, r, &c);
+    if (p.as_rows && k->may_differ(c.values, p.n1)) {
       p.as_rows = false;
-      fold_blocks(k, p, n0, r, &c);
+      reduce_blocks(k, p, n0, r, &c);
     }
     memcpy(to + j * k->acc_size, c.values, (size_t)(p.n1 * k->acc_size));
   }
 }
 
-static inline void run_fold(const fold *k, char **data, const int64_t *s,
-                            int64_t n0, int64_t n1, const void *ctx) {
-  const st_fold_run *r = ctx;
+static inline void run_reduction(const reducer *k, char **data,
+                                 const int64_t *s,
+                                 int64_t n0, int64_t n1, const void *ctx) {
+  const st_reduce_run *r = ctx;
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
-  const piece p = {.acc = data[0], .in = data[1], .ref = data[2]};
-  if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->pairs && r->ndim == 1 &&
+  const span p = {.acc = data[0], .in = data[1], .ref = data[2]};
+  if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->partials && r->ndim == 1 &&
       k->in_size == k->size && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
     k->few(p.acc, p.in + r->at * k->size, n0, n1);

@@ -13,7 +13,7 @@ static inline int64_t offset_at(const st_index_ctx *c, int64_t n,
   int64_t at = 0;
   for (int64_t k = 0; k < n; k++) {
     const int64_t v = *(const int64_t *)(index[k] + i * step[k]);
-    at += st__resolve_position(v, c->base, c->size[k]) * c->stride[k];
+    at += st__resolve_index(v, c->base, c->size[k]) * c->stride[k];
   }
   return at;
 }
@@ -32,7 +32,7 @@ static inline axis only_axis(const st_index_ctx *c, char *const *index,
 
 static inline int64_t axis_offset(const axis *a, int64_t i) {
   const int64_t v = *(const int64_t *)(const void *)(a->index + i * a->step);
-  return st__resolve_position(v, a->base, a->size) * a->stride;
+  return st__resolve_index(v, a->base, a->size) * a->stride;
 }
 
 typedef void (*row_fn)(char **data, const int64_t *step, int64_t n,
@@ -252,7 +252,7 @@ static void check(char **data, const int64_t *strides, int64_t n0,
     const char *p = data[0] + j * strides[1];
     for (int64_t i = 0; i < n0; i++) {
       const int64_t v = *(const int64_t *)(p + i * strides[0]);
-      bad |= (uint64_t)st__resolve_position(v, c->base, c->size) >= size;
+      bad |= (uint64_t)st__resolve_index(v, c->base, c->size) >= size;
     }
   }
   if (bad) atomic_store_explicit(c->bad, 1, memory_order_relaxed);

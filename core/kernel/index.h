@@ -44,8 +44,8 @@ typedef struct st_nonzero_ctx {
 } st_nonzero_ctx;
 
 /* The place along a dimension that a checked position names. */
-static inline int64_t st__resolve_position(int64_t v, int64_t base,
-                                           int64_t size) {
+static inline int64_t st__resolve_index(int64_t v, int64_t base,
+                                        int64_t size) {
   return v < 0 ? v + size : v - base;
 }
 

@@ -32,7 +32,7 @@ typedef enum st_kernel_id {
 #define ST_UNARY(name, ...)   ST_K_##name,
 #define ST_BINARY(name, ...)  ST_K_##name,
 #define ST_COMPARE(name, ...) ST_K_##name,
-#define ST_OTHER(name, ...)   ST_K_##name,
+#define ST_LOOPS(name, ...)   ST_K_##name,
 #define ST_REDUCE(name, ...)  ST_K_##name,
 #include "kernel/unary.def"
 #include "kernel/binary.def"
@@ -46,7 +46,7 @@ typedef enum st_kernel_id {
 #undef ST_UNARY
 #undef ST_BINARY
 #undef ST_COMPARE
-#undef ST_OTHER
+#undef ST_LOOPS
 #undef ST_REDUCE
   ST_K_COUNT
 } st_kernel_id;

@@ -29,7 +29,7 @@
     ST_TYPES(tag);                                                           \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1];                                           \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]);                                        \
       out[i] = ((void)a, (T)(__VA_ARGS__));                                  \
     }                                                                        \
@@ -44,7 +44,7 @@
     ST_TYPES(tag);                                                           \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
       out[i] = ((void)a, (void)b, (T)(__VA_ARGS__));                         \
     }                                                                        \
@@ -61,7 +61,7 @@
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
             *pc = (const T *)p[3];                                           \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = pa[i], b = pb[i], c = pc[i];                               \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
@@ -85,7 +85,7 @@
     ST_PARAMS(tag);                                                          \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1];                                           \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]);                                        \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
@@ -100,7 +100,7 @@
     ST_PARAMS(tag);                                                          \
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
@@ -116,7 +116,7 @@
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
             *pc = (const T *)p[3];                                           \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = pa[i], b = pb[i], c = pc[i];                               \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \
@@ -133,7 +133,7 @@
     ST_TYPES(tag);                                                           \
     uint8_t *out = (uint8_t *)p[0];                                          \
     const T *pa = (const T *)p[1];                                           \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]);                                        \
       out[i] = ((void)a, (uint8_t)(__VA_ARGS__));                            \
     }                                                                        \
@@ -148,7 +148,7 @@
     ST_TYPES(tag);                                                           \
     uint8_t *out = (uint8_t *)p[0];                                          \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
       out[i] = (uint8_t)(__VA_ARGS__);                                       \
     }                                                                        \
@@ -167,7 +167,7 @@
     ST_TYPES(real);                                                          \
     T *out = (T *)p[0];                                                      \
     const T_##tag *pa = (const T_##tag *)p[1];                               \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T_##tag a = pa[i];                                               \
       out[i] = (T)(__VA_ARGS__);                                             \
     }                                                                        \

@@ -1,7 +1,7 @@
 /* Loops that move elements and leave their bits alone: transposed, in short
  * runs, and past the caches.
  *
- * Note [Zipping]
+ * Note [Transposing by interleaving]
  * K rows of K elements are transposed in log2 K rounds, each of which zips
  * row r with row r + K/2 into rows 2r and 2r + 1: the same shuffle in every
  * round and for every element size. With 16-byte registers K elements fill

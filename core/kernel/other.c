@@ -49,7 +49,7 @@ typedef uint64_t T_e8;
     T_##tag *out = (T_##tag *)p[0];                                          \
     const uint8_t *pm = (const uint8_t *)p[1];                               \
     const T_##tag *pa = (const T_##tag *)p[2], *pb = (const T_##tag *)p[3];  \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T_##tag a = pa[i], b = pb[i];                                    \
       const uint8_t mask = pm[i];                                            \
       out[i] = __VA_ARGS__;                                                  \
@@ -73,17 +73,17 @@ typedef uint64_t T_e8;
 
 /* -- Rows ----------------------------------------------------------------- */
 
-#define ST_OTHER(name, grain, pattern, list, ...) \
+#define ST_LOOPS(name, grain, pattern, list, ...) \
   ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS_MORE ST_LOOPS
 #define ST_COPY(tag)
 #include "kernel/other.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 
 static const st_kernel_row rows[] = {
-#define ST_OTHER(name, grain, pattern, list, ...) \
+#define ST_LOOPS(name, grain, pattern, list, ...) \
   {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS_MORE ST_LOOPS
 #define ST_COPY(tag)
 #include "kernel/other.def"
 };

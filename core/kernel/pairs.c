@@ -10,7 +10,7 @@
     T *out = (T *)p[0];                                                      \
     const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
             *pc = (const T *)p[3], *pd = (const T *)p[4];                    \
-    ST_EACH(i, n) {                                                          \
+    ST_SIMD_FOR(i, n) {                                                      \
       const T a = pa[i], b = pb[i], c = pc[i], d = pd[i];                    \
       out[i] = __VA_ARGS__;                                                  \
     }                                                                        \
@@ -20,16 +20,16 @@
 
 /* -- Rows ----------------------------------------------------------------- */
 
-#define ST_OTHER(name, grain, pattern, first, second, side, ...) \
+#define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   ST_LIST_WIDE(ST_##pattern, name, __VA_ARGS__)
 #include "kernel/pairs.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 
 static const st_kernel_row rows[] = {
-#define ST_OTHER(name, grain, pattern, first, second, side, ...) \
+#define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   {ST_K_##name, ST_ROW(WIDE, name, __VA_ARGS__)},
 #include "kernel/pairs.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 };
 
 ST_EXPORT(st__pairs, rows)

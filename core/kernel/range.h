@@ -1,7 +1,7 @@
 /* SLEEF's functions over their whole range: where a result would depend on
  * its neighbours, and where it overflows too early.
  *
- * Note [Lanes do not see each other]
+ * Note [Lanes are independent]
  * SLEEF's sin, cos and tan reduce all lanes more carefully when one of them
  * is large, which would make a result depend on its neighbours. So small
  * lanes and large ones are computed apart, the large ones beside huge ones.
@@ -61,16 +61,16 @@ ST_VEC_SELECT(f4)
 ST_VEC_SELECT(f8)
 #undef ST_VEC_SELECT
 
-#define ST_VEC_APART(tag)                                                    \
-  static V_##tag st_apart_##tag(V_##tag v, T_##tag limit, T_##tag huge,      \
-                                V_##tag (*fn)(V_##tag)) {                    \
+#define ST_VEC_LARGE_ARG(tag)                                                \
+  static V_##tag st_large_arg_##tag(V_##tag v, T_##tag limit, T_##tag huge,  \
+                                    V_##tag (*fn)(V_##tag)) {                \
     const V_##tag zero = {0}, far = zero + huge;                             \
     return st_select_##tag(v, limit, fn(st_select_##tag(v, limit, v, zero)), \
                            fn(st_select_##tag(v, limit, far, v)));           \
   }
-ST_VEC_APART(f4)
-ST_VEC_APART(f8)
-#undef ST_VEC_APART
+ST_VEC_LARGE_ARG(f4)
+ST_VEC_LARGE_ARG(f8)
+#undef ST_VEC_LARGE_ARG
 
 /* y where |v| is within limit, else what the C library's fn gives. */
 #define ST_VEC_REPLACE(tag)                                                  \
@@ -90,15 +90,15 @@ ST_VEC_REPLACE(f8)
 #define ST_BY_VEC(v, f4, f8) _Generic((v), V_f4: f4, V_f8: f8)
 
 /* sin, cos, tan: |v| up to 100 (f4) or 14 (f8) is small to SLEEF. */
-#define V_APART(fn, ulp, v)                                                  \
+#define V_LARGE_ARG(fn, ulp, v)                                              \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, 100.f, 14.))     \
    ? V(fn, ulp, v)                                                           \
-   : ST_BY_VEC(v, st_apart_f4, st_apart_f8)(                                 \
+   : ST_BY_VEC(v, st_large_arg_f4, st_large_arg_f8)(                         \
        v, ST_BY_VEC(v, 100.f, 14.), ST_BY_VEC(v, 1e30f, 1e30),               \
        ST_BY_VEC(v, ST_SLEEF_f4(fn, ulp), ST_SLEEF_f8(fn, ulp))))
 
 /* The C library beyond a limit of the vector's type. */
-#define V_UPTO(fn, ulp, v, f4, f8)                                           \
+#define V_LIBM_ABOVE(fn, ulp, v, f4, f8)                                     \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, f4, f8))         \
    ? V(fn, ulp, v)                                                           \
    : ST_BY_VEC(v, st_replace_f4, st_replace_f8)(                             \

@@ -2,9 +2,9 @@
  *
  * Operands of a fold: the results, the input, the references. Each of n1
  * outputs, s[4] bytes apart in the input and s[5] in the references, is the
- * fold of n0 elements, which ctx, a st_fold_run, finds. Results are
+ * fold of n0 elements, which ctx, a st_reduce_run, finds. Results are
  * contiguous and overwritten. Kernels without a use for a reference never
- * look at it. Note [The tree of a fold] says what is added to what.
+ * look at it. Note [Pairwise reduction tree] says what is added to what.
  */
 
 #include "kernel/fold.h"
@@ -26,7 +26,7 @@ typedef double _Complex c128;
 
 /* x: element loaded by L, mapped by E, folded by OP into W lanes. */
 #define FOLD_ROW(name, T, A, R, L, E, OP)                                   \
-  static void name##_row(const piece *p) {                                  \
+  static void name##_row(const span *p) {                                   \
     enum { W = LANES(A) };                                                  \
     const T *x = (const T *)p->in;                                          \
     const R r = AT(R, p->ref, 0);                                           \
@@ -34,7 +34,7 @@ typedef double _Complex c128;
     int64_t i = 0, n = p->n0, m = n < W ? n : W;                            \
     for (; i < m; i++) v[i] = E(L(x[i]), r);                                \
     for (; i + W <= n; i += W) {                                            \
-      __builtin_prefetch((const char *)(x + i) + AHEAD);                    \
+      __builtin_prefetch((const char *)(x + i) + PREFETCH_BYTES);           \
       for (int l = 0; l < W; l++) v[l] = OP(v[l], E(L(x[i + l]), r)); }     \
     for (int64_t l = 0; i + l < n; l++) v[l] = OP(v[l], E(L(x[i + l]), r)); \
     if (m < W) for (int w = W / 2; w; w /= 2)                               \
@@ -46,7 +46,7 @@ typedef double _Complex c128;
 /* A row, one more, and four at a time, so that accumulators are touched a
  * fourth as often; or to begin with. */
 #define FOLD_FIRST(name, T, A, R, L, E, OP)                                 \
-  static void name##_first(const piece *p) {                                \
+  static void name##_first(const span *p) {                                 \
     A *restrict a = (A *)p->acc;                                            \
     const R *r = (const R *)p->ref;                                         \
     const T *x = (const T *)p->x[0];                                        \
@@ -54,7 +54,7 @@ typedef double _Complex c128;
     (void)r; }
 
 #define FOLD_NEXT(name, T, A, R, L, E, OP)                                  \
-  static void name##_next(const piece *p) {                                 \
+  static void name##_next(const span *p) {                                  \
     A *restrict a = (A *)p->acc;                                            \
     const R *r = (const R *)p->ref;                                         \
     const T *x = (const T *)p->x[0];                                        \
@@ -63,7 +63,7 @@ typedef double _Complex c128;
     (void)r; }
 
 #define FOLD_FOUR(name, T, A, R, L, E, OP)                                  \
-  static void name##_four(const piece *p) {                                 \
+  static void name##_four(const span *p) {                                  \
     A *restrict a = (A *)p->acc;                                            \
     const R *r = (const R *)p->ref;                                         \
     const T *x = (const T *)p->x[0], *y = (const T *)p->x[1],               \
@@ -86,10 +86,11 @@ typedef double _Complex c128;
 #define FOLD_LOOP(loop, load, in_size, name, T, A, R, ...)                  \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
-    const fold k = {load, name##_row, name##_first, name##_next,            \
-                    name##_four, name##_join, in_size, sizeof(T), sizeof(A), \
-                    sizeof(R), LANES(A), .finds = false, __VA_ARGS__};      \
-    run_fold(&k, data, s, n0, n1, ctx); }
+    const reducer k = {load, name##_row, name##_first, name##_next,         \
+                       name##_four, name##_join, in_size, sizeof(T),        \
+                       sizeof(A), sizeof(R), LANES(A), .stops_early = false, \
+                       __VA_ARGS__};                                        \
+    run_reduction(&k, data, s, n0, n1, ctx); }
 
 #define FOLD_IN(name, T, A, R, L, E, OP, ...)                               \
   FOLD_ROW(name, T, A, R, L, E, OP)                                         \
@@ -219,20 +220,22 @@ INTS(EXTREMUM_INT, amin, MIN)
 #define UNSURE(s, T)                                                        \
   static bool unsure_##s(const char *acc, int64_t n) {                      \
     const T *a = (const T *)acc;                                            \
-    int unsure = 0;                                                         \
-    for (int64_t j = 0; j < n; j++) unsure |= (a[j] == 0) | (a[j] != a[j]); \
-    return unsure; }
+    int may_differ = 0;                                                     \
+    for (int64_t j = 0; j < n; j++) {                                       \
+      may_differ |= (a[j] == 0) | (a[j] != a[j]);                           \
+    }                                                                       \
+    return may_differ; }
 
 UNSURE(f32, float)
 UNSURE(f64, double)
 
 #define EXTREMUM(name, s, T, OP)                                            \
-  FOLD_IN(name##_##s, T, T, char, SAME, ITSELF, OP, .unsure = unsure_##s)
+  FOLD_IN(name##_##s, T, T, char, SAME, ITSELF, OP, .may_differ = unsure_##s)
 
 #define EXTREMUM_FLOAT(name, OP)                                            \
   EXTREMUM(name, f32, float, OP)                                            \
   EXTREMUM(name, f64, double, OP)                                           \
-  HALVES(name, float, char, .unsure = unsure_f32)
+  HALVES(name, float, char, .may_differ = unsure_f32)
 
 EXTREMUM_FLOAT(amax, MAX)
 EXTREMUM_FLOAT(amin, MIN)
@@ -255,12 +258,12 @@ LOGICAL(c128, c128, SAME)
 
 /* -- Positions ------------------------------------------------------------ */
 
-/* The first position of the reference (NaN is NaN), or ST_FOLD_NONE. A row is
+/* The first position of the reference (NaN is NaN), or ST_NO_INDEX. A row is
  * searched in blocks, which vectorises. */
 #define SAME_AS(x, r) (((x) == (r)) | (((x) != (x)) & ((r) != (r))))
 
 #define FIND_ROW(name, T, A, L)                                             \
-  static void name##_row(const piece *p) {                                  \
+  static void name##_row(const span *p) {                                   \
     const T *x = (const T *)p->in;                                          \
     const A r = AT(A, p->ref, 0);                                           \
     int64_t i = 0, n = p->n0;                                               \
@@ -268,11 +271,11 @@ LOGICAL(c128, c128, SAME)
       for (int l = 0; l < 64; l++) hit |= SAME_AS(L(x[i + l]), r);          \
       if (hit) break; }                                                     \
     while (i < n && !SAME_AS(L(x[i]), r)) i++;                              \
-    *(int64_t *)p->acc = i < n ? p->start + i : ST_FOLD_NONE; }
+    *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX; }
 
 /* Rows without a hit are passed over at the speed of comparing. */
 #define FIND_NEXT(name, T, A, L)                                            \
-  static void name##_next(const piece *p) {                                 \
+  static void name##_next(const span *p) {                                  \
     int64_t *restrict a = (int64_t *)p->acc;                                \
     const A *r = (const A *)p->ref;                                         \
     const T *x = (const T *)p->x[0];                                        \
@@ -280,13 +283,13 @@ LOGICAL(c128, c128, SAME)
     int hit = 0;                                                            \
     for (int64_t j = 0; j < n; j++) hit |= SAME_AS(L(x[j]), r[j]);          \
     for (int64_t j = 0; hit && j < n; j++)                                  \
-      if (SAME_AS(L(x[j]), r[j]) && a[j] == ST_FOLD_NONE) a[j] = p->start; } \
-  static void name##_first(const piece *p) {                                \
+      if (SAME_AS(L(x[j]), r[j]) && a[j] == ST_NO_INDEX) a[j] = p->start; }  \
+  static void name##_first(const span *p) {                                 \
     for (int64_t j = 0; j < p->n1; j++)                                     \
-      ((int64_t *)p->acc)[j] = ST_FOLD_NONE;                                \
+      ((int64_t *)p->acc)[j] = ST_NO_INDEX;                                 \
     name##_next(p); }
 
-static void first_join(char *to, const char *with, int64_t n) {
+static void combine_first(char *to, const char *with, int64_t n) {
   int64_t *restrict a = (int64_t *)to;
   const int64_t *restrict b = (const int64_t *)with;
   for (int64_t j = 0; j < n; j++) a[j] = b[j] < a[j] ? b[j] : a[j];
@@ -295,10 +298,10 @@ static void first_join(char *to, const char *with, int64_t n) {
 #define FIND_LOOP(loop, load, in_size, name, T, A)                          \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
-    const fold k = {load, name##_row, name##_first, name##_next, NULL,      \
-                    first_join, in_size, sizeof(T), 8, sizeof(A), 1,        \
-                    .finds = true, .any_order = true};                      \
-    run_fold(&k, data, s, n0, n1, ctx); }
+    const reducer k = {load, name##_row, name##_first, name##_next, NULL,   \
+                       combine_first, in_size, sizeof(T), 8, sizeof(A), 1,  \
+                       .stops_early = true, .any_order = true};             \
+    run_reduction(&k, data, s, n0, n1, ctx); }
 
 #define FIND(s, T, A, L)                                                    \
   FIND_ROW(find_##s, T, A, L)                                               \

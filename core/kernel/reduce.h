@@ -5,16 +5,16 @@
 
 #include "kernel/kernel.h"
 
-enum { ST_FOLD_BLOCK = 1024 };   /* elements, Note [The tree of a fold] */
-#define ST_FOLD_NONE INT64_MAX   /* a position that was not found */
+enum { ST_REDUCE_BLOCK = 1024 }; /* elements, Note [Pairwise reduction tree] */
+#define ST_NO_INDEX INT64_MAX    /* a position that was not found */
 
 /* The ctx of folds: where the reduced elements of an output are. Element i is
  * number at + i of these dimensions, the fastest first. */
-typedef struct st_fold_run {
-  int64_t at;  /* a multiple of ST_FOLD_BLOCK */
-  bool pairs;  /* every element is a block: they are values of blocks */
+typedef struct st_reduce_run {
+  int64_t at;  /* a multiple of ST_REDUCE_BLOCK */
+  bool partials; /* every element is a block: they are values of blocks */
   int ndim;    /* at least 1 */
   const int64_t *size, *stride; /* bytes */
-} st_fold_run;
+} st_reduce_run;
 
 #endif

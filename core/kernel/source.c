@@ -38,16 +38,16 @@ static const source sources[] = {
 #undef ST_BINARY
 #undef ST_COMPARE
 #define ST_COPY(tag)
-#define ST_OTHER(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/other.def"
-#define ST_OTHER_MORE ST_OTHER
+#define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/backward.def"
-#undef ST_OTHER
-#define ST_OTHER(name, grain, pattern, first, second, side, ...) \
+#undef ST_LOOPS
+#define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   ROW(name, WIDE, #__VA_ARGS__)
 #include "kernel/pairs.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 };
 
 enum { NSOURCES = sizeof sources / sizeof *sources };

@@ -49,7 +49,7 @@ static const int grains[ST_K_COUNT] = {
 #define ST_UNARY GRAIN
 #define ST_BINARY GRAIN
 #define ST_COMPARE GRAIN
-#define ST_OTHER GRAIN
+#define ST_LOOPS GRAIN
 #define ST_REDUCE GRAIN
 #include "kernel/unary.def"
 #include "kernel/binary.def"
@@ -64,7 +64,7 @@ static const int grains[ST_K_COUNT] = {
 #undef ST_UNARY
 #undef ST_BINARY
 #undef ST_COMPARE
-#undef ST_OTHER
+#undef ST_LOOPS
 #undef ST_REDUCE
 
 int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
@@ -77,7 +77,7 @@ static const char *const names[ST_K_COUNT] = {
 #define ST_UNARY NAME
 #define ST_BINARY NAME
 #define ST_COMPARE NAME
-#define ST_OTHER NAME
+#define ST_LOOPS NAME
 #define ST_REDUCE NAME
 #include "kernel/unary.def"
 #include "kernel/binary.def"
@@ -92,7 +92,7 @@ static const char *const names[ST_K_COUNT] = {
 #undef ST_UNARY
 #undef ST_BINARY
 #undef ST_COMPARE
-#undef ST_OTHER
+#undef ST_LOOPS
 #undef ST_REDUCE
 
 /* -- The overlay ---------------------------------------------------------- */

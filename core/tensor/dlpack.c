@@ -1,6 +1,6 @@
 /* Export to and import from DLPack.
  *
- * Note [Who calls the deleter]
+ * Note [Ownership of DLPack tensors]
  * What is exported keeps the storage alive until its consumer calls the
  * deleter, on whatever thread. A storage that was ever exported cannot grow,
  * for its bytes must stay where they are (Note [Shared storages]). What is

@@ -170,7 +170,7 @@ static void sort_dims(const st_tensor *t, dims *d) {
 /* Two indices that meet differ, last of all, along some dimension k:
  *     sk dk = sum over j < k of sj ej,   1 <= dk <= uk,   -uj <= ej <= uj.
  * Counting dk from uk down and ej from -uj up gives the equation. */
-static answer meets_along(const dims *d, int k, uint64_t below) {
+static answer collides_along(const dims *d, int k, uint64_t below) {
   equation e;
   e.n = 0;
   for (int j = 0; j < k; j++) add_term(&e, d->t[j].c, 2 * d->t[j].u);
@@ -192,14 +192,14 @@ static answer overlaps_itself(const st_tensor *t) {
   for (int k = d.n - 1; k > 0; k--) {
     below -= d.t[k].c * d.t[k].u;
     if (d.t[k].c > below) continue; /* k steps over all before it */
-    const answer a = meets_along(&d, k, below);
+    const answer a = collides_along(&d, k, below);
     if (a == YES) return YES;
     if (a == UNKNOWN) all = UNKNOWN;
   }
   return all;
 }
 
-static int compare_places(const void *a, const void *b) {
+static int compare_addresses(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
@@ -219,7 +219,7 @@ static st_status compare_all(const st_tensor *t, bool *out) {
       at[d] = 0;
     }
   }
-  qsort(places, (size_t)t->numel, sizeof place, compare_places);
+  qsort(places, (size_t)t->numel, sizeof place, compare_addresses);
   *out = false;
   for (int64_t i = 1; i < t->numel && !*out; i++) {
     *out = places[i] == places[i - 1];
@@ -277,8 +277,8 @@ static void add_dims(equation *e, const st_tensor *t, uint64_t unit) {
 /* Elements of one size that are aligned to each other meet whole; others by
  * their bytes, which are one more dimension. `apart` is from a's first byte
  * to b's last. */
-static bool share_bytes(const st_tensor *a, const st_tensor *b,
-                        uint64_t apart) {
+static bool elements_overlap(const st_tensor *a, const st_tensor *b,
+                             uint64_t apart) {
   const uint64_t x = st__itemsize((st_dtype)a->dtype);
   const uint64_t y = st__itemsize((st_dtype)b->dtype);
   const bool whole = x == y && (apart + 1) % x == 0;
@@ -305,7 +305,7 @@ st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
     return ST_OVERLAP_SAME;
   }
   if (a->flags & b->flags & ST_FLAG_DENSE) return ST_OVERLAP_SOME;
-  return share_bytes(a, b, b1 - a0) ? ST_OVERLAP_SOME : ST_OVERLAP_NO;
+  return elements_overlap(a, b, b1 - a0) ? ST_OVERLAP_SOME : ST_OVERLAP_NO;
 }
 
 /* -- Checks --------------------------------------------------------------- */

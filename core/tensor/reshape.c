@@ -113,8 +113,8 @@ st_status st__view_flatten_shape(const st_tensor *t, int64_t start,
   ST_TRY(st__wrap_dim(end, t->ndim, &b));
   if (a > b) {
     return st__fail(ST_BAD_DIM, "dimension %d, where flattening starts, comes "
-                    "after %d, where it ends", (int)st__shown(a),
-                    (int)st__shown(b));
+                    "after %d, where it ends", (int)st__display_index(a),
+                    (int)st__display_index(b));
   }
   int n = 0;
   for (int d = 0; d < a; d++) sizes[n++] = t->sizes[d];
@@ -133,7 +133,8 @@ st_status st__view_unflatten_shape(const st_tensor *t, int64_t dim, int n,
   ST_TRY(st__wrap_dim(dim, t->ndim, &d));
   if (n == 0 || t->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "cannot split dimension %d of shape %s into "
-                    "%s", (int)st__shown(d), ST_SHAPE_TEXT(t), TEXT(n, split));
+                    "%s", (int)st__display_index(d), ST_SHAPE_TEXT(t),
+                    TEXT(n, split));
   }
   if (t->ndim - 1 + n > ST_MAX_DIMS) {
     return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions, not "
@@ -154,8 +155,8 @@ static st_status needs_complex(const st_tensor *t) {
 }
 
 /* The geometry of t in units of half an element. */
-static void load_halves(st_geometry *g, const st_tensor *t) {
-  st__geometry_load(g, t);
+static void load_halves(st_view_spec *g, const st_tensor *t) {
+  st__view_spec_load(g, t);
   g->offset *= 2;
   for (int d = 0; d < g->ndim; d++) g->strides[d] *= 2;
 }
@@ -167,16 +168,16 @@ st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
                     "parts are nowhere in memory: clone it first, or ask for "
                     "real or imag");
   }
-  st_geometry g;
+  st_view_spec g;
   load_halves(&g, t);
-  st__geometry_insert(&g, g.ndim, 2, 1);
+  st__view_spec_insert(&g, g.ndim, 2, 1);
   return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
                             g.sizes, g.strides, g.offset, out);
 }
 
 st_status st__view_imag(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
-  st_geometry g;
+  st_view_spec g;
   load_halves(&g, t);
   return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
                             g.sizes, g.strides, g.offset + 1, out);
@@ -193,8 +194,8 @@ st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
     return st__fail(ST_BAD_SHAPE, "the last dimension must have size 2, got "
                     "shape %s", ST_SHAPE_TEXT(t));
   }
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   bool odd = g.offset & 1;
   for (int d = 0; d < last; d++) {
     odd |= g.strides[d] & 1;
@@ -233,8 +234,8 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
   const int64_t from = (int64_t)st__itemsize((st_dtype)t->dtype);
   const int64_t to = (int64_t)st__itemsize(dtype);
   const int last = t->ndim - 1;
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   if (from != to) {
     if (last < 0 || g.strides[last] != 1) return cannot_regroup(t, dtype);
     bool uneven = g.offset * from % to || g.sizes[last] * from % to;

@@ -98,8 +98,8 @@ st_status st__wrap_dim(int64_t dim, int ndim, int *out) {
   if (dim < -n || dim >= n) {
     return st__fail(ST_BAD_DIM, "dimension %" PRId64 " is out of range for "
                     "%d dimensions (%" PRId64 " to %" PRId64 ", or %" PRId64
-                    " to -1)", st__shown(dim), ndim, st__shown(0),
-                    st__shown(n - 1), -n);
+                    " to -1)", st__display_index(dim), ndim,
+                    st__display_index(0), st__display_index(n - 1), -n);
   }
   *out = (int)(dim < 0 ? dim + n : dim);
   return ST_OK;
@@ -116,7 +116,7 @@ st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set) {
     ST_TRY(st__wrap_dim(dims[i], ndim, &d));
     if (bits >> d & 1) {
       return st__fail(ST_BAD_DIM, "dimension %d appears more than once",
-                      (int)st__shown(d));
+                      (int)st__display_index(d));
     }
     bits |= (uint64_t)1 << d;
   }
@@ -137,7 +137,7 @@ st_status st__broadcast_shape(int na, const int64_t *a, int nb,
                       "%" PRId64 " and %" PRId64 " meet at dimension %d",
                       st__shape_text(na, a, (char[160]){0}, 160),
                       st__shape_text(nb, b, (char[160]){0}, 160), x, y,
-                      (int)st__shown(n - i));
+                      (int)st__display_index(n - i));
     }
   }
   for (int i = 1; i <= n; i++) {

@@ -46,7 +46,7 @@ static void install(void) { pthread_atfork(lock, unlock, unlock); }
 
 /* -- Tokens --------------------------------------------------------------- */
 
-static st_status draw(void *p, size_t n) {
+static st_status random_bytes(void *p, size_t n) {
   ssize_t got;
   do got = getrandom(p, n, 0); while (got < 0 && errno == EINTR);
   if (got == (ssize_t)n) return ST_OK;
@@ -56,14 +56,14 @@ static st_status draw(void *p, size_t n) {
 
 static st_status make_token(char token[ST__TOKEN_SIZE]) {
   unsigned long long nonce[2];
-  ST_TRY(draw(nonce, sizeof nonce));
+  ST_TRY(random_bytes(nonce, sizeof nonce));
   snprintf(token, ST__TOKEN_SIZE, "tensor-%d-%016llx%016llx", (int)getpid(),
            nonce[0], nonce[1]);
   return ST_OK;
 }
 
 /* What to say of one that is not there. */
-static st_status refuse(const char *token) {
+static st_status fail_unknown(const char *token) {
   int pid;
   if (sscanf(token, "tensor-%d-", &pid) != 1) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that name: it is "
@@ -94,7 +94,7 @@ static entry **find(const char *token) {
 }
 
 /* Under the mutex. */
-static entry *take_out(entry **link) {
+static entry *unlink_entry(entry **link) {
   entry *e = *link;
   *link = e->next;
   return e;
@@ -170,22 +170,22 @@ static bool use(const char *token) {
   entry **link = find(token);
   const bool is_there = *link != NULL;
   if (is_there && (*link)->times > 0 && --(*link)->times == 0) {
-    spent = take_out(link);
+    spent = unlink_entry(link);
   }
   unlock();
   if (spent) destroy(spent);
   return is_there;
 }
 
-st_status st__attach(const char *token, st_tensor **out) {
+st_status st__env_add(const char *token, st_tensor **out) {
   st_tensor *made = NULL, *shared = look_up(token);
-  if (!shared) return refuse(token);
+  if (!shared) return fail_unknown(token);
   const st_status status = copy_header(shared, &made);
   st__tensor_release(&shared);
   ST_TRY(status);
   if (!use(token)) {
     st__tensor_release(&made);
-    return refuse(token);
+    return fail_unknown(token);
   }
   *out = made;
   return ST_OK;
@@ -195,7 +195,7 @@ bool st__unshare(const char *token) {
   entry *e = NULL;
   lock();
   entry **link = find(token);
-  if (*link) e = take_out(link);
+  if (*link) e = unlink_entry(link);
   unlock();
   if (e) destroy(e);
   return e != NULL;

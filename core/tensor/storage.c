@@ -1,7 +1,7 @@
 /* Storages: refcounted bytes that tensors share, and the devices that they
  * can be on.
  *
- * Note [Memory of other devices]
+ * Note [Memory of extension devices]
  * The bytes of a registered device belong to whoever registered it: data may
  * be an address that means nothing here. Nothing in the engine reads or
  * writes it. Operators that touch elements have kernels for CPU and Meta
@@ -20,15 +20,15 @@
 
 enum { NAME_SIZE = 32 };
 
-typedef struct place {
+typedef struct device_entry {
   const char *plain; /* until it is registered */
   char name[NAME_SIZE];
   st_allocator allocator;
   atomic_bool is_registered; /* set last; then nothing changes any more */
-} place;
+} device_entry;
 
 /* ORDER DEVICE: st_device */
-static place devices[ST_DEVICE_COUNT] = {
+static device_entry devices[ST_DEVICE_COUNT] = {
   {.plain = "cpu"}, {.plain = "meta"}, {.plain = "privateuse1"},
   {.plain = "privateuse2"}, {.plain = "privateuse3"}
 };
@@ -85,7 +85,7 @@ static void open_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
 
 st_status st__device_register(st_device d, const char *name,
                               const st_allocator *allocator) {
@@ -102,7 +102,7 @@ st_status st__device_register(st_device d, const char *name,
   if (!allocator->alloc || !allocator->free) {
     return st__fail(ST_BAD_VALUE, "an allocator needs alloc and free");
   }
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, register_atfork);
   pthread_mutex_lock(&mutex);
   const st_status status = add_device(d, name, allocator);
   pthread_mutex_unlock(&mutex);
@@ -119,22 +119,23 @@ static st_status find_allocator(st_device d, const st_allocator **out) {
 /* -- Bytes ---------------------------------------------------------------- */
 
 /* Foreign memory that nobody wants back. */
-static void keep(void *ctx, void *data, size_t nbytes) {
+static void no_free(void *ctx, void *data, size_t nbytes) {
   (void)ctx; (void)data; (void)nbytes;
 }
 
-static st_joint *joint_of(st_storage *s) {
-  return (st_joint *)(void *)((char *)s - offsetof(st_joint, storage));
+static st_inline_storage *inline_storage_of(st_storage *s) {
+  return (st_inline_storage *)(void *)((char *)s - offsetof(st_inline_storage,
+                                                            storage));
 }
 
-static char *joint_data(st_storage *s) {
-  return (char *)joint_of(s) + ST_JOINT_HEAD;
+static char *inline_data(st_storage *s) {
+  return (char *)inline_storage_of(s) + ST_INLINE_HEAD;
 }
 
 static void free_data(st_storage *s) {
   if (s->free_fn) {
     s->free_fn(s->free_ctx, s->data, s->nbytes);
-  } else if (s->joint_units && s->data == joint_data(s)) {
+  } else if (s->inline_units && s->data == inline_data(s)) {
     st__count(ST_MEM_DATA, -1, -(int64_t)s->nbytes);
   } else if (s->data) {
     st__free(ST_MEM_DATA, s->data, s->nbytes);
@@ -166,10 +167,10 @@ static void adopt(st_storage *s, char *data) {
 
 /* -- Storages ------------------------------------------------------------- */
 
-static void init_bare(st_storage *s, int joint_units, st_device device,
+static void init_bare(st_storage *s, int inline_units, st_device device,
                       size_t nbytes) {
   *s = (st_storage){.device = (uint8_t)device, .nbytes = nbytes,
-                    .joint_units = (uint8_t)joint_units};
+                    .inline_units = (uint8_t)inline_units};
   st__ref_init(&s->refs);
 }
 
@@ -182,12 +183,12 @@ st_status st__storage_new_bare(st_device device, size_t nbytes,
   return ST_OK;
 }
 
-st_status st__storage_init(st_storage *s, int joint_units, st_device device,
+st_status st__storage_init(st_storage *s, int inline_units, st_device device,
                            size_t nbytes) {
   char *data;
-  init_bare(s, joint_units, device, nbytes);
-  if (joint_units * ST_JOINT_UNIT > ST_JOINT_HEAD) {
-    s->data = joint_data(s);
+  init_bare(s, inline_units, device, nbytes);
+  if (inline_units * ST_INLINE_UNIT > ST_INLINE_HEAD) {
+    s->data = inline_data(s);
     st__count(ST_MEM_DATA, 1, (int64_t)nbytes);
   } else if (device != ST_DEVICE_META) {
     ST_TRY(new_data(s, nbytes, &data));
@@ -214,7 +215,7 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
   st_storage *s;
   ST_TRY(st__storage_new_bare(ST_DEVICE_CPU, nbytes, &s));
   s->data = data;
-  s->free_fn = fn ? fn : keep;
+  s->free_fn = fn ? fn : no_free;
   s->free_ctx = ctx;
   *out = s;
   return ST_OK;
@@ -264,10 +265,10 @@ void st__storage_release(st_storage **s) {
   *s = NULL;
   if (!p || !st__ref_drop(&p->refs)) return;
   free_data(p);
-  if (!p->joint_units) {
+  if (!p->inline_units) {
     st__free(ST_MEM_STORAGE, p, sizeof *p);
     return;
   }
   st__count(ST_MEM_STORAGE, -1, -(int64_t)sizeof *p);
-  st__joint_leave(joint_of(p));
+  st__inline_storage_drop(inline_storage_of(p));
 }

@@ -100,13 +100,13 @@ static size_t heap_size(int ndim) {
 
 /* Where t can keep ndim sizes and strides: what it has, if that will do, or
  * new memory, or NULL. Changes nothing yet. */
-static int64_t *find_room(st_tensor *t, int ndim) {
+static int64_t *alloc_dims(st_tensor *t, int ndim) {
   if (ndim <= ST_INLINE_DIMS) return t->dims;
   if (has_heap(t) && t->ndim == ndim) return t->sizes;
   return st__alloc(ST_MEM_VALUE, heap_size(ndim));
 }
 
-static void leave_room(st_tensor *t, int64_t *room, int ndim) {
+static void free_dims(st_tensor *t, int64_t *room, int ndim) {
   if (room != t->dims && room != t->sizes) {
     st__free(ST_MEM_VALUE, room, heap_size(ndim));
   }
@@ -132,10 +132,10 @@ static void set_geometry(st_tensor *t, int64_t *room, int ndim,
   if (old && old != room) st__free(ST_MEM_VALUE, old, heap_size(old_ndim));
 }
 
-void st__joint_leave(st_joint *j) {
+void st__inline_storage_drop(st_inline_storage *j) {
   if (atomic_fetch_sub_explicit(&j->storage.parts, 1,
                                 memory_order_acq_rel) == 1) {
-    st__free_block(j, (size_t)j->storage.joint_units * ST_JOINT_UNIT);
+    st__free_block(j, (size_t)j->storage.inline_units * ST_INLINE_UNIT);
   }
 }
 
@@ -145,12 +145,12 @@ static st_tensor *destroy(st_tensor *t) {
   if (t->history) st__history_free(t->history);
   if (has_heap(t)) st__free(ST_MEM_VALUE, t->sizes, heap_size(t->ndim));
   st__storage_release(&t->storage);
-  if (!t->is_joint) {
-    st__free(ST_MEM_TENSOR, t, sizeof(st_lone));
+  if (!t->has_inline) {
+    st__free(ST_MEM_TENSOR, t, sizeof(st_view_tensor));
     return base;
   }
   st__count(ST_MEM_TENSOR, -1, -(int64_t)sizeof *t);
-  st__joint_leave((st_joint *)(void *)t);
+  st__inline_storage_drop((st_inline_storage *)(void *)t);
   return NULL;
 }
 
@@ -165,11 +165,11 @@ static void init(st_tensor *t, st_dtype dtype, st_device device) {
   t->sizes = NULL;
   t->storage = NULL;
   t->history = NULL;
-  t->is_joint = false;
+  t->has_inline = false;
 }
 
-static st_tensor *new_lone(st_dtype dtype, st_device device) {
-  st_lone *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
+static st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
+  st_view_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
   if (!t) return NULL;
   init(&t->tensor, dtype, device);
   t->base = NULL;
@@ -191,9 +191,9 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
   }
   ST_TRY(check_geometry(storage, st__itemsize(dtype), ndim, sizes, strides,
                         offset, &numel));
-  st_tensor *t = new_lone(dtype, (st_device)storage->device);
+  st_tensor *t = new_view_tensor(dtype, (st_device)storage->device);
   if (!t) return ST_NO_MEMORY;
-  int64_t *room = find_room(t, ndim);
+  int64_t *room = alloc_dims(t, ndim);
   if (!room) {
     destroy(t);
     return ST_NO_MEMORY;
@@ -227,25 +227,26 @@ static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
   return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
 }
 
-/* A header with a storage, without a geometry yet: Note [Joint blocks]. */
-static st_status new_joint(st_device device, st_dtype dtype, size_t nbytes,
-                           st_tensor **out) {
-  const bool has_data = device == ST_DEVICE_CPU && nbytes <= ST_JOINT_MOST;
+/* A header with a storage, without a geometry yet: Note [Inline storages]. */
+static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
+                            st_tensor **out) {
+  const bool has_data = device == ST_DEVICE_CPU &&
+                        nbytes <= ST_INLINE_MAX_BYTES;
   const size_t behind = has_data ? nbytes + !nbytes : 0;
-  const int units = (int)((ST_JOINT_HEAD + behind + ST_JOINT_UNIT - 1) /
-                          ST_JOINT_UNIT);
-  st_joint *j = st__alloc_block((size_t)units * ST_JOINT_UNIT);
+  const int units = (int)((ST_INLINE_HEAD + behind + ST_INLINE_UNIT - 1) /
+                          ST_INLINE_UNIT);
+  st_inline_storage *j = st__alloc_block((size_t)units * ST_INLINE_UNIT);
   if (!j) return ST_NO_MEMORY;
   const st_status status = st__storage_init(&j->storage, units, device,
                                             nbytes);
   if (status != ST_OK) {
-    st__free_block(j, (size_t)units * ST_JOINT_UNIT);
+    st__free_block(j, (size_t)units * ST_INLINE_UNIT);
     return status;
   }
   st__count(ST_MEM_STORAGE, 1, sizeof j->storage);
   st__count(ST_MEM_TENSOR, 1, sizeof j->tensor);
   init(&j->tensor, dtype, device);
-  j->tensor.is_joint = true;
+  j->tensor.has_inline = true;
   atomic_init(&j->storage.parts, 2);
   j->tensor.storage = &j->storage;
   *out = &j->tensor;
@@ -259,8 +260,8 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
   size_t nbytes;
   st_tensor *t;
   ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
-  ST_TRY(new_joint(device, dtype, nbytes, &t));
-  int64_t *room = find_room(t, ndim);
+  ST_TRY(new_inline(device, dtype, nbytes, &t));
+  int64_t *room = alloc_dims(t, ndim);
   if (!room) {
     destroy(t);
     return ST_NO_MEMORY;
@@ -330,7 +331,7 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
   ST_TRY(check_rank(ndim));
   ST_TRY(check_geometry(t->storage, st__itemsize((st_dtype)t->dtype), ndim,
                         sizes, strides, offset, &numel));
-  int64_t *room = find_room(t, ndim);
+  int64_t *room = alloc_dims(t, ndim);
   if (!room) return ST_NO_MEMORY;
   set_geometry(t, room, ndim, sizes, strides, offset, numel);
   return ST_OK;
@@ -346,12 +347,12 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
   ST_TRY(check_strides(ndim, sizes, strides, t->offset, (int64_t)itemsize));
   ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, &nbytes));
-  int64_t *room = find_room(t, ndim);
+  int64_t *room = alloc_dims(t, ndim);
   if (!room) return ST_NO_MEMORY;
   if (nbytes > t->storage->nbytes) {
     const st_status status = st__storage_resize(t->storage, nbytes);
     if (status != ST_OK) {
-      leave_room(t, room, ndim);
+      free_dims(t, room, ndim);
       return status;
     }
   }
@@ -376,7 +377,7 @@ st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
 }
 
 /* Sizes and strides that lie in from itself are found in t from now on. */
-static void take_geometry(st_tensor *t, const st_tensor *from, bool is_inline) {
+static void rebase_dims(st_tensor *t, const st_tensor *from, bool is_inline) {
   t->ndim = from->ndim;
   t->flags = from->flags;
   t->offset = from->offset;
@@ -389,6 +390,6 @@ static void take_geometry(st_tensor *t, const st_tensor *from, bool is_inline) {
 void st__tensor_swap(st_tensor *a, st_tensor *b) {
   const st_tensor old = *a;
   const bool is_inline = !has_heap(a);
-  take_geometry(a, b, !has_heap(b));
-  take_geometry(b, &old, is_inline);
+  rebase_dims(a, b, !has_heap(b));
+  rebase_dims(b, &old, is_inline);
 }

@@ -32,27 +32,27 @@ typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
 struct st_storage {
   st_refcount refs;
   uint8_t device;      /* st_device */
-  uint8_t joint_units; /* Note [Joint blocks]; 0: in a block of its own */
+  uint8_t inline_units; /* Note [Inline storages]; 0: in a block of its own */
   atomic_bool is_shared; /* Note [Shared storages] */
   bool is_bound;         /* its memory ends with the host that brought it, so
                             it is not to be shared */
   char *data;          /* NULL on the meta device and of zero tensors;
                           elsewhere than on the CPU not ours to touch: Note
-                          [Memory of other devices] */
+                          [Memory of extension devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;
   void *free_ctx;
   _Atomic uint32_t version;  /* how often it was written in place (A2) */
   atomic_uchar parts;        /* of a joint block that are alive */
-  atomic_bool is_recorded;   /* Note [Storages with a history] */
+  atomic_bool is_recorded;   /* Note [Storages of differentiable tensors] */
 };
 
 /* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
  * a device that nobody has registered. */
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
 /* The same where there is room for it, behind a tensor's header in a block of
- * so many units (Note [Joint blocks]). */
-st_status st__storage_init(st_storage *s, int joint_units, st_device device,
+ * so many units (Note [Inline storages]). */
+st_status st__storage_init(st_storage *s, int inline_units, st_device device,
                            size_t nbytes);
 /* One without memory, of a zero tensor. */
 st_status st__storage_new_bare(st_device device, size_t nbytes,
@@ -89,7 +89,7 @@ struct st_tensor {
   uint8_t flags;
   uint8_t ndim;
   unsigned device : 7;   /* st_device */
-  unsigned is_joint : 1; /* the header is the beginning of an st_joint */
+  unsigned has_inline : 1; /* the header begins an st_inline_storage */
   int64_t offset;    /* elements from the start of the storage */
   int64_t numel;
   st_keyset keys;
@@ -108,15 +108,15 @@ typedef enum st_creation {
 } st_creation;
 
 /* A header that has no storage behind it. */
-typedef struct st_lone {
+typedef struct st_view_tensor {
   st_tensor tensor;
   st_tensor *base;      /* owned; of a view that gradients flow through, the
                            tensor that is no view */
   st_creation creation;
   uint32_t version;     /* of its elements when its history was made */
-} st_lone;
+} st_view_tensor;
 
-/* Note [Storages with a history]
+/* Note [Storages of differentiable tensors]
  * Tensors have an Autograd key when they need a gradient. One that was made a
  * view of another needs one, too, from the moment the other does, be it
  * because a gradient was written into it. Nobody has a list of views: so a
@@ -131,31 +131,32 @@ static inline st_keyset st__keys(const st_tensor *t) {
 
 /* NULL for what is no view. */
 static inline st_tensor *st__base(const st_tensor *t) {
-  return t->is_joint ? NULL : ((const st_lone *)(const void *)t)->base;
+  return t->has_inline ? NULL : ((const st_view_tensor *)(const void *)t)->base;
 }
 
 /* What frees histories. */
 extern void (*st__history_free)(st_history *h);
 
-/* Note [Joint blocks]
+/* Note [Inline storages]
  * A tensor that is made with a storage of its own lies in one block with it,
  * and few elements lie behind them: one allocation instead of three. Header
  * and storage live as long as they would alone; who goes last frees the block.
  * Header, storage and elements are counted each by itself. */
-typedef struct st_joint {
+typedef struct st_inline_storage {
   st_tensor tensor;
   st_storage storage;
-} st_joint;
+} st_inline_storage;
 
 enum {
-  ST_JOINT_UNIT = 64,
-  ST_JOINT_HEAD = 192, /* where elements begin */
-  ST_JOINT_MOST = 512  /* bytes of elements in the block */
+  ST_INLINE_UNIT = 64,
+  ST_INLINE_HEAD = 192, /* where elements begin */
+  ST_INLINE_MAX_BYTES = 512 /* bytes of elements in the block */
 };
-_Static_assert(sizeof(st_joint) <= ST_JOINT_HEAD, "the head is long enough");
+_Static_assert(sizeof(st_inline_storage) <= ST_INLINE_HEAD,
+               "the head is long enough");
 
 /* A part of the block has ended. */
-void st__joint_leave(st_joint *j);
+void st__inline_storage_drop(st_inline_storage *j);
 
 static inline int64_t st__numel(const st_tensor *t) { return t->numel; }
 static inline char *st__data(const st_tensor *t) {
@@ -173,7 +174,7 @@ static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
 /* Is it on a device that an extension brought? */
-static inline bool st__is_elsewhere(const st_tensor *t) {
+static inline bool st__is_privateuse(const st_tensor *t) {
   return t->device > ST_DEVICE_META;
 }
 

@@ -30,15 +30,15 @@ st_status st__view_transpose(const st_tensor *t, int64_t d0, int64_t d1,
   int a = 0, b = 0;
   ST_TRY(st__wrap_dim(d0, t->ndim, &a));
   ST_TRY(st__wrap_dim(d1, t->ndim, &b));
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   if (t->ndim) {
     g.sizes[a] = t->sizes[b];
     g.sizes[b] = t->sizes[a];
     g.strides[a] = t->strides[b];
     g.strides[b] = t->strides[a];
   }
-  return st__geometry_view(t, &g, out);
+  return st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
@@ -49,14 +49,14 @@ st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
   }
   uint64_t seen = 0;
   ST_TRY(st__wrap_dims(dims, n, t->ndim, &seen));
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   for (int i = 0; i < n; i++) {
     const int64_t d = dims[i] < 0 ? dims[i] + n : dims[i];
     g.sizes[i] = t->sizes[d];
     g.strides[i] = t->strides[d];
   }
-  return st__geometry_view(t, &g, out);
+  return st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
@@ -98,14 +98,14 @@ st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
   const int64_t size = t->sizes[d];
   if (index < -size || index >= size) {
     return st__fail(ST_BAD_INDEX, "position %" PRId64 " is out of range for "
-                    "shape %s at dimension %d", st__shown(index),
-                    ST_SHAPE_TEXT(t), (int)st__shown(d));
+                    "shape %s at dimension %d", st__display_index(index),
+                    ST_SHAPE_TEXT(t), (int)st__display_index(d));
   }
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   g.offset += (index < 0 ? index + size : index) * t->strides[d];
-  st__geometry_drop(&g, d);
-  return st__geometry_view(t, &g, out);
+  st__view_spec_drop(&g, d);
+  return st__view_spec_apply(t, &g, out);
 }
 
 static int64_t clamp(int64_t i, int64_t low, int64_t high) {
@@ -123,14 +123,14 @@ st_status st__view_slice(const st_tensor *t, int64_t dim, int64_t start,
   const int64_t size = t->sizes[d];
   start = clamp(start < 0 ? start + size : start, 0, size);
   end = clamp(end < 0 ? end + size : end, start, size);
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   g.offset += start * t->strides[d];
   g.sizes[d] = end > start ? (end - start - 1) / step + 1 : 0;
   if (__builtin_mul_overflow(t->strides[d], step, &g.strides[d])) {
     return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
   }
-  return st__geometry_view(t, &g, out);
+  return st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_narrow_start(const st_tensor *t, int64_t dim,
@@ -144,14 +144,15 @@ st_status st__view_narrow_start(const st_tensor *t, int64_t dim,
   }
   if (start < -size || start > size) {
     return st__fail(ST_BAD_INDEX, "start %" PRId64 " is out of range for "
-                    "shape %s at dimension %d", st__shown(start),
-                    ST_SHAPE_TEXT(t), (int)st__shown(d));
+                    "shape %s at dimension %d", st__display_index(start),
+                    ST_SHAPE_TEXT(t), (int)st__display_index(d));
   }
   if (start < 0) start += size;
   if (length > size - start) {
     return st__fail(ST_BAD_INDEX, "start %" PRId64 " and length %" PRId64
-                    " reach beyond shape %s at dimension %d", st__shown(start),
-                    length, ST_SHAPE_TEXT(t), (int)st__shown(d));
+                    " reach beyond shape %s at dimension %d",
+                    st__display_index(start),
+                    length, ST_SHAPE_TEXT(t), (int)st__display_index(d));
   }
   *out = start;
   return ST_OK;
@@ -170,23 +171,23 @@ st_status st__view_diagonal(const st_tensor *t, int64_t offset, int64_t dim1,
   ST_TRY(st__wrap_dim(dim2, t->ndim, &b));
   if (a == b) {
     return st__fail(ST_BAD_DIM, "a diagonal needs two different dimensions, "
-                    "got %" PRId64 " and %" PRId64, st__shown(dim1),
-                    st__shown(dim2));
+                    "got %" PRId64 " and %" PRId64, st__display_index(dim1),
+                    st__display_index(dim2));
   }
   const int64_t rows = offset < 0 ? t->sizes[a] + offset : t->sizes[a];
   const int64_t cols = offset < 0 ? t->sizes[b] : t->sizes[b] - offset;
   const int64_t size = rows < cols ? rows : cols;
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   if (size > 0) {
     g.offset += offset < 0 ? -offset * t->strides[a]
                            : offset * t->strides[b];
   }
   const int64_t stride = t->strides[a] + t->strides[b];
-  st__geometry_drop(&g, a > b ? a : b);
-  st__geometry_drop(&g, a > b ? b : a);
-  st__geometry_insert(&g, g.ndim, size > 0 ? size : 0, stride);
-  return st__geometry_view(t, &g, out);
+  st__view_spec_drop(&g, a > b ? a : b);
+  st__view_spec_drop(&g, a > b ? b : a);
+  st__view_spec_insert(&g, g.ndim, size > 0 ? size : 0, stride);
+  return st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
@@ -197,34 +198,34 @@ st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
   if (size < 0 || size > length) {
     return st__fail(ST_BAD_VALUE, "windows of %" PRId64 " do not fit in shape "
                     "%s at dimension %d", size, ST_SHAPE_TEXT(t),
-                    (int)st__shown(d));
+                    (int)st__display_index(d));
   }
   if (step <= 0) {
     return st__fail(ST_BAD_VALUE, "step must be positive, got %" PRId64,
                     step);
   }
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   if (t->ndim) {
     g.sizes[d] = (length - size) / step + 1;
     if (__builtin_mul_overflow(t->strides[d], step, &g.strides[d])) {
       return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
     }
   }
-  st__geometry_insert(&g, g.ndim, size, t->ndim ? t->strides[d] : 1);
-  return st__geometry_view(t, &g, out);
+  st__view_spec_insert(&g, g.ndim, size, t->ndim ? t->strides[d] : 1);
+  return st__view_spec_apply(t, &g, out);
 }
 
 /* -- Sizes of 1 ----------------------------------------------------------- */
 
 st_status st__view_squeeze(const st_tensor *t, uint64_t dims,
                            st_tensor **out) {
-  st_geometry g;
-  st__geometry_load(&g, t);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
   for (int d = t->ndim - 1; d >= 0; d--) {
-    if (dims >> d & 1 && t->sizes[d] == 1) st__geometry_drop(&g, d);
+    if (dims >> d & 1 && t->sizes[d] == 1) st__view_spec_drop(&g, d);
   }
-  return st__geometry_view(t, &g, out);
+  return st__view_spec_apply(t, &g, out);
 }
 
 st_status st__view_squeeze_all(const st_tensor *t, st_tensor **out) {
@@ -235,11 +236,11 @@ st_status st__view_unsqueeze(const st_tensor *t, int64_t dim,
                              st_tensor **out) {
   int d = 0;
   ST_TRY(st__wrap_dim(dim, t->ndim + 1, &d));
-  st_geometry g;
-  st__geometry_load(&g, t);
-  st__geometry_insert(&g, d, 1,
-                      d < t->ndim ? t->sizes[d] * t->strides[d] : 1);
-  return st__geometry_view(t, &g, out);
+  st_view_spec g;
+  st__view_spec_load(&g, t);
+  st__view_spec_insert(&g, d, 1,
+                       d < t->ndim ? t->sizes[d] * t->strides[d] : 1);
+  return st__view_spec_apply(t, &g, out);
 }
 
 static st_status cannot_expand(const st_tensor *t, int ndim,
@@ -254,7 +255,7 @@ st_status st__view_expand(const st_tensor *t, int ndim, const int64_t *sizes,
   if (ndim < t->ndim || ndim > ST_MAX_DIMS) {
     return cannot_expand(t, ndim, sizes);
   }
-  st_geometry g;
+  st_view_spec g;
   g.ndim = ndim;
   g.offset = t->offset;
   for (int i = ndim - 1; i >= 0; i--) {
@@ -269,5 +270,5 @@ st_status st__view_expand(const st_tensor *t, int ndim, const int64_t *sizes,
                  : d >= 0 ? t->strides[d]
                           : g.sizes[i + 1] * g.strides[i + 1];
   }
-  return st__geometry_view(t, &g, out);
+  return st__view_spec_apply(t, &g, out);
 }

@@ -9,14 +9,14 @@ __attribute__((visibility("default"))) int luaopen_strided_core(lua_State *L);
 int luaopen_strided_core(lua_State *L) {
   luaL_checkversion(L); /* not the binding of another Lua */
   if (st_init() != ST_OK) return luaL_error(L, "%s", st_message());
-  st__host *h = st__host_new(L);
+  st__state *h = st__state_new(L);
   lua_newtable(L);           /* [+1] */
   st__open_fiber(h, L);
   st__open_operator(h, L);
-  st__open_enum(h, L);
+  st__open_dtype(h, L);
   st__open_scalar(h, L);
   st__open_tensor(h, L);
-  st__open_table(h, L);
+  st__open_from_table(h, L);
   st__open_subscript(h, L);
   st__open_kernel(h, L);
   st__open_library(h, L);
@@ -28,24 +28,24 @@ int luaopen_strided_core(lua_State *L) {
   st__open_mode(h, L);
   st__open_inspect(h, L);
   st__open_explain(h, L);
-  st__open_trace(h, L);
+  st__open_dispatch_trace(h, L);
   st__open_schema(h, L);
   st__open_signal(h, L);
   st__open_warning(h, L);
   st__open_foreign(h, L);
-  st__open_capsule(h, L);
+  st__open_dlpack(h, L);
   st__open_source(h, L);
-  st__open_aside(h, L);
-  st__open_member(h, L);
+  st__open_save(h, L);
+  st__open_zip_member(h, L);
   st__open_share(h, L);
   st__open_memory(h, L);
   st__open_scope(h, L);
-  st__open_anchor(h, L);
+  st__open_keepalive(h, L);
   st__open_grad(h, L);
   st__open_hook(h, L);
   st__open_context(h, L);
-  st__open_function(h, L);
-  st__open_fuse(h, L);
-  st__open_fusion(h, L);
+  st__open_autograd_function(h, L);
+  st__open_symbolic_trace(h, L);
+  st__open_fused_function(h, L);
   return 1;
 }

@@ -140,7 +140,8 @@ local function look_up(t, key)
   return index(t, key)
 end
 
--- What getmetatable(t) is, empty itself: Note [A small heap] in bind.h.
+-- What getmetatable(t) is, empty itself: Note [Metatables on first use] in
+-- bind.h.
 core.set_index(look_up, setmetatable({}, {
   __index = function(_, name)
     local method = methods[name]

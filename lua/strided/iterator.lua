@@ -107,10 +107,10 @@ local Plan = {}
 Plan.__index = Plan
 
 -- A plan's box: out of sight, and gone with the plan.
-local boxes = setmetatable({}, {__mode = "k"})
+local userdata = setmetatable({}, {__mode = "k"})
 
-local function box_of(plan)
-  local box = boxes[plan]
+local function userdata_of(plan)
+  local box = userdata[plan]
   if box then return box end
   error("iterator: a plan is expected in front, as in plan:run(...)", 3)
 end
@@ -122,7 +122,8 @@ end
 -- @tparam[opt] number last
 -- @treturn {table,...}
 function Plan:steps(first, last)
-  local steps = core.plan_steps(box_of(self), first or 0, last or self.numel)
+  local steps = core.plan_steps(userdata_of(self), first or 0,
+                                last or self.numel)
   for i = 1, #steps do setmetatable(steps[i], Step) end
   return steps
 end
@@ -134,7 +135,7 @@ end
 -- @tparam[opt] number grain that of the plan or 32768
 -- @treturn {table,...}
 function Plan:chunks(threads, grain)
-  box_of(self)
+  userdata_of(self)
   return core.chunks(self.numel, grain or self.grain or GRAIN,
                      threads or self.threads or core.get_num_threads())
 end
@@ -145,7 +146,7 @@ end
 -- @tparam number operand from 1, outputs first
 -- @tparam number offset
 function Plan:get(operand, offset)
-  return core.plan_get(box_of(self), operand, offset)
+  return core.plan_get(userdata_of(self), operand, offset)
 end
 
 --- Writes an element of an output; raises outside of its storage, and when
@@ -154,12 +155,12 @@ end
 -- @tparam number offset
 -- @param value
 function Plan:set(operand, offset, value)
-  core.plan_set(box_of(self), operand, offset, value)
+  core.plan_set(userdata_of(self), operand, offset, value)
 end
 
 --- Copies outputs that loops write as another dtype into the caller's tensors.
 -- Runs over everything do it at their end.
-function Plan:cast_outputs() core.plan_cast_outputs(box_of(self)) end
+function Plan:cast_outputs() core.plan_cast_outputs(userdata_of(self)) end
 
 --- Has the operand a single element?
 -- @tparam number operand from 1
@@ -200,7 +201,7 @@ end
 
 local function finish(plan, first, last)
   if (first or 0) == 0 and (last or plan.numel) == plan.numel then
-    core.plan_cast_outputs(box_of(plan))
+    core.plan_cast_outputs(userdata_of(plan))
   end
 end
 
@@ -217,7 +218,7 @@ end
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run(body, first, last)
-  local box, strides = box_of(self), loop_strides(self)
+  local box, strides = userdata_of(self), loop_strides(self)
   local step, offsets, k = {}, {}, 0
   check_body(body)
   while core.plan_step(box, first or 0, last or self.numel, k, step) do
@@ -240,7 +241,7 @@ end
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run_ffi(body, first, last)
-  local box = box_of(self)
+  local box = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
     error("iterator: there is no FFI in this Lua; plan:run does without", 2)
@@ -268,7 +269,7 @@ end
 
 local function new_plan(box, threads, grain)
   local plan = setmetatable({threads = threads, grain = grain}, Plan)
-  boxes[plan] = box
+  userdata[plan] = box
   return look(plan, box)
 end
 
@@ -279,7 +280,7 @@ end
 -- @tparam number start from 1
 -- @tparam number length
 function Plan:narrow(dim, start, length)
-  local box = box_of(self)
+  local box = userdata_of(self)
   core.plan_narrow(box, dim, start, length)
   look(self, box)
 end
@@ -291,7 +292,7 @@ end
 -- @tparam[opt] number dim of the plan, from 1; the one that reaches farthest
 -- @treturn table a plan
 function Plan:split(dim)
-  local box = box_of(self)
+  local box = userdata_of(self)
   local first = core.plan_split(box, dim or self.dim_to_split or 1)
   look(self, box)
   return new_plan(first, self.threads, self.grain)
@@ -301,7 +302,7 @@ end
 -- the plan itself becomes the last of them.
 -- @treturn function the next part, nil at the end
 function Plan:split_32bit()
-  box_of(self)
+  userdata_of(self)
   local parts = {self}
   return function()
     local part = parts[#parts]
@@ -318,7 +319,7 @@ end
 --- Takes an operand out; those behind it move up.
 -- @tparam number operand from 1, outputs first
 function Plan:remove_operand(operand)
-  local box = box_of(self)
+  local box = userdata_of(self)
   core.plan_remove_operand(box, operand)
   look(self, box)
 end
@@ -328,7 +329,7 @@ end
 -- @tparam number operand from 1, outputs first
 -- @tparam Tensor tensor
 function Plan:replace_operand(operand, tensor)
-  local box = box_of(self)
+  local box = userdata_of(self)
   core.plan_replace_operand(box, operand, tensor)
   look(self, box)
 end
@@ -395,7 +396,7 @@ end
 
 --- The first steps, few of many.
 local function steps_text(plan)
-  local box, step, texts, k = boxes[plan], {}, {}, 0
+  local box, step, texts, k = userdata[plan], {}, {}, 0
   while k < 3 and core.plan_step(box, 0, plan.numel, k, step) do
     k = k + 1
     texts[k] = format("%.14g x %.14g", step[1], step[2])

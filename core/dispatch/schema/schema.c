@@ -9,7 +9,7 @@
 /* -- Name ----------------------------------------------------------------- */
 
 static st_status parse_namespace(st_parser *p, const char *ns,
-                                 st_signature *s) {
+                                 st_schema_decl *s) {
   if (st__lex_take(p, ':')) {
     ST_TRY(st__lex_expect(p, ':', NULL));
     s->ns = s->name.s;
@@ -30,7 +30,7 @@ static st_status parse_namespace(st_parser *p, const char *ns,
   return ST_OK;
 }
 
-static st_status parse_name(st_parser *p, const char *ns, st_signature *s) {
+static st_status parse_name(st_parser *p, const char *ns, st_schema_decl *s) {
   ST_TRY(st__lex_expect(p, ST_TOK_IDENT, &s->name));
   ST_TRY(parse_namespace(p, ns, s));
   s->overload = (st_token){ST_TOK_IDENT, "", 0};
@@ -60,7 +60,7 @@ static st_status keep_name(st_parser *p, st_decl *d, st_token name) {
 }
 
 /* Python's rules, which keep a call readable (S3). */
-static st_status check_argument(const st_parser *p, const st_signature *s,
+static st_status check_argument(const st_parser *p, const st_schema_decl *s,
                                 const st_decl *d, st_token name) {
   for (int i = 0; i < s->nargs; i++) {
     if (strcmp(s->args[i].arg.name, d->arg.name) == 0) {
@@ -75,7 +75,7 @@ static st_status check_argument(const st_parser *p, const st_signature *s,
   return ST_OK;
 }
 
-static st_status parse_argument(st_parser *p, st_signature *s,
+static st_status parse_argument(st_parser *p, st_schema_decl *s,
                                 bool kwarg_only) {
   st_token name;
   if (s->nargs == ST_MAX_ARGS) {
@@ -92,7 +92,7 @@ static st_status parse_argument(st_parser *p, st_signature *s,
   return ST_OK;
 }
 
-static st_status check_vararg(const st_parser *p, const st_signature *s) {
+static st_status check_vararg(const st_parser *p, const st_schema_decl *s) {
   for (int i = 0; s->is_vararg && i < s->nargs; i++) {
     if (s->args[i].arg.has_default) {
       return st__lex_fail(p, s->args[i].at,
@@ -104,7 +104,7 @@ static st_status check_vararg(const st_parser *p, const st_signature *s) {
 
 /* Arguments behind '*' are keyword-only, so there is one, and some follow
  * (S3). */
-static st_status check_star(const st_parser *p, const st_signature *s,
+static st_status check_star(const st_parser *p, const st_schema_decl *s,
                             st_token star) {
   if (!star.s || (s->nargs && s->args[s->nargs - 1].arg.kwarg_only)) {
     return ST_OK;
@@ -112,7 +112,7 @@ static st_status check_star(const st_parser *p, const st_signature *s,
   return st__lex_fail(p, star, "no argument follows '*'");
 }
 
-static st_status parse_arguments(st_parser *p, st_signature *s) {
+static st_status parse_arguments(st_parser *p, st_schema_decl *s) {
   st_token star = {0};
   ST_TRY(st__lex_expect(p, '(', NULL));
   if (st__lex_take(p, ')')) return ST_OK;
@@ -134,7 +134,7 @@ static st_status parse_arguments(st_parser *p, st_signature *s) {
   return check_vararg(p, s);
 }
 
-static st_status parse_result(st_parser *p, st_signature *s) {
+static st_status parse_result(st_parser *p, st_schema_decl *s) {
   if (s->nrets == ST_MAX_ARGS) {
     return st__lex_fail(p, p->cur, "an operator has at most 64 results");
   }
@@ -147,7 +147,7 @@ static st_status parse_result(st_parser *p, st_signature *s) {
   return ST_OK;
 }
 
-static st_status parse_results(st_parser *p, st_signature *s) {
+static st_status parse_results(st_parser *p, st_schema_decl *s) {
   ST_TRY(st__lex_expect(p, ST_TOK_ARROW, NULL));
   if (st__lex_take(p, ST_TOK_DOTS)) {
     s->is_varret = true;
@@ -168,8 +168,8 @@ static st_status parse_results(st_parser *p, st_signature *s) {
   return st__lex_expect(p, ')', NULL);
 }
 
-static st_status parse_signature(st_parser *p, const char *ns,
-                                 st_signature *s) {
+static st_status parse_schema(st_parser *p, const char *ns,
+                              st_schema_decl *s) {
   ST_TRY(parse_name(p, ns, s));
   ST_TRY(parse_arguments(p, s));
   ST_TRY(parse_results(p, s));
@@ -178,7 +178,7 @@ static st_status parse_signature(st_parser *p, const char *ns,
 
 /* -- Schema --------------------------------------------------------------- */
 
-static st_status keep_schema(st_parser *p, const st_signature *s,
+static st_status keep_schema(st_parser *p, const st_schema_decl *s,
                              st_schema *out) {
   const size_t n = (size_t)(s->nargs + s->nrets);
   out->nargs = s->nargs;
@@ -222,7 +222,7 @@ st_status st__schema_parse(const char *text, const char *ns,
                  .scratch.kind = ST_MEM_SCRATCH,
                  .chunk = guess_size(text, ns)};
   st_schema *schema = NULL;
-  st_signature *s = NULL;
+  st_schema_decl *s = NULL;
   st_status status = ST_NO_MEMORY;
   schema = st__arena_alloc(&p.keep, sizeof *schema, p.chunk);
   s = schema ? st__alloc(ST_MEM_SCRATCH, sizeof *s) : NULL;
@@ -230,7 +230,7 @@ st_status st__schema_parse(const char *text, const char *ns,
   s->nargs = s->nrets = 0; /* to clear all of it takes longer than to parse */
   s->is_vararg = s->is_varret = false;
   st__lex_start(&p, text);
-  ST_TRY_FAIL(parse_signature(&p, ns, s));
+  ST_TRY_FAIL(parse_schema(&p, ns, s));
   ST_TRY_FAIL(keep_schema(&p, s, schema));
   schema->arena = p.keep.chunks;
   st__free(ST_MEM_SCRATCH, s, sizeof *s);

@@ -1,6 +1,6 @@
 /* Tokens of schema strings, and the state that the parser's files share.
  *
- * Note [Parsing is total]
+ * Note [The parser accepts any bytes]
  * Any bytes end in a schema or in BAD_SCHEMA with a position. So the lexer
  * never fails: what is no token becomes a token of kind ST_TOK_BAD, which
  * nothing expects. Nesting is bounded, numbers are range-checked.

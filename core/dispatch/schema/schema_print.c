@@ -65,13 +65,13 @@ static void put_alias(writer *w, const st_alias *a) {
 
 static void put_type(writer *w, const st_type_node *t, bool alias) {
   switch (t->kind) {
-    case ST_NODE_NAME:
+    case ST_TYPE_NODE_NAME:
       put_token(w, t->name);
       break;
-    case ST_NODE_GENERIC:
+    case ST_TYPE_NODE_GENERIC:
       put_token(w, t->name);
       /* fallthrough */
-    case ST_NODE_TUPLE:
+    case ST_TYPE_NODE_TUPLE:
       put_text(w, "(");
       for (const st_type_node *c = t->child; c; c = c->next) {
         put_type(w, c, alias);
@@ -79,13 +79,13 @@ static void put_type(writer *w, const st_type_node *t, bool alias) {
       }
       put_text(w, ")");
       break;
-    case ST_NODE_LIST:
+    case ST_TYPE_NODE_LIST:
       put_type(w, t->child, alias);
       put_text(w, "[");
       if (t->size) put_int(w, t->size);
       put_text(w, "]");
       break;
-    case ST_NODE_OPTIONAL:
+    case ST_TYPE_NODE_OPTIONAL:
       put_type(w, t->child, alias);
       put_text(w, "?");
       break;
@@ -199,7 +199,7 @@ static void put_decl(writer *w, const st_decl *d) {
   }
 }
 
-static void put_arguments(writer *w, const st_signature *s) {
+static void put_arguments(writer *w, const st_schema_decl *s) {
   bool keywords = false;
   for (int i = 0; i < s->nargs; i++) {
     if (i) put_text(w, ", ");
@@ -210,13 +210,13 @@ static void put_arguments(writer *w, const st_signature *s) {
   if (s->is_vararg) put_text(w, s->nargs ? ", ..." : "...");
 }
 
-static void put_results(writer *w, const st_signature *s) {
+static void put_results(writer *w, const st_schema_decl *s) {
   /* A single result that starts with a parenthesis needs another one, or it
    * would read as several results. */
   const st_type_node *first = s->nrets ? s->rets[0].type : NULL;
-  while (first && first->kind >= ST_NODE_LIST) first = first->child;
+  while (first && first->kind >= ST_TYPE_NODE_LIST) first = first->child;
   const bool bare = s->is_varret ? s->nrets == 0
-    : s->nrets == 1 && first->kind != ST_NODE_TUPLE;
+    : s->nrets == 1 && first->kind != ST_TYPE_NODE_TUPLE;
   if (!bare) put_text(w, "(");
   for (int i = 0; i < s->nrets; i++) {
     if (i) put_text(w, ", ");
@@ -226,7 +226,7 @@ static void put_results(writer *w, const st_signature *s) {
   if (!bare) put_text(w, ")");
 }
 
-static void put_signature(writer *w, const st_signature *s) {
+static void put_schema(writer *w, const st_schema_decl *s) {
   put(w, s->ns, s->ns_size);
   put_text(w, "::");
   put_token(w, s->name);
@@ -260,9 +260,9 @@ char *st__alias_text(st_parser *p, const st_alias *a) {
   return w.buf;
 }
 
-char *st__schema_text(st_parser *p, const st_signature *s) {
+char *st__schema_text(st_parser *p, const st_schema_decl *s) {
   writer w = {0};
-  put_signature(&w, s);
-  if (start_keeping(p, &w)) put_signature(&w, s);
+  put_schema(&w, s);
+  if (start_keeping(p, &w)) put_schema(&w, s);
   return w.buf;
 }

@@ -22,7 +22,7 @@ static const struct { const char *name; st_type type; } names[] = {
   {"Stream", ST_TYPE_OTHER}, {"SymFloat", ST_TYPE_OTHER},
 };
 
-static st_type_node *new_node(st_parser *p, st_node_kind kind,
+static st_type_node *new_node(st_parser *p, st_type_node_kind kind,
                               st_type_node *child) {
   st_type_node *t = st__arena_alloc(&p->scratch, sizeof *t, SCRATCH);
   if (!t) return NULL;
@@ -145,11 +145,11 @@ static st_status named_type(st_parser *p, st_type_node *t) {
 }
 
 static st_status prefix_type(st_parser *p, st_type_node **out) {
-  st_type_node *t = *out = new_node(p, ST_NODE_NAME, NULL);
+  st_type_node *t = *out = new_node(p, ST_TYPE_NODE_NAME, NULL);
   if (!t) return ST_NO_MEMORY;
   t->name = p->cur;
   if (st__lex_take(p, '(')) {
-    t->kind = ST_NODE_TUPLE;
+    t->kind = ST_TYPE_NODE_TUPLE;
     if (st__lex_take(p, ')')) return ST_OK;
     return operands(p, t);
   }
@@ -158,7 +158,7 @@ static st_status prefix_type(st_parser *p, st_type_node **out) {
     st__lex_next(p);
   }
   if (is_generic(t->name)) {
-    t->kind = ST_NODE_GENERIC;
+    t->kind = ST_TYPE_NODE_GENERIC;
     ST_TRY(st__lex_expect(p, '(', NULL));
     ST_TRY(operands(p, t));
   } else {
@@ -187,11 +187,11 @@ static st_status sized_list(st_parser *p, st_type_node **t) {
   st__lex_next(p);
   ST_TRY(list_size(p, &size));
   ST_TRY(st__lex_expect(p, ']', NULL));
-  if (!(*t = new_node(p, ST_NODE_LIST, *t))) return ST_NO_MEMORY;
+  if (!(*t = new_node(p, ST_TYPE_NODE_LIST, *t))) return ST_NO_MEMORY;
   (*t)->size = size;
   ST_TRY(alias_annotation(p, &(*t)->alias));
   if (!st__lex_take(p, '?')) return ST_OK;
-  *t = new_node(p, ST_NODE_OPTIONAL, *t);
+  *t = new_node(p, ST_TYPE_NODE_OPTIONAL, *t);
   return *t ? ST_OK : ST_NO_MEMORY;
 }
 
@@ -207,10 +207,10 @@ static st_status suffixed_type(st_parser *p, bool size_hint,
     if (p->cur.kind == '[' && p->ahead.kind == ']') {
       st__lex_next(p);
       st__lex_next(p);
-      if (!(t = new_node(p, ST_NODE_LIST, t))) return ST_NO_MEMORY;
+      if (!(t = new_node(p, ST_TYPE_NODE_LIST, t))) return ST_NO_MEMORY;
       ST_TRY(alias_annotation(p, &t->alias));
     } else if (st__lex_take(p, '?')) {
-      if (!(t = new_node(p, ST_NODE_OPTIONAL, t))) return ST_NO_MEMORY;
+      if (!(t = new_node(p, ST_TYPE_NODE_OPTIONAL, t))) return ST_NO_MEMORY;
     } else {
       break;
     }
@@ -232,8 +232,8 @@ st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out) {
 
 /* -- What a type says about its argument ---------------------------------- */
 
-static const st_type_node *peel(const st_type_node *t, st_node_kind kind,
-                                bool *found) {
+static const st_type_node *unwrap_type(const st_type_node *t,
+                                       st_type_node_kind kind, bool *found) {
   *found = t->kind == kind;
   return *found ? t->child : t;
 }
@@ -249,10 +249,10 @@ st_status st__describe_type(st_parser *p, const st_type_node *t,
   }
   if (!(arg->text = st__type_text(p, t))) return ST_NO_MEMORY;
   if (shown && !(arg->alias = st__alias_text(p, shown))) return ST_NO_MEMORY;
-  t = peel(t, ST_NODE_OPTIONAL, &arg->optional);
+  t = unwrap_type(t, ST_TYPE_NODE_OPTIONAL, &arg->optional);
   arg->list_size = t->size;
-  t = peel(t, ST_NODE_LIST, &arg->list);
-  if (arg->list) t = peel(t, ST_NODE_OPTIONAL, &arg->elem_optional);
+  t = unwrap_type(t, ST_TYPE_NODE_LIST, &arg->list);
+  if (arg->list) t = unwrap_type(t, ST_TYPE_NODE_OPTIONAL, &arg->elem_optional);
   arg->type = t->type;
   return ST_OK;
 }

@@ -16,17 +16,17 @@ typedef struct st_alias {
   int fresh;  /* of "Tensor!": the number of its nameless set, else -1 */
 } st_alias;
 
-typedef enum st_node_kind {
-  ST_NODE_NAME,      /* Tensor, int, __torch__.torch.classes.a.b */
-  ST_NODE_GENERIC,   /* Dict(..), Union(..), Future(..), RRef(..) */
-  ST_NODE_TUPLE,     /* (int, str) */
-  ST_NODE_LIST,
-  ST_NODE_OPTIONAL
-} st_node_kind;
+typedef enum st_type_node_kind {
+  ST_TYPE_NODE_NAME, /* Tensor, int, __torch__.torch.classes.a.b */
+  ST_TYPE_NODE_GENERIC, /* Dict(..), Union(..), Future(..), RRef(..) */
+  ST_TYPE_NODE_TUPLE, /* (int, str) */
+  ST_TYPE_NODE_LIST,
+  ST_TYPE_NODE_OPTIONAL
+} st_type_node_kind;
 
 typedef struct st_type_node st_type_node;
 struct st_type_node {
-  st_node_kind kind;
+  st_type_node_kind kind;
   st_type type;         /* of a name */
   st_token name;        /* of a name or a generic */
   int32_t size;         /* of a list: N, or 0 */
@@ -42,7 +42,7 @@ typedef struct st_decl {
   st_token at;  /* where it starts */
 } st_decl;
 
-typedef struct st_signature {
+typedef struct st_schema_decl {
   st_token name;
   const char *ns;
   size_t ns_size;
@@ -50,7 +50,7 @@ typedef struct st_signature {
   int nargs, nrets;
   bool is_vararg, is_varret;
   st_decl args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
-} st_signature;
+} st_schema_decl;
 
 /* A type; size_hint allows the int[2] that only arguments may have. */
 st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out);
@@ -62,6 +62,6 @@ st_status st__parse_default(st_parser *p, st_arg *arg);
 /* Texts live in p->keep; NULL when there is no memory. */
 char *st__type_text(st_parser *p, const st_type_node *t);
 char *st__alias_text(st_parser *p, const st_alias *a);
-char *st__schema_text(st_parser *p, const st_signature *s);
+char *st__schema_text(st_parser *p, const st_schema_decl *s);
 
 #endif

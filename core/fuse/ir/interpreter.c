@@ -1,6 +1,6 @@
 /* Running programs.
  *
- * Note [Windows]
+ * Note [Gather and scatter by block]
  * A loop over a program cuts what it is given into windows of at most a block:
  * a part of a row, or some rows. An operand that lies in memory as a register
  * does is read or written where it is; another one is gathered into a buffer
@@ -19,12 +19,12 @@ enum { LINE = 64 };
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-void st__program_drop(st_program *p) {
+void st__program_free(st_program *p) {
   if (p->instrs) {
     st__free(ST_MEM_REGISTRY, p->instrs,
              (size_t)p->capacity * sizeof *p->instrs);
   }
-  if (p->code) st__pages_free(p->code, p->code_size);
+  if (p->code) st__exec_pages_free(p->code, p->code_size);
   if (p->consts) st__free(ST_MEM_REGISTRY, p->consts, p->consts_size + LINE);
   st__free(ST_MEM_REGISTRY, p, sizeof *p);
 }
@@ -34,7 +34,7 @@ void st__program_retain(st_program *p) { st__ref_take(&p->refs); }
 void st__program_release(st_program **p) {
   st_program *const dead = *p;
   *p = NULL;
-  if (dead && st__ref_drop(&dead->refs)) st__program_drop(dead);
+  if (dead && st__ref_drop(&dead->refs)) st__program_free(dead);
 }
 
 /* -- Operands ------------------------------------------------------------- */
@@ -43,89 +43,89 @@ void st__program_release(st_program **p) {
  * the program wants it. */
 typedef struct operand {
   char *data, *buffer;
-  const char *held;      /* what begins here is in the buffer ... */
-  int64_t nheld;         /* ... so many elements of it */
+  const char *cached;    /* what begins here is in the buffer ... */
+  int64_t ncached;       /* ... so many elements of it */
   int64_t s0, s1, size;
   st_loop move;          /* between memory and the buffer */
-  int place;
-  bool is_apart;         /* an output that is not written where it is */
+  int slot;
+  bool is_aliased;       /* an output that is not written where it is */
 } operand;
 
-typedef struct machine {
+typedef struct interp {
   const st_program *p;
   operand op[ST_PROGRAM_OPERANDS];
-  char *at[ST_PROGRAM_PLACES];
+  char *at[ST_PROGRAM_SLOTS];
   bool only_checks, found_zero;
   _Alignas(LINE) char arena[ST_PROGRAM_ARENA];
-} machine;
+} interp;
 
 typedef struct window { int64_t m0, m1; } window;
 
-static void set_up_places(machine *m) {
+static void set_up_slots(interp *m) {
   const st_program *p = m->p;
   char *const consts = st__program_consts(p);
-  for (int i = 0; i < p->nplaces; i++) {
-    const st_place *place = &p->places[i];
-    m->at[i] = (place->kind == ST_PLACE_CONST ? consts : m->arena) +
-               place->offset;
+  for (int i = 0; i < p->nslots; i++) {
+    const st_slot *slot = &p->slots[i];
+    m->at[i] = (slot->kind == ST_SLOT_CONST ? consts : m->arena) +
+               slot->offset;
   }
 }
 
-static void set_up_operands(machine *m, char **data, const int64_t *strides,
+static void set_up_operands(interp *m, char **data, const int64_t *strides,
                             bool is_row) {
   const st_program *p = m->p;
   const int n = p->noutputs + p->ninputs;
   for (int i = 0; i < n; i++) {
     operand *o = &m->op[i];
-    o->place = i < p->noutputs ? i
+    o->slot = i < p->noutputs ? i
              : p->noutputs + p->order[i - p->noutputs];
-    const st_dtype d = (st_dtype)p->places[o->place].dtype;
+    const st_dtype d = (st_dtype)p->slots[o->slot].dtype;
     o->data = data[i];
-    o->buffer = m->at[o->place];
-    o->held = NULL;
+    o->buffer = m->at[o->slot];
+    o->cached = NULL;
     const bool is_single = i >= p->noutputs &&
-                           p->is_single[o->place - p->noutputs];
+                           p->is_single[o->slot - p->noutputs];
     o->s0 = is_single ? 0 : strides[i];
     o->s1 = is_single || is_row ? 0 : strides[n + i];
     o->size = (int64_t)st__itemsize(d);
     o->move = st__copy_kernel(d, d);
-    o->is_apart = false;
+    o->is_aliased = false;
   }
 }
 
 /* Outputs that are written while an input in the same memory is still to be
  * read. */
-static void keep_apart(machine *m) {
+static void find_aliased(interp *m) {
   const st_program *p = m->p;
   for (int i = 0; i < p->noutputs && p->writes_early; i++) {
     for (int j = p->noutputs; j < p->noutputs + p->ninputs; j++) {
-      m->op[i].is_apart |= m->op[i].data == m->op[j].data;
+      m->op[i].is_aliased |= m->op[i].data == m->op[j].data;
     }
   }
 }
 
-/* Note [Whole vectors]
+/* Note [Tails of vector loops]
  * Machine code works on whole vectors, and what is behind the end of a window
  * is not ours. So it gets windows that are whole vectors, and the rest of a
  * row in buffers, where there is room behind the end. */
 static bool is_dense(const st_program *p, const operand *o, window w) {
   if (o->s0 == 0 && o->s1 == 0) return false; /* it is spread */
-  if (p->nruns > 0 && w.m0 * w.m1 % ST_PROGRAM_LANES != 0) return false;
+  if (p->nregions > 0 && w.m0 * w.m1 % ST_PROGRAM_LANES != 0) return false;
   return (w.m0 == 1 || o->s0 == o->size) &&
          (w.m1 == 1 || o->s1 == w.m0 * o->size);
 }
 
-static void gather(machine *m, operand *o, char *from, window w) {
+static void gather(interp *m, operand *o, char *from, window w) {
   const int64_t strides[4] = {o->size, o->s0, w.m0 * o->size, o->s1};
   const int64_t n = w.m0 * w.m1;
   const bool is_single = o->s0 == 0 && o->s1 == 0;
-  m->at[o->place] = o->buffer;
-  if (o->held == from && o->nheld >= n) return;
+  m->at[o->slot] = o->buffer;
+  if (o->cached == from && o->ncached >= n) return;
   const int64_t all = is_single ? m->p->block : w.m0;
   o->move((char *[]){o->buffer, from}, strides, all, is_single ? 1 : w.m1,
           NULL);
-  o->held = from;
-  o->nheld = is_single ? all : n;
+  o->cached = from;
+  o->ncached = is_single ? all : n;
 }
 
 static void scatter(const operand *o, char *to, window w) {
@@ -133,23 +133,23 @@ static void scatter(const operand *o, char *to, window w) {
   o->move((char *[]){to, o->buffer}, strides, w.m0, w.m1, NULL);
 }
 
-static void place_window(machine *m, int64_t q, int64_t r, window w) {
+static void bind_window(interp *m, int64_t q, int64_t r, window w) {
   const st_program *p = m->p;
   for (int i = 0; i < p->noutputs + p->ninputs; i++) {
     operand *o = &m->op[i];
     char *at = o->data + q * o->s0 + r * o->s1;
     const bool is_out = i < p->noutputs;
-    if (is_dense(p, o, w) && !o->is_apart && !(is_out && m->only_checks)) {
-      m->at[o->place] = at;
+    if (is_dense(p, o, w) && !o->is_aliased && !(is_out && m->only_checks)) {
+      m->at[o->slot] = at;
     } else if (is_out) {
-      m->at[o->place] = o->buffer;
+      m->at[o->slot] = o->buffer;
     } else {
       gather(m, o, at, w);
     }
   }
 }
 
-static void bring_back(const machine *m, int64_t q, int64_t r, window w) {
+static void scatter_outputs(const interp *m, int64_t q, int64_t r, window w) {
   for (int i = 0; i < m->p->noutputs; i++) {
     const operand *o = &m->op[i];
     if (m->at[i] != o->buffer) continue;
@@ -161,21 +161,21 @@ static void bring_back(const machine *m, int64_t q, int64_t r, window w) {
 
 typedef void (*machine_code)(char *const *at, int64_t n);
 
-static void run_code(const machine *m, const st_compiled_run *run, int64_t n) {
+static void run_code(const interp *m, const st_jit_region *region, int64_t n) {
   machine_code code;
-  const void *at = m->p->code + run->at;
+  const void *at = m->p->code + region->at;
   memcpy(&code, &at, sizeof code);
   code(m->at, n);
 }
 
-static void run_instrs(const machine *m, int from, int to, int64_t n) {
+static void run_instrs(const interp *m, int from, int to, int64_t n) {
   const st_program *p = m->p;
-  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
+  const st_jit_region *region = p->regions, *const end = region + p->nregions;
   for (int k = from; k < to; k++) {
     const st_instr *x = &p->instrs[k];
-    if (run < end && run->from == k) {
-      run_code(m, run, n);
-      k = run++->to - 1;
+    if (region < end && region->from == k) {
+      run_code(m, region, n);
+      k = region++->to - 1;
       continue;
     }
     char *data[ST_INSTR_OPERANDS];
@@ -184,26 +184,26 @@ static void run_instrs(const machine *m, int from, int to, int64_t n) {
   }
 }
 
-static void look_for_zeros(machine *m, int64_t n) {
+static void look_for_zeros(interp *m, int64_t n) {
   static const char zero[16] = {0};
   for (int i = 0; i < m->p->nchecks; i++) {
-    const int place = m->p->checks[i];
-    const size_t size = st__itemsize((st_dtype)m->p->places[place].dtype);
-    const char *at = m->at[place];
+    const int slot = m->p->checks[i];
+    const size_t size = st__itemsize((st_dtype)m->p->slots[slot].dtype);
+    const char *at = m->at[slot];
     for (int64_t k = 0; k < n; k++, at += size) {
       m->found_zero |= memcmp(at, zero, size) == 0;
     }
   }
 }
 
-static void run_window(machine *m, int64_t q, int64_t r, window w) {
+static void run_window(interp *m, int64_t q, int64_t r, window w) {
   const st_program *p = m->p;
   const int64_t n = w.m0 * w.m1;
-  place_window(m, q, r, w);
-  if (q == 0 && r == 0) run_instrs(m, 0, p->nonce, p->block);
-  run_instrs(m, p->nonce, p->ninstrs, n);
+  bind_window(m, q, r, w);
+  if (q == 0 && r == 0) run_instrs(m, 0, p->nprologue, p->block);
+  run_instrs(m, p->nprologue, p->ninstrs, n);
   if (m->only_checks) look_for_zeros(m, n);
-  else bring_back(m, q, r, w);
+  else scatter_outputs(m, q, r, w);
 }
 
 /* -- The loop ------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
 
 /* Whole vectors of n, if there is one. */
 static int64_t whole(const st_program *p, int64_t n) {
-  const bool is_cut = p->nruns > 0 && n >= ST_PROGRAM_LANES;
+  const bool is_cut = p->nregions > 0 && n >= ST_PROGRAM_LANES;
   return is_cut ? n - n % ST_PROGRAM_LANES : n;
 }
 
@@ -227,12 +227,12 @@ static int64_t whole(const st_program *p, int64_t n) {
  * one by one. */
 static int64_t rows_at_once(const st_program *p, int64_t n0, int64_t n1) {
   const int64_t n = whole(p, n1);
-  return p->nruns > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;
+  return p->nregions > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;
 }
 
-static bool walk(const st_program *p, bool only_checks, char **data,
-                 const int64_t *strides, int64_t n0, int64_t n1) {
-  machine m;
+static bool run_blocks(const st_program *p, bool only_checks, char **data,
+                       const int64_t *strides, int64_t n0, int64_t n1) {
+  interp m;
   window w;
   const bool is_row = n1 == 1 || is_one_row(p, strides, n0);
   m.p = p;
@@ -241,9 +241,9 @@ static bool walk(const st_program *p, bool only_checks, char **data,
   if (is_row) n0 *= n1, n1 = 1;
   const int64_t c0 = n0 < p->block ? n0 : p->block;
   const int64_t c1 = rows_at_once(p, n0, c0 < n0 ? 1 : p->block / c0);
-  set_up_places(&m);
+  set_up_slots(&m);
   set_up_operands(&m, data, strides, is_row);
-  keep_apart(&m);
+  find_aliased(&m);
   for (int64_t r = 0; r < n1; r += c1) {
     w.m1 = n1 - r < c1 ? n1 - r : c1;
     for (int64_t q = 0; q < n0; q += w.m0) {
@@ -257,7 +257,7 @@ static bool walk(const st_program *p, bool only_checks, char **data,
 
 void st__program_loop(char **data, const int64_t *strides, int64_t n0,
                       int64_t n1, const void *ctx) {
-  if (n0 > 0 && n1 > 0) walk(ctx, false, data, strides, n0, n1);
+  if (n0 > 0 && n1 > 0) run_blocks(ctx, false, data, strides, n0, n1);
 }
 
 /* -- Iterators ------------------------------------------------------------ */
@@ -271,7 +271,9 @@ typedef struct search { const st_program *p; bool found; } search;
 static void search_loop(char **data, const int64_t *strides, int64_t n0,
                         int64_t n1, const void *ctx) {
   search *s = (search *)(uintptr_t)ctx;
-  if (n0 > 0 && n1 > 0) s->found |= walk(s->p, true, data, strides, n0, n1);
+  if (n0 > 0 && n1 > 0) {
+    s->found |= run_blocks(s->p, true, data, strides, n0, n1);
+  }
 }
 
 bool st__program_finds_zero(const st_program *p, st_iter *it) {
@@ -282,18 +284,20 @@ bool st__program_finds_zero(const st_program *p, st_iter *it) {
 
 /* -- Text ----------------------------------------------------------------- */
 
-static void say_place(st_text *t, const st_program *p, int i) {
+static void print_slot(st_text *t, const st_program *p, int i) {
   static const char kinds[] = {'a', 'y', 'c', 'r'};
-  const st_place *at = &p->places[i];
-  const int number = at->kind == ST_PLACE_INPUT ||
-                     at->kind == ST_PLACE_OUTPUT ? at->at : i;
+  const st_slot *at = &p->slots[i];
+  const int number = at->kind == ST_SLOT_INPUT ||
+                     at->kind == ST_SLOT_OUTPUT ? at->at : i;
   st__text_format(t, " %c%d:%s", kinds[at->kind], number,
                   st__dtype_name((st_dtype)at->dtype));
 }
 
 static int count_compiled(const st_program *p) {
   int n = 0;
-  for (int i = 0; i < p->nruns; i++) n += p->runs[i].to - p->runs[i].from;
+  for (int i = 0; i < p->nregions; i++) {
+    n += p->regions[i].to - p->regions[i].from;
+  }
   return n;
 }
 
@@ -301,20 +305,20 @@ st_status st__program_text(const st_program *p, char **out) {
   st_text t = {0};
   st__text_format(&t, "%d instructions over blocks of %d elements",
                   p->ninstrs, (int)p->block);
-  if (p->nruns > 0) {
+  if (p->nregions > 0) {
     st__text_format(&t, ", %d of them as machine code (|)",
                     count_compiled(p));
   }
-  const st_compiled_run *run = p->runs, *const end = run + p->nruns;
+  const st_jit_region *region = p->regions, *const end = region + p->nregions;
   for (int k = 0; k < p->ninstrs; k++) {
     const st_instr *x = &p->instrs[k];
-    if (run < end && k == run->to) run++;
-    const bool is_compiled = run < end && k >= run->from;
-    st__text_format(&t, "\n%s", k < p->nonce ? "  once"
+    if (region < end && k == region->to) region++;
+    const bool is_compiled = region < end && k >= region->from;
+    st__text_format(&t, "\n%s", k < p->nprologue ? "  once"
                                : is_compiled ? "  |" : "   ");
-    for (int i = 0; i < x->nout; i++) say_place(&t, p, x->at[i]);
+    for (int i = 0; i < x->nout; i++) print_slot(&t, p, x->at[i]);
     st__text_format(&t, " = %s", st__loop_name(x->loop));
-    for (int i = x->nout; i < x->n; i++) say_place(&t, p, x->at[i]);
+    for (int i = x->nout; i < x->n; i++) print_slot(&t, p, x->at[i]);
   }
   return st__text_finish(&t, out);
 }

@@ -8,15 +8,15 @@
 
 #include "base/memory.h"
 
-st_status st__code_new(st_code **out) {
-  st_code *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
+st_status st__ir_new(st_ir **out) {
+  st_ir *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
   if (!c) return ST_NO_MEMORY;
   c->ninputs = c->nvalues = c->ninstrs = c->noutputs = c->nchecks = 0;
   *out = c;
   return ST_OK;
 }
 
-void st__code_free(st_code **c) {
+void st__ir_free(st_ir **c) {
   if (*c) st__free(ST_MEM_SCRATCH, *c, sizeof **c);
   *c = NULL;
 }
@@ -28,10 +28,10 @@ static st_status too_long(void) {
                   ST_PROGRAM_INSTRS);
 }
 
-static st_status add_value(st_code *c, st_value_kind kind, st_dtype dtype,
+static st_status add_value(st_ir *c, st_ir_value_kind kind, st_dtype dtype,
                            bool is_single, int *out) {
-  if (c->nvalues == ST_CODE_VALUES) return too_long();
-  st_code_value *v = &c->values[c->nvalues];
+  if (c->nvalues == ST_IR_VALUES) return too_long();
+  st_ir_value *v = &c->values[c->nvalues];
   memset(v, 0, sizeof *v);
   v->kind = (uint8_t)kind;
   v->dtype = (uint8_t)dtype;
@@ -40,39 +40,39 @@ static st_status add_value(st_code *c, st_value_kind kind, st_dtype dtype,
   return ST_OK;
 }
 
-st_status st__code_input(st_code *c, st_dtype dtype, bool is_single,
-                         int *out) {
+st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_single,
+                       int *out) {
   ST_ASSERT(c->ninputs == c->nvalues);
-  ST_TRY(add_value(c, ST_VALUE_INPUT, dtype, is_single, out));
+  ST_TRY(add_value(c, ST_IR_INPUT, dtype, is_single, out));
   c->ninputs++;
   return ST_OK;
 }
 
-st_status st__code_const(st_code *c, st_dtype dtype, const void *bytes,
-                         int *out) {
+st_status st__ir_const(st_ir *c, st_dtype dtype, const void *bytes,
+                       int *out) {
   const size_t size = st__itemsize(dtype);
   for (int i = c->ninputs; i < c->nvalues; i++) {
-    const st_code_value *v = &c->values[i];
-    if (v->kind == ST_VALUE_CONST && v->dtype == dtype &&
+    const st_ir_value *v = &c->values[i];
+    if (v->kind == ST_IR_CONST && v->dtype == dtype &&
         memcmp(v->bytes, bytes, size) == 0) {
       return *out = i, ST_OK;
     }
   }
-  ST_TRY(add_value(c, ST_VALUE_CONST, dtype, true, out));
+  ST_TRY(add_value(c, ST_IR_CONST, dtype, true, out));
   memcpy(c->values[*out].bytes, bytes, size);
   return ST_OK;
 }
 
 /* -- Instructions --------------------------------------------------------- */
 
-static bool all_const(const st_code *c, int n, const int *in) {
+static bool all_const(const st_ir *c, int n, const int *in) {
   for (int i = 0; i < n; i++) {
-    if (c->values[in[i]].kind != ST_VALUE_CONST) return false;
+    if (c->values[in[i]].kind != ST_IR_CONST) return false;
   }
   return true;
 }
 
-static bool all_single(const st_code *c, int n, const int *in) {
+static bool all_single(const st_ir *c, int n, const int *in) {
   for (int i = 0; i < n; i++) {
     if (!c->values[in[i]].is_single) return false;
   }
@@ -80,7 +80,7 @@ static bool all_single(const st_code *c, int n, const int *in) {
 }
 
 /* Runs the loop once, now: whole stores take more than an element. */
-static st_status fold_const(st_code *c, const st_instr *x, const int *in,
+static st_status fold_const(st_ir *c, const st_instr *x, const int *in,
                             const st_dtype *dtypes, int *out) {
   _Alignas(64) char room[ST_INSTR_OPERANDS][64];
   char *data[ST_INSTR_OPERANDS];
@@ -90,13 +90,13 @@ static st_status fold_const(st_code *c, const st_instr *x, const int *in,
   }
   x->loop(data, x->strides, 1, 1, x->has_params ? &x->params : NULL);
   for (int i = 0; i < x->nout; i++) {
-    ST_TRY(st__code_const(c, dtypes[i], room[i], &out[i]));
+    ST_TRY(st__ir_const(c, dtypes[i], room[i], &out[i]));
   }
   return ST_OK;
 }
 
 /* An instruction that does the same with the same. */
-static const st_instr *find_same(const st_code *c, const st_instr *x) {
+static const st_instr *find_common(const st_ir *c, const st_instr *x) {
   const size_t size = sizeof(uint16_t) * (size_t)(x->n - x->nout);
   for (int i = 0; i < c->ninstrs; i++) {
     const st_instr *y = &c->instrs[i];
@@ -111,23 +111,23 @@ static const st_instr *find_same(const st_code *c, const st_instr *x) {
   return NULL;
 }
 
-static st_status append(st_code *c, st_instr *x, const int *in,
+static st_status append(st_ir *c, st_instr *x, const int *in,
                         const st_dtype *dtypes, int *out) {
   const int nin = x->n - x->nout;
   const bool is_single = all_single(c, nin, in);
   if (c->ninstrs == ST_PROGRAM_INSTRS) return too_long();
   for (int i = 0; i < x->nout; i++) {
-    ST_TRY(add_value(c, ST_VALUE_RESULT, dtypes[i], is_single, &out[i]));
-    c->values[out[i]].maker = c->ninstrs;
+    ST_TRY(add_value(c, ST_IR_RESULT, dtypes[i], is_single, &out[i]));
+    c->values[out[i]].def = c->ninstrs;
     x->at[i] = (uint16_t)out[i];
   }
   c->instrs[c->ninstrs++] = *x;
   return ST_OK;
 }
 
-st_status st__code_loop(st_code *c, st_loop loop, const st_params *params,
-                        int64_t grain, int nin, const int *in, int nout,
-                        const st_dtype *dtypes, int *out) {
+st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
+                       int64_t grain, int nin, const int *in, int nout,
+                       const st_dtype *dtypes, int *out) {
   st_instr x;
   memset(&x, 0, sizeof x);
   if (nin + nout > ST_INSTR_OPERANDS) return too_long();
@@ -146,22 +146,22 @@ st_status st__code_loop(st_code *c, st_loop loop, const st_params *params,
   if (nin > 0 && all_const(c, nin, in)) {
     return fold_const(c, &x, in, dtypes, out);
   }
-  const st_instr *same = find_same(c, &x);
+  const st_instr *same = find_common(c, &x);
   for (int i = 0; same && i < nout; i++) out[i] = same->at[i];
   return same ? ST_OK : append(c, &x, in, dtypes, out);
 }
 
-st_status st__code_convert(st_code *c, int v, st_dtype dtype, int *out) {
+st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out) {
   const st_dtype from = (st_dtype)c->values[v].dtype;
   if (from == dtype) return *out = v, ST_OK;
-  return st__code_loop(c, st__copy_kernel(dtype, from), NULL, 32768, 1, &v, 1,
-                       &dtype, out);
+  return st__ir_instr(c, st__copy_kernel(dtype, from), NULL, 32768, 1, &v, 1,
+                      &dtype, out);
 }
 
-int st__code_unconverted(const st_code *c, int v) {
-  const st_code_value *to = &c->values[v];
-  if (to->kind != ST_VALUE_RESULT) return v;
-  const st_instr *x = &c->instrs[to->maker];
+int st__ir_unconverted(const st_ir *c, int v) {
+  const st_ir_value *to = &c->values[v];
+  if (to->kind != ST_IR_RESULT) return v;
+  const st_instr *x = &c->instrs[to->def];
   const int from = x->at[x->n - 1];
   const st_dtype dtype = (st_dtype)c->values[from].dtype;
   const bool is_conversion = x->n == 2 && dtype != to->dtype &&
@@ -169,7 +169,7 @@ int st__code_unconverted(const st_code *c, int v) {
   return is_conversion ? from : v;
 }
 
-st_status st__code_check(st_code *c, int v) {
+st_status st__ir_check(st_ir *c, int v) {
   for (int i = 0; i < c->nchecks; i++) {
     if (c->checks[i] == v) return ST_OK;
   }

@@ -1,4 +1,4 @@
-/* Capturing (Note [Shadows]). */
+/* Graph lowering (Note [Fake tensors of a graph]). */
 
 #include "fuse/ir/lower_graph.h"
 
@@ -9,26 +9,26 @@
 #include "iter/dry_run.h"
 #include "op/registry/op.h"
 
-enum { MOST_STORAGES = 2048 };
+enum { MAX_STORAGES = 2048 };
 
 /* What is in a storage. Kept alive, so that no other takes its place. */
-typedef struct known {
+typedef struct storage_value {
   st_storage *storage;
   int value;
   int at;              /* how many nodes had been called then */
   int ndim;            /* of what was written */
   int64_t numel;
-} known;
+} storage_value;
 
 typedef struct builder {
-  st_capture capture;  /* first */
-  st_code *code;
+  st_capture lower;    /* first */
+  st_ir *code;
   st_status status;    /* the first failure ... */
   char message[256];   /* ... and what it says */
-  bool sums_pass;      /* a sum is what it adds up: the caller adds */
+  bool skips_sums;     /* a sum is what it adds up: the caller adds */
   int at;              /* nodes that have been called */
   int n;
-  known list[MOST_STORAGES];
+  storage_value list[MAX_STORAGES];
 } builder;
 
 /* -- Failures ------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static const char NOT_POINTWISE[] = "is not pointwise";
 
 /* -- Storages ------------------------------------------------------------- */
 
-static known *find(builder *b, const st_tensor *t) {
+static storage_value *find(builder *b, const st_tensor *t) {
   for (int i = b->n - 1; i >= 0; i--) {
     if (b->list[i].storage == t->storage) return &b->list[i];
   }
@@ -57,8 +57,8 @@ static known *find(builder *b, const st_tensor *t) {
 }
 
 static void write_value(builder *b, const st_tensor *t, int value) {
-  known *k = find(b, t);
-  if (!k && b->n == MOST_STORAGES) {
+  storage_value *k = find(b, t);
+  if (!k && b->n == MAX_STORAGES) {
     refuse(b, "there is too much to fuse");
     return;
   }
@@ -73,7 +73,7 @@ static void write_value(builder *b, const st_tensor *t, int value) {
   k->numel = t->numel;
 }
 
-static bool repeats_one(const st_tensor *t) {
+static bool is_one_element(const st_tensor *t) {
   for (int d = 0; d < t->ndim; d++) {
     if (t->sizes[d] != 1 && t->strides[d] != 0) return false;
   }
@@ -81,9 +81,9 @@ static bool repeats_one(const st_tensor *t) {
 }
 
 /* Does t show the elements of k where they are? */
-static bool is_whole(const known *k, const st_tensor *t) {
+static bool is_whole(const storage_value *k, const st_tensor *t) {
   if (t->offset != 0) return false;
-  if (k->numel == 1) return repeats_one(t);
+  if (k->numel == 1) return is_one_element(t);
   return t->numel == k->numel && st__is_contiguous(t);
 }
 
@@ -95,10 +95,10 @@ static int read_value(builder *b, const st_tensor *t) {
     if (t->numel != 1 || !st__data(t)) return refuse(b, NOT_POINTWISE), -1;
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, st__data(t), st__itemsize((st_dtype)t->dtype));
-    fail_with(b, st__code_const(b->code, (st_dtype)t->dtype, bytes, &value));
+    fail_with(b, st__ir_const(b->code, (st_dtype)t->dtype, bytes, &value));
     return value;
   }
-  const known *k = find(b, t);
+  const storage_value *k = find(b, t);
   if (k && is_whole(k, t) && b->code->values[k->value].dtype == t->dtype) {
     return k->value;
   }
@@ -109,7 +109,7 @@ static int read_value(builder *b, const st_tensor *t) {
 static int converted(builder *b, int value, st_dtype dtype) {
   int out = -1;
   if (value < 0) return -1;
-  fail_with(b, st__code_convert(b->code, value, dtype, &out));
+  fail_with(b, st__ir_convert(b->code, value, dtype, &out));
   return out;
 }
 
@@ -135,8 +135,8 @@ static void on_map(st_capture *c, const st_iter *it, st_loop loop,
   }
   for (int i = 0; i < nout; i++) dtypes[i] = it->op[i].target;
   if (b->status != ST_OK) return;
-  fail_with(b, st__code_loop(b->code, loop, params, grain, nin, in, nout,
-                             dtypes, out));
+  fail_with(b, st__ir_instr(b->code, loop, params, grain, nin, in, nout,
+                            dtypes, out));
   for (int i = 0; i < nout && b->status == ST_OK; i++) {
     const st_tensor *t = tensor_of(&it->op[i]);
     const int v = converted(b, out[i], (st_dtype)t->dtype);
@@ -158,14 +158,14 @@ static void on_fill(st_capture *c, const st_tensor *dst, st_scalar value) {
   int v = -1;
   if (b->status != ST_OK) return;
   st__scalar_store(value, (st_dtype)dst->dtype, bytes);
-  fail_with(b, st__code_const(b->code, (st_dtype)dst->dtype, bytes, &v));
+  fail_with(b, st__ir_const(b->code, (st_dtype)dst->dtype, bytes, &v));
   if (v >= 0) write_value(b, dst, v);
 }
 
-static void on_fold(st_capture *c, const st_tensor *out,
-                    const st_tensor *self, st_kernel_id kernel) {
+static void on_reduce(st_capture *c, const st_tensor *out,
+                      const st_tensor *self, st_kernel_id kernel) {
   builder *b = (builder *)c;
-  if (!b->sums_pass || kernel != ST_K_sum) return;
+  if (!b->skips_sums || kernel != ST_K_sum) return;
   const int v = converted(b, read_value(b, self), (st_dtype)out->dtype);
   if (v >= 0) write_value(b, out, v);
 }
@@ -175,24 +175,24 @@ static void on_divide(st_capture *c, const st_iter *it, int i) {
   if (b->status != ST_OK) return;
   const st_iter_operand *op = &it->op[i];
   const int v = converted(b, read_value(b, op->tensor), op->target);
-  if (v >= 0) fail_with(b, st__code_check(b->code, v));
+  if (v >= 0) fail_with(b, st__ir_check(b->code, v));
 }
 
-static void on_look(st_capture *c, const st_tensor *t) {
+static void on_read(st_capture *c, const st_tensor *t) {
   (void)t;
   refuse((builder *)c, "looks at an element while it is called");
 }
 
-static st_status new_builder(bool sums_pass, builder **out) {
+static st_status new_builder(bool skips_sums, builder **out) {
   builder *b = st__alloc(ST_MEM_SCRATCH, sizeof *b);
   if (!b) return ST_NO_MEMORY;
-  b->capture = (st_capture){on_map, on_copy, on_fill, on_fold, on_divide,
-                            on_look};
+  b->lower = (st_capture){on_map, on_copy, on_fill, on_reduce, on_divide,
+                          on_read};
   b->status = ST_OK;
-  b->sums_pass = sums_pass;
+  b->skips_sums = skips_sums;
   b->at = 0;
   b->n = 0;
-  const st_status status = st__code_new(&b->code);
+  const st_status status = st__ir_new(&b->code);
   if (status != ST_OK) st__free(ST_MEM_SCRATCH, b, sizeof *b);
   else *out = b;
   return status;
@@ -200,25 +200,25 @@ static st_status new_builder(bool sums_pass, builder **out) {
 
 static void free_builder(builder *b) {
   for (int i = 0; i < b->n; i++) st__storage_release(&b->list[i].storage);
-  st__code_free(&b->code);
+  st__ir_free(&b->code);
   st__free(ST_MEM_SCRATCH, b, sizeof *b);
 }
 
 /* -- Calls that nobody hears of ------------------------------------------- */
 
-typedef struct outside {
+typedef struct thread_state {
   st_tls tls;
   st_mode *mode;
-  bool watched, muted;
-  st_capture *capture;
-} outside;
+  bool has_observers, muted;
+  st_capture *lower;
+} thread_state;
 
-static outside step_inside(builder *b, bool grad) {
+static thread_state isolate_thread(builder *b, bool grad) {
   st_thread *self = st__self();
-  const outside o = {self->tls, self->mode, self->watched, st__mute(true),
-                     st__set_capture(&b->capture)};
+  const thread_state o = {self->tls, self->mode, self->has_observers,
+                          st__mute(true), st__set_capture(&b->lower)};
   st__set_mode(self, NULL);
-  self->watched = false;
+  self->has_observers = false;
   st_tls tls = st__first_tls();
   tls.grad = grad;
   if (!grad) tls.excluded |= ST_AUTOGRAD_BITS;
@@ -226,33 +226,33 @@ static outside step_inside(builder *b, bool grad) {
   return o;
 }
 
-static void step_outside(const outside *o) {
+static void restore_thread(const thread_state *o) {
   st_thread *self = st__self();
   st__set_tls(o->tls);
   st__set_mode(self, o->mode);
-  self->watched = o->watched;
+  self->has_observers = o->has_observers;
   st__mute(o->muted);
-  st__set_capture(o->capture);
+  st__set_capture(o->lower);
 }
 
-/* -- Shadows -------------------------------------------------------------- */
+/* -- Fakes -------------------------------------------------------------- */
 
-/* Of shadows that stand for more than one element: sizes that nobody asks for
- * by chance. */
+/* Of fake tensors that stand for more than one element: sizes that nobody asks
+ * for by chance. */
 static const int64_t SHAPE[] = {7919, 104729};
 
-typedef struct shadows {
+typedef struct fakes {
   st_tensor *in[ST_GRAPH_INPUTS], *out[ST_GRAPH_OUTPUTS];
   st_tensor *grad[ST_GRAPH_OUTPUTS], *result[ST_GRAPH_INPUTS];
-} shadows;
+} fakes;
 
-static st_status new_shadow(builder *b, st_class c, st_tensor **out) {
+static st_status new_fake(builder *b, st_arg_spec c, st_tensor **out) {
   int value;
   ST_TRY(st__tensor_empty(ST_DEVICE_META, (st_dtype)c.dtype,
                           c.is_single ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
                           out));
   if (c.is_wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
-  ST_TRY(st__code_input(b->code, (st_dtype)c.dtype, c.is_single, &value));
+  ST_TRY(st__ir_input(b->code, (st_dtype)c.dtype, c.is_single, &value));
   write_value(b, *out, value);
   return ST_OK;
 }
@@ -261,7 +261,7 @@ static void release_all(int n, st_tensor **list) {
   for (int i = 0; i < n; i++) st__tensor_release(&list[i]);
 }
 
-static void free_shadows(shadows *s) {
+static void free_fakes(fakes *s) {
   release_all(ST_GRAPH_INPUTS, s->in);
   release_all(ST_GRAPH_OUTPUTS, s->out);
   release_all(ST_GRAPH_OUTPUTS, s->grad);
@@ -270,13 +270,14 @@ static void free_shadows(shadows *s) {
 
 typedef struct progress { builder *b; const st_graph_node *at; } progress;
 
-static bool has_shape(const st_tensor *t) {
+static bool has_fake_shape(const st_tensor *t) {
   return t->ndim == 0 || (t->ndim == 2 && t->sizes[0] == SHAPE[0] &&
                           t->sizes[1] == SHAPE[1]);
 }
 
-/* What it gives depends on which sizes are one; those of shadows are not. */
-static bool looks_for_ones(const st_graph_node *n) {
+/* What it gives depends on which sizes are one; those of fake tensors are
+ * not. */
+static bool depends_on_ones(const st_graph_node *n) {
   static const char *const names[] = {"aten::squeeze", "aten::atleast_"};
   const char *name = st__op_name(n->op);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -291,14 +292,14 @@ static bool looks_for_ones(const st_graph_node *n) {
 static void check_result(builder *b, const st_graph_node *n,
                          const st_tensor *t) {
   read_value(b, t);
-  const known *k = find(b, t);
+  const storage_value *k = find(b, t);
   const bool is_unseen = n->written >= 0 && k && k->at != b->at;
-  if (!has_shape(t) || is_unseen || looks_for_ones(n)) {
+  if (!has_fake_shape(t) || is_unseen || depends_on_ones(n)) {
     refuse(b, NOT_POINTWISE);
   }
 }
 
-static st_status watch_node(void *ctx, const st_graph_node *n,
+static st_status check_node(void *ctx, const st_graph_node *n,
                             st_tensor *const *results) {
   progress *p = ctx;
   p->at = n;
@@ -310,14 +311,14 @@ static st_status watch_node(void *ctx, const st_graph_node *n,
 }
 
 /* "f: 'sum' (file:3) is not pointwise" */
-static st_status blame_node(const builder *b, const st_graph *g,
-                            const st_graph_node *at) {
+static st_status add_error_context(const builder *b, const st_graph *g,
+                                   const st_graph_node *at) {
   const char *name = st__op_name(at->op), *local = strstr(name, "::");
-  const bool has_place = *at->where != 0;
+  const bool has_where = *at->where != 0;
   char prefix[256];
   snprintf(prefix, sizeof prefix, "%s: '%s'%s%s%s", g->name,
-           local ? local + 2 : name, has_place ? " (" : "", at->where,
-           has_place ? ")" : "");
+           local ? local + 2 : name, has_where ? " (" : "", at->where,
+           has_where ? ")" : "");
   if (b->status != ST_OK) {
     return st__fail(b->status, "%s %s", prefix, b->message);
   }
@@ -325,14 +326,14 @@ static st_status blame_node(const builder *b, const st_graph *g,
   return ST_OK;
 }
 
-/* Runs the graph on shadows, and says what has failed, and where. */
-static st_status run_shadows(builder *b, const st_graph *g, shadows *s,
-                             const st_scalar *params) {
+/* Runs the graph on fake tensors, and says what has failed, and where. */
+static st_status run_fakes(builder *b, const st_graph *g, fakes *s,
+                           const st_scalar *params) {
   progress p = {b, NULL};
   const st_status status = st__graph_run(g, s->in, params, s->out,
-                                         watch_node, &p);
+                                         check_node, &p);
   if (p.at && (status != ST_OK || b->status != ST_OK)) {
-    ST_TRY(blame_node(b, g, p.at));
+    ST_TRY(add_error_context(b, g, p.at));
   }
   return status;
 }
@@ -354,13 +355,13 @@ static st_status add_output(builder *b, const st_tensor *t, int dtype) {
   return ST_OK;
 }
 
-static st_status capture(builder *b, const st_graph *g,
-                         const st_class *inputs, const st_scalar *params,
-                         const uint8_t *out_dtypes, shadows *s) {
+static st_status lower(builder *b, const st_graph *g,
+                       const st_arg_spec *inputs, const st_scalar *params,
+                       const uint8_t *out_dtypes, fakes *s) {
   for (int i = 0; i < g->ninputs; i++) {
-    ST_TRY(new_shadow(b, inputs[i], &s->in[i]));
+    ST_TRY(new_fake(b, inputs[i], &s->in[i]));
   }
-  ST_TRY(run_shadows(b, g, s, params));
+  ST_TRY(run_fakes(b, g, s, params));
   for (int i = 0; i < g->noutputs; i++) {
     ST_TRY(add_output(b, s->out[i], out_dtypes ? out_dtypes[i]
                                                : ST_DTYPE_NONE));
@@ -368,39 +369,39 @@ static st_status capture(builder *b, const st_graph *g,
   return ST_OK;
 }
 
-st_status st__capture_graph(const st_graph *g, const st_class *inputs,
-                            const st_scalar *params,
-                            const uint8_t *out_dtypes, st_program **out) {
-  shadows s = {{NULL}, {NULL}, {NULL}, {NULL}};
+st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
+                          const st_scalar *params,
+                          const uint8_t *out_dtypes, st_program **out) {
+  fakes s = {{NULL}, {NULL}, {NULL}, {NULL}};
   builder *b;
   ST_TRY(new_builder(false, &b));
-  const outside o = step_inside(b, false);
-  st_status status = capture(b, g, inputs, params, out_dtypes, &s);
-  free_shadows(&s);
-  step_outside(&o);
-  if (status == ST_OK) status = st__code_assemble(b->code, out);
+  const thread_state o = isolate_thread(b, false);
+  st_status status = lower(b, g, inputs, params, out_dtypes, &s);
+  free_fakes(&s);
+  restore_thread(&o);
+  if (status == ST_OK) status = st__ir_lower(b->code, out);
   free_builder(b);
   return status;
 }
 
 /* -- Gradients ------------------------------------------------------------ */
 
-/* Shadows of the gradients that are given, before those of the inputs. */
-static st_status make_shadows(builder *b, const st_graph *g,
-                              const st_class *inputs, const st_class *grads,
-                              uint32_t wanted, shadows *s) {
+/* Fakes of the gradients that are given, before those of the inputs. */
+static st_status make_fakes(builder *b, const st_graph *g,
+                            const st_arg_spec *inputs, const st_arg_spec *grads,
+                            uint32_t wanted, fakes *s) {
   for (int i = 0; i < g->noutputs; i++) {
     if (grads[i].dtype == ST_DTYPE_NONE) continue;
-    ST_TRY(new_shadow(b, grads[i], &s->grad[i]));
+    ST_TRY(new_fake(b, grads[i], &s->grad[i]));
   }
   for (int i = 0; i < g->ninputs; i++) {
-    ST_TRY(new_shadow(b, inputs[i], &s->in[i]));
+    ST_TRY(new_fake(b, inputs[i], &s->in[i]));
     if (wanted >> i & 1) ST_TRY(st__set_requires_grad(s->in[i], true));
   }
   return ST_OK;
 }
 
-st_status st__match_gradients(int n, st_tensor **outs,
+st_status st__expand_to_grads(int n, st_tensor **outs,
                               st_tensor *const *grads) {
   for (int i = 0; i < n; i++) {
     st_tensor *wide;
@@ -414,12 +415,12 @@ st_status st__match_gradients(int n, st_tensor **outs,
   return ST_OK;
 }
 
-static st_status pass_back(const st_graph *g, uint32_t wanted, shadows *s) {
+static st_status run_backward(const st_graph *g, uint32_t wanted, fakes *s) {
   st_tensor *outputs[ST_GRAPH_OUTPUTS], *grads[ST_GRAPH_OUTPUTS];
   st_tensor *inputs[ST_GRAPH_INPUTS], *results[ST_GRAPH_INPUTS] = {NULL};
   st_backward_pass pass = {.outputs = outputs, .grad_outputs = grads,
                            .inputs = inputs, .allow_unused = true};
-  ST_TRY(st__match_gradients(g->noutputs, s->out, s->grad));
+  ST_TRY(st__expand_to_grads(g->noutputs, s->out, s->grad));
   for (int i = 0; i < g->noutputs; i++) {
     if (!s->grad[i] || !st__requires_grad(s->out[i])) continue;
     outputs[pass.noutputs] = s->out[i];
@@ -436,42 +437,42 @@ static st_status pass_back(const st_graph *g, uint32_t wanted, shadows *s) {
   return ST_OK;
 }
 
-static st_status capture_gradients(builder *b, const st_graph *g,
-                                   const st_class *inputs,
-                                   const st_scalar *params,
-                                   const st_class *grads, uint32_t wanted,
-                                   uint32_t summed, uint32_t *given,
-                                   shadows *s) {
+static st_status lower_gradients(builder *b, const st_graph *g,
+                                 const st_arg_spec *inputs,
+                                 const st_scalar *params,
+                                 const st_arg_spec *grads, uint32_t wanted,
+                                 uint32_t summed, uint32_t *given,
+                                 fakes *s) {
   int *last;
-  ST_TRY(make_shadows(b, g, inputs, grads, wanted, s));
-  ST_TRY(run_shadows(b, g, s, params));
-  ST_TRY(pass_back(g, wanted, s));
+  ST_TRY(make_fakes(b, g, inputs, grads, wanted, s));
+  ST_TRY(run_fakes(b, g, s, params));
+  ST_TRY(run_backward(g, wanted, s));
   *given = 0;
   for (int i = 0; i < g->ninputs; i++) {
     if (!s->result[i]) continue;
     ST_TRY(add_output(b, s->result[i], ST_DTYPE_NONE));
     last = &b->code->outputs[b->code->noutputs - 1];
-    if (summed >> i & 1) *last = st__code_unconverted(b->code, *last);
+    if (summed >> i & 1) *last = st__ir_unconverted(b->code, *last);
     *given |= (uint32_t)1 << i;
   }
   if (b->status == ST_OK) return ST_OK;
   return st__fail(b->status, "%s: a gradient %s", g->name, b->message);
 }
 
-st_status st__capture_gradients(const st_graph *g, const st_class *inputs,
-                                const st_scalar *params,
-                                const st_class *grads, uint32_t wanted,
-                                uint32_t summed, uint32_t *given,
-                                st_program **out) {
-  shadows s = {{NULL}, {NULL}, {NULL}, {NULL}};
+st_status st__lower_gradients(const st_graph *g, const st_arg_spec *inputs,
+                              const st_scalar *params,
+                              const st_arg_spec *grads, uint32_t wanted,
+                              uint32_t summed, uint32_t *given,
+                              st_program **out) {
+  fakes s = {{NULL}, {NULL}, {NULL}, {NULL}};
   builder *b;
   ST_TRY(new_builder(true, &b));
-  const outside o = step_inside(b, true);
-  st_status status = capture_gradients(b, g, inputs, params, grads, wanted,
-                                       summed, given, &s);
-  free_shadows(&s);
-  step_outside(&o);
-  if (status == ST_OK) status = st__code_assemble(b->code, out);
+  const thread_state o = isolate_thread(b, true);
+  st_status status = lower_gradients(b, g, inputs, params, grads, wanted,
+                                     summed, given, &s);
+  free_fakes(&s);
+  restore_thread(&o);
+  if (status == ST_OK) status = st__ir_lower(b->code, out);
   free_builder(b);
   return status;
 }

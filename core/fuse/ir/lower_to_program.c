@@ -1,4 +1,4 @@
-/* Code becomes a program: what is not needed goes, values get places.
+/* Code becomes a program: what is not needed goes, values get slots.
  */
 
 #include <string.h>
@@ -7,68 +7,68 @@
 #include "fuse/ir/ir.h"
 #include "fuse/jit/jit_compile.h"
 
-enum { LINE = 64, NEVER = -1, FOREVER = INT32_MAX,
-       CHEAP = 32768 /* elements worth a thread, at most */ };
+enum { LINE = 64, UNUSED = -1, LIVE_OUT = INT32_MAX,
+       MAX_GRAIN = 32768 /* elements worth a thread, at most */ };
 
-typedef struct assembly {
-  st_code *c;
+typedef struct lowering {
+  st_ir *c;
   st_program *p;
-  bool *needed;            /* by instruction */
-  int place[ST_CODE_VALUES];
+  bool *live;              /* by instruction */
+  int slot[ST_IR_VALUES];
   int nfree;
-  int free[ST_PROGRAM_PLACES]; /* registers that nobody reads any more */
-} assembly;
+  int free[ST_PROGRAM_SLOTS];  /* registers that nobody reads any more */
+} lowering;
 
 /* -- What is needed ------------------------------------------------------- */
 
-static void mark(assembly *a) {
-  st_code *c = a->c;
-  for (int i = 0; i < c->nvalues; i++) c->values[i].last = NEVER;
+static void mark_live(lowering *a) {
+  st_ir *c = a->c;
+  for (int i = 0; i < c->nvalues; i++) c->values[i].last = UNUSED;
   for (int i = 0; i < c->noutputs; i++) {
-    c->values[c->outputs[i]].last = FOREVER;
+    c->values[c->outputs[i]].last = LIVE_OUT;
   }
-  for (int i = 0; i < c->nchecks; i++) c->values[c->checks[i]].last = FOREVER;
+  for (int i = 0; i < c->nchecks; i++) c->values[c->checks[i]].last = LIVE_OUT;
   for (int k = c->ninstrs - 1; k >= 0; k--) {
     const st_instr *x = &c->instrs[k];
-    a->needed[k] = false;
+    a->live[k] = false;
     for (int i = 0; i < x->nout; i++) {
-      a->needed[k] |= c->values[x->at[i]].last != NEVER;
+      a->live[k] |= c->values[x->at[i]].last != UNUSED;
     }
-    for (int i = x->nout; a->needed[k] && i < x->n; i++) {
-      if (c->values[x->at[i]].last == NEVER) c->values[x->at[i]].last = k;
+    for (int i = x->nout; a->live[k] && i < x->n; i++) {
+      if (c->values[x->at[i]].last == UNUSED) c->values[x->at[i]].last = k;
     }
   }
 }
 
-static bool runs_once(const assembly *a, const st_instr *x) {
+static bool runs_once(const lowering *a, const st_instr *x) {
   return a->c->values[x->at[0]].is_single;
 }
 
 /* What runs once is read by every block. */
-static void keep_singles(assembly *a) {
-  st_code *c = a->c;
+static void extend_uniforms(lowering *a) {
+  st_ir *c = a->c;
   for (int k = 0; k < c->ninstrs; k++) {
     const st_instr *x = &c->instrs[k];
-    for (int i = 0; i < x->n && a->needed[k]; i++) {
-      st_code_value *v = &c->values[x->at[i]];
-      if (v->is_single && v->last != NEVER) v->last = FOREVER;
+    for (int i = 0; i < x->n && a->live[k]; i++) {
+      st_ir_value *v = &c->values[x->at[i]];
+      if (v->is_single && v->last != UNUSED) v->last = LIVE_OUT;
     }
   }
 }
 
 /* -- Order of inputs ------------------------------------------------------ */
 
-/* Note [The leftmost operand decides]
+/* Note [Operand order decides the layout]
  * The first operand with an opinion decides the layout of a new result. In
  * a chain of calls that is the leftmost one of the expression, so the inputs
  * are handed to the iterator in the order in which they are met from left to
  * right. */
 typedef struct visitor {
-  const st_code *c;
+  const st_ir *c;
   st_program *p;
   int norder, depth;
-  bool seen[ST_CODE_VALUES];
-  int stack[ST_CODE_VALUES + ST_INSTR_OPERANDS * ST_PROGRAM_INSTRS];
+  bool seen[ST_IR_VALUES];
+  int stack[ST_IR_VALUES + ST_INSTR_OPERANDS * ST_PROGRAM_INSTRS];
 } visitor;
 
 static void visit(visitor *w, int root) {
@@ -78,15 +78,15 @@ static void visit(visitor *w, int root) {
     if (w->seen[v]) continue;
     w->seen[v] = true;
     if (v < w->c->ninputs) w->p->order[w->norder++] = (uint8_t)v;
-    if (w->c->values[v].kind != ST_VALUE_RESULT) continue;
-    const st_instr *x = &w->c->instrs[w->c->values[v].maker];
+    if (w->c->values[v].kind != ST_IR_RESULT) continue;
+    const st_instr *x = &w->c->instrs[w->c->values[v].def];
     for (int i = x->n - 1; i >= x->nout; i--) {
       w->stack[w->depth++] = x->at[i];
     }
   }
 }
 
-static st_status order_inputs(assembly *a) {
+static st_status order_inputs(lowering *a) {
   visitor *w = st__alloc_zero(ST_MEM_SCRATCH, sizeof *w);
   if (!w) return ST_NO_MEMORY;
   w->c = a->c;
@@ -97,86 +97,86 @@ static st_status order_inputs(assembly *a) {
   return ST_OK;
 }
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Slots --------------------------------------------------------------- */
 
-static st_status new_place(assembly *a, st_place_kind kind, int dtype,
-                           int at, int *out) {
+static st_status new_slot(lowering *a, st_slot_kind kind, int dtype,
+                          int at, int *out) {
   st_program *p = a->p;
-  if (p->nplaces == ST_PROGRAM_PLACES) {
+  if (p->nslots == ST_PROGRAM_SLOTS) {
     return st__fail(ST_BAD_STATE, "more than %d values at a time to fuse",
-                    ST_PROGRAM_PLACES);
+                    ST_PROGRAM_SLOTS);
   }
-  p->places[p->nplaces] = (st_place){(uint8_t)kind, (uint8_t)dtype,
-                                     (uint16_t)at, 0};
-  *out = p->nplaces++;
+  p->slots[p->nslots] = (st_slot){(uint8_t)kind, (uint8_t)dtype,
+                                  (uint16_t)at, 0};
+  *out = p->nslots++;
   return ST_OK;
 }
 
 /* A register for a value; an old one of the same dtype if there is one. */
-static st_status take_register(assembly *a, int dtype, int *out) {
+static st_status alloc_register(lowering *a, int dtype, int *out) {
   for (int i = a->nfree - 1; i >= 0; i--) {
-    if (a->p->places[a->free[i]].dtype != dtype) continue;
+    if (a->p->slots[a->free[i]].dtype != dtype) continue;
     *out = a->free[i];
     a->free[i] = a->free[--a->nfree];
     return ST_OK;
   }
-  return new_place(a, ST_PLACE_REGISTER, dtype, 0, out);
+  return new_slot(a, ST_SLOT_REGISTER, dtype, 0, out);
 }
 
-static void give_back(assembly *a, const st_instr *x, int k) {
+static void free_registers(lowering *a, const st_instr *x, int k) {
   for (int i = x->nout; i < x->n; i++) {
-    const int v = x->at[i], place = a->place[v];
+    const int v = x->at[i], slot = a->slot[v];
     bool again = false;
     for (int j = x->nout; j < i; j++) again |= x->at[j] == v;
     if (again || a->c->values[v].last != k ||
-        a->p->places[place].kind != ST_PLACE_REGISTER) {
+        a->p->slots[slot].kind != ST_SLOT_REGISTER) {
       continue;
     }
-    a->free[a->nfree++] = place;
+    a->free[a->nfree++] = slot;
   }
 }
 
 /* The output that is value v, or -1; the first of several. */
-static int output_of(const st_code *c, int v) {
+static int output_of(const st_ir *c, int v) {
   for (int i = 0; i < c->noutputs; i++) {
     if (c->outputs[i] == v) return i;
   }
   return -1;
 }
 
-static st_status place_results(assembly *a, const st_instr *x) {
+static st_status alloc_results(lowering *a, const st_instr *x) {
   for (int i = 0; i < x->nout; i++) {
     const int v = x->at[i], out = output_of(a->c, v);
     if (out >= 0 && !runs_once(a, x)) {
-      a->place[v] = out;
+      a->slot[v] = out;
       continue;
     }
-    ST_TRY(take_register(a, a->c->values[v].dtype, &a->place[v]));
-    if (a->c->values[v].last == NEVER) a->free[a->nfree++] = a->place[v];
+    ST_TRY(alloc_register(a, a->c->values[v].dtype, &a->slot[v]));
+    if (a->c->values[v].last == UNUSED) a->free[a->nfree++] = a->slot[v];
   }
   return ST_OK;
 }
 
-static st_status place_operands(assembly *a) {
-  const st_code *c = a->c;
+static st_status alloc_operands(lowering *a) {
+  const st_ir *c = a->c;
   int at;
   for (int i = 0; i < c->noutputs; i++) {
     const int dtype = c->values[c->outputs[i]].dtype;
     a->p->out_dtype[i] = (uint8_t)dtype;
-    ST_TRY(new_place(a, ST_PLACE_OUTPUT, dtype, i, &at));
+    ST_TRY(new_slot(a, ST_SLOT_OUTPUT, dtype, i, &at));
   }
   for (int i = 0; i < c->ninputs; i++) {
     a->p->in_dtype[i] = c->values[i].dtype;
     a->p->is_single[i] = c->values[i].is_single;
-    ST_TRY(new_place(a, ST_PLACE_INPUT, c->values[i].dtype, i,
-                     &a->place[i]));
+    ST_TRY(new_slot(a, ST_SLOT_INPUT, c->values[i].dtype, i,
+                    &a->slot[i]));
   }
   for (int i = 0; i < c->nvalues; i++) {
-    if (c->values[i].kind != ST_VALUE_CONST || c->values[i].last == NEVER) {
+    if (c->values[i].kind != ST_IR_CONST || c->values[i].last == UNUSED) {
       continue;
     }
-    ST_TRY(new_place(a, ST_PLACE_CONST, c->values[i].dtype, i,
-                     &a->place[i]));
+    ST_TRY(new_slot(a, ST_SLOT_CONST, c->values[i].dtype, i,
+                    &a->slot[i]));
   }
   return ST_OK;
 }
@@ -185,46 +185,46 @@ static st_status place_operands(assembly *a) {
 
 /* Whether an output is written before the last input was read: then it may not
  * be the same memory. */
-static void note_order(assembly *a, const st_instr *x, bool *has_written) {
+static void note_order(lowering *a, const st_instr *x, bool *has_written) {
   for (int i = x->nout; i < x->n; i++) {
-    const bool reads = a->p->places[x->at[i]].kind == ST_PLACE_INPUT;
+    const bool reads = a->p->slots[x->at[i]].kind == ST_SLOT_INPUT;
     a->p->writes_early |= reads && *has_written;
   }
   for (int i = 0; i < x->nout; i++) {
-    *has_written |= a->p->places[x->at[i]].kind == ST_PLACE_OUTPUT;
+    *has_written |= a->p->slots[x->at[i]].kind == ST_SLOT_OUTPUT;
   }
 }
 
-static st_status emit(assembly *a, int k) {
+static st_status emit(lowering *a, int k) {
   const st_instr *from = &a->c->instrs[k];
   st_instr *x = &a->p->instrs[a->p->ninstrs];
   /* results may take the registers of what is read for the last time */
-  if (from->nout == 1) give_back(a, from, k);
-  ST_TRY(place_results(a, from));
-  if (from->nout > 1) give_back(a, from, k);
+  if (from->nout == 1) free_registers(a, from, k);
+  ST_TRY(alloc_results(a, from));
+  if (from->nout > 1) free_registers(a, from, k);
   *x = *from;
-  for (int i = 0; i < x->n; i++) x->at[i] = (uint16_t)a->place[from->at[i]];
+  for (int i = 0; i < x->n; i++) x->at[i] = (uint16_t)a->slot[from->at[i]];
   for (int i = 0; i < x->n; i++) x->strides[x->n + i] = 0;
   a->p->ninstrs++;
   return ST_OK;
 }
 
-static st_status emit_all(assembly *a) {
-  const st_code *c = a->c;
+static st_status emit_all(lowering *a) {
+  const st_ir *c = a->c;
   bool has_written = false;
   for (int once = 1; once >= 0; once--) {
     for (int k = 0; k < c->ninstrs; k++) {
       const st_instr *x = &c->instrs[k];
-      if (!a->needed[k] || runs_once(a, x) != once) continue;
+      if (!a->live[k] || runs_once(a, x) != once) continue;
       ST_TRY(emit(a, k));
     }
-    if (once) a->p->nonce = a->p->ninstrs;
+    if (once) a->p->nprologue = a->p->ninstrs;
   }
-  for (int k = a->p->nonce; k < a->p->ninstrs; k++) {
+  for (int k = a->p->nprologue; k < a->p->ninstrs; k++) {
     note_order(a, &a->p->instrs[k], &has_written);
   }
   for (int i = 0; i < c->nchecks; i++) {
-    a->p->checks[i] = (uint8_t)a->place[c->checks[i]];
+    a->p->checks[i] = (uint8_t)a->slot[c->checks[i]];
   }
   return ST_OK;
 }
@@ -236,21 +236,21 @@ static uint32_t rounded(size_t n) { return (uint32_t)((n + LINE - 1) & -LINE); }
 /* The block that leaves registers, buffers and constants in the cache. */
 static void choose_block(st_program *p) {
   size_t each = 0;
-  for (int i = 0; i < p->nplaces; i++) {
-    each += st__itemsize((st_dtype)p->places[i].dtype);
+  for (int i = 0; i < p->nslots; i++) {
+    each += st__itemsize((st_dtype)p->slots[i].dtype);
   }
   int64_t block = ST_PROGRAM_ARENA / (int64_t)each / LINE * LINE;
-  if (block > ST_PROGRAM_BLOCK) block = ST_PROGRAM_BLOCK;
+  if (block > ST_PROGRAM_MAX_BLOCK) block = ST_PROGRAM_MAX_BLOCK;
   p->block = block;
 }
 
 static void lay_out(st_program *p) {
   size_t arena = 0, consts = 0;
-  for (int i = 0; i < p->nplaces; i++) {
-    st_place *at = &p->places[i];
+  for (int i = 0; i < p->nslots; i++) {
+    st_slot *at = &p->slots[i];
     const size_t bytes = rounded((size_t)p->block *
                                  st__itemsize((st_dtype)at->dtype));
-    size_t *to = at->kind == ST_PLACE_CONST ? &consts : &arena;
+    size_t *to = at->kind == ST_SLOT_CONST ? &consts : &arena;
     at->offset = (uint32_t)*to;
     *to += bytes;
   }
@@ -262,10 +262,10 @@ static void spread(char *to, const char *bytes, size_t size, int64_t n) {
   for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * size, bytes, size);
 }
 
-static st_status make_consts(assembly *a) {
+static st_status make_consts(lowering *a) {
   st_program *p = a->p;
   choose_block(p);
-  if (p->block < ST_PROGRAM_LEAST) {
+  if (p->block < ST_PROGRAM_MIN_BLOCK) {
     return st__fail(ST_BAD_STATE, "more values at a time to fuse than the "
                     "cache holds");
   }
@@ -273,9 +273,9 @@ static st_status make_consts(assembly *a) {
   p->consts = st__alloc(ST_MEM_REGISTRY, p->consts_size + LINE);
   if (!p->consts) return ST_NO_MEMORY;
   char *base = st__program_consts(p);
-  for (int i = 0; i < p->nplaces; i++) {
-    const st_place *at = &p->places[i];
-    if (at->kind != ST_PLACE_CONST) continue;
+  for (int i = 0; i < p->nslots; i++) {
+    const st_slot *at = &p->slots[i];
+    if (at->kind != ST_SLOT_CONST) continue;
     spread(base + at->offset, a->c->values[at->at].bytes,
            st__itemsize((st_dtype)at->dtype), p->block);
   }
@@ -285,7 +285,7 @@ static st_status make_consts(assembly *a) {
 static void choose_grain(st_program *p) {
   double cost = 0;
   for (int k = 0; k < p->ninstrs; k++) cost += (double)p->instrs[k].cost;
-  const double grain = cost > 0 ? 1 / cost : CHEAP;
+  const double grain = cost > 0 ? 1 / cost : MAX_GRAIN;
   p->grain = grain < 512 ? 512 : (int64_t)grain;
 }
 
@@ -293,42 +293,42 @@ static void choose_grain(st_program *p) {
 
 /* What no instruction of a block writes is copied: inputs, constants, single
  * elements, and all but the first of outputs that are the same. */
-static st_status copy_outputs(st_code *c) {
+static st_status copy_outputs(st_ir *c) {
   for (int i = 0; i < c->noutputs; i++) {
     const int v = c->outputs[i];
     const st_dtype d = (st_dtype)c->values[v].dtype;
-    if (c->values[v].kind == ST_VALUE_RESULT && !c->values[v].is_single &&
+    if (c->values[v].kind == ST_IR_RESULT && !c->values[v].is_single &&
         output_of(c, v) == i) {
       continue;
     }
-    if (c->ninstrs == ST_PROGRAM_INSTRS || c->nvalues == ST_CODE_VALUES) {
+    if (c->ninstrs == ST_PROGRAM_INSTRS || c->nvalues == ST_IR_VALUES) {
       return st__fail(ST_BAD_STATE, "too much to fuse");
     }
     st_instr *x = &c->instrs[c->ninstrs++];
     memset(x, 0, sizeof *x);
     *x = (st_instr){.loop = st__copy_kernel(d, d), .nout = 1, .n = 2,
-                    .cost = 1.0f / CHEAP};
+                    .cost = 1.0f / MAX_GRAIN};
     x->strides[0] = x->strides[1] = (int64_t)st__itemsize(d);
     x->at[0] = (uint16_t)c->nvalues;
     x->at[1] = (uint16_t)v;
-    st_code_value *copy = &c->values[c->nvalues];
+    st_ir_value *copy = &c->values[c->nvalues];
     memset(copy, 0, sizeof *copy);
-    copy->kind = ST_VALUE_RESULT;
+    copy->kind = ST_IR_RESULT;
     copy->dtype = (uint8_t)d;
-    copy->maker = c->ninstrs - 1;
+    copy->def = c->ninstrs - 1;
     c->outputs[i] = c->nvalues++;
   }
   return ST_OK;
 }
 
-static st_status assemble(assembly *a) {
+static st_status assemble(lowering *a) {
   st_program *p = a->p;
   ST_TRY(copy_outputs(a->c));
   ST_TRY(order_inputs(a));
-  st__code_pair(a->c); /* afterwards: it moves what is read on the left */
-  mark(a);
-  keep_singles(a);
-  ST_TRY(place_operands(a));
+  st__ir_peephole(a->c); /* afterwards: it moves what is read on the left */
+  mark_live(a);
+  extend_uniforms(a);
+  ST_TRY(alloc_operands(a));
   p->instrs = st__alloc(ST_MEM_REGISTRY,
                         (size_t)a->c->ninstrs * sizeof *p->instrs);
   if (!p->instrs) return ST_NO_MEMORY;
@@ -339,29 +339,29 @@ static st_status assemble(assembly *a) {
   return st__program_compile(p);
 }
 
-st_status st__code_assemble(st_code *c, st_program **out) {
-  assembly *a = st__alloc(ST_MEM_SCRATCH, sizeof *a);
+st_status st__ir_lower(st_ir *c, st_program **out) {
+  lowering *a = st__alloc(ST_MEM_SCRATCH, sizeof *a);
   st_program *p = st__alloc_zero(ST_MEM_REGISTRY, sizeof *p);
   const size_t size = (ST_PROGRAM_INSTRS + 1) * sizeof(bool);
-  bool *needed = st__alloc(ST_MEM_SCRATCH, size);
+  bool *live = st__alloc(ST_MEM_SCRATCH, size);
   st_status status = ST_NO_MEMORY;
   if (c->ninputs + c->noutputs > ST_PROGRAM_OPERANDS) {
     status = st__fail(ST_BAD_STATE, "more than %d tensors and results to "
                       "fuse", ST_PROGRAM_OPERANDS);
-  } else if (a && p && needed) {
+  } else if (a && p && live) {
     st__ref_init(&p->refs);
     p->ninputs = c->ninputs;
     p->noutputs = c->noutputs;
     p->nchecks = c->nchecks;
     a->c = c;
     a->p = p;
-    a->needed = needed;
+    a->live = live;
     a->nfree = 0;
     status = assemble(a);
   }
   if (a) st__free(ST_MEM_SCRATCH, a, sizeof *a);
-  if (needed) st__free(ST_MEM_SCRATCH, needed, size);
-  if (p && status != ST_OK) st__program_drop(p);
+  if (live) st__free(ST_MEM_SCRATCH, live, size);
+  if (p && status != ST_OK) st__program_free(p);
   if (status == ST_OK) *out = p;
   return status;
 }

@@ -6,51 +6,51 @@
 
 #include "fuse/ir/ir.h"
 
-enum { NEVER = -1, FOREVER = INT32_MAX };
+enum { UNUSED = -1, LIVE_OUT = INT32_MAX };
 
 /* Which inputs of the second kernel are what the first one gives. */
 typedef enum side { LEFT, RIGHT, EITHER, BOTH } side;
 
-typedef struct pair { st_kernel_id kernel, first, second; side side; } pair;
+typedef struct rule { st_kernel_id kernel, first, second; side side; } rule;
 
-static const pair pairs[] = {
-#define ST_OTHER(name, grain, pattern, first, second, side, ...) \
+static const rule rules[] = {
+#define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   {ST_K_##name, ST_K_##first, ST_K_##second, side},
 #include "kernel/pairs.def"
-#undef ST_OTHER
+#undef ST_LOOPS
 };
 
-enum { NPAIRS = sizeof pairs / sizeof *pairs };
+enum { NRULES = sizeof rules / sizeof *rules };
 
-typedef struct pairing {
-  st_code *c;
-  uint16_t readers[ST_CODE_VALUES]; /* instructions, outputs and checks */
-} pairing;
+typedef struct peephole {
+  st_ir *c;
+  uint16_t uses[ST_IR_VALUES];      /* instructions, outputs and checks */
+} peephole;
 
 /* -- Readers -------------------------------------------------------------- */
 
-static void read_forever(pairing *w, int v) {
-  w->c->values[v].last = FOREVER;
-  w->readers[v]++;
+static void use_at_exit(peephole *w, int v) {
+  w->c->values[v].last = LIVE_OUT;
+  w->uses[v]++;
 }
 
 /* Those of instructions that somebody needs. */
-static void count_readers(pairing *w) {
-  st_code *c = w->c;
-  memset(w->readers, 0, sizeof w->readers);
-  for (int i = 0; i < c->nvalues; i++) c->values[i].last = NEVER;
-  for (int i = 0; i < c->noutputs; i++) read_forever(w, c->outputs[i]);
-  for (int i = 0; i < c->nchecks; i++) read_forever(w, c->checks[i]);
+static void count_uses(peephole *w) {
+  st_ir *c = w->c;
+  memset(w->uses, 0, sizeof w->uses);
+  for (int i = 0; i < c->nvalues; i++) c->values[i].last = UNUSED;
+  for (int i = 0; i < c->noutputs; i++) use_at_exit(w, c->outputs[i]);
+  for (int i = 0; i < c->nchecks; i++) use_at_exit(w, c->checks[i]);
   for (int k = c->ninstrs - 1; k >= 0; k--) {
     const st_instr *x = &c->instrs[k];
-    bool needed = false;
-    for (int i = 0; i < x->nout; i++) needed |= w->readers[x->at[i]] > 0;
-    for (int i = x->nout; needed && i < x->n; i++) {
+    bool live = false;
+    for (int i = 0; i < x->nout; i++) live |= w->uses[x->at[i]] > 0;
+    for (int i = x->nout; live && i < x->n; i++) {
       const int v = x->at[i];
       bool again = false;
       for (int j = x->nout; j < i; j++) again |= x->at[j] == v;
-      w->readers[v] += !again;
-      if (c->values[v].last == NEVER) c->values[v].last = k;
+      w->uses[v] += !again;
+      if (c->values[v].last == UNUSED) c->values[v].last = k;
     }
   }
 }
@@ -58,15 +58,15 @@ static void count_readers(pairing *w) {
 /* -- Steps ---------------------------------------------------------------- */
 
 /* An instruction of one result as pairs see it: a square is a product. */
-typedef struct step {
+typedef struct operation {
   st_loop loop;
   st_dtype dtype;                /* of its last input */
   int n, in[ST_INSTR_OPERANDS];
-} step;
+} operation;
 
-static step step_of(const st_code *c, int k) {
+static operation operation_of(const st_ir *c, int k) {
   const st_instr *x = &c->instrs[k];
-  step s = {x->loop, (st_dtype)c->values[x->at[x->n - 1]].dtype, 0, {0}};
+  operation s = {x->loop, (st_dtype)c->values[x->at[x->n - 1]].dtype, 0, {0}};
   for (int i = x->nout; i < x->n; i++) s.in[s.n++] = x->at[i];
   if (s.loop == st__kernel(ST_K_square, s.dtype)) {
     s.loop = st__kernel(ST_K_mul, s.dtype);
@@ -77,14 +77,14 @@ static step step_of(const st_code *c, int k) {
 
 /* What a pair would keep waiting for its second half may not take more room
  * than what it spares. */
-static bool keeps_too_much(const pairing *w, const step *s, int j, int k,
-                           int between) {
-  const st_code *c = w->c;
+static bool extends_liveness(const peephole *w, const operation *s, int j,
+                             int k, int between) {
+  const st_ir *c = w->c;
   size_t kept = 0;
   for (int i = 0; i < s->n; i++) {
-    const st_code_value *v = &c->values[s->in[i]];
+    const st_ir_value *v = &c->values[s->in[i]];
     const bool again = i > 0 && s->in[i] == s->in[0];
-    if (v->kind != ST_VALUE_RESULT || v->last != j || again) continue;
+    if (v->kind != ST_IR_RESULT || v->last != j || again) continue;
     kept += st__itemsize((st_dtype)v->dtype);
   }
   return k > j + 1 &&
@@ -94,31 +94,31 @@ static bool keeps_too_much(const pairing *w, const step *s, int j, int k,
 /* -- Pairs ---------------------------------------------------------------- */
 
 /* The instruction that gives input i of s, which is k, when the two are the
- * pair, or NEVER. */
-static int first_half(const pairing *w, const pair *p, const step *s, int i,
-                      int k) {
-  const st_code *c = w->c;
+ * pair, or UNUSED. */
+static int match_first(const peephole *w, const rule *p, const operation *s,
+                       int i, int k) {
+  const st_ir *c = w->c;
   const bool is_side = i == 0 ? p->side != RIGHT
                               : p->side == RIGHT || p->side == EITHER;
-  if (!is_side || s->loop != st__kernel(p->second, s->dtype)) return NEVER;
+  if (!is_side || s->loop != st__kernel(p->second, s->dtype)) return UNUSED;
   const int v = s->in[i];
-  const st_code_value *between = &c->values[v];
-  if (between->kind != ST_VALUE_RESULT || w->readers[v] != 1 ||
+  const st_ir_value *between = &c->values[v];
+  if (between->kind != ST_IR_RESULT || w->uses[v] != 1 ||
       between->is_single != c->values[c->instrs[k].at[0]].is_single ||
       (p->side == BOTH) != (s->in[0] == s->in[1])) {
-    return NEVER;
+    return UNUSED;
   }
-  const int j = between->maker;
-  const step first = step_of(c, j);
+  const int j = between->def;
+  const operation first = operation_of(c, j);
   const bool fits = first.loop == st__kernel(p->first, s->dtype);
-  return fits && !keeps_too_much(w, &first, j, k, v) ? j : NEVER;
+  return fits && !extends_liveness(w, &first, j, k, v) ? j : UNUSED;
 }
 
 /* k reads what j has read in place of its input i. */
-static void join(pairing *w, const pair *p, int j, int k, int i) {
-  st_code *c = w->c;
+static void merge(peephole *w, const rule *p, int j, int k, int i) {
+  st_ir *c = w->c;
   st_instr *x = &c->instrs[k];
-  const step first = step_of(c, j), second = step_of(c, k);
+  const operation first = operation_of(c, j), second = operation_of(c, k);
   x->loop = st__kernel(p->kernel, second.dtype);
   x->cost += c->instrs[j].cost;
   x->has_params = false;
@@ -128,28 +128,28 @@ static void join(pairing *w, const pair *p, int j, int k, int i) {
     if (m != i) x->at[x->n++] = (uint16_t)second.in[m];
   }
   for (int m = 1; m < x->n; m++) {
-    st_code_value *v = &c->values[x->at[m]];
+    st_ir_value *v = &c->values[x->at[m]];
     x->strides[m] = (int64_t)st__itemsize(second.dtype);
     if (v->last < k) v->last = k;
   }
 }
 
-static void pair_up(pairing *w, int k) {
-  const step second = step_of(w->c, k);
-  for (int q = 0; q < 2 * NPAIRS; q++) {
-    const pair *p = &pairs[q / 2];
+static void apply_rules(peephole *w, int k) {
+  const operation second = operation_of(w->c, k);
+  for (int q = 0; q < 2 * NRULES; q++) {
+    const rule *p = &rules[q / 2];
     if (!st__kernel(p->kernel, second.dtype)) continue;
-    const int i = q % 2, j = first_half(w, p, &second, i, k);
-    if (j == NEVER) continue;
-    join(w, p, j, k, i);
+    const int i = q % 2, j = match_first(w, p, &second, i, k);
+    if (j == UNUSED) continue;
+    merge(w, p, j, k, i);
     return;
   }
 }
 
-void st__code_pair(st_code *c) {
-  pairing w = {.c = c};
-  count_readers(&w);
+void st__ir_peephole(st_ir *c) {
+  peephole w = {.c = c};
+  count_uses(&w);
   for (int k = 0; k < c->ninstrs; k++) {
-    if (w.readers[c->instrs[k].at[0]] > 0) pair_up(&w, k);
+    if (w.uses[c->instrs[k].at[0]] > 0) apply_rules(&w, k);
   }
 }

@@ -20,18 +20,18 @@
 enum {
   ST_PROGRAM_OPERANDS = ST_ITER_MAX_OPERANDS, /* inputs and outputs */
   ST_PROGRAM_INSTRS = 1024,
-  ST_PROGRAM_PLACES = 255,
+  ST_PROGRAM_SLOTS = 255,
   ST_PROGRAM_ARENA = 48 << 10, /* bytes of registers and buffers */
-  ST_PROGRAM_BLOCK = 1024,     /* elements, at most */
-  ST_PROGRAM_LEAST = 64,       /* and at least */
+  ST_PROGRAM_MAX_BLOCK = 1024, /* elements, at most */
+  ST_PROGRAM_MIN_BLOCK = 64,   /* and at least */
   ST_PROGRAM_CHECKS = 8,
-  ST_PROGRAM_RUNS = 32,        /* of machine code */
+  ST_JIT_REGIONS = 32,         /* of machine code */
   ST_PROGRAM_LANES = 16,       /* windows for them are multiples of it */
   ST_INSTR_OPERANDS = 6
 };
 
 /* What an instruction reads and writes: values while a program is made, then
- * places. Results first. */
+ * slots. Results first. */
 typedef struct st_instr {
   st_loop loop;
   uint8_t nout, n;
@@ -43,28 +43,28 @@ typedef struct st_instr {
 } st_instr;
 
 /* Where a value is while the program runs. */
-typedef enum st_place_kind {
-  ST_PLACE_INPUT, ST_PLACE_OUTPUT, ST_PLACE_CONST, ST_PLACE_REGISTER
-} st_place_kind;
+typedef enum st_slot_kind {
+  ST_SLOT_INPUT, ST_SLOT_OUTPUT, ST_SLOT_CONST, ST_SLOT_REGISTER
+} st_slot_kind;
 
-typedef struct st_place {
+typedef struct st_slot {
   uint8_t kind, dtype;
   uint16_t at;       /* of inputs and outputs */
   uint32_t offset;   /* into the arena, or among the constants */
-} st_place;
+} st_slot;
 
 /* Instructions [from, to) as machine code; at: where in the pages. */
-typedef struct st_compiled_run {
+typedef struct st_jit_region {
   uint16_t from, to;
   uint32_t at;
-} st_compiled_run;
+} st_jit_region;
 
 typedef struct st_program {
   st_refcount refs;
-  int ninputs, noutputs, nplaces;
+  int ninputs, noutputs, nslots;
   int ninstrs;             /* those of every block ... */
-  int nonce;               /* ... behind so many that run once */
-  int nchecks;             /* places whose values may not be zero */
+  int nprologue;           /* ... behind so many that run once */
+  int nchecks;             /* slots whose values may not be zero */
   uint8_t checks[ST_PROGRAM_CHECKS];
   bool writes_early;       /* an output before the last input is read */
   uint8_t order[ST_PROGRAM_OPERANDS]; /* of inputs, the leftmost first */
@@ -76,11 +76,11 @@ typedef struct st_program {
   size_t consts_size;
   st_instr *instrs;        /* owned */
   int capacity;
-  int nruns;
-  st_compiled_run runs[ST_PROGRAM_RUNS];
+  int nregions;
+  st_jit_region regions[ST_JIT_REGIONS];
   char *code;              /* owned pages, code_size bytes; or NULL */
   size_t code_size;
-  st_place places[ST_PROGRAM_PLACES];
+  st_slot slots[ST_PROGRAM_SLOTS];
 } st_program;
 
 /* Where the constants are: whole lines of the cache. */
@@ -89,7 +89,7 @@ static inline char *st__program_consts(const st_program *p) {
 }
 
 /* One that nobody else has. */
-void st__program_drop(st_program *p);
+void st__program_free(st_program *p);
 void st__program_retain(st_program *p);
 void st__program_release(st_program **p);
 

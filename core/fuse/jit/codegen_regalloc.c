@@ -11,29 +11,29 @@
 enum {
   REGS = 15,             /* the last one is scratch */
   SCRATCH = 15,
-  SLOTS = 32,            /* of the stack */
+  SPILLS = 32,           /* of the stack */
   POINTERS = 11,
   NONE = -1
 };
 
 struct st_codegen {
-  const st_vector *v;
+  const st_vector_ir *v;
   st_x64 x;
-  bool used[ST_VECTOR_OPS];
-  int16_t last[ST_VECTOR_OPS];   /* the operation that reads it last */
-  int8_t reg[ST_VECTOR_OPS], slot[ST_VECTOR_OPS];
+  bool live[ST_VECTOR_OPS];
+  int16_t last_use[ST_VECTOR_OPS]; /* the operation that reads it last */
+  int8_t reg[ST_VECTOR_OPS], spill_slot[ST_VECTOR_OPS];
   int16_t owner[REGS];
-  int nslots, npointers;
+  int nspills, npointers;
   int in_k1;                     /* AVX-512: the value whose lanes k1 has */
   bool has_failed;
-  int8_t pointer[ST_PROGRAM_PLACES];
+  int8_t pointer[ST_PROGRAM_SLOTS];
 };
 
 /* Callee-saved ones come last. */
 static const uint8_t pointers[POINTERS] = {
   ST_RCX, ST_RDX, 8, 9, 10, ST_RBX, ST_RBP, 12, 13, 14, 15
 };
-enum { FREE_POINTERS = 5 };
+enum { CALLER_SAVED = 5 };
 
 /* -- Opcodes -------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ enum { FREE_POINTERS = 5 };
  * integers; XI: of 16 bytes; HI: of half a vector. */
 #define PS(opcode) ST_X64_OP(0, 1, opcode, 0, ST_X64_WHOLE)
 #define PI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_WHOLE)
-#define XI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_SIXTEEN)
+#define XI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_XMM)
 #define HI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_HALF)
 #define WIDE ST_X64_OP(0, 0, 0, 1, 0)
 #define DOUBLE (WIDE | ST_X64_OP(1, 0, 0, 0, 0))
@@ -53,7 +53,7 @@ enum { FREE_POINTERS = 5 };
 /* AVX-512: between k1 and vectors of masks. WIDE: of 8 bytes each. */
 #define VPMOVD2M ST_X64_OP(2, 2, 0x39, 0, ST_X64_WHOLE)
 #define VPMOVM2D ST_X64_OP(2, 2, 0x38, 0, ST_X64_WHOLE)
-#define VPMOVM2B ST_X64_OP(2, 2, 0x28, 0, ST_X64_SIXTEEN)
+#define VPMOVM2B ST_X64_OP(2, 2, 0x28, 0, ST_X64_XMM)
 #define VPTESTMD PI(2, 0x27)
 #define VBLENDMPS PI(2, 0x65)
 
@@ -93,17 +93,17 @@ static st_x64_operand in_reg(int reg) {
   return (st_x64_operand){ST_X64_REG, (uint8_t)reg, 0, 0};
 }
 
-static st_x64_operand in_slot(int slot) {
-  return (st_x64_operand){ST_X64_SLOT, (uint8_t)slot, 0, 0};
+static st_x64_operand in_spill(int spill_slot) {
+  return (st_x64_operand){ST_X64_SPILL, (uint8_t)spill_slot, 0, 0};
 }
 
-static st_x64_operand at_place(st_codegen *c, int place, st_dtype d) {
-  int base = c->pointer[place];
+static st_x64_operand at_slot(st_codegen *c, int slot, st_dtype d) {
+  int base = c->pointer[slot];
   if (base == NONE) {
     base = ST_R11;
-    st__x64_load_pointer(&c->x, base, ST_RDI, place);
+    st__x64_load_pointer(&c->x, base, ST_RDI, slot);
   }
-  return (st_x64_operand){ST_X64_AT, 0, (uint8_t)base,
+  return (st_x64_operand){ST_X64_MEM, 0, (uint8_t)base,
                           (uint8_t)st__itemsize(d)};
 }
 
@@ -113,15 +113,15 @@ static st_x64_operand constant(st_codegen *c, uint64_t bits) {
 
 /* -- Registers ------------------------------------------------------------ */
 
-static int next_read(const st_codegen *c, int v, int from) {
-  for (int i = from; i <= c->last[v]; i++) {
+static int next_use(const st_codegen *c, int v, int from) {
+  for (int i = from; i <= c->last_use[v]; i++) {
     const st_vector_op *op = &c->v->ops[i];
-    if (c->used[i] && (op->a == v || op->b == v || op->c == v)) return i;
+    if (c->live[i] && (op->a == v || op->b == v || op->c == v)) return i;
   }
   return INT16_MAX;
 }
 
-static bool is_read_again(const st_codegen *c, int v) {
+static bool is_rematerialized(const st_codegen *c, int v) {
   const int code = c->v->ops[v].code;
   return code == ST_V_LOAD || code == ST_V_CONST;
 }
@@ -130,38 +130,38 @@ static void spill(st_codegen *c, int v) {
   const int reg = c->reg[v];
   c->reg[v] = NONE;
   c->owner[reg] = NONE;
-  if (is_read_again(c, v) || c->slot[v] != NONE) return;
-  if (c->nslots == SLOTS) {
+  if (is_rematerialized(c, v) || c->spill_slot[v] != NONE) return;
+  if (c->nspills == SPILLS) {
     c->has_failed = true;
     return;
   }
-  c->slot[v] = (int8_t)c->nslots++;
-  st__x64_op(&c->x, VMOVUPS_STORE, reg, 0, in_slot(c->slot[v]), NONE);
+  c->spill_slot[v] = (int8_t)c->nspills++;
+  st__x64_op(&c->x, VMOVUPS_STORE, reg, 0, in_spill(c->spill_slot[v]), NONE);
 }
 
 /* A register for what operation i reads or gives; those that it reads are
  * kept. */
-static int take_register(st_codegen *c, int i) {
+static int alloc_register(st_codegen *c, int i) {
   int best = 0, farthest = -1;
   for (int r = 0; r < REGS; r++) {
     if (c->owner[r] == NONE) return r;
-    const int next = next_read(c, c->owner[r], i);
+    const int next = next_use(c, c->owner[r], i);
     if (next > farthest) best = r, farthest = next;
   }
   spill(c, c->owner[best]);
   return best;
 }
 
-static void own(st_codegen *c, int reg, int v) {
+static void assign_register(st_codegen *c, int reg, int v) {
   c->owner[reg] = (int16_t)v;
   c->reg[v] = (int8_t)reg;
 }
 
-static void release_read(st_codegen *c, const st_vector_op *op, int i) {
+static void free_last_uses(st_codegen *c, const st_vector_op *op, int i) {
   const int read[] = {op->a, op->b, op->c};
   for (int k = 0; k < 3; k++) {
     const int v = read[k];
-    if (v < 0 || c->last[v] != i || c->reg[v] == NONE) continue;
+    if (v < 0 || c->last_use[v] != i || c->reg[v] == NONE) continue;
     c->owner[c->reg[v]] = NONE;
     c->reg[v] = NONE;
   }
@@ -189,7 +189,7 @@ static void emit_masks(st_codegen *c, int reg) {
 static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
   const st_dtype d = (st_dtype)op->dtype;
   const bool wide = is_double(c);
-  const st_x64_operand at = at_place(c, op->place, d);
+  const st_x64_operand at = at_slot(c, op->slot, d);
   uint32_t code = VMOVUPS_LOAD;
   switch (d) {
     case ST_FLOAT16: code = PI(2, 0x13); break;
@@ -219,7 +219,7 @@ static void emit_bytes(st_codegen *c, int reg) {
   /* vextracti128 stores its first operand into its second one */
   st__x64_op(&c->x, PI(3, 0x39), reg, 0, low, 1);
   if (is_double(c)) {
-    st__x64_op(&c->x, ST_X64_OP(0, 1, 0xc6, 0, ST_X64_SIXTEEN), SCRATCH, reg,
+    st__x64_op(&c->x, ST_X64_OP(0, 1, 0xc6, 0, ST_X64_XMM), SCRATCH, reg,
                low, 0x88);
     st__x64_op(&c->x, XI(1, 0x6b), SCRATCH, SCRATCH, low, NONE);
   } else {
@@ -235,14 +235,14 @@ static void emit_store_bools(st_codegen *c, int reg, st_x64_operand at) {
   st__x64_op(&c->x, XI(1, 0xdb), SCRATCH, SCRATCH,
              st__x64_const(&c->x, 0x0101010101010101), NONE);
   const uint32_t store = lanes == 16
-    ? ST_X64_OP(0, 1, 0x11, 0, ST_X64_SIXTEEN)
+    ? ST_X64_OP(0, 1, 0x11, 0, ST_X64_XMM)
     : lanes == 8 ? XI(1, 0xd6) : XI(1, 0x7e);
   st__x64_op(&c->x, store, SCRATCH, 0, at, NONE);
 }
 
 static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
   const st_dtype d = (st_dtype)op->dtype;
-  const st_x64_operand at = at_place(c, op->place, d);
+  const st_x64_operand at = at_slot(c, op->slot, d);
   if (d == ST_BOOL) emit_store_bools(c, reg, at);
   else if (d == ST_FLOAT16) st__x64_op(&c->x, PI(3, 0x1d), reg, 0, at, 0);
   else st__x64_op(&c->x, VMOVUPS_STORE, reg, 0, at, NONE);
@@ -254,10 +254,10 @@ static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
 static int register_of(st_codegen *c, int v, int i) {
   if (c->reg[v] != NONE) return c->reg[v];
   const st_vector_op *op = &c->v->ops[v];
-  const int reg = take_register(c, i);
-  own(c, reg, v);
-  if (c->slot[v] != NONE) {
-    st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, in_slot(c->slot[v]), NONE);
+  const int reg = alloc_register(c, i);
+  assign_register(c, reg, v);
+  if (c->spill_slot[v] != NONE) {
+    st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, in_spill(c->spill_slot[v]), NONE);
   } else if (op->code == ST_V_CONST) {
     st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, constant(c, op->bits), NONE);
   } else {
@@ -273,9 +273,11 @@ static st_x64_operand operand_of(st_codegen *c, int v, int i) {
   if (op->code == ST_V_CONST) return constant(c, op->bits);
   const bool is_plain = op->code == ST_V_LOAD &&
     (op->dtype == ST_FLOAT32 || op->dtype == ST_FLOAT64);
-  if (c->last[v] == i && c->slot[v] != NONE) return in_slot(c->slot[v]);
-  if (c->last[v] == i && is_plain) {
-    return at_place(c, op->place, (st_dtype)op->dtype);
+  if (c->last_use[v] == i && c->spill_slot[v] != NONE) {
+    return in_spill(c->spill_slot[v]);
+  }
+  if (c->last_use[v] == i && is_plain) {
+    return at_slot(c, op->slot, (st_dtype)op->dtype);
   }
   return in_reg(register_of(c, v, i));
 }
@@ -293,9 +295,9 @@ static bool is_bool_load(const st_codegen *c, int v) {
 static bool is_for_next(const st_codegen *c, int i) {
   const st_vector_op *op;
   int next = i + 1;
-  while (!c->used[next] || is_read_again(c, next)) next++;
+  while (!c->live[next] || is_rematerialized(c, next)) next++;
   op = &c->v->ops[next];
-  return next == c->last[i] && op->code == ST_V_SELECT && op->c == i &&
+  return next == c->last_use[i] && op->code == ST_V_SELECT && op->c == i &&
          op->a != i && op->b != i && !is_bool_load(c, op->a) &&
          !is_bool_load(c, op->b);
 }
@@ -306,8 +308,8 @@ static void emit_compare(st_codegen *c, int i, int left,
   const st_vector_op *op = &c->v->ops[i];
   const uint32_t code = opcode_of(c, op);
   const bool stays = is_avx512(c) && is_for_next(c, i);
-  const int reg = stays ? NONE : take_register(c, i + 1);
-  if (!stays) own(c, reg, i);
+  const int reg = stays ? NONE : alloc_register(c, i + 1);
+  if (!stays) assign_register(c, reg, i);
   if (!is_avx512(c)) {
     st__x64_op(&c->x, code, reg, left, right, op->imm);
     return;
@@ -350,7 +352,7 @@ static void emit_op(st_codegen *c, int i) {
     }
   }
   if (is_commutative(op) && c->reg[a] == NONE &&
-      (c->reg[b] != NONE || is_read_again(c, a))) {
+      (c->reg[b] != NONE || is_rematerialized(c, a))) {
     const int t = a;
     a = b, b = t;
   }
@@ -358,13 +360,13 @@ static void emit_op(st_codegen *c, int i) {
   const bool in_register = op->code == ST_V_HALF || op->code == ST_V_FLOAT;
   const st_x64_operand right = in_register ? in_reg(register_of(c, b, i))
                                            : operand_of(c, b, i);
-  release_read(c, op, i);
+  free_last_uses(c, op, i);
   if (op->code == ST_V_COMPARE) {
     emit_compare(c, i, left, right);
     return;
   }
-  const int reg = take_register(c, i + 1);
-  own(c, reg, i);
+  const int reg = alloc_register(c, i + 1);
+  assign_register(c, reg, i);
   switch (op->code) {
     case ST_V_HALF:    emit_half(c, reg, right.reg); break;
     case ST_V_SELECT:  emit_select(c, op, reg, left, right, mask); break;
@@ -374,7 +376,7 @@ static void emit_op(st_codegen *c, int i) {
   }
 }
 
-static void emit_any(st_codegen *c, int i) {
+static void emit(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
   if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* when read */
   if (op->code != ST_V_STORE) {
@@ -382,22 +384,22 @@ static void emit_any(st_codegen *c, int i) {
     return;
   }
   emit_store(c, op, register_of(c, op->a, i));
-  release_read(c, op, i);
+  free_last_uses(c, op, i);
 }
 
 /* -- Loops ---------------------------------------------------------------- */
 
-static void find_used(st_codegen *c) {
-  const st_vector *v = c->v;
-  memset(c->used, 0, sizeof c->used);
+static void find_live(st_codegen *c) {
+  const st_vector_ir *v = c->v;
+  memset(c->live, 0, sizeof c->live);
   for (int i = v->n - 1; i >= 0; i--) {
     const st_vector_op *op = &v->ops[i];
     const int read[] = {op->a, op->b, op->c};
-    c->used[i] |= op->code == ST_V_STORE;
-    for (int k = 0; k < 3 && c->used[i]; k++) {
+    c->live[i] |= op->code == ST_V_STORE;
+    for (int k = 0; k < 3 && c->live[i]; k++) {
       if (read[k] < 0) continue;
-      if (!c->used[read[k]]) c->last[read[k]] = (int16_t)i;
-      c->used[read[k]] = true;
+      if (!c->live[read[k]]) c->last_use[read[k]] = (int16_t)i;
+      c->live[read[k]] = true;
     }
   }
 }
@@ -407,21 +409,21 @@ static void choose_pointers(st_codegen *c) {
   c->npointers = 0;
   for (int i = 0; i < c->v->n; i++) {
     const st_vector_op *op = &c->v->ops[i];
-    if (!c->used[i] || op->place < 0 || c->npointers == POINTERS ||
-        c->pointer[op->place] != NONE) {
+    if (!c->live[i] || op->slot < 0 || c->npointers == POINTERS ||
+        c->pointer[op->slot] != NONE) {
       continue;
     }
-    c->pointer[op->place] = (int8_t)pointers[c->npointers++];
+    c->pointer[op->slot] = (int8_t)pointers[c->npointers++];
   }
 }
 
 static void emit_entry(st_codegen *c) {
   st__x64_bytes(&c->x, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
-  for (int i = FREE_POINTERS; i < c->npointers; i++) {
+  for (int i = CALLER_SAVED; i < c->npointers; i++) {
     st__x64_push(&c->x, pointers[i]);
   }
-  st__x64_move_stack(&c->x, -SLOTS * c->x.vector);
-  for (int i = 0; i < ST_PROGRAM_PLACES; i++) {
+  st__x64_move_stack(&c->x, -SPILLS * c->x.vector);
+  for (int i = 0; i < ST_PROGRAM_SLOTS; i++) {
     if (c->pointer[i] == NONE) continue;
     st__x64_load_pointer(&c->x, c->pointer[i], ST_RDI, i);
   }
@@ -430,30 +432,30 @@ static void emit_entry(st_codegen *c) {
 
 static void emit_exit(st_codegen *c) {
   st__x64_bytes(&c->x, "\xc5\xf8\x77", 3); /* vzeroupper */
-  st__x64_move_stack(&c->x, SLOTS * c->x.vector);
-  for (int i = c->npointers - 1; i >= FREE_POINTERS; i--) {
+  st__x64_move_stack(&c->x, SPILLS * c->x.vector);
+  for (int i = c->npointers - 1; i >= CALLER_SAVED; i--) {
     st__x64_pop(&c->x, pointers[i]);
   }
   st__x64_byte(&c->x, 0xc3); /* ret */
 }
 
-size_t st__codegen_loop(st_codegen *c, const st_vector *v, uint8_t *code,
+size_t st__codegen_loop(st_codegen *c, const st_vector_ir *v, uint8_t *code,
                         size_t max) {
   c->v = v;
   c->x = (st_x64){.code = code, .max = max,
                   .vector = st__isa() >= ST_ISA_AVX512 ? 64 : 32};
-  c->nslots = 0;
+  c->nspills = 0;
   c->in_k1 = NONE;
   c->has_failed = false;
   memset(c->reg, NONE, sizeof c->reg);
-  memset(c->slot, NONE, sizeof c->slot);
+  memset(c->spill_slot, NONE, sizeof c->spill_slot);
   memset(c->owner, NONE, sizeof c->owner);
-  find_used(c);
+  find_live(c);
   choose_pointers(c);
   emit_entry(c);
   const size_t loop = c->x.n;
   for (int i = 0; i < v->n; i++) {
-    if (c->used[i]) emit_any(c, i);
+    if (c->live[i]) emit(c, i);
   }
   st__x64_loop(&c->x, c->x.vector / v->width, loop);
   emit_exit(c);

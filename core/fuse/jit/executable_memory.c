@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void *st__pages_of(const void *code, size_t n, size_t *size) {
+void *st__exec_pages_new(const void *code, size_t n, size_t *size) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   *size = (n + page - 1) / page * page;
   void *pages = mmap(NULL, *size, PROT_READ | PROT_WRITE,
@@ -21,4 +21,4 @@ void *st__pages_of(const void *code, size_t n, size_t *size) {
   return NULL;
 }
 
-void st__pages_free(void *pages, size_t size) { munmap(pages, size); }
+void st__exec_pages_free(void *pages, size_t size) { munmap(pages, size); }

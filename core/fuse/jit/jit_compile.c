@@ -15,66 +15,67 @@
 #if defined(__x86_64__)
 
 enum {
-  CODE = 64 << 10,       /* bytes of a program, at most */
-  LEAST_RUN = 2,         /* instructions that are worth it */
-  DEPTH = 96            /* Note [Deep runs] */
+  MAX_CODE = 64 << 10,   /* bytes of a program, at most */
+  MIN_REGION = 2,        /* instructions that are worth it */
+  MAX_LATENCY = 96      /* Note [Latency limit of a region] */
 };
 
 typedef struct compiler {
   st_program *p;
   st_codegen *m;
   st_lowering w;
-  uint8_t code[CODE];
+  uint8_t code[MAX_CODE];
 } compiler;
 
 /* -- Runs ----------------------------------------------------------------- */
 
 /* Does an instruction from k on read what is there now? */
-static bool is_read_from(const st_program *p, int place, int k) {
+static bool is_read_from(const st_program *p, int slot, int k) {
   for (; k < p->ninstrs; k++) {
     const st_instr *x = &p->instrs[k];
     for (int i = x->nout; i < x->n; i++) {
-      if (x->at[i] == place) return true;
+      if (x->at[i] == slot) return true;
     }
     for (int i = 0; i < x->nout; i++) {
-      if (x->at[i] == place) return false;
+      if (x->at[i] == slot) return false;
     }
   }
   return false;
 }
 
-static bool is_written(const st_program *p, int place, int from, int to) {
+static bool is_written(const st_program *p, int slot, int from, int to) {
   for (int k = from; k < to; k++) {
-    if (p->instrs[k].at[0] == place) return true;
+    if (p->instrs[k].at[0] == slot) return true;
   }
   return false;
 }
 
 /* The instructions [from, to) as vector code, with stores; false: that is too
  * much. */
-static bool write_run(compiler *c, int from, int to, int width) {
+static bool lower_region(compiler *c, int from, int to, int width) {
   const st_program *p = c->p;
   st__lower_begin(&c->w, p, width);
   for (int k = from; k < to; k++) {
-    const int place = p->instrs[k].at[0];
-    if (!st__lower(&c->w, &p->instrs[k])) return false;
-    if (p->places[place].kind == ST_PLACE_OUTPUT ||
-        (!is_written(p, place, k + 1, to) && is_read_from(p, place, to))) {
-      st__lower_store(&c->w, place);
+    const int slot = p->instrs[k].at[0];
+    if (!st__lower_instr(&c->w, &p->instrs[k])) return false;
+    if (p->slots[slot].kind == ST_SLOT_OUTPUT ||
+        (!is_written(p, slot, k + 1, to) && is_read_from(p, slot, to))) {
+      st__lower_store(&c->w, slot);
     }
   }
   return !c->w.v.is_full;
 }
 
-/* Note [Deep runs]
+/* Note [Latency limit of a region]
  * A processor works on several steps of a loop at a time, as many as fit the
  * window of instructions that it looks at, some hundreds. When an operation
- * has to wait for more than about DEPTH cycles of others, there are too few of
- * them to keep it busy, and kernel by kernel would be faster: runs end there.
+ * has to wait for more than about MAX_LATENCY cycles of others, there are too
+ * few of them to keep it busy, and kernel by kernel would be faster: runs end
+ * there.
  */
 
 /* The end of the longest run from `from` on. */
-static int end_of_run(compiler *c, int from, int *width) {
+static int region_end(compiler *c, int from, int *width) {
   const st_program *p = c->p;
   int to = from;
   *width = 0;
@@ -85,31 +86,33 @@ static int end_of_run(compiler *c, int from, int *width) {
   st__lower_begin(&c->w, p, *width);
   for (; to < p->ninstrs; to++) {
     const int w = st__lower_width(p, &p->instrs[to]);
-    if ((w != 0 && w != *width) || !st__lower(&c->w, &p->instrs[to])) break;
+    if ((w != 0 && w != *width) || !st__lower_instr(&c->w, &p->instrs[to])) {
+      break;
+    }
     const int value = c->w.value[p->instrs[to].at[0]].value;
-    if (c->w.v.depth[value] > DEPTH && to - from >= LEAST_RUN) break;
+    if (c->w.v.latency[value] > MAX_LATENCY && to - from >= MIN_REGION) break;
   }
   return to;
 }
 
-static void compile_runs(compiler *c) {
+static void compile_regions(compiler *c) {
   st_program *p = c->p;
   size_t n = 0;
-  for (int k = p->nonce; k < p->ninstrs && p->nruns < ST_PROGRAM_RUNS;) {
-    int width, to = end_of_run(c, k, &width);
+  for (int k = p->nprologue; k < p->ninstrs && p->nregions < ST_JIT_REGIONS;) {
+    int width, to = region_end(c, k, &width);
     size_t size = 0;
-    if (to - k < LEAST_RUN) {
+    if (to - k < MIN_REGION) {
       k++;
       continue;
     }
-    for (; size == 0 && to - k >= LEAST_RUN; to = k + (to - k) / 2) {
-      if (!write_run(c, k, to, width)) continue;
-      size = st__codegen_loop(c->m, &c->w.v, c->code + n, CODE - n);
+    for (; size == 0 && to - k >= MIN_REGION; to = k + (to - k) / 2) {
+      if (!lower_region(c, k, to, width)) continue;
+      size = st__codegen_loop(c->m, &c->w.v, c->code + n, MAX_CODE - n);
       if (size > 0) break;
     }
     if (size == 0) break; /* no room is left */
-    p->runs[p->nruns++] = (st_compiled_run){(uint16_t)k, (uint16_t)to,
-                                            (uint32_t)n};
+    p->regions[p->nregions++] = (st_jit_region){(uint16_t)k, (uint16_t)to,
+                                                (uint32_t)n};
     n += size;
     k = to;
   }
@@ -117,17 +120,17 @@ static void compile_runs(compiler *c) {
 }
 
 st_status st__program_compile(st_program *p) {
-  if (!st__jit()) return ST_OK;
+  if (!st__jit_enabled()) return ST_OK;
   st_codegen *m = st__codegen_new();
   compiler *c = st__alloc(ST_MEM_SCRATCH, sizeof *c);
   if (m && c) {
     c->p = p;
     c->m = m;
-    compile_runs(c);
-    if (p->nruns > 0) {
-      p->code = st__pages_of(c->code, p->code_size, &p->code_size);
+    compile_regions(c);
+    if (p->nregions > 0) {
+      p->code = st__exec_pages_new(c->code, p->code_size, &p->code_size);
     }
-    if (!p->code) p->nruns = 0;
+    if (!p->code) p->nregions = 0;
   }
   const st_status status = m && c ? ST_OK : ST_NO_MEMORY;
   if (c) st__free(ST_MEM_SCRATCH, c, sizeof *c);
@@ -143,7 +146,7 @@ st_status st__program_compile(st_program *p) { return (void)p, ST_OK; }
 
 /* -- The switch ----------------------------------------------------------- */
 
-static atomic_bool is_off;
+static atomic_bool is_jit_off;
 
 static bool can_run(void) {
 #if defined(__x86_64__)
@@ -155,13 +158,13 @@ static bool can_run(void) {
 
 __attribute__((constructor)) static void read_switch(void) {
   const char *s = getenv("STRIDED_JIT");
-  atomic_init(&is_off, s && strcmp(s, "0") == 0);
+  atomic_init(&is_jit_off, s && strcmp(s, "0") == 0);
 }
 
-bool st__jit(void) {
-  return can_run() && !atomic_load_explicit(&is_off, memory_order_relaxed);
+bool st__jit_enabled(void) {
+  return can_run() && !atomic_load_explicit(&is_jit_off, memory_order_relaxed);
 }
 
 bool st__set_jit(bool is_on) {
-  return can_run() && !atomic_exchange(&is_off, !is_on);
+  return can_run() && !atomic_exchange(&is_jit_off, !is_on);
 }

@@ -12,8 +12,8 @@
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-static st_dtype dtype_at(const st_program *p, int place) {
-  return (st_dtype)p->places[place].dtype;
+static st_dtype dtype_at(const st_program *p, int slot) {
+  return (st_dtype)p->slots[slot].dtype;
 }
 
 static bool is_float(st_dtype d) {
@@ -80,12 +80,12 @@ void st__lower_begin(st_lowering *w, const st_program *p, int width) {
   memset(w->is_known, 0, sizeof w->is_known);
 }
 
-static st_term constant(st_lowering *w, const st_place *at) {
+static st_vector_value constant(st_lowering *w, const st_slot *at) {
   const char *bytes = st__program_consts(w->p) + at->offset;
   const st_dtype d = (st_dtype)at->dtype;
   uint64_t bits = 0;
   if (d == ST_BOOL) {
-    return (st_term){st__vector_bool(&w->v, *bytes != 0), true};
+    return (st_vector_value){st__vector_bool(&w->v, *bytes != 0), true};
   }
   if (d == ST_FLOAT16) {
     uint16_t half;
@@ -95,19 +95,19 @@ static st_term constant(st_lowering *w, const st_place *at) {
   } else {
     memcpy(&bits, bytes, st__itemsize(d));
   }
-  return (st_term){st__vector_bits(&w->v, bits), false};
+  return (st_vector_value){st__vector_bits(&w->v, bits), false};
 }
 
-static st_term value_at(st_lowering *w, int place) {
-  const st_place *at = &w->p->places[place];
+static st_vector_value value_at(st_lowering *w, int slot) {
+  const st_slot *at = &w->p->slots[slot];
   const st_dtype d = (st_dtype)at->dtype;
-  if (w->is_known[place]) return w->value[place];
-  if (at->kind == ST_PLACE_CONST && !is_small_int(d)) return constant(w, at);
-  return (st_term){st__vector_load(&w->v, place, d), d == ST_BOOL};
+  if (w->is_known[slot]) return w->value[slot];
+  if (at->kind == ST_SLOT_CONST && !is_small_int(d)) return constant(w, at);
+  return (st_vector_value){st__vector_load(&w->v, slot, d), d == ST_BOOL};
 }
 
 /* A NaN keeps its sign alone, as in the kernels. */
-static int to_half(st_vector *v, int x) {
+static int to_half(st_vector_ir *v, int x) {
   const int sign = st__vector_op(v, ST_V_AND, 0, x,
                                  st__vector_bits(v, 0x80000000), -1);
   const int nan = st__vector_op(v, ST_V_OR, 0, sign,
@@ -118,13 +118,14 @@ static int to_half(st_vector *v, int x) {
 }
 
 /* As elements of a dtype. */
-static st_term converted(st_lowering *w, st_dtype d, st_term t) {
-  st_vector *v = &w->v;
+static st_vector_value converted(st_lowering *w, st_dtype d,
+                                 st_vector_value t) {
+  st_vector_ir *v = &w->v;
   if (d == ST_BOOL && !t.is_mask) {
     t.value = st__vector_op(v, ST_V_COMPARE, ST_V_NE, t.value,
-                            st__vector_number(v, 0), -1);
+                            st__vector_float(v, 0), -1);
   } else if (d != ST_BOOL) {
-    t.value = st__formula_lanes(v, t);
+    t.value = st__value_lanes(v, t);
   }
   if (d == ST_FLOAT16) t.value = to_half(v, t.value);
   if (v->ops[t.value].code == ST_V_LOAD) {
@@ -134,7 +135,8 @@ static st_term converted(st_lowering *w, st_dtype d, st_term t) {
   return t;
 }
 
-static bool lower_copy(st_lowering *w, const st_instr *x, st_term *out) {
+static bool lower_copy(st_lowering *w, const st_instr *x,
+                       st_vector_value *out) {
   *out = value_at(w, x->at[1]);
   if (is_small_int(dtype_at(w->p, x->at[1]))) {
     out->value = st__vector_op(&w->v, ST_V_FLOAT, 0, out->value, -1, -1);
@@ -142,31 +144,32 @@ static bool lower_copy(st_lowering *w, const st_instr *x, st_term *out) {
   return true;
 }
 
-static bool lower_source(st_lowering *w, const st_instr *x, st_term *out) {
-  st_names names = {.params = x->has_params ? &x->params : NULL};
+static bool lower_source(st_lowering *w, const st_instr *x,
+                         st_vector_value *out) {
+  st_kernel_env names = {.params = x->has_params ? &x->params : NULL};
   int i = x->nout;
   const st_dtype last = dtype_at(w->p, x->at[x->n - 1]);
   names.has_mask = x->loop == st__kernel(ST_K_where, last);
   if (names.has_mask) names.mask = value_at(w, x->at[i++]);
   if (x->n - i > 4) return false;
   while (i < x->n) names.inputs[names.n++] = value_at(w, x->at[i++]);
-  return st__formula(&w->v, source_of(w->p, x), &names, out);
+  return st__parse_kernel(&w->v, source_of(w->p, x), &names, out);
 }
 
-bool st__lower(st_lowering *w, const st_instr *x) {
+bool st__lower_instr(st_lowering *w, const st_instr *x) {
   const int before = w->v.n;
-  const int place = x->at[0];
-  st_term t;
+  const int slot = x->at[0];
+  st_vector_value t;
   const bool done = is_copy(w->p, x) ? lower_copy(w, x, &t)
                                      : lower_source(w, x, &t);
-  if (done) t = converted(w, dtype_at(w->p, place), t);
+  if (done) t = converted(w, dtype_at(w->p, slot), t);
   if (!done || w->v.is_full) return w->v.n = before, false;
-  w->value[place] = t;
-  w->is_known[place] = true;
+  w->value[slot] = t;
+  w->is_known[slot] = true;
   return true;
 }
 
-void st__lower_store(st_lowering *w, int place) {
-  st__vector_store(&w->v, place, dtype_at(w->p, place),
-                   w->value[place].value);
+void st__lower_store(st_lowering *w, int slot) {
+  st__vector_store(&w->v, slot, dtype_at(w->p, slot),
+                   w->value[slot].value);
 }

@@ -1,6 +1,6 @@
 /* Reading the expressions of kernels.
  *
- * Note [Formulas]
+ * Note [Grammar of kernel expressions]
  * The row of a kernel is C for the compiler and a text for this reader, which
  * knows as much of C as those rows need whose operations a processor has for
  * vectors: selections, comparisons, arithmetic, casts to T and W, and a few
@@ -32,21 +32,21 @@ typedef struct term {
   double number;
 } term;
 
-typedef struct reader {
-  st_vector *v;
-  const st_names *names;
+typedef struct parser {
+  st_vector_ir *v;
+  const st_kernel_env *names;
   const char *at;
   int depth;
   bool failed;
-} reader;
+} parser;
 
 enum { NESTING = 64, NAME = 16, ARGS = 4, DIGITS = 15 };
 
-static const term NOTHING = {TERM_INT, 0, 0};
+static const term NO_TERM = {TERM_INT, 0, 0};
 
-static term fail(reader *r) { return r->failed = true, NOTHING; }
+static term fail(parser *r) { return r->failed = true, NO_TERM; }
 
-static term choice(reader *r);
+static term parse_ternary(parser *r);
 
 /* -- Values --------------------------------------------------------------- */
 
@@ -57,27 +57,27 @@ static term lanes_of(int value) { return (term){TERM_LANES, value, 0}; }
 static term mask_of(int value) { return (term){TERM_MASK, value, 0}; }
 
 /* A double does not fit float32 unless a cast says so. */
-static int to_lanes(reader *r, term t) {
+static int to_lanes(parser *r, term t) {
   if (t.kind == TERM_DOUBLE && r->v->width == 4) fail(r);
-  if (is_number(t)) return st__vector_number(r->v, t.number);
-  return st__formula_lanes(r->v, (st_term){t.value, t.kind == TERM_MASK});
+  if (is_number(t)) return st__vector_float(r->v, t.number);
+  return st__value_lanes(r->v, (st_vector_value){t.value, t.kind == TERM_MASK});
 }
 
-static int to_mask(reader *r, term t) {
+static int to_mask(parser *r, term t) {
   if (t.kind == TERM_MASK) return t.value;
   if (t.kind == TERM_LANES) {
     return st__vector_op(r->v, ST_V_COMPARE, ST_V_NE, t.value,
-                         st__vector_number(r->v, 0), -1);
+                         st__vector_float(r->v, 0), -1);
   }
   return st__vector_bool(r->v, t.number != 0);
 }
 
-int st__formula_lanes(st_vector *v, st_term t) {
+int st__value_lanes(st_vector_ir *v, st_vector_value t) {
   if (!t.is_mask) return t.value;
-  return st__vector_op(v, ST_V_AND, 0, t.value, st__vector_number(v, 1), -1);
+  return st__vector_op(v, ST_V_AND, 0, t.value, st__vector_float(v, 1), -1);
 }
 
-static term not_term(reader *r, term t) {
+static term not_term(parser *r, term t) {
   return mask_of(st__vector_op(r->v, ST_V_XOR, 0, to_mask(r, t),
                                st__vector_bool(r->v, true), -1));
 }
@@ -105,9 +105,9 @@ static const operator operators[] = {
   {"/", 9, ST_V_DIV, 0}
 };
 
-static void skip(reader *r) { while (*r->at == ' ') r->at++; }
+static void skip(parser *r) { while (*r->at == ' ') r->at++; }
 
-static const operator *next_operator(reader *r) {
+static const operator *next_operator(parser *r) {
   skip(r);
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const size_t n = strlen(operators[i].text);
@@ -117,8 +117,8 @@ static const operator *next_operator(reader *r) {
 }
 
 /* Of bools as the numbers 0 and 1. */
-static term compare_masks(reader *r, int predicate, int a, int b) {
-  st_vector *v = r->v;
+static term compare_masks(parser *r, int predicate, int a, int b) {
+  st_vector_ir *v = r->v;
   const int all = st__vector_bool(v, true);
   switch (predicate) {
     case ST_V_NE: return mask_of(st__vector_op(v, ST_V_XOR, 0, a, b, -1));
@@ -141,7 +141,7 @@ static bool is_like_mask(term t) {
          (t.kind == TERM_INT && (t.number == 0 || t.number == 1));
 }
 
-static term apply(reader *r, const operator *o, term a, term b) {
+static term apply(parser *r, const operator *o, term a, term b) {
   const bool is_logic = o->code == ST_V_AND || o->code == ST_V_OR ||
                         o->code == ST_V_XOR;
   const bool has_mask = a.kind == TERM_MASK || b.kind == TERM_MASK;
@@ -150,7 +150,7 @@ static term apply(reader *r, const operator *o, term a, term b) {
     if (is_bitwise && !(has_mask && is_like_mask(a) && is_like_mask(b))) {
       return fail(r);
     }
-    return mask_of(st__vector_op(r->v, (st_vector_code)o->code, 0,
+    return mask_of(st__vector_op(r->v, (st_vector_opcode)o->code, 0,
                                  to_mask(r, a), to_mask(r, b), -1));
   }
   if (o->code == ST_V_COMPARE) {
@@ -162,30 +162,30 @@ static term apply(reader *r, const operator *o, term a, term b) {
   }
   /* integers divide otherwise, bools are kept by their own rows */
   if (is_number(a) && is_number(b)) return fail(r);
-  return lanes_of(st__vector_op(r->v, (st_vector_code)o->code, 0,
+  return lanes_of(st__vector_op(r->v, (st_vector_opcode)o->code, 0,
                                 to_lanes(r, a), to_lanes(r, b), -1));
 }
 
 /* -- Functions ------------------------------------------------------------ */
 
-static int sign_bits(st_vector *v) {
+static int sign_bits(st_vector_ir *v) {
   return st__vector_bits(v, v->width == 4 ? 1u << 31 : 1ull << 63);
 }
 
-static term round_by(reader *r, int how, int x) {
+static term round_by(parser *r, int how, int x) {
   return lanes_of(st__vector_op(r->v, ST_V_ROUND, how, x, -1, -1));
 }
 
-static int compare(reader *r, int predicate, int a, int b) {
+static int compare(parser *r, int predicate, int a, int b) {
   return st__vector_op(r->v, ST_V_COMPARE, predicate, a, b, -1);
 }
 
-static int pick(reader *r, int a, int b, int mask) {
+static int pick(parser *r, int a, int b, int mask) {
   return st__vector_op(r->v, ST_V_SELECT, 0, a, b, mask);
 }
 
 /* As CLAMP of other.c. */
-static term clamp(reader *r, int x, int low, int high) {
+static term clamp(parser *r, int x, int low, int high) {
   int y = pick(r, x, low, compare(r, ST_V_GT, x, low));
   y = pick(r, y, high, compare(r, ST_V_LT, y, high));
   y = pick(r, low, y, compare(r, ST_V_NE, low, low));
@@ -193,10 +193,10 @@ static term clamp(reader *r, int x, int low, int high) {
 }
 
 /* As LERP of other.c. */
-static term lerp(reader *r, int x, int y, int w, int size) {
-  st_vector *v = r->v;
+static term lerp(parser *r, int x, int y, int w, int size) {
+  st_vector_ir *v = r->v;
   const int span = st__vector_op(v, ST_V_SUB, 0, y, x, -1);
-  const int rest = st__vector_op(v, ST_V_SUB, 0, st__vector_number(v, 1), w,
+  const int rest = st__vector_op(v, ST_V_SUB, 0, st__vector_float(v, 1), w,
                                  -1);
   const int from = st__vector_op(v, ST_V_ADD, 0, x,
                                  st__vector_op(v, ST_V_MUL, 0, w, span, -1),
@@ -204,11 +204,11 @@ static term lerp(reader *r, int x, int y, int w, int size) {
   const int to = st__vector_op(v, ST_V_SUB, 0, y,
                                st__vector_op(v, ST_V_MUL, 0, span, rest, -1),
                                -1);
-  const int half = st__vector_number(v, 0.5);
+  const int half = st__vector_float(v, 0.5);
   return lanes_of(pick(r, from, to, compare(r, ST_V_LT, size, half)));
 }
 
-static term call(reader *r, const char *name, int n, const term *args) {
+static term call(parser *r, const char *name, int n, const term *args) {
   int x[ARGS];
   for (int i = 0; i < n; i++) x[i] = to_lanes(r, args[i]);
   if (n == 1 && strcmp(name, "fabs") == 0) {
@@ -243,7 +243,7 @@ static term call(reader *r, const char *name, int n, const term *args) {
 
 /* -- Primaries ------------------------------------------------------------ */
 
-static bool take(reader *r, const char *text) {
+static bool take(parser *r, const char *text) {
   skip(r);
   const size_t n = strlen(text);
   if (strncmp(r->at, text, n) != 0) return false;
@@ -253,7 +253,7 @@ static bool take(reader *r, const char *text) {
 
 /* Digits and a point, as few as make numbers that are exact until they are
  * divided; strtod would ask the locale for the point. */
-static term number(reader *r) {
+static term number(parser *r) {
   term t = {TERM_INT, 0, 0};
   double scale = 1;
   int n = 0;
@@ -275,20 +275,20 @@ static term number(reader *r) {
   return isalpha((unsigned char)*r->at) ? fail(r) : t;
 }
 
-static term param(reader *r, int i) {
+static term param(parser *r, int i) {
   if (!r->names->params) return fail(r);
   const st_scalar s = r->names->params->s[i];
   const double d = r->v->width == 4 ? (double)st__scalar_to_float(s)
                                     : st__scalar_to_double(s);
-  return lanes_of(st__vector_number(r->v, d));
+  return lanes_of(st__vector_float(r->v, d));
 }
 
-static term input(const st_term *t) {
+static term input(const st_vector_value *t) {
   return t->is_mask ? mask_of(t->value) : lanes_of(t->value);
 }
 
-static term named(reader *r, const char *name) {
-  const st_names *s = r->names;
+static term named(parser *r, const char *name) {
+  const st_kernel_env *s = r->names;
   if (strcmp(name, "mask") == 0 && s->has_mask) return input(&s->mask);
   if (strcmp(name, "INFINITY") == 0) return (term){TERM_FLOAT, 0, INFINITY};
   if (name[0] == 'p' && name[1] >= '0' && name[1] <= '2' && !name[2]) {
@@ -298,7 +298,7 @@ static term named(reader *r, const char *name) {
   return input(&s->inputs[name[0] - 'a']);
 }
 
-static term word(reader *r) {
+static term parse_word(parser *r) {
   char name[NAME];
   term args[ARGS];
   int n = 0;
@@ -312,40 +312,40 @@ static term word(reader *r) {
   n = 0;
   do {
     if (n == ARGS) return fail(r);
-    args[n++] = choice(r);
+    args[n++] = parse_ternary(r);
   } while (!r->failed && take(r, ","));
   if (r->failed || !take(r, ")")) return fail(r);
   return call(r, name, n, args);
 }
 
-static term cast(reader *r, term t) {
+static term cast(parser *r, term t) {
   if (!is_number(t)) return lanes_of(to_lanes(r, t));
-  return lanes_of(st__vector_number(r->v, t.number));
+  return lanes_of(st__vector_float(r->v, t.number));
 }
 
-static term negative(reader *r, term t) {
+static term negative(parser *r, term t) {
   if (is_number(t)) return (term){t.kind, 0, -t.number};
   return lanes_of(st__vector_op(r->v, ST_V_XOR, 0, to_lanes(r, t),
                                 sign_bits(r->v), -1));
 }
 
-static term factor(reader *r) {
+static term parse_unary(parser *r) {
   if (r->failed || ++r->depth > NESTING) return fail(r);
   term t;
   skip(r);
   if (take(r, "(T)") || take(r, "(W)")) {
-    t = cast(r, factor(r));
+    t = cast(r, parse_unary(r));
   } else if (take(r, "-")) {
-    t = negative(r, factor(r));
+    t = negative(r, parse_unary(r));
   } else if (take(r, "!")) {
-    t = not_term(r, factor(r));
+    t = not_term(r, parse_unary(r));
   } else if (take(r, "(")) {
-    t = choice(r);
+    t = parse_ternary(r);
     if (!r->failed && !take(r, ")")) t = fail(r);
   } else if (isdigit((unsigned char)*r->at) || *r->at == '.') {
     t = number(r);
   } else {
-    t = word(r);
+    t = parse_word(r);
   }
   r->depth--;
   return t;
@@ -353,27 +353,27 @@ static term factor(reader *r) {
 
 /* -- Expressions ---------------------------------------------------------- */
 
-static term binary(reader *r, int level) {
-  if (level > LEVELS) return factor(r);
-  term a = binary(r, level + 1);
+static term parse_binary(parser *r, int level) {
+  if (level > LEVELS) return parse_unary(r);
+  term a = parse_binary(r, level + 1);
   for (;;) {
     const operator *o = r->failed ? NULL : next_operator(r);
     if (!o || o->level != level) return a;
     r->at += strlen(o->text);
-    const term b = binary(r, level + 1);
+    const term b = parse_binary(r, level + 1);
     if (r->failed) return a;
     a = apply(r, o, a, b);
   }
 }
 
-static term choice(reader *r) {
+static term parse_ternary(parser *r) {
   if (r->failed || ++r->depth > NESTING) return fail(r);
-  const term t = binary(r, 1);
+  const term t = parse_binary(r, 1);
   r->depth--;
   if (r->failed || !take(r, "?")) return t;
-  const term a = choice(r);
+  const term a = parse_ternary(r);
   if (r->failed || !take(r, ":")) return fail(r);
-  const term b = choice(r);
+  const term b = parse_ternary(r);
   if (r->failed) return b;
   const int mask = to_mask(r, t);
   if (is_like_mask(a) && is_like_mask(b) &&
@@ -383,11 +383,11 @@ static term choice(reader *r) {
   return lanes_of(pick(r, to_lanes(r, a), to_lanes(r, b), mask));
 }
 
-bool st__formula(st_vector *v, const char *text, const st_names *names,
-                 st_term *out) {
-  reader r = {v, names, text, 0, false};
+bool st__parse_kernel(st_vector_ir *v, const char *text,
+                      const st_kernel_env *names, st_vector_value *out) {
+  parser r = {v, names, text, 0, false};
   const int before = v->n;
-  const term t = choice(&r);
+  const term t = parse_ternary(&r);
   skip(&r);
   if (!r.failed && *r.at == 0 && !v->is_full) {
     out->is_mask = t.kind == TERM_MASK;

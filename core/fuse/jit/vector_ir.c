@@ -7,11 +7,11 @@
 
 /* -- Constants ------------------------------------------------------------ */
 
-static uint64_t ones(const st_vector *v) {
+static uint64_t ones(const st_vector_ir *v) {
   return v->width == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
-static double number_of(const st_vector *v, uint64_t bits) {
+static double number_of(const st_vector_ir *v, uint64_t bits) {
   float f;
   double d;
   const uint32_t low = (uint32_t)bits;
@@ -20,7 +20,7 @@ static double number_of(const st_vector *v, uint64_t bits) {
   return v->width == 4 ? f : d;
 }
 
-static uint64_t bits_of(const st_vector *v, double number) {
+static uint64_t bits_of(const st_vector_ir *v, double number) {
   const float f = (float)number;
   uint32_t low;
   uint64_t bits;
@@ -29,7 +29,7 @@ static uint64_t bits_of(const st_vector *v, double number) {
   return v->width == 4 ? low : bits;
 }
 
-static bool is_const(const st_vector *v, int a) {
+static bool is_const(const st_vector_ir *v, int a) {
   return a >= 0 && v->ops[a].code == ST_V_CONST;
 }
 
@@ -44,7 +44,7 @@ static bool holds(int predicate, double x, double y) {
   }
 }
 
-bool st__vector_is_bool(const st_vector *v, int a, bool is_true) {
+bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true) {
   return is_const(v, a) && v->ops[a].bits == (is_true ? ones(v) : 0);
 }
 
@@ -58,16 +58,18 @@ static const uint8_t latencies[ST_V_COUNT] = {
   [ST_V_XOR] = 1, [ST_V_SELECT] = 2, [ST_V_FLOAT] = 4, [ST_V_HALF] = 12
 };
 
-static int depth_of(const st_vector *v, const st_vector_op *op) {
+static int latency_of(const st_vector_ir *v, const st_vector_op *op) {
   const int read[] = {op->a, op->b, op->c};
-  int depth = 0;
+  int latency = 0;
   for (int k = 0; k < 3; k++) {
-    if (read[k] >= 0 && v->depth[read[k]] > depth) depth = v->depth[read[k]];
+    if (read[k] >= 0 && v->latency[read[k]] > latency) {
+      latency = v->latency[read[k]];
+    }
   }
-  return depth + latencies[op->code];
+  return latency + latencies[op->code];
 }
 
-static int append(st_vector *v, const st_vector_op *op) {
+static int append(st_vector_ir *v, const st_vector_op *op) {
   for (int i = v->n - 1; i >= 0 && op->code != ST_V_STORE; i--) {
     if (memcmp(&v->ops[i], op, sizeof *op) == 0) return i;
   }
@@ -76,43 +78,43 @@ static int append(st_vector *v, const st_vector_op *op) {
     return v->n - 1;
   }
   v->ops[v->n] = *op;
-  v->depth[v->n] = (int16_t)depth_of(v, op);
+  v->latency[v->n] = (int16_t)latency_of(v, op);
   return v->n++;
 }
 
 /* Bytes between the members are compared, too. */
-static st_vector_op blank(st_vector_code code) {
+static st_vector_op blank(st_vector_opcode code) {
   st_vector_op op;
   memset(&op, 0, sizeof op);
   op.code = (uint8_t)code;
-  op.place = op.a = op.b = op.c = -1;
+  op.slot = op.a = op.b = op.c = -1;
   return op;
 }
 
-int st__vector_bits(st_vector *v, uint64_t bits) {
+int st__vector_bits(st_vector_ir *v, uint64_t bits) {
   st_vector_op op = blank(ST_V_CONST);
   op.bits = bits & ones(v);
   return append(v, &op);
 }
 
-int st__vector_number(st_vector *v, double number) {
+int st__vector_float(st_vector_ir *v, double number) {
   return st__vector_bits(v, bits_of(v, number));
 }
 
-int st__vector_bool(st_vector *v, bool is_true) {
+int st__vector_bool(st_vector_ir *v, bool is_true) {
   return st__vector_bits(v, is_true ? ones(v) : 0);
 }
 
-int st__vector_load(st_vector *v, int place, st_dtype dtype) {
+int st__vector_load(st_vector_ir *v, int slot, st_dtype dtype) {
   st_vector_op op = blank(ST_V_LOAD);
-  op.place = (int16_t)place;
+  op.slot = (int16_t)slot;
   op.dtype = (uint8_t)dtype;
   return append(v, &op);
 }
 
-void st__vector_store(st_vector *v, int place, st_dtype dtype, int a) {
+void st__vector_store(st_vector_ir *v, int slot, st_dtype dtype, int a) {
   st_vector_op op = blank(ST_V_STORE);
-  op.place = (int16_t)place;
+  op.slot = (int16_t)slot;
   op.dtype = (uint8_t)dtype;
   op.a = (int16_t)a;
   append(v, &op);
@@ -121,7 +123,7 @@ void st__vector_store(st_vector *v, int place, st_dtype dtype, int a) {
 /* -- Simpler ones --------------------------------------------------------- */
 
 /* A choice by a comparison of the two is a minimum or a maximum. */
-static int select_extreme(st_vector *v, int a, int b, int mask) {
+static int select_extreme(st_vector_ir *v, int a, int b, int mask) {
   const st_vector_op *m = &v->ops[mask];
   if (m->code != ST_V_COMPARE || (m->imm != ST_V_LT && m->imm != ST_V_GT)) {
     return -1;
@@ -136,7 +138,7 @@ static int select_extreme(st_vector *v, int a, int b, int mask) {
   return -1;
 }
 
-static int simplify_select(st_vector *v, int a, int b, int mask) {
+static int simplify_select(st_vector_ir *v, int a, int b, int mask) {
   if (a == b || st__vector_is_bool(v, mask, true)) return a;
   if (st__vector_is_bool(v, mask, false)) return b;
   const int extreme = select_extreme(v, a, b, mask);
@@ -150,7 +152,7 @@ static int simplify_select(st_vector *v, int a, int b, int mask) {
   return -1;
 }
 
-static int simplify_bits(st_vector *v, st_vector_code code, int a, int b) {
+static int simplify_bits(st_vector_ir *v, st_vector_opcode code, int a, int b) {
   for (int turn = 0; turn < 2; turn++) {
     const int x = turn ? a : b, y = turn ? b : a;
     if (st__vector_is_bool(v, x, false)) {
@@ -163,7 +165,7 @@ static int simplify_bits(st_vector *v, st_vector_code code, int a, int b) {
   return -1;
 }
 
-int st__vector_op(st_vector *v, st_vector_code code, int imm, int a, int b,
+int st__vector_op(st_vector_ir *v, st_vector_opcode code, int imm, int a, int b,
                   int c) {
   int same = -1;
   if (code == ST_V_SELECT) same = simplify_select(v, a, b, c);

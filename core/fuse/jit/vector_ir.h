@@ -1,12 +1,12 @@
 /* Vector code: what one step of a loop computes, operation by operation.
  *
- * Note [Vector code]
+ * Note [Vector IR]
  * A run of instructions of a program becomes a list of operations on vectors
  * of the processor, each of which gives one value. All values of a list have
  * as many lanes, which are as wide as the elements; a bool is a lane of ones
  * or of zeros. What is written twice is computed once.
  *
- * Note [Loads are late]
+ * Note [Loads are rematerialized]
  * Elements are loaded where an operation reads them, and again when there was
  * no register to keep them in. So nobody may refer to a load behind the
  * instruction that asked for it: what is there may have been overwritten. If
@@ -20,9 +20,9 @@
 enum { ST_VECTOR_OPS = 1024 };
 
 /* Arguments a, b, c are values before; m is a mask. */
-typedef enum st_vector_code {
-  ST_V_LOAD,      /* the elements at a place, as lanes */
-  ST_V_STORE,     /* a to a place, in its dtype; gives nothing */
+typedef enum st_vector_opcode {
+  ST_V_LOAD,      /* the elements at a slot, as lanes */
+  ST_V_STORE,     /* a to a slot, in its dtype; gives nothing */
   ST_V_CONST,     /* bits in all lanes */
   ST_V_ADD, ST_V_SUB, ST_V_MUL, ST_V_DIV,
   ST_V_MIN,       /* a < b ? a : b */
@@ -35,10 +35,10 @@ typedef enum st_vector_code {
   ST_V_OR, ST_V_XOR,
   ST_V_SELECT,    /* c ? a : b */
   ST_V_FLOAT,     /* of an integer of 32 bits */
-  ST_V_COPY,      /* of a load: Note [Loads are late] */
+  ST_V_COPY,      /* of a load: Note [Loads are rematerialized] */
   ST_V_HALF,      /* rounded to float16 */
   ST_V_COUNT
-} st_vector_code;
+} st_vector_opcode;
 
 /* Predicates and roundings. */
 enum {
@@ -49,29 +49,29 @@ enum {
 
 typedef struct st_vector_op {
   uint8_t code, imm;
-  uint8_t dtype;       /* of the place, of LOAD and STORE */
-  int16_t place;
+  uint8_t dtype;       /* of the slot, of LOAD and STORE */
+  int16_t slot;
   int16_t a, b, c;     /* -1: none */
   uint64_t bits;
 } st_vector_op;
 
-typedef struct st_vector {
+typedef struct st_vector_ir {
   int n, width;        /* width: bytes of a lane, 4 or 8 */
   bool is_full;        /* what came last is not there */
   st_vector_op ops[ST_VECTOR_OPS];
-  int16_t depth[ST_VECTOR_OPS]; /* cycles until it is there, about */
-} st_vector;
+  int16_t latency[ST_VECTOR_OPS]; /* cycles until it is there, about */
+} st_vector_ir;
 
 /* The value of an operation: an older one if it is the same, a constant if it
  * always is. */
-int st__vector_op(st_vector *v, st_vector_code code, int imm, int a, int b,
+int st__vector_op(st_vector_ir *v, st_vector_opcode code, int imm, int a, int b,
                   int c);
-int st__vector_load(st_vector *v, int place, st_dtype dtype);
-void st__vector_store(st_vector *v, int place, st_dtype dtype, int a);
-int st__vector_bits(st_vector *v, uint64_t bits);
-int st__vector_number(st_vector *v, double number);
+int st__vector_load(st_vector_ir *v, int slot, st_dtype dtype);
+void st__vector_store(st_vector_ir *v, int slot, st_dtype dtype, int a);
+int st__vector_bits(st_vector_ir *v, uint64_t bits);
+int st__vector_float(st_vector_ir *v, double number);
 /* All ones, or all zeros. */
-int st__vector_bool(st_vector *v, bool is_true);
-bool st__vector_is_bool(const st_vector *v, int a, bool is_true);
+int st__vector_bool(st_vector_ir *v, bool is_true);
+bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true);
 
 #endif

@@ -48,13 +48,13 @@ static void put_operand(st_x64 *x, int dst, st_x64_operand rm, int behind) {
     case ST_X64_REG:
       st__x64_byte(x, DIRECT | reg | (rm.reg & 7));
       break;
-    case ST_X64_AT:
+    case ST_X64_MEM:
       st__x64_byte(x, DISP8 | reg | HAS_SIB);
       st__x64_byte(x, scale_bits(rm.scale) << 6 | ST_RAX << 3 |
                       (rm.base & 7));
       st__x64_byte(x, 0);
       break;
-    case ST_X64_SLOT:
+    case ST_X64_SPILL:
       st__x64_byte(x, DISP32 | reg | HAS_SIB);
       st__x64_byte(x, ST_RSP << 3 | ST_RSP);
       put32(x, (uint32_t)(rm.reg * x->vector));
@@ -67,7 +67,7 @@ static void put_operand(st_x64 *x, int dst, st_x64_operand rm, int behind) {
 /* The bit 3 of the register that rm names. */
 static int high_of(st_x64_operand rm) {
   return rm.kind == ST_X64_REG ? rm.reg >> 3
-       : rm.kind == ST_X64_AT ? rm.base >> 3 : 0;
+       : rm.kind == ST_X64_MEM ? rm.base >> 3 : 0;
 }
 
 static void put_rest(st_x64 *x, uint32_t op, int dst, st_x64_operand rm,

@@ -18,7 +18,7 @@ enum { ST_RAX, ST_RCX, ST_RDX, ST_RBX, ST_RSP, ST_RBP, ST_RSI, ST_RDI,
 enum { ST_X64_POOL = 128, ST_X64_FIXUPS = 2048 };
 
 /* What an instruction works on: 16 bytes, half a vector or a whole one. */
-enum { ST_X64_SIXTEEN, ST_X64_HALF, ST_X64_WHOLE };
+enum { ST_X64_XMM, ST_X64_HALF, ST_X64_WHOLE };
 
 /* prefix, map, opcode, the bit W and the length. */
 #define ST_X64_OP(pp, map, opcode, w, length)                         \
@@ -27,8 +27,8 @@ enum { ST_X64_SIXTEEN, ST_X64_HALF, ST_X64_WHOLE };
 
 typedef enum st_x64_kind {
   ST_X64_REG,     /* a vector register */
-  ST_X64_AT,      /* [base + rax * scale] */
-  ST_X64_SLOT,    /* vector number reg on the stack */
+  ST_X64_MEM,     /* [base + rax * scale] */
+  ST_X64_SPILL,   /* vector number reg on the stack */
   ST_X64_CONST    /* constant number reg of the pool */
 } st_x64_kind;
 

@@ -1,6 +1,6 @@
 /* Gradients of scripted reductions.
  *
- * Note [Gradients of a scripted fold]
+ * Note [Gradients of a custom reduction]
  * Backwards a fold is done once more with operators that have derivatives: the
  * values that map gives are combined in neighbouring pairs, half of them after
  * the other, and final takes the last ones; that is differentiated as it
@@ -21,8 +21,8 @@
 /* -- Steps ---------------------------------------------------------------- */
 
 /* *t becomes the result of an operator of it and n further arguments. */
-static st_status step(st_tensor **t, st_op_id id, int n,
-                      const st_value *more) {
+static st_status apply_op(st_tensor **t, st_op_id id, int n,
+                          const st_value *more) {
   st_value args[8];
   st_tensor *out;
   args[0] = st__of_tensor(*t);
@@ -48,22 +48,22 @@ static void release_all(int n, st_tensor **t) {
 
 static st_status to_dtype(st_tensor **t, int dtype) {
   const st_value to = st__of_int(dtype);
-  return (*t)->dtype == dtype ? ST_OK : step(t, ST_OP_to_dtype, 1, &to);
+  return (*t)->dtype == dtype ? ST_OK : apply_op(t, ST_OP_to_dtype, 1, &to);
 }
 
 /* -- The fold ------------------------------------------------------------- */
 
-typedef struct fold {
+typedef struct reduction {
   const st_reducer *r;
   const st_reducer_call *c;
   uint8_t accs[ST_TREE_ACCS];  /* dtypes */
   int64_t n;                   /* elements of a result */
-  int nkept;
-  int64_t kept[ST_MAX_DIMS];   /* sizes */
-} fold;
+  int nouter;
+  int64_t outer[ST_MAX_DIMS];  /* sizes */
+} reduction;
 
-/* The folded dimensions become the last one. */
-static st_status line_up(const fold *f, int dtype, st_tensor **t) {
+/* The reduced dimensions become the last one. */
+static st_status flatten_dims(const reduction *f, int dtype, st_tensor **t) {
   const st_reducer_call *c = f->c;
   int64_t dims[ST_MAX_DIMS], sizes[ST_MAX_DIMS + 1];
   int n = 0;
@@ -72,26 +72,26 @@ static st_status line_up(const fold *f, int dtype, st_tensor **t) {
       if ((int)(c->dims >> d & 1) == pass) dims[n++] = d;
     }
   }
-  memcpy(sizes, f->kept, sizeof f->kept);
-  sizes[f->nkept] = f->n;
+  memcpy(sizes, f->outer, sizeof f->outer);
+  sizes[f->nouter] = f->n;
   const st_value wide = st__of_ints(c->sizes, c->ndim);
   const st_value order = st__of_ints(dims, n);
-  const st_value flat = st__of_ints(sizes, f->nkept + 1);
-  ST_TRY(step(t, ST_OP_expand, 1, &wide));
-  ST_TRY(step(t, ST_OP_permute, 1, &order));
-  ST_TRY(step(t, ST_OP_reshape, 1, &flat));
+  const st_value flat = st__of_ints(sizes, f->nouter + 1);
+  ST_TRY(apply_op(t, ST_OP_expand, 1, &wide));
+  ST_TRY(apply_op(t, ST_OP_permute, 1, &order));
+  ST_TRY(apply_op(t, ST_OP_reshape, 1, &flat));
   return to_dtype(t, dtype);
 }
 
 /* out[i] = combine(a, b)[i], in the accumulators' dtypes and with the shape of
  * a[i]; inputs: a, then b. */
-static st_status combine(const fold *f, st_tensor *const *inputs,
+static st_status combine(const reduction *f, st_tensor *const *inputs,
                          st_tensor **out) {
   ST_TRY(st__graph_run(f->r->combine->graph, inputs, NULL, out, NULL, NULL));
   for (int j = 0; j < f->r->naccs; j++) {
     const st_value wide = st__of_ints(inputs[0]->sizes, inputs[0]->ndim);
     if (!st__same_sizes(out[j], inputs[0])) {
-      ST_TRY(step(&out[j], ST_OP_expand, 1, &wide));
+      ST_TRY(apply_op(&out[j], ST_OP_expand, 1, &wide));
     }
     ST_TRY(to_dtype(&out[j], f->accs[j]));
   }
@@ -114,7 +114,7 @@ static st_status append_last(st_tensor *values, st_tensor **pairs) {
   return ST_OK;
 }
 
-static st_status halve(const fold *f, st_tensor **values) {
+static st_status combine_pairs(const reduction *f, st_tensor **values) {
   const int k = f->r->naccs;
   st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
   st_status status = ST_OK;
@@ -137,9 +137,9 @@ fail:
 }
 
 /* A built-in reduction over the last dimension that does the same; NONE. */
-static st_op_id builtin_of(st_op_id simple, st_dtype acc) {
+static st_op_id builtin_of(st_op_id builtin, st_dtype acc) {
   const bool has_order = !st__is_complex(acc);
-  switch (simple) {
+  switch (builtin) {
     case ST_OP_add_Tensor:
       return acc == ST_BOOL ? ST_OP_COUNT : ST_OP_sum_dim_IntList;
     case ST_OP_mul_Tensor:
@@ -150,43 +150,43 @@ static st_op_id builtin_of(st_op_id simple, st_dtype acc) {
   }
 }
 
-static st_status reduce(const fold *f, int j, st_op_id id, st_tensor **t) {
+static st_status reduce(const reduction *f, int j, st_op_id id, st_tensor **t) {
   const int64_t dim = (*t)->ndim - 1;
   const st_value more[] = {id == ST_OP_prod_dim_int ? st__of_int(dim)
                                                     : st__of_ints(&dim, 1),
                            st__of_bool(false)};
-  ST_TRY(step(t, id, 2, more));
+  ST_TRY(apply_op(t, id, 2, more));
   return to_dtype(t, f->accs[j]);
 }
 
 /* Each of the values, [kept ..., n], becomes one, [kept ...]. */
-static st_status fold_values(const fold *f, st_tensor **values) {
-  bool is_builtin = f->r->is_simple;
+static st_status reduce_values(const reduction *f, st_tensor **values) {
+  bool is_builtin = f->r->is_commutative;
   st_op_id ids[ST_TREE_ACCS];
   for (int j = 0; j < f->r->naccs && is_builtin; j++) {
-    ids[j] = builtin_of(f->r->simple[j], (st_dtype)f->accs[j]);
+    ids[j] = builtin_of(f->r->builtin[j], (st_dtype)f->accs[j]);
     is_builtin = ids[j] != ST_OP_COUNT;
   }
   for (int64_t n = f->n; n > 1 && !is_builtin; n = n / 2 + n % 2) {
-    ST_TRY(halve(f, values));
+    ST_TRY(combine_pairs(f, values));
   }
   for (int j = 0; j < f->r->naccs; j++) {
-    const st_value kept = st__of_ints(f->kept, f->nkept);
+    const st_value outer = st__of_ints(f->outer, f->nouter);
     if (is_builtin) ST_TRY(reduce(f, j, ids[j], &values[j]));
-    else ST_TRY(step(&values[j], ST_OP_reshape, 1, &kept));
+    else ST_TRY(apply_op(&values[j], ST_OP_reshape, 1, &outer));
   }
   return ST_OK;
 }
 
 /* values become combine(init, values). */
-static st_status start(const fold *f, st_tensor **values) {
+static st_status start(const reduction *f, st_tensor **values) {
   const int k = f->r->naccs;
   st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
   st_status status = ST_OK;
   if (!f->r->has_init) return ST_OK;
   for (int j = 0; j < k; j++) {
     st_scalar init = f->r->init[j];
-    const st_value args[] = {st__of_ints(f->kept, f->nkept),
+    const st_value args[] = {st__of_ints(f->outer, f->nouter),
                              st__of_scalar(&init), st__of_int(f->accs[j])};
     ST_TRY_FAIL(st__invoke1(ST_OP_full, 3, args, &inputs[j]));
     inputs[k + j] = values[j];
@@ -205,7 +205,7 @@ fail:
 }
 
 /* The operator's results of map's values, shaped as their gradients. */
-static st_status finish(const fold *f, st_tensor *const *given,
+static st_status finish(const reduction *f, st_tensor *const *given,
                         st_tensor *const *grads, st_tensor **outs) {
   const st_graph *g = f->r->final->graph;
   st_tensor *values[ST_TREE_ACCS] = {NULL};
@@ -213,17 +213,17 @@ static st_status finish(const fold *f, st_tensor *const *given,
   for (int j = 0; j < f->r->naccs; j++) {
     values[j] = given[j];
     st__tensor_retain(given[j]);
-    ST_TRY_FAIL(line_up(f, f->accs[j], &values[j]));
+    ST_TRY_FAIL(flatten_dims(f, f->accs[j], &values[j]));
   }
-  ST_TRY_FAIL(fold_values(f, values));
+  ST_TRY_FAIL(reduce_values(f, values));
   ST_TRY_FAIL(start(f, values));
   ST_TRY_FAIL(st__graph_run(g, values, f->c->params, outs, NULL, NULL));
   for (int i = 0; i < g->noutputs; i++) {
     if (!grads[i]) continue;
-    const st_value kept = st__of_ints(f->kept, f->nkept);
+    const st_value outer = st__of_ints(f->outer, f->nouter);
     const st_value shape = st__of_ints(grads[i]->sizes, grads[i]->ndim);
-    ST_TRY_FAIL(step(&outs[i], ST_OP_expand, 1, &kept));
-    ST_TRY_FAIL(step(&outs[i], ST_OP_reshape, 1, &shape));
+    ST_TRY_FAIL(apply_op(&outs[i], ST_OP_expand, 1, &outer));
+    ST_TRY_FAIL(apply_op(&outs[i], ST_OP_reshape, 1, &shape));
   }
 fail:
   release_all(f->r->naccs, values);
@@ -233,7 +233,7 @@ fail:
 /* -- Backwards ------------------------------------------------------------ */
 
 /* The gradients of xs, of which NULL ones are left out. */
-static st_status differentiate(const fold *f, st_tensor *const *given,
+static st_status differentiate(const reduction *f, st_tensor *const *given,
                                st_tensor *const *grads, int n,
                                st_tensor *const *xs, bool create_graph,
                                st_tensor **out) {
@@ -265,7 +265,7 @@ fail:
 }
 
 /* map as one program, its values as leaves. */
-static st_status fused(const fold *f, st_tensor *const *grads,
+static st_status fused(const reduction *f, st_tensor *const *grads,
                        const bool *wanted, st_tensor **out) {
   const int k = f->r->naccs;
   st_tensor *values[ST_TREE_ACCS] = {NULL}, *leaves[ST_TREE_ACCS] = {NULL};
@@ -275,7 +275,7 @@ static st_status fused(const fold *f, st_tensor *const *grads,
   st_tls tls = old;
   bool found = false;
   st_status status;
-  ST_TRY_FAIL(st__fused_run(f->r->map, c->inputs, c->params + 1, values));
+  ST_TRY_FAIL(st__compiled_run(f->r->map, c->inputs, c->params + 1, values));
   tls.grad = true;
   st__set_tls(tls);
   for (int j = 0; j < k; j++) {
@@ -288,8 +288,8 @@ static st_status fused(const fold *f, st_tensor *const *grads,
   st__set_tls(old);
   for (int j = 0; j < k; j++) found |= dvalues[j] != NULL;
   if (!found) goto fail;
-  ST_TRY_FAIL(st__fused_backward(f->r->map, c->inputs, c->params + 1, dvalues,
-                                 wanted, out));
+  ST_TRY_FAIL(st__compiled_backward(f->r->map, c->inputs, c->params + 1,
+                                    dvalues, wanted, out));
 fail:
   st__set_tls(old);
   release_all(k, values);
@@ -298,7 +298,7 @@ fail:
 }
 
 /* Everything call by call, with a history that leads to the arguments. */
-static st_status recorded(const fold *f, st_tensor *const *grads,
+static st_status recorded(const reduction *f, st_tensor *const *grads,
                           const bool *wanted, st_tensor **out) {
   const st_graph *g = f->r->map->graph;
   st_tensor *own[ST_GRAPH_INPUTS] = {NULL}, *xs[ST_GRAPH_INPUTS] = {NULL};
@@ -322,7 +322,7 @@ fail:
   return status;
 }
 
-static st_status find_accs(fold *f) {
+static st_status find_accs(reduction *f) {
   uint8_t outs[ST_GRAPH_OUTPUTS];
   st_reducer_programs p;
   memset(outs, ST_DTYPE_NONE, sizeof outs);
@@ -337,12 +337,12 @@ st_status st__reducer_backward(void *ctx, const st_op *op,
                                st_tensor *const *grads, const bool *wanted,
                                st_tensor **inputs) {
   st_reducer_call c = {.ndim = 0};
-  fold f = {.r = ctx, .c = &c};
-  ST_TRY(st__fused_matches(f.r->schema, op, args, rets));
+  reduction f = {.r = ctx, .c = &c};
+  ST_TRY(st__check_values_schema(f.r->schema, op, args, rets));
   ST_TRY(st__reducer_call(f.r, args, &c));
   f.n = c.params[0].u.i;
   for (int d = 0; d < c.ndim; d++) {
-    if (!(c.dims >> d & 1)) f.kept[f.nkept++] = c.sizes[d];
+    if (!(c.dims >> d & 1)) f.outer[f.nouter++] = c.sizes[d];
   }
   if (f.n == 0) return ST_OK;
   ST_TRY(find_accs(&f));

@@ -1,4 +1,5 @@
-/* The walk of a scripted reduction (Note [The walk of a scripted reduction]).
+/* The walk of a scripted reduction (Note [Tiles and chunks of a custom
+ * reduction]).
  */
 
 #include "fuse/reduce/reduction_loop.h"
@@ -11,10 +12,10 @@
 
 enum {
   LINE = 64,
-  ROOM = 32768,      /* bytes of a chunk's values, about */
+  CHUNK_BYTES = 32768, /* bytes of a chunk's values, about */
   COLUMNS = 128,     /* outputs side by side, at most */
   ROWS = 2048,       /* outputs one after the other, at most */
-  FEW_TILES = 64,    /* fewer: outputs are cut into segments ... */
+  MIN_TILES = 64,    /* fewer: outputs are cut into segments ... */
   SEGMENTS = 256     /* ... so many of all, about */
 };
 
@@ -86,13 +87,13 @@ static void sort_dims(axes *x) {
 }
 
 /* A few neighbours are not worth it where another dimension has many. */
-static void prefer_long(axes *kept, int64_t folded) {
+static void longest_first(axes *outer, int64_t reduced) {
   int longest = 0;
-  if (kept->size[0] >= 8 || folded >= 1024) return;
-  for (int i = 1; i < kept->n; i++) {
-    if (kept->size[i] > kept->size[longest]) longest = i;
+  if (outer->size[0] >= 8 || reduced >= 1024) return;
+  for (int i = 1; i < outer->n; i++) {
+    if (outer->size[i] > outer->size[longest]) longest = i;
   }
-  if (longest > 0) swap_dims(kept, 0, longest);
+  if (longest > 0) swap_dims(outer, 0, longest);
 }
 
 static int64_t input_step(const st_tensor *t, int d, int ndim) {
@@ -101,37 +102,37 @@ static int64_t input_step(const st_tensor *t, int d, int ndim) {
     ? 0 : t->strides[at] * (int64_t)st__itemsize((st_dtype)t->dtype);
 }
 
-static void find_axes(const st_scripted *s, axes *folded, axes *kept) {
+static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
   const int nin = s->map->ninputs, nout = s->final->noutputs;
   int at = s->outs[0]->ndim;
-  folded->n = kept->n = 0;
-  folded->total = kept->total = 1;
+  reduced->n = outer->n = 0;
+  reduced->total = outer->total = 1;
   for (int d = s->ndim - 1; d >= 0; d--) {
-    const bool folds = s->dims >> d & 1;
+    const bool is_reduced = s->dims >> d & 1;
     int64_t step[ST_PROGRAM_OPERANDS] = {0};
     for (int i = 0; i < nin; i++) {
       step[i] = input_step(s->inputs[s->map->order[i]], d, s->ndim);
     }
-    if (!folds || s->keepdim) at--;
-    for (int i = 0; i < nout && !folds; i++) {
+    if (!is_reduced || s->keepdim) at--;
+    for (int i = 0; i < nout && !is_reduced; i++) {
       const st_tensor *t = s->outs[i];
       step[nin + i] = t->strides[at] *
                       (int64_t)st__itemsize((st_dtype)t->dtype);
     }
-    add_dim(folds ? folded : kept, s->sizes[d], step);
+    add_dim(is_reduced ? reduced : outer, s->sizes[d], step);
   }
-  merge_dims(folded);
-  sort_dims(kept);
-  merge_dims(kept);
-  prefer_long(kept, folded->total);
+  merge_dims(reduced);
+  sort_dims(outer);
+  merge_dims(outer);
+  longest_first(outer, reduced->total);
 }
 
 /* -- The walk ------------------------------------------------------------- */
 
 typedef struct walk {
-  const st_scripted *s;
+  const st_reduction_loop *s;
   st_tree tree;
-  axes folded, kept;
+  axes reduced, outer;
   char *data[ST_PROGRAM_OPERANDS];
   bool by_columns;
   int64_t width, per_row, tiles;  /* outputs of a tile; tiles */
@@ -141,21 +142,21 @@ typedef struct walk {
   int depth;                      /* of the stack */
   st_accs init, values;           /* of segments, when there are several */
   size_t room, fixed;             /* bytes of a slot; of what is shared */
-  int nslots;
+  int nworkspaces;
   atomic_flag *taken;
-  char *slots;
+  char *workspaces;
 } walk;
 
 /* Which of the two makes the inputs jump less? */
 static bool are_columns(const walk *w) {
   int64_t columns = 0, rows = 0;
   for (int i = 0; i < w->s->map->ninputs; i++) {
-    const int64_t c = magnitude(w->kept.step[0][i]);
-    const int64_t r = magnitude(w->folded.step[0][i]);
+    const int64_t c = magnitude(w->outer.step[0][i]);
+    const int64_t r = magnitude(w->reduced.step[0][i]);
     columns += c < LINE ? c : LINE;
     rows += r < LINE ? r : LINE;
   }
-  return w->kept.size[0] > 1 && w->folded.total > 1 && columns < rows;
+  return w->outer.size[0] > 1 && w->reduced.total > 1 && columns < rows;
 }
 
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
@@ -167,8 +168,8 @@ static int64_t power_below(int64_t n) {
   return p;
 }
 
-static void cut_tiles(walk *w, int64_t room) {
-  const int64_t n = w->folded.total, width = w->kept.size[0];
+static void plan_tiles(walk *w, int64_t room) {
+  const int64_t n = w->reduced.total, width = w->outer.size[0];
   const int64_t rows = room / (n > 0 ? n : 1);
   w->by_columns = are_columns(w);
   w->width = at_most(width, w->by_columns ? COLUMNS
@@ -176,15 +177,15 @@ static void cut_tiles(walk *w, int64_t room) {
   while (w->width > 1 && w->width * w->lanes > room) w->width /= 2;
   w->per_row = (width + w->width - 1) / w->width;
   w->tiles = w->per_row;
-  for (int i = 1; i < w->kept.n; i++) w->tiles *= w->kept.size[i];
+  for (int i = 1; i < w->outer.n; i++) w->tiles *= w->outer.size[i];
 }
 
-static void cut_segments(walk *w, int64_t room) {
+static void plan_segments(walk *w, int64_t room) {
   const int64_t fit = room / (w->width * w->lanes);
   w->chunk = fit >= w->items ? w->items : power_below(fit < 1 ? 1 : fit);
   w->segment = w->items;
   w->segments = 1;
-  if (w->tiles < FEW_TILES && w->items > w->chunk) {
+  if (w->tiles < MIN_TILES && w->items > w->chunk) {
     const int64_t most = SEGMENTS / w->tiles;
     w->segment = w->chunk;
     while (w->items / w->segment > most) w->segment *= 2;
@@ -195,33 +196,33 @@ static void cut_segments(walk *w, int64_t room) {
   for (w->depth = 2; n > 0; n /= 2) w->depth++;
 }
 
-static void cut(walk *w) {
+static void plan_walk(walk *w) {
   int64_t bytes = 0;
   for (int j = 0; j < w->tree.n; j++) bytes += w->tree.size[j];
-  w->lanes = w->s->is_simple ? ST_TREE_LANES : 1;
-  w->items = w->folded.total / w->lanes;
-  w->rest = w->folded.total % w->lanes;
+  w->lanes = w->s->is_commutative ? ST_TREE_LANES : 1;
+  w->items = w->reduced.total / w->lanes;
+  w->rest = w->reduced.total % w->lanes;
   if (w->items == 0) w->lanes = 1; /* nothing is dealt */
-  cut_tiles(w, ROOM / bytes);
-  cut_segments(w, ROOM / bytes);
+  plan_tiles(w, CHUNK_BYTES / bytes);
+  plan_segments(w, CHUNK_BYTES / bytes);
 }
 
 /* -- Memory --------------------------------------------------------------- */
 
 /* What a slot is cut into: values of every accumulator. */
-typedef struct slot {
+typedef struct workspace {
   st_accs mapped, item, stack, result;
-  st_tree_room room;
+  st_tree_scratch room;
   int64_t pushed;   /* since the stack was empty */
   int height;
-} slot;
+} workspace;
 
 static size_t rounded(int64_t n) {
   return ((size_t)n + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
 /* The next n values in the memory at *at; NULL counts bytes only. */
-static st_accs take(const st_tree *t, char *base, size_t *at, int64_t n) {
+static st_accs carve(const st_tree *t, char *base, size_t *at, int64_t n) {
   st_accs out = {{NULL}};
   for (int j = 0; j < t->n; j++) {
     if (base) out.p[j] = base + *at;
@@ -230,43 +231,44 @@ static st_accs take(const st_tree *t, char *base, size_t *at, int64_t n) {
   return out;
 }
 
-static size_t lay_out(const walk *w, char *base, slot *s) {
+static size_t lay_out(const walk *w, char *base, workspace *s) {
   const int64_t item = w->lanes * w->width, rest = w->rest * w->width;
   const int64_t chunk = w->chunk * item;
   const int64_t most = chunk > rest ? chunk : rest;
   const int64_t half = (w->chunk + 1) / 2 * item;
   size_t n = 0;
-  s->mapped = take(&w->tree, base, &n, most);
-  s->room.a = take(&w->tree, base, &n, half > rest ? half : rest);
-  s->room.b = take(&w->tree, base, &n, half > rest ? half : rest);
-  s->item = take(&w->tree, base, &n, item);
-  s->result = take(&w->tree, base, &n, w->width);
-  s->stack = take(&w->tree, base, &n, w->depth * item);
+  s->mapped = carve(&w->tree, base, &n, most);
+  s->room.a = carve(&w->tree, base, &n, half > rest ? half : rest);
+  s->room.b = carve(&w->tree, base, &n, half > rest ? half : rest);
+  s->item = carve(&w->tree, base, &n, item);
+  s->result = carve(&w->tree, base, &n, w->width);
+  s->stack = carve(&w->tree, base, &n, w->depth * item);
   return n;
 }
 
 /* Everything that may be needed, in one piece. */
-static st_status take_memory(walk *w, int nslots, char **base, size_t *size) {
-  slot s;
+static st_status take_memory(walk *w, int nworkspaces, char **base,
+                             size_t *size) {
+  workspace s;
   size_t at = 0;
   const int64_t values = w->segments > 1
     ? w->tiles * w->segments * w->width * w->lanes : 0;
-  take(&w->tree, NULL, &at, values);
-  take(&w->tree, NULL, &at, 1);
+  carve(&w->tree, NULL, &at, values);
+  carve(&w->tree, NULL, &at, 1);
   w->fixed = at;
   w->room = lay_out(w, NULL, &s);
-  w->nslots = nslots;
-  at += rounded((int64_t)sizeof *w->taken * nslots);
-  *size = at + (size_t)nslots * w->room + LINE;
+  w->nworkspaces = nworkspaces;
+  at += rounded((int64_t)sizeof *w->taken * nworkspaces);
+  *size = at + (size_t)nworkspaces * w->room + LINE;
   *base = st__alloc(ST_MEM_SCRATCH, *size);
   if (!*base) return ST_NO_MEMORY;
   char *p = (char *)(((uintptr_t)*base + LINE - 1) & ~(uintptr_t)(LINE - 1));
-  w->slots = p + at;
+  w->workspaces = p + at;
   w->taken = (atomic_flag *)(void *)(p + w->fixed);
-  for (int i = 0; i < nslots; i++) atomic_flag_clear(&w->taken[i]);
+  for (int i = 0; i < nworkspaces; i++) atomic_flag_clear(&w->taken[i]);
   at = 0;
-  w->values = take(&w->tree, p, &at, values);
-  w->init = take(&w->tree, p, &at, 1);
+  w->values = carve(&w->tree, p, &at, values);
+  w->init = carve(&w->tree, p, &at, 1);
   for (int j = 0; j < w->tree.n && w->s->has_init; j++) {
     st__scalar_store(w->s->init[j], (st_dtype)w->tree.combine->out_dtype[j],
                      w->init.p[j]);
@@ -275,17 +277,17 @@ static st_status take_memory(walk *w, int nslots, char **base, size_t *size) {
 }
 
 /* There are as many slots as threads. */
-static int take_slot(const walk *w, slot *s) {
+static int take_workspace(const walk *w, workspace *s) {
   int i = 0;
   while (atomic_flag_test_and_set_explicit(&w->taken[i],
                                            memory_order_acquire)) {
-    i = (i + 1) % w->nslots;
+    i = (i + 1) % w->nworkspaces;
   }
-  lay_out(w, w->slots + (size_t)i * w->room, s);
+  lay_out(w, w->workspaces + (size_t)i * w->room, s);
   return i;
 }
 
-static void give_back(const walk *w, int i) {
+static void give_workspace(const walk *w, int i) {
   atomic_flag_clear_explicit(&w->taken[i], memory_order_release);
 }
 
@@ -308,11 +310,11 @@ static tile find_tile(const walk *w, int64_t index) {
   int64_t row = index / w->per_row;
   const int64_t from = index % w->per_row * w->width;
   memcpy(t.data, w->data, sizeof t.data);
-  t.width = at_most(w->kept.size[0] - from, w->width);
-  move(w, t.data, &w->kept, 0, from);
-  for (int i = 1; i < w->kept.n; i++) {
-    move(w, t.data, &w->kept, i, row % w->kept.size[i]);
-    row /= w->kept.size[i];
+  t.width = at_most(w->outer.size[0] - from, w->width);
+  move(w, t.data, &w->outer, 0, from);
+  for (int i = 1; i < w->outer.n; i++) {
+    move(w, t.data, &w->outer, i, row % w->outer.size[i]);
+    row /= w->outer.size[i];
   }
   return t;
 }
@@ -349,8 +351,8 @@ static void map_window(const walk *w, char *const *in, st_accs to,
 /* Elements [from, from + n) of the tile's outputs. */
 static void map_elements(const walk *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
-  const axes *x = &w->folded;
-  const int64_t *step = x->step[0], *kept = w->kept.step[0];
+  const axes *x = &w->reduced;
+  const int64_t *step = x->step[0], *outer = w->outer.step[0];
   const int64_t row = x->size[0];
   for (int64_t done = 0, more; done < n; done += more) {
     char *in[ST_PROGRAM_OPERANDS];
@@ -364,10 +366,10 @@ static void map_elements(const walk *w, const tile *t, int64_t from,
     more = at_most(row - at, n - done);
     if (t->width > 1 && w->by_columns) {
       map_window(w, in, st__accs_at(&w->tree, to, done * t->width), &(window){
-                 t->width, more, kept, step, 1, t->width});
+                 t->width, more, outer, step, 1, t->width});
     } else if (t->width > 1 || at > 0 || n - done < 2 * row) {
       map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
-                 more, t->width, step, kept, 1, n});
+                 more, t->width, step, outer, 1, n});
     } else {
       const int64_t first = (from + done) / row % x->size[1];
       const int64_t rows = at_most((n - done) / row, x->size[1] - first);
@@ -390,35 +392,37 @@ static st_items items_of(const walk *w, const tile *t, st_accs at, int64_t n,
 
 /* -- The stack ------------------------------------------------------------ */
 
-static st_accs stacked(const walk *w, const slot *s, const tile *t, int at) {
+static st_accs stacked(const walk *w, const workspace *s, const tile *t,
+                       int at) {
   return st__accs_at(&w->tree, s->stack, at * w->lanes * t->width);
 }
 
-static void join_top(const walk *w, slot *s, const tile *t) {
+static void join_top(const walk *w, workspace *s, const tile *t) {
   const st_accs a = stacked(w, s, t, s->height - 2);
-  st__tree_join(&w->tree, a, a, 1, stacked(w, s, t, s->height - 1),
-                w->lanes * t->width);
+  st__tree_combine(&w->tree, a, a, 1, stacked(w, s, t, s->height - 1),
+                   w->lanes * t->width);
   s->height--;
 }
 
 /* Where the next item goes. */
-static st_accs top_of(const walk *w, const slot *s, const tile *t) {
+static st_accs top_of(const walk *w, const workspace *s, const tile *t) {
   return stacked(w, s, t, s->height);
 }
 
 /* It is there: those of the same number of items are joined. */
-static void push(const walk *w, slot *s, const tile *t) {
+static void push(const walk *w, workspace *s, const tile *t) {
   s->height++;
   for (int64_t n = s->pushed++; n & 1; n >>= 1) join_top(w, s, t);
 }
 
-static void clear(slot *s) {
+static void clear(workspace *s) {
   s->height = 0;
   s->pushed = 0;
 }
 
 /* The value of a segment is at the bottom of the stack. */
-static void fold_segment(const walk *w, slot *s, const tile *t, int64_t at) {
+static void reduce_segment(const walk *w, workspace *s, const tile *t,
+                           int64_t at) {
   const int64_t begin = at * w->segment;
   const int64_t end = at_most(begin + w->segment, w->items);
   clear(s);
@@ -426,7 +430,7 @@ static void fold_segment(const walk *w, slot *s, const tile *t, int64_t at) {
     const int64_t n = at_most(w->chunk, end - i) * w->lanes;
     map_elements(w, t, i * w->lanes, n, s->mapped);
     const st_items items = items_of(w, t, s->mapped, n, w->lanes);
-    st__tree_fold(&w->tree, &items, top_of(w, s, t), &s->room);
+    st__tree_reduce(&w->tree, &items, top_of(w, s, t), &s->room);
     push(w, s, t);
   }
   while (s->height > 1) join_top(w, s, t);
@@ -438,7 +442,7 @@ static st_accs value_of(const walk *w, const tile *t, int64_t segment) {
                      (t->at * w->segments + segment) * item);
 }
 
-static void join_segments(const walk *w, slot *s, const tile *t) {
+static void join_segments(const walk *w, workspace *s, const tile *t) {
   clear(s);
   for (int64_t k = 0; k < w->segments; k++) {
     st__tree_copy(&w->tree, top_of(w, s, t), value_of(w, t, k),
@@ -451,31 +455,31 @@ static void join_segments(const walk *w, slot *s, const tile *t) {
 /* -- Results -------------------------------------------------------------- */
 
 /* The lanes of the bottom of the stack become one value. */
-static void fold_lanes(const walk *w, slot *s, const tile *t) {
+static void reduce_lanes(const walk *w, workspace *s, const tile *t) {
   st_items items = items_of(w, t, stacked(w, s, t, 0), w->lanes, 1);
   if (w->lanes == 1) {
     st__tree_copy(&w->tree, s->result, items.at, t->width);
   } else {
-    st__tree_fold(&w->tree, &items, s->result, &s->room);
+    st__tree_reduce(&w->tree, &items, s->result, &s->room);
   }
 }
 
 /* The elements that did not fill an item. */
-static void fold_rest(const walk *w, slot *s, const tile *t) {
+static void reduce_rest(const walk *w, workspace *s, const tile *t) {
   const bool is_all = w->items == 0;
   map_elements(w, t, w->items * w->lanes, w->rest, s->mapped);
   const st_items items = items_of(w, t, s->mapped, w->rest, 1);
   const st_accs to = is_all ? s->result : s->item;
-  st__tree_fold(&w->tree, &items, to, &s->room);
+  st__tree_reduce(&w->tree, &items, to, &s->room);
   if (is_all) return;
-  st__tree_join(&w->tree, s->result, s->result, 1, to, t->width);
+  st__tree_combine(&w->tree, s->result, s->result, 1, to, t->width);
 }
 
-static void start(const walk *w, slot *s, const tile *t) {
-  const bool is_empty = w->folded.total == 0;
+static void start(const walk *w, workspace *s, const tile *t) {
+  const bool is_empty = w->reduced.total == 0;
   if (!w->s->has_init) return;
   if (!is_empty) {
-    st__tree_join(&w->tree, s->result, w->init, 0, s->result, t->width);
+    st__tree_combine(&w->tree, s->result, w->init, 0, s->result, t->width);
     return;
   }
   for (int64_t i = 0; i < t->width; i++) {
@@ -483,14 +487,14 @@ static void start(const walk *w, slot *s, const tile *t) {
   }
 }
 
-static void store(const walk *w, const slot *s, const tile *t) {
+static void store(const walk *w, const workspace *s, const tile *t) {
   const st_program *p = w->s->final;
   const int n = p->noutputs + p->ninputs, nin = w->s->map->ninputs;
   char *data[ST_PROGRAM_OPERANDS];
   int64_t strides[2 * ST_PROGRAM_OPERANDS] = {0};
   for (int i = 0; i < p->noutputs; i++) {
     data[i] = t->data[nin + i];
-    strides[i] = w->kept.step[0][nin + i];
+    strides[i] = w->outer.step[0][nin + i];
   }
   for (int i = p->noutputs; i < n; i++) {
     const int j = p->order[i - p->noutputs];
@@ -501,9 +505,9 @@ static void store(const walk *w, const slot *s, const tile *t) {
 }
 
 /* The stack has the items at its bottom, if there are any. */
-static void finish_tile(const walk *w, slot *s, const tile *t) {
-  if (w->items > 0) fold_lanes(w, s, t);
-  if (w->rest > 0) fold_rest(w, s, t);
+static void finish_tile(const walk *w, workspace *s, const tile *t) {
+  if (w->items > 0) reduce_lanes(w, s, t);
+  if (w->rest > 0) reduce_rest(w, s, t);
   start(w, s, t);
   store(w, s, t);
 }
@@ -512,28 +516,28 @@ static void finish_tile(const walk *w, slot *s, const tile *t) {
 
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
   const walk *w = ctx;
-  slot s;
-  const int mine = take_slot(w, &s);
+  workspace s;
+  const int mine = take_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(w, i);
     if (w->segments > 1) join_segments(w, &s, &t);
-    else if (w->items > 0) fold_segment(w, &s, &t, 0);
+    else if (w->items > 0) reduce_segment(w, &s, &t, 0);
     finish_tile(w, &s, &t);
   }
-  give_back(w, mine);
+  give_workspace(w, mine);
 }
 
 static void run_segments(void *ctx, int64_t begin, int64_t end) {
   const walk *w = ctx;
-  slot s;
-  const int mine = take_slot(w, &s);
+  workspace s;
+  const int mine = take_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(w, i / w->segments);
-    fold_segment(w, &s, &t, i % w->segments);
+    reduce_segment(w, &s, &t, i % w->segments);
     st__tree_copy(&w->tree, value_of(w, &t, i % w->segments),
                   stacked(w, &s, &t, 0), w->lanes * t.width);
   }
-  give_back(w, mine);
+  give_workspace(w, mine);
 }
 
 /* How many units of so many elements a thread takes at least. */
@@ -541,15 +545,15 @@ static int64_t units_of_grain(const walk *w, int64_t elements) {
   return w->s->map->grain / (elements + 1) + 1;
 }
 
-st_status st__scripted_run(const st_scripted *s) {
+st_status st__reduction_run(const st_reduction_loop *s) {
   walk w;
   char *base;
   size_t size;
   w.s = s;
-  st__tree_init(&w.tree, s->combine, s->naccs, s->is_simple);
-  find_axes(s, &w.folded, &w.kept);
-  if (w.kept.total == 0) return ST_OK;
-  cut(&w);
+  st__tree_init(&w.tree, s->combine, s->naccs, s->is_commutative);
+  find_axes(s, &w.reduced, &w.outer);
+  if (w.outer.total == 0) return ST_OK;
+  plan_walk(&w);
   for (int i = 0; i < s->map->ninputs; i++) {
     w.data[i] = st__data(s->inputs[s->map->order[i]]);
   }
@@ -557,7 +561,7 @@ st_status st__scripted_run(const st_scripted *s) {
     w.data[s->map->ninputs + i] = st__data(s->outs[i]);
   }
   const int64_t units = w.tiles * w.segments;
-  const int64_t elements = w.width * w.folded.total / w.segments;
+  const int64_t elements = w.width * w.reduced.total / w.segments;
   const int64_t grain = units_of_grain(&w, elements);
   const int64_t last = w.segments > 1
     ? units_of_grain(&w, w.segments * w.width * w.lanes) : grain;

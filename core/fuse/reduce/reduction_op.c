@@ -20,24 +20,24 @@ void st__reducer_retain(void *reducer) {
 void st__reducer_release(void *reducer) {
   st_reducer *const r = reducer;
   if (!r || !st__ref_drop(&r->refs)) return;
-  st__fused_release(r->map);
-  st__fused_release(r->combine);
-  st__fused_release(r->final);
+  st__compiled_release(r->map);
+  st__compiled_release(r->combine);
+  st__compiled_release(r->final);
   st__schema_free(&r->schema);
   st__free(ST_MEM_REGISTRY, r, sizeof *r);
 }
 
-static st_status new_fused(const st_graph *graph, st_fused **out) {
+static st_status new_fused(const st_graph *graph, st_compiled_graph **out) {
   st_graph *g = (st_graph *)(uintptr_t)graph;
   st__graph_retain(g);
-  const st_status status = st__fused_new(g, out);
+  const st_status status = st__compiled_new(g, out);
   if (status != ST_OK) st__graph_release(&g);
   return status;
 }
 
 /* Is result j of combine op(a, b) or op(b, a) of accumulator j, and op one of
  * those whose order does not matter? */
-static bool is_simple(const st_graph *g, int j, st_op_id *out) {
+static bool is_commutative(const st_graph *g, int j, st_op_id *out) {
   static const st_op_id ops[] = {
     ST_OP_add_Tensor, ST_OP_mul_Tensor, ST_OP_maximum, ST_OP_minimum,
     ST_OP_fmax, ST_OP_fmin, ST_OP_logical_and, ST_OP_logical_or,
@@ -47,20 +47,20 @@ static bool is_simple(const st_graph *g, int j, st_op_id *out) {
   const int at = g->outputs[j] - g->ninputs, other = g->ninputs / 2 + j;
   if (g->nnodes != g->noutputs || at < 0 || at >= g->nnodes) return false;
   const st_graph_node *n = &g->nodes[at];
-  const st_ref *a = &n->args[0], *b = &n->args[1];
+  const st_node_arg *a = &n->args[0], *b = &n->args[1];
   size_t k = 0;
   while (k < sizeof ops / sizeof *ops && st__op(ops[k]) != n->op) k++;
   if (k == sizeof ops / sizeof *ops) return false;
   *out = ops[k];
-  if (*out == ST_OP_add_Tensor && (n->args[2].kind != ST_REF_VALUE ||
+  if (*out == ST_OP_add_Tensor && (n->args[2].kind != ST_NODE_ARG_VALUE ||
       st__to_float(&n->args[2].value, 1) != 1)) {
     return false;
   }
-  return a->kind == ST_REF_TENSOR && b->kind == ST_REF_TENSOR &&
+  return a->kind == ST_NODE_ARG_TENSOR && b->kind == ST_NODE_ARG_TENSOR &&
          ((a->at == j && b->at == other) || (a->at == other && b->at == j));
 }
 
-static st_status new_reducer(const st_folding *f, st_reducer **out) {
+static st_status new_reducer(const st_custom_reduction *f, st_reducer **out) {
   st_status status;
   st_reducer *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
   if (!r) return ST_NO_MEMORY;
@@ -68,9 +68,10 @@ static st_status new_reducer(const st_folding *f, st_reducer **out) {
   r->naccs = f->map->noutputs;
   r->has_init = f->ninit > 0;
   memcpy(r->init, f->init, sizeof r->init);
-  r->is_simple = true;
+  r->is_commutative = true;
   for (int j = 0; j < r->naccs; j++) {
-    r->is_simple = is_simple(f->combine, j, &r->simple[j]) && r->is_simple;
+    r->is_commutative = is_commutative(f->combine, j,
+                                       &r->builtin[j]) && r->is_commutative;
   }
   ST_TRY_FAIL(new_fused(f->map, &r->map));
   ST_TRY_FAIL(new_fused(f->combine, &r->combine));
@@ -129,7 +130,8 @@ st_status st__reducer_call(const st_reducer *r, const st_value *args,
     n *= c->sizes[d];
     if (c->sizes[d] > 0 || r->has_init) continue;
     return st__fail(ST_BAD_SHAPE, "dimension %d of the arguments, shape %s, "
-                    "has no elements, and there is no init", (int)st__shown(d),
+                    "has no elements, and there is no init",
+                    (int)st__display_index(d),
                     st__shape_text(c->ndim, c->sizes, (char[160]){0}, 160));
   }
   c->params[0] = st__scalar_int(n);
@@ -140,8 +142,8 @@ st_status st__reducer_call(const st_reducer *r, const st_value *args,
 
 /* Key of a graph of accumulators, each of them `times` times. */
 static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
-                    st_fused_key *key) {
-  st__fused_start_key(key);
+                    st_specialization *key) {
+  st__specialization_init(key);
   for (int i = 0; i < times * r->naccs; i++) {
     key->in[i].dtype = accs[i % r->naccs];
   }
@@ -170,10 +172,10 @@ static st_status find_accs(const st_reducer *r, const st_program *map,
     accs[j] = (uint8_t)(r->has_init ? with_init(d, r->init[j]) : d);
   }
   while (!stays) {
-    st_fused_key key;
+    st_specialization key;
     st_program *p = NULL;
     acc_key(r, accs, 2, &key);
-    ST_TRY(st__fused_program(r->combine, &key, &p));
+    ST_TRY(st__compiled_program(r->combine, &key, &p));
     stays = true;
     for (int j = 0; j < r->naccs; j++) {
       const st_dtype old = (st_dtype)accs[j];
@@ -186,11 +188,11 @@ static st_status find_accs(const st_reducer *r, const st_program *map,
 }
 
 static st_status find_map(const st_reducer *r, const st_reducer_call *c,
-                          st_fused_key *key, uint8_t *accs,
+                          st_specialization *key, uint8_t *accs,
                           st_program **out) {
   st_program *p = NULL;
-  st__fused_key(r->map, c->inputs, c->params + 1, key);
-  ST_TRY(st__fused_program(r->map, key, &p));
+  st__specialize(r->map, c->inputs, c->params + 1, key);
+  ST_TRY(st__compiled_program(r->map, key, &p));
   const st_status status = find_accs(r, p, accs);
   if (status == ST_OK && memcmp(p->out_dtype, accs, (size_t)r->naccs) == 0) {
     *out = p;
@@ -199,26 +201,26 @@ static st_status find_map(const st_reducer *r, const st_reducer_call *c,
   st__program_release(&p);
   ST_TRY(status);
   memcpy(key->out_dtypes, accs, (size_t)r->naccs);
-  return st__fused_program(r->map, key, out);
+  return st__compiled_program(r->map, key, out);
 }
 
 st_status st__reducer_programs(const st_reducer *r, const st_reducer_call *c,
                                const uint8_t *outs, st_reducer_programs *p) {
-  st_fused_key map, key;
+  st_specialization map, key;
   uint8_t accs[ST_TREE_ACCS];
   st_status status;
   *p = (st_reducer_programs){NULL, NULL, NULL};
   ST_TRY_FAIL(find_map(r, c, &map, accs, &p->map));
   acc_key(r, accs, 2, &key);
   memcpy(key.out_dtypes, accs, (size_t)r->naccs);
-  ST_TRY_FAIL(st__fused_program(r->combine, &key, &p->combine));
+  ST_TRY_FAIL(st__compiled_program(r->combine, &key, &p->combine));
   acc_key(r, accs, 1, &key);
   key.params[0].kind = ST_SCALAR_INT;
   key.params[0].u.i = c->params[0].u.i;
   memcpy(key.params + 1, map.params,
          (size_t)(r->final->graph->nparams - 1) * sizeof *key.params);
   memcpy(key.out_dtypes, outs, (size_t)r->final->graph->noutputs);
-  ST_TRY_FAIL(st__fused_program(r->final, &key, &p->final));
+  ST_TRY_FAIL(st__compiled_program(r->final, &key, &p->final));
   return ST_OK;
 fail:
   st__reducer_release_programs(p);
@@ -246,7 +248,7 @@ static st_status set_outputs(st_run *r, const st_reducer_call *c,
     ST_TRY(st__set_output(r, i, n, sizes, NULL,
                           (st_dtype)final->out_dtype[i]));
     for (int k = 0; k < ninputs; k++) {
-      ST_TRY(st__keep_apart(r, i, c->inputs[k]));
+      ST_TRY(st__forbid_alias(r, i, c->inputs[k]));
     }
   }
   return ST_OK;
@@ -257,8 +259,8 @@ static st_status check_map(const st_program *p, const st_reducer_call *c) {
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
   if (p->nchecks == 0) return ST_OK;
-  st_status status = st__fused_iter(&it, p, c->inputs, none);
-  if (status == ST_OK) status = st__fused_check(p, &it);
+  st_status status = st__program_iter(&it, p, c->inputs, none);
+  if (status == ST_OK) status = st__program_check(p, &it);
   st__iter_release(&it);
   return status;
 }
@@ -267,12 +269,12 @@ static st_status check_map(const st_program *p, const st_reducer_call *c) {
 static void show(const st_run *r, const st_reducer_call *c) {
   const st_tensor *self = c->inputs[0];
   const bool is_all = self->ndim == c->ndim;
-  st__watch_fold(self, is_all ? c->dims : 0, r->out[0], ST_K_NONE);
+  st__dry_run_reduce(self, is_all ? c->dims : 0, r->out[0], ST_K_NONE);
 }
 
 static st_status read_call(const st_run *r, st_reducer_call *c) {
   const st_reducer *red = st__run_ctx(r);
-  ST_TRY(st__fused_fits(red->schema, r));
+  ST_TRY(st__check_run_schema(red->schema, r));
   return st__reducer_call(red, r->args, c);
 }
 
@@ -302,13 +304,14 @@ static st_status impl(st_run *r) {
   st_reducer_programs p;
   memcpy(&p, r->note, sizeof p);
   st_status status = read_call(r, &c);
-  st_scripted s = {.map = p.map, .combine = p.combine, .final = p.final,
-                   .naccs = red->naccs, .is_simple = red->is_simple,
-                   .has_init = red->has_init, .ndim = c.ndim,
-                   .sizes = c.sizes, .dims = c.dims, .keepdim = c.keepdim,
-                   .inputs = c.inputs, .outs = r->out};
+  st_reduction_loop s = {.map = p.map, .combine = p.combine, .final = p.final,
+                         .naccs = red->naccs,
+                         .is_commutative = red->is_commutative,
+                         .has_init = red->has_init, .ndim = c.ndim,
+                         .sizes = c.sizes, .dims = c.dims, .keepdim = c.keepdim,
+                         .inputs = c.inputs, .outs = r->out};
   memcpy(s.init, red->init, sizeof s.init);
-  if (status == ST_OK) status = st__scripted_run(&s);
+  if (status == ST_OK) status = st__reduction_run(&s);
   st__reducer_release_programs(&p);
   return status;
 }
@@ -324,7 +327,7 @@ static st_status count_args(const st_schema *s, int *ninputs, int *nparams) {
   for (int i = 0; i < s->nargs; i++) {
     if (!is_option(&s->args[i])) args[plain.nargs++] = s->args[i];
   }
-  return st__fused_schema(&plain, ninputs, nparams);
+  return st__graph_arguments(&plain, ninputs, nparams);
 }
 
 static st_status check_options(const st_schema *s) {
@@ -374,7 +377,7 @@ static st_status complete(const st_schema *s, char **out) {
   return st__text_finish(&t, out);
 }
 
-static st_status check(const st_schema *s, const st_folding *f) {
+static st_status check(const st_schema *s, const st_custom_reduction *f) {
   int ninputs, nparams;
   const int n = f->map->noutputs;
   ST_TRY(check_options(s));
@@ -405,16 +408,16 @@ static st_status check(const st_schema *s, const st_folding *f) {
 /* What no dtype makes elementwise is refused at once; other failures may be
  * those of float32. */
 static st_status try_out(const st_graph *g) {
-  st_class inputs[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_NUMBERS];
+  st_arg_spec inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_SCALARS];
   uint8_t outs[ST_GRAPH_OUTPUTS];
   st_program *p = NULL;
   for (int i = 0; i < g->ninputs; i++) {
-    inputs[i] = (st_class){.dtype = ST_FLOAT32};
+    inputs[i] = (st_arg_spec){.dtype = ST_FLOAT32};
   }
   for (int i = 0; i < g->nparams; i++) params[i] = st__scalar_int(1);
   for (int i = 0; i < g->noutputs; i++) outs[i] = ST_DTYPE_NONE;
-  const st_status status = st__capture_graph(g, inputs, params, outs, &p);
+  const st_status status = st__lower_graph(g, inputs, params, outs, &p);
   st__program_release(&p);
   return status == ST_BAD_STATE || status == ST_NO_MEMORY ? status : ST_OK;
 }
@@ -430,7 +433,7 @@ static bool has_out(const st_schema *s) {
 
 static st_status define(st_library *part, const st_schema *s,
                         const char *schema, st_reducer *r,
-                        const st_folding *f) {
+                        const st_custom_reduction *f) {
   char out[128] = "out", name[256];
   if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
   const st_structured d = {
@@ -455,16 +458,16 @@ static st_status define(st_library *part, const st_schema *s,
 /* The operator, its variant and their derivative, or nothing. */
 static st_status define_all(st_library *lib, const st_schema *s,
                             const char *schema, st_reducer *r,
-                            const st_folding *f) {
+                            const st_custom_reduction *f) {
   st_library *part = NULL;
-  ST_TRY(st__library_part(lib, &part));
+  ST_TRY(st__library_stage(lib, &part));
   st_status status = define(part, s, schema, r, f);
-  if (status == ST_OK) status = st__library_join(lib, part);
+  if (status == ST_OK) status = st__library_merge(lib, part);
   st__library_close(&part);
   return status;
 }
 
-st_status st__library_reduction(st_library *lib, const st_folding *f) {
+st_status st__library_reduction(st_library *lib, const st_custom_reduction *f) {
   st_schema *s = NULL;
   st_reducer *r = NULL;
   char *text = NULL;

@@ -9,16 +9,16 @@
 #include "op/registry/op.h"
 
 /* See strided_fuse.h. */
-st_status st__library_reduction(st_library *lib, const st_folding *f);
+st_status st__library_reduction(st_library *lib, const st_custom_reduction *f);
 
 /* What the operator is made of. */
 typedef struct st_reducer {
   st_refcount refs;
   st_schema *schema;           /* owned; with dim and keepdim */
-  st_fused *map, *combine, *final; /* owned */
+  st_compiled_graph *map, *combine, *final; /* owned */
   int naccs;
-  bool is_simple;              /* combine knows no order ... */
-  st_op_id simple[ST_TREE_ACCS]; /* ... and consists of these */
+  bool is_commutative;         /* combine knows no order ... */
+  st_op_id builtin[ST_TREE_ACCS]; /* ... and consists of these */
   bool has_init;
   st_scalar init[ST_TREE_ACCS];
 } st_reducer;
@@ -29,7 +29,7 @@ void st__reducer_release(void *reducer);
 /* A call of it. */
 typedef struct st_reducer_call {
   st_tensor *inputs[ST_GRAPH_INPUTS];  /* borrowed */
-  st_scalar params[ST_GRAPH_NUMBERS];  /* the number of elements, then those
+  st_scalar params[ST_GRAPH_SCALARS];  /* the number of elements, then those
                                           of the schema */
   int ndim;                            /* of what the inputs broadcast to */
   int64_t sizes[ST_MAX_DIMS];

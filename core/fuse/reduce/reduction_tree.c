@@ -1,29 +1,29 @@
-/* The tree of a scripted fold (Note [The tree of a scripted fold]).
+/* The tree of a scripted fold (Note [The pairwise tree of a custom reduction]).
  */
 
 #include "fuse/reduce/reduction_tree.h"
 
 #include <string.h>
 
-enum { SHORT = 16 /* a row of so few is not worth a loop of its own */ };
+enum { MIN_ROW = 16 /* a row of so few is not worth a loop of its own */ };
 
 /* Do its instructions touch nothing but operands? */
-static bool has_no_places(const st_program *p) {
-  bool found = p->nonce > 0;
+static bool has_no_slots(const st_program *p) {
+  bool found = p->nprologue > 0;
   for (int k = 0; k < p->ninstrs; k++) {
     for (int i = 0; i < p->instrs[k].n; i++) {
-      const int kind = p->places[p->instrs[k].at[i]].kind;
-      found |= kind != ST_PLACE_INPUT && kind != ST_PLACE_OUTPUT;
+      const int kind = p->slots[p->instrs[k].at[i]].kind;
+      found |= kind != ST_SLOT_INPUT && kind != ST_SLOT_OUTPUT;
     }
   }
   return !found;
 }
 
 void st__tree_init(st_tree *t, const st_program *combine, int n,
-                   bool is_simple) {
+                   bool is_commutative) {
   t->combine = combine;
   t->n = n;
-  t->is_direct = is_simple && has_no_places(combine);
+  t->is_direct = is_commutative && has_no_slots(combine);
   for (int j = 0; j < n; j++) {
     t->size[j] = (int64_t)st__itemsize((st_dtype)combine->out_dtype[j]);
   }
@@ -75,7 +75,7 @@ static void finish_grid(grid *g) {
     memset(g->step[g->n], 0, sizeof *g->step);
   }
   if (g->size[2] > g->size[1]) swap_dims(g, 1, 2);
-  if (g->size[0] < SHORT && g->size[1] > g->size[0]) swap_dims(g, 0, 1);
+  if (g->size[0] < MIN_ROW && g->size[1] > g->size[0]) swap_dims(g, 0, 1);
 }
 
 /* -- Loops ---------------------------------------------------------------- */
@@ -144,8 +144,8 @@ static void copy(const st_tree *t, const grid *g, st_accs to, st_accs from) {
   }
 }
 
-void st__tree_join(const st_tree *t, st_accs to, st_accs a, int64_t step,
-                   st_accs b, int64_t n) {
+void st__tree_combine(const st_tree *t, st_accs to, st_accs a, int64_t step,
+                      st_accs b, int64_t n) {
   grid g = {0};
   add_dim(&g, n, 1, step, 1);
   finish_grid(&g);
@@ -169,7 +169,7 @@ static st_items dense_like(const st_items *from, int64_t n, st_accs at) {
   to.lane_step = by_lanes ? 1 : from->width;
   to.width_step = by_lanes ? from->lanes : 1;
   to.step = from->lanes * from->width;
-  if (from->lanes == 1 && from->step < from->width_step && n >= SHORT) {
+  if (from->lanes == 1 && from->step < from->width_step && n >= MIN_ROW) {
     to.step = 1;
     to.width_step = n;
   }
@@ -206,8 +206,8 @@ static void halve(const st_tree *t, const st_items *from, st_items *to) {
        st__accs_at(t, from->at, 2 * pairs * step));
 }
 
-void st__tree_fold(const st_tree *t, const st_items *items, st_accs to,
-                   const st_tree_room *room) {
+void st__tree_reduce(const st_tree *t, const st_items *items, st_accs to,
+                     const st_tree_scratch *room) {
   st_items now = *items;
   bool odd = false;
   if (now.n == 1) {

@@ -1,6 +1,6 @@
 /* Finding and keeping the steps of a function.
  *
- * Note [Keys of fusions]
+ * Note [Keys of the compile cache]
  * What a function was called with is written down as words: the default
  * dtype, then of each argument its kind and its class or its bytes, then the
  * sizes and strides of the tensors. Calls with the same words take the same
@@ -16,31 +16,31 @@
 #include "base/dtype.h"
 #include "dispatch/thread.h"
 
-enum { MOST_WORDS = 320 };
+enum { MAX_WORDS = 320 };
 
 typedef struct key {
-  int nclass, n;        /* words in front of the sizes, and all of them */
+  int nspec, n;         /* words in front of the sizes, and all of them */
   bool is_contiguous;   /* all tensors are */
-  uint64_t words[MOST_WORDS];
+  uint64_t words[MAX_WORDS];
 } key;
 
 typedef struct entry {
   int n;
   uint64_t *words;      /* owned */
-  st_steps *steps;      /* owned; NULL: it is called as it is */
+  st_schedule *steps;   /* owned; NULL: it is called as it is */
   char *why;            /* owned; why that is so, or NULL */
 } entry;
 
-struct st_fusion {
+struct st_compile_cache {
   char *name;           /* owned */
   int n, next, last;    /* entries, which one goes next, the last one found */
-  entry entries[ST_FUSION_ENTRIES];
+  entry entries[ST_COMPILE_CACHE_ENTRIES];
 };
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-st_status st__fusion_new(const char *name, st_fusion **out) {
-  st_fusion *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
+st_status st__compile_cache_new(const char *name, st_compile_cache **out) {
+  st_compile_cache *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
   if (!f) return ST_NO_MEMORY;
   f->name = st__strndup(ST_MEM_REGISTRY, name, strlen(name));
   if (!f->name) {
@@ -55,45 +55,47 @@ static void drop_entry(entry *e) {
   if (e->words) {
     st__free(ST_MEM_REGISTRY, e->words, (size_t)e->n * sizeof *e->words);
   }
-  if (e->steps) st__steps_release(&e->steps);
+  if (e->steps) st__schedule_release(&e->steps);
   if (e->why) st__free(ST_MEM_REGISTRY, e->why, strlen(e->why) + 1);
   *e = (entry){0};
 }
 
-void st__fusion_clear(st_fusion *f) {
+void st__compile_cache_clear(st_compile_cache *f) {
   for (int i = 0; i < f->n; i++) drop_entry(&f->entries[i]);
   f->n = f->next = f->last = 0;
 }
 
-void st__fusion_release(st_fusion **fusion) {
-  st_fusion *f = *fusion;
+void st__compile_cache_release(st_compile_cache **fusion) {
+  st_compile_cache *f = *fusion;
   *fusion = NULL;
   if (!f) return;
-  st__fusion_clear(f);
+  st__compile_cache_clear(f);
   st__free(ST_MEM_REGISTRY, f->name, strlen(f->name) + 1);
   st__free(ST_MEM_REGISTRY, f, sizeof *f);
 }
 
-const char *st__fusion_name(const st_fusion *f) { return f->name; }
+const char *st__compile_cache_name(const st_compile_cache *f) {
+  return f->name;
+}
 
 /* -- Keys ----------------------------------------------------------------- */
 
 /* Which argument is the same tensor as argument i, the first one of them. */
-static int first_like(const st_fusion_arg *args, int i) {
+static int first_alias(const st_compile_cache_arg *args, int i) {
   int k = 0;
   while (args[k].tensor != args[i].tensor) k++;
   return k;
 }
 
-static uint64_t class_word(const st_tensor *t, int same) {
+static uint64_t spec_word(const st_tensor *t, int same) {
   const bool is_wrapped = (t->flags & ST_FLAG_WRAPPED) != 0;
   return (uint64_t)t->dtype | (uint64_t)(t->ndim == 0) << 8 |
          (uint64_t)is_wrapped << 9 |
          (uint64_t)st__is_contiguous(t) << 10 | (uint64_t)same << 16;
 }
 
-static bool add_bytes(key *k, const st_fusion_arg *arg) {
-  if (arg->nbytes > 8 * (MOST_WORDS - k->n - 2)) return false;
+static bool add_bytes(key *k, const st_compile_cache_arg *arg) {
+  if (arg->nbytes > 8 * (MAX_WORDS - k->n - 2)) return false;
   const int n = (arg->nbytes + 7) / 8;
   k->words[k->n++] = (uint64_t)arg->nbytes;
   if (n == 0) return true;
@@ -104,7 +106,7 @@ static bool add_bytes(key *k, const st_fusion_arg *arg) {
 }
 
 static bool add_geometry(key *k, const st_tensor *t) {
-  if (2 * t->ndim + 1 > MOST_WORDS - k->n) return false;
+  if (2 * t->ndim + 1 > MAX_WORDS - k->n) return false;
   k->words[k->n++] = t->ndim;
   for (int d = 0; d < t->ndim; d++) {
     k->words[k->n++] = (uint64_t)t->sizes[d];
@@ -114,23 +116,23 @@ static bool add_geometry(key *k, const st_tensor *t) {
 }
 
 /* False: nothing is kept for these arguments. */
-static bool make_key(int n, const st_fusion_arg *args, key *k) {
+static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
   k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
   k->n = 1;
   k->is_contiguous = true;
   for (int i = 0; i < n; i++) {
     const st_tensor *t = args[i].tensor;
-    if (k->n + 2 > MOST_WORDS || (t && !st__is_plain(t))) return false;
+    if (k->n + 2 > MAX_WORDS || (t && !st__is_plain(t))) return false;
     const uint64_t kind = (uint64_t)args[i].kind << 56;
     if (t) {
-      k->words[k->n++] = kind | class_word(t, first_like(args, i));
+      k->words[k->n++] = kind | spec_word(t, first_alias(args, i));
       k->is_contiguous = k->is_contiguous && st__is_contiguous(t);
     } else {
       k->words[k->n++] = kind;
       if (!add_bytes(k, &args[i])) return false;
     }
   }
-  k->nclass = k->n;
+  k->nspec = k->n;
   for (int i = 0; i < n; i++) {
     if (args[i].tensor && !add_geometry(k, args[i].tensor)) return false;
   }
@@ -141,73 +143,76 @@ static bool make_key(int n, const st_fusion_arg *args, key *k) {
 
 /* Nothing but what every thread begins with, gradients on or off: whatever
  * else is in force wants to see the calls. */
-static bool is_plain_thread(void) {
+static bool has_default_state(void) {
   const st_thread *self = st__self();
   const st_tls first = st__first_tls();
-  return !self->mode && !self->watched && !self->tls.inference &&
+  return !self->mode && !self->has_observers && !self->tls.inference &&
          self->tls.included == first.included &&
          self->tls.excluded == first.excluded;
 }
 
-static bool is_for(const entry *e, const key *k) {
-  if (e->steps && e->steps->is_free) {
-    return k->is_contiguous && e->n == k->nclass &&
+static bool matches(const entry *e, const key *k) {
+  if (e->steps && e->steps->is_dynamic) {
+    return k->is_contiguous && e->n == k->nspec &&
            memcmp(e->words, k->words,
-                  (size_t)k->nclass * sizeof *k->words) == 0;
+                  (size_t)k->nspec * sizeof *k->words) == 0;
   }
   return e->n == k->n &&
          memcmp(e->words, k->words, (size_t)k->n * sizeof *k->words) == 0;
 }
 
-static entry *find(st_fusion *f, const key *k) {
+static entry *find(st_compile_cache *f, const key *k) {
   for (int i = 0, at = f->last; i < f->n; i++, at++) {
     if (at >= f->n) at = 0;
-    if (!is_for(&f->entries[at], k)) continue;
+    if (!matches(&f->entries[at], k)) continue;
     f->last = at;
     return &f->entries[at];
   }
   return NULL;
 }
 
-bool st__fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
-                     st_steps **steps) {
+bool st__compile_cache_find(st_compile_cache *f, int n,
+                            const st_compile_cache_arg *args,
+                            st_schedule **steps) {
   key k;
   *steps = NULL;
-  if (!is_plain_thread() || !make_key(n, args, &k)) return true;
+  if (!has_default_state() || !make_key(n, args, &k)) return true;
   const entry *e = find(f, &k);
-  if (!e || (e->steps && !st__steps_are_current(e->steps))) return false;
-  if (e->steps) st__steps_retain(*steps = e->steps);
+  if (!e || (e->steps && !st__schedule_is_current(e->steps))) return false;
+  if (e->steps) st__schedule_retain(*steps = e->steps);
   return true;
 }
 
-const char *st__fusion_why(st_fusion *f, int n, const st_fusion_arg *args) {
+const char *st__compile_cache_why(st_compile_cache *f, int n,
+                                  const st_compile_cache_arg *args) {
   key k;
-  if (!is_plain_thread()) return "the thread's state is not the usual one";
+  if (!has_default_state()) return "the thread's state is not the usual one";
   if (!make_key(n, args, &k)) return "it cannot be told from other calls";
   const entry *e = find(f, &k);
   return e && e->why ? e->why : "";
 }
 
 /* Where the next entry goes: in the place of an older one for the same. */
-static entry *place_for(st_fusion *f, const key *k) {
+static entry *entry_for(st_compile_cache *f, const key *k) {
   entry *e = find(f, k);
-  if (!e && f->n < ST_FUSION_ENTRIES) {
+  if (!e && f->n < ST_COMPILE_CACHE_ENTRIES) {
     e = &f->entries[f->n++];
   } else if (!e) {
     e = &f->entries[f->next];
-    f->next = (f->next + 1) % ST_FUSION_ENTRIES;
+    f->next = (f->next + 1) % ST_COMPILE_CACHE_ENTRIES;
   }
   drop_entry(e);
   return e;
 }
 
 /* why: NULL, or why there are no steps. */
-static st_status keep(st_fusion *f, int n, const st_fusion_arg *args,
-                      st_steps *steps, const char *why) {
+static st_status insert(st_compile_cache *f, int n,
+                        const st_compile_cache_arg *args,
+                        st_schedule *steps, const char *why) {
   key k;
   if (!make_key(n, args, &k)) return ST_OK;
-  if (steps && steps->is_free && !k.is_contiguous) steps->is_free = false;
-  const int nwords = steps && steps->is_free ? k.nclass : k.n;
+  if (steps && steps->is_dynamic && !k.is_contiguous) steps->is_dynamic = false;
+  const int nwords = steps && steps->is_dynamic ? k.nspec : k.n;
   const size_t size = (size_t)nwords * sizeof *k.words;
   uint64_t *words = st__alloc(ST_MEM_REGISTRY, size);
   if (!words) return ST_NO_MEMORY;
@@ -217,45 +222,48 @@ static st_status keep(st_fusion *f, int n, const st_fusion_arg *args,
     st__free(ST_MEM_REGISTRY, words, size);
     return ST_NO_MEMORY;
   }
-  entry *e = place_for(f, &k);
+  entry *e = entry_for(f, &k);
   *e = (entry){nwords, words, steps, copy};
   if (!steps) return ST_OK;
-  st__steps_retain(steps);
+  st__schedule_retain(steps);
   steps->slot = (int)(e - f->entries);
   return ST_OK;
 }
 
 /* -- Recordings ----------------------------------------------------------- */
 
-static st_status finish(st_fusion *f, int n, const st_fusion_arg *args,
-                        st_rehearsal *r, st_steps **steps) {
+static st_status compile(st_compile_cache *f, int n,
+                         const st_compile_cache_arg *args,
+                         st_recorder *r, st_schedule **steps) {
   int ntensors = 0;
   for (int i = 0; i < n; i++) ntensors += args[i].tensor != NULL;
-  ST_TRY(st__steps_new(r, ntensors, steps));
-  const st_status status = keep(f, n, args, *steps, NULL);
-  if (status != ST_OK) st__steps_release(steps);
+  ST_TRY(st__schedule_new(r, ntensors, steps));
+  const st_status status = insert(f, n, args, *steps, NULL);
+  if (status != ST_OK) st__schedule_release(steps);
   return status;
 }
 
-st_status st__fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
-                         st_rehearsal **recording, int noutputs,
-                         st_tensor *const *outputs, st_steps **steps) {
-  st_rehearsal *r = *recording;
+st_status st__compile_cache_end(st_compile_cache *f, int n,
+                                const st_compile_cache_arg *args,
+                                st_recorder **recording, int noutputs,
+                                st_tensor *const *outputs,
+                                st_schedule **steps) {
+  st_recorder *r = *recording;
   st_status status = ST_OK;
   *steps = NULL;
-  st__rehearsal_leave(r);
+  st__recorder_leave(r);
   const bool is_whole = noutputs >= 0 &&
-                        st__rehearsal_outputs(r, noutputs, outputs);
-  if (r->was_asked) {
+                        st__recorder_outputs(r, noutputs, outputs);
+  if (r->was_read) {
     status = st__fail(ST_BAD_STATE, "%s", r->why);
   } else if (r->lacks_memory) {
     status = st__fail(ST_NO_MEMORY, "%s: out of memory", r->name);
   } else if (is_whole) {
-    status = finish(f, n, args, r, steps);
+    status = compile(f, n, args, r, steps);
   } else {
-    status = keep(f, n, args, NULL,
-                  r->was_refused ? r->why : "it fails with doubles");
+    status = insert(f, n, args, NULL,
+                    r->was_refused ? r->why : "it fails with doubles");
   }
-  st__rehearsal_free(recording);
+  st__recorder_free(recording);
   return status;
 }

@@ -5,18 +5,21 @@
 
 #include "fuse/schedule/schedule.h"
 
-enum { ST_FUSION_ENTRIES = 64 };
+enum { ST_COMPILE_CACHE_ENTRIES = 64 };
 
 /* See strided_fuse.h. */
-st_status st__fusion_new(const char *name, st_fusion **out);
-void st__fusion_release(st_fusion **f);
-void st__fusion_clear(st_fusion *f);
-const char *st__fusion_name(const st_fusion *f);
-bool st__fusion_find(st_fusion *f, int n, const st_fusion_arg *args,
-                     st_steps **steps);
-st_status st__fusion_end(st_fusion *f, int n, const st_fusion_arg *args,
-                         st_rehearsal **r, int noutputs,
-                         st_tensor *const *outputs, st_steps **steps);
-const char *st__fusion_why(st_fusion *f, int n, const st_fusion_arg *args);
+st_status st__compile_cache_new(const char *name, st_compile_cache **out);
+void st__compile_cache_release(st_compile_cache **f);
+void st__compile_cache_clear(st_compile_cache *f);
+const char *st__compile_cache_name(const st_compile_cache *f);
+bool st__compile_cache_find(st_compile_cache *f, int n,
+                            const st_compile_cache_arg *args,
+                            st_schedule **steps);
+st_status st__compile_cache_end(st_compile_cache *f, int n,
+                                const st_compile_cache_arg *args,
+                                st_recorder **r, int noutputs,
+                                st_tensor *const *outputs, st_schedule **steps);
+const char *st__compile_cache_why(st_compile_cache *f, int n,
+                                  const st_compile_cache_arg *args);
 
 #endif

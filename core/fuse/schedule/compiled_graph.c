@@ -11,8 +11,8 @@
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-st_status st__fused_new(st_graph *g, st_fused **out) {
-  st_fused *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
+st_status st__compiled_new(st_graph *g, st_compiled_graph **out) {
+  st_compiled_graph *f = st__alloc_zero(ST_MEM_REGISTRY, sizeof *f);
   if (!f) return ST_NO_MEMORY;
   st__ref_init(&f->refs);
   f->graph = g;
@@ -20,16 +20,16 @@ st_status st__fused_new(st_graph *g, st_fused **out) {
   return ST_OK;
 }
 
-void st__fused_retain(st_fused *f) { st__ref_take(&f->refs); }
+void st__compiled_retain(st_compiled_graph *f) { st__ref_take(&f->refs); }
 
-static void drop_entry(st_fused_entry *e) {
+static void drop_entry(st_specialized *e) {
   if (!e) return;
   st__program_release(&e->program);
   st__free(ST_MEM_REGISTRY, e, sizeof *e);
 }
 
-void st__fused_release(void *fused) {
-  st_fused *const f = fused;
+void st__compiled_release(void *compiled) {
+  st_compiled_graph *const f = compiled;
   if (!f || !st__ref_drop(&f->refs)) return;
   for (int i = 0; i < f->n; i++) drop_entry(f->entries[i]);
   st__graph_release(&f->graph);
@@ -40,7 +40,7 @@ void st__fused_release(void *fused) {
 /* -- Keys ----------------------------------------------------------------- */
 
 /* Unused bytes of the union stay zero. */
-static st_scalar plain(st_scalar s) {
+static st_scalar canonical(st_scalar s) {
   st_scalar out;
   memset(&out, 0, sizeof out);
   out.kind = s.kind;
@@ -53,36 +53,37 @@ static st_scalar plain(st_scalar s) {
   return out;
 }
 
-void st__fused_start_key(st_fused_key *key) {
+void st__specialization_init(st_specialization *key) {
   memset(key, 0, sizeof *key);
   key->default_dtype = (uint8_t)st__default_dtype();
-  key->has_jit = st__jit();
+  key->has_jit = st__jit_enabled();
   key->epoch = atomic_load_explicit(&st__epoch, memory_order_acquire);
   for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
   }
 }
 
-void st__fused_key(const st_fused *f, st_tensor *const *inputs,
-                   const st_scalar *params, st_fused_key *key) {
+void st__specialize(const st_compiled_graph *f, st_tensor *const *inputs,
+                    const st_scalar *params, st_specialization *key) {
   const st_graph *g = f->graph;
-  st__fused_start_key(key);
-  for (int i = 0; i < g->ninputs; i++) key->in[i] = st__class_of(inputs[i]);
+  st__specialization_init(key);
+  for (int i = 0; i < g->ninputs; i++) key->in[i] = st__arg_spec_of(inputs[i]);
   for (int i = 0; i < g->nparams; i++) {
-    const st_scalar s = plain(params[i]);
+    const st_scalar s = canonical(params[i]);
     memcpy(&key->params[i], &s, sizeof s);
   }
 }
 
 /* -- Programs ------------------------------------------------------------- */
 
-static size_t key_size(const st_fused *f) {
-  return offsetof(st_fused_key, params) +
+static size_t key_size(const st_compiled_graph *f) {
+  return offsetof(st_specialization, params) +
          (size_t)f->graph->nparams * sizeof(st_scalar);
 }
 
 /* Under the mutex. */
-static st_fused_entry *find(const st_fused *f, const st_fused_key *key) {
+static st_specialized *find(const st_compiled_graph *f,
+                            const st_specialization *key) {
   const size_t size = key_size(f);
   for (int i = 0; i < f->n; i++) {
     if (memcmp(&f->entries[i]->key, key, size) == 0) return f->entries[i];
@@ -91,41 +92,42 @@ static st_fused_entry *find(const st_fused *f, const st_fused_key *key) {
 }
 
 /* Takes e over. */
-static void keep(st_fused *f, st_fused_entry *e) {
-  st_fused_entry *old = e;
+static void insert(st_compiled_graph *f, st_specialized *e) {
+  st_specialized *old = e;
   st__lock();
   if (find(f, &e->key)) {
     /* another thread was faster */
-  } else if (f->n < ST_FUSED_PROGRAMS) {
+  } else if (f->n < ST_COMPILED_PROGRAMS) {
     f->entries[f->n++] = e;
     old = NULL;
   } else {
     old = f->entries[f->next];
     f->entries[f->next] = e;
-    f->next = (f->next + 1) % ST_FUSED_PROGRAMS;
+    f->next = (f->next + 1) % ST_COMPILED_PROGRAMS;
   }
   st__unlock();
   drop_entry(old);
 }
 
 /* No program is made for gradients that are computed by more than loops. */
-static st_status make(const st_fused *f, const st_fused_key *key,
-                      st_fused_entry *e) {
+static st_status compile(const st_compiled_graph *f,
+                         const st_specialization *key, st_specialized *e) {
   if (!key->wanted) {
-    return st__capture_graph(f->graph, key->in, key->params,
-                             key->out_dtypes, &e->program);
+    return st__lower_graph(f->graph, key->in, key->params,
+                           key->out_dtypes, &e->program);
   }
   const st_status status =
-    st__capture_gradients(f->graph, key->in, key->params, key->grads,
-                          key->wanted, key->summed, &e->given,
-                          &e->program);
+    st__lower_gradients(f->graph, key->in, key->params, key->grads,
+                        key->wanted, key->summed, &e->given,
+                        &e->program);
   return status == ST_BAD_STATE ? ST_OK : status;
 }
 
-static st_status get(st_fused *f, const st_fused_key *key, uint32_t *given,
-                     st_program **out) {
+static st_status find_or_compile(st_compiled_graph *f,
+                                 const st_specialization *key, uint32_t *given,
+                                 st_program **out) {
   st__lock();
-  const st_fused_entry *found = find(f, key);
+  const st_specialized *found = find(f, key);
   if (found) {
     *out = found->program;
     *given = found->given;
@@ -133,22 +135,22 @@ static st_status get(st_fused *f, const st_fused_key *key, uint32_t *given,
   }
   st__unlock();
   if (found) return ST_OK;
-  st_fused_entry *e = st__alloc_zero(ST_MEM_REGISTRY, sizeof *e);
+  st_specialized *e = st__alloc_zero(ST_MEM_REGISTRY, sizeof *e);
   if (!e) return ST_NO_MEMORY;
   memcpy(&e->key, key, sizeof *key);
-  const st_status status = make(f, key, e);
+  const st_status status = compile(f, key, e);
   if (status != ST_OK) return drop_entry(e), status;
   *out = e->program;
   *given = e->given;
   if (*out) st__program_retain(*out);
-  keep(f, e);
+  insert(f, e);
   return ST_OK;
 }
 
-st_status st__fused_program(st_fused *f, const st_fused_key *key,
-                            st_program **out) {
+st_status st__compiled_program(st_compiled_graph *f,
+                               const st_specialization *key, st_program **out) {
   uint32_t given;
-  return get(f, key, &given, out);
+  return find_or_compile(f, key, &given, out);
 }
 
 /* -- Iterators ------------------------------------------------------------ */
@@ -159,8 +161,8 @@ enum {
 };
 
 /* Casts are the program's: the iterator shows all as they are. */
-st_status st__fused_iter(st_iter *it, const st_program *p,
-                         st_tensor *const *inputs, st_tensor *const *outs) {
+st_status st__program_iter(st_iter *it, const st_program *p,
+                           st_tensor *const *inputs, st_tensor *const *outs) {
   st__iter_init(it, FLAGS);
   it->static_dtype = (st_dtype)p->out_dtype[0];
   for (int i = 0; i < p->noutputs; i++) {
@@ -172,7 +174,7 @@ st_status st__fused_iter(st_iter *it, const st_program *p,
   return st__iter_build(it);
 }
 
-st_status st__fused_check(const st_program *p, st_iter *it) {
+st_status st__program_check(const st_program *p, st_iter *it) {
   if (p->nchecks == 0 || it->is_meta || it->numel == 0 ||
       !st__program_finds_zero(p, it)) {
     return ST_OK;
@@ -180,12 +182,12 @@ st_status st__fused_check(const st_program *p, st_iter *it) {
   return st__fail(ST_BAD_VALUE, "division of integers by zero");
 }
 
-st_status st__fused_apply(const st_program *p, st_tensor *const *inputs,
-                          st_tensor **outs) {
+st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
+                            st_tensor **outs) {
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
-  st_status status = st__fused_iter(&it, p, inputs, none);
-  if (status == ST_OK) status = st__fused_check(p, &it);
+  st_status status = st__program_iter(&it, p, inputs, none);
+  if (status == ST_OK) status = st__program_check(p, &it);
   if (status == ST_OK) {
     st__program_run(p, &it);
     for (int i = 0; i < p->noutputs; i++) {
@@ -196,25 +198,25 @@ st_status st__fused_apply(const st_program *p, st_tensor *const *inputs,
   return status;
 }
 
-st_status st__fused_run(st_fused *f, st_tensor *const *inputs,
-                        const st_scalar *params, st_tensor **outs) {
-  st_fused_key key;
+st_status st__compiled_run(st_compiled_graph *f, st_tensor *const *inputs,
+                           const st_scalar *params, st_tensor **outs) {
+  st_specialization key;
   st_program *p = NULL;
-  st__fused_key(f, inputs, params, &key);
-  ST_TRY(st__fused_program(f, &key, &p));
-  const st_status status = st__fused_apply(p, inputs, outs);
+  st__specialize(f, inputs, params, &key);
+  ST_TRY(st__compiled_program(f, &key, &p));
+  const st_status status = st__program_apply(p, inputs, outs);
   st__program_release(&p);
   return status;
 }
 
 /* -- Gradients ------------------------------------------------------------ */
 
-static void gradient_key(const st_fused *f, st_tensor *const *inputs,
+static void gradient_key(const st_compiled_graph *f, st_tensor *const *inputs,
                          const st_scalar *params, st_tensor *const *grads,
-                         const bool *wanted, st_fused_key *key) {
-  st__fused_key(f, inputs, params, key);
+                         const bool *wanted, st_specialization *key) {
+  st__specialize(f, inputs, params, key);
   for (int i = 0; i < f->graph->noutputs; i++) {
-    if (grads[i]) key->grads[i] = st__class_of(grads[i]);
+    if (grads[i]) key->grads[i] = st__arg_spec_of(grads[i]);
   }
   const st_tensor *grad = NULL;
   for (int i = 0; i < f->graph->noutputs && !grad; i++) grad = grads[i];
@@ -226,8 +228,8 @@ static void gradient_key(const st_fused *f, st_tensor *const *inputs,
 }
 
 /* A tensor to differentiate by: with a history that leads to t, or none. */
-static st_status own_input(st_tensor *t, bool is_wanted, bool create_graph,
-                           st_tensor **out) {
+static st_status detached_input(st_tensor *t, bool is_wanted, bool create_graph,
+                                st_tensor **out) {
   const st_value arg = st__of_tensor(t);
   ST_TRY(st__invoke1(create_graph ? ST_OP_alias : ST_OP_detach, 1, &arg,
                      out));
@@ -238,7 +240,7 @@ static st_status own_input(st_tensor *t, bool is_wanted, bool create_graph,
 
 /* The graph once more, call by call, differentiated as such: for gradients
  * that have a history, and for those that no program computes. */
-static st_status replay(const st_fused *f, st_tensor *const *inputs,
+static st_status replay(const st_compiled_graph *f, st_tensor *const *inputs,
                         const st_scalar *params, st_tensor *const *grads,
                         const bool *wanted, bool create_graph,
                         st_tensor **out) {
@@ -256,12 +258,12 @@ static st_status replay(const st_fused *f, st_tensor *const *inputs,
   tls.grad = true;
   st__set_tls(tls);
   for (int i = 0; i < g->ninputs; i++) {
-    ST_TRY_FAIL(own_input(inputs[i], wanted[i], create_graph,
-                          &own[i]));
+    ST_TRY_FAIL(detached_input(inputs[i], wanted[i], create_graph,
+                               &own[i]));
     if (wanted[i]) xs[pass.ninputs++] = own[i];
   }
   ST_TRY_FAIL(st__graph_run(g, own, params, outs, NULL, NULL));
-  ST_TRY_FAIL(st__match_gradients(g->noutputs, outs, grads));
+  ST_TRY_FAIL(st__expand_to_grads(g->noutputs, outs, grads));
   for (int i = 0; i < g->noutputs; i++) {
     if (!grads[i] || !st__requires_grad(outs[i])) continue;
     ys[pass.noutputs] = outs[i];
@@ -279,7 +281,7 @@ fail:
 }
 
 /* The program's inputs: the gradients that there are, then the tensors. */
-static st_status run_gradients(const st_fused *f, const st_program *p,
+static st_status run_gradients(const st_compiled_graph *f, const st_program *p,
                                st_tensor *const *inputs,
                                st_tensor *const *grads, uint32_t given,
                                st_tensor **out) {
@@ -290,18 +292,18 @@ static st_status run_gradients(const st_fused *f, const st_program *p,
     if (grads[i]) all[n++] = grads[i];
   }
   for (int i = 0; i < f->graph->ninputs; i++) all[n++] = inputs[i];
-  if (p->noutputs > 0) ST_TRY(st__fused_apply(p, all, results));
+  if (p->noutputs > 0) ST_TRY(st__program_apply(p, all, results));
   for (int i = 0, k = 0; i < f->graph->ninputs; i++) {
     if (given >> i & 1) out[i] = results[k++];
   }
   return ST_OK;
 }
 
-st_status st__fused_backward(st_fused *f, st_tensor *const *inputs,
-                             const st_scalar *params,
-                             st_tensor *const *grads, const bool *wanted,
-                             st_tensor **out) {
-  st_fused_key key;
+st_status st__compiled_backward(st_compiled_graph *f, st_tensor *const *inputs,
+                                const st_scalar *params,
+                                st_tensor *const *grads, const bool *wanted,
+                                st_tensor **out) {
+  st_specialization key;
   st_program *p = NULL;
   uint32_t given = 0;
   if (st__tls().grad) {
@@ -309,7 +311,7 @@ st_status st__fused_backward(st_fused *f, st_tensor *const *inputs,
   }
   gradient_key(f, inputs, params, grads, wanted, &key);
   if (!key.wanted) return ST_OK;
-  ST_TRY(get(f, &key, &given, &p));
+  ST_TRY(find_or_compile(f, &key, &given, &p));
   if (!p) return replay(f, inputs, params, grads, wanted, false, out);
   const st_status status = run_gradients(f, p, inputs, grads, given, out);
   st__program_release(&p);

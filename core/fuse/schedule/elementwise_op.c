@@ -25,7 +25,7 @@ static bool is_plain_tensor(const st_arg *arg) {
          !arg->is_alias;
 }
 
-st_status st__fused_schema(const st_schema *s, int *ninputs, int *nparams) {
+st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
   *ninputs = *nparams = 0;
   for (int i = 0; i < s->nargs; i++) {
     if (is_plain_tensor(&s->args[i])) {
@@ -54,7 +54,7 @@ static st_scalar number_of(const st_arg *arg, const st_value *v) {
   return st__to_scalar(v);
 }
 
-void st__fused_args(const st_schema *s, int nargs, const st_value *args,
+void st__graph_args(const st_schema *s, int nargs, const st_value *args,
                     st_tensor **inputs, st_scalar *params) {
   int ninputs = 0, nparams = 0;
   for (int i = 0; i < nargs; i++) {
@@ -66,17 +66,17 @@ void st__fused_args(const st_schema *s, int nargs, const st_value *args,
   }
 }
 
-/* Note [Defined anew]
+/* Note [Redefined operators]
  * A name may be defined anew, with another schema, while kernels and
  * derivatives of the old operator are there still; and a derivative outlives
  * its library. So arguments are read by the schema that came with the graph,
  * and what does not fit it is refused. */
-static st_status defined_anew(const char *name) {
+static st_status redefined(const char *name) {
   return st__fail(ST_BAD_STATE, "%s was defined anew after its expressions "
                   "were", name);
 }
 
-static bool is_same(const st_arg *a, const st_arg *b) {
+static bool same_type(const st_arg *a, const st_arg *b) {
   return a->type == b->type && a->list == b->list &&
          a->optional == b->optional;
 }
@@ -85,20 +85,20 @@ static st_status check_layout(const st_schema *own, const st_schema *s,
                               int nargs) {
   bool same = nargs == own->nargs && s->nrets == own->nrets;
   for (int i = 0; i < nargs && same; i++) {
-    same = is_same(&own->args[i], &s->args[i]);
+    same = same_type(&own->args[i], &s->args[i]);
   }
-  return same ? ST_OK : defined_anew(own->name);
+  return same ? ST_OK : redefined(own->name);
 }
 
-st_status st__fused_fits(const st_schema *own, const st_run *r) {
+st_status st__check_run_schema(const st_schema *own, const st_run *r) {
   const int n = r->call->schema->nargs;
   return check_layout(own, r->call->schema,
                       r->variant == ST_OUT ? n - r->nouts : n);
 }
 
 /* Those that there are not are none. */
-st_status st__fused_matches(const st_schema *own, const st_op *op,
-                            const st_value *args, const st_value *rets) {
+st_status st__check_values_schema(const st_schema *own, const st_op *op,
+                                  const st_value *args, const st_value *rets) {
   const int nargs = own->nargs, nrets = own->nrets;
   bool same = nargs == ST_MAX_ARGS || st__is_none(&args[nargs]);
   same = same && (nrets == ST_MAX_ARGS || st__is_none(&rets[nrets]));
@@ -110,17 +110,17 @@ st_status st__fused_matches(const st_schema *own, const st_op *op,
   for (int i = 0; i < nrets && same; i++) {
     same = rets[i].tag == ST_TAG_TENSOR;
   }
-  return same ? ST_OK : defined_anew(st__op_name(op));
+  return same ? ST_OK : redefined(st__op_name(op));
 }
 
 /* -- The operator --------------------------------------------------------- */
 
-/* Note [Operators inside operators]
+/* Note [Inlining of graph operators]
  * While loops are captured, an operator that is a graph is its nodes: so one
  * may be part of another, and both are one program. */
-static st_status run_inside(st_run *r, const st_fused *f,
-                            st_tensor *const *inputs,
-                            const st_scalar *params) {
+static st_status inline_graph(st_run *r, const st_compiled_graph *f,
+                              st_tensor *const *inputs,
+                              const st_scalar *params) {
   st_tensor *outs[ST_GRAPH_OUTPUTS] = {NULL};
   st_status status = st__graph_run(f->graph, inputs, params, outs, NULL,
                                    NULL);
@@ -138,26 +138,26 @@ static st_status run_inside(st_run *r, const st_fused *f,
 
 /* Whether impl will be called. */
 static bool is_run(const st_run *r) {
-  return !r->is_meta || st__is_watched();
+  return !r->is_meta || st__is_dry_run();
 }
 
 static st_status meta(st_run *r) {
-  st_fused *const f = st__run_ctx(r);
+  st_compiled_graph *const f = st__run_ctx(r);
   st_tensor *inputs[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_NUMBERS];
-  st_fused_key key;
+  st_scalar params[ST_GRAPH_SCALARS];
+  st_specialization key;
   st_program *p = NULL;
-  ST_TRY(st__fused_fits(f->schema, r));
-  st__fused_args(f->schema, f->schema->nargs, r->args, inputs, params);
-  if (r->is_meta && st__captured()) return run_inside(r, f, inputs, params);
-  st__fused_key(f, inputs, params, &key);
+  ST_TRY(st__check_run_schema(f->schema, r));
+  st__graph_args(f->schema, f->schema->nargs, r->args, inputs, params);
+  if (r->is_meta && st__captured()) return inline_graph(r, f, inputs, params);
+  st__specialize(f, inputs, params, &key);
   for (int i = 0; i < r->nouts; i++) {
     if (r->given[i]) key.out_dtypes[i] = r->given[i]->dtype;
   }
-  ST_TRY(st__fused_program(f, &key, &p));
+  ST_TRY(st__compiled_program(f, &key, &p));
   r->has_iter = true;
-  st_status status = st__fused_iter(&r->it, p, inputs, r->given);
-  if (status == ST_OK) status = st__fused_check(p, &r->it);
+  st_status status = st__program_iter(&r->it, p, inputs, r->given);
+  if (status == ST_OK) status = st__program_check(p, &r->it);
   for (int i = 0; i < r->nouts && status == ST_OK; i++) {
     r->out[i] = st__iter_take_output(&r->it, i);
   }
@@ -180,7 +180,7 @@ static st_status impl(st_run *r) {
 
 /* -- Inspection ----------------------------------------------------------- */
 
-static st_fused *fused_of(const st_op *op) {
+static st_compiled_graph *compiled_of(const st_op *op) {
   const st_kernel_facts k = st__kernel_facts(op, "CPU");
   const st_structured_ctx *ctx = k.ctx;
   if (k.fn != st__structured || ctx->row->meta != meta ||
@@ -190,29 +190,29 @@ static st_fused *fused_of(const st_op *op) {
   return ctx->own;
 }
 
-static st_status text_of(st_fused *f, const st_op *op, const st_value *args,
-                         char **out) {
+static st_status text_of(st_compiled_graph *f, const st_op *op,
+                         const st_value *args, char **out) {
   const st_schema *s = st__op_schema(op);
   st_tensor *inputs[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_NUMBERS];
-  st_fused_key key;
+  st_scalar params[ST_GRAPH_SCALARS];
+  st_specialization key;
   st_program *p = NULL;
   ST_TRY(check_layout(f->schema, s, s->nargs));
-  st__fused_args(f->schema, s->nargs, args, inputs, params);
-  st__fused_key(f, inputs, params, &key);
+  st__graph_args(f->schema, s->nargs, args, inputs, params);
+  st__specialize(f, inputs, params, &key);
   if (s->is_mutable) key.out_dtypes[0] = inputs[0]->dtype;
-  ST_TRY(st__fused_program(f, &key, &p));
+  ST_TRY(st__compiled_program(f, &key, &p));
   const st_status status = st__program_text(p, out);
   st__program_release(&p);
   return status;
 }
 
 /* Nothing is freed while f is looked for. */
-static st_fused *take_fused(const st_op *op) {
-  st__hold(true);
-  st_fused *f = fused_of(op);
-  if (f) st__fused_retain(f);
-  st__hold(false);
+static st_compiled_graph *retain_compiled(const st_op *op) {
+  st__pause_reclaim(true);
+  st_compiled_graph *f = compiled_of(op);
+  if (f) st__compiled_retain(f);
+  st__pause_reclaim(false);
   return f;
 }
 
@@ -228,7 +228,7 @@ st_status st__explain_all(const st_op *op, int n, const st_value *args,
   char *head = NULL, *more = NULL;
   ST_TRY(st__explain(op, n, args, &head));
   *out = head;
-  st_fused *f = take_fused(op);
+  st_compiled_graph *f = retain_compiled(op);
   if (!f) return ST_OK;
   if (st__bind_args(op, n, args, all) == ST_OK &&
       text_of(f, op, all, &more) == ST_OK &&
@@ -236,7 +236,7 @@ st_status st__explain_all(const st_op *op, int n, const st_value *args,
     st__text_free(&head);
   }
   st__text_free(&more);
-  st__fused_release(f);
+  st__compiled_release(f);
   return ST_OK;
 }
 
@@ -245,24 +245,25 @@ st_status st__explain_all(const st_op *op, int n, const st_value *args,
 static st_status backward(void *ctx, const st_op *op, const st_value *args,
                           const st_value *rets, st_tensor *const *grads,
                           const bool *wanted, st_tensor **inputs) {
-  st_fused *const f = ctx;
+  st_compiled_graph *const f = ctx;
   const st_schema *s = f->schema;
   st_tensor *tensors[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_NUMBERS];
-  ST_TRY(st__fused_matches(s, op, args, rets));
-  st__fused_args(s, s->nargs, args, tensors, params);
-  return st__fused_backward(f, tensors, params, grads, wanted, inputs);
+  st_scalar params[ST_GRAPH_SCALARS];
+  ST_TRY(st__check_values_schema(s, op, args, rets));
+  st__graph_args(s, s->nargs, args, tensors, params);
+  return st__compiled_backward(f, tensors, params, grads, wanted, inputs);
 }
 
-static void retain(void *fused) { st__fused_retain(fused); }
+static void retain(void *compiled) { st__compiled_retain(compiled); }
 
-st_status st__fused_derive(st_library *lib, const char *name, st_fused *f) {
+st_status st__compiled_derive(st_library *lib, const char *name,
+                              st_compiled_graph *f) {
   const st_derivative d = {.backward = backward, .ctx = f,
-                           .free_ctx = st__fused_release};
-  st__fused_retain(f);
+                           .free_ctx = st__compiled_release};
+  st__compiled_retain(f);
   const st_status status = st__library_derivative_later(lib, name, &d,
                                                         retain);
-  if (status != ST_OK) st__fused_release(f);
+  if (status != ST_OK) st__compiled_release(f);
   return status;
 }
 
@@ -288,32 +289,32 @@ static void full_name(const st_schema *s, const char *mark, char *buf,
 }
 
 static st_status define(st_library *part, const st_schema *s,
-                        const st_structured *d, st_fused *f) {
+                        const st_structured *d, st_compiled_graph *f) {
   char name[256];
-  st__fused_retain(f);
+  st__compiled_retain(f);
   const st_status status = st__library_structured(part, d);
-  if (status != ST_OK) return st__fused_release(f), status;
+  if (status != ST_OK) return st__compiled_release(f), status;
   full_name(s, "", name, sizeof name);
-  ST_TRY(st__fused_derive(part, name, f));
+  ST_TRY(st__compiled_derive(part, name, f));
   if (!d->inplace) return ST_OK;
   full_name(s, "_", name, sizeof name);
-  return st__fused_derive(part, name, f);
+  return st__compiled_derive(part, name, f);
 }
 
 /* The operator, its variants and their derivatives, or nothing. */
 static st_status define_all(st_library *lib, const st_schema *s,
-                            const st_structured *d, st_fused *f) {
+                            const st_structured *d, st_compiled_graph *f) {
   st_library *part = NULL;
-  ST_TRY(st__library_part(lib, &part));
+  ST_TRY(st__library_stage(lib, &part));
   st_status status = define(part, s, d, f);
-  if (status == ST_OK) status = st__library_join(lib, part);
+  if (status == ST_OK) status = st__library_merge(lib, part);
   st__library_close(&part);
   return status;
 }
 
 static st_status check(const st_schema *s, const st_graph *g) {
   int ninputs, nparams;
-  ST_TRY(st__fused_schema(s, &ninputs, &nparams));
+  ST_TRY(st__graph_arguments(s, &ninputs, &nparams));
   if (ninputs == 0) {
     return st__fail(ST_BAD_SCHEMA, "%s takes no tensor", s->name);
   }
@@ -325,20 +326,20 @@ static st_status check(const st_schema *s, const st_graph *g) {
   return ST_OK;
 }
 
-/* What no dtype makes elementwise is refused at once: shadows have one shape,
- * so that pointwise operators have nothing to say about it. Other failures may
- * be those of float32. */
-static st_status try_out(const st_graph *g) {
-  st_class inputs[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_NUMBERS];
+/* What no dtype makes elementwise is refused at once: fake tensors have one
+ * shape, so that pointwise operators have nothing to say about it. Other
+ * failures may be those of float32. */
+static st_status check_pointwise(const st_graph *g) {
+  st_arg_spec inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_SCALARS];
   uint8_t outs[ST_GRAPH_OUTPUTS];
   st_program *p = NULL;
   for (int i = 0; i < g->ninputs; i++) {
-    inputs[i] = (st_class){.dtype = ST_FLOAT32};
+    inputs[i] = (st_arg_spec){.dtype = ST_FLOAT32};
   }
   for (int i = 0; i < g->nparams; i++) params[i] = st__scalar_int(1);
   for (int i = 0; i < g->noutputs; i++) outs[i] = ST_DTYPE_NONE;
-  const st_status status = st__capture_graph(g, inputs, params, outs, &p);
+  const st_status status = st__lower_graph(g, inputs, params, outs, &p);
   st__program_release(&p);
   const bool may_be_the_dtype = status == ST_BAD_DTYPE ||
                                 status == ST_BAD_VALUE ||
@@ -351,23 +352,23 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
                                   const char *debug) {
   char out[128] = "out";
   st_schema *s = NULL;
-  st_fused *f = NULL;
+  st_compiled_graph *f = NULL;
   st_status status;
   ST_TRY(st__schema_parse(schema, st__library_namespace(lib), &s));
   ST_TRY_FAIL(check(s, g));
-  ST_TRY_FAIL(try_out(g));
-  ST_TRY_FAIL(st__fused_new(g, &f));
+  ST_TRY_FAIL(check_pointwise(g));
+  ST_TRY_FAIL(st__compiled_new(g, &f));
   if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
   const st_structured d = {
     .schema = schema, .inplace = has_inplace(s),
     .out = has_out(s) ? out : NULL, .meta = meta, .impl = impl, .ctx = f,
-    .free_ctx = st__fused_release, .doc = doc, .debug = debug,
+    .free_ctx = st__compiled_release, .doc = doc, .debug = debug,
     .tags = ST_OPTAG_POINTWISE };
   f->schema = s;
   status = define_all(lib, s, &d, f);
   if (status != ST_OK) st__graph_retain(g);
   s = NULL;
-  st__fused_release(f);
+  st__compiled_release(f);
 fail:
   st__schema_free(&s);
   return status;

@@ -17,16 +17,17 @@ st_status st__explain_all(const st_op *op, int n, const st_value *args,
 
 /* How the arguments of a schema are handed to a graph: tensors in order, and
  * numbers in order. BAD_SCHEMA for other ones. */
-st_status st__fused_schema(const st_schema *s, int *ninputs, int *nparams);
+st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams);
 /* BAD_STATE when a run is that of another operator than own, or when what was
- * recorded is: Note [Defined anew]. */
-st_status st__fused_fits(const st_schema *own, const st_run *r);
-st_status st__fused_matches(const st_schema *own, const st_op *op,
-                            const st_value *args, const st_value *rets);
+ * recorded is: Note [Redefined operators]. */
+st_status st__check_run_schema(const st_schema *own, const st_run *r);
+st_status st__check_values_schema(const st_schema *own, const st_op *op,
+                                  const st_value *args, const st_value *rets);
 /* Those of a call. */
-void st__fused_args(const st_schema *s, int nargs, const st_value *args,
+void st__graph_args(const st_schema *s, int nargs, const st_value *args,
                     st_tensor **inputs, st_scalar *params);
 /* The derivative of operator `name`, which computes f. */
-st_status st__fused_derive(st_library *lib, const char *name, st_fused *f);
+st_status st__compiled_derive(st_library *lib, const char *name,
+                              st_compiled_graph *f);
 
 #endif

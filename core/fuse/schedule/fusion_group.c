@@ -1,4 +1,4 @@
-/* Which calls of a recording make pieces (Note [Pieces]).
+/* Which calls of a recording make fusion groups (Note [Fusion groups]).
  */
 
 #include "fuse/schedule/fusion_group.h"
@@ -10,16 +10,16 @@
 int st__nth_read(const st_recorded_call *c, int k, bool *more) {
   *more = true;
   for (int i = 0; i < c->schema->nargs; i++) {
-    const st_ref *ref = &c->args[i];
-    if (ref->kind == ST_REF_TENSOR) {
+    const st_node_arg *ref = &c->args[i];
+    if (ref->kind == ST_NODE_ARG_TENSOR) {
       if (k-- == 0) return ref->at;
-    } else if (ref->kind == ST_REF_TENSORS) {
+    } else if (ref->kind == ST_NODE_ARG_TENSORS) {
       if (k < ref->n) return ref->list[k];
       k -= ref->n;
     }
   }
   *more = false;
-  return NOTHING;
+  return NO_VALUE;
 }
 
 bool st__reads(const st_recorded_call *c, int v) {
@@ -32,25 +32,25 @@ bool st__reads(const st_recorded_call *c, int v) {
 
 static bool has_list(const st_recorded_call *c) {
   for (int i = 0; i < c->schema->nargs; i++) {
-    if (c->args[i].kind == ST_REF_TENSORS) return true;
+    if (c->args[i].kind == ST_NODE_ARG_TENSORS) return true;
   }
   return false;
 }
 
-/* -- Pieces as graphs ----------------------------------------------------- */
+/* -- Groups as graphs ----------------------------------------------------- */
 
-static bool is_inside(const st_piece *p, int call) {
+static bool is_inside(const st_subgraph *p, int call) {
   for (int i = 0; i < p->n; i++) {
     if (p->calls[i] == call) return true;
   }
   return false;
 }
 
-static bool is_read_outside(const st_pieces *b, int v) {
+static bool escapes(const st_scheduler *b, int v) {
   if (b->is_output[v]) return true;
   for (int c = b->r->values[v].call + 1; c < b->r->ncalls; c++) {
     if (b->is_needed[c] && st__reads(&b->r->calls[c], v) &&
-        !is_inside(&b->piece, c)) {
+        !is_inside(&b->subgraph, c)) {
       return true;
     }
   }
@@ -66,8 +66,8 @@ static bool add_input(int *list, int *n, int v) {
   return true;
 }
 
-bool st__find_ends(st_pieces *b) {
-  st_piece *p = &b->piece;
+bool st__find_boundary(st_scheduler *b) {
+  st_subgraph *p = &b->subgraph;
   p->nin = p->nout = 0;
   for (int i = 0; i < p->n; i++) {
     const st_recorded_call *c = &b->r->calls[p->calls[i]];
@@ -80,7 +80,7 @@ bool st__find_ends(st_pieces *b) {
       if (!is_own && !add_input(p->in, &p->nin, v)) return false;
     }
     for (int v = c->result; v < c->result + c->nresults; v++) {
-      if (!is_read_outside(b, v)) continue;
+      if (!escapes(b, v)) continue;
       if (p->nout == ST_GRAPH_OUTPUTS) return false;
       p->out[p->nout++] = v;
     }
@@ -88,47 +88,47 @@ bool st__find_ends(st_pieces *b) {
   return true;
 }
 
-static st_status add_number(st_graph *g, const st_tensor *t, st_ref *ref) {
-  ref->kind = ST_REF_NUMBER;
-  return st__graph_number(g, (st_number){
+static st_status add_number(st_graph *g, const st_tensor *t, st_node_arg *ref) {
+  ref->kind = ST_NODE_ARG_SCALAR;
+  return st__graph_scalar(g, (st_sym_scalar){
     .op = 'c', .value = st__scalar_load((st_dtype)t->dtype, st__data(t))},
     &ref->at);
 }
 
-static st_status add_call(st_pieces *b, st_graph *g,
+static st_status add_call(st_scheduler *b, st_graph *g,
                           const st_recorded_call *c) {
-  st_ref refs[ST_MAX_ARGS];
+  st_node_arg refs[ST_MAX_ARGS];
   int result;
   for (int i = 0; i < c->schema->nargs; i++) {
     refs[i] = c->args[i];
-    if (refs[i].kind != ST_REF_TENSOR) continue;
-    const st_recorded *v = &b->r->values[refs[i].at];
+    if (refs[i].kind != ST_NODE_ARG_TENSOR) continue;
+    const st_recorded_value *v = &b->r->values[refs[i].at];
     if (v->origin == ST_ORIGIN_NUMBER) {
       ST_TRY(add_number(g, v->tensor, &refs[i]));
     } else {
-      refs[i].at = b->piece.place[refs[i].at];
+      refs[i].at = b->subgraph.graph_id[refs[i].at];
     }
   }
-  ST_TRY(st__graph_call(g, c->op, c->where, refs, &result));
+  ST_TRY(st__graph_add_node(g, c->op, c->where, refs, &result));
   for (int k = 0; k < c->nresults; k++) {
-    b->piece.place[c->result + k] = result + k;
+    b->subgraph.graph_id[c->result + k] = result + k;
   }
   return ST_OK;
 }
 
-static st_status fill_graph(st_pieces *b, st_graph *g) {
-  st_piece *p = &b->piece;
-  for (int i = 0; i < p->nin; i++) p->place[p->in[i]] = i;
+static st_status fill_graph(st_scheduler *b, st_graph *g) {
+  st_subgraph *p = &b->subgraph;
+  for (int i = 0; i < p->nin; i++) p->graph_id[p->in[i]] = i;
   for (int i = 0; i < p->n; i++) {
     ST_TRY(add_call(b, g, &b->r->calls[p->calls[i]]));
   }
-  for (int i = 0; i < p->nout; i++) g->outputs[i] = p->place[p->out[i]];
+  for (int i = 0; i < p->nout; i++) g->outputs[i] = p->graph_id[p->out[i]];
   g->noutputs = p->nout;
   return ST_OK;
 }
 
-st_status st__piece_graph(st_pieces *b, st_graph **out) {
-  ST_TRY(st__graph_new(b->r->name, b->piece.nin, 0, out));
+st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
+  ST_TRY(st__graph_new(b->r->name, b->subgraph.nin, 0, out));
   const st_status status = fill_graph(b, *out);
   if (status != ST_OK) st__graph_release(out);
   return status;
@@ -158,51 +158,52 @@ static bool may_be_pointwise(const st_recorded_call *c) {
 }
 
 /* Have the results the sizes that what is read broadcasts to? */
-static bool has_broadcast_sizes(const st_pieces *b, const st_recorded_call *c) {
+static bool has_broadcast_sizes(const st_scheduler *b,
+                                const st_recorded_call *c) {
   int64_t sizes[ST_MAX_DIMS];
   int ndim = 0;
   bool more = true;
   for (int k = 0; more; k++) {
     const int v = st__nth_read(c, k, &more);
     if (v < 0) continue;
-    const st_tensor *t = b->r->values[v].twin;
+    const st_tensor *t = b->r->values[v].fake;
     if (st__broadcast_shape(ndim, sizes, t->ndim, t->sizes, sizes, &ndim) !=
         ST_OK) {
       return false;
     }
   }
   for (int i = 0; i < c->nresults; i++) {
-    if (!st__has_sizes(b->r->values[c->result + i].twin, ndim, sizes)) {
+    if (!st__has_sizes(b->r->values[c->result + i].fake, ndim, sizes)) {
       return false;
     }
   }
   return true;
 }
 
-static void classes_of(const st_pieces *b, st_class *out) {
-  for (int i = 0; i < b->piece.nin; i++) {
-    out[i] = st__class_of(b->r->values[b->piece.in[i]].twin);
+static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
+  for (int i = 0; i < b->subgraph.nin; i++) {
+    out[i] = st__arg_spec_of(b->r->values[b->subgraph.in[i]].fake);
   }
 }
 
 /* By itself. */
-static st_status probe(st_pieces *b, int call, bool *is_pointwise) {
+static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   const st_recorded_call *c = &b->r->calls[call];
-  st_piece *p = &b->piece;
-  st_class classes[ST_GRAPH_INPUTS];
+  st_subgraph *p = &b->subgraph;
+  st_arg_spec specs[ST_GRAPH_INPUTS];
   st_graph *g = NULL;
   st_program *program = NULL;
   *is_pointwise = false;
   if (!may_be_pointwise(c) || !has_broadcast_sizes(b, c)) return ST_OK;
   p->n = 1;
   p->calls[0] = call;
-  if (!st__find_ends(b)) return ST_OK;
+  if (!st__find_boundary(b)) return ST_OK;
   p->nout = c->nresults;
   for (int i = 0; i < p->nout; i++) p->out[i] = c->result + i;
-  classes_of(b, classes);
-  st_status status = st__piece_graph(b, &g);
+  arg_specs_of(b, specs);
+  st_status status = st__extract_subgraph(b, &g);
   if (status == ST_OK) {
-    status = st__capture_graph(g, classes, NULL, NULL, &program);
+    status = st__lower_graph(g, specs, NULL, NULL, &program);
   }
   *is_pointwise = status == ST_OK;
   st__program_release(&program);
@@ -212,7 +213,7 @@ static st_status probe(st_pieces *b, int call, bool *is_pointwise) {
 
 /* -- Which calls are needed ----------------------------------------------- */
 
-static void want_inputs(st_pieces *b, int call) {
+static void mark_inputs(st_scheduler *b, int call) {
   bool more = true;
   for (int k = 0; more; k++) {
     const int v = st__nth_read(&b->r->calls[call], k, &more);
@@ -221,8 +222,8 @@ static void want_inputs(st_pieces *b, int call) {
 }
 
 /* Pointwise calls that nobody reads are left out. From the last one on. */
-static void find_needed(st_pieces *b) {
-  const st_rehearsal *r = b->r;
+static void find_live(st_scheduler *b) {
+  const st_recorder *r = b->r;
   memset(b->is_wanted, 0, sizeof b->is_wanted);
   memset(b->is_output, 0, sizeof b->is_output);
   for (int i = 0; i < r->noutputs; i++) {
@@ -234,20 +235,20 @@ static void find_needed(st_pieces *b) {
     for (int k = 0; k < call->nresults; k++) {
       if (b->is_wanted[call->result + k]) b->is_needed[c] = true;
     }
-    if (b->is_needed[c]) want_inputs(b, c);
+    if (b->is_needed[c]) mark_inputs(b, c);
   }
 }
 
 /* -- Groups --------------------------------------------------------------- */
 
-/* Note [Levels]
+/* Note [Order of fusion groups]
  * The level of a call is the number of other than pointwise calls that must
- * come before it, one after the other. A piece has calls of one level and one
- * shape. Level by level the pieces come first, then the other calls. Pieces of
- * one level may read each other, but results only ever grow by broadcasting:
- * they have more dimensions, or as many and fewer of size 1. Calls that draw
- * random numbers stay in order. */
-static int find_level(st_pieces *b, int call) {
+ * come before it, one after the other. A fusion group has calls of one level
+ * and one shape. Level by level the fusion groups come first, then the other
+ * calls. Groups of one level may read each other, but results only ever grow by
+ * broadcasting: they have more dimensions, or as many and fewer of size 1.
+ * Calls that draw random numbers stay in order. */
+static int find_level(st_scheduler *b, int call) {
   const st_recorded_call *c = &b->r->calls[call];
   int level = 0;
   bool more = true;
@@ -265,9 +266,9 @@ static int find_level(st_pieces *b, int call) {
   return level;
 }
 
-/* The first piece of its level and shape that comes no earlier than those of
- * what it reads. */
-static int earliest(const st_pieces *b, int call) {
+/* The first fusion group of its level and shape that comes no earlier than
+ * those of what it reads. */
+static int first_candidate(const st_scheduler *b, int call) {
   int first = 0;
   bool more = true;
   for (int k = 0; more; k++) {
@@ -277,7 +278,7 @@ static int earliest(const st_pieces *b, int call) {
     if (b->is_pointwise[from] && b->level_of[from] == b->level_of[call] &&
         g > first && st__same_sizes(b->groups[g].like,
                                     b->r->values[b->r->calls[call].result]
-                                      .twin)) {
+                                      .fake)) {
       first = g;
     }
   }
@@ -285,13 +286,13 @@ static int earliest(const st_pieces *b, int call) {
 }
 
 /* Is there room for call c in group g? Then it is in. */
-static bool join(st_pieces *b, int call, int at) {
+static bool try_join(st_scheduler *b, int call, int at) {
   const st_recorded_call *c = &b->r->calls[call];
-  st_group *g = &b->groups[at], with = *g;
+  st_fusion_group *g = &b->groups[at], with = *g;
   bool more = true;
-  if (!g->is_piece || g->level != b->level_of[call] ||
-      g->ncalls == ST_PIECE_CALLS ||
-      !st__same_sizes(g->like, b->r->values[c->result].twin)) {
+  if (!g->is_fused || g->level != b->level_of[call] ||
+      g->ncalls == ST_GROUP_CALLS ||
+      !st__same_sizes(g->like, b->r->values[c->result].fake)) {
     return false;
   }
   for (int k = 0; more; k++) {
@@ -307,20 +308,20 @@ static bool join(st_pieces *b, int call, int at) {
   return true;
 }
 
-static void place_call(st_pieces *b, int call) {
+static void assign_group(st_scheduler *b, int call) {
   const st_recorded_call *c = &b->r->calls[call];
   b->level_of[call] = find_level(b, call);
   if (b->is_pointwise[call]) {
-    for (int g = earliest(b, call); g < b->ngroups; g++) {
-      if (join(b, call, g)) return;
+    for (int g = first_candidate(b, call); g < b->ngroups; g++) {
+      if (try_join(b, call, g)) return;
     }
   }
-  st_group *g = &b->groups[b->ngroups];
-  *g = (st_group){.is_piece = b->is_pointwise[call],
+  st_fusion_group *g = &b->groups[b->ngroups];
+  *g = (st_fusion_group){.is_fused = b->is_pointwise[call],
                .level = b->level_of[call],
-               .like = b->r->values[c->result].twin};
+               .like = b->r->values[c->result].fake};
   b->group_of[call] = b->ngroups++;
-  if (g->is_piece) join(b, call, b->ngroups - 1);
+  if (g->is_fused) try_join(b, call, b->ngroups - 1);
   else g->ncalls = 1;
 }
 
@@ -331,16 +332,16 @@ static int count_ones(const st_tensor *t) {
 }
 
 /* Does x come before y? Where there is nothing to choose, who is older. */
-static bool comes_before(const st_group *x, const st_group *y) {
+static bool comes_before(const st_fusion_group *x, const st_fusion_group *y) {
   if (x->level != y->level) return x->level < y->level;
-  if (x->is_piece != y->is_piece) return x->is_piece;
-  if (!x->is_piece) return x < y;
+  if (x->is_fused != y->is_fused) return x->is_fused;
+  if (!x->is_fused) return x < y;
   if (x->like->ndim != y->like->ndim) return x->like->ndim < y->like->ndim;
   const int n = count_ones(x->like), m = count_ones(y->like);
   return n != m ? n > m : x < y;
 }
 
-static void order_groups(st_pieces *b) {
+static void order_groups(st_scheduler *b) {
   for (int g = 0; g < b->ngroups; g++) {
     int at = g;
     while (at > 0 && comes_before(&b->groups[g],
@@ -352,19 +353,19 @@ static void order_groups(st_pieces *b) {
   }
 }
 
-st_status st__group_calls(st_pieces *b) {
-  const st_rehearsal *r = b->r;
+st_status st__choose_groups(st_scheduler *b) {
+  const st_recorder *r = b->r;
   memset(b->is_output, 0, sizeof b->is_output);
   memset(b->is_needed, 0, sizeof b->is_needed);
   b->ngroups = b->random_level = 0;
-  b->has_others = false;
+  b->has_unfused = false;
   for (int c = 0; c < r->ncalls; c++) {
-    ST_TRY(probe(b, c, &b->is_pointwise[c]));
-    if (!b->is_pointwise[c]) b->has_others = true;
+    ST_TRY(is_fusible(b, c, &b->is_pointwise[c]));
+    if (!b->is_pointwise[c]) b->has_unfused = true;
   }
-  find_needed(b);
+  find_live(b);
   for (int c = 0; c < r->ncalls; c++) {
-    if (b->is_needed[c]) place_call(b, c);
+    if (b->is_needed[c]) assign_group(b, c);
   }
   order_groups(b);
   return ST_OK;

@@ -10,31 +10,31 @@
 
 /* -- Lifetime ------------------------------------------------------------- */
 
-void st__steps_retain(st_steps *s) { st__ref_take(&s->refs); }
+void st__schedule_retain(st_schedule *s) { st__ref_take(&s->refs); }
 
-void st__steps_release(st_steps **steps) {
-  st_steps *s = *steps;
+void st__schedule_release(st_schedule **steps) {
+  st_schedule *s = *steps;
   *steps = NULL;
   if (!s || !st__ref_drop(&s->refs)) return;
   for (int i = 0; i < s->nsteps; i++) {
     st__program_release(&s->steps[i].program);
-    st__fused_release(s->steps[i].fused);
+    st__compiled_release(s->steps[i].compiled);
   }
-  for (int i = 0; i < s->nkept; i++) {
-    st__tensor_release(&s->kept[i].tensor);
-    st__tensor_release(&s->likes[i].tensor);
+  for (int i = 0; i < s->ncaptured; i++) {
+    st__tensor_release(&s->captured[i].tensor);
+    st__tensor_release(&s->fakes[i].tensor);
   }
   st__arena_free(&s->arena);
   st__free(ST_MEM_REGISTRY, s, sizeof *s);
 }
 
-bool st__steps_are_current(const st_steps *s) {
+bool st__schedule_is_current(const st_schedule *s) {
   for (int i = 0; i < s->nsteps; i++) {
-    const st_step *step = &s->steps[i];
+    const st_schedule_step *step = &s->steps[i];
     if (step->op && st__op_schema(step->op) != step->schema) return false;
   }
-  for (int i = 0; i < s->nkept; i++) {
-    const st_tensor *a = s->kept[i].tensor, *b = s->likes[i].tensor;
+  for (int i = 0; i < s->ncaptured; i++) {
+    const st_tensor *a = s->captured[i].tensor, *b = s->fakes[i].tensor;
     if (a->dtype != b->dtype || !st__same_sizes(a, b) ||
         !st__same_dims(a->ndim, a->strides, b->strides)) {
       return false;
@@ -43,17 +43,17 @@ bool st__steps_are_current(const st_steps *s) {
   return true;
 }
 
-/* -- Pieces --------------------------------------------------------------- */
+/* -- Groups --------------------------------------------------------------- */
 
 static st_status run_backward(void *ctx, st_tensor *const *grads,
                               st_tensor *const *saved, const bool *wanted,
                               st_tensor **inputs) {
-  return st__fused_backward(ctx, saved, NULL, grads, wanted, inputs);
+  return st__compiled_backward(ctx, saved, NULL, grads, wanted, inputs);
 }
 
 /* The outputs come from the inputs in one step, of which the gradients are
- * known: Note [Gradients of pieces]. */
-static st_status record(const st_step *step, st_tensor *const *inputs,
+ * known: Note [Gradients of fusion groups]. */
+static st_status record(const st_schedule_step *step, st_tensor *const *inputs,
                         uint32_t required, st_tensor *const *outs) {
   bool differentiable[ST_GRAPH_OUTPUTS], recorded, any = false;
   for (int i = 0; i < step->nout; i++) {
@@ -62,29 +62,29 @@ static st_status record(const st_step *step, st_tensor *const *inputs,
   }
   if (!any) return ST_OK;
   const st_function f = {
-    .name = "FusedBackward", .backward = run_backward, .ctx = step->fused,
-    .free_ctx = st__fused_release, .ninputs = step->nin,
+    .name = "FusedBackward", .backward = run_backward, .ctx = step->compiled,
+    .free_ctx = st__compiled_release, .ninputs = step->nin,
     .noutputs = step->nout, .nsaved = step->nin, .inputs = inputs,
     .outputs = outs, .saved = inputs, .differentiable = differentiable};
-  st__fused_retain(step->fused);
+  st__compiled_retain(step->compiled);
   const st_status status = st__record(&f, &recorded);
-  if (!recorded) st__fused_release(step->fused);
+  if (!recorded) st__compiled_release(step->compiled);
   return status;
 }
 
-static st_status run_piece(const st_step *step, st_tensor **slots) {
+static st_status run_fused(const st_schedule_step *step, st_tensor **values) {
   st_tensor *inputs[ST_GRAPH_INPUTS], *outs[ST_GRAPH_OUTPUTS] = {NULL};
   uint32_t required = 0;
   for (int i = 0; i < step->nin; i++) {
-    inputs[i] = slots[step->in[i]];
+    inputs[i] = values[step->in[i]];
     required |= (uint32_t)st__requires_grad(inputs[i]) << i;
   }
-  st_status status = st__fused_apply(step->program, inputs, outs);
+  st_status status = st__program_apply(step->program, inputs, outs);
   if (status == ST_OK && required && st__tls().grad) {
     status = record(step, inputs, required, outs);
   }
   for (int i = 0; i < step->nout; i++) {
-    if (status == ST_OK) slots[step->out[i]] = outs[i];
+    if (status == ST_OK) values[step->out[i]] = outs[i];
     else st__tensor_release(&outs[i]);
   }
   return status;
@@ -93,31 +93,31 @@ static st_status run_piece(const st_step *step, st_tensor **slots) {
 /* -- Calls ---------------------------------------------------------------- */
 
 /* Puts result r, a tensor or a list of them, into the slots. */
-static void take_result(const st_step *step, st_value *ret, int *at,
-                        st_tensor **slots) {
+static void take_result(const st_schedule_step *step, st_value *ret, int *at,
+                        st_tensor **values) {
   const bool is_list = ret->tag == ST_TAG_TENSORS;
   const int n = is_list ? (int)ret->len : 1;
   for (int k = 0; k < n && *at < step->nout; k++, ++*at) {
     st_tensor **from = is_list ? &ret->u.tensors[k] : &ret->u.tensor;
     if (step->out[*at] < 0) continue;
-    slots[step->out[*at]] = *from;
+    values[step->out[*at]] = *from;
     if (is_list) *from = NULL;
     else ret->tag = ST_TAG_NONE;
   }
   st__value_clear(ret);
 }
 
-static st_status run_call(const st_step *step, st_tensor **slots,
+static st_status run_call(const st_schedule_step *step, st_tensor **values,
                           st_tensor **lists) {
   st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
   int at = 0;
   for (int i = 0; i < step->schema->nargs; i++) {
-    const st_ref *ref = &step->args[i];
-    if (ref->kind == ST_REF_TENSOR) {
-      args[i] = st__of_tensor(slots[ref->at]);
-    } else if (ref->kind == ST_REF_TENSORS) {
+    const st_node_arg *ref = &step->args[i];
+    if (ref->kind == ST_NODE_ARG_TENSOR) {
+      args[i] = st__of_tensor(values[ref->at]);
+    } else if (ref->kind == ST_NODE_ARG_TENSORS) {
       for (int k = 0; k < ref->n; k++) {
-        lists[k] = ref->list[k] < 0 ? NULL : slots[ref->list[k]];
+        lists[k] = ref->list[k] < 0 ? NULL : values[ref->list[k]];
       }
       args[i] = st__of_tensors(lists, ref->n);
       lists += ref->n;
@@ -127,10 +127,10 @@ static st_status run_call(const st_step *step, st_tensor **slots,
   }
   ST_TRY(st__call_boxed(step->op, step->schema, args, rets));
   for (int i = 0; i < step->schema->nrets; i++) {
-    take_result(step, &rets[i], &at, slots);
+    take_result(step, &rets[i], &at, values);
   }
   for (int i = 0; i < step->nout; i++) {
-    if (step->out[i] < 0 || slots[step->out[i]]) continue;
+    if (step->out[i] < 0 || values[step->out[i]]) continue;
     return st__fail(ST_BAD_STATE, "gave less than when it was recorded");
   }
   return ST_OK;
@@ -138,49 +138,49 @@ static st_status run_call(const st_step *step, st_tensor **slots,
 
 /* -- All of them ---------------------------------------------------------- */
 
-static void release_slots(const st_steps *s, st_tensor **slots) {
+static void release_values(const st_schedule *s, st_tensor **values) {
   for (int i = 0; i < s->nsteps; i++) {
-    const st_step *step = &s->steps[i];
+    const st_schedule_step *step = &s->steps[i];
     for (int k = 0; k < step->nout; k++) {
-      if (step->out[k] >= 0) st__tensor_release(&slots[step->out[k]]);
+      if (step->out[k] >= 0) st__tensor_release(&values[step->out[k]]);
     }
   }
 }
 
-static st_status run_all(const st_steps *s, st_tensor *const *inputs,
-                         st_tensor **slots, st_tensor **outs) {
+static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
+                         st_tensor **values, st_tensor **outs) {
   st_status status = ST_OK;
-  for (int i = 0; i < s->nargs; i++) slots[i] = inputs[i];
-  for (int i = 0; i < s->nkept; i++) slots[s->kept[i].value] =
-                                       s->kept[i].tensor;
+  for (int i = 0; i < s->nargs; i++) values[i] = inputs[i];
+  for (int i = 0; i < s->ncaptured; i++) values[s->captured[i].value] =
+                                       s->captured[i].tensor;
   for (int i = 0; i < s->nsteps && status == ST_OK; i++) {
-    const st_step *step = &s->steps[i];
-    status = step->program ? run_piece(step, slots)
-                           : run_call(step, slots, slots + s->nvalues);
-    for (int k = 0; k < step->ndead && status == ST_OK; k++) {
-      st__tensor_release(&slots[step->dead[k]]);
+    const st_schedule_step *step = &s->steps[i];
+    status = step->program ? run_fused(step, values)
+                           : run_call(step, values, values + s->nvalues);
+    for (int k = 0; k < step->nfreed && status == ST_OK; k++) {
+      st__tensor_release(&values[step->freed[k]]);
     }
   }
   for (int i = 0; i < s->noutputs && status == ST_OK; i++) {
-    outs[i] = slots[s->outputs[i]];
+    outs[i] = values[s->outputs[i]];
     st__tensor_retain(outs[i]);
   }
-  release_slots(s, slots);
+  release_values(s, values);
   return status;
 }
 
-st_status st__steps_run(const st_steps *s, st_tensor *const *inputs,
-                        st_tensor **outs) {
+st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
+                           st_tensor **outs) {
   st_tensor *few[64];
-  const size_t n = (size_t)(s->nvalues + s->most_listed);
+  const size_t n = (size_t)(s->nvalues + s->max_listed);
   if (n <= sizeof few / sizeof *few) {
     memset(few, 0, n * sizeof *few);
     return run_all(s, inputs, few, outs);
   }
-  st_tensor **slots = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *slots);
-  if (!slots) return ST_NO_MEMORY;
-  const st_status status = run_all(s, inputs, slots, outs);
-  st__free(ST_MEM_SCRATCH, slots, n * sizeof *slots);
+  st_tensor **values = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *values);
+  if (!values) return ST_NO_MEMORY;
+  const st_status status = run_all(s, inputs, values, outs);
+  st__free(ST_MEM_SCRATCH, values, n * sizeof *values);
   return status;
 }
 
@@ -206,13 +206,13 @@ static st_status add_program(st_text *t, const st_program *p) {
   return ST_OK;
 }
 
-static st_status add_step(st_text *t, const st_step *step) {
+static st_status add_step(st_text *t, const st_schedule_step *step) {
   if (!step->program) {
     st__text_format(t, "call %s%s%s\n", short_name(step->op),
                     *step->where ? " at " : "", step->where);
     return ST_OK;
   }
-  const st_graph *g = step->fused->graph;
+  const st_graph *g = step->compiled->graph;
   st__text_format(t, "piece of %d:", g->nnodes);
   for (int i = 0; i < g->nnodes; i++) {
     st__text_format(t, " %s", short_name(g->nodes[i].op));
@@ -221,7 +221,7 @@ static st_status add_step(st_text *t, const st_step *step) {
   return add_program(t, step->program);
 }
 
-st_status st__steps_text(const st_steps *s, char **out) {
+st_status st__schedule_text(const st_schedule *s, char **out) {
   st_text t = {0};
   st_status status = ST_OK;
   for (int i = 0; i < s->nsteps && status == ST_OK; i++) {

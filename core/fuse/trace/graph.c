@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 
-enum { CHUNK = 2048, MOST_NUMBERS = 128 };
+enum { CHUNK = 2048, MAX_SCALARS = 128 };
 
 /* -- Building ------------------------------------------------------------- */
 
@@ -18,9 +18,9 @@ static size_t nodes_size(void) {
 
 st_status st__graph_new(const char *name, int ninputs, int nparams,
                         st_graph **out) {
-  if (ninputs > ST_GRAPH_INPUTS || nparams > ST_GRAPH_NUMBERS) {
+  if (ninputs > ST_GRAPH_INPUTS || nparams > ST_GRAPH_SCALARS) {
     return st__fail(ST_BAD_VALUE, "%s takes more than %d tensors or %d "
-                    "numbers", name, ST_GRAPH_INPUTS, ST_GRAPH_NUMBERS);
+                    "numbers", name, ST_GRAPH_INPUTS, ST_GRAPH_SCALARS);
   }
   st_graph *g = st__alloc_zero(ST_MEM_REGISTRY, sizeof *g);
   if (!g) return ST_NO_MEMORY;
@@ -49,10 +49,10 @@ void st__graph_release(st_graph **g) {
   st__free(ST_MEM_REGISTRY, dead, sizeof *dead);
 }
 
-st_status st__graph_number(st_graph *g, st_number n, int *at) {
-  if (g->nnumbers == MOST_NUMBERS) {
+st_status st__graph_scalar(st_graph *g, st_sym_scalar n, int *at) {
+  if (g->nnumbers == MAX_SCALARS) {
     return st__fail(ST_BAD_STATE, "%s computes more than %d numbers", g->name,
-                    MOST_NUMBERS);
+                    MAX_SCALARS);
   }
   *at = g->nnumbers;
   g->numbers[g->nnumbers++] = n;
@@ -60,7 +60,7 @@ st_status st__graph_number(st_graph *g, st_number n, int *at) {
 }
 
 /* A copy of plain data that lives as long as the arena. */
-static st_status keep_value(st_arena *arena, st_value *v) {
+static st_status copy_value(st_arena *arena, st_value *v) {
   const size_t n = v->len;
   const void *from = v->u.ints;
   size_t size = 0;
@@ -81,9 +81,9 @@ static st_status keep_value(st_arena *arena, st_value *v) {
   return ST_OK;
 }
 
-st_status st__ref_keep(st_arena *arena, st_ref *r) {
-  if (r->kind == ST_REF_VALUE) return keep_value(arena, &r->value);
-  if (r->kind != ST_REF_TENSORS) return ST_OK;
+st_status st__node_arg_copy(st_arena *arena, st_node_arg *r) {
+  if (r->kind == ST_NODE_ARG_VALUE) return copy_value(arena, &r->value);
+  if (r->kind != ST_NODE_ARG_TENSORS) return ST_OK;
   const size_t size = (size_t)r->n * sizeof *r->list;
   int *copy = st__arena_alloc(arena, size + 1, CHUNK);
   if (!copy) return ST_NO_MEMORY;
@@ -98,8 +98,8 @@ static int count_results(const st_schema *s) {
   return n;
 }
 
-st_status st__graph_call(st_graph *g, const st_op *op, const char *where,
-                         const st_ref *args, int *result) {
+st_status st__graph_add_node(st_graph *g, const st_op *op, const char *where,
+                             const st_node_arg *args, int *result) {
   const st_schema *s = st__op_schema(op);
   if (g->nnodes == ST_GRAPH_NODES) {
     return st__fail(ST_BAD_STATE, "%s calls more than %d operators", g->name,
@@ -115,13 +115,13 @@ st_status st__graph_call(st_graph *g, const st_op *op, const char *where,
   memcpy(n->args, args, size);
   int listed = 0;
   for (int i = 0; i < s->nargs; i++) {
-    ST_TRY(st__ref_keep(&g->arena, &n->args[i]));
-    if (args[i].kind == ST_REF_TENSORS) listed += args[i].n;
-    if (s->args[i].is_write && args[i].kind == ST_REF_TENSOR) {
+    ST_TRY(st__node_arg_copy(&g->arena, &n->args[i]));
+    if (args[i].kind == ST_NODE_ARG_TENSORS) listed += args[i].n;
+    if (s->args[i].is_write && args[i].kind == ST_NODE_ARG_TENSOR) {
       n->written = args[i].at;
     }
   }
-  if (listed > g->most_listed) g->most_listed = listed;
+  if (listed > g->max_listed) g->max_listed = listed;
   *result = g->ntensors;
   g->ntensors += n->nresults;
   g->nnodes++;
@@ -135,7 +135,7 @@ static double to_double(st_scalar s) {
        : s.kind == ST_SCALAR_COMPLEX ? s.u.c[0] : (double)s.u.i;
 }
 
-static bool is_whole(st_scalar s) {
+static bool is_integral(st_scalar s) {
   return s.kind == ST_SCALAR_INT || s.kind == ST_SCALAR_BOOL;
 }
 
@@ -154,7 +154,7 @@ static double float_result(char op, double a, double b) {
 /* Whole numbers stay whole where they can, and wrap around. */
 static st_scalar compute(char op, st_scalar a, st_scalar b) {
   const uint64_t x = (uint64_t)a.u.i, y = (uint64_t)b.u.i;
-  if (is_whole(a) && is_whole(b)) {
+  if (is_integral(a) && is_integral(b)) {
     switch (op) {
       case '+': return st__scalar_int((int64_t)(x + y));
       case '-': return st__scalar_int((int64_t)(x - y));
@@ -166,10 +166,10 @@ static st_scalar compute(char op, st_scalar a, st_scalar b) {
   return st__scalar_float(float_result(op, to_double(a), to_double(b)));
 }
 
-void st__graph_numbers(const st_graph *g, const st_scalar *params,
+void st__graph_scalars(const st_graph *g, const st_scalar *params,
                        st_scalar *all) {
   for (int i = 0; i < g->nnumbers; i++) {
-    const st_number *n = &g->numbers[i];
+    const st_sym_scalar *n = &g->numbers[i];
     all[i] = i < g->nparams ? params[i]
            : n->op == 'c' ? n->value : compute(n->op, all[n->a], all[n->b]);
   }
@@ -179,17 +179,17 @@ void st__graph_numbers(const st_graph *g, const st_scalar *params,
 
 typedef struct run {
   const st_graph *g;
-  st_scalar numbers[MOST_NUMBERS];
+  st_scalar numbers[MAX_SCALARS];
   st_tensor **tensors;  /* owned but for the inputs */
   st_tensor **lists;    /* room for those of a call */
 } run;
 
 static size_t run_size(const st_graph *g) {
-  return (size_t)(g->ntensors + g->most_listed + 1) * sizeof(st_tensor *);
+  return (size_t)(g->ntensors + g->max_listed + 1) * sizeof(st_tensor *);
 }
 
-static void read_list(const run *r, const st_ref *ref, st_tensor ***free_at,
-                      st_value *v) {
+static void read_list(const run *r, const st_node_arg *ref,
+                      st_tensor ***free_at, st_value *v) {
   for (int i = 0; i < ref->n; i++) {
     (*free_at)[i] = ref->list[i] < 0 ? NULL : r->tensors[ref->list[i]];
   }
@@ -215,7 +215,7 @@ static st_status read_number(const run *r, const st_graph_node *n, int i,
                   arg->name, arg->text);
 }
 
-static st_dtype widest(st_scalar_kind kind) {
+static st_dtype scalar_dtype(st_scalar_kind kind) {
   return kind == ST_SCALAR_BOOL ? ST_BOOL : kind == ST_SCALAR_INT ? ST_INT64
        : kind == ST_SCALAR_FLOAT ? ST_FLOAT64 : ST_COMPLEX128;
 }
@@ -225,12 +225,12 @@ static st_status wrap_numbers(const st_graph_node *n, st_value *args,
                               st_tensor **wrapped) {
   for (int i = 0; i < n->schema->nargs; i++) {
     wrapped[i] = NULL;
-    if (n->args[i].kind != ST_REF_NUMBER ||
+    if (n->args[i].kind != ST_NODE_ARG_SCALAR ||
         n->schema->args[i].type != ST_TYPE_TENSOR) {
       continue;
     }
     const st_scalar s = st__to_scalar(&args[i]);
-    ST_TRY(st__tensor_from_scalar(s, widest(s.kind), true, &wrapped[i]));
+    ST_TRY(st__tensor_from_scalar(s, scalar_dtype(s.kind), true, &wrapped[i]));
     args[i] = st__of_tensor(wrapped[i]);
   }
   return ST_OK;
@@ -250,11 +250,12 @@ static st_status call_node(const run *r, const st_graph_node *n) {
   st_tensor **lists = r->lists;
   int at = n->result;
   for (int i = 0; i < n->schema->nargs; i++) {
-    const st_ref *ref = &n->args[i];
+    const st_node_arg *ref = &n->args[i];
     switch (ref->kind) {
-      case ST_REF_TENSOR: args[i] = st__of_tensor(r->tensors[ref->at]); break;
-      case ST_REF_TENSORS: read_list(r, ref, &lists, &args[i]); break;
-      case ST_REF_NUMBER: ST_TRY(read_number(r, n, i, &args[i])); break;
+      case ST_NODE_ARG_TENSOR: args[i] =
+        st__of_tensor(r->tensors[ref->at]); break;
+      case ST_NODE_ARG_TENSORS: read_list(r, ref, &lists, &args[i]); break;
+      case ST_NODE_ARG_SCALAR: ST_TRY(read_number(r, n, i, &args[i])); break;
       default: args[i] = ref->value;
     }
   }
@@ -277,7 +278,7 @@ st_status st__graph_run(const st_graph *g, st_tensor *const *inputs,
   r.tensors = st__alloc_zero(ST_MEM_SCRATCH, run_size(g));
   if (!r.tensors) return ST_NO_MEMORY;
   r.lists = r.tensors + g->ntensors;
-  st__graph_numbers(g, params, r.numbers);
+  st__graph_scalars(g, params, r.numbers);
   for (int i = 0; i < g->ninputs; i++) r.tensors[i] = inputs[i];
   for (int i = 0; i < g->nnodes && status == ST_OK; i++) {
     const st_graph_node *n = &g->nodes[i];

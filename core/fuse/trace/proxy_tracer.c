@@ -7,11 +7,11 @@
 #include "base/dtype.h"
 #include "dispatch/thread.h"
 
-enum { MOST_SYMBOLS = 4096 };
+enum { MAX_PROXIES = 4096 };
 
 /* at: the tensor of the graph, or NUMBER less its number. */
-typedef struct symbol { st_tensor *tensor; int at; } symbol;
-enum { NOTHING = -1, NUMBER = -2 };
+typedef struct proxy { st_tensor *tensor; int at; } proxy;
+enum { NOT_FOUND = -1, NUMBER = -2 };
 
 struct st_tracing {
   st_mode mode;
@@ -20,25 +20,25 @@ struct st_tracing {
   void (*where)(void *ctx, char *text, size_t size);
   void *ctx;
   int n;
-  symbol symbols[MOST_SYMBOLS]; /* owned; the inputs come first */
+  proxy proxies[MAX_PROXIES];   /* owned; the inputs come first */
 };
 
-/* -- Symbols -------------------------------------------------------------- */
+/* -- Proxies -------------------------------------------------------------- */
 
 static int find(const st_tracing *t, const st_tensor *s) {
   for (int i = t->n - 1; i >= 0; i--) {
-    if (t->symbols[i].tensor == s) return t->symbols[i].at;
+    if (t->proxies[i].tensor == s) return t->proxies[i].at;
   }
-  return NOTHING;
+  return NOT_FOUND;
 }
 
-static st_status new_symbol(st_tracing *t, int at, st_tensor **out) {
+static st_status new_proxy(st_tracing *t, int at, st_tensor **out) {
   static const int64_t one = 1;
-  if (t->n == MOST_SYMBOLS) {
+  if (t->n == MAX_PROXIES) {
     return st__fail(ST_BAD_STATE, "more than %d values in a trace",
-                    MOST_SYMBOLS);
+                    MAX_PROXIES);
   }
-  symbol *s = &t->symbols[t->n];
+  proxy *s = &t->proxies[t->n];
   ST_TRY(st__tensor_empty(ST_DEVICE_META, ST_FLOAT32, 1, &one,
                           ST_FORMAT_CONTIGUOUS, &s->tensor));
   s->tensor->flags |= ST_FLAG_SYMBOL;
@@ -50,7 +50,7 @@ static st_status new_symbol(st_tracing *t, int at, st_tensor **out) {
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static bool is_symbol(const st_tensor *t) {
+static bool is_proxy(const st_tensor *t) {
   return t && (t->flags & ST_FLAG_SYMBOL);
 }
 
@@ -59,34 +59,35 @@ static bool is_number(const st_value *v) {
           v->tag == ST_TAG_BOOL) && v->len > 0;
 }
 
-static bool concerns(const st_schema *s, const st_value *args) {
+static bool has_proxy(const st_schema *s, const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
     const st_value *v = &args[i];
-    if (v->tag == ST_TAG_TENSOR && is_symbol(v->u.tensor)) return true;
+    if (v->tag == ST_TAG_TENSOR && is_proxy(v->u.tensor)) return true;
     if (is_number(v)) return true;
     for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-      if (is_symbol(v->u.tensors[k])) return true;
+      if (is_proxy(v->u.tensors[k])) return true;
     }
   }
   return false;
 }
 
-static st_status refer_tensor(const st_tracing *t, const st_arg *arg,
-                              const st_tensor *tensor, int *at) {
+static st_status tensor_arg(const st_tracing *t, const st_arg *arg,
+                            const st_tensor *tensor, int *at) {
   *at = find(t, tensor);
-  if (*at != NOTHING) return ST_OK;
+  if (*at != NOT_FOUND) return ST_OK;
   return st__fail(ST_BAD_STATE, "argument '%s' is a tensor that is not handed "
                   "to the function: make it an argument of %s", arg->name,
                   t->graph->name);
 }
 
-static st_status refer_list(const st_tracing *t, const st_arg *arg,
-                            const st_value *v, int *list, st_ref *r) {
-  *r = (st_ref){.kind = ST_REF_TENSORS, .n = (int)v->len, .list = list};
+static st_status list_arg(const st_tracing *t, const st_arg *arg,
+                          const st_value *v, int *list, st_node_arg *r) {
+  *r = (st_node_arg){.kind = ST_NODE_ARG_TENSORS, .n = (int)v->len,
+                     .list = list};
   for (int i = 0; i < r->n; i++) {
     list[i] = -1;
     if (!v->u.tensors[i]) continue;
-    ST_TRY(refer_tensor(t, arg, v->u.tensors[i], &list[i]));
+    ST_TRY(tensor_arg(t, arg, v->u.tensors[i], &list[i]));
     if (list[i] >= 0) continue;
     return st__fail(ST_BAD_STATE, "argument '%s' has a symbolic number in it",
                     arg->name);
@@ -95,10 +96,10 @@ static st_status refer_list(const st_tracing *t, const st_arg *arg,
 }
 
 /* A plain number that was wrapped on its way is a constant. */
-static st_status refer_wrapped(const st_tracing *t, const st_tensor *tensor,
-                               st_ref *r) {
-  r->kind = ST_REF_NUMBER;
-  return st__graph_number(t->graph, (st_number){
+static st_status scalar_arg(const st_tracing *t, const st_tensor *tensor,
+                            st_node_arg *r) {
+  r->kind = ST_NODE_ARG_SCALAR;
+  return st__graph_scalar(t->graph, (st_sym_scalar){
     .op = 'c', .value = st__scalar_load((st_dtype)tensor->dtype,
                                         st__data(tensor))}, &r->at);
 }
@@ -107,26 +108,27 @@ static bool is_wrapped(const st_tensor *t) {
   return (t->flags & ST_FLAG_WRAPPED) && t->ndim == 0 && st__data(t);
 }
 
-static st_status refer(st_tracing *t, const st_arg *arg, const st_value *v,
-                       int **room, int *left, st_ref *r) {
-  *r = (st_ref){.kind = ST_REF_VALUE, .value = *v};
+static st_status to_node_arg(st_tracing *t, const st_arg *arg,
+                             const st_value *v,
+                             int **room, int *left, st_node_arg *r) {
+  *r = (st_node_arg){.kind = ST_NODE_ARG_VALUE, .value = *v};
   if (v->tag == ST_TAG_TENSOR) {
-    if (is_wrapped(v->u.tensor)) return refer_wrapped(t, v->u.tensor, r);
-    ST_TRY(refer_tensor(t, arg, v->u.tensor, &r->at));
-    r->kind = r->at >= 0 ? ST_REF_TENSOR : ST_REF_NUMBER;
+    if (is_wrapped(v->u.tensor)) return scalar_arg(t, v->u.tensor, r);
+    ST_TRY(tensor_arg(t, arg, v->u.tensor, &r->at));
+    r->kind = r->at >= 0 ? ST_NODE_ARG_TENSOR : ST_NODE_ARG_SCALAR;
     if (r->at < 0) r->at = NUMBER - r->at;
     return ST_OK;
   }
   if (v->tag == ST_TAG_TENSORS) {
     if ((int)v->len > *left) {
       return st__fail(ST_BAD_STATE, "argument '%s' has more than %d tensors",
-                      arg->name, MOST_SYMBOLS);
+                      arg->name, MAX_PROXIES);
     }
-    ST_TRY(refer_list(t, arg, v, *room, r));
+    ST_TRY(list_arg(t, arg, v, *room, r));
     *room += r->n;
     *left -= r->n;
   } else if (is_number(v)) {
-    r->kind = ST_REF_NUMBER;
+    r->kind = ST_NODE_ARG_SCALAR;
     r->at = (int)v->len - 1;
     if (r->at >= t->graph->nnumbers) {
       return st__fail(ST_BAD_STATE, "argument '%s' is a number of another "
@@ -170,12 +172,12 @@ static st_status check_writes(const st_tracing *t, const st_schema *s,
   return ST_OK;
 }
 
-static st_status give_results(st_tracing *t, const st_schema *s,
-                              const st_value *args, int first,
-                              st_value *rets) {
+static st_status new_results(st_tracing *t, const st_schema *s,
+                             const st_value *args, int first,
+                             st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
     st_tensor *tensor = written(s, args, i);
-    if (!tensor) ST_TRY(new_symbol(t, first + i, &tensor));
+    if (!tensor) ST_TRY(new_proxy(t, first + i, &tensor));
     st__tensor_retain(tensor);
     rets[i] = st__of_tensor(tensor);
   }
@@ -187,18 +189,18 @@ static st_status give_results(st_tracing *t, const st_schema *s,
 static st_status record(st_tracing *t, const st_call *call,
                         const st_value *args, st_value *rets) {
   const st_schema *s = call->schema;
-  st_ref refs[ST_MAX_ARGS];
+  st_node_arg refs[ST_MAX_ARGS];
   int lists[256], *room = lists, left = 256, first;
   char where[128] = "";
   st_value given[ST_MAX_ARGS] = {{0}};
   ST_TRY(check_results(s));
   ST_TRY(check_writes(t, s, args));
   for (int i = 0; i < s->nargs; i++) {
-    ST_TRY(refer(t, &s->args[i], &args[i], &room, &left, &refs[i]));
+    ST_TRY(to_node_arg(t, &s->args[i], &args[i], &room, &left, &refs[i]));
   }
   if (t->where) t->where(t->ctx, where, sizeof where);
-  ST_TRY(st__graph_call(t->graph, call->op, where, refs, &first));
-  const st_status status = give_results(t, s, args, first, given);
+  ST_TRY(st__graph_add_node(t->graph, call->op, where, refs, &first));
+  const st_status status = new_results(t, s, args, first, given);
   for (int i = 0; i < s->nrets; i++) {
     if (status == ST_OK) rets[i] = given[i];
     else st__value_clear(&given[i]);
@@ -209,13 +211,13 @@ static st_status record(st_tracing *t, const st_call *call,
 static st_status run_mode(const st_call *call, const st_value *args,
                           st_value *rets) {
   st_tracing *t = call->ctx;
-  if (concerns(call->schema, args)) return record(t, call, args, rets);
+  if (has_proxy(call->schema, args)) return record(t, call, args, rets);
   return st__redispatch_boxed(call->op, call->schema, call->keys, args, rets);
 }
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-/* Symbols have no history, and nothing is a view of them. */
+/* Proxies have no history, and nothing is a view of them. */
 static void enter(st_tracing *t) {
   st_tls tls = t->tls = st__tls();
   tls.grad = false;
@@ -233,7 +235,7 @@ static void leave(const st_tracing *t) {
 }
 
 static void free_tracing(st_tracing *t) {
-  for (int i = 0; i < t->n; i++) st__tensor_release(&t->symbols[i].tensor);
+  for (int i = 0; i < t->n; i++) st__tensor_release(&t->proxies[i].tensor);
   st__graph_release(&t->graph);
   st__free(ST_MEM_SCRATCH, t, sizeof *t);
 }
@@ -248,7 +250,7 @@ st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
   st_status status = st__graph_new(c->name, c->ninputs, c->nnumbers,
                                    &t->graph);
   for (int i = 0; i < c->ninputs && status == ST_OK; i++) {
-    status = new_symbol(t, i, NULL);
+    status = new_proxy(t, i, NULL);
   }
   if (status != ST_OK) return free_tracing(t), status;
   enter(t);
@@ -257,7 +259,7 @@ st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out) {
 }
 
 st_tensor *st__tracing_input(const st_tracing *t, int i) {
-  return t->symbols[i].tensor;
+  return t->proxies[i].tensor;
 }
 
 st_status st__tracing_number(st_tracing *t, char op, int a, int b,
@@ -266,7 +268,7 @@ st_status st__tracing_number(st_tracing *t, char op, int a, int b,
   if (op != 'c' && (a < 0 || a >= n || b < 0 || b >= n)) {
     return st__fail(ST_BAD_STATE, "a number of another trace");
   }
-  return st__graph_number(t->graph, (st_number){op, a, b, value}, out);
+  return st__graph_scalar(t->graph, (st_sym_scalar){op, a, b, value}, out);
 }
 
 st_status st__tracing_number_symbol(st_tracing *t, int number,
@@ -274,7 +276,7 @@ st_status st__tracing_number_symbol(st_tracing *t, int number,
   if (number < 0 || number >= t->graph->nnumbers) {
     return st__fail(ST_BAD_STATE, "a number of another trace");
   }
-  ST_TRY(new_symbol(t, NUMBER - number, out));
+  ST_TRY(new_proxy(t, NUMBER - number, out));
   st__tensor_retain(*out);
   return ST_OK;
 }

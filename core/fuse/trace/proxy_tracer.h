@@ -2,8 +2,8 @@
  *
  * Note [Tracing]
  * While a trace is on, a mode of its thread sees every operator that is called.
- * One that is given a symbol is not run: it becomes a node, and gives symbols
- * in its turn. Operators that have nothing to do with symbols run as ever.
+ * One that is given a proxy is not run: it becomes a node, and gives proxies
+ * in its turn. Operators that have nothing to do with proxies run as ever.
  */
 #ifndef ST_FUSE_TRACE_PROXY_TRACER_H
 #define ST_FUSE_TRACE_PROXY_TRACER_H

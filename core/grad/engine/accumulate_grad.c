@@ -1,6 +1,6 @@
 /* Leaves: the nodes that add gradients to them.
  *
- * Note [Accumulators]
+ * Note [AccumulateGrad nodes]
  * A leaf has at most one node that accumulates. Neither owns the other: the
  * node is there for as long as a graph leads to it, the leaf for as long as
  * somebody has it. So a leaf whose gradient has a history, or that was written
@@ -31,10 +31,10 @@ static void open_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
 
 /* One more reference, unless the last one is gone already. */
-static bool revive(st_refcount *r) {
+static bool try_retain(st_refcount *r) {
   int_least32_t refs = atomic_load(&r->n);
   while (refs > 0 && !atomic_compare_exchange_weak(&r->n, &refs, refs + 1)) {
   }
@@ -45,7 +45,7 @@ static bool revive(st_refcount *r) {
 
 /* Are grad's elements in the order of the leaf's, or, where those are not
  * dense, contiguous? */
-static bool follows(const st_tensor *leaf, const st_tensor *grad) {
+static bool has_layout_of(const st_tensor *leaf, const st_tensor *grad) {
   if (!(leaf->flags & ST_FLAG_DENSE)) return st__is_contiguous(grad);
   for (int d = 0; d < leaf->ndim; d++) {
     if (leaf->sizes[d] != 1 && leaf->strides[d] != grad->strides[d]) {
@@ -57,7 +57,7 @@ static bool follows(const st_tensor *leaf, const st_tensor *grad) {
 
 /* Is grad, of which the caller has the one reference that counts, nobody
  * else's? It may be a view of what nobody else has. */
-static bool is_free(const st_tensor *grad) {
+static bool is_exclusive(const st_tensor *grad) {
   const st_tensor *base = st__base(grad);
   return st__ref_count(&grad->refs) == 1 &&
          (!base || st__ref_count(&base->refs) == 1) &&
@@ -66,41 +66,43 @@ static bool is_free(const st_tensor *grad) {
 }
 
 /* The same without its base. */
-static st_tensor *taken(st_chain *c, st_tensor *grad) {
+static st_tensor *steal_grad(st_op_scope *c, st_tensor *grad) {
   if (!st__base(grad)) return grad;
-  return st__step1(c, ST_OP_detach, grad);
+  return st__apply1(c, ST_OP_detach, grad);
 }
 
 /* A copy of it that follows the leaf. */
-static st_tensor *copied(st_chain *c, const st_tensor *leaf,
-                         const st_tensor *grad) {
+static st_tensor *clone_grad(st_op_scope *c, const st_tensor *leaf,
+                             const st_tensor *grad) {
   if (!(leaf->flags & ST_FLAG_DENSE)) {
-    return st__step_with(c, ST_OP_clone, grad,
-                         st__of_int(ST_FORMAT_CONTIGUOUS));
+    return st__apply_with(c, ST_OP_clone, grad,
+                          st__of_int(ST_FORMAT_CONTIGUOUS));
   }
-  st_tensor *t = st__step(c, ST_OP_new_empty_strided, 3, (st_value[]){
+  st_tensor *t = st__apply(c, ST_OP_new_empty_strided, 3, (st_value[]){
     st__of_tensor(grad), st__of_ints(leaf->sizes, leaf->ndim),
     st__of_ints(leaf->strides, leaf->ndim)});
-  return st__step2(c, ST_OP_copy_, t, grad);
+  return st__apply2(c, ST_OP_copy_, t, grad);
 }
 
-static st_tensor *sum_of(st_chain *c, const st_tensor *leaf, st_tensor *grad,
+static st_tensor *sum_of(st_op_scope *c, const st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
   st_tensor *old = leaf->history ? leaf->history->grad : NULL;
   if (!old && create_graph) return grad;
-  if (!old && follows(leaf, grad) && is_free(grad)) return taken(c, grad);
-  if (!old) return copied(c, leaf, grad);
-  if (create_graph) return st__step2(c, ST_OP_add_Tensor, old, grad);
-  st__step_into(c, ST_OP_add_Tensor, old, grad);
+  if (!old && has_layout_of(leaf, grad) && is_exclusive(grad)) {
+    return steal_grad(c, grad);
+  }
+  if (!old) return clone_grad(c, leaf, grad);
+  if (create_graph) return st__apply2(c, ST_OP_add_Tensor, old, grad);
+  st__apply_into(c, ST_OP_add_Tensor, old, grad);
   return old;
 }
 
 st_status st__accumulate(st_tensor *leaf, st_tensor *grad,
                          bool create_graph) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   st_tensor *sum = sum_of(&c, leaf, grad, create_graph);
-  if (st__going(&c)) c.status = st__set_grad(leaf, sum);
-  return st__chain_end(&c, 0, NULL, NULL);
+  if (st__scope_ok(&c)) c.status = st__set_grad(leaf, sum);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 static st_status call_post_hooks(st_tensor *leaf) {
@@ -119,11 +121,11 @@ static st_status call_post_hooks(st_tensor *leaf) {
 
 static const st_node_kind kind;
 
-st_tensor *st__leaf_take(const st_node *n) {
+st_tensor *st__leaf_retain(const st_node *n) {
   if (n->kind != &kind) return NULL;
   pthread_mutex_lock(&mutex);
   st_tensor *const leaf = of(n)->leaf;
-  const bool is_there = leaf && revive(&leaf->refs);
+  const bool is_there = leaf && try_retain(&leaf->refs);
   pthread_mutex_unlock(&mutex);
   return is_there ? leaf : NULL;
 }
@@ -131,7 +133,7 @@ st_tensor *st__leaf_take(const st_node *n) {
 static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
                      st_tensor **out) {
   (void)wanted; (void)out;
-  st_tensor *leaf = st__leaf_take(n);
+  st_tensor *leaf = st__leaf_retain(n);
   if (!leaf) return ST_OK;
   st_status status = st__accumulate(leaf, grads[0], st__tls().grad);
   if (status == ST_OK) status = call_post_hooks(leaf);
@@ -141,7 +143,7 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
 
 /* -- Making --------------------------------------------------------------- */
 
-static void forget_leaf(st_node *n) {
+static void clear_leaf(st_node *n) {
   accumulator *a = of(n);
   pthread_mutex_lock(&mutex);
   st_tensor *leaf = a->leaf;
@@ -153,9 +155,9 @@ static void forget_leaf(st_node *n) {
   if (a->owns_leaf) st__tensor_release(&leaf);
 }
 
-static const st_node_kind kind = {run, NULL, forget_leaf};
+static const st_node_kind kind = {run, NULL, clear_leaf};
 
-void st__leaf_gone(st_history *h) {
+void st__leaf_freed(st_history *h) {
   if (!h->has_accumulated) return;
   pthread_mutex_lock(&mutex);
   if (h->accumulator) of(h->accumulator)->leaf = NULL;
@@ -164,7 +166,7 @@ void st__leaf_gone(st_history *h) {
 }
 
 /* Under the mutex. */
-static void own_leaf(accumulator *a, st_tensor *t) {
+static void keep_leaf(accumulator *a, st_tensor *t) {
   if (a->owns_leaf) return;
   st__tensor_retain(t);
   a->owns_leaf = true;
@@ -173,8 +175,8 @@ static void own_leaf(accumulator *a, st_tensor *t) {
 void st__leaf_keep(st_tensor *t) {
   pthread_mutex_lock(&mutex);
   st_node *n = t->history->accumulator;
-  const bool is_there = n && revive(&n->refs);
-  if (is_there) own_leaf(of(n), t);
+  const bool is_there = n && try_retain(&n->refs);
+  if (is_there) keep_leaf(of(n), t);
   pthread_mutex_unlock(&mutex);
   if (is_there) st__node_release(&n);
 }
@@ -184,7 +186,7 @@ void st__leaf_keep(st_tensor *t) {
 static st_status make(const st_tensor *t, st_node **out) {
   ST_TRY(st__node_new(&kind, sizeof(accumulator), 0, 1, out));
   (*out)->name = "AccumulateGrad";
-  const st_status status = st__meta_init(&(*out)->results[0], t);
+  const st_status status = st__metadata_init(&(*out)->results[0], t);
   if (status != ST_OK) st__node_release(out);
   return status;
 }
@@ -194,12 +196,12 @@ static st_node *install(st_tensor *t, st_node *n) {
   st_history *const h = t->history;
   pthread_mutex_lock(&mutex);
   st_node *found = h->accumulator;
-  if (found && !revive(&found->refs)) found = NULL;
+  if (found && !try_retain(&found->refs)) found = NULL;
   if (!found && n) {
     h->accumulator = found = n;
     h->has_accumulated = true;
     of(n)->leaf = t;
-    if (h->hooks) own_leaf(of(n), t);
+    if (h->hooks) keep_leaf(of(n), t);
   }
   pthread_mutex_unlock(&mutex);
   return found;
@@ -209,7 +211,7 @@ st_status st__accumulator(st_tensor *t, st_node **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   st_history *h;
   st_node *fresh;
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, register_atfork);
   ST_TRY(st__history_of(t, &h));
   if ((*out = install(t, NULL))) return ST_OK;
   ST_TRY(make(t, &fresh));

@@ -1,8 +1,8 @@
 /* The backward pass.
  *
- * Note [Nodes by number]
+ * Note [Nodes run by sequence number]
  * Every node has a higher sequence number than the nodes that it leads to
- * (Note [Graphs without cycles]). So the waiting node with the highest number
+ * (Note [Graphs are acyclic]). So the waiting node with the highest number
  * has all the gradients it will ever get, and a heap of the waiting is all
  * that the order needs: no counting of dependencies beforehand. When only some
  * inputs are asked for, one walk over the part of the graph that is no older
@@ -38,34 +38,34 @@ static st_status reserve(void **list, int64_t n, int64_t *capacity,
 /* -- The pass ------------------------------------------------------------- */
 
 /* A node that waits, and the gradients of its results so far. */
-typedef struct waiting {
+typedef struct ready_node {
   st_node *node;       /* owned */
   st_tensor **grads;   /* owned; &grad for one result */
   st_tensor *grad;
-} waiting;
+} ready_node;
 
 enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* of nodes, with inputs */
 
-typedef struct task {
+typedef struct graph_task {
   const st_backward_pass *pass;
   st_tensor **results;
-  waiting *all;             /* slots of waiting nodes; free ones are chained
+  ready_node *all;          /* slots of waiting nodes; free ones are chained
                                through `free_slot` */
   int64_t nall, call;
   int64_t *free_slots, nfree, cfree;
   int64_t *heap, nheap, cheap;
-  st_map slots;              /* of the nodes that wait */
-  st_map reach;              /* with inputs: what leads to them */
+  st_node_map slots;         /* of the nodes that wait */
+  st_node_map reach;         /* with inputs: what leads to them */
   st_edge *targets;         /* where the inputs' gradients appear; owned */
-} task;
+} graph_task;
 
 /* -- Waiting nodes -------------------------------------------------------- */
 
-static bool is_before(const task *k, int64_t a, int64_t b) {
+static bool is_before(const graph_task *k, int64_t a, int64_t b) {
   return k->all[a].node->sequence > k->all[b].node->sequence;
 }
 
-static void rise(task *k, int64_t i) {
+static void heap_up(graph_task *k, int64_t i) {
   while (i > 0 && is_before(k, k->heap[i], k->heap[(i - 1) / 2])) {
     const int64_t up = (i - 1) / 2, moved = k->heap[i];
     k->heap[i] = k->heap[up];
@@ -74,12 +74,12 @@ static void rise(task *k, int64_t i) {
   }
 }
 
-static void sink(task *k) {
+static void heap_down(graph_task *k) {
   for (int64_t i = 0;;) {
     int64_t best = i;
-    for (int64_t kid = 2 * i + 1; kid <= 2 * i + 2; kid++) {
-      if (kid < k->nheap && is_before(k, k->heap[kid], k->heap[best])) {
-        best = kid;
+    for (int64_t child = 2 * i + 1; child <= 2 * i + 2; child++) {
+      if (child < k->nheap && is_before(k, k->heap[child], k->heap[best])) {
+        best = child;
       }
     }
     if (best == i) return;
@@ -94,11 +94,11 @@ static size_t grads_size(const st_node *n) {
   return (size_t)n->nresults * sizeof(st_tensor *);
 }
 
-static st_tensor **grads_of(waiting *w) {
+static st_tensor **grads_of(ready_node *w) {
   return w->grads ? w->grads : &w->grad;
 }
 
-static void clear(waiting *w) {
+static void clear(ready_node *w) {
   if (!w->node) return;
   for (int i = 0; i < w->node->nresults; i++) {
     st__tensor_release(&grads_of(w)[i]);
@@ -107,7 +107,7 @@ static void clear(waiting *w) {
   st__node_release(&w->node);
 }
 
-static st_status take_slot(task *k, int64_t *slot) {
+static st_status take_slot(graph_task *k, int64_t *slot) {
   ST_TRY(reserve((void **)&k->heap, k->nheap, &k->cheap, sizeof *k->heap));
   if (k->nfree > 0) {
     *slot = k->free_slots[--k->nfree];
@@ -115,30 +115,31 @@ static st_status take_slot(task *k, int64_t *slot) {
   }
   ST_TRY(reserve((void **)&k->all, k->nall, &k->call, sizeof *k->all));
   *slot = k->nall;
-  k->all[k->nall++] = (waiting){0};
+  k->all[k->nall++] = (ready_node){0};
   return ST_OK;
 }
 
 /* The waiting entry of n. */
-static st_status wait_for(task *k, st_node *n, waiting **out) {
-  st_map_entry *e = st__map_find(&k->slots, n);
+static st_status find_or_add_ready(graph_task *k, st_node *n,
+                                   ready_node **out) {
+  st_node_map_entry *e = st__node_map_find(&k->slots, n);
   int64_t slot;
   if (e) {
     *out = &k->all[e->value];
     return ST_OK;
   }
   ST_TRY(take_slot(k, &slot));
-  waiting *const w = *out = &k->all[slot];
-  *w = (waiting){0};
+  ready_node *const w = *out = &k->all[slot];
+  *w = (ready_node){0};
   if (n->nresults > 1) {
     w->grads = st__alloc_zero(ST_MEM_SCRATCH, grads_size(n));
     if (!w->grads) return ST_NO_MEMORY;
   }
   st__node_retain(n);
   w->node = n;
-  ST_TRY(st__map_put(&k->slots, n, slot, &e));
+  ST_TRY(st__node_map_put(&k->slots, n, slot, &e));
   k->heap[k->nheap++] = slot;
-  rise(k, k->nheap - 1);
+  heap_up(k, k->nheap - 1);
   return ST_OK;
 }
 
@@ -180,17 +181,17 @@ static st_status add_to(st_tensor **sum, st_tensor *grad) {
 /* -- Running one node ----------------------------------------------------- */
 
 static st_status has_nan(st_tensor *t, bool *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   st_scalar s = {0};
-  const st_tensor *any = st__step1(&c, ST_OP_any,
-                                   st__step1(&c, ST_OP_isnan, t));
-  if (st__going(&c)) {
+  const st_tensor *any = st__apply1(&c, ST_OP_any,
+                                    st__apply1(&c, ST_OP_isnan, t));
+  if (st__scope_ok(&c)) {
     st_value v, arg = st__of_tensor(any);
     c.status = st__invoke(ST_OP_item, 1, &arg, &v);
-    if (st__going(&c)) s = st__to_scalar(&v);
+    if (st__scope_ok(&c)) s = st__to_scalar(&v);
   }
   *out = s.u.i != 0;
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 static st_status check_nan(const st_node *n, st_tensor *t, int i) {
@@ -201,38 +202,39 @@ static st_status check_nan(const st_node *n, st_tensor *t, int i) {
                   "input %d", n->name, i + 1);
 }
 
-static bool leads(const task *k, const st_edge *e) {
+static bool leads_to_input(const graph_task *k, const st_edge *e) {
   if (!e->node) return false;
   if (!k->pass->ninputs) return true;
-  const st_map_entry *found = st__map_find(&k->reach, e->node);
+  const st_node_map_entry *found = st__node_map_find(&k->reach, e->node);
   return found && (found->value & (REACHES | TARGET));
 }
 
-static st_status pass_on(task *k, const st_node *n, int i,
+static st_status pass_on(graph_task *k, const st_node *n, int i,
                          st_tensor **grad) {
   const st_edge *e = &n->edges[i];
-  waiting *w;
-  if (!*grad || !leads(k, e)) return ST_OK;
-  ST_TRY(st__fit(n, i, grad));
+  ready_node *w;
+  if (!*grad || !leads_to_input(k, e)) return ST_OK;
+  ST_TRY(st__validate_grad(n, i, grad));
   if (st__anomaly && st__anomaly->checks_nan) {
     ST_TRY(check_nan(n, *grad, i));
   }
-  ST_TRY(wait_for(k, e->node, &w));
+  ST_TRY(find_or_add_ready(k, e->node, &w));
   st_tensor *const moved = *grad;
   *grad = NULL;
   return add_to(&grads_of(w)[e->nr], moved);
 }
 
 /* Room for the gradients of a node's inputs and what of them is wanted. */
-typedef struct room {
+typedef struct input_grads {
   st_tensor **out;
   bool *wanted;
   size_t bytes;
   st_tensor *few[8];
   bool few_wanted[8];
-} room;
+} input_grads;
 
-static st_status make_room(room *r, const task *k, const st_node *n) {
+static st_status alloc_input_grads(input_grads *r, const graph_task *k,
+                                   const st_node *n) {
   const size_t count = (size_t)n->ninputs;
   r->bytes = count > 8 ? count * (sizeof *r->out + 1) : 0;
   memset(r->few, 0, sizeof r->few);
@@ -243,17 +245,19 @@ static st_status make_room(room *r, const task *k, const st_node *n) {
     if (!r->out) return ST_NO_MEMORY;
     r->wanted = (bool *)(void *)(r->out + count);
   }
-  for (size_t i = 0; i < count; i++) r->wanted[i] = leads(k, &n->edges[i]);
+  for (size_t i = 0; i < count; i++) {
+    r->wanted[i] = leads_to_input(k, &n->edges[i]);
+  }
   return ST_OK;
 }
 
-static void leave_room(room *r, const st_node *n) {
+static void free_input_grads(input_grads *r, const st_node *n) {
   for (int i = 0; i < n->ninputs; i++) st__tensor_release(&r->out[i]);
   if (r->bytes) st__free(ST_MEM_SCRATCH, r->out, r->bytes);
 }
 
 /* In anomaly mode, where the operation was recorded. */
-static st_status blame(const st_node *n, st_status status) {
+static st_status add_error_context(const st_node *n, st_status status) {
   if (status == ST_OK || !n->where || !*n->where) return status;
   char old[1024];
   snprintf(old, sizeof old, "%s", st__message());
@@ -261,21 +265,21 @@ static st_status blame(const st_node *n, st_status status) {
                   n->where);
 }
 
-static st_status run_kind(task *k, st_node *n, st_tensor **grads) {
-  room r;
+static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
+  input_grads r;
   if (n->is_released) {
     return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
                     "gradient was computed before:\nretain_graph keeps it "
                     "for another time", n->name);
   }
-  ST_TRY(make_room(&r, k, n));
+  ST_TRY(alloc_input_grads(&r, k, n));
   st_status status = n->kind->run(n, grads, r.wanted, r.out);
   if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
   for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
     status = pass_on(k, n, i, &r.out[i]);
   }
-  leave_room(&r, n);
-  if (status == ST_OK && !k->pass->retain_graph) st__node_forget(n);
+  free_input_grads(&r, n);
+  if (status == ST_OK && !k->pass->retain_graph) st__node_release_saved(n);
   return status;
 }
 
@@ -287,15 +291,15 @@ static bool has_any(const st_node *n, st_tensor *const *grads) {
   return false;
 }
 
-static st_status run_node(task *k, st_node *n, st_tensor **grads) {
+static st_status run_node(graph_task *k, st_node *n, st_tensor **grads) {
   st_status status = st__run_hooks_before(n, grads);
   if (status == ST_OK && has_any(n, grads)) status = run_kind(k, n, grads);
-  return blame(n, status);
+  return add_error_context(n, status);
 }
 
 /* -- Inputs --------------------------------------------------------------- */
 
-static st_status capture(task *k, const st_node *n, st_tensor **grads) {
+static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
   for (int i = 0; i < k->pass->ninputs; i++) {
     const st_edge *e = &k->targets[i];
     if (e->node != n || !grads[e->nr]) continue;
@@ -307,25 +311,25 @@ static st_status capture(task *k, const st_node *n, st_tensor **grads) {
 }
 
 /* The node's own leaf adds its gradient up unless only inputs are asked. */
-static bool is_to_run(const task *k, const st_node *n) {
+static bool is_to_run(const graph_task *k, const st_node *n) {
   if (!k->pass->ninputs) return true;
-  const st_map_entry *e = st__map_find(&k->reach, n);
+  const st_node_map_entry *e = st__node_map_find(&k->reach, n);
   return e && (e->value & REACHES);
 }
 
-static st_status take(task *k) {
+static st_status run_next(graph_task *k) {
   const int64_t slot = k->heap[0];
-  waiting w = k->all[slot];
+  ready_node w = k->all[slot];
   st_tensor **const grads = grads_of(&w);
   st_status status = ST_OK;
   ST_TRY(reserve((void **)&k->free_slots, k->nfree, &k->cfree,
                  sizeof *k->free_slots));
   k->heap[0] = k->heap[--k->nheap];
-  sink(k);
-  st__map_take(&k->slots, w.node);
+  heap_down(k);
+  st__node_map_remove(&k->slots, w.node);
   k->all[slot].node = NULL;
   k->free_slots[k->nfree++] = slot;
-  st_tensor *leaf = st__leaf_take(w.node);
+  st_tensor *leaf = st__leaf_retain(w.node);
   if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
   if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
@@ -339,8 +343,8 @@ static st_status take(task *k) {
 
 /* -- What leads to the inputs --------------------------------------------- */
 
-static int64_t mark(const task *k, const st_node *n) {
-  const st_map_entry *e = n ? st__map_find(&k->reach, n) : NULL;
+static int64_t mark(const graph_task *k, const st_node *n) {
+  const st_node_map_entry *e = n ? st__node_map_find(&k->reach, n) : NULL;
   return e ? e->value : 0;
 }
 
@@ -352,10 +356,10 @@ typedef struct walk {
   uint64_t oldest; /* of the inputs: nothing older leads there */
 } walk;
 
-static st_status enter(task *k, walk *w, const st_node *n) {
-  st_map_entry *e;
+static st_status enter(graph_task *k, walk *w, const st_node *n) {
+  st_node_map_entry *e;
   if (!n || n->sequence < w->oldest) return ST_OK;
-  ST_TRY(st__map_put(&k->reach, n, 0, &e));
+  ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
   if (e->value & OPEN) return ST_OK;
   e->value |= OPEN; /* it is seen once */
   ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
@@ -363,13 +367,13 @@ static st_status enter(task *k, walk *w, const st_node *n) {
   return ST_OK;
 }
 
-static st_status walk_all(task *k, walk *w) {
+static st_status walk_all(graph_task *k, walk *w) {
   while (w->n > 0) {
     step *const s = &w->steps[w->n - 1];
     const st_node *n = s->node;
     if (s->at > 0 && (mark(k, n->edges[s->at - 1].node) &
                       (REACHES | TARGET))) {
-      st__map_find(&k->reach, n)->value |= REACHES;
+      st__node_map_find(&k->reach, n)->value |= REACHES;
     }
     if (s->at == n->ninputs) {
       w->n--;
@@ -381,21 +385,21 @@ static st_status walk_all(task *k, walk *w) {
   return ST_OK;
 }
 
-static st_status mark_targets(task *k, walk *w) {
-  st_map_entry *e;
+static st_status mark_targets(graph_task *k, walk *w) {
+  st_node_map_entry *e;
   w->oldest = UINT64_MAX;
   for (int i = 0; i < k->pass->ninputs; i++) {
     const st_node *n = k->targets[i].node;
     if (!n) continue;
     if (n->sequence < w->oldest) w->oldest = n->sequence;
-    ST_TRY(st__map_put(&k->reach, n, 0, &e));
+    ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
     e->value |= TARGET;
     if (k->pass->accumulate && st__accumulates(n)) e->value |= REACHES;
   }
   return ST_OK;
 }
 
-static st_status find_ways(task *k, const st_edge *roots) {
+static st_status mark_reachable(graph_task *k, const st_edge *roots) {
   walk w = {0};
   st_status status = mark_targets(k, &w);
   for (int i = 0; status == ST_OK && i < k->pass->noutputs; i++) {
@@ -440,9 +444,9 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
   return ST_OK;
 }
 
-static st_status begin(task *k, const st_edge *root, st_tensor *t,
+static st_status begin(graph_task *k, const st_edge *root, st_tensor *t,
                        st_tensor *grad) {
-  waiting *w;
+  ready_node *w;
   st_tensor *first;
   if (grad && grad->dtype == t->dtype) {
     st__tensor_retain(grad);
@@ -454,20 +458,20 @@ static st_status begin(task *k, const st_edge *root, st_tensor *t,
     const st_value like = st__of_tensor(t);
     ST_TRY(st__invoke1(ST_OP_ones_like, 1, &like, &first));
   }
-  const st_status status = wait_for(k, root->node, &w);
+  const st_status status = find_or_add_ready(k, root->node, &w);
   if (status == ST_OK) return add_to(&grads_of(w)[root->nr], first);
   st__tensor_release(&first);
   return status;
 }
 
-static st_status run_all(task *k, const st_edge *roots) {
+static st_status run_all(graph_task *k, const st_edge *roots) {
   const st_backward_pass *p = k->pass;
-  if (p->ninputs) ST_TRY(find_ways(k, roots));
+  if (p->ninputs) ST_TRY(mark_reachable(k, roots));
   for (int i = 0; i < p->noutputs; i++) {
     ST_TRY(begin(k, &roots[i], p->outputs[i],
                  p->grad_outputs ? p->grad_outputs[i] : NULL));
   }
-  while (k->nheap > 0) ST_TRY(take(k));
+  while (k->nheap > 0) ST_TRY(run_next(k));
   for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
     if (k->results && !k->results[i]) {
       return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d "
@@ -478,7 +482,7 @@ static st_status run_all(task *k, const st_edge *roots) {
 }
 
 /* Recording follows create_graph meanwhile. */
-static st_status run_in_mode(task *k, const st_edge *roots) {
+static st_status run_in_mode(graph_task *k, const st_edge *roots) {
   const st_tls old = st__tls();
   st_tls tls = old;
   tls.grad = k->pass->create_graph;
@@ -488,7 +492,7 @@ static st_status run_in_mode(task *k, const st_edge *roots) {
   return status;
 }
 
-static void end(task *k) {
+static void end(graph_task *k) {
   for (int64_t i = 0; i < k->nall; i++) clear(&k->all[i]);
   if (k->all) {
     st__free(ST_MEM_SCRATCH, k->all, (size_t)k->call * sizeof *k->all);
@@ -500,8 +504,8 @@ static void end(task *k) {
   if (k->heap) {
     st__free(ST_MEM_SCRATCH, k->heap, (size_t)k->cheap * sizeof *k->heap);
   }
-  st__map_free(&k->slots);
-  st__map_free(&k->reach);
+  st__node_map_free(&k->slots);
+  st__node_map_free(&k->reach);
 }
 
 /* -- The public function -------------------------------------------------- */
@@ -537,7 +541,7 @@ static st_status check_pass(const st_backward_pass *p) {
 
 st_status st__backward(const st_backward_pass *p, st_tensor **grads) {
   const size_t n = (size_t)(p->noutputs + p->ninputs) + 1;
-  task k = {.pass = p, .results = grads};
+  graph_task k = {.pass = p, .results = grads};
   ST_TRY(check_pass(p));
   st_edge *edges = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *edges);
   if (!edges) return ST_NO_MEMORY;

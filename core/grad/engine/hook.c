@@ -51,7 +51,8 @@ st_status st__run_result_hooks(st_hook **list, st_tensor **grads) {
 
 static st_status check_result(const st_node *n, int i, const st_tensor *was,
                               const st_tensor *is) {
-  if (!is || (was ? is_like(was, is) : st__meta_fits(&n->results[i], is))) {
+  if (!is || (was ? is_like(was, is) : st__metadata_matches(&n->results[i],
+                                                            is))) {
     return ST_OK;
   }
   if (was) return misfit(was, is);

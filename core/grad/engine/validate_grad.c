@@ -16,7 +16,7 @@ static st_status replace(st_tensor **t, st_op_id id, const st_value *more,
   return ST_OK;
 }
 
-static bool is_expansion(const st_meta *m, const st_tensor *t) {
+static bool is_expansion(const st_input_metadata *m, const st_tensor *t) {
   if (m->ndim > t->ndim) return false;
   for (int d = 1; d <= m->ndim; d++) {
     const int64_t have = t->sizes[t->ndim - d], want = m->sizes[m->ndim - d];
@@ -26,7 +26,7 @@ static bool is_expansion(const st_meta *m, const st_tensor *t) {
 }
 
 /* Adds up what broadcasting had repeated (A10). */
-static st_status sum_to(const st_meta *m, st_tensor **t) {
+static st_status sum_to(const st_input_metadata *m, st_tensor **t) {
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
   const int lead = (*t)->ndim - m->ndim;
@@ -44,9 +44,9 @@ static st_status sum_to(const st_meta *m, st_tensor **t) {
 }
 
 /* What comes out for input i is made to look like the input. */
-st_status st__fit(const st_node *n, int i, st_tensor **t) {
-  const st_meta *m = &n->inputs[i];
-  if (st__meta_fits(m, *t)) return ST_OK;
+st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
+  const st_input_metadata *m = &n->inputs[i];
+  if (st__metadata_matches(m, *t)) return ST_OK;
   if (st__is_complex((st_dtype)(*t)->dtype) &&
       !st__is_complex((st_dtype)m->dtype)) {
     ST_TRY(replace(t, ST_OP_real, NULL, 0));

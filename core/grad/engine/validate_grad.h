@@ -8,6 +8,6 @@
 /* What came out for input i of n gets the input's shape and dtype: real out of
  * complex, added up where broadcasting had repeated. BAD_SHAPE names n when
  * that is not how they differ. */
-st_status st__fit(const st_node *n, int i, st_tensor **grad);
+st_status st__validate_grad(const st_node *n, int i, st_tensor **grad);
 
 #endif

@@ -11,7 +11,7 @@ enum { MOST_VALUES = 160 };
 
 typedef struct frame {
   const st_formula *f;
-  st_recording *rec;
+  st_rule_node *rec;
   st_tensor *const *grads;
   int n;
   st_value owned[MOST_VALUES];
@@ -20,18 +20,18 @@ typedef struct frame {
 /* -- Values --------------------------------------------------------------- */
 
 /* The frame owns v from now on, also if this fails. */
-static st_status keep(frame *f, st_value v, st_operand *out) {
+static st_status keep(frame *f, st_value v, st_helper_arg *out) {
   if (f->n == MOST_VALUES) {
     st__value_clear(&v);
     return st__fail(ST_BAD_STATE, "%s: the derivative takes more than %d "
                     "steps", f->rec->node.name, MOST_VALUES);
   }
   f->owned[f->n++] = v;
-  *out = (st_operand){.value = v};
+  *out = (st_helper_arg){.value = v};
   return ST_OK;
 }
 
-static st_status keep_scalar(frame *f, st_scalar s, st_operand *out) {
+static st_status keep_scalar(frame *f, st_scalar s, st_helper_arg *out) {
   const st_value v = st__of_scalar(&s);
   st_value copy;
   ST_TRY(st__value_copy(&v, &copy));
@@ -39,7 +39,7 @@ static st_status keep_scalar(frame *f, st_scalar s, st_operand *out) {
 }
 
 static st_status call(frame *f, st_op_id id, int n, const st_value *args,
-                      st_operand *out) {
+                      st_helper_arg *out) {
   st_value ret;
   ST_TRY(st__invoke(id, n, args, &ret));
   return keep(f, ret, out);
@@ -47,42 +47,42 @@ static st_status call(frame *f, st_op_id id, int n, const st_value *args,
 
 /* -- Variables ------------------------------------------------------------ */
 
-static st_status open_saved(frame *f, const st_saved *s, const char *name,
-                            st_operand *out) {
+static st_status unpack_saved(frame *f, const st_saved *s, const char *name,
+                              st_helper_arg *out) {
   st_value v;
-  ST_TRY(st__saved_open(s, &f->rec->node, name, &v));
+  ST_TRY(st__saved_unpack(s, &f->rec->node, name, &v));
   return keep(f, v, out);
 }
 
-static st_status geometry(const st_saved *s, st_operand *out) {
-  *out = (st_operand){.value = s->value, .geometry = s->geometry,
-                      .list = s->list};
+static st_status geometry(const st_saved *s, st_helper_arg *out) {
+  *out = (st_helper_arg){.value = s->value, .geometry = s->geometry,
+                         .list = s->list};
   if (s->list) out->value = (st_value){.tag = ST_TAG_NONE,
                                        .len = s->value.len};
   return ST_OK;
 }
 
-static st_status read_arg(frame *f, const st_term *t, st_operand *out) {
+static st_status read_arg(frame *f, const st_expr *t, st_helper_arg *out) {
   const st_rule *r = f->rec->rule;
   if (t->is_shape) {
     return geometry(&f->rec->arg_shapes[st__rank(r->arg_shapes, t->at)], out);
   }
-  return open_saved(f, &f->rec->args[st__rank(r->args, t->at)],
-                    r->schema->args[t->at].name, out);
+  return unpack_saved(f, &f->rec->args[st__rank(r->args, t->at)],
+                      r->schema->args[t->at].name, out);
 }
 
-static st_status read_result(frame *f, const st_term *t, st_operand *out) {
+static st_status read_result(frame *f, const st_expr *t, st_helper_arg *out) {
   const st_rule *r = f->rec->rule;
   if (t->is_shape) {
     return geometry(&f->rec->result_shapes[st__rank(r->result_shapes,
                                                     t->at)], out);
   }
-  return open_saved(f, &f->rec->results[st__rank(r->results, t->at)],
-                    "result", out);
+  return unpack_saved(f, &f->rec->results[st__rank(r->results, t->at)],
+                      "result", out);
 }
 
 /* A zero gradient for a result that has none. */
-static st_status make_zero(const st_meta *m, st_tensor **out) {
+static st_status make_zero(const st_input_metadata *m, st_tensor **out) {
   const st_value args[] = {
     st__of_ints(m->sizes, m->ndim), st__of_int(m->dtype), st__none(),
     st__of_int(m->device)
@@ -90,15 +90,15 @@ static st_status make_zero(const st_meta *m, st_tensor **out) {
   return st__invoke1(ST_OP_zeros, 4, args, out);
 }
 
-static st_status read_grad(frame *f, int i, st_operand *out) {
+static st_status read_grad(frame *f, int i, st_helper_arg *out) {
   st_tensor *zero;
-  *out = (st_operand){.value = st__of_tensor(f->grads[i])};
+  *out = (st_helper_arg){.value = st__of_tensor(f->grads[i])};
   if (f->grads[i]) return ST_OK;
   ST_TRY(make_zero(&f->rec->node.results[i], &zero));
   return keep(f, st__of_tensor(zero), out);
 }
 
-static st_status read_grads(frame *f, st_operand *out) {
+static st_status read_grads(frame *f, st_helper_arg *out) {
   const int n = f->rec->node.nresults;
   st_value v;
   ST_TRY(st__value_new_tensors(n, &v));
@@ -110,7 +110,7 @@ static st_status read_grads(frame *f, st_operand *out) {
   return ST_OK;
 }
 
-static st_status read_name(frame *f, const st_term *t, st_operand *out) {
+static st_status read_name(frame *f, const st_expr *t, st_helper_arg *out) {
   switch (t->var) {
     case ST_VAR_ARG: return read_arg(f, t, out);
     case ST_VAR_RESULT: return read_result(f, t, out);
@@ -207,7 +207,7 @@ static st_op_id with_scalar(int op) {
 
 /* number op tensor, the two exchanged. */
 static st_status reversed(frame *f, int op, const st_value *number,
-                          const st_value *tensor, st_operand *out) {
+                          const st_value *tensor, st_helper_arg *out) {
   static const char from[] = "<>lg", to[] = "><gl";
   const st_value args[] = {*tensor, *number};
   const char *turned = strchr(from, op);
@@ -223,26 +223,26 @@ static st_status reversed(frame *f, int op, const st_value *number,
   return call(f, ST_OP_mul_Scalar, 2, scaled, out);
 }
 
-static st_status evaluate(frame *f, const st_term *t, st_operand *out);
+static st_status evaluate(frame *f, const st_expr *t, st_helper_arg *out);
 
 /* Is it 0, for there is none of the gradients in it? */
-static bool is_missing(const frame *f, const st_term *t) {
+static bool is_missing(const frame *f, const st_expr *t) {
   for (uint64_t rest = t->grads; rest; rest &= rest - 1) {
     if (f->grads[__builtin_ctzll(rest)]) return false;
   }
   return t->grads != 0;
 }
 
-static st_status binary(frame *f, const st_term *t, st_operand *out) {
-  st_operand a, b;
-  if (t->op == '+' && is_missing(f, t->kids[0])) {
-    return evaluate(f, t->kids[1], out);
+static st_status binary(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg a, b;
+  if (t->op == '+' && is_missing(f, t->children[0])) {
+    return evaluate(f, t->children[1], out);
   }
-  if ((t->op == '+' || t->op == '-') && is_missing(f, t->kids[1])) {
-    return evaluate(f, t->kids[0], out);
+  if ((t->op == '+' || t->op == '-') && is_missing(f, t->children[1])) {
+    return evaluate(f, t->children[0], out);
   }
-  ST_TRY(evaluate(f, t->kids[0], &a));
-  ST_TRY(evaluate(f, t->kids[1], &b));
+  ST_TRY(evaluate(f, t->children[0], &a));
+  ST_TRY(evaluate(f, t->children[1], &b));
   const st_value args[] = {a.value, b.value};
   const bool first = a.value.tag == ST_TAG_TENSOR,
              second = b.value.tag == ST_TAG_TENSOR;
@@ -256,9 +256,9 @@ static st_status binary(frame *f, const st_term *t, st_operand *out) {
                                    st__to_scalar(&b.value)), out);
 }
 
-static st_status negative(frame *f, const st_term *t, st_operand *out) {
-  st_operand a;
-  ST_TRY(evaluate(f, t->kids[0], &a));
+static st_status negative(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg a;
+  ST_TRY(evaluate(f, t->children[0], &a));
   if (a.value.tag == ST_TAG_TENSOR) {
     return call(f, ST_OP_neg, 1, &a.value, out);
   }
@@ -267,41 +267,41 @@ static st_status negative(frame *f, const st_term *t, st_operand *out) {
                                    st__to_scalar(&a.value)), out);
 }
 
-static st_status choice(frame *f, const st_term *t, st_operand *out) {
-  st_operand c;
-  ST_TRY(evaluate(f, t->kids[0], &c));
+static st_status choice(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg c;
+  ST_TRY(evaluate(f, t->children[0], &c));
   const bool is_text = c.value.tag == ST_TAG_STRING;
   const bool is_none = c.value.tag == ST_TAG_NONE;
   if (!is_text && !is_none && !is_number(&c.value)) return misfit(f);
   const bool yes = is_text ||
                    (!is_none && real_of(st__to_scalar(&c.value)) != 0);
-  return evaluate(f, t->kids[yes ? 1 : 2], out);
+  return evaluate(f, t->children[yes ? 1 : 2], out);
 }
 
 /* -- Lists ---------------------------------------------------------------- */
 
-static st_status int_list(frame *f, int n, const st_operand *items,
-                          st_operand *out) {
+static st_status int_list(frame *f, int n, const st_helper_arg *items,
+                          st_helper_arg *out) {
   st_value v;
-  int64_t numbers[ST_TERM_KIDS];
+  int64_t numbers[ST_EXPR_CHILDREN];
   for (int i = 0; i < n; i++) numbers[i] = items[i].value.u.i;
   const st_value borrowed = st__of_ints(numbers, n);
   ST_TRY(st__value_copy(&borrowed, &v));
   return keep(f, v, out);
 }
 
-static st_status list(frame *f, const st_term *t, st_operand *out) {
-  st_operand items[ST_TERM_KIDS];
-  st_tensor *tensors[ST_TERM_KIDS] = {NULL};
+static st_status list(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg items[ST_EXPR_CHILDREN];
+  st_tensor *tensors[ST_EXPR_CHILDREN] = {NULL};
   st_value v;
   int nints = 0;
-  for (int i = 0; i < t->nkids; i++) {
-    ST_TRY(evaluate(f, t->kids[i], &items[i]));
+  for (int i = 0; i < t->nchildren; i++) {
+    ST_TRY(evaluate(f, t->children[i], &items[i]));
     tensors[i] = st__to_tensor(&items[i].value);
     nints += items[i].value.tag == ST_TAG_INT;
   }
-  if (nints == t->nkids) return int_list(f, nints, items, out);
-  const st_value borrowed = st__of_tensors(tensors, t->nkids);
+  if (nints == t->nchildren) return int_list(f, nints, items, out);
+  const st_value borrowed = st__of_tensors(tensors, t->nchildren);
   ST_TRY(st__value_copy(&borrowed, &v));
   return keep(f, v, out);
 }
@@ -309,12 +309,12 @@ static st_status list(frame *f, const st_term *t, st_operand *out) {
 /* -- Calls ---------------------------------------------------------------- */
 
 /* The arguments in the order of op's schema; false when it has no such. */
-static bool arrange(const st_op *op, const st_term *t,
-                    const st_operand *given, st_value *all) {
+static bool arrange(const st_op *op, const st_expr *t,
+                    const st_helper_arg *given, st_value *all) {
   const st_schema *s = st__op_schema(op);
   uint64_t filled = 0;
-  if (!s || t->nkids > s->nargs) return false;
-  for (int i = 0; i < t->nkids; i++) {
+  if (!s || t->nchildren > s->nargs) return false;
+  for (int i = 0; i < t->nchildren; i++) {
     const int at = t->keywords[i] ? st__schema_arg(s, t->keywords[i]) : i;
     if (at < 0 || filled >> at & 1) return false;
     all[at] = given[i].value;
@@ -328,7 +328,7 @@ static bool arrange(const st_op *op, const st_term *t,
   return true;
 }
 
-static bool fits(const st_op *op, const st_term *t, const st_operand *given,
+static bool fits(const st_op *op, const st_expr *t, const st_helper_arg *given,
                  st_value *all) {
   const st_schema *s;
   return arrange(op, t, given, all) &&
@@ -336,7 +336,7 @@ static bool fits(const st_op *op, const st_term *t, const st_operand *given,
 }
 
 static st_status call_found(frame *f, const st_op *op, const st_value *all,
-                            st_operand *out) {
+                            st_helper_arg *out) {
   st_value rets[ST_MAX_ARGS], listed;
   const int n = st__op_schema(op)->nrets;
   ST_TRY(st__call(op, all, rets));
@@ -353,20 +353,20 @@ static st_status call_found(frame *f, const st_op *op, const st_value *all,
   return keep(f, listed, out);
 }
 
-static st_status call_operator(frame *f, const st_term *t, st_operand *out) {
-  st_operand given[ST_TERM_KIDS];
+static st_status call_operator(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg given[ST_EXPR_CHILDREN];
   st_value all[ST_MAX_ARGS];
-  for (int i = 0; i < t->nkids; i++) {
-    ST_TRY(evaluate(f, t->kids[i], &given[i]));
+  for (int i = 0; i < t->nchildren; i++) {
+    ST_TRY(evaluate(f, t->children[i], &given[i]));
   }
-  _Atomic int *const fitted = &((st_term *)(uintptr_t)t)->fitted;
-  const int last = atomic_load_explicit(fitted, memory_order_relaxed);
+  _Atomic int *const last_match = &((st_expr *)(uintptr_t)t)->last_match;
+  const int last = atomic_load_explicit(last_match, memory_order_relaxed);
   if (fits(t->candidates[last], t, given, all)) {
     return call_found(f, t->candidates[last], all, out);
   }
   for (int i = 0; i < t->ncandidates; i++) {
     if (i == last || !fits(t->candidates[i], t, given, all)) continue;
-    atomic_store_explicit(fitted, i, memory_order_relaxed);
+    atomic_store_explicit(last_match, i, memory_order_relaxed);
     return call_found(f, t->candidates[i], all, out);
   }
   return st__fail(ST_BAD_TYPE, "%s: no overload of %s takes what the "
@@ -374,35 +374,35 @@ static st_status call_operator(frame *f, const st_term *t, st_operand *out) {
                   st__op_name(t->candidates[0]));
 }
 
-static st_status call_helper(frame *f, const st_term *t, st_operand *out) {
-  st_operand given[ST_TERM_KIDS];
+static st_status call_helper(frame *f, const st_expr *t, st_helper_arg *out) {
+  st_helper_arg given[ST_EXPR_CHILDREN];
   st_value v;
-  for (int i = 0; i < t->nkids; i++) {
-    ST_TRY(evaluate(f, t->kids[i], &given[i]));
+  for (int i = 0; i < t->nchildren; i++) {
+    ST_TRY(evaluate(f, t->children[i], &given[i]));
   }
-  ST_TRY(st__helper(t->at)->fn(t->nkids, given, &v));
+  ST_TRY(st__helper(t->at)->fn(t->nchildren, given, &v));
   return keep(f, v, out);
 }
 
-static st_status evaluate(frame *f, const st_term *t, st_operand *out) {
+static st_status evaluate(frame *f, const st_expr *t, st_helper_arg *out) {
   switch (t->kind) {
-    case ST_TERM_NAME: return read_name(f, t, out);
-    case ST_TERM_LIST: return list(f, t, out);
-    case ST_TERM_UNARY: return negative(f, t, out);
-    case ST_TERM_BINARY: return binary(f, t, out);
-    case ST_TERM_CHOICE: return choice(f, t, out);
-    case ST_TERM_CALL: return call_operator(f, t, out);
-    case ST_TERM_HELP: return call_helper(f, t, out);
+    case ST_EXPR_NAME: return read_name(f, t, out);
+    case ST_EXPR_LIST: return list(f, t, out);
+    case ST_EXPR_UNARY: return negative(f, t, out);
+    case ST_EXPR_BINARY: return binary(f, t, out);
+    case ST_EXPR_CHOICE: return choice(f, t, out);
+    case ST_EXPR_CALL: return call_operator(f, t, out);
+    case ST_EXPR_HELPER: return call_helper(f, t, out);
     default:
-      *out = (st_operand){.value = t->value};
+      *out = (st_helper_arg){.value = t->value};
       return ST_OK;
   }
 }
 
-st_status st__formula_value(const st_formula *formula, st_recording *rec,
+st_status st__formula_value(const st_formula *formula, st_rule_node *rec,
                             st_tensor *const *grads, st_value *out) {
   frame f;
-  st_operand o = {.value = st__none()};
+  st_helper_arg o = {.value = st__none()};
   f.f = formula;
   f.rec = rec;
   f.grads = grads;

@@ -26,38 +26,38 @@
 #include "dispatch/dispatch.h"
 #include "grad/formula/helper.h"
 
-typedef enum st_term_kind {
-  ST_TERM_VALUE,    /* a number, a text, none */
-  ST_TERM_NAME,     /* of a variable */
-  ST_TERM_LIST,
-  ST_TERM_UNARY, ST_TERM_BINARY,
-  ST_TERM_CHOICE,   /* kids: condition, then, else */
-  ST_TERM_CALL,     /* of an operator */
-  ST_TERM_HELP      /* of a helper */
-} st_term_kind;
+typedef enum st_expr_kind {
+  ST_EXPR_VALUE,    /* a number, a text, none */
+  ST_EXPR_NAME,     /* of a variable */
+  ST_EXPR_LIST,
+  ST_EXPR_UNARY, ST_EXPR_BINARY,
+  ST_EXPR_CHOICE,   /* kids: condition, then, else */
+  ST_EXPR_CALL,     /* of an operator */
+  ST_EXPR_HELPER    /* of a helper */
+} st_expr_kind;
 
-enum { ST_TERM_KIDS = 16, ST_TERM_CANDIDATES = 16 };
+enum { ST_EXPR_CHILDREN = 16, ST_EXPR_CANDIDATES = 16 };
 
 /* What a name stands for. */
 typedef enum st_var_kind {
   ST_VAR_ARG, ST_VAR_RESULT, ST_VAR_GRAD, ST_VAR_GRADS
 } st_var_kind;
 
-typedef struct st_term st_term;
-struct st_term {
-  st_term_kind kind;
+typedef struct st_expr st_expr;
+struct st_expr {
+  st_expr_kind kind;
   int op;               /* '+', '<', 'l' (<=), 'g' (>=), '=', '!' */
   st_var_kind var;
   int at;               /* of a variable; of a helper */
   uint64_t grads;       /* the gradients in it, but for a list of them */
   bool is_shape;        /* of a variable: its geometry will do */
   st_value value;
-  int nkids;
-  st_term *kids[ST_TERM_KIDS];
-  const char *keywords[ST_TERM_KIDS]; /* of arguments; NULL: positional */
+  int nchildren;
+  st_expr *children[ST_EXPR_CHILDREN];
+  const char *keywords[ST_EXPR_CHILDREN]; /* of arguments; NULL: positional */
   int ncandidates;
-  const st_op *candidates[ST_TERM_CANDIDATES]; /* overloads */
-  _Atomic int fitted;   /* the candidate that did the last time */
+  const st_op *candidates[ST_EXPR_CANDIDATES]; /* overloads */
+  _Atomic int last_match; /* the candidate that did the last time */
 };
 
 typedef struct st_formula {
@@ -66,7 +66,7 @@ typedef struct st_formula {
   uint64_t arg_shapes, result_shapes; /* whose geometry it needs */
   uint64_t grads;             /* of which results */
   bool takes_list;            /* all gradients, as a list */
-  st_term *term;
+  st_expr *term;
   st_arena arena;             /* owns it */
 } st_formula;
 

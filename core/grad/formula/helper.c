@@ -18,22 +18,22 @@ typedef struct look {
 } look;
 
 /* What there is to see of an operand's geometry. */
-static look look_at(const st_operand *o) {
-  const st_geometry *g = o->geometry;
+static look look_at(const st_helper_arg *o) {
+  const st_saved_geometry *g = o->geometry;
   const st_tensor *t = st__to_tensor(&o->value);
   if (g) return (look){g->ndim, g->dims, (st_dtype)g->dtype};
   if (t) return (look){t->ndim, t->sizes, (st_dtype)t->dtype};
   return (look){0, NULL, ST_FLOAT32};
 }
 
-static st_status shape(int n, const st_operand *args, st_value *out) {
+static st_status shape(int n, const st_helper_arg *args, st_value *out) {
   const look l = look_at(&args[0]);
   const st_value sizes = st__of_ints(l.sizes, l.ndim);
   (void)n;
   return st__value_copy(&sizes, out);
 }
 
-static st_status numel(int n, const st_operand *args, st_value *out) {
+static st_status numel(int n, const st_helper_arg *args, st_value *out) {
   const look l = look_at(&args[0]);
   int64_t all = 1;
   (void)n;
@@ -42,26 +42,26 @@ static st_status numel(int n, const st_operand *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status ndim(int n, const st_operand *args, st_value *out) {
+static st_status ndim(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
   *out = st__of_int(look_at(&args[0]).ndim);
   return ST_OK;
 }
 
-static st_status dtype(int n, const st_operand *args, st_value *out) {
+static st_status dtype(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
   *out = st__of_int(look_at(&args[0]).dtype);
   return ST_OK;
 }
 
-static st_status is_complex(int n, const st_operand *args, st_value *out) {
+static st_status is_complex(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
   *out = st__of_bool(st__is_complex(look_at(&args[0]).dtype));
   return ST_OK;
 }
 
-static st_status has(int n, const st_operand *args, st_value *out) {
-  const st_operand *o = &args[0];
+static st_status has(int n, const st_helper_arg *args, st_value *out) {
+  const st_helper_arg *o = &args[0];
   (void)n;
   *out = st__of_bool(o->geometry || o->value.tag != ST_TAG_NONE);
   return ST_OK;
@@ -74,12 +74,12 @@ static st_status number(st_scalar s, st_value *out) {
   return st__value_copy(&v, out);
 }
 
-static st_status imaginary(int n, const st_operand *args, st_value *out) {
+static st_status imaginary(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)args;
   return number(st__scalar_complex(0, 1), out);
 }
 
-static st_status ln(int n, const st_operand *args, st_value *out) {
+static st_status ln(int n, const st_helper_arg *args, st_value *out) {
   const st_scalar s = st__to_scalar(&args[0].value);
   (void)n;
   if (s.kind == ST_SCALAR_COMPLEX) {
@@ -89,7 +89,7 @@ static st_status ln(int n, const st_operand *args, st_value *out) {
   return number(st__scalar_float(log(st__to_float(&args[0].value, 0))), out);
 }
 
-static st_status count(int n, const st_operand *args, st_value *out) {
+static st_status count(int n, const st_helper_arg *args, st_value *out) {
   const st_value *sizes = &args[0].value, *dims = &args[1].value;
   uint64_t set;
   int64_t all = 1;
@@ -102,7 +102,7 @@ static st_status count(int n, const st_operand *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status negated(int n, const st_operand *args, st_value *out) {
+static st_status negated(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = &args[0].value;
   (void)n;
   ST_TRY(st__value_copy(v, out));
@@ -111,7 +111,7 @@ static st_status negated(int n, const st_operand *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status inverse(int n, const st_operand *args, st_value *out) {
+static st_status inverse(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = &args[0].value;
   (void)n;
   ST_TRY(st__value_copy(v, out));
@@ -123,7 +123,7 @@ static st_status inverse(int n, const st_operand *args, st_value *out) {
   return ST_OK;
 }
 
-static st_status broadcast(int n, const st_operand *args, st_value *out) {
+static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
   int64_t sizes[ST_MAX_DIMS];
   int ndim_out;
   (void)n;
@@ -135,7 +135,7 @@ static st_status broadcast(int n, const st_operand *args, st_value *out) {
 }
 
 /* For arguments by which nobody knows a derivative. */
-static st_status underivable(int n, const st_operand *args, st_value *out) {
+static st_status underivable(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)out;
   return st__fail(ST_BAD_STATE, "there is no derivative of %s",
                   args[0].value.u.string);
@@ -148,7 +148,7 @@ static st_status one(st_op_id id, int n, const st_value *args,
   return st__invoke(id, n, args, out);
 }
 
-static st_status conjugate(int n, const st_operand *args, st_value *out) {
+static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = &args[0].value;
   const st_tensor *t = st__to_tensor(v);
   (void)n;
@@ -162,7 +162,7 @@ static st_status conjugate(int n, const st_operand *args, st_value *out) {
 }
 
 /* grad times the conjugate of a number, which often is 1. */
-static st_status scale(int n, const st_operand *args, st_value *out) {
+static st_status scale(int n, const st_helper_arg *args, st_value *out) {
   st_value both[] = {args[0].value, args[1].value};
   const st_scalar s = st__to_scalar(&both[1]);
   const st_scalar c = s.kind == ST_SCALAR_COMPLEX
@@ -175,26 +175,26 @@ static st_status scale(int n, const st_operand *args, st_value *out) {
   return one(ST_OP_mul_Scalar, 2, both, out);
 }
 
-static st_status within(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+static st_status within(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_value *self = &args[0].value, *min = &args[1].value,
                  *max = &args[2].value;
   st_tensor *above = NULL, *below = NULL;
   (void)n;
   if (min->tag != ST_TAG_NONE) {
-    above = st__step_with(&c, min->tag == ST_TAG_TENSOR ? ST_OP_ge_Tensor
+    above = st__apply_with(&c, min->tag == ST_TAG_TENSOR ? ST_OP_ge_Tensor
                                                         : ST_OP_ge_Scalar,
-                          self->u.tensor, *min);
+                           self->u.tensor, *min);
   }
   if (max->tag != ST_TAG_NONE) {
-    below = st__step_with(&c, max->tag == ST_TAG_TENSOR ? ST_OP_le_Tensor
+    below = st__apply_with(&c, max->tag == ST_TAG_TENSOR ? ST_OP_le_Tensor
                                                         : ST_OP_le_Scalar,
-                          self->u.tensor, *max);
+                           self->u.tensor, *max);
   }
   st_tensor *both = above && below
-                    ? st__step2(&c, ST_OP_logical_and, above, below)
+                    ? st__apply2(&c, ST_OP_logical_and, above, below)
                     : above ? above : below;
-  return st__chain_return(&c, both, out);
+  return st__scope_return(&c, both, out);
 }
 
 /* -- The table ------------------------------------------------------------ */

@@ -7,13 +7,13 @@
 
 /* args: evaluated; an argument that is asked for its geometry alone comes as
  * such, with value none. *out is owned. */
-typedef struct st_operand {
+typedef struct st_helper_arg {
   st_value value;              /* borrowed */
-  const st_geometry *geometry; /* of each, or NULL */
+  const st_saved_geometry *geometry; /* of each, or NULL */
   const struct st_saved *list; /* geometries of a list */
-} st_operand;
+} st_helper_arg;
 
-typedef st_status (*st_helper_fn)(int n, const st_operand *args,
+typedef st_status (*st_helper_fn)(int n, const st_helper_arg *args,
                                   st_value *out);
 
 typedef struct st_helper {

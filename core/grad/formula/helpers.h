@@ -7,7 +7,7 @@
 #include "op/registry/composite.h"
 
 #define ST_HELPER(name, least, most, wants_geometry) \
-  st_status st__help_##name(int n, const st_operand *args, st_value *out);
+  st_status st__help_##name(int n, const st_helper_arg *args, st_value *out);
 #include "grad/formula/helpers.def"
 #undef ST_HELPER
 
@@ -16,7 +16,7 @@
 st_status st__reduced(const st_value *dims, int ndim, uint64_t *set);
 /* t, the result of such a reduction of a tensor with these sizes, with the
  * dimensions back as ones. */
-st_tensor *st__restore(st_chain *c, const st_tensor *t, int ndim,
+st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
                        uint64_t set, bool keepdim);
 
 #endif

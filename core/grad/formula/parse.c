@@ -6,7 +6,7 @@
 
 #include "grad/formula/formula.h"
 
-enum { DEEPEST = 60, MOST_TERMS = 500, LONGEST_NAME = 120 };
+enum { MAX_DEPTH = 60, MAX_EXPRS = 500, MAX_NAME = 120 };
 
 typedef struct parser {
   const char *text, *p;
@@ -59,7 +59,7 @@ static st_status read_word(parser *q, char *word) {
   eat(q, "");
   const size_t n = is_first(*q->p) ? word_length(q->p) : 0;
   if (n == 0) return wrong(q, "expected a value");
-  if (n >= LONGEST_NAME) return wrong(q, "a name is too long");
+  if (n >= MAX_NAME) return wrong(q, "a name is too long");
   memcpy(word, q->p, n);
   word[n] = 0;
   q->p += n;
@@ -68,26 +68,26 @@ static st_status read_word(parser *q, char *word) {
 
 /* -- Terms ---------------------------------------------------------------- */
 
-static st_status new_term(parser *q, st_term_kind kind, st_term **out) {
-  if (++q->nterms > MOST_TERMS) return wrong(q, "too long");
+static st_status new_expr(parser *q, st_expr_kind kind, st_expr **out) {
+  if (++q->nterms > MAX_EXPRS) return wrong(q, "too long");
   *out = st__arena_alloc(&q->f->arena, sizeof **out, 1024);
   if (!*out) return ST_NO_MEMORY;
   (*out)->kind = kind;
   return ST_OK;
 }
 
-static st_status add_kid(parser *q, st_term *t, st_term *kid) {
-  if (t->nkids == ST_TERM_KIDS) return wrong(q, "too many in one list");
-  t->kids[t->nkids++] = kid;
+static st_status add_child(parser *q, st_expr *t, st_expr *kid) {
+  if (t->nchildren == ST_EXPR_CHILDREN) return wrong(q, "too many in one list");
+  t->children[t->nchildren++] = kid;
   t->grads |= kid->grads;
   return ST_OK;
 }
 
-static st_status read_choice(parser *q, st_term **out);
+static st_status read_choice(parser *q, st_expr **out);
 
-static st_status read_number(parser *q, st_term **out) {
+static st_status read_number(parser *q, st_expr **out) {
   char *end, *end_of_int;
-  ST_TRY(new_term(q, ST_TERM_VALUE, out));
+  ST_TRY(new_expr(q, ST_EXPR_VALUE, out));
   const double f = strtod(q->p, &end);
   const long long i = strtoll(q->p, &end_of_int, 10);
   (*out)->value = end == end_of_int ? st__of_int(i) : st__of_float(f);
@@ -95,9 +95,9 @@ static st_status read_number(parser *q, st_term **out) {
   return ST_OK;
 }
 
-static st_status read_text(parser *q, st_term **out) {
+static st_status read_text(parser *q, st_expr **out) {
   const char *start = ++q->p;
-  ST_TRY(new_term(q, ST_TERM_VALUE, out));
+  ST_TRY(new_expr(q, ST_EXPR_VALUE, out));
   while (*q->p && *q->p != '\'') q->p++;
   if (!*q->p) return wrong(q, "a text does not end");
   const size_t n = (size_t)(q->p++ - start);
@@ -108,13 +108,13 @@ static st_status read_text(parser *q, st_term **out) {
   return ST_OK;
 }
 
-static st_status read_list(parser *q, st_term **out) {
-  st_term *kid;
-  ST_TRY(new_term(q, ST_TERM_LIST, out));
+static st_status read_list(parser *q, st_expr **out) {
+  st_expr *kid;
+  ST_TRY(new_expr(q, ST_EXPR_LIST, out));
   if (eat(q, "]")) return ST_OK;
   do {
     ST_TRY(read_choice(q, &kid));
-    ST_TRY(add_kid(q, *out, kid));
+    ST_TRY(add_child(q, *out, kid));
   } while (eat(q, ","));
   return need(q, "]");
 }
@@ -136,7 +136,7 @@ static int numbered(const char *word, const char *stem, int n) {
   return word[len + 1] == 0 && i >= 0 && i < n ? i : -1;
 }
 
-static bool find_variable(const parser *q, const char *word, st_term *t) {
+static bool find_variable(const parser *q, const char *word, st_expr *t) {
   const st_schema *s = q->schema;
   t->var = ST_VAR_ARG;
   if ((t->at = st__schema_arg(s, word)) >= 0) return true;
@@ -156,7 +156,7 @@ static bool find_variable(const parser *q, const char *word, st_term *t) {
   return false;
 }
 
-static void note_use(st_formula *f, const st_term *t) {
+static void note_use(st_formula *f, const st_expr *t) {
   const uint64_t bit = t->at < 0 ? 0 : (uint64_t)1 << t->at;
   switch (t->var) {
     case ST_VAR_ARG:
@@ -173,10 +173,10 @@ static void note_use(st_formula *f, const st_term *t) {
 }
 
 static st_status read_name(parser *q, const char *word, bool is_shape,
-                           st_term **out) {
+                           st_expr **out) {
   st_value v;
   const bool is_plain = is_constant(word, &v);
-  ST_TRY(new_term(q, is_plain ? ST_TERM_VALUE : ST_TERM_NAME, out));
+  ST_TRY(new_expr(q, is_plain ? ST_EXPR_VALUE : ST_EXPR_NAME, out));
   (*out)->value = v;
   if (is_plain) return ST_OK;
   if (!find_variable(q, word, *out)) {
@@ -194,8 +194,8 @@ static st_status read_name(parser *q, const char *word, bool is_shape,
 /* -- Calls ---------------------------------------------------------------- */
 
 /* A lone name whose geometry is all that is asked for. */
-static st_status read_operand(parser *q, bool is_shape, st_term **out) {
-  char word[LONGEST_NAME];
+static st_status read_operand(parser *q, bool is_shape, st_expr **out) {
+  char word[MAX_NAME];
   const char *start = q->p;
   if (is_shape) {
     eat(q, "");
@@ -211,7 +211,7 @@ static st_status read_operand(parser *q, bool is_shape, st_term **out) {
 
 /* "name=" in front of an argument, interned in *word; NULL without. */
 static st_status read_keyword(parser *q, const char **out) {
-  char word[LONGEST_NAME];
+  char word[MAX_NAME];
   const char *start = q->p;
   *out = NULL;
   eat(q, "");
@@ -227,21 +227,21 @@ static st_status read_keyword(parser *q, const char **out) {
   return *out ? ST_OK : ST_NO_MEMORY;
 }
 
-static st_status read_arguments(parser *q, st_term *t, bool is_shape) {
+static st_status read_arguments(parser *q, st_expr *t, bool is_shape) {
   const char *keyword;
-  st_term *kid;
+  st_expr *kid;
   if (eat(q, ")")) return ST_OK;
   do {
     ST_TRY(read_keyword(q, &keyword));
-    ST_TRY(read_operand(q, is_shape && t->nkids == 0, &kid));
-    ST_TRY(add_kid(q, t, kid));
-    t->keywords[t->nkids - 1] = keyword;
+    ST_TRY(read_operand(q, is_shape && t->nchildren == 0, &kid));
+    ST_TRY(add_child(q, t, kid));
+    t->keywords[t->nchildren - 1] = keyword;
   } while (eat(q, ","));
   return need(q, ")");
 }
 
 /* Leaves the candidates that write nothing. */
-static void keep_pure(st_term *t) {
+static void keep_pure(st_expr *t) {
   int n = 0;
   for (int i = 0; i < t->ncandidates; i++) {
     const st_schema *s = st__op_schema(t->candidates[i]);
@@ -251,8 +251,8 @@ static void keep_pure(st_term *t) {
 }
 
 /* The overloads of "sum", or the one that "sum.dim_IntList" says. */
-static st_status find_operator(parser *q, st_term *t, const char *word) {
-  char full[LONGEST_NAME + 8];
+static st_status find_operator(parser *q, st_expr *t, const char *word) {
+  char full[MAX_NAME + 8];
   const bool has_ns = strstr(word, "::") != NULL;
   snprintf(full, sizeof full, "%s%s", has_ns ? "" : "aten::", word);
   char *overload = strchr(full, '.');
@@ -262,9 +262,9 @@ static st_status find_operator(parser *q, st_term *t, const char *word) {
     t->ncandidates = t->candidates[0] != NULL;
   } else {
     t->ncandidates = st__op_overloads(full, t->candidates,
-                                      ST_TERM_CANDIDATES);
+                                      ST_EXPR_CANDIDATES);
   }
-  if (t->ncandidates > ST_TERM_CANDIDATES) t->ncandidates = ST_TERM_CANDIDATES;
+  if (t->ncandidates > ST_EXPR_CANDIDATES) t->ncandidates = ST_EXPR_CANDIDATES;
   const int found = t->ncandidates;
   keep_pure(t);
   if (t->ncandidates > 0) return ST_OK;
@@ -274,10 +274,10 @@ static st_status find_operator(parser *q, st_term *t, const char *word) {
                         : "there is no such operator");
 }
 
-static st_status read_call(parser *q, const char *word, st_term **out) {
+static st_status read_call(parser *q, const char *word, st_expr **out) {
   int helper = st__helper_find(word, strlen(word));
   if (helper >= 0 && !q->is_own && !st__helper(helper)->takes_all) helper = -1;
-  ST_TRY(new_term(q, helper >= 0 ? ST_TERM_HELP : ST_TERM_CALL, out));
+  ST_TRY(new_expr(q, helper >= 0 ? ST_EXPR_HELPER : ST_EXPR_CALL, out));
   if (helper < 0) {
     ST_TRY(find_operator(q, *out, word));
     return read_arguments(q, *out, false);
@@ -285,14 +285,16 @@ static st_status read_call(parser *q, const char *word, st_term **out) {
   (*out)->at = helper;
   const st_helper *h = st__helper(helper);
   ST_TRY(read_arguments(q, *out, h->wants_geometry));
-  if ((*out)->nkids >= h->least && (*out)->nkids <= h->most) return ST_OK;
+  if ((*out)->nchildren >= h->least && (*out)->nchildren <= h->most) {
+    return ST_OK;
+  }
   return wrong(q, "the wrong number of arguments");
 }
 
 /* -- Algebra -------------------------------------------------------------- */
 
-static st_status read_primary(parser *q, st_term **out) {
-  char word[LONGEST_NAME];
+static st_status read_primary(parser *q, st_expr **out) {
+  char word[MAX_NAME];
   if (eat(q, "(")) {
     ST_TRY(read_choice(q, out));
     return need(q, ")");
@@ -305,13 +307,13 @@ static st_status read_primary(parser *q, st_term **out) {
   return read_name(q, word, false, out);
 }
 
-static st_status read_unary(parser *q, st_term **out) {
+static st_status read_unary(parser *q, st_expr **out) {
   if (!eat(q, "-")) return read_primary(q, out);
-  st_term *kid;
-  ST_TRY(new_term(q, ST_TERM_UNARY, out));
+  st_expr *kid;
+  ST_TRY(new_expr(q, ST_EXPR_UNARY, out));
   (*out)->op = '-';
   ST_TRY(read_primary(q, &kid));
-  return add_kid(q, *out, kid);
+  return add_child(q, *out, kid);
 }
 
 /* levels of binary operators: 0 comparisons, 1 sums, 2 products */
@@ -330,36 +332,36 @@ static int eat_binary(parser *q, int level) {
   return 0;
 }
 
-static st_status read_binary(parser *q, int level, st_term **out) {
-  st_term *left, *right;
+static st_status read_binary(parser *q, int level, st_expr **out) {
+  st_expr *left, *right;
   int op;
   if (level == 3) return read_unary(q, out);
   ST_TRY(read_binary(q, level + 1, out));
   while ((op = eat_binary(q, level))) {
     left = *out;
     ST_TRY(read_binary(q, level + 1, &right));
-    ST_TRY(new_term(q, ST_TERM_BINARY, out));
+    ST_TRY(new_expr(q, ST_EXPR_BINARY, out));
     (*out)->op = op;
-    ST_TRY(add_kid(q, *out, left));
-    ST_TRY(add_kid(q, *out, right));
+    ST_TRY(add_child(q, *out, left));
+    ST_TRY(add_child(q, *out, right));
   }
   return ST_OK;
 }
 
-static st_status read_branches(parser *q, st_term *condition,
-                               st_term **out) {
-  st_term *yes, *no;
+static st_status read_branches(parser *q, st_expr *condition,
+                               st_expr **out) {
+  st_expr *yes, *no;
   ST_TRY(read_choice(q, &yes));
   ST_TRY(need(q, ":"));
   ST_TRY(read_choice(q, &no));
-  ST_TRY(new_term(q, ST_TERM_CHOICE, out));
-  ST_TRY(add_kid(q, *out, condition));
-  ST_TRY(add_kid(q, *out, yes));
-  return add_kid(q, *out, no);
+  ST_TRY(new_expr(q, ST_EXPR_CHOICE, out));
+  ST_TRY(add_child(q, *out, condition));
+  ST_TRY(add_child(q, *out, yes));
+  return add_child(q, *out, no);
 }
 
-static st_status read_choice(parser *q, st_term **out) {
-  if (++q->depth > DEEPEST) return wrong(q, "nested too deep");
+static st_status read_choice(parser *q, st_expr **out) {
+  if (++q->depth > MAX_DEPTH) return wrong(q, "nested too deep");
   ST_TRY(read_binary(q, 0, out));
   if (eat(q, "?")) ST_TRY(read_branches(q, *out, out));
   q->depth--;
@@ -369,7 +371,7 @@ static st_status read_choice(parser *q, st_term **out) {
 /* -- Formulas ------------------------------------------------------------- */
 
 static st_status read_targets(parser *q) {
-  char word[LONGEST_NAME];
+  char word[MAX_NAME];
   do {
     ST_TRY(read_word(q, word));
     const int at = st__schema_arg(q->schema, word);

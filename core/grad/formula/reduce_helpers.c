@@ -14,48 +14,48 @@ st_status st__reduced(const st_value *dims, int ndim, uint64_t *set) {
   return st__wrap_dims(dims->u.ints, (int)dims->len, ndim, set);
 }
 
-st_tensor *st__restore(st_chain *c, const st_tensor *t, int ndim,
+st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
                        uint64_t set, bool keepdim) {
   if (keepdim || ndim == 0) return (st_tensor *)(uintptr_t)t;
-  for (int d = 0; d < ndim && st__going(c); d++) {
-    if (set >> d & 1) t = st__step_with(c, ST_OP_unsqueeze, t, st__of_int(d));
+  for (int d = 0; d < ndim && st__scope_ok(c); d++) {
+    if (set >> d & 1) t = st__apply_with(c, ST_OP_unsqueeze, t, st__of_int(d));
   }
   return (st_tensor *)(uintptr_t)t;
 }
 
-static st_tensor *tensor_of(const st_operand *o) {
+static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
 /* spread(grad, shape, dim, keepdim): the reduction undone by repeating. */
-st_status st__help_spread(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_spread(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_value *sizes = &args[1].value;
   uint64_t set;
   (void)n;
   ST_TRY(st__reduced(&args[2].value, (int)sizes->len, &set));
   const st_tensor *t = st__restore(&c, tensor_of(&args[0]), (int)sizes->len,
                                    set, st__to_bool(&args[3].value, false));
-  return st__chain_return(&c, st__step_with(&c, ST_OP_expand, t, *sizes),
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_expand, t, *sizes),
                           out);
 }
 
 /* -- Ties ----------------------------------------------------------------- */
 
 /* The elements that are the result; NaNs are one another's equal. */
-static st_tensor *same_as(st_chain *c, const st_tensor *self,
+static st_tensor *same_as(st_op_scope *c, const st_tensor *self,
                           const st_tensor *value) {
-  return st__step2(c, ST_OP_logical_or,
-    st__step2(c, ST_OP_eq_Tensor, self, value),
-    st__step2(c, ST_OP_logical_and, st__step1(c, ST_OP_isnan, self),
-              st__step1(c, ST_OP_isnan, value)));
+  return st__apply2(c, ST_OP_logical_or,
+    st__apply2(c, ST_OP_eq_Tensor, self, value),
+    st__apply2(c, ST_OP_logical_and, st__apply1(c, ST_OP_isnan, self),
+               st__apply1(c, ST_OP_isnan, value)));
 }
 
 /* share(grad, self, result[, dim, keepdim]): in equal parts to all elements
  * that are the result. As in ATen, nobody's share of a NaN over dimensions is
  * anything but NaN. */
-st_status st__help_share(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
   const st_value none = st__none();
   const bool keepdim = n > 4 && st__to_bool(&args[4].value, false);
@@ -65,42 +65,42 @@ st_status st__help_share(int n, const st_operand *args, st_value *out) {
                                       set, keepdim);
   const st_tensor *value = st__restore(&c, tensor_of(&args[2]), self->ndim,
                                        set, keepdim);
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
   const st_tensor *same = n > 3
-    ? st__step2(&c, ST_OP_eq_Tensor, self, value) : same_as(&c, self, value);
+    ? st__apply2(&c, ST_OP_eq_Tensor, self, value) : same_as(&c, self, value);
   int64_t dims[ST_MAX_DIMS];
   int ndims = 0;
   for (int d = 0; d < self->ndim; d++) {
     if (set >> d & 1) dims[ndims++] = d;
   }
   const st_tensor *times = self->ndim == 0 ? same
-    : st__step(&c, ST_OP_sum_dim_IntList, 3, (st_value[]){
+    : st__apply(&c, ST_OP_sum_dim_IntList, 3, (st_value[]){
         st__of_tensor(same), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *part = st__step2(&c, ST_OP_div_Tensor, grad, times);
+  const st_tensor *part = st__apply2(&c, ST_OP_div_Tensor, grad, times);
   if (n > 3) {
-    return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, part, same),
+    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, part, same),
                             out);
   }
-  return st__chain_return(&c, st__step(&c, ST_OP_where_ScalarOther, 3,
+  return st__scope_return(&c, st__apply(&c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(same), st__of_tensor(part), st__of_int(0)}),
     out);
 }
 
 /* pick_back(self, grad, dim, indices, keepdim, base): to where the indices
  * point. */
-st_status st__help_pick_back(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
-  const st_geometry *g = args[0].geometry;
+st_status st__help_pick_back(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
+  const st_saved_geometry *g = args[0].geometry;
   const st_tensor *grad = tensor_of(&args[1]), *at = tensor_of(&args[3]);
   const st_value dim = args[2].value;
   (void)n;
   if (!st__to_bool(&args[4].value, false) && g->ndim > 0) {
-    grad = st__step_with(&c, ST_OP_unsqueeze, grad, dim);
-    at = st__step_with(&c, ST_OP_unsqueeze, at, dim);
+    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, dim);
+    at = st__apply_with(&c, ST_OP_unsqueeze, at, dim);
   }
-  const st_tensor *zeros = st__step_with(&c, ST_OP_new_zeros, grad,
-                                         st__of_ints(g->dims, g->ndim));
-  return st__chain_return(&c, st__step(&c, ST_OP_scatter_add, 5, (st_value[]){
+  const st_tensor *zeros = st__apply_with(&c, ST_OP_new_zeros, grad,
+                                          st__of_ints(g->dims, g->ndim));
+  return st__scope_return(&c, st__apply(&c, ST_OP_scatter_add, 5, (st_value[]){
     st__of_tensor(zeros), dim, st__of_tensor(at), st__of_tensor(grad),
     args[5].value}), out);
 }
@@ -112,8 +112,8 @@ static double correction_of(const st_value *v) {
 }
 
 /* var_back(grad, self, dim, correction, keepdim) */
-st_status st__help_var_back(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
   uint64_t set;
   int64_t dims[ST_MAX_DIMS], count = 1;
@@ -129,25 +129,25 @@ st_status st__help_var_back(int n, const st_operand *args, st_value *out) {
   const st_tensor *grad = st__restore(&c, tensor_of(&args[0]), self->ndim,
                                       set, st__to_bool(&args[4].value,
                                                        false));
-  const st_tensor *mean = st__step(&c, ST_OP_mean_dim, 3, (st_value[]){
+  const st_tensor *mean = st__apply(&c, ST_OP_mean_dim, 3, (st_value[]){
     st__of_tensor(self), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *off = st__step2(&c, ST_OP_sub_Tensor, self, mean);
-  const st_tensor *factor = st__step_with(&c, ST_OP_mul_Scalar, grad,
-                                          st__of_float(2 / rest));
-  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, factor, off),
+  const st_tensor *off = st__apply2(&c, ST_OP_sub_Tensor, self, mean);
+  const st_tensor *factor = st__apply_with(&c, ST_OP_mul_Scalar, grad,
+                                           st__of_float(2 / rest));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, factor, off),
                           out);
 }
 
 /* half_over(grad, result): grad / (2 result), 0 where the result is. */
-st_status st__help_half_over(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *r = tensor_of(&args[1]);
   (void)n;
-  const st_tensor *q = st__step2(&c, ST_OP_div_Tensor, tensor_of(&args[0]),
-    st__step_with(&c, ST_OP_mul_Scalar, r, st__of_int(2)));
-  return st__chain_return(&c, st__step(&c, ST_OP_masked_fill_Scalar, 3,
+  const st_tensor *q = st__apply2(&c, ST_OP_div_Tensor, tensor_of(&args[0]),
+    st__apply_with(&c, ST_OP_mul_Scalar, r, st__of_int(2)));
+  return st__scope_return(&c, st__apply(&c, ST_OP_masked_fill_Scalar, 3,
     (st_value[]){st__of_tensor(q), st__of_tensor(
-      st__step_with(&c, ST_OP_eq_Scalar, r, st__of_int(0))),
+      st__apply_with(&c, ST_OP_eq_Scalar, r, st__of_int(0))),
       st__of_int(0)}), out);
 }
 
@@ -159,72 +159,72 @@ typedef struct norm {
   uint64_t set;
 } norm;
 
-static st_tensor *zero_where(st_chain *c, const st_tensor *t,
+static st_tensor *zero_where(st_op_scope *c, const st_tensor *t,
                              const st_tensor *mask) {
-  return st__step(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, (st_value[]){
     st__of_tensor(t), st__of_tensor(mask), st__of_int(0)});
 }
 
-static st_tensor *is_zero(st_chain *c, const st_tensor *t) {
-  return st__step_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
 /* The largest or smallest share it. */
-static st_tensor *infinite_norm(st_chain *c, const norm *a) {
+static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
   int64_t dims[ST_MAX_DIMS];
   int ndims = 0;
   for (int d = 0; d < a->self->ndim; d++) {
     if (a->set >> d & 1) dims[ndims++] = d;
   }
-  const st_tensor *size = st__step1(c, ST_OP_abs, a->self);
-  const st_tensor *is_it = st__step2(c, ST_OP_logical_or,
-    st__step2(c, ST_OP_eq_Tensor, size, a->result),
-    st__step1(c, ST_OP_isnan, size));
+  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
+  const st_tensor *is_it = st__apply2(c, ST_OP_logical_or,
+    st__apply2(c, ST_OP_eq_Tensor, size, a->result),
+    st__apply1(c, ST_OP_isnan, size));
   const st_tensor *times = a->self->ndim == 0 ? is_it
-    : st__step(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
+    : st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
         st__of_tensor(is_it), st__of_ints(dims, ndims), st__of_bool(true)});
-  const st_tensor *share = st__step2(c, ST_OP_div_Tensor, a->grad, times);
-  return st__step2(c, ST_OP_mul_Tensor,
-                   st__step1(c, ST_OP_sgn, a->self),
-                   st__step2(c, ST_OP_mul_Tensor, is_it, share));
+  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, a->grad, times);
+  return st__apply2(c, ST_OP_mul_Tensor,
+                    st__apply1(c, ST_OP_sgn, a->self),
+                    st__apply2(c, ST_OP_mul_Tensor, is_it, share));
 }
 
 /* grad * self |self|^(p - 2) / result^(p - 1), 0 where it has no value. */
-static st_tensor *finite_norm(st_chain *c, const norm *a) {
+static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
   const double p = a->p;
   if (p == 2 && st__tls().grad) { /* the second has no value where it is 0 */
-    return st__step2(c, ST_OP_mul_Tensor, a->grad,
-      zero_where(c, st__step2(c, ST_OP_div_Tensor, a->self, a->result),
+    return st__apply2(c, ST_OP_mul_Tensor, a->grad,
+      zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->self, a->result),
                  is_zero(c, a->result)));
   }
   if (p == 2) {
-    return st__step2(c, ST_OP_mul_Tensor, a->self,
-      zero_where(c, st__step2(c, ST_OP_div_Tensor, a->grad, a->result),
+    return st__apply2(c, ST_OP_mul_Tensor, a->self,
+      zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->grad, a->result),
                  is_zero(c, a->result)));
   }
-  const st_tensor *size = st__step1(c, ST_OP_abs, a->self);
-  const st_tensor *direction = st__step1(c, ST_OP_sgn, a->self);
-  const st_tensor *power = st__step_with(c, ST_OP_pow_Tensor_Scalar, size,
-                                         st__of_float(p - 1));
+  const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
+  const st_tensor *direction = st__apply1(c, ST_OP_sgn, a->self);
+  const st_tensor *power = st__apply_with(c, ST_OP_pow_Tensor_Scalar, size,
+                                          st__of_float(p - 1));
   if (p < 1) {
     power = zero_where(c, power, is_zero(c, size));
-    return st__step2(c, ST_OP_mul_Tensor,
-      st__step2(c, ST_OP_mul_Tensor, direction, power),
-      st__step2(c, ST_OP_mul_Tensor, a->grad,
-                st__step_with(c, ST_OP_pow_Tensor_Scalar, a->result,
-                              st__of_float(1 - p))));
+    return st__apply2(c, ST_OP_mul_Tensor,
+      st__apply2(c, ST_OP_mul_Tensor, direction, power),
+      st__apply2(c, ST_OP_mul_Tensor, a->grad,
+                 st__apply_with(c, ST_OP_pow_Tensor_Scalar, a->result,
+                                st__of_float(1 - p))));
   }
-  const st_tensor *whole = st__step_with(c, ST_OP_pow_Tensor_Scalar,
-                                         a->result, st__of_float(p - 1));
+  const st_tensor *whole = st__apply_with(c, ST_OP_pow_Tensor_Scalar,
+                                          a->result, st__of_float(p - 1));
   const st_tensor *ratio = zero_where(c,
-    st__step2(c, ST_OP_div_Tensor, a->grad, whole), is_zero(c, a->result));
-  return st__step2(c, ST_OP_mul_Tensor,
-                   st__step2(c, ST_OP_mul_Tensor, direction, power), ratio);
+    st__apply2(c, ST_OP_div_Tensor, a->grad, whole), is_zero(c, a->result));
+  return st__apply2(c, ST_OP_mul_Tensor,
+                    st__apply2(c, ST_OP_mul_Tensor, direction, power), ratio);
 }
 
 /* norm_back(grad, self, p, result, dim, keepdim) */
-st_status st__help_norm_back(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
   norm a = {.self = self, .p = st__to_float(&args[2].value, 2)};
   const bool keepdim = st__to_bool(&args[5].value, false);
@@ -238,14 +238,14 @@ st_status st__help_norm_back(int n, const st_operand *args, st_value *out) {
   a.grad = st__restore(&c, tensor_of(&args[0]), self->ndim, a.set, keepdim);
   a.result = st__restore(&c, tensor_of(&args[3]), self->ndim, a.set,
                          keepdim);
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
   if (a.p == 1) {
-    r = st__step2(&c, ST_OP_mul_Tensor, st__step1(&c, ST_OP_sgn, self),
-                  a.grad);
+    r = st__apply2(&c, ST_OP_mul_Tensor, st__apply1(&c, ST_OP_sgn, self),
+                   a.grad);
   } else if (isinf(a.p)) {
     r = infinite_norm(&c, &a);
   } else {
     r = finite_norm(&c, &a);
   }
-  return st__chain_return(&c, r, out);
+  return st__scope_return(&c, r, out);
 }

@@ -5,41 +5,41 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *tensor_of(const st_operand *o) {
+static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
 /* -- Sums from the other end ---------------------------------------------- */
 
-static st_tensor *flipped(st_chain *c, const st_tensor *t, int64_t dim) {
-  if (st__going(c) && t->ndim == 0) return (st_tensor *)(uintptr_t)t;
-  return st__step_with(c, ST_OP_flip, t, st__of_ints(&dim, 1));
+static st_tensor *flipped(st_op_scope *c, const st_tensor *t, int64_t dim) {
+  if (st__scope_ok(c) && t->ndim == 0) return (st_tensor *)(uintptr_t)t;
+  return st__apply_with(c, ST_OP_flip, t, st__of_ints(&dim, 1));
 }
 
-static st_tensor *sum_from_end(st_chain *c, const st_tensor *t,
+static st_tensor *sum_from_end(st_op_scope *c, const st_tensor *t,
                                int64_t dim) {
-  return flipped(c, st__step_with(c, ST_OP_cumsum, flipped(c, t, dim),
-                                  st__of_int(dim)), dim);
+  return flipped(c, st__apply_with(c, ST_OP_cumsum, flipped(c, t, dim),
+                                   st__of_int(dim)), dim);
 }
 
 /* cumsum_back(grad, dim) */
-st_status st__help_cumsum_back(int n, const st_operand *args,
+st_status st__help_cumsum_back(int n, const st_helper_arg *args,
                                st_value *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   (void)n;
-  return st__chain_return(&c, sum_from_end(&c, tensor_of(&args[0]),
+  return st__scope_return(&c, sum_from_end(&c, tensor_of(&args[0]),
                                            args[1].value.u.i), out);
 }
 
-static st_tensor *log_sum_from_end(st_chain *c, const st_tensor *t,
+static st_tensor *log_sum_from_end(st_op_scope *c, const st_tensor *t,
                                    int64_t dim) {
-  return flipped(c, st__step_with(c, ST_OP_logcumsumexp,
-                                  flipped(c, t, dim), st__of_int(dim)),
+  return flipped(c, st__apply_with(c, ST_OP_logcumsumexp,
+                                   flipped(c, t, dim), st__of_int(dim)),
                  dim);
 }
 
 /* As good as the logarithm of 0, but finite: the difference of two is one. */
-static double least_log(const st_tensor *t) {
+static double min_log(const st_tensor *t) {
   switch (t->dtype) {
     case ST_FLOAT16: return -65504.0;
     case ST_FLOAT64: return -DBL_MAX;
@@ -49,33 +49,33 @@ static double least_log(const st_tensor *t) {
 
 /* The part of a sum of g exp(self - result) whose g is positive, in
  * logarithms; the mask says where that is. */
-static st_tensor *one_sign(st_chain *c, const st_tensor *g,
-                           const st_tensor *mask, const st_operand *args) {
+static st_tensor *one_sign(st_op_scope *c, const st_tensor *g,
+                           const st_tensor *mask, const st_helper_arg *args) {
   const int64_t dim = args[3].value.u.i;
-  const st_tensor *logs = st__step(c, ST_OP_where_ScalarOther, 3,
+  const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(mask),
-                 st__of_tensor(st__step1(c, ST_OP_log, g)),
-                 st__of_float(least_log(tensor_of(&args[0])))});
-  const st_tensor *rest = st__step2(c, ST_OP_sub_Tensor, logs,
-                                    tensor_of(&args[2]));
-  return st__step1(c, ST_OP_exp, st__step2(c, ST_OP_add_Tensor,
+                 st__of_tensor(st__apply1(c, ST_OP_log, g)),
+                 st__of_float(min_log(tensor_of(&args[0])))});
+  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, logs,
+                                     tensor_of(&args[2]));
+  return st__apply1(c, ST_OP_exp, st__apply2(c, ST_OP_add_Tensor,
     log_sum_from_end(c, rest, dim), tensor_of(&args[1])));
 }
 
 /* logcumsumexp_back(grad, self, result, dim) */
-st_status st__help_logcumsumexp_back(int n, const st_operand *args,
+st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
                                      st_value *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *grad = tensor_of(&args[0]);
   (void)n;
   if (grad->numel == 0 || grad->ndim == 0) {
     return st__value_copy(&args[0].value, out);
   }
-  const st_tensor *up = one_sign(&c, grad, st__step_with(&c, ST_OP_gt_Scalar,
+  const st_tensor *up = one_sign(&c, grad, st__apply_with(&c, ST_OP_gt_Scalar,
                                  grad, st__of_int(0)), args);
-  const st_tensor *down = one_sign(&c, st__step1(&c, ST_OP_neg, grad),
-    st__step_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)), args);
-  return st__chain_return(&c, st__step2(&c, ST_OP_sub_Tensor, up, down),
+  const st_tensor *down = one_sign(&c, st__apply1(&c, ST_OP_neg, grad),
+    st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)), args);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, up, down),
                           out);
 }
 
@@ -83,51 +83,51 @@ st_status st__help_logcumsumexp_back(int n, const st_operand *args,
 
 /* Along dim, of all elements but the one at its place: the products of those
  * before it times those behind it. */
-static st_tensor *others(st_chain *c, const st_tensor *t, int64_t dim) {
+static st_tensor *others(st_op_scope *c, const st_tensor *t, int64_t dim) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? 1 : t->sizes[d];
   const int64_t size = t->sizes[dim];
-  const st_tensor *ones = st__step_with(c, ST_OP_new_ones, t,
-                                        st__of_ints(sizes, t->ndim));
+  const st_tensor *ones = st__apply_with(c, ST_OP_new_ones, t,
+                                         st__of_ints(sizes, t->ndim));
   st_tensor *sides[2];
   for (int i = 0; i < 2; i++) {
     const st_tensor *line = i ? flipped(c, t, dim) : t;
-    const st_tensor *before = st__step_with(c, ST_OP_cumprod,
-      st__step_narrow(c, line, dim, 0, size - 1), st__of_int(dim));
+    const st_tensor *before = st__apply_with(c, ST_OP_cumprod,
+      st__apply_narrow(c, line, dim, 0, size - 1), st__of_int(dim));
     st_tensor *list[] = {(st_tensor *)(uintptr_t)ones,
                          (st_tensor *)(uintptr_t)before};
     const st_value args[] = {st__of_tensors(list, 2), st__of_int(dim)};
-    sides[i] = st__going(c) ? st__step(c, ST_OP_cat, 2, args) : NULL;
+    sides[i] = st__scope_ok(c) ? st__apply(c, ST_OP_cat, 2, args) : NULL;
   }
-  return st__step2(c, ST_OP_mul_Tensor, sides[0],
-                   flipped(c, sides[1], dim));
+  return st__apply2(c, ST_OP_mul_Tensor, sides[0],
+                    flipped(c, sides[1], dim));
 }
 
 /* The derivative along one dimension, where it is exact for zeros, too. */
-static st_tensor *product_back(st_chain *c, const st_tensor *grad,
+static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *self, int64_t dim) {
   const st_tensor *rest = others(c, self, dim);
-  return st__step2(c, ST_OP_mul_Tensor, grad,
-                   st__step1(c, ST_OP_conj, rest));
+  return st__apply2(c, ST_OP_mul_Tensor, grad,
+                    st__apply1(c, ST_OP_conj, rest));
 }
 
 static st_status has_zeros(const st_tensor *t, bool *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   st_value v = st__none();
-  const st_tensor *any = st__step1(&c, ST_OP_any,
-    st__step_with(&c, ST_OP_eq_Scalar, t, st__of_int(0)));
-  if (st__going(&c)) {
+  const st_tensor *any = st__apply1(&c, ST_OP_any,
+    st__apply_with(&c, ST_OP_eq_Scalar, t, st__of_int(0)));
+  if (st__scope_ok(&c)) {
     const st_value arg = st__of_tensor(any);
     c.status = st__invoke(ST_OP_item, 1, &arg, &v);
   }
   *out = st__to_bool(&v, false);
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 /* prod_back(grad, self, result[, dim, keepdim]): without zeros, grad times
  * result / self. */
-st_status st__help_prod_back(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]),
                   *result = tensor_of(&args[2]);
   int dim = 0;
@@ -135,88 +135,88 @@ st_status st__help_prod_back(int n, const st_operand *args, st_value *out) {
   if (self->ndim == 0) return st__value_copy(&args[0].value, out);
   ST_TRY(has_zeros(self, &zeros));
   if (zeros && n < 4) {
-    const st_tensor *line = st__step_line(&c, self);
-    if (!st__going(&c)) return st__chain_end(&c, 0, NULL, NULL);
-    return st__chain_return(&c, st__step_with(&c, ST_OP_reshape,
+    const st_tensor *line = st__apply_flatten(&c, self);
+    if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
+    return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape,
       product_back(&c, grad, line, 0),
       st__of_ints(self->sizes, self->ndim)), out);
   }
   if (n > 3) ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
   if (n > 3 && !st__to_bool(&args[4].value, false)) {
-    grad = st__step_with(&c, ST_OP_unsqueeze, grad, st__of_int(dim));
-    result = st__step_with(&c, ST_OP_unsqueeze, result, st__of_int(dim));
+    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, st__of_int(dim));
+    result = st__apply_with(&c, ST_OP_unsqueeze, result, st__of_int(dim));
   }
   if (zeros) {
-    return st__chain_return(&c, product_back(&c, grad, self, dim), out);
+    return st__scope_return(&c, product_back(&c, grad, self, dim), out);
   }
-  const st_tensor *rest = st__step2(&c, ST_OP_div_Tensor, result, self);
-  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, grad,
-                                        st__step1(&c, ST_OP_conj, rest)),
+  const st_tensor *rest = st__apply2(&c, ST_OP_div_Tensor, result, self);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, grad,
+                                         st__apply1(&c, ST_OP_conj, rest)),
                           out);
 }
 
 /* Without zeros the sum from the end of grad * result, over self. */
-static st_tensor *plain_cumprod_back(st_chain *c, const st_operand *args,
+static st_tensor *plain_cumprod_back(st_op_scope *c, const st_helper_arg *args,
                                      int64_t dim) {
-  const st_tensor *weighted = st__step2(c, ST_OP_mul_Tensor,
-    tensor_of(&args[0]), st__step1(c, ST_OP_conj, tensor_of(&args[2])));
-  return st__step2(c, ST_OP_div_Tensor, sum_from_end(c, weighted, dim),
-                   st__step1(c, ST_OP_conj, tensor_of(&args[1])));
+  const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor,
+    tensor_of(&args[0]), st__apply1(c, ST_OP_conj, tensor_of(&args[2])));
+  return st__apply2(c, ST_OP_div_Tensor, sum_from_end(c, weighted, dim),
+                    st__apply1(c, ST_OP_conj, tensor_of(&args[1])));
 }
 
 /* With zeros position by position: the product up to k - 1 times the sums,
  * from k on, of grad times the products behind k. */
-static st_tensor *place_back(st_chain *c, const st_operand *args,
+static st_tensor *place_back(st_op_scope *c, const st_helper_arg *args,
                              int64_t dim, int64_t k) {
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
   const int64_t size = self->sizes[dim];
-  const st_tensor *g = st__step_narrow(c, grad, dim, k, size - k);
-  const st_tensor *behind = st__step_narrow(c, self, dim, k, size - k);
-  const st_tensor *first = st__step1(c, ST_OP_ones_like,
-    st__step_narrow(c, self, dim, k, 1));
+  const st_tensor *g = st__apply_narrow(c, grad, dim, k, size - k);
+  const st_tensor *behind = st__apply_narrow(c, self, dim, k, size - k);
+  const st_tensor *first = st__apply1(c, ST_OP_ones_like,
+    st__apply_narrow(c, self, dim, k, 1));
   if (k + 1 < size) {
     st_tensor *list[] = {(st_tensor *)(uintptr_t)first,
-      st__step_narrow(c, behind, dim, 1, size - k - 1)};
+      st__apply_narrow(c, behind, dim, 1, size - k - 1)};
     const st_value cat[] = {st__of_tensors(list, 2), st__of_int(dim)};
-    if (st__going(c)) first = st__step(c, ST_OP_cat, 2, cat);
+    if (st__scope_ok(c)) first = st__apply(c, ST_OP_cat, 2, cat);
   }
-  const st_tensor *products = st__step_with(c, ST_OP_cumprod, first,
-                                            st__of_int(dim));
+  const st_tensor *products = st__apply_with(c, ST_OP_cumprod, first,
+                                             st__of_int(dim));
   if (k > 0) {
-    products = st__step2(c, ST_OP_mul_Tensor, products,
-      st__step(c, ST_OP_prod_dim_int, 3, (st_value[]){
-        st__of_tensor(st__step_narrow(c, self, dim, 0, k)), st__of_int(dim),
+    products = st__apply2(c, ST_OP_mul_Tensor, products,
+      st__apply(c, ST_OP_prod_dim_int, 3, (st_value[]){
+        st__of_tensor(st__apply_narrow(c, self, dim, 0, k)), st__of_int(dim),
         st__of_bool(true)}));
   }
-  const st_tensor *terms = st__step2(c, ST_OP_mul_Tensor, g,
-                                     st__step1(c, ST_OP_conj, products));
-  return st__step(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
+  const st_tensor *terms = st__apply2(c, ST_OP_mul_Tensor, g,
+                                      st__apply1(c, ST_OP_conj, products));
+  return st__apply(c, ST_OP_sum_dim_IntList, 3, (st_value[]){
     st__of_tensor(terms), st__of_ints(&dim, 1), st__of_bool(true)});
 }
 
-static st_status exact_cumprod_back(const st_operand *args, int64_t dim,
+static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
                                     st_value *out) {
   const st_tensor *self = tensor_of(&args[1]);
   const int64_t size = self->sizes[dim];
-  st_chain all = {.status = ST_OK};
+  st_op_scope all = {.status = ST_OK};
   st_value list;
   ST_TRY(st__value_new_tensors((int)size, &list));
-  for (int64_t k = 0; k < size && st__going(&all); k++) {
-    st_chain c = {.status = ST_OK};
+  for (int64_t k = 0; k < size && st__scope_ok(&all); k++) {
+    st_op_scope c = {.status = ST_OK};
     st_tensor *part = place_back(&c, args, dim, k);
-    if (st__going(&c)) st__tensor_retain(list.u.tensors[k] = part);
-    all.status = st__chain_end(&c, 0, NULL, NULL);
+    if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);
+    all.status = st__scope_end(&c, 0, NULL, NULL);
   }
   const st_value cat[] = {list, st__of_int(dim)};
-  st_tensor *r = st__going(&all) ? st__step(&all, ST_OP_cat, 2, cat) : NULL;
+  st_tensor *r = st__scope_ok(&all) ? st__apply(&all, ST_OP_cat, 2, cat) : NULL;
   st__value_clear(&list);
-  return st__chain_return(&all, r, out);
+  return st__scope_return(&all, r, out);
 }
 
 /* cumprod_back(grad, self, result, dim) */
-st_status st__help_cumprod_back(int n, const st_operand *args,
+st_status st__help_cumprod_back(int n, const st_helper_arg *args,
                                 st_value *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
   int dim;
   bool zeros;
@@ -227,5 +227,5 @@ st_status st__help_cumprod_back(int n, const st_operand *args,
   }
   ST_TRY(has_zeros(self, &zeros));
   if (zeros) return exact_cumprod_back(args, dim, out);
-  return st__chain_return(&c, plain_cumprod_back(&c, args, dim), out);
+  return st__scope_return(&c, plain_cumprod_back(&c, args, dim), out);
 }

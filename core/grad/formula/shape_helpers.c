@@ -5,7 +5,7 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *tensor_of(const st_operand *o) {
+static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
@@ -13,50 +13,50 @@ static st_tensor *tensor_of(const st_operand *o) {
 
 /* mm_like(like, a, b): the product of a and b, laid out as like is, so that
  * the gradient of a transposed weight needs no copy. */
-st_status st__help_mm_like(int n, const st_operand *args, st_value *out) {
-  const st_geometry *g = args[0].geometry;
-  st_chain c = {.status = ST_OK};
+st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
+  const st_saved_geometry *g = args[0].geometry;
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *a = tensor_of(&args[1]), *b = tensor_of(&args[2]);
   (void)n;
   if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
-    return st__chain_return(&c, st__step2(&c, ST_OP_mm, a, b), out);
+    return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
   }
-  const st_tensor *turned = st__step2(&c, ST_OP_mm,
-                                      st__step1(&c, ST_OP_t, b),
-                                      st__step1(&c, ST_OP_t, a));
-  return st__chain_return(&c, st__step1(&c, ST_OP_t, turned), out);
+  const st_tensor *turned = st__apply2(&c, ST_OP_mm,
+                                       st__apply1(&c, ST_OP_t, b),
+                                       st__apply1(&c, ST_OP_t, a));
+  return st__scope_return(&c, st__apply1(&c, ST_OP_t, turned), out);
 }
 
 /* -- Joins ---------------------------------------------------------------- */
 
 /* front(t, shape): t, with zeros behind it up to that shape. */
-st_status st__help_front(int n, const st_operand *args, st_value *out) {
-  st_chain c = {.status = ST_OK};
+st_status st__help_front(int n, const st_helper_arg *args, st_value *out) {
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *t = tensor_of(&args[0]);
   const st_value *want = &args[1].value;
   (void)n;
-  for (int d = 0; st__going(&c) && d < t->ndim && d < (int)want->len; d++) {
+  for (int d = 0; st__scope_ok(&c) && d < t->ndim && d < (int)want->len; d++) {
     int64_t sizes[ST_MAX_DIMS];
     const int64_t more = want->u.ints[d] - t->sizes[d];
     if (more <= 0) continue;
     for (int k = 0; k < t->ndim; k++) sizes[k] = k == d ? more : t->sizes[k];
-    const st_tensor *zeros = st__step_with(&c, ST_OP_new_zeros, t,
-                                           st__of_ints(sizes, t->ndim));
+    const st_tensor *zeros = st__apply_with(&c, ST_OP_new_zeros, t,
+                                            st__of_ints(sizes, t->ndim));
     st_tensor *list[] = {(st_tensor *)(uintptr_t)t,
                          (st_tensor *)(uintptr_t)zeros};
     const st_value cat[] = {st__of_tensors(list, 2), st__of_int(d)};
-    if (st__going(&c)) t = st__step(&c, ST_OP_cat, 2, cat);
+    if (st__scope_ok(&c)) t = st__apply(&c, ST_OP_cat, 2, cat);
   }
-  return st__chain_return(&c, (st_tensor *)(uintptr_t)t, out);
+  return st__scope_return(&c, (st_tensor *)(uintptr_t)t, out);
 }
 
-static bool is_nothing(const st_geometry *g) {
+static bool is_empty_vector(const st_saved_geometry *g) {
   return !g || (g->ndim == 1 && g->dims[0] == 0);
 }
 
 /* cat_back(tensors, grad, dim): to each its part; an empty vector, which cat
  * leaves out, has none of it. */
-st_status st__help_cat_back(int n, const st_operand *args, st_value *out) {
+st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
   const uint32_t len = args[0].value.len;
   const st_saved *list = args[0].list;
   st_tensor *grad = tensor_of(&args[1]);
@@ -66,22 +66,22 @@ st_status st__help_cat_back(int n, const st_operand *args, st_value *out) {
   ST_TRY(st__wrap_dim(args[2].value.u.i, grad->ndim, &dim));
   ST_TRY(st__value_new_tensors((int)len, out));
   for (uint32_t i = 0; i < len; i++) {
-    const st_geometry *g = list[i].geometry;
-    if (!is_nothing(g) && g->ndim != grad->ndim) {
+    const st_saved_geometry *g = list[i].geometry;
+    if (!is_empty_vector(g) && g->ndim != grad->ndim) {
       st__value_clear(out); /* the result was reshaped where nobody recorded */
       return st__fail(ST_BAD_SHAPE, "cat: the gradient has %d dimensions, "
                       "tensor %d has %d", grad->ndim, (int)i + 1, g->ndim);
     }
-    const bool is_empty = is_nothing(g) && grad->ndim != 1;
-    const int64_t size = is_nothing(g) ? 0 : g->dims[dim];
+    const bool is_empty = is_empty_vector(g) && grad->ndim != 1;
+    const int64_t size = is_empty_vector(g) ? 0 : g->dims[dim];
     const int64_t none[] = {0};
-    st_chain c = {.status = ST_OK};
+    st_op_scope c = {.status = ST_OK};
     st_tensor *part = is_empty
-      ? st__step_with(&c, ST_OP_new_zeros, grad, st__of_ints(none, 1))
-      : st__step_narrow(&c, grad, dim, at, size);
-    if (st__going(&c)) st__tensor_retain(out->u.tensors[i] = part);
+      ? st__apply_with(&c, ST_OP_new_zeros, grad, st__of_ints(none, 1))
+      : st__apply_narrow(&c, grad, dim, at, size);
+    if (st__scope_ok(&c)) st__tensor_retain(out->u.tensors[i] = part);
     at += size;
-    const st_status status = st__chain_end(&c, 0, NULL, NULL);
+    const st_status status = st__scope_end(&c, 0, NULL, NULL);
     if (status == ST_OK) continue;
     st__value_clear(out);
     return status;
@@ -90,10 +90,10 @@ st_status st__help_cat_back(int n, const st_operand *args, st_value *out) {
 }
 
 /* repeat_back(self, grad, repeats): the sum over the repetitions. */
-st_status st__help_repeat_back(int n, const st_operand *args,
+st_status st__help_repeat_back(int n, const st_helper_arg *args,
                                st_value *out) {
-  st_chain c = {.status = ST_OK};
-  const st_geometry *g = args[0].geometry;
+  st_op_scope c = {.status = ST_OK};
+  const st_saved_geometry *g = args[0].geometry;
   const st_value *times = &args[2].value;
   int64_t split[2 * ST_MAX_DIMS], dims[ST_MAX_DIMS];
   const int lead = (int)times->len - g->ndim;
@@ -106,31 +106,31 @@ st_status st__help_repeat_back(int n, const st_operand *args,
   }
   const st_value sizes = st__of_ints(g->dims, g->ndim);
   if (tensor_of(&args[1])->numel == 0 || ns > ST_MAX_DIMS) {
-    return st__chain_return(&c, st__step_with(&c, ST_OP_new_zeros,
+    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros,
                             tensor_of(&args[1]), sizes), out);
   }
-  const st_tensor *t = st__step_with(&c, ST_OP_reshape, tensor_of(&args[1]),
-                                     st__of_ints(split, ns));
+  const st_tensor *t = st__apply_with(&c, ST_OP_reshape, tensor_of(&args[1]),
+                                      st__of_ints(split, ns));
   if (nd > 0) {
-    t = st__step_with(&c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, nd));
+    t = st__apply_with(&c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, nd));
   }
-  return st__chain_return(&c, st__step_with(&c, ST_OP_reshape, t, sizes),
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, t, sizes),
                           out);
 }
 
 /* -- Strides -------------------------------------------------------------- */
 
 /* The positions in memory that a geometry reaches, one per element. */
-static st_tensor *positions(st_chain *c, const st_tensor *memory, int ndim,
+static st_tensor *positions(st_op_scope *c, const st_tensor *memory, int ndim,
                             const int64_t *sizes, const int64_t *strides,
                             int64_t offset) {
   const st_value range[] = {st__of_int(memory->numel), st__of_int(ST_INT64),
                             st__none(), st__of_int(memory->device)};
-  const st_tensor *all = st__step(c, ST_OP_arange, 4, range);
-  const st_tensor *seen = st__step(c, ST_OP_as_strided, 4, (st_value[]){
+  const st_tensor *all = st__apply(c, ST_OP_arange, 4, range);
+  const st_tensor *seen = st__apply(c, ST_OP_as_strided, 4, (st_value[]){
     st__of_tensor(all), st__of_ints(sizes, ndim), st__of_ints(strides, ndim),
     st__of_int(offset)});
-  return st__step_line(c, seen);
+  return st__apply_flatten(c, seen);
 }
 
 static int64_t extent(int ndim, const int64_t *sizes, const int64_t *strides,
@@ -170,13 +170,15 @@ typedef struct strided {
 } strided;
 
 /* grad, laid over memory by a geometry: what meets in one place adds up. */
-static st_tensor *lay(st_chain *c, const st_tensor *grad, int64_t size,
+static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
                       const strided *s) {
-  const st_tensor *memory = st__step_with(c, ST_OP_new_zeros, grad,
-                                          st__of_ints(&size, 1));
-  if (!st__going(c) || grad->numel == 0) return (st_tensor *)(uintptr_t)memory;
+  const st_tensor *memory = st__apply_with(c, ST_OP_new_zeros, grad,
+                                           st__of_ints(&size, 1));
+  if (!st__scope_ok(c) || grad->numel == 0) {
+    return (st_tensor *)(uintptr_t)memory;
+  }
   if (!may_overlap(s->n, s->sizes, s->strides)) {
-    return st__step(c, ST_OP_as_strided_scatter, 5, (st_value[]){
+    return st__apply(c, ST_OP_as_strided_scatter, 5, (st_value[]){
       st__of_tensor(memory), st__of_tensor(grad),
       st__of_ints(s->sizes, s->n), st__of_ints(s->strides, s->n),
       st__of_int(s->offset)});
@@ -185,25 +187,25 @@ static st_tensor *lay(st_chain *c, const st_tensor *grad, int64_t size,
                                   s->offset);
   const st_value args[] = {st__of_tensor(memory), st__of_int(0),
                            st__of_tensor(at),
-                           st__of_tensor(st__step_line(c, grad))};
-  return st__going(c) ? st__step(c, ST_OP_index_add, 4, args) : NULL;
+                           st__of_tensor(st__apply_flatten(c, grad))};
+  return st__scope_ok(c) ? st__apply(c, ST_OP_index_add, 4, args) : NULL;
 }
 
 /* How many elements of the input share each place. */
-static st_tensor *divide_shared(st_chain *c, const st_tensor *memory,
+static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
                                 const strided *in) {
-  st_tensor *ones = st__step_with(c, ST_OP_new_ones, memory,
-                                  st__of_ints(in->sizes, in->n));
-  if (!st__going(c)) return NULL;
+  st_tensor *ones = st__apply_with(c, ST_OP_new_ones, memory,
+                                   st__of_ints(in->sizes, in->n));
+  if (!st__scope_ok(c)) return NULL;
   const st_tensor *times = lay(c, ones, memory->numel, in);
-  return st__step2(c, ST_OP_div_Tensor, memory, times);
+  return st__apply2(c, ST_OP_div_Tensor, memory, times);
 }
 
 /* as_strided_back(self, grad, size, stride, storage_offset) */
-st_status st__help_as_strided_back(int n, const st_operand *args,
+st_status st__help_as_strided_back(int n, const st_helper_arg *args,
                                    st_value *out) {
-  st_chain c = {.status = ST_OK};
-  const st_geometry *g = args[0].geometry;
+  st_op_scope c = {.status = ST_OK};
+  const st_saved_geometry *g = args[0].geometry;
   const st_tensor *grad = tensor_of(&args[1]);
   strided view = {(int)args[2].value.len, args[2].value.u.ints,
                   args[3].value.u.ints, st__to_int(&args[4].value,
@@ -218,82 +220,82 @@ st_status st__help_as_strided_back(int n, const st_operand *args,
     extent(in.n, in.sizes, in.strides, in.offset)};
   const int64_t size = need[0] > need[1] ? need[0] : need[1];
   const st_tensor *memory = lay(&c, grad, size, &view);
-  if (st__going(&c) && size > 0 &&
+  if (st__scope_ok(&c) && size > 0 &&
       may_overlap(in.n, in.sizes, in.strides)) {
     memory = divide_shared(&c, memory, &in);
   }
-  return st__chain_return(&c, st__step(&c, ST_OP_as_strided, 4, (st_value[]){
+  return st__scope_return(&c, st__apply(&c, ST_OP_as_strided, 4, (st_value[]){
     st__of_tensor(memory), st__of_ints(in.sizes, in.n),
     st__of_ints(in.strides, in.n), st__of_int(in.offset)}), out);
 }
 
 /* -- Second derivatives of activations ------------------------------------ */
 
-static st_tensor *mul(st_chain *c, const st_tensor *a, const st_tensor *b) {
-  return st__step2(c, ST_OP_mul_Tensor, a, b);
+static st_tensor *mul(st_op_scope *c, const st_tensor *a, const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
-static st_tensor *times(st_chain *c, const st_tensor *a, double s) {
-  return st__step_with(c, ST_OP_mul_Scalar, a, st__of_float(s));
+static st_tensor *times(st_op_scope *c, const st_tensor *a, double s) {
+  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(s));
 }
 
-static st_tensor *plus(st_chain *c, const st_tensor *a, double s) {
-  return st__step_with(c, ST_OP_add_Scalar, a, st__of_float(s));
+static st_tensor *plus(st_op_scope *c, const st_tensor *a, double s) {
+  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(s));
 }
 
-static st_tensor *square(st_chain *c, const st_tensor *a) {
-  return st__step1(c, ST_OP_square, a);
+static st_tensor *square(st_op_scope *c, const st_tensor *a) {
+  return st__apply1(c, ST_OP_square, a);
 }
 
 /* y = x t, t = tanh(softplus(x)), s = sigmoid(x):
  * y'' = (1 - t^2) s (2 + x (1 - s - 2 t s)). */
-st_status st__help_mish_curvature(int n, const st_operand *args,
+st_status st__help_mish_curvature(int n, const st_helper_arg *args,
                                   st_value *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *x = tensor_of(&args[0]);
   (void)n;
-  const st_tensor *s = st__step1(&c, ST_OP_sigmoid, x);
-  const st_tensor *t = st__step1(&c, ST_OP_tanh,
-                                 st__step1(&c, ST_OP_softplus, x));
+  const st_tensor *s = st__apply1(&c, ST_OP_sigmoid, x);
+  const st_tensor *t = st__apply1(&c, ST_OP_tanh,
+                                  st__apply1(&c, ST_OP_softplus, x));
   const st_tensor *slope = mul(&c, s, plus(&c, times(&c, square(&c, t), -1),
                                            1));
-  const st_tensor *bend = st__step2(&c, ST_OP_sub_Tensor,
+  const st_tensor *bend = st__apply2(&c, ST_OP_sub_Tensor,
     plus(&c, times(&c, s, -1), 1), times(&c, mul(&c, t, s), 2));
-  return st__chain_return(&c, mul(&c, slope,
+  return st__scope_return(&c, mul(&c, slope,
                           plus(&c, mul(&c, x, bend), 2)), out);
 }
 
 /* y = x Phi(x): y'' = phi(x) (2 - x^2). */
-static st_tensor *exact_gelu(st_chain *c, const st_tensor *x) {
+static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
   const st_tensor *xx = square(c, x);
-  const st_tensor *phi = times(c, st__step1(c, ST_OP_exp,
+  const st_tensor *phi = times(c, st__apply1(c, ST_OP_exp,
                                times(c, xx, -0.5)), 0.3989422804014327);
   return mul(c, phi, plus(c, times(c, xx, -1), 2));
 }
 
 /* y = x (1 + t) / 2, t = tanh(u), u = k (x + a x^3):
  * y'' = (1 - t^2) (u' + x (u'' - 2 t u'^2) / 2). */
-static st_tensor *smooth_gelu(st_chain *c, const st_tensor *x) {
+static st_tensor *smooth_gelu(st_op_scope *c, const st_tensor *x) {
   const double k = 0.7978845608028654, a = 0.044715;
   const st_tensor *xx = square(c, x);
   const st_tensor *u = mul(c, x, plus(c, times(c, xx, k * a), k));
-  const st_tensor *t = st__step1(c, ST_OP_tanh, u);
+  const st_tensor *t = st__apply1(c, ST_OP_tanh, u);
   const st_tensor *du = plus(c, times(c, xx, 3 * a * k), k);
-  const st_tensor *bend = st__step2(c, ST_OP_sub_Tensor,
+  const st_tensor *bend = st__apply2(c, ST_OP_sub_Tensor,
     times(c, x, 6 * k * a), times(c, mul(c, t, square(c, du)), 2));
-  const st_tensor *sum = st__step2(c, ST_OP_add_Tensor, du,
-                                   times(c, mul(c, x, bend), 0.5));
+  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor, du,
+                                    times(c, mul(c, x, bend), 0.5));
   return mul(c, plus(c, times(c, square(c, t), -1), 1), sum);
 }
 
 /* gelu_curvature(self, approximate) */
-st_status st__help_gelu_curvature(int n, const st_operand *args,
+st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
                                   st_value *out) {
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   const st_tensor *x = tensor_of(&args[0]);
   const char *how = args[1].value.tag == ST_TAG_STRING
                     ? args[1].value.u.string : "none";
   (void)n;
-  return st__chain_return(&c, strcmp(how, "tanh") == 0
+  return st__scope_return(&c, strcmp(how, "tanh") == 0
                               ? smooth_gelu(&c, x) : exact_gelu(&c, x), out);
 }

@@ -10,44 +10,44 @@
 
 /* -- Life ----------------------------------------------------------------- */
 
-static void drop_counter(st_counter **c) {
+static void drop_version_counter(st_version_counter **c) {
   if (*c && st__ref_drop(&(*c)->refs)) {
     st__free(ST_MEM_GRAPH, *c, sizeof **c);
   }
   *c = NULL;
 }
 
-static void drop_shelf(void *ctx) {
-  st_shelf *s = ctx;
+static void drop_retained_grad(void *ctx) {
+  st_retained_grad *s = ctx;
   if (!s || !st__ref_drop(&s->refs)) return;
   st__tensor_release(&s->grad);
   st__free(ST_MEM_GRAPH, s, sizeof *s);
 }
 
-static void bury(st_history *h) {
+static void destroy(st_history *h) {
   st__node_release(&h->grad_fn);
   st__tensor_release(&h->grad);
-  drop_shelf(h->shelf);
+  drop_retained_grad(h->retained_grad);
   st__hooks_free(&h->hooks);
-  drop_counter(&h->counter);
+  drop_version_counter(&h->version_counter);
   st__free(ST_MEM_GRAPH, h, sizeof *h);
 }
 
-/* A gradient may have a gradient, and so on: Note [Freeing without
- * recursion]. */
+/* A gradient may have a gradient, and so on: Note [Deferred
+ * release]. */
 static void history_free(st_history *h) {
-  static _Thread_local st_history *dead;
-  static _Thread_local bool is_burying;
-  st__leaf_gone(h);
-  h->next = dead;
-  dead = h;
-  if (is_burying) return;
-  is_burying = true;
-  while ((h = dead)) {
-    dead = h->next;
-    bury(h);
+  static _Thread_local st_history *deferred;
+  static _Thread_local bool is_releasing;
+  st__leaf_freed(h);
+  h->next = deferred;
+  deferred = h;
+  if (is_releasing) return;
+  is_releasing = true;
+  while ((h = deferred)) {
+    deferred = h->next;
+    destroy(h);
   }
-  is_burying = false;
+  is_releasing = false;
 }
 
 void st__history_set_up(void) { st__history_free = history_free; }
@@ -64,7 +64,8 @@ st_status st__history_of(st_tensor *t, st_history **out) {
 
 static _Atomic uint32_t *counter_of(const st_tensor *t) {
   const st_history *h = t->history;
-  return h && h->counter ? &h->counter->version : &t->storage->version;
+  return h && h->version_counter
+         ? &h->version_counter->version : &t->storage->version;
 }
 
 uint32_t st__version(const st_tensor *t) {
@@ -73,28 +74,29 @@ uint32_t st__version(const st_tensor *t) {
 
 /* Threads that write at one time may count once: it has changed all the
  * same. */
-void st__bump(const st_tensor *t) {
+void st__bump_version(const st_tensor *t) {
   _Atomic uint32_t *const v = counter_of(t);
   const uint32_t now = atomic_load_explicit(v, memory_order_relaxed);
   atomic_store_explicit(v, now + 1, memory_order_relaxed);
 }
 
 st_status st__share_version(const st_tensor *from, st_tensor *to) {
-  st_counter *const c = from->history ? from->history->counter : NULL;
+  st_version_counter *const c = from->history
+                                ? from->history->version_counter : NULL;
   st_history *h;
   if (!c) return ST_OK;
   ST_TRY(st__history_of(to, &h));
-  drop_counter(&h->counter);
+  drop_version_counter(&h->version_counter);
   st__ref_take(&c->refs);
-  h->counter = c;
+  h->version_counter = c;
   return ST_OK;
 }
 
-st_status st__untracked(const st_tensor *t, st_tensor **out) {
+st_status st__alias_unversioned(const st_tensor *t, st_tensor **out) {
   st_tensor *view;
   st_history *h;
   ST_TRY(st__view_alias(t, &view));
-  st_counter *c = st__alloc_zero(ST_MEM_GRAPH, sizeof *c);
+  st_version_counter *c = st__alloc_zero(ST_MEM_GRAPH, sizeof *c);
   const st_status status = c ? st__history_of(view, &h) : ST_NO_MEMORY;
   if (status != ST_OK) {
     if (c) st__free(ST_MEM_GRAPH, c, sizeof *c);
@@ -102,7 +104,7 @@ st_status st__untracked(const st_tensor *t, st_tensor **out) {
     return status;
   }
   st__ref_init(&c->refs);
-  h->counter = c;
+  h->version_counter = c;
   *out = view;
   return ST_OK;
 }
@@ -130,13 +132,13 @@ st_status st__gradient_edge(st_tensor *t, st_edge *out) {
     st__node_retain(out->node);
     return ST_OK;
   }
-  return t->history && t->history->was_told
+  return t->history && t->history->requires_grad
          ? st__accumulator(t, &out->node) : ST_OK;
 }
 
 st_tensor *st__grad_of(const st_tensor *t) {
   const st_history *h = t->history;
-  return !h ? NULL : h->shelf ? h->shelf->grad : h->grad;
+  return !h ? NULL : h->retained_grad ? h->retained_grad->grad : h->grad;
 }
 
 /* -- Telling -------------------------------------------------------------- */
@@ -149,25 +151,25 @@ static void mark_views(st_tensor *t) {
   }
 }
 
-static void put_on_shelf(st_shelf *s, st_tensor *grad) {
+static void set_retained_grad(st_retained_grad *s, st_tensor *grad) {
   st__tensor_release(&s->grad);
   st__tensor_retain(grad);
   s->grad = grad;
 }
 
-static st_status fill_shelf(void *ctx, st_tensor *grad, st_tensor **out) {
+static st_status retain_grad_hook(void *ctx, st_tensor *grad, st_tensor **out) {
   (void)out;
-  put_on_shelf(ctx, grad);
+  set_retained_grad(ctx, grad);
   return ST_OK;
 }
 
-static st_status hook_shelf(const st_history *h) {
+static st_status add_retain_hook(const st_history *h) {
   const st_hook hook = {
     .when = ST_HOOK_RESULT, .nr = h->nr,
-    .u.tensor = {fill_shelf, h->shelf, drop_shelf}
+    .u.tensor = {retain_grad_hook, h->retained_grad, drop_retained_grad}
   };
   ST_TRY(st__hook_add(&h->grad_fn->hooks, &hook, NULL));
-  st__ref_take(&h->shelf->refs);
+  st__ref_take(&h->retained_grad->refs);
   return ST_OK;
 }
 
@@ -180,7 +182,7 @@ st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr) {
   h->nr = nr;
   t->keys |= ST_BIT(ST_FUNC_Autograd);
   if (st__base(t)) st__view_is_current(t);
-  return h->shelf ? hook_shelf(h) : ST_OK;
+  return h->retained_grad ? add_retain_hook(h) : ST_OK;
 }
 
 st_status st__check_inplace(st_tensor *t) {
@@ -230,7 +232,7 @@ st_status st__detach(st_tensor *t) {
   if (t->history) {
     st__node_release(&t->history->grad_fn);
     t->history->nr = 0;
-    t->history->was_told = false;
+    t->history->requires_grad = false;
   }
   return ST_OK;
 }
@@ -252,7 +254,8 @@ st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
   st_history *h;
   st_edge edge;
   ST_TRY(st__grad_fn(t, &edge));
-  if (requires_grad && (edge.node || (t->history && t->history->was_told))) {
+  if (requires_grad &&
+      (edge.node || (t->history && t->history->requires_grad))) {
     return ST_OK;
   }
   if (!requires_grad && edge.node) {
@@ -262,12 +265,12 @@ st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
   }
   if (!requires_grad) {
     t->keys &= ~ST_AUTOGRAD_BITS;
-    if (t->history) t->history->was_told = false;
+    if (t->history) t->history->requires_grad = false;
     return ST_OK;
   }
   ST_TRY(check_can_require(t));
   ST_TRY(st__history_of(t, &h));
-  h->was_told = true;
+  h->requires_grad = true;
   t->keys |= ST_BIT(ST_FUNC_Autograd);
   mark_views(t);
   return ST_OK;
@@ -299,7 +302,7 @@ st_status st__set_grad(st_tensor *t, st_tensor *grad) {
   if (!grad && !h) return ST_OK;
   if (grad) ST_TRY(check_grad(t, grad));
   ST_TRY(st__history_of(t, &h));
-  st_tensor **const at = h->shelf ? &h->shelf->grad : &h->grad;
+  st_tensor **const at = h->retained_grad ? &h->retained_grad->grad : &h->grad;
   if (grad) st__tensor_retain(grad);
   st__tensor_release(at);
   *at = grad;
@@ -313,12 +316,12 @@ st_status st__retain_grad(st_tensor *t) {
                     "has none to retain");
   }
   ST_TRY(st__grad_fn(t, &edge));
-  if (!edge.node || t->history->shelf) return ST_OK;
-  st_shelf *s = st__alloc_zero(ST_MEM_GRAPH, sizeof *s);
+  if (!edge.node || t->history->retained_grad) return ST_OK;
+  st_retained_grad *s = st__alloc_zero(ST_MEM_GRAPH, sizeof *s);
   if (!s) return ST_NO_MEMORY;
   st__ref_init(&s->refs);
-  t->history->shelf = s;
-  return hook_shelf(t->history);
+  t->history->retained_grad = s;
+  return add_retain_hook(t->history);
 }
 
 /* -- Hooks ---------------------------------------------------------------- */

@@ -8,28 +8,27 @@
 #include "grad/graph/node.h"
 
 /* A gradient that a tensor shows while a node fills it in. */
-typedef struct st_shelf {
+typedef struct st_retained_grad {
   st_refcount refs;
   st_tensor *grad;
-} st_shelf;
+} st_retained_grad;
 
 /* A version counter of its own, for what is to be changed unseen. */
-typedef struct st_counter {
+typedef struct st_version_counter {
   st_refcount refs;
   _Atomic uint32_t version;
-} st_counter;
+} st_version_counter;
 
 struct st_history {
   st_node *grad_fn;      /* owned; NULL for a leaf */
   int nr;                /* which of its results */
-  bool was_told;         /* a leaf: to require a gradient */
-  st_node *accumulator;  /* of a leaf; borrowed: Note [Accumulators] */
+  bool requires_grad;    /* a leaf: to require a gradient */
+  st_node *accumulator;  /* of a leaf; borrowed: Note [AccumulateGrad nodes] */
   bool has_accumulated;  /* there is one, or has been */
   st_tensor *grad;       /* owned */
-  st_shelf *shelf;       /* where the gradient of a tensor that is no leaf
-                            and is to keep it is put */
+  st_retained_grad *retained_grad; /* the gradient kept of a non-leaf */
   st_hook *hooks;        /* of a leaf */
-  st_counter *counter;   /* instead of the storage's version */
+  st_version_counter *version_counter; /* instead of the storage's version */
   struct st_history *next; /* that is dead as well */
 };
 
@@ -41,7 +40,7 @@ void st__history_set_up(void);
 /* -- Versions ------------------------------------------------------------- */
 
 uint32_t st__version(const st_tensor *t);
-void st__bump(const st_tensor *t);
+void st__bump_version(const st_tensor *t);
 /* to counts as from does. */
 st_status st__share_version(const st_tensor *from, st_tensor *to);
 
@@ -64,11 +63,11 @@ bool st__accumulates(const st_node *n);
 /* The leaf of a node that accumulates, borrowed or owned; NULL for other nodes
  * and when it is gone. */
 st_tensor *st__leaf_of(const st_node *n);
-st_tensor *st__leaf_take(const st_node *n);
+st_tensor *st__leaf_retain(const st_node *n);
 /* t's node, if there is one, keeps it. */
 void st__leaf_keep(st_tensor *t);
 /* The tensor is about to go. */
-void st__leaf_gone(st_history *h);
+void st__leaf_freed(st_history *h);
 st_tensor *st__grad_of(const st_tensor *t);
 
 /* -- Telling -------------------------------------------------------------- */
@@ -85,7 +84,7 @@ st_status st__detach(st_tensor *t);
 st_status st__set_requires_grad(st_tensor *t, bool requires_grad);
 st_status st__set_grad(st_tensor *t, st_tensor *grad);
 st_status st__retain_grad(st_tensor *t);
-st_status st__untracked(const st_tensor *t, st_tensor **out);
+st_status st__alias_unversioned(const st_tensor *t, st_tensor **out);
 /* Adds to the leaf's gradient: what is nobody else's is taken as it is. */
 st_status st__accumulate(st_tensor *leaf, st_tensor *grad, bool create_graph);
 

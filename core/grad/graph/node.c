@@ -10,7 +10,7 @@ _Thread_local const st_anomaly *st__anomaly;
 
 /* -- Metas ---------------------------------------------------------------- */
 
-st_status st__meta_init(st_meta *m, const st_tensor *t) {
+st_status st__metadata_init(st_input_metadata *m, const st_tensor *t) {
   m->dtype = t->dtype;
   m->device = (uint8_t)t->device;
   m->sizes = m->dims;
@@ -23,13 +23,13 @@ st_status st__meta_init(st_meta *m, const st_tensor *t) {
   return ST_OK;
 }
 
-static void meta_free(st_meta *m) {
+static void metadata_free(st_input_metadata *m) {
   if (m->ndim > ST_INLINE_DIMS) {
     st__free(ST_MEM_GRAPH, m->sizes, m->ndim * sizeof(int64_t));
   }
 }
 
-bool st__meta_fits(const st_meta *m, const st_tensor *t) {
+bool st__metadata_matches(const st_input_metadata *m, const st_tensor *t) {
   return m->dtype == t->dtype && st__has_sizes(t, m->ndim, m->sizes);
 }
 
@@ -118,7 +118,7 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   const size_t head = (size + 15) / 16 * 16;
   const size_t nedges = (size_t)ninputs, nmetas = (size_t)(ninputs + nresults);
   const size_t whole = head + nedges * sizeof(st_edge) +
-                       nmetas * sizeof(st_meta);
+                       nmetas * sizeof(st_input_metadata);
   st_node *n = st__alloc_zero(ST_MEM_GRAPH, whole);
   if (!n) return ST_NO_MEMORY;
   st__ref_init(&n->refs);
@@ -127,7 +127,7 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   n->ninputs = ninputs;
   n->nresults = nresults;
   n->edges = (st_edge *)(void *)((char *)n + head);
-  n->inputs = (st_meta *)(void *)(n->edges + nedges);
+  n->inputs = (st_input_metadata *)(void *)(n->edges + nedges);
   n->results = n->inputs + nedges;
   st__node_number(n);
   const st_status status = st__anomaly && st__anomaly->where ? note_where(n)
@@ -141,34 +141,36 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
 
 void st__node_retain(st_node *n) { st__ref_take(&n->refs); }
 
-void st__node_forget(st_node *n) {
+void st__node_release_saved(st_node *n) {
   if (n->kind->release) n->kind->release(n);
   n->is_released = n->has_saved;
 }
 
-static void bury(st_node *n) {
+static void destroy(st_node *n) {
   if (n->kind->release) n->kind->release(n);
   if (n->kind->free) n->kind->free(n);
   for (int i = 0; i < n->ninputs; i++) st__node_release(&n->edges[i].node);
-  for (int i = 0; i < n->ninputs + n->nresults; i++) meta_free(&n->inputs[i]);
+  for (int i = 0; i < n->ninputs + n->nresults; i++) {
+    metadata_free(&n->inputs[i]);
+  }
   st__hooks_free(&n->hooks);
   if (n->where) st__free(ST_MEM_GRAPH, n->where, strlen(n->where) + 1);
   st__free(ST_MEM_GRAPH, n, n->size);
 }
 
 void st__node_release(st_node **np) {
-  static _Thread_local st_node *dead;
-  static _Thread_local bool is_burying;
+  static _Thread_local st_node *deferred;
+  static _Thread_local bool is_releasing;
   st_node *n = *np;
   *np = NULL;
   if (!n || !st__ref_drop(&n->refs)) return;
-  n->next = dead;
-  dead = n;
-  if (is_burying) return;
-  is_burying = true;
-  while ((n = dead)) {
-    dead = n->next;
-    bury(n);
+  n->next = deferred;
+  deferred = n;
+  if (is_releasing) return;
+  is_releasing = true;
+  while ((n = deferred)) {
+    deferred = n->next;
+    destroy(n);
   }
-  is_burying = false;
+  is_releasing = false;
 }

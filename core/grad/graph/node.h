@@ -1,6 +1,6 @@
 /* Nodes: operations that were recorded, and how they hang together.
  *
- * Note [Graphs without cycles]
+ * Note [Graphs are acyclic]
  * A node owns the nodes that its inputs came from, and nothing in it leads to
  * a node that is newer than itself: what it saves are headers of its own over
  * the tensors' storages, without a history, beside the node that they came
@@ -9,7 +9,7 @@
  * a node's is higher than those of all it leads to, which is why the engine
  * can run nodes by number alone.
  *
- * Note [Freeing without recursion]
+ * Note [Deferred release]
  * The last reference to a node may be the only thing that keeps a chain of a
  * million others. What is to be freed goes to a list of the thread, and
  * whoever finds that list idle empties it.
@@ -21,11 +21,11 @@
 #include "tensor/tensor.h"
 
 /* What a gradient must look like. */
-typedef struct st_meta {
+typedef struct st_input_metadata {
   uint8_t dtype, device, ndim;
   int64_t *sizes;           /* into dims, or into the heap */
   int64_t dims[ST_INLINE_DIMS];
-} st_meta;
+} st_input_metadata;
 
 typedef struct st_edge {
   st_node *node;            /* owned; NULL: no gradient is of use */
@@ -59,12 +59,12 @@ struct st_node {
   const char *name;         /* owned by whoever is sure to live longer */
   size_t size;              /* of the block */
   st_edge *edges;           /* ninputs, and metas as many */
-  st_meta *inputs, *results;
+  st_input_metadata *inputs, *results;
   st_hook *hooks;
   char *where;              /* NULL, or owned */
   bool is_released;         /* its saved tensors are gone */
   bool has_saved;           /* so it cannot run without them */
-  st_node *next;            /* Note [Freeing without recursion] */
+  st_node *next;            /* Note [Deferred release] */
 };
 
 /* A node of `size` bytes, the struct of its kind first, edges and metas of
@@ -76,10 +76,10 @@ void st__node_number(st_node *n);
 void st__node_retain(st_node *n);
 void st__node_release(st_node **n); /* nulls *n; NULL is fine */
 /* Gives what it saved back. */
-void st__node_forget(st_node *n);
+void st__node_release_saved(st_node *n);
 
-st_status st__meta_init(st_meta *m, const st_tensor *t);
-bool st__meta_fits(const st_meta *m, const st_tensor *t);
+st_status st__metadata_init(st_input_metadata *m, const st_tensor *t);
+bool st__metadata_matches(const st_input_metadata *m, const st_tensor *t);
 
 /* Puts a hook at the end of a list. id may be NULL. */
 st_status st__hook_add(st_hook **list, const st_hook *hook, uint64_t *id);

@@ -85,11 +85,11 @@ st_status st__save_clone(st_saved *s, const st_tensor *t) {
 }
 
 static size_t geometry_size(int ndim) {
-  return sizeof(st_geometry) + 2 * (size_t)ndim * sizeof(int64_t);
+  return sizeof(st_saved_geometry) + 2 * (size_t)ndim * sizeof(int64_t);
 }
 
 static st_status save_geometry(st_saved *s, const st_tensor *t) {
-  st_geometry *g = st__alloc(ST_MEM_GRAPH, geometry_size(t->ndim));
+  st_saved_geometry *g = st__alloc(ST_MEM_GRAPH, geometry_size(t->ndim));
   if (!g) return ST_NO_MEMORY;
   g->dtype = t->dtype;
   g->device = (uint8_t)t->device;
@@ -141,7 +141,7 @@ static bool holds_tensors(const st_saved *s) {
   return !s->list && s->value.tag == ST_TAG_TENSOR;
 }
 
-void st__saved_forget(st_saved *s) {
+void st__saved_release(st_saved *s) {
   if (holds_tensors(s)) st__saved_clear(s);
 }
 
@@ -174,8 +174,8 @@ st_status st__saved_check(const st_saved *s, const st_node *node,
   return check_one(s, node, name);
 }
 
-static st_status open_tensor(const st_saved *s, st_node *node,
-                             const char *name, st_tensor **out) {
+static st_status unpack_tensor(const st_saved *s, st_node *node,
+                               const char *name, st_tensor **out) {
   st_tensor *t = s->value.u.tensor;
   st_node *const source = s->is_result ? node : s->source;
   ST_TRY(check_one(s, node, name));
@@ -192,13 +192,13 @@ static st_status open_tensor(const st_saved *s, st_node *node,
   return status;
 }
 
-static st_status open_list(const st_saved *s, st_node *node,
-                           const char *name, st_value *out) {
+static st_status unpack_list(const st_saved *s, st_node *node,
+                             const char *name, st_value *out) {
   ST_TRY(st__value_new_tensors((int)s->value.len, out));
   for (uint32_t i = 0; i < s->value.len; i++) {
     if (s->list[i].value.tag != ST_TAG_TENSOR) continue;
-    const st_status status = open_tensor(&s->list[i], node, name,
-                                         &out->u.tensors[i]);
+    const st_status status = unpack_tensor(&s->list[i], node, name,
+                                           &out->u.tensors[i]);
     if (status != ST_OK) {
       st__value_clear(out);
       return status;
@@ -207,17 +207,17 @@ static st_status open_list(const st_saved *s, st_node *node,
   return ST_OK;
 }
 
-st_status st__saved_open(const st_saved *s, st_node *node, const char *name,
-                         st_value *out) {
+st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,
+                           st_value *out) {
   st_tensor *t;
   if (node->is_released) {
     return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
                     "gradient was computed before:\nretain_graph keeps it "
                     "for another time", node->name);
   }
-  if (s->list) return open_list(s, node, name, out);
+  if (s->list) return unpack_list(s, node, name, out);
   if (s->value.tag != ST_TAG_TENSOR) return st__value_copy(&s->value, out);
-  ST_TRY(open_tensor(s, node, name, &t));
+  ST_TRY(unpack_tensor(s, node, name, &t));
   *out = st__of_tensor(t);
   return ST_OK;
 }

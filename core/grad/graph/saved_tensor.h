@@ -7,17 +7,17 @@
 #include "grad/graph/history.h"
 
 /* Geometry without elements. */
-typedef struct st_geometry {
+typedef struct st_saved_geometry {
   uint8_t dtype, device;
   int ndim;
   int64_t offset;
   int64_t dims[]; /* sizes, then strides */
-} st_geometry;
+} st_saved_geometry;
 
 /* One saved value: a tensor, a list of them, their geometry, or plain data. */
 typedef struct st_saved {
   st_value value;         /* owned; a tensor is a header without history */
-  st_geometry *geometry;  /* owned; instead of a tensor */
+  st_saved_geometry *geometry; /* owned; instead of a tensor */
   struct st_saved *list;  /* owned, value.len of them: a list of tensors */
   st_node *source;        /* owned; where the tensor came from */
   int nr;
@@ -33,7 +33,7 @@ st_status st__save_clone(st_saved *s, const st_tensor *t);
 st_status st__save_geometry(st_saved *s, const st_value *v);
 void st__saved_clear(st_saved *s);
 /* Of tensors alone: plain data and geometry stay. */
-void st__saved_forget(st_saved *s);
+void st__saved_release(st_saved *s);
 
 /* BAD_STATE when a tensor was written since it was saved (A3). node is the one
  * that saved it; name says what for the message. */
@@ -41,7 +41,7 @@ st_status st__saved_check(const st_saved *s, const st_node *node,
                           const char *name);
 /* What was saved, checked and owned; a tensor has its history while gradients
  * are recorded. */
-st_status st__saved_open(const st_saved *s, st_node *node, const char *name,
-                         st_value *out);
+st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,
+                           st_value *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Histories of views.
  *
- * Note [Writing through views]
+ * Note [CopySlices]
  * Only the tensor that is no view has a history of its own. When a view is
  * written by some node F, the base becomes the result of a node CopySlices
  * around F: of the gradient of the base it hands the view's part to F and puts
@@ -15,8 +15,8 @@
 #include "op/registry/composite.h"
 #include "tensor/view.h"
 
-static st_lone *lone(const st_tensor *t) {
-  return (st_lone *)(uintptr_t)t;
+static st_view_tensor *as_view(const st_tensor *t) {
+  return (st_view_tensor *)(uintptr_t)t;
 }
 
 /* -- Tracking ------------------------------------------------------------- */
@@ -26,14 +26,14 @@ st_status st__view_track(st_tensor *t, st_tensor *view,
   st_tensor *const base = st__base(t) ? st__base(t) : t;
   ST_TRY(st__share_version(t, view));
   if (!st__is_differentiable(t) || !st__is_differentiable(view)) return ST_OK;
-  if (view->is_joint || view == t || st__base(view)) return ST_OK;
+  if (view->has_inline || view == t || st__base(view)) return ST_OK;
   if (creation == ST_CREATION_DEFAULT && base != t) {
-    creation = lone(t)->creation;
+    creation = as_view(t)->creation;
   }
   st__tensor_retain(base);
-  lone(view)->base = base;
-  lone(view)->creation = creation;
-  lone(view)->version = st__version(view);
+  as_view(view)->base = base;
+  as_view(view)->creation = creation;
+  as_view(view)->version = st__version(view);
   if (base->keys & ST_AUTOGRAD_BITS) {
     view->keys |= ST_BIT(ST_FUNC_Autograd);
   }
@@ -41,7 +41,7 @@ st_status st__view_track(st_tensor *t, st_tensor *view,
 }
 
 void st__view_is_current(st_tensor *view) {
-  lone(view)->version = st__version(view);
+  as_view(view)->version = st__version(view);
 }
 
 /* -- Checks --------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static const char *const reasons[] = {
 };
 
 st_status st__view_check(const st_tensor *view, const char *what) {
-  const st_creation c = lone(view)->creation;
+  const st_creation c = as_view(view)->creation;
   const st_history *h = view->history;
   if (c == ST_CREATION_DEFAULT) return ST_OK;
   if (h && h->grad_fn) {
@@ -72,7 +72,7 @@ st_status st__view_check(const st_tensor *view, const char *what) {
 
 /* -- The same view of another tensor -------------------------------------- */
 
-typedef struct window {
+typedef struct view_fn {
   int ndim;
   int64_t offset;           /* from the base's first element */
   bool is_conj, is_neg;     /* unlike the base */
@@ -80,20 +80,20 @@ typedef struct window {
   int64_t *sizes, *strides; /* into dims or the heap; of the view, or with
                                pairs in a last dimension */
   int64_t dims[2 * (ST_INLINE_DIMS + 1)];
-} window;
+} view_fn;
 
-static size_t window_heap(const window *w) {
+static size_t view_fn_size(const view_fn *w) {
   return 2 * (size_t)w->ndim * sizeof(int64_t);
 }
 
-static void window_free(window *w) {
+static void view_fn_free(view_fn *w) {
   if (w->ndim > ST_INLINE_DIMS + 1) {
-    st__free(ST_MEM_GRAPH, w->sizes, window_heap(w));
+    st__free(ST_MEM_GRAPH, w->sizes, view_fn_size(w));
   }
 }
 
-static st_status window_of(const st_tensor *base, const st_tensor *view,
-                           window *w) {
+static st_status view_fn_init(const st_tensor *base, const st_tensor *view,
+                              view_fn *w) {
   const bool from = st__is_complex((st_dtype)base->dtype);
   const bool to = st__is_complex((st_dtype)view->dtype);
   w->to_real = from - to;
@@ -102,7 +102,7 @@ static st_status window_of(const st_tensor *base, const st_tensor *view,
   w->is_neg = st__is_neg(view) != st__is_neg(base);
   w->sizes = w->dims;
   if (w->ndim > ST_INLINE_DIMS + 1) {
-    w->sizes = st__alloc(ST_MEM_GRAPH, window_heap(w));
+    w->sizes = st__alloc(ST_MEM_GRAPH, view_fn_size(w));
     if (!w->sizes) return ST_NO_MEMORY;
   }
   w->strides = w->sizes + w->ndim;
@@ -121,22 +121,23 @@ static st_status window_of(const st_tensor *base, const st_tensor *view,
 }
 
 /* t, laid out like the base, through the window. */
-static st_tensor *look(st_chain *c, const st_tensor *t, const window *w) {
-  if (w->to_real > 0) t = st__step1(c, ST_OP_view_as_real, t);
-  if (!st__going(c)) return NULL;
-  st_tensor *v = st__step(c, ST_OP_as_strided, 4, (st_value[]){
+static st_tensor *view_fn_apply(st_op_scope *c, const st_tensor *t,
+                                const view_fn *w) {
+  if (w->to_real > 0) t = st__apply1(c, ST_OP_view_as_real, t);
+  if (!st__scope_ok(c)) return NULL;
+  st_tensor *v = st__apply(c, ST_OP_as_strided, 4, (st_value[]){
     st__of_tensor(t), st__of_ints(w->sizes, w->ndim),
     st__of_ints(w->strides, w->ndim), st__of_int(w->offset + t->offset)});
-  if (w->to_real < 0) v = st__step1(c, ST_OP_view_as_complex, v);
-  if (w->is_conj) v = st__step1(c, ST_OP__conj, v);
-  if (w->is_neg) v = st__step1(c, ST_OP__neg_view, v);
+  if (w->to_real < 0) v = st__apply1(c, ST_OP_view_as_complex, v);
+  if (w->is_conj) v = st__apply1(c, ST_OP__conj, v);
+  if (w->is_neg) v = st__apply1(c, ST_OP__neg_view, v);
   return v;
 }
 
 /* -- A new node for a view ------------------------------------------------ */
 
 /* A header like base, whose history is base's as well. */
-static st_status stand_in(st_tensor *base, st_tensor **out) {
+static st_status alias_base(st_tensor *base, st_tensor **out) {
   st_edge edge;
   st_status status;
   ST_TRY(st__view_alias(base, out));
@@ -149,68 +150,68 @@ fail:
   return status;
 }
 
-static st_status derive_again(st_tensor *view, const window *w) {
-  st_chain c = {.status = ST_OK};
+static st_status regenerate_grad_fn(st_tensor *view, const view_fn *w) {
+  st_op_scope c = {.status = ST_OK};
   st_tensor *base;
-  ST_TRY(stand_in(st__base(view), &base));
-  const st_tensor *seen = look(&c, base, w);
-  if (st__going(&c) && (!seen->history || !seen->history->grad_fn ||
-                        !st__same_sizes(seen, view))) {
+  ST_TRY(alias_base(st__base(view), &base));
+  const st_tensor *seen = view_fn_apply(&c, base, w);
+  if (st__scope_ok(&c) && (!seen->history || !seen->history->grad_fn ||
+                           !st__same_sizes(seen, view))) {
     c.status = st__fail(ST_BAD_STATE, "the kernel of a view operator that was "
                         "put in the place of ours lost the gradient");
   }
-  if (st__going(&c)) {
+  if (st__scope_ok(&c)) {
     c.status = st__set_grad_fn(view, seen->history->grad_fn,
                                seen->history->nr);
   }
   st__tensor_release(&base);
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 st_status st__view_refresh(st_tensor *view) {
   st_tensor *const base = st__base(view);
-  window w;
+  view_fn w;
   if (!(base->keys & ST_AUTOGRAD_BITS)) return ST_OK;
-  if (lone(view)->version == st__version(view)) return ST_OK;
+  if (as_view(view)->version == st__version(view)) return ST_OK;
   ST_TRY(st__view_check(view, "was written since, through its base or "
                         "another view of it"));
-  ST_TRY(window_of(base, view, &w));
+  ST_TRY(view_fn_init(base, view, &w));
   const st_tls old = st__tls();
   st_tls tls = old;
   tls.grad = true;
   tls.inference = false;
   tls.excluded &= ~(ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView));
   st__set_tls(tls);
-  const st_status status = derive_again(view, &w);
+  const st_status status = regenerate_grad_fn(view, &w);
   st__set_tls(old);
-  window_free(&w);
+  view_fn_free(&w);
   return status;
 }
 
 /* -- CopySlices ----------------------------------------------------------- */
 
-typedef struct slices {
+typedef struct copy_slices {
   st_node node;
   st_node *fn;       /* owned */
   int nr;            /* the view is this result of fn */
-  st_meta base;
+  st_input_metadata base;
   int64_t *strides;  /* the base's, as many */
-  window window;
-} slices;
+  view_fn view_fn;
+} copy_slices;
 
 /* The gradient of the base in the base's own layout, for writing. */
-static st_tensor *lay_out(st_chain *c, const slices *s,
+static st_tensor *lay_out(st_op_scope *c, const copy_slices *s,
                           const st_tensor *grad) {
-  st_tensor *t = st__step(c, ST_OP_new_empty_strided, 3, (st_value[]){
+  st_tensor *t = st__apply(c, ST_OP_new_empty_strided, 3, (st_value[]){
     st__of_tensor(grad), st__of_ints(s->base.sizes, s->base.ndim),
     st__of_ints(s->strides, s->base.ndim)});
-  if (!st__going(c)) return NULL;
-  return st__step2(c, ST_OP_copy_, t, grad);
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply2(c, ST_OP_copy_, t, grad);
 }
 
 /* Runs fn with the gradient of the view. */
-static st_status run_fn(const slices *s, st_tensor *grad, const bool *wanted,
-                        st_tensor **out) {
+static st_status run_fn(const copy_slices *s, st_tensor *grad,
+                        const bool *wanted, st_tensor **out) {
   st_tensor *grads[ST_MAX_ARGS] = {NULL};
   if (s->fn->nresults > ST_MAX_ARGS) return ST_BAD_STATE;
   grads[s->nr] = grad;
@@ -229,36 +230,37 @@ static st_status run_fn(const slices *s, st_tensor *grad, const bool *wanted,
 }
 
 /* out[0] is the view's part on the way in; the base's gradient then. */
-static st_status run_slices(st_node *n, st_tensor *const *grads,
-                            const bool *wanted, st_tensor **out) {
-  const slices *s = (const slices *)(const void *)n;
-  st_chain c = {.status = ST_OK};
+static st_status run_copy_slices(st_node *n, st_tensor *const *grads,
+                                 const bool *wanted, st_tensor **out) {
+  const copy_slices *s = (const copy_slices *)(const void *)n;
+  st_op_scope c = {.status = ST_OK};
   st_tensor *whole = lay_out(&c, s, grads[0]);
-  st_tensor *part = st__going(&c) ? look(&c, whole, &s->window) : NULL;
-  st_tensor *copy = st__step1(&c, ST_OP_clone, part);
-  if (st__going(&c)) c.status = run_fn(s, copy, wanted, out);
-  if (st__going(&c) && out[0]) {
-    st__step2(&c, ST_OP_copy_, part, out[0]);
-  } else if (st__going(&c)) {
-    st__step1(&c, ST_OP_zero_, part);
+  st_tensor *part = st__scope_ok(&c) ? view_fn_apply(&c, whole,
+                                                     &s->view_fn) : NULL;
+  st_tensor *copy = st__apply1(&c, ST_OP_clone, part);
+  if (st__scope_ok(&c)) c.status = run_fn(s, copy, wanted, out);
+  if (st__scope_ok(&c) && out[0]) {
+    st__apply2(&c, ST_OP_copy_, part, out[0]);
+  } else if (st__scope_ok(&c)) {
+    st__apply1(&c, ST_OP_zero_, part);
   }
   st__tensor_release(&out[0]);
-  if (st__going(&c)) {
+  if (st__scope_ok(&c)) {
     st__tensor_retain(whole);
     out[0] = whole;
   }
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 /* F stays as it is where a gradient of its gradient leads to it, past this
  * node and so later. */
-static void release_slices(st_node *n) {
-  slices *s = (slices *)(void *)n;
-  if (s->fn && st__ref_count(&s->fn->refs) == 1) st__node_forget(s->fn);
+static void release_copy_slices(st_node *n) {
+  copy_slices *s = (copy_slices *)(void *)n;
+  if (s->fn && st__ref_count(&s->fn->refs) == 1) st__node_release_saved(s->fn);
 }
 
-static void free_slices(st_node *n) {
-  slices *s = (slices *)(void *)n;
+static void free_copy_slices(st_node *n) {
+  copy_slices *s = (copy_slices *)(void *)n;
   st__node_release(&s->fn);
   if (s->strides) {
     st__free(ST_MEM_GRAPH, s->strides, (s->base.ndim + 1u) * sizeof(int64_t));
@@ -266,22 +268,22 @@ static void free_slices(st_node *n) {
   if (s->base.ndim > ST_INLINE_DIMS) {
     st__free(ST_MEM_GRAPH, s->base.sizes, s->base.ndim * sizeof(int64_t));
   }
-  window_free(&s->window);
+  view_fn_free(&s->view_fn);
 }
 
-static const st_node_kind slices_kind = {run_slices, release_slices,
-                                         free_slices};
+static const st_node_kind slices_kind = {run_copy_slices, release_copy_slices,
+                                         free_copy_slices};
 
-static st_status fill(slices *s, st_tensor *base, const st_tensor *view) {
+static st_status fill(copy_slices *s, st_tensor *base, const st_tensor *view) {
   st_node *const n = &s->node;
-  ST_TRY(st__meta_init(&s->base, base));
+  ST_TRY(st__metadata_init(&s->base, base));
   s->strides = st__alloc(ST_MEM_GRAPH, (base->ndim + 1u) * sizeof(int64_t));
   if (!s->strides) return ST_NO_MEMORY;
   for (int d = 0; d < base->ndim; d++) s->strides[d] = base->strides[d];
-  ST_TRY(window_of(base, view, &s->window));
+  ST_TRY(view_fn_init(base, view, &s->view_fn));
   ST_TRY(st__gradient_edge(base, &n->edges[0]));
-  ST_TRY(st__meta_init(&n->inputs[0], base));
-  ST_TRY(st__meta_init(&n->results[0], base));
+  ST_TRY(st__metadata_init(&n->inputs[0], base));
+  ST_TRY(st__metadata_init(&n->results[0], base));
   for (int i = 1; i < n->ninputs; i++) {
     st_edge *const e = &s->fn->edges[i];
     if (!e->node) continue;
@@ -291,15 +293,15 @@ static st_status fill(slices *s, st_tensor *base, const st_tensor *view) {
                             .ndim = s->fn->inputs[i].ndim,
                             .sizes = s->fn->inputs[i].sizes,
                             .device = s->fn->inputs[i].device & 127u};
-    ST_TRY(st__meta_init(&n->inputs[i], &like));
+    ST_TRY(st__metadata_init(&n->inputs[i], &like));
   }
   return ST_OK;
 }
 
 st_status st__copy_slices(st_tensor *base, const st_tensor *view,
                           st_node *fn, int nr, st_node **out) {
-  ST_TRY(st__node_new(&slices_kind, sizeof(slices), fn->ninputs, 1, out));
-  slices *s = (slices *)(void *)*out;
+  ST_TRY(st__node_new(&slices_kind, sizeof(copy_slices), fn->ninputs, 1, out));
+  copy_slices *s = (copy_slices *)(void *)*out;
   s->node.name = "CopySlices";
   s->node.has_saved = true; /* fn */
   s->nr = nr;

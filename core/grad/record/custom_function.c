@@ -19,14 +19,14 @@ static function *of(const st_node *n) { return (function *)(uintptr_t)n; }
 
 /* -- Running -------------------------------------------------------------- */
 
-static st_status open_all(st_node *n, st_tensor **out) {
+static st_status unpack_all(st_node *n, st_tensor **out) {
   const function *fn = of(n);
   for (int i = 0; i < fn->f.nsaved; i++) {
     st_value v;
     char name[32];
     if (fn->saved[i].value.tag == ST_TAG_NONE) continue;
     snprintf(name, sizeof name, "saved tensor %d", i + 1);
-    ST_TRY(st__saved_open(&fn->saved[i], n, name, &v));
+    ST_TRY(st__saved_unpack(&fn->saved[i], n, name, &v));
     out[i] = v.u.tensor;
   }
   return ST_OK;
@@ -38,7 +38,7 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
   const size_t bytes = ((size_t)fn->f.nsaved + 1) * sizeof(st_tensor *);
   st_tensor **saved = st__alloc_zero(ST_MEM_SCRATCH, bytes);
   if (!saved) return ST_NO_MEMORY;
-  st_status status = open_all(n, saved);
+  st_status status = unpack_all(n, saved);
   if (status == ST_OK) {
     status = fn->f.backward(fn->f.ctx, grads, saved, wanted, out);
   }
@@ -50,7 +50,7 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
 static void release(st_node *n) {
   function *const fn = of(n);
   for (int i = 0; fn->saved && i < fn->f.nsaved; i++) {
-    st__saved_forget(&fn->saved[i]);
+    st__saved_release(&fn->saved[i]);
   }
   if (fn->f.release) fn->f.release(fn->f.ctx);
 }
@@ -81,7 +81,7 @@ static st_status connect(function *fn, const st_function *f) {
     st_tensor *const t = f->inputs[i];
     if (!t || !st__requires_grad(t)) continue;
     ST_TRY(st__gradient_edge(t, &fn->node.edges[i]));
-    ST_TRY(st__meta_init(&fn->node.inputs[i], t));
+    ST_TRY(st__metadata_init(&fn->node.inputs[i], t));
   }
   return ST_OK;
 }
@@ -111,7 +111,7 @@ static st_status save_all(function *fn, const st_function *f) {
 static st_status give_histories(function *fn, const st_function *f) {
   for (int i = 0; i < f->noutputs; i++) {
     st_tensor *const t = f->outputs[i];
-    ST_TRY(st__meta_init(&fn->node.results[i], t));
+    ST_TRY(st__metadata_init(&fn->node.results[i], t));
     if (!st__is_differentiable(t) ||
         (f->differentiable && !f->differentiable[i])) {
       continue;
@@ -121,7 +121,7 @@ static st_status give_histories(function *fn, const st_function *f) {
     } else {
       ST_TRY(st__set_grad_fn(t, &fn->node, i));
       if (st__base(t)) {
-        ((st_lone *)(void *)t)->creation = ST_CREATION_FUNCTION;
+        ((st_view_tensor *)(void *)t)->creation = ST_CREATION_FUNCTION;
       }
     }
   }

@@ -1,7 +1,7 @@
 /* The registrar of derivatives: walks derivatives.def and gives the operators
  * and their in-place variants a kernel for Autograd.
  *
- * Note [Rules are made when they are needed]
+ * Note [Rules are parsed lazily]
  * A process records the gradients of few operators, so their formulas are read
  * when a call is recorded for the first time; a spec reads all of them.
  */
@@ -54,8 +54,8 @@ static void open_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-/* Note [Forks while it starts] */
-__attribute__((constructor)) static void watch_forks(void) {
+/* Note [Forks during initialisation] */
+__attribute__((constructor)) static void register_atfork(void) {
   pthread_atfork(NULL, NULL, open_mutex);
 }
 
@@ -169,7 +169,7 @@ static st_status register_inplace(int i) {
 
 st_status st__register_derivatives(void) {
   st__history_set_up();
-  st__set_tracking(st__track, st__refuse_out);
+  st__set_autograd_kernels(st__track, st__refuse_out);
   for (int i = 0; i < ROWS; i++) ST_TRY(register_row(i));
   for (int i = 0; i < ROWS; i++) ST_TRY(register_inplace(i));
   return ST_OK;

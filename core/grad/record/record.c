@@ -1,6 +1,6 @@
 /* Recording: the kernel of the Autograd keys.
  *
- * Note [What is recorded]
+ * Note [Recording a call]
  * A call is recorded when gradients are on and one of the arguments that its
  * rule has a formula for requires one. The node is made before the operator
  * runs, so that what can fail has failed by then, with its inputs and what
@@ -56,14 +56,14 @@ static int saved_count(const st_rule *r) {
 }
 
 static void release_record(st_node *n) {
-  st_recording *const rec = (st_recording *)(void *)n;
+  st_rule_node *const rec = (st_rule_node *)(void *)n;
   for (int i = 0; i < saved_count(rec->rule); i++) {
-    st__saved_forget(&rec->args[i]);
+    st__saved_release(&rec->args[i]);
   }
 }
 
 static void free_record(st_node *n) {
-  st_recording *const rec = (st_recording *)(void *)n;
+  st_rule_node *const rec = (st_rule_node *)(void *)n;
   for (int i = 0; i < saved_count(rec->rule); i++) {
     st__saved_clear(&rec->args[i]);
   }
@@ -80,7 +80,7 @@ static int inputs_of(const st_value *v) {
 
 /* nresults: 1 until the operator has run, where it returns a list. */
 static st_status new_record(st_rule *r, const st_value *args, int nresults,
-                            st_recording **out) {
+                            st_rule_node **out) {
   const int nsaved = saved_count(r);
   const size_t firsts = ((size_t)slots(r->targets) + 2) / 2 * 2;
   int ninputs = 0, rank = 0;
@@ -88,10 +88,10 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     ninputs += inputs_of(&args[__builtin_ctzll(rest)]);
   }
-  ST_TRY(st__node_new(&record_kind, sizeof(st_recording) +
+  ST_TRY(st__node_new(&record_kind, sizeof(st_rule_node) +
                       (size_t)nsaved * sizeof(st_saved) +
                       firsts * sizeof(int), ninputs, nresults, &n));
-  st_recording *const rec = *out = (st_recording *)(void *)n;
+  st_rule_node *const rec = *out = (st_rule_node *)(void *)n;
   rec->rule = r;
   st__rule_retain(r);
   n->name = r->name;
@@ -109,13 +109,13 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   return ST_OK;
 }
 
-static st_status connect(st_recording *rec, int i, st_tensor *t) {
+static st_status connect(st_rule_node *rec, int i, st_tensor *t) {
   if (!t || !st__requires_grad(t)) return ST_OK;
   ST_TRY(st__gradient_edge(t, &rec->node.edges[i]));
-  return st__meta_init(&rec->node.inputs[i], t);
+  return st__metadata_init(&rec->node.inputs[i], t);
 }
 
-static st_status connect_all(st_recording *rec, const st_value *args) {
+static st_status connect_all(st_rule_node *rec, const st_value *args) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     const int i = __builtin_ctzll(rest), at = rec->first[st__rank(r->targets,
@@ -131,7 +131,7 @@ static st_status connect_all(st_recording *rec, const st_value *args) {
 
 /* The targets whose gradient leads on. A view that was made within no_grad
  * requires one, but has no history. */
-static uint64_t connected(const st_recording *rec) {
+static uint64_t connected(const st_rule_node *rec) {
   uint64_t found = 0;
   int rank = 0;
   for (uint64_t rest = rec->rule->targets; rest; rest &= rest - 1, rank++) {
@@ -163,7 +163,7 @@ static needs needs_of(const st_rule *r, uint64_t wanted) {
   return n;
 }
 
-static st_status save_args(st_recording *rec, const needs *need,
+static st_status save_args(st_rule_node *rec, const needs *need,
                            const st_value *args) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = need->args; rest; rest &= rest - 1) {
@@ -186,7 +186,7 @@ static st_status save_args(st_recording *rec, const needs *need,
   return ST_OK;
 }
 
-static st_status save_results(st_recording *rec, const needs *need,
+static st_status save_results(st_rule_node *rec, const needs *need,
                               const st_value *rets) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = need->results; rest; rest &= rest - 1) {
@@ -216,22 +216,22 @@ static st_status own_header(st_tensor **t) {
   return ST_OK;
 }
 
-static st_status give_history(st_recording *rec, st_tensor **t, int nr) {
+static st_status give_history(st_rule_node *rec, st_tensor **t, int nr) {
   const st_rule *r = rec->rule;
   if (rec->node.nresults > 1) {
-    ST_TRY(st__meta_init(&rec->node.results[nr], *t));
+    ST_TRY(st__metadata_init(&rec->node.results[nr], *t));
   }
   if (!st__is_differentiable(*t)) return ST_OK;
   if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
   ST_TRY(own_header(t));
   ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
   if (r->is_multi && r->is_view && st__base(*t)) {
-    ((st_lone *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;
+    ((st_view_tensor *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;
   }
   return ST_OK;
 }
 
-static st_status give_histories(st_recording *rec, st_value *rets) {
+static st_status give_histories(st_rule_node *rec, st_value *rets) {
   const st_schema *s = rec->rule->schema;
   for (int i = 0; i < s->nrets; i++) {
     if (rets[i].tag == ST_TAG_TENSOR) {
@@ -247,12 +247,12 @@ static st_status give_histories(st_recording *rec, st_value *rets) {
 
 /* A node is made for as many results as there are: of a list that is known
  * once the operator has run. What it knows moves to another. */
-static st_status widen(st_recording **rec, const st_value *args, int n) {
-  st_recording *old = *rec;
+static st_status widen(st_rule_node **rec, const st_value *args, int n) {
+  st_rule_node *old = *rec;
   st_node *gone = &old->node;
   const st_rule *r = old->rule;
   ST_TRY(new_record((st_rule *)(uintptr_t)r, args, n, rec));
-  st_recording *const now = *rec;
+  st_rule_node *const now = *rec;
   const size_t nsaved = (size_t)saved_count(r);
   memcpy(now->args, old->args, nsaved * sizeof(st_saved));
   memset(old->args, 0, nsaved * sizeof(st_saved));
@@ -263,7 +263,7 @@ static st_status widen(st_recording **rec, const st_value *args, int n) {
   return ST_OK;
 }
 
-static st_status finish(st_recording **rec, const needs *need,
+static st_status finish(st_rule_node **rec, const needs *need,
                         const st_value *args, st_value *rets) {
   if ((*rec)->rule->is_multi) {
     ST_TRY(widen(rec, args, (int)rets[0].len));
@@ -278,7 +278,7 @@ static void drop(const st_schema *s, st_value *rets) {
 
 static st_status record(const st_call *call, st_rule *r,
                         const st_value *args, st_value *rets) {
-  st_recording *rec;
+  st_rule_node *rec;
   ST_TRY(new_record(r, args, r->is_multi ? 0 : r->schema->nrets, &rec));
   st_node *n = &rec->node;
   st_status status = connect_all(rec, args);
@@ -324,10 +324,10 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
 
 /* -- Tracking ------------------------------------------------------------- */
 
-static void bump(const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) st__bump(v->u.tensor);
+static void bump_versions(const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) st__bump_version(v->u.tensor);
   for (uint32_t i = 0; v->tag == ST_TAG_TENSORS && i < v->len; i++) {
-    if (v->u.tensors[i]) st__bump(v->u.tensors[i]);
+    if (v->u.tensors[i]) st__bump_version(v->u.tensors[i]);
   }
 }
 
@@ -370,7 +370,7 @@ st_status st__track(const st_call *call, const st_value *args,
   ST_TRY(st__call_below(call, ST_FUNC_ADInplaceOrView,
                         ST_BIT(ST_FUNC_ADInplaceOrView), args, rets));
   for (int i = 0; i < s->nargs; i++) {
-    if (s->args[i].is_write) bump(&args[i]);
+    if (s->args[i].is_write) bump_versions(&args[i]);
   }
   if (s->is_mutable || !self) return ST_OK;
   if (call->op == st__op(ST_OP_detach)) {

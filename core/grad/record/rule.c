@@ -111,7 +111,7 @@ void st__rule_release(void *rule) {
 /* -- Running -------------------------------------------------------------- */
 
 /* Is there one of the gradients that f refers to? */
-static bool has_any(const st_formula *f, const st_recording *rec,
+static bool has_any(const st_formula *f, const st_rule_node *rec,
                     st_tensor *const *grads) {
   for (int i = 0; i < rec->node.nresults; i++) {
     const bool is_asked = f->takes_list || f->grads >> (i & 63) & 1;
@@ -121,7 +121,7 @@ static bool has_any(const st_formula *f, const st_recording *rec,
 }
 
 /* Hands the tensors of v, what formula f is worth, to the inputs. */
-static st_status deliver(const st_formula *f, const st_recording *rec,
+static st_status deliver(const st_formula *f, const st_rule_node *rec,
                          st_value *v, const bool *wanted, st_tensor **out) {
   const st_rule *r = rec->rule;
   uint32_t at = 0;
@@ -142,7 +142,7 @@ static st_status deliver(const st_formula *f, const st_recording *rec,
   return ST_OK;
 }
 
-static bool is_wanted(const st_formula *f, const st_recording *rec,
+static bool is_wanted(const st_formula *f, const st_rule_node *rec,
                       const bool *wanted) {
   for (uint64_t rest = f->targets; rest; rest &= rest - 1) {
     const int rank = st__rank(rec->rule->targets, __builtin_ctzll(rest));
@@ -153,7 +153,7 @@ static bool is_wanted(const st_formula *f, const st_recording *rec,
   return false;
 }
 
-static st_status run_formula(const st_formula *f, st_recording *rec,
+static st_status run_formula(const st_formula *f, st_rule_node *rec,
                              st_tensor *const *grads, const bool *wanted,
                              st_tensor **out) {
   st_value v;
@@ -162,23 +162,23 @@ static st_status run_formula(const st_formula *f, st_recording *rec,
   return deliver(f, rec, &v, wanted, out);
 }
 
-static st_status open_all(st_recording *rec, st_value *args, st_value *rets) {
+static st_status unpack_all(st_rule_node *rec, st_value *args, st_value *rets) {
   const st_rule *r = rec->rule;
   for (int i = 0; i < r->schema->nargs; i++) {
-    ST_TRY(st__saved_open(&rec->args[i], &rec->node, r->schema->args[i].name,
-                          &args[i]));
+    ST_TRY(st__saved_unpack(&rec->args[i], &rec->node, r->schema->args[i].name,
+                            &args[i]));
   }
   for (int i = 0; i < r->schema->nrets; i++) {
-    ST_TRY(st__saved_open(&rec->results[i], &rec->node, "result", &rets[i]));
+    ST_TRY(st__saved_unpack(&rec->results[i], &rec->node, "result", &rets[i]));
   }
   return ST_OK;
 }
 
-static st_status run_custom(st_recording *rec, st_tensor *const *grads,
+static st_status run_custom(st_rule_node *rec, st_tensor *const *grads,
                             const bool *wanted, st_tensor **out) {
   const st_rule *r = rec->rule;
   st_value args[ST_MAX_ARGS] = {{0}}, rets[ST_MAX_ARGS] = {{0}};
-  st_status status = open_all(rec, args, rets);
+  st_status status = unpack_all(rec, args, rets);
   if (status == ST_OK) {
     status = r->custom.backward(r->custom.ctx, r->op, args, rets, grads,
                                 wanted, out);
@@ -190,7 +190,7 @@ static st_status run_custom(st_recording *rec, st_tensor *const *grads,
 
 /* All that was saved, be it that a formula reads it this time or not: what a
  * gradient depends on must not turn on the values that it is computed from. */
-static st_status check_saved(const st_recording *rec) {
+static st_status check_saved(const st_rule_node *rec) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = r->args; rest; rest &= rest - 1) {
     const int i = __builtin_ctzll(rest);
@@ -207,7 +207,7 @@ static st_status check_saved(const st_recording *rec) {
 
 st_status st__rule_run(st_node *n, st_tensor *const *grads,
                        const bool *wanted, st_tensor **out) {
-  st_recording *const rec = (st_recording *)(void *)n;
+  st_rule_node *const rec = (st_rule_node *)(void *)n;
   const st_rule *r = rec->rule;
   if (r->custom.backward) return run_custom(rec, grads, wanted, out);
   ST_TRY(check_saved(rec));

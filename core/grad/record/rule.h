@@ -35,13 +35,13 @@ void st__rule_retain(st_rule *r);
 void st__rule_release(void *rule);
 
 /* The node of one call. */
-typedef struct st_recording {
+typedef struct st_rule_node {
   st_node node;
   st_rule *rule;            /* owned */
   uint64_t kept;            /* arguments of which something was kept */
   int *first;               /* input of each target, and their number */
   st_saved *args, *arg_shapes, *results, *result_shapes; /* by rank */
-} st_recording;
+} st_rule_node;
 
 /* Its place among the bits of mask. */
 static inline int st__rank(uint64_t mask, int bit) {
@@ -54,7 +54,7 @@ st_status st__rule_run(st_node *n, st_tensor *const *grads,
 
 /* A formula's value for a node. grads: one per result, NULL for one that has
  * none and counts as zeros. *out is owned. */
-st_status st__formula_value(const st_formula *f, st_recording *rec,
+st_status st__formula_value(const st_formula *f, st_rule_node *rec,
                             st_tensor *const *grads, st_value *out);
 
 #endif

@@ -65,7 +65,7 @@ static st_status copy_as(const st_tensor *t, const target *to,
                          st_value *ret) {
   const st_options o = {to->dtype, to->device};
   st_tensor *out = NULL;
-  if (to->device == (st_device)t->device && !st__is_elsewhere(t)) {
+  if (to->device == (st_device)t->device && !st__is_privateuse(t)) {
     ST_TRY(st__clone(t, to->dtype, to->format, &out));
     *ret = st__of_tensor(out);
     return ST_OK;

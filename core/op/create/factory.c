@@ -39,9 +39,9 @@ static st_options options_of(const st_tensor *t) {
   return (st_options){(st_dtype)t->dtype, (st_device)t->device};
 }
 
-st_status st__check_here(const st_tensor *t) {
+st_status st__check_cpu_or_meta(const st_tensor *t) {
   if (st__lacks_memory(t)) return st__refuse_memoryless();
-  if (!st__is_elsewhere(t)) return ST_OK;
+  if (!st__is_privateuse(t)) return ST_OK;
   return st__fail(ST_NO_KERNEL, "device '%s' has no kernel for it",
                   st__device_name((st_device)t->device));
 }
@@ -123,7 +123,7 @@ st_status st__new_empty_like(const st_tensor *t, st_options o,
 /* -- Filling and moving --------------------------------------------------- */
 
 st_status st__fill_new(st_tensor *t, st_scalar s) {
-  if (t->device <= ST_DEVICE_META) return st__fill(t, s);
+  if (t->device <= ST_DEVICE_META) return st__match_overload(t, s);
   const st_value args[] = {st__of_tensor(t), st__of_scalar(&s)};
   st_value ret;
   ST_TRY(st__invoke(ST_OP_fill__Scalar, 2, args, &ret));

@@ -33,7 +33,7 @@ st_status st__to_device(st_tensor **t, st_device device, st_tensor **out);
 
 /* OK when the elements can be touched here (CPU) or need not be (Meta);
  * NO_KERNEL for a device that must bring its own kernel. */
-st_status st__check_here(const st_tensor *t);
+st_status st__check_cpu_or_meta(const st_tensor *t);
 
 /* -- Operators ------------------------------------------------------------ */
 

@@ -191,7 +191,7 @@ static st_status check_offset(int64_t offset) {
 
 ST_BOXED(st__box_diag_embed) {
   st_tensor *out = NULL;
-  ST_TRY(st__check_here(args[0].u.tensor));
+  ST_TRY(st__check_cpu_or_meta(args[0].u.tensor));
   ST_TRY(check_offset(args[1].u.i));
   ST_TRY(embed(args[0].u.tensor, args[1].u.i, args[2].u.i, args[3].u.i,
                &out));

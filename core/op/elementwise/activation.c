@@ -45,19 +45,19 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
 /* A weight per channel lies along the second dimension. */
 ST_BOXED(st__box_prelu) {
   const st_tensor *self = args[0].u.tensor, *weight = args[1].u.tensor;
-  st_chain c = {.status = check_prelu(self, weight)};
+  st_op_scope c = {.status = check_prelu(self, weight)};
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   if (self->ndim > 1) sizes[1] = weight->numel;
-  self = st__step_attached(&c, self, self);
-  weight = st__step_with(&c, ST_OP_reshape,
-                         st__step_attached(&c, weight, weight),
-                         st__of_ints(sizes, args[0].u.tensor->ndim));
+  self = st__apply_attached(&c, self, self);
+  weight = st__apply_with(&c, ST_OP_reshape,
+                          st__apply_attached(&c, weight, weight),
+                          st__of_ints(sizes, args[0].u.tensor->ndim));
   const st_value choice[] = {
-    st__of_tensor(st__step_with(&c, ST_OP_gt_Scalar, self, st__of_int(0))),
+    st__of_tensor(st__apply_with(&c, ST_OP_gt_Scalar, self, st__of_int(0))),
     st__of_tensor(self),
-    st__of_tensor(st__step2(&c, ST_OP_mul_Tensor, weight, self))};
-  return st__chain_return(&c, st__step(&c, ST_OP_where_self, 3, choice), rets);
+    st__of_tensor(st__apply2(&c, ST_OP_mul_Tensor, weight, self))};
+  return st__scope_return(&c, st__apply(&c, ST_OP_where_self, 3, choice), rets);
 }
 
 /* -- In place -------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static st_status check_no_bool(const st_inputs *in) {
   return ST_OK;
 }
 
-/* Note [Integers over zero]
+/* Note [Integer division by zero]
  * A kernel cannot fail, so the divisor is read once before the run. The loop
  * has the signature of kernels, looks at the second input only, and at each
  * of its elements once where a stride is 0. */
@@ -60,7 +60,7 @@ static void find_zero(char **data, const int64_t *strides, int64_t n0,
 
 static st_status check_divisor(const st_run *r) {
   const st_dtype d = r->it.common_dtype;
-  if (st__is_integral(d) && r->is_meta) st__capture_divide(&r->it, 2);
+  if (st__is_integral(d) && r->is_meta) st__capture_divisor(&r->it, 2);
   if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
   zero_search z = {(int64_t)st__itemsize(d), false};
   st__iter_read(&r->it, find_zero, &z);
@@ -123,7 +123,7 @@ st_status st__int_div_impl(st_run *r) {
   st_loop loop;
   ST_TRY(st__find_kernel(r->row->kernel, r->it.common_dtype, &loop));
   ST_TRY(check_divisor(r));
-  st__get_numbers(r, &k);
+  st__get_scalars(r, &k);
   return st__run_kernel(r, r->row->kernel, &k);
 }
 
@@ -254,7 +254,7 @@ static st_status times(st_run *r, double factor) {
   if (st__is_complex(d)) return st__no_kernel_for(d);
   ST_TRY(st__new_like_self(r, d, ST_FORMAT_PRESERVE));
   ST_TRY(st__get_inputs(r, &in));
-  const st_status status = st__add_number(&in, s);
+  const st_status status = st__add_scalar(&in, s);
   if (status != ST_OK) return st__release_inputs(&in), status;
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
 }

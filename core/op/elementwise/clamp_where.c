@@ -50,7 +50,7 @@ st_status st__clamp_meta(st_run *r) {
 
 st_status st__clamp_impl(st_run *r) {
   st_params k;
-  st__get_numbers(r, &k);
+  st__get_scalars(r, &k);
   if (r->row->kernel != ST_K_clamp) {
     return st__run_kernel(r, r->row->kernel, &k);
   }
@@ -137,7 +137,7 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
   } else if (!st__is_meta(t)) {
     v = st__scalar_load((st_dtype)t->dtype, st__data(t));
   } else {
-    st__capture_look(t);
+    st__capture_data_read(t);
   }
   ST_TRY(st__check_scalar_fits(v, d));
   return st__tensor_from_scalar(v, d, false, out);
@@ -198,7 +198,7 @@ static double largest(st_dtype d) {
 st_status st__nan_to_num_impl(st_run *r) {
   const double max = largest(r->it.common_dtype);
   st_params k;
-  st__get_numbers(r, &k);
+  st__get_scalars(r, &k);
   if (st__is_none(&r->args[2])) k.s[1] = st__scalar_float(max);
   if (st__is_none(&r->args[3])) k.s[2] = st__scalar_float(-max);
   return st__run_kernel(r, ST_K_nan_to_num, &k);

@@ -17,10 +17,10 @@ static st_dtype power_dtype(const st_value *args) {
 }
 
 /* A factor in dtype d; *s holds it if it is a plain number. */
-static st_value factor(st_chain *c, const st_value *v, st_dtype d,
+static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
                        st_scalar *s) {
   if (v->tag == ST_TAG_TENSOR) {
-    return st__of_tensor(st__step_to(c, v->u.tensor, d));
+    return st__of_tensor(st__apply_to(c, v->u.tensor, d));
   }
   *s = st__to_scalar(v);
   if (s->kind != ST_SCALAR_COMPLEX) {
@@ -34,11 +34,11 @@ ST_BOXED(st__box_float_power) {
                     : args[1].tag != ST_TAG_TENSOR ? ST_OP_pow_Tensor_Scalar
                                                    : ST_OP_pow_Tensor_Tensor;
   const st_dtype d = power_dtype(args);
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_scalar s[2];
   const st_value both[] = {factor(&c, &args[0], d, &s[0]),
                            factor(&c, &args[1], d, &s[1])};
-  return st__chain_return(&c, st__step(&c, id, 2, both), rets);
+  return st__scope_return(&c, st__apply(&c, id, 2, both), rets);
 }
 
 static st_op_id float_power_of(const st_value *args) {
@@ -60,15 +60,15 @@ ST_BOXED(st__box_float_power_) {
 /* self times 2^other as that variant of mul has it, which casts. */
 static st_status scaled(st_variant variant, const st_value *args,
                         st_value *rets) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   const st_value power[] = {st__of_float(2), args[1]};
-  const st_tensor *scale = st__step(&c, ST_OP_pow_Scalar, 2, power);
-  if (st__going(&c)) {
+  const st_tensor *scale = st__apply(&c, ST_OP_pow_Scalar, 2, power);
+  if (st__scope_ok(&c)) {
     st_value all[3] = {args[0], st__of_tensor(scale)};
     if (variant == ST_OUT) all[2] = args[2];
     c.status = st__call(st__op_variant(ST_OP_mul_Tensor, variant), all, rets);
   }
-  return st__chain_end(&c, 0, NULL, rets);
+  return st__scope_end(&c, 0, NULL, rets);
 }
 
 ST_BOXED(st__box_ldexp) { return scaled(ST_FUNCTIONAL, args, rets); }

@@ -21,46 +21,46 @@ static st_status check_close(const st_value *args) {
 }
 
 /* |self - other| <= atol + |rtol other|, and finite. */
-static st_tensor *within(st_chain *c, const st_tensor *self,
+static st_tensor *within(st_op_scope *c, const st_tensor *self,
                          const st_tensor *other, const st_value *args) {
-  const st_tensor *error = st__step1(
-    c, ST_OP_abs, st__step2(c, ST_OP_sub_Tensor, self, other));
-  const st_tensor *scaled = st__step1(
-    c, ST_OP_abs, st__step_with(c, ST_OP_mul_Scalar, other, args[2]));
-  const st_tensor *allowed = st__step_with(c, ST_OP_add_Scalar, scaled,
-                                           args[3]);
-  return st__step2(c, ST_OP_logical_and,
-                   st__step1(c, ST_OP_isfinite, error),
-                   st__step2(c, ST_OP_le_Tensor, error, allowed));
+  const st_tensor *error = st__apply1(
+    c, ST_OP_abs, st__apply2(c, ST_OP_sub_Tensor, self, other));
+  const st_tensor *scaled = st__apply1(
+    c, ST_OP_abs, st__apply_with(c, ST_OP_mul_Scalar, other, args[2]));
+  const st_tensor *allowed = st__apply_with(c, ST_OP_add_Scalar, scaled,
+                                            args[3]);
+  return st__apply2(c, ST_OP_logical_and,
+                    st__apply1(c, ST_OP_isfinite, error),
+                    st__apply2(c, ST_OP_le_Tensor, error, allowed));
 }
 
 ST_BOXED(st__box_isclose) {
   const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
   const st_dtype d = (st_dtype)self->dtype;
   const bool inexact = st__is_floating(d) || st__is_complex(d);
-  st_chain c = {.status = check_close(args)};
-  st_tensor *close = st__step2(&c, ST_OP_eq_Tensor, self, other);
+  st_op_scope c = {.status = check_close(args)};
+  st_tensor *close = st__apply2(&c, ST_OP_eq_Tensor, self, other);
   if (args[4].u.i && inexact) {
-    const st_tensor *both = st__step2(&c, ST_OP_logical_and,
-                                      st__step1(&c, ST_OP_isnan, self),
-                                      st__step1(&c, ST_OP_isnan, other));
-    st__step_into(&c, ST_OP_logical_or, close, both);
+    const st_tensor *both = st__apply2(&c, ST_OP_logical_and,
+                                       st__apply1(&c, ST_OP_isnan, self),
+                                       st__apply1(&c, ST_OP_isnan, other));
+    st__apply_into(&c, ST_OP_logical_or, close, both);
   }
   if (st__to_float(&args[2], 0) == 0 && st__to_float(&args[3], 0) == 0) {
-    return st__chain_return(&c, close, rets);
+    return st__scope_return(&c, close, rets);
   }
   if (!inexact) {
-    self = st__step_to(&c, self, st__default_dtype());
-    other = st__step_to(&c, other, st__default_dtype());
+    self = st__apply_to(&c, self, st__default_dtype());
+    other = st__apply_to(&c, other, st__default_dtype());
   }
-  st__step_into(&c, ST_OP_logical_or, close, within(&c, self, other, args));
-  return st__chain_return(&c, close, rets);
+  st__apply_into(&c, ST_OP_logical_or, close, within(&c, self, other, args));
+  return st__scope_return(&c, close, rets);
 }
 
 ST_BOXED(st__box_allclose) {
-  st_chain c = {.n = 0};
-  const st_tensor *close = st__step(&c, ST_OP_isclose, 5, args);
-  const st_value all = st__of_tensor(st__step1(&c, ST_OP_all, close));
-  if (st__going(&c)) c.status = st__invoke(ST_OP_item, 1, &all, rets);
-  return st__chain_end(&c, 0, NULL, NULL);
+  st_op_scope c = {.n = 0};
+  const st_tensor *close = st__apply(&c, ST_OP_isclose, 5, args);
+  const st_value all = st__of_tensor(st__apply1(&c, ST_OP_all, close));
+  if (st__scope_ok(&c)) c.status = st__invoke(ST_OP_item, 1, &all, rets);
+  return st__scope_end(&c, 0, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static st_dtype widest(st_scalar s) {
   }
 }
 
-st_status st__add_number(st_inputs *in, st_scalar s) {
+st_status st__add_scalar(st_inputs *in, st_scalar s) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
   ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
   in->casts[in->n] = false;
@@ -60,7 +60,7 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
     if (t) {
       add_tensor(in, t);
     } else if (stands_for_tensor(&args[i])) {
-      const st_status status = st__add_number(in, st__to_scalar(&r->args[i]));
+      const st_status status = st__add_scalar(in, st__to_scalar(&r->args[i]));
       if (status != ST_OK) return st__release_inputs(in), status;
     }
   }
@@ -80,7 +80,7 @@ st_status st__dtype_among(const st_run *r, const st_scalar *s, int n,
   st_status status = ST_OK;
   add_tensor(&in, st__arg_tensor(r, 0));
   for (int i = 0; i < n && status == ST_OK; i++) {
-    status = st__add_number(&in, s[i]);
+    status = st__add_scalar(&in, s[i]);
   }
   *out = st__result_type(in.t, in.n);
   st__release_inputs(&in);
@@ -123,7 +123,7 @@ static bool is_number(const st_value *v) {
          v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
 }
 
-void st__get_numbers(const st_run *r, st_params *k) {
+void st__get_scalars(const st_run *r, st_params *k) {
   const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
   int at = 0;
@@ -208,6 +208,6 @@ st_status st__pointwise_meta(st_run *r) {
 
 st_status st__pointwise_impl(st_run *r) {
   st_params k;
-  st__get_numbers(r, &k);
+  st__get_scalars(r, &k);
   return st__run_kernel(r, r->row->kernel, &k);
 }

@@ -1,7 +1,7 @@
 /* Elementwise operators: the generic meta and impl of ST_POINTWISE rows, and
  * those of the rows that need more.
  *
- * Note [Operands and numbers]
+ * Note [Tensor and scalar operands]
  * A row's tensors, in the order of its schema, are the iterator's inputs. A
  * plain number that stands for a tensor (it is called self, other or
  * exponent) becomes a wrapped 0-dim one; every other number of the schema
@@ -26,7 +26,7 @@ typedef struct st_inputs {
 st_status st__get_inputs(const st_run *r, st_inputs *in);
 void st__release_inputs(st_inputs *in);
 /* Appends a plain number. */
-st_status st__add_number(st_inputs *in, st_scalar s);
+st_status st__add_scalar(st_inputs *in, st_scalar s);
 /* The only input: self, seen in dtype d. */
 void st__get_self_as(const st_run *r, st_dtype d, st_inputs *in);
 /* The dtype of self among n plain numbers. */
@@ -41,7 +41,7 @@ st_status st__new_like_self(st_run *r, st_dtype d, st_format format);
 st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype);
 /* The operator's numbers, in schema order; absent ones are 0. */
-void st__get_numbers(const st_run *r, st_params *k);
+void st__get_scalars(const st_run *r, st_params *k);
 /* Runs kernel id over r->it; fails before it writes. */
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k);
 

@@ -44,50 +44,50 @@ st_status st__polygamma_meta(st_run *r) {
 /* args: self, n. A gradient needs self as it was. */
 ST_BOXED(st__box_polygamma_) {
   st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (!st__tls().grad || !(self->keys & ST_AUTOGRAD_BITS)) {
     const st_value swapped[] = {args[1], args[0], args[0]};
     return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), swapped, rets);
   }
   const st_value given[] = {args[1],
-                            st__of_tensor(st__step1(&c, ST_OP_clone, self))};
-  const st_tensor *value = st__going(&c)
-                           ? st__step(&c, ST_OP_polygamma, 2, given) : NULL;
-  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
+                            st__of_tensor(st__apply1(&c, ST_OP_clone, self))};
+  const st_tensor *value = st__scope_ok(&c)
+                           ? st__apply(&c, ST_OP_polygamma, 2, given) : NULL;
+  return st__scope_return(&c, st__apply2(&c, ST_OP_copy_, self, value), rets);
 }
 
 /* -- mvlgamma ------------------------------------------------------------- */
 
 /* What is added to self, a column each: (1 - p) / 2, ..., -1/2, 0. */
-static st_tensor *halves(st_chain *c, const st_tensor *self, int64_t p) {
+static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
   const st_dtype d = (st_dtype)self->dtype;
   const st_value args[] = {
     st__of_float(0.5 * (double)(1 - p)), st__of_float(0.25),
     st__of_float(0.5), st__is_floating(d) ? st__of_int(d) : st__none(),
     st__none(), st__of_int(self->device)};
-  return st__step(c, ST_OP_arange_start_step, 6, args);
+  return st__apply(c, ST_OP_arange_start_step, 6, args);
 }
 
 /* args: self, p */
 ST_BOXED(st__box_mvlgamma) {
   const int64_t p = args[1].u.i, last[] = {-1};
   const double log_pi = 1.14472988584940017414;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (p < 1) {
     return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %lld",
                     (long long)p);
   }
   const st_tensor *self = args[0].u.tensor;
-  const st_tensor *column = st__step_with(&c, ST_OP_unsqueeze, self,
-                                          st__of_int(-1));
-  const st_tensor *each = st__step1(
+  const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, self,
+                                           st__of_int(-1));
+  const st_tensor *each = st__apply1(
     &c, ST_OP_lgamma,
-    st__step2(&c, ST_OP_add_Tensor, column, halves(&c, self, p)));
-  const st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, each,
-                                       st__of_ints(last, 1));
+    st__apply2(&c, ST_OP_add_Tensor, column, halves(&c, self, p)));
+  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
+                                        st__of_ints(last, 1));
   const double share = 0.25 * (double)p * (double)(p - 1) * log_pi;
-  return st__chain_return(
-    &c, st__step_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
+  return st__scope_return(
+    &c, st__apply_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
 }
 
 ST_BOXED(st__box_mvlgamma_) {
@@ -102,12 +102,12 @@ ST_BOXED(st__box_mvlgamma_out) {
 
 ST_BOXED(st__box_special_ndtr) {
   const double sqrt_half = 0.70710678118654752440;
-  st_chain c = {.n = 0};
-  const st_tensor *t = st__step_with(&c, ST_OP_mul_Scalar, args[0].u.tensor,
-                                     st__of_float(-sqrt_half));
-  return st__chain_return(
-    &c, st__step_with(&c, ST_OP_mul_Scalar, st__step1(&c, ST_OP_erfc, t),
-                      st__of_float(0.5)), rets);
+  st_op_scope c = {.n = 0};
+  const st_tensor *t = st__apply_with(&c, ST_OP_mul_Scalar, args[0].u.tensor,
+                                      st__of_float(-sqrt_half));
+  return st__scope_return(
+    &c, st__apply_with(&c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_erfc, t),
+                       st__of_float(0.5)), rets);
 }
 
 ST_BOXED(st__box_special_ndtr_out) {

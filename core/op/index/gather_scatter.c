@@ -35,7 +35,7 @@ static st_status read_slices(const st_run *r, int *dim, st_tensor **index) {
   const st_tensor *self = st__arg_tensor(r, 0);
   ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
   ST_TRY(check_vector(st__arg_tensor(r, 2)));
-  return st__as_positions(st__arg_tensor(r, 2), self, true, index);
+  return st__as_indices(st__arg_tensor(r, 2), self, true, index);
 }
 
 static int64_t base_of(const st_run *r, int at) { return r->args[at].u.i; }
@@ -48,13 +48,13 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
     return st__fail(ST_BAD_SHAPE, "self is a number, so index must have one "
                     "element, not %lld", (long long)index->numel);
   }
-  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base_of(r, 3)));
+  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base_of(r, 3)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
   if (self->ndim) sizes[dim] = index->numel;
   ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(st__keep_apart(r, 0, self));
-  return st__keep_apart(r, 0, index);
+  ST_TRY(st__forbid_alias(r, 0, self));
+  return st__forbid_alias(r, 0, index);
 }
 
 st_status st__index_select_meta(st_run *r) {
@@ -67,24 +67,24 @@ st_status st__index_select_meta(st_run *r) {
 }
 
 st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
-                          st_places *p) {
+                          st_index_operands *p) {
   st_tensor *index = NULL;
   int dim;
   ST_TRY(read_slices(r, &dim, &index));
   const st_status status = t->ndim
-    ? st__places_slices(t, dim, index, base, p)
-    : st__places_flat(t, index, base, p);
+    ? st__index_operands_slices(t, dim, index, base, p)
+    : st__index_operands_flat(t, index, base, p);
   st__tensor_release(&index);
   return status;
 }
 
 st_status st__index_select_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  st_places p;
+  st_index_operands p;
   if (self->ndim == 0) return st__copy(r->out[0], self);
   ST_TRY(st__slices_open(r, self, base_of(r, 3), &p));
-  const st_status status = st__places_get(&p, r->out[0]);
-  st__places_release(&p);
+  const st_status status = st__index_operands_get(&p, r->out[0]);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -105,7 +105,7 @@ static st_status check_inside(const st_tensor *index, const st_tensor *t,
 
 static st_status check_int64(const st_tensor *index, const st_tensor *self) {
   st_tensor *same = NULL;
-  ST_TRY(st__as_positions(index, self, false, &same));
+  ST_TRY(st__as_indices(index, self, false, &same));
   st__tensor_release(&same);
   return ST_OK;
 }
@@ -119,7 +119,7 @@ static st_status check_along(const st_run *r, int64_t base, int *dim) {
   if (index->numel == 0) return ST_OK;
   ST_TRY(check_int64(index, self));
   ST_TRY(check_inside(index, self, *dim, "self"));
-  return st__check_positions(index, *dim, size_of(self, *dim), base);
+  return st__check_indices(index, *dim, size_of(self, *dim), base);
 }
 
 st_status st__gather_meta(st_run *r) {
@@ -129,20 +129,20 @@ st_status st__gather_meta(st_run *r) {
   ST_TRY(check_along(r, base_of(r, 4), &dim));
   ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(st__keep_apart(r, 0, self));
-  return st__keep_apart(r, 0, index);
+  ST_TRY(st__forbid_alias(r, 0, self));
+  return st__forbid_alias(r, 0, index);
 }
 
 st_status st__gather_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
-  st_places p;
+  st_index_operands p;
   int dim;
   if (index->numel == 0) return ST_OK;
   ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
-  ST_TRY(st__places_along(self, dim, index, base_of(r, 4), &p));
-  const st_status status = st__places_get(&p, r->out[0]);
-  st__places_release(&p);
+  ST_TRY(st__index_operands_along(self, dim, index, base_of(r, 4), &p));
+  const st_status status = st__index_operands_get(&p, r->out[0]);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -160,8 +160,8 @@ st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
   }
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(st__keep_apart(r, 0, index));
-  return st__keep_apart(r, 0, src);
+  ST_TRY(st__forbid_alias(r, 0, index));
+  return st__forbid_alias(r, 0, src);
 }
 
 /* src cut to index's shape; a value is one element for all. */
@@ -174,13 +174,13 @@ static st_status source_of(const st_tensor *src, const st_tensor *index,
 }
 
 st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
-                           const st_tensor *src, st_places *p,
+                           const st_tensor *src, st_index_operands *p,
                            st_tensor **values) {
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
   ST_TRY(st__wrap_dim(r->args[1].u.i, t->ndim, &dim));
   ST_TRY(source_of(src, index, values));
-  const st_status status = st__places_along(t, dim, index, base, p);
+  const st_status status = st__index_operands_along(t, dim, index, base, p);
   if (status != ST_OK) st__tensor_release(values);
   return status;
 }
@@ -188,12 +188,14 @@ st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
 /* Everything that can fail comes before self is copied. */
 static st_status scatter_impl(st_run *r, const st_tensor *src) {
   st_tensor *values = NULL;
-  st_places p;
+  st_index_operands p;
   if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
   ST_TRY(st__scatter_open(r, r->out[0], base_of(r, 4), src, &p, &values));
   st_status status = st__start_with_self(r);
-  if (status == ST_OK) status = st__places_put(&p, values, r->row->kernel);
-  st__places_release(&p);
+  if (status == ST_OK) {
+    status = st__index_operands_put(&p, values, r->row->kernel);
+  }
+  st__index_operands_release(&p);
   st__tensor_release(&values);
   return status;
 }
@@ -235,7 +237,7 @@ static st_status check_source(const st_tensor *self, const st_tensor *source,
   return st__fail(ST_BAD_SHAPE, "source of shape %s does not hold %lld slices "
                   "of self, of shape %s, along dimension %d",
                   ST_SHAPE_TEXT(source), (long long)n, ST_SHAPE_TEXT(self),
-                  (int)st__shown(dim));
+                  (int)st__display_index(dim));
 }
 
 static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
@@ -244,11 +246,11 @@ static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
   const st_tensor *source = st__arg_tensor(r, 3);
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(check_source(self, source, dim, index->numel));
-  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
+  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
                         (st_dtype)self->dtype));
-  ST_TRY(st__keep_apart(r, 0, st__arg_tensor(r, 2)));
-  return st__keep_apart(r, 0, source);
+  ST_TRY(st__forbid_alias(r, 0, st__arg_tensor(r, 2)));
+  return st__forbid_alias(r, 0, source);
 }
 
 st_status st__slices_check(st_run *r, int64_t base) {
@@ -261,14 +263,14 @@ st_status st__slices_check(st_run *r, int64_t base) {
 }
 
 static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
-  st_places p;
+  st_index_operands p;
   ST_TRY(st__slices_open(r, r->out[0], base, &p));
   p.ctx.alpha = alpha;
   st_status status = st__start_with_self(r);
   if (status == ST_OK) {
-    status = st__places_put(&p, st__arg_tensor(r, 3), r->row->kernel);
+    status = st__index_operands_put(&p, st__arg_tensor(r, 3), r->row->kernel);
   }
-  st__places_release(&p);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -299,19 +301,19 @@ static st_status index_fill(st_tensor *self, const st_value *args,
   const st_scalar v = st__to_scalar(&args[3]);
   const int64_t base = args[4].u.i;
   st_tensor *value = NULL;
-  st_places p;
+  st_index_operands p;
   int dim;
   ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
   ST_TRY(st__check_scalar_fits(v, (st_dtype)self->dtype));
-  ST_TRY(st__check_positions(index, dim, size_of(self, dim), base));
+  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
   if (st__is_meta(self) || index->numel == 0) return ST_OK;
   ST_TRY(st__tensor_from_scalar(v, (st_dtype)self->dtype, false, &value));
   st_status status = self->ndim
-    ? st__places_slices(self, dim, index, base, &p)
-    : st__places_flat(self, index, base, &p);
+    ? st__index_operands_slices(self, dim, index, base, &p)
+    : st__index_operands_flat(self, index, base, &p);
   if (status == ST_OK) {
-    status = st__places_put(&p, value, ST_K_index_put);
-    st__places_release(&p);
+    status = st__index_operands_put(&p, value, ST_K_index_put);
+    st__index_operands_release(&p);
   }
   st__tensor_release(&value);
   return status;
@@ -319,11 +321,11 @@ static st_status index_fill(st_tensor *self, const st_value *args,
 
 ST_BOXED(st__box_index_fill__int_Scalar) {
   st_tensor *self = args[0].u.tensor, *index = NULL, *own = NULL;
-  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_vector(args[2].u.tensor));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__as_positions(args[2].u.tensor, self, false, &index));
-  st_status status = st__apart(self, index, &own);
+  ST_TRY(st__as_indices(args[2].u.tensor, self, false, &index));
+  st_status status = st__clone_if_overlapping(self, index, &own);
   if (status == ST_OK) status = index_fill(self, args, own);
   st__tensor_release(&own);
   st__tensor_release(&index);

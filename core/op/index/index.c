@@ -18,22 +18,22 @@ static st_status check_out(const st_tensor *out, const st_tensor *self) {
   return st__check_internal_overlap(out);
 }
 
-/* st__apart, or what stands in for it. */
+/* st__clone_if_overlapping, or what stands in for it. */
 typedef st_status (*part_fn)(const st_tensor *out, const st_tensor *t,
                              st_tensor **own);
 
 /* out may yet be resized within its storage, so what shares the storage
  * counts as overlapping. */
-static st_status apart_from_storage(const st_tensor *out, const st_tensor *t,
-                                    st_tensor **own) {
+static st_status clone_if_shares_storage(const st_tensor *out,
+                                         const st_tensor *t, st_tensor **own) {
   return out->storage == t->storage
        ? st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own)
-       : st__apart(out, t, own);
+       : st__clone_if_overlapping(out, t, own);
 }
 
 /* Position tensors stay what they are while t is written. */
-static st_status separate_places(const st_tensor *t, part_fn part,
-                                 st_places *p) {
+static st_status clone_overlapping_indices(const st_tensor *t, part_fn part,
+                                           st_index_operands *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) {
     st_tensor *own = NULL;
     ST_TRY(part(t, p->index[i], &own));
@@ -44,18 +44,18 @@ static st_status separate_places(const st_tensor *t, part_fn part,
 }
 
 /* The places to be read, out of reach of out=. */
-static st_status places_to_read(const st_run *r, st_places *p) {
+static st_status indices_for_read(const st_run *r, st_index_operands *p) {
   const st_value *indices = &r->args[1];
   st_tensor *self = st__arg_tensor(r, 0), *out = r->given[0], *own = NULL;
   const int64_t base = r->args[2].u.i;
-  if (!out) return st__places_list(self, indices, base, p);
+  if (!out) return st__index_operands_list(self, indices, base, p);
   ST_TRY(check_out(out, self));
-  ST_TRY(apart_from_storage(out, self, &own));
-  st_status status = st__places_list(own, indices, base, p);
+  ST_TRY(clone_if_shares_storage(out, self, &own));
+  st_status status = st__index_operands_list(own, indices, base, p);
   st__tensor_release(&own);
   ST_TRY(status);
-  status = separate_places(out, apart_from_storage, p);
-  if (status != ST_OK) st__places_release(p);
+  status = clone_overlapping_indices(out, clone_if_shares_storage, p);
+  if (status != ST_OK) st__index_operands_release(p);
   return status;
 }
 
@@ -63,15 +63,15 @@ static st_status places_to_read(const st_run *r, st_places *p) {
 st_status st__index_meta(st_run *r) {
   _Static_assert(sizeof(st_index_ctx) <= sizeof r->note, "fits the note");
   const st_tensor *self = st__arg_tensor(r, 0);
-  st_places p;
-  ST_TRY(places_to_read(r, &p));
+  st_index_operands p;
+  ST_TRY(indices_for_read(r, &p));
   st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS,
                (st_dtype)self->dtype);
   st__iter_input(&r->it, p.view);
   for (int64_t i = 0; i < p.ctx.n; i++) st__iter_input(&r->it, p.index[i]);
   const st_status status = st__run_iter_build(r);
   memcpy(r->note, &p.ctx, sizeof p.ctx);
-  st__places_release(&p);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -107,7 +107,8 @@ static st_status trim(const st_tensor *values, int ndim, st_tensor **out) {
   return st__view_view(values, values->ndim - extra, sizes, out);
 }
 
-static st_status check_values(const st_places *p, const st_tensor *values) {
+static st_status check_values(const st_index_operands *p,
+                              const st_tensor *values) {
   const int skip = p->view->ndim - values->ndim;
   bool fits = skip >= 0;
   for (int d = 0; fits && d < values->ndim; d++) {
@@ -124,22 +125,23 @@ static st_status check_values(const st_places *p, const st_tensor *values) {
 static st_status index_put(st_tensor *self, const st_value *args) {
   const st_tensor *values = args[2].u.tensor;
   st_tensor *trimmed = NULL, *own = NULL;
-  st_places p;
-  ST_TRY(st__check_here(self));
+  st_index_operands p;
+  ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(st__check_same_dtype(self, values, "values"));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__places_list(self, &args[1], args[4].u.i, &p));
-  st_status status = separate_places(self, st__apart, &p);
+  ST_TRY(st__index_operands_list(self, &args[1], args[4].u.i, &p));
+  st_status status = clone_overlapping_indices(self, st__clone_if_overlapping,
+                                               &p);
   if (status == ST_OK) status = trim(values, p.view->ndim, &trimmed);
   if (status == ST_OK) status = check_values(&p, trimmed);
-  if (status == ST_OK) status = st__apart(self, trimmed, &own);
+  if (status == ST_OK) status = st__clone_if_overlapping(self, trimmed, &own);
   if (status == ST_OK && !st__is_meta(self)) {
-    status = st__places_put(&p, own, st__to_bool(&args[3], false)
+    status = st__index_operands_put(&p, own, st__to_bool(&args[3], false)
                                      ? ST_K_index_add : ST_K_index_put);
   }
   st__tensor_release(&own);
   st__tensor_release(&trimmed);
-  st__places_release(&p);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -175,28 +177,28 @@ ST_BOXED(st__box_index_put) {
 st_status st__take_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_tensor *index = NULL;
-  ST_TRY(st__as_positions(st__arg_tensor(r, 1), self, false, &index));
-  st_status status = st__check_positions(index, 0, self->numel,
-                                         r->args[2].u.i);
+  ST_TRY(st__as_indices(st__arg_tensor(r, 1), self, false, &index));
+  st_status status = st__check_indices(index, 0, self->numel,
+                                       r->args[2].u.i);
   if (status == ST_OK) {
     status = st__set_output(r, 0, index->ndim, index->sizes, NULL,
                             (st_dtype)self->dtype);
   }
-  if (status == ST_OK) status = st__keep_apart(r, 0, self);
-  if (status == ST_OK) status = st__keep_apart(r, 0, index);
+  if (status == ST_OK) status = st__forbid_alias(r, 0, self);
+  if (status == ST_OK) status = st__forbid_alias(r, 0, index);
   st__tensor_release(&index);
   return status;
 }
 
 st_status st__take_impl(st_run *r) {
   st_tensor *line = NULL;
-  st_places p;
+  st_index_operands p;
   ST_TRY(st__contiguous(st__arg_tensor(r, 0), ST_FORMAT_CONTIGUOUS, &line));
-  st_status status = st__places_flat(line, st__arg_tensor(r, 1),
-                                     r->args[2].u.i, &p);
+  st_status status = st__index_operands_flat(line, st__arg_tensor(r, 1),
+                                             r->args[2].u.i, &p);
   if (status == ST_OK) {
-    status = st__places_get(&p, r->out[0]);
-    st__places_release(&p);
+    status = st__index_operands_get(&p, r->out[0]);
+    st__index_operands_release(&p);
   }
   st__tensor_release(&line);
   return status;
@@ -216,15 +218,17 @@ static st_status shape_source(const st_tensor *source, const st_tensor *index,
 static st_status put_line(st_tensor *line, const st_tensor *index,
                           const st_tensor *values, bool add, int64_t base) {
   st_tensor *own = NULL;
-  st_places p;
-  ST_TRY(st__places_flat(line, index, base, &p));
-  st_status status = separate_places(line, st__apart, &p);
-  if (status == ST_OK) status = st__apart(line, values, &own);
+  st_index_operands p;
+  ST_TRY(st__index_operands_flat(line, index, base, &p));
+  st_status status = clone_overlapping_indices(line, st__clone_if_overlapping,
+                                               &p);
+  if (status == ST_OK) status = st__clone_if_overlapping(line, values, &own);
   if (status == ST_OK) {
-    status = st__places_put(&p, own, add ? ST_K_index_add : ST_K_index_put);
+    status = st__index_operands_put(&p, own,
+                                    add ? ST_K_index_add : ST_K_index_put);
   }
   st__tensor_release(&own);
-  st__places_release(&p);
+  st__index_operands_release(&p);
   return status;
 }
 
@@ -246,17 +250,17 @@ fail:
 ST_BOXED(st__box_put_) {
   st_tensor *self = args[0].u.tensor, *index = NULL;
   const st_tensor *source = args[2].u.tensor;
-  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__as_positions(args[1].u.tensor, self, false, &index));
+  ST_TRY(st__as_indices(args[1].u.tensor, self, false, &index));
   st_status status = ST_OK;
   if (index->numel != source->numel) {
     status = st__fail(ST_BAD_SHAPE, "index has %lld elements, source %lld",
                       (long long)index->numel, (long long)source->numel);
   }
   if (status == ST_OK) {
-    status = st__check_positions(index, 0, self->numel, args[4].u.i);
+    status = st__check_indices(index, 0, self->numel, args[4].u.i);
   }
   if (status == ST_OK && index->numel > 0 && !st__is_meta(self)) {
     status = put_flat(self, index, source, st__to_bool(&args[3], false),

@@ -1,7 +1,7 @@
 /* Indexing by tensors: the functions of section "Indexing" of ops.def, and
  * what they share.
  *
- * Note [Positions]
+ * Note [Indices]
  * A position is an int64. Below zero it counts from the end (-1 is the
  * last); else it counts from the operator's base, which is 0 in C and 1 in
  * Lua. Every position is checked before anything is written; the loops rely
@@ -17,44 +17,45 @@
 
 /* index as int64, owned: itself, or converted when it is int32 and that is
  * allowed. BAD_DTYPE otherwise. It must be on self's device. */
-st_status st__as_positions(const st_tensor *index, const st_tensor *self,
-                           bool int32_too, st_tensor **out);
+st_status st__as_indices(const st_tensor *index, const st_tensor *self,
+                         bool int32_too, st_tensor **out);
 /* BAD_INDEX naming the first position outside [-size, size) + base, the
  * dimension and its size. Nothing to check on the meta device. */
-st_status st__check_positions(const st_tensor *index, int dim, int64_t size,
-                              int64_t base);
+st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
+                            int64_t base);
 
 /* A tensor addressed through positions: a view whose indexed dimensions have
  * stride 0, and the positions that say where in them to go. */
-typedef struct st_places {
+typedef struct st_index_operands {
   st_tensor *view;                /* owned */
   st_tensor *index[ST_INDEX_MAX]; /* owned; they broadcast against view */
   st_index_ctx ctx;
-} st_places;
+} st_index_operands;
 
-void st__places_release(st_places *p);
+void st__index_operands_release(st_index_operands *p);
 
 /* One position per element along dim (gather): view has index's shape. */
-st_status st__places_along(const st_tensor *self, int dim,
-                           const st_tensor *index, int64_t base,
-                           st_places *out);
+st_status st__index_operands_along(const st_tensor *self, int dim,
+                                   const st_tensor *index, int64_t base,
+                                   st_index_operands *out);
 /* One position per slice (index_select): index is a vector. */
-st_status st__places_slices(const st_tensor *self, int dim,
-                            const st_tensor *index, int64_t base,
-                            st_places *out);
+st_status st__index_operands_slices(const st_tensor *self, int dim,
+                                    const st_tensor *index, int64_t base,
+                                    st_index_operands *out);
 /* Positions in the flattened tensor (take); self is contiguous. */
-st_status st__places_flat(const st_tensor *self, const st_tensor *index,
-                          int64_t base, st_places *out);
+st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
+                                  int64_t base, st_index_operands *out);
 /* A list of position tensors and masks (index.Tensor). */
-st_status st__places_list(const st_tensor *self, const st_value *indices,
-                          int64_t base, st_places *out);
+st_status st__index_operands_list(const st_tensor *self,
+                                  const st_value *indices,
+                                  int64_t base, st_index_operands *out);
 
 /* out <- places, on the team. */
-st_status st__places_get(const st_places *p, st_tensor *out);
+st_status st__index_operands_get(const st_index_operands *p, st_tensor *out);
 /* places <- value, or places += alpha * value; in order, on one thread, so
  * that of equal positions the last one counts. value broadcasts. */
-st_status st__places_put(const st_places *p, const st_tensor *value,
-                         st_kernel_id kernel);
+st_status st__index_operands_put(const st_index_operands *p,
+                                 const st_tensor *value, st_kernel_id kernel);
 
 /* -- By lists of positions (index.c) -------------------------------------- */
 
@@ -97,11 +98,11 @@ st_status st__slices_check(st_run *r, int64_t base);
 /* The places that index names in t, one for each of *values, owned, which is
  * src cut to index's shape. */
 st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
-                           const st_tensor *src, st_places *p,
+                           const st_tensor *src, st_index_operands *p,
                            st_tensor **values);
 /* The slices that index names in t. */
 st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
-                          st_places *p);
+                          st_index_operands *p);
 ST_BOXED(st__box_index_fill__int_Scalar);
 ST_BOXED(st__box_index_fill_int_Scalar);
 

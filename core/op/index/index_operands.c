@@ -7,8 +7,8 @@
 
 /* -- Checking ------------------------------------------------------------- */
 
-st_status st__as_positions(const st_tensor *index, const st_tensor *self,
-                           bool int32_too, st_tensor **out) {
+st_status st__as_indices(const st_tensor *index, const st_tensor *self,
+                         bool int32_too, st_tensor **out) {
   if (index->device != self->device) {
     return st__fail(ST_BAD_VALUE, "index is on another device than self");
   }
@@ -26,16 +26,16 @@ st_status st__as_positions(const st_tensor *index, const st_tensor *self,
 }
 
 /* Finds what the loop has found, in the order in which a reader counts. */
-static st_status name_bad(const st_tensor *index, int dim, int64_t size,
-                          int64_t base) {
+static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
+                                int64_t base) {
   int64_t at[ST_MAX_DIMS] = {0};
   const int64_t *p = (const int64_t *)(const void *)st__data(index);
   for (int64_t i = 0; i < index->numel; i++) {
     const int64_t v = *p;
-    if ((uint64_t)st__resolve_position(v, base, size) >= (uint64_t)size) {
+    if ((uint64_t)st__resolve_index(v, base, size) >= (uint64_t)size) {
       return st__fail(ST_BAD_INDEX, "position %lld is out of range for "
                       "dimension %lld with size %lld", (long long)v,
-                      (long long)st__shown(dim), (long long)size);
+                      (long long)st__display_index(dim), (long long)size);
     }
     for (int d = index->ndim - 1; d >= 0; d--) {
       p += index->strides[d];
@@ -58,8 +58,8 @@ static st_status without_repeats(const st_tensor *index, st_tensor **out) {
                          index->offset, out);
 }
 
-st_status st__check_positions(const st_tensor *index, int dim, int64_t size,
-                              int64_t base) {
+st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
+                            int64_t base) {
   atomic_int bad = 0;
   const st_index_check_ctx ctx = {base, size, &bad};
   st_tensor *distinct = NULL;
@@ -77,17 +77,17 @@ st_status st__check_positions(const st_tensor *index, int dim, int64_t size,
   st__iter_release(&it);
   st__tensor_release(&distinct);
   ST_TRY(status);
-  return bad ? name_bad(index, dim, size, base) : ST_OK;
+  return bad ? fail_bad_index(index, dim, size, base) : ST_OK;
 }
 
 /* -- Places --------------------------------------------------------------- */
 
-void st__places_release(st_places *p) {
+void st__index_operands_release(st_index_operands *p) {
   st__tensor_release(&p->view);
   for (int64_t i = 0; i < p->ctx.n; i++) st__tensor_release(&p->index[i]);
 }
 
-static void start(st_places *p, int64_t base) {
+static void start(st_index_operands *p, int64_t base) {
   p->view = NULL;
   p->ctx.n = 0;
   p->ctx.base = base;
@@ -95,7 +95,7 @@ static void start(st_places *p, int64_t base) {
 }
 
 /* Another indexed dimension of self. Takes over index. */
-static void add_index(st_places *p, const st_tensor *self, int dim,
+static void add_index(st_index_operands *p, const st_tensor *self, int dim,
                       st_tensor *index) {
   const int64_t size = (int64_t)st__itemsize((st_dtype)self->dtype);
   const int64_t k = p->ctx.n++;
@@ -105,14 +105,14 @@ static void add_index(st_places *p, const st_tensor *self, int dim,
 }
 
 /* Fails with everything released when status says so. */
-static st_status settle(st_places *p, st_status status) {
-  if (status != ST_OK) st__places_release(p);
+static st_status finish_index(st_index_operands *p, st_status status) {
+  if (status != ST_OK) st__index_operands_release(p);
   return status;
 }
 
-st_status st__places_along(const st_tensor *self, int dim,
-                           const st_tensor *index, int64_t base,
-                           st_places *p) {
+st_status st__index_operands_along(const st_tensor *self, int dim,
+                                   const st_tensor *index, int64_t base,
+                                   st_index_operands *p) {
   int64_t strides[ST_MAX_DIMS];
   start(p, base);
   for (int d = 0; d < index->ndim; d++) {
@@ -121,13 +121,14 @@ st_status st__places_along(const st_tensor *self, int dim,
   st_tensor *same = (st_tensor *)(uintptr_t)index;
   st__tensor_retain(same);
   add_index(p, self, dim, same);
-  return settle(p, st__tensor_view(self, index->ndim, index->sizes, strides,
-                                   self->offset, &p->view));
+  return finish_index(p,
+                      st__tensor_view(self, index->ndim, index->sizes, strides,
+                                      self->offset, &p->view));
 }
 
-st_status st__places_slices(const st_tensor *self, int dim,
-                            const st_tensor *index, int64_t base,
-                            st_places *p) {
+st_status st__index_operands_slices(const st_tensor *self, int dim,
+                                    const st_tensor *index, int64_t base,
+                                    st_index_operands *p) {
   int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS], ones[ST_MAX_DIMS];
   st_tensor *line = NULL;
   start(p, base);
@@ -138,12 +139,12 @@ st_status st__places_slices(const st_tensor *self, int dim,
   }
   ST_TRY(st__view_view(index, self->ndim, ones, &line));
   add_index(p, self, dim, line);
-  return settle(p, st__tensor_view(self, self->ndim, sizes, strides,
-                                   self->offset, &p->view));
+  return finish_index(p, st__tensor_view(self, self->ndim, sizes, strides,
+                                         self->offset, &p->view));
 }
 
-st_status st__places_flat(const st_tensor *self, const st_tensor *index,
-                          int64_t base, st_places *p) {
+st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
+                                  int64_t base, st_index_operands *p) {
   const int64_t zeros[ST_MAX_DIMS] = {0};
   start(p, base);
   st_tensor *same = (st_tensor *)(uintptr_t)index;
@@ -152,8 +153,8 @@ st_status st__places_flat(const st_tensor *self, const st_tensor *index,
   p->ctx.n = 1;
   p->ctx.size[0] = self->numel;
   p->ctx.stride[0] = (int64_t)st__itemsize((st_dtype)self->dtype);
-  return settle(p, st__tensor_view(self, index->ndim, index->sizes, zeros,
-                                   self->offset, &p->view));
+  return finish_index(p, st__tensor_view(self, index->ndim, index->sizes, zeros,
+                                         self->offset, &p->view));
 }
 
 /* -- Lists ---------------------------------------------------------------- */
@@ -182,7 +183,7 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
     if (mask->sizes[d] == self->sizes[e->n + d]) continue;
     return st__fail(ST_BAD_SHAPE, "a mask of shape %s does not fit self of "
                     "shape %s at dimension %d", ST_SHAPE_TEXT(mask),
-                    ST_SHAPE_TEXT(self), (int)st__shown(e->n + d));
+                    ST_SHAPE_TEXT(self), (int)st__display_index(e->n + d));
   }
   if (st__is_meta(mask)) {
     return st__fail(ST_BAD_STATE, "what a mask selects depends on elements, "
@@ -209,7 +210,7 @@ static st_status expand_list(const st_tensor *self, const st_value *list,
     }
     if (e->n == self->ndim) return too_many(self);
     e->index[e->n] = NULL;
-    if (t) ST_TRY(st__as_positions(t, self, true, &e->index[e->n]));
+    if (t) ST_TRY(st__as_indices(t, self, true, &e->index[e->n]));
     e->n++;
   }
   while (e->n < self->ndim) e->index[e->n++] = NULL;
@@ -217,7 +218,8 @@ static st_status expand_list(const st_tensor *self, const st_value *list,
 }
 
 /* The shape that all position tensors broadcast to. */
-static st_status joint_shape(const expanded *e, int64_t *shape, int *ndim) {
+static st_status broadcast_indices(const expanded *e, int64_t *shape,
+                                   int *ndim) {
   int64_t before[ST_MAX_DIMS];
   *ndim = 0;
   for (int i = 0; i < e->n; i++) {
@@ -255,17 +257,17 @@ static int order_dims(const expanded *e, int *order) {
 
 /* Broadcast to the joint shape, then a size of 1 for each dimension of the
  * result around it. */
-static st_status shape_index(const st_tensor *t, int njoint,
-                             const int64_t *joint, int before, int after,
+static st_status shape_index(const st_tensor *t, int nindex,
+                             const int64_t *index_shape, int before, int after,
                              st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *wide = NULL;
-  for (int d = 0; d < before + njoint + after; d++) {
-    const bool own = d >= before && d < before + njoint;
-    sizes[d] = own ? joint[d - before] : 1;
+  for (int d = 0; d < before + nindex + after; d++) {
+    const bool own = d >= before && d < before + nindex;
+    sizes[d] = own ? index_shape[d - before] : 1;
   }
-  ST_TRY(st__view_expand(t, njoint, joint, &wide));
-  const st_status status = st__view_view(wide, before + njoint + after,
+  ST_TRY(st__view_expand(t, nindex, index_shape, &wide));
+  const st_status status = st__view_view(wide, before + nindex + after,
                                          sizes, out);
   st__tensor_release(&wide);
   return status;
@@ -274,25 +276,25 @@ static st_status shape_index(const st_tensor *t, int njoint,
 /* Positions that no element is looked up by are not checked, as in ATen: when
  * there are none, or when a dimension taken whole is empty. In an indexed
  * dimension of size 0, none is ever right. */
-static st_status arrange(const st_tensor *self, const expanded *e,
-                         st_places *p) {
-  int64_t joint[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
-  int order[ST_MAX_DIMS], njoint, indexed = 0, n = 0;
+static st_status place_indices(const st_tensor *self, const expanded *e,
+                               st_index_operands *p) {
+  int64_t index_shape[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
+  int order[ST_MAX_DIMS], nindex, indexed = 0, n = 0;
   bool any = true, all = true; /* positions; elements */
-  ST_TRY(joint_shape(e, joint, &njoint));
-  for (int d = 0; d < njoint; d++) any = any && joint[d] != 0;
+  ST_TRY(broadcast_indices(e, index_shape, &nindex));
+  for (int d = 0; d < nindex; d++) any = any && index_shape[d] != 0;
   for (int d = 0; d < e->n; d++) all = all && (e->index[d] || self->sizes[d]);
   const int before = order_dims(e, order);
   for (int i = 0; i < e->n; i++) indexed += e->index[i] != NULL;
   const int after = self->ndim - before - indexed;
-  if (before + njoint + after > ST_MAX_DIMS || indexed > ST_INDEX_MAX) {
+  if (before + nindex + after > ST_MAX_DIMS || indexed > ST_INDEX_MAX) {
     return st__fail(ST_BAD_SHAPE, "at most %d dimensions can be indexed, and "
                     "the result can have %d", ST_INDEX_MAX, ST_MAX_DIMS);
   }
   for (int i = 0; i < self->ndim; i++) {
     if (i == before) {
-      for (int d = 0; d < njoint; d++) {
-        sizes[n] = joint[d];
+      for (int d = 0; d < nindex; d++) {
+        sizes[n] = index_shape[d];
         strides[n++] = 0;
       }
     }
@@ -304,32 +306,34 @@ static st_status arrange(const st_tensor *self, const expanded *e,
     }
     st_tensor *index = NULL;
     if (any && (all || self->sizes[d] == 0)) {
-      ST_TRY(st__check_positions(e->index[d], d, self->sizes[d],
-                                 p->ctx.base));
+      ST_TRY(st__check_indices(e->index[d], d, self->sizes[d],
+                               p->ctx.base));
     }
-    ST_TRY(shape_index(e->index[d], njoint, joint, before, after, &index));
+    ST_TRY(shape_index(e->index[d], nindex, index_shape, before, after,
+                       &index));
     add_index(p, self, d, index);
   }
   return st__tensor_view(self, n, sizes, strides, self->offset, &p->view);
 }
 
-st_status st__places_list(const st_tensor *self, const st_value *indices,
-                          int64_t base, st_places *p) {
+st_status st__index_operands_list(const st_tensor *self,
+                                  const st_value *indices,
+                                  int64_t base, st_index_operands *p) {
   expanded e;
   start(p, base);
   st_status status = expand_list(self, indices, base, &e);
-  if (status == ST_OK) status = arrange(self, &e, p);
+  if (status == ST_OK) status = place_indices(self, &e, p);
   release_expanded(&e);
-  return settle(p, status);
+  return finish_index(p, status);
 }
 
 /* -- Moving --------------------------------------------------------------- */
 
-static void add_indices(st_iter *it, const st_places *p) {
+static void add_indices(st_iter *it, const st_index_operands *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) st__iter_input(it, p->index[i]);
 }
 
-st_status st__places_get(const st_places *p, st_tensor *out) {
+st_status st__index_operands_get(const st_index_operands *p, st_tensor *out) {
   st_loop loop;
   st_iter it;
   ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)out->dtype, &loop));
@@ -345,8 +349,8 @@ st_status st__places_get(const st_places *p, st_tensor *out) {
   return status;
 }
 
-st_status st__places_put(const st_places *p, const st_tensor *value,
-                         st_kernel_id kernel) {
+st_status st__index_operands_put(const st_index_operands *p,
+                                 const st_tensor *value, st_kernel_id kernel) {
   st_loop loop;
   st_iter it;
   ST_TRY(st__find_kernel(kernel, (st_dtype)p->view->dtype, &loop));

@@ -87,15 +87,15 @@ static st_status no_elements(void) {
 
 /* -- nonzero -------------------------------------------------------------- */
 
-typedef struct numbering {
+typedef struct nonzero_job {
   walk *w;
   st_loop loop;
   int64_t *to;      /* the numbers of the nonzero elements */
   int64_t first;    /* of the first element */
-} numbering;
+} nonzero_job;
 
-static void number_pieces(void *ctx, int64_t begin, int64_t end) {
-  const numbering *n = ctx;
+static void flat_indices_of_pieces(void *ctx, int64_t begin, int64_t end) {
+  const nonzero_job *n = ctx;
   for (int64_t i = begin; i < end; i++) {
     int64_t *to = n->to + n->w->before[i];
     int64_t position = n->first + piece_begin(n->w, i);
@@ -105,9 +105,10 @@ static void number_pieces(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* The numbers of all nonzero elements, counted from first, to `to`. */
-static void number_all(walk *w, st_dtype dtype, int64_t first, int64_t *to) {
-  numbering n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
-  st__parallel_for(0, w->pieces, 1, number_pieces, &n);
+static void write_flat_indices(walk *w, st_dtype dtype, int64_t first,
+                               int64_t *to) {
+  nonzero_job n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
+  st__parallel_for(0, w->pieces, 1, flat_indices_of_pieces, &n);
 }
 
 typedef struct unravel {
@@ -154,7 +155,7 @@ static st_status write_nonzero(const st_tensor *self, int64_t base,
   if (status == ST_OK) {
     const bool vector = self->ndim == 1 && !scratch;
     walk_count(&w, dtype);
-    number_all(&w, dtype, vector ? base : 0, numbers);
+    write_flat_indices(&w, dtype, vector ? base : 0, numbers);
     if (!vector) {
       unravel u = {numbers, self, out, base};
       st__parallel_for(0, n, ST_GRAIN / 8, unravel_range, &u);
@@ -183,7 +184,7 @@ st_status st__nonzero_meta(st_run *r) {
   ST_TRY(count_nonzero(self, &n));
   const int64_t sizes[] = {n, self->ndim}, strides[] = {1, n};
   ST_TRY(st__set_output(r, 0, 2, sizes, strides, ST_INT64));
-  return st__keep_apart(r, 0, self);
+  return st__forbid_alias(r, 0, self);
 }
 
 st_status st__nonzero_impl(st_run *r) {
@@ -248,8 +249,8 @@ st_status st__masked_select_meta(st_run *r) {
   st__tensor_release(&set);
   ST_TRY(status);
   ST_TRY(st__set_output(r, 0, 1, &n, NULL, (st_dtype)self->dtype));
-  ST_TRY(st__keep_apart(r, 0, self));
-  return st__keep_apart(r, 0, mask);
+  ST_TRY(st__forbid_alias(r, 0, self));
+  return st__forbid_alias(r, 0, mask);
 }
 
 typedef struct packing {
@@ -334,12 +335,12 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
 }
 
 /* The same where set or source share memory with self. */
-static st_status scatter_apart(st_tensor *self, const st_tensor *set,
-                               const st_tensor *source) {
+static st_status scatter_overlapping(st_tensor *self, const st_tensor *set,
+                                     const st_tensor *source) {
   st_tensor *own_set = NULL, *own_source = NULL;
   st_status status;
-  ST_TRY_FAIL(st__apart(self, set, &own_set));
-  ST_TRY_FAIL(st__apart(self, source, &own_source));
+  ST_TRY_FAIL(st__clone_if_overlapping(self, set, &own_set));
+  ST_TRY_FAIL(st__clone_if_overlapping(self, source, &own_source));
   status = scatter_into(self, own_set, own_source);
 fail:
   st__tensor_release(&own_set);
@@ -350,7 +351,7 @@ fail:
 ST_BOXED(st__box_masked_scatter_) {
   st_tensor *self = args[0].u.tensor, *set = NULL;
   const st_tensor *mask = args[1].u.tensor, *source = args[2].u.tensor;
-  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_mask(self, mask));
   if (source->dtype != self->dtype) {
     return st__fail(ST_BAD_DTYPE, "source has dtype %s, self %s",
@@ -363,7 +364,7 @@ ST_BOXED(st__box_masked_scatter_) {
   ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__view_expand(mask, self->ndim, self->sizes, &set));
   const st_status status = st__is_meta(self) ? ST_OK
-                         : scatter_apart(self, set, source);
+                         : scatter_overlapping(self, set, source);
   st__tensor_release(&set);
   ST_TRY(status);
   return st__value_copy(&args[0], rets);

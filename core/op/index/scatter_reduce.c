@@ -67,7 +67,7 @@ static st_scalar neutral(how h, st_dtype d) {
 
 /* Where in a tensor, and what. */
 typedef struct target {
-  st_places places;
+  st_index_operands indices;
   st_tensor *values; /* owned */
 } target;
 
@@ -76,26 +76,26 @@ static st_status open_target(const st_run *r, const st_tensor *t,
   st_tensor *src = st__arg_tensor(r, 3);
   out->values = NULL;
   if (is_scatter(r)) {
-    return st__scatter_open(r, t, base_of(r), src, &out->places,
+    return st__scatter_open(r, t, base_of(r), src, &out->indices,
                             &out->values);
   }
-  ST_TRY(st__slices_open(r, t, base_of(r), &out->places));
-  out->places.ctx.alpha = st__scalar_int(1);
+  ST_TRY(st__slices_open(r, t, base_of(r), &out->indices));
+  out->indices.ctx.alpha = st__scalar_int(1);
   st__tensor_retain(src);
   out->values = src;
   return ST_OK;
 }
 
 static void close_target(target *t) {
-  st__places_release(&t->places);
+  st__index_operands_release(&t->indices);
   st__tensor_release(&t->values);
 }
 
 static st_status put_number(const target *to, st_scalar s, st_kernel_id k) {
   st_tensor *number = NULL;
-  ST_TRY(st__tensor_from_scalar(s, (st_dtype)to->places.view->dtype, false,
+  ST_TRY(st__tensor_from_scalar(s, (st_dtype)to->indices.view->dtype, false,
                                 &number));
-  const st_status status = st__places_put(&to->places, number, k);
+  const st_status status = st__index_operands_put(&to->indices, number, k);
   st__tensor_release(&number);
   return status;
 }
@@ -103,11 +103,11 @@ static st_status put_number(const target *to, st_scalar s, st_kernel_id k) {
 /* -- Reducing ------------------------------------------------------------- */
 
 static st_status fold(const st_run *r, how h, const target *to) {
-  const st_dtype d = (st_dtype)to->places.view->dtype;
+  const st_dtype d = (st_dtype)to->indices.view->dtype;
   if (!includes_self(r)) {
     ST_TRY(put_number(to, neutral(h, d), ST_K_index_put));
   }
-  return st__places_put(&to->places, to->values, hows[h].kernel);
+  return st__index_operands_put(&to->indices, to->values, hows[h].kernel);
 }
 
 /* How many numbers are in each place of t, at least 1. */

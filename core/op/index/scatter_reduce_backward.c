@@ -8,123 +8,124 @@
 #include "op/registry/composite.h"
 
 /* A reduction: what met in result's places. src is cut to index's shape. */
-typedef struct meeting {
+typedef struct scatter_args {
   const st_tensor *grad, *self, *index, *src, *result;
   int64_t dim, base;
   const char *how;
   bool includes_self;
-} meeting;
+} scatter_args;
 
 /* The gradients of the two. */
 typedef struct shares { st_tensor *self, *src; } shares;
 
 /* -- Steps ---------------------------------------------------------------- */
 
-static st_tensor *gather(st_chain *c, const meeting *m, const st_tensor *t) {
+static st_tensor *gather(st_op_scope *c, const scatter_args *m,
+                         const st_tensor *t) {
   const st_value args[] = {st__of_tensor(t), st__of_int(m->dim),
                            st__of_tensor(m->index), st__of_bool(false),
                            st__of_int(m->base)};
-  return st__step(c, ST_OP_gather, 5, args);
+  return st__apply(c, ST_OP_gather, 5, args);
 }
 
-static st_tensor *scatter_add(st_chain *c, const meeting *m,
+static st_tensor *scatter_add(st_op_scope *c, const scatter_args *m,
                               const st_tensor *t, const st_tensor *src) {
   const st_value args[] = {st__of_tensor(t), st__of_int(m->dim),
                            st__of_tensor(m->index), st__of_tensor(src),
                            st__of_int(m->base)};
-  return st__step(c, ST_OP_scatter_add, 5, args);
+  return st__apply(c, ST_OP_scatter_add, 5, args);
 }
 
-static st_tensor *reduce(st_chain *c, const meeting *m, const st_tensor *self,
-                         const st_tensor *src) {
+static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
+                         const st_tensor *self, const st_tensor *src) {
   const st_value how = {.tag = ST_TAG_STRING,
                         .len = (uint32_t)strlen(m->how), .u.string = m->how};
   const st_value args[] = {
     st__of_tensor(self), st__of_int(m->dim), st__of_tensor(m->index),
     st__of_tensor(src), how, st__of_bool(m->includes_self),
     st__of_int(m->base)};
-  return st__step(c, ST_OP_scatter_reduce_two, 7, args);
+  return st__apply(c, ST_OP_scatter_reduce_two, 7, args);
 }
 
 /* 1 where a condition holds, else 0. */
-static st_tensor *as_number(st_chain *c, const meeting *m,
+static st_tensor *as_number(st_op_scope *c, const scatter_args *m,
                             const st_tensor *mask) {
-  return st__step_to(c, mask, (st_dtype)m->grad->dtype);
+  return st__apply_to(c, mask, (st_dtype)m->grad->dtype);
 }
 
-static st_tensor *fill(st_chain *c, const st_tensor *t, const st_tensor *mask,
-                       double value) {
+static st_tensor *fill(st_op_scope *c, const st_tensor *t,
+                       const st_tensor *mask, double value) {
   const st_value args[] = {st__of_tensor(t), st__of_tensor(mask),
                            st__of_float(value)};
-  return st__step(c, ST_OP_masked_fill_Scalar, 3, args);
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3, args);
 }
 
-static st_tensor *is_zero(st_chain *c, const st_tensor *t) {
-  return st__step_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
+static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
+  return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
 /* -- One way each --------------------------------------------------------- */
 
-static shares of_sum(st_chain *c, const meeting *m) {
-  return (shares){st__step1(c, ST_OP_alias, m->grad), gather(c, m, m->grad)};
+static shares of_sum(st_op_scope *c, const scatter_args *m) {
+  return (shares){st__apply1(c, ST_OP_alias, m->grad), gather(c, m, m->grad)};
 }
 
-static shares of_mean(st_chain *c, const meeting *m) {
+static shares of_mean(st_op_scope *c, const scatter_args *m) {
   const st_tensor *counted = scatter_add(
-    c, m, st__step1(c, m->includes_self ? ST_OP_ones_like : ST_OP_zeros_like,
-                    m->grad), st__step1(c, ST_OP_ones_like, m->src));
-  const st_tensor *n = st__step_with(c, ST_OP_clamp_min, counted,
-                                     st__of_int(1));
-  st_tensor *share = st__step2(c, ST_OP_div_Tensor, m->grad, n);
+    c, m, st__apply1(c, m->includes_self ? ST_OP_ones_like : ST_OP_zeros_like,
+                     m->grad), st__apply1(c, ST_OP_ones_like, m->src));
+  const st_tensor *n = st__apply_with(c, ST_OP_clamp_min, counted,
+                                      st__of_int(1));
+  st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad, n);
   return (shares){share, gather(c, m, share)};
 }
 
 /* All that are equal to the result have equal shares. */
-static shares of_extremum(st_chain *c, const meeting *m) {
+static shares of_extremum(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_is = as_number(
-    c, m, st__step2(c, ST_OP_eq_Tensor, m->self, m->result));
+    c, m, st__apply2(c, ST_OP_eq_Tensor, m->self, m->result));
   const st_tensor *src_is = as_number(
-    c, m, st__step2(c, ST_OP_eq_Tensor, m->src, gather(c, m, m->result)));
-  const st_tensor *share = st__step2(c, ST_OP_div_Tensor, m->grad,
-                                     scatter_add(c, m, self_is, src_is));
+    c, m, st__apply2(c, ST_OP_eq_Tensor, m->src, gather(c, m, m->result)));
+  const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad,
+                                      scatter_add(c, m, self_is, src_is));
   return (shares){
-    st__step2(c, ST_OP_mul_Tensor, self_is, share),
-    st__step2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
+    st__apply2(c, ST_OP_mul_Tensor, self_is, share),
+    st__apply2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
 }
 
 /* Which zeros of src are the only ones in their places? */
-static st_tensor *lone_zeros(st_chain *c, const meeting *m,
-                             const st_tensor *zero) {
-  const st_tensor *none = st__step1(c, ST_OP_zeros_like, m->grad);
+static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
+                               const st_tensor *zero) {
+  const st_tensor *none = st__apply1(c, ST_OP_zeros_like, m->grad);
   const st_tensor *n = gather(
     c, m, scatter_add(c, m, none, as_number(c, m, zero)));
-  return st__step2(c, ST_OP_logical_and, zero,
-                   st__step_with(c, ST_OP_eq_Scalar, n, st__of_int(1)));
+  return st__apply2(c, ST_OP_logical_and, zero,
+                    st__apply_with(c, ST_OP_eq_Scalar, n, st__of_int(1)));
 }
 
 /* The product of the others is the result over a factor; where that is 0, it
  * is multiplied without it. */
-static shares of_product(st_chain *c, const meeting *m) {
+static shares of_product(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
-  const st_tensor *rest = st__step2(c, ST_OP_div_Tensor,
-                                    reduce(c, m, self_one, m->src), self_one);
+  const st_tensor *rest = st__apply2(c, ST_OP_div_Tensor,
+                                     reduce(c, m, self_one, m->src), self_one);
   const st_tensor *zero = is_zero(c, m->src);
-  const st_tensor *lone = lone_zeros(c, m, zero);
+  const st_tensor *unique = unique_zeros(c, m, zero);
   const st_tensor *without = reduce(c, m, m->self,
-                                    fill(c, m->src, lone, 1));
+                                    fill(c, m->src, unique, 1));
   const st_tensor *at_lone = gather(
-    c, m, st__step2(c, ST_OP_mul_Tensor, m->grad, without));
-  const st_tensor *elsewhere = st__step2(
+    c, m, st__apply2(c, ST_OP_mul_Tensor, m->grad, without));
+  const st_tensor *elsewhere = st__apply2(
     c, ST_OP_div_Tensor,
-    gather(c, m, st__step2(c, ST_OP_mul_Tensor, m->grad, m->result)),
+    gather(c, m, st__apply2(c, ST_OP_mul_Tensor, m->grad, m->result)),
     fill(c, m->src, zero, 1));
-  const st_value choice[] = {st__of_tensor(lone), st__of_tensor(at_lone),
+  const st_value choice[] = {st__of_tensor(unique), st__of_tensor(at_lone),
                              st__of_tensor(elsewhere)};
-  return (shares){st__step2(c, ST_OP_mul_Tensor, m->grad, rest),
-                  st__step(c, ST_OP_where_self, 3, choice)};
+  return (shares){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
+                  st__apply(c, ST_OP_where_self, 3, choice)};
 }
 
-static shares shares_of(st_chain *c, const meeting *m) {
+static shares shares_of(st_op_scope *c, const scatter_args *m) {
   if (strcmp(m->how, "sum") == 0) return of_sum(c, m);
   if (strcmp(m->how, "mean") == 0) return of_mean(c, m);
   return strcmp(m->how, "prod") == 0 ? of_product(c, m) : of_extremum(c, m);
@@ -133,46 +134,46 @@ static shares shares_of(st_chain *c, const meeting *m) {
 /* -- Operators ------------------------------------------------------------ */
 
 /* src cut to index's shape. */
-static const st_tensor *cut(st_chain *c, const st_tensor *src,
-                            const st_tensor *index) {
-  for (int d = 0; d < index->ndim && st__going(c); d++) {
+static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
+                                  const st_tensor *index) {
+  for (int d = 0; d < index->ndim && st__scope_ok(c); d++) {
     if (src->sizes[d] == index->sizes[d]) continue;
-    src = st__step_narrow(c, src, d, 0, index->sizes[d]);
+    src = st__apply_narrow(c, src, d, 0, index->sizes[d]);
   }
   return src;
 }
 
 /* The reverse: zeros behind t, as far as whole reaches. */
-static st_tensor *uncut(st_chain *c, st_tensor *t, const st_tensor *whole) {
+static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   int64_t sizes[ST_MAX_DIMS];
-  for (int d = 0; st__going(c) && d < t->ndim; d++) {
+  for (int d = 0; st__scope_ok(c) && d < t->ndim; d++) {
     if (t->sizes[d] == whole->sizes[d]) continue;
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     sizes[d] = whole->sizes[d];
     const st_value args[] = {
       st__of_tensor(t), st__of_ints(sizes, t->ndim), st__of_int(d),
       st__of_int(0), st__of_int(t->sizes[d]), st__of_int(1)};
-    t = st__step(c, ST_OP_slice_backward, 6, args);
+    t = st__apply(c, ST_OP_slice_backward, 6, args);
   }
   return t;
 }
 
-static st_status give_shares(st_chain *c, const meeting *m,
+static st_status give_shares(st_op_scope *c, const scatter_args *m,
                              const st_tensor *src, st_value *rets) {
   shares s = shares_of(c, m);
   if (!m->includes_self) {
     const st_value args[] = {st__of_tensor(s.self), st__of_int(m->dim),
                              st__of_tensor(m->index), st__of_int(0),
                              st__of_int(m->base)};
-    s.self = st__step(c, ST_OP_scatter_value, 5, args);
+    s.self = st__apply(c, ST_OP_scatter_value, 5, args);
   }
-  if (src) s.src = uncut(c, s.src, src);
-  return st__chain_end(c, 2, (st_tensor *[]){s.self, s.src}, rets);
+  if (src) s.src = pad_to(c, s.src, src);
+  return st__scope_end(c, 2, (st_tensor *[]){s.self, s.src}, rets);
 }
 
 /* args: grad, self, dim, index, src, reduce, include_self, result, base */
-static meeting read(const st_value *args) {
-  return (meeting){
+static scatter_args read(const st_value *args) {
+  return (scatter_args){
     .grad = args[0].u.tensor, .self = args[1].u.tensor,
     .dim = args[2].u.i, .index = args[3].u.tensor, .src = args[4].u.tensor,
     .how = args[5].u.string, .includes_self = st__to_bool(&args[6], true),
@@ -180,15 +181,15 @@ static meeting read(const st_value *args) {
 }
 
 ST_BOXED(st__box_scatter_reduce_backward) {
-  st_chain c = {.n = 0};
-  meeting m = read(args);
+  st_op_scope c = {.n = 0};
+  scatter_args m = read(args);
   const st_tensor *src = m.src;
   if (m.index->numel == 0) {
-    st_tensor *none[] = {st__step1(&c, ST_OP_alias, m.grad),
-                         st__step1(&c, ST_OP_zeros_like, src)};
-    return st__chain_end(&c, 2, none, rets);
+    st_tensor *none[] = {st__apply1(&c, ST_OP_alias, m.grad),
+                         st__apply1(&c, ST_OP_zeros_like, src)};
+    return st__scope_end(&c, 2, none, rets);
   }
-  m.src = cut(&c, src, m.index);
+  m.src = narrow_to(&c, src, m.index);
   return give_shares(&c, &m, src, rets);
 }
 
@@ -196,14 +197,14 @@ ST_BOXED(st__box_scatter_reduce_backward) {
 ST_BOXED(st__box_index_reduce_backward) {
   int64_t sizes[ST_MAX_DIMS];
   int dim = 0;
-  st_chain c = {.n = 0};
-  meeting m = read(args);
+  st_op_scope c = {.n = 0};
+  scatter_args m = read(args);
   const int n = m.src->ndim;
   ST_TRY(st__wrap_dim(m.dim, n, &dim));
   for (int d = 0; d < n; d++) sizes[d] = d == dim ? m.index->numel : 1;
-  m.index = st__step_to(&c, st__step_with(&c, ST_OP_reshape, m.index,
-                                          st__of_ints(sizes, n)), ST_INT64);
-  m.index = st__step_with(&c, ST_OP_expand, m.index,
-                          st__of_ints(m.src->sizes, n));
+  m.index = st__apply_to(&c, st__apply_with(&c, ST_OP_reshape, m.index,
+                                            st__of_ints(sizes, n)), ST_INT64);
+  m.index = st__apply_with(&c, ST_OP_expand, m.index,
+                           st__of_ints(m.src->sizes, n));
   return give_shares(&c, &m, NULL, rets);
 }

@@ -1,7 +1,7 @@
 /* Lazy conjugates and negatives: the operators that make, ask for and resolve
  * them, and the fallbacks for those that do not know lazy tensors.
  *
- * Note [Fallbacks of lazy keys]
+ * Note [Conjugate, Negative and ZeroTensor fallbacks]
  * As in ATen, an operator whose results share memory with an argument that it
  * does not write is one of views: it goes on as it is, and the views that it
  * is made of keep the key. For every other one the lazy tensors among the
@@ -67,10 +67,10 @@ ST_BOXED(st__box_conj) {
 /* A number is a matrix of itself, as it is for mT. */
 static st_status transpose_conj(const st_value *args, st_value *rets) {
   const st_value swap[] = {args[0], st__of_int(-2), st__of_int(-1)};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *t = st__to_tensor(&args[0]);
-  if (t->ndim > 0) t = st__step(&c, ST_OP_transpose_int, 3, swap);
-  return st__chain_return(&c, st__step1(&c, ST_OP_conj, t), rets);
+  if (t->ndim > 0) t = st__apply(&c, ST_OP_transpose_int, 3, swap);
+  return st__scope_return(&c, st__apply1(&c, ST_OP_conj, t), rets);
 }
 
 ST_BOXED(st__box_adjoint) {
@@ -138,28 +138,28 @@ st_status st__resolve(const st_tensor *t, st_tensor **out) {
 
 /* -- Arguments in place of lazy ones -------------------------------------- */
 
-typedef struct loan {
+typedef struct resolved_args {
   const st_call *call;
   const st_value *given;
   st_keyset bit;              /* of the key that is served */
   st_value args[ST_MAX_ARGS];
   bool is_ours[ST_MAX_ARGS];  /* args[i] is owned */
-} loan;
+} resolved_args;
 
-static bool is_meant(const loan *l, const st_tensor *t) {
+static bool has_bits(const resolved_args *l, const st_tensor *t) {
   return t && (t->keys & l->bit);
 }
 
-static bool holds_lazy(const loan *l, const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) return is_meant(l, v->u.tensor);
+static bool has_lazy(const resolved_args *l, const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR) return has_bits(l, v->u.tensor);
   for (uint32_t k = 0; v->tag == ST_TAG_TENSORS && k < v->len; k++) {
-    if (is_meant(l, v->u.tensors[k])) return true;
+    if (has_bits(l, v->u.tensors[k])) return true;
   }
   return false;
 }
 
 /* Later is too late: then the operator has run. */
-static st_status check_written(const loan *l, int i) {
+static st_status check_written(const resolved_args *l, int i) {
   const char *name = l->call->schema->args[i].name;
   if (l->bit == zero_bit) {
     return st__fail(ST_BAD_STATE, "argument '%s' is a zero tensor, which is "
@@ -173,20 +173,20 @@ static st_status check_written(const loan *l, int i) {
   return st__check_internal_overlap(l->given[i].u.tensor);
 }
 
-static st_status replace(const loan *l, st_tensor **slot) {
+static st_status replace(const resolved_args *l, st_tensor **slot) {
   st_tensor *plain = NULL;
-  if (!is_meant(l, *slot)) return ST_OK;
+  if (!has_bits(l, *slot)) return ST_OK;
   ST_TRY(st__resolve(*slot, &plain));
   st__tensor_release(slot);
   *slot = plain;
   return ST_OK;
 }
 
-static st_status lend(loan *l, int i) {
+static st_status resolve_arg(resolved_args *l, int i) {
   st_value *v = &l->args[i];
   st_status status = ST_OK;
   *v = l->given[i];
-  if (!holds_lazy(l, v)) return ST_OK;
+  if (!has_lazy(l, v)) return ST_OK;
   if (l->call->schema->args[i].is_write) ST_TRY(check_written(l, i));
   ST_TRY(st__value_copy(&l->given[i], v));
   l->is_ours[i] = true;
@@ -199,22 +199,22 @@ static st_status lend(loan *l, int i) {
 
 /* -- Back into lazy ones -------------------------------------------------- */
 
-static bool is_written(const loan *l, int i) {
+static bool is_written(const resolved_args *l, int i) {
   return l->is_ours[i] && l->call->schema->args[i].is_write;
 }
 
 /* An out= argument takes the shape of the result. */
-static st_status resize(const loan *l, int i) {
+static st_status resize(const resolved_args *l, int i) {
   st_tensor *given = l->given[i].u.tensor;
   const st_tensor *made = l->args[i].u.tensor;
   return st__same_sizes(given, made) ? ST_OK
     : st__tensor_resize(given, made->ndim, made->sizes, ST_FORMAT_CONTIGUOUS);
 }
 
-static st_status copy_back(const loan *l, int i) {
+static st_status copy_back(const resolved_args *l, int i) {
   const st_value args[] = {l->given[i], l->args[i]};
   st_value ret;
-  if (!st__is_elsewhere(args[0].u.tensor)) {
+  if (!st__is_privateuse(args[0].u.tensor)) {
     st__copy_unchecked(args[0].u.tensor, args[1].u.tensor);
     return ST_OK;
   }
@@ -224,7 +224,7 @@ static st_status copy_back(const loan *l, int i) {
 }
 
 /* Results that are the stand-in become what it stands for. */
-static void rename_results(const loan *l, int i, st_value *rets) {
+static void rename_results(const resolved_args *l, int i, st_value *rets) {
   for (int k = 0; k < l->call->schema->nrets; k++) {
     if (st__to_tensor(&rets[k]) != l->args[i].u.tensor) continue;
     st__value_clear(&rets[k]);
@@ -233,7 +233,7 @@ static void rename_results(const loan *l, int i, st_value *rets) {
   }
 }
 
-static st_status give_back(const loan *l, st_value *rets) {
+static st_status restore_args(const resolved_args *l, st_value *rets) {
   const int n = l->call->schema->nargs;
   st_status status = ST_OK;
   for (int i = 0; i < n && status == ST_OK; i++) {
@@ -259,13 +259,13 @@ static st_status go_below(const st_call *call, st_keyset bit,
                               args, rets);
 }
 
-static st_status run_on_loan(loan *l, st_value *rets) {
+static st_status run_resolved(resolved_args *l, st_value *rets) {
   const int n = l->call->schema->nargs;
   st_status status = ST_OK;
   memset(l->is_ours, 0, sizeof l->is_ours);
-  for (int i = 0; i < n && status == ST_OK; i++) status = lend(l, i);
+  for (int i = 0; i < n && status == ST_OK; i++) status = resolve_arg(l, i);
   if (status == ST_OK) status = go_below(l->call, l->bit, l->args, rets);
-  if (status == ST_OK) status = give_back(l, rets);
+  if (status == ST_OK) status = restore_args(l, rets);
   for (int i = 0; i < n; i++) {
     if (l->is_ours[i]) st__value_clear(&l->args[i]);
   }
@@ -288,11 +288,11 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
                     st__key_name(key));
   }
   if (views) return go_below(call, bit, args, rets);
-  loan l;
+  resolved_args l;
   l.call = call;
   l.given = args;
   l.bit = bit;
-  return run_on_loan(&l, rets);
+  return run_resolved(&l, rets);
 }
 
 /* -- copy_ ---------------------------------------------------------------- */
@@ -342,15 +342,15 @@ static st_status copy_lazily(const st_call *call, const st_value *args,
                              st_value *rets) {
   const st_tensor *self = st__self_of(args), *src = st__to_tensor(&args[1]);
   st_tensor *here = NULL;
-  if (!st__is_elsewhere(self) && !st__is_elsewhere(src)) {
+  if (!st__is_privateuse(self) && !st__is_privateuse(src)) {
     return go_below(call, conj_bit, args, rets);
   }
-  if (!st__is_elsewhere(src)) {
+  if (!st__is_privateuse(src)) {
     ST_TRY(send(self, src));
     return st__return_self(args, rets);
   }
   ST_TRY(bring_here(src, &here));
-  const st_status status = st__is_elsewhere(self) ? send(self, here)
+  const st_status status = st__is_privateuse(self) ? send(self, here)
                                                   : call_copy(self, here);
   st__tensor_release(&here);
   ST_TRY(status);

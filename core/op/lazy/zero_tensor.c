@@ -95,18 +95,18 @@ static bool is_one(const st_value *v) {
 }
 
 /* The other term: a copy of it, as one of the result's kind. */
-static st_tensor *step_term(st_chain *c, const st_tensor *term,
+static st_tensor *copy_term(st_op_scope *c, const st_tensor *term,
                             const st_tensor *like) {
-  const st_tensor *wide = st__step_with(c, ST_OP_expand, term,
-                                        st__of_ints(like->sizes, like->ndim));
-  return st__step_with(c, ST_OP__to_copy, wide, st__of_int(like->dtype));
+  const st_tensor *wide = st__apply_with(c, ST_OP_expand, term,
+                                         st__of_ints(like->sizes, like->ndim));
+  return st__apply_with(c, ST_OP__to_copy, wide, st__of_int(like->dtype));
 }
 
 static st_status run_sum(const st_call *call, const st_value *args,
                          st_value *rets) {
   const st_tensor *self = st__self_of(args), *other = st__to_tensor(&args[1]);
   const bool is_sub = st__op(ST_OP_sub_Tensor) == call->op;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *like = NULL;
   if (device_of(args) > ST_DEVICE_META) {
     return st__run_resolved(call, args, rets);
@@ -115,16 +115,16 @@ static st_status run_sum(const st_call *call, const st_value *args,
     return run_product(call, args, rets);
   }
   ST_TRY(result_on_meta(call, args, &like));
-  st_tensor *sum = step_term(&c, st__is_zero(self) ? other : self, like);
+  st_tensor *sum = copy_term(&c, st__is_zero(self) ? other : self, like);
   if (st__is_zero(self)) {
     if (!is_one(&args[2])) {
-      sum = st__step_with(&c, ST_OP_mul_Scalar, sum, args[2]);
-      sum = st__step_to(&c, sum, (st_dtype)like->dtype); /* of bools: ints */
+      sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, args[2]);
+      sum = st__apply_to(&c, sum, (st_dtype)like->dtype); /* of bools: ints */
     }
-    if (is_sub) sum = st__step1(&c, ST_OP_neg, sum);
+    if (is_sub) sum = st__apply1(&c, ST_OP_neg, sum);
   }
   st__tensor_release(&like);
-  return st__chain_return(&c, sum, rets);
+  return st__scope_return(&c, sum, rets);
 }
 
 /* -- Registration --------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /* Loading OpenBLAS.
  *
- * Note [BLAS on demand]
+ * Note [Loading OpenBLAS]
  * To load OpenBLAS and the Fortran libraries it needs takes longer, and more
  * memory, than all the rest of the engine, and most scripts that start have no
  * use for it. So it is opened at the first product of matrices that is not
  * small: the library that the build has found or, where that is not, the one
  * that the linker finds under the same name. It stays open.
  *
- * Note [Room for buffers]
+ * Note [OpenBLAS buffers]
  * OpenBLAS maps a large buffer for each caller and each thread of its team,
  * and keeps it. One that it cannot have it asks for again and again, without
  * end. So before it may want more of them than it ever had, the same amount is
@@ -59,7 +59,7 @@ static void load(void) {
 
 /* -- Room ----------------------------------------------------------------- */
 
-#define BUFFER ((size_t)129 << 20)  /* bytes; Note [Room for buffers] */
+#define BUFFER ((size_t)129 << 20)  /* bytes; Note [OpenBLAS buffers] */
 #define SPARE ((size_t)96 << 20)    /* for the library itself */
 
 static atomic_int inside;   /* products at work */

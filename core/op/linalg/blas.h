@@ -1,4 +1,4 @@
-/* OpenBLAS, loaded when it is first needed (Note [BLAS on demand]). */
+/* OpenBLAS, loaded when it is first needed (Note [Loading OpenBLAS]). */
 #ifndef ST_OP_LINALG_BLAS_H
 #define ST_OP_LINALG_BLAS_H
 

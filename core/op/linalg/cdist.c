@@ -10,64 +10,64 @@
 #include "op/nn/spatial.h"
 
 /* The norm of order p over the last dimension. */
-static st_tensor *norm(st_chain *c, const st_tensor *d, st_value p,
+static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
                        bool keepdim) {
   static const int64_t last[] = {-1};
-  return st__step(c, ST_OP_norm_ScalarOpt_dim, 4,
-                  (st_value[]){st__of_tensor(d), p, st__of_ints(last, 1),
-                               st__of_bool(keepdim)});
+  return st__apply(c, ST_OP_norm_ScalarOpt_dim, 4,
+                   (st_value[]){st__of_tensor(d), p, st__of_ints(last, 1),
+                                st__of_bool(keepdim)});
 }
 
 /* -- One by one ----------------------------------------------------------- */
 
 ST_BOXED(st__box_dist) {
-  st_chain c = {.n = 0};
-  const st_tensor *d = st__step(&c, ST_OP_sub_Tensor, 2, args);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_norm_Scalar, d,
-                                            args[2]), rets);
+  st_op_scope c = {.n = 0};
+  const st_tensor *d = st__apply(&c, ST_OP_sub_Tensor, 2, args);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_norm_Scalar, d,
+                                             args[2]), rets);
 }
 
 ST_BOXED(st__box_pairwise_distance) {
-  st_chain c = {.n = 0};
-  const st_tensor *d = st__step(&c, ST_OP_sub_Tensor, 2, args);
-  d = st__step_with(&c, ST_OP_add_Scalar, d, args[3]);
-  return st__chain_return(&c, norm(&c, d, args[2], st__to_bool(&args[4],
+  st_op_scope c = {.n = 0};
+  const st_tensor *d = st__apply(&c, ST_OP_sub_Tensor, 2, args);
+  d = st__apply_with(&c, ST_OP_add_Scalar, d, args[3]);
+  return st__scope_return(&c, norm(&c, d, args[2], st__to_bool(&args[4],
                                                                false)), rets);
 }
 
 /* t divided by its norms along dim, which count as eps at least. */
-static st_tensor *directions(st_chain *c, const st_tensor *t, int64_t dim,
+static st_tensor *directions(st_op_scope *c, const st_tensor *t, int64_t dim,
                              st_value eps) {
   const int64_t dims[] = {dim};
-  const st_tensor *size = st__step(
+  const st_tensor *size = st__apply(
     c, ST_OP_linalg_vector_norm, 4,
     (st_value[]){st__of_tensor(t), st__of_int(2), st__of_ints(dims, 1),
                  st__of_bool(true)});
-  return st__step2(c, ST_OP_div_Tensor, t,
-                   st__step_with(c, ST_OP_clamp_min, size, eps));
+  return st__apply2(c, ST_OP_div_Tensor, t,
+                    st__apply_with(c, ST_OP_clamp_min, size, eps));
 }
 
 /* A dimension that only one of them has counts for both. */
 ST_BOXED(st__box_cosine_similarity) {
   const int64_t dims[] = {args[2].u.i};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_value both;
   st_tensor *pair[] = {args[0].u.tensor, args[1].u.tensor};
   const st_value list = st__of_tensors(pair, 2);
   ST_TRY(st__invoke(ST_OP_broadcast_tensors, 1, &list, &both));
   const st_tensor *a = directions(&c, both.u.tensors[0], dims[0], args[3]);
   const st_tensor *b = directions(&c, both.u.tensors[1], dims[0], args[3]);
-  const st_tensor *each = st__step2(&c, ST_OP_mul_Tensor, a, b);
-  st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, each,
-                                 st__of_ints(dims, 1));
-  const st_status status = st__chain_return(&c, sum, rets);
+  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, a, b);
+  st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
+                                  st__of_ints(dims, 1));
+  const st_status status = st__scope_return(&c, sum, rets);
   st__value_clear(&both);
   return status;
 }
 
 /* -- All with all --------------------------------------------------------- */
 
-/* Note [Differences of all rows]
+/* Note [Pairwise differences]
  * There are as many as rows of x1 times rows of x2: they are computed for
  * some rows of x1 at a time. For p = 2 and more than a few rows a product of
  * matrices does it, |a|^2 - 2 a b + |b|^2, as in ATen; rows are taken from
@@ -104,36 +104,36 @@ static int64_t rows_of(const st_tensor *t) { return t->sizes[t->ndim - 2]; }
 static int64_t columns_of(const st_tensor *t) { return t->sizes[t->ndim - 1]; }
 
 /* x, of whose rows one is taken at a time, less all rows of y. */
-static st_tensor *differences(st_chain *c, const st_tensor *x,
+static st_tensor *differences(st_op_scope *c, const st_tensor *x,
                               const st_tensor *y) {
-  x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
-  y = st__step_with(c, ST_OP_unsqueeze, y, st__of_int(-3));
-  return st__step2(c, ST_OP_sub_Tensor, x, y);
+  x = st__apply_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
+  y = st__apply_with(c, ST_OP_unsqueeze, y, st__of_int(-3));
+  return st__apply2(c, ST_OP_sub_Tensor, x, y);
 }
 
-/* How many rows of x at a time: Note [Differences of all rows]. */
+/* How many rows of x at a time: Note [Pairwise differences]. */
 static int64_t rows_at_a_time(const st_tensor *x, int64_t per_row) {
   const int64_t rows = per_row > 0 ? DIFFERENCES / per_row : rows_of(x);
   return rows < 1 ? 1 : rows;
 }
 
 /* out, from row `at` on, which the distances of `rows` rows become. */
-static st_status some_distances(const st_value *args, st_tensor *out,
-                                int64_t at, int64_t rows) {
+static st_status distances_of_rows(const st_value *args, st_tensor *out,
+                                   int64_t at, int64_t rows) {
   static const int64_t last[] = {-1};
-  st_chain c = {.n = 0};
-  const st_tensor *x = st__step_narrow(&c, args[0].u.tensor, -2, at, rows);
+  st_op_scope c = {.n = 0};
+  const st_tensor *x = st__apply_narrow(&c, args[0].u.tensor, -2, at, rows);
   const st_tensor *d = differences(&c, x, args[1].u.tensor);
-  const st_tensor *to = st__step_narrow(&c, out, -2, at, rows);
+  const st_tensor *to = st__apply_narrow(&c, out, -2, at, rows);
   const st_value norm_out[] = {st__of_tensor(d), args[2], st__of_ints(last, 1),
                                st__of_bool(false), st__of_tensor(to)};
   st_value same;
-  if (st__going(&c)) {
+  if (st__scope_ok(&c)) {
     c.status = st__call(st__op_variant(ST_OP_norm_ScalarOpt_dim, ST_OUT),
                         norm_out, &same);
-    if (st__going(&c)) st__value_clear(&same);
+    if (st__scope_ok(&c)) st__value_clear(&same);
   }
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 static st_status by_differences(const st_value *args, st_tensor *out) {
@@ -143,52 +143,52 @@ static st_status by_differences(const st_value *args, st_tensor *out) {
   const int64_t step = rows_at_a_time(x, out->numel / rows * size);
   for (int64_t at = 0; at < rows; at += step) {
     const int64_t n = rows - at < step ? rows - at : step;
-    ST_TRY(some_distances(args, out, at, n));
+    ST_TRY(distances_of_rows(args, out, at, n));
   }
   return ST_OK;
 }
 
 /* t, and 0 where mask is true. */
-static st_tensor *without(st_chain *c, const st_tensor *t,
+static st_tensor *without(st_op_scope *c, const st_tensor *t,
                           const st_tensor *mask) {
-  return st__step(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(t), st__of_tensor(mask),
-                               st__of_int(0)});
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(t), st__of_tensor(mask),
+                                st__of_int(0)});
 }
 
 /* The mean row of t, 0 where it is infinite or NaN: no gradient goes through
  * what both sides are moved by. */
-static st_tensor *middle(st_chain *c, const st_tensor *t) {
+static st_tensor *mean_row(st_op_scope *c, const st_tensor *t) {
   static const int64_t rows[] = {-2};
-  const st_tensor *mean = st__step(
+  const st_tensor *mean = st__apply(
     c, ST_OP_mean_dim, 3,
-    (st_value[]){st__of_tensor(st__step1(c, ST_OP_detach, t)),
+    (st_value[]){st__of_tensor(st__apply1(c, ST_OP_detach, t)),
                  st__of_ints(rows, 1), st__of_bool(true)});
-  const st_tensor *is_finite = st__step1(c, ST_OP_isfinite, mean);
-  return without(c, mean, st__step1(c, ST_OP_logical_not, is_finite));
+  const st_tensor *is_finite = st__apply1(c, ST_OP_isfinite, mean);
+  return without(c, mean, st__apply1(c, ST_OP_logical_not, is_finite));
 }
 
-static st_tensor *squared_sizes(st_chain *c, const st_tensor *t) {
+static st_tensor *squared_sizes(st_op_scope *c, const st_tensor *t) {
   static const int64_t last[] = {-1};
-  return st__step(c, ST_OP_sum_dim_IntList, 3,
-                  (st_value[]){st__of_tensor(st__step1(c, ST_OP_square, t)),
-                               st__of_ints(last, 1), st__of_bool(true)});
+  return st__apply(c, ST_OP_sum_dim_IntList, 3,
+                   (st_value[]){st__of_tensor(st__apply1(c, ST_OP_square, t)),
+                                st__of_ints(last, 1), st__of_bool(true)});
 }
 
-static st_tensor *by_product(st_chain *c, const st_tensor *x,
+static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
                              const st_tensor *y) {
-  const st_tensor *mean = middle(c, y);
-  x = st__step2(c, ST_OP_sub_Tensor, x, mean);
-  y = st__step2(c, ST_OP_sub_Tensor, y, mean);
-  st_tensor *d = st__step2(c, ST_OP_matmul, x, st__step1(c, ST_OP_mT, y));
-  const st_tensor *sizes = st__step2(
+  const st_tensor *mean = mean_row(c, y);
+  x = st__apply2(c, ST_OP_sub_Tensor, x, mean);
+  y = st__apply2(c, ST_OP_sub_Tensor, y, mean);
+  st_tensor *d = st__apply2(c, ST_OP_matmul, x, st__apply1(c, ST_OP_mT, y));
+  const st_tensor *sizes = st__apply2(
     c, ST_OP_add_Tensor, squared_sizes(c, x),
-    st__step1(c, ST_OP_mT, squared_sizes(c, y)));
-  d = st__step(c, ST_OP_sub_Tensor, 3,
-               (st_value[]){st__of_tensor(sizes), st__of_tensor(d),
-                            st__of_int(2)});
-  d = st__step_with(c, ST_OP_clamp_min, d, st__of_int(0));
-  return st__step1(c, ST_OP_sqrt, d);
+    st__apply1(c, ST_OP_mT, squared_sizes(c, y)));
+  d = st__apply(c, ST_OP_sub_Tensor, 3,
+                (st_value[]){st__of_tensor(sizes), st__of_tensor(d),
+                             st__of_int(2)});
+  d = st__apply_with(c, ST_OP_clamp_min, d, st__of_int(0));
+  return st__apply1(c, ST_OP_sqrt, d);
 }
 
 static bool wants_product(const st_value *args) {
@@ -208,121 +208,125 @@ ST_BOXED(st__box_cdist_forward) {
   ST_TRY(check_order(&args[2]));
   ST_TRY(st__broadcast_shape(x->ndim - 2, x->sizes, y->ndim - 2, y->sizes,
                              sizes, &n));
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (wants_product(args)) {
-    return st__chain_return(&c, by_product(&c, x, y), rets);
+    return st__scope_return(&c, by_product(&c, x, y), rets);
   }
   sizes[n] = rows_of(x);
   sizes[n + 1] = rows_of(y);
-  st_tensor *out = st__step_with(
+  st_tensor *out = st__apply_with(
     &c, columns_of(x) > 0 ? ST_OP_new_empty : ST_OP_new_zeros, x,
     st__of_ints(sizes, n + 2));
-  if (st__going(&c) && columns_of(x) > 0) c.status = by_differences(args, out);
-  return st__chain_return(&c, out, rets);
+  if (st__scope_ok(&c) && columns_of(x) > 0) {
+    c.status = by_differences(args, out);
+  }
+  return st__scope_return(&c, out, rets);
 }
 
 ST_BOXED(st__box_cdist) {
-  st_chain c = {.n = 0};
-  return st__chain_return(&c, st__step(&c, ST_OP__cdist_forward, 4, args),
+  st_op_scope c = {.n = 0};
+  return st__scope_return(&c, st__apply(&c, ST_OP__cdist_forward, 4, args),
                           rets);
 }
 
 /* -- And its gradient ----------------------------------------------------- */
 
 /* grad / dist^(p - 1), 0 where the distance is 0. */
-static st_tensor *per_distance(st_chain *c, const st_tensor *grad,
+static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *dist, double p) {
-  const st_tensor *none = st__step_with(c, ST_OP_eq_Scalar, dist,
-                                        st__of_int(0));
-  dist = st__step(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(dist), st__of_tensor(none),
-                               st__of_int(1)});
+  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, dist,
+                                         st__of_int(0));
+  dist = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(dist), st__of_tensor(none),
+                                st__of_int(1)});
   if (p != 2) {
-    dist = st__step_with(c, ST_OP_pow_Tensor_Scalar, dist,
-                         st__of_float(p - 1));
+    dist = st__apply_with(c, ST_OP_pow_Tensor_Scalar, dist,
+                          st__of_float(p - 1));
   }
-  return without(c, st__step2(c, ST_OP_div_Tensor, grad, dist), none);
+  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), none);
 }
 
 /* d |d|^(p - 2), without its pole where d is 0. */
-static st_tensor *powers(st_chain *c, const st_tensor *d, double p) {
-  st_tensor *sign = st__step1(c, ST_OP_sgn, d);
+static st_tensor *powers(st_op_scope *c, const st_tensor *d, double p) {
+  st_tensor *sign = st__apply1(c, ST_OP_sgn, d);
   if (p == 1) return sign;
-  const st_tensor *none = st__step_with(c, ST_OP_eq_Scalar, d, st__of_int(0));
-  d = st__step(c, ST_OP_masked_fill_Scalar, 3,
-               (st_value[]){st__of_tensor(d), st__of_tensor(none),
-                            st__of_int(1)});
-  d = st__step_with(c, ST_OP_pow_Tensor_Scalar, st__step1(c, ST_OP_abs, d),
-                    st__of_float(p - 1));
-  return st__step2(c, ST_OP_mul_Tensor, sign, d);
+  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, d, st__of_int(0));
+  d = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                (st_value[]){st__of_tensor(d), st__of_tensor(none),
+                             st__of_int(1)});
+  d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, st__apply1(c, ST_OP_abs, d),
+                     st__of_float(p - 1));
+  return st__apply2(c, ST_OP_mul_Tensor, sign, d);
 }
 
 /* What the differences d contribute, of distances dist to grad. */
-static st_tensor *contributions(st_chain *c, const st_tensor *grad,
-                                const st_tensor *d, const st_tensor *dist,
-                                double p) {
+static st_tensor *gradients_of_differences(st_op_scope *c,
+                                           const st_tensor *grad,
+                                           const st_tensor *d,
+                                           const st_tensor *dist, double p) {
   static const int64_t rows[] = {-2};
   const st_tensor *each;
   if (isinf(p)) {
-    const st_tensor *far = st__step_with(c, ST_OP_unsqueeze, dist,
-                                         st__of_int(-1));
-    const st_tensor *less = st__step2(c, ST_OP_ne_Tensor,
-                                      st__step1(c, ST_OP_abs, d), far);
-    each = without(c, st__step1(c, ST_OP_sgn, d), less);
+    const st_tensor *far = st__apply_with(c, ST_OP_unsqueeze, dist,
+                                          st__of_int(-1));
+    const st_tensor *less = st__apply2(c, ST_OP_ne_Tensor,
+                                       st__apply1(c, ST_OP_abs, d), far);
+    each = without(c, st__apply1(c, ST_OP_sgn, d), less);
   } else {
     grad = per_distance(c, grad, dist, p);
     each = powers(c, d, p);
   }
-  grad = st__step_with(c, ST_OP_unsqueeze, grad, st__of_int(-1));
-  return st__step_with(c, ST_OP_sum_dim_IntList,
-                       st__step2(c, ST_OP_mul_Tensor, grad, each),
-                       st__of_ints(rows, 1));
+  grad = st__apply_with(c, ST_OP_unsqueeze, grad, st__of_int(-1));
+  return st__apply_with(c, ST_OP_sum_dim_IntList,
+                        st__apply2(c, ST_OP_mul_Tensor, grad, each),
+                        st__of_ints(rows, 1));
 }
 
 /* The gradient of `rows` rows of x1 from row `at` on. */
-static st_tensor *some_gradients(st_chain *c, const st_value *args,
-                                 int64_t at, int64_t rows) {
-  const st_tensor *grad = st__step_narrow(c, args[0].u.tensor, -2, at, rows);
-  const st_tensor *x = st__step_narrow(c, args[1].u.tensor, -2, at, rows);
-  const st_tensor *dist = st__step_narrow(c, args[4].u.tensor, -2, at, rows);
-  return contributions(c, grad, differences(c, x, args[2].u.tensor), dist,
-                       st__to_float(&args[3], 0));
+static st_tensor *gradients_of_rows(st_op_scope *c, const st_value *args,
+                                    int64_t at, int64_t rows) {
+  const st_tensor *grad = st__apply_narrow(c, args[0].u.tensor, -2, at, rows);
+  const st_tensor *x = st__apply_narrow(c, args[1].u.tensor, -2, at, rows);
+  const st_tensor *dist = st__apply_narrow(c, args[4].u.tensor, -2, at, rows);
+  return gradients_of_differences(c, grad, differences(c, x, args[2].u.tensor),
+                                  dist, st__to_float(&args[3], 0));
 }
 
 /* parts, joined; NULL: there are none yet */
-static st_tensor *joined(st_chain *c, st_tensor *parts, st_tensor *part) {
+static st_tensor *joined(st_op_scope *c, st_tensor *parts, st_tensor *part) {
   st_tensor *both[] = {parts, part};
-  if (!parts || !st__going(c)) return part;
-  return st__step(c, ST_OP_cat, 2,
-                  (st_value[]){st__of_tensors(both, 2), st__of_int(-2)});
+  if (!parts || !st__scope_ok(c)) return part;
+  return st__apply(c, ST_OP_cat, 2,
+                   (st_value[]){st__of_tensors(both, 2), st__of_int(-2)});
 }
 
-static st_tensor *gradients(st_chain *c, const st_value *args) {
+static st_tensor *gradients(st_op_scope *c, const st_value *args) {
   const st_tensor *x = args[1].u.tensor, *dist = args[4].u.tensor;
   const int64_t rows = rows_of(x), size = columns_of(x);
   const int64_t step = rows_at_a_time(x, dist->numel / rows * size);
   st_tensor *all = NULL;
-  for (int64_t at = 0; st__going(c) && at < rows; at += step) {
-    st_chain round = {.n = 0};
+  for (int64_t at = 0; st__scope_ok(c) && at < rows; at += step) {
+    st_op_scope round = {.n = 0};
     const int64_t n = rows - at < step ? rows - at : step;
-    all = joined(&round, all, some_gradients(&round, args, at, n));
-    st__chain_replace(c, &round, &all);
+    all = joined(&round, all, gradients_of_rows(&round, args, at, n));
+    st__scope_replace(c, &round, &all);
   }
   return all;
 }
 
 /* For p = 2 the sum over j of w[i, j] (x[i] - y[j]), without differences. */
-static st_tensor *gradients_by_product(st_chain *c, const st_value *args) {
+static st_tensor *gradients_by_product(st_op_scope *c, const st_value *args) {
   static const int64_t last[] = {-1};
   const st_tensor *w = per_distance(c, args[0].u.tensor, args[4].u.tensor, 2);
-  const st_tensor *mean = middle(c, args[2].u.tensor);
-  const st_tensor *x = st__step2(c, ST_OP_sub_Tensor, args[1].u.tensor, mean);
-  const st_tensor *y = st__step2(c, ST_OP_sub_Tensor, args[2].u.tensor, mean);
-  const st_tensor *sums = st__step(
+  const st_tensor *mean = mean_row(c, args[2].u.tensor);
+  const st_tensor *x = st__apply2(c, ST_OP_sub_Tensor, args[1].u.tensor, mean);
+  const st_tensor *y = st__apply2(c, ST_OP_sub_Tensor, args[2].u.tensor, mean);
+  const st_tensor *sums = st__apply(
     c, ST_OP_sum_dim_IntList, 3,
     (st_value[]){st__of_tensor(w), st__of_ints(last, 1), st__of_bool(true)});
-  return st__step2(c, ST_OP_sub_Tensor, st__step2(c, ST_OP_mul_Tensor, x, sums),
-                   st__step2(c, ST_OP_matmul, w, y));
+  return st__apply2(c, ST_OP_sub_Tensor,
+                    st__apply2(c, ST_OP_mul_Tensor, x, sums),
+                    st__apply2(c, ST_OP_matmul, w, y));
 }
 
 static st_status check_distances(const st_value *args) {
@@ -342,39 +346,39 @@ static st_status check_distances(const st_value *args) {
 ST_BOXED(st__box_cdist_backward) {
   const st_tensor *x = args[1].u.tensor;
   const double p = st__to_float(&args[3], 2);
-  st_chain c = {.status = check_distances(args)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_distances(args)};
+  if (!st__scope_ok(&c)) return c.status;
   const bool is_none = p == 0 || columns_of(x) == 0 ||
                        args[4].u.tensor->numel == 0;
-  st_tensor *out = is_none ? st__step1(&c, ST_OP_zeros_like, x)
+  st_tensor *out = is_none ? st__apply1(&c, ST_OP_zeros_like, x)
                  : p == 2 ? gradients_by_product(&c, args)
                           : gradients(&c, args);
-  return st__chain_return(&c, out, rets);
+  return st__scope_return(&c, out, rets);
 }
 
 /* -- Pairs of rows -------------------------------------------------------- */
 
 ST_BOXED(st__box_pdist) {
   const st_tensor *self = args[0].u.tensor;
-  st_chain c = {.status = check_order(&args[1])};
-  if (st__going(&c) && self->ndim != 2) {
+  st_op_scope c = {.status = check_order(&args[1])};
+  if (st__scope_ok(&c) && self->ndim != 2) {
     c.status = st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
                         ST_SHAPE_TEXT(self));
   }
-  if (!st__going(&c)) return c.status;
+  if (!st__scope_ok(&c)) return c.status;
   const st_value n = st__of_int(self->sizes[0]), first = st__of_int(0);
   const st_value above[] = {n, n, st__of_int(1), st__of_int(ST_INT64),
                             st__none(), st__of_int(self->device)};
-  const st_tensor *pairs = st__step(&c, ST_OP_triu_indices, 6, above);
+  const st_tensor *pairs = st__apply(&c, ST_OP_triu_indices, 6, above);
   const st_tensor *rows[2];
   for (int i = 0; i < 2; i++) {
     const st_value at[] = {st__of_tensor(pairs), first, st__of_int(i)};
-    const st_tensor *index = st__step(&c, ST_OP_select_int, 3, at);
+    const st_tensor *index = st__apply(&c, ST_OP_select_int, 3, at);
     const st_value picked[] = {
-      st__of_tensor(st__step_attached(&c, self, self)), first,
+      st__of_tensor(st__apply_attached(&c, self, self)), first,
       st__of_tensor(index)};
-    rows[i] = st__step(&c, ST_OP_index_select, 3, picked);
+    rows[i] = st__apply(&c, ST_OP_index_select, 3, picked);
   }
-  const st_tensor *d = st__step2(&c, ST_OP_sub_Tensor, rows[0], rows[1]);
-  return st__chain_return(&c, norm(&c, d, args[1], false), rets);
+  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, rows[0], rows[1]);
+  return st__scope_return(&c, norm(&c, d, args[1], false), rets);
 }

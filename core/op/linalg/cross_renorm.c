@@ -17,35 +17,36 @@ static st_status check_cross(const st_tensor *a, const st_tensor *b,
   ST_TRY(st__wrap_dim(dim, a->ndim, at));
   if (a->ndim > 0 && a->sizes[*at] == 3 && b->sizes[*at] == 3) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "dimension %d of self and other must have "
-                  "size 3; their shapes are %s and %s", (int)st__shown(*at),
+                  "size 3; their shapes are %s and %s",
+                  (int)st__display_index(*at),
                   ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 
-static void components(st_chain *c, const st_tensor *t, int dim,
+static void components(st_op_scope *c, const st_tensor *t, int dim,
                        st_tensor **out) {
   for (int i = 0; i < 3; i++) {
     const st_value args[] = {st__of_tensor(t), st__of_int(dim),
                              st__of_int(i)};
-    out[i] = st__step(c, ST_OP_select_int, 3, args);
+    out[i] = st__apply(c, ST_OP_select_int, 3, args);
   }
 }
 
 static st_status cross(const st_value *args, int64_t dim, st_value *rets) {
   st_tensor *a[3], *b[3], *parts[3];
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   int at = 0;
   ST_TRY(check_cross(args[0].u.tensor, args[1].u.tensor, dim, &at));
   components(&c, args[0].u.tensor, at, a);
   components(&c, args[1].u.tensor, at, b);
   for (int i = 0; i < 3; i++) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
-    parts[i] = st__step2(&c, ST_OP_sub_Tensor,
-                         st__step2(&c, ST_OP_mul_Tensor, a[j], b[k]),
-                         st__step2(&c, ST_OP_mul_Tensor, a[k], b[j]));
+    parts[i] = st__apply2(&c, ST_OP_sub_Tensor,
+                          st__apply2(&c, ST_OP_mul_Tensor, a[j], b[k]),
+                          st__apply2(&c, ST_OP_mul_Tensor, a[k], b[j]));
   }
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, rets);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   const st_value stack[] = {st__of_tensors(parts, 3), st__of_int(at)};
-  return st__chain_return(&c, st__step(&c, ST_OP_stack, 2, stack), rets);
+  return st__scope_return(&c, st__apply(&c, ST_OP_stack, 2, stack), rets);
 }
 
 ST_BOXED(st__box_linalg_cross) { return cross(args, args[2].u.i, rets); }
@@ -93,7 +94,7 @@ static st_status check_renorm(const st_value *args, int *dim) {
 }
 
 /* The p-norm of each slice of self along dim; of half types in float32. */
-static st_tensor *slice_norms(st_chain *c, const st_value *args, int dim) {
+static st_tensor *slice_norms(st_op_scope *c, const st_value *args, int dim) {
   const st_tensor *self = args[0].u.tensor;
   const bool is_half = self->dtype == ST_FLOAT16 ||
                        self->dtype == ST_BFLOAT16;
@@ -103,27 +104,27 @@ static st_tensor *slice_norms(st_chain *c, const st_value *args, int dim) {
   const st_value norm[] = {
     args[0], args[1], st__of_ints(dims, n), st__of_bool(true),
     is_half ? st__of_int(ST_FLOAT32) : st__none()};
-  return st__step(c, ST_OP_linalg_vector_norm, 5, norm);
+  return st__apply(c, ST_OP_linalg_vector_norm, 5, norm);
 }
 
 /* args: self, p, dim, maxnorm */
 ST_BOXED(st__box_renorm) {
   const st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   int dim = 0;
   ST_TRY(check_renorm(args, &dim));
   const st_tensor *norm = slice_norms(&c, args, dim);
-  const st_tensor *larger = st__step_with(&c, ST_OP_gt_Scalar, norm, args[3]);
-  const st_tensor *factor = st__step_with(
+  const st_tensor *larger = st__apply_with(&c, ST_OP_gt_Scalar, norm, args[3]);
+  const st_tensor *factor = st__apply_with(
     &c, ST_OP_mul_Scalar,
-    st__step1(&c, ST_OP_reciprocal,
-              st__step_with(&c, ST_OP_add_Scalar, norm,
-                            st__of_float(1e-7))), args[3]);
+    st__apply1(&c, ST_OP_reciprocal,
+               st__apply_with(&c, ST_OP_add_Scalar, norm,
+                              st__of_float(1e-7))), args[3]);
   const st_value choice[] = {st__of_tensor(larger), st__of_tensor(factor),
                              st__of_int(1)};
-  factor = st__step(&c, ST_OP_where_ScalarOther, 3, choice);
-  st_tensor *cut = st__step2(&c, ST_OP_mul_Tensor, self, factor);
-  return st__chain_return(&c, st__step_to(&c, cut, (st_dtype)self->dtype),
+  factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);
+  st_tensor *cut = st__apply2(&c, ST_OP_mul_Tensor, self, factor);
+  return st__scope_return(&c, st__apply_to(&c, cut, (st_dtype)self->dtype),
                           rets);
 }
 

@@ -208,7 +208,8 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     if (!blas) {
       call_kernel(p, a, b, c);
     } else if (vector) {
-      if (st__is_nought(p->beta)) zero_column(p, c); /* gemv would keep NaN */
+      /* gemv would keep NaN */
+      if (st__scalar_is_zero(p->beta)) zero_column(p, c);
       call_gemv(p, a, b, c);
     } else {
       call_gemm(p, a, b, c);
@@ -234,12 +235,12 @@ static bool wants_transpose(const matrix *c) {
 
 /* OpenBLAS has the threads of the engine, and no fork meets it at work. */
 static void run_blas(product *p, int64_t grain) {
-  const int before = st__lend_threads(), n = st__num_threads();
+  const int before = st__external_parallel_begin(), n = st__num_threads();
   if (!st__in_parallel() && p->blas->get_num_threads() != n) {
     p->blas->set_num_threads(n);
   }
   st__parallel_for(0, p->batch, grain, run_batches, p);
-  st__take_back_threads(before);
+  st__external_parallel_end(before);
 }
 
 static void run(product *p) {

@@ -5,7 +5,7 @@
 
 #include "op/registry/op.h"
 
-static inline bool st__is_nought(st_scalar s) {
+static inline bool st__scalar_is_zero(st_scalar s) {
   double c[2];
   st__scalar_to_complex(s, c);
   return c[0] == 0 && c[1] == 0;

@@ -10,10 +10,10 @@
 /* -- Inner products ------------------------------------------------------- */
 
 /* t as a matrix whose rows are its last dimension, of size k. */
-static st_tensor *as_rows(st_chain *c, const st_tensor *t) {
+static st_tensor *as_rows(st_op_scope *c, const st_tensor *t) {
   int64_t sizes[] = {1, t->sizes[t->ndim - 1]};
   for (int d = 0; d < t->ndim - 1; d++) sizes[0] *= t->sizes[d];
-  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
+  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, 2));
 }
 
 static st_status check_inner(const st_tensor *a, const st_tensor *b) {
@@ -29,19 +29,19 @@ static st_status check_inner(const st_tensor *a, const st_tensor *b) {
 ST_BOXED(st__box_inner) {
   const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
   int64_t sizes[2 * ST_MAX_DIMS];
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (a->ndim == 0 || b->ndim == 0) {
-    return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, a, b), rets);
+    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, a, b), rets);
   }
   ST_TRY(check_inner(a, b));
   const int n = a->ndim - 1, m = b->ndim - 1;
   for (int d = 0; d < n; d++) sizes[d] = a->sizes[d];
   for (int d = 0; d < m; d++) sizes[n + d] = b->sizes[d];
   const st_tensor *rows = as_rows(&c, a);
-  const st_tensor *columns = st__step1(&c, ST_OP_t, as_rows(&c, b));
-  st_tensor *out = st__step2(&c, ST_OP_mm, rows, columns);
-  out = st__step_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
-  return st__chain_return(&c, out, rets);
+  const st_tensor *columns = st__apply1(&c, ST_OP_t, as_rows(&c, b));
+  st_tensor *out = st__apply2(&c, ST_OP_mm, rows, columns);
+  out = st__apply_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
+  return st__scope_return(&c, out, rets);
 }
 
 ST_BOXED(st__box_inner_out) {
@@ -50,13 +50,13 @@ ST_BOXED(st__box_inner_out) {
 
 ST_BOXED(st__box_linalg_vecdot) {
   const int64_t dims[] = {args[2].u.i};
-  st_chain c = {.n = 0};
-  const st_tensor *conj = st__step1(&c, ST_OP_conj, args[0].u.tensor);
-  const st_tensor *each = st__step2(&c, ST_OP_mul_Tensor, conj,
-                                    args[1].u.tensor);
-  st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, each,
-                                 st__of_ints(dims, 1));
-  return st__chain_return(&c, sum, rets);
+  st_op_scope c = {.n = 0};
+  const st_tensor *conj = st__apply1(&c, ST_OP_conj, args[0].u.tensor);
+  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, conj,
+                                     args[1].u.tensor);
+  st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
+                                  st__of_ints(dims, 1));
+  return st__scope_return(&c, sum, rets);
 }
 
 ST_BOXED(st__box_linalg_vecdot_out) {
@@ -76,32 +76,32 @@ static st_value factor(const st_value *v, st_dtype d) {
 }
 
 /* beta self + alpha product, where self broadcasts. */
-static st_tensor *added(st_chain *c, const st_value *args,
+static st_tensor *added(st_op_scope *c, const st_value *args,
                         st_tensor *product) {
   const st_tensor *self = args[0].u.tensor;
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const st_value beta = factor(&args[3], (st_dtype)self->dtype);
   const st_value alpha = factor(&args[4], (st_dtype)product->dtype);
-  self = st__step_with(c, ST_OP_expand, self,
-                       st__of_ints(product->sizes, product->ndim));
+  self = st__apply_with(c, ST_OP_expand, self,
+                        st__of_ints(product->sizes, product->ndim));
   if (!is_number(&alpha, 1)) {
-    product = st__step_with(c, ST_OP_mul_Scalar, product, alpha);
+    product = st__apply_with(c, ST_OP_mul_Scalar, product, alpha);
   }
   if (is_number(&beta, 0)) { /* a gradient of zeros, but no NaN of self's */
     return self && st__is_recorded(self->keys)
-         ? st__step2(c, ST_OP_add_Tensor, product,
-                     st__step1(c, ST_OP_zero, self)) : product;
+         ? st__apply2(c, ST_OP_add_Tensor, product,
+                      st__apply1(c, ST_OP_zero, self)) : product;
   }
   if (!is_number(&beta, 1)) {
-    self = st__step_with(c, ST_OP_mul_Scalar, self, beta);
+    self = st__apply_with(c, ST_OP_mul_Scalar, self, beta);
   }
-  return st__step2(c, ST_OP_add_Tensor, self, product);
+  return st__apply2(c, ST_OP_add_Tensor, self, product);
 }
 
 ST_BOXED(st__box_addr) {
-  st_chain c = {.n = 0};
-  st_tensor *product = st__step(&c, ST_OP_outer, 2, &args[1]);
-  return st__chain_return(&c, added(&c, args, product), rets);
+  st_op_scope c = {.n = 0};
+  st_tensor *product = st__apply(&c, ST_OP_outer, 2, &args[1]);
+  return st__scope_return(&c, added(&c, args, product), rets);
 }
 
 ST_BOXED(st__box_addr_) {
@@ -128,16 +128,16 @@ static st_status check_batches(const st_tensor *a, const st_tensor *b) {
 ST_BOXED(st__box_addbmm) {
   static const int64_t beside[] = {1, 0, 2};
   const st_tensor *a = args[1].u.tensor, *b = args[2].u.tensor;
-  st_chain c = {.status = check_batches(a, b)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_batches(a, b)};
+  if (!st__scope_ok(&c)) return c.status;
   const int64_t inner = a->sizes[0] * a->sizes[2];
   const int64_t left[] = {a->sizes[1], inner}, right[] = {inner, b->sizes[2]};
-  a = st__step_with(&c, ST_OP_permute, a, st__of_ints(beside, 3));
-  a = st__step_with(&c, ST_OP_reshape, a, st__of_ints(left, 2));
-  b = st__step_with(&c, ST_OP_reshape, b, st__of_ints(right, 2));
+  a = st__apply_with(&c, ST_OP_permute, a, st__of_ints(beside, 3));
+  a = st__apply_with(&c, ST_OP_reshape, a, st__of_ints(left, 2));
+  b = st__apply_with(&c, ST_OP_reshape, b, st__of_ints(right, 2));
   const st_value product[] = {args[0], st__of_tensor(a), st__of_tensor(b),
                               args[3], args[4]};
-  return st__chain_return(&c, st__step(&c, ST_OP_addmm, 5, product), rets);
+  return st__scope_return(&c, st__apply(&c, ST_OP_addmm, 5, product), rets);
 }
 
 ST_BOXED(st__box_addbmm_) {

@@ -65,8 +65,8 @@ static st_status product_meta(st_run *r, int na, int nb) {
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
   if (!r->given[0]) return ST_OK;
   ST_TRY(check_written(r->given[0], a, b));
-  ST_TRY(st__keep_apart(r, 0, a)); /* both are read more than once */
-  return st__keep_apart(r, 0, b);
+  ST_TRY(st__forbid_alias(r, 0, a)); /* both are read more than once */
+  return st__forbid_alias(r, 0, b);
 }
 
 st_status st__mm_meta(st_run *r) { return product_meta(r, 2, 2); }
@@ -110,7 +110,7 @@ st_status st__product_impl(st_run *r) {
 
 /* self (beta) + a b (alpha): arguments 0 to 4. As in ATen, a fraction is cut
  * off when the result is integral. */
-static st_status check_numbers(const st_run *r, st_dtype dtype) {
+static st_status check_scalars(const st_run *r, st_dtype dtype) {
   for (int i = 3; i < 5; i++) {
     if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
         !st__is_complex(dtype)) {
@@ -144,7 +144,8 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
   /* As in ATen: without products, self is not expanded. */
-  if (nb == 1 && a->numel == 0 && !st__is_nought(st__to_scalar(&r->args[3]))) {
+  if (nb == 1 && a->numel == 0 &&
+      !st__scalar_is_zero(st__to_scalar(&r->args[3]))) {
     n = self->ndim;
     memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
   }
@@ -153,7 +154,7 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
                     st__dtype_name((st_dtype)self->dtype),
                     st__dtype_name((st_dtype)a->dtype));
   }
-  ST_TRY(check_numbers(r, (st_dtype)a->dtype));
+  ST_TRY(check_scalars(r, (st_dtype)a->dtype));
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
   return r->given[0] ? check_written(r->given[0], a, b) : ST_OK;
 }
@@ -168,7 +169,7 @@ static st_status add_product(st_run *r, st_tensor *sum) {
   st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
   const st_scalar beta = st__to_scalar(&r->args[3]);
   ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
-  if (a->numel > 0 || b->ndim > 1 || st__is_nought(beta)) {
+  if (a->numel > 0 || b->ndim > 1 || st__scalar_is_zero(beta)) {
     return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
   }
   const st_value args[] = {st__of_tensor(sum), r->args[3]};

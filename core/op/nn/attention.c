@@ -17,40 +17,40 @@ typedef struct attention {
 /* -- Masks ---------------------------------------------------------------- */
 
 /* 0 where mask is true, else -infinity. */
-static st_tensor *as_bias(st_chain *c, const st_tensor *mask,
+static st_tensor *as_bias(st_op_scope *c, const st_tensor *mask,
                           const st_tensor *like) {
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const st_value sizes = st__of_ints(mask->sizes, mask->ndim);
-  const st_tensor *zeros = st__step_with(c, ST_OP_new_zeros, like, sizes);
-  const st_tensor *hidden = st__step1(c, ST_OP_logical_not, mask);
-  return st__step(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(zeros), st__of_tensor(hidden),
-                               st__of_float(-(double)INFINITY)});
+  const st_tensor *zeros = st__apply_with(c, ST_OP_new_zeros, like, sizes);
+  const st_tensor *hidden = st__apply1(c, ST_OP_logical_not, mask);
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(zeros), st__of_tensor(hidden),
+                                st__of_float(-(double)INFINITY)});
 }
 
 /* A query looks at keys up to its own position. */
-static st_tensor *causal(st_chain *c, const attention *a) {
+static st_tensor *causal(st_op_scope *c, const attention *a) {
   const int64_t sizes[] = {a->query->sizes[a->query->ndim - 2],
                            a->key->sizes[a->key->ndim - 2]};
-  const st_tensor *all = st__step(
+  const st_tensor *all = st__apply(
     c, ST_OP_ones, 4,
     (st_value[]){st__of_ints(sizes, 2), st__of_int(ST_BOOL), st__none(),
                  st__of_int(a->query->device)});
-  all = st__step1(c, ST_OP_tril, all);
+  all = st__apply1(c, ST_OP_tril, all);
   return as_bias(c, all, a->query);
 }
 
 /* A row of -infinity has no softmax: it is computed with zeros, and its
  * result becomes 0. */
-static void read_mask(st_chain *c, attention *a, st_tensor *mask) {
+static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
   a->bias = mask->dtype == ST_BOOL ? as_bias(c, mask, a->query) : mask;
-  const st_tensor *hidden = st__step1(c, ST_OP_isneginf, a->bias);
-  a->blind = st__step(c, ST_OP_all_dim, 3,
-                      (st_value[]){st__of_tensor(hidden), st__of_int(-1),
-                                   st__of_bool(true)});
-  a->bias = st__step(c, ST_OP_masked_fill_Scalar, 3,
-                     (st_value[]){st__of_tensor(a->bias),
-                                  st__of_tensor(a->blind), st__of_int(0)});
+  const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, a->bias);
+  a->blind = st__apply(c, ST_OP_all_dim, 3,
+                       (st_value[]){st__of_tensor(hidden), st__of_int(-1),
+                                    st__of_bool(true)});
+  a->bias = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                      (st_value[]){st__of_tensor(a->bias),
+                                   st__of_tensor(a->blind), st__of_int(0)});
 }
 
 /* -- The formula ---------------------------------------------------------- */
@@ -80,42 +80,42 @@ static st_status check(const st_value *args) {
 }
 
 /* Each head of t as often as there are heads of the query per head. */
-static const st_tensor *share_heads(st_chain *c, const st_tensor *t,
+static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
                                     const st_tensor *query) {
   const int d = t->ndim - 3, q = query->ndim - 3;
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   if (d < 0 || q < 0 || t->sizes[d] == 0 ||
       query->sizes[q] % t->sizes[d] != 0) {
     c->status = st__fail(ST_BAD_SHAPE, "the heads of shapes %s and %s cannot "
                          "be shared", ST_SHAPE_TEXT(query), ST_SHAPE_TEXT(t));
     return NULL;
   }
-  return st__step(c, ST_OP_repeat_interleave_self_int, 3,
-                  (st_value[]){st__of_tensor(t),
-                               st__of_int(query->sizes[q] / t->sizes[d]),
-                               st__of_int(d)});
+  return st__apply(c, ST_OP_repeat_interleave_self_int, 3,
+                   (st_value[]){st__of_tensor(t),
+                                st__of_int(query->sizes[q] / t->sizes[d]),
+                                st__of_int(d)});
 }
 
-static st_tensor *attend(st_chain *c, const attention *a) {
-  const st_tensor *query = st__step_with(c, ST_OP_mul_Scalar, a->query,
-                                         st__of_float(a->scale));
+static st_tensor *attend(st_op_scope *c, const attention *a) {
+  const st_tensor *query = st__apply_with(c, ST_OP_mul_Scalar, a->query,
+                                          st__of_float(a->scale));
   const st_value flip[] = {st__of_tensor(a->key), st__of_int(-2),
                            st__of_int(-1)};
-  st_tensor *w = st__step2(c, ST_OP_matmul, query,
-                           st__step(c, ST_OP_transpose_int, 3, flip));
-  if (a->bias) w = st__step2(c, ST_OP_add_Tensor, w, a->bias);
-  w = st__step_with(c, ST_OP_softmax_int, w, st__of_int(-1));
+  st_tensor *w = st__apply2(c, ST_OP_matmul, query,
+                            st__apply(c, ST_OP_transpose_int, 3, flip));
+  if (a->bias) w = st__apply2(c, ST_OP_add_Tensor, w, a->bias);
+  w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
   if (a->blind) {
-    w = st__step(c, ST_OP_masked_fill_Scalar, 3,
-                 (st_value[]){st__of_tensor(w), st__of_tensor(a->blind),
-                              st__of_int(0)});
+    w = st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                  (st_value[]){st__of_tensor(w), st__of_tensor(a->blind),
+                               st__of_int(0)});
   }
   if (a->dropout > 0) {
-    w = st__step(c, ST_OP_dropout, 3,
-                 (st_value[]){st__of_tensor(w), st__of_float(a->dropout),
-                              st__of_bool(true)});
+    w = st__apply(c, ST_OP_dropout, 3,
+                  (st_value[]){st__of_tensor(w), st__of_float(a->dropout),
+                               st__of_bool(true)});
   }
-  return st__step2(c, ST_OP_matmul, w, a->value);
+  return st__apply2(c, ST_OP_matmul, w, a->value);
 }
 
 ST_BOXED(st__box_scaled_dot_product_attention) {
@@ -123,15 +123,15 @@ ST_BOXED(st__box_scaled_dot_product_attention) {
                  .value = args[2].u.tensor,
                  .dropout = st__to_float(&args[4], 0)};
   st_tensor *mask = st__to_tensor(&args[3]);
-  st_chain c = {.status = check(args)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check(args)};
+  if (!st__scope_ok(&c)) return c.status;
   const double size = (double)a.query->sizes[a.query->ndim - 1];
   a.scale = st__to_float(&args[6], 1 / sqrt(size));
   if (st__to_bool(&args[7], false)) {
     a.key = share_heads(&c, a.key, a.query);
     a.value = share_heads(&c, a.value, a.query);
   }
-  if (st__going(&c) && st__to_bool(&args[5], false)) a.bias = causal(&c, &a);
+  if (st__scope_ok(&c) && st__to_bool(&args[5], false)) a.bias = causal(&c, &a);
   if (mask) read_mask(&c, &a, mask);
-  return st__chain_return(&c, attend(&c, &a), rets);
+  return st__scope_return(&c, attend(&c, &a), rets);
 }

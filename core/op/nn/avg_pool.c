@@ -67,14 +67,14 @@ st_status st__pool_window(const st_value *lists, const st_value *dilation,
     }
   }
   ST_TRY(p->ceil_mode ? count_ceil(w) : st__window_count(w));
-  p->taps = st__product_of(w->n, w->kernel);
+  p->kernel_numel = st__product_of(w->n, w->kernel);
   p->places = st__product_of(w->n, w->out);
   return ST_OK;
 }
 
 /* The places of the largest of `out` shares of `in` places: where they do not
  * come out even, shares begin at all multiples of 1 / (out / gcd). */
-static int64_t largest_share(int64_t in, int64_t out) {
+static int64_t largest_bin(int64_t in, int64_t out) {
   int64_t gcd = in, rest = out;
   while (rest > 0) {
     const int64_t next = gcd % rest;
@@ -86,14 +86,14 @@ static int64_t largest_share(int64_t in, int64_t out) {
   return in / out + (over > 1 ? 2 : over);
 }
 
-st_status st__pool_shares(const st_value *args, int n, st_pool *p) {
+st_status st__pool_adaptive(const st_value *args, int n, st_pool *p) {
   st_window *w = &p->w;
   int64_t columns = 1;
   bool is_even = true, is_many = false;
   ST_TRY(st__pool_read(args[0].u.tensor, n, p));
   ST_TRY(st__read_sizes(&args[1], "output_size", n, 0, w->out));
   for (int d = 0; d < n; d++) {
-    const int64_t size = largest_share(w->in[d], w->out[d]);
+    const int64_t size = largest_bin(w->in[d], w->out[d]);
     w->dilation[d] = 1;
     w->padding[d] = 0;
     w->kernel[d] = w->stride[d] = size;
@@ -103,14 +103,14 @@ st_status st__pool_shares(const st_value *args, int n, st_pool *p) {
   }
   if (is_many) return st__fail(ST_BAD_SHAPE, "output_size is too large");
   p->adaptive = !is_even;
-  p->taps = st__product_of(n, w->kernel);
+  p->kernel_numel = st__product_of(n, w->kernel);
   p->places = st__product_of(n, w->out);
   return ST_OK;
 }
 
 /* -- Columns -------------------------------------------------------------- */
 
-st_tensor *st__pool_padded(st_chain *c, const st_tensor *self,
+st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
                            const st_pool *p, st_value value) {
   const st_window *w = &p->w;
   int64_t pad[2 * ST_SPATIAL_MAX], sum = 0;
@@ -125,27 +125,27 @@ st_tensor *st__pool_padded(st_chain *c, const st_tensor *self,
   if (sum == 0) return (st_tensor *)(uintptr_t)self;
   const st_value args[] = {st__of_tensor(self), st__of_ints(pad, 2 * w->n),
                            value};
-  return st__step(c, ST_OP_constant_pad_nd, 3, args);
+  return st__apply(c, ST_OP_constant_pad_nd, 3, args);
 }
 
 int64_t st__pool_images(const st_pool *p) {
   return st__product_of(p->self->ndim - p->w.n, p->self->sizes);
 }
 
-st_tensor *st__pool_lay_out(st_chain *c, const st_tensor *t,
+st_tensor *st__pool_lay_out(st_op_scope *c, const st_tensor *t,
                             const st_pool *p) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {st__pool_images(p), 1};
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   st__image_sizes(t, p->w.n, sizes + 2);
-  return st__step_reshape(c, t, 2 + p->w.n, sizes);
+  return st__apply_reshape(c, t, 2 + p->w.n, sizes);
 }
 
 /* The places of share o in turn, its last one again where it is short. */
-static st_tensor *share_positions(st_chain *c, const st_pool *p, int d) {
+static st_tensor *bin_indices(st_op_scope *c, const st_pool *p, int d) {
   const st_window *w = &p->w;
   int64_t *at;
-  const st_tensor *table = st__step_table(c, ST_INT64,
-                                          w->out[d] * w->kernel[d], &at);
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64,
+                                              w->out[d] * w->kernel[d], &at);
   for (int64_t o = 0; at && o < w->out[d]; o++) {
     for (int64_t k = 0; k < w->kernel[d]; k++) {
       const int64_t i = st__pool_start(p, d, o) + k;
@@ -153,39 +153,40 @@ static st_tensor *share_positions(st_chain *c, const st_pool *p, int d) {
       *at++ = i < end ? i : end - 1;
     }
   }
-  return st__step_beside(c, table, ST_INT64, p->self);
+  return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
-st_tensor *st__pool_share_columns(st_chain *c, const st_tensor *self,
-                                  const st_pool *p) {
+st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
+                                const st_pool *p) {
   const int n = p->w.n;
   int64_t split[1 + 2 * ST_SPATIAL_MAX] = {st__pool_images(p)};
   int64_t order[1 + 2 * ST_SPATIAL_MAX] = {0};
   st_tensor *t = st__pool_lay_out(c, self, p);
   for (int d = 0; d < n; d++) {
-    t = st__step_select(c, t, 2 + d, share_positions(c, p, d));
+    t = st__apply_index_select(c, t, 2 + d, bin_indices(c, p, d));
     split[1 + 2 * d] = p->w.out[d];
     split[2 + 2 * d] = p->w.kernel[d];
     order[1 + d] = 2 + 2 * d;
     order[1 + n + d] = 1 + 2 * d;
   }
-  t = st__step_reshape(c, t, 1 + 2 * n, split);
-  t = st__step_with(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
-  const int64_t columns[] = {split[0], p->taps, p->places};
-  return st__step_reshape(c, t, 3, columns);
+  t = st__apply_reshape(c, t, 1 + 2 * n, split);
+  t = st__apply_with(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
+  const int64_t columns[] = {split[0], p->kernel_numel, p->places};
+  return st__apply_reshape(c, t, 3, columns);
 }
 
-st_tensor *st__pool_result(st_chain *c, const st_tensor *t, const st_pool *p) {
+st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
+                           const st_pool *p) {
   int64_t sizes[2 + ST_SPATIAL_MAX];
   const int lead = p->self->ndim - p->w.n;
   for (int d = 0; d < lead; d++) sizes[d] = p->self->sizes[d];
   for (int d = 0; d < p->w.n; d++) sizes[lead + d] = p->w.out[d];
-  return st__step_reshape(c, t, p->self->ndim, sizes);
+  return st__apply_reshape(c, t, p->self->ndim, sizes);
 }
 
 /* -- Places --------------------------------------------------------------- */
 
-void st__pool_apart(int64_t i, int n, const int64_t *sizes, int64_t *at) {
+void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at) {
   for (int d = n - 1; d >= 0; d--) {
     at[d] = i % sizes[d];
     i /= sizes[d];
@@ -222,30 +223,31 @@ typedef struct mean {
   int64_t divisor; /* 0: the places of each window that count */
 } mean;
 
-/* 0 instead of what share_positions repeats. */
-static st_tensor *without_repeats(st_chain *c, st_tensor *columns,
+/* 0 instead of what bin_indices repeats. */
+static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
                                   const st_pool *p) {
   const st_window *w = &p->w;
-  const int64_t sizes[] = {p->taps, p->places};
+  const int64_t sizes[] = {p->kernel_numel, p->places};
   int64_t k[ST_SPATIAL_MAX], o[ST_SPATIAL_MAX];
   bool *counts;
-  const st_tensor *table = st__step_table(c, ST_BOOL, p->taps * p->places,
-                                          &counts);
-  for (int64_t i = 0; counts && i < p->taps * p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_BOOL,
+                                              p->kernel_numel * p->places,
+                                              &counts);
+  for (int64_t i = 0; counts && i < p->kernel_numel * p->places; i++) {
     bool inside = true;
-    st__pool_apart(i / p->places, w->n, w->kernel, k);
-    st__pool_apart(i % p->places, w->n, w->out, o);
+    st__unravel_index(i / p->places, w->n, w->kernel, k);
+    st__unravel_index(i % p->places, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t at = st__pool_start(p, d, o[d]) + k[d];
       inside = inside && at < st__pool_end(w, d, o[d]);
     }
     counts[i] = inside;
   }
-  table = st__step_beside(c, table, ST_BOOL, p->self);
+  table = st__to_device_of(c, table, ST_BOOL, p->self);
   const st_value where[] = {
-    st__of_tensor(st__step_reshape(c, table, 2, sizes)),
+    st__of_tensor(st__apply_reshape(c, table, 2, sizes)),
     st__of_tensor(columns), st__of_int(0)};
-  return st__step(c, ST_OP_where_ScalarOther, 3, where);
+  return st__apply(c, ST_OP_where_ScalarOther, 3, where);
 }
 
 static bool is_even(const mean *m) {
@@ -260,9 +262,10 @@ static bool is_even(const mean *m) {
 }
 
 /* sum / by, of integers without the fraction. */
-static st_tensor *divided_by(st_chain *c, const st_tensor *sum, st_value by) {
+static st_tensor *divided_by(st_op_scope *c, const st_tensor *sum,
+                             st_value by) {
   static const char cut[] = "trunc";
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const bool whole = st__is_integral((st_dtype)sum->dtype);
   const bool same = by.tag == ST_TAG_INT;
   const st_value args[] = {
@@ -271,71 +274,74 @@ static st_tensor *divided_by(st_chain *c, const st_tensor *sum, st_value by) {
   const st_op_id id = whole ? same ? ST_OP_div_Scalar_mode
                                    : ST_OP_div_Tensor_mode
                             : same ? ST_OP_div_Scalar : ST_OP_div_Tensor;
-  return st__step(c, id, whole ? 3 : 2, args);
+  return st__apply(c, id, whole ? 3 : 2, args);
 }
 
-static st_tensor *divided(st_chain *c, const st_tensor *sum, const mean *m) {
+static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
   const st_pool *p = &m->p;
   int64_t *size, o[ST_SPATIAL_MAX];
-  const int64_t same = m->divisor ? m->divisor : is_even(m) ? p->taps : 0;
-  if (same || !st__going(c)) return divided_by(c, sum, st__of_int(same));
-  const st_tensor *table = st__step_table(c, ST_INT64, p->places, &size);
+  const int64_t same = m->divisor
+                       ? m->divisor : is_even(m) ? p->kernel_numel : 0;
+  if (same || !st__scope_ok(c)) return divided_by(c, sum, st__of_int(same));
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &size);
   for (int64_t i = 0; size && i < p->places; i++) {
-    st__pool_apart(i, p->w.n, p->w.out, o);
+    st__unravel_index(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
-  table = st__step_beside(c, table, (st_dtype)sum->dtype, p->self);
+  table = st__to_device_of(c, table, (st_dtype)sum->dtype, p->self);
   return divided_by(c, sum, st__of_tensor(table));
 }
 
 /* t in a dtype that has room for sums. */
-static const st_tensor *wide(st_chain *c, const st_tensor *t) {
-  if (!st__going(c)) return NULL;
+static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
+  if (!st__scope_ok(c)) return NULL;
   const st_dtype dtype = (st_dtype)t->dtype;
-  if (st__is_integral(dtype)) return st__step_to(c, t, ST_INT64);
-  return st__is_reduced_float(dtype) ? st__step_to(c, t, ST_FLOAT32) : t;
+  if (st__is_integral(dtype)) return st__apply_to(c, t, ST_INT64);
+  return st__is_reduced_float(dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
 }
 
 /* The sum of each window or share: (images, places). */
-static st_tensor *window_sums(st_chain *c, const st_tensor *self,
+static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
                               const st_pool *p) {
-  const int64_t sizes[] = {st__pool_images(p), p->places}, taps[] = {1};
+  const int64_t sizes[] = {st__pool_images(p), p->places}, kernel_numel[] = {1};
   st_window w = p->w;
   if (p->adaptive) {
-    st_tensor *t = without_repeats(c, st__pool_share_columns(c, self, p), p);
-    return st__step_with(c, ST_OP_sum_dim_IntList, t, st__of_ints(taps, 1));
+    st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
+    return st__apply_with(c, ST_OP_sum_dim_IntList, t,
+                          st__of_ints(kernel_numel, 1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
   all = st__pool_lay_out(c, all, p);
-  if (p->taps > ST_POOL_FEW) {
-    return st__step_with(c, ST_OP_sum_dim_IntList,
-                         st__step_columns(c, all, &w), st__of_ints(taps, 1));
+  if (p->kernel_numel > ST_POOL_SMALL) {
+    return st__apply_with(c, ST_OP_sum_dim_IntList,
+                          st__apply_im2col(c, all, &w),
+                          st__of_ints(kernel_numel, 1));
   }
-  return st__step_reshape(c, st__step_sums(c, all, &w), 2, sizes);
+  return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }
 
-static st_status run_mean(st_chain *c, const mean *m, st_value *rets) {
+static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
   const st_pool *p = &m->p;
   const st_dtype dtype = (st_dtype)p->self->dtype;
-  if (st__going(c) && (st__is_complex(dtype) || dtype == ST_BOOL)) {
+  if (st__scope_ok(c) && (st__is_complex(dtype) || dtype == ST_BOOL)) {
     c->status = st__no_kernel_for(dtype);
   }
-  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const st_tensor *self = m->is_plain
-                        ? p->self : st__step_attached(c, p->self, p->self);
+                        ? p->self : st__apply_attached(c, p->self, p->self);
   const st_tensor *sum = divided(c, window_sums(c, wide(c, self), p), m);
-  return st__chain_return(
-    c, st__pool_result(c, st__step_to(c, sum, dtype), p), rets);
+  return st__scope_return(
+    c, st__pool_result(c, st__apply_to(c, sum, dtype), p), rets);
 }
 
 /* self, kernel_size, stride, padding, ceil_mode, count_include_pad, and,
  * but for one dimension, divisor_override */
 static st_status avg_pool(const st_value *args, int n, st_value *rets) {
   mean m = {.p.ceil_mode = args[4].u.i, .with_padding = args[5].u.i};
-  st_chain c = {.status = st__pool_read(args[0].u.tensor, n, &m.p)};
-  if (st__going(&c)) c.status = st__pool_window(args + 1, NULL, &m.p);
-  if (st__going(&c) && n > 1 && !st__is_none(&args[6])) {
+  st_op_scope c = {.status = st__pool_read(args[0].u.tensor, n, &m.p)};
+  if (st__scope_ok(&c)) c.status = st__pool_window(args + 1, NULL, &m.p);
+  if (st__scope_ok(&c) && n > 1 && !st__is_none(&args[6])) {
     m.divisor = args[6].u.i;
     if (m.divisor == 0) {
       c.status = st__fail(ST_BAD_VALUE, "divisor_override must not be 0");
@@ -347,8 +353,8 @@ static st_status avg_pool(const st_value *args, int n, st_value *rets) {
 static st_status adaptive_avg_pool(const st_value *args, int n,
                                    st_value *rets) {
   mean m = {.divisor = 0};
-  st_chain c = {.status = st__pool_shares(args, n, &m.p)};
-  m.is_plain = st__going(&c) && st__product_of(n, m.p.w.out) == 1;
+  st_op_scope c = {.status = st__pool_adaptive(args, n, &m.p)};
+  m.is_plain = st__scope_ok(&c) && st__product_of(n, m.p.w.out) == 1;
   return run_mean(&c, &m, rets);
 }
 

@@ -1,5 +1,5 @@
 /* Convolutions: products of a weight, as a matrix, with the columns of an
- * image (Note [Columns]).
+ * image (Note [im2col]).
  */
 
 #include <string.h>
@@ -107,7 +107,7 @@ static st_status transposed_size(conv *v) {
     if (in < 1 || size < 1 || w->in[d] > INT32_MAX) {
       return st__fail(ST_BAD_SHAPE, "the result would have size %lld in "
                       "dimension %d", (long long)size,
-                      (int)st__shown(2 + d));
+                      (int)st__display_index(2 + d));
     }
   }
   return st__window_count(w);
@@ -144,25 +144,25 @@ static st_status read_conv(const st_value *args, conv *v) {
 /* -- Products ------------------------------------------------------------- */
 
 /* t (groups, rows, cols) once for each image of the batch. */
-static st_tensor *for_batch(st_chain *c, st_tensor *t, const conv *v) {
-  if (!st__going(c) || v->batch == 1) return t;
+static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const conv *v) {
+  if (!st__scope_ok(c) || v->batch == 1) return t;
   const int64_t rows = t->sizes[1], cols = t->sizes[2];
   const int64_t one[] = {1, v->groups, rows, cols};
   const int64_t all[] = {v->batch, v->groups, rows, cols};
   const int64_t flat[] = {v->batch * v->groups, rows, cols};
   if (v->groups == 1) {
-    return st__step_with(c, ST_OP_expand, t, st__of_ints(flat, 3));
+    return st__apply_with(c, ST_OP_expand, t, st__of_ints(flat, 3));
   }
-  t = st__step_reshape(c, t, 4, one);
-  t = st__step_with(c, ST_OP_expand, t, st__of_ints(all, 4));
-  return st__step_reshape(c, t, 3, flat);
+  t = st__apply_reshape(c, t, 4, one);
+  t = st__apply_with(c, ST_OP_expand, t, st__of_ints(all, 4));
+  return st__apply_reshape(c, t, 3, flat);
 }
 
 /* The weight of each group as a matrix with so many rows. */
-static st_tensor *weights(st_chain *c, const conv *v, int64_t rows,
+static st_tensor *weights(st_op_scope *c, const conv *v, int64_t rows,
                           int64_t cols) {
   const int64_t sizes[] = {v->groups, rows, cols};
-  return st__step_reshape(c, v->weight, 3, sizes);
+  return st__apply_reshape(c, v->weight, 3, sizes);
 }
 
 /* The window is a single pixel, and goes over all of them in turn. */
@@ -176,13 +176,13 @@ static bool is_pixelwise(const st_window *w) {
 }
 
 /* The bias as sizes say; ATen's gradient of it takes the weight, too. */
-static st_tensor *bias_as(st_chain *c, const conv *v, int ndim,
+static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
                           const int64_t *sizes) {
-  return st__step_reshape(c, st__step_attached(c, v->bias, v->weight), ndim,
-                          sizes);
+  return st__apply_reshape(c, st__apply_attached(c, v->bias, v->weight), ndim,
+                           sizes);
 }
 
-static st_tensor *convolve(st_chain *c, const conv *v) {
+static st_tensor *convolve(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
   const int64_t places = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
@@ -191,8 +191,8 @@ static st_tensor *convolve(st_chain *c, const conv *v) {
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
   const st_tensor *columns = is_pixelwise(w) ? v->input
-                                             : st__step_columns(c, v->input, w);
-  columns = st__step_reshape(c, columns, 3, flat);
+                                             : st__apply_im2col(c, v->input, w);
+  columns = st__apply_reshape(c, columns, 3, flat);
   const st_tensor *rows = for_batch(c, weights(c, v, wide, depth), v);
   st_tensor *product;
   if (v->bias) {
@@ -200,28 +200,28 @@ static st_tensor *convolve(st_chain *c, const conv *v) {
     st_tensor *bias = for_batch(c, bias_as(c, v, 3, column), v);
     const st_value add[] = {st__of_tensor(bias),
                             st__of_tensor(rows), st__of_tensor(columns)};
-    product = st__step(c, ST_OP_baddbmm, 3, add);
+    product = st__apply(c, ST_OP_baddbmm, 3, add);
   } else {
-    product = st__step2(c, ST_OP_bmm, rows, columns);
+    product = st__apply2(c, ST_OP_bmm, rows, columns);
   }
-  return st__step_reshape(c, product, 2 + w->n, image);
+  return st__apply_reshape(c, product, 2 + w->n, image);
 }
 
 /* Without a gradient to remember, a few images at a time: their columns stay
  * in the caches, and take little memory. */
-static st_tensor *convolve_parts(st_chain *c, const conv *v, int64_t each) {
+static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
-  st_tensor *out = st__step_with(c, ST_OP_new_empty, v->input,
-                                 st__of_ints(sizes, 2 + v->w.n));
-  for (int64_t i = 0; st__going(c) && i < v->batch; i += each) {
+  st_tensor *out = st__apply_with(c, ST_OP_new_empty, v->input,
+                                  st__of_ints(sizes, 2 + v->w.n));
+  for (int64_t i = 0; st__scope_ok(c) && i < v->batch; i += each) {
     conv part = *v;
-    st_chain round = {.n = 0};
+    st_op_scope round = {.n = 0};
     part.batch = each < v->batch - i ? each : v->batch - i;
-    part.input = st__step_narrow(&round, v->input, 0, i, part.batch);
-    const st_tensor *to = st__step_narrow(&round, out, 0, i, part.batch);
-    st__step2(&round, ST_OP_copy_, to, convolve(&round, &part));
-    c->status = st__chain_end(&round, 0, NULL, NULL);
+    part.input = st__apply_narrow(&round, v->input, 0, i, part.batch);
+    const st_tensor *to = st__apply_narrow(&round, out, 0, i, part.batch);
+    st__apply2(&round, ST_OP_copy_, to, convolve(&round, &part));
+    c->status = st__scope_end(&round, 0, NULL, NULL);
   }
   return out;
 }
@@ -242,7 +242,7 @@ static int64_t images_at_once(const conv *v) {
 
 /* -- Transposed ----------------------------------------------------------- */
 
-static st_tensor *with_borders(st_chain *c, st_tensor *image,
+static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
                                const conv *v) {
   int64_t pad[2 * ST_SPATIAL_MAX];
   bool any = false;
@@ -253,11 +253,11 @@ static st_tensor *with_borders(st_chain *c, st_tensor *image,
     any = any || pad[k] || pad[k + 1];
   }
   if (!any) return image;
-  return st__step_with(c, ST_OP_constant_pad_nd, image,
-                       st__of_ints(pad, 2 * v->w.n));
+  return st__apply_with(c, ST_OP_constant_pad_nd, image,
+                        st__of_ints(pad, 2 * v->w.n));
 }
 
-static st_tensor *convolve_transposed(st_chain *c, const conv *v) {
+static st_tensor *convolve_transposed(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
   const int64_t places = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
@@ -267,27 +267,27 @@ static st_tensor *convolve_transposed(st_chain *c, const conv *v) {
   int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
   const st_value swap[] = {st__of_tensor(weights(c, v, depth, wide)),
                            st__of_int(1), st__of_int(2)};
-  st_tensor *rows = st__step(c, ST_OP_transpose_int, 3, swap);
-  const st_tensor *product = st__step2(
+  st_tensor *rows = st__apply(c, ST_OP_transpose_int, 3, swap);
+  const st_tensor *product = st__apply2(
     c, ST_OP_bmm, for_batch(c, rows, v),
-    st__step_reshape(c, v->input, 3, flat));
-  st_tensor *image = st__step_image(
-    c, st__step_reshape(c, product, 3, columns), w);
+    st__apply_reshape(c, v->input, 3, flat));
+  st_tensor *image = st__apply_col2im(
+    c, st__apply_reshape(c, product, 3, columns), w);
   image = with_borders(c, image, v);
   if (!v->bias) return image;
-  return st__step2(c, ST_OP_add_Tensor, image,
-                   bias_as(c, v, 1 + w->n, along));
+  return st__apply2(c, ST_OP_add_Tensor, image,
+                    bias_as(c, v, 1 + w->n, along));
 }
 
 ST_BOXED(st__box_convolution) {
   conv v = {.batch = 0};
-  st_chain c = {.status = read_conv(args, &v)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = read_conv(args, &v)};
+  if (!st__scope_ok(&c)) return c.status;
   const int64_t each = images_at_once(&v);
   st_tensor *out = v.transposed ? convolve_transposed(&c, &v)
                  : each < v.batch ? convolve_parts(&c, &v, each)
                  : convolve(&c, &v);
-  return st__chain_return(&c, out, rets);
+  return st__scope_return(&c, out, rets);
 }
 
 /* -- With or without a batch ---------------------------------------------- */
@@ -302,13 +302,13 @@ static st_status batched(const st_value *args, int n, st_value *rets) {
                     "shape is %s", n + 2, ST_SHAPE_TEXT(args[1].u.tensor));
   }
   if (input->ndim == n + 2) return st__invoke(ST_OP_convolution, 9, args, rets);
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   memcpy(all, args, sizeof all);
-  all[0] = st__of_tensor(st__step_with(&c, ST_OP_unsqueeze, input,
-                                       st__of_int(0)));
-  const st_tensor *out = st__step(&c, ST_OP_convolution, 9, all);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_squeeze_dim, out,
-                                            st__of_int(0)), rets);
+  all[0] = st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, input,
+                                        st__of_int(0)));
+  const st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, out,
+                                             st__of_int(0)), rets);
 }
 
 /* input, weight, bias, stride, padding, dilation, groups */
@@ -381,14 +381,14 @@ static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
   if (same) ST_TRY(same_padding(args, n, padding, pad));
   st_value all[] = {args[0], args[1], args[2], args[3],
                     st__of_ints(padding, n), args[5], args[6]};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (pad[1] + pad[3] + pad[5] > 0) {
-    all[0] = st__of_tensor(st__step_with(&c, ST_OP_constant_pad_nd,
-                                         args[0].u.tensor,
-                                         st__of_ints(pad, 2 * n)));
+    all[0] = st__of_tensor(st__apply_with(&c, ST_OP_constant_pad_nd,
+                                          args[0].u.tensor,
+                                          st__of_ints(pad, 2 * n)));
   }
   static const st_op_id ids[] = {ST_OP_conv1d, ST_OP_conv2d, ST_OP_conv3d};
-  return st__chain_return(&c, st__step(&c, ids[n - 1], 7, all), rets);
+  return st__scope_return(&c, st__apply(&c, ids[n - 1], 7, all), rets);
 }
 
 ST_BOXED(st__box_conv1d_padding) { return conv_by_name(args, 1, rets); }

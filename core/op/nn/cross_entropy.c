@@ -1,6 +1,6 @@
 /* Losses over classes, as formulas of operators.
  *
- * Note [Ignored targets]
+ * Note [ignore_index]
  * Whose class is ignore_index costs nothing and has no gradient. Its place is
  * read at the first class and then masked, and where nobody is ignored,
  * which is seen beforehand where the targets can be read, no mask is built.
@@ -44,7 +44,7 @@ static st_status check_classes(const st_tensor *self,
     return st__fail(ST_BAD_SHAPE, "target of shape %s for self of shape %s, "
                     "whose classes are along dimension %d",
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(self),
-                    (int)st__shown(dim));
+                    (int)st__display_index(dim));
   }
   if (!st__is_integral((st_dtype)target->dtype)) {
     return st__fail(ST_BAD_DTYPE, "target must hold classes as integers, not "
@@ -54,33 +54,33 @@ static st_status check_classes(const st_tensor *self,
 }
 
 /* Is an element of mask true? Yes where it cannot be read. */
-static bool any(st_chain *c, const st_tensor *mask) {
+static bool any(st_op_scope *c, const st_tensor *mask) {
   st_value v;
-  if (!st__going(c) || mask->device != ST_DEVICE_CPU) return true;
-  const st_tensor *one = st__step1(c, ST_OP_any, mask);
-  if (!st__going(c)) return true;
+  if (!st__scope_ok(c) || mask->device != ST_DEVICE_CPU) return true;
+  const st_tensor *one = st__apply1(c, ST_OP_any, mask);
+  if (!st__scope_ok(c)) return true;
   c->status = st__invoke(ST_OP_item, 1, (st_value[]){st__of_tensor(one)}, &v);
-  return !st__going(c) || v.u.i != 0;
+  return !st__scope_ok(c) || v.u.i != 0;
 }
 
-static st_tensor *masked(st_chain *c, const st_tensor *t,
+static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                          const st_tensor *mask, st_value with) {
-  return st__step(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
+  return st__apply(c, ST_OP_masked_fill_Scalar, 3,
+                   (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
 /* args: self, target and weight. */
-static void read_classes(st_chain *c, const st_value *args, st_value ignore,
+static void read_classes(st_op_scope *c, const st_value *args, st_value ignore,
                          st_value base, classes *k) {
   *k = (classes){.self = args[0].u.tensor, .weight = st__to_tensor(&args[2]),
                  .base = base};
   const st_tensor *target = args[1].u.tensor;
-  if (st__going(c)) c->status = check_classes(k->self, target, k->weight);
-  if (!st__going(c)) return;
+  if (st__scope_ok(c)) c->status = check_classes(k->self, target, k->weight);
+  if (!st__scope_ok(c)) return;
   k->dim = st__of_int(class_dim(k->self));
-  target = st__step_to(c, target, ST_INT64);
-  target = st__step_with(c, ST_OP_unsqueeze, target, k->dim);
-  const st_tensor *ignored = st__step_with(c, ST_OP_eq_Scalar, target, ignore);
+  target = st__apply_to(c, target, ST_INT64);
+  target = st__apply_with(c, ST_OP_unsqueeze, target, k->dim);
+  const st_tensor *ignored = st__apply_with(c, ST_OP_eq_Scalar, target, ignore);
   if (any(c, ignored)) {
     k->ignored = ignored;
     target = masked(c, target, ignored, base);
@@ -92,76 +92,76 @@ static void read_classes(st_chain *c, const st_value *args, st_value ignore,
 
 /* For each place what its class counts, 0 where it is ignored; NULL: all
  * count 1. */
-static st_tensor *counted(st_chain *c, const classes *k) {
+static st_tensor *target_weights(st_op_scope *c, const classes *k) {
   st_tensor *w = NULL;
   if (k->weight) {
-    w = st__step(c, ST_OP_take, 3,
-                 (st_value[]){st__of_tensor(k->weight),
-                              st__of_tensor(k->target), k->base});
+    w = st__apply(c, ST_OP_take, 3,
+                  (st_value[]){st__of_tensor(k->weight),
+                               st__of_tensor(k->target), k->base});
     if (k->ignored) w = masked(c, w, k->ignored, st__of_int(0));
   } else if (k->ignored) {
-    w = st__step1(c, ST_OP_logical_not, k->ignored);
+    w = st__apply1(c, ST_OP_logical_not, k->ignored);
   }
   return w;
 }
 
 /* The sum of losses over that of w, or their mean. */
-static st_tensor *averaged(st_chain *c, const st_tensor *losses,
-                           const st_tensor *w) {
-  if (!w) return st__step1(c, ST_OP_mean, losses);
-  return st__step2(c, ST_OP_div_Tensor, st__step1(c, ST_OP_sum, losses),
-                   st__step1(c, ST_OP_sum, w));
+static st_tensor *weighted_mean(st_op_scope *c, const st_tensor *losses,
+                                const st_tensor *w) {
+  if (!w) return st__apply1(c, ST_OP_mean, losses);
+  return st__apply2(c, ST_OP_div_Tensor, st__apply1(c, ST_OP_sum, losses),
+                    st__apply1(c, ST_OP_sum, w));
 }
 
 /* losses, of size 1 along the classes, as the reduction asks. */
-static st_tensor *reduced(st_chain *c, const classes *k,
+static st_tensor *reduced(st_op_scope *c, const classes *k,
                           const st_tensor *losses, const st_tensor *w,
                           int64_t reduction) {
   switch (reduction) {
-    case ST_REDUCE_MEAN: return averaged(c, losses, w);
-    case ST_REDUCE_SUM: return st__step1(c, ST_OP_sum, losses);
-    default: return st__step_with(c, ST_OP_squeeze_dim, losses, k->dim);
+    case ST_REDUCE_MEAN: return weighted_mean(c, losses, w);
+    case ST_REDUCE_SUM: return st__apply1(c, ST_OP_sum, losses);
+    default: return st__apply_with(c, ST_OP_squeeze_dim, losses, k->dim);
   }
 }
 
 ST_BOXED(st__box_nll_loss) {
-  st_chain c = st__loss_begin(&args[3]);
+  st_op_scope c = st__loss_begin(&args[3]);
   classes k;
   read_classes(&c, args, args[4], args[5], &k);
-  const st_tensor *self = st__step_attached(&c, args[0].u.tensor,
-                                            args[0].u.tensor);
+  const st_tensor *self = st__apply_attached(&c, args[0].u.tensor,
+                                             args[0].u.tensor);
   const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.target),
                          st__of_bool(false), k.base};
-  const st_tensor *logs = st__step(&c, ST_OP_gather, 5, at);
-  const st_tensor *w = counted(&c, &k);
+  const st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
+  const st_tensor *w = target_weights(&c, &k);
   if (k.ignored) logs = masked(&c, logs, k.ignored, st__of_int(0));
-  if (k.weight) logs = st__step2(&c, ST_OP_mul_Tensor, logs, w);
+  if (k.weight) logs = st__apply2(&c, ST_OP_mul_Tensor, logs, w);
   logs = reduced(&c, &k, logs, w, args[3].u.i);
-  return st__chain_return(&c, st__step1(&c, ST_OP_neg, logs), rets);
+  return st__scope_return(&c, st__apply1(&c, ST_OP_neg, logs), rets);
 }
 
 /* -- Cross entropy -------------------------------------------------------- */
 
-static st_tensor *times(st_chain *c, const st_tensor *a, double x) {
-  return st__step_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
+static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
+  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
 }
 
 /* weight along the dimension of classes of self. */
-static st_tensor *weight_along(st_chain *c, const st_tensor *weight,
+static st_tensor *weight_along(st_op_scope *c, const st_tensor *weight,
                                const st_tensor *self) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   sizes[class_dim(self)] = -1;
-  return st__step_with(c, ST_OP_reshape, weight,
-                       st__of_ints(sizes, self->ndim));
+  return st__apply_with(c, ST_OP_reshape, weight,
+                        st__of_ints(sizes, self->ndim));
 }
 
-static st_tensor *sum_of_classes(st_chain *c, const st_tensor *t, int dim,
+static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
                                  bool keepdim) {
   const int64_t dims[] = {dim};
-  return st__step(c, ST_OP_sum_dim_IntList, 3,
-                  (st_value[]){st__of_tensor(t), st__of_ints(dims, 1),
-                               st__of_bool(keepdim)});
+  return st__apply(c, ST_OP_sum_dim_IntList, 3,
+                   (st_value[]){st__of_tensor(t), st__of_ints(dims, 1),
+                                st__of_bool(keepdim)});
 }
 
 static st_status check_probabilities(const st_value *args) {
@@ -175,52 +175,52 @@ static st_status check_probabilities(const st_value *args) {
 }
 
 /* The targets are probabilities of all classes. */
-static st_status soft_targets(st_chain *c, const st_value *args,
+static st_status soft_targets(st_op_scope *c, const st_value *args,
                               const st_tensor *logs, st_value *rets) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   const double smoothing = st__to_float(&args[5], 0);
   const int dim = class_dim(self);
-  if (st__going(c)) c->status = check_probabilities(args);
-  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  if (st__scope_ok(c)) c->status = check_probabilities(args);
+  if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const int64_t n = self->sizes[dim];
   if (smoothing > 0) {
-    target = st__step_with(c, ST_OP_add_Scalar,
-                           times(c, target, 1 - smoothing),
-                           st__of_float(smoothing / (double)n));
+    target = st__apply_with(c, ST_OP_add_Scalar,
+                            times(c, target, 1 - smoothing),
+                            st__of_float(smoothing / (double)n));
   }
-  logs = st__step2(c, ST_OP_mul_Tensor, logs, target);
+  logs = st__apply2(c, ST_OP_mul_Tensor, logs, target);
   if (!st__is_none(&args[2])) {
-    logs = st__step2(c, ST_OP_mul_Tensor, logs,
-                     weight_along(c, args[2].u.tensor, self));
+    logs = st__apply2(c, ST_OP_mul_Tensor, logs,
+                      weight_along(c, args[2].u.tensor, self));
   }
   st_tensor *loss = args[3].u.i == ST_REDUCE_NONE
                   ? sum_of_classes(c, logs, dim, false)
-                  : st__step1(c, ST_OP_sum, logs);
-  loss = st__step1(c, ST_OP_neg, loss);
+                  : st__apply1(c, ST_OP_sum, logs);
+  loss = st__apply1(c, ST_OP_neg, loss);
   if (args[3].u.i == ST_REDUCE_MEAN) {
-    loss = st__step_with(c, ST_OP_div_Scalar, loss,
-                         st__of_float((double)self->numel / (double)n));
+    loss = st__apply_with(c, ST_OP_div_Scalar, loss,
+                          st__of_float((double)self->numel / (double)n));
   }
-  return st__chain_return(c, loss, rets);
+  return st__scope_return(c, loss, rets);
 }
 
 /* The loss if all classes were equally likely: what smoothing mixes in. */
-static st_tensor *even_loss(st_chain *c, const st_value *args,
-                            const st_tensor *logs) {
+static st_tensor *smooth_loss(st_op_scope *c, const st_value *args,
+                              const st_tensor *logs) {
   const st_value probabilities[] = {st__of_tensor(logs), args[1], args[2]};
   classes k;
   read_classes(c, probabilities, args[4], args[6], &k);
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const int dim = class_dim(logs);
   if (k.weight) {
-    logs = st__step2(c, ST_OP_mul_Tensor, logs,
-                     weight_along(c, k.weight, k.self));
+    logs = st__apply2(c, ST_OP_mul_Tensor, logs,
+                      weight_along(c, k.weight, k.self));
   }
   const st_tensor *sums = sum_of_classes(c, logs, dim, true);
   if (k.ignored) sums = masked(c, sums, k.ignored, st__of_int(0));
-  sums = reduced(c, &k, sums, counted(c, &k), args[3].u.i);
-  return st__step_with(c, ST_OP_div_Scalar, st__step1(c, ST_OP_neg, sums),
-                       st__of_float((double)k.self->sizes[dim]));
+  sums = reduced(c, &k, sums, target_weights(c, &k), args[3].u.i);
+  return st__apply_with(c, ST_OP_div_Scalar, st__apply1(c, ST_OP_neg, sums),
+                        st__of_float((double)k.self->sizes[dim]));
 }
 
 static st_status check_smoothing(double smoothing) {
@@ -232,24 +232,24 @@ static st_status check_smoothing(double smoothing) {
 ST_BOXED(st__box_cross_entropy_loss) {
   const st_tensor *self = args[0].u.tensor;
   const double smoothing = st__to_float(&args[5], 0);
-  st_chain c = st__loss_begin(&args[3]);
-  if (st__going(&c)) c.status = check_smoothing(smoothing);
+  st_op_scope c = st__loss_begin(&args[3]);
+  if (st__scope_ok(&c)) c.status = check_smoothing(smoothing);
   const bool is_soft = self->ndim > 0 &&
                        st__same_sizes(self, args[1].u.tensor);
-  if (st__going(&c) && !is_soft) {
+  if (st__scope_ok(&c) && !is_soft) {
     c.status = check_classes(self, args[1].u.tensor, st__to_tensor(&args[2]));
   }
-  const st_tensor *logs = st__step_with(&c, ST_OP_log_softmax_int, self,
-                                        st__of_int(class_dim(self)));
+  const st_tensor *logs = st__apply_with(&c, ST_OP_log_softmax_int, self,
+                                         st__of_int(class_dim(self)));
   if (is_soft) return soft_targets(&c, args, logs, rets);
   const st_value likely[] = {st__of_tensor(logs), args[1], args[2], args[3],
                              args[4], args[6]};
-  st_tensor *loss = st__step(&c, ST_OP_nll_loss, 6, likely);
+  st_tensor *loss = st__apply(&c, ST_OP_nll_loss, 6, likely);
   if (smoothing > 0) {
-    loss = st__step2(&c, ST_OP_add_Tensor, times(&c, loss, 1 - smoothing),
-                     times(&c, even_loss(&c, args, logs), smoothing));
+    loss = st__apply2(&c, ST_OP_add_Tensor, times(&c, loss, 1 - smoothing),
+                      times(&c, smooth_loss(&c, args, logs), smoothing));
   }
-  return st__chain_return(&c, loss, rets);
+  return st__scope_return(&c, loss, rets);
 }
 
 /* -- Two classes ---------------------------------------------------------- */
@@ -262,52 +262,53 @@ static st_status check_same_shape(const st_tensor *self,
 }
 
 /* log t, which is -100 where t is smaller yet. */
-static st_tensor *bounded_log(st_chain *c, st_op_id log, const st_tensor *t) {
-  return st__step_with(c, ST_OP_clamp_min, st__step1(c, log, t),
-                       st__of_int(-100));
+static st_tensor *bounded_log(st_op_scope *c, st_op_id log,
+                              const st_tensor *t) {
+  return st__apply_with(c, ST_OP_clamp_min, st__apply1(c, log, t),
+                        st__of_int(-100));
 }
 
 /* The element by element part of the loss has a derivative of its own: that
  * of the formula has no value at 0 and 1, which float32 rounds to easily. */
 ST_BOXED(st__box_binary_cross_entropy_each) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  st_chain c = {.n = 0};
-  const st_tensor *other = st__step_with(&c, ST_OP_sub_Scalar, target,
-                                         st__of_int(1));
-  const st_tensor *is = st__step2(&c, ST_OP_mul_Tensor, target,
-                                  bounded_log(&c, ST_OP_log, self));
-  const st_tensor *is_not = st__step2(
+  st_op_scope c = {.n = 0};
+  const st_tensor *other = st__apply_with(&c, ST_OP_sub_Scalar, target,
+                                          st__of_int(1));
+  const st_tensor *is = st__apply2(&c, ST_OP_mul_Tensor, target,
+                                   bounded_log(&c, ST_OP_log, self));
+  const st_tensor *is_not = st__apply2(
     &c, ST_OP_mul_Tensor, other,
-    bounded_log(&c, ST_OP_log1p, st__step1(&c, ST_OP_neg, self)));
-  return st__chain_return(&c, st__step2(&c, ST_OP_sub_Tensor, is_not, is),
+    bounded_log(&c, ST_OP_log1p, st__apply1(&c, ST_OP_neg, self)));
+  return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, is_not, is),
                           rets);
 }
 
 /* Of self; what is not on the CPU cannot be read. */
-static void check_range(st_chain *c, const st_tensor *self) {
-  if (!st__going(c) || self->device != ST_DEVICE_CPU) return;
-  const st_tensor *inside = st__step2(
+static void check_range(st_op_scope *c, const st_tensor *self) {
+  if (!st__scope_ok(c) || self->device != ST_DEVICE_CPU) return;
+  const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
-    st__step_with(c, ST_OP_ge_Scalar, self, st__of_int(0)),
-    st__step_with(c, ST_OP_le_Scalar, self, st__of_int(1)));
-  if (any(c, st__step1(c, ST_OP_logical_not, inside)) && st__going(c)) {
+    st__apply_with(c, ST_OP_ge_Scalar, self, st__of_int(0)),
+    st__apply_with(c, ST_OP_le_Scalar, self, st__of_int(1)));
+  if (any(c, st__apply1(c, ST_OP_logical_not, inside)) && st__scope_ok(c)) {
     c->status = st__fail(ST_BAD_VALUE, "self must hold probabilities, in the "
                          "range from 0 to 1");
   }
 }
 
-static st_tensor *weighted(st_chain *c, st_tensor *loss,
+static st_tensor *weighted(st_op_scope *c, st_tensor *loss,
                            const st_value *weight) {
   if (st__is_none(weight)) return loss;
-  return st__step2(c, ST_OP_mul_Tensor, loss, weight->u.tensor);
+  return st__apply2(c, ST_OP_mul_Tensor, loss, weight->u.tensor);
 }
 
 ST_BOXED(st__box_binary_cross_entropy) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  st_chain c = st__loss_begin(&args[3]);
-  if (st__going(&c)) c.status = check_same_shape(self, target);
+  st_op_scope c = st__loss_begin(&args[3]);
+  if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   check_range(&c, self);
-  st_tensor *loss = st__step2(&c, ST_OP__binary_cross_entropy, self, target);
+  st_tensor *loss = st__apply2(&c, ST_OP__binary_cross_entropy, self, target);
   return st__loss_end(&c, weighted(&c, loss, &args[2]), &args[3], rets);
 }
 
@@ -316,19 +317,19 @@ ST_BOXED(st__box_binary_cross_entropy) {
 ST_BOXED(st__box_binary_cross_entropy_with_logits) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   const st_tensor *pos_weight = st__to_tensor(&args[3]);
-  st_chain c = st__loss_begin(&args[4]);
-  if (st__going(&c)) c.status = check_same_shape(self, target);
+  st_op_scope c = st__loss_begin(&args[4]);
+  if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   const st_value one = st__of_int(1);
-  const st_tensor *log = st__step1(&c, ST_OP_log_sigmoid, self);
+  const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, self);
   if (pos_weight) {
-    const st_tensor *more = st__step2(
+    const st_tensor *more = st__apply2(
       &c, ST_OP_mul_Tensor, target,
-      st__step_with(&c, ST_OP_sub_Scalar, pos_weight, one));
-    log = st__step2(&c, ST_OP_mul_Tensor, log,
-                    st__step_with(&c, ST_OP_add_Scalar, more, one));
+      st__apply_with(&c, ST_OP_sub_Scalar, pos_weight, one));
+    log = st__apply2(&c, ST_OP_mul_Tensor, log,
+                     st__apply_with(&c, ST_OP_add_Scalar, more, one));
   }
-  const st_tensor *other = st__step_with(&c, ST_OP_rsub_Scalar, target, one);
-  st_tensor *loss = st__step2(
-    &c, ST_OP_sub_Tensor, st__step2(&c, ST_OP_mul_Tensor, other, self), log);
+  const st_tensor *other = st__apply_with(&c, ST_OP_rsub_Scalar, target, one);
+  st_tensor *loss = st__apply2(
+    &c, ST_OP_sub_Tensor, st__apply2(&c, ST_OP_mul_Tensor, other, self), log);
   return st__loss_end(&c, weighted(&c, loss, &args[2]), &args[4], rets);
 }

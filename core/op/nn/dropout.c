@@ -19,17 +19,17 @@ static bool drops(const st_value *args) {
 }
 
 /* Of the sizes given 0 with probability p, else 1 / (1 - p). */
-static st_tensor *noise(st_chain *c, const st_tensor *like, st_value sizes,
+static st_tensor *noise(st_op_scope *c, const st_tensor *like, st_value sizes,
                         double p) {
   st_value same;
-  st_tensor *t = st__step_with(c, ST_OP_new_empty, like, sizes);
+  st_tensor *t = st__apply_with(c, ST_OP_new_empty, like, sizes);
   const st_value keep[] = {st__of_tensor(t), st__of_float(1 - p)};
-  t = st__step(c, ST_OP_bernoulli__float, 2, keep);
-  if (!st__going(c) || p == 1) return t;
+  t = st__apply(c, ST_OP_bernoulli__float, 2, keep);
+  if (!st__scope_ok(c) || p == 1) return t;
   const st_value scale[] = {st__of_tensor(t), st__of_float(1 - p)};
   c->status = st__call(st__op_variant(ST_OP_div_Scalar, ST_INPLACE), scale,
                        &same);
-  if (st__going(c)) st__value_clear(&same);
+  if (st__scope_ok(c)) st__value_clear(&same);
   return t;
 }
 
@@ -39,45 +39,45 @@ static st_value sizes_of(const st_tensor *t) {
 
 ST_BOXED(st__box_dropout) {
   st_tensor *input = args[0].u.tensor;
-  st_chain c = {.status = check_probability(&args[1])};
-  if (!st__going(&c) || !drops(args)) {
-    return st__chain_return(&c, input, rets);
+  st_op_scope c = {.status = check_probability(&args[1])};
+  if (!st__scope_ok(&c) || !drops(args)) {
+    return st__scope_return(&c, input, rets);
   }
   const st_tensor *kept = noise(&c, input, sizes_of(input),
                                 st__to_float(&args[1], 0));
-  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, input, kept),
+  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
                           rets);
 }
 
 ST_BOXED(st__box_dropout_) {
   st_tensor *self = args[0].u.tensor;
-  st_chain c = {.status = check_probability(&args[1])};
-  if (st__going(&c) && drops(args)) {
-    st__step_into(&c, ST_OP_mul_Tensor, self,
-                  noise(&c, self, sizes_of(self),
-                        st__to_float(&args[1], 0)));
+  st_op_scope c = {.status = check_probability(&args[1])};
+  if (st__scope_ok(&c) && drops(args)) {
+    st__apply_into(&c, ST_OP_mul_Tensor, self,
+                   noise(&c, self, sizes_of(self),
+                         st__to_float(&args[1], 0)));
   }
-  return st__chain_return(&c, self, rets);
+  return st__scope_return(&c, self, rets);
 }
 
 /* The same for all elements of a channel. */
 ST_BOXED(st__box_feature_dropout) {
   st_tensor *input = args[0].u.tensor;
   int64_t sizes[ST_MAX_DIMS];
-  st_chain c = {.status = check_probability(&args[1])};
-  if (st__going(&c) && input->ndim < 2) {
+  st_op_scope c = {.status = check_probability(&args[1])};
+  if (st__scope_ok(&c) && input->ndim < 2) {
     c.status = st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape "
                         "is %s", ST_SHAPE_TEXT(input));
   }
-  if (!st__going(&c) || !drops(args)) {
-    return st__chain_return(&c, input, rets);
+  if (!st__scope_ok(&c) || !drops(args)) {
+    return st__scope_return(&c, input, rets);
   }
   for (int d = 0; d < input->ndim; d++) {
     sizes[d] = d < 2 ? input->sizes[d] : 1;
   }
   const st_tensor *kept = noise(&c, input, st__of_ints(sizes, input->ndim),
                                 st__to_float(&args[1], 0));
-  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, input, kept),
+  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
                           rets);
 }
 
@@ -85,13 +85,13 @@ ST_BOXED(st__box_native_dropout) {
   const st_tensor *input = args[0].u.tensor;
   const bool is_training = st__to_bool(&args[2], true);
   const double p = is_training ? st__to_float(&args[1], 0) : 0;
-  st_chain c = {.status = check_probability(&args[1])};
+  st_op_scope c = {.status = check_probability(&args[1])};
   const st_value bools[] = {args[0], sizes_of(input), st__of_int(ST_BOOL)};
-  st_tensor *mask = st__step(&c, ST_OP_new_empty, 3, bools);
-  mask = st__step(&c, ST_OP_bernoulli__float, 2,
-                  (st_value[]){st__of_tensor(mask), st__of_float(1 - p)});
-  st_tensor *out = st__step2(&c, ST_OP_mul_Tensor, input, mask);
-  out = st__step_with(&c, ST_OP_mul_Scalar, out,
-                      st__of_float(p == 1 ? 0 : 1 / (1 - p)));
-  return st__chain_end(&c, 2, (st_tensor *[]){out, mask}, rets);
+  st_tensor *mask = st__apply(&c, ST_OP_new_empty, 3, bools);
+  mask = st__apply(&c, ST_OP_bernoulli__float, 2,
+                   (st_value[]){st__of_tensor(mask), st__of_float(1 - p)});
+  st_tensor *out = st__apply2(&c, ST_OP_mul_Tensor, input, mask);
+  out = st__apply_with(&c, ST_OP_mul_Scalar, out,
+                       st__of_float(p == 1 ? 0 : 1 / (1 - p)));
+  return st__scope_end(&c, 2, (st_tensor *[]){out, mask}, rets);
 }

@@ -22,69 +22,70 @@ static st_status check_embedding(const st_value *args) {
   ST_TRY(check_integers(args[1].u.tensor, "indices"));
   if (padding < -1 || padding >= weight->sizes[0]) {
     return st__fail(ST_BAD_INDEX, "padding_idx %lld is out of range for %lld "
-                    "rows", (long long)st__shown(padding),
+                    "rows", (long long)st__display_index(padding),
                     (long long)weight->sizes[0]);
   }
   return ST_OK;
 }
 
 /* rows, those at position padding without a gradient. */
-static st_tensor *without_padding(st_chain *c, st_tensor *rows,
+static st_tensor *without_padding(st_op_scope *c, st_tensor *rows,
                                   const st_tensor *at, int64_t padding) {
-  const st_tensor *is_padding = st__step_with(
+  const st_tensor *is_padding = st__apply_with(
     c, ST_OP_unsqueeze,
-    st__step_with(c, ST_OP_eq_Scalar, at, st__of_int(padding)),
+    st__apply_with(c, ST_OP_eq_Scalar, at, st__of_int(padding)),
     st__of_int(1));
-  const st_tensor *constant = st__step1(c, ST_OP_detach, rows);
-  return st__step(c, ST_OP_where_self, 3,
-                  (st_value[]){st__of_tensor(is_padding),
-                               st__of_tensor(constant), st__of_tensor(rows)});
+  const st_tensor *constant = st__apply1(c, ST_OP_detach, rows);
+  return st__apply(c, ST_OP_where_self, 3,
+                   (st_value[]){st__of_tensor(is_padding),
+                                st__of_tensor(constant), st__of_tensor(rows)});
 }
 
 /* rows, whose gradients are divided by how often their positions occur: what
  * lies between a constant and itself is that constant. */
-static st_tensor *by_frequency(st_chain *c, const st_tensor *weight,
+static st_tensor *by_frequency(st_op_scope *c, const st_tensor *weight,
                                st_tensor *rows, const st_tensor *at,
                                st_value base) {
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const st_dtype counted = weight->dtype == ST_FLOAT64 ||
                            weight->dtype == ST_COMPLEX128
                          ? ST_FLOAT64 : ST_FLOAT32;
   const st_value first = st__of_int(0), here = st__of_tensor(at);
-  const st_tensor *none = st__step(
+  const st_tensor *none = st__apply(
     c, ST_OP_new_zeros, 3,
     (st_value[]){st__of_tensor(weight), st__of_ints(weight->sizes, 1),
                  st__of_int(counted)});
-  const st_tensor *ones = st__step(
+  const st_tensor *ones = st__apply(
     c, ST_OP_new_ones, 3,
     (st_value[]){st__of_tensor(weight), st__of_ints(at->sizes, 1),
                  st__of_int(counted)});
-  const st_tensor *counts = st__step(
+  const st_tensor *counts = st__apply(
     c, ST_OP_scatter_add, 5,
     (st_value[]){st__of_tensor(none), first, here, st__of_tensor(ones),
                  base});
-  const st_tensor *share = st__step1(
+  const st_tensor *share = st__apply1(
     c, ST_OP_reciprocal,
-    st__step(c, ST_OP_take, 3,
-             (st_value[]){st__of_tensor(counts), here, base}));
-  share = st__step_to(c, share, (st_dtype)weight->dtype);
-  share = st__step_with(c, ST_OP_unsqueeze, share, st__of_int(1));
-  const st_tensor *constant = st__step1(c, ST_OP_detach, rows);
-  return st__step(c, ST_OP_lerp_Tensor, 3,
-                  (st_value[]){st__of_tensor(constant), st__of_tensor(rows),
-                               st__of_tensor(share)});
+    st__apply(c, ST_OP_take, 3,
+              (st_value[]){st__of_tensor(counts), here, base}));
+  share = st__apply_to(c, share, (st_dtype)weight->dtype);
+  share = st__apply_with(c, ST_OP_unsqueeze, share, st__of_int(1));
+  const st_tensor *constant = st__apply1(c, ST_OP_detach, rows);
+  return st__apply(c, ST_OP_lerp_Tensor, 3,
+                   (st_value[]){st__of_tensor(constant), st__of_tensor(rows),
+                                st__of_tensor(share)});
 }
 
 ST_BOXED(st__box_embedding) {
   const st_tensor *weight = args[0].u.tensor, *indices = args[1].u.tensor;
   const int64_t padding = st__to_int(&args[2], -1);
   int64_t sizes[ST_MAX_DIMS + 1];
-  st_chain c = {.status = check_embedding(args)};
-  if (!st__going(&c)) return c.status;
-  const st_tensor *at = st__step_line(&c, st__step_to(&c, indices, ST_INT64));
+  st_op_scope c = {.status = check_embedding(args)};
+  if (!st__scope_ok(&c)) return c.status;
+  const st_tensor *at = st__apply_flatten(&c,
+                                          st__apply_to(&c, indices, ST_INT64));
   const st_value rows_at[] = {args[0], st__of_int(0), st__of_tensor(at),
                               args[5]};
-  st_tensor *rows = st__step(&c, ST_OP_index_select, 4, rows_at);
+  st_tensor *rows = st__apply(&c, ST_OP_index_select, 4, rows_at);
   if (st__to_bool(&args[3], false)) {
     rows = by_frequency(&c, weight, rows, at, args[5]);
   }
@@ -94,31 +95,32 @@ ST_BOXED(st__box_embedding) {
   for (int d = 0; d < indices->ndim; d++) sizes[d] = indices->sizes[d];
   sizes[indices->ndim] = weight->sizes[1];
   const st_value shape = st__of_ints(sizes, indices->ndim + 1);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_view, rows, shape),
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_view, rows, shape),
                           rets);
 }
 
 /* The least and the greatest class, if there is one and it can be read. */
-static void class_range(st_chain *c, const st_tensor *self,
+static void class_range(st_op_scope *c, const st_tensor *self,
                         int64_t range[2]) {
   st_tensor *ends[2];
   st_value v;
-  st__steps(c, ST_OP_aminmax, 1, (st_value[]){st__of_tensor(self)}, 2, ends);
-  for (int i = 0; st__going(c) && i < 2; i++) {
+  st__apply_multi(c, ST_OP_aminmax, 1, (st_value[]){st__of_tensor(self)}, 2,
+                  ends);
+  for (int i = 0; st__scope_ok(c) && i < 2; i++) {
     c->status = st__invoke(ST_OP_item, 1,
                            (st_value[]){st__of_tensor(ends[i])}, &v);
-    if (st__going(c)) range[i] = v.u.i;
+    if (st__scope_ok(c)) range[i] = v.u.i;
   }
 }
 
 /* How many classes there are, all of self's among them. */
-static void count_classes(st_chain *c, const st_tensor *self, int64_t base,
+static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                           int64_t *n) {
   int64_t range[2] = {base, base - 1};
   const bool is_read = self->device == ST_DEVICE_CPU && self->numel > 0;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   if (is_read) class_range(c, self, range);
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   if (*n == -1 && is_read) *n = range[1] - base + 1;
   if (*n <= 0) {
     c->status = *n == -1
@@ -138,14 +140,14 @@ ST_BOXED(st__box_one_hot) {
   const st_tensor *self = args[0].u.tensor;
   const int64_t base = args[2].u.i;
   int64_t n = args[1].u.i;
-  st_chain c = {.status = check_integers(self, "self")};
+  st_op_scope c = {.status = check_integers(self, "self")};
   count_classes(&c, self, base, &n);
   const st_value places[] = {
     st__of_int(base), st__of_int(base + n), st__of_int(ST_INT64), st__none(),
     st__of_int(self->device)};
-  const st_tensor *all = st__step(&c, ST_OP_arange_start, 5, places);
-  const st_tensor *each = st__step_with(&c, ST_OP_unsqueeze, self,
-                                        st__of_int(-1));
-  const st_tensor *is = st__step2(&c, ST_OP_eq_Tensor, each, all);
-  return st__chain_return(&c, st__step_to(&c, is, ST_INT64), rets);
+  const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, places);
+  const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,
+                                         st__of_int(-1));
+  const st_tensor *is = st__apply2(&c, ST_OP_eq_Tensor, each, all);
+  return st__scope_return(&c, st__apply_to(&c, is, ST_INT64), rets);
 }

@@ -8,7 +8,7 @@
 ST_BOXED(st__box_glu) {
   const st_tensor *self = args[0].u.tensor;
   int dim = 0;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (self->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "self is a number and cannot be halved");
   }
@@ -16,12 +16,12 @@ ST_BOXED(st__box_glu) {
   const int64_t half = self->sizes[dim] / 2;
   if (self->sizes[dim] % 2 != 0) {
     return st__fail(ST_BAD_SHAPE, "dimension %d of self has size %lld, which "
-                    "cannot be halved", (int)st__shown(dim),
+                    "cannot be halved", (int)st__display_index(dim),
                     (long long)self->sizes[dim]);
   }
-  const st_tensor *gate = st__step1(
-    &c, ST_OP_sigmoid, st__step_narrow(&c, self, dim, half, half));
-  const st_tensor *value = st__step_narrow(&c, self, dim, 0, half);
-  return st__chain_return(&c, st__step2(&c, ST_OP_mul_Tensor, value, gate),
+  const st_tensor *gate = st__apply1(
+    &c, ST_OP_sigmoid, st__apply_narrow(&c, self, dim, half, half));
+  const st_tensor *value = st__apply_narrow(&c, self, dim, 0, half);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, value, gate),
                           rets);
 }

@@ -26,33 +26,33 @@ typedef struct axis {
 
 /* -- Steps with numbers --------------------------------------------------- */
 
-static st_tensor *add_number(st_chain *c, const st_tensor *t, double x) {
-  return st__step_with(c, ST_OP_add_Scalar, t, st__of_float(x));
+static st_tensor *add_number(st_op_scope *c, const st_tensor *t, double x) {
+  return st__apply_with(c, ST_OP_add_Scalar, t, st__of_float(x));
 }
 
-static st_tensor *mul_number(st_chain *c, const st_tensor *t, double x) {
-  return st__step_with(c, ST_OP_mul_Scalar, t, st__of_float(x));
+static st_tensor *mul_number(st_op_scope *c, const st_tensor *t, double x) {
+  return st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(x));
 }
 
 /* x where mask holds, else t. */
-static st_tensor *choose(st_chain *c, const st_tensor *mask, double x,
+static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
                          const st_tensor *t) {
   const st_value args[] = {st__of_tensor(mask), st__of_float(x),
                            st__of_tensor(t)};
-  return st__step(c, ST_OP_where_ScalarSelf, 3, args);
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, args);
 }
 
 /* -- Coordinates ---------------------------------------------------------- */
 
 /* The points along dimension d, in places of the image: (batch, 1, points). */
-static st_tensor *coordinates(st_chain *c, const sampler *s, int d) {
+static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   const double size = (double)s->input->sizes[2 + d];
   const int64_t sizes[] = {s->grid->sizes[0], 1, s->points};
-  const st_tensor *grid = st__step_attached(c, s->grid, s->grid);
+  const st_tensor *grid = st__apply_attached(c, s->grid, s->grid);
   const st_value select[] = {st__of_tensor(grid), st__of_int(-1),
                              st__of_int(s->n - 1 - d)};
-  const st_tensor *x = st__step_reshape(
-    c, st__step(c, ST_OP_select_int, 3, select), 3, sizes);
+  const st_tensor *x = st__apply_reshape(
+    c, st__apply(c, ST_OP_select_int, 3, select), 3, sizes);
   x = add_number(c, x, 1);
   if (s->align_corners) return mul_number(c, mul_number(c, x, 0.5), size - 1);
   x = add_number(c, mul_number(c, x, size), -1);
@@ -60,37 +60,37 @@ static st_tensor *coordinates(st_chain *c, const sampler *s, int d) {
 }
 
 /* Into the image; at its border and beyond there is no gradient. */
-static st_tensor *clipped(st_chain *c, const st_tensor *x, double last) {
-  x = choose(c, st__step_with(c, ST_OP_le_Scalar, x, st__of_float(0)), 0, x);
-  return choose(c, st__step_with(c, ST_OP_ge_Scalar, x, st__of_float(last)),
+static st_tensor *clipped(st_op_scope *c, const st_tensor *x, double last) {
+  x = choose(c, st__apply_with(c, ST_OP_le_Scalar, x, st__of_float(0)), 0, x);
+  return choose(c, st__apply_with(c, ST_OP_ge_Scalar, x, st__of_float(last)),
                 last, x);
 }
 
 /* Back and forth between the outer places, or, without align_corners, their
  * outer edges. */
-static st_tensor *reflected(st_chain *c, const sampler *s, const st_tensor *x,
-                            int64_t size) {
+static st_tensor *reflected(st_op_scope *c, const sampler *s,
+                            const st_tensor *x, int64_t size) {
   const double low = s->align_corners ? 0 : -0.5;
   const double span = (double)(s->align_corners ? size - 1 : size);
   if (span == 0) {
     const st_value ones[] = {st__of_tensor(x), st__of_int(ST_BOOL)};
-    return choose(c, st__step(c, ST_OP_ones_like, 2, ones), 0, x);
+    return choose(c, st__apply(c, ST_OP_ones_like, 2, ones), 0, x);
   }
-  const st_tensor *far = st__step1(c, ST_OP_abs, add_number(c, x, -low));
-  const st_tensor *rest = st__step_with(c, ST_OP_fmod_Scalar, far,
-                                        st__of_float(span));
-  const st_tensor *turns = st__step1(
-    c, ST_OP_floor, mul_number(c, st__step1(c, ST_OP_detach, far), 1 / span));
-  const st_tensor *odd = st__step_with(c, ST_OP_fmod_Scalar, turns,
-                                       st__of_float(2));
-  const st_tensor *back = add_number(c, st__step1(c, ST_OP_neg, rest), span);
+  const st_tensor *far = st__apply1(c, ST_OP_abs, add_number(c, x, -low));
+  const st_tensor *rest = st__apply_with(c, ST_OP_fmod_Scalar, far,
+                                         st__of_float(span));
+  const st_tensor *turns = st__apply1(
+    c, ST_OP_floor, mul_number(c, st__apply1(c, ST_OP_detach, far), 1 / span));
+  const st_tensor *odd = st__apply_with(c, ST_OP_fmod_Scalar, turns,
+                                        st__of_float(2));
+  const st_tensor *back = add_number(c, st__apply1(c, ST_OP_neg, rest), span);
   const st_value where[] = {
-    st__of_tensor(st__step_with(c, ST_OP_ne_Scalar, odd, st__of_float(0))),
+    st__of_tensor(st__apply_with(c, ST_OP_ne_Scalar, odd, st__of_float(0))),
     st__of_tensor(back), st__of_tensor(rest)};
-  return add_number(c, st__step(c, ST_OP_where_self, 3, where), low);
+  return add_number(c, st__apply(c, ST_OP_where_self, 3, where), low);
 }
 
-static st_tensor *bordered(st_chain *c, const sampler *s, st_tensor *x,
+static st_tensor *bordered(st_op_scope *c, const sampler *s, st_tensor *x,
                            int d) {
   const int64_t size = s->input->sizes[2 + d];
   if (s->border == ZEROS) return x;
@@ -101,88 +101,88 @@ static st_tensor *bordered(st_chain *c, const sampler *s, st_tensor *x,
 /* -- Taps ----------------------------------------------------------------- */
 
 /* Place x, a whole number, of dimension d as tap k of the axis. */
-static void add_tap(st_chain *c, const sampler *s, const st_tensor *x, int d,
+static void add_tap(st_op_scope *c, const sampler *s, const st_tensor *x, int d,
                     axis *a, int k) {
   const int64_t *sizes = s->input->sizes + 2;
   const int64_t step = st__product_of(s->n - d - 1, sizes + d + 1);
-  st_chain round = {.status = c->status};
-  a->inside[k] = st__chain_keep(c, &round, st__step2(
+  st_op_scope round = {.status = c->status};
+  a->inside[k] = st__scope_keep(c, &round, st__apply2(
     &round, ST_OP_logical_and,
-    st__step_with(&round, ST_OP_ge_Scalar, x, st__of_float(0)),
-    st__step_with(&round, ST_OP_le_Scalar, x,
-                  st__of_float((double)(sizes[d] - 1)))));
+    st__apply_with(&round, ST_OP_ge_Scalar, x, st__of_float(0)),
+    st__apply_with(&round, ST_OP_le_Scalar, x,
+                   st__of_float((double)(sizes[d] - 1)))));
   const st_value where[] = {st__of_tensor(a->inside[k]), st__of_tensor(x),
                             st__of_int(0)};
-  round = (st_chain){.status = c->status};
-  const st_tensor *at = st__step(&round, ST_OP_where_ScalarOther, 3, where);
-  at = st__step_to(&round, at, ST_INT64);
-  a->at[k] = st__chain_keep(c, &round, st__step_with(
+  round = (st_op_scope){.status = c->status};
+  const st_tensor *at = st__apply(&round, ST_OP_where_ScalarOther, 3, where);
+  at = st__apply_to(&round, at, ST_INT64);
+  a->at[k] = st__scope_keep(c, &round, st__apply_with(
     &round, ST_OP_mul_Scalar, at, st__of_int(step)));
 }
 
 /* ((p[0] x + p[1]) x + p[2]) x + p[3] */
-static st_tensor *cubic(st_chain *c, const st_tensor *x, const double *p) {
+static st_tensor *cubic(st_op_scope *c, const st_tensor *x, const double *p) {
   const st_tensor *y = add_number(c, mul_number(c, x, p[0]), p[1]);
-  y = add_number(c, st__step2(c, ST_OP_mul_Tensor, y, x), p[2]);
-  return add_number(c, st__step2(c, ST_OP_mul_Tensor, y, x), p[3]);
+  y = add_number(c, st__apply2(c, ST_OP_mul_Tensor, y, x), p[2]);
+  return add_number(c, st__apply2(c, ST_OP_mul_Tensor, y, x), p[3]);
 }
 
 /* The weight of tap k of a point that is t behind a place. */
-static st_tensor *tap_weight(st_chain *c, const sampler *s, const st_tensor *t,
-                             int k) {
+static st_tensor *tap_weight(st_op_scope *c, const sampler *s,
+                             const st_tensor *t, int k) {
   static const double near[] = {1.25, -2.25, 0, 1};
   static const double far[] = {-0.75, 3.75, -6, 3};
-  st_chain round = {.status = c->status};
+  st_op_scope round = {.status = c->status};
   const bool behind = s->mode == BILINEAR ? k == 0 : k >= 2;
   const double more = s->mode == BILINEAR ? k == 0 : k == 3 ? 2 : k != 1;
-  const st_tensor *x = behind ? st__step1(&round, ST_OP_neg, t) : t;
+  const st_tensor *x = behind ? st__apply1(&round, ST_OP_neg, t) : t;
   st_tensor *weight = add_number(&round, x, more);
   if (s->mode == BICUBIC) {
     weight = cubic(&round, weight, k == 1 || k == 2 ? near : far);
   }
-  return st__chain_keep(c, &round, weight);
+  return st__scope_keep(c, &round, weight);
 }
 
 /* The nearest place is whole; as a weight it stays in the graph. */
-static void find_nearest(st_chain *c, const sampler *s, int d,
+static void find_nearest(st_op_scope *c, const sampler *s, int d,
                          const st_tensor *x, axis *a) {
-  st_chain round = {.status = c->status};
-  const st_tensor *whole = st__step1(&round, ST_OP_round, x);
-  const st_tensor *plain = st__step1(&round, ST_OP_detach, whole);
+  st_op_scope round = {.status = c->status};
+  const st_tensor *whole = st__apply1(&round, ST_OP_round, x);
+  const st_tensor *plain = st__apply1(&round, ST_OP_detach, whole);
   c->status = round.status;
   add_tap(c, s, plain, d, a, 0);
   round.status = c->status;
   const st_value where[] = {st__of_tensor(a->inside[0]), st__of_tensor(whole),
                             st__of_int(0)};
-  a->weight[0] = st__chain_keep(
-    c, &round, st__step(&round, ST_OP_where_ScalarOther, 3, where));
+  a->weight[0] = st__scope_keep(
+    c, &round, st__apply(&round, ST_OP_where_ScalarOther, 3, where));
 }
 
 /* The places around, in order. */
-static void find_around(st_chain *c, const sampler *s, int d,
+static void find_around(st_op_scope *c, const sampler *s, int d,
                         const st_tensor *x, axis *a) {
   const int taps = s->mode == BILINEAR ? 2 : 4;
-  st_chain round = {.status = c->status};
-  const st_tensor *first = st__step1(&round, ST_OP_floor,
-                                     st__step1(&round, ST_OP_detach, x));
-  const st_tensor *t = st__step2(&round, ST_OP_sub_Tensor, x, first);
+  st_op_scope round = {.status = c->status};
+  const st_tensor *first = st__apply1(&round, ST_OP_floor,
+                                      st__apply1(&round, ST_OP_detach, x));
+  const st_tensor *t = st__apply2(&round, ST_OP_sub_Tensor, x, first);
   for (int k = 0; k < taps; k++) {
-    st_chain tap = {.status = round.status};
+    st_op_scope tap = {.status = round.status};
     st_tensor *at = add_number(&tap, first, taps == 2 ? k : k - 1);
     if (s->mode == BICUBIC) at = bordered(&tap, s, at, d);
-    at = st__chain_keep(&round, &tap, at);
-    if (st__going(c)) c->status = round.status;
+    at = st__scope_keep(&round, &tap, at);
+    if (st__scope_ok(c)) c->status = round.status;
     add_tap(c, s, at, d, a, k);
     a->weight[k] = tap_weight(c, s, t, k);
   }
-  st__chain_keep(c, &round, NULL);
+  st__scope_keep(c, &round, NULL);
 }
 
-static void find_taps(st_chain *c, const sampler *s, int d, axis *a) {
-  st_chain round = {.status = c->status};
+static void find_taps(st_op_scope *c, const sampler *s, int d, axis *a) {
+  st_op_scope round = {.status = c->status};
   st_tensor *x = coordinates(&round, s, d);
   if (s->mode != BICUBIC) x = bordered(&round, s, x, d);
-  x = st__chain_keep(c, &round, x);
+  x = st__scope_keep(c, &round, x);
   if (s->mode == NEAREST) find_nearest(c, s, d, x, a);
   else find_around(c, s, d, x, a);
 }
@@ -190,16 +190,16 @@ static void find_taps(st_chain *c, const sampler *s, int d, axis *a) {
 /* -- Points --------------------------------------------------------------- */
 
 /* The product of one tap of each axis: places added, weights multiplied. */
-static st_tensor *combined(st_chain *c, st_op_id id, int n,
+static st_tensor *combined(st_op_scope *c, st_op_id id, int n,
                            st_tensor *const *parts) {
   st_tensor *t = parts[0];
-  for (int d = 1; d < n; d++) t = st__step2(c, id, t, parts[d]);
+  for (int d = 1; d < n; d++) t = st__apply2(c, id, t, parts[d]);
   return t;
 }
 
 /* The elements of the images, (batch, channels, places), at one tap of each
  * axis, 0 outside: (batch, channels, points). */
-static st_tensor *read_taps(st_chain *c, const sampler *s,
+static st_tensor *read_taps(st_op_scope *c, const sampler *s,
                             const st_tensor *images, const axis *axes,
                             const int *taps) {
   st_tensor *at[ST_SPATIAL_MAX] = {NULL}, *inside[ST_SPATIAL_MAX] = {NULL};
@@ -208,63 +208,63 @@ static st_tensor *read_taps(st_chain *c, const sampler *s,
     at[d] = axes[d].at[taps[d]];
     inside[d] = axes[d].inside[taps[d]];
   }
-  const st_tensor *places = st__step_with(
+  const st_tensor *places = st__apply_with(
     c, ST_OP_expand, combined(c, ST_OP_add_Tensor, s->n, at),
     st__of_ints(sizes, 3));
   const st_value gather[] = {st__of_tensor(images), st__of_int(2),
                              st__of_tensor(places)};
   const st_value where[] = {
     st__of_tensor(combined(c, ST_OP_logical_and, s->n, inside)),
-    st__of_tensor(st__step(c, ST_OP_gather, 3, gather)), st__of_int(0)};
-  return st__step(c, ST_OP_where_ScalarOther, 3, where);
+    st__of_tensor(st__apply(c, ST_OP_gather, 3, gather)), st__of_int(0)};
+  return st__apply(c, ST_OP_where_ScalarOther, 3, where);
 }
 
-static st_tensor *weighted(st_chain *c, const sampler *s, const st_tensor *t,
+static st_tensor *weighted(st_op_scope *c, const sampler *s, const st_tensor *t,
                            const axis *axes, const int *taps) {
   st_tensor *weight[ST_SPATIAL_MAX] = {NULL};
   for (int d = 0; d < s->n; d++) weight[d] = axes[d].weight[taps[d]];
   st_tensor *all = combined(c, s->mode == NEAREST ? ST_OP_add_Tensor
                                                   : ST_OP_mul_Tensor,
                             s->n, weight);
-  if (s->mode != NEAREST) return st__step2(c, ST_OP_mul_Tensor, t, all);
+  if (s->mode != NEAREST) return st__apply2(c, ST_OP_mul_Tensor, t, all);
   /* The nearest place has no gradient but that of rounding, which is 0. */
-  const st_tensor *none = st__step2(c, ST_OP_sub_Tensor, all,
-                                    st__step1(c, ST_OP_detach, all));
-  return st__step2(c, ST_OP_add_Tensor, t, none);
+  const st_tensor *none = st__apply2(c, ST_OP_sub_Tensor, all,
+                                     st__apply1(c, ST_OP_detach, all));
+  return st__apply2(c, ST_OP_add_Tensor, t, none);
 }
 
-static st_tensor *sum_taps(st_chain *sum, const sampler *s,
+static st_tensor *sum_taps(st_op_scope *sum, const sampler *s,
                            const st_tensor *images, const axis *axes) {
   const int each = s->mode == NEAREST ? 1 : s->mode == BILINEAR ? 2 : 4;
   int count = 1, taps[ST_SPATIAL_MAX];
   st_tensor *total = NULL;
   for (int d = 0; d < s->n; d++) count *= each;
-  for (int i = 0; st__going(sum) && i < count; i++) {
-    st_chain round = {.n = 0};
+  for (int i = 0; st__scope_ok(sum) && i < count; i++) {
+    st_op_scope round = {.n = 0};
     for (int d = s->n - 1, k = i; d >= 0; d--, k /= each) taps[d] = k % each;
     st_tensor *t = weighted(&round, s, read_taps(&round, s, images, axes, taps),
                             axes, taps);
-    if (total) t = st__step2(&round, ST_OP_add_Tensor, total, t);
-    st__chain_replace(sum, &round, &t);
+    if (total) t = st__apply2(&round, ST_OP_add_Tensor, total, t);
+    st__scope_replace(sum, &round, &t);
     total = t;
   }
   return total;
 }
 
 static st_status run_sampler(const sampler *s, st_value *rets) {
-  st_chain c = {.n = 0}, sum = {.n = 0};
+  st_op_scope c = {.n = 0}, sum = {.n = 0};
   axis axes[ST_SPATIAL_MAX] = {{{NULL}, {NULL}, {NULL}}};
   const st_tensor *input = s->input;
   const int64_t flat[] = {input->sizes[0], input->sizes[1],
                           st__product_of(s->n, input->sizes + 2)};
-  const st_tensor *images = st__step_reshape(
-    &c, st__step_attached(&c, input, input), 3, flat);
+  const st_tensor *images = st__apply_reshape(
+    &c, st__apply_attached(&c, input, input), 3, flat);
   for (int d = 0; d < s->n; d++) find_taps(&c, s, d, &axes[d]);
   sum.status = c.status;
   const st_tensor *total = sum_taps(&sum, s, images, axes);
-  st_tensor *out = st__step_retail(&sum, total, 1, s->n, s->grid->sizes + 1);
-  st__chain_end(&c, 0, NULL, NULL);
-  return st__chain_return(&sum, out, rets);
+  st_tensor *out = st__reshape_tail(&sum, total, 1, s->n, s->grid->sizes + 1);
+  st__scope_end(&c, 0, NULL, NULL);
+  return st__scope_return(&sum, out, rets);
 }
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* im2col and col2im: the windows of an image as columns (Note [Columns]).
+/* im2col and col2im: the windows of an image as columns (Note [im2col]).
  */
 
 #include "op/create/factory.h"
@@ -36,10 +36,10 @@ static void window_strides(const st_tensor *image, const st_window *w,
 }
 
 /* The padded image as (.., channels, kernel.., out..), without a copy. */
-static st_tensor *window_view(st_chain *c, const st_tensor *image,
+static st_tensor *window_view(st_op_scope *c, const st_tensor *image,
                               const st_window *w) {
   int64_t sizes[2 + 2 * ST_SPATIAL_MAX], strides[2 + 2 * ST_SPATIAL_MAX];
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const int lead = image->ndim - w->n;
   for (int i = 0; i < lead; i++) {
     sizes[i] = image->sizes[i];
@@ -53,17 +53,17 @@ static st_tensor *window_view(st_chain *c, const st_tensor *image,
   const int n = lead + 2 * w->n;
   const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, n),
                            st__of_ints(strides, n)};
-  return st__step(c, ST_OP_as_strided, 3, args);
+  return st__apply(c, ST_OP_as_strided, 3, args);
 }
 
-static st_tensor *zero_padded(st_chain *c, const st_tensor *self,
+static st_tensor *zero_padded(st_op_scope *c, const st_tensor *self,
                               const st_window *w) {
   int64_t pad[2 * ST_SPATIAL_MAX];
   for (int d = 0; d < w->n; d++) {
     pad[2 * d] = pad[2 * d + 1] = w->padding[w->n - 1 - d];
   }
-  return st__step_with(c, ST_OP_constant_pad_nd, self,
-                       st__of_ints(pad, 2 * w->n));
+  return st__apply_with(c, ST_OP_constant_pad_nd, self,
+                        st__of_ints(pad, 2 * w->n));
 }
 
 ST_BOXED(st__box_im2col) {
@@ -73,41 +73,42 @@ ST_BOXED(st__box_im2col) {
   ST_TRY(st__check_images(self, "self", w.n));
   st__image_sizes(self, w.n, w.in);
   ST_TRY(st__window_count(&w));
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w) : self;
-  const st_tensor *columns = st__step_with(
+  const st_tensor *columns = st__apply_with(
     &c, ST_OP_clone, window_view(&c, image, &w),
     st__of_int(ST_FORMAT_CONTIGUOUS));
   int64_t sizes[] = {self->sizes[self->ndim - w.n - 1],
                      st__product_of(w.n, w.out)};
-  if (st__going(&c)) sizes[0] *= st__product_of(w.n, w.kernel);
-  return st__chain_return(
-    &c, st__step_retail(&c, columns, 2 * w.n + 1, 2, sizes), rets);
+  if (st__scope_ok(&c)) sizes[0] *= st__product_of(w.n, w.kernel);
+  return st__scope_return(
+    &c, st__reshape_tail(&c, columns, 2 * w.n + 1, 2, sizes), rets);
 }
 
 /* -- col2im --------------------------------------------------------------- */
 
 static st_status check_columns(const st_tensor *self, const st_window *w) {
-  const int64_t taps = st__product_of(w->n, w->kernel);
+  const int64_t kernel_numel = st__product_of(w->n, w->kernel);
   const int64_t places = st__product_of(w->n, w->out);
   if (self->ndim != 2 && self->ndim != 3) {
     return st__fail(ST_BAD_SHAPE, "self must have 2 dimensions, or 3 with a "
                     "batch, but its shape is %s", ST_SHAPE_TEXT(self));
   }
   const int64_t *sizes = self->sizes + self->ndim - 2;
-  if (sizes[0] % taps != 0 || sizes[1] != places) {
+  if (sizes[0] % kernel_numel != 0 || sizes[1] != places) {
     return st__fail(ST_BAD_SHAPE, "self must hold columns of windows of %lld "
                     "places, %lld of them, but its shape is %s",
-                    (long long)taps, (long long)places, ST_SHAPE_TEXT(self));
+                    (long long)kernel_numel, (long long)places,
+                    ST_SHAPE_TEXT(self));
   }
   return ST_OK;
 }
 
-st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
-                        const st_window *w, int64_t tap) {
+st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
+                              const st_window *w, int64_t elem) {
   int64_t sizes[2 + ST_SPATIAL_MAX], strides[2 + ST_SPATIAL_MAX];
   int64_t inside[ST_SPATIAL_MAX];
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const int lead = image->ndim - w->n;
   int64_t offset = image->offset;
   for (int i = 0; i < lead; i++) {
@@ -117,57 +118,57 @@ st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
   window_strides(image, w, inside, strides + lead);
   for (int d = w->n - 1; d >= 0; d--) {
     sizes[lead + d] = w->out[d];
-    offset += tap % w->kernel[d] * inside[d];
-    tap /= w->kernel[d];
+    offset += elem % w->kernel[d] * inside[d];
+    elem /= w->kernel[d];
   }
   const st_value args[] = {
     st__of_tensor(image), st__of_ints(sizes, image->ndim),
     st__of_ints(strides, image->ndim), st__of_int(offset)};
-  return st__step(c, ST_OP_as_strided, 4, args);
+  return st__apply(c, ST_OP_as_strided, 4, args);
 }
 
-static void add_to(st_chain *c, const st_tensor *sum, const st_tensor *t) {
+static void add_to(st_op_scope *c, const st_tensor *sum, const st_tensor *t) {
   const st_value add[] = {st__of_tensor(sum), st__of_tensor(t),
                           st__of_int(1)};
   st_value same;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), add,
                        &same);
-  if (st__going(c)) st__value_clear(&same);
+  if (st__scope_ok(c)) st__value_clear(&same);
 }
 
 /* columns are (.., channels, taps, out..). */
-static st_status add_taps(const st_tensor *image, const st_tensor *columns,
-                          const st_window *w) {
-  const int64_t taps = st__product_of(w->n, w->kernel);
-  for (int64_t tap = 0; tap < taps; tap++) {
-    st_chain c = {.n = 0};
+static st_status add_elems(const st_tensor *image, const st_tensor *columns,
+                           const st_window *w) {
+  const int64_t kernel_numel = st__product_of(w->n, w->kernel);
+  for (int64_t elem = 0; elem < kernel_numel; elem++) {
+    st_op_scope c = {.n = 0};
     const st_value select[] = {st__of_tensor(columns),
                                st__of_int(columns->ndim - w->n - 1),
-                               st__of_int(tap)};
-    const st_tensor *from = st__step(&c, ST_OP_select_int, 3, select);
-    add_to(&c, st__step_tap(&c, image, w, tap), from);
-    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+                               st__of_int(elem)};
+    const st_tensor *from = st__apply(&c, ST_OP_select_int, 3, select);
+    add_to(&c, st__window_element(&c, image, w, elem), from);
+    ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
   return ST_OK;
 }
 
-static st_tensor *zero_image(st_chain *c, const st_tensor *self,
+static st_tensor *zero_image(st_op_scope *c, const st_tensor *self,
                              const st_window *w) {
   int64_t sizes[2 + ST_SPATIAL_MAX];
   int n = 0;
   if (self->ndim == 3) sizes[n++] = self->sizes[0];
   sizes[n++] = self->sizes[self->ndim - 2] / st__product_of(w->n, w->kernel);
   for (int d = 0; d < w->n; d++) sizes[n++] = w->in[d] + 2 * w->padding[d];
-  return st__step_with(c, ST_OP_new_zeros, self, st__of_ints(sizes, n));
+  return st__apply_with(c, ST_OP_new_zeros, self, st__of_ints(sizes, n));
 }
 
-static st_tensor *without_padding(st_chain *c, st_tensor *image,
+static st_tensor *without_padding(st_op_scope *c, st_tensor *image,
                                   const st_window *w) {
-  for (int d = 0; st__going(c) && d < w->n; d++) {
-    image = st__step_narrow(c, image, d - w->n, w->padding[d], w->in[d]);
+  for (int d = 0; st__scope_ok(c) && d < w->n; d++) {
+    image = st__apply_narrow(c, image, d - w->n, w->padding[d], w->in[d]);
   }
-  return st__step1(c, ST_OP_contiguous, image);
+  return st__apply1(c, ST_OP_contiguous, image);
 }
 
 ST_BOXED(st__box_col2im) {
@@ -181,12 +182,12 @@ ST_BOXED(st__box_col2im) {
   split[1] = st__product_of(w.n, w.kernel);
   split[0] = self->sizes[self->ndim - 2] / split[1];
   for (int d = 0; d < w.n; d++) split[2 + d] = w.out[d];
-  st_chain c = {.n = 0};
-  const st_tensor *columns = st__step_retail(&c, self, 2, w.n + 2, split);
+  st_op_scope c = {.n = 0};
+  const st_tensor *columns = st__reshape_tail(&c, self, 2, w.n + 2, split);
   st_tensor *image = zero_image(&c, self, &w);
-  if (st__going(&c)) c.status = add_taps(image, columns, &w);
+  if (st__scope_ok(&c)) c.status = add_elems(image, columns, &w);
   if (st__is_padded(&w)) image = without_padding(&c, image, &w);
-  return st__chain_return(&c, image, rets);
+  return st__scope_return(&c, image, rets);
 }
 
 /* The arguments of col2im, but with all sizes of the image. */
@@ -214,17 +215,17 @@ int64_t st__images_at_once(const st_tensor *images, int64_t places) {
 /* Into out the sums of windows of n images from number `first` on. */
 static st_status sum_windows(const st_tensor *image, const st_tensor *out,
                              const st_window *w, int64_t first, int64_t n) {
-  const int64_t taps = st__product_of(w->n, w->kernel);
-  st_chain c = {.n = 0};
-  const st_tensor *from = st__step_narrow(&c, image, 0, first, n);
-  const st_tensor *to = st__step_narrow(&c, out, 0, first, n);
-  st__step2(&c, ST_OP_copy_, to, st__step_tap(&c, from, w, 0));
-  for (int64_t tap = 1; st__going(&c) && tap < taps; tap++) {
-    st_chain round = {.n = 0};
-    add_to(&round, to, st__step_tap(&round, from, w, tap));
-    st__chain_keep(&c, &round, NULL);
+  const int64_t kernel_numel = st__product_of(w->n, w->kernel);
+  st_op_scope c = {.n = 0};
+  const st_tensor *from = st__apply_narrow(&c, image, 0, first, n);
+  const st_tensor *to = st__apply_narrow(&c, out, 0, first, n);
+  st__apply2(&c, ST_OP_copy_, to, st__window_element(&c, from, w, 0));
+  for (int64_t elem = 1; st__scope_ok(&c) && elem < kernel_numel; elem++) {
+    st_op_scope round = {.n = 0};
+    add_to(&round, to, st__window_element(&round, from, w, elem));
+    st__scope_keep(&c, &round, NULL);
   }
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 ST_BOXED(st__box_window_sum) {
@@ -237,18 +238,18 @@ ST_BOXED(st__box_window_sum) {
   ST_TRY(st__window_count(&w));
   for (int d = 0; d < 2; d++) sizes[d] = self->sizes[d];
   for (int d = 0; d < w.n; d++) sizes[2 + d] = w.out[d];
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   const st_tensor *image = st__is_padded(&w) ? zero_padded(&c, self, &w)
                                              : self;
-  st_tensor *out = st__step_with(&c, ST_OP_new_empty, self,
-                                 st__of_ints(sizes, 2 + w.n));
+  st_tensor *out = st__apply_with(&c, ST_OP_new_empty, self,
+                                  st__of_ints(sizes, 2 + w.n));
   const int64_t each = st__images_at_once(
     self, st__product_of(w.n, w.out));
-  for (int64_t i = 0; st__going(&c) && i < sizes[0]; i += each) {
+  for (int64_t i = 0; st__scope_ok(&c) && i < sizes[0]; i += each) {
     const int64_t rest = sizes[0] - i;
     c.status = sum_windows(image, out, &w, i, each < rest ? each : rest);
   }
-  return st__chain_return(&c, out, rets);
+  return st__scope_return(&c, out, rets);
 }
 
 /* Every place of a window has the gradient of its sum. */
@@ -258,19 +259,19 @@ ST_BOXED(st__box_window_sum_backward) {
   st_window w;
   ST_TRY(read_window(args + 2, &w));
   ST_TRY(check_batch(grad, w.n));
-  const int64_t taps = st__product_of(w.n, w.kernel);
-  st_chain c = {.n = 0};
+  const int64_t kernel_numel = st__product_of(w.n, w.kernel);
+  st_op_scope c = {.n = 0};
   sizes[0] = grad->sizes[0] * grad->sizes[1];
   sizes[1] = 1;
   sizes[2] = st__product_of(w.n, grad->sizes + 2);
-  const st_tensor *t = st__step_reshape(&c, grad, 3, sizes);
-  sizes[1] = taps;
+  const st_tensor *t = st__apply_reshape(&c, grad, 3, sizes);
+  sizes[1] = kernel_numel;
   const st_value back[] = {
-    st__of_tensor(st__step_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3))),
+    st__of_tensor(st__apply_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3))),
     args[1], args[2], args[3], args[4], args[5]};
-  t = st__step(&c, ST_OP_im2col_backward, 6, back);
-  return st__chain_return(
-    &c, st__step_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
+  t = st__apply(&c, ST_OP_im2col_backward, 6, back);
+  return st__scope_return(
+    &c, st__apply_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
 }
 
 /* -- As steps ------------------------------------------------------------- */
@@ -285,35 +286,35 @@ static st_window with_height(const st_window *w) {
 }
 
 /* op(x, kernel, dilation, padding, stride) */
-static st_tensor *step_of_image(st_chain *c, st_op_id op, const st_tensor *x,
-                                const st_window *w) {
+static st_tensor *apply_windowed(st_op_scope *c, st_op_id op,
+                                 const st_tensor *x, const st_window *w) {
   const st_window v = with_height(w);
-  if (w->n == 1) x = st__step_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
+  if (w->n == 1) x = st__apply_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
   const st_value args[] = {
     st__of_tensor(x), st__of_ints(v.kernel, v.n),
     st__of_ints(v.dilation, v.n), st__of_ints(v.padding, v.n),
     st__of_ints(v.stride, v.n)};
-  return st__step(c, op, 5, args);
+  return st__apply(c, op, 5, args);
 }
 
-st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
+st_tensor *st__apply_im2col(st_op_scope *c, const st_tensor *x,
                             const st_window *w) {
-  return step_of_image(c, ST_OP_im2col, x, w);
+  return apply_windowed(c, ST_OP_im2col, x, w);
 }
 
-st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
-                          const st_window *w) {
+st_tensor *st__apply_col2im(st_op_scope *c, const st_tensor *columns,
+                            const st_window *w) {
   const st_window v = with_height(w);
   const st_value args[] = {
     st__of_tensor(columns), st__of_ints(v.in, v.n),
     st__of_ints(v.kernel, v.n), st__of_ints(v.dilation, v.n),
     st__of_ints(v.padding, v.n), st__of_ints(v.stride, v.n)};
-  st_tensor *image = st__step(c, ST_OP_col2im, 6, args);
+  st_tensor *image = st__apply(c, ST_OP_col2im, 6, args);
   if (w->n > 1) return image;
-  return st__step_with(c, ST_OP_squeeze_dim, image, st__of_int(-2));
+  return st__apply_with(c, ST_OP_squeeze_dim, image, st__of_int(-2));
 }
 
-st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
-                         const st_window *w) {
-  return step_of_image(c, ST_OP__window_sum, x, w);
+st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,
+                           const st_window *w) {
+  return apply_windowed(c, ST_OP__window_sum, x, w);
 }

@@ -7,8 +7,8 @@
 
 /* -- Reduction ------------------------------------------------------------ */
 
-st_chain st__loss_begin(const st_value *reduction) {
-  st_chain c = {.n = 0};
+st_op_scope st__loss_begin(const st_value *reduction) {
+  st_op_scope c = {.n = 0};
   const int64_t how = reduction->u.i;
   if (how < ST_REDUCE_NONE || how > ST_REDUCE_SUM) {
     c.status = st__fail(ST_BAD_VALUE, "argument 'reduction' must be 0 (none), "
@@ -17,84 +17,84 @@ st_chain st__loss_begin(const st_value *reduction) {
   return c;
 }
 
-st_status st__loss_end(st_chain *c, st_tensor *loss,
+st_status st__loss_end(st_op_scope *c, st_tensor *loss,
                        const st_value *reduction, st_value *rets) {
   switch (reduction->u.i) {
-    case ST_REDUCE_MEAN: loss = st__step1(c, ST_OP_mean, loss); break;
-    case ST_REDUCE_SUM: loss = st__step1(c, ST_OP_sum, loss); break;
+    case ST_REDUCE_MEAN: loss = st__apply1(c, ST_OP_mean, loss); break;
+    case ST_REDUCE_SUM: loss = st__apply1(c, ST_OP_sum, loss); break;
     default: break;
   }
-  return st__chain_return(c, loss, rets);
+  return st__scope_return(c, loss, rets);
 }
 
 /* -- Steps ---------------------------------------------------------------- */
 
-static st_tensor *times(st_chain *c, const st_tensor *a, double x) {
-  return st__step_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
+static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
+  return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
 }
 
-static st_tensor *plus(st_chain *c, const st_tensor *a, double x) {
-  return st__step_with(c, ST_OP_add_Scalar, a, st__of_float(x));
+static st_tensor *plus(st_op_scope *c, const st_tensor *a, double x) {
+  return st__apply_with(c, ST_OP_add_Scalar, a, st__of_float(x));
 }
 
-static st_tensor *at_least_0(st_chain *c, const st_tensor *a) {
-  return st__step_with(c, ST_OP_clamp_min, a, st__of_int(0));
+static st_tensor *at_least_0(st_op_scope *c, const st_tensor *a) {
+  return st__apply_with(c, ST_OP_clamp_min, a, st__of_int(0));
 }
 
-static st_tensor *difference(st_chain *c, const st_value *a,
+static st_tensor *difference(st_op_scope *c, const st_value *a,
                              const st_value *b) {
-  return st__step2(c, ST_OP_sub_Tensor, a->u.tensor, b->u.tensor);
+  return st__apply2(c, ST_OP_sub_Tensor, a->u.tensor, b->u.tensor);
 }
 
-static st_tensor *product(st_chain *c, const st_tensor *a,
+static st_tensor *product(st_op_scope *c, const st_tensor *a,
                           const st_tensor *b) {
-  return st__step2(c, ST_OP_mul_Tensor, a, b);
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
 /* x - a, element by element */
-static st_tensor *from(st_chain *c, double x, const st_tensor *a) {
-  return st__step_with(c, ST_OP_rsub_Scalar, a, st__of_float(x));
+static st_tensor *from(st_op_scope *c, double x, const st_tensor *a) {
+  return st__apply_with(c, ST_OP_rsub_Scalar, a, st__of_float(x));
 }
 
 /* a where mask is true, else 0 */
-static st_tensor *only(st_chain *c, const st_tensor *mask,
+static st_tensor *only(st_op_scope *c, const st_tensor *mask,
                        const st_tensor *a) {
-  return st__step(c, ST_OP_where_ScalarOther, 3,
-                  (st_value[]){st__of_tensor(mask), st__of_tensor(a),
-                               st__of_int(0)});
+  return st__apply(c, ST_OP_where_ScalarOther, 3,
+                   (st_value[]){st__of_tensor(mask), st__of_tensor(a),
+                                st__of_int(0)});
 }
 
 /* -- Distances ------------------------------------------------------------ */
 
 ST_BOXED(st__box_mse_loss) {
-  st_chain c = st__loss_begin(&args[2]);
+  st_op_scope c = st__loss_begin(&args[2]);
   const st_tensor *d = difference(&c, &args[0], &args[1]);
-  return st__loss_end(&c, st__step1(&c, ST_OP_square, d), &args[2], rets);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), &args[2], rets);
 }
 
 ST_BOXED(st__box_l1_loss) {
-  st_chain c = st__loss_begin(&args[2]);
+  st_op_scope c = st__loss_begin(&args[2]);
   const st_tensor *d = difference(&c, &args[0], &args[1]);
-  return st__loss_end(&c, st__step1(&c, ST_OP_abs, d), &args[2], rets);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), &args[2], rets);
 }
 
 /* d^2 / 2 up to |d| = delta, then as steep as it is there. Written with
  * m = min(|d|, delta) it is m (|d| - m / 2), which needs no choice, and whose
  * derivatives are right on both sides and where they meet. */
-static st_tensor *huber(st_chain *c, const st_value *args, double delta) {
-  const st_tensor *d = st__step1(c, ST_OP_abs,
-                                 difference(c, &args[0], &args[1]));
-  const st_tensor *m = st__step_with(c, ST_OP_clamp_max, d,
-                                     st__of_float(delta));
-  const st_tensor *rest = st__step2(c, ST_OP_sub_Tensor, d,
-                                    times(c, m, 0.5));
+static st_tensor *huber(st_op_scope *c, const st_value *args, double delta) {
+  const st_tensor *d = st__apply1(c, ST_OP_abs,
+                                  difference(c, &args[0], &args[1]));
+  const st_tensor *m = st__apply_with(c, ST_OP_clamp_max, d,
+                                      st__of_float(delta));
+  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, d,
+                                     times(c, m, 0.5));
   return product(c, m, rest);
 }
 
 ST_BOXED(st__box_huber_loss) {
   const double delta = st__to_float(&args[3], 1);
-  st_chain c = st__loss_begin(&args[2]);
-  if (st__going(&c) && !(delta > 0)) {
+  st_op_scope c = st__loss_begin(&args[2]);
+  if (st__scope_ok(&c) && !(delta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "delta must be positive, it is %g",
                         delta);
   }
@@ -104,8 +104,8 @@ ST_BOXED(st__box_huber_loss) {
 ST_BOXED(st__box_smooth_l1_loss) {
   const double beta = st__to_float(&args[3], 1);
   if (beta == 0) return st__box_l1_loss(call, args, rets);
-  st_chain c = st__loss_begin(&args[2]);
-  if (st__going(&c) && !(beta > 0)) {
+  st_op_scope c = st__loss_begin(&args[2]);
+  if (st__scope_ok(&c) && !(beta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "beta must not be negative, it is %g",
                         beta);
   }
@@ -118,44 +118,44 @@ ST_BOXED(st__box_smooth_l1_loss) {
 
 ST_BOXED(st__box_kl_div) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  st_chain c = st__loss_begin(&args[2]);
+  st_op_scope c = st__loss_begin(&args[2]);
   st_tensor *loss;
   if (st__to_bool(&args[3], false)) {
-    loss = product(&c, st__step1(&c, ST_OP_exp, target),
+    loss = product(&c, st__apply1(&c, ST_OP_exp, target),
                    difference(&c, &args[1], &args[0]));
   } else {
-    loss = st__step2(&c, ST_OP_sub_Tensor,
-                     st__step2(&c, ST_OP_xlogy_Tensor, target, target),
-                     product(&c, target, self));
+    loss = st__apply2(&c, ST_OP_sub_Tensor,
+                      st__apply2(&c, ST_OP_xlogy_Tensor, target, target),
+                      product(&c, target, self));
   }
   return st__loss_end(&c, loss, &args[2], rets);
 }
 
 /* log(n!) for n > 1 by Stirling's formula, else 0. */
-static st_tensor *log_factorial(st_chain *c, const st_tensor *n) {
+static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
   static const double pi = 3.14159265358979323846;
-  const st_tensor *log_n = st__step1(c, ST_OP_log, n);
-  const st_tensor *sum = st__step2(
+  const st_tensor *log_n = st__apply1(c, ST_OP_log, n);
+  const st_tensor *sum = st__apply2(
     c, ST_OP_add_Tensor,
-    st__step2(c, ST_OP_sub_Tensor, product(c, n, log_n), n),
+    st__apply2(c, ST_OP_sub_Tensor, product(c, n, log_n), n),
     plus(c, times(c, log_n, 0.5), 0.5 * log(2 * pi)));
-  return only(c, st__step_with(c, ST_OP_gt_Scalar, n, st__of_int(1)), sum);
+  return only(c, st__apply_with(c, ST_OP_gt_Scalar, n, st__of_int(1)), sum);
 }
 
 ST_BOXED(st__box_poisson_nll_loss) {
   const st_tensor *input = args[0].u.tensor, *target = args[1].u.tensor;
   const double eps = st__to_float(&args[4], 0);
-  st_chain c = st__loss_begin(&args[5]);
+  st_op_scope c = st__loss_begin(&args[5]);
   st_tensor *loss;
   if (st__to_bool(&args[2], true)) {
-    loss = st__step2(&c, ST_OP_sub_Tensor, st__step1(&c, ST_OP_exp, input),
-                     product(&c, target, input));
+    loss = st__apply2(&c, ST_OP_sub_Tensor, st__apply1(&c, ST_OP_exp, input),
+                      product(&c, target, input));
   } else {
-    const st_tensor *rate = st__step1(&c, ST_OP_log, plus(&c, input, eps));
-    loss = st__step2(&c, ST_OP_sub_Tensor, input, product(&c, target, rate));
+    const st_tensor *rate = st__apply1(&c, ST_OP_log, plus(&c, input, eps));
+    loss = st__apply2(&c, ST_OP_sub_Tensor, input, product(&c, target, rate));
   }
   if (st__to_bool(&args[3], false)) {
-    loss = st__step2(&c, ST_OP_add_Tensor, loss, log_factorial(&c, target));
+    loss = st__apply2(&c, ST_OP_add_Tensor, loss, log_factorial(&c, target));
   }
   return st__loss_end(&c, loss, &args[5], rets);
 }
@@ -163,21 +163,21 @@ ST_BOXED(st__box_poisson_nll_loss) {
 /* -- Margins -------------------------------------------------------------- */
 
 ST_BOXED(st__box_soft_margin_loss) {
-  st_chain c = st__loss_begin(&args[2]);
+  st_op_scope c = st__loss_begin(&args[2]);
   const st_tensor *margin = product(&c, args[0].u.tensor, args[1].u.tensor);
-  const st_tensor *log = st__step1(&c, ST_OP_log_sigmoid, margin);
-  return st__loss_end(&c, st__step1(&c, ST_OP_neg, log), &args[2], rets);
+  const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, margin);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_neg, log), &args[2], rets);
 }
 
 ST_BOXED(st__box_hinge_embedding_loss) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   const double margin = st__to_float(&args[2], 1);
-  st_chain c = st__loss_begin(&args[3]);
-  const st_tensor *apart = st__step_with(&c, ST_OP_ne_Scalar, target,
-                                         st__of_int(1));
-  const st_tensor *same = st__step_with(&c, ST_OP_ne_Scalar, target,
-                                        st__of_int(-1));
-  st_tensor *loss = st__step2(
+  st_op_scope c = st__loss_begin(&args[3]);
+  const st_tensor *apart = st__apply_with(&c, ST_OP_ne_Scalar, target,
+                                          st__of_int(1));
+  const st_tensor *same = st__apply_with(&c, ST_OP_ne_Scalar, target,
+                                         st__of_int(-1));
+  st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor,
     only(&c, apart, at_least_0(&c, from(&c, margin, self))),
     only(&c, same, self));
@@ -186,7 +186,7 @@ ST_BOXED(st__box_hinge_embedding_loss) {
 
 ST_BOXED(st__box_margin_ranking_loss) {
   const double margin = st__to_float(&args[3], 0);
-  st_chain c = st__loss_begin(&args[4]);
+  st_op_scope c = st__loss_begin(&args[4]);
   const st_tensor *lead = product(&c, args[2].u.tensor,
                                   difference(&c, &args[0], &args[1]));
   st_tensor *loss = at_least_0(&c, from(&c, margin, lead));
@@ -203,35 +203,35 @@ static st_status check_pairs(const st_tensor *a, const st_tensor *target) {
 }
 
 /* The cosines of the angles between rows; 1e-12 keeps zeros apart from 0/0. */
-static st_tensor *cosines(st_chain *c, const st_tensor *a,
+static st_tensor *cosines(st_op_scope *c, const st_tensor *a,
                           const st_tensor *b) {
   static const int64_t last[] = {-1};
   const st_value dims = st__of_ints(last, 1);
-  const st_tensor *ab = st__step_with(c, ST_OP_sum_dim_IntList,
-                                      product(c, a, b), dims);
-  const st_tensor *aa = st__step_with(c, ST_OP_sum_dim_IntList,
-                                      product(c, a, a), dims);
-  const st_tensor *bb = st__step_with(c, ST_OP_sum_dim_IntList,
-                                      product(c, b, b), dims);
+  const st_tensor *ab = st__apply_with(c, ST_OP_sum_dim_IntList,
+                                       product(c, a, b), dims);
+  const st_tensor *aa = st__apply_with(c, ST_OP_sum_dim_IntList,
+                                       product(c, a, a), dims);
+  const st_tensor *bb = st__apply_with(c, ST_OP_sum_dim_IntList,
+                                       product(c, b, b), dims);
   const st_tensor *squares = product(c, plus(c, aa, 1e-12),
                                      plus(c, bb, 1e-12));
-  return st__step2(c, ST_OP_div_Tensor, ab,
-                   st__step1(c, ST_OP_sqrt, squares));
+  return st__apply2(c, ST_OP_div_Tensor, ab,
+                    st__apply1(c, ST_OP_sqrt, squares));
 }
 
 ST_BOXED(st__box_cosine_embedding_loss) {
   const st_tensor *target = args[2].u.tensor;
   const double margin = st__to_float(&args[3], 0);
-  st_chain c = st__loss_begin(&args[4]);
-  for (int i = 0; st__going(&c) && i < 2; i++) {
+  st_op_scope c = st__loss_begin(&args[4]);
+  for (int i = 0; st__scope_ok(&c) && i < 2; i++) {
     c.status = check_pairs(args[i].u.tensor, target);
   }
   const st_tensor *cosine = cosines(&c, args[0].u.tensor, args[1].u.tensor);
-  const st_tensor *same = st__step_with(&c, ST_OP_eq_Scalar, target,
-                                        st__of_int(1));
-  const st_tensor *apart = st__step_with(&c, ST_OP_eq_Scalar, target,
-                                         st__of_int(-1));
-  st_tensor *loss = st__step2(
+  const st_tensor *same = st__apply_with(&c, ST_OP_eq_Scalar, target,
+                                         st__of_int(1));
+  const st_tensor *apart = st__apply_with(&c, ST_OP_eq_Scalar, target,
+                                          st__of_int(-1));
+  st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor, only(&c, same, from(&c, 1, cosine)),
     only(&c, apart, at_least_0(&c, plus(&c, cosine, -margin))));
   return st__loss_end(&c, loss, &args[4], rets);
@@ -242,14 +242,14 @@ ST_BOXED(st__box_triplet_margin_loss) {
   const st_value same[] = {args[0], args[1], args[4], args[5]};
   const st_value apart[] = {args[0], args[2], args[4], args[5]};
   const st_value across[] = {args[1], args[2], args[4], args[5]};
-  st_chain c = st__loss_begin(&args[7]);
-  const st_tensor *near = st__step(&c, ST_OP_pairwise_distance, 4, same);
-  const st_tensor *far = st__step(&c, ST_OP_pairwise_distance, 4, apart);
+  st_op_scope c = st__loss_begin(&args[7]);
+  const st_tensor *near = st__apply(&c, ST_OP_pairwise_distance, 4, same);
+  const st_tensor *far = st__apply(&c, ST_OP_pairwise_distance, 4, apart);
   if (st__to_bool(&args[6], false)) {
-    far = st__step2(&c, ST_OP_minimum, far,
-                    st__step(&c, ST_OP_pairwise_distance, 4, across));
+    far = st__apply2(&c, ST_OP_minimum, far,
+                     st__apply(&c, ST_OP_pairwise_distance, 4, across));
   }
-  const st_tensor *lead = st__step2(&c, ST_OP_sub_Tensor, near, far);
+  const st_tensor *lead = st__apply2(&c, ST_OP_sub_Tensor, near, far);
   return st__loss_end(&c, at_least_0(&c, plus(&c, lead, margin)), &args[7],
                       rets);
 }

@@ -11,9 +11,9 @@
 enum { ST_REDUCE_NONE, ST_REDUCE_MEAN, ST_REDUCE_SUM };
 
 /* A chain for a loss with such an argument. */
-st_chain st__loss_begin(const st_value *reduction);
+st_op_scope st__loss_begin(const st_value *reduction);
 /* Reduces loss, a result of the chain, and ends it. */
-st_status st__loss_end(st_chain *c, st_tensor *loss,
+st_status st__loss_end(st_op_scope *c, st_tensor *loss,
                        const st_value *reduction, st_value *rets);
 
 /* -- Between numbers (loss.c) --------------------------------------------- */

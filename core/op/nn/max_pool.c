@@ -7,7 +7,7 @@
 
 /* -- Where in the image --------------------------------------------------- */
 
-static int64_t together(int n, const int64_t *sizes, const int64_t *at) {
+static int64_t ravel_index(int n, const int64_t *sizes, const int64_t *at) {
   int64_t i = 0;
   for (int d = 0; d < n; d++) i = i * sizes[d] + at[d];
   return i;
@@ -15,58 +15,59 @@ static int64_t together(int n, const int64_t *sizes, const int64_t *at) {
 
 /* Where in the image, as a line, the tap of a window is that starts at its
  * first place. */
-static st_tensor *tap_offsets(st_chain *c, const st_pool *p) {
+static st_tensor *elem_offsets(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, k[ST_SPATIAL_MAX];
-  const st_tensor *table = st__step_table(c, ST_INT64, p->taps, &at);
-  for (int64_t i = 0; at && i < p->taps; i++) {
-    st__pool_apart(i, w->n, w->kernel, k);
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->kernel_numel,
+                                              &at);
+  for (int64_t i = 0; at && i < p->kernel_numel; i++) {
+    st__unravel_index(i, w->n, w->kernel, k);
     for (int d = 0; d < w->n; d++) k[d] *= w->dilation[d];
-    at[i] = together(w->n, w->in, k);
+    at[i] = ravel_index(w->n, w->in, k);
   }
-  return st__step_beside(c, table, ST_INT64, p->self);
+  return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
 /* Where each window starts, in front of the image maybe. */
-static st_tensor *window_starts(st_chain *c, const st_pool *p) {
+static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__step_table(c, ST_INT64, p->places, &at);
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
   for (int64_t i = 0; at && i < p->places; i++) {
-    st__pool_apart(i, w->n, w->out, o);
+    st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) o[d] = st__pool_start(p, d, o[d]);
-    at[i] = together(w->n, w->in, o);
+    at[i] = ravel_index(w->n, w->in, o);
   }
-  return st__step_beside(c, table, ST_INT64, p->self);
+  return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
 /* The first tap of each window that is in the image: where nothing is
  * greater than the padding, that one is the first of the greatest. */
-static st_tensor *first_taps(st_chain *c, const st_pool *p) {
+static st_tensor *first_elems(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__step_table(c, ST_INT64, p->places, &at);
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
   for (int64_t i = 0; at && i < p->places; i++) {
-    st__pool_apart(i, w->n, w->out, o);
+    st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t start = st__pool_start(p, d, o[d]), step = w->dilation[d];
       o[d] = start < 0 ? (step - 1 - start) / step : 0;
     }
-    at[i] = together(w->n, w->kernel, o);
+    at[i] = ravel_index(w->n, w->kernel, o);
   }
-  return st__step_beside(c, table, ST_INT64, p->self);
+  return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
 /* The places of taps (images, places). */
-static st_tensor *tap_places(st_chain *c, const st_pool *p,
-                             const st_tensor *tap) {
-  tap = st__step_to(c, tap, ST_INT64);
+static st_tensor *elem_indices(st_op_scope *c, const st_pool *p,
+                               const st_tensor *elem) {
+  elem = st__apply_to(c, elem, ST_INT64);
   if (!p->adaptive && st__is_padded(&p->w)) {
-    tap = st__step2(c, ST_OP_maximum, tap, first_taps(c, p));
+    elem = st__apply2(c, ST_OP_maximum, elem, first_elems(c, p));
   }
-  return st__step2(c, ST_OP_add_Tensor,
-                   st__step2(c, ST_OP_take, tap_offsets(c, p), tap),
-                   window_starts(c, p));
+  return st__apply2(c, ST_OP_add_Tensor,
+                    st__apply2(c, ST_OP_take, elem_offsets(c, p), elem),
+                    window_starts(c, p));
 }
 
 /* -- The greatest of some images ------------------------------------------ */
@@ -76,149 +77,155 @@ static st_tensor *tap_places(st_chain *c, const st_pool *p,
 typedef struct search {
   const st_tensor *image;   /* (images, 1, size..), with the padding */
   const st_window *w;
-  bool wants_tap;
-  st_tensor *best, *tap;
+  bool wants_elem;
+  st_tensor *best, *elem;
 } search;
 
 /* The two come from round, which ends, instead of what c has. */
-static void renew(st_chain *c, st_chain *round, st_tensor *best,
-                  st_tensor *tap, search *s) {
-  st_tensor *const kept[] = {best, tap};
-  st_chain next = {.status = round->status};
-  for (int i = 0; st__going(&next) && i < 2; i++) {
+static void replace_results(st_op_scope *c, st_op_scope *round, st_tensor *best,
+                            st_tensor *elem, search *s) {
+  st_tensor *const kept[] = {best, elem};
+  st_op_scope next = {.status = round->status};
+  for (int i = 0; st__scope_ok(&next) && i < 2; i++) {
     if (!kept[i]) continue;
     st__tensor_retain(kept[i]);
     next.t[next.n++] = kept[i];
   }
-  st__chain_end(round, 0, NULL, NULL);
-  st__chain_end(c, 0, NULL, NULL);
+  st__scope_end(round, 0, NULL, NULL);
+  st__scope_end(c, 0, NULL, NULL);
   *c = next;
   s->best = best;
-  s->tap = tap;
+  s->elem = elem;
 }
 
-static void start_search(st_chain *c, search *s, int64_t taps) {
-  st_chain round = {.status = c->status};
-  st_tensor *best = st__step_tap(&round, s->image, s->w, 0), *tap = NULL;
-  if (s->wants_tap && st__going(&round)) {
+static void init_search(st_op_scope *c, search *s, int64_t kernel_numel) {
+  st_op_scope round = {.status = c->status};
+  st_tensor *best = st__window_element(&round, s->image, s->w, 0), *elem = NULL;
+  if (s->wants_elem && st__scope_ok(&round)) {
     const st_value zeros[] = {
       st__of_tensor(best), st__of_ints(best->sizes, best->ndim),
-      st__of_int(taps <= UINT8_MAX ? ST_UINT8 : ST_INT64)};
-    tap = st__step(&round, ST_OP_new_zeros, 3, zeros);
+      st__of_int(kernel_numel <= UINT8_MAX ? ST_UINT8 : ST_INT64)};
+    elem = st__apply(&round, ST_OP_new_zeros, 3, zeros);
   }
-  renew(c, &round, best, tap, s);
+  replace_results(c, &round, best, elem, s);
 }
 
 /* tap where mask holds, else the tap so far. */
-static st_tensor *choose_tap(st_chain *c, const st_tensor *mask, int64_t tap,
-                             const search *s) {
-  const st_value where[] = {st__of_tensor(mask), st__of_int(tap),
-                            st__of_tensor(s->tap)};
-  return st__step(c, ST_OP_where_ScalarSelf, 3, where);
+static st_tensor *choose_elem(st_op_scope *c, const st_tensor *mask,
+                              int64_t elem, const search *s) {
+  const st_value where[] = {st__of_tensor(mask), st__of_int(elem),
+                            st__of_tensor(s->elem)};
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, where);
 }
 
-static void try_tap(st_chain *c, search *s, int64_t k) {
-  st_chain round = {.status = c->status};
-  st_tensor *tap = NULL;
-  const st_tensor *x = st__step_tap(&round, s->image, s->w, k);
-  if (s->wants_tap) {
-    tap = choose_tap(&round, st__step2(&round, ST_OP_lt_Tensor, s->best, x),
-                     k, s);
+static void try_elem(st_op_scope *c, search *s, int64_t k) {
+  st_op_scope round = {.status = c->status};
+  st_tensor *elem = NULL;
+  const st_tensor *x = st__window_element(&round, s->image, s->w, k);
+  if (s->wants_elem) {
+    elem = choose_elem(&round, st__apply2(&round, ST_OP_lt_Tensor, s->best, x),
+                       k, s);
   }
-  renew(c, &round, st__step2(&round, ST_OP_maximum, s->best, x), tap, s);
+  replace_results(c, &round, st__apply2(&round, ST_OP_maximum, s->best, x),
+                  elem, s);
 }
 
 /* The first NaN is the greatest; comparisons pass over it. */
-static void try_nan(st_chain *c, search *s, int64_t k) {
-  st_chain round = {.status = c->status};
-  const st_tensor *x = st__step_tap(&round, s->image, s->w, k);
-  const st_tensor *is_nan = st__step1(&round, ST_OP_isnan, x);
-  renew(c, &round, s->best, choose_tap(&round, is_nan, k, s), s);
+static void try_nan(st_op_scope *c, search *s, int64_t k) {
+  st_op_scope round = {.status = c->status};
+  const st_tensor *x = st__window_element(&round, s->image, s->w, k);
+  const st_tensor *is_nan = st__apply1(&round, ST_OP_isnan, x);
+  replace_results(c, &round, s->best, choose_elem(&round, is_nan, k, s), s);
 }
 
 /* Is there any among the greatest? What a meta tensor holds is not known. */
-static bool has_nan(st_chain *c, const search *s) {
-  if (!st__going(c) || s->best->device != ST_DEVICE_CPU ||
+static bool has_nan(st_op_scope *c, const search *s) {
+  if (!st__scope_ok(c) || s->best->device != ST_DEVICE_CPU ||
       !st__is_floating((st_dtype)s->best->dtype)) {
     return false;
   }
-  st_chain round = {.n = 0};
-  const st_tensor *any = st__step1(&round, ST_OP_any,
-                                   st__step1(&round, ST_OP_isnan, s->best));
-  const bool has = st__going(&round) && *st__data(any);
-  c->status = st__chain_end(&round, 0, NULL, NULL);
+  st_op_scope round = {.n = 0};
+  const st_tensor *any = st__apply1(&round, ST_OP_any,
+                                    st__apply1(&round, ST_OP_isnan, s->best));
+  const bool has = st__scope_ok(&round) && *st__data(any);
+  c->status = st__scope_end(&round, 0, NULL, NULL);
   return has;
 }
 
-static void run_search(st_chain *c, search *s) {
-  const int64_t taps = st__product_of(s->w->n, s->w->kernel);
-  start_search(c, s, taps);
-  for (int64_t k = 1; st__going(c) && k < taps; k++) try_tap(c, s, k);
-  if (!s->wants_tap || !has_nan(c, s)) return;
-  for (int64_t k = taps - 1; st__going(c) && k >= 0; k--) try_nan(c, s, k);
+static void run_search(st_op_scope *c, search *s) {
+  const int64_t kernel_numel = st__product_of(s->w->n, s->w->kernel);
+  init_search(c, s, kernel_numel);
+  for (int64_t k = 1; st__scope_ok(c) && k < kernel_numel; k++) {
+    try_elem(c, s, k);
+  }
+  if (!s->wants_elem || !has_nan(c, s)) return;
+  for (int64_t k = kernel_numel - 1; st__scope_ok(c) && k >= 0; k--) {
+    try_nan(c, s, k);
+  }
 }
 
 /* -- The greatest of all -------------------------------------------------- */
 
 /* What is in the windows, (images, places): the greatest and its tap. */
-typedef struct greatest { st_tensor *best, *tap; } greatest;
+typedef struct max_result { st_tensor *best, *elem; } max_result;
 
-static st_tensor *new_results(st_chain *c, const st_tensor *image,
+static st_tensor *new_results(st_op_scope *c, const st_tensor *image,
                               const st_pool *p, st_dtype dtype) {
   const int64_t sizes[] = {st__pool_images(p), 1, p->places};
   const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, 3),
                            st__of_int(dtype)};
-  return st__step(c, ST_OP_new_empty, 3, args);
+  return st__apply(c, ST_OP_new_empty, 3, args);
 }
 
-static void put(st_chain *c, const st_tensor *all, const st_tensor *part,
-                int64_t first, int64_t n) {
+static void write_slice(st_op_scope *c, const st_tensor *all,
+                        const st_tensor *part, int64_t first, int64_t n) {
   if (!part) return;
   const int64_t sizes[] = {n, 1, all->sizes[2]};
-  st__step2(c, ST_OP_copy_, st__step_narrow(c, all, 0, first, n),
-            st__step_reshape(c, part, 3, sizes));
+  st__apply2(c, ST_OP_copy_, st__apply_narrow(c, all, 0, first, n),
+             st__apply_reshape(c, part, 3, sizes));
 }
 
 /* A few images at a time, tap by tap. */
-static void slide(st_chain *c, const st_pool *p, const st_tensor *image,
-                  bool wants_tap, greatest *out) {
-  const st_dtype narrow = p->taps <= UINT8_MAX ? ST_UINT8 : ST_INT64;
+static void run_windows(st_op_scope *c, const st_pool *p,
+                        const st_tensor *image,
+                        bool wants_elem, max_result *out) {
+  const st_dtype narrow = p->kernel_numel <= UINT8_MAX ? ST_UINT8 : ST_INT64;
   st_window w = p->w;
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   out->best = new_results(c, image, p, (st_dtype)p->self->dtype);
-  out->tap = wants_tap ? new_results(c, image, p, narrow) : NULL;
-  if (!st__going(c)) return;
+  out->elem = wants_elem ? new_results(c, image, p, narrow) : NULL;
+  if (!st__scope_ok(c)) return;
   const int64_t each = st__images_at_once(image, p->places);
   const int64_t all = image->sizes[0];
-  for (int64_t i = 0; st__going(c) && i < all; i += each) {
+  for (int64_t i = 0; st__scope_ok(c) && i < all; i += each) {
     const int64_t n = each < all - i ? each : all - i;
-    st_chain round = {.n = 0}, parts = {.n = 0};
-    search s = {.w = &w, .wants_tap = wants_tap};
-    s.image = st__step_narrow(&round, image, 0, i, n);
+    st_op_scope round = {.n = 0}, parts = {.n = 0};
+    search s = {.w = &w, .wants_elem = wants_elem};
+    s.image = st__apply_narrow(&round, image, 0, i, n);
     parts.status = round.status;
     run_search(&parts, &s);
-    if (st__going(&round)) round.status = parts.status;
-    if (st__going(&round)) {
-      put(&round, out->best, s.best, i, n);
-      put(&round, out->tap, s.tap, i, n);
+    if (st__scope_ok(&round)) round.status = parts.status;
+    if (st__scope_ok(&round)) {
+      write_slice(&round, out->best, s.best, i, n);
+      write_slice(&round, out->elem, s.elem, i, n);
     }
-    st__chain_end(&parts, 0, NULL, NULL);
-    c->status = st__chain_end(&round, 0, NULL, NULL);
+    st__scope_end(&parts, 0, NULL, NULL);
+    c->status = st__scope_end(&round, 0, NULL, NULL);
   }
 }
 
 /* Shares that differ, and windows with many taps, as columns. */
-static void search_columns(st_chain *c, const st_pool *p,
-                           const st_tensor *image, greatest *out) {
+static void search_columns(st_op_scope *c, const st_pool *p,
+                           const st_tensor *image, max_result *out) {
   st_window w = p->w;
   st_tensor *best[2];
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_value max[] = {
-    st__of_tensor(p->adaptive ? st__pool_share_columns(c, image, p)
-                              : st__step_columns(c, image, &w)),
+    st__of_tensor(p->adaptive ? st__pool_bin_columns(c, image, p)
+                              : st__apply_im2col(c, image, &w)),
     st__of_int(1)};
-  st__steps(c, ST_OP_max_dim, 2, max, 2, best);
-  *out = (greatest){best[0], best[1]};
+  st__apply_multi(c, ST_OP_max_dim, 2, max, 2, best);
+  *out = (max_result){best[0], best[1]};
 }
 
 /* The least number of dtype. */
@@ -233,53 +240,55 @@ static st_value least(st_dtype dtype) {
   }
 }
 
-static void find_greatest(st_chain *c, const st_pool *p, bool wants_tap,
-                          greatest *out) {
+static void find_max(st_op_scope *c, const st_pool *p, bool wants_elem,
+                     max_result *out) {
   const int64_t sizes[] = {st__pool_images(p), p->places};
-  const st_tensor *image = st__step1(c, ST_OP_detach, p->self);
+  const st_tensor *image = st__apply1(c, ST_OP_detach, p->self);
   if (!p->adaptive) {
     image = st__pool_padded(c, image, p, least((st_dtype)p->self->dtype));
     image = st__pool_lay_out(c, image, p);
   }
-  if (p->adaptive || p->taps > ST_POOL_FEW) search_columns(c, p, image, out);
-  else slide(c, p, image, wants_tap, out);
-  out->best = st__step_reshape(c, out->best, 2, sizes);
-  if (wants_tap) out->tap = st__step_reshape(c, out->tap, 2, sizes);
+  if (p->adaptive || p->kernel_numel > ST_POOL_SMALL) {
+    search_columns(c, p, image, out);
+  }
+  else run_windows(c, p, image, wants_elem, out);
+  out->best = st__apply_reshape(c, out->best, 2, sizes);
+  if (wants_elem) out->elem = st__apply_reshape(c, out->elem, 2, sizes);
 }
 
 /* -- max_pool ------------------------------------------------------------- */
 
 /* The elements of self at (images, places): they carry the gradient. */
-static st_tensor *elements_at(st_chain *c, const st_pool *p,
-                              const st_tensor *at) {
+static st_tensor *gather_max(st_op_scope *c, const st_pool *p,
+                             const st_tensor *at) {
   const int64_t flat[] = {st__pool_images(p),
                           st__product_of(p->w.n, p->w.in)};
-  const st_tensor *self = st__step_attached(c, p->self, p->self);
+  const st_tensor *self = st__apply_attached(c, p->self, p->self);
   const st_value gather[] = {
-    st__of_tensor(st__step_reshape(c, self, 2, flat)), st__of_int(1),
+    st__of_tensor(st__apply_reshape(c, self, 2, flat)), st__of_int(1),
     st__of_tensor(at)};
-  return st__step(c, ST_OP_gather, 3, gather);
+  return st__apply(c, ST_OP_gather, 3, gather);
 }
 
-static st_status run_max(st_chain *c, const st_pool *p, int64_t base,
+static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
                          int nrets, st_value *rets) {
   st_tensor *results[2] = {NULL, NULL};
-  greatest found = {NULL, NULL};
-  if (st__going(c) && st__is_complex((st_dtype)p->self->dtype)) {
+  max_result found = {NULL, NULL};
+  if (st__scope_ok(c) && st__is_complex((st_dtype)p->self->dtype)) {
     c->status = st__no_kernel_for((st_dtype)p->self->dtype);
   }
-  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const bool derives = st__is_recorded(p->self->keys);
-  find_greatest(c, p, derives || nrets == 2, &found);
-  const st_tensor *at = derives || nrets == 2 ? tap_places(c, p, found.tap)
+  find_max(c, p, derives || nrets == 2, &found);
+  const st_tensor *at = derives || nrets == 2 ? elem_indices(c, p, found.elem)
                                               : NULL;
-  results[0] = st__pool_result(c, derives ? elements_at(c, p, at)
+  results[0] = st__pool_result(c, derives ? gather_max(c, p, at)
                                           : found.best, p);
   if (nrets == 2) {
-    if (base) at = st__step_with(c, ST_OP_add_Scalar, at, st__of_int(base));
+    if (base) at = st__apply_with(c, ST_OP_add_Scalar, at, st__of_int(base));
     results[1] = st__pool_result(c, at, p);
   }
-  return st__chain_end(c, nrets, results, rets);
+  return st__scope_end(c, nrets, results, rets);
 }
 
 /* self, kernel_size, stride, padding, dilation, ceil_mode, and, with
@@ -287,8 +296,8 @@ static st_status run_max(st_chain *c, const st_pool *p, int64_t base,
 static st_status max_pool(const st_value *args, int n, int nrets,
                           st_value *rets) {
   st_pool p = {.ceil_mode = args[5].u.i};
-  st_chain c = {.status = st__pool_read(args[0].u.tensor, n, &p)};
-  if (st__going(&c)) c.status = st__pool_window(args + 1, &args[4], &p);
+  st_op_scope c = {.status = st__pool_read(args[0].u.tensor, n, &p)};
+  if (st__scope_ok(&c)) c.status = st__pool_window(args + 1, &args[4], &p);
   return run_max(&c, &p, nrets == 2 ? args[6].u.i : 0, nrets, rets);
 }
 
@@ -296,7 +305,7 @@ static st_status max_pool(const st_value *args, int n, int nrets,
 static st_status adaptive_max_pool(const st_value *args, int n,
                                    st_value *rets) {
   st_pool p = {.self = NULL};
-  st_chain c = {.status = st__pool_shares(args, n, &p)};
+  st_op_scope c = {.status = st__pool_adaptive(args, n, &p)};
   return run_max(&c, &p, args[2].u.i, 2, rets);
 }
 
@@ -341,15 +350,15 @@ static st_status max_unpool(const st_value *args, int n, const st_value *base,
       return st__fail(ST_BAD_SHAPE, "output_size is too large");
     }
   }
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   const st_value scatter[] = {
-    st__of_tensor(st__step_with(&c, ST_OP_new_zeros, self,
-                                st__of_ints(to, 2))), st__of_int(1),
-    st__of_tensor(st__step_reshape(&c, indices, 2, from)),
-    st__of_tensor(st__step_reshape(&c, self, 2, from)), *base};
-  const st_tensor *image = st__step(&c, ST_OP_scatter_src, 5, scatter);
+    st__of_tensor(st__apply_with(&c, ST_OP_new_zeros, self,
+                                 st__of_ints(to, 2))), st__of_int(1),
+    st__of_tensor(st__apply_reshape(&c, indices, 2, from)),
+    st__of_tensor(st__apply_reshape(&c, self, 2, from)), *base};
+  const st_tensor *image = st__apply(&c, ST_OP_scatter_src, 5, scatter);
   image = st__pool_result(&c, image, &p);
-  return st__chain_return(&c, st__step_format(&c, image, self), rets);
+  return st__scope_return(&c, st__apply_format(&c, image, self), rets);
 }
 
 ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, &args[3], rets); }

@@ -16,64 +16,64 @@ static bool is_half(st_dtype d) {
 }
 
 /* What t is computed with. */
-static st_tensor *precise(st_chain *c, st_tensor *t) {
+static st_tensor *precise(st_op_scope *c, st_tensor *t) {
   if (!is_half((st_dtype)t->dtype)) return t;
-  return st__step_to(c, t, ST_FLOAT32);
+  return st__apply_to(c, t, ST_FLOAT32);
 }
 
 /* And back. */
-static st_tensor *as_dtype_of(st_chain *c, st_tensor *t,
+static st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
                               const st_tensor *like) {
-  return st__going(c) && t->dtype != like->dtype
-       ? st__step_to(c, t, (st_dtype)like->dtype) : t;
+  return st__scope_ok(c) && t->dtype != like->dtype
+       ? st__apply_to(c, t, (st_dtype)like->dtype) : t;
 }
 
-static st_tensor *reshaped(st_chain *c, const st_tensor *t,
+static st_tensor *reshaped(st_op_scope *c, const st_tensor *t,
                            const int64_t *sizes, int n) {
-  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, n));
+  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, n));
 }
 
 /* 1 / sqrt(t + eps) */
-static st_tensor *inverse_root(st_chain *c, const st_tensor *t, double eps) {
-  return st__step1(c, ST_OP_rsqrt, st__step_with(c, ST_OP_add_Scalar, t,
-                                                 st__of_float(eps)));
+static st_tensor *inverse_root(st_op_scope *c, const st_tensor *t, double eps) {
+  return st__apply1(c, ST_OP_rsqrt, st__apply_with(c, ST_OP_add_Scalar, t,
+                                                   st__of_float(eps)));
 }
 
 /* Mean and biased variance over dims, which stay with size 1. */
-static void moments(st_chain *c, const st_tensor *x, st_value dims,
+static void moments(st_op_scope *c, const st_tensor *x, st_value dims,
                     st_tensor **mean, st_tensor **var) {
   st_tensor *both[2];
-  st__steps(c, ST_OP_var_mean_correction, 4,
-            (st_value[]){st__of_tensor(x), dims, st__of_int(0),
-                         st__of_bool(true)}, 2, both);
+  st__apply_multi(c, ST_OP_var_mean_correction, 4,
+                  (st_value[]){st__of_tensor(x), dims, st__of_int(0),
+                               st__of_bool(true)}, 2, both);
   *var = both[0];
   *mean = both[1];
 }
 
 /* (x - mean) rstd */
-static st_tensor *standardised(st_chain *c, const st_tensor *x,
+static st_tensor *standardised(st_op_scope *c, const st_tensor *x,
                                const st_tensor *mean,
                                const st_tensor *rstd) {
-  return st__step2(c, ST_OP_mul_Tensor,
-                   st__step2(c, ST_OP_sub_Tensor, x, mean), rstd);
+  return st__apply2(c, ST_OP_mul_Tensor,
+                    st__apply2(c, ST_OP_sub_Tensor, x, mean), rstd);
 }
 
 /* x weight + bias; each may be NULL. */
-static st_tensor *affine(st_chain *c, st_tensor *x, const st_tensor *weight,
+static st_tensor *affine(st_op_scope *c, st_tensor *x, const st_tensor *weight,
                          const st_tensor *bias) {
   if (weight && bias) {
-    return st__step(c, ST_OP_addcmul, 3,
-                    (st_value[]){st__of_tensor(bias), st__of_tensor(x),
-                                 st__of_tensor(weight)});
+    return st__apply(c, ST_OP_addcmul, 3,
+                     (st_value[]){st__of_tensor(bias), st__of_tensor(x),
+                                  st__of_tensor(weight)});
   }
-  if (weight) return st__step2(c, ST_OP_mul_Tensor, x, weight);
-  return bias ? st__step2(c, ST_OP_add_Tensor, x, bias) : x;
+  if (weight) return st__apply2(c, ST_OP_mul_Tensor, x, weight);
+  return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
 }
 
 /* x, which is dense; without elements it may have the strides of bias. */
-static st_tensor *dense(st_chain *c, st_tensor *x) {
-  if (!st__going(c) || x->numel > 0) return x;
-  return st__step_with(c, ST_OP_clone, x, st__of_int(ST_FORMAT_CONTIGUOUS));
+static st_tensor *dense(st_op_scope *c, st_tensor *x) {
+  if (!st__scope_ok(c) || x->numel > 0) return x;
+  return st__apply_with(c, ST_OP_clone, x, st__of_int(ST_FORMAT_CONTIGUOUS));
 }
 
 /* -- Over the last dimensions --------------------------------------------- */
@@ -122,9 +122,9 @@ static st_value last_dims(int n, int64_t *dims) {
 ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *input = args[0].u.tensor, *mean, *var;
   int64_t dims[ST_MAX_DIMS];
-  st_chain c = {.status = check_layer(args, true)};
-  if (!st__going(&c)) return c.status;
-  st_tensor *x = st__step1(&c, ST_OP_contiguous, precise(&c, input));
+  st_op_scope c = {.status = check_layer(args, true)};
+  if (!st__scope_ok(&c)) return c.status;
+  st_tensor *x = st__apply1(&c, ST_OP_contiguous, precise(&c, input));
   moments(&c, x, last_dims((int)args[1].len, dims), &mean, &var);
   st_tensor *rstd = inverse_root(&c, var, st__to_float(&args[4], 0));
   x = affine(&c, standardised(&c, x, mean, rstd), st__to_tensor(&args[2]),
@@ -132,25 +132,25 @@ ST_BOXED(st__box_layer_norm_forward) {
   st_tensor *const results[] = {dense(&c, as_dtype_of(&c, x, input)),
                                 as_dtype_of(&c, mean, input),
                                 as_dtype_of(&c, rstd, input)};
-  return st__chain_end(&c, 3, results, rets);
+  return st__scope_end(&c, 3, results, rets);
 }
 
 /* Means and deviations carry no gradient of their own. */
 ST_BOXED(st__box_native_layer_norm) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *all[3];
-  st__steps(&c, ST_OP__layer_norm, 5, args, 3, all);
-  for (int i = 1; i < 3; i++) all[i] = st__step1(&c, ST_OP_detach, all[i]);
-  return st__chain_end(&c, 3, all, rets);
+  st__apply_multi(&c, ST_OP__layer_norm, 5, args, 3, all);
+  for (int i = 1; i < 3; i++) all[i] = st__apply1(&c, ST_OP_detach, all[i]);
+  return st__scope_end(&c, 3, all, rets);
 }
 
 /* The first result of operator id, which has three. */
 static st_status first_of(st_op_id id, int n, const st_value *args,
                           st_value *rets) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *all[3];
-  st__steps(&c, id, n, args, 3, all);
-  return st__chain_return(&c, all[0], rets);
+  st__apply_multi(&c, id, n, args, 3, all);
+  return st__scope_return(&c, all[0], rets);
 }
 
 ST_BOXED(st__box_layer_norm) {
@@ -164,18 +164,18 @@ static double epsilon(st_dtype d) {
 ST_BOXED(st__box_rms_norm) {
   st_tensor *input = args[0].u.tensor;
   int64_t dims[ST_MAX_DIMS];
-  st_chain c = {.status = check_layer(args, false)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_layer(args, false)};
+  if (!st__scope_ok(&c)) return c.status;
   st_tensor *x = precise(&c, input);
-  const double eps = st__going(&c)
+  const double eps = st__scope_ok(&c)
                    ? st__to_float(&args[3], epsilon((st_dtype)x->dtype)) : 0;
-  const st_tensor *squares = st__step(
+  const st_tensor *squares = st__apply(
     &c, ST_OP_mean_dim, 3,
-    (st_value[]){st__of_tensor(st__step1(&c, ST_OP_square, x)),
+    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_square, x)),
                  last_dims((int)args[1].len, dims), st__of_bool(true)});
-  x = st__step2(&c, ST_OP_mul_Tensor, x, inverse_root(&c, squares, eps));
+  x = st__apply2(&c, ST_OP_mul_Tensor, x, inverse_root(&c, squares, eps));
   x = affine(&c, x, st__to_tensor(&args[2]), NULL);
-  return st__chain_return(&c, as_dtype_of(&c, x, input), rets);
+  return st__scope_return(&c, as_dtype_of(&c, x, input), rets);
 }
 
 /* -- The gradients of layer_norm ------------------------------------------ */
@@ -193,32 +193,34 @@ ST_BOXED(st__box_rms_norm) {
  *
  *   -r^2 (x^ (mean(h g) - mean(h) mean(g) - a b) + P(b h + a g)). */
 typedef struct layer {
-  st_chain *c;
+  st_op_scope *c;
   st_value dims;              /* of a layer */
   st_value outer;             /* the others */
   const st_tensor *xhat, *r;
 } layer;
 
-static st_tensor *minus(st_chain *c, const st_tensor *a, const st_tensor *b) {
-  return st__step2(c, ST_OP_sub_Tensor, a, b);
+static st_tensor *minus(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
 }
 
-static st_tensor *times(st_chain *c, const st_tensor *a, const st_tensor *b) {
-  return st__step2(c, ST_OP_mul_Tensor, a, b);
+static st_tensor *times(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
 /* The means of v, over each layer. */
 static st_tensor *mean_of(const layer *l, const st_tensor *v) {
-  return st__step(l->c, ST_OP_mean_dim, 3,
-                  (st_value[]){st__of_tensor(v), l->dims, st__of_bool(true)});
+  return st__apply(l->c, ST_OP_mean_dim, 3,
+                   (st_value[]){st__of_tensor(v), l->dims, st__of_bool(true)});
 }
 
 /* a - b v */
 static st_tensor *less(const layer *l, const st_tensor *a,
                        const st_tensor *b, const st_tensor *v) {
-  return st__step(l->c, ST_OP_addcmul, 4,
-                  (st_value[]){st__of_tensor(a), st__of_tensor(b),
-                               st__of_tensor(v), st__of_int(-1)});
+  return st__apply(l->c, ST_OP_addcmul, 4,
+                   (st_value[]){st__of_tensor(a), st__of_tensor(b),
+                                st__of_tensor(v), st__of_int(-1)});
 }
 
 /* P(v) */
@@ -230,16 +232,16 @@ static st_tensor *projected(const layer *l, const st_tensor *v) {
 /* The gradient of what all layers share, a weight or bias. */
 static st_tensor *summed(const layer *l, st_tensor *v) {
   if (l->outer.len == 0) return v;
-  return st__step_with(l->c, ST_OP_sum_dim_IntList, v, l->outer);
+  return st__apply_with(l->c, ST_OP_sum_dim_IntList, v, l->outer);
 }
 
-static st_tensor *no_gradient(st_chain *c, const st_tensor *like,
+static st_tensor *no_gradient(st_op_scope *c, const st_tensor *like,
                               const st_value *shape) {
-  return st__step_with(c, ST_OP_new_zeros, like, *shape);
+  return st__apply_with(c, ST_OP_new_zeros, like, *shape);
 }
 
 /* dims, outer: room for the dimensions. */
-static layer layer_of(st_chain *c, const st_tensor *input,
+static layer layer_of(st_op_scope *c, const st_tensor *input,
                       const st_value *shape, int64_t *dims, int64_t *outer) {
   const int n = (int)shape->len, more = input->ndim - n;
   for (int d = 0; d < more; d++) outer[d] = d;
@@ -260,8 +262,8 @@ ST_BOXED(st__box_layer_norm_backward) {
   st_tensor *input = args[1].u.tensor, *grad = args[0].u.tensor;
   const st_tensor *weight = st__to_tensor(&args[5]);
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
-  st_chain c = {.status = check_layer_gradient(grad, &args[1])};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_layer_gradient(grad, &args[1])};
+  if (!st__scope_ok(&c)) return c.status;
   layer l = layer_of(&c, input, &args[2], dims, outer);
   grad = precise(&c, grad);
   l.r = precise(&c, args[4].u.tensor);
@@ -276,19 +278,19 @@ ST_BOXED(st__box_layer_norm_backward) {
   st_tensor *const results[] = {
     as_dtype_of(&c, gx, input), as_dtype_of(&c, gw, weight ? weight : input),
     as_dtype_of(&c, gb, input)};
-  return st__chain_end(&c, 3, results, rets);
+  return st__scope_end(&c, 3, results, rets);
 }
 
 /* x^ and r by formulas of x, so that further derivatives see it. What is
  * under the root beside the variance, eps, is told by the r that is known. */
-static void measure_layer(layer *l, const st_tensor *x, const st_tensor *r) {
-  st_chain *c = l->c;
+static void layer_stats(layer *l, const st_tensor *x, const st_tensor *r) {
+  st_op_scope *c = l->c;
   st_tensor *mean, *var;
   moments(c, x, l->dims, &mean, &var);
-  const st_tensor *under = st__step1(c, ST_OP_reciprocal,
-                                     st__step1(c, ST_OP_square, r));
-  const st_tensor *eps = st__step1(c, ST_OP_detach, minus(c, under, var));
-  l->r = st__step1(c, ST_OP_rsqrt, st__step2(c, ST_OP_add_Tensor, var, eps));
+  const st_tensor *under = st__apply1(c, ST_OP_reciprocal,
+                                      st__apply1(c, ST_OP_square, r));
+  const st_tensor *eps = st__apply1(c, ST_OP_detach, minus(c, under, var));
+  l->r = st__apply1(c, ST_OP_rsqrt, st__apply2(c, ST_OP_add_Tensor, var, eps));
   l->xhat = standardised(c, x, mean, l->r);
 }
 
@@ -296,16 +298,16 @@ static void measure_layer(layer *l, const st_tensor *x, const st_tensor *r) {
  * layer_norm]. */
 static st_tensor *curvature(const layer *l, const st_tensor *h,
                             const st_tensor *g) {
-  st_chain *c = l->c;
+  st_op_scope *c = l->c;
   const st_tensor *a = mean_of(l, times(c, h, l->xhat));
   const st_tensor *b = mean_of(l, times(c, g, l->xhat));
   const st_tensor *k = mean_of(l, times(c, h, g));
   k = less(l, less(l, k, mean_of(l, h), mean_of(l, g)), a, b);
-  const st_tensor *mixed = st__step2(c, ST_OP_add_Tensor, times(c, b, h),
-                                     times(c, a, g));
-  const st_tensor *sum = st__step2(c, ST_OP_add_Tensor,
-                                   times(c, k, l->xhat), projected(l, mixed));
-  return times(c, st__step1(c, ST_OP_neg, st__step1(c, ST_OP_square, l->r)),
+  const st_tensor *mixed = st__apply2(c, ST_OP_add_Tensor, times(c, b, h),
+                                      times(c, a, g));
+  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
+                                    times(c, k, l->xhat), projected(l, mixed));
+  return times(c, st__apply1(c, ST_OP_neg, st__apply1(c, ST_OP_square, l->r)),
                sum);
 }
 
@@ -316,23 +318,23 @@ ST_BOXED(st__box_layer_norm_double_backward) {
   const st_tensor *hb = args[2].u.tensor, *grad = args[3].u.tensor;
   const st_tensor *weight = st__to_tensor(&args[8]);
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
-  st_chain c = {.status = check_layer_gradient(grad, &args[4])};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_layer_gradient(grad, &args[4])};
+  if (!st__scope_ok(&c)) return c.status;
   layer l = layer_of(&c, args[4].u.tensor, &args[5], dims, outer);
-  measure_layer(&l, args[4].u.tensor, args[7].u.tensor);
+  layer_stats(&l, args[4].u.tensor, args[7].u.tensor);
   const st_tensor *g = weight ? times(&c, grad, weight) : grad;
   st_tensor *turned = times(&c, projected(&l, h), l.r);
   st_tensor *gg = weight ? times(&c, turned, weight) : turned;
-  gg = st__step2(&c, ST_OP_add_Tensor, gg, hb);
+  gg = st__apply2(&c, ST_OP_add_Tensor, gg, hb);
   st_tensor *gx = curvature(&l, h, g);
   st_tensor *gw = no_gradient(&c, args[4].u.tensor, &args[5]);
   if (weight) {
-    gg = st__step2(&c, ST_OP_add_Tensor, gg, times(&c, hw, l.xhat));
-    gx = st__step2(&c, ST_OP_add_Tensor, gx,
-                   times(&c, projected(&l, times(&c, hw, grad)), l.r));
+    gg = st__apply2(&c, ST_OP_add_Tensor, gg, times(&c, hw, l.xhat));
+    gx = st__apply2(&c, ST_OP_add_Tensor, gx,
+                    times(&c, projected(&l, times(&c, hw, grad)), l.r));
     gw = summed(&l, times(&c, grad, turned));
   }
-  return st__chain_end(&c, 3, (st_tensor *[]){gg, gx, gw}, rets);
+  return st__scope_end(&c, 3, (st_tensor *[]){gg, gx, gw}, rets);
 }
 
 /* -- Over groups of channels ---------------------------------------------- */
@@ -357,15 +359,15 @@ static st_status check_groups(const st_value *args) {
 }
 
 /* A vector as one column per channel, or NULL. */
-static st_tensor *column(st_chain *c, const st_value *v) {
+static st_tensor *column(st_op_scope *c, const st_value *v) {
   static const int64_t sizes[] = {-1, 1};
   return st__is_none(v) ? NULL : reshaped(c, v->u.tensor, sizes, 2);
 }
 
 ST_BOXED(st__box_native_group_norm) {
   st_tensor *input = args[0].u.tensor, *mean, *var;
-  st_chain c = {.status = check_groups(args)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_groups(args)};
+  if (!st__scope_ok(&c)) return c.status;
   const int64_t n = args[3].u.i, channels = args[4].u.i, size = args[5].u.i;
   const int64_t groups = args[6].u.i, stats[] = {n, groups}, last[] = {-1};
   const int64_t grouped[] = {n, groups, channels / groups * size};
@@ -380,7 +382,7 @@ ST_BOXED(st__box_native_group_norm) {
     as_dtype_of(&c, x, input),
     as_dtype_of(&c, reshaped(&c, mean, stats, 2), input),
     as_dtype_of(&c, reshaped(&c, rstd, stats, 2), input)};
-  return st__chain_end(&c, 3, results, rets);
+  return st__scope_end(&c, 3, results, rets);
 }
 
 ST_BOXED(st__box_group_norm) {
@@ -461,7 +463,7 @@ static st_status check_batch(const batch *b, const st_value *args) {
 }
 
 /* t, one number per channel, so that it broadcasts against the input. */
-static st_tensor *along(st_chain *c, const batch *b, const st_tensor *t) {
+static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < b->input->ndim; d++) sizes[d] = 1;
   sizes[1] = -1;
@@ -470,46 +472,46 @@ static st_tensor *along(st_chain *c, const batch *b, const st_tensor *t) {
 
 /* running += momentum (measured - running), where measured has a mean for
  * each of the first dimension; without a gradient. */
-static st_tensor *next_running(st_chain *c, const batch *b,
+static st_tensor *next_running(st_op_scope *c, const batch *b,
                                const st_tensor *running,
                                const st_tensor *measured, double scale) {
   const int64_t first[] = {0}, rows[] = {-1, b->input->sizes[1]};
-  const st_tensor *t = reshaped(c, st__step1(c, ST_OP_detach, measured),
+  const st_tensor *t = reshaped(c, st__apply1(c, ST_OP_detach, measured),
                                 rows, 2);
-  t = st__step_with(c, ST_OP_mean_dim, t, st__of_ints(first, 1));
+  t = st__apply_with(c, ST_OP_mean_dim, t, st__of_ints(first, 1));
   if (scale != 1) {
-    t = st__step_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
+    t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
   }
-  return st__step_to(c, t, (st_dtype)running->dtype);
+  return st__apply_to(c, t, (st_dtype)running->dtype);
 }
 
-static void approach(st_chain *c, st_tensor *running, const st_tensor *next,
-                     double momentum) {
+static void lerp_running(st_op_scope *c, st_tensor *running,
+                         const st_tensor *next, double momentum) {
   const st_value args[] = {st__of_tensor(running), st__of_tensor(next),
                            st__of_float(momentum)};
   st_value same;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   c->status = st__call(st__op_variant(ST_OP_lerp_Scalar, ST_INPLACE), args,
                        &same);
-  if (st__going(c)) st__value_clear(&same);
+  if (st__scope_ok(c)) st__value_clear(&same);
 }
 
 /* The running variance follows that of the population: it is divided by the
  * count less one. */
-static void follow(st_chain *c, const batch *b, const st_tensor *mean,
-                   const st_tensor *var) {
+static void update_running_var(st_op_scope *c, const batch *b,
+                               const st_tensor *mean, const st_tensor *var) {
   const double n = (double)values_per_mean(b);
   const st_tensor *next_mean = NULL, *next_var = NULL;
   if (b->input->numel == 0) return;
   if (b->mean) next_mean = next_running(c, b, b->mean, mean, 1);
   if (b->var) next_var = next_running(c, b, b->var, var, n / (n - 1));
-  if (b->mean) approach(c, b->mean, next_mean, b->momentum);
-  if (b->var) approach(c, b->var, next_var, b->momentum);
+  if (b->mean) lerp_running(c, b->mean, next_mean, b->momentum);
+  if (b->var) lerp_running(c, b->var, next_var, b->momentum);
 }
 
 /* The mean and variance to go by. */
-static void measure(st_chain *c, const batch *b, const st_tensor *x,
-                    st_tensor **mean, st_tensor **var) {
+static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
+                        st_tensor **mean, st_tensor **var) {
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
   if (!b->is_measured) {
@@ -525,23 +527,23 @@ static void measure(st_chain *c, const batch *b, const st_tensor *x,
  * passes over x and all else over one number per channel. */
 static st_status run_batch(const batch *b, const st_value *args,
                            st_value *rets) {
-  st_chain c = {.status = check_batch(b, args)};
+  st_op_scope c = {.status = check_batch(b, args)};
   st_tensor *mean, *var;
-  if (!st__going(&c)) return c.status;
+  if (!st__scope_ok(&c)) return c.status;
   st_tensor *x = precise(&c, b->input);
-  measure(&c, b, x, &mean, &var);
+  batch_stats(&c, b, x, &mean, &var);
   const st_tensor *weight = along(&c, b, b->weight);
   const st_tensor *bias = !b->bias ? NULL
-    : along(&c, b, st__step_attached(&c, b->bias,
-                                     b->weight ? b->weight : b->input));
+    : along(&c, b, st__apply_attached(&c, b->bias,
+                                      b->weight ? b->weight : b->input));
   const st_tensor *scale = inverse_root(&c, var, b->eps);
-  if (weight) scale = st__step2(&c, ST_OP_mul_Tensor, scale, weight);
-  const st_tensor *shift = st__step2(&c, ST_OP_mul_Tensor, mean, scale);
-  shift = bias ? st__step2(&c, ST_OP_sub_Tensor, bias, shift)
-               : st__step1(&c, ST_OP_neg, shift);
+  if (weight) scale = st__apply2(&c, ST_OP_mul_Tensor, scale, weight);
+  const st_tensor *shift = st__apply2(&c, ST_OP_mul_Tensor, mean, scale);
+  shift = bias ? st__apply2(&c, ST_OP_sub_Tensor, bias, shift)
+               : st__apply1(&c, ST_OP_neg, shift);
   x = as_dtype_of(&c, affine(&c, x, scale, shift), b->input);
-  if (b->is_measured) follow(&c, b, mean, var);
-  return st__chain_return(&c, x, rets);
+  if (b->is_measured) update_running_var(&c, b, mean, var);
+  return st__scope_return(&c, x, rets);
 }
 
 static batch read_batch(const st_value *args) {

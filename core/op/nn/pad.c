@@ -19,7 +19,7 @@ typedef struct borders {
 
 static st_status too_small(const st_tensor *self, int d, const borders *b) {
   return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld cannot be padded "
-                  "by %lld and %lld", (long long)st__shown(d),
+                  "by %lld and %lld", (long long)st__display_index(d),
                   (long long)self->sizes[d], (long long)b->before[d],
                   (long long)b->after[d]);
 }
@@ -87,7 +87,7 @@ static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
 static st_status fill_around(st_tensor *out, const st_tensor *inner,
                              const borders *b, st_scalar value) {
   st_tensor *to = NULL;
-  ST_TRY(st__fill(out, value));
+  ST_TRY(st__match_overload(out, value));
   ST_TRY(inner_view(out, b, 1, inner->sizes, &to));
   const st_status status = st__copy(to, inner);
   st__tensor_release(&to);
@@ -184,20 +184,22 @@ static st_status check_reach(const st_tensor *self, int d, const borders *b,
   if (mode->spare < 0 || (before <= most && after <= most)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "padding dimension %lld of size %lld in mode "
                   "%s adds at most %lld places at either end, not %lld and "
-                  "%lld", (long long)st__shown(d), (long long)size, mode->name,
+                  "%lld", (long long)st__display_index(d), (long long)size,
+                  mode->name,
                   (long long)most, (long long)before, (long long)after);
 }
 
-static st_tensor *pad_dim(st_chain *c, const st_tensor *t, int d,
+static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,
                           const borders *b, const pad_mode *mode) {
   const int64_t cut = cut_before(b, d, mode);
   const int64_t size = repeated_size(t, d, b, mode);
   int64_t *source;
-  const st_tensor *table = st__step_table(c, ST_INT64, b->size[d], &source);
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, b->size[d], &source);
   for (int64_t i = 0; source && i < b->size[d]; i++) {
     source[i] = cut + mode->source(i - b->before[d] - cut, size);
   }
-  return st__step_select(c, t, d, st__step_beside(c, table, ST_INT64, t));
+  return st__apply_index_select(c, t, d,
+                                st__to_device_of(c, table, ST_INT64, t));
 }
 
 static st_status pad_by_mode(const st_value *self, const st_value *pad,
@@ -205,21 +207,21 @@ static st_status pad_by_mode(const st_value *self, const st_value *pad,
   st_tensor *t = self->u.tensor;
   const st_tensor *first;
   borders b;
-  st_chain c = {.status = read_borders(t, pad, &b)};
-  for (int d = t->ndim - (int)pad->len / 2; st__going(&c) && d < t->ndim;
+  st_op_scope c = {.status = read_borders(t, pad, &b)};
+  for (int d = t->ndim - (int)pad->len / 2; st__scope_ok(&c) && d < t->ndim;
        d++) {
     c.status = check_reach(t, d, &b, mode);
   }
-  if (mode != &modes[CIRCULAR]) t = st__step_attached(&c, t, t);
+  if (mode != &modes[CIRCULAR]) t = st__apply_attached(&c, t, t);
   first = t;
-  for (int d = b.ndim - 1; st__going(&c) && d >= 0; d--) {
+  for (int d = b.ndim - 1; st__scope_ok(&c) && d >= 0; d--) {
     if (b.before[d] == 0 && b.after[d] == 0) continue;
-    st_chain round = {.n = 0};
+    st_op_scope round = {.n = 0};
     t = pad_dim(&round, t, d, &b, mode);
-    st__chain_replace(&c, &round, &t);
+    st__scope_replace(&c, &round, &t);
   }
-  if (t == first) t = st__step1(&c, ST_OP_clone, t);
-  return st__chain_return(&c, t, rets);
+  if (t == first) t = st__apply1(&c, ST_OP_clone, t);
+  return st__scope_return(&c, t, rets);
 }
 
 ST_BOXED(st__box_pad) {

@@ -21,19 +21,19 @@ static st_status regroup(const st_tensor *first, int n, const int64_t *split,
                          const int *order, const int64_t *image,
                          st_value *rets) {
   int64_t dims[ST_MAX_DIMS + 2];
-  st_chain chain = {.n = 0}, *c = &chain;
-  const st_tensor *t = st__step_retail(c, first, 3, n, split);
-  if (!st__going(c)) return st__chain_end(c, 0, NULL, NULL);
+  st_op_scope chain = {.n = 0}, *c = &chain;
+  const st_tensor *t = st__reshape_tail(c, first, 3, n, split);
+  if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   for (int d = 0; d < t->ndim; d++) {
     const int k = d - (t->ndim - n);
     dims[d] = k < 0 ? d : t->ndim - n + order[k];
   }
-  const st_tensor *turned = st__step_with(c, ST_OP_permute, t,
-                                          st__of_ints(dims, t->ndim));
-  const st_tensor *dense = st__step_with(c, ST_OP_clone, turned,
-                                         st__of_int(ST_FORMAT_CONTIGUOUS));
-  const st_tensor *out = st__step_retail(c, dense, n, 3, image);
-  return st__chain_return(c, st__step_format(c, out, first), rets);
+  const st_tensor *turned = st__apply_with(c, ST_OP_permute, t,
+                                           st__of_ints(dims, t->ndim));
+  const st_tensor *dense = st__apply_with(c, ST_OP_clone, turned,
+                                          st__of_int(ST_FORMAT_CONTIGUOUS));
+  const st_tensor *out = st__reshape_tail(c, dense, n, 3, image);
+  return st__scope_return(c, st__apply_format(c, out, first), rets);
 }
 
 ST_BOXED(st__box_pixel_shuffle) {

@@ -10,77 +10,77 @@
 
 /* -- Steps ---------------------------------------------------------------- */
 
-st_tensor *st__step_reshape(st_chain *c, const st_tensor *t, int ndim,
-                            const int64_t *sizes) {
-  return st__step_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
+st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
+                             const int64_t *sizes) {
+  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, ndim));
 }
 
-st_tensor *st__step_retail(st_chain *c, const st_tensor *t, int drop, int n,
-                           const int64_t *sizes) {
+st_tensor *st__reshape_tail(st_op_scope *c, const st_tensor *t, int drop, int n,
+                            const int64_t *sizes) {
   int64_t all[ST_MAX_DIMS + ST_SPATIAL_MAX];
   int k = 0;
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   for (; k < t->ndim - drop; k++) all[k] = t->sizes[k];
   for (int i = 0; i < n; i++) all[k++] = sizes[i];
-  return st__step_reshape(c, t, k, all);
+  return st__apply_reshape(c, t, k, all);
 }
 
-st_tensor *st__step_format(st_chain *c, const st_tensor *t,
-                           const st_tensor *like) {
+st_tensor *st__apply_format(st_op_scope *c, const st_tensor *t,
+                            const st_tensor *like) {
   const st_format format = st__suggest_format(like, false);
-  if (!st__going(c) || format == ST_FORMAT_CONTIGUOUS ||
+  if (!st__scope_ok(c) || format == ST_FORMAT_CONTIGUOUS ||
       t->ndim != like->ndim) {
     return (st_tensor *)(uintptr_t)t;
   }
-  return st__step_with(c, ST_OP_clone, t, st__of_int(format));
+  return st__apply_with(c, ST_OP_clone, t, st__of_int(format));
 }
 
-st_tensor *st__chain_keep(st_chain *c, st_chain *round, st_tensor *t) {
-  const bool going = st__going(c) && st__going(round);
+st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t) {
+  const bool going = st__scope_ok(c) && st__scope_ok(round);
   if (going && t) {
-    ST_ASSERT(c->n < ST_CHAIN_MAX);
+    ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
     st__tensor_retain(t);
     c->t[c->n++] = t;
   }
-  const st_status status = st__chain_end(round, 0, NULL, NULL);
-  if (st__going(c)) c->status = status;
+  const st_status status = st__scope_end(round, 0, NULL, NULL);
+  if (st__scope_ok(c)) c->status = status;
   return going ? t : NULL;
 }
 
-st_tensor *st__step_attached(st_chain *c, const st_tensor *t,
-                             const st_tensor *to) {
-  return st__step2(c, ST_OP__attached, t, to);
+st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *to) {
+  return st__apply2(c, ST_OP__attached, t, to);
 }
 
-st_tensor *st__step_table(st_chain *c, st_dtype dtype, int64_t n,
-                          void *data) {
+st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
+                              void *data) {
   st_tensor *t = NULL;
   *(void **)data = NULL;
-  if (!st__going(c)) return NULL;
-  ST_ASSERT(c->n < ST_CHAIN_MAX);
+  if (!st__scope_ok(c)) return NULL;
+  ST_ASSERT(c->n < ST_OP_SCOPE_MAX);
   c->status = st__tensor_empty(ST_DEVICE_CPU, dtype, 1, &n,
                                ST_FORMAT_CONTIGUOUS, &t);
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   *(void **)data = st__data(t);
   return c->t[c->n++] = t;
 }
 
-st_tensor *st__step_beside(st_chain *c, const st_tensor *table,
-                           st_dtype dtype, const st_tensor *like) {
-  if (!st__going(c)) return NULL;
-  st_tensor *t = st__step_to(c, table, dtype);
-  if (!st__going(c) || like->device == ST_DEVICE_CPU) return t;
+st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
+                            st_dtype dtype, const st_tensor *like) {
+  if (!st__scope_ok(c)) return NULL;
+  st_tensor *t = st__apply_to(c, table, dtype);
+  if (!st__scope_ok(c) || like->device == ST_DEVICE_CPU) return t;
   const st_value empty[] = {st__of_tensor(like), st__of_ints(t->sizes, 1),
                             st__of_int(dtype)};
-  st_tensor *there = st__step(c, ST_OP_new_empty, 3, empty);
-  return st__step2(c, ST_OP_copy_, there, t);
+  st_tensor *there = st__apply(c, ST_OP_new_empty, 3, empty);
+  return st__apply2(c, ST_OP_copy_, there, t);
 }
 
-st_tensor *st__step_select(st_chain *c, const st_tensor *t, int64_t dim,
-                           const st_tensor *positions) {
+st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
+                                  int64_t dim, const st_tensor *positions) {
   const st_value args[] = {st__of_tensor(t), st__of_int(dim),
                            st__of_tensor(positions)};
-  return st__step(c, ST_OP_index_select, 3, args);
+  return st__apply(c, ST_OP_index_select, 3, args);
 }
 
 ST_BOXED(st__box_attached) {

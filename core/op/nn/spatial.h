@@ -1,7 +1,7 @@
 /* What operators over images share: windows that slide over the last
  * dimensions, and tables of positions and weights along them.
  *
- * Note [Columns]
+ * Note [im2col]
  * im2col lays the windows of an image side by side, as the columns of a
  * matrix, and col2im, its transpose, adds the columns up where they came
  * from; each is the derivative of the other. A convolution is a product with
@@ -10,7 +10,7 @@
  * windows at once. Beside these, constant_pad_nd is all that touches elements;
  * everything else is made of operators, and derives itself.
  *
- * Note [Attached gradients]
+ * Note [Zero second derivatives]
  * The gradient of a mean does not depend on the image, nor that of a bias on
  * the weight. ATen's backward operators take both all the same, so there such
  * a gradient can be derived once more, and is 0. _attached makes it so: it is
@@ -58,19 +58,19 @@ st_status st__window_count(st_window *w);
 int64_t st__product_of(int n, const int64_t *sizes);
 
 /* im2col of x, and col2im to the size w->in, over 1 to 3 dimensions. */
-st_tensor *st__step_columns(st_chain *c, const st_tensor *x,
+st_tensor *st__apply_im2col(st_op_scope *c, const st_tensor *x,
                             const st_window *w);
-st_tensor *st__step_image(st_chain *c, const st_tensor *columns,
-                          const st_window *w);
+st_tensor *st__apply_col2im(st_op_scope *c, const st_tensor *columns,
+                            const st_window *w);
 
 /* The sums of x's windows; over one dimension there is one of size 1 more in
  * front of it. */
-st_tensor *st__step_sums(st_chain *c, const st_tensor *x,
-                         const st_window *w);
+st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,
+                           const st_window *w);
 /* Place number tap of all windows, a view of the padded image, which carries
  * no gradient. */
-st_tensor *st__step_tap(st_chain *c, const st_tensor *image,
-                        const st_window *w, int64_t tap);
+st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
+                              const st_window *w, int64_t elem);
 /* How many of (images, channels, ..) are best taken at once when they become
  * so many places each: what stays in the caches. */
 int64_t st__images_at_once(const st_tensor *images, int64_t places);
@@ -84,30 +84,30 @@ ST_BOXED(st__box_window_sum_backward);
 
 /* -- Steps (spatial.c) ---------------------------------------------------- */
 
-st_tensor *st__step_reshape(st_chain *c, const st_tensor *t, int ndim,
-                            const int64_t *sizes);
+st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
+                             const int64_t *sizes);
 /* t with other last dimensions, n of them, instead of its last `drop`. */
-st_tensor *st__step_retail(st_chain *c, const st_tensor *t, int drop, int n,
-                           const int64_t *sizes);
+st_tensor *st__reshape_tail(st_op_scope *c, const st_tensor *t, int drop, int n,
+                            const int64_t *sizes);
 /* t in the memory format that like suggests, if not the contiguous one. */
-st_tensor *st__step_format(st_chain *c, const st_tensor *t,
-                           const st_tensor *like);
+st_tensor *st__apply_format(st_op_scope *c, const st_tensor *t,
+                            const st_tensor *like);
 /* Ends round; c keeps t, if any, of what it has. Returns t, or NULL after a
  * failure. */
-st_tensor *st__chain_keep(st_chain *c, st_chain *round, st_tensor *t);
-/* t, its gradient attached to `to`: Note [Attached gradients]. */
-st_tensor *st__step_attached(st_chain *c, const st_tensor *t,
-                             const st_tensor *to);
+st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t);
+/* t, its gradient attached to `to`: Note [Zero second derivatives]. */
+st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
+                              const st_tensor *to);
 /* A new line of n elements of dtype on the CPU, which the caller fills;
  * *data is where, NULL after a failure. */
-st_tensor *st__step_table(st_chain *c, st_dtype dtype, int64_t n,
-                          void *data);
+st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
+                              void *data);
 /* A filled table on the device of like, as dtype. */
-st_tensor *st__step_beside(st_chain *c, const st_tensor *table,
-                           st_dtype dtype, const st_tensor *like);
+st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
+                            st_dtype dtype, const st_tensor *like);
 /* Slices of t at positions along dim. */
-st_tensor *st__step_select(st_chain *c, const st_tensor *t, int64_t dim,
-                           const st_tensor *positions);
+st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
+                                  int64_t dim, const st_tensor *positions);
 
 /* -- Operators ------------------------------------------------------------ */
 

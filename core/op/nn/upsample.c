@@ -90,47 +90,47 @@ static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
 /* -- One dimension -------------------------------------------------------- */
 
 /* Tap k of a table of so many taps of `out` places each. */
-static st_tensor *tap_of(st_chain *c, const st_tensor *table, int64_t out,
+static st_tensor *tap_of(st_op_scope *c, const st_tensor *table, int64_t out,
                          int k) {
-  return st__step_narrow(c, table, 0, k * out, out);
+  return st__apply_narrow(c, table, 0, k * out, out);
 }
 
 /* The taps of t at places along dim, times their weights, added up. */
-static st_tensor *weighted_sum(st_chain *c, const st_tensor *t, int dim,
+static st_tensor *weighted_sum(st_op_scope *c, const st_tensor *t, int dim,
                                const st_tensor *places,
                                const st_tensor *weights, const resample *r) {
   int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
   const int taps = tap_count(r->mode);
   st_tensor *sum = NULL;
   for (int k = 0; k < taps; k++) {
-    const st_tensor *x = st__step_select(
+    const st_tensor *x = st__apply_index_select(
       c, t, dim, tap_of(c, places, sizes[0], k));
-    const st_tensor *weight = st__step_reshape(
+    const st_tensor *weight = st__apply_reshape(
       c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
     const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
                             st__of_tensor(weight)};
-    sum = k == 0 ? st__step2(c, ST_OP_mul_Tensor, x, weight)
-                 : st__step(c, ST_OP_addcmul, 3, add);
+    sum = k == 0 ? st__apply2(c, ST_OP_mul_Tensor, x, weight)
+                 : st__apply(c, ST_OP_addcmul, 3, add);
   }
   return sum;
 }
 
-static st_tensor *resample_dim(st_chain *c, const st_tensor *t, int d,
+static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
                                const resample *r) {
   const int dim = 2 + d, taps = tap_count(r->mode);
   const int64_t in = t->sizes[dim], out = r->size[d];
   const double step = step_size(r, d, in);
   int64_t *at;
   double *weight;
-  const st_tensor *places = st__step_table(c, ST_INT64, taps * out, &at);
-  const st_tensor *weights = st__step_table(c, ST_FLOAT64, taps * out,
-                                            &weight);
-  for (int64_t i = 0; st__going(c) && i < out; i++) {
+  const st_tensor *places = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
+  const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, taps * out,
+                                                &weight);
+  for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  places = st__step_beside(c, places, ST_INT64, r->self);
-  if (taps == 1) return st__step_select(c, t, dim, places);
-  weights = st__step_beside(c, weights, (st_dtype)r->self->dtype, r->self);
+  places = st__to_device_of(c, places, ST_INT64, r->self);
+  if (taps == 1) return st__apply_index_select(c, t, dim, places);
+  weights = st__to_device_of(c, weights, (st_dtype)r->self->dtype, r->self);
   return weighted_sum(c, t, dim, places, weights, r);
 }
 
@@ -140,17 +140,17 @@ static bool is_kept(const resample *r, int d, int64_t in) {
                               r->factor[d] == 1);
 }
 
-static st_status run(st_chain *c, const resample *r, st_value *rets) {
+static st_status run(st_op_scope *c, const resample *r, st_value *rets) {
   const st_tensor *first = r->self;
   st_tensor *t = (st_tensor *)(uintptr_t)first;
-  for (int d = r->n - 1; st__going(c) && d >= 0; d--) {
+  for (int d = r->n - 1; st__scope_ok(c) && d >= 0; d--) {
     if (is_kept(r, d, t->sizes[2 + d])) continue;
-    st_chain round = {.n = 0};
+    st_op_scope round = {.n = 0};
     t = resample_dim(&round, t, d, r);
-    st__chain_replace(c, &round, &t);
+    st__scope_replace(c, &round, &t);
   }
-  if (t == first) t = st__step1(c, ST_OP_clone, t);
-  return st__chain_return(c, t, rets);
+  if (t == first) t = st__apply1(c, ST_OP_clone, t);
+  return st__scope_return(c, t, rets);
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -185,7 +185,7 @@ static st_status by_size(const st_value *args, resample_mode mode, int n,
   for (int d = 0; d < n; d++) {
     r.factor[d] = st__to_float(&args[2 + aligns + d], 0);
   }
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   return run(&c, &r, rets);
 }
 
@@ -221,7 +221,7 @@ static st_status by_factors(const st_value *args, resample_mode mode, int n,
   ST_TRY(st__is_none(factors)
            ? st__read_sizes(&args[1], "output_size", n, 1, r.size)
            : read_factors(factors, &r));
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   return run(&c, &r, rets);
 }
 

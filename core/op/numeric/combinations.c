@@ -68,7 +68,7 @@ static st_status choices(const st_tensor *self, int64_t r, bool repeats,
 ST_BOXED(st__box_combinations) {
   const st_tensor *self = args[0].u.tensor;
   const int64_t r = args[1].u.i, none[] = {0}, shape[] = {-1, r};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (self->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(self));
@@ -83,11 +83,11 @@ ST_BOXED(st__box_combinations) {
   }
   st_tensor *at = NULL;
   c.status = choices(self, r, st__to_bool(&args[2], false), &at);
-  if (st__going(&c)) c.t[c.n++] = at;
+  if (st__scope_ok(&c)) c.t[c.n++] = at;
   const st_value pick[] = {args[0], st__of_int(0), st__of_tensor(at)};
-  const st_tensor *line = st__step(&c, ST_OP_index_select, 3, pick);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_reshape, line,
-                                            st__of_ints(shape, 2)), rets);
+  const st_tensor *line = st__apply(&c, ST_OP_index_select, 3, pick);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, line,
+                                             st__of_ints(shape, 2)), rets);
 }
 
 /* -- cartesian_prod ------------------------------------------------------- */
@@ -98,17 +98,17 @@ static st_status column(const st_value *list, int i, const int64_t *sizes,
   const int n = (int)list->len;
   const int64_t flat[] = {-1};
   int64_t own[ST_MAX_DIMS], numel = 1;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   for (int d = 0; d < n; d++) {
     own[d] = d == i ? sizes[d] : 1;
     numel *= sizes[d];
   }
-  const st_tensor *wide = st__step_with(
-    &c, ST_OP_expand, st__step_with(&c, ST_OP_reshape, list->u.tensors[i],
-                                    st__of_ints(own, n)),
+  const st_tensor *wide = st__apply_with(
+    &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, list->u.tensors[i],
+                                     st__of_ints(own, n)),
     st__of_ints(sizes, n));
-  return st__chain_return(&c, st__step_with(&c, ST_OP_reshape, wide,
-                                            numel ? st__of_ints(flat, 1)
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, wide,
+                                             numel ? st__of_ints(flat, 1)
                                                   : st__of_ints(&numel, 1)),
                           out);
 }
@@ -148,27 +148,27 @@ static int64_t width(const st_tensor *t) {
   return t->ndim ? t->sizes[t->ndim - 1] : 1;
 }
 
-static st_tensor *zeros(st_chain *c, const st_tensor *like, int64_t h,
+static st_tensor *zeros(st_op_scope *c, const st_tensor *like, int64_t h,
                         int64_t w, st_dtype d) {
   const int64_t sizes[] = {h, w};
   const st_value args[] = {st__of_tensor(like), st__of_ints(sizes, 2),
                            st__of_int(d)};
-  return st__step(c, ST_OP_new_zeros, 3, args);
+  return st__apply(c, ST_OP_new_zeros, 3, args);
 }
 
 /* The rows of t, `left` columns from the left, among `all`. */
 static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
                             int64_t all, st_value *out) {
   const int64_t h = height(t), w = width(t), sizes[] = {h, w};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *parts[] = {
     zeros(&c, t, h, left, d),
-    st__step_to(&c, st__step_with(&c, ST_OP_reshape, t,
-                                  st__of_ints(sizes, 2)), d),
+    st__apply_to(&c, st__apply_with(&c, ST_OP_reshape, t,
+                                    st__of_ints(sizes, 2)), d),
     zeros(&c, t, h, all - left - w, d)};
   const st_value cat[] = {st__of_tensors(parts, 3), st__of_int(1)};
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, out);
-  return st__chain_return(&c, st__step(&c, ST_OP_cat, 2, cat), out);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, out);
+  return st__scope_return(&c, st__apply(&c, ST_OP_cat, 2, cat), out);
 }
 
 static st_status check_blocks(const st_value *list, int64_t *all) {

@@ -42,92 +42,92 @@ static st_status check_weights(const st_tensor *t, const observations *o,
   return st__fail(ST_BAD_VALUE, "%s must not be negative", name);
 }
 
-static void read_weights(st_chain *c, const st_value *args,
+static void read_weights(st_op_scope *c, const st_value *args,
                          observations *o) {
   const st_tensor *f = st__to_tensor(&args[2]), *w = st__to_tensor(&args[3]);
   o->frequency = f;
   o->weight = w;
   o->both = f ? f : w;
-  if (st__going(c) && f) {
+  if (st__scope_ok(c) && f) {
     c->status = check_weights(f, o, "fweights",
                               st__is_integral((st_dtype)f->dtype));
   }
-  if (st__going(c) && w) {
+  if (st__scope_ok(c) && w) {
     c->status = check_weights(w, o, "aweights",
                               st__is_floating((st_dtype)w->dtype));
   }
-  if (f && w) o->both = st__step2(c, ST_OP_mul_Tensor, f, w);
+  if (f && w) o->both = st__apply2(c, ST_OP_mul_Tensor, f, w);
 }
 
 /* -- cov ------------------------------------------------------------------ */
 
-static st_tensor *sum_rows(st_chain *c, const st_tensor *t) {
+static st_tensor *sum_rows(st_op_scope *c, const st_tensor *t) {
   const int64_t last[] = {1};
   const st_value args[] = {st__of_tensor(t), st__of_ints(last, 1),
                            st__of_bool(true)};
-  return st__step(c, ST_OP_sum_dim_IntList, 3, args);
+  return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
 }
 
 /* The rows less their means. */
-static st_tensor *centred(st_chain *c, const observations *o,
+static st_tensor *centred(st_op_scope *c, const observations *o,
                           const st_tensor *total) {
   const st_tensor *mean;
   if (!o->both) {
-    mean = st__step_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
-                         st__of_int(o->n));
+    mean = st__apply_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
+                          st__of_int(o->n));
   } else {
-    const st_tensor *weighted = st__step2(c, ST_OP_mul_Tensor, o->rows,
-                                          o->both);
-    mean = st__step2(c, ST_OP_div_Tensor, sum_rows(c, weighted), total);
+    const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor, o->rows,
+                                           o->both);
+    mean = st__apply2(c, ST_OP_div_Tensor, sum_rows(c, weighted), total);
   }
-  return st__step2(c, ST_OP_sub_Tensor, o->rows, mean);
+  return st__apply2(c, ST_OP_sub_Tensor, o->rows, mean);
 }
 
 /* What the products are divided by, at least 0: the total weight, corrected.
  * Importances count by how they are spread. */
-static st_tensor *divisor(st_chain *c, const observations *o,
+static st_tensor *divisor(st_op_scope *c, const observations *o,
                           const st_tensor *total, int64_t correction) {
   const st_tensor *less;
   if (o->weight && correction != 0) {
-    const st_tensor *squares = st__step1(
-      c, ST_OP_sum, st__step2(c, ST_OP_mul_Tensor, o->both, o->weight));
-    less = st__step_with(c, ST_OP_mul_Scalar,
-                         st__step2(c, ST_OP_div_Tensor, squares, total),
-                         st__of_int(correction));
-    less = st__step2(c, ST_OP_sub_Tensor, total, less);
+    const st_tensor *squares = st__apply1(
+      c, ST_OP_sum, st__apply2(c, ST_OP_mul_Tensor, o->both, o->weight));
+    less = st__apply_with(c, ST_OP_mul_Scalar,
+                          st__apply2(c, ST_OP_div_Tensor, squares, total),
+                          st__of_int(correction));
+    less = st__apply2(c, ST_OP_sub_Tensor, total, less);
   } else {
-    less = st__step_with(c, ST_OP_sub_Scalar, total,
-                         st__of_int(o->weight ? 0 : correction));
+    less = st__apply_with(c, ST_OP_sub_Scalar, total,
+                          st__of_int(o->weight ? 0 : correction));
   }
-  return st__step_with(c, ST_OP_clamp_min, less, st__of_int(0));
+  return st__apply_with(c, ST_OP_clamp_min, less, st__of_int(0));
 }
 
-static st_tensor *products(st_chain *c, const observations *o,
+static st_tensor *products(st_op_scope *c, const observations *o,
                            const st_tensor *rows) {
   const st_tensor *other = rows;
-  if (o->both) other = st__step2(c, ST_OP_mul_Tensor, rows, o->both);
-  return st__step2(c, ST_OP_mm, rows,
-                   st__step1(c, ST_OP_conj, st__step1(c, ST_OP_t, other)));
+  if (o->both) other = st__apply2(c, ST_OP_mul_Tensor, rows, o->both);
+  return st__apply2(c, ST_OP_mm, rows,
+                    st__apply1(c, ST_OP_conj, st__apply1(c, ST_OP_t, other)));
 }
 
-static st_tensor *covariance(st_chain *c, const observations *o,
+static st_tensor *covariance(st_op_scope *c, const observations *o,
                              int64_t correction) {
   const st_tensor *product;
   if (!o->both) {
     const int64_t freedom = o->n > correction ? o->n - correction : 0;
     product = products(c, o, centred(c, o, NULL));
-    return st__step_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
+    return st__apply_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
   }
-  const st_tensor *total = st__step1(c, ST_OP_sum, o->both);
+  const st_tensor *total = st__apply1(c, ST_OP_sum, o->both);
   product = products(c, o, centred(c, o, total));
-  return st__step2(c, ST_OP_div_Tensor, product,
-                   divisor(c, o, total, correction));
+  return st__apply2(c, ST_OP_div_Tensor, product,
+                    divisor(c, o, total, correction));
 }
 
 /* args: self, correction, fweights, aweights */
 ST_BOXED(st__box_cov) {
   const st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (self->ndim > 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
                     ST_SHAPE_TEXT(self));
@@ -136,39 +136,39 @@ ST_BOXED(st__box_cov) {
   observations o = {.rows = self};
   if (self->ndim < 2) {
     const int64_t row[] = {1, self->numel};
-    o.rows = st__step_with(&c, ST_OP_reshape, self, st__of_ints(row, 2));
+    o.rows = st__apply_with(&c, ST_OP_reshape, self, st__of_ints(row, 2));
   }
-  if (st__going(&c)) o.n = o.rows->sizes[1];
+  if (st__scope_ok(&c)) o.n = o.rows->sizes[1];
   read_weights(&c, args, &o);
-  return st__chain_return(
-    &c, st__step1(&c, ST_OP_squeeze, covariance(&c, &o, args[1].u.i)), rets);
+  return st__scope_return(
+    &c, st__apply1(&c, ST_OP_squeeze, covariance(&c, &o, args[1].u.i)), rets);
 }
 
 /* -- corrcoef ------------------------------------------------------------- */
 
-static st_tensor *within_one(st_chain *c, const st_tensor *t) {
-  if (!st__going(c)) return NULL;
+static st_tensor *within_one(st_op_scope *c, const st_tensor *t) {
+  if (!st__scope_ok(c)) return NULL;
   const bool complex = st__is_complex((st_dtype)t->dtype);
-  if (complex) t = st__step1(c, ST_OP_view_as_real, t);
+  if (complex) t = st__apply1(c, ST_OP_view_as_real, t);
   const st_value args[] = {st__of_tensor(t), st__of_int(-1), st__of_int(1)};
-  st_tensor *clamped = st__step(c, ST_OP_clamp, 3, args);
-  return complex ? st__step1(c, ST_OP_view_as_complex, clamped) : clamped;
+  st_tensor *clamped = st__apply(c, ST_OP_clamp, 3, args);
+  return complex ? st__apply1(c, ST_OP_view_as_complex, clamped) : clamped;
 }
 
 ST_BOXED(st__box_corrcoef) {
-  st_chain c = {.n = 0};
-  const st_tensor *cov = st__step1(&c, ST_OP_cov, args[0].u.tensor);
-  if (st__going(&c) && cov->ndim == 0) {
-    return st__chain_return(&c, st__step2(&c, ST_OP_div_Tensor, cov, cov),
+  st_op_scope c = {.n = 0};
+  const st_tensor *cov = st__apply1(&c, ST_OP_cov, args[0].u.tensor);
+  if (st__scope_ok(&c) && cov->ndim == 0) {
+    return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, cov, cov),
                             rets);
   }
-  const st_tensor *deviation = st__step1(
+  const st_tensor *deviation = st__apply1(
     &c, ST_OP_sqrt,
-    st__step1(&c, ST_OP_real, st__step1(&c, ST_OP_diagonal, cov)));
-  const st_tensor *column = st__step_with(&c, ST_OP_unsqueeze, deviation,
-                                          st__of_int(1));
-  const st_tensor *scaled = st__step2(
-    &c, ST_OP_div_Tensor, st__step2(&c, ST_OP_div_Tensor, cov, column),
+    st__apply1(&c, ST_OP_real, st__apply1(&c, ST_OP_diagonal, cov)));
+  const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, deviation,
+                                           st__of_int(1));
+  const st_tensor *scaled = st__apply2(
+    &c, ST_OP_div_Tensor, st__apply2(&c, ST_OP_div_Tensor, cov, column),
     deviation);
-  return st__chain_return(&c, within_one(&c, scaled), rets);
+  return st__scope_return(&c, within_one(&c, scaled), rets);
 }

@@ -6,12 +6,13 @@
 
 /* Elements 1 to the last, and 0 to the last but one, of dimension dim; or
  * none of either, where there is no element. */
-static void neighbours(st_chain *c, const st_tensor *t, int dim,
+static void neighbours(st_op_scope *c, const st_tensor *t, int dim,
                        st_tensor **next, st_tensor **last) {
-  const int64_t n = st__going(c) && t->sizes[dim] > 0 ? t->sizes[dim] - 1 : 0;
-  const int64_t from = st__going(c) && t->sizes[dim] > 0;
-  *next = st__step_narrow(c, t, dim, from, n);
-  *last = st__step_narrow(c, t, dim, 0, n);
+  const int64_t n = st__scope_ok(c) && t->sizes[dim] > 0
+                    ? t->sizes[dim] - 1 : 0;
+  const int64_t from = st__scope_ok(c) && t->sizes[dim] > 0;
+  *next = st__apply_narrow(c, t, dim, from, n);
+  *last = st__apply_narrow(c, t, dim, 0, n);
 }
 
 static st_status check_dim(const st_tensor *t, const st_value *v, int *dim) {
@@ -24,7 +25,7 @@ static st_status check_dim(const st_tensor *t, const st_value *v, int *dim) {
 /* -- diff ----------------------------------------------------------------- */
 
 /* self between prepend and append, where they are. */
-static st_tensor *extended(st_chain *c, const st_value *args, int dim) {
+static st_tensor *extended(st_op_scope *c, const st_value *args, int dim) {
   st_tensor *parts[3];
   int n = 0;
   if (!st__is_none(&args[3])) parts[n++] = args[3].u.tensor;
@@ -32,32 +33,32 @@ static st_tensor *extended(st_chain *c, const st_value *args, int dim) {
   if (!st__is_none(&args[4])) parts[n++] = args[4].u.tensor;
   if (n == 1) return parts[0];
   const st_value cat[] = {st__of_tensors(parts, n), st__of_int(dim)};
-  return st__step(c, ST_OP_cat, 2, cat);
+  return st__apply(c, ST_OP_cat, 2, cat);
 }
 
 ST_BOXED(st__box_diff) {
   st_tensor *t = args[0].u.tensor, *next, *last;
   int64_t times = args[1].u.i;
   int dim = 0;
-  st_chain c = {.status = check_dim(t, &args[2], &dim)};
-  if (st__going(&c) && times < 0) {
+  st_op_scope c = {.status = check_dim(t, &args[2], &dim)};
+  if (st__scope_ok(&c) && times < 0) {
     c.status = st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
                         (long long)times);
   }
-  if (times == 0) return st__chain_return(&c, st__step1(&c, ST_OP_clone, t),
+  if (times == 0) return st__scope_return(&c, st__apply1(&c, ST_OP_clone, t),
                                           rets);
-  if (st__going(&c)) t = extended(&c, args, dim);
-  if (st__going(&c) && times > t->sizes[dim]) times = t->sizes[dim];
-  if (times == 0) t = st__step1(&c, ST_OP_clone, t);
-  for (; st__going(&c) && times > 0; times--) {
-    st_chain round = {.n = 0};
+  if (st__scope_ok(&c)) t = extended(&c, args, dim);
+  if (st__scope_ok(&c) && times > t->sizes[dim]) times = t->sizes[dim];
+  if (times == 0) t = st__apply1(&c, ST_OP_clone, t);
+  for (; st__scope_ok(&c) && times > 0; times--) {
+    st_op_scope round = {.n = 0};
     const st_op_id id = t->dtype == ST_BOOL ? ST_OP_logical_xor
                                             : ST_OP_sub_Tensor;
     neighbours(&round, t, dim, &next, &last);
-    t = st__step2(&round, id, next, last);
-    st__chain_replace(&c, &round, &t);
+    t = st__apply2(&round, id, next, last);
+    st__scope_replace(&c, &round, &t);
   }
-  return st__chain_return(&c, t, rets);
+  return st__scope_return(&c, t, rets);
 }
 
 ST_BOXED(st__box_diff_out) {
@@ -77,20 +78,20 @@ static st_status check_no_bool(const st_tensor *t, const char *name) {
 }
 
 /* Sums of neighbouring samples. */
-static st_tensor *pairs(st_chain *c, const st_tensor *y, int dim) {
+static st_tensor *pairs(st_op_scope *c, const st_tensor *y, int dim) {
   st_tensor *next, *last;
   neighbours(c, y, dim, &next, &last);
-  return st__step2(c, ST_OP_add_Tensor, last, next);
+  return st__apply2(c, ST_OP_add_Tensor, last, next);
 }
 
 /* Distances of neighbouring points: x has one point per sample, or broadcasts
  * against y. */
-static st_tensor *distances(st_chain *c, const st_tensor *y,
+static st_tensor *distances(st_op_scope *c, const st_tensor *y,
                             const st_tensor *x, int dim) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *next, *last;
   const int more = y->ndim - x->ndim;
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   if (x->ndim == 1 && x->sizes[0] != y->sizes[dim]) {
     c->status = st__fail(ST_BAD_SHAPE, "x has %lld points for %lld samples",
                          (long long)x->sizes[0], (long long)y->sizes[dim]);
@@ -101,92 +102,92 @@ static st_tensor *distances(st_chain *c, const st_tensor *y,
       sizes[d] = x->ndim == 1 ? (d == dim ? x->sizes[0] : 1)
                : d < more ? 1 : x->sizes[d - more];
     }
-    x = st__step_with(c, ST_OP_reshape, x, st__of_ints(sizes, y->ndim));
+    x = st__apply_with(c, ST_OP_reshape, x, st__of_ints(sizes, y->ndim));
   } else if (more < 0) {
     c->status = st__fail(ST_BAD_SHAPE, "x has %d dimensions, y only %d",
                          x->ndim, y->ndim);
   }
   neighbours(c, x, dim, &next, &last);
-  return st__step2(c, ST_OP_sub_Tensor, next, last);
+  return st__apply2(c, ST_OP_sub_Tensor, next, last);
 }
 
 /* Of no sample the integral is 0. */
-static st_tensor *no_samples(st_chain *c, const st_tensor *y, int dim) {
+static st_tensor *no_samples(st_op_scope *c, const st_tensor *y, int dim) {
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < y->ndim; d++) if (d != dim) sizes[n++] = y->sizes[d];
-  return st__step_with(c, ST_OP_new_zeros, y, st__of_ints(sizes, n));
+  return st__apply_with(c, ST_OP_new_zeros, y, st__of_ints(sizes, n));
 }
 
 ST_BOXED(st__box_trapezoid_dx) {
   const st_tensor *y = args[0].u.tensor;
   int dim = 0;
-  st_chain c = {.status = check_dim(y, &args[2], &dim)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  if (!st__scope_ok(&c)) return c.status;
   if (y->sizes[dim] == 0) {
-    return st__chain_return(&c, no_samples(&c, y, dim), rets);
+    return st__scope_return(&c, no_samples(&c, y, dim), rets);
   }
   c.status = check_no_bool(y, "y");
-  if (st__going(&c)) c.status = check_real(&args[1]);
+  if (st__scope_ok(&c)) c.status = check_real(&args[1]);
   const st_value along = st__of_int(dim), first[] = {args[0], along,
                                                      st__of_int(0)};
   const st_value last[] = {args[0], along, st__of_int(-1)};
   const st_value dims = st__of_ints((int64_t[]){dim}, 1);
-  const st_tensor *ends = st__step2(
-    &c, ST_OP_add_Tensor, st__step(&c, ST_OP_select_int, 3, first),
-    st__step(&c, ST_OP_select_int, 3, last));
-  ends = st__step_with(&c, ST_OP_mul_Scalar, ends, st__of_float(0.5));
-  const st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList, y, dims);
-  sum = st__step2(&c, ST_OP_sub_Tensor, sum, ends);
+  const st_tensor *ends = st__apply2(
+    &c, ST_OP_add_Tensor, st__apply(&c, ST_OP_select_int, 3, first),
+    st__apply(&c, ST_OP_select_int, 3, last));
+  ends = st__apply_with(&c, ST_OP_mul_Scalar, ends, st__of_float(0.5));
+  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, y, dims);
+  sum = st__apply2(&c, ST_OP_sub_Tensor, sum, ends);
   const st_value dx = st__of_float(st__to_float(&args[1], 1));
-  return st__chain_return(&c, st__step_with(&c, ST_OP_mul_Scalar, sum, dx),
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_mul_Scalar, sum, dx),
                           rets);
 }
 
 /* What both operators with x are made of: double the area of every step. */
-static st_tensor *areas(st_chain *c, const st_value *args, int dim) {
+static st_tensor *areas(st_op_scope *c, const st_value *args, int dim) {
   const st_tensor *y = args[0].u.tensor, *x = args[1].u.tensor;
-  if (st__going(c)) c->status = check_no_bool(y, "y");
-  if (st__going(c)) c->status = check_no_bool(x, "x");
+  if (st__scope_ok(c)) c->status = check_no_bool(y, "y");
+  if (st__scope_ok(c)) c->status = check_no_bool(x, "x");
   const st_tensor *dx = distances(c, y, x, dim);
-  return st__step2(c, ST_OP_mul_Tensor, pairs(c, y, dim), dx);
+  return st__apply2(c, ST_OP_mul_Tensor, pairs(c, y, dim), dx);
 }
 
 ST_BOXED(st__box_trapezoid_x) {
   const st_tensor *y = args[0].u.tensor;
   int dim = 0;
-  st_chain c = {.status = check_dim(y, &args[2], &dim)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  if (!st__scope_ok(&c)) return c.status;
   if (y->sizes[dim] == 0) {
-    return st__chain_return(&c, no_samples(&c, y, dim), rets);
+    return st__scope_return(&c, no_samples(&c, y, dim), rets);
   }
   const st_value dims = st__of_ints((int64_t[]){dim - y->ndim}, 1);
-  const st_tensor *sum = st__step_with(&c, ST_OP_sum_dim_IntList,
-                                       areas(&c, args, dim), dims);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_div_Scalar, sum,
-                                            st__of_float(2)), rets);
+  const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList,
+                                        areas(&c, args, dim), dims);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sum,
+                                             st__of_float(2)), rets);
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_dx) {
   const st_tensor *y = args[0].u.tensor;
   int dim = 0;
-  st_chain c = {.status = check_dim(y, &args[2], &dim)};
-  if (st__going(&c)) c.status = check_no_bool(y, "y");
-  if (st__going(&c)) c.status = check_real(&args[1]);
+  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  if (st__scope_ok(&c)) c.status = check_no_bool(y, "y");
+  if (st__scope_ok(&c)) c.status = check_real(&args[1]);
   const st_value half = st__of_float(st__to_float(&args[1], 1) / 2);
-  const st_tensor *strips = st__step_with(&c, ST_OP_mul_Scalar,
+  const st_tensor *strips = st__apply_with(&c, ST_OP_mul_Scalar,
                                             pairs(&c, y, dim), half);
-  return st__chain_return(&c, st__step_with(&c, ST_OP_cumsum, strips,
-                                            st__of_int(dim)), rets);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_cumsum, strips,
+                                             st__of_int(dim)), rets);
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_x) {
   const st_tensor *y = args[0].u.tensor;
   int dim = 0;
-  st_chain c = {.status = check_dim(y, &args[2], &dim)};
-  const st_tensor *sums = st__step_with(&c, ST_OP_cumsum,
-                                        areas(&c, args, dim),
-                                        st__of_int(dim - y->ndim));
-  return st__chain_return(&c, st__step_with(&c, ST_OP_div_Scalar, sums,
-                                            st__of_float(2)), rets);
+  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  const st_tensor *sums = st__apply_with(&c, ST_OP_cumsum,
+                                         areas(&c, args, dim),
+                                         st__of_int(dim - y->ndim));
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sums,
+                                             st__of_float(2)), rets);
 }

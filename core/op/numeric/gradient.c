@@ -8,33 +8,33 @@
 
 /* -- One dimension -------------------------------------------------------- */
 
-static st_tensor *but_last(st_chain *c, const st_tensor *t, int dim) {
+static st_tensor *but_last(st_op_scope *c, const st_tensor *t, int dim) {
   const int64_t n = t ? t->sizes[dim] - 1 : 0;
-  return st__step_narrow(c, t, dim, 0, n);
+  return st__apply_narrow(c, t, dim, 0, n);
 }
 
-static st_tensor *but_first(st_chain *c, const st_tensor *t, int dim) {
+static st_tensor *but_first(st_op_scope *c, const st_tensor *t, int dim) {
   const int64_t n = t ? t->sizes[dim] - 1 : 0;
-  return st__step_narrow(c, t, dim, 1, n);
+  return st__apply_narrow(c, t, dim, 1, n);
 }
 
-static st_tensor *differences(st_chain *c, const st_tensor *t, int dim) {
-  return st__step2(c, ST_OP_sub_Tensor, but_first(c, t, dim),
-                   but_last(c, t, dim));
+static st_tensor *differences(st_op_scope *c, const st_tensor *t, int dim) {
+  return st__apply2(c, ST_OP_sub_Tensor, but_first(c, t, dim),
+                    but_last(c, t, dim));
 }
 
 /* a + (a - b) times the share that step h has of h + k. */
-static st_tensor *beyond(st_chain *c, const st_tensor *a, const st_tensor *b,
+static st_tensor *beyond(st_op_scope *c, const st_tensor *a, const st_tensor *b,
                          const st_tensor *h, const st_tensor *k) {
-  const st_tensor *bend = st__step2(c, ST_OP_sub_Tensor, a, b);
+  const st_tensor *bend = st__apply2(c, ST_OP_sub_Tensor, a, b);
   if (!h) {
-    bend = st__step_with(c, ST_OP_mul_Scalar, bend, st__of_float(0.5));
+    bend = st__apply_with(c, ST_OP_mul_Scalar, bend, st__of_float(0.5));
   } else {
-    const st_tensor *share = st__step2(c, ST_OP_div_Tensor, h,
-                                       st__step2(c, ST_OP_add_Tensor, h, k));
-    bend = st__step2(c, ST_OP_mul_Tensor, bend, share);
+    const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, h,
+                                        st__apply2(c, ST_OP_add_Tensor, h, k));
+    bend = st__apply2(c, ST_OP_mul_Tensor, bend, share);
   }
-  return st__step2(c, ST_OP_add_Tensor, a, bend);
+  return st__apply2(c, ST_OP_add_Tensor, a, bend);
 }
 
 /* Slopes between neighbours, and the steps that they belong to; steps NULL:
@@ -45,14 +45,14 @@ typedef struct slopes {
   bool quadratic; /* at the ends, too */
 } slopes;
 
-static st_tensor *at(st_chain *c, const slopes *s, const st_tensor *t,
+static st_tensor *at(st_op_scope *c, const slopes *s, const st_tensor *t,
                      int64_t i) {
-  if (!t || !st__going(c)) return NULL;
-  return st__step_narrow(c, t, s->dim, i < 0 ? i + t->sizes[s->dim] : i, 1);
+  if (!t || !st__scope_ok(c)) return NULL;
+  return st__apply_narrow(c, t, s->dim, i < 0 ? i + t->sizes[s->dim] : i, 1);
 }
 
 /* At an end: the slope beside it is `near`, the next one `far`. */
-static st_tensor *at_end(st_chain *c, const slopes *s, int64_t near,
+static st_tensor *at_end(st_op_scope *c, const slopes *s, int64_t near,
                          int64_t far) {
   st_tensor *a = at(c, s, s->slope, near);
   if (!s->quadratic) return a;
@@ -61,28 +61,28 @@ static st_tensor *at_end(st_chain *c, const slopes *s, int64_t near,
 }
 
 /* Inside, the slope of the nearer neighbour weighs more. */
-static st_tensor *inside(st_chain *c, const slopes *s) {
+static st_tensor *inside(st_op_scope *c, const slopes *s) {
   const st_tensor *a = but_last(c, s->slope, s->dim);
   const st_tensor *b = but_first(c, s->slope, s->dim);
   if (!s->step) {
-    return st__step_with(c, ST_OP_mul_Scalar,
-                         st__step2(c, ST_OP_add_Tensor, a, b),
-                         st__of_float(0.5));
+    return st__apply_with(c, ST_OP_mul_Scalar,
+                          st__apply2(c, ST_OP_add_Tensor, a, b),
+                          st__of_float(0.5));
   }
   const st_tensor *h = but_last(c, s->step, s->dim);
   const st_tensor *k = but_first(c, s->step, s->dim);
-  const st_tensor *sum = st__step2(
-    c, ST_OP_add_Tensor, st__step2(c, ST_OP_mul_Tensor, a, k),
-    st__step2(c, ST_OP_mul_Tensor, b, h));
-  return st__step2(c, ST_OP_div_Tensor, sum,
-                   st__step2(c, ST_OP_add_Tensor, h, k));
+  const st_tensor *sum = st__apply2(
+    c, ST_OP_add_Tensor, st__apply2(c, ST_OP_mul_Tensor, a, k),
+    st__apply2(c, ST_OP_mul_Tensor, b, h));
+  return st__apply2(c, ST_OP_div_Tensor, sum,
+                    st__apply2(c, ST_OP_add_Tensor, h, k));
 }
 
-static st_tensor *join(st_chain *c, const slopes *s) {
+static st_tensor *join(st_op_scope *c, const slopes *s) {
   st_tensor *parts[] = {at_end(c, s, 0, 1), inside(c, s),
                         at_end(c, s, -1, -2)};
   const st_value args[] = {st__of_tensors(parts, 3), st__of_int(s->dim)};
-  return st__going(c) ? st__step(c, ST_OP_cat, 2, args) : NULL;
+  return st__scope_ok(c) ? st__apply(c, ST_OP_cat, 2, args) : NULL;
 }
 
 /* -- Spacing -------------------------------------------------------------- */
@@ -112,33 +112,34 @@ static st_status check_coordinates(const st_tensor *t, const st_tensor *self,
                                    int dim) {
   if (t->ndim == 1 && t->sizes[0] == self->sizes[dim]) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "spacing for dimension %d must be a vector of "
-                  "%lld coordinates, its shape is %s", (int)st__shown(dim),
+                  "%lld coordinates, its shape is %s",
+                  (int)st__display_index(dim),
                   (long long)self->sizes[dim], ST_SHAPE_TEXT(t));
 }
 
 /* Steps between coordinates, along dim of self. */
-static st_tensor *steps(st_chain *c, const st_tensor *coordinates,
+static st_tensor *steps(st_op_scope *c, const st_tensor *coordinates,
                         const st_tensor *self, int dim) {
   int64_t sizes[ST_MAX_DIMS];
-  if (st__going(c)) c->status = check_coordinates(coordinates, self, dim);
+  if (st__scope_ok(c)) c->status = check_coordinates(coordinates, self, dim);
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   sizes[dim] = self->sizes[dim] - 1;
-  return st__step_with(c, ST_OP_reshape,
-                       st__going(c) ? differences(c, coordinates, 0) : NULL,
-                       st__of_ints(sizes, self->ndim));
+  return st__apply_with(c, ST_OP_reshape,
+                        st__scope_ok(c) ? differences(c, coordinates, 0) : NULL,
+                        st__of_ints(sizes, self->ndim));
 }
 
 static st_status along(const request *q, int i, st_value *ret) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   slopes s = {.dim = q->dims[i], .quadratic = q->edge_order == 2};
   const st_tensor *rise = differences(&c, q->self, s.dim);
   if (q->spacing->tag == ST_TAG_TENSORS) {
     s.step = steps(&c, q->spacing->u.tensors[i], q->self, s.dim);
-    s.slope = st__step2(&c, ST_OP_div_Tensor, rise, s.step);
+    s.slope = st__apply2(&c, ST_OP_div_Tensor, rise, s.step);
   } else {
-    s.slope = st__step_with(&c, ST_OP_div_Scalar, rise, spacing_of(q, i));
+    s.slope = st__apply_with(&c, ST_OP_div_Scalar, rise, spacing_of(q, i));
   }
-  return st__chain_return(&c, join(&c, &s), ret);
+  return st__scope_return(&c, join(&c, &s), ret);
 }
 
 /* -- Operators ------------------------------------------------------------ */
@@ -175,7 +176,7 @@ static st_status check(const request *q) {
     const int64_t size = q->self->ndim ? q->self->sizes[q->dims[i]] : 1;
     if (size > q->edge_order) continue;
     return st__fail(ST_BAD_SHAPE, "dimension %d has size %lld, but edge_order "
-                    "%lld needs more", (int)st__shown(q->dims[i]),
+                    "%lld needs more", (int)st__display_index(q->dims[i]),
                     (long long)size, (long long)q->edge_order);
   }
   return ST_OK;

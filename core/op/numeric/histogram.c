@@ -38,7 +38,7 @@ static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
   for (int64_t i = 0; i < n; i++) {
     if (p[i] < 0 || p[i] == INT64_MAX) {
       return st__fail(ST_BAD_VALUE, "element %lld of self is %lld and has no "
-                      "bin", (long long)st__shown(i), (long long)p[i]);
+                      "bin", (long long)st__display_index(i), (long long)p[i]);
     }
     if (p[i] >= *bins) *bins = p[i] + 1;
   }
@@ -65,22 +65,22 @@ ST_BOXED(st__box_bincount) {
   const st_dtype dtype = !weights ? ST_INT64
                        : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
                                                       : ST_FLOAT64;
-  st_chain c = {.status = check_bins(args)};
+  st_op_scope c = {.status = check_bins(args)};
   int64_t bins = 0;
-  const st_tensor *self = st__step1(
-    &c, ST_OP_contiguous, st__step_to(&c, args[0].u.tensor, ST_INT64));
+  const st_tensor *self = st__apply1(
+    &c, ST_OP_contiguous, st__apply_to(&c, args[0].u.tensor, ST_INT64));
   if (weights) {
-    weights = st__step1(&c, ST_OP_contiguous,
-                        st__step_to(&c, weights, dtype));
+    weights = st__apply1(&c, ST_OP_contiguous,
+                         st__apply_to(&c, weights, dtype));
   }
-  if (st__going(&c)) {
+  if (st__scope_ok(&c)) {
     c.status = count_bins((const int64_t *)(const void *)st__data(self),
                           self->numel, args[2].u.i, &bins);
   }
   const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
-  st_tensor *out = st__step(&c, ST_OP_zeros, 2, zeros);
-  if (st__going(&c)) add_up(self, weights, out);
-  return st__chain_return(&c, out, rets);
+  st_tensor *out = st__apply(&c, ST_OP_zeros, 2, zeros);
+  if (st__scope_ok(&c)) add_up(self, weights, out);
+  return st__scope_return(&c, out, rets);
 }
 
 /* -- histc ---------------------------------------------------------------- */
@@ -94,24 +94,24 @@ st_status st__histc_meta(st_run *r) {
                     (long long)bins[0]);
   }
   ST_TRY(st__set_output(r, 0, 1, bins, NULL, d));
-  return st__keep_apart(r, 0, st__arg_tensor(r, 0));
+  return st__forbid_alias(r, 0, st__arg_tensor(r, 0));
 }
 
 /* min and max; where they are equal, the least and the greatest element. */
 static st_status histogram_range(const st_run *r, double range[2]) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *ends[2];
   for (int i = 0; i < 2; i++) {
     range[i] = st__scalar_to_double(st__to_scalar(&r->args[2 + i]));
   }
   if (range[0] == range[1] && self->numel > 0) {
-    st__steps(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
-    for (int i = 0; st__going(&c) && i < 2; i++) {
+    st__apply_multi(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
+    for (int i = 0; st__scope_ok(&c) && i < 2; i++) {
       range[i] = st__scalar_to_double(
         st__scalar_load((st_dtype)self->dtype, st__data(ends[i])));
     }
-    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+    ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
   if (range[0] == range[1]) range[0] -= 1, range[1] += 1;
   if (!isfinite(range[0]) || !isfinite(range[1])) {
@@ -140,20 +140,20 @@ COUNT(double)
 st_status st__histc_impl(st_run *r) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
   st_tensor *out = r->out[0];
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   double range[2];
   ST_TRY(histogram_range(r, range));
-  const st_tensor *self = st__step_to(&c, st__arg_tensor(r, 0),
-                                      d == ST_FLOAT64 ? d : ST_FLOAT32);
-  self = st__step1(&c, ST_OP_contiguous, self);
+  const st_tensor *self = st__apply_to(&c, st__arg_tensor(r, 0),
+                                       d == ST_FLOAT64 ? d : ST_FLOAT32);
+  self = st__apply1(&c, ST_OP_contiguous, self);
   const st_value zeros[] = {st__of_ints(out->sizes, 1), st__of_int(ST_INT64)};
-  const st_tensor *counts = st__step(&c, ST_OP_zeros, 2, zeros);
-  if (st__going(&c)) {
+  const st_tensor *counts = st__apply(&c, ST_OP_zeros, 2, zeros);
+  if (st__scope_ok(&c)) {
     const void *p = st__data(self);
     int64_t *to = (int64_t *)(void *)st__data(counts);
     if (d == ST_FLOAT64) count_double(p, self->numel, range, to, out->numel);
     else count_float(p, self->numel, range, to, out->numel);
     c.status = st__copy(out, counts);
   }
-  return st__chain_end(&c, 0, NULL, NULL);
+  return st__scope_end(&c, 0, NULL, NULL);
 }

@@ -26,14 +26,14 @@ static st_status read_mode(const char *name, int *mode) {
 }
 
 /* Every q must be in [0, 1]; what a meta tensor holds is not known. */
-static void check_range(st_chain *c, const st_tensor *q) {
-  if (!st__going(c) || q->device != ST_DEVICE_CPU) return;
-  const st_tensor *inside = st__step2(
+static void check_range(st_op_scope *c, const st_tensor *q) {
+  if (!st__scope_ok(c) || q->device != ST_DEVICE_CPU) return;
+  const st_tensor *inside = st__apply2(
     c, ST_OP_logical_and,
-    st__step_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
-    st__step_with(c, ST_OP_le_Scalar, q, st__of_int(1)));
-  const st_tensor *all = st__step1(c, ST_OP_all, inside);
-  if (st__going(c) && !*st__data(all)) {
+    st__apply_with(c, ST_OP_ge_Scalar, q, st__of_int(0)),
+    st__apply_with(c, ST_OP_le_Scalar, q, st__of_int(1)));
+  const st_tensor *all = st__apply1(c, ST_OP_all, inside);
+  if (st__scope_ok(c) && !*st__data(all)) {
     c->status = st__fail(ST_BAD_VALUE, "q must be in the range from 0 to 1");
   }
 }
@@ -59,27 +59,27 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
   return ST_OK;
 }
 
-static void read_quantile(st_chain *c, const st_value *args, quantile *k) {
+static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
   k->self = args[0].u.tensor;
   k->flat = st__is_none(&args[2]);
   k->keepdim = args[3].u.i;
-  if (st__going(c)) c->status = check_quantile(k->self, &args[1]);
-  if (st__going(c)) c->status = read_mode(args[4].u.string, &k->mode);
-  if (st__going(c) && !k->flat) {
+  if (st__scope_ok(c)) c->status = check_quantile(k->self, &args[1]);
+  if (st__scope_ok(c)) c->status = read_mode(args[4].u.string, &k->mode);
+  if (st__scope_ok(c) && !k->flat) {
     c->status = st__wrap_dim(args[2].u.i, k->self->ndim, &k->dim);
   }
   k->flat = k->flat || k->self->ndim == 0;
   k->q = st__to_tensor(&args[1]);
   if (!k->q) {
     const st_value full[] = {args[0], st__of_ints(NULL, 0), args[1]};
-    k->q = st__step(c, ST_OP_new_full, 3, full);
+    k->q = st__apply(c, ST_OP_new_full, 3, full);
   }
   check_range(c, k->q);
 }
 
 /* Sorted along a new last dimension, that of size 1 left where it was; of
  * everything with as many dimensions of size 1 as the result keeps. */
-static st_tensor *sorted_last(st_chain *c, const quantile *k) {
+static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
   int64_t sizes[ST_MAX_DIMS + 1];
   const int n = k->keepdim ? k->self->ndim : 0;
   const st_tensor *t;
@@ -87,90 +87,90 @@ static st_tensor *sorted_last(st_chain *c, const quantile *k) {
   if (k->flat) {
     for (int d = 0; d < n; d++) sizes[d] = 1;
     sizes[n] = k->self->numel;
-    t = st__step_with(c, ST_OP_reshape, k->self, st__of_ints(sizes, n + 1));
+    t = st__apply_with(c, ST_OP_reshape, k->self, st__of_ints(sizes, n + 1));
   } else {
     const st_value swap[] = {
-      st__of_tensor(st__step_with(c, ST_OP_unsqueeze, k->self,
-                                  st__of_int(-1))),
+      st__of_tensor(st__apply_with(c, ST_OP_unsqueeze, k->self,
+                                   st__of_int(-1))),
       st__of_int(k->dim), st__of_int(-1)};
-    t = st__step(c, ST_OP_transpose_int, 3, swap);
+    t = st__apply(c, ST_OP_transpose_int, 3, swap);
   }
   const st_value all = st__of_tensor(t);
-  st__steps(c, ST_OP_sort, 1, &all, 2, sorted);
+  st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
   return sorted[0];
 }
 
 /* Where each quantile is in the order. A line with NaN points at one, or,
  * if they do not count, has only the others. */
-static st_tensor *ranks_of(st_chain *c, const quantile *k,
+static st_tensor *ranks_of(st_op_scope *c, const quantile *k,
                            const st_tensor *sorted) {
-  if (!st__going(c)) return NULL;
+  if (!st__scope_ok(c)) return NULL;
   const int64_t one[] = {-1};
   const st_value line = st__of_ints(one, 1);
-  const st_tensor *q = st__step_with(c, ST_OP_reshape, k->q, line);
-  const st_tensor *nan = st__step1(c, ST_OP_isnan, sorted);
+  const st_tensor *q = st__apply_with(c, ST_OP_reshape, k->q, line);
+  const st_tensor *nan = st__apply1(c, ST_OP_isnan, sorted);
   const int64_t last = sorted->sizes[sorted->ndim - 1] - 1;
   if (k->ignore_nan) {
     const int64_t dim[] = {-1};
     const st_value sum[] = {
-      st__of_tensor(st__step1(c, ST_OP_logical_not, nan)),
+      st__of_tensor(st__apply1(c, ST_OP_logical_not, nan)),
       st__of_ints(dim, 1), st__of_bool(true)};
-    const st_tensor *count = st__step(c, ST_OP_sum_dim_IntList, 3, sum);
-    count = st__step_with(c, ST_OP_sub_Scalar, count, st__of_int(1));
-    count = st__step_with(c, ST_OP_clamp_min, count, st__of_int(0));
-    return st__step2(c, ST_OP_mul_Tensor, q, count);
+    const st_tensor *count = st__apply(c, ST_OP_sum_dim_IntList, 3, sum);
+    count = st__apply_with(c, ST_OP_sub_Scalar, count, st__of_int(1));
+    count = st__apply_with(c, ST_OP_clamp_min, count, st__of_int(0));
+    return st__apply2(c, ST_OP_mul_Tensor, q, count);
   }
   const st_value any[] = {st__of_tensor(nan), st__of_int(-1),
                           st__of_bool(true)};
   const st_value choice[] = {
-    st__of_tensor(st__step(c, ST_OP_any_dim, 3, any)), st__of_int(last),
-    st__of_tensor(st__step_with(c, ST_OP_mul_Scalar, q, st__of_int(last)))};
-  return st__step(c, ST_OP_where_ScalarSelf, 3, choice);
+    st__of_tensor(st__apply(c, ST_OP_any_dim, 3, any)), st__of_int(last),
+    st__of_tensor(st__apply_with(c, ST_OP_mul_Scalar, q, st__of_int(last)))};
+  return st__apply(c, ST_OP_where_ScalarSelf, 3, choice);
 }
 
-static st_tensor *gathered(st_chain *c, const st_tensor *sorted,
+static st_tensor *gathered(st_op_scope *c, const st_tensor *sorted,
                            const st_tensor *ranks) {
   const st_value gather[] = {st__of_tensor(sorted), st__of_int(-1),
-                             st__of_tensor(st__step_to(c, ranks, ST_INT64))};
-  return st__step(c, ST_OP_gather, 3, gather);
+                             st__of_tensor(st__apply_to(c, ranks, ST_INT64))};
+  return st__apply(c, ST_OP_gather, 3, gather);
 }
 
-static st_tensor *interpolated(st_chain *c, const quantile *k,
+static st_tensor *interpolated(st_op_scope *c, const quantile *k,
                                const st_tensor *sorted) {
   const st_tensor *ranks = ranks_of(c, k, sorted);
-  if (k->mode == HIGHER) ranks = st__step1(c, ST_OP_ceil, ranks);
-  if (k->mode == NEAREST) ranks = st__step1(c, ST_OP_round, ranks);
+  if (k->mode == HIGHER) ranks = st__apply1(c, ST_OP_ceil, ranks);
+  if (k->mode == NEAREST) ranks = st__apply1(c, ST_OP_round, ranks);
   st_tensor *below = gathered(c, sorted, ranks);
   if (k->mode != LINEAR && k->mode != MIDPOINT) return below;
   const st_tensor *above = gathered(c, sorted,
-                                    st__step1(c, ST_OP_ceil, ranks));
-  const st_tensor *weight = st__step1(c, ST_OP_frac, ranks);
+                                    st__apply1(c, ST_OP_ceil, ranks));
+  const st_tensor *weight = st__apply1(c, ST_OP_frac, ranks);
   if (k->mode == MIDPOINT) {
-    weight = st__step_with(c, ST_OP_full_like, weight, st__of_float(0.5));
+    weight = st__apply_with(c, ST_OP_full_like, weight, st__of_float(0.5));
   }
   const st_value lerp[] = {st__of_tensor(below), st__of_tensor(above),
                            st__of_tensor(weight)};
-  return st__step(c, ST_OP_lerp_Tensor, 3, lerp);
+  return st__apply(c, ST_OP_lerp_Tensor, 3, lerp);
 }
 
 static st_status run_quantile(const st_value *args, bool ignore_nan,
                               st_value *rets) {
   quantile k = {.ignore_nan = ignore_nan};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   read_quantile(&c, args, &k);
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, rets);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *out = interpolated(&c, &k, sorted_last(&c, &k));
   if (!k.flat && !k.keepdim) {
-    out = st__step_with(&c, ST_OP_squeeze_dim, out, st__of_int(k.dim));
+    out = st__apply_with(&c, ST_OP_squeeze_dim, out, st__of_int(k.dim));
   }
   if (k.q->ndim == 0) {
-    out = st__step_with(&c, ST_OP_squeeze_dim, out, st__of_int(-1));
+    out = st__apply_with(&c, ST_OP_squeeze_dim, out, st__of_int(-1));
   } else {
     const st_value move[] = {st__of_tensor(out), st__of_int(-1),
                              st__of_int(0)};
-    out = st__step(&c, ST_OP_movedim_int, 3, move);
+    out = st__apply(&c, ST_OP_movedim_int, 3, move);
   }
-  return st__chain_return(&c, out, rets);
+  return st__scope_return(&c, out, rets);
 }
 
 ST_BOXED(st__box_quantile) { return run_quantile(args, false, rets); }

@@ -346,7 +346,7 @@ st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
                           char **out) {
   const st_device device = (st_device)t->device;
   st_tensor *here = NULL;
-  if (st__is_elsewhere(t)) {
+  if (st__is_privateuse(t)) {
     const st_status status = st__to_cpu(t, &here);
     if (status != ST_OK && status != ST_NO_KERNEL) return status;
   } else if (st__is_lazy(t) && !st__is_meta(t)) {

@@ -61,7 +61,7 @@ fail:
 
 static st_status check_floating(const st_tensor *t) {
   const st_dtype dtype = (st_dtype)t->dtype;
-  ST_TRY(st__check_here(t));
+  ST_TRY(st__check_cpu_or_meta(t));
   return st__is_floating(dtype) || st__is_complex(dtype)
        ? ST_OK : st__no_kernel_for(dtype);
 }
@@ -149,7 +149,7 @@ static st_scalar draw_normal(const fill *f) {
   return st__scalar_float(st__random_normal(f->g) * f->b + f->a);
 }
 
-/* Note [Blocks of sixteen]
+/* Note [Normal numbers in blocks of 16]
  * A contiguous tensor of 16 elements or more is filled with uniform numbers
  * first; then each block of 16 becomes normal by Box-Muller, pairing its
  * halves. When the size is no multiple of 16 the last 16 elements are drawn
@@ -271,7 +271,7 @@ static st_scalar draw_exponential(const fill *f) {
 ST_BOXED(st__box_exponential_) {
   const double rate = st__to_float(&args[1], 1);
   st_tensor *t = args[0].u.tensor;
-  ST_TRY(st__check_here(t));
+  ST_TRY(st__check_cpu_or_meta(t));
   if (!st__is_floating((st_dtype)t->dtype)) {
     return st__no_kernel_for((st_dtype)t->dtype);
   }
@@ -302,21 +302,21 @@ ST_BOXED(st__box_bernoulli__float) {
   const fill f = {.g = st__generator_of(&args[2]),
                   .dtype = (st_dtype)t->dtype,
                   .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
-  ST_TRY(st__check_here(t));
+  ST_TRY(st__check_cpu_or_meta(t));
   ST_TRY(check_probability(f.a));
   ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
   return st__return_self(args, rets);
 }
 
-typedef struct coins {
+typedef struct bernoulli_job {
   st_generator *g;
   st_dtype dtype, p_dtype;
   bool *bad;
-} coins;
+} bernoulli_job;
 
 static void check_loop(char **data, const int64_t *strides, int64_t n0,
                        int64_t n1, const void *ctx) {
-  const coins *c = ctx;
+  const bernoulli_job *c = ctx;
   for (int64_t j = 0; j < n1; j++) {
     for (int64_t i = 0; i < n0; i++) {
       const char *at = data[1] + j * strides[3] + i * strides[1];
@@ -327,9 +327,9 @@ static void check_loop(char **data, const int64_t *strides, int64_t n0,
 }
 
 /* Probabilities below double precision draw 24 bits. */
-static void coin_loop(char **data, const int64_t *strides, int64_t n0,
-                      int64_t n1, const void *ctx) {
-  const coins *c = ctx;
+static void bernoulli_loop(char **data, const int64_t *strides, int64_t n0,
+                           int64_t n1, const void *ctx) {
+  const bernoulli_job *c = ctx;
   for (int64_t j = 0; j < n1; j++) {
     for (int64_t i = 0; i < n0; i++) {
       const char *at = data[1] + j * strides[3] + i * strides[1];
@@ -343,12 +343,12 @@ static void coin_loop(char **data, const int64_t *strides, int64_t n0,
 }
 
 /* A coin per element of t, each with its own probability. */
-static st_status toss(st_tensor *t, const st_tensor *p, st_generator *g) {
+static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   bool bad = false;
-  const coins c = {g, (st_dtype)t->dtype, (st_dtype)p->dtype, &bad};
+  const bernoulli_job c = {g, (st_dtype)t->dtype, (st_dtype)p->dtype, &bad};
   st_iter it;
   st_status status;
-  ST_TRY(st__check_here(t));
+  ST_TRY(st__check_cpu_or_meta(t));
   if (!st__is_floating(c.p_dtype)) return st__no_kernel_for(c.p_dtype);
   st__iter_init(&it, ST_ITER_CHECK_OVERLAP | ST_ITER_SAME_DEVICE);
   st__iter_output(&it, t, ST_DTYPE_NONE);
@@ -361,7 +361,7 @@ static st_status toss(st_tensor *t, const st_tensor *p, st_generator *g) {
       goto fail;
     }
     st__generator_lock(g);
-    st__iter_run_serial(&it, coin_loop, &c);
+    st__iter_run_serial(&it, bernoulli_loop, &c);
     st__generator_unlock(g);
   }
 fail:
@@ -370,7 +370,8 @@ fail:
 }
 
 ST_BOXED(st__box_bernoulli__Tensor) {
-  ST_TRY(toss(args[0].u.tensor, args[1].u.tensor, st__generator_of(&args[2])));
+  ST_TRY(bernoulli(args[0].u.tensor, args[1].u.tensor,
+                   st__generator_of(&args[2])));
   return st__return_self(args, rets);
 }
 
@@ -379,7 +380,7 @@ ST_BOXED(st__box_bernoulli) {
   const st_options o = {(st_dtype)p->dtype, (st_device)p->device};
   st_tensor *t = NULL;
   ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
-  const st_status status = toss(t, p, st__generator_of(&args[1]));
+  const st_status status = bernoulli(t, p, st__generator_of(&args[1]));
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;

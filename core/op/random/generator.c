@@ -100,13 +100,13 @@ static void after_fork(void) {
   pthread_mutex_unlock(&list_mutex);
 }
 
-static void watch_forks(void) {
+static void register_atfork(void) {
   pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static void enlist(st_generator *g) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
+  pthread_once(&once, register_atfork);
   pthread_mutex_init(&g->mutex, NULL);
   pthread_mutex_lock(&list_mutex);
   g->older = first;

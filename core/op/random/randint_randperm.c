@@ -28,7 +28,7 @@ static void integer_loop(char **data, const int64_t *strides, int64_t n0,
 }
 
 static st_status fill_integers(st_tensor *t, const integers *f) {
-  ST_TRY(st__check_here(t));
+  ST_TRY(st__check_cpu_or_meta(t));
   if (st__is_complex((st_dtype)t->dtype)) {
     return st__no_kernel_for((st_dtype)t->dtype);
   }

@@ -9,17 +9,17 @@
 ST_BOXED(st__box_nanmean) {
   const st_tensor *self = args[0].u.tensor;
   const st_dtype d = (st_dtype)self->dtype;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   if (!st__is_floating(d) && !st__is_complex(d)) {
     return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
                     "%s", st__dtype_name(d));
   }
-  const st_tensor *is_number = st__step1(&c, ST_OP_logical_not,
-                                         st__step1(&c, ST_OP_isnan, self));
+  const st_tensor *is_number = st__apply1(&c, ST_OP_logical_not,
+                                          st__apply1(&c, ST_OP_isnan, self));
   const st_value count_args[] = {st__of_tensor(is_number), args[1], args[2]};
-  const st_tensor *count = st__step(&c, ST_OP_sum_dim_IntList, 3, count_args);
-  const st_tensor *sum = st__step(&c, ST_OP_nansum, 4, args);
-  return st__chain_return(&c, st__step2(&c, ST_OP_div_Tensor, sum, count),
+  const st_tensor *count = st__apply(&c, ST_OP_sum_dim_IntList, 3, count_args);
+  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, args);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, sum, count),
                           rets);
 }
 
@@ -50,16 +50,16 @@ static st_status summed_dims(const st_tensor *self, const st_value *size,
 ST_BOXED(st__box_sum_to_size) {
   st_tensor *t = args[0].u.tensor;
   int64_t dims[ST_MAX_DIMS];
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   int n;
   if (args[1].len == 0) return st__invoke(ST_OP_sum, 1, args, rets);
   ST_TRY(summed_dims(t, &args[1], dims, &n));
   if (n > 0) {
     const st_value sum[] = {args[0], st__of_ints(dims, n), st__of_bool(true)};
-    t = st__step(&c, ST_OP_sum_dim_IntList, 3, sum);
+    t = st__apply(&c, ST_OP_sum_dim_IntList, 3, sum);
   }
   if (args[1].len < (uint32_t)args[0].u.tensor->ndim) {
-    t = st__step_with(&c, ST_OP_view, t, args[1]);
+    t = st__apply_with(&c, ST_OP_view, t, args[1]);
   }
-  return st__chain_return(&c, t, rets);
+  return st__scope_return(&c, t, rets);
 }

@@ -57,12 +57,12 @@ static st_status reduce_as(st_run *r, st_reduction *red, st_dtype to) {
   return status;
 }
 
-static st_fold fold(st_kernel_id kernel, st_kernel_id combine, st_dtype acc,
-                    st_scalar start) {
-  return (st_fold){kernel, combine, acc, start};
+static st_reduce_pass fold(st_kernel_id kernel, st_kernel_id combine,
+                           st_dtype acc, st_scalar start) {
+  return (st_reduce_pass){kernel, combine, acc, start};
 }
 
-static st_fold sum_fold(st_kernel_id kernel, st_dtype acc) {
+static st_reduce_pass sum_pass(st_kernel_id kernel, st_dtype acc) {
   return fold(kernel, ST_K_sum, acc, st__scalar_int(0));
 }
 
@@ -92,7 +92,7 @@ st_status st__sum_impl(st_run *r) {
   const st_dtype in = as_is ? self : out;
   if (kernel == ST_K_nansum && !st__is_floating(in)) kernel = ST_K_sum;
   st_reduction red = {.out_last = r->out[0]};
-  red.first = sum_fold(kernel, wide(in));
+  red.first = sum_pass(kernel, wide(in));
   if (kernel == ST_K_prod) {
     red.first = fold(kernel, kernel, in == ST_COMPLEX64 ? in : wide(in),
                      st__scalar_int(1));
@@ -130,7 +130,7 @@ st_status st__mean_impl(st_run *r) {
   const st_dtype out = dtype_of(r->out[0]);
   const st_dtype in = sums_as(self, out) ? self : out;
   st_reduction red = {.out_last = r->out[0], .finish = finish_mean};
-  red.first = sum_fold(ST_K_sum, wide(in));
+  red.first = sum_pass(ST_K_sum, wide(in));
   return reduce_as(r, &red, in);
 }
 
@@ -150,7 +150,7 @@ st_status st__amax_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, dtype_of(d.self));
 }
 
-static st_fold extremum_fold(st_kernel_id kernel, st_dtype self) {
+static st_reduce_pass extremum_pass(st_kernel_id kernel, st_dtype self) {
   const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;
   return fold(kernel, kernel, acc, kernel == ST_K_amax ? st__lowest(acc)
                                                        : st__highest(acc));
@@ -159,7 +159,7 @@ static st_fold extremum_fold(st_kernel_id kernel, st_dtype self) {
 st_status st__amax_impl(st_run *r) {
   const st_dtype self = dtype_of(st__arg_tensor(r, 0));
   st_reduction red = {.out_last = r->out[0]};
-  red.first = extremum_fold(r->row->kernel, self);
+  red.first = extremum_pass(r->row->kernel, self);
   return reduce_as(r, &red, self);
 }
 
@@ -174,8 +174,8 @@ st_status st__aminmax_meta(st_run *r) {
 st_status st__aminmax_impl(st_run *r) {
   const st_dtype self = dtype_of(st__arg_tensor(r, 0));
   st_reduction red = {.out_first = r->out[0], .out_last = r->out[1]};
-  red.first = extremum_fold(ST_K_amin, self);
-  red.second = extremum_fold(ST_K_amax, self);
+  red.first = extremum_pass(ST_K_amin, self);
+  red.second = extremum_pass(ST_K_amax, self);
   return reduce_as(r, &red, self);
 }
 
@@ -204,7 +204,7 @@ st_status st__count_meta(st_run *r) {
 
 st_status st__count_impl(st_run *r) {
   st_reduction red = {.out_last = r->out[0]};
-  red.first = sum_fold(ST_K_count, ST_INT64);
+  red.first = sum_pass(ST_K_count, ST_INT64);
   return reduce_as(r, &red, dtype_of(st__arg_tensor(r, 0)));
 }
 
@@ -238,7 +238,7 @@ st_status st__var_mean_meta(st_run *r) {
   return st__set_reduced(r, 1, &d, dtype_of(d.self));
 }
 
-static void refer_mean(const st_reduction *r, const void *first, void *ref,
+static void pivot_mean(const st_reduction *r, const void *first, void *ref,
                        int64_t n) {
   memcpy(ref, first, (size_t)n * st__itemsize(r->first.acc));
   divide(ref, n, r->first.acc, (double)r->count);
@@ -261,11 +261,11 @@ static void finish_std(const st_reduction *r, void *acc, const void *ref,
 static st_status reduce_var(st_run *r, bool root) {
   const st_dtype self = dtype_of(st__arg_tensor(r, 0));
   st_reduction red = {.out_first = r->nouts > 1 ? r->out[1] : NULL,
-                      .out_last = r->out[0], .refer = refer_mean,
+                      .out_last = r->out[0], .pivot = pivot_mean,
                       .finish = root ? finish_std : finish_var,
                       .correction = get_correction(r)};
-  red.first = sum_fold(ST_K_sum, wide(self));
-  red.second = sum_fold(ST_K_sqdev, ST_FLOAT64);
+  red.first = sum_pass(ST_K_sum, wide(self));
+  red.second = sum_pass(ST_K_sqdev, ST_FLOAT64);
   return reduce_as(r, &red, self);
 }
 
@@ -303,10 +303,10 @@ static void finish_norm(const st_reduction *r, void *acc, const void *ref,
   }
 }
 
-static st_fold norm_fold(double p) {
-  if (p == 0) return sum_fold(ST_K_count, ST_INT64);
-  if (p == 1) return sum_fold(ST_K_norm1, ST_FLOAT64);
-  if (p == 2) return sum_fold(ST_K_norm2, ST_FLOAT64);
+static st_reduce_pass norm_pass(double p) {
+  if (p == 0) return sum_pass(ST_K_count, ST_INT64);
+  if (p == 1) return sum_pass(ST_K_norm1, ST_FLOAT64);
+  if (p == 2) return sum_pass(ST_K_norm2, ST_FLOAT64);
   if (p == INFINITY) {
     return fold(ST_K_norm_inf, ST_K_amax, ST_FLOAT64, st__scalar_int(0));
   }
@@ -314,13 +314,13 @@ static st_fold norm_fold(double p) {
     return fold(ST_K_norm_neginf, ST_K_amin, ST_FLOAT64,
                 st__scalar_float(INFINITY));
   }
-  return sum_fold(ST_K_normp, ST_FLOAT64);
+  return sum_pass(ST_K_normp, ST_FLOAT64);
 }
 
 st_status st__norm_impl(st_run *r) {
   const double p = get_power(r);
   st_reduction red = {.out_last = r->out[0], .ref = p, .power = p};
-  red.first = norm_fold(p);
+  red.first = norm_pass(p);
   if (red.first.kernel == ST_K_norm2 || red.first.kernel == ST_K_normp) {
     red.finish = finish_norm;
   }
@@ -339,7 +339,7 @@ st_status st__logsumexp_meta(st_run *r) {
 }
 
 /* An infinite maximum is not subtracted: inf - inf would be NaN. */
-static void refer_max(const st_reduction *r, const void *first, void *ref,
+static void pivot_max(const st_reduction *r, const void *first, void *ref,
                       int64_t n) {
   double *to = ref;
   for (int64_t i = 0; i < n; i++) {
@@ -359,11 +359,11 @@ static void finish_log(const st_reduction *r, void *acc, const void *ref,
 
 st_status st__logsumexp_impl(st_run *r) {
   const st_dtype in = dtype_of(r->out[0]);
-  st_reduction red = {.out_last = r->out[0], .refer = refer_max,
+  st_reduction red = {.out_last = r->out[0], .pivot = pivot_max,
                       .finish = finish_log};
   red.first = fold(ST_K_amax, ST_K_amax,
                    in == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32,
                    st__scalar_float(-INFINITY));
-  red.second = sum_fold(ST_K_sumexp, ST_FLOAT64);
+  red.second = sum_pass(ST_K_sumexp, ST_FLOAT64);
   return reduce_as(r, &red, in);
 }

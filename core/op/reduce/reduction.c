@@ -1,4 +1,4 @@
-/* The engine of reductions (Note [The walk of a reduction]).
+/* The engine of reductions (Note [Order of a reduction]).
  */
 
 #include "op/reduce/reduction.h"
@@ -90,18 +90,18 @@ static void merge_dims(axes *d) {
 
 /* One fold of every output: a tile of outputs and a chunk of their elements
  * at a time. */
-typedef struct walk {
+typedef struct loop_nest {
   char *in;
   axes folded, kept;
   int64_t segments;         /* of an output */
-  bool pairs;               /* folded are the values of segments */
+  bool partials;            /* folded are the values of segments */
   int64_t chunk, chunks;    /* elements of a chunk; how many chunks */
   int64_t width, per_row, tiles;
-} walk;
+} loop_nest;
 
 /* Outputs of a tile are neighbours along the first kept dimension: the one
  * with the least stride. A few of them are not worth it. */
-static void prefer_long(walk *w) {
+static void choose_tile_dim(loop_nest *w) {
   int longest = 0;
   if (w->kept.size[0] >= 8 || w->folded.total >= 64) return;
   for (int i = 1; i < w->kept.n; i++) {
@@ -110,7 +110,7 @@ static void prefer_long(walk *w) {
   swap_dims(&w->kept, 0, longest);
 }
 
-static void cut(walk *w, int64_t itemsize) {
+static void split(loop_nest *w, int64_t itemsize) {
   const int64_t n = w->folded.total, chunk = CHUNK_BYTES / itemsize;
   const bool by_columns =
     n < 32 || magnitude(w->kept.step[IN][0]) < magnitude(w->folded.step[IN][0]);
@@ -120,7 +120,7 @@ static void cut(walk *w, int64_t itemsize) {
   w->tiles = w->per_row;
   for (int i = 1; i < w->kept.n; i++) w->tiles *= w->kept.size[i];
   w->chunk = n;
-  if (!w->pairs && w->tiles < FEW_TILES && n >= 2 * chunk) {
+  if (!w->partials && w->tiles < FEW_TILES && n >= 2 * chunk) {
     for (w->chunk = chunk; n / w->chunk > MAX_CHUNKS; w->chunk *= 2) continue;
   }
   w->chunks = n ? (n + w->chunk - 1) / w->chunk : 1;
@@ -135,13 +135,13 @@ static bool is_any_order(const st_reduction *r) {
 /* Reduced dimensions are folded until there are SEGMENT elements; those left
  * are kept, but have a position. Where the order does not matter, all are
  * folded as they lie. */
-static void make_walk(walk *w, const st_reduction *r, const st_tensor *in,
-                      uint64_t dims, bool keepdim) {
+static void make_loop_nest(loop_nest *w, const st_reduction *r,
+                           const st_tensor *in, uint64_t dims, bool keepdim) {
   const bool all = in->numel == 0 || is_any_order(r);
   int out_dim = (r->out_first ? r->out_first : r->out_last)->ndim;
   int64_t position = 1;
   w->in = st__data(in);
-  w->pairs = false;
+  w->partials = false;
   w->segments = 1;
   w->folded.n = w->kept.n = 0;
   w->folded.total = w->kept.total = 1;
@@ -168,14 +168,14 @@ static void make_walk(walk *w, const st_reduction *r, const st_tensor *in,
   merge_dims(&w->folded);
   sort_dims(&w->kept, IN);
   merge_dims(&w->kept);
-  prefer_long(w);
+  choose_tile_dim(w);
 }
 
 /* The walk over the values of segments, which are dense, `size` bytes each,
  * in the order of w's kept dimensions. */
-static void make_rest(walk *rest, walk *w, int64_t size) {
-  int64_t refs = 1;
-  rest->pairs = true;
+static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
+  int64_t pivots = 1;
+  rest->partials = true;
   rest->folded.n = rest->kept.n = 0;
   rest->folded.total = rest->kept.total = 1;
   for (int i = 0; i < w->kept.n; i++) {
@@ -183,9 +183,9 @@ static void make_rest(walk *rest, walk *w, int64_t size) {
     int64_t step[NSTEPS];
     for (int k = 0; k < NSTEPS; k++) step[k] = w->kept.step[k][i];
     step[IN] = size;
-    step[REF] = w->kept.step[REF][i] = fold ? 0 : refs;
+    step[REF] = w->kept.step[REF][i] = fold ? 0 : pivots;
     size *= w->kept.size[i];
-    if (!fold) refs *= w->kept.size[i];
+    if (!fold) pivots *= w->kept.size[i];
     add_dim(fold ? &rest->folded : &rest->kept, w->kept.size[i], step);
   }
   sort_dims(&rest->folded, POSITION);
@@ -197,10 +197,10 @@ static void make_rest(walk *rest, walk *w, int64_t size) {
 
 typedef struct job {
   const st_reduction *r;
-  walk body, rest;
+  loop_nest body, rest;
   st_loop loop[2], combine[2], store[2]; /* by pass */
   char *out[2];
-  char *values[2], *sums, *refs;         /* scratch of staged runs */
+  char *values[2], *sums, *pivots;       /* scratch of staged runs */
 } job;
 
 /* Up to `width` neighbouring outputs, and which of their elements. */
@@ -210,15 +210,15 @@ typedef struct tile {
   int64_t width, chunk;
 } tile;
 
-static const st_fold *fold_of(const job *b, int pass) {
+static const st_reduce_pass *pass_of(const job *b, int pass) {
   return pass ? &b->r->second : &b->r->first;
 }
 
 static int64_t acc_size(const job *b, int pass) {
-  return (int64_t)st__itemsize(fold_of(b, pass)->acc);
+  return (int64_t)st__itemsize(pass_of(b, pass)->acc);
 }
 
-static void move_tile(const job *b, const walk *w, tile *t, int dim,
+static void move_tile(const job *b, const loop_nest *w, tile *t, int dim,
                       int64_t by) {
   t->in += by * w->kept.step[IN][dim];
   if (b->out[0]) t->out[0] += by * w->kept.step[OUT0][dim];
@@ -227,7 +227,7 @@ static void move_tile(const job *b, const walk *w, tile *t, int dim,
   t->position += by * w->kept.step[POSITION][dim];
 }
 
-static tile find_tile(const job *b, const walk *w, int64_t index) {
+static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
   tile t = {.in = w->in, .out = {b->out[0], b->out[1]},
             .chunk = index / w->tiles};
   int64_t row = index % w->tiles / w->per_row;
@@ -244,15 +244,15 @@ static tile find_tile(const job *b, const walk *w, int64_t index) {
 }
 
 /* References of a pass: a constant, or one per output. */
-typedef struct refs { char *p; int64_t step; } refs;
+typedef struct pivots { char *p; int64_t step; } pivots;
 
-static refs references(const job *b, int pass, char *found) {
-  if (pass == 0) return (refs){(char *)(uintptr_t)&b->r->ref, 0};
-  return (refs){found, b->r->first.acc == ST_COMPLEX128 ? 16
-                     : b->r->refer ? 8 : acc_size(b, 0)};
+static pivots pivots_of(const job *b, int pass, char *found) {
+  if (pass == 0) return (pivots){(char *)(uintptr_t)&b->r->ref, 0};
+  return (pivots){found, b->r->first.acc == ST_COMPLEX128 ? 16
+                     : b->r->pivot ? 8 : acc_size(b, 0)};
 }
 
-static void fill(const st_fold *f, char *acc, int64_t n) {
+static void fill(const st_reduce_pass *f, char *acc, int64_t n) {
   const size_t size = st__itemsize(f->acc), all = (size_t)n * size;
   st__scalar_store(f->start, f->acc, acc);
   for (size_t done = size, more; done < all; done += more) {
@@ -262,13 +262,13 @@ static void fill(const st_fold *f, char *acc, int64_t n) {
 }
 
 /* The tile's values for the tile's chunk. */
-static void fold_tile(const walk *w, st_loop loop, const tile *t, refs ref,
-                      char *acc) {
+static void reduce_tile(const loop_nest *w, st_loop loop, const tile *t,
+                        pivots ref, char *acc) {
   const int64_t from = t->chunk * w->chunk, left = w->folded.total - from;
   const int64_t n = left < w->chunk ? left : w->chunk;
   const int64_t s[6] = {[4] = w->kept.step[IN][0], [5] = ref.step};
-  const st_fold_run run = {from, w->pairs, w->folded.n, w->folded.size,
-                           w->folded.step[IN]};
+  const st_reduce_run run = {from, w->partials, w->folded.n, w->folded.size,
+                             w->folded.step[IN]};
   char *data[3] = {acc, t->in, ref.p};
   loop(data, s, n, t->width, &run);
 }
@@ -289,7 +289,7 @@ static void plus_zero(double *a, int64_t n) {
 
 /* The first operand of an ATen fold is the start. That shows in a sum of
  * nothing but -0, which is 0, and in infinite complex products. */
-static void add_start(const st_fold *f, char *acc, int64_t n) {
+static void add_start(const st_reduce_pass *f, char *acc, int64_t n) {
   double *a = (double *)(void *)acc;
   if (f->combine == ST_K_sum) {
     if (f->acc == ST_FLOAT64) plus_zero(a, n);
@@ -300,12 +300,12 @@ static void add_start(const st_fold *f, char *acc, int64_t n) {
   }
 }
 
-static void refer(const job *b, const char *first, char *ref, int64_t n) {
-  if (b->r->refer) b->r->refer(b->r, first, ref, n);
+static void pivot(const job *b, const char *first, char *ref, int64_t n) {
+  if (b->r->pivot) b->r->pivot(b->r, first, ref, n);
   else memcpy(ref, first, (size_t)(n * acc_size(b, 0)));
 }
 
-static void store(const job *b, const walk *w, const tile *t, int which,
+static void store(const job *b, const loop_nest *w, const tile *t, int which,
                   char *acc) {
   const int pass = which && b->loop[1] ? 1 : 0;
   const int64_t s[4] = {w->kept.step[which ? OUT1 : OUT0][0],
@@ -315,24 +315,25 @@ static void store(const job *b, const walk *w, const tile *t, int which,
 }
 
 /* Stores the first pass's values if anyone wants them. */
-static void first_done(const job *b, const walk *w, const tile *t, char *acc) {
+static void first_done(const job *b, const loop_nest *w, const tile *t,
+                       char *acc) {
   if (b->r->out_first) store(b, w, t, 0, acc);
 }
 
-static void last_done(const job *b, const walk *w, const tile *t, char *acc,
-                      const char *ref) {
+static void last_done(const job *b, const loop_nest *w, const tile *t,
+                      char *acc, const char *ref) {
   if (b->r->finish) b->r->finish(b->r, acc, ref, t->width);
   if (b->r->out_last) store(b, w, t, 1, acc);
 }
 
-static void fold_outputs(const job *b, int pass, const tile *t, char *ref,
-                         char *acc) {
-  const st_fold *f = fold_of(b, pass);
+static void reduce_outputs(const job *b, int pass, const tile *t, char *ref,
+                           char *acc) {
+  const st_reduce_pass *f = pass_of(b, pass);
   if (b->body.folded.total == 0) {
     fill(f, acc, t->width);
     return;
   }
-  fold_tile(&b->body, b->loop[pass], t, references(b, pass, ref), acc);
+  reduce_tile(&b->body, b->loop[pass], t, pivots_of(b, pass, ref), acc);
   add_start(f, acc, t->width);
 }
 
@@ -341,11 +342,11 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
   _Alignas(64) char acc[TILE * ACC_SIZE], ref[TILE * ACC_SIZE];
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(b, &b->body, i);
-    fold_outputs(b, 0, &t, NULL, acc);
+    reduce_outputs(b, 0, &t, NULL, acc);
     if (b->loop[1]) {
-      refer(b, acc, ref, t.width);
-      first_done(b, &b->body, &t, b->r->refer ? ref : acc);
-      fold_outputs(b, 1, &t, ref, acc);
+      pivot(b, acc, ref, t.width);
+      first_done(b, &b->body, &t, b->r->pivot ? ref : acc);
+      reduce_outputs(b, 1, &t, ref, acc);
     }
     last_done(b, &b->body, &t, acc, ref);
   }
@@ -360,8 +361,9 @@ static bool is_search(const job *b, int pass) {
 }
 
 /* The references of a body's or the rest's tile. */
-static refs refs_at(const job *b, int pass, const walk *w, const tile *t) {
-  refs all = references(b, pass, b->refs);
+static pivots pivots_at(const job *b, int pass, const loop_nest *w,
+                        const tile *t) {
+  pivots all = pivots_of(b, pass, b->pivots);
   if (pass) {
     all.p += t->ref * all.step;
     all.step *= w->kept.step[REF][0];
@@ -370,30 +372,30 @@ static refs refs_at(const job *b, int pass, const walk *w, const tile *t) {
 }
 
 /* Does the extremum of any output come from this tile and chunk? */
-static bool has_extremum(const job *b, const tile *t, refs ref) {
+static bool has_extremum(const job *b, const tile *t, pivots ref) {
   const int64_t size = acc_size(b, 0), one = 1;
   const int64_t s[6] = {[4] = size, [5] = ref.step};
-  const st_fold_run run = {0, true, 1, &one, &size};
+  const st_reduce_run run = {0, true, 1, &one, &size};
   int64_t hit[TILE];
   char *data[3] = {(char *)hit, b->values[0] + size * (
                      t->chunk * b->body.kept.total + t->at), ref.p};
   st__kernel(ST_K_find, b->r->first.acc)(data, s, 1, t->width, &run);
   for (int64_t j = 0; j < t->width; j++) {
-    if (hit[j] != ST_FOLD_NONE) return true;
+    if (hit[j] != ST_NO_INDEX) return true;
   }
   return false;
 }
 
-static void search(const job *b, const tile *t, refs ref, char *acc) {
+static void search(const job *b, const tile *t, pivots ref, char *acc) {
   const int64_t step = b->body.kept.step[POSITION][0];
   int64_t *at = (int64_t *)(void *)acc;
   if (!has_extremum(b, t, ref)) {
-    for (int64_t j = 0; j < t->width; j++) at[j] = ST_FOLD_NONE;
+    for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;
     return;
   }
-  fold_tile(&b->body, b->loop[1], t, ref, acc);
+  reduce_tile(&b->body, b->loop[1], t, ref, acc);
   for (int64_t j = 0; j < t->width; j++) {
-    if (at[j] != ST_FOLD_NONE) at[j] += t->position + j * step;
+    if (at[j] != ST_NO_INDEX) at[j] += t->position + j * step;
   }
 }
 
@@ -402,11 +404,11 @@ static void run_body(void *ctx, int64_t begin, int64_t end) {
   const job *b = g->b;
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(b, &b->body, i);
-    const refs ref = refs_at(b, g->pass, &b->body, &t);
+    const pivots ref = pivots_at(b, g->pass, &b->body, &t);
     char *acc = b->values[g->pass] + acc_size(b, g->pass) * (
                   t.chunk * b->body.kept.total + t.at);
     if (is_search(b, g->pass)) search(b, &t, ref, acc);
-    else fold_tile(&b->body, b->loop[g->pass], &t, ref, acc);
+    else reduce_tile(&b->body, b->loop[g->pass], &t, ref, acc);
   }
 }
 
@@ -414,9 +416,9 @@ static void run_body(void *ctx, int64_t begin, int64_t end) {
 static char *join_chunks(const job *b, int pass) {
   const int64_t n = b->body.kept.total, size = acc_size(b, pass);
   const int64_t row = n * size, s[6] = {[4] = size};
-  const st_fold_run run = {0, true, 1, &b->body.chunks, &row};
+  const st_reduce_run run = {0, true, 1, &b->body.chunks, &row};
   char *data[3] = {b->sums, b->values[pass],
-                   references(b, 0, NULL).p};
+                   pivots_of(b, 0, NULL).p};
   if (b->body.chunks == 1) return b->values[pass];
   b->combine[pass](data, s, b->body.chunks, n, &run);
   return b->sums;
@@ -425,34 +427,34 @@ static char *join_chunks(const job *b, int pass) {
 static void run_rest(void *ctx, int64_t begin, int64_t end) {
   const stage *g = ctx;
   const job *b = g->b;
-  const walk *w = &b->rest;
+  const loop_nest *w = &b->rest;
   _Alignas(64) char acc[TILE * ACC_SIZE];
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(b, w, i);
-    char *ref = b->refs + t.ref * references(b, 1, NULL).step;
-    fold_tile(w, b->combine[g->pass], &t, references(b, 0, NULL), acc);
-    add_start(fold_of(b, g->pass), acc, t.width);
+    char *ref = b->pivots + t.ref * pivots_of(b, 1, NULL).step;
+    reduce_tile(w, b->combine[g->pass], &t, pivots_of(b, 0, NULL), acc);
+    add_start(pass_of(b, g->pass), acc, t.width);
     if (g->pass || !b->loop[1]) {
       last_done(b, w, &t, acc, ref);
     } else {
-      refer(b, acc, ref, t.width);
-      first_done(b, w, &t, b->r->refer ? ref : acc);
+      pivot(b, acc, ref, t.width);
+      first_done(b, w, &t, b->r->pivot ? ref : acc);
     }
   }
 }
 
 /* How many tiles and chunks a thread takes at least. */
-static int64_t units_of_grain(const walk *w, int64_t grain) {
+static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   const int64_t units = w->tiles * w->chunks;
   return grain / (w->folded.total * w->kept.total / units + 1) + 1;
 }
 
 static void run_staged(job *b) {
   for (int pass = 0; pass < 2 && b->loop[pass]; pass++) {
-    const int64_t grain = st__kernel_grain(fold_of(b, pass)->kernel);
+    const int64_t grain = st__kernel_grain(pass_of(b, pass)->kernel);
     stage g = {b, pass};
     make_rest(&b->rest, &b->body, acc_size(b, pass));
-    cut(&b->rest, acc_size(b, pass));
+    split(&b->rest, acc_size(b, pass));
     st__parallel_for(0, b->body.tiles * b->body.chunks,
                      units_of_grain(&b->body, grain), run_body, &g);
     b->rest.in = join_chunks(b, pass);
@@ -476,7 +478,7 @@ static st_status find_loops(job *b, st_dtype dtype) {
 }
 
 static st_loop find_store(const job *b, const st_tensor *out, int pass) {
-  return out ? st__copy_kernel((st_dtype)out->dtype, fold_of(b, pass)->acc)
+  return out ? st__copy_kernel((st_dtype)out->dtype, pass_of(b, pass)->acc)
              : NULL;
 }
 
@@ -490,7 +492,7 @@ static st_status run_with_scratch(job *b) {
   b->values[0] = scratch;
   b->values[1] = scratch + all * chunks * (passes - 1);
   b->sums = b->values[1] + all * chunks;
-  b->refs = b->sums + all;
+  b->pivots = b->sums + all;
   run_staged(b);
   st__free(ST_MEM_SCRATCH, scratch, bytes);
   return ST_OK;
@@ -501,16 +503,16 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   job b;
   b.r = r;
   ST_TRY(find_loops(&b, (st_dtype)in->dtype));
-  make_walk(&b.body, r, in, dims, keepdim);
+  make_loop_nest(&b.body, r, in, dims, keepdim);
   if (b.body.kept.total == 0) return ST_OK;
-  cut(&b.body, (int64_t)st__itemsize((st_dtype)in->dtype));
+  split(&b.body, (int64_t)st__itemsize((st_dtype)in->dtype));
   r->count = b.body.folded.total * b.body.segments;
   b.out[0] = r->out_first ? st__data(r->out_first) : NULL;
   b.out[1] = r->out_last ? st__data(r->out_last) : NULL;
   b.store[0] = find_store(&b, r->out_first, 0);
   b.store[1] = find_store(&b, r->out_last, b.loop[1] ? 1 : 0);
   if (b.body.chunks > 1 || b.body.segments > 1) return run_with_scratch(&b);
-  const st_kernel_id kernel = fold_of(&b, b.loop[1] ? 1 : 0)->kernel;
+  const st_kernel_id kernel = pass_of(&b, b.loop[1] ? 1 : 0)->kernel;
   st__parallel_for(0, b.body.tiles,
                    units_of_grain(&b.body, st__kernel_grain(kernel)),
                    run_tiles, &b);
@@ -563,7 +565,7 @@ st_status st__check_not_empty(const st_dims *d) {
   for (int i = 0; i < d->self->ndim; i++) {
     if (d->self->sizes[i] == 0 && d->set >> i & 1) {
       return st__fail(ST_BAD_SHAPE, "dimension %d of self, shape %s, has no "
-                      "elements to choose from", (int)st__shown(i),
+                      "elements to choose from", (int)st__display_index(i),
                       ST_SHAPE_TEXT(d->self));
     }
   }
@@ -581,7 +583,7 @@ st_status st__set_reduced(st_run *r, int i, const st_dims *d,
   }
   ST_TRY(st__set_output(r, i, n, sizes, NULL, dtype));
   if (r->is_meta && i == 0) {
-    st__watch_fold(d->self, d->set, r->out[i], r->row->kernel);
+    st__dry_run_reduce(d->self, d->set, r->out[i], r->row->kernel);
   }
   return ST_OK;
 }

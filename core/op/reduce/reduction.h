@@ -1,11 +1,11 @@
 /* The engine of reductions: dimensions are folded into one value per output,
  * which is finished and stored.
  *
- * Note [The walk of a reduction]
+ * Note [Order of a reduction]
  * What is added to what follows from the shape and the reduced dimensions
  * alone. In logical order, the last reduced dimensions that have 256 elements
  * between them make a segment, all of them if they have less. Segments are
- * folded by Note [The tree of a fold], and their values, if there are
+ * folded by Note [Pairwise reduction tree], and their values, if there are
  * several, in neighbouring pairs, those pairs in pairs, and so on.
  *
  * So a matrix is the sum of its rows, and one that is stored by columns is
@@ -18,7 +18,7 @@
  * instruction set. Where the order does not matter, with integers, all
  * reduced dimensions are folded at once, as they lie.
  *
- * Note [Two passes]
+ * Note [Two-pass reductions]
  * Some reductions look twice: variance needs the mean, a position needs the
  * extremum. The second fold reads what the first one found, one reference per
  * output; without segments or chunks while the tile's input is still in the
@@ -32,19 +32,19 @@
 
 /* One pass: acc is the dtype of the values, `start` that of no elements;
  * values are combined by the kernel `combine`. */
-typedef struct st_fold {
+typedef struct st_reduce_pass {
   st_kernel_id kernel, combine;
   st_dtype acc;
   st_scalar start;
-} st_fold;
+} st_reduce_pass;
 
 typedef struct st_reduction st_reduction;
 struct st_reduction {
-  st_fold first, second; /* second.kernel may be ST_K_NONE */
+  st_reduce_pass first, second; /* second.kernel may be ST_K_NONE */
   /* n references of the second pass from what the first one found: float64,
    * or complex128 like the accumulators. NULL: as they are. out_first gets
    * the references, which then must have the accumulators' dtype. */
-  void (*refer)(const st_reduction *r, const void *first, void *ref,
+  void (*pivot)(const st_reduction *r, const void *first, void *ref,
                 int64_t n);
   /* The last step, in place, on the last pass's accumulators; may be NULL. */
   void (*finish)(const st_reduction *r, void *acc, const void *ref,

@@ -7,75 +7,75 @@
 
 /* -- Steps ---------------------------------------------------------------- */
 
-void st__steps(st_chain *c, st_op_id id, int n, const st_value *args,
-               int nrets, st_tensor **out) {
+void st__apply_multi(st_op_scope *c, st_op_id id, int n, const st_value *args,
+                     int nrets, st_tensor **out) {
   st_value rets[ST_MAX_OUTS];
   for (int i = 0; i < nrets; i++) out[i] = NULL;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   c->status = st__invoke(id, n, args, rets);
-  if (!st__going(c)) return;
-  ST_ASSERT(c->n + nrets <= ST_CHAIN_MAX);
+  if (!st__scope_ok(c)) return;
+  ST_ASSERT(c->n + nrets <= ST_OP_SCOPE_MAX);
   for (int i = 0; i < nrets; i++) out[i] = c->t[c->n++] = rets[i].u.tensor;
 }
 
-st_tensor *st__step(st_chain *c, st_op_id id, int n, const st_value *args) {
+st_tensor *st__apply(st_op_scope *c, st_op_id id, int n, const st_value *args) {
   st_tensor *out;
-  st__steps(c, id, n, args, 1, &out);
+  st__apply_multi(c, id, n, args, 1, &out);
   return out;
 }
 
-st_tensor *st__step1(st_chain *c, st_op_id id, const st_tensor *a) {
-  return st__step(c, id, 1, (st_value[]){st__of_tensor(a)});
+st_tensor *st__apply1(st_op_scope *c, st_op_id id, const st_tensor *a) {
+  return st__apply(c, id, 1, (st_value[]){st__of_tensor(a)});
 }
 
-st_tensor *st__step2(st_chain *c, st_op_id id, const st_tensor *a,
-                     const st_tensor *b) {
-  return st__step_with(c, id, a, st__of_tensor(b));
+st_tensor *st__apply2(st_op_scope *c, st_op_id id, const st_tensor *a,
+                      const st_tensor *b) {
+  return st__apply_with(c, id, a, st__of_tensor(b));
 }
 
-st_tensor *st__step_with(st_chain *c, st_op_id id, const st_tensor *a,
-                         st_value v) {
-  return st__step(c, id, 2, (st_value[]){st__of_tensor(a), v});
+st_tensor *st__apply_with(st_op_scope *c, st_op_id id, const st_tensor *a,
+                          st_value v) {
+  return st__apply(c, id, 2, (st_value[]){st__of_tensor(a), v});
 }
 
-void st__step_into(st_chain *c, st_op_id id, const st_tensor *a,
-                   const st_tensor *b) {
+void st__apply_into(st_op_scope *c, st_op_id id, const st_tensor *a,
+                    const st_tensor *b) {
   const st_value args[] = {st__of_tensor(a), st__of_tensor(b)};
   st_value same;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   c->status = st__call_n(st__op_variant(id, ST_INPLACE), 2, args, &same);
-  if (st__going(c)) st__value_clear(&same);
+  if (st__scope_ok(c)) st__value_clear(&same);
 }
 
-st_tensor *st__step_to(st_chain *c, const st_tensor *a, st_dtype d) {
-  return st__step_with(c, ST_OP_to_dtype, a, st__of_int(d));
+st_tensor *st__apply_to(st_op_scope *c, const st_tensor *a, st_dtype d) {
+  return st__apply_with(c, ST_OP_to_dtype, a, st__of_int(d));
 }
 
-st_tensor *st__step_narrow(st_chain *c, const st_tensor *a, int64_t dim,
-                           int64_t start, int64_t length) {
-  return st__step(c, ST_OP_narrow, 4,
-                  (st_value[]){st__of_tensor(a), st__of_int(dim),
-                               st__of_int(start), st__of_int(length)});
+st_tensor *st__apply_narrow(st_op_scope *c, const st_tensor *a, int64_t dim,
+                            int64_t start, int64_t length) {
+  return st__apply(c, ST_OP_narrow, 4,
+                   (st_value[]){st__of_tensor(a), st__of_int(dim),
+                                st__of_int(start), st__of_int(length)});
 }
 
-st_tensor *st__step_line(st_chain *c, const st_tensor *a) {
+st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   const int64_t size[] = {-1};
-  if (st__going(c) && a->numel == 0) {
+  if (st__scope_ok(c) && a->numel == 0) {
     const int64_t none[] = {0};
-    return st__step_with(c, ST_OP_reshape, a, st__of_ints(none, 1));
+    return st__apply_with(c, ST_OP_reshape, a, st__of_ints(none, 1));
   }
-  const st_tensor *dense = st__step1(c, ST_OP_contiguous, a);
-  return st__step_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
+  const st_tensor *dense = st__apply1(c, ST_OP_contiguous, a);
+  return st__apply_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
 }
 
 /* -- The end -------------------------------------------------------------- */
 
-static void release_all(st_chain *c) {
+static void release_all(st_op_scope *c) {
   while (c->n > 0) st__tensor_release(&c->t[--c->n]);
 }
 
-void st__chain_replace(st_chain *c, st_chain *round, st_tensor **t) {
-  if (st__going(round)) {
+void st__scope_replace(st_op_scope *c, st_op_scope *round, st_tensor **t) {
+  if (st__scope_ok(round)) {
     st__tensor_retain(*t);
     release_all(c);
     c->t[c->n++] = *t;
@@ -84,9 +84,9 @@ void st__chain_replace(st_chain *c, st_chain *round, st_tensor **t) {
   c->status = round->status;
 }
 
-st_status st__chain_end(st_chain *c, int n, st_tensor *const *results,
+st_status st__scope_end(st_op_scope *c, int n, st_tensor *const *results,
                         st_value *rets) {
-  for (int i = 0; st__going(c) && i < n; i++) {
+  for (int i = 0; st__scope_ok(c) && i < n; i++) {
     st__tensor_retain(results[i]);
     rets[i] = st__of_tensor(results[i]);
   }
@@ -94,14 +94,14 @@ st_status st__chain_end(st_chain *c, int n, st_tensor *const *results,
   return c->status;
 }
 
-st_status st__chain_return(st_chain *c, st_tensor *result, st_value *rets) {
-  return st__chain_end(c, 1, &result, rets);
+st_status st__scope_return(st_op_scope *c, st_tensor *result, st_value *rets) {
+  return st__scope_end(c, 1, &result, rets);
 }
 
 typedef st_status (*assign_fn)(st_tensor *out, const st_tensor *value);
 
-static st_status into_out(st_op_id id, int n, const st_value *args,
-                          assign_fn assign, st_value *rets) {
+static st_status write_out(st_op_id id, int n, const st_value *args,
+                           assign_fn assign, st_value *rets) {
   st_tensor *value = NULL;
   ST_TRY(st__invoke1(id, n, args, &value));
   const st_status status = assign(args[n].u.tensor, value);
@@ -116,30 +116,31 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
                            st_value *rets) {
   st_tensor *self = args[0].u.tensor;
   st_value given[ST_MAX_ARGS];
-  st_chain c = {.status = ST_OK};
+  st_op_scope c = {.status = ST_OK};
   for (int i = 0; i < n; i++) given[i] = args[i];
   if (st__tls().grad && (self->keys & ST_AUTOGRAD_BITS)) {
-    given[0] = st__of_tensor(st__step1(&c, ST_OP_clone, self));
+    given[0] = st__of_tensor(st__apply1(&c, ST_OP_clone, self));
   }
-  const st_tensor *value = st__going(&c) ? st__step(&c, id, n, given) : NULL;
-  if (st__going(&c) && !st__same_sizes(self, value)) {
+  const st_tensor *value = st__scope_ok(&c) ? st__apply(&c, id, n,
+                                                        given) : NULL;
+  if (st__scope_ok(&c) && !st__same_sizes(self, value)) {
     c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
                         ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
   }
-  if (st__going(&c) && self->dtype != value->dtype) {
+  if (st__scope_ok(&c) && self->dtype != value->dtype) {
     c.status = st__fail(ST_BAD_DTYPE, "self is %s, the result %s",
                         st__dtype_name((st_dtype)self->dtype),
                         st__dtype_name((st_dtype)value->dtype));
   }
-  return st__chain_return(&c, st__step2(&c, ST_OP_copy_, self, value), rets);
+  return st__scope_return(&c, st__apply2(&c, ST_OP_copy_, self, value), rets);
 }
 
 st_status st__compose_out(st_op_id id, int n, const st_value *args,
                           st_value *rets) {
-  return into_out(id, n, args, st__assign_out, rets);
+  return write_out(id, n, args, st__assign_out, rets);
 }
 
 st_status st__compose_cast(st_op_id id, int n, const st_value *args,
                            st_value *rets) {
-  return into_out(id, n, args, st__cast_out, rets);
+  return write_out(id, n, args, st__cast_out, rets);
 }

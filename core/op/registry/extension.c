@@ -105,12 +105,12 @@ static st_status add_variants(st_library *lib, const st_structured *s,
                               extension *e, const st_schema *functional) {
   st_library *part = NULL;
   st_status status;
-  ST_TRY(st__library_part(lib, &part));
+  ST_TRY(st__library_stage(lib, &part));
   for (int v = 0; v < VARIANTS; v++) {
     if (!has_variant(s, (st_variant)v)) continue;
     ST_TRY_FAIL(add_variant(part, s, e, functional, (st_variant)v));
   }
-  status = st__library_join(lib, part);
+  status = st__library_merge(lib, part);
   if (status == ST_OK) e->free_ctx = s->free_ctx;
 fail:
   st__library_close(&part);

@@ -145,7 +145,7 @@ st_status st__set_output_strided(st_run *r, int i, int ndim,
 /* For an output that is set and an impl that reads `in` out of order: not even
  * the same elements may be read and written, so there impl gets a proxy, too.
  * in may be NULL. */
-st_status st__keep_apart(st_run *r, int i, const st_tensor *in);
+st_status st__forbid_alias(st_run *r, int i, const st_tensor *in);
 /* Starts r->it with the run's outputs as given (NULL for functional) and
  * dtype for those to be made; the caller adds inputs and builds. */
 void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype);
@@ -161,7 +161,7 @@ st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets);
 
 /* A kernel for device may be handed tensors of devices below only: Note
- * [Memory of other devices]. BAD_VALUE names the one that is elsewhere. */
+ * [Memory of extension devices]. BAD_VALUE names the one that is elsewhere. */
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
 

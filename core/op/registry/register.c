@@ -108,14 +108,14 @@ static bool is_composite(st_op_kind kind) {
 }
 
 /* Any of them, with an argument that is read twice. */
-static st_status steady(const st_call *call, const st_value *args,
-                        st_value *rets) {
+static st_status with_snapshot(const st_call *call, const st_value *args,
+                               st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
   const st_op_kind kind = ctx->row->kind;
-  return st__steady(call, args, rets, ctx->twice,
-                    is_composite(kind) ? composite_with_base
-                    : kind == ST_KIND_STRUCTURED ? structured_with_base
-                    : native);
+  return st__snapshot_shared(call, args, rets, ctx->snapshot_arg,
+                             is_composite(kind) ? composite_with_base
+                             : kind == ST_KIND_STRUCTURED ? structured_with_base
+                             : native);
 }
 
 static int find_base(const st_op *op) {
@@ -127,13 +127,13 @@ static int find_base(const st_op *op) {
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
-  const bool is_based = ctx->base >= 0, is_steady = ctx->twice >= 0;
-  const st_kernel_fn composite = is_steady ? steady
+  const bool is_based = ctx->base >= 0, is_steady = ctx->snapshot_arg >= 0;
+  const st_kernel_fn composite = is_steady ? with_snapshot
                                : is_based ? composite_with_base : row->fn;
-  const st_kernel_fn structured = is_steady ? steady
+  const st_kernel_fn structured = is_steady ? with_snapshot
                                 : is_based ? structured_with_base
                                 : st__structured;
-  const st_kernel_fn plain = is_steady ? steady : native;
+  const st_kernel_fn plain = is_steady ? with_snapshot : native;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
       ST_TRY(implement(name, cpu, structured, &ctx[0]));
@@ -161,11 +161,12 @@ static st_status register_variant(int id, st_variant variant,
                            .tags = st__row_tags(row, schema)};
   st_registration *defined; /* for good */
   ST_TRY(st__def(&d, 0, &defined));
-  const st_op *op = ops[id][variant] = st__draft_op(defined);
+  const st_op *op = ops[id][variant] = st__registration_op(defined);
   st_structured_ctx *ctx = contexts[id][variant];
-  const int base = find_base(op), twice = st__read_twice(op);
-  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, twice, NULL};
-  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, twice,
+  const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
+  ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, snapshot_arg,
+                               NULL};
+  ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
                                NULL};
   return register_kernels(row, st__op_full_name(op), ctx);
 }

@@ -11,7 +11,7 @@ typedef struct st_structured_ctx {
   st_variant variant;
   st_device device; /* whose kernel it is */
   int base;         /* which argument is `int base`, -1 without */
-  int twice;        /* which one is read twice, -1 without */
+  int snapshot_arg; /* which one is read twice, -1 without */
   void *own;        /* an extension's own */
 } st_structured_ctx;
 
@@ -27,11 +27,12 @@ typedef struct st_structured_ctx {
 st_status st__variant_schema(const st_schema *functional, st_variant variant,
                              const char *out_overload, char **text);
 
-/* The argument of op to be held still, or -1: Note [Read twice]. */
-int st__read_twice(const st_op *op);
+/* The argument of op to be held still, or -1: Note [Snapshots of shared
+ * arguments]. */
+int st__snapshot_arg(const st_op *op);
 /* fn with a copy of argument `at` when it is shared with other threads. */
-st_status st__steady(const st_call *call, const st_value *args,
-                     st_value *rets, int at, st_kernel_fn fn);
+st_status st__snapshot_shared(const st_call *call, const st_value *args,
+                              st_value *rets, int at, st_kernel_fn fn);
 
 /* ST_OPTAG_ bits of one of the row's schemas. */
 int st__row_tags(const st_op_row *row, const char *schema);

@@ -1,6 +1,6 @@
 /* Arguments that are read twice, held still.
  *
- * Note [Read twice]
+ * Note [Snapshots of shared arguments]
  * Positions are checked and then followed; the set elements of a mask are
  * counted and then packed into as much memory. Were such an argument to change
  * in between, a loop would leave its buffers. Only another thread can change
@@ -36,7 +36,7 @@ static const struct { const char *name, *arg; } listed[] = {
   {"take",              "index"},
 };
 
-int st__read_twice(const st_op *op) {
+int st__snapshot_arg(const st_op *op) {
   const char *name = st__op_name(op) + strlen("aten::");
   size_t n = strlen(name);
   if (n > 1 && name[n - 1] == '_') n--; /* in place */
@@ -74,7 +74,7 @@ static bool has_shared(const st_value *v) {
 }
 
 /* An owned copy of v whose shared tensors are copies, too. */
-static st_status hold_still(const st_value *v, st_value *out) {
+static st_status snapshot(const st_value *v, st_value *out) {
   uint32_t n;
   ST_TRY(st__value_copy(v, out));
   st_tensor **t = tensors_of(out, &n);
@@ -93,12 +93,12 @@ static st_status hold_still(const st_value *v, st_value *out) {
   return ST_OK;
 }
 
-st_status st__steady(const st_call *call, const st_value *args,
-                     st_value *rets, int at, st_kernel_fn fn) {
+st_status st__snapshot_shared(const st_call *call, const st_value *args,
+                              st_value *rets, int at, st_kernel_fn fn) {
   st_value own[ST_MAX_ARGS];
   if (!has_shared(&args[at])) return fn(call, args, rets);
   memcpy(own, args, (size_t)call->schema->nargs * sizeof *args);
-  ST_TRY(hold_still(&args[at], &own[at]));
+  ST_TRY(snapshot(&args[at], &own[at]));
   const st_status status = fn(call, own, rets);
   st__value_clear(&own[at]);
   return status;

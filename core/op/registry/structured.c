@@ -112,11 +112,11 @@ static st_status check_given(const st_run *r, const st_tensor *given,
 
 typedef bool (*relation)(const st_tensor *out, const st_tensor *in);
 
-static bool is_it(const st_tensor *out, const st_tensor *in) {
+static bool is_same(const st_tensor *out, const st_tensor *in) {
   return out == in;
 }
 
-static bool endangers(const st_tensor *out, const st_tensor *in) {
+static bool overlaps_input(const st_tensor *out, const st_tensor *in) {
   return in && st__overlap(out, in) == ST_OVERLAP_SOME;
 }
 
@@ -155,7 +155,7 @@ static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
   st_tensor *t = r->given[i];
   if (st__has_sizes(t, ndim, sizes)) return ST_OK;
   /* impl would see another shape of the input than meta did */
-  if (any_input(r, t, is_it)) {
+  if (any_input(r, t, is_same)) {
     return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
                     "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
@@ -197,7 +197,7 @@ static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
 }
 
 /* Two outputs in one place cannot both hold what is written to them; an
- * output and an input can (Note [As if there were no overlap]). */
+ * output and an input can (Note [Overlapping inputs are copied]). */
 static st_status check_overlap(const st_run *r, int i) {
   ST_TRY(st__check_internal_overlap(r->given[i]));
   for (int j = 0; j < r->nouts; j++) {
@@ -213,11 +213,11 @@ st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
   ST_TRY(set_output(r, i, ndim, sizes, strides, dtype));
   if (!r->given[i]) return ST_OK;
   ST_TRY(check_overlap(r, i));
-  return any_input(r, r->given[i], endangers) ? make_proxy(r, i, strides)
+  return any_input(r, r->given[i], overlaps_input) ? make_proxy(r, i, strides)
                                               : ST_OK;
 }
 
-st_status st__keep_apart(st_run *r, int i, const st_tensor *in) {
+st_status st__forbid_alias(st_run *r, int i, const st_tensor *in) {
   if (!r->given[i] || r->proxied[i] || !in ||
       st__overlap(r->given[i], in) == ST_OVERLAP_NO) {
     return ST_OK;
@@ -269,7 +269,7 @@ st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out) {
 
 /* -- The run -------------------------------------------------------------- */
 
-static void start(st_run *r, const st_call *call, const st_value *args) {
+static void init_run(st_run *r, const st_call *call, const st_value *args) {
   const st_structured_ctx *ctx = call->ctx;
   const st_schema *schema = call->schema;
   r->row = ctx->row;
@@ -358,7 +358,7 @@ static st_status run(st_run *r, st_value *rets) {
   if (r->is_meta) ST_TRY(check_meta(r));
   ST_TRY(r->row->meta(r));
   ST_TRY(check_outputs(r));
-  const bool shows = r->is_meta && r->has_iter && st__is_watched();
+  const bool shows = r->is_meta && r->has_iter && st__is_dry_run();
   if (!r->is_meta || shows) ST_TRY(r->row->impl(r));
   return finish(r, rets);
 }
@@ -391,7 +391,7 @@ static void release(st_run *r) {
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets) {
   st_run r;
-  start(&r, call, args);
+  init_run(&r, call, args);
   const st_status status = r.variant == ST_OUT ? run_out(&r, rets)
                                                : run(&r, rets);
   release(&r);

@@ -14,7 +14,7 @@ static bool is_skipped(const st_tensor *t) {
 }
 
 /* The first tensor that counts, or NULL. */
-static const st_tensor *first_counting(const st_value *list) {
+static const st_tensor *first_nonempty(const st_value *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     if (!is_skipped(list->u.tensors[i])) return list->u.tensors[i];
   }
@@ -69,7 +69,7 @@ static st_status joined_sizes(const st_value *list, const st_tensor *like,
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, which "
                       "does not fit %s along dimension %d", i + 1,
                       ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
-                      (int)st__shown(dim));
+                      (int)st__display_index(dim));
     }
     if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
       return st__fail(ST_BAD_SHAPE, "the joined size is too large");
@@ -88,7 +88,7 @@ static st_status check_out(const st_tensor *out, st_dtype dtype) {
 st_status st__cat_meta(st_run *r) {
   const st_value *list = &r->args[0];
   ST_TRY(check_list(list));
-  const st_tensor *like = first_counting(list);
+  const st_tensor *like = first_nonempty(list);
   st_dtype dtype = st__result_type(list->u.tensors, (int)list->len);
   int64_t sizes[ST_MAX_DIMS] = {0}, strides[ST_MAX_DIMS];
   const int ndim = like ? like->ndim : 1;
@@ -106,8 +106,8 @@ st_status st__cat_meta(st_run *r) {
 }
 
 /* All places are cut out before the first one is written. */
-static st_status cut_places(const st_value *list, const st_tensor *out,
-                            int dim, st_tensor **places) {
+static st_status narrow_outputs(const st_value *list, const st_tensor *out,
+                                int dim, st_tensor **places) {
   int64_t start = 0;
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
@@ -126,7 +126,7 @@ st_status st__cat_impl(st_run *r) {
   st__wrap_dim(st__to_int(&r->args[1], 0), r->out[0]->ndim, &dim);
   st_tensor **places = st__alloc_zero(ST_MEM_SCRATCH, bytes);
   if (!places) return ST_NO_MEMORY;
-  const st_status status = cut_places(list, r->out[0], dim, places);
+  const st_status status = narrow_outputs(list, r->out[0], dim, places);
   for (uint32_t i = 0; i < list->len; i++) {
     if (!places[i]) continue;
     if (status == ST_OK) st__copy_unchecked(places[i], list->u.tensors[i]);

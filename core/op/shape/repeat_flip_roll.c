@@ -69,7 +69,7 @@ ST_BOXED(st__box_repeat) {
   st_tensor *out = NULL, *to = NULL, *from = NULL;
   st_status status;
   tiles t;
-  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(plan_tiles(self, &args[1], &t));
   ST_TRY(st__new_empty(o, t.ndim, t.sizes, ST_FORMAT_CONTIGUOUS, &out));
   if (out->numel > 0) {
@@ -237,7 +237,7 @@ ST_BOXED(st__box_flip) {
   const st_options o = {dtype, (st_device)self->device};
   uint64_t dims = 0;
   st_tensor *out = NULL;
-  ST_TRY(st__check_here(self));
+  ST_TRY(st__check_cpu_or_meta(self));
   if (args[1].len) {
     ST_TRY(st__wrap_dims(args[1].u.ints, (int)args[1].len, self->ndim,
                          &dims));
@@ -348,7 +348,7 @@ ST_BOXED(st__box_rot90) {
   ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
   if (a == b) {
     return st__fail(ST_BAD_DIM, "dims names dimension %d twice",
-                    (int)st__shown(a));
+                    (int)st__display_index(a));
   }
   const int64_t dims[] = {a, b};
   if (k == 0) return clone_of(&args[0], ST_FORMAT_CONTIGUOUS, rets);

@@ -9,14 +9,14 @@
 
 /* -- Around the part ------------------------------------------------------ */
 
-static st_tensor *zeros_around(st_chain *c, const st_value *grad,
+static st_tensor *zeros_around(st_op_scope *c, const st_value *grad,
                                const st_value *sizes) {
-  return st__step(c, ST_OP_new_zeros, 2, (st_value[]){*grad, *sizes});
+  return st__apply(c, ST_OP_new_zeros, 2, (st_value[]){*grad, *sizes});
 }
 
-static st_tensor *copy_around(st_chain *c, const st_value *self) {
-  return st__step(c, ST_OP_clone, 2,
-                  (st_value[]){*self, st__of_int(ST_FORMAT_PRESERVE)});
+static st_tensor *copy_around(st_op_scope *c, const st_value *self) {
+  return st__apply(c, ST_OP_clone, 2,
+                   (st_value[]){*self, st__of_int(ST_FORMAT_PRESERVE)});
 }
 
 static st_status check_part(const st_tensor *place, const st_value *part,
@@ -36,20 +36,20 @@ typedef struct part {
   const char *name; /* of the argument that value is */
 } part;
 
-static st_status put_part(st_chain *c, st_tensor *whole, part *p,
+static st_status put_part(st_op_scope *c, st_tensor *whole, part *p,
                           st_value *rets) {
   p->args[0] = st__of_tensor(whole);
-  const st_tensor *place = st__step(c, p->view, p->n, p->args);
-  if (st__going(c)) c->status = check_part(place, p->value, p->name);
-  st__step_with(c, ST_OP_copy_, place, *p->value);
-  return st__chain_return(c, whole, rets);
+  const st_tensor *place = st__apply(c, p->view, p->n, p->args);
+  if (st__scope_ok(c)) c->status = check_part(place, p->value, p->name);
+  st__apply_with(c, ST_OP_copy_, place, *p->value);
+  return st__scope_return(c, whole, rets);
 }
 
 /* -- Gradients of views --------------------------------------------------- */
 
 /* args: grad_output, input_sizes, dim, index */
 ST_BOXED(st__box_select_backward) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[0],
             "grad_output"};
   return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
@@ -57,7 +57,7 @@ ST_BOXED(st__box_select_backward) {
 
 /* args: grad_output, input_sizes, dim, start, end, step */
 ST_BOXED(st__box_slice_backward) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_slice_Tensor, 5,
             {{0}, args[2], args[3], args[4], args[5]}, &args[0],
             "grad_output"};
@@ -66,7 +66,7 @@ ST_BOXED(st__box_slice_backward) {
 
 /* args: grad_output, input_sizes, offset, dim1, dim2 */
 ST_BOXED(st__box_diagonal_backward) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[0],
             "grad_output"};
   return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
@@ -82,38 +82,38 @@ typedef struct windows {
   int64_t size, step, n;
 } windows;
 
-static void add_into(st_chain *c, const st_tensor *to, const st_tensor *t) {
+static void add_into(st_op_scope *c, const st_tensor *to, const st_tensor *t) {
   const st_value args[] = {st__of_tensor(to), st__of_tensor(t),
                            st__of_int(1)};
   st_value same;
-  if (!st__going(c)) return;
+  if (!st__scope_ok(c)) return;
   c->status = st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), args,
                        &same);
-  if (st__going(c)) st__value_clear(&same);
+  if (st__scope_ok(c)) st__value_clear(&same);
 }
 
 /* Position k of all windows: different places. */
-static void add_column(st_chain *c, const windows *w, int64_t k) {
+static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   const int64_t end = k + (w->n - 1) * w->step + 1;
   const st_value column[] = {st__of_tensor(w->grad), st__of_int(-1),
                              st__of_int(k)};
   const st_value places[] = {st__of_tensor(w->sum), st__of_int(w->dim),
                              st__of_int(k), st__of_int(end),
                              st__of_int(w->step)};
-  const st_tensor *to = st__step(c, ST_OP_slice_Tensor, 5, places);
-  add_into(c, to, st__step(c, ST_OP_select_int, 3, column));
+  const st_tensor *to = st__apply(c, ST_OP_slice_Tensor, 5, places);
+  add_into(c, to, st__apply(c, ST_OP_select_int, 3, column));
 }
 
-static void add_window(st_chain *c, const windows *w, int64_t i) {
-  const st_tensor *one = st__step_narrow(c, w->grad, w->dim, i, 1);
+static void add_window(st_op_scope *c, const windows *w, int64_t i) {
+  const st_tensor *one = st__apply_narrow(c, w->grad, w->dim, i, 1);
   const st_value swap[] = {st__of_tensor(one), st__of_int(w->dim),
                            st__of_int(-1)};
   const st_value last[] = {
-    st__of_tensor(st__step(c, ST_OP_transpose_int, 3, swap)), st__of_int(-1),
+    st__of_tensor(st__apply(c, ST_OP_transpose_int, 3, swap)), st__of_int(-1),
     st__of_int(0)};
-  const st_tensor *to = st__step_narrow(c, w->sum, w->dim, i * w->step,
-                                        w->size);
-  add_into(c, to, st__step(c, ST_OP_select_int, 3, last));
+  const st_tensor *to = st__apply_narrow(c, w->sum, w->dim, i * w->step,
+                                         w->size);
+  add_into(c, to, st__apply(c, ST_OP_select_int, 3, last));
 }
 
 /* Either way the windows of a position are added in ascending order. */
@@ -121,10 +121,10 @@ static st_status add_windows(const windows *w) {
   const bool by_window = w->n < w->size;
   const int64_t rounds = by_window ? w->n : w->size;
   for (int64_t i = 0; i < rounds; i++) {
-    st_chain c = {.n = 0};
+    st_op_scope c = {.n = 0};
     if (by_window) add_window(&c, w, i);
     else add_column(&c, w, w->size - 1 - i);
-    ST_TRY(st__chain_end(&c, 0, NULL, NULL));
+    ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
   return ST_OK;
 }
@@ -132,39 +132,39 @@ static st_status add_windows(const windows *w) {
 /* args: grad_in, input_sizes, dim, size, step */
 ST_BOXED(st__box_unfold_backward) {
   const st_tensor *grad = args[0].u.tensor;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   windows w = {.sum = zeros_around(&c, &args[0], &args[1]), .grad = grad,
                .size = args[3].u.i, .step = args[4].u.i};
   part p = {ST_OP_unfold, 4, {{0}, args[2], args[3], args[4]}, &args[0],
             "grad_in"};
-  if (!st__going(&c) || w.step >= w.size || w.sum->ndim == 0) {
+  if (!st__scope_ok(&c) || w.step >= w.size || w.sum->ndim == 0) {
     return put_part(&c, w.sum, &p, rets);
   }
   p.args[0] = st__of_tensor(w.sum);
-  const st_tensor *places = st__step(&c, ST_OP_unfold, 4, p.args);
-  if (st__going(&c)) c.status = check_part(places, p.value, p.name);
-  if (st__going(&c)) {
+  const st_tensor *places = st__apply(&c, ST_OP_unfold, 4, p.args);
+  if (st__scope_ok(&c)) c.status = check_part(places, p.value, p.name);
+  if (st__scope_ok(&c)) {
     c.status = st__wrap_dim(args[2].u.i, w.sum->ndim, &w.dim);
   }
-  if (st__going(&c)) {
+  if (st__scope_ok(&c)) {
     w.n = grad->sizes[w.dim];
     c.status = add_windows(&w);
   }
-  return st__chain_return(&c, w.sum, rets);
+  return st__scope_return(&c, w.sum, rets);
 }
 
 /* -- Scatter -------------------------------------------------------------- */
 
 /* args: self, src, dim, index */
 ST_BOXED(st__box_select_scatter) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[1], "src"};
   return put_part(&c, copy_around(&c, &args[0]), &p, rets);
 }
 
 /* args: self, src, dim, start, end, step */
 ST_BOXED(st__box_slice_scatter) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_slice_Tensor, 5,
             {{0}, args[2], args[3], args[4], args[5]}, &args[1], "src"};
   return put_part(&c, copy_around(&c, &args[0]), &p, rets);
@@ -172,7 +172,7 @@ ST_BOXED(st__box_slice_scatter) {
 
 /* args: self, src, offset, dim1, dim2 */
 ST_BOXED(st__box_diagonal_scatter) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[1],
             "src"};
   return put_part(&c, copy_around(&c, &args[0]), &p, rets);
@@ -180,25 +180,25 @@ ST_BOXED(st__box_diagonal_scatter) {
 
 /* self's elements and whatever else is in its storage, once more: strides and
  * offset lead through it as they do through self's. */
-static st_tensor *copy_storage(st_chain *c, const st_tensor *self) {
+static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   const int64_t unit = (int64_t)st__itemsize((st_dtype)self->dtype);
   const int64_t all = (int64_t)self->storage->nbytes / unit, one = 1;
   const st_value line[] = {st__of_tensor(self), st__of_ints(&all, 1),
                            st__of_ints(&one, 1), st__of_int(0)};
-  const st_tensor *copy = st__step1(c, ST_OP_clone,
-                                    st__step(c, ST_OP_as_strided, 4, line));
+  const st_tensor *copy = st__apply1(c, ST_OP_clone,
+                                     st__apply(c, ST_OP_as_strided, 4, line));
   const st_value shape[] = {st__of_tensor(copy),
                             st__of_ints(self->sizes, self->ndim),
                             st__of_ints(self->strides, self->ndim),
                             st__of_int(self->offset)};
-  return st__step(c, ST_OP_as_strided, 4, shape);
+  return st__apply(c, ST_OP_as_strided, 4, shape);
 }
 
 /* args: self, src, size, stride, storage_offset. Of a self that overlaps
  * itself, as an expanded gradient does, the copy is a plain one. */
 ST_BOXED(st__box_as_strided_scatter) {
   const st_tensor *self = args[0].u.tensor;
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   part p = {ST_OP_as_strided, 4, {{0}, args[2], args[3], args[4]}, &args[1],
             "src"};
   bool overlaps;

@@ -250,7 +250,8 @@ static st_status equal_parts(const st_value *args, int dim, st_value *rets) {
   if (n <= 0 || size % n) {
     return st__fail(ST_BAD_VALUE, "shape %s cannot be cut into %" PRId64
                     " equal parts along dimension %d",
-                    ST_SHAPE_TEXT(st__self_of(args)), n, (int)st__shown(dim));
+                    ST_SHAPE_TEXT(st__self_of(args)), n,
+                    (int)st__display_index(dim));
   }
   const st_value split[] = {args[0], args[1], st__of_int(dim)};
   return st__invoke(ST_OP_tensor_split_sections, 3, split, rets);

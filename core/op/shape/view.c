@@ -12,7 +12,7 @@
 #include "op/registry/composite.h"
 #include "tensor/view.h"
 
-static st_status give(st_tensor *t, st_value *ret) {
+static st_status return_view(st_tensor *t, st_value *ret) {
   *ret = st__of_tensor(t);
   return ST_OK;
 }
@@ -29,26 +29,26 @@ ST_BOXED(st__box_as_strided) {
   ST_TRY(st__view_as_strided(self, (int)args[1].len, args[1].u.ints,
                              args[2].u.ints,
                              st__to_int(&args[3], self->offset), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_view) {
   st_tensor *t = NULL;
   ST_TRY(st__view_view(st__self_of(args), (int)args[1].len, args[1].u.ints,
                        &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_view_dtype) {
   st_tensor *t = NULL;
   ST_TRY(st__view_dtype(st__self_of(args), (st_dtype)args[1].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_alias) {
   st_tensor *t = NULL;
   ST_TRY(st__view_alias(st__self_of(args), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 static st_status view_t(const st_tensor *self, st_tensor **out) {
@@ -62,39 +62,39 @@ static st_status view_t(const st_tensor *self, st_tensor **out) {
 ST_BOXED(st__box_t) {
   st_tensor *t = NULL;
   ST_TRY(view_t(st__self_of(args), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_transpose) {
   st_tensor *t = NULL;
   ST_TRY(st__view_transpose(st__self_of(args), args[1].u.i, args[2].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_permute) {
   st_tensor *t = NULL;
   ST_TRY(st__view_permute(st__self_of(args), (int)args[1].len, args[1].u.ints,
                           &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_select) {
   st_tensor *t = NULL;
   ST_TRY(st__view_select(st__self_of(args), args[1].u.i, args[2].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_slice) {
   st_tensor *t = NULL;
   ST_TRY(st__view_slice(st__self_of(args), args[1].u.i, st__to_int(&args[2], 0),
                         st__to_int(&args[3], INT64_MAX), args[4].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_squeeze) {
   st_tensor *t = NULL;
   ST_TRY(st__view_squeeze_all(st__self_of(args), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 static st_status view_squeeze(const st_tensor *self, int n,
@@ -107,59 +107,59 @@ static st_status view_squeeze(const st_tensor *self, int n,
 ST_BOXED(st__box_squeeze_dim) {
   st_tensor *t = NULL;
   ST_TRY(view_squeeze(st__self_of(args), 1, &args[1].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dims) {
   st_tensor *t = NULL;
   ST_TRY(view_squeeze(st__self_of(args), (int)args[1].len, args[1].u.ints, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_unsqueeze) {
   st_tensor *t = NULL;
   ST_TRY(st__view_unsqueeze(st__self_of(args), args[1].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_expand) {
   st_tensor *t = NULL;
   ST_TRY(st__view_expand(st__self_of(args), (int)args[1].len, args[1].u.ints,
                          &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_diagonal) {
   st_tensor *t = NULL;
   ST_TRY(st__view_diagonal(st__self_of(args), args[1].u.i, args[2].u.i,
                            args[3].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_unfold) {
   st_tensor *t = NULL;
   ST_TRY(st__view_unfold(st__self_of(args), args[1].u.i, args[2].u.i,
                          args[3].u.i, &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_view_as_real) {
   st_tensor *t = NULL;
   ST_TRY(st__view_as_real(st__self_of(args), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 ST_BOXED(st__box_view_as_complex) {
   st_tensor *t = NULL;
   ST_TRY(st__view_as_complex(st__self_of(args), &t));
-  return give(t, rets);
+  return return_view(t, rets);
 }
 
 /* -- In place ------------------------------------------------------------- */
 
 /* self takes over the geometry of a view of it, which is released. */
-static st_status become(const st_value *args, st_tensor *view,
-                        st_value *ret) {
+static st_status set_geometry(const st_value *args, st_tensor *view,
+                              st_value *ret) {
   const st_status status =
     st__tensor_restride(st__to_tensor(&args[0]), view->ndim, view->sizes,
                         view->strides, view->offset);
@@ -170,43 +170,43 @@ static st_status become(const st_value *args, st_tensor *view,
 ST_BOXED(st__box_as_strided_) {
   st_value view = st__none();
   ST_TRY(st__box_as_strided(call, args, &view));
-  return become(args, view.u.tensor, rets);
+  return set_geometry(args, view.u.tensor, rets);
 }
 
 ST_BOXED(st__box_t_) {
   st_tensor *t = NULL;
   ST_TRY(view_t(st__self_of(args), &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 ST_BOXED(st__box_transpose_) {
   st_tensor *t = NULL;
   ST_TRY(st__view_transpose(st__self_of(args), args[1].u.i, args[2].u.i, &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_) {
   st_tensor *t = NULL;
   ST_TRY(st__view_squeeze_all(st__self_of(args), &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dim_) {
   st_tensor *t = NULL;
   ST_TRY(view_squeeze(st__self_of(args), 1, &args[1].u.i, &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 ST_BOXED(st__box_squeeze_dims_) {
   st_tensor *t = NULL;
   ST_TRY(view_squeeze(st__self_of(args), (int)args[1].len, args[1].u.ints, &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 ST_BOXED(st__box_unsqueeze_) {
   st_tensor *t = NULL;
   ST_TRY(st__view_unsqueeze(st__self_of(args), args[1].u.i, &t));
-  return become(args, t, rets);
+  return set_geometry(args, t, rets);
 }
 
 /* -- Other sizes ---------------------------------------------------------- */
@@ -414,14 +414,14 @@ static st_status view_half(const st_value *args, int64_t which,
                            st_value *ret) {
   st_tensor *t = st__to_tensor(&args[0]);
   const bool is_conj = st__is_conj(t);
-  st_chain c = {.n = 0};
-  if (is_conj) t = st__step1(&c, ST_OP__conj, t);
-  t = st__step1(&c, ST_OP_view_as_real, t);
-  t = st__step(&c, ST_OP_select_int, 3,
-               (st_value[]){st__of_tensor(t), st__of_int(-1),
-                            st__of_int(which)});
-  if (is_conj && which == 1) t = st__step1(&c, ST_OP__neg_view, t);
-  return st__chain_return(&c, t, ret);
+  st_op_scope c = {.n = 0};
+  if (is_conj) t = st__apply1(&c, ST_OP__conj, t);
+  t = st__apply1(&c, ST_OP_view_as_real, t);
+  t = st__apply(&c, ST_OP_select_int, 3,
+                (st_value[]){st__of_tensor(t), st__of_int(-1),
+                             st__of_int(which)});
+  if (is_conj && which == 1) t = st__apply1(&c, ST_OP__neg_view, t);
+  return st__scope_return(&c, t, ret);
 }
 
 ST_BOXED(st__box_real) {

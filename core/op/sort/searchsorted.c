@@ -124,9 +124,9 @@ st_status st__searchsorted_meta(st_run *r) {
   st_status status = st__set_output(
     r, 0, q.values->ndim, q.values->sizes, NULL,
     q.is_int32 ? ST_INT32 : ST_INT64);
-  if (status == ST_OK) status = st__keep_apart(r, 0, q.sequence);
-  if (status == ST_OK) status = st__keep_apart(r, 0, q.values);
-  if (status == ST_OK) status = st__keep_apart(r, 0, q.sorter);
+  if (status == ST_OK) status = st__forbid_alias(r, 0, q.sequence);
+  if (status == ST_OK) status = st__forbid_alias(r, 0, q.values);
+  if (status == ST_OK) status = st__forbid_alias(r, 0, q.sorter);
   release(&q);
   return status;
 }

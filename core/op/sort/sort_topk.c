@@ -41,7 +41,7 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   if (b.lines.count == 0 || order.k == 0) return ST_OK;
   if (b.lines.length > UINT32_MAX) {
     return st__fail(ST_BAD_SHAPE, "dimension %d has %lld elements, more than "
-                    "can be sorted", (int)st__shown(dim),
+                    "can be sorted", (int)st__display_index(dim),
                     (long long)b.lines.length);
   }
   b.pieces = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
@@ -108,7 +108,7 @@ static st_status check_k(const st_tensor *self, int dim, int64_t k,
   if (k >= least && k <= length) return ST_OK;
   return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
                   "self, shape %s, has %lld elements", (long long)k,
-                  (int)st__shown(dim), ST_SHAPE_TEXT(self),
+                  (int)st__display_index(dim), ST_SHAPE_TEXT(self),
                   (long long)length);
 }
 

@@ -9,21 +9,22 @@
 
 /* `items` has n of them along its first dimension; where does one differ
  * from the one before? NaN differs from everything. */
-static st_tensor *run_starts(st_chain *c, const st_tensor *items, int64_t n) {
+static st_tensor *run_starts(st_op_scope *c, const st_tensor *items,
+                             int64_t n) {
   st_tensor *parts[2];
   const int64_t one[] = {n > 0};
   const st_value ones[] = {st__of_tensor(items), st__of_ints(one, 1),
                            st__of_int(ST_BOOL)};
-  parts[0] = st__step(c, ST_OP_new_ones, 3, ones);
+  parts[0] = st__apply(c, ST_OP_new_ones, 3, ones);
   if (n < 2) return parts[0];
-  parts[1] = st__step2(c, ST_OP_ne_Tensor,
-                       st__step_narrow(c, items, 0, 1, n - 1),
-                       st__step_narrow(c, items, 0, 0, n - 1));
-  if (st__going(c) && items->ndim > 1) {
-    parts[1] = st__step_with(c, ST_OP_any_dim, parts[1], st__of_int(1));
+  parts[1] = st__apply2(c, ST_OP_ne_Tensor,
+                        st__apply_narrow(c, items, 0, 1, n - 1),
+                        st__apply_narrow(c, items, 0, 0, n - 1));
+  if (st__scope_ok(c) && items->ndim > 1) {
+    parts[1] = st__apply_with(c, ST_OP_any_dim, parts[1], st__of_int(1));
   }
   const st_value all = st__of_tensors(parts, 2);
-  return st__step(c, ST_OP_cat, 1, &all);
+  return st__apply(c, ST_OP_cat, 1, &all);
 }
 
 /* -- isin ----------------------------------------------------------------- */
@@ -31,45 +32,46 @@ static st_tensor *run_starts(st_chain *c, const st_tensor *items, int64_t n) {
 /* Few test elements are compared with each element, as ATen does. */
 enum { FEW = 10 };
 
-static st_tensor *among_few(st_chain *c, const st_tensor *elements,
+static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
                             const st_tensor *test) {
-  const st_tensor *column = st__step_with(c, ST_OP_unsqueeze, elements,
-                                          st__of_int(-1));
-  if (test->ndim > 0) test = st__step_line(c, test);
-  const st_tensor *equal = st__step2(c, ST_OP_eq_Tensor, column, test);
-  return st__step_with(c, ST_OP_any_dim, equal, st__of_int(-1));
+  const st_tensor *column = st__apply_with(c, ST_OP_unsqueeze, elements,
+                                           st__of_int(-1));
+  if (test->ndim > 0) test = st__apply_flatten(c, test);
+  const st_tensor *equal = st__apply2(c, ST_OP_eq_Tensor, column, test);
+  return st__apply_with(c, ST_OP_any_dim, equal, st__of_int(-1));
 }
 
 /* Both are sorted together, test elements in front of their equals: then an
  * element is in test if its run starts with a test element. */
-static st_tensor *among_many(st_chain *c, const st_tensor *elements,
+static st_tensor *among_many(st_op_scope *c, const st_tensor *elements,
                              const st_tensor *test) {
-  st_tensor *parts[] = {st__step_line(c, test), st__step_line(c, elements)};
+  st_tensor *parts[] = {st__apply_flatten(c, test),
+                        st__apply_flatten(c, elements)};
   st_tensor *sorted[2], *latest[2];
   const int64_t m = test->numel, n = elements->numel;
   const st_value both = st__of_tensors(parts, 2);
-  const st_value all = st__of_tensor(st__step(c, ST_OP_cat, 1, &both));
-  st__steps(c, ST_OP_sort, 1, &all, 2, sorted);
+  const st_value all = st__of_tensor(st__apply(c, ST_OP_cat, 1, &both));
+  st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
   const st_tensor *starts = run_starts(c, sorted[0], m + n);
   /* positions of the starts, carried on along their runs */
-  const st_tensor *count = st__step_with(
+  const st_tensor *count = st__apply_with(
     c, ST_OP_sub_Scalar,
-    st__step_with(c, ST_OP_cumsum, st__step1(c, ST_OP_ones_like, sorted[1]),
-                  st__of_int(0)), st__of_int(1));
+    st__apply_with(c, ST_OP_cumsum, st__apply1(c, ST_OP_ones_like, sorted[1]),
+                   st__of_int(0)), st__of_int(1));
   const st_value marks[] = {
-    st__of_tensor(st__step2(c, ST_OP_mul_Tensor, count, starts)),
+    st__of_tensor(st__apply2(c, ST_OP_mul_Tensor, count, starts)),
     st__of_int(0)};
-  st__steps(c, ST_OP_cummax, 2, marks, 2, latest);
-  const st_tensor *first = st__step_with(c, ST_OP_take, sorted[1],
-                                         st__of_tensor(latest[0]));
-  const st_tensor *found = st__step_with(c, ST_OP_lt_Scalar, first,
-                                         st__of_int(m));
+  st__apply_multi(c, ST_OP_cummax, 2, marks, 2, latest);
+  const st_tensor *first = st__apply_with(c, ST_OP_take, sorted[1],
+                                          st__of_tensor(latest[0]));
+  const st_tensor *found = st__apply_with(c, ST_OP_lt_Scalar, first,
+                                          st__of_int(m));
   const st_value back[] = {st__of_tensor(found), st__of_int(0),
                            st__of_tensor(sorted[1]), st__of_tensor(found)};
-  const st_tensor *in_place = st__step(c, ST_OP_scatter_src, 4, back);
-  return st__step_with(c, ST_OP_reshape,
-                       st__step_narrow(c, in_place, 0, m, n),
-                       st__of_ints(elements->sizes, elements->ndim));
+  const st_tensor *in_place = st__apply(c, ST_OP_scatter_src, 4, back);
+  return st__apply_with(c, ST_OP_reshape,
+                        st__apply_narrow(c, in_place, 0, m, n),
+                        st__of_ints(elements->sizes, elements->ndim));
 }
 
 static st_status check_isin(const st_tensor *t) {
@@ -78,30 +80,30 @@ static st_status check_isin(const st_tensor *t) {
 }
 
 /* A plain number as a tensor. */
-static const st_tensor *operand(st_chain *c, const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR || !st__going(c)) return st__to_tensor(v);
+static const st_tensor *operand(st_op_scope *c, const st_value *v) {
+  if (v->tag == ST_TAG_TENSOR || !st__scope_ok(c)) return st__to_tensor(v);
   const st_scalar s = st__to_scalar(v);
   const st_dtype d = s.kind == ST_SCALAR_FLOAT ? ST_FLOAT64
                    : s.kind == ST_SCALAR_INT ? ST_INT64
                                              : st__scalar_dtype(s);
   st_tensor *t = NULL;
   c->status = st__tensor_from_scalar(s, d, true, &t);
-  if (st__going(c)) c->t[c->n++] = t;
+  if (st__scope_ok(c)) c->t[c->n++] = t;
   return t;
 }
 
 ST_BOXED(st__box_isin) {
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   const st_tensor *elements = operand(&c, &args[0]);
   const st_tensor *test = operand(&c, &args[1]);
-  if (st__going(&c)) c.status = check_isin(elements);
-  if (st__going(&c)) c.status = check_isin(test);
-  elements = st__step1(&c, ST_OP_contiguous, elements);
-  if (!st__going(&c)) return st__chain_end(&c, 0, NULL, rets);
+  if (st__scope_ok(&c)) c.status = check_isin(elements);
+  if (st__scope_ok(&c)) c.status = check_isin(test);
+  elements = st__apply1(&c, ST_OP_contiguous, elements);
+  if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *found = test->numel <= FEW ? among_few(&c, elements, test)
                                         : among_many(&c, elements, test);
-  if (args[3].u.i) found = st__step1(&c, ST_OP_logical_not, found);
-  return st__chain_return(&c, found, rets);
+  if (args[3].u.i) found = st__apply1(&c, ST_OP_logical_not, found);
+  return st__scope_return(&c, found, rets);
 }
 
 ST_BOXED(st__box_isin_Tensor_Tensor_out) {
@@ -122,69 +124,69 @@ typedef struct runs {
   st_tensor *starts;
 } runs;
 
-static st_tensor *no_positions(st_chain *c, const st_tensor *like) {
+static st_tensor *no_indices(st_op_scope *c, const st_tensor *like) {
   const int64_t none[] = {0};
   const st_value args[] = {st__of_tensor(like), st__of_ints(none, 1),
                            st__of_int(ST_INT64)};
-  return st__step(c, ST_OP_new_empty, 3, args);
+  return st__apply(c, ST_OP_new_empty, 3, args);
 }
 
-static st_tensor *first_positions(st_chain *c, const runs *r) {
-  return st__step_line(c, st__step1(c, ST_OP_nonzero, r->starts));
+static st_tensor *first_indices(st_op_scope *c, const runs *r) {
+  return st__apply_flatten(c, st__apply1(c, ST_OP_nonzero, r->starts));
 }
 
 /* The number of the run that each item is in. */
-static st_tensor *run_of_each(st_chain *c, const runs *r,
+static st_tensor *run_of_each(st_op_scope *c, const runs *r,
                               const st_tensor *like) {
-  if (!r->inverse) return no_positions(c, like);
-  const st_tensor *number = st__step_with(c, ST_OP_cumsum, r->starts,
-                                          st__of_int(0));
-  return st__step_with(c, ST_OP_add_Scalar, number,
-                       st__of_int(r->base - 1));
+  if (!r->inverse) return no_indices(c, like);
+  const st_tensor *number = st__apply_with(c, ST_OP_cumsum, r->starts,
+                                           st__of_int(0));
+  return st__apply_with(c, ST_OP_add_Scalar, number,
+                        st__of_int(r->base - 1));
 }
 
-static st_tensor *run_lengths(st_chain *c, const runs *r,
+static st_tensor *run_lengths(st_op_scope *c, const runs *r,
                               const st_tensor *like) {
-  if (!r->counts) return no_positions(c, like);
-  st_tensor *parts[2] = {first_positions(c, r)};
+  if (!r->counts) return no_indices(c, like);
+  st_tensor *parts[2] = {first_indices(c, r)};
   const int64_t one[] = {1};
   const st_value end[] = {st__of_tensor(like), st__of_ints(one, 1),
                           st__of_int(r->n), st__of_int(ST_INT64)};
-  parts[1] = st__step(c, ST_OP_new_full, 4, end);
+  parts[1] = st__apply(c, ST_OP_new_full, 4, end);
   const st_value both = st__of_tensors(parts, 2);
-  return st__step1(c, ST_OP_diff, st__step(c, ST_OP_cat, 1, &both));
+  return st__apply1(c, ST_OP_diff, st__apply(c, ST_OP_cat, 1, &both));
 }
 
-static st_status unique_of_line(st_chain *c, const st_value *args, runs *r,
+static st_status unique_of_line(st_op_scope *c, const st_value *args, runs *r,
                                 st_value *rets) {
   const st_tensor *self = args[0].u.tensor;
-  const st_tensor *line = st__step_line(c, self);
+  const st_tensor *line = st__apply_flatten(c, self);
   st_tensor *out[3];
   r->n = self->numel;
   r->starts = run_starts(c, line, r->n);
-  out[0] = st__step2(c, ST_OP_masked_select, line, r->starts);
+  out[0] = st__apply2(c, ST_OP_masked_select, line, r->starts);
   out[1] = run_of_each(c, r, self);
   if (r->inverse) {
-    out[1] = st__step_with(c, ST_OP_reshape, out[1],
-                           st__of_ints(self->sizes, self->ndim));
+    out[1] = st__apply_with(c, ST_OP_reshape, out[1],
+                            st__of_ints(self->sizes, self->ndim));
   }
   out[2] = run_lengths(c, r, self);
-  return st__chain_end(c, 3, out, rets);
+  return st__scope_end(c, 3, out, rets);
 }
 
-static st_tensor *move_dim(st_chain *c, const st_tensor *t, int from,
+static st_tensor *move_dim(st_op_scope *c, const st_tensor *t, int from,
                            int to) {
   const st_value args[] = {st__of_tensor(t), st__of_int(from),
                            st__of_int(to)};
-  return st__step(c, ST_OP_movedim_int, 3, args);
+  return st__apply(c, ST_OP_movedim_int, 3, args);
 }
 
 /* Every position along dim as a row. */
-static st_tensor *rows_along(st_chain *c, const st_tensor *self, int dim) {
+static st_tensor *rows_along(st_op_scope *c, const st_tensor *self, int dim) {
   const int64_t n = self->sizes[dim];
   const st_tensor *front = move_dim(c, self, dim, 0);
   const int64_t sizes[] = {n, n ? self->numel / n : 0};
-  return st__step_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
+  return st__apply_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
 }
 
 static st_status along_dim(const st_tensor *self, const st_value *v,
@@ -192,11 +194,11 @@ static st_status along_dim(const st_tensor *self, const st_value *v,
   ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
   if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape %s, "
-                  "has no elements", (int)st__shown(*dim),
+                  "has no elements", (int)st__display_index(*dim),
                   ST_SHAPE_TEXT(self));
 }
 
-static st_status unique_along(st_chain *c, const st_value *args, runs *r,
+static st_status unique_along(st_op_scope *c, const st_value *args, runs *r,
                               st_value *rets) {
   const st_tensor *self = args[0].u.tensor;
   st_tensor *out[3];
@@ -207,17 +209,17 @@ static st_status unique_along(st_chain *c, const st_value *args, runs *r,
   /* As in ATen, the dimension is the slowest in memory. */
   const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
                            st__of_int(0),
-                           st__of_tensor(first_positions(c, r))};
-  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
+                           st__of_tensor(first_indices(c, r))};
+  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, dim);
   out[1] = run_of_each(c, r, self);
   out[2] = run_lengths(c, r, self);
-  return st__chain_end(c, 3, out, rets);
+  return st__scope_end(c, 3, out, rets);
 }
 
 ST_BOXED(st__box_unique_consecutive) {
   runs r = {.inverse = args[1].u.i, .counts = args[2].u.i,
             .base = args[4].u.i};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   return st__is_none(&args[3]) || args[0].u.tensor->ndim == 0
        ? unique_of_line(&c, args, &r, rets) : unique_along(&c, args, &r, rets);
 }
@@ -227,23 +229,23 @@ ST_BOXED(st__box_unique2) {
   const st_tensor *self = args[0].u.tensor;
   runs r = {.inverse = args[2].u.i, .counts = args[3].u.i,
             .base = args[4].u.i, .n = self->numel};
-  st_chain c = {.n = 0};
+  st_op_scope c = {.n = 0};
   st_tensor *sorted[2], *out[3];
-  const st_value line = st__of_tensor(st__step_line(&c, self));
-  st__steps(&c, ST_OP_sort, 1, &line, 2, sorted);
+  const st_value line = st__of_tensor(st__apply_flatten(&c, self));
+  st__apply_multi(&c, ST_OP_sort, 1, &line, 2, sorted);
   r.starts = run_starts(&c, sorted[0], r.n);
-  out[0] = st__step2(&c, ST_OP_masked_select, sorted[0], r.starts);
+  out[0] = st__apply2(&c, ST_OP_masked_select, sorted[0], r.starts);
   out[1] = run_of_each(&c, &r, self);
   if (r.inverse) {
     const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
                              st__of_tensor(sorted[1]),
                              st__of_tensor(out[1])};
-    out[1] = st__step_with(&c, ST_OP_reshape,
-                           st__step(&c, ST_OP_scatter_src, 4, back),
-                           st__of_ints(self->sizes, self->ndim));
+    out[1] = st__apply_with(&c, ST_OP_reshape,
+                            st__apply(&c, ST_OP_scatter_src, 4, back),
+                            st__of_ints(self->sizes, self->ndim));
   }
   out[2] = run_lengths(&c, &r, self);
-  return st__chain_end(&c, 3, out, rets);
+  return st__scope_end(&c, 3, out, rets);
 }
 
 /* -- unique along a dimension --------------------------------------------- */
@@ -276,26 +278,26 @@ static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
 
 /* The numbers of the rows in their order. Elements are compared by their
  * ranks, which are of one dtype whatever theirs is. */
-static st_tensor *order_rows(st_chain *c, const st_tensor *rows, int64_t n) {
+static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   const int64_t twice[] = {2 * n};
   const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),
                                 st__of_bool(true), st__of_bool(false),
                                 st__of_int(0)};
   st_tensor *ranks[3];
-  st__steps(c, ST_OP__unique2, 5, rank_args, 3, ranks);
+  st__apply_multi(c, ST_OP__unique2, 5, rank_args, 3, ranks);
   const st_value space_args[] = {st__of_tensor(rows), st__of_ints(twice, 1),
                                  st__of_int(ST_INT64)};
-  const st_tensor *dense = st__step1(c, ST_OP_contiguous, ranks[1]);
-  const st_tensor *space = st__step(c, ST_OP_new_empty, 3, space_args);
-  if (!st__going(c)) return NULL;
+  const st_tensor *dense = st__apply1(c, ST_OP_contiguous, ranks[1]);
+  const st_tensor *space = st__apply(c, ST_OP_new_empty, 3, space_args);
+  if (!st__scope_ok(c)) return NULL;
   int64_t *a = (int64_t *)(void *)st__data(space);
   const int64_t *found = sort_rows(
     a, a + n, n, (const int64_t *)(const void *)st__data(dense),
     n ? dense->numel / n : 0);
-  return st__step_narrow(c, space, 0, found == a ? 0 : n, n);
+  return st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
 }
 
-static st_status unique_dim(st_chain *c, const st_value *args, runs *r,
+static st_status unique_dim(st_op_scope *c, const st_value *args, runs *r,
                             st_value *rets) {
   const st_tensor *self = args[0].u.tensor;
   st_tensor *out[3];
@@ -306,27 +308,27 @@ static st_status unique_dim(st_chain *c, const st_value *args, runs *r,
   const st_tensor *order = order_rows(c, rows, r->n);
   const st_value sort[] = {st__of_tensor(rows), st__of_int(0),
                            st__of_tensor(order)};
-  r->starts = run_starts(c, st__step(c, ST_OP_index_select, 3, sort), r->n);
+  r->starts = run_starts(c, st__apply(c, ST_OP_index_select, 3, sort), r->n);
   const st_value pick[] = {
     st__of_tensor(move_dim(c, self, dim, 0)), st__of_int(0),
-    st__of_tensor(st__step2(c, ST_OP_masked_select, order, r->starts))};
-  out[0] = move_dim(c, st__step(c, ST_OP_index_select, 3, pick), 0, dim);
+    st__of_tensor(st__apply2(c, ST_OP_masked_select, order, r->starts))};
+  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, dim);
   out[1] = run_of_each(c, r, self);
   if (r->inverse) {
     const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
                              st__of_tensor(order), st__of_tensor(out[1])};
-    out[1] = st__step(c, ST_OP_scatter_src, 4, back);
+    out[1] = st__apply(c, ST_OP_scatter_src, 4, back);
   }
   out[2] = run_lengths(c, r, self);
-  return st__chain_end(c, 3, out, rets);
+  return st__scope_end(c, 3, out, rets);
 }
 
 /* args: self, dim, sorted, return_inverse, return_counts, base */
 ST_BOXED(st__box_unique_dim) {
   runs r = {.inverse = args[3].u.i, .counts = args[4].u.i,
             .base = args[5].u.i};
-  st_chain c = {.status = st__check_here(args[0].u.tensor)};
-  if (!st__going(&c)) return c.status;
+  st_op_scope c = {.status = st__check_cpu_or_meta(args[0].u.tensor)};
+  if (!st__scope_ok(&c)) return c.status;
   return args[0].u.tensor->ndim == 0 ? unique_of_line(&c, args, &r, rets)
                                      : unique_dim(&c, args, &r, rets);
 }

@@ -10,7 +10,7 @@
 
 /* -- Positions ------------------------------------------------------------ */
 
-bool st__position_in(st_type type, int64_t *i) {
+bool st__index_to_c(st_type type, int64_t *i) {
   switch (type) {
     case ST_TYPE_DIM: case ST_TYPE_INDEX:
       if (*i > 0) --*i;
@@ -24,7 +24,7 @@ bool st__position_in(st_type type, int64_t *i) {
   }
 }
 
-int64_t st__position_out(st_type type, int64_t i) {
+int64_t st__index_to_lua(st_type type, int64_t i) {
   switch (type) {
     case ST_TYPE_DIM: case ST_TYPE_INDEX: return i >= 0 ? i + 1 : i;
     case ST_TYPE_END:
@@ -78,7 +78,7 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
   }
   int at;
   if (!st__to_scalar(f->h, f->L, idx, &f->scalar[i]) &&
-      !st__to_symbol(f->h, f->L, idx, &at, &f->scalar[i])) {
+      !st__to_sym_scalar(f->h, f->L, idx, &at, &f->scalar[i])) {
     return wrong_type(f, a, idx);
   }
   if (!f->allow_wrap || a->is_write) {
@@ -105,10 +105,10 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
 }
 
 /* A number of a trace: whose it is goes along in len. */
-static bool to_symbol(st__frame *f, int i, const st_arg *a, int idx) {
+static bool to_sym_scalar(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   int at;
-  if (!st__to_symbol(f->h, f->L, idx, &at, s)) return wrong_type(f, a, idx);
+  if (!st__to_sym_scalar(f->h, f->L, idx, &at, s)) return wrong_type(f, a, idx);
   if (a->type == ST_TYPE_FLOAT && s->kind == ST_SCALAR_INT) {
     *s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s->u.i}};
   }
@@ -127,8 +127,8 @@ static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
   if (lua_type(f->L, idx) == LUA_TSTRING) {
     if (!to_reduction(f, a, idx, &n)) return false;
   } else {
-    if (!st__to_int(f->h, f->L, idx, &n)) return to_symbol(f, i, a, idx);
-    if (!st__position_in(a->type, &n)) return zero_position(f, a);
+    if (!st__to_int(f->h, f->L, idx, &n)) return to_sym_scalar(f, i, a, idx);
+    if (!st__index_to_c(a->type, &n)) return zero_position(f, a);
   }
   f->args[i] = st__int_arg(n);
   return true;
@@ -148,7 +148,7 @@ st_value st__scalar_arg(const st_scalar *s) {
 /* float, Scalar and complex: the scalar stays in the frame. */
 static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
-  if (!st__to_scalar(f->h, f->L, idx, s)) return to_symbol(f, i, a, idx);
+  if (!st__to_scalar(f->h, f->L, idx, s)) return to_sym_scalar(f, i, a, idx);
   if (a->type != ST_TYPE_SCALAR && s->kind == ST_SCALAR_BOOL) {
     return wrong_type(f, a, idx);
   }
@@ -208,7 +208,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
     case ST_TYPE_FLOAT: case ST_TYPE_SCALAR: case ST_TYPE_COMPLEX:
       return to_number(f, i, a, idx);
     case ST_TYPE_BOOL:
-      if (!lua_isboolean(f->L, idx)) return to_symbol(f, i, a, idx);
+      if (!lua_isboolean(f->L, idx)) return to_sym_scalar(f, i, a, idx);
       f->args[i] = (st_value){.tag = ST_TAG_BOOL,
                               .u.i = lua_toboolean(f->L, idx)};
       return true;
@@ -217,7 +217,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
     case ST_TYPE_DEVICE:
       return to_enum(f, i, a, idx);
     case ST_TYPE_GENERATOR:
-      g = st__box_test(f->h, f->L, idx, ST_BOX_GENERATOR);
+      g = st__testudata(f->h, f->L, idx, ST_UD_GENERATOR);
       if (!g) return wrong_type(f, a, idx);
       f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
       return true;
@@ -248,7 +248,7 @@ static bool list_of_ints(st__frame *f, int i, const st_arg *a, int idx,
       return wrong_element(f, a, k + 1);
     }
     lua_pop(f->L, 1);              /* [-1] */
-    if (!st__position_in(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
@@ -295,7 +295,7 @@ static bool list_of_tensors(st__frame *f, int i, const st_arg *a, int idx,
     lua_rawgeti(L, idx, k + 1); /* [+1] */
     p[k] = st__to_tensor(f->h, L, -1);
     if (!p[k] && !(a->elem_optional &&
-                   st__is_mark(f->h, L, -1, ST_MARK_NONE))) {
+                   st__is_sentinel(f->h, L, -1, ST_SENTINEL_NONE))) {
       return wrong_element(f, a, k + 1);
     }
     lua_rawseti(L, kept, k + 1); /* [-1] */
@@ -323,7 +323,7 @@ bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
     if (!st__to_int(f->h, f->L, idx + k, &p[k])) {
       return wrong_type(f, a, idx + k);
     }
-    if (!st__position_in(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
@@ -373,7 +373,7 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
 }
 
 bool st__convert(st__frame *f, int i, const st_arg *a, int idx) {
-  if (a->optional && st__is_mark(f->h, f->L, idx, ST_MARK_NONE)) {
+  if (a->optional && st__is_sentinel(f->h, f->L, idx, ST_SENTINEL_NONE)) {
     f->args[i] = (st_value){.tag = ST_TAG_NONE};
     return true;
   }

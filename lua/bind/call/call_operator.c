@@ -25,17 +25,17 @@ static st_status wrap(st__frame *f, int i, st_tensor **out) {
   st_scalar example;
   int at;
   if (f->source[i] &&
-      st__to_symbol(f->h, f->L, f->source[i], &at, &example)) {
+      st__to_sym_scalar(f->h, f->L, f->source[i], &at, &example)) {
     return st_tracing_number_symbol(f->h->tracing, at, out);
   }
   return st_tensor_scalar(f->scalar[i], wrapped_dtype(f->scalar[i].kind),
                           true, out);
 }
 
-/* No Lua runs while the numbers are wrapped, so they need no box. A finaliser
- * that ran since the arguments were read may have defined the operator
- * anew. */
-st_status st__perform(st__frame *f, st__job *job) {
+/* No Lua runs while the numbers are wrapped, so they need no userdata. A
+ * finaliser that ran since the arguments were read may have defined the
+ * operator anew. */
+st_status st__run_frame(st__frame *f, st__request *req) {
   if (st_op_schema(f->op) != f->text) {
     return st_fail(ST_BAD_STATE, "%s was redefined while it was called",
                    st_op_name(f->op));
@@ -49,12 +49,12 @@ st_status st__perform(st__frame *f, st__job *job) {
       return status;
     }
   }
-  job->op = f->op;
-  job->declared = f->text;
-  job->n = f->nargs;
-  job->args = f->args;
+  req->op = f->op;
+  req->declared = f->text;
+  req->n = f->nargs;
+  req->args = f->args;
   f->h->frame = f;
-  const st_status status = st__run(f->h, f->L, job);
+  const st_status status = st__run(f->h, f->L, req);
   f->h->frame = NULL;
   unwrap(f, f->nwraps);
   return status;
@@ -82,10 +82,10 @@ static int64_t weight_of(const st_arg *ret, const st_value *v) {
 /* Does a result, or one in a list, have to be settled? */
 static bool has_loose(const st__frame *f, const st_arg *ret,
                       const st_value *v) {
-  if (v->tag == ST_TAG_TENSOR) return st__is_loose(f, ret, v->u.tensor);
+  if (v->tag == ST_TAG_TENSOR) return st__needs_env(f, ret, v->u.tensor);
   if (v->tag != ST_TAG_TENSORS) return false;
   for (uint32_t k = 0; k < v->len; k++) {
-    if (st__is_loose(f, ret, v->u.tensors[k])) return true;
+    if (st__needs_env(f, ret, v->u.tensors[k])) return true;
   }
   return false;
 }
@@ -117,13 +117,13 @@ static int64_t growth(const st__frame *f, size_t before) {
   return (int64_t)(now - before);
 }
 
-static void push_list(st__host *h, lua_State *L, const st_arg *a,
+static void push_list(st__state *h, lua_State *L, const st_arg *a,
                       st_value *v) {
   const int n = (int)v->len;
   if (v->tag == ST_TAG_INTS) {
     lua_createtable(L, n, 0);                     /* [+1] */
     for (int k = 0; k < n; k++) {
-      st__push_int(h, L, st__position_out(a->type, v->u.ints[k])); /* [+1] */
+      st__push_int(h, L, st__index_to_lua(a->type, v->u.ints[k])); /* [+1] */
       lua_rawseti(L, -2, k + 1);                  /* [-1] */
     }
     return;
@@ -131,8 +131,8 @@ static void push_list(st__host *h, lua_State *L, const st_arg *a,
   lua_createtable(L, n, 0);                       /* [+1] */
   for (int k = 0; k < n; k++) {
     if (v->tag == ST_TAG_TENSORS) {
-      st__box *box = st__push_box(h, L);          /* [+1] */
-      box->t = v->u.tensors[k];
+      st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
+      ud->t = v->u.tensors[k];
       v->u.tensors[k] = NULL;
     } else if (v->tag == ST_TAG_FLOATS) {
       lua_pushnumber(L, v->u.floats[k]);          /* [+1] */
@@ -143,7 +143,7 @@ static void push_list(st__host *h, lua_State *L, const st_arg *a,
   }
 }
 
-static void push_integer(st__host *h, lua_State *L, st_type type, int64_t i) {
+static void push_integer(st__state *h, lua_State *L, st_type type, int64_t i) {
   switch (type) {
     case ST_TYPE_DTYPE: st__push_dtype(h, L, (st_dtype)i); break;   /* [+1] */
     case ST_TYPE_FORMAT:
@@ -153,19 +153,19 @@ static void push_integer(st__host *h, lua_State *L, st_type type, int64_t i) {
       lua_pushstring(L, st_device_name((st_device)i));              /* [+1] */
       break;
     case ST_TYPE_LAYOUT: lua_pushliteral(L, "strided"); break;      /* [+1] */
-    default: st__push_int(h, L, st__position_out(type, i));         /* [+1] */
+    default: st__push_int(h, L, st__index_to_lua(type, i));         /* [+1] */
   }
 }
 
-void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
-  st__box *box;
+void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v) {
+  st__tensor_ud *ud;
   st_generator **generator;
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
   switch ((st_tag)v->tag) {
     case ST_TAG_NONE: lua_pushnil(L); break;                    /* [+1] */
     case ST_TAG_TENSOR:
-      box = st__push_box(h, L);                                 /* [+1] */
-      box->t = v->u.tensor;
+      ud = st__new_tensor_ud(h, L);                             /* [+1] */
+      ud->t = v->u.tensor;
       v->tag = ST_TAG_NONE;
       break;
     case ST_TAG_INT: push_integer(h, L, a->type, v->u.i); break; /* [+1] */
@@ -179,7 +179,7 @@ void st__push_value(st__host *h, lua_State *L, const st_arg *a, st_value *v) {
       lua_pushlstring(L, v->u.string, v->len);                  /* [+1] */
       break;
     case ST_TAG_GENERATOR:
-      generator = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *generator);
+      generator = st__newudata(h, L, ST_UD_GENERATOR, sizeof *generator);
       *generator = v->u.generator;
       v->tag = ST_TAG_NONE;
       break;
@@ -217,23 +217,23 @@ static int returned_source(const st__frame *f, const st_value *v) {
 typedef struct values { int n; st_value v[]; } values;
 
 static int values_gc(lua_State *L) {
-  st__host *h = st__host_of(L);
-  values *owner = st__box_test(h, L, 1, ST_BOX_VALUES);
+  st__state *h = st__state_of(L);
+  values *owner = st__testudata(h, L, 1, ST_UD_VALUES);
   for (int i = 0; owner && i < owner->n; i++) st_value_clear(&owner->v[i]);
   if (owner) owner->n = 0;
   return 0;
 }
 
-static int call_general(st__frame *f, st__job *job) {
-  st__host *h = f->h;
+static int call_general(st__frame *f, st__request *req) {
+  st__state *h = f->h;
   lua_State *L = f->L;
   const int nrets = f->nrets;
-  values *owner = st__box_new(h, L, ST_BOX_VALUES,           /* [+1] */
-                              sizeof *owner + (size_t)nrets *
-                              sizeof *owner->v);
-  job->rets = owner->v;
+  values *owner = st__newudata(h, L, ST_UD_VALUES,           /* [+1] */
+                               sizeof *owner + (size_t)nrets *
+                               sizeof *owner->v);
+  req->rets = owner->v;
   const size_t before = written_bytes(f);
-  const st_status status = st__perform(f, job);
+  const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
   int64_t bytes = growth(f, before);
@@ -251,41 +251,42 @@ static int call_general(st__frame *f, st__job *job) {
   }
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
-  if (is_loose) st__settle(f, lua_gettop(L) - nrets + 1);
-  st__charge(h, L, NULL, bytes);
+  if (is_loose) st__env_inherit(f, lua_gettop(L) - nrets + 1);
+  st__gc_charge(h, L, NULL, bytes);
   return nrets;
 }
 
-/* One tensor, the common case: straight into its box. */
-static int call_tensor(st__frame *f, st__job *job) {
+/* One tensor, the common case: straight into its userdata. */
+static int call_tensor(st__frame *f, st__request *req) {
   st_value v;
   int source = written_source(f, 0);
-  st__box *box = source ? NULL : st__push_box(f->h, f->L);   /* [+0|1] */
+  st__tensor_ud *ud =
+    source ? NULL : st__new_tensor_ud(f->h, f->L); /* [+0|1] */
   const size_t before = source ? written_bytes(f) : 0;
-  job->rets = &v;
-  const st_status status = st__perform(f, job);
+  req->rets = &v;
+  const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   const int64_t grown = source ? growth(f, before) : 0;
   if (!source) source = returned_source(f, &v);
-  const bool is_loose = st__is_loose(f, f->rets, v.u.tensor);
+  const bool is_loose = st__needs_env(f, f->rets, v.u.tensor);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
-    if (is_loose) st__settle(f, lua_gettop(f->L));
-    st__charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
+    if (is_loose) st__env_inherit(f, lua_gettop(f->L));
+    st__gc_charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
     return 1;
   }
-  box->t = v.u.tensor;
-  if (is_loose) st__settle(f, lua_gettop(f->L));
-  st__charge(f->h, f->L, box, weight(f->rets, box->t));
+  ud->t = v.u.tensor;
+  if (is_loose) st__env_inherit(f, lua_gettop(f->L));
+  st__gc_charge(f->h, f->L, ud, weight(f->rets, ud->t));
   return 1;
 }
 
 /* Nothing, or one value that owns nothing. */
-static int call_plain(st__frame *f, st__job *job) {
+static int call_plain(st__frame *f, st__request *req) {
   st_value v;
-  job->rets = &v;
-  const st_status status = st__perform(f, job);
+  req->rets = &v;
+  const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   if (f->nrets == 1) st__push_value(f->h, f->L, f->rets, &v); /* [+0|1] */
   return f->nrets;
@@ -316,8 +317,8 @@ static bool is_keywords(lua_State *L, int idx) {
   return is_name;
 }
 
-void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
-                 st__frame *f) {
+void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
+                       st__frame *f) {
   const int top = lua_gettop(L);
   luaL_checkstack(L, ST_FRAME_STACK * ST_MAX_ARGS + LUA_MINSTACK, NULL);
   f->h = h;
@@ -327,7 +328,7 @@ void st__prepare(st__host *h, lua_State *L, st__packet *p, int first,
   f->npos = top - first + 1 - (f->keywords != 0);
   if (st__resolve(f, p)) return;
   st__refresh(h, L, p);
-  if (!st__resolve(f, p)) st__complain(f, p);
+  if (!st__resolve(f, p)) st__raise_mismatch(f, p);
 }
 
 /* The result of a factory, at the top. */
@@ -336,50 +337,50 @@ static void require_grad(st__frame *f) {
   st_tensor *t = st__to_tensor(f->h, L, -1);
   const st_status status = t ? st_tensor_set_requires_grad(t, true) : ST_OK;
   if (status != ST_OK) st__raise(f->h, L, status);
-  if (t) st__note_box(f->h, L, lua_gettop(L));
+  if (t) st__track_ud(f->h, L, lua_gettop(L));
 }
 
-static int finish(st__frame *f, st__job *job) {
+static int finish(st__frame *f, st__request *req) {
   const st_arg *ret = f->rets;
-  if (f->nrets == 0) return call_plain(f, job);
-  if (f->nrets > 1) return call_general(f, job);
-  if (!may_own(ret)) return call_plain(f, job);
+  if (f->nrets == 0) return call_plain(f, req);
+  if (f->nrets > 1) return call_general(f, req);
+  if (!may_own(ret)) return call_plain(f, req);
   return ret->type == ST_TYPE_TENSOR && !ret->list && !ret->optional
-         ? call_tensor(f, job) : call_general(f, job);
+         ? call_tensor(f, req) : call_general(f, req);
 }
 
-int st__finish(st__frame *f, st__job *job) {
-  const int n = finish(f, job);
-  if (f->wants_grad && job->way != ST_WAY_EXPLAIN) require_grad(f);
+int st__return_frame(st__frame *f, st__request *req) {
+  const int n = finish(f, req);
+  if (f->wants_grad && req->kind != ST_REQUEST_EXPLAIN) require_grad(f);
   return n;
 }
 
-int st__call(st__host *h, lua_State *L, st__packet *p, int first,
+int st__call(st__state *h, lua_State *L, st__packet *p, int first,
              bool is_method) {
   st__frame f;
-  st__job job = {.way = ST_WAY_CALL};
+  st__request req = {.kind = ST_REQUEST_CALL};
   f.is_method = is_method;
   f.is_complete = false;
-  st__prepare(h, L, p, first, &f);
-  return st__finish(&f, &job);
+  st__resolve_frame(h, L, p, first, &f);
+  return st__return_frame(&f, &req);
 }
 
-static st_status run_handle(st__host *h, lua_State *L, st_handle op, int n,
+static st_status run_handle(st__state *h, lua_State *L, st_handle op, int n,
                             const st_value *args, st_value *ret) {
-  return st__run(h, L, &(st__job){.op = h->op[op], .n = n, .args = args,
-                                  .rets = ret});
+  return st__run(h, L, &(st__request){.op = h->op[op], .n = n, .args = args,
+                                      .rets = ret});
 }
 
-void st__call_into(st__host *h, lua_State *L, st_handle op, int n,
-                   const st_value *args, st__box *box) {
+void st__call_into(st__state *h, lua_State *L, st_handle op, int n,
+                   const st_value *args, st__tensor_ud *ud) {
   st_value v;
   const st_status status = run_handle(h, L, op, n, args, &v);
   if (status != ST_OK) st__raise(h, L, status);
-  st_tensor_release(&box->t);
-  box->t = v.u.tensor;
+  st_tensor_release(&ud->t);
+  ud->t = v.u.tensor;
 }
 
-void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
+void st__call_for(st__state *h, lua_State *L, st_handle op, int n,
                   const st_value *args) {
   st_value v;
   const st_status status = run_handle(h, L, op, n, args, &v);
@@ -389,7 +390,7 @@ void st__call_for(st__host *h, lua_State *L, st_handle op, int n,
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_values(st__host *h, lua_State *L) {
+void st__meta_values(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", values_gc}, {NULL, NULL}};
   st__set_functions(h, L, methods);
 }

@@ -11,9 +11,9 @@
  * there are. */
 static int run_guarded(lua_State *L, const char *name, st_tls state,
                        int idx) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__check_callable(h, L, idx, "body");
-  st__check_turn(h, L, name);
+  st__check_fiber(h, L, name);
   st__cannot_record(h, "it changes the thread's state on its way");
   const st_tls before = st_tls_get();
   st_tls_set(state);
@@ -24,13 +24,13 @@ static int run_guarded(lua_State *L, const char *name, st_tls state,
 
 /* include_keys(set, body, ...): every call has these keys */
 static int include_keys(lua_State *L) {
-  const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
+  const st_keyset ks = st__check_keyset(st__state_of(L), L, 1);
   return run_guarded(L, "include_keys", st_tls_include(ks), 2);
 }
 
 /* exclude_keys(set, body, ...): no call has these keys */
 static int exclude_keys(lua_State *L) {
-  const st_keyset ks = st__check_keyset(st__host_of(L), L, 1);
+  const st_keyset ks = st__check_keyset(st__state_of(L), L, 1);
   return run_guarded(L, "exclude_keys", st_tls_exclude(ks), 2);
 }
 
@@ -64,7 +64,7 @@ static int inference_mode(lua_State *L) {
 /* -- Asking --------------------------------------------------------------- */
 
 static int is_grad_enabled(lua_State *L) {
-  st__cannot_record(st__host_of(L), "it asks whether gradients are recorded");
+  st__cannot_record(st__state_of(L), "it asks whether gradients are recorded");
   lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
   return 1;
 }
@@ -75,12 +75,12 @@ static int is_inference_mode_enabled(lua_State *L) {
 }
 
 static int included_keys(lua_State *L) {
-  st__push_keyset(st__host_of(L), L, st_tls_get().included); /* [+1] */
+  st__push_keyset(st__state_of(L), L, st_tls_get().included); /* [+1] */
   return 1;
 }
 
 static int excluded_keys(lua_State *L) {
-  st__push_keyset(st__host_of(L), L, st_tls_get().excluded); /* [+1] */
+  st__push_keyset(st__state_of(L), L, st_tls_get().excluded); /* [+1] */
   return 1;
 }
 
@@ -88,14 +88,14 @@ static int excluded_keys(lua_State *L) {
 
 /* t:is_inference() */
 static int is_inference(lua_State *L) {
-  const st_tensor *t = st__check_tensor(st__host_of(L), L, 1, "self");
+  const st_tensor *t = st__check_tensor(st__state_of(L), L, 1, "self");
   lua_pushboolean(L, st_tensor_is_inference(t));   /* [+1] */
   return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_guard(st__host *h, lua_State *L) {
+void st__open_guard(st__state *h, lua_State *L) {
   static const luaL_Reg runners[] = {
     {"include_keys", include_keys}, {"exclude_keys", exclude_keys},
     {"below_autograd", below_autograd},
@@ -113,7 +113,7 @@ void st__open_guard(st__host *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"is_inference", is_inference}, {NULL, NULL}
   };
-  st__set_runners(h, L, runners);
+  st__set_body_functions(h, L, runners);
   st__set_functions(h, L, functions);
   lua_getfield(L, -1, "methods");     /* [+1] */
   st__set_functions(h, L, methods);

@@ -8,7 +8,7 @@
 
 /* -- In the middle of a call ---------------------------------------------- */
 
-int st__aside(st__host *h, int ref, void *arg) {
+int st__nested_pcall(st__state *h, int ref, void *arg) {
   lua_State *L = h->running;
   const st__frame *frame = h->frame;
   const bool has_error = h->has_error;
@@ -29,12 +29,12 @@ int st__aside(st__host *h, int ref, void *arg) {
 /* A body that runs on another Lua state goes unseen. */
 static st_status run_mode(const st_call *call, const st_value *args,
                           st_value *rets) {
-  const st__script *s = call->ctx;
-  if (st__current_host() != s->h) {
+  const st__lua_fn *s = call->ctx;
+  if (st__current_state() != s->h) {
     return st_redispatch_declared(call->op, st_schema_text(call->schema),
                                   call->keys, args, rets);
   }
-  return st__run_script(s, call, call->keys, args, rets);
+  return st__run_lua_fn(s, call, call->keys, args, rets);
 }
 
 enum { MAX_MODES = 200 }; /* as deep as operators nest */
@@ -42,20 +42,20 @@ enum { MAX_MODES = 200 }; /* as deep as operators nest */
 /* mode(fn, body, ...): fn(op, keys, ...) for every operator that body calls;
  * what it returns is the result. Returns what body returns. */
 static int mode(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
-  st__host *h = st__host_of(L);
+  char where[LUA_IDSIZE + 16];
+  st__state *h = st__state_of(L);
   if (h->modes == MAX_MODES) {
     return st__error(h, L, ST_BAD_STATE, "mode: more than %d modes inside "
                      "each other", MAX_MODES);
   }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
-  st__check_turn(h, L, "mode");
+  st__check_fiber(h, L, "mode");
   st__cannot_record(h, "it watches its own calls");
   lua_pushvalue(L, 1);                                   /* [+1] */
-  st__script s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
+  st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
-                  st__place(h, L, place, sizeof place)};
+                  st__where(h, L, where, sizeof where)};
   st_mode m = {.fn = run_mode, .ctx = &s};
   st_mode_push(&m);
   h->modes++;
@@ -71,7 +71,7 @@ static int mode(lua_State *L) {
 enum { BEFORE = 1, AFTER, FAILURE, MAX_DEPTH = 256 };
 
 typedef struct observation {
-  st__host *h;
+  st__state *h;
   int ref;         /* of a table: BEFORE, AFTER, FAILURE */
   bool has_failed;
   int depth;       /* of calls that have begun and not ended */
@@ -91,7 +91,7 @@ typedef struct event {
 
 static int run_event(lua_State *L) {
   const event *e = lua_touserdata(L, 1);
-  st__host *h = e->o->h;
+  st__state *h = e->o->h;
   luaL_checkstack(L, e->n + LUA_MINSTACK, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, e->o->ref);          /* [+1] */
   lua_rawgeti(L, -1, e->which);                          /* [+1] */
@@ -117,13 +117,13 @@ static void keep_failure(observation *o, lua_State *L) {
 
 /* The functions may call operators that fail: the failure of the call they
  * look at, on its way out, is put aside. */
-static void run_aside(const event *e) {
+static void run_observer(const event *e) {
   char message[1024];
   lua_State *L = e->o->h->running;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
   snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
-  if (st__aside(e->o->h, e->o->h->observer_ref,              /* [+0|1] */
-                (void *)(uintptr_t)e) != 0) {
+  if (st__nested_pcall(e->o->h, e->o->h->observer_ref,       /* [+0|1] */
+                       (void *)(uintptr_t)e) != 0) {
     keep_failure(e->o, L);                                   /* [-1] */
   }
   if (!e->ok) st_fail(ST_HOST, "%s", message);
@@ -132,12 +132,12 @@ static void run_aside(const event *e) {
 static void observe_before(void *ctx, const st_op *op,
                            const st_value *args) {
   observation *o = ctx;
-  if (st__current_host() != o->h) return;
+  if (st__current_state() != o->h) return;
   if (o->depth < MAX_DEPTH) o->schema[o->depth] = st_op_schema(op);
   o->depth++;
   if (o->has_failed) return;
-  run_aside(&(event){o, BEFORE, op, true, args ? st_op_nargs(op) : 0,
-                     st_op_arg(op, 0), args});
+  run_observer(&(event){o, BEFORE, op, true, args ? st_op_nargs(op) : 0,
+                        st_op_arg(op, 0), args});
 }
 
 /* A call may have defined its operator anew: then nobody knows any more what
@@ -145,18 +145,19 @@ static void observe_before(void *ctx, const st_op *op,
 static void observe_after(void *ctx, const st_op *op, st_status status,
                           const st_value *rets) {
   observation *o = ctx;
-  if (st__current_host() != o->h) return;
+  if (st__current_state() != o->h) return;
   const int depth = --o->depth;
   if (o->has_failed) return;
-  const bool knows = rets && status == ST_OK && depth < MAX_DEPTH &&
+  const bool is_same_schema = rets && status == ST_OK && depth < MAX_DEPTH &&
                      o->schema[depth] == st_op_schema(op);
-  run_aside(&(event){o, AFTER, op, status == ST_OK,
-                     knows ? st_op_nrets(op) : 0, st_op_ret(op, 0), rets});
+  run_observer(&(event){o, AFTER, op, status == ST_OK,
+                        is_same_schema ? st_op_nrets(op) : 0, st_op_ret(op, 0),
+                        rets});
 }
 
 /* Field of the options as an element of the table at the top. */
 static void take_function(lua_State *L, const char *name, int which) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                              /* [+1] */
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);                                       /* [-1] */
@@ -171,11 +172,11 @@ static void take_function(lua_State *L, const char *name, int which) {
  * ...) and after(op, ok, ...) for every operator that body calls, with its
  * arguments and results if values are wanted. Returns what body returns. */
 static int observe(lua_State *L) {
-  observation o = {.h = st__host_of(L)};
+  observation o = {.h = st__state_of(L)};
   st_observer observer = {observe_before, observe_after, &o, false, NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
-  st__check_turn(o.h, L, "observe");
+  st__check_fiber(o.h, L, "observe");
   st__cannot_record(o.h, "it watches its own calls");
   lua_getfield(L, 1, "values");                          /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
@@ -200,11 +201,11 @@ static int observe(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_mode(st__host *h, lua_State *L) {
+void st__open_mode(st__state *h, lua_State *L) {
   static const luaL_Reg runners[] = {
     {"mode", mode}, {"observe", observe}, {NULL, NULL}
   };
-  st__set_runners(h, L, runners);
+  st__set_body_functions(h, L, runners);
   lua_pushcfunction(L, run_event);                     /* [+1] */
   h->observer_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
 }

@@ -1,19 +1,20 @@
 /* Lua functions that the engine runs: kernels, fallbacks, modes.
  *
  * Note [Lua kernels]
- * The engine calls a function through st__run_script, on whatever coroutine
+ * The engine calls a function through st__run_lua_fn, on whatever coroutine
  * the running call came from. Everything that may raise runs in protected
- * mode: an error is kept in the host and comes out again where the call
- * entered the engine. A kernel belongs to its Lua state; a call from another
- * state or thread is an error. The engine may hold on to a kernel after it has
- * been taken back; the reference to the function is dropped later, by the
- * thread of the state (st__bury).
+ * mode: an error is kept in the binding state and comes out again where the
+ * call entered the engine. A kernel belongs to its Lua state; a call from
+ * another state or thread is an error. The engine may hold on to a kernel after
+ * it has been taken back; the reference to the function is dropped later, by
+ * the thread of the state (st__lua_ref_sweep).
  *
- * Note [Identity]
+ * Note [Identity of arguments]
  * A kernel that Lua called directly gets the very objects of the call: its
  * frame says where they are on the stack, which is still the stack of the
  * running C function. The frame is hidden while Lua code runs, so that the
- * next one is always that of the call under way. Other tensors get new boxes.
+ * next one is always that of the call under way. Other tensors get new
+ * userdata.
  */
 
 #include <stdio.h>
@@ -21,37 +22,37 @@
 
 #include "bind.h"
 
-/* The function is held: Note [Held values]. */
+/* The function is held: Note [Registry references]. */
 typedef struct kernel_ref {
-  st__held held;
-  st__script script;
-  char place[];
+  st__lua_ref ref_block;
+  st__lua_fn lua_fn;
+  char where[];
 } kernel_ref;
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static void push_tensors(st__host *h, lua_State *L, const st_value *v) {
+static void push_tensors(st__state *h, lua_State *L, const st_value *v) {
   lua_createtable(L, (int)v->len, 0);              /* [+1] */
   for (int k = 0; k < (int)v->len; k++) {
     if (v->u.tensors[k]) {
-      st__push_seen(h, L, v->u.tensors[k]);        /* [+1] */
+      st__push_in_pass(h, L, v->u.tensors[k]);     /* [+1] */
     } else {
-      st_mark *m = st__box_new(h, L, ST_BOX_MARK, sizeof *m); /* [+1] */
-      *m = ST_MARK_NONE;
+      st_sentinel *m = st__newudata(h, L, ST_UD_SENTINEL, sizeof *m); /* [+1] */
+      *m = ST_SENTINEL_NONE;
     }
     lua_rawseti(L, -2, k + 1);                     /* [-1] */
   }
 }
 
-void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
+void st__push_argument(st__state *h, lua_State *L, const st_arg *a,
                        const st_value *v) {
   st_generator **g;
   st_value copy = *v;
   switch (v->tag) {
-    case ST_TAG_TENSOR: st__push_seen(h, L, v->u.tensor); break;  /* [+1] */
+    case ST_TAG_TENSOR: st__push_in_pass(h, L, v->u.tensor); break; /* [+1] */
     case ST_TAG_TENSORS: push_tensors(h, L, v); break;            /* [+1] */
     case ST_TAG_GENERATOR:
-      g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);         /* [+1] */
+      g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);         /* [+1] */
       st_generator_retain(v->u.generator);
       *g = v->u.generator;
       break;
@@ -63,7 +64,7 @@ void st__push_argument(st__host *h, lua_State *L, const st_arg *a,
 
 /* One run of a function, for its protected part. */
 typedef struct run {
-  const st__script *script;
+  const st__lua_fn *lua_fn;
   const st_op *op;
   st_keyset keys;
   /* The schema of the call; the function may change the operator's. */
@@ -108,20 +109,20 @@ static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
                                                : NULL;
   st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
             "%s must be %s, %s %s", short_name(r->op), i + 1,
-            r->script->place, a->text, element ? "its" : "got",
+            r->lua_fn->where, a->text, element ? "its" : "got",
             element ? element : st__type_name(f->h, f->L, idx));
 }
 
 static void refuse_count(const run *r, lua_State *L, int n) {
-  st__error(r->script->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
+  st__error(r->lua_fn->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
             "return %d result%s, got %d", short_name(r->op),
-            r->script->place, r->nrets, r->nrets == 1 ? "" : "s", n);
+            r->lua_fn->where, r->nrets, r->nrets == 1 ? "" : "s", n);
 }
 
 /* Result i is at idx. */
 static void take_result(run *r, lua_State *L, int i, int idx) {
   st__frame f;
-  st__host *h = r->script->h;
+  st__state *h = r->lua_fn->h;
   const st_arg *a = &r->results[i];
   st_status status;
   st_tensor *t = a->type == ST_TYPE_TENSOR ? st__to_tensor(h, L, idx) : NULL;
@@ -151,17 +152,17 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
 /* Arguments: the run, then the objects that are known. */
 static int run_protected(lua_State *L) {
   run *r = lua_touserdata(L, 1);
-  st__host *h = r->script->h;
+  st__state *h = r->lua_fn->h;
   const int nargs = r->nargs, nrets = r->nrets;
   int before = 0, known = 2;
   luaL_checkstack(L, nargs + ST_FRAME_STACK * nrets + LUA_MINSTACK, NULL);
   const int base = lua_gettop(L) + 1;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, r->script->ref); /* [+1] */
-  if (r->script->convention == ST_TAKES_OPERATOR) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, r->lua_fn->ref); /* [+1] */
+  if (r->lua_fn->convention == ST_TAKES_OPERATOR) {
     st__push_overload(h, L, r->op);                  /* [+1] */
     before++;
   }
-  if (r->script->convention != ST_TAKES_ARGS) {
+  if (r->lua_fn->convention != ST_TAKES_ARGS) {
     st__push_keyset(h, L, r->keys);                  /* [+1] */
     before++;
   }
@@ -176,7 +177,7 @@ static int run_protected(lua_State *L) {
   lua_settop(L, base + nrets - 1);
   for (int i = 0; i < nrets; i++) {
     take_result(r, L, i, base + i);
-    st__hand_on(h, L, base + i);
+    st__env_return(h, L, base + i);
   }
   return 0;
 }
@@ -217,7 +218,7 @@ static int add_traceback(lua_State *L) {
   const int room = (int)sizeof text - 200;
   lua_Debug ar;
   int n = 0;
-  const st__host *h = st__host_of(L);
+  const st__state *h = st__state_of(L);
   if (lua_type(L, 1) != LUA_TSTRING ||
       strstr(lua_tostring(L, 1), "\nstack traceback:")) {
     return 1;
@@ -228,7 +229,7 @@ static int add_traceback(lua_State *L) {
     const bool is_entry = fn == run_protected || fn == run_task;
     lua_pop(L, 1);                                             /* [-1] */
     if (is_entry) break;
-    if (!st__is_users(h, &ar)) continue;
+    if (!st__is_user_frame(h, &ar)) continue;
     if (n > room) {
       n += snprintf(text + n, sizeof text - (size_t)n, "\n\t...");
       break;
@@ -241,7 +242,7 @@ static int add_traceback(lua_State *L) {
 }
 
 /* Keeps the error at the top of the stack for st__raise. [-1] */
-static st_status keep_error(st__host *h, lua_State *L) {
+static st_status keep_error(st__state *h, lua_State *L) {
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
                                                     : "an error object";
   const st_status status = st_fail(ST_HOST, "%s", text);
@@ -265,15 +266,15 @@ static void push_known(run *r, lua_State *L, const st__frame *f) {
   }
 }
 
-st_status st__run_script(const st__script *s, const st_call *call,
+st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
                          st_keyset keys, const st_value *args,
                          st_value *rets) {
-  st__host *h = s->h;
+  st__state *h = s->h;
   if (st_is_capturing()) {
     return st_fail(ST_BAD_STATE, "its kernel is a Lua function, which cannot "
                    "be fused");
   }
-  if (st__current_host() != h) {
+  if (st__current_state() != h) {
     return st_fail(ST_BAD_STATE, "its kernel is a function of a Lua state "
                    "that is not running on this thread");
   }
@@ -287,7 +288,7 @@ st_status st__run_script(const st__script *s, const st_call *call,
   if (!lua_checkstack(L, r.nargs + ST_MAX_ARGS + LUA_MINSTACK)) {
     return st_fail(ST_NO_MEMORY, "the Lua stack is full");
   }
-  const bool has_entered = st__enter_call(h, L, f);  /* [+0|1] */
+  const bool has_entered = st__pass_enter_call(h, L, f); /* [+0|1] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->handler_ref); /* [+1] */
   const int handler = lua_gettop(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->runner_ref);  /* [+1] */
@@ -297,18 +298,18 @@ st_status st__run_script(const st__script *s, const st_call *call,
   const int status = lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);
   h->frame = f;                                      /* [-known-2, +0|1] */
   lua_remove(L, handler);                            /* [-1] */
-  if (has_entered) st__leave_call(h, L, handler - 1); /* [-1] */
+  if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
   if (status == 0) return ST_OK;
   for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
   return keep_error(h, L);                           /* [-1] */
 }
 
-st_status st__run_task(st__host *h, void (*fn)(lua_State *L, void *arg),
+st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
                        void *arg) {
   lua_State *L = h->running;
   const st__frame *f = h->frame;
   task t = {fn, arg};
-  if (h->anchors.depth >= ST_MAX_GRAD_DEPTH) {
+  if (h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
     return st_fail(ST_BAD_STATE, ST_TOO_DEEP, ST_MAX_GRAD_DEPTH);
   }
   if (!lua_checkstack(L, LUA_MINSTACK)) {
@@ -319,9 +320,9 @@ st_status st__run_task(st__host *h, void (*fn)(lua_State *L, void *arg),
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->task_ref);    /* [+1] */
   lua_pushlightuserdata(L, &t);                      /* [+1] */
   h->frame = NULL;
-  h->anchors.depth++;
+  h->keepalive.depth++;
   const int status = lua_pcall(L, 1, 0, handler);    /* [-2, +0|1] */
-  h->anchors.depth--;
+  h->keepalive.depth--;
   h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
   return status == 0 ? ST_OK : keep_error(h, L);     /* [-0|1] */
@@ -330,7 +331,7 @@ st_status st__run_task(st__host *h, void (*fn)(lua_State *L, void *arg),
 static st_status run_kernel(const st_call *call, const st_value *args,
                             st_value *rets) {
   const kernel_ref *k = call->ctx;
-  return st__run_script(&k->script, call, call->keys, args, rets);
+  return st__run_lua_fn(&k->lua_fn, call, call->keys, args, rets);
 }
 
 /* A fallback is told the keys below the one it stands for. */
@@ -340,7 +341,7 @@ static st_status run_fallback(const st_call *call, const st_value *args,
   st_keyset below = 0;
   const char *key = st_keyset_highest(call->keys);
   if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no key at all */
-  return st__run_script(&k->script, call, call->keys & below, args, rets);
+  return st__run_lua_fn(&k->lua_fn, call, call->keys & below, args, rets);
 }
 
 /* -- Making kernels ------------------------------------------------------- */
@@ -352,34 +353,34 @@ bool st__is_callable(lua_State *L, int idx) {
   return true;
 }
 
-void st__check_callable(st__host *h, lua_State *L, int idx,
+void st__check_callable(st__state *h, lua_State *L, int idx,
                         const char *arg) {
   if (st__is_callable(L, idx)) return;
   st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got %s",
             arg, st__type_name(h, L, idx));
 }
 
-void st__new_kernel(st__host *h, lua_State *L, int idx, st__convention c,
+void st__new_kernel(st__state *h, lua_State *L, int idx, st__convention c,
                     st_kernel *out) {
-  char place[LUA_IDSIZE + 16];
-  st__place(h, L, place, sizeof place);
-  const size_t n = strlen(place) + 1;
-  kernel_ref *k = st__hold(h, L, idx, sizeof *k + n);
-  k->script = (st__script){h, k->held.ref, c, k->place};
-  memcpy(k->place, place, n);
+  char where[LUA_IDSIZE + 16];
+  st__where(h, L, where, sizeof where);
+  const size_t n = strlen(where) + 1;
+  kernel_ref *k = st__lua_ref_new(h, L, idx, sizeof *k + n);
+  k->lua_fn = (st__lua_fn){h, k->ref_block.ref, c, k->where};
+  memcpy(k->where, where, n);
   *out = (st_kernel){
     .fn = c == ST_TAKES_OPERATOR ? run_fallback : run_kernel,
-    .ctx = k, .free_ctx = st__let_go, .debug = k->place};
+    .ctx = k, .free_ctx = st__lua_ref_free, .debug = k->where};
 }
 
-void st__drop_kernel(st__host *h, lua_State *L, st_kernel *k) {
-  if (k->ctx) st__let_go(k->ctx);
-  st__bury(h, L);
+void st__drop_kernel(st__state *h, lua_State *L, st_kernel *k) {
+  if (k->ctx) st__lua_ref_free(k->ctx);
+  st__lua_ref_sweep(h, L);
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_kernel(st__host *h, lua_State *L) {
+void st__open_kernel(st__state *h, lua_State *L) {
   lua_pushcfunction(L, run_protected);               /* [+1] */
   h->runner_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   lua_pushcfunction(L, run_task);                    /* [+1] */

@@ -14,8 +14,8 @@ typedef struct library {
 } library;
 
 static library *check_library(lua_State *L) {
-  st__host *h = st__host_of(L);
-  library *l = st__box_check(h, L, 1, ST_BOX_LIBRARY, "self");
+  st__state *h = st__state_of(L);
+  library *l = st__checkudata(h, L, 1, ST_UD_LIBRARY, "self");
   if (!l->lib || !st_library_is_open(l->lib)) {
     st__error(h, L, ST_BAD_STATE, "library '%s' is closed", l->ns);
   }
@@ -25,9 +25,9 @@ static library *check_library(lua_State *L) {
 /* The end of every registration: raises a failure, then lets the listeners
  * know. */
 static void finish(lua_State *L, st_status status) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (status != ST_OK) st__raise(h, L, status);
-  st__bury(h, L);
+  st__lua_ref_sweep(h, L);
   st__deliver(h, L);
 }
 
@@ -35,7 +35,7 @@ static void finish(lua_State *L, st_status status) {
 
 static st_library_kind check_kind(lua_State *L, int idx) {
   static const char *const names[] = {"DEF", "FRAGMENT", "IMPL", NULL};
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (lua_isnoneornil(L, idx)) return ST_LIBRARY_DEF;
   const char *name = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx)
                                                      : "";
@@ -49,9 +49,9 @@ static st_library_kind check_kind(lua_State *L, int idx) {
 
 /* open_library(ns, kind, key, defers): a library */
 static int open_library(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
+  char where[LUA_IDSIZE + 16];
   size_t n;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (lua_type(L, 1) != LUA_TSTRING) {
     return st__error(h, L, ST_BAD_TYPE, "library: the namespace must be a "
                      "name, got %s", st__type_name(h, L, 1));
@@ -61,20 +61,20 @@ static int open_library(lua_State *L) {
   const char *key = luaL_optstring(L, 3, NULL);
   const int flags = (h->is_strict ? 0 : ST_REPLACE) |
                     (lua_toboolean(L, 4) ? ST_DEFER : 0);
-  library *l = st__box_new(h, L, ST_BOX_LIBRARY, sizeof *l + n + 1);
+  library *l = st__newudata(h, L, ST_UD_LIBRARY, sizeof *l + n + 1);
   memcpy(l->ns, ns, n + 1);                              /* [+1] */
   finish(L, st_library_open(ns, kind, key, flags,
-                            st__place(h, L, place, sizeof place), &l->lib));
+                            st__where(h, L, where, sizeof where), &l->lib));
   return 1;
 }
 
 /* False: it was closed already. */
 static bool close_library(lua_State *L) {
-  st__host *h = st__host_of(L);
-  library *l = st__box_test(h, L, 1, ST_BOX_LIBRARY);
+  st__state *h = st__state_of(L);
+  library *l = st__testudata(h, L, 1, ST_UD_LIBRARY);
   if (!l || !l->lib) return false;
   st_library_close(&l->lib);
-  st__bury(h, L);
+  st__lua_ref_sweep(h, L);
   return true;
 }
 
@@ -87,28 +87,28 @@ static int library_gc(lua_State *L) {
 
 /* lib:close() */
 static int library_close(lua_State *L) {
-  if (close_library(L)) st__deliver(st__host_of(L), L);
+  if (close_library(L)) st__deliver(st__state_of(L), L);
   return 0;
 }
 
 /* transact(lib, body): runs body(lib), then all that it registered takes
  * effect, or nothing when it raises */
 static int transact(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   lua_settop(L, 2);
   lua_pushvalue(L, 1);                                   /* [+1] */
   const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
   if (status != 0) {
     if (l->lib) st_library_close(&l->lib);
-    st__bury(h, L);
+    st__lua_ref_sweep(h, L);
     return lua_error(L);
   }
   check_library(L);
   const st_status committed = st_library_commit(l->lib);
   if (committed != ST_OK) {
     st_library_close(&l->lib);
-    st__bury(h, L);
+    st__lua_ref_sweep(h, L);
     return st__raise(h, L, committed);
   }
   st__deliver(h, L);
@@ -120,7 +120,7 @@ static int transact(lua_State *L) {
 /* The bits of the tags in the list at the top. */
 static int check_tags(lua_State *L) {
   int tags = 0;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : -1;
   if (n < 0) st__error(h, L, ST_BAD_TYPE, "def: tags must be a list of names");
   for (int k = 1; k <= n; k++) {
@@ -146,7 +146,7 @@ typedef struct definition {
 
 /* {doc =, tags =} at idx; its strings stay on the stack. [+2] */
 static void read_options(lua_State *L, int idx, definition *d) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_getfield(L, idx, "doc");                           /* [+1] */
   if (lua_type(L, -1) == LUA_TSTRING) {
     d->doc = lua_tostring(L, -1);
@@ -160,10 +160,10 @@ static void read_options(lua_State *L, int idx, definition *d) {
 
 /* lib:def(schema[, doc or options][, kernel]): itself */
 static int library_def(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
+  char where[LUA_IDSIZE + 16];
   st_kernel kernel = {.fn = NULL};
   definition d = {"", 0, 0};
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   const int top = lua_gettop(L);
   if (lua_type(L, 2) != LUA_TSTRING) {
@@ -187,7 +187,7 @@ static int library_def(lua_State *L) {
   const st_status status = d.kernel
     ? st_library_define_with(l->lib, schema, d.doc, d.tags, &kernel)
     : st_library_define(l->lib, schema, d.doc, d.tags,
-                        st__place(h, L, place, sizeof place));
+                        st__where(h, L, where, sizeof where));
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
   finish(L, status);
   lua_settop(L, 1);
@@ -205,13 +205,13 @@ static bool is_kernel(lua_State *L, int idx) {
 
 /* The kernel at idx; a fallthrough has only its place. */
 static void make_kernel(lua_State *L, int idx, st__convention c,
-                        char *place, size_t size, st_kernel *out) {
-  st__host *h = st__host_of(L);
+                        char *where, size_t size, st_kernel *out) {
+  st__state *h = st__state_of(L);
   if (lua_type(L, idx) != LUA_TSTRING) {
     st__new_kernel(h, L, idx, c, out);
     return;
   }
-  *out = (st_kernel){.debug = st__place(h, L, place, size)};
+  *out = (st_kernel){.debug = st__where(h, L, where, size)};
 }
 
 static bool wants_keys(lua_State *L, int idx) {
@@ -224,9 +224,9 @@ static bool wants_keys(lua_State *L, int idx) {
 
 /* lib:impl(name[, key], fn[, {with_keys =}]): itself */
 static int library_impl(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
+  char where[LUA_IDSIZE + 16];
   st_kernel kernel;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   const char *name = luaL_checkstring(L, 2);
   const bool has_key = !is_kernel(L, 3) || is_kernel(L, 4);
@@ -239,7 +239,7 @@ static int library_impl(lua_State *L) {
   }
   const st__convention c = wants_keys(L, at + 1) ? ST_TAKES_KEYS
                                                  : ST_TAKES_ARGS;
-  make_kernel(L, at, c, place, sizeof place, &kernel);
+  make_kernel(L, at, c, where, sizeof where, &kernel);
   const st_status status = st_library_implement(l->lib, name, key, &kernel);
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
   finish(L, status);
@@ -250,9 +250,9 @@ static int library_impl(lua_State *L) {
 /* lib:fallback(key, fn): itself; fn(op, keys, ...) runs for every operator
  * that has no kernel for the key */
 static int library_fallback(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
+  char where[LUA_IDSIZE + 16];
   st_kernel kernel;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   const char *key = luaL_checkstring(L, 2);
   if (!is_kernel(L, 3)) {
@@ -260,7 +260,7 @@ static int library_fallback(lua_State *L) {
                      "function or \"fallthrough\", got %s",
                      st__type_name(h, L, 3));
   }
-  make_kernel(L, 3, ST_TAKES_OPERATOR, place, sizeof place, &kernel);
+  make_kernel(L, 3, ST_TAKES_OPERATOR, where, sizeof where, &kernel);
   const st_status status = st_library_fallback(l->lib, key, &kernel);
   if (status != ST_OK) st__drop_kernel(h, L, &kernel);
   finish(L, status);
@@ -272,7 +272,7 @@ static int library_fallback(lua_State *L) {
 
 /* The formulas in the list at idx; they stay on the stack. [+n] */
 static const char **check_formulas(lua_State *L, int idx, int *n) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   *n = (int)lua_objlen(L, idx);
   if (*n == 0 || *n > 2 * ST_MAX_ARGS) {
     st__error(h, L, ST_BAD_VALUE, "derivative: a list of formulas such as "
@@ -294,7 +294,7 @@ static const char **check_formulas(lua_State *L, int idx, int *n) {
 /* lib:derivative(name, formulas | fn): itself; fn(ctx, grad ...) returns a
  * gradient, or nil, for each argument */
 static int library_derivative(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   const char *name = luaL_checkstring(L, 2);
   st_status status;
@@ -323,8 +323,8 @@ static int library_derivative(lua_State *L) {
 /* lib:elementwise(schema, body[, doc]): itself; body, a function or an
  * expression, is traced. */
 static int library_elementwise(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
-  st__host *h = st__host_of(L);
+  char where[LUA_IDSIZE + 16];
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   const char *schema = luaL_checkstring(L, 2);
   const char *doc = luaL_optstring(L, 4, "");
@@ -335,7 +335,7 @@ static int library_elementwise(lua_State *L) {
   st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
   const st_status status = l->lib
     ? st_library_elementwise(l->lib, schema, &g, doc,
-                             st__place(h, L, place, sizeof place))
+                             st__where(h, L, where, sizeof where))
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st_graph_release(&g);
   finish(L, status);
@@ -346,9 +346,9 @@ static int library_elementwise(lua_State *L) {
 /* lib:reduction(schema, options): itself; a name alone is a reduction of one
  * tensor. */
 static int library_reduction(lua_State *L) {
-  char place[LUA_IDSIZE + 16];
-  st_folding f = {.ninit = 0};
-  st__host *h = st__host_of(L);
+  char where[LUA_IDSIZE + 16];
+  st_custom_reduction f = {.ninit = 0};
+  st__state *h = st__state_of(L);
   library *l = check_library(L);
   f.schema = luaL_checkstring(L, 2);
   lua_settop(L, 3);
@@ -358,7 +358,7 @@ static int library_reduction(lua_State *L) {
                                f.schema);                /* [+1] */
   }
   st__trace_reduction(h, L, l->ns, 3, &f);               /* [+2] */
-  f.debug = st__place(h, L, place, sizeof place);
+  f.debug = st__where(h, L, where, sizeof where);
   const st_status status = l->lib
     ? st_library_reduction(l->lib, &f)
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
@@ -371,8 +371,8 @@ static int library_reduction(lua_State *L) {
 /* -- Looking -------------------------------------------------------------- */
 
 static int library_tostring(lua_State *L) {
-  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
-                                   "self");
+  const library *l = st__checkudata(st__state_of(L), L, 1, ST_UD_LIBRARY,
+                                    "self");
   const bool is_open = l->lib && st_library_is_open(l->lib);
   lua_pushfstring(L, "library '%s'%s", l->ns, is_open ? "" : " (closed)");
   return 1;                                              /* [+1] */
@@ -380,8 +380,8 @@ static int library_tostring(lua_State *L) {
 
 /* lib.ns, or a method; upvalue 2: the methods */
 static int library_index(lua_State *L) {
-  const library *l = st__box_check(st__host_of(L), L, 1, ST_BOX_LIBRARY,
-                                   "self");
+  const library *l = st__checkudata(st__state_of(L), L, 1, ST_UD_LIBRARY,
+                                    "self");
   lua_settop(L, 2);
   if (lua_type(L, 2) == LUA_TSTRING && !strcmp(lua_tostring(L, 2), "ns")) {
     lua_pushstring(L, l->ns);                            /* [+1] */
@@ -394,7 +394,7 @@ static int library_index(lua_State *L) {
 /* strict_registration([on]): what it was. When it is on, nothing that is
  * opened from then on replaces what is registered already. */
 static int strict_registration(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const bool was_strict = h->is_strict;
   if (!lua_isnoneornil(L, 1)) h->is_strict = lua_toboolean(L, 1);
   lua_pushboolean(L, was_strict);                        /* [+1] */
@@ -403,7 +403,7 @@ static int strict_registration(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_library(st__host *h, lua_State *L) {
+void st__meta_library(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", library_gc}, {"__close", library_close},
     {"__tostring", library_tostring}, {NULL, NULL}
@@ -422,7 +422,7 @@ void st__meta_library(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");            /* [-1] */
 }
 
-void st__open_library(st__host *h, lua_State *L) {
+void st__open_library(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"open_library", open_library}, {"transact", transact},
     {"strict_registration", strict_registration}, {NULL, NULL}

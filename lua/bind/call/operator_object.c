@@ -1,7 +1,7 @@
 /* Operators as Lua values: C functions for st.add and t:add, and objects for
  * st.ops.aten.add (a packet of overloads) and st.ops.aten.add.Tensor.
  *
- * Note [Packets]
+ * Note [Overload packets]
  * A packet caches the handles of the overloads of a name. Handles are valid
  * for good and overloads are appended in order of definition, so the cache is
  * only looked over when a call does not fit or is the first.
@@ -18,10 +18,10 @@ typedef st__packet packet;
 /* -- Packets -------------------------------------------------------------- */
 
 static packet *check_packet(lua_State *L) {
-  return st__box_check(st__host_of(L), L, 1, ST_BOX_OPERATOR, "self");
+  return st__checkudata(st__state_of(L), L, 1, ST_UD_OPERATOR, "self");
 }
 
-void st__refresh(st__host *h, lua_State *L, packet *p) {
+void st__refresh(st__state *h, lua_State *L, packet *p) {
   if (p->is_overload) return;
   const int n = st_op_overloads(p->name, NULL, 0);
   const st_op **ops = malloc((size_t)(n ? n : 1) * sizeof *ops);
@@ -33,10 +33,10 @@ void st__refresh(st__host *h, lua_State *L, packet *p) {
 }
 
 /* An empty packet. [+1] */
-static packet *push_packet(st__host *h, lua_State *L, const char *name,
+static packet *push_packet(st__state *h, lua_State *L, const char *name,
                            const char *overload) {
   const size_t a = strlen(name), b = strlen(overload);
-  packet *p = st__box_new(h, L, ST_BOX_OPERATOR, sizeof *p + a + b + 2);
+  packet *p = st__newudata(h, L, ST_UD_OPERATOR, sizeof *p + a + b + 2);
   memcpy(p->name, name, a + 1);
   if (b) {
     p->name[a] = '.';
@@ -56,7 +56,7 @@ void st__push_lines(lua_State *L, const char *text) {
   lua_pushlstring(L, text, n - (n && text[n - 1] == '\n'));  /* [+1] */
 }
 
-void st__push_overload(st__host *h, lua_State *L, const st_op *op) {
+void st__push_overload(st__state *h, lua_State *L, const st_op *op) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);      /* [+1] */
   lua_pushlightuserdata(L, (void *)(uintptr_t)op);          /* [+1] */
   lua_rawget(L, -2);                                        /* [-1, +1] */
@@ -75,7 +75,7 @@ void st__push_overload(st__host *h, lua_State *L, const st_op *op) {
 }
 
 static int packet_gc(lua_State *L) {
-  packet *p = st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR);
+  packet *p = st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR);
   if (!p) return 0;
   if (!p->is_overload) free(p->ops);
   p->ops = NULL;
@@ -85,23 +85,23 @@ static int packet_gc(lua_State *L) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* Upvalues: host, packet. */
+/* Upvalues: binding state, packet. */
 static int call_function(lua_State *L) {
-  return st__call(st__host_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
+  return st__call(st__state_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
                   1, false);
 }
 
 static int call_method(lua_State *L) {
-  return st__call(st__host_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
+  return st__call(st__state_of(L), L, lua_touserdata(L, lua_upvalueindex(2)),
                   1, true);
 }
 
 static int packet_call(lua_State *L) {
   packet *p = check_packet(L);
-  return st__call(st__host_of(L), L, p, 2, false);
+  return st__call(st__state_of(L), L, p, 2, false);
 }
 
-bool st__push_callable(st__host *h, lua_State *L, const char *name,
+bool st__push_callable(st__state *h, lua_State *L, const char *name,
                        bool is_method) {
   if (st_op_overloads(name, NULL, 0) == 0) return false;
   lua_pushlightuserdata(L, h);                        /* [+1] */
@@ -121,7 +121,7 @@ static bool match_name(void *ctx, const st_op *op) {
   return !s->found;
 }
 
-bool st__push_named(st__host *h, lua_State *L, const char *name,
+bool st__push_named(st__state *h, lua_State *L, const char *name,
                     bool is_method) {
   search s = {name, NULL};
   char full[256];
@@ -140,7 +140,7 @@ bool st__push_named(st__host *h, lua_State *L, const char *name,
 
 /* "aten::add", "aten::add.Tensor", "add", "hypot2.out": pushes the object;
  * false and nothing for a name that is none. [+0|1] */
-static bool push_by_name(st__host *h, lua_State *L, const char *name) {
+static bool push_by_name(st__state *h, lua_State *L, const char *name) {
   char full[256], *dot;
   search s = {full + 6, NULL};
   const char *aten = strstr(name, "::") ? "" : "aten::";
@@ -171,11 +171,11 @@ static bool push_upvalue(lua_State *L, int idx, bool *is_method) {
   return lua_getupvalue(L, idx, 2) != NULL;           /* [+0|1] */
 }
 
-packet *st__push_operator(st__host *h, lua_State *L, int idx,
+packet *st__push_operator(st__state *h, lua_State *L, int idx,
                           bool *is_method) {
   *is_method = false;
   const bool is_name = lua_type(L, idx) == LUA_TSTRING;
-  if (st__box_test(h, L, idx, ST_BOX_OPERATOR)) {
+  if (st__testudata(h, L, idx, ST_UD_OPERATOR)) {
     lua_pushvalue(L, idx);                            /* [+1] */
   } else if (is_name) {
     if (!push_by_name(h, L, lua_tostring(L, idx))) {  /* [+0|1] */
@@ -196,7 +196,7 @@ packet *st__push_operator(st__host *h, lua_State *L, int idx,
 /* packet:schema(): the schemas, one per line */
 static int packet_schema(lua_State *L) {
   packet *p = check_packet(L);
-  st__refresh(st__host_of(L), L, p);
+  st__refresh(st__state_of(L), L, p);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   for (int k = 0; k < p->n; k++) {
@@ -211,7 +211,7 @@ static int packet_schema(lua_State *L) {
 
 static int packet_doc(lua_State *L) {
   packet *p = check_packet(L);
-  st__refresh(st__host_of(L), L, p);
+  st__refresh(st__state_of(L), L, p);
   for (int k = 0; k < p->n; k++) {
     const char *doc = st_op_doc(p->ops[k]);
     if (!doc || !*doc) continue;
@@ -224,7 +224,7 @@ static int packet_doc(lua_State *L) {
 /* packet:overloads(): full names, in order of definition */
 static int packet_overloads(lua_State *L) {
   packet *p = check_packet(L);
-  st__refresh(st__host_of(L), L, p);
+  st__refresh(st__state_of(L), L, p);
   lua_newtable(L);                                          /* [+1] */
   for (int k = 0; k < p->n; k++) {
     st__push_op_name(L, p->ops[k]);                         /* [+1] */
@@ -242,7 +242,7 @@ static int packet_name(lua_State *L) {
 static int packet_kernel(lua_State *L) {
   packet *p = check_packet(L);
   const char *kernel = NULL, *provenance = NULL;
-  st__refresh(st__host_of(L), L, p);
+  st__refresh(st__state_of(L), L, p);
   if (!p->n || !st_op_slot(p->ops[0], luaL_checkstring(L, 2), &kernel,
                            &provenance)) {
     return 0;
@@ -256,7 +256,7 @@ static int packet_kernel(lua_State *L) {
  * line, or "not differentiable"; nil when it is made of others */
 static int packet_derivative(lua_State *L) {
   packet *p = check_packet(L);
-  st__refresh(st__host_of(L), L, p);
+  st__refresh(st__state_of(L), L, p);
   for (int k = 0; k < p->n; k++) {
     const char *text = st_op_derivative(p->ops[k]);
     if (!text) continue;
@@ -283,7 +283,7 @@ static int packet_index(lua_State *L) {
   if (strcmp(overload, "default") == 0) overload = "";
   const st_op *op = st_op_find(p->name, overload);
   if (!op || !st_op_schema(op)) return 1;
-  st__push_overload(st__host_of(L), L, op); /* [+1] */
+  st__push_overload(st__state_of(L), L, op); /* [+1] */
   return 1;
 }
 
@@ -293,8 +293,8 @@ static int packet_index(lua_State *L) {
  * given back as it is */
 static int find_packet(lua_State *L) {
   lua_settop(L, 1);
-  if (st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR)) return 1;
-  st__host *h = st__host_of(L);
+  if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) return 1;
+  st__state *h = st__state_of(L);
   const char *name = luaL_checkstring(L, 1);
   if (st_op_overloads(name, NULL, 0) == 0) return 0;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);        /* [+1] */
@@ -311,14 +311,14 @@ static int find_packet(lua_State *L) {
 /* callable("aten::add", is_method): a C function, or nil */
 static int find_callable(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  return st__push_callable(st__host_of(L), L, name, lua_toboolean(L, 2));
+  return st__push_callable(st__state_of(L), L, name, lua_toboolean(L, 2));
 }
 
 /* named("add", is_method): a C function or nil; whether it may be kept, as
  * operators of libraries may not */
 static int find_named(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  const bool keep = st__push_named(st__host_of(L), L, name,
+  const bool keep = st__push_named(st__state_of(L), L, name,
                                    lua_toboolean(L, 2)); /* [+1] */
   lua_pushboolean(L, keep);                              /* [+1] */
   return 2;
@@ -374,7 +374,7 @@ static const luaL_Reg metamethods[] = {
   {NULL, NULL}
 };
 
-void st__open_operator(st__host *h, lua_State *L) {
+void st__open_operator(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   lua_newtable(L);                             /* [+1] */
   lua_newtable(L);                             /* [+1] */
@@ -382,7 +382,7 @@ void st__open_operator(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__mode");               /* [-1] */
   lua_setmetatable(L, -2);                     /* [-1] */
   h->objects_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
-  st__push_meta(h, L, ST_BOX_OPERATOR);        /* [+1] */
+  st__push_meta(h, L, ST_UD_OPERATOR);         /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */
   lua_newtable(L);                             /* [+1] */

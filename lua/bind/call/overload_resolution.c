@@ -243,7 +243,7 @@ static bool check_count(st__frame *f) {
   return true;
 }
 
-bool st__fill(st__frame *f, const st_op *op) {
+bool st__match_overload(st__frame *f, const st_op *op) {
   f->op = op;
   f->text = st_op_schema(op);
   f->nargs = st_op_nargs(op);
@@ -272,7 +272,7 @@ static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
   const int top = lua_gettop(f->L);
   for (int k = 0; k < p->n; k++) {
     if (!st_op_schema(p->ops[k])) continue;
-    if (st__fill(f, p->ops[k])) return true;
+    if (st__match_overload(f, p->ops[k])) return true;
     lua_settop(f->L, top);
     if (!f->explains || f->score < *best + !f->allow_wrap) continue;
     *best = f->score;
@@ -294,7 +294,7 @@ bool st__resolve(st__frame *f, const st__packet *p) {
   return try_both(f, p, NULL);
 }
 
-void st__complain(st__frame *f, const st__packet *p) {
+void st__raise_mismatch(st__frame *f, const st__packet *p) {
   char text[900], why[sizeof f->why] = "there is no such operator";
   f->explains = true;
   const char *name = p->name;

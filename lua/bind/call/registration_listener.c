@@ -2,8 +2,8 @@
  * back. The engine tells of it in the middle of a registration, on whatever
  * thread that is, so events are noted in C memory and delivered by the state
  * that listens, at the end of its next registration. Another thread may be
- * noting while a listener is closed, so its memory stays with the host, for
- * the next listener.
+ * noting while a listener is closed, so its memory stays with the binding
+ * state, for the next listener.
  */
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@ typedef struct event {
 } event;
 
 struct st__listener {
-  st__host *h;
-  st__listener *next;         /* of the host's */
+  st__state *h;
+  st__listener *next;         /* of the binding state's */
   st_registration *registration;
   int ref;                    /* of the function */
-  /* Under the host's mutex: */
+  /* Under the binding state's mutex: */
   bool is_open;
   event *events;
   size_t first, n, room;      /* [first, n) are to be delivered */
@@ -41,22 +41,22 @@ static bool make_room(st__listener *l) {
 
 static void note(void *ctx, const st_op *op, bool is_defined) {
   st__listener *l = ctx;
-  st__lock_hosts();
+  st__lock_states();
   if (l->is_open && make_room(l)) {
     l->events[l->n++] = (event){op, is_defined};
   } else {
     l->has_lost = l->is_open;
   }
-  st__unlock_hosts();
+  st__unlock_states();
 }
 
 /* -- Delivering ----------------------------------------------------------- */
 
 /* The function of a listener that has something to hear; e->op is NULL when
  * that was lost. LUA_NOREF: none has. */
-static int take(st__host *h, event *e) {
+static int take(st__state *h, event *e) {
   int ref = LUA_NOREF;
-  st__lock_hosts();
+  st__lock_states();
   st__listener *l = h->listeners;
   while (l && l->first == l->n && !l->has_lost) l = l->next;
   if (l) {
@@ -65,14 +65,14 @@ static int take(st__host *h, event *e) {
     if (!e->op) l->has_lost = false;
     if (l->first == l->n) l->first = l->n = 0;
   }
-  st__unlock_hosts();
+  st__unlock_states();
   return ref;
 }
 
 /* A function may close any listener, so each turn looks anew. */
 static int deliver_all(lua_State *L) {
   event e = {NULL, false};
-  st__host *h = lua_touserdata(L, 1);
+  st__state *h = lua_touserdata(L, 1);
   for (int ref; (ref = take(h, &e)) != LUA_NOREF; ) {
     if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: events were lost");
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
@@ -83,7 +83,7 @@ static int deliver_all(lua_State *L) {
   return 0;
 }
 
-void st__free_listeners(st__host *h) {
+void st__free_listeners(st__state *h) {
   for (st__listener *l = h->listeners, *next; l; l = next) {
     next = l->next;
     free(l->events);
@@ -92,7 +92,7 @@ void st__free_listeners(st__host *h) {
 }
 
 /* Lua's status; on failure the error is on the stack. [+0|1] */
-static int deliver(st__host *h, lua_State *L) {
+static int deliver(st__state *h, lua_State *L) {
   if (!h->listeners || h->is_delivering) return 0;
   luaL_checkstack(L, 3, NULL);
   h->is_delivering = true;
@@ -104,7 +104,7 @@ static int deliver(st__host *h, lua_State *L) {
 }
 
 /* What was registered stands, so a listener's failure is only told. */
-void st__deliver(st__host *h, lua_State *L) {
+void st__deliver(st__state *h, lua_State *L) {
   while (deliver(h, L) != 0) {                               /* [+0|1] */
     const char *text = lua_tostring(L, -1);
     st_warn(text ? text : "a listener raised an error object");
@@ -115,7 +115,7 @@ void st__deliver(st__host *h, lua_State *L) {
 /* -- Listening ------------------------------------------------------------ */
 
 /* A closed listener, or a new one. NULL: out of memory. */
-static st__listener *find_listener(st__host *h) {
+static st__listener *find_listener(st__state *h) {
   st__listener *l = h->listeners;
   while (l && l->is_open) l = l->next;
   if (l) return l;
@@ -128,17 +128,17 @@ static st__listener *find_listener(st__host *h) {
 }
 
 static void set_open(st__listener *l, bool is_open) {
-  st__lock_hosts();
+  st__lock_states();
   l->is_open = is_open;
   l->first = l->n = 0;
   l->has_lost = false;
-  st__unlock_hosts();
+  st__unlock_states();
 }
 
-static void close_listener(lua_State *L, st__listener **box) {
-  st__listener *l = *box;
+static void close_listener(lua_State *L, st__listener **ud) {
+  st__listener *l = *ud;
   if (!l) return;
-  *box = NULL;
+  *ud = NULL;
   st_registration_release(&l->registration);
   set_open(l, false);
   luaL_unref(L, LUA_REGISTRYINDEX, l->ref);
@@ -146,17 +146,17 @@ static void close_listener(lua_State *L, st__listener **box) {
 
 /* handle:close(), __gc */
 static int listener_close(lua_State *L) {
-  st__listener **box = st__box_test(st__host_of(L), L, 1, ST_BOX_LISTENER);
-  if (box) close_listener(L, box);
+  st__listener **ud = st__testudata(st__state_of(L), L, 1, ST_UD_LISTENER);
+  if (ud) close_listener(L, ud);
   return 0;
 }
 
 /* listen(fn): a handle; fn(name, is_defined) for every operator there is, then
  * for every change until the handle is closed */
 static int listen(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "fn");
-  st__listener **box = st__box_new(h, L, ST_BOX_LISTENER, sizeof *box);
+  st__listener **ud = st__newudata(h, L, ST_UD_LISTENER, sizeof *ud);
   lua_pushvalue(L, 1);                                       /* [+2] */
   const int ref = luaL_ref(L, LUA_REGISTRYINDEX);            /* [-1] */
   st__listener *l = find_listener(h);
@@ -164,22 +164,22 @@ static int listen(lua_State *L) {
     luaL_unref(L, LUA_REGISTRYINDEX, ref);
     return st__error(h, L, ST_NO_MEMORY, "listen: out of memory");
   }
-  *box = l;
+  *ud = l;
   l->ref = ref;
   set_open(l, true);
   const st_status status = st_listen(note, l, &l->registration);
   if (status != ST_OK) {
-    close_listener(L, box);
+    close_listener(L, ud);
     return st__raise(h, L, status);
   }
   if (deliver(h, L) == 0) return 1;                          /* [+0|1] */
-  close_listener(L, box);
+  close_listener(L, ud);
   return lua_error(L);
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_listener(st__host *h, lua_State *L) {
+void st__meta_listener(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", listener_close}, {"__close", listener_close}, {NULL, NULL}
   };
@@ -192,7 +192,7 @@ void st__meta_listener(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");       /* [-1] */
 }
 
-void st__open_listen(st__host *h, lua_State *L) {
+void st__open_listen(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"listen", listen}, {NULL, NULL}};
   st__set_functions(h, L, functions);
 }

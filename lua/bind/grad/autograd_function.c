@@ -1,6 +1,6 @@
 /* Functions that have a gradient of the user's: autograd_function. The context
- * of a call is the environment of its results (Note [Anchors]), and the node
- * knows it by its number.
+ * of a call is the environment of its results (Note [Keeping gradient functions
+ * alive]), and the node knows it by its number.
  */
 
 #include <string.h>
@@ -10,7 +10,7 @@
 /* What the node of a call knows. The positions are those of tensors among the
  * arguments and among the results of `forward`. */
 typedef struct function {
-  st__anchor anchor;
+  st__weak_ref weak;
   int nargs, nrets;
   int ninputs, noutputs, nsaved;
   const int *inputs, *outputs;
@@ -30,16 +30,16 @@ typedef struct backward_run {
 
 /* Zeros like output j. [+1] */
 static void push_zeros(lua_State *L, const function *f, int j) {
-  st__host *h = f->anchor.h;
+  st__state *h = f->weak.h;
   const st_tensor *like = f->likes[j];
   const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
-  st__box *box = st__push_box(h, L);                   /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);         /* [+1] */
   const st_status status =
     st_tensor_empty(f->devices[j], st_tensor_dtype(like),
                     st_tensor_ndim(like), st_tensor_sizes(like), NULL,
-                    &box->t);
+                    &ud->t);
   if (status != ST_OK) st__raise(h, L, status);
-  const st_value args[] = {st__tensor_arg(box->t), st__scalar_arg(&zero)};
+  const st_value args[] = {st__tensor_arg(ud->t), st__scalar_arg(&zero)};
   st__call_for(h, L, ST_HANDLE_FILL, 2, args);
 }
 
@@ -51,7 +51,7 @@ static void push_grads(lua_State *L, const backward_run *r) {
       lua_pushnil(L);                                  /* [+1] */
       continue;
     }
-    if (r->grads[j]) st__push_seen(f->anchor.h, L, r->grads[j]); /* [+1] */
+    if (r->grads[j]) st__push_in_pass(f->weak.h, L, r->grads[j]); /* [+1] */
     else if (f->likes[j]) push_zeros(L, f, j);         /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
     j++;
@@ -62,7 +62,7 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
   const int n = r->f->nsaved;
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
-    if (r->saved[i]) st__push_seen(r->f->anchor.h, L, r->saved[i]); /* [+1] */
+    if (r->saved[i]) st__push_in_pass(r->f->weak.h, L, r->saved[i]); /* [+1] */
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
@@ -74,7 +74,7 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
 static void check_grad(lua_State *L, const backward_run *r, int at, int k,
                        int idx) {
   const function *f = r->f;
-  st__host *h = f->anchor.h;
+  st__state *h = f->weak.h;
   const bool is_tensor = k < f->ninputs && f->inputs[k] == at;
   if (!lua_toboolean(L, idx)) return;
   if (is_tensor && st__to_tensor(h, L, idx)) return;
@@ -89,7 +89,7 @@ static void take_grads(lua_State *L, const backward_run *r, int first, int n) {
   const function *f = r->f;
   for (int at = 0, k = 0; at < n; at++) {
     if (at >= f->nargs && !lua_isnil(L, first + at)) {
-      st__error(f->anchor.h, L, ST_BAD_VALUE, "%s: backward returned %d "
+      st__error(f->weak.h, L, ST_BAD_VALUE, "%s: backward returned %d "
                 "gradients, but forward has %d argument%s", f->name, n,
                 f->nargs, f->nargs == 1 ? "" : "s");
     }
@@ -98,15 +98,15 @@ static void take_grads(lua_State *L, const backward_run *r, int first, int n) {
   }
   for (int k = 0; k < f->ninputs; k++) {
     if (f->inputs[k] < n || !r->wanted[k]) continue;
-    st__error(f->anchor.h, L, ST_BAD_VALUE, "%s: backward returned %d "
+    st__error(f->weak.h, L, ST_BAD_VALUE, "%s: backward returned %d "
               "gradient%s, but argument %d requires one", f->name, n,
               n == 1 ? "" : "s", f->inputs[k] + 1);
   }
   for (int k = 0; k < f->ninputs && f->inputs[k] < n; k++) {
-    st__add_to_pass(f->anchor.h, L, first + f->inputs[k]);
+    st__pass_add(f->weak.h, L, first + f->inputs[k]);
   }
   for (int k = 0; k < f->ninputs && f->inputs[k] < n; k++) {
-    st_tensor *t = st__to_tensor(f->anchor.h, L, first + f->inputs[k]);
+    st_tensor *t = st__to_tensor(f->weak.h, L, first + f->inputs[k]);
     if (t) st_tensor_retain(t);
     r->inputs[k] = t;
   }
@@ -116,9 +116,9 @@ static void call_backward(lua_State *L, void *arg) {
   const backward_run *r = arg;
   const function *f = r->f;
   luaL_checkstack(L, f->nrets + LUA_MINSTACK, NULL);
-  st__push_remembered(f->anchor.h, L, f->anchor.number); /* [+1] */
+  st__weak_push(f->weak.h, L, f->weak.number);           /* [+1] */
   if (!lua_istable(L, 1)) {
-    st__error(f->anchor.h, L, ST_BAD_STATE, "%s: the context of this call is "
+    st__error(f->weak.h, L, ST_BAD_STATE, "%s: the context of this call is "
               "gone with the tensors that it belonged to", f->name);
   }
   set_saved(L, 1, r);
@@ -137,22 +137,22 @@ static st_status run_backward(void *ctx, st_tensor *const *grads,
                               st_tensor **inputs) {
   backward_run r = {ctx, grads, saved, wanted, inputs};
   if (!ctx) return st_fail(ST_BAD_STATE, "its function was not recorded");
-  const st_status status = st__check_anchor(&r.f->anchor, r.f->name);
+  const st_status status = st__weak_ref_check(&r.f->weak, r.f->name);
   if (status != ST_OK) return status;
-  return st__run_task(r.f->anchor.h, call_backward, &r);
+  return st__run_task(r.f->weak.h, call_backward, &r);
 }
 
 static void free_function(void *ctx) {
   function *f = ctx;
   for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->likes[j]);
-  st__anchor_free(f);
+  st__weak_ref_free(f);
 }
 
 /* -- Forward -------------------------------------------------------------- */
 
 /* A call: where things are on the stack. */
 typedef struct application {
-  st__host *h;
+  st__state *h;
   lua_State *L;
   int nargs, ctx;
   int first, nrets;      /* results */
@@ -196,9 +196,9 @@ static void run_forward(application *a) {
   for (int i = 1; i <= a->nargs; i++) lua_pushvalue(L, i); /* [+1] */
   const st_tls before = st_tls_get();
   st_tls_set(st_tls_grad(false));
-  a->h->anchors.depth++;
+  a->h->keepalive.depth++;
   const int status = st__run_body(a->h, L, a->nargs + 1, LUA_MULTRET);
-  a->h->anchors.depth--;
+  a->h->keepalive.depth--;
   st_tls_set(before);
   if (status != 0) lua_error(L);
   a->first = a->ctx + 1;
@@ -242,15 +242,15 @@ static void separate(application *a, int idx, st_tensor *t) {
   lua_State *L = a->L;
   const st_value arg = st__tensor_arg(t);
   st_value ret;
-  st__box *box = st__push_box(a->h, L);                /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(a->h, L);      /* [+1] */
   const st_tls before = st_tls_get();
   st_tls_set(st_tls_grad(false));
   const st_status status =
-    st__run(a->h, L, &(st__job){.op = a->h->op[ST_HANDLE_ALIAS], .n = 1,
-                                .args = &arg, .rets = &ret});
+    st__run(a->h, L, &(st__request){.op = a->h->op[ST_HANDLE_ALIAS], .n = 1,
+                                    .args = &arg, .rets = &ret});
   st_tls_set(before);
   if (status != ST_OK) st__raise(a->h, L, status);
-  box->t = ret.u.tensor;
+  ud->t = ret.u.tensor;
   lua_replace(L, idx);                                 /* [-1] */
 }
 
@@ -362,7 +362,7 @@ static st_status take_likes(const application *a, function *f) {
 static function *new_function(application *a) {
   const size_t nout = (size_t)a->noutputs;
   const size_t name = strlen(a->name) + 1;
-  function *f = st__anchor_new(
+  function *f = st__weak_ref_new(
     a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->likes +
     sizeof *f->devices) + (nout + (size_t)a->ninputs) * sizeof(int) + name);
   f->likes = (st_tensor **)(void *)(f + 1);
@@ -401,27 +401,27 @@ static bool record(application *a) {
 }
 
 /* The results need the context, and what the arguments do. */
-static void settle(application *a) {
+static void inherit_env(application *a) {
   lua_State *L = a->L;
   lua_pushvalue(L, a->ctx);                            /* [+1] */
-  for (int i = 1; i <= a->nargs && a->h->anchors.count > 0; i++) {
-    st__gather(a->h, L, i, true);
+  for (int i = 1; i <= a->nargs && a->h->keepalive.count > 0; i++) {
+    st__env_collect(a->h, L, i, true);
   }
   for (int i = 0; i < a->nrets; i++) {
     st_tensor *t = st__to_tensor(a->h, L, a->first + i);
-    if (t) st__settle_with(a->h, L, a->first + i, is_marked(a, "dirty", t));
+    if (t) st__env_inherit_top(a->h, L, a->first + i, is_marked(a, "dirty", t));
   }
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* Upvalues: the host, the definition. */
+/* Upvalues: the binding state, the definition. */
 static int apply(lua_State *L) {
-  application a = {.h = st__host_of(L), .L = L, .nargs = lua_gettop(L)};
+  application a = {.h = st__state_of(L), .L = L, .nargs = lua_gettop(L)};
   push_definition(L, "name");                          /* [+1] */
   a.name = lua_tostring(L, -1);                        /* it stays there */
   lua_pop(L, 1);                                       /* [-1] */
-  st__check_turn(a.h, L, a.name);
-  if (a.h->anchors.depth >= ST_MAX_GRAD_DEPTH) {
+  st__check_fiber(a.h, L, a.name);
+  if (a.h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
     return st__error(a.h, L, ST_BAD_STATE, "%s: " ST_TOO_DEEP, a.name,
                      ST_MAX_GRAD_DEPTH);
   }
@@ -433,7 +433,7 @@ static int apply(lua_State *L) {
   st__set_field(L, a.ctx, "saved");                    /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
   st__set_field(L, a.ctx, "is_over");                  /* [-1] */
-  if (was_recorded) settle(&a);
+  if (was_recorded) inherit_env(&a);
   lua_pop(L, 1);                                       /* [-1] */
   return a.nrets;
 }
@@ -442,7 +442,7 @@ static int apply(lua_State *L) {
 
 /* Copies a function of the table at index 1 into that at the top. */
 static void take_function(lua_State *L, const char *name) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                            /* [+1] */
   if (!st__is_callable(L, -1)) {
     st__error(h, L, ST_BAD_TYPE, "Function: '%s' must be a function, got %s",
@@ -453,7 +453,7 @@ static void take_function(lua_State *L, const char *name) {
 
 /* autograd_function{name =, forward =, backward =}: a function */
 static int new_apply(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_settop(L, 1);
   if (!lua_istable(L, 1)) {
     return st__error(h, L, ST_BAD_TYPE, "Function: a table {name =, forward "
@@ -477,7 +477,7 @@ static int new_apply(lua_State *L) {
   return 1;
 }
 
-void st__open_function(st__host *h, lua_State *L) {
+void st__open_autograd_function(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"autograd_function", new_apply}, {NULL, NULL}
   };

@@ -6,14 +6,14 @@
 #include "bind.h"
 
 static st_tensor *self(lua_State *L) {
-  st__cannot_record(st__host_of(L), "it asks for a gradient or a history");
-  return st__check_tensor(st__host_of(L), L, 1, "self");
+  st__cannot_record(st__state_of(L), "it asks for a gradient or a history");
+  return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
 /* Raises a failure of what has that name. */
 static int raise(lua_State *L, const char *name, st_status status) {
   if (status != ST_HOST) st_fail(status, "%s: %s", name, st_message());
-  return st__raise(st__host_of(L), L, status);
+  return st__raise(st__state_of(L), L, status);
 }
 
 /* -- Properties ----------------------------------------------------------- */
@@ -37,46 +37,46 @@ static int version(lua_State *L) {
   uint32_t n;
   const st_status status = st_tensor_version(self(L), &n);
   if (status != ST_OK) return raise(L, "version", status);
-  st__push_int(st__host_of(L), L, n);                    /* [+1] */
+  st__push_int(st__state_of(L), L, n);                   /* [+1] */
   return 1;
 }
 
-/* The box of t at the top needs what that at index 1 has. */
-static void settle_beside(lua_State *L, const st_tensor *t) {
+/* The userdata of t at the top needs what that at index 1 has. */
+static void inherit_from_self(lua_State *L, const st_tensor *t) {
   if (!st_tensor_requires_grad(t)) return;
-  st__settle_from(st__host_of(L), L, lua_gettop(L), 1, false);
+  st__env_inherit_from(st__state_of(L), L, lua_gettop(L), 1, false);
 }
 
-/* t.grad, or nil. Soon t may have another one, and only the box have this; a
- * finaliser may see to it while the box is made. */
+/* t.grad, or nil. Soon t may have another one, and only the userdata have this;
+ * a finaliser may see to it while the userdata is made. */
 static int grad(lua_State *L) {
   if (!st_tensor_grad(self(L))) return 0;
-  st__box *box = st__push_box(st__host_of(L), L);        /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(st__state_of(L), L); /* [+1] */
   st_tensor *g = st_tensor_grad(self(L));
   if (!g) return 0;
   st_tensor_retain(g);
-  box->t = g;
-  settle_beside(L, g);
-  st__charge(st__host_of(L), L, lua_touserdata(L, -1),
-             (int64_t)st_tensor_storage_nbytes(g));
+  ud->t = g;
+  inherit_from_self(L, g);
+  st__gc_charge(st__state_of(L), L, lua_touserdata(L, -1),
+                (int64_t)st_tensor_storage_nbytes(g));
   return 1;
 }
 
 /* t.base: the very object, if there is one; nil for what is no view */
 static int base(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_tensor *b = st_tensor_base(self(L));
   if (!b) return 0;
-  if (st__push_known(h, L, b)) return 1;                 /* [+1] */
-  st__push_kept(h, L, b);                                /* [+1] */
-  settle_beside(L, b);
+  if (st__push_existing(h, L, b)) return 1;              /* [+1] */
+  st__push_tensor(h, L, b);                              /* [+1] */
+  inherit_from_self(L, b);
   return 1;
 }
 
 /* t.data: the same elements without a history */
 static int data(lua_State *L) {
-  st__box *box = st__push_box(st__host_of(L), L);        /* [+1] */
-  const st_status status = st_tensor_untracked(self(L), &box->t);
+  st__tensor_ud *ud = st__new_tensor_ud(st__state_of(L), L); /* [+1] */
+  const st_status status = st_tensor_untracked(self(L), &ud->t);
   return status == ST_OK ? 1 : raise(L, "data", status);
 }
 
@@ -84,16 +84,16 @@ static int data(lua_State *L) {
 static int grad_fn(lua_State *L) {
   st__entry e;
   int nr;
-  st__host *h = st__host_of(L);
-  const st__box *t = lua_touserdata(L, 1);
+  st__state *h = st__state_of(L);
+  const st__tensor_ud *t = lua_touserdata(L, 1);
   self(L);
-  st__node_box *box = st__push_node(h, L, t->is_anchored); /* [+1] */
+  st__node_ud *ud = st__push_node(h, L, t->has_keepalive); /* [+1] */
   st_status status = st__begin(h, L, "grad_fn", &e);
   if (status == ST_OK) {
-    status = st__end(h, L, &e, st_tensor_grad_fn(self(L), &box->n, &nr));
+    status = st__end(h, L, &e, st_tensor_grad_fn(self(L), &ud->n, &nr));
   }
   if (status != ST_OK) return raise(L, "grad_fn", status);
-  return box->n != NULL;
+  return ud->n != NULL;
 }
 
 /* -- Setting -------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int grad_fn(lua_State *L) {
 static void set_requires_grad(lua_State *L, bool flag) {
   const st_status status = st_tensor_set_requires_grad(self(L), flag);
   if (status != ST_OK) raise(L, "requires_grad", status);
-  if (flag) st__note_box(st__host_of(L), L, 1);
+  if (flag) st__track_ud(st__state_of(L), L, 1);
 }
 
 /* t:requires_grad_([flag]): itself */
@@ -113,18 +113,18 @@ static int tensor_requires_grad(lua_State *L) {
 }
 
 /* t.grad = argument 3 */
-static void set_grad(st__host *h, lua_State *L) {
+static void set_grad(st__state *h, lua_State *L) {
   st_tensor *g = lua_isnil(L, 3) ? NULL
                                  : st__check_tensor(h, L, 3, "grad");
   const st_status status = st_tensor_set_grad(self(L), g);
   if (status != ST_OK) raise(L, "grad", status);
-  if (h->anchors.count > 0 && st__gather(h, L, 3, false)) { /* [+0|1] */
-    st__note_box(h, L, 1);
-    st__attach(h, L, 1);                                 /* [-1] */
+  if (h->keepalive.count > 0 && st__env_collect(h, L, 3, false)) { /* [+0|1] */
+    st__track_ud(h, L, 1);
+    st__env_add(h, L, 1);                                /* [-1] */
   }
 }
 
-bool st__set_property(st__host *h, lua_State *L, const char *name) {
+bool st__set_property(st__state *h, lua_State *L, const char *name) {
   if (strcmp(name, "grad") == 0) set_grad(h, L);
   else if (strcmp(name, "requires_grad") != 0) return false;
   else if (lua_isboolean(L, 3)) set_requires_grad(L, lua_toboolean(L, 3));
@@ -151,10 +151,10 @@ static int detach(lua_State *L) {
 
 /* -- Requests ------------------------------------------------------------- */
 
-/* A backward pass as it was asked for. Indices of lists of boxes on the
+/* A backward pass as it was asked for. Indices of lists of userdata on the
  * stack; what they hold is borrowed. */
 typedef struct request {
-  st__host *h;
+  st__state *h;
   lua_State *L;
   const char *name;
   int outputs, grads;
@@ -171,11 +171,11 @@ static void push_element(lua_State *L, int idx, int i) {
 /* The tensor at the top; NULL for none, if that is allowed. */
 static st_tensor *check_element(const request *r, const char *what,
                                 bool allow_none) {
-  st__host *h = r->h;
+  st__state *h = r->h;
   lua_State *L = r->L;
   st_tensor *t = st__to_tensor(h, L, -1);
   if (t || (allow_none && (!lua_toboolean(L, -1) ||
-                           st__is_mark(h, L, -1, ST_MARK_NONE)))) {
+                           st__is_sentinel(h, L, -1, ST_SENTINEL_NONE)))) {
     return t;
   }
   st__error(h, L, ST_BAD_TYPE, "%s: %s must be a Tensor or a list of Tensors, "
@@ -271,74 +271,74 @@ static void read_flags(request *r) {
 
 /* -- Passes --------------------------------------------------------------- */
 
-typedef struct finish { st__host *h; int env; } finish;
+typedef struct finish { st__state *h; int env; } finish;
 
 /* A leaf whose gradient has a history needs what the pass had. */
-static void attach_leaf(lua_State *L, st__box *box, void *ctx) {
+static void attach_leaf(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const finish *f = ctx;
-  const st_tensor *g = st_tensor_grad(box->t);
+  const st_tensor *g = st_tensor_grad(ud->t);
   if (!g || !st_tensor_requires_grad(g)) return;
   lua_pushvalue(L, f->env);                              /* [+1] */
-  st__attach(f->h, L, lua_gettop(L) - 1);                /* [-1] */
+  st__env_add(f->h, L, lua_gettop(L) - 1);               /* [-1] */
 }
 
-/* So do the results, n boxes in the list at idx. env: where the environment
+/* So do the results, n userdata in the list at idx. env: where the environment
  * is, or 0. */
-static void settle(const request *r, int idx, int n, int env) {
-  st__host *h = r->h;
+static void inherit_env(const request *r, int idx, int n, int env) {
+  st__state *h = r->h;
   lua_State *L = r->L;
   finish f = {h, env};
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, idx, i);                              /* [+1] */
     const int at = lua_gettop(L);
-    const st__box *box = lua_touserdata(L, at);
-    if (box->t && st_tensor_requires_grad(box->t)) {
-      st__note_box(h, L, at);
+    const st__tensor_ud *ud = lua_touserdata(L, at);
+    if (ud->t && st_tensor_requires_grad(ud->t)) {
+      st__track_ud(h, L, at);
       if (env) lua_pushvalue(L, env);                    /* [+0|1] */
-      if (env) st__attach(h, L, at);                     /* [-0|1] */
+      if (env) st__env_add(h, L, at);                    /* [-0|1] */
     }
     lua_pop(L, 1);                                       /* [-1] */
   }
-  if (env) st__each_box(h, L, attach_leaf, &f);
+  if (env) st__each_tensor_ud(h, L, attach_leaf, &f);
 }
 
 /* A pass that has begun cannot be tried again once garbage has made room, so
  * where memory has a bound that is near, it is collected first. */
-static void make_room(st__host *h, lua_State *L) {
+static void make_room(st__state *h, lua_State *L) {
   const st_memory_totals m = st_memory_sum();
   bool made = false;
   if (m.limit < INT64_MAX && m.live > m.limit / 2) {
-    st__make_room(h, L, &made);
+    st__gc_retry(h, L, &made);
   }
 }
 
-/* Runs it. boxes: where the list of the boxes is that the gradients of the
- * inputs go to, or 0. */
-static void run(request *r, st_tensor **grads, int boxes) {
+/* Runs it. userdata: where the list of the userdata is that the gradients of
+ * the inputs go to, or 0. */
+static void run(request *r, st_tensor **grads, int uds) {
   st__entry e;
-  st__host *h = r->h;
+  st__state *h = r->h;
   lua_State *L = r->L;
   bool has_one = false;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   make_room(h, L);
-  if (h->anchors.count > 0) {
-    has_one = st__gather(h, L, r->outputs, false);       /* [+0|1] */
-    if (r->grads) has_one = st__gather(h, L, r->grads, has_one);
+  if (h->keepalive.count > 0) {
+    has_one = st__env_collect(h, L, r->outputs, false);  /* [+0|1] */
+    if (r->grads) has_one = st__env_collect(h, L, r->grads, has_one);
   }
-  st__enter_pass(h, L, has_one);                         /* [-0|1, +1] */
+  st__pass_enter(h, L, has_one);                         /* [-0|1, +1] */
   st_status status = st__begin(h, L, r->name, &e);
   if (status == ST_OK) {
     status = st__end(h, L, &e, st_backward(&r->pass, grads));
   }
-  const int env = st__leave_pass(h, L) ? lua_gettop(L) : 0;
+  const int env = st__pass_leave(h, L) ? lua_gettop(L) : 0;
   if (status != ST_OK) raise(L, r->name, status);
-  const int n = boxes ? r->pass.ninputs : 0;
+  const int n = uds ? r->pass.ninputs : 0;
   for (int i = 0; i < n; i++) {
-    lua_rawgeti(L, boxes, i + 1);                        /* [+1] */
-    ((st__box *)lua_touserdata(L, -1))->t = grads[i];
+    lua_rawgeti(L, uds, i + 1);                          /* [+1] */
+    ((st__tensor_ud *)lua_touserdata(L, -1))->t = grads[i];
     lua_pop(L, 1);                                       /* [-1] */
   }
-  if (r->pass.create_graph) settle(r, boxes, n, env);
+  if (r->pass.create_graph) inherit_env(r, uds, n, env);
 }
 
 static int run_backward(request *r) {
@@ -355,7 +355,7 @@ static int run_backward(request *r) {
 static int tensor_backward(lua_State *L) {
   static const char *const names[] = {"gradient", "retain_graph",
                                       "create_graph", "inputs", NULL};
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   request r = {h, L, "backward", .options = 0};
   lua_settop(L, 3);
   self(L);
@@ -376,7 +376,7 @@ static int tensor_backward(lua_State *L) {
 static int backward(lua_State *L) {
   static const char *const names[] = {"grad_outputs", "retain_graph",
                                       "create_graph", "inputs", NULL};
-  request r = {st__host_of(L), L, "backward", .options = 0};
+  request r = {st__state_of(L), L, "backward", .options = 0};
   lua_settop(L, 2);
   take_options(&r, 2, names);
   read_outputs(&r, 1);                                   /* [+2] */
@@ -402,7 +402,7 @@ static int64_t weight_of(st_tensor *const *grads, int n) {
 static int grad_of(lua_State *L) {
   static const char *const names[] = {"grad_outputs", "retain_graph",
                                       "create_graph", "allow_unused", NULL};
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   request r = {h, L, "grad", .options = 0};
   lua_settop(L, 3);
   take_options(&r, 3, names);
@@ -415,18 +415,18 @@ static int grad_of(lua_State *L) {
   r.pass.allow_unused = flag(&r, "allow_unused", false);
   const int n = r.pass.ninputs;
   lua_createtable(L, n, 0);                              /* [+1] */
-  const int boxes = lua_gettop(L);
+  const int uds = lua_gettop(L);
   st_tensor **grads = lua_newuserdata(L, (size_t)n * sizeof *grads);
   for (int i = 1; i <= n; i++) {                         /* [+1] */
     grads[i - 1] = NULL;
-    st__push_box(h, L);                                  /* [+1] */
-    lua_rawseti(L, boxes, i);                            /* [-1] */
+    st__new_tensor_ud(h, L);                             /* [+1] */
+    lua_rawseti(L, uds, i);                              /* [-1] */
   }
   luaL_checkstack(L, n + LUA_MINSTACK, "inputs");
-  run(&r, grads, boxes);
-  st__charge(h, L, NULL, weight_of(grads, n));
+  run(&r, grads, uds);
+  st__gc_charge(h, L, NULL, weight_of(grads, n));
   for (int i = 1; i <= n; i++) {
-    if (grads[i - 1]) lua_rawgeti(L, boxes, i);          /* [+1] */
+    if (grads[i - 1]) lua_rawgeti(L, uds, i);            /* [+1] */
     else lua_pushnil(L);                                 /* [+1] */
   }
   return n;
@@ -435,11 +435,11 @@ static int grad_of(lua_State *L) {
 /* -- Anomalies ------------------------------------------------------------ */
 
 /* The user's line that is running. */
-static st_status place(void *ctx, char *text, size_t size) {
-  st__host *h = ctx;
+static st_status node_where(void *ctx, char *text, size_t size) {
+  st__state *h = ctx;
   lua_State *L = h->running;
   *text = '\0';
-  if (st__current_host() == h && L) st__place(h, L, text, size);
+  if (st__current_state() == h && L) st__where(h, L, text, size);
   return ST_OK;
 }
 
@@ -447,12 +447,12 @@ static st_status place(void *ctx, char *text, size_t size) {
  * meanwhile know the line, and a NaN in a gradient is an error */
 static int detect_anomaly(lua_State *L) {
   static _Thread_local const st_anomaly *current;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "body");
-  st__check_turn(h, L, "detect_anomaly");
+  st__check_fiber(h, L, "detect_anomaly");
   st__cannot_record(h, "it watches its own calls");
   const st_anomaly *outer = current;
-  const st_anomaly anomaly = {place, h, true};
+  const st_anomaly anomaly = {node_where, h, true};
   current = &anomaly;
   st_set_anomaly(current);
   const int status = st__run_body(h, L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -463,7 +463,7 @@ static int detect_anomaly(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_grad(st__host *h, lua_State *L) {
+void st__open_grad(st__state *h, lua_State *L) {
   static const luaL_Reg properties[] = {
     {"requires_grad", requires_grad}, {"is_leaf", is_leaf},
     {"retains_grad", retains_grad}, {"version", version}, {"grad", grad},
@@ -480,7 +480,7 @@ void st__open_grad(st__host *h, lua_State *L) {
     {"detect_anomaly", detect_anomaly}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
-  st__set_runners(h, L, runners);
+  st__set_body_functions(h, L, runners);
   lua_getfield(L, -1, "methods");                        /* [+1] */
   st__set_functions(h, L, methods);
   lua_getfield(L, -2, "properties");                     /* [+1] */

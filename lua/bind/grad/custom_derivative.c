@@ -1,7 +1,7 @@
 /* Derivatives of operators that Lua defines.
  *
  * The function belongs to its library, as kernels do: the environment of the
- * library's box has it, not C, so that it may refer to the library.
+ * library's userdata has it, not C, so that it may refer to the library.
  */
 
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 /* How the engine knows it. */
 typedef struct derivative {
-  st__anchor anchor;
+  st__weak_ref weak;
   const char *schema;  /* of the operator when it was registered */
-  char place[];
+  char where[];
 } derivative;
 
 /* What the operator is may change while the function runs, so what it was is
@@ -33,14 +33,14 @@ typedef struct derivative_run {
 /* -- What the function gets ----------------------------------------------- */
 
 /* A tensor, a list of them, or any other value. [+1] */
-static void push_value(st__host *h, lua_State *L, const st_arg *a,
+static void push_value(st__state *h, lua_State *L, const st_arg *a,
                        const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) {
-    st__push_seen(h, L, v->u.tensor);                  /* [+1] */
+    st__push_in_pass(h, L, v->u.tensor);               /* [+1] */
   } else if (v->tag == ST_TAG_TENSORS) {
     lua_createtable(L, (int)v->len, 0);                /* [+1] */
     for (uint32_t k = 0; k < v->len; k++) {
-      if (v->u.tensors[k]) st__push_seen(h, L, v->u.tensors[k]); /* [+1] */
+      if (v->u.tensors[k]) st__push_in_pass(h, L, v->u.tensors[k]); /* [+1] */
       else lua_pushboolean(L, 0);                      /* [+1] */
       lua_rawseti(L, -2, (int)k + 1);                  /* [-1] */
     }
@@ -51,7 +51,7 @@ static void push_value(st__host *h, lua_State *L, const st_arg *a,
 
 /* {op =, args =, results =} [+1] */
 static void push_context(lua_State *L, const derivative_run *r) {
-  st__host *h = r->d->anchor.h;
+  st__state *h = r->d->weak.h;
   lua_createtable(L, 0, 3);                            /* [+1] */
   st__push_overload(h, L, r->op);                      /* [+1] */
   lua_setfield(L, -2, "op");                           /* [-1] */
@@ -79,7 +79,7 @@ static int count_grads(const derivative_run *r) {
 static void push_grads(lua_State *L, const derivative_run *r, int n) {
   luaL_checkstack(L, n + LUA_MINSTACK, NULL);
   for (int i = 0; i < n; i++) {
-    if (r->grads[i]) st__push_seen(r->d->anchor.h, L, r->grads[i]); /* [+1] */
+    if (r->grads[i]) st__push_in_pass(r->d->weak.h, L, r->grads[i]); /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
   }
 }
@@ -88,11 +88,11 @@ static void push_grads(lua_State *L, const derivative_run *r, int n) {
 
 /* A gradient for a tensor at the top, or NULL. */
 static st_tensor *check_grad(lua_State *L, const derivative_run *r, int i) {
-  st__host *h = r->d->anchor.h;
+  st__state *h = r->d->weak.h;
   st_tensor *t = st__to_tensor(h, L, -1);
   if (t || !lua_toboolean(L, -1)) return t;
   st__error(h, L, ST_BAD_TYPE, "the derivative from %s must return a Tensor "
-            "or nil for argument %d, got %s", r->d->place, i + 1,
+            "or nil for argument %d, got %s", r->d->where, i + 1,
             st__type_name(h, L, -1));
   return NULL;
 }
@@ -106,8 +106,8 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
   const int n = v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
   if (r->arg[i].type != ST_TYPE_TENSOR) {
     if (!lua_toboolean(L, idx)) return 0;
-    st__error(r->d->anchor.h, L, ST_BAD_TYPE, "the derivative from %s must "
-              "return nil for argument %d, which is no tensor", r->d->place,
+    st__error(r->d->weak.h, L, ST_BAD_TYPE, "the derivative from %s must "
+              "return nil for argument %d, which is no tensor", r->d->where,
               i + 1);
   }
   for (int k = 0; k < n; k++) {
@@ -123,13 +123,13 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
 /* The results from first on, which lua_gettop ends. All are read before one is
  * taken. */
 static void take_grads(lua_State *L, const derivative_run *r, int first) {
-  st__host *h = r->d->anchor.h;
+  st__state *h = r->d->weak.h;
   const int nargs = r->nargs;
   const int given = lua_gettop(L) - first + 1;
   int slots = 0, room = 1;
   if (given > nargs) {
     st__error(h, L, ST_BAD_VALUE, "the derivative from %s returned %d "
-              "gradients, but %s has %d arguments", r->d->place, given,
+              "gradients, but %s has %d arguments", r->d->where, given,
               st_op_name(r->op), nargs);
   }
   lua_settop(L, first + nargs - 1);
@@ -139,7 +139,7 @@ static void take_grads(lua_State *L, const derivative_run *r, int first) {
   st_tensor **grads = lua_newuserdata(L, (size_t)room * sizeof *grads);
   for (int i = 0; i < nargs; i++) {                    /* [+1] */
     slots += read_grads(L, r, i, first + i, grads + slots);
-    st__add_to_pass(h, L, first + i);
+    st__pass_add(h, L, first + i);
   }
   for (int i = 0; i < slots; i++) {
     if (grads[i]) st_tensor_retain(grads[i]);
@@ -151,12 +151,12 @@ static void take_grads(lua_State *L, const derivative_run *r, int first) {
 
 static void call_derivative(lua_State *L, void *arg) {
   const derivative_run *r = arg;
-  st__host *h = r->d->anchor.h;
+  st__state *h = r->d->weak.h;
   const int n = count_grads(r);
-  st__push_remembered(h, L, r->d->anchor.number);      /* [+1] */
+  st__weak_push(h, L, r->d->weak.number);              /* [+1] */
   if (!lua_istable(L, 1)) {
     st__error(h, L, ST_BAD_STATE, "the derivative from %s is gone with its "
-              "library", r->d->place);
+              "library", r->d->where);
   }
   if (r->schema != r->d->schema) {
     st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "
@@ -182,9 +182,9 @@ static st_status run_derivative(void *ctx, const st_op *op,
     return st_fail(ST_BAD_STATE, "its derivative is a Lua function, which "
                    "cannot be fused");
   }
-  const st_status status = st__check_anchor(&r.d->anchor, "a derivative");
+  const st_status status = st__weak_ref_check(&r.d->weak, "a derivative");
   if (status != ST_OK) return status;
-  return st__run_task(r.d->anchor.h, call_derivative, &r);
+  return st__run_task(r.d->weak.h, call_derivative, &r);
 }
 
 /* -- Registering ---------------------------------------------------------- */
@@ -214,11 +214,11 @@ static const char *schema_of(const st_library *lib, const char *name) {
   return op ? st_op_schema(op) : NULL;
 }
 
-st_status st__derive(st__host *h, lua_State *L, st_library *lib,
+st_status st__derive(st__state *h, lua_State *L, st_library *lib,
                      const char *name, int idx, bool *has_env) {
-  char place[LUA_IDSIZE + 16];
-  st__place(h, L, place, sizeof place);
-  const size_t n = strlen(place) + 1;
+  char where[LUA_IDSIZE + 16];
+  st__where(h, L, where, sizeof where);
+  const size_t n = strlen(where) + 1;
   lua_createtable(L, 1, 0);                            /* [+1] */
   lua_pushvalue(L, idx);                               /* [+1] */
   lua_rawseti(L, -2, 1);                               /* [-1] */
@@ -226,11 +226,11 @@ st_status st__derive(st__host *h, lua_State *L, st_library *lib,
   lua_pushvalue(L, -2);                                /* [+1] */
   lua_pushboolean(L, 1);                               /* [+1] */
   lua_rawset(L, -3);                                   /* [-2] */
-  derivative *d = st__anchor_new(h, L, lua_gettop(L) - 1, sizeof *d + n);
-  memcpy(d->place, place, n);
+  derivative *d = st__weak_ref_new(h, L, lua_gettop(L) - 1, sizeof *d + n);
+  memcpy(d->where, where, n);
   d->schema = schema_of(lib, name);
-  const st_derivative how = {run_derivative, d, st__anchor_free};
+  const st_derivative how = {run_derivative, d, st__weak_ref_free};
   const st_status status = st_library_derivative(lib, name, &how);
-  if (status != ST_OK) st__anchor_free(d);
+  if (status != ST_OK) st__weak_ref_free(d);
   return status;
 }

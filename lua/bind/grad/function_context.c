@@ -30,12 +30,12 @@ void st__set_field(lua_State *L, int ctx, const char *name) {
   lua_pop(L, 2);                                       /* [-2] */
 }
 
-void st__push_context(st__host *h, lua_State *L) {
+void st__push_context(st__state *h, lua_State *L) {
   lua_createtable(L, 0, 4);                            /* [+1] */
   lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
   lua_createtable(L, 0, 6);                            /* [+1] */
   lua_rawset(L, -3);                                   /* [-2] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->anchors.context_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.context_ref); /* [+1] */
   lua_setmetatable(L, -2);                             /* [-1] */
 }
 
@@ -43,7 +43,7 @@ void st__push_context(st__host *h, lua_State *L) {
 
 /* Is argument 1 a context whose forward runs? */
 static void check_forward(lua_State *L, const char *name) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   bool runs = false;
   if (lua_istable(L, 1)) {
     st__push_field(L, 1, "is_forward");                /* [+1] */
@@ -59,7 +59,7 @@ static void check_forward(lua_State *L, const char *name) {
  * if that is allowed. */
 static int keep_list(lua_State *L, const char *name, const char *field,
                      bool allow_nil) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   check_forward(L, name);
   const int n = lua_gettop(L) - 1;
   lua_createtable(L, n, 1);                            /* [+1] */
@@ -92,7 +92,7 @@ static int context_mark_constant(lua_State *L) {
 
 /* ctx:saved(): what was saved, as it was */
 static int context_saved(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
   st__push_field(L, 1, "saved");                       /* [+1] */
   if (!lua_istable(L, -1)) {
@@ -114,7 +114,7 @@ static int context_saved(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_context(st__host *h, lua_State *L) {
+void st__open_context(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"save", context_save}, {"saved", context_saved},
     {"mark_dirty", context_mark_dirty},
@@ -126,5 +126,5 @@ void st__open_context(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");                      /* [-1] */
   lua_pushliteral(L, "protected");                     /* [+1] */
   lua_setfield(L, -2, "__metatable");                  /* [-1] */
-  h->anchors.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->keepalive.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

@@ -1,8 +1,8 @@
 /* Hooks: Lua functions that see gradients on their way.
  *
  * A hook is a table with its function in it, which environments hold
- * (Note [Anchors]); to remove a hook empties the table, too, so that nothing
- * depends on when the engine lets go of it.
+ * (Note [Keeping gradient functions alive]); to remove a hook empties the
+ * table, too, so that nothing depends on when the engine lets go of it.
  */
 
 #include <string.h>
@@ -11,25 +11,25 @@
 
 /* How the engine knows it. */
 typedef struct hook_ref {
-  st__anchor anchor;
-  double owner;        /* the box: a remembered value */
-  char place[];        /* where it was registered, for messages */
+  st__weak_ref weak;
+  double owner;        /* the userdata: a remembered value */
+  char where[];        /* where it was registered, for messages */
 } hook_ref;
 
 /* What removes it. The numbers are those of remembered values. */
-typedef struct remover {
+typedef struct hook_handle {
   double hook, owner;
   uint64_t id;
-} remover;
+} hook_handle;
 
 /* -- Running -------------------------------------------------------------- */
 
 /* Pushes the function; false and nothing when it was removed. [+0|1] */
 static bool push_function(lua_State *L, const hook_ref *k) {
-  st__push_remembered(k->anchor.h, L, k->anchor.number); /* [+1] */
+  st__weak_push(k->weak.h, L, k->weak.number);           /* [+1] */
   if (lua_isnil(L, -1)) {
-    st__error(k->anchor.h, L, ST_BAD_STATE, "the hook from %s is gone with "
-              "the tensors that it belonged to", k->place);
+    st__error(k->weak.h, L, ST_BAD_STATE, "the hook from %s is gone with "
+              "the tensors that it belonged to", k->where);
   }
   lua_rawgeti(L, -1, 1);                               /* [+1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -45,17 +45,17 @@ typedef struct tensor_run {
 
 static void call_tensor_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
-  st__host *h = r->k->anchor.h;
+  st__state *h = r->k->weak.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
-  st__push_seen(h, L, r->grad);                        /* [+1] */
+  st__push_in_pass(h, L, r->grad);                     /* [+1] */
   lua_call(L, 1, 1);                                   /* [-2, +1] */
   if (lua_isnil(L, -1)) return;
   st_tensor *t = st__to_tensor(h, L, -1);
   if (!t) {
     st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a Tensor or "
-              "nothing, got %s", r->k->place, st__type_name(h, L, -1));
+              "nothing, got %s", r->k->where, st__type_name(h, L, -1));
   }
-  st__add_to_pass(h, L, lua_gettop(L));
+  st__pass_add(h, L, lua_gettop(L));
   st_tensor_retain(t);
   *r->out = t;
 }
@@ -63,29 +63,29 @@ static void call_tensor_hook(lua_State *L, void *arg) {
 static st_status run_tensor_hook(void *ctx, st_tensor *grad,
                                  st_tensor **out) {
   tensor_run r = {ctx, grad, out};
-  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  const st_status status = st__weak_ref_check(&r.k->weak, "a hook");
   if (status != ST_OK) return status;
-  return st__run_task(r.k->anchor.h, call_tensor_hook, &r);
+  return st__run_task(r.k->weak.h, call_tensor_hook, &r);
 }
 
 /* The leaf as the object that it is. */
 static void call_post_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
-  st__host *h = r->k->anchor.h;
+  st__state *h = r->k->weak.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
-  st__push_remembered(h, L, r->k->owner);              /* [+1] */
+  st__weak_push(h, L, r->k->owner);                    /* [+1] */
   if (st__to_tensor(h, L, -1) != r->grad) {
     lua_pop(L, 1);                                     /* [-1] */
-    st__push_seen(h, L, r->grad);                      /* [+1] */
+    st__push_in_pass(h, L, r->grad);                   /* [+1] */
   }
   lua_call(L, 1, 0);                                   /* [-2] */
 }
 
 static st_status run_post_hook(void *ctx, st_tensor *leaf, st_tensor **out) {
   tensor_run r = {ctx, leaf, out};
-  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  const st_status status = st__weak_ref_check(&r.k->weak, "a hook");
   if (status != ST_OK) return status;
-  return st__run_task(r.k->anchor.h, call_post_hook, &r);
+  return st__run_task(r.k->weak.h, call_post_hook, &r);
 }
 
 typedef struct node_run {
@@ -97,10 +97,10 @@ typedef struct node_run {
 } node_run;
 
 /* A list of gradients, false where there is none. [+1] */
-static void push_grads(st__host *h, lua_State *L, int n, st_tensor **grads) {
+static void push_grads(st__state *h, lua_State *L, int n, st_tensor **grads) {
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
-    if (grads[i]) st__push_seen(h, L, grads[i]);       /* [+1] */
+    if (grads[i]) st__push_in_pass(h, L, grads[i]);    /* [+1] */
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
@@ -109,10 +109,10 @@ static void push_grads(st__host *h, lua_State *L, int n, st_tensor **grads) {
 /* The tensors of the list at the top in the place of grads. */
 static void take_grads(const hook_ref *k, lua_State *L, int n,
                        st_tensor **grads) {
-  st__host *h = k->anchor.h;
+  st__state *h = k->weak.h;
   if (!lua_istable(L, -1)) {
     st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
-              "Tensors or nothing, got %s", k->place,
+              "Tensors or nothing, got %s", k->where,
               st__type_name(h, L, -1));
   }
   const int list = lua_gettop(L);
@@ -122,12 +122,12 @@ static void take_grads(const hook_ref *k, lua_State *L, int n,
     now[i] = st__to_tensor(h, L, -1);
     if (!now[i] && lua_toboolean(L, -1)) {
       st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
-                "Tensors: element %d is a %s", k->place, i + 1,
+                "Tensors: element %d is a %s", k->where, i + 1,
                 st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                                     /* [-1] */
   }
-  st__add_to_pass(h, L, list);
+  st__pass_add(h, L, list);
   for (int i = 0; i < n; i++) {
     if (now[i]) st_tensor_retain(now[i]);
     st_tensor_release(&grads[i]);
@@ -137,7 +137,7 @@ static void take_grads(const hook_ref *k, lua_State *L, int n,
 
 static void call_node_hook(lua_State *L, void *arg) {
   const node_run *r = arg;
-  st__host *h = r->k->anchor.h;
+  st__state *h = r->k->weak.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
   if (r->inputs) push_grads(h, L, r->ninputs, r->inputs); /* [+0|1] */
   push_grads(h, L, r->nresults, r->results);           /* [+1] */
@@ -150,30 +150,30 @@ static void call_node_hook(lua_State *L, void *arg) {
 static st_status run_node_hook(void *ctx, int ninputs, st_tensor **inputs,
                                int nresults, st_tensor **results) {
   node_run r = {ctx, ninputs, inputs, nresults, results};
-  const st_status status = st__check_anchor(&r.k->anchor, "a hook");
+  const st_status status = st__weak_ref_check(&r.k->weak, "a hook");
   if (status != ST_OK) return status;
-  return st__run_task(r.k->anchor.h, call_node_hook, &r);
+  return st__run_task(r.k->weak.h, call_node_hook, &r);
 }
 
 /* -- Registering ---------------------------------------------------------- */
 
 /* For the function at index 2: the table that is the hook and the handle.
  * [+2] */
-static hook_ref *push_hook(lua_State *L, remover **out) {
-  char place[LUA_IDSIZE + 16];
-  st__host *h = st__host_of(L);
+static hook_ref *push_hook(lua_State *L, hook_handle **out) {
+  char where[LUA_IDSIZE + 16];
+  st__state *h = st__state_of(L);
   lua_settop(L, 2);
   st__check_callable(h, L, 2, "fn");
   lua_createtable(L, 1, 0);                            /* [+1] */
   lua_pushvalue(L, 2);                                 /* [+1] */
   lua_rawseti(L, -2, 1);                               /* [-1] */
-  *out = st__box_new(h, L, ST_BOX_HOOK, sizeof **out); /* [+1] */
-  (*out)->owner = st__remember(h, L, 1);
-  st__place(h, L, place, sizeof place);
-  const size_t n = strlen(place) + 1;
-  hook_ref *k = st__anchor_new(h, L, 3, sizeof *k + n);
-  memcpy(k->place, place, n);
-  (*out)->hook = k->anchor.number;
+  *out = st__newudata(h, L, ST_UD_HOOK, sizeof **out); /* [+1] */
+  (*out)->owner = st__weak_put(h, L, 1);
+  st__where(h, L, where, sizeof where);
+  const size_t n = strlen(where) + 1;
+  hook_ref *k = st__weak_ref_new(h, L, 3, sizeof *k + n);
+  memcpy(k->where, where, n);
+  (*out)->hook = k->weak.number;
   k->owner = (*out)->owner;
   return k;
 }
@@ -183,7 +183,7 @@ typedef st_status add_fn(st_tensor *t, const st_tensor_hook *hook,
 
 /* The tensor at index 1, owned: a kernel or a finaliser may free it. */
 static st_status hold(lua_State *L, st_tensor **out) {
-  *out = st__to_tensor(st__host_of(L), L, 1);
+  *out = st__to_tensor(st__state_of(L), L, 1);
   if (!*out) return st_fail(ST_BAD_STATE, "self is a freed Tensor");
   st_tensor_retain(*out);
   return ST_OK;
@@ -192,30 +192,30 @@ static st_status hold(lua_State *L, st_tensor **out) {
 static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
                            const st_tensor_hook *how) {
   st__entry e;
-  remover *handle;
+  hook_handle *handle;
   st_tensor *t = NULL;
   st_node *target = NULL;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__check_tensor(h, L, 1, "self");
   st_tensor_hook hook = *how;
   hook.ctx = push_hook(L, &handle);                    /* [+2] */
-  hook.free_ctx = st__anchor_free;
+  hook.free_ctx = st__weak_ref_free;
   st_status status = hold(L, &t);
   if (status == ST_OK) status = st__begin(h, L, name, &e);
   if (status == ST_OK) {
     status = st__end(h, L, &e, add(t, &hook, &handle->id));
   }
-  if (status != ST_OK) st__anchor_free(hook.ctx);
+  if (status != ST_OK) st__weak_ref_free(hook.ctx);
   else status = st__node_of(h, L, t, &target);
   st_tensor_release(&t);
   if (status != ST_OK) return st__raise(h, L, status);
-  st__node_box *node = st__push_node(h, L, false);     /* [+1] */
+  st__node_ud *node = st__push_node(h, L, false);      /* [+1] */
   node->n = target;
-  st__note_box(h, L, 1);
+  st__track_ud(h, L, 1);
   lua_pushvalue(L, 3);                                 /* [+1] */
-  st__attach(h, L, 1);                                 /* [-1] */
+  st__env_add(h, L, 1);                                /* [-1] */
   lua_pushvalue(L, 3);                                 /* [+1] */
-  st__attach_downstream(h, L, target);                 /* [-1] */
+  st__env_add_downstream(h, L, target);                /* [-1] */
   lua_pop(L, 1);                                       /* [-1] */
   return 1;
 }
@@ -234,21 +234,21 @@ static int register_post_hook(lua_State *L) {
 }
 
 static int add_node_hook(lua_State *L, bool before) {
-  remover *handle;
-  st__host *h = st__host_of(L);
-  st__node_box *box = st__check_node(h, L, 1);
+  hook_handle *handle;
+  st__state *h = st__state_of(L);
+  st__node_ud *ud = st__check_node(h, L, 1);
   st_node_hook hook = {run_node_hook, push_hook(L, &handle), /* [+2] */
-                       st__anchor_free};
-  const st_status status = st_node_add_hook(box->n, before, &hook,
+                       st__weak_ref_free};
+  const st_status status = st_node_add_hook(ud->n, before, &hook,
                                             &handle->id);
   if (status != ST_OK) {
-    st__anchor_free(hook.ctx);
+    st__weak_ref_free(hook.ctx);
     return st__raise(h, L, status);
   }
   lua_pushvalue(L, 3);                                 /* [+1] */
-  st__attach(h, L, 1);                                 /* [-1] */
+  st__env_add(h, L, 1);                                /* [-1] */
   lua_pushvalue(L, 3);                                 /* [+1] */
-  st__attach_downstream(h, L, box->n);                 /* [-1] */
+  st__env_add_downstream(h, L, ud->n);                 /* [-1] */
   return 1;
 }
 
@@ -258,21 +258,21 @@ int st__node_prehook(lua_State *L) { return add_node_hook(L, true); }
 /* -- Removing ------------------------------------------------------------- */
 
 /* Has the engine let go of it, if its owner is still there. */
-static void drop_hook(st__host *h, lua_State *L, const remover *k) {
-  st__push_remembered(h, L, k->owner);                 /* [+1] */
-  const st__box *box = st__box_test(h, L, -1, ST_BOX_TENSOR);
-  const st__node_box *node = st__box_test(h, L, -1, ST_BOX_NODE);
-  if (box && box->t) st_tensor_remove_hook(box->t, k->id);
+static void drop_hook(st__state *h, lua_State *L, const hook_handle *k) {
+  st__weak_push(h, L, k->owner);                       /* [+1] */
+  const st__tensor_ud *ud = st__testudata(h, L, -1, ST_UD_TENSOR);
+  const st__node_ud *node = st__testudata(h, L, -1, ST_UD_NODE);
+  if (ud && ud->t) st_tensor_remove_hook(ud->t, k->id);
   if (node && node->n) st_node_remove_hook(node->n, k->id);
   lua_pop(L, 1);                                       /* [-1] */
 }
 
 /* handle:remove(): was it still there? */
 static int hook_remove(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const remover *k = st__box_check(h, L, 1, ST_BOX_HOOK, "self");
+  st__state *h = st__state_of(L);
+  const hook_handle *k = st__checkudata(h, L, 1, ST_UD_HOOK, "self");
   bool was_there = false;
-  st__push_remembered(h, L, k->hook);                  /* [+1] */
+  st__weak_push(h, L, k->hook);                        /* [+1] */
   if (lua_istable(L, -1)) {
     lua_rawgeti(L, -1, 1);                             /* [+1] */
     was_there = !lua_isnil(L, -1);
@@ -285,14 +285,14 @@ static int hook_remove(lua_State *L) {
   return 1;
 }
 
-void st__meta_hook(st__host *h, lua_State *L) {
+void st__meta_hook(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"remove", hook_remove}, {NULL, NULL}};
   lua_newtable(L);                           /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");            /* [-1] */
 }
 
-void st__open_hook(st__host *h, lua_State *L) {
+void st__open_hook(st__state *h, lua_State *L) {
   static const luaL_Reg tensor_methods[] = {
     {"register_hook", register_hook},
     {"register_post_accumulate_grad_hook", register_post_hook}, {NULL, NULL}

@@ -1,4 +1,5 @@
-/* What keeps the Lua functions alive that gradients may need: Note [Anchors].
+/* What keeps the Lua functions alive that gradients may need: Note [Keeping
+ * gradient functions alive].
  */
 
 #include <stdlib.h>
@@ -11,10 +12,10 @@ static void push_slot(lua_State *L, int ref) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, ref);             /* [+1] */
 }
 
-double st__remember(st__host *h, lua_State *L, int idx) {
-  const double number = ++h->anchors.last;
+double st__weak_put(st__state *h, lua_State *L, int idx) {
+  const double number = ++h->keepalive.last;
   lua_pushvalue(L, idx);                              /* [+1] */
-  push_slot(L, h->anchors.values_ref);                /* [+1] */
+  push_slot(L, h->keepalive.values_ref);              /* [+1] */
   lua_pushnumber(L, number);                          /* [+1] */
   lua_pushvalue(L, -3);                               /* [+1] */
   lua_rawset(L, -3);                                  /* [-2] */
@@ -22,44 +23,44 @@ double st__remember(st__host *h, lua_State *L, int idx) {
   return number;
 }
 
-void st__push_remembered(st__host *h, lua_State *L, double number) {
-  push_slot(L, h->anchors.values_ref);                /* [+1] */
+void st__weak_push(st__state *h, lua_State *L, double number) {
+  push_slot(L, h->keepalive.values_ref);              /* [+1] */
   lua_pushnumber(L, number);                          /* [+1] */
   lua_rawget(L, -2);                                  /* [-1, +1] */
   lua_remove(L, -2);                                  /* [-1] */
 }
 
-void *st__anchor_new(st__host *h, lua_State *L, int idx, size_t size) {
-  const double number = st__remember(h, L, idx);
-  st__anchor *a = calloc(1, size);
+void *st__weak_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
+  const double number = st__weak_put(h, L, idx);
+  st__weak_ref *a = calloc(1, size);
   if (!a) {
     st__error(h, L, ST_NO_MEMORY, "out of memory");
     return NULL;
   }
-  *a = (st__anchor){h, number};
+  *a = (st__weak_ref){h, number};
   atomic_fetch_add(&h->refs, 1);
   return a;
 }
 
-void st__anchor_free(void *block) {
-  st__anchor *a = block;
-  st__host *h = a->h;
+void st__weak_ref_free(void *block) {
+  st__weak_ref *a = block;
+  st__state *h = a->h;
   free(a);
-  st__host_release(h);
+  st__state_release(h);
 }
 
-st_status st__check_anchor(const st__anchor *a, const char *what) {
-  if (st__current_host() == a->h) return ST_OK;
+st_status st__weak_ref_check(const st__weak_ref *a, const char *what) {
+  if (st__current_state() == a->h) return ST_OK;
   return st_fail(ST_BAD_STATE, "%s is a function of a Lua state that is not "
                  "running on this thread", what);
 }
 
 /* -- Environments --------------------------------------------------------- */
 
-enum { FEW = 16 }; /* environments that are worth a copy */
+enum { MAX_COPIED = 16 }; /* environments that are worth a copy */
 
 /* Is the one at idx b part of that at idx a? */
-static bool has(lua_State *L, int a, int b) {
+static bool has_env(lua_State *L, int a, int b) {
   if (lua_rawequal(L, a, b)) return true;
   lua_pushvalue(L, b);                                /* [+1] */
   lua_rawget(L, a);                                   /* [-1, +1] */
@@ -70,7 +71,7 @@ static bool has(lua_State *L, int a, int b) {
 
 /* Puts the environment at idx, and its parts if they are few, into the one at
  * the top. */
-static void put(lua_State *L, int idx) {
+static void add_parts(lua_State *L, int idx) {
   const int top = lua_gettop(L);
   int n = 0;
   lua_pushvalue(L, idx);                              /* [+1] */
@@ -78,7 +79,7 @@ static void put(lua_State *L, int idx) {
   lua_rawset(L, top);                                 /* [-2] */
   for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) { /* [+2, -1] */
     if (!lua_istable(L, -2)) continue;
-    if (++n > FEW) {
+    if (++n > MAX_COPIED) {
       lua_pop(L, 2);                                  /* [-2] */
       break;
     }
@@ -90,17 +91,17 @@ static void put(lua_State *L, int idx) {
 
 /* What a loop records from the same few tensors has their environment again:
  * one that has the other stands for both. */
-void st__join(lua_State *L) {
+void st__env_merge(lua_State *L) {
   const int b = lua_gettop(L), a = b - 1;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  if (has(L, b, a)) {
+  if (has_env(L, b, a)) {
     lua_remove(L, a);                                 /* [-1] */
-  } else if (has(L, a, b)) {
+  } else if (has_env(L, a, b)) {
     lua_pop(L, 1);                                    /* [-1] */
   } else {
     lua_createtable(L, 0, 4);                         /* [+1] */
-    put(L, a);
-    put(L, b);
+    add_parts(L, a);
+    add_parts(L, b);
     lua_replace(L, a);                                /* [-1] */
     lua_pop(L, 1);                                    /* [-1] */
   }
@@ -115,32 +116,33 @@ static void push_env(lua_State *L, int idx) {
   lua_newtable(L);                                    /* [+1] */
 }
 
-/* False: it was one of the box's already. [-1] */
-static bool attach(st__host *h, lua_State *L, int idx) {
-  st__box *box = lua_touserdata(L, idx);
-  if (box->is_anchored) {
+/* False: it was one of the userdata's already. [-1] */
+static bool attach(st__state *h, lua_State *L, int idx) {
+  st__tensor_ud *ud = lua_touserdata(L, idx);
+  if (ud->has_keepalive) {
     push_env(L, idx);                                 /* [+1] */
     lua_insert(L, -2);
-    if (has(L, lua_gettop(L) - 1, lua_gettop(L))) {
+    if (has_env(L, lua_gettop(L) - 1, lua_gettop(L))) {
       lua_pop(L, 2);                                  /* [-2] */
       return false;
     }
-    st__join(L);                                      /* [-1] */
+    st__env_merge(L);                                 /* [-1] */
   }
   st__set_env(L, idx);                                /* [-1] */
-  h->anchors.count += !box->is_anchored;
-  box->is_anchored = true;
+  h->keepalive.count += !ud->has_keepalive;
+  ud->has_keepalive = true;
   return true;
 }
 
-void st__attach(st__host *h, lua_State *L, int idx) {
+void st__env_add(st__state *h, lua_State *L, int idx) {
   attach(h, L, idx);                                  /* [-1] */
 }
 
-/* -- Noted boxes ---------------------------------------------------------- */
+/* -- Noted userdata
+ * ---------------------------------------------------------- */
 
 /* A slot is given back by finalisers, which cannot make room. */
-static bool make_room(st__anchors *a) {
+static bool make_room(st__keepalive *a) {
   if (a->nfree > 0 || a->nslots < a->room) return true;
   const int room = a->room ? 2 * a->room : 256;
   int *slots = realloc(a->free_slots, (size_t)room * sizeof *slots);
@@ -150,54 +152,54 @@ static bool make_room(st__anchors *a) {
   return true;
 }
 
-void st__note_box(st__host *h, lua_State *L, int idx) {
-  st__anchors *a = &h->anchors;
-  st__box *box = lua_touserdata(L, idx);
-  if (box->slot) return;
+void st__track_ud(st__state *h, lua_State *L, int idx) {
+  st__keepalive *a = &h->keepalive;
+  st__tensor_ud *ud = lua_touserdata(L, idx);
+  if (ud->slot) return;
   if (!make_room(a)) st__error(h, L, ST_NO_MEMORY, "out of memory");
   lua_pushvalue(L, idx);                              /* [+1] */
-  push_slot(L, a->boxes_ref);                         /* [+1] */
+  push_slot(L, a->tracked_ref);                       /* [+1] */
   lua_insert(L, -2);
   const int slot = a->nfree ? a->free_slots[--a->nfree] : ++a->nslots;
-  box->slot = slot;
+  ud->slot = slot;
   lua_rawseti(L, -2, slot);                           /* [-1] */
   lua_pop(L, 1);                                      /* [-1] */
 }
 
-void st__forget_box(st__host *h, st__box *box) {
-  st__anchors *a = &h->anchors;
-  if (box->slot) a->free_slots[a->nfree++] = box->slot;
-  a->count -= box->is_anchored;
-  box->slot = 0;
-  box->is_anchored = false;
+void st__untrack_ud(st__state *h, st__tensor_ud *ud) {
+  st__keepalive *a = &h->keepalive;
+  if (ud->slot) a->free_slots[a->nfree++] = ud->slot;
+  a->count -= ud->has_keepalive;
+  ud->slot = 0;
+  ud->has_keepalive = false;
 }
 
-static void each(st__host *h, lua_State *L, bool wants_nodes,
-                 void (*fn)(lua_State *L, st__box *box, void *ctx),
+static void each(st__state *h, lua_State *L, bool wants_nodes,
+                 void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
                  void *ctx) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  push_slot(L, h->anchors.boxes_ref);                 /* [+1] */
+  push_slot(L, h->keepalive.tracked_ref);             /* [+1] */
   const int list = lua_gettop(L);
-  for (int slot = 1; slot <= h->anchors.nslots; slot++) {
+  for (int slot = 1; slot <= h->keepalive.nslots; slot++) {
     lua_rawgeti(L, list, slot);                       /* [+1] */
-    st__box *box = lua_touserdata(L, -1);
-    const bool is_asked = box && (wants_nodes
-      ? st__box_test(h, L, -1, ST_BOX_NODE) != NULL : box->t != NULL);
-    if (is_asked) fn(L, box, ctx);
+    st__tensor_ud *ud = lua_touserdata(L, -1);
+    const bool is_asked = ud && (wants_nodes
+      ? st__testudata(h, L, -1, ST_UD_NODE) != NULL : ud->t != NULL);
+    if (is_asked) fn(L, ud, ctx);
     lua_settop(L, list);                              /* [-1] */
   }
   lua_settop(L, list - 1);                            /* [-1] */
 }
 
-void st__each_box(st__host *h, lua_State *L,
-                  void (*fn)(lua_State *L, st__box *box, void *ctx),
-                  void *ctx) {
+void st__each_tensor_ud(st__state *h, lua_State *L,
+                        void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
+                        void *ctx) {
   each(h, L, false, fn, ctx);
 }
 
-void st__each_node(st__host *h, lua_State *L,
-                   void (*fn)(lua_State *L, st__box *box, void *ctx),
-                   void *ctx) {
+void st__each_node_ud(st__state *h, lua_State *L,
+                      void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
+                      void *ctx) {
   each(h, L, true, fn, ctx);
 }
 
@@ -205,11 +207,11 @@ void st__each_node(st__host *h, lua_State *L,
 
 /* The views of one tensor and itself: what is written into one of them is in
  * the history of all. */
-typedef struct family {
-  st__host *h;
+typedef struct view_family {
+  st__state *h;
   const st_tensor *root;
   int at;      /* the environment of one, or 0 */
-} family;
+} view_family;
 
 static const st_tensor *root_of(const st_tensor *t) {
   const st_tensor *base = st_tensor_base(t);
@@ -217,141 +219,141 @@ static const st_tensor *root_of(const st_tensor *t) {
 }
 
 /* Is t of the family, or its gradient? */
-static bool is_member(const family *f, const st_tensor *t) {
+static bool is_member(const view_family *f, const st_tensor *t) {
   const st_tensor *grad = st_tensor_grad(t);
   return root_of(t) == f->root || (grad && root_of(grad) == f->root);
 }
 
-static void attach_member(lua_State *L, st__box *box, void *ctx) {
-  const family *f = ctx;
-  if (!is_member(f, box->t)) return;
+static void attach_member(lua_State *L, st__tensor_ud *ud, void *ctx) {
+  const view_family *f = ctx;
+  if (!is_member(f, ud->t)) return;
   lua_pushvalue(L, f->at);                            /* [+1] */
   attach(f->h, L, lua_gettop(L) - 1);                 /* [-1] */
 }
 
 /* The environment at the top for the family of t. [-1] */
-static void attach_family(st__host *h, lua_State *L, const st_tensor *t) {
-  family f = {h, root_of(t), lua_gettop(L)};
-  st__each_box(h, L, attach_member, &f);
+static void attach_family(st__state *h, lua_State *L, const st_tensor *t) {
+  view_family f = {h, root_of(t), lua_gettop(L)};
+  st__each_tensor_ud(h, L, attach_member, &f);
   lua_pop(L, 1);                                      /* [-1] */
 }
 
-static void copy_member(lua_State *L, st__box *box, void *ctx) {
-  const family *f = ctx;
-  if (!box->is_anchored || root_of(box->t) != f->root) return;
+static void copy_member(lua_State *L, st__tensor_ud *ud, void *ctx) {
+  const view_family *f = ctx;
+  if (!ud->has_keepalive || root_of(ud->t) != f->root) return;
   push_env(L, lua_gettop(L));                         /* [+1] */
   attach(f->h, L, f->at);                             /* [-1] */
 }
 
-/* The box at idx was not noted, so it got its history through another view
+/* The userdata at idx was not noted, so it got its history through another view
  * of the same tensor. */
-static void find_history(st__host *h, lua_State *L, int idx) {
-  const st__box *box = lua_touserdata(L, idx);
-  family f = {h, root_of(box->t), idx};
-  st__note_box(h, L, idx);
-  if (h->anchors.count > 0) st__each_box(h, L, copy_member, &f);
+static void find_history(st__state *h, lua_State *L, int idx) {
+  const st__tensor_ud *ud = lua_touserdata(L, idx);
+  view_family f = {h, root_of(ud->t), idx};
+  st__track_ud(h, L, idx);
+  if (h->keepalive.count > 0) st__each_tensor_ud(h, L, copy_member, &f);
 }
 
 /* -- What is passed on ---------------------------------------------------- */
 
 /* [+0|1] */
-static bool gather_one(st__host *h, lua_State *L, int idx, bool has_one) {
-  const st__box *box = st__box_test(h, L, idx, ST_BOX_TENSOR);
-  if (!box || !box->t || !st_tensor_requires_grad(box->t)) return has_one;
-  if (!box->slot) find_history(h, L, idx);
-  if (!box->is_anchored) return has_one;
+static bool collect_one(st__state *h, lua_State *L, int idx, bool has_one) {
+  const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
+  if (!ud || !ud->t || !st_tensor_requires_grad(ud->t)) return has_one;
+  if (!ud->slot) find_history(h, L, idx);
+  if (!ud->has_keepalive) return has_one;
   push_env(L, idx);                                   /* [+1] */
-  if (has_one) st__join(L);                           /* [-1] */
+  if (has_one) st__env_merge(L);                      /* [-1] */
   return true;
 }
 
 /* For a list the environment moves on top of each element in turn. */
-bool st__gather(st__host *h, lua_State *L, int idx, bool has_one) {
-  if (!lua_istable(L, idx)) return gather_one(h, L, idx, has_one);
+bool st__env_collect(st__state *h, lua_State *L, int idx, bool has_one) {
+  if (!lua_istable(L, idx)) return collect_one(h, L, idx, has_one);
   const int n = (int)lua_objlen(L, idx);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, idx, i);                           /* [+1] */
     if (has_one) lua_insert(L, -2);
     const int at = lua_gettop(L) - has_one;
-    has_one = gather_one(h, L, at, has_one);          /* [+0|1] */
+    has_one = collect_one(h, L, at, has_one);         /* [+0|1] */
     lua_remove(L, at);                                /* [-1] */
   }
   return has_one;
 }
 
-void st__drop_handed(st__host *h, lua_State *L) {
-  h->anchors.has_handed = false;
+void st__env_drop_returned(st__state *h, lua_State *L) {
+  h->keepalive.has_returned = false;
   lua_pushboolean(L, 0);                              /* [+1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.handed_ref); /* [-1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.returned_ref); /* [-1] */
 }
 
 /* Takes what was handed on. [+0|1] */
-static bool take_handed(st__host *h, lua_State *L, bool has_one) {
-  if (!h->anchors.has_handed) return has_one;
-  push_slot(L, h->anchors.handed_ref);                /* [+1] */
-  st__drop_handed(h, L);
-  if (has_one) st__join(L);                           /* [-1] */
+static bool take_returned(st__state *h, lua_State *L, bool has_one) {
+  if (!h->keepalive.has_returned) return has_one;
+  push_slot(L, h->keepalive.returned_ref);            /* [+1] */
+  st__env_drop_returned(h, L);
+  if (has_one) st__env_merge(L);                      /* [-1] */
   return true;
 }
 
-void st__hand_on(st__host *h, lua_State *L, int idx) {
-  if (h->anchors.count == 0 || !st__gather(h, L, idx, false)) return;
-  take_handed(h, L, true);                            /* [+1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.handed_ref); /* [-1] */
-  h->anchors.has_handed = true;
+void st__env_return(st__state *h, lua_State *L, int idx) {
+  if (h->keepalive.count == 0 || !st__env_collect(h, L, idx, false)) return;
+  take_returned(h, L, true);                          /* [+1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.returned_ref); /* [-1] */
+  h->keepalive.has_returned = true;
 }
 
-bool st__gather_arguments(const st__frame *f) {
+bool st__env_collect_args(const st__frame *f) {
   bool has_one = false;
-  if (f->h->anchors.count == 0) return false;
+  if (f->h->keepalive.count == 0) return false;
   luaL_checkstack(f->L, LUA_MINSTACK, NULL);
   for (int i = 0; i < f->nargs; i++) {
     const uint8_t tag = f->args[i].tag;
     if (!f->source[i] || (tag != ST_TAG_TENSOR && tag != ST_TAG_TENSORS)) {
       continue;
     }
-    has_one = st__gather(f->h, f->L, f->source[i], has_one); /* [+0|1] */
+    has_one = st__env_collect(f->h, f->L, f->source[i], has_one); /* [+0|1] */
   }
   return has_one;
 }
 
-void st__enter_pass(st__host *h, lua_State *L, bool has_one) {
-  push_slot(L, h->anchors.pass_ref);                  /* [+1] */
+void st__pass_enter(st__state *h, lua_State *L, bool has_one) {
+  push_slot(L, h->keepalive.pass_ref);                /* [+1] */
   if (has_one) lua_insert(L, -2);
   else lua_pushboolean(L, 0);                         /* [+1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.pass_ref); /* [-1] */
-  h->anchors.has_pass = has_one;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.pass_ref); /* [-1] */
+  h->keepalive.has_pass = has_one;
 }
 
-bool st__leave_pass(st__host *h, lua_State *L) {
-  const bool had_one = h->anchors.has_pass;
-  push_slot(L, h->anchors.pass_ref);                  /* [+1] */
+bool st__pass_leave(st__state *h, lua_State *L) {
+  const bool had_one = h->keepalive.has_pass;
+  push_slot(L, h->keepalive.pass_ref);                /* [+1] */
   lua_insert(L, -2);
-  h->anchors.has_pass = lua_toboolean(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.pass_ref); /* [-1] */
+  h->keepalive.has_pass = lua_toboolean(L, -1);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.pass_ref); /* [-1] */
   return had_one;
 }
 
-/* Arguments: the host, those of a call. */
+/* Arguments: the binding state, those of a call. */
 static int enter_protected(lua_State *L) {
-  st__host *h = lua_touserdata(L, 1);
+  st__state *h = lua_touserdata(L, 1);
   const int n = lua_gettop(L);
   bool has_one = false;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  for (int i = 2; i <= n; i++) has_one = st__gather(h, L, i, has_one);
+  for (int i = 2; i <= n; i++) has_one = st__env_collect(h, L, i, has_one);
   if (!has_one) return 0;
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.pass_ref); /* [-1] */
-  h->anchors.has_pass = true;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.pass_ref); /* [-1] */
+  h->keepalive.has_pass = true;
   return 0;
 }
 
 /* In the middle of a call, so nothing may raise: what there is no memory for
  * will be missed if it is ever asked for. */
-bool st__enter_call(st__host *h, lua_State *L, const st__frame *f) {
-  if (h->anchors.count == 0 || !f || f->L != L) return false;
-  push_slot(L, h->anchors.pass_ref);                  /* [+1] */
-  push_slot(L, h->anchors.enter_ref);                 /* [+1] */
+bool st__pass_enter_call(st__state *h, lua_State *L, const st__frame *f) {
+  if (h->keepalive.count == 0 || !f || f->L != L) return false;
+  push_slot(L, h->keepalive.pass_ref);                /* [+1] */
+  push_slot(L, h->keepalive.enter_ref);               /* [+1] */
   lua_pushlightuserdata(L, h);                        /* [+1] */
   int n = 1;
   for (int i = 0; i < f->nargs; i++) {
@@ -363,69 +365,69 @@ bool st__enter_call(st__host *h, lua_State *L, const st__frame *f) {
   return true;
 }
 
-void st__leave_call(st__host *h, lua_State *L, int slot) {
+void st__pass_leave_call(st__state *h, lua_State *L, int slot) {
   lua_pushvalue(L, slot);                             /* [+1] */
-  h->anchors.has_pass = lua_toboolean(L, -1);
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.pass_ref); /* [-1] */
+  h->keepalive.has_pass = lua_toboolean(L, -1);
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.pass_ref); /* [-1] */
   lua_remove(L, slot);                                /* [-1] */
 }
 
-void st__add_to_pass(st__host *h, lua_State *L, int idx) {
-  if (h->anchors.count == 0 || !st__gather(h, L, idx, false)) return;
-  if (h->anchors.has_pass) {
-    push_slot(L, h->anchors.pass_ref);                /* [+1] */
-    st__join(L);                                      /* [-1] */
+void st__pass_add(st__state *h, lua_State *L, int idx) {
+  if (h->keepalive.count == 0 || !st__env_collect(h, L, idx, false)) return;
+  if (h->keepalive.has_pass) {
+    push_slot(L, h->keepalive.pass_ref);              /* [+1] */
+    st__env_merge(L);                                 /* [-1] */
   }
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->anchors.pass_ref); /* [-1] */
-  h->anchors.has_pass = true;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.pass_ref); /* [-1] */
+  h->keepalive.has_pass = true;
 }
 
 typedef struct search { const st_tensor *t; int at; } search;
 
-static void match_box(lua_State *L, st__box *box, void *ctx) {
+static void match_ud(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const search *s = ctx;
-  if (box->t != s->t) return;
+  if (ud->t != s->t) return;
   lua_pushvalue(L, -1);                               /* [+1] */
   lua_replace(L, s->at);                              /* [-1] */
 }
 
-bool st__push_known(st__host *h, lua_State *L, const st_tensor *t) {
+bool st__push_existing(st__state *h, lua_State *L, const st_tensor *t) {
   lua_pushnil(L);                                     /* [+1] */
   search s = {t, lua_gettop(L)};
-  st__each_box(h, L, match_box, &s);
+  st__each_tensor_ud(h, L, match_ud, &s);
   if (!lua_isnil(L, s.at)) return true;
   lua_pop(L, 1);                                      /* [-1] */
   return false;
 }
 
-st__box *st__push_seen(st__host *h, lua_State *L, st_tensor *t) {
-  st__box *box = st__push_kept(h, L, t);              /* [+1] */
-  if (!st_tensor_requires_grad(t)) return box;
-  st__note_box(h, L, lua_gettop(L));
-  if (h->anchors.has_pass) {
-    push_slot(L, h->anchors.pass_ref);                /* [+1] */
+st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t) {
+  st__tensor_ud *ud = st__push_tensor(h, L, t);       /* [+1] */
+  if (!st_tensor_requires_grad(t)) return ud;
+  st__track_ud(h, L, lua_gettop(L));
+  if (h->keepalive.has_pass) {
+    push_slot(L, h->keepalive.pass_ref);              /* [+1] */
     attach(h, L, lua_gettop(L) - 1);                  /* [-1] */
   }
-  return box;
+  return ud;
 }
 
 /* -- What calls give ------------------------------------------------------ */
 
-/* The box at idx; the environment is at the top, if there is one. */
-static bool settle_box(st__host *h, lua_State *L, int idx, bool has_one) {
-  const st__box *box = st__box_test(h, L, idx, ST_BOX_TENSOR);
-  if (!box || !box->t || !st_tensor_requires_grad(box->t)) return false;
-  st__note_box(h, L, idx);
+/* The userdata at idx; the environment is at the top, if there is one. */
+static bool inherit_one(st__state *h, lua_State *L, int idx, bool has_one) {
+  const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
+  if (!ud || !ud->t || !st_tensor_requires_grad(ud->t)) return false;
+  st__track_ud(h, L, idx);
   if (!has_one) return false;
   lua_pushvalue(L, -1);                               /* [+1] */
   return attach(h, L, idx);                           /* [-1] */
 }
 
 /* A value, or a list of them. */
-static void settle(st__host *h, lua_State *L, int idx, bool has_one,
-                   bool is_written) {
+static void inherit_all(st__state *h, lua_State *L, int idx, bool has_one,
+                        bool is_written) {
   if (!lua_istable(L, idx)) {
-    const bool is_new = settle_box(h, L, idx, has_one);
+    const bool is_new = inherit_one(h, L, idx, has_one);
     if (!has_one || !is_written) return;
     const st_tensor *t = st__to_tensor(h, L, idx);
     /* What a view has had may be news to its base. */
@@ -438,38 +440,38 @@ static void settle(st__host *h, lua_State *L, int idx, bool has_one,
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, idx, i);                           /* [+1] */
     if (has_one) lua_pushvalue(L, env);               /* [+0|1] */
-    settle_box(h, L, env + 1, has_one);
+    inherit_one(h, L, env + 1, has_one);
     lua_settop(L, env);                               /* [-n] */
   }
 }
 
-void st__settle_with(st__host *h, lua_State *L, int idx, bool is_written) {
-  settle(h, L, idx, true, is_written);
+void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written) {
+  inherit_all(h, L, idx, true, is_written);
 }
 
 /* Of a view: what it is one of. */
-static void note_source(st__host *h, lua_State *L, int idx) {
-  if (st__box_test(h, L, idx, ST_BOX_TENSOR)) st__note_box(h, L, idx);
+static void note_source(st__state *h, lua_State *L, int idx) {
+  if (st__testudata(h, L, idx, ST_UD_TENSOR)) st__track_ud(h, L, idx);
 }
 
-void st__settle(st__frame *f, int first) {
-  st__host *h = f->h;
+void st__env_inherit(st__frame *f, int first) {
+  st__state *h = f->h;
   lua_State *L = f->L;
   if (f->rets->is_alias && f->source[0]) note_source(h, L, f->source[0]);
-  bool has_one = st__gather_arguments(f);             /* [+0|1] */
-  has_one = take_handed(h, L, has_one);               /* [+0|1] */
+  bool has_one = st__env_collect_args(f);             /* [+0|1] */
+  has_one = take_returned(h, L, has_one);             /* [+0|1] */
   for (int r = 0; r < f->nrets; r++) {
-    settle(h, L, first + r, has_one, f->rets[r].is_write);
+    inherit_all(h, L, first + r, has_one, f->rets[r].is_write);
   }
   if (has_one) lua_pop(L, 1);                         /* [-1] */
 }
 
-void st__settle_from(st__host *h, lua_State *L, int idx, int source,
-                     bool is_written) {
+void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
+                          bool is_written) {
   note_source(h, L, source);
-  bool has_one = h->anchors.count > 0 && st__gather(h, L, source, false);
-  has_one = take_handed(h, L, has_one);               /* [+0|1] */
-  settle(h, L, idx, has_one, is_written);
+  bool has_one = h->keepalive.count > 0 && st__env_collect(h, L, source, false);
+  has_one = take_returned(h, L, has_one);             /* [+0|1] */
+  inherit_all(h, L, idx, has_one, is_written);
   if (has_one) lua_pop(L, 1);                         /* [-1] */
 }
 
@@ -490,11 +492,11 @@ static int new_slot(lua_State *L) {
   return luaL_ref(L, LUA_REGISTRYINDEX);              /* [-1] */
 }
 
-void st__open_anchor(st__host *h, lua_State *L) {
-  h->anchors.values_ref = new_weak(L);
-  h->anchors.boxes_ref = new_weak(L);
-  h->anchors.pass_ref = new_slot(L);
-  h->anchors.handed_ref = new_slot(L);
+void st__open_keepalive(st__state *h, lua_State *L) {
+  h->keepalive.values_ref = new_weak(L);
+  h->keepalive.tracked_ref = new_weak(L);
+  h->keepalive.pass_ref = new_slot(L);
+  h->keepalive.returned_ref = new_slot(L);
   lua_pushcfunction(L, enter_protected);              /* [+1] */
-  h->anchors.enter_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->keepalive.enter_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

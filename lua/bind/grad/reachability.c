@@ -6,10 +6,10 @@
 #include "bind.h"
 
 /* A node that was met: does it lead to the target? */
-typedef struct met {
+typedef struct visited {
   const st_node *node; /* NULL: free */
-  bool reaches;
-} met;
+  bool is_above;
+} visited;
 
 /* On the way down: its next input. */
 typedef struct step {
@@ -18,10 +18,10 @@ typedef struct step {
 } step;
 
 typedef struct walk {
-  st__host *h;
+  st__state *h;
   const st_node *target;
   uint64_t least;      /* only nodes with a higher number can lead there */
-  met *table;          /* by address; its size is a power of two */
+  visited *table;      /* by address; its size is a power of two */
   size_t size, n;
   step *steps;
   size_t depth, room;
@@ -30,10 +30,10 @@ typedef struct walk {
 
 /* -- Nodes that were met -------------------------------------------------- */
 
-static met *find(const walk *w, const st_node *n) {
+static visited *find(const walk *w, const st_node *n) {
   size_t i = ((uintptr_t)n >> 4) * 0x9E3779B97F4A7C15u >> 16;
   for (;; i++) {
-    met *m = &w->table[i & (w->size - 1)];
+    visited *m = &w->table[i & (w->size - 1)];
     if (!m->node || m->node == n) return m;
   }
 }
@@ -54,12 +54,12 @@ static bool grow(walk *w) {
 }
 
 /* What is known of n; made if nothing is. NULL without memory. */
-static met *meet(walk *w, const st_node *n, bool *is_new) {
+static visited *visit_node(walk *w, const st_node *n, bool *is_new) {
   if (2 * w->n >= w->size && !grow(w)) return NULL;
-  met *m = find(w, n);
+  visited *m = find(w, n);
   *is_new = !m->node;
   if (*is_new) {
-    *m = (met){n, n == w->target};
+    *m = (visited){n, n == w->target};
     w->n++;
   }
   return m;
@@ -82,23 +82,23 @@ static bool descend(walk *w, const st_node *n) {
 /* All on the way down lead to it; those above one that does, do already. */
 static void mark(walk *w) {
   for (size_t i = w->depth; i-- > 0;) {
-    met *m = find(w, w->steps[i].node);
-    if (m->reaches) return;
-    m->reaches = true;
+    visited *m = find(w, w->steps[i].node);
+    if (m->is_above) return;
+    m->is_above = true;
   }
 }
 
 static bool visit(walk *w, const st_node *n) {
   bool is_new;
-  const met *m = meet(w, n, &is_new);
+  const visited *m = visit_node(w, n, &is_new);
   if (!m) return false;
-  if (m->reaches) mark(w);
-  if (!is_new || m->reaches || st_node_sequence(n) <= w->least) return true;
+  if (m->is_above) mark(w);
+  if (!is_new || m->is_above || st_node_sequence(n) <= w->least) return true;
   return descend(w, n);
 }
 
 /* Does n lead to the target? The graph may be deep: no recursion. */
-static bool leads(walk *w, const st_node *n) {
+static bool reaches_target(walk *w, const st_node *n) {
   int nr;
   w->has_failed = w->has_failed || !visit(w, n);
   while (w->depth > 0 && !w->has_failed) {
@@ -110,12 +110,13 @@ static bool leads(walk *w, const st_node *n) {
     const st_node *next = st_node_next(s->node, s->input++, &nr);
     if (next && !visit(w, next)) w->has_failed = true;
   }
-  return !w->has_failed && find(w, n)->reaches;
+  return !w->has_failed && find(w, n)->is_above;
 }
 
-/* -- Boxes ---------------------------------------------------------------- */
+/* -- Userdata
+ * ---------------------------------------------------------------- */
 
-static st_status find_node(st__host *h, lua_State *L, st_tensor *t,
+static st_status find_node(st__state *h, lua_State *L, st_tensor *t,
                            st_node **out) {
   st__entry e;
   int nr;
@@ -127,54 +128,55 @@ static st_status find_node(st__host *h, lua_State *L, st_tensor *t,
 
 /* A view whose elements were written gets its new node now, so that none comes
  * or goes later. What fails here will say so when it is used. */
-static void refresh(lua_State *L, st__box *box, void *ctx) {
+static void refresh(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const walk *w = ctx;
   st_node *n;
-  if (!st_tensor_requires_grad(box->t) || !st_tensor_base(box->t)) return;
-  if (find_node(w->h, L, box->t, &n) == ST_OK) st_node_release(&n);
+  if (!st_tensor_requires_grad(ud->t) || !st_tensor_base(ud->t)) return;
+  if (find_node(w->h, L, ud->t, &n) == ST_OK) st_node_release(&n);
 }
 
-static void attach_if(lua_State *L, st__box *box, void *ctx) {
+static void add_env_if(lua_State *L, st__tensor_ud *ud, void *ctx) {
   walk *w = ctx;
   st_node *n;
   const int at = lua_gettop(L);
   if (w->has_failed) return;
-  if (find_node(w->h, L, box->t, &n) != ST_OK) return;
-  const bool is_later = n ? leads(w, n) : st_node_leaf(w->target) == box->t;
+  if (find_node(w->h, L, ud->t, &n) != ST_OK) return;
+  const bool is_later = n ? reaches_target(w, n)
+                          : st_node_leaf(w->target) == ud->t;
   st_node_release(&n);
   if (!is_later) return;
   lua_pushvalue(L, 2);                                /* [+1] */
-  st__attach(w->h, L, at);                            /* [-1] */
+  st__env_add(w->h, L, at);                           /* [-1] */
 }
 
-static void attach_node_if(lua_State *L, st__box *box, void *ctx) {
+static void add_node_env_if(lua_State *L, st__tensor_ud *ud, void *ctx) {
   walk *w = ctx;
-  const st_node *n = ((const st__node_box *)box)->n;
+  const st_node *n = ((const st__node_ud *)ud)->n;
   const int at = lua_gettop(L);
-  if (w->has_failed || !n || !leads(w, n)) return;
+  if (w->has_failed || !n || !reaches_target(w, n)) return;
   lua_pushvalue(L, 2);                                /* [+1] */
-  st__attach(w->h, L, at);                            /* [-1] */
+  st__env_add(w->h, L, at);                           /* [-1] */
 }
 
 /* Arguments: the walk, the environment. */
-static int attach_all(lua_State *L) {
+static int add_env_all(lua_State *L) {
   walk *w = lua_touserdata(L, 1);
-  st__each_box(w->h, L, refresh, w);
-  st__each_box(w->h, L, attach_if, w);
-  st__each_node(w->h, L, attach_node_if, w);
+  st__each_tensor_ud(w->h, L, refresh, w);
+  st__each_tensor_ud(w->h, L, add_env_if, w);
+  st__each_node_ud(w->h, L, add_node_env_if, w);
   return 0;
 }
 
-st_status st__node_of(st__host *h, lua_State *L, st_tensor *t,
+st_status st__node_of(st__state *h, lua_State *L, st_tensor *t,
                       st_node **out) {
   const st_status status = find_node(h, L, t, out);
   return status == ST_OK && !*out ? st_tensor_accumulator(t, out) : status;
 }
 
-void st__attach_downstream(st__host *h, lua_State *L, const st_node *target) {
+void st__env_add_downstream(st__state *h, lua_State *L, const st_node *target) {
   walk w = {.h = h, .target = target};
   if (!st_node_leaf(target)) w.least = st_node_sequence(target);
-  lua_pushcfunction(L, attach_all);                   /* [+1] */
+  lua_pushcfunction(L, add_env_all);                  /* [+1] */
   lua_insert(L, -2);
   lua_pushlightuserdata(L, &w);                       /* [+1] */
   lua_insert(L, -2);

@@ -1,7 +1,7 @@
 /* Files that are written aside: under a name of their own beside the place
  * where they belong, which they take when they are complete.
  *
- * Note [Safe saving]
+ * Note [Atomic saves]
  * The bytes go into a new file in the same folder. When all are written and
  * on the disk (fsync), it is renamed, which replaces the old file at once,
  * and then the name is made to last (fsync of the folder). Whatever stops it
@@ -24,24 +24,24 @@
 
 #include "bind.h"
 
-typedef struct aside {
+typedef struct saved_file {
   int fd;               /* -1 when it is done with */
   int64_t size;         /* bytes written */
   size_t folder;        /* bytes of path up to the last slash, and with it */
   char path[PATH_MAX];
   char temporary[PATH_MAX];
-} aside;
+} saved_file;
 
 enum {
   AT_ONCE = 1 << 30,    /* bytes; a system call may refuse more than 2 GB */
-  KEPT = 200,           /* of a name, in that of the temporary file */
+  MAX_NAME = 200,       /* of a name, in that of the temporary file */
   TRIES = 1000
 };
 
 /* -- Making --------------------------------------------------------------- */
 
 /* Where the file is to be: through symbolic links. */
-static const char *find_place(aside *a, const char *path) {
+static const char *resolve_path(saved_file *a, const char *path) {
   struct stat info;
   if (strlen(path) >= sizeof a->path) return strerror(ENAMETOOLONG);
   strcpy(a->path, path);
@@ -59,13 +59,13 @@ static const char *find_place(aside *a, const char *path) {
 }
 
 /* A new file beside it; nobody else has that name. */
-static const char *make_file(aside *a, mode_t mode) {
+static const char *make_temporary(saved_file *a, mode_t mode) {
   static atomic_uint counter;
   for (int i = 0; i < TRIES; i++) {
     const unsigned n = atomic_fetch_add(&counter, 1) + 1;
     const int length =
       snprintf(a->temporary, sizeof a->temporary, "%.*s%.*s.%ld.%u.tmp",
-               (int)a->folder, a->path, KEPT, a->path + a->folder,
+               (int)a->folder, a->path, MAX_NAME, a->path + a->folder,
                (long)getpid(), n);
     if (length < 0 || length >= (int)sizeof a->temporary) {
       return strerror(ENAMETOOLONG);
@@ -77,36 +77,36 @@ static const char *make_file(aside *a, mode_t mode) {
   return "all names for a temporary file beside it are taken";
 }
 
-static void give_up(aside *a) {
+static void abort_save(saved_file *a) {
   if (a->fd < 0) return;
   close(a->fd);
   a->fd = -1;
   unlink(a->temporary);
 }
 
-static const char *start(aside *a, const char *path) {
+static const char *start(saved_file *a, const char *path) {
   struct stat old;
-  const char *why = find_place(a, path);
+  const char *why = resolve_path(a, path);
   if (why) return why;
   const bool is_new = stat(a->path, &old) != 0;
   if (is_new && errno != ENOENT) return strerror(errno);
   if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
   if (!is_new && !S_ISREG(old.st_mode)) return "it is no regular file";
-  why = make_file(a, is_new ? 0666 : old.st_mode & 0777);
+  why = make_temporary(a, is_new ? 0666 : old.st_mode & 0777);
   if (why || is_new) return why;
   /* To whom the file belongs is not always ours to say. */
   const int is_owned = fchown(a->fd, old.st_uid, old.st_gid);
   (void)is_owned;
   if (fchmod(a->fd, old.st_mode & 0777) == 0) return NULL;
   why = strerror(errno);
-  give_up(a);
+  abort_save(a);
   return why;
 }
 
 /* open_aside(path): or nil and why not */
-static int open_aside(lua_State *L) {
+static int open_save(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
-  aside *a = st__box_new(st__host_of(L), L, ST_BOX_ASIDE, sizeof *a);
+  saved_file *a = st__newudata(st__state_of(L), L, ST_UD_SAVE, sizeof *a);
   a->fd = -1;                                    /* [+1] */
   const char *why = start(a, path);
   return why ? st__failed(L, why) : 1;
@@ -114,14 +114,15 @@ static int open_aside(lua_State *L) {
 
 /* -- Writing -------------------------------------------------------------- */
 
-static aside *check_open(lua_State *L) {
-  st__host *h = st__host_of(L);
-  aside *a = st__box_check(h, L, 1, ST_BOX_ASIDE, "self");
+static saved_file *check_open(lua_State *L) {
+  st__state *h = st__state_of(L);
+  saved_file *a = st__checkudata(h, L, 1, ST_UD_SAVE, "self");
   if (a->fd < 0) st__error(h, L, ST_BAD_STATE, "the file is closed");
   return a;
 }
 
-static const char *write_all(aside *a, const char *p, size_t n, int64_t at) {
+static const char *write_all(saved_file *a, const char *p, size_t n,
+                             int64_t at) {
   while (n > 0) {
     const ssize_t done = pwrite(a->fd, p, n < AT_ONCE ? n : AT_ONCE,
                                 (off_t)at);
@@ -137,7 +138,8 @@ static const char *write_all(aside *a, const char *p, size_t n, int64_t at) {
 /* The same, where a file beyond the process's limit (RLIMIT_FSIZE) is an error
  * like others: the signal that comes with it, and would end the process, is
  * held back from this thread and taken. */
-static const char *write_at(aside *a, const char *p, size_t n, int64_t at) {
+static const char *write_at(saved_file *a, const char *p, size_t n,
+                            int64_t at) {
   const struct timespec now = {0, 0};
   sigset_t limit, before;
   sigemptyset(&limit);
@@ -150,9 +152,9 @@ static const char *write_at(aside *a, const char *p, size_t n, int64_t at) {
   return why;
 }
 
-const char *st__aside_write(lua_State *L, int idx, const void *p, size_t n) {
-  st__host *h = st__host_of(L);
-  aside *a = st__box_check(h, L, idx, ST_BOX_ASIDE, "file");
+const char *st__save_write(lua_State *L, int idx, const void *p, size_t n) {
+  st__state *h = st__state_of(L);
+  saved_file *a = st__checkudata(h, L, idx, ST_UD_SAVE, "file");
   if (a->fd < 0) return "the file is closed";
   const char *why = write_at(a, p, n, a->size);
   if (!why) a->size += (int64_t)n;
@@ -160,7 +162,7 @@ const char *st__aside_write(lua_State *L, int idx, const void *p, size_t n) {
 }
 
 /* The bytes of the string or tensor at idx. */
-const char *st__check_bytes(st__host *h, lua_State *L, int idx, size_t *n) {
+const char *st__check_bytes(st__state *h, lua_State *L, int idx, size_t *n) {
   if (lua_type(L, idx) == LUA_TSTRING) return lua_tolstring(L, idx, n);
   return st__check_memory(h, L, idx, n);
 }
@@ -172,18 +174,18 @@ static int report(lua_State *L, const char *why) {
 }
 
 /* file:write(string | tensor): appends its bytes; true, or nil and why not */
-static int aside_write(lua_State *L) {
+static int save_write(lua_State *L) {
   size_t n;
   check_open(L);
-  const char *p = st__check_bytes(st__host_of(L), L, 2, &n);
-  return report(L, st__aside_write(L, 1, p, n));
+  const char *p = st__check_bytes(st__state_of(L), L, 2, &n);
+  return report(L, st__save_write(L, 1, p, n));
 }
 
 /* file:patch(offset, string): over what has been written */
-static int aside_patch(lua_State *L) {
+static int save_patch(lua_State *L) {
   size_t n;
-  st__host *h = st__host_of(L);
-  aside *a = check_open(L);
+  st__state *h = st__state_of(L);
+  saved_file *a = check_open(L);
   const int64_t at = st__check_int(h, L, 2, "offset");
   const char *p = luaL_checklstring(L, 3, &n);
   if (at < 0 || at > a->size || (int64_t)n > a->size - at) {
@@ -193,15 +195,15 @@ static int aside_patch(lua_State *L) {
 }
 
 /* file:tell(): bytes written */
-static int aside_tell(lua_State *L) {
-  st__push_int(st__host_of(L), L, check_open(L)->size); /* [+1] */
+static int save_tell(lua_State *L) {
+  st__push_int(st__state_of(L), L, check_open(L)->size); /* [+1] */
   return 1;
 }
 
 /* -- Done ----------------------------------------------------------------- */
 
 /* Some file systems cannot, and have nothing that could be lost. */
-static const char *sync_folder(aside *a) {
+static const char *sync_folder(saved_file *a) {
   const char *why = NULL;
   a->path[a->folder] = '\0';
   const int fd = open(a->folder ? a->path : ".", O_RDONLY | O_CLOEXEC);
@@ -213,11 +215,11 @@ static const char *sync_folder(aside *a) {
   return why;
 }
 
-static const char *finish(aside *a) {
+static const char *finish(saved_file *a) {
   const char *why = fsync(a->fd) != 0 ? strerror(errno) : NULL;
   if (!why && rename(a->temporary, a->path) != 0) why = strerror(errno);
   if (why) {
-    give_up(a);
+    abort_save(a);
     return why;
   }
   close(a->fd);
@@ -226,34 +228,34 @@ static const char *finish(aside *a) {
 }
 
 /* file:commit(): it takes its place; true, or nil and why not */
-static int aside_commit(lua_State *L) {
+static int save_commit(lua_State *L) {
   return report(L, finish(check_open(L)));
 }
 
 /* file:abort(): it never was */
-static int aside_gc(lua_State *L) {
-  aside *a = st__box_test(st__host_of(L), L, 1, ST_BOX_ASIDE);
-  if (a) give_up(a);
+static int save_gc(lua_State *L) {
+  saved_file *a = st__testudata(st__state_of(L), L, 1, ST_UD_SAVE);
+  if (a) abort_save(a);
   return 0;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_aside(st__host *h, lua_State *L) {
+void st__meta_save(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
-    {"write", aside_write}, {"patch", aside_patch}, {"tell", aside_tell},
-    {"commit", aside_commit}, {"abort", aside_gc}, {NULL, NULL}
+    {"write", save_write}, {"patch", save_patch}, {"tell", save_tell},
+    {"commit", save_commit}, {"abort", save_gc}, {NULL, NULL}
   };
-  static const luaL_Reg metamethods[] = {{"__gc", aside_gc}, {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {{"__gc", save_gc}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);
   lua_newtable(L);                               /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                /* [-1] */
 }
 
-void st__open_aside(st__host *h, lua_State *L) {
+void st__open_save(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"open_aside", open_aside}, {NULL, NULL}
+    {"open_aside", open_save}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

@@ -13,11 +13,11 @@ typedef struct capsule {
 static bool is_used(const capsule *c) { return !c->plain && !c->versioned; }
 
 static capsule *check_capsule(lua_State *L) {
-  return st__box_check(st__host_of(L), L, 1, ST_BOX_CAPSULE, "self");
+  return st__checkudata(st__state_of(L), L, 1, ST_UD_CAPSULE, "self");
 }
 
 static int capsule_release(lua_State *L) {
-  capsule *c = st__box_test(st__host_of(L), L, 1, ST_BOX_CAPSULE);
+  capsule *c = st__testudata(st__state_of(L), L, 1, ST_UD_CAPSULE);
   if (!c) return 0;
   st_dlpack_release(&c->plain);
   st_dlpack_release_versioned(&c->versioned);
@@ -28,10 +28,10 @@ static int capsule_release(lua_State *L) {
 
 /* to_dlpack(t, versioned): a capsule */
 static int to_dlpack(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
   lua_settop(L, 2);
-  capsule *c = st__box_new(h, L, ST_BOX_CAPSULE, sizeof *c); /* [+1] */
+  capsule *c = st__newudata(h, L, ST_UD_CAPSULE, sizeof *c); /* [+1] */
   const st_status status =
     lua_toboolean(L, 2) ? st_tensor_to_dlpack_versioned(t, &c->versioned)
                         : st_tensor_to_dlpack(t, &c->plain);
@@ -41,7 +41,7 @@ static int to_dlpack(lua_State *L) {
 
 /* Addresses are numbers, from which nothing here makes a pointer. [+1] */
 static int push_address(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const capsule *c = check_capsule(L);
   if (is_used(c)) {
     return st__error(h, L, ST_BAD_STATE, "the capsule has been used");
@@ -75,9 +75,9 @@ static int capsule_tostring(lua_State *L) {
 
 /* from_dlpack(capsule | address, versioned): a tensor */
 static int from_dlpack(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   void *address = NULL;
-  capsule *c = st__box_test(h, L, 1, ST_BOX_CAPSULE);
+  capsule *c = st__testudata(h, L, 1, ST_UD_CAPSULE);
   capsule pointed = {NULL, NULL};
   lua_settop(L, 2);
   if (!c && !st__to_address(L, 1, &address)) {
@@ -85,7 +85,7 @@ static int from_dlpack(lua_State *L) {
                      "be a capsule or an address, got %s",
                      st__type_name(h, L, 1));
   }
-  st__box *box = st__push_box(h, L);                     /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);           /* [+1] */
   if (!c) {
     if (lua_toboolean(L, 2)) pointed.versioned = address;
     else pointed.plain = address;
@@ -97,19 +97,19 @@ static int from_dlpack(lua_State *L) {
                                    : "the capsule has been used");
   }
   const st_status status =
-    c->plain ? st_tensor_from_dlpack(c->plain, &box->t)
-             : st_tensor_from_dlpack_versioned(c->versioned, &box->t);
+    c->plain ? st_tensor_from_dlpack(c->plain, &ud->t)
+             : st_tensor_from_dlpack_versioned(c->versioned, &ud->t);
   if (status != ST_OK) {
     return st__error(h, L, status, "from_dlpack: %s", st_message());
   }
   *c = (capsule){NULL, NULL};
-  st__charge(h, L, box, (int64_t)st_tensor_storage_nbytes(box->t));
+  st__gc_charge(h, L, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
   return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_capsule(st__host *h, lua_State *L) {
+void st__meta_capsule(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"pointer", push_address}, {"take", capsule_take},
     {"is_used", capsule_is_used}, {"release", capsule_release}, {NULL, NULL}
@@ -123,7 +123,7 @@ void st__meta_capsule(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");                        /* [-1] */
 }
 
-void st__open_capsule(st__host *h, lua_State *L) {
+void st__open_dlpack(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"to_dlpack", to_dlpack}, {"from_dlpack", from_dlpack}, {NULL, NULL}
   };

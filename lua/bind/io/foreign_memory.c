@@ -28,7 +28,7 @@ bool st__to_address(lua_State *L, int idx, void **out) {
   return true;
 }
 
-int st__check_sizes(st__host *h, lua_State *L, int idx, const char *arg,
+int st__check_sizes(st__state *h, lua_State *L, int idx, const char *arg,
                     int64_t *out) {
   if (!lua_istable(L, idx)) {
     st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a table, got %s",
@@ -47,7 +47,7 @@ int st__check_sizes(st__host *h, lua_State *L, int idx, const char *arg,
   return (int)n;
 }
 
-void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out) {
+void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out) {
   out->dtype = st__check_dtype(h, L, idx, "dtype");
   out->ndim = st__check_sizes(h, L, idx + 1, "shape", out->sizes);
   out->has_strides = !lua_isnoneornil(L, idx + 2);
@@ -57,14 +57,14 @@ void st__check_layout(st__host *h, lua_State *L, int idx, st__layout *out) {
               "their length");
   }
   /* Without memory a tensor is a layout that has been checked. */
-  st__box *box = st__push_box(h, L);           /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   const st_status status =
     st_tensor_empty(ST_DEVICE_META, out->dtype, out->ndim, out->sizes,
-                    st__layout_strides(out), &box->t);
+                    st__layout_strides(out), &ud->t);
   if (status != ST_OK) st__raise(h, L, status);
-  out->nbytes = st_tensor_numel(box->t) ? st_tensor_storage_nbytes(box->t)
+  out->nbytes = st_tensor_numel(ud->t) ? st_tensor_storage_nbytes(ud->t)
                                         : 0;
-  st_tensor_release(&box->t);
+  st_tensor_release(&ud->t);
   lua_pop(L, 1);                               /* [-1] */
 }
 
@@ -78,47 +78,49 @@ void st__make_bools(char *p, size_t n) {
   }
 }
 
-static void copy_bytes(st__host *h, lua_State *L, const char *p,
+static void copy_bytes(st__state *h, lua_State *L, const char *p,
                        const st__layout *layout) {
-  st__box *box = st__push_box(h, L);            /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);  /* [+1] */
   bool room = false;
   st_status status;
   do {
     status = st_tensor_empty(ST_DEVICE_CPU, layout->dtype, layout->ndim,
                              layout->sizes, st__layout_strides(layout),
-                             &box->t);
-  } while (status == ST_NO_MEMORY && st__make_room(h, L, &room));
+                             &ud->t);
+  } while (status == ST_NO_MEMORY && st__gc_retry(h, L, &room));
   if (status != ST_OK) st__raise(h, L, status);
   if (layout->nbytes == 0) return;
-  char *data = st_tensor_data(box->t);
+  char *data = st_tensor_data(ud->t);
   memcpy(data, p, layout->nbytes);
   if (layout->dtype == ST_BOOL) st__make_bools(data, layout->nbytes);
-  st__charge(h, L, box, (int64_t)layout->nbytes);
+  st__gc_charge(h, L, ud, (int64_t)layout->nbytes);
 }
 
 /* -- Addresses ------------------------------------------------------------ */
 
 static void free_owner(void *owner, void *data, size_t nbytes) {
   (void)data; (void)nbytes;
-  if (owner) st__let_go(owner);
+  if (owner) st__lua_ref_free(owner);
 }
 
 /* The value at idx, unless nil, is held for as long as the memory. */
-static void wrap_bytes(st__host *h, lua_State *L, char *p,
+static void wrap_bytes(st__state *h, lua_State *L, char *p,
                        const st__layout *layout, int idx) {
-  st__box *box = st__push_box(h, L);            /* [+1] */
-  st__held *owner = NULL;
-  if (!lua_isnoneornil(L, idx)) owner = st__hold(h, L, idx, sizeof *owner);
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);  /* [+1] */
+  st__lua_ref *owner = NULL;
+  if (!lua_isnoneornil(L, idx)) {
+    owner = st__lua_ref_new(h, L, idx, sizeof *owner);
+  }
   const st_status status =
     st_tensor_wrap(p, layout->nbytes, layout->dtype, layout->ndim,
                    layout->sizes, st__layout_strides(layout), 0, free_owner,
-                   owner, &box->t);
+                   owner, &ud->t);
   if (status == ST_OK) {
-    if (owner) st_tensor_bind(box->t); /* it ends with the state */
+    if (owner) st_tensor_bind(ud->t);  /* it ends with the state */
     return;
   }
-  if (owner) st__let_go(owner);
-  st__bury(h, L);
+  if (owner) st__lua_ref_free(owner);
+  st__lua_ref_sweep(h, L);
   st__error(h, L, status, NAME ": %s", st_message());
 }
 
@@ -128,7 +130,7 @@ static void wrap_bytes(st__host *h, lua_State *L, char *p,
  * string a copy, whatever nbytes; of an address the memory there, which has
  * nbytes, or as many as it takes when that is nil */
 static int frombuffer(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__layout layout;
   void *data = NULL;
   lua_settop(L, 7);
@@ -163,7 +165,7 @@ static int frombuffer(lua_State *L) {
   return 1;
 }
 
-void st__open_foreign(st__host *h, lua_State *L) {
+void st__open_foreign(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"frombuffer", frombuffer}, {NULL, NULL}
   };

@@ -20,7 +20,7 @@
 #include "bind.h"
 
 struct st__source {
-  atomic_int refs;      /* the box and tensors */
+  atomic_int refs;      /* the userdata and tensors */
   int fd;               /* of a file that is not mapped yet; or -1 */
   bool is_mapped;
   size_t size;
@@ -47,9 +47,9 @@ st__source *st__source_retain(st__source *s) {
   return s;
 }
 
-/* Leaves a box at the top. [+1] */
-static st__source *push_source(st__host *h, lua_State *L) {
-  st__source **box = st__box_new(h, L, ST_BOX_SOURCE, sizeof *box); /* [+1] */
+/* Leaves a userdata at the top. [+1] */
+static st__source *push_source(st__state *h, lua_State *L) {
+  st__source **ud = st__newudata(h, L, ST_UD_SOURCE, sizeof *ud);   /* [+1] */
   st__source *s = calloc(1, sizeof *s);
   if (!s) {
     st__error(h, L, ST_NO_MEMORY, "out of memory");
@@ -57,22 +57,22 @@ static st__source *push_source(st__host *h, lua_State *L) {
   }
   atomic_init(&s->refs, 1);
   s->fd = -1;
-  *box = s;
+  *ud = s;
   return s;
 }
 
 static int source_gc(lua_State *L) {
-  st__source **box = st__box_test(st__host_of(L), L, 1, ST_BOX_SOURCE);
-  if (!box) return 0;
-  st__source_release(*box);
-  *box = NULL;
+  st__source **ud = st__testudata(st__state_of(L), L, 1, ST_UD_SOURCE);
+  if (!ud) return 0;
+  st__source_release(*ud);
+  *ud = NULL;
   return 0;
 }
 
-st__source *st__check_source(st__host *h, lua_State *L, int idx) {
-  st__source **box = st__box_check(h, L, idx, ST_BOX_SOURCE, "source");
-  if (!*box) st__error(h, L, ST_BAD_STATE, "the source is closed");
-  return *box;
+st__source *st__check_source(st__state *h, lua_State *L, int idx) {
+  st__source **ud = st__checkudata(h, L, idx, ST_UD_SOURCE, "source");
+  if (!*ud) st__error(h, L, ST_BAD_STATE, "the source is closed");
+  return *ud;
 }
 
 /* -- Reading -------------------------------------------------------------- */
@@ -107,7 +107,7 @@ int st__failed(lua_State *L, const char *why) {
 }
 
 /* A position or count in a source. */
-static size_t check_count(st__host *h, lua_State *L, int idx,
+static size_t check_count(st__state *h, lua_State *L, int idx,
                           const char *arg) {
   const int64_t n = st__check_int(h, L, idx, arg);
   if (n < 0) st__error(h, L, ST_BAD_VALUE, "argument '%s' is negative", arg);
@@ -119,7 +119,7 @@ static int open_source(lua_State *L) {
   struct stat info;
   const char *path = luaL_checkstring(L, 1);
   const int mode = lua_toboolean(L, 2) ? O_RDWR : O_RDONLY;
-  st__source *s = push_source(st__host_of(L), L); /* [+1] */
+  st__source *s = push_source(st__state_of(L), L); /* [+1] */
   /* A FIFO without a writer is not waited for. */
   s->fd = open(path, mode | O_CLOEXEC | O_NONBLOCK);
   if (s->fd < 0 || fstat(s->fd, &info) != 0) {
@@ -134,7 +134,7 @@ static int open_source(lua_State *L) {
 /* open_bytes(text): a source with a copy of it */
 static int open_bytes(lua_State *L) {
   size_t n;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const char *text = luaL_checklstring(L, 1, &n);
   st__source *s = push_source(h, L);              /* [+1] */
   s->data = malloc(n ? n : 1);
@@ -146,14 +146,14 @@ static int open_bytes(lua_State *L) {
 
 /* source:size() */
 static int source_size(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__push_int(h, L, (int64_t)st__check_source(h, L, 1)->size); /* [+1] */
   return 1;
 }
 
 /* source:read(offset, n): a string, or nil and why not */
 static int source_read(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st__source *s = st__check_source(h, L, 1);
   const size_t offset = check_count(h, L, 2, "offset");
   const size_t n = check_count(h, L, 3, "n");
@@ -170,7 +170,7 @@ static int source_read(lua_State *L) {
 
 /* source:read_into(t, offset): all bytes of t, or nil and why not */
 static int source_read_into(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   size_t n;
   const st__source *s = st__check_source(h, L, 1);
   char *p = st__check_memory(h, L, 2, &n);
@@ -186,7 +186,7 @@ static int source_read_into(lua_State *L) {
 /* source:map([shared]): its bytes are memory from now on; true, or nil and
  * why not. Bytes always are. */
 static int source_map(lua_State *L) {
-  st__source *s = st__check_source(st__host_of(L), L, 1);
+  st__source *s = st__check_source(st__state_of(L), L, 1);
   if (s->fd >= 0 && s->size > 0) {
     const int kind = lua_toboolean(L, 2) ? MAP_SHARED
                                          : MAP_PRIVATE | MAP_NORESERVE;
@@ -209,12 +209,12 @@ static void free_view(void *source, void *data, size_t nbytes) {
 /* source:view(offset, dtype, shape, strides): a tensor over its bytes; nil
  * when they are not aligned for the dtype */
 static int source_view(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__layout layout;
   lua_settop(L, 5);
   const size_t offset = check_count(h, L, 2, "offset");
   st__check_layout(h, L, 3, &layout);
-  st__box *box = st__push_box(h, L);              /* [+1] */
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);    /* [+1] */
   st__source *s = st__check_source(h, L, 1);
   if (offset > s->size || layout.nbytes > s->size - offset ||
       (!s->data && layout.nbytes > 0)) {
@@ -226,7 +226,7 @@ static int source_view(lua_State *L) {
   const st_status status =
     st_tensor_wrap(p, layout.nbytes, layout.dtype, layout.ndim,
                    layout.sizes, st__layout_strides(&layout), 0, free_view,
-                   st__source_retain(s), &box->t);
+                   st__source_retain(s), &ud->t);
   if (status == ST_OK) return 1;
   st__source_release(s);
   return st__raise(h, L, status);
@@ -234,7 +234,7 @@ static int source_view(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_source(st__host *h, lua_State *L) {
+void st__meta_source(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"size", source_size}, {"read", source_read},
     {"read_into", source_read_into}, {"map", source_map},
@@ -247,7 +247,7 @@ void st__meta_source(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");                 /* [-1] */
 }
 
-void st__open_source(st__host *h, lua_State *L) {
+void st__open_source(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"open_source", open_source}, {"open_bytes", open_bytes}, {NULL, NULL}
   };

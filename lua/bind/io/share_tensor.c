@@ -7,14 +7,14 @@
 #include "bind.h"
 
 /* Raises what the engine said, by the function's name. */
-static int fail(st__host *h, lua_State *L, const char *name, st_status code) {
+static int fail(st__state *h, lua_State *L, const char *name, st_status code) {
   return st__error(h, L, code, "%s: %s", name, st_message());
 }
 
 /* A token as a C string. One with a NUL in it is none, and as "" is refused
  * like any other. */
 static const char *check_token(lua_State *L, const char *name) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (lua_type(L, 1) != LUA_TSTRING) {
     st__error(h, L, ST_BAD_TYPE, "%s: argument 'token' must be a string, got "
               "%s", name, st__type_name(h, L, 1));
@@ -25,7 +25,7 @@ static const char *check_token(lua_State *L, const char *name) {
 }
 
 /* How often at idx, 0 for math.huge: until it is unshared. */
-static int64_t check_times(st__host *h, lua_State *L, int idx) {
+static int64_t check_times(st__state *h, lua_State *L, int idx) {
   int64_t times;
   if (lua_type(L, idx) == LUA_TNUMBER && lua_tonumber(L, idx) == HUGE_VAL) {
     return 0;
@@ -38,7 +38,7 @@ static int64_t check_times(st__host *h, lua_State *L, int idx) {
 }
 
 /* The keyword `times` of the table at 2. [+1] */
-static void push_times(st__host *h, lua_State *L) {
+static void push_times(st__state *h, lua_State *L) {
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) { /* [+2, -1] */
     if (lua_type(L, -2) == LUA_TSTRING &&
         strcmp(lua_tostring(L, -2), "times") == 0) {
@@ -54,7 +54,7 @@ static void push_times(st__host *h, lua_State *L) {
 
 /* share(t, [times]): the token */
 static int share(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   char token[ST_TOKEN_SIZE];
   lua_settop(L, 2);
   const st_tensor *t = st__to_tensor(h, L, 1);
@@ -72,10 +72,10 @@ static int share(lua_State *L) {
 
 /* attach(token): the tensor */
 static int attach(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const char *token = check_token(L, "attach");
-  st__box *box = st__push_box(h, L);                    /* [+1] */
-  const st_status status = st_attach(token, &box->t);
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);          /* [+1] */
+  const st_status status = st_attach(token, &ud->t);
   return status == ST_OK ? 1 : fail(h, L, "attach", status);
 }
 
@@ -85,7 +85,7 @@ static int take_back(lua_State *L) {
   return 1;
 }
 
-void st__open_share(st__host *h, lua_State *L) {
+void st__open_share(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"share", share}, {"attach", attach}, {"unshare", take_back}, {NULL, NULL}
   };

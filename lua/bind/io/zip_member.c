@@ -26,7 +26,7 @@ typedef struct member {
 /* -- Life ----------------------------------------------------------------- */
 
 static int member_gc(lua_State *L) {
-  member *m = st__box_test(st__host_of(L), L, 1, ST_BOX_MEMBER);
+  member *m = st__testudata(st__state_of(L), L, 1, ST_UD_MEMBER);
   if (!m || !m->source) return 0;
   if (m->is_deflated) inflateEnd(&m->z);
   st__source_release(m->source);
@@ -36,11 +36,11 @@ static int member_gc(lua_State *L) {
 
 /* open_member(source, offset, n, deflated): the n bytes at offset */
 static int open_member(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_settop(L, 4);
   const int64_t at = st__check_int(h, L, 2, "offset");
   const int64_t n = st__check_int(h, L, 3, "n");
-  member *m = st__box_new(h, L, ST_BOX_MEMBER, sizeof *m); /* [+1] */
+  member *m = st__newudata(h, L, ST_UD_MEMBER, sizeof *m); /* [+1] */
   st__source *s = st__check_source(h, L, 1);
   const size_t size = st__source_size(s);
   if (at < 0 || n < 0 || (size_t)at > size || (size_t)n > size - (size_t)at) {
@@ -58,8 +58,8 @@ static int open_member(lua_State *L) {
 }
 
 static member *check_member(lua_State *L) {
-  st__host *h = st__host_of(L);
-  member *m = st__box_check(h, L, 1, ST_BOX_MEMBER, "self");
+  st__state *h = st__state_of(L);
+  member *m = st__checkudata(h, L, 1, ST_UD_MEMBER, "self");
   if (!m->source) st__error(h, L, ST_BAD_STATE, "the member is closed");
   return m;
 }
@@ -131,7 +131,7 @@ static const char *read_bytes(member *m, void *out, size_t n) {
 
 /* member:read(n): the next bytes as a string, or nil and why not */
 static int member_read(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   member *m = check_member(L);
   const int64_t n = st__check_int(h, L, 2, "n");
   if (n < 0 || n > MAX_READ) {
@@ -149,7 +149,7 @@ static int member_read(lua_State *L) {
 static int member_read_into(lua_State *L) {
   size_t n;
   member *m = check_member(L);
-  char *p = st__check_memory(st__host_of(L), L, 2, &n);
+  char *p = st__check_memory(st__state_of(L), L, 2, &n);
   const char *why = read_bytes(m, p, n);
   if (why) return st__failed(L, why);
   lua_pushboolean(L, true);                      /* [+1] */
@@ -169,7 +169,7 @@ static int member_finish(lua_State *L) {
   if (got > 0 || m->left > 0 || m->z.avail_in > 0) {
     return st__failed(L, "it is longer than it says");
   }
-  st__push_int(st__host_of(L), L, (int64_t)m->crc); /* [+1] */
+  st__push_int(st__state_of(L), L, (int64_t)m->crc); /* [+1] */
   return 1;
 }
 
@@ -177,7 +177,7 @@ static int member_finish(lua_State *L) {
 
 /* crc32(string | tensor ...): of all their bytes */
 static int crc(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   uLong sum = crc32(0, NULL, 0);
   for (int i = 1; i <= lua_gettop(L); i++) {
     size_t n;
@@ -204,7 +204,7 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
       z->next_out = out;
       z->avail_out = BLOCK;
       code = deflate(z, flush);
-      const char *why = st__aside_write(L, 1, out, BLOCK - z->avail_out);
+      const char *why = st__save_write(L, 1, out, BLOCK - z->avail_out);
       if (why) return why;
     } while (z->avail_out == 0);
   } while (n > 0);
@@ -214,11 +214,11 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
 /* deflate(file, string | tensor ...): all their bytes as one stream; true, or
  * nil and why not */
 static int deflate_all(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int top = lua_gettop(L);
   const char *why = NULL;
   size_t n;
-  st__aside_write(L, 1, NULL, 0); /* it is one */
+  st__save_write(L, 1, NULL, 0);  /* it is one */
   for (int i = 2; i <= top; i++) st__check_bytes(h, L, i, &n);
   z_stream z = {.zalloc = NULL};
   if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW, 8,
@@ -237,7 +237,7 @@ static int deflate_all(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_member(st__host *h, lua_State *L) {
+void st__meta_member(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"read", member_read}, {"read_into", member_read_into},
     {"finish", member_finish}, {"close", member_gc}, {NULL, NULL}
@@ -249,7 +249,7 @@ void st__meta_member(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");                /* [-1] */
 }
 
-void st__open_member(st__host *h, lua_State *L) {
+void st__open_zip_member(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"open_member", open_member}, {"crc32", crc}, {"deflate", deflate_all},
     {NULL, NULL}

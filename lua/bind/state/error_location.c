@@ -10,24 +10,24 @@
 
 /* Frames of C functions and of strided's own Lua files are not where the
  * user made the mistake. */
-bool st__is_users(const st__host *h, const lua_Debug *ar) {
+bool st__is_user_frame(const st__state *h, const lua_Debug *ar) {
   return ar->currentline > 0 &&
          (!h->home[0] || strncmp(ar->source, h->home, strlen(h->home)) != 0);
 }
 
-char *st__place(const st__host *h, lua_State *L, char *buf, size_t size) {
+char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
   lua_Debug ar;
   *buf = '\0';
   for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (!st__is_users(h, &ar)) continue;
+    if (!st__is_user_frame(h, &ar)) continue;
     snprintf(buf, size, "%s:%d", ar.short_src, ar.currentline);
     break;
   }
   return buf;
 }
 
-int st__raise(st__host *h, lua_State *L, st_status status) {
+int st__raise(st__state *h, lua_State *L, st_status status) {
   luaL_checkstack(L, 4, NULL);
   if (status == ST_HOST && h->has_error) {
     h->has_error = false;
@@ -36,13 +36,13 @@ int st__raise(st__host *h, lua_State *L, st_status status) {
     lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref); /* [-1] */
     return lua_error(L);
   }
-  char place[LUA_IDSIZE + 16];
-  lua_pushfstring(L, *st__place(h, L, place, sizeof place) ? "%s: %s"
-                     : "%s%s", place, st_message()); /* [+1] */
+  char where[LUA_IDSIZE + 16];
+  lua_pushfstring(L, *st__where(h, L, where, sizeof where) ? "%s: %s"
+                     : "%s%s", where, st_message()); /* [+1] */
   return lua_error(L);
 }
 
-int st__error(st__host *h, lua_State *L, st_status code, const char *format,
+int st__error(st__state *h, lua_State *L, st_status code, const char *format,
               ...) {
   char text[1024];
   va_list args;

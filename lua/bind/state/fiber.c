@@ -22,16 +22,16 @@ static void *(*find_fiber(lua_State *L))(void) {
   return self.object ? self.function : no_fiber;
 }
 
-bool st__has_turn(const st__host *h) {
+bool st__owns_fiber(const st__state *h) {
   return !h->fiber || h->fiber == h->fiber_self();
 }
 
-void st__check_turn(st__host *h, lua_State *L, const char *name) {
-  if (st__has_turn(h)) return;
+void st__check_fiber(st__state *h, lua_State *L, const char *name) {
+  if (st__owns_fiber(h)) return;
   st__error(h, L, ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
 }
 
-int st__run_body(st__host *h, lua_State *L, int nargs, int nrets) {
+int st__run_body(st__state *h, lua_State *L, int nargs, int nrets) {
   void *outer = h->fiber;
   h->fiber = h->fiber_self();
   const int status = lua_pcall(L, nargs, nrets, 0); /* [-nargs-1, +nrets|1] */
@@ -39,6 +39,6 @@ int st__run_body(st__host *h, lua_State *L, int nargs, int nrets) {
   return status;
 }
 
-void st__open_fiber(st__host *h, lua_State *L) {
+void st__open_fiber(st__state *h, lua_State *L) {
   h->fiber_self = find_fiber(L);
 }

@@ -30,7 +30,7 @@ static bool is_caught;
 
 /* -- Interrupts ----------------------------------------------------------- */
 
-/* A hook knows no host, and the message needs no place. */
+/* A hook knows no binding state, and the message needs no place. */
 static void stop(lua_State *L, lua_Debug *ar) {
   (void)ar;
   if (!pending) return;
@@ -122,7 +122,7 @@ static int is_terminal(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_signal(st__host *h, lua_State *L) {
+void st__open_signal(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"catch_interrupts", catch_interrupts},
     {"interruptible", interruptible}, {"wait_input", wait_input},

@@ -4,14 +4,14 @@
 #include "bind.h"
 
 /* [0], the table at the top */
-static void set_bytes(st__host *h, lua_State *L, const char *name,
+static void set_bytes(st__state *h, lua_State *L, const char *name,
                       int64_t n) {
   st__push_int(h, L, n);      /* [+1] */
   lua_setfield(L, -2, name);  /* [-1] */
 }
 
 /* A limit; without one nothing. [+1] */
-static int push_limit(st__host *h, lua_State *L, int64_t bytes) {
+static int push_limit(st__state *h, lua_State *L, int64_t bytes) {
   if (bytes == INT64_MAX) lua_pushnil(L); /* [+1] */
   else st__push_int(h, L, bytes);         /* [+1] */
   return 1;
@@ -19,7 +19,7 @@ static int push_limit(st__host *h, lua_State *L, int64_t bytes) {
 
 /* {tensors = {count =, bytes =, peak =}, ...}. [+1] */
 static int push_kinds(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_memory m;
   lua_newtable(L);                     /* [+1] */
   for (int k = 0; st_memory_stats(k, &m); k++) {
@@ -34,7 +34,7 @@ static int push_kinds(lua_State *L) {
 
 /* stats(): {live =, peak =, cached =, limit =, cache_limit =, kinds =} */
 static int stats(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_memory_totals m = st_memory_sum();
   lua_createtable(L, 0, 6);            /* [+1] */
   set_bytes(h, L, "live", m.live);
@@ -50,7 +50,7 @@ static int stats(lua_State *L) {
 
 /* trim(): returns how many bytes went back to the system */
 static int trim(lua_State *L) {
-  st__push_int(st__host_of(L), L, st_memory_trim()); /* [+1] */
+  st__push_int(st__state_of(L), L, st_memory_trim()); /* [+1] */
   return 1;
 }
 
@@ -64,7 +64,7 @@ static int reset_peak(lua_State *L) {
  * set before. */
 static int set(lua_State *L, int64_t before,
                st_status (*apply)(int64_t bytes)) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int64_t bytes = lua_isnoneornil(L, 1)
                         ? INT64_MAX : st__check_int(h, L, 1, "bytes");
   const st_status status = apply(bytes);
@@ -84,7 +84,7 @@ static int set_cache_limit(lua_State *L) {
 
 /* memory_fail_at(k): while it is on, a failed allocation is not retried */
 static int memory_fail_at(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int64_t k = st__check_int(h, L, 1, "k");
   h->has_retry = k == 0;
   st__push_int(h, L, st_memory_fail_at(k)); /* [+1] */
@@ -94,7 +94,7 @@ static int memory_fail_at(lua_State *L) {
 /* The kinds alone: strided.memory() */
 static int call(lua_State *L) { return push_kinds(L); }
 
-void st__open_memory(st__host *h, lua_State *L) {
+void st__open_memory(st__state *h, lua_State *L) {
   static const luaL_Reg outer[] = {
     {"memory_fail_at", memory_fail_at}, {NULL, NULL}
   };

@@ -1,50 +1,50 @@
-/* Lua values that the engine holds: Note [Held values].
+/* Lua values that the engine holds: Note [Registry references].
  */
 
 #include <stdlib.h>
 
 #include "bind.h"
 
-void *st__hold(st__host *h, lua_State *L, int idx, size_t size) {
+void *st__lua_ref_new(st__state *h, lua_State *L, int idx, size_t size) {
   lua_pushvalue(L, idx);                           /* [+1] */
   const int ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
-  st__held *held = calloc(1, size);
-  if (!held) {
+  st__lua_ref *ref_block = calloc(1, size);
+  if (!ref_block) {
     luaL_unref(L, LUA_REGISTRYINDEX, ref);
     st__error(h, L, ST_NO_MEMORY, "out of memory");
     return NULL;
   }
   atomic_fetch_add(&h->refs, 1);
-  held->h = h;
-  held->ref = ref;
-  return held;
+  ref_block->h = h;
+  ref_block->ref = ref;
+  return ref_block;
 }
 
-void st__let_go(void *block) {
-  st__held *held = block;
-  st__host *h = held->h;
-  st__lock_hosts();
+void st__lua_ref_free(void *block) {
+  st__lua_ref *ref_block = block;
+  st__state *h = ref_block->h;
+  st__lock_states();
   const bool is_closed = h->is_closed;
   if (!is_closed) {
-    held->next = h->dead;
-    h->dead = held;
+    ref_block->next = h->unrefs;
+    h->unrefs = ref_block;
   }
-  st__unlock_hosts();
+  st__unlock_states();
   if (!is_closed) return;
-  free(held);
-  st__host_release(h);
+  free(ref_block);
+  st__state_release(h);
 }
 
-void st__bury(st__host *h, lua_State *L) {
-  st__lock_hosts();
-  st__held *held = h->dead;
-  h->dead = NULL;
-  st__unlock_hosts();
-  while (held) {
-    st__held *next = held->next;
-    luaL_unref(L, LUA_REGISTRYINDEX, held->ref);
-    free(held);
-    st__host_release(h);
-    held = next;
+void st__lua_ref_sweep(st__state *h, lua_State *L) {
+  st__lock_states();
+  st__lua_ref *ref_block = h->unrefs;
+  h->unrefs = NULL;
+  st__unlock_states();
+  while (ref_block) {
+    st__lua_ref *next = ref_block->next;
+    luaL_unref(L, LUA_REGISTRYINDEX, ref_block->ref);
+    free(ref_block);
+    st__state_release(h);
+    ref_block = next;
   }
 }

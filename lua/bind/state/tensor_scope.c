@@ -1,15 +1,15 @@
 /* Scopes: tensors that are released when a function ends, not when the
  * collector comes by.
  *
- * Note [Scopes]
- * Boxes that are made while a scope is the innermost one are linked into its
+ * Note [Tensor scopes]
+ * Userdata that are made while a scope is the innermost one are linked into its
  * list; those that its function returns, also in tables, move on to the scope
- * around it, and what the others hold is released. A box that outlives its
+ * around it, and what the others hold is released. A userdata that outlives its
  * scope is empty, which every use of it notices. The function is called from
  * C, so nothing can yield out of it, and scopes end in the order in which they
- * began. A finaliser takes its box out of the list, so the list never has one
- * that is gone. What is released cannot be a borrowed argument of a call below
- * the scope: it was not there when that call began.
+ * began. A finaliser takes its userdata out of the list, so the list never has
+ * one that is gone. What is released cannot be a borrowed argument of a call
+ * below the scope: it was not there when that call began.
  */
 
 #include "bind.h"
@@ -17,44 +17,44 @@
 enum { DEPTH = 32 }; /* of tables within tables in results */
 
 struct st__scope {
-  st__box head; /* of a ring */
+  st__tensor_ud head; /* of a ring */
   st__scope *outer;
 };
 
 /* -- Lists ---------------------------------------------------------------- */
 
-void st__scope_enter(st__scope *s, st__box *box) {
-  box->prev = &s->head;
-  box->next = s->head.next;
-  box->next->prev = box;
-  s->head.next = box;
+void st__scope_enter(st__scope *s, st__tensor_ud *ud) {
+  ud->prev = &s->head;
+  ud->next = s->head.next;
+  ud->next->prev = ud;
+  s->head.next = ud;
 }
 
-void st__scope_leave(st__box *box) {
-  if (!box->next) return;
-  box->prev->next = box->next;
-  box->next->prev = box->prev;
-  box->prev = box->next = NULL;
+void st__scope_leave(st__tensor_ud *ud) {
+  if (!ud->next) return;
+  ud->prev->next = ud->next;
+  ud->next->prev = ud->prev;
+  ud->prev = ud->next = NULL;
 }
 
-static void release_all(st__host *h, st__scope *s) {
-  for (st__box *box; (box = s->head.next) != &s->head;) {
-    st__scope_leave(box);
-    if (box->t) st__credit(h, box);
-    st_tensor_release(&box->t);
+static void release_all(st__state *h, st__scope *s) {
+  for (st__tensor_ud *ud; (ud = s->head.next) != &s->head;) {
+    st__scope_leave(ud);
+    if (ud->t) st__gc_credit(h, ud);
+    st_tensor_release(&ud->t);
   }
 }
 
 /* -- What is kept --------------------------------------------------------- */
 
-typedef struct keeper {
-  st__host *h;
+typedef struct escape {
+  st__state *h;
   st__scope *to; /* NULL: no scope */
   int seen;      /* a table of the tables that were walked */
-} keeper;
+} escape;
 
 /* Is the table at idx one that was not walked yet? */
-static bool is_new(keeper *k, lua_State *L, int idx) {
+static bool is_new(escape *k, lua_State *L, int idx) {
   luaL_checkstack(L, 8, "results");
   lua_pushvalue(L, idx);            /* [+1] */
   lua_rawget(L, k->seen);           /* [-1, +1] */
@@ -68,11 +68,11 @@ static bool is_new(keeper *k, lua_State *L, int idx) {
 }
 
 /* The value at idx, and what tables have as keys and values. */
-static void keep(keeper *k, lua_State *L, int idx, int depth) {
-  st__box *box = st__box_test(k->h, L, idx, ST_BOX_TENSOR);
-  if (box && box->next) {
-    st__scope_leave(box);
-    if (k->to) st__scope_enter(k->to, box);
+static void keep(escape *k, lua_State *L, int idx, int depth) {
+  st__tensor_ud *ud = st__testudata(k->h, L, idx, ST_UD_TENSOR);
+  if (ud && ud->next) {
+    st__scope_leave(ud);
+    if (k->to) st__scope_enter(k->to, ud);
   }
   if (!lua_istable(L, idx) || depth == DEPTH || !is_new(k, L, idx)) return;
   for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) { /* [+2, -1] */
@@ -82,8 +82,8 @@ static void keep(keeper *k, lua_State *L, int idx, int depth) {
 }
 
 /* The results from argument 2 on; argument 1 is the keeper. */
-static int keep_results(lua_State *L) {
-  keeper *k = lua_touserdata(L, 1);
+static int escape_results(lua_State *L) {
+  escape *k = lua_touserdata(L, 1);
   const int n = lua_gettop(L);
   lua_newtable(L);                  /* [+1] */
   k->seen = n + 1;
@@ -93,14 +93,14 @@ static int keep_results(lua_State *L) {
 
 /* Moves n values at the top of the stack, and what is in them, out of the
  * innermost scope. On failure, of memory, the error is on the stack. [+0|1] */
-static int keep_top(st__host *h, lua_State *L, int n, st__scope *to) {
-  keeper k = {.h = h, .to = to};
+static int escape_top(st__state *h, lua_State *L, int n, st__scope *to) {
+  escape k = {.h = h, .to = to};
   const int first = lua_gettop(L) - n + 1;
   if (!lua_checkstack(L, n + 2)) {
     lua_pushliteral(L, "too many results");       /* [+1] */
     return LUA_ERRRUN;
   }
-  lua_pushcfunction(L, keep_results);             /* [+1] */
+  lua_pushcfunction(L, escape_results);           /* [+1] */
   lua_pushlightuserdata(L, &k);                   /* [+1] */
   for (int i = 0; i < n; i++) lua_pushvalue(L, first + i); /* [+1] */
   return lua_pcall(L, n + 1, 0, 0);               /* [-(n + 2), +0|1] */
@@ -110,35 +110,35 @@ static int keep_top(st__host *h, lua_State *L, int n, st__scope *to) {
 
 /* scope(body, ...): what body(...) returns */
 static int scope(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (!lua_isfunction(L, 1)) {
     return st__error(h, L, ST_BAD_TYPE, "scope: argument 'body' must be a "
                      "function, got %s", st__type_name(h, L, 1));
   }
-  st__check_turn(h, L, "scope");
+  st__check_fiber(h, L, "scope");
   st__scope s = {.outer = h->scope};
   s.head.prev = s.head.next = &s.head;
   h->scope = &s;
   int status = st__run_body(h, L, lua_gettop(L) - 1, LUA_MULTRET);
   h->scope = s.outer;
-  if (status == 0) status = keep_top(h, L, lua_gettop(L), s.outer);
+  if (status == 0) status = escape_top(h, L, lua_gettop(L), s.outer);
   release_all(h, &s);
   return status == 0 ? lua_gettop(L) : lua_error(L);
 }
 
 /* keep(...): its arguments, which the innermost scope will not release */
 static int keep_out(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (!h->scope) return lua_gettop(L);
-  if (keep_top(h, L, lua_gettop(L), h->scope->outer) != 0) lua_error(L);
+  if (escape_top(h, L, lua_gettop(L), h->scope->outer) != 0) lua_error(L);
   return lua_gettop(L);
 }
 
-void st__open_scope(st__host *h, lua_State *L) {
+void st__open_scope(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"keep", keep_out}, {NULL, NULL}
   };
   static const luaL_Reg runners[] = {{"scope", scope}, {NULL, NULL}};
   st__set_functions(h, L, functions);
-  st__set_runners(h, L, runners);
+  st__set_body_functions(h, L, runners);
 }

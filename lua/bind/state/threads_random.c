@@ -13,7 +13,7 @@ static int get_num_threads(lua_State *L) {
 }
 
 static int set_num_threads(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int64_t n = st__check_int(h, L, 1, "n");
   const st_status status = st_set_num_threads(n > 1 << 20 ? 1 << 20
                                               : n < 0 ? 0 : (int)n);
@@ -67,7 +67,7 @@ static int config(lua_State *L) {
 
 /* set_home(source): where our Lua files are, for st__raise */
 static int set_home(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   size_t n;
   const char *home = luaL_checklstring(L, 1, &n);
   if (n < sizeof h->home) memcpy(h->home, home, n + 1);
@@ -77,14 +77,14 @@ static int set_home(lua_State *L) {
 /* -- Random numbers ------------------------------------------------------- */
 
 static st_generator *check_generator(lua_State *L) {
-  return *(st_generator **)st__box_check(st__host_of(L), L, 1,
-                                         ST_BOX_GENERATOR, "self");
+  return *(st_generator **)st__checkudata(st__state_of(L), L, 1,
+                                          ST_UD_GENERATOR, "self");
 }
 
 /* manual_seed(seed): of the default generator */
 static int manual_seed(lua_State *L) {
-  st__cannot_record(st__host_of(L), "it seeds random numbers");
-  st__host *h = st__host_of(L);
+  st__cannot_record(st__state_of(L), "it seeds random numbers");
+  st__state *h = st__state_of(L);
   st_generator_seed(st_default_generator(),
                     (uint64_t)st__check_int(h, L, 1, "seed"));
   return 0;
@@ -92,18 +92,18 @@ static int manual_seed(lua_State *L) {
 
 /* Generator([seed]) */
 static int new_generator(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int64_t seed = lua_isnoneornil(L, 1)
                        ? 67280421310721 : st__check_int(h, L, 1, "seed");
-  st_generator **g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);
+  st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
   const st_status status = st_generator_new((uint64_t)seed, g);
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
 /* get_rng_state(): a generator that goes on as the default one would */
 static int get_rng_state(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st_generator **g = st__box_new(h, L, ST_BOX_GENERATOR, sizeof *g);
+  st__state *h = st__state_of(L);
+  st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
   const st_status status = st_generator_new(0, g);
   if (status != ST_OK) return st__raise(h, L, status);
   st_generator_assign(*g, st_default_generator());
@@ -112,24 +112,24 @@ static int get_rng_state(lua_State *L) {
 
 /* set_rng_state(generator): the default one goes on as it would */
 static int set_rng_state(lua_State *L) {
-  st__cannot_record(st__host_of(L), "it seeds random numbers");
-  st__host *h = st__host_of(L);
-  st_generator *g = *(st_generator **)st__box_check(h, L, 1, ST_BOX_GENERATOR,
-                                                    "generator");
+  st__cannot_record(st__state_of(L), "it seeds random numbers");
+  st__state *h = st__state_of(L);
+  st_generator *g = *(st_generator **)st__checkudata(h, L, 1, ST_UD_GENERATOR,
+                                                     "generator");
   if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
   st_generator_assign(st_default_generator(), g);
   return 0;
 }
 
 static int generator_gc(lua_State *L) {
-  st_generator **g = st__box_test(st__host_of(L), L, 1, ST_BOX_GENERATOR);
+  st_generator **g = st__testudata(st__state_of(L), L, 1, ST_UD_GENERATOR);
   if (g) st_generator_release(g);
   return 0;
 }
 
 /* generator:manual_seed(seed): itself */
 static int generator_seed(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_generator *g = check_generator(L);
   if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
   st_generator_seed(g, (uint64_t)st__check_int(h, L, 2, "seed"));
@@ -138,7 +138,7 @@ static int generator_seed(lua_State *L) {
 }
 
 static int generator_initial_seed(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_generator *g = check_generator(L);
   if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
   st__push_int(h, L, (int64_t)st_generator_initial_seed(g)); /* [+1] */
@@ -147,7 +147,7 @@ static int generator_initial_seed(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_generator(st__host *h, lua_State *L) {
+void st__meta_generator(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", generator_gc}, {NULL, NULL}
   };
@@ -161,7 +161,7 @@ void st__meta_generator(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");        /* [-1] */
 }
 
-void st__open_system(st__host *h, lua_State *L) {
+void st__open_system(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"get_num_threads", get_num_threads},
     {"set_num_threads", set_num_threads}, {"config", config},

@@ -4,7 +4,7 @@
  * has asked for it, hands a warning to the state whose call into the engine
  * runs on this thread; those of nobody's call go to stderr as before.
  *
- * Note [Told afterwards]
+ * Note [Warnings are deferred]
  * The function is called when that call has been done, not in the middle of
  * it: there an operator has looked at the shapes of tensors that it is about
  * to walk, and the function could change them.
@@ -21,21 +21,21 @@ static void print(const char *text) {
 }
 
 static int run_warning(lua_State *L) {
-  const st__host *h = st__current_host();
+  const st__state *h = st__current_state();
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);  /* [+1] */
   lua_pushstring(L, lua_touserdata(L, 1));            /* [+1] */
   lua_call(L, 1, 0);                                  /* [-2] */
   return 0;
 }
 
-struct st__notice {
-  st__notice *next;
+struct st__pending_warning {
+  st__pending_warning *next;
   char text[];
 };
 
-static void keep(st__host *h, const char *text) {
-  st__notice **end = &h->notices;
-  st__notice *n = malloc(sizeof *n + strlen(text) + 1);
+static void enqueue(st__state *h, const char *text) {
+  st__pending_warning **end = &h->pending_warnings;
+  st__pending_warning *n = malloc(sizeof *n + strlen(text) + 1);
   if (!n) {
     print(text);
     return;
@@ -47,20 +47,21 @@ static void keep(st__host *h, const char *text) {
 }
 
 static void on_warning(void *ctx, const char *text) {
-  st__host *h = st__current_host();
+  st__state *h = st__current_state();
   (void)ctx;
   if (!h || h->warnings == ST_WARNINGS_PRINTED) print(text);
-  else if (h->warnings == ST_WARNINGS_CALL) keep(h, text);
+  else if (h->warnings == ST_WARNINGS_CALL) enqueue(h, text);
 }
 
 /* What the function itself does is not warned of through it. */
-static void tell(st__host *h, const char *text) {
+static void call_handler(st__state *h, const char *text) {
   lua_State *L = h->running;
   if (h->warnings == ST_WARNINGS_PRINTED) print(text);
   if (h->warnings != ST_WARNINGS_CALL) return;
   if (!lua_checkstack(L, LUA_MINSTACK)) return;
   h->warnings = ST_WARNINGS_PRINTED;
-  if (st__aside(h, h->warner_ref, (void *)(uintptr_t)text) != 0) { /* [+0|1] */
+  if (st__nested_pcall(h, h->warner_ref,
+                       (void *)(uintptr_t)text) != 0) { /* [+0|1] */
     const char *why = lua_tostring(L, -1);
     fprintf(stderr, "strided: the function for warnings failed: %s\n",
             why ? why : "?");
@@ -69,20 +70,20 @@ static void tell(st__host *h, const char *text) {
   if (h->warnings == ST_WARNINGS_PRINTED) h->warnings = ST_WARNINGS_CALL;
 }
 
-void st__tell_notices(st__host *h) {
+void st__deliver_warnings(st__state *h) {
   char message[1024];
-  st__notice *n = h->notices;
-  h->notices = NULL;
+  st__pending_warning *n = h->pending_warnings;
+  h->pending_warnings = NULL;
   snprintf(message, sizeof message, "%s", st_message());
-  for (st__notice *next; n; n = next) {
+  for (st__pending_warning *next; n; n = next) {
     next = n->next;
-    tell(h, n->text);
+    call_handler(h, n->text);
     free(n);
   }
   st_fail(ST_HOST, "%s", message);
 }
 
-static st__warnings kind_of(st__host *h, lua_State *L) {
+static st__warnings kind_of(st__state *h, lua_State *L) {
   if (lua_isnoneornil(L, 1)) return ST_WARNINGS_PRINTED;
   if (lua_isboolean(L, 1)) {
     return lua_toboolean(L, 1) ? ST_WARNINGS_PRINTED : ST_WARNINGS_OFF;
@@ -95,7 +96,7 @@ static st__warnings kind_of(st__host *h, lua_State *L) {
  * seldom meant, after the call that does it; false keeps silent, true prints
  * to stderr, as at the start. Returns what was in force. */
 static int warnings(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st__warnings kind = kind_of(h, L);
   if (h->warnings == ST_WARNINGS_CALL) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
@@ -113,7 +114,7 @@ static int warnings(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_warning(st__host *h, lua_State *L) {
+void st__open_warning(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"warnings", warnings}, {NULL, NULL}};
   st__set_functions(h, L, functions);
   lua_pushcfunction(L, run_warning);                  /* [+1] */

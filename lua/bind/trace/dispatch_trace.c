@@ -33,7 +33,7 @@ static void stop(events *all) {
 }
 
 static int events_gc(lua_State *L) {
-  events *all = st__box_test(st__host_of(L), L, 1, ST_BOX_EVENTS);
+  events *all = st__testudata(st__state_of(L), L, 1, ST_UD_EVENTS);
   if (!all) return 0;
   stop(all);
   free(all->e);
@@ -64,16 +64,16 @@ static void push_event(lua_State *L, const st_trace *e) {
 /* trace(body, ...), body a function or an operator: the list of events, then
  * what body returned. With a tensor it is aten::trace, upvalue 2. */
 static int trace(lua_State *L) {
-  st__host *h = st__host_of(L);
-  if (!lua_isfunction(L, 1) && !st__box_test(h, L, 1, ST_BOX_OPERATOR)) {
+  st__state *h = st__state_of(L);
+  if (!lua_isfunction(L, 1) && !st__testudata(h, L, 1, ST_UD_OPERATOR)) {
     lua_pushvalue(L, lua_upvalueindex(2));               /* [+1] */
     lua_insert(L, 1);
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
     return lua_gettop(L);
   }
-  st__check_turn(h, L, "trace");
+  st__check_fiber(h, L, "trace");
   st__cannot_record(h, "it watches its own calls");
-  events *all = st__box_new(h, L, ST_BOX_EVENTS, sizeof *all); /* [+1] */
+  events *all = st__newudata(h, L, ST_UD_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;
   active = all;
@@ -92,12 +92,12 @@ static int trace(lua_State *L) {
   return nrets + 1;
 }
 
-void st__meta_events(st__host *h, lua_State *L) {
+void st__meta_events(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", events_gc}, {NULL, NULL}};
   st__set_functions(h, L, methods);
 }
 
-void st__open_trace(st__host *h, lua_State *L) {
+void st__open_dispatch_trace(st__state *h, lua_State *L) {
   lua_pushlightuserdata(L, h);        /* [+1] */
   if (!st__push_callable(h, L, "aten::trace", false)) { /* [+1] */
     lua_pushnil(L);                   /* [+1] */

@@ -25,7 +25,7 @@ static void add_passed_over(luaL_Buffer *b, const st__frame *f,
     const int top = lua_gettop(L);
     other.explains = true;
     other.why[0] = '\0';
-    const bool fits = st__fill(&other, p->ops[k]);
+    const bool fits = st__match_overload(&other, p->ops[k]);
     lua_settop(L, top);
     if (fits) continue;
     name_of(p->ops[k], name, sizeof name);
@@ -38,15 +38,15 @@ static void add_passed_over(luaL_Buffer *b, const st__frame *f,
 static int explain(lua_State *L) {
   char name[200];
   st__frame f;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   luaL_checkany(L, 1);
   st__packet *p = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
   lua_replace(L, 1);                                        /* [-1] */
   f.is_complete = false;
-  st__prepare(h, L, p, 2, &f);
-  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
-  st__job job = {.way = ST_WAY_EXPLAIN, .text = text};
-  const st_status status = st__perform(&f, &job);
+  st__resolve_frame(h, L, p, 2, &f);
+  char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
+  st__request req = {.kind = ST_REQUEST_EXPLAIN, .text = text};
+  const st_status status = st__run_frame(&f, &req);
   if (status != ST_OK) return st__raise(h, L, status);
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -62,7 +62,7 @@ static int explain(lua_State *L) {
   return 1;
 }
 
-void st__open_explain(st__host *h, lua_State *L) {
+void st__open_explain(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"explain", explain}, {NULL, NULL}};
   st__set_functions(h, L, functions);
 }

@@ -2,80 +2,82 @@
  * function for arguments like these, and runs them; or it records them first;
  * or it calls the function.
  *
- * Note [The function of a fused function]
+ * Note [Lifetime of a fused function]
  * The function, and what it gives besides tensors, are in the environment of
- * the box, not in the registry: a function whose upvalues refer to the box
- * would never be collected. What it has met is held by the steps, as tensors
- * without boxes; their environments (Note [Anchors]) are found through the
- * boxes that the function itself refers to.
+ * the userdata, not in the registry: a function whose upvalues refer to the
+ * userdata would never be collected. What it has met is held by the steps, as
+ * tensors without userdata; their environments (Note [Keeping gradient
+ * functions alive]) are found through the userdata that the function itself
+ * refers to.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-enum { MOST_ARGS = 32, MOST_OUTPUTS = 16, MOST_SLOTS = 64,
+enum { MAX_ARGS = 32, MAX_OUTPUTS = 16, MAX_SLOTS = 64,
        FUNCTION = 1, CONSTANTS = 2 };
 
-typedef struct fusion {
-  st_fusion *f;
-  st_steps *pinned;    /* that ran last, so that they do not go while they
+typedef struct fused_function {
+  st_compile_cache *f;
+  st_schedule *pinned; /* that ran last, so that they do not go while they
                           run */
   bool is_running;
   uint64_t constants;  /* by slot: results are not only tensors */
-} fusion;
+} fused_function;
 
 /* A call on its way. Arguments are at 2 .. nargs + 1. */
 typedef struct call {
-  st__host *h;
+  st__state *h;
   lua_State *L;
-  fusion *box;
+  fused_function *ud;
   int nargs, ntensors;
-  st_fusion_arg args[MOST_ARGS];
-  double numbers[MOST_ARGS];
+  st_compile_cache_arg args[MAX_ARGS];
+  double numbers[MAX_ARGS];
 #if LUA_VERSION_NUM >= 503
-  lua_Integer integers[MOST_ARGS];
+  lua_Integer integers[MAX_ARGS];
 #endif
-  bool flags[MOST_ARGS];
-  st_tensor *inputs[MOST_ARGS];
+  bool flags[MAX_ARGS];
+  st_tensor *inputs[MAX_ARGS];
 } call;
 
-static fusion *check_fusion(lua_State *L) {
-  return st__box_check(st__host_of(L), L, 1, ST_BOX_FUSION, "self");
+static fused_function *check_fused(lua_State *L) {
+  return st__checkudata(st__state_of(L), L, 1, ST_UD_FUSED, "self");
 }
 
-void st__check_known(st__host *h, lua_State *L, const st_tensor *t) {
-  if (!h->recording) return;
-  if (st_rehearsal_has(h->recording, t)) {
-    st__raise(h, L, st_rehearsal_ask(h->recording));
+void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t) {
+  if (!h->recorder) return;
+  if (st_recorder_is_fake(h->recorder, t)) {
+    st__raise(h, L, st_recorder_reject_read(h->recorder));
   }
   st__cannot_record(h, "it looks at the elements of a tensor that it has met");
 }
 
 /* -- Arguments ------------------------------------------------------------ */
 
-static void take_number(call *c, st_fusion_arg *a, int i) {
+static void take_number(call *c, st_compile_cache_arg *a, int i) {
 #if LUA_VERSION_NUM >= 503
   if (lua_isinteger(c->L, i + 2)) {
     c->integers[i] = lua_tointeger(c->L, i + 2);
-    *a = (st_fusion_arg){NULL, &c->integers[i], sizeof *c->integers,
-                         LUA_TNUMBER | 0x40};
+    *a = (st_compile_cache_arg){NULL, &c->integers[i], sizeof *c->integers,
+                                LUA_TNUMBER | 0x40};
     return;
   }
 #endif
   c->numbers[i] = lua_tonumber(c->L, i + 2);
-  *a = (st_fusion_arg){NULL, &c->numbers[i], sizeof *c->numbers, LUA_TNUMBER};
+  *a = (st_compile_cache_arg){NULL, &c->numbers[i], sizeof *c->numbers,
+                              LUA_TNUMBER};
 }
 
-static bool take_tensor(call *c, st_fusion_arg *a, int i) {
+static bool take_tensor(call *c, st_compile_cache_arg *a, int i) {
   st_tensor *t = st__to_tensor(c->h, c->L, i + 2);
   if (!t) return false;
-  *a = (st_fusion_arg){t, NULL, 0, LUA_TUSERDATA};
+  *a = (st_compile_cache_arg){t, NULL, 0, LUA_TUSERDATA};
   c->inputs[c->ntensors++] = t;
   return true;
 }
 
-static bool take_string(call *c, st_fusion_arg *a, int i) {
+static bool take_string(call *c, st_compile_cache_arg *a, int i) {
   size_t n;
   a->bytes = lua_tolstring(c->L, i + 2, &n);
   a->nbytes = (int)n;
@@ -84,9 +86,9 @@ static bool take_string(call *c, st_fusion_arg *a, int i) {
 
 /* False: calls with such arguments are not told from others. */
 static bool take_arg(call *c, int i) {
-  st_fusion_arg *a = &c->args[i];
+  st_compile_cache_arg *a = &c->args[i];
   const int type = lua_type(c->L, i + 2);
-  *a = (st_fusion_arg){NULL, "", 0, type};
+  *a = (st_compile_cache_arg){NULL, "", 0, type};
   switch (type) {
     case LUA_TUSERDATA: return take_tensor(c, a, i);
     case LUA_TNUMBER: take_number(c, a, i); return true;
@@ -102,7 +104,7 @@ static bool take_arg(call *c, int i) {
 
 static bool take_args(call *c) {
   c->ntensors = 0;
-  if (c->nargs > MOST_ARGS) return false;
+  if (c->nargs > MAX_ARGS) return false;
   for (int i = 0; i < c->nargs; i++) {
     if (!take_arg(c, i)) return false;
   }
@@ -112,7 +114,7 @@ static bool take_args(call *c) {
 /* -- The function itself -------------------------------------------------- */
 
 /* [+1] */
-static void push_kept(lua_State *L, int what) {
+static void push_env_field(lua_State *L, int what) {
   st__get_env(L, 1);                                   /* [+1] */
   lua_rawgeti(L, -1, what);                            /* [+1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -121,7 +123,7 @@ static void push_kept(lua_State *L, int what) {
 /* With the arguments; returns how many results there are. */
 static int call_function(lua_State *L, int nargs) {
   lua_settop(L, nargs + 1);
-  push_kept(L, FUNCTION);                              /* [+1] */
+  push_env_field(L, FUNCTION);                         /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
   lua_call(L, nargs, LUA_MULTRET);                     /* [-n-1, +n] */
   return lua_gettop(L);
@@ -132,9 +134,9 @@ static int call_function(lua_State *L, int nargs) {
 /* In a list of results: a tensor, and nil. */
 static char tensor_mark, nil_mark;
 
-/* Puts doubles in place of the tensors among the arguments, which are from
- * first on; one that is there twice is one double. */
-static void put_doubles(const call *c, lua_State *L, int first) {
+/* Puts fake tensors in place of the tensors among the arguments, which are from
+ * first on; one that is there twice is one fake tensor. */
+static void put_fakes(const call *c, lua_State *L, int first) {
   for (int i = 0, at = 0; i < c->nargs; i++) {
     if (!c->args[i].tensor) continue;
     int same = 0;
@@ -142,8 +144,8 @@ static void put_doubles(const call *c, lua_State *L, int first) {
     if (same < i) {
       lua_pushvalue(L, first + same);                  /* [+1] */
     } else {
-      st__push_kept(c->h, L,                           /* [+1] */
-                    st_rehearsal_input(c->h->recording, at));
+      st__push_tensor(c->h, L,                         /* [+1] */
+                      st_recorder_input(c->h->recorder, at));
     }
     lua_replace(L, first + i);                         /* [-1] */
     at++;
@@ -152,7 +154,7 @@ static void put_doubles(const call *c, lua_State *L, int first) {
 
 /* The n results from first on as a list of marks and constants, nil when all
  * are tensors. [+1] */
-static void push_constants(st__host *h, lua_State *L, int first, int n) {
+static void push_constants(st__state *h, lua_State *L, int first, int n) {
   int ntensors = 0;
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
@@ -178,29 +180,29 @@ static void push_constants(st__host *h, lua_State *L, int first, int n) {
 }
 
 /* run_recorded(call, fn, ...): the list of constants or nil, and what fn
- * returns for doubles */
+ * returns for fake tensors */
 static int run_recorded(lua_State *L) {
   const call *c = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  put_doubles(c, L, 3);
+  put_fakes(c, L, 3);
   lua_call(L, c->nargs, LUA_MULTRET);                  /* [-n-1, +n] */
   const int n = lua_gettop(L) - 1;
-  if (n > MOST_OUTPUTS) st__cannot_record(c->h, "it returns too much");
+  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "it returns too much");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   push_constants(c->h, L, 2, n);                       /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
   return n + 1;
 }
 
-static void say_where(void *ctx, char *text, size_t size) {
+static void write_where(void *ctx, char *text, size_t size) {
   const call *c = ctx;
-  st__place(c->h, c->h->running ? c->h->running : c->L, text, size);
+  st__where(c->h, c->h->running ? c->h->running : c->L, text, size);
 }
 
 /* The tensors among n values from first on. */
 static int read_outputs(const call *c, int first, int n, st_tensor **out) {
   int ntensors = 0;
-  for (int i = 0; i < n && i < MOST_OUTPUTS; i++) {
+  for (int i = 0; i < n && i < MAX_OUTPUTS; i++) {
     st_tensor *t = st__to_tensor(c->h, c->L, first + i);
     if (t) out[ntensors++] = t;
   }
@@ -208,14 +210,14 @@ static int read_outputs(const call *c, int first, int n, st_tensor **out) {
 }
 
 /* The environment has room for it. constants: where they are */
-static void keep_constants(const call *c, const st_steps *steps,
+static void keep_constants(const call *c, const st_schedule *schedule,
                            int constants) {
   lua_State *L = c->L;
-  const int slot = st_steps_slot(steps);
+  const int slot = st_schedule_slot(schedule);
   const uint64_t bit = (uint64_t)1 << slot;
   const bool has_some = !lua_isnil(L, constants);
-  c->box->constants = has_some ? c->box->constants | bit
-                               : c->box->constants & ~bit;
+  c->ud->constants = has_some ? c->ud->constants | bit
+                               : c->ud->constants & ~bit;
   st__get_env(L, 1);                                   /* [+1] */
   if (has_some) lua_pushvalue(L, constants);           /* [+1] */
   else lua_pushboolean(L, 0);                          /* [+1] */
@@ -223,44 +225,44 @@ static void keep_constants(const call *c, const st_steps *steps,
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* Calls the function with doubles. NULL: it has to be called. */
-static st_steps *record(call *c) {
+/* Calls the function with fake tensors. NULL: it has to be called. */
+static st_schedule *record(call *c) {
   lua_State *L = c->L;
-  st__host *h = c->h;
-  st_tensor *outputs[MOST_OUTPUTS];
-  st_steps *steps = NULL;
+  st__state *h = c->h;
+  st_tensor *outputs[MAX_OUTPUTS];
+  st_schedule *schedule = NULL;
   const int base = c->nargs + 1;
-  const st_tracing_config config = {st_fusion_name(c->box->f), c->ntensors, 0,
-                                    say_where, c};
-  st__check_turn(h, L, "fuse");
+  const st_tracing_config config = {st_compile_cache_name(c->ud->f),
+                                    c->ntensors, 0, write_where, c};
+  st__check_fiber(h, L, "fuse");
   luaL_checkstack(L, c->nargs + LUA_MINSTACK, "arguments");
   lua_pushcfunction(L, run_recorded);                  /* [+1] */
   lua_pushlightuserdata(L, c);                         /* [+1] */
-  push_kept(L, FUNCTION);                              /* [+1] */
+  push_env_field(L, FUNCTION);                         /* [+1] */
   for (int i = 0; i < c->nargs; i++) lua_pushvalue(L, i + 2); /* [+1] */
-  st_rehearsal *r;
-  st_status status = st_rehearsal_begin(&config, c->inputs, &r);
+  st_recorder *r;
+  st_status status = st_recorder_begin(&config, c->inputs, &r);
   if (status != ST_OK) st__raise(h, L, status);
-  h->recording = r;
+  h->recorder = r;
   const int failed = st__run_body(h, L, c->nargs + 2, LUA_MULTRET);
-  h->recording = NULL;
+  h->recorder = NULL;
   const int n = failed ? -1 : read_outputs(c, base + 2,
                                            lua_gettop(L) - base - 1, outputs);
-  status = st_fusion_end(c->box->f, c->nargs, c->args, &r, n, outputs,
-                         &steps);
+  status = st_compile_cache_end(c->ud->f, c->nargs, c->args, &r, n, outputs,
+                                &schedule);
   if (status != ST_OK && failed) lua_error(L);
   if (status != ST_OK) st__raise(h, L, status);
-  if (steps) keep_constants(c, steps, base + 1);
+  if (schedule) keep_constants(c, schedule, base + 1);
   lua_settop(L, base);
-  return steps;
+  return schedule;
 }
 
 /* -- Running -------------------------------------------------------------- */
 
-static void pin(fusion *box, st_steps *steps) {
-  st_steps *old = box->pinned;
-  box->pinned = steps;
-  if (old) st_steps_release(&old);
+static void pin(fused_function *ud, st_schedule *schedule) {
+  st_schedule *old = ud->pinned;
+  ud->pinned = schedule;
+  if (old) st_schedule_release(&old);
 }
 
 /* Bytes that a result is the first to keep alive. */
@@ -270,40 +272,40 @@ static int64_t weight(const st_tensor *t) {
 }
 
 /* Where input k is on the stack. */
-static int place_of(const call *c, int k) {
+static int index_of_input(const call *c, int k) {
   int i = 0;
   while (!c->args[i].tensor || k-- > 0) i++;
   return i + 2;
 }
 
-/* A box for output k, or the argument that it is. [+1] */
-static void push_output(const call *c, const st_steps *steps, int k) {
-  const int input = st_steps_output(steps, k);
-  if (input < 0) st__push_box(c->h, c->L);             /* [+1] */
-  else lua_pushvalue(c->L, place_of(c, input));        /* [+1] */
+/* A userdata for output k, or the argument that it is. [+1] */
+static void push_output(const call *c, const st_schedule *schedule, int k) {
+  const int input = st_schedule_output(schedule, k);
+  if (input < 0) st__new_tensor_ud(c->h, c->L);        /* [+1] */
+  else lua_pushvalue(c->L, index_of_input(c, input));  /* [+1] */
 }
 
-/* Boxes of the results, and what is no tensor. Returns how many. [+n] */
-static int push_results(const call *c, const st_steps *steps, int *at) {
+/* Userdata of the results, and what is no tensor. Returns how many. [+n] */
+static int push_results(const call *c, const st_schedule *schedule, int *at) {
   lua_State *L = c->L;
-  const int slot = st_steps_slot(steps);
+  const int slot = st_schedule_slot(schedule);
   int n = 0;
-  luaL_checkstack(L, MOST_OUTPUTS + LUA_MINSTACK, NULL);
-  if (!(c->box->constants >> slot & 1)) {
-    for (; n < st_steps_noutputs(steps); n++) {
-      push_output(c, steps, n);                        /* [+1] */
+  luaL_checkstack(L, MAX_OUTPUTS + LUA_MINSTACK, NULL);
+  if (!(c->ud->constants >> slot & 1)) {
+    for (; n < st_schedule_noutputs(schedule); n++) {
+      push_output(c, schedule, n);                     /* [+1] */
       at[n] = lua_gettop(L);
     }
     return n;
   }
-  push_kept(L, CONSTANTS + slot);               /* [+1] */
+  push_env_field(L, CONSTANTS + slot);          /* [+1] */
   const int list = lua_gettop(L), nresults = (int)lua_objlen(L, list);
   for (int i = 0; i < nresults; i++) {
     lua_rawgeti(L, list, i + 1);                       /* [+1] */
     const void *mark = lua_touserdata(L, -1);
     if (mark == &tensor_mark) {
       lua_pop(L, 1);                                   /* [-1] */
-      push_output(c, steps, n);                        /* [+1] */
+      push_output(c, schedule, n);                     /* [+1] */
       at[n++] = lua_gettop(L);
     } else if (mark == &nil_mark) {
       lua_pop(L, 1);                                   /* [-1] */
@@ -316,19 +318,19 @@ static int push_results(const call *c, const st_steps *steps, int *at) {
 }
 
 /* The environment of the arguments and of what the function has met. [+0|1] */
-static bool gather(const call *c, const st_steps *steps) {
-  st__host *h = c->h;
+static bool collect_env(const call *c, const st_schedule *schedule) {
+  st__state *h = c->h;
   lua_State *L = c->L;
   bool has_one = false;
   for (int i = 0; i < c->nargs; i++) {
-    if (c->args[i].tensor) has_one = st__gather(h, L, i + 2, has_one);
+    if (c->args[i].tensor) has_one = st__env_collect(h, L, i + 2, has_one);
   }
-  for (int i = 0; i < st_steps_nkept(steps); i++) {
-    st_tensor *t = st_steps_kept(steps, i);
-    if (!st_tensor_requires_grad(t) || !st__push_known(h, L, t)) continue;
+  for (int i = 0; i < st_schedule_ncaptured(schedule); i++) {
+    st_tensor *t = st_schedule_captured(schedule, i);
+    if (!st_tensor_requires_grad(t) || !st__push_existing(h, L, t)) continue;
     if (has_one) lua_insert(L, -2);                    /* [+1] */
     const int at = lua_gettop(L) - has_one;
-    has_one = st__gather(h, L, at, has_one);           /* [+0|1] */
+    has_one = st__env_collect(h, L, at, has_one);      /* [+0|1] */
     lua_remove(L, at);                                 /* [-1] */
   }
   return has_one;
@@ -336,99 +338,103 @@ static bool gather(const call *c, const st_steps *steps) {
 
 /* What the results need of the arguments' environments, and of those that the
  * function has met. at: where they are */
-static void settle(const call *c, const st_steps *steps, const int *at) {
-  st__host *h = c->h;
+static void inherit_env(const call *c, const st_schedule *schedule,
+                        const int *at) {
+  st__state *h = c->h;
   lua_State *L = c->L;
-  const bool has_one = h->anchors.count > 0 && gather(c, steps); /* [+0|1] */
-  for (int i = 0; i < st_steps_noutputs(steps); i++) {
-    if (has_one) st__settle_with(h, L, at[i], false);
+  const bool has_one = h->keepalive.count > 0 &&
+                       collect_env(c, schedule); /* [+0|1] */
+  for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
+    if (has_one) st__env_inherit_top(h, L, at[i], false);
     else if (st_tensor_requires_grad(st__to_tensor(h, L, at[i]))) {
-      st__note_box(h, L, at[i]);
+      st__track_ud(h, L, at[i]);
     }
   }
   if (has_one) lua_pop(L, 1);                          /* [-1] */
 }
 
-static st_status run_steps(const call *c, const st_steps *steps,
-                           st_tensor **outs) {
+static st_status run_schedule(const call *c, const st_schedule *schedule,
+                              st_tensor **outs) {
   st__entry e;
-  fusion *box = c->box;
-  st_status status = st__begin(c->h, c->L, st_fusion_name(box->f), &e);
+  fused_function *ud = c->ud;
+  st_status status = st__begin(c->h, c->L, st_compile_cache_name(ud->f), &e);
   if (status != ST_OK) return status;
-  box->is_running = true;
-  status = st_steps_run(steps, c->inputs, outs);
-  box->is_running = false;
+  ud->is_running = true;
+  status = st_schedule_run(schedule, c->inputs, outs);
+  ud->is_running = false;
   return st__end(c->h, c->L, &e, status);
 }
 
 /* Are the arguments and the steps what they were? Finalisers have run. */
-static bool is_same(const call *c, const st_steps *steps) {
+static bool is_same(const call *c, const st_schedule *schedule) {
   for (int i = 0; i < c->nargs; i++) {
     if (c->args[i].tensor &&
         st__to_tensor(c->h, c->L, i + 2) != c->args[i].tensor) {
       return false;
     }
   }
-  return c->box->pinned == steps && !c->box->is_running;
+  return c->ud->pinned == schedule && !c->ud->is_running;
 }
 
-static void take_outputs(const call *c, const st_steps *steps,
+static void take_outputs(const call *c, const st_schedule *schedule,
                          const int *at, st_tensor **outs) {
-  for (int i = 0; i < st_steps_noutputs(steps); i++) {
-    if (st_steps_output(steps, i) >= 0) {
+  for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
+    if (st_schedule_output(schedule, i) >= 0) {
       st_tensor_release(&outs[i]);
     } else {
-      ((st__box *)lua_touserdata(c->L, at[i]))->t = outs[i];
+      ((st__tensor_ud *)lua_touserdata(c->L, at[i]))->t = outs[i];
     }
   }
 }
 
-static int run(const call *c, st_steps *steps) {
+static int run(const call *c, st_schedule *schedule) {
   lua_State *L = c->L;
-  st_tensor *outs[MOST_OUTPUTS];
-  int at[MOST_OUTPUTS];
-  bool made = false, is_loose = c->h->anchors.count > 0;
+  st_tensor *outs[MAX_OUTPUTS];
+  int at[MAX_OUTPUTS];
+  bool made = false, is_loose = c->h->keepalive.count > 0;
   int64_t bytes = 0;
-  if (c->box->is_running) {
-    st_steps_release(&steps);
+  if (c->ud->is_running) {
+    st_schedule_release(&schedule);
     return call_function(L, c->nargs);
   }
-  pin(c->box, steps);
-  const int n = push_results(c, steps, at);    /* [+n] */
-  if (!is_same(c, steps)) return call_function(L, c->nargs);
-  st_status status = run_steps(c, steps, outs);
-  if (status == ST_NO_MEMORY && !st_steps_are_random(steps) &&
-      st__make_room(c->h, L, &made)) {
-    if (!is_same(c, steps)) return call_function(L, c->nargs);
-    status = run_steps(c, steps, outs);
+  pin(c->ud, schedule);
+  const int n = push_results(c, schedule, at); /* [+n] */
+  if (!is_same(c, schedule)) return call_function(L, c->nargs);
+  st_status status = run_schedule(c, schedule, outs);
+  if (status == ST_NO_MEMORY && !st_schedule_is_random(schedule) &&
+      st__gc_retry(c->h, L, &made)) {
+    if (!is_same(c, schedule)) return call_function(L, c->nargs);
+    status = run_schedule(c, schedule, outs);
   }
   if (status != ST_OK) return st__raise(c->h, L, status);
-  for (int i = 0; i < st_steps_noutputs(steps); i++) {
-    if (st_steps_output(steps, i) < 0) bytes += weight(outs[i]);
+  for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
+    if (st_schedule_output(schedule, i) < 0) bytes += weight(outs[i]);
     is_loose = is_loose || st_tensor_requires_grad(outs[i]);
   }
-  take_outputs(c, steps, at, outs);
-  if (is_loose) settle(c, steps, at);
-  st__charge(c->h, L, NULL, bytes);
+  take_outputs(c, schedule, at, outs);
+  if (is_loose) inherit_env(c, schedule, at);
+  st__gc_charge(c->h, L, NULL, bytes);
   return n;
 }
 
 /* Is the function called, whatever the arguments? */
 static bool is_called(const call *c) {
-  return c->h->recording || c->h->tracing || c->box->is_running;
+  return c->h->recorder || c->h->tracing || c->ud->is_running;
 }
 
 /* f(...) */
-static int call_fusion(lua_State *L) {
+static int call_fused(lua_State *L) {
   call c;
-  st_steps *steps;
-  c.h = st__host_of(L);
+  st_schedule *schedule;
+  c.h = st__state_of(L);
   c.L = L;
-  c.box = check_fusion(L);
+  c.ud = check_fused(L);
   c.nargs = lua_gettop(L) - 1;
   if (is_called(&c) || !take_args(&c)) return call_function(L, c.nargs);
-  if (!st_fusion_find(c.box->f, c.nargs, c.args, &steps)) steps = record(&c);
-  return steps ? run(&c, steps) : call_function(L, c.nargs);
+  if (!st_compile_cache_find(c.ud->f, c.nargs, c.args, &schedule)) {
+    schedule = record(&c);
+  }
+  return schedule ? run(&c, schedule) : call_function(L, c.nargs);
 }
 
 /* -- Methods -------------------------------------------------------------- */
@@ -436,26 +442,28 @@ static int call_fusion(lua_State *L) {
 /* f:explain(...): the steps for these arguments, or why there are none */
 static int explain(lua_State *L) {
   call c;
-  st_steps *steps;
-  c.h = st__host_of(L);
+  st_schedule *schedule;
+  c.h = st__state_of(L);
   c.L = L;
-  c.box = check_fusion(L);
+  c.ud = check_fused(L);
   c.nargs = lua_gettop(L) - 1;
   if (is_called(&c) || !take_args(&c)) {
     lua_pushliteral(L, "the function is called: these arguments cannot be "
                     "told from others\n");             /* [+1] */
     return 1;
   }
-  if (!st_fusion_find(c.box->f, c.nargs, c.args, &steps)) steps = record(&c);
-  if (!steps) {
+  if (!st_compile_cache_find(c.ud->f, c.nargs, c.args, &schedule)) {
+    schedule = record(&c);
+  }
+  if (!schedule) {
     lua_pushfstring(L, "the function is called: %s\n", /* [+1] */
-                    st_fusion_why(c.box->f, c.nargs, c.args));
+                    st_compile_cache_why(c.ud->f, c.nargs, c.args));
     return 1;
   }
-  pin(c.box, steps);
-  char **text = st__box_new(c.h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
-  if (c.box->pinned != steps) return 0;
-  const st_status status = st_steps_text(steps, text);
+  pin(c.ud, schedule);
+  char **text = st__newudata(c.h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
+  if (c.ud->pinned != schedule) return 0;
+  const st_status status = st_schedule_text(schedule, text);
   if (status != ST_OK) return st__raise(c.h, L, status);
   lua_pushstring(L, *text);                            /* [+1] */
   st_text_release(text);
@@ -464,58 +472,58 @@ static int explain(lua_State *L) {
 
 /* f:clear(): forgets all steps */
 static int clear(lua_State *L) {
-  fusion *box = check_fusion(L);
-  st_fusion_clear(box->f);
-  if (!box->is_running) pin(box, NULL);
+  fused_function *ud = check_fused(L);
+  st_compile_cache_clear(ud->f);
+  if (!ud->is_running) pin(ud, NULL);
   return 0;
 }
 
-static int fusion_tostring(lua_State *L) {
+static int fused_tostring(lua_State *L) {
   lua_pushfstring(L, "fused function (%s)",            /* [+1] */
-                  st_fusion_name(check_fusion(L)->f));
+                  st_compile_cache_name(check_fused(L)->f));
   return 1;
 }
 
-static int fusion_gc(lua_State *L) {
-  fusion *box = st__box_test(st__host_of(L), L, 1, ST_BOX_FUSION);
-  if (!box || !box->f) return 0;
-  pin(box, NULL);
-  st_fusion_release(&box->f);
+static int fused_gc(lua_State *L) {
+  fused_function *ud = st__testudata(st__state_of(L), L, 1, ST_UD_FUSED);
+  if (!ud || !ud->f) return 0;
+  pin(ud, NULL);
+  st_compile_cache_release(&ud->f);
   return 0;
 }
 
 /* fuse(fn, name): a fused function */
 static int fuse(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "fn");
   const char *name = luaL_checkstring(L, 2);
-  fusion *box = st__box_new(h, L, ST_BOX_FUSION, sizeof *box); /* [+1] */
-  lua_createtable(L, CONSTANTS + MOST_SLOTS, 0);       /* [+1] */
+  fused_function *ud = st__newudata(h, L, ST_UD_FUSED, sizeof *ud); /* [+1] */
+  lua_createtable(L, CONSTANTS + MAX_SLOTS, 0);        /* [+1] */
   lua_pushvalue(L, 1);                                 /* [+1] */
   lua_rawseti(L, -2, FUNCTION);                        /* [-1] */
   st__set_env(L, -2);                                  /* [-1] */
-  const st_status status = st_fusion_new(name, &box->f);
+  const st_status status = st_compile_cache_new(name, &ud->f);
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_fusion(st__host *h, lua_State *L) {
+void st__meta_fused(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
-    {"__gc", fusion_gc}, {"__tostring", fusion_tostring}, {NULL, NULL}
+    {"__gc", fused_gc}, {"__tostring", fused_tostring}, {NULL, NULL}
   };
-  static const luaL_Reg callers[] = {{"__call", call_fusion}, {NULL, NULL}};
+  static const luaL_Reg callers[] = {{"__call", call_fused}, {NULL, NULL}};
   static const luaL_Reg runners[] = {{"explain", explain}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"clear", clear}, {NULL, NULL}};
   st__set_functions(h, L, metamethods);
-  st__set_runners(h, L, callers);
+  st__set_body_functions(h, L, callers);
   lua_newtable(L);                                     /* [+1] */
-  st__set_runners(h, L, runners);
+  st__set_body_functions(h, L, runners);
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "__index");                      /* [-1] */
 }
 
-void st__open_fusion(st__host *h, lua_State *L) {
+void st__open_fused_function(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"fuse", fuse}, {NULL, NULL}};
   st__set_functions(h, L, functions);
 }

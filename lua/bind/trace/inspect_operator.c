@@ -7,8 +7,8 @@
 #include "bind.h"
 
 static st__packet *check_packet(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st__packet *p = st__box_check(h, L, 1, ST_BOX_OPERATOR, "self");
+  st__state *h = st__state_of(L);
+  st__packet *p = st__checkudata(h, L, 1, ST_UD_OPERATOR, "self");
   st__refresh(h, L, p);
   return p;
 }
@@ -16,27 +16,28 @@ static st__packet *check_packet(lua_State *L) {
 /* -- Doors ---------------------------------------------------------------- */
 
 /* Calls the operator at 1 with all arguments of its schema, from 3 on. */
-static int go_through(lua_State *L, st__job *job) {
+static int call_past(lua_State *L, st__request *req) {
   st__frame f;
-  st__host *h = st__host_of(L);
-  st__packet *p = st__box_check(h, L, 1, ST_BOX_OPERATOR, "self");
+  st__state *h = st__state_of(L);
+  st__packet *p = st__checkudata(h, L, 1, ST_UD_OPERATOR, "self");
   f.is_method = false;
   f.is_complete = true;
-  st__prepare(h, L, p, 3, &f);
-  return st__finish(&f, job);
+  st__resolve_frame(h, L, p, 3, &f);
+  return st__return_frame(&f, req);
 }
 
 /* op:redispatch(keys, ...): with these keys, whatever the arguments and the
  * thread have */
 static int packet_redispatch(lua_State *L) {
-  const st_keyset keys = st__check_keyset(st__host_of(L), L, 2);
-  return go_through(L, &(st__job){.way = ST_WAY_REDISPATCH, .keys = keys});
+  const st_keyset keys = st__check_keyset(st__state_of(L), L, 2);
+  return call_past(L,
+                   &(st__request){.kind = ST_REQUEST_REDISPATCH, .keys = keys});
 }
 
 /* op:call_for_key("CPU", ...): straight to the kernel for a key */
 static int packet_call_for_key(lua_State *L) {
   const char *key = luaL_checkstring(L, 2);
-  return go_through(L, &(st__job){.way = ST_WAY_KEY, .key = key});
+  return call_past(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
 }
 
 /* -- Texts ---------------------------------------------------------------- */
@@ -45,8 +46,8 @@ typedef st_status (*dump_fn)(const char *name, char **out);
 
 /* What fn says about "ns::name.overload" on top of the stack, in its place. */
 static void push_dump(lua_State *L, dump_fn fn) {
-  st__host *h = st__host_of(L);
-  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  st__state *h = st__state_of(L);
+  char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
   const st_status status = fn(lua_tostring(L, -2), text);
   if (status != ST_OK) st__raise(h, L, status);
   st__push_lines(L, *text);                                   /* [+1] */
@@ -79,7 +80,7 @@ static int packet_table(lua_State *L) { return dump_all(L, st_dump_table); }
 
 /* dump("ns::name.overload"), also without a schema */
 static int dump(lua_State *L) {
-  if (st__box_test(st__host_of(L), L, 1, ST_BOX_OPERATOR)) {
+  if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) {
     return dump_all(L, st_dump);
   }
   luaL_checkstring(L, 1);
@@ -123,8 +124,8 @@ static int packet_signature(lua_State *L) {
 
 /* dangling_impls(): names that have kernels but no schema */
 static int dangling_impls(lua_State *L) {
-  st__host *h = st__host_of(L);
-  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
+  st__state *h = st__state_of(L);
+  char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
   const st_status status = st_dump_dangling(text);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_newtable(L);                                            /* [+1] */
@@ -144,14 +145,14 @@ static int dangling_impls(lua_State *L) {
 /* check_registry(): true; raises if a table is not what it should be */
 static int check_registry(lua_State *L) {
   const st_status status = st_check_registry();
-  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  if (status != ST_OK) return st__raise(st__state_of(L), L, status);
   lua_pushboolean(L, 1); /* [+1] */
   return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_inspect(st__host *h, lua_State *L) {
+void st__open_inspect(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"dump", dump}, {"dangling_impls", dangling_impls},
     {"check_registry", check_registry}, {NULL, NULL}

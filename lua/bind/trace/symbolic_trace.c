@@ -1,8 +1,8 @@
-/* Tracing Lua functions: symbols and symbolic numbers go in, a graph comes
+/* Tracing Lua functions: proxies and symbolic numbers go in, a graph comes
  * out.
  *
- * A symbolic number is a box with arithmetic of its own. With a tensor it is
- * an operator's matter; a comparison has no answer yet.
+ * A symbolic number is a userdata with arithmetic of its own. With a tensor it
+ * is an operator's matter; a comparison has no answer yet.
  */
 
 #include <stdio.h>
@@ -10,11 +10,11 @@
 
 #include "bind.h"
 
-typedef struct number {
+typedef struct sym_scalar {
   uint64_t trace;      /* whose it is */
   int at;
   st_scalar_kind kind;
-} number;
+} sym_scalar;
 
 /* -- Numbers -------------------------------------------------------------- */
 
@@ -23,9 +23,9 @@ static st_scalar example_of(st_scalar_kind kind) {
   return (st_scalar){kind, {.i = 1}};
 }
 
-bool st__to_symbol(st__host *h, lua_State *L, int idx, int *at,
-                   st_scalar *example) {
-  const number *n = h->tracing ? st__box_test(h, L, idx, ST_BOX_NUMBER)
+bool st__to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
+                       st_scalar *example) {
+  const sym_scalar *n = h->tracing ? st__testudata(h, L, idx, ST_UD_SYM_SCALAR)
                                : NULL;
   if (!n || n->trace != h->trace) return false;
   *at = n->at;
@@ -33,19 +33,19 @@ bool st__to_symbol(st__host *h, lua_State *L, int idx, int *at,
   return true;
 }
 
-static void push_number(st__host *h, lua_State *L, int at,
-                        st_scalar_kind kind) {
-  number *n = st__box_new(h, L, ST_BOX_NUMBER, sizeof *n); /* [+1] */
+static void push_sym_scalar(st__state *h, lua_State *L, int at,
+                            st_scalar_kind kind) {
+  sym_scalar *n = st__newudata(h, L, ST_UD_SYM_SCALAR, sizeof *n); /* [+1] */
   n->trace = h->trace;
   n->at = at;
   n->kind = kind;
 }
 
 /* The number at idx, a plain one as a constant. */
-static st_status find_number(st__host *h, lua_State *L, int idx, int *at,
-                             st_scalar_kind *kind) {
+static st_status to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
+                               st_scalar_kind *kind) {
   st_scalar s;
-  if (st__to_symbol(h, L, idx, at, &s)) return *kind = s.kind, ST_OK;
+  if (st__to_sym_scalar(h, L, idx, at, &s)) return *kind = s.kind, ST_OK;
   if (!h->tracing || !st__to_scalar(h, L, idx, &s) ||
       s.kind == ST_SCALAR_COMPLEX) {
     return st_fail(ST_BAD_TYPE, "no arithmetic with a symbolic number and %s",
@@ -64,24 +64,24 @@ static st_scalar_kind kind_of(char sign, st_scalar_kind a,
 
 static int arithmetic_with(lua_State *L, char sign) {
   static const st_scalar none = {ST_SCALAR_INT, {.i = 0}};
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_scalar_kind a = ST_SCALAR_INT, b = ST_SCALAR_INT;
   int x = 0, y = 0, at = 0;
-  st_status status = find_number(h, L, 1, &x, &a);
-  if (status == ST_OK) status = find_number(h, L, 2, &y, &b);
+  st_status status = to_sym_scalar(h, L, 1, &x, &a);
+  if (status == ST_OK) status = to_sym_scalar(h, L, 2, &y, &b);
   if (status == ST_OK) {
     status = st_tracing_number(h->tracing, sign, x, y, none, &at);
   }
   if (status != ST_OK) return st__raise(h, L, status);
-  push_number(h, L, at, kind_of(sign, a, b));            /* [+1] */
+  push_sym_scalar(h, L, at, kind_of(sign, a, b));        /* [+1] */
   return 1;
 }
 
-/* upvalues: host, sign, the operator's C function */
+/* upvalues: binding state, sign, the operator's C function */
 static int number_arithmetic(lua_State *L) {
-  st__host *h = st__host_of(L);
-  if (st__box_test(h, L, 1, ST_BOX_TENSOR) ||
-      st__box_test(h, L, 2, ST_BOX_TENSOR)) {
+  st__state *h = st__state_of(L);
+  if (st__testudata(h, L, 1, ST_UD_TENSOR) ||
+      st__testudata(h, L, 2, ST_UD_TENSOR)) {
     lua_pushvalue(L, lua_upvalueindex(3));               /* [+1] */
     lua_insert(L, 1);
     lua_call(L, 2, 1);                                   /* [-3, +1] */
@@ -97,14 +97,14 @@ static int number_negate(lua_State *L) {
 }
 
 static int number_compare(lua_State *L) {
-  return st__error(st__host_of(L), L, ST_BAD_STATE, "a number of a function "
+  return st__error(st__state_of(L), L, ST_BAD_STATE, "a number of a function "
                    "that is traced has no value yet: nothing can depend on "
                    "how it compares");
 }
 
 static int number_tostring(lua_State *L) {
-  const number *n = st__box_check(st__host_of(L), L, 1, ST_BOX_NUMBER,
-                                  "self");
+  const sym_scalar *n = st__checkudata(st__state_of(L), L, 1, ST_UD_SYM_SCALAR,
+                                       "self");
   lua_pushfstring(L, "symbolic number %d", n->at + 1);   /* [+1] */
   return 1;
 }
@@ -115,11 +115,11 @@ static int number_tostring(lua_State *L) {
 static int set_compiler(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
-  st__host_of(L)->compiler_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  st__state_of(L)->compiler_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   return 0;
 }
 
-void st__compile(lua_State *L, st__host *h, int idx) {
+void st__compile(lua_State *L, st__state *h, int idx) {
   if (lua_type(L, idx) != LUA_TSTRING) {
     lua_pop(L, 1);                                       /* [-1] */
     return;
@@ -150,7 +150,7 @@ static st_status read_names(const char *schema, const char *ns, names *out) {
   return ST_OK;
 }
 
-void st__push_argument_names(st__host *h, lua_State *L, const char *schema,
+void st__push_argument_names(st__state *h, lua_State *L, const char *schema,
                              const char *ns) {
   names list;
   const st_status status = read_names(schema, ns, &list);
@@ -164,40 +164,40 @@ void st__push_argument_names(st__host *h, lua_State *L, const char *schema,
 
 /* -- Tracing -------------------------------------------------------------- */
 
-typedef struct job {
-  st__host *h;
+typedef struct trace_state {
+  st__state *h;
   lua_State *L;
   st_tracing *t;
   int nargs, ninputs, nnumbers;
   st_type kinds[ST_MAX_ARGS];
   char name[128];
-} job;
+} trace_state;
 
 static st_scalar_kind kind_of_type(st_type type) {
   return type == ST_TYPE_INT ? ST_SCALAR_INT
        : type == ST_TYPE_BOOL ? ST_SCALAR_BOOL : ST_SCALAR_FLOAT;
 }
 
-static void push_symbol(const job *b, lua_State *L, int i) {
-  st__box *box = st__push_box(b->h, L);                  /* [+1] */
-  box->t = st_tracing_input(b->t, i);
-  st_tensor_retain(box->t);
+static void push_proxy(const trace_state *b, lua_State *L, int i) {
+  st__tensor_ud *ud = st__new_tensor_ud(b->h, L);        /* [+1] */
+  ud->t = st_tracing_input(b->t, i);
+  st_tensor_retain(ud->t);
 }
 
-/* run_traced(job, fn): what fn returns for symbols */
+/* run_traced(job, fn): what fn returns for proxies */
 static int run_traced(lua_State *L) {
-  const job *b = lua_touserdata(L, 1);
+  const trace_state *b = lua_touserdata(L, 1);
   int tensors = 0, numbers = 0;
   luaL_checkstack(L, b->nargs + LUA_MINSTACK, "arguments");
   for (int i = 0; i < b->nargs; i++) {
-    if (b->kinds[i] == ST_TYPE_TENSOR) push_symbol(b, L, tensors++);
-    else push_number(b->h, L, numbers++, kind_of_type(b->kinds[i]));
+    if (b->kinds[i] == ST_TYPE_TENSOR) push_proxy(b, L, tensors++);
+    else push_sym_scalar(b->h, L, numbers++, kind_of_type(b->kinds[i]));
   }                                                      /* [+nargs] */
   lua_call(L, b->nargs, LUA_MULTRET);                    /* [-nargs-1, +n] */
   return lua_gettop(L) - 1;
 }
 
-static st_status read_schema(const char *text, const char *ns, job *b) {
+static st_status read_schema(const char *text, const char *ns, trace_state *b) {
   st_schema *s = NULL;
   const st_status parsed = st_schema_new(text, ns, &s);
   if (parsed != ST_OK) return parsed;
@@ -209,15 +209,15 @@ static st_status read_schema(const char *text, const char *ns, job *b) {
   return status;
 }
 
-static void say_where(void *ctx, char *text, size_t size) {
-  const job *b = ctx;
-  st__place(b->h, b->h->running, text, size);
+static void write_where(void *ctx, char *text, size_t size) {
+  const trace_state *b = ctx;
+  st__where(b->h, b->h->running, text, size);
 }
 
 /* The tensors among n results at the top; false with the message set for
  * anything else. */
-static bool read_results(st__host *h, lua_State *L, const job *b, int n,
-                         st_tensor **out) {
+static bool read_results(st__state *h, lua_State *L, const trace_state *b,
+                         int n, st_tensor **out) {
   const int first = lua_gettop(L) - n + 1;
   for (int i = 0; i < n && i < ST_MAX_ARGS; i++) {
     out[i] = st__to_tensor(h, L, first + i);
@@ -229,31 +229,31 @@ static bool read_results(st__host *h, lua_State *L, const job *b, int n,
   return true;
 }
 
-/* In force: the trace of the host, while its body runs. */
-typedef struct in_force { st_tracing *tracing; uint64_t trace; } in_force;
+/* In force: the trace of the binding state, while its body runs. */
+typedef struct live_trace { st_tracing *tracing; uint64_t trace; } live_trace;
 
-static in_force begin(st__host *h, job *b) {
-  const in_force outer = {h->tracing, h->trace};
+static live_trace begin(st__state *h, trace_state *b) {
+  const live_trace outer = {h->tracing, h->trace};
   h->tracing = b->t;
   h->trace = ++h->traces;
   return outer;
 }
 
-st_graph *st__trace_body(st__host *h, lua_State *L, const char *schema,
+st_graph *st__trace_body(st__state *h, lua_State *L, const char *schema,
                          const char *ns, int fn) {
-  job b = {.h = h, .L = L};
+  trace_state b = {.h = h, .L = L};
   st_tensor *outs[ST_MAX_ARGS];
   st_graph *g = NULL;
-  st__check_turn(h, L, "trace");
+  st__check_fiber(h, L, "trace");
   st_status status = read_schema(schema, ns, &b);
   const int base = lua_gettop(L);
-  const st_tracing_config c = {b.name, b.ninputs, b.nnumbers, say_where, &b};
+  const st_tracing_config c = {b.name, b.ninputs, b.nnumbers, write_where, &b};
   lua_pushcfunction(L, run_traced);                      /* [+1] */
   lua_pushlightuserdata(L, &b);                          /* [+1] */
   lua_pushvalue(L, fn);                                  /* [+1] */
   if (status == ST_OK) status = st_tracing_begin(&c, &b.t);
   if (status != ST_OK) st__raise(h, L, status);
-  const in_force outer = begin(h, &b);
+  const live_trace outer = begin(h, &b);
   const int failed = st__run_body(h, L, 2, LUA_MULTRET); /* [-3, +n|1] */
   h->tracing = outer.tracing;
   h->trace = outer.trace;
@@ -292,7 +292,7 @@ static const struct { const char *event, *sign, *name; } arithmetic[] = {
   {"__mod", "%", "aten::remainder"}, {"__pow", "^", "aten::pow"}
 };
 
-void st__meta_number(st__host *h, lua_State *L) {
+void st__meta_sym_scalar(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {
     {"__tostring", number_tostring}, {"__unm", number_negate},
     {"__lt", number_compare}, {"__le", number_compare},
@@ -310,7 +310,7 @@ void st__meta_number(st__host *h, lua_State *L) {
   }
 }
 
-void st__open_fuse(st__host *h, lua_State *L) {
+void st__open_symbolic_trace(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"is_jit_enabled", is_jit_enabled}, {"set_jit_enabled", set_jit_enabled},
     {"set_compiler", set_compiler}, {NULL, NULL}

@@ -10,14 +10,14 @@
 /* -- Schemas of parts ----------------------------------------------------- */
 
 /* What the schema of the operator says, as pieces of those of its parts. */
-typedef struct pieces {
+typedef struct schema_parts {
   char name[128];
   char tensors[1024], numbers[1024]; /* arguments, each with ", " in front */
   int ntensors, nnumbers;
   bool is_full;
-} pieces;
+} schema_parts;
 
-static void append(pieces *p, char *to, size_t size, const char *type,
+static void append(schema_parts *p, char *to, size_t size, const char *type,
                    const char *name) {
   const size_t n = strlen(to);
   const int more = snprintf(to + n, size - n, ", %s %s", type, name);
@@ -25,9 +25,10 @@ static void append(pieces *p, char *to, size_t size, const char *type,
 }
 
 /* dim and keepdim are none of the parts' business. */
-static st_status read_schema(const char *text, const char *ns, pieces *p) {
+static st_status read_schema(const char *text, const char *ns,
+                             schema_parts *p) {
   st_schema *s = NULL;
-  *p = (pieces){.ntensors = 0};
+  *p = (schema_parts){.ntensors = 0};
   const st_status status = st_schema_new(text, ns, &s);
   if (status != ST_OK) return status;
   p->is_full = strlen(st_schema_name(s)) >= sizeof p->name;
@@ -50,8 +51,8 @@ static st_status read_schema(const char *text, const char *ns, pieces *p) {
 static const char *skip_comma(const char *s) { return *s ? s + 2 : s; }
 
 /* "a", or "a1", "a2", ... when there are several. */
-static void list_values(pieces *p, char *to, size_t size, const char *name,
-                        int n) {
+static void list_values(schema_parts *p, char *to, size_t size,
+                        const char *name, int n) {
   char numbered[16];
   for (int i = 1; i <= n; i++) {
     snprintf(numbered, sizeof numbered, n > 1 ? "%s%d" : "%s", name, i);
@@ -60,25 +61,25 @@ static void list_values(pieces *p, char *to, size_t size, const char *name,
 }
 
 /* [+1] */
-static void push_schema(lua_State *L, const pieces *p, const char *values,
+static void push_schema(lua_State *L, const schema_parts *p, const char *values,
                         const char *numbers) {
   const char *first = *values ? values : numbers;
   lua_pushfstring(L, "%s(%s%s) -> Tensor", p->name, skip_comma(first),
                   *values ? numbers : "");
 }
 
-static void push_map(lua_State *L, const pieces *p) {
+static void push_map(lua_State *L, const schema_parts *p) {
   push_schema(L, p, p->tensors, p->numbers);
 }
 
-static void push_combine(lua_State *L, pieces *p, int n) {
+static void push_combine(lua_State *L, schema_parts *p, int n) {
   char values[256] = "";
   list_values(p, values, sizeof values, "a", n);
   list_values(p, values, sizeof values, "b", n);
   push_schema(L, p, values, "");
 }
 
-static void push_final(lua_State *L, pieces *p, int n) {
+static void push_final(lua_State *L, schema_parts *p, int n) {
   char values[256] = "";
   list_values(p, values, sizeof values, "acc", n);
   append(p, values, sizeof values, "int", "n");
@@ -122,7 +123,7 @@ static st_status identity(const char *name, int n, int nnumbers,
 
 /* The option `key` of the table at idx, traced with the schema at the top;
  * NULL without. [-1] */
-static st_graph *trace(st__host *h, lua_State *L, int idx, const char *key,
+static st_graph *trace(st__state *h, lua_State *L, int idx, const char *key,
                        const char *ns) {
   st_graph *g = NULL;
   const int schema = lua_gettop(L);
@@ -137,7 +138,7 @@ static st_graph *trace(st__host *h, lua_State *L, int idx, const char *key,
   return g;
 }
 
-static void trace_all(st__host *h, lua_State *L, int idx, pieces *p,
+static void trace_all(st__state *h, lua_State *L, int idx, schema_parts *p,
                       const char *ns, graphs *g) {
   st_status status = ST_OK;
   push_map(L, p);                                        /* [+1] */
@@ -162,7 +163,7 @@ static void trace_all(st__host *h, lua_State *L, int idx, pieces *p,
 
 /* -- Options -------------------------------------------------------------- */
 
-static void check_names(st__host *h, lua_State *L, int idx) {
+static void check_names(st__state *h, lua_State *L, int idx) {
   static const char *const names[] = {"map", "combine", "init", "final",
                                       "doc", NULL};
   lua_pushnil(L);                                        /* [+1] */
@@ -179,7 +180,7 @@ static void check_names(st__host *h, lua_State *L, int idx) {
   }
 }
 
-static void read_number(st__host *h, lua_State *L, st_folding *f) {
+static void read_number(st__state *h, lua_State *L, st_custom_reduction *f) {
   const int most = sizeof f->init / sizeof *f->init;
   if (f->ninit == most) {
     st__error(h, L, ST_BAD_VALUE, "reduction: init has more than %d numbers",
@@ -192,7 +193,8 @@ static void read_number(st__host *h, lua_State *L, st_folding *f) {
 }
 
 /* A number, a list of numbers, or nothing. */
-static void read_init(st__host *h, lua_State *L, int idx, st_folding *f) {
+static void read_init(st__state *h, lua_State *L, int idx,
+                      st_custom_reduction *f) {
   lua_getfield(L, idx, "init");                          /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n; i++) {
@@ -204,9 +206,9 @@ static void read_init(st__host *h, lua_State *L, int idx, st_folding *f) {
   lua_pop(L, 1);                                         /* [-1] */
 }
 
-void st__trace_reduction(st__host *h, lua_State *L, const char *ns, int idx,
-                         st_folding *f) {
-  pieces p;
+void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
+                         st_custom_reduction *f) {
+  schema_parts p;
   if (lua_type(L, idx) != LUA_TTABLE) {
     st__error(h, L, ST_BAD_TYPE, "reduction: a table of options is needed, "
               "got %s", st__type_name(h, L, idx));

@@ -6,15 +6,15 @@
 
 #include "bind.h"
 
-void st__push_keyset(st__host *h, lua_State *L, st_keyset ks) {
-  st_keyset *box = st__box_new(h, L, ST_BOX_KEYSET, sizeof *box); /* [+1] */
-  *box = ks;
+void st__push_keyset(st__state *h, lua_State *L, st_keyset ks) {
+  st_keyset *ud = st__newudata(h, L, ST_UD_KEYSET, sizeof *ud);   /* [+1] */
+  *ud = ks;
 }
 
-st_keyset st__check_keyset(st__host *h, lua_State *L, int idx) {
+st_keyset st__check_keyset(st__state *h, lua_State *L, int idx) {
   st_keyset ks = 0;
-  const st_keyset *box = st__box_test(h, L, idx, ST_BOX_KEYSET);
-  if (box) return *box;
+  const st_keyset *ud = st__testudata(h, L, idx, ST_UD_KEYSET);
+  if (ud) return *ud;
   if (lua_type(L, idx) != LUA_TSTRING) {
     st__error(h, L, ST_BAD_TYPE, "a set of dispatch keys or the name of a "
               "key is needed, got %s", st__type_name(h, L, idx));
@@ -32,16 +32,16 @@ st_keyset st__check_keyset(st__host *h, lua_State *L, int idx) {
 }
 
 static st_keyset self(lua_State *L) {
-  return *(st_keyset *)st__box_check(st__host_of(L), L, 1, ST_BOX_KEYSET,
-                                     "self");
+  return *(st_keyset *)st__checkudata(st__state_of(L), L, 1, ST_UD_KEYSET,
+                                      "self");
 }
 
 static st_keyset operand(lua_State *L, int idx) {
-  return st__check_keyset(st__host_of(L), L, idx);
+  return st__check_keyset(st__state_of(L), L, idx);
 }
 
 static int give(lua_State *L, st_keyset ks) {
-  st__push_keyset(st__host_of(L), L, ks); /* [+1] */
+  st__push_keyset(st__state_of(L), L, ks); /* [+1] */
   return 1;
 }
 
@@ -64,13 +64,13 @@ static int full_set(lua_State *L) { return give(L, st_keyset_full()); }
 static int set_after(lua_State *L) {
   st_keyset ks;
   const st_status status = st_keyset_after(luaL_checkstring(L, 1), &ks);
-  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  if (status != ST_OK) return st__raise(st__state_of(L), L, status);
   return give(L, ks);
 }
 
 /* t:key_set() */
 static int tensor_key_set(lua_State *L) {
-  return give(L, st_tensor_keys(st__check_tensor(st__host_of(L), L, 1,
+  return give(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
                                                  "self")));
 }
 
@@ -90,7 +90,7 @@ static int set_remove_backend(lua_State *L) {
   st_keyset ks = self(L);
   const st_status status = st_keyset_remove_backend(&ks,
                                                     luaL_checkstring(L, 2));
-  if (status != ST_OK) return st__raise(st__host_of(L), L, status);
+  if (status != ST_OK) return st__raise(st__state_of(L), L, status);
   return give(L, ks);
 }
 
@@ -139,7 +139,7 @@ static int set_len(lua_State *L) {
   return 1;
 }
 
-/* Upvalues: host, set, state. */
+/* Upvalues: binding state, set, state. */
 static int next_key(lua_State *L) {
   const st_keyset *ks = lua_touserdata(L, lua_upvalueindex(2));
   int state = (int)lua_tointeger(L, lua_upvalueindex(3));
@@ -154,7 +154,7 @@ static int next_key(lua_State *L) {
 /* for name in set:each(): from low to high priority */
 static int set_each(lua_State *L) {
   self(L);
-  lua_pushlightuserdata(L, st__host_of(L)); /* [+1] */
+  lua_pushlightuserdata(L, st__state_of(L)); /* [+1] */
   lua_pushvalue(L, 1);                      /* [+1] */
   lua_pushinteger(L, 0);                    /* [+1] */
   lua_pushcclosure(L, next_key, 3);         /* [-3, +1] */
@@ -168,16 +168,16 @@ static int set_tostring(lua_State *L) {
 }
 
 static int set_eq(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_keyset *a = st__box_test(h, L, 1, ST_BOX_KEYSET);
-  const st_keyset *b = st__box_test(h, L, 2, ST_BOX_KEYSET);
+  st__state *h = st__state_of(L);
+  const st_keyset *a = st__testudata(h, L, 1, ST_UD_KEYSET);
+  const st_keyset *b = st__testudata(h, L, 2, ST_UD_KEYSET);
   lua_pushboolean(L, a && b && *a == *b); /* [+1] */
   return 1;
 }
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_keyset(st__host *h, lua_State *L) {
+void st__meta_keyset(st__state *h, lua_State *L) {
   /* The bitwise ones are for Lua 5.3 and later. */
   static const luaL_Reg metamethods[] = {
     {"__tostring", set_tostring}, {"__eq", set_eq}, {"__len", set_len},
@@ -197,7 +197,7 @@ void st__meta_keyset(st__host *h, lua_State *L) {
   lua_setfield(L, -2, "__index");     /* [-1] */
 }
 
-void st__open_keyset(st__host *h, lua_State *L) {
+void st__open_keyset(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"keyset", new_set}, {"keyset_full", full_set},
     {"keyset_after", set_after}, {NULL, NULL}

@@ -1,4 +1,4 @@
-/* Dtypes, memory formats, devices and marks. A dtype is an object, one per
+/* Dtypes, memory formats, devices and sentinels. A dtype is an object, one per
  * dtype and state, so that == works; wherever one is wanted its name will do.
  * Formats and devices are strings.
  */
@@ -18,15 +18,15 @@ static const char *to_name(lua_State *L, int idx) {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-bool st__to_dtype(st__host *h, lua_State *L, int idx, st_dtype *out) {
+bool st__to_dtype(st__state *h, lua_State *L, int idx, st_dtype *out) {
   const char *name = to_name(L, idx);
   if (name) return st_dtype_parse(name, out);
-  const st_dtype *d = st__box_test(h, L, idx, ST_BOX_DTYPE);
+  const st_dtype *d = st__testudata(h, L, idx, ST_UD_DTYPE);
   if (d) *out = *d;
   return d != NULL;
 }
 
-st_dtype st__check_dtype(st__host *h, lua_State *L, int idx,
+st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
                          const char *arg) {
   st_dtype d = ST_FLOAT32;
   if (st__to_dtype(h, L, idx, &d)) return d;
@@ -39,7 +39,7 @@ st_dtype st__check_dtype(st__host *h, lua_State *L, int idx,
   return d;
 }
 
-void st__push_dtype(st__host *h, lua_State *L, st_dtype d) {
+void st__push_dtype(st__state *h, lua_State *L, st_dtype d) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->dtype_ref[d]); /* [+1] */
 }
 
@@ -53,8 +53,8 @@ static bool is_complex(st_dtype d) {
 }
 
 static int dtype_index(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_dtype d = *(st_dtype *)st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  st__state *h = st__state_of(L);
+  const st_dtype d = *(st_dtype *)st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (strcmp(key, "name") == 0) {
     lua_pushstring(L, st_dtype_name(d));                        /* [+1] */
@@ -73,28 +73,28 @@ static int dtype_index(lua_State *L) {
 }
 
 static int dtype_tostring(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_dtype *d = st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  st__state *h = st__state_of(L);
+  const st_dtype *d = st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
   lua_pushstring(L, st_dtype_name(*d)); /* [+1] */
   return 1;
 }
 
 /* st.int64(x): an exact integer, from a number or a decimal string */
 static int dtype_call(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_dtype d = *(st_dtype *)st__box_check(h, L, 1, ST_BOX_DTYPE, "self");
+  st__state *h = st__state_of(L);
+  const st_dtype d = *(st_dtype *)st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
   if (d == ST_INT64) return st__new_int64(h, L, 2); /* [+1] */
   return st__error(h, L, ST_BAD_TYPE, "%s is a dtype, not a function",
                    st_dtype_name(d));
 }
 
 static int get_default_dtype(lua_State *L) {
-  st__push_dtype(st__host_of(L), L, st_default_dtype()); /* [+1] */
+  st__push_dtype(st__state_of(L), L, st_default_dtype()); /* [+1] */
   return 1;
 }
 
 static int set_default_dtype(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_status status = st_set_default_dtype(
     st__check_dtype(h, L, 1, "dtype"));
   return status == ST_OK ? 0 : st__raise(h, L, status);
@@ -114,17 +114,17 @@ bool st__to_device(lua_State *L, int idx, st_device *out) {
 
 /* -- Marks ---------------------------------------------------------------- */
 
-/* ORDER MARK: st_mark */
+/* ORDER MARK: st_sentinel */
 static const char *const mark_name[] = {"none", "newaxis", "ellipsis"};
 
-bool st__is_mark(st__host *h, lua_State *L, int idx, st_mark mark) {
-  const st_mark *m = st__box_test(h, L, idx, ST_BOX_MARK);
+bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel mark) {
+  const st_sentinel *m = st__testudata(h, L, idx, ST_UD_SENTINEL);
   return m && *m == mark;
 }
 
 static int mark_tostring(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_mark *m = st__box_check(h, L, 1, ST_BOX_MARK, "self");
+  st__state *h = st__state_of(L);
+  const st_sentinel *m = st__checkudata(h, L, 1, ST_UD_SENTINEL, "self");
   lua_pushstring(L, mark_name[*m]); /* [+1] */
   return 1;
 }
@@ -143,27 +143,27 @@ static const luaL_Reg mark_methods[] = {
   {"__tostring", mark_tostring}, {NULL, NULL}
 };
 
-static void set_methods(st__host *h, lua_State *L, st_box_kind kind,
+static void set_methods(st__state *h, lua_State *L, st_ud_kind kind,
                         const luaL_Reg *fns) {
   st__push_meta(h, L, kind); /* [+1] */
   st__set_functions(h, L, fns);
   lua_pop(L, 1);             /* [-1] */
 }
 
-void st__open_enum(st__host *h, lua_State *L) {
+void st__open_dtype(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  set_methods(h, L, ST_BOX_DTYPE, dtype_methods);
-  set_methods(h, L, ST_BOX_MARK, mark_methods);
+  set_methods(h, L, ST_UD_DTYPE, dtype_methods);
+  set_methods(h, L, ST_UD_SENTINEL, mark_methods);
   for (int d = 0; d <= ST_DTYPE_COUNT; d++) {
-    st_dtype *box = st__box_new(h, L, ST_BOX_DTYPE, sizeof *box); /* [+1] */
-    *box = (st_dtype)d;
+    st_dtype *ud = st__newudata(h, L, ST_UD_DTYPE, sizeof *ud);   /* [+1] */
+    *ud = (st_dtype)d;
     lua_pushvalue(L, -1);                              /* [+1] */
     h->dtype_ref[d] = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
     lua_setfield(L, -2, st_dtype_name((st_dtype)d));   /* [-1] */
   }
   for (int m = 0; m < 3; m++) {
-    st_mark *box = st__box_new(h, L, ST_BOX_MARK, sizeof *box);   /* [+1] */
-    *box = (st_mark)m;
+    st_sentinel *ud = st__newudata(h, L, ST_UD_SENTINEL, sizeof *ud); /* [+1] */
+    *ud = (st_sentinel)m;
     lua_setfield(L, -2, mark_name[m]);                 /* [-1] */
   }
   for (int f = 0; f < ST_FORMAT_COUNT; f++) {

@@ -13,20 +13,20 @@
 
 #include "bind.h"
 
-typedef struct survey {
-  st__host *h;
+typedef struct inferred {
+  st__state *h;
   lua_State *L;
   int ndim;                      /* of the first leaf; -1 before it */
   int64_t sizes[ST_MAX_DIMS];
   int place[ST_MAX_DIMS];        /* where the walk is, for messages */
   bool has_bool, has_int, has_float, has_complex;
-  bool has_minus_zero;           /* Note [Minus zero] */
-} survey;
+  bool has_minus_zero;           /* Note [Negative zero] */
+} inferred;
 
 /* -- First walk: shape and kind ------------------------------------------- */
 
 /* "[2][1]" */
-static const char *place_text(const survey *s, int depth, char *buf,
+static const char *place_text(const inferred *s, int depth, char *buf,
                               size_t size) {
   size_t at = 0;
   buf[0] = '\0';
@@ -38,7 +38,7 @@ static const char *place_text(const survey *s, int depth, char *buf,
 
 #define PLACE(s, depth) place_text(s, depth, (char[200]){0}, 200)
 
-static void note_kind(survey *s, st_scalar_kind kind) {
+static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_bool |= kind == ST_SCALAR_BOOL;
   s->has_int |= kind == ST_SCALAR_INT;
   s->has_float |= kind == ST_SCALAR_FLOAT;
@@ -46,7 +46,7 @@ static void note_kind(survey *s, st_scalar_kind kind) {
 }
 
 /* The value at the top is a leaf at this depth. */
-static void survey_leaf(survey *s, int depth) {
+static void infer_leaf(inferred *s, int depth) {
   st_scalar x;
   if (!st__to_scalar(s->h, s->L, -1, &x)) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
@@ -66,10 +66,10 @@ static void survey_leaf(survey *s, int depth) {
 }
 
 /* The value at the top, at this depth. [0] */
-static void survey_value(survey *s, int depth, bool is_first) {
+static void infer_value(inferred *s, int depth, bool is_first) {
   lua_State *L = s->L;
   if (!lua_istable(L, -1)) {
-    survey_leaf(s, depth);
+    infer_leaf(s, depth);
     return;
   }
   const int64_t n = (int64_t)lua_objlen(L, -1);
@@ -90,14 +90,14 @@ static void survey_value(survey *s, int depth, bool is_first) {
   for (int64_t i = 1; i <= n; i++) {
     s->place[depth] = (int)i;
     lua_rawgeti(L, -1, (int)i); /* [+1] */
-    survey_value(s, depth + 1, is_first && i == 1);
+    infer_value(s, depth + 1, is_first && i == 1);
     lua_pop(L, 1);              /* [-1] */
   }
   if (n == 0 && s->ndim < 0) s->ndim = depth + 1;
 }
 
 /* Of the elements on their way to dtype. */
-static st_dtype natural_dtype(const survey *s, st_dtype dtype) {
+static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
   if (s->has_minus_zero && dtype > ST_INT64) return ST_FLOAT64;
@@ -105,7 +105,7 @@ static st_dtype natural_dtype(const survey *s, st_dtype dtype) {
   return s->has_bool ? ST_BOOL : ST_FLOAT64;
 }
 
-static st_dtype inferred_dtype(const survey *s) {
+static st_dtype inferred_dtype(const inferred *s) {
   if (s->has_complex) return ST_COMPLEX64;
   if (s->has_float || !(s->has_int || s->has_bool)) return st_default_dtype();
   return s->has_int ? ST_INT64 : ST_BOOL;
@@ -123,7 +123,7 @@ static double real_part(lua_State *L, const st_scalar *x) {
 }
 
 /* Stores the value at the top at *p, and what follows behind it. */
-static void store(survey *s, int depth, st_dtype dtype, char **p) {
+static void store(inferred *s, int depth, st_dtype dtype, char **p) {
   lua_State *L = s->L;
   if (depth < s->ndim) {
     if (!lua_istable(L, -1)) { /* a finaliser may have changed it since */
@@ -153,69 +153,71 @@ static void store(survey *s, int depth, st_dtype dtype, char **p) {
 
 /* -- Making --------------------------------------------------------------- */
 
-static void convert(st__host *h, lua_State *L, st__box *box, st_dtype dtype) {
-  if (st_tensor_dtype(box->t) == dtype) return;
-  const st_value args[] = {st__tensor_arg(box->t), st__int_arg(dtype)};
-  st__call_into(h, L, ST_HANDLE_TO_DTYPE, 2, args, box);
+static void convert(st__state *h, lua_State *L, st__tensor_ud *ud,
+                    st_dtype dtype) {
+  if (st_tensor_dtype(ud->t) == dtype) return;
+  const st_value args[] = {st__tensor_arg(ud->t), st__int_arg(dtype)};
+  st__call_into(h, L, ST_HANDLE_TO_DTYPE, 2, args, ud);
 }
 
-static void move(st__host *h, lua_State *L, st__box *box, st_device device) {
-  if (st_tensor_device(box->t) == device) return;
-  const st_value args[] = {st__tensor_arg(box->t), st__int_arg(device)};
-  st__call_into(h, L, ST_HANDLE_TO_DEVICE, 2, args, box);
+static void move(st__state *h, lua_State *L, st__tensor_ud *ud,
+                 st_device device) {
+  if (st_tensor_device(ud->t) == device) return;
+  const st_value args[] = {st__tensor_arg(ud->t), st__int_arg(device)};
+  st__call_into(h, L, ST_HANDLE_TO_DEVICE, 2, args, ud);
 }
 
-static void resolve(st__host *h, lua_State *L, st__box *box) {
-  if (!st_tensor_is_lazy(box->t)) return;
-  const st_value args[] = {st__tensor_arg(box->t), {.tag = ST_TAG_NONE}};
-  st__call_into(h, L, ST_HANDLE_CLONE, 2, args, box);
+static void resolve(st__state *h, lua_State *L, st__tensor_ud *ud) {
+  if (!st_tensor_is_lazy(ud->t)) return;
+  const st_value args[] = {st__tensor_arg(ud->t), {.tag = ST_TAG_NONE}};
+  st__call_into(h, L, ST_HANDLE_CLONE, 2, args, ud);
 }
 
-static st__box *push_empty(st__host *h, lua_State *L, const survey *s,
-                           st_dtype dtype, st_device device) {
-  st__box *box = st__push_box(h, L); /* [+1] */
+static st__tensor_ud *push_empty(st__state *h, lua_State *L, const inferred *s,
+                                 st_dtype dtype, st_device device) {
+  st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   bool room = false;
   st_status status;
   do {
-    status = st_tensor_empty(device, dtype, s->ndim, s->sizes, NULL, &box->t);
-  } while (status == ST_NO_MEMORY && st__make_room(h, L, &room));
+    status = st_tensor_empty(device, dtype, s->ndim, s->sizes, NULL, &ud->t);
+  } while (status == ST_NO_MEMORY && st__gc_retry(h, L, &room));
   if (status != ST_OK) st__raise(h, L, status);
-  st__charge(h, L, box, (int64_t)st_tensor_storage_nbytes(box->t));
-  return box;
+  st__gc_charge(h, L, ud, (int64_t)st_tensor_storage_nbytes(ud->t));
+  return ud;
 }
 
-st__box *st__tensor_from(st__host *h, lua_State *L, int idx, st_dtype dtype,
-                         st_device device) {
-  survey s = {.h = h, .L = L, .ndim = -1};
+st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
+                               st_dtype dtype, st_device device) {
+  inferred s = {.h = h, .L = L, .ndim = -1};
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
   lua_pushvalue(L, idx);             /* [+1] */
-  survey_value(&s, 0, true);
+  infer_value(&s, 0, true);
   if (dtype == ST_DTYPE_NONE) dtype = inferred_dtype(&s);
   if (device == ST_DEVICE_META) {    /* no elements: the header counts */
     lua_pop(L, 1);                   /* [-1] */
     return push_empty(h, L, &s, dtype, device); /* [+1] */
   }
   const st_dtype natural = natural_dtype(&s, dtype);
-  st__box *box = push_empty(h, L, &s, natural, ST_DEVICE_CPU); /* [+1] */
+  st__tensor_ud *ud = push_empty(h, L, &s, natural, ST_DEVICE_CPU); /* [+1] */
   lua_insert(L, -2);
-  char *p = st_tensor_data(box->t);
-  if (st_tensor_numel(box->t) > 0) store(&s, 0, natural, &p);
+  char *p = st_tensor_data(ud->t);
+  if (st_tensor_numel(ud->t) > 0) store(&s, 0, natural, &p);
   lua_pop(L, 1);                     /* [-1] */
-  convert(h, L, box, dtype);
-  move(h, L, box, device);
-  return box;
+  convert(h, L, ud, dtype);
+  move(h, L, ud, device);
+  return ud;
 }
 
 /* The tensor at the top. */
-static void require_grad(st__host *h, lua_State *L, st__box *box) {
-  const st_status status = st_tensor_set_requires_grad(box->t, true);
+static void require_grad(st__state *h, lua_State *L, st__tensor_ud *ud) {
+  const st_status status = st_tensor_set_requires_grad(ud->t, true);
   if (status != ST_OK) st__raise(h, L, status);
-  st__note_box(h, L, lua_gettop(L));
+  st__track_ud(h, L, lua_gettop(L));
 }
 
 /* tensor(value [, {dtype =, device =, requires_grad =}]) */
 static int new_tensor(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_dtype dtype = ST_DTYPE_NONE;
   st_device device = ST_DEVICE_CPU;
   bool wants_grad = false;
@@ -242,8 +244,8 @@ static int new_tensor(lua_State *L) {
     return st__error(h, L, ST_BAD_TYPE, "tensor: options must be a table, "
                      "got %s", st__type_name(h, L, 2));
   }
-  st__box *box = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
-  if (wants_grad) require_grad(h, L, box);
+  st__tensor_ud *ud = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
+  if (wants_grad) require_grad(h, L, ud);
   return 1;
 }
 
@@ -251,15 +253,15 @@ static int new_tensor(lua_State *L) {
 
 /* A finaliser that runs while tables are made may change the tensor: each
  * element is looked up anew, in the shape that there was. */
-typedef struct listing {
-  st__host *h;
-  const st_tensor *t;  /* a box on the stack holds it */
+typedef struct list_writer {
+  st__state *h;
+  const st_tensor *t;  /* a userdata on the stack holds it */
   int ndim;
   int64_t sizes[ST_MAX_DIMS], at[ST_MAX_DIMS];
-} listing;
+} list_writer;
 
 /* Dimension d and what is below it. [+1] */
-static void push_nested(listing *l, lua_State *L, int d) {
+static void push_nested(list_writer *l, lua_State *L, int d) {
   if (d == l->ndim) {
     st_scalar s;
     const st_status status = st_tensor_get(l->t, l->ndim, l->at, &s);
@@ -279,19 +281,19 @@ static void push_nested(listing *l, lua_State *L, int d) {
 /* totable(): nested tables of numbers, booleans, complex numbers; of a 0-dim
  * tensor the element itself */
 static int tensor_totable(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
-  st__check_known(h, L, t);
+  st__check_not_fake(h, L, t);
   if (st_tensor_device(t) == ST_DEVICE_META) {
     return st__error(h, L, ST_BAD_STATE, "totable: a tensor on the meta "
                      "device has no data");
   }
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
-  st__box *box = st__push_kept(h, L, t);             /* [+1] */
-  move(h, L, box, ST_DEVICE_CPU);
-  resolve(h, L, box);
-  t = box->t;
-  listing l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
+  st__tensor_ud *ud = st__push_tensor(h, L, t);      /* [+1] */
+  move(h, L, ud, ST_DEVICE_CPU);
+  resolve(h, L, ud);
+  t = ud->t;
+  list_writer l = {.h = h, .t = t, .ndim = st_tensor_ndim(t)};
   for (int d = 0; d < l.ndim; d++) l.sizes[d] = st_tensor_sizes(t)[d];
   push_nested(&l, L, 0);                             /* [+1] */
   return 1;
@@ -310,9 +312,9 @@ static int64_t extent(const st_tensor *t) {
   return (last + 1) * (int64_t)st_dtype_size(st_tensor_dtype(t));
 }
 
-char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n) {
+char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   const st_tensor *t = st__check_tensor(h, L, idx, idx == 1 ? "self" : "t");
-  st__check_known(h, L, t);
+  st__check_not_fake(h, L, t);
   const st_device device = st_tensor_device(t);
   char *data = st_tensor_data(t);
   *n = (size_t)extent(t);
@@ -331,7 +333,7 @@ char *st__check_memory(st__host *h, lua_State *L, int idx, size_t *n) {
 }
 
 /* The n bytes at offset in argument 2, checked. */
-static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
+static char *check_bytes(st__state *h, lua_State *L, int64_t n) {
   size_t all;
   char *data = st__check_memory(h, L, 1, &all);
   const int64_t offset = st__check_int(h, L, 2, "offset");
@@ -349,14 +351,14 @@ static char *check_bytes(st__host *h, lua_State *L, int64_t n) {
 static int set_bytes(lua_State *L) {
   size_t n;
   const char *bytes = luaL_checklstring(L, 3, &n);
-  char *p = check_bytes(st__host_of(L), L, (int64_t)n);
+  char *p = check_bytes(st__state_of(L), L, (int64_t)n);
   if (n) memcpy(p, bytes, n);
   return 0;
 }
 
 /* The n bytes at offset in argument 2 as a string. They are copied before Lua
  * allocates it, for a finaliser could resize the tensor. [+2] */
-static void push_bytes(st__host *h, lua_State *L, int64_t n) {
+static void push_bytes(st__state *h, lua_State *L, int64_t n) {
   check_bytes(h, L, n);
   char *copy = lua_newuserdata(L, (size_t)n); /* [+1] */
   const char *p = check_bytes(h, L, n);
@@ -366,7 +368,7 @@ static void push_bytes(st__host *h, lua_State *L, int64_t n) {
 
 /* get_bytes(t, offset, n) */
 static int get_bytes(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   push_bytes(h, L, st__check_int(h, L, 3, "n")); /* [+2] */
   return 1;
 }
@@ -383,7 +385,7 @@ static int push_span(lua_State *L) {
  * may run while Lua copies them, so the collector takes its step afterwards;
  * where nobody can tell whether it is at work to begin with, it is left
  * alone, and the bytes are copied twice. [+n] */
-static void push_all(st__host *h, lua_State *L) {
+static void push_all(st__state *h, lua_State *L) {
   span s;
   lua_pushinteger(L, 0);                          /* [+1] */
   lua_replace(L, 2);                              /* [-1] */
@@ -403,16 +405,16 @@ static void push_all(st__host *h, lua_State *L) {
 
 /* tostring_bytes(): the elements in their order, as a string */
 static int tensor_bytes(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
   lua_settop(L, 1);
   lua_pushinteger(L, 0);                          /* [+1] */
   check_bytes(h, L, 0);
   if (!st_tensor_is_contiguous(t, ST_FORMAT_CONTIGUOUS)) {
-    st__box *box = st__push_box(h, L);            /* [+1] */
+    st__tensor_ud *ud = st__new_tensor_ud(h, L);  /* [+1] */
     const st_value args[] = {st__tensor_arg(t),
                              st__int_arg(ST_FORMAT_CONTIGUOUS)};
-    st__call_into(h, L, ST_HANDLE_CLONE, 2, args, box);
+    st__call_into(h, L, ST_HANDLE_CLONE, 2, args, ud);
     lua_replace(L, 1);                            /* [-1] */
   }
   push_all(h, L);                                 /* [+n] */
@@ -433,7 +435,7 @@ static void swap(char *p, size_t n, size_t unit) {
 /* are_bools(t): are all bytes of t 0 or 1? */
 static int are_bools(lua_State *L) {
   size_t n;
-  const char *p = st__check_memory(st__host_of(L), L, 1, &n);
+  const char *p = st__check_memory(st__state_of(L), L, 1, &n);
   char other = 0;
   for (size_t i = 0; i < n; i++) other |= p[i] & ~1;
   lua_pushboolean(L, other == 0); /* [+1] */
@@ -442,8 +444,8 @@ static int are_bools(lua_State *L) {
 
 /* mend(t, unit): bytes that came from elsewhere: groups of `unit` of them are
  * turned round, and bools are made 0 or 1 */
-static int mend(lua_State *L) {
-  st__host *h = st__host_of(L);
+static int normalize_bools(lua_State *L) {
+  st__state *h = st__state_of(L);
   size_t n;
   char *p = st__check_memory(h, L, 1, &n);
   const int64_t unit = st__check_int(h, L, 2, "unit");
@@ -456,10 +458,10 @@ static int mend(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__open_table(st__host *h, lua_State *L) {
+void st__open_from_table(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"tensor", new_tensor}, {"set_bytes", set_bytes},
-    {"get_bytes", get_bytes}, {"mend", mend},
+    {"get_bytes", get_bytes}, {"mend", normalize_bools},
     {"are_bools", are_bools}, {NULL, NULL}
   };
   static const luaL_Reg methods[] = {

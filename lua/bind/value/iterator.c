@@ -52,20 +52,20 @@ static st_dtype widest(st_scalar s) {
   }
 }
 
-/* The number at the top as a tensor; its box takes its place there, which is
- * kept in the list at idx. */
-static st_tensor *wrap_number(st__host *h, lua_State *L, int idx, int at,
+/* The number at the top as a tensor; its userdata takes its place there, which
+ * is kept in the list at idx. */
+static st_tensor *wrap_number(st__state *h, lua_State *L, int idx, int at,
                               st_scalar s) {
-  st__box *box = st__push_box(h, L);                    /* [+1] */
-  const st_status status = st_tensor_scalar(s, widest(s), true, &box->t);
+  st__tensor_ud *ud = st__new_tensor_ud(h, L);          /* [+1] */
+  const st_status status = st_tensor_scalar(s, widest(s), true, &ud->t);
   if (status != ST_OK) st__raise(h, L, status);
   lua_rawseti(L, idx, at);                              /* [-1] */
-  return box->t;
+  return ud->t;
 }
 
 /* The tensors of the list at idx, which is ours: NULL for false among the
  * outputs, numbers replaced by tensors among the inputs. How many. */
-static int read_operands(st__host *h, lua_State *L, int idx, bool is_output,
+static int read_operands(st__state *h, lua_State *L, int idx, bool is_output,
                          st_tensor **out, int room) {
   const char *what = is_output ? "outputs" : "inputs";
   const int n = (int)lua_objlen(L, idx);
@@ -78,7 +78,7 @@ static int read_operands(st__host *h, lua_State *L, int idx, bool is_output,
     lua_rawgeti(L, idx, k + 1);                         /* [+1] */
     out[k] = st__to_tensor(h, L, -1);
     const bool is_absent = is_output &&
-      (!lua_toboolean(L, -1) || st__is_mark(h, L, -1, ST_MARK_NONE));
+      (!lua_toboolean(L, -1) || st__is_sentinel(h, L, -1, ST_SENTINEL_NONE));
     if (!out[k] && !is_output && st__to_scalar(h, L, -1, &s) &&
         !lua_isboolean(L, -1)) {
       out[k] = wrap_number(h, L, idx, k + 1, s);
@@ -94,7 +94,7 @@ static int read_operands(st__host *h, lua_State *L, int idx, bool is_output,
 }
 
 /* The sizes of the list at idx; absent without one. */
-static void read_shape(st__host *h, lua_State *L, int idx, int64_t *sizes,
+static void read_shape(st__state *h, lua_State *L, int idx, int64_t *sizes,
                        st_plan_config *c) {
   if (lua_isnoneornil(L, idx)) return;
   luaL_checktype(L, idx, LUA_TTABLE);
@@ -112,10 +112,10 @@ static void read_shape(st__host *h, lua_State *L, int idx, int64_t *sizes,
 }
 
 /* plan(flags, outputs, inputs, dtype or nil, static dtype or nil, static
- * shape or nil, static device or nil): a plan box. The lists are the caller's
- * to lose. */
+ * shape or nil, static device or nil): a plan userdata. The lists are the
+ * caller's to lose. */
 static int new_plan(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_tensor *operands[MAX_OPERANDS];
   int64_t sizes[ST_MAX_DIMS];
   lua_settop(L, NARGS);
@@ -136,8 +136,8 @@ static int new_plan(lua_State *L) {
     st__error(h, L, ST_BAD_VALUE, "iterator: argument 'static_device' must be "
               "the name of a device");
   }
-  st__check_turn(h, L, "iterator");
-  plan *p = st__box_new(h, L, ST_BOX_PLAN, sizeof *p);  /* [+1] */
+  st__check_fiber(h, L, "iterator");
+  plan *p = st__newudata(h, L, ST_UD_PLAN, sizeof *p);  /* [+1] */
   p->noutputs = c.noutputs;
   p->noperands = c.noperands;
   const st__entry e = st__enter(h, L);
@@ -148,34 +148,35 @@ static int new_plan(lua_State *L) {
 }
 
 static int plan_gc(lua_State *L) {
-  plan *p = st__box_test(st__host_of(L), L, 1, ST_BOX_PLAN);
+  plan *p = st__testudata(st__state_of(L), L, 1, ST_UD_PLAN);
   if (p) st_plan_release(&p->p);
   return 0;
 }
 
 enum { MAX_PLANS = 8 };
 
-/* plan_call(op, ...): boxes of the plans that a call would walk, in a list, and
- * how many there are; or nil and why the call would fail, if it can be told */
+/* plan_call(op, ...): userdata of the plans that a call would walk, in a list,
+ * and how many there are; or nil and why the call would fail, if it can be
+ * told */
 static int plan_call(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__frame f;
-  plan *boxes[MAX_PLANS];
+  plan *uds[MAX_PLANS];
   st_plan *plans[MAX_PLANS];
   int count = 0;
   luaL_checkany(L, 1);
   st__packet *packet = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
   lua_replace(L, 1);                                    /* [-1] */
   f.is_complete = false;
-  st__prepare(h, L, packet, 2, &f);
+  st__resolve_frame(h, L, packet, 2, &f);
   lua_newtable(L);                                      /* [+1] */
   for (int k = 0; k < MAX_PLANS; k++) {
-    boxes[k] = st__box_new(h, L, ST_BOX_PLAN, sizeof **boxes); /* [+1] */
+    uds[k] = st__newudata(h, L, ST_UD_PLAN, sizeof **uds);     /* [+1] */
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
-  st__job job = {.way = ST_WAY_PLANS, .plans = plans, .room = MAX_PLANS,
-                 .count = &count};
-  const st_status status = st__perform(&f, &job);
+  st__request req = {.kind = ST_REQUEST_PLANS, .plans = plans,
+                     .room = MAX_PLANS, .count = &count};
+  const st_status status = st__run_frame(&f, &req);
   if (status != ST_OK) {
     lua_pushnil(L);                                     /* [+1] */
     if (status == ST_BAD_STATE || status == ST_NO_KERNEL) return 1;
@@ -184,7 +185,7 @@ static int plan_call(lua_State *L) {
   }
   for (int k = 0; k < MAX_PLANS && k < count; k++) {
     const st_plan_facts facts = st_plan_facts_of(plans[k]);
-    *boxes[k] = (plan){plans[k], facts.noutputs, facts.noperands};
+    *uds[k] = (plan){plans[k], facts.noutputs, facts.noperands};
   }
   lua_pushinteger(L, count);                            /* [+1] */
   return 2;
@@ -210,25 +211,25 @@ static int plan_preset(lua_State *L) {
     lua_setfield(L, -2, flags[k].name);                 /* [-1] */
   }
   if (dtype == ST_DTYPE_NONE) return 1;
-  st__push_dtype(st__host_of(L), L, dtype);             /* [+1] */
+  st__push_dtype(st__state_of(L), L, dtype);            /* [+1] */
   return 2;
 }
 
 /* -- Looking -------------------------------------------------------------- */
 
-static plan *check_plan(st__host *h, lua_State *L) {
-  plan *p = st__box_check(h, L, 1, ST_BOX_PLAN, "plan");
+static plan *check_plan(st__state *h, lua_State *L) {
+  plan *p = st__checkudata(h, L, 1, ST_UD_PLAN, "plan");
   if (!p->p) st__error(h, L, ST_BAD_STATE, "iterator: it was released");
   return p;
 }
 
-static void set_sizes(st__host *h, lua_State *L, const char *name,
+static void set_sizes(st__state *h, lua_State *L, const char *name,
                       const int64_t *sizes, int n) {
   st__push_sizes(h, L, sizes, n, 1);                    /* [+1] */
   lua_setfield(L, -2, name);                            /* [-1] */
 }
 
-static void set_lists(st__host *h, lua_State *L, const plan *p,
+static void set_lists(st__state *h, lua_State *L, const plan *p,
                       const st_plan_facts *f) {
   set_sizes(h, L, "shape", f->shape, f->ndim);
   set_sizes(h, L, "view_offsets", f->view_offset, f->ndim);
@@ -253,13 +254,13 @@ static void set_flag(lua_State *L, const char *name, bool value) {
   lua_setfield(L, -2, name);  /* [-1] */
 }
 
-static void set_int(st__host *h, lua_State *L, const char *name, int64_t i) {
+static void set_int(st__state *h, lua_State *L, const char *name, int64_t i) {
   st__push_int(h, L, i);      /* [+1] */
   lua_setfield(L, -2, name);  /* [-1] */
 }
 
 /* operands = {{dtype =, numel =, low =, high =, is_output =, ...}, ...} */
-static void set_operands(st__host *h, lua_State *L, const plan *p) {
+static void set_operands(st__state *h, lua_State *L, const plan *p) {
   st_plan_operand op;
   lua_createtable(L, p->noperands, 0);                  /* [+1] */
   for (int k = 0; k < p->noperands; k++) {
@@ -281,17 +282,17 @@ static void set_operands(st__host *h, lua_State *L, const plan *p) {
   lua_setfield(L, -2, "operands");                      /* [-1] */
 }
 
-static void set_outputs(st__host *h, lua_State *L, const plan *p) {
+static void set_outputs(st__state *h, lua_State *L, const plan *p) {
   lua_createtable(L, p->noutputs, 0);                   /* [+1] */
   for (int k = 0; k < p->noutputs; k++) {
-    st__box *box = st__push_box(h, L);                  /* [+1] */
-    box->t = st_plan_output(p->p, k);
+    st__tensor_ud *ud = st__new_tensor_ud(h, L);        /* [+1] */
+    ud->t = st_plan_output(p->p, k);
     lua_rawseti(L, -2, k + 1);                          /* [-1] */
   }
   lua_setfield(L, -2, "outputs");                       /* [-1] */
 }
 
-static void set_facts(st__host *h, lua_State *L, const st_plan_facts *f) {
+static void set_facts(st__state *h, lua_State *L, const st_plan_facts *f) {
   set_int(h, L, "numel", f->numel);
   set_int(h, L, "ndim", f->ndim);
   set_int(h, L, "num_output_elements", f->num_output_elements);
@@ -321,7 +322,7 @@ static void set_facts(st__host *h, lua_State *L, const st_plan_facts *f) {
 
 /* plan_info(plan): what there is to know, as a table */
 static int plan_info(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const st_plan_facts facts = st_plan_facts_of(p->p);
   lua_newtable(L);                                      /* [+1] */
@@ -336,7 +337,7 @@ static int plan_info(lua_State *L) {
 
 typedef struct range { int64_t first, last; } range;
 
-static range check_range(st__host *h, lua_State *L, const plan *p) {
+static range check_range(st__state *h, lua_State *L, const plan *p) {
   const range r = {st__check_int(h, L, 2, "first"),
                    st__check_int(h, L, 3, "last")};
   const int64_t numel = st_plan_facts_of(p->p).numel;
@@ -349,7 +350,7 @@ static range check_range(st__host *h, lua_State *L, const plan *p) {
 }
 
 /* {n0, n1, byte offset of each operand ...} into the table at the top. */
-static void set_step(st__host *h, lua_State *L, const plan *p,
+static void set_step(st__state *h, lua_State *L, const plan *p,
                      const int64_t size[2], const int64_t *offsets) {
   for (int i = 0; i < p->noperands + 2; i++) {
     st__push_int(h, L, i < 2 ? size[i] : offsets[i - 2]); /* [+1] */
@@ -360,7 +361,7 @@ static void set_step(st__host *h, lua_State *L, const plan *p,
 /* plan_steps(plan, first, last): for the elements [first, last), counted from
  * 0, a list of steps */
 static int plan_steps(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const range r = check_range(h, L, p);
   int64_t size[2], offsets[MAX_OPERANDS];
@@ -377,7 +378,7 @@ static int plan_steps(lua_State *L) {
 /* plan_step(plan, first, last, k, into): step k, from 0, into a table; false
  * when there is none */
 static int plan_step(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const range r = check_range(h, L, p);
   const int64_t k = st__check_int(h, L, 4, "k");
@@ -393,7 +394,7 @@ static int plan_step(lua_State *L) {
 /* plan_data(plan, first, last, k, into): the same with addresses, as numbers,
  * in place of offsets; raises when the step leaves a storage */
 static int plan_data(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const range r = check_range(h, L, p);
   const int64_t k = st__check_int(h, L, 4, "k");
@@ -413,14 +414,14 @@ static int plan_data(lua_State *L) {
 }
 
 /* The operand at 2, from 1, and the byte offset at 3. */
-static int check_element(st__host *h, lua_State *L, int64_t *offset) {
+static int check_element(st__state *h, lua_State *L, int64_t *offset) {
   const int64_t i = st__check_int(h, L, 2, "operand");
   *offset = st__check_int(h, L, 3, "offset");
   return i < 1 || i > MAX_OPERANDS ? -1 : (int)i - 1;
 }
 
 /* As messages count: operands from 1. */
-static int finish(st__host *h, lua_State *L, st_status status, int from) {
+static int finish(st__state *h, lua_State *L, st_status status, int from) {
   st_count_from(from);
   return status == ST_OK ? 0 : st__error(h, L, status, "iterator: %s",
                                          st_message());
@@ -428,7 +429,7 @@ static int finish(st__host *h, lua_State *L, st_status status, int from) {
 
 /* plan_get(plan, operand, offset): a number, boolean or scalar */
 static int plan_get(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   int64_t offset;
   st_scalar s;
@@ -441,7 +442,7 @@ static int plan_get(lua_State *L) {
 
 /* plan_set(plan, operand, offset, value) */
 static int plan_set(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   int64_t offset;
   st_scalar s;
@@ -456,7 +457,7 @@ static int plan_set(lua_State *L) {
 
 /* plan_cast_outputs(plan) */
 static int plan_cast_outputs(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const int from = st_count_from(1);
   return finish(h, L, st_plan_cast_outputs(p->p), from);
@@ -465,7 +466,7 @@ static int plan_cast_outputs(lua_State *L) {
 /* -- Splitting ------------------------------------------------------------ */
 
 /* A dimension or an operand, from 1; core knows how many there are. */
-static int check_number(st__host *h, lua_State *L, const char *what) {
+static int check_number(st__state *h, lua_State *L, const char *what) {
   const int64_t i = st__check_int(h, L, 2, what);
   if (i < 1 || i > INT16_MAX) {
     st__error(h, L, ST_BAD_INDEX, "iterator: there is no %s %lld", what,
@@ -476,7 +477,7 @@ static int check_number(st__host *h, lua_State *L, const char *what) {
 
 /* plan_narrow(plan, dim, start, size) */
 static int plan_narrow(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const int dim = check_number(h, L, "dimension");
   const int64_t start = st__check_int(h, L, 3, "start");
@@ -486,12 +487,12 @@ static int plan_narrow(lua_State *L) {
                                      size), from);
 }
 
-/* plan_split(plan, dim): a box of the first half */
+/* plan_split(plan, dim): a userdata of the first half */
 static int plan_split(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const int dim = check_number(h, L, "dimension");
-  plan *first = st__box_new(h, L, ST_BOX_PLAN, sizeof *first); /* [+1] */
+  plan *first = st__newudata(h, L, ST_UD_PLAN, sizeof *first); /* [+1] */
   first->noutputs = p->noutputs;
   first->noperands = p->noperands;
   const int from = st_count_from(1);
@@ -501,7 +502,7 @@ static int plan_split(lua_State *L) {
 
 /* plan_remove_operand(plan, operand) */
 static int plan_remove_operand(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   plan *p = check_plan(h, L);
   const int i = check_number(h, L, "operand");
   const int from = st_count_from(1);
@@ -513,7 +514,7 @@ static int plan_remove_operand(lua_State *L) {
 
 /* plan_replace_operand(plan, operand, tensor) */
 static int plan_replace_operand(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
   const int i = check_number(h, L, "operand");
   st_tensor *t = st__to_tensor(h, L, 3);
@@ -529,7 +530,7 @@ static int plan_replace_operand(lua_State *L) {
 
 /* chunks(n, grain, threads): a list of {first, last} */
 static int chunks(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const int64_t n = st__check_int(h, L, 1, "n");
   const int64_t grain = st__check_int(h, L, 2, "grain");
   const int64_t threads = st__check_int(h, L, 3, "threads");
@@ -552,12 +553,12 @@ static int chunks(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-void st__meta_plan(st__host *h, lua_State *L) {
+void st__meta_plan(st__state *h, lua_State *L) {
   static const luaL_Reg methods[] = {{"__gc", plan_gc}, {NULL, NULL}};
   st__set_functions(h, L, methods);
 }
 
-void st__open_plan(st__host *h, lua_State *L) {
+void st__open_plan(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"plan", new_plan}, {"plan_call", plan_call},
     {"plan_preset", plan_preset},

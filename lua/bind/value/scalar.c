@@ -1,10 +1,10 @@
 /* Numbers across the border. A Lua number that is integral is an integer,
  * any other a float; from Lua 5.3 on, which tells the two apart, 3 is an
- * integer and 3.0 a float. What Lua's numbers cannot say is a scalar box:
+ * integer and 3.0 a float. What Lua's numbers cannot say is a scalar userdata:
  * st.complex(re, im), st.float(x) (a float even when it is integral) and,
  * where there are neither integers nor int64_t cdata, st.int64(x).
  *
- * Note [Minus zero]
+ * Note [Negative zero]
  * Before Lua 5.3 -0.0 is an integer, too, as it is what -n is for n = 0:
  * t + -n must not change its dtype then. Its sign stays where a float is asked
  * for, in st.float(-0.0), and where it becomes an element of a floating dtype.
@@ -29,7 +29,7 @@ static int absolute(lua_State *L, int idx) {
 /* -- Reading -------------------------------------------------------------- */
 
 /* An int64_t or uint64_t cdata of LuaJIT. */
-static bool from_cdata(st__host *h, lua_State *L, int idx, int64_t *out) {
+static bool from_cdata(st__state *h, lua_State *L, int idx, int64_t *out) {
   if (h->is_int64_ref == LUA_NOREF) return false;
   idx = absolute(L, idx);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->is_int64_ref); /* [+1] */
@@ -58,17 +58,17 @@ static void from_number(lua_State *L, int idx, st_scalar *out) {
 #endif
 }
 
-bool st__to_scalar(st__host *h, lua_State *L, int idx, st_scalar *out) {
-  const st_scalar *box;
+bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
+  const st_scalar *ud;
   switch (lua_type(L, idx)) {
     case LUA_TNUMBER: from_number(L, idx, out); return true;
     case LUA_TBOOLEAN:
       *out = (st_scalar){ST_SCALAR_BOOL, {.i = lua_toboolean(L, idx)}};
       return true;
     case LUA_TUSERDATA:
-      box = st__box_test(h, L, idx, ST_BOX_SCALAR);
-      if (box) *out = *box;
-      return box != NULL;
+      ud = st__testudata(h, L, idx, ST_UD_SCALAR);
+      if (ud) *out = *ud;
+      return ud != NULL;
     case LUAJIT_TCDATA:
       out->kind = ST_SCALAR_INT;
       return from_cdata(h, L, idx, &out->u.i);
@@ -76,7 +76,7 @@ bool st__to_scalar(st__host *h, lua_State *L, int idx, st_scalar *out) {
   }
 }
 
-bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out) {
+bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out) {
   st_scalar s;
   if (lua_type(L, idx) == LUA_TBOOLEAN || !st__to_scalar(h, L, idx, &s)) {
     return false;
@@ -90,10 +90,10 @@ bool st__to_int(st__host *h, lua_State *L, int idx, int64_t *out) {
   return true;
 }
 
-bool st__to_double(st__host *h, lua_State *L, int idx, double *out) {
+bool st__to_double(st__state *h, lua_State *L, int idx, double *out) {
   st_scalar s;
   if (lua_type(L, idx) == LUA_TNUMBER) {
-    *out = lua_tonumber(L, idx); /* Note [Minus zero] */
+    *out = lua_tonumber(L, idx); /* Note [Negative zero] */
     return true;
   }
   if (!st__to_scalar(h, L, idx, &s)) return false;
@@ -102,7 +102,7 @@ bool st__to_double(st__host *h, lua_State *L, int idx, double *out) {
   return s.kind == ST_SCALAR_FLOAT || s.kind == ST_SCALAR_INT;
 }
 
-int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg) {
+int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg) {
   int64_t i = 0;
   if (!st__to_int(h, L, idx, &i)) {
     st__error(h, L, ST_BAD_TYPE, "argument '%s' must be an integer, got %s",
@@ -113,19 +113,19 @@ int64_t st__check_int(st__host *h, lua_State *L, int idx, const char *arg) {
 
 /* -- Pushing -------------------------------------------------------------- */
 
-static void push_box(st__host *h, lua_State *L, st_scalar s) {
-  st_scalar *box = st__box_new(h, L, ST_BOX_SCALAR, sizeof *box); /* [+1] */
-  *box = s;
+static void push_scalar_ud(st__state *h, lua_State *L, st_scalar s) {
+  st_scalar *ud = st__newudata(h, L, ST_UD_SCALAR, sizeof *ud);   /* [+1] */
+  *ud = s;
 }
 
 /* An integer that no double holds, or that shall stay one. */
-static void push_exact(st__host *h, lua_State *L, int64_t i) {
+static void push_exact(st__state *h, lua_State *L, int64_t i) {
 #if LUA_VERSION_NUM >= 503
   (void)h;
   lua_pushinteger(L, i);                                 /* [+1] */
 #else
   if (h->new_int64_ref == LUA_NOREF) {
-    push_box(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
+    push_scalar_ud(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
     return;
   }
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->new_int64_ref);   /* [+1] */
@@ -135,7 +135,7 @@ static void push_exact(st__host *h, lua_State *L, int64_t i) {
 #endif
 }
 
-void st__push_int(st__host *h, lua_State *L, int64_t i) {
+void st__push_int(st__state *h, lua_State *L, int64_t i) {
   if (i >= -EXACT && i <= EXACT) {
 #if LUA_VERSION_NUM >= 503
     lua_pushinteger(L, i);        /* [+1] */
@@ -147,12 +147,12 @@ void st__push_int(st__host *h, lua_State *L, int64_t i) {
   }
 }
 
-void st__push_scalar(st__host *h, lua_State *L, st_scalar s) {
+void st__push_scalar(st__state *h, lua_State *L, st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: lua_pushboolean(L, s.u.i != 0); break; /* [+1] */
     case ST_SCALAR_INT: st__push_int(h, L, s.u.i); break;       /* [+1] */
     case ST_SCALAR_FLOAT: lua_pushnumber(L, s.u.f); break;      /* [+1] */
-    case ST_SCALAR_COMPLEX: push_box(h, L, s); break;           /* [+1] */
+    case ST_SCALAR_COMPLEX: push_scalar_ud(h, L, s); break;     /* [+1] */
   }
 }
 
@@ -160,28 +160,28 @@ void st__push_scalar(st__host *h, lua_State *L, st_scalar s) {
 
 /* complex(re [, im]) */
 static int new_complex(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
   if (!st__to_double(h, L, 1, &s.u.c[0]) ||
       (!lua_isnoneornil(L, 2) && !st__to_double(h, L, 2, &s.u.c[1]))) {
     return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers");
   }
-  push_box(h, L, s); /* [+1] */
+  push_scalar_ud(h, L, s); /* [+1] */
   return 1;
 }
 
 static int new_float(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st_scalar s = {ST_SCALAR_FLOAT, {.f = 0}};
   if (!st__to_double(h, L, 1, &s.u.f)) {
     return st__error(h, L, ST_BAD_TYPE, "float: argument 'x' must be a "
                      "number, got %s", st__type_name(h, L, 1));
   }
-  push_box(h, L, s); /* [+1] */
+  push_scalar_ud(h, L, s); /* [+1] */
   return 1;
 }
 
-int st__new_int64(st__host *h, lua_State *L, int idx) {
+int st__new_int64(st__state *h, lua_State *L, int idx) {
   int64_t i;
   if (lua_type(L, idx) == LUA_TSTRING) {
     size_t n;
@@ -200,11 +200,12 @@ int st__new_int64(st__host *h, lua_State *L, int idx) {
   return 1;
 }
 
-/* -- Methods of boxes ----------------------------------------------------- */
+/* -- Methods of userdata
+ * ----------------------------------------------------- */
 
 static int scalar_tostring(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_scalar *s = st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  st__state *h = st__state_of(L);
+  const st_scalar *s = st__checkudata(h, L, 1, ST_UD_SCALAR, "self");
   char text[80];
   if (s->kind == ST_SCALAR_COMPLEX) {
     snprintf(text, sizeof text, "%.14g%+.14gi", s->u.c[0], s->u.c[1]);
@@ -218,8 +219,8 @@ static int scalar_tostring(lua_State *L) {
 }
 
 static int scalar_index(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_scalar *s = st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  st__state *h = st__state_of(L);
+  const st_scalar *s = st__checkudata(h, L, 1, ST_UD_SCALAR, "self");
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   const bool is_im = strcmp(key, "im") == 0;
   if (s->kind != ST_SCALAR_COMPLEX || (!is_im && strcmp(key, "re") != 0)) {
@@ -230,9 +231,9 @@ static int scalar_index(lua_State *L) {
 }
 
 static int scalar_eq(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st_scalar *a = st__box_test(h, L, 1, ST_BOX_SCALAR);
-  const st_scalar *b = st__box_test(h, L, 2, ST_BOX_SCALAR);
+  st__state *h = st__state_of(L);
+  const st_scalar *a = st__testudata(h, L, 1, ST_UD_SCALAR);
+  const st_scalar *b = st__testudata(h, L, 2, ST_UD_SCALAR);
   bool same = a && b && a->kind == b->kind;
   if (same && a->kind == ST_SCALAR_COMPLEX) {
     same = a->u.c[0] == b->u.c[0] && a->u.c[1] == b->u.c[1];
@@ -278,13 +279,13 @@ static void combine(char sign, const double a[2], const double b[2],
   }
 }
 
-/* A scalar box met another value. With a tensor it is an operator's matter;
- * upvalues: host, sign, the operator's C function. */
+/* A scalar userdata met another value. With a tensor it is an operator's
+ * matter; upvalues: binding state, sign, the operator's C function. */
 static int scalar_arithmetic(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const char sign = *lua_tostring(L, lua_upvalueindex(2));
-  if (st__box_test(h, L, 1, ST_BOX_TENSOR) ||
-      st__box_test(h, L, 2, ST_BOX_TENSOR)) {
+  if (st__testudata(h, L, 1, ST_UD_TENSOR) ||
+      st__testudata(h, L, 2, ST_UD_TENSOR)) {
     lua_pushvalue(L, lua_upvalueindex(3)); /* [+1] */
     lua_insert(L, 1);
     lua_call(L, 2, 1);                     /* [-3, +1] */
@@ -303,19 +304,19 @@ static int scalar_arithmetic(lua_State *L) {
   to_complex(&a, x);
   to_complex(&b, y);
   combine(sign, x, y, r.u.c);
-  push_box(h, L, r); /* [+1] */
+  push_scalar_ud(h, L, r); /* [+1] */
   return 1;
 }
 
 static int scalar_negate(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st_scalar s = *(st_scalar *)st__box_check(h, L, 1, ST_BOX_SCALAR, "self");
+  st__state *h = st__state_of(L);
+  st_scalar s = *(st_scalar *)st__checkudata(h, L, 1, ST_UD_SCALAR, "self");
   switch (s.kind) {
     case ST_SCALAR_COMPLEX: s.u.c[0] = -s.u.c[0]; s.u.c[1] = -s.u.c[1]; break;
     case ST_SCALAR_FLOAT: s.u.f = -s.u.f; break;
     default: s.u.i = (int64_t)(0 - (uint64_t)s.u.i);
   }
-  push_box(h, L, s); /* [+1] */
+  push_scalar_ud(h, L, s); /* [+1] */
   return 1;
 }
 
@@ -323,7 +324,7 @@ static int scalar_negate(lua_State *L) {
 
 /* set_int64(is, new): LuaJIT's test for, and maker of, an int64_t. */
 static int set_int64(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
@@ -347,7 +348,7 @@ static const struct { const char *event, *sign, *name; } arithmetic[] = {
   {"__mul", "*", "aten::mul"}, {"__div", "/", "aten::div"}
 };
 
-void st__meta_scalar(st__host *h, lua_State *L) {
+void st__meta_scalar(st__state *h, lua_State *L) {
   st__set_functions(h, L, methods);
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
     lua_pushlightuserdata(L, h);                        /* [+1] */
@@ -360,6 +361,6 @@ void st__meta_scalar(st__host *h, lua_State *L) {
   }
 }
 
-void st__open_scalar(st__host *h, lua_State *L) {
+void st__open_scalar(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
 }

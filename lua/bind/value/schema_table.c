@@ -59,7 +59,7 @@ static void push_type(lua_State *L, const st_arg *a) {
 }
 
 /* [+1] */
-static void push_argument(st__host *h, lua_State *L, const st_arg *a) {
+static void push_argument(st__state *h, lua_State *L, const st_arg *a) {
   st_value value = a->default_value;
   push_type(L, a);                   /* [+1] */
   set_flag(L, "kwarg_only", a->kwarg_only);
@@ -72,7 +72,7 @@ static void push_argument(st__host *h, lua_State *L, const st_arg *a) {
 /* -- Schemas ------------------------------------------------------------- */
 
 /* The schema as a table. [+1] */
-static void push_schema(st__host *h, lua_State *L, const st_schema *s) {
+static void push_schema(st__state *h, lua_State *L, const st_schema *s) {
   char signature[2048];
   lua_createtable(L, 0, 9);                       /* [+1] */
   set_text(L, "name", st_schema_name(s));
@@ -100,7 +100,7 @@ static void push_schema(st__host *h, lua_State *L, const st_schema *s) {
 /* schema(text [, ns]): a table. Defaults are Lua's values, so a default
  * dimension counts from 1. */
 static int parse_schema(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   size_t n, ns_size = 0;
   const char *text = luaL_checklstring(L, 1, &n);
   const char *ns = luaL_optlstring(L, 2, NULL, &ns_size);
@@ -111,30 +111,30 @@ static int parse_schema(lua_State *L) {
     return st__error(h, L, ST_BAD_SCHEMA, "a schema has a zero byte, at "
                      "position %d", (int)strlen(text) + 1);
   }
-  st_schema **box = st__box_new(h, L, ST_BOX_SCHEMA, sizeof *box); /* [+1] */
-  const st_status status = st_schema_new(text, ns, box);
+  st_schema **ud = st__newudata(h, L, ST_UD_SCHEMA, sizeof *ud);   /* [+1] */
+  const st_status status = st_schema_new(text, ns, ud);
   if (status != ST_OK) return st__raise(h, L, status);
-  push_schema(h, L, *box);                                         /* [+1] */
-  st_schema_release(box);
+  push_schema(h, L, *ud);                                          /* [+1] */
+  st_schema_release(ud);
   return 1;
 }
 
 static int release_schema(lua_State *L) {
-  st_schema **box = st__box_test(st__host_of(L), L, 1, ST_BOX_SCHEMA);
-  if (box) st_schema_release(box);
+  st_schema **ud = st__testudata(st__state_of(L), L, 1, ST_UD_SCHEMA);
+  if (ud) st_schema_release(ud);
   return 0;
 }
 
 /* -- Opening ------------------------------------------------------------- */
 
-void st__meta_schema(st__host *h, lua_State *L) {
+void st__meta_schema(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
     {"__gc", release_schema}, {NULL, NULL}
   };
   st__set_functions(h, L, metamethods);
 }
 
-void st__open_schema(st__host *h, lua_State *L) {
+void st__open_schema(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
     {"schema", parse_schema}, {NULL, NULL}
   };

@@ -9,9 +9,9 @@
 #include "bind.h"
 
 typedef struct walk {
-  st__host *h;
+  st__state *h;
   lua_State *L;
-  st__box *box;      /* the view so far; on the stack */
+  st__tensor_ud *ud; /* the view so far; on the stack */
   int slot;          /* and where */
   int dim;           /* the next dimension of it */
   int origin;        /* and which one that was at first, for messages */
@@ -44,7 +44,7 @@ static int width(const st__item *item) {
 
 /* How many dimensions an ellipsis stands for. */
 static int check_width(walk *w, const st__item *items, int n) {
-  const int ndim = st_tensor_ndim(w->box->t);
+  const int ndim = st_tensor_ndim(w->ud->t);
   int used = 0, dots = 0;
   for (int k = 0; k < n; k++) {
     used += width(&items[k]);
@@ -64,18 +64,18 @@ static int check_width(walk *w, const st__item *items, int n) {
  * which positions and dimensions would not fit. */
 static void apply(walk *w, st_handle op, int n, const st_value *args,
                   int more) {
-  const int ndim = st_tensor_ndim(w->box->t) + more;
-  st__call_into(w->h, w->L, op, n, args, w->box);
-  if (st_tensor_ndim(w->box->t) != ndim) {
+  const int ndim = st_tensor_ndim(w->ud->t) + more;
+  st__call_into(w->h, w->L, op, n, args, w->ud);
+  if (st_tensor_ndim(w->ud->t) != ndim) {
     st__error(w->h, w->L, ST_BAD_STATE, "index: %s made a view of %d "
               "dimensions, not %d", st_op_name(w->h->op[op]),
-              st_tensor_ndim(w->box->t), ndim);
+              st_tensor_ndim(w->ud->t), ndim);
   }
   w->is_same = false;
 }
 
 static void check_position(walk *w, int64_t i) {
-  const int64_t size = st_tensor_sizes(w->box->t)[w->dim];
+  const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
   st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
             "for dimension %d of size %lld", (long long)(i >= 0 ? i + 1 : i),
@@ -84,7 +84,7 @@ static void check_position(walk *w, int64_t i) {
 
 static void apply_position(walk *w, int64_t i) {
   check_position(w, i);
-  const st_value args[] = {st__tensor_arg(w->box->t), st__int_arg(w->dim),
+  const st_value args[] = {st__tensor_arg(w->ud->t), st__int_arg(w->dim),
                            st__int_arg(i)};
   apply(w, ST_HANDLE_SELECT, 3, args, -1);
 }
@@ -93,7 +93,7 @@ static void apply_range(walk *w, const st__item *item) {
   if (item->is_exact) check_position(w, item->a);
   if (item->a != 0 || item->b != INT64_MAX || item->step != 1) {
     const st_value args[] = {
-      st__tensor_arg(w->box->t), st__int_arg(w->dim), st__int_arg(item->a),
+      st__tensor_arg(w->ud->t), st__int_arg(w->dim), st__int_arg(item->a),
       st__int_arg(item->b), st__int_arg(item->step)};
     apply(w, ST_HANDLE_SLICE, 5, args, 0);
   }
@@ -101,8 +101,8 @@ static void apply_range(walk *w, const st__item *item) {
 }
 
 static void apply_newaxis(walk *w) {
-  const st_value args[] = {st__tensor_arg(w->box->t), st__int_arg(w->dim)};
-  if (st_tensor_ndim(w->box->t) == ST_MAX_DIMS) {
+  const st_value args[] = {st__tensor_arg(w->ud->t), st__int_arg(w->dim)};
+  if (st_tensor_ndim(w->ud->t) == ST_MAX_DIMS) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: more than %d dimensions",
               ST_MAX_DIMS);
   }
@@ -120,7 +120,7 @@ static void record(walk *w, st_tensor *t, int n) {
 static void apply_bool(walk *w, bool value) {
   const int64_t one = 1, zero = 0;
   apply_newaxis(w);
-  st__box *mask = st__push_box(w->h, w->L); /* [+1] */
+  st__tensor_ud *mask = st__new_tensor_ud(w->h, w->L); /* [+1] */
   st_status status = st_tensor_empty(ST_DEVICE_CPU, ST_BOOL, 1, &one, NULL,
                                      &mask->t);
   const st_scalar s = {ST_SCALAR_BOOL, {.i = value}};
@@ -135,14 +135,14 @@ static void apply_tensor(walk *w, st_tensor *t) {
     record(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
     return;
   }
-  st__check_known(w->h, w->L, t);
+  st__check_not_fake(w->h, w->L, t);
   const st_status status = st_tensor_get(t, 0, NULL, &s);
   if (status != ST_OK) st__raise(w->h, w->L, status);
   if (is_mask(t)) {
     apply_bool(w, s.u.i != 0);                /* [+1] */
     return;
   }
-  if (!st__position_in(ST_TYPE_INDEX, &s.u.i)) {
+  if (!st__index_to_c(ST_TYPE_INDEX, &s.u.i)) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0, but positions "
               "count from 1");
   }
@@ -168,9 +168,9 @@ static void walk_subscript(walk *w, int idx) {
   st__item items[ST_MAX_ITEMS];
   st_tensor *t = st__check_tensor(w->h, w->L, 1, "self");
   luaL_checkstack(w->L, 2 * ST_MAX_ITEMS + LUA_MINSTACK, NULL);
-  w->box = st__push_kept(w->h, w->L, t);              /* [+1] */
+  w->ud = st__push_tensor(w->h, w->L, t);             /* [+1] */
   w->slot = lua_gettop(w->L);
-  const int n = st__items(w->h, w->L, idx, items);    /* [+tensors] */
+  const int n = st__parse_subscript(w->h, w->L, idx, items); /* [+tensors] */
   const int rest = check_width(w, items, n);
   for (int k = 0; k < n; k++) {
     apply_item(w, &items[k], rest);
@@ -180,7 +180,7 @@ static void walk_subscript(walk *w, int idx) {
 
 static void begin(walk *w, lua_State *L) {
   memset(w, 0, sizeof *w);
-  w->h = st__host_of(L);
+  w->h = st__state_of(L);
   w->L = L;
   w->is_same = true;
 }
@@ -194,13 +194,13 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
   const st_op *op = w->h->op[handle];
   if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is not there");
   st_tensor *list[ST_MAX_DIMS];
-  const int ndim = st_tensor_ndim(w->box->t);
+  const int ndim = st_tensor_ndim(w->ud->t);
   int len = 0, end = 0;
   for (int d = 0; d < ndim; d += w->index[d] ? w->width[d] : 1) {
     list[len++] = w->index[d];
     if (w->index[d]) end = len;
   }
-  args[0] = st__tensor_arg(w->box->t);
+  args[0] = st__tensor_arg(w->ud->t);
   args[1] = (st_value){.tag = ST_TAG_TENSORS, .len = (uint32_t)end,
                        .u.tensors = list};
   const st_arg *a;
@@ -209,24 +209,24 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
     args[i] = strcmp(a->name, "base") == 0 ? st__int_arg(1)
                                            : a->default_value;
   }
-  return st__run(w->h, w->L, &(st__job){.op = op, .n = i, .args = args,
-                                        .rets = ret});
+  return st__run(w->h, w->L, &(st__request){.op = op, .n = i, .args = args,
+                                            .rets = ret});
 }
 
 /* -- Reading -------------------------------------------------------------- */
 
 /* t[i] of a vector: the element itself. [+1] */
-static int push_at(st__host *h, lua_State *L, const st_tensor *t, int64_t i) {
+static int push_at(st__state *h, lua_State *L, const st_tensor *t, int64_t i) {
   const int64_t size = st_tensor_sizes(t)[0], position = i;
   st_scalar s;
-  if (!st__position_in(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
+  if (!st__index_to_c(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
     return st__error(h, L, ST_BAD_INDEX, "index: position %lld is out of "
                      "range for a tensor of size %lld%s", (long long)position,
                      (long long)size,
                      position == 0 ? ", positions count from 1" : "");
   }
   if (i < 0) i += size;
-  st__check_known(h, L, t);
+  st__check_not_fake(h, L, t);
   const st_status status = st_tensor_get(t, 1, &i, &s);
   if (status != ST_OK) return st__raise(h, L, status);
   st__push_scalar(h, L, s); /* [+1] */
@@ -241,15 +241,15 @@ static int push_subscript(lua_State *L) {
   if (w.nindices) {
     const st_status status = run_indexed(&w, ST_HANDLE_INDEX, 2, args, &ret);
     if (status != ST_OK) return st__raise(w.h, L, status);
-    st_tensor_release(&w.box->t);
-    w.box->t = ret.u.tensor;
+    st_tensor_release(&w.ud->t);
+    w.ud->t = ret.u.tensor;
   } else if (w.is_same) {
-    args[0] = st__tensor_arg(w.box->t);
+    args[0] = st__tensor_arg(w.ud->t);
     apply(&w, ST_HANDLE_ALIAS, 1, args, 0);
   }
-  const st__box *self = lua_touserdata(L, 1);
-  if (!self->slot || st_tensor_requires_grad(w.box->t)) {
-    st__settle_from(w.h, L, w.slot, 1, false);
+  const st__tensor_ud *self = lua_touserdata(L, 1);
+  if (!self->slot || st_tensor_requires_grad(w.ud->t)) {
+    st__env_inherit_from(w.h, L, w.slot, 1, false);
   }
   lua_pushvalue(L, w.slot);                    /* [+1] */
   return 1;
@@ -266,7 +266,7 @@ static bool is_name(lua_State *L, int idx) {
 
 /* index(t, key): a method that was not asked for before, or a subscript */
 static int tensor_index(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   lua_settop(L, 2);
   const int type = lua_type(L, 2);
   if (type == LUA_TSTRING && is_name(L, 2)) {
@@ -289,8 +289,8 @@ static int tensor_index(lua_State *L) {
 
 /* -- Writing -------------------------------------------------------------- */
 
-/* The number in argument 3 for elements of dtype d: Note [Minus zero]. */
-static bool to_element(st__host *h, lua_State *L, st_dtype d, st_scalar *s) {
+/* The number in argument 3 for elements of dtype d: Note [Negative zero]. */
+static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   if (!st__to_scalar(h, L, 3, s)) return false;
   if (d > ST_INT64 && lua_type(L, 3) == LUA_TNUMBER &&
       s->kind == ST_SCALAR_INT && s->u.i == 0) {
@@ -308,7 +308,7 @@ static bool is_plain(const st_tensor *t) {
 }
 
 /* A number into a vector whose dtype holds it as it is. */
-static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
+static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
   int64_t i;
   st_scalar s;
   if (st_tensor_ndim(t) != 1 || lua_type(L, 2) != LUA_TNUMBER ||
@@ -323,7 +323,7 @@ static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
     return false;
   }
   if (d == ST_FLOAT32 && s.kind == ST_SCALAR_INT) return false;
-  if (!st__to_int(h, L, 2, &i) || !st__position_in(ST_TYPE_INDEX, &i) ||
+  if (!st__to_int(h, L, 2, &i) || !st__index_to_c(ST_TYPE_INDEX, &i) ||
       i >= size || i < -size) {
     return false;
   }
@@ -333,42 +333,42 @@ static bool set_at(st__host *h, lua_State *L, st_tensor *t) {
 
 /* The value in argument 3 as a tensor without leading dimensions of size 1,
  * for a target of dtype. [+1] */
-static st_tensor *push_source(st__host *h, lua_State *L, st_dtype dtype) {
+static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
   st_scalar s;
   st_tensor *t = st__to_tensor(h, L, 3);
   if (lua_istable(L, 3)) {
     return st__tensor_from(h, L, 3, dtype, ST_DEVICE_CPU)->t; /* [+1] */
   }
   if (!t && to_element(h, L, dtype, &s)) {
-    st__box *box = st__push_box(h, L);                        /* [+1] */
-    const st_status status = st_tensor_scalar(s, dtype, false, &box->t);
+    st__tensor_ud *ud = st__new_tensor_ud(h, L);              /* [+1] */
+    const st_status status = st_tensor_scalar(s, dtype, false, &ud->t);
     if (status != ST_OK) st__raise(h, L, status);
-    return box->t;
+    return ud->t;
   }
   if (!t) {
     st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s; a number, a "
               "boolean, a Tensor or a table of them will do",
               st__type_name(h, L, 3));
   }
-  st__box *box = st__push_kept(h, L, t);                      /* [+1] */
-  while (st_tensor_ndim(box->t) > 0 && st_tensor_sizes(box->t)[0] == 1) {
-    const st_value args[] = {st__tensor_arg(box->t), st__int_arg(0),
+  st__tensor_ud *ud = st__push_tensor(h, L, t);               /* [+1] */
+  while (st_tensor_ndim(ud->t) > 0 && st_tensor_sizes(ud->t)[0] == 1) {
+    const st_value args[] = {st__tensor_arg(ud->t), st__int_arg(0),
                              st__int_arg(0)};
-    st__call_into(h, L, ST_HANDLE_SELECT, 3, args, box);
+    st__call_into(h, L, ST_HANDLE_SELECT, 3, args, ud);
   }
-  return box->t;
+  return ud->t;
 }
 
 /* The tensor in argument 1 may have its history from that in argument 3 now. */
-static int finish_assignment(st__host *h, lua_State *L) {
+static int finish_assignment(st__state *h, lua_State *L) {
   const st_tensor *t = st__to_tensor(h, L, 1);
-  if (t && st_tensor_requires_grad(t)) st__settle_from(h, L, 1, 3, true);
+  if (t && st_tensor_requires_grad(t)) st__env_inherit_from(h, L, 1, 3, true);
   return 0;
 }
 
 static int assign_indexed(walk *w) {
   st_value args[ST_MAX_ARGS], ret;
-  const st_dtype dtype = st_tensor_dtype(w->box->t);
+  const st_dtype dtype = st_tensor_dtype(w->ud->t);
   args[2] = st__tensor_arg(push_source(w->h, w->L, dtype)); /* [+1] */
   const st_status status = run_indexed(w, ST_HANDLE_INDEX_PUT, 3, args, &ret);
   if (status != ST_OK) return st__raise(w->h, w->L, status);
@@ -392,13 +392,13 @@ static int tensor_newindex(lua_State *L) {
   }
   walk_subscript(&w, 2);                              /* [+n] */
   if (w.nindices) return assign_indexed(&w);
-  args[0] = st__tensor_arg(w.box->t);
-  if (to_element(w.h, L, st_tensor_dtype(w.box->t), &s)) {
+  args[0] = st__tensor_arg(w.ud->t);
+  if (to_element(w.h, L, st_tensor_dtype(w.ud->t), &s)) {
     args[1] = st__scalar_arg(&s);
     st__call_for(w.h, L, ST_HANDLE_FILL, 2, args);
     return 0;
   }
-  args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.box->t)));
+  args[1] = st__tensor_arg(push_source(w.h, L, st_tensor_dtype(w.ud->t)));
   st__call_for(w.h, L, ST_HANDLE_COPY, 2, args);
   return finish_assignment(w.h, L);
 }
@@ -410,7 +410,7 @@ static int tensor_newindex(lua_State *L) {
 static int set_index(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TTABLE);
-  st__push_meta(st__host_of(L), L, ST_BOX_TENSOR); /* [+1] */
+  st__push_meta(st__state_of(L), L, ST_UD_TENSOR); /* [+1] */
   lua_pushvalue(L, 1);                             /* [+1] */
   lua_setfield(L, -2, "__index");                  /* [-1] */
   lua_pushvalue(L, 2);                             /* [+1] */
@@ -419,14 +419,14 @@ static int set_index(lua_State *L) {
 }
 
 /* index has the methods as second upvalue. */
-void st__open_subscript(st__host *h, lua_State *L) {
+void st__open_subscript(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"set_index", set_index}, {NULL, NULL}};
   st__set_functions(h, L, functions);
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_getfield(L, -2, "methods");            /* [+1] */
   lua_pushcclosure(L, tensor_index, 2);      /* [-2, +1] */
   lua_setfield(L, -2, "index");              /* [-1] */
-  st__push_meta(h, L, ST_BOX_TENSOR);        /* [+1] */
+  st__push_meta(h, L, ST_UD_TENSOR);         /* [+1] */
   lua_pushlightuserdata(L, h);               /* [+1] */
   lua_pushcclosure(L, tensor_newindex, 1);   /* [-1, +1] */
   lua_setfield(L, -2, "__newindex");         /* [-1] */

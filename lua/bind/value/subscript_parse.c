@@ -18,10 +18,10 @@ static const st__item all_items = {
 /* -- Ranges --------------------------------------------------------------- */
 
 /* [a, b] by step as Lua has it, into item. */
-static void set_range(st__host *h, lua_State *L, st__item *item, int64_t a,
+static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
                       int64_t b, int64_t step) {
   *item = (st__item){.kind = ST_ITEM_RANGE, .a = a, .b = b, .step = step};
-  if (!st__position_in(ST_TYPE_INDEX, &item->a)) {
+  if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
     st__error(h, L, ST_BAD_INDEX, "index: a range starts at 0, but positions "
               "count from 1");
   }
@@ -29,20 +29,20 @@ static void set_range(st__host *h, lua_State *L, st__item *item, int64_t a,
     st__error(h, L, ST_BAD_VALUE, "index: the step of a range is %lld, but "
               "must be at least 1", (long long)step);
   }
-  st__position_in(ST_TYPE_END, &item->b);
+  st__index_to_c(ST_TYPE_END, &item->b);
 }
 
-static void set_position(st__host *h, lua_State *L, st__item *item,
+static void set_position(st__state *h, lua_State *L, st__item *item,
                          int64_t i) {
   *item = (st__item){.kind = ST_ITEM_POSITION, .a = i};
-  if (!st__position_in(ST_TYPE_INDEX, &item->a)) {
+  if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
     st__error(h, L, ST_BAD_INDEX, "index: position 0, but positions count "
               "from 1");
   }
 }
 
 /* The range in the table at the top. */
-static void read_range(st__host *h, lua_State *L, st__item *item, int place) {
+static void read_range(st__state *h, lua_State *L, st__item *item, int place) {
   int64_t v[3] = {1, -1, 1};
   const size_t n = lua_objlen(L, -1);
   if (n > 3) {
@@ -65,21 +65,21 @@ static void read_range(st__host *h, lua_State *L, st__item *item, int place) {
 /* -- Tables --------------------------------------------------------------- */
 
 /* The value at the top, item number place. [-1, +0|1] */
-static void read_item(st__host *h, lua_State *L, st__item *item, int place) {
+static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
   st_scalar s;
   st_tensor *t = st__to_tensor(h, L, -1);
   *item = all_items;
   if (t) {
     *item = (st__item){.kind = ST_ITEM_TENSOR, .tensor = t};
-    st__push_kept(h, L, t); /* [+1] */
+    st__push_tensor(h, L, t); /* [+1] */
     lua_remove(L, -2);      /* [-1] */
     return;
   }
   if (lua_istable(L, -1)) {
     read_range(h, L, item, place);
-  } else if (st__is_mark(h, L, -1, ST_MARK_NEWAXIS)) {
+  } else if (st__is_sentinel(h, L, -1, ST_SENTINEL_NEWAXIS)) {
     item->kind = ST_ITEM_NEWAXIS;
-  } else if (st__is_mark(h, L, -1, ST_MARK_ELLIPSIS)) {
+  } else if (st__is_sentinel(h, L, -1, ST_SENTINEL_ELLIPSIS)) {
     item->kind = ST_ITEM_ELLIPSIS;
   } else if (st__to_scalar(h, L, -1, &s) && s.kind == ST_SCALAR_BOOL) {
     *item = (st__item){.kind = ST_ITEM_BOOL, .a = s.u.i};
@@ -93,7 +93,7 @@ static void read_item(st__host *h, lua_State *L, st__item *item, int place) {
   lua_pop(L, 1);            /* [-1] */
 }
 
-static int read_table(st__host *h, lua_State *L, int idx, st__item *items) {
+static int read_table(st__state *h, lua_State *L, int idx, st__item *items) {
   const size_t n = lua_objlen(L, idx);
   if (n > ST_MAX_ITEMS) {
     st__error(h, L, ST_BAD_VALUE, "index: %d items are too many", (int)n);
@@ -113,7 +113,7 @@ static void skip_blanks(text *t) {
   while (*t->at == ' ' || *t->at == '\t') t->at++;
 }
 
-static void bad_text(st__host *h, lua_State *L, const text *t,
+static void bad_text(st__state *h, lua_State *L, const text *t,
                      const char *want) {
   st__error(h, L, ST_BAD_VALUE, "index \"%.60s\": %s expected at character "
             "%d", t->start, want, (int)(t->at - t->start) + 1);
@@ -131,7 +131,7 @@ static bool take(text *t, const char *word) {
 }
 
 /* "-12"; false when there is no number here. */
-static bool take_number(st__host *h, lua_State *L, text *t, int64_t *out) {
+static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   const char *p = t->at;
   const bool is_negative = *p == '-';
   int64_t n = 0;
@@ -148,7 +148,7 @@ static bool take_number(st__host *h, lua_State *L, text *t, int64_t *out) {
 }
 
 /* "3", "3:5", ":", "1:9:2", "...", "newaxis" */
-static void read_text_item(st__host *h, lua_State *L, text *t,
+static void read_text_item(st__state *h, lua_State *L, text *t,
                            st__item *item) {
   int64_t a = 1, b = -1, step = 1;
   *item = all_items;
@@ -173,7 +173,7 @@ static void read_text_item(st__host *h, lua_State *L, text *t,
   set_range(h, L, item, a, b, step);
 }
 
-static int read_text(st__host *h, lua_State *L, int idx, st__item *items) {
+static int read_text(st__state *h, lua_State *L, int idx, st__item *items) {
   size_t size;
   text t;
   t.start = t.at = lua_tolstring(L, idx, &size);
@@ -189,7 +189,7 @@ static int read_text(st__host *h, lua_State *L, int idx, st__item *items) {
 
 /* -- Any subscript -------------------------------------------------------- */
 
-int st__items(st__host *h, lua_State *L, int idx, st__item *items) {
+int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items) {
   if (lua_type(L, idx) == LUA_TTABLE) return read_table(h, L, idx, items);
   if (lua_type(L, idx) == LUA_TSTRING) return read_text(h, L, idx, items);
   lua_pushvalue(L, idx);          /* [+1] */

@@ -1,19 +1,20 @@
-/* Tensors in Lua: the box, the properties, and the methods that only look at
- * the header and so are no operators.
+/* Tensors in Lua: the userdata, the properties, and the methods that only look
+ * at the header and so are no operators.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* -- Boxes ---------------------------------------------------------------- */
+/* -- Userdata
+ * ---------------------------------------------------------------- */
 
-st_tensor *st__to_tensor(st__host *h, lua_State *L, int idx) {
-  const st__box *box = st__box_test(h, L, idx, ST_BOX_TENSOR);
-  return box ? box->t : NULL;
+st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx) {
+  const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
+  return ud ? ud->t : NULL;
 }
 
-st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
+st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                             const char *arg) {
   st_tensor *t = st__to_tensor(h, L, idx);
   if (!t) {
@@ -25,76 +26,76 @@ st_tensor *st__check_tensor(st__host *h, lua_State *L, int idx,
               "dtype and shape while a function is traced: its elements, its "
               "shape and the like are not known", arg);
   }
-  if (st__is_double(h, t)) st_rehearsal_ask_shape(h->recording);
+  if (st__is_fake(h, t)) st_recorder_uses_shape(h->recorder);
   return t;
 }
 
-st__box *st__push_box(st__host *h, lua_State *L) {
-  st__box *box = st__box_new(h, L, ST_BOX_TENSOR, sizeof *box); /* [+1] */
-  if (h->scope && st__has_turn(h)) st__scope_enter(h->scope, box);
-  return box;
+st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
+  st__tensor_ud *ud = st__newudata(h, L, ST_UD_TENSOR, sizeof *ud); /* [+1] */
+  if (h->scope && st__owns_fiber(h)) st__scope_enter(h->scope, ud);
+  return ud;
 }
 
-st__box *st__push_kept(st__host *h, lua_State *L, st_tensor *t) {
-  st__box *box = st__push_box(h, L); /* [+1] */
+st__tensor_ud *st__push_tensor(st__state *h, lua_State *L, st_tensor *t) {
+  st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   st_tensor_retain(t);
-  box->t = t;
-  return box;
+  ud->t = t;
+  return ud;
 }
 
 /* The owner of foreign memory goes with it. */
-static void release(st__host *h, lua_State *L, st__box *box) {
-  st_tensor_release(&box->t);
-  if (!h->running && atomic_load_explicit(&h->dead, memory_order_relaxed)) {
-    st__bury(h, L);
+static void release(st__state *h, lua_State *L, st__tensor_ud *ud) {
+  st_tensor_release(&ud->t);
+  if (!h->running && atomic_load_explicit(&h->unrefs, memory_order_relaxed)) {
+    st__lua_ref_sweep(h, L);
   }
 }
 
 static int tensor_gc(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st__box *box = st__box_test(h, L, 1, ST_BOX_TENSOR);
-  if (!box) return 0;
-  st__scope_leave(box);
-  st__forget_box(h, box);
-  release(h, L, box);
+  st__state *h = st__state_of(L);
+  st__tensor_ud *ud = st__testudata(h, L, 1, ST_UD_TENSOR);
+  if (!ud) return 0;
+  st__scope_leave(ud);
+  st__untrack_ud(h, ud);
+  release(h, L, ud);
   return 0;
 }
 
 /* free(): gives the memory back now; using the tensor later is an error.
  * In a Lua kernel or a finaliser, somebody further down the stack may hold
- * the tensor as a borrowed argument: the box is buried until the outermost
+ * the tensor as a borrowed argument: the userdata is buried until the outermost
  * call returns. */
 static int tensor_free(lua_State *L) {
-  st__host *h = st__host_of(L);
-  st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
-  if (box->t && st__is_double(h, box->t)) {
+  st__state *h = st__state_of(L);
+  st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
+  if (ud->t && st__is_fake(h, ud->t)) {
     st__cannot_record(h, "it frees a tensor");
   }
-  if (box->t) st__credit(h, box);
-  if (!box->t || !(h->running || st__is_nested(h, L))) {
-    release(h, L, box);
+  if (ud->t) st__gc_credit(h, ud);
+  if (!ud->t || !(h->running || st__is_nested(h, L))) {
+    release(h, L, ud);
     return 0;
   }
   lua_createtable(L, 2, 0);                         /* [+1] */
-  st__box *grave = st__box_new(h, L, ST_BOX_TENSOR, /* [+1] */
-                               sizeof *grave);      /* in no scope */
+  st__tensor_ud *deferred = st__newudata(h, L, ST_UD_TENSOR, /* [+1] */
+                                         sizeof *deferred); /* in no scope */
   lua_rawseti(L, -2, 1);                            /* [-1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->deferred_ref); /* [+1] */
   lua_rawseti(L, -2, 2);                            /* [-1] */
-  lua_rawseti(L, LUA_REGISTRYINDEX, h->graves_ref); /* [-1] */
-  h->has_graves = true;
-  grave->t = box->t;
-  box->t = NULL;
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->deferred_ref); /* [-1] */
+  h->has_deferred = true;
+  deferred->t = ud->t;
+  ud->t = NULL;
   return 0;
 }
 
 static st_tensor *self(lua_State *L) {
-  return st__check_tensor(st__host_of(L), L, 1, "self");
+  return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
 /* The same for what a double has not got: memory. */
 static st_tensor *self_in_memory(lua_State *L) {
-  st__cannot_record(st__host_of(L), "it asks where a tensor is in memory");
+  st__cannot_record(st__state_of(L), "it asks where a tensor is in memory");
   return self(L);
 }
 
@@ -118,7 +119,7 @@ static int sizes_tostring(lua_State *L) {
   return 1;
 }
 
-void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
+void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit) {
   lua_createtable(L, n, 0);            /* [+1] */
   for (int i = 0; i < n; i++) {
@@ -130,7 +131,7 @@ void st__push_sizes(st__host *h, lua_State *L, const int64_t *p, int n,
 }
 
 /* The dimension at idx, from 1 or negative, as an index. */
-static int check_dim(st__host *h, lua_State *L, int idx, int ndim) {
+static int check_dim(st__state *h, lua_State *L, int idx, int ndim) {
   const int64_t d = st__check_int(h, L, idx, "dim");
   if (d == 0 || d > ndim || d < -ndim) {
     return st__error(h, L, ST_BAD_DIM, "dimension %lld is out of range: the "
@@ -142,7 +143,7 @@ static int check_dim(st__host *h, lua_State *L, int idx, int ndim) {
 
 /* All of p, or the one for the dimension in the first argument. */
 static int push_one_or_all(lua_State *L, const int64_t *p, int ndim) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (lua_isnoneornil(L, 2)) st__push_sizes(h, L, p, ndim, 1);     /* [+1] */
   else st__push_int(h, L, p[check_dim(h, L, 2, ndim)]);            /* [+1] */
   return 1;
@@ -162,7 +163,7 @@ static int tensor_stride(lua_State *L) {
 
 static int tensor_shape(lua_State *L) {
   const st_tensor *t = self(L);
-  st__push_sizes(st__host_of(L), L, st_tensor_sizes(t), st_tensor_ndim(t), 1);
+  st__push_sizes(st__state_of(L), L, st_tensor_sizes(t), st_tensor_ndim(t), 1);
   return 1;
 }
 
@@ -172,13 +173,13 @@ static int tensor_dim(lua_State *L) {
 }
 
 static int tensor_numel(lua_State *L) {
-  st__push_int(st__host_of(L), L, st_tensor_numel(self(L))); /* [+1] */
+  st__push_int(st__state_of(L), L, st_tensor_numel(self(L))); /* [+1] */
   return 1;
 }
 
 static int tensor_len(lua_State *L) {
   const st_tensor *t = self(L);
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   if (st_tensor_ndim(t) == 0) {
     return st__error(h, L, ST_BAD_SHAPE, "a 0-dim tensor has no length");
   }
@@ -189,13 +190,13 @@ static int tensor_len(lua_State *L) {
 /* -- Elements and memory -------------------------------------------------- */
 
 static int tensor_dtype(lua_State *L) {
-  st__push_dtype(st__host_of(L), L, st_tensor_dtype(self(L))); /* [+1] */
+  st__push_dtype(st__state_of(L), L, st_tensor_dtype(self(L))); /* [+1] */
   return 1;
 }
 
 static int tensor_device(lua_State *L) {
   const st_tensor *t = self(L);
-  const st_device device = st__is_double(st__host_of(L), t)
+  const st_device device = st__is_fake(st__state_of(L), t)
                            ? ST_DEVICE_CPU : st_tensor_device(t);
   lua_pushstring(L, st_device_name(device)); /* [+1] */
   return 1;
@@ -208,20 +209,20 @@ static int tensor_element_size(lua_State *L) {
 
 static int tensor_storage_offset(lua_State *L) {
   const int64_t offset = st_tensor_offset(self_in_memory(L));
-  st__push_int(st__host_of(L), L, offset); /* [+1] */
+  st__push_int(st__state_of(L), L, offset); /* [+1] */
   return 1;
 }
 
 /* data_ptr(): the address of the first element as a number, 0 on meta. It is
  * good while a tensor on the storage is alive and none has grown. */
 static int tensor_data_ptr(lua_State *L) {
-  st__push_int(st__host_of(L), L, (intptr_t)st_tensor_data(self_in_memory(L)));
+  st__push_int(st__state_of(L), L, (intptr_t)st_tensor_data(self_in_memory(L)));
   return 1;
 }
 
 /* storage(): what identifies the storage, and its bytes */
 static int tensor_storage(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_tensor *t = self_in_memory(L);
   st__push_int(h, L, (intptr_t)st_tensor_storage(t));            /* [+1] */
   st__push_int(h, L, (int64_t)st_tensor_storage_nbytes(t));      /* [+1] */
@@ -231,7 +232,7 @@ static int tensor_storage(lua_State *L) {
 /* is_alias_of(other): do they share a storage? */
 static int tensor_is_alias_of(lua_State *L) {
   const st_tensor *t = self_in_memory(L);
-  const st_tensor *u = st__check_tensor(st__host_of(L), L, 2, "other");
+  const st_tensor *u = st__check_tensor(st__state_of(L), L, 2, "other");
   lua_pushboolean(L, st_tensor_storage(t) == st_tensor_storage(u)); /* [+1] */
   return 1;
 }
@@ -239,7 +240,7 @@ static int tensor_is_alias_of(lua_State *L) {
 /* has_internal_overlap(): do two of its elements share memory? */
 static int tensor_has_internal_overlap(lua_State *L) {
   bool overlaps;
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_status status = st_tensor_overlaps_itself(self(L), &overlaps);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_pushboolean(L, overlaps); /* [+1] */
@@ -248,7 +249,7 @@ static int tensor_has_internal_overlap(lua_State *L) {
 
 /* may_share_memory(t, other): does any byte belong to both? */
 static int may_share_memory(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   st__cannot_record(h, "it asks where a tensor is in memory");
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
   const st_tensor *u = st__check_tensor(h, L, 2, "other");
@@ -260,7 +261,7 @@ static int may_share_memory(lua_State *L) {
 
 /* is_contiguous("channels_last"), is_contiguous{memory_format = ...} */
 static int tensor_is_contiguous(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   const st_tensor *t = self(L);
   st_format f = ST_FORMAT_CONTIGUOUS;
   lua_settop(L, 2);
@@ -285,7 +286,7 @@ static int tensor_suggest_format(lua_State *L) {
 
 static int tensor_keys(lua_State *L) {
   char text[512];
-  st__cannot_record(st__host_of(L), "it asks for keys");
+  st__cannot_record(st__state_of(L), "it asks for keys");
   lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
                                    sizeof text)); /* [+1] */
   return 1;
@@ -294,15 +295,15 @@ static int tensor_keys(lua_State *L) {
 /* -- Printing ------------------------------------------------------------- */
 
 static int tensor_tostring(lua_State *L) {
-  st__host *h = st__host_of(L);
-  const st__box *box = st__box_check(h, L, 1, ST_BOX_TENSOR, "self");
-  char **text = st__box_new(h, L, ST_BOX_TEXT, sizeof *text); /* [+1] */
-  if (!box->t) { /* perhaps by a finaliser, just now */
+  st__state *h = st__state_of(L);
+  const st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
+  char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
+  if (!ud->t) {  /* perhaps by a finaliser, just now */
     lua_pushliteral(L, "tensor(freed)"); /* [+1] */
     return 1;
   }
-  st__check_known(h, L, box->t);
-  const st_status status = st_tensor_text(box->t, &h->print, text);
+  st__check_not_fake(h, L, ud->t);
+  const st_status status = st_tensor_text(ud->t, &h->print, text);
   if (status != ST_OK) return st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */
   st_text_release(text);
@@ -310,14 +311,14 @@ static int tensor_tostring(lua_State *L) {
 }
 
 static int text_gc(lua_State *L) {
-  char **text = st__box_test(st__host_of(L), L, 1, ST_BOX_TEXT);
+  char **text = st__testudata(st__state_of(L), L, 1, ST_UD_TEXT);
   if (text) st_text_release(text);
   return 0;
 }
 
 /* set_print(precision, threshold, edgeitems, linewidth, sci_mode) */
 static int set_print(lua_State *L) {
-  st__host *h = st__host_of(L);
+  st__state *h = st__state_of(L);
   h->print = (st_print_options){
     (int)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2),
     (int)luaL_checkinteger(L, 3), (int)luaL_checkinteger(L, 4),
@@ -326,7 +327,7 @@ static int set_print(lua_State *L) {
 }
 
 static int is_tensor(lua_State *L) {
-  lua_pushboolean(L, st__box_test(st__host_of(L), L, 1, ST_BOX_TENSOR) !=
+  lua_pushboolean(L, st__testudata(st__state_of(L), L, 1, ST_UD_TENSOR) !=
                      NULL); /* [+1] */
   return 1;
 }
@@ -384,7 +385,7 @@ operators[] = {
 };
 
 /* Into the metatable at the top. */
-static void set_operators(st__host *h, lua_State *L) {
+static void set_operators(st__state *h, lua_State *L) {
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     lua_pushlightuserdata(L, h);                /* [+1] */
     if (st__push_callable(h, L, operators[i].name, false)) { /* [+0|1] */
@@ -400,12 +401,12 @@ static void set_operators(st__host *h, lua_State *L) {
   }
 }
 
-void st__meta_text(st__host *h, lua_State *L) {
+void st__meta_text(st__state *h, lua_State *L) {
   static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
   st__set_functions(h, L, text_methods);
 }
 
-void st__open_tensor(st__host *h, lua_State *L) {
+void st__open_tensor(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   lua_newtable(L);                              /* [+1] */
   lua_pushcfunction(L, sizes_tostring);         /* [+1] */
@@ -417,7 +418,7 @@ void st__open_tensor(st__host *h, lua_State *L) {
   lua_newtable(L);                              /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "methods");               /* [-1] */
-  st__push_meta(h, L, ST_BOX_TENSOR);           /* [+1] */
+  st__push_meta(h, L, ST_UD_TENSOR);            /* [+1] */
   st__set_functions(h, L, metamethods);
   set_operators(h, L);
   lua_pop(L, 1);                                /* [-1] */
