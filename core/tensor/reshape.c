@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "tensor/geometry.h"
+#include "tensor/view_spec.h"
 
 #define TEXT(n, v) st__shape_text(n, v, (char[160]){0}, 160)
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tensor/geometry.h"
+#include "tensor/view_spec.h"
 
 /* -- Any geometry --------------------------------------------------------- */
 

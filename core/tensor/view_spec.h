@@ -1,7 +1,7 @@
 /* A geometry in the making: what views edit before they make a header.
  */
-#ifndef ST_TENSOR_GEOMETRY_H
-#define ST_TENSOR_GEOMETRY_H
+#ifndef ST_TENSOR_VIEW_SPEC_H
+#define ST_TENSOR_VIEW_SPEC_H
 
 #include <string.h>
 
