@@ -17,7 +17,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local callable = require "strided.callable"
 local check = require "strided.autograd.gradcheck"
 local checkpoint = require "strided.autograd.checkpoint".checkpoint
@@ -38,11 +38,11 @@ local MATRIX = {create_graph = true, batch = true}
 local function list_of(name, what, x)
   if is_tensor(x) then return {x}, true end
   if type(x) ~= "table" or #x == 0 then
-    blame("%s: %s must be a tensor or a list of tensors", name, what)
+    raise("%s: %s must be a tensor or a list of tensors", name, what)
   end
   for i = 1, #x do
     if not is_tensor(x[i]) then
-      blame("%s: %s has no tensor at %d", name, what, i)
+      raise("%s: %s has no tensor at %d", name, what, i)
     end
   end
   return x, false
@@ -105,7 +105,7 @@ local function vectors(name, v, like)
   if v == nil then
     for _, y in ipairs(like) do
       if y:numel() ~= 1 then
-        blame("%s: v may be left out for one element only", name)
+        raise("%s: v may be left out for one element only", name)
       end
     end
     local out = {}
@@ -114,11 +114,11 @@ local function vectors(name, v, like)
   end
   v = list_of(name, "v", v)
   if #v ~= #like then
-    blame("%s: v has %d tensors, should have %d", name, #v, #like)
+    raise("%s: v has %d tensors, should have %d", name, #v, #like)
   end
   for i, x in ipairs(v) do
     if tostring(x.shape) ~= tostring(like[i].shape) then
-      blame("%s: v is of shape %s, should be %s", name, tostring(x.shape),
+      raise("%s: v is of shape %s, should be %s", name, tostring(x.shape),
             tostring(like[i].shape))
     end
   end
@@ -221,7 +221,7 @@ end
 local function check_batch(name, list, what, n)
   for i, t in ipairs(list) do
     if t.ndim == 0 or t.shape[1] ~= n then
-      blame("%s: %s %d has no samples along its first dimension, or not as " ..
+      raise("%s: %s %d has no samples along its first dimension, or not as " ..
             "many as input 1", name, what, i)
     end
   end
@@ -268,7 +268,7 @@ local function gradient_function(name, fn, is_batch)
     local outputs = results_of(name, fn, inputs)
     local y, n = outputs[1], is_batch and inputs[1].shape[1] or 1
     if #outputs > 1 or y:numel() ~= n then
-      blame("%s: the function must give one element%s", name,
+      raise("%s: the function must give one element%s", name,
             is_batch and " per sample" or "")
     end
     return unpack(gradients({y}, inputs, {st.ones_like(y):detach()}, true))

@@ -2,7 +2,7 @@
 --
 -- @module strided.callable
 
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 
 local getmetatable, type = debug.getmetatable, type
 
@@ -13,7 +13,7 @@ local function callable(name, f)
   if type(f) == "function" then return end
   local meta = getmetatable(f)
   if type(meta) == "table" and meta.__call then return end
-  blame("%s: the first argument must be a function, got %s", name, type(f))
+  raise("%s: the first argument must be a function, got %s", name, type(f))
 end
 
 return callable

@@ -10,7 +10,7 @@ local HOME = getinfo(1, "S").source:gsub("caller_error%.lua$", "")
 -- called into these files.
 -- @tparam string text
 -- @param ... as for string.format
-local function blame(text, ...)
+local function raise(text, ...)
   local level = 2
   local info = getinfo(level, "Sl")
   while info and (info.currentline <= 0 or
@@ -21,4 +21,4 @@ local function blame(text, ...)
   error(format(text, ...), info and level or 0)
 end
 
-return blame
+return raise

@@ -25,7 +25,7 @@
 --
 -- @module strided.expression
 
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local core = require "strided.core"
 local signs = require "strided.expression.operators"
 local tokens = require "strided.expression.lexer"
@@ -280,7 +280,7 @@ local expression = {}
 -- results
 function expression.compile(text, names)
   if type(text) ~= "string" then
-    blame("expression: the text must be a string, got %s", type(text))
+    raise("expression: the text must be a string, got %s", type(text))
   end
   local p = {text = text, tokens = tokens.read(text), at = 1, names = names,
              slots = {}, steps = {}, n = #names, depth = 0}

@@ -16,7 +16,7 @@
 
 local core = require "strided.core"
 
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local callable = require "strided.callable"
 local options = require "strided.options"
 
@@ -42,7 +42,7 @@ local function fuse(fn, opts)
   local name = o.name
   if name == nil then name = place(fn) end
   if type(name) ~= "string" then
-    blame("fuse: 'name' must be a string, got %s", type(name))
+    raise("fuse: 'name' must be a string, got %s", type(name))
   end
   return core.fuse(fn, name)
 end

@@ -17,7 +17,7 @@
 -- @module strided.optim
 
 local st = require "strided"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local options = require "strided.options"
 
 local format, is_tensor, keep, no_grad, scope, sqrt, tensor, view_as_real,
@@ -68,19 +68,19 @@ end
 local function check_group(class, group)
   for key, default in pairs(class.defaults) do
     local why = check_option(group[key], default)
-    if why then blame("%s: option '%s' %s", class.name, key, why) end
+    if why then raise("%s: option '%s' %s", class.name, key, why) end
   end
   local why = class.check and class.check(group)
-  if why then blame("%s: %s", class.name, why) end
+  if why then raise("%s: %s", class.name, why) end
 end
 
 local function check_parameter(class, p, known)
   if not is_tensor(p) then
-    blame("%s: a parameter must be a Tensor, got %s", class.name, type(p))
+    raise("%s: a parameter must be a Tensor, got %s", class.name, type(p))
   elseif not p.is_leaf then
-    blame("%s: a parameter must be a leaf, this one was computed", class.name)
+    raise("%s: a parameter must be a leaf, this one was computed", class.name)
   elseif known[p] then
-    blame("%s: a parameter is there twice", class.name)
+    raise("%s: a parameter is there twice", class.name)
   end
   known[p] = true
 end
@@ -112,7 +112,7 @@ end
 --- A group from what was given for it and for all.
 local function make_group(class, given, shared, known)
   if type(given) ~= "table" or type(given.params) ~= "table" then
-    blame("%s: a group must be a table with a list 'params'", class.name)
+    raise("%s: a group must be a table with a list 'params'", class.name)
   end
   for _, p in ipairs(given.params) do check_parameter(class, p, known) end
   local group = {params = copy(given.params)}
@@ -127,7 +127,7 @@ end
 
 local function create(class, list, shared)
   if type(list) ~= "table" or list[1] == nil then
-    blame("%s: a list of parameters is expected, got %s", class.name,
+    raise("%s: a list of parameters is expected, got %s", class.name,
           is_tensor(list) and "a Tensor" or
           type(list) == "table" and "an empty one" or type(list))
   end
@@ -220,7 +220,7 @@ local function load_group(self, g, saved)
   local prefix = "param_groups." .. g .. "."
   local positions = saved[prefix .. "params"]
   if not positions or positions:numel() ~= #group.params then
-    blame("load_state_dict: group %d has %d parameters here, and %s in the "
+    raise("load_state_dict: group %d has %d parameters here, and %s in the "
           .. "state", g, #group.params,
           positions and tostring(positions:numel()) or "none")
   end
@@ -239,10 +239,10 @@ local function check_kept(self, n, p, group, saved)
     local name = "state." .. n .. "." .. key
     local t = saved[name]
     if not t and self.needs(group, key) then
-      blame("load_state_dict: the state lacks '%s'", name)
+      raise("load_state_dict: the state lacks '%s'", name)
     elseif t and kind == "number" and t:numel() ~= 1 or
            t and kind == "tensor" and not t:is_same_size(p) then
-      blame("load_state_dict: '%s' has not the shape of its parameter", name)
+      raise("load_state_dict: '%s' has not the shape of its parameter", name)
     end
   end
 end
@@ -267,9 +267,9 @@ local function check_names(self, saved, count)
     local n, key = tostring(name):match "^state%.(%d+)%.([%w_]+)$"
     if not (g and self.param_groups[tonumber(g)] and self.known[option] or
             n and tonumber(n) <= count and self.kept[key]) then
-      blame("load_state_dict: %s has no '%s'", self.name, tostring(name))
+      raise("load_state_dict: %s has no '%s'", self.name, tostring(name))
     elseif not is_tensor(t) then
-      blame("load_state_dict: '%s' must be a Tensor, got %s", name, type(t))
+      raise("load_state_dict: '%s' must be a Tensor, got %s", name, type(t))
     end
   end
 end
@@ -279,7 +279,7 @@ end
 -- @tparam table saved
 function Optimizer:load_state_dict(saved)
   if type(saved) ~= "table" then
-    blame("load_state_dict: argument 'saved' must be a table, got %s",
+    raise("load_state_dict: argument 'saved' must be a table, got %s",
           is_tensor(saved) and "Tensor" or type(saved))
   end
   local list, groups, loaded = {}, {}, {}

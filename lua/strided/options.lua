@@ -2,7 +2,7 @@
 --
 -- @module strided.options
 
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 
 local pairs, tostring, type = pairs, tostring, type
 
@@ -14,11 +14,11 @@ local pairs, tostring, type = pairs, tostring, type
 local function options(name, given, known)
   if given == nil then return {} end
   if type(given) ~= "table" then
-    blame("%s: the options must be a table, got %s", name, type(given))
+    raise("%s: the options must be a table, got %s", name, type(given))
   end
   for key in pairs(given) do
     if known[key] == nil then
-      blame("%s: there is no option '%s'", name, tostring(key))
+      raise("%s: there is no option '%s'", name, tostring(key))
     end
   end
   return given

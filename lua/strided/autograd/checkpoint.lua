@@ -10,7 +10,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local callable = require "strided.callable"
 
 local error, ipairs, pairs, pcall, select, type = error, ipairs, pairs, pcall,
@@ -70,7 +70,7 @@ local function check_results(results)
     if type(results[i]) == "table" then
       for _, x in pairs(results[i]) do
         if wants_grad(x) then
-          blame("checkpoint: result %d is a table of tensors; return the " ..
+          raise("checkpoint: result %d is a table of tensors; return the " ..
                 "tensors themselves", i)
         end
       end

@@ -7,7 +7,7 @@
 -- @module strided.autograd.gradcheck
 
 local st = require "strided"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local callable = require "strided.callable"
 local read = require "strided.options"
 
@@ -75,7 +75,7 @@ local function read_options(name, given)
   given = read(name, given, KNOWN)
   for key, value in pairs(given) do
     if KNOWN[key] and type(value) ~= KNOWN[key] then
-      blame("%s: option '%s' must be a %s, got %s", name, key, KNOWN[key],
+      raise("%s: option '%s' must be a %s, got %s", name, key, KNOWN[key],
             type(value))
     end
   end
@@ -87,7 +87,7 @@ local function new_check(name, fn, inputs, options)
   callable(name, fn)
   if is_tensor(inputs) then inputs = {inputs} end
   if type(inputs) ~= "table" then
-    blame("%s: the inputs must be a tensor or a list, got %s", name,
+    raise("%s: the inputs must be a tensor or a list, got %s", name,
           type(inputs))
   end
   local check = {
@@ -99,7 +99,7 @@ local function new_check(name, fn, inputs, options)
     if is_tensor(x) and x.requires_grad then
       local dtype = tostring(x.dtype)
       if dtype ~= "float64" and dtype ~= "complex128" and not options.eps then
-        blame("%s: input %d is %s: differences are too coarse for it; use " ..
+        raise("%s: input %d is %s: differences are too coarse for it; use " ..
               "float64 or complex128, or give options.eps", name, i, dtype)
       end
       local k = #check.wanted + 1
@@ -107,7 +107,7 @@ local function new_check(name, fn, inputs, options)
     end
   end
   if #check.wanted == 0 then
-    blame("%s: no input requires a gradient", name)
+    raise("%s: no input requires a gradient", name)
   end
   return check
 end
@@ -313,7 +313,7 @@ local function report(check, options, what)
   if not what then return true end
   what = check.name .. ": " .. what
   if options.raise == false then return false, what end
-  blame("%s", what)
+  raise("%s", what)
 end
 
 --- Is the gradient of a function what finite differences say?
@@ -378,7 +378,7 @@ local function gradgradcheck(fn, inputs, options)
   local grads = options.grad_outputs or random_gradients(first)
   if is_tensor(grads) then grads = {grads} end
   if #grads == 0 then
-    blame "gradgradcheck: no result of the function has a gradient"
+    raise "gradgradcheck: no result of the function has a gradient"
   end
   for _, g in ipairs(grads) do all[#all + 1] = g end
   local check = new_check("gradgradcheck", gradient_function(first), all,

@@ -2,7 +2,7 @@
 --
 -- @module strided.expression.lexer
 
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 
 local tonumber = tonumber
 
@@ -28,7 +28,7 @@ local tokens = {}
 -- @tparam string what as for string.format
 -- @param ...
 function tokens.fail(text, at, what, ...)
-  blame("expression: %s (%s)", what:format(...), place(text, at))
+  raise("expression: %s (%s)", what:format(...), place(text, at))
 end
 
 --- Raises the error about a token that cannot be where it is.
@@ -38,7 +38,7 @@ function tokens.unexpected(text, token)
   local name = token.kind == "end" and "end"
     or token.text == "\n" and "end of line"
     or "'" .. token.text:gsub("%c", " ") .. "'"
-  blame("expression: unexpected %s %s", name, place(text, token.at))
+  raise("expression: unexpected %s %s", name, place(text, token.at))
 end
 
 -- -- Tokens ------------------------------------------------------------------

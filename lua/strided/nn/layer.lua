@@ -3,7 +3,7 @@
 -- @module strided.nn.layer
 
 local st = require "strided"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local options = require "strided.options"
 local module = require "strided.nn.module"
 
@@ -21,7 +21,7 @@ local layer = {}
 
 local function check_size(class, name, n)
   if type(n) ~= "number" or n < 0 or n ~= floor(n) then
-    blame("%s: argument '%s' must be a size, got %s", class, name,
+    raise("%s: argument '%s' must be a size, got %s", class, name,
           type(n) == "number" and format("%g", n) or type(n))
   end
 end
@@ -124,7 +124,7 @@ function LayerNorm:init(shape, o)
     self.shape[i] = n
   end
   if not self.shape[1] then
-    blame("LayerNorm: argument 'shape' must be a size or a list of sizes")
+    raise("LayerNorm: argument 'shape' must be a size or a list of sizes")
   end
   o = options("LayerNorm", o, LAYER_NORM)
   self.eps = o.eps or 1e-5
@@ -163,7 +163,7 @@ layer.Dropout = Dropout
 function Dropout:init(p)
   p = p == nil and 0.5 or p
   if type(p) ~= "number" or not (p >= 0 and p <= 1) then
-    blame("Dropout: argument 'p' must be a number from 0 to 1")
+    raise("Dropout: argument 'p' must be a number from 0 to 1")
   end
   self.p = p
 end
@@ -192,7 +192,7 @@ function Sequential:init(...)
   end
   for i = 1, n do
     if not is_module(layers[i]) and type(layers[i]) ~= "function" then
-      blame("Sequential: layer %d must be a module or a function, got %s", i,
+      raise("Sequential: layer %d must be a module or a function, got %s", i,
             type(layers[i]))
     end
     rawset(self, i, layers[i])

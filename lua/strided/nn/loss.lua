@@ -8,7 +8,7 @@
 -- @module strided.nn.loss
 
 local st = require "strided"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 local options = require "strided.options"
 local Module = require "strided.nn.module".Module
 
@@ -32,7 +32,7 @@ local function declare(name, operator, known)
       if is_tensor(value) then self:register_buffer(key, value) end
     end
     if not REDUCTIONS[self.options.reduction] then
-      blame("%s: option 'reduction' must be \"mean\", \"sum\" or \"none\"",
+      raise("%s: option 'reduction' must be \"mean\", \"sum\" or \"none\"",
             name)
     end
   end

@@ -25,7 +25,7 @@
 -- @module strided.nn.module
 
 local st = require "strided"
-local blame = require "strided.caller_error"
+local raise = require "strided.caller_error"
 
 local concat, is_tensor, no_grad, sort =
   table.concat, st.is_tensor, st.no_grad, table.sort
@@ -88,7 +88,7 @@ declare(Module, "Module")
 -- @treturn table the class
 function Module:extend(name)
   if type(name) ~= "string" then
-    blame("extend: argument 'name' must be a string, got %s", type(name))
+    raise("extend: argument 'name' must be a string, got %s", type(name))
   end
   return declare({}, name, self)
 end
@@ -96,7 +96,7 @@ end
 function Module.init() end
 
 function Module:forward()
-  blame("%s has no method 'forward'", class_name(self))
+  raise("%s has no method 'forward'", class_name(self))
 end
 
 -- -- Walking -----------------------------------------------------------------
@@ -111,7 +111,7 @@ local function visit_field(module, key, prefix, path, visit)
                    (parameters[value] or module[BUFFERS][key])
   if not is_inner and not is_state then return end
   if type(key) == "string" and (key == "" or key:find(".", 1, true)) then
-    blame("%s: what a network is made of cannot be called '%s'",
+    raise("%s: what a network is made of cannot be called '%s'",
           class_name(module), key)
   end
   local name = prefix .. key
@@ -126,7 +126,7 @@ end
 -- their parameters and their buffers.
 function walk(module, name, path, visit)
   if path[module] then
-    blame("%s: '%s' is a part of itself", class_name(module), name)
+    raise("%s: '%s' is a part of itself", class_name(module), name)
   end
   path[module] = true
   visit(name, module)
@@ -196,7 +196,7 @@ function Module:named_modules() return each(collect(self, is_module, true)) end
 -- @tparam Tensor t
 function Module:register_buffer(name, t)
   if type(name) ~= "string" or not is_tensor(t) then
-    blame("register_buffer: a name and a Tensor are expected, got %s and %s",
+    raise("register_buffer: a name and a Tensor are expected, got %s and %s",
           type(name), is_tensor(t) and "Tensor" or type(t))
   end
   self[BUFFERS][name] = true
@@ -269,10 +269,10 @@ local function check_state(own, state)
   for _, pair in ipairs(own) do
     local name, value = pair[1], state[pair[1]]
     if value ~= nil and not is_tensor(value) then
-      blame("load_state_dict: '%s' must be a Tensor, got %s", name,
+      raise("load_state_dict: '%s' must be a Tensor, got %s", name,
             type(value))
     elseif value ~= nil and not value:is_same_size(pair[2]) then
-      blame("load_state_dict: '%s' has shape %s here, but %s in the state",
+      raise("load_state_dict: '%s' has shape %s here, but %s in the state",
             name, shape_text(pair[2]), shape_text(value))
     end
   end
@@ -287,16 +287,16 @@ end
 -- @treturn table the names that the module does not have
 function Module:load_state_dict(state, options)
   if type(state) ~= "table" then
-    blame("load_state_dict: argument 'state' must be a table, got %s",
+    raise("load_state_dict: argument 'state' must be a table, got %s",
           is_tensor(state) and "Tensor" or type(state))
   end
   local own = collect(self, is_state)
   local missing, unexpected = compare(own, state)
   if not (options and options.strict == false) then
     if missing[1] then
-      blame("load_state_dict: the state lacks %s", concat(missing, ", "))
+      raise("load_state_dict: the state lacks %s", concat(missing, ", "))
     elseif unexpected[1] then
-      blame("load_state_dict: %s has no %s", class_name(self),
+      raise("load_state_dict: %s has no %s", class_name(self),
             concat(unexpected, ", "))
     end
   end
@@ -343,7 +343,7 @@ end
 -- @treturn Tensor t itself
 local function parameter(t)
   if not is_tensor(t) then
-    blame("Parameter: argument 't' must be a Tensor, got %s", type(t))
+    raise("Parameter: argument 't' must be a Tensor, got %s", type(t))
   end
   t:requires_grad_()
   parameters[t] = true
