@@ -3,6 +3,9 @@
 -- Permutations are given 0-based there; a plan's are 1-based.
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local live, raises = tensors.live, tensors.raises
 
 local unpack = unpack or table.unpack
 
@@ -51,10 +54,7 @@ local function effective(t, ...) return t:expand(...):stride() end
 
 describe("the seeds' examples", function()
   local before
-  setup(function()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
-  end)
+  setup(function() before = live() end)
 
   describe("of memory formats", function()
     it("g1: rand(1,64,5,4) as channels_last", function()
@@ -339,7 +339,7 @@ describe("the seeds' examples", function()
 
     it("checks memory overlap", function()
       local twice = st.empty(1):expand(3)
-      assert.has_error(function() plan_of({twice}, {a}) end)
+      raises("in one place", plan_of, {twice}, {a})
       plan_of({twice}, {a}, {check_mem_overlap = false})
     end)
 
@@ -347,13 +347,11 @@ describe("the seeds' examples", function()
       plan_of({out}, {a})
       assert.same({3}, shape(out))
       out = st.empty(2)
-      assert.has_error(function()
-        plan_of({out}, {a}, {resize_outputs = false})
-      end)
+      raises("[2] and [3]", plan_of, {out}, {a}, {resize_outputs = false})
     end)
 
     it("wants one dtype and promotes nothing", function()
-      assert.has_error(function() plan_of({false}, {a, b}) end)
+      raises({"input", "int64, expected float32"}, plan_of, {false}, {a, b})
       local plan = plan_of({false}, {a, b},
                            {promote_inputs_to_common_dtype = true})
       assert.equal("float32", tostring(plan.common_dtype))
@@ -374,7 +372,8 @@ describe("the seeds' examples", function()
                      cast_common_dtype_to_outputs = true}
       plan_of({b}, {a}, flags)
       flags.enforce_safe_casting_to_output = true
-      assert.has_error(function() plan_of({b}, {a}, flags) end)
+      raises({"dtype float32", "output", "of dtype int64"}, plan_of, {b}, {a},
+             flags)
     end)
 
     it("may be held to the linear order", function()
@@ -454,8 +453,5 @@ describe("the seeds' examples", function()
     end)
   end)
 
-  it("leave no tensor behind", function()
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leave no tensor behind", function() assert.equal(before, live()) end)
 end)

@@ -4,13 +4,9 @@
 local deviations = require "spec.conformance.deviations"
 local reader = require "spec.conformance.reader"
 local replay = require "spec.conformance.replay"
-local st = require "strided"
+local live = require("spec.support.tensors").live
 
 local HERE = require("spec.support.build").root .. "/spec"
-local function live()
-  require "spec.support.collect" ()
-  return st.memory().tensors.count
-end
 
 -- -- The files ---------------------------------------------------------------
 

@@ -2,22 +2,13 @@
 -- (R16).
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
 
---- The error of a call that must fail.
-local function failure(f, ...)
-  local ok, e = pcall(f, ...)
-  assert.is_false(ok)
-  return e
-end
-
-local function count_tensors()
-  require "spec.support.collect" ()
-  return st.memory().tensors.count
-end
+local failure, live, raises = tensors.failure, tensors.live, tensors.raises
 
 describe("The dispatcher", function()
   local before, lib, x
-  setup(function() before = count_tensors() end)
+  setup(function() before = live() end)
   before_each(function()
     lib = st.library "specdispatch"
     x = st.tensor({1, -2}, {dtype = "float32"})
@@ -115,8 +106,8 @@ describe("The dispatcher", function()
       assert.matches("mode_spec.lua:%d+: why\nstack traceback:",
                      failure(st.mode, function() error "why" end,
                              function() return x:abs() end))
-      assert.has_error(function() st.mode(7, print) end)
-      assert.has_error(function() st.mode(print, 7) end)
+      raises("'fn' must be a function", st.mode, 7, print)
+      raises("'body' must be a function", st.mode, print, 7)
     end)
 
     it("for any schema", function()
@@ -207,9 +198,9 @@ describe("The dispatcher", function()
       assert.matches("mine", e)
       assert.is_true(done)
       assert.equal(1, n)
-      assert.has_error(function() st.observe({before = 7}, print) end)
-      assert.has_error(function() st.observe({}, 7) end)
-      assert.has_error(function() st.observe(print, print) end)
+      raises("'before' must be a function", st.observe, {before = 7}, print)
+      raises("'body' must be a function", st.observe, {}, 7)
+      raises("table expected, got function", st.observe, print, print)
     end)
 
     it("that are told nothing wrong about an operator that changed",
@@ -312,6 +303,6 @@ describe("The dispatcher", function()
   it("leaves no tensor behind", function()
     lib:close()
     x = nil
-    assert.equal(before, count_tensors())
+    assert.equal(before, live())
   end)
 end)

@@ -3,26 +3,17 @@
 
 local build = require "spec.support.build"
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local failure, live, raises = tensors.failure, tensors.live, tensors.raises
 
 local unpack = unpack or table.unpack
 
 local keyset = st.keyset
 
---- The error of a call that must fail.
-local function failure(f, ...)
-  local ok, e = pcall(f, ...)
-  assert.is_false(ok)
-  return e
-end
-
-local function count_tensors()
-  require "spec.support.collect" ()
-  return st.memory().tensors.count
-end
-
 describe("The dispatcher", function()
   local before, lib, x
-  setup(function() before = count_tensors() end)
+  setup(function() before = live() end)
   before_each(function()
     lib = st.library "specdispatch"
     x = st.tensor({1, -2}, {dtype = "float32"})
@@ -403,7 +394,7 @@ describe("The dispatcher", function()
       for _, bad in ipairs {7, {}, print, x} do
         assert.matches("operator is needed", failure(st.explain, bad, x))
       end
-      assert.has_error(function() st.explain() end)
+      raises("operator is needed", st.explain)
     end)
 
     it("what is registered (R14)", function()
@@ -419,8 +410,9 @@ describe("The dispatcher", function()
       assert.equal(d.out:dump(), st.dump(d.out))
       assert.equal("Tensor -> Tensor", d.default:signature())
       assert.matches("scripting_spec", (d:kernel "CPU"))
-      assert.has_error(function() st.dump "specdispatch::never" end)
-      assert.has_error(function() st.dump(7) end)
+      raises("no operator 'specdispatch::never'", st.dump,
+             "specdispatch::never")
+      raises("no operator '7'", st.dump, 7)
     end)
 
     it("kernels without a schema (R3)", function()
@@ -437,7 +429,7 @@ describe("The dispatcher", function()
   -- -- Memory ----------------------------------------------------------------
 
   --- Live blocks of every kind that a failure must not leave behind.
-  local function live()
+  local function live_blocks()
     require "spec.support.collect" ()
     local counts = {}
     for _, kind in ipairs {"tensors", "storages", "data", "values",
@@ -489,14 +481,14 @@ describe("The dispatcher", function()
   for _, step in ipairs(steps) do
     it("leaves nothing behind when memory runs out: " .. step[1], function()
       step[2]()
-      local start, k, done = live(), 0
+      local start, k, done = live_blocks(), 0
       repeat
         k = k + 1
         st.memory_fail_at(k)
         local ok, e = pcall(step[2])
         done = st.memory_fail_at(0) > 0
         assert.is_true(ok or tostring(e):find "out of memory" ~= nil, e)
-        assert.same(start, live())
+        assert.same(start, live_blocks())
         assert.is_true(st.check_registry())
       until done or k == 400
       assert.is_true(done and k > 1)
@@ -506,6 +498,6 @@ describe("The dispatcher", function()
   it("leaves no tensor behind", function()
     lib:close()
     x = nil
-    assert.equal(before, count_tensors())
+    assert.equal(before, live())
   end)
 end)

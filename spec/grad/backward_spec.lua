@@ -4,8 +4,10 @@
 local gradients = require "spec.support.gradients"
 local st = require "strided"
 
-local leaf, list, matrix, message = gradients.leaf, gradients.list,
-  gradients.matrix, gradients.message
+local live = gradients.live
+
+local failure, leaf, list, matrix = gradients.failure, gradients.leaf,
+  gradients.list, gradients.matrix
 
 local at_start
 setup(function() at_start = gradients.live() end)
@@ -33,7 +35,7 @@ describe("The backward pass", function()
   }
   for _, row in ipairs(refused) do
     it(row[1] .. " is refused", function()
-      assert.matches(row[3], message(row[2]))
+      assert.matches(row[3], failure(row[2]))
     end)
   end
 
@@ -121,7 +123,7 @@ describe("The backward pass", function()
     local handle = h:register_hook(function()
       if fails then error "no" end
     end)
-    assert.matches("no", message(st.grad, y, x, {retain_graph = true}))
+    assert.matches("no", failure(st.grad, y, x, {retain_graph = true}))
     fails = false
     assert.same({2, 4}, list(st.grad(y, x)))
     handle:remove()
@@ -183,10 +185,8 @@ describe("A graph", function()
       x.grad = nil
     end
     step()
-    require "spec.support.collect" ()
-    local before = st.memory().tensors.count
+    local before = live()
     for _ = 1, 5 do step() end
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
+    assert.equal(before, live())
   end)
 end)

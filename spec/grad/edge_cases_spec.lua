@@ -5,7 +5,7 @@
 local gradients = require "spec.support.gradients"
 local st = require "strided"
 
-local leaf, list, message = gradients.leaf, gradients.list, gradients.message
+local failure, leaf, list = gradients.failure, gradients.leaf, gradients.list
 
 local unpack = unpack or table.unpack
 
@@ -214,7 +214,7 @@ describe("A backward pass", function()
         })
       end
       if refuses then
-        assert.truthy(message(run):find("was written in place", 1, true))
+        assert.truthy(failure(run):find("was written in place", 1, true))
       else
         run()
       end
@@ -237,7 +237,7 @@ describe("A backward pass", function()
     local sum = base:sum()
     sum:backward()
     check({2, 1}, x.grad)
-    assert.truthy(message(sum.backward, sum):find("retain_graph", 1, true))
+    assert.truthy(failure(sum.backward, sum):find("retain_graph", 1, true))
   end)
 
   it("gives a view made within no_grad no gradient", function()
@@ -245,7 +245,7 @@ describe("A backward pass", function()
     local view = st.no_grad(x.view, x, 2, 1)
     local y = view * 2 + x:view(2, 1)
     assert.is_nil((st.grad(y:sum(), view, {allow_unused = true})))
-    assert.truthy(message(st.grad, (view * 2 + x:view(2, 1)):sum(), view)
+    assert.truthy(failure(st.grad, (view * 2 + x:view(2, 1)):sum(), view)
                   :find("do not depend on input 1", 1, true))
   end)
 

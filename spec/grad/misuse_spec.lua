@@ -9,8 +9,8 @@ local core = require "strided.core"
 local Function = core.autograd_function
 local unpack = unpack or table.unpack
 
-local fails, leaf, live, message = gradients.fails, gradients.leaf,
-  gradients.live, gradients.message
+local failure, leaf, live, raises = gradients.failure, gradients.leaf,
+  gradients.live, gradients.raises
 
 --- Calls f when what it returns is collected.
 local function on_collection(f)
@@ -79,10 +79,10 @@ describe("Abuse of gradients:", function()
       it("gives no gradient of another " .. what, function()
         local x = leaf(1, 2)
         local function make() return st.ones(unpack(other)) end
-        fails("a hook turned a gradient", st.backward,
-              hooked(x, function() return {make()} end))
+        raises("a hook turned a gradient", st.backward,
+               hooked(x, function() return {make()} end))
         assert.is_nil(x.grad)
-        fails("a hook turned a gradient", function()
+        raises("a hook turned a gradient", function()
           local y = x * 1
           y:register_hook(make)
           y:sum():backward()
@@ -99,7 +99,7 @@ describe("Abuse of gradients:", function()
         end)
         parts[1]:sum():backward()
       end
-      fails("a hook made a gradient", pass, st.ones(3, {dtype = "float64"}))
+      raises("a hook made a gradient", pass, st.ones(3, {dtype = "float64"}))
       pass(st.ones(2, {dtype = "float64"}) * 5)
       assert.same({1, 1, 5, 5}, x.grad:totable())
     end)
@@ -165,7 +165,7 @@ describe("Abuse of gradients:", function()
         "writes its arguments", "self: mul_(grad, 0)"},
     } do
       it(what .. " is refused", function()
-        fails(row[1], lib.derivative, lib, "scale", {row[2]})
+        raises(row[1], lib.derivative, lib, "scale", {row[2]})
       end)
     end
 
@@ -194,7 +194,7 @@ describe("Abuse of gradients:", function()
       anew:def("scale(" .. table.concat(names, ", ") .. ") -> Tensor")
       return unpack(out, 1, 40)
     end)
-    fails("returned 40 gradients", st.backward, f(leaf(1, 2)):sum())
+    raises("returned 40 gradients", st.backward, f(leaf(1, 2)):sum())
     anew:close()
     lib:close()
   end)
@@ -209,7 +209,7 @@ describe("Abuse of gradients:", function()
       st.no_grad(function()
         for _, name in ipairs(names) do y[name](y, 1) end
       end)
-      fails("the gradient has 4 dimensions", st.backward, (y * 2):sum())
+      raises("the gradient has 4 dimensions", st.backward, (y * 2):sum())
     end
   end)
 
@@ -235,9 +235,9 @@ describe("Abuse of gradients:", function()
     instead_of("as_strided", "Autograd", function()
       return st.ones(2, {dtype = "float64"})
     end, function()
-      assert.truthy(message(function() return v.grad_fn end)
+      assert.truthy(failure(function() return v.grad_fn end)
                     :find "lost the gradient")
-      fails("lost the gradient", st.backward, {v}, {grad_outputs = {v.data}})
+      raises("lost the gradient", st.backward, {v}, {grad_outputs = {v.data}})
     end)
     v:sum():backward()
     assert.same({6, 6, 0, 0}, x.grad:totable())

@@ -5,8 +5,8 @@ local gradients = require "spec.support.gradients"
 local registry = require "spec.grad.gradcheck.registry"
 local st = require "strided"
 
-local leaf, list, matrix, message = gradients.leaf, gradients.list,
-  gradients.matrix, gradients.message
+local failure, leaf, list, matrix = gradients.failure, gradients.leaf,
+  gradients.list, gradients.matrix
 
 --- The keys that a call goes through, of one operator.
 local function path(name, ...)
@@ -111,7 +111,7 @@ describe("The version of a tensor", function()
 
   it("is not kept of an inference tensor (A2)", function()
     local x = st.inference_mode(st.zeros, 2)
-    assert.matches("inference", message(function() return x.version end))
+    assert.matches("inference", failure(function() return x.version end))
   end)
 end)
 
@@ -179,7 +179,7 @@ describe("What was saved for the backward pass", function()
     local x = leaf(1, 2)
     local y = x:square():sum()
     y:backward()
-    assert.matches("retain_graph", message(y.backward, y))
+    assert.matches("retain_graph", failure(y.backward, y))
     local z = (x + 1):sum() -- which saves nothing
     z:backward()
     z:backward()
@@ -230,7 +230,7 @@ describe("Writing in place", function()
   }
   for _, row in ipairs(refused) do
     it(row[1] .. " is refused", function()
-      assert.matches(row[3], message(row[2]))
+      assert.matches(row[3], failure(row[2]))
     end)
   end
 
@@ -333,13 +333,13 @@ end)
 describe("An inference tensor", function()
   it("is not saved for the backward pass (A7)", function()
     local x = st.inference_mode(st.ones, 2)
-    assert.matches("inference", message(st.mul, leaf(1, 2), x))
+    assert.matches("inference", failure(st.mul, leaf(1, 2), x))
     assert.is_true(st.add(leaf(1, 2), x).requires_grad) -- which saves nothing
   end)
 
   it("wants no gradient (A7)", function()
     local x = st.inference_mode(st.ones, 2)
-    assert.matches("inference", message(x.requires_grad_, x))
+    assert.matches("inference", failure(x.requires_grad_, x))
   end)
 
   it("is not what a view of another tensor is (A7)", function()
@@ -424,7 +424,7 @@ describe("A gradient is wanted", function()
   it("of floating and complex tensors only (A9)", function()
     for _, dtype in ipairs {"bool", "uint8", "int64"} do
       local x = st.zeros(2, {dtype = dtype})
-      assert.matches("float", message(x.requires_grad_, x))
+      assert.matches("float", failure(x.requires_grad_, x))
       assert.is_false(x.requires_grad)
     end
     for _, dtype in ipairs {"float16", "bfloat16", "float32", "complex64"} do
@@ -435,7 +435,7 @@ describe("A gradient is wanted", function()
 
   it("of results until a tensor is detached (A9)", function()
     local y = leaf(1, 2) * 2
-    assert.matches("leaf", message(y.requires_grad_, y, false))
+    assert.matches("leaf", failure(y.requires_grad_, y, false))
     assert.is_true(y.requires_grad)
     y:detach_()
     assert.is_false(y.requires_grad)
@@ -466,6 +466,6 @@ describe("A gradient is wanted", function()
   end)
 
   it("not of operators that have none without an error", function()
-    assert.matches("no derivative", message(st.special_zeta, leaf(1, 2), 3))
+    assert.matches("no derivative", failure(st.special_zeta, leaf(1, 2), 3))
   end)
 end)

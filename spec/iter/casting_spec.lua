@@ -2,6 +2,7 @@
 -- no whole temporaries, and the same elements as if there had been one.
 
 local st = require "strided"
+local raises = require("spec.support.tensors").raises
 
 local unpack = unpack or table.unpack
 
@@ -200,7 +201,7 @@ describe("Mixed dtypes", function()
   it("look for a zero divisor without writing", function()
     local a, b = filled({2, 3}, "int8"), st.zeros(2, 3, {dtype = "int32"})
     local before = a:clone()
-    assert.has_error(function() a:remainder_(b) end)
+    raises({"remainder_: ", "by zero"}, a.remainder_, a, b)
     assert.is_true(a:equal(before))
   end)
 end)

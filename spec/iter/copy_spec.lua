@@ -5,6 +5,7 @@
 -- only sizes, strides and offsets.
 
 local st = require "strided"
+local live = require("spec.support.tensors").live
 
 local DTYPES = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16",
                 "bfloat16", "float32", "float64", "complex64", "complex128"}
@@ -157,8 +158,7 @@ describe("A copy", function()
   local threads, before
   setup(function()
     threads = st.get_num_threads()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
+    before = live()
   end)
   teardown(function() st.set_num_threads(threads) end)
 
@@ -258,10 +258,7 @@ describe("A copy", function()
     assert.equal(17000000, a:eq(1.5):sum():item())
   end)
 
-  it("leaves no tensor behind", function()
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leaves no tensor behind", function() assert.equal(before, live()) end)
 end)
 
 -- -- Flips -------------------------------------------------------------------

@@ -2,18 +2,16 @@
 -- (I1 to I20). The numbers of the articles are in article_examples_spec.
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local failure, lists = tensors.failure, tensors.lists
+local live, raises = tensors.live, tensors.raises
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
 
 local has_ffi, ffi = pcall(require, "ffi")
 
 local unpack = unpack or table.unpack
-
-local function failure(fn, ...)
-  local ok, why = pcall(fn, ...)
-  assert.is_false(ok)
-  return tostring(why)
-end
 
 --- A loop body that sets output 1 to what fn makes of the inputs, or of all
 -- operands from one on.
@@ -41,8 +39,6 @@ local function add(x, y) return x + y end
 local function nullary(t)
   return st.iterator {preset = "nullary", outputs = {t}}
 end
-
-local function plain(list) return {unpack(list)} end
 
 describe("the iterator", function()
   local before
@@ -156,12 +152,12 @@ describe("the iterator", function()
     local t = st.zeros(4, 6)
     local plan = st.iterator {outputs = {t}, static_shape = {3, 6},
                               squash_dims = -2}
-    assert.same({1, 6}, plain(plan.common_shape))
-    assert.same({6}, plain(plan.shape))
+    assert.same({1, 6}, lists(plan.common_shape))
+    assert.same({6}, lists(plan.shape))
     plan = st.iterator {outputs = {false}, static_shape = {2, 3},
                         static_dtype = "int16"}
     assert.equal(st.int16, plan.outputs[1].dtype)
-    assert.same({2, 3}, plain(plan.outputs[1].shape))
+    assert.same({2, 3}, lists(plan.outputs[1].shape))
   end)
 
   it("takes numbers as inputs, which promote as numbers do", function()
@@ -190,14 +186,14 @@ describe("the iterator", function()
       for _, d in ipairs(row[1]) do shape[d + 1] = 1 end
       local plan = st.iterator {preset = "reduce", inputs = {st.empty(4, 5, 6)},
                                 outputs = {st.empty(shape)}}
-      assert.same(row[2], plain(plan.shape))
-      assert.same(row[3], plain(plan.strides[1]))
-      assert.same(row[4], plain(plan.strides[2]))
+      assert.same(row[2], lists(plan.shape))
+      assert.same(row[3], lists(plan.strides[1]))
+      assert.same(row[4], lists(plan.strides[2]))
       assert.equal(row[5], plan.num_output_elements)
       assert.equal(row[6], plan.num_reduce_dims)
       assert.is_true(plan:is_dim_reduced(1))
       assert.equal(#row[2] == 1, plan.is_trivial_1d)
-      assert.has_error(function() plan:is_dim_reduced(4) end)
+      raises("dimension 4", plan.is_dim_reduced, plan, 4)
     end)
   end
 
@@ -208,7 +204,7 @@ describe("the iterator", function()
     assert.is_true(plan.operands[1].is_read_write)
     assert.is_false(plan:is_scalar(1))
     assert.is_true(plan:is_scalar(3))
-    assert.has_error(function() plan:is_scalar(4) end)
+    raises("operand 4", plan.is_scalar, plan, 4)
     assert.same({0, 24}, {plan.operands[1].low, plan.operands[1].high})
     plan = st.iterator {outputs = {false}, inputs = {x[{2}]}}
     assert.same({-12, 12}, {plan.operands[2].low, plan.operands[2].high})
@@ -246,10 +242,13 @@ describe("the iterator", function()
   it("cuts for the threads there are, and only for some (I13)", function()
     local plan = nullary(st.empty(100))
     assert.same(plan:chunks(st.get_num_threads(), 1), plan:chunks(nil, 1))
-    for _, bad in ipairs {0, -1, 257, 1.5, "two"} do
-      assert.has_error(function() plan:chunks(bad) end)
+    for _, bad in ipairs {0, -1, 257} do
+      raises("1 to 256 threads", plan.chunks, plan, bad)
     end
-    assert.has_error(function() plan:chunks(2, 0) end)
+    for _, bad in ipairs {1.5, "two"} do
+      raises("'threads' must be an integer", plan.chunks, plan, bad)
+    end
+    raises("a grain of at least 1", plan.chunks, plan, 2, 0)
   end)
 
   describe("runs loops of a script: ", function()
@@ -379,8 +378,8 @@ describe("the iterator", function()
       for _, operand in ipairs {0, -1, 3, 17, 2 ^ 40} do
         assert.matches("no operand", failure(plan.get, plan, operand, 0))
       end
-      assert.has_error(function() plan:get(1, 0.5) end)
-      assert.has_error(function() plan:get(1) end)
+      raises("'offset' must be an integer", plan.get, plan, 1, 0.5)
+      raises("'offset' must be an integer", plan.get, plan, 1)
     end)
 
     it("of outputs only, with values that fit", function()
@@ -396,8 +395,9 @@ describe("the iterator", function()
       local plan = st.iterator {preset = "binary", outputs = {false},
                                 inputs = {st.ones(2), 2.5}}
       assert.equal(2.5, plan:get(3, 0))
-      assert.has_error(function() plan:get(3, 16) end)
-      assert.has_error(function() plan:get(3, -1) end)
+      for _, at in ipairs {16, -1} do
+        raises({"operand 3", "outside of its storage"}, plan.get, plan, 3, at)
+      end
     end)
 
     it("of tensors that were resized or freed meanwhile", function()
@@ -519,8 +519,7 @@ describe("the iterator", function()
   it("fails without a trace when memory runs out", function()
     local a, b = st.ones(2, 3), st.ones({3}, {dtype = "int32"})
     local out = st.empty({2, 3}, {dtype = "float64"})
-    require "spec.support.collect" ()
-    local live = st.memory().tensors.count
+    local count = live()
     local options = {preset = "binary", outputs = {out}, inputs = {a, b, 2}}
     local k = 0
     local left
@@ -531,8 +530,7 @@ describe("the iterator", function()
       left = st.memory_fail_at(0)
       if not ok then assert.matches("memory", plan) end
       plan = nil -- luacheck: ignore 311
-      require "spec.support.collect" ()
-      assert.equal(live, st.memory().tensors.count)
+      assert.equal(count, live())
     until left > 0 or k > 100
     assert.is_true(k > 3 and k < 100)
   end)

@@ -2,20 +2,11 @@
 -- and with other operands (I11).
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local failure, lists = tensors.failure, tensors.lists
 
 local unpack = unpack or table.unpack
-
-local function failure(fn, ...)
-  local ok, why = pcall(fn, ...)
-  assert.is_false(ok)
-  return tostring(why)
-end
-
-local function plain(list)
-  local copy = {}
-  for i = 1, #list do copy[i] = list[i] end
-  return copy
-end
 
 local function meta(shape, dtype)
   return st.empty(shape, {device = "meta", dtype = dtype})
@@ -65,13 +56,13 @@ describe("a part of a plan", function()
       local x = st.arange(24):view(4, 6)
       local plan = st.iterator {outputs = {false}, inputs = {x, x:t()
                                 :contiguous():t()}}
-      assert.same({6, 4}, plain(plan.shape))
+      assert.same({6, 4}, lists(plan.shape))
       plan:narrow(1, 3, 2)
       plan:narrow(2, 2, 3)
-      assert.same({2, 3}, plain(plan.shape))
-      assert.same({2, 1}, plain(plan.view_offsets))
-      assert.same({8, 48}, plain(plan.strides[2]))
-      assert.same({32, 8}, plain(plan.strides[3]))
+      assert.same({2, 3}, lists(plan.shape))
+      assert.same({2, 1}, lists(plan.view_offsets))
+      assert.same({8, 48}, lists(plan.strides[2]))
+      assert.same({32, 8}, lists(plan.strides[3]))
       assert.equal(6, plan.numel)
       assert.same({8, 8}, firsts(plan))
       plan:narrow(1, 2, 1)
@@ -90,8 +81,8 @@ describe("a part of a plan", function()
     it("but not in a reduction", function()
       local plan = fold(st.zeros(4, 1), st.ones(4, 6))
       plan:narrow(1, 6, 1)
-      assert.same({1, 4}, plain(plan.shape))
-      assert.same({5, 0}, plain(plan.view_offsets))
+      assert.same({1, 4}, lists(plan.shape))
+      assert.same({5, 0}, lists(plan.view_offsets))
       assert.is_false(plan:is_dim_reduced(1))
     end)
 
@@ -130,10 +121,10 @@ describe("a part of a plan", function()
       local plan = st.iterator {outputs = {false}, inputs = {x, x:t()
                                 :contiguous():t()}}
       local first = plan:split(1)
-      assert.same({2, 3}, plain(first.shape))
-      assert.same({3, 3}, plain(plan.shape))
-      assert.same({0, 0}, plain(first.view_offsets))
-      assert.same({2, 0}, plain(plan.view_offsets))
+      assert.same({2, 3}, lists(first.shape))
+      assert.same({3, 3}, lists(plan.shape))
+      assert.same({0, 0}, lists(first.view_offsets))
+      assert.same({2, 0}, lists(plan.view_offsets))
       assert.same({0, 0}, firsts(first))
       assert.same({2, 2}, firsts(plan))
       assert.is_true(first.final_output and plan.final_output)
@@ -324,7 +315,7 @@ describe("a part of a plan", function()
                                 static_device = "meta",
                                 check_all_same_device = false}
       assert.equal("meta", tostring(plan.outputs[1].device))
-      assert.same({2, 3}, plain(plan.outputs[1].shape))
+      assert.same({2, 3}, lists(plan.outputs[1].shape))
       assert.matches("static_device", failure(st.iterator, {
         outputs = {false}, inputs = {st.ones(2)}, static_device = "toaster"}))
     end)

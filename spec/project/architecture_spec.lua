@@ -10,13 +10,7 @@ local ROOT = build.root
 local MAX_LINES, MAX_COLUMNS = 600, 80
 
 local lines_of, write = on_disk.lines_of, on_disk.write
-
-local function output(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "*a"
-  pipe:close()
-  return text
-end
+local output = build.output
 
 --- Files below folders of the project, by the pattern of their names.
 local function files(folders, pattern)
@@ -200,14 +194,10 @@ io.write "it works"
 --- Inserts text before the first line that matches.
 local function insert(folder, place)
   local path = folder .. "/" .. place[1]
-  local file = assert(io.open(path, "rb"))
-  local text = file:read "*a"
-  file:close()
+  local text = on_disk.read(path)
   local at = assert(("\n" .. text):find("\n" .. place[2]),
                     "no row to stand before in " .. place[1])
-  file = assert(io.open(path, "wb"))
-  file:write(text:sub(1, at - 1), place[3], text:sub(at))
-  file:close()
+  write(path, text:sub(1, at - 1) .. place[3] .. text:sub(at))
 end
 
 -- Configures, builds and installs for Lua into $1/rock.

@@ -5,7 +5,7 @@ local st = require "strided"
 local rows = require "bench.rows"
 local families = require "bench.cases"
 
-local collect = require "spec.support.collect"
+local live = require("spec.support.tensors").live
 
 local unpack = unpack or table.unpack
 
@@ -46,10 +46,7 @@ end
 
 local before
 
-setup(function()
-  collect()
-  before = st.memory().tensors.count
-end)
+setup(function() before = live() end)
 
 describe("A case of the benchmark", function()
   it("has a title of its own", function()
@@ -175,8 +172,5 @@ describe("The inputs of a case", function()
 end)
 
 describe("The benchmark's table", function()
-  it("leaves no tensor behind", function()
-    collect()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leaves no tensor behind", function() assert.equal(before, live()) end)
 end)

@@ -3,14 +3,11 @@
 local st = require "strided"
 
 local plans_of = require "strided.iterator".plans_of
+local tensors = require "spec.support.tensors"
+
+local lists, live = tensors.lists, tensors.live
 
 local unpack = unpack or table.unpack
-
-local function plain(list)
-  local copy = {}
-  for i = 1, #list do copy[i] = list[i] end
-  return copy
-end
 
 describe("the plan of a call", function()
   local before
@@ -73,7 +70,7 @@ describe("the plan of a call", function()
       local text = st.explain(unpack(args))
       assert.matches(want, text)
       assert.equal(12, x:sum():item())
-      assert.same({3, 4}, plain(x.shape))
+      assert.same({3, 4}, lists(x.shape))
       local given = args[3]
       if type(given) == "table" and given.out then
         assert.equal(1, given.out.ndim)
@@ -103,8 +100,7 @@ describe("the plan of a call", function()
   it("fails without a trace when memory runs out", function()
     local a, b = st.ones(2, 3), st.ones({3}, {dtype = "int32"})
     st.explain("add", a, b)
-    require "spec.support.collect" ()
-    local live = st.memory().tensors.count
+    local count = live()
     local scratch = st.memory().scratch.count
     local k, left = 0, 0
     while left == 0 and k < 200 do
@@ -113,8 +109,7 @@ describe("the plan of a call", function()
       local ok, why = pcall(st.explain, "add", a, b)
       left = st.memory_fail_at(0)
       if not ok then assert.matches("memory", why) end
-      require "spec.support.collect" ()
-      assert.equal(live, st.memory().tensors.count)
+      assert.equal(count, live())
       assert.equal(scratch, st.memory().scratch.count)
     end
     assert.is_true(k > 3 and k < 200)
@@ -142,7 +137,7 @@ describe("the plan of a call", function()
       end
     end
     assert.same({1, 2, 3}, t:totable())
-    assert.same({2}, plain(out.shape))
+    assert.same({2}, lists(out.shape))
   end)
 
   it("is not to be had of what scripts bring", function()

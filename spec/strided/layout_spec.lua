@@ -1,6 +1,7 @@
 --- Drawings of layouts: every slot with its index, every index with its slot.
 
 local st = require "strided"
+local live = require("spec.support.tensors").live
 
 local unpack = unpack or table.unpack
 
@@ -83,10 +84,7 @@ end
 
 describe("st.layout", function()
   local before
-  setup(function()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
-  end)
+  setup(function() before = live() end)
 
   -- what it is, the tensor, how many slots are not used and are shared
   local function rows()
@@ -236,8 +234,5 @@ describe("st.layout", function()
     end)
   end
 
-  it("leaves no tensor behind", function()
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leaves no tensor behind", function() assert.equal(before, live()) end)
 end)

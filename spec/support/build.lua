@@ -32,13 +32,16 @@ build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
 --- For programs that link the library: it brings its sanitizers along.
 build.sanitize = build.is_sanitized and "-fsanitize=address,undefined" or ""
 
---- What a shell command prints, errors included.
-function build.output(command)
-  local pipe = assert(io.popen("{ " .. command .. "; } 2>&1"))
-  local text = pipe:read "*a"
+--- What a shell command prints, errors included, and its exit status.
+function build.shell(command)
+  local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"|$?\""))
+  local text, status = pipe:read "*a":match "^(.*)|(%d+)\n$"
   pipe:close()
-  return text
+  return text, tonumber(status)
 end
+
+--- What it prints alone.
+function build.output(command) return (build.shell(command)) end
 
 --- The same for a program, without the sanitizer that Lua was started with.
 function build.run(command)

@@ -2,8 +2,10 @@
 
 local files = {}
 
+--- The bytes of a file, or nil where there is none.
 function files.read(path)
-  local file = assert(io.open(path, "rb"))
+  local file = io.open(path, "rb")
+  if not file then return nil end
   local bytes = file:read "*a"
   file:close()
   return bytes

@@ -1,12 +1,11 @@
 --- What specs of gradients have in common.
 
-local assert = require "luassert"
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
 local M = {}
 
-M.live = tensors.live
+M.live, M.failure, M.raises = tensors.live, tensors.failure, tensors.raises
 
 --- A vector of these numbers whose gradient is wanted.
 function M.leaf(...)
@@ -24,19 +23,6 @@ function M.list(t)
   local out = {}
   for i, x in ipairs(t:reshape {-1}:totable()) do out[i] = tonumber(x) end
   return out
-end
-
---- What a call raises.
-function M.message(f, ...)
-  local ok, why = pcall(f, ...)
-  assert(not ok, "should have raised")
-  return why
-end
-
---- The call raises what has this text in it.
-function M.fails(text, f, ...)
-  local why = tostring(M.message(f, ...))
-  assert.truthy(why:find(text, 1, true), why)
 end
 
 return M

@@ -5,14 +5,9 @@ local st = require "strided"
 local core = require "strided.core"
 
 local collect = require "spec.support.collect"
+local raises = require("spec.support.tensors").raises
 
 local has_ffi, ffi = pcall(require, "ffi")
-
-local function refused(pattern, fn, ...)
-  local ok, message = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.truthy(message:find(pattern), message)
-end
 
 local function counts()
   collect()
@@ -73,9 +68,9 @@ describe("A capsule", function()
     st.from_dlpack(c)
     assert.is_true(c:is_used())
     assert.equal("capsule(used)", tostring(c))
-    refused("has been used", st.from_dlpack, c)
-    refused("has been used", c.pointer, c)
-    refused("has been used", c.take, c)
+    raises("has been used", st.from_dlpack, c)
+    raises("has been used", c.pointer, c)
+    raises("has been used", c.take, c)
     c:release()
   end)
 
@@ -90,7 +85,7 @@ describe("A capsule", function()
   it("has the storage stay where it is", function()
     local t = st.ones(2)
     local c = t:to_dlpack()
-    refused("cannot grow", t.resize_, t, {1000})
+    raises("cannot grow", t.resize_, t, {1000})
     t:resize_(1)
     c:release()
   end)
@@ -107,26 +102,26 @@ describe("A capsule", function()
                        "device 'meta'"},
   } do
     it("is not made of a tensor that " .. name, function()
-      refused(row[2], function() row[1]():to_dlpack() end)
+      raises(row[2], function() row[1]():to_dlpack() end)
     end)
   end
 
   it("is not made of memory with an owner", function()
     if not has_ffi then return end
     local t = st.frombuffer(ffi.new "float[2]")
-    refused("clone", t.to_dlpack, t)
+    raises("clone", t.to_dlpack, t)
     assert.same({0, 0}, st.from_dlpack(t:clone():to_dlpack()):totable())
   end)
 
   it("comes from a capsule or an address, and from nothing else", function()
     for _, x in ipairs {0, 4096, true, {}, print, "abc", st.ones(1)} do
-      refused("must be a capsule or an address", st.from_dlpack, x)
+      raises("must be a capsule or an address", st.from_dlpack, x)
     end
-    refused("no argument 'copy'", st.from_dlpack, 1, {copy = true})
-    refused("options must be a table", st.from_dlpack, 1, true)
+    raises("no argument 'copy'", st.from_dlpack, 1, {copy = true})
+    raises("options must be a table", st.from_dlpack, 1, true)
     local t = st.ones(1)
-    refused("no argument 'stream'", t.to_dlpack, t, {stream = 1})
-    refused("must be a Tensor", core.to_dlpack, 1)
+    raises("no argument 'stream'", t.to_dlpack, t, {stream = 1})
+    raises("must be a Tensor", core.to_dlpack, 1)
   end)
 
   it("leaves nothing behind", function()
@@ -286,7 +281,7 @@ describe("A DLPack structure", function()
   } do
     it("is refused and left alone when it has " .. name, function()
       local p = producer(row[1])
-      refused(row[2], st.from_dlpack, p.pointer)
+      raises(row[2], st.from_dlpack, p.pointer)
       assert.equal(0, p.deleted)
       finish(p)
     end)
@@ -294,15 +289,15 @@ describe("A DLPack structure", function()
 
   it("is refused when it is of version 2", function()
     local p = producer(function(_, made) made.m.major = 2 end, true)
-    refused("version 2.0", st.from_dlpack, p.pointer, {versioned = true})
+    raises("version 2.0", st.from_dlpack, p.pointer, {versioned = true})
     assert.equal(0, p.deleted)
     finish(p)
   end)
 
   it("is no NULL, and no structure of Lua's own", function()
-    refused("NULL", st.from_dlpack, ffi.cast("void *", nil))
-    refused("is no pointer", st.from_dlpack, ffi.new "st_spec_managed")
-    refused("is no pointer", st.from_dlpack, ffi.new("int64_t", 1))
+    raises("NULL", st.from_dlpack, ffi.cast("void *", nil))
+    raises("is no pointer", st.from_dlpack, ffi.new "st_spec_managed")
+    raises("is no pointer", st.from_dlpack, ffi.new("int64_t", 1))
   end)
 
   it("of ours is as the standard has it", function()

@@ -328,9 +328,8 @@ describe("An output", function()
 
   it("of an iterator shares nothing with another one", function()
     local t = st.zeros {8}
-    assert.has_error(function()
-      st.iterator {outputs = {t["1:4"], t["4:7"]}, inputs = {st.ones {4}}}
-    end)
+    tensors.raises({"iterator: ", "shares memory"}, st.iterator, {
+      outputs = {t["1:4"], t["4:7"]}, inputs = {st.ones {4}}})
     assert.is_truthy(st.iterator {outputs = {t["1:4"], t["5:8"]},
                                   inputs = {st.ones {4}}})
   end)
@@ -406,7 +405,7 @@ describe("A tensor that overlaps itself", function()
 
   it("is refused on the meta device, too", function()
     local t = st.empty({3}, {device = "meta"}):expand(3, 3)
-    assert.has_error(function() t:add_(1) end)
+    tensors.raises({"add_: ", "in one place"}, t.add_, t, 1)
   end)
 
   it("may be read", function()
@@ -434,7 +433,7 @@ describe("Two outputs in one place", function()
         if row[1] == "max" then -- it takes vectors
           a, b = a[1], t:as_strided({2}, {1}, shift % 2)
         end
-        assert.has_error(function() row[2](x, a, b) end)
+        tensors.raises({row[1] .. ": ", "shares memory"}, row[2], x, a, b)
         assert.equal(0, t:sum():item())
       end
       assert.has_no_error(function()

@@ -3,8 +3,8 @@
 local gradients = require "spec.support.gradients"
 local st = require "strided"
 
-local fails, leaf, live, message = gradients.fails, gradients.leaf,
-  gradients.live, gradients.message
+local failure, leaf, live, raises = gradients.failure, gradients.leaf,
+  gradients.live, gradients.raises
 
 describe("Gradients in Lua:", function()
   local before
@@ -27,8 +27,8 @@ describe("Gradients in Lua:", function()
       assert.equal("MulBackward0", y.grad_fn.name)
       x.requires_grad = false
       assert.is_false(x.requires_grad)
-      fails("requires_grad must be true or false, got string",
-            function() x.requires_grad = "yes" end)
+      raises("requires_grad must be true or false, got string",
+             function() x.requires_grad = "yes" end)
     end)
 
     it("can be made that way", function()
@@ -41,14 +41,14 @@ describe("Gradients in Lua:", function()
       assert.is_true(x.requires_grad and x.is_leaf)
       assert.equal("float64", tostring(x.dtype))
       assert.is_false(st.zeros(2, {requires_grad = false}).requires_grad)
-      fails("has no argument 'requires_grad'", st.add, x, x, options)
-      fails("has no argument 'requires_grad'", st.zeros, 2,
-            {requires_grad = 1})
-      fails("int64", st.zeros, 2, {requires_grad = true, dtype = "int64"})
+      raises("has no argument 'requires_grad'", st.add, x, x, options)
+      raises("has no argument 'requires_grad'", st.zeros, 2,
+             {requires_grad = 1})
+      raises("int64", st.zeros, 2, {requires_grad = true, dtype = "int64"})
     end)
 
     it("of integers cannot require one", function()
-      fails("requires_grad: only", function()
+      raises("requires_grad: only", function()
         st.tensor({1, 2}, {dtype = "int64"}):requires_grad_()
       end)
     end)
@@ -65,7 +65,7 @@ describe("Gradients in Lua:", function()
       x.data:add_(1)
       assert.equal(3, x.version)
       assert.same({3, 3, 3}, x:totable())
-      fails("inference", function()
+      raises("inference", function()
         return st.inference_mode(st.zeros, 2).version
       end)
     end)
@@ -85,11 +85,12 @@ describe("Gradients in Lua:", function()
       assert.same({3, 4}, x.grad:totable())
       x.grad = nil
       assert.is_nil(x.grad)
-      fails("argument 'grad' must be a Tensor, got integral number",
-            function() x.grad = 1 end)
-      fails("", function() x.grad = st.zeros(3, {dtype = "float64"}) end)
-      fails("no property 'shade' that can be set",
-            function() x.shade = 1 end)
+      raises("argument 'grad' must be a Tensor, got integral number",
+             function() x.grad = 1 end)
+      raises("a gradient of shape [3]",
+             function() x.grad = st.zeros(3, {dtype = "float64"}) end)
+      raises("no property 'shade' that can be set",
+             function() x.shade = 1 end)
     end)
 
     it("that is no leaf keeps its gradient when asked to", function()
@@ -139,12 +140,12 @@ describe("Gradients in Lua:", function()
       local w = st.tensor({3, 4}, {dtype = "float64"})
       local y = (x * w):sum()
       w[1] = 9
-      fails("version", y.backward, y)
+      raises("version", y.backward, y)
     end)
 
     it("is refused for a leaf, unless nobody records", function()
       local x = leaf(1, 2)
-      fails("leaf", function() x[1] = 3 end)
+      raises("leaf", function() x[1] = 3 end)
       assert.same({1, 2}, x:totable())
       st.no_grad(function() x[1] = 3 end)
       assert.same({3, 2}, x:totable())
@@ -169,13 +170,13 @@ describe("Gradients in Lua:", function()
       assert.same({2, 4, 6}, x.grad:totable())
       y:backward()
       assert.same({4, 8, 12}, x.grad:totable())
-      fails("retain_graph", y.backward, y)
+      raises("retain_graph", y.backward, y)
     end)
 
     it("takes the gradient of what is no scalar", function()
       local x = leaf(1, 2)
       local y, g = x * 3, st.tensor({10, 100}, {dtype = "float64"})
-      fails("backward: output 1 has shape [2]", y.backward, y)
+      raises("backward: output 1 has shape [2]", y.backward, y)
       y:backward(g)
       assert.same({30, 300}, x.grad:totable())
       x.grad = nil
@@ -187,8 +188,8 @@ describe("Gradients in Lua:", function()
       y:backward(g, {retain_graph = true})
       y:backward(g)
       assert.same({60, 600}, x.grad:totable())
-      fails("argument 'gradient' must be a Tensor, got integral number",
-            y.backward, y, 1)
+      raises("argument 'gradient' must be a Tensor, got integral number",
+             y.backward, y, 1)
     end)
 
     it("goes from several outputs to the inputs that are wanted", function()
@@ -203,13 +204,13 @@ describe("Gradients in Lua:", function()
 
     it("needs a graph and options that there are", function()
       local x = st.ones(1)
-      fails("backward: output 1 does not require a gradient", st.backward, x)
-      fails("backward: there is no option 'retain'",
-            st.backward, leaf(1):sum(), {retain = true})
-      fails("backward: outputs must be a Tensor or a list of Tensors, got " ..
-            "string", st.backward, "x")
-      fails("backward: grad_outputs has 2 tensors, but there are 1 outputs",
-            st.backward, leaf(1):sum(), {grad_outputs = {x, x}})
+      raises("backward: output 1 does not require a gradient", st.backward, x)
+      raises("backward: there is no option 'retain'",
+             st.backward, leaf(1):sum(), {retain = true})
+      raises("backward: outputs must be a Tensor or a list of Tensors, got " ..
+             "string", st.backward, "x")
+      raises("backward: grad_outputs has 2 tensors, but there are 1 outputs",
+             st.backward, leaf(1):sum(), {grad_outputs = {x, x}})
     end)
 
     it("has the memory of garbage", function()
@@ -230,7 +231,7 @@ describe("Gradients in Lua:", function()
       local y = leaf(1):exp()
       y:backward()
       local line = debug.getinfo(1, "l").currentline + 1
-      local e = message(function() y:backward() end)
+      local e = failure(function() y:backward() end)
       assert.truthy(e:find("autograd_binding_spec.lua:" .. line, 1, true), e)
     end)
   end)
@@ -263,7 +264,7 @@ describe("Gradients in Lua:", function()
 
     it("is nil for what was not used, if that may be", function()
       local x, w = leaf(2), leaf(3)
-      fails("unused", st.grad, (x * x):sum(), {x, w})
+      raises("unused", st.grad, (x * x):sum(), {x, w})
       local gx, gw = st.grad((x * x):sum(), {x, w}, {allow_unused = true})
       assert.same({4}, gx:totable())
       assert.is_nil(gw)
@@ -277,9 +278,9 @@ describe("Gradients in Lua:", function()
     end)
 
     it("needs inputs", function()
-      fails("grad: inputs is empty", st.grad, leaf(1):sum(), {})
-      fails("grad: inputs must be a Tensor or a list of Tensors, got nil",
-            st.grad, leaf(1):sum())
+      raises("grad: inputs is empty", st.grad, leaf(1):sum(), {})
+      raises("grad: inputs must be a Tensor or a list of Tensors, got nil",
+             st.grad, leaf(1):sum())
     end)
   end)
 
@@ -349,10 +350,10 @@ describe("Gradients in Lua:", function()
       assert.equal(e, raised)
       x = leaf(1)
       x:register_hook(function() return 3 end)
-      fails("must return a Tensor or nothing, got integral number",
-            st.backward, x:sum())
-      fails("argument 'fn' must be a function, got nil",
-            x.register_hook, x)
+      raises("must return a Tensor or nothing, got integral number",
+             st.backward, x:sum())
+      raises("argument 'fn' must be a function, got nil",
+             x.register_hook, x)
     end)
 
     it("may run a pass of its own", function()
@@ -373,7 +374,7 @@ describe("Gradients in Lua:", function()
         x:free()
       end)
       y:sum():backward()
-      fails("freed", function() return x.grad end)
+      raises("freed", function() return x.grad end)
     end)
   end)
 
@@ -420,7 +421,7 @@ describe("Gradients in Lua:", function()
     it("refuses what a hook must not return", function()
       local y = leaf(2) * 3
       y.grad_fn:register_hook(function() return {1} end)
-      fails("element 1 is a integral number", st.backward, y:sum())
+      raises("element 1 is a integral number", st.backward, y:sum())
     end)
   end)
 

@@ -5,6 +5,7 @@ local build = require "spec.support.build"
 local collect = require "spec.support.collect"
 local core = require "strided.core"
 local st = require "strided"
+local live = require("spec.support.tensors").kinds
 
 local unpack = unpack or table.unpack
 
@@ -223,14 +224,6 @@ local YIELDS = {["the loop of a plan"] = true}
 
 -- -- The engine's state ------------------------------------------------------
 
-local function live()
-  collect()
-  local out = {}
-  for kind, m in pairs(st.memory()) do out[kind] = m.count end
-  out.registry = nil -- names that were defined once stay
-  return out
-end
-
 local function state()
   return {
     included = tostring(st.included_keys()),
@@ -315,6 +308,7 @@ end
 -- What such a function does wrong is printed, so it is another process's.
 local WARNED = [[
 local st = require "strided"
+local live = require("spec.support.tensors").kinds
 local included = tostring(st.included_keys())
 local function forever(n) return 1 + forever(n + 1) end
 for _, act in ipairs {

@@ -1,15 +1,15 @@
 --- Values across the border: tables, numbers, dtypes.
 
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local live, raises = tensors.live, tensors.raises
 
 local function text(int64) return (tostring(int64):gsub("LL$", "")) end
 
 describe("conversion", function()
   local before
-  setup(function()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
-  end)
+  setup(function() before = live() end)
 
   -- value, dtype, shape
   local inferred = {
@@ -92,13 +92,13 @@ describe("conversion", function()
   it("refuses a table that contains itself", function()
     local t = {}
     t[1] = t
-    assert.has_error(function() st.tensor(t) end)
+    raises("tensor: tables are nested deeper than 64", st.tensor, t)
   end)
 
   it("refuses options that it does not know", function()
-    assert.has_error(function() st.tensor({1}, {dtyp = "int8"}) end)
-    assert.has_error(function() st.tensor({1}, {dtype = "int9"}) end)
-    assert.has_error(function() st.tensor({1}, "int8") end)
+    raises("tensor: has no argument 'dtyp'", st.tensor, {1}, {dtyp = "int8"})
+    raises({"'dtype'", "'int9'"}, st.tensor, {1}, {dtype = "int9"})
+    raises("options must be a table", st.tensor, {1}, "int8")
   end)
 
   describe("of int64", function()
@@ -121,9 +121,11 @@ describe("conversion", function()
     end)
 
     it("refuses what is no integer", function()
-      for _, x in ipairs {"", "1x", "9223372036854775808", "0x1", 1.5, {}} do
-        assert.has_error(function() return st.int64(x) end)
+      for _, x in ipairs {"", "1x", "9223372036854775808", "0x1"} do
+        raises(("'%s' is not a 64-bit integer"):format(x), st.int64, x)
       end
+      raises({"integer", "number with a fraction"}, st.int64, 1.5)
+      raises({"integer", "got table"}, st.int64, {})
     end)
 
     if rawget(_G, "jit") then
@@ -292,10 +294,10 @@ describe("conversion", function()
                           {2 ^ 62, 1}} do
       it(("stays inside: %g, %g"):format(row[1], row[2]), function()
         local t = st.zeros({2}, {dtype = "int16"})
-        assert.has_error(function() core.get_bytes(t, row[1], row[2]) end)
+        raises("outside the 4 bytes", core.get_bytes, t, row[1], row[2])
         if row[2] > 0 then
-          local s = ("x"):rep(row[2])
-          assert.has_error(function() core.set_bytes(t, row[1], s) end)
+          raises("outside the 4 bytes", core.set_bytes, t, row[1],
+                 ("x"):rep(row[2]))
         end
         assert.same({0, 0}, t:totable())
       end)
@@ -305,13 +307,10 @@ describe("conversion", function()
       local t = st.zeros({4}, {dtype = "uint8"})
       local v = t[{{2, 3}}]
       core.set_bytes(v, 0, "\7\8")
-      assert.has_error(function() core.set_bytes(v, 0, "\1\2\3") end)
+      raises("outside the 2 bytes", core.set_bytes, v, 0, "\1\2\3")
       assert.same({0, 7, 8, 0}, t:totable())
     end)
   end)
 
-  it("leaves no tensor behind", function()
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leaves no tensor behind", function() assert.equal(before, live()) end)
 end)

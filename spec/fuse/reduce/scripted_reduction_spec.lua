@@ -4,7 +4,9 @@ local build = require "spec.support.build"
 local library = require "spec.fuse.reduce.scripted_reduction.library"
 local st = require "strided"
 
-local live = require "spec.support.tensors".kinds
+local tensors = require "spec.support.tensors"
+
+local failure, live = tensors.failure, tensors.kinds
 
 local unpack = unpack or table.unpack
 local HERE = build.root .. "/spec/fuse/reduce"
@@ -13,8 +15,7 @@ local MOST = 3000 -- allocations of a call before this looks endless
 describe("A scripted reduction", function()
   local before, lib, ops, threads
   setup(function()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
+    before = tensors.live()
     threads = st.get_num_threads()
     lib = st.library "spec_scripted"
     ops = library.define(lib)
@@ -25,16 +26,8 @@ describe("A scripted reduction", function()
   end)
   before_each(function() st.manual_seed(1) end)
 
-  local function failure(f, ...)
-    local ok, e = pcall(f, ...)
-    assert.is_false(ok)
-    return tostring(e)
-  end
-
-  local function near(expected, got, tolerance)
-    assert.same(expected.shape, got.shape)
-    assert.is_true(st.allclose(got:to "float64", expected:to "float64",
-                               {rtol = tolerance or 1e-5, atol = 1e-5}))
+  local function near(want, got, tolerance)
+    tensors.near(want, got, tolerance or 1e-5)
   end
 
   -- -- Values ----------------------------------------------------------------
@@ -370,7 +363,7 @@ describe("A scripted reduction", function()
                   "argument 's' .* is str"},
   } do
     it("refuses " .. what, function()
-      local said = failure(lib.reduction, lib, row[1], row[2])
+      local said = failure(function() lib:reduction(row[1], row[2]) end)
       assert.matches(row[3], said)
       assert.matches("scripted_reduction_spec", said)
       assert.is_nil(ops.f)
@@ -399,7 +392,6 @@ describe("A scripted reduction", function()
   end)
 
   it("leaves nothing behind", function()
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
+    assert.equal(before, tensors.live())
   end)
 end)

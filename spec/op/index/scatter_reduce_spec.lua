@@ -8,7 +8,8 @@ local max, min, floor = math.max, math.min, math.floor
 
 local nan = 0 / 0
 
-local f64, i64, live = tensors.f64, tensors.i64, tensors.live
+local f64, i64 = tensors.f64, tensors.i64
+local lists, live, near = tensors.lists, tensors.live, tensors.near
 
 -- -- Naively -----------------------------------------------------------------
 
@@ -47,16 +48,6 @@ local DTYPES = {float64 = 1e-12, float32 = 1e-5, float16 = 2e-2,
                 bfloat16 = 2e-1, int64 = 0, int32 = 0, int16 = 0, int8 = 0,
                 uint8 = 0}
 
-local function near(got, want, tolerance)
-  for i, row in ipairs(want) do
-    for j, w in ipairs(row) do
-      local g = tonumber(tostring(got[i][j]))
-      assert.is_true(math.abs(g - w) <= tolerance * max(1, math.abs(w)),
-                     ("%d, %d is %s, should be %s"):format(i, j, g, w))
-    end
-  end
-end
-
 local SELF = {{3, 2, 5, 1}, {2, 4, 1, 3}, {1, 1, 2, 2}}
 local SRC = {{2, 3, 1, 4}, {4, 1, 5, 2}, {1, 2, 3, 5}, {3, 2, 2, 1}}
 local INDEX = {{1, 3, 3, 2}, {1, 3, 1, 1}, {3, 1, 3, 2}, {1, 3, 1, 2}}
@@ -83,13 +74,14 @@ describe("a reduction into places", function()
           local self = st.tensor(SELF, {dtype = dtype})
           local src = st.tensor(SRC, {dtype = dtype})
           local exact = dtype:find "int" ~= nil
-          near(self:scatter_reduce(1, i64(INDEX), src, how, options):totable(),
-               reduced(SELF, INDEX, SRC, how, includes_self, exact),
+          near(reduced(SELF, INDEX, SRC, how, includes_self, exact),
+               lists(self:scatter_reduce(1, i64(INDEX), src, how, options)),
                tolerance)
           if how ~= "sum" then
-            near(self:index_reduce(1, i64(ROWS), src, how, options):totable(),
-                 reduced(SELF, repeated(ROWS, 4), SRC, how, includes_self,
-                         exact), tolerance)
+            near(reduced(SELF, repeated(ROWS, 4), SRC, how, includes_self,
+                         exact),
+                 lists(self:index_reduce(1, i64(ROWS), src, how, options)),
+                 tolerance)
           end
         end
       end)

@@ -3,14 +3,12 @@
 
 local core = require "strided.core"
 local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local live, raises = tensors.live, tensors.raises
 
 local complex = st.complex
 local aten = st.ops.aten
-
-local function live()
-  require "spec.support.collect" ()
-  return st.memory().tensors.count
-end
 
 --- "C" for a conjugate, "N" for a negative, "Z" for zeros.
 local function kind(t)
@@ -372,7 +370,8 @@ describe("Lazy tensors:", function()
     assert.equal("C", kind(x))
     assert.equal("", kind(x:exp()))
     assert.equal("Z", kind(zeros {device = "meta"} * 2))
-    assert.has_error(function() zeros {device = "meta"}:add_(1) end)
+    local z = zeros {device = "meta"}
+    raises({"add_", "immutable"}, z.add_, z, 1)
   end)
 
   it("survives detours round its keys", function()
@@ -440,7 +439,7 @@ describe("frexp", function()
   end)
 
   it("is for floats", function()
-    assert.has_error(function() st.frexp(c64()) end)
-    assert.has_error(function() st.frexp(st.arange(3)) end)
+    raises({"frexp", "complex64"}, st.frexp, c64())
+    raises({"frexp", "int64"}, st.frexp, st.arange(3))
   end)
 end)

@@ -7,17 +7,7 @@ local tensors = require "spec.support.tensors"
 local nan, inf = 0 / 0, math.huge
 
 local f64, i64 = tensors.f64, tensors.i64
-local lists, live = tensors.lists, tensors.live
-
-local function near(got, want, path)
-  if type(want) == "table" then
-    assert.equal(#want, #got, path)
-    for i, w in ipairs(want) do near(got[i], w, (path or "") .. "." .. i) end
-    return
-  end
-  assert.is_true(got == want or math.abs(got - want) <= 1e-13,
-                 ("%s is %s, should be %s"):format(tostring(path), got, want))
-end
+local lists, live, near = tensors.lists, tensors.live, tensors.near
 
 local SQUARES = {{1, 4, 9, 16}, {0, 2, 4, 6}}
 
@@ -269,7 +259,7 @@ describe("numerical work:", function()
   local before = live()
 
   for _, row in ipairs(RESULTS) do
-    it(row[1], function() near(lists(row[2]()), row[3]) end)
+    it(row[1], function() near(row[3], lists(row[2]()), 1e-13) end)
   end
 
   it("cov and corrcoef of complex numbers are hermitian", function()

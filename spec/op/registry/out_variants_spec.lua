@@ -4,7 +4,7 @@
 local st = require "strided"
 local tensors = require "spec.support.tensors"
 
-local live = tensors.kinds
+local live, raises = tensors.kinds, tensors.raises
 local unpack = unpack or table.unpack
 
 st.warnings(false) -- an out= tensor of another shape is on purpose here
@@ -164,29 +164,38 @@ describe("A factory with out=", function()
   end)
 
   it("fails without touching out", function()
+    -- name, arguments, dtype of out, a part of the message
     local calls = {
-      {"arange", {5}, "bool"}, {"arange", {5, 0}, "float32"},
-      {"arange", {1e300}, "float32"}, {"range", {1, 2, 0}, "float32"},
-      {"linspace", {0, 1, -1}, "float32"}, {"eye", {-1}, "float32"},
-      {"zeros", {{-1}}, "float32"}, {"zeros", {{2 ^ 40, 2 ^ 40}}, "uint8"},
-      {"empty", {{2 ^ 40, 2 ^ 40}}, "uint8"},
-      {"full", {{2}, 1000}, "uint8"}, {"full", {{2, 3}, 1000}, "uint8"},
-      {"rand", {{2}}, "int64"}, {"randn", {{2, 3}}, "int64"},
-      {"randint", {0, {2}}, "float32"}, {"randint", {1000, {2}}, "uint8"},
-      {"randperm", {-1}, "int64"}, {"randperm", {300}, "uint8"},
+      {"arange", {5}, "bool", "dtype bool"},
+      {"arange", {5, 0}, "float32", "from 5 to 0"},
+      {"arange", {1e300}, "float32", "too many elements"},
+      {"range", {1, 2, 0}, "float32", "step"},
+      {"linspace", {0, 1, -1}, "float32", "steps"},
+      {"eye", {-1}, "float32", "[-1, -1]"},
+      {"zeros", {{-1}}, "float32", "size -1"},
+      {"zeros", {{2 ^ 40, 2 ^ 40}}, "uint8", "more elements than 64 bits"},
+      {"empty", {{2 ^ 40, 2 ^ 40}}, "uint8", "more elements than 64 bits"},
+      {"full", {{2}, 1000}, "uint8", "1000 does not fit in uint8"},
+      {"full", {{2, 3}, 1000}, "uint8", "1000 does not fit in uint8"},
+      {"rand", {{2}}, "int64", "dtype int64"},
+      {"randn", {{2, 3}}, "int64", "dtype int64"},
+      {"randint", {0, {2}}, "float32", "no integers from 0"},
+      {"randint", {1000, {2}}, "uint8", "999"},
+      {"randperm", {-1}, "int64", "n must not be negative"},
+      {"randperm", {300}, "uint8", "uint8 has no 300"},
     }
     for _, call in ipairs(calls) do
       local out = apart(call[3])
       local was = state(out)
-      assert.has_error(function() st[call[1]](arguments(call, out)) end)
+      raises({call[1] .. ": ", call[4]}, st[call[1]], arguments(call, out))
       same_state(was, out)
     end
   end)
 
   it("refuses an out that overlaps itself", function()
     local out = st.zeros(1):expand(4)
-    assert.has_error(function() st.arange(4, {out = out}) end)
-    assert.has_error(function() st.rand({4}, {out = out}) end)
+    raises({"arange: ", "in one place"}, st.arange, 4, {out = out})
+    raises({"rand: ", "in one place"}, st.rand, {4}, {out = out})
     assert.same({0, 0, 0, 0}, out:totable())
   end)
 
@@ -215,9 +224,10 @@ describe("matmul with out=", function()
         assert.is_true(out:equal(expected))
         assert.is_true(got:fill_(1):equal(out))
       end
-      for _, options in ipairs {{dtype = "int64"}, {device = "meta"}} do
+      for why, options in pairs {["out has dtype int64"] = {dtype = "int64"},
+                                 ["another device"] = {device = "meta"}} do
         local out = st.zeros(7, options)
-        assert.has_error(function() st.matmul(a, b, {out = out}) end)
+        raises({"matmul: ", why}, st.matmul, a, b, {out = out})
         assert.same({7}, {unpack(out.shape)})
       end
     end)
@@ -249,9 +259,14 @@ describe("matmul with out=", function()
   it("refuses shapes and dtypes", function()
     local a, out = st.ones(2, 2, 2), st.zeros(7)
     local was = state(out)
-    for _, b in ipairs {st.ones(3, 2), st.ones {}, st.ones(3, 2, 2),
-                        st.ones(2, 2, {dtype = "float64"})} do
-      assert.has_error(function() st.matmul(a, b, {out = out}) end)
+    -- the other factor, a part of the message
+    for _, row in ipairs {
+      {st.ones(3, 2), "[2, 2, 2] and [3, 2]"},
+      {st.ones {}, "[2, 2, 2] and []"},
+      {st.ones(3, 2, 2), "[2] and [3]"},
+      {st.ones(2, 2, {dtype = "float64"}), "mat2 is float64"},
+    } do
+      raises({"matmul: ", row[2]}, st.matmul, a, row[1], {out = out})
     end
     same_state(was, out)
   end)

@@ -185,7 +185,7 @@ describe("an expression", function()
     f = expression.compile("x:twice(by=4)", {"x"})
     assert.same({12}, lists(f(f64 {3})))
     lib:close()
-    assert.has_error(function() f(f64 {3}) end)
+    tensors.raises("exprspec::twice: there is no such operator", f, f64 {3})
     assert.matches("there is no operator 'exprspec::twice'",
                    refusal "exprspec::twice(x)", 1, true)
   end)

@@ -5,13 +5,11 @@ local nn = require "strided.nn"
 local optim = require "strided.optim"
 
 local collect = require "spec.support.collect"
+local tensors = require "spec.support.tensors"
+
+local live, near = tensors.live, tensors.near
 
 -- -- Help --------------------------------------------------------------------
-
-local function assert_near(expected, got, tolerance)
-  local apart = (expected - got):abs():max():item()
-  assert.is_true(apart <= (tolerance or 1e-6), "apart by " .. apart)
-end
 
 --- The error of a call that must fail, which has the text and a line of this
 -- file in front.
@@ -54,10 +52,7 @@ local BLOCK = {"first.weight", "first.bias", "rest.1.weight", "rest.1.bias",
 
 local before
 
-setup(function()
-  collect()
-  before = st.memory().tensors.count
-end)
+setup(function() before = live() end)
 
 -- -- Modules -----------------------------------------------------------------
 
@@ -91,7 +86,7 @@ describe("A module", function()
     function Named:forward(x) return -Block.forward(self, x) end
     local net, x = Named(3, 2), st.rand(5, 2)
     assert.same(BLOCK, names_of(net))
-    assert_near(-Block.forward(net, x), net(x), 0)
+    near(-Block.forward(net, x), net(x), 0)
   end)
 
   it("finds what a field becomes later", function()
@@ -221,7 +216,7 @@ describe("The state of a module", function()
       st.save(path, one:state_dict())
       two:load_state_dict(st.load(path))
       os.remove(path)
-      assert_near(one(x), two(x), 0)
+      near(one(x), two(x), 0)
       assert.is_true(two.scale.requires_grad)
       assert.is_true(two.scale.is_leaf)
     end)
@@ -241,7 +236,7 @@ describe("The state of a module", function()
     assert_refused("'bias' must be a Tensor, got number", load,
                    {weight = good, bias = 3})
     assert_refused("argument 'state' must be a table, got Tensor", load, good)
-    assert_near(start, net.weight:detach(), 0)
+    near(start, net.weight:detach(), 0)
   end)
 
   it("may be of another network when it is not taken strictly", function()
@@ -259,13 +254,13 @@ end)
 describe("Linear", function()
   it("is a product and a sum", function()
     local layer, x = nn.Linear(3, 2), st.rand(4, 3)
-    assert_near(x:matmul(layer.weight:t()) + layer.bias, layer(x))
+    near(x:matmul(layer.weight:t()) + layer.bias, layer(x), 1e-6)
     layer = nn.Linear(3, 2, {bias = false, dtype = "float64"})
     assert.is_nil(layer.bias)
     x = st.rand({5, 4, 3}, {dtype = "float64"})
     assert.same({5, 4, 2}, {layer(x):size(1), layer(x):size(2),
                             layer(x):size(3)})
-    assert_near(x:matmul(layer.weight:t()), layer(x))
+    near(x:matmul(layer.weight:t()), layer(x), 1e-6)
   end)
 
   -- dtype, weight and bias of PyTorch 2.6's after the seed 7
@@ -315,15 +310,15 @@ describe("An activation", function()
   } do
     it("is an operator: " .. name, function()
       local x = st.linspace(-3, 3, 7)
-      assert_near(operator(x), nn[name]()(x), 0)
+      near(operator(x), nn[name]()(x), 0)
       assert.equal(name .. "()", tostring(nn[name]()))
     end)
   end
 
   it("may be approximated: GELU", function()
     local x = st.linspace(-3, 3, 7)
-    assert_near(st.gelu(x, {approximate = "tanh"}),
-                nn.GELU {approximate = "tanh"}(x), 0)
+    near(st.gelu(x, {approximate = "tanh"}),
+         nn.GELU {approximate = "tanh"}(x), 0)
     assert_refused("GELU: there is no option 'approx'", nn.GELU,
                    {approx = "tanh"})
   end)
@@ -341,14 +336,14 @@ describe("LayerNorm", function()
     local dims = {dim = {2, 3}, keepdim = true}
     local centred = x - x:mean(dims)
     local scaled = centred / (centred:square():mean(dims) + 1e-3):sqrt()
-    assert_near(scaled * layer.weight + layer.bias, layer(x), 1e-5)
+    near(scaled * layer.weight + layer.bias, layer(x), 1e-5)
   end)
 
   it("begins with a weight of 1 and a bias of 0, or has none", function()
     local x = st.rand(6, 4)
     local bare = nn.LayerNorm(4, {elementwise_affine = false})
     assert.same({}, names_of(bare))
-    assert_near(bare(x), nn.LayerNorm(4)(x))
+    near(bare(x), nn.LayerNorm(4)(x), 1e-6)
     assert.same({"weight"}, names_of(nn.LayerNorm(4, {bias = false})))
   end)
 
@@ -368,7 +363,7 @@ describe("Dropout", function()
     local y = layer(x)
     local dropped = y:eq(0):sum():item()
     assert.is_true(dropped > 2300 and dropped < 2700)
-    assert_near(y:masked_select(y:ne(0)) * 0.75, st.ones(10000 - dropped))
+    near(y:masked_select(y:ne(0)) * 0.75, st.ones(10000 - dropped), 1e-6)
     layer:eval()
     assert.equal(x, layer(x))
   end)
@@ -386,7 +381,7 @@ describe("Sequential", function()
   it("calls one layer after the other, functions too", function()
     local net = nn.Sequential {nn.Linear(2, 3), st.neg, nn.ReLU()}
     local x = st.rand(4, 2)
-    assert_near(st.relu(-net[1](x)), net(x), 0)
+    near(st.relu(-net[1](x)), net(x), 0)
     assert.same({"1.weight", "1.bias"}, names_of(net))
     assert.equal(3, #nn.Sequential(nn.ReLU(), nn.Tanh(), nn.ReLU()))
     assert.equal(x, nn.Sequential {}(x))
@@ -458,7 +453,7 @@ describe("A loss", function()
       local function check(expected, reduction)
         local o = {reduction = reduction, [key or "reduction"] = value or
                    reduction}
-        assert_near(expected, nn[name](o)(input, target), 1e-12)
+        near(expected, nn[name](o)(input, target), 1e-12)
       end
       check(each, "none")
       check(each:sum(), "sum")
@@ -471,7 +466,7 @@ describe("A loss", function()
     local v = values()
     local loss = nn.BCEWithLogitsLoss {pos_weight = v.weight}
     local each = v.weight * v.y * v.p:log() + (1 - v.y) * v.q:log()
-    assert_near(-each:mean(), loss(v.x, v.y), 1e-12)
+    near(-each:mean(), loss(v.x, v.y), 1e-12)
     assert.same({"pos_weight"}, keys_of(loss:state_dict()))
   end)
 
@@ -481,11 +476,11 @@ describe("A loss", function()
     local none = nn.CrossEntropyLoss {reduction = "none"} (scores, target)
     local weight = st.tensor {1.0, 2, 3}
     local weighted = nn.CrossEntropyLoss {weight = weight}
-    assert_near((none * st.tensor {3.0, 1, 2}):sum() / 6,
-                weighted(scores, target))
+    near((none * st.tensor {3.0, 1, 2}):sum() / 6,
+         weighted(scores, target), 1e-6)
     assert.same({"weight"}, keys_of(weighted:state_dict()))
     local passing = nn.CrossEntropyLoss {ignore_index = 2}
-    assert_near(none:slice(1, 1, 2):mean(), passing(scores, target))
+    near(none:slice(1, 1, 2):mean(), passing(scores, target), 1e-6)
   end)
 
   it("refuses options that it does not have", function()
@@ -513,8 +508,8 @@ describe("A network", function()
         criterion(net(x), y):backward()
         optimizer:step()
       end
-      assert_near(st.tensor {{2.0, -1, 0.5}}, net.weight:detach(), 1e-3)
-      assert_near(st.tensor {3.0}, net.bias:detach(), 1e-3)
+      near(st.tensor {{2.0, -1, 0.5}}, net.weight:detach(), 1e-3)
+      near(st.tensor {3.0}, net.bias:detach(), 1e-3)
     end
   end)
 
@@ -577,8 +572,5 @@ describe("A network", function()
 end)
 
 describe("Networks", function()
-  it("leave no tensor behind", function()
-    collect()
-    assert.equal(before, st.memory().tensors.count)
-  end)
+  it("leave no tensor behind", function() assert.equal(before, live()) end)
 end)

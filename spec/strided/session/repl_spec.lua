@@ -2,13 +2,16 @@
 -- driven through a pseudo terminal (spec/pty/pty.c), as a person would.
 
 local build = require "spec.support.build"
+local files = require "spec.support.files"
 local st = require "strided"
 local complete = require("strided.session.complete").complete
 local help = require "strided.session.help"
 local show = require "strided.session.show"
+local live = require("spec.support.tensors").live
 
 local HERE = build.root .. "/spec"
 local LUA = build.lua
+local read, shell = files.read, build.shell
 local STRIDED = LUA .. " '" .. HERE .. "/../lua/bin/strided'"
 
 -- -- Running processes --------------------------------------------------------
@@ -20,25 +23,8 @@ local pty = folder .. "/pty"
 
 local function write(name, text)
   local path = folder .. "/" .. name
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
+  files.write(path, text)
   return path
-end
-
-local function read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read "*a"
-  if file then file:close() end
-  return text
-end
-
---- What a command writes, errors included, and its exit status.
-local function output(command)
-  local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"|$?\""))
-  local text, status = pipe:read("*a"):match "^(.*)|(%d+)\n$"
-  pipe:close()
-  return text, tonumber(status)
 end
 
 -- The readline module does not free lines, which the leak checker sees.
@@ -48,7 +34,7 @@ local SETTINGS = "INPUTRC=/dev/null PTY_TIMEOUT=60 TERM=xterm NO_COLOR= "
 
 --- What the command writes when its standard input is the text.
 local function piped(text, arguments)
-  return output(SETTINGS .. STRIDED .. " " .. (arguments or "") .. " <'"
+  return shell(SETTINGS .. STRIDED .. " " .. (arguments or "") .. " <'"
                 .. write("input", text) .. "'")
 end
 
@@ -77,7 +63,7 @@ end
 local function typed(steps, settings, arguments, command)
   local script = write("script", PROMPT .. "\n" .. table.concat(steps, "\n")
                        .. "\nsend \\x04\nwait\n")
-  local text, status = output(("%s %s '%s' '%s' %s %s"):format(
+  local text, status = shell(("%s %s '%s' '%s' %s %s"):format(
     SETTINGS, settings or "", pty, script, command or STRIDED,
     arguments or ""))
   if status == 97 then pending "no pseudo terminal: is /dev/pts mounted?" end
@@ -93,11 +79,11 @@ end
 
 -- A terminal without the module: what it is not there for.
 local WITHOUT = [[-e 'package.preload.readline = function() error() end' -i]]
-local _, absent = output(LUA .. [[ -e 'require "readline"']])
+local _, absent = shell(LUA .. [[ -e 'require "readline"']])
 local with_readline = absent == 0 and it or pending
 
 setup(function()
-  local text, status = output("env -u LD_PRELOAD cc -std=c11 -D_GNU_SOURCE "
+  local text, status = shell("env -u LD_PRELOAD cc -std=c11 -D_GNU_SOURCE "
     .. "-Wall -Wextra -Wpedantic -Werror '" .. HERE .. "/pty/pty.c' -lutil "
     .. "-o '" .. pty .. "'")
   assert(status == 0, text)
@@ -294,7 +280,7 @@ describe("A session on a pipe", function()
     local names = "n = {} for k in pairs(_G) do n[#n + 1] = k end "
       .. "table.sort(n) "
     local text = piped(names .. "print(table.concat(n, ' '))\n")
-    local bare = output(LUA .. " '" .. write("bare.lua", names
+    local bare = shell(LUA .. " '" .. write("bare.lua", names
                         .. "print(table.concat(n, ' '))") .. "'")
     local extra = {}
     for name in text:gmatch "%S+" do
@@ -407,7 +393,7 @@ describe("The strided command", function()
 
   it("is a script that finds a Lua", function()
     -- It may be LuaJIT, whose memory the leak checker does not see.
-    local text, status = output('ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" '
+    local text, status = shell('ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" '
       .. "'" .. HERE .. "/../lua/bin/strided' -e 'print(1)'")
     assert.equal("1\n", text)
     assert.equal(0, status)
@@ -468,8 +454,7 @@ end)
 describe("Completion", function()
   local before, env, has_run
   setup(function()
-    require "spec.support.collect" ()
-    before = st.memory().tensors.count
+    before = live()
     env = {
       st = st, t = st.ones(2, 3), s = "text", print = print, string = string,
       fields = {one = {two = 2, ["not a name"] = 1, _hidden = 1}, f = print},
@@ -533,8 +518,7 @@ describe("Completion", function()
 
   it("leaves no tensor behind", function()
     env = nil
-    require "spec.support.collect" ()
-    assert.equal(before, st.memory().tensors.count)
+    assert.equal(before, live())
   end)
 end)
 
