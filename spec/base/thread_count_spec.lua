@@ -1,11 +1,9 @@
 --- Which instruction set the kernels run on, and how many threads there are:
 -- what the environment says, what the process may use, and what can be made.
 -- What takes longer is in spec/hosts.
+-- axes: isa threads
 
 local build = require "spec.support.build"
-local process = require "spec.support.process"
-
-local HERE = build.root .. "/spec"
 
 -- The sanitizers need address space and threads of their own.
 local _it = build.is_sanitized and pending or it
@@ -26,11 +24,9 @@ end)
 describe("The number of threads", function()
   local program, cgroup
   setup(function()
-    program = process.link "limits"
-    cgroup = process.compile("cgroup", (
-      "-I'%s/../core' '%s/../core/base/cgroup.c'"):format(HERE, HERE))
+    program = build.program "process/limits"
+    cgroup = build.program "process/cgroup"
   end)
-  teardown(function() os.remove(program); os.remove(cgroup) end)
 
   _it("is as large as the user's limit of processes allows", function()
     assert.equal("0\n", build.run(program .. " processes; echo $?"))

@@ -1,6 +1,7 @@
 --- The examples of the articles this engine is modelled on, with their
 -- numbers (g1 to g28), and what they have wrong (W1 to W10).
 -- Permutations are given 0-based there; a plan's are 1-based.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- The vectors that PyTorch produced, and the tool that replays them: it has
 -- to see every kind of wrong expectation.
+-- axes: isa
 
 local deviations = require "spec.conformance.deviations"
 local reader = require "spec.conformance.reader"

@@ -1,4 +1,5 @@
 --- Sets of dispatch keys as values (K1 to K10).
+-- axes: lua
 
 local st = require "strided"
 local raises = require("spec.support.tensors").raises

@@ -1,4 +1,5 @@
 --- Operators and kernels from Lua.
+-- axes: lua ffi
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Lua functions that look on: modes, observers (C14), listeners
 -- (R16).
+-- axes: lua ffi
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -2,6 +2,7 @@
 -- the dispatcher is as if those in force had come in one fixed order
 -- (R6). Among equals, such as two kernels of one operator and key,
 -- their order counts and nothing else.
+-- axes: none
 
 local places = require "spec.conformance.places"
 local st = require "strided"

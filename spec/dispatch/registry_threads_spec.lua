@@ -1,15 +1,13 @@
---- The registry under threads: the program in spec/threads is compiled against
--- the one public header and run. STRIDED_TSAN names a build with
--- ThreadSanitizer, for which there are more operators, and tensors that are
--- handed over as well; otherwise it is the build that is used.
+--- The registry under threads: the program in spec/threads, which sees the
+-- one public header. STRIDED_TSAN names a build with ThreadSanitizer, for
+-- which there are more operators, and tensors that are handed over as well;
+-- otherwise it is the build that is used.
+-- axes: threads
 
 local build = require "spec.support.build"
-local HERE = build.root .. "/spec"
 
 local TSAN = os.getenv "STRIDED_TSAN"
-local BUILD = TSAN or build.folder
 local OPERATORS = TSAN and 10000 or 1000
-local SANITIZE = TSAN and "-fsanitize=thread" or build.sanitize
 local output = build.run
 
 -- What it prints, numbers as it should be asked for or as %d+.
@@ -24,19 +22,9 @@ local SCENES = {
 }
 
 describe("Threads", function()
-  local program = os.tmpname()
-  teardown(function() os.remove(program) end)
-
-  it("need the public header alone", function()
-    assert.equal("", output(
-      ("gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra "
-       .. "-Wpedantic -Werror -pthread %s -I'%s/include' '%s'/threads/*.c "
-       .. "-L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' -o '%s'"):format(
-       SANITIZE, BUILD, HERE, BUILD, BUILD, program)))
-  end)
-
   it("call while operators come and go, threads end and processes fork",
      function()
+    local program = build.program("threads/threads", TSAN)
     local text = output(("%s %d"):format(program, OPERATORS))
     if TSAN then io.stderr:write(text) end
     local rest = text
@@ -51,14 +39,8 @@ end)
 
 if TSAN then
   describe("Tensors shared by threads", function()
-    local program = os.tmpname()
-    teardown(function() os.remove(program) end)
-
     it("are handed over without a race", function()
-      assert.equal("", output((
-        "gcc -std=c11 -O1 -g -pthread -fsanitize=thread -I'%s/include' "
-        .. "'%s/embed/share.c' -L'%s/lib' -lstrided -Wl,-rpath,'%s/lib' "
-        .. "-o '%s'"):format(BUILD, HERE, BUILD, BUILD, program)))
+      local program = build.program("embed/share", TSAN)
       assert.equal("a line of threads\na race for tokens\nrefusals\n"
                    .. "nothing left\n", output(program .. " without-forks"))
     end)

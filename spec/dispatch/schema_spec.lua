@@ -1,5 +1,6 @@
 --- Schema strings (S1 to S4): what parses, how it prints, where an
 -- error is.
+-- axes: lua
 
 local core = require "strided.core"
 local st = require "strided"

@@ -1,5 +1,6 @@
 --- Elementwise operators that are expressions: traced once, run as one loop,
 -- with the bits that their parts give call by call.
+-- axes: isa threads
 
 local st = require "strided"
 local core = require "strided.core"

@@ -1,4 +1,5 @@
 --- Fused functions: their gradients, and the memory that they take.
+-- axes: isa
 
 local st = require "strided"
 

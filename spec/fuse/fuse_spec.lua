@@ -1,4 +1,5 @@
 --- Fused functions: what was recorded gives what the function gives.
+-- axes: isa lua threads
 
 local st = require "strided"
 

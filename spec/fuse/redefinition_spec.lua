@@ -1,6 +1,7 @@
 --- What scripts may do to operators that are expressions, and what must not
 -- come of it: names that are defined anew, libraries that are closed, bodies
 -- that are not as pointwise as they look.
+-- axes: isa lua
 
 local st = require "strided"
 local collect = require "spec.support.collect"

@@ -1,5 +1,6 @@
 --- Nothing a script does can crash, leak, or change the inputs of a call that
 -- fails: a short run of the fuzzer, and what its long runs found.
+-- axes: isa lua ffi
 
 local st = require "strided"
 local core = require "strided.core"

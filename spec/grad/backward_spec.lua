@@ -1,5 +1,6 @@
 --- The backward pass: where it begins and goes, what it adds up, and what
 -- becomes of the graph (A9, A10).
+-- axes: none
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

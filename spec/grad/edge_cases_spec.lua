@@ -1,6 +1,7 @@
 --- Gradients at the awkward places: zeros, NaNs, ties, empty tensors, tensors
 -- that were written since, and gradients of gradients. The figures are those
 -- of PyTorch 2.6, or of a closed form.
+-- axes: isa
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

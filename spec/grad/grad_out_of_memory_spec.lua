@@ -1,6 +1,7 @@
 --- Every allocation of a recorded operation or a backward pass may fail: the
 -- error is the one of memory, nothing leaks, and the same goes through
 -- afterwards with the same gradients.
+-- axes: none
 
 local gradients = require "spec.support.gradients"
 local registry = require "spec.grad.gradcheck.registry"

@@ -1,5 +1,6 @@
 --- Gradients against finite differences: every operator of the registry that
 -- has one, first and second derivatives, dense inputs and others.
+-- axes: isa
 
 local gradients = require "spec.support.gradients"
 local samples = require "spec.grad.gradcheck.samples"

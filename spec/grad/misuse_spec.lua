@@ -1,5 +1,6 @@
 --- What scripts should not do while gradients are computed, and what happens
 -- then: an error at worst.
+-- axes: lua ffi
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

@@ -1,5 +1,6 @@
 --- Gradients as PyTorch's: versions, views, writing in place, and who wants
 -- one (A1 to A9, A11, A12).
+-- axes: none
 
 local gradients = require "spec.support.gradients"
 local registry = require "spec.grad.gradcheck.registry"

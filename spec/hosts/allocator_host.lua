@@ -4,7 +4,7 @@
 local build = require "spec.support.build"
 local host = require "spec.hosts.host"
 
--- Lua, folder of its lua.h, what to link, folder of the binding in the build
+-- Lua, folder of its lua.h, its library, folder of the binding in the build
 local LUAS = {
   {"Lua 5.1", "/usr/include/lua5.1", "lua5.1", "lua"},
   {"Lua 5.3", "/usr/include/lua5.3", "lua5.3", "lua5.3"},
@@ -20,21 +20,14 @@ end
 
 for _, row in ipairs(LUAS) do
   host.suite(row[1] .. " that runs out of memory", lacks(row), function()
-    local program = host.scratch() .. "/allocator"
-
-    it("compiles", function()
-      assert.equal("", build.run((
-        "gcc -std=c11 -Wall -Wextra -Werror %s -I'%s' -I'%s/include' "
-        .. "'%s/allocator.c' -L'%s/lib' -Wl,-rpath,'%s/lib' -lstrided -l%s "
-        .. "-o '%s'"):format(build.sanitize, row[2], host.folder, host.here,
-                             host.folder, host.folder, row[3], program)))
-    end)
+    local program
+    setup(function() program = build.program("hosts/allocator-" .. row[3]) end)
 
     it("gets errors, and closes with nothing left", function()
       local cpath = ("%s/%s/?.so"):format(host.folder, row[4])
       local text, code = host.run((
         "env -u LD_PRELOAD LUA_PATH='%s' LUA_CPATH='%s' STRIDED_SCRATCH='%s' "
-        .. "'%s' '%s/allocator.lua'"):format(host.path, cpath, host.scratch(),
+        .. "%s '%s/allocator.lua'"):format(host.path, cpath, host.scratch(),
                                              program, host.here))
       assert.equal(0, code, text)
       local scenarios, failures = 0, 0

@@ -11,19 +11,14 @@ local reason = not host.read(INCLUDE .. "/lua.h") and "Lua 5.1 is not here" or
                build.is_sanitized and "AddressSanitizer needs address space"
 
 host.suite("A process with little address space", reason, function()
-  local program = host.scratch() .. "/limits"
-
-  it("compiles", function()
-    assert.equal("", build.run((
-      "gcc -std=gnu11 -Wall -Wextra -Werror -I'%s' '%s/limits.c' -llua5.1 "
-      .. "-lpthread -o '%s'"):format(INCLUDE, host.here, program)))
-  end)
+  local program
+  setup(function() program = build.program "hosts/limits" end)
 
   for _, threads in ipairs {1, 4} do
     it(("gets clean errors, and goes on, with %d states"):format(threads),
        function()
       local text, code = host.run((
-        "LUA_PATH='%s' LUA_CPATH='%s' '%s' '%s/limits.lua' %d %d"):format(
+        "LUA_PATH='%s' LUA_CPATH='%s' %s '%s/limits.lua' %d %d"):format(
         host.path, host.cpath, program, host.here, threads, ROOM))
       assert.equal(0, code, text)
       assert.equal(threads, select(2, text:gsub("bytes asked for", "")))

@@ -3,7 +3,6 @@
 
 local build = require "spec.support.build"
 local host = require "spec.hosts.host"
-local process = require "spec.support.process"
 
 -- Their allocator has locks that stay taken in a child, and they look for
 -- leaks while other threads are at work.
@@ -11,7 +10,7 @@ local why = build.is_sanitized and "sanitizers cannot do this" or nil
 
 host.suite("A process that forks", why, function()
   it("has children that compute and may ask for threads", function()
-    local program = process.link "forks"
+    local program = build.program "process/forks"
     assert.equal([[
 a thread without a team
 a parent at rest
@@ -21,25 +20,24 @@ inside a region
 a child that returns into a region
 programs
 ]], build.run(program .. " 100"))
-    os.remove(program)
   end)
 end)
 
 host.suite("A process ends", why, function()
   local program, unload
   setup(function()
-    program, unload = process.link "exits", process.compile "unload"
+    program = build.program "process/exits"
+    unload = build.program "process/unload"
   end)
-  teardown(function() os.remove(program); os.remove(unload) end)
 
   for _, way in ipairs {
     "asleep", "thread", "last thread", "busy", "busy quick", "busy now",
     "at exit",
   } do
     it("ten times, " .. way, function()
-      assert.equal(("0\n"):rep(10), build.run(
-        ("sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do %s \"%s\"; echo $?; done'")
-        :format(program, way)))
+      assert.equal(("0\n"):rep(10), build.output(
+        ("for i in 1 2 3 4 5 6 7 8 9 10; do env -u LD_PRELOAD %s '%s'; " ..
+         "echo $?; done"):format(program, way)))
     end)
   end
 
@@ -51,10 +49,9 @@ end)
 
 host.suite("Threads of a host", why, function()
   it("begin at once, compute, and leave nothing when they go", function()
-    local program = process.link "come"
+    local program = build.program "process/come"
     assert.equal("begun by 8 at once\n1000 came and went\n",
                  build.run(program .. " 1000"))
-    os.remove(program)
   end)
 end)
 

@@ -1,5 +1,6 @@
 --- Operands of another dtype are converted inside the loop, block by block:
 -- no whole temporaries, and the same elements as if there had been one.
+-- axes: isa threads
 
 local st = require "strided"
 local raises = require("spec.support.tensors").raises

@@ -1,5 +1,6 @@
 --- Plans of the tensor iterator, and loops that scripts run over them
 -- (I1 to I20). The numbers of the articles are in article_examples_spec.
+-- axes: isa lua ffi threads
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,6 +1,7 @@
 --- Short rows are walked many at a time, in blocks whose operands are packed,
 -- spread and replicated into buffers. The elements are those of contiguous
 -- operands, whatever the rank, the dtype and the layout.
+-- axes: isa threads
 
 local st = require "strided"
 

@@ -1,5 +1,6 @@
 --- Parts of a plan: narrowed, halved, cut until 32 bits do (I15),
 -- and with other operands (I11).
+-- axes: lua
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

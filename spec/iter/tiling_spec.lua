@@ -1,6 +1,7 @@
 --- Operands that disagree about the fastest dimension are walked in tiles,
 -- when a row of one would drive the columns of another out of the cache. The
 -- elements are those of contiguous operands, whatever the walk.
+-- axes: isa threads
 
 local st = require "strided"
 

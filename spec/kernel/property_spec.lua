@@ -1,8 +1,8 @@
 --- Elementwise operators and copies against the naive loop: the program in
--- spec/property is compiled against the one public header and makes random
--- calls, on shapes, strides, dtypes and overlaps as they come. Every element
--- must be what plain C gives over the logical indices, every other byte what
--- it was, and what has no answer must be refused and leave all as it was.
+-- spec/property, which sees the one public header, makes random calls, on
+-- shapes, strides, dtypes and overlaps as they come. Every element must be
+-- what plain C gives over the logical indices, every other byte what it was,
+-- and what has no answer must be refused and leave all as it was.
 --
 -- The kernels are those of STRIDED_ISA, the number of threads is the case's
 -- own. So a case that passes under every instruction set has the same bits
@@ -11,30 +11,17 @@
 --
 -- A failure names the seed and the case. PROPERTY="SEED COUNT" asks for other
 -- cases.
+-- axes: isa
 
 local build = require "spec.support.build"
-local HERE = build.root .. "/spec"
 
 -- LuaJIT's runs are the long ones: the program does not know who called it.
 local CASES = os.getenv "PROPERTY" or build.is_sanitized and "2 20000"
   or rawget(_G, "jit") and "1 200000" or "3 20000"
 
--- The naive side must be plain: no fused steps, and none of the vectoriser of
--- GCC 12, which drops roundings to float.
-local COMPILE = "gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g "
-  .. "-ffp-contract=off -fno-tree-vectorize -Wall -Wextra -Wpedantic -Werror "
-  .. "%s -I'%s/include' '%s'/property/*.c -L'%s/lib' -lstrided -lm "
-  .. "-Wl,-rpath,'%s/lib' -o '%s'"
-
 describe("Elementwise results", function()
-  local program = os.tmpname()
-  teardown(function() os.remove(program) end)
-
-  it("are judged by the public header alone", function()
-    assert.equal("", build.run(COMPILE:format(
-      build.sanitize, build.folder, HERE, build.folder, build.folder,
-      program)))
-  end)
+  local program
+  setup(function() program = build.program "property/property" end)
 
   it("are compared byte by byte", function()
     local text = build.run(program .. " 1 2000 damage")

@@ -1,5 +1,6 @@
 --- Sizes, positions and steps that nothing could have: an error or the right
 -- result, whatever the number.
+-- axes: lua
 
 local calls = require "spec.fuzz.calls"
 local st = require "strided"

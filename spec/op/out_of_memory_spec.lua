@@ -1,5 +1,6 @@
 --- Every allocation of an operator may fail: the error is the one of memory,
 -- nothing leaks and no input changes.
+-- axes: none
 
 local st = require "strided"
 local calls = require "spec.fuzz.calls"

@@ -1,5 +1,6 @@
 --- The cases of ./dev bench: every row is complete, and runs on our side, with
 -- few elements.
+-- axes: lua
 
 local st = require "strided"
 local rows = require "bench.rows"

@@ -1,4 +1,5 @@
 --- examples/digits.lua, trained for a little while, in a process of its own.
+-- axes: isa lua
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"

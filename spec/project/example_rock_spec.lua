@@ -1,5 +1,6 @@
 --- The example rock, built against nothing but the public header, in a
 -- process of its own: rocks/strided-example and spec/example/check.lua.
+-- axes: lua
 
 local build = require "spec.support.build"
 local HERE = build.root .. "/spec"

@@ -1,4 +1,5 @@
 --- Every snippet of the README runs, in order, and prints what it says.
+-- axes: lua
 
 local collect = require "spec.support.collect"
 local read = require "spec.support.files".read

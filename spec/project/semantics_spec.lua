@@ -1,5 +1,6 @@
 --- SEMANTICS.md: each behaviour that a comment or a spec cites by id, in
 -- parentheses, has a row there, and the specs that rows name are there.
+-- axes: none
 
 local HERE = debug.getinfo(1, "S").source:match "^@(.*)$"
 local ROOT = HERE:match "^(.*)/spec/" or "."

@@ -1,4 +1,5 @@
 --- The plans of any call, without its taking place: what st.explain says.
+-- axes: lua
 
 local st = require "strided"
 

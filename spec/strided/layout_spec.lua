@@ -1,4 +1,5 @@
 --- Drawings of layouts: every slot with its index, every index with its slot.
+-- axes: isa lua
 
 local st = require "strided"
 local live = require("spec.support.tensors").live

@@ -1,4 +1,5 @@
 --- What surrounds tensors: generators, options, key sets, memory, help.
+-- axes: lua threads
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

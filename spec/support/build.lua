@@ -29,8 +29,14 @@ end
 
 build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
 
---- For programs that link the library: it brings its sanitizers along.
-build.sanitize = build.is_sanitized and "-fsanitize=address,undefined" or ""
+--- The C program that the build made of spec/NAME, quoted for the shell.
+function build.program(name, folder)
+  local path = ("%s/spec/%s"):format(folder or build.folder, name)
+  local file = io.open(path, "rb")
+  assert(file, path .. " is not there: ./dev build makes it")
+  file:close()
+  return "'" .. path .. "'"
+end
 
 --- What a shell command prints, errors included, and its exit status.
 function build.shell(command)

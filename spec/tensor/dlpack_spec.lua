@@ -1,5 +1,6 @@
 --- Tensors that go out through DLPack and come back. What other libraries
 -- make of them is in hosts/python_host.lua, C in embed/dlpack.c.
+-- axes: lua ffi
 
 local st = require "strided"
 local core = require "strided.core"

@@ -1,5 +1,6 @@
 --- The memory of tensors: figures, limits, what is kept for reuse, scopes, and
 -- how the collector is made to keep up.
+-- axes: lua ffi threads
 
 local st = require "strided"
 

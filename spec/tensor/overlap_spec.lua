@@ -1,5 +1,6 @@
 --- Operands that share memory: exact answers to whether they do, and results
 -- as if they did not (I1, I2, Y1).
+-- axes: isa
 
 local core = require "strided.core"
 local geometry = require "spec.tensor.overlap.geometry"

@@ -1,6 +1,7 @@
 --- Tensors that are handed over by tokens, as far as one Lua state can see:
 -- what a token is good for, and how often. Other states and threads are in
 -- spec/embed/share.c and spec/hosts.
+-- axes: lua ffi threads
 
 local st = require "strided"
 

@@ -1,4 +1,5 @@
 --- Wrong calls: what is said, where, and that nothing else happens.
+-- axes: lua ffi
 
 local st = require "strided"
 local all_methods = require("strided.methods").all

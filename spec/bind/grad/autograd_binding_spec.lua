@@ -1,4 +1,5 @@
 --- Gradients as Lua sees them: properties, backward and grad, hooks, nodes.
+-- axes: lua
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

@@ -1,5 +1,6 @@
 --- Gradients of one's own: functions, derivatives of operators, and where what
 -- fails was computed.
+-- axes: lua
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

@@ -1,5 +1,6 @@
 --- Lua functions that gradients call: they live as long as something can call
 -- them, and no longer, whatever refers to whatever.
+-- axes: lua ffi
 
 local st = require "strided"
 local core = require "strided.core"

@@ -1,4 +1,5 @@
 --- What is allowed but seldom meant is said, to whom the script wants.
+-- axes: lua
 
 local build = require "spec.support.build"
 local st = require "strided"

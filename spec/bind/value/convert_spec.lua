@@ -1,4 +1,5 @@
 --- Values across the border: tables, numbers, dtypes.
+-- axes: lua ffi
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Numbers of Lua: one kind up to Lua 5.2 and in LuaJIT, integers and floats
 -- from Lua 5.3 on; and the operators and variables that came later.
+-- axes: isa lua ffi
 
 local build = require "spec.support.build"
 local st = require "strided"

@@ -1,4 +1,5 @@
 --- Subscripts: reading and writing by positions, ranges, masks and tensors.
+-- axes: isa lua ffi
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Two instructions of an expression that are one kernel (kernel/pairs.def):
 -- what comes out is bit for bit what the two operators give.
+-- axes: isa
 
 local st = require "strided"
 

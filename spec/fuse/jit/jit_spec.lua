@@ -1,5 +1,6 @@
 --- Machine code for fused operators: what comes out is bit for bit what comes
 -- out without it, and what the operators give call by call.
+-- axes: isa threads
 
 local st = require "strided"
 local fused = require "spec.support.fused_functions"

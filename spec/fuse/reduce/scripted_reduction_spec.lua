@@ -1,4 +1,5 @@
 --- Reductions whose map, combine and final are functions or expressions.
+-- axes: isa lua ffi threads
 
 local build = require "spec.support.build"
 local library = require "spec.fuse.reduce.scripted_reduction.library"

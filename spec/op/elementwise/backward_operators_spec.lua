@@ -1,5 +1,6 @@
 --- The operators that gradients are made of: those of activations, of views
 -- and of what selects elements.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,4 +1,5 @@
 --- Special functions: gamma and zeta, Bessel, the normal distribution.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

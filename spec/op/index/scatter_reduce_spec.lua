@@ -1,4 +1,5 @@
 --- What meets in one place: scatter_reduce and index_reduce.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Conjugates, negatives and zeros that are not computed: views keep them
 -- lazy, every operator sees through them, writing through them arrives.
+-- axes: isa lua
 
 local core = require "strided.core"
 local st = require "strided"

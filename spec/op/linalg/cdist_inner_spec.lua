@@ -1,5 +1,6 @@
 --- Distances between vectors, and products made of other products, each
 -- against its formula, number by number.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

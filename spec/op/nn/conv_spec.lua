@@ -1,4 +1,5 @@
 --- Convolutions, their columns, and borders.
+-- axes: isa threads
 
 local images = require "spec.support.images"
 local st = require "strided"

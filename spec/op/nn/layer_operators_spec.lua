@@ -1,5 +1,6 @@
 --- Layers of networks: normalisation, tables of vectors, gates, noise and
 -- attention, each against its formula, number by number.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

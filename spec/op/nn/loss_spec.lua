@@ -1,5 +1,6 @@
 --- Losses: each against its formula, number by number; reductions, classes,
 -- weights, what is ignored, what is refused.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

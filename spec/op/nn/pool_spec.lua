@@ -1,4 +1,5 @@
 --- Pooling: means and greatest elements of windows.
+-- axes: isa threads
 
 local images = require "spec.support.images"
 local st = require "strided"

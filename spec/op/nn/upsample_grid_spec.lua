@@ -1,4 +1,5 @@
 --- Images of another size, and images read at any points.
+-- axes: isa
 
 local images = require "spec.support.images"
 local st = require "strided"

@@ -1,5 +1,6 @@
 --- Numerical work: slopes, covariances, products of vectors, combinations,
 -- searching, different slices.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

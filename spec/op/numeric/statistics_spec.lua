@@ -1,4 +1,5 @@
 --- Statistics, differences, equal elements: what PyTorch's vectors leave out.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,5 +1,6 @@
 --- Memory formats: which layouts have one, who keeps it, and who asks for it
 -- (M1 to M7). The vectors of conformance_spec have many more layouts.
+-- axes: lua
 
 local st = require "strided"
 

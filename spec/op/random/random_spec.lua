@@ -1,5 +1,6 @@
 --- Random numbers against their distributions, within what so many of them
 -- may be off: five standard deviations of each estimate.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

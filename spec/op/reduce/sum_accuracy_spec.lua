@@ -1,5 +1,6 @@
 --- Sums are at least as close to the exact ones as PyTorch's (V1 to V6), of
 -- smaller tensors where they would take long, and those of integers are exact.
+-- axes: isa threads
 
 local st = require "strided"
 

@@ -1,5 +1,6 @@
 --- out= of factories and of matmul: the dtype is out's, the shape the
 -- result's, and a failure leaves out as it was.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

@@ -1,4 +1,5 @@
 --- Operators that move, pick and make elements: what they give.
+-- axes: isa
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"

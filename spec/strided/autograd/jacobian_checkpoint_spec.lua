@@ -1,5 +1,6 @@
 --- What is made of gradients: products with Jacobians, Jacobians, Hessians,
 -- finite differences, checkpoints, anomalies.
+-- axes: lua
 
 local gradients = require "spec.support.gradients"
 local st = require "strided"

@@ -1,4 +1,5 @@
 --- Expressions: text that becomes a function of tensors and numbers.
+-- axes: isa lua
 
 local expression = require "strided.expression"
 local st = require "strided"

@@ -1,4 +1,5 @@
 --- Tensors from bytes and addresses, and bytes and addresses of tensors.
+-- axes: lua ffi
 
 local st = require "strided"
 local core = require "strided.core"

@@ -1,4 +1,5 @@
 --- .npy files: what is read, what is refused, what is left behind.
+-- axes: lua
 
 local st = require "strided"
 local refuses = require "spec.support.refusal"

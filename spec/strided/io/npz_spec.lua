@@ -1,4 +1,5 @@
 --- .npz files: what is read, what is written, what is refused.
+-- axes: lua
 
 local st = require "strided"
 local refuses = require "spec.support.refusal"

@@ -1,4 +1,5 @@
 --- Modules, layers and losses.
+-- axes: lua
 
 local st = require "strided"
 local nn = require "strided.nn"

@@ -1,5 +1,6 @@
 --- Optimizers: their steps next to PyTorch's, groups, and their state in
 -- files.
+-- axes: lua
 
 local st = require "strided"
 local optim = require "strided.optim"

@@ -1,5 +1,6 @@
 --- The session and the `strided` command: processes of their own, most of them
 -- driven through a pseudo terminal (spec/pty/pty.c), as a person would.
+-- axes: lua
 
 local build = require "spec.support.build"
 local files = require "spec.support.files"
@@ -19,7 +20,7 @@ local STRIDED = LUA .. " '" .. HERE .. "/../lua/bin/strided'"
 local folder = os.tmpname()
 os.remove(folder)
 os.execute("mkdir -p '" .. folder .. "'")
-local pty = folder .. "/pty"
+local pty = build.program "pty/pty"
 
 local function write(name, text)
   local path = folder .. "/" .. name
@@ -81,13 +82,6 @@ end
 local WITHOUT = [[-e 'package.preload.readline = function() error() end' -i]]
 local _, absent = shell(LUA .. [[ -e 'require "readline"']])
 local with_readline = absent == 0 and it or pending
-
-setup(function()
-  local text, status = shell("env -u LD_PRELOAD cc -std=c11 -D_GNU_SOURCE "
-    .. "-Wall -Wextra -Wpedantic -Werror '" .. HERE .. "/pty/pty.c' -lutil "
-    .. "-o '" .. pty .. "'")
-  assert(status == 0, text)
-end)
 
 teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
 

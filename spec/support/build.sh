@@ -1,0 +1,131 @@
+# The builds that ./dev makes, each in a folder of its own: sourced, in the
+# root of the checkout.
+
+. spec/support/packages.sh
+
+root=$(pwd)
+CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+export CMAKE_BUILD_PARALLEL_LEVEL
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "dev: $*"; exit 1; }
+
+# build_in FOLDER OPTION...: configures once, then compiles what changed,
+# without a word if QUIET is set. A compiler cache is used where there is one.
+build_in() {
+  folder=$1; shift
+  home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' \
+         "$folder/CMakeCache.txt" 2>/dev/null || true)
+  if [ -n "$home" ] && [ "$home" != "$root" ]; then rm -rf "$folder"; fi
+  [ -f "$folder/build.ninja" ] || rm -f "$folder/CMakeCache.txt"
+  mkdir -p "$folder"
+  launcher=
+  ! command -v ccache >/dev/null 2>&1 || launcher=ccache
+  set -- "$@" -DCMAKE_C_COMPILER_LAUNCHER="$launcher"
+  if [ "$(cat "$folder/options" 2>/dev/null)" != "$*" ] ||
+     [ ! -f "$folder/build.ninja" ]; then
+    say "dev: configuring $folder"
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder/configure.log" 2>&1 ||
+      { cat "$folder/configure.log" >&2; die "configuring failed"; }
+    printf '%s' "$*" >"$folder/options"
+  fi
+  if [ -n "${QUIET:-}" ] && [ -e "$folder/lib" ]; then
+    cmake --build "$folder" >"$folder/build.log" 2>&1 ||
+      { cat "$folder/build.log" >&2; die "building failed"; }
+  else
+    say "dev: building $folder"
+    cmake --build "$folder" >&2
+  fi
+}
+
+# The Luas beside those of the 5.1 ABI that have their headers here, 5.3;5.4.
+further_luas() {
+  versions=
+  for version in 5.3 5.4; do
+    [ ! -e /usr/include/lua$version/lua.h ] ||
+      versions=${versions:+$versions;}$version
+  done
+  echo "$versions"
+}
+
+# build_release WHAT: into build/, at least
+#   run   the kernels of this machine (base and its best), LuaJIT's binding
+#   spec  these, the bindings of all Luas, the C programs that specs start
+#   all   these, and the kernels of every instruction set
+# What was asked for earlier stays: the folder only ever gets more.
+build_release() {
+  need build
+  asked=$1
+  was=$(cat build/holds 2>/dev/null || true)
+  case $was-$asked in all-*|spec-run) asked=$was ;; esac
+  isas=-DSTRIDED_KERNEL_ISAS=native luas= programs=OFF
+  [ "$asked" = run ] || { luas=$(further_luas); programs=ON; }
+  [ "$asked" != all ] || isas=-USTRIDED_KERNEL_ISAS
+  build_in build -DCMAKE_BUILD_TYPE=Release \
+           -DSTRIDED_WERROR="${STRIDED_WERROR:-OFF}" \
+           "$isas" -DSTRIDED_LUAS="$luas" \
+           -DSTRIDED_SPEC_PROGRAMS="$programs"
+  echo "$asked" >build/holds
+}
+
+build_san() {
+  need build
+  build_in build/san -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
+           -DSTRIDED_KERNEL_ISAS=native -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
+           -DSTRIDED_SANITIZE=address,undefined -DSTRIDED_SPEC_PROGRAMS=ON
+}
+
+# OpenMP's runtime is not built for ThreadSanitizer, and Lua is not needed.
+build_tsan() {
+  need build
+  build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
+           -DSTRIDED_KERNEL_ISAS=base -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
+           -DSTRIDED_SANITIZE=thread -DSTRIDED_OPENMP=OFF \
+           -DSTRIDED_LUA=OFF -DSTRIDED_SPEC_PROGRAMS=ON
+}
+
+# For valgrind, which knows no AVX-512. Freed blocks go back at once, so that
+# it sees who touches them.
+build_grind() {
+  need build grind
+  build_in build/grind -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+           -DSTRIDED_KERNEL_ISAS="base;avx2" -DSTRIDED_BLOCK_CACHE=OFF \
+           -DSTRIDED_SPEC_PROGRAMS=ON
+}
+
+# Warnings are gcc's business.
+build_fuzz() {
+  need build fuzz
+  build_in build/fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=None \
+           "-DCMAKE_C_FLAGS=-O1 -w" -DSTRIDED_KERNEL_OPTIMIZE=-O0 \
+           -DSTRIDED_KERNEL_ISAS=native \
+           -DSTRIDED_SANITIZE=address,undefined -DSTRIDED_OPENMP=OFF \
+           -DLUA_INCDIR=/usr/include/lua5.1 -DSTRIDED_FUZZ=ON
+}
+
+# use FOLDER: every Lua finds the modules of this checkout and its own binding
+# in the folder.
+use() {
+  case $1 in /*) folder=$1 ;; *) folder=$root/$1 ;; esac
+  LUA_PATH="$root/lua/?.lua;$root/lua/?/init.lua;$root/?.lua;;"
+  LUA_CPATH="$folder/lua/?.so;;"
+  LUA_CPATH_5_3="$folder/lua5.3/?.so;;"
+  LUA_CPATH_5_4="$folder/lua5.4/?.so;;"
+  export LUA_PATH LUA_CPATH LUA_CPATH_5_3 LUA_CPATH_5_4
+}
+
+# find_spec NAME: the file of a spec; its folder and suffix may be left out.
+find_spec() {
+  if [ -e "$1" ]; then echo "$1"; return; fi
+  name=${1%.lua}
+  for file in "$name" "${name}_spec" "${name}_host"; do
+    found=$(find spec -name "$file.lua" -name '*_*')
+    case $found in
+      '') ;;
+      *"
+"*) die "which of them?" $found ;;
+      *) echo "$found"; return ;;
+    esac
+  done
+  die "no such spec: $1"
+}

@@ -1,0 +1,157 @@
+# What ./dev needs, as data, and the installing of it through apt: sourced.
+# Nothing is installed while everything that a command needs is there.
+
+# group | Debian package | why | the command or file that shows it
+packages='
+build | gcc                    | compiles the engine (C11 with OpenMP)
+      | gcc
+build | libc6-dev              | headers of the C library
+      | /usr/include/stdio.h
+build | cmake                  | configures the build
+      | cmake
+build | ninja-build            | runs the build on all cores
+      | ninja
+build | libsleef-dev           | vector maths: exp, log, sin, ...
+      | /usr/include/*/sleef.h
+build | libopenblas-openmp-dev | matrix products on the same OpenMP threads
+      | /usr/lib/*/openblas-openmp/libopenblas.so
+build | zlib1g-dev             | inflates, deflates and checks .npz files
+      | /usr/include/zlib.h
+build | luajit                 | the Lua that ./dev runs
+      | luajit
+build | libluajit-5.1-dev      | lua.h for the binding
+      | /usr/include/luajit-2.*/lua.h
+test  | lua5.1                 | the other Lua of the same ABI
+      | lua5.1
+test  | liblua5.1-0-dev        | its lua.h, for building the rock with it
+      | /usr/include/lua5.1/lua.h
+test  | lua5.3                 | a Lua with integers
+      | lua5.3
+test  | liblua5.3-dev          | lua.h for the binding to it
+      | /usr/include/lua5.3/lua.h
+test  | lua5.4                 | a Lua with integers and closed variables
+      | lua5.4
+test  | liblua5.4-dev          | lua.h for the binding to it
+      | /usr/include/lua5.4/lua.h
+test  | luarocks               | builds and installs the rock
+      | luarocks
+test  | make                   | runs the build of the rock
+      | make
+test  | lua-busted             | runs the specs
+      | busted
+test  | lua-cjson              | reads the conformance vectors (specs only)
+      | /usr/lib/*/lua/5.1/cjson.so
+test  | lua-readline           | line editing and completion in the session
+      | /usr/share/lua/5.1/readline.lua
+lint  | lua-check              | checks the Lua code
+      | luacheck
+fuzz  | clang                  | compiles what libFuzzer drives
+      | clang
+fuzz  | libclang-rt-dev        | libFuzzer and the sanitizers of clang
+      | /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
+hosts | nginx                  | a host: workers that fork and reload
+      | /usr/sbin/nginx
+hosts | tarantool              | a host: fibers
+      | tarantool
+hosts | haproxy                | a host: Lua 5.3 or 5.4, threads, a daemon
+      | /usr/sbin/haproxy
+hosts | neovim                 | a host: an editor with threads
+      | nvim
+hosts | love                   | a host: games with threads
+      | love
+hosts | wrk                    | asks servers thousands of times
+      | wrk
+hosts | lua-socket             | asks servers from specs
+      | /usr/share/lua/5.1/socket.lua
+hosts | python3-numpy          | a host: exchanges arrays by DLPack
+      | /usr/lib/python3/dist-packages/numpy/__init__.py
+hosts | python3-lupa           | a LuaJIT in Python, which exchanges them
+      | /usr/lib/python3/dist-packages/lupa/__init__.py
+grind | valgrind               | runs the specs on a machine that checks memory
+      | valgrind
+bench | python3-venv           | a place for PyTorch, to compare with
+      | /usr/lib/python3*/ensurepip/__init__.py
+bench | g++                    | compiles the side of PyTorch
+      | g++
+'
+
+# Word-splitting a pattern expands it; no match leaves the pattern itself.
+present() {
+  case $1 in
+    /*) for found in $1; do [ -e "$found" ] && return; done; return 1 ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# missing GROUP...: a line "package: why" for each that is not there.
+missing() {
+  printf '%s' "$packages" | sed '/^[a-z]/{N;s/\n *//;}' |
+  while IFS='|' read -r group package why sign; do
+    group=$(echo $group) package=$(echo $package)
+    case " $* " in *" $group "*) ;; *) continue ;; esac
+    set -f; sign=$(echo $sign); set +f
+    present "$sign" || echo "$package:$why"
+  done
+}
+
+# find_apt NAME...: the command that installs, in $apt, and whoever may run
+# it, in $as_root.
+find_apt() {
+  command -v apt-get >/dev/null 2>&1 ||
+    die "no apt-get here: install the equivalents of the above yourself"
+  as_root=
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null 2>&1 || die "as root: apt-get install" "$@"
+    as_root=sudo
+    [ -t 0 ] || as_root='sudo -n'
+  fi
+  apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y"
+}
+
+# need GROUP...: installs, through apt, what the groups lack.
+need() {
+  lacking=$(missing "$@")
+  [ -n "$lacking" ] || return 0
+  say "dev: missing, and what for:"
+  echo "$lacking" | sed 's/^/  /' >&2
+  names=$(echo "$lacking" | sed 's/:.*//')
+  find_apt $names
+  say "dev: installing them with apt-get"
+  $apt update </dev/null >&2
+  $apt install --no-install-recommends $names </dev/null >&2
+  lacking=$(missing "$@")
+  [ -z "$lacking" ] || die "still missing: $lacking"
+}
+
+# install_quietly NAME...: one by one, those that there are. Servers are
+# installed, not started: whoever starts them asks this file, and is told not
+# to.
+install_quietly() (
+  find_apt "$@"
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e $policy ]; then
+    trap '$as_root rm -f $policy' EXIT
+    trap 'exit 1' INT TERM
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+    $as_root chmod 755 $policy
+  fi
+  present '/var/lib/apt/lists/*Packages*' || $apt update </dev/null >&2
+  for name; do
+    apt-cache show "$name" >/dev/null 2>&1 || continue
+    say "dev: installing $name"
+    $apt install --no-install-recommends "$name" </dev/null >&2 || true
+  done
+)
+
+# want GROUP...: the same as need, for what can be done without.
+want() {
+  lacking=$(missing "$@")
+  [ -n "$lacking" ] || return 0
+  say "dev: missing, and what for:"
+  echo "$lacking" | sed 's/^/  /' >&2
+  install_quietly $(echo "$lacking" | sed 's/:.*//') || true
+  lacking=$(missing "$@")
+  [ -z "$lacking" ] ||
+    say "dev: going on without" $(echo "$lacking" | sed 's/:.*//')
+}
+

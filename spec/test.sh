@@ -1,0 +1,311 @@
+#!/bin/sh
+# The passes of the tests, side by side: ./dev test, san, tsan, hosts, grind
+# and lint end here.
+#
+# A pass is one Lua with one build, over all specs or over those that depend
+# on what the pass varies: each spec says so in its line "-- axes:". Every
+# spec runs in a process of its own; as many run at a time as there are
+# processors, at most four (LANES), and those on the axis "alone" at the end,
+# one by one. Logs are in build/test/PASS/, results in build/test/results.
+set -eu
+cd "$(dirname "$0")/.."
+. spec/support/build.sh
+. spec/hosts/ready.sh
+
+out=build/test
+# These begin first, since they take long.
+slow='architecture conformance property nginx states saving overflow
+      extreme_sizes fuzz embed move copy commute registration_order memory oom
+      out_of_memory reproducible process neovim haproxy'
+LIMIT=900 # seconds that a spec may take
+
+# -- Passes --------------------------------------------------------------------
+
+# The instruction sets of this machine, the best one last.
+isas() {
+  printf base
+  [ -r /proc/cpuinfo ] || return 0
+  flags=$(sed -n '/^flags/{p;q;}' /proc/cpuinfo)
+  has() { for flag; do case " $flags " in *" $flag "*) ;; *) return 1 ;; esac
+          done; }
+  if has avx2 fma f16c bmi1 bmi2; then
+    printf ' avx2'
+    if has avx512f avx512dq avx512bw avx512vl; then printf ' avx512'; fi
+  fi
+}
+
+# rows COMMAND: its passes. Those of the sanitizers come last, while whose
+# build the others run.
+#     pass, build, Lua, STRIDED_ISA, STRIDED_NUM_THREADS, axis of its specs
+rows() {
+  best=$(isas); best=${best##* }
+  case $1 in
+    test)
+      echo "luajit build luajit - - all"
+      echo "hosts build luajit - - hosts"
+      for isa in $(isas); do
+        [ $isa = $best ] || echo "luajit-$isa build luajit $isa - isa"
+      done
+      echo "luajit-threads build luajit - 3 threads"
+      for lua in lua5.1 lua5.3 lua5.4; do echo "$lua build $lua - - lua"; done
+      echo "luacheck - - - - luacheck"
+      rows tsan
+      echo "san-lua5.1 build/san lua5.1 - - all"
+      echo "san-luajit build/san luajit - - ffi" ;;
+    all)
+      for lua in luajit lua5.1; do
+        echo "$lua build $lua - - all"
+        for isa in $(isas); do
+          [ $isa = $best ] || echo "$lua-$isa build $lua $isa - all"
+        done
+      done
+      echo "luajit-threads build luajit - 3 threads"
+      for lua in lua5.3 lua5.4; do echo "$lua build $lua - - all"; done
+      rows hosts; rows lint; rows tsan; rows san ;;
+    san)
+      for lua in lua5.1 luajit; do
+        echo "san-$lua build/san $lua - - all"
+      done ;;
+    tsan)  echo "tsan build/tsan luajit - - tsan" ;;
+    hosts) echo "hosts build luajit - - hosts" ;;
+    lint)  echo "luacheck - - - - luacheck" ;;
+    grind) echo "grind build/grind lua5.1 - 2 all" ;;
+    *) die "no such tests: $1" ;;
+  esac
+}
+
+# files AXIS: those of $chosen (empty: all specs) that a pass runs, the slow
+# ones first.
+files() {
+  case $1 in
+    luacheck) [ -n "$chosen" ] || echo -; return ;;
+    hosts) end=_host ;;
+    tsan) end=threads_spec ;;
+    *) end=_spec ;;
+  esac
+  all=${chosen:-$(find spec -name "*$end.lua" | sort)}
+  first=$(for name in $slow; do
+            for file in $all; do
+              case $file in */${name}_*.lua) echo "$file" ;; esac
+            done
+          done)
+  for file in $first $all; do
+    case " $listed " in *" $file "*) continue ;; esac
+    listed="$listed $file"
+    case $file in *"$end.lua") ;; *) continue ;; esac
+    case $1 in
+      all|hosts|tsan) echo "$file" ;;
+      *) case " $(axes "$file") " in *" $1 "*) echo "$file" ;; esac ;;
+    esac
+  done
+}
+
+axes() { [ "$1" = - ] || sed -n '/^-- axes: /{s///p;q;}' "$1"; }
+
+# -- A job ---------------------------------------------------------------------
+
+# asan LUA: the environment of a run against the sanitized build.
+asan() {
+  # Where libasan guesses glibc to keep the thread-local data of a dlopened
+  # library is wrong at times, and the leak checker dies there. LuaJIT maps
+  # its own memory, so leaks are looked for under plain Lua only.
+  leaks=1
+  [ "$1" != luajit ] || leaks=0
+  echo "LD_PRELOAD=$(gcc -print-file-name=libasan.so) STRIDED_SANITIZED=1"
+  echo "UBSAN_OPTIONS=print_stacktrace=1"
+  options=allocator_may_return_null=1:intercept_tls_get_addr=0
+  echo "ASAN_OPTIONS=$options:detect_leaks=$leaks"
+}
+
+# ThreadSanitizer wants addresses that are not too random.
+tame() { if setarch -R true 2>/dev/null; then echo "setarch -R"; fi; }
+
+# It reads what was never written, except in what the fuzzer prints.
+valgrind_for() {
+  values=yes
+  case $1 in */fuzz_spec.lua) values=no ;; esac
+  echo "valgrind -q --error-exitcode=99 --undef-value-errors=$values
+    --leak-check=full --show-leak-kinds=definite
+    --errors-for-leak-kinds=definite"
+}
+
+# busted FILE: in the pass of the variables of `job`.
+run_spec() {
+  use "$build"
+  set -- "$(command -v busted)" -o plainTerminal "$1"
+  case $build in
+    */san) set -- $(asan $lua) $lua "$@" ;;
+    */tsan) set -- STRIDED_TSAN="$root/build/tsan" $(tame) $lua "$@" ;;
+    */grind) set -- $(valgrind_for "$4") $lua "$@" ;;
+    *) set -- $lua "$@" ;;
+  esac
+  [ $isa = - ] || set -- STRIDED_ISA=$isa "$@"
+  [ $threads = - ] || set -- STRIDED_NUM_THREADS=$threads "$@"
+  # Teams of processes side by side must not wait for each other busily.
+  set -- OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" "$@"
+  timeout --foreground $LIMIT \
+    env -u STRIDED_ISA -u STRIDED_NUM_THREADS "$@" </dev/null
+}
+
+# counted LOG: how many passed, failed and were left out. A run that dies
+# before its summary is one failure.
+counted() {
+  line=$(grep -E '^[0-9]+ success' "$1" | tail -n 1)
+  set -- "$1" $(echo "$line" | sed 's/[^0-9 ]//g')
+  if [ $# -lt 5 ]; then echo 0 1 0; return; fi
+  bad=$(($3 + $4))
+  [ $bad != 0 ] || tail -n 1 "$1" | grep -q '^exit code 0$' || bad=1
+  echo $2 $bad $5
+}
+
+counted_luacheck() {
+  set -- $(sed -n 's/^Total: //p' "$1" | sed 's/[^0-9 ]//g')
+  if [ $# -lt 3 ]; then echo 0 1 0
+  elif [ $(($1 + $2)) = 0 ]; then echo $3 0 0
+  else echo 0 $(($1 + $2)) 0; fi
+}
+
+# The builds that others wait for take half of the processors.
+make_build() {
+  CMAKE_BUILD_PARALLEL_LEVEL=$((($(nproc) + 1) / 2))
+  (build_$1)
+}
+
+# job PASS FILE: runs it, with a log of its own, and adds its result.
+job() {
+  pass=$1 file=$2
+  read -r build lua isa threads rest <<END
+$(sed -n "s/^$pass //p" $out/passes)
+END
+  log=$out/$pass/$(basename "$file" .lua).log
+  mkdir -p $out/$pass
+  begin=$(date +%s%N)
+  case $build in build/*)
+    while [ ! -e $out/$(basename $build).made ]; do sleep 0.5; done
+    grep -q yes $out/$(basename $build).made || return 0
+    begin=$(date +%s%N) ;;
+  esac
+  code=0
+  case $pass in
+    build-*) make_build ${pass#build-} >"$log" 2>&1 || code=$? ;;
+    luacheck) luacheck -q --no-color . >"$log" 2>&1 || code=$? ;;
+    *) run_spec "$file" >"$log" 2>&1 || code=$? ;;
+  esac
+  echo "exit code $code" >>"$log"
+  time=$((($(date +%s%N) - begin) / 1000000))
+  case $pass in
+    build-*)
+      made=yes result='0 0 0'
+      [ $code = 0 ] || made=no result='0 1 0'
+      echo $made >$out/${pass#build-}.made ;;
+    luacheck) result=$(counted_luacheck "$log") ;;
+    *) result=$(counted "$log") ;;
+  esac
+  set -- $result
+  echo "$pass $file $time $result" >>$out/results
+  printf '%-14s %-44s %5d passed, %d failed, %d ms\n' \
+    "$pass" "$file" "$1" "$2" "$time" >&2
+  [ "$2" = 0 ] || cat "$log" >&2
+}
+
+# -- All of them ---------------------------------------------------------------
+
+# plan ROWS: a line "PASS FILE" per job into queue, or into alone.
+plan() {
+  chosen=$1
+  while read -r pass build lua isa threads axis; do
+    listed=
+    found=$(files $axis)
+    [ -n "$found" ] || continue
+    if [ $lua != - ] && ! $lua -e 'require "busted"' >/dev/null 2>&1; then
+      echo "$pass: busted is not packaged for $lua here" >>$out/left_out
+      continue
+    fi
+    echo "$pass $build $lua $isa $threads $axis" >>$out/passes
+    for file in $found; do
+      to=queue
+      case " $(axes "$file") " in *" alone "*) to=alone ;; esac
+      echo "$pass $file" >>$out/$to
+    done
+  done
+}
+
+# The builds that the passes need: build/ now, the others as the first jobs.
+build_all() {
+  need build test
+  ! grep -q '^luacheck' $out/passes || need lint
+  ! grep -q '^hosts' $out/passes || ready_hosts
+  ! grep -q '^[^ ]* build/grind' $out/passes || need grind
+  if grep -q '^[^ ]* build ' $out/passes; then
+    begin=$(date +%s%N)
+    build_release all
+    echo "build - $((($(date +%s%N) - begin) / 1000000)) 0 0 0" >>$out/results
+  fi
+  : >$out/builds
+  for folder in tsan san grind; do
+    grep -q "^[^ ]* build/$folder " $out/passes || continue
+    echo "build-$folder - - - - -" >>$out/passes
+    echo "build-$folder -" >>$out/builds
+  done
+}
+
+# Passes in their order, with sums; the slowest; what hosts say.
+report() {
+  awk -v wall=$1 '
+    { if (!($1 in specs)) { order[++n] = $1 }
+      specs[$1]++; ms[$1] += $3; good[$1] += $4; bad[$1] += $5 }
+    END {
+      printf "\n%-16s %6s %8s %8s %9s\n", "pass", "specs", "passed",
+             "failed", "seconds"
+      for (i = 1; i <= n; i++) {
+        p = order[i]
+        printf "%-16s %6d %8d %8d %9.1f\n", p, specs[p], good[p], bad[p],
+               ms[p] / 1000
+        all += ms[p]
+      }
+      printf "%-16s %6s %8s %8s %9.1f in %d s\n", "together", "", "", "",
+             all / 1000, wall
+    }' $out/results
+  printf '\nthe slowest\n'
+  grep -v '^build' $out/results | sort -k 3 -n -r | head -n 10 |
+    awk '{ printf "%9.1f  %-14s %s\n", $3 / 1000, $1, $2 }'
+  for log in $out/hosts/*.log; do
+    [ -e "$log" ] || continue
+    sed -n 's/^host: /host: /p' "$log"
+    sed -n '/^Pending -> /{n;n;s/^[^ ]*: /left out: /p;}' "$log"
+  done
+  [ ! -e $out/left_out ] || sed 's/^/left out: /' $out/left_out
+  awk '$5 > 0 { print "failed: " $1 " " $2 }' $out/results
+}
+
+# main COMMAND [SPEC...]
+main() {
+  what=$1; shift
+  if [ $what = test ] && [ "${1:-}" = all ]; then what=all; shift; fi
+  began=$(date +%s)
+  chosen=
+  for name; do chosen="$chosen $(find_spec "$name")"; done
+  rm -rf $out
+  mkdir -p $out
+  : >$out/passes; : >$out/queue; : >$out/alone; : >$out/results
+  rows $what >$out/rows
+  plan "$chosen" <$out/rows
+  build_all
+  lanes=${LANES:-$(nproc)}
+  [ $lanes -le 4 ] || lanes=4
+  cat $out/builds $out/queue | xargs -P $lanes -n 2 sh spec/test.sh job || true
+  [ ! -s $out/alone ] || xargs -n 2 sh spec/test.sh job <$out/alone || true
+  lost=$(($(cat $out/builds $out/queue $out/alone | wc -l) -
+          $(grep -v -c '^build - ' $out/results || true)))
+  [ $lost = 0 ] || echo "not-run - 0 0 $lost 0" >>$out/results
+  report $(($(date +%s) - began)) >&2
+  say
+  awk '{ good += $4; bad += $5 }
+       END { printf "%d passed, %d failed\n", good, bad; exit bad > 0 }' \
+    $out/results
+}
+
+case $1 in
+  job) shift; job "$@" ;;
+  *) main "$@" ;;
+esac
