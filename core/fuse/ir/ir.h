@@ -47,7 +47,7 @@ st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
 /* v must not be zero when the program runs. */
 st_status st__ir_check(st_ir *c, int v);
 
-/* Joins instructions for which there is one kernel (kernel/pairs.def). */
+/* Joins instructions for which there is one kernel (kernel/fused_pairs.def). */
 void st__ir_peephole(st_ir *c);
 /* The program for the outputs that are set. The code is used up. */
 st_status st__ir_lower(st_ir *c, st_program **out);

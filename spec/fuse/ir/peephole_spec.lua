@@ -1,5 +1,5 @@
---- Two instructions of an expression that are one kernel (kernel/pairs.def):
--- what comes out is bit for bit what the two operators give.
+--- Two instructions of an expression that are one kernel
+-- (kernel/fused_pairs.def): the result has the bits of the two operators.
 -- axes: isa
 
 local st = require "strided"

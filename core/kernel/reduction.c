@@ -1,4 +1,6 @@
-/* What all folds share: the walk over elements, in blocks, and the tree.
+/* The driver of all reductions: the walk over elements, in blocks, and the
+ * tree. It moves bytes and calls bodies, so it is compiled once, not once per
+ * instruction set.
  *
  * Note [Pairwise reduction tree]
  * Which elements are added to which is fixed by their logical positions. A
@@ -14,57 +16,20 @@
  *   by columns  outputs lie side by side: lane after lane, all of them at
  *               once, in the order in which lanes meet (reduce_lanes)
  *   as one row  few columns, but dense: W rows make one long row
- *   (reduce_lanes_flat)
+ *               (reduce_lanes_flat)
  *
  * What lies otherwise is gathered first. As a pair of neighbouring blocks is
  * a subtree, so is each aligned group of 2^k blocks: threads may take those
  * apart. Error: chains are 32 elements (complex128: 64), then pairs; and sums
  * of floats are accumulated in float64.
  */
-#ifndef ST_KERNEL_FOLD_H
-#define ST_KERNEL_FOLD_H
 
-#include "kernel/reduce.h"
+#include "kernel/reduction.h"
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include <string.h>
 
-/* -- Pieces --------------------------------------------------------------- */
-
-/* What the bodies of a fold work on: the elements `in` of one output, or up
- * to four rows x of n1 outputs, and of them an accumulator and a reference
- * each. */
-typedef struct span {
-  char *acc;
-  const char *in, *x[4], *ref;
-  int64_t n0, n1;
-  const int64_t *off; /* row i is at in + off[i * skip] */
-  int64_t skip;
-  int64_t start;      /* position of the first element */
-  bool more;          /* go on with what acc holds */
-  bool as_rows;       /* no lanes by columns */
-} span;
-
-/* n elements, step bytes apart, side by side, as the bodies want them. */
-typedef void (*load_fn)(char *to, const char *p, int64_t step, int64_t n);
-
-typedef struct reducer {
-  load_fn load;
-  void (*row)(const span *p);    /* a block of one output */
-  void (*first)(const span *p);  /* a row that acc begins with */
-  void (*next)(const span *p);   /* another row into acc */
-  void (*four)(const span *p);   /* four, either way; NULL: one by one */
-  void (*combine)(char *acc, const char *with, int64_t n); /* pairs */
-  int64_t in_size, size;         /* of an element; loaded */
-  int64_t acc_size, ref_size, lanes;
-  bool stops_early; /* the first hit ends the search */
-  bool any_order; /* the order does not matter: no lanes by columns */
-  /* Might any of n values have other bits in another order? NULL: all. */
-  bool (*may_differ)(const char *acc, int64_t n);
-  /* n1 outputs of n0 dense elements each, 2 to 4; may be NULL. */
-  void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
-} reducer;
+typedef st_reduce_span span;
+typedef st_reduce_ops reducer;
 
 enum {
   SHORT = 32,      /* rows that are not worth a vector */
@@ -72,71 +37,27 @@ enum {
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of pairs */
-  PREFETCH_BYTES = 2048, /* bytes: what is asked for before it is needed */
-  MAX_LANES = 64,
-  MAX_ACC = 16
+  MAX_ACC = ST_REDUCE_MAX_ACC
 };
+
+/* -- Elements ------------------------------------------------------------- */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* The constant steps let the compiler deinterleave in registers. */
-#define LOAD(s, T, U, L)                                                    \
-  static void load_##s(char *acc, const char *p, int64_t step, int64_t n) { \
-    U *restrict to = (U *)acc;                                              \
-    const T *x = (const T *)p;                                              \
-    const int64_t size = sizeof(T);                                         \
-    if (step == size) for (int64_t i = 0; i < n; i++) to[i] = L(x[i]);      \
-    else if (step == 2 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[2 * i]);                  \
-    else if (step == 3 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[3 * i]);                  \
-    else if (step == 4 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[4 * i]);                  \
-    else for (int64_t i = 0; i < n; i++, p += step) to[i] = L(*(const T *)p); }
-
-#define SAME(x) (x)
-
-typedef uint8_t __attribute__((may_alias)) bits8;
-typedef uint16_t __attribute__((may_alias)) bits16;
-typedef uint32_t __attribute__((may_alias)) bits32;
-typedef uint64_t __attribute__((may_alias)) bits64;
-typedef struct bits128 { uint64_t u[2]; } __attribute__((may_alias)) bits128;
-
-LOAD(8, bits8, bits8, SAME)
-LOAD(16, bits16, bits16, SAME)
-LOAD(32, bits32, bits32, SAME)
-LOAD(64, bits64, bits64, SAME)
-LOAD(128, bits128, bits128, SAME)
-LOAD(any_half, uint16_t, float, st__half_to_float)
-LOAD(bf16, uint16_t, float, st__bf16_to_float)
-
-/* The instruction keeps a NaN's payload; st__half_to_float does not. */
-static void load_half(char *acc, const char *p, int64_t step, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
-  for (; step == 2 && i + 8 <= n; i += 8) {
-    const __m256 x =
-      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
-    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(x, sign));
-    _mm256_storeu_ps((float *)acc + i, _mm256_blendv_ps(
-      x, y, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
-  }
-#endif
-  load_any_half(acc + 4 * i, p + step * i, step, n - i);
-}
-
-static load_fn load_of(size_t size) {
-  return size == 1 ? load_8 : size == 2 ? load_16 : size == 4 ? load_32
-       : size == 8 ? load_64 : load_128;
+/* Do the bodies take elements as they lie in memory? */
+static bool is_plain(const reducer *k) {
+  return k->in_size == k->size && !k->maps;
 }
 
 /* The offset of element `at` of a run, and how many more are on the stride
  * of the first dimension. */
 static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
   int64_t offset = 0;
+  if (r->ndim == 1) {
+    *more = r->size[0] - at;
+    return at * r->stride[0];
+  }
   *more = r->size[0] - at % r->size[0];
   for (int i = 0; i < r->ndim; i++) {
     offset += at % r->size[i] * r->stride[i];
@@ -169,27 +90,27 @@ static void locate(int64_t *off, const st_reduce_run *r, int64_t at,
 
 /* Values of complete subtrees, the largest first: those that wait for their
  * right half. Value d is n accumulators at `at` + d * step. */
-typedef struct partials {
+typedef struct pairs {
   char *at;
   int64_t step, n, count;
   int depth;
-} partials;
+} pairs;
 
-static char *top(const partials *t) { return t->at + t->depth * t->step; }
+static char *top(const pairs *t) { return t->at + t->depth * t->step; }
 
-static void combine_top(const reducer *k, partials *t) {
+static void combine_top(const reducer *k, pairs *t) {
   t->depth--;
   k->combine(top(t) - t->step, top(t), t->n);
 }
 
 /* The value at the top is complete. */
-static void push(const reducer *k, partials *t) {
+static void push(const reducer *k, pairs *t) {
   t->depth++;
   t->count++;
   for (int64_t c = t->count; !(c & 1); c >>= 1) combine_top(k, t);
 }
 
-static void combine_all(const reducer *k, partials *t) {
+static void combine_all(const reducer *k, pairs *t) {
   while (t->depth > 1) combine_top(k, t);
 }
 
@@ -209,35 +130,60 @@ static void combine_pairs(const reducer *k, char *value, int64_t n) {
   }
 }
 
+/* What rows need: where values wait, room, and whether to load. */
+typedef struct rows {
+  _Alignas(64) char buffer[ROOM];
+  _Alignas(64) char values[LEVELS * MAX_ACC];
+  bool as_is; /* a block lies side by side in the input */
+} rows;
+
+/* A block of one output, whose run starts at `in`. */
+static void reduce_block(const reducer *k, span *p, const char *in,
+                       const st_reduce_run *r, rows *c) {
+  p->in = c->as_is ? in + p->start * k->size : c->buffer;
+  if (!c->as_is) fetch(k, c->buffer, in, r, p->start, p->n0);
+  k->row(p);
+}
+
+/* A subtree of values of blocks. */
+static void pair_block(const reducer *k, const span *p, const char *in,
+                       const st_reduce_run *r, rows *c) {
+  fetch(k, c->buffer, in, r, p->start, p->n0);
+  combine_pairs(k, c->buffer, p->n0);
+  memcpy(p->acc, c->buffer, (size_t)k->acc_size);
+}
+
+/* One output: its value is the first one afterwards. */
+static void run_row(const reducer *k, span *p, const char *in, int64_t n0,
+                    const st_reduce_run *r, rows *c) {
+  pairs t = {c->values, MAX_ACC, 1, 0, 0};
+  for (int64_t i = 0; i < n0; i += p->n0) {
+    p->n0 = least(n0 - i, ST_REDUCE_BLOCK);
+    p->start = r->at + i;
+    p->acc = top(&t);
+    if (r->partials) pair_block(k, p, in, r, c);
+    else reduce_block(k, p, in, r, c);
+    if (k->stops_early && *(int64_t *)(void *)p->acc != ST_NO_INDEX) i = n0;
+    push(k, &t);
+  }
+  combine_all(k, &t);
+}
+
 /* One output after the other. */
 static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
-  _Alignas(64) char buffer[ROOM], values[LEVELS * MAX_ACC];
-  const bool dense = r->ndim == 1 && r->stride[0] == k->size &&
-                     k->in_size == k->size;
+  rows c;
   const char *in = p.in;
   char *to = p.acc;
+  c.as_is = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
   for (int64_t j = 0; j < n1; j++, in += s[4], p.ref += s[5]) {
-    partials t = {values, MAX_ACC, 1, 0, 0};
-    for (int64_t i = 0; i < n0; i += p.n0) {
-      p.n0 = least(n0 - i, ST_REDUCE_BLOCK);
-      p.start = r->at + i;
-      p.in = dense ? in + p.start * k->size : buffer;
-      p.acc = top(&t);
-      if (!dense || r->partials) fetch(k, buffer, in, r, p.start, p.n0);
-      if (r->partials) combine_pairs(k, buffer, p.n0);
-      if (r->partials) memcpy(p.acc, buffer, (size_t)k->acc_size);
-      else k->row(&p);
-      if (k->stops_early && *(int64_t *)(void *)p.acc != ST_NO_INDEX) i = n0;
-      push(k, &t);
-    }
-    combine_all(k, &t);
-    memcpy(to + j * k->acc_size, values, (size_t)k->acc_size);
+    run_row(k, &p, in, n0, r, &c);
+    memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
   }
 }
 
 /* The rows of a piece in order. */
-static void reduce_rows(const reducer *k, span p) {
+static void run_chain(const reducer *k, span p) {
   for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
     m = k->four && p.n0 - i >= 4 ? 4 : 1;
     for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
@@ -257,7 +203,7 @@ typedef struct columns {
 } columns;
 
 /* The same with loaded rows, as many at a time as there is room for. */
-static void reduce_loaded_rows(const reducer *k, span p, columns *c) {
+static void load_chain(const reducer *k, span p, columns *c) {
   const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
   const int64_t *off = p.off, skip = p.skip;
   const char *in = p.in;
@@ -270,7 +216,7 @@ static void reduce_loaded_rows(const reducer *k, span p, columns *c) {
       k->load(c->buffer + q * row, in + off[(i + q) * skip], c->step, p.n1);
       c->dense[q] = q * row;
     }
-    reduce_rows(k, p);
+    run_chain(k, p);
   }
 }
 
@@ -284,8 +230,8 @@ static void reduce_lanes(const reducer *k, const span *p, columns *c,
   q.n0 = (p->n0 - l + step - 1) / step;
   if (k->any_order || p->as_rows || step == k->lanes ||
       (p->n0 <= k->lanes && q.n0 <= 2)) {
-    if (c->as_is) reduce_rows(k, q);
-    else reduce_loaded_rows(k, q, c);
+    if (c->as_is) run_chain(k, q);
+    else load_chain(k, q, c);
     return;
   }
   reduce_lanes(k, p, c, spare, l, 2 * step);
@@ -314,13 +260,13 @@ static void reduce_lanes_flat(const reducer *k, const span *p) {
            (size_t)(p->n1 * k->ref_size));
     q.ref = refs;
   }
-  reduce_rows(k, q);
+  run_chain(k, q);
   if (rest) {
     q.off += q.n0;
     q.n0 = 1;
     q.n1 = rest * p->n1;
     q.more = true;
-    reduce_rows(k, q);
+    run_chain(k, q);
   }
   for (int64_t h = w / 2 * p->n1; h >= p->n1; h /= 2) {
     k->combine(acc, acc + h * k->acc_size, h);
@@ -348,7 +294,7 @@ static void reduce_cols(const reducer *k, span p, const st_reduce_run *r,
 static void reduce_blocks(const reducer *k, span p, int64_t n0,
                           const st_reduce_run *r, columns *c) {
   const int64_t block = r->partials ? 1 : ST_REDUCE_BLOCK;
-  partials t = {c->values, WIDTH, p.n1, 0, 0};
+  pairs t = {c->values, WIDTH, p.n1, 0, 0};
   for (int64_t i = 0; i < n0; i += p.n0) {
     p.n0 = least(n0 - i, block);
     p.start = r->at + i;
@@ -368,7 +314,7 @@ static void run_cols(const reducer *k, span p, const int64_t *s, int64_t n0,
   const char *in = p.in, *ref = p.ref;
   char *to = p.acc;
   c.step = s[4];
-  c.as_is = c.step == k->in_size && k->in_size == k->size;
+  c.as_is = c.step == k->in_size && is_plain(k);
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, width);
     p.in = in + j * s[4];
@@ -387,14 +333,12 @@ static void run_cols(const reducer *k, span p, const int64_t *s, int64_t n0,
   }
 }
 
-static inline void run_reduction(const reducer *k, char **data,
-                                 const int64_t *s,
-                                 int64_t n0, int64_t n1, const void *ctx) {
-  const st_reduce_run *r = ctx;
+void st__run_reduction(const reducer *k, char **data, const int64_t *s,
+                       int64_t n0, int64_t n1, const st_reduce_run *r) {
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
   const span p = {.acc = data[0], .in = data[1], .ref = data[2]};
   if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->partials && r->ndim == 1 &&
-      k->in_size == k->size && r->stride[0] == k->size &&
+      is_plain(k) && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
     k->few(p.acc, p.in + r->at * k->size, n0, n1);
   } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
@@ -404,4 +348,3 @@ static inline void run_reduction(const reducer *k, char **data,
   }
 }
 
-#endif
