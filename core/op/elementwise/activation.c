@@ -1,4 +1,4 @@
-/* Activations made of others: relu6, selu, celu, prelu.
+/* Composite activations: relu6, selu, celu, prelu.
  */
 
 #include "op/elementwise/composite_ops.h"
@@ -42,7 +42,7 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
   return ST_OK;
 }
 
-/* A weight per channel lies along the second dimension. */
+/* One weight per channel broadcasts along the second dimension. */
 ST_BOXED(st__box_prelu) {
   const st_tensor *self = args[0].u.tensor, *weight = args[1].u.tensor;
   st_op_scope c = {.status = check_prelu(self, weight)};

@@ -20,7 +20,7 @@ static st_status check_close(const st_value *args) {
   return ST_OK;
 }
 
-/* |self - other| <= atol + |rtol other|, and finite. */
+/* |self - other| <= atol + |rtol * other|, and the left side is finite. */
 static st_tensor *within(st_op_scope *c, const st_tensor *self,
                          const st_tensor *other, const st_value *args) {
   const st_tensor *error = st__apply1(

@@ -161,8 +161,8 @@ st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets);
 
 /* Checks that each tensor argument of a kernel for device is on that device or
- * on an earlier one (in the order of st_device): Note
- * [Memory of extension devices]. BAD_VALUE names the argument that is not. */
+ * on an earlier one in the order of st_device: Note [Memory of extension
+ * devices]. BAD_VALUE names the argument that is not. */
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
 
