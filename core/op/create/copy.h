@@ -11,7 +11,7 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
 
 /* Every element of t becomes v, which must fit. t may overlap itself. On the
  * meta device nothing happens. */
-st_status st__match_overload(st_tensor *t, st_scalar v);
+st_status st__fill(st_tensor *t, st_scalar v);
 
 /* t on the CPU, through the dispatcher: itself, retained, or a copy. */
 st_status st__to_cpu(const st_tensor *t, st_tensor **out);

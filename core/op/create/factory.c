@@ -123,7 +123,7 @@ st_status st__new_empty_like(const st_tensor *t, st_options o,
 /* -- Filling and moving --------------------------------------------------- */
 
 st_status st__fill_new(st_tensor *t, st_scalar s) {
-  if (t->device <= ST_DEVICE_META) return st__match_overload(t, s);
+  if (t->device <= ST_DEVICE_META) return st__fill(t, s);
   const st_value args[] = {st__of_tensor(t), st__of_scalar(&s)};
   st_value ret;
   ST_TRY(st__invoke(ST_OP_fill__Scalar, 2, args, &ret));

@@ -142,7 +142,7 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
   return status;
 }
 
-st_status st__match_overload(st_tensor *t, st_scalar v) {
+st_status st__fill(st_tensor *t, st_scalar v) {
   char item[16];
   ST_TRY(st__check_scalar_fits(v, (st_dtype)t->dtype));
   if (st__is_meta(t)) st__capture_fill(t, v);
@@ -157,7 +157,7 @@ st_status st__match_overload(st_tensor *t, st_scalar v) {
 
 static st_status give_filled(const st_value *args, st_scalar v,
                              st_value *ret) {
-  ST_TRY(st__match_overload(st__to_tensor(&args[0]), v));
+  ST_TRY(st__fill(st__to_tensor(&args[0]), v));
   return st__value_copy(&args[0], ret);
 }
 
@@ -169,7 +169,7 @@ static st_status give_new(const st_value *args, st_scalar v, st_value *ret) {
   ST_TRY(st__tensor_empty_strided((st_device)self->device,
                                   (st_dtype)self->dtype, self->ndim,
                                   self->sizes, strides, &t));
-  const st_status status = st__match_overload(t, v);
+  const st_status status = st__fill(t, v);
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;
