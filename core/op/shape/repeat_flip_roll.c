@@ -1,4 +1,5 @@
-/* Repeating and reordering elements: repeat, flip, roll, rot90, meshgrid.
+/* Repetition and reordering: repeat, tile, repeat_interleave, flip, roll,
+ * rot90, meshgrid.
  */
 
 #include "iter/move.h"
@@ -18,7 +19,7 @@ static st_status clone_of(const st_value *self, st_format format,
 typedef struct tiles {
   int ndim;                     /* of the result */
   int64_t sizes[ST_MAX_DIMS];   /* of the result */
-  int nviews;                   /* dimensions of the two views below */
+  int nviews;                   /* of the views with the sizes below */
   int64_t out_sizes[ST_MAX_DIMS];
   int64_t in_sizes[ST_MAX_DIMS];
 } tiles;
@@ -32,8 +33,8 @@ static st_status add_view_dim(tiles *t, int64_t out, int64_t in) {
   return ST_OK;
 }
 
-/* The result seen as (times, size, times, size, ...), and self broadcast to
- * that. */
+/* The copy is between views of the same sizes (times, size, times, size, ...):
+ * of the result, and of self broadcast to it. Sizes of 1 are left out. */
 static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
                             tiles *t) {
   t->ndim = (int)repeats->len;
@@ -74,7 +75,7 @@ ST_BOXED(st__box_repeat) {
   ST_TRY(st__new_empty(o, t.ndim, t.sizes, ST_FORMAT_CONTIGUOUS, &out));
   if (out->numel > 0) {
     int64_t strides[ST_MAX_DIMS];
-    /* Size-1 dimensions of self are left out, the others keep their order. */
+    /* The view has no dimension for a size-1 dimension of self. */
     for (int d = 0, k = 0; d < self->ndim; d++) {
       if (self->sizes[d] == 1) continue;
       while (t.in_sizes[k] == 1) strides[k++] = 0;
@@ -116,7 +117,7 @@ ST_BOXED(st__box_tile) {
 
 /* -- repeat_interleave ---------------------------------------------------- */
 
-/* positions[k] = the slice that stands at place k of the result. */
+/* out[k] is the index of the slice of self that is slice k of the result. */
 static st_status expand_counts(const st_tensor *counts, int64_t n,
                                st_tensor **out) {
   const int64_t *c = (const int64_t *)(const void *)st__data(counts);
@@ -211,7 +212,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
 
 /* -- flip ----------------------------------------------------------------- */
 
-/* A move whose source runs backwards along some dimensions. */
+/* Copies self to out, with negative source strides along dims. */
 static void move_reversed(const st_tensor *out, const st_tensor *self,
                           uint64_t dims) {
   const st_dtype dtype = (st_dtype)self->dtype;
@@ -275,7 +276,7 @@ static st_status narrow(const st_value *self, int64_t dim, int64_t start,
   return st__invoke1(ST_OP_narrow, 4, args, out);
 }
 
-/* The end of the dimension, then its beginning. */
+/* Concatenates the end of the dimension and its beginning. */
 static st_status roll_dim(const st_value *self, int64_t shift, int64_t dim,
                           st_value *ret) {
   st_tensor *parts[2] = {NULL, NULL};
@@ -364,8 +365,7 @@ ST_BOXED(st__box_rot90) {
 
 /* -- meshgrid ------------------------------------------------------------- */
 
-/* Vector number i seen along its own dimension and broadcast along the
- * others. */
+/* Vector i along dimension i, expanded along the others. */
 static st_status mesh_view(st_tensor *const *vectors, int n, int i,
                            st_tensor **out) {
   int64_t shape[ST_MAX_DIMS], own[ST_MAX_DIMS];
@@ -410,7 +410,8 @@ static st_status check_one_dtype(const st_value *list) {
   return ST_OK;
 }
 
-/* swap: the first vector runs along columns, the second along rows. */
+/* swap is indexing "xy": the first vector varies along the second dimension,
+ * and the second one along the first. */
 static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   st_tensor *vectors[ST_MAX_DIMS];
   const int n = (int)list->len;

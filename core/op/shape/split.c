@@ -1,4 +1,5 @@
-/* Operators that cut a tensor into a list of views. */
+/* Operators that split a tensor into a list of views.
+ */
 
 #include "op/shape/view.h"
 
@@ -8,7 +9,7 @@
 #include "op/lazy/lazy.h"
 #include "tensor/view.h"
 
-/* self's size along dim, which must exist. */
+/* The size of self along dim. BAD_DIM if there is no such dimension. */
 static st_status size_along(const st_tensor *self, int64_t dim,
                             int64_t *size) {
   int d = 0;
@@ -27,7 +28,7 @@ static st_status new_list(int64_t n, st_value *list) {
   return st__value_new_tensors((int)n, list);
 }
 
-/* -- Parts as views ------------------------------------------------------- */
+/* -- View operators ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
   const st_tensor *self = st__self_of(args);
@@ -109,13 +110,13 @@ ST_BOXED(st__box_unbind) {
   return ST_OK;
 }
 
-/* -- Made of other operators ---------------------------------------------- */
+/* -- Composite operators -------------------------------------------------- */
 
 ST_BOXED(st__box_split_sizes) {
   return st__invoke(ST_OP_split_with_sizes, 3, args, rets);
 }
 
-/* Nothing in n parts: n - 1 of size 0, and one more. */
+/* The n chunks of a dimension of size 0, each of size 0. */
 static st_status chunk_nothing(const st_value *args, int64_t n,
                                st_value *rets) {
   st_value sizes;
@@ -142,7 +143,7 @@ ST_BOXED(st__box_chunk) {
   return st__invoke(ST_OP_split_Tensor, 3, split, rets);
 }
 
-/* One part by the operator slice. */
+/* Calls slice for the indices [start, end). */
 static st_status part(const st_value *args, int64_t start, int64_t end,
                       st_tensor **out) {
   const st_value slice[] = {args[0], args[2], st__of_int(start),
@@ -150,8 +151,8 @@ static st_status part(const st_value *args, int64_t start, int64_t end,
   return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
 }
 
-/* Where part i of n ends: at a cut, or the first ones are one longer when
- * the parts are sections. */
+/* The end index of part i of n. cuts lists the ends of all parts but the last,
+ * or is the number of sections, of which the first size % n are one longer. */
 static int64_t end_of(const st_value *cuts, int64_t n, int64_t size,
                       int64_t i) {
   if (cuts->tag == ST_TAG_INTS) return i < n - 1 ? cuts->u.ints[i] : size;
@@ -193,8 +194,8 @@ ST_BOXED(st__box_tensor_split_indices) {
   return parts(args, (int64_t)args[1].len + 1, size, rets);
 }
 
-/* Its elements on the CPU. This is an operator of views, which gets what is
- * lazy as it is. */
+/* The elements of `at` on the CPU. tensor_split is a view operator, so the
+ * fallbacks of lazy keys have not resolved its arguments. */
 static st_status read_cuts(const st_tensor *at, st_tensor **out) {
   st_tensor *plain = NULL;
   ST_TRY(st__resolve(at, &plain));
@@ -203,7 +204,7 @@ static st_status read_cuts(const st_tensor *at, st_tensor **out) {
   return status;
 }
 
-/* at is on the CPU. */
+/* at is on the CPU and not lazy. */
 static st_status split_at(const st_value *args, const st_tensor *at,
                           st_value *rets) {
   st_value cuts;
@@ -222,7 +223,8 @@ static st_status split_at(const st_value *args, const st_tensor *at,
   return status;
 }
 
-/* How many sections, or where to cut, read out of a tensor. */
+/* The number of sections (0-dim) or the indices to split at (1-d) come from a
+ * tensor. */
 ST_BOXED(st__box_tensor_split_tensor) {
   const st_tensor *at = st__to_tensor(&args[1]);
   st_tensor *here = NULL;
@@ -237,7 +239,7 @@ ST_BOXED(st__box_tensor_split_tensor) {
   return status;
 }
 
-/* -- By columns, rows, depth ---------------------------------------------- */
+/* -- hsplit, vsplit, dsplit ----------------------------------------------- */
 
 static st_status need_dims(const st_value *args, int least) {
   if (st__self_of(args)->ndim >= least) return ST_OK;
