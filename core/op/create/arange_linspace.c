@@ -115,17 +115,18 @@ static st_status check_bounds(st_scalar start, st_scalar end,
   const double a = st__scalar_to_double(start), b = st__scalar_to_double(end);
   const double by = st__scalar_to_double(step);
   if (is_complex(start) || is_complex(end) || is_complex(step)) {
-    return st__fail(ST_BAD_TYPE, "a range has no complex bounds");
+    return st__fail(ST_BAD_TYPE, "start, end and step must not be complex");
   }
   if (!(by > 0 || by < 0)) {
-    return st__fail(ST_BAD_VALUE, "step must be a number other than 0");
+    return st__fail(ST_BAD_VALUE, "step must not be 0 or NaN");
   }
   if (!isfinite(a) || !isfinite(b)) {
-    return st__fail(ST_BAD_VALUE, "a range from %g to %g has no end", a, b);
+    return st__fail(ST_BAD_VALUE, "start and end must be finite, not %g and "
+                    "%g", a, b);
   }
   if (by > 0 ? b < a : b > a) {
-    return st__fail(ST_BAD_VALUE, "a step of %g does not lead from %g to %g",
-                    by, a, b);
+    return st__fail(ST_BAD_VALUE, "a step of %g has the wrong sign to get from "
+                    "%g to %g", by, a, b);
   }
   return ST_OK;
 }
@@ -175,7 +176,8 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
   q.start = st__scalar_to_double(start);
   q.step = st__scalar_to_double(step);
   if (whole && q.by == 0) {
-    return st__fail(ST_BAD_VALUE, "step is 0 as an integer");
+    return st__fail(ST_BAD_VALUE, "step must not be 0 after truncation to an "
+                    "integer");
   }
   /* As in ATen, only int64 uses integer arithmetic for the count. */
   if (ints || o.dtype == ST_INT64) {
@@ -270,8 +272,8 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   st_tensor *t = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
   if (n < 0 || m < 0) {
-    return st__fail(ST_BAD_VALUE, "a matrix cannot have shape [%lld, %lld]",
-                    (long long)n, (long long)m);
+    return st__fail(ST_BAD_VALUE, "n and m must not be negative, they are "
+                    "%lld and %lld", (long long)n, (long long)m);
   }
   const bool meta = o.device == ST_DEVICE_META;
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};

@@ -89,8 +89,7 @@ ST_BOXED(st__box_contiguous) {
   st_format format = ST_FORMAT_CONTIGUOUS;
   ST_TRY(read_format(&args[1], ST_FORMAT_CONTIGUOUS, &format));
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
-                    "layout to be contiguous in");
+    return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
   return st__is_contiguous_in(st__to_tensor(&args[0]), format)
        ? st__return_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
@@ -181,8 +180,8 @@ st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
     return ST_OK;
   }
   st__tensor_release(out);
-  return st__fail(ST_BAD_STATE, "the kernels of device '%s' copy to the CPU "
-                  "another tensor than they were asked for",
+  return st__fail(ST_BAD_STATE, "the kernels of device '%s' returned a copy "
+                  "with the wrong device, shape or dtype",
                   st__device_name((st_device)t->device));
 }
 
@@ -200,8 +199,7 @@ ST_BOXED(st__box_resize_) {
   st_format format = ST_FORMAT_CONTIGUOUS;
   ST_TRY(read_format(&args[2], ST_FORMAT_CONTIGUOUS, &format));
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
-                    "layout to resize to");
+    return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
   bool same = st__is_none(&args[2]) && n == self->ndim;
   for (int d = 0; same && d < n; d++) {
@@ -226,8 +224,8 @@ ST_BOXED(st__box_resize_as_) {
 
 static st_status check_single(const st_tensor *t) {
   if (t->numel == 1) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "self must have one element to be a number, "
-                  "its shape is %s", ST_SHAPE_TEXT(t));
+  return st__fail(ST_BAD_SHAPE, "self must have exactly one element, its "
+                  "shape is %s", ST_SHAPE_TEXT(t));
 }
 
 ST_BOXED(st__box_item) {
@@ -257,8 +255,8 @@ ST_BOXED(st__box_equal) {
   const st_tensor *self = st__to_tensor(&args[0]);
   const st_tensor *other = st__to_tensor(&args[1]);
   if (self->dtype != other->dtype || self->device != other->device) {
-    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have one "
-                    "dtype and device",
+    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have the "
+                    "same dtype and device",
                     st__dtype_name((st_dtype)self->dtype),
                     st__dtype_name((st_dtype)other->dtype));
   }

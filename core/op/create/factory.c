@@ -23,8 +23,7 @@ st_status st__read_options(const st_value *args, st_options *out) {
     return st__fail(ST_BAD_VALUE, "layout must be strided");
   }
   if (st__to_bool(&args[3], false)) {
-    return st__fail(ST_BAD_VALUE, "pin_memory: there is no device to pin "
-                    "memory for");
+    return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
   }
   out->dtype = (st_dtype)dtype;
   out->device = (st_device)device;
@@ -42,7 +41,7 @@ static st_options options_of(const st_tensor *t) {
 st_status st__check_cpu_or_meta(const st_tensor *t) {
   if (st__lacks_memory(t)) return st__refuse_memoryless();
   if (!st__is_privateuse(t)) return ST_OK;
-  return st__fail(ST_NO_KERNEL, "device '%s' has no kernel for it",
+  return st__fail(ST_NO_KERNEL, "not implemented for device '%s'",
                   st__device_name((st_device)t->device));
 }
 
@@ -88,8 +87,8 @@ static st_status check_made(st_tensor **t, st_options o, int ndim,
     return ST_OK;
   }
   st__tensor_release(t);
-  return st__fail(ST_BAD_STATE, "the kernel of empty made another tensor than "
-                  "it was asked for");
+  return st__fail(ST_BAD_STATE, "the kernel of empty returned a tensor with "
+                  "the wrong shape, strides, dtype or device");
 }
 
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,

@@ -110,8 +110,8 @@ static st_status triangle_indices(const st_value *args, bool upper,
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(args + 3, &o));
   if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "a matrix of %lld rows and %lld columns "
-                    "is not possible", (long long)rows, (long long)cols);
+    return st__fail(ST_BAD_VALUE, "row and col must be from 0 to 2147483647, "
+                    "they are %lld and %lld", (long long)rows, (long long)cols);
   }
   const int64_t far = rows + cols;
   offset = offset > far ? far : offset < -far ? -far : offset;
@@ -153,8 +153,9 @@ static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
                        int64_t dim2, st_tensor **out) {
   int a, b;
   if (self->ndim == 0 || self->ndim >= ST_MAX_DIMS) {
-    return st__fail(ST_BAD_SHAPE, "self must have a dimension to spread, its "
-                    "shape is %s", ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_SHAPE, "self must have at least 1 dimension and "
+                    "less than the maximum, its shape is %s",
+                    ST_SHAPE_TEXT(self));
   }
   const int ndim = self->ndim + 1;
   ST_TRY(st__wrap_dim(dim1, ndim, &a));
@@ -186,7 +187,7 @@ fail:
 
 static st_status check_offset(int64_t offset) {
   if (offset > -INT32_MAX && offset < INT32_MAX) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "diagonal %lld is too far out",
+  return st__fail(ST_BAD_VALUE, "diagonal offset %lld is too large",
                   (long long)offset);
 }
 

@@ -15,16 +15,16 @@ static bool is_integral_or_bool(st_dtype d) {
 /* BAD_TYPE unless a scalar of alpha's kind may multiply tensors of dtype d. */
 static st_status check_alpha(st_scalar alpha, st_dtype d) {
   if (alpha.kind == ST_SCALAR_BOOL && d != ST_BOOL) {
-    return st__fail(ST_BAD_TYPE, "alpha may be a boolean for bool tensors "
-                    "only, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must not be a boolean for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   if (alpha.kind == ST_SCALAR_COMPLEX && !st__is_complex(d)) {
-    return st__fail(ST_BAD_TYPE, "alpha may be complex for complex tensors "
-                    "only, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must not be complex for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   if (alpha.kind == ST_SCALAR_FLOAT && is_integral_or_bool(d)) {
-    return st__fail(ST_BAD_TYPE, "alpha must be an integer for integer "
-                    "tensors, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must be an integer for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   return ST_OK;
 }
@@ -166,9 +166,8 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   st_inputs in;
   ST_TRY(st__dtype_among(r, &exponent, 1, &d));
   if (is_integral_or_bool(d) && exponent.u.i < 0) {
-    return st__fail(ST_BAD_VALUE, "an integer has no negative power among "
-                    "the integers: exponent is %lld",
-                    (long long)exponent.u.i);
+    return st__fail(ST_BAD_VALUE, "the exponent of an integer tensor must not "
+                    "be negative, it is %lld", (long long)exponent.u.i);
   }
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
@@ -272,8 +271,8 @@ st_status st__rad2deg_meta(st_run *r) {
 
 static st_status refuse_bool(const st_tensor *t) {
   if (t->dtype != ST_BOOL) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "bool has no sign; logical_not inverts a "
-                  "mask");
+  return st__fail(ST_BAD_DTYPE, "not supported for bool tensors; use "
+                  "logical_not to invert a mask");
 }
 
 st_status st__neg_meta(st_run *r) {
@@ -296,8 +295,8 @@ static st_status build_to_real(st_run *r, uint32_t flags) {
 st_status st__to_real_meta(st_run *r) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
   if (r->variant == ST_INPLACE && st__is_complex(d)) {
-    return st__fail(ST_BAD_DTYPE, "the result is %s, which cannot be written "
-                    "over %s", st__dtype_name(st__real_dtype(d)),
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, but self has "
+                    "dtype %s", st__dtype_name(st__real_dtype(d)),
                     st__dtype_name(d));
   }
   return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);

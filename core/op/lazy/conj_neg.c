@@ -56,7 +56,7 @@ ST_BOXED(st__box_neg_view) {
   if (st__self_of(args)->dtype != ST_BOOL) {
     return flip(st__self_of(args), neg_bit, rets);
   }
-  return st__fail(ST_BAD_DTYPE, "a bool has no negative");
+  return st__fail(ST_BAD_DTYPE, "not supported for bool tensors");
 }
 
 ST_BOXED(st__box_conj) {
@@ -75,15 +75,17 @@ static st_status transpose_conj(const st_value *args, st_value *rets) {
 
 ST_BOXED(st__box_adjoint) {
   if (st__self_of(args)->ndim != 1) return transpose_conj(args, rets);
-  return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of them, "
-                  "its shape is %s", ST_SHAPE_TEXT(st__self_of(args)));
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of "
+                  "matrices, its shape is %s",
+                  ST_SHAPE_TEXT(st__self_of(args)));
 }
 
 ST_BOXED(st__box_matrix_H) {
   const int ndim = st__self_of(args)->ndim;
   if (ndim == 2 || ndim == 0) return transpose_conj(args, rets);
-  return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; mH "
-                  "is for batches of them", ST_SHAPE_TEXT(st__self_of(args)));
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; use "
+                  "mH for a batch of matrices",
+                  ST_SHAPE_TEXT(st__self_of(args)));
 }
 
 /* -- Predicates ----------------------------------------------------------- */
@@ -163,11 +165,11 @@ static st_status check_written(const resolved_args *l, int i) {
   const char *name = l->call->schema->args[i].name;
   if (l->bit == zero_bit) {
     return st__fail(ST_BAD_STATE, "argument '%s' is a zero tensor, which is "
-                    "immutable: clone() gives one to write to", name);
+                    "immutable; clone() it first", name);
   }
   if (l->given[i].tag == ST_TAG_TENSORS) {
-    return st__fail(ST_BAD_STATE, "argument '%s' is a list to write to with a "
-                    "lazy %s in it: clone() that first", name,
+    return st__fail(ST_BAD_STATE, "argument '%s' is written, but the list "
+                    "contains a lazy %s; clone() it first", name,
                     l->bit == conj_bit ? "conjugate" : "negative");
   }
   return st__check_internal_overlap(l->given[i].u.tensor);
@@ -283,9 +285,9 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
     views |= s->args[i].is_alias && !s->args[i].is_write;
   }
   if (views && writes) {
-    return st__fail(ST_NO_KERNEL, "makes views and writes, so the fallback of "
-                    "%s cannot serve it: register a kernel for that key",
-                    st__key_name(key));
+    return st__fail(ST_NO_KERNEL, "the fallback of %s does not support "
+                    "operators that return views and write arguments; "
+                    "register a kernel for this key", st__key_name(key));
   }
   if (views) return go_below(call, bit, args, rets);
   resolved_args l;

@@ -124,12 +124,13 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
   const st_tensor *value = st__scope_ok(&c) ? st__apply(&c, id, n,
                                                         given) : NULL;
   if (st__scope_ok(&c) && !st__same_sizes(self, value)) {
-    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
-                        ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
+    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, but the result has "
+                        "shape %s", ST_SHAPE_TEXT(self),
+                        ST_SHAPE_TEXT(value));
   }
   if (st__scope_ok(&c) && self->dtype != value->dtype) {
-    c.status = st__fail(ST_BAD_DTYPE, "self is %s, the result %s",
-                        st__dtype_name((st_dtype)self->dtype),
+    c.status = st__fail(ST_BAD_DTYPE, "self has dtype %s, but the result is "
+                        "%s", st__dtype_name((st_dtype)self->dtype),
                         st__dtype_name((st_dtype)value->dtype));
   }
   return st__scope_return(&c, st__apply2(&c, ST_OP_copy_, self, value), rets);

@@ -43,8 +43,9 @@ static st_status find_device(const char *key, st_device *out) {
     *out = backends[i].device;
     return ST_OK;
   }
-  return st__fail(ST_BAD_VALUE, "'%.80s' is no backend for a structured "
-                  "operator: CPU, PrivateUse1, 2 or 3", key);
+  return st__fail(ST_BAD_VALUE, "'%.80s' is not a backend of structured "
+                  "operators; use CPU, PrivateUse1, PrivateUse2 or "
+                  "PrivateUse3", key);
 }
 
 static bool has_variant(const st_structured *s, st_variant v) {

@@ -21,7 +21,7 @@ static st_status return_out(st_tensor *out, st_value *rets) {
 
 static st_status check_device(const st_tensor *out, const st_tensor *value) {
   return out->device == value->device ? ST_OK
-       : st__fail(ST_BAD_VALUE, "out is on another device than the result");
+       : st__fail(ST_BAD_VALUE, "out and the result are on different devices");
 }
 
 static st_status check_out(const st_tensor *out, const st_tensor *value) {
@@ -61,8 +61,8 @@ st_status st__assign_out(st_tensor *out, const st_tensor *value) {
 
 st_status st__cast_out(st_tensor *out, const st_tensor *value) {
   if (!st__can_cast((st_dtype)value->dtype, (st_dtype)out->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which out of "
-                    "dtype %s cannot hold",
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
+                    "cast to out's dtype %s",
                     st__dtype_name((st_dtype)value->dtype),
                     st__dtype_name((st_dtype)out->dtype));
   }

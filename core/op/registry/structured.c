@@ -54,8 +54,8 @@ static st_status check_device(const st_call *call, int i, const st_tensor *t,
   if (t->device <= device) {
     return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
   }
-  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', the kernel "
-                  "works on '%s'", call->schema->args[i].name,
+  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
+                  "kernel runs on '%s'", call->schema->args[i].name,
                   st__device_name((st_device)t->device),
                   st__device_name(device));
 }
@@ -99,8 +99,8 @@ static st_status check_given(const st_run *r, const st_tensor *given,
                     st__dtype_name(dtype));
   }
   if (given->device != r->device) {
-    return st__fail(ST_BAD_VALUE, "%s is on device '%s', the result on '%s'",
-                    what, st__device_name((st_device)given->device),
+    return st__fail(ST_BAD_VALUE, "%s is on device '%s', but the result is on "
+                    "'%s'", what, st__device_name((st_device)given->device),
                     st__device_name(r->device));
   }
   if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
@@ -158,8 +158,8 @@ static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
   if (st__has_sizes(t, ndim, sizes)) return ST_OK;
   /* impl would not see the input shape that meta saw */
   if (any_input(r, t, is_same)) {
-    return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
-                    "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
+    return st__fail(ST_BAD_SHAPE, "out is an input as well, so it cannot be "
+                    "resized from shape %s to %s", ST_SHAPE_TEXT(t),
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
   }
   return resize(t, ndim, sizes, strides);
@@ -179,11 +179,12 @@ static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
 
 static st_status check_output(const st_run *r, int i) {
   if (i < 0 || i >= r->nouts) {
-    return st__fail(ST_BAD_STATE, "its meta sets output %d of %d", i,
-                    r->nouts);
+    return st__fail(ST_BAD_STATE, "its meta function sets output %d, but it "
+                    "has %d outputs", i, r->nouts);
   }
   return r->out[i]
-    ? st__fail(ST_BAD_STATE, "its meta sets output %d twice", i) : ST_OK;
+    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice", i)
+    : ST_OK;
 }
 
 /* Makes impl write output i to a new tensor, which finish copies back. */
@@ -327,7 +328,8 @@ static st_status finish(st_run *r, st_value *rets) {
 static st_status check_outputs(const st_run *r) {
   for (int i = 0; i < r->nouts; i++) {
     if (!r->out[i]) {
-      return st__fail(ST_BAD_STATE, "its meta does not set output %d", i);
+      return st__fail(ST_BAD_STATE, "its meta function does not set output %d",
+                      i);
     }
   }
   return ST_OK;
@@ -351,8 +353,8 @@ static st_status check_meta(const st_run *r) {
     }
   }
   return !has_tensor ? ST_OK
-    : st__fail(ST_BAD_VALUE, "no argument is on device 'meta', for which the "
-               "kernel is");
+    : st__fail(ST_BAD_VALUE, "a kernel for Meta needs an argument on device "
+               "'meta'");
 }
 
 static st_status run(st_run *r, st_value *rets) {

@@ -19,8 +19,8 @@ static st_status check_functional(const st_schema *s) {
   for (int i = 0; i < s->nrets; i++) is_plain &= is_plain_tensor(&s->rets[i]);
   for (int i = 0; i < s->nargs; i++) is_plain &= !s->args[i].is_alias;
   if (!is_plain || s->nrets > ST_MAX_OUTS) {
-    return st__fail(ST_BAD_SCHEMA, "%s: a structured operator gives 1 to %d "
-                    "new tensors and writes none of its arguments", s->text,
+    return st__fail(ST_BAD_SCHEMA, "%s: a structured operator must return 1 "
+                    "to %d new tensors and write no argument", s->text,
                     ST_MAX_OUTS);
   }
   return ST_OK;
@@ -30,8 +30,8 @@ static st_status check_inplace(const st_schema *s) {
   if (s->nrets == 1 && s->nargs > 0 && is_plain_tensor(&s->args[0])) {
     return ST_OK;
   }
-  return st__fail(ST_BAD_SCHEMA, "%s: an in-place variant needs a Tensor to "
-                  "write, the first argument, and one result", s->text);
+  return st__fail(ST_BAD_SCHEMA, "%s: an in-place variant needs a Tensor as "
+                  "the first argument and one result", s->text);
 }
 
 static st_status check_out(const st_schema *s, const char *overload) {

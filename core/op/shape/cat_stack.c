@@ -43,12 +43,12 @@ static st_status check_list(const st_value *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t->ndim == 0) {
-      return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimension to "
-                      "join along", i);
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimensions and "
+                      "cannot be concatenated", i);
     }
     if (t->device != list->u.tensors[0]->device) {
-      return st__fail(ST_BAD_VALUE, "tensor number %u is on another device "
-                      "than the first", i);
+      return st__fail(ST_BAD_VALUE, "tensor number %u is not on the device of "
+                      "the first tensor", i);
     }
   }
   return ST_OK;
@@ -69,12 +69,12 @@ static st_status joined_sizes(const st_value *list, const st_tensor *like,
     }
     if (!fits) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, which "
-                      "does not fit %s along dimension %d", i + 1,
+                      "must match %s except in dimension %d", i + 1,
                       ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
                       (int)st__display_index(dim));
     }
     if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
-      return st__fail(ST_BAD_SHAPE, "the joined size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
   return ST_OK;
@@ -191,8 +191,8 @@ static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
   ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
   const st_status status =
     more->ndim > t->ndim ? at_least(more, n, out)
-                         : st__fail(ST_BAD_STATE, "unsqueeze gave no more "
-                                    "than %d dimensions", more->ndim);
+                         : st__fail(ST_BAD_STATE, "unsqueeze returned a "
+                                    "tensor of %d dimensions", more->ndim);
   st__tensor_release(&more);
   return status;
 }
@@ -241,8 +241,8 @@ static st_status check_stack(const st_value *list, int64_t dim, int *at) {
   for (uint32_t i = 1; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (!st__same_sizes(first, t)) {
-      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, the "
-                      "first one %s", i, ST_SHAPE_TEXT(t),
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, but the "
+                      "first has shape %s", i, ST_SHAPE_TEXT(t),
                       ST_SHAPE_TEXT(first));
     }
   }

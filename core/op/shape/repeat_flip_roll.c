@@ -26,7 +26,7 @@ typedef struct tiles {
 
 static st_status add_view_dim(tiles *t, int64_t out, int64_t in) {
   if (t->nviews == ST_MAX_DIMS) {
-    return st__fail(ST_BAD_SHAPE, "too many dimensions to repeat");
+    return st__fail(ST_BAD_SHAPE, "repeating self needs too many dimensions");
   }
   t->out_sizes[t->nviews] = out;
   t->in_sizes[t->nviews++] = in;
@@ -40,7 +40,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
   t->ndim = (int)repeats->len;
   t->nviews = 0;
   if (t->ndim < self->ndim) {
-    return st__fail(ST_BAD_SHAPE, "repeats has %d entries, self has %d "
+    return st__fail(ST_BAD_SHAPE, "repeats has %d entries, but self has %d "
                     "dimensions", t->ndim, self->ndim);
   }
   if (t->ndim > ST_MAX_DIMS) {
@@ -56,7 +56,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
                       (long long)times);
     }
     if (__builtin_mul_overflow(size, times, &t->sizes[d])) {
-      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
     if (times > 1) ST_TRY(add_view_dim(t, times, 1));
     if (size > 1) ST_TRY(add_view_dim(t, size, size));
@@ -132,7 +132,7 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
       return st__fail(ST_BAD_VALUE, "repeats must not be negative");
     }
     if (__builtin_add_overflow(total, c[one ? 0 : i], &total)) {
-      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
@@ -165,7 +165,7 @@ static st_status repeat_slices(const st_value *self, const st_value *dim,
   ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
                             &positions));
   if (!st__is_none(output_size) && output_size->u.i != positions->numel) {
-    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but repeats gives "
+    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but the result has "
                       "%lld slices", (long long)output_size->u.i,
                       (long long)positions->numel);
     goto fail;
@@ -319,7 +319,7 @@ ST_BOXED(st__box_roll) {
   }
   if (args[2].len == 0 && args[1].len == 1) return roll_flat(args, rets);
   if (args[1].len != args[2].len) {
-    return st__fail(ST_BAD_VALUE, "shifts has %u entries, dims has %u",
+    return st__fail(ST_BAD_VALUE, "shifts has %u entries, but dims has %u",
                     args[1].len, args[2].len);
   }
   st_value last = args[0];
@@ -342,13 +342,13 @@ ST_BOXED(st__box_rot90) {
   const int64_t k = (args[1].u.i % 4 + 4) % 4;
   int a, b;
   if (args[2].len != 2 || self->ndim < 2) {
-    return st__fail(ST_BAD_DIM, "dims must name two dimensions, self has "
-                    "shape %s", ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_DIM, "dims must list two dimensions of self, whose "
+                    "shape is %s", ST_SHAPE_TEXT(self));
   }
   ST_TRY(st__wrap_dim(args[2].u.ints[0], self->ndim, &a));
   ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
   if (a == b) {
-    return st__fail(ST_BAD_DIM, "dims names dimension %d twice",
+    return st__fail(ST_BAD_DIM, "dims lists dimension %d twice",
                     (int)st__display_index(a));
   }
   const int64_t dims[] = {a, b};
@@ -402,8 +402,8 @@ static st_status check_one_dtype(const st_value *list) {
   for (uint32_t i = 1; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t->dtype != list->u.tensors[0]->dtype) {
-      return st__fail(ST_BAD_DTYPE, "all tensors must have one dtype, not %s "
-                      "and %s", st__dtype_name((st_dtype)t->dtype),
+      return st__fail(ST_BAD_DTYPE, "all tensors must have the same dtype, "
+                      "not %s and %s", st__dtype_name((st_dtype)t->dtype),
                       st__dtype_name((st_dtype)list->u.tensors[0]->dtype));
     }
   }

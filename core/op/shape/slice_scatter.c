@@ -24,7 +24,7 @@ static st_status check_part(const st_tensor *place, const st_value *part,
                             const char *name) {
   const st_tensor *t = part->u.tensor;
   if (st__same_sizes(place, t)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the part has shape %s",
+  return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the view has shape %s",
                   name, ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(place));
 }
 

@@ -14,7 +14,7 @@ static st_status size_along(const st_tensor *self, int64_t dim,
                             int64_t *size) {
   int d = 0;
   if (self->ndim == 0) {
-    return st__fail(ST_BAD_DIM, "self has no dimension to be cut along");
+    return st__fail(ST_BAD_DIM, "self must have at least 1 dimension");
   }
   ST_TRY(st__wrap_dim(dim, self->ndim, &d));
   *size = self->sizes[d];
@@ -23,7 +23,7 @@ static st_status size_along(const st_tensor *self, int64_t dim,
 
 static st_status new_list(int64_t n, st_value *list) {
   if (n > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "%" PRId64 " parts are too many", n);
+    return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   return st__value_new_tensors((int)n, list);
 }
@@ -36,8 +36,8 @@ ST_BOXED(st__box_split) {
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   if (part < 0 || (part == 0 && size > 0)) {
-    return st__fail(ST_BAD_VALUE, "split_size %" PRId64 " cannot cut a size "
-                    "of %" PRId64, part, size);
+    return st__fail(ST_BAD_VALUE, "split_size %" PRId64 " is invalid for a "
+                    "dimension of size %" PRId64, part, size);
   }
   const int64_t n = size == 0 ? 1 : (size - 1) / part + 1;
   st_value list;
@@ -121,7 +121,7 @@ static st_status chunk_nothing(const st_value *args, int64_t n,
                                st_value *rets) {
   st_value sizes;
   if (n > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "%" PRId64 " parts are too many", n);
+    return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   ST_TRY(st__value_new_ints((int)n, &sizes));
   const st_value split[] = {args[0], sizes, args[2]};
@@ -230,8 +230,8 @@ ST_BOXED(st__box_tensor_split_tensor) {
   st_tensor *here = NULL;
   if (at->dtype != ST_INT64 || at->ndim > 1 || st__is_meta(at) ||
       at->numel > INT32_MAX) {
-    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a "
-                    "number or a vector of int64 with data");
+    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a 0-dim "
+                    "tensor or a vector of int64 with data");
   }
   ST_TRY(read_cuts(at, &here));
   const st_status status = split_at(args, here, rets);
@@ -250,7 +250,7 @@ static st_status need_dims(const st_value *args, int least) {
 static st_status equal_parts(const st_value *args, int dim, st_value *rets) {
   const int64_t n = args[1].u.i, size = st__self_of(args)->sizes[dim];
   if (n <= 0 || size % n) {
-    return st__fail(ST_BAD_VALUE, "shape %s cannot be cut into %" PRId64
+    return st__fail(ST_BAD_VALUE, "shape %s cannot be split into %" PRId64
                     " equal parts along dimension %d",
                     ST_SHAPE_TEXT(st__self_of(args)), n,
                     (int)st__display_index(dim));

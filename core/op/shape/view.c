@@ -304,8 +304,8 @@ ST_BOXED(st__box_movedim_int) {
 
 ST_BOXED(st__box_movedim_intlist) {
   if (args[1].len != args[2].len) {
-    return st__fail(ST_BAD_DIM, "source lists %u dimensions, destination %u",
-                    args[1].len, args[2].len);
+    return st__fail(ST_BAD_DIM, "source lists %u dimensions, but destination "
+                    "%u", args[1].len, args[2].len);
   }
   return movedim(st__self_of(args), (int)args[1].len, args[1].u.ints,
                  args[2].u.ints, rets);
@@ -362,8 +362,8 @@ ST_BOXED(st__box_narrow_tensor) {
   ST_TRY(st__invoke(ST_OP_item, 1, &args[2], &start));
   const int64_t base = args[4].u.i;
   if (start.u.i >= 0 && start.u.i < base) {
-    return st__fail(ST_BAD_INDEX, "start %" PRId64 " comes before the first "
-                    "position, %" PRId64, start.u.i, base);
+    return st__fail(ST_BAD_INDEX, "start %" PRId64 " is before the first "
+                    "index %" PRId64, start.u.i, base);
   }
   if (start.u.i >= 0) start.u.i -= base;
   const st_value narrow[] = {args[0], args[1], start, args[3]};
