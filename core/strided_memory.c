@@ -50,7 +50,7 @@ st_status st_share(const st_tensor *t, int64_t times,
 }
 
 st_status st_attach(const char *token, st_tensor **out) {
-  return st__env_add(token, out);
+  return st__attach(token, out);
 }
 
 bool st_unshare(const char *token) { return st__unshare(token); }

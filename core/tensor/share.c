@@ -177,7 +177,7 @@ static bool use(const char *token) {
   return is_there;
 }
 
-st_status st__env_add(const char *token, st_tensor **out) {
+st_status st__attach(const char *token, st_tensor **out) {
   st_tensor *made = NULL, *shared = look_up(token);
   if (!shared) return fail_unknown(token);
   const st_status status = copy_header(shared, &made);

@@ -11,7 +11,7 @@ enum { ST__TOKEN_SIZE = 64 };
 /* times 0: until it is unshared. */
 st_status st__share(const st_tensor *t, int64_t times,
                     char token[ST__TOKEN_SIZE]);
-st_status st__env_add(const char *token, st_tensor **out);
+st_status st__attach(const char *token, st_tensor **out);
 bool st__unshare(const char *token);
 
 #endif

@@ -131,7 +131,7 @@ topic("what the variants refuse, and leave alone", function()
   local out = st.zeros(2, 3, {dtype = "float64"})
   fails("out has dtype float64, but the result is float32", ex.scale_rows, X,
         BY, {out = out})
-  fails("out is on device 'cpu', the result on 'meta'", ex.scale_rows,
+  fails("out is on device 'cpu', but the result is on 'meta'", ex.scale_rows,
         X:to {device = "meta"}, BY, {out = st.zeros(2, 3)})
   fails("must be a matrix", ex.scale_rows_, st.ones(2), BY)
   local wide = st.zeros(1):expand(2, 3)

@@ -58,7 +58,7 @@ local REFUSED = {
   end, "'base' must be 0 or 1"},
   {"a triangle with more rows than can be counted", function()
     return st.triu_indices(st.int64 "9223372036854775807", 4)
-  end, "is not possible"},
+  end, "row and col must be from 0"},
   {"bytes far behind a tensor", function()
     return core.get_bytes(st.ones(2), st.int64 "9223372036854775806", 3)
   end, "outside the 8 bytes"},

@@ -1,8 +1,8 @@
-/* Factories whose elements follow from their place: arange, range, linspace,
- * logspace, eye, the corners of triangles and permuted diagonals.
+/* Factories whose elements are functions of their index: arange, range,
+ * linspace, logspace, eye.
  *
- * A sequence is computed in blocks of int64 or double, which the conversion
- * loops of copy_ turn into the dtype that was asked for.
+ * A sequence is computed in blocks of int64, double or complex double, which
+ * the kernels of copy_ convert to the dtype of the result.
  */
 
 #include <math.h>
@@ -18,8 +18,8 @@ typedef enum st_curve { CURVE_INT, CURVE_STEP, CURVE_LINEAR, CURVE_LOG }
 typedef struct sequence {
   st_curve curve;
   int64_t first, by;        /* CURVE_INT */
-  double start, step, end;  /* the others */
-  bool is_complex;          /* CURVE_LINEAR: the imaginary parts, too */
+  double start, step, end;  /* the other curves */
+  bool is_complex;          /* CURVE_LINEAR: has imaginary parts as well */
   double start_im, step_im, end_im;
   double base;              /* CURVE_LOG */
   int64_t count;
@@ -30,7 +30,7 @@ typedef struct sequence {
 
 enum { BLOCK = 512 };
 
-/* Both ends are met exactly: the second half counts from the end. */
+/* The second half is computed from the end, so both ends are exact. */
 static double between(double start, double step, double end, int64_t i,
                       int64_t count) {
   return i < count / 2 ? start + step * (double)i
@@ -78,7 +78,7 @@ static void write_range(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* A new 1-d tensor of q->count elements on the device that o names. */
+/* A new 1-d tensor of q->count elements with the dtype and device of o. */
 static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
   st_tensor *t = NULL, *out = NULL;
   const bool meta = o.device == ST_DEVICE_META;
@@ -115,23 +115,24 @@ static st_status check_bounds(st_scalar start, st_scalar end,
   const double a = st__scalar_to_double(start), b = st__scalar_to_double(end);
   const double by = st__scalar_to_double(step);
   if (is_complex(start) || is_complex(end) || is_complex(step)) {
-    return st__fail(ST_BAD_TYPE, "a range has no complex bounds");
+    return st__fail(ST_BAD_TYPE, "start, end and step must not be complex");
   }
   if (!(by > 0 || by < 0)) {
-    return st__fail(ST_BAD_VALUE, "step must be a number other than 0");
+    return st__fail(ST_BAD_VALUE, "step must not be 0 or NaN");
   }
   if (!isfinite(a) || !isfinite(b)) {
-    return st__fail(ST_BAD_VALUE, "a range from %g to %g has no end", a, b);
+    return st__fail(ST_BAD_VALUE, "start and end must be finite, not %g and "
+                    "%g", a, b);
   }
   if (by > 0 ? b < a : b > a) {
-    return st__fail(ST_BAD_VALUE, "a step of %g does not lead from %g to %g",
-                    by, a, b);
+    return st__fail(ST_BAD_VALUE, "a step of %g has the wrong sign to get from "
+                    "%g to %g", by, a, b);
   }
   return ST_OK;
 }
 
-/* How many steps fit: half-open, or with the last one. Differences of int64
- * are taken as unsigned, where they cannot overflow. */
+/* The number of elements of [first, last), or of [first, last] if inclusive.
+ * Differences are unsigned, where they cannot overflow. */
 static st_status count_ints(int64_t first, int64_t last, int64_t by,
                             bool inclusive, int64_t *count) {
   const uint64_t span = by > 0 ? (uint64_t)last - (uint64_t)first
@@ -175,9 +176,10 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
   q.start = st__scalar_to_double(start);
   q.step = st__scalar_to_double(step);
   if (whole && q.by == 0) {
-    return st__fail(ST_BAD_VALUE, "step is 0 as an integer");
+    return st__fail(ST_BAD_VALUE, "step must not be 0 after truncation to an "
+                    "integer");
   }
-  /* ATen counts in the dtype's own arithmetic for int64 only. */
+  /* As in ATen, only int64 uses integer arithmetic for the count. */
   if (ints || o.dtype == ST_INT64) {
     const int64_t last = st__scalar_to_int(end);
     ST_TRY(count_ints(q.first, last, q.by, inclusive, &q.count));
@@ -270,8 +272,8 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   st_tensor *t = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
   if (n < 0 || m < 0) {
-    return st__fail(ST_BAD_VALUE, "a matrix cannot have shape [%lld, %lld]",
-                    (long long)n, (long long)m);
+    return st__fail(ST_BAD_VALUE, "n and m must not be negative, they are "
+                    "%lld and %lld", (long long)n, (long long)m);
   }
   const bool meta = o.device == ST_DEVICE_META;
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};
@@ -279,7 +281,7 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   ST_TRY(st__new_empty(here, 2, sizes, ST_FORMAT_CONTIGUOUS, &t));
   if (!meta) {
     const int64_t size = (int64_t)st__itemsize(o.dtype);
-    st__fill_new(t, st__scalar_int(0)); /* on the CPU it cannot fail */
+    st__fill_new(t, st__scalar_int(0)); /* cannot fail on the CPU */
     for (int64_t i = 0; i < n && i < m; i++) {
       st__scalar_store(st__scalar_int(1), o.dtype,
                        st__data(t) + i * (m + 1) * size);

@@ -1,4 +1,5 @@
-/* Operators that copy, convert, resize or read out tensors. */
+/* Operators that copy, convert and resize tensors or read their elements.
+ */
 
 #include "op/create/copy.h"
 
@@ -8,12 +9,12 @@
 
 /* -- Arguments ------------------------------------------------------------ */
 
-/* What a copy should look like. */
+/* The properties of the result of a conversion. */
 typedef struct target {
   st_dtype dtype;
   st_device device;
   st_format format;
-  bool copy; /* even if nothing changes */
+  bool copy; /* copy even if nothing changes */
 } target;
 
 static st_status read_dtype(const st_value *v, st_dtype otherwise,
@@ -59,8 +60,8 @@ ST_BOXED(st__box_copy_) {
   return st__return_self(args, rets);
 }
 
-/* Between devices, or on one that an extension brought, memory and copy_ come
- * through the dispatcher: the backend knows how. */
+/* For an extension device, or between devices, the copy is allocated and
+ * copied through the dispatcher, with the kernels of the backend. */
 static st_status copy_as(const st_tensor *t, const target *to,
                          st_value *ret) {
   const st_options o = {to->dtype, to->device};
@@ -88,8 +89,7 @@ ST_BOXED(st__box_contiguous) {
   st_format format = ST_FORMAT_CONTIGUOUS;
   ST_TRY(read_format(&args[1], ST_FORMAT_CONTIGUOUS, &format));
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
-                    "layout to be contiguous in");
+    return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
   return st__is_contiguous_in(st__to_tensor(&args[0]), format)
        ? st__return_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
@@ -112,9 +112,9 @@ ST_BOXED(st__box_to_copy) {
   return copy_as(self, &to, rets);
 }
 
-/* self when nothing would change; the format counts as changed unless it is
- * the one that self suggests, so that an ambiguous tensor is laid out anew
- * (Note [Ambiguous layouts]). */
+/* Returns self if nothing changes. A format other than the one that self
+ * suggests is a change, so a tensor of ambiguous layout is copied (Note
+ * [Ambiguous layouts]). */
 static st_status convert(const st_value *self, const target *to,
                          st_value *ret) {
   const st_tensor *t = st__to_tensor(self);
@@ -180,8 +180,8 @@ st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
     return ST_OK;
   }
   st__tensor_release(out);
-  return st__fail(ST_BAD_STATE, "the kernels of device '%s' copy to the CPU "
-                  "another tensor than they were asked for",
+  return st__fail(ST_BAD_STATE, "the kernels of device '%s' returned a copy "
+                  "with the wrong device, shape or dtype",
                   st__device_name((st_device)t->device));
 }
 
@@ -192,15 +192,14 @@ ST_BOXED(st__box_type_as) {
 
 /* -- Resizing ------------------------------------------------------------- */
 
-/* Without a format, a tensor that has the shape keeps its strides. */
+/* Without memory_format, a tensor that has the size keeps its strides. */
 ST_BOXED(st__box_resize_) {
   st_tensor *self = st__to_tensor(&args[0]);
   const int n = (int)args[1].len;
   st_format format = ST_FORMAT_CONTIGUOUS;
   ST_TRY(read_format(&args[2], ST_FORMAT_CONTIGUOUS, &format));
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "memory_format preserve_format names no "
-                    "layout to resize to");
+    return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
   bool same = st__is_none(&args[2]) && n == self->ndim;
   for (int d = 0; same && d < n; d++) {
@@ -221,12 +220,12 @@ ST_BOXED(st__box_resize_as_) {
   return st__invoke(ST_OP_resize_, 3, resize, rets);
 }
 
-/* -- Out of tensors ------------------------------------------------------- */
+/* -- Reading and comparing ------------------------------------------------ */
 
 static st_status check_single(const st_tensor *t) {
   if (t->numel == 1) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "self must have one element to be a number, "
-                  "its shape is %s", ST_SHAPE_TEXT(t));
+  return st__fail(ST_BAD_SHAPE, "self must have exactly one element, its "
+                  "shape is %s", ST_SHAPE_TEXT(t));
 }
 
 ST_BOXED(st__box_item) {
@@ -256,8 +255,8 @@ ST_BOXED(st__box_equal) {
   const st_tensor *self = st__to_tensor(&args[0]);
   const st_tensor *other = st__to_tensor(&args[1]);
   if (self->dtype != other->dtype || self->device != other->device) {
-    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have one "
-                    "dtype and device",
+    return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have the "
+                    "same dtype and device",
                     st__dtype_name((st_dtype)self->dtype),
                     st__dtype_name((st_dtype)other->dtype));
   }
@@ -279,9 +278,9 @@ fail:
   return status;
 }
 
-/* -- Dtypes of results ---------------------------------------------------- */
+/* -- Dtype promotion ------------------------------------------------------ */
 
-/* A tensor argument, retained, or a number as a tensor that wraps it. */
+/* A tensor argument, retained, or a scalar as a wrapped 0-dim tensor. */
 static st_status operand(const st_value *v, st_tensor **out) {
   if (v->tag == ST_TAG_TENSOR) {
     *out = v->u.tensor;

@@ -1,19 +1,21 @@
-/* The functions of section "Copies" of ops.def, and filling.
+/* The functions of section "Copies" of ops.def: copy, convert, fill, resize.
  */
 #ifndef ST_OP_CREATE_COPY_H
 #define ST_OP_CREATE_COPY_H
 
 #include "op/registry/op.h"
 
-/* BAD_VALUE when dtype cannot hold v: 300 as uint8, 1+2i as float32. Fractions
- * are cut off, anything is a bool, and unsigned integers wrap (-1 is 255). */
+/* BAD_VALUE when dtype cannot represent v: 300 as uint8, 1+2i as float32.
+ * Fractions are truncated, any value converts to bool, and a negative integer
+ * down to -255 wraps in uint8 (-1 is 255). */
 st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
 
-/* Every element of t becomes v, which must fit. t may overlap itself. On the
- * meta device nothing happens. */
-st_status st__match_overload(st_tensor *t, st_scalar v);
+/* Sets every element of t to v. Fails as st__check_scalar_fits. t may overlap
+ * itself. On the meta device nothing is written. */
+st_status st__fill(st_tensor *t, st_scalar v);
 
-/* t on the CPU, through the dispatcher: itself, retained, or a copy. */
+/* t itself, retained, if it is on the CPU, otherwise a copy on the CPU, made
+ * through the dispatcher. */
 st_status st__to_cpu(const st_tensor *t, st_tensor **out);
 
 /* -- Copies --------------------------------------------------------------- */
@@ -43,7 +45,7 @@ ST_BOXED(st__box_zero);
 ST_BOXED(st__box_resize_);
 ST_BOXED(st__box_resize_as_);
 
-/* -- Out of tensors ------------------------------------------------------- */
+/* -- Reading and comparing ------------------------------------------------ */
 
 ST_BOXED(st__box_item);
 ST_BOXED(st__box_local_scalar_dense);

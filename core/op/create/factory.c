@@ -1,5 +1,5 @@
-/* Factories that need no numbers of their own: empty, zeros, ones, full and
- * their relatives new_* and *_like.
+/* Factories of constant or uninitialized tensors: empty, zeros, ones, full,
+ * new_* and *_like.
  */
 
 #include "op/create/factory.h"
@@ -23,8 +23,7 @@ st_status st__read_options(const st_value *args, st_options *out) {
     return st__fail(ST_BAD_VALUE, "layout must be strided");
   }
   if (st__to_bool(&args[3], false)) {
-    return st__fail(ST_BAD_VALUE, "pin_memory: there is no device to pin "
-                    "memory for");
+    return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
   }
   out->dtype = (st_dtype)dtype;
   out->device = (st_device)device;
@@ -42,11 +41,11 @@ static st_options options_of(const st_tensor *t) {
 st_status st__check_cpu_or_meta(const st_tensor *t) {
   if (st__lacks_memory(t)) return st__refuse_memoryless();
   if (!st__is_privateuse(t)) return ST_OK;
-  return st__fail(ST_NO_KERNEL, "device '%s' has no kernel for it",
+  return st__fail(ST_NO_KERNEL, "not implemented for device '%s'",
                   st__device_name((st_device)t->device));
 }
 
-/* -- Memory --------------------------------------------------------------- */
+/* -- Allocation ----------------------------------------------------------- */
 
 ST_BOXED(st__box_empty_memory_format) {
   st_options o = default_options();
@@ -73,8 +72,8 @@ ST_BOXED(st__box_empty_strided) {
   return ST_OK;
 }
 
-/* A kernel from outside may have made another tensor than was asked for;
- * what fills it goes by what was asked. */
+/* Checks the result of empty: the kernel of an extension may return a different
+ * tensor, but callers fill it by the requested shape, dtype and device. */
 static st_status check_made(st_tensor **t, st_options o, int ndim,
                             const int64_t *sizes, const int64_t *strides,
                             st_format format) {
@@ -88,8 +87,8 @@ static st_status check_made(st_tensor **t, st_options o, int ndim,
     return ST_OK;
   }
   st__tensor_release(t);
-  return st__fail(ST_BAD_STATE, "the kernel of empty made another tensor than "
-                  "it was asked for");
+  return st__fail(ST_BAD_STATE, "the kernel of empty returned a tensor with "
+                  "the wrong shape, strides, dtype or device");
 }
 
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,
@@ -120,10 +119,10 @@ st_status st__new_empty_like(const st_tensor *t, st_options o,
   return new_strided(o, t->ndim, t->sizes, strides, out);
 }
 
-/* -- Filling and moving --------------------------------------------------- */
+/* -- Filling and copying -------------------------------------------------- */
 
 st_status st__fill_new(st_tensor *t, st_scalar s) {
-  if (t->device <= ST_DEVICE_META) return st__match_overload(t, s);
+  if (t->device <= ST_DEVICE_META) return st__fill(t, s);
   const st_value args[] = {st__of_tensor(t), st__of_scalar(&s)};
   st_value ret;
   ST_TRY(st__invoke(ST_OP_fill__Scalar, 2, args, &ret));
@@ -156,7 +155,8 @@ st_status st__to_device(st_tensor **t, st_device device, st_tensor **out) {
   return status;
 }
 
-/* Fills what was just made and hands it over, or releases it. */
+/* Fills t if s is not NULL, and makes ret its owner. Releases t after a
+ * failure. */
 static st_status finish(st_status made, st_tensor *t, const st_scalar *s,
                         st_value *ret) {
   if (made == ST_OK && s) made = st__fill_new(t, *s);
@@ -168,7 +168,7 @@ static st_status finish(st_status made, st_tensor *t, const st_scalar *s,
   return ST_OK;
 }
 
-/* -- By size -------------------------------------------------------------- */
+/* -- Factories with a size ------------------------------------------------ */
 
 static st_status filled(const st_value *size, const st_value *options,
                         st_options o, const st_scalar *s, st_value *ret) {
@@ -189,7 +189,7 @@ ST_BOXED(st__box_ones) {
   return filled(&args[0], args + 1, default_options(), &s, rets);
 }
 
-/* The dtype of full is that of its number. */
+/* The dtype follows from fill_value unless it is given. */
 ST_BOXED(st__box_full) {
   const st_scalar s = st__to_scalar(&args[1]);
   const st_options o = {st__scalar_dtype(s), ST_DEVICE_CPU};
@@ -234,7 +234,7 @@ ST_BOXED(st__box_new_full) {
   return filled(&args[1], args + 3, options_of(args[0].u.tensor), &s, rets);
 }
 
-/* -- By example ----------------------------------------------------------- */
+/* -- Factories like another tensor ---------------------------------------- */
 
 /* options: dtype, layout, device, pin_memory, memory_format. */
 static st_status like(const st_tensor *t, const st_value *options,

@@ -1,7 +1,7 @@
-/* Factories: operators that make tensors out of sizes and numbers.
+/* Factories: operators that create tensors from sizes and scalars.
  *
- * Only empty.memory_format and empty_strided know devices; the others ask
- * them for memory, so that a device which registers those two has all.
+ * The other factories allocate through empty.memory_format and empty_strided,
+ * so a device needs only kernels of these two, and of fill_ and copy_.
  */
 #ifndef ST_OP_CREATE_FACTORY_H
 #define ST_OP_CREATE_FACTORY_H
@@ -10,29 +10,30 @@
 
 /* -- For other families --------------------------------------------------- */
 
-/* What `dtype, layout, device, pin_memory` say. */
+/* The values of the arguments dtype, layout, device and pin_memory. */
 typedef struct st_options {
   st_dtype dtype;
   st_device device;
 } st_options;
 
-/* Reads the four arguments that start at args; what is absent comes from
- * *out. BAD_VALUE for a layout or a memory that does not exist here. */
+/* Reads the four arguments at args into *out, which holds the defaults.
+ * BAD_DTYPE or BAD_VALUE for a dtype or device that does not exist, a layout
+ * other than strided, or pinned memory. */
 st_status st__read_options(const st_value *args, st_options *out);
 
-/* A new tensor through the dispatcher, so on any device. */
+/* A new uninitialized tensor on any device, made through the dispatcher. */
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,
                         st_format format, st_tensor **out);
-/* One shaped and, with PRESERVE, laid out like t. */
+/* The same with the sizes of t. With ST_FORMAT_PRESERVE it has t's layout. */
 st_status st__new_empty_like(const st_tensor *t, st_options o,
                              st_format format, st_tensor **out);
-/* Every element of t, which is dense and newly made, becomes s. */
+/* Sets every element of t, a new dense tensor, to s. */
 st_status st__fill_new(st_tensor *t, st_scalar s);
-/* Moves a tensor made on the CPU to device. Takes over *t. */
+/* *out is *t on device: *t itself or a copy. Always consumes *t. */
 st_status st__to_device(st_tensor **t, st_device device, st_tensor **out);
 
-/* OK when the elements can be touched here (CPU) or need not be (Meta);
- * NO_KERNEL for a device that must bring its own kernel. */
+/* OK for CPU and Meta tensors. NO_KERNEL for an extension device, which must
+ * register its own kernel. BAD_STATE for a zero tensor that has no memory. */
 st_status st__check_cpu_or_meta(const st_tensor *t);
 
 /* -- Operators ------------------------------------------------------------ */

@@ -1,9 +1,9 @@
-/* Filling: one value into every element.
+/* Filling: sets every element to one value.
  *
- * A dense tensor is one run of bytes whatever its dimensions say, so the value
- * is laid out once as a block, and the block is copied; other tensors take
- * the iterator. Neither looks for overlap: the same value may be written
- * twice.
+ * The elements of a dense tensor are one range of bytes, whatever its
+ * dimensions are. So the value is repeated in a block, and the block is copied
+ * to the range. Other tensors are filled through the iterator. Neither path
+ * checks for overlap, because writing the same value twice is harmless.
  */
 
 #include "op/create/copy.h"
@@ -14,7 +14,7 @@
 #include "base/threads.h"
 #include "iter/dry_run.h"
 
-/* -- Does it fit? --------------------------------------------------------- */
+/* -- Range checks --------------------------------------------------------- */
 
 static const struct { double low, high; } float_limits[] = {
   [ST_FLOAT16] = {-65504.0, 65504.0},
@@ -25,7 +25,7 @@ static const struct { double low, high; } float_limits[] = {
 
 static bool float_fits(double f, st_dtype dtype) {
   if (dtype == ST_FLOAT64 || dtype == ST_COMPLEX128) return true;
-  return f != f || f - f != 0 || /* NaN and infinities have a place */
+  return f != f || f - f != 0 || /* NaN and infinities are representable */
          (f >= float_limits[dtype].low && f <= float_limits[dtype].high);
 }
 
@@ -73,15 +73,15 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
                   st__dtype_name(dtype));
 }
 
-/* -- Dense ---------------------------------------------------------------- */
+/* -- Dense tensors -------------------------------------------------------- */
 
-enum { BLOCK = 4096, PIECE = 1 << 18 }; /* bytes; whole elements */
+enum { BLOCK = 4096, PIECE = 1 << 18 }; /* bytes, multiples of every itemsize */
 
 typedef struct fill_job {
   char *data;
   size_t itemsize;
   bool is_bytes; /* all bytes of the value are equal */
-  st_loop stream; /* past the caches; NULL: through them */
+  st_loop stream; /* non-temporal stores; NULL for ordinary stores */
   _Alignas(64) char block[BLOCK];
 } fill_job;
 
@@ -123,7 +123,7 @@ static void fill_dense(st_tensor *t, const char *item) {
                    &job);
 }
 
-/* -- Any layout ----------------------------------------------------------- */
+/* -- Other layouts -------------------------------------------------------- */
 
 static st_status fill_strided(st_tensor *t, st_scalar v) {
   const st_dtype dtype = (st_dtype)t->dtype;
@@ -142,7 +142,7 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
   return status;
 }
 
-st_status st__match_overload(st_tensor *t, st_scalar v) {
+st_status st__fill(st_tensor *t, st_scalar v) {
   char item[16];
   ST_TRY(st__check_scalar_fits(v, (st_dtype)t->dtype));
   if (st__is_meta(t)) st__capture_fill(t, v);
@@ -157,7 +157,7 @@ st_status st__match_overload(st_tensor *t, st_scalar v) {
 
 static st_status give_filled(const st_value *args, st_scalar v,
                              st_value *ret) {
-  ST_TRY(st__match_overload(st__to_tensor(&args[0]), v));
+  ST_TRY(st__fill(st__to_tensor(&args[0]), v));
   return st__value_copy(&args[0], ret);
 }
 
@@ -169,7 +169,7 @@ static st_status give_new(const st_value *args, st_scalar v, st_value *ret) {
   ST_TRY(st__tensor_empty_strided((st_device)self->device,
                                   (st_dtype)self->dtype, self->ndim,
                                   self->sizes, strides, &t));
-  const st_status status = st__match_overload(t, v);
+  const st_status status = st__fill(t, v);
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;
@@ -178,7 +178,8 @@ static st_status give_new(const st_value *args, st_scalar v, st_value *ret) {
   return ST_OK;
 }
 
-/* The value of a 0-dimensional argument; 0 when self has no data either. */
+/* The element of the 0-dim argument value. It may be on the meta device, which
+ * gives 0, only if self is too. */
 static st_status value_of(const st_value *args, st_scalar *out) {
   const st_tensor *self = st__to_tensor(&args[0]);
   const st_tensor *value = st__to_tensor(&args[1]);

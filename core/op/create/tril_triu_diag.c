@@ -1,4 +1,5 @@
-/* Triangles and diagonals: tril, triu, their positions, diag and friends.
+/* Triangles and diagonals: tril, triu, tril_indices, triu_indices, diag,
+ * diag_embed, diagflat, trace.
  */
 
 #include "base/threads.h"
@@ -27,7 +28,7 @@ typedef struct triangle {
   bool upper, inplace;
 } triangle;
 
-/* Byte offset of row number `row` of a batch of matrices. */
+/* The byte offset of row `row`, counted across the batch of matrices. */
 static int64_t row_offset(const st_tensor *t, int64_t row, int64_t size) {
   int64_t at = 0;
   for (int d = t->ndim - 2; d >= 0 && row; d--) {
@@ -52,7 +53,7 @@ static void triangle_rows(void *ctx, int64_t begin, int64_t end) {
   const int64_t ds = t->out->strides[last] * t->size;
   const int64_t ss = t->self->strides[last] * t->size;
   for (int64_t row = begin; row < end; row++) {
-    /* The first column right of the diagonal, or on it for triu. */
+    /* The first column right of the diagonal, for triu the one on it. */
     int64_t cut = row % rows + t->diagonal + !t->upper;
     cut = cut < 0 ? 0 : cut > n ? n : cut;
     const int64_t from = t->upper ? cut : 0, to = t->upper ? n : cut;
@@ -78,7 +79,7 @@ static st_status run_triangle(st_run *r, bool upper) {
     .diagonal = st__to_int(&r->args[1], 0),
     .inplace = st__data(self) == st__data(r->out[0])};
   if (self->numel == 0) return ST_OK;
-  /* Beyond the corners nothing changes, and nothing overflows either. */
+  /* A diagonal outside the matrix is clamped, so that it cannot overflow. */
   const int64_t far = n + self->sizes[self->ndim - 2];
   if (t.diagonal > far) t.diagonal = far;
   if (t.diagonal < -far) t.diagonal = -far;
@@ -89,9 +90,9 @@ static st_status run_triangle(st_run *r, bool upper) {
 st_status st__tril_impl(st_run *r) { return run_triangle(r, false); }
 st_status st__triu_impl(st_run *r) { return run_triangle(r, true); }
 
-/* -- Their positions ------------------------------------------------------ */
+/* -- tril_indices and triu_indices ---------------------------------------- */
 
-/* Columns [*from, *to) of a row belong to the triangle. */
+/* [*from, *to) are the columns of a row that lie in the triangle. */
 static void row_span(int64_t row, int64_t cols, int64_t offset, bool upper,
                      int64_t *from, int64_t *to) {
   int64_t cut = row + offset + !upper;
@@ -109,8 +110,8 @@ static st_status triangle_indices(const st_value *args, bool upper,
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(args + 3, &o));
   if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "a matrix of %lld rows and %lld columns "
-                    "is not possible", (long long)rows, (long long)cols);
+    return st__fail(ST_BAD_VALUE, "row and col must be from 0 to 2147483647, "
+                    "they are %lld and %lld", (long long)rows, (long long)cols);
   }
   const int64_t far = rows + cols;
   offset = offset > far ? far : offset < -far ? -far : offset;
@@ -147,13 +148,14 @@ ST_BOXED(st__box_triu_indices) {
 
 /* -- Diagonals ------------------------------------------------------------ */
 
-/* zeros with self on the diagonal of two new dimensions. */
+/* Zeros, with the last dimension of self on the diagonal of dim1 and dim2. */
 static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
                        int64_t dim2, st_tensor **out) {
   int a, b;
   if (self->ndim == 0 || self->ndim >= ST_MAX_DIMS) {
-    return st__fail(ST_BAD_SHAPE, "self must have a dimension to spread, its "
-                    "shape is %s", ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_SHAPE, "self must have at least 1 dimension and "
+                    "less than the maximum, its shape is %s",
+                    ST_SHAPE_TEXT(self));
   }
   const int ndim = self->ndim + 1;
   ST_TRY(st__wrap_dim(dim1, ndim, &a));
@@ -185,7 +187,7 @@ fail:
 
 static st_status check_offset(int64_t offset) {
   if (offset > -INT32_MAX && offset < INT32_MAX) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "diagonal %lld is too far out",
+  return st__fail(ST_BAD_VALUE, "diagonal offset %lld is too large",
                   (long long)offset);
 }
 

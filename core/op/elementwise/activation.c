@@ -1,4 +1,4 @@
-/* Activations made of others: relu6, selu, celu, prelu.
+/* Composite activations: relu6, selu, celu, prelu.
  */
 
 #include "op/elementwise/composite_ops.h"
@@ -27,12 +27,12 @@ ST_BOXED(st__box_celu) {
 static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
   const int64_t channels = self->ndim > 1 ? self->sizes[1] : 1;
   if (self->dtype != weight->dtype) {
-    return st__fail(ST_BAD_DTYPE, "self is %s and weight %s, their dtypes must "
-                    "be the same", st__dtype_name((st_dtype)self->dtype),
+    return st__fail(ST_BAD_DTYPE, "self and weight must have the same dtype, "
+                    "not %s and %s", st__dtype_name((st_dtype)self->dtype),
                     st__dtype_name((st_dtype)weight->dtype));
   }
   if (weight->ndim > 1) {
-    return st__fail(ST_BAD_SHAPE, "weight must be a number or a vector, its "
+    return st__fail(ST_BAD_SHAPE, "weight must have at most 1 dimension, its "
                     "shape is %s", ST_SHAPE_TEXT(weight));
   }
   if (weight->numel != 1 && weight->numel != channels) {
@@ -42,7 +42,7 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
   return ST_OK;
 }
 
-/* A weight per channel lies along the second dimension. */
+/* One weight per channel broadcasts along the second dimension. */
 ST_BOXED(st__box_prelu) {
   const st_tensor *self = args[0].u.tensor, *weight = args[1].u.tensor;
   st_op_scope c = {.status = check_prelu(self, weight)};

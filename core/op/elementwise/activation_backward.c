@@ -1,4 +1,4 @@
-/* The gradients of activations, in one pass over memory each.
+/* The gradients of activations, each in one pass over memory.
  */
 
 #include "op/elementwise/activation_backward.h"
@@ -7,13 +7,14 @@
 
 #include "op/elementwise/pointwise.h"
 
-/* A result tells on which side of 0 self was if the slope there has not
- * turned the sign. */
+/* The sign of self follows from the sign of the result only if the slope is
+ * not negative. */
 static st_status check_slope(const st_run *r, int slope, int is_result) {
   const double s = st__scalar_to_double(st__to_scalar(&r->args[slope]));
   if (!st__to_bool(&r->args[is_result], false) || s >= 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s is negative (%g), so there is no gradient "
-                  "from the result", r->call->schema->args[slope].name, s);
+  return st__fail(ST_BAD_VALUE, "%s is negative (%g), so the gradient cannot "
+                  "be computed from the result",
+                  r->call->schema->args[slope].name, s);
 }
 
 /* args: grad_output, alpha, scale, input_scale, is_result, self_or_result */

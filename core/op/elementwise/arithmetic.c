@@ -1,4 +1,5 @@
-/* Arithmetic whose rows need more than the generic meta and impl.
+/* Metas and impls of arithmetic operators for which the generic ones do not
+ * suffice.
  */
 
 #include "op/elementwise/pointwise.h"
@@ -11,19 +12,19 @@ static bool is_integral_or_bool(st_dtype d) {
   return d == ST_BOOL || st__is_integral(d);
 }
 
-/* May numbers of that kind multiply tensors of dtype d? */
+/* BAD_TYPE unless a scalar of alpha's kind may multiply tensors of dtype d. */
 static st_status check_alpha(st_scalar alpha, st_dtype d) {
   if (alpha.kind == ST_SCALAR_BOOL && d != ST_BOOL) {
-    return st__fail(ST_BAD_TYPE, "alpha may be a boolean for bool tensors "
-                    "only, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must not be a boolean for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   if (alpha.kind == ST_SCALAR_COMPLEX && !st__is_complex(d)) {
-    return st__fail(ST_BAD_TYPE, "alpha may be complex for complex tensors "
-                    "only, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must not be complex for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   if (alpha.kind == ST_SCALAR_FLOAT && is_integral_or_bool(d)) {
-    return st__fail(ST_BAD_TYPE, "alpha must be an integer for integer "
-                    "tensors, the result is %s", st__dtype_name(d));
+    return st__fail(ST_BAD_TYPE, "alpha must be an integer for a result of "
+                    "dtype %s", st__dtype_name(d));
   }
   return ST_OK;
 }
@@ -38,9 +39,9 @@ static st_status check_no_bool(const st_inputs *in) {
 }
 
 /* Note [Integer division by zero]
- * A kernel cannot fail, so the divisor is read once before the run. The loop
- * has the signature of kernels, looks at the second input only, and at each
- * of its elements once where a stride is 0. */
+ * A kernel cannot fail, so the divisor is searched for zeros before the run.
+ * The search is a loop with the signature of kernels. It reads only the second
+ * input, and reads each element once along dimensions of stride 0. */
 typedef struct zero_search { int64_t size; bool found; } zero_search;
 
 static void find_zero(char **data, const int64_t *strides, int64_t n0,
@@ -127,7 +128,7 @@ st_status st__int_div_impl(st_run *r) {
   return st__run_kernel(r, r->row->kernel, &k);
 }
 
-/* Of the argument rounding_mode; ST_K_NONE if there is no such mode. */
+/* The kernel for the argument rounding_mode; ST_K_NONE for an unknown mode. */
 static st_kernel_id division_kernel(const st_run *r) {
   const st_value *mode = &r->args[2];
   if (st__is_none(mode)) return ST_K_div;
@@ -165,9 +166,8 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   st_inputs in;
   ST_TRY(st__dtype_among(r, &exponent, 1, &d));
   if (is_integral_or_bool(d) && exponent.u.i < 0) {
-    return st__fail(ST_BAD_VALUE, "an integer has no negative power among "
-                    "the integers: exponent is %lld",
-                    (long long)exponent.u.i);
+    return st__fail(ST_BAD_VALUE, "the exponent of an integer tensor must not "
+                    "be negative, it is %lld", (long long)exponent.u.i);
   }
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
@@ -212,7 +212,7 @@ st_status st__square_impl(st_run *r) {
   return power_impl(r, st__scalar_int(2));
 }
 
-/* A new result is contiguous, whatever the exponent's strides are. */
+/* A new result is contiguous, independent of the exponent's strides. */
 st_status st__pow_number_meta(st_run *r) {
   const st_tensor *e = st__arg_tensor(r, 1);
   st_inputs in;
@@ -224,7 +224,7 @@ st_status st__pow_number_meta(st_run *r) {
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
 }
 
-/* -- In place, with overloads of their own -------------------------------- */
+/* -- In-place variants with overloads ------------------------------------- */
 
 static st_status into_self(st_op_id id, const st_value *args,
                            st_value *rets) {
@@ -267,12 +267,12 @@ st_status st__rad2deg_meta(st_run *r) {
   return times(r, 57.295779513082320877);
 }
 
-/* -- Signs and parts ------------------------------------------------------ */
+/* -- Signs and real results ----------------------------------------------- */
 
 static st_status refuse_bool(const st_tensor *t) {
   if (t->dtype != ST_BOOL) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "bool has no sign; logical_not inverts a "
-                  "mask");
+  return st__fail(ST_BAD_DTYPE, "not supported for bool tensors; use "
+                  "logical_not to invert a mask");
 }
 
 st_status st__neg_meta(st_run *r) {
@@ -280,7 +280,7 @@ st_status st__neg_meta(st_run *r) {
   return st__unary_meta(r);
 }
 
-/* A new float of a complex is contiguous. */
+/* The new real result of a complex input is contiguous. */
 static st_status build_to_real(st_run *r, uint32_t flags) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
   const st_dtype real = st__is_complex(d) ? st__real_dtype(d) : ST_DTYPE_NONE;
@@ -295,8 +295,8 @@ static st_status build_to_real(st_run *r, uint32_t flags) {
 st_status st__to_real_meta(st_run *r) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
   if (r->variant == ST_INPLACE && st__is_complex(d)) {
-    return st__fail(ST_BAD_DTYPE, "the result is %s, which cannot be written "
-                    "over %s", st__dtype_name(st__real_dtype(d)),
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, but self has "
+                    "dtype %s", st__dtype_name(st__real_dtype(d)),
                     st__dtype_name(d));
   }
   return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);
@@ -306,9 +306,9 @@ st_status st__to_real_float_meta(st_run *r) {
   return build_to_real(r, ST_ITER_UNARY_FLOAT);
 }
 
-/* -- Parts ---------------------------------------------------------------- */
+/* -- frexp ---------------------------------------------------------------- */
 
-/* Both outputs in self's layout, as pointwise ones are. */
+/* Both outputs have self's layout, as the outputs of pointwise rows do. */
 st_status st__frexp_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_dtype d = (st_dtype)self->dtype;
@@ -334,7 +334,7 @@ st_status st__frexp_impl(st_run *r) {
   return ST_OK;
 }
 
-/* -- Made of other operators ---------------------------------------------- */
+/* -- Composite operators -------------------------------------------------- */
 
 ST_BOXED(st__box_positive) {
   (void)call;
@@ -342,7 +342,7 @@ ST_BOXED(st__box_positive) {
   return st__return_self(args, rets);
 }
 
-/* Real tensors are their own conjugates. */
+/* Returns a real tensor itself. */
 ST_BOXED(st__box_conj_physical) {
   (void)call;
   if (!st__is_complex((st_dtype)args[0].u.tensor->dtype)) {

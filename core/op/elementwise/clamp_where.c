@@ -1,5 +1,5 @@
-/* Elementwise operators that choose: clamp, where, masked_fill, lerp, and the
- * rows whose numbers depend on the dtype.
+/* Elementwise operators that select values: clamp, where, masked_fill, lerp;
+ * and rows whose scalar defaults or kernels depend on the arguments.
  */
 
 #include "op/elementwise/pointwise.h"
@@ -16,7 +16,7 @@ static int clamp_bounds(const st_run *r) {
   return r->row->kernel == ST_K_clamp ? 2 : 1;
 }
 
-/* The dtype of self with its bounds. */
+/* The result dtype of self and the bounds. */
 static st_status clamp_dtype(const st_run *r, st_dtype *out) {
   st_scalar s[2];
   int n = 0;
@@ -37,7 +37,7 @@ static st_status check_bounds(const st_run *r, st_dtype d) {
   return st__fail(ST_BAD_VALUE, "at least one of min and max must be given");
 }
 
-/* clamp, clamp_min, clamp_max: a float bound makes integers floats. */
+/* clamp, clamp_min, clamp_max: a float bound promotes integers to floats. */
 st_status st__clamp_meta(st_run *r) {
   st_dtype d;
   st_inputs in;
@@ -113,7 +113,7 @@ st_status st__where_meta(st_run *r) {
   return st__build_pointwise(r, MOVE, &in, d);
 }
 
-/* Elements are only moved: the output's dtype says how large they are. */
+/* The kernel copies elements, so it is selected by the output's dtype. */
 st_status st__where_impl(st_run *r) {
   st_loop loop;
   ST_TRY(st__find_kernel(ST_K_where, (st_dtype)r->out[0]->dtype, &loop));
@@ -143,7 +143,7 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
   return st__tensor_from_scalar(v, d, false, out);
 }
 
-/* A new result is contiguous, whatever self's strides are. */
+/* A new result is contiguous, independent of self's strides. */
 static st_status masked_output(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0), *mask = st__arg_tensor(r, 1);
   int64_t sizes[ST_MAX_DIMS];
@@ -155,7 +155,7 @@ static st_status masked_output(st_run *r) {
   return st__set_output(r, 0, ndim, sizes, NULL, (st_dtype)self->dtype);
 }
 
-/* self where the mask is not set: where with the choices exchanged. */
+/* Runs the kernel of where: value where mask is set, self elsewhere. */
 st_status st__masked_fill_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_tensor *value = NULL;
@@ -174,7 +174,7 @@ st_status st__masked_fill_meta(st_run *r) {
 
 /* -- lerp ----------------------------------------------------------------- */
 
-/* lerp.Scalar; its weight must suit the dtype. */
+/* lerp.Scalar: the weight must be representable in the common dtype. */
 st_status st__lerp_meta(st_run *r) {
   const st_scalar w = st__to_scalar(&r->args[2]);
   st_inputs in;
@@ -183,7 +183,7 @@ st_status st__lerp_meta(st_run *r) {
   return st__check_scalar_fits(w, r->it.common_dtype);
 }
 
-/* -- Numbers that depend on the dtype ------------------------------------- */
+/* -- nan_to_num, round, gelu ---------------------------------------------- */
 
 static double largest(st_dtype d) {
   switch (d) {
@@ -194,7 +194,8 @@ static double largest(st_dtype d) {
   }
 }
 
-/* What is not given: 0 for NaN, the largest finite numbers for infinities. */
+/* Defaults: 0 for NaN, the largest finite values of the dtype for infinities.
+ */
 st_status st__nan_to_num_impl(st_run *r) {
   const double max = largest(r->it.common_dtype);
   st_params k;

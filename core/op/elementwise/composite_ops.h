@@ -1,4 +1,4 @@
-/* Elementwise operators made of others.
+/* Composite elementwise operators.
  */
 #ifndef ST_OP_ELEMENTWISE_COMPOSITE_OPS_H
 #define ST_OP_ELEMENTWISE_COMPOSITE_OPS_H
@@ -7,7 +7,7 @@
 
 ST_BOXED(st__box_isclose);
 ST_BOXED(st__box_allclose);
-ST_BOXED(st__box_float_power); /* either may be a number */
+ST_BOXED(st__box_float_power); /* either argument may be a scalar */
 ST_BOXED(st__box_float_power_out);
 ST_BOXED(st__box_float_power_);
 ST_BOXED(st__box_ldexp);

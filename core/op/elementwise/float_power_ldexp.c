@@ -1,4 +1,4 @@
-/* float_power and ldexp, made of pow and mul.
+/* float_power and ldexp, composed of pow and mul.
  */
 
 #include "op/elementwise/composite_ops.h"
@@ -16,7 +16,8 @@ static st_dtype power_dtype(const st_value *args) {
        ? ST_COMPLEX128 : ST_FLOAT64;
 }
 
-/* A factor in dtype d; *s holds it if it is a plain number. */
+/* v converted to dtype d. A scalar is stored in *s, which the result borrows.
+ */
 static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
                        st_scalar *s) {
   if (v->tag == ST_TAG_TENSOR) {
@@ -57,7 +58,8 @@ ST_BOXED(st__box_float_power_) {
 
 /* -- ldexp ---------------------------------------------------------------- */
 
-/* self times 2^other as that variant of mul has it, which casts. */
+/* Calls this variant of mul with self and 2^other. mul casts to the dtype of
+ * its output. */
 static st_status scaled(st_variant variant, const st_value *args,
                         st_value *rets) {
   st_op_scope c = {.n = 0};

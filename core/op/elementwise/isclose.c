@@ -7,8 +7,8 @@
 static st_status check_close(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
   if (self->dtype != other->dtype) {
-    return st__fail(ST_BAD_DTYPE, "self is %s and other %s, their dtypes must "
-                    "be the same", st__dtype_name((st_dtype)self->dtype),
+    return st__fail(ST_BAD_DTYPE, "self and other must have the same dtype, "
+                    "not %s and %s", st__dtype_name((st_dtype)self->dtype),
                     st__dtype_name((st_dtype)other->dtype));
   }
   if (!(st__to_float(&args[2], 0) >= 0)) {
@@ -20,7 +20,7 @@ static st_status check_close(const st_value *args) {
   return ST_OK;
 }
 
-/* |self - other| <= atol + |rtol other|, and finite. */
+/* |self - other| <= atol + |rtol * other|, and the left side is finite. */
 static st_tensor *within(st_op_scope *c, const st_tensor *self,
                          const st_tensor *other, const st_value *args) {
   const st_tensor *error = st__apply1(

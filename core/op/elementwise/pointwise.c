@@ -1,4 +1,4 @@
-/* The generic meta and impl of elementwise operators, and their pieces.
+/* The generic meta and impl of elementwise operators, and helpers for others.
  */
 
 #include "op/elementwise/pointwise.h"
@@ -7,7 +7,7 @@
 
 /* -- Operands ------------------------------------------------------------- */
 
-/* Arguments of the functional schema: out= ones come behind them. */
+/* The number of arguments of the functional schema; out= arguments follow. */
 static int count_args(const st_run *r) {
   const int n = r->call->schema->nargs;
   return r->variant == ST_OUT ? n - r->nouts : n;
@@ -19,7 +19,7 @@ static bool stands_for_tensor(const st_arg *arg) {
           strcmp(arg->name, "exponent") == 0);
 }
 
-/* Stored in the widest dtype of its kind, so that no digit is lost. */
+/* The widest dtype of the scalar's kind, which stores it without rounding. */
 static st_dtype widest(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
@@ -199,7 +199,7 @@ st_status st__isreal_impl(st_run *r) {
   return st__run_kernel(r, complex ? ST_K_logical_not : ST_K_isreal, NULL);
 }
 
-/* Comparisons write bool, and a given output of another dtype is cast to. */
+/* Comparisons compute bool, which is cast to the dtype of a given output. */
 st_status st__pointwise_meta(st_run *r) {
   return r->row->iter_flags != ST_ITER_COMPARE
        ? build(r, r->row->iter_flags, ST_DTYPE_NONE)

@@ -1,4 +1,4 @@
-/* Special functions that are made of others, and other names of some.
+/* Composite special functions, and aliases of operators.
  */
 
 #include "op/elementwise/special.h"
@@ -8,7 +8,7 @@
 #include "op/registry/composite.h"
 #include "op/elementwise/pointwise.h"
 
-/* -- Other names ---------------------------------------------------------- */
+/* -- Aliases -------------------------------------------------------------- */
 
 #define PASS_ON(name, id)                                                \
   ST_BOXED(st__box_special_##name) {                                     \
@@ -41,7 +41,8 @@ st_status st__polygamma_meta(st_run *r) {
   return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
 }
 
-/* args: self, n. A gradient needs self as it was. */
+/* args: self, n. The gradient needs the old self, so it is copied while
+ * gradients are recorded. */
 ST_BOXED(st__box_polygamma_) {
   st_tensor *self = args[0].u.tensor;
   st_op_scope c = {.n = 0};
@@ -58,7 +59,7 @@ ST_BOXED(st__box_polygamma_) {
 
 /* -- mvlgamma ------------------------------------------------------------- */
 
-/* What is added to self, a column each: (1 - p) / 2, ..., -1/2, 0. */
+/* The p summands of self, one per column: (1 - p) / 2, ..., -1/2, 0. */
 static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
   const st_dtype d = (st_dtype)self->dtype;
   const st_value args[] = {

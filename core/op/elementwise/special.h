@@ -1,4 +1,4 @@
-/* Special functions: those that need more than a kernel, and other names.
+/* Special functions that are not pointwise rows, and aliases of operators.
  */
 #ifndef ST_OP_ELEMENTWISE_SPECIAL_H
 #define ST_OP_ELEMENTWISE_SPECIAL_H
@@ -13,7 +13,7 @@ ST_BOXED(st__box_mvlgamma_out);
 ST_BOXED(st__box_special_ndtr);
 ST_BOXED(st__box_special_ndtr_out);
 
-/* special_<name> passes its arguments on to a structured row. */
+/* special_<name> calls a structured row with the same arguments. */
 #define ST_SPECIAL_NAMES(X)                                          \
   X(expm1, expm1) X(exp2, exp2) X(log1p, log1p) X(sinc, sinc)        \
   X(erf, erf) X(erfc, erfc) X(erfinv, erfinv) X(gammaln, lgamma)     \
@@ -28,7 +28,7 @@ ST_BOXED(st__box_special_ndtr_out);
   ST_BOXED(st__box_special_##name##_out);
 ST_SPECIAL_NAMES(DECLARE)
 #undef DECLARE
-ST_BOXED(st__box_special_softmax); /* without out= */
+ST_BOXED(st__box_special_softmax); /* no out= variant */
 ST_BOXED(st__box_special_log_softmax);
 
 #endif

@@ -1,14 +1,14 @@
-/* Lazy conjugates and negatives: the operators that make, ask for and resolve
- * them, and the fallbacks for those that do not know lazy tensors.
+/* Lazy conjugates and negatives: the operators that create, test and resolve
+ * them, and the fallbacks for operators without kernels for lazy tensors.
  *
  * Note [Conjugate, Negative and ZeroTensor fallbacks]
- * As in ATen, an operator whose results share memory with an argument that it
- * does not write is one of views: it goes on as it is, and the views that it
- * is made of keep the key. For every other one the lazy tensors among the
- * arguments are replaced by plain ones. Where one is written to, what the
- * operator made of its stand-in is copied into it in the end; the stand-in is
- * always a copy, for another argument may share the memory. Zero tensors are
- * immutable.
+ * As in ATen, an operator is a view operator if its results share memory with
+ * an argument that it does not write. The fallback redispatches such a call
+ * with the same arguments, and the views that it creates keep the key. For
+ * every other operator the fallback replaces lazy arguments by resolved
+ * tensors. If the operator writes such an argument, the fallback afterwards
+ * copies the resolved tensor back. That tensor is always a copy, because
+ * another argument may share the memory. Zero tensors are immutable.
  */
 
 #include "op/lazy/lazy.h"
@@ -25,7 +25,7 @@ static const st_keyset zero_bit = ST_BIT(ST_FUNC_ZeroTensor);
 
 /* -- Views ---------------------------------------------------------------- */
 
-/* Another header over t's bytes, lazy in this way. */
+/* An alias of t with the given lazy bits, whatever those of t are. */
 static st_status view_with(const st_tensor *t, st_keyset bits,
                            st_tensor **out) {
   ST_TRY(st__view_alias(t, out));
@@ -56,7 +56,7 @@ ST_BOXED(st__box_neg_view) {
   if (st__self_of(args)->dtype != ST_BOOL) {
     return flip(st__self_of(args), neg_bit, rets);
   }
-  return st__fail(ST_BAD_DTYPE, "a bool has no negative");
+  return st__fail(ST_BAD_DTYPE, "not supported for bool tensors");
 }
 
 ST_BOXED(st__box_conj) {
@@ -64,7 +64,7 @@ ST_BOXED(st__box_conj) {
                                        : st__return_self(args, rets);
 }
 
-/* A number is a matrix of itself, as it is for mT. */
+/* A 0-dim tensor is its own transpose, as for mT. */
 static st_status transpose_conj(const st_value *args, st_value *rets) {
   const st_value swap[] = {args[0], st__of_int(-2), st__of_int(-1)};
   st_op_scope c = {.n = 0};
@@ -75,18 +75,20 @@ static st_status transpose_conj(const st_value *args, st_value *rets) {
 
 ST_BOXED(st__box_adjoint) {
   if (st__self_of(args)->ndim != 1) return transpose_conj(args, rets);
-  return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of them, "
-                  "its shape is %s", ST_SHAPE_TEXT(st__self_of(args)));
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of "
+                  "matrices, its shape is %s",
+                  ST_SHAPE_TEXT(st__self_of(args)));
 }
 
 ST_BOXED(st__box_matrix_H) {
   const int ndim = st__self_of(args)->ndim;
   if (ndim == 2 || ndim == 0) return transpose_conj(args, rets);
-  return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; mH "
-                  "is for batches of them", ST_SHAPE_TEXT(st__self_of(args)));
+  return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; use "
+                  "mH for a batch of matrices",
+                  ST_SHAPE_TEXT(st__self_of(args)));
 }
 
-/* -- Questions ------------------------------------------------------------ */
+/* -- Predicates ----------------------------------------------------------- */
 
 ST_BOXED(st__box_is_conj) {
   rets[0] = st__of_bool(st__is_conj(st__self_of(args)));
@@ -136,12 +138,12 @@ st_status st__resolve(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* -- Arguments in place of lazy ones -------------------------------------- */
+/* -- Resolved arguments --------------------------------------------------- */
 
 typedef struct resolved_args {
   const st_call *call;
   const st_value *given;
-  st_keyset bit;              /* of the key that is served */
+  st_keyset bit;              /* of the key whose fallback runs */
   st_value args[ST_MAX_ARGS];
   bool is_ours[ST_MAX_ARGS];  /* args[i] is owned */
 } resolved_args;
@@ -158,16 +160,16 @@ static bool has_lazy(const resolved_args *l, const st_value *v) {
   return false;
 }
 
-/* Later is too late: then the operator has run. */
+/* These checks come first, because a failed call must not write anything. */
 static st_status check_written(const resolved_args *l, int i) {
   const char *name = l->call->schema->args[i].name;
   if (l->bit == zero_bit) {
     return st__fail(ST_BAD_STATE, "argument '%s' is a zero tensor, which is "
-                    "immutable: clone() gives one to write to", name);
+                    "immutable; clone() it first", name);
   }
   if (l->given[i].tag == ST_TAG_TENSORS) {
-    return st__fail(ST_BAD_STATE, "argument '%s' is a list to write to with a "
-                    "lazy %s in it: clone() that first", name,
+    return st__fail(ST_BAD_STATE, "argument '%s' is written, but the list "
+                    "contains a lazy %s; clone() it first", name,
                     l->bit == conj_bit ? "conjugate" : "negative");
   }
   return st__check_internal_overlap(l->given[i].u.tensor);
@@ -197,13 +199,13 @@ static st_status resolve_arg(resolved_args *l, int i) {
   return status;
 }
 
-/* -- Back into lazy ones -------------------------------------------------- */
+/* -- Copying back --------------------------------------------------------- */
 
 static bool is_written(const resolved_args *l, int i) {
   return l->is_ours[i] && l->call->schema->args[i].is_write;
 }
 
-/* An out= argument takes the shape of the result. */
+/* The operator may have resized an out= argument. */
 static st_status resize(const resolved_args *l, int i) {
   st_tensor *given = l->given[i].u.tensor;
   const st_tensor *made = l->args[i].u.tensor;
@@ -223,7 +225,7 @@ static st_status copy_back(const resolved_args *l, int i) {
   return ST_OK;
 }
 
-/* Results that are the stand-in become what it stands for. */
+/* In the results, replaces the resolved tensor by the argument. */
 static void rename_results(const resolved_args *l, int i, st_value *rets) {
   for (int k = 0; k < l->call->schema->nrets; k++) {
     if (st__to_tensor(&rets[k]) != l->args[i].u.tensor) continue;
@@ -283,9 +285,9 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
     views |= s->args[i].is_alias && !s->args[i].is_write;
   }
   if (views && writes) {
-    return st__fail(ST_NO_KERNEL, "makes views and writes, so the fallback of "
-                    "%s cannot serve it: register a kernel for that key",
-                    st__key_name(key));
+    return st__fail(ST_NO_KERNEL, "the fallback of %s does not support "
+                    "operators that return views and write arguments; "
+                    "register a kernel for this key", st__key_name(key));
   }
   if (views) return go_below(call, bit, args, rets);
   resolved_args l;
@@ -297,7 +299,7 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
 
 /* -- copy_ ---------------------------------------------------------------- */
 
-/* t on the CPU, lazy as it is: its bytes travel. */
+/* A copy of t on the CPU with the same lazy bits: the bytes are copied. */
 static st_status bring_here(const st_tensor *t, st_tensor **out) {
   st_tensor *plain = NULL, *here = NULL;
   ST_TRY(view_with(t, 0, &plain));
@@ -318,7 +320,7 @@ static st_status call_copy(const st_tensor *self, const st_tensor *src) {
   return ST_OK;
 }
 
-/* The bytes that self is to have are made here and sent. */
+/* Computes the bytes of self on the CPU, from src, and copies them to self. */
 static st_status send(const st_tensor *self, const st_tensor *src) {
   st_tensor *bytes = NULL, *lazy = NULL, *plain = NULL;
   st_status status;
@@ -336,8 +338,8 @@ fail:
   return status;
 }
 
-/* copy_ of CPU and Meta knows the keys (iter/copy.c), that of another device
- * need not. */
+/* copy_ on CPU and Meta handles the lazy keys (iter/copy.c). copy_ of an
+ * extension device need not, so it gets plain tensors. */
 static st_status copy_lazily(const st_call *call, const st_value *args,
                              st_value *rets) {
   const st_tensor *self = st__self_of(args), *src = st__to_tensor(&args[1]);
@@ -365,10 +367,11 @@ static const struct { const char *key, *debug; } keys[] = {
   {"ZeroTensor", "zeros are made"}
 };
 
-/* How many of the keys an operator ignores, in the order above. */
+/* The number of keys, in the order of the table above. */
 enum { BUT_ZERO = 2, ALL = 3 };
 
-/* Those that look at no element, and clone, besides the views. */
+/* Operators with a fallthrough for the first nkeys keys: they read no element,
+ * or handle lazy tensors themselves (clone). Views have one as well. */
 static const struct { st_op_id id; int nkeys; } ignorant[] = {
   {ST_OP_clone, ALL}, {ST_OP__to_copy, ALL}, {ST_OP_is_conj, ALL},
   {ST_OP_is_neg, ALL}, {ST_OP__is_zerotensor, ALL}, {ST_OP_empty_like, ALL},

@@ -1,23 +1,23 @@
-/* Lazy tensors: conjugates, negatives and zeros that are not computed (Note
- * [Lazy tensors]). The functions of section "Lazy tensors" of ops.def, and
- * how operators that know nothing of them get by.
+/* Lazy tensors: conjugates, negatives and zeros that are not materialized
+ * (Note [Lazy tensors]). The functions of section "Lazy tensors" of ops.def,
+ * and the fallbacks for operators without kernels for lazy tensors.
  */
 #ifndef ST_OP_LAZY_LAZY_H
 #define ST_OP_LAZY_LAZY_H
 
 #include "op/registry/op.h"
 
-/* t itself, retained, or a tensor with its elements that is not lazy. It is
- * for reading: of a zero tensor it is a single zero, expanded. */
+/* t itself, retained, if it is not lazy, otherwise a materialized copy. *out is
+ * read-only: for a zero tensor it is one zero, expanded. */
 st_status st__resolve(const st_tensor *t, st_tensor **out);
 
 /* The fallback of the keys Conjugate, Negative and ZeroTensor. */
 st_status st__run_resolved(const st_call *call, const st_value *args,
                            st_value *rets);
 
-/* Registers the fallbacks and the kernels of those keys. */
+/* Registers the fallbacks, fallthroughs and kernels of these keys. */
 st_status st__register_lazy(void);
-/* Those of operators that a zero tensor passes through (zero_tensor.c). */
+/* Registers the ZeroTensor kernels of zero_tensor.c. */
 st_status st__register_zero(void);
 
 /* -- Operators ------------------------------------------------------------ */

@@ -1,13 +1,13 @@
-/* Zero tensors: the factory, and the operators whose result is known without
- * a look at their other argument. As in ATen such a zero is an absolute one:
- * times infinity it is zero.
+/* Zero tensors: the factory, and the kernels of operators whose result does
+ * not depend on the elements of the other argument. As in ATen, a zero tensor
+ * times infinity or NaN is zero.
  */
 
 #include "op/registry/composite.h"
 #include "op/create/factory.h"
 #include "op/lazy/lazy.h"
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Factory -------------------------------------------------------------- */
 
 ST_BOXED(st__box_efficientzerotensor) {
   st_options o = {st__default_dtype(), ST_DEVICE_CPU};
@@ -19,8 +19,9 @@ ST_BOXED(st__box_efficientzerotensor) {
   return ST_OK;
 }
 
-/* -- What kind of result -------------------------------------------------- */
+/* -- Shape and dtype of the result ---------------------------------------- */
 
+/* A Meta tensor like t. */
 static st_status on_meta(const st_tensor *t, st_tensor **out) {
   st_storage *s = NULL;
   ST_TRY(st__storage_new_bare(ST_DEVICE_META, t->storage->nbytes, &s));
@@ -32,8 +33,8 @@ static st_status on_meta(const st_tensor *t, st_tensor **out) {
   return status;
 }
 
-/* What the operator, of two arguments and some numbers, gives on Meta: so it
- * has the dtype and the sizes of what it would give here. */
+/* Calls the operator, whose first two arguments may be tensors, on Meta. The
+ * result has the dtype and the sizes of the actual result. */
 static st_status result_on_meta(const st_call *call, const st_value *args,
                                 st_tensor **out) {
   st_value all[ST_MAX_ARGS], ret;
@@ -56,7 +57,7 @@ fail:
   return status;
 }
 
-/* Of two tensors, or a tensor and a number. */
+/* The device of a result of two tensors, or of a tensor and a scalar. */
 static st_device device_of(const st_value *args) {
   const st_device self = (st_device)args[0].u.tensor->device;
   const st_tensor *other = st__to_tensor(&args[1]);
@@ -65,7 +66,7 @@ static st_device device_of(const st_value *args) {
 
 /* -- Products ------------------------------------------------------------- */
 
-/* Zero, whatever the other factor. */
+/* The result is zero for every other factor. */
 static st_status run_product(const st_call *call, const st_value *args,
                              st_value *rets) {
   const st_device device = device_of(args);
@@ -79,7 +80,7 @@ static st_status run_product(const st_call *call, const st_value *args,
   return status;
 }
 
-/* What is divided by zero depends on its elements. */
+/* The result depends on the elements of self if the divisor is zero. */
 static st_status run_quotient(const st_call *call, const st_value *args,
                               st_value *rets) {
   const st_tensor *other = st__to_tensor(&args[1]);
@@ -94,7 +95,7 @@ static bool is_one(const st_value *v) {
        : v->tag != ST_TAG_COMPLEX && v->u.i == 1;
 }
 
-/* The other term: a copy of it, as one of the result's kind. */
+/* A copy of the other term with the shape and the dtype of the result. */
 static st_tensor *copy_term(st_op_scope *c, const st_tensor *term,
                             const st_tensor *like) {
   const st_tensor *wide = st__apply_with(c, ST_OP_expand, term,
@@ -119,7 +120,7 @@ static st_status run_sum(const st_call *call, const st_value *args,
   if (st__is_zero(self)) {
     if (!is_one(&args[2])) {
       sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, args[2]);
-      sum = st__apply_to(&c, sum, (st_dtype)like->dtype); /* of bools: ints */
+      sum = st__apply_to(&c, sum, (st_dtype)like->dtype); /* bool * int: int */
     }
     if (is_sub) sum = st__apply1(&c, ST_OP_neg, sum);
   }

@@ -87,7 +87,7 @@ static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
 static st_status fill_around(st_tensor *out, const st_tensor *inner,
                              const borders *b, st_scalar value) {
   st_tensor *to = NULL;
-  ST_TRY(st__match_overload(out, value));
+  ST_TRY(st__fill(out, value));
   ST_TRY(inner_view(out, b, 1, inner->sizes, &to));
   const st_status status = st__copy(to, inner);
   st__tensor_release(&to);

@@ -1,11 +1,11 @@
-/* Chains of operators, of which composite operators are made.
+/* Operator scopes: calls of operators inside composite operators.
  */
 
 #include "op/registry/composite.h"
 
 #include "op/registry/out_variants.h"
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Calls ---------------------------------------------------------------- */
 
 void st__apply_multi(st_op_scope *c, st_op_id id, int n, const st_value *args,
                      int nrets, st_tensor **out) {
@@ -68,7 +68,7 @@ st_tensor *st__apply_flatten(st_op_scope *c, const st_tensor *a) {
   return st__apply_with(c, ST_OP_reshape, dense, st__of_ints(size, 1));
 }
 
-/* -- The end -------------------------------------------------------------- */
+/* -- Results -------------------------------------------------------------- */
 
 static void release_all(st_op_scope *c) {
   while (c->n > 0) st__tensor_release(&c->t[--c->n]);
@@ -110,8 +110,8 @@ static st_status write_out(st_op_id id, int n, const st_value *args,
   return st__value_copy(&args[n], rets);
 }
 
-/* What the operator saves for its gradient must stay as it is, so while that
- * is recorded it gets a copy of what is about to be written. */
+/* The operator may save its first argument for its gradient. While gradients
+ * are recorded it gets a copy, because self is overwritten afterwards. */
 st_status st__compose_self(st_op_id id, int n, const st_value *args,
                            st_value *rets) {
   st_tensor *self = args[0].u.tensor;
@@ -124,12 +124,13 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
   const st_tensor *value = st__scope_ok(&c) ? st__apply(&c, id, n,
                                                         given) : NULL;
   if (st__scope_ok(&c) && !st__same_sizes(self, value)) {
-    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, the result has %s",
-                        ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(value));
+    c.status = st__fail(ST_BAD_SHAPE, "self has shape %s, but the result has "
+                        "shape %s", ST_SHAPE_TEXT(self),
+                        ST_SHAPE_TEXT(value));
   }
   if (st__scope_ok(&c) && self->dtype != value->dtype) {
-    c.status = st__fail(ST_BAD_DTYPE, "self is %s, the result %s",
-                        st__dtype_name((st_dtype)self->dtype),
+    c.status = st__fail(ST_BAD_DTYPE, "self has dtype %s, but the result is "
+                        "%s", st__dtype_name((st_dtype)self->dtype),
                         st__dtype_name((st_dtype)value->dtype));
   }
   return st__scope_return(&c, st__apply2(&c, ST_OP_copy_, self, value), rets);

@@ -1,5 +1,5 @@
-/* Structured operators of extensions: what ops.def is for the engine's own,
- * a st_structured is for theirs.
+/* Structured operators of extensions: registers the variants and kernels that
+ * an st_structured describes, as register.c does for the rows of ops.def.
  */
 
 #include <stdatomic.h>
@@ -10,9 +10,9 @@
 
 enum { VARIANTS = 3, BACKENDS = 4 };
 
-/* One operator. Each of its kernels counts as a user. */
+/* One operator. Each of its kernels holds a reference. */
 typedef struct extension {
-  st_op_row row; /* first: a kernel's context leads back here */
+  st_op_row row; /* first: drop_kernel casts a row to its extension */
   st_structured_ctx contexts[VARIANTS][BACKENDS + 1]; /* Meta is the last */
   _Atomic int users;
   void *ctx;
@@ -43,8 +43,9 @@ static st_status find_device(const char *key, st_device *out) {
     *out = backends[i].device;
     return ST_OK;
   }
-  return st__fail(ST_BAD_VALUE, "'%.80s' is no backend for a structured "
-                  "operator: CPU, PrivateUse1, 2 or 3", key);
+  return st__fail(ST_BAD_VALUE, "'%.80s' is not a backend of structured "
+                  "operators; use CPU, PrivateUse1, PrivateUse2 or "
+                  "PrivateUse3", key);
 }
 
 static bool has_variant(const st_structured *s, st_variant v) {
@@ -59,7 +60,7 @@ static st_status new_extension(const st_structured *s, extension **out) {
   if (!e) return ST_NO_MEMORY;
   e->row = (st_op_row){.kind = ST_KIND_STRUCTURED, .meta = s->meta,
                        .impl = s->impl};
-  e->users = 1; /* until all is registered */
+  e->users = 1; /* the registration's own reference */
   e->ctx = s->ctx;
   *out = e;
   return ST_OK;
@@ -92,7 +93,7 @@ static st_status add_variant(st_library *part, const st_structured *s,
   const st_definition d = {.schema = text, .doc = s->doc, .debug = s->debug,
                            .tags = s->tags};
   ST_TRY_FAIL(st__library_define(part, &d, NULL));
-  text[strcspn(text, "(")] = 0; /* the name is left */
+  text[strcspn(text, "(")] = 0; /* only the name remains */
   for (int i = 0; i <= BACKENDS; i++) {
     ST_TRY_FAIL(implement(part, s, e, variant, i, text));
   }

@@ -1,13 +1,13 @@
-/* Operators: one meta function and one implementation serve the functional,
- * the in-place and the out= variant of an operator (Z1 to Z6).
+/* Structured operators: one meta function and one implementation serve the
+ * functional, the in-place and the out= variant of an operator (Z1 to Z6).
  *
  * Note [A structured run]
  * st__structured is the boxed kernel of every structured operator, on CPU, on
- * Meta and on the backends of extensions. It makes a st_run, calls the row's
- * meta, which checks everything and decides the outputs, either through r->it
- * or by st__set_output, and then, except on Meta, the row's impl, which
- * chooses its loop and runs it. A failure leaves outputs untouched: impl may
- * fail only before it writes.
+ * Meta and on the backends of extensions. It fills a st_run and calls the
+ * row's meta, which checks the arguments and sets the outputs, either through
+ * r->it or by st__set_output. Except on Meta it then calls the row's impl,
+ * which selects a loop and runs it. A failure leaves the outputs unchanged,
+ * so impl may fail only before it writes.
  */
 #ifndef ST_OP_REGISTRY_OP_H
 #define ST_OP_REGISTRY_OP_H
@@ -15,8 +15,8 @@
 #include "dispatch/dispatch.h"
 #include "iter/copy.h"
 
-/* The head of a boxed kernel, where it is declared and where it is defined.
- * Most have no use for call. */
+/* The signature of a boxed kernel, for its declaration and its definition.
+ * Most kernels do not use call. */
 #define ST_BOXED(name)                                               \
   st_status name(__attribute__((unused)) const st_call *call,        \
                  const st_value *args, st_value *rets)
@@ -30,31 +30,31 @@ struct st_run {
   const st_call *call;
   const st_value *args;           /* of the functional schema */
   st_variant variant;
-  st_device device;               /* where outputs are made */
+  st_device device;               /* of new outputs */
   bool is_meta;
-  bool has_iter;                  /* meta made r->it */
+  bool has_iter;                  /* meta initialized it */
   int nouts;
   st_tensor *given[ST_MAX_OUTS];  /* borrowed; in-place and out= */
   st_tensor *out[ST_MAX_OUTS];    /* owned; what impl writes */
   bool proxied[ST_MAX_OUTS];      /* out is a proxy, copied back (Z2) */
   int nheld;
-  st_tensor *held[ST_MAX_OUTS];   /* owned; what the iterator borrows */
+  st_tensor *held[ST_MAX_OUTS];   /* owned; borrowed by the iterator */
   st_iter it;
-  int64_t note[ST_RUN_NOTE];      /* what meta tells impl, if anything */
+  int64_t note[ST_RUN_NOTE];      /* values that meta passes to impl */
 };
 
 typedef enum st_op_kind {
   ST_KIND_STRUCTURED, /* meta + impl on CPU, meta on Meta */
   ST_KIND_POINTWISE,  /* structured, with the generic meta and impl */
-  ST_KIND_VIEW,       /* CompositeExplicitAutograd, shares its input's bytes */
-  ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: touches no element */
-  ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: made of operators */
-  ST_KIND_DATA,       /* CPU and Meta: touches elements */
+  ST_KIND_VIEW,       /* CompositeExplicitAutograd: returns views */
+  ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: accesses no element */
+  ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: calls operators */
+  ST_KIND_DATA,       /* CPU and Meta: accesses elements */
   ST_KIND_NATIVE,     /* CPU only */
   ST_KIND_FACTORY     /* CPU and Meta, behind BackendSelect */
 } st_op_kind;
 
-/* Which variants a structured row has. */
+/* The variants that are derived from a structured row. */
 enum { ST_F = 0, ST_FI = 1, ST_FO = 2, ST_FIO = 3 };
 
 struct st_op_row {
@@ -63,17 +63,17 @@ struct st_op_row {
   int variants;
   const char *out_overload;  /* "out", "Tensor_out", ... or NULL */
   st_run_fn meta, impl;      /* structured */
-  uint32_t iter_flags;       /* pointwise: the iterator's preset */
+  uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
   const char *doc;
-  const char *what;          /* its kind of kernel, for dumps */
+  const char *what;          /* describes the kernel in dumps */
 };
 
 extern const st_op_row st__op_rows[];
 
-/* Operators by row, for calls from C: ST_OP_add_Tensor. The in-place and
- * out= variants of structured rows through st__op_variant. */
+/* Operators by row, for calls from C: ST_OP_add_Tensor. st__op_variant
+ * returns the in-place and out= variants of structured rows. */
 typedef enum st_op_id {
 #define ST_STRUCTURED(id, ...) ST_OP_##id,
 #define ST_POINTWISE(id, ...)  ST_OP_##id,
@@ -98,13 +98,13 @@ typedef enum st_op_id {
 const st_op *st__op(st_op_id id);
 const st_op *st__op_variant(st_op_id id, st_variant variant);
 
-/* The kernel that op's row names; ST_K_NONE for the other operators. */
+/* The kernel in op's row; ST_K_NONE for an operator without a row. */
 st_kernel_id st__op_kernel(const st_op *op);
 
 /* Registers every row under aten::, once per process. */
 st_status st__register_operators(void);
 
-/* Calls operator id with the first n arguments given, the rest defaults. */
+/* Calls operator id with n arguments; the other arguments are defaults. */
 st_status st__invoke(st_op_id id, int n, const st_value *args,
                      st_value *rets);
 /* The same for an operator with one tensor result. */
@@ -117,7 +117,7 @@ static inline const st_tensor *st__self_of(const st_value *args) {
   return st__to_tensor(&args[0]);
 }
 
-/* self once more, as the result of an in-place operator is. */
+/* Returns self, as in-place operators do. */
 static inline st_status st__return_self(const st_value *args,
                                         st_value *rets) {
   return st__value_copy(&args[0], rets);
@@ -130,38 +130,39 @@ static inline st_tensor *st__arg_tensor(const st_run *r, int i) {
   return st__to_tensor(&r->args[i]);
 }
 
-/* Output i has this shape and dtype. strides NULL: any layout will do, a new
- * tensor is contiguous (set_output_raw_strided). Once per output. OVERLAP
- * when a given tensor overlaps itself or another output; when it shares memory
- * with an input, other than being the same elements in the same order, impl
- * gets a proxy. */
+/* Sets the shape and dtype of output i, once per output. With strides NULL
+ * impl accepts any layout, and a new tensor is contiguous
+ * (set_output_raw_strided). OVERLAP when a given tensor overlaps itself or
+ * another output. When it shares memory with an input, and is not the same
+ * elements in the same order, impl gets a proxy. */
 st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
                          const int64_t *strides, st_dtype dtype);
-/* impl needs exactly these strides: it gets a proxy if out= or self has
- * others (Z2, Z6). */
+/* The same for an impl that needs exactly these strides: it gets a proxy if
+ * out or self has others (Z2, Z6). */
 st_status st__set_output_strided(st_run *r, int i, int ndim,
                                  const int64_t *sizes,
                                  const int64_t *strides, st_dtype dtype);
-/* For an output that is set and an impl that reads `in` out of order: not even
- * the same elements may be read and written, so there impl gets a proxy, too.
- * in may be NULL. */
+/* For an impl that does not read `in` in the order in which it writes output
+ * i, which must be set: makes impl write to a proxy if they share any memory,
+ * also as the same elements in the same order. in may be NULL. */
 st_status st__forbid_alias(st_run *r, int i, const st_tensor *in);
-/* Starts r->it with the run's outputs as given (NULL for functional) and
- * dtype for those to be made; the caller adds inputs and builds. */
+/* Initializes r->it with the given outputs (NULL in a functional call) and
+ * dtype for the new ones. The caller adds inputs and builds. */
 void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype);
 st_status st__run_iter_build(st_run *r);
 
 /* BAD_DTYPE: "not implemented for dtype ..." */
 st_status st__no_kernel_for(st_dtype dtype);
-/* The row's kernel for dtype, or that failure. */
+/* The loop of kernel id for dtype. Fails as st__no_kernel_for. */
 st_status st__find_kernel(st_kernel_id id, st_dtype dtype, st_loop *out);
 
 /* The boxed kernel of structured rows; call->ctx is a st_structured_ctx. */
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets);
 
-/* A kernel for device may be handed tensors of devices below only: Note
- * [Memory of extension devices]. BAD_VALUE names the one that is elsewhere. */
+/* Checks that each tensor argument of a kernel for device is on that device or
+ * on an earlier one in the order of st_device: Note [Memory of extension
+ * devices]. BAD_VALUE names the argument that is not. */
 st_status st__check_devices(const st_call *call, const st_value *args,
                             st_device device);
 

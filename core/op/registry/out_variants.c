@@ -1,5 +1,5 @@
-/* out= variants of operators that are not structured: products of any rank,
- * joins, and factories, which make what out's dtype and device say.
+/* out= variants of operators that are not structured: products, concatenation
+ * and factories. Factories take the dtype and device of out.
  */
 
 #include "op/registry/out_variants.h"
@@ -11,7 +11,7 @@
 #include "tensor/overlap.h"
 #include "tensor/view.h"
 
-/* -- Handing over --------------------------------------------------------- */
+/* -- Writing to out ------------------------------------------------------- */
 
 static st_status return_out(st_tensor *out, st_value *rets) {
   st__tensor_retain(out);
@@ -21,7 +21,7 @@ static st_status return_out(st_tensor *out, st_value *rets) {
 
 static st_status check_device(const st_tensor *out, const st_tensor *value) {
   return out->device == value->device ? ST_OK
-       : st__fail(ST_BAD_VALUE, "out is on another device than the result");
+       : st__fail(ST_BAD_VALUE, "out and the result are on different devices");
 }
 
 static st_status check_out(const st_tensor *out, const st_tensor *value) {
@@ -33,7 +33,7 @@ static st_status check_out(const st_tensor *out, const st_tensor *value) {
   return check_device(out, value);
 }
 
-/* A device of its own copies by its own kernel. */
+/* An extension device copies with its own kernel. */
 static st_status copy_there(st_tensor *out, const st_tensor *value) {
   const st_value args[] = {st__of_tensor(out), st__of_tensor(value)};
   st_value ret;
@@ -61,8 +61,8 @@ st_status st__assign_out(st_tensor *out, const st_tensor *value) {
 
 st_status st__cast_out(st_tensor *out, const st_tensor *value) {
   if (!st__can_cast((st_dtype)value->dtype, (st_dtype)out->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which out of "
-                    "dtype %s cannot hold",
+    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
+                    "cast to out's dtype %s",
                     st__dtype_name((st_dtype)value->dtype),
                     st__dtype_name((st_dtype)out->dtype));
   }
@@ -70,11 +70,12 @@ st_status st__cast_out(st_tensor *out, const st_tensor *value) {
   return assign(out, value);
 }
 
-/* -- Filled in place ------------------------------------------------------ */
+/* -- Factories that fill -------------------------------------------------- */
 
-/* Where the shape does not fit, a new tensor is filled: filling may fail, and
- * resizing may, but not copying. It is contiguous as the resized out will be,
- * so random numbers come in the same order. */
+/* The tensor to fill: out if its shape is size, otherwise a new tensor.
+ * Filling and resizing may fail, copying may not, so out changes only after
+ * both have succeeded. The new tensor is contiguous, as the resized out will
+ * be, so random numbers have the same order. */
 static st_status target_of(st_tensor *out, const st_value *size,
                            st_tensor **target) {
   const int n = (int)size->len;
@@ -89,7 +90,7 @@ static st_status target_of(st_tensor *out, const st_value *size,
   return st__new_empty(o, n, size->u.ints, ST_FORMAT_CONTIGUOUS, target);
 }
 
-/* Calls in-place operator id with n arguments behind self, that is out. */
+/* Calls in-place operator id on out, with n further arguments. */
 static st_status fill_out(st_op_id id, const st_value *size, int n,
                           const st_value *numbers, st_tensor *out,
                           st_value *rets) {

@@ -5,10 +5,11 @@
 
 #include "op/registry/op.h"
 
-/* out becomes value, in out's own strides where the shape fits, else resized.
- * It is an error when dtypes or devices differ; a failure leaves out alone. */
+/* Copies value to out. out keeps its strides if it has the shape of value,
+ * and is resized otherwise. BAD_DTYPE or BAD_VALUE when dtypes or devices
+ * differ. A failure leaves out unchanged. */
 st_status st__assign_out(st_tensor *out, const st_tensor *value);
-/* The same, converted to any dtype that the value can be cast to. */
+/* The same, but out may have any dtype that value can be cast to. */
 st_status st__cast_out(st_tensor *out, const st_tensor *value);
 
 /* -- Operators ------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* The registrar: walks the rows of ops.def and registers every operator, its
- * derived variants and its kernels under aten::.
+/* Registers the rows of ops.def: every operator, its derived variants and its
+ * kernels, under aten::.
  */
 
 #include "op/registry/register.h"
@@ -56,7 +56,7 @@ static st_status implement(const char *name, st_key key, st_kernel_fn fn,
   return st__impl(name, key, &kernel, NULL);
 }
 
-/* The device decides which backend makes the tensor. */
+/* Redispatches to the backend of the device argument. */
 static st_status select_backend(const st_call *call, const st_value *args,
                                 st_value *rets) {
   const int at = st__schema_arg(call->schema, "device");
@@ -70,7 +70,7 @@ static st_status select_backend(const st_call *call, const st_value *args,
                         rets);
 }
 
-/* Positions in tensors count from 0 or 1: further away they overflow. */
+/* The first index is 0 or 1. Any other base could make an index overflow. */
 static st_status check_base(const st_structured_ctx *ctx,
                             const st_value *args) {
   const int64_t base = ctx->base < 0 ? 0 : args[ctx->base].u.i;
@@ -85,7 +85,7 @@ static st_status structured_with_base(const st_call *call,
   return st__structured(call, args, rets);
 }
 
-/* Made of operators, which check their own arguments. */
+/* The operators that a composite calls check devices themselves. */
 static st_status composite_with_base(const st_call *call,
                                      const st_value *args, st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
@@ -93,7 +93,7 @@ static st_status composite_with_base(const st_call *call,
   return ctx->row->fn(call, args, rets);
 }
 
-/* Touches elements. */
+/* A kernel that accesses elements, on ctx->device. */
 static st_status native(const st_call *call, const st_value *args,
                         st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
@@ -107,7 +107,8 @@ static bool is_composite(st_op_kind kind) {
          kind == ST_KIND_COMPOSITE;
 }
 
-/* Any of them, with an argument that is read twice. */
+/* Calls the row's kernel with a snapshot of the argument that it reads twice:
+ * Note [Snapshots of shared arguments]. */
 static st_status with_snapshot(const st_call *call, const st_value *args,
                                st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
@@ -123,7 +124,7 @@ static int find_base(const st_op *op) {
   return at >= 0 && st__op_schema(op)->args[at].type == ST_TYPE_INT ? at : -1;
 }
 
-/* ctx: for the CPU and for Meta. */
+/* ctx[0] is the context of CPU kernels, ctx[1] that of Meta kernels. */
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
@@ -159,7 +160,7 @@ static st_status register_variant(int id, st_variant variant,
   const st_definition d = {.ns = "aten", .schema = schema, .doc = row->doc,
                            .debug = "core/ops.def",
                            .tags = st__row_tags(row, schema)};
-  st_registration *defined; /* for good */
+  st_registration *defined; /* never released */
   ST_TRY(st__def(&d, 0, &defined));
   const st_op *op = ops[id][variant] = st__registration_op(defined);
   st_structured_ctx *ctx = contexts[id][variant];

@@ -1,4 +1,4 @@
-/* The functions that the rows of ops.def name, family by family.
+/* Includes the declarations of all functions that rows of ops.def name.
  */
 #ifndef ST_OP_REGISTRY_ROW_FUNCTIONS_H
 #define ST_OP_REGISTRY_ROW_FUNCTIONS_H

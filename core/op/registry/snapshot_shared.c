@@ -1,13 +1,14 @@
-/* Arguments that are read twice, held still.
+/* Snapshots of arguments that an operator reads twice.
  *
  * Note [Snapshots of shared arguments]
- * Positions are checked and then followed; the set elements of a mask are
- * counted and then packed into as much memory. Were such an argument to change
- * in between, a loop would leave its buffers. Only another thread can change
- * it, through a shared storage (Note [Shared storages]), and against the
- * rules; but no script may do harm. So the operators listed here are handed a
- * copy of that argument when its storage is shared. All others read each
- * element once, or make nothing but values of what they read.
+ * Some operators check indices and then use them, or count the set elements
+ * of a mask and then write as many elements. If such an argument changed in
+ * between, a loop would access memory outside its buffers. Only another thread
+ * can change it, through a shared storage (Note [Shared storages]). That is a
+ * data race and forbidden, but no script may be able to corrupt memory. So the
+ * operators listed here get a copy of that argument when its storage is
+ * shared. All other operators read each element once, or compute only values,
+ * and no index or size, from what they read.
  */
 
 #include <string.h>
@@ -39,7 +40,7 @@ static const struct { const char *name, *arg; } listed[] = {
 int st__snapshot_arg(const st_op *op) {
   const char *name = st__op_name(op) + strlen("aten::");
   size_t n = strlen(name);
-  if (n > 1 && name[n - 1] == '_') n--; /* in place */
+  if (n > 1 && name[n - 1] == '_') n--; /* in-place variant */
   for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
     if (strlen(listed[i].name) == n && !strncmp(name, listed[i].name, n)) {
       const int at = st__schema_arg(st__op_schema(op), listed[i].arg);
@@ -57,7 +58,7 @@ static bool is_shared(const st_tensor *t) {
                                    memory_order_relaxed);
 }
 
-/* v's tensors: one or a list of them, NULLs among them. */
+/* The n tensors of v, a tensor or a list; some may be NULL. */
 static st_tensor **tensors_of(const st_value *v, uint32_t *n) {
   *n = v->tag == ST_TAG_TENSORS ? v->len : v->tag == ST_TAG_TENSOR;
   return v->tag == ST_TAG_TENSORS
@@ -73,7 +74,7 @@ static bool has_shared(const st_value *v) {
   return false;
 }
 
-/* An owned copy of v whose shared tensors are copies, too. */
+/* An owned copy of v in which copies replace the shared tensors. */
 static st_status snapshot(const st_value *v, st_value *out) {
   uint32_t n;
   ST_TRY(st__value_copy(v, out));

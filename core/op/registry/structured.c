@@ -1,4 +1,5 @@
-/* Structured operators: one meta and one impl behind three variants.
+/* The boxed kernel of structured operators: one meta and one impl serve three
+ * variants (Note [A structured run]).
  */
 
 #include "op/registry/op.h"
@@ -9,11 +10,11 @@
 /* -- Geometry of out= arguments ------------------------------------------- */
 
 /* Note [A failed call leaves out= alone]
- * A meta resizes an out= tensor before impl runs, and impl may still find
- * that it has no kernel or no memory. The old shape is kept until the run is
- * over and put back when it fails. That must not fail in its turn: a shape
- * that a header has no room for is kept as a header of its own, which is made
- * before the run and exchanged with the changed one. */
+ * A meta resizes an out= tensor before impl runs, and impl may still fail for
+ * want of a kernel or of memory. The old shape is saved before the run and
+ * restored after a failure. The restore must not fail. So a shape of more than
+ * ST_INLINE_DIMS dimensions, whose restore would allocate, is saved as a view
+ * of the tensor, and the restore swaps the two. */
 typedef struct geometry {
   st_tensor *header; /* NULL for up to ST_INLINE_DIMS dimensions */
   int ndim;
@@ -34,7 +35,7 @@ static st_status save_geometry(const st_tensor *t, geometry *g) {
   return ST_OK;
 }
 
-/* The message of the failure that brought us here survives. */
+/* Does not fail, so the message of the failed run is kept. */
 static void restore_geometry(st_tensor *t, geometry *g) {
   if (g->header) {
     st__tensor_swap(t, g->header);
@@ -53,8 +54,8 @@ static st_status check_device(const st_call *call, int i, const st_tensor *t,
   if (t->device <= device) {
     return st__lacks_memory(t) ? st__refuse_memoryless() : ST_OK;
   }
-  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', the kernel "
-                  "works on '%s'", call->schema->args[i].name,
+  return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
+                  "kernel runs on '%s'", call->schema->args[i].name,
                   st__device_name((st_device)t->device),
                   st__device_name(device));
 }
@@ -98,8 +99,8 @@ static st_status check_given(const st_run *r, const st_tensor *given,
                     st__dtype_name(dtype));
   }
   if (given->device != r->device) {
-    return st__fail(ST_BAD_VALUE, "%s is on device '%s', the result on '%s'",
-                    what, st__device_name((st_device)given->device),
+    return st__fail(ST_BAD_VALUE, "%s is on device '%s', but the result is on "
+                    "'%s'", what, st__device_name((st_device)given->device),
                     st__device_name(r->device));
   }
   if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
@@ -120,7 +121,7 @@ static bool overlaps_input(const st_tensor *out, const st_tensor *in) {
   return in && st__overlap(out, in) == ST_OVERLAP_SOME;
 }
 
-/* Is an input in this relation to t? */
+/* True if holds(t, input) for any input. */
 static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
   const int n = r->call->schema->nargs -
                 (r->variant == ST_OUT ? r->nouts : 0);
@@ -135,7 +136,7 @@ static bool any_input(const st_run *r, const st_tensor *t, relation holds) {
   return found;
 }
 
-/* Strides with gaps take a larger storage. */
+/* Resizes the storage as well if the strides have gaps. */
 static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
                         const int64_t *strides) {
   size_t nbytes;
@@ -149,15 +150,16 @@ static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
   return st__tensor_restride(t, ndim, sizes, strides, t->offset);
 }
 
-/* Gives output i, which is no in-place one if it has another, the shape. */
+/* Resizes the given output i. In-place outputs are never resized: check_given
+ * has compared their shape. */
 static st_status shape_given(st_run *r, int i, int ndim, const int64_t *sizes,
                              const int64_t *strides) {
   st_tensor *t = r->given[i];
   if (st__has_sizes(t, ndim, sizes)) return ST_OK;
-  /* impl would see another shape of the input than meta did */
+  /* impl would not see the input shape that meta saw */
   if (any_input(r, t, is_same)) {
-    return st__fail(ST_BAD_SHAPE, "out is an input, too, so it cannot change "
-                    "its shape %s to the %s of the result", ST_SHAPE_TEXT(t),
+    return st__fail(ST_BAD_SHAPE, "out is an input as well, so it cannot be "
+                    "resized from shape %s to %s", ST_SHAPE_TEXT(t),
                     st__shape_text(ndim, sizes, (char[160]){0}, 160));
   }
   return resize(t, ndim, sizes, strides);
@@ -177,14 +179,15 @@ static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
 
 static st_status check_output(const st_run *r, int i) {
   if (i < 0 || i >= r->nouts) {
-    return st__fail(ST_BAD_STATE, "its meta sets output %d of %d", i,
-                    r->nouts);
+    return st__fail(ST_BAD_STATE, "its meta function sets output %d, but it "
+                    "has %d outputs", i, r->nouts);
   }
   return r->out[i]
-    ? st__fail(ST_BAD_STATE, "its meta sets output %d twice", i) : ST_OK;
+    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice", i)
+    : ST_OK;
 }
 
-/* impl writes elsewhere; finish copies. */
+/* Makes impl write output i to a new tensor, which finish copies back. */
 static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
   const st_tensor *t = r->given[i];
   st_tensor *proxy = NULL;
@@ -196,8 +199,8 @@ static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
   return ST_OK;
 }
 
-/* Two outputs in one place cannot both hold what is written to them; an
- * output and an input can (Note [Overlapping inputs are copied]). */
+/* Outputs must not overlap each other, as one result would overwrite another.
+ * An output may overlap an input (Note [Overlapping inputs are copied]). */
 static st_status check_overlap(const st_run *r, int i) {
   ST_TRY(st__check_internal_overlap(r->given[i]));
   for (int j = 0; j < r->nouts; j++) {
@@ -292,7 +295,7 @@ static void init_run(st_run *r, const st_call *call, const st_value *args) {
   }
 }
 
-/* What impl wrote elsewhere goes to where the caller wants it. */
+/* Copies a proxy to the given output. */
 static st_status copy_back(const st_run *r, int i) {
   const st_value args[] = {st__of_tensor(r->given[i]),
                            st__of_tensor(r->out[i])};
@@ -325,14 +328,15 @@ static st_status finish(st_run *r, st_value *rets) {
 static st_status check_outputs(const st_run *r) {
   for (int i = 0; i < r->nouts; i++) {
     if (!r->out[i]) {
-      return st__fail(ST_BAD_STATE, "its meta does not set output %d", i);
+      return st__fail(ST_BAD_STATE, "its meta function does not set output %d",
+                      i);
     }
   }
   return ST_OK;
 }
 
-/* Whoever redispatches tensors with data to Meta would get results whose
- * bytes nobody writes. */
+/* A redispatch of CPU tensors to Meta fails here: its results would have
+ * memory that is never written. */
 static st_status check_meta(const st_run *r) {
   uint64_t left = r->call->schema->tensor_args;
   bool has_tensor = false;
@@ -349,8 +353,8 @@ static st_status check_meta(const st_run *r) {
     }
   }
   return !has_tensor ? ST_OK
-    : st__fail(ST_BAD_VALUE, "no argument is on device 'meta', for which the "
-               "kernel is");
+    : st__fail(ST_BAD_VALUE, "a kernel for Meta needs an argument on device "
+               "'meta'");
 }
 
 static st_status run(st_run *r, st_value *rets) {
@@ -363,7 +367,7 @@ static st_status run(st_run *r, st_value *rets) {
   return finish(r, rets);
 }
 
-/* The same for a call that may have to put shapes back. */
+/* The same for an out= call: Note [A failed call leaves out= alone]. */
 static st_status run_out(st_run *r, st_value *rets) {
   geometry saved[ST_MAX_OUTS];
   st_status status = ST_OK;

@@ -1,5 +1,5 @@
-/* What is known about an operator beyond its schema (R15). Most of
- * it follows from the row; the rest is listed here.
+/* Tags of operators (R15). Most of them follow from the row; the others are
+ * listed here.
  */
 
 #include <string.h>

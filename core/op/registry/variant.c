@@ -1,11 +1,13 @@
-/* Schemas of the in-place and the out= variant, from the functional one. */
+/* Derives the schemas of the in-place and the out= variant from the functional
+ * one.
+ */
 
 #include <string.h>
 
 #include "base/text.h"
 #include "op/registry/register.h"
 
-/* -- What has variants ---------------------------------------------------- */
+/* -- Checks --------------------------------------------------------------- */
 
 static bool is_plain_tensor(const st_arg *a) {
   return a->type == ST_TYPE_TENSOR && !a->list && !a->optional &&
@@ -17,8 +19,8 @@ static st_status check_functional(const st_schema *s) {
   for (int i = 0; i < s->nrets; i++) is_plain &= is_plain_tensor(&s->rets[i]);
   for (int i = 0; i < s->nargs; i++) is_plain &= !s->args[i].is_alias;
   if (!is_plain || s->nrets > ST_MAX_OUTS) {
-    return st__fail(ST_BAD_SCHEMA, "%s: a structured operator gives 1 to %d "
-                    "new tensors and writes none of its arguments", s->text,
+    return st__fail(ST_BAD_SCHEMA, "%s: a structured operator must return 1 "
+                    "to %d new tensors and write no argument", s->text,
                     ST_MAX_OUTS);
   }
   return ST_OK;
@@ -28,8 +30,8 @@ static st_status check_inplace(const st_schema *s) {
   if (s->nrets == 1 && s->nargs > 0 && is_plain_tensor(&s->args[0])) {
     return ST_OK;
   }
-  return st__fail(ST_BAD_SCHEMA, "%s: an in-place variant needs a Tensor to "
-                  "write, the first argument, and one result", s->text);
+  return st__fail(ST_BAD_SCHEMA, "%s: an in-place variant needs a Tensor as "
+                  "the first argument and one result", s->text);
 }
 
 static st_status check_out(const st_schema *s, const char *overload) {
@@ -43,17 +45,17 @@ static st_status check_out(const st_schema *s, const char *overload) {
                   "and names for its results if there are several", s->text);
 }
 
-/* -- Texts ---------------------------------------------------------------- */
+/* -- Schema text ---------------------------------------------------------- */
 
-/* The canonical text "ns::name.overload(arguments) -> results", cut up. */
+/* The parts of the canonical text "ns::name.overload(arguments) -> results". */
 typedef struct pieces {
   const char *name, *overload, *args;
-  size_t name_size, overload_size, args_size; /* overload with its dot */
+  size_t name_size, overload_size, args_size; /* overload includes the dot */
 } pieces;
 
 static pieces cut(const st_schema *s) {
   const char *open = strchr(s->text, '('), *close = NULL;
-  /* A default may contain the arrow, a result cannot: the last one it is. */
+  /* A default value may contain an arrow, a result cannot: find the last. */
   for (const char *p = open; (p = strstr(p, ") -> ")); p++) close = p;
   const size_t overload = *s->overload ? strlen(s->overload) + 1 : 0;
   return (pieces){
@@ -98,7 +100,7 @@ static void write_out(const st_schema *s, const pieces *p,
   }
 }
 
-/* -- Entry ---------------------------------------------------------------- */
+/* -- Variants ------------------------------------------------------------- */
 
 st_status st__variant_schema(const st_schema *functional, st_variant variant,
                              const char *out_overload, char **text) {

@@ -1,4 +1,5 @@
-/* Joining tensors: cat, and the stacks, which are cat over reshaped inputs.
+/* Concatenation: cat, stack, and hstack, vstack, dstack, column_stack, which
+ * are cat over reshaped inputs.
  */
 
 #include "op/shape/cat_stack.h"
@@ -7,13 +8,13 @@
 
 /* -- cat ------------------------------------------------------------------ */
 
-/* Before there were empty tensors of other shapes, [0] was the empty one; so
- * it may be joined with anything. */
+/* As in ATen, tensors of shape [0] are skipped, whatever shape the others have.
+ * They were once the only empty tensors. */
 static bool is_skipped(const st_tensor *t) {
   return t->ndim == 1 && t->sizes[0] == 0;
 }
 
-/* The first tensor that counts, or NULL. */
+/* The first tensor that is not skipped, or NULL. */
 static const st_tensor *first_nonempty(const st_value *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     if (!is_skipped(list->u.tensors[i])) return list->u.tensors[i];
@@ -21,7 +22,7 @@ static const st_tensor *first_nonempty(const st_value *list) {
   return NULL;
 }
 
-/* The format that all suggest, else contiguous. */
+/* The memory format that all tensors suggest, otherwise contiguous. */
 static st_format common_format(const st_value *list) {
   const st_format format = st__suggest_format(list->u.tensors[0], false);
   for (uint32_t i = 1; i < list->len; i++) {
@@ -42,18 +43,19 @@ static st_status check_list(const st_value *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t->ndim == 0) {
-      return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimension to "
-                      "join along", i);
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimensions and "
+                      "cannot be concatenated", i);
     }
     if (t->device != list->u.tensors[0]->device) {
-      return st__fail(ST_BAD_VALUE, "tensor number %u is on another device "
-                      "than the first", i);
+      return st__fail(ST_BAD_VALUE, "tensor number %u is not on the device of "
+                      "the first tensor", i);
     }
   }
   return ST_OK;
 }
 
-/* The sizes of the result; all but those along dim must agree. */
+/* The sizes of the result. BAD_SHAPE unless all tensors have the sizes of
+ * `like` in every dimension but dim. */
 static st_status joined_sizes(const st_value *list, const st_tensor *like,
                               int dim, int64_t *sizes) {
   memcpy(sizes, like->sizes, like->ndim * sizeof *sizes);
@@ -67,12 +69,12 @@ static st_status joined_sizes(const st_value *list, const st_tensor *like,
     }
     if (!fits) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, which "
-                      "does not fit %s along dimension %d", i + 1,
+                      "must match %s except in dimension %d", i + 1,
                       ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
                       (int)st__display_index(dim));
     }
     if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
-      return st__fail(ST_BAD_SHAPE, "the joined size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
   return ST_OK;
@@ -105,7 +107,7 @@ st_status st__cat_meta(st_run *r) {
   return st__set_output(r, 0, ndim, sizes, strides, dtype);
 }
 
-/* All places are cut out before the first one is written. */
+/* Makes all views of the output, so that no copy has begun when one fails. */
 static st_status narrow_outputs(const st_value *list, const st_tensor *out,
                                 int dim, st_tensor **places) {
   int64_t start = 0;
@@ -143,13 +145,14 @@ static st_status cat(const st_value *list, int64_t dim, st_value *ret) {
 
 ST_BOXED(st__box_concat) { return cat(&args[0], args[1].u.i, rets); }
 
-/* -- Mapped lists --------------------------------------------------------- */
+/* -- cat of reshaped inputs ----------------------------------------------- */
 
-/* What becomes of each tensor before the join. */
+/* Reshapes one tensor; dim is map_dim of cat_mapped. */
 typedef st_status (*map_fn)(const st_tensor *t, int64_t dim,
                             st_tensor **out);
 
-/* cat along dim of what map makes of the tensors with map_dim. */
+/* Concatenates map(t, map_dim) of each tensor t along dim. dim -1 is that of
+ * hstack: 0 for vectors, otherwise 1. */
 static st_status cat_mapped(const st_value *list, map_fn map,
                             int64_t map_dim, int64_t dim, st_value *ret) {
   st_value mapped;
@@ -160,7 +163,7 @@ static st_status cat_mapped(const st_value *list, map_fn map,
     status = map(list->u.tensors[i], map_dim, &mapped.u.tensors[i]);
   }
   if (status == ST_OK) {
-    const bool lines = dim < 0; /* hstack: as many dims as the first has */
+    const bool lines = dim < 0; /* hstack: the first tensor decides */
     if (lines) dim = mapped.u.tensors[0]->ndim == 1 ? 0 : 1;
     status = cat(&mapped, dim, ret);
   }
@@ -180,16 +183,16 @@ static st_status same(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* At least n dimensions: as NumPy does it, vectors become rows, and matrices
- * get their third dimension at the end. */
+/* Adds dimensions until there are n. As in NumPy, a vector becomes a row, and
+ * the third dimension of a matrix is the last one. */
 static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
   if (t->ndim >= n) return same(t, out);
   st_tensor *more = NULL;
   ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
   const st_status status =
     more->ndim > t->ndim ? at_least(more, n, out)
-                         : st__fail(ST_BAD_STATE, "unsqueeze gave no more "
-                                    "than %d dimensions", more->ndim);
+                         : st__fail(ST_BAD_STATE, "unsqueeze returned a "
+                                    "tensor of %d dimensions", more->ndim);
   st__tensor_release(&more);
   return status;
 }
@@ -238,16 +241,16 @@ static st_status check_stack(const st_value *list, int64_t dim, int *at) {
   for (uint32_t i = 1; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (!st__same_sizes(first, t)) {
-      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, the "
-                      "first one %s", i, ST_SHAPE_TEXT(t),
+      return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, but the "
+                      "first has shape %s", i, ST_SHAPE_TEXT(t),
                       ST_SHAPE_TEXT(first));
     }
   }
   return st__wrap_dim(dim, first->ndim + 1, at);
 }
 
-/* Along a dimension that the tensors have, stack is cat with that dimension
- * split: no input needs a new header. */
+/* Along a dimension that the tensors have, stack is cat followed by a view
+ * that splits this dimension, so no input is unsqueezed. */
 static st_status stack(const st_value *list, int64_t dim, st_value *ret) {
   int at;
   ST_TRY(check_stack(list, dim, &at));

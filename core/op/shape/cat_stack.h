@@ -1,4 +1,4 @@
-/* The functions of section "Joins" of ops.def.
+/* The functions of section "Concatenation and repetition" of ops.def.
  */
 #ifndef ST_OP_SHAPE_CAT_STACK_H
 #define ST_OP_SHAPE_CAT_STACK_H
@@ -7,11 +7,11 @@
 
 /* -- For other families --------------------------------------------------- */
 
-/* OK when list is 1 to ST_MAX_DIMS vectors; numbers too where least, the
- * dimensions they have at the least, is 0 (repeat_flip_roll.c). */
+/* Checks that list has 1 to ST_MAX_DIMS tensors of at least `least` and at
+ * most 1 dimensions (repeat_flip_roll.c). */
 st_status st__check_vectors(const st_value *list, int least);
 
-/* -- Side by side (cat_stack.c) -------------------------------------------- */
+/* -- Concatenation (cat_stack.c) ------------------------------------------- */
 
 st_status st__cat_meta(st_run *r);
 st_status st__cat_impl(st_run *r);
@@ -26,7 +26,7 @@ ST_BOXED(st__box_atleast_1d);
 ST_BOXED(st__box_atleast_2d);
 ST_BOXED(st__box_atleast_3d);
 
-/* -- Again and again, and moved (repeat_flip_roll.c) ----------------------- */
+/* -- Repetition and reordering (repeat_flip_roll.c) ------------------------ */
 
 ST_BOXED(st__box_repeat);
 ST_BOXED(st__box_tile);

@@ -1,4 +1,5 @@
-/* Repeating and reordering elements: repeat, flip, roll, rot90, meshgrid.
+/* Repetition and reordering: repeat, tile, repeat_interleave, flip, roll,
+ * rot90, meshgrid.
  */
 
 #include "iter/move.h"
@@ -18,28 +19,28 @@ static st_status clone_of(const st_value *self, st_format format,
 typedef struct tiles {
   int ndim;                     /* of the result */
   int64_t sizes[ST_MAX_DIMS];   /* of the result */
-  int nviews;                   /* dimensions of the two views below */
+  int nviews;                   /* of the views with the sizes below */
   int64_t out_sizes[ST_MAX_DIMS];
   int64_t in_sizes[ST_MAX_DIMS];
 } tiles;
 
 static st_status add_view_dim(tiles *t, int64_t out, int64_t in) {
   if (t->nviews == ST_MAX_DIMS) {
-    return st__fail(ST_BAD_SHAPE, "too many dimensions to repeat");
+    return st__fail(ST_BAD_SHAPE, "repeating self needs too many dimensions");
   }
   t->out_sizes[t->nviews] = out;
   t->in_sizes[t->nviews++] = in;
   return ST_OK;
 }
 
-/* The result seen as (times, size, times, size, ...), and self broadcast to
- * that. */
+/* The copy is between views of the same sizes (times, size, times, size, ...):
+ * of the result, and of self broadcast to it. Sizes of 1 are left out. */
 static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
                             tiles *t) {
   t->ndim = (int)repeats->len;
   t->nviews = 0;
   if (t->ndim < self->ndim) {
-    return st__fail(ST_BAD_SHAPE, "repeats has %d entries, self has %d "
+    return st__fail(ST_BAD_SHAPE, "repeats has %d entries, but self has %d "
                     "dimensions", t->ndim, self->ndim);
   }
   if (t->ndim > ST_MAX_DIMS) {
@@ -55,7 +56,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
                       (long long)times);
     }
     if (__builtin_mul_overflow(size, times, &t->sizes[d])) {
-      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
     if (times > 1) ST_TRY(add_view_dim(t, times, 1));
     if (size > 1) ST_TRY(add_view_dim(t, size, size));
@@ -74,7 +75,7 @@ ST_BOXED(st__box_repeat) {
   ST_TRY(st__new_empty(o, t.ndim, t.sizes, ST_FORMAT_CONTIGUOUS, &out));
   if (out->numel > 0) {
     int64_t strides[ST_MAX_DIMS];
-    /* Size-1 dimensions of self are left out, the others keep their order. */
+    /* The view has no dimension for a size-1 dimension of self. */
     for (int d = 0, k = 0; d < self->ndim; d++) {
       if (self->sizes[d] == 1) continue;
       while (t.in_sizes[k] == 1) strides[k++] = 0;
@@ -116,7 +117,7 @@ ST_BOXED(st__box_tile) {
 
 /* -- repeat_interleave ---------------------------------------------------- */
 
-/* positions[k] = the slice that stands at place k of the result. */
+/* out[k] is the index of the slice of self that is slice k of the result. */
 static st_status expand_counts(const st_tensor *counts, int64_t n,
                                st_tensor **out) {
   const int64_t *c = (const int64_t *)(const void *)st__data(counts);
@@ -131,7 +132,7 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
       return st__fail(ST_BAD_VALUE, "repeats must not be negative");
     }
     if (__builtin_add_overflow(total, c[one ? 0 : i], &total)) {
-      return st__fail(ST_BAD_SHAPE, "the repeated size is too large");
+      return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
@@ -164,7 +165,7 @@ static st_status repeat_slices(const st_value *self, const st_value *dim,
   ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
                             &positions));
   if (!st__is_none(output_size) && output_size->u.i != positions->numel) {
-    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but repeats gives "
+    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but the result has "
                       "%lld slices", (long long)output_size->u.i,
                       (long long)positions->numel);
     goto fail;
@@ -211,7 +212,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
 
 /* -- flip ----------------------------------------------------------------- */
 
-/* A move whose source runs backwards along some dimensions. */
+/* Copies self to out, with negative source strides along dims. */
 static void move_reversed(const st_tensor *out, const st_tensor *self,
                           uint64_t dims) {
   const st_dtype dtype = (st_dtype)self->dtype;
@@ -275,7 +276,7 @@ static st_status narrow(const st_value *self, int64_t dim, int64_t start,
   return st__invoke1(ST_OP_narrow, 4, args, out);
 }
 
-/* The end of the dimension, then its beginning. */
+/* Concatenates the end of the dimension and its beginning. */
 static st_status roll_dim(const st_value *self, int64_t shift, int64_t dim,
                           st_value *ret) {
   st_tensor *parts[2] = {NULL, NULL};
@@ -318,7 +319,7 @@ ST_BOXED(st__box_roll) {
   }
   if (args[2].len == 0 && args[1].len == 1) return roll_flat(args, rets);
   if (args[1].len != args[2].len) {
-    return st__fail(ST_BAD_VALUE, "shifts has %u entries, dims has %u",
+    return st__fail(ST_BAD_VALUE, "shifts has %u entries, but dims has %u",
                     args[1].len, args[2].len);
   }
   st_value last = args[0];
@@ -341,13 +342,13 @@ ST_BOXED(st__box_rot90) {
   const int64_t k = (args[1].u.i % 4 + 4) % 4;
   int a, b;
   if (args[2].len != 2 || self->ndim < 2) {
-    return st__fail(ST_BAD_DIM, "dims must name two dimensions, self has "
-                    "shape %s", ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_DIM, "dims must list two dimensions of self, whose "
+                    "shape is %s", ST_SHAPE_TEXT(self));
   }
   ST_TRY(st__wrap_dim(args[2].u.ints[0], self->ndim, &a));
   ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
   if (a == b) {
-    return st__fail(ST_BAD_DIM, "dims names dimension %d twice",
+    return st__fail(ST_BAD_DIM, "dims lists dimension %d twice",
                     (int)st__display_index(a));
   }
   const int64_t dims[] = {a, b};
@@ -364,8 +365,7 @@ ST_BOXED(st__box_rot90) {
 
 /* -- meshgrid ------------------------------------------------------------- */
 
-/* Vector number i seen along its own dimension and broadcast along the
- * others. */
+/* Vector i along dimension i, expanded along the others. */
 static st_status mesh_view(st_tensor *const *vectors, int n, int i,
                            st_tensor **out) {
   int64_t shape[ST_MAX_DIMS], own[ST_MAX_DIMS];
@@ -402,15 +402,16 @@ static st_status check_one_dtype(const st_value *list) {
   for (uint32_t i = 1; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t->dtype != list->u.tensors[0]->dtype) {
-      return st__fail(ST_BAD_DTYPE, "all tensors must have one dtype, not %s "
-                      "and %s", st__dtype_name((st_dtype)t->dtype),
+      return st__fail(ST_BAD_DTYPE, "all tensors must have the same dtype, "
+                      "not %s and %s", st__dtype_name((st_dtype)t->dtype),
                       st__dtype_name((st_dtype)list->u.tensors[0]->dtype));
     }
   }
   return ST_OK;
 }
 
-/* swap: the first vector runs along columns, the second along rows. */
+/* swap is indexing "xy": the first vector varies along the second dimension,
+ * and the second one along the first. */
 static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   st_tensor *vectors[ST_MAX_DIMS];
   const int n = (int)list->len;

@@ -1,5 +1,6 @@
-/* Parts of a tensor written as functions: the gradients of views, which are
- * zeros around a part, and the *_scatter operators, a copy around it.
+/* Operators that return a new tensor with a view of it overwritten: the
+ * gradients of views, which start from zeros, and the *_scatter operators,
+ * which start from a copy of self.
  */
 
 #include "op/shape/slice_scatter.h"
@@ -7,7 +8,7 @@
 #include "op/registry/composite.h"
 #include "tensor/overlap.h"
 
-/* -- Around the part ------------------------------------------------------ */
+/* -- Writing a view ------------------------------------------------------- */
 
 static st_tensor *zeros_around(st_op_scope *c, const st_value *grad,
                                const st_value *sizes) {
@@ -23,17 +24,17 @@ static st_status check_part(const st_tensor *place, const st_value *part,
                             const char *name) {
   const st_tensor *t = part->u.tensor;
   if (st__same_sizes(place, t)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the part has shape %s",
+  return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the view has shape %s",
                   name, ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(place));
 }
 
-/* A view of whole, and what to write there. */
+/* A view of a tensor, and the value to write to it. */
 typedef struct part {
   st_op_id view;
   int n;
-  st_value args[5]; /* the view's; the first one is whole */
+  st_value args[5]; /* of the view operator; put_part sets the first */
   const st_value *value;
-  const char *name; /* of the argument that value is */
+  const char *name; /* of the argument `value`, for messages */
 } part;
 
 static st_status put_part(st_op_scope *c, st_tensor *whole, part *p,
@@ -72,9 +73,9 @@ ST_BOXED(st__box_diagonal_backward) {
   return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
 }
 
-/* -- Windows -------------------------------------------------------------- */
+/* -- Gradient of unfold --------------------------------------------------- */
 
-/* Windows of size positions along dim, every step positions. */
+/* n windows of `size` elements along dim, which start `step` elements apart. */
 typedef struct windows {
   st_tensor *sum;
   const st_tensor *grad;
@@ -92,7 +93,7 @@ static void add_into(st_op_scope *c, const st_tensor *to, const st_tensor *t) {
   if (st__scope_ok(c)) st__value_clear(&same);
 }
 
-/* Position k of all windows: different places. */
+/* Adds element k of all windows. These are different elements of the sum. */
 static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   const int64_t end = k + (w->n - 1) * w->step + 1;
   const st_value column[] = {st__of_tensor(w->grad), st__of_int(-1),
@@ -104,6 +105,7 @@ static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   add_into(c, to, st__apply(c, ST_OP_select_int, 3, column));
 }
 
+/* Adds all elements of window i. */
 static void add_window(st_op_scope *c, const windows *w, int64_t i) {
   const st_tensor *one = st__apply_narrow(c, w->grad, w->dim, i, 1);
   const st_value swap[] = {st__of_tensor(one), st__of_int(w->dim),
@@ -116,7 +118,9 @@ static void add_window(st_op_scope *c, const windows *w, int64_t i) {
   add_into(c, to, st__apply(c, ST_OP_select_int, 3, last));
 }
 
-/* Either way the windows of a position are added in ascending order. */
+/* Adds by windows or by elements of a window, whichever takes fewer calls. In
+ * both orders the windows that share an element are added in ascending order,
+ * so the sums are the same. */
 static st_status add_windows(const windows *w) {
   const bool by_window = w->n < w->size;
   const int64_t rounds = by_window ? w->n : w->size;
@@ -178,8 +182,8 @@ ST_BOXED(st__box_diagonal_scatter) {
   return put_part(&c, copy_around(&c, &args[0]), &p, rets);
 }
 
-/* self's elements and whatever else is in its storage, once more: strides and
- * offset lead through it as they do through self's. */
+/* A copy of self's whole storage, viewed with self's sizes, strides and offset.
+ */
 static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   const int64_t unit = (int64_t)st__itemsize((st_dtype)self->dtype);
   const int64_t all = (int64_t)self->storage->nbytes / unit, one = 1;
@@ -194,8 +198,8 @@ static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   return st__apply(c, ST_OP_as_strided, 4, shape);
 }
 
-/* args: self, src, size, stride, storage_offset. Of a self that overlaps
- * itself, as an expanded gradient does, the copy is a plain one. */
+/* args: self, src, size, stride, storage_offset. A self that overlaps itself,
+ * such as an expanded gradient, is cloned. */
 ST_BOXED(st__box_as_strided_scatter) {
   const st_tensor *self = args[0].u.tensor;
   st_op_scope c = {.n = 0};

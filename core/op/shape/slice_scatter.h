@@ -1,5 +1,5 @@
-/* select, slice, diagonal and as_strided written as functions (*_scatter), and
- * the gradients of these views.
+/* The *_scatter operators of select, slice, diagonal and as_strided, and the
+ * gradients of select, slice, diagonal and unfold.
  */
 #ifndef ST_OP_SHAPE_SLICE_SCATTER_H
 #define ST_OP_SHAPE_SLICE_SCATTER_H

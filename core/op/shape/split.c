@@ -1,4 +1,5 @@
-/* Operators that cut a tensor into a list of views. */
+/* Operators that split a tensor into a list of views.
+ */
 
 #include "op/shape/view.h"
 
@@ -8,12 +9,12 @@
 #include "op/lazy/lazy.h"
 #include "tensor/view.h"
 
-/* self's size along dim, which must exist. */
+/* The size of self along dim. BAD_DIM if there is no such dimension. */
 static st_status size_along(const st_tensor *self, int64_t dim,
                             int64_t *size) {
   int d = 0;
   if (self->ndim == 0) {
-    return st__fail(ST_BAD_DIM, "self has no dimension to be cut along");
+    return st__fail(ST_BAD_DIM, "self must have at least 1 dimension");
   }
   ST_TRY(st__wrap_dim(dim, self->ndim, &d));
   *size = self->sizes[d];
@@ -22,12 +23,12 @@ static st_status size_along(const st_tensor *self, int64_t dim,
 
 static st_status new_list(int64_t n, st_value *list) {
   if (n > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "%" PRId64 " parts are too many", n);
+    return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   return st__value_new_tensors((int)n, list);
 }
 
-/* -- Parts as views ------------------------------------------------------- */
+/* -- View operators ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
   const st_tensor *self = st__self_of(args);
@@ -35,8 +36,8 @@ ST_BOXED(st__box_split) {
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   if (part < 0 || (part == 0 && size > 0)) {
-    return st__fail(ST_BAD_VALUE, "split_size %" PRId64 " cannot cut a size "
-                    "of %" PRId64, part, size);
+    return st__fail(ST_BAD_VALUE, "split_size %" PRId64 " is invalid for a "
+                    "dimension of size %" PRId64, part, size);
   }
   const int64_t n = size == 0 ? 1 : (size - 1) / part + 1;
   st_value list;
@@ -109,18 +110,18 @@ ST_BOXED(st__box_unbind) {
   return ST_OK;
 }
 
-/* -- Made of other operators ---------------------------------------------- */
+/* -- Composite operators -------------------------------------------------- */
 
 ST_BOXED(st__box_split_sizes) {
   return st__invoke(ST_OP_split_with_sizes, 3, args, rets);
 }
 
-/* Nothing in n parts: n - 1 of size 0, and one more. */
+/* The n chunks of a dimension of size 0, each of size 0. */
 static st_status chunk_nothing(const st_value *args, int64_t n,
                                st_value *rets) {
   st_value sizes;
   if (n > INT32_MAX) {
-    return st__fail(ST_BAD_VALUE, "%" PRId64 " parts are too many", n);
+    return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   ST_TRY(st__value_new_ints((int)n, &sizes));
   const st_value split[] = {args[0], sizes, args[2]};
@@ -142,7 +143,7 @@ ST_BOXED(st__box_chunk) {
   return st__invoke(ST_OP_split_Tensor, 3, split, rets);
 }
 
-/* One part by the operator slice. */
+/* Calls slice for the indices [start, end). */
 static st_status part(const st_value *args, int64_t start, int64_t end,
                       st_tensor **out) {
   const st_value slice[] = {args[0], args[2], st__of_int(start),
@@ -150,8 +151,8 @@ static st_status part(const st_value *args, int64_t start, int64_t end,
   return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
 }
 
-/* Where part i of n ends: at a cut, or the first ones are one longer when
- * the parts are sections. */
+/* The end index of part i of n. cuts lists the ends of all parts but the last,
+ * or is the number of sections, of which the first size % n are one longer. */
 static int64_t end_of(const st_value *cuts, int64_t n, int64_t size,
                       int64_t i) {
   if (cuts->tag == ST_TAG_INTS) return i < n - 1 ? cuts->u.ints[i] : size;
@@ -193,8 +194,8 @@ ST_BOXED(st__box_tensor_split_indices) {
   return parts(args, (int64_t)args[1].len + 1, size, rets);
 }
 
-/* Its elements on the CPU. This is an operator of views, which gets what is
- * lazy as it is. */
+/* The elements of `at` on the CPU. tensor_split is a view operator, so the
+ * fallbacks of lazy keys have not resolved its arguments. */
 static st_status read_cuts(const st_tensor *at, st_tensor **out) {
   st_tensor *plain = NULL;
   ST_TRY(st__resolve(at, &plain));
@@ -203,7 +204,7 @@ static st_status read_cuts(const st_tensor *at, st_tensor **out) {
   return status;
 }
 
-/* at is on the CPU. */
+/* at is on the CPU and not lazy. */
 static st_status split_at(const st_value *args, const st_tensor *at,
                           st_value *rets) {
   st_value cuts;
@@ -222,14 +223,15 @@ static st_status split_at(const st_value *args, const st_tensor *at,
   return status;
 }
 
-/* How many sections, or where to cut, read out of a tensor. */
+/* The number of sections (0-dim) or the indices to split at (1-d) come from a
+ * tensor. */
 ST_BOXED(st__box_tensor_split_tensor) {
   const st_tensor *at = st__to_tensor(&args[1]);
   st_tensor *here = NULL;
   if (at->dtype != ST_INT64 || at->ndim > 1 || st__is_meta(at) ||
       at->numel > INT32_MAX) {
-    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a "
-                    "number or a vector of int64 with data");
+    return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a 0-dim "
+                    "tensor or a vector of int64 with data");
   }
   ST_TRY(read_cuts(at, &here));
   const st_status status = split_at(args, here, rets);
@@ -237,7 +239,7 @@ ST_BOXED(st__box_tensor_split_tensor) {
   return status;
 }
 
-/* -- By columns, rows, depth ---------------------------------------------- */
+/* -- hsplit, vsplit, dsplit ----------------------------------------------- */
 
 static st_status need_dims(const st_value *args, int least) {
   if (st__self_of(args)->ndim >= least) return ST_OK;
@@ -248,7 +250,7 @@ static st_status need_dims(const st_value *args, int least) {
 static st_status equal_parts(const st_value *args, int dim, st_value *rets) {
   const int64_t n = args[1].u.i, size = st__self_of(args)->sizes[dim];
   if (n <= 0 || size % n) {
-    return st__fail(ST_BAD_VALUE, "shape %s cannot be cut into %" PRId64
+    return st__fail(ST_BAD_VALUE, "shape %s cannot be split into %" PRId64
                     " equal parts along dimension %d",
                     ST_SHAPE_TEXT(st__self_of(args)), n,
                     (int)st__display_index(dim));

@@ -1,7 +1,7 @@
-/* View operators: arguments out of their boxes, into core/tensor.
+/* View operators: the boxed kernels of the functions in tensor/view.h.
  *
- * The composite ones call other operators, so that whatever watches a
- * dispatch sees the views that they are made of.
+ * Composite operators call other operators through the dispatcher, so that
+ * autograd and dispatch modes see each view.
  */
 
 #include "op/shape/view.h"
@@ -17,7 +17,7 @@ static st_status return_view(st_tensor *t, st_value *ret) {
   return ST_OK;
 }
 
-/* -- One view ------------------------------------------------------------- */
+/* -- Views ---------------------------------------------------------------- */
 
 ST_BOXED(st__box_as_strided) {
   const st_tensor *self = st__self_of(args);
@@ -157,7 +157,7 @@ ST_BOXED(st__box_view_as_complex) {
 
 /* -- In place ------------------------------------------------------------- */
 
-/* self takes over the geometry of a view of it, which is released. */
+/* Gives self the sizes, strides and offset of view, and releases view. */
 static st_status set_geometry(const st_value *args, st_tensor *view,
                               st_value *ret) {
   const st_status status =
@@ -209,7 +209,7 @@ ST_BOXED(st__box_unsqueeze_) {
   return set_geometry(args, t, rets);
 }
 
-/* -- Other sizes ---------------------------------------------------------- */
+/* -- Reshaping ------------------------------------------------------------ */
 
 static st_status call_view(const st_tensor *self, int n, const int64_t *sizes,
                            st_value *ret) {
@@ -217,7 +217,7 @@ static st_status call_view(const st_tensor *self, int n, const int64_t *sizes,
   return st__invoke(ST_OP_view, 2, args, ret);
 }
 
-/* Sizes without a -1. */
+/* sizes contains no -1. */
 static st_status reshape(const st_tensor *self, int n, const int64_t *sizes,
                          st_value *ret) {
   int64_t strides[ST_MAX_DIMS];
@@ -282,7 +282,7 @@ ST_BOXED(st__box_unflatten) {
   return call_view(st__self_of(args), n, sizes, rets);
 }
 
-/* -- Another order -------------------------------------------------------- */
+/* -- Permutations --------------------------------------------------------- */
 
 static st_status call_permute(const st_tensor *self, const int64_t *dims,
                               st_value *ret) {
@@ -304,8 +304,8 @@ ST_BOXED(st__box_movedim_int) {
 
 ST_BOXED(st__box_movedim_intlist) {
   if (args[1].len != args[2].len) {
-    return st__fail(ST_BAD_DIM, "source lists %u dimensions, destination %u",
-                    args[1].len, args[2].len);
+    return st__fail(ST_BAD_DIM, "source lists %u dimensions, but destination "
+                    "%u", args[1].len, args[2].len);
   }
   return movedim(st__self_of(args), (int)args[1].len, args[1].u.ints,
                  args[2].u.ints, rets);
@@ -322,7 +322,7 @@ ST_BOXED(st__box_numpy_T) {
   return call_permute(self, dims, rets);
 }
 
-/* A number is a matrix of itself, as it is for t. */
+/* A 0-dim tensor is its own transpose, as for t. */
 ST_BOXED(st__box_mT) {
   if (st__self_of(args)->ndim == 0) return st__return_self(args, rets);
   if (st__self_of(args)->ndim == 1) {
@@ -333,7 +333,7 @@ ST_BOXED(st__box_mT) {
   return st__invoke(ST_OP_transpose_int, 3, swap, rets);
 }
 
-/* -- Parts and wholes ----------------------------------------------------- */
+/* -- Slices and broadcasts ------------------------------------------------ */
 
 static st_status call_slice(const st_tensor *self, int64_t dim, int64_t start,
                             int64_t end, st_value *ret) {
@@ -351,7 +351,7 @@ ST_BOXED(st__box_narrow) {
                     rets);
 }
 
-/* start is a tensor of one position, counted from base. */
+/* start is a 0-dim tensor that holds an index, counted from base. */
 ST_BOXED(st__box_narrow_tensor) {
   st_value start;
   if (st__to_tensor(&args[2])->ndim != 0 ||
@@ -362,8 +362,8 @@ ST_BOXED(st__box_narrow_tensor) {
   ST_TRY(st__invoke(ST_OP_item, 1, &args[2], &start));
   const int64_t base = args[4].u.i;
   if (start.u.i >= 0 && start.u.i < base) {
-    return st__fail(ST_BAD_INDEX, "start %" PRId64 " comes before the first "
-                    "position, %" PRId64, start.u.i, base);
+    return st__fail(ST_BAD_INDEX, "start %" PRId64 " is before the first "
+                    "index %" PRId64, start.u.i, base);
   }
   if (start.u.i >= 0) start.u.i -= base;
   const st_value narrow[] = {args[0], args[1], start, args[3]};
@@ -409,7 +409,7 @@ ST_BOXED(st__box_broadcast_tensors) {
   return ST_OK;
 }
 
-/* Half of the complex numbers: 0 the real, 1 the imaginary. */
+/* which is 0 for the real parts, 1 for the imaginary parts. */
 static st_status view_half(const st_value *args, int64_t which,
                            st_value *ret) {
   st_tensor *t = st__to_tensor(&args[0]);

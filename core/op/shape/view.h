@@ -5,7 +5,7 @@
 
 #include "op/registry/op.h"
 
-/* -- One view ------------------------------------------------------------- */
+/* -- Views ---------------------------------------------------------------- */
 
 ST_BOXED(st__box_as_strided);
 ST_BOXED(st__box_view);
@@ -36,7 +36,7 @@ ST_BOXED(st__box_squeeze_dim_);
 ST_BOXED(st__box_squeeze_dims_);
 ST_BOXED(st__box_unsqueeze_);
 
-/* -- Made of views -------------------------------------------------------- */
+/* -- Composite operators -------------------------------------------------- */
 
 ST_BOXED(st__box_reshape);
 ST_BOXED(st__box_reshape_as);

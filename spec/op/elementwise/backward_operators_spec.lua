@@ -269,7 +269,7 @@ local PARTS = {
 -- call, what the error says
 local WRONG = {
   {function() st.select_backward(f64 {1}, {2, 3}, 2, 1) end,
-   "select_backward: grad_output has shape %[1%], but the part has shape " ..
+   "select_backward: grad_output has shape %[1%], but the view has shape " ..
    "%[2%]"},
   {function() st.slice_backward(f64 {1, 2, 3}, {5}, 1, 1, 2, 1) end,
    "slice_backward: grad_output"},

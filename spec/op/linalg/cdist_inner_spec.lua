@@ -268,7 +268,7 @@ local REFUSALS = {
   {"addbmm", function() return f(2, 2), f(2, 2, 2), f(3, 2, 2) end,
    "batches of shapes [2, 2, 2] and [3, 2, 2] cannot be multiplied"},
   {"addr_", function() return f(2), f(3), f(2) end,
-   "self has shape [2], the result has [3, 2]"},
+   "self has shape [2], but the result has shape [3, 2]"},
   {"pairwise_distance", function() return f(2, 3), f(2, 4) end, ""},
   {"cosine_similarity", function() return f(2, 3), f(2, 4) end, ""},
   {"linalg_vecdot", function() return f(2, 3), f(2, 4) end, ""},

@@ -228,7 +228,7 @@ local WRONG = {
   {function() st.meshgrid {st.ones(2), st.ones(2, 2)} end,
    "meshgrid: tensor number 2 must be a vector"},
   {function() st.meshgrid {st.ones(2), i64(1)} end,
-   "meshgrid: all tensors must have one dtype, not int64 and float32"},
+   "meshgrid: all tensors must have the same dtype, not int64 and float32"},
   {function() st.block_diag {} end, "block_diag: tensors must not be empty"},
   {function() st.block_diag {st.ones(1, 1, 1)} end,
    "block_diag: tensor number 1 must have at most 2 dimensions"},

@@ -295,7 +295,7 @@ local MISUSE = {
     st.trapezoid(f64 {1, 2, 3}, f64 {1, 2})
   end, "2 points for 3 samples"},
   {"isclose of two dtypes", function() st.isclose(f64 {1}, i64 {1}) end,
-   "dtypes must be the same"},
+   "must have the same dtype"},
   {"isclose with a negative tolerance", function()
     st.isclose(f64 {1}, f64 {1}, -1)
   end, "rtol must not be negative"},
@@ -311,7 +311,7 @@ local MISUSE = {
     st.zeros(2, 3):prelu(st.zeros(2))
   end, "2 elements for 3 channels"},
   {"float_power_ of integers", function() i64 {2}:float_power_(2) end,
-   "self is int64, the result float64"},
+   "self has dtype int64, but the result is float64"},
 }
 
 describe("Statistics refuse", function()
