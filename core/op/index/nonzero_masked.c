@@ -1,8 +1,8 @@
 /* Indexing by masks: nonzero, masked_select, masked_scatter.
  *
- * The elements are walked in logical order. The walk is cut into pieces for
- * the team: a first pass counts in each, a second writes behind the sum of
- * the counts before.
+ * Elements are visited in logical order, in chunks that run in parallel. A
+ * first pass counts the elements set in each chunk; a second writes each chunk
+ * at the prefix sum of the counts.
  */
 
 #include "base/threads.h"
@@ -12,17 +12,17 @@
 
 enum { MAX_PIECES = 256 };
 
-/* -- Walks ---------------------------------------------------------------- */
+/* -- Ordered iteration in chunks ------------------------------------------ */
 
 typedef struct walk {
   st_iter it;                      /* over the elements, in logical order */
   st_loop loop;
   int pieces;
-  int64_t size;                    /* elements per piece */
-  int64_t before[MAX_PIECES + 1];  /* what the pieces before have */
+  int64_t size;                    /* elements per chunk */
+  int64_t before[MAX_PIECES + 1];  /* elements set in earlier chunks */
 } walk;
 
-/* mask may be NULL. Elements are only read, but for masked_scatter. */
+/* mask may be NULL. Only masked_scatter writes to the elements. */
 static st_status walk_init(walk *w, const st_tensor *elements,
                            const st_tensor *mask) {
   st__iter_init(&w->it, ST_ITER_SAME_DEVICE | ST_ITER_LINEAR);
@@ -90,8 +90,8 @@ static st_status no_elements(void) {
 typedef struct nonzero_job {
   walk *w;
   st_loop loop;
-  int64_t *to;      /* the numbers of the nonzero elements */
-  int64_t first;    /* of the first element */
+  int64_t *to;      /* the flat indices of nonzero elements */
+  int64_t first;    /* flat index of the first element */
 } nonzero_job;
 
 static void flat_indices_of_pieces(void *ctx, int64_t begin, int64_t end) {
@@ -104,7 +104,8 @@ static void flat_indices_of_pieces(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* The numbers of all nonzero elements, counted from first, to `to`. */
+/* Writes the flat indices of all nonzero elements, counted from first, to
+ * `to`. */
 static void write_flat_indices(walk *w, st_dtype dtype, int64_t first,
                                int64_t *to) {
   nonzero_job n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
@@ -118,7 +119,8 @@ typedef struct unravel {
   int64_t base;
 } unravel;
 
-/* The last coordinate is written last: numbers may be stored in its place. */
+/* The last coordinate is written last, since numbers may be stored in the same
+ * column. */
 static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   const unravel *u = ctx;
   const int ndim = u->self->ndim;
@@ -135,8 +137,8 @@ static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* out: (count, ndim) int64 of any strides, whose column for the last
- * dimension serves for the numbers when it is a plain vector. */
+/* out: (count, ndim) int64 of any strides. If the columns are contiguous, the
+ * last one holds the flat indices until they are unravelled. */
 static st_status write_nonzero(const st_tensor *self, int64_t base,
                                st_tensor *out) {
   const st_dtype dtype = (st_dtype)self->dtype;
@@ -193,7 +195,7 @@ st_status st__nonzero_impl(st_run *r) {
 
 ST_BOXED(st__box_argwhere) { return st__invoke(ST_OP_nonzero, 2, args, rets); }
 
-/* A number counts as a vector of one. */
+/* A 0-dimensional tensor counts as a vector of one element. */
 ST_BOXED(st__box_nonzero_numpy) {
   st_value self = args[0], rows;
   st_status status;
@@ -223,7 +225,7 @@ static st_status check_mask(const st_tensor *self, const st_tensor *mask) {
   return ST_OK;
 }
 
-/* Both broadcast to one shape; owned. */
+/* Broadcasts both to a common shape; the results are owned. */
 static st_status broadcast_both(const st_tensor *self, const st_tensor *mask,
                                 st_tensor **elements, st_tensor **set) {
   int64_t sizes[ST_MAX_DIMS];
@@ -270,8 +272,8 @@ static void pack_pieces(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* out is a vector as long as the mask has elements set; when it is strided,
- * a packed copy comes first. */
+/* out is a vector with one element per element set in the mask; a strided out
+ * is filled from a contiguous copy. */
 static st_status select_into(const st_tensor *elements, const st_tensor *set,
                              st_tensor *out) {
   const st_dtype dtype = (st_dtype)out->dtype;
@@ -334,7 +336,7 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
   return status;
 }
 
-/* The same where set or source share memory with self. */
+/* As scatter_into, but copies set and source if they overlap self. */
 static st_status scatter_overlapping(st_tensor *self, const st_tensor *set,
                                      const st_tensor *source) {
   st_tensor *own_set = NULL, *own_source = NULL;
@@ -370,7 +372,7 @@ ST_BOXED(st__box_masked_scatter_) {
   return st__value_copy(&args[0], rets);
 }
 
-/* self is broadcast with mask, too. */
+/* Broadcasts self with mask, too. */
 ST_BOXED(st__box_masked_scatter) {
   st_tensor *elements = NULL, *set = NULL;
   st_value copy, same;

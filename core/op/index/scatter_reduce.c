@@ -1,5 +1,5 @@
-/* scatter_reduce and index_reduce: what meets in a place is summed up,
- * multiplied, averaged, or compared.
+/* scatter_reduce and index_reduce: the elements of src with the same index are
+ * summed, multiplied, averaged or compared.
  */
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "op/index/index.h"
 
-/* -- How ------------------------------------------------------------------ */
+/* -- Kinds of reduction --------------------------------------------------- */
 
 /* ORDER REDUCE */
 typedef enum how { SUM, PROD, MEAN, AMAX, AMIN, HOW_COUNT } how;
@@ -24,7 +24,7 @@ static bool is_scatter(const st_run *r) {
   return r->row->meta == st__scatter_reduce_meta;
 }
 
-/* index_reduce does not sum: that is index_add. */
+/* index_reduce has no sum: index_add is that. */
 static st_status get_how(const st_run *r, how *out) {
   const char *name = r->args[4].u.string;
   for (int i = is_scatter(r) ? SUM : PROD; i < HOW_COUNT; i++) {
@@ -48,7 +48,7 @@ static bool includes_self(const st_run *r) {
 
 static int64_t base_of(const st_run *r) { return r->args[6].u.i; }
 
-/* What changes nothing. */
+/* The identity element of the reduction. */
 static st_scalar neutral(how h, st_dtype d) {
   const bool least = h == AMAX;
   if (h == SUM || h == MEAN || h == PROD) return st__scalar_int(h == PROD);
@@ -63,9 +63,9 @@ static st_scalar neutral(how h, st_dtype d) {
   }
 }
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Targets -------------------------------------------------------------- */
 
-/* Where in a tensor, and what. */
+/* The elements to update, and the values. */
 typedef struct target {
   st_index_operands indices;
   st_tensor *values; /* owned */
@@ -100,7 +100,7 @@ static st_status put_number(const target *to, st_scalar s, st_kernel_id k) {
   return status;
 }
 
-/* -- Reducing ------------------------------------------------------------- */
+/* -- Reduction ------------------------------------------------------------ */
 
 static st_status fold(const st_run *r, how h, const target *to) {
   const st_dtype d = (st_dtype)to->indices.view->dtype;
@@ -110,7 +110,7 @@ static st_status fold(const st_run *r, how h, const target *to) {
   return st__index_operands_put(&to->indices, to->values, hows[h].kernel);
 }
 
-/* How many numbers are in each place of t, at least 1. */
+/* The number of values that each element of t is the mean of, at least 1. */
 static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
   const st_value args[] = {st__of_tensor(t), st__of_bool(includes_self(r)),
                            st__of_int(ST_INT64)};
@@ -139,7 +139,7 @@ static st_status divide(const st_tensor *sum, const st_tensor *n,
                   : st__invoke1(ST_OP_div_Tensor_mode, 3, args, out);
 }
 
-/* Beside the output, for division may fail. */
+/* Computes into temporaries, since the division can fail. */
 static st_status mean(const st_run *r) {
   st_tensor *sum = NULL, *n = NULL, *quotient = NULL;
   st_status status;
@@ -174,7 +174,7 @@ st_status st__scatter_reduce_impl(st_run *r) {
   return status;
 }
 
-/* -- Metas ---------------------------------------------------------------- */
+/* -- Meta functions ------------------------------------------------------- */
 
 /* args: self, dim, index, src, reduce, include_self, base */
 st_status st__scatter_reduce_meta(st_run *r) {

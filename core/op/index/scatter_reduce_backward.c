@@ -7,7 +7,7 @@
 
 #include "op/registry/composite.h"
 
-/* A reduction: what met in result's places. src is cut to index's shape. */
+/* The arguments of a scatter reduction. src is narrowed to index's shape. */
 typedef struct scatter_args {
   const st_tensor *grad, *self, *index, *src, *result;
   int64_t dim, base;
@@ -15,10 +15,10 @@ typedef struct scatter_args {
   bool includes_self;
 } scatter_args;
 
-/* The gradients of the two. */
+/* The gradients of self and src. */
 typedef struct shares { st_tensor *self, *src; } shares;
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Helpers -------------------------------------------------------------- */
 
 static st_tensor *gather(st_op_scope *c, const scatter_args *m,
                          const st_tensor *t) {
@@ -47,7 +47,7 @@ static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
   return st__apply(c, ST_OP_scatter_reduce_two, 7, args);
 }
 
-/* 1 where a condition holds, else 0. */
+/* 1 where mask is true, else 0, in grad's dtype. */
 static st_tensor *as_number(st_op_scope *c, const scatter_args *m,
                             const st_tensor *mask) {
   return st__apply_to(c, mask, (st_dtype)m->grad->dtype);
@@ -64,7 +64,7 @@ static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
-/* -- One way each --------------------------------------------------------- */
+/* -- Derivatives by kind -------------------------------------------------- */
 
 static shares of_sum(st_op_scope *c, const scatter_args *m) {
   return (shares){st__apply1(c, ST_OP_alias, m->grad), gather(c, m, m->grad)};
@@ -80,7 +80,7 @@ static shares of_mean(st_op_scope *c, const scatter_args *m) {
   return (shares){share, gather(c, m, share)};
 }
 
-/* All that are equal to the result have equal shares. */
+/* The gradient is shared equally among all elements equal to the result. */
 static shares of_extremum(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_is = as_number(
     c, m, st__apply2(c, ST_OP_eq_Tensor, m->self, m->result));
@@ -93,7 +93,7 @@ static shares of_extremum(st_op_scope *c, const scatter_args *m) {
     st__apply2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
 }
 
-/* Which zeros of src are the only ones in their places? */
+/* Where src is the only zero among the elements of its index. */
 static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
                                const st_tensor *zero) {
   const st_tensor *none = st__apply1(c, ST_OP_zeros_like, m->grad);
@@ -103,8 +103,8 @@ static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
                     st__apply_with(c, ST_OP_eq_Scalar, n, st__of_int(1)));
 }
 
-/* The product of the others is the result over a factor; where that is 0, it
- * is multiplied without it. */
+/* The product of the other factors is the result divided by a factor; where
+ * the factor is 0, the product is computed again with 1 in its place. */
 static shares of_product(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
   const st_tensor *rest = st__apply2(c, ST_OP_div_Tensor,
@@ -133,7 +133,7 @@ static shares shares_of(st_op_scope *c, const scatter_args *m) {
 
 /* -- Operators ------------------------------------------------------------ */
 
-/* src cut to index's shape. */
+/* src narrowed to index's shape. */
 static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
                                   const st_tensor *index) {
   for (int d = 0; d < index->ndim && st__scope_ok(c); d++) {
@@ -143,7 +143,7 @@ static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
   return src;
 }
 
-/* The reverse: zeros behind t, as far as whole reaches. */
+/* The inverse of narrow_to: appends zeros to t up to whole's sizes. */
 static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; st__scope_ok(c) && d < t->ndim; d++) {
@@ -193,7 +193,7 @@ ST_BOXED(st__box_scatter_reduce_backward) {
   return give_shares(&c, &m, src, rets);
 }
 
-/* The positions of slices become those of their elements. */
+/* The indices of slices are expanded to indices of elements. */
 ST_BOXED(st__box_index_reduce_backward) {
   int64_t sizes[ST_MAX_DIMS];
   int dim = 0;

@@ -5,8 +5,8 @@
 #include "op/index/backward.h"
 #include "op/registry/composite.h"
 
-/* The result of an in-place operator is its first argument, which the chain
- * has already. */
+/* Calls an in-place operator. Its result is its first argument, which the op
+ * scope owns already. */
 static void into(st_op_scope *c, const st_op *op, const st_value *args) {
   st_value same;
   if (!st__scope_ok(c)) return;
@@ -24,7 +24,7 @@ ST_BOXED(st__box_index_select_backward) {
   return st__scope_return(&c, sum, rets);
 }
 
-/* args: grad, input, mask. What the two were expanded by is summed up. */
+/* args: grad, input, mask. The gradient is summed over broadcast dimensions. */
 ST_BOXED(st__box_masked_select_backward) {
   const st_tensor *input = args[1].u.tensor, *mask = args[2].u.tensor;
   int64_t sizes[ST_MAX_DIMS];
