@@ -1,8 +1,8 @@
-/* Reductions to positions: argmax, argmin, max and min along a dimension.
+/* Reductions to indices: argmax, argmin, max and min along a dimension.
  *
- * The extremum is found first, in vectors, then the first element equal to
- * it: two fast loops instead of one that carries positions along. NaN is both
- * the greatest and the least.
+ * The first pass finds the extremum in vectors, the second the first element
+ * equal to it: two fast loops instead of one that carries indices along. NaN
+ * counts both as the greatest and as the least element.
  */
 
 #include "op/reduce/argmax.h"

@@ -1,4 +1,5 @@
-/* Reductions to values: sums, products, extrema, truth, moments, norms.
+/* Reductions to values: sums, products, extrema, any and all, variances,
+ * norms.
  */
 
 #include "op/reduce/reduce_ops.h"
@@ -7,11 +8,11 @@
 
 #include "op/reduce/reduction.h"
 
-/* -- Shared --------------------------------------------------------------- */
+/* -- Helpers -------------------------------------------------------------- */
 
 static st_dtype dtype_of(const st_tensor *t) { return (st_dtype)t->dtype; }
 
-/* What numbers of this dtype are accumulated in. */
+/* The dtype that elements of dtype d are accumulated in. */
 static st_dtype wide(st_dtype d) {
   return st__is_complex(d) ? ST_COMPLEX128
        : st__is_floating(d) ? ST_FLOAT64 : ST_INT64;
@@ -21,13 +22,13 @@ static bool is_inexact(st_dtype d) {
   return st__is_floating(d) || st__is_complex(d);
 }
 
-/* The argument "dtype", or else. */
+/* The argument "dtype", or otherwise if it is absent. */
 static st_dtype asked_dtype(const st_run *r, st_dtype otherwise) {
   const st_value *dtype = st__named_arg(r, "dtype");
   return dtype ? (st_dtype)dtype->u.i : otherwise;
 }
 
-/* Do sums of `from` accumulate to the same as sums of what it converts to? */
+/* True if sums of `from` and of its conversion to `to` accumulate equally. */
 static bool sums_as(st_dtype from, st_dtype to) {
   if (from == to) return true;
   if (from == ST_BOOL || st__is_integral(from)) return st__is_integral(to);
@@ -36,7 +37,7 @@ static bool sums_as(st_dtype from, st_dtype to) {
          (from == ST_COMPLEX64 && to == ST_COMPLEX128);
 }
 
-/* t itself (retained), or its elements as another dtype. */
+/* t itself (retained), or a copy converted to dtype `to`; owned. */
 static st_status convert(st_tensor *t, st_dtype to, st_tensor **out) {
   if (dtype_of(t) != to) {
     return st__clone(t, to, ST_FORMAT_PRESERVE, out);
@@ -46,7 +47,7 @@ static st_status convert(st_tensor *t, st_dtype to, st_tensor **out) {
   return ST_OK;
 }
 
-/* Reduces self, converted first when `to` asks for it. */
+/* Reduces self, converted to dtype `to`. */
 static st_status reduce_as(st_run *r, st_reduction *red, st_dtype to) {
   st_dims d;
   st_tensor *in = NULL;
@@ -112,7 +113,7 @@ st_status st__mean_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, dtype);
 }
 
-/* Both kinds of accumulators are rows of float64. */
+/* Both accumulator dtypes are arrays of float64. */
 static void divide(void *acc, int64_t n, st_dtype dtype, double by) {
   double *a = acc;
   if (dtype == ST_COMPLEX128) n *= 2;
@@ -179,7 +180,7 @@ st_status st__aminmax_impl(st_run *r) {
   return reduce_as(r, &red, self);
 }
 
-/* -- Truth ---------------------------------------------------------------- */
+/* -- any, all, count_nonzero ---------------------------------------------- */
 
 st_status st__any_meta(st_run *r) {
   st_dims d;
@@ -210,7 +211,7 @@ st_status st__count_impl(st_run *r) {
 
 /* -- var, std ------------------------------------------------------------- */
 
-/* "correction", or 1 and 0 for "unbiased". */
+/* The argument "correction", or 1 or 0 for "unbiased" true or false. */
 static double get_correction(const st_run *r) {
   const st_value *correction = st__named_arg(r, "correction");
   const st_value *unbiased = st__named_arg(r, "unbiased");
@@ -274,7 +275,7 @@ st_status st__std_impl(st_run *r) { return reduce_var(r, true); }
 
 /* -- Norms ---------------------------------------------------------------- */
 
-/* "ord" or "p"; 2 when absent. */
+/* The argument "ord" or "p"; 2 if absent. */
 static double get_power(const st_run *r) {
   const st_value *p = st__named_arg(r, "ord");
   if (!p) p = st__named_arg(r, "p");

@@ -1,4 +1,5 @@
-/* Reductions to values: sums, products, extrema, truth, moments, norms.
+/* Reductions to values: sums, products, extrema, any and all, variances,
+ * norms.
  */
 #ifndef ST_OP_REDUCE_REDUCE_OPS_H
 #define ST_OP_REDUCE_REDUCE_OPS_H

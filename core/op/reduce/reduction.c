@@ -1,4 +1,4 @@
-/* The engine of reductions (Note [Order of a reduction]).
+/* The reduction engine (Note [Order of a reduction]).
  */
 
 #include "op/reduce/reduction.h"
@@ -11,23 +11,23 @@
 #include "kernel/reduce.h"
 
 enum {
-  TILE = 512,        /* outputs whose accumulators live on the stack */
-  COLUMNS = 256,     /* of them, where each takes long */
-  SEGMENT = 256,     /* elements of a segment, at least */
+  TILE = 512,        /* outputs; their accumulators are on the stack */
+  COLUMNS = 256,     /* outputs, if each has many elements */
+  SEGMENT = 256,     /* minimum elements of a segment */
   CHUNK_BYTES = 32768,
-  FEW_TILES = 64,    /* fewer: segments are cut into chunks */
+  FEW_TILES = 64,    /* below: segments are split into chunks */
   MAX_CHUNKS = 256,
-  ACC_SIZE = 16      /* of the largest accumulator */
+  ACC_SIZE = 16      /* bytes of the largest accumulator */
 };
 
 /* -- Dimensions ----------------------------------------------------------- */
 
-/* What a dimension moves, in bytes but for the last two: the input, the two
- * outputs, the references (in references), the logical position among the
- * reduced elements, which is 0 for kept dimensions. */
+/* The strides of a dimension. In bytes: the input, the two outputs. In
+ * elements: the pivots, and the logical index among the reduced elements,
+ * which is 0 for kept dimensions. */
 enum { IN, OUT0, OUT1, REF, POSITION, NSTEPS };
 
-/* The fastest dimension first. */
+/* Loop dimensions, the innermost first. */
 typedef struct axes {
   int n;
   int64_t total; /* product of the sizes */
@@ -54,7 +54,8 @@ static void swap_dims(axes *d, int i, int j) {
   for (int k = 0; k < NSTEPS; k++) swap(d->step[k], i, j);
 }
 
-/* Expanded dimensions are the slowest. */
+/* True if dimension i should be outside dimension j. Expanded dimensions are
+ * outermost. */
 static bool is_slower(const axes *d, int by, int i, int j) {
   const int64_t a = magnitude(d->step[by][i]), b = magnitude(d->step[by][j]);
   return b != 0 && (a == 0 || a > b);
@@ -75,7 +76,7 @@ static bool can_merge(const axes *d, int i, int j) {
   return true;
 }
 
-/* There is at least one dimension afterwards. */
+/* Merges adjacent dimensions; leaves at least one. */
 static void merge_dims(axes *d) {
   int n = 0;
   if (d->n == 0) add_dim(d, 1, (int64_t[NSTEPS]){0});
@@ -86,21 +87,21 @@ static void merge_dims(axes *d) {
   d->n = n + 1;
 }
 
-/* -- The walk ------------------------------------------------------------- */
+/* -- Loop nests ----------------------------------------------------------- */
 
-/* One fold of every output: a tile of outputs and a chunk of their elements
+/* One pass over every output: a tile of outputs and a chunk of their elements
  * at a time. */
 typedef struct loop_nest {
   char *in;
   axes folded, kept;
-  int64_t segments;         /* of an output */
-  bool partials;            /* folded are the values of segments */
-  int64_t chunk, chunks;    /* elements of a chunk; how many chunks */
+  int64_t segments;         /* per output */
+  bool partials;            /* the input is values of segments */
+  int64_t chunk, chunks;    /* elements of a chunk; number of chunks */
   int64_t width, per_row, tiles;
 } loop_nest;
 
-/* Outputs of a tile are neighbours along the first kept dimension: the one
- * with the least stride. A few of them are not worth it. */
+/* Outputs of a tile are adjacent along the first kept dimension, the one with
+ * the least stride. If it is short, the longest one replaces it. */
 static void choose_tile_dim(loop_nest *w) {
   int longest = 0;
   if (w->kept.size[0] >= 8 || w->folded.total >= 64) return;
@@ -126,15 +127,16 @@ static void split(loop_nest *w, int64_t itemsize) {
   w->chunks = n ? (n + w->chunk - 1) / w->chunk : 1;
 }
 
-/* Integers wrap and bits do not round. */
+/* True if the order does not matter: integers wrap around and bools are
+ * exact. */
 static bool is_any_order(const st_reduction *r) {
   const st_dtype acc = r->first.acc;
   return !r->ordered && (acc == ST_BOOL || st__is_integral(acc));
 }
 
-/* Reduced dimensions are folded until there are SEGMENT elements; those left
- * are kept, but have a position. Where the order does not matter, all are
- * folded as they lie. */
+/* Reduces the innermost reduced dimensions until they have SEGMENT elements.
+ * The others are kept, with a stride of the logical index. If the order does
+ * not matter, reduces all at once in memory order. */
 static void make_loop_nest(loop_nest *w, const st_reduction *r,
                            const st_tensor *in, uint64_t dims, bool keepdim) {
   const bool all = in->numel == 0 || is_any_order(r);
@@ -171,8 +173,8 @@ static void make_loop_nest(loop_nest *w, const st_reduction *r,
   choose_tile_dim(w);
 }
 
-/* The walk over the values of segments, which are dense, `size` bytes each,
- * in the order of w's kept dimensions. */
+/* Makes the loop nest over the values of segments, which are dense, `size`
+ * bytes each, in the order of w's kept dimensions. */
 static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
   int64_t pivots = 1;
   rest->partials = true;
@@ -203,10 +205,10 @@ typedef struct job {
   char *values[2], *sums, *pivots;       /* scratch of staged runs */
 } job;
 
-/* Up to `width` neighbouring outputs, and which of their elements. */
+/* Up to `width` adjacent outputs, and the chunk of their elements. */
 typedef struct tile {
   char *in, *out[2];
-  int64_t at, ref, position; /* numbers of the first one */
+  int64_t at, ref, position; /* of the first output */
   int64_t width, chunk;
 } tile;
 
@@ -243,7 +245,7 @@ static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
   return t;
 }
 
-/* References of a pass: a constant, or one per output. */
+/* The pivots of a pass: a constant, or one per output. */
 typedef struct pivots { char *p; int64_t step; } pivots;
 
 static pivots pivots_of(const job *b, int pass, char *found) {
@@ -261,7 +263,7 @@ static void fill(const st_reduce_pass *f, char *acc, int64_t n) {
   }
 }
 
-/* The tile's values for the tile's chunk. */
+/* Reduces the tile's chunk to one value per output in acc. */
 static void reduce_tile(const loop_nest *w, st_loop loop, const tile *t,
                         pivots ref, char *acc) {
   const int64_t from = t->chunk * w->chunk, left = w->folded.total - from;
@@ -287,8 +289,8 @@ static void plus_zero(double *a, int64_t n) {
   for (int64_t i = 0; i < n; i++) a[i] += 0.0;
 }
 
-/* The first operand of an ATen fold is the start. That shows in a sum of
- * nothing but -0, which is 0, and in infinite complex products. */
+/* An ATen reduction starts from the initial value. That is visible in a sum of
+ * -0 alone, which is 0, and in infinite complex products. */
 static void add_start(const st_reduce_pass *f, char *acc, int64_t n) {
   double *a = (double *)(void *)acc;
   if (f->combine == ST_K_sum) {
@@ -314,7 +316,7 @@ static void store(const job *b, const loop_nest *w, const tile *t, int which,
   b->store[which](data, s, t->width, 1, NULL);
 }
 
-/* Stores the first pass's values if anyone wants them. */
+/* Stores the results of the first pass if they are an output. */
 static void first_done(const job *b, const loop_nest *w, const tile *t,
                        char *acc) {
   if (b->r->out_first) store(b, w, t, 0, acc);
@@ -360,7 +362,7 @@ static bool is_search(const job *b, int pass) {
   return pass && b->r->second.kernel == ST_K_find;
 }
 
-/* The references of a body's or the rest's tile. */
+/* The pivots of a tile of the body or of the rest. */
 static pivots pivots_at(const job *b, int pass, const loop_nest *w,
                         const tile *t) {
   pivots all = pivots_of(b, pass, b->pivots);
@@ -371,7 +373,7 @@ static pivots pivots_at(const job *b, int pass, const loop_nest *w,
   return all;
 }
 
-/* Does the extremum of any output come from this tile and chunk? */
+/* True if the extremum of any output comes from this tile and chunk. */
 static bool has_extremum(const job *b, const tile *t, pivots ref) {
   const int64_t size = acc_size(b, 0), one = 1;
   const int64_t s[6] = {[4] = size, [5] = ref.step};
@@ -412,7 +414,7 @@ static void run_body(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* Pairs of chunks: the values of segments. */
+/* Combines chunks in pairs into the values of segments. */
 static char *join_chunks(const job *b, int pass) {
   const int64_t n = b->body.kept.total, size = acc_size(b, pass);
   const int64_t row = n * size, s[6] = {[4] = size};
@@ -443,7 +445,7 @@ static void run_rest(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* How many tiles and chunks a thread takes at least. */
+/* The minimum number of units, tiles times chunks, per thread. */
 static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   const int64_t units = w->tiles * w->chunks;
   return grain / (w->folded.total * w->kept.total / units + 1) + 1;
@@ -463,7 +465,7 @@ static void run_staged(job *b) {
   }
 }
 
-/* -- The run -------------------------------------------------------------- */
+/* -- Running -------------------------------------------------------------- */
 
 static st_status find_loops(job *b, st_dtype dtype) {
   const st_reduction *r = b->r;
@@ -519,7 +521,7 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   return ST_OK;
 }
 
-/* -- For metas ------------------------------------------------------------ */
+/* -- For meta functions --------------------------------------------------- */
 
 st_scalar st__lowest(st_dtype d) {
   switch (d) {
