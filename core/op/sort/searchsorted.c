@@ -1,4 +1,4 @@
-/* Where numbers belong among sorted ones: searchsorted, bucketize.
+/* Binary search in sorted sequences: searchsorted, bucketize.
  */
 
 #include "op/sort/searchsorted.h"
@@ -12,7 +12,7 @@
 /* -- Arguments ------------------------------------------------------------ */
 
 typedef struct query {
-  st_tensor *sequence, *values; /* owned; of one dtype */
+  st_tensor *sequence, *values; /* owned; of the same dtype */
   const st_tensor *sorter;      /* or NULL */
   bool right, is_int32;
   int64_t base;
@@ -52,7 +52,7 @@ static st_status as_tensor(const st_value *v, st_tensor **out) {
   return st__tensor_from_scalar(s, d, true, out);
 }
 
-/* *t, converted if it has another dtype. */
+/* Replaces *t by a copy converted to d, if it has another dtype. */
 static st_status as_dtype(st_tensor **t, st_dtype d) {
   st_tensor *same = NULL;
   if ((st_dtype)(*t)->dtype == d) return ST_OK;
@@ -116,7 +116,7 @@ static st_status get_query(const st_run *r, query *q) {
   return status;
 }
 
-/* -- Metas ---------------------------------------------------------------- */
+/* -- Meta functions ------------------------------------------------------- */
 
 st_status st__searchsorted_meta(st_run *r) {
   query q;
@@ -139,8 +139,8 @@ typedef struct job {
   st_search search;
   st_loop loop;
   char *out, *values, *sequence;
-  int64_t itemsize, row; /* values to a line of the sequence */
-  int64_t line;          /* its bytes; 0: all are of one */
+  int64_t itemsize, row; /* values per line of the sequence */
+  int64_t line;          /* bytes of a line; 0: one line for all */
 } job;
 
 static void search_some(void *ctx, int64_t begin, int64_t end) {
@@ -155,7 +155,7 @@ static void search_some(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* All are contiguous; out is int64. */
+/* All tensors are contiguous; out is int64. */
 static void search(const query *q, const st_tensor *sequence,
                    const st_tensor *values, st_tensor *out) {
   const st_dtype d = (st_dtype)values->dtype;
@@ -172,7 +172,7 @@ static void search(const query *q, const st_tensor *sequence,
                    search_some, &b);
 }
 
-/* The sequence in its order, contiguous. */
+/* The sequence, reordered by sorter and contiguous; owned. */
 static st_status arrange(const query *q, st_tensor **out) {
   st_tensor *sorted = NULL;
   if (!q->sorter) {

@@ -1,4 +1,4 @@
-/* Operators that order elements: sort, topk, kthvalue, medians, mode.
+/* Sorting and order statistics: sort, topk, kthvalue, medians, mode.
  */
 
 #include "op/sort/sort_topk.h"
@@ -19,7 +19,7 @@ typedef struct job {
   st_loop loop;
   st_sort order;
   int pieces;
-  int64_t scratch; /* bytes per piece */
+  int64_t scratch; /* bytes per chunk */
 } job;
 
 static void run_pieces(void *ctx, int64_t begin, int64_t end) {
@@ -32,7 +32,8 @@ static void run_pieces(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* The operands have the same rank; either output may be NULL. */
+/* Sorts along dim. The operands have the same rank; either output may be
+ * NULL. */
 static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   const st_dtype dtype = (st_dtype)t[2]->dtype;
   job b = {.order = order};
@@ -57,7 +58,8 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   return ST_OK;
 }
 
-/* t with dimension dim put back, when `missing`; else t itself, retained. */
+/* t with dimension dim restored if `missing`, else t itself, retained;
+ * owned. */
 static st_status with_dim(st_tensor *t, bool missing, int dim,
                           st_tensor **out) {
   if (t && missing) return st__view_unsqueeze(t, dim, out);
@@ -66,8 +68,8 @@ static st_status with_dim(st_tensor *t, bool missing, int dim,
   return ST_OK;
 }
 
-/* Orders in along dim into the outputs, which lack that dimension unless
- * they have in's rank. An output may share memory with in. */
+/* Sorts in along dim into the outputs, which lack that dimension unless they
+ * have in's rank. An output may share memory with in. */
 static st_status sort_into(st_sort order, st_tensor *values,
                            st_tensor *positions, st_tensor *in, int dim) {
   st_tensor *t[3] = {NULL, NULL, NULL};
@@ -120,7 +122,7 @@ static st_status get_dim(const st_run *r, int *dim) {
   return st__wrap_dim(int_arg(r, "dim", -1), self->ndim, dim);
 }
 
-/* Output i is laid out like self. */
+/* Gives output i the layout of self. */
 static st_status set_like_self(st_run *r, int i, st_dtype dtype) {
   const st_tensor *self = st__arg_tensor(r, 0);
   int64_t strides[ST_MAX_DIMS];
@@ -202,7 +204,7 @@ st_status st__topk_impl(st_run *r) {
 
 /* -- kthvalue, medians, mode ---------------------------------------------- */
 
-/* Two outputs without dimension dim, or with it as 1. */
+/* Sets two outputs without dimension dim, or with size 1 there. */
 static st_status set_picked(st_run *r, int dim) {
   st_dims d = {st__arg_tensor(r, 0), UINT64_C(1) << dim,
                int_arg(r, "keepdim", 0)};
@@ -262,7 +264,8 @@ st_status st__median_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype);
 }
 
-/* Everything as one line; of nothing it is what NaN converts to. */
+/* Sorts all elements as one line. The median of an empty tensor is NaN,
+ * converted to its dtype. */
 static st_status median_of_all(st_run *r, bool skip_nan) {
   st_tensor *self = st__arg_tensor(r, 0), *dense = NULL, *line = NULL;
   const st_sort order = {.median = true, .skip_nan = skip_nan, .k = 1};

@@ -5,7 +5,7 @@
 
 #include "op/registry/op.h"
 
-ST_BOXED(st__box_isin);        /* either may be a number */
+ST_BOXED(st__box_isin);        /* either may be a scalar */
 ST_BOXED(st__box_isin_Tensor_Tensor_out);
 ST_BOXED(st__box_isin_Tensor_Scalar_out);
 ST_BOXED(st__box_isin_Scalar_Tensor_out);
