@@ -1,17 +1,17 @@
 /* Loading OpenBLAS.
  *
  * Note [Loading OpenBLAS]
- * To load OpenBLAS and the Fortran libraries it needs takes longer, and more
- * memory, than all the rest of the engine, and most scripts that start have no
- * use for it. So it is opened at the first product of matrices that is not
- * small: the library that the build has found or, where that is not, the one
- * that the linker finds under the same name. It stays open.
+ * Loading OpenBLAS and the Fortran libraries it needs takes more time and
+ * memory than the rest of the engine, and most scripts do not use it. It is
+ * opened at the first matrix product that is not small: the library found at
+ * build time or, if that is missing, the one that the dynamic linker finds
+ * under the same name. It stays open.
  *
  * Note [OpenBLAS buffers]
  * OpenBLAS maps a large buffer for each caller and each thread of its team,
- * and keeps it. One that it cannot have it asks for again and again, without
- * end. So before it may want more of them than it ever had, the same amount is
- * mapped and given back: where that is not to be had, the product fails.
+ * and keeps it. If a mapping fails, OpenBLAS retries forever. So before it may
+ * need more buffers than ever before, the same amount of memory is mapped and
+ * unmapped; if that fails, the product fails.
  */
 
 #include "op/linalg/blas.h"
@@ -57,13 +57,13 @@ static void load(void) {
   }
 }
 
-/* -- Room ----------------------------------------------------------------- */
+/* -- Buffers -------------------------------------------------------------- */
 
 #define BUFFER ((size_t)129 << 20)  /* bytes; Note [OpenBLAS buffers] */
-#define SPARE ((size_t)96 << 20)    /* for the library itself */
+#define SPARE ((size_t)96 << 20)    /* bytes for the library itself */
 
-static atomic_int inside;   /* products at work */
-static atomic_int granted;  /* buffers that there was room for */
+static atomic_int inside;   /* running products */
+static atomic_int granted;  /* buffers that were found to fit */
 
 static bool has_room(int buffers) {
   const size_t n = (size_t)buffers * BUFFER + SPARE;
@@ -97,7 +97,7 @@ static st_status find(const st_blas **out) {
 
 void st__blas_leave(void) { atomic_fetch_sub(&inside, 1); }
 
-/* Each caller's team, and the library's. */
+/* Needs buffers for the team of each caller and for the library's own. */
 st_status st__blas_enter(int threads, const st_blas **out) {
   const int callers = atomic_fetch_add(&inside, 1) + 1;
   st_status status = make_room((callers + 1) * threads);

@@ -1,4 +1,4 @@
-/* Vectors along a dimension: cross products, and lengths that are cut.
+/* cross, linalg_cross and renorm.
  */
 
 #include "op/linalg/cross_renorm.h"
@@ -93,7 +93,8 @@ static st_status check_renorm(const st_value *args, int *dim) {
   return st__wrap_dim(args[2].u.i, self->ndim, dim);
 }
 
-/* The p-norm of each slice of self along dim; of half types in float32. */
+/* The p-norm of each slice of self along dim; in float32 for float16 and
+ * bfloat16. */
 static st_tensor *slice_norms(st_op_scope *c, const st_value *args, int dim) {
   const st_tensor *self = args[0].u.tensor;
   const bool is_half = self->dtype == ST_FLOAT16 ||
