@@ -1,4 +1,4 @@
-/* Elements put together: combinations, cartesian products, block matrices.
+/* combinations, cartesian_prod and block_diag.
  */
 
 #include "op/numeric/numeric.h"
@@ -11,8 +11,8 @@
 
 /* -- combinations --------------------------------------------------------- */
 
-/* How many ways there are to choose k of n: n (n - 1) ... / (1 2 ...), which
- * is whole after every step. */
+/* Computes the binomial coefficient n over k as n (n - 1) ... / (1 2 ...), an
+ * integer after every step; false on overflow. */
 static bool count_choices(int64_t n, int64_t k, int64_t *out) {
   *out = k >= 0 && k <= n;
   if (k > n - k) k = n - k;
@@ -23,7 +23,7 @@ static bool count_choices(int64_t n, int64_t k, int64_t *out) {
   return true;
 }
 
-/* Rows of r of n elements, and the elements of all rows. */
+/* Counts the rows of r out of n elements, and the elements of all rows. */
 static st_status count_rows(int64_t n, int64_t r, bool repeats,
                             int64_t *rows, int64_t *all) {
   int64_t among = n;
@@ -35,8 +35,8 @@ static st_status count_rows(int64_t n, int64_t r, bool repeats,
                (long long)r, (long long)n);
 }
 
-/* Rows of positions in ascending order; a position may follow itself, when
- * repeats is 1, or must not, when it is 0. */
+/* Writes rows of indices in ascending order. An index may be repeated in a row
+ * if repeats is 1. */
 static void write_choices(int64_t *to, int64_t rows, int64_t r, int64_t n,
                           int repeats) {
   const int64_t apart = 1 - repeats;
@@ -92,7 +92,8 @@ ST_BOXED(st__box_combinations) {
 
 /* -- cartesian_prod ------------------------------------------------------- */
 
-/* One column of the product: vector i, repeated as the others demand. */
+/* Column i of the product: vector i, broadcast over the dimensions of the
+ * others and flattened. */
 static st_status column(const st_value *list, int i, const int64_t *sizes,
                         st_value *out) {
   const int n = (int)list->len;
@@ -156,7 +157,8 @@ static st_tensor *zeros(st_op_scope *c, const st_tensor *like, int64_t h,
   return st__apply(c, ST_OP_new_zeros, 3, args);
 }
 
-/* The rows of t, `left` columns from the left, among `all`. */
+/* The rows of t in the result: `left` zeros, t, and zeros up to `all`
+ * columns. */
 static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
                             int64_t all, st_value *out) {
   const int64_t h = height(t), w = width(t), sizes[] = {h, w};

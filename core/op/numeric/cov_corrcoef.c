@@ -10,8 +10,8 @@
 typedef struct observations {
   const st_tensor *rows;
   int64_t n;                  /* observations, one per column */
-  const st_tensor *frequency; /* how often each occurred, or NULL */
-  const st_tensor *weight;    /* how much each counts, or NULL */
+  const st_tensor *frequency; /* repetitions of each (fweights), or NULL */
+  const st_tensor *weight;    /* importance of each (aweights), or NULL */
   const st_tensor *both;      /* the product of the two, or NULL */
 } observations;
 
@@ -68,7 +68,7 @@ static st_tensor *sum_rows(st_op_scope *c, const st_tensor *t) {
   return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
 }
 
-/* The rows less their means. */
+/* The rows minus their means. */
 static st_tensor *centred(st_op_scope *c, const observations *o,
                           const st_tensor *total) {
   const st_tensor *mean;
@@ -83,8 +83,9 @@ static st_tensor *centred(st_op_scope *c, const observations *o,
   return st__apply2(c, ST_OP_sub_Tensor, o->rows, mean);
 }
 
-/* What the products are divided by, at least 0: the total weight, corrected.
- * Importances count by how they are spread. */
+/* The divisor of the products, at least 0: the total weight minus the
+ * correction. With aweights the correction is scaled by the mean of aweights,
+ * weighted by all weights. */
 static st_tensor *divisor(st_op_scope *c, const observations *o,
                           const st_tensor *total, int64_t correction) {
   const st_tensor *less;
