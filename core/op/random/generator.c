@@ -1,5 +1,5 @@
-/* The Mersenne twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
- * read in the order in which PyTorch's CPU generator is.
+/* The Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
+ * read in the same order as PyTorch's CPU generator.
  */
 
 #include <math.h>
@@ -13,15 +13,15 @@ enum { N = 624, M = 397 };
 struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
-  st_generator *older; /* of all that there are */
+  st_generator *older; /* next in the list of all generators */
   uint64_t seed;
   uint32_t state[N];
-  int next;           /* of state, N when it must be renewed */
-  bool has_normal;    /* the second of a pair is left over */
+  int next;           /* index into state; N: renew state first */
+  bool has_normal;    /* the second of a pair is in normal */
   double normal;
 };
 
-/* -- The twister ---------------------------------------------------------- */
+/* -- The Mersenne Twister ------------------------------------------------- */
 
 static void seed_state(st_generator *g, uint64_t seed) {
   g->seed = seed;
@@ -81,10 +81,10 @@ double st__random_normal(st_generator *g) {
   return radius * cos(theta);
 }
 
-/* -- Objects -------------------------------------------------------------- */
+/* -- Generators ----------------------------------------------------------- */
 
-/* A forked child must find every mutex free, whatever a sibling thread of its
- * parent was drawing from. */
+/* The fork handlers lock all generators, so that every mutex is unlocked in
+ * the child even if another thread of the parent was drawing. */
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static st_generator *first;
 
@@ -155,7 +155,7 @@ void st__generator_seed(st_generator *g, uint64_t seed) {
   st__generator_unlock(g);
 }
 
-/* By way of a copy: nobody holds two locks. */
+/* Copies through a local buffer, so that no thread holds two locks. */
 void st__generator_assign(st_generator *g, st_generator *from) {
   uint32_t state[N];
   st__generator_lock(from);
@@ -178,12 +178,12 @@ uint64_t st__generator_initial_seed(const st_generator *g) {
   return g->seed;
 }
 
-/* -- The default one ------------------------------------------------------ */
+/* -- The default generator ------------------------------------------------ */
 
 static st_generator default_generator;
 
-/* PyTorch's seed before anyone calls manual_seed. Its count never drops to
- * zero: nobody is given the first reference. */
+/* The initial seed is PyTorch's. The reference count never reaches zero: the
+ * first reference is not handed out. */
 static void make_default(void) {
   st__ref_init(&default_generator.refs);
   enlist(&default_generator);

@@ -1,4 +1,4 @@
-/* Random integers, permutations, and new tensors full of random numbers.
+/* Random integers, permutations, and operators that return new random tensors.
  */
 
 #include "op/create/factory.h"
@@ -35,7 +35,7 @@ static st_status fill_integers(st_tensor *t, const integers *f) {
   return st__random_fill(t, f->g, integer_loop, f);
 }
 
-/* The largest integer up to which every one has a value of its own. */
+/* The largest n such that every integer from 0 to n is exact in dtype. */
 static int64_t largest(st_dtype dtype) {
   switch (dtype) {
     case ST_BOOL: return 1;
@@ -56,7 +56,7 @@ static int64_t smallest(st_dtype dtype) {
   return st__is_integral(dtype) ? -largest(dtype) - 1 : -largest(dtype);
 }
 
-/* random_ without bounds: 0 up to the largest. */
+/* random_ without bounds: integers from 0 to the largest. */
 static st_status random_full(st_tensor *t, st_generator *g) {
   const st_dtype dtype = (st_dtype)t->dtype;
   const integers f = {.g = g, .dtype = dtype,
@@ -65,7 +65,7 @@ static st_status random_full(st_tensor *t, st_generator *g) {
   return fill_integers(t, &f);
 }
 
-/* Integers from first to last, both included. */
+/* Integers from first to last, inclusive. */
 static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                                 st_generator *g) {
   const st_dtype dtype = (st_dtype)t->dtype;
@@ -120,8 +120,8 @@ ST_BOXED(st__box_random__from) {
 
 /* -- New tensors ---------------------------------------------------------- */
 
-/* Calls in-place operator id on the new tensor t with two numbers and a
- * generator, and hands t over. */
+/* Calls in-place operator id on the new tensor t with two scalars and a
+ * generator, and moves t to *ret. */
 static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
                          st_value generator, st_value *ret) {
   const st_value args[] = {st__of_tensor(t), a, b, generator};
@@ -136,7 +136,7 @@ static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
   return ST_OK;
 }
 
-/* A new tensor of dtype, unless options say another. */
+/* A new tensor of dtype, unless options name another. */
 static st_status new_of(const st_value *size, const st_value *options,
                         st_dtype dtype, st_tensor **out) {
   st_options o = {dtype, ST_DEVICE_CPU};
@@ -201,7 +201,7 @@ ST_BOXED(st__box_randint_low_generator) {
                      rets);
 }
 
-/* -- By example ----------------------------------------------------------- */
+/* -- New tensors like another --------------------------------------------- */
 
 static st_status new_like(const st_tensor *self, const st_value *options,
                           st_tensor **out) {
@@ -240,8 +240,8 @@ ST_BOXED(st__box_randint_like_low_dtype) {
 
 /* -- Permutations --------------------------------------------------------- */
 
-/* Fisher-Yates from the front. Below 2^32 / 20 elements 32 bits are fair
- * enough; above PyTorch draws 64. */
+/* Fisher-Yates shuffle from the front. Below 2^32 / 20 elements it draws 32
+ * bits per index, whose bias is small; above 64 bits. PyTorch does the same. */
 static void shuffle(int64_t *p, int64_t n, int64_t base, st_generator *g) {
   const bool wide = n >= UINT32_MAX / 20;
   for (int64_t i = 0; i < n; i++) p[i] = i + base;
