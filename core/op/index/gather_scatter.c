@@ -45,8 +45,8 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
   const st_tensor *self = st__arg_tensor(r, 0);
   int64_t sizes[ST_MAX_DIMS];
   if (self->ndim == 0 && index->numel != 1) {
-    return st__fail(ST_BAD_SHAPE, "self is a number, so index must have one "
-                    "element, not %lld", (long long)index->numel);
+    return st__fail(ST_BAD_SHAPE, "self is 0-dimensional, so index must have "
+                    "one element, not %lld", (long long)index->numel);
   }
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), base_of(r, 3)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
@@ -99,7 +99,7 @@ static st_status check_inside(const st_tensor *index, const st_tensor *t,
     fits = d == dim || size_of(index, d) <= size_of(t, d);
   }
   if (fits) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "index of shape %s reaches beyond %s of "
+  return st__fail(ST_BAD_SHAPE, "index of shape %s does not fit within %s of "
                   "shape %s", ST_SHAPE_TEXT(index), name, ST_SHAPE_TEXT(t));
 }
 

@@ -320,7 +320,8 @@ ST_BOXED(st__box_take_along_dim) {
   } else {
     if (self->ndim != index->ndim || self->ndim == 0) {
       return st__fail(ST_BAD_SHAPE, "self and indices must have the same "
-                      "dimensions, and some; their shapes are %s and %s",
+                      "number of dimensions, at least 1; their shapes are %s "
+                      "and %s",
                       ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
     }
     ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));

@@ -33,8 +33,8 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
   for (int64_t i = 0; i < index->numel; i++) {
     const int64_t v = *p;
     if ((uint64_t)st__resolve_index(v, base, size) >= (uint64_t)size) {
-      return st__fail(ST_BAD_INDEX, "position %lld is out of range for "
-                      "dimension %lld with size %lld", (long long)v,
+      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
+                      "%lld with size %lld", (long long)v,
                       (long long)st__display_index(dim), (long long)size);
     }
     for (int d = index->ndim - 1; d >= 0; d--) {
@@ -44,7 +44,7 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
       at[d] = 0;
     }
   }
-  ST_ASSERT(!"a bad position was seen");
+  ST_ASSERT(!"no index is out of range");
   return ST_OK;
 }
 
@@ -188,8 +188,8 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                     ST_SHAPE_TEXT(self), (int)st__display_index(e->n + d));
   }
   if (st__is_meta(mask)) {
-    return st__fail(ST_BAD_STATE, "what a mask selects depends on elements, "
-                    "which the meta device does not have");
+    return st__fail(ST_BAD_STATE, "the number of elements that a mask selects "
+                    "depends on its values, which a meta tensor does not have");
   }
   ST_TRY(st__nonzero(mask, base, &rows));
   st_status status = ST_OK;
@@ -230,7 +230,7 @@ static st_status broadcast_indices(const expanded *e, int64_t *shape,
     memcpy(before, shape, (size_t)*ndim * sizeof *shape);
     if (st__broadcast_shape(*ndim, before, t->ndim, t->sizes, shape, ndim) !=
         ST_OK) {
-      return st__fail(ST_BAD_SHAPE, "index number %d of shape %s does not "
+      return st__fail(ST_BAD_SHAPE, "index tensor %d of shape %s does not "
                       "broadcast with the others, of shape %s", i,
                       ST_SHAPE_TEXT(t),
                       st__shape_text(*ndim, before, (char[160]){0}, 160));

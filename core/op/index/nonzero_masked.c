@@ -81,8 +81,8 @@ static st_status count_nonzero(const st_tensor *t, int64_t *n) {
 }
 
 static st_status no_elements(void) {
-  return st__fail(ST_BAD_STATE, "the shape of the result depends on elements, "
-                  "which the meta device does not have");
+  return st__fail(ST_BAD_STATE, "the shape of the result depends on values, "
+                  "which a meta tensor does not have");
 }
 
 /* -- nonzero -------------------------------------------------------------- */
@@ -317,8 +317,8 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
   walk w;
   ST_TRY(count_nonzero(set, &n));
   if (n > source->numel) {
-    return st__fail(ST_BAD_SHAPE, "mask has %lld elements set, source only "
-                    "has %lld", (long long)n, (long long)source->numel);
+    return st__fail(ST_BAD_SHAPE, "mask selects %lld elements, source has only "
+                    "%lld", (long long)n, (long long)source->numel);
   }
   ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &packed));
   const st_status status = walk_init(&w, self, set);

@@ -53,7 +53,7 @@ static void load(void) {
     memcpy(&blas, functions, sizeof blas);
   } else {
     const char *why = dlerror();
-    snprintf(failure, sizeof failure, "%s", why ? why : "no reason given");
+    snprintf(failure, sizeof failure, "%s", why ? why : "unknown error");
   }
 }
 
@@ -76,7 +76,7 @@ static st_status make_room(int buffers) {
   int had = atomic_load(&granted);
   if (buffers <= had) return ST_OK;
   if (!has_room(buffers - had)) {
-    return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS has no room for %d "
+    return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS cannot map %d "
                     "buffers of 128 MB", buffers - had);
   }
   while (buffers > had &&
@@ -91,8 +91,8 @@ static st_status find(const st_blas **out) {
   pthread_once(&once, load);
   *out = &blas;
   if (is_loaded) return ST_OK;
-  return st__fail(ST_BAD_STATE, "products of matrices need OpenBLAS, which "
-                  "cannot be loaded: %s", failure);
+  return st__fail(ST_BAD_STATE, "matrix products need OpenBLAS, which cannot "
+                  "be loaded: %s", failure);
 }
 
 void st__blas_leave(void) { atomic_fetch_sub(&inside, 1); }

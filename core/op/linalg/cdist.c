@@ -87,17 +87,19 @@ static st_status check_order(const st_value *p) {
 
 static st_status check_rows(const st_tensor *a, const st_tensor *b) {
   if (!st__is_floating((st_dtype)a->dtype) || a->dtype != b->dtype) {
-    return st__fail(ST_BAD_DTYPE, "x1 and x2 must have one floating point "
+    return st__fail(ST_BAD_DTYPE, "x1 and x2 must have the same floating point "
                     "dtype, not %s and %s",
                     st__dtype_name((st_dtype)a->dtype),
                     st__dtype_name((st_dtype)b->dtype));
   }
   if (a->ndim < 2 || b->ndim < 2) {
-    return st__fail(ST_BAD_SHAPE, "x1 and x2 need two dimensions, their shapes "
-                    "are %s and %s", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+    return st__fail(ST_BAD_SHAPE, "x1 and x2 must have at least two "
+                    "dimensions, their shapes are %s and %s",
+                    ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
   }
   if (a->sizes[a->ndim - 1] == b->sizes[b->ndim - 1]) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "rows of shapes %s and %s differ in size",
+  return st__fail(ST_BAD_SHAPE, "x1 and x2 must have rows of the same size, "
+                  "their shapes are %s and %s",
                   ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 

@@ -10,7 +10,7 @@
 static st_status check_cross(const st_tensor *a, const st_tensor *b,
                              int64_t dim, int *at) {
   if (a->ndim != b->ndim) {
-    return st__fail(ST_BAD_SHAPE, "self and other must have as many "
+    return st__fail(ST_BAD_SHAPE, "self and other must have the same number of "
                     "dimensions; their shapes are %s and %s",
                     ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
   }
@@ -81,10 +81,10 @@ static st_status check_renorm(const st_value *args, int *dim) {
   const st_scalar p = st__to_scalar(&args[1]), max = st__to_scalar(&args[3]);
   if (!st__is_floating(d) && !st__is_complex(d)) return st__no_kernel_for(d);
   if (p.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(p) > 0)) {
-    return st__fail(ST_BAD_VALUE, "p must be a positive number");
+    return st__fail(ST_BAD_VALUE, "p must be a positive real number");
   }
   if (max.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(max) >= 0)) {
-    return st__fail(ST_BAD_VALUE, "maxnorm must be a number from 0 on");
+    return st__fail(ST_BAD_VALUE, "maxnorm must be a real number, at least 0");
   }
   if (self->ndim < 2) {
     return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "

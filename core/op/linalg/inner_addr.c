@@ -21,8 +21,8 @@ static st_status check_inner(const st_tensor *a, const st_tensor *b) {
                     ST_MAX_DIMS);
   }
   if (a->sizes[a->ndim - 1] == b->sizes[b->ndim - 1]) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "the last dimensions of shapes %s and %s "
-                  "differ", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+  return st__fail(ST_BAD_SHAPE, "the last dimensions of shapes %s and %s have "
+                  "different sizes", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 
 ST_BOXED(st__box_inner) {
@@ -113,8 +113,8 @@ ST_BOXED(st__box_addr_out) {
 
 static st_status check_batches(const st_tensor *a, const st_tensor *b) {
   if (a->ndim != 3 || b->ndim != 3) {
-    return st__fail(ST_BAD_SHAPE, "batch1 and batch2 need three dimensions, "
-                    "their shapes are %s and %s", ST_SHAPE_TEXT(a),
+    return st__fail(ST_BAD_SHAPE, "batch1 and batch2 must have three "
+                    "dimensions, their shapes are %s and %s", ST_SHAPE_TEXT(a),
                     ST_SHAPE_TEXT(b));
   }
   if (a->sizes[0] == b->sizes[0] && a->sizes[2] == b->sizes[1]) return ST_OK;

@@ -54,8 +54,8 @@ static int product_sizes(const st_tensor *a, const st_tensor *b,
 static st_status check_written(const st_tensor *out, const st_tensor *a,
                                const st_tensor *b) {
   if (a->device == out->device && b->device == out->device) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "the factors are on another device than what "
-                  "they are multiplied into");
+  return st__fail(ST_BAD_VALUE, "the factors are on another device than the "
+                  "result");
 }
 
 /* -- mm, bmm, mv, dot ----------------------------------------------------- */
@@ -305,8 +305,8 @@ fail:
 
 static st_status check_matmul(const st_tensor *a, const st_tensor *b) {
   if (a->ndim == 0 || b->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "both factors need a dimension, but their "
-                    "shapes are %s and %s", ST_SHAPE_TEXT(a),
+    return st__fail(ST_BAD_SHAPE, "both factors must have at least one "
+                    "dimension, their shapes are %s and %s", ST_SHAPE_TEXT(a),
                     ST_SHAPE_TEXT(b));
   }
   if (a->sizes[a->ndim - 1] != b->sizes[b->ndim == 1 ? 0 : b->ndim - 2]) {

@@ -17,7 +17,7 @@ static void neighbours(st_op_scope *c, const st_tensor *t, int dim,
 
 static st_status check_dim(const st_tensor *t, const st_value *v, int *dim) {
   if (t->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "a number has no dimension to go along");
+    return st__fail(ST_BAD_SHAPE, "the input must have at least one dimension");
   }
   return st__wrap_dim(v->u.i, t->ndim, dim);
 }
@@ -74,7 +74,7 @@ static st_status check_real(const st_value *v) {
 
 static st_status check_no_bool(const st_tensor *t, const char *name) {
   if (t->dtype != ST_BOOL) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "%s must hold numbers, not bool", name);
+  return st__fail(ST_BAD_DTYPE, "%s must not have dtype bool", name);
 }
 
 /* Sums of adjacent samples. */

@@ -37,8 +37,9 @@ static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
   *bins = least;
   for (int64_t i = 0; i < n; i++) {
     if (p[i] < 0 || p[i] == INT64_MAX) {
-      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld and has no "
-                      "bin", (long long)st__display_index(i), (long long)p[i]);
+      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld, which is "
+                      "not the index of a bin",
+                      (long long)st__display_index(i), (long long)p[i]);
     }
     if (p[i] >= *bins) *bins = p[i] + 1;
   }

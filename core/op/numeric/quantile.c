@@ -48,12 +48,12 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
                     st__dtype_name((st_dtype)self->dtype));
   }
   if (t && t->ndim > 1) {
-    return st__fail(ST_BAD_SHAPE, "q must be a number or a vector, its shape "
+    return st__fail(ST_BAD_SHAPE, "q must be a scalar or a vector, its shape "
                     "is %s", ST_SHAPE_TEXT(t));
   }
   if (t && t->dtype != self->dtype) {
-    return st__fail(ST_BAD_DTYPE, "q is %s and self %s, their dtypes must be "
-                    "the same", st__dtype_name((st_dtype)t->dtype),
+    return st__fail(ST_BAD_DTYPE, "q and self must have the same dtype, not %s "
+                    "and %s", st__dtype_name((st_dtype)t->dtype),
                     st__dtype_name((st_dtype)self->dtype));
   }
   return ST_OK;

@@ -129,7 +129,8 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
   st_tensor *real = NULL;
   ST_TRY(check_floating(t));
   if (!(a <= b) || !isfinite(b - a)) {
-    return st__fail(ST_BAD_VALUE, "there are no numbers from %g to %g", a, b);
+    return st__fail(ST_BAD_VALUE, "the range from %g to %g is empty or not "
+                    "finite", a, b);
   }
   ST_TRY(as_real(t, &real));
   const st_status status = fill_uniform(real, a, b, g);
@@ -295,8 +296,7 @@ static st_scalar draw_bernoulli(const fill *f) {
 
 static st_status check_probability(double p) {
   if (p >= 0 && p <= 1) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "a probability lies between 0 and 1, not at "
-                  "%g", p);
+  return st__fail(ST_BAD_VALUE, "p must be between 0 and 1, it is %g", p);
 }
 
 ST_BOXED(st__box_bernoulli__float) {
@@ -359,7 +359,7 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   if (!st__is_meta(t) && it.numel > 0) {
     st__iter_run_serial(&it, check_loop, &c);
     if (bad) {
-      status = st__fail(ST_BAD_VALUE, "a probability is not between 0 and 1");
+      status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");
       goto fail;
     }
     st__generator_lock(g);

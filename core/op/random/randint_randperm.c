@@ -70,13 +70,12 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                                 st_generator *g) {
   const st_dtype dtype = (st_dtype)t->dtype;
   if (first > last) {
-    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
-                    "but without, %lld", (long long)first,
-                    (long long)last + 1);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
+                    (long long)first, (long long)last + 1);
   }
   if (first < smallest(dtype) || last > largest(dtype)) {
-    return st__fail(ST_BAD_VALUE, "not all integers from %lld to %lld are "
-                    "values of %s", (long long)first, (long long)last,
+    return st__fail(ST_BAD_VALUE, "not all integers in [%lld, %lld] are values "
+                    "of %s", (long long)first, (long long)last,
                     st__dtype_name(dtype));
   }
   const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
@@ -88,8 +87,8 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
 static st_status random_below(st_tensor *t, int64_t from, int64_t to,
                               st_generator *g) {
   if (to <= from) {
-    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
-                    "but without, %lld", (long long)from, (long long)to);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
+                    (long long)from, (long long)to);
   }
   return random_between(t, from, to - 1, g);
 }
@@ -268,7 +267,7 @@ static st_status permutation(int64_t n, st_value generator,
   }
   if (st__is_complex(o.dtype)) return st__no_kernel_for(o.dtype);
   if (n > largest(o.dtype)) {
-    return st__fail(ST_BAD_VALUE, "%s has no %lld different values",
+    return st__fail(ST_BAD_VALUE, "%s cannot represent %lld distinct values",
                     st__dtype_name(o.dtype), (long long)n);
   }
   if (o.device == ST_DEVICE_META) {

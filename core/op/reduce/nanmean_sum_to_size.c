@@ -42,7 +42,7 @@ static st_status summed_dims(const st_tensor *self, const st_value *size,
     if (d < extra || to != self->sizes[d]) dims[(*n)++] = d;
   }
   if (fits) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "size %s does not expand to the %s of self",
+  return st__fail(ST_BAD_SHAPE, "size %s does not expand to self's shape %s",
                   st__shape_text((int)size->len, size->u.ints,
                                  (char[160]){0}, 160), ST_SHAPE_TEXT(self));
 }

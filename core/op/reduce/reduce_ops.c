@@ -107,7 +107,7 @@ st_status st__mean_meta(st_run *r) {
   const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
   if (!is_inexact(asked_dtype(r, dtype_of(d.self)))) {
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
-                    "complex dtype: name one",
+                    "complex dtype: pass dtype",
                     st__dtype_name(asked_dtype(r, dtype_of(d.self))));
   }
   return st__set_reduced(r, 0, &d, dtype);

@@ -73,13 +73,15 @@ static bool leads(const st_tensor *sequence, const st_tensor *values) {
 static st_status check_shapes(const st_run *r, const query *q) {
   const st_tensor *s = q->sequence;
   if (s->ndim == 0 || (s->ndim > 1 && r->row->meta == st__bucketize_meta)) {
-    return st__fail(ST_BAD_SHAPE, "%s must be a vector%s, the shape is %s",
-                    s->ndim ? "boundaries" : "what is searched",
-                    s->ndim ? "" : " or more", ST_SHAPE_TEXT(s));
+    return st__fail(ST_BAD_SHAPE, "%s must %s, its shape is %s",
+                    s->ndim ? "boundaries" : "the sorted sequence",
+                    s->ndim ? "be a vector" : "have at least one dimension",
+                    ST_SHAPE_TEXT(s));
   }
   if (s->ndim > 1 && !leads(s, q->values)) {
     return st__fail(ST_BAD_SHAPE, "self of shape %s and sorted_sequence of "
-                    "shape %s must agree but for the last dimension",
+                    "shape %s must have the same sizes except in the last "
+                    "dimension",
                     ST_SHAPE_TEXT(q->values), ST_SHAPE_TEXT(s));
   }
   if (!q->sorter) return ST_OK;

@@ -194,8 +194,8 @@ static st_status along_dim(const st_tensor *self, const st_value *v,
                            int *dim) {
   ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
   if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape %s, "
-                  "has no elements", (int)st__display_index(*dim),
+  return st__fail(ST_BAD_SHAPE, "dimensions other than %d of self must not "
+                  "have size 0; its shape is %s", (int)st__display_index(*dim),
                   ST_SHAPE_TEXT(self));
 }
 
