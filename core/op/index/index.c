@@ -19,8 +19,8 @@ static st_status check_out(const st_tensor *out, const st_tensor *self) {
 }
 
 /* st__clone_if_overlapping or clone_if_shares_storage. */
-typedef st_status (*part_fn)(const st_tensor *out, const st_tensor *t,
-                             st_tensor **own);
+typedef st_status (*clone_fn)(const st_tensor *out, const st_tensor *t,
+                              st_tensor **own);
 
 /* out may still be resized within its storage, so every tensor of the same
  * storage counts as overlapping. */
@@ -33,11 +33,11 @@ static st_status clone_if_shares_storage(const st_tensor *out,
 
 /* Clones the index tensors that overlap t, which is written while they are
  * read. */
-static st_status clone_overlapping_indices(const st_tensor *t, part_fn part,
+static st_status clone_overlapping_indices(const st_tensor *t, clone_fn clone,
                                            st_index_operands *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) {
     st_tensor *own = NULL;
-    ST_TRY(part(t, p->index[i], &own));
+    ST_TRY(clone(t, p->index[i], &own));
     st__tensor_release(&p->index[i]);
     p->index[i] = own;
   }

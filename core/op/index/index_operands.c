@@ -279,7 +279,7 @@ static st_status shape_index(const st_tensor *t, int nindex,
 /* As in ATen, indices are not checked when no element is read: when there are
  * none, or when a dimension taken whole is empty. In an indexed dimension of
  * size 0 every index is out of range. */
-static st_status place_indices(const st_tensor *self, const expanded *e,
+static st_status make_operands(const st_tensor *self, const expanded *e,
                                st_index_operands *p) {
   int64_t index_shape[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
   int order[ST_MAX_DIMS], nindex, indexed = 0, n = 0;
@@ -325,7 +325,7 @@ st_status st__index_operands_list(const st_tensor *self,
   expanded e;
   start(p, base);
   st_status status = expand_list(self, indices, base, &e);
-  if (status == ST_OK) status = place_indices(self, &e, p);
+  if (status == ST_OK) status = make_operands(self, &e, p);
   release_expanded(&e);
   return finish_index(p, status);
 }

@@ -16,7 +16,7 @@ typedef struct scatter_args {
 } scatter_args;
 
 /* The gradients of self and src. */
-typedef struct shares { st_tensor *self, *src; } shares;
+typedef struct gradients { st_tensor *self, *src; } gradients;
 
 /* -- Helpers -------------------------------------------------------------- */
 
@@ -66,29 +66,30 @@ static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
 
 /* -- Derivatives by kind -------------------------------------------------- */
 
-static shares of_sum(st_op_scope *c, const scatter_args *m) {
-  return (shares){st__apply1(c, ST_OP_alias, m->grad), gather(c, m, m->grad)};
+static gradients of_sum(st_op_scope *c, const scatter_args *m) {
+  return (gradients){st__apply1(c, ST_OP_alias, m->grad),
+                     gather(c, m, m->grad)};
 }
 
-static shares of_mean(st_op_scope *c, const scatter_args *m) {
+static gradients of_mean(st_op_scope *c, const scatter_args *m) {
   const st_tensor *counted = scatter_add(
     c, m, st__apply1(c, m->includes_self ? ST_OP_ones_like : ST_OP_zeros_like,
                      m->grad), st__apply1(c, ST_OP_ones_like, m->src));
   const st_tensor *n = st__apply_with(c, ST_OP_clamp_min, counted,
                                       st__of_int(1));
   st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad, n);
-  return (shares){share, gather(c, m, share)};
+  return (gradients){share, gather(c, m, share)};
 }
 
 /* The gradient is shared equally among all elements equal to the result. */
-static shares of_extremum(st_op_scope *c, const scatter_args *m) {
+static gradients of_extremum(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_is = as_number(
     c, m, st__apply2(c, ST_OP_eq_Tensor, m->self, m->result));
   const st_tensor *src_is = as_number(
     c, m, st__apply2(c, ST_OP_eq_Tensor, m->src, gather(c, m, m->result)));
   const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad,
                                       scatter_add(c, m, self_is, src_is));
-  return (shares){
+  return (gradients){
     st__apply2(c, ST_OP_mul_Tensor, self_is, share),
     st__apply2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
 }
@@ -105,7 +106,7 @@ static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
 
 /* The product of the other factors is the result divided by a factor; where
  * the factor is 0, the product is computed again with 1 in its place. */
-static shares of_product(st_op_scope *c, const scatter_args *m) {
+static gradients of_product(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
   const st_tensor *rest = st__apply2(c, ST_OP_div_Tensor,
                                      reduce(c, m, self_one, m->src), self_one);
@@ -121,11 +122,11 @@ static shares of_product(st_op_scope *c, const scatter_args *m) {
     fill(c, m->src, zero, 1));
   const st_value choice[] = {st__of_tensor(unique), st__of_tensor(at_lone),
                              st__of_tensor(elsewhere)};
-  return (shares){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
-                  st__apply(c, ST_OP_where_self, 3, choice)};
+  return (gradients){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
+                     st__apply(c, ST_OP_where_self, 3, choice)};
 }
 
-static shares shares_of(st_op_scope *c, const scatter_args *m) {
+static gradients gradients_of(st_op_scope *c, const scatter_args *m) {
   if (strcmp(m->how, "sum") == 0) return of_sum(c, m);
   if (strcmp(m->how, "mean") == 0) return of_mean(c, m);
   return strcmp(m->how, "prod") == 0 ? of_product(c, m) : of_extremum(c, m);
@@ -158,9 +159,9 @@ static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   return t;
 }
 
-static st_status give_shares(st_op_scope *c, const scatter_args *m,
-                             const st_tensor *src, st_value *rets) {
-  shares s = shares_of(c, m);
+static st_status return_gradients(st_op_scope *c, const scatter_args *m,
+                                  const st_tensor *src, st_value *rets) {
+  gradients s = gradients_of(c, m);
   if (!m->includes_self) {
     const st_value args[] = {st__of_tensor(s.self), st__of_int(m->dim),
                              st__of_tensor(m->index), st__of_int(0),
@@ -190,7 +191,7 @@ ST_BOXED(st__box_scatter_reduce_backward) {
     return st__scope_end(&c, 2, none, rets);
   }
   m.src = narrow_to(&c, src, m.index);
-  return give_shares(&c, &m, src, rets);
+  return return_gradients(&c, &m, src, rets);
 }
 
 /* The indices of slices are expanded to indices of elements. */
@@ -206,5 +207,5 @@ ST_BOXED(st__box_index_reduce_backward) {
                                             st__of_ints(sizes, n)), ST_INT64);
   m.index = st__apply_with(&c, ST_OP_expand, m.index,
                            st__of_ints(m.src->sizes, n));
-  return give_shares(&c, &m, NULL, rets);
+  return return_gradients(&c, &m, NULL, rets);
 }

@@ -62,25 +62,25 @@ static void load(void) {
 #define BUFFER ((size_t)129 << 20)  /* bytes; Note [OpenBLAS buffers] */
 #define SPARE ((size_t)96 << 20)    /* bytes for the library itself */
 
-static atomic_int inside;   /* running products */
-static atomic_int granted;  /* buffers that were found to fit */
+static atomic_int running;   /* running products */
+static atomic_int reserved;  /* buffers that were found to fit */
 
-static bool has_room(int buffers) {
+static bool can_map(int buffers) {
   const size_t n = (size_t)buffers * BUFFER + SPARE;
   void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                  -1, 0);
   return p != MAP_FAILED && munmap(p, n) == 0;
 }
 
-static st_status make_room(int buffers) {
-  int had = atomic_load(&granted);
+static st_status reserve_buffers(int buffers) {
+  int had = atomic_load(&reserved);
   if (buffers <= had) return ST_OK;
-  if (!has_room(buffers - had)) {
+  if (!can_map(buffers - had)) {
     return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS cannot map %d "
                     "buffers of 128 MB", buffers - had);
   }
   while (buffers > had &&
-         !atomic_compare_exchange_weak(&granted, &had, buffers)) {}
+         !atomic_compare_exchange_weak(&reserved, &had, buffers)) {}
   return ST_OK;
 }
 
@@ -95,12 +95,12 @@ static st_status find(const st_blas **out) {
                   "be loaded: %s", failure);
 }
 
-void st__blas_leave(void) { atomic_fetch_sub(&inside, 1); }
+void st__blas_leave(void) { atomic_fetch_sub(&running, 1); }
 
 /* Needs buffers for the team of each caller and for the library's own. */
 st_status st__blas_enter(int threads, const st_blas **out) {
-  const int callers = atomic_fetch_add(&inside, 1) + 1;
-  st_status status = make_room((callers + 1) * threads);
+  const int callers = atomic_fetch_add(&running, 1) + 1;
+  st_status status = reserve_buffers((callers + 1) * threads);
   if (status == ST_OK) status = find(out);
   if (status != ST_OK) st__blas_leave();
   return status;

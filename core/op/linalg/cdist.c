@@ -194,7 +194,7 @@ static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
   return st__apply1(c, ST_OP_sqrt, d);
 }
 
-static bool wants_product(const st_value *args) {
+static bool use_product(const st_value *args) {
   const st_tensor *x = args[0].u.tensor, *y = args[1].u.tensor;
   const int64_t mode = st__to_int(&args[3], 0);
   if (st__to_float(&args[2], 2) != 2 || mode == USE_DIFFERENCES) return false;
@@ -212,7 +212,7 @@ ST_BOXED(st__box_cdist_forward) {
   ST_TRY(st__broadcast_shape(x->ndim - 2, x->sizes, y->ndim - 2, y->sizes,
                              sizes, &n));
   st_op_scope c = {.n = 0};
-  if (wants_product(args)) {
+  if (use_product(args)) {
     return st__scope_return(&c, by_product(&c, x, y), rets);
   }
   sizes[n] = rows_of(x);
@@ -237,25 +237,26 @@ ST_BOXED(st__box_cdist) {
 /* grad / dist^(p - 1), 0 where the distance is 0. */
 static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *dist, double p) {
-  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, dist,
-                                         st__of_int(0));
+  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, dist,
+                                            st__of_int(0));
   dist = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(dist), st__of_tensor(none),
+                   (st_value[]){st__of_tensor(dist), st__of_tensor(is_zero),
                                 st__of_int(1)});
   if (p != 2) {
     dist = st__apply_with(c, ST_OP_pow_Tensor_Scalar, dist,
                           st__of_float(p - 1));
   }
-  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), none);
+  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), is_zero);
 }
 
 /* d |d|^(p - 2), and 0 where d is 0. */
 static st_tensor *powers(st_op_scope *c, const st_tensor *d, double p) {
   st_tensor *sign = st__apply1(c, ST_OP_sgn, d);
   if (p == 1) return sign;
-  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, d, st__of_int(0));
+  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, d,
+                                            st__of_int(0));
   d = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                (st_value[]){st__of_tensor(d), st__of_tensor(none),
+                (st_value[]){st__of_tensor(d), st__of_tensor(is_zero),
                              st__of_int(1)});
   d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, st__apply1(c, ST_OP_abs, d),
                      st__of_float(p - 1));
@@ -351,9 +352,9 @@ ST_BOXED(st__box_cdist_backward) {
   const double p = st__to_float(&args[3], 2);
   st_op_scope c = {.status = check_distances(args)};
   if (!st__scope_ok(&c)) return c.status;
-  const bool is_none = p == 0 || columns_of(x) == 0 ||
+  const bool is_zero = p == 0 || columns_of(x) == 0 ||
                        args[4].u.tensor->numel == 0;
-  st_tensor *out = is_none ? st__apply1(&c, ST_OP_zeros_like, x)
+  st_tensor *out = is_zero ? st__apply1(&c, ST_OP_zeros_like, x)
                  : p == 2 ? gradients_by_product(&c, args)
                           : gradients(&c, args);
   return st__scope_return(&c, out, rets);

@@ -76,9 +76,9 @@ static char *at_batch(const product *p, const matrix *m, int64_t i) {
 
 /* -- BLAS ----------------------------------------------------------------- */
 
-typedef union number { float f[2]; double d[2]; } number;
+typedef union blas_scalar { float f[2]; double d[2]; } blas_scalar;
 
-static void store_number(st_scalar s, st_dtype dtype, number *n) {
+static void store_scalar(st_scalar s, st_dtype dtype, blas_scalar *n) {
   st__scalar_store(s, dtype, n);
 }
 
@@ -97,9 +97,9 @@ static void call_gemm(const product *p, const char *a, const char *b,
   const blasint m = (blasint)z->rows, n = (blasint)z->cols;
   const blasint k = (blasint)x->cols;
   const blasint lx = leading(x), ly = leading(y), lz = leading(z);
-  number alpha, beta;
-  store_number(p->alpha, p->dtype, &alpha);
-  store_number(p->beta, p->dtype, &beta);
+  blas_scalar alpha, beta;
+  store_scalar(p->alpha, p->dtype, &alpha);
+  store_scalar(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
       blas->sgemm(CblasRowMajor, tx, ty, m, n, k, alpha.f[0],
@@ -132,9 +132,9 @@ static void call_gemv(const product *p, const char *a, const char *b,
   const blasint n = (blasint)(rows ? x->cols : x->rows);
   const blasint lx = leading(x), sy = (blasint)p->b.row;
   const blasint sz = (blasint)p->c.row;
-  number alpha, beta;
-  store_number(p->alpha, p->dtype, &alpha);
-  store_number(p->beta, p->dtype, &beta);
+  blas_scalar alpha, beta;
+  store_scalar(p->alpha, p->dtype, &alpha);
+  store_scalar(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
       blas->sgemv(CblasRowMajor, tx, m, n, alpha.f[0], (const float *)a, lx,
@@ -232,7 +232,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* True if c must be transposed: BLAS requires a column or contiguous rows. */
-static bool wants_transpose(const matrix *c) {
+static bool needs_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
@@ -248,7 +248,7 @@ static void run_blas(product *p, int64_t grain) {
 }
 
 static void run(product *p) {
-  if (wants_transpose(&p->c)) transpose(p);
+  if (needs_transpose(&p->c)) transpose(p);
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
   if (is_blas(p)) {

@@ -64,14 +64,14 @@ ST_BOXED(st__box_linalg_vecdot_out) {
 
 /* -- Products added to self ----------------------------------------------- */
 
-static bool is_number(const st_value *v, double x) {
+static bool scalar_equals(const st_value *v, double x) {
   const st_scalar s = st__to_scalar(v);
   return s.kind != ST_SCALAR_COMPLEX && st__scalar_to_double(s) == x;
 }
 
 /* The factor of a bool tensor is converted to bool. */
 static st_value factor(const st_value *v, st_dtype d) {
-  return d == ST_BOOL ? st__of_bool(!is_number(v, 0)) : *v;
+  return d == ST_BOOL ? st__of_bool(!scalar_equals(v, 0)) : *v;
 }
 
 /* beta self + alpha product; self is broadcast. */
@@ -83,15 +83,15 @@ static st_tensor *added(st_op_scope *c, const st_value *args,
   const st_value alpha = factor(&args[4], (st_dtype)product->dtype);
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
-  if (!is_number(&alpha, 1)) {
+  if (!scalar_equals(&alpha, 1)) {
     product = st__apply_with(c, ST_OP_mul_Scalar, product, alpha);
   }
-  if (is_number(&beta, 0)) { /* zero gradient for self, without its NaN */
+  if (scalar_equals(&beta, 0)) { /* zero gradient for self, without its NaN */
     return self && st__is_recorded(self->keys)
          ? st__apply2(c, ST_OP_add_Tensor, product,
                       st__apply1(c, ST_OP_zero, self)) : product;
   }
-  if (!is_number(&beta, 1)) {
+  if (!scalar_equals(&beta, 1)) {
     self = st__apply_with(c, ST_OP_mul_Scalar, self, beta);
   }
   return st__apply2(c, ST_OP_add_Tensor, self, product);

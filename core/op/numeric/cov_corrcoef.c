@@ -69,8 +69,8 @@ static st_tensor *sum_rows(st_op_scope *c, const st_tensor *t) {
 }
 
 /* The rows minus their means. */
-static st_tensor *centred(st_op_scope *c, const observations *o,
-                          const st_tensor *total) {
+static st_tensor *centered(st_op_scope *c, const observations *o,
+                           const st_tensor *total) {
   const st_tensor *mean;
   if (!o->both) {
     mean = st__apply_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
@@ -116,11 +116,11 @@ static st_tensor *covariance(st_op_scope *c, const observations *o,
   const st_tensor *product;
   if (!o->both) {
     const int64_t freedom = o->n > correction ? o->n - correction : 0;
-    product = products(c, o, centred(c, o, NULL));
+    product = products(c, o, centered(c, o, NULL));
     return st__apply_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
   }
   const st_tensor *total = st__apply1(c, ST_OP_sum, o->both);
-  product = products(c, o, centred(c, o, total));
+  product = products(c, o, centered(c, o, total));
   return st__apply2(c, ST_OP_div_Tensor, product,
                     divisor(c, o, total, correction));
 }
@@ -147,7 +147,7 @@ ST_BOXED(st__box_cov) {
 
 /* -- corrcoef ------------------------------------------------------------- */
 
-static st_tensor *within_one(st_op_scope *c, const st_tensor *t) {
+static st_tensor *clamp_to_one(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
   const bool complex = st__is_complex((st_dtype)t->dtype);
   if (complex) t = st__apply1(c, ST_OP_view_as_real, t);
@@ -171,5 +171,5 @@ ST_BOXED(st__box_corrcoef) {
   const st_tensor *scaled = st__apply2(
     &c, ST_OP_div_Tensor, st__apply2(&c, ST_OP_div_Tensor, cov, column),
     deviation);
-  return st__scope_return(&c, within_one(&c, scaled), rets);
+  return st__scope_return(&c, clamp_to_one(&c, scaled), rets);
 }

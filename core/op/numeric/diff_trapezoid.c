@@ -6,8 +6,8 @@
 
 /* *next is t without its first element along dim, *last without its last one;
  * both are empty if t is. */
-static void neighbours(st_op_scope *c, const st_tensor *t, int dim,
-                       st_tensor **next, st_tensor **last) {
+static void adjacent(st_op_scope *c, const st_tensor *t, int dim,
+                     st_tensor **next, st_tensor **last) {
   const int64_t n = st__scope_ok(c) && t->sizes[dim] > 0
                     ? t->sizes[dim] - 1 : 0;
   const int64_t from = st__scope_ok(c) && t->sizes[dim] > 0;
@@ -54,7 +54,7 @@ ST_BOXED(st__box_diff) {
     st_op_scope round = {.n = 0};
     const st_op_id id = t->dtype == ST_BOOL ? ST_OP_logical_xor
                                             : ST_OP_sub_Tensor;
-    neighbours(&round, t, dim, &next, &last);
+    adjacent(&round, t, dim, &next, &last);
     t = st__apply2(&round, id, next, last);
     st__scope_replace(&c, &round, &t);
   }
@@ -80,7 +80,7 @@ static st_status check_no_bool(const st_tensor *t, const char *name) {
 /* Sums of adjacent samples. */
 static st_tensor *pairs(st_op_scope *c, const st_tensor *y, int dim) {
   st_tensor *next, *last;
-  neighbours(c, y, dim, &next, &last);
+  adjacent(c, y, dim, &next, &last);
   return st__apply2(c, ST_OP_add_Tensor, last, next);
 }
 
@@ -107,7 +107,7 @@ static st_tensor *distances(st_op_scope *c, const st_tensor *y,
     c->status = st__fail(ST_BAD_SHAPE, "x has %d dimensions, y only %d",
                          x->ndim, y->ndim);
   }
-  neighbours(c, x, dim, &next, &last);
+  adjacent(c, x, dim, &next, &last);
   return st__apply2(c, ST_OP_sub_Tensor, next, last);
 }
 

@@ -25,17 +25,18 @@ static st_tensor *differences(st_op_scope *c, const st_tensor *t, int dim) {
 
 /* Extrapolates slopes: a + (a - b) h / (h + k), where h and k are steps; NULL
  * for equal steps. */
-static st_tensor *beyond(st_op_scope *c, const st_tensor *a, const st_tensor *b,
-                         const st_tensor *h, const st_tensor *k) {
-  const st_tensor *bend = st__apply2(c, ST_OP_sub_Tensor, a, b);
+static st_tensor *extrapolate(st_op_scope *c, const st_tensor *a,
+                              const st_tensor *b, const st_tensor *h,
+                              const st_tensor *k) {
+  const st_tensor *change = st__apply2(c, ST_OP_sub_Tensor, a, b);
   if (!h) {
-    bend = st__apply_with(c, ST_OP_mul_Scalar, bend, st__of_float(0.5));
+    change = st__apply_with(c, ST_OP_mul_Scalar, change, st__of_float(0.5));
   } else {
     const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, h,
                                         st__apply2(c, ST_OP_add_Tensor, h, k));
-    bend = st__apply2(c, ST_OP_mul_Tensor, bend, share);
+    change = st__apply2(c, ST_OP_mul_Tensor, change, share);
   }
-  return st__apply2(c, ST_OP_add_Tensor, a, bend);
+  return st__apply2(c, ST_OP_add_Tensor, a, change);
 }
 
 /* Slopes between adjacent elements, and the steps between these; step is NULL
@@ -58,8 +59,8 @@ static st_tensor *at_end(st_op_scope *c, const slopes *s, int64_t near,
                          int64_t far) {
   st_tensor *a = at(c, s, s->slope, near);
   if (!s->quadratic) return a;
-  return beyond(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
-                at(c, s, s->step, far));
+  return extrapolate(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
+                     at(c, s, s->step, far));
 }
 
 /* Slopes inside: means of the two adjacent slopes, each weighted by the step

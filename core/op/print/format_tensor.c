@@ -55,18 +55,18 @@ typedef struct formatter {
   double least, most;  /* of the nonzero finite absolute values */
 } formatter;
 
-static bool counts(double v) { return isfinite(v) && v != 0; }
+static bool is_nonzero_finite(double v) { return isfinite(v) && v != 0; }
 
 /* First pass: updates the range, and whether all values are integers. */
-static void survey(formatter *f, double v) {
-  if (!counts(v)) return;
+static void scan(formatter *f, double v) {
+  if (!is_nonzero_finite(v)) return;
   const double a = fabs(v);
   if (a < f->least) f->least = a;
   if (a > f->most) f->most = a;
   if (v != ceil(v)) f->int_mode = false;
 }
 
-static void settle(formatter *f, int sci_mode) {
+static void choose_notation(formatter *f, int sci_mode) {
   const bool any = f->most > 0;
   f->sci_mode = any && (f->most / f->least > 1000 || f->most > 1e8 ||
                         f->least < 1e-4);
@@ -96,7 +96,7 @@ static void print_scalar(const formatter *f, st_scalar s, char *buf) {
 
 static void widen(formatter *f, st_scalar s) {
   char buf[NUMBER_SIZE];
-  if (f->floating && !counts(s.u.f)) return;
+  if (f->floating && !is_nonzero_finite(s.u.f)) return;
   print_scalar(f, s, buf);
   const int n = (int)strlen(buf);
   if (n > f->width) f->width = n;
@@ -140,8 +140,8 @@ static void load(const printer *p, const char *at, st_scalar part[2]) {
 
 typedef void (*visit_fn)(formatter *f, st_scalar s);
 
-static void visit_survey(formatter *f, st_scalar s) {
-  if (f->floating) survey(f, s.u.f);
+static void visit_scan(formatter *f, st_scalar s) {
+  if (f->floating) scan(f, s.u.f);
 }
 
 static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
@@ -166,8 +166,8 @@ static void prepare_formatters(printer *p) {
     p->f[i] = (formatter){.floating = floating, .int_mode = true, .width = 1,
                           .precision = p->o.precision, .least = INFINITY};
   }
-  each_shown(p, 0, st__data(p->t), visit_survey);
-  for (int i = 0; i < 2; i++) settle(&p->f[i], p->o.sci_mode);
+  each_shown(p, 0, st__data(p->t), visit_scan);
+  for (int i = 0; i < 2; i++) choose_notation(&p->f[i], p->o.sci_mode);
   each_shown(p, 0, st__data(p->t), widen);
 }
 
@@ -308,7 +308,7 @@ static void add_suffixes(printer *p, bool has_data) {
 
 /* -- Formatting ----------------------------------------------------------- */
 
-static st_print_options sane(const st_print_options *options) {
+static st_print_options clamp_options(const st_print_options *options) {
   st_print_options o = {4, 1000, 3, 80, -1};
   if (options) o = *options;
   if (o.precision < 0) o.precision = 0;
@@ -321,7 +321,7 @@ static st_print_options sane(const st_print_options *options) {
 /* Formats t as it is; elements on other devices than the CPU are not shown. */
 static st_status write_text(const st_tensor *t, st_device device,
                             const st_print_options *options, char **out) {
-  printer p = {.t = t, .device = device, .o = sane(options),
+  printer p = {.t = t, .device = device, .o = clamp_options(options),
                .out = {.status = ST_OK}};
   const bool has_data = t->device == ST_DEVICE_CPU;
   p.summarize = t->numel > p.o.threshold;

@@ -70,7 +70,7 @@ static st_status check_floating(const st_tensor *t) {
 
 /* Significant bits of a uniform value. float64 draws 64 bits of the generator,
  * other dtypes 32. */
-static int digits(st_dtype dtype) {
+static int significand_bits(st_dtype dtype) {
   switch (dtype) {
     case ST_FLOAT16: return 11;
     case ST_BFLOAT16: return 8;
@@ -89,7 +89,7 @@ static st_scalar draw_uniform(const fill *f) {
     return st__scalar_float(fma(st__random_uniform(f->g), f->b - f->a, f->a));
   }
   const float a = (float)f->a, b = (float)f->b;
-  const float r = unit_float(f->g, digits(f->dtype));
+  const float r = unit_float(f->g, significand_bits(f->dtype));
   return st__scalar_float(fmaf(r, b - a, a));
 }
 

@@ -144,17 +144,17 @@ static st_status new_of(const st_value *size, const st_value *options,
                        out);
 }
 
-static st_status real_of(st_op_id id, const st_value *size, double a,
-                         double b, st_value generator,
-                         const st_value *options, st_value *ret) {
+static st_status new_real(st_op_id id, const st_value *size, double a,
+                          double b, st_value generator,
+                          const st_value *options, st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(new_of(size, options, st__default_dtype(), &t));
   return fill_by(id, t, st__of_float(a), st__of_float(b), generator, ret);
 }
 
-static st_status integers_of(const st_value *size, int64_t low, int64_t high,
-                             st_value generator, const st_value *options,
-                             st_value *ret) {
+static st_status new_integers(const st_value *size, int64_t low, int64_t high,
+                              st_value generator, const st_value *options,
+                              st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(new_of(size, options, ST_INT64, &t));
   return fill_by(ST_OP_random__from, t, st__of_int(low), st__of_int(high),
@@ -162,42 +162,42 @@ static st_status integers_of(const st_value *size, int64_t low, int64_t high,
 }
 
 ST_BOXED(st__box_rand) {
-  return real_of(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
+  return new_real(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
 }
 
 ST_BOXED(st__box_rand_generator) {
-  return real_of(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
+  return new_real(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
 }
 
 ST_BOXED(st__box_randn) {
-  return real_of(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
+  return new_real(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
 }
 
 ST_BOXED(st__box_randn_generator) {
-  return real_of(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
+  return new_real(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
 }
 
 ST_BOXED(st__box_normal_float_float) {
-  return real_of(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
-                 st__to_float(&args[1], 1), args[3], args + 4, rets);
+  return new_real(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
+                  st__to_float(&args[1], 1), args[3], args + 4, rets);
 }
 
 ST_BOXED(st__box_randint) {
-  return integers_of(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
+  return new_integers(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
 }
 
 ST_BOXED(st__box_randint_generator) {
-  return integers_of(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
+  return new_integers(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
 }
 
 ST_BOXED(st__box_randint_low) {
-  return integers_of(&args[2], args[0].u.i, args[1].u.i, st__none(),
-                     args + 3, rets);
+  return new_integers(&args[2], args[0].u.i, args[1].u.i, st__none(),
+                      args + 3, rets);
 }
 
 ST_BOXED(st__box_randint_low_generator) {
-  return integers_of(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
-                     rets);
+  return new_integers(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
+                      rets);
 }
 
 /* -- New tensors like another --------------------------------------------- */

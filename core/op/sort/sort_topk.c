@@ -18,17 +18,17 @@ typedef struct job {
   st_lines lines;
   st_loop loop;
   st_sort order;
-  int pieces;
+  int chunks;
   int64_t scratch; /* bytes per chunk */
 } job;
 
-static void run_pieces(void *ctx, int64_t begin, int64_t end) {
+static void run_chunks(void *ctx, int64_t begin, int64_t end) {
   const job *b = ctx;
   for (int64_t i = begin; i < end; i++) {
     st_sort order = b->order;
     order.scratch += i * b->scratch;
-    st__lines_run(&b->lines, b->loop, &order, b->lines.count * i / b->pieces,
-                  b->lines.count * (i + 1) / b->pieces);
+    st__lines_run(&b->lines, b->loop, &order, b->lines.count * i / b->chunks,
+                  b->lines.count * (i + 1) / b->chunks);
   }
 }
 
@@ -45,15 +45,15 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                     "can be sorted", (int)st__display_index(dim),
                     (long long)b.lines.length);
   }
-  b.pieces = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
+  b.chunks = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
   b.scratch = st__sort_scratch(b.lines.length,
                                (int64_t)st__itemsize(dtype)) + 63;
   b.scratch -= b.scratch % 64;
-  const size_t bytes = (size_t)(b.pieces * b.scratch);
+  const size_t bytes = (size_t)(b.chunks * b.scratch);
   b.order.scratch = st__alloc(ST_MEM_SCRATCH, bytes);
   if (!b.order.scratch) return ST_NO_MEMORY;
-  st__parallel_for(0, b.pieces, 1, run_pieces, &b);
+  st__parallel_for(0, b.chunks, 1, run_chunks, &b);
   st__free(ST_MEM_SCRATCH, b.order.scratch, bytes);
   return ST_OK;
 }
@@ -71,16 +71,16 @@ static st_status with_dim(st_tensor *t, bool missing, int dim,
 /* Sorts in along dim into the outputs, which lack that dimension unless they
  * have in's rank. An output may share memory with in. */
 static st_status sort_into(st_sort order, st_tensor *values,
-                           st_tensor *positions, st_tensor *in, int dim) {
+                           st_tensor *indices, st_tensor *in, int dim) {
   st_tensor *t[3] = {NULL, NULL, NULL};
   st_status status;
-  const st_tensor *out = values ? values : positions;
+  const st_tensor *out = values ? values : indices;
   const bool missing = out->ndim < in->ndim;
   const bool shared =
     (values && st__overlap(values, in) != ST_OVERLAP_NO) ||
-    (positions && st__overlap(positions, in) != ST_OVERLAP_NO);
+    (indices && st__overlap(indices, in) != ST_OVERLAP_NO);
   ST_TRY_FAIL(with_dim(values, missing, dim, &t[0]));
-  ST_TRY_FAIL(with_dim(positions, missing, dim, &t[1]));
+  ST_TRY_FAIL(with_dim(indices, missing, dim, &t[1]));
   if (shared) {
     ST_TRY_FAIL(st__clone(in, (st_dtype)in->dtype, ST_FORMAT_PRESERVE,
                           &t[2]));
@@ -151,13 +151,13 @@ st_status st__msort_meta(st_run *r) {
   return set_like_self(r, 0, (st_dtype)st__arg_tensor(r, 0)->dtype);
 }
 
-static st_status sort_all(st_run *r, st_tensor *values, st_tensor *positions,
+static st_status sort_all(st_run *r, st_tensor *values, st_tensor *indices,
                           int dim) {
   st_tensor *self = st__arg_tensor(r, 0);
   const st_sort order = {.descending = int_arg(r, "descending", 0),
                          .k = length_of(self, dim),
                          .base = int_arg(r, "base", 0)};
-  return sort_into(order, values, positions, self, dim);
+  return sort_into(order, values, indices, self, dim);
 }
 
 st_status st__sort_impl(st_run *r) {
