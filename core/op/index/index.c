@@ -205,7 +205,7 @@ st_status st__take_impl(st_run *r) {
   return status;
 }
 
-/* source, contiguous, in the shape of index. */
+/* A contiguous view of source, or of a copy, with index's shape; owned. */
 static st_status shape_source(const st_tensor *source, const st_tensor *index,
                               st_tensor **out) {
   st_tensor *line = NULL;

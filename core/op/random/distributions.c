@@ -22,7 +22,7 @@ struct fill {
   st_dtype dtype;
   draw_fn draw;
   double a, b;      /* bounds; mean and std; a: rate or probability */
-  int64_t from;     /* integers: from + below `range` of them */
+  int64_t from;     /* integers in [from, from + range) */
   uint64_t range;   /* 0: all 2^64 */
 };
 

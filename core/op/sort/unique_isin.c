@@ -1,4 +1,4 @@
-/* Equal elements: isin, unique_consecutive, unique, unique_dim.
+/* Operators on equal elements: isin, unique_consecutive, unique, unique_dim.
  */
 
 #include "op/registry/composite.h"

@@ -1,4 +1,4 @@
-/* Equal elements: unique, unique_consecutive, isin.
+/* Operators on equal elements: unique, unique_consecutive, isin.
  */
 #ifndef ST_OP_SORT_UNIQUE_ISIN_H
 #define ST_OP_SORT_UNIQUE_ISIN_H
