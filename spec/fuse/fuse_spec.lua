@@ -120,9 +120,9 @@ local CALLED = {
   {"returns what it has met", function() return W end,
    "it returns a tensor that it has met"},
   {"selects by elements", function(x) return x[x:gt(0)] end,
-   "depends on elements"},
+   "depends on its values"},
   {"looks for elements", function(x) return (x * 2):gt(1):nonzero() end,
-   "depends on elements"},
+   "depends on values"},
   {"records no gradients", function(x)
     return st.no_grad(function() return x * 2 + 1 end)
   end, "the thread's state"},

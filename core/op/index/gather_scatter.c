@@ -8,7 +8,7 @@
 
 /* -- Shared checks -------------------------------------------------------- */
 
-/* A 0-dimensional tensor counts as one with a single dimension of size 1. */
+/* A 0-dimensional tensor counts as one-dimensional of size 1. */
 static int rank_of(const st_tensor *t) { return t->ndim ? t->ndim : 1; }
 
 static int64_t size_of(const st_tensor *t, int d) {
@@ -29,7 +29,7 @@ st_status st__start_with_self(const st_run *r) {
 
 /* -- index_select --------------------------------------------------------- */
 
-/* The dimension (args[1]) and the positions (args[2]) of a slice operator;
+/* Reads the dimension (args[1]) and the index (args[2]) of a slice operator;
  * *index is owned. */
 static st_status read_slices(const st_run *r, int *dim, st_tensor **index) {
   const st_tensor *self = st__arg_tensor(r, 0);
@@ -45,8 +45,8 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
   const st_tensor *self = st__arg_tensor(r, 0);
   int64_t sizes[ST_MAX_DIMS];
   if (self->ndim == 0 && index->numel != 1) {
-    return st__fail(ST_BAD_SHAPE, "self is a number, so index must have one "
-                    "element, not %lld", (long long)index->numel);
+    return st__fail(ST_BAD_SHAPE, "self is 0-dimensional, so index must have "
+                    "one element, not %lld", (long long)index->numel);
   }
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), base_of(r, 3)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
@@ -90,8 +90,8 @@ st_status st__index_select_impl(st_run *r) {
 
 /* -- gather --------------------------------------------------------------- */
 
-/* index must not reach beyond t anywhere but along `dim` (-1: not there
- * either). */
+/* BAD_SHAPE if index is larger than t in a dimension other than `dim` (-1: in
+ * any dimension). */
 static st_status check_inside(const st_tensor *index, const st_tensor *t,
                               int dim, const char *name) {
   bool fits = rank_of(index) == rank_of(t);
@@ -99,7 +99,7 @@ static st_status check_inside(const st_tensor *index, const st_tensor *t,
     fits = d == dim || size_of(index, d) <= size_of(t, d);
   }
   if (fits) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "index of shape %s reaches beyond %s of "
+  return st__fail(ST_BAD_SHAPE, "index of shape %s does not fit within %s of "
                   "shape %s", ST_SHAPE_TEXT(index), name, ST_SHAPE_TEXT(t));
 }
 
@@ -110,8 +110,8 @@ static st_status check_int64(const st_tensor *index, const st_tensor *self) {
   return ST_OK;
 }
 
-/* Self, dim and index, of which every position is looked at. An empty index
- * fits everything. */
+/* Checks self, dim and index, with the value of every index. An empty index
+ * fits every shape. */
 static st_status check_along(const st_run *r, int64_t base, int *dim) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
@@ -148,7 +148,7 @@ st_status st__gather_impl(st_run *r) {
 
 /* -- scatter -------------------------------------------------------------- */
 
-/* It is written while index and src are read. */
+/* The result must not alias index or src: it is written while they are read. */
 st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
@@ -164,7 +164,7 @@ st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
   return st__forbid_alias(r, 0, src);
 }
 
-/* src cut to index's shape; a value is one element for all. */
+/* src narrowed to index's shape; a value is one element for all. */
 static st_status source_of(const st_tensor *src, const st_tensor *index,
                            st_tensor **out) {
   int64_t strides[ST_MAX_DIMS] = {0};
@@ -185,7 +185,7 @@ st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
   return status;
 }
 
-/* Everything that can fail comes before self is copied. */
+/* Everything that can fail precedes the copy of self. */
 static st_status scatter_impl(st_run *r, const st_tensor *src) {
   st_tensor *values = NULL;
   st_index_operands p;
@@ -226,7 +226,7 @@ st_status st__scatter_value_impl(st_run *r) {
 
 /* -- index_add and index_copy --------------------------------------------- */
 
-/* source holds one slice of self per position. */
+/* BAD_SHAPE unless source holds one slice of self per index. */
 static st_status check_source(const st_tensor *self, const st_tensor *source,
                               int dim, int64_t n) {
   bool fits = rank_of(source) == rank_of(self) && size_of(source, dim) == n;

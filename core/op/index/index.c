@@ -1,5 +1,5 @@
-/* Indexing by lists of positions and masks, and by positions in the flattened
- * tensor.
+/* Indexing by lists of index tensors and masks, and by indices into the
+ * flattened tensor.
  */
 
 #include "op/index/index.h"
@@ -18,12 +18,12 @@ static st_status check_out(const st_tensor *out, const st_tensor *self) {
   return st__check_internal_overlap(out);
 }
 
-/* st__clone_if_overlapping, or what stands in for it. */
-typedef st_status (*part_fn)(const st_tensor *out, const st_tensor *t,
-                             st_tensor **own);
+/* st__clone_if_overlapping or clone_if_shares_storage. */
+typedef st_status (*clone_fn)(const st_tensor *out, const st_tensor *t,
+                              st_tensor **own);
 
-/* out may yet be resized within its storage, so what shares the storage
- * counts as overlapping. */
+/* out may still be resized within its storage, so every tensor of the same
+ * storage counts as overlapping. */
 static st_status clone_if_shares_storage(const st_tensor *out,
                                          const st_tensor *t, st_tensor **own) {
   return out->storage == t->storage
@@ -31,19 +31,20 @@ static st_status clone_if_shares_storage(const st_tensor *out,
        : st__clone_if_overlapping(out, t, own);
 }
 
-/* Position tensors stay what they are while t is written. */
-static st_status clone_overlapping_indices(const st_tensor *t, part_fn part,
+/* Clones the index tensors that overlap t, which is written while they are
+ * read. */
+static st_status clone_overlapping_indices(const st_tensor *t, clone_fn clone,
                                            st_index_operands *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) {
     st_tensor *own = NULL;
-    ST_TRY(part(t, p->index[i], &own));
+    ST_TRY(clone(t, p->index[i], &own));
     st__tensor_release(&p->index[i]);
     p->index[i] = own;
   }
   return ST_OK;
 }
 
-/* The places to be read, out of reach of out=. */
+/* Opens the elements to read; clones what may overlap out. */
 static st_status indices_for_read(const st_run *r, st_index_operands *p) {
   const st_value *indices = &r->args[1];
   st_tensor *self = st__arg_tensor(r, 0), *out = r->given[0], *own = NULL;
@@ -59,7 +60,7 @@ static st_status indices_for_read(const st_run *r, st_index_operands *p) {
   return status;
 }
 
-/* The layout of the result is the iterator's choice. */
+/* The iterator chooses the layout of the result. */
 st_status st__index_meta(st_run *r) {
   _Static_assert(sizeof(st_index_ctx) <= sizeof r->note, "fits the note");
   const st_tensor *self = st__arg_tensor(r, 0);
@@ -94,7 +95,7 @@ st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
                   st__dtype_name((st_dtype)self->dtype));
 }
 
-/* Leading sizes of 1 beyond the target's rank fall away. */
+/* Drops the leading sizes of 1 that exceed the target's rank. */
 static st_status trim(const st_tensor *values, int ndim, st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS];
   int extra = values->ndim > ndim ? values->ndim - ndim : 0;
@@ -204,7 +205,7 @@ st_status st__take_impl(st_run *r) {
   return status;
 }
 
-/* source, contiguous, in the shape of index. */
+/* A contiguous view of source, or of a copy, with index's shape; owned. */
 static st_status shape_source(const st_tensor *source, const st_tensor *index,
                               st_tensor **out) {
   st_tensor *line = NULL;
@@ -281,7 +282,7 @@ static st_status reshape_line(const st_tensor *t, st_tensor **out) {
   return st__invoke1(ST_OP_reshape, 2, args, out);
 }
 
-/* t broadcast with the other one everywhere but along dim. */
+/* Broadcasts t with other in every dimension but dim. */
 static st_status broadcast_but(const st_tensor *t, const st_tensor *other,
                                int dim, st_tensor **out) {
   int64_t own[ST_MAX_DIMS], others[ST_MAX_DIMS], sizes[ST_MAX_DIMS];
@@ -319,7 +320,8 @@ ST_BOXED(st__box_take_along_dim) {
   } else {
     if (self->ndim != index->ndim || self->ndim == 0) {
       return st__fail(ST_BAD_SHAPE, "self and indices must have the same "
-                      "dimensions, and some; their shapes are %s and %s",
+                      "number of dimensions, at least 1; their shapes are %s "
+                      "and %s",
                       ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
     }
     ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));

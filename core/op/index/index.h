@@ -1,11 +1,11 @@
-/* Indexing by tensors: the functions of section "Indexing" of ops.def, and
- * what they share.
+/* Indexing by index tensors and masks: the operators of section "Indexing" of
+ * ops.def, and helpers they share.
  *
  * Note [Indices]
- * A position is an int64. Below zero it counts from the end (-1 is the
- * last); else it counts from the operator's base, which is 0 in C and 1 in
- * Lua. Every position is checked before anything is written; the loops rely
- * on it.
+ * An index is an int64. A negative index counts from the end (-1 is the last
+ * element); others count from the operator's base, which is 0 in C and 1 in
+ * Lua. All indices are checked before anything is written; the loops rely on
+ * it.
  */
 #ifndef ST_OP_INDEX_INDEX_H
 #define ST_OP_INDEX_INDEX_H
@@ -13,19 +13,20 @@
 #include "kernel/index.h"
 #include "op/registry/op.h"
 
-/* -- Positions (index_operands.c) ------------------------------------------ */
+/* -- Index operands (index_operands.c) ------------------------------------- */
 
-/* index as int64, owned: itself, or converted when it is int32 and that is
- * allowed. BAD_DTYPE otherwise. It must be on self's device. */
+/* Returns index as an int64 tensor, owned: index itself, or a converted copy
+ * if it is int32 and int32_too is true. BAD_DTYPE for other dtypes, BAD_VALUE
+ * if index is not on self's device. */
 st_status st__as_indices(const st_tensor *index, const st_tensor *self,
                          bool int32_too, st_tensor **out);
-/* BAD_INDEX naming the first position outside [-size, size) + base, the
- * dimension and its size. Nothing to check on the meta device. */
+/* BAD_INDEX if an index is outside [-size, size) + base; the message names the
+ * first one, the dimension and its size. Meta tensors are not checked. */
 st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
                             int64_t base);
 
-/* A tensor addressed through positions: a view whose indexed dimensions have
- * stride 0, and the positions that say where in them to go. */
+/* A tensor and the indices into it: a view whose indexed dimensions have
+ * stride 0, and one index tensor per indexed dimension. */
 typedef struct st_index_operands {
   st_tensor *view;                /* owned */
   st_tensor *index[ST_INDEX_MAX]; /* owned; they broadcast against view */
@@ -34,30 +35,31 @@ typedef struct st_index_operands {
 
 void st__index_operands_release(st_index_operands *p);
 
-/* One position per element along dim (gather): view has index's shape. */
+/* One index per element along dim (gather): view has index's shape. */
 st_status st__index_operands_along(const st_tensor *self, int dim,
                                    const st_tensor *index, int64_t base,
                                    st_index_operands *out);
-/* One position per slice (index_select): index is a vector. */
+/* One index per slice (index_select): index is a vector. */
 st_status st__index_operands_slices(const st_tensor *self, int dim,
                                     const st_tensor *index, int64_t base,
                                     st_index_operands *out);
-/* Positions in the flattened tensor (take); self is contiguous. */
+/* Indices into the flattened tensor (take); self is contiguous. */
 st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
                                   int64_t base, st_index_operands *out);
-/* A list of position tensors and masks (index.Tensor). */
+/* A list of index tensors and masks (index.Tensor). */
 st_status st__index_operands_list(const st_tensor *self,
                                   const st_value *indices,
                                   int64_t base, st_index_operands *out);
 
-/* out <- places, on the team. */
+/* out <- indexed elements, in parallel. */
 st_status st__index_operands_get(const st_index_operands *p, st_tensor *out);
-/* places <- value, or places += alpha * value; in order, on one thread, so
- * that of equal positions the last one counts. value broadcasts. */
+/* Indexed elements <- value, or += alpha * value. Runs in order on one thread,
+ * so that the last of several writes to an element takes effect. value is
+ * broadcast. */
 st_status st__index_operands_put(const st_index_operands *p,
                                  const st_tensor *value, st_kernel_id kernel);
 
-/* -- By lists of positions (index.c) -------------------------------------- */
+/* -- By lists of indices (index.c) ---------------------------------------- */
 
 st_status st__index_meta(st_run *r);
 st_status st__index_impl(st_run *r);
@@ -69,7 +71,7 @@ ST_BOXED(st__box_take_along_dim);
 ST_BOXED(st__box_put_);
 ST_BOXED(st__box_put);
 
-/* BAD_DTYPE, naming t, when it is not of self's dtype. */
+/* BAD_DTYPE, naming t, if the dtypes of self and t differ. */
 st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
                                const char *name);
 
@@ -87,20 +89,20 @@ st_status st__index_add_meta(st_run *r);
 st_status st__index_add_impl(st_run *r);
 st_status st__index_copy_meta(st_run *r);
 st_status st__index_copy_impl(st_run *r);
-/* For others that write along a dimension; args: self, dim, index, ... The
- * result starts as a copy of self, unless it is self. Fails before it writes;
- * what follows cannot. */
+/* For other operators that write along a dimension; args: self, dim, index,
+ * ... Copies self to the result, unless the result is self. Call it after
+ * everything else that can fail. */
 st_status st__start_with_self(const st_run *r);
-/* Checks, and sets the output; src may be NULL. */
+/* Checks the arguments and sets the output; src may be NULL. */
 st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base);
-/* The same for a source, args[3], of slices. */
+/* The same where args[3], source, holds slices. */
 st_status st__slices_check(st_run *r, int64_t base);
-/* The places that index names in t, one for each of *values, owned, which is
- * src cut to index's shape. */
+/* Opens the elements of t at index. *values, owned, is src narrowed to index's
+ * shape: one value per index. */
 st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
                            const st_tensor *src, st_index_operands *p,
                            st_tensor **values);
-/* The slices that index names in t. */
+/* Opens the slices of t at index. */
 st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
                           st_index_operands *p);
 ST_BOXED(st__box_index_fill__int_Scalar);
@@ -114,8 +116,8 @@ st_status st__scatter_reduce_impl(st_run *r); /* both */
 
 /* -- By masks (nonzero_masked.c) ------------------------------------------- */
 
-/* The positions of t's nonzero elements: a (count, t->ndim) tensor, column
- * by column. */
+/* The indices of t's nonzero elements: an owned (count, t->ndim) tensor in
+ * column-major order. */
 st_status st__nonzero(const st_tensor *t, int64_t base, st_tensor **out);
 
 st_status st__masked_select_meta(st_run *r);

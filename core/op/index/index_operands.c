@@ -1,5 +1,5 @@
-/* Positions: checked, and turned into operands for the loops of
- * kernel/index.c.
+/* Index operands: checks index tensors and turns them into operands of the
+ * loops of kernel/index.c.
  */
 
 #include "op/index/index.h"
@@ -25,7 +25,7 @@ st_status st__as_indices(const st_tensor *index, const st_tensor *self,
                   st__dtype_name((st_dtype)index->dtype));
 }
 
-/* Finds what the loop has found, in the order in which a reader counts. */
+/* Reports the first bad index in logical order. */
 static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
                                 int64_t base) {
   int64_t at[ST_MAX_DIMS] = {0};
@@ -33,8 +33,8 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
   for (int64_t i = 0; i < index->numel; i++) {
     const int64_t v = *p;
     if ((uint64_t)st__resolve_index(v, base, size) >= (uint64_t)size) {
-      return st__fail(ST_BAD_INDEX, "position %lld is out of range for "
-                      "dimension %lld with size %lld", (long long)v,
+      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
+                      "%lld with size %lld", (long long)v,
                       (long long)st__display_index(dim), (long long)size);
     }
     for (int d = index->ndim - 1; d >= 0; d--) {
@@ -44,11 +44,12 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
       at[d] = 0;
     }
   }
-  ST_ASSERT(!"a bad position was seen");
+  ST_ASSERT(!"no index is out of range");
   return ST_OK;
 }
 
-/* Repeated positions need one look. */
+/* A view without the repetitions of expanded dimensions, which need one
+ * check. */
 static st_status without_repeats(const st_tensor *index, st_tensor **out) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < index->ndim; d++) {
@@ -66,7 +67,8 @@ st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
   st_iter it;
   if (st__is_meta(index) || index->numel == 0) return ST_OK;
   ST_TRY(without_repeats(index, &distinct));
-  /* The positions are only read; an output spares the iterator a copy. */
+  /* The loop only reads the indices; an output operand keeps the iterator from
+   * copying them. */
   st__iter_init(&it, ST_ITER_SAME_DEVICE);
   st__iter_output(&it, distinct, ST_DTYPE_NONE);
   const st_status status = st__iter_build(&it);
@@ -80,7 +82,7 @@ st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
   return bad ? fail_bad_index(index, dim, size, base) : ST_OK;
 }
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Operands ------------------------------------------------------------- */
 
 void st__index_operands_release(st_index_operands *p) {
   st__tensor_release(&p->view);
@@ -94,7 +96,7 @@ static void start(st_index_operands *p, int64_t base) {
   p->ctx.alpha = st__scalar_int(1);
 }
 
-/* Another indexed dimension of self. Takes over index. */
+/* Adds an indexed dimension of self. Takes ownership of index. */
 static void add_index(st_index_operands *p, const st_tensor *self, int dim,
                       st_tensor *index) {
   const int64_t size = (int64_t)st__itemsize((st_dtype)self->dtype);
@@ -104,7 +106,7 @@ static void add_index(st_index_operands *p, const st_tensor *self, int dim,
   p->ctx.stride[k] = self->ndim ? self->strides[dim] * size : 0;
 }
 
-/* Fails with everything released when status says so. */
+/* Returns status; releases p if it is an error. */
 static st_status finish_index(st_index_operands *p, st_status status) {
   if (status != ST_OK) st__index_operands_release(p);
   return status;
@@ -159,8 +161,8 @@ st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
 
 /* -- Lists ---------------------------------------------------------------- */
 
-/* One position tensor per dimension of self, NULL where a dimension is taken
- * whole; masks have become positions. */
+/* One index tensor per dimension of self, NULL where the whole dimension is
+ * taken; masks are converted to indices. */
 typedef struct expanded {
   st_tensor *index[ST_MAX_DIMS]; /* owned */
   int n;
@@ -186,8 +188,8 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                     ST_SHAPE_TEXT(self), (int)st__display_index(e->n + d));
   }
   if (st__is_meta(mask)) {
-    return st__fail(ST_BAD_STATE, "what a mask selects depends on elements, "
-                    "which the meta device does not have");
+    return st__fail(ST_BAD_STATE, "the number of elements that a mask selects "
+                    "depends on its values, which a meta tensor does not have");
   }
   ST_TRY(st__nonzero(mask, base, &rows));
   st_status status = ST_OK;
@@ -217,7 +219,7 @@ static st_status expand_list(const st_tensor *self, const st_value *list,
   return ST_OK;
 }
 
-/* The shape that all position tensors broadcast to. */
+/* The shape that all index tensors broadcast to. */
 static st_status broadcast_indices(const expanded *e, int64_t *shape,
                                    int *ndim) {
   int64_t before[ST_MAX_DIMS];
@@ -228,7 +230,7 @@ static st_status broadcast_indices(const expanded *e, int64_t *shape,
     memcpy(before, shape, (size_t)*ndim * sizeof *shape);
     if (st__broadcast_shape(*ndim, before, t->ndim, t->sizes, shape, ndim) !=
         ST_OK) {
-      return st__fail(ST_BAD_SHAPE, "index number %d of shape %s does not "
+      return st__fail(ST_BAD_SHAPE, "index tensor %d of shape %s does not "
                       "broadcast with the others, of shape %s", i,
                       ST_SHAPE_TEXT(t),
                       st__shape_text(*ndim, before, (char[160]){0}, 160));
@@ -237,8 +239,9 @@ static st_status broadcast_indices(const expanded *e, int64_t *shape,
   return ST_OK;
 }
 
-/* The order of self's dimensions in which the indexed ones are adjacent: as
- * they are, or with the indexed ones in front. Returns where they start. */
+/* Orders self's dimensions so that the indexed ones are adjacent: unchanged if
+ * they are, else with the indexed ones in front. Returns the number of
+ * dimensions before the indexed ones. */
 static int order_dims(const expanded *e, int *order) {
   int first = -1, last = -1, indexed = 0, n = 0;
   for (int i = 0; i < e->n; i++) {
@@ -255,8 +258,8 @@ static int order_dims(const expanded *e, int *order) {
   return 0;
 }
 
-/* Broadcast to the joint shape, then a size of 1 for each dimension of the
- * result around it. */
+/* Broadcasts t to the joint shape and adds a size of 1 for each other
+ * dimension of the result. */
 static st_status shape_index(const st_tensor *t, int nindex,
                              const int64_t *index_shape, int before, int after,
                              st_tensor **out) {
@@ -273,14 +276,14 @@ static st_status shape_index(const st_tensor *t, int nindex,
   return status;
 }
 
-/* Positions that no element is looked up by are not checked, as in ATen: when
- * there are none, or when a dimension taken whole is empty. In an indexed
- * dimension of size 0, none is ever right. */
-static st_status place_indices(const st_tensor *self, const expanded *e,
+/* As in ATen, indices are not checked when no element is read: when there are
+ * none, or when a dimension taken whole is empty. In an indexed dimension of
+ * size 0 every index is out of range. */
+static st_status make_operands(const st_tensor *self, const expanded *e,
                                st_index_operands *p) {
   int64_t index_shape[ST_MAX_DIMS], sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
   int order[ST_MAX_DIMS], nindex, indexed = 0, n = 0;
-  bool any = true, all = true; /* positions; elements */
+  bool any = true, all = true; /* any index; any element */
   ST_TRY(broadcast_indices(e, index_shape, &nindex));
   for (int d = 0; d < nindex; d++) any = any && index_shape[d] != 0;
   for (int d = 0; d < e->n; d++) all = all && (e->index[d] || self->sizes[d]);
@@ -322,12 +325,12 @@ st_status st__index_operands_list(const st_tensor *self,
   expanded e;
   start(p, base);
   st_status status = expand_list(self, indices, base, &e);
-  if (status == ST_OK) status = place_indices(self, &e, p);
+  if (status == ST_OK) status = make_operands(self, &e, p);
   release_expanded(&e);
   return finish_index(p, status);
 }
 
-/* -- Moving --------------------------------------------------------------- */
+/* -- Reading and writing -------------------------------------------------- */
 
 static void add_indices(st_iter *it, const st_index_operands *p) {
   for (int64_t i = 0; i < p->ctx.n; i++) st__iter_input(it, p->index[i]);

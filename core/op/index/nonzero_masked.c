@@ -1,8 +1,8 @@
 /* Indexing by masks: nonzero, masked_select, masked_scatter.
  *
- * The elements are walked in logical order. The walk is cut into pieces for
- * the team: a first pass counts in each, a second writes behind the sum of
- * the counts before.
+ * Elements are visited in logical order, in chunks that run in parallel. A
+ * first pass counts the elements set in each chunk; a second writes each chunk
+ * at the prefix sum of the counts.
  */
 
 #include "base/threads.h"
@@ -10,21 +10,21 @@
 #include "op/index/index.h"
 #include "tensor/view.h"
 
-enum { MAX_PIECES = 256 };
+enum { MAX_CHUNKS = 256 };
 
-/* -- Walks ---------------------------------------------------------------- */
+/* -- Ordered iteration in chunks ------------------------------------------ */
 
-typedef struct walk {
+typedef struct chunked_loop {
   st_iter it;                      /* over the elements, in logical order */
   st_loop loop;
-  int pieces;
-  int64_t size;                    /* elements per piece */
-  int64_t before[MAX_PIECES + 1];  /* what the pieces before have */
-} walk;
+  int chunks;
+  int64_t size;                    /* elements per chunk */
+  int64_t before[MAX_CHUNKS + 1];  /* elements set in earlier chunks */
+} chunked_loop;
 
-/* mask may be NULL. Elements are only read, but for masked_scatter. */
-static st_status walk_init(walk *w, const st_tensor *elements,
-                           const st_tensor *mask) {
+/* mask may be NULL. Only masked_scatter writes to the elements. */
+static st_status chunked_loop_init(chunked_loop *w, const st_tensor *elements,
+                                   const st_tensor *mask) {
   st__iter_init(&w->it, ST_ITER_SAME_DEVICE | ST_ITER_LINEAR);
   st__iter_output(&w->it, elements, ST_DTYPE_NONE);
   if (mask) st__iter_input(&w->it, mask);
@@ -33,98 +33,100 @@ static st_status walk_init(walk *w, const st_tensor *elements,
     st__iter_release(&w->it);
     return status;
   }
-  w->pieces = st__num_pieces(w->it.numel, ST_GRAIN);
-  if (w->pieces > MAX_PIECES) w->pieces = MAX_PIECES;
-  w->size = (w->it.numel + w->pieces - 1) / w->pieces;
+  w->chunks = st__num_pieces(w->it.numel, ST_GRAIN);
+  if (w->chunks > MAX_CHUNKS) w->chunks = MAX_CHUNKS;
+  w->size = (w->it.numel + w->chunks - 1) / w->chunks;
   return ST_OK;
 }
 
-static void walk_release(walk *w) { st__iter_release(&w->it); }
+static void chunked_loop_release(chunked_loop *w) { st__iter_release(&w->it); }
 
-static int64_t piece_begin(const walk *w, int64_t piece) {
-  const int64_t begin = piece * w->size;
+static int64_t chunk_begin(const chunked_loop *w, int64_t chunk) {
+  const int64_t begin = chunk * w->size;
   return begin < w->it.numel ? begin : w->it.numel;
 }
 
-static void run_piece(const walk *w, st_loop loop, const void *ctx,
-                      int64_t piece) {
-  const int64_t begin = piece_begin(w, piece);
-  const int64_t end = piece_begin(w, piece + 1);
+static void run_chunk(const chunked_loop *w, st_loop loop, const void *ctx,
+                      int64_t chunk) {
+  const int64_t begin = chunk_begin(w, chunk);
+  const int64_t end = chunk_begin(w, chunk + 1);
   if (begin < end) st__iter_serial_range(&w->it, loop, ctx, begin, end);
 }
 
-static void count_pieces(void *ctx, int64_t begin, int64_t end) {
-  walk *w = ctx;
+static void count_chunks(void *ctx, int64_t begin, int64_t end) {
+  chunked_loop *w = ctx;
   for (int64_t i = begin; i < end; i++) {
     int64_t n = 0;
     const st_count_ctx count = {&n};
-    run_piece(w, w->loop, &count, i);
+    run_chunk(w, w->loop, &count, i);
     w->before[i + 1] = n;
   }
 }
 
 /* Fills w->before; returns the number of nonzero elements. */
-static int64_t walk_count(walk *w, st_dtype dtype) {
+static int64_t chunked_loop_count(chunked_loop *w, st_dtype dtype) {
   w->loop = st__kernel(ST_K_nonzero_count, dtype);
   w->before[0] = 0;
-  st__parallel_for(0, w->pieces, 1, count_pieces, w);
-  for (int i = 0; i < w->pieces; i++) w->before[i + 1] += w->before[i];
-  return w->before[w->pieces];
+  st__parallel_for(0, w->chunks, 1, count_chunks, w);
+  for (int i = 0; i < w->chunks; i++) w->before[i + 1] += w->before[i];
+  return w->before[w->chunks];
 }
 
 static st_status count_nonzero(const st_tensor *t, int64_t *n) {
-  walk w;
-  ST_TRY(walk_init(&w, t, NULL));
-  *n = walk_count(&w, (st_dtype)t->dtype);
-  walk_release(&w);
+  chunked_loop w;
+  ST_TRY(chunked_loop_init(&w, t, NULL));
+  *n = chunked_loop_count(&w, (st_dtype)t->dtype);
+  chunked_loop_release(&w);
   return ST_OK;
 }
 
 static st_status no_elements(void) {
-  return st__fail(ST_BAD_STATE, "the shape of the result depends on elements, "
-                  "which the meta device does not have");
+  return st__fail(ST_BAD_STATE, "the shape of the result depends on values, "
+                  "which a meta tensor does not have");
 }
 
 /* -- nonzero -------------------------------------------------------------- */
 
 typedef struct nonzero_job {
-  walk *w;
+  chunked_loop *w;
   st_loop loop;
-  int64_t *to;      /* the numbers of the nonzero elements */
-  int64_t first;    /* of the first element */
+  int64_t *to;      /* the flat indices of nonzero elements */
+  int64_t first;    /* flat index of the first element */
 } nonzero_job;
 
-static void flat_indices_of_pieces(void *ctx, int64_t begin, int64_t end) {
+static void flat_indices_of_chunks(void *ctx, int64_t begin, int64_t end) {
   const nonzero_job *n = ctx;
   for (int64_t i = begin; i < end; i++) {
     int64_t *to = n->to + n->w->before[i];
-    int64_t position = n->first + piece_begin(n->w, i);
-    const st_nonzero_ctx c = {&to, &position};
-    run_piece(n->w, n->loop, &c, i);
+    int64_t index = n->first + chunk_begin(n->w, i);
+    const st_nonzero_ctx c = {&to, &index};
+    run_chunk(n->w, n->loop, &c, i);
   }
 }
 
-/* The numbers of all nonzero elements, counted from first, to `to`. */
-static void write_flat_indices(walk *w, st_dtype dtype, int64_t first,
+/* Writes the flat indices of all nonzero elements, counted from first, to
+ * `to`. */
+static void write_flat_indices(chunked_loop *w, st_dtype dtype, int64_t first,
                                int64_t *to) {
   nonzero_job n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
-  st__parallel_for(0, w->pieces, 1, flat_indices_of_pieces, &n);
+  st__parallel_for(0, w->chunks, 1, flat_indices_of_chunks, &n);
 }
 
 typedef struct unravel {
-  const int64_t *numbers;
+  const int64_t *flat;
   const st_tensor *self;
   const st_tensor *out;
   int64_t base;
 } unravel;
 
-/* The last coordinate is written last: numbers may be stored in its place. */
+/* The last coordinate is written last, since flat may be stored in the same
+ * column. */
 static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   const unravel *u = ctx;
   const int ndim = u->self->ndim;
   int64_t *out = (int64_t *)(void *)st__data(u->out);
   for (int64_t i = begin; i < end; i++) {
-    int64_t at[ST_MAX_DIMS], n = u->numbers[i];
+    int64_t at[ST_MAX_DIMS], n = u->flat[i];
     for (int d = ndim - 1; d >= 0; d--) {
       at[d] = n % u->self->sizes[d];
       n /= u->self->sizes[d];
@@ -135,34 +137,34 @@ static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* out: (count, ndim) int64 of any strides, whose column for the last
- * dimension serves for the numbers when it is a plain vector. */
+/* out: (count, ndim) int64 of any strides. If the columns are contiguous, the
+ * last one holds the flat indices until they are unravelled. */
 static st_status write_nonzero(const st_tensor *self, int64_t base,
                                st_tensor *out) {
   const st_dtype dtype = (st_dtype)self->dtype;
   const int64_t n = out->sizes[0];
-  int64_t *scratch = NULL, *numbers;
-  walk w;
+  int64_t *scratch = NULL, *flat;
+  chunked_loop w;
   if (n == 0 || self->ndim == 0) return ST_OK;
   if (out->strides[0] == 1) {
-    numbers = (int64_t *)(void *)st__data(out) +
-              (self->ndim - 1) * out->strides[1];
+    flat = (int64_t *)(void *)st__data(out) +
+           (self->ndim - 1) * out->strides[1];
   } else {
-    scratch = numbers = st__alloc(ST_MEM_SCRATCH, (size_t)n * sizeof *numbers);
+    scratch = flat = st__alloc(ST_MEM_SCRATCH, (size_t)n * sizeof *flat);
     if (!scratch) return ST_NO_MEMORY;
   }
-  const st_status status = walk_init(&w, self, NULL);
+  const st_status status = chunked_loop_init(&w, self, NULL);
   if (status == ST_OK) {
     const bool vector = self->ndim == 1 && !scratch;
-    walk_count(&w, dtype);
-    write_flat_indices(&w, dtype, vector ? base : 0, numbers);
+    chunked_loop_count(&w, dtype);
+    write_flat_indices(&w, dtype, vector ? base : 0, flat);
     if (!vector) {
-      unravel u = {numbers, self, out, base};
+      unravel u = {flat, self, out, base};
       st__parallel_for(0, n, ST_GRAIN / 8, unravel_range, &u);
     }
-    walk_release(&w);
+    chunked_loop_release(&w);
   }
-  st__free(ST_MEM_SCRATCH, scratch, (size_t)n * sizeof *numbers);
+  st__free(ST_MEM_SCRATCH, scratch, (size_t)n * sizeof *flat);
   return status;
 }
 
@@ -193,16 +195,16 @@ st_status st__nonzero_impl(st_run *r) {
 
 ST_BOXED(st__box_argwhere) { return st__invoke(ST_OP_nonzero, 2, args, rets); }
 
-/* A number counts as a vector of one. */
+/* A 0-dimensional tensor counts as a vector of one element. */
 ST_BOXED(st__box_nonzero_numpy) {
   st_value self = args[0], rows;
   st_status status;
   const st_value unsqueeze_args[] = {args[0], st__of_int(0)};
-  const bool number = args[0].u.tensor->ndim == 0;
-  if (number) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze_args, &self));
+  const bool is_scalar = args[0].u.tensor->ndim == 0;
+  if (is_scalar) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze_args, &self));
   const st_value nonzero_args[] = {self, args[1]};
   status = st__invoke(ST_OP_nonzero, 2, nonzero_args, &rows);
-  if (number) st__value_clear(&self);
+  if (is_scalar) st__value_clear(&self);
   ST_TRY(status);
   const st_value unbind_args[] = {rows, st__of_int(1)};
   status = st__invoke(ST_OP_unbind_int, 2, unbind_args, rets);
@@ -223,7 +225,7 @@ static st_status check_mask(const st_tensor *self, const st_tensor *mask) {
   return ST_OK;
 }
 
-/* Both broadcast to one shape; owned. */
+/* Broadcasts both to a common shape; the results are owned. */
 static st_status broadcast_both(const st_tensor *self, const st_tensor *mask,
                                 st_tensor **elements, st_tensor **set) {
   int64_t sizes[ST_MAX_DIMS];
@@ -254,42 +256,42 @@ st_status st__masked_select_meta(st_run *r) {
 }
 
 typedef struct packing {
-  walk *w;
+  chunked_loop *w;
   const int64_t *before;
   st_loop loop;
   char *to;
   int64_t size;
 } packing;
 
-static void pack_pieces(void *ctx, int64_t begin, int64_t end) {
+static void pack_chunks(void *ctx, int64_t begin, int64_t end) {
   const packing *p = ctx;
   for (int64_t i = begin; i < end; i++) {
     char *to = p->to + p->before[i] * p->size;
     const st_pack_ctx c = {&to};
-    run_piece(p->w, p->loop, &c, i);
+    run_chunk(p->w, p->loop, &c, i);
   }
 }
 
-/* out is a vector as long as the mask has elements set; when it is strided,
- * a packed copy comes first. */
+/* out is a vector with one element per element set in the mask; a strided out
+ * is filled from a contiguous copy. */
 static st_status select_into(const st_tensor *elements, const st_tensor *set,
                              st_tensor *out) {
   const st_dtype dtype = (st_dtype)out->dtype;
   st_tensor *packed = NULL;
-  walk counts, w;
+  chunked_loop counts, w;
   ST_TRY(st__contiguous(out, ST_FORMAT_CONTIGUOUS, &packed));
-  st_status status = walk_init(&counts, set, NULL);
+  st_status status = chunked_loop_init(&counts, set, NULL);
   if (status == ST_OK) {
-    status = walk_init(&w, elements, set);
+    status = chunked_loop_init(&w, elements, set);
     if (status == ST_OK) {
-      walk_count(&counts, (st_dtype)set->dtype);
+      chunked_loop_count(&counts, (st_dtype)set->dtype);
       packing p = {&w, counts.before, st__kernel(ST_K_mask_pack, dtype),
                    st__data(packed), (int64_t)st__itemsize(dtype)};
-      st__parallel_for(0, w.pieces, 1, pack_pieces, &p);
+      st__parallel_for(0, w.chunks, 1, pack_chunks, &p);
       if (packed != out) st__copy_unchecked(out, packed);
-      walk_release(&w);
+      chunked_loop_release(&w);
     }
-    walk_release(&counts);
+    chunked_loop_release(&counts);
   }
   st__tensor_release(&packed);
   return status;
@@ -312,14 +314,14 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
                               const st_tensor *source) {
   st_tensor *packed = NULL;
   int64_t n = 0;
-  walk w;
+  chunked_loop w;
   ST_TRY(count_nonzero(set, &n));
   if (n > source->numel) {
-    return st__fail(ST_BAD_SHAPE, "mask has %lld elements set, source only "
-                    "has %lld", (long long)n, (long long)source->numel);
+    return st__fail(ST_BAD_SHAPE, "mask selects %lld elements, source has only "
+                    "%lld", (long long)n, (long long)source->numel);
   }
   ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &packed));
-  const st_status status = walk_init(&w, self, set);
+  const st_status status = chunked_loop_init(&w, self, set);
   if (status == ST_OK) {
     char *from = st__data(packed);
     const st_pack_ctx c = {&from};
@@ -328,13 +330,13 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
                                               (st_dtype)self->dtype),
                             &c, 0, w.it.numel);
     }
-    walk_release(&w);
+    chunked_loop_release(&w);
   }
   st__tensor_release(&packed);
   return status;
 }
 
-/* The same where set or source share memory with self. */
+/* As scatter_into, but copies set and source if they overlap self. */
 static st_status scatter_overlapping(st_tensor *self, const st_tensor *set,
                                      const st_tensor *source) {
   st_tensor *own_set = NULL, *own_source = NULL;
@@ -370,7 +372,7 @@ ST_BOXED(st__box_masked_scatter_) {
   return st__value_copy(&args[0], rets);
 }
 
-/* self is broadcast with mask, too. */
+/* Broadcasts self with mask, too. */
 ST_BOXED(st__box_masked_scatter) {
   st_tensor *elements = NULL, *set = NULL;
   st_value copy, same;

@@ -1,5 +1,5 @@
-/* scatter_reduce and index_reduce: what meets in a place is summed up,
- * multiplied, averaged, or compared.
+/* scatter_reduce and index_reduce: the elements of src with the same index are
+ * summed, multiplied, averaged or compared.
  */
 
 #include <math.h>
@@ -7,12 +7,14 @@
 
 #include "op/index/index.h"
 
-/* -- How ------------------------------------------------------------------ */
+/* -- Kinds of reduction --------------------------------------------------- */
 
 /* ORDER REDUCE */
-typedef enum how { SUM, PROD, MEAN, AMAX, AMIN, HOW_COUNT } how;
+typedef enum reduce_kind {
+  SUM, PROD, MEAN, AMAX, AMIN, KIND_COUNT
+} reduce_kind;
 
-static const struct { const char *name; st_kernel_id kernel; } hows[] = {
+static const struct { const char *name; st_kernel_id kernel; } kinds[] = {
   {"sum",  ST_K_index_add},
   {"prod", ST_K_index_mul},
   {"mean", ST_K_index_add},
@@ -24,22 +26,22 @@ static bool is_scatter(const st_run *r) {
   return r->row->meta == st__scatter_reduce_meta;
 }
 
-/* index_reduce does not sum: that is index_add. */
-static st_status get_how(const st_run *r, how *out) {
+/* index_reduce has no sum: index_add is that. */
+static st_status get_kind(const st_run *r, reduce_kind *out) {
   const char *name = r->args[4].u.string;
-  for (int i = is_scatter(r) ? SUM : PROD; i < HOW_COUNT; i++) {
-    *out = (how)i;
-    if (strcmp(name, hows[i].name) == 0) return ST_OK;
+  for (int i = is_scatter(r) ? SUM : PROD; i < KIND_COUNT; i++) {
+    *out = (reduce_kind)i;
+    if (strcmp(name, kinds[i].name) == 0) return ST_OK;
   }
   return st__fail(ST_BAD_VALUE, "reduce must be %s\"prod\", \"mean\", "
                   "\"amax\" or \"amin\", not \"%s\"",
                   is_scatter(r) ? "\"sum\", " : "", name);
 }
 
-static st_status get_kernel(const st_run *r, how *h, st_loop *loop) {
+static st_status get_kernel(const st_run *r, reduce_kind *h, st_loop *loop) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(get_how(r, h));
-  return st__find_kernel(hows[*h].kernel, (st_dtype)self->dtype, loop);
+  ST_TRY(get_kind(r, h));
+  return st__find_kernel(kinds[*h].kernel, (st_dtype)self->dtype, loop);
 }
 
 static bool includes_self(const st_run *r) {
@@ -48,8 +50,8 @@ static bool includes_self(const st_run *r) {
 
 static int64_t base_of(const st_run *r) { return r->args[6].u.i; }
 
-/* What changes nothing. */
-static st_scalar neutral(how h, st_dtype d) {
+/* The identity element of the reduction. */
+static st_scalar identity(reduce_kind h, st_dtype d) {
   const bool least = h == AMAX;
   if (h == SUM || h == MEAN || h == PROD) return st__scalar_int(h == PROD);
   switch (d) {
@@ -63,9 +65,9 @@ static st_scalar neutral(how h, st_dtype d) {
   }
 }
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Targets -------------------------------------------------------------- */
 
-/* Where in a tensor, and what. */
+/* The elements to update, and the values. */
 typedef struct target {
   st_index_operands indices;
   st_tensor *values; /* owned */
@@ -91,26 +93,26 @@ static void close_target(target *t) {
   st__tensor_release(&t->values);
 }
 
-static st_status put_number(const target *to, st_scalar s, st_kernel_id k) {
-  st_tensor *number = NULL;
+static st_status put_scalar(const target *to, st_scalar s, st_kernel_id k) {
+  st_tensor *value = NULL;
   ST_TRY(st__tensor_from_scalar(s, (st_dtype)to->indices.view->dtype, false,
-                                &number));
-  const st_status status = st__index_operands_put(&to->indices, number, k);
-  st__tensor_release(&number);
+                                &value));
+  const st_status status = st__index_operands_put(&to->indices, value, k);
+  st__tensor_release(&value);
   return status;
 }
 
-/* -- Reducing ------------------------------------------------------------- */
+/* -- Reduction ------------------------------------------------------------ */
 
-static st_status fold(const st_run *r, how h, const target *to) {
+static st_status reduce(const st_run *r, reduce_kind h, const target *to) {
   const st_dtype d = (st_dtype)to->indices.view->dtype;
   if (!includes_self(r)) {
-    ST_TRY(put_number(to, neutral(h, d), ST_K_index_put));
+    ST_TRY(put_scalar(to, identity(h, d), ST_K_index_put));
   }
-  return st__index_operands_put(&to->indices, to->values, hows[h].kernel);
+  return st__index_operands_put(&to->indices, to->values, kinds[h].kernel);
 }
 
-/* How many numbers are in each place of t, at least 1. */
+/* The number of values that each element of t is the mean of, at least 1. */
 static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
   const st_value args[] = {st__of_tensor(t), st__of_bool(includes_self(r)),
                            st__of_int(ST_INT64)};
@@ -119,7 +121,7 @@ static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
   ST_TRY(st__invoke1(ST_OP_full_like, 3, args, &n));
   st_status status = open_target(r, n, &to);
   if (status == ST_OK) {
-    status = put_number(&to, st__scalar_int(1), ST_K_index_add);
+    status = put_scalar(&to, st__scalar_int(1), ST_K_index_add);
     close_target(&to);
   }
   const st_value least[] = {st__of_tensor(n), st__of_int(1)};
@@ -139,7 +141,7 @@ static st_status divide(const st_tensor *sum, const st_tensor *n,
                   : st__invoke1(ST_OP_div_Tensor_mode, 3, args, out);
 }
 
-/* Beside the output, for division may fail. */
+/* Computes into temporaries, since the division can fail. */
 static st_status mean(const st_run *r) {
   st_tensor *sum = NULL, *n = NULL, *quotient = NULL;
   st_status status;
@@ -147,7 +149,7 @@ static st_status mean(const st_run *r) {
   ST_TRY(st__clone(st__arg_tensor(r, 0), ST_DTYPE_NONE, ST_FORMAT_PRESERVE,
                    &sum));
   ST_TRY_FAIL(open_target(r, sum, &to));
-  status = fold(r, MEAN, &to);
+  status = reduce(r, MEAN, &to);
   close_target(&to);
   ST_TRY_FAIL(status);
   ST_TRY_FAIL(count(r, sum, &n));
@@ -163,23 +165,23 @@ fail:
 st_status st__scatter_reduce_impl(st_run *r) {
   st_loop loop;
   target to;
-  how h;
+  reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
   if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
   if (h == MEAN) return mean(r);
   ST_TRY(open_target(r, r->out[0], &to));
   st_status status = st__start_with_self(r);
-  if (status == ST_OK) status = fold(r, h, &to);
+  if (status == ST_OK) status = reduce(r, h, &to);
   close_target(&to);
   return status;
 }
 
-/* -- Metas ---------------------------------------------------------------- */
+/* -- Meta functions ------------------------------------------------------- */
 
 /* args: self, dim, index, src, reduce, include_self, base */
 st_status st__scatter_reduce_meta(st_run *r) {
   st_loop loop;
-  how h;
+  reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
   return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r));
 }
@@ -187,7 +189,7 @@ st_status st__scatter_reduce_meta(st_run *r) {
 /* args: self, dim, index, source, reduce, include_self, base */
 st_status st__index_reduce_meta(st_run *r) {
   st_loop loop;
-  how h;
+  reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
   return st__slices_check(r, base_of(r));
 }

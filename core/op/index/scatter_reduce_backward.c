@@ -7,7 +7,7 @@
 
 #include "op/registry/composite.h"
 
-/* A reduction: what met in result's places. src is cut to index's shape. */
+/* The arguments of a scatter reduction. src is narrowed to index's shape. */
 typedef struct scatter_args {
   const st_tensor *grad, *self, *index, *src, *result;
   int64_t dim, base;
@@ -15,10 +15,10 @@ typedef struct scatter_args {
   bool includes_self;
 } scatter_args;
 
-/* The gradients of the two. */
-typedef struct shares { st_tensor *self, *src; } shares;
+/* The gradients of self and src. */
+typedef struct gradients { st_tensor *self, *src; } gradients;
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Helpers -------------------------------------------------------------- */
 
 static st_tensor *gather(st_op_scope *c, const scatter_args *m,
                          const st_tensor *t) {
@@ -47,7 +47,7 @@ static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
   return st__apply(c, ST_OP_scatter_reduce_two, 7, args);
 }
 
-/* 1 where a condition holds, else 0. */
+/* 1 where mask is true, else 0, in grad's dtype. */
 static st_tensor *as_number(st_op_scope *c, const scatter_args *m,
                             const st_tensor *mask) {
   return st__apply_to(c, mask, (st_dtype)m->grad->dtype);
@@ -64,36 +64,37 @@ static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
-/* -- One way each --------------------------------------------------------- */
+/* -- Derivatives by kind -------------------------------------------------- */
 
-static shares of_sum(st_op_scope *c, const scatter_args *m) {
-  return (shares){st__apply1(c, ST_OP_alias, m->grad), gather(c, m, m->grad)};
+static gradients of_sum(st_op_scope *c, const scatter_args *m) {
+  return (gradients){st__apply1(c, ST_OP_alias, m->grad),
+                     gather(c, m, m->grad)};
 }
 
-static shares of_mean(st_op_scope *c, const scatter_args *m) {
+static gradients of_mean(st_op_scope *c, const scatter_args *m) {
   const st_tensor *counted = scatter_add(
     c, m, st__apply1(c, m->includes_self ? ST_OP_ones_like : ST_OP_zeros_like,
                      m->grad), st__apply1(c, ST_OP_ones_like, m->src));
   const st_tensor *n = st__apply_with(c, ST_OP_clamp_min, counted,
                                       st__of_int(1));
   st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad, n);
-  return (shares){share, gather(c, m, share)};
+  return (gradients){share, gather(c, m, share)};
 }
 
-/* All that are equal to the result have equal shares. */
-static shares of_extremum(st_op_scope *c, const scatter_args *m) {
+/* The gradient is shared equally among all elements equal to the result. */
+static gradients of_extremum(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_is = as_number(
     c, m, st__apply2(c, ST_OP_eq_Tensor, m->self, m->result));
   const st_tensor *src_is = as_number(
     c, m, st__apply2(c, ST_OP_eq_Tensor, m->src, gather(c, m, m->result)));
   const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, m->grad,
                                       scatter_add(c, m, self_is, src_is));
-  return (shares){
+  return (gradients){
     st__apply2(c, ST_OP_mul_Tensor, self_is, share),
     st__apply2(c, ST_OP_mul_Tensor, src_is, gather(c, m, share))};
 }
 
-/* Which zeros of src are the only ones in their places? */
+/* Where src is the only zero among the elements of its index. */
 static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
                                const st_tensor *zero) {
   const st_tensor *none = st__apply1(c, ST_OP_zeros_like, m->grad);
@@ -103,9 +104,9 @@ static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
                     st__apply_with(c, ST_OP_eq_Scalar, n, st__of_int(1)));
 }
 
-/* The product of the others is the result over a factor; where that is 0, it
- * is multiplied without it. */
-static shares of_product(st_op_scope *c, const scatter_args *m) {
+/* The product of the other factors is the result divided by a factor; where
+ * the factor is 0, the product is computed again with 1 in its place. */
+static gradients of_product(st_op_scope *c, const scatter_args *m) {
   const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
   const st_tensor *rest = st__apply2(c, ST_OP_div_Tensor,
                                      reduce(c, m, self_one, m->src), self_one);
@@ -121,11 +122,11 @@ static shares of_product(st_op_scope *c, const scatter_args *m) {
     fill(c, m->src, zero, 1));
   const st_value choice[] = {st__of_tensor(unique), st__of_tensor(at_lone),
                              st__of_tensor(elsewhere)};
-  return (shares){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
-                  st__apply(c, ST_OP_where_self, 3, choice)};
+  return (gradients){st__apply2(c, ST_OP_mul_Tensor, m->grad, rest),
+                     st__apply(c, ST_OP_where_self, 3, choice)};
 }
 
-static shares shares_of(st_op_scope *c, const scatter_args *m) {
+static gradients gradients_of(st_op_scope *c, const scatter_args *m) {
   if (strcmp(m->how, "sum") == 0) return of_sum(c, m);
   if (strcmp(m->how, "mean") == 0) return of_mean(c, m);
   return strcmp(m->how, "prod") == 0 ? of_product(c, m) : of_extremum(c, m);
@@ -133,7 +134,7 @@ static shares shares_of(st_op_scope *c, const scatter_args *m) {
 
 /* -- Operators ------------------------------------------------------------ */
 
-/* src cut to index's shape. */
+/* src narrowed to index's shape. */
 static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
                                   const st_tensor *index) {
   for (int d = 0; d < index->ndim && st__scope_ok(c); d++) {
@@ -143,7 +144,7 @@ static const st_tensor *narrow_to(st_op_scope *c, const st_tensor *src,
   return src;
 }
 
-/* The reverse: zeros behind t, as far as whole reaches. */
+/* The inverse of narrow_to: appends zeros to t up to whole's sizes. */
 static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; st__scope_ok(c) && d < t->ndim; d++) {
@@ -158,9 +159,9 @@ static st_tensor *pad_to(st_op_scope *c, st_tensor *t, const st_tensor *whole) {
   return t;
 }
 
-static st_status give_shares(st_op_scope *c, const scatter_args *m,
-                             const st_tensor *src, st_value *rets) {
-  shares s = shares_of(c, m);
+static st_status return_gradients(st_op_scope *c, const scatter_args *m,
+                                  const st_tensor *src, st_value *rets) {
+  gradients s = gradients_of(c, m);
   if (!m->includes_self) {
     const st_value args[] = {st__of_tensor(s.self), st__of_int(m->dim),
                              st__of_tensor(m->index), st__of_int(0),
@@ -190,10 +191,10 @@ ST_BOXED(st__box_scatter_reduce_backward) {
     return st__scope_end(&c, 2, none, rets);
   }
   m.src = narrow_to(&c, src, m.index);
-  return give_shares(&c, &m, src, rets);
+  return return_gradients(&c, &m, src, rets);
 }
 
-/* The positions of slices become those of their elements. */
+/* The indices of slices are expanded to indices of elements. */
 ST_BOXED(st__box_index_reduce_backward) {
   int64_t sizes[ST_MAX_DIMS];
   int dim = 0;
@@ -206,5 +207,5 @@ ST_BOXED(st__box_index_reduce_backward) {
                                             st__of_ints(sizes, n)), ST_INT64);
   m.index = st__apply_with(&c, ST_OP_expand, m.index,
                            st__of_ints(m.src->sizes, n));
-  return give_shares(&c, &m, NULL, rets);
+  return return_gradients(&c, &m, NULL, rets);
 }

@@ -5,9 +5,10 @@
 #include "op/index/backward.h"
 #include "op/registry/composite.h"
 
-/* The result of an in-place operator is its first argument, which the chain
- * has already. */
-static void into(st_op_scope *c, const st_op *op, const st_value *args) {
+/* Calls an in-place operator. Its result is its first argument, which the op
+ * scope owns already. */
+static void call_inplace(st_op_scope *c, const st_op *op,
+                         const st_value *args) {
   st_value same;
   if (!st__scope_ok(c)) return;
   c->status = st__call(op, args, &same);
@@ -20,11 +21,11 @@ ST_BOXED(st__box_index_select_backward) {
   st_tensor *sum = st__apply(&c, ST_OP_new_zeros, 2, args);
   const st_value add[] = {st__of_tensor(sum), args[2], args[3], args[0],
                           st__of_int(1), args[4]};
-  into(&c, st__op_variant(ST_OP_index_add, ST_INPLACE), add);
+  call_inplace(&c, st__op_variant(ST_OP_index_add, ST_INPLACE), add);
   return st__scope_return(&c, sum, rets);
 }
 
-/* args: grad, input, mask. What the two were expanded by is summed up. */
+/* args: grad, input, mask. The gradient is summed over broadcast dimensions. */
 ST_BOXED(st__box_masked_select_backward) {
   const st_tensor *input = args[1].u.tensor, *mask = args[2].u.tensor;
   int64_t sizes[ST_MAX_DIMS];
@@ -35,7 +36,7 @@ ST_BOXED(st__box_masked_select_backward) {
   const st_value zeros[] = {args[0], st__of_ints(sizes, ndim)};
   const st_tensor *all = st__apply(&c, ST_OP_new_zeros, 2, zeros);
   const st_value put[] = {st__of_tensor(all), args[2], args[0]};
-  into(&c, st__op(ST_OP_masked_scatter_), put);
+  call_inplace(&c, st__op(ST_OP_masked_scatter_), put);
   return st__scope_return(
     &c, st__apply_with(&c, ST_OP_sum_to_size, all,
                        st__of_ints(input->sizes, input->ndim)), rets);
@@ -54,6 +55,6 @@ ST_BOXED(st__box_value_selecting_reduction_backward) {
   st_tensor *all = st__apply(&c, ST_OP_new_zeros, 2, zeros);
   const st_value put[] = {st__of_tensor(all), dim, st__of_tensor(indices),
                           st__of_tensor(grad), args[5]};
-  into(&c, st__op_variant(ST_OP_scatter_src, ST_INPLACE), put);
+  call_inplace(&c, st__op_variant(ST_OP_scatter_src, ST_INPLACE), put);
   return st__scope_return(&c, all, rets);
 }

@@ -1,17 +1,17 @@
 /* Loading OpenBLAS.
  *
  * Note [Loading OpenBLAS]
- * To load OpenBLAS and the Fortran libraries it needs takes longer, and more
- * memory, than all the rest of the engine, and most scripts that start have no
- * use for it. So it is opened at the first product of matrices that is not
- * small: the library that the build has found or, where that is not, the one
- * that the linker finds under the same name. It stays open.
+ * Loading OpenBLAS and the Fortran libraries it needs takes more time and
+ * memory than the rest of the engine, and most scripts do not use it. It is
+ * opened at the first matrix product that is not small: the library found at
+ * build time or, if that is missing, the one that the dynamic linker finds
+ * under the same name. It stays open.
  *
  * Note [OpenBLAS buffers]
  * OpenBLAS maps a large buffer for each caller and each thread of its team,
- * and keeps it. One that it cannot have it asks for again and again, without
- * end. So before it may want more of them than it ever had, the same amount is
- * mapped and given back: where that is not to be had, the product fails.
+ * and keeps it. If a mapping fails, OpenBLAS retries forever. So before it may
+ * need more buffers than ever before, the same amount of memory is mapped and
+ * unmapped; if that fails, the product fails.
  */
 
 #include "op/linalg/blas.h"
@@ -53,34 +53,34 @@ static void load(void) {
     memcpy(&blas, functions, sizeof blas);
   } else {
     const char *why = dlerror();
-    snprintf(failure, sizeof failure, "%s", why ? why : "no reason given");
+    snprintf(failure, sizeof failure, "%s", why ? why : "unknown error");
   }
 }
 
-/* -- Room ----------------------------------------------------------------- */
+/* -- Buffers -------------------------------------------------------------- */
 
 #define BUFFER ((size_t)129 << 20)  /* bytes; Note [OpenBLAS buffers] */
-#define SPARE ((size_t)96 << 20)    /* for the library itself */
+#define SPARE ((size_t)96 << 20)    /* bytes for the library itself */
 
-static atomic_int inside;   /* products at work */
-static atomic_int granted;  /* buffers that there was room for */
+static atomic_int running;   /* running products */
+static atomic_int reserved;  /* buffers that were found to fit */
 
-static bool has_room(int buffers) {
+static bool can_map(int buffers) {
   const size_t n = (size_t)buffers * BUFFER + SPARE;
   void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                  -1, 0);
   return p != MAP_FAILED && munmap(p, n) == 0;
 }
 
-static st_status make_room(int buffers) {
-  int had = atomic_load(&granted);
+static st_status reserve_buffers(int buffers) {
+  int had = atomic_load(&reserved);
   if (buffers <= had) return ST_OK;
-  if (!has_room(buffers - had)) {
-    return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS has no room for %d "
+  if (!can_map(buffers - had)) {
+    return st__fail(ST_NO_MEMORY, "out of memory: OpenBLAS cannot map %d "
                     "buffers of 128 MB", buffers - had);
   }
   while (buffers > had &&
-         !atomic_compare_exchange_weak(&granted, &had, buffers)) {}
+         !atomic_compare_exchange_weak(&reserved, &had, buffers)) {}
   return ST_OK;
 }
 
@@ -91,16 +91,16 @@ static st_status find(const st_blas **out) {
   pthread_once(&once, load);
   *out = &blas;
   if (is_loaded) return ST_OK;
-  return st__fail(ST_BAD_STATE, "products of matrices need OpenBLAS, which "
-                  "cannot be loaded: %s", failure);
+  return st__fail(ST_BAD_STATE, "matrix products need OpenBLAS, which cannot "
+                  "be loaded: %s", failure);
 }
 
-void st__blas_leave(void) { atomic_fetch_sub(&inside, 1); }
+void st__blas_leave(void) { atomic_fetch_sub(&running, 1); }
 
-/* Each caller's team, and the library's. */
+/* Needs buffers for the team of each caller and for the library's own. */
 st_status st__blas_enter(int threads, const st_blas **out) {
-  const int callers = atomic_fetch_add(&inside, 1) + 1;
-  st_status status = make_room((callers + 1) * threads);
+  const int callers = atomic_fetch_add(&running, 1) + 1;
+  st_status status = reserve_buffers((callers + 1) * threads);
   if (status == ST_OK) status = find(out);
   if (status != ST_OK) st__blas_leave();
   return status;

@@ -1,4 +1,4 @@
-/* OpenBLAS, loaded when it is first needed (Note [Loading OpenBLAS]). */
+/* OpenBLAS, loaded on first use (Note [Loading OpenBLAS]). */
 #ifndef ST_OP_LINALG_BLAS_H
 #define ST_OP_LINALG_BLAS_H
 
@@ -20,9 +20,9 @@ typedef struct st_blas {
   __typeof__(&openblas_set_num_threads) set_num_threads;
 } st_blas;
 
-/* For one product by a team of so many threads; st__blas_leave when it is
- * done. BAD_STATE, with the linker's words, when the library is not there,
- * NO_MEMORY without room for its buffers. */
+/* Starts one product on `threads` threads; st__blas_leave ends it. BAD_STATE,
+ * with the dynamic linker's message, if the library cannot be loaded;
+ * NO_MEMORY if there is no memory for its buffers. */
 st_status st__blas_enter(int threads, const st_blas **out);
 void st__blas_leave(void);
 

@@ -1,5 +1,5 @@
-/* Distances between vectors, as norms of their differences. So the gradient
- * of a distance that is 0 is 0, too.
+/* Distances between vectors, as norms of their differences. The gradient at
+ * distance 0 is therefore 0.
  */
 
 #include "op/linalg/cdist.h"
@@ -18,7 +18,7 @@ static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
                                 st__of_bool(keepdim)});
 }
 
-/* -- One by one ----------------------------------------------------------- */
+/* -- Corresponding vectors ------------------------------------------------ */
 
 ST_BOXED(st__box_dist) {
   st_op_scope c = {.n = 0};
@@ -35,7 +35,7 @@ ST_BOXED(st__box_pairwise_distance) {
                                                                false)), rets);
 }
 
-/* t divided by its norms along dim, which count as eps at least. */
+/* t divided by its norms along dim, which are at least eps. */
 static st_tensor *directions(st_op_scope *c, const st_tensor *t, int64_t dim,
                              st_value eps) {
   const int64_t dims[] = {dim};
@@ -47,7 +47,8 @@ static st_tensor *directions(st_op_scope *c, const st_tensor *t, int64_t dim,
                     st__apply_with(c, ST_OP_clamp_min, size, eps));
 }
 
-/* A dimension that only one of them has counts for both. */
+/* Broadcasts x1 and x2 first: a dimension of only one of them counts for
+ * both. */
 ST_BOXED(st__box_cosine_similarity) {
   const int64_t dims[] = {args[2].u.i};
   st_op_scope c = {.n = 0};
@@ -65,16 +66,16 @@ ST_BOXED(st__box_cosine_similarity) {
   return status;
 }
 
-/* -- All with all --------------------------------------------------------- */
+/* -- All pairs ------------------------------------------------------------ */
 
 /* Note [Pairwise differences]
- * There are as many as rows of x1 times rows of x2: they are computed for
- * some rows of x1 at a time. For p = 2 and more than a few rows a product of
- * matrices does it, |a|^2 - 2 a b + |b|^2, as in ATen; rows are taken from
- * the middle of x2 first, so that far from the origin nothing is lost. */
+ * There is one difference for each pair of a row of x1 and a row of x2, so
+ * they are computed for a few rows of x1 at a time. For p = 2 and many rows a
+ * matrix product computes |a|^2 - 2 a b + |b|^2 instead, as in ATen. The mean
+ * row of x2 is subtracted first, to keep precision far from the origin. */
 enum {
-  DIFFERENCES = 1 << 20, /* elements at a time */
-  FEW_ROWS = 25,         /* ATen's */
+  DIFFERENCES = 1 << 20, /* elements per step */
+  FEW_ROWS = 25,         /* as in ATen */
   USE_PRODUCT = 1, USE_DIFFERENCES = 2 /* compute_mode */
 };
 
@@ -86,24 +87,26 @@ static st_status check_order(const st_value *p) {
 
 static st_status check_rows(const st_tensor *a, const st_tensor *b) {
   if (!st__is_floating((st_dtype)a->dtype) || a->dtype != b->dtype) {
-    return st__fail(ST_BAD_DTYPE, "x1 and x2 must have one floating point "
+    return st__fail(ST_BAD_DTYPE, "x1 and x2 must have the same floating point "
                     "dtype, not %s and %s",
                     st__dtype_name((st_dtype)a->dtype),
                     st__dtype_name((st_dtype)b->dtype));
   }
   if (a->ndim < 2 || b->ndim < 2) {
-    return st__fail(ST_BAD_SHAPE, "x1 and x2 need two dimensions, their shapes "
-                    "are %s and %s", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+    return st__fail(ST_BAD_SHAPE, "x1 and x2 must have at least two "
+                    "dimensions, their shapes are %s and %s",
+                    ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
   }
   if (a->sizes[a->ndim - 1] == b->sizes[b->ndim - 1]) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "rows of shapes %s and %s differ in size",
+  return st__fail(ST_BAD_SHAPE, "x1 and x2 must have rows of the same size, "
+                  "their shapes are %s and %s",
                   ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 
 static int64_t rows_of(const st_tensor *t) { return t->sizes[t->ndim - 2]; }
 static int64_t columns_of(const st_tensor *t) { return t->sizes[t->ndim - 1]; }
 
-/* x, of whose rows one is taken at a time, less all rows of y. */
+/* Every row of x minus every row of y. */
 static st_tensor *differences(st_op_scope *c, const st_tensor *x,
                               const st_tensor *y) {
   x = st__apply_with(c, ST_OP_unsqueeze, x, st__of_int(-2));
@@ -111,13 +114,13 @@ static st_tensor *differences(st_op_scope *c, const st_tensor *x,
   return st__apply2(c, ST_OP_sub_Tensor, x, y);
 }
 
-/* How many rows of x at a time: Note [Pairwise differences]. */
+/* The number of rows of x per step: Note [Pairwise differences]. */
 static int64_t rows_at_a_time(const st_tensor *x, int64_t per_row) {
   const int64_t rows = per_row > 0 ? DIFFERENCES / per_row : rows_of(x);
   return rows < 1 ? 1 : rows;
 }
 
-/* out, from row `at` on, which the distances of `rows` rows become. */
+/* Writes the distances of rows [at, at + rows) to out. */
 static st_status distances_of_rows(const st_value *args, st_tensor *out,
                                    int64_t at, int64_t rows) {
   static const int64_t last[] = {-1};
@@ -148,7 +151,7 @@ static st_status by_differences(const st_value *args, st_tensor *out) {
   return ST_OK;
 }
 
-/* t, and 0 where mask is true. */
+/* t with 0 where mask is true. */
 static st_tensor *without(st_op_scope *c, const st_tensor *t,
                           const st_tensor *mask) {
   return st__apply(c, ST_OP_masked_fill_Scalar, 3,
@@ -156,8 +159,8 @@ static st_tensor *without(st_op_scope *c, const st_tensor *t,
                                 st__of_int(0)});
 }
 
-/* The mean row of t, 0 where it is infinite or NaN: no gradient goes through
- * what both sides are moved by. */
+/* The mean row of t, 0 where it is not finite. It is detached: a common shift
+ * of both sides has no gradient. */
 static st_tensor *mean_row(st_op_scope *c, const st_tensor *t) {
   static const int64_t rows[] = {-2};
   const st_tensor *mean = st__apply(
@@ -191,7 +194,7 @@ static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
   return st__apply1(c, ST_OP_sqrt, d);
 }
 
-static bool wants_product(const st_value *args) {
+static bool use_product(const st_value *args) {
   const st_tensor *x = args[0].u.tensor, *y = args[1].u.tensor;
   const int64_t mode = st__to_int(&args[3], 0);
   if (st__to_float(&args[2], 2) != 2 || mode == USE_DIFFERENCES) return false;
@@ -209,7 +212,7 @@ ST_BOXED(st__box_cdist_forward) {
   ST_TRY(st__broadcast_shape(x->ndim - 2, x->sizes, y->ndim - 2, y->sizes,
                              sizes, &n));
   st_op_scope c = {.n = 0};
-  if (wants_product(args)) {
+  if (use_product(args)) {
     return st__scope_return(&c, by_product(&c, x, y), rets);
   }
   sizes[n] = rows_of(x);
@@ -229,37 +232,38 @@ ST_BOXED(st__box_cdist) {
                           rets);
 }
 
-/* -- And its gradient ----------------------------------------------------- */
+/* -- Gradients of cdist --------------------------------------------------- */
 
 /* grad / dist^(p - 1), 0 where the distance is 0. */
 static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *dist, double p) {
-  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, dist,
-                                         st__of_int(0));
+  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, dist,
+                                            st__of_int(0));
   dist = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                   (st_value[]){st__of_tensor(dist), st__of_tensor(none),
+                   (st_value[]){st__of_tensor(dist), st__of_tensor(is_zero),
                                 st__of_int(1)});
   if (p != 2) {
     dist = st__apply_with(c, ST_OP_pow_Tensor_Scalar, dist,
                           st__of_float(p - 1));
   }
-  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), none);
+  return without(c, st__apply2(c, ST_OP_div_Tensor, grad, dist), is_zero);
 }
 
-/* d |d|^(p - 2), without its pole where d is 0. */
+/* d |d|^(p - 2), and 0 where d is 0. */
 static st_tensor *powers(st_op_scope *c, const st_tensor *d, double p) {
   st_tensor *sign = st__apply1(c, ST_OP_sgn, d);
   if (p == 1) return sign;
-  const st_tensor *none = st__apply_with(c, ST_OP_eq_Scalar, d, st__of_int(0));
+  const st_tensor *is_zero = st__apply_with(c, ST_OP_eq_Scalar, d,
+                                            st__of_int(0));
   d = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                (st_value[]){st__of_tensor(d), st__of_tensor(none),
+                (st_value[]){st__of_tensor(d), st__of_tensor(is_zero),
                              st__of_int(1)});
   d = st__apply_with(c, ST_OP_pow_Tensor_Scalar, st__apply1(c, ST_OP_abs, d),
                      st__of_float(p - 1));
   return st__apply2(c, ST_OP_mul_Tensor, sign, d);
 }
 
-/* What the differences d contribute, of distances dist to grad. */
+/* The gradient of x1 from the differences d, their distances dist and grad. */
 static st_tensor *gradients_of_differences(st_op_scope *c,
                                            const st_tensor *grad,
                                            const st_tensor *d,
@@ -282,7 +286,7 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
                         st__of_ints(rows, 1));
 }
 
-/* The gradient of `rows` rows of x1 from row `at` on. */
+/* The gradient of rows [at, at + rows) of x1. */
 static st_tensor *gradients_of_rows(st_op_scope *c, const st_value *args,
                                     int64_t at, int64_t rows) {
   const st_tensor *grad = st__apply_narrow(c, args[0].u.tensor, -2, at, rows);
@@ -292,7 +296,7 @@ static st_tensor *gradients_of_rows(st_op_scope *c, const st_value *args,
                                   dist, st__to_float(&args[3], 0));
 }
 
-/* parts, joined; NULL: there are none yet */
+/* Concatenates parts, which may be NULL, and part. */
 static st_tensor *joined(st_op_scope *c, st_tensor *parts, st_tensor *part) {
   st_tensor *both[] = {parts, part};
   if (!parts || !st__scope_ok(c)) return part;
@@ -314,7 +318,7 @@ static st_tensor *gradients(st_op_scope *c, const st_value *args) {
   return all;
 }
 
-/* For p = 2 the sum over j of w[i, j] (x[i] - y[j]), without differences. */
+/* For p = 2, the sum over j of w[i, j] (x[i] - y[j]), by a matrix product. */
 static st_tensor *gradients_by_product(st_op_scope *c, const st_value *args) {
   static const int64_t last[] = {-1};
   const st_tensor *w = per_distance(c, args[0].u.tensor, args[4].u.tensor, 2);
@@ -348,9 +352,9 @@ ST_BOXED(st__box_cdist_backward) {
   const double p = st__to_float(&args[3], 2);
   st_op_scope c = {.status = check_distances(args)};
   if (!st__scope_ok(&c)) return c.status;
-  const bool is_none = p == 0 || columns_of(x) == 0 ||
+  const bool is_zero = p == 0 || columns_of(x) == 0 ||
                        args[4].u.tensor->numel == 0;
-  st_tensor *out = is_none ? st__apply1(&c, ST_OP_zeros_like, x)
+  st_tensor *out = is_zero ? st__apply1(&c, ST_OP_zeros_like, x)
                  : p == 2 ? gradients_by_product(&c, args)
                           : gradients(&c, args);
   return st__scope_return(&c, out, rets);

@@ -1,5 +1,4 @@
-/* Distances between vectors: the functions of section "Distances" of
- * ops.def.
+/* Distances between vectors: the operators of section "Distances" of ops.def.
  */
 #ifndef ST_OP_LINALG_CDIST_H
 #define ST_OP_LINALG_CDIST_H

@@ -1,4 +1,4 @@
-/* Vectors along a dimension: cross products, and lengths that are cut.
+/* cross, linalg_cross and renorm.
  */
 
 #include "op/linalg/cross_renorm.h"
@@ -10,7 +10,7 @@
 static st_status check_cross(const st_tensor *a, const st_tensor *b,
                              int64_t dim, int *at) {
   if (a->ndim != b->ndim) {
-    return st__fail(ST_BAD_SHAPE, "self and other must have as many "
+    return st__fail(ST_BAD_SHAPE, "self and other must have the same number of "
                     "dimensions; their shapes are %s and %s",
                     ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
   }
@@ -81,10 +81,10 @@ static st_status check_renorm(const st_value *args, int *dim) {
   const st_scalar p = st__to_scalar(&args[1]), max = st__to_scalar(&args[3]);
   if (!st__is_floating(d) && !st__is_complex(d)) return st__no_kernel_for(d);
   if (p.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(p) > 0)) {
-    return st__fail(ST_BAD_VALUE, "p must be a positive number");
+    return st__fail(ST_BAD_VALUE, "p must be a positive real number");
   }
   if (max.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(max) >= 0)) {
-    return st__fail(ST_BAD_VALUE, "maxnorm must be a number from 0 on");
+    return st__fail(ST_BAD_VALUE, "maxnorm must be a real number, at least 0");
   }
   if (self->ndim < 2) {
     return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
@@ -93,7 +93,8 @@ static st_status check_renorm(const st_value *args, int *dim) {
   return st__wrap_dim(args[2].u.i, self->ndim, dim);
 }
 
-/* The p-norm of each slice of self along dim; of half types in float32. */
+/* The p-norm of each slice of self along dim; in float32 for float16 and
+ * bfloat16. */
 static st_tensor *slice_norms(st_op_scope *c, const st_value *args, int dim) {
   const st_tensor *self = args[0].u.tensor;
   const bool is_half = self->dtype == ST_FLOAT16 ||

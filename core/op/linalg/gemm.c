@@ -1,11 +1,11 @@
-/* Products of matrices: BLAS for the dtypes it knows, our own kernel for
- * integers and for small matrices.
+/* Matrix products: BLAS for the dtypes it supports, a kernel of the engine for
+ * integers and small matrices.
  *
  * Note [Matrices for BLAS]
- * BLAS takes a matrix whose rows or whose columns are contiguous, at any
- * distance; the latter is the transpose of a matrix of the former kind. So
- * views, transposed or not, are handed over as they are, and only what is
- * strided both ways is copied first. Half types are converted to float32.
+ * BLAS takes a matrix with contiguous rows or contiguous columns and any
+ * leading dimension; the latter is the transpose of the former. So views,
+ * transposed or not, are passed as they are; only a matrix strided in both
+ * dimensions is copied first. float16 and bfloat16 are converted to float32.
  */
 
 #include "op/linalg/gemm.h"
@@ -16,8 +16,9 @@
 #include "kernel/matmul.h"
 #include "op/linalg/blas.h"
 
-/* In multiplications: less does not pay a call of BLAS, more is worth its
- * threads, in between each thread takes some of the batch. */
+/* In multiplications. Below SMALL, a BLAS call does not pay. Above LARGE, BLAS
+ * runs a product on all threads; in between, each thread takes part of the
+ * batch. */
 enum { SMALL = 4096, LARGE = 1 << 22 };
 
 /* -- Matrices ------------------------------------------------------------- */
@@ -34,7 +35,7 @@ typedef struct product {
   int64_t batch;
   st_scalar alpha, beta;
   st_loop loop;
-  const st_blas *blas; /* when it is needed */
+  const st_blas *blas; /* NULL unless BLAS is used */
 } product;
 
 static matrix matrix_of(const st_tensor *t) {
@@ -44,7 +45,7 @@ static matrix matrix_of(const st_tensor *t) {
                   t->ndim == 3 ? t->strides[0] : 0};
 }
 
-/* Strides of dimensions of size 1 are free to choose. */
+/* Normalizes the strides of dimensions of size 1, which are arbitrary. */
 static void normalise(matrix *m) {
   if (m->cols == 1 && m->rows == 1) m->row = m->col = 1;
   else if (m->cols == 1) m->col = m->row == 1 ? m->rows : 1;
@@ -75,9 +76,9 @@ static char *at_batch(const product *p, const matrix *m, int64_t i) {
 
 /* -- BLAS ----------------------------------------------------------------- */
 
-typedef union number { float f[2]; double d[2]; } number;
+typedef union blas_scalar { float f[2]; double d[2]; } blas_scalar;
 
-static void store_number(st_scalar s, st_dtype dtype, number *n) {
+static void store_scalar(st_scalar s, st_dtype dtype, blas_scalar *n) {
   st__scalar_store(s, dtype, n);
 }
 
@@ -86,7 +87,7 @@ static blasint leading(const matrix *m) {
   return (blasint)(n > 0 ? n : 1);
 }
 
-/* c has rows; a and b have rows or columns. */
+/* c has contiguous rows; a and b have contiguous rows or columns. */
 static void call_gemm(const product *p, const char *a, const char *b,
                       char *c) {
   const st_blas *blas = p->blas;
@@ -96,9 +97,9 @@ static void call_gemm(const product *p, const char *a, const char *b,
   const blasint m = (blasint)z->rows, n = (blasint)z->cols;
   const blasint k = (blasint)x->cols;
   const blasint lx = leading(x), ly = leading(y), lz = leading(z);
-  number alpha, beta;
-  store_number(p->alpha, p->dtype, &alpha);
-  store_number(p->beta, p->dtype, &beta);
+  blas_scalar alpha, beta;
+  store_scalar(p->alpha, p->dtype, &alpha);
+  store_scalar(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
       blas->sgemm(CblasRowMajor, tx, ty, m, n, k, alpha.f[0],
@@ -120,7 +121,7 @@ static void call_gemm(const product *p, const char *a, const char *b,
   }
 }
 
-/* c is one column with any stride; a has rows or columns, b any stride. */
+/* c and b are columns with any stride; a has contiguous rows or columns. */
 static void call_gemv(const product *p, const char *a, const char *b,
                       char *c) {
   const st_blas *blas = p->blas;
@@ -131,9 +132,9 @@ static void call_gemv(const product *p, const char *a, const char *b,
   const blasint n = (blasint)(rows ? x->cols : x->rows);
   const blasint lx = leading(x), sy = (blasint)p->b.row;
   const blasint sz = (blasint)p->c.row;
-  number alpha, beta;
-  store_number(p->alpha, p->dtype, &alpha);
-  store_number(p->beta, p->dtype, &beta);
+  blas_scalar alpha, beta;
+  store_scalar(p->alpha, p->dtype, &alpha);
+  store_scalar(p->beta, p->dtype, &beta);
   switch (p->dtype) {
     case ST_FLOAT32:
       blas->sgemv(CblasRowMajor, tx, m, n, alpha.f[0], (const float *)a, lx,
@@ -171,7 +172,8 @@ static bool is_small(const product *p) {
          volume(p) <= SMALL;
 }
 
-/* Sizes and vector strides of BLAS are 32 bits wide. */
+/* True if BLAS computes the product. Its sizes and vector strides have 32
+ * bits. */
 static bool is_blas(const product *p) {
   return (p->dtype == ST_FLOAT32 || p->dtype == ST_FLOAT64 ||
           st__is_complex(p->dtype)) &&
@@ -184,7 +186,8 @@ static bool is_vector(const product *p) {
          p->c.row > 0 && p->c.row <= INT_MAX;
 }
 
-/* (a b)' = b' a' makes a column of a row, and rows of columns. */
+/* (a b)' = b' a': turns a row into a column, and contiguous columns into
+ * rows. */
 static void transpose(product *p) {
   const matrix a = p->a, b = p->b, c = p->c;
   p->a = (matrix){b.data, b.cols, b.rows, b.col, b.row, b.batch};
@@ -208,7 +211,7 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     if (!blas) {
       call_kernel(p, a, b, c);
     } else if (vector) {
-      /* gemv would keep NaN */
+      /* with beta = 0, gemv keeps NaN in c */
       if (st__scalar_is_zero(p->beta)) zero_column(p, c);
       call_gemv(p, a, b, c);
     } else {
@@ -228,12 +231,13 @@ static void run_rows(void *ctx, int64_t begin, int64_t end) {
   call_kernel(&p, p.a.data, p.b.data, p.c.data);
 }
 
-/* BLAS wants c as a column or with contiguous rows. */
-static bool wants_transpose(const matrix *c) {
+/* True if c must be transposed: BLAS requires a column or contiguous rows. */
+static bool needs_transpose(const matrix *c) {
   return c->rows == 1 || (c->cols > 1 && c->col != 1 && c->row == 1);
 }
 
-/* OpenBLAS has the threads of the engine, and no fork meets it at work. */
+/* Gives OpenBLAS the engine's number of threads, and keeps a fork from
+ * happening while it runs. */
 static void run_blas(product *p, int64_t grain) {
   const int before = st__external_parallel_begin(), n = st__num_threads();
   if (!st__in_parallel() && p->blas->get_num_threads() != n) {
@@ -244,7 +248,7 @@ static void run_blas(product *p, int64_t grain) {
 }
 
 static void run(product *p) {
-  if (wants_transpose(&p->c)) transpose(p);
+  if (needs_transpose(&p->c)) transpose(p);
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
   if (is_blas(p)) {
@@ -259,7 +263,8 @@ static void run(product *p) {
 
 /* -- Operands ------------------------------------------------------------- */
 
-/* t, or a contiguous copy when BLAS cannot take its strides. */
+/* t, retained, or a contiguous copy if BLAS does not support its strides;
+ * owned. */
 static st_status for_blas(const st_tensor *t, st_tensor **out) {
   if (!fits_blas(matrix_of(t))) {
     return st__clone(t, (st_dtype)t->dtype, ST_FORMAT_CONTIGUOUS, out);
@@ -269,7 +274,7 @@ static st_status for_blas(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* Fails before it writes. */
+/* Every error precedes the first write. */
 static st_status multiply(const st_tensor *a, const st_tensor *b,
                           st_tensor *c, product *p) {
   p->a = matrix_of(a);
@@ -286,7 +291,7 @@ static st_status multiply(const st_tensor *a, const st_tensor *b,
   return ST_OK;
 }
 
-/* Copies what BLAS cannot take, multiplies, and copies c back. */
+/* Copies operands that BLAS does not support, multiplies, and copies c back. */
 static st_status multiply_fitting(const st_tensor *a, const st_tensor *b,
                                   st_tensor *c, product *p) {
   st_tensor *x = NULL, *y = NULL, *z = NULL;
@@ -321,7 +326,8 @@ fail:
   return status;
 }
 
-/* Our kernel takes any strides, and contiguous rows of b gladly. */
+/* The engine's kernel takes any strides, but is faster with contiguous rows of
+ * b. */
 static st_status multiply_integers(const st_tensor *a, const st_tensor *b,
                                    st_tensor *c, product *p) {
   st_tensor *rows = NULL;

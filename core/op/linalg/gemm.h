@@ -1,4 +1,4 @@
-/* Products of matrices: c <- alpha a b + beta c, in batches.
+/* Batched matrix products: c <- alpha a b + beta c.
  */
 #ifndef ST_OP_LINALG_GEMM_H
 #define ST_OP_LINALG_GEMM_H
@@ -11,9 +11,9 @@ static inline bool st__scalar_is_zero(st_scalar s) {
   return c[0] == 0 && c[1] == 0;
 }
 
-/* a (batch, m, k), b (batch, k, n) and c (batch, m, n) have the same dtype,
- * any strides and the sizes that fit; or all are matrices. beta = 0: c is not
- * read. c shares no memory with a and b. Fails only before it writes. */
+/* a (batch, m, k), b (batch, k, n) and c (batch, m, n) have the same dtype and
+ * any strides; or all three are matrices. If beta is 0, c is not read. c must
+ * not overlap a or b. Every error precedes the first write. */
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
                    st_scalar alpha, st_scalar beta);
 

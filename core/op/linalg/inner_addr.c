@@ -1,5 +1,4 @@
-/* Products made of other products: inner ones, sums of outer ones and of
- * batches.
+/* Composite products: inner, linalg_vecdot, addr, addbmm.
  */
 
 #include "op/linalg/inner_addr.h"
@@ -9,7 +8,7 @@
 
 /* -- Inner products ------------------------------------------------------- */
 
-/* t as a matrix whose rows are its last dimension, of size k. */
+/* t as a matrix whose rows are its lines along the last dimension. */
 static st_tensor *as_rows(st_op_scope *c, const st_tensor *t) {
   int64_t sizes[] = {1, t->sizes[t->ndim - 1]};
   for (int d = 0; d < t->ndim - 1; d++) sizes[0] *= t->sizes[d];
@@ -22,8 +21,8 @@ static st_status check_inner(const st_tensor *a, const st_tensor *b) {
                     ST_MAX_DIMS);
   }
   if (a->sizes[a->ndim - 1] == b->sizes[b->ndim - 1]) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "the last dimensions of shapes %s and %s "
-                  "differ", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
+  return st__fail(ST_BAD_SHAPE, "the last dimensions of shapes %s and %s have "
+                  "different sizes", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 
 ST_BOXED(st__box_inner) {
@@ -63,19 +62,19 @@ ST_BOXED(st__box_linalg_vecdot_out) {
   return st__compose_out(ST_OP_linalg_vecdot, 3, args, rets);
 }
 
-/* -- Added to something --------------------------------------------------- */
+/* -- Products added to self ----------------------------------------------- */
 
-static bool is_number(const st_value *v, double x) {
+static bool scalar_equals(const st_value *v, double x) {
   const st_scalar s = st__to_scalar(v);
   return s.kind != ST_SCALAR_COMPLEX && st__scalar_to_double(s) == x;
 }
 
-/* A factor of truth values is one itself. */
+/* The factor of a bool tensor is converted to bool. */
 static st_value factor(const st_value *v, st_dtype d) {
-  return d == ST_BOOL ? st__of_bool(!is_number(v, 0)) : *v;
+  return d == ST_BOOL ? st__of_bool(!scalar_equals(v, 0)) : *v;
 }
 
-/* beta self + alpha product, where self broadcasts. */
+/* beta self + alpha product; self is broadcast. */
 static st_tensor *added(st_op_scope *c, const st_value *args,
                         st_tensor *product) {
   const st_tensor *self = args[0].u.tensor;
@@ -84,15 +83,15 @@ static st_tensor *added(st_op_scope *c, const st_value *args,
   const st_value alpha = factor(&args[4], (st_dtype)product->dtype);
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
-  if (!is_number(&alpha, 1)) {
+  if (!scalar_equals(&alpha, 1)) {
     product = st__apply_with(c, ST_OP_mul_Scalar, product, alpha);
   }
-  if (is_number(&beta, 0)) { /* a gradient of zeros, but no NaN of self's */
+  if (scalar_equals(&beta, 0)) { /* zero gradient for self, without its NaN */
     return self && st__is_recorded(self->keys)
          ? st__apply2(c, ST_OP_add_Tensor, product,
                       st__apply1(c, ST_OP_zero, self)) : product;
   }
-  if (!is_number(&beta, 1)) {
+  if (!scalar_equals(&beta, 1)) {
     self = st__apply_with(c, ST_OP_mul_Scalar, self, beta);
   }
   return st__apply2(c, ST_OP_add_Tensor, self, product);
@@ -114,8 +113,8 @@ ST_BOXED(st__box_addr_out) {
 
 static st_status check_batches(const st_tensor *a, const st_tensor *b) {
   if (a->ndim != 3 || b->ndim != 3) {
-    return st__fail(ST_BAD_SHAPE, "batch1 and batch2 need three dimensions, "
-                    "their shapes are %s and %s", ST_SHAPE_TEXT(a),
+    return st__fail(ST_BAD_SHAPE, "batch1 and batch2 must have three "
+                    "dimensions, their shapes are %s and %s", ST_SHAPE_TEXT(a),
                     ST_SHAPE_TEXT(b));
   }
   if (a->sizes[0] == b->sizes[0] && a->sizes[2] == b->sizes[1]) return ST_OK;
@@ -123,8 +122,8 @@ static st_status check_batches(const st_tensor *a, const st_tensor *b) {
                   "multiplied", ST_SHAPE_TEXT(a), ST_SHAPE_TEXT(b));
 }
 
-/* The sum of the products is one product: of the first matrices side by side
- * and the second ones one below the other. */
+/* The sum of the products is one product: of batch1's matrices concatenated
+ * horizontally and batch2's vertically. */
 ST_BOXED(st__box_addbmm) {
   static const int64_t beside[] = {1, 0, 2};
   const st_tensor *a = args[1].u.tensor, *b = args[2].u.tensor;

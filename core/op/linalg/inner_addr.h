@@ -1,5 +1,4 @@
-/* Products made of other products: the functions of section "More products"
- * of ops.def.
+/* Composite products: the operators of section "More products" of ops.def.
  */
 #ifndef ST_OP_LINALG_INNER_ADDR_H
 #define ST_OP_LINALG_INNER_ADDR_H

@@ -1,4 +1,5 @@
-/* Products of matrices and vectors.
+/* Products of matrices and vectors: mm, bmm, mv, dot, their add variants,
+ * matmul, outer, linear.
  */
 
 #include "op/linalg/matmul.h"
@@ -16,7 +17,8 @@ static st_status check_rank(const st_tensor *t, const char *name, int ndim) {
                   ST_SHAPE_TEXT(t));
 }
 
-/* Both factors have ranks na and nb, one dtype, and an inner size. */
+/* Checks that the factors, arguments first and first + 1, have ranks na and
+ * nb, the same dtype and the same inner size. */
 static st_status check_factors(const st_run *r, int first, int na, int nb) {
   const st_schema *schema = r->call->schema;
   const st_tensor *a = st__arg_tensor(r, first);
@@ -39,7 +41,8 @@ static st_status check_factors(const st_run *r, int first, int na, int nb) {
   return ST_OK;
 }
 
-/* The sizes of a product of a (.., m, k) and b (.., k, n), or of vectors. */
+/* Computes the sizes of a product of a (.., m, k) and b (.., k, n), or of
+ * vectors; returns their number. */
 static int product_sizes(const st_tensor *a, const st_tensor *b,
                          int64_t *sizes) {
   int n = 0;
@@ -51,8 +54,8 @@ static int product_sizes(const st_tensor *a, const st_tensor *b,
 static st_status check_written(const st_tensor *out, const st_tensor *a,
                                const st_tensor *b) {
   if (a->device == out->device && b->device == out->device) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "the factors are on another device than what "
-                  "they are multiplied into");
+  return st__fail(ST_BAD_VALUE, "the factors are on another device than the "
+                  "result");
 }
 
 /* -- mm, bmm, mv, dot ----------------------------------------------------- */
@@ -108,8 +111,8 @@ st_status st__product_impl(st_run *r) {
 
 /* -- addmm, addmv, baddbmm ------------------------------------------------ */
 
-/* self (beta) + a b (alpha): arguments 0 to 4. As in ATen, a fraction is cut
- * off when the result is integral. */
+/* BAD_DTYPE if beta or alpha, arguments 3 and 4, is complex and the result is
+ * not. As in ATen, a fraction is truncated if the result is integral. */
 static st_status check_scalars(const st_run *r, st_dtype dtype) {
   for (int i = 3; i < 5; i++) {
     if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
@@ -143,7 +146,7 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   ST_TRY(check_factors(r, 1, na, nb));
   int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
-  /* As in ATen: without products, self is not expanded. */
+  /* As in ATen: an empty product does not expand self. */
   if (nb == 1 && a->numel == 0 &&
       !st__scalar_is_zero(st__to_scalar(&r->args[3]))) {
     n = self->ndim;
@@ -163,8 +166,8 @@ st_status st__addmm_meta(st_run *r) { return addproduct_meta(r, 2, 2); }
 st_status st__addmv_meta(st_run *r) { return addproduct_meta(r, 2, 1); }
 st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
 
-/* self goes into the output first, where the product is added to it. That
- * write comes before st__gemm may fail, so it is made on a new tensor. */
+/* Copies self to sum and adds the product to it. The copy precedes st__gemm,
+ * which may fail, so sum is a new tensor. */
 static st_status add_product(st_run *r, st_tensor *sum) {
   st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
   const st_scalar beta = st__to_scalar(&r->args[3]);
@@ -212,7 +215,7 @@ static st_status with_tensor(st_op_id id, const st_tensor *a,
 
 /* -- matmul --------------------------------------------------------------- */
 
-/* A vector times a matrix: one row. */
+/* A vector times a matrix: the vector becomes a one-row matrix. */
 static st_status vector_matrix(const st_tensor *a, const st_tensor *b,
                                st_tensor **out) {
   st_tensor *row = NULL, *product = NULL;
@@ -226,7 +229,8 @@ fail:
   return status;
 }
 
-/* A batch of matrices times one matrix or vector: one tall matrix. */
+/* A batch of matrices times one matrix or vector: the batch is folded into the
+ * rows. */
 static st_status fold_batch(const st_tensor *a, const st_tensor *b,
                             st_tensor **out) {
   st_tensor *tall = NULL, *product = NULL;
@@ -261,7 +265,7 @@ static st_status as_batch(const st_tensor *t, int nbatch,
   return status;
 }
 
-/* Both have two dimensions or more; batches broadcast. */
+/* Both have at least two dimensions; the batch dimensions are broadcast. */
 static st_status multiply_batches(const st_tensor *a, const st_tensor *b,
                                   st_tensor **out) {
   st_tensor *x = NULL, *y = NULL, *product = NULL;
@@ -283,8 +287,7 @@ fail:
   return status;
 }
 
-/* At least one has three dimensions: a vector gets a dimension for the time
- * of the product. */
+/* At least one has three dimensions. A vector a becomes a one-row matrix. */
 static st_status multiply_any(const st_tensor *a, const st_tensor *b,
                               st_tensor **out) {
   st_tensor *row = NULL, *product = NULL;
@@ -302,8 +305,8 @@ fail:
 
 static st_status check_matmul(const st_tensor *a, const st_tensor *b) {
   if (a->ndim == 0 || b->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "both factors need a dimension, but their "
-                    "shapes are %s and %s", ST_SHAPE_TEXT(a),
+    return st__fail(ST_BAD_SHAPE, "both factors must have at least one "
+                    "dimension, their shapes are %s and %s", ST_SHAPE_TEXT(a),
                     ST_SHAPE_TEXT(b));
   }
   if (a->sizes[a->ndim - 1] != b->sizes[b->ndim == 1 ? 0 : b->ndim - 2]) {
@@ -313,7 +316,7 @@ static st_status check_matmul(const st_tensor *a, const st_tensor *b) {
   return ST_OK;
 }
 
-/* The operator whose product this is as it stands; ST_OP_COUNT: none is. */
+/* The operator that computes the product without reshaping, or ST_OP_COUNT. */
 static st_op_id plain_product(const st_tensor *a, const st_tensor *b) {
   if (a->ndim == 2 && b->ndim <= 2) return b->ndim == 2 ? ST_OP_mm : ST_OP_mv;
   if (a->ndim == 1 && b->ndim == 1) return ST_OP_dot;
@@ -374,7 +377,7 @@ st_status st__box_outer(const st_call *call, const st_value *args,
   return status;
 }
 
-/* The common case of linear, in which the product adds the bias. */
+/* True for the common case of linear, in which addmm adds the bias. */
 static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
                        const st_tensor *bias) {
   return bias && bias->ndim == 1 && x->ndim == 2 && weight->ndim == 2 &&

@@ -1,4 +1,5 @@
-/* Products of matrices and vectors.
+/* Products of matrices and vectors: mm, bmm, mv, dot, their add variants,
+ * matmul, outer, linear.
  */
 #ifndef ST_OP_LINALG_MATMUL_H
 #define ST_OP_LINALG_MATMUL_H
@@ -9,11 +10,11 @@ st_status st__mm_meta(st_run *r);
 st_status st__bmm_meta(st_run *r);
 st_status st__mv_meta(st_run *r);
 st_status st__dot_meta(st_run *r);
-st_status st__product_impl(st_run *r);    /* of the four */
+st_status st__product_impl(st_run *r);    /* of these four */
 st_status st__addmm_meta(st_run *r);
 st_status st__addmv_meta(st_run *r);
 st_status st__baddbmm_meta(st_run *r);
-st_status st__addproduct_impl(st_run *r); /* of the three */
+st_status st__addproduct_impl(st_run *r); /* of these three */
 
 st_status st__box_matmul(const st_call *call, const st_value *args,
                          st_value *rets);

@@ -1,4 +1,4 @@
-/* Elements put together: combinations, cartesian products, block matrices.
+/* combinations, cartesian_prod and block_diag.
  */
 
 #include "op/numeric/numeric.h"
@@ -11,9 +11,9 @@
 
 /* -- combinations --------------------------------------------------------- */
 
-/* How many ways there are to choose k of n: n (n - 1) ... / (1 2 ...), which
- * is whole after every step. */
-static bool count_choices(int64_t n, int64_t k, int64_t *out) {
+/* Computes the binomial coefficient n over k as n (n - 1) ... / (1 2 ...), an
+ * integer after every step; false on overflow. */
+static bool binomial(int64_t n, int64_t k, int64_t *out) {
   *out = k >= 0 && k <= n;
   if (k > n - k) k = n - k;
   for (int64_t i = 1; i <= k; i++) {
@@ -23,22 +23,22 @@ static bool count_choices(int64_t n, int64_t k, int64_t *out) {
   return true;
 }
 
-/* Rows of r of n elements, and the elements of all rows. */
+/* Counts the rows of r out of n elements, and the elements of all rows. */
 static st_status count_rows(int64_t n, int64_t r, bool repeats,
                             int64_t *rows, int64_t *all) {
   int64_t among = n;
   const bool fits =
     (!repeats || n == 0 || !__builtin_add_overflow(n - 1, r, &among)) &&
-    count_choices(among, r, rows) && !__builtin_mul_overflow(*rows, r, all);
+    binomial(among, r, rows) && !__builtin_mul_overflow(*rows, r, all);
   return fits ? ST_OK
     : st__fail(ST_BAD_SHAPE, "too many combinations of %lld of %lld elements",
                (long long)r, (long long)n);
 }
 
-/* Rows of positions in ascending order; a position may follow itself, when
- * repeats is 1, or must not, when it is 0. */
-static void write_choices(int64_t *to, int64_t rows, int64_t r, int64_t n,
-                          int repeats) {
+/* Writes rows of indices in ascending order. An index may be repeated in a row
+ * if repeats is 1. */
+static void write_combinations(int64_t *to, int64_t rows, int64_t r, int64_t n,
+                               int repeats) {
   const int64_t apart = 1 - repeats;
   for (int64_t j = 0; rows > 0 && j < r; j++) to[j] = j * apart;
   for (int64_t i = 1; i < rows; i++, to += r) {
@@ -50,8 +50,8 @@ static void write_choices(int64_t *to, int64_t rows, int64_t r, int64_t n,
   }
 }
 
-static st_status choices(const st_tensor *self, int64_t r, bool repeats,
-                         st_tensor **out) {
+static st_status combination_indices(const st_tensor *self, int64_t r,
+                                     bool repeats, st_tensor **out) {
   const int64_t n = self->numel;
   int64_t rows, all;
   st_tensor *t = NULL;
@@ -59,7 +59,7 @@ static st_status choices(const st_tensor *self, int64_t r, bool repeats,
   ST_TRY(st__tensor_empty(st__is_meta(self) ? ST_DEVICE_META : ST_DEVICE_CPU,
                           ST_INT64, 1, &all, ST_FORMAT_CONTIGUOUS, &t));
   if (!st__is_meta(self)) {
-    write_choices((int64_t *)(void *)st__data(t), rows, r, n, repeats);
+    write_combinations((int64_t *)(void *)st__data(t), rows, r, n, repeats);
   }
   return st__to_device(&t, (st_device)self->device, out);
 }
@@ -82,7 +82,7 @@ ST_BOXED(st__box_combinations) {
     return st__invoke(ST_OP_new_empty, 2, empty, rets);
   }
   st_tensor *at = NULL;
-  c.status = choices(self, r, st__to_bool(&args[2], false), &at);
+  c.status = combination_indices(self, r, st__to_bool(&args[2], false), &at);
   if (st__scope_ok(&c)) c.t[c.n++] = at;
   const st_value pick[] = {args[0], st__of_int(0), st__of_tensor(at)};
   const st_tensor *line = st__apply(&c, ST_OP_index_select, 3, pick);
@@ -92,7 +92,8 @@ ST_BOXED(st__box_combinations) {
 
 /* -- cartesian_prod ------------------------------------------------------- */
 
-/* One column of the product: vector i, repeated as the others demand. */
+/* Column i of the product: vector i, broadcast over the dimensions of the
+ * others and flattened. */
 static st_status column(const st_value *list, int i, const int64_t *sizes,
                         st_value *out) {
   const int n = (int)list->len;
@@ -156,7 +157,8 @@ static st_tensor *zeros(st_op_scope *c, const st_tensor *like, int64_t h,
   return st__apply(c, ST_OP_new_zeros, 3, args);
 }
 
-/* The rows of t, `left` columns from the left, among `all`. */
+/* The rows of t in the result: `left` zeros, t, and zeros up to `all`
+ * columns. */
 static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
                             int64_t all, st_value *out) {
   const int64_t h = height(t), w = width(t), sizes[] = {h, w};

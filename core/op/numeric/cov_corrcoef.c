@@ -10,8 +10,8 @@
 typedef struct observations {
   const st_tensor *rows;
   int64_t n;                  /* observations, one per column */
-  const st_tensor *frequency; /* how often each occurred, or NULL */
-  const st_tensor *weight;    /* how much each counts, or NULL */
+  const st_tensor *frequency; /* repetitions of each (fweights), or NULL */
+  const st_tensor *weight;    /* importance of each (aweights), or NULL */
   const st_tensor *both;      /* the product of the two, or NULL */
 } observations;
 
@@ -68,9 +68,9 @@ static st_tensor *sum_rows(st_op_scope *c, const st_tensor *t) {
   return st__apply(c, ST_OP_sum_dim_IntList, 3, args);
 }
 
-/* The rows less their means. */
-static st_tensor *centred(st_op_scope *c, const observations *o,
-                          const st_tensor *total) {
+/* The rows minus their means. */
+static st_tensor *centered(st_op_scope *c, const observations *o,
+                           const st_tensor *total) {
   const st_tensor *mean;
   if (!o->both) {
     mean = st__apply_with(c, ST_OP_div_Scalar, sum_rows(c, o->rows),
@@ -83,8 +83,9 @@ static st_tensor *centred(st_op_scope *c, const observations *o,
   return st__apply2(c, ST_OP_sub_Tensor, o->rows, mean);
 }
 
-/* What the products are divided by, at least 0: the total weight, corrected.
- * Importances count by how they are spread. */
+/* The divisor of the products, at least 0: the total weight minus the
+ * correction. With aweights the correction is scaled by the mean of aweights,
+ * weighted by all weights. */
 static st_tensor *divisor(st_op_scope *c, const observations *o,
                           const st_tensor *total, int64_t correction) {
   const st_tensor *less;
@@ -115,11 +116,11 @@ static st_tensor *covariance(st_op_scope *c, const observations *o,
   const st_tensor *product;
   if (!o->both) {
     const int64_t freedom = o->n > correction ? o->n - correction : 0;
-    product = products(c, o, centred(c, o, NULL));
+    product = products(c, o, centered(c, o, NULL));
     return st__apply_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
   }
   const st_tensor *total = st__apply1(c, ST_OP_sum, o->both);
-  product = products(c, o, centred(c, o, total));
+  product = products(c, o, centered(c, o, total));
   return st__apply2(c, ST_OP_div_Tensor, product,
                     divisor(c, o, total, correction));
 }
@@ -146,7 +147,7 @@ ST_BOXED(st__box_cov) {
 
 /* -- corrcoef ------------------------------------------------------------- */
 
-static st_tensor *within_one(st_op_scope *c, const st_tensor *t) {
+static st_tensor *clamp_to_one(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
   const bool complex = st__is_complex((st_dtype)t->dtype);
   if (complex) t = st__apply1(c, ST_OP_view_as_real, t);
@@ -170,5 +171,5 @@ ST_BOXED(st__box_corrcoef) {
   const st_tensor *scaled = st__apply2(
     &c, ST_OP_div_Tensor, st__apply2(&c, ST_OP_div_Tensor, cov, column),
     deviation);
-  return st__scope_return(&c, within_one(&c, scaled), rets);
+  return st__scope_return(&c, clamp_to_one(&c, scaled), rets);
 }

@@ -1,13 +1,13 @@
-/* Differences along a dimension, and their opposite, the trapezoidal rule.
+/* Differences along a dimension, and the trapezoidal rule.
  */
 
 #include "op/registry/composite.h"
 #include "op/numeric/numeric.h"
 
-/* Elements 1 to the last, and 0 to the last but one, of dimension dim; or
- * none of either, where there is no element. */
-static void neighbours(st_op_scope *c, const st_tensor *t, int dim,
-                       st_tensor **next, st_tensor **last) {
+/* *next is t without its first element along dim, *last without its last one;
+ * both are empty if t is. */
+static void adjacent(st_op_scope *c, const st_tensor *t, int dim,
+                     st_tensor **next, st_tensor **last) {
   const int64_t n = st__scope_ok(c) && t->sizes[dim] > 0
                     ? t->sizes[dim] - 1 : 0;
   const int64_t from = st__scope_ok(c) && t->sizes[dim] > 0;
@@ -17,14 +17,14 @@ static void neighbours(st_op_scope *c, const st_tensor *t, int dim,
 
 static st_status check_dim(const st_tensor *t, const st_value *v, int *dim) {
   if (t->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "a number has no dimension to go along");
+    return st__fail(ST_BAD_SHAPE, "the input must have at least one dimension");
   }
   return st__wrap_dim(v->u.i, t->ndim, dim);
 }
 
 /* -- diff ----------------------------------------------------------------- */
 
-/* self between prepend and append, where they are. */
+/* self, concatenated with prepend and append if they are given. */
 static st_tensor *extended(st_op_scope *c, const st_value *args, int dim) {
   st_tensor *parts[3];
   int n = 0;
@@ -54,7 +54,7 @@ ST_BOXED(st__box_diff) {
     st_op_scope round = {.n = 0};
     const st_op_id id = t->dtype == ST_BOOL ? ST_OP_logical_xor
                                             : ST_OP_sub_Tensor;
-    neighbours(&round, t, dim, &next, &last);
+    adjacent(&round, t, dim, &next, &last);
     t = st__apply2(&round, id, next, last);
     st__scope_replace(&c, &round, &t);
   }
@@ -74,18 +74,18 @@ static st_status check_real(const st_value *v) {
 
 static st_status check_no_bool(const st_tensor *t, const char *name) {
   if (t->dtype != ST_BOOL) return ST_OK;
-  return st__fail(ST_BAD_DTYPE, "%s must hold numbers, not bool", name);
+  return st__fail(ST_BAD_DTYPE, "%s must not have dtype bool", name);
 }
 
-/* Sums of neighbouring samples. */
+/* Sums of adjacent samples. */
 static st_tensor *pairs(st_op_scope *c, const st_tensor *y, int dim) {
   st_tensor *next, *last;
-  neighbours(c, y, dim, &next, &last);
+  adjacent(c, y, dim, &next, &last);
   return st__apply2(c, ST_OP_add_Tensor, last, next);
 }
 
-/* Distances of neighbouring points: x has one point per sample, or broadcasts
- * against y. */
+/* Distances between adjacent points. x has one point per sample, or is
+ * broadcast with y. */
 static st_tensor *distances(st_op_scope *c, const st_tensor *y,
                             const st_tensor *x, int dim) {
   int64_t sizes[ST_MAX_DIMS];
@@ -107,11 +107,11 @@ static st_tensor *distances(st_op_scope *c, const st_tensor *y,
     c->status = st__fail(ST_BAD_SHAPE, "x has %d dimensions, y only %d",
                          x->ndim, y->ndim);
   }
-  neighbours(c, x, dim, &next, &last);
+  adjacent(c, x, dim, &next, &last);
   return st__apply2(c, ST_OP_sub_Tensor, next, last);
 }
 
-/* Of no sample the integral is 0. */
+/* The integral over no samples is 0. */
 static st_tensor *no_samples(st_op_scope *c, const st_tensor *y, int dim) {
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
@@ -144,7 +144,7 @@ ST_BOXED(st__box_trapezoid_dx) {
                           rets);
 }
 
-/* What both operators with x are made of: double the area of every step. */
+/* Twice the area of every step, for both operators that take x. */
 static st_tensor *areas(st_op_scope *c, const st_value *args, int dim) {
   const st_tensor *y = args[0].u.tensor, *x = args[1].u.tensor;
   if (st__scope_ok(c)) c->status = check_no_bool(y, "y");

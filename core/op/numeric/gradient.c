@@ -1,5 +1,5 @@
-/* gradient: slopes along dimensions, from differences of neighbours that are
- * central inside and one-sided at the ends.
+/* gradient: slopes along dimensions, from differences of adjacent elements:
+ * central differences inside, one-sided ones at the ends.
  */
 
 #include "op/numeric/numeric.h"
@@ -23,26 +23,28 @@ static st_tensor *differences(st_op_scope *c, const st_tensor *t, int dim) {
                     but_last(c, t, dim));
 }
 
-/* a + (a - b) times the share that step h has of h + k. */
-static st_tensor *beyond(st_op_scope *c, const st_tensor *a, const st_tensor *b,
-                         const st_tensor *h, const st_tensor *k) {
-  const st_tensor *bend = st__apply2(c, ST_OP_sub_Tensor, a, b);
+/* Extrapolates slopes: a + (a - b) h / (h + k), where h and k are steps; NULL
+ * for equal steps. */
+static st_tensor *extrapolate(st_op_scope *c, const st_tensor *a,
+                              const st_tensor *b, const st_tensor *h,
+                              const st_tensor *k) {
+  const st_tensor *change = st__apply2(c, ST_OP_sub_Tensor, a, b);
   if (!h) {
-    bend = st__apply_with(c, ST_OP_mul_Scalar, bend, st__of_float(0.5));
+    change = st__apply_with(c, ST_OP_mul_Scalar, change, st__of_float(0.5));
   } else {
     const st_tensor *share = st__apply2(c, ST_OP_div_Tensor, h,
                                         st__apply2(c, ST_OP_add_Tensor, h, k));
-    bend = st__apply2(c, ST_OP_mul_Tensor, bend, share);
+    change = st__apply2(c, ST_OP_mul_Tensor, change, share);
   }
-  return st__apply2(c, ST_OP_add_Tensor, a, bend);
+  return st__apply2(c, ST_OP_add_Tensor, a, change);
 }
 
-/* Slopes between neighbours, and the steps that they belong to; steps NULL:
- * all are equal. */
+/* Slopes between adjacent elements, and the steps between these; step is NULL
+ * if all are equal. */
 typedef struct slopes {
   const st_tensor *slope, *step;
   int dim;
-  bool quadratic; /* at the ends, too */
+  bool quadratic; /* second order at the ends, too */
 } slopes;
 
 static st_tensor *at(st_op_scope *c, const slopes *s, const st_tensor *t,
@@ -51,16 +53,18 @@ static st_tensor *at(st_op_scope *c, const slopes *s, const st_tensor *t,
   return st__apply_narrow(c, t, s->dim, i < 0 ? i + t->sizes[s->dim] : i, 1);
 }
 
-/* At an end: the slope beside it is `near`, the next one `far`. */
+/* The slope at an end; `near` is the index of the adjacent slope, `far` that
+ * of the next one. */
 static st_tensor *at_end(st_op_scope *c, const slopes *s, int64_t near,
                          int64_t far) {
   st_tensor *a = at(c, s, s->slope, near);
   if (!s->quadratic) return a;
-  return beyond(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
-                at(c, s, s->step, far));
+  return extrapolate(c, a, at(c, s, s->slope, far), at(c, s, s->step, near),
+                     at(c, s, s->step, far));
 }
 
-/* Inside, the slope of the nearer neighbour weighs more. */
+/* Slopes inside: means of the two adjacent slopes, each weighted by the step
+ * of the other. */
 static st_tensor *inside(st_op_scope *c, const slopes *s) {
   const st_tensor *a = but_last(c, s->slope, s->dim);
   const st_tensor *b = but_first(c, s->slope, s->dim);
@@ -89,14 +93,14 @@ static st_tensor *join(st_op_scope *c, const slopes *s) {
 
 typedef struct request {
   const st_tensor *self;
-  const st_value *spacing; /* none, a number, or a list */
+  const st_value *spacing; /* none, a scalar, or a list */
   int64_t edge_order;
   int n, dims[ST_MAX_DIMS];
 } request;
 
 static bool is_list(const st_value *v) { return v->tag >= ST_TAG_INTS; }
 
-/* The i-th number. */
+/* The i-th spacing. */
 static st_value spacing_of(const request *q, int i) {
   const st_value *v = q->spacing;
   switch (v->tag) {

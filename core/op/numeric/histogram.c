@@ -31,14 +31,15 @@ static st_status check_bins(const st_value *args) {
   return ST_OK;
 }
 
-/* How many bins the n elements need. */
+/* Counts the bins that the n elements need, at least `least`. */
 static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
                             int64_t *bins) {
   *bins = least;
   for (int64_t i = 0; i < n; i++) {
     if (p[i] < 0 || p[i] == INT64_MAX) {
-      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld and has no "
-                      "bin", (long long)st__display_index(i), (long long)p[i]);
+      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld, which is "
+                      "not the index of a bin",
+                      (long long)st__display_index(i), (long long)p[i]);
     }
     if (p[i] >= *bins) *bins = p[i] + 1;
   }
@@ -97,7 +98,8 @@ st_status st__histc_meta(st_run *r) {
   return st__forbid_alias(r, 0, st__arg_tensor(r, 0));
 }
 
-/* min and max; where they are equal, the least and the greatest element. */
+/* Computes the range: min and max, or, if these are equal, the least and the
+ * greatest element. */
 static st_status histogram_range(const st_run *r, double range[2]) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_op_scope c = {.n = 0};
@@ -122,8 +124,8 @@ static st_status histogram_range(const st_run *r, double range[2]) {
   return st__fail(ST_BAD_VALUE, "max must be larger than min");
 }
 
-/* In the precision of the elements, as ATen does, so that those at an edge
- * go to the same bin. NaN is outside. */
+/* Counts in the precision of the elements, as ATen does, so that elements at
+ * an edge go to the same bin. NaN is outside the range. */
 #define COUNT(T)                                                            \
   static void count_##T(const T *p, int64_t n, const double range[2],       \
                         int64_t *to, int64_t bins) {                        \

@@ -1,5 +1,4 @@
-/* Numerical work: differences, gradients, covariances, histograms, quantiles
- * and combinations.
+/* Differences, gradients, covariances, histograms, quantiles and combinations.
  */
 #ifndef ST_OP_NUMERIC_NUMERIC_H
 #define ST_OP_NUMERIC_NUMERIC_H
@@ -39,7 +38,7 @@ st_status st__histc_impl(st_run *r);
 
 /* -- quantile.c ----------------------------------------------------------- */
 
-ST_BOXED(st__box_quantile);    /* q a tensor or a number */
+ST_BOXED(st__box_quantile);    /* q: a tensor or a scalar */
 ST_BOXED(st__box_quantile_out);
 ST_BOXED(st__box_nanquantile);
 ST_BOXED(st__box_nanquantile_out);

@@ -25,7 +25,7 @@ static st_status read_mode(const char *name, int *mode) {
                   "\"higher\", \"midpoint\" or \"nearest\", not \"%s\"", name);
 }
 
-/* Every q must be in [0, 1]; what a meta tensor holds is not known. */
+/* BAD_VALUE unless every q is in [0, 1]. Meta tensors are not checked. */
 static void check_range(st_op_scope *c, const st_tensor *q) {
   if (!st__scope_ok(c) || q->device != ST_DEVICE_CPU) return;
   const st_tensor *inside = st__apply2(
@@ -48,12 +48,12 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
                     st__dtype_name((st_dtype)self->dtype));
   }
   if (t && t->ndim > 1) {
-    return st__fail(ST_BAD_SHAPE, "q must be a number or a vector, its shape "
+    return st__fail(ST_BAD_SHAPE, "q must be a scalar or a vector, its shape "
                     "is %s", ST_SHAPE_TEXT(t));
   }
   if (t && t->dtype != self->dtype) {
-    return st__fail(ST_BAD_DTYPE, "q is %s and self %s, their dtypes must be "
-                    "the same", st__dtype_name((st_dtype)t->dtype),
+    return st__fail(ST_BAD_DTYPE, "q and self must have the same dtype, not %s "
+                    "and %s", st__dtype_name((st_dtype)t->dtype),
                     st__dtype_name((st_dtype)self->dtype));
   }
   return ST_OK;
@@ -77,8 +77,8 @@ static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
   check_range(c, k->q);
 }
 
-/* Sorted along a new last dimension, that of size 1 left where it was; of
- * everything with as many dimensions of size 1 as the result keeps. */
+/* Sorts along a new last dimension; dim stays with size 1. When flattened, the
+ * result has as many dimensions of size 1 as it keeps. */
 static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
   int64_t sizes[ST_MAX_DIMS + 1];
   const int n = k->keepdim ? k->self->ndim : 0;
@@ -100,8 +100,9 @@ static st_tensor *sorted_last(st_op_scope *c, const quantile *k) {
   return sorted[0];
 }
 
-/* Where each quantile is in the order. A line with NaN points at one, or,
- * if they do not count, has only the others. */
+/* The fractional index of each quantile in the sorted line. In a line with NaN
+ * it is that of the last element, a NaN; if NaN is ignored, only the other
+ * elements count. */
 static st_tensor *ranks_of(st_op_scope *c, const quantile *k,
                            const st_tensor *sorted) {
   if (!st__scope_ok(c)) return NULL;

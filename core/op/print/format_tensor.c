@@ -1,9 +1,8 @@
-/* Tensors as text, by PyTorch's rules.
+/* Tensors as text, in PyTorch's format.
  *
- * Two walks over the elements that will be shown: the first settles one width
- * and one notation for all of them (a formatter), the second writes. A
- * complex tensor has a formatter for each part. Nothing depends on the
- * locale.
+ * The elements to be shown are visited twice: the first pass chooses a common
+ * width and notation (a formatter), the second one writes. A complex tensor
+ * has a formatter for each part. The text does not depend on the locale.
  */
 
 #include "op/print/format_tensor.h"
@@ -16,12 +15,12 @@
 #include "op/create/copy.h"
 #include "op/lazy/lazy.h"
 
-enum { NUMBER_SIZE = 512 }; /* the longest "%.*f" of a double fits */
+enum { NUMBER_SIZE = 512 }; /* fits the longest "%.*f" of a double */
 
 /* -- Numbers -------------------------------------------------------------- */
 
-/* printf writes the locale's decimal separator, of any length; whatever is
- * not part of a number is it. */
+/* Replaces the locale's decimal separator, of any length, by a dot: all
+ * characters that are not part of a number. */
 static void fix_separator(char *s) {
   char *to = s;
   for (const char *from = s; *from;) {
@@ -56,18 +55,18 @@ typedef struct formatter {
   double least, most;  /* of the nonzero finite absolute values */
 } formatter;
 
-static bool counts(double v) { return isfinite(v) && v != 0; }
+static bool is_nonzero_finite(double v) { return isfinite(v) && v != 0; }
 
-/* First look: range, and whether all are whole numbers. */
-static void survey(formatter *f, double v) {
-  if (!counts(v)) return;
+/* First pass: updates the range, and whether all values are integers. */
+static void scan(formatter *f, double v) {
+  if (!is_nonzero_finite(v)) return;
   const double a = fabs(v);
   if (a < f->least) f->least = a;
   if (a > f->most) f->most = a;
   if (v != ceil(v)) f->int_mode = false;
 }
 
-static void settle(formatter *f, int sci_mode) {
+static void choose_notation(formatter *f, int sci_mode) {
   const bool any = f->most > 0;
   f->sci_mode = any && (f->most / f->least > 1000 || f->most > 1e8 ||
                         f->least < 1e-4);
@@ -97,7 +96,7 @@ static void print_scalar(const formatter *f, st_scalar s, char *buf) {
 
 static void widen(formatter *f, st_scalar s) {
   char buf[NUMBER_SIZE];
-  if (f->floating && !counts(s.u.f)) return;
+  if (f->floating && !is_nonzero_finite(s.u.f)) return;
   print_scalar(f, s, buf);
   const int n = (int)strlen(buf);
   if (n > f->width) f->width = n;
@@ -107,7 +106,7 @@ static void widen(formatter *f, st_scalar s) {
 
 typedef struct printer {
   const st_tensor *t;
-  st_device device; /* where it is said to be */
+  st_device device; /* the device to show */
   st_print_options o;
   bool summarize;
   bool is_complex;
@@ -115,7 +114,7 @@ typedef struct printer {
   st_text out;
 } printer;
 
-/* Element i of size n is hidden behind "...". */
+/* True if element i of n is elided by "...". */
 static bool is_hidden(const printer *p, int64_t i, int64_t n) {
   return p->summarize && n > 2 * p->o.edgeitems && i >= p->o.edgeitems &&
          i < n - p->o.edgeitems;
@@ -129,7 +128,7 @@ static int64_t first_shown(const printer *p, int64_t n) {
   return is_hidden(p, 0, n) ? n : 0;
 }
 
-/* The parts of an element: one scalar, or two floats. */
+/* Loads the parts of an element: one scalar, or two floats. */
 static void load(const printer *p, const char *at, st_scalar part[2]) {
   const st_scalar s = st__scalar_load((st_dtype)p->t->dtype, at);
   part[0] = s;
@@ -141,8 +140,8 @@ static void load(const printer *p, const char *at, st_scalar part[2]) {
 
 typedef void (*visit_fn)(formatter *f, st_scalar s);
 
-static void visit_survey(formatter *f, st_scalar s) {
-  if (f->floating) survey(f, s.u.f);
+static void visit_scan(formatter *f, st_scalar s) {
+  if (f->floating) scan(f, s.u.f);
 }
 
 static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
@@ -167,8 +166,8 @@ static void prepare_formatters(printer *p) {
     p->f[i] = (formatter){.floating = floating, .int_mode = true, .width = 1,
                           .precision = p->o.precision, .least = INFINITY};
   }
-  each_shown(p, 0, st__data(p->t), visit_survey);
-  for (int i = 0; i < 2; i++) settle(&p->f[i], p->o.sci_mode);
+  each_shown(p, 0, st__data(p->t), visit_scan);
+  for (int i = 0; i < 2; i++) choose_notation(&p->f[i], p->o.sci_mode);
   each_shown(p, 0, st__data(p->t), widen);
 }
 
@@ -188,7 +187,7 @@ static void write_element(printer *p, const char *at) {
   st__text_puts(&p->out, "j");
 }
 
-/* Between item k and the next of a line that holds per_line of them. */
+/* Writes the separator after item k of a row with per_line items per line. */
 static void separate(printer *p, int64_t k, int64_t per_line, int indent) {
   if (k % per_line) {
     st__text_puts(&p->out, ", ");
@@ -257,8 +256,9 @@ static size_t last_line(const st_text *t) {
   return n;
 }
 
-/* ", dtype=float64", on a line of its own when this one is full. *line is
- * how long the line is (with the two that PyTorch adds to the first). */
+/* Writes a suffix such as ", dtype=float64", on a new line if the current one
+ * is full. *line is the length of the line, plus two on the first one, as in
+ * PyTorch. */
 static void add_suffix(printer *p, const char *suffix, size_t *line) {
   const size_t n = strlen(suffix);
   if (*line + n + 2 > (size_t)p->o.linewidth) {
@@ -306,9 +306,9 @@ static void add_suffixes(printer *p, bool has_data) {
   }
 }
 
-/* -- Entry ---------------------------------------------------------------- */
+/* -- Formatting ----------------------------------------------------------- */
 
-static st_print_options sane(const st_print_options *options) {
+static st_print_options clamp_options(const st_print_options *options) {
   st_print_options o = {4, 1000, 3, 80, -1};
   if (options) o = *options;
   if (o.precision < 0) o.precision = 0;
@@ -318,10 +318,10 @@ static st_print_options sane(const st_print_options *options) {
   return o;
 }
 
-/* t is on the CPU, or has no elements that can be shown. */
+/* Formats t as it is; elements on other devices than the CPU are not shown. */
 static st_status write_text(const st_tensor *t, st_device device,
                             const st_print_options *options, char **out) {
-  printer p = {.t = t, .device = device, .o = sane(options),
+  printer p = {.t = t, .device = device, .o = clamp_options(options),
                .out = {.status = ST_OK}};
   const bool has_data = t->device == ST_DEVICE_CPU;
   p.summarize = t->numel > p.o.threshold;
@@ -340,8 +340,8 @@ static st_status write_text(const st_tensor *t, st_device device,
   return st__text_finish(&p.out, out);
 }
 
-/* What is on another device is shown as it is on the CPU, if it can go
- * there; what is lazy is resolved. */
+/* A tensor on another device is copied to the CPU if possible; lazy
+ * conjugation and negation are resolved. */
 st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
                           char **out) {
   const st_device device = (st_device)t->device;

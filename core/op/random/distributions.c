@@ -1,7 +1,7 @@
-/* Operators that draw random numbers.
+/* Random distributions: uniform, normal, exponential, Bernoulli.
  *
- * Every fill runs on one thread, in the order in which the iterator visits
- * the tensor's memory: a seed decides the numbers whatever the team is.
+ * Every fill runs on one thread, in the order in which the iterator visits the
+ * tensor's memory: a seed gives the same numbers for every number of threads.
  */
 
 #include "op/random/random.h"
@@ -13,7 +13,7 @@
 
 /* -- Fills ---------------------------------------------------------------- */
 
-/* One number of a distribution. */
+/* Draws one value of a distribution. */
 typedef struct fill fill;
 typedef st_scalar (*draw_fn)(const fill *f);
 
@@ -21,8 +21,8 @@ struct fill {
   st_generator *g;
   st_dtype dtype;
   draw_fn draw;
-  double a, b;      /* bounds, or mean and deviation, or a probability */
-  int64_t from;     /* integers: from + below `range` of them */
+  double a, b;      /* bounds; mean and std; a: rate or probability */
+  int64_t from;     /* integers in [from, from + range) */
   uint64_t range;   /* 0: all 2^64 */
 };
 
@@ -68,8 +68,9 @@ static st_status check_floating(const st_tensor *t) {
 
 /* -- uniform -------------------------------------------------------------- */
 
-/* Bits of a fraction; halves and floats draw 32 bits, double 64. */
-static int digits(st_dtype dtype) {
+/* Significant bits of a uniform value. float64 draws 64 bits of the generator,
+ * other dtypes 32. */
+static int significand_bits(st_dtype dtype) {
   switch (dtype) {
     case ST_FLOAT16: return 11;
     case ST_BFLOAT16: return 8;
@@ -88,11 +89,11 @@ static st_scalar draw_uniform(const fill *f) {
     return st__scalar_float(fma(st__random_uniform(f->g), f->b - f->a, f->a));
   }
   const float a = (float)f->a, b = (float)f->b;
-  const float r = unit_float(f->g, digits(f->dtype));
+  const float r = unit_float(f->g, significand_bits(f->dtype));
   return st__scalar_float(fmaf(r, b - a, a));
 }
 
-/* The common case, [0, 1) in float32, without a scalar in between. */
+/* The common case, [0, 1) in float32, without st_scalar. */
 static void unit_f4(char **data, const int64_t *strides, int64_t n0,
                     int64_t n1, const void *ctx) {
   const fill *f = ctx;
@@ -116,7 +117,7 @@ static st_status fill_uniform(st_tensor *t, double a, double b,
   return st__random_fill(t, f.g, uniform_loop(&f), &f);
 }
 
-/* A complex tensor is filled as the real one over the same bytes. */
+/* t itself (retained), or a real view of a complex tensor; owned. */
 static st_status as_real(st_tensor *t, st_tensor **out) {
   if (st__is_complex((st_dtype)t->dtype)) return st__view_as_real(t, out);
   st__tensor_retain(t);
@@ -128,7 +129,8 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
   st_tensor *real = NULL;
   ST_TRY(check_floating(t));
   if (!(a <= b) || !isfinite(b - a)) {
-    return st__fail(ST_BAD_VALUE, "there are no numbers from %g to %g", a, b);
+    return st__fail(ST_BAD_VALUE, "the range from %g to %g is empty or not "
+                    "finite", a, b);
   }
   ST_TRY(as_real(t, &real));
   const st_status status = fill_uniform(real, a, b, g);
@@ -150,10 +152,10 @@ static st_scalar draw_normal(const fill *f) {
 }
 
 /* Note [Normal numbers in blocks of 16]
- * A contiguous tensor of 16 elements or more is filled with uniform numbers
- * first; then each block of 16 becomes normal by Box-Muller, pairing its
- * halves. When the size is no multiple of 16 the last 16 elements are drawn
- * anew. This order is PyTorch's, and so the numbers are. */
+ * A contiguous tensor of at least 16 elements is filled with uniform numbers
+ * first. Then Box-Muller transforms each block of 16, pairing its halves. If
+ * the size is not a multiple of 16, the last 16 elements are drawn again.
+ * PyTorch uses this order, so the numbers are equal to PyTorch's. */
 enum { PAIRS = 8 };
 
 static void box_muller_f8(double *d, double mean, double deviation) {
@@ -165,7 +167,8 @@ static void box_muller_f8(double *d, double mean, double deviation) {
   }
 }
 
-/* A half type rounds every intermediate result. */
+/* Rounds an intermediate result, as float16 and bfloat16 do after every
+ * operation. */
 static float round_to(st_dtype dtype, float v) {
   if (dtype == ST_FLOAT16) return st__half_to_float(st__float_to_half(v));
   if (dtype == ST_BFLOAT16) return st__bf16_to_float(st__float_to_bf16(v));
@@ -247,7 +250,7 @@ static st_status normal(st_tensor *t, double mean, double deviation,
     return st__fail(ST_BAD_VALUE, "std must not be negative, it is %g",
                     deviation);
   }
-  /* Half of the variance goes to each part of a complex number. */
+  /* Each part of a complex number has half of the variance. */
   if (st__is_complex((st_dtype)t->dtype)) deviation /= sqrt(2);
   ST_TRY(as_real(t, &real));
   const st_status status = fill_normal(real, mean, deviation, g);
@@ -293,8 +296,7 @@ static st_scalar draw_bernoulli(const fill *f) {
 
 static st_status check_probability(double p) {
   if (p >= 0 && p <= 1) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "a probability lies between 0 and 1, not at "
-                  "%g", p);
+  return st__fail(ST_BAD_VALUE, "p must be between 0 and 1, it is %g", p);
 }
 
 ST_BOXED(st__box_bernoulli__float) {
@@ -326,7 +328,7 @@ static void check_loop(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-/* Probabilities below double precision draw 24 bits. */
+/* For probabilities not in float64, draws 24 bits. */
 static void bernoulli_loop(char **data, const int64_t *strides, int64_t n0,
                            int64_t n1, const void *ctx) {
   const bernoulli_job *c = ctx;
@@ -342,7 +344,7 @@ static void bernoulli_loop(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-/* A coin per element of t, each with its own probability. */
+/* Fills t with Bernoulli draws; p holds the probability of each element. */
 static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   bool bad = false;
   const bernoulli_job c = {g, (st_dtype)t->dtype, (st_dtype)p->dtype, &bad};
@@ -357,7 +359,7 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   if (!st__is_meta(t) && it.numel > 0) {
     st__iter_run_serial(&it, check_loop, &c);
     if (bad) {
-      status = st__fail(ST_BAD_VALUE, "a probability is not between 0 and 1");
+      status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");
       goto fail;
     }
     st__generator_lock(g);

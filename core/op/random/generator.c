@@ -1,5 +1,5 @@
-/* The Mersenne twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
- * read in the order in which PyTorch's CPU generator is.
+/* The Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded and
+ * read in the same order as PyTorch's CPU generator.
  */
 
 #include <math.h>
@@ -13,15 +13,15 @@ enum { N = 624, M = 397 };
 struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
-  st_generator *older; /* of all that there are */
+  st_generator *next;  /* in the list of all generators */
   uint64_t seed;
   uint32_t state[N];
-  int next;           /* of state, N when it must be renewed */
-  bool has_normal;    /* the second of a pair is left over */
+  int next_index;      /* into state; N: renew state first */
+  bool has_normal;     /* the second of a pair is in normal */
   double normal;
 };
 
-/* -- The twister ---------------------------------------------------------- */
+/* -- The Mersenne Twister ------------------------------------------------- */
 
 static void seed_state(st_generator *g, uint64_t seed) {
   g->seed = seed;
@@ -30,7 +30,7 @@ static void seed_state(st_generator *g, uint64_t seed) {
     const uint32_t last = g->state[i - 1];
     g->state[i] = 1812433253u * (last ^ (last >> 30)) + i;
   }
-  g->next = N;
+  g->next_index = N;
   g->has_normal = false;
 }
 
@@ -46,12 +46,12 @@ static void renew(st_generator *g) {
     s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
   }
   s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
-  g->next = 0;
+  g->next_index = 0;
 }
 
 uint32_t st__random32(st_generator *g) {
-  if (g->next == N) renew(g);
-  uint32_t y = g->state[g->next++];
+  if (g->next_index == N) renew(g);
+  uint32_t y = g->state[g->next_index++];
   y ^= y >> 11;
   y ^= (y << 7) & 0x9d2c5680u;
   y ^= (y << 15) & 0xefc60000u;
@@ -81,20 +81,20 @@ double st__random_normal(st_generator *g) {
   return radius * cos(theta);
 }
 
-/* -- Objects -------------------------------------------------------------- */
+/* -- Generators ----------------------------------------------------------- */
 
-/* A forked child must find every mutex free, whatever a sibling thread of its
- * parent was drawing from. */
+/* The fork handlers lock all generators, so that every mutex is unlocked in
+ * the child even if another thread of the parent was drawing. */
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static st_generator *first;
 
 static void before_fork(void) {
   pthread_mutex_lock(&list_mutex);
-  for (st_generator *g = first; g; g = g->older) pthread_mutex_lock(&g->mutex);
+  for (st_generator *g = first; g; g = g->next) pthread_mutex_lock(&g->mutex);
 }
 
 static void after_fork(void) {
-  for (st_generator *g = first; g; g = g->older) {
+  for (st_generator *g = first; g; g = g->next) {
     pthread_mutex_unlock(&g->mutex);
   }
   pthread_mutex_unlock(&list_mutex);
@@ -109,7 +109,7 @@ static void enlist(st_generator *g) {
   pthread_once(&once, register_atfork);
   pthread_mutex_init(&g->mutex, NULL);
   pthread_mutex_lock(&list_mutex);
-  g->older = first;
+  g->next = first;
   first = g;
   pthread_mutex_unlock(&list_mutex);
 }
@@ -117,8 +117,8 @@ static void enlist(st_generator *g) {
 static void delist(const st_generator *g) {
   pthread_mutex_lock(&list_mutex);
   st_generator **link = &first;
-  while (*link != g) link = &(*link)->older;
-  *link = g->older;
+  while (*link != g) link = &(*link)->next;
+  *link = g->next;
   pthread_mutex_unlock(&list_mutex);
 }
 
@@ -155,19 +155,19 @@ void st__generator_seed(st_generator *g, uint64_t seed) {
   st__generator_unlock(g);
 }
 
-/* By way of a copy: nobody holds two locks. */
+/* Copies through a local buffer, so that no thread holds two locks. */
 void st__generator_assign(st_generator *g, st_generator *from) {
   uint32_t state[N];
   st__generator_lock(from);
   const uint64_t seed = from->seed;
-  const int next = from->next;
+  const int next_index = from->next_index;
   const bool has_normal = from->has_normal;
   const double normal = from->normal;
   memcpy(state, from->state, sizeof state);
   st__generator_unlock(from);
   st__generator_lock(g);
   g->seed = seed;
-  g->next = next;
+  g->next_index = next_index;
   g->has_normal = has_normal;
   g->normal = normal;
   memcpy(g->state, state, sizeof state);
@@ -178,12 +178,12 @@ uint64_t st__generator_initial_seed(const st_generator *g) {
   return g->seed;
 }
 
-/* -- The default one ------------------------------------------------------ */
+/* -- The default generator ------------------------------------------------ */
 
 static st_generator default_generator;
 
-/* PyTorch's seed before anyone calls manual_seed. Its count never drops to
- * zero: nobody is given the first reference. */
+/* The initial seed is PyTorch's. The reference count never reaches zero: the
+ * first reference is not handed out. */
 static void make_default(void) {
   st__ref_init(&default_generator.refs);
   enlist(&default_generator);

@@ -1,4 +1,4 @@
-/* Random integers, permutations, and new tensors full of random numbers.
+/* Random integers, permutations, and operators that return new random tensors.
  */
 
 #include "op/create/factory.h"
@@ -35,7 +35,7 @@ static st_status fill_integers(st_tensor *t, const integers *f) {
   return st__random_fill(t, f->g, integer_loop, f);
 }
 
-/* The largest integer up to which every one has a value of its own. */
+/* The largest n such that every integer from 0 to n is exact in dtype. */
 static int64_t largest(st_dtype dtype) {
   switch (dtype) {
     case ST_BOOL: return 1;
@@ -56,7 +56,7 @@ static int64_t smallest(st_dtype dtype) {
   return st__is_integral(dtype) ? -largest(dtype) - 1 : -largest(dtype);
 }
 
-/* random_ without bounds: 0 up to the largest. */
+/* random_ without bounds: integers from 0 to the largest. */
 static st_status random_full(st_tensor *t, st_generator *g) {
   const st_dtype dtype = (st_dtype)t->dtype;
   const integers f = {.g = g, .dtype = dtype,
@@ -65,18 +65,17 @@ static st_status random_full(st_tensor *t, st_generator *g) {
   return fill_integers(t, &f);
 }
 
-/* Integers from first to last, both included. */
+/* Integers from first to last, inclusive. */
 static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                                 st_generator *g) {
   const st_dtype dtype = (st_dtype)t->dtype;
   if (first > last) {
-    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
-                    "but without, %lld", (long long)first,
-                    (long long)last + 1);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
+                    (long long)first, (long long)last + 1);
   }
   if (first < smallest(dtype) || last > largest(dtype)) {
-    return st__fail(ST_BAD_VALUE, "not all integers from %lld to %lld are "
-                    "values of %s", (long long)first, (long long)last,
+    return st__fail(ST_BAD_VALUE, "not all integers in [%lld, %lld] are values "
+                    "of %s", (long long)first, (long long)last,
                     st__dtype_name(dtype));
   }
   const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
@@ -88,8 +87,8 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
 static st_status random_below(st_tensor *t, int64_t from, int64_t to,
                               st_generator *g) {
   if (to <= from) {
-    return st__fail(ST_BAD_VALUE, "there are no integers from %lld up to, "
-                    "but without, %lld", (long long)from, (long long)to);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
+                    (long long)from, (long long)to);
   }
   return random_between(t, from, to - 1, g);
 }
@@ -120,8 +119,8 @@ ST_BOXED(st__box_random__from) {
 
 /* -- New tensors ---------------------------------------------------------- */
 
-/* Calls in-place operator id on the new tensor t with two numbers and a
- * generator, and hands t over. */
+/* Calls in-place operator id on the new tensor t with two scalars and a
+ * generator, and moves t to *ret. */
 static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
                          st_value generator, st_value *ret) {
   const st_value args[] = {st__of_tensor(t), a, b, generator};
@@ -136,7 +135,7 @@ static st_status fill_by(st_op_id id, st_tensor *t, st_value a, st_value b,
   return ST_OK;
 }
 
-/* A new tensor of dtype, unless options say another. */
+/* A new tensor of dtype, unless options name another. */
 static st_status new_of(const st_value *size, const st_value *options,
                         st_dtype dtype, st_tensor **out) {
   st_options o = {dtype, ST_DEVICE_CPU};
@@ -145,17 +144,17 @@ static st_status new_of(const st_value *size, const st_value *options,
                        out);
 }
 
-static st_status real_of(st_op_id id, const st_value *size, double a,
-                         double b, st_value generator,
-                         const st_value *options, st_value *ret) {
+static st_status new_real(st_op_id id, const st_value *size, double a,
+                          double b, st_value generator,
+                          const st_value *options, st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(new_of(size, options, st__default_dtype(), &t));
   return fill_by(id, t, st__of_float(a), st__of_float(b), generator, ret);
 }
 
-static st_status integers_of(const st_value *size, int64_t low, int64_t high,
-                             st_value generator, const st_value *options,
-                             st_value *ret) {
+static st_status new_integers(const st_value *size, int64_t low, int64_t high,
+                              st_value generator, const st_value *options,
+                              st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(new_of(size, options, ST_INT64, &t));
   return fill_by(ST_OP_random__from, t, st__of_int(low), st__of_int(high),
@@ -163,45 +162,45 @@ static st_status integers_of(const st_value *size, int64_t low, int64_t high,
 }
 
 ST_BOXED(st__box_rand) {
-  return real_of(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
+  return new_real(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
 }
 
 ST_BOXED(st__box_rand_generator) {
-  return real_of(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
+  return new_real(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
 }
 
 ST_BOXED(st__box_randn) {
-  return real_of(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
+  return new_real(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
 }
 
 ST_BOXED(st__box_randn_generator) {
-  return real_of(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
+  return new_real(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
 }
 
 ST_BOXED(st__box_normal_float_float) {
-  return real_of(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
-                 st__to_float(&args[1], 1), args[3], args + 4, rets);
+  return new_real(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
+                  st__to_float(&args[1], 1), args[3], args + 4, rets);
 }
 
 ST_BOXED(st__box_randint) {
-  return integers_of(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
+  return new_integers(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
 }
 
 ST_BOXED(st__box_randint_generator) {
-  return integers_of(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
+  return new_integers(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
 }
 
 ST_BOXED(st__box_randint_low) {
-  return integers_of(&args[2], args[0].u.i, args[1].u.i, st__none(),
-                     args + 3, rets);
+  return new_integers(&args[2], args[0].u.i, args[1].u.i, st__none(),
+                      args + 3, rets);
 }
 
 ST_BOXED(st__box_randint_low_generator) {
-  return integers_of(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
-                     rets);
+  return new_integers(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
+                      rets);
 }
 
-/* -- By example ----------------------------------------------------------- */
+/* -- New tensors like another --------------------------------------------- */
 
 static st_status new_like(const st_tensor *self, const st_value *options,
                           st_tensor **out) {
@@ -240,8 +239,8 @@ ST_BOXED(st__box_randint_like_low_dtype) {
 
 /* -- Permutations --------------------------------------------------------- */
 
-/* Fisher-Yates from the front. Below 2^32 / 20 elements 32 bits are fair
- * enough; above PyTorch draws 64. */
+/* Fisher-Yates shuffle from the front. Below 2^32 / 20 elements it draws 32
+ * bits per index, whose bias is small; above 64 bits. PyTorch does the same. */
 static void shuffle(int64_t *p, int64_t n, int64_t base, st_generator *g) {
   const bool wide = n >= UINT32_MAX / 20;
   for (int64_t i = 0; i < n; i++) p[i] = i + base;
@@ -268,7 +267,7 @@ static st_status permutation(int64_t n, st_value generator,
   }
   if (st__is_complex(o.dtype)) return st__no_kernel_for(o.dtype);
   if (n > largest(o.dtype)) {
-    return st__fail(ST_BAD_VALUE, "%s has no %lld different values",
+    return st__fail(ST_BAD_VALUE, "%s cannot represent %lld distinct values",
                     st__dtype_name(o.dtype), (long long)n);
   }
   if (o.device == ST_DEVICE_META) {

@@ -1,8 +1,8 @@
-/* Reductions to positions: argmax, argmin, max and min along a dimension.
+/* Reductions to indices: argmax, argmin, max and min along a dimension.
  *
- * The extremum is found first, in vectors, then the first element equal to
- * it: two fast loops instead of one that carries positions along. NaN is both
- * the greatest and the least.
+ * The first pass finds the extremum in vectors, the second the first element
+ * equal to it: two fast loops instead of one that carries indices along. NaN
+ * counts both as the greatest and as the least element.
  */
 
 #include "op/reduce/argmax.h"
@@ -25,7 +25,7 @@ static void add_base(const st_reduction *r, void *acc, const void *ref,
   for (int64_t i = 0; i < n; i++) a[i] += r->base;
 }
 
-static st_status run(st_run *r, st_tensor *values, st_tensor *positions) {
+static st_status run(st_run *r, st_tensor *values, st_tensor *indices) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
   if (d.self->numel == 0) return ST_OK;
@@ -38,7 +38,7 @@ static st_status run(st_run *r, st_tensor *values, st_tensor *positions) {
                                                        : st__highest(acc)},
     .second = {ST_K_find, ST_K_amin, ST_INT64, st__scalar_int(0)},
     .finish = add_base, .ordered = true, .base = base ? base->u.i : 0,
-    .out_first = values, .out_last = positions};
+    .out_first = values, .out_last = indices};
   return st__reduce(&red, d.self, d.set, d.keepdim);
 }
 

@@ -1,4 +1,4 @@
-/* Reductions to positions: argmax, argmin, max and min along a dimension.
+/* Reductions to indices: argmax, argmin, max and min along a dimension.
  */
 #ifndef ST_OP_REDUCE_ARGMAX_H
 #define ST_OP_REDUCE_ARGMAX_H

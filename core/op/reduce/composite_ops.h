@@ -1,4 +1,4 @@
-/* Reductions made of others.
+/* Composite reductions: nanmean and sum_to_size.
  */
 #ifndef ST_OP_REDUCE_COMPOSITE_OPS_H
 #define ST_OP_REDUCE_COMPOSITE_OPS_H

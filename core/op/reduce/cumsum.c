@@ -1,4 +1,4 @@
-/* Running sums, products and extrema: cumsum, cumprod, cummax, cummin.
+/* Cumulative sums, products and extrema: cumsum, cumprod, cummax, cummin.
  */
 
 #include "op/reduce/cumsum.h"
@@ -12,7 +12,7 @@ static st_status get_dim(const st_run *r, int *dim) {
   return st__wrap_dim(r->args[1].u.i, st__arg_tensor(r, 0)->ndim, dim);
 }
 
-/* Output i is like self, contiguous. */
+/* Makes output i like self, contiguous. */
 static st_status set_like_self(st_run *r, int i, st_dtype dtype) {
   const st_tensor *self = st__arg_tensor(r, 0);
   return st__set_output(r, i, self->ndim, self->sizes, NULL, dtype);

@@ -1,12 +1,12 @@
-/* Running sums, products and extrema.
+/* Cumulative sums, products and extrema.
  */
 #ifndef ST_OP_REDUCE_CUMSUM_H
 #define ST_OP_REDUCE_CUMSUM_H
 
 #include "op/registry/op.h"
 
-/* The argument dtype, or that one where it is not given; BAD_DTYPE for one
- * that no tensor has. */
+/* Sets *dtype to the argument "dtype", or to otherwise if it is absent;
+ * BAD_DTYPE if no tensor can have it. */
 st_status st__asked_dtype(const st_run *r, st_dtype otherwise,
                           st_dtype *dtype);
 

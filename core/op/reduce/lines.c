@@ -1,4 +1,4 @@
-/* Tensors seen as lines along one dimension, for running sums, softmax and
+/* Loops over lines along one dimension, for cumulative sums, softmax and
  * sorting.
  */
 

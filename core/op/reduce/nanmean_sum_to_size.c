@@ -1,4 +1,4 @@
-/* Reductions made of others: nanmean and sum_to_size.
+/* Composite reductions: nanmean and sum_to_size.
  */
 
 #include "op/reduce/composite_ops.h"
@@ -29,8 +29,8 @@ ST_BOXED(st__box_nanmean_out) {
 
 /* -- sum_to_size ----------------------------------------------------------- */
 
-/* Which dimensions of self to sum over; BAD_SHAPE when size does not expand
- * to self's. */
+/* The dimensions of self to sum over; BAD_SHAPE if size does not expand to
+ * self's sizes. */
 static st_status summed_dims(const st_tensor *self, const st_value *size,
                              int64_t *dims, int *n) {
   const int extra = self->ndim - (int)size->len;
@@ -42,7 +42,7 @@ static st_status summed_dims(const st_tensor *self, const st_value *size,
     if (d < extra || to != self->sizes[d]) dims[(*n)++] = d;
   }
   if (fits) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "size %s does not expand to the %s of self",
+  return st__fail(ST_BAD_SHAPE, "size %s does not expand to self's shape %s",
                   st__shape_text((int)size->len, size->u.ints,
                                  (char[160]){0}, 160), ST_SHAPE_TEXT(self));
 }

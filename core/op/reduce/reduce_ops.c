@@ -1,4 +1,5 @@
-/* Reductions to values: sums, products, extrema, truth, moments, norms.
+/* Reductions to values: sums, products, extrema, any and all, variances,
+ * norms.
  */
 
 #include "op/reduce/reduce_ops.h"
@@ -7,12 +8,12 @@
 
 #include "op/reduce/reduction.h"
 
-/* -- Shared --------------------------------------------------------------- */
+/* -- Helpers -------------------------------------------------------------- */
 
 static st_dtype dtype_of(const st_tensor *t) { return (st_dtype)t->dtype; }
 
-/* What numbers of this dtype are accumulated in. */
-static st_dtype wide(st_dtype d) {
+/* The dtype that elements of dtype d are accumulated in. */
+static st_dtype acc_dtype(st_dtype d) {
   return st__is_complex(d) ? ST_COMPLEX128
        : st__is_floating(d) ? ST_FLOAT64 : ST_INT64;
 }
@@ -21,13 +22,13 @@ static bool is_inexact(st_dtype d) {
   return st__is_floating(d) || st__is_complex(d);
 }
 
-/* The argument "dtype", or else. */
-static st_dtype asked_dtype(const st_run *r, st_dtype otherwise) {
+/* The argument "dtype", or otherwise if it is absent. */
+static st_dtype dtype_arg(const st_run *r, st_dtype otherwise) {
   const st_value *dtype = st__named_arg(r, "dtype");
   return dtype ? (st_dtype)dtype->u.i : otherwise;
 }
 
-/* Do sums of `from` accumulate to the same as sums of what it converts to? */
+/* True if sums of `from` and of its conversion to `to` accumulate equally. */
 static bool sums_as(st_dtype from, st_dtype to) {
   if (from == to) return true;
   if (from == ST_BOOL || st__is_integral(from)) return st__is_integral(to);
@@ -36,7 +37,7 @@ static bool sums_as(st_dtype from, st_dtype to) {
          (from == ST_COMPLEX64 && to == ST_COMPLEX128);
 }
 
-/* t itself (retained), or its elements as another dtype. */
+/* t itself (retained), or a copy converted to dtype `to`; owned. */
 static st_status convert(st_tensor *t, st_dtype to, st_tensor **out) {
   if (dtype_of(t) != to) {
     return st__clone(t, to, ST_FORMAT_PRESERVE, out);
@@ -46,7 +47,7 @@ static st_status convert(st_tensor *t, st_dtype to, st_tensor **out) {
   return ST_OK;
 }
 
-/* Reduces self, converted first when `to` asks for it. */
+/* Reduces self, converted to dtype `to`. */
 static st_status reduce_as(st_run *r, st_reduction *red, st_dtype to) {
   st_dims d;
   st_tensor *in = NULL;
@@ -57,20 +58,20 @@ static st_status reduce_as(st_run *r, st_reduction *red, st_dtype to) {
   return status;
 }
 
-static st_reduce_pass fold(st_kernel_id kernel, st_kernel_id combine,
-                           st_dtype acc, st_scalar start) {
+static st_reduce_pass make_pass(st_kernel_id kernel, st_kernel_id combine,
+                                st_dtype acc, st_scalar start) {
   return (st_reduce_pass){kernel, combine, acc, start};
 }
 
 static st_reduce_pass sum_pass(st_kernel_id kernel, st_dtype acc) {
-  return fold(kernel, ST_K_sum, acc, st__scalar_int(0));
+  return make_pass(kernel, ST_K_sum, acc, st__scalar_int(0));
 }
 
 /* -- sum, prod, nansum, mean ---------------------------------------------- */
 
 static st_dtype sum_dtype(const st_run *r, st_dtype self) {
   if (r->given[0] && !st__named_arg(r, "dtype")) return dtype_of(r->given[0]);
-  return asked_dtype(r, is_inexact(self) ? self : ST_INT64);
+  return dtype_arg(r, is_inexact(self) ? self : ST_INT64);
 }
 
 st_status st__sum_meta(st_run *r) {
@@ -92,10 +93,11 @@ st_status st__sum_impl(st_run *r) {
   const st_dtype in = as_is ? self : out;
   if (kernel == ST_K_nansum && !st__is_floating(in)) kernel = ST_K_sum;
   st_reduction red = {.out_last = r->out[0]};
-  red.first = sum_pass(kernel, wide(in));
+  red.first = sum_pass(kernel, acc_dtype(in));
   if (kernel == ST_K_prod) {
-    red.first = fold(kernel, kernel, in == ST_COMPLEX64 ? in : wide(in),
-                     st__scalar_int(1));
+    red.first = make_pass(kernel, kernel,
+                          in == ST_COMPLEX64 ? in : acc_dtype(in),
+                          st__scalar_int(1));
   }
   return reduce_as(r, &red, in);
 }
@@ -104,15 +106,15 @@ st_status st__mean_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
   const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
-  if (!is_inexact(asked_dtype(r, dtype_of(d.self)))) {
+  if (!is_inexact(dtype_arg(r, dtype_of(d.self)))) {
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
-                    "complex dtype: name one",
-                    st__dtype_name(asked_dtype(r, dtype_of(d.self))));
+                    "complex dtype: pass dtype",
+                    st__dtype_name(dtype_arg(r, dtype_of(d.self))));
   }
   return st__set_reduced(r, 0, &d, dtype);
 }
 
-/* Both kinds of accumulators are rows of float64. */
+/* Both accumulator dtypes are arrays of float64. */
 static void divide(void *acc, int64_t n, st_dtype dtype, double by) {
   double *a = acc;
   if (dtype == ST_COMPLEX128) n *= 2;
@@ -130,7 +132,7 @@ st_status st__mean_impl(st_run *r) {
   const st_dtype out = dtype_of(r->out[0]);
   const st_dtype in = sums_as(self, out) ? self : out;
   st_reduction red = {.out_last = r->out[0], .finish = finish_mean};
-  red.first = sum_pass(ST_K_sum, wide(in));
+  red.first = sum_pass(ST_K_sum, acc_dtype(in));
   return reduce_as(r, &red, in);
 }
 
@@ -152,8 +154,9 @@ st_status st__amax_meta(st_run *r) {
 
 static st_reduce_pass extremum_pass(st_kernel_id kernel, st_dtype self) {
   const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;
-  return fold(kernel, kernel, acc, kernel == ST_K_amax ? st__lowest(acc)
-                                                       : st__highest(acc));
+  return make_pass(kernel, kernel, acc, kernel == ST_K_amax
+                                          ? st__lowest(acc)
+                                          : st__highest(acc));
 }
 
 st_status st__amax_impl(st_run *r) {
@@ -179,7 +182,7 @@ st_status st__aminmax_impl(st_run *r) {
   return reduce_as(r, &red, self);
 }
 
-/* -- Truth ---------------------------------------------------------------- */
+/* -- any, all, count_nonzero ---------------------------------------------- */
 
 st_status st__any_meta(st_run *r) {
   st_dims d;
@@ -191,8 +194,8 @@ st_status st__any_meta(st_run *r) {
 st_status st__any_impl(st_run *r) {
   const st_kernel_id kernel = r->row->kernel;
   st_reduction red = {.out_last = r->out[0]};
-  red.first = fold(kernel, kernel, ST_BOOL,
-                   st__scalar_int(kernel == ST_K_all));
+  red.first = make_pass(kernel, kernel, ST_BOOL,
+                        st__scalar_int(kernel == ST_K_all));
   return reduce_as(r, &red, dtype_of(st__arg_tensor(r, 0)));
 }
 
@@ -210,7 +213,7 @@ st_status st__count_impl(st_run *r) {
 
 /* -- var, std ------------------------------------------------------------- */
 
-/* "correction", or 1 and 0 for "unbiased". */
+/* The argument "correction", or 1 or 0 for "unbiased" true or false. */
 static double get_correction(const st_run *r) {
   const st_value *correction = st__named_arg(r, "correction");
   const st_value *unbiased = st__named_arg(r, "unbiased");
@@ -264,7 +267,7 @@ static st_status reduce_var(st_run *r, bool root) {
                       .out_last = r->out[0], .pivot = pivot_mean,
                       .finish = root ? finish_std : finish_var,
                       .correction = get_correction(r)};
-  red.first = sum_pass(ST_K_sum, wide(self));
+  red.first = sum_pass(ST_K_sum, acc_dtype(self));
   red.second = sum_pass(ST_K_sqdev, ST_FLOAT64);
   return reduce_as(r, &red, self);
 }
@@ -274,7 +277,7 @@ st_status st__std_impl(st_run *r) { return reduce_var(r, true); }
 
 /* -- Norms ---------------------------------------------------------------- */
 
-/* "ord" or "p"; 2 when absent. */
+/* The argument "ord" or "p"; 2 if absent. */
 static double get_power(const st_run *r) {
   const st_value *p = st__named_arg(r, "ord");
   if (!p) p = st__named_arg(r, "p");
@@ -284,7 +287,7 @@ static double get_power(const st_run *r) {
 st_status st__norm_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
-  const st_dtype self = dtype_of(d.self), dtype = asked_dtype(r, self);
+  const st_dtype self = dtype_of(d.self), dtype = dtype_arg(r, self);
   if (!is_inexact(dtype) ||
       st__is_complex(self) != st__is_complex(dtype)) {
     return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
@@ -308,11 +311,11 @@ static st_reduce_pass norm_pass(double p) {
   if (p == 1) return sum_pass(ST_K_norm1, ST_FLOAT64);
   if (p == 2) return sum_pass(ST_K_norm2, ST_FLOAT64);
   if (p == INFINITY) {
-    return fold(ST_K_norm_inf, ST_K_amax, ST_FLOAT64, st__scalar_int(0));
+    return make_pass(ST_K_norm_inf, ST_K_amax, ST_FLOAT64, st__scalar_int(0));
   }
   if (p == -INFINITY) {
-    return fold(ST_K_norm_neginf, ST_K_amin, ST_FLOAT64,
-                st__scalar_float(INFINITY));
+    return make_pass(ST_K_norm_neginf, ST_K_amin, ST_FLOAT64,
+                     st__scalar_float(INFINITY));
   }
   return sum_pass(ST_K_normp, ST_FLOAT64);
 }
@@ -324,7 +327,7 @@ st_status st__norm_impl(st_run *r) {
   if (red.first.kernel == ST_K_norm2 || red.first.kernel == ST_K_normp) {
     red.finish = finish_norm;
   }
-  return reduce_as(r, &red, asked_dtype(r, dtype_of(st__arg_tensor(r, 0))));
+  return reduce_as(r, &red, dtype_arg(r, dtype_of(st__arg_tensor(r, 0))));
 }
 
 /* -- logsumexp ------------------------------------------------------------ */
@@ -361,9 +364,9 @@ st_status st__logsumexp_impl(st_run *r) {
   const st_dtype in = dtype_of(r->out[0]);
   st_reduction red = {.out_last = r->out[0], .pivot = pivot_max,
                       .finish = finish_log};
-  red.first = fold(ST_K_amax, ST_K_amax,
-                   in == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32,
-                   st__scalar_float(-INFINITY));
+  red.first = make_pass(ST_K_amax, ST_K_amax,
+                        in == ST_FLOAT64 ? ST_FLOAT64 : ST_FLOAT32,
+                        st__scalar_float(-INFINITY));
   red.second = sum_pass(ST_K_sumexp, ST_FLOAT64);
   return reduce_as(r, &red, in);
 }

@@ -1,4 +1,5 @@
-/* Reductions to values: sums, products, extrema, truth, moments, norms.
+/* Reductions to values: sums, products, extrema, any and all, variances,
+ * norms.
  */
 #ifndef ST_OP_REDUCE_REDUCE_OPS_H
 #define ST_OP_REDUCE_REDUCE_OPS_H
@@ -20,7 +21,7 @@ st_status st__count_impl(st_run *r);
 st_status st__var_meta(st_run *r);
 st_status st__var_impl(st_run *r);
 st_status st__std_impl(st_run *r);
-st_status st__var_mean_meta(st_run *r); /* with the impls of var and std */
+st_status st__var_mean_meta(st_run *r); /* impl: var's or std's */
 st_status st__norm_meta(st_run *r);
 st_status st__norm_impl(st_run *r);
 st_status st__logsumexp_meta(st_run *r);

@@ -1,4 +1,4 @@
-/* The engine of reductions (Note [Order of a reduction]).
+/* The reduction engine (Note [Order of a reduction]).
  */
 
 #include "op/reduce/reduction.h"
@@ -11,35 +11,35 @@
 #include "kernel/reduction.h"
 
 enum {
-  TILE = 512,        /* outputs whose accumulators live on the stack */
-  COLUMNS = 256,     /* of them, where each takes long */
-  SEGMENT = 256,     /* elements of a segment, at least */
+  TILE = 512,        /* outputs; their accumulators are on the stack */
+  COLUMNS = 256,     /* outputs, if each has many elements */
+  SEGMENT = 256,     /* minimum elements of a segment */
   CHUNK_BYTES = 32768,
-  FEW_TILES = 64,    /* fewer: segments are cut into chunks */
+  FEW_TILES = 64,    /* below: segments are split into chunks */
   MAX_CHUNKS = 256,
-  ACC_SIZE = 16      /* of the largest accumulator */
+  ACC_SIZE = 16      /* bytes of the largest accumulator */
 };
 
 /* -- Dimensions ----------------------------------------------------------- */
 
-/* What a dimension moves, in bytes but for the last two: the input, the two
- * outputs, the references (in references), the logical position among the
- * reduced elements, which is 0 for kept dimensions. */
-enum { IN, OUT0, OUT1, REF, POSITION, NSTEPS };
+/* The strides of a dimension. In bytes: the input, the two outputs. In
+ * elements: the pivots, and the logical index among the reduced elements,
+ * which is 0 for kept dimensions. */
+enum { IN, OUT0, OUT1, REF, INDEX, NSTRIDES };
 
-/* The fastest dimension first. */
+/* Loop dimensions, the innermost first. */
 typedef struct axes {
   int n;
   int64_t total; /* product of the sizes */
-  int64_t size[ST_MAX_DIMS], step[NSTEPS][ST_MAX_DIMS];
+  int64_t size[ST_MAX_DIMS], stride[NSTRIDES][ST_MAX_DIMS];
 } axes;
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-static void add_dim(axes *d, int64_t size, const int64_t *step) {
+static void add_dim(axes *d, int64_t size, const int64_t *stride) {
   d->total *= size;
   d->size[d->n] = size;
-  for (int k = 0; k < NSTEPS; k++) d->step[k][d->n] = step[k];
+  for (int k = 0; k < NSTRIDES; k++) d->stride[k][d->n] = stride[k];
   d->n++;
 }
 
@@ -51,12 +51,14 @@ static void swap(int64_t *a, int i, int j) {
 
 static void swap_dims(axes *d, int i, int j) {
   swap(d->size, i, j);
-  for (int k = 0; k < NSTEPS; k++) swap(d->step[k], i, j);
+  for (int k = 0; k < NSTRIDES; k++) swap(d->stride[k], i, j);
 }
 
-/* Expanded dimensions are the slowest. */
+/* True if dimension i should be outside dimension j. Expanded dimensions are
+ * outermost. */
 static bool is_slower(const axes *d, int by, int i, int j) {
-  const int64_t a = magnitude(d->step[by][i]), b = magnitude(d->step[by][j]);
+  const int64_t a = magnitude(d->stride[by][i]);
+  const int64_t b = magnitude(d->stride[by][j]);
   return b != 0 && (a == 0 || a > b);
 }
 
@@ -69,16 +71,16 @@ static void sort_dims(axes *d, int by) {
 }
 
 static bool can_merge(const axes *d, int i, int j) {
-  for (int k = 0; k < NSTEPS; k++) {
-    if (d->step[k][j] != d->step[k][i] * d->size[i]) return false;
+  for (int k = 0; k < NSTRIDES; k++) {
+    if (d->stride[k][j] != d->stride[k][i] * d->size[i]) return false;
   }
   return true;
 }
 
-/* There is at least one dimension afterwards. */
+/* Merges adjacent dimensions; leaves at least one. */
 static void merge_dims(axes *d) {
   int n = 0;
-  if (d->n == 0) add_dim(d, 1, (int64_t[NSTEPS]){0});
+  if (d->n == 0) add_dim(d, 1, (int64_t[NSTRIDES]){0});
   for (int i = 1; i < d->n; i++) {
     if (can_merge(d, n, i)) d->size[n] *= d->size[i];
     else swap_dims(d, ++n, i);
@@ -86,24 +88,24 @@ static void merge_dims(axes *d) {
   d->n = n + 1;
 }
 
-/* -- The walk ------------------------------------------------------------- */
+/* -- Loop nests ----------------------------------------------------------- */
 
-/* One fold of every output: a tile of outputs and a chunk of their elements
+/* One pass over every output: a tile of outputs and a chunk of their elements
  * at a time. */
 typedef struct loop_nest {
   char *in;
-  axes folded, kept;
-  int64_t segments;         /* of an output */
-  bool partials;            /* folded are the values of segments */
-  int64_t chunk, chunks;    /* elements of a chunk; how many chunks */
+  axes reduced, kept;
+  int64_t segments;         /* per output */
+  bool partials;            /* the input is values of segments */
+  int64_t chunk, chunks;    /* elements of a chunk; number of chunks */
   int64_t width, per_row, tiles;
 } loop_nest;
 
-/* Outputs of a tile are neighbours along the first kept dimension: the one
- * with the least stride. A few of them are not worth it. */
+/* Outputs of a tile are adjacent along the first kept dimension, the one with
+ * the least stride. If it is short, the longest one replaces it. */
 static void choose_tile_dim(loop_nest *w) {
   int longest = 0;
-  if (w->kept.size[0] >= 8 || w->folded.total >= 64) return;
+  if (w->kept.size[0] >= 8 || w->reduced.total >= 64) return;
   for (int i = 1; i < w->kept.n; i++) {
     if (w->kept.size[i] > w->kept.size[longest]) longest = i;
   }
@@ -111,9 +113,10 @@ static void choose_tile_dim(loop_nest *w) {
 }
 
 static void split(loop_nest *w, int64_t itemsize) {
-  const int64_t n = w->folded.total, chunk = CHUNK_BYTES / itemsize;
+  const int64_t n = w->reduced.total, chunk = CHUNK_BYTES / itemsize;
   const bool by_columns =
-    n < 32 || magnitude(w->kept.step[IN][0]) < magnitude(w->folded.step[IN][0]);
+    n < 32 || magnitude(w->kept.stride[IN][0]) <
+              magnitude(w->reduced.stride[IN][0]);
   w->width = by_columns ? (n < 64 ? TILE : COLUMNS) : chunk / (n + 1);
   w->width = w->width < 1 ? 1 : w->width > TILE ? TILE : w->width;
   w->per_row = (w->kept.size[0] + w->width - 1) / w->width;
@@ -126,70 +129,71 @@ static void split(loop_nest *w, int64_t itemsize) {
   w->chunks = n ? (n + w->chunk - 1) / w->chunk : 1;
 }
 
-/* Integers wrap and bits do not round. */
+/* True if the order does not matter: integers wrap around and bools are
+ * exact. */
 static bool is_any_order(const st_reduction *r) {
   const st_dtype acc = r->first.acc;
   return !r->ordered && (acc == ST_BOOL || st__is_integral(acc));
 }
 
-/* Reduced dimensions are folded until there are SEGMENT elements; those left
- * are kept, but have a position. Where the order does not matter, all are
- * folded as they lie. */
+/* Reduces the innermost reduced dimensions until they have SEGMENT elements.
+ * The others are kept, with a stride of the logical index. If the order does
+ * not matter, reduces all at once in memory order. */
 static void make_loop_nest(loop_nest *w, const st_reduction *r,
                            const st_tensor *in, uint64_t dims, bool keepdim) {
   const bool all = in->numel == 0 || is_any_order(r);
   int out_dim = (r->out_first ? r->out_first : r->out_last)->ndim;
-  int64_t position = 1;
+  int64_t index = 1;
   w->in = st__data(in);
   w->partials = false;
   w->segments = 1;
-  w->folded.n = w->kept.n = 0;
-  w->folded.total = w->kept.total = 1;
+  w->reduced.n = w->kept.n = 0;
+  w->reduced.total = w->kept.total = 1;
   for (int i = in->ndim - 1; i >= 0; i--) {
     const bool reduce = dims >> i & 1;
-    const bool fold = reduce && (all || w->folded.total < SEGMENT);
-    int64_t step[NSTEPS] = {st__stride_of(in, i)};
+    const bool is_reduced = reduce && (all || w->reduced.total < SEGMENT);
+    int64_t stride[NSTRIDES] = {st__stride_of(in, i)};
     if (!reduce || keepdim) out_dim--;
     if (!reduce) {
-      step[OUT0] = st__stride_of(r->out_first, out_dim);
-      step[OUT1] = st__stride_of(r->out_last, out_dim);
+      stride[OUT0] = st__stride_of(r->out_first, out_dim);
+      stride[OUT1] = st__stride_of(r->out_last, out_dim);
     } else {
-      step[POSITION] = position;
-      position *= in->sizes[i];
+      stride[INDEX] = index;
+      index *= in->sizes[i];
     }
     if (in->sizes[i] == 1) continue;
-    add_dim(fold ? &w->folded : &w->kept, in->sizes[i], step);
-    if (reduce && !fold) w->segments *= in->sizes[i];
+    add_dim(is_reduced ? &w->reduced : &w->kept, in->sizes[i], stride);
+    if (reduce && !is_reduced) w->segments *= in->sizes[i];
   }
   if (all) {
-    for (int i = 0; i < w->folded.n; i++) w->folded.step[POSITION][i] = 0;
-    sort_dims(&w->folded, IN);
+    for (int i = 0; i < w->reduced.n; i++) w->reduced.stride[INDEX][i] = 0;
+    sort_dims(&w->reduced, IN);
   }
-  merge_dims(&w->folded);
+  merge_dims(&w->reduced);
   sort_dims(&w->kept, IN);
   merge_dims(&w->kept);
   choose_tile_dim(w);
 }
 
-/* The walk over the values of segments, which are dense, `size` bytes each,
- * in the order of w's kept dimensions. */
+/* Makes the loop nest over the values of segments, which are dense, `size`
+ * bytes each, in the order of w's kept dimensions. */
 static void make_rest(loop_nest *rest, loop_nest *w, int64_t size) {
   int64_t pivots = 1;
   rest->partials = true;
-  rest->folded.n = rest->kept.n = 0;
-  rest->folded.total = rest->kept.total = 1;
+  rest->reduced.n = rest->kept.n = 0;
+  rest->reduced.total = rest->kept.total = 1;
   for (int i = 0; i < w->kept.n; i++) {
-    const bool fold = w->kept.step[POSITION][i] != 0;
-    int64_t step[NSTEPS];
-    for (int k = 0; k < NSTEPS; k++) step[k] = w->kept.step[k][i];
-    step[IN] = size;
-    step[REF] = w->kept.step[REF][i] = fold ? 0 : pivots;
+    const bool is_reduced = w->kept.stride[INDEX][i] != 0;
+    int64_t stride[NSTRIDES];
+    for (int k = 0; k < NSTRIDES; k++) stride[k] = w->kept.stride[k][i];
+    stride[IN] = size;
+    stride[REF] = w->kept.stride[REF][i] = is_reduced ? 0 : pivots;
     size *= w->kept.size[i];
-    if (!fold) pivots *= w->kept.size[i];
-    add_dim(fold ? &rest->folded : &rest->kept, w->kept.size[i], step);
+    if (!is_reduced) pivots *= w->kept.size[i];
+    add_dim(is_reduced ? &rest->reduced : &rest->kept, w->kept.size[i], stride);
   }
-  sort_dims(&rest->folded, POSITION);
-  merge_dims(&rest->folded);
+  sort_dims(&rest->reduced, INDEX);
+  merge_dims(&rest->reduced);
   merge_dims(&rest->kept);
 }
 
@@ -203,10 +207,10 @@ typedef struct job {
   char *values[2], *sums, *pivots;       /* scratch of staged runs */
 } job;
 
-/* Up to `width` neighbouring outputs, and which of their elements. */
+/* Up to `width` adjacent outputs, and the chunk of their elements. */
 typedef struct tile {
   char *in, *out[2];
-  int64_t at, ref, position; /* numbers of the first one */
+  int64_t at, ref, index; /* of the first output */
   int64_t width, chunk;
 } tile;
 
@@ -220,11 +224,11 @@ static int64_t acc_size(const job *b, int pass) {
 
 static void move_tile(const job *b, const loop_nest *w, tile *t, int dim,
                       int64_t by) {
-  t->in += by * w->kept.step[IN][dim];
-  if (b->out[0]) t->out[0] += by * w->kept.step[OUT0][dim];
-  if (b->out[1]) t->out[1] += by * w->kept.step[OUT1][dim];
-  t->ref += by * w->kept.step[REF][dim];
-  t->position += by * w->kept.step[POSITION][dim];
+  t->in += by * w->kept.stride[IN][dim];
+  if (b->out[0]) t->out[0] += by * w->kept.stride[OUT0][dim];
+  if (b->out[1]) t->out[1] += by * w->kept.stride[OUT1][dim];
+  t->ref += by * w->kept.stride[REF][dim];
+  t->index += by * w->kept.stride[INDEX][dim];
 }
 
 static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
@@ -243,8 +247,8 @@ static tile find_tile(const job *b, const loop_nest *w, int64_t index) {
   return t;
 }
 
-/* References of a pass: a constant, or one per output. */
-typedef struct pivots { char *p; int64_t step; } pivots;
+/* The pivots of a pass: a constant, or one per output. */
+typedef struct pivots { char *p; int64_t stride; } pivots;
 
 static pivots pivots_of(const job *b, int pass, char *found) {
   if (pass == 0) return (pivots){(char *)(uintptr_t)&b->r->ref, 0};
@@ -261,14 +265,14 @@ static void fill(const st_reduce_pass *f, char *acc, int64_t n) {
   }
 }
 
-/* The tile's values for the tile's chunk. */
+/* Reduces the tile's chunk to one value per output in acc. */
 static void reduce_tile(const loop_nest *w, st_loop loop, const tile *t,
                         pivots ref, char *acc) {
-  const int64_t from = t->chunk * w->chunk, left = w->folded.total - from;
+  const int64_t from = t->chunk * w->chunk, left = w->reduced.total - from;
   const int64_t n = left < w->chunk ? left : w->chunk;
-  const int64_t s[6] = {[4] = w->kept.step[IN][0], [5] = ref.step};
-  const st_reduce_run run = {from, w->partials, w->folded.n, w->folded.size,
-                             w->folded.step[IN]};
+  const int64_t s[6] = {[4] = w->kept.stride[IN][0], [5] = ref.stride};
+  const st_reduce_run run = {from, w->partials, w->reduced.n, w->reduced.size,
+                             w->reduced.stride[IN]};
   char *data[3] = {acc, t->in, ref.p};
   loop(data, s, n, t->width, &run);
 }
@@ -287,8 +291,8 @@ static void plus_zero(double *a, int64_t n) {
   for (int64_t i = 0; i < n; i++) a[i] += 0.0;
 }
 
-/* The first operand of an ATen fold is the start. That shows in a sum of
- * nothing but -0, which is 0, and in infinite complex products. */
+/* An ATen reduction starts from the initial value. That is visible in a sum of
+ * -0 alone, which is 0, and in infinite complex products. */
 static void add_start(const st_reduce_pass *f, char *acc, int64_t n) {
   double *a = (double *)(void *)acc;
   if (f->combine == ST_K_sum) {
@@ -308,13 +312,13 @@ static void pivot(const job *b, const char *first, char *ref, int64_t n) {
 static void store(const job *b, const loop_nest *w, const tile *t, int which,
                   char *acc) {
   const int pass = which && b->loop[1] ? 1 : 0;
-  const int64_t s[4] = {w->kept.step[which ? OUT1 : OUT0][0],
+  const int64_t s[4] = {w->kept.stride[which ? OUT1 : OUT0][0],
                         acc_size(b, pass), 0, 0};
   char *data[2] = {t->out[which], acc};
   b->store[which](data, s, t->width, 1, NULL);
 }
 
-/* Stores the first pass's values if anyone wants them. */
+/* Stores the results of the first pass if they are an output. */
 static void first_done(const job *b, const loop_nest *w, const tile *t,
                        char *acc) {
   if (b->r->out_first) store(b, w, t, 0, acc);
@@ -329,7 +333,7 @@ static void last_done(const job *b, const loop_nest *w, const tile *t,
 static void reduce_outputs(const job *b, int pass, const tile *t, char *ref,
                            char *acc) {
   const st_reduce_pass *f = pass_of(b, pass);
-  if (b->body.folded.total == 0) {
+  if (b->body.reduced.total == 0) {
     fill(f, acc, t->width);
     return;
   }
@@ -360,21 +364,21 @@ static bool is_search(const job *b, int pass) {
   return pass && b->r->second.kernel == ST_K_find;
 }
 
-/* The references of a body's or the rest's tile. */
+/* The pivots of a tile of the body or of the rest. */
 static pivots pivots_at(const job *b, int pass, const loop_nest *w,
                         const tile *t) {
   pivots all = pivots_of(b, pass, b->pivots);
   if (pass) {
-    all.p += t->ref * all.step;
-    all.step *= w->kept.step[REF][0];
+    all.p += t->ref * all.stride;
+    all.stride *= w->kept.stride[REF][0];
   }
   return all;
 }
 
-/* Does the extremum of any output come from this tile and chunk? */
+/* True if the extremum of any output comes from this tile and chunk. */
 static bool has_extremum(const job *b, const tile *t, pivots ref) {
   const int64_t size = acc_size(b, 0), one = 1;
-  const int64_t s[6] = {[4] = size, [5] = ref.step};
+  const int64_t s[6] = {[4] = size, [5] = ref.stride};
   const st_reduce_run run = {0, true, 1, &one, &size};
   int64_t hit[TILE];
   char *data[3] = {(char *)hit, b->values[0] + size * (
@@ -387,7 +391,7 @@ static bool has_extremum(const job *b, const tile *t, pivots ref) {
 }
 
 static void search(const job *b, const tile *t, pivots ref, char *acc) {
-  const int64_t step = b->body.kept.step[POSITION][0];
+  const int64_t stride = b->body.kept.stride[INDEX][0];
   int64_t *at = (int64_t *)(void *)acc;
   if (!has_extremum(b, t, ref)) {
     for (int64_t j = 0; j < t->width; j++) at[j] = ST_NO_INDEX;
@@ -395,7 +399,7 @@ static void search(const job *b, const tile *t, pivots ref, char *acc) {
   }
   reduce_tile(&b->body, b->loop[1], t, ref, acc);
   for (int64_t j = 0; j < t->width; j++) {
-    if (at[j] != ST_NO_INDEX) at[j] += t->position + j * step;
+    if (at[j] != ST_NO_INDEX) at[j] += t->index + j * stride;
   }
 }
 
@@ -412,7 +416,7 @@ static void run_body(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* Pairs of chunks: the values of segments. */
+/* Combines chunks in pairs into the values of segments. */
 static char *join_chunks(const job *b, int pass) {
   const int64_t n = b->body.kept.total, size = acc_size(b, pass);
   const int64_t row = n * size, s[6] = {[4] = size};
@@ -431,7 +435,7 @@ static void run_rest(void *ctx, int64_t begin, int64_t end) {
   _Alignas(64) char acc[TILE * ACC_SIZE];
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(b, w, i);
-    char *ref = b->pivots + t.ref * pivots_of(b, 1, NULL).step;
+    char *ref = b->pivots + t.ref * pivots_of(b, 1, NULL).stride;
     reduce_tile(w, b->combine[g->pass], &t, pivots_of(b, 0, NULL), acc);
     add_start(pass_of(b, g->pass), acc, t.width);
     if (g->pass || !b->loop[1]) {
@@ -443,10 +447,10 @@ static void run_rest(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* How many tiles and chunks a thread takes at least. */
+/* The minimum number of units, tiles times chunks, per thread. */
 static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   const int64_t units = w->tiles * w->chunks;
-  return grain / (w->folded.total * w->kept.total / units + 1) + 1;
+  return grain / (w->reduced.total * w->kept.total / units + 1) + 1;
 }
 
 static void run_staged(job *b) {
@@ -463,7 +467,7 @@ static void run_staged(job *b) {
   }
 }
 
-/* -- The run -------------------------------------------------------------- */
+/* -- Running -------------------------------------------------------------- */
 
 static st_status find_loops(job *b, st_dtype dtype) {
   const st_reduction *r = b->r;
@@ -506,7 +510,7 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   make_loop_nest(&b.body, r, in, dims, keepdim);
   if (b.body.kept.total == 0) return ST_OK;
   split(&b.body, (int64_t)st__itemsize((st_dtype)in->dtype));
-  r->count = b.body.folded.total * b.body.segments;
+  r->count = b.body.reduced.total * b.body.segments;
   b.out[0] = r->out_first ? st__data(r->out_first) : NULL;
   b.out[1] = r->out_last ? st__data(r->out_last) : NULL;
   b.store[0] = find_store(&b, r->out_first, 0);
@@ -519,7 +523,7 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   return ST_OK;
 }
 
-/* -- For metas ------------------------------------------------------------ */
+/* -- For meta functions --------------------------------------------------- */
 
 st_scalar st__lowest(st_dtype d) {
   switch (d) {

@@ -1,4 +1,4 @@
-/* Where numbers belong among sorted ones: searchsorted, bucketize.
+/* Binary search in sorted sequences: searchsorted, bucketize.
  */
 
 #include "op/sort/searchsorted.h"
@@ -12,7 +12,7 @@
 /* -- Arguments ------------------------------------------------------------ */
 
 typedef struct query {
-  st_tensor *sequence, *values; /* owned; of one dtype */
+  st_tensor *sequence, *values; /* owned; of the same dtype */
   const st_tensor *sorter;      /* or NULL */
   bool right, is_int32;
   int64_t base;
@@ -52,7 +52,7 @@ static st_status as_tensor(const st_value *v, st_tensor **out) {
   return st__tensor_from_scalar(s, d, true, out);
 }
 
-/* *t, converted if it has another dtype. */
+/* Replaces *t by a copy converted to d, if it has another dtype. */
 static st_status as_dtype(st_tensor **t, st_dtype d) {
   st_tensor *same = NULL;
   if ((st_dtype)(*t)->dtype == d) return ST_OK;
@@ -73,13 +73,15 @@ static bool leads(const st_tensor *sequence, const st_tensor *values) {
 static st_status check_shapes(const st_run *r, const query *q) {
   const st_tensor *s = q->sequence;
   if (s->ndim == 0 || (s->ndim > 1 && r->row->meta == st__bucketize_meta)) {
-    return st__fail(ST_BAD_SHAPE, "%s must be a vector%s, the shape is %s",
-                    s->ndim ? "boundaries" : "what is searched",
-                    s->ndim ? "" : " or more", ST_SHAPE_TEXT(s));
+    return st__fail(ST_BAD_SHAPE, "%s must %s, its shape is %s",
+                    s->ndim ? "boundaries" : "the sorted sequence",
+                    s->ndim ? "be a vector" : "have at least one dimension",
+                    ST_SHAPE_TEXT(s));
   }
   if (s->ndim > 1 && !leads(s, q->values)) {
     return st__fail(ST_BAD_SHAPE, "self of shape %s and sorted_sequence of "
-                    "shape %s must agree but for the last dimension",
+                    "shape %s must have the same sizes except in the last "
+                    "dimension",
                     ST_SHAPE_TEXT(q->values), ST_SHAPE_TEXT(s));
   }
   if (!q->sorter) return ST_OK;
@@ -116,7 +118,7 @@ static st_status get_query(const st_run *r, query *q) {
   return status;
 }
 
-/* -- Metas ---------------------------------------------------------------- */
+/* -- Meta functions ------------------------------------------------------- */
 
 st_status st__searchsorted_meta(st_run *r) {
   query q;
@@ -139,8 +141,8 @@ typedef struct job {
   st_search search;
   st_loop loop;
   char *out, *values, *sequence;
-  int64_t itemsize, row; /* values to a line of the sequence */
-  int64_t line;          /* its bytes; 0: all are of one */
+  int64_t itemsize, row; /* values per line of the sequence */
+  int64_t line;          /* bytes of a line; 0: one line for all */
 } job;
 
 static void search_some(void *ctx, int64_t begin, int64_t end) {
@@ -155,7 +157,7 @@ static void search_some(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* All are contiguous; out is int64. */
+/* All tensors are contiguous; out is int64. */
 static void search(const query *q, const st_tensor *sequence,
                    const st_tensor *values, st_tensor *out) {
   const st_dtype d = (st_dtype)values->dtype;
@@ -172,7 +174,7 @@ static void search(const query *q, const st_tensor *sequence,
                    search_some, &b);
 }
 
-/* The sequence in its order, contiguous. */
+/* The sequence, reordered by sorter and contiguous; owned. */
 static st_status arrange(const query *q, st_tensor **out) {
   st_tensor *sorted = NULL;
   if (!q->sorter) {

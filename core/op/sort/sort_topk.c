@@ -1,4 +1,4 @@
-/* Operators that order elements: sort, topk, kthvalue, medians, mode.
+/* Sorting and order statistics: sort, topk, kthvalue, medians, mode.
  */
 
 #include "op/sort/sort_topk.h"
@@ -18,21 +18,22 @@ typedef struct job {
   st_lines lines;
   st_loop loop;
   st_sort order;
-  int pieces;
-  int64_t scratch; /* bytes per piece */
+  int chunks;
+  int64_t scratch; /* bytes per chunk */
 } job;
 
-static void run_pieces(void *ctx, int64_t begin, int64_t end) {
+static void run_chunks(void *ctx, int64_t begin, int64_t end) {
   const job *b = ctx;
   for (int64_t i = begin; i < end; i++) {
     st_sort order = b->order;
     order.scratch += i * b->scratch;
-    st__lines_run(&b->lines, b->loop, &order, b->lines.count * i / b->pieces,
-                  b->lines.count * (i + 1) / b->pieces);
+    st__lines_run(&b->lines, b->loop, &order, b->lines.count * i / b->chunks,
+                  b->lines.count * (i + 1) / b->chunks);
   }
 }
 
-/* The operands have the same rank; either output may be NULL. */
+/* Sorts along dim. The operands have the same rank; either output may be
+ * NULL. */
 static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   const st_dtype dtype = (st_dtype)t[2]->dtype;
   job b = {.order = order};
@@ -44,20 +45,21 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
                     "can be sorted", (int)st__display_index(dim),
                     (long long)b.lines.length);
   }
-  b.pieces = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
+  b.chunks = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
   b.scratch = st__sort_scratch(b.lines.length,
                                (int64_t)st__itemsize(dtype)) + 63;
   b.scratch -= b.scratch % 64;
-  const size_t bytes = (size_t)(b.pieces * b.scratch);
+  const size_t bytes = (size_t)(b.chunks * b.scratch);
   b.order.scratch = st__alloc(ST_MEM_SCRATCH, bytes);
   if (!b.order.scratch) return ST_NO_MEMORY;
-  st__parallel_for(0, b.pieces, 1, run_pieces, &b);
+  st__parallel_for(0, b.chunks, 1, run_chunks, &b);
   st__free(ST_MEM_SCRATCH, b.order.scratch, bytes);
   return ST_OK;
 }
 
-/* t with dimension dim put back, when `missing`; else t itself, retained. */
+/* t with dimension dim restored if `missing`, else t itself, retained;
+ * owned. */
 static st_status with_dim(st_tensor *t, bool missing, int dim,
                           st_tensor **out) {
   if (t && missing) return st__view_unsqueeze(t, dim, out);
@@ -66,19 +68,19 @@ static st_status with_dim(st_tensor *t, bool missing, int dim,
   return ST_OK;
 }
 
-/* Orders in along dim into the outputs, which lack that dimension unless
- * they have in's rank. An output may share memory with in. */
+/* Sorts in along dim into the outputs, which lack that dimension unless they
+ * have in's rank. An output may share memory with in. */
 static st_status sort_into(st_sort order, st_tensor *values,
-                           st_tensor *positions, st_tensor *in, int dim) {
+                           st_tensor *indices, st_tensor *in, int dim) {
   st_tensor *t[3] = {NULL, NULL, NULL};
   st_status status;
-  const st_tensor *out = values ? values : positions;
+  const st_tensor *out = values ? values : indices;
   const bool missing = out->ndim < in->ndim;
   const bool shared =
     (values && st__overlap(values, in) != ST_OVERLAP_NO) ||
-    (positions && st__overlap(positions, in) != ST_OVERLAP_NO);
+    (indices && st__overlap(indices, in) != ST_OVERLAP_NO);
   ST_TRY_FAIL(with_dim(values, missing, dim, &t[0]));
-  ST_TRY_FAIL(with_dim(positions, missing, dim, &t[1]));
+  ST_TRY_FAIL(with_dim(indices, missing, dim, &t[1]));
   if (shared) {
     ST_TRY_FAIL(st__clone(in, (st_dtype)in->dtype, ST_FORMAT_PRESERVE,
                           &t[2]));
@@ -120,7 +122,7 @@ static st_status get_dim(const st_run *r, int *dim) {
   return st__wrap_dim(int_arg(r, "dim", -1), self->ndim, dim);
 }
 
-/* Output i is laid out like self. */
+/* Gives output i the layout of self. */
 static st_status set_like_self(st_run *r, int i, st_dtype dtype) {
   const st_tensor *self = st__arg_tensor(r, 0);
   int64_t strides[ST_MAX_DIMS];
@@ -149,13 +151,13 @@ st_status st__msort_meta(st_run *r) {
   return set_like_self(r, 0, (st_dtype)st__arg_tensor(r, 0)->dtype);
 }
 
-static st_status sort_all(st_run *r, st_tensor *values, st_tensor *positions,
+static st_status sort_all(st_run *r, st_tensor *values, st_tensor *indices,
                           int dim) {
   st_tensor *self = st__arg_tensor(r, 0);
   const st_sort order = {.descending = int_arg(r, "descending", 0),
                          .k = length_of(self, dim),
                          .base = int_arg(r, "base", 0)};
-  return sort_into(order, values, positions, self, dim);
+  return sort_into(order, values, indices, self, dim);
 }
 
 st_status st__sort_impl(st_run *r) {
@@ -202,7 +204,7 @@ st_status st__topk_impl(st_run *r) {
 
 /* -- kthvalue, medians, mode ---------------------------------------------- */
 
-/* Two outputs without dimension dim, or with it as 1. */
+/* Sets two outputs without dimension dim, or with size 1 there. */
 static st_status set_picked(st_run *r, int dim) {
   st_dims d = {st__arg_tensor(r, 0), UINT64_C(1) << dim,
                int_arg(r, "keepdim", 0)};
@@ -262,7 +264,8 @@ st_status st__median_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype);
 }
 
-/* Everything as one line; of nothing it is what NaN converts to. */
+/* Sorts all elements as one line. The median of an empty tensor is NaN,
+ * converted to its dtype. */
 static st_status median_of_all(st_run *r, bool skip_nan) {
   st_tensor *self = st__arg_tensor(r, 0), *dense = NULL, *line = NULL;
   const st_sort order = {.median = true, .skip_nan = skip_nan, .k = 1};

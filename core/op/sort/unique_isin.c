@@ -1,4 +1,4 @@
-/* Equal elements: isin, unique_consecutive, unique, unique_dim.
+/* Operators on equal elements: isin, unique_consecutive, unique, unique_dim.
  */
 
 #include "op/registry/composite.h"
@@ -7,8 +7,8 @@
 
 /* -- Runs of equal elements ----------------------------------------------- */
 
-/* `items` has n of them along its first dimension; where does one differ
- * from the one before? NaN differs from everything. */
+/* `items` holds n items along its first dimension. Returns a mask that is true
+ * where an item differs from the one before. NaN differs from everything. */
 static st_tensor *run_starts(st_op_scope *c, const st_tensor *items,
                              int64_t n) {
   st_tensor *parts[2];
@@ -29,7 +29,7 @@ static st_tensor *run_starts(st_op_scope *c, const st_tensor *items,
 
 /* -- isin ----------------------------------------------------------------- */
 
-/* Few test elements are compared with each element, as ATen does. */
+/* Up to this many test elements are compared with each element, as in ATen. */
 enum { FEW = 10 };
 
 static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
@@ -41,8 +41,8 @@ static st_tensor *among_few(st_op_scope *c, const st_tensor *elements,
   return st__apply_with(c, ST_OP_any_dim, equal, st__of_int(-1));
 }
 
-/* Both are sorted together, test elements in front of their equals: then an
- * element is in test if its run starts with a test element. */
+/* Sorts both together, test elements in front of equal elements: an element is
+ * in test if its run starts with a test element. */
 static st_tensor *among_many(st_op_scope *c, const st_tensor *elements,
                              const st_tensor *test) {
   st_tensor *parts[] = {st__apply_flatten(c, test),
@@ -53,7 +53,7 @@ static st_tensor *among_many(st_op_scope *c, const st_tensor *elements,
   const st_value all = st__of_tensor(st__apply(c, ST_OP_cat, 1, &both));
   st__apply_multi(c, ST_OP_sort, 1, &all, 2, sorted);
   const st_tensor *starts = run_starts(c, sorted[0], m + n);
-  /* positions of the starts, carried on along their runs */
+  /* indices of the run starts, repeated along the runs */
   const st_tensor *count = st__apply_with(
     c, ST_OP_sub_Scalar,
     st__apply_with(c, ST_OP_cumsum, st__apply1(c, ST_OP_ones_like, sorted[1]),
@@ -79,7 +79,8 @@ static st_status check_isin(const st_tensor *t) {
   return d == ST_BOOL || st__is_complex(d) ? st__no_kernel_for(d) : ST_OK;
 }
 
-/* A plain number as a tensor. */
+/* An operand as a tensor; a scalar is converted to a 0-dimensional one, which
+ * the scope owns. */
 static const st_tensor *operand(st_op_scope *c, const st_value *v) {
   if (v->tag == ST_TAG_TENSOR || !st__scope_ok(c)) return st__to_tensor(v);
   const st_scalar s = st__to_scalar(v);
@@ -119,8 +120,8 @@ ST_BOXED(st__box_isin_Scalar_Tensor_out) {
 /* -- unique --------------------------------------------------------------- */
 
 typedef struct runs {
-  bool inverse, counts; /* which results are asked for */
-  int64_t base, n;      /* of n items */
+  bool inverse, counts; /* results requested by the caller */
+  int64_t base, n;      /* index base; number of items */
   st_tensor *starts;
 } runs;
 
@@ -135,7 +136,7 @@ static st_tensor *first_indices(st_op_scope *c, const runs *r) {
   return st__apply_flatten(c, st__apply1(c, ST_OP_nonzero, r->starts));
 }
 
-/* The number of the run that each item is in. */
+/* The run index of each item; an empty tensor if it is not requested. */
 static st_tensor *run_of_each(st_op_scope *c, const runs *r,
                               const st_tensor *like) {
   if (!r->inverse) return no_indices(c, like);
@@ -181,7 +182,7 @@ static st_tensor *move_dim(st_op_scope *c, const st_tensor *t, int from,
   return st__apply(c, ST_OP_movedim_int, 3, args);
 }
 
-/* Every position along dim as a row. */
+/* A matrix with one row per index of dim. */
 static st_tensor *rows_along(st_op_scope *c, const st_tensor *self, int dim) {
   const int64_t n = self->sizes[dim];
   const st_tensor *front = move_dim(c, self, dim, 0);
@@ -193,8 +194,8 @@ static st_status along_dim(const st_tensor *self, const st_value *v,
                            int *dim) {
   ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
   if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "another dimension than %d of self, shape %s, "
-                  "has no elements", (int)st__display_index(*dim),
+  return st__fail(ST_BAD_SHAPE, "dimensions other than %d of self must not "
+                  "have size 0; its shape is %s", (int)st__display_index(*dim),
                   ST_SHAPE_TEXT(self));
 }
 
@@ -206,7 +207,7 @@ static st_status unique_along(st_op_scope *c, const st_value *args, runs *r,
   ST_TRY(along_dim(self, &args[3], &dim));
   r->n = self->sizes[dim];
   r->starts = run_starts(c, rows_along(c, self, dim), r->n);
-  /* As in ATen, the dimension is the slowest in memory. */
+  /* As in ATen, dim has the largest stride. */
   const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
                            st__of_int(0),
                            st__of_tensor(first_indices(c, r))};
@@ -224,7 +225,7 @@ ST_BOXED(st__box_unique_consecutive) {
        ? unique_of_line(&c, args, &r, rets) : unique_along(&c, args, &r, rets);
 }
 
-/* The runs of the sorted elements. */
+/* unique: the runs of the sorted elements. */
 ST_BOXED(st__box_unique2) {
   const st_tensor *self = args[0].u.tensor;
   runs r = {.inverse = args[2].u.i, .counts = args[3].u.i,
@@ -255,8 +256,8 @@ static bool is_after(const int64_t *a, const int64_t *b, int64_t m) {
   return false;
 }
 
-/* Merges the numbers of rows, m ranks each, in ascending order of the rows;
- * either buffer may be the one returned. */
+/* Merge sort of row indices: rows hold m ranks each and are ordered
+ * lexicographically. Returns the buffer, a or b, that holds the result. */
 static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
                           const int64_t *ranks, int64_t m) {
   for (int64_t i = 0; i < n; i++) a[i] = i;
@@ -276,8 +277,8 @@ static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
   return a;
 }
 
-/* The numbers of the rows in their order. Elements are compared by their
- * ranks, which are of one dtype whatever theirs is. */
+/* The indices of the rows in sorted order. Elements are compared by their
+ * ranks, which have the same dtype for every dtype of rows. */
 static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   const int64_t twice[] = {2 * n};
   const st_value rank_args[] = {st__of_tensor(rows), st__of_bool(true),

@@ -284,7 +284,7 @@ local WRONG = {
   {function() st.as_strided_scatter(st.ones(2), f64 {1}, {1}, {1}, 2) end,
    "as_strided_scatter: "},
   {function() st.ones(2, 3):sum_to_size(2) end,
-   "sum_to_size: size %[2%] does not expand to the %[2, 3%] of self"},
+   "sum_to_size: size %[2%] does not expand to self's shape %[2, 3%]"},
   {function() st.ones(3):sum_to_size(2, 3) end, "sum_to_size: size"},
 }
 

@@ -174,8 +174,8 @@ local WRONG = {
   {{1, {1}, {1}, "add"},
    'scatter_reduce_: reduce must be "sum", "prod", "mean", "amax" or ' ..
    '"amin", not "add"'},
-  {{1, {4}, {1}, "sum"}, "position 4 is out of range"},
-  {{1, {1, 2}, {1}, "sum"}, "index of shape %[2%] reaches beyond src"},
+  {{1, {4}, {1}, "sum"}, "index 4 is out of range"},
+  {{1, {1, 2}, {1}, "sum"}, "index of shape %[2%] does not fit within src"},
   {{2, {1}, {1}, "sum"}, "scatter_reduce_: dimension 2 is out of range"},
 }
 

@@ -525,7 +525,7 @@ local REFUSALS = {
   {"embedding", function() return f(4, 2), f(2) end,
    "indices must hold integers, not float32"},
   {"embedding", function() return f(4, 2), i64 {5} end,
-   "position 5 is out of range"},
+   "index 5 is out of range"},
   {"embedding", function() return f(4, 2), i64 {1}, {padding_idx = 5} end,
    "padding_idx 5 is out of range for 4 rows"},
   {"one_hot", function() return f(2) end,

@@ -427,9 +427,9 @@ local REFUSALS = {
    function() return f64({{1}}), f64({{1}}), f64({{1}}) end,
    "a target of shape [1, 1] needs inputs of one dimension more"},
   {"nll_loss", function() return f64(ROWS), i64 {1, 2, 3, 4} end,
-   "position 4 is out of range for dimension 2 with size 3"},
+   "index 4 is out of range for dimension 2 with size 3"},
   {"nll_loss", function() return f64(ROWS), i64 {1, 2, 3, 0} end,
-   "position 0 is out of range"},
+   "index 0 is out of range"},
   {"nll_loss", function() return f64(ROWS), i64 {1, 2, 3} end,
    "target of shape [3] for self of shape [4, 3], whose classes are along " ..
    "dimension 2"},

@@ -204,15 +204,15 @@ local WRONG = {
   {function() st.cross(f64 {1, 2}, f64 {1, 2}) end,
    "cross: self of shape %[2%] has no dimension of size 3"},
   {function() st.linalg_cross(st.zeros(2, 3), st.zeros(3)) end,
-   "linalg_cross: self and other must have as many dimensions"},
+   "linalg_cross: self and other must have the same number of dimensions"},
   {function() st.linalg_cross(st.zeros(2, 3), st.zeros(2, 2)) end,
    "linalg_cross: dimension 2 of self and other must have size 3"},
   {function() st.renorm(f64 {1}, 2, 1, 1) end,
    "renorm: self must have at least 2 dimensions"},
   {function() st.renorm(st.ones(2, 2), 0, 1, 1) end,
-   "renorm: p must be a positive number"},
+   "renorm: p must be a positive real number"},
   {function() st.renorm(st.ones(2, 2), 2, 1, -1) end,
-   "renorm: maxnorm must be a number from 0 on"},
+   "renorm: maxnorm must be a real number, at least 0"},
   {function() st.combinations(st.ones(2, 2)) end,
    "combinations: self must be a vector"},
   {function() st.combinations(f64 {1}, -1) end,
@@ -245,7 +245,7 @@ local WRONG = {
   {function() st.searchsorted(f64 {1}, f64 {1}, {sorter = i64 {1, 1}}) end,
    "searchsorted: sorter has shape %[2%], sorted_sequence %[1%]"},
   {function() st.searchsorted(f64 {1}, f64 {1}, {sorter = i64 {2}}) end,
-   "position 2 is out of range"},
+   "index 2 is out of range"},
   {function() f64 {1}:bucketize(st.ones(2, 2)) end,
    "bucketize: boundaries must be a vector"},
   {function()
@@ -253,7 +253,7 @@ local WRONG = {
      st.searchsorted(t, t)
    end, "searchsorted: not implemented for dtype complex64"},
   {function() st.unique_dim(st.zeros(2, 0), 1) end,
-   "unique_dim: another dimension than 1 of self"},
+   "unique_dim: dimensions other than 1 of self must not have size 0"},
 }
 
 describe("numerical work:", function()

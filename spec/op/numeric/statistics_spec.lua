@@ -281,12 +281,13 @@ local MISUSE = {
   {"bincount of a matrix", function() i64({{1}}):bincount() end, "vector"},
   {"bincount of a huge element", function()
     i64 {1}:add(st.int64 "9223372036854775806"):bincount()
-  end, "has no bin"},
+  end, "not the index of a bin"},
   {"histc without bins", function() f64 {1}:histc(0) end, "positive"},
   {"histc upside down", function() f64 {1}:histc(2, 3, 1) end, "larger"},
   {"histc up to infinity", function() f64 {1, inf}:histc(2) end,
    "not finite"},
-  {"diff of a number", function() f64 {1}:sum():diff() end, "no dimension"},
+  {"diff of a number", function() f64 {1}:sum():diff() end,
+   "at least one dimension"},
   {"diff less than no times", function() f64 {1}:diff(-1) end, "negative"},
   {"trapezoid of bool", function()
     st.trapezoid(st.tensor {true, false})
@@ -305,7 +306,7 @@ local MISUSE = {
   end, "not implemented"},
   {"unique_consecutive of slices of nothing", function()
     st.empty {2, 0}:unique_consecutive {dim = 1}
-  end, "no elements"},
+  end, "must not have size 0"},
   {"celu with alpha 0", function() f64 {1}:celu(0) end, "must not be 0"},
   {"prelu with weights for others", function()
     st.zeros(2, 3):prelu(st.zeros(2))
