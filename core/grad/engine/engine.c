@@ -2,11 +2,12 @@
  *
  * Note [Nodes run by sequence number]
  * Every node has a higher sequence number than the nodes that it leads to
- * (Note [Graphs are acyclic]). So the waiting node with the highest number
- * has all the gradients it will ever get, and a heap of the waiting is all
- * that the order needs: no counting of dependencies beforehand. When only some
- * inputs are asked for, one walk over the part of the graph that is no older
- * than them marks the nodes that lead there. Nothing here recurses.
+ * (Note [Graphs are acyclic]). So the queued node with the highest number has
+ * received all its gradients, and a heap of the queued nodes gives the order:
+ * dependencies are not counted beforehand. If the pass computes the gradients
+ * of some inputs only, one traversal of the part of the graph that is no older
+ * than these inputs marks the nodes that lead to them. No function of this
+ * file recurses.
  */
 
 #include "grad/engine/engine.h"
@@ -18,7 +19,7 @@
 #include "grad/engine/node_map.h"
 #include "op/registry/composite.h"
 
-/* -- A list that grows ---------------------------------------------------- */
+/* -- Growable arrays ------------------------------------------------------ */
 
 static st_status reserve(void **list, int64_t n, int64_t *capacity,
                          size_t size) {
@@ -35,31 +36,31 @@ static st_status reserve(void **list, int64_t n, int64_t *capacity,
   return ST_OK;
 }
 
-/* -- The pass ------------------------------------------------------------- */
+/* -- State of a pass ------------------------------------------------------ */
 
-/* A node that waits, and the gradients of its results so far. */
+/* A queued node and the sums of the gradients of its results so far. */
 typedef struct ready_node {
   st_node *node;       /* owned */
-  st_tensor **grads;   /* owned; &grad for one result */
+  st_tensor **grads;   /* owned; NULL for one result, which uses grad */
   st_tensor *grad;
 } ready_node;
 
-enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* of nodes, with inputs */
+enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* marks of nodes, in reach */
 
 typedef struct graph_task {
   const st_backward_pass *pass;
   st_tensor **results;
-  ready_node *all;          /* slots of waiting nodes; free ones are chained
-                               through `free_slot` */
+  ready_node *all;          /* slots of queued nodes; free_slots lists the
+                               unused ones */
   int64_t nall, call;
   int64_t *free_slots, nfree, cfree;
   int64_t *heap, nheap, cheap;
-  st_node_map slots;         /* of the nodes that wait */
-  st_node_map reach;         /* with inputs: what leads to them */
-  st_edge *targets;         /* where the inputs' gradients appear; owned */
+  st_node_map slots;        /* slots of the queued nodes */
+  st_node_map reach;        /* marks of nodes; for a pass with inputs */
+  st_edge *targets;         /* edges of the inputs; owned */
 } graph_task;
 
-/* -- Waiting nodes -------------------------------------------------------- */
+/* -- Queue ---------------------------------------------------------------- */
 
 static bool is_before(const graph_task *k, int64_t a, int64_t b) {
   return k->all[a].node->sequence > k->all[b].node->sequence;
@@ -119,7 +120,7 @@ static st_status take_slot(graph_task *k, int64_t *slot) {
   return ST_OK;
 }
 
-/* The waiting entry of n. */
+/* The queue entry of n, added if there is none. */
 static st_status find_or_add_ready(graph_task *k, st_node *n,
                                    ready_node **out) {
   st_node_map_entry *e = st__node_map_find(&k->slots, n);
@@ -145,14 +146,15 @@ static st_status find_or_add_ready(graph_task *k, st_node *n,
 
 /* -- Gradients ------------------------------------------------------------ */
 
-/* Is t nobody else's, so that it can be added to where it is? */
+/* True if the caller has the only reference to t and to its storage, so that
+ * t can be added to in place. */
 static bool is_own(const st_tensor *t) {
   return st__ref_count(&t->refs) == 1 && !t->history && !st__is_lazy(t) &&
          st__ref_count(&t->storage->refs) == 1 &&
          (t->flags & ST_FLAG_DENSE);
 }
 
-/* *sum + grad, both owned. */
+/* Adds grad to *sum, which is NULL or owned. Takes the reference to grad. */
 static st_status add_to(st_tensor **sum, st_tensor *grad) {
   if (!*sum) {
     *sum = grad;
@@ -224,7 +226,7 @@ static st_status pass_on(graph_task *k, const st_node *n, int i,
   return add_to(&grads_of(w)[e->nr], moved);
 }
 
-/* Room for the gradients of a node's inputs and what of them is wanted. */
+/* Buffers for the gradients of a node's inputs and for which are needed. */
 typedef struct input_grads {
   st_tensor **out;
   bool *wanted;
@@ -256,7 +258,7 @@ static void free_input_grads(input_grads *r, const st_node *n) {
   if (r->bytes) st__free(ST_MEM_SCRATCH, r->out, r->bytes);
 }
 
-/* In anomaly mode, where the operation was recorded. */
+/* In anomaly mode, adds to the message where the operation was recorded. */
 static st_status add_error_context(const st_node *n, st_status status) {
   if (status == ST_OK || !n->where || !*n->where) return status;
   char old[1024];
@@ -283,7 +285,7 @@ static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
   return status;
 }
 
-/* A hook may have taken all of them away. */
+/* Hooks may have removed all gradients; then the node does not run. */
 static bool has_any(const st_node *n, st_tensor *const *grads) {
   for (int i = 0; i < n->nresults; i++) {
     if (grads[i]) return true;
@@ -297,7 +299,7 @@ static st_status run_node(graph_task *k, st_node *n, st_tensor **grads) {
   return add_error_context(n, status);
 }
 
-/* -- Inputs --------------------------------------------------------------- */
+/* -- Gradients of inputs -------------------------------------------------- */
 
 static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
   for (int i = 0; i < k->pass->ninputs; i++) {
@@ -310,7 +312,8 @@ static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
   return ST_OK;
 }
 
-/* The node's own leaf adds its gradient up unless only inputs are asked. */
+/* A pass with inputs runs only the nodes that lead to them. The AccumulateGrad
+ * node of an input runs only if the pass accumulates. */
 static bool is_to_run(const graph_task *k, const st_node *n) {
   if (!k->pass->ninputs) return true;
   const st_node_map_entry *e = st__node_map_find(&k->reach, n);
@@ -341,7 +344,7 @@ static st_status run_next(graph_task *k) {
   return status;
 }
 
-/* -- What leads to the inputs --------------------------------------------- */
+/* -- Nodes that lead to the inputs ---------------------------------------- */
 
 static int64_t mark(const graph_task *k, const st_node *n) {
   const st_node_map_entry *e = n ? st__node_map_find(&k->reach, n) : NULL;
@@ -353,7 +356,8 @@ typedef struct step { const st_node *node; int at; } step;
 typedef struct walk {
   step *steps;
   int64_t n, capacity;
-  uint64_t oldest; /* of the inputs: nothing older leads there */
+  uint64_t oldest; /* lowest sequence number of the inputs' nodes: no older
+                      node leads to an input */
 } walk;
 
 static st_status enter(graph_task *k, walk *w, const st_node *n) {
@@ -361,7 +365,7 @@ static st_status enter(graph_task *k, walk *w, const st_node *n) {
   if (!n || n->sequence < w->oldest) return ST_OK;
   ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
   if (e->value & OPEN) return ST_OK;
-  e->value |= OPEN; /* it is seen once */
+  e->value |= OPEN; /* each node is visited once */
   ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
   w->steps[w->n++] = (step){n, 0};
   return ST_OK;
@@ -481,7 +485,7 @@ static st_status run_all(graph_task *k, const st_edge *roots) {
   return ST_OK;
 }
 
-/* Recording follows create_graph meanwhile. */
+/* The pass records its operations only if create_graph is set. */
 static st_status run_in_mode(graph_task *k, const st_edge *roots) {
   const st_tls old = st__tls();
   st_tls tls = old;
@@ -515,8 +519,8 @@ static st_status find_edges(int n, st_tensor *const *t, st_edge *edges) {
   return ST_OK;
 }
 
-/* A view that was made within no_grad requires a gradient as its base does,
- * but has no history: no output, and an input on which nothing depends. */
+/* A view made within no_grad requires a gradient if its base does, but has no
+ * history: it cannot be an output, and no output depends on it as an input. */
 static st_status check_outputs(int n, const st_edge *edges) {
   for (int i = 0; i < n; i++) {
     if (edges[i].node) continue;

@@ -1,5 +1,5 @@
-/* Hooks as a backward pass calls them: what they give in the place of a
- * gradient is what the gradient was, or an error.
+/* Running the hooks of a backward pass. A gradient that a hook returns must
+ * have the dtype, shape and device of the one that it replaces.
  */
 
 #include "grad/engine/hook.h"
@@ -19,7 +19,7 @@ static st_status misfit(const st_tensor *was, const st_tensor *is) {
                   st__device_name((st_device)is->device));
 }
 
-/* -- Of tensors ----------------------------------------------------------- */
+/* -- Tensor hooks --------------------------------------------------------- */
 
 static st_status call_tensor_hook(const st_hook *h, st_tensor **grad) {
   st_tensor *other = NULL;
@@ -47,7 +47,7 @@ st_status st__run_result_hooks(st_hook **list, st_tensor **grads) {
   return ST_OK;
 }
 
-/* -- Of nodes ------------------------------------------------------------- */
+/* -- Node hooks ----------------------------------------------------------- */
 
 static st_status check_result(const st_node *n, int i, const st_tensor *was,
                               const st_tensor *is) {
@@ -62,8 +62,8 @@ static st_status check_result(const st_node *n, int i, const st_tensor *was,
                   i + 1, n->name);
 }
 
-/* With gradients of its own, so that what it was called with is still there to
- * compare with; they become the node's if they will do. */
+/* The hook gets a copy of the list, so that its replacements can be compared
+ * with the originals; they become the node's gradients if all are valid. */
 static st_status call_before(const st_node *n, const st_hook *h,
                              st_tensor **grads) {
   const size_t bytes = (size_t)n->nresults * sizeof(st_tensor *);

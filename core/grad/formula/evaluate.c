@@ -1,5 +1,5 @@
-/* What formulas are worth: operators called through the dispatcher, so that
- * derivatives have derivatives.
+/* Evaluation of formulas. Operators are called through the dispatcher, so that
+ * derivatives are differentiable.
  */
 
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct frame {
 
 /* -- Values --------------------------------------------------------------- */
 
-/* The frame owns v from now on, also if this fails. */
+/* Moves v into the frame, which owns it. If this fails, v is released. */
 static st_status keep(frame *f, st_value v, st_helper_arg *out) {
   if (f->n == MOST_VALUES) {
     st__value_clear(&v);
@@ -81,7 +81,7 @@ static st_status read_result(frame *f, const st_expr *t, st_helper_arg *out) {
                       "result", out);
 }
 
-/* A zero gradient for a result that has none. */
+/* Zeros for an undefined gradient. */
 static st_status make_zero(const st_input_metadata *m, st_tensor **out) {
   const st_value args[] = {
     st__of_ints(m->sizes, m->ndim), st__of_int(m->dtype), st__none(),
@@ -119,7 +119,7 @@ static st_status read_name(frame *f, const st_expr *t, st_helper_arg *out) {
   }
 }
 
-/* -- Algebra -------------------------------------------------------------- */
+/* -- Arithmetic ----------------------------------------------------------- */
 
 static bool is_number(const st_value *v) {
   return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
@@ -205,7 +205,7 @@ static st_op_id with_scalar(int op) {
   }
 }
 
-/* number op tensor, the two exchanged. */
+/* scalar op tensor, by an operator that takes the tensor first. */
 static st_status reversed(frame *f, int op, const st_value *number,
                           const st_value *tensor, st_helper_arg *out) {
   static const char from[] = "<>lg", to[] = "><gl";
@@ -225,7 +225,8 @@ static st_status reversed(frame *f, int op, const st_value *number,
 
 static st_status evaluate(frame *f, const st_expr *t, st_helper_arg *out);
 
-/* Is it 0, for there is none of the gradients in it? */
+/* True if t reads gradients and all of them are undefined, so that its value
+ * is 0. */
 static bool is_missing(const frame *f, const st_expr *t) {
   for (uint64_t rest = t->grads; rest; rest &= rest - 1) {
     if (f->grads[__builtin_ctzll(rest)]) return false;
@@ -308,7 +309,8 @@ static st_status list(frame *f, const st_expr *t, st_helper_arg *out) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* The arguments in the order of op's schema; false when it has no such. */
+/* Puts the arguments in the order of op's schema and adds the defaults; false
+ * if they do not match it. */
 static bool arrange(const st_op *op, const st_expr *t,
                     const st_helper_arg *given, st_value *all) {
   const st_schema *s = st__op_schema(op);

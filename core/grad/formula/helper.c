@@ -1,5 +1,5 @@
-/* The helpers of formulas. Those that compute tensors do it with operators,
- * so that they have derivatives, too.
+/* The helpers of formulas. Those that return tensors compute them with
+ * operators, so that the results are differentiable.
  */
 
 #include "grad/formula/helper.h"
@@ -17,7 +17,7 @@ typedef struct look {
   st_dtype dtype;
 } look;
 
-/* What there is to see of an operand's geometry. */
+/* The geometry of an operand, saved or read from the tensor. */
 static look look_at(const st_helper_arg *o) {
   const st_saved_geometry *g = o->geometry;
   const st_tensor *t = st__to_tensor(&o->value);
@@ -67,7 +67,7 @@ static st_status has(int n, const st_helper_arg *args, st_value *out) {
   return ST_OK;
 }
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Scalars and lists ---------------------------------------------------- */
 
 static st_status number(st_scalar s, st_value *out) {
   const st_value v = st__of_scalar(&s);
@@ -134,7 +134,7 @@ static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
   return st__value_copy(&v, out);
 }
 
-/* For arguments by which nobody knows a derivative. */
+/* For arguments without a known derivative. */
 static st_status underivable(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)out;
   return st__fail(ST_BAD_STATE, "there is no derivative of %s",
@@ -161,7 +161,7 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
   return st__value_copy(v, out);
 }
 
-/* grad times the conjugate of a number, which often is 1. */
+/* grad times the conjugate of a scalar; grad itself if the scalar is 1. */
 static st_status scale(int n, const st_helper_arg *args, st_value *out) {
   st_value both[] = {args[0].value, args[1].value};
   const st_scalar s = st__to_scalar(&both[1]);
@@ -197,7 +197,7 @@ static st_status within(int n, const st_helper_arg *args, st_value *out) {
   return st__scope_return(&c, both, out);
 }
 
-/* -- The table ------------------------------------------------------------ */
+/* -- Table ---------------------------------------------------------------- */
 
 static const st_helper helpers[] = {
   {"shape", 1, 1, true, true, shape},

@@ -1,4 +1,4 @@
-/* Reading formulas: recursive descent, bounded.
+/* The parser of formulas: recursive descent with bounded depth and size.
  */
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct parser {
   int depth, nterms;
 } parser;
 
-/* -- Words ---------------------------------------------------------------- */
+/* -- Tokens --------------------------------------------------------------- */
 
 static st_status wrong(const parser *q, const char *what) {
   return st__fail(ST_BAD_SCHEMA, "in the derivative '%s', at '%s': %s",
@@ -44,7 +44,7 @@ static bool is_first(char c) {
 
 static bool is_later(char c) { return is_first(c) || (c >= '0' && c <= '9'); }
 
-/* "name"; of a call also "ns::name" and "name.overload". */
+/* The length of "name" or, for a call, "ns::name" or "name.overload". */
 static size_t word_length(const char *p) {
   size_t n = 0;
   while (is_later(p[n]) || (n && p[n] == '.' && is_first(p[n + 1])) ||
@@ -66,7 +66,7 @@ static st_status read_word(parser *q, char *word) {
   return ST_OK;
 }
 
-/* -- Terms ---------------------------------------------------------------- */
+/* -- Constants and lists -------------------------------------------------- */
 
 static st_status new_expr(parser *q, st_expr_kind kind, st_expr **out) {
   if (++q->nterms > MAX_EXPRS) return wrong(q, "too long");
@@ -127,7 +127,7 @@ static bool is_constant(const char *word, st_value *v) {
   return v->tag != ST_TAG_NONE || strcmp(word, "none") == 0;
 }
 
-/* "result", "result1", "grad", "grad1": the number, or -1. */
+/* The index in "result", "result1", "grad" or "grad1"; -1 for other words. */
 static int numbered(const char *word, const char *stem, int n) {
   const size_t len = strlen(stem);
   if (strncmp(word, stem, len) != 0) return -1;
@@ -193,7 +193,8 @@ static st_status read_name(parser *q, const char *word, bool is_shape,
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* A lone name whose geometry is all that is asked for. */
+/* An argument of a call. is_shape: if it is a variable, only its geometry is
+ * read. */
 static st_status read_operand(parser *q, bool is_shape, st_expr **out) {
   char word[MAX_NAME];
   const char *start = q->p;
@@ -209,7 +210,7 @@ static st_status read_operand(parser *q, bool is_shape, st_expr **out) {
   return read_choice(q, out);
 }
 
-/* "name=" in front of an argument, interned in *word; NULL without. */
+/* Reads "name=" before an argument. *out is a copy in the arena, or NULL. */
 static st_status read_keyword(parser *q, const char **out) {
   char word[MAX_NAME];
   const char *start = q->p;
@@ -240,7 +241,7 @@ static st_status read_arguments(parser *q, st_expr *t, bool is_shape) {
   return need(q, ")");
 }
 
-/* Leaves the candidates that write nothing. */
+/* Removes the candidates that write their arguments. */
 static void keep_pure(st_expr *t) {
   int n = 0;
   for (int i = 0; i < t->ncandidates; i++) {
@@ -250,7 +251,7 @@ static void keep_pure(st_expr *t) {
   t->ncandidates = n;
 }
 
-/* The overloads of "sum", or the one that "sum.dim_IntList" says. */
+/* Finds all overloads of "sum", or the one that "sum.dim_IntList" names. */
 static st_status find_operator(parser *q, st_expr *t, const char *word) {
   char full[MAX_NAME + 8];
   const bool has_ns = strstr(word, "::") != NULL;
@@ -291,7 +292,7 @@ static st_status read_call(parser *q, const char *word, st_expr **out) {
   return wrong(q, "the wrong number of arguments");
 }
 
-/* -- Algebra -------------------------------------------------------------- */
+/* -- Operators ------------------------------------------------------------ */
 
 static st_status read_primary(parser *q, st_expr **out) {
   char word[MAX_NAME];
@@ -316,7 +317,7 @@ static st_status read_unary(parser *q, st_expr **out) {
   return add_child(q, *out, kid);
 }
 
-/* levels of binary operators: 0 comparisons, 1 sums, 2 products */
+/* Precedence levels: 0 comparisons, 1 sums, 2 products. */
 static const struct { const char *token; int op, level; } binaries[] = {
   {"<=", 'l', 0}, {">=", 'g', 0}, {"==", '=', 0}, {"!=", '!', 0},
   {"<", '<', 0}, {">", '>', 0}, {"+", '+', 1}, {"-", '-', 1}, {"*", '*', 2},

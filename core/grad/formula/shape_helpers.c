@@ -1,4 +1,5 @@
-/* Helpers for the derivatives of what moves elements, and of activations.
+/* Helpers for the derivatives of matrix products, joins, strided views and
+ * activations.
  */
 
 #include <string.h>
@@ -9,10 +10,10 @@ static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
-/* -- Products ------------------------------------------------------------- */
+/* -- Matrix products ------------------------------------------------------ */
 
-/* mm_like(like, a, b): the product of a and b, laid out as like is, so that
- * the gradient of a transposed weight needs no copy. */
+/* mm_like(like, a, b): the matrix product of a and b, column-major if `like`
+ * is, so that the gradient of a transposed weight needs no copy. */
 st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
   const st_saved_geometry *g = args[0].geometry;
   st_op_scope c = {.status = ST_OK};
@@ -29,7 +30,7 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Joins ---------------------------------------------------------------- */
 
-/* front(t, shape): t, with zeros behind it up to that shape. */
+/* front(t, shape): t, padded with zeros after its elements to that shape. */
 st_status st__help_front(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *t = tensor_of(&args[0]);
@@ -54,8 +55,8 @@ static bool is_empty_vector(const st_saved_geometry *g) {
   return !g || (g->ndim == 1 && g->dims[0] == 0);
 }
 
-/* cat_back(tensors, grad, dim): to each its part; an empty vector, which cat
- * leaves out, has none of it. */
+/* cat_back(tensors, grad, dim): the slice of grad of each tensor; an empty one
+ * for an empty vector, which cat skips. */
 st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
   const uint32_t len = args[0].value.len;
   const st_saved *list = args[0].list;
@@ -68,7 +69,7 @@ st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
   for (uint32_t i = 0; i < len; i++) {
     const st_saved_geometry *g = list[i].geometry;
     if (!is_empty_vector(g) && g->ndim != grad->ndim) {
-      st__value_clear(out); /* the result was reshaped where nobody recorded */
+      st__value_clear(out); /* the result was reshaped without recording */
       return st__fail(ST_BAD_SHAPE, "cat: the gradient has %d dimensions, "
                       "tensor %d has %d", grad->ndim, (int)i + 1, g->ndim);
     }
@@ -120,7 +121,7 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
 
 /* -- Strides -------------------------------------------------------------- */
 
-/* The positions in memory that a geometry reaches, one per element. */
+/* The index in `memory` of each element of a geometry, flattened. */
 static st_tensor *positions(st_op_scope *c, const st_tensor *memory, int ndim,
                             const int64_t *sizes, const int64_t *strides,
                             int64_t offset) {
@@ -143,8 +144,8 @@ static int64_t extent(int ndim, const int64_t *sizes, const int64_t *strides,
   return last + 1;
 }
 
-/* Could two elements share a place? Sorted by stride, each dimension must
- * step over all of those below. */
+/* True if two elements may have the same address. They do not if, sorted by
+ * stride, each dimension steps over the extent of all smaller ones. */
 static bool may_overlap(int ndim, const int64_t *sizes,
                         const int64_t *strides) {
   uint64_t done = 0;
@@ -169,7 +170,8 @@ typedef struct strided {
   int64_t offset;
 } strided;
 
-/* grad, laid over memory by a geometry: what meets in one place adds up. */
+/* A buffer of `size` elements with grad scattered into it by the geometry s;
+ * elements with the same address are added. */
 static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
                       const strided *s) {
   const st_tensor *memory = st__apply_with(c, ST_OP_new_zeros, grad,
@@ -191,7 +193,8 @@ static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
   return st__scope_ok(c) ? st__apply(c, ST_OP_index_add, 4, args) : NULL;
 }
 
-/* How many elements of the input share each place. */
+/* Divides each element of memory by the number of the input's elements that
+ * have its address. */
 static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
                                 const strided *in) {
   st_tensor *ones = st__apply_with(c, ST_OP_new_ones, memory,

@@ -1,5 +1,5 @@
-/* Histories of tensors: versions, who requires a gradient, which node made
- * what.
+/* The autograd metadata of tensors: version counters, requires_grad, grad_fn
+ * and gradients.
  */
 
 #include "grad/graph/history.h"
@@ -8,7 +8,7 @@
 #include "grad/graph/view_history.h"
 #include "tensor/view.h"
 
-/* -- Life ----------------------------------------------------------------- */
+/* -- Creation and release ------------------------------------------------- */
 
 static void drop_version_counter(st_version_counter **c) {
   if (*c && st__ref_drop(&(*c)->refs)) {
@@ -33,8 +33,8 @@ static void destroy(st_history *h) {
   st__free(ST_MEM_GRAPH, h, sizeof *h);
 }
 
-/* A gradient may have a gradient, and so on: Note [Deferred
- * release]. */
+/* Iterative, since a gradient may have a gradient of its own, and so on:
+ * Note [Deferred release]. */
 static void history_free(st_history *h) {
   static _Thread_local st_history *deferred;
   static _Thread_local bool is_releasing;
@@ -72,7 +72,7 @@ uint32_t st__version(const st_tensor *t) {
   return atomic_load_explicit(counter_of(t), memory_order_relaxed);
 }
 
-/* Threads that write at one time may count once: it has changed all the
+/* Concurrent writes may increment the version only once; it changes all the
  * same. */
 void st__bump_version(const st_tensor *t) {
   _Atomic uint32_t *const v = counter_of(t);
@@ -109,7 +109,7 @@ st_status st__alias_unversioned(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* -- Asking --------------------------------------------------------------- */
+/* -- Queries -------------------------------------------------------------- */
 
 bool st__requires_grad(const st_tensor *t) {
   if (t->keys & ST_AUTOGRAD_BITS) return true;
@@ -141,9 +141,9 @@ st_tensor *st__grad_of(const st_tensor *t) {
   return !h ? NULL : h->retained_grad ? h->retained_grad->grad : h->grad;
 }
 
-/* -- Telling -------------------------------------------------------------- */
+/* -- Updates -------------------------------------------------------------- */
 
-/* Views of t, if there are any, need a gradient from now on, too. */
+/* From now on existing views of t require a gradient as well. */
 static void mark_views(st_tensor *t) {
   if (st__ref_count(&t->storage->refs) > 1) {
     atomic_store_explicit(&t->storage->is_recorded, true,
@@ -326,7 +326,8 @@ st_status st__retain_grad(st_tensor *t) {
 
 /* -- Hooks ---------------------------------------------------------------- */
 
-/* A leaf has its hooks itself, any other tensor's are its node's. */
+/* The hooks of a leaf are in its history, those of other tensors at their
+ * grad_fn. */
 static st_status hooks_of(st_tensor *t, st_hook ***list, int *nr) {
   st_edge edge;
   st_history *h;

@@ -20,8 +20,8 @@ static st_status save_header(st_saved *s, const st_tensor *t) {
   return ST_OK;
 }
 
-/* A view that was made within no_grad requires a gradient without having a
- * history, which a header of our own would not. */
+/* A view made within no_grad requires a gradient without having a history; a
+ * new header would not, so the view itself is saved. */
 static void save_itself(st_saved *s, st_tensor *t) {
   st__value_clear(&s->value);
   st__tensor_retain(t);
@@ -145,7 +145,7 @@ void st__saved_release(st_saved *s) {
   if (holds_tensors(s)) st__saved_clear(s);
 }
 
-/* -- Opening -------------------------------------------------------------- */
+/* -- Unpacking ------------------------------------------------------------ */
 
 static st_status changed(const st_saved *s, const st_node *node,
                          const char *name) {

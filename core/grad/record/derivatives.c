@@ -1,9 +1,9 @@
-/* The registrar of derivatives: walks derivatives.def and gives the operators
- * and their in-place variants a kernel for Autograd.
+/* Registration of derivatives: the operators of derivatives.def and their
+ * in-place variants get an Autograd kernel.
  *
  * Note [Rules are parsed lazily]
- * A process records the gradients of few operators, so their formulas are read
- * when a call is recorded for the first time; a spec reads all of them.
+ * A process records the gradients of few operators, so the formulas of an
+ * operator are parsed when its first call is recorded. A spec parses all.
  */
 
 #include "grad/record/derivatives.h"
@@ -15,7 +15,7 @@
 #include "dispatch/entry.h"
 #include "grad/record/record.h"
 
-/* -- The table ------------------------------------------------------------ */
+/* -- Table ---------------------------------------------------------------- */
 
 typedef enum row_kind { DERIVED, NOT_DERIVED, REFUSED } row_kind;
 
@@ -38,12 +38,12 @@ static const row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* Of the operator and of its in-place variant. */
+/* Of the operator of each row and of its in-place variant. */
 static st_derived derived[ROWS][2];
 
 static const char NONE[] = "not differentiable";
 
-/* What is written in place by an operator without a derivative. */
+/* For the tensor that an operator without a derivative writes in place. */
 static const char *const lost[] = {"self: zeros_like(grad)", NULL};
 
 /* -- Rules ---------------------------------------------------------------- */
@@ -91,9 +91,9 @@ st_status st__derived_rule(st_derived *d, const st_op *op, st_rule **out) {
   return status;
 }
 
-/* -- Texts ---------------------------------------------------------------- */
+/* -- Descriptions --------------------------------------------------------- */
 
-/* n formulas as one text, kept for good; NULL when there is no memory. */
+/* n formulas as one interned string, never freed; NULL if out of memory. */
 static const char *joined(int n, const char *const *formulas) {
   const char *kept = NULL;
   st_text t = {0};
@@ -132,7 +132,7 @@ static bool is_inplace(const st_op *op) {
   return s->nargs > 0 && s->args[0].is_write && !s->args[0].kwarg_only;
 }
 
-/* The operator of a row, or its in-place variant (mark "_"). */
+/* The operator of a row (mark "") or its in-place variant (mark "_"). */
 static const st_op *find_row(const row *r, const char *mark) {
   char name[128];
   const char *overload = strchr(r->name, '.');
@@ -159,7 +159,7 @@ static bool has_row(const st_op *op) {
   return false;
 }
 
-/* Unless that is made of other operators, or has a row of its own. */
+/* Registers the in-place variant, unless it is composite or has its own row. */
 static st_status register_inplace(int i) {
   if (rows[i].kind == REFUSED || is_inplace(derived[i][0].op)) return ST_OK;
   const st_op *op = find_row(&rows[i], "_");
@@ -205,8 +205,8 @@ static const st_op *find_op(const st_library *lib, const char *name) {
   return st__op_find_full(full);
 }
 
-/* Takes the rule over, also when it fails; then the ctx of a derivative is the
- * caller's still. */
+/* Takes the reference to rule, also on failure; in that case the ctx of a
+ * custom derivative still belongs to the caller. */
 static st_status implement_rule(st_library *lib, const st_op *op,
                                 st_rule *rule, const char *text) {
   st_derived *d = st__alloc_zero(ST_MEM_REGISTRY, sizeof *d);

@@ -1,12 +1,12 @@
-/* Recording: the kernel of the Autograd keys.
+/* Recording: the kernels of the Autograd and ADInplaceOrView keys.
  *
  * Note [Recording a call]
- * A call is recorded when gradients are on and one of the arguments that its
- * rule has a formula for requires one. The node is made before the operator
- * runs, so that what can fail has failed by then, with its inputs and what
- * the formulas of those inputs need of the arguments; results are saved
- * after it. An in-place operator whose formula needs what it is about to
- * overwrite keeps a copy.
+ * A call is recorded if grad mode is on and an argument for which its rule has
+ * a formula requires a gradient. The node is made before the operator runs, so
+ * that failures come before any write. Its edges and the arguments that the
+ * formulas of the connected inputs read are saved then, results after the
+ * operator has run. If a formula reads the argument that an in-place operator
+ * overwrites, a copy is saved.
  */
 
 #include "grad/record/record.h"
@@ -19,7 +19,7 @@
 #include "op/registry/composite.h"
 #include "tensor/view.h"
 
-/* -- Below ---------------------------------------------------------------- */
+/* -- Redispatch ----------------------------------------------------------- */
 
 static st_status call_plain(const st_call *call, const st_value *args,
                             st_value *rets) {
@@ -28,7 +28,7 @@ static st_status call_plain(const st_call *call, const st_value *args,
                         args, rets);
 }
 
-/* -- What needs a gradient ------------------------------------------------ */
+/* -- Required gradients --------------------------------------------------- */
 
 static bool value_requires_grad(const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) return st__requires_grad(v->u.tensor);
@@ -38,7 +38,7 @@ static bool value_requires_grad(const st_value *v) {
   return false;
 }
 
-/* Does one of the rule's targets? */
+/* True if a target of the rule requires a gradient. */
 static bool is_recorded(const st_rule *r, const st_value *args) {
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     if (value_requires_grad(&args[__builtin_ctzll(rest)])) return true;
@@ -73,12 +73,12 @@ static void free_record(st_node *n) {
 static const st_node_kind record_kind = {st__rule_run, release_record,
                                          free_record};
 
-/* How many gradients an argument takes: one for a tensor. */
+/* The number of node inputs of an argument: one per tensor. */
 static int inputs_of(const st_value *v) {
   return v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
 }
 
-/* nresults: 1 until the operator has run, where it returns a list. */
+/* nresults: 0 for an operator that returns a list, until it has run. */
 static st_status new_record(st_rule *r, const st_value *args, int nresults,
                             st_rule_node **out) {
   const int nsaved = saved_count(r);
@@ -129,8 +129,8 @@ static st_status connect_all(st_rule_node *rec, const st_value *args) {
   return ST_OK;
 }
 
-/* The targets whose gradient leads on. A view that was made within no_grad
- * requires one, but has no history. */
+/* The bits of the targets with an edge. A view made within no_grad requires a
+ * gradient but has no history, so it has none. */
 static uint64_t connected(const st_rule_node *rec) {
   uint64_t found = 0;
   int rank = 0;
@@ -142,14 +142,16 @@ static uint64_t connected(const st_rule_node *rec) {
   return found;
 }
 
-/* -- What the formulas need ----------------------------------------------- */
+/* -- Saved values --------------------------------------------------------- */
 
 typedef struct needs {
   uint64_t args, results, arg_shapes, result_shapes;
 } needs;
 
-/* What is for one formula alone is saved for that; the rest as ATen does:
- * always, so that what may be written does not hang on who wants gradients. */
+/* An argument that only one formula reads is saved if the gradient of that
+ * formula is needed. As in ATen, results and arguments that several formulas
+ * read are always saved, so that which tensors may be written in place does
+ * not depend on which inputs require gradients. */
 static needs needs_of(const st_rule *r, uint64_t wanted) {
   needs n = {.args = r->common, .results = r->results};
   if (r->custom.backward) n.args = r->args;
@@ -206,7 +208,8 @@ static st_status save_results(st_rule_node *rec, const needs *need,
 
 /* -- Results -------------------------------------------------------------- */
 
-/* A result that is one of the arguments has a history already. */
+/* Replaces a result that is one of the arguments, and so has a history, by an
+ * alias of it. */
 static st_status own_header(st_tensor **t) {
   st_tensor *view;
   if (st__ref_count(&(*t)->refs) == 1) return ST_OK;
@@ -245,8 +248,9 @@ static st_status give_histories(st_rule_node *rec, st_value *rets) {
   return ST_OK;
 }
 
-/* A node is made for as many results as there are: of a list that is known
- * once the operator has run. What it knows moves to another. */
+/* Replaces the node by one with n results. The number of results is fixed when
+ * a node is made, but the length of a returned list is known only after the
+ * operator has run. Saved values move to the new node. */
 static st_status widen(st_rule_node **rec, const st_value *args, int n) {
   st_rule_node *old = *rec;
   st_node *gone = &old->node;
@@ -309,7 +313,7 @@ st_status st__record_call(const st_call *call, const st_value *args,
   return record(call, r, args, rets);
 }
 
-/* -- Refusing ------------------------------------------------------------- */
+/* -- out= variants -------------------------------------------------------- */
 
 st_status st__refuse_out(const st_call *call, const st_value *args,
                          st_value *rets) {
@@ -322,7 +326,7 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
   return call_plain(call, args, rets);
 }
 
-/* -- Tracking ------------------------------------------------------------- */
+/* -- Versions and views --------------------------------------------------- */
 
 static void bump_versions(const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) st__bump_version(v->u.tensor);
@@ -344,8 +348,8 @@ static st_status track_views(st_tensor *self, st_value *ret) {
   return ST_OK;
 }
 
-/* An inference tensor does not count, so nothing could tell that a saved one
- * was written (A7). */
+/* An inference tensor has no version counter, so a write to a saved one could
+ * not be detected (A7). */
 static st_status check_counts(const st_schema *s, const st_value *args) {
   if (st__tls().inference) return ST_OK;
   for (int i = 0; i < s->nargs; i++) {

@@ -1,4 +1,4 @@
-/* Rules made of formulas, and the nodes that apply them.
+/* Rules, and the nodes that apply them.
  */
 
 #include "grad/record/rule.h"
@@ -7,9 +7,9 @@
 
 #include "op/registry/composite.h"
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
-/* "mul_" gives "MulBackward0". */
+/* Names the nodes: those of "mul_" are "MulBackward0". */
 static void name_nodes(st_rule *r) {
   const char *s = strstr(st__op_name(r->op), "::");
   size_t n = 0;
@@ -110,7 +110,7 @@ void st__rule_release(void *rule) {
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Is there one of the gradients that f refers to? */
+/* True if a gradient that f reads is defined. */
 static bool has_any(const st_formula *f, const st_rule_node *rec,
                     st_tensor *const *grads) {
   for (int i = 0; i < rec->node.nresults; i++) {
@@ -120,7 +120,8 @@ static bool has_any(const st_formula *f, const st_rule_node *rec,
   return false;
 }
 
-/* Hands the tensors of v, what formula f is worth, to the inputs. */
+/* Stores the tensors of v, the value of f, as gradients of the inputs. Clears
+ * v. */
 static st_status deliver(const st_formula *f, const st_rule_node *rec,
                          st_value *v, const bool *wanted, st_tensor **out) {
   const st_rule *r = rec->rule;
@@ -188,8 +189,8 @@ static st_status run_custom(st_rule_node *rec, st_tensor *const *grads,
   return status;
 }
 
-/* All that was saved, be it that a formula reads it this time or not: what a
- * gradient depends on must not turn on the values that it is computed from. */
+/* Checks all saved tensors, whether or not a formula reads them this time: the
+ * error must not depend on the values that the gradient is computed from. */
 static st_status check_saved(const st_rule_node *rec) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = r->args; rest; rest &= rest - 1) {
