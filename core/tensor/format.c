@@ -1,11 +1,11 @@
-/* Memory formats: which ones a geometry has, and the strides they mean.
+/* Memory formats: those that a geometry has, and the strides of each.
  *
  * Note [Ambiguous layouts]
- * A tensor can be contiguous and channels_last at once: where a size is 1 its
- * stride says nothing. So there are two questions per format. "Is it laid
- * out so" (ST_FLAG_CL_CONTIGUOUS) skips sizes of 1; "was it meant so"
- * (ST_FLAG_CL) looks at those strides too, and decides what a result of an
- * operator looks like.
+ * A tensor can be contiguous and channels_last at once, since the stride of a
+ * dimension of size 1 is arbitrary. So there are two flags per format.
+ * ST_FLAG_CL_CONTIGUOUS is set if the elements are in the order of the format,
+ * whatever the strides of sizes of 1. ST_FLAG_CL takes these strides into
+ * account as well; it determines the format of results of operators.
  */
 
 #include "tensor/format.h"
@@ -67,7 +67,7 @@ static bool is_meant_so(int ndim, const uint8_t *order, const int64_t *sizes,
   for (int i = 0; i < ndim; i++) {
     const int d = order[i];
     if (sizes[d] == 0 || strides[d] < least) return false;
-    /* Nothing but N: contiguous, by convention. */
+    /* Only N is larger than 1: contiguous, by convention. */
     if (d == 0 && least == strides[1]) return false;
     least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
   }
@@ -176,10 +176,10 @@ st_format st__suggest_format(const st_tensor *t, bool exact) {
   return ST_FORMAT_CONTIGUOUS;
 }
 
-/* -- Preserving ----------------------------------------------------------- */
+/* -- Preserved strides ---------------------------------------------------- */
 
-/* 1 when dimension a is slower than b, -1 when faster, 0 when unknown: a
- * stride of 0 tells nothing. The iterator orders dimensions the same way. */
+/* 1 if dimension a is slower than b, -1 if it is faster, 0 if unknown, as with
+ * a stride of 0. The iterator orders dimensions in the same way. */
 static int compare_dims(const st_tensor *t, int a, int b) {
   const int64_t x = t->strides[a], y = t->strides[b];
   if (x == 0 || y == 0) return 0;
@@ -195,8 +195,8 @@ void st__preserved_strides(const st_tensor *t, int64_t *strides) {
     return;
   }
   for (int i = 0; i < n; i++) perm[i] = n - 1 - i;
-  /* An insertion sort that passes over unknowns: the relation is no order,
-   * so the result depends on these very steps. */
+  /* An insertion sort that skips unknown pairs. The relation is not transitive,
+   * so the result depends on the exact sequence of comparisons. */
   for (int i = 1; i < n; i++) {
     int at = i;
     for (int j = i - 1; j >= 0; j--) {

@@ -1,5 +1,4 @@
-/* Views that regroup elements: other sizes, or other dtypes, over the same
- * bytes. */
+/* Views with other sizes or another dtype over the same bytes. */
 
 #include "tensor/view.h"
 
@@ -55,8 +54,8 @@ st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
-/* Walks runs of t's dimensions, from the right, that step through memory
- * evenly; the new sizes must fill each run exactly. */
+/* Collapses t's dimensions, from the right, into runs with one stride each. The
+ * new sizes must fill each run exactly. */
 bool st__view_strides(const st_tensor *t, int ndim, const int64_t *sizes,
                       int64_t *strides) {
   if (t->numel == 0) {
@@ -154,7 +153,7 @@ static st_status needs_complex(const st_tensor *t) {
                   st__dtype_name((st_dtype)t->dtype));
 }
 
-/* The geometry of t in units of half an element. */
+/* The geometry of t in units of half an element: real and imaginary parts. */
 static void load_halves(st_view_spec *g, const st_tensor *t) {
   st__view_spec_load(g, t);
   g->offset *= 2;

@@ -1,4 +1,5 @@
-/* Shapes: counting, wrapping dimensions, broadcasting, printing. */
+/* Shapes: element and byte counts, dimension wrapping, broadcasting, printing.
+ */
 
 #include "tensor/tensor.h"
 
@@ -29,8 +30,8 @@ char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size) {
 
 /* -- Counting ------------------------------------------------------------- */
 
-/* Sizes of 0 are left out of the test for overflow, so that an empty tensor
- * has contiguous strides that can be computed. */
+/* The overflow test skips sizes of 0, so that the contiguous strides of an
+ * empty tensor do not overflow either. */
 st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out) {
   int64_t numel = 1;
   bool empty = false;

@@ -1,12 +1,12 @@
-/* Storages: refcounted bytes that tensors share, and the devices that they
- * can be on.
+/* Storages, the reference-counted bytes that tensors share, and the table of
+ * devices.
  *
  * Note [Memory of extension devices]
- * The bytes of a registered device belong to whoever registered it: data may
- * be an address that means nothing here. Nothing in the engine reads or
- * writes it. Operators that touch elements have kernels for CPU and Meta
- * only, and those check where their arguments are; everything else gets at
- * elements by copying to the CPU through the dispatcher.
+ * Only the extension that registered a device can access its bytes: data need
+ * not be an address of the process. The engine never reads or writes it.
+ * Operators that access elements have kernels for CPU and Meta only, which
+ * check the devices of their arguments; all other code accesses elements by
+ * copying to the CPU through the dispatcher.
  */
 
 #include <pthread.h>
@@ -21,10 +21,10 @@
 enum { NAME_SIZE = 32 };
 
 typedef struct device_entry {
-  const char *plain; /* until it is registered */
+  const char *plain; /* name before registration */
   char name[NAME_SIZE];
   st_allocator allocator;
-  atomic_bool is_registered; /* set last; then nothing changes any more */
+  atomic_bool is_registered; /* set last; constant after that */
 } device_entry;
 
 /* ORDER DEVICE: st_device */
@@ -77,8 +77,8 @@ static st_status add_device(st_device d, const char *name,
   return ST_OK;
 }
 
-/* A child of fork finds it open: what it guards is complete before anybody
- * sees it. */
+/* The fork handler reinitialises the mutex in the child. The entries that it
+ * protects are complete before is_registered is set. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void open_mutex(void) {
@@ -118,7 +118,7 @@ static st_status find_allocator(st_device d, const st_allocator **out) {
 
 /* -- Bytes ---------------------------------------------------------------- */
 
-/* Foreign memory that nobody wants back. */
+/* For foreign memory without a deleter. */
 static void no_free(void *ctx, void *data, size_t nbytes) {
   (void)ctx; (void)data; (void)nbytes;
 }
@@ -142,7 +142,7 @@ static void free_data(st_storage *s) {
   }
 }
 
-/* Uninitialised bytes for s, whose own are left alone. */
+/* Allocates uninitialised bytes on s's device; s does not change. */
 static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
   const st_allocator *a;
   if (s->device == ST_DEVICE_CPU) {
@@ -156,7 +156,7 @@ static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
                   st__device_name(s->device), nbytes);
 }
 
-/* data, from new_data, is what s has from now on. */
+/* Makes s own data, which comes from new_data. */
 static void adopt(st_storage *s, char *data) {
   const bool is_here = s->device == ST_DEVICE_CPU;
   const st_allocator *a = &devices[s->device].allocator;

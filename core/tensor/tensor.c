@@ -1,10 +1,10 @@
-/* Tensor headers.
+/* Tensor headers: creation, release and changes of geometry.
  *
  * Note [Geometry that cannot overflow]
- * Every header passes check_geometry: strides are not negative, and offset
- * plus all sizes times strides, in bytes, fits in 63 bits, even where a size
- * of 0 or 1 makes a stride meaningless. So nobody downstream needs to guard
- * a product of a size and a stride.
+ * Every header passes check_geometry: strides are not negative, and the offset
+ * plus the sum of sizes times strides, in bytes, fits in 63 bits, even if a
+ * size of 0 or 1 makes a stride irrelevant. So other code need not check the
+ * product of a size and a stride for overflow.
  */
 
 #include "tensor/tensor.h"
@@ -63,7 +63,7 @@ static st_status check_strides(int ndim, const int64_t *sizes,
                   TEXT(ndim, strides), offset);
 }
 
-/* Foreign memory may begin anywhere; kernels read whole elements. */
+/* Foreign memory may have any address, but kernels need aligned elements. */
 static st_status check_alignment(const st_storage *s, size_t itemsize) {
   const size_t align = itemsize < 8 ? itemsize : 8;
   if ((uintptr_t)s->data % align == 0) return ST_OK;
@@ -98,8 +98,8 @@ static size_t heap_size(int ndim) {
   return 2 * (size_t)ndim * sizeof(int64_t);
 }
 
-/* Where t can keep ndim sizes and strides: what it has, if that will do, or
- * new memory, or NULL. Changes nothing yet. */
+/* A buffer for ndim sizes and strides of t: t's own if it fits, otherwise new;
+ * NULL if out of memory. Does not change t. */
 static int64_t *alloc_dims(st_tensor *t, int ndim) {
   if (ndim <= ST_INLINE_DIMS) return t->dims;
   if (has_heap(t) && t->ndim == ndim) return t->sizes;
@@ -112,7 +112,8 @@ static void free_dims(st_tensor *t, int64_t *room, int ndim) {
   }
 }
 
-/* Copies into the room found. sizes and strides may be t's own. */
+/* Copies the geometry to `room`, from alloc_dims. sizes and strides may be t's
+ * own. */
 static void set_geometry(st_tensor *t, int64_t *room, int ndim,
                          const int64_t *sizes, const int64_t *strides,
                          int64_t offset, int64_t numel) {
@@ -139,7 +140,7 @@ void st__inline_storage_drop(st_inline_storage *j) {
   }
 }
 
-/* Returns the base of a view, to be released, or NULL. */
+/* Frees t. Returns the base of a view, for the caller to release, or NULL. */
 static st_tensor *destroy(st_tensor *t) {
   st_tensor *const base = st__base(t);
   if (t->history) st__history_free(t->history);
@@ -154,7 +155,7 @@ static st_tensor *destroy(st_tensor *t) {
   return NULL;
 }
 
-/* An empty header; the geometry and the storage follow. */
+/* Initialises a header, without geometry and storage. */
 static void init(st_tensor *t, st_dtype dtype, st_device device) {
   st__ref_init(&t->refs);
   t->dtype = (uint8_t)dtype;
@@ -213,9 +214,10 @@ void st__tensor_release(st_tensor **t) {
   while (p && st__ref_drop(&p->refs)) p = destroy(p);
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
-/* What a new storage for this needs. */
+/* Checks the arguments of a new tensor. Returns its number of elements and the
+ * bytes of its storage. */
 static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
                            const int64_t *strides, int64_t *numel,
                            size_t *nbytes) {
@@ -227,7 +229,7 @@ static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
   return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
 }
 
-/* A header with a storage, without a geometry yet: Note [Inline storages]. */
+/* A header with a storage but no geometry: Note [Inline storages]. */
 static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
                             st_tensor **out) {
   const bool has_data = device == ST_DEVICE_CPU &&
@@ -323,7 +325,7 @@ st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
   return ST_OK;
 }
 
-/* -- Changing ------------------------------------------------------------- */
+/* -- Changes -------------------------------------------------------------- */
 
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset) {
@@ -376,7 +378,8 @@ st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
-/* Sizes and strides that lie in from itself are found in t from now on. */
+/* Copies the geometry of `from` to t. is_inline: it is in from->dims, so t's
+ * pointers are set to its own dims. */
 static void rebase_dims(st_tensor *t, const st_tensor *from, bool is_inline) {
   t->ndim = from->ndim;
   t->flags = from->flags;
