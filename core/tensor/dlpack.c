@@ -40,7 +40,7 @@ static st_status find_dtype(st_dl_type type, st_dtype *out) {
       return ST_OK;
     }
   }
-  return st__fail(ST_BAD_DTYPE, "no dtype has %d lanes of %d bits of kind %d",
+  return st__fail(ST_BAD_DTYPE, "no dtype has %d lanes of %d bits of code %d",
                   type.lanes, type.bits, type.code);
 }
 
@@ -89,8 +89,8 @@ static st_status check_export(const st_tensor *t) {
                     st__device_name((st_device)t->device));
   }
   if (t->storage->is_bound) {
-    return st__fail(ST_BAD_STATE, "a tensor whose memory ends with the state "
-                    "that brought it cannot be exported: clone it first");
+    return st__fail(ST_BAD_STATE, "a tensor whose memory is freed with the "
+                    "state that created it cannot be exported: clone it first");
   }
   return ST_OK;
 }
@@ -196,8 +196,8 @@ static st_status find_data(const st_dl_tensor *dl, import *in) {
 static st_status check_import(const st_dl_tensor *dl, import *in) {
   int64_t numel;
   if (dl->device.device_type != ST_DL_CPU) {
-    return st__fail(ST_BAD_STATE, "it is on a device of kind %d: only memory "
-                    "of the CPU (%d) can be imported", dl->device.device_type,
+    return st__fail(ST_BAD_STATE, "its device type is %d: only CPU memory "
+                    "(%d) can be imported", dl->device.device_type,
                     ST_DL_CPU);
   }
   if (dl->ndim < 0 || dl->ndim > ST_MAX_DIMS) {
@@ -265,7 +265,7 @@ st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
                                     st_tensor **out) {
   import in;
   if (m->version.major != ST_DL_MAJOR) {
-    return st__fail(ST_BAD_VALUE, "version %u.%u of DLPack is unknown",
+    return st__fail(ST_BAD_VALUE, "DLPack version %u.%u is not supported",
                     (unsigned)m->version.major, (unsigned)m->version.minor);
   }
   ST_TRY(check_import(&m->dl_tensor, &in));

@@ -146,8 +146,8 @@ st_status st__format_strides(int ndim, const int64_t *sizes, st_format f,
     return ST_OK;
   }
   if (f != ST_FORMAT_CHANNELS_LAST && f != ST_FORMAT_CHANNELS_LAST_3D) {
-    return st__fail(ST_BAD_LAYOUT, "%s does not say how to lay out a tensor "
-                    "here; name a format", st__format_name(f));
+    return st__fail(ST_BAD_LAYOUT, "%s is not the format of a new tensor; name "
+                    "another one", st__format_name(f));
   }
   const int rank = f == ST_FORMAT_CHANNELS_LAST ? 4 : 5;
   if (ndim != rank) {

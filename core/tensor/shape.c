@@ -135,7 +135,7 @@ st_status st__broadcast_shape(int na, const int64_t *a, int nb,
     const int64_t x = i <= na ? a[na - i] : 1, y = i <= nb ? b[nb - i] : 1;
     if (x != y && x != 1 && y != 1) {
       return st__fail(ST_BAD_SHAPE, "shapes %s and %s do not broadcast: sizes "
-                      "%" PRId64 " and %" PRId64 " meet at dimension %d",
+                      "%" PRId64 " and %" PRId64 " differ at dimension %d",
                       st__shape_text(na, a, (char[160]){0}, 160),
                       st__shape_text(nb, b, (char[160]){0}, 160), x, y,
                       (int)st__display_index(n - i));

@@ -49,8 +49,8 @@ static st_status random_bytes(void *p, size_t n) {
   ssize_t got;
   do got = getrandom(p, n, 0); while (got < 0 && errno == EINTR);
   if (got == (ssize_t)n) return ST_OK;
-  return st__fail(ST_BAD_STATE, "the system gives no random numbers for a "
-                  "token: %s", strerror(errno));
+  return st__fail(ST_BAD_STATE, "cannot get random bytes for a token: "
+                  "%s", strerror(errno));
 }
 
 static st_status make_token(char token[ST__TOKEN_SIZE]) {
@@ -66,14 +66,15 @@ static st_status fail_unknown(const char *token) {
   int pid;
   if (sscanf(token, "tensor-%d-", &pid) != 1) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that name: it is "
-                    "no token");
+                    "not a token");
   }
   if (pid != (int)getpid()) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that token: it is "
-                    "from process %d, this is %d", pid, (int)getpid());
+                    "from process %d, and this is process %d", pid,
+                    (int)getpid());
   }
   return st__fail(ST_NOT_FOUND, "no tensor is shared by that token any more: "
-                  "it was attached as often as it may be, or unshared");
+                  "its uses are spent, or it was unshared");
 }
 
 /* -- Entries -------------------------------------------------------------- */
@@ -124,8 +125,8 @@ static st_status check(const st_tensor *t, int64_t times) {
                     st__device_name((st_device)t->device));
   }
   if (!t->storage->is_bound) return ST_OK;
-  return st__fail(ST_BAD_STATE, "this tensor's memory belongs to something "
-                  "that only lives here: clone it and share the clone");
+  return st__fail(ST_BAD_STATE, "this tensor's memory is freed with the state "
+                  "that created it: share a clone");
 }
 
 st_status st__share(const st_tensor *t, int64_t times,

@@ -64,11 +64,11 @@ static st_status add_device(st_device d, const char *name,
                             const st_allocator *allocator) {
   st_device other;
   if (is_registered(d)) {
-    return st__fail(ST_BAD_STATE, "%s is registered already, as '%s'",
+    return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
                     devices[d].plain, devices[d].name);
   }
   if (st__device_parse(name, &other) && other != d) {
-    return st__fail(ST_BAD_STATE, "there is a device '%s' already", name);
+    return st__fail(ST_BAD_STATE, "there is already a device '%s'", name);
   }
   snprintf(devices[d].name, NAME_SIZE, "%s", name);
   devices[d].allocator = *allocator;
@@ -91,12 +91,12 @@ st_status st__device_register(st_device d, const char *name,
                               const st_allocator *allocator) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "device number %d is none that can be "
-                    "registered", (int)d);
+    return st__fail(ST_BAD_VALUE, "device number %d cannot be registered",
+                    (int)d);
   }
   if (!is_name(name)) {
-    return st__fail(ST_BAD_VALUE, "'%.40s' is no name for a device: lower "
-                    "case letters, digits and _, at most %d", name,
+    return st__fail(ST_BAD_VALUE, "'%.40s' is not a valid device name: use "
+                    "lower-case letters, digits and _, at most %d", name,
                     NAME_SIZE - 1);
   }
   if (!allocator->alloc || !allocator->free) {
@@ -112,8 +112,8 @@ st_status st__device_register(st_device d, const char *name,
 static st_status find_allocator(st_device d, const st_allocator **out) {
   *out = &devices[d].allocator;
   if (is_registered(d)) return ST_OK;
-  return st__fail(ST_BAD_STATE, "device '%s' has no memory: nobody has "
-                  "registered it", devices[d].plain);
+  return st__fail(ST_BAD_STATE, "device '%s' has no memory: it is not "
+                  "registered", devices[d].plain);
 }
 
 /* -- Bytes ---------------------------------------------------------------- */
@@ -152,7 +152,8 @@ static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
   ST_TRY(find_allocator(s->device, &a));
   *out = a->alloc(a->ctx, nbytes);
   if (*out) return ST_OK;
-  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' has no %zu bytes",
+  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' cannot allocate "
+                  "%zu bytes",
                   st__device_name(s->device), nbytes);
 }
 
@@ -223,8 +224,8 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
 
 static st_status check_move(const st_storage *s) {
   if (atomic_load_explicit(&s->is_shared, memory_order_relaxed)) {
-    return st__fail(ST_BAD_STATE, "a storage that is shared cannot grow: "
-                    "others hold its %zu bytes where they are", s->nbytes);
+    return st__fail(ST_BAD_STATE, "a shared storage cannot grow: its %zu "
+                    "bytes must not move", s->nbytes);
   }
   if (!s->data && s->nbytes) return st__refuse_memoryless();
   if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||

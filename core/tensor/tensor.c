@@ -49,7 +49,7 @@ static st_status check_strides(int ndim, const int64_t *sizes,
   }
   for (int d = 0; d < ndim; d++) {
     if (strides[d] < 0) {
-      return st__fail(ST_BAD_SHAPE, "strides %s: they cannot be negative",
+      return st__fail(ST_BAD_SHAPE, "strides %s cannot be negative",
                       TEXT(ndim, strides));
     }
     overflow |= __builtin_mul_overflow(sizes[d] > 1 ? sizes[d] : 1,

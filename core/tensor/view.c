@@ -44,7 +44,7 @@ st_status st__view_transpose(const st_tensor *t, int64_t d0, int64_t d1,
 st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
                            st_tensor **out) {
   if (n != t->ndim) {
-    return st__fail(ST_BAD_DIM, "%d dimensions are listed for shape %s",
+    return st__fail(ST_BAD_DIM, "%d dimensions are given for shape %s",
                     n, ST_SHAPE_TEXT(t));
   }
   uint64_t seen = 0;
@@ -86,7 +86,7 @@ st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
 static st_status wrap_dim_of(const st_tensor *t, int64_t dim, int *out) {
   if (t->ndim == 0) {
     return st__fail(ST_BAD_DIM, "a 0-dimensional tensor has no dimension to "
-                    "take a part of");
+                    "index");
   }
   return st__wrap_dim(dim, t->ndim, out);
 }

@@ -200,8 +200,8 @@ static st_status check_nan(const st_node *n, st_tensor *t, int i) {
   bool found;
   ST_TRY(has_nan(t, &found));
   if (!found) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s gave a gradient with a NaN in it for "
-                  "input %d", n->name, i + 1);
+  return st__fail(ST_BAD_VALUE, "%s returned a gradient with NaN elements "
+                  "for input %d", n->name, i + 1);
 }
 
 static bool leads_to_input(const graph_task *k, const st_edge *e) {
@@ -270,9 +270,9 @@ static st_status add_error_context(const st_node *n, st_status status) {
 static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
   input_grads r;
   if (n->is_released) {
-    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
-                    "gradient was computed before:\nretain_graph keeps it "
-                    "for another time", n->name);
+    return st__fail(ST_BAD_STATE, "%s: its saved tensors were freed by an "
+                    "earlier backward pass:\nset retain_graph in that pass "
+                    "to run another one", n->name);
   }
   ST_TRY(alloc_input_grads(&r, k, n));
   st_status status = n->kind->run(n, grads, r.wanted, r.out);
@@ -425,8 +425,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
                     "was not computed from a tensor that does", i + 1);
   }
   if (!grad && t->numel != 1) {
-    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: only an output of "
-                    "one element needs no gradient to begin with", i + 1,
+    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "
+                    "be given unless it has one element", i + 1,
                     ST_SHAPE_TEXT(t));
   }
   if (grad && !st__same_sizes(t, grad)) {
@@ -478,8 +478,9 @@ static st_status run_all(graph_task *k, const st_edge *roots) {
   while (k->nheap > 0) ST_TRY(run_next(k));
   for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
     if (k->results && !k->results[i]) {
-      return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d "
-                      "(allow_unused gives it no gradient)", i + 1);
+      return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d:\n"
+                      "set allow_unused to allow inputs without a gradient",
+                      i + 1);
     }
   }
   return ST_OK;
@@ -524,7 +525,7 @@ static st_status find_edges(int n, st_tensor *const *t, st_edge *edges) {
 static st_status check_outputs(int n, const st_edge *edges) {
   for (int i = 0; i < n; i++) {
     if (edges[i].node) continue;
-    return st__fail(ST_BAD_STATE, "output %d was not recorded: it is a view "
+    return st__fail(ST_BAD_STATE, "output %d has no history: it is a view "
                     "that was made within no_grad", i + 1);
   }
   return ST_OK;

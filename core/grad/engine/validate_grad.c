@@ -52,8 +52,8 @@ st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
   }
   if (!st__has_sizes(*t, m->ndim, m->sizes)) {
     if (!is_expansion(m, *t)) {
-      return st__fail(ST_BAD_SHAPE, "%s gave a gradient of shape %s for input "
-                      "%d, whose shape is %s", n->name, ST_SHAPE_TEXT(*t),
+      return st__fail(ST_BAD_SHAPE, "%s returned a gradient of shape %s for "
+                      "input %d, whose shape is %s", n->name, ST_SHAPE_TEXT(*t),
                       i + 1, st__shape_text(m->ndim, m->sizes,
                                             (char[160]){0}, 160));
     }

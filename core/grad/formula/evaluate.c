@@ -23,8 +23,8 @@ typedef struct frame {
 static st_status keep(frame *f, st_value v, st_helper_arg *out) {
   if (f->n == MOST_VALUES) {
     st__value_clear(&v);
-    return st__fail(ST_BAD_STATE, "%s: the derivative takes more than %d "
-                    "steps", f->rec->node.name, MOST_VALUES);
+    return st__fail(ST_BAD_STATE, "%s: the derivative has more than %d "
+                    "intermediate values", f->rec->node.name, MOST_VALUES);
   }
   f->owned[f->n++] = v;
   *out = (st_helper_arg){.value = v};
@@ -127,8 +127,8 @@ static bool is_number(const st_value *v) {
 }
 
 static st_status misfit(const frame *f) {
-  return st__fail(ST_BAD_TYPE, "%s: the derivative computes with values that "
-                  "are neither tensors nor numbers", f->rec->node.name);
+  return st__fail(ST_BAD_TYPE, "%s: an operand in the derivative is neither a "
+                  "tensor nor a number", f->rec->node.name);
 }
 
 static double real_of(st_scalar s) {
@@ -371,8 +371,8 @@ static st_status call_operator(frame *f, const st_expr *t, st_helper_arg *out) {
     atomic_store_explicit(last_match, i, memory_order_relaxed);
     return call_found(f, t->candidates[i], all, out);
   }
-  return st__fail(ST_BAD_TYPE, "%s: no overload of %s takes what the "
-                  "derivative gives it", f->rec->node.name,
+  return st__fail(ST_BAD_TYPE, "%s: no overload of %s accepts the arguments "
+                  "in the derivative", f->rec->node.name,
                   st__op_name(t->candidates[0]));
 }
 

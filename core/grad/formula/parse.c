@@ -69,7 +69,7 @@ static st_status read_word(parser *q, char *word) {
 /* -- Constants and lists -------------------------------------------------- */
 
 static st_status new_expr(parser *q, st_expr_kind kind, st_expr **out) {
-  if (++q->nterms > MAX_EXPRS) return wrong(q, "too long");
+  if (++q->nterms > MAX_EXPRS) return wrong(q, "the expression is too long");
   *out = st__arena_alloc(&q->f->arena, sizeof **out, 1024);
   if (!*out) return ST_NO_MEMORY;
   (*out)->kind = kind;
@@ -77,7 +77,7 @@ static st_status new_expr(parser *q, st_expr_kind kind, st_expr **out) {
 }
 
 static st_status add_child(parser *q, st_expr *t, st_expr *kid) {
-  if (t->nchildren == ST_EXPR_CHILDREN) return wrong(q, "too many in one list");
+  if (t->nchildren == ST_EXPR_CHILDREN) return wrong(q, "too many items");
   t->children[t->nchildren++] = kid;
   t->grads |= kid->grads;
   return ST_OK;
@@ -99,7 +99,7 @@ static st_status read_text(parser *q, st_expr **out) {
   const char *start = ++q->p;
   ST_TRY(new_expr(q, ST_EXPR_VALUE, out));
   while (*q->p && *q->p != '\'') q->p++;
-  if (!*q->p) return wrong(q, "a text does not end");
+  if (!*q->p) return wrong(q, "a string is not terminated");
   const size_t n = (size_t)(q->p++ - start);
   const char *copy = st__arena_text(&q->f->arena, start, n);
   if (!copy) return ST_NO_MEMORY;
@@ -181,8 +181,8 @@ static st_status read_name(parser *q, const char *word, bool is_shape,
   if (is_plain) return ST_OK;
   if (!find_variable(q, word, *out)) {
     q->p -= strlen(word);
-    return wrong(q, "neither an argument nor a result, nor an operator that "
-                 "is called");
+    return wrong(q, "unknown name: not an argument, a result or a call of an "
+                 "operator");
   }
   (*out)->is_shape = is_shape && (*out)->var != ST_VAR_GRAD &&
                      (*out)->var != ST_VAR_GRADS;
@@ -270,8 +270,8 @@ static st_status find_operator(parser *q, st_expr *t, const char *word) {
   keep_pure(t);
   if (t->ncandidates > 0) return ST_OK;
   q->p -= strlen(word) + 1;
-  return wrong(q, found ? "the operator writes its arguments, which are not "
-                          "the derivative's"
+  return wrong(q, found ? "the operator writes its arguments, which a "
+                          "derivative must not do"
                         : "there is no such operator");
 }
 
@@ -362,7 +362,7 @@ static st_status read_branches(parser *q, st_expr *condition,
 }
 
 static st_status read_choice(parser *q, st_expr **out) {
-  if (++q->depth > MAX_DEPTH) return wrong(q, "nested too deep");
+  if (++q->depth > MAX_DEPTH) return wrong(q, "nested too deeply");
   ST_TRY(read_binary(q, 0, out));
   if (eat(q, "?")) ST_TRY(read_branches(q, *out, out));
   q->depth--;
@@ -378,7 +378,7 @@ static st_status read_targets(parser *q) {
     const int at = st__schema_arg(q->schema, word);
     if (at < 0 || q->schema->args[at].type != ST_TYPE_TENSOR) {
       q->p -= strlen(word);
-      return wrong(q, "no tensor argument of the operator");
+      return wrong(q, "not a tensor argument of the operator");
     }
     q->f->targets |= (uint64_t)1 << at;
   } while (eat(q, ","));

@@ -225,8 +225,8 @@ st_status st__rebase(st_tensor *t, st_node *node, int nr) {
 
 st_status st__detach(st_tensor *t) {
   if (st__base(t)) {
-    return st__fail(ST_BAD_STATE, "a view cannot lose its history in place: "
-                    "detach() gives one without");
+    return st__fail(ST_BAD_STATE, "a view cannot be detached in place: "
+                    "use detach()");
   }
   t->keys &= ~ST_AUTOGRAD_BITS;
   if (t->history) {
@@ -245,7 +245,7 @@ static st_status check_can_require(const st_tensor *t) {
   }
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
-                    "gradient outside of the inference mode: clone it");
+                    "gradient outside of inference mode: clone it first");
   }
   return ST_OK;
 }
@@ -259,9 +259,9 @@ st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
     return ST_OK;
   }
   if (!requires_grad && edge.node) {
-    return st__fail(ST_BAD_STATE, "only a leaf can be told not to require a "
-                    "gradient, this tensor was computed (%s):\ndetach() "
-                    "gives one without a history", edge.node->name);
+    return st__fail(ST_BAD_STATE, "only for a leaf can requires_grad be set "
+                    "to false, and this tensor was computed (%s):\nuse "
+                    "detach()", edge.node->name);
   }
   if (!requires_grad) {
     t->keys &= ~ST_AUTOGRAD_BITS;
@@ -312,8 +312,8 @@ st_status st__set_grad(st_tensor *t, st_tensor *grad) {
 st_status st__retain_grad(st_tensor *t) {
   st_edge edge;
   if (!st__requires_grad(t)) {
-    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
-                    "has none to retain");
+    return st__fail(ST_BAD_STATE, "only a tensor that requires a gradient "
+                    "can retain it");
   }
   ST_TRY(st__grad_fn(t, &edge));
   if (!edge.node || t->history->retained_grad) return ST_OK;
@@ -344,13 +344,13 @@ st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *fn,
   st_hook hook = {.when = is_post ? ST_HOOK_POST : ST_HOOK_RESULT,
                   .u.tensor = *fn};
   if (!st__requires_grad(t)) {
-    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
-                    "has nothing to call a hook with");
+    return st__fail(ST_BAD_STATE, "only a tensor that requires a gradient "
+                    "can have hooks");
   }
   ST_TRY(hooks_of(t, &list, &hook.nr));
   if (is_post && list != &t->history->hooks) {
-    return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, this "
-                    "tensor was computed");
+    return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, and "
+                    "this tensor was computed");
   }
   ST_TRY(st__hook_add(list, &hook, id));
   if (list == &t->history->hooks) st__leaf_keep(t);

@@ -32,7 +32,7 @@ static st_status save_tensor(st_saved *s, st_tensor *t, bool is_result) {
   st_edge edge = {NULL, 0};
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot be saved for a "
-                    "gradient:\nclone it outside of the inference mode");
+                    "gradient:\nclone it outside of inference mode");
   }
   ST_TRY(save_header(s, t));
   s->is_result = is_result;
@@ -211,9 +211,9 @@ st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,
                            st_value *out) {
   st_tensor *t;
   if (node->is_released) {
-    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
-                    "gradient was computed before:\nretain_graph keeps it "
-                    "for another time", node->name);
+    return st__fail(ST_BAD_STATE, "%s: its saved tensors were freed by an "
+                    "earlier backward pass:\nset retain_graph in that pass "
+                    "to run another one", node->name);
   }
   if (s->list) return unpack_list(s, node, name, out);
   if (s->value.tag != ST_TAG_TENSOR) return st__value_copy(&s->value, out);

@@ -48,15 +48,14 @@ void st__view_is_current(st_tensor *view) {
 
 static const char *const reasons[] = {
   [ST_CREATION_DEFAULT] = "",
-  [ST_CREATION_NO_GRAD] = "it was made within no_grad, so whether the write "
-    "is to be recorded is not clear:\ndo both inside, or both outside",
-  [ST_CREATION_INFERENCE] = "it was made in the inference mode:\ndo both "
-    "inside, or both outside",
+  [ST_CREATION_NO_GRAD] = "it was made within no_grad:\nmake and write it "
+    "both inside or both outside",
+  [ST_CREATION_INFERENCE] = "it was made in inference mode:\nmake and write "
+    "it both inside or both outside",
   [ST_CREATION_MULTI_OUTPUT] = "it is one of several views that one operator "
-    "returned, whose gradients it cannot tell apart:\nuse an operator that "
-    "is not in place, or select() or narrow()",
-  [ST_CREATION_FUNCTION] = "a function with a gradient of its own returned "
-    "it:\nclone it there"
+    "returned:\nuse an operator that is not in place, or select() or narrow()",
+  [ST_CREATION_FUNCTION] = "a custom autograd function returned it:\nclone it "
+    "in that function"
 };
 
 st_status st__view_check(const st_tensor *view, const char *what) {
@@ -158,8 +157,8 @@ static st_status regenerate_grad_fn(st_tensor *view, const view_fn *w) {
   const st_tensor *seen = view_fn_apply(&c, base, w);
   if (st__scope_ok(&c) && (!seen->history || !seen->history->grad_fn ||
                            !st__same_sizes(seen, view))) {
-    c.status = st__fail(ST_BAD_STATE, "the kernel of a view operator that was "
-                        "put in the place of ours lost the gradient");
+    c.status = st__fail(ST_BAD_STATE, "a kernel that replaces the built-in one "
+                        "of a view operator did not record a gradient");
   }
   if (st__scope_ok(&c)) {
     c.status = st__set_grad_fn(view, seen->history->grad_fn,

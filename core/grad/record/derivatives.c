@@ -254,7 +254,7 @@ st_status st__library_derivative(st_library *lib, const char *name,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_custom(op, d, &rule));
-  return implement_rule(lib, op, rule, "a function of its own");
+  return implement_rule(lib, op, rule, "a function");
 }
 
 st_status st__library_derivative_later(st_library *lib, const char *name,
@@ -265,7 +265,7 @@ st_status st__library_derivative_later(st_library *lib, const char *name,
   d->op = find_op(lib, name);
   d->late = *late;
   d->retain = retain;
-  d->text = "derived from what it is made of";
+  d->text = "derived from the operators that it calls";
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .free_ctx = free_own, .debug = "derivative"};
   const st_status status = st__library_implement(lib, name, "Autograd",

@@ -307,8 +307,8 @@ st_status st__record_call(const st_call *call, const st_value *args,
   if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
   if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
   if (call->schema != r->schema) {
-    return st__fail(ST_BAD_STATE, "was defined anew after its derivative "
-                    "was registered");
+    return st__fail(ST_BAD_STATE, "was redefined after its derivative was "
+                    "registered");
   }
   return record(call, r, args, rets);
 }
@@ -359,7 +359,7 @@ static st_status check_counts(const st_schema *s, const st_value *args) {
       continue;
     }
     return st__fail(ST_BAD_STATE, "argument '%s' is an inference tensor, "
-                    "which cannot be written outside of the inference mode: "
+                    "which cannot be written outside of inference mode: "
                     "clone it first", s->args[i].name);
   }
   return ST_OK;
