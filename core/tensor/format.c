@@ -48,8 +48,8 @@ static bool is_contiguous(int ndim, const int64_t *sizes,
   return true;
 }
 
-static bool is_laid_out(int ndim, const uint8_t *order, const int64_t *sizes,
-                        const int64_t *strides) {
+static bool has_format_order(int ndim, const uint8_t *order,
+                             const int64_t *sizes, const int64_t *strides) {
   int64_t expect = 1;
   for (int i = 0; i < ndim; i++) {
     const int d = order[i];
@@ -60,8 +60,8 @@ static bool is_laid_out(int ndim, const uint8_t *order, const int64_t *sizes,
   return true;
 }
 
-static bool is_meant_so(int ndim, const uint8_t *order, const int64_t *sizes,
-                        const int64_t *strides) {
+static bool has_format_strides(int ndim, const uint8_t *order,
+                               const int64_t *sizes, const int64_t *strides) {
   int64_t least = 0;
   if (strides[1] == 0) return false;
   for (int i = 0; i < ndim; i++) {
@@ -103,15 +103,15 @@ uint8_t st__compute_flags(int ndim, const int64_t *sizes,
     flags |= ST_FLAG_CONTIGUOUS;
   }
   if (ndim == 4) {
-    if (is_laid_out(4, order_2d, sizes, strides)) {
+    if (has_format_order(4, order_2d, sizes, strides)) {
       flags |= ST_FLAG_CL_CONTIGUOUS;
     }
-    if (is_meant_so(4, order_2d, sizes, strides)) flags |= ST_FLAG_CL;
+    if (has_format_strides(4, order_2d, sizes, strides)) flags |= ST_FLAG_CL;
   } else if (ndim == 5) {
-    if (is_laid_out(5, order_3d, sizes, strides)) {
+    if (has_format_order(5, order_3d, sizes, strides)) {
       flags |= ST_FLAG_CL3_CONTIGUOUS;
     }
-    if (is_meant_so(5, order_3d, sizes, strides)) flags |= ST_FLAG_CL3;
+    if (has_format_strides(5, order_3d, sizes, strides)) flags |= ST_FLAG_CL3;
   }
   if (flags & (ST_FLAG_CONTIGUOUS | ST_FLAG_CL_CONTIGUOUS |
                ST_FLAG_CL3_CONTIGUOUS) || is_dense(ndim, sizes, strides)) {

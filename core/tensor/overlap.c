@@ -208,25 +208,25 @@ static int compare_addresses(const void *a, const void *b) {
 
 /* Compares the addresses of all elements. */
 static st_status compare_all(const st_tensor *t, bool *out) {
-  int64_t at[ST_MAX_DIMS] = {0}, place = 0;
-  const size_t bytes = (size_t)t->numel * sizeof place;
-  int64_t *places = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!places) return ST_NO_MEMORY;
+  int64_t at[ST_MAX_DIMS] = {0}, address = 0;
+  const size_t bytes = (size_t)t->numel * sizeof address;
+  int64_t *addresses = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!addresses) return ST_NO_MEMORY;
   for (int64_t i = 0; i < t->numel; i++) {
-    places[i] = place;
+    addresses[i] = address;
     for (int d = t->ndim - 1; d >= 0; d--) {
-      place += t->strides[d];
+      address += t->strides[d];
       if (++at[d] < t->sizes[d]) break;
-      place -= at[d] * t->strides[d];
+      address -= at[d] * t->strides[d];
       at[d] = 0;
     }
   }
-  qsort(places, (size_t)t->numel, sizeof place, compare_addresses);
+  qsort(addresses, (size_t)t->numel, sizeof address, compare_addresses);
   *out = false;
   for (int64_t i = 1; i < t->numel && !*out; i++) {
-    *out = places[i] == places[i - 1];
+    *out = addresses[i] == addresses[i - 1];
   }
-  st__free(ST_MEM_SCRATCH, places, bytes);
+  st__free(ST_MEM_SCRATCH, addresses, bytes);
   return ST_OK;
 }
 
@@ -277,19 +277,19 @@ static void add_dims(equation *e, const st_tensor *t, uint64_t unit) {
 }
 
 /* Elements of equal size that are aligned to each other overlap as a whole. In
- * other cases their bytes are one more dimension. `apart` is the distance from
- * a's first byte to b's last. */
+ * other cases their bytes are one more dimension. `distance` is from a's
+ * first byte to b's last. */
 static bool elements_overlap(const st_tensor *a, const st_tensor *b,
-                             uint64_t apart) {
+                             uint64_t distance) {
   const uint64_t x = st__itemsize((st_dtype)a->dtype);
   const uint64_t y = st__itemsize((st_dtype)b->dtype);
-  const bool whole = x == y && (apart + 1) % x == 0;
+  const bool whole = x == y && (distance + 1) % x == 0;
   equation e;
   e.n = 0;
   add_dims(&e, a, whole ? 1 : x);
   add_dims(&e, b, whole ? 1 : y);
   if (!whole) add_term(&e, 1, x + y - 2);
-  e.r = whole ? (apart + 1) / x - 1 : apart;
+  e.r = whole ? (distance + 1) / x - 1 : distance;
   return solve(&e) != NO;
 }
 

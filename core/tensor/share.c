@@ -41,7 +41,7 @@ static entry *buckets[BUCKETS]; /* under the mutex */
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
-static void install(void) { pthread_atfork(lock, unlock, unlock); }
+static void register_atfork(void) { pthread_atfork(lock, unlock, unlock); }
 
 /* -- Tokens --------------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ st_status st__share(const st_tensor *t, int64_t times,
   }
   memcpy(token, e->token, sizeof e->token);
   atomic_store_explicit(&t->storage->is_shared, true, memory_order_relaxed);
-  pthread_once(&once, install);
+  pthread_once(&once, register_atfork);
   lock();
   entry **head = bucket(e->token);
   e->next = *head;

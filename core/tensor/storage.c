@@ -21,7 +21,7 @@
 enum { NAME_SIZE = 32 };
 
 typedef struct device_entry {
-  const char *plain; /* name before registration */
+  const char *default_name; /* name before registration */
   char name[NAME_SIZE];
   st_allocator allocator;
   atomic_bool is_registered; /* set last; constant after that */
@@ -29,8 +29,9 @@ typedef struct device_entry {
 
 /* ORDER DEVICE: st_device */
 static device_entry devices[ST_DEVICE_COUNT] = {
-  {.plain = "cpu"}, {.plain = "meta"}, {.plain = "privateuse1"},
-  {.plain = "privateuse2"}, {.plain = "privateuse3"}
+  {.default_name = "cpu"}, {.default_name = "meta"},
+  {.default_name = "privateuse1"}, {.default_name = "privateuse2"},
+  {.default_name = "privateuse3"}
 };
 
 static bool is_registered(st_device d) {
@@ -40,12 +41,12 @@ static bool is_registered(st_device d) {
 
 const char *st__device_name(st_device d) {
   if ((unsigned)d >= ST_DEVICE_COUNT) return "unknown";
-  return is_registered(d) ? devices[d].name : devices[d].plain;
+  return is_registered(d) ? devices[d].name : devices[d].default_name;
 }
 
 bool st__device_parse(const char *name, st_device *out) {
   for (int d = 0; d < ST_DEVICE_COUNT; d++) {
-    if (strcmp(devices[d].plain, name) != 0 &&
+    if (strcmp(devices[d].default_name, name) != 0 &&
         strcmp(st__device_name((st_device)d), name) != 0) {
       continue;
     }
@@ -55,7 +56,7 @@ bool st__device_parse(const char *name, st_device *out) {
   return false;
 }
 
-static bool is_name(const char *s) {
+static bool is_valid_name(const char *s) {
   const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
   return n > 0 && n < NAME_SIZE && !s[n] && (*s < '0' || *s > '9');
 }
@@ -65,7 +66,7 @@ static st_status add_device(st_device d, const char *name,
   st_device other;
   if (is_registered(d)) {
     return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
-                    devices[d].plain, devices[d].name);
+                    devices[d].default_name, devices[d].name);
   }
   if (st__device_parse(name, &other) && other != d) {
     return st__fail(ST_BAD_STATE, "there is already a device '%s'", name);
@@ -81,11 +82,11 @@ static st_status add_device(st_device d, const char *name,
  * protects are complete before is_registered is set. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
 
 st_status st__device_register(st_device d, const char *name,
                               const st_allocator *allocator) {
@@ -94,7 +95,7 @@ st_status st__device_register(st_device d, const char *name,
     return st__fail(ST_BAD_VALUE, "device number %d cannot be registered",
                     (int)d);
   }
-  if (!is_name(name)) {
+  if (!is_valid_name(name)) {
     return st__fail(ST_BAD_VALUE, "'%.40s' is not a valid device name: use "
                     "lower-case letters, digits and _, at most %d", name,
                     NAME_SIZE - 1);
@@ -113,7 +114,7 @@ static st_status find_allocator(st_device d, const st_allocator **out) {
   *out = &devices[d].allocator;
   if (is_registered(d)) return ST_OK;
   return st__fail(ST_BAD_STATE, "device '%s' has no memory: it is not "
-                  "registered", devices[d].plain);
+                  "registered", devices[d].default_name);
 }
 
 /* -- Bytes ---------------------------------------------------------------- */

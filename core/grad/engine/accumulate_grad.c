@@ -27,11 +27,11 @@ static accumulator *of(const st_node *n) {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
 
 /* Takes a reference unless the count has already reached zero. */
 static bool try_retain(st_refcount *r) {
@@ -184,7 +184,7 @@ void st__leaf_keep(st_tensor *t) {
 
 /* The caller does not hold the mutex: this may call the function of anomaly
  * mode, which can free leaves. */
-static st_status make(const st_tensor *t, st_node **out) {
+static st_status new_accumulator(const st_tensor *t, st_node **out) {
   ST_TRY(st__node_new(&kind, sizeof(accumulator), 0, 1, out));
   (*out)->name = "AccumulateGrad";
   const st_status status = st__metadata_init(&(*out)->results[0], t);
@@ -216,7 +216,7 @@ st_status st__accumulator(st_tensor *t, st_node **out) {
   pthread_once(&once, register_atfork);
   ST_TRY(st__history_of(t, &h));
   if ((*out = install(t, NULL))) return ST_OK;
-  ST_TRY(make(t, &fresh));
+  ST_TRY(new_accumulator(t, &fresh));
   *out = install(t, fresh);
   if (*out != fresh) st__node_release(&fresh);
   return ST_OK;

@@ -45,16 +45,16 @@ typedef struct ready_node {
   st_tensor *grad;
 } ready_node;
 
-enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* marks of nodes, in reach */
+enum { REACHES = 1, TARGET = 2, VISITED = 4 }; /* marks of nodes, in reach */
 
 typedef struct graph_task {
   const st_backward_pass *pass;
   st_tensor **results;
   ready_node *all;          /* slots of queued nodes; free_slots lists the
                                unused ones */
-  int64_t nall, call;
-  int64_t *free_slots, nfree, cfree;
-  int64_t *heap, nheap, cheap;
+  int64_t nall, all_capacity;
+  int64_t *free_slots, nfree_slots, free_slots_capacity;
+  int64_t *heap, nheap, heap_capacity;
   st_node_map slots;        /* slots of the queued nodes */
   st_node_map reach;        /* marks of nodes; for a pass with inputs */
   st_edge *targets;         /* edges of the inputs; owned */
@@ -109,12 +109,13 @@ static void clear(ready_node *w) {
 }
 
 static st_status take_slot(graph_task *k, int64_t *slot) {
-  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->cheap, sizeof *k->heap));
-  if (k->nfree > 0) {
-    *slot = k->free_slots[--k->nfree];
+  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->heap_capacity,
+                 sizeof *k->heap));
+  if (k->nfree_slots > 0) {
+    *slot = k->free_slots[--k->nfree_slots];
     return ST_OK;
   }
-  ST_TRY(reserve((void **)&k->all, k->nall, &k->call, sizeof *k->all));
+  ST_TRY(reserve((void **)&k->all, k->nall, &k->all_capacity, sizeof *k->all));
   *slot = k->nall;
   k->all[k->nall++] = (ready_node){0};
   return ST_OK;
@@ -148,7 +149,7 @@ static st_status find_or_add_ready(graph_task *k, st_node *n,
 
 /* True if the caller has the only reference to t and to its storage, so that
  * t can be added to in place. */
-static bool is_own(const st_tensor *t) {
+static bool is_exclusive(const st_tensor *t) {
   return st__ref_count(&t->refs) == 1 && !t->history && !st__is_lazy(t) &&
          st__ref_count(&t->storage->refs) == 1 &&
          (t->flags & ST_FLAG_DENSE);
@@ -164,7 +165,7 @@ static st_status add_to(st_tensor **sum, st_tensor *grad) {
                            st__of_int(1)};
   st_value ret = st__none();
   const bool fits = (*sum)->dtype == grad->dtype;
-  const bool in_place = fits && is_own(*sum) && !st__tls().grad;
+  const bool in_place = fits && is_exclusive(*sum) && !st__tls().grad;
   const st_status status =
     in_place ? st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), args,
                         &ret)
@@ -211,8 +212,8 @@ static bool leads_to_input(const graph_task *k, const st_edge *e) {
   return found && (found->value & (REACHES | TARGET));
 }
 
-static st_status pass_on(graph_task *k, const st_node *n, int i,
-                         st_tensor **grad) {
+static st_status propagate(graph_task *k, const st_node *n, int i,
+                           st_tensor **grad) {
   const st_edge *e = &n->edges[i];
   ready_node *w;
   if (!*grad || !leads_to_input(k, e)) return ST_OK;
@@ -231,17 +232,17 @@ typedef struct input_grads {
   st_tensor **out;
   bool *wanted;
   size_t bytes;
-  st_tensor *few[8];
-  bool few_wanted[8];
+  st_tensor *inline_out[8];
+  bool inline_wanted[8];
 } input_grads;
 
 static st_status alloc_input_grads(input_grads *r, const graph_task *k,
                                    const st_node *n) {
   const size_t count = (size_t)n->ninputs;
   r->bytes = count > 8 ? count * (sizeof *r->out + 1) : 0;
-  memset(r->few, 0, sizeof r->few);
-  r->out = r->few;
-  r->wanted = r->few_wanted;
+  memset(r->inline_out, 0, sizeof r->inline_out);
+  r->out = r->inline_out;
+  r->wanted = r->inline_wanted;
   if (r->bytes) {
     r->out = st__alloc_zero(ST_MEM_SCRATCH, r->bytes);
     if (!r->out) return ST_NO_MEMORY;
@@ -278,7 +279,7 @@ static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
   st_status status = n->kind->run(n, grads, r.wanted, r.out);
   if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
   for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
-    status = pass_on(k, n, i, &r.out[i]);
+    status = propagate(k, n, i, &r.out[i]);
   }
   free_input_grads(&r, n);
   if (status == ST_OK && !k->pass->retain_graph) st__node_release_saved(n);
@@ -314,7 +315,7 @@ static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
 
 /* A pass with inputs runs only the nodes that lead to them. The AccumulateGrad
  * node of an input runs only if the pass accumulates. */
-static bool is_to_run(const graph_task *k, const st_node *n) {
+static bool needs_run(const graph_task *k, const st_node *n) {
   if (!k->pass->ninputs) return true;
   const st_node_map_entry *e = st__node_map_find(&k->reach, n);
   return e && (e->value & REACHES);
@@ -325,18 +326,18 @@ static st_status run_next(graph_task *k) {
   ready_node w = k->all[slot];
   st_tensor **const grads = grads_of(&w);
   st_status status = ST_OK;
-  ST_TRY(reserve((void **)&k->free_slots, k->nfree, &k->cfree,
-                 sizeof *k->free_slots));
+  ST_TRY(reserve((void **)&k->free_slots, k->nfree_slots,
+                 &k->free_slots_capacity, sizeof *k->free_slots));
   k->heap[0] = k->heap[--k->nheap];
   heap_down(k);
   st__node_map_remove(&k->slots, w.node);
   k->all[slot].node = NULL;
-  k->free_slots[k->nfree++] = slot;
+  k->free_slots[k->nfree_slots++] = slot;
   st_tensor *leaf = st__leaf_retain(w.node);
   if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
   if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
-  if (status == ST_OK && is_to_run(k, w.node)) {
+  if (status == ST_OK && needs_run(k, w.node)) {
     status = run_node(k, w.node, grads);
   }
   st__tensor_release(&leaf);
@@ -364,8 +365,8 @@ static st_status enter(graph_task *k, walk *w, const st_node *n) {
   st_node_map_entry *e;
   if (!n || n->sequence < w->oldest) return ST_OK;
   ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
-  if (e->value & OPEN) return ST_OK;
-  e->value |= OPEN; /* each node is visited once */
+  if (e->value & VISITED) return ST_OK;
+  e->value |= VISITED; /* each node is visited once */
   ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
   w->steps[w->n++] = (step){n, 0};
   return ST_OK;
@@ -448,8 +449,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
   return ST_OK;
 }
 
-static st_status begin(graph_task *k, const st_edge *root, st_tensor *t,
-                       st_tensor *grad) {
+static st_status add_root_grad(graph_task *k, const st_edge *root, st_tensor *t,
+                               st_tensor *grad) {
   ready_node *w;
   st_tensor *first;
   if (grad && grad->dtype == t->dtype) {
@@ -472,8 +473,8 @@ static st_status run_all(graph_task *k, const st_edge *roots) {
   const st_backward_pass *p = k->pass;
   if (p->ninputs) ST_TRY(mark_reachable(k, roots));
   for (int i = 0; i < p->noutputs; i++) {
-    ST_TRY(begin(k, &roots[i], p->outputs[i],
-                 p->grad_outputs ? p->grad_outputs[i] : NULL));
+    ST_TRY(add_root_grad(k, &roots[i], p->outputs[i],
+                         p->grad_outputs ? p->grad_outputs[i] : NULL));
   }
   while (k->nheap > 0) ST_TRY(run_next(k));
   for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
@@ -500,14 +501,15 @@ static st_status run_in_mode(graph_task *k, const st_edge *roots) {
 static void end(graph_task *k) {
   for (int64_t i = 0; i < k->nall; i++) clear(&k->all[i]);
   if (k->all) {
-    st__free(ST_MEM_SCRATCH, k->all, (size_t)k->call * sizeof *k->all);
+    st__free(ST_MEM_SCRATCH, k->all, (size_t)k->all_capacity * sizeof *k->all);
   }
   if (k->free_slots) {
     st__free(ST_MEM_SCRATCH, k->free_slots,
-             (size_t)k->cfree * sizeof *k->free_slots);
+             (size_t)k->free_slots_capacity * sizeof *k->free_slots);
   }
   if (k->heap) {
-    st__free(ST_MEM_SCRATCH, k->heap, (size_t)k->cheap * sizeof *k->heap);
+    st__free(ST_MEM_SCRATCH, k->heap,
+             (size_t)k->heap_capacity * sizeof *k->heap);
   }
   st__node_map_free(&k->slots);
   st__node_map_free(&k->reach);

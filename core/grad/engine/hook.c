@@ -11,7 +11,7 @@ static bool is_like(const st_tensor *a, const st_tensor *b) {
          st__same_sizes(a, b);
 }
 
-static st_status misfit(const st_tensor *was, const st_tensor *is) {
+static st_status mismatch(const st_tensor *was, const st_tensor *is) {
   return st__fail(ST_BAD_SHAPE, "a hook must not change the dtype, shape or "
                   "device of a gradient: expected %s %s on %s, got %s %s on "
                   "%s", st__dtype_name((st_dtype)was->dtype),
@@ -27,7 +27,7 @@ static st_status call_tensor_hook(const st_hook *h, st_tensor **grad) {
   ST_TRY(h->u.tensor.fn(h->u.tensor.ctx, *grad, &other));
   if (!other) return ST_OK;
   if (!is_like(*grad, other)) {
-    const st_status status = misfit(*grad, other);
+    const st_status status = mismatch(*grad, other);
     st__tensor_release(&other);
     return status;
   }
@@ -56,7 +56,7 @@ static st_status check_result(const st_node *n, int i, const st_tensor *was,
                                                             is))) {
     return ST_OK;
   }
-  if (was) return misfit(was, is);
+  if (was) return mismatch(was, is);
   return st__fail(ST_BAD_SHAPE, "a hook returned a gradient of %s %s for "
                   "result %d of %s, which has another dtype or shape",
                   st__dtype_name((st_dtype)is->dtype), ST_SHAPE_TEXT(is),

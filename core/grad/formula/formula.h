@@ -68,15 +68,15 @@ typedef struct st_formula {
   uint64_t arg_shapes, result_shapes; /* bits: whose geometry it reads */
   uint64_t grads;             /* bits of results: whose gradient it reads */
   bool takes_list;            /* it reads `grads` */
-  st_expr *term;
+  st_expr *root;
   st_arena arena;             /* owns the expression */
 } st_formula;
 
 /* Parses a formula of an operator with schema s. BAD_SCHEMA names the place of
- * an error in the text. is_own: the text comes from derivatives.def and may
+ * an error in the text. is_builtin: the text comes from derivatives.def and may
  * call every helper. */
 st_status st__formula_parse(const char *text, const st_schema *s,
-                            bool is_own, st_formula *out);
+                            bool is_builtin, st_formula *out);
 void st__formula_free(st_formula *f);
 
 #endif

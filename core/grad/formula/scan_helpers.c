@@ -49,8 +49,9 @@ static double min_log(const st_tensor *t) {
 
 /* The reverse sum of g exp(self - result) over the elements with positive g,
  * computed in logarithms. mask: where g is positive. */
-static st_tensor *one_sign(st_op_scope *c, const st_tensor *g,
-                           const st_tensor *mask, const st_helper_arg *args) {
+static st_tensor *positive_part(st_op_scope *c, const st_tensor *g,
+                                const st_tensor *mask,
+                                const st_helper_arg *args) {
   const int64_t dim = args[3].value.u.i;
   const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(mask),
@@ -71,9 +72,9 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
   if (grad->numel == 0 || grad->ndim == 0) {
     return st__value_copy(&args[0].value, out);
   }
-  const st_tensor *up = one_sign(&c, grad, st__apply_with(&c, ST_OP_gt_Scalar,
-                                 grad, st__of_int(0)), args);
-  const st_tensor *down = one_sign(&c, st__apply1(&c, ST_OP_neg, grad),
+  const st_tensor *up = positive_part(&c, grad,
+    st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)), args);
+  const st_tensor *down = positive_part(&c, st__apply1(&c, ST_OP_neg, grad),
     st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)), args);
   return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, up, down),
                           out);
@@ -83,7 +84,8 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
 
 /* For each element along dim, the product of all others: the product of the
  * elements before it times the product of those after it. */
-static st_tensor *others(st_op_scope *c, const st_tensor *t, int64_t dim) {
+static st_tensor *product_of_others(st_op_scope *c, const st_tensor *t,
+                                    int64_t dim) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? 1 : t->sizes[d];
   const int64_t size = t->sizes[dim];
@@ -106,7 +108,7 @@ static st_tensor *others(st_op_scope *c, const st_tensor *t, int64_t dim) {
 /* The gradient along one dimension, also exact where elements are 0. */
 static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *self, int64_t dim) {
-  const st_tensor *rest = others(c, self, dim);
+  const st_tensor *rest = product_of_others(c, self, dim);
   return st__apply2(c, ST_OP_mul_Tensor, grad,
                     st__apply1(c, ST_OP_conj, rest));
 }
@@ -167,8 +169,8 @@ static st_tensor *plain_cumprod_back(st_op_scope *c, const st_helper_arg *args,
 /* With zeros, the gradient of element k: the product of the elements before k
  * times the sum over j >= k of grad[j] times the product of the elements k + 1
  * to j. */
-static st_tensor *place_back(st_op_scope *c, const st_helper_arg *args,
-                             int64_t dim, int64_t k) {
+static st_tensor *cumprod_back_at(st_op_scope *c, const st_helper_arg *args,
+                                  int64_t dim, int64_t k) {
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
   const int64_t size = self->sizes[dim];
   const st_tensor *g = st__apply_narrow(c, grad, dim, k, size - k);
@@ -204,7 +206,7 @@ static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
   ST_TRY(st__value_new_tensors((int)size, &list));
   for (int64_t k = 0; k < size && st__scope_ok(&all); k++) {
     st_op_scope c = {.status = ST_OK};
-    st_tensor *part = place_back(&c, args, dim, k);
+    st_tensor *part = cumprod_back_at(&c, args, dim, k);
     if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);
     all.status = st__scope_end(&c, 0, NULL, NULL);
   }

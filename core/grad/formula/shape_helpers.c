@@ -22,10 +22,10 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
   if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
   }
-  const st_tensor *turned = st__apply2(&c, ST_OP_mm,
-                                       st__apply1(&c, ST_OP_t, b),
-                                       st__apply1(&c, ST_OP_t, a));
-  return st__scope_return(&c, st__apply1(&c, ST_OP_t, turned), out);
+  const st_tensor *transposed = st__apply2(&c, ST_OP_mm,
+                                           st__apply1(&c, ST_OP_t, b),
+                                           st__apply1(&c, ST_OP_t, a));
+  return st__scope_return(&c, st__apply1(&c, ST_OP_t, transposed), out);
 }
 
 /* -- Joins ---------------------------------------------------------------- */
@@ -122,9 +122,9 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
 /* -- Strides -------------------------------------------------------------- */
 
 /* The index in `memory` of each element of a geometry, flattened. */
-static st_tensor *positions(st_op_scope *c, const st_tensor *memory, int ndim,
-                            const int64_t *sizes, const int64_t *strides,
-                            int64_t offset) {
+static st_tensor *storage_indices(st_op_scope *c, const st_tensor *memory,
+                                  int ndim, const int64_t *sizes,
+                                  const int64_t *strides, int64_t offset) {
   const st_value range[] = {st__of_int(memory->numel), st__of_int(ST_INT64),
                             st__none(), st__of_int(memory->device)};
   const st_tensor *all = st__apply(c, ST_OP_arange, 4, range);
@@ -172,8 +172,8 @@ typedef struct strided {
 
 /* A buffer of `size` elements with grad scattered into it by the geometry s;
  * elements with the same address are added. */
-static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
-                      const strided *s) {
+static st_tensor *scatter_strided(st_op_scope *c, const st_tensor *grad,
+                                  int64_t size, const strided *s) {
   const st_tensor *memory = st__apply_with(c, ST_OP_new_zeros, grad,
                                            st__of_ints(&size, 1));
   if (!st__scope_ok(c) || grad->numel == 0) {
@@ -185,8 +185,8 @@ static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
       st__of_ints(s->sizes, s->n), st__of_ints(s->strides, s->n),
       st__of_int(s->offset)});
   }
-  const st_tensor *at = positions(c, memory, s->n, s->sizes, s->strides,
-                                  s->offset);
+  const st_tensor *at = storage_indices(c, memory, s->n, s->sizes, s->strides,
+                                        s->offset);
   const st_value args[] = {st__of_tensor(memory), st__of_int(0),
                            st__of_tensor(at),
                            st__of_tensor(st__apply_flatten(c, grad))};
@@ -200,7 +200,7 @@ static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
   st_tensor *ones = st__apply_with(c, ST_OP_new_ones, memory,
                                    st__of_ints(in->sizes, in->n));
   if (!st__scope_ok(c)) return NULL;
-  const st_tensor *times = lay(c, ones, memory->numel, in);
+  const st_tensor *times = scatter_strided(c, ones, memory->numel, in);
   return st__apply2(c, ST_OP_div_Tensor, memory, times);
 }
 
@@ -222,7 +222,7 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
     extent(view.n, view.sizes, view.strides, view.offset),
     extent(in.n, in.sizes, in.strides, in.offset)};
   const int64_t size = need[0] > need[1] ? need[0] : need[1];
-  const st_tensor *memory = lay(&c, grad, size, &view);
+  const st_tensor *memory = scatter_strided(&c, grad, size, &view);
   if (st__scope_ok(&c) && size > 0 &&
       may_overlap(in.n, in.sizes, in.strides)) {
     memory = divide_shared(&c, memory, &in);
@@ -278,7 +278,7 @@ static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
 
 /* y = x (1 + t) / 2, t = tanh(u), u = k (x + a x^3):
  * y'' = (1 - t^2) (u' + x (u'' - 2 t u'^2) / 2). */
-static st_tensor *smooth_gelu(st_op_scope *c, const st_tensor *x) {
+static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
   const double k = 0.7978845608028654, a = 0.044715;
   const st_tensor *xx = square(c, x);
   const st_tensor *u = mul(c, x, plus(c, times(c, xx, k * a), k));
@@ -300,5 +300,5 @@ st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
                     ? args[1].value.u.string : "none";
   (void)n;
   return st__scope_return(&c, strcmp(how, "tanh") == 0
-                              ? smooth_gelu(&c, x) : exact_gelu(&c, x), out);
+                              ? tanh_gelu(&c, x) : exact_gelu(&c, x), out);
 }

@@ -101,7 +101,7 @@ void st__hooks_free(st_hook **list) {
 static atomic_uint_fast64_t last_sequence;
 
 /* Stores where the operation is recorded, as the anomaly mode reports it. */
-static st_status note_where(st_node *n) {
+static st_status set_where(st_node *n) {
   char text[512] = "";
   ST_TRY(st__anomaly->where(st__anomaly->ctx, text, sizeof text));
   n->where = st__strndup(ST_MEM_GRAPH, text, strlen(text));
@@ -130,7 +130,7 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   n->inputs = (st_input_metadata *)(void *)(n->edges + nedges);
   n->results = n->inputs + nedges;
   st__node_number(n);
-  const st_status status = st__anomaly && st__anomaly->where ? note_where(n)
+  const st_status status = st__anomaly && st__anomaly->where ? set_where(n)
                                                              : ST_OK;
   if (status == ST_OK) *out = n;
   else st__free(ST_MEM_GRAPH, n, whole); /* kind->free must not see it */

@@ -216,15 +216,15 @@ static st_status run_fn(const copy_slices *s, st_tensor *grad,
   if (s->fn->nresults > ST_MAX_ARGS) return ST_BAD_STATE;
   grads[s->nr] = grad;
   bool all[ST_MAX_ARGS];
-  bool *const asked = s->fn->ninputs <= ST_MAX_ARGS
-                      ? all : st__alloc(ST_MEM_SCRATCH,
-                                        (size_t)s->fn->ninputs);
-  if (!asked) return ST_NO_MEMORY;
-  asked[0] = s->fn->edges[0].node != NULL; /* fn saved nothing for it */
-  for (int i = 1; i < s->fn->ninputs; i++) asked[i] = wanted[i];
-  const st_status status = s->fn->kind->run(s->fn, grads, asked, out);
-  if (asked != all) {
-    st__free(ST_MEM_SCRATCH, asked, (size_t)s->fn->ninputs);
+  bool *const fn_wanted = s->fn->ninputs <= ST_MAX_ARGS
+                          ? all : st__alloc(ST_MEM_SCRATCH,
+                                            (size_t)s->fn->ninputs);
+  if (!fn_wanted) return ST_NO_MEMORY;
+  fn_wanted[0] = s->fn->edges[0].node != NULL; /* fn saved nothing for it */
+  for (int i = 1; i < s->fn->ninputs; i++) fn_wanted[i] = wanted[i];
+  const st_status status = s->fn->kind->run(s->fn, grads, fn_wanted, out);
+  if (fn_wanted != all) {
+    st__free(ST_MEM_SCRATCH, fn_wanted, (size_t)s->fn->ninputs);
   }
   return status;
 }

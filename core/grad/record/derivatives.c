@@ -41,22 +41,22 @@ enum { ROWS = sizeof rows / sizeof *rows };
 /* Of the operator of each row and of its in-place variant. */
 static st_derived derived[ROWS][2];
 
-static const char NONE[] = "not differentiable";
+static const char NOT_DIFFERENTIABLE[] = "not differentiable";
 
 /* For the tensor that an operator without a derivative writes in place. */
-static const char *const lost[] = {"self: zeros_like(grad)", NULL};
+static const char *const zero_self[] = {"self: zeros_like(grad)", NULL};
 
 /* -- Rules ---------------------------------------------------------------- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 /* Note [Forks during initialisation] */
 __attribute__((constructor)) static void register_atfork(void) {
-  pthread_atfork(NULL, NULL, open_mutex);
+  pthread_atfork(NULL, NULL, reinit_mutex);
 }
 
 static int count_of(const char *const *formulas) {
@@ -94,7 +94,7 @@ st_status st__derived_rule(st_derived *d, const st_op *op, st_rule **out) {
 /* -- Descriptions --------------------------------------------------------- */
 
 /* n formulas as one interned string, never freed; NULL if out of memory. */
-static const char *joined(int n, const char *const *formulas) {
+static const char *join_formulas(int n, const char *const *formulas) {
   const char *kept = NULL;
   st_text t = {0};
   char *text = NULL;
@@ -121,7 +121,7 @@ static st_status implement(st_derived *d, const st_op *op, const row *r,
                            bool is_inplace) {
   d->op = op;
   d->has_none = r->kind == NOT_DERIVED && !is_inplace;
-  d->formulas = r->kind == NOT_DERIVED ? lost : r->formulas;
+  d->formulas = r->kind == NOT_DERIVED ? zero_self : r->formulas;
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .debug = "core/grad/derivatives.def"};
   return st__impl(st__op_full_name(op), ST_KEY_AUTOGRAD, &kernel, NULL);
@@ -179,14 +179,14 @@ st_status st__register_derivatives(void) {
 
 static st_derived *extensions; /* newest first; under the mutex */
 
-static void list_own(st_derived *d) {
+static void add_extension(st_derived *d) {
   pthread_mutex_lock(&mutex);
   d->next = extensions;
   extensions = d;
   pthread_mutex_unlock(&mutex);
 }
 
-static void free_own(void *ctx) {
+static void free_extension(void *ctx) {
   st_derived *d = ctx, **at = &extensions;
   pthread_mutex_lock(&mutex);
   while (*at && *at != d) at = &(*at)->next;
@@ -219,14 +219,14 @@ static st_status implement_rule(st_library *lib, const st_op *op,
   d->text = text;
   atomic_init(&d->rule, rule);
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
-                            .free_ctx = free_own, .debug = "derivative"};
+                            .free_ctx = free_extension, .debug = "derivative"};
   const st_status status =
     st__library_implement(lib, st__op_full_name(op), "Autograd", &kernel);
   if (status != ST_OK) {
     rule->custom.free_ctx = NULL;
-    free_own(d);
+    free_extension(d);
   } else {
-    list_own(d);
+    add_extension(d);
   }
   return status;
 }
@@ -245,7 +245,8 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_new(op, n, formulas, false, &rule));
-  return implement_rule(lib, op, rule, n ? joined(n, formulas) : NONE);
+  return implement_rule(lib, op, rule,
+                        n ? join_formulas(n, formulas) : NOT_DIFFERENTIABLE);
 }
 
 st_status st__library_derivative(st_library *lib, const char *name,
@@ -267,19 +268,19 @@ st_status st__library_derivative_later(st_library *lib, const char *name,
   d->retain = retain;
   d->text = "derived from the operators that it calls";
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
-                            .free_ctx = free_own, .debug = "derivative"};
+                            .free_ctx = free_extension, .debug = "derivative"};
   const st_status status = st__library_implement(lib, name, "Autograd",
                                                  &kernel);
   if (status != ST_OK) st__free(ST_MEM_REGISTRY, d, sizeof *d);
-  else list_own(d);
+  else add_extension(d);
   return status;
 }
 
 /* -- Inspection ----------------------------------------------------------- */
 
 static const char *describe(const st_derived *d) {
-  return d->has_none ? NONE : joined(count_of(d->formulas),
-                                                      d->formulas);
+  if (d->has_none) return NOT_DIFFERENTIABLE;
+  return join_formulas(count_of(d->formulas), d->formulas);
 }
 
 const char *st__op_derivative(const st_op *op) {

@@ -21,7 +21,7 @@
 
 /* -- Redispatch ----------------------------------------------------------- */
 
-static st_status call_plain(const st_call *call, const st_value *args,
+static st_status redispatch(const st_call *call, const st_value *args,
                             st_value *rets) {
   return st__call_below(call, ST_FUNC_AutogradOther,
                         ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView),
@@ -48,11 +48,11 @@ static bool is_recorded(const st_rule *r, const st_value *args) {
 
 /* -- The node ------------------------------------------------------------- */
 
-static int slots(uint64_t mask) { return __builtin_popcountll(mask); }
+static int count_bits(uint64_t mask) { return __builtin_popcountll(mask); }
 
 static int saved_count(const st_rule *r) {
-  return slots(r->args) + slots(r->results) + slots(r->arg_shapes) +
-         slots(r->result_shapes);
+  return count_bits(r->args) + count_bits(r->results) +
+         count_bits(r->arg_shapes) + count_bits(r->result_shapes);
 }
 
 static void release_record(st_node *n) {
@@ -82,7 +82,7 @@ static int inputs_of(const st_value *v) {
 static st_status new_record(st_rule *r, const st_value *args, int nresults,
                             st_rule_node **out) {
   const int nsaved = saved_count(r);
-  const size_t firsts = ((size_t)slots(r->targets) + 2) / 2 * 2;
+  const size_t firsts = ((size_t)count_bits(r->targets) + 2) / 2 * 2;
   int ninputs = 0, rank = 0;
   st_node *n;
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
@@ -96,10 +96,11 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   st__rule_retain(r);
   n->name = r->name;
   rec->args = (st_saved *)(void *)(rec + 1);
-  rec->results = rec->args + slots(r->args);
-  rec->arg_shapes = rec->results + slots(r->results);
-  rec->result_shapes = rec->arg_shapes + slots(r->arg_shapes);
-  rec->first = (int *)(void *)(rec->result_shapes + slots(r->result_shapes));
+  rec->results = rec->args + count_bits(r->args);
+  rec->arg_shapes = rec->results + count_bits(r->results);
+  rec->result_shapes = rec->arg_shapes + count_bits(r->arg_shapes);
+  rec->first =
+    (int *)(void *)(rec->result_shapes + count_bits(r->result_shapes));
   ninputs = 0;
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     rec->first[rank++] = ninputs;
@@ -210,7 +211,7 @@ static st_status save_results(st_rule_node *rec, const needs *need,
 
 /* Replaces a result that is one of the arguments, and so has a history, by an
  * alias of it. */
-static st_status own_header(st_tensor **t) {
+static st_status unshare_header(st_tensor **t) {
   st_tensor *view;
   if (st__ref_count(&(*t)->refs) == 1) return ST_OK;
   ST_TRY(st__view_alias(*t, &view));
@@ -226,7 +227,7 @@ static st_status give_history(st_rule_node *rec, st_tensor **t, int nr) {
   }
   if (!st__is_differentiable(*t)) return ST_OK;
   if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
-  ST_TRY(own_header(t));
+  ST_TRY(unshare_header(t));
   ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
   if (r->is_multi && r->is_view && st__base(*t)) {
     ((st_view_tensor *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;
@@ -251,7 +252,7 @@ static st_status give_histories(st_rule_node *rec, st_value *rets) {
 /* Replaces the node by one with n results. The number of results is fixed when
  * a node is made, but the length of a returned list is known only after the
  * operator has run. Saved values move to the new node. */
-static st_status widen(st_rule_node **rec, const st_value *args, int n) {
+static st_status resize_node(st_rule_node **rec, const st_value *args, int n) {
   st_rule_node *old = *rec;
   st_node *gone = &old->node;
   const st_rule *r = old->rule;
@@ -270,13 +271,13 @@ static st_status widen(st_rule_node **rec, const st_value *args, int n) {
 static st_status finish(st_rule_node **rec, const needs *need,
                         const st_value *args, st_value *rets) {
   if ((*rec)->rule->is_multi) {
-    ST_TRY(widen(rec, args, (int)rets[0].len));
+    ST_TRY(resize_node(rec, args, (int)rets[0].len));
   }
   ST_TRY(save_results(*rec, need, rets));
   return give_histories(*rec, rets);
 }
 
-static void drop(const st_schema *s, st_value *rets) {
+static void clear_rets(const st_schema *s, st_value *rets) {
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
 }
 
@@ -289,11 +290,11 @@ static st_status record(const st_call *call, st_rule *r,
   const needs need = needs_of(r, connected(rec));
   if (status == ST_OK) status = save_args(rec, &need, args);
   st__node_number(n);
-  if (status == ST_OK) status = call_plain(call, args, rets);
+  if (status == ST_OK) status = redispatch(call, args, rets);
   if (status == ST_OK) {
     status = finish(&rec, &need, args, rets);
     n = &rec->node;
-    if (status != ST_OK) drop(r->schema, rets);
+    if (status != ST_OK) clear_rets(r->schema, rets);
   }
   st__node_release(&n);
   return status;
@@ -302,9 +303,9 @@ static st_status record(const st_call *call, st_rule *r,
 st_status st__record_call(const st_call *call, const st_value *args,
                           st_value *rets) {
   st_rule *r;
-  if (!st__tls().grad) return call_plain(call, args, rets);
+  if (!st__tls().grad) return redispatch(call, args, rets);
   ST_TRY(st__derived_rule(call->ctx, call->op, &r));
-  if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
+  if (!r || !is_recorded(r, args)) return redispatch(call, args, rets);
   if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
   if (call->schema != r->schema) {
     return st__fail(ST_BAD_STATE, "was redefined after its derivative was "
@@ -323,7 +324,7 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
                     "argument '%s' requires one:\nuse the operator without "
                     "out=, or within no_grad", call->schema->args[i].name);
   }
-  return call_plain(call, args, rets);
+  return redispatch(call, args, rets);
 }
 
 /* -- Versions and views --------------------------------------------------- */

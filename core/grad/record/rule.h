@@ -24,10 +24,10 @@ typedef struct st_rule {
 } st_rule;
 
 /* The rule of an operator from n formulas. An in-place variant takes those of
- * the functional operator. n = 0: the results carry no gradient. is_own: the
- * formulas come from derivatives.def. */
+ * the functional operator. n = 0: the results carry no gradient. is_builtin:
+ * the formulas come from derivatives.def. */
 st_status st__rule_new(const st_op *op, int n, const char *const *formulas,
-                       bool is_own, st_rule **out);
+                       bool is_builtin, st_rule **out);
 /* The rule of an operator from a function. On success the rule owns d's
  * ctx. */
 st_status st__rule_custom(const st_op *op, const st_derivative *d,
