@@ -70,8 +70,7 @@ static st_status fail_unknown(const char *token) {
   }
   if (pid != (int)getpid()) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that token: it is "
-                    "from process %d, and this is process %d", pid,
-                    (int)getpid());
+                    "from process %d, this is %d", pid, (int)getpid());
   }
   return st__fail(ST_NOT_FOUND, "no tensor is shared by that token any more: "
                   "its uses are spent, or it was unshared");

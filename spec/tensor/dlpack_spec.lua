@@ -280,8 +280,8 @@ describe("A DLPack structure", function()
     ["unsigned 16 bits"] = {function(t)
       t.dtype.code, t.dtype.bits = 1, 16
     end, "16 bits of code 1"},
-    ["handles"] = {function(t) t.dtype.code = 3 end, "kind 3"},
-    ["a kind of 200"] = {function(t) t.dtype.code = 200 end, "kind 200"},
+    ["handles"] = {function(t) t.dtype.code = 3 end, "code 3"},
+    ["a kind of 200"] = {function(t) t.dtype.code = 200 end, "code 200"},
     ["no bits"] = {function(t) t.dtype.code, t.dtype.bits = 0, 0 end, "0 bits"},
   } do
     it("is refused and left alone when it has " .. name, function()
