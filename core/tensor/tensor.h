@@ -212,7 +212,8 @@ st_status st__refuse_memoryless(void);
 
 /* A new header over storage (retained). strides NULL means contiguous.
  * BAD_SHAPE for a wrong number of dimensions, negative sizes or strides and
- * overflow, BAD_INDEX if an element is outside the storage. */
+ * overflow, BAD_INDEX if an element is outside the storage, BAD_VALUE if its
+ * bytes are not aligned for the dtype. */
 st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
                          const int64_t *sizes, const int64_t *strides,
                          int64_t offset, st_tensor **out);
