@@ -318,7 +318,7 @@ st_status st__check_internal_overlap(const st_tensor *t) {
   ST_TRY(st__overlaps_itself(t, &overlaps));
   if (!overlaps) return ST_OK;
   return st__fail(ST_OVERLAP, "the tensor to be written, shape %s, strides "
-                  "%s, has several elements at one address; clone it first",
+                  "%s, has several elements in one place; clone it first",
                   ST_SHAPE_TEXT(t),
                   st__shape_text(t->ndim, t->strides, (char[160]){0}, 160));
 }

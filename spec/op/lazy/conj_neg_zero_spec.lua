@@ -217,7 +217,7 @@ local ERRORS = {
   {"matrix_H of a batch", function() st.ones(1, 1, 1):matrix_H() end, "mH"},
   {"writing to conjugates in one place", function()
     st.ones(1, {dtype = "complex64"}):expand {3}:conj():add_(1)
-  end, "several elements at one address"},
+  end, "several elements in one place"},
   {"bytes of a conjugate", function() c64():conj():tostring_bytes() end,
    "lazy"},
   {"writing bytes of a negative", function()
