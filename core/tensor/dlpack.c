@@ -1,11 +1,11 @@
 /* Export to and import from DLPack.
  *
  * Note [Ownership of DLPack tensors]
- * What is exported keeps the storage alive until its consumer calls the
- * deleter, on whatever thread. A storage that was ever exported cannot grow,
- * for its bytes must stay where they are (Note [Shared storages]). What is
- * imported stays the caller's until the import has succeeded; from then on
- * its deleter is called when the last tensor on it is gone.
+ * An exported tensor retains its storage until the consumer calls the deleter,
+ * which it may do on any thread. A storage that was ever exported cannot grow,
+ * because its bytes must not move (Note [Shared storages]). A managed tensor
+ * belongs to the caller until its import succeeds; then the storage owns it
+ * and calls its deleter when the last reference is released.
  */
 
 #include "tensor/dlpack.h"
@@ -40,7 +40,7 @@ static st_status find_dtype(st_dl_type type, st_dtype *out) {
       return ST_OK;
     }
   }
-  return st__fail(ST_BAD_DTYPE, "no dtype has %d lanes of %d bits of kind %d",
+  return st__fail(ST_BAD_DTYPE, "no dtype has %d lanes of %d bits of code %d",
                   type.lanes, type.bits, type.code);
 }
 
@@ -89,14 +89,14 @@ static st_status check_export(const st_tensor *t) {
                     st__device_name((st_device)t->device));
   }
   if (t->storage->is_bound) {
-    return st__fail(ST_BAD_STATE, "a tensor whose memory ends with the state "
-                    "that brought it cannot be exported: clone it first");
+    return st__fail(ST_BAD_STATE, "a tensor whose memory is freed with the "
+                    "state that created it cannot be exported: clone it first");
   }
   return ST_OK;
 }
 
-/* The stride of a dimension that is never walked along is 1, for consumers
- * that look at all of them. */
+/* Dimensions of size 0 and 1 get stride 1, for consumers that check all
+ * strides. */
 static st_status new_export(st_tensor *t, export **out, st_dl_tensor *dl) {
   ST_TRY(check_export(t));
   export *e = st__alloc_zero(ST_MEM_SHARED, export_size(t->ndim));
@@ -138,7 +138,7 @@ st_status st__to_dlpack_versioned(st_tensor *t,
   return ST_OK;
 }
 
-/* -- Giving back ---------------------------------------------------------- */
+/* -- Release -------------------------------------------------------------- */
 
 void st__dlpack_release(struct DLManagedTensor **m) {
   struct DLManagedTensor *p = *m;
@@ -154,7 +154,7 @@ void st__dlpack_release_versioned(struct DLManagedTensorVersioned **m) {
 
 /* -- Import --------------------------------------------------------------- */
 
-/* What has been checked of a producer's tensor. */
+/* The checked properties of a producer's tensor. */
 typedef struct import {
   st_dtype dtype;
   int ndim;
@@ -164,7 +164,8 @@ typedef struct import {
   char *data;
 } import;
 
-/* A stride that is never walked along may be anything. */
+/* The producer's strides of dimensions of size 0 and 1 are arbitrary and
+ * ignored. */
 static void find_strides(const st_dl_tensor *dl, int64_t numel,
                          int64_t *out) {
   st__contiguous_strides(dl->ndim, dl->shape, out);
@@ -191,12 +192,12 @@ static st_status find_data(const st_dl_tensor *dl, import *in) {
   return ST_OK;
 }
 
-/* Finds out everything about dl without taking it. */
+/* Checks dl and fills *in. The caller still owns dl. */
 static st_status check_import(const st_dl_tensor *dl, import *in) {
   int64_t numel;
   if (dl->device.device_type != ST_DL_CPU) {
-    return st__fail(ST_BAD_STATE, "it is on a device of kind %d: only memory "
-                    "of the CPU (%d) can be imported", dl->device.device_type,
+    return st__fail(ST_BAD_STATE, "its device type is %d: only CPU memory "
+                    "(%d) can be imported", dl->device.device_type,
                     ST_DL_CPU);
   }
   if (dl->ndim < 0 || dl->ndim > ST_MAX_DIMS) {
@@ -212,7 +213,7 @@ static st_status check_import(const st_dl_tensor *dl, import *in) {
   find_strides(dl, numel, in->strides);
   in->ndim = dl->ndim;
   in->sizes = dl->shape;
-  /* Without memory a tensor is a geometry that has been checked. */
+  /* A meta tensor checks the geometry without allocating elements. */
   st_tensor *meta = NULL;
   ST_TRY(st__tensor_empty_strided(ST_DEVICE_META, in->dtype, in->ndim,
                                   in->sizes, in->strides, &meta));
@@ -264,7 +265,7 @@ st_status st__from_dlpack_versioned(struct DLManagedTensorVersioned *m,
                                     st_tensor **out) {
   import in;
   if (m->version.major != ST_DL_MAJOR) {
-    return st__fail(ST_BAD_VALUE, "version %u.%u of DLPack is unknown",
+    return st__fail(ST_BAD_VALUE, "DLPack version %u.%u is not supported",
                     (unsigned)m->version.major, (unsigned)m->version.minor);
   }
   ST_TRY(check_import(&m->dl_tensor, &in));

@@ -1,9 +1,9 @@
-/* DLPack: tensors that go to other libraries of the process, and come from
- * them, without a copy.
+/* DLPack: exchange of tensors with other libraries of the process without a
+ * copy.
  *
- * The structures are those of the DLPack standard, 1.0 and the unversioned
- * ones before it (dmlc.github.io/dlpack). Their layout is an interface of
- * binaries; names are its names.
+ * The structures are those of the DLPack standard, version 1.0 and the
+ * unversioned ones before it (dmlc.github.io/dlpack). Their layout is an ABI;
+ * the names of the fields are those of the standard.
  */
 #ifndef ST_TENSOR_DLPACK_H
 #define ST_TENSOR_DLPACK_H
@@ -11,13 +11,13 @@
 #include "tensor/tensor.h"
 
 typedef struct st_dl_device {
-  int32_t device_type;       /* ST_DL_CPU, or another's memory */
+  int32_t device_type;       /* ST_DL_CPU, or that of another device */
   int32_t device_id;
 } st_dl_device;
 
 typedef struct st_dl_type {
-  uint8_t code;              /* kind of number: st_dl_code */
-  uint8_t bits;              /* of all of it: 64 for complex64 */
+  uint8_t code;              /* st_dl_code */
+  uint8_t bits;              /* of the whole element: 64 for complex64 */
   uint16_t lanes;            /* 1, unless elements are short vectors */
 } st_dl_type;
 
@@ -28,13 +28,13 @@ typedef struct st_dl_tensor {
   st_dl_type dtype;
   int64_t *shape;
   int64_t *strides;          /* in elements; NULL: row-major, compact */
-  uint64_t byte_offset;      /* of the first element behind data */
+  uint64_t byte_offset;      /* from data to the first element */
 } st_dl_tensor;
 
 struct DLManagedTensor {
   st_dl_tensor dl_tensor;
-  void *manager_ctx;         /* the producer's */
-  void (*deleter)(struct DLManagedTensor *self); /* NULL: nothing to do */
+  void *manager_ctx;         /* of the producer */
+  void (*deleter)(struct DLManagedTensor *self); /* or NULL */
 };
 
 struct DLManagedTensorVersioned {
@@ -48,7 +48,7 @@ struct DLManagedTensorVersioned {
 enum { ST_DL_CPU = 1, ST_DL_MAJOR = 1, ST_DL_MINOR = 0 };
 enum { ST_DL_READ_ONLY = 1, ST_DL_IS_COPIED = 2 }; /* flags */
 
-/* What is not here is a handle, or smaller than a byte. */
+/* The codes of DLPack without opaque handles and types of less than a byte. */
 typedef enum st_dl_code {
   ST_DL_INT = 0, ST_DL_UINT = 1, ST_DL_FLOAT = 2, ST_DL_BFLOAT = 4,
   ST_DL_COMPLEX = 5, ST_DL_BOOL = 6

@@ -1,11 +1,11 @@
-/* Memory formats: which ones a geometry has, and the strides they mean.
+/* Memory formats: those that a geometry has, and the strides of each.
  *
  * Note [Ambiguous layouts]
- * A tensor can be contiguous and channels_last at once: where a size is 1 its
- * stride says nothing. So there are two questions per format. "Is it laid
- * out so" (ST_FLAG_CL_CONTIGUOUS) skips sizes of 1; "was it meant so"
- * (ST_FLAG_CL) looks at those strides too, and decides what a result of an
- * operator looks like.
+ * A tensor can be contiguous and channels_last at once, since the stride of a
+ * dimension of size 1 is arbitrary. So there are two flags per format.
+ * ST_FLAG_CL_CONTIGUOUS is set if the elements are in the order of the format,
+ * whatever the strides of sizes of 1. ST_FLAG_CL takes these strides into
+ * account as well; it determines the format of results of operators.
  */
 
 #include "tensor/format.h"
@@ -48,8 +48,8 @@ static bool is_contiguous(int ndim, const int64_t *sizes,
   return true;
 }
 
-static bool is_laid_out(int ndim, const uint8_t *order, const int64_t *sizes,
-                        const int64_t *strides) {
+static bool has_format_order(int ndim, const uint8_t *order,
+                             const int64_t *sizes, const int64_t *strides) {
   int64_t expect = 1;
   for (int i = 0; i < ndim; i++) {
     const int d = order[i];
@@ -60,14 +60,14 @@ static bool is_laid_out(int ndim, const uint8_t *order, const int64_t *sizes,
   return true;
 }
 
-static bool is_meant_so(int ndim, const uint8_t *order, const int64_t *sizes,
-                        const int64_t *strides) {
+static bool has_format_strides(int ndim, const uint8_t *order,
+                               const int64_t *sizes, const int64_t *strides) {
   int64_t least = 0;
   if (strides[1] == 0) return false;
   for (int i = 0; i < ndim; i++) {
     const int d = order[i];
     if (sizes[d] == 0 || strides[d] < least) return false;
-    /* Nothing but N: contiguous, by convention. */
+    /* Only N is larger than 1: contiguous, by convention. */
     if (d == 0 && least == strides[1]) return false;
     least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
   }
@@ -103,15 +103,15 @@ uint8_t st__compute_flags(int ndim, const int64_t *sizes,
     flags |= ST_FLAG_CONTIGUOUS;
   }
   if (ndim == 4) {
-    if (is_laid_out(4, order_2d, sizes, strides)) {
+    if (has_format_order(4, order_2d, sizes, strides)) {
       flags |= ST_FLAG_CL_CONTIGUOUS;
     }
-    if (is_meant_so(4, order_2d, sizes, strides)) flags |= ST_FLAG_CL;
+    if (has_format_strides(4, order_2d, sizes, strides)) flags |= ST_FLAG_CL;
   } else if (ndim == 5) {
-    if (is_laid_out(5, order_3d, sizes, strides)) {
+    if (has_format_order(5, order_3d, sizes, strides)) {
       flags |= ST_FLAG_CL3_CONTIGUOUS;
     }
-    if (is_meant_so(5, order_3d, sizes, strides)) flags |= ST_FLAG_CL3;
+    if (has_format_strides(5, order_3d, sizes, strides)) flags |= ST_FLAG_CL3;
   }
   if (flags & (ST_FLAG_CONTIGUOUS | ST_FLAG_CL_CONTIGUOUS |
                ST_FLAG_CL3_CONTIGUOUS) || is_dense(ndim, sizes, strides)) {
@@ -146,8 +146,8 @@ st_status st__format_strides(int ndim, const int64_t *sizes, st_format f,
     return ST_OK;
   }
   if (f != ST_FORMAT_CHANNELS_LAST && f != ST_FORMAT_CHANNELS_LAST_3D) {
-    return st__fail(ST_BAD_LAYOUT, "%s does not say how to lay out a tensor "
-                    "here; name a format", st__format_name(f));
+    return st__fail(ST_BAD_LAYOUT, "%s is not the format of a new tensor; name "
+                    "another one", st__format_name(f));
   }
   const int rank = f == ST_FORMAT_CHANNELS_LAST ? 4 : 5;
   if (ndim != rank) {
@@ -176,10 +176,10 @@ st_format st__suggest_format(const st_tensor *t, bool exact) {
   return ST_FORMAT_CONTIGUOUS;
 }
 
-/* -- Preserving ----------------------------------------------------------- */
+/* -- Preserved strides ---------------------------------------------------- */
 
-/* 1 when dimension a is slower than b, -1 when faster, 0 when unknown: a
- * stride of 0 tells nothing. The iterator orders dimensions the same way. */
+/* 1 if dimension a is slower than b, -1 if it is faster, 0 if unknown, as with
+ * a stride of 0. The iterator orders dimensions in the same way. */
 static int compare_dims(const st_tensor *t, int a, int b) {
   const int64_t x = t->strides[a], y = t->strides[b];
   if (x == 0 || y == 0) return 0;
@@ -195,8 +195,8 @@ void st__preserved_strides(const st_tensor *t, int64_t *strides) {
     return;
   }
   for (int i = 0; i < n; i++) perm[i] = n - 1 - i;
-  /* An insertion sort that passes over unknowns: the relation is no order,
-   * so the result depends on these very steps. */
+  /* An insertion sort that skips unknown pairs. The relation is not transitive,
+   * so the result depends on the exact sequence of comparisons. */
   for (int i = 1; i < n; i++) {
     int at = i;
     for (int j = i - 1; j >= 0; j--) {

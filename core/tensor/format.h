@@ -8,20 +8,23 @@
 const char *st__format_name(st_format f);
 bool st__format_parse(const char *s, st_format *out);
 
-/* All flags of a geometry, ST_FLAG_WRAPPED excepted. */
+/* The flags that follow from a geometry: all up to ST_FLAG_DENSE. */
 uint8_t st__compute_flags(int ndim, const int64_t *sizes,
                           const int64_t *strides);
 
-/* Strides that lay sizes out in a format; BAD_LAYOUT when the rank does not
- * fit the format. PRESERVE is not a layout and fails. */
+/* The strides of a shape in a memory format. BAD_LAYOUT if the number of
+ * dimensions does not fit the format, and for PRESERVE. */
 st_status st__format_strides(int ndim, const int64_t *sizes, st_format f,
                              int64_t *strides);
 
 bool st__is_contiguous_in(const st_tensor *t, st_format f);
+/* The format that results of operators on t have. exact: a channels_last
+ * format only if all strides of t are those of the format. */
 st_format st__suggest_format(const st_tensor *t, bool exact);
 
-/* The strides that clone, empty_like and to give with preserve_format:
- * t's own when it is dense, else those of infer_dense_strides (M5). */
+/* The strides of the results of clone, empty_like and to with preserve_format:
+ * t's own if it is dense, otherwise those of ATen's infer_dense_strides
+ * (M5). */
 void st__preserved_strides(const st_tensor *t, int64_t *strides);
 
 #endif

@@ -1,23 +1,24 @@
-/* Dispatch keys as data: which bits exist and what they are called
- * (K1 to K3). The algebra is in dispatch/keyset.h.
+/* Dispatch keys: the bits of key sets and their names (K1 to K3). Operations
+ * on key sets are in dispatch/keyset.h.
  *
  * Note [Functionality and backend]
- * A key set has two kinds of bits. The low 14 name backends; the bits above
- * name functionalities, a higher bit has priority. A per-backend functionality
- * (Dense, Quantized, Sparse, NestedTensor, Autograd) with a backend bit gives
- * a runtime key: Dense + CPU is "CPU", Autograd + CPU is "AutogradCPU".
+ * A key set has two kinds of bits. The low 14 stand for backends, the bits
+ * above for functionalities; a higher bit has priority. A per-backend
+ * functionality (Dense, Quantized, Sparse, NestedTensor, Autograd) and a
+ * backend bit make a runtime key: Dense and CPU are "CPU", Autograd and CPU
+ * are "AutogradCPU".
  */
 #ifndef ST_TENSOR_KEYS_H
 #define ST_TENSOR_KEYS_H
 
 #include "base/types.h"
 
-/* ORDER BACKEND: bit number and position in a per-backend block of slots. */
+/* ORDER BACKEND: bit number and index in a per-backend block of slots. */
 #define ST_BACKEND_MAP(X) \
   X(CPU) X(CUDA) X(HIP) X(XLA) X(MPS) X(IPU) X(XPU) X(HPU) X(VE) X(Lazy)  \
   X(Meta) X(PrivateUse1) X(PrivateUse2) X(PrivateUse3)
 
-/* ORDER FUNCTIONALITY: low to high priority. The second column is 1 where
+/* ORDER FUNCTIONALITY: from low to high priority. The second column is 1 if
  * the functionality has one runtime key per backend. */
 #define ST_FUNCTIONALITY_MAP(X) \
   X(Dense, 1) X(FPGA, 0) X(ORT, 0) X(Vulkan, 0) X(Metal, 0)                \
@@ -53,7 +54,7 @@ enum {
 #define ST_BIT(n) ((st_keyset)1 << (n))
 #define ST_BACKEND_BITS (ST_BIT(ST_BACKEND_COUNT) - 1)
 
-/* The key that a device's kernels are registered for. */
+/* The bits of the key for which kernels of a device are registered. */
 static inline st_keyset st__device_keys(st_device device) {
   static const uint8_t backend[ST_DEVICE_COUNT] = {
     ST_BACKEND_CPU, ST_BACKEND_Meta, ST_BACKEND_PrivateUse1,
@@ -61,12 +62,12 @@ static inline st_keyset st__device_keys(st_device device) {
   return ST_BIT(ST_FUNC_Dense) | ST_BIT(backend[device]);
 }
 
-/* Keys that new tensors of this thread go without: those of inference
- * tensors. */
+/* Keys that new tensors of this thread do not get: in inference mode those
+ * that track versions and views. */
 extern _Thread_local st_keyset st__untracked_keys;
 
-/* What a new tensor of a device has (K9). The Autograd key is not
- * among them: only tensors that need a gradient have it. */
+/* The keys of a new tensor of a device (K9). The Autograd key is not among
+ * them: only tensors that require a gradient have it. */
 static inline st_keyset st__tensor_keys(st_device device) {
   const st_keyset autocast = device == ST_DEVICE_CPU
                              ? ST_BIT(ST_FUNC_AutocastCPU) : 0;
@@ -74,12 +75,12 @@ static inline st_keyset st__tensor_keys(st_device device) {
           autocast) & ~st__untracked_keys;
 }
 
-/* Those of lazy tensors: Note [Lazy tensors]. */
+/* The keys of lazy tensors: Note [Lazy tensors]. */
 #define ST_LAZY_BITS                                            \
   (ST_BIT(ST_FUNC_Conjugate) | ST_BIT(ST_FUNC_Negative) |       \
    ST_BIT(ST_FUNC_ZeroTensor))
 
-/* The Autograd key of a tensor with these keys. */
+/* The Autograd keys. */
 #define ST_AUTOGRAD_BITS                                        \
   (ST_BIT(ST_FUNC_AutogradOther) | ST_BIT(ST_FUNC_Autograd) |   \
    ST_BIT(ST_FUNC_AutogradNestedTensor))

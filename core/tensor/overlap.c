@@ -1,20 +1,21 @@
-/* Does memory overlap? Exactly, by solving for the indices that meet.
+/* Exact tests for overlapping memory, by solving for indices of elements with
+ * the same address.
  *
  * Note [Overlap as an equation]
- * An element lies at base + s1 x1 + ... + sn xn, 0 <= xi < size i. Two tensors
- * meet where two such sums are equal. When the indices of one are counted
- * from its end, all coefficients of the difference are positive:
+ * The address of an element is base + s1 x1 + ... + sn xn, 0 <= xi < size i.
+ * Two tensors overlap if two such sums are equal. If the indices of one are
+ * counted from its end, all coefficients of the difference are positive:
  *
  *     c1 z1 + ... + cm zm = r,   0 <= zk <= uk
  *
  * Such a bounded linear Diophantine equation is as hard as subset sum, but
- * those of tensors are short and nearly always regular. Terms that together
- * reach every multiple of the smaller coefficient become one; what is left is
- * searched depth first, the largest coefficient first, each zk within the
- * range that the terms behind it leave open, and in steps of the gcd that
- * they prescribe. The search is the one of NumPy's solve_may_share_memory
- * (numpy/core/src/common/mem_overlap.c), whose comments explain why this is
- * enough in practice; that merging is exact is shown at merge_terms.
+ * those of tensors are short and nearly always regular. Two terms that together
+ * reach every multiple of the smaller coefficient are merged into one. The
+ * remaining terms are searched depth first, the largest coefficient first, each
+ * zk within the range that the later terms leave open, and in steps that their
+ * gcd determines. The search is that of NumPy's solve_may_share_memory
+ * (numpy/core/src/common/mem_overlap.c), whose comments explain why it is
+ * sufficient in practice. The comment of `absorb` shows that merging is exact.
  *
  * No sum overflows: those of one tensor are below 2^63 (Note [Geometry that
  * cannot overflow]), so those of two fit in 64 bits.
@@ -37,7 +38,7 @@ typedef struct equation {
   int n, steps;
   term t[MAX_TERMS];
   uint64_t r;
-  /* Of the terms k and behind, for the search: */
+  /* For the search, of the terms from k on: */
   uint64_t reach[MAX_TERMS + 1];  /* the largest sum */
   uint64_t gcd[MAX_TERMS + 1];
   uint64_t inverse[MAX_TERMS];    /* of ck / gcd[k] modulo gcd[k+1]/gcd[k] */
@@ -45,7 +46,7 @@ typedef struct equation {
 
 typedef enum answer { NO, YES, UNKNOWN } answer;
 
-/* Terms stay sorted, the smallest coefficient first. */
+/* Keeps the terms sorted by ascending coefficient. */
 static void add_term(equation *e, uint64_t c, uint64_t u) {
   int at = e->n;
   if (u == 0) return;
@@ -55,9 +56,9 @@ static void add_term(equation *e, uint64_t c, uint64_t u) {
   e->n++;
 }
 
-/* With k <= u + 1, the values z + k w of 0 <= z <= u and 0 <= w <= v leave no
- * gap: they are 0 to u + k v. So a coefficient that is such a k times another
- * needs no term of its own. */
+/* Merges `other` into t if its coefficient is k times t's with k <= u + 1: then
+ * the values z + k w of 0 <= z <= u and 0 <= w <= v are all integers from 0 to
+ * u + k v, so the merged term has the same solutions. */
 static bool absorb(term *t, const term *other) {
   const uint64_t k = other->c / t->c;
   if (other->c % t->c != 0 || k - 1 > t->u) return false;
@@ -86,7 +87,7 @@ static uint64_t gcd_of(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* x with a x = 1 modulo m, of which a is coprime; 0 for m = 1. */
+/* x with a x = 1 modulo m, for a and m coprime; 0 for m = 1. */
 static uint64_t inverse_of(uint64_t a, uint64_t m) {
   int64_t r0 = (int64_t)m, r1 = (int64_t)(a % m), x0 = 0, x1 = 1;
   if (m == 1) return 0;
@@ -105,7 +106,7 @@ static uint64_t multiply_mod(uint64_t a, uint64_t b, uint64_t m) {
 
 /* -- The search ----------------------------------------------------------- */
 
-/* Turns the terms round, and sums up those behind each. */
+/* Reverses the terms and fills reach, gcd and inverse from the end. */
 static void prepare(equation *e) {
   for (int i = 0, j = e->n - 1; i < j; i++, j--) {
     const term t = e->t[i];
@@ -122,9 +123,9 @@ static void prepare(equation *e) {
   e->steps = ST_OVERLAP_STEPS;
 }
 
-/* Have the terms k and behind a solution for r? The last two need no search:
- * any z of the next to last that its loop comes to leaves the last a multiple
- * of its coefficient that it can reach. */
+/* Whether the terms from k on have a solution for r. The last two need no
+ * search: any z that the loop of the last but one tries leaves a multiple of
+ * the last coefficient that is within the last term's reach. */
 static answer search(equation *e, int k, uint64_t r) {
   if (r > e->reach[k]) return NO;
   if (k == e->n) return YES;
@@ -153,7 +154,7 @@ static answer solve(equation *e) {
 
 /* -- Within one tensor ---------------------------------------------------- */
 
-/* The dimensions that are walked, by ascending stride. */
+/* The dimensions with a size other than 1, by ascending stride. */
 typedef struct dims { int n; term t[ST_MAX_DIMS]; } dims;
 
 static void sort_dims(const st_tensor *t, dims *d) {
@@ -167,7 +168,8 @@ static void sort_dims(const st_tensor *t, dims *d) {
   }
 }
 
-/* Two indices that meet differ, last of all, along some dimension k:
+/* For two indices with the same address let k be the last dimension in which
+ * they differ:
  *     sk dk = sum over j < k of sj ej,   1 <= dk <= uk,   -uj <= ej <= uj.
  * Counting dk from uk down and ej from -uj up gives the equation. */
 static answer collides_along(const dims *d, int k, uint64_t below) {
@@ -188,10 +190,10 @@ static answer overlaps_itself(const st_tensor *t) {
   if (d.n == 0) return NO;
   if (d.t[0].c == 0) return YES;
   for (int k = 0; k < d.n; k++) below += d.t[k].c * d.t[k].u;
-  if ((uint64_t)t->numel - 1 > below) return YES; /* too few places */
+  if ((uint64_t)t->numel - 1 > below) return YES; /* too few addresses */
   for (int k = d.n - 1; k > 0; k--) {
     below -= d.t[k].c * d.t[k].u;
-    if (d.t[k].c > below) continue; /* k steps over all before it */
+    if (d.t[k].c > below) continue; /* k steps over all smaller dimensions */
     const answer a = collides_along(&d, k, below);
     if (a == YES) return YES;
     if (a == UNKNOWN) all = UNKNOWN;
@@ -204,27 +206,27 @@ static int compare_addresses(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Looks at every place. */
+/* Compares the addresses of all elements. */
 static st_status compare_all(const st_tensor *t, bool *out) {
-  int64_t at[ST_MAX_DIMS] = {0}, place = 0;
-  const size_t bytes = (size_t)t->numel * sizeof place;
-  int64_t *places = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!places) return ST_NO_MEMORY;
+  int64_t at[ST_MAX_DIMS] = {0}, address = 0;
+  const size_t bytes = (size_t)t->numel * sizeof address;
+  int64_t *addresses = st__alloc(ST_MEM_SCRATCH, bytes);
+  if (!addresses) return ST_NO_MEMORY;
   for (int64_t i = 0; i < t->numel; i++) {
-    places[i] = place;
+    addresses[i] = address;
     for (int d = t->ndim - 1; d >= 0; d--) {
-      place += t->strides[d];
+      address += t->strides[d];
       if (++at[d] < t->sizes[d]) break;
-      place -= at[d] * t->strides[d];
+      address -= at[d] * t->strides[d];
       at[d] = 0;
     }
   }
-  qsort(places, (size_t)t->numel, sizeof place, compare_addresses);
+  qsort(addresses, (size_t)t->numel, sizeof address, compare_addresses);
   *out = false;
   for (int64_t i = 1; i < t->numel && !*out; i++) {
-    *out = places[i] == places[i - 1];
+    *out = addresses[i] == addresses[i - 1];
   }
-  st__free(ST_MEM_SCRATCH, places, bytes);
+  st__free(ST_MEM_SCRATCH, addresses, bytes);
   return ST_OK;
 }
 
@@ -235,16 +237,16 @@ st_status st__overlaps_itself(const st_tensor *t, bool *out) {
   return compare_all(t, out);
 }
 
-/* -- Between two ---------------------------------------------------------- */
+/* -- Between two tensors -------------------------------------------------- */
 
-/* Where t's bytes begin: an address, so that two storages over the same
- * foreign memory are seen through; on the meta device an offset. */
+/* The address of t's first byte, so that two storages of the same foreign
+ * memory are compared; on the meta device an offset. */
 static uint64_t first_byte(const st_tensor *t) {
   return (uint64_t)(uintptr_t)t->storage->data +
          (uint64_t)t->offset * st__itemsize((st_dtype)t->dtype);
 }
 
-/* Elements from the first to the last. */
+/* The distance from the first element to the last, in elements. */
 static uint64_t reach_of(const st_tensor *t) {
   uint64_t reach = 0;
   if (t->flags & ST_FLAG_DENSE) return (uint64_t)t->numel - 1;
@@ -254,7 +256,7 @@ static uint64_t reach_of(const st_tensor *t) {
   return reach;
 }
 
-/* Sizes of 1 count for nothing, nor do their strides. */
+/* True if sizes and strides are equal, ignoring dimensions of size 1. */
 static bool same_order(const st_tensor *a, const st_tensor *b) {
   int i = 0, j = 0;
   for (;; i++, j++) {
@@ -274,20 +276,20 @@ static void add_dims(equation *e, const st_tensor *t, uint64_t unit) {
   }
 }
 
-/* Elements of one size that are aligned to each other meet whole; others by
- * their bytes, which are one more dimension. `apart` is from a's first byte
- * to b's last. */
+/* Elements of equal size that are aligned to each other overlap as a whole. In
+ * other cases their bytes are one more dimension. `distance` is from a's
+ * first byte to b's last. */
 static bool elements_overlap(const st_tensor *a, const st_tensor *b,
-                             uint64_t apart) {
+                             uint64_t distance) {
   const uint64_t x = st__itemsize((st_dtype)a->dtype);
   const uint64_t y = st__itemsize((st_dtype)b->dtype);
-  const bool whole = x == y && (apart + 1) % x == 0;
+  const bool whole = x == y && (distance + 1) % x == 0;
   equation e;
   e.n = 0;
   add_dims(&e, a, whole ? 1 : x);
   add_dims(&e, b, whole ? 1 : y);
   if (!whole) add_term(&e, 1, x + y - 2);
-  e.r = whole ? (apart + 1) / x - 1 : apart;
+  e.r = whole ? (distance + 1) / x - 1 : distance;
   return solve(&e) != NO;
 }
 

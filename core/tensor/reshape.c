@@ -1,5 +1,4 @@
-/* Views that regroup elements: other sizes, or other dtypes, over the same
- * bytes. */
+/* Views with other sizes or another dtype over the same bytes. */
 
 #include "tensor/view.h"
 
@@ -47,16 +46,16 @@ st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
     return known == numel ? ST_OK : does_not_fit(numel, ndim, sizes);
   }
   if (known == 0) {
-    return st__fail(ST_BAD_SHAPE, "shape %s: the size -1 could be anything, "
-                    "as there are no elements", TEXT(ndim, sizes));
+    return st__fail(ST_BAD_SHAPE, "shape %s: the size -1 is ambiguous, as "
+                    "there are no elements", TEXT(ndim, sizes));
   }
   if (numel % known) return does_not_fit(numel, ndim, sizes);
   out[inferred] = numel / known;
   return ST_OK;
 }
 
-/* Walks runs of t's dimensions, from the right, that step through memory
- * evenly; the new sizes must fill each run exactly. */
+/* Collapses t's dimensions, from the right, into runs with one stride each. The
+ * new sizes must fill each run exactly. */
 bool st__view_strides(const st_tensor *t, int ndim, const int64_t *sizes,
                       int64_t *strides) {
   if (t->numel == 0) {
@@ -96,8 +95,8 @@ st_status st__view_view(const st_tensor *t, int ndim, const int64_t *sizes,
   int64_t full[ST_MAX_DIMS], strides[ST_MAX_DIMS];
   ST_TRY(st__view_infer_size(t->numel, ndim, sizes, full));
   if (!st__view_strides(t, ndim, full, strides)) {
-    return st__fail(ST_BAD_LAYOUT, "shape %s with strides %s cannot be seen "
-                    "as %s without a copy; reshape makes one if it must",
+    return st__fail(ST_BAD_LAYOUT, "shape %s with strides %s cannot be viewed "
+                    "as %s without a copy; use reshape",
                     ST_SHAPE_TEXT(t), TEXT(t->ndim, t->strides),
                     TEXT(ndim, full));
   }
@@ -112,8 +111,8 @@ st_status st__view_flatten_shape(const st_tensor *t, int64_t start,
   ST_TRY(st__wrap_dim(start, t->ndim, &a));
   ST_TRY(st__wrap_dim(end, t->ndim, &b));
   if (a > b) {
-    return st__fail(ST_BAD_DIM, "dimension %d, where flattening starts, comes "
-                    "after %d, where it ends", (int)st__display_index(a),
+    return st__fail(ST_BAD_DIM, "the first dimension to flatten, %d, comes "
+                    "after the last, %d", (int)st__display_index(a),
                     (int)st__display_index(b));
   }
   int n = 0;
@@ -154,7 +153,7 @@ static st_status needs_complex(const st_tensor *t) {
                   st__dtype_name((st_dtype)t->dtype));
 }
 
-/* The geometry of t in units of half an element. */
+/* The geometry of t in units of half an element: real and imaginary parts. */
 static void load_halves(st_view_spec *g, const st_tensor *t) {
   st__view_spec_load(g, t);
   g->offset *= 2;
@@ -165,8 +164,8 @@ st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
   if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
   if (st__is_conj(t)) {
     return st__fail(ST_BAD_STATE, "self is a lazy conjugate, whose imaginary "
-                    "parts are nowhere in memory: clone it first, or ask for "
-                    "real or imag");
+                    "parts are not in memory: clone it first, or use real or "
+                    "imag");
   }
   st_view_spec g;
   load_halves(&g, t);
@@ -214,7 +213,7 @@ st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
 
 static st_status cannot_regroup(const st_tensor *t, st_dtype dtype) {
   return st__fail(ST_BAD_LAYOUT, "%s with shape %s, strides %s, offset %"
-                  PRId64 " cannot be seen as %s", st__dtype_name(
+                  PRId64 " cannot be viewed as %s", st__dtype_name(
                     (st_dtype)t->dtype), ST_SHAPE_TEXT(t),
                   TEXT(t->ndim, t->strides), t->offset,
                   st__dtype_name(dtype));
@@ -227,8 +226,8 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
                     st__dtype_name(dtype));
   }
   if ((st__is_conj(t) || st__is_neg(t)) && (st_dtype)t->dtype != dtype) {
-    return st__fail(ST_BAD_STATE, "self is the lazy %s of its bytes, which "
-                    "makes no sense in another dtype: clone it first",
+    return st__fail(ST_BAD_STATE, "self is a lazy %s, which cannot be viewed "
+                    "as another dtype: clone it first",
                     st__is_conj(t) ? "conjugate" : "negative");
   }
   const int64_t from = (int64_t)st__itemsize((st_dtype)t->dtype);

@@ -1,4 +1,5 @@
-/* Shapes: counting, wrapping dimensions, broadcasting, printing. */
+/* Shapes: element and byte counts, dimension wrapping, broadcasting, printing.
+ */
 
 #include "tensor/tensor.h"
 
@@ -29,8 +30,8 @@ char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size) {
 
 /* -- Counting ------------------------------------------------------------- */
 
-/* Sizes of 0 are left out of the test for overflow, so that an empty tensor
- * has contiguous strides that can be computed. */
+/* The overflow test skips sizes of 0, so that the contiguous strides of an
+ * empty tensor do not overflow either. */
 st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out) {
   int64_t numel = 1;
   bool empty = false;
@@ -134,7 +135,7 @@ st_status st__broadcast_shape(int na, const int64_t *a, int nb,
     const int64_t x = i <= na ? a[na - i] : 1, y = i <= nb ? b[nb - i] : 1;
     if (x != y && x != 1 && y != 1) {
       return st__fail(ST_BAD_SHAPE, "shapes %s and %s do not broadcast: sizes "
-                      "%" PRId64 " and %" PRId64 " meet at dimension %d",
+                      "%" PRId64 " and %" PRId64 " differ at dimension %d",
                       st__shape_text(na, a, (char[160]){0}, 160),
                       st__shape_text(nb, b, (char[160]){0}, 160), x, y,
                       (int)st__display_index(n - i));

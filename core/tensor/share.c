@@ -1,18 +1,17 @@
-/* Tensors handed over by tokens.
+/* Tensors shared by tokens.
  *
  * Note [Tokens]
- * A token is all that travels from one host to another, as a string. It names
- * an entry in a table of the process and is looked up as a whole; nothing in it
- * is an address. 128 random bits keep anyone from guessing it and tell those
- * that parent and child make after a fork apart. The entries that were there
- * at the fork are memory like any other: the child has them, with copies of
- * the elements.
+ * A token is a string that one state of the process passes to another. It is
+ * the key of an entry in a table of the process; it contains no address. Its
+ * 128 random bits cannot be guessed and distinguish the tokens that parent and
+ * child make after a fork. Entries that exist at the fork are copied like all
+ * memory: the child has them, with copies of the elements.
  *
  * Note [Shared storages]
- * The headers on both sides are their own, so shapes may change freely; the
- * counts are atomic, so either may go first. What must not happen is that one
- * side moves the elements while the other is reading: a storage that was ever
- * shared cannot grow. Who may write when is the users' business.
+ * Each side has its own header, so shapes may change freely, and reference
+ * counts are atomic, so either side may release its header first. One side must
+ * not move the elements while the other reads them: a storage that was ever
+ * shared cannot grow. Users must synchronise writes themselves.
  */
 
 #include "tensor/share.h"
@@ -25,12 +24,12 @@
 
 #include "base/memory.h"
 
-enum { BUCKETS = 256 }; /* tokens are few: most are used at once */
+enum { BUCKETS = 256 }; /* entries are few: most tokens are used at once */
 
 typedef struct entry {
   struct entry *next;
   st_tensor *tensor;
-  int64_t times;   /* left; 0: no end */
+  int64_t times;   /* attachments left; 0: no limit */
   char token[ST__TOKEN_SIZE];
 } entry;
 
@@ -42,7 +41,7 @@ static entry *buckets[BUCKETS]; /* under the mutex */
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
-static void install(void) { pthread_atfork(lock, unlock, unlock); }
+static void register_atfork(void) { pthread_atfork(lock, unlock, unlock); }
 
 /* -- Tokens --------------------------------------------------------------- */
 
@@ -50,8 +49,8 @@ static st_status random_bytes(void *p, size_t n) {
   ssize_t got;
   do got = getrandom(p, n, 0); while (got < 0 && errno == EINTR);
   if (got == (ssize_t)n) return ST_OK;
-  return st__fail(ST_BAD_STATE, "the system gives no random numbers for a "
-                  "token: %s", strerror(errno));
+  return st__fail(ST_BAD_STATE, "cannot get random bytes for a token: "
+                  "%s", strerror(errno));
 }
 
 static st_status make_token(char token[ST__TOKEN_SIZE]) {
@@ -62,52 +61,52 @@ static st_status make_token(char token[ST__TOKEN_SIZE]) {
   return ST_OK;
 }
 
-/* What to say of one that is not there. */
+/* The error for a token without an entry. */
 static st_status fail_unknown(const char *token) {
   int pid;
   if (sscanf(token, "tensor-%d-", &pid) != 1) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that name: it is "
-                    "no token");
+                    "not a token");
   }
   if (pid != (int)getpid()) {
     return st__fail(ST_NOT_FOUND, "no tensor is shared by that token: it is "
                     "from process %d, this is %d", pid, (int)getpid());
   }
   return st__fail(ST_NOT_FOUND, "no tensor is shared by that token any more: "
-                  "it was attached as often as it may be, or unshared");
+                  "its uses are spent, or it was unshared");
 }
 
 /* -- Entries -------------------------------------------------------------- */
 
-/* The head of the list that the token belongs to. */
+/* The head of the token's bucket. */
 static entry **bucket(const char *token) {
   uint32_t hash = 2166136261u;
   for (; *token; token++) hash = (hash ^ (unsigned char)*token) * 16777619u;
   return &buckets[hash % BUCKETS];
 }
 
-/* The link to its entry, or to NULL. Under the mutex. */
+/* The link to the token's entry, or to NULL. The caller holds the mutex. */
 static entry **find(const char *token) {
   entry **link = bucket(token);
   while (*link && strcmp((*link)->token, token) != 0) link = &(*link)->next;
   return link;
 }
 
-/* Under the mutex. */
+/* The caller holds the mutex. */
 static entry *unlink_entry(entry **link) {
   entry *e = *link;
   *link = e->next;
   return e;
 }
 
-/* Not under the mutex: nothing is allocated or freed there, so that it needs
- * no order with other mutexes. */
+/* The caller does not hold the mutex: nothing is allocated or freed under it,
+ * so that it has no lock order with other mutexes. */
 static void destroy(entry *e) {
   st__tensor_release(&e->tensor);
   st__free(ST_MEM_SHARED, e, sizeof *e);
 }
 
-/* A header of its own over t's storage, as t is now. */
+/* A new header with t's geometry and storage. */
 static st_status copy_header(const st_tensor *t, st_tensor **out) {
   return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset, out);
 }
@@ -125,8 +124,8 @@ static st_status check(const st_tensor *t, int64_t times) {
                     st__device_name((st_device)t->device));
   }
   if (!t->storage->is_bound) return ST_OK;
-  return st__fail(ST_BAD_STATE, "this tensor's memory belongs to something "
-                  "that only lives here: clone it and share the clone");
+  return st__fail(ST_BAD_STATE, "this tensor's memory is freed with the state "
+                  "that created it: share a clone");
 }
 
 st_status st__share(const st_tensor *t, int64_t times,
@@ -144,7 +143,7 @@ st_status st__share(const st_tensor *t, int64_t times,
   }
   memcpy(token, e->token, sizeof e->token);
   atomic_store_explicit(&t->storage->is_shared, true, memory_order_relaxed);
-  pthread_once(&once, install);
+  pthread_once(&once, register_atfork);
   lock();
   entry **head = bucket(e->token);
   e->next = *head;
@@ -153,7 +152,7 @@ st_status st__share(const st_tensor *t, int64_t times,
   return ST_OK;
 }
 
-/* What the token stands for, retained, or NULL. */
+/* The token's tensor, retained, or NULL. */
 static st_tensor *look_up(const char *token) {
   lock();
   entry *e = *find(token);
@@ -163,7 +162,7 @@ static st_tensor *look_up(const char *token) {
   return t;
 }
 
-/* Uses the token once; false when others have meanwhile used it up. */
+/* Counts one use of the token; false if the entry was removed meanwhile. */
 static bool use(const char *token) {
   entry *spent = NULL;
   lock();

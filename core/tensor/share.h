@@ -1,5 +1,5 @@
-/* Tensors that other hosts of the process take over by a token: another Lua
- * state, another thread. See strided_memory.h.
+/* Tensors shared by tokens with other Lua states and threads of the process.
+ * See strided_memory.h.
  */
 #ifndef ST_TENSOR_SHARE_H
 #define ST_TENSOR_SHARE_H
@@ -8,7 +8,7 @@
 
 enum { ST__TOKEN_SIZE = 64 };
 
-/* times 0: until it is unshared. */
+/* Makes a token that can be used `times` times; 0: until st__unshare. */
 st_status st__share(const st_tensor *t, int64_t times,
                     char token[ST__TOKEN_SIZE]);
 st_status st__attach(const char *token, st_tensor **out);

@@ -1,12 +1,12 @@
-/* Storages: refcounted bytes that tensors share, and the devices that they
- * can be on.
+/* Storages, the reference-counted bytes that tensors share, and the table of
+ * devices.
  *
  * Note [Memory of extension devices]
- * The bytes of a registered device belong to whoever registered it: data may
- * be an address that means nothing here. Nothing in the engine reads or
- * writes it. Operators that touch elements have kernels for CPU and Meta
- * only, and those check where their arguments are; everything else gets at
- * elements by copying to the CPU through the dispatcher.
+ * Only the extension that registered a device can access its bytes: data need
+ * not be an address of the process. The engine never reads or writes it.
+ * Operators that access elements have kernels for CPU and Meta only, which
+ * check the devices of their arguments; all other code accesses elements by
+ * copying to the CPU through the dispatcher.
  */
 
 #include <pthread.h>
@@ -21,16 +21,17 @@
 enum { NAME_SIZE = 32 };
 
 typedef struct device_entry {
-  const char *plain; /* until it is registered */
+  const char *default_name; /* name before registration */
   char name[NAME_SIZE];
   st_allocator allocator;
-  atomic_bool is_registered; /* set last; then nothing changes any more */
+  atomic_bool is_registered; /* set last; constant after that */
 } device_entry;
 
 /* ORDER DEVICE: st_device */
 static device_entry devices[ST_DEVICE_COUNT] = {
-  {.plain = "cpu"}, {.plain = "meta"}, {.plain = "privateuse1"},
-  {.plain = "privateuse2"}, {.plain = "privateuse3"}
+  {.default_name = "cpu"}, {.default_name = "meta"},
+  {.default_name = "privateuse1"}, {.default_name = "privateuse2"},
+  {.default_name = "privateuse3"}
 };
 
 static bool is_registered(st_device d) {
@@ -40,12 +41,12 @@ static bool is_registered(st_device d) {
 
 const char *st__device_name(st_device d) {
   if ((unsigned)d >= ST_DEVICE_COUNT) return "unknown";
-  return is_registered(d) ? devices[d].name : devices[d].plain;
+  return is_registered(d) ? devices[d].name : devices[d].default_name;
 }
 
 bool st__device_parse(const char *name, st_device *out) {
   for (int d = 0; d < ST_DEVICE_COUNT; d++) {
-    if (strcmp(devices[d].plain, name) != 0 &&
+    if (strcmp(devices[d].default_name, name) != 0 &&
         strcmp(st__device_name((st_device)d), name) != 0) {
       continue;
     }
@@ -55,7 +56,7 @@ bool st__device_parse(const char *name, st_device *out) {
   return false;
 }
 
-static bool is_name(const char *s) {
+static bool is_valid_name(const char *s) {
   const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
   return n > 0 && n < NAME_SIZE && !s[n] && (*s < '0' || *s > '9');
 }
@@ -64,11 +65,11 @@ static st_status add_device(st_device d, const char *name,
                             const st_allocator *allocator) {
   st_device other;
   if (is_registered(d)) {
-    return st__fail(ST_BAD_STATE, "%s is registered already, as '%s'",
-                    devices[d].plain, devices[d].name);
+    return st__fail(ST_BAD_STATE, "%s is already registered, as '%s'",
+                    devices[d].default_name, devices[d].name);
   }
   if (st__device_parse(name, &other) && other != d) {
-    return st__fail(ST_BAD_STATE, "there is a device '%s' already", name);
+    return st__fail(ST_BAD_STATE, "there is already a device '%s'", name);
   }
   snprintf(devices[d].name, NAME_SIZE, "%s", name);
   devices[d].allocator = *allocator;
@@ -77,26 +78,26 @@ static st_status add_device(st_device d, const char *name,
   return ST_OK;
 }
 
-/* A child of fork finds it open: what it guards is complete before anybody
- * sees it. */
+/* The fork handler reinitialises the mutex in the child. The entries that it
+ * protects are complete before is_registered is set. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
 
 st_status st__device_register(st_device d, const char *name,
                               const st_allocator *allocator) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (d < ST_DEVICE_PRIVATEUSE1 || d >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "device number %d is none that can be "
-                    "registered", (int)d);
+    return st__fail(ST_BAD_VALUE, "device number %d cannot be registered",
+                    (int)d);
   }
-  if (!is_name(name)) {
-    return st__fail(ST_BAD_VALUE, "'%.40s' is no name for a device: lower "
-                    "case letters, digits and _, at most %d", name,
+  if (!is_valid_name(name)) {
+    return st__fail(ST_BAD_VALUE, "'%.40s' is not a valid device name: use "
+                    "lower-case letters, digits and _, at most %d", name,
                     NAME_SIZE - 1);
   }
   if (!allocator->alloc || !allocator->free) {
@@ -112,13 +113,13 @@ st_status st__device_register(st_device d, const char *name,
 static st_status find_allocator(st_device d, const st_allocator **out) {
   *out = &devices[d].allocator;
   if (is_registered(d)) return ST_OK;
-  return st__fail(ST_BAD_STATE, "device '%s' has no memory: nobody has "
-                  "registered it", devices[d].plain);
+  return st__fail(ST_BAD_STATE, "device '%s' has no memory: it is not "
+                  "registered", devices[d].default_name);
 }
 
 /* -- Bytes ---------------------------------------------------------------- */
 
-/* Foreign memory that nobody wants back. */
+/* For foreign memory without a deleter. */
 static void no_free(void *ctx, void *data, size_t nbytes) {
   (void)ctx; (void)data; (void)nbytes;
 }
@@ -142,7 +143,7 @@ static void free_data(st_storage *s) {
   }
 }
 
-/* Uninitialised bytes for s, whose own are left alone. */
+/* Allocates uninitialised bytes on s's device; s does not change. */
 static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
   const st_allocator *a;
   if (s->device == ST_DEVICE_CPU) {
@@ -152,11 +153,12 @@ static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
   ST_TRY(find_allocator(s->device, &a));
   *out = a->alloc(a->ctx, nbytes);
   if (*out) return ST_OK;
-  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' has no %zu bytes",
+  return st__fail(ST_NO_MEMORY, "out of memory: device '%s' cannot allocate "
+                  "%zu bytes",
                   st__device_name(s->device), nbytes);
 }
 
-/* data, from new_data, is what s has from now on. */
+/* Makes s own data, which comes from new_data. */
 static void adopt(st_storage *s, char *data) {
   const bool is_here = s->device == ST_DEVICE_CPU;
   const st_allocator *a = &devices[s->device].allocator;
@@ -223,8 +225,8 @@ st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
 
 static st_status check_move(const st_storage *s) {
   if (atomic_load_explicit(&s->is_shared, memory_order_relaxed)) {
-    return st__fail(ST_BAD_STATE, "a storage that is shared cannot grow: "
-                    "others hold its %zu bytes where they are", s->nbytes);
+    return st__fail(ST_BAD_STATE, "a shared storage cannot grow: its %zu "
+                    "bytes must not move", s->nbytes);
   }
   if (!s->data && s->nbytes) return st__refuse_memoryless();
   if (s->device == ST_DEVICE_CPU || s->nbytes == 0 ||

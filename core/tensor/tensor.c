@@ -1,10 +1,10 @@
-/* Tensor headers.
+/* Tensor headers: creation, release and changes of geometry.
  *
  * Note [Geometry that cannot overflow]
- * Every header passes check_geometry: strides are not negative, and offset
- * plus all sizes times strides, in bytes, fits in 63 bits, even where a size
- * of 0 or 1 makes a stride meaningless. So nobody downstream needs to guard
- * a product of a size and a stride.
+ * Every header passes check_geometry: strides are not negative, and the offset
+ * plus the sum of sizes times strides, in bytes, fits in 63 bits, even if a
+ * size of 0 or 1 makes a stride irrelevant. So other code need not check the
+ * product of a size and a stride for overflow.
  */
 
 #include "tensor/tensor.h"
@@ -49,7 +49,7 @@ static st_status check_strides(int ndim, const int64_t *sizes,
   }
   for (int d = 0; d < ndim; d++) {
     if (strides[d] < 0) {
-      return st__fail(ST_BAD_SHAPE, "strides %s: they cannot be negative",
+      return st__fail(ST_BAD_SHAPE, "strides %s cannot be negative",
                       TEXT(ndim, strides));
     }
     overflow |= __builtin_mul_overflow(sizes[d] > 1 ? sizes[d] : 1,
@@ -63,7 +63,7 @@ static st_status check_strides(int ndim, const int64_t *sizes,
                   TEXT(ndim, strides), offset);
 }
 
-/* Foreign memory may begin anywhere; kernels read whole elements. */
+/* Foreign memory may have any address, but kernels need aligned elements. */
 static st_status check_alignment(const st_storage *s, size_t itemsize) {
   const size_t align = itemsize < 8 ? itemsize : 8;
   if ((uintptr_t)s->data % align == 0) return ST_OK;
@@ -90,36 +90,37 @@ static st_status check_geometry(const st_storage *s, size_t itemsize,
 
 /* -- Headers -------------------------------------------------------------- */
 
-static bool has_heap(const st_tensor *t) {
+static bool has_heap_dims(const st_tensor *t) {
   return t->sizes && t->sizes != t->dims;
 }
 
-static size_t heap_size(int ndim) {
+static size_t heap_dims_size(int ndim) {
   return 2 * (size_t)ndim * sizeof(int64_t);
 }
 
-/* Where t can keep ndim sizes and strides: what it has, if that will do, or
- * new memory, or NULL. Changes nothing yet. */
+/* A buffer for ndim sizes and strides of t: t's own if it fits, otherwise new;
+ * NULL if out of memory. Does not change t. */
 static int64_t *alloc_dims(st_tensor *t, int ndim) {
   if (ndim <= ST_INLINE_DIMS) return t->dims;
-  if (has_heap(t) && t->ndim == ndim) return t->sizes;
-  return st__alloc(ST_MEM_VALUE, heap_size(ndim));
+  if (has_heap_dims(t) && t->ndim == ndim) return t->sizes;
+  return st__alloc(ST_MEM_VALUE, heap_dims_size(ndim));
 }
 
-static void free_dims(st_tensor *t, int64_t *room, int ndim) {
-  if (room != t->dims && room != t->sizes) {
-    st__free(ST_MEM_VALUE, room, heap_size(ndim));
+static void free_dims(st_tensor *t, int64_t *buffer, int ndim) {
+  if (buffer != t->dims && buffer != t->sizes) {
+    st__free(ST_MEM_VALUE, buffer, heap_dims_size(ndim));
   }
 }
 
-/* Copies into the room found. sizes and strides may be t's own. */
-static void set_geometry(st_tensor *t, int64_t *room, int ndim,
+/* Copies the geometry to `buffer`, from alloc_dims. sizes and strides may be
+ * t's own. */
+static void set_geometry(st_tensor *t, int64_t *buffer, int ndim,
                          const int64_t *sizes, const int64_t *strides,
                          int64_t offset, int64_t numel) {
-  int64_t *const old = has_heap(t) ? t->sizes : NULL;
+  int64_t *const old = has_heap_dims(t) ? t->sizes : NULL;
   const int old_ndim = t->ndim;
-  t->sizes = room;
-  t->strides = room + (room == t->dims ? ST_INLINE_DIMS : ndim);
+  t->sizes = buffer;
+  t->strides = buffer + (buffer == t->dims ? ST_INLINE_DIMS : ndim);
   if (ndim) {
     memmove(t->sizes, sizes, (size_t)ndim * sizeof *sizes);
     memmove(t->strides, strides, (size_t)ndim * sizeof *strides);
@@ -129,7 +130,9 @@ static void set_geometry(st_tensor *t, int64_t *room, int ndim,
   t->numel = numel;
   t->flags = st__compute_flags(ndim, t->sizes, t->strides) |
              (ndim == 0 ? t->flags & ST_FLAG_WRAPPED : 0);
-  if (old && old != room) st__free(ST_MEM_VALUE, old, heap_size(old_ndim));
+  if (old && old != buffer) {
+    st__free(ST_MEM_VALUE, old, heap_dims_size(old_ndim));
+  }
 }
 
 void st__inline_storage_drop(st_inline_storage *j) {
@@ -139,11 +142,13 @@ void st__inline_storage_drop(st_inline_storage *j) {
   }
 }
 
-/* Returns the base of a view, to be released, or NULL. */
+/* Frees t. Returns the base of a view, for the caller to release, or NULL. */
 static st_tensor *destroy(st_tensor *t) {
   st_tensor *const base = st__base(t);
   if (t->history) st__history_free(t->history);
-  if (has_heap(t)) st__free(ST_MEM_VALUE, t->sizes, heap_size(t->ndim));
+  if (has_heap_dims(t)) {
+    st__free(ST_MEM_VALUE, t->sizes, heap_dims_size(t->ndim));
+  }
   st__storage_release(&t->storage);
   if (!t->has_inline) {
     st__free(ST_MEM_TENSOR, t, sizeof(st_view_tensor));
@@ -154,7 +159,7 @@ static st_tensor *destroy(st_tensor *t) {
   return NULL;
 }
 
-/* An empty header; the geometry and the storage follow. */
+/* Initialises a header, without geometry and storage. */
 static void init(st_tensor *t, st_dtype dtype, st_device device) {
   st__ref_init(&t->refs);
   t->dtype = (uint8_t)dtype;
@@ -193,12 +198,12 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
                         offset, &numel));
   st_tensor *t = new_view_tensor(dtype, (st_device)storage->device);
   if (!t) return ST_NO_MEMORY;
-  int64_t *room = alloc_dims(t, ndim);
-  if (!room) {
+  int64_t *buffer = alloc_dims(t, ndim);
+  if (!buffer) {
     destroy(t);
     return ST_NO_MEMORY;
   }
-  set_geometry(t, room, ndim, sizes, strides, offset, numel);
+  set_geometry(t, buffer, ndim, sizes, strides, offset, numel);
   st__storage_retain(storage);
   t->storage = storage;
   *out = t;
@@ -213,9 +218,10 @@ void st__tensor_release(st_tensor **t) {
   while (p && st__ref_drop(&p->refs)) p = destroy(p);
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
-/* What a new storage for this needs. */
+/* Checks the arguments of a new tensor. Returns its number of elements and the
+ * bytes of its storage. */
 static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
                            const int64_t *strides, int64_t *numel,
                            size_t *nbytes) {
@@ -227,7 +233,7 @@ static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
   return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
 }
 
-/* A header with a storage, without a geometry yet: Note [Inline storages]. */
+/* A header with a storage but no geometry: Note [Inline storages]. */
 static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
                             st_tensor **out) {
   const bool has_data = device == ST_DEVICE_CPU &&
@@ -261,12 +267,12 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
   st_tensor *t;
   ST_TRY(check_new(dtype, ndim, sizes, strides, &numel, &nbytes));
   ST_TRY(new_inline(device, dtype, nbytes, &t));
-  int64_t *room = alloc_dims(t, ndim);
-  if (!room) {
+  int64_t *buffer = alloc_dims(t, ndim);
+  if (!buffer) {
     destroy(t);
     return ST_NO_MEMORY;
   }
-  set_geometry(t, room, ndim, sizes, strides, 0, numel);
+  set_geometry(t, buffer, ndim, sizes, strides, 0, numel);
   *out = t;
   return ST_OK;
 }
@@ -323,7 +329,7 @@ st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
   return ST_OK;
 }
 
-/* -- Changing ------------------------------------------------------------- */
+/* -- Changes -------------------------------------------------------------- */
 
 st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset) {
@@ -331,9 +337,9 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
   ST_TRY(check_rank(ndim));
   ST_TRY(check_geometry(t->storage, st__itemsize((st_dtype)t->dtype), ndim,
                         sizes, strides, offset, &numel));
-  int64_t *room = alloc_dims(t, ndim);
-  if (!room) return ST_NO_MEMORY;
-  set_geometry(t, room, ndim, sizes, strides, offset, numel);
+  int64_t *buffer = alloc_dims(t, ndim);
+  if (!buffer) return ST_NO_MEMORY;
+  set_geometry(t, buffer, ndim, sizes, strides, offset, numel);
   return ST_OK;
 }
 
@@ -347,16 +353,16 @@ st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
   ST_TRY(st__format_strides(ndim, sizes, format, strides));
   ST_TRY(check_strides(ndim, sizes, strides, t->offset, (int64_t)itemsize));
   ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset, itemsize, &nbytes));
-  int64_t *room = alloc_dims(t, ndim);
-  if (!room) return ST_NO_MEMORY;
+  int64_t *buffer = alloc_dims(t, ndim);
+  if (!buffer) return ST_NO_MEMORY;
   if (nbytes > t->storage->nbytes) {
     const st_status status = st__storage_resize(t->storage, nbytes);
     if (status != ST_OK) {
-      free_dims(t, room, ndim);
+      free_dims(t, buffer, ndim);
       return status;
     }
   }
-  set_geometry(t, room, ndim, sizes, strides, t->offset, numel);
+  set_geometry(t, buffer, ndim, sizes, strides, t->offset, numel);
   return ST_OK;
 }
 
@@ -376,7 +382,8 @@ st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
   return ST_OK;
 }
 
-/* Sizes and strides that lie in from itself are found in t from now on. */
+/* Copies the geometry of `from` to t. is_inline: it is in from->dims, so t's
+ * pointers are set to its own dims. */
 static void rebase_dims(st_tensor *t, const st_tensor *from, bool is_inline) {
   t->ndim = from->ndim;
   t->flags = from->flags;
@@ -389,7 +396,7 @@ static void rebase_dims(st_tensor *t, const st_tensor *from, bool is_inline) {
 
 void st__tensor_swap(st_tensor *a, st_tensor *b) {
   const st_tensor old = *a;
-  const bool is_inline = !has_heap(a);
-  rebase_dims(a, b, !has_heap(b));
+  const bool is_inline = !has_heap_dims(a);
+  rebase_dims(a, b, !has_heap_dims(b));
   rebase_dims(b, &old, is_inline);
 }

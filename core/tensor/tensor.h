@@ -1,9 +1,10 @@
 /* Storages and tensors. A tensor is a header (shape, strides, offset, dtype,
- * cached flags) over a refcounted storage; a view is another header over the
- * same storage. Nothing here looks at an element.
+ * cached flags) over a reference-counted storage; a view is another header over
+ * the same storage. No function here reads or writes elements, except
+ * st__tensor_from_scalar.
  *
- * Ownership: functions borrow their inputs; what is returned through `**out`
- * is owned by the caller, who drops it with st__tensor_release.
+ * Ownership: functions borrow their inputs; the caller owns what is returned
+ * through `**out` and releases it with st__tensor_release.
  */
 #ifndef ST_TENSOR_TENSOR_H
 #define ST_TENSOR_TENSOR_H
@@ -16,7 +17,8 @@ enum { ST_INLINE_DIMS = 5 };
 
 /* -- Devices -------------------------------------------------------------- */
 
-/* "cpu", "meta", and "privateuse1" until it is registered by another name. */
+/* "cpu", "meta" or the name of a registered device; "privateuse1" to
+ * "privateuse3" before registration. */
 const char *st__device_name(st_device device);
 bool st__device_parse(const char *name, st_device *out);
 /* See strided.h. */
@@ -25,42 +27,43 @@ st_status st__device_register(st_device device, const char *name,
 
 /* -- Storage -------------------------------------------------------------- */
 
-/* What gives a storage its bytes back. NULL stands for the engine's own
- * allocator. */
+/* Frees the bytes of a storage. NULL: they are the engine's own. */
 typedef void (*st_storage_free_fn)(void *ctx, void *data, size_t nbytes);
 
 struct st_storage {
   st_refcount refs;
   uint8_t device;      /* st_device */
-  uint8_t inline_units; /* Note [Inline storages]; 0: in a block of its own */
+  uint8_t inline_units; /* Note [Inline storages]; 0: allocated separately */
   atomic_bool is_shared; /* Note [Shared storages] */
-  bool is_bound;         /* its memory ends with the host that brought it, so
-                            it is not to be shared */
-  char *data;          /* NULL on the meta device and of zero tensors;
-                          elsewhere than on the CPU not ours to touch: Note
-                          [Memory of extension devices] */
+  bool is_bound;         /* its memory is freed with the state that created it,
+                            so it must not be shared */
+  char *data;          /* NULL on the meta device and for zero tensors; only
+                          on the CPU to be accessed: Note [Memory of extension
+                          devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;
   void *free_ctx;
-  _Atomic uint32_t version;  /* how often it was written in place (A2) */
-  atomic_uchar parts;        /* of a joint block that are alive */
+  _Atomic uint32_t version;  /* number of in-place writes (A2) */
+  atomic_uchar parts;        /* parts of an st_inline_storage not yet freed */
   atomic_bool is_recorded;   /* Note [Storages of differentiable tensors] */
 };
 
-/* Uninitialised bytes; on the meta device none are allocated. BAD_STATE for
- * a device that nobody has registered. */
+/* A storage with uninitialised bytes; on the meta device none are allocated.
+ * BAD_STATE for a device that is not registered. */
 st_status st__storage_new(st_device device, size_t nbytes, st_storage **out);
-/* The same where there is room for it, behind a tensor's header in a block of
- * so many units (Note [Inline storages]). */
+/* As st__storage_new, in a given struct: that of an st_inline_storage of
+ * inline_units units (Note [Inline storages]) or, for 0, an allocated one. */
 st_status st__storage_init(st_storage *s, int inline_units, st_device device,
                            size_t nbytes);
-/* One without memory, of a zero tensor. */
+/* A storage without memory, for a zero tensor. */
 st_status st__storage_new_bare(st_device device, size_t nbytes,
                                st_storage **out);
-/* Takes data, which free_fn gives back later; on failure it stays yours. */
+/* A storage that takes ownership of data and frees it by fn. On failure the
+ * caller still owns data. */
 st_status st__storage_wrap(void *data, size_t nbytes, st_storage_free_fn fn,
                            void *ctx, st_storage **out);
-/* Grows or shrinks in place, keeping the common bytes. */
+/* Resizes in place and keeps the common bytes. BAD_STATE for a shared
+ * storage and for memory that cannot be moved. */
 st_status st__storage_resize(st_storage *s, size_t nbytes);
 void st__storage_retain(st_storage *s);
 void st__storage_release(st_storage **s); /* nulls *s; NULL is fine */
@@ -75,12 +78,12 @@ enum {
   ST_FLAG_CL              = 1 << 3, /* strides like channels_last */
   ST_FLAG_CL3             = 1 << 4, /* strides like channels_last_3d */
   ST_FLAG_DENSE           = 1 << 5, /* non-overlapping and dense */
-  ST_FLAG_WRAPPED         = 1 << 6, /* a plain number, wrapped (T9) */
-  ST_FLAG_SYMBOL          = 1 << 7  /* stands for a tensor while a function is
-                                       traced: fuse/trace/graph.h */
+  ST_FLAG_WRAPPED         = 1 << 6, /* a wrapped scalar (T9) */
+  ST_FLAG_SYMBOL          = 1 << 7  /* a proxy of a traced tensor:
+                                       fuse/trace/graph.h */
 };
 
-/* What autograd knows of a tensor: grad/graph/history.h. */
+/* The autograd metadata of a tensor: grad/graph/history.h. */
 typedef struct st_history st_history;
 
 struct st_tensor {
@@ -94,54 +97,55 @@ struct st_tensor {
   int64_t numel;
   st_keyset keys;
   st_storage *storage;
-  int64_t *sizes;    /* ndim sizes; point into dims or into the heap */
+  int64_t *sizes;    /* ndim sizes; dims, or allocated with the strides */
   int64_t *strides;  /* ndim strides, in elements */
   int64_t dims[2 * ST_INLINE_DIMS];
-  st_history *history; /* owned; NULL without */
+  st_history *history; /* owned, or NULL */
 };
 
-/* How a view came to be, which decides whether it can be written in place
+/* How a view was made, which determines whether it can be written in place
  * while gradients are recorded (A6). */
 typedef enum st_creation {
   ST_CREATION_DEFAULT, ST_CREATION_NO_GRAD, ST_CREATION_INFERENCE,
   ST_CREATION_MULTI_OUTPUT, ST_CREATION_FUNCTION
 } st_creation;
 
-/* A header that has no storage behind it. */
+/* A header that was allocated without a storage. */
 typedef struct st_view_tensor {
   st_tensor tensor;
-  st_tensor *base;      /* owned; of a view that gradients flow through, the
-                           tensor that is no view */
+  st_tensor *base;      /* owned; the tensor of which it is a differentiable
+                           view, itself no view; or NULL */
   st_creation creation;
-  uint32_t version;     /* of its elements when its history was made */
+  uint32_t version;     /* when its grad_fn was made */
 } st_view_tensor;
 
 /* Note [Storages of differentiable tensors]
- * Tensors have an Autograd key when they need a gradient. One that was made a
- * view of another needs one, too, from the moment the other does, be it
- * because a gradient was written into it. Nobody has a list of views: so a
- * storage is marked when a tensor over it that may have views begins to need
- * a gradient, and calls with tensors over marked storages go through the
- * Autograd key, which asks each (grad/graph/history.h). */
+ * Tensors that require a gradient have an Autograd key. A view requires one as
+ * soon as its base does, for instance after a tensor with a history was copied
+ * into the base. There is no list of views. So a storage is marked when a
+ * tensor on it that may have views begins to require a gradient. Calls with
+ * tensors on marked storages go through the Autograd key, whose kernel checks
+ * each tensor (grad/graph/history.h). */
 static inline st_keyset st__keys(const st_tensor *t) {
   const bool marked = atomic_load_explicit(&t->storage->is_recorded,
                                            memory_order_relaxed);
   return t->keys | (st_keyset)marked << ST_FUNC_Autograd;
 }
 
-/* NULL for what is no view. */
+/* The base of a differentiable view, or NULL. */
 static inline st_tensor *st__base(const st_tensor *t) {
   return t->has_inline ? NULL : ((const st_view_tensor *)(const void *)t)->base;
 }
 
-/* What frees histories. */
+/* Frees a history. Set by grad/. */
 extern void (*st__history_free)(st_history *h);
 
 /* Note [Inline storages]
- * A tensor that is made with a storage of its own lies in one block with it,
- * and few elements lie behind them: one allocation instead of three. Header
- * and storage live as long as they would alone; who goes last frees the block.
- * Header, storage and elements are counted each by itself. */
+ * A tensor that is made with a new storage is in one block with it, and few
+ * elements follow in the same block: one allocation instead of three. Header
+ * and storage have separate lifetimes; the last to be released frees the block.
+ * Header, storage and elements are counted separately in the memory
+ * statistics. */
 typedef struct st_inline_storage {
   st_tensor tensor;
   st_storage storage;
@@ -149,13 +153,13 @@ typedef struct st_inline_storage {
 
 enum {
   ST_INLINE_UNIT = 64,
-  ST_INLINE_HEAD = 192, /* where elements begin */
-  ST_INLINE_MAX_BYTES = 512 /* bytes of elements in the block */
+  ST_INLINE_HEAD = 192, /* offset of the elements */
+  ST_INLINE_MAX_BYTES = 512 /* most bytes of elements in the block */
 };
 _Static_assert(sizeof(st_inline_storage) <= ST_INLINE_HEAD,
                "the head is long enough");
 
-/* A part of the block has ended. */
+/* Releases one part of the block. */
 void st__inline_storage_drop(st_inline_storage *j);
 
 static inline int64_t st__numel(const st_tensor *t) { return t->numel; }
@@ -173,20 +177,20 @@ static inline bool st__is_wrapped(const st_tensor *t) {
 static inline bool st__is_meta(const st_tensor *t) {
   return t->device == ST_DEVICE_META;
 }
-/* Is it on a device that an extension brought? */
+/* True on a device of an extension. */
 static inline bool st__is_privateuse(const st_tensor *t) {
   return t->device > ST_DEVICE_META;
 }
 
 /* Note [Lazy tensors]
- * A tensor is lazy when its elements are not what its bytes say: with the key
- * Conjugate they are the conjugates of them (of a complex dtype only), with
- * Negative the negatives, and with ZeroTensor they are zeros and there are no
- * bytes: data is NULL, as on the meta device. Both of the former at once are
- * fine; each is its own inverse. Views keep the keys. An operator that does
- * not know them meets the key's fallback (op/lazy/conj_neg.c), so kernels see
- * plain tensors; copy_ and clone know them; whoever else reads memory asks
- * st__is_lazy first. */
+ * The elements of a lazy tensor are not the values in memory. With the key
+ * Conjugate they are their conjugates (complex dtypes only), with Negative
+ * their negatives, and with ZeroTensor zeros without memory: data is NULL, as
+ * on the meta device. Conjugate and Negative may be combined; each is its own
+ * inverse. Views keep the keys. For operators without a kernel for these keys
+ * the fallback of the key (op/lazy/conj_neg.c) resolves them, so kernels see
+ * ordinary tensors. copy_ and clone handle the keys. All other code that reads
+ * memory must check st__is_lazy first. */
 static inline bool st__is_lazy(const st_tensor *t) {
   return t->keys & ST_LAZY_BITS;
 }
@@ -199,22 +203,23 @@ static inline bool st__is_neg(const st_tensor *t) {
 static inline bool st__is_zero(const st_tensor *t) {
   return t->keys & ST_BIT(ST_FUNC_ZeroTensor);
 }
-/* A zero tensor on a device where kernels would touch its bytes: one gets as
- * far as a kernel only where a caller has masked the key. */
+/* True for a zero tensor on a device whose kernels would access its bytes. It
+ * reaches a kernel only if a caller excluded the ZeroTensor key. */
 static inline bool st__lacks_memory(const st_tensor *t) {
   return st__is_zero(t) && !st__is_meta(t);
 }
 st_status st__refuse_memoryless(void);
 
 /* A new header over storage (retained). strides NULL means contiguous.
- * Checks the rank, overflow, negative sizes and that every element lies
- * inside the storage; BAD_SHAPE or BAD_INDEX otherwise. */
+ * BAD_SHAPE for a wrong number of dimensions, negative sizes or strides and
+ * overflow, BAD_INDEX if an element is outside the storage, BAD_VALUE if its
+ * bytes are not aligned for the dtype. */
 st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
                          const int64_t *sizes, const int64_t *strides,
                          int64_t offset, st_tensor **out);
 
-/* A new tensor with its own, uninitialised storage just large enough.
- * st__tensor_empty lays it out in a memory format (not PRESERVE). */
+/* A new tensor with its own, uninitialised storage of the size that it needs.
+ * st__tensor_empty takes a memory format (not PRESERVE). */
 st_status st__tensor_empty(st_device device, st_dtype dtype, int ndim,
                            const int64_t *sizes, st_format format,
                            st_tensor **out);
@@ -226,8 +231,8 @@ st_status st__tensor_empty_strided(st_device device, st_dtype dtype, int ndim,
 st_status st__tensor_zero(st_device device, st_dtype dtype, int ndim,
                           const int64_t *sizes, st_tensor **out);
 
-/* Another header with t's dtype over t's storage: what every view is made
- * of. Bounds are checked as in st__tensor_new. */
+/* A new header with t's dtype over t's storage; all views are made by it.
+ * Checks the geometry as st__tensor_new does. */
 st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           const int64_t *strides, int64_t offset,
                           st_tensor **out);
@@ -237,19 +242,19 @@ st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
                              const int64_t *sizes, const int64_t *strides,
                              int64_t offset, st_tensor **out);
 
-/* A 0-dim tensor that holds a plain number; wrapped marks it as such for
- * type promotion. */
+/* A 0-dim tensor with the value of a scalar. wrapped: for type promotion it
+ * counts as a scalar. */
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
                                  st_tensor **out);
 
 void st__tensor_retain(st_tensor *t);
 void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
 
-/* Changes t's shape in place: contiguous (or format) strides, the storage
- * grows when it must and never shrinks (M7). */
+/* Changes t's shape in place, with the strides of a format. The storage grows
+ * if necessary and never shrinks (M7). */
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format);
-/* The same for an out= tensor: a warning if it had elements. */
+/* As st__tensor_resize, for an out= tensor: warns if it had elements. */
 st_status st__tensor_resize_out(st_tensor *t, int ndim, const int64_t *sizes,
                                 st_format format);
 /* New sizes and strides over the same storage, bounds checked. */
@@ -259,7 +264,8 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
  * Cannot fail. */
 void st__tensor_swap(st_tensor *a, st_tensor *b);
 
-/* Shapes are short: a call of memcmp would take longer than a fast set-up. */
+/* A loop, since for short shapes the call of memcmp costs more than the
+ * comparison. */
 static inline bool st__same_dims(int n, const int64_t *a, const int64_t *b) {
   for (int d = 0; d < n; d++) {
     if (a[d] != b[d]) return false;
@@ -283,17 +289,19 @@ void st__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 st_status st__nbytes_of(int ndim, const int64_t *sizes,
                         const int64_t *strides, int64_t offset,
                         size_t itemsize, size_t *out);
-/* dim in [-ndim, ndim) -> [0, ndim); a 0-dim tensor counts as 1-dim.
- * BAD_DIM with the range otherwise. */
+/* Wraps dim from [-ndim, ndim) to [0, ndim); a 0-dim tensor counts as 1-dim.
+ * BAD_DIM, with the range, if dim is outside it. */
 st_status st__wrap_dim(int64_t dim, int ndim, int *out);
-/* A list of dims (NULL or n = 0: all) as a bit set; duplicates are errors
- * (E1). */
+/* A list of dimensions (NULL or n = 0: all) as a bit set; BAD_DIM for
+ * duplicates (E1). */
 st_status st__wrap_dims(const int64_t *dims, int n, int ndim, uint64_t *set);
-/* "[2, 3]" into buf, cut with "..." if it does not fit; returns buf. */
+/* Writes "[2, 3]" to buf, truncated with "..." if it does not fit; returns
+ * buf. */
 char *st__shape_text(int ndim, const int64_t *sizes, char *buf, size_t size);
 #define ST_SHAPE_TEXT(t) \
   st__shape_text((t)->ndim, (t)->sizes, (char[160]){0}, 160)
-/* infer_size of broadcasting (I3): out has max(na, nb) sizes. */
+/* The broadcast shape of a and b (I3); out has max(na, nb) sizes and may be a
+ * or b. */
 st_status st__broadcast_shape(int na, const int64_t *a, int nb,
                               const int64_t *b, int64_t *out, int *nout);
 

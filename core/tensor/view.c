@@ -1,7 +1,7 @@
-/* Views that reorder, cut, drop, add or repeat dimensions.
+/* Views that permute, slice, remove, add or expand dimensions.
  *
- * Every one copies the geometry, edits the copy and makes a header of it;
- * the bounds are checked there.
+ * Each copies the geometry to a view spec, edits it and makes a header of it,
+ * which checks the bounds.
  */
 
 #include "tensor/view.h"
@@ -11,7 +11,7 @@
 
 #include "tensor/view_spec.h"
 
-/* -- Any geometry --------------------------------------------------------- */
+/* -- as_strided and alias ------------------------------------------------- */
 
 st_status st__view_as_strided(const st_tensor *t, int ndim,
                               const int64_t *sizes, const int64_t *strides,
@@ -23,7 +23,7 @@ st_status st__view_alias(const st_tensor *t, st_tensor **out) {
   return st__tensor_view(t, t->ndim, t->sizes, t->strides, t->offset, out);
 }
 
-/* -- Order ---------------------------------------------------------------- */
+/* -- Permutations --------------------------------------------------------- */
 
 st_status st__view_transpose(const st_tensor *t, int64_t d0, int64_t d1,
                              st_tensor **out) {
@@ -44,7 +44,7 @@ st_status st__view_transpose(const st_tensor *t, int64_t d0, int64_t d1,
 st_status st__view_permute(const st_tensor *t, int n, const int64_t *dims,
                            st_tensor **out) {
   if (n != t->ndim) {
-    return st__fail(ST_BAD_DIM, "%d dimensions are listed for shape %s",
+    return st__fail(ST_BAD_DIM, "%d dimensions are given for shape %s",
                     n, ST_SHAPE_TEXT(t));
   }
   uint64_t seen = 0;
@@ -81,12 +81,12 @@ st_status st__view_movedim_dims(int ndim, int n, const int64_t *from,
   return ST_OK;
 }
 
-/* -- Parts ---------------------------------------------------------------- */
+/* -- Indexing and slicing ------------------------------------------------- */
 
 static st_status wrap_dim_of(const st_tensor *t, int64_t dim, int *out) {
   if (t->ndim == 0) {
     return st__fail(ST_BAD_DIM, "a 0-dimensional tensor has no dimension to "
-                    "take a part of");
+                    "index");
   }
   return st__wrap_dim(dim, t->ndim, out);
 }
@@ -216,7 +216,7 @@ st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
   return st__view_spec_apply(t, &g, out);
 }
 
-/* -- Sizes of 1 ----------------------------------------------------------- */
+/* -- Squeezing and expanding ---------------------------------------------- */
 
 st_status st__view_squeeze(const st_tensor *t, uint64_t dims,
                            st_tensor **out) {

@@ -1,4 +1,5 @@
-/* A geometry in the making: what views edit before they make a header.
+/* View specs: the sizes, strides and offset of a view before its header is
+ * made.
  */
 #ifndef ST_TENSOR_VIEW_SPEC_H
 #define ST_TENSOR_VIEW_SPEC_H
@@ -7,8 +8,8 @@
 
 #include "tensor/tensor.h"
 
-/* One more than a tensor can have: a view may add a dimension, and is then
- * refused like any other shape. */
+/* There is room for one dimension more than a tensor can have: a view may add
+ * one, and st__tensor_view then rejects the shape. */
 typedef struct st_view_spec {
   int ndim;
   int64_t offset;

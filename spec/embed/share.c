@@ -172,9 +172,9 @@ static void refusals(void) {
   CHECK(st_share(meta, 1, token) == ST_BAD_STATE && says("'meta'"));
   CHECK(st_share(bound, -1, token) == ST_BAD_VALUE && says("-1 times"));
   st_tensor_bind(bound);
-  CHECK(st_share(bound, 1, token) == ST_BAD_STATE && says("only lives here"));
+  CHECK(st_share(bound, 1, token) == ST_BAD_STATE && says("share a clone"));
   CHECK(strcmp(token, "unchanged") == 0);
-  CHECK(st_attach(token, &out) == ST_NOT_FOUND && says("no token"));
+  CHECK(st_attach(token, &out) == ST_NOT_FOUND && says("not a token"));
   CHECK(!out && !st_unshare(token));
   st_tensor_release(&meta);
   st_tensor_release(&bound);

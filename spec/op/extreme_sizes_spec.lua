@@ -116,7 +116,7 @@ local ROWS = {
   {"x:clone():resize_(2^62)", "address space"},
   {"x:clone():resize_(2^32, 2^32)", "more elements than 64 bits"},
   {"zeros(0):view(2^62, 2^62, 0)", "is not a shape of 0"},
-  {"zeros(0):view(-1, 0)", "could be anything"},
+  {"zeros(0):view(-1, 0)", "the size -1 is ambiguous"},
 
   {"t:topk(BIG)", "out of range"},
   {"t:kthvalue(BIG)", "out of range"},

@@ -252,7 +252,7 @@ describe("A DLPack structure", function()
     ["65 dimensions"] = {function(t) t.ndim = 65 end, "0 to 64 dimensions"},
     ["-1 dimensions"] = {function(t) t.ndim = -1 end, "0 to 64 dimensions"},
     ["another device"] = {function(t) t.device.device_type = 2 end,
-                          "device of kind 2"},
+                          "device type is 2"},
     ["no shape"] = {function(t) t.shape = nil end, "shape is NULL"},
     ["no data"] = {function(t) t.data = nil end, "data is NULL"},
     ["a negative size"] = {function(_, p) p.shape[0] = -2 end, "negative"},
@@ -275,9 +275,9 @@ describe("A DLPack structure", function()
     ["floats of 8 bits"] = {function(t) t.dtype.bits = 8 end, "8 bits"},
     ["unsigned 16 bits"] = {function(t)
       t.dtype.code, t.dtype.bits = 1, 16
-    end, "16 bits of kind 1"},
-    ["handles"] = {function(t) t.dtype.code = 3 end, "kind 3"},
-    ["a kind of 200"] = {function(t) t.dtype.code = 200 end, "kind 200"},
+    end, "16 bits of code 1"},
+    ["handles"] = {function(t) t.dtype.code = 3 end, "code 3"},
+    ["a kind of 200"] = {function(t) t.dtype.code = 200 end, "code 200"},
     ["no bits"] = {function(t) t.dtype.code, t.dtype.bits = 0, 0 end, "0 bits"},
   } do
     it("is refused and left alone when it has " .. name, function()

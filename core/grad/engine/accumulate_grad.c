@@ -1,13 +1,13 @@
-/* Leaves: the nodes that add gradients to them.
+/* AccumulateGrad nodes, which add gradients to leaves.
  *
  * Note [AccumulateGrad nodes]
- * A leaf has at most one node that accumulates. Neither owns the other: the
- * node is there for as long as a graph leads to it, the leaf for as long as
- * somebody has it. So a leaf whose gradient has a history, or that was written
- * from what was computed from it, is no cycle; a gradient of a leaf that nobody
- * has any more is nobody's either. Only hooks would be missed: a leaf that has
- * some is kept. Threads may begin graphs at one leaf at a time, and drop it:
- * whoever goes from one to the other holds a lock.
+ * A leaf has at most one AccumulateGrad node. Neither owns the other: the node
+ * lives while a graph leads to it, the leaf while it has references of its
+ * own. So a leaf whose gradient has a history, or that was written with a
+ * value computed from it, forms no cycle. The gradient of a freed leaf is
+ * discarded. Hooks of a leaf must run even so: the node of a leaf with hooks
+ * owns the leaf. Threads may begin graphs at the same leaf, and release it, at
+ * the same time: a mutex protects the pointers between the two.
  */
 
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 typedef struct accumulator {
   st_node node;
-  st_tensor *leaf; /* NULL when it is gone */
+  st_tensor *leaf; /* NULL once it is freed */
   bool owns_leaf;
 } accumulator;
 
@@ -27,13 +27,13 @@ static accumulator *of(const st_node *n) {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static void register_atfork(void) { pthread_atfork(NULL, NULL, open_mutex); }
+static void register_atfork(void) { pthread_atfork(NULL, NULL, reinit_mutex); }
 
-/* One more reference, unless the last one is gone already. */
+/* Takes a reference unless the count has already reached zero. */
 static bool try_retain(st_refcount *r) {
   int_least32_t refs = atomic_load(&r->n);
   while (refs > 0 && !atomic_compare_exchange_weak(&r->n, &refs, refs + 1)) {
@@ -43,8 +43,8 @@ static bool try_retain(st_refcount *r) {
 
 /* -- Accumulating --------------------------------------------------------- */
 
-/* Are grad's elements in the order of the leaf's, or, where those are not
- * dense, contiguous? */
+/* True if grad has the strides of a dense leaf, or is contiguous if the leaf
+ * is not dense. */
 static bool has_layout_of(const st_tensor *leaf, const st_tensor *grad) {
   if (!(leaf->flags & ST_FLAG_DENSE)) return st__is_contiguous(grad);
   for (int d = 0; d < leaf->ndim; d++) {
@@ -55,8 +55,9 @@ static bool has_layout_of(const st_tensor *leaf, const st_tensor *grad) {
   return true;
 }
 
-/* Is grad, of which the caller has the one reference that counts, nobody
- * else's? It may be a view of what nobody else has. */
+/* True if the caller has the only reference to grad and to its storage, so
+ * that the leaf can take grad without a copy. grad may be a view whose base
+ * has no other reference. */
 static bool is_exclusive(const st_tensor *grad) {
   const st_tensor *base = st__base(grad);
   return st__ref_count(&grad->refs) == 1 &&
@@ -65,13 +66,13 @@ static bool is_exclusive(const st_tensor *grad) {
          (grad->flags & ST_FLAG_DENSE) && !st__is_lazy(grad);
 }
 
-/* The same without its base. */
+/* grad itself, or its detached alias if it is a view. */
 static st_tensor *steal_grad(st_op_scope *c, st_tensor *grad) {
   if (!st__base(grad)) return grad;
   return st__apply1(c, ST_OP_detach, grad);
 }
 
-/* A copy of it that follows the leaf. */
+/* A copy of grad with the strides of a dense leaf, otherwise contiguous. */
 static st_tensor *clone_grad(st_op_scope *c, const st_tensor *leaf,
                              const st_tensor *grad) {
   if (!(leaf->flags & ST_FLAG_DENSE)) {
@@ -141,7 +142,7 @@ static st_status run(st_node *n, st_tensor *const *grads, const bool *wanted,
   return status;
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
 static void clear_leaf(st_node *n) {
   accumulator *a = of(n);
@@ -165,7 +166,7 @@ void st__leaf_freed(st_history *h) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Under the mutex. */
+/* Makes the node own its leaf. The caller holds the mutex. */
 static void keep_leaf(accumulator *a, st_tensor *t) {
   if (a->owns_leaf) return;
   st__tensor_retain(t);
@@ -181,9 +182,9 @@ void st__leaf_keep(st_tensor *t) {
   if (is_there) st__node_release(&n);
 }
 
-/* Not under the mutex: what it may run, an anomaly's function, can free
- * leaves. */
-static st_status make(const st_tensor *t, st_node **out) {
+/* The caller does not hold the mutex: this may call the function of anomaly
+ * mode, which can free leaves. */
+static st_status new_accumulator(const st_tensor *t, st_node **out) {
   ST_TRY(st__node_new(&kind, sizeof(accumulator), 0, 1, out));
   (*out)->name = "AccumulateGrad";
   const st_status status = st__metadata_init(&(*out)->results[0], t);
@@ -191,7 +192,8 @@ static st_status make(const st_tensor *t, st_node **out) {
   return status;
 }
 
-/* The node that there is; otherwise n, if it is one, from now on. */
+/* Returns t's node, retained. If t has none, installs n, which may be NULL,
+ * and returns it. */
 static st_node *install(st_tensor *t, st_node *n) {
   st_history *const h = t->history;
   pthread_mutex_lock(&mutex);
@@ -214,7 +216,7 @@ st_status st__accumulator(st_tensor *t, st_node **out) {
   pthread_once(&once, register_atfork);
   ST_TRY(st__history_of(t, &h));
   if ((*out = install(t, NULL))) return ST_OK;
-  ST_TRY(make(t, &fresh));
+  ST_TRY(new_accumulator(t, &fresh));
   *out = install(t, fresh);
   if (*out != fresh) st__node_release(&fresh);
   return ST_OK;

@@ -2,11 +2,12 @@
  *
  * Note [Nodes run by sequence number]
  * Every node has a higher sequence number than the nodes that it leads to
- * (Note [Graphs are acyclic]). So the waiting node with the highest number
- * has all the gradients it will ever get, and a heap of the waiting is all
- * that the order needs: no counting of dependencies beforehand. When only some
- * inputs are asked for, one walk over the part of the graph that is no older
- * than them marks the nodes that lead there. Nothing here recurses.
+ * (Note [Graphs are acyclic]). So the queued node with the highest number has
+ * received all its gradients, and a heap of the queued nodes gives the order:
+ * dependencies are not counted beforehand. If the pass computes the gradients
+ * of some inputs only, one traversal of the part of the graph that is no older
+ * than these inputs marks the nodes that lead to them. No function of this
+ * file recurses.
  */
 
 #include "grad/engine/engine.h"
@@ -18,7 +19,7 @@
 #include "grad/engine/node_map.h"
 #include "op/registry/composite.h"
 
-/* -- A list that grows ---------------------------------------------------- */
+/* -- Growable arrays ------------------------------------------------------ */
 
 static st_status reserve(void **list, int64_t n, int64_t *capacity,
                          size_t size) {
@@ -35,31 +36,31 @@ static st_status reserve(void **list, int64_t n, int64_t *capacity,
   return ST_OK;
 }
 
-/* -- The pass ------------------------------------------------------------- */
+/* -- State of a pass ------------------------------------------------------ */
 
-/* A node that waits, and the gradients of its results so far. */
+/* A queued node and the sums of the gradients of its results so far. */
 typedef struct ready_node {
   st_node *node;       /* owned */
-  st_tensor **grads;   /* owned; &grad for one result */
+  st_tensor **grads;   /* owned; NULL for one result, which uses grad */
   st_tensor *grad;
 } ready_node;
 
-enum { REACHES = 1, TARGET = 2, OPEN = 4 }; /* of nodes, with inputs */
+enum { REACHES = 1, TARGET = 2, VISITED = 4 }; /* marks of nodes, in reach */
 
 typedef struct graph_task {
   const st_backward_pass *pass;
   st_tensor **results;
-  ready_node *all;          /* slots of waiting nodes; free ones are chained
-                               through `free_slot` */
-  int64_t nall, call;
-  int64_t *free_slots, nfree, cfree;
-  int64_t *heap, nheap, cheap;
-  st_node_map slots;         /* of the nodes that wait */
-  st_node_map reach;         /* with inputs: what leads to them */
-  st_edge *targets;         /* where the inputs' gradients appear; owned */
+  ready_node *all;          /* slots of queued nodes; free_slots lists the
+                               unused ones */
+  int64_t nall, all_capacity;
+  int64_t *free_slots, nfree_slots, free_slots_capacity;
+  int64_t *heap, nheap, heap_capacity;
+  st_node_map slots;        /* slots of the queued nodes */
+  st_node_map reach;        /* marks of nodes; for a pass with inputs */
+  st_edge *targets;         /* edges of the inputs; owned */
 } graph_task;
 
-/* -- Waiting nodes -------------------------------------------------------- */
+/* -- Queue ---------------------------------------------------------------- */
 
 static bool is_before(const graph_task *k, int64_t a, int64_t b) {
   return k->all[a].node->sequence > k->all[b].node->sequence;
@@ -108,18 +109,19 @@ static void clear(ready_node *w) {
 }
 
 static st_status take_slot(graph_task *k, int64_t *slot) {
-  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->cheap, sizeof *k->heap));
-  if (k->nfree > 0) {
-    *slot = k->free_slots[--k->nfree];
+  ST_TRY(reserve((void **)&k->heap, k->nheap, &k->heap_capacity,
+                 sizeof *k->heap));
+  if (k->nfree_slots > 0) {
+    *slot = k->free_slots[--k->nfree_slots];
     return ST_OK;
   }
-  ST_TRY(reserve((void **)&k->all, k->nall, &k->call, sizeof *k->all));
+  ST_TRY(reserve((void **)&k->all, k->nall, &k->all_capacity, sizeof *k->all));
   *slot = k->nall;
   k->all[k->nall++] = (ready_node){0};
   return ST_OK;
 }
 
-/* The waiting entry of n. */
+/* The queue entry of n, added if there is none. */
 static st_status find_or_add_ready(graph_task *k, st_node *n,
                                    ready_node **out) {
   st_node_map_entry *e = st__node_map_find(&k->slots, n);
@@ -145,14 +147,15 @@ static st_status find_or_add_ready(graph_task *k, st_node *n,
 
 /* -- Gradients ------------------------------------------------------------ */
 
-/* Is t nobody else's, so that it can be added to where it is? */
-static bool is_own(const st_tensor *t) {
+/* True if the caller has the only reference to t and to its storage, so that
+ * t can be added to in place. */
+static bool is_exclusive(const st_tensor *t) {
   return st__ref_count(&t->refs) == 1 && !t->history && !st__is_lazy(t) &&
          st__ref_count(&t->storage->refs) == 1 &&
          (t->flags & ST_FLAG_DENSE);
 }
 
-/* *sum + grad, both owned. */
+/* Adds grad to *sum, which is NULL or owned. Takes the reference to grad. */
 static st_status add_to(st_tensor **sum, st_tensor *grad) {
   if (!*sum) {
     *sum = grad;
@@ -162,7 +165,7 @@ static st_status add_to(st_tensor **sum, st_tensor *grad) {
                            st__of_int(1)};
   st_value ret = st__none();
   const bool fits = (*sum)->dtype == grad->dtype;
-  const bool in_place = fits && is_own(*sum) && !st__tls().grad;
+  const bool in_place = fits && is_exclusive(*sum) && !st__tls().grad;
   const st_status status =
     in_place ? st__call(st__op_variant(ST_OP_add_Tensor, ST_INPLACE), args,
                         &ret)
@@ -198,8 +201,8 @@ static st_status check_nan(const st_node *n, st_tensor *t, int i) {
   bool found;
   ST_TRY(has_nan(t, &found));
   if (!found) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s gave a gradient with a NaN in it for "
-                  "input %d", n->name, i + 1);
+  return st__fail(ST_BAD_VALUE, "%s returned a gradient with NaN elements "
+                  "for input %d", n->name, i + 1);
 }
 
 static bool leads_to_input(const graph_task *k, const st_edge *e) {
@@ -209,8 +212,8 @@ static bool leads_to_input(const graph_task *k, const st_edge *e) {
   return found && (found->value & (REACHES | TARGET));
 }
 
-static st_status pass_on(graph_task *k, const st_node *n, int i,
-                         st_tensor **grad) {
+static st_status propagate(graph_task *k, const st_node *n, int i,
+                           st_tensor **grad) {
   const st_edge *e = &n->edges[i];
   ready_node *w;
   if (!*grad || !leads_to_input(k, e)) return ST_OK;
@@ -224,22 +227,22 @@ static st_status pass_on(graph_task *k, const st_node *n, int i,
   return add_to(&grads_of(w)[e->nr], moved);
 }
 
-/* Room for the gradients of a node's inputs and what of them is wanted. */
+/* Buffers for the gradients of a node's inputs and for which are needed. */
 typedef struct input_grads {
   st_tensor **out;
   bool *wanted;
   size_t bytes;
-  st_tensor *few[8];
-  bool few_wanted[8];
+  st_tensor *inline_out[8];
+  bool inline_wanted[8];
 } input_grads;
 
 static st_status alloc_input_grads(input_grads *r, const graph_task *k,
                                    const st_node *n) {
   const size_t count = (size_t)n->ninputs;
   r->bytes = count > 8 ? count * (sizeof *r->out + 1) : 0;
-  memset(r->few, 0, sizeof r->few);
-  r->out = r->few;
-  r->wanted = r->few_wanted;
+  memset(r->inline_out, 0, sizeof r->inline_out);
+  r->out = r->inline_out;
+  r->wanted = r->inline_wanted;
   if (r->bytes) {
     r->out = st__alloc_zero(ST_MEM_SCRATCH, r->bytes);
     if (!r->out) return ST_NO_MEMORY;
@@ -256,7 +259,7 @@ static void free_input_grads(input_grads *r, const st_node *n) {
   if (r->bytes) st__free(ST_MEM_SCRATCH, r->out, r->bytes);
 }
 
-/* In anomaly mode, where the operation was recorded. */
+/* In anomaly mode, adds to the message where the operation was recorded. */
 static st_status add_error_context(const st_node *n, st_status status) {
   if (status == ST_OK || !n->where || !*n->where) return status;
   char old[1024];
@@ -268,22 +271,22 @@ static st_status add_error_context(const st_node *n, st_status status) {
 static st_status run_kind(graph_task *k, st_node *n, st_tensor **grads) {
   input_grads r;
   if (n->is_released) {
-    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
-                    "gradient was computed before:\nretain_graph keeps it "
-                    "for another time", n->name);
+    return st__fail(ST_BAD_STATE, "%s: its saved tensors were freed by an "
+                    "earlier backward pass:\nset retain_graph in that pass "
+                    "to run another one", n->name);
   }
   ST_TRY(alloc_input_grads(&r, k, n));
   st_status status = n->kind->run(n, grads, r.wanted, r.out);
   if (status == ST_OK) status = st__run_hooks_after(n, r.out, grads);
   for (int i = 0; status == ST_OK && i < n->ninputs; i++) {
-    status = pass_on(k, n, i, &r.out[i]);
+    status = propagate(k, n, i, &r.out[i]);
   }
   free_input_grads(&r, n);
   if (status == ST_OK && !k->pass->retain_graph) st__node_release_saved(n);
   return status;
 }
 
-/* A hook may have taken all of them away. */
+/* Hooks may have removed all gradients; then the node does not run. */
 static bool has_any(const st_node *n, st_tensor *const *grads) {
   for (int i = 0; i < n->nresults; i++) {
     if (grads[i]) return true;
@@ -297,7 +300,7 @@ static st_status run_node(graph_task *k, st_node *n, st_tensor **grads) {
   return add_error_context(n, status);
 }
 
-/* -- Inputs --------------------------------------------------------------- */
+/* -- Gradients of inputs -------------------------------------------------- */
 
 static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
   for (int i = 0; i < k->pass->ninputs; i++) {
@@ -310,8 +313,9 @@ static st_status capture(graph_task *k, const st_node *n, st_tensor **grads) {
   return ST_OK;
 }
 
-/* The node's own leaf adds its gradient up unless only inputs are asked. */
-static bool is_to_run(const graph_task *k, const st_node *n) {
+/* A pass with inputs runs only the nodes that lead to them. The AccumulateGrad
+ * node of an input runs only if the pass accumulates. */
+static bool needs_run(const graph_task *k, const st_node *n) {
   if (!k->pass->ninputs) return true;
   const st_node_map_entry *e = st__node_map_find(&k->reach, n);
   return e && (e->value & REACHES);
@@ -322,18 +326,18 @@ static st_status run_next(graph_task *k) {
   ready_node w = k->all[slot];
   st_tensor **const grads = grads_of(&w);
   st_status status = ST_OK;
-  ST_TRY(reserve((void **)&k->free_slots, k->nfree, &k->cfree,
-                 sizeof *k->free_slots));
+  ST_TRY(reserve((void **)&k->free_slots, k->nfree_slots,
+                 &k->free_slots_capacity, sizeof *k->free_slots));
   k->heap[0] = k->heap[--k->nheap];
   heap_down(k);
   st__node_map_remove(&k->slots, w.node);
   k->all[slot].node = NULL;
-  k->free_slots[k->nfree++] = slot;
+  k->free_slots[k->nfree_slots++] = slot;
   st_tensor *leaf = st__leaf_retain(w.node);
   if (leaf) status = st__run_result_hooks(&leaf->history->hooks, grads);
   if (status == ST_OK) status = st__run_result_hooks(&w.node->hooks, grads);
   if (status == ST_OK && k->results) status = capture(k, w.node, grads);
-  if (status == ST_OK && is_to_run(k, w.node)) {
+  if (status == ST_OK && needs_run(k, w.node)) {
     status = run_node(k, w.node, grads);
   }
   st__tensor_release(&leaf);
@@ -341,7 +345,7 @@ static st_status run_next(graph_task *k) {
   return status;
 }
 
-/* -- What leads to the inputs --------------------------------------------- */
+/* -- Nodes that lead to the inputs ---------------------------------------- */
 
 static int64_t mark(const graph_task *k, const st_node *n) {
   const st_node_map_entry *e = n ? st__node_map_find(&k->reach, n) : NULL;
@@ -353,15 +357,16 @@ typedef struct step { const st_node *node; int at; } step;
 typedef struct walk {
   step *steps;
   int64_t n, capacity;
-  uint64_t oldest; /* of the inputs: nothing older leads there */
+  uint64_t oldest; /* lowest sequence number of the inputs' nodes: no older
+                      node leads to an input */
 } walk;
 
 static st_status enter(graph_task *k, walk *w, const st_node *n) {
   st_node_map_entry *e;
   if (!n || n->sequence < w->oldest) return ST_OK;
   ST_TRY(st__node_map_put(&k->reach, n, 0, &e));
-  if (e->value & OPEN) return ST_OK;
-  e->value |= OPEN; /* it is seen once */
+  if (e->value & VISITED) return ST_OK;
+  e->value |= VISITED; /* each node is visited once */
   ST_TRY(reserve((void **)&w->steps, w->n, &w->capacity, sizeof *w->steps));
   w->steps[w->n++] = (step){n, 0};
   return ST_OK;
@@ -421,8 +426,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
                     "was not computed from a tensor that does", i + 1);
   }
   if (!grad && t->numel != 1) {
-    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: only an output of "
-                    "one element needs no gradient to begin with", i + 1,
+    return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "
+                    "be given unless it has one element", i + 1,
                     ST_SHAPE_TEXT(t));
   }
   if (grad && !st__same_sizes(t, grad)) {
@@ -444,8 +449,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
   return ST_OK;
 }
 
-static st_status begin(graph_task *k, const st_edge *root, st_tensor *t,
-                       st_tensor *grad) {
+static st_status add_root_grad(graph_task *k, const st_edge *root, st_tensor *t,
+                               st_tensor *grad) {
   ready_node *w;
   st_tensor *first;
   if (grad && grad->dtype == t->dtype) {
@@ -468,20 +473,21 @@ static st_status run_all(graph_task *k, const st_edge *roots) {
   const st_backward_pass *p = k->pass;
   if (p->ninputs) ST_TRY(mark_reachable(k, roots));
   for (int i = 0; i < p->noutputs; i++) {
-    ST_TRY(begin(k, &roots[i], p->outputs[i],
-                 p->grad_outputs ? p->grad_outputs[i] : NULL));
+    ST_TRY(add_root_grad(k, &roots[i], p->outputs[i],
+                         p->grad_outputs ? p->grad_outputs[i] : NULL));
   }
   while (k->nheap > 0) ST_TRY(run_next(k));
   for (int i = 0; i < p->ninputs && !p->allow_unused; i++) {
     if (k->results && !k->results[i]) {
-      return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d "
-                      "(allow_unused gives it no gradient)", i + 1);
+      return st__fail(ST_BAD_VALUE, "the outputs do not depend on input %d:\n"
+                      "set allow_unused to allow inputs without a gradient",
+                      i + 1);
     }
   }
   return ST_OK;
 }
 
-/* Recording follows create_graph meanwhile. */
+/* The pass records its operations only if create_graph is set. */
 static st_status run_in_mode(graph_task *k, const st_edge *roots) {
   const st_tls old = st__tls();
   st_tls tls = old;
@@ -495,14 +501,15 @@ static st_status run_in_mode(graph_task *k, const st_edge *roots) {
 static void end(graph_task *k) {
   for (int64_t i = 0; i < k->nall; i++) clear(&k->all[i]);
   if (k->all) {
-    st__free(ST_MEM_SCRATCH, k->all, (size_t)k->call * sizeof *k->all);
+    st__free(ST_MEM_SCRATCH, k->all, (size_t)k->all_capacity * sizeof *k->all);
   }
   if (k->free_slots) {
     st__free(ST_MEM_SCRATCH, k->free_slots,
-             (size_t)k->cfree * sizeof *k->free_slots);
+             (size_t)k->free_slots_capacity * sizeof *k->free_slots);
   }
   if (k->heap) {
-    st__free(ST_MEM_SCRATCH, k->heap, (size_t)k->cheap * sizeof *k->heap);
+    st__free(ST_MEM_SCRATCH, k->heap,
+             (size_t)k->heap_capacity * sizeof *k->heap);
   }
   st__node_map_free(&k->slots);
   st__node_map_free(&k->reach);
@@ -515,12 +522,12 @@ static st_status find_edges(int n, st_tensor *const *t, st_edge *edges) {
   return ST_OK;
 }
 
-/* A view that was made within no_grad requires a gradient as its base does,
- * but has no history: no output, and an input on which nothing depends. */
+/* A view made within no_grad requires a gradient if its base does, but has no
+ * history: it cannot be an output, and no output depends on it as an input. */
 static st_status check_outputs(int n, const st_edge *edges) {
   for (int i = 0; i < n; i++) {
     if (edges[i].node) continue;
-    return st__fail(ST_BAD_STATE, "output %d was not recorded: it is a view "
+    return st__fail(ST_BAD_STATE, "output %d has no history: it is a view "
                     "that was made within no_grad", i + 1);
   }
   return ST_OK;

@@ -1,5 +1,5 @@
-/* Hooks as a backward pass calls them: what they give in the place of a
- * gradient is what the gradient was, or an error.
+/* Running the hooks of a backward pass. A gradient that a hook returns must
+ * have the dtype, shape and device of the one that it replaces.
  */
 
 #include "grad/engine/hook.h"
@@ -11,22 +11,23 @@ static bool is_like(const st_tensor *a, const st_tensor *b) {
          st__same_sizes(a, b);
 }
 
-static st_status misfit(const st_tensor *was, const st_tensor *is) {
-  return st__fail(ST_BAD_SHAPE, "a hook turned a gradient (%s %s, %s) into "
-                  "one of %s %s, %s", st__dtype_name((st_dtype)was->dtype),
+static st_status mismatch(const st_tensor *was, const st_tensor *is) {
+  return st__fail(ST_BAD_SHAPE, "a hook must not change the dtype, shape or "
+                  "device of a gradient: expected %s %s on %s, got %s %s on "
+                  "%s", st__dtype_name((st_dtype)was->dtype),
                   ST_SHAPE_TEXT(was), st__device_name((st_device)was->device),
                   st__dtype_name((st_dtype)is->dtype), ST_SHAPE_TEXT(is),
                   st__device_name((st_device)is->device));
 }
 
-/* -- Of tensors ----------------------------------------------------------- */
+/* -- Tensor hooks --------------------------------------------------------- */
 
 static st_status call_tensor_hook(const st_hook *h, st_tensor **grad) {
   st_tensor *other = NULL;
   ST_TRY(h->u.tensor.fn(h->u.tensor.ctx, *grad, &other));
   if (!other) return ST_OK;
   if (!is_like(*grad, other)) {
-    const st_status status = misfit(*grad, other);
+    const st_status status = mismatch(*grad, other);
     st__tensor_release(&other);
     return status;
   }
@@ -47,7 +48,7 @@ st_status st__run_result_hooks(st_hook **list, st_tensor **grads) {
   return ST_OK;
 }
 
-/* -- Of nodes ------------------------------------------------------------- */
+/* -- Node hooks ----------------------------------------------------------- */
 
 static st_status check_result(const st_node *n, int i, const st_tensor *was,
                               const st_tensor *is) {
@@ -55,15 +56,15 @@ static st_status check_result(const st_node *n, int i, const st_tensor *was,
                                                             is))) {
     return ST_OK;
   }
-  if (was) return misfit(was, is);
-  return st__fail(ST_BAD_SHAPE, "a hook made a gradient of %s %s up for result "
-                  "%d of %s, which is not like that",
+  if (was) return mismatch(was, is);
+  return st__fail(ST_BAD_SHAPE, "a hook returned a gradient of %s %s for "
+                  "result %d of %s, which has another dtype or shape",
                   st__dtype_name((st_dtype)is->dtype), ST_SHAPE_TEXT(is),
                   i + 1, n->name);
 }
 
-/* With gradients of its own, so that what it was called with is still there to
- * compare with; they become the node's if they will do. */
+/* The hook gets a copy of the list, so that its replacements can be compared
+ * with the originals; they become the node's gradients if all are valid. */
 static st_status call_before(const st_node *n, const st_hook *h,
                              st_tensor **grads) {
   const size_t bytes = (size_t)n->nresults * sizeof(st_tensor *);

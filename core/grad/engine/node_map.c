@@ -1,4 +1,4 @@
-/* Hash tables from nodes to numbers: open addressing, linear probing.
+/* Hash tables from nodes to integers: open addressing, linear probing.
  */
 
 #include "grad/engine/node_map.h"
@@ -37,7 +37,7 @@ static st_status grow(st_node_map *t) {
   return ST_OK;
 }
 
-/* The entry of n, new with this value if there was none. */
+/* The entry of n, added with this value if there is none. */
 st_status st__node_map_put(st_node_map *t, const st_node *n, int64_t value,
                      st_node_map_entry **out) {
   if (2 * t->n >= t->capacity) ST_TRY(grow(t));
@@ -48,7 +48,7 @@ st_status st__node_map_put(st_node_map *t, const st_node *n, int64_t value,
   return ST_OK;
 }
 
-/* Backward shift: what came after n because of it moves up. */
+/* Deletion by backward shift: reinserts the entries that follow n's. */
 void st__node_map_remove(st_node_map *t, const st_node *n) {
   const size_t mask = t->capacity - 1;
   size_t i = slot_of(t, n);

@@ -1,4 +1,4 @@
-/* Gradients made to look like what they are the gradient of.
+/* Conversion of gradients to the shape and dtype of their inputs.
  */
 
 #include "grad/engine/validate_grad.h"
@@ -25,7 +25,7 @@ static bool is_expansion(const st_input_metadata *m, const st_tensor *t) {
   return true;
 }
 
-/* Adds up what broadcasting had repeated (A10). */
+/* Sums over the dimensions that broadcasting added or expanded (A10). */
 static st_status sum_to(const st_input_metadata *m, st_tensor **t) {
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
@@ -43,7 +43,6 @@ static st_status sum_to(const st_input_metadata *m, st_tensor **t) {
     st__of_ints(m->sizes, m->ndim)}, 1);
 }
 
-/* What comes out for input i is made to look like the input. */
 st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
   const st_input_metadata *m = &n->inputs[i];
   if (st__metadata_matches(m, *t)) return ST_OK;
@@ -53,8 +52,8 @@ st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
   }
   if (!st__has_sizes(*t, m->ndim, m->sizes)) {
     if (!is_expansion(m, *t)) {
-      return st__fail(ST_BAD_SHAPE, "%s gave a gradient of shape %s for input "
-                      "%d, whose shape is %s", n->name, ST_SHAPE_TEXT(*t),
+      return st__fail(ST_BAD_SHAPE, "%s returned a gradient of shape %s for "
+                      "input %d, whose shape is %s", n->name, ST_SHAPE_TEXT(*t),
                       i + 1, st__shape_text(m->ndim, m->sizes,
                                             (char[160]){0}, 160));
     }

@@ -1,13 +1,14 @@
-/* Gradients made to look like what they are the gradient of.
+/* Conversion of gradients to the shape and dtype of their inputs.
  */
 #ifndef ST_GRAD_ENGINE_VALIDATE_GRAD_H
 #define ST_GRAD_ENGINE_VALIDATE_GRAD_H
 
 #include "grad/graph/node.h"
 
-/* What came out for input i of n gets the input's shape and dtype: real out of
- * complex, added up where broadcasting had repeated. BAD_SHAPE names n when
- * that is not how they differ. */
+/* Converts *grad, the gradient that n computed for its input i, to the input's
+ * shape and dtype: takes the real part for a real input and sums over
+ * broadcast dimensions. BAD_SHAPE, naming n, if the input's shape does not
+ * broadcast to the gradient's. */
 st_status st__validate_grad(const st_node *n, int i, st_tensor **grad);
 
 #endif

@@ -1,5 +1,5 @@
-/* What formulas are worth: operators called through the dispatcher, so that
- * derivatives have derivatives.
+/* Evaluation of formulas. Operators are called through the dispatcher, so that
+ * derivatives are differentiable.
  */
 
 #include <string.h>
@@ -19,12 +19,12 @@ typedef struct frame {
 
 /* -- Values --------------------------------------------------------------- */
 
-/* The frame owns v from now on, also if this fails. */
+/* Moves v into the frame, which owns it. If this fails, v is released. */
 static st_status keep(frame *f, st_value v, st_helper_arg *out) {
   if (f->n == MOST_VALUES) {
     st__value_clear(&v);
-    return st__fail(ST_BAD_STATE, "%s: the derivative takes more than %d "
-                    "steps", f->rec->node.name, MOST_VALUES);
+    return st__fail(ST_BAD_STATE, "%s: the derivative has more than %d "
+                    "intermediate values", f->rec->node.name, MOST_VALUES);
   }
   f->owned[f->n++] = v;
   *out = (st_helper_arg){.value = v};
@@ -81,7 +81,7 @@ static st_status read_result(frame *f, const st_expr *t, st_helper_arg *out) {
                       "result", out);
 }
 
-/* A zero gradient for a result that has none. */
+/* Zeros for an undefined gradient. */
 static st_status make_zero(const st_input_metadata *m, st_tensor **out) {
   const st_value args[] = {
     st__of_ints(m->sizes, m->ndim), st__of_int(m->dtype), st__none(),
@@ -119,16 +119,16 @@ static st_status read_name(frame *f, const st_expr *t, st_helper_arg *out) {
   }
 }
 
-/* -- Algebra -------------------------------------------------------------- */
+/* -- Arithmetic ----------------------------------------------------------- */
 
 static bool is_number(const st_value *v) {
   return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
          v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
 }
 
-static st_status misfit(const frame *f) {
-  return st__fail(ST_BAD_TYPE, "%s: the derivative computes with values that "
-                  "are neither tensors nor numbers", f->rec->node.name);
+static st_status bad_operand(const frame *f) {
+  return st__fail(ST_BAD_TYPE, "%s: an operand in the derivative is neither a "
+                  "tensor nor a number", f->rec->node.name);
 }
 
 static double real_of(st_scalar s) {
@@ -175,7 +175,7 @@ static st_scalar arithmetic(int op, st_scalar x, st_scalar y) {
                           : op == '*' ? a * b : a / b);
 }
 
-static st_op_id with_tensor(int op) {
+static st_op_id tensor_overload(int op) {
   switch (op) {
     case '+': return ST_OP_add_Tensor;
     case '-': return ST_OP_sub_Tensor;
@@ -190,7 +190,7 @@ static st_op_id with_tensor(int op) {
   }
 }
 
-static st_op_id with_scalar(int op) {
+static st_op_id scalar_overload(int op) {
   switch (op) {
     case '+': return ST_OP_add_Scalar;
     case '-': return ST_OP_sub_Scalar;
@@ -205,7 +205,7 @@ static st_op_id with_scalar(int op) {
   }
 }
 
-/* number op tensor, the two exchanged. */
+/* scalar op tensor, by an operator that takes the tensor first. */
 static st_status reversed(frame *f, int op, const st_value *number,
                           const st_value *tensor, st_helper_arg *out) {
   static const char from[] = "<>lg", to[] = "><gl";
@@ -213,7 +213,7 @@ static st_status reversed(frame *f, int op, const st_value *number,
   const char *turned = strchr(from, op);
   if (op == '-') return call(f, ST_OP_rsub_Scalar, 2, args, out);
   if (op != '/') {
-    return call(f, with_scalar(turned ? to[turned - from] : op), 2, args,
+    return call(f, scalar_overload(turned ? to[turned - from] : op), 2, args,
                 out);
   }
   ST_TRY(call(f, ST_OP_reciprocal, 1, args, out));
@@ -225,7 +225,8 @@ static st_status reversed(frame *f, int op, const st_value *number,
 
 static st_status evaluate(frame *f, const st_expr *t, st_helper_arg *out);
 
-/* Is it 0, for there is none of the gradients in it? */
+/* True if t reads gradients and all of them are undefined, so that its value
+ * is 0. */
 static bool is_missing(const frame *f, const st_expr *t) {
   for (uint64_t rest = t->grads; rest; rest &= rest - 1) {
     if (f->grads[__builtin_ctzll(rest)]) return false;
@@ -247,10 +248,10 @@ static st_status binary(frame *f, const st_expr *t, st_helper_arg *out) {
   const bool first = a.value.tag == ST_TAG_TENSOR,
              second = b.value.tag == ST_TAG_TENSOR;
   if ((!first && !is_number(&a.value)) || (!second && !is_number(&b.value))) {
-    return misfit(f);
+    return bad_operand(f);
   }
-  if (first && second) return call(f, with_tensor(t->op), 2, args, out);
-  if (first) return call(f, with_scalar(t->op), 2, args, out);
+  if (first && second) return call(f, tensor_overload(t->op), 2, args, out);
+  if (first) return call(f, scalar_overload(t->op), 2, args, out);
   if (second) return reversed(f, t->op, &a.value, &b.value, out);
   return keep_scalar(f, arithmetic(t->op, st__to_scalar(&a.value),
                                    st__to_scalar(&b.value)), out);
@@ -262,7 +263,7 @@ static st_status negative(frame *f, const st_expr *t, st_helper_arg *out) {
   if (a.value.tag == ST_TAG_TENSOR) {
     return call(f, ST_OP_neg, 1, &a.value, out);
   }
-  if (!is_number(&a.value)) return misfit(f);
+  if (!is_number(&a.value)) return bad_operand(f);
   return keep_scalar(f, arithmetic('-', st__scalar_int(0),
                                    st__to_scalar(&a.value)), out);
 }
@@ -272,7 +273,7 @@ static st_status choice(frame *f, const st_expr *t, st_helper_arg *out) {
   ST_TRY(evaluate(f, t->children[0], &c));
   const bool is_text = c.value.tag == ST_TAG_STRING;
   const bool is_none = c.value.tag == ST_TAG_NONE;
-  if (!is_text && !is_none && !is_number(&c.value)) return misfit(f);
+  if (!is_text && !is_none && !is_number(&c.value)) return bad_operand(f);
   const bool yes = is_text ||
                    (!is_none && real_of(st__to_scalar(&c.value)) != 0);
   return evaluate(f, t->children[yes ? 1 : 2], out);
@@ -308,9 +309,10 @@ static st_status list(frame *f, const st_expr *t, st_helper_arg *out) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* The arguments in the order of op's schema; false when it has no such. */
-static bool arrange(const st_op *op, const st_expr *t,
-                    const st_helper_arg *given, st_value *all) {
+/* Puts the arguments in the order of op's schema and adds the defaults; false
+ * if they do not match it. */
+static bool bind_args(const st_op *op, const st_expr *t,
+                      const st_helper_arg *given, st_value *all) {
   const st_schema *s = st__op_schema(op);
   uint64_t filled = 0;
   if (!s || t->nchildren > s->nargs) return false;
@@ -328,10 +330,10 @@ static bool arrange(const st_op *op, const st_expr *t,
   return true;
 }
 
-static bool fits(const st_op *op, const st_expr *t, const st_helper_arg *given,
-                 st_value *all) {
+static bool matches(const st_op *op, const st_expr *t,
+                    const st_helper_arg *given, st_value *all) {
   const st_schema *s;
-  return arrange(op, t, given, all) &&
+  return bind_args(op, t, given, all) &&
          st__check_args(op, NULL, all, &s) == ST_OK;
 }
 
@@ -361,16 +363,16 @@ static st_status call_operator(frame *f, const st_expr *t, st_helper_arg *out) {
   }
   _Atomic int *const last_match = &((st_expr *)(uintptr_t)t)->last_match;
   const int last = atomic_load_explicit(last_match, memory_order_relaxed);
-  if (fits(t->candidates[last], t, given, all)) {
+  if (matches(t->candidates[last], t, given, all)) {
     return call_found(f, t->candidates[last], all, out);
   }
   for (int i = 0; i < t->ncandidates; i++) {
-    if (i == last || !fits(t->candidates[i], t, given, all)) continue;
+    if (i == last || !matches(t->candidates[i], t, given, all)) continue;
     atomic_store_explicit(last_match, i, memory_order_relaxed);
     return call_found(f, t->candidates[i], all, out);
   }
-  return st__fail(ST_BAD_TYPE, "%s: no overload of %s takes what the "
-                  "derivative gives it", f->rec->node.name,
+  return st__fail(ST_BAD_TYPE, "%s: no overload of %s accepts the arguments "
+                  "in the derivative", f->rec->node.name,
                   st__op_name(t->candidates[0]));
 }
 
@@ -407,7 +409,7 @@ st_status st__formula_value(const st_formula *formula, st_rule_node *rec,
   f.rec = rec;
   f.grads = grads;
   f.n = 0;
-  st_status status = evaluate(&f, formula->term, &o);
+  st_status status = evaluate(&f, formula->root, &o);
   if (status == ST_OK) status = st__value_copy(&o.value, out);
   while (f.n > 0) st__value_clear(&f.owned[--f.n]);
   return status;

@@ -1,5 +1,5 @@
-/* The helpers of formulas. Those that compute tensors do it with operators,
- * so that they have derivatives, too.
+/* The helpers of formulas. Those that return tensors compute them with
+ * operators, so that the results are differentiable.
  */
 
 #include "grad/formula/helper.h"
@@ -11,30 +11,30 @@
 
 /* -- Geometry ------------------------------------------------------------- */
 
-typedef struct look {
+typedef struct operand_geometry {
   int ndim;
   const int64_t *sizes;
   st_dtype dtype;
-} look;
+} operand_geometry;
 
-/* What there is to see of an operand's geometry. */
-static look look_at(const st_helper_arg *o) {
+/* The geometry of an operand, saved or read from the tensor. */
+static operand_geometry geometry_of(const st_helper_arg *o) {
   const st_saved_geometry *g = o->geometry;
   const st_tensor *t = st__to_tensor(&o->value);
-  if (g) return (look){g->ndim, g->dims, (st_dtype)g->dtype};
-  if (t) return (look){t->ndim, t->sizes, (st_dtype)t->dtype};
-  return (look){0, NULL, ST_FLOAT32};
+  if (g) return (operand_geometry){g->ndim, g->dims, (st_dtype)g->dtype};
+  if (t) return (operand_geometry){t->ndim, t->sizes, (st_dtype)t->dtype};
+  return (operand_geometry){0, NULL, ST_FLOAT32};
 }
 
 static st_status shape(int n, const st_helper_arg *args, st_value *out) {
-  const look l = look_at(&args[0]);
+  const operand_geometry l = geometry_of(&args[0]);
   const st_value sizes = st__of_ints(l.sizes, l.ndim);
   (void)n;
   return st__value_copy(&sizes, out);
 }
 
 static st_status numel(int n, const st_helper_arg *args, st_value *out) {
-  const look l = look_at(&args[0]);
+  const operand_geometry l = geometry_of(&args[0]);
   int64_t all = 1;
   (void)n;
   for (int d = 0; d < l.ndim; d++) all *= l.sizes[d];
@@ -44,19 +44,19 @@ static st_status numel(int n, const st_helper_arg *args, st_value *out) {
 
 static st_status ndim(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_int(look_at(&args[0]).ndim);
+  *out = st__of_int(geometry_of(&args[0]).ndim);
   return ST_OK;
 }
 
 static st_status dtype(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_int(look_at(&args[0]).dtype);
+  *out = st__of_int(geometry_of(&args[0]).dtype);
   return ST_OK;
 }
 
 static st_status is_complex(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_bool(st__is_complex(look_at(&args[0]).dtype));
+  *out = st__of_bool(st__is_complex(geometry_of(&args[0]).dtype));
   return ST_OK;
 }
 
@@ -67,26 +67,27 @@ static st_status has(int n, const st_helper_arg *args, st_value *out) {
   return ST_OK;
 }
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Scalars and lists ---------------------------------------------------- */
 
-static st_status number(st_scalar s, st_value *out) {
+static st_status return_scalar(st_scalar s, st_value *out) {
   const st_value v = st__of_scalar(&s);
   return st__value_copy(&v, out);
 }
 
 static st_status imaginary(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)args;
-  return number(st__scalar_complex(0, 1), out);
+  return return_scalar(st__scalar_complex(0, 1), out);
 }
 
 static st_status ln(int n, const st_helper_arg *args, st_value *out) {
   const st_scalar s = st__to_scalar(&args[0].value);
   (void)n;
   if (s.kind == ST_SCALAR_COMPLEX) {
-    return number(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
-                                     atan2(s.u.c[1], s.u.c[0])), out);
+    return return_scalar(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
+                                            atan2(s.u.c[1], s.u.c[0])), out);
   }
-  return number(st__scalar_float(log(st__to_float(&args[0].value, 0))), out);
+  return return_scalar(st__scalar_float(log(st__to_float(&args[0].value, 0))),
+                       out);
 }
 
 static st_status count(int n, const st_helper_arg *args, st_value *out) {
@@ -134,7 +135,7 @@ static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
   return st__value_copy(&v, out);
 }
 
-/* For arguments by which nobody knows a derivative. */
+/* For arguments without a known derivative. */
 static st_status underivable(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)out;
   return st__fail(ST_BAD_STATE, "there is no derivative of %s",
@@ -156,12 +157,12 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
     return one(ST_OP_conj, 1, v, out);
   }
   if (v->tag == ST_TAG_COMPLEX) {
-    return number(st__scalar_complex(v->u.pair[0], -v->u.pair[1]), out);
+    return return_scalar(st__scalar_complex(v->u.pair[0], -v->u.pair[1]), out);
   }
   return st__value_copy(v, out);
 }
 
-/* grad times the conjugate of a number, which often is 1. */
+/* grad times the conjugate of a scalar; grad itself if the scalar is 1. */
 static st_status scale(int n, const st_helper_arg *args, st_value *out) {
   st_value both[] = {args[0].value, args[1].value};
   const st_scalar s = st__to_scalar(&both[1]);
@@ -197,7 +198,7 @@ static st_status within(int n, const st_helper_arg *args, st_value *out) {
   return st__scope_return(&c, both, out);
 }
 
-/* -- The table ------------------------------------------------------------ */
+/* -- Table ---------------------------------------------------------------- */
 
 static const st_helper helpers[] = {
   {"shape", 1, 1, true, true, shape},

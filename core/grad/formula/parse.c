@@ -1,4 +1,4 @@
-/* Reading formulas: recursive descent, bounded.
+/* The parser of formulas: recursive descent with bounded depth and size.
  */
 
 #include <stdlib.h>
@@ -12,18 +12,18 @@ typedef struct parser {
   const char *text, *p;
   const st_schema *schema;
   st_formula *f;
-  bool is_own;
-  int depth, nterms;
+  bool is_builtin;
+  int depth, nexprs;
 } parser;
 
-/* -- Words ---------------------------------------------------------------- */
+/* -- Tokens --------------------------------------------------------------- */
 
-static st_status wrong(const parser *q, const char *what) {
+static st_status parse_error(const parser *q, const char *what) {
   return st__fail(ST_BAD_SCHEMA, "in the derivative '%s', at '%s': %s",
                   q->text, *q->p ? q->p : "(end)", what);
 }
 
-static bool eat(parser *q, const char *token) {
+static bool accept(parser *q, const char *token) {
   const size_t n = strlen(token);
   while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t') q->p++;
   if (strncmp(q->p, token, n) != 0) return false;
@@ -31,24 +31,26 @@ static bool eat(parser *q, const char *token) {
   return true;
 }
 
-static st_status need(parser *q, const char *token) {
+static st_status expect(parser *q, const char *token) {
   char what[32];
-  if (eat(q, token)) return ST_OK;
+  if (accept(q, token)) return ST_OK;
   snprintf(what, sizeof what, "expected %s", token);
-  return wrong(q, what);
+  return parse_error(q, what);
 }
 
-static bool is_first(char c) {
+static bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_later(char c) { return is_first(c) || (c >= '0' && c <= '9'); }
+static bool is_name_char(char c) {
+  return is_name_start(c) || (c >= '0' && c <= '9');
+}
 
-/* "name"; of a call also "ns::name" and "name.overload". */
+/* The length of "name" or, for a call, "ns::name" or "name.overload". */
 static size_t word_length(const char *p) {
   size_t n = 0;
-  while (is_later(p[n]) || (n && p[n] == '.' && is_first(p[n + 1])) ||
-         (n && p[n] == ':' && p[n + 1] == ':' && is_first(p[n + 2])) ||
+  while (is_name_char(p[n]) || (n && p[n] == '.' && is_name_start(p[n + 1])) ||
+         (n && p[n] == ':' && p[n + 1] == ':' && is_name_start(p[n + 2])) ||
          (n && p[n] == ':' && p[n - 1] == ':')) {
     n++;
   }
@@ -56,30 +58,32 @@ static size_t word_length(const char *p) {
 }
 
 static st_status read_word(parser *q, char *word) {
-  eat(q, "");
-  const size_t n = is_first(*q->p) ? word_length(q->p) : 0;
-  if (n == 0) return wrong(q, "expected a value");
-  if (n >= MAX_NAME) return wrong(q, "a name is too long");
+  accept(q, "");
+  const size_t n = is_name_start(*q->p) ? word_length(q->p) : 0;
+  if (n == 0) return parse_error(q, "expected a value");
+  if (n >= MAX_NAME) return parse_error(q, "a name is too long");
   memcpy(word, q->p, n);
   word[n] = 0;
   q->p += n;
   return ST_OK;
 }
 
-/* -- Terms ---------------------------------------------------------------- */
+/* -- Constants and lists -------------------------------------------------- */
 
 static st_status new_expr(parser *q, st_expr_kind kind, st_expr **out) {
-  if (++q->nterms > MAX_EXPRS) return wrong(q, "too long");
+  if (++q->nexprs > MAX_EXPRS) {
+    return parse_error(q, "the expression is too long");
+  }
   *out = st__arena_alloc(&q->f->arena, sizeof **out, 1024);
   if (!*out) return ST_NO_MEMORY;
   (*out)->kind = kind;
   return ST_OK;
 }
 
-static st_status add_child(parser *q, st_expr *t, st_expr *kid) {
-  if (t->nchildren == ST_EXPR_CHILDREN) return wrong(q, "too many in one list");
-  t->children[t->nchildren++] = kid;
-  t->grads |= kid->grads;
+static st_status add_child(parser *q, st_expr *t, st_expr *child) {
+  if (t->nchildren == ST_EXPR_CHILDREN) return parse_error(q, "too many items");
+  t->children[t->nchildren++] = child;
+  t->grads |= child->grads;
   return ST_OK;
 }
 
@@ -95,11 +99,11 @@ static st_status read_number(parser *q, st_expr **out) {
   return ST_OK;
 }
 
-static st_status read_text(parser *q, st_expr **out) {
+static st_status read_string(parser *q, st_expr **out) {
   const char *start = ++q->p;
   ST_TRY(new_expr(q, ST_EXPR_VALUE, out));
   while (*q->p && *q->p != '\'') q->p++;
-  if (!*q->p) return wrong(q, "a text does not end");
+  if (!*q->p) return parse_error(q, "a string is not terminated");
   const size_t n = (size_t)(q->p++ - start);
   const char *copy = st__arena_text(&q->f->arena, start, n);
   if (!copy) return ST_NO_MEMORY;
@@ -109,14 +113,14 @@ static st_status read_text(parser *q, st_expr **out) {
 }
 
 static st_status read_list(parser *q, st_expr **out) {
-  st_expr *kid;
+  st_expr *child;
   ST_TRY(new_expr(q, ST_EXPR_LIST, out));
-  if (eat(q, "]")) return ST_OK;
+  if (accept(q, "]")) return ST_OK;
   do {
-    ST_TRY(read_choice(q, &kid));
-    ST_TRY(add_child(q, *out, kid));
-  } while (eat(q, ","));
-  return need(q, "]");
+    ST_TRY(read_choice(q, &child));
+    ST_TRY(add_child(q, *out, child));
+  } while (accept(q, ","));
+  return expect(q, "]");
 }
 
 /* -- Names ---------------------------------------------------------------- */
@@ -127,8 +131,8 @@ static bool is_constant(const char *word, st_value *v) {
   return v->tag != ST_TAG_NONE || strcmp(word, "none") == 0;
 }
 
-/* "result", "result1", "grad", "grad1": the number, or -1. */
-static int numbered(const char *word, const char *stem, int n) {
+/* The index in "result", "result1", "grad" or "grad1"; -1 for other words. */
+static int index_in_name(const char *word, const char *stem, int n) {
   const size_t len = strlen(stem);
   if (strncmp(word, stem, len) != 0) return -1;
   if (!word[len]) return 0;
@@ -144,9 +148,9 @@ static bool find_variable(const parser *q, const char *word, st_expr *t) {
   t->at = 0;
   if (strcmp(word, "grads") == 0) return true;
   t->var = ST_VAR_GRAD;
-  if ((t->at = numbered(word, "grad", s->nrets)) >= 0) return true;
+  if ((t->at = index_in_name(word, "grad", s->nrets)) >= 0) return true;
   t->var = ST_VAR_RESULT;
-  if ((t->at = numbered(word, "result", s->nrets)) >= 0) return true;
+  if ((t->at = index_in_name(word, "result", s->nrets)) >= 0) return true;
   for (int i = 0; i < s->nrets; i++) {
     if (strcmp(s->rets[i].name, word) == 0) {
       t->at = i;
@@ -156,7 +160,7 @@ static bool find_variable(const parser *q, const char *word, st_expr *t) {
   return false;
 }
 
-static void note_use(st_formula *f, const st_expr *t) {
+static void mark_use(st_formula *f, const st_expr *t) {
   const uint64_t bit = t->at < 0 ? 0 : (uint64_t)1 << t->at;
   switch (t->var) {
     case ST_VAR_ARG:
@@ -181,27 +185,28 @@ static st_status read_name(parser *q, const char *word, bool is_shape,
   if (is_plain) return ST_OK;
   if (!find_variable(q, word, *out)) {
     q->p -= strlen(word);
-    return wrong(q, "neither an argument nor a result, nor an operator that "
-                 "is called");
+    return parse_error(q, "unknown name: not an argument, a result or a call "
+                       "of an operator");
   }
   (*out)->is_shape = is_shape && (*out)->var != ST_VAR_GRAD &&
                      (*out)->var != ST_VAR_GRADS;
   if ((*out)->var == ST_VAR_GRAD) (*out)->grads = (uint64_t)1 << (*out)->at;
-  note_use(q->f, *out);
+  mark_use(q->f, *out);
   return ST_OK;
 }
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* A lone name whose geometry is all that is asked for. */
+/* An argument of a call. is_shape: if it is a variable, only its geometry is
+ * read. */
 static st_status read_operand(parser *q, bool is_shape, st_expr **out) {
   char word[MAX_NAME];
   const char *start = q->p;
   if (is_shape) {
-    eat(q, "");
-    if (is_first(*q->p)) {
+    accept(q, "");
+    if (is_name_start(*q->p)) {
       ST_TRY(read_word(q, word));
-      eat(q, "");
+      accept(q, "");
       if (*q->p == ',' || *q->p == ')') return read_name(q, word, true, out);
     }
     q->p = start;
@@ -209,15 +214,15 @@ static st_status read_operand(parser *q, bool is_shape, st_expr **out) {
   return read_choice(q, out);
 }
 
-/* "name=" in front of an argument, interned in *word; NULL without. */
+/* Reads "name=" before an argument. *out is a copy in the arena, or NULL. */
 static st_status read_keyword(parser *q, const char **out) {
   char word[MAX_NAME];
   const char *start = q->p;
   *out = NULL;
-  eat(q, "");
-  if (!is_first(*q->p)) return ST_OK;
+  accept(q, "");
+  if (!is_name_start(*q->p)) return ST_OK;
   ST_TRY(read_word(q, word));
-  eat(q, "");
+  accept(q, "");
   if (*q->p != '=' || q->p[1] == '=') {
     q->p = start;
     return ST_OK;
@@ -229,19 +234,19 @@ static st_status read_keyword(parser *q, const char **out) {
 
 static st_status read_arguments(parser *q, st_expr *t, bool is_shape) {
   const char *keyword;
-  st_expr *kid;
-  if (eat(q, ")")) return ST_OK;
+  st_expr *child;
+  if (accept(q, ")")) return ST_OK;
   do {
     ST_TRY(read_keyword(q, &keyword));
-    ST_TRY(read_operand(q, is_shape && t->nchildren == 0, &kid));
-    ST_TRY(add_child(q, t, kid));
+    ST_TRY(read_operand(q, is_shape && t->nchildren == 0, &child));
+    ST_TRY(add_child(q, t, child));
     t->keywords[t->nchildren - 1] = keyword;
-  } while (eat(q, ","));
-  return need(q, ")");
+  } while (accept(q, ","));
+  return expect(q, ")");
 }
 
-/* Leaves the candidates that write nothing. */
-static void keep_pure(st_expr *t) {
+/* Removes the candidates that write their arguments. */
+static void drop_mutating(st_expr *t) {
   int n = 0;
   for (int i = 0; i < t->ncandidates; i++) {
     const st_schema *s = st__op_schema(t->candidates[i]);
@@ -250,7 +255,7 @@ static void keep_pure(st_expr *t) {
   t->ncandidates = n;
 }
 
-/* The overloads of "sum", or the one that "sum.dim_IntList" says. */
+/* Finds all overloads of "sum", or the one that "sum.dim_IntList" names. */
 static st_status find_operator(parser *q, st_expr *t, const char *word) {
   char full[MAX_NAME + 8];
   const bool has_ns = strstr(word, "::") != NULL;
@@ -266,17 +271,19 @@ static st_status find_operator(parser *q, st_expr *t, const char *word) {
   }
   if (t->ncandidates > ST_EXPR_CANDIDATES) t->ncandidates = ST_EXPR_CANDIDATES;
   const int found = t->ncandidates;
-  keep_pure(t);
+  drop_mutating(t);
   if (t->ncandidates > 0) return ST_OK;
   q->p -= strlen(word) + 1;
-  return wrong(q, found ? "the operator writes its arguments, which are not "
-                          "the derivative's"
-                        : "there is no such operator");
+  return parse_error(q, found ? "the operator writes its arguments, which a "
+                                "derivative must not do"
+                              : "there is no such operator");
 }
 
 static st_status read_call(parser *q, const char *word, st_expr **out) {
   int helper = st__helper_find(word, strlen(word));
-  if (helper >= 0 && !q->is_own && !st__helper(helper)->takes_all) helper = -1;
+  if (helper >= 0 && !q->is_builtin && !st__helper(helper)->takes_all) {
+    helper = -1;
+  }
   ST_TRY(new_expr(q, helper >= 0 ? ST_EXPR_HELPER : ST_EXPR_CALL, out));
   if (helper < 0) {
     ST_TRY(find_operator(q, *out, word));
@@ -288,44 +295,44 @@ static st_status read_call(parser *q, const char *word, st_expr **out) {
   if ((*out)->nchildren >= h->least && (*out)->nchildren <= h->most) {
     return ST_OK;
   }
-  return wrong(q, "the wrong number of arguments");
+  return parse_error(q, "the wrong number of arguments");
 }
 
-/* -- Algebra -------------------------------------------------------------- */
+/* -- Operators ------------------------------------------------------------ */
 
 static st_status read_primary(parser *q, st_expr **out) {
   char word[MAX_NAME];
-  if (eat(q, "(")) {
+  if (accept(q, "(")) {
     ST_TRY(read_choice(q, out));
-    return need(q, ")");
+    return expect(q, ")");
   }
-  if (eat(q, "[")) return read_list(q, out);
+  if (accept(q, "[")) return read_list(q, out);
   if (*q->p >= '0' && *q->p <= '9') return read_number(q, out);
-  if (*q->p == '\'') return read_text(q, out);
+  if (*q->p == '\'') return read_string(q, out);
   ST_TRY(read_word(q, word));
-  if (eat(q, "(")) return read_call(q, word, out);
+  if (accept(q, "(")) return read_call(q, word, out);
   return read_name(q, word, false, out);
 }
 
 static st_status read_unary(parser *q, st_expr **out) {
-  if (!eat(q, "-")) return read_primary(q, out);
-  st_expr *kid;
+  if (!accept(q, "-")) return read_primary(q, out);
+  st_expr *child;
   ST_TRY(new_expr(q, ST_EXPR_UNARY, out));
   (*out)->op = '-';
-  ST_TRY(read_primary(q, &kid));
-  return add_child(q, *out, kid);
+  ST_TRY(read_primary(q, &child));
+  return add_child(q, *out, child);
 }
 
-/* levels of binary operators: 0 comparisons, 1 sums, 2 products */
+/* Precedence levels: 0 comparisons, 1 sums, 2 products. */
 static const struct { const char *token; int op, level; } binaries[] = {
   {"<=", 'l', 0}, {">=", 'g', 0}, {"==", '=', 0}, {"!=", '!', 0},
   {"<", '<', 0}, {">", '>', 0}, {"+", '+', 1}, {"-", '-', 1}, {"*", '*', 2},
   {"/", '/', 2},
 };
 
-static int eat_binary(parser *q, int level) {
+static int accept_binary(parser *q, int level) {
   for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
-    if (binaries[i].level == level && eat(q, binaries[i].token)) {
+    if (binaries[i].level == level && accept(q, binaries[i].token)) {
       return binaries[i].op;
     }
   }
@@ -337,7 +344,7 @@ static st_status read_binary(parser *q, int level, st_expr **out) {
   int op;
   if (level == 3) return read_unary(q, out);
   ST_TRY(read_binary(q, level + 1, out));
-  while ((op = eat_binary(q, level))) {
+  while ((op = accept_binary(q, level))) {
     left = *out;
     ST_TRY(read_binary(q, level + 1, &right));
     ST_TRY(new_expr(q, ST_EXPR_BINARY, out));
@@ -352,7 +359,7 @@ static st_status read_branches(parser *q, st_expr *condition,
                                st_expr **out) {
   st_expr *yes, *no;
   ST_TRY(read_choice(q, &yes));
-  ST_TRY(need(q, ":"));
+  ST_TRY(expect(q, ":"));
   ST_TRY(read_choice(q, &no));
   ST_TRY(new_expr(q, ST_EXPR_CHOICE, out));
   ST_TRY(add_child(q, *out, condition));
@@ -361,9 +368,9 @@ static st_status read_branches(parser *q, st_expr *condition,
 }
 
 static st_status read_choice(parser *q, st_expr **out) {
-  if (++q->depth > MAX_DEPTH) return wrong(q, "nested too deep");
+  if (++q->depth > MAX_DEPTH) return parse_error(q, "nested too deeply");
   ST_TRY(read_binary(q, 0, out));
-  if (eat(q, "?")) ST_TRY(read_branches(q, *out, out));
+  if (accept(q, "?")) ST_TRY(read_branches(q, *out, out));
   q->depth--;
   return ST_OK;
 }
@@ -377,22 +384,22 @@ static st_status read_targets(parser *q) {
     const int at = st__schema_arg(q->schema, word);
     if (at < 0 || q->schema->args[at].type != ST_TYPE_TENSOR) {
       q->p -= strlen(word);
-      return wrong(q, "no tensor argument of the operator");
+      return parse_error(q, "not a tensor argument of the operator");
     }
     q->f->targets |= (uint64_t)1 << at;
-  } while (eat(q, ","));
-  return need(q, ":");
+  } while (accept(q, ","));
+  return expect(q, ":");
 }
 
 st_status st__formula_parse(const char *text, const st_schema *s,
-                            bool is_own, st_formula *out) {
+                            bool is_builtin, st_formula *out) {
   parser q = {.text = text, .p = text, .schema = s, .f = out,
-              .is_own = is_own};
+              .is_builtin = is_builtin};
   *out = (st_formula){.arena.kind = ST_MEM_REGISTRY};
   st_status status = read_targets(&q);
-  if (status == ST_OK) status = read_choice(&q, &out->term);
-  if (status == ST_OK && (eat(&q, ""), *q.p)) {
-    status = wrong(&q, "expected the end");
+  if (status == ST_OK) status = read_choice(&q, &out->root);
+  if (status == ST_OK && (accept(&q, ""), *q.p)) {
+    status = parse_error(&q, "expected the end");
   }
   if (status != ST_OK) st__formula_free(out);
   return status;
@@ -400,5 +407,5 @@ st_status st__formula_parse(const char *text, const st_schema *s,
 
 void st__formula_free(st_formula *f) {
   st__arena_free(&f->arena);
-  f->term = NULL;
+  f->root = NULL;
 }

@@ -27,7 +27,8 @@ static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
-/* spread(grad, shape, dim, keepdim): the reduction undone by repeating. */
+/* spread(grad, shape, dim, keepdim): expands the gradient of a reduction to
+ * the shape of its input. */
 st_status st__help_spread(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_value *sizes = &args[1].value;
@@ -42,7 +43,7 @@ st_status st__help_spread(int n, const st_helper_arg *args, st_value *out) {
 
 /* -- Ties ----------------------------------------------------------------- */
 
-/* The elements that are the result; NaNs are one another's equal. */
+/* The mask of the elements equal to the result; NaNs compare equal. */
 static st_tensor *same_as(st_op_scope *c, const st_tensor *self,
                           const st_tensor *value) {
   return st__apply2(c, ST_OP_logical_or,
@@ -51,9 +52,9 @@ static st_tensor *same_as(st_op_scope *c, const st_tensor *self,
                st__apply1(c, ST_OP_isnan, value)));
 }
 
-/* share(grad, self, result[, dim, keepdim]): in equal parts to all elements
- * that are the result. As in ATen, nobody's share of a NaN over dimensions is
- * anything but NaN. */
+/* share(grad, self, result[, dim, keepdim]): distributes grad evenly among the
+ * elements equal to the result. As in ATen, if dim is given and the result is
+ * NaN, all gradients are NaN. */
 st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *self = tensor_of(&args[1]);
@@ -86,8 +87,8 @@ st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
     out);
 }
 
-/* pick_back(self, grad, dim, indices, keepdim, base): to where the indices
- * point. */
+/* pick_back(self, grad, dim, indices, keepdim, base): scatters grad to the
+ * indices along dim. */
 st_status st__help_pick_back(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_saved_geometry *g = args[0].geometry;
@@ -138,7 +139,7 @@ st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
                           out);
 }
 
-/* half_over(grad, result): grad / (2 result), 0 where the result is. */
+/* half_over(grad, result): grad / (2 * result), 0 where the result is 0. */
 st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *r = tensor_of(&args[1]);
@@ -169,7 +170,8 @@ static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
   return st__apply_with(c, ST_OP_eq_Scalar, t, st__of_int(0));
 }
 
-/* The largest or smallest share it. */
+/* p = +-inf: distributes grad evenly among the elements whose magnitude is the
+ * norm. */
 static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
   int64_t dims[ST_MAX_DIMS];
   int ndims = 0;
@@ -189,10 +191,10 @@ static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
                     st__apply2(c, ST_OP_mul_Tensor, is_it, share));
 }
 
-/* grad * self |self|^(p - 2) / result^(p - 1), 0 where it has no value. */
+/* grad * self |self|^(p - 2) / result^(p - 1), 0 where it is undefined. */
 static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
   const double p = a->p;
-  if (p == 2 && st__tls().grad) { /* the second has no value where it is 0 */
+  if (p == 2 && st__tls().grad) { /* second derivative: undefined at norm 0 */
     return st__apply2(c, ST_OP_mul_Tensor, a->grad,
       zero_where(c, st__apply2(c, ST_OP_div_Tensor, a->self, a->result),
                  is_zero(c, a->result)));
@@ -230,7 +232,7 @@ st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
   const bool keepdim = st__to_bool(&args[5].value, false);
   st_tensor *r;
   (void)n;
-  if (a.p == 0) { /* a number of elements: it has no gradient */
+  if (a.p == 0) { /* counts elements: it has no gradient */
     *out = st__none();
     return ST_OK;
   }

@@ -9,7 +9,7 @@ static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
-/* -- Sums from the other end ---------------------------------------------- */
+/* -- Reverse sums --------------------------------------------------------- */
 
 static st_tensor *flipped(st_op_scope *c, const st_tensor *t, int64_t dim) {
   if (st__scope_ok(c) && t->ndim == 0) return (st_tensor *)(uintptr_t)t;
@@ -38,7 +38,7 @@ static st_tensor *log_sum_from_end(st_op_scope *c, const st_tensor *t,
                  dim);
 }
 
-/* As good as the logarithm of 0, but finite: the difference of two is one. */
+/* A finite substitute for log(0): the difference of two is not NaN. */
 static double min_log(const st_tensor *t) {
   switch (t->dtype) {
     case ST_FLOAT16: return -65504.0;
@@ -47,10 +47,11 @@ static double min_log(const st_tensor *t) {
   }
 }
 
-/* The part of a sum of g exp(self - result) whose g is positive, in
- * logarithms; the mask says where that is. */
-static st_tensor *one_sign(st_op_scope *c, const st_tensor *g,
-                           const st_tensor *mask, const st_helper_arg *args) {
+/* The reverse sum of g exp(self - result) over the elements with positive g,
+ * computed in logarithms. mask: where g is positive. */
+static st_tensor *positive_part(st_op_scope *c, const st_tensor *g,
+                                const st_tensor *mask,
+                                const st_helper_arg *args) {
   const int64_t dim = args[3].value.u.i;
   const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(mask),
@@ -71,9 +72,9 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
   if (grad->numel == 0 || grad->ndim == 0) {
     return st__value_copy(&args[0].value, out);
   }
-  const st_tensor *up = one_sign(&c, grad, st__apply_with(&c, ST_OP_gt_Scalar,
-                                 grad, st__of_int(0)), args);
-  const st_tensor *down = one_sign(&c, st__apply1(&c, ST_OP_neg, grad),
+  const st_tensor *up = positive_part(&c, grad,
+    st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)), args);
+  const st_tensor *down = positive_part(&c, st__apply1(&c, ST_OP_neg, grad),
     st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)), args);
   return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, up, down),
                           out);
@@ -81,9 +82,10 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
 
 /* -- Products ------------------------------------------------------------- */
 
-/* Along dim, of all elements but the one at its place: the products of those
- * before it times those behind it. */
-static st_tensor *others(st_op_scope *c, const st_tensor *t, int64_t dim) {
+/* For each element along dim, the product of all others: the product of the
+ * elements before it times the product of those after it. */
+static st_tensor *product_of_others(st_op_scope *c, const st_tensor *t,
+                                    int64_t dim) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? 1 : t->sizes[d];
   const int64_t size = t->sizes[dim];
@@ -103,10 +105,10 @@ static st_tensor *others(st_op_scope *c, const st_tensor *t, int64_t dim) {
                     flipped(c, sides[1], dim));
 }
 
-/* The derivative along one dimension, where it is exact for zeros, too. */
+/* The gradient along one dimension, also exact where elements are 0. */
 static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *self, int64_t dim) {
-  const st_tensor *rest = others(c, self, dim);
+  const st_tensor *rest = product_of_others(c, self, dim);
   return st__apply2(c, ST_OP_mul_Tensor, grad,
                     st__apply1(c, ST_OP_conj, rest));
 }
@@ -124,8 +126,8 @@ static st_status has_zeros(const st_tensor *t, bool *out) {
   return st__scope_end(&c, 0, NULL, NULL);
 }
 
-/* prod_back(grad, self, result[, dim, keepdim]): without zeros, grad times
- * result / self. */
+/* prod_back(grad, self, result[, dim, keepdim]): grad * result / self if no
+ * element is 0. */
 st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]),
@@ -155,7 +157,7 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
                           out);
 }
 
-/* Without zeros the sum from the end of grad * result, over self. */
+/* Without zeros: the reverse sum of grad * result, divided by self. */
 static st_tensor *plain_cumprod_back(st_op_scope *c, const st_helper_arg *args,
                                      int64_t dim) {
   const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor,
@@ -164,10 +166,11 @@ static st_tensor *plain_cumprod_back(st_op_scope *c, const st_helper_arg *args,
                     st__apply1(c, ST_OP_conj, tensor_of(&args[1])));
 }
 
-/* With zeros position by position: the product up to k - 1 times the sums,
- * from k on, of grad times the products behind k. */
-static st_tensor *place_back(st_op_scope *c, const st_helper_arg *args,
-                             int64_t dim, int64_t k) {
+/* With zeros, the gradient of element k: the product of the elements before k
+ * times the sum over j >= k of grad[j] times the product of the elements k + 1
+ * to j. */
+static st_tensor *cumprod_back_at(st_op_scope *c, const st_helper_arg *args,
+                                  int64_t dim, int64_t k) {
   const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
   const int64_t size = self->sizes[dim];
   const st_tensor *g = st__apply_narrow(c, grad, dim, k, size - k);
@@ -203,7 +206,7 @@ static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
   ST_TRY(st__value_new_tensors((int)size, &list));
   for (int64_t k = 0; k < size && st__scope_ok(&all); k++) {
     st_op_scope c = {.status = ST_OK};
-    st_tensor *part = place_back(&c, args, dim, k);
+    st_tensor *part = cumprod_back_at(&c, args, dim, k);
     if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);
     all.status = st__scope_end(&c, 0, NULL, NULL);
   }

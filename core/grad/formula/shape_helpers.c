@@ -1,4 +1,5 @@
-/* Helpers for the derivatives of what moves elements, and of activations.
+/* Helpers for the derivatives of matrix products, joins, strided views and
+ * activations.
  */
 
 #include <string.h>
@@ -9,10 +10,10 @@ static st_tensor *tensor_of(const st_helper_arg *o) {
   return st__to_tensor(&o->value);
 }
 
-/* -- Products ------------------------------------------------------------- */
+/* -- Matrix products ------------------------------------------------------ */
 
-/* mm_like(like, a, b): the product of a and b, laid out as like is, so that
- * the gradient of a transposed weight needs no copy. */
+/* mm_like(like, a, b): the matrix product of a and b, column-major if `like`
+ * is, so that the gradient of a transposed weight needs no copy. */
 st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
   const st_saved_geometry *g = args[0].geometry;
   st_op_scope c = {.status = ST_OK};
@@ -21,15 +22,15 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
   if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
   }
-  const st_tensor *turned = st__apply2(&c, ST_OP_mm,
-                                       st__apply1(&c, ST_OP_t, b),
-                                       st__apply1(&c, ST_OP_t, a));
-  return st__scope_return(&c, st__apply1(&c, ST_OP_t, turned), out);
+  const st_tensor *transposed = st__apply2(&c, ST_OP_mm,
+                                           st__apply1(&c, ST_OP_t, b),
+                                           st__apply1(&c, ST_OP_t, a));
+  return st__scope_return(&c, st__apply1(&c, ST_OP_t, transposed), out);
 }
 
 /* -- Joins ---------------------------------------------------------------- */
 
-/* front(t, shape): t, with zeros behind it up to that shape. */
+/* front(t, shape): t, padded with zeros after its elements to that shape. */
 st_status st__help_front(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
   const st_tensor *t = tensor_of(&args[0]);
@@ -54,8 +55,8 @@ static bool is_empty_vector(const st_saved_geometry *g) {
   return !g || (g->ndim == 1 && g->dims[0] == 0);
 }
 
-/* cat_back(tensors, grad, dim): to each its part; an empty vector, which cat
- * leaves out, has none of it. */
+/* cat_back(tensors, grad, dim): the slice of grad of each tensor; an empty one
+ * for an empty vector, which cat skips. */
 st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
   const uint32_t len = args[0].value.len;
   const st_saved *list = args[0].list;
@@ -68,7 +69,7 @@ st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
   for (uint32_t i = 0; i < len; i++) {
     const st_saved_geometry *g = list[i].geometry;
     if (!is_empty_vector(g) && g->ndim != grad->ndim) {
-      st__value_clear(out); /* the result was reshaped where nobody recorded */
+      st__value_clear(out); /* the result was reshaped without recording */
       return st__fail(ST_BAD_SHAPE, "cat: the gradient has %d dimensions, "
                       "tensor %d has %d", grad->ndim, (int)i + 1, g->ndim);
     }
@@ -120,10 +121,10 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
 
 /* -- Strides -------------------------------------------------------------- */
 
-/* The positions in memory that a geometry reaches, one per element. */
-static st_tensor *positions(st_op_scope *c, const st_tensor *memory, int ndim,
-                            const int64_t *sizes, const int64_t *strides,
-                            int64_t offset) {
+/* The index in `memory` of each element of a geometry, flattened. */
+static st_tensor *storage_indices(st_op_scope *c, const st_tensor *memory,
+                                  int ndim, const int64_t *sizes,
+                                  const int64_t *strides, int64_t offset) {
   const st_value range[] = {st__of_int(memory->numel), st__of_int(ST_INT64),
                             st__none(), st__of_int(memory->device)};
   const st_tensor *all = st__apply(c, ST_OP_arange, 4, range);
@@ -143,8 +144,8 @@ static int64_t extent(int ndim, const int64_t *sizes, const int64_t *strides,
   return last + 1;
 }
 
-/* Could two elements share a place? Sorted by stride, each dimension must
- * step over all of those below. */
+/* True if two elements may have the same address. They do not if, sorted by
+ * stride, each dimension steps over the extent of all smaller ones. */
 static bool may_overlap(int ndim, const int64_t *sizes,
                         const int64_t *strides) {
   uint64_t done = 0;
@@ -169,9 +170,10 @@ typedef struct strided {
   int64_t offset;
 } strided;
 
-/* grad, laid over memory by a geometry: what meets in one place adds up. */
-static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
-                      const strided *s) {
+/* A buffer of `size` elements with grad scattered into it by the geometry s;
+ * elements with the same address are added. */
+static st_tensor *scatter_strided(st_op_scope *c, const st_tensor *grad,
+                                  int64_t size, const strided *s) {
   const st_tensor *memory = st__apply_with(c, ST_OP_new_zeros, grad,
                                            st__of_ints(&size, 1));
   if (!st__scope_ok(c) || grad->numel == 0) {
@@ -183,21 +185,22 @@ static st_tensor *lay(st_op_scope *c, const st_tensor *grad, int64_t size,
       st__of_ints(s->sizes, s->n), st__of_ints(s->strides, s->n),
       st__of_int(s->offset)});
   }
-  const st_tensor *at = positions(c, memory, s->n, s->sizes, s->strides,
-                                  s->offset);
+  const st_tensor *at = storage_indices(c, memory, s->n, s->sizes, s->strides,
+                                        s->offset);
   const st_value args[] = {st__of_tensor(memory), st__of_int(0),
                            st__of_tensor(at),
                            st__of_tensor(st__apply_flatten(c, grad))};
   return st__scope_ok(c) ? st__apply(c, ST_OP_index_add, 4, args) : NULL;
 }
 
-/* How many elements of the input share each place. */
+/* Divides each element of memory by the number of the input's elements that
+ * have its address. */
 static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
                                 const strided *in) {
   st_tensor *ones = st__apply_with(c, ST_OP_new_ones, memory,
                                    st__of_ints(in->sizes, in->n));
   if (!st__scope_ok(c)) return NULL;
-  const st_tensor *times = lay(c, ones, memory->numel, in);
+  const st_tensor *times = scatter_strided(c, ones, memory->numel, in);
   return st__apply2(c, ST_OP_div_Tensor, memory, times);
 }
 
@@ -219,7 +222,7 @@ st_status st__help_as_strided_back(int n, const st_helper_arg *args,
     extent(view.n, view.sizes, view.strides, view.offset),
     extent(in.n, in.sizes, in.strides, in.offset)};
   const int64_t size = need[0] > need[1] ? need[0] : need[1];
-  const st_tensor *memory = lay(&c, grad, size, &view);
+  const st_tensor *memory = scatter_strided(&c, grad, size, &view);
   if (st__scope_ok(&c) && size > 0 &&
       may_overlap(in.n, in.sizes, in.strides)) {
     memory = divide_shared(&c, memory, &in);
@@ -275,7 +278,7 @@ static st_tensor *exact_gelu(st_op_scope *c, const st_tensor *x) {
 
 /* y = x (1 + t) / 2, t = tanh(u), u = k (x + a x^3):
  * y'' = (1 - t^2) (u' + x (u'' - 2 t u'^2) / 2). */
-static st_tensor *smooth_gelu(st_op_scope *c, const st_tensor *x) {
+static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
   const double k = 0.7978845608028654, a = 0.044715;
   const st_tensor *xx = square(c, x);
   const st_tensor *u = mul(c, x, plus(c, times(c, xx, k * a), k));
@@ -297,5 +300,5 @@ st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
                     ? args[1].value.u.string : "none";
   (void)n;
   return st__scope_return(&c, strcmp(how, "tanh") == 0
-                              ? smooth_gelu(&c, x) : exact_gelu(&c, x), out);
+                              ? tanh_gelu(&c, x) : exact_gelu(&c, x), out);
 }

@@ -1,5 +1,5 @@
-/* Histories of tensors: versions, who requires a gradient, which node made
- * what.
+/* The autograd metadata of tensors: version counters, requires_grad, grad_fn
+ * and gradients.
  */
 
 #include "grad/graph/history.h"
@@ -8,7 +8,7 @@
 #include "grad/graph/view_history.h"
 #include "tensor/view.h"
 
-/* -- Life ----------------------------------------------------------------- */
+/* -- Creation and release ------------------------------------------------- */
 
 static void drop_version_counter(st_version_counter **c) {
   if (*c && st__ref_drop(&(*c)->refs)) {
@@ -33,8 +33,8 @@ static void destroy(st_history *h) {
   st__free(ST_MEM_GRAPH, h, sizeof *h);
 }
 
-/* A gradient may have a gradient, and so on: Note [Deferred
- * release]. */
+/* Iterative, since a gradient may have a gradient of its own, and so on:
+ * Note [Deferred release]. */
 static void history_free(st_history *h) {
   static _Thread_local st_history *deferred;
   static _Thread_local bool is_releasing;
@@ -72,7 +72,7 @@ uint32_t st__version(const st_tensor *t) {
   return atomic_load_explicit(counter_of(t), memory_order_relaxed);
 }
 
-/* Threads that write at one time may count once: it has changed all the
+/* Concurrent writes may increment the version only once; it changes all the
  * same. */
 void st__bump_version(const st_tensor *t) {
   _Atomic uint32_t *const v = counter_of(t);
@@ -109,7 +109,7 @@ st_status st__alias_unversioned(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-/* -- Asking --------------------------------------------------------------- */
+/* -- Queries -------------------------------------------------------------- */
 
 bool st__requires_grad(const st_tensor *t) {
   if (t->keys & ST_AUTOGRAD_BITS) return true;
@@ -141,9 +141,9 @@ st_tensor *st__grad_of(const st_tensor *t) {
   return !h ? NULL : h->retained_grad ? h->retained_grad->grad : h->grad;
 }
 
-/* -- Telling -------------------------------------------------------------- */
+/* -- Updates -------------------------------------------------------------- */
 
-/* Views of t, if there are any, need a gradient from now on, too. */
+/* From now on existing views of t require a gradient as well. */
 static void mark_views(st_tensor *t) {
   if (st__ref_count(&t->storage->refs) > 1) {
     atomic_store_explicit(&t->storage->is_recorded, true,
@@ -225,8 +225,8 @@ st_status st__rebase(st_tensor *t, st_node *node, int nr) {
 
 st_status st__detach(st_tensor *t) {
   if (st__base(t)) {
-    return st__fail(ST_BAD_STATE, "a view cannot lose its history in place: "
-                    "detach() gives one without");
+    return st__fail(ST_BAD_STATE, "a view cannot be detached in place: "
+                    "use detach()");
   }
   t->keys &= ~ST_AUTOGRAD_BITS;
   if (t->history) {
@@ -245,7 +245,7 @@ static st_status check_can_require(const st_tensor *t) {
   }
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
-                    "gradient outside of the inference mode: clone it");
+                    "gradient outside of inference mode: clone it first");
   }
   return ST_OK;
 }
@@ -259,9 +259,9 @@ st_status st__set_requires_grad(st_tensor *t, bool requires_grad) {
     return ST_OK;
   }
   if (!requires_grad && edge.node) {
-    return st__fail(ST_BAD_STATE, "only a leaf can be told not to require a "
-                    "gradient, this tensor was computed (%s):\ndetach() "
-                    "gives one without a history", edge.node->name);
+    return st__fail(ST_BAD_STATE, "only for a leaf can requires_grad be set "
+                    "to false, and this tensor was computed (%s):\nuse "
+                    "detach()", edge.node->name);
   }
   if (!requires_grad) {
     t->keys &= ~ST_AUTOGRAD_BITS;
@@ -312,8 +312,8 @@ st_status st__set_grad(st_tensor *t, st_tensor *grad) {
 st_status st__retain_grad(st_tensor *t) {
   st_edge edge;
   if (!st__requires_grad(t)) {
-    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
-                    "has none to retain");
+    return st__fail(ST_BAD_STATE, "only a tensor that requires a gradient "
+                    "can retain it");
   }
   ST_TRY(st__grad_fn(t, &edge));
   if (!edge.node || t->history->retained_grad) return ST_OK;
@@ -326,7 +326,8 @@ st_status st__retain_grad(st_tensor *t) {
 
 /* -- Hooks ---------------------------------------------------------------- */
 
-/* A leaf has its hooks itself, any other tensor's are its node's. */
+/* The hooks of a leaf are in its history, those of other tensors at their
+ * grad_fn. */
 static st_status hooks_of(st_tensor *t, st_hook ***list, int *nr) {
   st_edge edge;
   st_history *h;
@@ -343,13 +344,13 @@ st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *fn,
   st_hook hook = {.when = is_post ? ST_HOOK_POST : ST_HOOK_RESULT,
                   .u.tensor = *fn};
   if (!st__requires_grad(t)) {
-    return st__fail(ST_BAD_STATE, "a tensor that does not require a gradient "
-                    "has nothing to call a hook with");
+    return st__fail(ST_BAD_STATE, "only a tensor that requires a gradient "
+                    "can have hooks");
   }
   ST_TRY(hooks_of(t, &list, &hook.nr));
   if (is_post && list != &t->history->hooks) {
-    return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, this "
-                    "tensor was computed");
+    return st__fail(ST_BAD_STATE, "only a leaf accumulates a gradient, and "
+                    "this tensor was computed");
   }
   ST_TRY(st__hook_add(list, &hook, id));
   if (list == &t->history->hooks) st__leaf_keep(t);

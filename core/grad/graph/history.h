@@ -1,5 +1,5 @@
-/* What autograd knows of a tensor: where it came from, its gradient, and what
- * writing it in place means (A1 to A12).
+/* The autograd metadata of a tensor: the node that computed it, its gradient
+ * and its version counter (A1 to A12).
  */
 #ifndef ST_GRAD_GRAPH_HISTORY_H
 #define ST_GRAD_GRAPH_HISTORY_H
@@ -7,13 +7,15 @@
 #include "base/dtype.h"
 #include "grad/graph/node.h"
 
-/* A gradient that a tensor shows while a node fills it in. */
+/* The retained gradient of a non-leaf, shared by its history and by the hook
+ * that stores it. */
 typedef struct st_retained_grad {
   st_refcount refs;
   st_tensor *grad;
 } st_retained_grad;
 
-/* A version counter of its own, for what is to be changed unseen. */
+/* A version counter other than the storage's, for an alias whose writes do not
+ * count as writes of the tensor. */
 typedef struct st_version_counter {
   st_refcount refs;
   _Atomic uint32_t version;
@@ -21,71 +23,78 @@ typedef struct st_version_counter {
 
 struct st_history {
   st_node *grad_fn;      /* owned; NULL for a leaf */
-  int nr;                /* which of its results */
-  bool requires_grad;    /* a leaf: to require a gradient */
+  int nr;                /* the tensor is this result of grad_fn */
+  bool requires_grad;    /* of a leaf */
   st_node *accumulator;  /* of a leaf; borrowed: Note [AccumulateGrad nodes] */
-  bool has_accumulated;  /* there is one, or has been */
+  bool has_accumulated;  /* accumulator is or was set */
   st_tensor *grad;       /* owned */
-  st_retained_grad *retained_grad; /* the gradient kept of a non-leaf */
+  st_retained_grad *retained_grad; /* of a non-leaf */
   st_hook *hooks;        /* of a leaf */
   st_version_counter *version_counter; /* instead of the storage's version */
-  struct st_history *next; /* that is dead as well */
+  struct st_history *next; /* next in the list of histories to free */
 };
 
-/* t's history, made if it has none. */
+/* t's history, borrowed; creates one if there is none. */
 st_status st__history_of(st_tensor *t, st_history **out);
-/* Installs what frees histories; once. */
+/* Installs the function that frees histories. Called once. */
 void st__history_set_up(void);
 
 /* -- Versions ------------------------------------------------------------- */
 
 uint32_t st__version(const st_tensor *t);
 void st__bump_version(const st_tensor *t);
-/* to counts as from does. */
+/* Makes `to` share the version counter of `from`, if that has its own. */
 st_status st__share_version(const st_tensor *from, st_tensor *to);
 
-/* -- Asking --------------------------------------------------------------- */
+/* -- Queries -------------------------------------------------------------- */
 
 static inline bool st__is_differentiable(const st_tensor *t) {
   return st__is_floating((st_dtype)t->dtype) ||
          st__is_complex((st_dtype)t->dtype);
 }
-/* Also of a view whose base began to. */
+/* True also for a view whose base began to require a gradient later. */
 bool st__requires_grad(const st_tensor *t);
-/* Where t's gradient goes, borrowed: node NULL for a leaf. Makes the node of a
- * view anew when its elements were written since (A5); that may fail. */
+/* The node that computed t, borrowed, NULL for a leaf. For a view written since
+ * its node was made this creates a new node (A5), which may fail. */
 st_status st__grad_fn(st_tensor *t, st_edge *out);
-/* The same with the node that accumulates for a leaf, and owned; NULL when t
- * requires no gradient, or only as a view that was made within no_grad. */
+/* The edge that t's gradient follows, owned: grad_fn, or the AccumulateGrad
+ * node of a leaf. NULL if t requires no gradient or is a view that was made
+ * within no_grad. */
 st_status st__gradient_edge(st_tensor *t, st_edge *out);
-st_status st__accumulator(st_tensor *t, st_node **out); /* owned */
+/* The AccumulateGrad node of a leaf, owned; creates one if there is none. */
+st_status st__accumulator(st_tensor *t, st_node **out);
+/* True if n is an AccumulateGrad node. */
 bool st__accumulates(const st_node *n);
-/* The leaf of a node that accumulates, borrowed or owned; NULL for other nodes
- * and when it is gone. */
+/* The leaf of an AccumulateGrad node, borrowed (st__leaf_of) or owned; NULL for
+ * other nodes and when the leaf is freed. */
 st_tensor *st__leaf_of(const st_node *n);
 st_tensor *st__leaf_retain(const st_node *n);
-/* t's node, if there is one, keeps it. */
+/* Makes t's AccumulateGrad node, if there is one, own t. */
 void st__leaf_keep(st_tensor *t);
-/* The tensor is about to go. */
+/* Clears the node's pointer to a leaf that is about to be freed. */
 void st__leaf_freed(st_history *h);
+/* t's gradient, borrowed, or NULL. */
 st_tensor *st__grad_of(const st_tensor *t);
 
-/* -- Telling -------------------------------------------------------------- */
+/* -- Updates -------------------------------------------------------------- */
 
-/* t is result nr of node from now on. */
+/* Makes t result nr of node, which it retains. */
 st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr);
-/* May t be written in place while gradients are recorded (A4, A6)? */
+/* BAD_STATE if t must not be written in place while gradients are recorded
+ * (A4, A6). */
 st_status st__check_inplace(st_tensor *t);
-/* The same after t was written in place by node, whose first input t was: the
- * history of a view is its base's (A5). */
+/* As st__set_grad_fn, after node wrote its first input t in place. For a view
+ * the history of the base changes (A5). */
 st_status st__rebase(st_tensor *t, st_node *node, int nr);
-/* Leaves t without a history. */
+/* Makes t a leaf that requires no gradient. BAD_STATE for a view. */
 st_status st__detach(st_tensor *t);
 st_status st__set_requires_grad(st_tensor *t, bool requires_grad);
 st_status st__set_grad(st_tensor *t, st_tensor *grad);
 st_status st__retain_grad(st_tensor *t);
+/* An alias of t without history and with its own version counter, owned. */
 st_status st__alias_unversioned(const st_tensor *t, st_tensor **out);
-/* Adds to the leaf's gradient: what is nobody else's is taken as it is. */
+/* Adds grad to the leaf's gradient. The first gradient is stored without a copy
+ * if the caller has the only reference to it. */
 st_status st__accumulate(st_tensor *leaf, st_tensor *grad, bool create_graph);
 
 st_status st__tensor_hook(st_tensor *t, const st_tensor_hook *hook,

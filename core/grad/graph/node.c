@@ -1,4 +1,4 @@
-/* Nodes: making, counting and freeing them, and their hooks.
+/* Graph nodes: creation, reference counting, release and hooks.
  */
 
 #include "grad/graph/node.h"
@@ -8,7 +8,7 @@
 
 _Thread_local const st_anomaly *st__anomaly;
 
-/* -- Metas ---------------------------------------------------------------- */
+/* -- Input metadata ------------------------------------------------------- */
 
 st_status st__metadata_init(st_input_metadata *m, const st_tensor *t) {
   m->dtype = t->dtype;
@@ -96,12 +96,12 @@ void st__hooks_free(st_hook **list) {
   }
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
 static atomic_uint_fast64_t last_sequence;
 
-/* Where the thread's anomaly says it was recorded. */
-static st_status note_where(st_node *n) {
+/* Stores where the operation is recorded, as the anomaly mode reports it. */
+static st_status set_where(st_node *n) {
   char text[512] = "";
   ST_TRY(st__anomaly->where(st__anomaly->ctx, text, sizeof text));
   n->where = st__strndup(ST_MEM_GRAPH, text, strlen(text));
@@ -130,14 +130,14 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   n->inputs = (st_input_metadata *)(void *)(n->edges + nedges);
   n->results = n->inputs + nedges;
   st__node_number(n);
-  const st_status status = st__anomaly && st__anomaly->where ? note_where(n)
+  const st_status status = st__anomaly && st__anomaly->where ? set_where(n)
                                                              : ST_OK;
   if (status == ST_OK) *out = n;
-  else st__free(ST_MEM_GRAPH, n, whole); /* its kind knows nothing of it yet */
+  else st__free(ST_MEM_GRAPH, n, whole); /* kind->free must not see it */
   return status;
 }
 
-/* -- Freeing -------------------------------------------------------------- */
+/* -- Release -------------------------------------------------------------- */
 
 void st__node_retain(st_node *n) { st__ref_take(&n->refs); }
 

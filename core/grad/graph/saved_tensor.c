@@ -20,8 +20,8 @@ static st_status save_header(st_saved *s, const st_tensor *t) {
   return ST_OK;
 }
 
-/* A view that was made within no_grad requires a gradient without having a
- * history, which a header of our own would not. */
+/* A view made within no_grad requires a gradient without having a history; a
+ * new header would not, so the view itself is saved. */
 static void save_itself(st_saved *s, st_tensor *t) {
   st__value_clear(&s->value);
   st__tensor_retain(t);
@@ -32,7 +32,7 @@ static st_status save_tensor(st_saved *s, st_tensor *t, bool is_result) {
   st_edge edge = {NULL, 0};
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot be saved for a "
-                    "gradient:\nclone it outside of the inference mode");
+                    "gradient:\nclone it outside of inference mode");
   }
   ST_TRY(save_header(s, t));
   s->is_result = is_result;
@@ -145,7 +145,7 @@ void st__saved_release(st_saved *s) {
   if (holds_tensors(s)) st__saved_clear(s);
 }
 
-/* -- Opening -------------------------------------------------------------- */
+/* -- Unpacking ------------------------------------------------------------ */
 
 static st_status changed(const st_saved *s, const st_node *node,
                          const char *name) {
@@ -211,9 +211,9 @@ st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,
                            st_value *out) {
   st_tensor *t;
   if (node->is_released) {
-    return st__fail(ST_BAD_STATE, "%s: what it had saved is gone, since its "
-                    "gradient was computed before:\nretain_graph keeps it "
-                    "for another time", node->name);
+    return st__fail(ST_BAD_STATE, "%s: its saved tensors were freed by an "
+                    "earlier backward pass:\nset retain_graph in that pass "
+                    "to run another one", node->name);
   }
   if (s->list) return unpack_list(s, node, name, out);
   if (s->value.tag != ST_TAG_TENSOR) return st__value_copy(&s->value, out);

@@ -1,4 +1,4 @@
-/* What a node keeps of the arguments and results of its operation.
+/* Saved tensors: the arguments and results that a node keeps for its gradient.
  */
 #ifndef ST_GRAD_GRAPH_SAVED_TENSOR_H
 #define ST_GRAD_GRAPH_SAVED_TENSOR_H
@@ -6,7 +6,7 @@
 #include "dispatch/value.h"
 #include "grad/graph/history.h"
 
-/* Geometry without elements. */
+/* The geometry of a tensor, without its elements. */
 typedef struct st_saved_geometry {
   uint8_t dtype, device;
   int ndim;
@@ -14,33 +14,34 @@ typedef struct st_saved_geometry {
   int64_t dims[]; /* sizes, then strides */
 } st_saved_geometry;
 
-/* One saved value: a tensor, a list of them, their geometry, or plain data. */
+/* A saved value: a tensor, a list of tensors, their geometry, or a value that
+ * contains no tensor. */
 typedef struct st_saved {
   st_value value;         /* owned; a tensor is a header without history */
-  st_saved_geometry *geometry; /* owned; instead of a tensor */
-  struct st_saved *list;  /* owned, value.len of them: a list of tensors */
-  st_node *source;        /* owned; where the tensor came from */
-  int nr;
-  uint32_t version;       /* that it had */
-  bool is_result;         /* of the node itself, which is its source */
+  st_saved_geometry *geometry; /* owned; instead of a tensor, or NULL */
+  struct st_saved *list;  /* owned; value.len saved tensors, or NULL */
+  st_node *source;        /* owned; the node that computed the tensor */
+  int nr;                 /* index of the result */
+  uint32_t version;       /* when the tensor was saved */
+  bool is_result;         /* its node is the source; `source` is NULL */
 } st_saved;
 
-/* Copies an argument, or a result. BAD_STATE for an inference tensor. */
+/* Saves an argument or a result in *s. BAD_STATE for an inference tensor. */
 st_status st__save(st_saved *s, const st_value *v, bool is_result);
-/* For in-place operators: t as it is before it is written. */
+/* Saves a copy of t, which an in-place operator is about to overwrite. */
 st_status st__save_clone(st_saved *s, const st_tensor *t);
-/* Sizes and so on of a tensor, or of a list of them. */
+/* Saves the geometry of a tensor or of a list of tensors. */
 st_status st__save_geometry(st_saved *s, const st_value *v);
 void st__saved_clear(st_saved *s);
-/* Of tensors alone: plain data and geometry stay. */
+/* Releases saved tensors; other values and geometry stay. */
 void st__saved_release(st_saved *s);
 
-/* BAD_STATE when a tensor was written since it was saved (A3). node is the one
- * that saved it; name says what for the message. */
+/* BAD_STATE if a tensor was written in place since it was saved (A3). node:
+ * the one that saved it. name: of the argument, for the message. */
 st_status st__saved_check(const st_saved *s, const st_node *node,
                           const char *name);
-/* What was saved, checked and owned; a tensor has its history while gradients
- * are recorded. */
+/* The saved value, checked and owned. While gradients are recorded, a tensor
+ * gets its history back. */
 st_status st__saved_unpack(const st_saved *s, st_node *node, const char *name,
                            st_value *out);
 

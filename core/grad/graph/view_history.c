@@ -1,12 +1,12 @@
 /* Histories of views.
  *
  * Note [CopySlices]
- * Only the tensor that is no view has a history of its own. When a view is
- * written by some node F, the base becomes the result of a node CopySlices
- * around F: of the gradient of the base it hands the view's part to F and puts
- * what F gives back in its place (A5). Every view of the base, the written one
- * too, finds its version counter ahead of its node and makes a new one at the
- * next look: the base, seen through the view's geometry.
+ * Writes are recorded in the history of the base. When a node F writes a view,
+ * the base becomes the result of a CopySlices node that owns F. It passes the
+ * view's part of the base's gradient to F and replaces this part by what F
+ * returns (A5). Every view of the base, the written one included, then has a
+ * version that is newer than its node. When its node is next needed, a new one
+ * is made: that of the same view of the new base.
  */
 
 #include "grad/graph/view_history.h"
@@ -48,15 +48,14 @@ void st__view_is_current(st_tensor *view) {
 
 static const char *const reasons[] = {
   [ST_CREATION_DEFAULT] = "",
-  [ST_CREATION_NO_GRAD] = "it was made within no_grad, so whether the write "
-    "is to be recorded is not clear:\ndo both inside, or both outside",
-  [ST_CREATION_INFERENCE] = "it was made in the inference mode:\ndo both "
-    "inside, or both outside",
+  [ST_CREATION_NO_GRAD] = "it was made within no_grad:\nmake and write it "
+    "both inside or both outside",
+  [ST_CREATION_INFERENCE] = "it was made in inference mode:\nmake and write "
+    "it both inside or both outside",
   [ST_CREATION_MULTI_OUTPUT] = "it is one of several views that one operator "
-    "returned, whose gradients it cannot tell apart:\nuse an operator that "
-    "is not in place, or select() or narrow()",
-  [ST_CREATION_FUNCTION] = "a function with a gradient of its own returned "
-    "it:\nclone it there"
+    "returned:\nuse an operator that is not in place, or select() or narrow()",
+  [ST_CREATION_FUNCTION] = "a custom autograd function returned it:\nclone it "
+    "in that function"
 };
 
 st_status st__view_check(const st_tensor *view, const char *what) {
@@ -70,15 +69,16 @@ st_status st__view_check(const st_tensor *view, const char *what) {
   return st__fail(ST_BAD_STATE, "a view %s, but %s", what, reasons[c]);
 }
 
-/* -- The same view of another tensor -------------------------------------- */
+/* -- View functions ------------------------------------------------------- */
 
+/* A view as a function of its base, to be applied to another tensor. */
 typedef struct view_fn {
   int ndim;
   int64_t offset;           /* from the base's first element */
-  bool is_conj, is_neg;     /* unlike the base */
+  bool is_conj, is_neg;     /* the view differs from the base in this bit */
   int to_real;              /* 1: real view of complex, -1: the reverse */
-  int64_t *sizes, *strides; /* into dims or the heap; of the view, or with
-                               pairs in a last dimension */
+  int64_t *sizes, *strides; /* of the view, for -1 with a last dimension of
+                               pairs; dims, or allocated */
   int64_t dims[2 * (ST_INLINE_DIMS + 1)];
 } view_fn;
 
@@ -120,7 +120,7 @@ static st_status view_fn_init(const st_tensor *base, const st_tensor *view,
   return ST_OK;
 }
 
-/* t, laid out like the base, through the window. */
+/* The view of t, which has the layout of the base. */
 static st_tensor *view_fn_apply(st_op_scope *c, const st_tensor *t,
                                 const view_fn *w) {
   if (w->to_real > 0) t = st__apply1(c, ST_OP_view_as_real, t);
@@ -134,9 +134,9 @@ static st_tensor *view_fn_apply(st_op_scope *c, const st_tensor *t,
   return v;
 }
 
-/* -- A new node for a view ------------------------------------------------ */
+/* -- Regenerating the node of a view -------------------------------------- */
 
-/* A header like base, whose history is base's as well. */
+/* An alias of base that has base's gradient edge as its grad_fn. */
 static st_status alias_base(st_tensor *base, st_tensor **out) {
   st_edge edge;
   st_status status;
@@ -157,8 +157,8 @@ static st_status regenerate_grad_fn(st_tensor *view, const view_fn *w) {
   const st_tensor *seen = view_fn_apply(&c, base, w);
   if (st__scope_ok(&c) && (!seen->history || !seen->history->grad_fn ||
                            !st__same_sizes(seen, view))) {
-    c.status = st__fail(ST_BAD_STATE, "the kernel of a view operator that was "
-                        "put in the place of ours lost the gradient");
+    c.status = st__fail(ST_BAD_STATE, "a kernel that replaces the built-in one "
+                        "of a view operator did not record a gradient");
   }
   if (st__scope_ok(&c)) {
     c.status = st__set_grad_fn(view, seen->history->grad_fn,
@@ -195,11 +195,11 @@ typedef struct copy_slices {
   st_node *fn;       /* owned */
   int nr;            /* the view is this result of fn */
   st_input_metadata base;
-  int64_t *strides;  /* the base's, as many */
+  int64_t *strides;  /* the base's, base.ndim of them */
   view_fn view_fn;
 } copy_slices;
 
-/* The gradient of the base in the base's own layout, for writing. */
+/* A copy of the base's gradient with the base's strides. */
 static st_tensor *lay_out(st_op_scope *c, const copy_slices *s,
                           const st_tensor *grad) {
   st_tensor *t = st__apply(c, ST_OP_new_empty_strided, 3, (st_value[]){
@@ -216,20 +216,21 @@ static st_status run_fn(const copy_slices *s, st_tensor *grad,
   if (s->fn->nresults > ST_MAX_ARGS) return ST_BAD_STATE;
   grads[s->nr] = grad;
   bool all[ST_MAX_ARGS];
-  bool *const asked = s->fn->ninputs <= ST_MAX_ARGS
-                      ? all : st__alloc(ST_MEM_SCRATCH,
-                                        (size_t)s->fn->ninputs);
-  if (!asked) return ST_NO_MEMORY;
-  asked[0] = s->fn->edges[0].node != NULL; /* else fn saved nothing for it */
-  for (int i = 1; i < s->fn->ninputs; i++) asked[i] = wanted[i];
-  const st_status status = s->fn->kind->run(s->fn, grads, asked, out);
-  if (asked != all) {
-    st__free(ST_MEM_SCRATCH, asked, (size_t)s->fn->ninputs);
+  bool *const fn_wanted = s->fn->ninputs <= ST_MAX_ARGS
+                          ? all : st__alloc(ST_MEM_SCRATCH,
+                                            (size_t)s->fn->ninputs);
+  if (!fn_wanted) return ST_NO_MEMORY;
+  fn_wanted[0] = s->fn->edges[0].node != NULL; /* fn saved nothing for it */
+  for (int i = 1; i < s->fn->ninputs; i++) fn_wanted[i] = wanted[i];
+  const st_status status = s->fn->kind->run(s->fn, grads, fn_wanted, out);
+  if (fn_wanted != all) {
+    st__free(ST_MEM_SCRATCH, fn_wanted, (size_t)s->fn->ninputs);
   }
   return status;
 }
 
-/* out[0] is the view's part on the way in; the base's gradient then. */
+/* fn stores the gradient of the view in out[0]; the gradient of the whole base
+ * replaces it. */
 static st_status run_copy_slices(st_node *n, st_tensor *const *grads,
                                  const bool *wanted, st_tensor **out) {
   const copy_slices *s = (const copy_slices *)(const void *)n;
@@ -252,8 +253,8 @@ static st_status run_copy_slices(st_node *n, st_tensor *const *grads,
   return st__scope_end(&c, 0, NULL, NULL);
 }
 
-/* F stays as it is where a gradient of its gradient leads to it, past this
- * node and so later. */
+/* fn keeps its saved tensors if other nodes refer to it: a second derivative
+ * may reach it later without this node. */
 static void release_copy_slices(st_node *n) {
   copy_slices *s = (copy_slices *)(void *)n;
   if (s->fn && st__ref_count(&s->fn->refs) == 1) st__node_release_saved(s->fn);

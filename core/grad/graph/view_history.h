@@ -1,22 +1,25 @@
-/* Histories of views, which are those of what they are views of.
+/* Histories of views, which follow those of their bases.
  */
 #ifndef ST_GRAD_GRAPH_VIEW_HISTORY_H
 #define ST_GRAD_GRAPH_VIEW_HISTORY_H
 
 #include "grad/graph/history.h"
 
-/* view is one of t from now on, or of what t is a view of, as far as gradients
- * are concerned. Nothing happens when a kernel returned no header of its own:
- * t itself, or another that was there. */
+/* Records that view is a view of t, or of t's base if t is a view itself. Does
+ * nothing if the kernel returned no new header, but t itself or an existing
+ * view. */
 st_status st__view_track(st_tensor *t, st_tensor *view,
                          st_creation creation);
-/* The node of a view was made for its elements as they are. */
+/* Records that the node of a view is up to date with its version. */
 void st__view_is_current(st_tensor *view);
-/* Gives a view whose elements were written since a node of its own (A5). */
+/* Makes a new node for a view whose elements were written since its node was
+ * made (A5). */
 st_status st__view_refresh(st_tensor *view);
-/* BAD_STATE when a view of its kind cannot be written; what: how it is. */
+/* BAD_STATE if the way in which the view was made forbids a write. what: the
+ * verb phrase of the message, "is written in place". */
 st_status st__view_check(const st_tensor *view, const char *what);
-/* The node of a base that was written through a view, by fn. */
+/* The CopySlices node of a base after fn wrote its view, which is result nr of
+ * fn. */
 st_status st__copy_slices(st_tensor *base, const st_tensor *view,
                           st_node *fn, int nr, st_node **out);
 

@@ -1,4 +1,4 @@
-/* Functions with a gradient of their own.
+/* Custom autograd functions.
  */
 
 #include "grad/record/custom_function.h"
@@ -10,7 +10,7 @@
 
 typedef struct function {
   st_node node;
-  st_function f;     /* its lists are the caller's and are not looked at */
+  st_function f;     /* only nsaved and the callbacks with their ctx are set */
   char *name;        /* owned */
   st_saved *saved;
 } function;

@@ -1,4 +1,4 @@
-/* Operations whose gradient is a function of the caller's.
+/* Custom autograd functions: operations whose gradient the caller computes.
  */
 #ifndef ST_GRAD_RECORD_CUSTOM_FUNCTION_H
 #define ST_GRAD_RECORD_CUSTOM_FUNCTION_H

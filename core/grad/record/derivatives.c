@@ -1,9 +1,9 @@
-/* The registrar of derivatives: walks derivatives.def and gives the operators
- * and their in-place variants a kernel for Autograd.
+/* Registration of derivatives: the operators of derivatives.def and their
+ * in-place variants get an Autograd kernel.
  *
  * Note [Rules are parsed lazily]
- * A process records the gradients of few operators, so their formulas are read
- * when a call is recorded for the first time; a spec reads all of them.
+ * A process records the gradients of few operators, so the formulas of an
+ * operator are parsed when its first call is recorded. A spec parses all.
  */
 
 #include "grad/record/derivatives.h"
@@ -15,7 +15,7 @@
 #include "dispatch/entry.h"
 #include "grad/record/record.h"
 
-/* -- The table ------------------------------------------------------------ */
+/* -- Table ---------------------------------------------------------------- */
 
 typedef enum row_kind { DERIVED, NOT_DERIVED, REFUSED } row_kind;
 
@@ -38,25 +38,25 @@ static const row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* Of the operator and of its in-place variant. */
+/* Of the operator of each row and of its in-place variant. */
 static st_derived derived[ROWS][2];
 
-static const char NONE[] = "not differentiable";
+static const char NOT_DIFFERENTIABLE[] = "not differentiable";
 
-/* What is written in place by an operator without a derivative. */
-static const char *const lost[] = {"self: zeros_like(grad)", NULL};
+/* For the tensor that an operator without a derivative writes in place. */
+static const char *const zero_self[] = {"self: zeros_like(grad)", NULL};
 
 /* -- Rules ---------------------------------------------------------------- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_mutex(void) {
+static void reinit_mutex(void) {
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 /* Note [Forks during initialisation] */
 __attribute__((constructor)) static void register_atfork(void) {
-  pthread_atfork(NULL, NULL, open_mutex);
+  pthread_atfork(NULL, NULL, reinit_mutex);
 }
 
 static int count_of(const char *const *formulas) {
@@ -91,10 +91,10 @@ st_status st__derived_rule(st_derived *d, const st_op *op, st_rule **out) {
   return status;
 }
 
-/* -- Texts ---------------------------------------------------------------- */
+/* -- Descriptions --------------------------------------------------------- */
 
-/* n formulas as one text, kept for good; NULL when there is no memory. */
-static const char *joined(int n, const char *const *formulas) {
+/* n formulas as one interned string, never freed; NULL if out of memory. */
+static const char *join_formulas(int n, const char *const *formulas) {
   const char *kept = NULL;
   st_text t = {0};
   char *text = NULL;
@@ -121,7 +121,7 @@ static st_status implement(st_derived *d, const st_op *op, const row *r,
                            bool is_inplace) {
   d->op = op;
   d->has_none = r->kind == NOT_DERIVED && !is_inplace;
-  d->formulas = r->kind == NOT_DERIVED ? lost : r->formulas;
+  d->formulas = r->kind == NOT_DERIVED ? zero_self : r->formulas;
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
                             .debug = "core/grad/derivatives.def"};
   return st__impl(st__op_full_name(op), ST_KEY_AUTOGRAD, &kernel, NULL);
@@ -132,7 +132,7 @@ static bool is_inplace(const st_op *op) {
   return s->nargs > 0 && s->args[0].is_write && !s->args[0].kwarg_only;
 }
 
-/* The operator of a row, or its in-place variant (mark "_"). */
+/* The operator of a row (mark "") or its in-place variant (mark "_"). */
 static const st_op *find_row(const row *r, const char *mark) {
   char name[128];
   const char *overload = strchr(r->name, '.');
@@ -159,7 +159,7 @@ static bool has_row(const st_op *op) {
   return false;
 }
 
-/* Unless that is made of other operators, or has a row of its own. */
+/* Registers the in-place variant, unless it is composite or has its own row. */
 static st_status register_inplace(int i) {
   if (rows[i].kind == REFUSED || is_inplace(derived[i][0].op)) return ST_OK;
   const st_op *op = find_row(&rows[i], "_");
@@ -179,14 +179,14 @@ st_status st__register_derivatives(void) {
 
 static st_derived *extensions; /* newest first; under the mutex */
 
-static void list_own(st_derived *d) {
+static void add_extension(st_derived *d) {
   pthread_mutex_lock(&mutex);
   d->next = extensions;
   extensions = d;
   pthread_mutex_unlock(&mutex);
 }
 
-static void free_own(void *ctx) {
+static void free_extension(void *ctx) {
   st_derived *d = ctx, **at = &extensions;
   pthread_mutex_lock(&mutex);
   while (*at && *at != d) at = &(*at)->next;
@@ -205,8 +205,8 @@ static const st_op *find_op(const st_library *lib, const char *name) {
   return st__op_find_full(full);
 }
 
-/* Takes the rule over, also when it fails; then the ctx of a derivative is the
- * caller's still. */
+/* Takes the reference to rule, also on failure; in that case the ctx of a
+ * custom derivative still belongs to the caller. */
 static st_status implement_rule(st_library *lib, const st_op *op,
                                 st_rule *rule, const char *text) {
   st_derived *d = st__alloc_zero(ST_MEM_REGISTRY, sizeof *d);
@@ -219,14 +219,14 @@ static st_status implement_rule(st_library *lib, const st_op *op,
   d->text = text;
   atomic_init(&d->rule, rule);
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
-                            .free_ctx = free_own, .debug = "derivative"};
+                            .free_ctx = free_extension, .debug = "derivative"};
   const st_status status =
     st__library_implement(lib, st__op_full_name(op), "Autograd", &kernel);
   if (status != ST_OK) {
     rule->custom.free_ctx = NULL;
-    free_own(d);
+    free_extension(d);
   } else {
-    list_own(d);
+    add_extension(d);
   }
   return status;
 }
@@ -245,7 +245,8 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_new(op, n, formulas, false, &rule));
-  return implement_rule(lib, op, rule, n ? joined(n, formulas) : NONE);
+  return implement_rule(lib, op, rule,
+                        n ? join_formulas(n, formulas) : NOT_DIFFERENTIABLE);
 }
 
 st_status st__library_derivative(st_library *lib, const char *name,
@@ -254,7 +255,7 @@ st_status st__library_derivative(st_library *lib, const char *name,
   st_rule *rule;
   ST_TRY(need_op(lib, name, &op));
   ST_TRY(st__rule_custom(op, d, &rule));
-  return implement_rule(lib, op, rule, "a function of its own");
+  return implement_rule(lib, op, rule, "a function");
 }
 
 st_status st__library_derivative_later(st_library *lib, const char *name,
@@ -265,21 +266,21 @@ st_status st__library_derivative_later(st_library *lib, const char *name,
   d->op = find_op(lib, name);
   d->late = *late;
   d->retain = retain;
-  d->text = "derived from what it is made of";
+  d->text = "derived from the operators that it calls";
   const st_kernel kernel = {.fn = st__record_call, .ctx = d,
-                            .free_ctx = free_own, .debug = "derivative"};
+                            .free_ctx = free_extension, .debug = "derivative"};
   const st_status status = st__library_implement(lib, name, "Autograd",
                                                  &kernel);
   if (status != ST_OK) st__free(ST_MEM_REGISTRY, d, sizeof *d);
-  else list_own(d);
+  else add_extension(d);
   return status;
 }
 
 /* -- Inspection ----------------------------------------------------------- */
 
 static const char *describe(const st_derived *d) {
-  return d->has_none ? NONE : joined(count_of(d->formulas),
-                                                      d->formulas);
+  if (d->has_none) return NOT_DIFFERENTIABLE;
+  return join_formulas(count_of(d->formulas), d->formulas);
 }
 
 const char *st__op_derivative(const st_op *op) {

@@ -1,4 +1,4 @@
-/* Which operator has which derivative.
+/* Registration of derivatives of operators.
  */
 #ifndef ST_GRAD_RECORD_DERIVATIVES_H
 #define ST_GRAD_RECORD_DERIVATIVES_H
@@ -9,20 +9,20 @@
 
 struct st_rule;
 
-/* What the kernel of an operator knows: its formulas, and the rule that is made
- * of them at the first call that is recorded. */
+/* The ctx of an operator's Autograd kernel: its formulas, and the rule that is
+ * made of them when the first call is recorded. */
 typedef struct st_derived {
   const st_op *op;
-  const char *const *formulas; /* NULL at the end; of a built-in operator */
+  const char *const *formulas; /* of a built-in operator; ends with NULL */
   bool has_none;               /* its results carry no gradient */
-  st_derivative late;          /* of an extension's: what the rule is made of */
-  void (*retain)(void *ctx);   /* of late */
+  st_derivative late;          /* of an extension: the source of the rule */
+  void (*retain)(void *ctx);   /* retains late.ctx for the rule */
   _Atomic(struct st_rule *) rule;
-  const char *text;            /* of an extension's: what there is to say */
-  struct st_derived *next;     /* of the extensions' */
+  const char *text;            /* of an extension: formula text for display */
+  struct st_derived *next;     /* in the list of extensions */
 } st_derived;
 
-/* d's rule for op; NULL when it has none. */
+/* d's rule for op, borrowed; NULL if the results carry no gradient. */
 st_status st__derived_rule(st_derived *d, const st_op *op,
                            struct st_rule **out);
 
@@ -33,12 +33,13 @@ st_status st__library_derive(st_library *lib, const char *name, int n,
                              const char *const *formulas);
 st_status st__library_derivative(st_library *lib, const char *name,
                                  const st_derivative *d);
-/* The same for an operator that need not be there yet, as in a part of a
- * library: the rule is made at the first call that is recorded, and has a
- * reference of its own to d's ctx. */
+/* As st__library_derivative, for an operator that may be defined later, as in
+ * a part of a library. The rule is made when the first call is recorded and
+ * holds its own reference to d's ctx. */
 st_status st__library_derivative_later(st_library *lib, const char *name,
                                        const st_derivative *d,
                                        void (*retain)(void *ctx));
+/* A description of op's derivative, never freed; NULL if it has none. */
 const char *st__op_derivative(const st_op *op);
 
 #endif

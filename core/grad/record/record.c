@@ -1,12 +1,12 @@
-/* Recording: the kernel of the Autograd keys.
+/* Recording: the kernels of the Autograd and ADInplaceOrView keys.
  *
  * Note [Recording a call]
- * A call is recorded when gradients are on and one of the arguments that its
- * rule has a formula for requires one. The node is made before the operator
- * runs, so that what can fail has failed by then, with its inputs and what
- * the formulas of those inputs need of the arguments; results are saved
- * after it. An in-place operator whose formula needs what it is about to
- * overwrite keeps a copy.
+ * A call is recorded if grad mode is on and an argument for which its rule has
+ * a formula requires a gradient. The node is made before the operator runs, so
+ * that failures come before any write. Its edges and the arguments that the
+ * formulas of the connected inputs read are saved then, results after the
+ * operator has run. If a formula reads the argument that an in-place operator
+ * overwrites, a copy is saved.
  */
 
 #include "grad/record/record.h"
@@ -19,16 +19,16 @@
 #include "op/registry/composite.h"
 #include "tensor/view.h"
 
-/* -- Below ---------------------------------------------------------------- */
+/* -- Redispatch ----------------------------------------------------------- */
 
-static st_status call_plain(const st_call *call, const st_value *args,
+static st_status redispatch(const st_call *call, const st_value *args,
                             st_value *rets) {
   return st__call_below(call, ST_FUNC_AutogradOther,
                         ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView),
                         args, rets);
 }
 
-/* -- What needs a gradient ------------------------------------------------ */
+/* -- Required gradients --------------------------------------------------- */
 
 static bool value_requires_grad(const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) return st__requires_grad(v->u.tensor);
@@ -38,7 +38,7 @@ static bool value_requires_grad(const st_value *v) {
   return false;
 }
 
-/* Does one of the rule's targets? */
+/* True if a target of the rule requires a gradient. */
 static bool is_recorded(const st_rule *r, const st_value *args) {
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     if (value_requires_grad(&args[__builtin_ctzll(rest)])) return true;
@@ -48,11 +48,11 @@ static bool is_recorded(const st_rule *r, const st_value *args) {
 
 /* -- The node ------------------------------------------------------------- */
 
-static int slots(uint64_t mask) { return __builtin_popcountll(mask); }
+static int count_bits(uint64_t mask) { return __builtin_popcountll(mask); }
 
 static int saved_count(const st_rule *r) {
-  return slots(r->args) + slots(r->results) + slots(r->arg_shapes) +
-         slots(r->result_shapes);
+  return count_bits(r->args) + count_bits(r->results) +
+         count_bits(r->arg_shapes) + count_bits(r->result_shapes);
 }
 
 static void release_record(st_node *n) {
@@ -73,16 +73,16 @@ static void free_record(st_node *n) {
 static const st_node_kind record_kind = {st__rule_run, release_record,
                                          free_record};
 
-/* How many gradients an argument takes: one for a tensor. */
+/* The number of node inputs of an argument: one per tensor. */
 static int inputs_of(const st_value *v) {
   return v->tag == ST_TAG_TENSORS ? (int)v->len : 1;
 }
 
-/* nresults: 1 until the operator has run, where it returns a list. */
+/* nresults: 0 for an operator that returns a list, until it has run. */
 static st_status new_record(st_rule *r, const st_value *args, int nresults,
                             st_rule_node **out) {
   const int nsaved = saved_count(r);
-  const size_t firsts = ((size_t)slots(r->targets) + 2) / 2 * 2;
+  const size_t firsts = ((size_t)count_bits(r->targets) + 2) / 2 * 2;
   int ninputs = 0, rank = 0;
   st_node *n;
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
@@ -96,10 +96,11 @@ static st_status new_record(st_rule *r, const st_value *args, int nresults,
   st__rule_retain(r);
   n->name = r->name;
   rec->args = (st_saved *)(void *)(rec + 1);
-  rec->results = rec->args + slots(r->args);
-  rec->arg_shapes = rec->results + slots(r->results);
-  rec->result_shapes = rec->arg_shapes + slots(r->arg_shapes);
-  rec->first = (int *)(void *)(rec->result_shapes + slots(r->result_shapes));
+  rec->results = rec->args + count_bits(r->args);
+  rec->arg_shapes = rec->results + count_bits(r->results);
+  rec->result_shapes = rec->arg_shapes + count_bits(r->arg_shapes);
+  rec->first =
+    (int *)(void *)(rec->result_shapes + count_bits(r->result_shapes));
   ninputs = 0;
   for (uint64_t rest = r->targets; rest; rest &= rest - 1) {
     rec->first[rank++] = ninputs;
@@ -129,8 +130,8 @@ static st_status connect_all(st_rule_node *rec, const st_value *args) {
   return ST_OK;
 }
 
-/* The targets whose gradient leads on. A view that was made within no_grad
- * requires one, but has no history. */
+/* The bits of the targets with an edge. A view made within no_grad requires a
+ * gradient but has no history, so it has none. */
 static uint64_t connected(const st_rule_node *rec) {
   uint64_t found = 0;
   int rank = 0;
@@ -142,14 +143,16 @@ static uint64_t connected(const st_rule_node *rec) {
   return found;
 }
 
-/* -- What the formulas need ----------------------------------------------- */
+/* -- Saved values --------------------------------------------------------- */
 
 typedef struct needs {
   uint64_t args, results, arg_shapes, result_shapes;
 } needs;
 
-/* What is for one formula alone is saved for that; the rest as ATen does:
- * always, so that what may be written does not hang on who wants gradients. */
+/* An argument that only one formula reads is saved if the gradient of that
+ * formula is needed. As in ATen, results and arguments that several formulas
+ * read are always saved, so that which tensors may be written in place does
+ * not depend on which inputs require gradients. */
 static needs needs_of(const st_rule *r, uint64_t wanted) {
   needs n = {.args = r->common, .results = r->results};
   if (r->custom.backward) n.args = r->args;
@@ -206,8 +209,9 @@ static st_status save_results(st_rule_node *rec, const needs *need,
 
 /* -- Results -------------------------------------------------------------- */
 
-/* A result that is one of the arguments has a history already. */
-static st_status own_header(st_tensor **t) {
+/* Replaces a result that is one of the arguments, and so has a history, by an
+ * alias of it. */
+static st_status unshare_header(st_tensor **t) {
   st_tensor *view;
   if (st__ref_count(&(*t)->refs) == 1) return ST_OK;
   ST_TRY(st__view_alias(*t, &view));
@@ -223,7 +227,7 @@ static st_status give_history(st_rule_node *rec, st_tensor **t, int nr) {
   }
   if (!st__is_differentiable(*t)) return ST_OK;
   if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
-  ST_TRY(own_header(t));
+  ST_TRY(unshare_header(t));
   ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
   if (r->is_multi && r->is_view && st__base(*t)) {
     ((st_view_tensor *)(void *)*t)->creation = ST_CREATION_MULTI_OUTPUT;
@@ -245,9 +249,10 @@ static st_status give_histories(st_rule_node *rec, st_value *rets) {
   return ST_OK;
 }
 
-/* A node is made for as many results as there are: of a list that is known
- * once the operator has run. What it knows moves to another. */
-static st_status widen(st_rule_node **rec, const st_value *args, int n) {
+/* Replaces the node by one with n results. The number of results is fixed when
+ * a node is made, but the length of a returned list is known only after the
+ * operator has run. Saved values move to the new node. */
+static st_status resize_node(st_rule_node **rec, const st_value *args, int n) {
   st_rule_node *old = *rec;
   st_node *gone = &old->node;
   const st_rule *r = old->rule;
@@ -266,13 +271,13 @@ static st_status widen(st_rule_node **rec, const st_value *args, int n) {
 static st_status finish(st_rule_node **rec, const needs *need,
                         const st_value *args, st_value *rets) {
   if ((*rec)->rule->is_multi) {
-    ST_TRY(widen(rec, args, (int)rets[0].len));
+    ST_TRY(resize_node(rec, args, (int)rets[0].len));
   }
   ST_TRY(save_results(*rec, need, rets));
   return give_histories(*rec, rets);
 }
 
-static void drop(const st_schema *s, st_value *rets) {
+static void clear_rets(const st_schema *s, st_value *rets) {
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
 }
 
@@ -285,11 +290,11 @@ static st_status record(const st_call *call, st_rule *r,
   const needs need = needs_of(r, connected(rec));
   if (status == ST_OK) status = save_args(rec, &need, args);
   st__node_number(n);
-  if (status == ST_OK) status = call_plain(call, args, rets);
+  if (status == ST_OK) status = redispatch(call, args, rets);
   if (status == ST_OK) {
     status = finish(&rec, &need, args, rets);
     n = &rec->node;
-    if (status != ST_OK) drop(r->schema, rets);
+    if (status != ST_OK) clear_rets(r->schema, rets);
   }
   st__node_release(&n);
   return status;
@@ -298,18 +303,18 @@ static st_status record(const st_call *call, st_rule *r,
 st_status st__record_call(const st_call *call, const st_value *args,
                           st_value *rets) {
   st_rule *r;
-  if (!st__tls().grad) return call_plain(call, args, rets);
+  if (!st__tls().grad) return redispatch(call, args, rets);
   ST_TRY(st__derived_rule(call->ctx, call->op, &r));
-  if (!r || !is_recorded(r, args)) return call_plain(call, args, rets);
+  if (!r || !is_recorded(r, args)) return redispatch(call, args, rets);
   if (r->is_inplace) ST_TRY(st__check_inplace(args[0].u.tensor));
   if (call->schema != r->schema) {
-    return st__fail(ST_BAD_STATE, "was defined anew after its derivative "
-                    "was registered");
+    return st__fail(ST_BAD_STATE, "was redefined after its derivative was "
+                    "registered");
   }
   return record(call, r, args, rets);
 }
 
-/* -- Refusing ------------------------------------------------------------- */
+/* -- out= variants -------------------------------------------------------- */
 
 st_status st__refuse_out(const st_call *call, const st_value *args,
                          st_value *rets) {
@@ -319,10 +324,10 @@ st_status st__refuse_out(const st_call *call, const st_value *args,
                     "argument '%s' requires one:\nuse the operator without "
                     "out=, or within no_grad", call->schema->args[i].name);
   }
-  return call_plain(call, args, rets);
+  return redispatch(call, args, rets);
 }
 
-/* -- Tracking ------------------------------------------------------------- */
+/* -- Versions and views --------------------------------------------------- */
 
 static void bump_versions(const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) st__bump_version(v->u.tensor);
@@ -344,8 +349,8 @@ static st_status track_views(st_tensor *self, st_value *ret) {
   return ST_OK;
 }
 
-/* An inference tensor does not count, so nothing could tell that a saved one
- * was written (A7). */
+/* An inference tensor has no version counter, so a write to a saved one could
+ * not be detected (A7). */
 static st_status check_counts(const st_schema *s, const st_value *args) {
   if (st__tls().inference) return ST_OK;
   for (int i = 0; i < s->nargs; i++) {
@@ -355,7 +360,7 @@ static st_status check_counts(const st_schema *s, const st_value *args) {
       continue;
     }
     return st__fail(ST_BAD_STATE, "argument '%s' is an inference tensor, "
-                    "which cannot be written outside of the inference mode: "
+                    "which cannot be written outside of inference mode: "
                     "clone it first", s->args[i].name);
   }
   return ST_OK;

@@ -6,13 +6,14 @@
 #include "grad/record/rule.h"
 #include "op/registry/op.h"
 
-/* Autograd: records the call under the rule that is its ctx, and continues
- * below (A12). */
+/* Autograd: records the call by the rule of its ctx, an st_derived, and
+ * redispatches (A12). */
 ST_BOXED(st__record_call);
-/* Autograd, of out= variants: refuses to lose a gradient (A8). */
+/* Autograd, for out= variants: BAD_STATE if an argument requires a gradient,
+ * which would be lost (A8). */
 ST_BOXED(st__refuse_out);
-/* ADInplaceOrView: counts what is written, and tells what is a view of what
- * (A1). */
+/* ADInplaceOrView: increments the versions of written tensors and records the
+ * bases of views (A1). */
 ST_BOXED(st__track);
 
 #endif

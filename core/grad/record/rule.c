@@ -1,4 +1,4 @@
-/* Rules made of formulas, and the nodes that apply them.
+/* Rules, and the nodes that apply them.
  */
 
 #include "grad/record/rule.h"
@@ -7,9 +7,9 @@
 
 #include "op/registry/composite.h"
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creation ------------------------------------------------------------- */
 
-/* "mul_" gives "MulBackward0". */
+/* Names the nodes: those of "mul_" are "MulBackward0". */
 static void name_nodes(st_rule *r) {
   const char *s = strstr(st__op_name(r->op), "::");
   size_t n = 0;
@@ -42,14 +42,14 @@ static st_status new_rule(const st_op *op, st_rule **out) {
 }
 
 static st_status parse_all(st_rule *r, int n, const char *const *formulas,
-                           bool is_own) {
+                           bool is_builtin) {
   r->formulas = st__alloc_zero(ST_MEM_REGISTRY,
                                (size_t)n * sizeof *r->formulas);
   if (!r->formulas) return ST_NO_MEMORY;
   r->nformulas = n;
   for (int i = 0; i < n; i++) {
     st_formula *const f = &r->formulas[i];
-    ST_TRY(st__formula_parse(formulas[i], r->schema, is_own, f));
+    ST_TRY(st__formula_parse(formulas[i], r->schema, is_builtin, f));
     if (r->targets & f->targets) {
       return st__fail(ST_BAD_SCHEMA, "two derivatives for one argument: '%s'",
                       formulas[i]);
@@ -69,9 +69,9 @@ static st_status parse_all(st_rule *r, int n, const char *const *formulas,
 }
 
 st_status st__rule_new(const st_op *op, int n, const char *const *formulas,
-                       bool is_own, st_rule **out) {
+                       bool is_builtin, st_rule **out) {
   ST_TRY(new_rule(op, out));
-  const st_status status = n ? parse_all(*out, n, formulas, is_own)
+  const st_status status = n ? parse_all(*out, n, formulas, is_builtin)
                              : ST_OK;
   if (status == ST_OK) return ST_OK;
   st__rule_release(*out);
@@ -110,19 +110,20 @@ void st__rule_release(void *rule) {
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Is there one of the gradients that f refers to? */
+/* True if a gradient that f reads is defined. */
 static bool has_any(const st_formula *f, const st_rule_node *rec,
                     st_tensor *const *grads) {
   for (int i = 0; i < rec->node.nresults; i++) {
-    const bool is_asked = f->takes_list || f->grads >> (i & 63) & 1;
-    if (is_asked && grads[i]) return true;
+    const bool reads_grad = f->takes_list || f->grads >> (i & 63) & 1;
+    if (reads_grad && grads[i]) return true;
   }
   return false;
 }
 
-/* Hands the tensors of v, what formula f is worth, to the inputs. */
-static st_status deliver(const st_formula *f, const st_rule_node *rec,
-                         st_value *v, const bool *wanted, st_tensor **out) {
+/* Stores the tensors of v, the value of f, as gradients of the inputs. Clears
+ * v. */
+static st_status store_grads(const st_formula *f, const st_rule_node *rec,
+                             st_value *v, const bool *wanted, st_tensor **out) {
   const st_rule *r = rec->rule;
   uint32_t at = 0;
   for (uint64_t rest = f->targets; rest; rest &= rest - 1) {
@@ -159,7 +160,7 @@ static st_status run_formula(const st_formula *f, st_rule_node *rec,
   st_value v;
   if (!has_any(f, rec, grads)) return ST_OK;
   ST_TRY(st__formula_value(f, rec, grads, &v));
-  return deliver(f, rec, &v, wanted, out);
+  return store_grads(f, rec, &v, wanted, out);
 }
 
 static st_status unpack_all(st_rule_node *rec, st_value *args, st_value *rets) {
@@ -188,8 +189,8 @@ static st_status run_custom(st_rule_node *rec, st_tensor *const *grads,
   return status;
 }
 
-/* All that was saved, be it that a formula reads it this time or not: what a
- * gradient depends on must not turn on the values that it is computed from. */
+/* Checks all saved tensors, whether or not a formula reads them this time: the
+ * error must not depend on the values that the gradient is computed from. */
 static st_status check_saved(const st_rule_node *rec) {
   const st_rule *r = rec->rule;
   for (uint64_t rest = r->args; rest; rest &= rest - 1) {
