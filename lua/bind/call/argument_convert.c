@@ -1,5 +1,5 @@
-/* One Lua value as one argument of a schema. Nothing raises because a value
- * does not fit: another overload may take it, so the reason is noted.
+/* Converts a Lua value to an argument of a schema. A mismatch does not raise,
+ * since another overload may accept the value; its reason goes to f->why.
  */
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "bind.h"
 
-/* -- Positions ------------------------------------------------------------ */
+/* -- Indices -------------------------------------------------------------- */
 
 bool st__index_to_c(st_type type, int64_t *i) {
   switch (type) {
@@ -89,7 +89,7 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
   return true;
 }
 
-/* A name for `int reduction`, which schemas have as a number. ORDER
+/* Converts the name of a reduction for an argument `int reduction`. ORDER
  * REDUCTION: core/op/nn/loss.h */
 static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                          int64_t *n) {
@@ -104,7 +104,7 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                 "'%.40s'", lua_tostring(f->L, idx));
 }
 
-/* A number of a trace: whose it is goes along in len. */
+/* A symbolic scalar of a trace. The value's len is its index plus one. */
 static bool to_sym_scalar(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   int at;
@@ -145,7 +145,7 @@ st_value st__scalar_arg(const st_scalar *s) {
   }
 }
 
-/* float, Scalar and complex: the scalar stays in the frame. */
+/* float, Scalar and complex; the frame stores the scalar. */
 static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   if (!st__to_scalar(f->h, f->L, idx, s)) return to_sym_scalar(f, i, a, idx);
@@ -229,7 +229,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
 
 /* -- Lists ---------------------------------------------------------------- */
 
-/* Room for n elements of 8 bytes, until the call is over. [+0|1] */
+/* Allocates n elements of 8 bytes, valid until the call returns. [+0|1] */
 static void *list_room(st__frame *f, int n) {
   if (f->nslots + n > ST_FRAME_SLOTS) {
     return lua_newuserdata(f->L, (size_t)n * sizeof *f->slots); /* [+1] */
@@ -283,8 +283,8 @@ static bool list_of_bools(st__frame *f, int i, const st_arg *a, int idx,
   return true;
 }
 
-/* A copy of the table keeps the tensors while a Lua kernel, called on the
- * way, may change the original. [+1] */
+/* A copy of the table keeps the tensors alive, because a Lua kernel may change
+ * the original during the call. [+1] */
 static bool list_of_tensors(st__frame *f, int i, const st_arg *a, int idx,
                             int n) {
   lua_State *L = f->L;
@@ -329,7 +329,7 @@ bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
   return true;
 }
 
-/* One value where int[N], float[N] or bool[N] must be stands for a list. */
+/* A single value is a list of one element for int[N], float[N] and bool[N]. */
 static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
   double *d;
   bool *b;
