@@ -85,6 +85,7 @@ typedef enum st_handle {
   ST_HANDLE_COUNT
 } st_handle;
 
+/* ORDER SENTINEL: value/dtype_object.c */
 typedef enum st_sentinel { ST_SENTINEL_NONE, ST_SENTINEL_NEWAXIS,
                           ST_SENTINEL_ELLIPSIS }
   st_sentinel;

@@ -1,14 +1,14 @@
-/* Dtypes, memory formats, devices and sentinels. A dtype is an object, one per
- * dtype and state, so that == works; wherever one is wanted its name will do.
- * Formats and devices are strings.
+/* Dtypes, memory formats, devices and sentinels as Lua values. There is one
+ * object per dtype and Lua state, so that == works; its name is accepted where
+ * a dtype is expected. Formats and devices are strings.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* A name; one with a NUL in it is none, and as "" is refused like any other.
- * NULL for what is no string. */
+/* The string at idx; "", which is not a name, if it contains a NUL byte; NULL
+ * if the value is not a string. */
 static const char *to_name(lua_State *L, int idx) {
   size_t n;
   if (lua_type(L, idx) != LUA_TSTRING) return NULL;
@@ -112,9 +112,9 @@ bool st__to_device(lua_State *L, int idx, st_device *out) {
   return name && st_device_parse(name, out);
 }
 
-/* -- Marks ---------------------------------------------------------------- */
+/* -- Sentinels ------------------------------------------------------------ */
 
-/* ORDER MARK: st_sentinel */
+/* ORDER SENTINEL: bind.h */
 static const char *const mark_name[] = {"none", "newaxis", "ellipsis"};
 
 bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel mark) {

@@ -1,10 +1,10 @@
-/* Subscripts as lists of items. A table and a string say the same:
+/* Parses subscripts into lists of items. A table and a string are equivalent:
  *
  *   t[{1, {3, 5}, {}, -1}]    t["1, 3:5, :, -1"]
  *
- * Positions count from 1, or from the end when negative; ranges are
- * inclusive: {a, b}, {a, b, step}, {} for all, {a} for the one position
- * without dropping its dimension.
+ * Indices are 1-based, or count from the end when negative; ranges are
+ * inclusive: {a, b}, {a, b, step}; {} is the whole dimension; {a} is one
+ * index and keeps the dimension.
  */
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static const st__item all_items = {
 
 /* -- Ranges --------------------------------------------------------------- */
 
-/* [a, b] by step as Lua has it, into item. */
+/* Sets item to the 1-based inclusive range [a, b] by step. */
 static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
                       int64_t b, int64_t step) {
   *item = (st__item){.kind = ST_ITEM_RANGE, .a = a, .b = b, .step = step};
@@ -41,7 +41,7 @@ static void set_position(st__state *h, lua_State *L, st__item *item,
   }
 }
 
-/* The range in the table at the top. */
+/* Reads the range in the table at the top, which is item number place. */
 static void read_range(st__state *h, lua_State *L, st__item *item, int place) {
   int64_t v[3] = {1, -1, 1};
   const size_t n = lua_objlen(L, -1);
@@ -64,7 +64,7 @@ static void read_range(st__state *h, lua_State *L, st__item *item, int place) {
 
 /* -- Tables --------------------------------------------------------------- */
 
-/* The value at the top, item number place. [-1, +0|1] */
+/* Reads the value at the top, which is item number place. [-1, +0|1] */
 static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
   st_scalar s;
   st_tensor *t = st__to_tensor(h, L, -1);
@@ -130,7 +130,7 @@ static bool take(text *t, const char *word) {
   return true;
 }
 
-/* "-12"; false when there is no number here. */
+/* Parses an integer such as "-12"; false when there is none here. */
 static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   const char *p = t->at;
   const bool is_negative = *p == '-';
@@ -147,7 +147,7 @@ static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   return true;
 }
 
-/* "3", "3:5", ":", "1:9:2", "...", "newaxis" */
+/* Parses "3", "3:5", ":", "1:9:2", "..." or "newaxis". */
 static void read_text_item(st__state *h, lua_State *L, text *t,
                            st__item *item) {
   int64_t a = 1, b = -1, step = 1;
