@@ -36,7 +36,7 @@ int64_t st__index_to_lua(st_type type, int64_t i) {
 /* -- Reasons -------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3)))
-static bool refuse(st__frame *f, const char *format, ...) {
+static bool mismatch(st__frame *f, const char *format, ...) {
   va_list args;
   if (!f->explains) return false;
   va_start(args, format);
@@ -48,23 +48,23 @@ static bool refuse(st__frame *f, const char *format, ...) {
 static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
   if (!f->explains) return false;
   if (lua_type(f->L, idx) == LUA_TSTRING && a->type != ST_TYPE_STRING) {
-    return refuse(f, "argument '%s' must be %s, got string '%.40s'", a->name,
-                  a->text, lua_tostring(f->L, idx));
+    return mismatch(f, "argument '%s' must be %s, got string '%.40s'", a->name,
+                    a->text, lua_tostring(f->L, idx));
   }
-  return refuse(f, "argument '%s' must be %s, got %s", a->name, a->text,
-                st__type_name(f->h, f->L, idx));
+  return mismatch(f, "argument '%s' must be %s, got %s", a->name, a->text,
+                  st__type_name(f->h, f->L, idx));
 }
 
 static bool wrong_element(st__frame *f, const st_arg *a, int k) {
-  refuse(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
-         k, f->explains ? st__type_name(f->h, f->L, -1) : "");
+  mismatch(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
+           k, f->explains ? st__type_name(f->h, f->L, -1) : "");
   lua_pop(f->L, 1); /* [-1] */
   return false;
 }
 
-static bool zero_position(st__frame *f, const st_arg *a) {
-  return refuse(f, "argument '%s' is 0, but %s count from 1", a->name,
-                a->type == ST_TYPE_DIM ? "dimensions" : "positions");
+static bool zero_index(st__frame *f, const st_arg *a) {
+  return mismatch(f, "argument '%s' is 0, but %s count from 1", a->name,
+                  a->type == ST_TYPE_DIM ? "dimensions" : "positions");
 }
 
 /* -- Single values -------------------------------------------------------- */
@@ -82,7 +82,7 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
     return wrong_type(f, a, idx);
   }
   if (!f->allow_wrap || a->is_write) {
-    f->wants_wrap |= !a->is_write;
+    f->needs_wrap |= !a->is_write;
     return wrong_type(f, a, idx);
   }
   f->wrap[f->nwraps++] = (uint8_t)i;
@@ -100,8 +100,8 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
   for (*n = 0; *n < 3; ++*n) {
     if (strcmp(lua_tostring(f->L, idx), names[*n]) == 0) return true;
   }
-  return refuse(f, "argument 'reduction' must be 'none', 'mean' or 'sum', got "
-                "'%.40s'", lua_tostring(f->L, idx));
+  return mismatch(f, "argument 'reduction' must be 'none', 'mean' or 'sum', "
+                  "got '%.40s'", lua_tostring(f->L, idx));
 }
 
 /* A symbolic scalar of a trace. The value's len is its index plus one. */
@@ -128,7 +128,7 @@ static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
     if (!to_reduction(f, a, idx, &n)) return false;
   } else {
     if (!st__to_int(f->h, f->L, idx, &n)) return to_sym_scalar(f, i, a, idx);
-    if (!st__index_to_c(a->type, &n)) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &n)) return zero_index(f, a);
   }
   f->args[i] = st__int_arg(n);
   return true;
@@ -222,8 +222,8 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
       f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
       return true;
     default:
-      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
-                    a->name, a->text);
+      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+                      a->name, a->text);
   }
 }
 
@@ -248,7 +248,7 @@ static bool list_of_ints(st__frame *f, int i, const st_arg *a, int idx,
       return wrong_element(f, a, k + 1);
     }
     lua_pop(f->L, 1);              /* [-1] */
-    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_index(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
@@ -323,7 +323,7 @@ bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
     if (!st__to_int(f->h, f->L, idx + k, &p[k])) {
       return wrong_type(f, a, idx + k);
     }
-    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_index(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
@@ -367,8 +367,8 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
       return list_of_floats(f, i, a, idx, n);
     case ST_TYPE_BOOL: return list_of_bools(f, i, a, idx, n);
     default:
-      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
-                    a->name, a->text);
+      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+                      a->name, a->text);
   }
 }
 

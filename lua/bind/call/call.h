@@ -31,7 +31,7 @@ struct st__frame {
   bool is_method;    /* the first one is `self`, whatever its index */
   bool is_complete;  /* arguments in schema order, keyword-only ones too */
   bool allow_wrap;   /* a number may be passed for a Tensor */
-  bool wants_grad;   /* requires_grad = true was given to a factory */
+  bool requires_grad; /* requires_grad = true was given to a factory */
   int shift;         /* extra positional arguments gathered into a list */
   int nused;         /* keywords used */
   int ntensors;
@@ -39,7 +39,7 @@ struct st__frame {
   int nslots;
   int score;         /* quality of the match, to select the failure that is
                         reported: two per argument that fits */
-  bool wants_wrap;   /* failed on a number passed for a Tensor */
+  bool needs_wrap;   /* failed on a number passed for a Tensor */
   bool explains;     /* record the reason of a failure in `why` */
   st_value args[ST_MAX_ARGS];
   int source[ST_MAX_ARGS];    /* stack index of each, 0 if absent */

@@ -66,24 +66,24 @@ st_status st__run_frame(st__frame *f, st__request *req) {
 
 /* Bytes newly allocated for a result: 0 for a view and for a meta tensor. A
  * result annotated as an alias, as that of t:to(dtype), need not be a view. */
-static int64_t weight(const st_arg *ret, const st_tensor *t) {
+static int64_t new_bytes(const st_arg *ret, const st_tensor *t) {
   const bool is_view = ret->is_alias && st_tensor_storage_refcount(t) > 1;
   return is_view || st_tensor_device(t) == ST_DEVICE_META
     ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
 /* The same for a result that is a tensor or a list of tensors. */
-static int64_t weight_of(const st_arg *ret, const st_value *v) {
+static int64_t new_bytes_of(const st_arg *ret, const st_value *v) {
   int64_t n = 0;
-  if (v->tag == ST_TAG_TENSOR) return weight(ret, v->u.tensor);
+  if (v->tag == ST_TAG_TENSOR) return new_bytes(ret, v->u.tensor);
   if (v->tag != ST_TAG_TENSORS) return 0;
-  for (uint32_t k = 0; k < v->len; k++) n += weight(ret, v->u.tensors[k]);
+  for (uint32_t k = 0; k < v->len; k++) n += new_bytes(ret, v->u.tensors[k]);
   return n;
 }
 
 /* True if a result, or one in a list, must inherit a keepalive environment. */
-static bool has_loose(const st__frame *f, const st_arg *ret,
-                      const st_value *v) {
+static bool any_needs_env(const st__frame *f, const st_arg *ret,
+                          const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) return st__needs_env(f, ret, v->u.tensor);
   if (v->tag != ST_TAG_TENSORS) return false;
   for (uint32_t k = 0; k < v->len; k++) {
@@ -239,21 +239,21 @@ static int call_general(st__frame *f, st__request *req) {
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
   int64_t bytes = growth(f, before);
-  bool is_loose = false;
+  bool inherits = false;
   luaL_checkstack(L, nrets + 4, NULL);
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
     const st_arg *ret = &f->rets[r];
     int source = written_source(f, r);
     if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
-    if (!source) bytes += weight_of(ret, v);
-    is_loose = is_loose || has_loose(f, ret, v);
+    if (!source) bytes += new_bytes_of(ret, v);
+    inherits = inherits || any_needs_env(f, ret, v);
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
   }
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
-  if (is_loose) st__env_inherit(f, lua_gettop(L) - nrets + 1);
+  if (inherits) st__env_inherit(f, lua_gettop(L) - nrets + 1);
   st__gc_charge(h, L, NULL, bytes);
   return nrets;
 }
@@ -270,17 +270,17 @@ static int call_tensor(st__frame *f, st__request *req) {
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   const int64_t grown = source ? growth(f, before) : 0;
   if (!source) source = returned_source(f, &v);
-  const bool is_loose = st__needs_env(f, f->rets, v.u.tensor);
+  const bool inherits = st__needs_env(f, f->rets, v.u.tensor);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
-    if (is_loose) st__env_inherit(f, lua_gettop(f->L));
+    if (inherits) st__env_inherit(f, lua_gettop(f->L));
     st__gc_charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
     return 1;
   }
   ud->t = v.u.tensor;
-  if (is_loose) st__env_inherit(f, lua_gettop(f->L));
-  st__gc_charge(f->h, f->L, ud, weight(f->rets, ud->t));
+  if (inherits) st__env_inherit(f, lua_gettop(f->L));
+  st__gc_charge(f->h, f->L, ud, new_bytes(f->rets, ud->t));
   return 1;
 }
 
@@ -353,7 +353,7 @@ static int finish(st__frame *f, st__request *req) {
 
 int st__return_frame(st__frame *f, st__request *req) {
   const int n = finish(f, req);
-  if (f->wants_grad && req->kind != ST_REQUEST_EXPLAIN) require_grad(f);
+  if (f->requires_grad && req->kind != ST_REQUEST_EXPLAIN) require_grad(f);
   return n;
 }
 

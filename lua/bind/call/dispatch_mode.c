@@ -108,7 +108,7 @@ static int run_event(lua_State *L) {
 
 /* Stores the error at the top of the stack, the first one of an observer.
  * [-1] */
-static void keep_failure(observation *o, lua_State *L) {
+static void store_failure(observation *o, lua_State *L) {
   o->has_failed = true;
   lua_rawgeti(L, LUA_REGISTRYINDEX, o->ref);             /* [+1] */
   lua_insert(L, -2);
@@ -125,7 +125,7 @@ static void run_observer(const event *e) {
   snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
   if (st__nested_pcall(e->o->h, e->o->h->observer_ref,       /* [+0|1] */
                        (void *)(uintptr_t)e) != 0) {
-    keep_failure(e->o, L);                                   /* [-1] */
+    store_failure(e->o, L);                                  /* [-1] */
   }
   if (!e->ok) st_fail(ST_HOST, "%s", message);
 }
@@ -158,7 +158,7 @@ static void observe_after(void *ctx, const st_op *op, st_status status,
 
 /* Copies the function options[name] to index `which` of the table at the top;
  * false if it is nil. */
-static void take_function(lua_State *L, const char *name, int which) {
+static void copy_function(lua_State *L, const char *name, int which) {
   st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                              /* [+1] */
   if (lua_isnil(L, -1)) {
@@ -185,8 +185,8 @@ static int observe(lua_State *L) {
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
   lua_createtable(L, 3, 0);                              /* [+1] */
-  take_function(L, "before", BEFORE);
-  take_function(L, "after", AFTER);
+  copy_function(L, "before", BEFORE);
+  copy_function(L, "after", AFTER);
   lua_pushboolean(L, 0);                                 /* [+1] */
   lua_rawseti(L, -2, FAILURE);                           /* [-1] */
   o.ref = luaL_ref(L, LUA_REGISTRYINDEX);                /* [-1] */

@@ -76,7 +76,7 @@ typedef struct run {
 } run;
 
 /* An owned copy of a converted result. */
-static st_status own(const st_value *v, st_value *out) {
+static st_status own_copy(const st_value *v, st_value *out) {
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
   const int n = (int)v->len;
   switch ((st_tag)v->tag) {
@@ -102,7 +102,7 @@ static const char *short_name(const st_op *op) {
 }
 
 /* Raises an error with the declared type of result i and the actual one. */
-static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
+static void fail_result(const run *r, const st__frame *f, int i, int idx) {
   const st_arg *a = &r->results[i];
   const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
                                                : NULL;
@@ -112,7 +112,7 @@ static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
             element ? element : st__type_name(f->h, f->L, idx));
 }
 
-static void refuse_count(const run *r, lua_State *L, int n) {
+static void fail_count(const run *r, lua_State *L, int n) {
   st__error(r->lua_fn->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
             "return %d result%s, got %d", short_name(r->op),
             r->lua_fn->where, r->nrets, r->nrets == 1 ? "" : "s", n);
@@ -131,16 +131,16 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
     f.h = h;
     f.L = L;
     f.op = r->op;
-    f.allow_wrap = f.wants_wrap = false;
+    f.allow_wrap = f.needs_wrap = false;
     f.explains = true;
     f.nslots = f.nwraps = f.ntensors = 0;
     f.why[0] = '\0';
     if (lua_isnil(L, idx) && a->optional) {
       f.args[0] = (st_value){.tag = ST_TAG_NONE};
     } else if (!st__convert(&f, 0, a, idx)) {
-      refuse_result(r, &f, i, idx);
+      fail_result(r, &f, i, idx);
     }
-    status = own(&f.args[0], &r->rets[i]);
+    status = own_copy(&f.args[0], &r->rets[i]);
   }
   if (status != ST_OK) st__raise(h, L, status);
   r->nowned++;
@@ -172,7 +172,7 @@ static int run_protected(lua_State *L) {
   lua_call(L, before + nargs, LUA_MULTRET); /* [-nargs-before-1, +n] */
   const int n = lua_gettop(L) - base + 1;
   /* For "-> ()" any results are ignored. */
-  if (n > nrets && nrets > 0) refuse_count(r, L, n);
+  if (n > nrets && nrets > 0) fail_count(r, L, n);
   lua_settop(L, base + nrets - 1);
   for (int i = 0; i < nrets; i++) {
     take_result(r, L, i, base + i);
@@ -242,7 +242,7 @@ static int add_traceback(lua_State *L) {
 }
 
 /* Stores the error at the top of the stack for st__raise. [-1] */
-static st_status keep_error(st__state *h, lua_State *L) {
+static st_status store_error(st__state *h, lua_State *L) {
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
                                                     : "an error object";
   const st_status status = st_fail(ST_HOST, "%s", text);
@@ -301,7 +301,7 @@ st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
   if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
   if (status == 0) return ST_OK;
   for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
-  return keep_error(h, L);                           /* [-1] */
+  return store_error(h, L);                          /* [-1] */
 }
 
 st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
@@ -325,7 +325,7 @@ st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
   h->keepalive.depth--;
   h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
-  return status == 0 ? ST_OK : keep_error(h, L);     /* [-0|1] */
+  return status == 0 ? ST_OK : store_error(h, L);    /* [-0|1] */
 }
 
 static st_status run_kernel(const st_call *call, const st_value *args,

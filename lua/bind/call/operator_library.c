@@ -214,12 +214,12 @@ static void make_kernel(lua_State *L, int idx, st__convention c,
   *out = (st_kernel){.debug = st__where(h, L, where, size)};
 }
 
-static bool wants_keys(lua_State *L, int idx) {
+static bool takes_keys(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) return false;
   lua_getfield(L, idx, "with_keys");                     /* [+1] */
-  const bool wants = lua_toboolean(L, -1);
+  const bool takes = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
-  return wants;
+  return takes;
 }
 
 /* lib:impl(name[, key], fn[, {with_keys =}]): returns lib */
@@ -237,7 +237,7 @@ static int library_impl(lua_State *L) {
                      "a function or \"fallthrough\", got %s", name,
                      st__type_name(h, L, at));
   }
-  const st__convention c = wants_keys(L, at + 1) ? ST_TAKES_KEYS
+  const st__convention c = takes_keys(L, at + 1) ? ST_TAKES_KEYS
                                                  : ST_TAKES_ARGS;
   make_kernel(L, at, c, where, sizeof where, &kernel);
   const st_status status = st_library_implement(l->lib, name, key, &kernel);

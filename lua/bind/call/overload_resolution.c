@@ -16,7 +16,7 @@
 #include "bind.h"
 
 __attribute__((format(printf, 2, 3)))
-static bool refuse(st__frame *f, const char *format, ...) {
+static bool mismatch(st__frame *f, const char *format, ...) {
   va_list args;
   if (!f->explains) return false;
   va_start(args, format);
@@ -109,7 +109,7 @@ static int count_gathered(st__frame *f, int i, int p) {
 
 /* -- One overload --------------------------------------------------------- */
 
-static int self_position(const st__frame *f) {
+static int self_index(const st__frame *f) {
   for (int i = 0; i < f->nargs; i++) {
     if (strcmp(f->schema[i].name, "self") == 0) return i;
   }
@@ -131,7 +131,7 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
     return true;
   }
   if (is_output(a)) f->score = -1; /* out= was not given */
-  return refuse(f, "argument '%s' (%s) is missing", a->name, a->text);
+  return mismatch(f, "argument '%s' (%s) is missing", a->name, a->text);
 }
 
 /* An argument of the wrong type scores better than a missing one. */
@@ -158,12 +158,12 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
 
 /* Positional index of argument i. A method call passes self first, so the
  * arguments before self in the schema move up by one. */
-static int call_position(const st__frame *f, int i, int self) {
+static int positional_index(const st__frame *f, int i, int self) {
   return f->shift + (i == self ? 0 : i < self ? i + 1 : i);
 }
 
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
-  const int p = call_position(f, i, self);
+  const int p = positional_index(f, i, self);
   const bool is_positional = f->is_complete || !a->kwarg_only;
   if (is_positional && p < f->npos) return fill_positional(f, i, a, p);
   const int idx = find_keyword(f, i, a);
@@ -172,15 +172,15 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   return convert(f, i, a, idx);
 }
 
-static bool refuse_keyword(st__frame *f, const char *key) {
+static bool keyword_mismatch(st__frame *f, const char *key) {
   for (int i = 0; i < f->nargs; i++) {
     if (strcmp(f->schema[i].name, key) == 0) {
-      return refuse(f, "argument '%s' is given twice", key);
+      return mismatch(f, "argument '%s' is given twice", key);
     }
   }
   return strcmp(key, "out") == 0
-         ? refuse(f, "has no variant with out=")
-         : refuse(f, "has no argument '%.40s'", key);
+         ? mismatch(f, "has no variant with out=")
+         : mismatch(f, "has no argument '%.40s'", key);
 }
 
 /* True for a factory function: it has an argument pin_memory. */
@@ -200,7 +200,7 @@ static bool take_requires_grad(st__frame *f, const char *key) {
   lua_pushvalue(L, -1);                   /* [+1] */
   lua_rawget(L, f->keywords);             /* [-1, +1] */
   const bool is_flag = lua_isboolean(L, -1);
-  f->wants_grad = is_flag && lua_toboolean(L, -1);
+  f->requires_grad = is_flag && lua_toboolean(L, -1);
   lua_pop(L, 1);                          /* [-1] */
   return is_flag;
 }
@@ -220,7 +220,7 @@ static bool check_keywords(st__frame *f) {
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
     if (lua_type(L, -1) != LUA_TSTRING) {
-      return refuse(f, "has a keyword that is a %s", luaL_typename(L, -1));
+      return mismatch(f, "has a keyword that is a %s", luaL_typename(L, -1));
     }
     const char *key = lua_tostring(L, -1);
     bool used = false;
@@ -229,7 +229,7 @@ static bool check_keywords(st__frame *f) {
       used |= strcmp(f->schema[i].name, key) == 0;
       used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
     }
-    if (!used && !take_requires_grad(f, key)) return refuse_keyword(f, key);
+    if (!used && !take_requires_grad(f, key)) return keyword_mismatch(f, key);
   }
   return true;
 }
@@ -240,8 +240,8 @@ static bool check_count(st__frame *f) {
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
       f->score = 0; /* prefer the reason of one that takes as many */
-      return refuse(f, "takes at most %d positional arguments, got %d", n,
-                    f->npos - f->shift);
+      return mismatch(f, "takes at most %d positional arguments, got %d", n,
+                      f->npos - f->shift);
     }
   }
   return true;
@@ -254,9 +254,9 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   f->schema = st_op_arg(op, 0);
   f->nrets = st_op_nrets(op);
   f->rets = st_op_ret(op, 0);
-  f->wants_grad = false;
+  f->requires_grad = false;
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
-  const int self = f->is_method ? self_position(f) : 0;
+  const int self = f->is_method ? self_index(f) : 0;
   for (int i = 0; i < f->nargs; i++) {
     if (!fill_one(f, i, &f->schema[i], self)) return false;
     f->score += 2 * (f->source[i] > 0);
@@ -264,7 +264,7 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   if (!check_count(f)) return false;
   if (f->keywords && !check_keywords(f)) return false;
   return f->nwraps == 0 || f->ntensors > 0 ||
-         refuse(f, "needs a Tensor among its arguments");
+         mismatch(f, "needs a Tensor among its arguments");
 }
 
 /* -- All overloads -------------------------------------------------------- */
@@ -287,10 +287,10 @@ static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
 
 static bool try_both(st__frame *f, const st__packet *p, char *why) {
   int best = -2;
-  f->allow_wrap = f->wants_wrap = false;
+  f->allow_wrap = f->needs_wrap = false;
   if (try_all(f, p, &best, why)) return true;
   f->allow_wrap = true;
-  return f->wants_wrap && try_all(f, p, &best, why);
+  return f->needs_wrap && try_all(f, p, &best, why);
 }
 
 bool st__resolve(st__frame *f, const st__packet *p) {

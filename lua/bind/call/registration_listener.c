@@ -41,7 +41,7 @@ static bool make_room(st__listener *l) {
   return true;
 }
 
-static void note(void *ctx, const st_op *op, bool is_defined) {
+static void enqueue(void *ctx, const st_op *op, bool is_defined) {
   st__listener *l = ctx;
   st__lock_states();
   if (l->is_open && make_room(l)) {
@@ -57,7 +57,7 @@ static void note(void *ctx, const st_op *op, bool is_defined) {
 /* Takes one pending event and returns the reference of its listener's
  * function; LUA_NOREF if no event is pending. e->op is NULL if events were
  * lost. */
-static int take(st__state *h, event *e) {
+static int take_event(st__state *h, event *e) {
   int ref = LUA_NOREF;
   st__lock_states();
   st__listener *l = h->listeners;
@@ -76,7 +76,7 @@ static int take(st__state *h, event *e) {
 static int deliver_all(lua_State *L) {
   event e = {NULL, false};
   st__state *h = lua_touserdata(L, 1);
-  for (int ref; (ref = take(h, &e)) != LUA_NOREF; ) {
+  for (int ref; (ref = take_event(h, &e)) != LUA_NOREF; ) {
     if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: events were lost");
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
     st__push_op_name(L, e.op);                               /* [+1] */
@@ -171,7 +171,7 @@ static int listen(lua_State *L) {
   *ud = l;
   l->ref = ref;
   set_open(l, true);
-  const st_status status = st_listen(note, l, &l->registration);
+  const st_status status = st_listen(enqueue, l, &l->registration);
   if (status != ST_OK) {
     close_listener(L, ud);
     return st__raise(h, L, status);

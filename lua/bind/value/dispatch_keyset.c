@@ -40,7 +40,7 @@ static st_keyset operand(lua_State *L, int idx) {
   return st__check_keyset(st__state_of(L), L, idx);
 }
 
-static int give(lua_State *L, st_keyset ks) {
+static int return_set(lua_State *L, st_keyset ks) {
   st__push_keyset(st__state_of(L), L, ks); /* [+1] */
   return 1;
 }
@@ -48,7 +48,7 @@ static int give(lua_State *L, st_keyset ks) {
 /* -- Constructors --------------------------------------------------------- */
 
 /* The union of the sets and keys from idx on. */
-static st_keyset join(lua_State *L, int idx) {
+static st_keyset union_from(lua_State *L, int idx) {
   st_keyset ks = 0;
   const int n = lua_gettop(L);
   for (int i = idx; i <= n; i++) ks |= operand(L, i);
@@ -56,33 +56,35 @@ static st_keyset join(lua_State *L, int idx) {
 }
 
 /* keyset("CPU", ...) */
-static int new_set(lua_State *L) { return give(L, join(L, 1)); }
+static int new_set(lua_State *L) { return return_set(L, union_from(L, 1)); }
 
-static int full_set(lua_State *L) { return give(L, st_keyset_full()); }
+static int full_set(lua_State *L) { return return_set(L, st_keyset_full()); }
 
 /* keyset_after(key): the set of the keys of lower priority */
 static int set_after(lua_State *L) {
   st_keyset ks;
   const st_status status = st_keyset_after(luaL_checkstring(L, 1), &ks);
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);
-  return give(L, ks);
+  return return_set(L, ks);
 }
 
 /* t:key_set() */
 static int tensor_key_set(lua_State *L) {
-  return give(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
-                                                 "self")));
+  return return_set(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
+                                                       "self")));
 }
 
 /* -- Algebra -------------------------------------------------------------- */
 
 /* set:add(...) */
-static int set_add(lua_State *L) { return give(L, self(L) | join(L, 2)); }
+static int set_add(lua_State *L) {
+  return return_set(L, self(L) | union_from(L, 2));
+}
 
 /* set:remove(...): the backend bits remain (K5) */
 static int set_remove(lua_State *L) {
   const st_keyset ks = self(L);
-  return give(L, st_keyset_minus(ks, join(L, 2)));
+  return return_set(L, st_keyset_minus(ks, union_from(L, 2)));
 }
 
 /* set:remove_backend("CPU") */
@@ -91,30 +93,30 @@ static int set_remove_backend(lua_State *L) {
   const st_status status = st_keyset_remove_backend(&ks,
                                                     luaL_checkstring(L, 2));
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);
-  return give(L, ks);
+  return return_set(L, ks);
 }
 
 static int set_union(lua_State *L) {
-  return give(L, operand(L, 1) | operand(L, 2));
+  return return_set(L, operand(L, 1) | operand(L, 2));
 }
 
 static int set_minus(lua_State *L) {
-  return give(L, st_keyset_minus(operand(L, 1), operand(L, 2)));
+  return return_set(L, st_keyset_minus(operand(L, 1), operand(L, 2)));
 }
 
 static int set_intersection(lua_State *L) {
-  return give(L, operand(L, 1) & operand(L, 2));
+  return return_set(L, operand(L, 1) & operand(L, 2));
 }
 
 static int set_xor(lua_State *L) {
-  return give(L, operand(L, 1) ^ operand(L, 2));
+  return return_set(L, operand(L, 1) ^ operand(L, 2));
 }
 
 /* -- Queries -------------------------------------------------------------- */
 
 /* set:has(...): true if it has all of them */
 static int set_has(lua_State *L) {
-  const st_keyset ks = self(L), keys = join(L, 2);
+  const st_keyset ks = self(L), keys = union_from(L, 2);
   lua_pushboolean(L, (ks & keys) == keys); /* [+1] */
   return 1;
 }

@@ -18,7 +18,7 @@ typedef struct inferred {
   lua_State *L;
   int ndim;                      /* depth of the first leaf; -1 before it */
   int64_t sizes[ST_MAX_DIMS];
-  int place[ST_MAX_DIMS];        /* current element's indices, for messages */
+  int index[ST_MAX_DIMS];        /* current element's indices, for messages */
   bool has_bool, has_int, has_float, has_complex;
   bool has_minus_zero;           /* Note [Negative zero] */
 } inferred;
@@ -26,17 +26,17 @@ typedef struct inferred {
 /* -- First pass: shape and kind ------------------------------------------- */
 
 /* Formats the indices of the current element: "[2][1]". */
-static const char *place_text(const inferred *s, int depth, char *buf,
+static const char *index_text(const inferred *s, int depth, char *buf,
                               size_t size) {
   size_t at = 0;
   buf[0] = '\0';
   for (int d = 0; d < depth && at + 16 < size; d++) {
-    at += (size_t)snprintf(buf + at, size - at, "[%d]", s->place[d]);
+    at += (size_t)snprintf(buf + at, size - at, "[%d]", s->index[d]);
   }
   return buf;
 }
 
-#define PLACE(s, depth) place_text(s, depth, (char[200]){0}, 200)
+#define ELEMENT(s, depth) index_text(s, depth, (char[200]){0}, 200)
 
 static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_bool |= kind == ST_SCALAR_BOOL;
@@ -50,12 +50,12 @@ static void infer_leaf(inferred *s, int depth) {
   st_scalar x;
   if (!st__to_scalar(s->h, s->L, -1, &x)) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
-              "number, a boolean or a table", PLACE(s, depth),
+              "number, a boolean or a table", ELEMENT(s, depth),
               st__type_name(s->h, s->L, -1));
   }
   if (s->ndim >= 0 && s->ndim != depth) {
     st__error(s->h, s->L, ST_BAD_SHAPE, "tensor: element %s is a number "
-              "where others are tables", PLACE(s, depth));
+              "where others are tables", ELEMENT(s, depth));
   }
   s->ndim = depth;
   note_kind(s, x.kind);
@@ -79,16 +79,16 @@ static void infer_value(inferred *s, int depth, bool is_first) {
   }
   if (s->ndim >= 0 && depth >= s->ndim) {
     st__error(s->h, L, ST_BAD_SHAPE, "tensor: element %s is a table where "
-              "others are numbers", PLACE(s, depth));
+              "others are numbers", ELEMENT(s, depth));
   }
   if (is_first) s->sizes[depth] = n;
   if (s->sizes[depth] != n) {
     st__error(s->h, L, ST_BAD_SHAPE, "tensor: the table at %s has %lld "
-              "elements where others have %lld", PLACE(s, depth),
+              "elements where others have %lld", ELEMENT(s, depth),
               (long long)n, (long long)s->sizes[depth]);
   }
   for (int64_t i = 1; i <= n; i++) {
-    s->place[depth] = (int)i;
+    s->index[depth] = (int)i;
     lua_rawgeti(L, -1, (int)i); /* [+1] */
     infer_value(s, depth + 1, is_first && i == 1);
     lua_pop(L, 1);              /* [-1] */
@@ -220,7 +220,7 @@ static int new_tensor(lua_State *L) {
   st__state *h = st__state_of(L);
   st_dtype dtype = ST_DTYPE_NONE;
   st_device device = ST_DEVICE_CPU;
-  bool wants_grad = false;
+  bool requires_grad = false;
   lua_settop(L, 2);
   if (lua_istable(L, 2)) {
     lua_pushnil(L);                                   /* [+1] */
@@ -230,7 +230,7 @@ static int new_tensor(lua_State *L) {
       if (strcmp(key, "dtype") == 0) {
         dtype = st__check_dtype(h, L, -1, "dtype");
       } else if (strcmp(key, "requires_grad") == 0) {
-        wants_grad = lua_toboolean(L, -1);
+        requires_grad = lua_toboolean(L, -1);
       } else if (strcmp(key, "device") != 0) {
         return st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'",
                          key);
@@ -245,7 +245,7 @@ static int new_tensor(lua_State *L) {
                      "got %s", st__type_name(h, L, 2));
   }
   st__tensor_ud *ud = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
-  if (wants_grad) require_grad(h, L, ud);
+  if (requires_grad) require_grad(h, L, ud);
   return 1;
 }
 

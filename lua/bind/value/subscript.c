@@ -35,7 +35,7 @@ static bool is_integral(const st_tensor *t) {
 /* Number of dimensions that an item indexes. */
 static int width(const st__item *item) {
   switch (item->kind) {
-    case ST_ITEM_POSITION: case ST_ITEM_RANGE: return 1;
+    case ST_ITEM_INDEX: case ST_ITEM_RANGE: return 1;
     case ST_ITEM_TENSOR:
       return is_mask(item->tensor) ? st_tensor_ndim(item->tensor) : 1;
     default: return 0;
@@ -75,7 +75,7 @@ static void apply(walk *w, st_handle op, int n, const st_value *args,
   w->is_same = false;
 }
 
-static void check_position(walk *w, int64_t i) {
+static void check_index(walk *w, int64_t i) {
   const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
   st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
@@ -83,15 +83,15 @@ static void check_position(walk *w, int64_t i) {
             w->origin + 1, (long long)size);
 }
 
-static void apply_position(walk *w, int64_t i) {
-  check_position(w, i);
+static void apply_index(walk *w, int64_t i) {
+  check_index(w, i);
   const st_value args[] = {st__tensor_arg(w->ud->t), st__int_arg(w->dim),
                            st__int_arg(i)};
   apply(w, ST_HANDLE_SELECT, 3, args, -1);
 }
 
 static void apply_range(walk *w, const st__item *item) {
-  if (item->is_exact) check_position(w, item->a);
+  if (item->is_exact) check_index(w, item->a);
   if (item->a != 0 || item->b != INT64_MAX || item->step != 1) {
     const st_value args[] = {
       st__tensor_arg(w->ud->t), st__int_arg(w->dim), st__int_arg(item->a),
@@ -111,7 +111,7 @@ static void apply_newaxis(walk *w) {
 }
 
 /* Adds an index tensor or mask for the next n dimensions. */
-static void record(walk *w, st_tensor *t, int n) {
+static void add_index(walk *w, st_tensor *t, int n) {
   w->index[w->dim] = t;
   w->width[w->dim] = n;
   w->nindices++;
@@ -128,13 +128,13 @@ static void apply_bool(walk *w, bool value) {
   const st_scalar s = {ST_SCALAR_BOOL, {.i = value}};
   if (status == ST_OK) status = st_tensor_set(mask->t, 1, &zero, s);
   if (status != ST_OK) st__raise(w->h, w->L, status);
-  record(w, mask->t, 1);
+  add_index(w, mask->t, 1);
 }
 
 static void apply_tensor(walk *w, st_tensor *t) {
   st_scalar s;
   if (st_tensor_ndim(t) > 0 || !(is_integral(t) || is_mask(t))) {
-    record(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
+    add_index(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
     return;
   }
   st__check_not_fake(w->h, w->L, t);
@@ -148,12 +148,12 @@ static void apply_tensor(walk *w, st_tensor *t) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0, but positions "
               "count from 1");
   }
-  apply_position(w, s.u.i);
+  apply_index(w, s.u.i);
 }
 
 static void apply_item(walk *w, const st__item *item, int rest) {
   switch (item->kind) {
-    case ST_ITEM_POSITION: apply_position(w, item->a); break;
+    case ST_ITEM_INDEX: apply_index(w, item->a); break;
     case ST_ITEM_RANGE: apply_range(w, item); break;
     case ST_ITEM_ELLIPSIS: w->dim += rest; break;
     case ST_ITEM_TENSOR: apply_tensor(w, item->tensor); break;
@@ -218,7 +218,8 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
 /* -- Reading -------------------------------------------------------------- */
 
 /* Pushes the element t[i] of a 1-d tensor as a Lua value. [+1] */
-static int push_at(st__state *h, lua_State *L, const st_tensor *t, int64_t i) {
+static int push_element(st__state *h, lua_State *L, const st_tensor *t,
+                        int64_t i) {
   const int64_t size = st_tensor_sizes(t)[0], position = i;
   st_scalar s;
   if (!st__index_to_c(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
@@ -284,7 +285,7 @@ static int tensor_index(lua_State *L) {
   const st_tensor *t = st__check_tensor(h, L, 1, "self");
   if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
       type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
-    return push_at(h, L, t, i);
+    return push_element(h, L, t, i);
   }
   return push_subscript(L);
 }

@@ -26,7 +26,7 @@ st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
 void st__push_dtype(st__state *h, lua_State *L, st_dtype d); /* [+1] */
 bool st__to_format(lua_State *L, int idx, st_format *out);
 bool st__to_device(lua_State *L, int idx, st_device *out);
-bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel mark);
+bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which);
 void st__open_dtype(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor_userdata.c ----------------------------------------------------- */
@@ -59,14 +59,14 @@ char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n);
 /* -- subscript_parse.c ----------------------------------------------------- */
 
 typedef enum st__item_kind {
-  ST_ITEM_POSITION, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
+  ST_ITEM_INDEX, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
   ST_ITEM_TENSOR, ST_ITEM_BOOL
 } st__item_kind;
 
 /* One item of a subscript, with 0-based indices. */
 typedef struct st__item {
   st__item_kind kind;
-  int64_t a, b, step;   /* POSITION: a; RANGE: [a, b) by step; BOOL: a */
+  int64_t a, b, step;   /* INDEX: a; RANGE: [a, b) by step; BOOL: a */
   bool is_exact;        /* a range of one index, which must be in range */
   st_tensor *tensor;    /* borrowed from a userdata on the Lua stack */
 } st__item;
