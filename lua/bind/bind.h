@@ -43,7 +43,7 @@
   X(LISTENER, "listener", st__meta_listener)    \
   X(PLAN, "plan", st__meta_plan)                \
   X(KEYSET, "keyset", st__meta_keyset)          \
-  X(SENTINEL, "mark", NULL)                     \
+  X(SENTINEL, "sentinel", NULL)                 \
   X(VALUES, "values", st__meta_values)          \
   X(TEXT, "text", st__meta_text)                \
   X(EVENTS, "events", st__meta_events)          \
@@ -51,7 +51,7 @@
   X(CAPSULE, "capsule", st__meta_capsule)       \
   X(SOURCE, "source", st__meta_source)          \
   X(MEMBER, "member", st__meta_member)          \
-  X(SAVE, "aside", st__meta_save)               \
+  X(SAVE, "save", st__meta_save)                \
   X(NODE, "node", st__meta_node)                \
   X(HOOK, "hook", st__meta_hook)                \
   X(SYM_SCALAR, "symbolic number", st__meta_sym_scalar) \
@@ -256,8 +256,8 @@ st_status st__run(st__state *h, lua_State *L, const st__request *req);
 
 /* -- fiber.c -------------------------------------------------------------- */
 
-#define ST_OTHER_FIBER "another fiber yielded inside of a body, or of a Lua " \
-                       "function that strided called, and has to end it first"
+#define ST_OTHER_FIBER "another fiber yielded inside a body, or inside a Lua " \
+                       "function that strided called, and must finish it first"
 
 /* True unless another fiber is inside a body or call: Note [Fibers]. */
 bool st__owns_fiber(const st__state *h);

@@ -14,7 +14,7 @@ static int run_guarded(lua_State *L, const char *name, st_tls state,
   st__state *h = st__state_of(L);
   st__check_callable(h, L, idx, "body");
   st__check_fiber(h, L, name);
-  st__cannot_record(h, "it changes the thread's state on its way");
+  st__cannot_record(h, "it changes the thread's state");
   const st_tls before = st_tls_get();
   st_tls_set(state);
   const int status = st__run_body(h, L, lua_gettop(L) - idx, LUA_MULTRET);
@@ -64,7 +64,7 @@ static int inference_mode(lua_State *L) {
 /* -- Queries -------------------------------------------------------------- */
 
 static int is_grad_enabled(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks whether gradients are recorded");
+  st__cannot_record(st__state_of(L), "it calls is_grad_enabled");
   lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
   return 1;
 }

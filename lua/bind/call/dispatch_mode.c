@@ -45,13 +45,13 @@ static int mode(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
   if (h->modes == MAX_MODES) {
-    return st__error(h, L, ST_BAD_STATE, "mode: more than %d modes inside "
-                     "each other", MAX_MODES);
+    return st__error(h, L, ST_BAD_STATE, "mode: modes are nested more than %d "
+                     "deep", MAX_MODES);
   }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
   st__check_fiber(h, L, "mode");
-  st__cannot_record(h, "it watches its own calls");
+  st__cannot_record(h, "it runs a mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
@@ -180,7 +180,7 @@ static int observe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
   st__check_fiber(o.h, L, "observe");
-  st__cannot_record(o.h, "it watches its own calls");
+  st__cannot_record(o.h, "it runs an observer");
   lua_getfield(L, 1, "values");                          /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */

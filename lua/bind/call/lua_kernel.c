@@ -340,7 +340,7 @@ static st_status run_fallback(const st_call *call, const st_value *args,
   const kernel_ref *k = call->ctx;
   st_keyset below = 0;
   const char *key = st_keyset_highest(call->keys);
-  if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no key at all */
+  if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no keys */
   return st__run_lua_fn(&k->lua_fn, call, call->keys & below, args, rets);
 }
 

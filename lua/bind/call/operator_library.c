@@ -176,9 +176,9 @@ static int library_def(lua_State *L) {
     else if (st__is_callable(L, i)) d.kernel = i;
     else if (lua_istable(L, i)) read_options(L, i, &d);  /* [+2] */
     else if (!lua_isnil(L, i)) {
-      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a "
-                       "documentation, a table of options or a kernel, got "
-                       "%s", i - 1, st__type_name(h, L, i));
+      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a doc "
+                       "string, a table of options or a kernel, got %s",
+                       i - 1, st__type_name(h, L, i));
     }
   }
   if (d.kernel) {
@@ -275,8 +275,8 @@ static const char **check_formulas(lua_State *L, int idx, int *n) {
   st__state *h = st__state_of(L);
   *n = (int)lua_objlen(L, idx);
   if (*n == 0 || *n > 2 * ST_MAX_ARGS) {
-    st__error(h, L, ST_BAD_VALUE, "derivative: a list of formulas such as "
-              "'self: grad * other' is needed");
+    st__error(h, L, ST_BAD_VALUE, "derivative: expected a list of formulas, "
+              "one per argument, such as 'self: grad * other'");
   }
   luaL_checkstack(L, *n + LUA_MINSTACK, "formulas");
   const char **list = lua_newuserdata(L, (size_t)*n * sizeof *list); /* [+1] */
@@ -309,9 +309,9 @@ static int library_derivative(lua_State *L) {
     const char **list = check_formulas(L, 3, &n);        /* [+n+1] */
     status = st_library_derive(l->lib, name, n, list);
   } else {
-    return st__error(h, L, ST_BAD_TYPE, "derivative: that of '%.80s' must be "
-                     "a function or a list of formulas, got %s", name,
-                     st__type_name(h, L, 3));
+    return st__error(h, L, ST_BAD_TYPE, "derivative: the derivative of "
+                     "'%.80s' must be a function or a list of formulas, got "
+                     "%s", name, st__type_name(h, L, 3));
   }
   finish(L, status);
   lua_settop(L, 1);

@@ -220,7 +220,8 @@ static bool check_keywords(st__frame *f) {
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
     if (lua_type(L, -1) != LUA_TSTRING) {
-      return mismatch(f, "has a keyword that is a %s", luaL_typename(L, -1));
+      return mismatch(f, "a keyword must be a string, got %s",
+                      luaL_typename(L, -1));
     }
     const char *key = lua_tostring(L, -1);
     bool used = false;

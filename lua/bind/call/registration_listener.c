@@ -77,7 +77,8 @@ static int deliver_all(lua_State *L) {
   event e = {NULL, false};
   st__state *h = lua_touserdata(L, 1);
   for (int ref; (ref = take_event(h, &e)) != LUA_NOREF; ) {
-    if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: events were lost");
+    if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: out of memory, "
+                         "events were lost");
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
     st__push_op_name(L, e.op);                               /* [+1] */
     lua_pushboolean(L, e.is_defined);                        /* [+1] */

@@ -16,14 +16,14 @@ st_keyset st__check_keyset(st__state *h, lua_State *L, int idx) {
   const st_keyset *ud = st__testudata(h, L, idx, ST_UD_KEYSET);
   if (ud) return *ud;
   if (lua_type(L, idx) != LUA_TSTRING) {
-    st__error(h, L, ST_BAD_TYPE, "a set of dispatch keys or the name of a "
-              "key is needed, got %s", st__type_name(h, L, idx));
+    st__error(h, L, ST_BAD_TYPE, "expected a set of dispatch keys or the name "
+              "of a key, got %s", st__type_name(h, L, idx));
   }
   size_t n;
   const char *name = lua_tolstring(L, idx, &n);
   if (st_key_is_alias(name)) {
     st__error(h, L, ST_BAD_VALUE, "'%s' is an alias key: it stands for "
-              "several keys in registrations, and no set can hold it", name);
+              "several keys in registrations and cannot be in a set", name);
   }
   if (strlen(name) != n || !st_key_parse(name, &ks)) {
     st__error(h, L, ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);

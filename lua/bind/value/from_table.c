@@ -319,7 +319,7 @@ char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   char *data = st_tensor_data(t);
   *n = (size_t)extent(t);
   if (device > ST_DEVICE_META) {
-    st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no bytes here: "
+    st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no CPU memory: "
               "move it to the CPU first", st_device_name(device));
   }
   if (st_tensor_is_lazy(t)) {

@@ -221,7 +221,7 @@ static int plan_preset(lua_State *L) {
 
 static plan *check_plan(st__state *h, lua_State *L) {
   plan *p = st__checkudata(h, L, 1, ST_UD_PLAN, "plan");
-  if (!p->p) st__error(h, L, ST_BAD_STATE, "iterator: it was released");
+  if (!p->p) st__error(h, L, ST_BAD_STATE, "iterator: the plan was released");
   return p;
 }
 
@@ -526,8 +526,8 @@ static int plan_replace_operand(lua_State *L) {
   const int i = check_number(h, L, "operand");
   st_tensor *t = st__to_tensor(h, L, 3);
   if (!t) {
-    return st__error(h, L, ST_BAD_TYPE, "iterator: a Tensor must replace an "
-                     "operand, got %s", st__type_name(h, L, 3));
+    return st__error(h, L, ST_BAD_TYPE, "iterator: the new operand must be a "
+                     "Tensor, got %s", st__type_name(h, L, 3));
   }
   const int from = st_count_from(1);
   return finish(h, L, st_plan_replace_operand(p->p, i, t), from);

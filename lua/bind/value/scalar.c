@@ -300,8 +300,8 @@ static int scalar_arithmetic(lua_State *L) {
                      st__type_name(h, L, 1), st__type_name(h, L, 2));
   }
   if (a.kind != ST_SCALAR_COMPLEX && b.kind != ST_SCALAR_COMPLEX) {
-    return st__error(h, L, ST_BAD_TYPE, "st.float and st.int64 are arguments "
-                     "for operators, not numbers to calculate with");
+    return st__error(h, L, ST_BAD_TYPE, "values of st.float and st.int64 are "
+                     "arguments for operators and have no arithmetic");
   }
   to_complex(&a, x);
   to_complex(&b, y);

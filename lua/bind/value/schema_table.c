@@ -106,11 +106,12 @@ static int parse_schema(lua_State *L) {
   const char *text = luaL_checklstring(L, 1, &n);
   const char *ns = luaL_optlstring(L, 2, NULL, &ns_size);
   if (ns && strlen(ns) != ns_size) {
-    return st__error(h, L, ST_BAD_SCHEMA, "a namespace has a zero byte");
+    return st__error(h, L, ST_BAD_SCHEMA, "the namespace contains a zero "
+                     "byte");
   }
   if (strlen(text) != n) {
-    return st__error(h, L, ST_BAD_SCHEMA, "a schema has a zero byte, at "
-                     "position %d", (int)strlen(text) + 1);
+    return st__error(h, L, ST_BAD_SCHEMA, "the schema contains a zero byte, "
+                     "at position %d", (int)strlen(text) + 1);
   }
   st_schema **ud = st__newudata(h, L, ST_UD_SCHEMA, sizeof *ud);   /* [+1] */
   const st_status status = st_schema_new(text, ns, ud);

@@ -145,8 +145,8 @@ static void apply_tensor(walk *w, st_tensor *t) {
     return;
   }
   if (!st__index_to_c(ST_TYPE_INDEX, &s.u.i)) {
-    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0, but positions "
-              "count from 1");
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0 is out of range, "
+              "since positions count from 1");
   }
   apply_index(w, s.u.i);
 }
@@ -194,7 +194,7 @@ static void begin(walk *w, lua_State *L) {
 static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
                              st_value *ret) {
   const st_op *op = w->h->op[handle];
-  if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is not there");
+  if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is unavailable");
   st_tensor *list[ST_MAX_DIMS];
   const int ndim = st_tensor_ndim(w->ud->t);
   int len = 0, end = 0;
@@ -351,8 +351,8 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
     return ud->t;
   }
   if (!t) {
-    st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s; a number, a "
-              "boolean, a Tensor or a table of them will do",
+    st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s: the value must "
+              "be a number, a boolean, a table of these, or a Tensor",
               st__type_name(h, L, 3));
   }
   st__tensor_ud *ud = st__push_tensor(h, L, t);               /* [+1] */

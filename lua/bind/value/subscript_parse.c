@@ -36,8 +36,8 @@ static void set_index(st__state *h, lua_State *L, st__item *item,
                       int64_t i) {
   *item = (st__item){.kind = ST_ITEM_INDEX, .a = i};
   if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
-    st__error(h, L, ST_BAD_INDEX, "index: position 0, but positions count "
-              "from 1");
+    st__error(h, L, ST_BAD_INDEX, "index: position 0 is out of range, since "
+              "positions count from 1");
   }
 }
 
@@ -46,15 +46,15 @@ static void read_range(st__state *h, lua_State *L, st__item *item, int number) {
   int64_t v[3] = {1, -1, 1};
   const size_t n = lua_objlen(L, -1);
   if (n > 3) {
-    st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d, but a "
-              "range has at most 3 numbers (for a list of positions give a "
-              "tensor)", number, (int)n);
+    st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d values, "
+              "but a range has at most 3 numbers (to select a list of "
+              "positions, index with a tensor)", number, (int)n);
   }
   for (size_t k = 0; k < n; k++) {
     lua_rawgeti(L, -1, (int)k + 1); /* [+1] */
     if (!st__to_int(h, L, -1, &v[k])) {
-      st__error(h, L, ST_BAD_TYPE, "index: item %d is a range with a %s in "
-                "it", number, st__type_name(h, L, -1));
+      st__error(h, L, ST_BAD_TYPE, "index: item %d is a range that contains "
+                "a %s", number, st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                  /* [-1] */
   }
@@ -96,7 +96,7 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int number) {
 static int read_table(st__state *h, lua_State *L, int idx, st__item *items) {
   const size_t n = lua_objlen(L, idx);
   if (n > ST_MAX_ITEMS) {
-    st__error(h, L, ST_BAD_VALUE, "index: %d items are too many", (int)n);
+    st__error(h, L, ST_BAD_VALUE, "index: too many items (%d)", (int)n);
   }
   for (size_t k = 0; k < n; k++) {
     lua_rawgeti(L, idx, (int)k + 1); /* [+1] */

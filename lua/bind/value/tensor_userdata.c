@@ -21,9 +21,9 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
               arg, st__type_name(h, L, idx));
   }
   if (st_tensor_is_symbol(t)) {
-    st__error(h, L, ST_BAD_STATE, "argument '%s' stands for tensors of any "
-              "dtype and shape while a function is traced: its elements, its "
-              "shape and the like are not known", arg);
+    st__error(h, L, ST_BAD_STATE, "argument '%s' represents tensors of any "
+              "dtype and shape while a function is traced: its shape, dtype "
+              "and elements are not known", arg);
   }
   if (st__is_fake(h, t)) st_recorder_uses_shape(h->recorder);
   return t;
@@ -93,10 +93,10 @@ static st_tensor *self(lua_State *L) {
   return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
-/* The same for methods that read the memory of a tensor, which a fake tensor
- * does not have. */
+/* The tensor in argument 1, for methods that depend on its memory, which a
+ * fake tensor does not have. */
 static st_tensor *self_in_memory(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks where a tensor is in memory");
+  st__cannot_record(st__state_of(L), "it reads where a tensor is in memory");
   return self(L);
 }
 
@@ -137,8 +137,8 @@ static int check_dim(st__state *h, lua_State *L, int idx, int ndim) {
   const int64_t d = st__check_int(h, L, idx, "dim");
   if (d == 0 || d > ndim || d < -ndim) {
     return st__error(h, L, ST_BAD_DIM, "dimension %lld is out of range: the "
-                     "tensor has %d, and they count from 1", (long long)d,
-                     ndim);
+                     "tensor has %d dimensions, which count from 1",
+                     (long long)d, ndim);
   }
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
@@ -253,7 +253,7 @@ static int tensor_has_internal_overlap(lua_State *L) {
 /* may_share_memory(t, other): true if a byte may belong to both */
 static int may_share_memory(lua_State *L) {
   st__state *h = st__state_of(L);
-  st__cannot_record(h, "it asks where a tensor is in memory");
+  st__cannot_record(h, "it reads where a tensor is in memory");
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
   const st_tensor *u = st__check_tensor(h, L, 2, "other");
   lua_pushboolean(L, st_may_share_memory(t, u)); /* [+1] */
@@ -289,7 +289,7 @@ static int tensor_suggest_format(lua_State *L) {
 
 static int tensor_keys(lua_State *L) {
   char text[512];
-  st__cannot_record(st__state_of(L), "it asks for keys");
+  st__cannot_record(st__state_of(L), "it reads a tensor's dispatch keys");
   lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
                                    sizeof text)); /* [+1] */
   return 1;

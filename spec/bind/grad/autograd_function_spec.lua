@@ -269,8 +269,8 @@ describe("Gradients of one's own:", function()
     end)
 
     it("refuses what is no derivative", function()
-      fails("derivative: that of 'scale' must be a function or a list of " ..
-            "formulas, got nil", lib.derivative, lib, "scale")
+      fails("derivative: the derivative of 'scale' must be a function or a " ..
+            "list of formulas, got nil", lib.derivative, lib, "scale")
       fails("", lib.derivative, lib, "scale", {"self: grad *"})
       lib:derivative("scale", function(_, g) return g, g end)
       fails("must return nil for argument 2", st.backward,
