@@ -1,27 +1,26 @@
-/* What the files of the binding share. It is the only code that includes
- * lua.h, and it knows the engine by strided.h alone.
+/* The binding's internal header. Only the binding includes lua.h; of the
+ * engine it uses strided.h alone.
  *
  * Note [One binding state per Lua state]
- * A binding state holds what the binding needs of a Lua state: its metatables,
- * the call that is running, the error of a Lua kernel on its way out. Every C
- * function has it as its first upvalue. The engine may hold Lua kernels for
- * longer than the state lives, so a binding state is counted and lives in C
- * memory.
+ * A binding state holds the binding's data for one Lua state: the metatables,
+ * the running call, the pending error of a Lua kernel. Every C function has it
+ * as its first upvalue. The engine may hold Lua kernels after the Lua state is
+ * closed, so a binding state is reference-counted and allocated outside Lua.
  *
  * Note [Userdata]
- * A C object in Lua is a userdata whose metatable is the one of its kind; the
- * kind is tested by the metatable's address. The userdata is made first, empty,
- * then the engine is called, then the result is put into the userdata: nothing
- * is lost when Lua runs out of memory.
+ * A C object in Lua is a userdata with the metatable of its kind; the address
+ * of the metatable identifies the kind. An empty userdata is created before
+ * the engine is called, and the result is stored in it afterwards, so that
+ * nothing leaks when Lua runs out of memory.
  *
  * Note [Metatables on first use]
- * Results make the collector run often (Note [Pacing the collector]), and it
- * walks over all that a state has, called or not. So there are functions for
- * methods of tensors, and metatables for kinds of userdata, from their first
- * use on.
+ * Results make the collector run often (Note [Pacing the collector]), and
+ * each cycle traverses every object of the Lua state, used or not. So the
+ * functions of tensor methods and the metatables are created on first use.
  *
  * Note [Stack comments]
- * A line that changes the Lua stack says so: [-popped, +pushed].
+ * A line that changes the height of the Lua stack ends in a comment
+ * [-popped, +pushed].
  */
 #ifndef ST_LUA_BIND_H
 #define ST_LUA_BIND_H
@@ -32,8 +31,8 @@
 #include "compat.h"
 #include "strided.h"
 
-/* Name as tostring and messages show it, and what fills the metatable; NULL
- * where opening does. ORDER UD: state.c. */
+/* X(kind, name in tostring and messages, function that fills the metatable);
+ * NULL: luaopen fills it. ORDER UD: state.c. */
 #define ST_UD_MAP(X)  \
   X(TENSOR, "Tensor", NULL)                     \
   X(DTYPE, "dtype", NULL)                       \
@@ -44,7 +43,7 @@
   X(LISTENER, "listener", st__meta_listener)    \
   X(PLAN, "plan", st__meta_plan)                \
   X(KEYSET, "keyset", st__meta_keyset)          \
-  X(SENTINEL, "mark", NULL)                     \
+  X(SENTINEL, "sentinel", NULL)                 \
   X(VALUES, "values", st__meta_values)          \
   X(TEXT, "text", st__meta_text)                \
   X(EVENTS, "events", st__meta_events)          \
@@ -52,7 +51,7 @@
   X(CAPSULE, "capsule", st__meta_capsule)       \
   X(SOURCE, "source", st__meta_source)          \
   X(MEMBER, "member", st__meta_member)          \
-  X(SAVE, "aside", st__meta_save)               \
+  X(SAVE, "save", st__meta_save)                \
   X(NODE, "node", st__meta_node)                \
   X(HOOK, "hook", st__meta_hook)                \
   X(SYM_SCALAR, "symbolic number", st__meta_sym_scalar) \
@@ -65,7 +64,7 @@ typedef enum st_ud_kind {
   ST_UD_COUNT
 } st_ud_kind;
 
-/* Operators that the binding itself calls. */
+/* Operators that the binding calls: X(id, name, overload). */
 #define ST_HANDLE_MAP(X) \
   X(SELECT, "aten::select", "int")         \
   X(SLICE, "aten::slice", "Tensor")        \
@@ -86,6 +85,7 @@ typedef enum st_handle {
   ST_HANDLE_COUNT
 } st_handle;
 
+/* ORDER SENTINEL: value/dtype_object.c */
 typedef enum st_sentinel { ST_SENTINEL_NONE, ST_SENTINEL_NEWAXIS,
                           ST_SENTINEL_ELLIPSIS }
   st_sentinel;
@@ -100,79 +100,80 @@ typedef enum st__warnings {
   ST_WARNINGS_PRINTED, ST_WARNINGS_OFF, ST_WARNINGS_CALL
 } st__warnings;
 
-/* See keepalive.c. */
+/* The state of keepalive.c. */
 typedef struct st__keepalive {
-  int values_ref;      /* the Lua values by number, weak */
-  double last;         /* number */
-  int tracked_ref;     /* noted userdata by slot, weak */
-  int *free_slots;     /* there is room for all */
+  int values_ref;      /* Lua values by number, a weak table */
+  double last;         /* the last number used in it */
+  int tracked_ref;     /* tracked userdata by slot, a weak table */
+  int *free_slots;     /* room for all slots */
   int nslots, nfree, room;
-  int count;           /* userdata that are anchored */
-  int pass_ref;        /* the environment of the running backward pass */
-  int enter_ref;       /* what finds that of a call */
-  int returned_ref;    /* and that of what a Lua kernel has returned */
+  int count;           /* userdata with an environment */
+  int pass_ref;        /* environment of the running backward pass */
+  int enter_ref;       /* function that finds a call's environment */
+  int returned_ref;    /* environment of the results of Lua kernels */
   bool has_pass, has_returned;
-  int depth;           /* of functions that gradients call */
-  int context_ref;     /* the metatable of contexts: function_context.c */
+  int depth;           /* nested calls of gradient functions */
+  int context_ref;     /* metatable of contexts: function_context.c */
 } st__keepalive;
 
 typedef struct st__state {
   atomic_int refs;
   lua_State *running;            /* of the innermost call into the engine */
   const void *meta[ST_UD_COUNT];    /* addresses of metatables, or NULL */
-  int meta_ref[ST_UD_COUNT];        /* and where the registry has them */
+  int meta_ref[ST_UD_COUNT];        /* their registry references */
   int dtype_ref[ST_DTYPE_COUNT + 1];
-  int sizes_ref;                 /* the metatable of shapes */
-  int error_ref;                 /* slot for the error of a Lua kernel */
-  int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t; LUA_NOREF without */
+  int sizes_ref;                 /* metatable of shapes */
+  int error_ref;                 /* pending error of a Lua kernel */
+  int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t, or LUA_NOREF */
   int deferred_ref;              /* tensors freed while the engine runs */
   int thread_ref;                /* Note [Borrowed arguments on the stack] */
-  const lua_State *thread;       /* the same, if it is the main one */
-  int runner_ref, handler_ref;   /* what calls Lua kernels: lua_kernel.c */
-  int task_ref;                  /* and other Lua functions */
-  int observer_ref;              /* what calls observers: dispatch_mode.c */
-  int warner_ref, warning_ref;   /* what calls the function for warnings,
-                                    and that: warning.c */
+  const lua_State *thread;       /* the same, if it is the main thread */
+  int runner_ref, handler_ref;   /* runs a Lua kernel; message handler */
+  int task_ref;                  /* runs another function: lua_kernel.c */
+  int observer_ref;              /* calls an observer: dispatch_mode.c */
+  int warner_ref, warning_ref;   /* calls the warning function; that
+                                    function: warning.c */
   st__warnings warnings;
   st__pending_warning *pending_warnings; /* Note [Warnings are deferred] */
-  int objects_ref;               /* those of operators, weak */
-  int operators_ref;             /* methods of operators */
+  int objects_ref;               /* operator objects, a weak table */
+  int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
-  bool is_strict;                /* libraries may not replace each other */
+  bool is_strict;                /* libraries may not replace registrations */
   const st__frame *frame;        /* of the running call: Note [Identity of
                                     arguments] */
-  void *fiber;                   /* that is inside; Note [Fibers] */
+  void *fiber;                   /* inside a body or call: Note [Fibers] */
   void *(*fiber_self)(void);
-  bool is_delivering;            /* to listeners */
+  bool is_delivering;            /* events to listeners */
   st__listener *listeners;
-  int modes;                     /* in force */
-  st_tracing *tracing;           /* the innermost, or NULL: symbolic_trace.c */
-  uint64_t trace, traces;        /* its number, and how many there were */
-  int compiler_ref;              /* what makes functions of expressions */
+  int modes;                     /* nesting depth */
+  st_tracing *tracing;           /* innermost, or NULL: symbolic_trace.c */
+  uint64_t trace, traces;        /* its number; traces started so far */
+  int compiler_ref;              /* compiles an expression to a function */
   st_recorder *recorder;         /* of fused_function.c, or NULL */
   int64_t debt, threshold, stepped; /* bytes: Note [Pacing the collector] */
   st__keepalive keepalive;       /* Note [Keeping gradient functions alive] */
-  bool is_collecting;            /* because of them */
-  st__scope *scope;              /* the innermost, or NULL: tensor_scope.c */
+  bool is_collecting;            /* gc_pacing.c is running the collector */
+  st__scope *scope;              /* innermost, or NULL: tensor_scope.c */
   st_print_options print;
   const st_op *op[ST_HANDLE_COUNT];
   char home[256];                /* "@" and the folder of our Lua files */
-  _Atomic(st__lua_ref *) unrefs; /* values whose references can go */
+  _Atomic(st__lua_ref *) unrefs; /* references to drop: st__lua_ref_sweep */
   struct st__state *next_closed; /* Note [Closed binding states] */
 } st__state;
 
-/* A tensor in Lua. */
+/* The userdata of a tensor. */
 typedef struct st__tensor_ud {
-  st_tensor *t;                /* NULL once freed */
-  struct st__tensor_ud *prev, *next; /* of the same scope; NULL outside */
+  st_tensor *t;                /* owned; NULL once freed */
+  struct st__tensor_ud *prev, *next; /* in the scope's list, or NULL */
   int64_t charged;             /* bytes: Note [Pacing the collector] */
-  int slot;                    /* among those that are noted; 0: none */
+  int slot;                    /* in the list of tracked userdata, or 0 */
   bool has_keepalive;          /* Note [Keeping gradient functions alive] */
 } st__tensor_ud;
 
 /* -- state.c --------------------------------------------------------------- */
 
-/* See Note [Borrowed arguments on the stack]. */
+/* Records L as the thread to search for borrowed arguments: Note [Borrowed
+ * arguments on the stack]. */
 void st__track_thread(st__state *h, lua_State *L);
 
 static inline st__state *st__state_of(lua_State *L) {
@@ -183,35 +184,36 @@ static inline st__state *st__state_of(lua_State *L) {
 /* The binding state whose call into the engine runs on this thread, or NULL. */
 st__state *st__current_state(void);
 void st__state_release(st__state *h);
-/* Around is_closed, the dead and the queues of listeners, of any binding
- * state. */
+/* One mutex guards is_closed, unrefs and the queues of listeners of all
+ * binding states. */
 void st__lock_states(void);
 void st__unlock_states(void);
 
-/* An empty (zeroed) userdata of n bytes. [+1] */
+/* Pushes a zeroed userdata of n bytes. [+1] */
 void *st__newudata(st__state *h, lua_State *L, st_ud_kind kind, size_t n);
 /* The userdata at idx if it is of that kind, else NULL. */
 void *st__testudata(st__state *h, lua_State *L, int idx, st_ud_kind kind);
-/* The same or an error that names argument arg. */
+/* As st__testudata, but raises an error that names argument arg. */
 void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
                      const char *arg);
-/* What the value at idx is, for messages: "Tensor", "string", ... */
+/* Type of the value at idx, for messages: "Tensor", "string", ... */
 const char *st__type_name(st__state *h, lua_State *L, int idx);
 
-/* Puts closures over the binding state into the table at the top. */
+/* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
+ * at the top. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
-/* The same for functions that call a body and hold nothing borrowed while it
- * runs. */
+/* The same for functions that call a body and hold no borrowed tensor while
+ * the body runs. */
 void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
-/* The metatable of a kind. [+1] */
+/* Pushes the metatable of a kind; creates it on first use. [+1] */
 void st__push_meta(st__state *h, lua_State *L, st_ud_kind kind);
 
-/* Does a C function of ours that may hold borrowed tensors wait below the
- * running one? So it is when a finaliser or a Lua kernel runs. */
+/* True if one of our C functions, possibly holding borrowed tensors, is deeper
+ * in the stack. This is so when a finalizer or a Lua kernel runs. */
 bool st__is_nested(st__state *h, lua_State *L);
 
-/* Between the two the engine works for L: it counts from one, and warnings
- * are L's. */
+/* From st__enter to st__leave the engine runs for L: indices in messages count
+ * from 1, and warnings go to L. */
 typedef struct st__entry {
   st__state *outer;
   lua_State *running;
@@ -225,94 +227,100 @@ typedef enum st__request_kind { ST_REQUEST_CALL, ST_REQUEST_REDISPATCH,
                                ST_REQUEST_KEY,
                        ST_REQUEST_EXPLAIN, ST_REQUEST_PLANS } st__request_kind;
 
-/* What the engine is to do with an operator. */
+/* A request to the engine to call or to describe an operator. */
 typedef struct st__request {
   st__request_kind kind;
   const st_op *op;
-  const char *declared; /* the schema's text; NULL where nobody redefines */
+  const char *declared; /* expected schema text; NULL: do not check */
   int n;
   const st_value *args;
   st_value *rets;
   st_keyset keys;   /* REDISPATCH */
   const char *key;  /* KEY */
   char **text;      /* EXPLAIN: the result */
-  st_plan **plans;  /* PLANS: the results, of which there is room for so many */
+  st_plan **plans;  /* PLANS: the results, at most room; *count: the number */
   int room, *count;
 } st__request;
 
-/* The same around anything else; name is for messages. After a success end
- * must follow, which returns status. */
+/* st__enter and st__leave for engine functions that no request covers. Begin
+ * fails inside another fiber, with name in the message; if it succeeds, end
+ * must follow. End returns status. */
 st_status st__begin(st__state *h, lua_State *L, const char *name,
                     st__entry *e);
 st_status st__end(st__state *h, lua_State *L, const st__entry *e,
                   st_status status);
 
-/* Asks the engine for this state; on NO_MEMORY once more after a full
- * collection. */
+/* Executes the request; on NO_MEMORY runs a full collection and retries
+ * once. */
 st_status st__run(st__state *h, lua_State *L, const st__request *req);
 
 /* -- fiber.c -------------------------------------------------------------- */
 
-#define ST_OTHER_FIBER "another fiber yielded inside of a body, or of a Lua " \
-                       "function that strided called, and has to end it first"
+#define ST_OTHER_FIBER "another fiber yielded inside a body, or inside a Lua " \
+                       "function that strided called, and must finish it first"
 
-/* Is no other fiber inside? */
+/* True unless another fiber is inside a body or call: Note [Fibers]. */
 bool st__owns_fiber(const st__state *h);
-/* Raises if one is. */
+/* Raises otherwise; name starts the message. */
 void st__check_fiber(st__state *h, lua_State *L, const char *name);
-/* lua_pcall for a body: this fiber is inside. */
+/* lua_pcall of a body, with this fiber recorded as the one inside. */
 int st__run_body(st__state *h, lua_State *L, int nargs, int nrets);
 void st__open_fiber(st__state *h, lua_State *L); /* [0] */
 
 /* -- gc_pacing.c ----------------------------------------------------------- */
 
+/* Runs the collector as far as the debt requires. */
 void st__gc_pace(st__state *h, lua_State *L);
-/* Counts n new bytes, the userdata's or with NULL several ones', and lets the
- * collector catch up. */
+/* Adds n new bytes to the debt and runs the collector when it is due. ud is
+ * the userdata that owns them; NULL when several do. */
 static inline void st__gc_charge(st__state *h, lua_State *L, st__tensor_ud *ud,
                                  int64_t n) {
   if (ud) ud->charged += n;
   h->debt += n;
   if (h->debt > h->threshold) st__gc_pace(h, L);
 }
-/* The userdata is about to be emptied ahead of the collector. */
+/* Subtracts from the debt what a userdata that is about to be freed without
+ * the collector was charged. */
 void st__gc_credit(st__state *h, const st__tensor_ud *ud);
-/* A full collection after NO_MEMORY, once. True: try once more. */
+/* Runs a full collection after NO_MEMORY, unless *made, and sets *made. True
+ * if it ran, so that the call should be retried. */
 bool st__gc_retry(st__state *h, lua_State *L, bool *made);
 
 /* -- registry_ref.c -------------------------------------------------------- */
 
 /* Note [Registry references]
  * The engine may hold a Lua value, the function of a kernel or the owner of
- * foreign memory, for longer than Lua does, and let go of it on any thread,
- * also when the state is closed. The value has a reference in the registry;
- * who lets go puts it among the dead of the binding state, and the thread of
- * the state drops the references of these when it comes by. */
+ * foreign memory, for longer than Lua does, and may release it on any thread,
+ * even after the state is closed. The value has a reference in the registry,
+ * which only the thread of the Lua state may drop. So a release adds the block
+ * to the list `unrefs` of the binding state, and that thread drops the
+ * references in the list later (st__lua_ref_sweep). */
 struct st__lua_ref {
-  st__state *h;        /* counted */
+  st__state *h;        /* retained */
   int ref;
-  st__lua_ref *next;   /* among the dead */
+  st__lua_ref *next;   /* in unrefs */
 };
 
-/* A block of size bytes that begins with a reference to the value at idx and
- * is zero behind it; raises when there is no memory. */
+/* Allocates a zeroed block of size bytes whose first member is an st__lua_ref
+ * to the value at idx; raises when out of memory. */
 void *st__lua_ref_new(st__state *h, lua_State *L, int idx, size_t size);
 /* Frees such a block, on any thread. */
 void st__lua_ref_free(void *held);
-/* Drops the references that can go. */
+/* Drops the references in unrefs; on the thread of the Lua state only. */
 void st__lua_ref_sweep(st__state *h, lua_State *L);
 
 /* -- error_location.c ------------------------------------------------------ */
 
-/* Is it a frame of the user's: of Lua, and not of our own files? */
+/* True for a Lua function outside our own files. */
 bool st__is_user_frame(const st__state *h, const lua_Debug *ar);
-/* "file:line" of the innermost of them, "" without, into buf; returns it. */
+/* Writes "file:line" of the innermost user frame to buf, or "" if there is
+ * none; returns buf. */
 char *st__where(const st__state *h, lua_State *L, char *buf, size_t size);
 
 /* Raises the failure that the engine reported, at the caller's line; does
- * not return. The only function here that does. */
+ * not return. All errors of the binding are raised by this function. */
 int st__raise(st__state *h, lua_State *L, st_status status);
-/* The same for a failure found here. */
+/* The same for a failure that the binding detects. */
 __attribute__((format(printf, 4, 5)))
 int st__error(st__state *h, lua_State *L, st_status code, const char *format,
               ...);
@@ -320,21 +328,22 @@ int st__error(st__state *h, lua_State *L, st_status code, const char *format,
 /* -- tensor_scope.c -------------------------------------------------------- */
 
 void st__scope_enter(st__scope *s, st__tensor_ud *ud);
-void st__scope_leave(st__tensor_ud *ud); /* none: fine */
+void st__scope_leave(st__tensor_ud *ud); /* no-op outside a scope */
 void st__open_scope(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- registration_listener.c ----------------------------------------------- */
 
-/* Calls the listeners of this state with what changed; may raise what they
- * raise. Belongs at the end of whatever registers. */
+/* Calls the listeners of this state with the queued events; an error in a
+ * listener becomes a warning. Call it at the end of every registration. */
 void st__deliver(st__state *h, lua_State *L);
-/* With the binding state. */
+/* Frees all listeners, when the binding state is freed. */
 void st__free_listeners(st__state *h);
 void st__open_listen(st__state *h, lua_State *L); /* [0], core at the top */
 
-/* -- The rest ------------------------------------------------------------- */
+/* -- Openers, warnings, nested calls --------------------------------------- */
 
-/* Into the core table at the top. [0] */
+/* st__open_...: adds the functions of a file to the core table at the top.
+ * [0] */
 typedef void st__opener(st__state *h, lua_State *L);
 st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_system, st__open_guard, st__open_mode, st__open_inspect,
@@ -344,22 +353,23 @@ st__opener st__open_subscript, st__open_library, st__open_plan,
   st__open_keepalive, st__open_grad, st__open_hook, st__open_context,
   st__open_autograd_function, st__open_symbolic_trace, st__open_fused_function;
 
-/* Into the metatable at the top. [0] */
+/* st__meta_...: fills the metatable at the top. [0] */
 st__opener st__meta_scalar, st__meta_generator, st__meta_library,
   st__meta_listener, st__meta_plan, st__meta_keyset, st__meta_values,
   st__meta_text, st__meta_events, st__meta_schema, st__meta_capsule,
   st__meta_source, st__meta_member, st__meta_save, st__meta_node,
   st__meta_hook, st__meta_sym_scalar, st__meta_fused;
 
-/* Calls the function for warnings with what a call has left; a failure keeps
- * its message. [0] */
+/* Calls the warning function with the pending warnings of a call; st_message
+ * stays that of a failed call. [0] */
 void st__deliver_warnings(st__state *h);
 
-/* In the middle of a call: runs the C function in slot ref of the registry on
- * arg; a failure under way stays what it is. Not 0: it raised. [+0|1] */
+/* During an engine call: calls the C function with registry reference ref in
+ * protected mode, with the light userdata arg; a pending Lua error is kept.
+ * Returns Lua's status; on failure the error is pushed. [+0|1] */
 int st__nested_pcall(st__state *h, int ref, void *arg);
 
-/* A new binding state; its sentinel stays in the registry. [0] */
+/* Creates a binding state; its sentinel stays in the registry. [0] */
 st__state *st__state_new(lua_State *L);
 
 #include "value/value.h"

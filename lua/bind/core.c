@@ -1,5 +1,5 @@
-/* luaopen_strided_core: one table of functions, from which the Lua side makes
- * what users see.
+/* luaopen_strided_core: creates the table of C functions that the Lua files
+ * of strided wrap as its public modules.
  */
 
 #include "bind.h"
@@ -7,7 +7,7 @@
 __attribute__((visibility("default"))) int luaopen_strided_core(lua_State *L);
 
 int luaopen_strided_core(lua_State *L) {
-  luaL_checkversion(L); /* not the binding of another Lua */
+  luaL_checkversion(L); /* built for this Lua version */
   if (st_init() != ST_OK) return luaL_error(L, "%s", st_message());
   st__state *h = st__state_new(L);
   lua_newtable(L);           /* [+1] */

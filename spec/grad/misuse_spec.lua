@@ -100,7 +100,8 @@ describe("Abuse of gradients:", function()
         end)
         parts[1]:sum():backward()
       end
-      raises("a hook returned a gradient", pass, st.ones(3, {dtype = "float64"}))
+      raises("a hook returned a gradient", pass,
+             st.ones(3, {dtype = "float64"}))
       pass(st.ones(2, {dtype = "float64"}) * 5)
       assert.same({1, 1, 5, 5}, x.grad:totable())
     end)

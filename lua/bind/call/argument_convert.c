@@ -1,5 +1,5 @@
-/* One Lua value as one argument of a schema. Nothing raises because a value
- * does not fit: another overload may take it, so the reason is noted.
+/* Converts a Lua value to an argument of a schema. A mismatch does not raise,
+ * since another overload may accept the value; its reason goes to f->why.
  */
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "bind.h"
 
-/* -- Positions ------------------------------------------------------------ */
+/* -- Indices -------------------------------------------------------------- */
 
 bool st__index_to_c(st_type type, int64_t *i) {
   switch (type) {
@@ -36,7 +36,7 @@ int64_t st__index_to_lua(st_type type, int64_t i) {
 /* -- Reasons -------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3)))
-static bool refuse(st__frame *f, const char *format, ...) {
+static bool mismatch(st__frame *f, const char *format, ...) {
   va_list args;
   if (!f->explains) return false;
   va_start(args, format);
@@ -48,23 +48,23 @@ static bool refuse(st__frame *f, const char *format, ...) {
 static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
   if (!f->explains) return false;
   if (lua_type(f->L, idx) == LUA_TSTRING && a->type != ST_TYPE_STRING) {
-    return refuse(f, "argument '%s' must be %s, got string '%.40s'", a->name,
-                  a->text, lua_tostring(f->L, idx));
+    return mismatch(f, "argument '%s' must be %s, got string '%.40s'", a->name,
+                    a->text, lua_tostring(f->L, idx));
   }
-  return refuse(f, "argument '%s' must be %s, got %s", a->name, a->text,
-                st__type_name(f->h, f->L, idx));
+  return mismatch(f, "argument '%s' must be %s, got %s", a->name, a->text,
+                  st__type_name(f->h, f->L, idx));
 }
 
 static bool wrong_element(st__frame *f, const st_arg *a, int k) {
-  refuse(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
-         k, f->explains ? st__type_name(f->h, f->L, -1) : "");
+  mismatch(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
+           k, f->explains ? st__type_name(f->h, f->L, -1) : "");
   lua_pop(f->L, 1); /* [-1] */
   return false;
 }
 
-static bool zero_position(st__frame *f, const st_arg *a) {
-  return refuse(f, "argument '%s' is 0, but %s count from 1", a->name,
-                a->type == ST_TYPE_DIM ? "dimensions" : "positions");
+static bool zero_index(st__frame *f, const st_arg *a) {
+  return mismatch(f, "argument '%s' is 0, but %s count from 1", a->name,
+                  a->type == ST_TYPE_DIM ? "dimensions" : "positions");
 }
 
 /* -- Single values -------------------------------------------------------- */
@@ -82,14 +82,14 @@ static bool to_tensor(st__frame *f, int i, const st_arg *a, int idx) {
     return wrong_type(f, a, idx);
   }
   if (!f->allow_wrap || a->is_write) {
-    f->wants_wrap |= !a->is_write;
+    f->needs_wrap |= !a->is_write;
     return wrong_type(f, a, idx);
   }
   f->wrap[f->nwraps++] = (uint8_t)i;
   return true;
 }
 
-/* A name for `int reduction`, which schemas have as a number. ORDER
+/* Converts the name of a reduction for an argument `int reduction`. ORDER
  * REDUCTION: core/op/nn/loss.h */
 static bool to_reduction(st__frame *f, const st_arg *a, int idx,
                          int64_t *n) {
@@ -100,11 +100,11 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
   for (*n = 0; *n < 3; ++*n) {
     if (strcmp(lua_tostring(f->L, idx), names[*n]) == 0) return true;
   }
-  return refuse(f, "argument 'reduction' must be 'none', 'mean' or 'sum', got "
-                "'%.40s'", lua_tostring(f->L, idx));
+  return mismatch(f, "argument 'reduction' must be 'none', 'mean' or 'sum', "
+                  "got '%.40s'", lua_tostring(f->L, idx));
 }
 
-/* A number of a trace: whose it is goes along in len. */
+/* A symbolic scalar of a trace. The value's len is its index plus one. */
 static bool to_sym_scalar(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   int at;
@@ -128,7 +128,7 @@ static bool to_integer(st__frame *f, int i, const st_arg *a, int idx) {
     if (!to_reduction(f, a, idx, &n)) return false;
   } else {
     if (!st__to_int(f->h, f->L, idx, &n)) return to_sym_scalar(f, i, a, idx);
-    if (!st__index_to_c(a->type, &n)) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &n)) return zero_index(f, a);
   }
   f->args[i] = st__int_arg(n);
   return true;
@@ -145,7 +145,7 @@ st_value st__scalar_arg(const st_scalar *s) {
   }
 }
 
-/* float, Scalar and complex: the scalar stays in the frame. */
+/* float, Scalar and complex; the frame stores the scalar. */
 static bool to_number(st__frame *f, int i, const st_arg *a, int idx) {
   st_scalar *s = &f->scalar[i];
   if (!st__to_scalar(f->h, f->L, idx, s)) return to_sym_scalar(f, i, a, idx);
@@ -222,14 +222,14 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
       f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
       return true;
     default:
-      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
-                    a->name, a->text);
+      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+                      a->name, a->text);
   }
 }
 
 /* -- Lists ---------------------------------------------------------------- */
 
-/* Room for n elements of 8 bytes, until the call is over. [+0|1] */
+/* Allocates n elements of 8 bytes, valid until the call returns. [+0|1] */
 static void *list_room(st__frame *f, int n) {
   if (f->nslots + n > ST_FRAME_SLOTS) {
     return lua_newuserdata(f->L, (size_t)n * sizeof *f->slots); /* [+1] */
@@ -248,7 +248,7 @@ static bool list_of_ints(st__frame *f, int i, const st_arg *a, int idx,
       return wrong_element(f, a, k + 1);
     }
     lua_pop(f->L, 1);              /* [-1] */
-    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_index(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
@@ -283,8 +283,8 @@ static bool list_of_bools(st__frame *f, int i, const st_arg *a, int idx,
   return true;
 }
 
-/* A copy of the table keeps the tensors while a Lua kernel, called on the
- * way, may change the original. [+1] */
+/* A copy of the table keeps the tensors alive, because a Lua kernel may change
+ * the original during the call. [+1] */
 static bool list_of_tensors(st__frame *f, int i, const st_arg *a, int idx,
                             int n) {
   lua_State *L = f->L;
@@ -323,13 +323,13 @@ bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
     if (!st__to_int(f->h, f->L, idx + k, &p[k])) {
       return wrong_type(f, a, idx + k);
     }
-    if (!st__index_to_c(a->type, &p[k])) return zero_position(f, a);
+    if (!st__index_to_c(a->type, &p[k])) return zero_index(f, a);
   }
   f->args[i] = (st_value){.tag = ST_TAG_INTS, .len = (uint32_t)n, .u.ints = p};
   return true;
 }
 
-/* One value where int[N], float[N] or bool[N] must be stands for a list. */
+/* A single value is a list of one element for int[N], float[N] and bool[N]. */
 static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
   double *d;
   bool *b;
@@ -367,8 +367,8 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
       return list_of_floats(f, i, a, idx, n);
     case ST_TYPE_BOOL: return list_of_bools(f, i, a, idx, n);
     default:
-      return refuse(f, "argument '%s' is a %s, which Lua cannot pass",
-                    a->name, a->text);
+      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+                      a->name, a->text);
   }
 }
 

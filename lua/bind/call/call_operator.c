@@ -1,11 +1,11 @@
-/* Calls: from a filled frame through the engine to results on the stack.
+/* Calls of operators: runs a filled frame and pushes the results.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* -- Numbers where tensors must be ---------------------------------------- */
+/* -- Numbers wrapped as tensors ------------------------------------------- */
 
 static st_dtype wrapped_dtype(st_scalar_kind kind) {
   switch (kind) {
@@ -20,7 +20,8 @@ static void unwrap(st__frame *f, int n) {
   for (int k = 0; k < n; k++) st_tensor_release(&f->args[f->wrap[k]].u.tensor);
 }
 
-/* A number of a trace is that of its symbol. */
+/* Wraps the number of argument i as a 0-dim tensor; a symbolic scalar gives
+ * its proxy. */
 static st_status wrap(st__frame *f, int i, st_tensor **out) {
   st_scalar example;
   int at;
@@ -32,9 +33,10 @@ static st_status wrap(st__frame *f, int i, st_tensor **out) {
                           true, out);
 }
 
-/* No Lua runs while the numbers are wrapped, so they need no userdata. A
- * finaliser that ran since the arguments were read may have defined the
- * operator anew. */
+/* No Lua code runs between wrap and unwrap except in the engine's call, whose
+ * errors are statuses, so the wrapped numbers need no userdata. A finalizer
+ * that ran during the conversion of the arguments may have redefined the
+ * operator. */
 st_status st__run_frame(st__frame *f, st__request *req) {
   if (st_op_schema(f->op) != f->text) {
     return st_fail(ST_BAD_STATE, "%s was redefined while it was called",
@@ -62,26 +64,26 @@ st_status st__run_frame(st__frame *f, st__request *req) {
 
 /* -- Results -------------------------------------------------------------- */
 
-/* Bytes that a result is the first to keep alive; a meta tensor of any size
- * has none. An alias, such as t:to(dtype) may give, need not be a view. */
-static int64_t weight(const st_arg *ret, const st_tensor *t) {
+/* Bytes newly allocated for a result: 0 for a view and for a meta tensor. A
+ * result annotated as an alias, as that of t:to(dtype), need not be a view. */
+static int64_t new_bytes(const st_arg *ret, const st_tensor *t) {
   const bool is_view = ret->is_alias && st_tensor_storage_refcount(t) > 1;
   return is_view || st_tensor_device(t) == ST_DEVICE_META
     ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
-/* The same of a result, or of those in a list. */
-static int64_t weight_of(const st_arg *ret, const st_value *v) {
+/* The same for a result that is a tensor or a list of tensors. */
+static int64_t new_bytes_of(const st_arg *ret, const st_value *v) {
   int64_t n = 0;
-  if (v->tag == ST_TAG_TENSOR) return weight(ret, v->u.tensor);
+  if (v->tag == ST_TAG_TENSOR) return new_bytes(ret, v->u.tensor);
   if (v->tag != ST_TAG_TENSORS) return 0;
-  for (uint32_t k = 0; k < v->len; k++) n += weight(ret, v->u.tensors[k]);
+  for (uint32_t k = 0; k < v->len; k++) n += new_bytes(ret, v->u.tensors[k]);
   return n;
 }
 
-/* Does a result, or one in a list, have to be settled? */
-static bool has_loose(const st__frame *f, const st_arg *ret,
-                      const st_value *v) {
+/* True if a result, or one in a list, must inherit a keepalive environment. */
+static bool any_needs_env(const st__frame *f, const st_arg *ret,
+                          const st_value *v) {
   if (v->tag == ST_TAG_TENSOR) return st__needs_env(f, ret, v->u.tensor);
   if (v->tag != ST_TAG_TENSORS) return false;
   for (uint32_t k = 0; k < v->len; k++) {
@@ -90,13 +92,13 @@ static bool has_loose(const st__frame *f, const st_arg *ret,
   return false;
 }
 
-/* The written tensor that argument i is, or NULL. */
+/* Argument i if it is a tensor that the operator writes, else NULL. */
 static const st_tensor *written(const st__frame *f, int i) {
   return f->schema[i].is_write && f->args[i].tag == ST_TAG_TENSOR
          ? f->args[i].u.tensor : NULL;
 }
 
-/* Bytes of what is written, which out= and resize_ make grow. */
+/* Bytes of the storages written, which out= and resize_ may enlarge. */
 static size_t written_bytes(const st__frame *f) {
   size_t n = 0;
   for (int i = 0; i < f->nargs; i++) {
@@ -106,7 +108,7 @@ static size_t written_bytes(const st__frame *f) {
   return n;
 }
 
-/* How many more there are than before; meta tensors have none. */
+/* Increase of written_bytes since `before`; 0 for meta tensors. */
 static int64_t growth(const st__frame *f, size_t before) {
   const size_t now = written_bytes(f);
   if (now <= before) return 0;
@@ -187,8 +189,8 @@ void st__push_value(st__state *h, lua_State *L, const st_arg *a, st_value *v) {
   }
 }
 
-/* Where the argument is that result r returns because it was written: the
- * n-th written result is the n-th written argument. 0: it is a new value. */
+/* Stack index of the written argument that result r returns: the n-th written
+ * result is the n-th written argument. 0 if the result is a new value. */
 static int written_source(const st__frame *f, int r) {
   int n = 0;
   if (!f->rets[r].is_write) return 0;
@@ -200,8 +202,8 @@ static int written_source(const st__frame *f, int r) {
   return 0;
 }
 
-/* Where the argument is that an operator gave back as it is, such as the self
- * of a contiguous that had nothing to do. 0: v is another tensor. */
+/* Stack index of the argument that an operator returned unchanged, as
+ * contiguous does with a contiguous self. 0 if v is another tensor. */
 static int returned_source(const st__frame *f, const st_value *v) {
   for (int i = 0; i < f->nargs; i++) {
     const int at = f->source[i];
@@ -212,8 +214,8 @@ static int returned_source(const st__frame *f, const st_value *v) {
 
 /* -- Owners of results ---------------------------------------------------- */
 
-/* Results while they turn into Lua values: the collector has them if Lua
- * raises in between. */
+/* A userdata that owns the results while they are converted to Lua values: its
+ * finalizer releases them if Lua raises an error. */
 typedef struct values { int n; st_value v[]; } values;
 
 static int values_gc(lua_State *L) {
@@ -237,26 +239,26 @@ static int call_general(st__frame *f, st__request *req) {
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
   int64_t bytes = growth(f, before);
-  bool is_loose = false;
+  bool inherits = false;
   luaL_checkstack(L, nrets + 4, NULL);
   for (int r = 0; r < nrets; r++) {
     st_value *v = &owner->v[r];
     const st_arg *ret = &f->rets[r];
     int source = written_source(f, r);
     if (!source && v->tag == ST_TAG_TENSOR) source = returned_source(f, v);
-    if (!source) bytes += weight_of(ret, v);
-    is_loose = is_loose || has_loose(f, ret, v);
+    if (!source) bytes += new_bytes_of(ret, v);
+    inherits = inherits || any_needs_env(f, ret, v);
     if (source) lua_pushvalue(L, source);     /* [+1] */
     else st__push_value(h, L, ret, v);        /* [+1] */
   }
   for (int r = 0; r < nrets; r++) st_value_clear(&owner->v[r]);
   owner->n = 0;
-  if (is_loose) st__env_inherit(f, lua_gettop(L) - nrets + 1);
+  if (inherits) st__env_inherit(f, lua_gettop(L) - nrets + 1);
   st__gc_charge(h, L, NULL, bytes);
   return nrets;
 }
 
-/* One tensor, the common case: straight into its userdata. */
+/* The common case of one tensor, stored directly in its userdata. */
 static int call_tensor(st__frame *f, st__request *req) {
   st_value v;
   int source = written_source(f, 0);
@@ -268,21 +270,21 @@ static int call_tensor(st__frame *f, st__request *req) {
   if (status != ST_OK) return st__raise(f->h, f->L, status);
   const int64_t grown = source ? growth(f, before) : 0;
   if (!source) source = returned_source(f, &v);
-  const bool is_loose = st__needs_env(f, f->rets, v.u.tensor);
+  const bool inherits = st__needs_env(f, f->rets, v.u.tensor);
   if (source) {
     st_value_clear(&v);
     lua_pushvalue(f->L, source);                             /* [+0|1] */
-    if (is_loose) st__env_inherit(f, lua_gettop(f->L));
+    if (inherits) st__env_inherit(f, lua_gettop(f->L));
     st__gc_charge(f->h, f->L, lua_touserdata(f->L, -1), grown);
     return 1;
   }
   ud->t = v.u.tensor;
-  if (is_loose) st__env_inherit(f, lua_gettop(f->L));
-  st__gc_charge(f->h, f->L, ud, weight(f->rets, ud->t));
+  if (inherits) st__env_inherit(f, lua_gettop(f->L));
+  st__gc_charge(f->h, f->L, ud, new_bytes(f->rets, ud->t));
   return 1;
 }
 
-/* Nothing, or one value that owns nothing. */
+/* No result, or one value that owns no memory. */
 static int call_plain(st__frame *f, st__request *req) {
   st_value v;
   req->rets = &v;
@@ -294,7 +296,7 @@ static int call_plain(st__frame *f, st__request *req) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* Can a result be more than a number? */
+/* True if a result may own memory. */
 static bool may_own(const st_arg *ret) {
   if (ret->list) return true;
   switch (ret->type) {
@@ -307,7 +309,7 @@ static bool may_own(const st_arg *ret) {
   }
 }
 
-/* A table of keywords has names and no list: {dim = 1}. {} is a list. */
+/* A keyword table has string keys and no list part: {dim = 1}. {} is a list. */
 static bool is_keywords(lua_State *L, int idx) {
   if (!lua_istable(L, idx) || lua_objlen(L, idx) > 0) return false;
   lua_pushnil(L);                        /* [+1] */
@@ -331,7 +333,7 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   if (!st__resolve(f, p)) st__raise_mismatch(f, p);
 }
 
-/* The result of a factory, at the top. */
+/* Sets requires_grad on a factory's result at the top of the stack. */
 static void require_grad(st__frame *f) {
   lua_State *L = f->L;
   st_tensor *t = st__to_tensor(f->h, L, -1);
@@ -351,7 +353,7 @@ static int finish(st__frame *f, st__request *req) {
 
 int st__return_frame(st__frame *f, st__request *req) {
   const int n = finish(f, req);
-  if (f->wants_grad && req->kind != ST_REQUEST_EXPLAIN) require_grad(f);
+  if (f->requires_grad && req->kind != ST_REQUEST_EXPLAIN) require_grad(f);
   return n;
 }
 

@@ -1,20 +1,20 @@
-/* Guards: functions that run a body with this thread's dispatch state changed,
- * and put it back however the body ends. A body runs in protected mode on the
- * C stack, so a coroutine cannot leave it by a yield.
+/* Guards: functions that run a body with this thread's dispatch state changed
+ * and restore the state when the body returns or raises. A body runs in
+ * protected mode on the C stack, so a coroutine cannot yield out of it.
  */
 
 #include "bind.h"
 
 /* -- Guards --------------------------------------------------------------- */
 
-/* Runs the body at idx with the arguments behind it; returns how many results
- * there are. */
+/* Calls the body at idx with the arguments after it; returns the number of
+ * its results. */
 static int run_guarded(lua_State *L, const char *name, st_tls state,
                        int idx) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, idx, "body");
   st__check_fiber(h, L, name);
-  st__cannot_record(h, "it changes the thread's state on its way");
+  st__cannot_record(h, "it changes the thread's state");
   const st_tls before = st_tls_get();
   st_tls_set(state);
   const int status = st__run_body(h, L, lua_gettop(L) - idx, LUA_MULTRET);
@@ -22,13 +22,13 @@ static int run_guarded(lua_State *L, const char *name, st_tls state,
   return status == 0 ? lua_gettop(L) - idx + 1 : lua_error(L);
 }
 
-/* include_keys(set, body, ...): every call has these keys */
+/* include_keys(set, body, ...): adds these keys to every call of body */
 static int include_keys(lua_State *L) {
   const st_keyset ks = st__check_keyset(st__state_of(L), L, 1);
   return run_guarded(L, "include_keys", st_tls_include(ks), 2);
 }
 
-/* exclude_keys(set, body, ...): no call has these keys */
+/* exclude_keys(set, body, ...): removes these keys from every call of body */
 static int exclude_keys(lua_State *L) {
   const st_keyset ks = st__check_keyset(st__state_of(L), L, 1);
   return run_guarded(L, "exclude_keys", st_tls_exclude(ks), 2);
@@ -61,10 +61,10 @@ static int inference_mode(lua_State *L) {
   return run_guarded(L, "inference_mode", st_tls_inference(true), 1);
 }
 
-/* -- Asking --------------------------------------------------------------- */
+/* -- Queries -------------------------------------------------------------- */
 
 static int is_grad_enabled(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks whether gradients are recorded");
+  st__cannot_record(st__state_of(L), "it calls is_grad_enabled");
   lua_pushboolean(L, st_tls_get().grad);      /* [+1] */
   return 1;
 }

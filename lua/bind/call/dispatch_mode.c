@@ -1,12 +1,12 @@
-/* Modes and observers: Lua functions that see the operator calls of a body.
- * A mode stands in for each of them, an observer only looks on.
+/* Modes and observers: Lua functions that get the operator calls of a body.
+ * A mode replaces each call; an observer is only notified of it.
  */
 
 #include <stdio.h>
 
 #include "bind.h"
 
-/* -- In the middle of a call ---------------------------------------------- */
+/* -- Nested calls --------------------------------------------------------- */
 
 int st__nested_pcall(st__state *h, int ref, void *arg) {
   lua_State *L = h->running;
@@ -26,7 +26,7 @@ int st__nested_pcall(st__state *h, int ref, void *arg) {
 
 /* -- Modes ---------------------------------------------------------------- */
 
-/* A body that runs on another Lua state goes unseen. */
+/* Calls from another Lua state are not intercepted. */
 static st_status run_mode(const st_call *call, const st_value *args,
                           st_value *rets) {
   const st__lua_fn *s = call->ctx;
@@ -37,21 +37,21 @@ static st_status run_mode(const st_call *call, const st_value *args,
   return st__run_lua_fn(s, call, call->keys, args, rets);
 }
 
-enum { MAX_MODES = 200 }; /* as deep as operators nest */
+enum { MAX_MODES = 200 }; /* the depth to which operators nest */
 
-/* mode(fn, body, ...): fn(op, keys, ...) for every operator that body calls;
- * what it returns is the result. Returns what body returns. */
+/* mode(fn, body, ...): calls fn(op, keys, ...) in place of every operator that
+ * body calls; its results are those of the call. Returns body's results. */
 static int mode(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
   if (h->modes == MAX_MODES) {
-    return st__error(h, L, ST_BAD_STATE, "mode: more than %d modes inside "
-                     "each other", MAX_MODES);
+    return st__error(h, L, ST_BAD_STATE, "mode: modes are nested more than %d "
+                     "deep", MAX_MODES);
   }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
   st__check_fiber(h, L, "mode");
-  st__cannot_record(h, "it watches its own calls");
+  st__cannot_record(h, "it runs a mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
                   ST_TAKES_OPERATOR,
@@ -72,13 +72,13 @@ enum { BEFORE = 1, AFTER, FAILURE, MAX_DEPTH = 256 };
 
 typedef struct observation {
   st__state *h;
-  int ref;         /* of a table: BEFORE, AFTER, FAILURE */
+  int ref;         /* to a table with indices BEFORE, AFTER, FAILURE */
   bool has_failed;
-  int depth;       /* of calls that have begun and not ended */
-  const char *schema[MAX_DEPTH];  /* theirs when they began */
+  int depth;       /* nesting depth of the observed calls */
+  const char *schema[MAX_DEPTH];  /* of these calls when they began */
 } observation;
 
-/* One call of one of the functions. */
+/* One call of an observer's function. */
 typedef struct event {
   observation *o;
   int which;
@@ -106,8 +106,9 @@ static int run_event(lua_State *L) {
   return 0;
 }
 
-/* Keeps the first error, at the top of the stack. [-1] */
-static void keep_failure(observation *o, lua_State *L) {
+/* Stores the error at the top of the stack, the first one of an observer.
+ * [-1] */
+static void store_failure(observation *o, lua_State *L) {
   o->has_failed = true;
   lua_rawgeti(L, LUA_REGISTRYINDEX, o->ref);             /* [+1] */
   lua_insert(L, -2);
@@ -115,8 +116,8 @@ static void keep_failure(observation *o, lua_State *L) {
   lua_pop(L, 1);                                         /* [-1] */
 }
 
-/* The functions may call operators that fail: the failure of the call they
- * look at, on its way out, is put aside. */
+/* The functions may call operators that fail, which changes st_message: the
+ * message of a failed observed call is saved and restored. */
 static void run_observer(const event *e) {
   char message[1024];
   lua_State *L = e->o->h->running;
@@ -124,7 +125,7 @@ static void run_observer(const event *e) {
   snprintf(message, sizeof message, "%s", e->ok ? "" : st_message());
   if (st__nested_pcall(e->o->h, e->o->h->observer_ref,       /* [+0|1] */
                        (void *)(uintptr_t)e) != 0) {
-    keep_failure(e->o, L);                                   /* [-1] */
+    store_failure(e->o, L);                                  /* [-1] */
   }
   if (!e->ok) st_fail(ST_HOST, "%s", message);
 }
@@ -140,8 +141,8 @@ static void observe_before(void *ctx, const st_op *op,
                         st_op_arg(op, 0), args});
 }
 
-/* A call may have defined its operator anew: then nobody knows any more what
- * its results are. */
+/* A call may have redefined its operator. Then the types of its results are
+ * unknown, and the function gets none. */
 static void observe_after(void *ctx, const st_op *op, st_status status,
                           const st_value *rets) {
   observation *o = ctx;
@@ -155,8 +156,9 @@ static void observe_after(void *ctx, const st_op *op, st_status status,
                         rets});
 }
 
-/* Field of the options as an element of the table at the top. */
-static void take_function(lua_State *L, const char *name, int which) {
+/* Copies the function options[name] to index `which` of the table at the top;
+ * false if it is nil. */
+static void copy_function(lua_State *L, const char *name, int which) {
   st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                              /* [+1] */
   if (lua_isnil(L, -1)) {
@@ -168,22 +170,23 @@ static void take_function(lua_State *L, const char *name, int which) {
   lua_rawseti(L, -2, which);                             /* [-1] */
 }
 
-/* observe({before = fn, after = fn, values = true}, body, ...): before(op,
- * ...) and after(op, ok, ...) for every operator that body calls, with its
- * arguments and results if values are wanted. Returns what body returns. */
+/* observe({before = fn, after = fn, values = true}, body, ...): calls
+ * before(op, ...) and after(op, ok, ...) around every operator that body
+ * calls, with its arguments and results if `values` is true. Returns body's
+ * results. */
 static int observe(lua_State *L) {
   observation o = {.h = st__state_of(L)};
   st_observer observer = {observe_before, observe_after, &o, false, NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
   st__check_fiber(o.h, L, "observe");
-  st__cannot_record(o.h, "it watches its own calls");
+  st__cannot_record(o.h, "it runs an observer");
   lua_getfield(L, 1, "values");                          /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
   lua_createtable(L, 3, 0);                              /* [+1] */
-  take_function(L, "before", BEFORE);
-  take_function(L, "after", AFTER);
+  copy_function(L, "before", BEFORE);
+  copy_function(L, "after", AFTER);
   lua_pushboolean(L, 0);                                 /* [+1] */
   lua_rawseti(L, -2, FAILURE);                           /* [-1] */
   o.ref = luaL_ref(L, LUA_REGISTRYINDEX);                /* [-1] */

@@ -1,20 +1,19 @@
-/* Lua functions that the engine runs: kernels, fallbacks, modes.
+/* Lua functions that the engine calls: kernels, fallbacks, modes.
  *
  * Note [Lua kernels]
- * The engine calls a function through st__run_lua_fn, on whatever coroutine
- * the running call came from. Everything that may raise runs in protected
- * mode: an error is kept in the binding state and comes out again where the
- * call entered the engine. A kernel belongs to its Lua state; a call from
- * another state or thread is an error. The engine may hold on to a kernel after
- * it has been taken back; the reference to the function is dropped later, by
- * the thread of the state (st__lua_ref_sweep).
+ * The engine calls a function through st__run_lua_fn, on the coroutine of the
+ * running call. Everything that may raise runs in protected mode: the error is
+ * stored in the binding state and raised again where the call entered the
+ * engine. A kernel belongs to its Lua state; a call from another state or
+ * thread is an error. The engine may hold a kernel after its registration is
+ * released; the thread of the state then drops the reference to the function
+ * later (st__lua_ref_sweep).
  *
  * Note [Identity of arguments]
- * A kernel that Lua called directly gets the very objects of the call: its
- * frame says where they are on the stack, which is still the stack of the
- * running C function. The frame is hidden while Lua code runs, so that the
- * next one is always that of the call under way. Other tensors get new
- * userdata.
+ * A kernel that a Lua call reaches directly gets the same userdata that Lua
+ * passed: the frame has their stack indices, and the stack is still that of
+ * the running C function. h->frame is NULL while Lua code runs, so that it
+ * always refers to the innermost call. Other tensors get new userdata.
  */
 
 #include <stdio.h>
@@ -22,7 +21,7 @@
 
 #include "bind.h"
 
-/* The function is held: Note [Registry references]. */
+/* Holds the function: Note [Registry references]. */
 typedef struct kernel_ref {
   st__lua_ref ref_block;
   st__lua_fn lua_fn;
@@ -62,22 +61,22 @@ void st__push_argument(st__state *h, lua_State *L, const st_arg *a,
 
 /* -- Results -------------------------------------------------------------- */
 
-/* One run of a function, for its protected part. */
+/* One call of a function, passed to run_protected. */
 typedef struct run {
   const st__lua_fn *lua_fn;
   const st_op *op;
   st_keyset keys;
-  /* The schema of the call; the function may change the operator's. */
+  /* Of the schema at the call; the function may redefine the operator. */
   int nargs, nrets;
   const st_arg *schema, *results;
   const st_value *args;
   st_value *rets;
-  int nowned;           /* results that rets has so far */
-  uint64_t known;       /* arguments whose objects are on the stack */
+  int nowned;           /* results stored in rets so far */
+  uint64_t known;       /* bit i: the userdata of argument i is on the stack */
 } run;
 
 /* An owned copy of a converted result. */
-static st_status own(const st_value *v, st_value *out) {
+static st_status own_copy(const st_value *v, st_value *out) {
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
   const int n = (int)v->len;
   switch ((st_tag)v->tag) {
@@ -102,8 +101,8 @@ static const char *short_name(const st_op *op) {
   return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
 }
 
-/* Raises: what was declared and what came as result i. */
-static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
+/* Raises an error with the declared type of result i and the actual one. */
+static void fail_result(const run *r, const st__frame *f, int i, int idx) {
   const st_arg *a = &r->results[i];
   const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
                                                : NULL;
@@ -113,13 +112,13 @@ static void refuse_result(const run *r, const st__frame *f, int i, int idx) {
             element ? element : st__type_name(f->h, f->L, idx));
 }
 
-static void refuse_count(const run *r, lua_State *L, int n) {
+static void fail_count(const run *r, lua_State *L, int n) {
   st__error(r->lua_fn->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
             "return %d result%s, got %d", short_name(r->op),
             r->lua_fn->where, r->nrets, r->nrets == 1 ? "" : "s", n);
 }
 
-/* Result i is at idx. */
+/* Converts the value at idx to result i. */
 static void take_result(run *r, lua_State *L, int i, int idx) {
   st__frame f;
   st__state *h = r->lua_fn->h;
@@ -132,16 +131,16 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
     f.h = h;
     f.L = L;
     f.op = r->op;
-    f.allow_wrap = f.wants_wrap = false;
+    f.allow_wrap = f.needs_wrap = false;
     f.explains = true;
     f.nslots = f.nwraps = f.ntensors = 0;
     f.why[0] = '\0';
     if (lua_isnil(L, idx) && a->optional) {
       f.args[0] = (st_value){.tag = ST_TAG_NONE};
     } else if (!st__convert(&f, 0, a, idx)) {
-      refuse_result(r, &f, i, idx);
+      fail_result(r, &f, i, idx);
     }
-    status = own(&f.args[0], &r->rets[i]);
+    status = own_copy(&f.args[0], &r->rets[i]);
   }
   if (status != ST_OK) st__raise(h, L, status);
   r->nowned++;
@@ -149,7 +148,7 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Arguments: the run, then the objects that are known. */
+/* Lua arguments: the run, then the userdata of the known arguments. */
 static int run_protected(lua_State *L) {
   run *r = lua_touserdata(L, 1);
   st__state *h = r->lua_fn->h;
@@ -172,8 +171,8 @@ static int run_protected(lua_State *L) {
   }
   lua_call(L, before + nargs, LUA_MULTRET); /* [-nargs-before-1, +n] */
   const int n = lua_gettop(L) - base + 1;
-  /* For "-> ()" what comes is nobody's business. */
-  if (n > nrets && nrets > 0) refuse_count(r, L, n);
+  /* For "-> ()" any results are ignored. */
+  if (n > nrets && nrets > 0) fail_count(r, L, n);
   lua_settop(L, base + nrets - 1);
   for (int i = 0; i < nrets; i++) {
     take_result(r, L, i, base + i);
@@ -195,7 +194,7 @@ static int run_task(lua_State *L) {
   return 0;
 }
 
-/* Appends one frame of a traceback; how much was written. */
+/* Writes one frame of a traceback; returns its length, as snprintf. */
 static int write_frame(lua_State *L, lua_Debug *ar, char *text, size_t size) {
   lua_getinfo(L, "n", ar);
   if (*ar->what == 'm') {
@@ -211,8 +210,9 @@ static int write_frame(lua_State *L, lua_Debug *ar, char *text, size_t size) {
                   ar->linedefined);
 }
 
-/* The message handler of functions that the engine runs: a string gets the
- * user's frames, once, from the failure down to where the engine came in. */
+/* The message handler of functions that the engine calls. It appends to a
+ * string, once, a traceback of the user's frames from the error down to the
+ * entry from the engine. */
 static int add_traceback(lua_State *L) {
   char text[1600];
   const int room = (int)sizeof text - 200;
@@ -241,8 +241,8 @@ static int add_traceback(lua_State *L) {
   return 1;                                                    /* [+1] */
 }
 
-/* Keeps the error at the top of the stack for st__raise. [-1] */
-static st_status keep_error(st__state *h, lua_State *L) {
+/* Stores the error at the top of the stack for st__raise. [-1] */
+static st_status store_error(st__state *h, lua_State *L) {
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
                                                     : "an error object";
   const st_status status = st_fail(ST_HOST, "%s", text);
@@ -251,8 +251,8 @@ static st_status keep_error(st__state *h, lua_State *L) {
   return status;
 }
 
-/* Pushes the objects of arguments that Lua passed and the engine handed on.
- * [+known] */
+/* Pushes the userdata of those arguments of the run that Lua passed in the
+ * frame. [+known] */
 static void push_known(run *r, lua_State *L, const st__frame *f) {
   if (!f || f->op != r->op || f->L != L) return;
   for (int i = 0; i < r->nargs; i++) {
@@ -301,7 +301,7 @@ st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
   if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
   if (status == 0) return ST_OK;
   for (int i = 0; i < r.nowned; i++) st_value_clear(&rets[i]);
-  return keep_error(h, L);                           /* [-1] */
+  return store_error(h, L);                          /* [-1] */
 }
 
 st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
@@ -325,7 +325,7 @@ st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
   h->keepalive.depth--;
   h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
-  return status == 0 ? ST_OK : keep_error(h, L);     /* [-0|1] */
+  return status == 0 ? ST_OK : store_error(h, L);    /* [-0|1] */
 }
 
 static st_status run_kernel(const st_call *call, const st_value *args,
@@ -334,13 +334,13 @@ static st_status run_kernel(const st_call *call, const st_value *args,
   return st__run_lua_fn(&k->lua_fn, call, call->keys, args, rets);
 }
 
-/* A fallback is told the keys below the one it stands for. */
+/* A fallback gets the keys below the one that it is registered for. */
 static st_status run_fallback(const st_call *call, const st_value *args,
                               st_value *rets) {
   const kernel_ref *k = call->ctx;
   st_keyset below = 0;
   const char *key = st_keyset_highest(call->keys);
-  if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no key at all */
+  if (st_keyset_after(key, &below) != ST_OK) below = 0; /* no keys */
   return st__run_lua_fn(&k->lua_fn, call, call->keys & below, args, rets);
 }
 

@@ -1,5 +1,5 @@
-/* Libraries: operators, kernels and fallbacks that come and go together. The
- * rules are the engine's; here are Lua's manners of asking for them.
+/* Libraries in Lua: operators, kernels and fallbacks that are registered and
+ * removed together. The engine has the rules; this file has the Lua methods.
  */
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 typedef struct library {
   st_library *lib;  /* NULL once closed */
-  bool has_env;     /* derivatives are in it: custom_derivative.c */
+  bool has_env;     /* it holds derivatives: custom_derivative.c */
   char ns[];
 } library;
 
@@ -22,8 +22,7 @@ static library *check_library(lua_State *L) {
   return l;
 }
 
-/* The end of every registration: raises a failure, then lets the listeners
- * know. */
+/* Ends a registration: raises a failure, or else notifies the listeners. */
 static void finish(lua_State *L, st_status status) {
   st__state *h = st__state_of(L);
   if (status != ST_OK) st__raise(h, L, status);
@@ -47,7 +46,8 @@ static st_library_kind check_kind(lua_State *L, int idx) {
   return ST_LIBRARY_DEF;
 }
 
-/* open_library(ns, kind, key, defers): a library */
+/* open_library(ns, kind, key, defers): returns a library. With defers nothing
+ * takes effect before transact commits. */
 static int open_library(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   size_t n;
@@ -68,7 +68,7 @@ static int open_library(lua_State *L) {
   return 1;
 }
 
-/* False: it was closed already. */
+/* Returns false if it was closed already. */
 static bool close_library(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = st__testudata(h, L, 1, ST_UD_LIBRARY);
@@ -78,8 +78,8 @@ static bool close_library(lua_State *L) {
   return true;
 }
 
-/* Runs wherever Lua happens to allocate, so listeners hear of it at the end
- * of the next registration. */
+/* May run in any allocation, so the listeners are not called here but at the
+ * end of the next registration. */
 static int library_gc(lua_State *L) {
   close_library(L);
   return 0;
@@ -91,8 +91,8 @@ static int library_close(lua_State *L) {
   return 0;
 }
 
-/* transact(lib, body): runs body(lib), then all that it registered takes
- * effect, or nothing when it raises */
+/* transact(lib, body): runs body(lib), then commits all its registrations;
+ * none takes effect if it raises */
 static int transact(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
@@ -117,7 +117,7 @@ static int transact(lua_State *L) {
 
 /* -- Definitions ---------------------------------------------------------- */
 
-/* The bits of the tags in the list at the top. */
+/* Converts the list of tag names at the top to a bit set. */
 static int check_tags(lua_State *L) {
   int tags = 0;
   st__state *h = st__state_of(L);
@@ -141,10 +141,10 @@ static int check_tags(lua_State *L) {
 typedef struct definition {
   const char *doc;
   int tags;
-  int kernel;   /* where its kernel is, or 0 */
+  int kernel;   /* stack index of its kernel, or 0 */
 } definition;
 
-/* {doc =, tags =} at idx; its strings stay on the stack. [+2] */
+/* Reads {doc =, tags =} at idx; the strings stay on the stack. [+2] */
 static void read_options(lua_State *L, int idx, definition *d) {
   st__state *h = st__state_of(L);
   lua_getfield(L, idx, "doc");                           /* [+1] */
@@ -158,7 +158,7 @@ static void read_options(lua_State *L, int idx, definition *d) {
   if (!lua_isnil(L, -1)) d->tags = check_tags(L);
 }
 
-/* lib:def(schema[, doc or options][, kernel]): itself */
+/* lib:def(schema[, doc or options][, kernel]): returns lib */
 static int library_def(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st_kernel kernel = {.fn = NULL};
@@ -176,9 +176,9 @@ static int library_def(lua_State *L) {
     else if (st__is_callable(L, i)) d.kernel = i;
     else if (lua_istable(L, i)) read_options(L, i, &d);  /* [+2] */
     else if (!lua_isnil(L, i)) {
-      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a "
-                       "documentation, a table of options or a kernel, got "
-                       "%s", i - 1, st__type_name(h, L, i));
+      return st__error(h, L, ST_BAD_TYPE, "def: argument %d must be a doc "
+                       "string, a table of options or a kernel, got %s",
+                       i - 1, st__type_name(h, L, i));
     }
   }
   if (d.kernel) {
@@ -196,14 +196,14 @@ static int library_def(lua_State *L) {
 
 /* -- Kernels -------------------------------------------------------------- */
 
-/* Does the value at idx stand for a kernel? */
+/* True if the value at idx is callable or "fallthrough". */
 static bool is_kernel(lua_State *L, int idx) {
   return st__is_callable(L, idx) ||
          (lua_type(L, idx) == LUA_TSTRING &&
           strcmp(lua_tostring(L, idx), "fallthrough") == 0);
 }
 
-/* The kernel at idx; a fallthrough has only its place. */
+/* Makes the kernel at idx; a fallthrough has only its location. */
 static void make_kernel(lua_State *L, int idx, st__convention c,
                         char *where, size_t size, st_kernel *out) {
   st__state *h = st__state_of(L);
@@ -214,15 +214,15 @@ static void make_kernel(lua_State *L, int idx, st__convention c,
   *out = (st_kernel){.debug = st__where(h, L, where, size)};
 }
 
-static bool wants_keys(lua_State *L, int idx) {
+static bool takes_keys(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) return false;
   lua_getfield(L, idx, "with_keys");                     /* [+1] */
-  const bool wants = lua_toboolean(L, -1);
+  const bool takes = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
-  return wants;
+  return takes;
 }
 
-/* lib:impl(name[, key], fn[, {with_keys =}]): itself */
+/* lib:impl(name[, key], fn[, {with_keys =}]): returns lib */
 static int library_impl(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st_kernel kernel;
@@ -237,7 +237,7 @@ static int library_impl(lua_State *L) {
                      "a function or \"fallthrough\", got %s", name,
                      st__type_name(h, L, at));
   }
-  const st__convention c = wants_keys(L, at + 1) ? ST_TAKES_KEYS
+  const st__convention c = takes_keys(L, at + 1) ? ST_TAKES_KEYS
                                                  : ST_TAKES_ARGS;
   make_kernel(L, at, c, where, sizeof where, &kernel);
   const st_status status = st_library_implement(l->lib, name, key, &kernel);
@@ -247,8 +247,8 @@ static int library_impl(lua_State *L) {
   return 1;
 }
 
-/* lib:fallback(key, fn): itself; fn(op, keys, ...) runs for every operator
- * that has no kernel for the key */
+/* lib:fallback(key, fn): returns lib; fn(op, keys, ...) runs for every
+ * operator that has no kernel for the key */
 static int library_fallback(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st_kernel kernel;
@@ -270,17 +270,17 @@ static int library_fallback(lua_State *L) {
 
 /* -- Derivatives ---------------------------------------------------------- */
 
-/* The formulas in the list at idx; they stay on the stack. [+n] */
+/* Reads the list of formulas at idx; the strings stay on the stack. [+n+1] */
 static const char **check_formulas(lua_State *L, int idx, int *n) {
   st__state *h = st__state_of(L);
   *n = (int)lua_objlen(L, idx);
   if (*n == 0 || *n > 2 * ST_MAX_ARGS) {
-    st__error(h, L, ST_BAD_VALUE, "derivative: a list of formulas such as "
-              "'self: grad * other' is needed");
+    st__error(h, L, ST_BAD_VALUE, "derivative: expected a list of formulas, "
+              "one per argument, such as 'self: grad * other'");
   }
   luaL_checkstack(L, *n + LUA_MINSTACK, "formulas");
-  const char **list = lua_newuserdata(L, (size_t)*n * sizeof *list);
-  for (int i = 0; i < *n; i++) {                         /* [+1] */
+  const char **list = lua_newuserdata(L, (size_t)*n * sizeof *list); /* [+1] */
+  for (int i = 0; i < *n; i++) {
     lua_rawgeti(L, idx, i + 1);                          /* [+1] */
     if (lua_type(L, -1) != LUA_TSTRING) {
       st__error(h, L, ST_BAD_TYPE, "derivative: formula %d must be a string, "
@@ -291,8 +291,8 @@ static const char **check_formulas(lua_State *L, int idx, int *n) {
   return list;
 }
 
-/* lib:derivative(name, formulas | fn): itself; fn(ctx, grad ...) returns a
- * gradient, or nil, for each argument */
+/* lib:derivative(name, formulas | fn): returns lib; fn(ctx, grad ...) returns
+ * a gradient, or nil, for each argument */
 static int library_derivative(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
@@ -306,22 +306,22 @@ static int library_derivative(lua_State *L) {
     const char *formula = lua_tostring(L, 3);
     status = st_library_derive(l->lib, name, 1, &formula);
   } else if (lua_istable(L, 3)) {
-    const char **list = check_formulas(L, 3, &n);        /* [+n] */
+    const char **list = check_formulas(L, 3, &n);        /* [+n+1] */
     status = st_library_derive(l->lib, name, n, list);
   } else {
-    return st__error(h, L, ST_BAD_TYPE, "derivative: that of '%.80s' must be "
-                     "a function or a list of formulas, got %s", name,
-                     st__type_name(h, L, 3));
+    return st__error(h, L, ST_BAD_TYPE, "derivative: the derivative of "
+                     "'%.80s' must be a function or a list of formulas, got "
+                     "%s", name, st__type_name(h, L, 3));
   }
   finish(L, status);
   lua_settop(L, 1);
   return 1;
 }
 
-/* -- Expressions ---------------------------------------------------------- */
+/* -- Traced operators ----------------------------------------------------- */
 
-/* lib:elementwise(schema, body[, doc]): itself; body, a function or an
- * expression, is traced. */
+/* lib:elementwise(schema, body[, doc]): returns lib; body, a function or an
+ * expression in a string, is traced */
 static int library_elementwise(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
@@ -343,8 +343,8 @@ static int library_elementwise(lua_State *L) {
   return 1;
 }
 
-/* lib:reduction(schema, options): itself; a name alone is a reduction of one
- * tensor. */
+/* lib:reduction(schema, options): returns lib; a name without arguments
+ * declares a reduction of one tensor with dim and keepdim */
 static int library_reduction(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st_custom_reduction f = {.ninit = 0};
@@ -368,7 +368,7 @@ static int library_reduction(lua_State *L) {
   return 1;
 }
 
-/* -- Looking -------------------------------------------------------------- */
+/* -- Inspecting ----------------------------------------------------------- */
 
 static int library_tostring(lua_State *L) {
   const library *l = st__checkudata(st__state_of(L), L, 1, ST_UD_LIBRARY,
@@ -378,7 +378,7 @@ static int library_tostring(lua_State *L) {
   return 1;                                              /* [+1] */
 }
 
-/* lib.ns, or a method; upvalue 2: the methods */
+/* lib.ns, or a method; upvalue 2: the table of methods */
 static int library_index(lua_State *L) {
   const library *l = st__checkudata(st__state_of(L), L, 1, ST_UD_LIBRARY,
                                     "self");
@@ -391,8 +391,8 @@ static int library_index(lua_State *L) {
   return 1;
 }
 
-/* strict_registration([on]): what it was. When it is on, nothing that is
- * opened from then on replaces what is registered already. */
+/* strict_registration([on]): returns the previous setting. While it is on, a
+ * library that is opened cannot replace existing registrations. */
 static int strict_registration(lua_State *L) {
   st__state *h = st__state_of(L);
   const bool was_strict = h->is_strict;

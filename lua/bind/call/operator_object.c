@@ -1,10 +1,10 @@
 /* Operators as Lua values: C functions for st.add and t:add, and objects for
- * st.ops.aten.add (a packet of overloads) and st.ops.aten.add.Tensor.
+ * st.ops.aten.add (an overload packet) and st.ops.aten.add.Tensor.
  *
  * Note [Overload packets]
- * A packet caches the handles of the overloads of a name. Handles are valid
- * for good and overloads are appended in order of definition, so the cache is
- * only looked over when a call does not fit or is the first.
+ * A packet caches the handles of the overloads of a name. Handles stay valid
+ * and overloads are appended in order of definition, so the cache is refreshed
+ * only by the first call and when no cached overload fits.
  */
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ void st__refresh(st__state *h, lua_State *L, packet *p) {
   p->n = m < n ? m : n;
 }
 
-/* An empty packet. [+1] */
+/* Pushes an empty packet. [+1] */
 static packet *push_packet(st__state *h, lua_State *L, const char *name,
                            const char *overload) {
   const size_t a = strlen(name), b = strlen(overload);
@@ -112,6 +112,8 @@ bool st__push_callable(st__state *h, lua_State *L, const char *name,
 
 /* -- Names without a namespace -------------------------------------------- */
 
+/* A search for the first operator called name in any namespace. */
+
 typedef struct search { const char *name, *found; } search;
 
 static bool match_name(void *ctx, const st_op *op) {
@@ -136,10 +138,10 @@ bool st__push_named(st__state *h, lua_State *L, const char *name,
   return false;
 }
 
-/* -- Values that mean an operator ----------------------------------------- */
+/* -- Values that designate an operator ------------------------------------ */
 
-/* "aten::add", "aten::add.Tensor", "add", "hypot2.out": pushes the object;
- * false and nothing for a name that is none. [+0|1] */
+/* Pushes the object of "aten::add", "aten::add.Tensor", "add", "hypot2.out";
+ * false and nothing pushed for an unknown name. [+0|1] */
 static bool push_by_name(st__state *h, lua_State *L, const char *name) {
   char full[256], *dot;
   search s = {full + 6, NULL};
@@ -163,7 +165,8 @@ static bool push_by_name(st__state *h, lua_State *L, const char *name) {
   return true;
 }
 
-/* The packet that a function of ours calls, else nothing. [+0|1] */
+/* Pushes the packet that a C function of this file calls; false for any other
+ * value. [+0|1] */
 static bool push_upvalue(lua_State *L, int idx, bool *is_method) {
   const lua_CFunction fn = lua_tocfunction(L, idx);
   *is_method = fn == call_method;
@@ -193,7 +196,7 @@ packet *st__push_operator(st__state *h, lua_State *L, int idx,
 
 /* -- Objects -------------------------------------------------------------- */
 
-/* packet:schema(): the schemas, one per line */
+/* packet:schema(): the schemas of the overloads, one per line */
 static int packet_schema(lua_State *L) {
   packet *p = check_packet(L);
   st__refresh(st__state_of(L), L, p);
@@ -238,7 +241,8 @@ static int packet_name(lua_State *L) {
   return 1;
 }
 
-/* kernel(key): what runs for a key and why, or nil */
+/* packet:kernel(key): the kernel that runs for a key and its provenance, or
+ * nil */
 static int packet_kernel(lua_State *L) {
   packet *p = check_packet(L);
   const char *kernel = NULL, *provenance = NULL;
@@ -252,8 +256,8 @@ static int packet_kernel(lua_State *L) {
   return 2;
 }
 
-/* derivative(): the formulas of the first overload that has them, one per
- * line, or "not differentiable"; nil when it is made of others */
+/* packet:derivative(): the formulas of the first overload that has them, one
+ * per line, or "not differentiable"; nil if the operator is a composite */
 static int packet_derivative(lua_State *L) {
   packet *p = check_packet(L);
   st__refresh(st__state_of(L), L, p);
@@ -272,7 +276,7 @@ static const luaL_Reg object_methods[] = {
   {"derivative", packet_derivative}, {NULL, NULL}
 };
 
-/* A method, or the overload of that name; upvalue 2: the methods. */
+/* A method, or the overload of that name; upvalue 2: the table of methods. */
 static int packet_index(lua_State *L) {
   packet *p = check_packet(L);
   lua_pushvalue(L, 2);                    /* [+1] */
@@ -289,8 +293,8 @@ static int packet_index(lua_State *L) {
 
 /* -- Looking up ----------------------------------------------------------- */
 
-/* packet("aten::add"), or nil, the same one while it lives; an object is
- * given back as it is */
+/* packet("aten::add"): the packet of the name, the same object as long as Lua
+ * holds it, or nil; an operator object is returned unchanged */
 static int find_packet(lua_State *L) {
   lua_settop(L, 1);
   if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) return 1;
@@ -308,14 +312,14 @@ static int find_packet(lua_State *L) {
   return 1;
 }
 
-/* callable("aten::add", is_method): a C function, or nil */
+/* callable("aten::add", is_method): a C function that calls it, or nil */
 static int find_callable(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   return st__push_callable(st__state_of(L), L, name, lua_toboolean(L, 2));
 }
 
-/* named("add", is_method): a C function or nil; whether it may be kept, as
- * operators of libraries may not */
+/* named("add", is_method): a C function or nil, and true if it may be cached:
+ * operators of libraries may be removed */
 static int find_named(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const bool keep = st__push_named(st__state_of(L), L, name,
@@ -338,8 +342,8 @@ static bool keep_operator(void *ctx, const st_op *op) {
   return all->n < all->max;
 }
 
-/* operators(): "ns::name" of every operator, overload by overload, and
- * whether it is a method. Nothing of Lua runs while the engine visits. */
+/* operators(): "ns::name" of every overload, and for each whether it is a
+ * method. No Lua function is called while the engine enumerates. */
 static int list_operators(lua_State *L) {
   int max = 1;
   st_op_each(count_operator, &max);

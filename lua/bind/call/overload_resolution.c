@@ -1,12 +1,12 @@
-/* Which overload a call means: the first, in order of definition, whose
- * schema takes the arguments as they are; if there is none, the first that
- * takes them with numbers wrapped as 0-dim tensors.
+/* Overload resolution: a call selects the first overload, in order of
+ * definition, whose schema accepts the arguments as they are; if there is
+ * none, the first that accepts them with numbers wrapped as 0-dim tensors.
  *
- * Arguments are positional or in a table of keywords, which comes last.
- * Where the first list of integers is expected, single numbers will do:
- * st.rand(2, 3), t:permute(2, 1). out = stands for the outputs of an overload
- * that has some, a table of tensors for several. requires_grad = true is no
- * argument of any schema: factories take it all the same.
+ * Arguments are positional, or keywords in a table that is the last argument.
+ * The elements of the first list of integers may be passed as separate
+ * arguments: st.rand(2, 3), t:permute(2, 1). The keyword out = gives the
+ * output of an out= overload, or a table of tensors if it has several.
+ * requires_grad = true is in no schema, but factories accept it.
  */
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "bind.h"
 
 __attribute__((format(printf, 2, 3)))
-static bool refuse(st__frame *f, const char *format, ...) {
+static bool mismatch(st__frame *f, const char *format, ...) {
   va_list args;
   if (!f->explains) return false;
   va_start(args, format);
@@ -25,9 +25,10 @@ static bool refuse(st__frame *f, const char *format, ...) {
   return false;
 }
 
-/* -- Where an argument is ------------------------------------------------- */
+/* -- Keyword arguments ---------------------------------------------------- */
 
-/* The k-th output of an out= keyword; pushes it. Returns whether. [+0|1] */
+/* Pushes the k-th output given by the keyword out=; false when there is none.
+ * [+0|1] */
 static bool push_out(st__frame *f, int k) {
   lua_State *L = f->L;
   lua_pushliteral(L, "out");      /* [+1] */
@@ -49,7 +50,7 @@ static bool push_out(st__frame *f, int k) {
 
 static bool is_output(const st_arg *a) { return a->is_write && a->kwarg_only; }
 
-/* Which output argument i is, from 1, or 0 when it is none. */
+/* 1-based index of argument i among the outputs; 0 if it is not an output. */
 static int output_number(const st__frame *f, int i) {
   int k = 0;
   if (!is_output(&f->schema[i])) return 0;
@@ -57,7 +58,7 @@ static int output_number(const st__frame *f, int i) {
   return k;
 }
 
-/* Stack index of the keyword for argument i, or 0. [+0|1] */
+/* Pushes the keyword for argument i; returns its stack index, or 0. [+0|1] */
 static int find_keyword(st__frame *f, int i, const st_arg *a) {
   lua_State *L = f->L;
   if (!f->keywords) return 0;
@@ -72,7 +73,7 @@ static int find_keyword(st__frame *f, int i, const st_arg *a) {
   return k && push_out(f, k) ? lua_gettop(L) : 0;
 }
 
-/* -- Lists of single numbers ---------------------------------------------- */
+/* -- Lists passed as separate numbers ------------------------------------- */
 
 static bool is_integer_list(const st_arg *a) {
   return a->list && (a->type == ST_TYPE_INT || a->type == ST_TYPE_DIM ||
@@ -87,7 +88,7 @@ static bool takes_number(const st_arg *a) {
           a->type == ST_TYPE_SCALAR);
 }
 
-/* Only tensors may stand before it. */
+/* A list may be passed as numbers if only tensors precede it. */
 static bool may_gather(const st__frame *f, int i) {
   if (!is_integer_list(&f->schema[i])) return false;
   for (int j = 0; j < i; j++) {
@@ -96,8 +97,9 @@ static bool may_gather(const st__frame *f, int i) {
   return true;
 }
 
-/* How many numbers from position p on are argument i; 0: it is no such list.
- * Beyond the first only those that the next argument does not take. */
+/* Number of positional arguments from p on that form the list argument i; 0 if
+ * it is not such a list. Only one if the next argument accepts a number, too:
+ * the others are for that. */
 static int count_gathered(st__frame *f, int i, int p) {
   int n = 0;
   if (f->is_complete || !may_gather(f, i)) return 0;
@@ -107,7 +109,7 @@ static int count_gathered(st__frame *f, int i, int p) {
 
 /* -- One overload --------------------------------------------------------- */
 
-static int self_position(const st__frame *f) {
+static int self_index(const st__frame *f) {
   for (int i = 0; i < f->nargs; i++) {
     if (strcmp(f->schema[i].name, "self") == 0) return i;
   }
@@ -118,7 +120,7 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
   f->source[i] = 0;
   if (a->has_default) {
     f->args[i] = a->default_value;
-    /* Positions of Lua start at 1, also those in tensors. */
+    /* Lua counts indices from 1, also those in tensors. */
     if (a->type == ST_TYPE_INT && strcmp(a->name, "base") == 0) {
       f->args[i] = st__int_arg(1);
     }
@@ -128,18 +130,18 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
     f->args[i] = (st_value){.tag = ST_TAG_NONE};
     return true;
   }
-  if (is_output(a)) f->score = -1; /* nobody meant out= */
-  return refuse(f, "argument '%s' (%s) is missing", a->name, a->text);
+  if (is_output(a)) f->score = -1; /* out= was not given */
+  return mismatch(f, "argument '%s' (%s) is missing", a->name, a->text);
 }
 
-/* A value for the argument that does not fit is nearer than none. */
+/* An argument of the wrong type scores better than a missing one. */
 static bool convert(st__frame *f, int i, const st_arg *a, int idx) {
   if (st__convert(f, i, a, idx)) return true;
   f->score++;
   return false;
 }
 
-/* Argument i from position p of the call. */
+/* Fills argument i from the p-th positional argument. */
 static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
   const int idx = f->first + p;
   if (lua_isnil(f->L, idx)) {
@@ -154,13 +156,14 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
   return n ? st__convert_gathered(f, i, a, idx, n) : convert(f, i, a, idx);
 }
 
-/* Arguments before self move one up when self came first. */
-static int call_position(const st__frame *f, int i, int self) {
+/* Positional index of argument i. A method call passes self first, so the
+ * arguments before self in the schema move up by one. */
+static int positional_index(const st__frame *f, int i, int self) {
   return f->shift + (i == self ? 0 : i < self ? i + 1 : i);
 }
 
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
-  const int p = call_position(f, i, self);
+  const int p = positional_index(f, i, self);
   const bool is_positional = f->is_complete || !a->kwarg_only;
   if (is_positional && p < f->npos) return fill_positional(f, i, a, p);
   const int idx = find_keyword(f, i, a);
@@ -169,18 +172,18 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   return convert(f, i, a, idx);
 }
 
-static bool refuse_keyword(st__frame *f, const char *key) {
+static bool keyword_mismatch(st__frame *f, const char *key) {
   for (int i = 0; i < f->nargs; i++) {
     if (strcmp(f->schema[i].name, key) == 0) {
-      return refuse(f, "argument '%s' is given twice", key);
+      return mismatch(f, "argument '%s' is given twice", key);
     }
   }
   return strcmp(key, "out") == 0
-         ? refuse(f, "has no variant with out=")
-         : refuse(f, "has no argument '%.40s'", key);
+         ? mismatch(f, "has no variant with out=")
+         : mismatch(f, "has no argument '%.40s'", key);
 }
 
-/* Does it make tensors that nobody computed? */
+/* True for a factory function: it has an argument pin_memory. */
 static bool is_factory(const st__frame *f) {
   if (f->nrets != 1 || f->rets->is_alias) return false;
   for (int i = 0; i < f->nargs; i++) {
@@ -189,20 +192,21 @@ static bool is_factory(const st__frame *f) {
   return false;
 }
 
-/* Takes requires_grad, at the top; its value may be true or false. */
+/* Accepts the keyword requires_grad, whose key is at the top of the stack, with
+ * a boolean value. */
 static bool take_requires_grad(st__frame *f, const char *key) {
   lua_State *L = f->L;
   if (strcmp(key, "requires_grad") != 0 || !is_factory(f)) return false;
   lua_pushvalue(L, -1);                   /* [+1] */
   lua_rawget(L, f->keywords);             /* [-1, +1] */
   const bool is_flag = lua_isboolean(L, -1);
-  f->wants_grad = is_flag && lua_toboolean(L, -1);
+  f->requires_grad = is_flag && lua_toboolean(L, -1);
   lua_pop(L, 1);                          /* [-1] */
   return is_flag;
 }
 
-/* Was every keyword taken? A keyword is not when its argument is positional
- * as well, or when there is no such argument. */
+/* True if every keyword was used. A keyword is unused if its argument was also
+ * given by position, or if the schema has no such argument. */
 static bool check_keywords(st__frame *f) {
   lua_State *L = f->L;
   int n = 0;
@@ -216,7 +220,8 @@ static bool check_keywords(st__frame *f) {
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
     if (lua_type(L, -1) != LUA_TSTRING) {
-      return refuse(f, "has a keyword that is a %s", luaL_typename(L, -1));
+      return mismatch(f, "a keyword must be a string, got %s",
+                      luaL_typename(L, -1));
     }
     const char *key = lua_tostring(L, -1);
     bool used = false;
@@ -225,7 +230,7 @@ static bool check_keywords(st__frame *f) {
       used |= strcmp(f->schema[i].name, key) == 0;
       used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
     }
-    if (!used && !take_requires_grad(f, key)) return refuse_keyword(f, key);
+    if (!used && !take_requires_grad(f, key)) return keyword_mismatch(f, key);
   }
   return true;
 }
@@ -235,9 +240,9 @@ static bool check_count(st__frame *f) {
   while (n < f->nargs && (f->is_complete || !f->schema[n].kwarg_only)) n++;
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
-      f->score = 0; /* an overload with room for all says more */
-      return refuse(f, "takes at most %d positional arguments, got %d", n,
-                    f->npos - f->shift);
+      f->score = 0; /* prefer the reason of one that takes as many */
+      return mismatch(f, "takes at most %d positional arguments, got %d", n,
+                      f->npos - f->shift);
     }
   }
   return true;
@@ -250,9 +255,9 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   f->schema = st_op_arg(op, 0);
   f->nrets = st_op_nrets(op);
   f->rets = st_op_ret(op, 0);
-  f->wants_grad = false;
+  f->requires_grad = false;
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
-  const int self = f->is_method ? self_position(f) : 0;
+  const int self = f->is_method ? self_index(f) : 0;
   for (int i = 0; i < f->nargs; i++) {
     if (!fill_one(f, i, &f->schema[i], self)) return false;
     f->score += 2 * (f->source[i] > 0);
@@ -260,14 +265,14 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   if (!check_count(f)) return false;
   if (f->keywords && !check_keywords(f)) return false;
   return f->nwraps == 0 || f->ntensors > 0 ||
-         refuse(f, "needs a Tensor among its arguments");
+         mismatch(f, "needs a Tensor among its arguments");
 }
 
 /* -- All overloads -------------------------------------------------------- */
 
 enum { SHOWN = 5 };
 
-/* One pass over the overloads; `why` gets the reason of the nearest. */
+/* Tries each overload; `why` gets the reason of the best failed match. */
 static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
   const int top = lua_gettop(f->L);
   for (int k = 0; k < p->n; k++) {
@@ -283,10 +288,10 @@ static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
 
 static bool try_both(st__frame *f, const st__packet *p, char *why) {
   int best = -2;
-  f->allow_wrap = f->wants_wrap = false;
+  f->allow_wrap = f->needs_wrap = false;
   if (try_all(f, p, &best, why)) return true;
   f->allow_wrap = true;
-  return f->wants_wrap && try_all(f, p, &best, why);
+  return f->needs_wrap && try_all(f, p, &best, why);
 }
 
 bool st__resolve(st__frame *f, const st__packet *p) {
@@ -299,7 +304,7 @@ void st__raise_mismatch(st__frame *f, const st__packet *p) {
   f->explains = true;
   const char *name = p->name;
   try_both(f, p, why);
-  if (strncmp(name, "aten::", 6) == 0) name += 6; /* as the engine does */
+  if (strncmp(name, "aten::", 6) == 0) name += 6; /* as in engine messages */
   int at = snprintf(text, sizeof text, "%s: %s", name, why);
   for (int k = 0, shown = 0; k < p->n && at < (int)sizeof text; k++) {
     const char *schema = st_op_schema(p->ops[k]);

@@ -1,9 +1,11 @@
-/* Listeners: Lua functions that hear which operators are defined and taken
- * back. The engine tells of it in the middle of a registration, on whatever
- * thread that is, so events are noted in C memory and delivered by the state
- * that listens, at the end of its next registration. Another thread may be
- * noting while a listener is closed, so its memory stays with the binding
- * state, for the next listener.
+/* Listeners: Lua functions that are called when operators are defined and
+ * removed.
+ *
+ * The engine notifies during a registration, on the thread of the registration.
+ * So events are queued in C memory, and the listening Lua state delivers them
+ * at the end of its next registration. Another thread may be appending to the
+ * queue while a listener is closed, so the binding state keeps the memory of
+ * the listener and reuses it for the next one.
  */
 
 #include <stdlib.h>
@@ -17,17 +19,17 @@ typedef struct event {
 
 struct st__listener {
   st__state *h;
-  st__listener *next;         /* of the binding state's */
+  st__listener *next;         /* in the binding state's list */
   st_registration *registration;
   int ref;                    /* of the function */
-  /* Under the binding state's mutex: */
+  /* Guarded by the mutex of the binding states: */
   bool is_open;
   event *events;
-  size_t first, n, room;      /* [first, n) are to be delivered */
-  bool has_lost;              /* there was no memory for some */
+  size_t first, n, room;      /* [first, n) are pending */
+  bool has_lost;              /* an event was lost: out of memory */
 };
 
-/* -- Noting --------------------------------------------------------------- */
+/* -- Queueing ------------------------------------------------------------- */
 
 static bool make_room(st__listener *l) {
   if (l->n < l->room) return true;
@@ -39,7 +41,7 @@ static bool make_room(st__listener *l) {
   return true;
 }
 
-static void note(void *ctx, const st_op *op, bool is_defined) {
+static void enqueue(void *ctx, const st_op *op, bool is_defined) {
   st__listener *l = ctx;
   st__lock_states();
   if (l->is_open && make_room(l)) {
@@ -52,9 +54,10 @@ static void note(void *ctx, const st_op *op, bool is_defined) {
 
 /* -- Delivering ----------------------------------------------------------- */
 
-/* The function of a listener that has something to hear; e->op is NULL when
- * that was lost. LUA_NOREF: none has. */
-static int take(st__state *h, event *e) {
+/* Takes one pending event and returns the reference of its listener's
+ * function; LUA_NOREF if no event is pending. e->op is NULL if events were
+ * lost. */
+static int take_event(st__state *h, event *e) {
   int ref = LUA_NOREF;
   st__lock_states();
   st__listener *l = h->listeners;
@@ -69,12 +72,13 @@ static int take(st__state *h, event *e) {
   return ref;
 }
 
-/* A function may close any listener, so each turn looks anew. */
+/* A function may close any listener, so each turn searches from the start. */
 static int deliver_all(lua_State *L) {
   event e = {NULL, false};
   st__state *h = lua_touserdata(L, 1);
-  for (int ref; (ref = take(h, &e)) != LUA_NOREF; ) {
-    if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: events were lost");
+  for (int ref; (ref = take_event(h, &e)) != LUA_NOREF; ) {
+    if (!e.op) st__error(h, L, ST_NO_MEMORY, "listen: out of memory, "
+                         "events were lost");
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
     st__push_op_name(L, e.op);                               /* [+1] */
     lua_pushboolean(L, e.is_defined);                        /* [+1] */
@@ -91,7 +95,7 @@ void st__free_listeners(st__state *h) {
   }
 }
 
-/* Lua's status; on failure the error is on the stack. [+0|1] */
+/* Returns Lua's status; on failure the error is on the stack. [+0|1] */
 static int deliver(st__state *h, lua_State *L) {
   if (!h->listeners || h->is_delivering) return 0;
   luaL_checkstack(L, 3, NULL);
@@ -103,7 +107,8 @@ static int deliver(st__state *h, lua_State *L) {
   return status;
 }
 
-/* What was registered stands, so a listener's failure is only told. */
+/* The registration has taken effect, so an error in a listener is only a
+ * warning. */
 void st__deliver(st__state *h, lua_State *L) {
   while (deliver(h, L) != 0) {                               /* [+0|1] */
     const char *text = lua_tostring(L, -1);
@@ -114,7 +119,7 @@ void st__deliver(st__state *h, lua_State *L) {
 
 /* -- Listening ------------------------------------------------------------ */
 
-/* A closed listener, or a new one. NULL: out of memory. */
+/* Returns a closed listener or a new one; NULL when out of memory. */
 static st__listener *find_listener(st__state *h) {
   st__listener *l = h->listeners;
   while (l && l->is_open) l = l->next;
@@ -151,8 +156,8 @@ static int listener_close(lua_State *L) {
   return 0;
 }
 
-/* listen(fn): a handle; fn(name, is_defined) for every operator there is, then
- * for every change until the handle is closed */
+/* listen(fn): returns a handle; calls fn(name, is_defined) for every existing
+ * operator, then for every change until the handle is closed */
 static int listen(lua_State *L) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "fn");
@@ -167,7 +172,7 @@ static int listen(lua_State *L) {
   *ud = l;
   l->ref = ref;
   set_open(l, true);
-  const st_status status = st_listen(note, l, &l->registration);
+  const st_status status = st_listen(enqueue, l, &l->registration);
   if (status != ST_OK) {
     close_listener(L, ud);
     return st__raise(h, L, status);

@@ -1,5 +1,5 @@
-/* Sets of dispatch keys as values: st.keyset("CPU", "AutogradCPU"). Wherever a
- * set is expected the name of a key will do. No operation changes its operands.
+/* Dispatch key sets as Lua values: st.keyset("CPU", "AutogradCPU"). The name of
+ * a key is accepted where a set is expected. Sets are immutable.
  */
 
 #include <string.h>
@@ -16,14 +16,14 @@ st_keyset st__check_keyset(st__state *h, lua_State *L, int idx) {
   const st_keyset *ud = st__testudata(h, L, idx, ST_UD_KEYSET);
   if (ud) return *ud;
   if (lua_type(L, idx) != LUA_TSTRING) {
-    st__error(h, L, ST_BAD_TYPE, "a set of dispatch keys or the name of a "
-              "key is needed, got %s", st__type_name(h, L, idx));
+    st__error(h, L, ST_BAD_TYPE, "expected a set of dispatch keys or the name "
+              "of a key, got %s", st__type_name(h, L, idx));
   }
   size_t n;
   const char *name = lua_tolstring(L, idx, &n);
   if (st_key_is_alias(name)) {
     st__error(h, L, ST_BAD_VALUE, "'%s' is an alias key: it stands for "
-              "several keys in registrations, and no set can hold it", name);
+              "several keys in registrations and cannot be in a set", name);
   }
   if (strlen(name) != n || !st_key_parse(name, &ks)) {
     st__error(h, L, ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);
@@ -40,15 +40,15 @@ static st_keyset operand(lua_State *L, int idx) {
   return st__check_keyset(st__state_of(L), L, idx);
 }
 
-static int give(lua_State *L, st_keyset ks) {
+static int return_set(lua_State *L, st_keyset ks) {
   st__push_keyset(st__state_of(L), L, ks); /* [+1] */
   return 1;
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Constructors --------------------------------------------------------- */
 
 /* The union of the sets and keys from idx on. */
-static st_keyset join(lua_State *L, int idx) {
+static st_keyset union_from(lua_State *L, int idx) {
   st_keyset ks = 0;
   const int n = lua_gettop(L);
   for (int i = idx; i <= n; i++) ks |= operand(L, i);
@@ -56,33 +56,35 @@ static st_keyset join(lua_State *L, int idx) {
 }
 
 /* keyset("CPU", ...) */
-static int new_set(lua_State *L) { return give(L, join(L, 1)); }
+static int new_set(lua_State *L) { return return_set(L, union_from(L, 1)); }
 
-static int full_set(lua_State *L) { return give(L, st_keyset_full()); }
+static int full_set(lua_State *L) { return return_set(L, st_keyset_full()); }
 
-/* keyset_after(key): every key below it */
+/* keyset_after(key): the set of the keys of lower priority */
 static int set_after(lua_State *L) {
   st_keyset ks;
   const st_status status = st_keyset_after(luaL_checkstring(L, 1), &ks);
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);
-  return give(L, ks);
+  return return_set(L, ks);
 }
 
 /* t:key_set() */
 static int tensor_key_set(lua_State *L) {
-  return give(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
-                                                 "self")));
+  return return_set(L, st_tensor_keys(st__check_tensor(st__state_of(L), L, 1,
+                                                       "self")));
 }
 
 /* -- Algebra -------------------------------------------------------------- */
 
 /* set:add(...) */
-static int set_add(lua_State *L) { return give(L, self(L) | join(L, 2)); }
+static int set_add(lua_State *L) {
+  return return_set(L, self(L) | union_from(L, 2));
+}
 
-/* set:remove(...): backends stay (K5) */
+/* set:remove(...): the backend bits remain (K5) */
 static int set_remove(lua_State *L) {
   const st_keyset ks = self(L);
-  return give(L, st_keyset_minus(ks, join(L, 2)));
+  return return_set(L, st_keyset_minus(ks, union_from(L, 2)));
 }
 
 /* set:remove_backend("CPU") */
@@ -91,30 +93,30 @@ static int set_remove_backend(lua_State *L) {
   const st_status status = st_keyset_remove_backend(&ks,
                                                     luaL_checkstring(L, 2));
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);
-  return give(L, ks);
+  return return_set(L, ks);
 }
 
 static int set_union(lua_State *L) {
-  return give(L, operand(L, 1) | operand(L, 2));
+  return return_set(L, operand(L, 1) | operand(L, 2));
 }
 
 static int set_minus(lua_State *L) {
-  return give(L, st_keyset_minus(operand(L, 1), operand(L, 2)));
+  return return_set(L, st_keyset_minus(operand(L, 1), operand(L, 2)));
 }
 
 static int set_intersection(lua_State *L) {
-  return give(L, operand(L, 1) & operand(L, 2));
+  return return_set(L, operand(L, 1) & operand(L, 2));
 }
 
 static int set_xor(lua_State *L) {
-  return give(L, operand(L, 1) ^ operand(L, 2));
+  return return_set(L, operand(L, 1) ^ operand(L, 2));
 }
 
-/* -- Asking --------------------------------------------------------------- */
+/* -- Queries -------------------------------------------------------------- */
 
-/* set:has(...): all of them */
+/* set:has(...): true if it has all of them */
 static int set_has(lua_State *L) {
-  const st_keyset ks = self(L), keys = join(L, 2);
+  const st_keyset ks = self(L), keys = union_from(L, 2);
   lua_pushboolean(L, (ks & keys) == keys); /* [+1] */
   return 1;
 }
@@ -124,13 +126,13 @@ static int set_is_empty(lua_State *L) {
   return 1;
 }
 
-/* set:highest(): the name of the key that a call would take first */
+/* set:highest(): the name of the key of highest priority */
 static int set_highest(lua_State *L) {
   lua_pushstring(L, st_keyset_highest(self(L))); /* [+1] */
   return 1;
 }
 
-/* #set: how many runtime keys it has */
+/* #set: the number of its runtime keys */
 static int set_len(lua_State *L) {
   int state = 0, n = 0;
   const st_keyset ks = self(L);
@@ -139,7 +141,7 @@ static int set_len(lua_State *L) {
   return 1;
 }
 
-/* Upvalues: binding state, set, state. */
+/* Upvalues: binding state, set, state of st_keyset_next. */
 static int next_key(lua_State *L) {
   const st_keyset *ks = lua_touserdata(L, lua_upvalueindex(2));
   int state = (int)lua_tointeger(L, lua_upvalueindex(3));
@@ -151,7 +153,7 @@ static int next_key(lua_State *L) {
   return 1;
 }
 
-/* for name in set:each(): from low to high priority */
+/* set:each(): iterates over the names of the keys, from low to high priority */
 static int set_each(lua_State *L) {
   self(L);
   lua_pushlightuserdata(L, st__state_of(L)); /* [+1] */
@@ -178,7 +180,7 @@ static int set_eq(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 void st__meta_keyset(st__state *h, lua_State *L) {
-  /* The bitwise ones are for Lua 5.3 and later. */
+  /* Lua 5.3 and later use the bitwise ones. */
   static const luaL_Reg metamethods[] = {
     {"__tostring", set_tostring}, {"__eq", set_eq}, {"__len", set_len},
     {"__add", set_union}, {"__sub", set_minus}, {"__mul", set_intersection},

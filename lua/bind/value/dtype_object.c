@@ -1,14 +1,14 @@
-/* Dtypes, memory formats, devices and sentinels. A dtype is an object, one per
- * dtype and state, so that == works; wherever one is wanted its name will do.
- * Formats and devices are strings.
+/* Dtypes, memory formats, devices and sentinels as Lua values. There is one
+ * object per dtype and Lua state, so that == works; its name is accepted where
+ * a dtype is expected. Formats and devices are strings.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* A name; one with a NUL in it is none, and as "" is refused like any other.
- * NULL for what is no string. */
+/* The string at idx; "", which is not a name, if it contains a NUL byte; NULL
+ * if the value is not a string. */
 static const char *to_name(lua_State *L, int idx) {
   size_t n;
   if (lua_type(L, idx) != LUA_TSTRING) return NULL;
@@ -112,20 +112,20 @@ bool st__to_device(lua_State *L, int idx, st_device *out) {
   return name && st_device_parse(name, out);
 }
 
-/* -- Marks ---------------------------------------------------------------- */
+/* -- Sentinels ------------------------------------------------------------ */
 
-/* ORDER MARK: st_sentinel */
-static const char *const mark_name[] = {"none", "newaxis", "ellipsis"};
+/* ORDER SENTINEL: bind.h */
+static const char *const sentinel_name[] = {"none", "newaxis", "ellipsis"};
 
-bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel mark) {
+bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which) {
   const st_sentinel *m = st__testudata(h, L, idx, ST_UD_SENTINEL);
-  return m && *m == mark;
+  return m && *m == which;
 }
 
-static int mark_tostring(lua_State *L) {
+static int sentinel_tostring(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_sentinel *m = st__checkudata(h, L, 1, ST_UD_SENTINEL, "self");
-  lua_pushstring(L, mark_name[*m]); /* [+1] */
+  lua_pushstring(L, sentinel_name[*m]); /* [+1] */
   return 1;
 }
 
@@ -139,8 +139,8 @@ static const luaL_Reg dtype_methods[] = {
   {"__index", dtype_index}, {"__tostring", dtype_tostring},
   {"__call", dtype_call}, {NULL, NULL}
 };
-static const luaL_Reg mark_methods[] = {
-  {"__tostring", mark_tostring}, {NULL, NULL}
+static const luaL_Reg sentinel_methods[] = {
+  {"__tostring", sentinel_tostring}, {NULL, NULL}
 };
 
 static void set_methods(st__state *h, lua_State *L, st_ud_kind kind,
@@ -153,7 +153,7 @@ static void set_methods(st__state *h, lua_State *L, st_ud_kind kind,
 void st__open_dtype(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   set_methods(h, L, ST_UD_DTYPE, dtype_methods);
-  set_methods(h, L, ST_UD_SENTINEL, mark_methods);
+  set_methods(h, L, ST_UD_SENTINEL, sentinel_methods);
   for (int d = 0; d <= ST_DTYPE_COUNT; d++) {
     st_dtype *ud = st__newudata(h, L, ST_UD_DTYPE, sizeof *ud);   /* [+1] */
     *ud = (st_dtype)d;
@@ -164,7 +164,7 @@ void st__open_dtype(st__state *h, lua_State *L) {
   for (int m = 0; m < 3; m++) {
     st_sentinel *ud = st__newudata(h, L, ST_UD_SENTINEL, sizeof *ud); /* [+1] */
     *ud = (st_sentinel)m;
-    lua_setfield(L, -2, mark_name[m]);                 /* [-1] */
+    lua_setfield(L, -2, sentinel_name[m]);             /* [-1] */
   }
   for (int f = 0; f < ST_FORMAT_COUNT; f++) {
     lua_pushstring(L, st_format_name((st_format)f));   /* [+1] */

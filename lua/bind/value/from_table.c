@@ -1,9 +1,9 @@
-/* Tensors from nested tables and back, and raw bytes for files.
+/* Conversion of nested tables to tensors and back, and raw bytes for files.
  *
- * Reading a table takes two walks with raw access, so no metamethod runs: one
- * finds the shape and the kind of number, one stores. Elements are stored as
- * the kind's widest dtype and converted by copy_'s rules where another is
- * asked for.
+ * A table is traversed twice, with raw access, so that no metamethod runs: the
+ * first pass infers the shape and the kind of number, the second stores the
+ * elements. They are stored in the widest dtype of the kind and converted to
+ * the requested dtype by copy_'s rules.
  */
 
 #include <limits.h>
@@ -16,27 +16,27 @@
 typedef struct inferred {
   st__state *h;
   lua_State *L;
-  int ndim;                      /* of the first leaf; -1 before it */
+  int ndim;                      /* depth of the first leaf; -1 before it */
   int64_t sizes[ST_MAX_DIMS];
-  int place[ST_MAX_DIMS];        /* where the walk is, for messages */
+  int index[ST_MAX_DIMS];        /* current element's indices, for messages */
   bool has_bool, has_int, has_float, has_complex;
   bool has_minus_zero;           /* Note [Negative zero] */
 } inferred;
 
-/* -- First walk: shape and kind ------------------------------------------- */
+/* -- First pass: shape and kind ------------------------------------------- */
 
-/* "[2][1]" */
-static const char *place_text(const inferred *s, int depth, char *buf,
+/* Formats the indices of the current element: "[2][1]". */
+static const char *index_text(const inferred *s, int depth, char *buf,
                               size_t size) {
   size_t at = 0;
   buf[0] = '\0';
   for (int d = 0; d < depth && at + 16 < size; d++) {
-    at += (size_t)snprintf(buf + at, size - at, "[%d]", s->place[d]);
+    at += (size_t)snprintf(buf + at, size - at, "[%d]", s->index[d]);
   }
   return buf;
 }
 
-#define PLACE(s, depth) place_text(s, depth, (char[200]){0}, 200)
+#define ELEMENT(s, depth) index_text(s, depth, (char[200]){0}, 200)
 
 static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_bool |= kind == ST_SCALAR_BOOL;
@@ -45,17 +45,17 @@ static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_complex |= kind == ST_SCALAR_COMPLEX;
 }
 
-/* The value at the top is a leaf at this depth. */
+/* Infers from the value at the top, a leaf at this depth. */
 static void infer_leaf(inferred *s, int depth) {
   st_scalar x;
   if (!st__to_scalar(s->h, s->L, -1, &x)) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
-              "number, a boolean or a table", PLACE(s, depth),
+              "number, a boolean or a table", ELEMENT(s, depth),
               st__type_name(s->h, s->L, -1));
   }
   if (s->ndim >= 0 && s->ndim != depth) {
     st__error(s->h, s->L, ST_BAD_SHAPE, "tensor: element %s is a number "
-              "where others are tables", PLACE(s, depth));
+              "where others are tables", ELEMENT(s, depth));
   }
   s->ndim = depth;
   note_kind(s, x.kind);
@@ -65,7 +65,7 @@ static void infer_leaf(inferred *s, int depth) {
   }
 }
 
-/* The value at the top, at this depth. [0] */
+/* Infers from the value at the top, at this depth. [0] */
 static void infer_value(inferred *s, int depth, bool is_first) {
   lua_State *L = s->L;
   if (!lua_istable(L, -1)) {
@@ -79,16 +79,16 @@ static void infer_value(inferred *s, int depth, bool is_first) {
   }
   if (s->ndim >= 0 && depth >= s->ndim) {
     st__error(s->h, L, ST_BAD_SHAPE, "tensor: element %s is a table where "
-              "others are numbers", PLACE(s, depth));
+              "others are numbers", ELEMENT(s, depth));
   }
   if (is_first) s->sizes[depth] = n;
   if (s->sizes[depth] != n) {
     st__error(s->h, L, ST_BAD_SHAPE, "tensor: the table at %s has %lld "
-              "elements where others have %lld", PLACE(s, depth),
+              "elements where others have %lld", ELEMENT(s, depth),
               (long long)n, (long long)s->sizes[depth]);
   }
   for (int64_t i = 1; i <= n; i++) {
-    s->place[depth] = (int)i;
+    s->index[depth] = (int)i;
     lua_rawgeti(L, -1, (int)i); /* [+1] */
     infer_value(s, depth + 1, is_first && i == 1);
     lua_pop(L, 1);              /* [-1] */
@@ -96,7 +96,7 @@ static void infer_value(inferred *s, int depth, bool is_first) {
   if (n == 0 && s->ndim < 0) s->ndim = depth + 1;
 }
 
-/* Of the elements on their way to dtype. */
+/* The dtype in which elements are stored before conversion to dtype. */
 static st_dtype natural_dtype(const inferred *s, st_dtype dtype) {
   if (s->has_complex) return ST_COMPLEX128;
   if (s->has_float) return ST_FLOAT64;
@@ -111,7 +111,7 @@ static st_dtype inferred_dtype(const inferred *s) {
   return s->has_int ? ST_INT64 : ST_BOOL;
 }
 
-/* -- Second walk: elements ------------------------------------------------ */
+/* -- Second pass: elements ------------------------------------------------ */
 
 static double real_part(lua_State *L, const st_scalar *x) {
   if (lua_type(L, -1) == LUA_TNUMBER) return lua_tonumber(L, -1);
@@ -122,11 +122,11 @@ static double real_part(lua_State *L, const st_scalar *x) {
   }
 }
 
-/* Stores the value at the top at *p, and what follows behind it. */
+/* Stores the elements of the value at the top from *p on, and advances *p. */
 static void store(inferred *s, int depth, st_dtype dtype, char **p) {
   lua_State *L = s->L;
   if (depth < s->ndim) {
-    if (!lua_istable(L, -1)) { /* a finaliser may have changed it since */
+    if (!lua_istable(L, -1)) { /* a finalizer may have changed it since */
       st__error(s->h, L, ST_BAD_STATE, "tensor: the table changed while it "
                 "was read");
     }
@@ -151,7 +151,7 @@ static void store(inferred *s, int depth, st_dtype dtype, char **p) {
   *p += st_dtype_size(dtype);
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Construction --------------------------------------------------------- */
 
 static void convert(st__state *h, lua_State *L, st__tensor_ud *ud,
                     st_dtype dtype) {
@@ -193,7 +193,7 @@ st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
   lua_pushvalue(L, idx);             /* [+1] */
   infer_value(&s, 0, true);
   if (dtype == ST_DTYPE_NONE) dtype = inferred_dtype(&s);
-  if (device == ST_DEVICE_META) {    /* no elements: the header counts */
+  if (device == ST_DEVICE_META) {    /* no elements to store */
     lua_pop(L, 1);                   /* [-1] */
     return push_empty(h, L, &s, dtype, device); /* [+1] */
   }
@@ -208,7 +208,7 @@ st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
   return ud;
 }
 
-/* The tensor at the top. */
+/* Sets requires_grad on the tensor at the top of the stack. */
 static void require_grad(st__state *h, lua_State *L, st__tensor_ud *ud) {
   const st_status status = st_tensor_set_requires_grad(ud->t, true);
   if (status != ST_OK) st__raise(h, L, status);
@@ -220,7 +220,7 @@ static int new_tensor(lua_State *L) {
   st__state *h = st__state_of(L);
   st_dtype dtype = ST_DTYPE_NONE;
   st_device device = ST_DEVICE_CPU;
-  bool wants_grad = false;
+  bool requires_grad = false;
   lua_settop(L, 2);
   if (lua_istable(L, 2)) {
     lua_pushnil(L);                                   /* [+1] */
@@ -230,7 +230,7 @@ static int new_tensor(lua_State *L) {
       if (strcmp(key, "dtype") == 0) {
         dtype = st__check_dtype(h, L, -1, "dtype");
       } else if (strcmp(key, "requires_grad") == 0) {
-        wants_grad = lua_toboolean(L, -1);
+        requires_grad = lua_toboolean(L, -1);
       } else if (strcmp(key, "device") != 0) {
         return st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'",
                          key);
@@ -245,22 +245,22 @@ static int new_tensor(lua_State *L) {
                      "got %s", st__type_name(h, L, 2));
   }
   st__tensor_ud *ud = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
-  if (wants_grad) require_grad(h, L, ud);
+  if (requires_grad) require_grad(h, L, ud);
   return 1;
 }
 
 /* -- Back to tables ------------------------------------------------------- */
 
-/* A finaliser that runs while tables are made may change the tensor: each
- * element is looked up anew, in the shape that there was. */
+/* A finalizer that runs while tables are created may change the tensor, so
+ * the shape is copied first and each element is read with a bounds check. */
 typedef struct list_writer {
   st__state *h;
-  const st_tensor *t;  /* a userdata on the stack holds it */
+  const st_tensor *t;  /* borrowed from a userdata on the stack */
   int ndim;
   int64_t sizes[ST_MAX_DIMS], at[ST_MAX_DIMS];
 } list_writer;
 
-/* Dimension d and what is below it. [+1] */
+/* Pushes the nested table of dimensions d and above. [+1] */
 static void push_nested(list_writer *l, lua_State *L, int d) {
   if (d == l->ndim) {
     st_scalar s;
@@ -278,8 +278,8 @@ static void push_nested(list_writer *l, lua_State *L, int d) {
   }
 }
 
-/* totable(): nested tables of numbers, booleans, complex numbers; of a 0-dim
- * tensor the element itself */
+/* totable(): nested tables of numbers, booleans or complex scalars; for a
+ * 0-dim tensor the element itself */
 static int tensor_totable(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
@@ -319,7 +319,7 @@ char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   char *data = st_tensor_data(t);
   *n = (size_t)extent(t);
   if (device > ST_DEVICE_META) {
-    st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no bytes here: "
+    st__error(h, L, ST_BAD_STATE, "a tensor on device '%s' has no CPU memory: "
               "move it to the CPU first", st_device_name(device));
   }
   if (st_tensor_is_lazy(t)) {
@@ -332,7 +332,8 @@ char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n) {
   return data;
 }
 
-/* The n bytes at offset in argument 2, checked. */
+/* Address of the n bytes at the offset in argument 2; raises if they are out
+ * of bounds. */
 static char *check_bytes(st__state *h, lua_State *L, int64_t n) {
   size_t all;
   char *data = st__check_memory(h, L, 1, &all);
@@ -346,8 +347,8 @@ static char *check_bytes(st__state *h, lua_State *L, int64_t n) {
   return data ? data + offset : NULL;
 }
 
-/* set_bytes(t, offset, bytes): from offset (from 0) behind the first
- * element on */
+/* set_bytes(t, offset, bytes): writes bytes at offset, which is 0-based, from
+ * the first element */
 static int set_bytes(lua_State *L) {
   size_t n;
   const char *bytes = luaL_checklstring(L, 3, &n);
@@ -356,8 +357,9 @@ static int set_bytes(lua_State *L) {
   return 0;
 }
 
-/* The n bytes at offset in argument 2 as a string. They are copied before Lua
- * allocates it, for a finaliser could resize the tensor. [+2] */
+/* Pushes the n bytes at the offset in argument 2 as a string. A userdata gets
+ * a copy first, since a finalizer that runs while Lua allocates the string
+ * could resize the tensor. [+2] */
 static void push_bytes(st__state *h, lua_State *L, int64_t n) {
   check_bytes(h, L, n);
   char *copy = lua_newuserdata(L, (size_t)n); /* [+1] */
@@ -366,7 +368,7 @@ static void push_bytes(st__state *h, lua_State *L, int64_t n) {
   lua_pushlstring(L, copy, (size_t)n);        /* [+1] */
 }
 
-/* get_bytes(t, offset, n) */
+/* get_bytes(t, offset, n): a string */
 static int get_bytes(lua_State *L) {
   st__state *h = st__state_of(L);
   push_bytes(h, L, st__check_int(h, L, 3, "n")); /* [+2] */
@@ -381,10 +383,10 @@ static int push_span(lua_State *L) {
   return 1;
 }
 
-/* All bytes of the contiguous tensor in argument 1 as a string. No finaliser
- * may run while Lua copies them, so the collector takes its step afterwards;
- * where nobody can tell whether it is at work to begin with, it is left
- * alone, and the bytes are copied twice. [+n] */
+/* Pushes all bytes of the contiguous tensor in argument 1 as a string. No
+ * finalizer may run while Lua copies them, so the collector is stopped and
+ * takes its step afterwards. If it is stopped already, or Lua cannot report
+ * that, it is left unchanged, and the bytes are copied twice. [+n] */
 static void push_all(st__state *h, lua_State *L) {
   span s;
   lua_pushinteger(L, 0);                          /* [+1] */
@@ -403,7 +405,7 @@ static void push_all(st__state *h, lua_State *L) {
   lua_gc(L, LUA_GCSTEP, (int)(s.n >> 10 < INT_MAX ? s.n >> 10 : INT_MAX));
 }
 
-/* tostring_bytes(): the elements in their order, as a string */
+/* tostring_bytes(): the bytes of the elements in row-major order */
 static int tensor_bytes(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
@@ -421,7 +423,7 @@ static int tensor_bytes(lua_State *L) {
   return 1;
 }
 
-/* The n elements of unit bytes at p, from the other byte order. */
+/* Swaps the byte order of n elements of unit bytes at p. */
 static void swap(char *p, size_t n, size_t unit) {
   for (; n > 0; n--, p += unit) {
     for (size_t i = 0; i < unit / 2; i++) {
@@ -432,7 +434,7 @@ static void swap(char *p, size_t n, size_t unit) {
   }
 }
 
-/* are_bools(t): are all bytes of t 0 or 1? */
+/* are_bools(t): true if all bytes of t are 0 or 1 */
 static int are_bools(lua_State *L) {
   size_t n;
   const char *p = st__check_memory(st__state_of(L), L, 1, &n);
@@ -442,8 +444,8 @@ static int are_bools(lua_State *L) {
   return 1;
 }
 
-/* mend(t, unit): bytes that came from elsewhere: groups of `unit` of them are
- * turned round, and bools are made 0 or 1 */
+/* mend(t, unit): normalizes bytes read from a file: swaps the byte order of
+ * groups of `unit` bytes, and replaces nonzero bytes of bools by 1 */
 static int normalize_bools(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n;

@@ -1,4 +1,5 @@
-/* Built iterators, to look at and to run by hand: how operands are walked.
+/* Plans: built tensor iterators (ATen's TensorIterator) that a script can
+ * inspect and run step by step.
  */
 
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct { const char *name; int bit; } flags[] = {
   {"cast_common_dtype_to_outputs", ST_PLAN_CAST_OUTPUTS}
 };
 
-enum { NARGS = 7 }; /* of new_plan */
+enum { NARGS = 7 }; /* arguments of new_plan */
 
 /* -- Building ------------------------------------------------------------- */
 
@@ -41,8 +42,8 @@ static uint32_t read_flags(lua_State *L, int idx) {
   return bits;
 }
 
-/* Numbers take part in promotion as such, in the widest dtype of their kind,
- * so that no digit is lost. ORDER SCALAR_KIND */
+/* The dtype of a wrapped number: the widest of its kind, so that the value is
+ * exact. Type promotion treats it as a number. ORDER SCALAR_KIND */
 static st_dtype widest(st_scalar s) {
   switch (s.kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
@@ -52,8 +53,8 @@ static st_dtype widest(st_scalar s) {
   }
 }
 
-/* The number at the top as a tensor; its userdata takes its place there, which
- * is kept in the list at idx. */
+/* Wraps a number as a 0-dim tensor, whose userdata replaces element `at` of
+ * the list at idx. The list keeps the tensor alive. */
 static st_tensor *wrap_number(st__state *h, lua_State *L, int idx, int at,
                               st_scalar s) {
   st__tensor_ud *ud = st__new_tensor_ud(h, L);          /* [+1] */
@@ -63,8 +64,9 @@ static st_tensor *wrap_number(st__state *h, lua_State *L, int idx, int at,
   return ud->t;
 }
 
-/* The tensors of the list at idx, which is ours: NULL for false among the
- * outputs, numbers replaced by tensors among the inputs. How many. */
+/* Reads the tensors of the list at idx: an output may be false, which gives
+ * NULL; a number among the inputs is replaced in the list by a tensor. Returns
+ * the number of operands. */
 static int read_operands(st__state *h, lua_State *L, int idx, bool is_output,
                          st_tensor **out, int room) {
   const char *what = is_output ? "outputs" : "inputs";
@@ -93,7 +95,7 @@ static int read_operands(st__state *h, lua_State *L, int idx, bool is_output,
   return n;
 }
 
-/* The sizes of the list at idx; absent without one. */
+/* Reads the static shape in the list at idx, if there is one. */
 static void read_shape(st__state *h, lua_State *L, int idx, int64_t *sizes,
                        st_plan_config *c) {
   if (lua_isnoneornil(L, idx)) return;
@@ -112,8 +114,7 @@ static void read_shape(st__state *h, lua_State *L, int idx, int64_t *sizes,
 }
 
 /* plan(flags, outputs, inputs, dtype or nil, static dtype or nil, static
- * shape or nil, static device or nil): a plan userdata. The lists are the
- * caller's to lose. */
+ * shape or nil, static device or nil): a plan userdata. Modifies the lists. */
 static int new_plan(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *operands[MAX_OPERANDS];
@@ -155,9 +156,9 @@ static int plan_gc(lua_State *L) {
 
 enum { MAX_PLANS = 8 };
 
-/* plan_call(op, ...): userdata of the plans that a call would walk, in a list,
- * and how many there are; or nil and why the call would fail, if it can be
- * told */
+/* plan_call(op, ...): a list of MAX_PLANS userdata, the first of which hold
+ * the plans that a call would run, and the number of plans; or nil, and why
+ * the call would fail; or only nil if its plans cannot be determined */
 static int plan_call(lua_State *L) {
   st__state *h = st__state_of(L);
   st__frame f;
@@ -191,8 +192,9 @@ static int plan_call(lua_State *L) {
   return 2;
 }
 
-/* plan_preset(name): its flags as a table, and its static dtype or nil; nil
- * when there is none of that name. Without a name: a list of all. */
+/* plan_preset(name): a table of the preset's flags, and its static dtype or
+ * nil; nothing if there is no such preset. Without a name: a list of all
+ * names. */
 static int plan_preset(lua_State *L) {
   uint32_t bits;
   st_dtype dtype;
@@ -215,11 +217,11 @@ static int plan_preset(lua_State *L) {
   return 2;
 }
 
-/* -- Looking -------------------------------------------------------------- */
+/* -- Inspecting ----------------------------------------------------------- */
 
 static plan *check_plan(st__state *h, lua_State *L) {
   plan *p = st__checkudata(h, L, 1, ST_UD_PLAN, "plan");
-  if (!p->p) st__error(h, L, ST_BAD_STATE, "iterator: it was released");
+  if (!p->p) st__error(h, L, ST_BAD_STATE, "iterator: the plan was released");
   return p;
 }
 
@@ -320,7 +322,7 @@ static void set_facts(st__state *h, lua_State *L, const st_plan_facts *f) {
   lua_setfield(L, -2, "common_dtype");                  /* [-1] */
 }
 
-/* plan_info(plan): what there is to know, as a table */
+/* plan_info(plan): a table that describes the plan */
 static int plan_info(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -349,7 +351,7 @@ static range check_range(st__state *h, lua_State *L, const plan *p) {
   return r;
 }
 
-/* {n0, n1, byte offset of each operand ...} into the table at the top. */
+/* Stores {n0, n1, byte offset of each operand ...} in the table at the top. */
 static void set_step(st__state *h, lua_State *L, const plan *p,
                      const int64_t size[2], const int64_t *offsets) {
   for (int i = 0; i < p->noperands + 2; i++) {
@@ -358,8 +360,8 @@ static void set_step(st__state *h, lua_State *L, const plan *p,
   }
 }
 
-/* plan_steps(plan, first, last): for the elements [first, last), counted from
- * 0, a list of steps */
+/* plan_steps(plan, first, last): a list of the steps for the elements [first,
+ * last), 0-based */
 static int plan_steps(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -375,8 +377,8 @@ static int plan_steps(lua_State *L) {
   return 1;
 }
 
-/* plan_step(plan, first, last, k, into): step k, from 0, into a table; false
- * when there is none */
+/* plan_step(plan, first, last, k, into): stores step k, 0-based, in a table;
+ * false if there is no such step */
 static int plan_step(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -392,7 +394,7 @@ static int plan_step(lua_State *L) {
 }
 
 /* plan_data(plan, first, last, k, into): the same with addresses, as numbers,
- * in place of offsets; raises when the step leaves a storage */
+ * in place of offsets; raises if the step is out of a storage's bounds */
 static int plan_data(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -413,21 +415,24 @@ static int plan_data(lua_State *L) {
   return 1;
 }
 
-/* The operand at 2, from 1, and the byte offset at 3. */
+/* Reads the 1-based operand in argument 2, returned 0-based, and the byte
+ * offset in argument 3. Returns -1 for an invalid operand, which the engine
+ * reports. */
 static int check_element(st__state *h, lua_State *L, int64_t *offset) {
   const int64_t i = st__check_int(h, L, 2, "operand");
   *offset = st__check_int(h, L, 3, "offset");
   return i < 1 || i > MAX_OPERANDS ? -1 : (int)i - 1;
 }
 
-/* As messages count: operands from 1. */
+/* Restores the base of indices in messages (1 during the call), and raises a
+ * failure. */
 static int finish(st__state *h, lua_State *L, st_status status, int from) {
   st_count_from(from);
   return status == ST_OK ? 0 : st__error(h, L, status, "iterator: %s",
                                          st_message());
 }
 
-/* plan_get(plan, operand, offset): a number, boolean or scalar */
+/* plan_get(plan, operand, offset): the element, a number, boolean or scalar */
 static int plan_get(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -465,7 +470,8 @@ static int plan_cast_outputs(lua_State *L) {
 
 /* -- Splitting ------------------------------------------------------------ */
 
-/* A dimension or an operand, from 1; core knows how many there are. */
+/* Reads a 1-based dimension or operand in argument 2 and returns it 0-based.
+ * The engine checks the upper bound. */
 static int check_number(st__state *h, lua_State *L, const char *what) {
   const int64_t i = st__check_int(h, L, 2, what);
   if (i < 1 || i > INT16_MAX) {
@@ -487,7 +493,8 @@ static int plan_narrow(lua_State *L) {
                                      size), from);
 }
 
-/* plan_split(plan, dim): a userdata of the first half */
+/* plan_split(plan, dim): returns the plan of the first half of a dimension;
+ * the plan itself keeps the second half */
 static int plan_split(lua_State *L) {
   st__state *h = st__state_of(L);
   const plan *p = check_plan(h, L);
@@ -519,16 +526,17 @@ static int plan_replace_operand(lua_State *L) {
   const int i = check_number(h, L, "operand");
   st_tensor *t = st__to_tensor(h, L, 3);
   if (!t) {
-    return st__error(h, L, ST_BAD_TYPE, "iterator: a Tensor must replace an "
-                     "operand, got %s", st__type_name(h, L, 3));
+    return st__error(h, L, ST_BAD_TYPE, "iterator: the new operand must be a "
+                     "Tensor, got %s", st__type_name(h, L, 3));
   }
   const int from = st_count_from(1);
   return finish(h, L, st_plan_replace_operand(p->p, i, t), from);
 }
 
-/* -- Shares --------------------------------------------------------------- */
+/* -- Chunks --------------------------------------------------------------- */
 
-/* chunks(n, grain, threads): a list of {first, last} */
+/* chunks(n, grain, threads): a list of the ranges {first, last} of each
+ * thread's share of n elements; last is exclusive */
 static int chunks(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t n = st__check_int(h, L, 1, "n");

@@ -1,13 +1,15 @@
-/* Numbers across the border. A Lua number that is integral is an integer,
- * any other a float; from Lua 5.3 on, which tells the two apart, 3 is an
- * integer and 3.0 a float. What Lua's numbers cannot say is a scalar userdata:
- * st.complex(re, im), st.float(x) (a float even when it is integral) and,
- * where there are neither integers nor int64_t cdata, st.int64(x).
+/* Conversion of numbers between Lua and the engine. Before Lua 5.3 a Lua number
+ * is an integer if it is integral, else a float; from 5.3 on its subtype
+ * decides: 3 is an integer and 3.0 a float. A scalar userdata represents what a
+ * Lua number cannot: st.complex(re, im), st.float(x) (a float even if it is
+ * integral) and, where there are neither integers nor int64_t cdata,
+ * st.int64(x).
  *
  * Note [Negative zero]
- * Before Lua 5.3 -0.0 is an integer, too, as it is what -n is for n = 0:
- * t + -n must not change its dtype then. Its sign stays where a float is asked
- * for, in st.float(-0.0), and where it becomes an element of a floating dtype.
+ * Before Lua 5.3 -0.0 is converted to an integer, too: it is the value of -n
+ * for n = 0, and t + -n must not change the dtype of t then. Its sign is kept
+ * for a float argument, in st.float(-0.0), and in an element of a floating
+ * dtype.
  */
 
 #include <errno.h>
@@ -28,7 +30,7 @@ static int absolute(lua_State *L, int idx) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* An int64_t or uint64_t cdata of LuaJIT. */
+/* Converts an int64_t or uint64_t cdata of LuaJIT. */
 static bool from_cdata(st__state *h, lua_State *L, int idx, int64_t *out) {
   if (h->is_int64_ref == LUA_NOREF) return false;
   idx = absolute(L, idx);
@@ -118,7 +120,8 @@ static void push_scalar_ud(st__state *h, lua_State *L, st_scalar s) {
   *ud = s;
 }
 
-/* An integer that no double holds, or that shall stay one. */
+/* Pushes an integer that a double cannot represent, or that st.int64 makes, as
+ * an exact integer. */
 static void push_exact(st__state *h, lua_State *L, int64_t i) {
 #if LUA_VERSION_NUM >= 503
   (void)h;
@@ -156,7 +159,7 @@ void st__push_scalar(st__state *h, lua_State *L, st_scalar s) {
   }
 }
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Constructors --------------------------------------------------------- */
 
 /* complex(re [, im]) */
 static int new_complex(lua_State *L) {
@@ -200,8 +203,7 @@ int st__new_int64(st__state *h, lua_State *L, int idx) {
   return 1;
 }
 
-/* -- Methods of userdata
- * ----------------------------------------------------- */
+/* -- Methods of userdata -------------------------------------------------- */
 
 static int scalar_tostring(lua_State *L) {
   st__state *h = st__state_of(L);
@@ -252,7 +254,7 @@ static void to_complex(const st_scalar *s, double out[2]) {
   else out[0] = s->kind == ST_SCALAR_FLOAT ? s->u.f : (double)s->u.i;
 }
 
-/* Smith's method: no overflow in between. */
+/* Smith's method: no intermediate overflow. */
 static void divide(const double a[2], const double b[2], double out[2]) {
   const bool is_real = fabs(b[0]) >= fabs(b[1]);
   const double big = b[!is_real], small = b[is_real];
@@ -279,8 +281,8 @@ static void combine(char sign, const double a[2], const double b[2],
   }
 }
 
-/* A scalar userdata met another value. With a tensor it is an operator's
- * matter; upvalues: binding state, sign, the operator's C function. */
+/* A metamethod of scalar userdata. If an operand is a tensor, it calls the
+ * operator. Upvalues: binding state, sign, the operator's C function. */
 static int scalar_arithmetic(lua_State *L) {
   st__state *h = st__state_of(L);
   const char sign = *lua_tostring(L, lua_upvalueindex(2));
@@ -298,8 +300,8 @@ static int scalar_arithmetic(lua_State *L) {
                      st__type_name(h, L, 1), st__type_name(h, L, 2));
   }
   if (a.kind != ST_SCALAR_COMPLEX && b.kind != ST_SCALAR_COMPLEX) {
-    return st__error(h, L, ST_BAD_TYPE, "st.float and st.int64 are arguments "
-                     "for operators, not numbers to calculate with");
+    return st__error(h, L, ST_BAD_TYPE, "values of st.float and st.int64 are "
+                     "arguments for operators and have no arithmetic");
   }
   to_complex(&a, x);
   to_complex(&b, y);
@@ -322,7 +324,8 @@ static int scalar_negate(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* set_int64(is, new): LuaJIT's test for, and maker of, an int64_t. */
+/* set_int64(is, new): sets the functions that test for, and create, LuaJIT's
+ * int64_t */
 static int set_int64(lua_State *L) {
   st__state *h = st__state_of(L);
   luaL_checktype(L, 1, LUA_TFUNCTION);

@@ -1,4 +1,5 @@
-/* Schema strings as tables: st.schema "geo::f(Tensor x, Dim d=0) -> Tensor".
+/* Parses schema strings into tables: st.schema "geo::f(Tensor x, Dim d=0) ->
+ * Tensor".
  */
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 /* -- Fields -------------------------------------------------------------- */
 
-/* Sets a field of the table at the top. */
+/* set_*: set a field of the table at the top. */
 static void set_text(lua_State *L, const char *field, const char *text) {
   lua_pushstring(L, text);         /* [+1] */
   lua_setfield(L, -2, field);      /* [-1] */
@@ -42,7 +43,7 @@ static const char *kind_name(st_type type) {
   return "other";
 }
 
-/* What an argument and a result have in common. [+1] */
+/* Pushes a table with the fields that arguments and results share. [+1] */
 static void push_type(lua_State *L, const st_arg *a) {
   lua_createtable(L, 0, 12);       /* [+1] */
   set_text(L, "name", a->name);
@@ -71,7 +72,7 @@ static void push_argument(st__state *h, lua_State *L, const st_arg *a) {
 
 /* -- Schemas ------------------------------------------------------------- */
 
-/* The schema as a table. [+1] */
+/* Pushes the schema as a table. [+1] */
 static void push_schema(st__state *h, lua_State *L, const st_schema *s) {
   char signature[2048];
   lua_createtable(L, 0, 9);                       /* [+1] */
@@ -97,19 +98,20 @@ static void push_schema(st__state *h, lua_State *L, const st_schema *s) {
   lua_setfield(L, -2, "returns");                 /* [-1] */
 }
 
-/* schema(text [, ns]): a table. Defaults are Lua's values, so a default
- * dimension counts from 1. */
+/* schema(text [, ns]): a table. Defaults are Lua values, so a default
+ * dimension is 1-based. */
 static int parse_schema(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n, ns_size = 0;
   const char *text = luaL_checklstring(L, 1, &n);
   const char *ns = luaL_optlstring(L, 2, NULL, &ns_size);
   if (ns && strlen(ns) != ns_size) {
-    return st__error(h, L, ST_BAD_SCHEMA, "a namespace has a zero byte");
+    return st__error(h, L, ST_BAD_SCHEMA, "the namespace contains a zero "
+                     "byte");
   }
   if (strlen(text) != n) {
-    return st__error(h, L, ST_BAD_SCHEMA, "a schema has a zero byte, at "
-                     "position %d", (int)strlen(text) + 1);
+    return st__error(h, L, ST_BAD_SCHEMA, "the schema contains a zero byte, "
+                     "at position %d", (int)strlen(text) + 1);
   }
   st_schema **ud = st__newudata(h, L, ST_UD_SCHEMA, sizeof *ud);   /* [+1] */
   const st_status status = st_schema_new(text, ns, ud);

@@ -1,6 +1,6 @@
-/* t[k] and t[k] = v. Items that are views are applied one after the other;
- * what is left are masks and tensors of positions, one per dimension, for
- * aten::index and aten::index_put_.
+/* Indexing: t[k] and t[k] = v. Basic items (indices, ranges, newaxis) are
+ * applied one after the other as views; masks and index tensors are collected,
+ * one per dimension, for aten::index and aten::index_put_.
  */
 
 #include <ctype.h>
@@ -11,14 +11,14 @@
 typedef struct walk {
   st__state *h;
   lua_State *L;
-  st__tensor_ud *ud; /* the view so far; on the stack */
-  int slot;          /* and where */
-  int dim;           /* the next dimension of it */
-  int origin;        /* and which one that was at first, for messages */
+  st__tensor_ud *ud; /* the view so far, on the Lua stack */
+  int slot;          /* its stack index */
+  int dim;           /* its next dimension to index */
+  int origin;        /* that dimension in the tensor, for messages */
   bool is_same;      /* no item has made a view yet */
-  int nindices;      /* dimensions with a tensor */
-  st_tensor *index[ST_MAX_DIMS];  /* per dimension of the view */
-  int width[ST_MAX_DIMS];         /* dimensions that each stands for */
+  int nindices;      /* number of index tensors and masks */
+  st_tensor *index[ST_MAX_DIMS];  /* per dimension of the view, or NULL */
+  int width[ST_MAX_DIMS];         /* dimensions that each indexes */
 } walk;
 
 static bool is_mask(const st_tensor *t) {
@@ -32,17 +32,18 @@ static bool is_integral(const st_tensor *t) {
 
 /* -- Items ---------------------------------------------------------------- */
 
-/* Dimensions that an item uses up. */
+/* Number of dimensions that an item indexes. */
 static int width(const st__item *item) {
   switch (item->kind) {
-    case ST_ITEM_POSITION: case ST_ITEM_RANGE: return 1;
+    case ST_ITEM_INDEX: case ST_ITEM_RANGE: return 1;
     case ST_ITEM_TENSOR:
       return is_mask(item->tensor) ? st_tensor_ndim(item->tensor) : 1;
     default: return 0;
   }
 }
 
-/* How many dimensions an ellipsis stands for. */
+/* Returns the number of dimensions that an ellipsis represents; raises if the
+ * items index too many. */
 static int check_width(walk *w, const st__item *items, int n) {
   const int ndim = st_tensor_ndim(w->ud->t);
   int used = 0, dots = 0;
@@ -60,8 +61,8 @@ static int check_width(walk *w, const st__item *items, int n) {
   return ndim - used;
 }
 
-/* The view gets `more` dimensions. A Lua kernel may have made another one,
- * which positions and dimensions would not fit. */
+/* Replaces the view by the result of op, which has `more` more dimensions. A
+ * Lua kernel may return another number, for which w->dim would be wrong. */
 static void apply(walk *w, st_handle op, int n, const st_value *args,
                   int more) {
   const int ndim = st_tensor_ndim(w->ud->t) + more;
@@ -74,7 +75,7 @@ static void apply(walk *w, st_handle op, int n, const st_value *args,
   w->is_same = false;
 }
 
-static void check_position(walk *w, int64_t i) {
+static void check_index(walk *w, int64_t i) {
   const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
   st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
@@ -82,15 +83,15 @@ static void check_position(walk *w, int64_t i) {
             w->origin + 1, (long long)size);
 }
 
-static void apply_position(walk *w, int64_t i) {
-  check_position(w, i);
+static void apply_index(walk *w, int64_t i) {
+  check_index(w, i);
   const st_value args[] = {st__tensor_arg(w->ud->t), st__int_arg(w->dim),
                            st__int_arg(i)};
   apply(w, ST_HANDLE_SELECT, 3, args, -1);
 }
 
 static void apply_range(walk *w, const st__item *item) {
-  if (item->is_exact) check_position(w, item->a);
+  if (item->is_exact) check_index(w, item->a);
   if (item->a != 0 || item->b != INT64_MAX || item->step != 1) {
     const st_value args[] = {
       st__tensor_arg(w->ud->t), st__int_arg(w->dim), st__int_arg(item->a),
@@ -109,14 +110,15 @@ static void apply_newaxis(walk *w) {
   apply(w, ST_HANDLE_UNSQUEEZE, 2, args, 1);
 }
 
-static void record(walk *w, st_tensor *t, int n) {
+/* Adds an index tensor or mask for the next n dimensions. */
+static void add_index(walk *w, st_tensor *t, int n) {
   w->index[w->dim] = t;
   w->width[w->dim] = n;
   w->nindices++;
   w->dim += n;
 }
 
-/* true and false add a dimension of size 1 or 0. [+1] */
+/* A boolean adds a dimension of size 1 (true) or 0 (false). [+1] */
 static void apply_bool(walk *w, bool value) {
   const int64_t one = 1, zero = 0;
   apply_newaxis(w);
@@ -126,13 +128,13 @@ static void apply_bool(walk *w, bool value) {
   const st_scalar s = {ST_SCALAR_BOOL, {.i = value}};
   if (status == ST_OK) status = st_tensor_set(mask->t, 1, &zero, s);
   if (status != ST_OK) st__raise(w->h, w->L, status);
-  record(w, mask->t, 1);
+  add_index(w, mask->t, 1);
 }
 
 static void apply_tensor(walk *w, st_tensor *t) {
   st_scalar s;
   if (st_tensor_ndim(t) > 0 || !(is_integral(t) || is_mask(t))) {
-    record(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
+    add_index(w, t, is_mask(t) ? st_tensor_ndim(t) : 1);
     return;
   }
   st__check_not_fake(w->h, w->L, t);
@@ -143,15 +145,15 @@ static void apply_tensor(walk *w, st_tensor *t) {
     return;
   }
   if (!st__index_to_c(ST_TYPE_INDEX, &s.u.i)) {
-    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0, but positions "
-              "count from 1");
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0 is out of range, "
+              "since positions count from 1");
   }
-  apply_position(w, s.u.i);
+  apply_index(w, s.u.i);
 }
 
 static void apply_item(walk *w, const st__item *item, int rest) {
   switch (item->kind) {
-    case ST_ITEM_POSITION: apply_position(w, item->a); break;
+    case ST_ITEM_INDEX: apply_index(w, item->a); break;
     case ST_ITEM_RANGE: apply_range(w, item); break;
     case ST_ITEM_ELLIPSIS: w->dim += rest; break;
     case ST_ITEM_TENSOR: apply_tensor(w, item->tensor); break;
@@ -162,8 +164,8 @@ static void apply_item(walk *w, const st__item *item, int rest) {
   }
 }
 
-/* Applies the subscript at idx to the tensor in argument 1. Pushes the view,
- * and what its indices need. */
+/* Applies the subscript at idx to the tensor in argument 1. Pushes the view
+ * and the userdata that own its index tensors. */
 static void walk_subscript(walk *w, int idx) {
   st__item items[ST_MAX_ITEMS];
   st_tensor *t = st__check_tensor(w->h, w->L, 1, "self");
@@ -187,12 +189,12 @@ static void begin(walk *w, lua_State *L) {
 
 /* -- Advanced indexing ---------------------------------------------------- */
 
-/* Calls op with (view, indices, the n - 2 further arguments given), then
- * defaults, and base = 1: positions in tensors count from 1. */
+/* Calls op with the view, the index tensors, args[2] .. args[n - 1], the
+ * defaults, and base = 1, since index tensors are 1-based. */
 static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
                              st_value *ret) {
   const st_op *op = w->h->op[handle];
-  if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is not there");
+  if (!op) return st_fail(ST_NOT_FOUND, "indexing by tensors is unavailable");
   st_tensor *list[ST_MAX_DIMS];
   const int ndim = st_tensor_ndim(w->ud->t);
   int len = 0, end = 0;
@@ -215,8 +217,9 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* t[i] of a vector: the element itself. [+1] */
-static int push_at(st__state *h, lua_State *L, const st_tensor *t, int64_t i) {
+/* Pushes the element t[i] of a 1-d tensor as a Lua value. [+1] */
+static int push_element(st__state *h, lua_State *L, const st_tensor *t,
+                        int64_t i) {
   const int64_t size = st_tensor_sizes(t)[0], position = i;
   st_scalar s;
   if (!st__index_to_c(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
@@ -255,7 +258,7 @@ static int push_subscript(lua_State *L) {
   return 1;
 }
 
-/* Could the string at idx be the name of a method? */
+/* True if the string at idx is an identifier, so not a subscript. */
 static bool is_name(lua_State *L, int idx) {
   const char *s = lua_tostring(L, idx);
   if (strcmp(s, "newaxis") == 0 || strcmp(s, "None") == 0) return false;
@@ -264,7 +267,7 @@ static bool is_name(lua_State *L, int idx) {
   return !*s;
 }
 
-/* index(t, key): a method that was not asked for before, or a subscript */
+/* index(t, key): a method that is not cached yet, or a subscript */
 static int tensor_index(lua_State *L) {
   st__state *h = st__state_of(L);
   lua_settop(L, 2);
@@ -282,14 +285,14 @@ static int tensor_index(lua_State *L) {
   const st_tensor *t = st__check_tensor(h, L, 1, "self");
   if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
       type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
-    return push_at(h, L, t, i);
+    return push_element(h, L, t, i);
   }
   return push_subscript(L);
 }
 
 /* -- Writing -------------------------------------------------------------- */
 
-/* The number in argument 3 for elements of dtype d: Note [Negative zero]. */
+/* Converts the number in argument 3 for dtype d: Note [Negative zero]. */
 static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   if (!st__to_scalar(h, L, 3, s)) return false;
   if (d > ST_INT64 && lua_type(L, 3) == LUA_TNUMBER &&
@@ -299,15 +302,17 @@ static bool to_element(st__state *h, lua_State *L, st_dtype d, st_scalar *s) {
   return true;
 }
 
-/* May elements be written without a call? What has to do with gradients is
- * recorded or refused, and counted. */
+/* True if elements may be written without an operator call. A tensor with
+ * gradients, a view of one and an inference tensor need the call, which records
+ * or refuses the write and updates the version. */
 static bool is_plain(const st_tensor *t) {
   const st_tensor *base = st_tensor_base(t);
   return !st_tensor_requires_grad(t) && !st_tensor_is_inference(t) &&
          !(base && st_tensor_requires_grad(base));
 }
 
-/* A number into a vector whose dtype holds it as it is. */
+/* Fast path: stores a number in a 1-d tensor whose dtype represents it. False
+ * if the general path is needed. */
 static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
   int64_t i;
   st_scalar s;
@@ -331,8 +336,8 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
   return is_plain(t) && st_tensor_set(t, 1, &i, s) == ST_OK;
 }
 
-/* The value in argument 3 as a tensor without leading dimensions of size 1,
- * for a target of dtype. [+1] */
+/* Pushes the value in argument 3 as a tensor for a target of dtype, without
+ * leading dimensions of size 1. [+1] */
 static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
   st_scalar s;
   st_tensor *t = st__to_tensor(h, L, 3);
@@ -346,8 +351,8 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
     return ud->t;
   }
   if (!t) {
-    st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s; a number, a "
-              "boolean, a Tensor or a table of them will do",
+    st__error(h, L, ST_BAD_TYPE, "index: cannot assign a %s: the value must "
+              "be a number, a boolean, a table of these, or a Tensor",
               st__type_name(h, L, 3));
   }
   st__tensor_ud *ud = st__push_tensor(h, L, t);               /* [+1] */
@@ -359,7 +364,8 @@ static st_tensor *push_source(st__state *h, lua_State *L, st_dtype dtype) {
   return ud->t;
 }
 
-/* The tensor in argument 1 may have its history from that in argument 3 now. */
+/* The tensor in argument 1 may now have a history from that in argument 3, so
+ * it inherits its keepalive environment. */
 static int finish_assignment(st__state *h, lua_State *L) {
   const st_tensor *t = st__to_tensor(h, L, 1);
   if (t && st_tensor_requires_grad(t)) st__env_inherit_from(h, L, 1, 3, true);
@@ -405,8 +411,8 @@ static int tensor_newindex(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* set_index(fn, shown): what looks up t[k], a Lua function around index; and
- * what getmetatable(t) is */
+/* set_index(fn, shown): sets __index of tensors to fn, a Lua function around
+ * index, and __metatable, the result of getmetatable(t), to shown */
 static int set_index(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -418,7 +424,7 @@ static int set_index(lua_State *L) {
   return 0;
 }
 
-/* index has the methods as second upvalue. */
+/* The second upvalue of index is the table of methods. */
 void st__open_subscript(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {{"set_index", set_index}, {NULL, NULL}};
   st__set_functions(h, L, functions);

@@ -1,10 +1,10 @@
-/* Subscripts as lists of items. A table and a string say the same:
+/* Parses subscripts into lists of items. A table and a string are equivalent:
  *
  *   t[{1, {3, 5}, {}, -1}]    t["1, 3:5, :, -1"]
  *
- * Positions count from 1, or from the end when negative; ranges are
- * inclusive: {a, b}, {a, b, step}, {} for all, {a} for the one position
- * without dropping its dimension.
+ * Indices are 1-based, or count from the end when negative; ranges are
+ * inclusive: {a, b}, {a, b, step}; {} is the whole dimension; {a} is one
+ * index and keeps the dimension.
  */
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static const st__item all_items = {
 
 /* -- Ranges --------------------------------------------------------------- */
 
-/* [a, b] by step as Lua has it, into item. */
+/* Sets item to the 1-based inclusive range [a, b] by step. */
 static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
                       int64_t b, int64_t step) {
   *item = (st__item){.kind = ST_ITEM_RANGE, .a = a, .b = b, .step = step};
@@ -32,29 +32,29 @@ static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
   st__index_to_c(ST_TYPE_END, &item->b);
 }
 
-static void set_position(st__state *h, lua_State *L, st__item *item,
-                         int64_t i) {
-  *item = (st__item){.kind = ST_ITEM_POSITION, .a = i};
+static void set_index(st__state *h, lua_State *L, st__item *item,
+                      int64_t i) {
+  *item = (st__item){.kind = ST_ITEM_INDEX, .a = i};
   if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
-    st__error(h, L, ST_BAD_INDEX, "index: position 0, but positions count "
-              "from 1");
+    st__error(h, L, ST_BAD_INDEX, "index: position 0 is out of range, since "
+              "positions count from 1");
   }
 }
 
-/* The range in the table at the top. */
-static void read_range(st__state *h, lua_State *L, st__item *item, int place) {
+/* Reads the range in the table at the top, the item of that number. */
+static void read_range(st__state *h, lua_State *L, st__item *item, int number) {
   int64_t v[3] = {1, -1, 1};
   const size_t n = lua_objlen(L, -1);
   if (n > 3) {
-    st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d, but a "
-              "range has at most 3 numbers (for a list of positions give a "
-              "tensor)", place, (int)n);
+    st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d values, "
+              "but a range has at most 3 numbers (to select a list of "
+              "positions, index with a tensor)", number, (int)n);
   }
   for (size_t k = 0; k < n; k++) {
     lua_rawgeti(L, -1, (int)k + 1); /* [+1] */
     if (!st__to_int(h, L, -1, &v[k])) {
-      st__error(h, L, ST_BAD_TYPE, "index: item %d is a range with a %s in "
-                "it", place, st__type_name(h, L, -1));
+      st__error(h, L, ST_BAD_TYPE, "index: item %d is a range that contains "
+                "a %s", number, st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                  /* [-1] */
   }
@@ -64,8 +64,8 @@ static void read_range(st__state *h, lua_State *L, st__item *item, int place) {
 
 /* -- Tables --------------------------------------------------------------- */
 
-/* The value at the top, item number place. [-1, +0|1] */
-static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
+/* Reads the value at the top, the item of that number. [-1, +0|1] */
+static void read_item(st__state *h, lua_State *L, st__item *item, int number) {
   st_scalar s;
   st_tensor *t = st__to_tensor(h, L, -1);
   *item = all_items;
@@ -76,7 +76,7 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
     return;
   }
   if (lua_istable(L, -1)) {
-    read_range(h, L, item, place);
+    read_range(h, L, item, number);
   } else if (st__is_sentinel(h, L, -1, ST_SENTINEL_NEWAXIS)) {
     item->kind = ST_ITEM_NEWAXIS;
   } else if (st__is_sentinel(h, L, -1, ST_SENTINEL_ELLIPSIS)) {
@@ -84,11 +84,11 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
   } else if (st__to_scalar(h, L, -1, &s) && s.kind == ST_SCALAR_BOOL) {
     *item = (st__item){.kind = ST_ITEM_BOOL, .a = s.u.i};
   } else if (st__to_int(h, L, -1, &s.u.i)) {
-    set_position(h, L, item, s.u.i);
+    set_index(h, L, item, s.u.i);
   } else {
     st__error(h, L, ST_BAD_TYPE, "index: item %d is a %s, not a position, a "
               "range {first, last, step}, a tensor, st.newaxis or "
-              "st.ellipsis", place, st__type_name(h, L, -1));
+              "st.ellipsis", number, st__type_name(h, L, -1));
   }
   lua_pop(L, 1);            /* [-1] */
 }
@@ -96,7 +96,7 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int place) {
 static int read_table(st__state *h, lua_State *L, int idx, st__item *items) {
   const size_t n = lua_objlen(L, idx);
   if (n > ST_MAX_ITEMS) {
-    st__error(h, L, ST_BAD_VALUE, "index: %d items are too many", (int)n);
+    st__error(h, L, ST_BAD_VALUE, "index: too many items (%d)", (int)n);
   }
   for (size_t k = 0; k < n; k++) {
     lua_rawgeti(L, idx, (int)k + 1); /* [+1] */
@@ -130,7 +130,7 @@ static bool take(text *t, const char *word) {
   return true;
 }
 
-/* "-12"; false when there is no number here. */
+/* Parses an integer such as "-12"; false when there is none here. */
 static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   const char *p = t->at;
   const bool is_negative = *p == '-';
@@ -147,7 +147,7 @@ static bool take_number(st__state *h, lua_State *L, text *t, int64_t *out) {
   return true;
 }
 
-/* "3", "3:5", ":", "1:9:2", "...", "newaxis" */
+/* Parses "3", "3:5", ":", "1:9:2", "..." or "newaxis". */
 static void read_text_item(st__state *h, lua_State *L, text *t,
                            st__item *item) {
   int64_t a = 1, b = -1, step = 1;
@@ -163,7 +163,7 @@ static void read_text_item(st__state *h, lua_State *L, text *t,
   const bool has_first = take_number(h, L, t, &a);
   if (!take(t, ":")) {
     if (!has_first) bad_text(h, L, t, "a position or a range");
-    set_position(h, L, item, a);
+    set_index(h, L, item, a);
     return;
   }
   take_number(h, L, t, &b);

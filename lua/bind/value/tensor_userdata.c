@@ -1,13 +1,12 @@
-/* Tensors in Lua: the userdata, the properties, and the methods that only look
- * at the header and so are no operators.
+/* Tensors in Lua: the userdata, the properties, and the methods that only read
+ * the header and so are not operators.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* -- Userdata
- * ---------------------------------------------------------------- */
+/* -- Userdata ------------------------------------------------------------- */
 
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx) {
   const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
@@ -22,9 +21,9 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
               arg, st__type_name(h, L, idx));
   }
   if (st_tensor_is_symbol(t)) {
-    st__error(h, L, ST_BAD_STATE, "argument '%s' stands for tensors of any "
-              "dtype and shape while a function is traced: its elements, its "
-              "shape and the like are not known", arg);
+    st__error(h, L, ST_BAD_STATE, "argument '%s' represents tensors of any "
+              "dtype and shape while a function is traced: its shape, dtype "
+              "and elements are not known", arg);
   }
   if (st__is_fake(h, t)) st_recorder_uses_shape(h->recorder);
   return t;
@@ -43,7 +42,8 @@ st__tensor_ud *st__push_tensor(st__state *h, lua_State *L, st_tensor *t) {
   return ud;
 }
 
-/* The owner of foreign memory goes with it. */
+/* Releasing a tensor may release the Lua owner of foreign memory, whose
+ * reference is dropped here. */
 static void release(st__state *h, lua_State *L, st__tensor_ud *ud) {
   st_tensor_release(&ud->t);
   if (!h->running && atomic_load_explicit(&h->unrefs, memory_order_relaxed)) {
@@ -61,10 +61,10 @@ static int tensor_gc(lua_State *L) {
   return 0;
 }
 
-/* free(): gives the memory back now; using the tensor later is an error.
- * In a Lua kernel or a finaliser, somebody further down the stack may hold
- * the tensor as a borrowed argument: the userdata is buried until the outermost
- * call returns. */
+/* free(): releases the tensor now; using it later is an error. In a Lua kernel
+ * or a finalizer, a C function deeper in the stack may hold the tensor as a
+ * borrowed argument: the release is then deferred until the outermost call
+ * returns. */
 static int tensor_free(lua_State *L) {
   st__state *h = st__state_of(L);
   st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
@@ -93,15 +93,16 @@ static st_tensor *self(lua_State *L) {
   return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
-/* The same for what a double has not got: memory. */
+/* The tensor in argument 1, for methods that depend on its memory, which a
+ * fake tensor does not have. */
 static st_tensor *self_in_memory(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks where a tensor is in memory");
+  st__cannot_record(st__state_of(L), "it reads where a tensor is in memory");
   return self(L);
 }
 
 /* -- Shapes --------------------------------------------------------------- */
 
-/* {1, 64, 5, 4} as it prints */
+/* __tostring of a shape: "{1,64,5,4}" */
 static int sizes_tostring(lua_State *L) {
   luaL_Buffer b;
   lua_settop(L, 1);
@@ -130,18 +131,19 @@ void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
   lua_setmetatable(L, -2);             /* [-1] */
 }
 
-/* The dimension at idx, from 1 or negative, as an index. */
+/* Converts the dimension at idx, 1-based or negative, to 0-based; raises if it
+ * is out of range. */
 static int check_dim(st__state *h, lua_State *L, int idx, int ndim) {
   const int64_t d = st__check_int(h, L, idx, "dim");
   if (d == 0 || d > ndim || d < -ndim) {
     return st__error(h, L, ST_BAD_DIM, "dimension %lld is out of range: the "
-                     "tensor has %d, and they count from 1", (long long)d,
-                     ndim);
+                     "tensor has %d dimensions, which count from 1",
+                     (long long)d, ndim);
   }
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
 
-/* All of p, or the one for the dimension in the first argument. */
+/* Pushes all elements of p, or the one of the dimension in argument 2. */
 static int push_one_or_all(lua_State *L, const int64_t *p, int ndim) {
   st__state *h = st__state_of(L);
   if (lua_isnoneornil(L, 2)) st__push_sizes(h, L, p, ndim, 1);     /* [+1] */
@@ -214,13 +216,14 @@ static int tensor_storage_offset(lua_State *L) {
 }
 
 /* data_ptr(): the address of the first element as a number, 0 on meta. It is
- * good while a tensor on the storage is alive and none has grown. */
+ * valid while a tensor of the storage is alive and the storage is not
+ * resized. */
 static int tensor_data_ptr(lua_State *L) {
   st__push_int(st__state_of(L), L, (intptr_t)st_tensor_data(self_in_memory(L)));
   return 1;
 }
 
-/* storage(): what identifies the storage, and its bytes */
+/* storage(): an integer that identifies the storage, and its size in bytes */
 static int tensor_storage(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_tensor *t = self_in_memory(L);
@@ -229,7 +232,7 @@ static int tensor_storage(lua_State *L) {
   return 2;
 }
 
-/* is_alias_of(other): do they share a storage? */
+/* is_alias_of(other): true if both share a storage */
 static int tensor_is_alias_of(lua_State *L) {
   const st_tensor *t = self_in_memory(L);
   const st_tensor *u = st__check_tensor(st__state_of(L), L, 2, "other");
@@ -237,7 +240,7 @@ static int tensor_is_alias_of(lua_State *L) {
   return 1;
 }
 
-/* has_internal_overlap(): do two of its elements share memory? */
+/* has_internal_overlap(): true if two of its elements share memory */
 static int tensor_has_internal_overlap(lua_State *L) {
   bool overlaps;
   st__state *h = st__state_of(L);
@@ -247,10 +250,10 @@ static int tensor_has_internal_overlap(lua_State *L) {
   return 1;
 }
 
-/* may_share_memory(t, other): does any byte belong to both? */
+/* may_share_memory(t, other): true if a byte may belong to both */
 static int may_share_memory(lua_State *L) {
   st__state *h = st__state_of(L);
-  st__cannot_record(h, "it asks where a tensor is in memory");
+  st__cannot_record(h, "it reads where a tensor is in memory");
   const st_tensor *t = st__check_tensor(h, L, 1, "t");
   const st_tensor *u = st__check_tensor(h, L, 2, "other");
   lua_pushboolean(L, st_may_share_memory(t, u)); /* [+1] */
@@ -286,7 +289,7 @@ static int tensor_suggest_format(lua_State *L) {
 
 static int tensor_keys(lua_State *L) {
   char text[512];
-  st__cannot_record(st__state_of(L), "it asks for keys");
+  st__cannot_record(st__state_of(L), "it reads a tensor's dispatch keys");
   lua_pushstring(L, st_keyset_text(st_tensor_keys(self(L)), text,
                                    sizeof text)); /* [+1] */
   return 1;
@@ -298,7 +301,7 @@ static int tensor_tostring(lua_State *L) {
   st__state *h = st__state_of(L);
   const st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
   char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
-  if (!ud->t) {  /* perhaps by a finaliser, just now */
+  if (!ud->t) {  /* st__newudata may have run a finalizer that freed it */
     lua_pushliteral(L, "tensor(freed)"); /* [+1] */
     return 1;
   }
@@ -332,8 +335,8 @@ static int is_tensor(lua_State *L) {
   return 1;
 }
 
-/* Lua calls __unm and __bnot with the operand twice. Upvalue 2: what takes it
- * once. */
+/* Lua passes the operand of __unm and __bnot twice. Upvalue 2: the function of
+ * one argument. */
 static int tensor_unary(lua_State *L) {
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(2)); /* [+1] */
@@ -375,7 +378,7 @@ operators[] = {
   {"__mul", "aten::mul", false}, {"__div", "aten::div", false},
   {"__mod", "aten::remainder", false}, {"__pow", "aten::pow", false},
   {"__unm", "aten::neg", true},
-  /* From Lua 5.3 on: */
+  /* Used by Lua 5.3 and later: */
   {"__idiv", "aten::floor_divide", false},
   {"__band", "aten::bitwise_and", false}, {"__bor", "aten::bitwise_or", false},
   {"__bxor", "aten::bitwise_xor", false},
@@ -384,7 +387,7 @@ operators[] = {
   {"__bnot", "aten::bitwise_not", true}
 };
 
-/* Into the metatable at the top. */
+/* Sets the arithmetic metamethods in the metatable at the top. */
 static void set_operators(st__state *h, lua_State *L) {
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     lua_pushlightuserdata(L, h);                /* [+1] */

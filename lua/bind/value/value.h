@@ -1,19 +1,20 @@
-/* Part of bind.h: values of Lua as those of the engine, and back.
+/* Part of bind.h: conversion of Lua values to the engine's and back.
  */
 #ifndef ST_LUA_VALUE_VALUE_H
 #define ST_LUA_VALUE_VALUE_H
 
 /* -- scalar.c ------------------------------------------------------------- */
 
-/* Numbers, booleans, int64_t cdata and scalar userdata; false for the rest. */
+/* Converts a number, boolean, int64_t cdata or scalar userdata; false for any
+ * other value. */
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out);
-/* A number without a fraction that fits. */
+/* Converts an integral number that int64_t can represent; no boolean. */
 bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out);
 bool st__to_double(st__state *h, lua_State *L, int idx, double *out);
 int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg);
 void st__push_int(st__state *h, lua_State *L, int64_t i);      /* [+1] */
 void st__push_scalar(st__state *h, lua_State *L, st_scalar s); /* [+1] */
-/* An exact integer from the integer or decimal string at idx. [+1] */
+/* Pushes the integer, or decimal string, at idx as an exact integer. [+1] */
 int st__new_int64(st__state *h, lua_State *L, int idx);
 void st__open_scalar(st__state *h, lua_State *L);              /* [0] */
 
@@ -25,137 +26,140 @@ st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
 void st__push_dtype(st__state *h, lua_State *L, st_dtype d); /* [+1] */
 bool st__to_format(lua_State *L, int idx, st_format *out);
 bool st__to_device(lua_State *L, int idx, st_device *out);
-bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel mark);
+bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which);
 void st__open_dtype(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor_userdata.c ----------------------------------------------------- */
 
-/* The tensor at idx, or NULL for anything else, freed ones included. */
+/* The tensor at idx, borrowed; NULL for a freed one and any other value. */
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx);
 st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                             const char *arg);
 st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L);     /* [+1] */
-/* A userdata of its own for t. */
+/* Pushes a new userdata that retains t. */
 st__tensor_ud *st__push_tensor(st__state *h, lua_State *L,
                                st_tensor *t); /* [+1] */
+/* Pushes a shape: the n elements of p, each times unit. */
 void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit);                                /* [+1] */
 void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- from_table.c ---------------------------------------------------------- */
 
-/* A tensor from the table or number at idx. dtype NONE infers it. [+1] */
+/* Pushes a tensor made from the table or number at idx; ST_DTYPE_NONE infers
+ * the dtype. [+1] */
 st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
                                st_dtype dtype, st_device device);
 void st__open_from_table(st__state *h, lua_State *L); /* [0], core at the top */
 
-/* The bytes of the tensor at idx, from its first element to the end of its
- * last; raises where they are not here, or not its elements. */
+/* The memory of the tensor at idx, *n bytes from its first element to the end
+ * of its last; raises for a tensor on another device and for a lazy one. */
 char *st__check_memory(st__state *h, lua_State *L, int idx, size_t *n);
 
 /* -- subscript_parse.c ----------------------------------------------------- */
 
 typedef enum st__item_kind {
-  ST_ITEM_POSITION, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
+  ST_ITEM_INDEX, ST_ITEM_RANGE, ST_ITEM_NEWAXIS, ST_ITEM_ELLIPSIS,
   ST_ITEM_TENSOR, ST_ITEM_BOOL
 } st__item_kind;
 
-/* One part of a subscript; positions in C's convention. */
+/* One item of a subscript, with 0-based indices. */
 typedef struct st__item {
   st__item_kind kind;
-  int64_t a, b, step;   /* POSITION: a; RANGE: [a, b) by step; BOOL: a */
-  bool is_exact;        /* a range of one: out of range is an error */
-  st_tensor *tensor;    /* a userdata on the Lua stack holds it */
+  int64_t a, b, step;   /* INDEX: a; RANGE: [a, b) by step; BOOL: a */
+  bool is_exact;        /* a range of one index, which must be in range */
+  st_tensor *tensor;    /* borrowed from a userdata on the Lua stack */
 } st__item;
 
 enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
 
-/* The subscript at idx (number, boolean, sentinel, tensor, table, string) as
- * items; returns how many, or raises. [+number of tensors] */
+/* Parses the subscript at idx (number, boolean, sentinel, tensor, table,
+ * string); returns the number of items, or raises. [+number of tensors] */
 int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items);
 
 /* -- foreign_memory.c ------------------------------------------------------ */
 
-/* What elements are, and how they lie in memory. */
+/* The dtype, shape and strides of a tensor over foreign memory. */
 typedef struct st__layout {
   st_dtype dtype;
   int ndim;
-  bool has_strides;    /* without, they are contiguous */
-  size_t nbytes;       /* from the first to the end of the last */
+  bool has_strides;    /* false: contiguous */
+  size_t nbytes;       /* from the first element to the end of the last */
   int64_t sizes[ST_MAX_DIMS], strides[ST_MAX_DIMS];
 } st__layout;
 
 static inline const int64_t *st__layout_strides(const st__layout *l) {
   return l->has_strides ? l->strides : NULL;
 }
-/* A light userdata, or a pointer of LuaJIT's: its address. */
+/* The address in a light userdata or a LuaJIT pointer; false for any other
+ * value. */
 bool st__to_address(lua_State *L, int idx, void **out);
-/* The table of integers at idx; returns how many. */
+/* Reads the table of integers at idx; returns their number, or raises. */
 int st__check_sizes(st__state *h, lua_State *L, int idx, const char *arg,
                     int64_t *out);
-/* dtype, shape and strides or nil at idx and behind. */
+/* Reads dtype, shape, and strides or nil, from idx on; raises. */
 void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out);
-/* Any byte but 0 becomes 1. */
+/* Replaces every nonzero byte by 1. */
 void st__make_bools(char *p, size_t n);
 
 /* -- symbolic_trace.c ------------------------------------------------------ */
 
-/* The number of the running trace that the userdata at idx is: its index, and
- * an example. */
+/* If the value at idx is a symbolic scalar of the running trace, sets its
+ * index and an example value of its kind. */
 bool st__to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
                        st_scalar *example);
-/* A function in place of the expression at idx, if it is a string; names: a
- * list of its arguments' at the top. Raises. [-1] */
+/* Replaces an expression in a string at idx by a compiled function; the list
+ * of its arguments' names is at the top. Raises. [-1] */
 void st__compile(lua_State *L, st__state *h, int idx);
-/* The names of a schema's arguments as a list; raises. [+1] */
+/* Pushes a list of the names of a schema's arguments; raises. [+1] */
 void st__push_argument_names(st__state *h, lua_State *L, const char *schema,
                              const char *ns);
-/* Traces the function at fn as the body of an operator with this schema: a
- * graph of the caller's; raises. */
+/* Traces the function at fn as the body of an operator with this schema.
+ * Returns a graph, which the caller owns; raises. */
 st_graph *st__trace_body(st__state *h, lua_State *L, const char *schema,
                          const char *ns, int fn);
 
 /* -- trace_reduction.c ----------------------------------------------------- */
 
-/* Traces the parts of a reduction, which are in the table at idx: all of *f
- * but its place is filled in, from its schema on; raises. [+2] */
+/* Traces the functions of a reduction, given in the table at idx. The caller
+ * sets f->schema and f->debug; this sets the rest of *f, which borrows from
+ * two values that it pushes. Raises. [+2] */
 void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
                          st_custom_reduction *f);
-/* Lets go of what that has left at the top. [-2] */
+/* Releases and pops these two values. [-2] */
 void st__end_reduction(lua_State *L);
 
 /* -- fused_function.c ------------------------------------------------------ */
 
-/* Is t a fake tensor of the function that is being recorded? */
+/* True if t is a fake tensor of the running recorder. */
 static inline bool st__is_fake(const st__state *h, const st_tensor *t) {
   return h->recorder && st_recorder_is_fake(h->recorder, t);
 }
-/* Somebody is about to look at an element of t: raises if it is a fake
- * tensor. */
+/* Raises if t is a fake tensor; call it before reading elements of t. */
 void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t);
-/* What is done now would be missed when recorded calls run: the function that
- * is being recorded will be called instead. */
+/* Cancels the running recording because of an effect that a replay of the
+ * recorded calls would omit; the function is then called directly. */
 static inline void st__cannot_record(const st__state *h, const char *why) {
   if (h->recorder) st_recorder_refuse(h->recorder, why);
 }
 
 /* -- mapped_file.c, atomic_save.c ------------------------------------------ */
 
-/* A file or bytes, counted; any thread may let go of it. */
+/* A file or bytes in memory, reference-counted; any thread may release it. */
 typedef struct st__source st__source;
 
 st__source *st__check_source(st__state *h, lua_State *L, int idx);
 st__source *st__source_retain(st__source *s);
-void st__source_release(st__source *s); /* NULL is fine */
+void st__source_release(st__source *s); /* NULL is a no-op */
 size_t st__source_size(const st__source *s);
-/* Why they could not be read; NULL when they were. */
+/* Reads n bytes at offset; returns NULL, or the reason of a failure. */
 const char *st__source_read(const st__source *s, size_t offset, void *out,
                             size_t n);
-/* Appends to the file at idx; the same. */
+/* Appends n bytes to the atomic save at idx; returns as st__source_read. */
 const char *st__save_write(lua_State *L, int idx, const void *p, size_t n);
-/* The bytes of the string or of the tensor's memory at idx. */
+/* The bytes of the string, or of the tensor's memory, at idx. */
 const char *st__check_bytes(st__state *h, lua_State *L, int idx, size_t *n);
-/* nil and why not. [+2] */
+/* Pushes nil and the reason; returns 2. [+2] */
 int st__failed(lua_State *L, const char *why);
 
 #endif

@@ -272,8 +272,8 @@ describe("Gradients of one's own:", function()
     end)
 
     it("refuses what is no derivative", function()
-      raises("derivative: that of 'scale' must be a function or a list of " ..
-             "formulas, got nil", lib.derivative, lib, "scale")
+      raises("derivative: the derivative of 'scale' must be a function or a " ..
+             "list of formulas, got nil", lib.derivative, lib, "scale")
       raises("in the derivative 'self: grad *'", lib.derivative, lib, "scale",
              {"self: grad *"})
       lib:derivative("scale", function(_, g) return g, g end)
