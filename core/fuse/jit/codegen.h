@@ -1,10 +1,4 @@
 /* Vector code as a loop of machine code.
- *
- * Note [Register allocation]
- * Values get registers as they come. When there is none left, the value that
- * is read farthest ahead gives up its own (L. A. Belady, "A Study of
- * Replacement Algorithms for a Virtual-Storage Computer", 1966): loads and
- * constants are simply read again, others go to the stack.
  */
 #ifndef ST_FUSE_JIT_CODEGEN_H
 #define ST_FUSE_JIT_CODEGEN_H
