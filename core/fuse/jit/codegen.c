@@ -1,4 +1,4 @@
-/* From vector code to machine code: operations, registers, the loop.
+/* The code generator: emits each vector operation, and the loop around them.
  */
 
 #include "fuse/jit/codegen.h"
@@ -14,7 +14,7 @@ enum {
   NONE = -1
 };
 
-/* Callee-saved ones come last. */
+/* General registers for the addresses of slots; callee-saved ones come last. */
 static const uint8_t pointers[POINTERS] = {
   ST_RCX, ST_RDX, 8, 9, 10, ST_RBX, ST_RBP, 12, 13, 14, 15
 };
@@ -22,8 +22,8 @@ enum { CALLER_SAVED = 5 };
 
 /* -- Opcodes -------------------------------------------------------------- */
 
-/* Of packed floats; DOUBLE makes them such of doubles. PI: with the prefix of
- * integers; XI: of 16 bytes; HI: of half a vector. */
+/* PS: packed floats; with DOUBLE, packed doubles. PI: with the prefix of
+ * integer instructions; XI: of 16 bytes; HI: of half a vector. */
 #define PS(opcode) ST_X64_OP(0, 1, opcode, 0, ST_X64_WHOLE)
 #define PI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_WHOLE)
 #define XI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_XMM)
@@ -34,7 +34,7 @@ enum { CALLER_SAVED = 5 };
 #define VMOVUPS_LOAD PS(0x10)
 #define VXORPS PS(0x57)
 
-/* AVX-512: between k1 and vectors of masks. WIDE: of 8 bytes each. */
+/* AVX-512: moves between k1 and vectors of masks. WIDE: of 8-byte lanes. */
 #define VPMOVD2M ST_X64_OP(2, 2, 0x39, 0, ST_X64_WHOLE)
 #define VPMOVM2D ST_X64_OP(2, 2, 0x38, 0, ST_X64_WHOLE)
 #define VPMOVM2B ST_X64_OP(2, 2, 0x28, 0, ST_X64_XMM)
@@ -66,7 +66,7 @@ static uint32_t opcode_of(const st_codegen *c, const st_vector_op *op) {
   }
 }
 
-/* Of lanes as wide as the elements. */
+/* op for lanes as wide as the elements. */
 static uint32_t by_width(const st_codegen *c, uint32_t op) {
   return is_double(c) ? op | WIDE : op;
 }
@@ -95,7 +95,7 @@ static st_x64_operand constant(st_codegen *c, uint64_t bits) {
 
 static const st_x64_operand k1 = {ST_X64_REG, 1, 0, 0};
 
-/* Bytes that are not zero become lanes of ones. */
+/* Turns lanes that are not zero into lanes of ones. */
 static void emit_masks(st_codegen *c, int reg) {
   if (is_avx512(c)) {
     st__x64_evex(&c->x, by_width(c, VPTESTMD), 1, reg, in_reg(reg), NONE,
@@ -130,7 +130,7 @@ static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
   if (d == ST_BOOL) emit_masks(c, reg);
 }
 
-/* Masks to bytes of ones, in the scratch register. */
+/* Packs masks into bytes of ones or zeros, in the scratch register. */
 static void emit_bytes(st_codegen *c, int reg) {
   const st_x64_operand low = in_reg(SCRATCH);
   if (is_avx512(c)) {
@@ -152,7 +152,7 @@ static void emit_bytes(st_codegen *c, int reg) {
   st__x64_op(&c->x, XI(1, 0x63), SCRATCH, SCRATCH, low, NONE);
 }
 
-/* Masks to bytes 0 and 1: 16, 8 or 4 of them. */
+/* Stores masks as 16, 8 or 4 bytes of 0 or 1. */
 static void emit_store_bools(st_codegen *c, int reg, st_x64_operand at) {
   const int lanes = c->x.vector / c->v->width;
   emit_bytes(c, reg);
@@ -174,7 +174,8 @@ static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
 
 /* -- Operations ----------------------------------------------------------- */
 
-/* In a register, for operation i. */
+/* The register of value v for operation i; loads, reloads or rematerializes v
+ * if it has none. */
 static int register_of(st_codegen *c, int v, int i) {
   if (c->reg[v] != NONE) return c->reg[v];
   const st_vector_op *op = &c->v->ops[v];
@@ -191,7 +192,8 @@ static int register_of(st_codegen *c, int v, int i) {
   return reg;
 }
 
-/* In a register or where it lies, if it is read nowhere else. */
+/* Value v as an operand of operation i: its register, or its memory if i is its
+ * last use. */
 static st_x64_operand operand_of(st_codegen *c, int v, int i) {
   const st_vector_op *op = &c->v->ops[v];
   if (c->reg[v] != NONE) return in_reg(c->reg[v]);
@@ -216,7 +218,7 @@ static bool is_bool_load(const st_codegen *c, int v) {
   return c->v->ops[v].code == ST_V_LOAD && c->v->ops[v].dtype == ST_BOOL;
 }
 
-/* Is mask i read by the next operation alone, which selects by it? */
+/* True if the only use of mask i is the next operation, a select by it. */
 static bool is_for_next(const st_codegen *c, int i) {
   const st_vector_op *op;
   int next = i + 1;
@@ -227,7 +229,7 @@ static bool is_for_next(const st_codegen *c, int i) {
          !is_bool_load(c, op->b);
 }
 
-/* AVX-512: the mask stays in k1 if that is where it is read. */
+/* AVX-512: the mask stays in k1 if only the next operation uses it. */
 static void emit_compare(st_codegen *c, int i, int left,
                          st_x64_operand right) {
   const st_vector_op *op = &c->v->ops[i];
@@ -245,7 +247,7 @@ static void emit_compare(st_codegen *c, int i, int left,
   st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE, false);
 }
 
-/* right where the mask is set, else left. */
+/* Emits reg = right where the mask is set, else left. */
 static void emit_select(st_codegen *c, const st_vector_op *op, int reg,
                         int left, st_x64_operand right, int mask) {
   if (!is_avx512(c)) {
@@ -303,7 +305,7 @@ static void emit_op(st_codegen *c, int i) {
 
 static void emit(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
-  if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* when read */
+  if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* at its use */
   if (op->code != ST_V_STORE) {
     emit_op(c, i);
     return;

@@ -1,4 +1,5 @@
-/* Register allocation (Note [Register allocation]).
+/* Register allocation: live ranges, eviction and spilling
+ * (Note [Register allocation]).
  */
 
 #include "fuse/jit/register_allocation.h"
@@ -53,8 +54,6 @@ static void spill(st_codegen *c, int v) {
              st__spill_operand(c->spill_slot[v]), NONE);
 }
 
-/* A register for what operation i reads or gives; those that it reads are
- * kept. */
 int st__alloc_register(st_codegen *c, int i) {
   int best = 0, farthest = -1;
   for (int r = 0; r < ST_CODEGEN_REGS; r++) {
