@@ -1,10 +1,10 @@
-/* Running programs.
+/* The interpreter: runs a program over n0 x n1 elements, window by window.
  *
  * Note [Gather and scatter by block]
- * A loop over a program cuts what it is given into windows of at most a block:
- * a part of a row, or some rows. An operand that lies in memory as a register
- * does is read or written where it is; another one is gathered into a buffer
- * of the arena, or scattered from one. A single element is spread there once.
+ * The elements are divided into windows of at most one block: part of a row, or
+ * several rows. An operand that is contiguous in a window is read or written in
+ * place; any other is gathered into a buffer of the arena, or scattered from
+ * one. A single element is repeated in its buffer once for all windows.
  */
 
 #include "fuse/ir/program.h"
@@ -39,16 +39,16 @@ void st__program_release(st_program **p) {
 
 /* -- Operands ------------------------------------------------------------- */
 
-/* An operand of the loop, outputs first: what memory it has here, and where
- * the program wants it. */
+/* An operand of the loop; outputs come first. */
 typedef struct operand {
   char *data, *buffer;
-  const char *cached;    /* what begins here is in the buffer ... */
-  int64_t ncached;       /* ... so many elements of it */
-  int64_t s0, s1, size;
-  st_loop move;          /* between memory and the buffer */
+  const char *cached;    /* the address the buffer was gathered from */
+  int64_t ncached;       /* elements in the buffer */
+  int64_t s0, s1, size;  /* strides and itemsize, in bytes */
+  st_loop move;          /* copies between memory and the buffer */
   int slot;
-  bool is_aliased;       /* an output that is not written where it is */
+  bool is_aliased;       /* an output that must be written by way of the
+                            buffer */
 } operand;
 
 typedef struct interp {
@@ -93,8 +93,8 @@ static void set_up_operands(interp *m, char **data, const int64_t *strides,
   }
 }
 
-/* Outputs that are written while an input in the same memory is still to be
- * read. */
+/* Marks outputs whose memory is that of an input which the program reads after
+ * it writes an output. */
 static void find_aliased(interp *m) {
   const st_program *p = m->p;
   for (int i = 0; i < p->noutputs && p->writes_early; i++) {
@@ -105,11 +105,12 @@ static void find_aliased(interp *m) {
 }
 
 /* Note [Tails of vector loops]
- * Machine code works on whole vectors, and what is behind the end of a window
- * is not ours. So it gets windows that are whole vectors, and the rest of a
- * row in buffers, where there is room behind the end. */
+ * Machine code reads and writes whole vectors, and must not access memory
+ * behind the end of a window. So windows are multiples of ST_PROGRAM_LANES
+ * where possible; operands of the others, such as the rest of a row, are in
+ * buffers, which have space behind the end. */
 static bool is_dense(const st_program *p, const operand *o, window w) {
-  if (o->s0 == 0 && o->s1 == 0) return false; /* it is spread */
+  if (o->s0 == 0 && o->s1 == 0) return false; /* repeated in the buffer */
   if (p->nregions > 0 && w.m0 * w.m1 % ST_PROGRAM_LANES != 0) return false;
   return (w.m0 == 1 || o->s0 == o->size) &&
          (w.m1 == 1 || o->s1 == w.m0 * o->size);
@@ -208,7 +209,7 @@ static void run_window(interp *m, int64_t q, int64_t r, window w) {
 
 /* -- The loop ------------------------------------------------------------- */
 
-/* Do all operands walk n0 x n1 as one row? */
+/* True if every operand has n0 x n1 elements at one stride. */
 static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
   const int n = p->noutputs + p->ninputs;
   for (int i = 0; i < n; i++) {
@@ -217,14 +218,15 @@ static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
   return true;
 }
 
-/* Whole vectors of n, if there is one. */
+/* n, rounded down to a multiple of ST_PROGRAM_LANES if there is machine code
+ * and n has at least that many elements. */
 static int64_t whole(const st_program *p, int64_t n) {
   const bool is_cut = p->nregions > 0 && n >= ST_PROGRAM_LANES;
   return is_cut ? n - n % ST_PROGRAM_LANES : n;
 }
 
-/* So many of n1 rows that they are whole vectors; a few that are not are done
- * one by one. */
+/* Rows of a window, at most n1: a multiple of ST_PROGRAM_LANES if n1 is large
+ * enough; otherwise 1 if rows are long and do not make whole vectors. */
 static int64_t rows_at_once(const st_program *p, int64_t n0, int64_t n1) {
   const int64_t n = whole(p, n1);
   return p->nregions > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;

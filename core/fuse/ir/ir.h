@@ -1,4 +1,11 @@
-/* Code: a program on its way, whose instructions name values.
+/* The IR: instructions in SSA form, which the graph lowering writes and
+ * from which a program is made.
+ *
+ * Stage ir of Note [Stages of fusion]. In: a graph and dtypes
+ * (lower_graph.h). Then, in this order: common subexpressions and constant
+ * folding while instructions are appended (ir_cse.c), peephole rules
+ * (peephole.c), liveness and slots (lower_to_program.c). Out: a program
+ * (program.h).
  */
 #ifndef ST_FUSE_IR_IR_H
 #define ST_FUSE_IR_IR_H
@@ -13,10 +20,10 @@ typedef enum st_ir_value_kind {
 
 typedef struct st_ir_value {
   uint8_t kind, dtype;
-  bool is_single;     /* one element for all: of a number, or a constant */
-  int def;            /* the instruction that gives it, of a result */
-  int last;           /* the last one that reads it */
-  char bytes[16];     /* of a constant */
+  bool is_single;     /* one element for all blocks: a scalar or constant */
+  int def;            /* of a result: the instruction that defines it */
+  int last;           /* its last use, an instruction */
+  char bytes[16];     /* of a constant: its element */
 } st_ir_value;
 
 /* Values 0 .. ninputs - 1 are the inputs. */
@@ -31,25 +38,29 @@ typedef struct st_ir {
 st_status st__ir_new(st_ir **out);
 void st__ir_free(st_ir **c);
 
-/* Each gives the value in *out, an older one if it is the same. */
+/* Each sets *out to the new value, or to an equal older one. */
 st_status st__ir_input(st_ir *c, st_dtype dtype, bool is_single,
                        int *out);
 st_status st__ir_const(st_ir *c, st_dtype dtype, const void *bytes,
                        int *out);
-/* v converted as copy_ does. */
+/* v converted to dtype, as copy_ converts. */
 st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out);
-/* What v was converted from by the last instruction, v otherwise. */
+/* The operand of the conversion that defines v; v if no conversion does. */
 int st__ir_unconverted(const st_ir *c, int v);
-/* in: values; dtypes: of the nout results, which get values out[0] .. */
+/* Appends loop with the operands in. dtypes are those of the nout results,
+ * whose values are stored in out. grain: elements worth a thread. BAD_STATE
+ * when there are too many instructions or operands. */
 st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
                        int64_t grain, int nin, const int *in, int nout,
                        const st_dtype *dtypes, int *out);
-/* v must not be zero when the program runs. */
+/* Adds a check: no element of v may be zero when the program runs. */
 st_status st__ir_check(st_ir *c, int v);
 
-/* Joins instructions for which there is one kernel (kernel/fused_pairs.def). */
+/* Replaces two instructions by one where kernel/fused_pairs.def has a kernel
+ * for both. */
 void st__ir_peephole(st_ir *c);
-/* The program for the outputs that are set. The code is used up. */
+/* Makes the program that computes c->outputs. Changes the IR, which can only
+ * be freed afterwards. */
 st_status st__ir_lower(st_ir *c, st_program **out);
 
 #endif

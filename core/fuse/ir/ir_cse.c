@@ -1,5 +1,5 @@
-/* Writing code: common subexpressions are shared and constants are folded as
- * instructions come.
+/* Building the IR: common subexpressions are shared and constants are folded
+ * while instructions are appended.
  */
 
 #include "fuse/ir/ir.h"
@@ -79,7 +79,8 @@ static bool all_single(const st_ir *c, int n, const int *in) {
   return true;
 }
 
-/* Runs the loop once, now: whole stores take more than an element. */
+/* Runs the loop over one element. Each buffer has room for a whole vector
+ * store. */
 static st_status fold_const(st_ir *c, const st_instr *x, const int *in,
                             const st_dtype *dtypes, int *out) {
   _Alignas(64) char room[ST_INSTR_OPERANDS][64];
@@ -95,7 +96,8 @@ static st_status fold_const(st_ir *c, const st_instr *x, const int *in,
   return ST_OK;
 }
 
-/* An instruction that does the same with the same. */
+/* An earlier instruction with the same loop, operands and parameters, or
+ * NULL. */
 static const st_instr *find_common(const st_ir *c, const st_instr *x) {
   const size_t size = sizeof(uint16_t) * (size_t)(x->n - x->nout);
   for (int i = 0; i < c->ninstrs; i++) {

@@ -1,4 +1,6 @@
-/* Graph lowering (Note [Fake tensors of a graph]). */
+/* Graph lowering: runs the nodes on fake tensors and turns the captured loops
+ * into IR (Note [Fake tensors of a graph]).
+ */
 
 #include "fuse/ir/lower_graph.h"
 
@@ -11,22 +13,23 @@
 
 enum { MAX_STORAGES = 2048 };
 
-/* What is in a storage. Kept alive, so that no other takes its place. */
+/* The value in a storage. The storage is retained, so that no new one gets its
+ * address. */
 typedef struct storage_value {
   st_storage *storage;
   int value;
-  int at;              /* how many nodes had been called then */
-  int ndim;            /* of what was written */
+  int at;              /* nodes called when it was written */
+  int ndim;            /* of the tensor that was written */
   int64_t numel;
 } storage_value;
 
 typedef struct builder {
   st_capture lower;    /* first */
   st_ir *code;
-  st_status status;    /* the first failure ... */
-  char message[256];   /* ... and what it says */
-  bool skips_sums;     /* a sum is what it adds up: the caller adds */
-  int at;              /* nodes that have been called */
+  st_status status;    /* of the first failure */
+  char message[256];   /* of the first failure */
+  bool skips_sums;     /* a sum's result is its operand: the caller sums */
+  int at;              /* nodes called so far */
   int n;
   storage_value list[MAX_STORAGES];
 } builder;
@@ -80,14 +83,14 @@ static bool is_one_element(const st_tensor *t) {
   return true;
 }
 
-/* Does t show the elements of k where they are? */
+/* True if t has the geometry that k was written with. */
 static bool is_whole(const storage_value *k, const st_tensor *t) {
   if (t->offset != 0) return false;
   if (k->numel == 1) return is_one_element(t);
   return t->numel == k->numel && st__is_contiguous(t);
 }
 
-/* The value that t is; -1 after a refusal. */
+/* The value of t; -1 after a refusal. */
 static int read_value(builder *b, const st_tensor *t) {
   int value = -1;
   char bytes[16];
@@ -204,7 +207,7 @@ static void free_builder(builder *b) {
   st__free(ST_MEM_SCRATCH, b, sizeof *b);
 }
 
-/* -- Calls that nobody hears of ------------------------------------------- */
+/* -- Unobserved calls ----------------------------------------------------- */
 
 typedef struct thread_state {
   st_tls tls;
@@ -235,10 +238,10 @@ static void restore_thread(const thread_state *o) {
   st__set_capture(o->lower);
 }
 
-/* -- Fakes -------------------------------------------------------------- */
+/* -- Fake tensors --------------------------------------------------------- */
 
-/* Of fake tensors that stand for more than one element: sizes that nobody asks
- * for by chance. */
+/* The sizes of fake tensors with dimensions: two primes, so that a result of
+ * this shape has it from its operands. */
 static const int64_t SHAPE[] = {7919, 104729};
 
 typedef struct fakes {
@@ -275,8 +278,8 @@ static bool has_fake_shape(const st_tensor *t) {
                           t->sizes[1] == SHAPE[1]);
 }
 
-/* What it gives depends on which sizes are one; those of fake tensors are
- * not. */
+/* True if the result depends on which sizes are 1. No size of a fake tensor
+ * is. */
 static bool depends_on_ones(const st_graph_node *n) {
   static const char *const names[] = {"aten::squeeze", "aten::atleast_"};
   const char *name = st__op_name(n->op);
@@ -286,9 +289,10 @@ static bool depends_on_ones(const st_graph_node *n) {
   return false;
 }
 
-/* What a node gives must be known before another one reads it: then it is the
- * one to blame. It must have the shape of its arguments, and when the node
- * writes in place, its loops must have been seen. */
+/* Refuses a result that is not pointwise as soon as its node has run, so that
+ * the message names this node and not a later reader. The result must have the
+ * shape of the fake tensors, and an in-place node must have run a captured
+ * loop. */
 static void check_result(builder *b, const st_graph_node *n,
                          const st_tensor *t) {
   read_value(b, t);
@@ -326,7 +330,8 @@ static st_status add_error_context(const builder *b, const st_graph *g,
   return ST_OK;
 }
 
-/* Runs the graph on fake tensors, and says what has failed, and where. */
+/* Runs the graph on fake tensors. A failure names the operator and where it is
+ * called. */
 static st_status run_fakes(builder *b, const st_graph *g, fakes *s,
                            const st_scalar *params) {
   progress p = {b, NULL};
@@ -338,7 +343,7 @@ static st_status run_fakes(builder *b, const st_graph *g, fakes *s,
   return status;
 }
 
-/* -- Values --------------------------------------------------------------- */
+/* -- Outputs -------------------------------------------------------------- */
 
 static st_status add_output(builder *b, const st_tensor *t, int dtype) {
   int v = read_value(b, t);
@@ -386,7 +391,8 @@ st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
 
 /* -- Gradients ------------------------------------------------------------ */
 
-/* Fakes of the gradients that are given, before those of the inputs. */
+/* Makes the fake tensors: those of the outputs' gradients, then those of the
+ * inputs. */
 static st_status make_fakes(builder *b, const st_graph *g,
                             const st_arg_spec *inputs, const st_arg_spec *grads,
                             uint32_t wanted, fakes *s) {

@@ -1,14 +1,18 @@
-/* Graph lowering: what a graph computes for certain dtypes, as code.
+/* Graph lowering: from a graph to a program for given dtypes.
+ *
+ * Stage ir of Note [Stages of fusion]. In: a graph (fuse/trace/graph.h), and
+ * the dtypes of its inputs. Out: a program (program.h), by way of the IR
+ * (ir.h).
  *
  * Note [Fake tensors of a graph]
- * The nodes of a graph are called once with fake tensors of the arguments:
- * tensors on the meta device of the same dtypes, of two dimensions where the
- * arguments have any, so that type promotion goes as it will. Each loop that is
- * captured (Note [Captured loops]) becomes an instruction. Elements follow the
- * storages: a tensor is the value that was last written to its storage, and
- * must have the geometry that it was written with, or repeat a single element.
- * What is not written by an elementwise loop is not fused: ST_BAD_STATE names
- * the operator and where it is called.
+ * The nodes of a graph are called once on fake tensors: tensors on the meta
+ * device with the dtypes of the arguments, of two dimensions where the argument
+ * has any and of none otherwise, so that type promotion takes its course. Each
+ * captured loop (Note [Captured loops]) becomes an instruction. A storage
+ * stands for one value: a tensor is the value that was last written to its
+ * storage, and must have the geometry it was written with, or repeat a single
+ * element. A result that no elementwise loop writes cannot be fused:
+ * ST_BAD_STATE names the operator and where it is called.
  */
 #ifndef ST_FUSE_IR_LOWER_GRAPH_H
 #define ST_FUSE_IR_LOWER_GRAPH_H
@@ -16,12 +20,12 @@
 #include "fuse/ir/ir.h"
 #include "fuse/trace/graph.h"
 
-/* What dispatch and promotion see of a tensor. dtype ST_DTYPE_NONE: none is
- * given. */
+/* The properties of a tensor argument on which type promotion depends. dtype
+ * ST_DTYPE_NONE: there is no tensor. */
 typedef struct st_arg_spec {
   uint8_t dtype;
-  bool is_single;  /* of no dimension */
-  bool is_wrapped; /* and a plain number */
+  bool is_single;  /* 0-dim */
+  bool is_wrapped; /* 0-dim, made of a plain number */
 } st_arg_spec;
 
 static inline st_arg_spec st__arg_spec_of(const st_tensor *t) {
@@ -29,22 +33,24 @@ static inline st_arg_spec st__arg_spec_of(const st_tensor *t) {
                        (t->flags & ST_FLAG_WRAPPED) != 0};
 }
 
-/* Code for the graph's outputs; with outputs, cast to these dtypes (NONE: as
- * they come). params: the numbers of the call. */
+/* The program that computes the graph's outputs; the caller owns it. params:
+ * the scalar inputs. out_dtypes: dtypes to cast the outputs to (NONE: no cast),
+ * or NULL. */
 st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
                           const st_scalar *params,
                           const uint8_t *out_dtypes, st_program **out);
 
-/* The graph's outputs as the gradients that are given have them: of a graph
- * that does not use its largest input they are smaller. */
+/* Expands each output to the sizes of its gradient (NULL: unchanged). An output
+ * is smaller if the graph does not use its largest input. */
 st_status st__expand_to_grads(int n, st_tensor **outs,
                               st_tensor *const *grads);
 
-/* Code for the gradients: its inputs are those of the outputs that are given,
- * one after the other, and then the graph's. wanted: bits of the graph's
- * inputs; summed: those whose gradient is added up afterwards, and so is left
- * in the dtype that it is computed in. The outputs are the gradients of those
- * in *given. */
+/* The program that computes the gradients of the inputs; the caller owns it.
+ * Its inputs are the gradients of the outputs that have one in grads, in order,
+ * then the graph's inputs. wanted: the inputs to differentiate by, as bits;
+ * summed: those whose gradient the caller sums, which keeps the dtype it is
+ * computed in. *given becomes the inputs that have a gradient; the outputs are
+ * those gradients, in order. */
 st_status st__lower_gradients(const st_graph *g, const st_arg_spec *inputs,
                               const st_scalar *params,
                               const st_arg_spec *grads, uint32_t wanted,

@@ -1,4 +1,4 @@
-/* Code becomes a program: what is not needed goes, values get slots.
+/* From IR to a program: dead instructions are dropped and values get slots.
  */
 
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "fuse/jit/jit_compile.h"
 
 enum { LINE = 64, UNUSED = -1, LIVE_OUT = INT32_MAX,
-       MAX_GRAIN = 32768 /* elements worth a thread, at most */ };
+       MAX_GRAIN = 32768 /* bound of the elements worth a thread */ };
 
 typedef struct lowering {
   st_ir *c;
   st_program *p;
-  bool *live;              /* by instruction */
+  bool *live;              /* for each instruction */
   int slot[ST_IR_VALUES];
   int nfree;
-  int free[ST_PROGRAM_SLOTS];  /* registers that nobody reads any more */
+  int free[ST_PROGRAM_SLOTS];  /* registers whose values are dead */
 } lowering;
 
-/* -- What is needed ------------------------------------------------------- */
+/* -- Liveness ------------------------------------------------------------- */
 
 static void mark_live(lowering *a) {
   st_ir *c = a->c;
@@ -44,7 +44,7 @@ static bool runs_once(const lowering *a, const st_instr *x) {
   return a->c->values[x->at[0]].is_single;
 }
 
-/* What runs once is read by every block. */
+/* Operands and results of the prologue stay live: every block may read them. */
 static void extend_uniforms(lowering *a) {
   st_ir *c = a->c;
   for (int k = 0; k < c->ninstrs; k++) {
@@ -59,10 +59,10 @@ static void extend_uniforms(lowering *a) {
 /* -- Order of inputs ------------------------------------------------------ */
 
 /* Note [Operand order decides the layout]
- * The first operand with an opinion decides the layout of a new result. In
- * a chain of calls that is the leftmost one of the expression, so the inputs
- * are handed to the iterator in the order in which they are met from left to
- * right. */
+ * The iterator takes the layout of a new result from its first operand with a
+ * layout that is not ambiguous. In nested calls this is the leftmost operand of
+ * the expression, so the iterator gets the inputs in the order of a depth-first
+ * visit from left to right. */
 typedef struct visitor {
   const st_ir *c;
   st_program *p;
@@ -97,7 +97,7 @@ static st_status order_inputs(lowering *a) {
   return ST_OK;
 }
 
-/* -- Slots --------------------------------------------------------------- */
+/* -- Slots ---------------------------------------------------------------- */
 
 static st_status new_slot(lowering *a, st_slot_kind kind, int dtype,
                           int at, int *out) {
@@ -112,7 +112,7 @@ static st_status new_slot(lowering *a, st_slot_kind kind, int dtype,
   return ST_OK;
 }
 
-/* A register for a value; an old one of the same dtype if there is one. */
+/* Allocates a register, a free one of the same dtype if there is one. */
 static st_status alloc_register(lowering *a, int dtype, int *out) {
   for (int i = a->nfree - 1; i >= 0; i--) {
     if (a->p->slots[a->free[i]].dtype != dtype) continue;
@@ -136,7 +136,7 @@ static void free_registers(lowering *a, const st_instr *x, int k) {
   }
 }
 
-/* The output that is value v, or -1; the first of several. */
+/* The first output whose value is v, or -1. */
 static int output_of(const st_ir *c, int v) {
   for (int i = 0; i < c->noutputs; i++) {
     if (c->outputs[i] == v) return i;
@@ -183,8 +183,8 @@ static st_status alloc_operands(lowering *a) {
 
 /* -- Instructions --------------------------------------------------------- */
 
-/* Whether an output is written before the last input was read: then it may not
- * be the same memory. */
+/* Sets writes_early if x reads an input after an output was written: then the
+ * two must not be the same memory. */
 static void note_order(lowering *a, const st_instr *x, bool *has_written) {
   for (int i = x->nout; i < x->n; i++) {
     const bool reads = a->p->slots[x->at[i]].kind == ST_SLOT_INPUT;
@@ -198,7 +198,7 @@ static void note_order(lowering *a, const st_instr *x, bool *has_written) {
 static st_status emit(lowering *a, int k) {
   const st_instr *from = &a->c->instrs[k];
   st_instr *x = &a->p->instrs[a->p->ninstrs];
-  /* results may take the registers of what is read for the last time */
+  /* a single result may reuse the register of an operand that dies here */
   if (from->nout == 1) free_registers(a, from, k);
   ST_TRY(alloc_results(a, from));
   if (from->nout > 1) free_registers(a, from, k);
@@ -233,7 +233,8 @@ static st_status emit_all(lowering *a) {
 
 static uint32_t rounded(size_t n) { return (uint32_t)((n + LINE - 1) & -LINE); }
 
-/* The block that leaves registers, buffers and constants in the cache. */
+/* The largest block for which registers, buffers and constants stay in the
+ * cache. */
 static void choose_block(st_program *p) {
   size_t each = 0;
   for (int i = 0; i < p->nslots; i++) {
@@ -291,8 +292,8 @@ static void choose_grain(st_program *p) {
 
 /* -- Assembly ------------------------------------------------------------- */
 
-/* What no instruction of a block writes is copied: inputs, constants, single
- * elements, and all but the first of outputs that are the same. */
+/* Appends copies for outputs that no instruction of a block writes: inputs,
+ * constants, single elements, and repeated outputs. */
 static st_status copy_outputs(st_ir *c) {
   for (int i = 0; i < c->noutputs; i++) {
     const int v = c->outputs[i];
@@ -325,7 +326,7 @@ static st_status assemble(lowering *a) {
   st_program *p = a->p;
   ST_TRY(copy_outputs(a->c));
   ST_TRY(order_inputs(a));
-  st__ir_peephole(a->c); /* afterwards: it moves what is read on the left */
+  st__ir_peephole(a->c); /* after order_inputs: it reorders operands */
   mark_live(a);
   extend_uniforms(a);
   ST_TRY(alloc_operands(a));

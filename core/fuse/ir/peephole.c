@@ -1,5 +1,5 @@
-/* Pairs: two instructions become one where a kernel does the work of both,
- * which saves a way to the cache and back.
+/* Peephole rules of the IR: an instruction is merged into the one that reads
+ * its result if one kernel computes both, which saves a store and a load.
  */
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { UNUSED = -1, LIVE_OUT = INT32_MAX };
 
-/* Which inputs of the second kernel are what the first one gives. */
+/* Which operand of the second kernel is the result of the first. */
 typedef enum side { LEFT, RIGHT, EITHER, BOTH } side;
 
 typedef struct rule { st_kernel_id kernel, first, second; side side; } rule;
@@ -27,14 +27,14 @@ typedef struct peephole {
   uint16_t uses[ST_IR_VALUES];      /* instructions, outputs and checks */
 } peephole;
 
-/* -- Readers -------------------------------------------------------------- */
+/* -- Uses ----------------------------------------------------------------- */
 
 static void use_at_exit(peephole *w, int v) {
   w->c->values[v].last = LIVE_OUT;
   w->uses[v]++;
 }
 
-/* Those of instructions that somebody needs. */
+/* Counts uses and finds last uses. Dead instructions do not count. */
 static void count_uses(peephole *w) {
   st_ir *c = w->c;
   memset(w->uses, 0, sizeof w->uses);
@@ -55,12 +55,12 @@ static void count_uses(peephole *w) {
   }
 }
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Operations ----------------------------------------------------------- */
 
-/* An instruction of one result as pairs see it: a square is a product. */
+/* An instruction as the rules match it: a square is a product. */
 typedef struct operation {
   st_loop loop;
-  st_dtype dtype;                /* of its last input */
+  st_dtype dtype;                /* of the last operand */
   int n, in[ST_INSTR_OPERANDS];
 } operation;
 
@@ -75,8 +75,8 @@ static operation operation_of(const st_ir *c, int k) {
   return s;
 }
 
-/* What a pair would keep waiting for its second half may not take more room
- * than what it spares. */
+/* True if merging instruction j into k would extend the live ranges of j's
+ * operands s by more bytes than the value `between` takes, which it saves. */
 static bool extends_liveness(const peephole *w, const operation *s, int j,
                              int k, int between) {
   const st_ir *c = w->c;
@@ -91,10 +91,10 @@ static bool extends_liveness(const peephole *w, const operation *s, int j,
          kept > st__itemsize((st_dtype)c->values[between].dtype);
 }
 
-/* -- Pairs ---------------------------------------------------------------- */
+/* -- Rules ---------------------------------------------------------------- */
 
-/* The instruction that gives input i of s, which is k, when the two are the
- * pair, or UNUSED. */
+/* The instruction that defines operand i of s, which is instruction k, if rule
+ * p merges the two; else UNUSED. */
 static int match_first(const peephole *w, const rule *p, const operation *s,
                        int i, int k) {
   const st_ir *c = w->c;
@@ -114,7 +114,7 @@ static int match_first(const peephole *w, const rule *p, const operation *s,
   return fits && !extends_liveness(w, &first, j, k, v) ? j : UNUSED;
 }
 
-/* k reads what j has read in place of its input i. */
+/* Merges j into k: k reads the operands of j in place of its operand i. */
 static void merge(peephole *w, const rule *p, int j, int k, int i) {
   st_ir *c = w->c;
   st_instr *x = &c->instrs[k];

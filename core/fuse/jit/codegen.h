@@ -1,25 +1,25 @@
-/* Vector code as a loop of machine code.
+/* The code generator: emits vector IR as a loop of machine code.
  *
- * Note [Register allocation]
- * Values get registers as they come. When there is none left, the value that
- * is read farthest ahead gives up its own (L. A. Belady, "A Study of
- * Replacement Algorithms for a Virtual-Storage Computer", 1966): loads and
- * constants are simply read again, others go to the stack.
+ * Stage jit of Note [Stages of fusion]. In: vector IR (vector_ir.h). Out: bytes
+ * of machine code, by way of register_allocation.h and x86_encoder.h.
  */
 #ifndef ST_FUSE_JIT_CODEGEN_H
 #define ST_FUSE_JIT_CODEGEN_H
 
 #include "fuse/jit/vector_ir.h"
 
-/* void code(char *const *at, int64_t n): the loop over n elements, rounded up
- * to whole vectors, with at[slot] for the memory of a slot. */
+/* The state of one compilation. The generated function is
+ *   void code(char *const *at, int64_t n);
+ * it loops over n elements, rounded up to whole vectors; at[slot] is the memory
+ * of a slot. */
 typedef struct st_codegen st_codegen;
 
-/* What compiling needs of memory, the caller's; NULL when there is none. */
+/* The caller owns the result; NULL when out of memory. */
 st_codegen *st__codegen_new(void);
 void st__codegen_free(st_codegen *c);
-/* Writes code of at most max bytes; how many there are, whole vectors of them,
- * or 0 when it does not fit. v and code are borrowed for the call. */
+/* Emits at most max bytes into code. Returns their number, a multiple of the
+ * vector size, or 0 if max or the spill slots do not suffice. v and code are
+ * borrowed for the call. */
 size_t st__codegen_loop(st_codegen *c, const st_vector_ir *v, uint8_t *code,
                         size_t max);
 

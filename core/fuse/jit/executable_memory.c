@@ -1,5 +1,5 @@
-/* Executable memory: written first, then made executable, never both, so that
- * systems give it that refuse pages one could write and run.
+/* Executable pages. They are written first and made executable afterwards,
+ * because some systems refuse pages that are both writable and executable.
  */
 #define _DEFAULT_SOURCE
 

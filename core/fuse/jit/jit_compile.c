@@ -1,4 +1,4 @@
-/* Compiling programs: which instructions, and what of them is read later.
+/* The JIT compiler: chooses regions of a program and compiles them.
  */
 
 #include "fuse/jit/jit_compile.h"
@@ -15,8 +15,8 @@
 #if defined(__x86_64__)
 
 enum {
-  MAX_CODE = 64 << 10,   /* bytes of a program, at most */
-  MIN_REGION = 2,        /* instructions that are worth it */
+  MAX_CODE = 64 << 10,   /* bytes for a program */
+  MIN_REGION = 2,        /* instructions */
   MAX_LATENCY = 96      /* Note [Latency limit of a region] */
 };
 
@@ -27,9 +27,9 @@ typedef struct compiler {
   uint8_t code[MAX_CODE];
 } compiler;
 
-/* -- Runs ----------------------------------------------------------------- */
+/* -- Regions -------------------------------------------------------------- */
 
-/* Does an instruction from k on read what is there now? */
+/* True if an instruction from k on reads the slot before one writes it. */
 static bool is_read_from(const st_program *p, int slot, int k) {
   for (; k < p->ninstrs; k++) {
     const st_instr *x = &p->instrs[k];
@@ -50,8 +50,8 @@ static bool is_written(const st_program *p, int slot, int from, int to) {
   return false;
 }
 
-/* The instructions [from, to) as vector code, with stores; false: that is too
- * much. */
+/* Lowers the instructions [from, to) to vector IR, with stores of the values
+ * that are live out; false if they do not fit. */
 static bool lower_region(compiler *c, int from, int to, int width) {
   const st_program *p = c->p;
   st__lower_begin(&c->w, p, width);
@@ -67,14 +67,14 @@ static bool lower_region(compiler *c, int from, int to, int width) {
 }
 
 /* Note [Latency limit of a region]
- * A processor works on several steps of a loop at a time, as many as fit the
- * window of instructions that it looks at, some hundreds. When an operation
- * has to wait for more than about MAX_LATENCY cycles of others, there are too
- * few of them to keep it busy, and kernel by kernel would be faster: runs end
+ * A processor executes several iterations of a loop at a time, as many as fit
+ * its reorder buffer of some hundred instructions. When the critical path to
+ * an operation is longer than about MAX_LATENCY cycles, too few iterations fit
+ * to keep the processor busy, and separate kernels are faster. So a region ends
  * there.
  */
 
-/* The end of the longest run from `from` on. */
+/* The end of the longest region that starts at `from`, and its lane width. */
 static int region_end(compiler *c, int from, int *width) {
   const st_program *p = c->p;
   int to = from;
@@ -110,7 +110,7 @@ static void compile_regions(compiler *c) {
       size = st__codegen_loop(c->m, &c->w.v, c->code + n, MAX_CODE - n);
       if (size > 0) break;
     }
-    if (size == 0) break; /* no room is left */
+    if (size == 0) break; /* the buffer is full */
     p->regions[p->nregions++] = (st_jit_region){(uint16_t)k, (uint16_t)to,
                                                 (uint32_t)n};
     n += size;

@@ -1,29 +1,34 @@
-/* Machine code for programs.
+/* The JIT compiler: machine code for regions of a program.
+ *
+ * Stage jit of Note [Stages of fusion]. In: a program (fuse/ir/program.h). Each
+ * region is lowered to vector IR (kernel_lowering.h, kernel_parser.h,
+ * vector_ir.h), which codegen.h emits. Out: the same program with code and
+ * regions, which fuse/ir/interpreter.c calls.
  *
  * Note [Machine code]
- * Instructions whose kernels are plain arithmetic need not write what they
- * compute to the cache for the next one to read it there. So runs of them are
- * compiled: one loop that keeps values in the registers of the processor and
- * writes what others read. What they compute is what the rows of the kernels
- * say (Note [Grammar of kernel expressions]), operation by operation, so
- * results are the same to the bit (where two NaNs meet, either may go on, as in
- * any kernel); vector maths stays with the kernels, between the runs. A program
- * without machine code is the same program: there is none on other processors
- * than x86-64 with AVX2, where the system gives no executable pages, and when
- * it is switched off.
+ * Instructions whose kernels are plain arithmetic need not pass values through
+ * the cache. So regions of consecutive ones are compiled to one loop each,
+ * which keeps values in registers of the processor and stores only those that
+ * other instructions read. A region computes the expressions of the kernels'
+ * rows (Note [Grammar of kernel expressions]), operation by operation, so
+ * results are the same to the bit (of two NaN operands either may be the
+ * result, as in any kernel). Vector maths stays in kernels, between the
+ * regions. A program without machine code computes the same. There is none on
+ * processors other than x86-64 with AVX2, where the system refuses executable
+ * pages, and where it is switched off.
  */
 #ifndef ST_FUSE_JIT_JIT_COMPILE_H
 #define ST_FUSE_JIT_JIT_COMPILE_H
 
 #include "fuse/ir/program.h"
 
-/* Is machine code made for new programs? Where it can run, unless it is
- * switched off, as STRIDED_JIT=0 does from the start. */
+/* True if new programs are compiled: the processor can run the code, and
+ * neither STRIDED_JIT=0 nor st__set_jit has switched it off. */
 bool st__jit_enabled(void);
-/* What it was; for all threads. */
+/* Switches compilation on or off, for all threads. Returns the old setting. */
 bool st__set_jit(bool is_on);
 
-/* Gives p its runs, if there are any to give. NO_MEMORY. */
+/* Compiles the regions of p, if it has any. NO_MEMORY. */
 st_status st__program_compile(st_program *p);
 
 #endif

@@ -1,7 +1,7 @@
-/* From kernels to vector code.
+/* Lowering of kernel calls to vector IR.
  *
- * A half type is computed as float32 and rounded, as in its kernels. Integers
- * are only converted.
+ * float16 is computed as float32 and rounded, as in its kernels. Integers are
+ * only converted to floats.
  */
 
 #include "fuse/jit/kernel_lowering.h"
@@ -20,7 +20,7 @@ static bool is_float(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64;
 }
 
-/* Integers that are lanes of 32 bits when they are loaded. */
+/* True for integers that a load extends to 32-bit lanes. */
 static bool is_small_int(st_dtype d) {
   return d == ST_UINT8 || d == ST_INT8 || d == ST_INT16 || d == ST_INT32;
 }
@@ -29,7 +29,7 @@ static int width_of(st_dtype d) {
   return d == ST_FLOAT64 ? 8 : is_float(d) ? 4 : d == ST_BOOL ? 0 : -1;
 }
 
-/* -- Which instructions --------------------------------------------------- */
+/* -- Supported instructions ----------------------------------------------- */
 
 static bool is_copy(const st_program *p, const st_instr *x) {
   return x->n == 2 && x->nout == 1 &&
@@ -39,7 +39,7 @@ static bool is_copy(const st_program *p, const st_instr *x) {
 
 static int copy_width(st_dtype to, st_dtype from) {
   const int w = width_of(to), v = width_of(from);
-  if (w < 0 || to == from) return -1; /* moved as it is */
+  if (w < 0 || to == from) return -1; /* a plain copy stays a kernel */
   if (is_small_int(from)) return w == 0 ? -1 : w;
   if (v < 0 || (w > 0 && v > 0 && w != v)) return -1;
   return w > v ? w : v;
@@ -49,7 +49,8 @@ static const char *source_of(const st_program *p, const st_instr *x) {
   return st__kernel_source(x->loop, dtype_at(p, x->at[x->n - 1]));
 }
 
-/* Selections move the bits of a half as they are, and what bytes there are. */
+/* True for `where` of float16 and bool: its kernel copies bits unchanged, which
+ * lanes of float32 or masks cannot do. */
 static bool moves_bits(const st_program *p, const st_instr *x) {
   const st_dtype d = dtype_at(p, x->at[x->n - 1]);
   return (d == ST_FLOAT16 || d == ST_BOOL) &&
@@ -106,7 +107,7 @@ static st_vector_value value_at(st_lowering *w, int slot) {
   return (st_vector_value){st__vector_load(&w->v, slot, d), d == ST_BOOL};
 }
 
-/* A NaN keeps its sign alone, as in the kernels. */
+/* Rounds to float16. Of a NaN only the sign is kept, as in the kernels. */
 static int to_half(st_vector_ir *v, int x) {
   const int sign = st__vector_op(v, ST_V_AND, 0, x,
                                  st__vector_bits(v, 0x80000000), -1);
@@ -117,7 +118,7 @@ static int to_half(st_vector_ir *v, int x) {
   return st__vector_op(v, ST_V_HALF, 0, x, -1, -1);
 }
 
-/* As elements of a dtype. */
+/* Converts lanes or a mask to elements of dtype d. */
 static st_vector_value converted(st_lowering *w, st_dtype d,
                                  st_vector_value t) {
   st_vector_ir *v = &w->v;

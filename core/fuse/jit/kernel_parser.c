@@ -1,12 +1,12 @@
-/* Reading the expressions of kernels.
+/* A recursive descent parser of kernel expressions.
  *
  * Note [Grammar of kernel expressions]
- * The row of a kernel is C for the compiler and a text for this reader, which
- * knows as much of C as those rows need whose operations a processor has for
- * vectors: selections, comparisons, arithmetic, casts to T and W, and a few
- * functions. Whatever else a row says, calls of vector maths above all, is
- * refused, and its loop is called. Constants are those of the lanes; a double
- * that would turn a float32 into one is refused, too.
+ * The expression of a kernel's row is compiled as C, and also kept as text for
+ * this parser. The parser accepts the part of C for which the processor has
+ * vector instructions: selections, comparisons, arithmetic, casts to T and W,
+ * and a few functions. Everything else, such as calls of vector maths, is
+ * refused, and the kernel is called instead. Constants have the dtype of the
+ * lanes; a double constant that would promote float32 is refused, too.
  *
  *   choice  = either ["?" choice ":" choice]
  *   either  = binary operators of C by LEVELS
@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A literal is a number until somebody needs lanes of it. */
+/* A literal is kept as a number, and becomes lanes at its first use as such. */
 typedef enum term_kind {
   TERM_LANES, TERM_MASK, TERM_INT, TERM_FLOAT, TERM_DOUBLE
 } term_kind;
@@ -56,7 +56,7 @@ static term lanes_of(int value) { return (term){TERM_LANES, value, 0}; }
 
 static term mask_of(int value) { return (term){TERM_MASK, value, 0}; }
 
-/* A double does not fit float32 unless a cast says so. */
+/* A double literal fails with float32 lanes unless it is cast. */
 static int to_lanes(parser *r, term t) {
   if (t.kind == TERM_DOUBLE && r->v->width == 4) fail(r);
   if (is_number(t)) return st__vector_float(r->v, t.number);
@@ -86,13 +86,13 @@ static term not_term(parser *r, term t) {
 
 typedef struct operator {
   char text[3];
-  uint8_t level;       /* the higher, the closer */
+  uint8_t level;       /* precedence; a higher one binds tighter */
   uint8_t code, imm;
 } operator;
 
 enum { LEVELS = 9 };
 
-/* Two characters before one. */
+/* Operators of two characters come first. */
 static const operator operators[] = {
   {"||", 1, ST_V_OR, 0},          {"&&", 2, ST_V_AND, 0},
   {"==", 6, ST_V_COMPARE, ST_V_EQ}, {"!=", 6, ST_V_COMPARE, ST_V_NE},
@@ -116,7 +116,7 @@ static const operator *next_operator(parser *r) {
   return NULL;
 }
 
-/* Of bools as the numbers 0 and 1. */
+/* Compares bools as the numbers 0 and 1. */
 static term compare_masks(parser *r, int predicate, int a, int b) {
   st_vector_ir *v = r->v;
   const int all = st__vector_bool(v, true);
@@ -135,7 +135,7 @@ static term compare_masks(parser *r, int predicate, int a, int b) {
   }
 }
 
-/* Is t a bool, or the number 0 or 1 beside one? */
+/* True for a bool, and for the literals 0 and 1. */
 static bool is_like_mask(term t) {
   return t.kind == TERM_MASK ||
          (t.kind == TERM_INT && (t.number == 0 || t.number == 1));
@@ -160,7 +160,7 @@ static term apply(parser *r, const operator *o, term a, term b) {
     return mask_of(st__vector_op(r->v, ST_V_COMPARE, o->imm, to_lanes(r, a),
                                  to_lanes(r, b), -1));
   }
-  /* integers divide otherwise, bools are kept by their own rows */
+  /* two literals would need C's arithmetic; bools have rows of their own */
   if (is_number(a) && is_number(b)) return fail(r);
   return lanes_of(st__vector_op(r->v, (st_vector_opcode)o->code, 0,
                                 to_lanes(r, a), to_lanes(r, b), -1));
@@ -184,7 +184,7 @@ static int pick(parser *r, int a, int b, int mask) {
   return st__vector_op(r->v, ST_V_SELECT, 0, a, b, mask);
 }
 
-/* As CLAMP of ternary.c. */
+/* CLAMP of kernel/ternary.c. */
 static term clamp(parser *r, int x, int low, int high) {
   int y = pick(r, x, low, compare(r, ST_V_GT, x, low));
   y = pick(r, y, high, compare(r, ST_V_LT, y, high));
@@ -192,7 +192,7 @@ static term clamp(parser *r, int x, int low, int high) {
   return lanes_of(pick(r, x, y, compare(r, ST_V_NE, x, x)));
 }
 
-/* As LERP of ternary.c. */
+/* LERP of kernel/ternary.c. */
 static term lerp(parser *r, int x, int y, int w, int size) {
   st_vector_ir *v = r->v;
   const int span = st__vector_op(v, ST_V_SUB, 0, y, x, -1);
@@ -251,8 +251,8 @@ static bool take(parser *r, const char *text) {
   return true;
 }
 
-/* Digits and a point, as few as make numbers that are exact until they are
- * divided; strtod would ask the locale for the point. */
+/* A decimal literal of at most DIGITS digits, which is exact before the
+ * division by scale. strtod would depend on the locale. */
 static term number(parser *r) {
   term t = {TERM_INT, 0, 0};
   double scale = 1;

@@ -1,4 +1,4 @@
-/* Writing vector code: what is known is computed at once.
+/* Building vector IR, with constant folding and common subexpressions.
  */
 
 #include "fuse/jit/vector_ir.h"
@@ -50,7 +50,7 @@ bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true) {
 
 /* -- Operations ----------------------------------------------------------- */
 
-/* Cycles of recent processors, about. */
+/* Cycles, roughly, of recent processors. */
 static const uint8_t latencies[ST_V_COUNT] = {
   [ST_V_ADD] = 4, [ST_V_SUB] = 4, [ST_V_MUL] = 4, [ST_V_DIV] = 12,
   [ST_V_MIN] = 4, [ST_V_MAX] = 4, [ST_V_SQRT] = 16, [ST_V_ROUND] = 8,
@@ -82,7 +82,7 @@ static int append(st_vector_ir *v, const st_vector_op *op) {
   return v->n++;
 }
 
-/* Bytes between the members are compared, too. */
+/* Zeroed, because append compares the padding, too. */
 static st_vector_op blank(st_vector_opcode code) {
   st_vector_op op;
   memset(&op, 0, sizeof op);
@@ -120,9 +120,9 @@ void st__vector_store(st_vector_ir *v, int slot, st_dtype dtype, int a) {
   append(v, &op);
 }
 
-/* -- Simpler ones --------------------------------------------------------- */
+/* -- Simplification ------------------------------------------------------- */
 
-/* A choice by a comparison of the two is a minimum or a maximum. */
+/* A select by a comparison of its two operands is a minimum or a maximum. */
 static int select_extreme(st_vector_ir *v, int a, int b, int mask) {
   const st_vector_op *m = &v->ops[mask];
   if (m->code != ST_V_COMPARE || (m->imm != ST_V_LT && m->imm != ST_V_GT)) {

@@ -1,16 +1,17 @@
-/* Vector code: what one step of a loop computes, operation by operation.
+/* Vector IR: the operations of one iteration of a region's loop.
  *
  * Note [Vector IR]
- * A run of instructions of a program becomes a list of operations on vectors
- * of the processor, each of which gives one value. All values of a list have
- * as many lanes, which are as wide as the elements; a bool is a lane of ones
- * or of zeros. What is written twice is computed once.
+ * A region of a program becomes a list of operations on vectors, each of which
+ * gives one value. All values of a list have the same number of lanes, which
+ * are as wide as the elements; a bool is a mask, a lane of ones or of zeros.
+ * Equal operations are merged.
  *
  * Note [Loads are rematerialized]
- * Elements are loaded where an operation reads them, and again when there was
- * no register to keep them in. So nobody may refer to a load behind the
- * instruction that asked for it: what is there may have been overwritten. If
- * its value is what it has loaded, that is copied at once.
+ * Elements are loaded at each use, and loaded again if the value was evicted
+ * from its register. So a load may only be used by operations of the
+ * instruction that it was made for: a later instruction may have overwritten
+ * the memory. An instruction whose result is a load copies it at once
+ * (ST_V_COPY).
  */
 #ifndef ST_FUSE_JIT_VECTOR_IR_H
 #define ST_FUSE_JIT_VECTOR_IR_H
@@ -19,28 +20,28 @@
 
 enum { ST_VECTOR_OPS = 1024 };
 
-/* Arguments a, b, c are values before; m is a mask. */
+/* Operands a, b and c are earlier values; c is a mask. */
 typedef enum st_vector_opcode {
-  ST_V_LOAD,      /* the elements at a slot, as lanes */
-  ST_V_STORE,     /* a to a slot, in its dtype; gives nothing */
-  ST_V_CONST,     /* bits in all lanes */
+  ST_V_LOAD,      /* the elements of a slot, as lanes */
+  ST_V_STORE,     /* stores a to a slot, in its dtype; has no value */
+  ST_V_CONST,     /* bits, in all lanes */
   ST_V_ADD, ST_V_SUB, ST_V_MUL, ST_V_DIV,
   ST_V_MIN,       /* a < b ? a : b */
   ST_V_MAX,       /* a > b ? a : b */
   ST_V_SQRT,
-  ST_V_ROUND,     /* imm: a rounding of SSE4.1 */
-  ST_V_COMPARE,   /* imm: a predicate of AVX */
+  ST_V_ROUND,     /* imm: an SSE4.1 rounding mode */
+  ST_V_COMPARE,   /* imm: an AVX predicate; gives a mask */
   ST_V_AND,
   ST_V_AND_NOT,   /* ~a & b */
   ST_V_OR, ST_V_XOR,
   ST_V_SELECT,    /* c ? a : b */
-  ST_V_FLOAT,     /* of an integer of 32 bits */
-  ST_V_COPY,      /* of a load: Note [Loads are rematerialized] */
-  ST_V_HALF,      /* rounded to float16 */
+  ST_V_FLOAT,     /* converts 32-bit integers */
+  ST_V_COPY,      /* copies a load: Note [Loads are rematerialized] */
+  ST_V_HALF,      /* rounds to float16 */
   ST_V_COUNT
 } st_vector_opcode;
 
-/* Predicates and roundings. */
+/* Predicates and rounding modes. */
 enum {
   ST_V_EQ = 0x00, ST_V_NE = 0x04, ST_V_LT = 0x11, ST_V_LE = 0x12,
   ST_V_GE = 0x1d, ST_V_GT = 0x1e,
@@ -49,7 +50,7 @@ enum {
 
 typedef struct st_vector_op {
   uint8_t code, imm;
-  uint8_t dtype;       /* of the slot, of LOAD and STORE */
+  uint8_t dtype;       /* LOAD, STORE: the slot's */
   int16_t slot;
   int16_t a, b, c;     /* -1: none */
   uint64_t bits;
@@ -57,20 +58,20 @@ typedef struct st_vector_op {
 
 typedef struct st_vector_ir {
   int n, width;        /* width: bytes of a lane, 4 or 8 */
-  bool is_full;        /* what came last is not there */
+  bool is_full;        /* an operation was dropped */
   st_vector_op ops[ST_VECTOR_OPS];
-  int16_t latency[ST_VECTOR_OPS]; /* cycles until it is there, about */
+  int16_t latency[ST_VECTOR_OPS]; /* cycles of the critical path, estimated */
 } st_vector_ir;
 
-/* The value of an operation: an older one if it is the same, a constant if it
- * always is. */
+/* Appends an operation and returns its value. An equal earlier one is shared,
+ * and a constant one is folded. */
 int st__vector_op(st_vector_ir *v, st_vector_opcode code, int imm, int a, int b,
                   int c);
 int st__vector_load(st_vector_ir *v, int slot, st_dtype dtype);
 void st__vector_store(st_vector_ir *v, int slot, st_dtype dtype, int a);
 int st__vector_bits(st_vector_ir *v, uint64_t bits);
 int st__vector_float(st_vector_ir *v, double number);
-/* All ones, or all zeros. */
+/* A mask of all ones or all zeros. */
 int st__vector_bool(st_vector_ir *v, bool is_true);
 bool st__vector_is_bool(const st_vector_ir *v, int a, bool is_true);
 

@@ -1,4 +1,4 @@
-/* Encoding instructions.
+/* Encoder of x86-64 instructions (VEX and EVEX).
  */
 
 #include "fuse/jit/x86_encoder.h"
@@ -20,7 +20,7 @@ static void put32(st_x64 *x, uint32_t bits) {
   for (int i = 0; i < 4; i++) st__x64_byte(x, (int)(bits >> 8 * i & 0xff));
 }
 
-/* -- Instructions with vectors -------------------------------------------- */
+/* -- Vector instructions -------------------------------------------------- */
 
 enum { NO_BASE = 5, HAS_SIB = 4, DISP8 = 1 << 6, DISP32 = 2 << 6,
        DIRECT = 3 << 6 };
@@ -29,7 +29,7 @@ static int scale_bits(int scale) {
   return scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
 }
 
-/* behind: bytes of the instruction that follow the operand. */
+/* behind: bytes of the instruction after the operand. */
 static void put_const(st_x64 *x, int dst, int number, int behind) {
   st__x64_byte(x, (dst & 7) << 3 | NO_BASE); /* relative to rip */
   if (x->nfixups == ST_X64_FIXUPS) {
@@ -64,7 +64,7 @@ static void put_operand(st_x64 *x, int dst, st_x64_operand rm, int behind) {
   }
 }
 
-/* The bit 3 of the register that rm names. */
+/* Bit 3 of the register in rm. */
 static int high_of(st_x64_operand rm) {
   return rm.kind == ST_X64_REG ? rm.reg >> 3
        : rm.kind == ST_X64_MEM ? rm.base >> 3 : 0;
@@ -102,7 +102,7 @@ void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
 
 void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
                   st_x64_operand rm, int imm, bool is_masked) {
-  const int length = length_of(op); /* a displacement of 0 has no scale */
+  const int length = length_of(op); /* disp8 is 0: its scale has no effect */
   st__x64_byte(x, 0x62);
   st__x64_byte(x, !(dst >> 3) << 7 | 1 << 6 | !high_of(rm) << 5 | 1 << 4 |
                   (int)(op >> 2 & 3));
@@ -112,7 +112,7 @@ void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
   put_rest(x, op, dst, rm, imm);
 }
 
-/* -- Others --------------------------------------------------------------- */
+/* -- Scalar instructions -------------------------------------------------- */
 
 void st__x64_load_pointer(st_x64 *x, int to, int from, int slot) {
   st__x64_byte(x, 0x48 | (to >> 3) << 2 | from >> 3);

@@ -1,5 +1,5 @@
-/* An assembler for what vector code needs of x86-64, with AVX2 and F16C or with
- * AVX-512 (F, DQ, BW and VL).
+/* Encoder of the x86-64 instructions that vector IR needs, with AVX2 and F16C
+ * or with AVX-512 (F, DQ, BW and VL).
  *
  * Instructions are encoded as in volume 2 of Intel's Software Developer's
  * Manual (2.3, VEX, and 2.7, EVEX). Vector registers are 0 .. 15, ymm or zmm;
@@ -17,10 +17,10 @@ enum { ST_RAX, ST_RCX, ST_RDX, ST_RBX, ST_RSP, ST_RBP, ST_RSI, ST_RDI,
        ST_R11 = 11 };
 enum { ST_X64_POOL = 128, ST_X64_FIXUPS = 2048 };
 
-/* What an instruction works on: 16 bytes, half a vector or a whole one. */
+/* The operand size of an instruction: 16 bytes, half a vector or a vector. */
 enum { ST_X64_XMM, ST_X64_HALF, ST_X64_WHOLE };
 
-/* prefix, map, opcode, the bit W and the length. */
+/* An opcode with its prefix, map, bit W and operand size. */
 #define ST_X64_OP(pp, map, opcode, w, length)                         \
   ((uint32_t)(pp) | (map) << 2 | (w) << 7 | (uint32_t)(length) << 8 | \
    (opcode) << 16)
@@ -28,16 +28,16 @@ enum { ST_X64_XMM, ST_X64_HALF, ST_X64_WHOLE };
 typedef enum st_x64_kind {
   ST_X64_REG,     /* a vector register */
   ST_X64_MEM,     /* [base + rax * scale] */
-  ST_X64_SPILL,   /* vector number reg on the stack */
-  ST_X64_CONST    /* constant number reg of the pool */
+  ST_X64_SPILL,   /* spill slot reg on the stack */
+  ST_X64_CONST    /* constant reg of the pool */
 } st_x64_kind;
 
-/* The operand that may lie in memory. */
+/* The operand that may be in memory (ModRM.rm). */
 typedef struct st_x64_operand {
   uint8_t kind, reg, base, scale;
 } st_x64_operand;
 
-/* Code on its way. What does not fit is dropped, and is_full is set. */
+/* The code buffer. Bytes that do not fit are dropped, and is_full is set. */
 typedef struct st_x64 {
   uint8_t *code;             /* borrowed */
   size_t n, max;
@@ -53,8 +53,8 @@ void st__x64_bytes(st_x64 *x, const char *bytes, size_t n);
 /* dst and src are vector registers; imm is appended unless it is negative. */
 void st__x64_op(st_x64 *x, uint32_t op, int dst, int src,
                 st_x64_operand rm, int imm);
-/* The same with EVEX, also where half a vector or 16 bytes would do without;
- * k1 may be one of the registers, or (is_masked) choose the lanes. */
+/* The same with EVEX encoding for all operand sizes. A register may be k1; with
+ * is_masked, k1 is the write mask. */
 void st__x64_evex(st_x64 *x, uint32_t op, int dst, int src,
                   st_x64_operand rm, int imm, bool is_masked);
 /* mov to, [from + 8 * slot] of general registers. */
@@ -62,11 +62,11 @@ void st__x64_load_pointer(st_x64 *x, int to, int from, int slot);
 void st__x64_push(st_x64 *x, int reg);
 void st__x64_pop(st_x64 *x, int reg);
 void st__x64_move_stack(st_x64 *x, int bytes);
-/* rax += step, and back to `begin` while it is below rsi. */
+/* Adds step to rax, and jumps to `begin` while rax is below rsi. */
 void st__x64_loop(st_x64 *x, int step, size_t begin);
-/* The operand for 8 bytes, which fill a vector. */
+/* The constant operand of 8 bytes, repeated to fill a vector. */
 st_x64_operand st__x64_const(st_x64 *x, uint64_t bits);
-/* Puts the pool behind the code. */
+/* Appends the pool of constants and resolves the references to it. */
 void st__x64_finish(st_x64 *x);
 
 #endif

@@ -1,14 +1,14 @@
-/* Gradients of scripted reductions.
+/* Gradients of custom reductions.
  *
  * Note [Gradients of a custom reduction]
- * Backwards a fold is done once more with operators that have derivatives: the
- * values that map gives are combined in neighbouring pairs, half of them after
- * the other, and final takes the last ones; that is differentiated as it
- * stands. A combine that is a built-in operator (a sum, a product, an
- * extremum) is the built-in reduction instead: the gradient of a sum is
- * expanded, extrema share it evenly among those that are equal. The gradient
- * of map is the fused one, unless this pass is itself recorded: then map is
- * called operator by operator, too.
+ * The backward pass computes the reduction again with differentiable operators:
+ * map's values are combined in neighbouring pairs, level by level, final is
+ * applied to the last ones, and this computation is differentiated. If combine
+ * is a built-in operator (a sum, a product, an extremum), the built-in
+ * reduction replaces the levels: the gradient of a sum is expanded, that of an
+ * extremum is shared evenly among equal elements. The gradient of map is a
+ * fused program, unless the backward pass is recorded itself (create_graph):
+ * then map runs operator by operator, too.
  */
 
 #include "fuse/reduce/reduction_op.h"
@@ -18,9 +18,9 @@
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/engine/engine.h"
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Operators ------------------------------------------------------------ */
 
-/* *t becomes the result of an operator of it and n further arguments. */
+/* Replaces *t by the result of an operator on *t and n further arguments. */
 static st_status apply_op(st_tensor **t, st_op_id id, int n,
                           const st_value *more) {
   st_value args[8];
@@ -33,7 +33,7 @@ static st_status apply_op(st_tensor **t, st_op_id id, int n,
   return ST_OK;
 }
 
-/* Every second one of the last dimension, from the first on. */
+/* Every second element of the last dimension, in [first, end). */
 static st_status every_second(const st_tensor *t, int64_t first, int64_t end,
                               st_tensor **out) {
   const st_value args[] = {st__of_tensor(t), st__of_int(t->ndim - 1),
@@ -51,18 +51,18 @@ static st_status to_dtype(st_tensor **t, int dtype) {
   return (*t)->dtype == dtype ? ST_OK : apply_op(t, ST_OP_to_dtype, 1, &to);
 }
 
-/* -- The fold ------------------------------------------------------------- */
+/* -- The reduction -------------------------------------------------------- */
 
 typedef struct reduction {
   const st_reducer *r;
   const st_reducer_call *c;
-  uint8_t accs[ST_TREE_ACCS];  /* dtypes */
+  uint8_t accs[ST_TREE_ACCS];  /* dtypes of the accumulators */
   int64_t n;                   /* elements of a result */
   int nouter;
-  int64_t outer[ST_MAX_DIMS];  /* sizes */
+  int64_t outer[ST_MAX_DIMS];  /* sizes of the outer dimensions */
 } reduction;
 
-/* The reduced dimensions become the last one. */
+/* Moves the reduced dimensions to the end and flattens them into one. */
 static st_status flatten_dims(const reduction *f, int dtype, st_tensor **t) {
   const st_reducer_call *c = f->c;
   int64_t dims[ST_MAX_DIMS], sizes[ST_MAX_DIMS + 1];
@@ -98,7 +98,7 @@ static st_status combine(const reduction *f, st_tensor *const *inputs,
   return ST_OK;
 }
 
-/* The last one, which has no partner, follows the pairs. */
+/* Appends the last of an odd number of values to the pairs. */
 static st_status append_last(st_tensor *values, st_tensor **pairs) {
   const int64_t n = values->sizes[values->ndim - 1];
   const st_value dim = st__of_int(values->ndim - 1);
@@ -136,7 +136,8 @@ fail:
   return status;
 }
 
-/* A built-in reduction over the last dimension that does the same; NONE. */
+/* The built-in reduction over one dimension that equals combining with
+ * builtin; ST_OP_COUNT if there is none. */
 static st_op_id builtin_of(st_op_id builtin, st_dtype acc) {
   const bool has_order = !st__is_complex(acc);
   switch (builtin) {
@@ -159,7 +160,7 @@ static st_status reduce(const reduction *f, int j, st_op_id id, st_tensor **t) {
   return to_dtype(t, f->accs[j]);
 }
 
-/* Each of the values, [kept ..., n], becomes one, [kept ...]. */
+/* Reduces each of the values from [outer ..., n] to [outer ...]. */
 static st_status reduce_values(const reduction *f, st_tensor **values) {
   bool is_builtin = f->r->is_commutative;
   st_op_id ids[ST_TREE_ACCS];
@@ -178,7 +179,7 @@ static st_status reduce_values(const reduction *f, st_tensor **values) {
   return ST_OK;
 }
 
-/* values become combine(init, values). */
+/* Replaces values by combine(init, values). */
 static st_status start(const reduction *f, st_tensor **values) {
   const int k = f->r->naccs;
   st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
@@ -204,7 +205,8 @@ fail:
   return status;
 }
 
-/* The operator's results of map's values, shaped as their gradients. */
+/* Computes the operator's results from map's values, in the shapes of their
+ * gradients. */
 static st_status finish(const reduction *f, st_tensor *const *given,
                         st_tensor *const *grads, st_tensor **outs) {
   const st_graph *g = f->r->final->graph;
@@ -230,9 +232,9 @@ fail:
   return status;
 }
 
-/* -- Backwards ------------------------------------------------------------ */
+/* -- Backward ------------------------------------------------------------- */
 
-/* The gradients of xs, of which NULL ones are left out. */
+/* Computes the gradients of xs; NULL entries are skipped. */
 static st_status differentiate(const reduction *f, st_tensor *const *given,
                                st_tensor *const *grads, int n,
                                st_tensor *const *xs, bool create_graph,
@@ -264,7 +266,7 @@ fail:
   return status;
 }
 
-/* map as one program, its values as leaves. */
+/* The gradients with map as one program: its values are the leaves. */
 static st_status fused(const reduction *f, st_tensor *const *grads,
                        const bool *wanted, st_tensor **out) {
   const int k = f->r->naccs;
@@ -297,7 +299,8 @@ fail:
   return status;
 }
 
-/* Everything call by call, with a history that leads to the arguments. */
+/* The gradients operator by operator, with a history that leads to the
+ * arguments. */
 static st_status recorded(const reduction *f, st_tensor *const *grads,
                           const bool *wanted, st_tensor **out) {
   const st_graph *g = f->r->map->graph;

@@ -1,4 +1,4 @@
-/* The walk of a scripted reduction (Note [Tiles and chunks of a custom
+/* The loop of a custom reduction (Note [Tiles and chunks of a custom
  * reduction]).
  */
 
@@ -12,17 +12,17 @@
 
 enum {
   LINE = 64,
-  CHUNK_BYTES = 32768, /* bytes of a chunk's values, about */
-  COLUMNS = 128,     /* outputs side by side, at most */
-  ROWS = 2048,       /* outputs one after the other, at most */
-  MIN_TILES = 64,    /* fewer: outputs are cut into segments ... */
-  SEGMENTS = 256     /* ... so many of all, about */
+  CHUNK_BYTES = 32768, /* approximate bytes of a chunk's values */
+  COLUMNS = 128,     /* most outputs of a tile, interleaved */
+  ROWS = 2048,       /* most outputs of a tile, one after the other */
+  MIN_TILES = 64,    /* with fewer tiles, outputs are divided into segments */
+  SEGMENTS = 256     /* approximate number of all segments */
 };
 
 /* -- Dimensions ----------------------------------------------------------- */
 
-/* Sizes, and steps in bytes of the inputs, in the order of map's operands,
- * and behind them of the outputs. The fastest dimension first. */
+/* Dimensions, the fastest first: sizes, and strides in bytes of the inputs, in
+ * the order of map's operands, then of the outputs. */
 typedef struct axes {
   int n;
   int64_t total;
@@ -57,7 +57,7 @@ static void swap_dims(axes *x, int i, int j) {
   put_dim(x, j, size, step);
 }
 
-/* There are two dimensions at least afterwards, if only of size 1. */
+/* Merges dimensions; pads to at least two with dimensions of size 1. */
 static void merge_dims(axes *x) {
   static const int64_t none[ST_PROGRAM_OPERANDS] = {0};
   int n = 0;
@@ -69,7 +69,8 @@ static void merge_dims(axes *x) {
   while (x->n < 2) put_dim(x, x->n++, 1, none);
 }
 
-/* By the first operand that moves differently. */
+/* True if dimension i has larger strides than j, by the first operand whose
+ * strides differ. */
 static bool is_slower(const axes *x, int i, int j) {
   for (int k = 0; k < ST_PROGRAM_OPERANDS; k++) {
     const int64_t a = magnitude(x->step[i][k]), b = magnitude(x->step[j][k]);
@@ -86,7 +87,8 @@ static void sort_dims(axes *x) {
   }
 }
 
-/* A few neighbours are not worth it where another dimension has many. */
+/* Tiles run along dimension 0: swaps in the longest one if dimension 0 has
+ * fewer than 8 elements and the reduction is short. */
 static void longest_first(axes *outer, int64_t reduced) {
   int longest = 0;
   if (outer->size[0] >= 8 || reduced >= 1024) return;
@@ -127,7 +129,7 @@ static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
   longest_first(outer, reduced->total);
 }
 
-/* -- The walk ------------------------------------------------------------- */
+/* -- Plan ----------------------------------------------------------------- */
 
 typedef struct walk {
   const st_reduction_loop *s;
@@ -135,19 +137,21 @@ typedef struct walk {
   axes reduced, outer;
   char *data[ST_PROGRAM_OPERANDS];
   bool by_columns;
-  int64_t width, per_row, tiles;  /* outputs of a tile; tiles */
-  int64_t lanes, items, rest;     /* of an output; elements behind them */
-  int64_t chunk;                  /* items */
-  int64_t segment, segments;      /* items of one; how many */
+  int64_t width, per_row, tiles;  /* outputs of a tile; number of tiles along
+                                     dimension 0, and of all */
+  int64_t lanes, items, rest;     /* of an output; elements after the items */
+  int64_t chunk;                  /* items of a chunk */
+  int64_t segment, segments;      /* items of a segment; segments */
   int depth;                      /* of the stack */
-  st_accs init, values;           /* of segments, when there are several */
-  size_t room, fixed;             /* bytes of a slot; of what is shared */
+  st_accs init, values;           /* values: of segments, if several */
+  size_t room, fixed;             /* bytes of a workspace; of shared memory */
   int nworkspaces;
   atomic_flag *taken;
   char *workspaces;
 } walk;
 
-/* Which of the two makes the inputs jump less? */
+/* True if stepping from output to output has smaller input strides than
+ * stepping along the reduced dimension. */
 static bool are_columns(const walk *w) {
   int64_t columns = 0, rows = 0;
   for (int i = 0; i < w->s->map->ninputs; i++) {
@@ -161,7 +165,7 @@ static bool are_columns(const walk *w) {
 
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
 
-/* The largest power of two that is not above n, which is positive. */
+/* The largest power of two <= n; n > 0. */
 static int64_t power_below(int64_t n) {
   int64_t p = 1;
   while (p <= n / 2) p *= 2;
@@ -202,14 +206,14 @@ static void plan_walk(walk *w) {
   w->lanes = w->s->is_commutative ? ST_TREE_LANES : 1;
   w->items = w->reduced.total / w->lanes;
   w->rest = w->reduced.total % w->lanes;
-  if (w->items == 0) w->lanes = 1; /* nothing is dealt */
+  if (w->items == 0) w->lanes = 1; /* fewer elements than lanes */
   plan_tiles(w, CHUNK_BYTES / bytes);
   plan_segments(w, CHUNK_BYTES / bytes);
 }
 
 /* -- Memory --------------------------------------------------------------- */
 
-/* What a slot is cut into: values of every accumulator. */
+/* The scratch memory of one thread, divided into buffers of accumulators. */
 typedef struct workspace {
   st_accs mapped, item, stack, result;
   st_tree_scratch room;
@@ -221,7 +225,8 @@ static size_t rounded(int64_t n) {
   return ((size_t)n + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
-/* The next n values in the memory at *at; NULL counts bytes only. */
+/* Takes the next n values from base at offset *at; with base NULL only adds up
+ * the bytes. */
 static st_accs carve(const st_tree *t, char *base, size_t *at, int64_t n) {
   st_accs out = {{NULL}};
   for (int j = 0; j < t->n; j++) {
@@ -246,7 +251,7 @@ static size_t lay_out(const walk *w, char *base, workspace *s) {
   return n;
 }
 
-/* Everything that may be needed, in one piece. */
+/* Allocates the shared memory and all workspaces in one block. */
 static st_status take_memory(walk *w, int nworkspaces, char **base,
                              size_t *size) {
   workspace s;
@@ -276,7 +281,7 @@ static st_status take_memory(walk *w, int nworkspaces, char **base,
   return ST_OK;
 }
 
-/* There are as many slots as threads. */
+/* Finds a free workspace. There are as many as threads. */
 static int take_workspace(const walk *w, workspace *s) {
   int i = 0;
   while (atomic_flag_test_and_set_explicit(&w->taken[i],
@@ -293,7 +298,7 @@ static void give_workspace(const walk *w, int i) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-/* Neighbouring outputs, and which one it is. */
+/* Neighbouring outputs. at: the tile's index. */
 typedef struct tile {
   char *data[ST_PROGRAM_OPERANDS];
   int64_t width, at;
@@ -321,8 +326,8 @@ static tile find_tile(const walk *w, int64_t index) {
 
 /* -- Mapping -------------------------------------------------------------- */
 
-/* A window of map: n0 x n1 elements, along which dimensions, and how the
- * values lie. */
+/* The arguments of one call of map: n0 x n1 elements, the inputs' strides in
+ * bytes and the values' strides in elements. */
 typedef struct window {
   int64_t n0, n1;
   const int64_t *in0, *in1;
@@ -348,7 +353,7 @@ static void map_window(const walk *w, char *const *in, st_accs to,
   st__program_loop(data, s, v->n0, v->n1, p);
 }
 
-/* Elements [from, from + n) of the tile's outputs. */
+/* Maps the elements [from, from + n) of each output of the tile. */
 static void map_elements(const walk *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
   const axes *x = &w->reduced;
@@ -380,7 +385,7 @@ static void map_elements(const walk *w, const tile *t, int64_t from,
   }
 }
 
-/* What has been mapped of n elements as items of so many lanes. */
+/* The n mapped elements of each output at `at`, as items of `lanes` values. */
 static st_items items_of(const walk *w, const tile *t, st_accs at, int64_t n,
                          int64_t lanes) {
   if (w->by_columns) {
@@ -404,12 +409,12 @@ static void join_top(const walk *w, workspace *s, const tile *t) {
   s->height--;
 }
 
-/* Where the next item goes. */
+/* The address of the next item on the stack. */
 static st_accs top_of(const walk *w, const workspace *s, const tile *t) {
   return stacked(w, s, t, s->height);
 }
 
-/* It is there: those of the same number of items are joined. */
+/* Pushes the item at top_of, and combines values of equal numbers of items. */
 static void push(const walk *w, workspace *s, const tile *t) {
   s->height++;
   for (int64_t n = s->pushed++; n & 1; n >>= 1) join_top(w, s, t);
@@ -420,7 +425,7 @@ static void clear(workspace *s) {
   s->pushed = 0;
 }
 
-/* The value of a segment is at the bottom of the stack. */
+/* Reduces one segment; its value is then at the bottom of the stack. */
 static void reduce_segment(const walk *w, workspace *s, const tile *t,
                            int64_t at) {
   const int64_t begin = at * w->segment;
@@ -454,7 +459,7 @@ static void join_segments(const walk *w, workspace *s, const tile *t) {
 
 /* -- Results -------------------------------------------------------------- */
 
-/* The lanes of the bottom of the stack become one value. */
+/* Reduces the lanes of the item at the bottom of the stack to one value. */
 static void reduce_lanes(const walk *w, workspace *s, const tile *t) {
   st_items items = items_of(w, t, stacked(w, s, t, 0), w->lanes, 1);
   if (w->lanes == 1) {
@@ -464,7 +469,8 @@ static void reduce_lanes(const walk *w, workspace *s, const tile *t) {
   }
 }
 
-/* The elements that did not fill an item. */
+/* Reduces the elements after the last item, and combines them with the
+ * result. */
 static void reduce_rest(const walk *w, workspace *s, const tile *t) {
   const bool is_all = w->items == 0;
   map_elements(w, t, w->items * w->lanes, w->rest, s->mapped);
@@ -504,7 +510,8 @@ static void store(const walk *w, const workspace *s, const tile *t) {
   st__program_loop(data, strides, t->width, 1, p);
 }
 
-/* The stack has the items at its bottom, if there are any. */
+/* Computes the tile's outputs from the item at the bottom of the stack, if
+ * there is one, and the remaining elements. */
 static void finish_tile(const walk *w, workspace *s, const tile *t) {
   if (w->items > 0) reduce_lanes(w, s, t);
   if (w->rest > 0) reduce_rest(w, s, t);
@@ -540,7 +547,7 @@ static void run_segments(void *ctx, int64_t begin, int64_t end) {
   give_workspace(w, mine);
 }
 
-/* How many units of so many elements a thread takes at least. */
+/* The grain in units of `elements` elements. */
 static int64_t units_of_grain(const walk *w, int64_t elements) {
   return w->s->map->grain / (elements + 1) + 1;
 }

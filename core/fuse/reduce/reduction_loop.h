@@ -1,15 +1,20 @@
-/* The walk of a scripted reduction: map, combine and final over memory.
+/* The loop of a custom reduction: runs map, combine and final over memory, in
+ * parallel.
+ *
+ * Stage reduce of Note [Stages of fusion]. In: the three programs and the
+ * tensors of a call (reduction_op.h). Out: the elements of the results.
  *
  * Note [Tiles and chunks of a custom reduction]
- * Outputs are computed in tiles of neighbours along one dimension that is not
- * reduced, and their elements in chunks: a chunk is mapped into a buffer that
- * stays in the cache and is reduced there. Chunks have 2^k items, so their
- * values are joined as the tree has it (Note [The pairwise tree of a custom
- * reduction]), on a stack where each has twice the items of the one above.
- * Where elements of neighbouring outputs lie closer together than those of one
- * output, the buffer has them side by side, otherwise one output after the
- * other; the loops are handed the strides. If there are few tiles, outputs are
- * cut into segments of several chunks, which any thread may fold.
+ * Outputs are computed in tiles of neighbours along one outer dimension, and
+ * the elements of a tile in chunks: a chunk is mapped into a buffer that stays
+ * in the cache, and is reduced there. A chunk has 2^k items, so the values of
+ * chunks combine as the tree demands (Note [The pairwise tree of a custom
+ * reduction]), on a stack where each value stands for twice the items of the
+ * one above it, or more. If elements of neighbouring outputs are closer in
+ * memory than those of one output, the buffer interleaves the outputs
+ * (columns); otherwise it has them one after the other (rows). If there are few
+ * tiles, the elements of an output are divided into segments of several chunks,
+ * which different threads reduce.
  */
 #ifndef ST_FUSE_REDUCE_REDUCTION_LOOP_H
 #define ST_FUSE_REDUCE_REDUCTION_LOOP_H
@@ -17,22 +22,23 @@
 #include "fuse/reduce/reduction_tree.h"
 #include "tensor/tensor.h"
 
-/* map gives as many results as there are accumulators, in their dtypes; so do
- * combine, of twice as many, and final takes them. */
+/* A call. map has naccs outputs with the dtypes of the accumulators; combine
+ * has as many outputs and 2 * naccs inputs of these dtypes, final naccs
+ * inputs. */
 typedef struct st_reduction_loop {
   const st_program *map, *combine, *final;
   int naccs;
-  bool is_commutative;         /* combine knows no order */
-  bool has_init;               /* without, there is something to fold */
+  bool is_commutative;         /* combine is commutative */
+  bool has_init;               /* if not, there are elements to reduce */
   st_scalar init[ST_TREE_ACCS];
-  int ndim;                    /* of what the inputs broadcast to */
-  const int64_t *sizes;
-  uint64_t dims;               /* those that are reduced */
+  int ndim;                    /* of the broadcast shape of the inputs */
+  const int64_t *sizes;        /* the broadcast shape */
+  uint64_t dims;               /* the reduced dimensions, as bits */
   bool keepdim;
   st_tensor *const *inputs, *const *outs;
 } st_reduction_loop;
 
-/* Fails only before it writes: NO_MEMORY. */
+/* Computes outs. NO_MEMORY, before anything is written. */
 st_status st__reduction_run(const st_reduction_loop *s);
 
 #endif

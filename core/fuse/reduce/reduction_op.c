@@ -1,5 +1,5 @@
-/* Reductions that are graphs: structured operators, whose meta finds the
- * programs and whose implementation walks with them.
+/* Custom reductions: structured operators, whose meta finds or compiles the
+ * programs and whose impl runs the loop.
  */
 
 #include "fuse/reduce/reduction_op.h"
@@ -35,8 +35,8 @@ static st_status new_fused(const st_graph *graph, st_compiled_graph **out) {
   return status;
 }
 
-/* Is result j of combine op(a, b) or op(b, a) of accumulator j, and op one of
- * those whose order does not matter? */
+/* True if output j of combine is op(a, b) or op(b, a) of accumulator j, for a
+ * commutative op, which becomes *out. */
 static bool is_commutative(const st_graph *g, int j, st_op_id *out) {
   static const st_op_id ops[] = {
     ST_OP_add_Tensor, ST_OP_mul_Tensor, ST_OP_maximum, ST_OP_minimum,
@@ -140,7 +140,7 @@ st_status st__reducer_call(const st_reducer *r, const st_value *args,
 
 /* -- Programs ------------------------------------------------------------- */
 
-/* Key of a graph of accumulators, each of them `times` times. */
+/* The key of a graph whose inputs are the accumulators, `times` times. */
 static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
                     st_specialization *key) {
   st__specialization_init(key);
@@ -149,7 +149,7 @@ static void acc_key(const st_reducer *r, const uint8_t *accs, int times,
   }
 }
 
-/* The dtype of an accumulator that starts with this number. */
+/* The dtype of an accumulator of dtype d with the initial value init. */
 static st_dtype with_init(st_dtype d, st_scalar init) {
   const st_dtype s = st__scalar_dtype(init);
   if (st__is_complex(s)) {
@@ -162,8 +162,8 @@ static st_dtype with_init(st_dtype d, st_scalar init) {
   return d == ST_BOOL ? s : d;
 }
 
-/* Accumulators have the dtypes of map's results, raised to those of combine's
- * until they stay. */
+/* The dtypes of the accumulators: those of map's outputs, promoted with those
+ * of combine's outputs until they no longer change. */
 static st_status find_accs(const st_reducer *r, const st_program *map,
                            uint8_t *accs) {
   bool stays = false;
@@ -254,7 +254,7 @@ static st_status set_outputs(st_run *r, const st_reducer_call *c,
   return ST_OK;
 }
 
-/* Integers that map would divide by zero, before anything is written. */
+/* Fails before anything is written if map would divide an integer by zero. */
 static st_status check_map(const st_program *p, const st_reducer_call *c) {
   st_iter it;
   st_tensor *none[ST_PROGRAM_OPERANDS] = {NULL};
@@ -265,7 +265,7 @@ static st_status check_map(const st_program *p, const st_reducer_call *c) {
   return status;
 }
 
-/* Who looks at plans sees the reduction of the first argument. */
+/* Reports the reduction of the first argument to a dry run. */
 static void show(const st_run *r, const st_reducer_call *c) {
   const st_tensor *self = c->inputs[0];
   const bool is_all = self->ndim == c->ndim;
@@ -318,7 +318,7 @@ static st_status impl(st_run *r) {
 
 /* -- Schemas -------------------------------------------------------------- */
 
-/* Of tensors and numbers; dim and keepdim are apart. */
+/* Counts tensors and scalars; dim and keepdim are left out. */
 static st_status count_args(const st_schema *s, int *ninputs, int *nparams) {
   st_schema plain = *s;
   st_arg args[ST_MAX_ARGS];
@@ -347,7 +347,7 @@ static st_status check_options(const st_schema *s) {
   return ST_OK;
 }
 
-/* The schema with dim, which is a list of Dim, and keepdim. */
+/* Completes the schema's text with dim, as a list of Dim, and keepdim. */
 static st_status complete(const st_schema *s, char **out) {
   const char *end = strstr(s->text, ") -> "), *from = s->text;
   const int dim = st__schema_arg(s, "dim");
@@ -405,8 +405,8 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
                                  "arguments than its schema says", s->name);
 }
 
-/* What no dtype makes elementwise is refused at once; other failures may be
- * those of float32. */
+/* Refuses a graph that is not pointwise with float32, as it is with no dtype.
+ * Other errors may be due to float32 and are ignored. */
 static st_status try_out(const st_graph *g) {
   st_arg_spec inputs[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_SCALARS];
@@ -455,7 +455,8 @@ static st_status define(st_library *part, const st_schema *s,
   return status;
 }
 
-/* The operator, its variant and their derivative, or nothing. */
+/* Registers the operator, its variant and their derivative, or nothing on
+ * failure. */
 static st_status define_all(st_library *lib, const st_schema *s,
                             const char *schema, st_reducer *r,
                             const st_custom_reduction *f) {

@@ -1,5 +1,10 @@
-/* Reductions that are graphs: what is done with an element, how two values are
- * combined, and what is made of the last one.
+/* Custom reductions: operators made from three graphs (lib:reduction). map is
+ * applied to each element, combine to two accumulators, final to the last one.
+ *
+ * Stage reduce of Note [Stages of fusion]. In: three graphs from
+ * fuse/trace/proxy_tracer.h, and a schema. Out: a registered operator and its
+ * derivative (reduction_grad.c). A call compiles the graphs to programs
+ * (fuse/schedule/compiled_graph.h), which reduction_loop.h runs.
  */
 #ifndef ST_FUSE_REDUCE_REDUCTION_OP_H
 #define ST_FUSE_REDUCE_REDUCTION_OP_H
@@ -11,14 +16,14 @@
 /* See strided_fuse.h. */
 st_status st__library_reduction(st_library *lib, const st_custom_reduction *f);
 
-/* What the operator is made of. */
+/* The definition of a custom reduction. */
 typedef struct st_reducer {
   st_refcount refs;
   st_schema *schema;           /* owned; with dim and keepdim */
   st_compiled_graph *map, *combine, *final; /* owned */
   int naccs;
-  bool is_commutative;         /* combine knows no order ... */
-  st_op_id builtin[ST_TREE_ACCS]; /* ... and consists of these */
+  bool is_commutative;         /* combine consists of commutative operators */
+  st_op_id builtin[ST_TREE_ACCS]; /* that operator, of each accumulator */
   bool has_init;
   st_scalar init[ST_TREE_ACCS];
 } st_reducer;
@@ -26,21 +31,23 @@ typedef struct st_reducer {
 void st__reducer_retain(void *reducer);
 void st__reducer_release(void *reducer);
 
-/* A call of it. */
+/* The arguments of a call. */
 typedef struct st_reducer_call {
   st_tensor *inputs[ST_GRAPH_INPUTS];  /* borrowed */
-  st_scalar params[ST_GRAPH_SCALARS];  /* the number of elements, then those
-                                          of the schema */
-  int ndim;                            /* of what the inputs broadcast to */
-  int64_t sizes[ST_MAX_DIMS];
-  uint64_t dims;
+  st_scalar params[ST_GRAPH_SCALARS];  /* the number of elements of a result,
+                                          then the schema's scalars */
+  int ndim;                            /* of the inputs' broadcast shape */
+  int64_t sizes[ST_MAX_DIMS];          /* the broadcast shape */
+  uint64_t dims;                       /* reduced dimensions, as bits */
   bool keepdim;
 } st_reducer_call;
 
-/* From arguments of its schema. */
+/* Reads and checks the arguments of r's schema. BAD_SHAPE if a reduced
+ * dimension is empty and there is no init. */
 st_status st__reducer_call(const st_reducer *r, const st_value *args,
                            st_reducer_call *c);
-/* The programs for it, owned; outs: dtypes of the results, or NONE. */
+/* The programs of a call, which the caller releases. outs: dtypes of the
+ * results, or NONE. */
 typedef struct st_reducer_programs {
   st_program *map, *combine, *final;
 } st_reducer_programs;

@@ -1,13 +1,14 @@
-/* The tree of a scripted fold (Note [The pairwise tree of a custom reduction]).
+/* The pairwise tree of a custom reduction (Note [The pairwise tree of a custom
+ * reduction]).
  */
 
 #include "fuse/reduce/reduction_tree.h"
 
 #include <string.h>
 
-enum { MIN_ROW = 16 /* a row of so few is not worth a loop of its own */ };
+enum { MIN_ROW = 16 /* shorter rows are no inner loop */ };
 
-/* Do its instructions touch nothing but operands? */
+/* True if the instructions read and write inputs and outputs only. */
 static bool has_no_slots(const st_program *p) {
   bool found = p->nprologue > 0;
   for (int k = 0; k < p->ninstrs; k++) {
@@ -38,13 +39,14 @@ st_accs st__accs_at(const st_tree *t, st_accs from, int64_t at) {
 
 enum { TO, A, B, ROLES };
 
-/* What is combined with what: up to three dimensions, steps in elements. */
+/* The loop over one level: up to three dimensions; strides in elements. */
 typedef struct grid {
   int n;
   int64_t size[3], step[3][ROLES];
 } grid;
 
-/* Dimensions come in the order of the steps of what is written. */
+/* Appends a dimension, or merges it with the last one. Dimensions must come in
+ * the order of the output's strides, the smallest first. */
 static void add_dim(grid *g, int64_t size, int64_t to, int64_t a, int64_t b) {
   if (size == 1) return;
   if (g->n > 0) {
@@ -68,7 +70,7 @@ static void swap_dims(grid *g, int i, int j) {
   memcpy(g->step[j], old.step[i], sizeof *g->step);
 }
 
-/* Three dimensions, the longer ones inside. */
+/* Pads the grid to three dimensions and moves longer ones inside. */
 static void finish_grid(grid *g) {
   for (; g->n < 3; g->n++) {
     g->size[g->n] = 1;
@@ -80,9 +82,8 @@ static void finish_grid(grid *g) {
 
 /* -- Loops ---------------------------------------------------------------- */
 
-/* The instructions, each over all of a window: results that are in the place
- * of what they are made of are of another accumulator than what is read
- * later. */
+/* Runs each instruction over the whole window. An output may overwrite its
+ * operands in place: later instructions read other accumulators only. */
 static void run_direct(const st_program *p, char *const *data,
                        const int64_t *s, int64_t n0, int64_t n1) {
   const int n = p->noutputs + p->ninputs;
@@ -120,7 +121,7 @@ static void combine(const st_tree *t, const grid *g, st_accs to, st_accs a,
     s[n + i] = g->step[1][role] * t->size[j];
     step[i] = g->step[2][role] * t->size[j];
   }
-  /* a program gathers what is apart faster than most loops walk it */
+  /* the interpreter's gather is faster than most kernels on strided data */
   const bool is_direct = t->is_direct && g->step[0][B] == 1;
   for (int64_t k = 0; k < g->size[2]; k++) {
     char *at[ST_PROGRAM_OPERANDS];
@@ -158,10 +159,11 @@ void st__tree_copy(const st_tree *t, st_accs to, st_accs from, int64_t n) {
   }
 }
 
-/* -- Folding -------------------------------------------------------------- */
+/* -- Levels --------------------------------------------------------------- */
 
-/* Where n items of the same kind go, dense: single values in rows stay there
- * as long as these are long. */
+/* The contiguous layout at `at` of the n items that from is reduced to. Single
+ * values in rows, one row per output, keep that layout while n is at least
+ * MIN_ROW. */
 static st_items dense_like(const st_items *from, int64_t n, st_accs at) {
   st_items to = *from;
   const bool by_lanes = from->lane_step < from->width_step;
@@ -176,7 +178,7 @@ static st_items dense_like(const st_items *from, int64_t n, st_accs at) {
   return to;
 }
 
-/* The dimensions inside an item. */
+/* Appends the dimensions of one item. */
 static void add_item(grid *g, const st_items *to, const st_items *from) {
   const int64_t w = from->width_step, l = from->lane_step;
   if (to->lane_step < to->width_step) {
@@ -188,7 +190,7 @@ static void add_item(grid *g, const st_items *to, const st_items *from) {
   }
 }
 
-/* Pairs become one; the last one may be without a partner. */
+/* Computes the next level: combines pairs, and copies an odd last item. */
 static void halve(const st_tree *t, const st_items *from, st_items *to) {
   const int64_t pairs = from->n / 2, step = from->step;
   grid g = {0}, single = {0};

@@ -1,4 +1,4 @@
-/* From fusion groups and calls to steps.
+/* Building a schedule: the groups of calls become steps.
  */
 
 #include <string.h>
@@ -43,14 +43,14 @@ static st_status emit_call(st_scheduler *b, int call) {
   return ST_OK;
 }
 
-/* Does a gradient go through the call to its result? */
+/* True if the operator is differentiable. */
 static bool passes_gradients(const st_recorded_call *c) {
   const char *formulas = st__op_derivative(c->op);
   return !formulas || strcmp(formulas, "not differentiable") != 0;
 }
 
-/* Which inputs have gradients by each output: Note [Gradients of fusion
- * groups]. */
+/* Sets the inputs to which the gradient of each output flows (Note [Gradients
+ * of fusion groups]). */
 static void find_depends(const st_scheduler *b, uint32_t *depends) {
   const st_subgraph *p = &b->subgraph;
   uint32_t all[ST_GRAPH_INPUTS + ST_GROUP_CALLS * ST_GRAPH_OUTPUTS] = {0};
@@ -72,8 +72,8 @@ static void find_depends(const st_scheduler *b, uint32_t *depends) {
   for (int i = 0; i < p->nout; i++) depends[i] = all[p->graph_id[p->out[i]]];
 }
 
-/* Are the results like the fake tensors, dtypes and strides? What reads them
- * was recorded with those. */
+/* True if the program's outputs have the dtypes, sizes and strides of the fake
+ * tensors, with which later calls were recorded. */
 static st_status check_layouts(const st_scheduler *b, const st_program *program,
                                bool *is_same) {
   const st_subgraph *p = &b->subgraph;
@@ -123,7 +123,7 @@ static st_status fill_step(st_scheduler *b, st_schedule_step *step) {
   return ST_OK;
 }
 
-/* *done: false when the fusion group does not make a program. */
+/* Emits b->subgraph as one step. *done: false if it cannot be compiled. */
 static st_status emit_fused(st_scheduler *b, bool *done) {
   st_schedule_step *step = &b->s->steps[b->s->nsteps];
   st_graph *g = NULL;
@@ -146,8 +146,8 @@ static st_status emit_fused(st_scheduler *b, bool *done) {
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
 
-/* The calls from b->subgraph.calls on, all n of them or as many as fit;
- * *taken says how many. */
+/* Emits the first *taken of n calls: as one fused step if possible, otherwise
+ * one by one. *taken is halved until inputs and outputs fit. */
 static st_status emit_calls(st_scheduler *b, const int *calls, int n,
                             int *taken) {
   st_subgraph *p = &b->subgraph;
@@ -174,9 +174,9 @@ static st_status emit_group(st_scheduler *b, int at) {
   return ST_OK;
 }
 
-/* -- When values can go --------------------------------------------------- */
+/* -- Lifetimes of values -------------------------------------------------- */
 
-/* The last step that reads v, or else the one that gives it. */
+/* The last step that reads v, or the one that computes it if none does. */
 static int last_step(const st_scheduler *b, int v) {
   for (int i = b->s->nsteps - 1; i >= 0; i--) {
     const st_schedule_step *step = &b->s->steps[i];
@@ -214,7 +214,7 @@ static st_status find_freed(st_scheduler *b) {
   return ST_OK;
 }
 
-/* -- All of it ------------------------------------------------------------ */
+/* -- Assembly ------------------------------------------------------------- */
 
 /* Note [Schedules for dynamic shapes] */
 static bool is_dynamic(const st_scheduler *b) {

@@ -1,12 +1,13 @@
-/* Finding and keeping the steps of a function.
+/* The compile cache: keys of calls, lookup and insertion of schedules.
  *
  * Note [Keys of the compile cache]
- * What a function was called with is written down as words: the default
- * dtype, then of each argument its kind and its class or its bytes, then the
- * sizes and strides of the tensors. Calls with the same words take the same
- * steps; steps without a shape are found by the words in front of the sizes,
- * which say that all tensors are contiguous. What a tensor is besides, such
- * as whether it requires a gradient, is found out when the steps run.
+ * The key of a call is a list of 64-bit words: the default dtype and the number
+ * of arguments, then the kind of each argument with its arg spec (a tensor) or
+ * its bytes (any other), then the sizes and strides of the tensors. Calls with
+ * equal keys run the same schedule. A schedule for dynamic shapes is found by
+ * the words before the sizes alone; these say that all tensors are contiguous.
+ * Other properties of a tensor, such as requires_grad, are read when the
+ * schedule runs.
  */
 
 #include "fuse/schedule/compile_cache.h"
@@ -19,7 +20,7 @@
 enum { MAX_WORDS = 320 };
 
 typedef struct key {
-  int nspec, n;         /* words in front of the sizes, and all of them */
+  int nspec, n;         /* words before the sizes; all words */
   bool is_contiguous;   /* all tensors are */
   uint64_t words[MAX_WORDS];
 } key;
@@ -27,13 +28,13 @@ typedef struct key {
 typedef struct entry {
   int n;
   uint64_t *words;      /* owned */
-  st_schedule *steps;   /* owned; NULL: it is called as it is */
-  char *why;            /* owned; why that is so, or NULL */
+  st_schedule *steps;   /* owned; NULL: the function runs without fusion */
+  char *why;            /* owned; the reason of that, or NULL */
 } entry;
 
 struct st_compile_cache {
   char *name;           /* owned */
-  int n, next, last;    /* entries, which one goes next, the last one found */
+  int n, next, last;    /* entries; the one to evict next; the last one found */
   entry entries[ST_COMPILE_CACHE_ENTRIES];
 };
 
@@ -80,7 +81,7 @@ const char *st__compile_cache_name(const st_compile_cache *f) {
 
 /* -- Keys ----------------------------------------------------------------- */
 
-/* Which argument is the same tensor as argument i, the first one of them. */
+/* The first argument that is the same tensor as argument i. */
 static int first_alias(const st_compile_cache_arg *args, int i) {
   int k = 0;
   while (args[k].tensor != args[i].tensor) k++;
@@ -115,7 +116,8 @@ static bool add_geometry(key *k, const st_tensor *t) {
   return true;
 }
 
-/* False: nothing is kept for these arguments. */
+/* False if calls with these arguments are not cached: a tensor is not plain, or
+ * the key is too long. */
 static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
   k->words[0] = (uint64_t)st__default_dtype() << 32 | (uint64_t)n;
   k->n = 1;
@@ -141,8 +143,8 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
 
 /* -- Entries -------------------------------------------------------------- */
 
-/* Nothing but what every thread begins with, gradients on or off: whatever
- * else is in force wants to see the calls. */
+/* True if the thread has its initial state, with grad mode on or off. Modes,
+ * observers and other keys must see the single calls. */
 static bool has_default_state(void) {
   const st_thread *self = st__self();
   const st_tls first = st__first_tls();
@@ -192,7 +194,8 @@ const char *st__compile_cache_why(st_compile_cache *f, int n,
   return e && e->why ? e->why : "";
 }
 
-/* Where the next entry goes: in the place of an older one for the same. */
+/* An empty entry for the key: replaces the entry of the same key, or evicts one
+ * if the cache is full. */
 static entry *entry_for(st_compile_cache *f, const key *k) {
   entry *e = find(f, k);
   if (!e && f->n < ST_COMPILE_CACHE_ENTRIES) {
@@ -205,7 +208,7 @@ static entry *entry_for(st_compile_cache *f, const key *k) {
   return e;
 }
 
-/* why: NULL, or why there are no steps. */
+/* steps NULL: the function runs without fusion, for the reason why. */
 static st_status insert(st_compile_cache *f, int n,
                         const st_compile_cache_arg *args,
                         st_schedule *steps, const char *why) {

@@ -1,4 +1,9 @@
-/* Fusions: the steps of one function, by what it was called with.
+/* The compile cache of st.fuse: the schedules of one function, by the keys of
+ * its calls.
+ *
+ * Stage schedule of Note [Stages of fusion]. In: a call's arguments. Out: the
+ * schedule to run, or none: then the caller records the function
+ * (fuse/trace/recorder.h) or runs it without fusion.
  */
 #ifndef ST_FUSE_SCHEDULE_COMPILE_CACHE_H
 #define ST_FUSE_SCHEDULE_COMPILE_CACHE_H

@@ -1,4 +1,4 @@
-/* Fused functions: finding and making their programs, running them.
+/* Compiled graphs: lookup, compilation and execution of their programs.
  */
 
 #include "fuse/schedule/compiled_graph.h"
@@ -39,7 +39,7 @@ void st__compiled_release(void *compiled) {
 
 /* -- Keys ----------------------------------------------------------------- */
 
-/* Unused bytes of the union stay zero. */
+/* A copy whose unused union bytes are zero. */
 static st_scalar canonical(st_scalar s) {
   st_scalar out;
   memset(&out, 0, sizeof out);
@@ -81,7 +81,7 @@ static size_t key_size(const st_compiled_graph *f) {
          (size_t)f->graph->nparams * sizeof(st_scalar);
 }
 
-/* Under the mutex. */
+/* The caller holds the registry's mutex. */
 static st_specialized *find(const st_compiled_graph *f,
                             const st_specialization *key) {
   const size_t size = key_size(f);
@@ -91,12 +91,12 @@ static st_specialized *find(const st_compiled_graph *f,
   return NULL;
 }
 
-/* Takes e over. */
+/* Owns e. */
 static void insert(st_compiled_graph *f, st_specialized *e) {
   st_specialized *old = e;
   st__lock();
   if (find(f, &e->key)) {
-    /* another thread was faster */
+    /* another thread has inserted the same key */
   } else if (f->n < ST_COMPILED_PROGRAMS) {
     f->entries[f->n++] = e;
     old = NULL;
@@ -109,7 +109,7 @@ static void insert(st_compiled_graph *f, st_specialized *e) {
   drop_entry(old);
 }
 
-/* No program is made for gradients that are computed by more than loops. */
+/* Gradients that are not pointwise (BAD_STATE) have a NULL program. */
 static st_status compile(const st_compiled_graph *f,
                          const st_specialization *key, st_specialized *e) {
   if (!key->wanted) {
@@ -160,7 +160,7 @@ enum {
           ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS | ST_ITER_BORROWED
 };
 
-/* Casts are the program's: the iterator shows all as they are. */
+/* The program casts, so the iterator does not. */
 st_status st__program_iter(st_iter *it, const st_program *p,
                            st_tensor *const *inputs, st_tensor *const *outs) {
   st__iter_init(it, FLAGS);
@@ -227,7 +227,8 @@ static void gradient_key(const st_compiled_graph *f, st_tensor *const *inputs,
   }
 }
 
-/* A tensor to differentiate by: with a history that leads to t, or none. */
+/* The tensor to differentiate by: an alias of t, whose history leads to t, if
+ * create_graph is set; else a detached one. */
 static st_status detached_input(st_tensor *t, bool is_wanted, bool create_graph,
                                 st_tensor **out) {
   const st_value arg = st__of_tensor(t);
@@ -238,8 +239,8 @@ static st_status detached_input(st_tensor *t, bool is_wanted, bool create_graph,
   return st__set_requires_grad(*out, true);
 }
 
-/* The graph once more, call by call, differentiated as such: for gradients
- * that have a history, and for those that no program computes. */
+/* Runs the graph again, operator by operator, and differentiates that: for
+ * gradients with a history, and for those without a program. */
 static st_status replay(const st_compiled_graph *f, st_tensor *const *inputs,
                         const st_scalar *params, st_tensor *const *grads,
                         const bool *wanted, bool create_graph,
@@ -280,7 +281,8 @@ fail:
   return status;
 }
 
-/* The program's inputs: the gradients that there are, then the tensors. */
+/* Runs the program p of the gradients. Its inputs are the gradients of outputs
+ * that are not NULL, then the graph's inputs. */
 static st_status run_gradients(const st_compiled_graph *f, const st_program *p,
                                st_tensor *const *inputs,
                                st_tensor *const *grads, uint32_t given,

@@ -1,5 +1,5 @@
-/* Elementwise operators that are graphs: structured ones, whose meta finds the
- * program and whose implementation runs it.
+/* Elementwise operators made from a graph: structured operators, whose meta
+ * finds or compiles the program and whose impl runs it.
  */
 
 #include "fuse/schedule/elementwise_op.h"
@@ -46,7 +46,7 @@ st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
   return ST_OK;
 }
 
-/* A float is one, whatever it was given as. */
+/* The scalar of an argument; an integer for a float argument is converted. */
 static st_scalar number_of(const st_arg *arg, const st_value *v) {
   if (arg->type == ST_TYPE_FLOAT) {
     return st__scalar_float(st__to_float(v, 0));
@@ -67,10 +67,10 @@ void st__graph_args(const st_schema *s, int nargs, const st_value *args,
 }
 
 /* Note [Redefined operators]
- * A name may be defined anew, with another schema, while kernels and
- * derivatives of the old operator are there still; and a derivative outlives
- * its library. So arguments are read by the schema that came with the graph,
- * and what does not fit it is refused. */
+ * An operator may be redefined with another schema while kernels and
+ * derivatives of the old one are still registered; and a derivative outlives
+ * its library. So arguments are read by the schema that the graph was
+ * registered with, and arguments that do not match it are an error. */
 static st_status redefined(const char *name) {
   return st__fail(ST_BAD_STATE, "%s was defined anew after its expressions "
                   "were", name);
@@ -96,7 +96,7 @@ st_status st__check_run_schema(const st_schema *own, const st_run *r) {
                       r->variant == ST_OUT ? n - r->nouts : n);
 }
 
-/* Those that there are not are none. */
+/* args and rets have a None behind the last value. */
 st_status st__check_values_schema(const st_schema *own, const st_op *op,
                                   const st_value *args, const st_value *rets) {
   const int nargs = own->nargs, nrets = own->nrets;
@@ -116,8 +116,8 @@ st_status st__check_values_schema(const st_schema *own, const st_op *op,
 /* -- The operator --------------------------------------------------------- */
 
 /* Note [Inlining of graph operators]
- * While loops are captured, an operator that is a graph is its nodes: so one
- * may be part of another, and both are one program. */
+ * While loops are captured, an operator made from a graph runs its nodes. So a
+ * graph may call such an operator, and both become one program. */
 static st_status inline_graph(st_run *r, const st_compiled_graph *f,
                               st_tensor *const *inputs,
                               const st_scalar *params) {
@@ -136,7 +136,7 @@ static st_status inline_graph(st_run *r, const st_compiled_graph *f,
   return status;
 }
 
-/* Whether impl will be called. */
+/* True if impl will be called. */
 static bool is_run(const st_run *r) {
   return !r->is_meta || st__is_dry_run();
 }
@@ -207,7 +207,7 @@ static st_status text_of(st_compiled_graph *f, const st_op *op,
   return status;
 }
 
-/* Nothing is freed while f is looked for. */
+/* Reclamation is paused between finding f and retaining it. */
 static st_compiled_graph *retain_compiled(const st_op *op) {
   st__pause_reclaim(true);
   st_compiled_graph *f = compiled_of(op);
@@ -281,7 +281,8 @@ static bool has_inplace(const st_schema *s) {
          s->args[0].type == ST_TYPE_TENSOR && !s->args[0].kwarg_only;
 }
 
-/* "ns::name.overload", or that of the in-place variant. */
+/* "ns::name.overload", with mark after the name: "_" for the in-place
+ * variant. */
 static void full_name(const st_schema *s, const char *mark, char *buf,
                       size_t size) {
   snprintf(buf, size, "%s%s%s%s", s->name, mark, *s->overload ? "." : "",
@@ -301,7 +302,8 @@ static st_status define(st_library *part, const st_schema *s,
   return st__compiled_derive(part, name, f);
 }
 
-/* The operator, its variants and their derivatives, or nothing. */
+/* Registers the operator, its variants and their derivatives, or nothing on
+ * failure. */
 static st_status define_all(st_library *lib, const st_schema *s,
                             const st_structured *d, st_compiled_graph *f) {
   st_library *part = NULL;
@@ -326,9 +328,9 @@ static st_status check(const st_schema *s, const st_graph *g) {
   return ST_OK;
 }
 
-/* What no dtype makes elementwise is refused at once: fake tensors have one
- * shape, so that pointwise operators have nothing to say about it. Other
- * failures may be those of float32. */
+/* Refuses a graph that is not pointwise with float32, as it is with no dtype.
+ * All fake tensors have one shape, so a pointwise operator cannot fail for its
+ * shapes. Errors of dtypes and values may be due to float32 and are ignored. */
 static st_status check_pointwise(const st_graph *g) {
   st_arg_spec inputs[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_SCALARS];

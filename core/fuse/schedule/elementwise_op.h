@@ -1,32 +1,36 @@
-/* Elementwise operators that are graphs.
+/* Elementwise operators that are made from a traced graph (lib:elementwise).
+ *
+ * Stage schedule of Note [Stages of fusion]. In: a graph from
+ * fuse/trace/proxy_tracer.h, and a schema. Out: a registered operator that runs
+ * a compiled graph (compiled_graph.h), and its derivative.
  */
 #ifndef ST_FUSE_SCHEDULE_ELEMENTWISE_OP_H
 #define ST_FUSE_SCHEDULE_ELEMENTWISE_OP_H
 
 #include "fuse/schedule/compiled_graph.h"
 
-/* See strided_fuse.h. Takes the graph over on success. */
+/* See strided_fuse.h. Owns the graph on success. */
 st_status st__library_elementwise(st_library *lib, const char *schema,
                                   st_graph *g, const char *doc,
                                   const char *debug);
 
-/* st__explain, and what the program of an operator of these does; what fails
- * about that goes unsaid. */
+/* st__explain, followed by the program's text for an elementwise operator made
+ * from a graph. The text is left out if making it fails. */
 st_status st__explain_all(const st_op *op, int n, const st_value *args,
                           char **out);
 
-/* How the arguments of a schema are handed to a graph: tensors in order, and
- * numbers in order. BAD_SCHEMA for other ones. */
+/* Counts the schema's tensors and scalars, which are the graph's inputs and
+ * scalar inputs, in order. BAD_SCHEMA for other arguments or results. */
 st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams);
-/* BAD_STATE when a run is that of another operator than own, or when what was
- * recorded is: Note [Redefined operators]. */
+/* BAD_STATE if the schema of a run, or the arguments and results of a recorded
+ * call, do not match own: Note [Redefined operators]. */
 st_status st__check_run_schema(const st_schema *own, const st_run *r);
 st_status st__check_values_schema(const st_schema *own, const st_op *op,
                                   const st_value *args, const st_value *rets);
-/* Those of a call. */
+/* The inputs and scalar inputs of the graph, from a call's arguments. */
 void st__graph_args(const st_schema *s, int nargs, const st_value *args,
                     st_tensor **inputs, st_scalar *params);
-/* The derivative of operator `name`, which computes f. */
+/* Registers the derivative of operator `name`, which computes f. */
 st_status st__compiled_derive(st_library *lib, const char *name,
                               st_compiled_graph *f);
 

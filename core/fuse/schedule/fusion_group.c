@@ -1,11 +1,12 @@
-/* Which calls of a recording make fusion groups (Note [Fusion groups]).
+/* Fusion groups: pointwise calls of a recording are found and grouped
+ * (Note [Fusion groups]).
  */
 
 #include "fuse/schedule/fusion_group.h"
 
 #include <string.h>
 
-/* -- What calls read ------------------------------------------------------ */
+/* -- Operands of calls ---------------------------------------------------- */
 
 int st__nth_read(const st_recorded_call *c, int k, bool *more) {
   *more = true;
@@ -37,7 +38,7 @@ static bool has_list(const st_recorded_call *c) {
   return false;
 }
 
-/* -- Groups as graphs ----------------------------------------------------- */
+/* -- Subgraphs ------------------------------------------------------------ */
 
 static bool is_inside(const st_subgraph *p, int call) {
   for (int i = 0; i < p->n; i++) {
@@ -134,11 +135,11 @@ st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
   return status;
 }
 
-/* -- Which calls are pointwise -------------------------------------------- */
+/* -- Pointwise calls ------------------------------------------------------ */
 
-/* Could a call be told by its results' shape and its loops? What takes
- * dimensions or sizes could not: it is captured with sizes that are not its
- * own. */
+/* True if the shape of the results and the captured loops can decide. A call
+ * with dimensions or sizes among its arguments is excluded, because the graph
+ * lowering runs it on fake tensors of other sizes. */
 static bool may_be_pointwise(const st_recorded_call *c) {
   const int tags = st__op_tags(c->op);
   if (has_list(c) || (tags & ST_OPTAG_NONDETERMINISTIC_SEEDED)) return false;
@@ -157,7 +158,7 @@ static bool may_be_pointwise(const st_recorded_call *c) {
   return true;
 }
 
-/* Have the results the sizes that what is read broadcasts to? */
+/* True if the results have the broadcast shape of the operands. */
 static bool has_broadcast_sizes(const st_scheduler *b,
                                 const st_recorded_call *c) {
   int64_t sizes[ST_MAX_DIMS];
@@ -186,7 +187,7 @@ static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
   }
 }
 
-/* By itself. */
+/* A call is pointwise if a graph of this call alone can be lowered. */
 static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   const st_recorded_call *c = &b->r->calls[call];
   st_subgraph *p = &b->subgraph;
@@ -211,7 +212,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
 
-/* -- Which calls are needed ----------------------------------------------- */
+/* -- Live calls ----------------------------------------------------------- */
 
 static void mark_inputs(st_scheduler *b, int call) {
   bool more = true;
@@ -221,7 +222,8 @@ static void mark_inputs(st_scheduler *b, int call) {
   }
 }
 
-/* Pointwise calls that nobody reads are left out. From the last one on. */
+/* Finds live calls, from the last to the first. Pointwise calls without uses
+ * are dead; all others are live. */
 static void find_live(st_scheduler *b) {
   const st_recorder *r = b->r;
   memset(b->is_wanted, 0, sizeof b->is_wanted);
@@ -242,12 +244,13 @@ static void find_live(st_scheduler *b) {
 /* -- Groups --------------------------------------------------------------- */
 
 /* Note [Order of fusion groups]
- * The level of a call is the number of other than pointwise calls that must
- * come before it, one after the other. A fusion group has calls of one level
- * and one shape. Level by level the fusion groups come first, then the other
- * calls. Groups of one level may read each other, but results only ever grow by
- * broadcasting: they have more dimensions, or as many and fewer of size 1.
- * Calls that draw random numbers stay in order. */
+ * The level of a call is the largest number of calls on a path to it that are
+ * not pointwise. A fusion group has calls of one level and one shape. In each
+ * level the fusion groups run first, then the other calls. Groups of one level
+ * may read each other: broadcasting only enlarges results, which have more
+ * dimensions, or as many and fewer of size 1, so groups are ordered by their
+ * number of dimensions, then by that of sizes 1. Calls that draw random numbers
+ * keep their order. */
 static int find_level(st_scheduler *b, int call) {
   const st_recorded_call *c = &b->r->calls[call];
   int level = 0;
@@ -266,8 +269,8 @@ static int find_level(st_scheduler *b, int call) {
   return level;
 }
 
-/* The first fusion group of its level and shape that comes no earlier than
- * those of what it reads. */
+/* The first group that the call may join: the last one of its level and shape
+ * that computes an operand of it, or 0. */
 static int first_candidate(const st_scheduler *b, int call) {
   int first = 0;
   bool more = true;
@@ -285,7 +288,7 @@ static int first_candidate(const st_scheduler *b, int call) {
   return first;
 }
 
-/* Is there room for call c in group g? Then it is in. */
+/* Adds the call to group `at` if level, shape and limits allow. */
 static bool try_join(st_scheduler *b, int call, int at) {
   const st_recorded_call *c = &b->r->calls[call];
   st_fusion_group *g = &b->groups[at], with = *g;
@@ -331,7 +334,8 @@ static int count_ones(const st_tensor *t) {
   return n;
 }
 
-/* Does x come before y? Where there is nothing to choose, who is older. */
+/* True if x runs before y (Note [Order of fusion groups]); ties are broken by
+ * the order of creation. */
 static bool comes_before(const st_fusion_group *x, const st_fusion_group *y) {
   if (x->level != y->level) return x->level < y->level;
   if (x->is_fused != y->is_fused) return x->is_fused;

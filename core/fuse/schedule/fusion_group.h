@@ -1,5 +1,8 @@
-/* Groups on their way, between fusion_group.c, which chooses their calls, and
- * build_schedule.c, which makes steps of them.
+/* Fusion groups: which calls of a recording run as one loop.
+ *
+ * Stage schedule of Note [Stages of fusion]. In: a recording
+ * (fuse/trace/recorder.h). Out: ordered groups of calls; build_schedule.c makes
+ * the steps of a schedule from them (schedule.h).
  */
 #ifndef ST_FUSE_SCHEDULE_FUSION_GROUP_H
 #define ST_FUSE_SCHEDULE_FUSION_GROUP_H
@@ -8,48 +11,47 @@
 
 enum { ST_GROUP_CALLS = 256, NO_VALUE = -1 };
 
-/* Calls that run together, in order; a group that is no fusion group has
- * one. */
+/* Calls that run together, in order. A group that is not fused has one call. */
 typedef struct st_fusion_group {
   bool is_fused;
   int level;                 /* Note [Order of fusion groups] */
-  const st_tensor *like;     /* of the results' sizes */
+  const st_tensor *like;     /* a tensor with the results' sizes */
   int ncalls, nin;
-  int in[ST_GRAPH_INPUTS];   /* values from outside */
+  int in[ST_GRAPH_INPUTS];   /* values computed outside the group */
 } st_fusion_group;
 
-/* Some calls as a fusion group on its way. */
+/* The calls of a fusion group, and their inputs and outputs. */
 typedef struct st_subgraph {
   int n, nin, nout;
   int calls[ST_GROUP_CALLS];
   int in[ST_GRAPH_INPUTS], out[ST_GRAPH_OUTPUTS];
-  int graph_id[ST_RECORD_VALUES]; /* tensors of the graph; of its values only */
+  int graph_id[ST_RECORD_VALUES]; /* index in the graph, of its values only */
 } st_subgraph;
 
 typedef struct st_scheduler {
   const st_recorder *r;
   st_schedule *s;
   int ngroups;
-  bool has_unfused;              /* than pointwise calls */
+  bool has_unfused;              /* a call is not pointwise */
   bool is_pointwise[ST_RECORD_CALLS], is_needed[ST_RECORD_CALLS];
   bool is_wanted[ST_RECORD_VALUES], is_output[ST_RECORD_VALUES];
   int level_of[ST_RECORD_CALLS], group_of[ST_RECORD_CALLS];
-  int random_level;              /* of the last call that draws numbers */
-  int order[ST_RECORD_CALLS];    /* of the groups */
+  int random_level;              /* level of the last call that draws numbers */
+  int order[ST_RECORD_CALLS];    /* the groups, in the order they run */
   st_fusion_group groups[ST_RECORD_CALLS];
   st_subgraph subgraph;
 } st_scheduler;
 
-/* The k-th tensor that a call reads; NO_VALUE behind the last, or where a list
- * has a gap: then *more is set. */
+/* The k-th tensor that a call reads. NO_VALUE for None in a list, with *more
+ * set, and behind the last tensor. */
 int st__nth_read(const st_recorded_call *c, int k, bool *more);
 bool st__reads(const st_recorded_call *c, int v);
-/* What b->subgraph reads and gives; false when that is too much. */
+/* Sets the inputs and outputs of b->subgraph; false if there are too many. */
 bool st__find_boundary(st_scheduler *b);
-/* b->subgraph as a graph. */
+/* Makes a graph of b->subgraph; the caller owns it. */
 st_status st__extract_subgraph(st_scheduler *b, st_graph **out);
 
-/* Puts all calls that are needed into groups; b->order is theirs. */
+/* Assigns all live calls to groups, and orders these in b->order. */
 st_status st__choose_groups(st_scheduler *b);
 
 #endif

@@ -1,4 +1,5 @@
-/* Running steps. */
+/* Schedules: lifetime, execution, and their text.
+ */
 
 #include "fuse/schedule/schedule.h"
 
@@ -51,8 +52,7 @@ static st_status run_backward(void *ctx, st_tensor *const *grads,
   return st__compiled_backward(ctx, saved, NULL, grads, wanted, inputs);
 }
 
-/* The outputs come from the inputs in one step, of which the gradients are
- * known: Note [Gradients of fusion groups]. */
+/* Records the step as one node (Note [Gradients of fusion groups]). */
 static st_status record(const st_schedule_step *step, st_tensor *const *inputs,
                         uint32_t required, st_tensor *const *outs) {
   bool differentiable[ST_GRAPH_OUTPUTS], recorded, any = false;
@@ -92,7 +92,8 @@ static st_status run_fused(const st_schedule_step *step, st_tensor **values) {
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* Puts result r, a tensor or a list of them, into the slots. */
+/* Moves the tensors of one result, a tensor or a list, into values; *at counts
+ * the step's outputs. */
 static void take_result(const st_schedule_step *step, st_value *ret, int *at,
                         st_tensor **values) {
   const bool is_list = ret->tag == ST_TAG_TENSORS;
@@ -136,7 +137,7 @@ static st_status run_call(const st_schedule_step *step, st_tensor **values,
   return ST_OK;
 }
 
-/* -- All of them ---------------------------------------------------------- */
+/* -- Execution ------------------------------------------------------------ */
 
 static void release_values(const st_schedule *s, st_tensor **values) {
   for (int i = 0; i < s->nsteps; i++) {
@@ -191,7 +192,7 @@ static const char *short_name(const st_op *op) {
   return strncmp(full, "aten::", 6) == 0 && colons ? colons + 2 : full;
 }
 
-/* What the program does, indented. */
+/* Appends the program's text, indented. */
 static st_status add_program(st_text *t, const st_program *p) {
   char *text;
   ST_TRY(st__program_text(p, &text));

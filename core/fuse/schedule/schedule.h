@@ -1,24 +1,29 @@
-/* Steps: what was recorded, put together as fusion groups, ready to run.
+/* Schedules: the steps that run in place of a recorded function.
+ *
+ * Stage schedule of Note [Stages of fusion]. In: a recording
+ * (fuse/trace/recorder.h). fusion_group.c groups its calls, build_schedule.c
+ * makes the steps, schedule.c runs them, compile_cache.h keeps the schedule.
  *
  * Note [Fusion groups]
- * Pointwise calls of one shape become fusion groups, each of which is one loop;
- * all others stay calls through the dispatcher, and so does a fusion group of
- * one call. As nothing is written (Note [Recordings are functional]), only what
- * is read makes an order (Note [Order of fusion groups]), and fusion groups
- * grow around what cuts them: in a softmax the subtraction and the exponential
- * are one, the maximum before them and the sum behind them are calls.
+ * Pointwise calls of one shape become fusion groups, each of which runs as one
+ * loop; all other calls go through the dispatcher, and so does the call of a
+ * group of one. As recordings are functional (Note [Recordings are
+ * functional]), only data dependencies order the calls (Note [Order of fusion
+ * groups]), and a group may collect calls from both sides of a call that is not
+ * pointwise: in a softmax the subtraction and the exponential are one group,
+ * the maximum before them and the sum after them are calls.
  *
  * Note [Gradients of fusion groups]
- * A call records itself. A fusion group is recorded as one operation, which
- * saves what it reads, and whose gradients are a program, too. So what a fusion
- * group reads must not be written before the backward pass, even where its
- * calls would not mind.
+ * A call records its own history. A fusion group is recorded as one node, which
+ * saves the group's inputs, and whose gradients are a program, too. So no input
+ * of a group may be written before the backward pass, even if the formulas of
+ * its calls do not read it.
  *
  * Note [Schedules for dynamic shapes]
- * Where nothing but pointwise calls was recorded, all of them in one fusion
- * group whose results depend on all that it reads, and nobody asked for a size,
- * the steps are good for all shapes of the same dtypes (Note [One program per
- * specialization]).
+ * A schedule is valid for all shapes of the same dtypes if all calls are
+ * pointwise and in one step, and the recording does not depend on sizes
+ * (Note [One program per specialization]). A fusion group must have one output,
+ * which then depends on all of its inputs.
  */
 #ifndef ST_FUSE_SCHEDULE_SCHEDULE_H
 #define ST_FUSE_SCHEDULE_SCHEDULE_H
@@ -28,19 +33,19 @@
 
 typedef struct st_schedule_step {
   const char *where;
-  /* A call: */
+  /* Of a call: */
   const st_op *op;
   const st_schema *schema;
   st_node_arg *args;
-  /* Or a fusion group, if there is a program: */
+  /* Of a fusion group; program is NULL for a call: */
   st_compiled_graph *compiled; /* owned */
   st_program *program; /* owned */
-  uint32_t *depends;   /* of each output: the inputs that it has a gradient
-                          of, as bits */
+  uint32_t *depends;   /* of each output: the inputs to which its gradient
+                          flows, as bits */
   int nin, nout, nfreed;
   int *in;             /* values that a fusion group reads */
-  int *out;            /* values that it gives; -1: which nobody wants */
-  int *freed;          /* those that nobody reads any more */
+  int *out;            /* values that the step computes; -1: unused */
+  int *freed;          /* values whose last use is this step */
 } st_schedule_step;
 
 typedef struct st_captured { int value; st_tensor *tensor; } st_captured;
@@ -51,10 +56,10 @@ struct st_schedule {
   int nargs, nvalues, nsteps, ncaptured, noutputs, max_listed;
   bool is_dynamic;     /* Note [Schedules for dynamic shapes] */
   bool has_random;
-  int slot;            /* in the fusion's cache */
+  int slot;            /* index in the compile cache */
   st_schedule_step *steps;
-  st_captured *captured; /* owned tensors */
-  st_captured *fakes;  /* what they were like: fake tensors, owned */
+  st_captured *captured; /* captured tensors, owned */
+  st_captured *fakes;  /* their fake tensors when recorded, owned */
   int outputs[ST_RECORD_OUTPUTS];
   st_arena arena;
 };
@@ -62,13 +67,15 @@ struct st_schedule {
 /* schedule.c */
 void st__schedule_retain(st_schedule *s);
 void st__schedule_release(st_schedule **s);
-/* Are the operators and what was kept as they were? */
+/* False if an operator was redefined, or a captured tensor has another dtype,
+ * shape or strides. */
 bool st__schedule_is_current(const st_schedule *s);
+/* Runs the steps; the caller owns outs. */
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs);
 st_status st__schedule_text(const st_schedule *s, char **out);
 
-/* build_schedule.c: what is recorded, its outputs among it, as steps. */
+/* build_schedule.c: makes the schedule of a recording whose outputs are set. */
 st_status st__schedule_new(const st_recorder *r, int nargs, st_schedule **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Graphs: building them, and calling what is in them.
+/* Graphs: construction, and execution through the dispatcher.
  */
 
 #include "fuse/trace/graph.h"
@@ -59,7 +59,7 @@ st_status st__graph_scalar(st_graph *g, st_sym_scalar n, int *at) {
   return ST_OK;
 }
 
-/* A copy of plain data that lives as long as the arena. */
+/* Copies the data that v points to into the arena. */
 static st_status copy_value(st_arena *arena, st_value *v) {
   const size_t n = v->len;
   const void *from = v->u.ints;
@@ -128,7 +128,7 @@ st_status st__graph_add_node(st_graph *g, const st_op *op, const char *where,
   return ST_OK;
 }
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Scalars -------------------------------------------------------------- */
 
 static double to_double(st_scalar s) {
   return s.kind == ST_SCALAR_FLOAT ? s.u.f
@@ -151,7 +151,8 @@ static double float_result(char op, double a, double b) {
   }
 }
 
-/* Whole numbers stay whole where they can, and wrap around. */
+/* Integers give an integer for + - * and negation, with wraparound; all else
+ * is computed in double. */
 static st_scalar compute(char op, st_scalar a, st_scalar b) {
   const uint64_t x = (uint64_t)a.u.i, y = (uint64_t)b.u.i;
   if (is_integral(a) && is_integral(b)) {
@@ -180,8 +181,8 @@ void st__graph_scalars(const st_graph *g, const st_scalar *params,
 typedef struct run {
   const st_graph *g;
   st_scalar numbers[MAX_SCALARS];
-  st_tensor **tensors;  /* owned but for the inputs */
-  st_tensor **lists;    /* room for those of a call */
+  st_tensor **tensors;  /* owned, except the inputs */
+  st_tensor **lists;    /* buffer for the list arguments of one call */
 } run;
 
 static size_t run_size(const st_graph *g) {
@@ -197,7 +198,7 @@ static void read_list(const run *r, const st_node_arg *ref,
   *free_at += ref->n;
 }
 
-/* A number as the argument wants it, or a failure. */
+/* The scalar as a value of the argument's type; BAD_TYPE if it has another. */
 static st_status read_number(const run *r, const st_graph_node *n, int i,
                              st_value *v) {
   const st_arg *arg = &n->schema->args[i];
@@ -220,7 +221,7 @@ static st_dtype scalar_dtype(st_scalar_kind kind) {
        : kind == ST_SCALAR_FLOAT ? ST_FLOAT64 : ST_COMPLEX128;
 }
 
-/* Numbers where tensors must be. */
+/* Wraps scalars in 0-dim tensors where the schema has a Tensor. */
 static st_status wrap_numbers(const st_graph_node *n, st_value *args,
                               st_tensor **wrapped) {
   for (int i = 0; i < n->schema->nargs; i++) {

@@ -1,12 +1,36 @@
-/* Graphs: calls of operators on tensors that are not there yet.
+/* Graphs: operator calls on symbolic tensors, in order.
+ *
+ * Note [Stages of fusion]
+ *
+ *   trace      A function is called once. With proxies (proxy_tracer.h) its
+ *              calls become a graph (this file); with fake tensors
+ *              (recorder.h) they become a recording.
+ *   ir         lower_graph.h: a graph becomes IR for given dtypes (ir.h);
+ *              lower_to_program.c: the IR becomes a program (program.h),
+ *              which interpreter.c runs block by block.
+ *   jit        jit_compile.h: regions of a program become machine code, by way
+ *              of kernel_lowering.h, vector_ir.h and codegen.h.
+ *   schedule   fusion_group.h: the pointwise calls of a recording become
+ *              fusion groups, each of them a graph, and so a program
+ *              (compiled_graph.h); schedule.h: groups and other calls become
+ *              the steps that run; compile_cache.h keeps schedules.
+ *              elementwise_op.h: a traced graph becomes an operator.
+ *   reduce     reduction_op.h: three traced graphs (map, combine, final)
+ *              become a reduction; their programs run in reduction_loop.h
+ *              and reduction_tree.h.
+ *
+ *   st.fuse:          recording -> fusion groups -> graphs -> IR -> programs
+ *                     (-> machine code) -> schedule
+ *   lib:elementwise:  graph -> IR -> program (-> machine code) -> operator
+ *   lib:reduction:    3 graphs -> 3 programs -> operator
  *
  * Note [Graphs are symbolic]
  * A function of tensors is traced once: it is called with proxies in place of
- * tensors and numbers, and the operators that it calls with them are written
- * down as nodes, in order. Proxies have no dtype, no shape and no elements,
- * so a graph holds for all of them, and whoever asks a proxy is refused. What
- * a graph computes for certain dtypes is found by running its nodes once on
- * the meta device (fuse/ir/lower_graph.h).
+ * tensors and symbolic scalars in place of numbers, and the operators that it
+ * calls with them become nodes, in order. A proxy has no dtype, no shape and
+ * no elements, so a graph is valid for all of them; reading them from a proxy
+ * is an error. Running the nodes once on the meta device gives what a graph
+ * computes for certain dtypes (fuse/ir/lower_graph.h).
  */
 #ifndef ST_FUSE_TRACE_GRAPH_H
 #define ST_FUSE_TRACE_GRAPH_H
@@ -16,59 +40,61 @@
 #include "dispatch/dispatch.h"
 
 enum {
-  ST_GRAPH_INPUTS = 12,   /* tensors */
+  ST_GRAPH_INPUTS = 12,   /* tensor inputs */
   ST_GRAPH_OUTPUTS = ST_MAX_OUTS,
-  ST_GRAPH_SCALARS = 16,  /* plain numbers that it is called with */
+  ST_GRAPH_SCALARS = 16,  /* scalar inputs */
   ST_GRAPH_NODES = 1024
 };
 
-/* A number that depends on those of the call: '+', '-', '*', '/', '^', '%',
- * 'n' (negative) of two others; 0 for a number of the call, 'c' a constant. */
+/* A symbolic scalar. op is '+', '-', '*', '/', '^' or '%' of the scalars a and
+ * b, 'n' for the negative of a, 'c' for the constant value, and 0 for a scalar
+ * input. */
 typedef struct st_sym_scalar {
   char op;
   int a, b;
   st_scalar value;
 } st_sym_scalar;
 
-/* What an argument of a node is. */
+/* The kind of a node's argument. */
 typedef enum st_node_arg_kind {
-  ST_NODE_ARG_VALUE, /* as it is */
-  ST_NODE_ARG_TENSOR, /* a tensor of the graph */
-  ST_NODE_ARG_TENSORS, /* a list of them */
-  ST_NODE_ARG_SCALAR /* a number of the graph */
+  ST_NODE_ARG_VALUE,   /* a constant value */
+  ST_NODE_ARG_TENSOR,  /* a tensor of the graph */
+  ST_NODE_ARG_TENSORS, /* a list of tensors of the graph */
+  ST_NODE_ARG_SCALAR   /* a scalar of the graph */
 } st_node_arg_kind;
 
 typedef struct st_node_arg {
   st_node_arg_kind kind;
-  int at;
+  int at;           /* TENSOR, SCALAR: its index */
   int n;
-  int *list;        /* -1: none */
+  int *list;        /* TENSORS: n indices; -1 for None */
   st_value value;
 } st_node_arg;
 
-/* What it points to becomes the arena's. BAD_VALUE for a generator. */
+/* Replaces what r points to with copies that the arena owns. BAD_VALUE for a
+ * generator. */
 st_status st__node_arg_copy(st_arena *arena, st_node_arg *r);
 
 /* One call. Its results are the tensors result, result + 1, ... */
 typedef struct st_graph_node {
   const st_op *op;
-  const st_schema *schema; /* when it was traced */
+  const st_schema *schema; /* op's schema when it was traced */
   const char *where;       /* "file:line", or "" */
   st_node_arg *args;
   int nresults, result;
-  int written;             /* the tensor that it writes in place, or -1 */
+  int written;             /* the tensor that the call writes in place, or -1 */
 } st_graph_node;
 
 struct st_graph {
   st_refcount refs;
   const char *name;
-  int ninputs, nparams;    /* tensors 0 .. and numbers 0 .. of a call */
+  int ninputs, nparams;    /* tensors and scalars from 0 on are the inputs */
   int ntensors, nnumbers;
   int nnodes, noutputs;
-  int max_listed;          /* tensors in lists of one node */
+  int max_listed;          /* most tensors in the list arguments of a node */
   st_sym_scalar numbers[128];
-  st_graph_node *nodes;    /* room for ST_GRAPH_NODES */
-  int outputs[ST_GRAPH_OUTPUTS]; /* tensors */
+  st_graph_node *nodes;    /* owned; ST_GRAPH_NODES long */
+  int outputs[ST_GRAPH_OUTPUTS]; /* indices of tensors */
   st_arena arena;
 };
 
@@ -77,23 +103,23 @@ st_status st__graph_new(const char *name, int ninputs, int nparams,
 void st__graph_retain(st_graph *g);
 void st__graph_release(st_graph **g);
 
-/* Appends a number; *at becomes its index. BAD_STATE when there are too
+/* Appends a scalar; *at becomes its index. BAD_STATE when there are too
  * many. */
 st_status st__graph_scalar(st_graph *g, st_sym_scalar n, int *at);
-/* Appends a call of op; the refs are copied. Tensors among the results get
- * numbers from *result on. */
+/* Appends a call of op and copies args. The tensors among its results have
+ * indices from *result on. BAD_STATE when there are too many nodes. */
 st_status st__graph_add_node(st_graph *g, const st_op *op, const char *where,
                              const st_node_arg *args, int *result);
 
-/* The numbers of a call, computed: all has room for nnumbers. */
+/* Computes all nnumbers scalars of the graph from the scalar inputs. */
 void st__graph_scalars(const st_graph *g, const st_scalar *params,
                        st_scalar *all);
-/* Sees a node of a run before it is called (results NULL) and afterwards with
- * its tensors. A failure ends the run. */
+/* Called for each node of a run: before the node runs, with results NULL, and
+ * afterwards with its result tensors. A failure ends the run. */
 typedef st_status (*st_graph_fn)(void *ctx, const st_graph_node *n,
                                  st_tensor *const *results);
-/* Calls the nodes in order, through the dispatcher. outs are owned; on failure
- * they may be set, too. fn may be NULL. */
+/* Calls the nodes in order, through the dispatcher. The caller owns outs; some
+ * may be set on failure, too. fn may be NULL. */
 st_status st__graph_run(const st_graph *g, st_tensor *const *inputs,
                         const st_scalar *params, st_tensor **outs,
                         st_graph_fn fn, void *ctx);

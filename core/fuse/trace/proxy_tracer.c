@@ -1,4 +1,6 @@
-/* Tracing (Note [Tracing]). */
+/* The tracer: a mode that turns calls on proxies into nodes of a graph
+ * (Note [Tracing]).
+ */
 
 #include "fuse/trace/proxy_tracer.h"
 
@@ -9,13 +11,13 @@
 
 enum { MAX_PROXIES = 4096 };
 
-/* at: the tensor of the graph, or NUMBER less its number. */
+/* at: the index of a tensor of the graph, or NUMBER - the index of a scalar. */
 typedef struct proxy { st_tensor *tensor; int at; } proxy;
 enum { NOT_FOUND = -1, NUMBER = -2 };
 
 struct st_tracing {
   st_mode mode;
-  st_tls tls;              /* what was in force before */
+  st_tls tls;              /* the thread's state before the trace */
   st_graph *graph;
   void (*where)(void *ctx, char *text, size_t size);
   void *ctx;
@@ -95,7 +97,7 @@ static st_status list_arg(const st_tracing *t, const st_arg *arg,
   return ST_OK;
 }
 
-/* A plain number that was wrapped on its way is a constant. */
+/* A number that the binding has wrapped in a tensor is a constant. */
 static st_status scalar_arg(const st_tracing *t, const st_tensor *tensor,
                             st_node_arg *r) {
   r->kind = ST_NODE_ARG_SCALAR;
@@ -149,7 +151,8 @@ static st_status check_results(const st_schema *s) {
   return ST_OK;
 }
 
-/* The argument that result i is, written in place; NULL for a new tensor. */
+/* The argument that the call writes and returns as result i; NULL for a new
+ * tensor. */
 static st_tensor *written(const st_schema *s, const st_value *args, int i) {
   if (!s->rets[i].is_write) return NULL;
   for (int k = 0; k < s->nargs; k++) {
@@ -217,7 +220,8 @@ static st_status run_mode(const st_call *call, const st_value *args,
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-/* Proxies have no history, and nothing is a view of them. */
+/* Proxies have neither history nor views, so the Autograd keys and
+ * ADInplaceOrView are excluded. */
 static void enter(st_tracing *t) {
   st_tls tls = t->tls = st__tls();
   tls.grad = false;

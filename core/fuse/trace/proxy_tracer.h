@@ -1,9 +1,14 @@
-/* Tracing: a function's calls become a graph.
+/* The tracer: calls a function with proxies and builds a graph of its operator
+ * calls.
+ *
+ * Stage trace of Note [Stages of fusion], for lib:elementwise and
+ * lib:reduction. In: a function. Out: a graph (graph.h), which
+ * fuse/ir/lower_graph.h lowers.
  *
  * Note [Tracing]
- * While a trace is on, a mode of its thread sees every operator that is called.
- * One that is given a proxy is not run: it becomes a node, and gives proxies
- * in its turn. Operators that have nothing to do with proxies run as ever.
+ * During a trace a mode of its thread intercepts every operator call. A call
+ * with a proxy among its arguments does not run: it becomes a node, and its
+ * results are new proxies. Calls without proxies run as usual.
  */
 #ifndef ST_FUSE_TRACE_PROXY_TRACER_H
 #define ST_FUSE_TRACE_PROXY_TRACER_H

@@ -1,4 +1,6 @@
-/* Recording (Note [Fake tensors of a recording]). */
+/* The recorder: a mode that runs operators on fake tensors and lists the calls
+ * (Note [Fake tensors of a recording]).
+ */
 
 #include "fuse/trace/recorder.h"
 
@@ -55,7 +57,7 @@ bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t) {
   return v >= 0 && r->values[v].tensor != t;
 }
 
-/* t is value v from now on. */
+/* Binds t to value v, from now on. */
 static st_status bind_value(st_recorder *r, st_tensor *t, int v) {
   if (r->nbindings == 2 * ST_RECORD_VALUES) return refuse(r, "it is too long");
   st__tensor_retain(t);
@@ -64,7 +66,7 @@ static st_status bind_value(st_recorder *r, st_tensor *t, int v) {
   return ST_OK;
 }
 
-/* A new value; tensor and fake are retained. */
+/* Appends a value; retains tensor and fake. */
 static st_status add_value(st_recorder *r, st_origin origin,
                            st_tensor *tensor, st_tensor *fake, int *out) {
   if (r->nvalues == ST_RECORD_VALUES) return refuse(r, "it is too long");
@@ -110,7 +112,7 @@ bool st__is_plain(const st_tensor *t) {
             ST_BIT(ST_FUNC_AutocastCPU));
 }
 
-/* The value that an argument is, met for the first time or not. */
+/* The value of an argument; a tensor that is not bound yet is captured. */
 static st_status value_of_arg(st_recorder *r, st_tensor *t, int *out) {
   *out = find(r, t);
   if (*out != NOT_FOUND) return ST_OK;
@@ -120,13 +122,14 @@ static st_status value_of_arg(st_recorder *r, st_tensor *t, int *out) {
   return bind_value(r, t, *out);
 }
 
-/* A fake tensor stands for itself, whatever it is by now: what an operator
- * gives back must be the tensor that it was given. */
+/* A fake tensor is passed as it is, even where an in-place call has bound it
+ * to a newer value: an operator must return the tensor that it was given. */
 static st_tensor *fake_of(const st_recorder *r, int v, st_tensor *t) {
   return r->values[v].tensor == t ? r->values[v].fake : t;
 }
 
-/* A call on its way: what it is recorded with, and what it is run with. */
+/* An intercepted call: the arguments to record (refs), and those to run it
+ * with on fake tensors (args). */
 typedef struct pending_call {
   const st_call *call;
   st_node_arg refs[ST_MAX_ARGS];
@@ -157,7 +160,8 @@ static st_status take_list(st_recorder *r, pending_call *w, int i,
   return ST_OK;
 }
 
-/* Fakes say that they are on the meta device, and so does who asks them. */
+/* Fake tensors are on the meta device, so a Device argument may name it. The
+ * call runs on Meta and is recorded with CPU. */
 static st_status take_device(st_recorder *r, pending_call *w, int i) {
   st_value *v = &w->args[i];
   if (v->tag != ST_TAG_INT) return ST_OK;
@@ -189,8 +193,8 @@ static st_status take_arg(st_recorder *r, pending_call *w, int i,
          ? take_device(r, w, i) : ST_OK;
 }
 
-/* Where there is no tensor, the device alone makes fake tensors of the
- * results. */
+/* A call without tensors (a factory function) gives fake results by its Device
+ * argument alone. */
 static void choose_device(pending_call *w) {
   const st_schema *s = w->call->schema;
   for (int i = 0; i < s->nargs && !w->has_tensor; i++) {
@@ -233,7 +237,8 @@ static st_tensor *nth_tensor(const st_value *rets, int n) {
   }
 }
 
-/* New tensors on the meta device, all of them; or known ones. */
+/* The results must be tensors on the meta device, either all new or all
+ * bound. */
 static st_status check_results(st_recorder *r, const st_value *rets, int n,
                                bool *is_new) {
   int nbindings = 0;
@@ -249,7 +254,7 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
   return refuse(r, "an operator gives one of its arguments");
 }
 
-/* A call of op, which gives these fake tensors. */
+/* Appends a call of op with these fake results. */
 static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
                         const st_schema *s, const st_value *rets) {
   char where[128] = "";
@@ -279,7 +284,8 @@ static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
 
 /* -- Leaves --------------------------------------------------------------- */
 
-/* A call with fake tensors; warnings are for real ones. */
+/* Calls op on fake tensors. Warnings are muted: the run on real tensors gives
+ * them. */
 static st_status run_fakes(st_recorder *r, const st_op *op,
                            const pending_call *w, st_value *rets) {
   const bool muted = st__mute(true);
@@ -303,16 +309,18 @@ static st_status record_leaf(st_recorder *r, const pending_call *w,
   return status;
 }
 
-/* What is no tensor follows from fake tensors, or nobody knows it yet. */
+/* An operator that returns no tensor: it runs on the fake tensors and is not
+ * recorded. Its result may depend on sizes. */
 static st_status run_query(st_recorder *r, const pending_call *w,
                            st_value *rets) {
   r->uses_sizes = true;
   return run_fakes(r, w->call->op, w, rets);
 }
 
-/* -- In place ------------------------------------------------------------- */
+/* -- In-place calls ------------------------------------------------------- */
 
-/* "aten::add_" -> "aten::add", of the same overload and arguments. */
+/* The functional operator of an in-place one, with the same overload and
+ * arguments: "aten::add" for "aten::add_"; NULL if there is none. */
 static const st_op *functional(const pending_call *w) {
   const st_op *op = w->call->op;
   char name[128];
@@ -377,7 +385,8 @@ static int first_written(const st_schema *s, const st_value *args) {
   return -1;
 }
 
-/* A number that what was met gives is not that of the next run. */
+/* Fails or refuses: the elements of a fake tensor are unknown, and those of a
+ * captured tensor may differ in the next run. */
 static st_status reject_read(st_recorder *r, const st_schema *s,
                              const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
@@ -389,7 +398,8 @@ static st_status reject_read(st_recorder *r, const st_schema *s,
 
 typedef enum op_kind { COMPOSITE, LEAF, OPAQUE } op_kind;
 
-/* A Lua kernel, or another that the engine knows nothing of, is alien. */
+/* An operator with a kernel that is not built in, such as a Lua function, is
+ * OPAQUE. */
 static op_kind op_kind_of(const st_op *op) {
   const st_kernel_facts cpu = st__kernel_facts(op, "CPU");
   const st_kernel_facts meta = st__kernel_facts(op, "Meta");
@@ -405,7 +415,8 @@ static op_kind op_kind_of(const st_op *op) {
   return LEAF;
 }
 
-/* Its parts are recorded. */
+/* Runs a composite operator with the mode on, so that its parts are
+ * recorded. */
 static st_status enter_composite(st_recorder *r, const pending_call *w,
                                  st_value *rets) {
   r->uses_sizes = true;
@@ -461,8 +472,8 @@ static st_status run_mode(const st_call *call, const st_value *args,
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-/* Gradients belong to what is run later; but whether they are recorded must
- * not change on the way. */
+/* No history is recorded here: each run of the schedule records its own. grad
+ * is set so that check_state sees when the function turns it off. */
 static void enter(st_recorder *r) {
   st_tls tls = r->tls = st__tls();
   tls.grad = true;

@@ -1,25 +1,31 @@
-/* Recording: the calls of a function with arguments of a certain geometry.
+/* The recorder: runs a function once on fake tensors and lists its operator
+ * calls.
+ *
+ * Stage trace of Note [Stages of fusion], for st.fuse. In: a function and its
+ * arguments. Out: a recording, st_recorder, which schedule/ divides into
+ * fusion groups (schedule.h).
  *
  * Note [Fake tensors of a recording]
- * Other than a trace with proxies (Note [Tracing]), a recording knows dtypes,
- * sizes and strides. The function is called with fake tensors of its arguments:
- * tensors on the meta device that are like them in everything but their
- * elements. A mode of the thread sees the operators. One that is made of
- * others is entered, so that its parts are recorded; any other is run on the
- * fake tensors, which gives the fake tensors of its results, and becomes a
- * call. Other tensors that it meets are kept, and doubled, too: each run of
- * what was recorded reads them as they are by then.
+ * Unlike a trace with proxies (Note [Tracing]), a recording has dtypes, sizes
+ * and strides. The function is called with one fake tensor per argument: a
+ * tensor on the meta device with the argument's dtype, sizes and strides. A
+ * mode of the thread intercepts the operators. A composite operator is
+ * entered, and its parts are recorded. Any other operator runs on the fake
+ * tensors, which computes the fake tensors of its results, and is recorded as
+ * one call. A captured tensor, which the function uses and which is no
+ * argument, is retained and gets a fake tensor, too; every run of the
+ * recording reads the captured tensor's current elements.
  *
  * Note [Recordings are functional]
- * A call in place of something that the function made itself, and that has no
- * views, is recorded as the call that gives a new tensor, and from then on the
- * fake tensor stands for that. So the calls only depend on each other by what
- * they read, and may be put together as one likes. What else writes is refused.
+ * An in-place call on a tensor that the function has created, and that has no
+ * views, is recorded as the call of the functional operator; from then on the
+ * tensor is bound to the new value. So calls depend on each other only by what
+ * they read, and may be reordered and grouped. All other writes are refused.
  *
  * Note [What cannot be recorded]
- * What cannot be recorded is refused: the function is to be called as it is,
- * and nobody notices. But what a function does once it has seen an element
- * holds for that element only, so whoever asks a fake tensor for one is told.
+ * A function that cannot be recorded is refused: the caller runs it without
+ * fusion, which computes the same. Reading an element of a fake tensor is an
+ * error instead, because what the function does next may depend on it.
  */
 #ifndef ST_FUSE_TRACE_RECORDER_H
 #define ST_FUSE_TRACE_RECORDER_H
@@ -27,29 +33,29 @@
 #include "fuse/trace/graph.h"
 
 enum {
-  ST_RECORD_ARGS = 32,     /* tensors that the function is called with */
+  ST_RECORD_ARGS = 32,     /* tensor arguments of the function */
   ST_RECORD_OUTPUTS = 16,
   ST_RECORD_CALLS = 1024,
   ST_RECORD_VALUES = 2048
 };
 
 typedef enum st_origin {
-  ST_ORIGIN_ARG,    /* what the function was called with */
-  ST_ORIGIN_CAPTURED, /* what it has met */
-  ST_ORIGIN_NUMBER, /* a plain number where a tensor must be */
-  ST_ORIGIN_CALL    /* a result */
+  ST_ORIGIN_ARG,      /* an argument of the function */
+  ST_ORIGIN_CAPTURED, /* a captured tensor */
+  ST_ORIGIN_NUMBER,   /* a scalar, wrapped in a 0-dim tensor */
+  ST_ORIGIN_CALL      /* a result of a call */
 } st_origin;
 
-/* A tensor of the function. */
+/* A tensor value of the recording. */
 typedef struct st_recorded_value {
   uint8_t origin;
-  int call;            /* of a result, by which */
-  st_tensor *tensor;   /* owned; KEPT, NUMBER: itself */
-  st_tensor *fake;     /* owned; its fake tensor. A number is its own */
+  int call;            /* of a result: the index of the call */
+  st_tensor *tensor;   /* owned; CAPTURED, NUMBER: the tensor, else NULL */
+  st_tensor *fake;     /* owned; the fake tensor; of a NUMBER: tensor */
 } st_recorded_value;
 
-/* A call; its results are the values result, result + 1, ... What refs point
- * to is in the arena. */
+/* A call; its results are the values result, result + 1, ... The arena owns
+ * args and where. */
 typedef struct st_recorded_call {
   const st_op *op;
   const st_schema *schema;
@@ -60,15 +66,15 @@ typedef struct st_recorded_call {
 
 struct st_recorder {
   st_mode mode;
-  st_tls tls;              /* what was in force before */
+  st_tls tls;              /* the thread's state before the recording */
   const char *name;        /* borrowed */
   void (*where)(void *ctx, char *text, size_t size);
   void *ctx;
   bool was_refused, was_read, lacks_memory;
-  bool uses_sizes;         /* what was recorded depends on the sizes */
-  char why[256];           /* it was refused or asked */
+  bool uses_sizes;         /* the calls may depend on the sizes */
+  char why[256];           /* reason of the refusal or of the failed read */
   int ncalls, nvalues, nbindings, noutputs;
-  int max_listed;          /* tensors in the lists of one call */
+  int max_listed;          /* most tensors in the list arguments of a call */
   int outputs[ST_RECORD_OUTPUTS];
   st_recorded_call calls[ST_RECORD_CALLS];
   st_recorded_value values[ST_RECORD_VALUES];
@@ -76,7 +82,8 @@ struct st_recorder {
   st_arena arena;
 };
 
-/* On the CPU, and nothing but its elements. */
+/* True for a CPU tensor without keys beyond the default ones: it is neither
+ * lazy nor a proxy. */
 bool st__is_plain(const st_tensor *t);
 
 /* See strided_fuse.h. */
@@ -87,9 +94,10 @@ bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t);
 void st__recorder_refuse(st_recorder *r, const char *why);
 st_status st__recorder_reject_read(st_recorder *r);
 
-/* Nothing is recorded any more. */
+/* Ends the recording: removes the mode and restores the thread's state. */
 void st__recorder_leave(st_recorder *r);
-/* The values that the outputs are; false: they were refused. */
+/* Sets the values that the function returns; false if the recording is
+ * refused or has failed. */
 bool st__recorder_outputs(st_recorder *r, int n, st_tensor *const *outputs);
 void st__recorder_free(st_recorder **r);
 

@@ -1,4 +1,4 @@
-/* From vector code to machine code: operations, registers, the loop.
+/* The code generator: emits each vector operation, and the loop around them.
  */
 
 #include "fuse/jit/codegen.h"
@@ -6,30 +6,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fuse/jit/x86_encoder.h"
+#include "fuse/jit/register_allocation.h"
 
 enum {
-  REGS = 15,             /* the last one is scratch */
-  SCRATCH = 15,
-  SPILLS = 32,           /* of the stack */
+  SCRATCH = ST_CODEGEN_REGS, /* the last vector register */
   POINTERS = 11,
   NONE = -1
 };
 
-struct st_codegen {
-  const st_vector_ir *v;
-  st_x64 x;
-  bool live[ST_VECTOR_OPS];
-  int16_t last_use[ST_VECTOR_OPS]; /* the operation that reads it last */
-  int8_t reg[ST_VECTOR_OPS], spill_slot[ST_VECTOR_OPS];
-  int16_t owner[REGS];
-  int nspills, npointers;
-  int in_k1;                     /* AVX-512: the value whose lanes k1 has */
-  bool has_failed;
-  int8_t pointer[ST_PROGRAM_SLOTS];
-};
-
-/* Callee-saved ones come last. */
+/* General registers for the addresses of slots; callee-saved ones come last. */
 static const uint8_t pointers[POINTERS] = {
   ST_RCX, ST_RDX, 8, 9, 10, ST_RBX, ST_RBP, 12, 13, 14, 15
 };
@@ -37,8 +22,8 @@ enum { CALLER_SAVED = 5 };
 
 /* -- Opcodes -------------------------------------------------------------- */
 
-/* Of packed floats; DOUBLE makes them such of doubles. PI: with the prefix of
- * integers; XI: of 16 bytes; HI: of half a vector. */
+/* PS: packed floats; with DOUBLE, packed doubles. PI: with the prefix of
+ * integer instructions; XI: of 16 bytes; HI: of half a vector. */
 #define PS(opcode) ST_X64_OP(0, 1, opcode, 0, ST_X64_WHOLE)
 #define PI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_WHOLE)
 #define XI(map, opcode) ST_X64_OP(1, map, opcode, 0, ST_X64_XMM)
@@ -47,10 +32,9 @@ enum { CALLER_SAVED = 5 };
 #define DOUBLE (WIDE | ST_X64_OP(1, 0, 0, 0, 0))
 
 #define VMOVUPS_LOAD PS(0x10)
-#define VMOVUPS_STORE PS(0x11)
 #define VXORPS PS(0x57)
 
-/* AVX-512: between k1 and vectors of masks. WIDE: of 8 bytes each. */
+/* AVX-512: moves between k1 and vectors of masks. WIDE: of 8-byte lanes. */
 #define VPMOVD2M ST_X64_OP(2, 2, 0x39, 0, ST_X64_WHOLE)
 #define VPMOVM2D ST_X64_OP(2, 2, 0x38, 0, ST_X64_WHOLE)
 #define VPMOVM2B ST_X64_OP(2, 2, 0x28, 0, ST_X64_XMM)
@@ -82,7 +66,7 @@ static uint32_t opcode_of(const st_codegen *c, const st_vector_op *op) {
   }
 }
 
-/* Of lanes as wide as the elements. */
+/* op for lanes as wide as the elements. */
 static uint32_t by_width(const st_codegen *c, uint32_t op) {
   return is_double(c) ? op | WIDE : op;
 }
@@ -91,10 +75,6 @@ static uint32_t by_width(const st_codegen *c, uint32_t op) {
 
 static st_x64_operand in_reg(int reg) {
   return (st_x64_operand){ST_X64_REG, (uint8_t)reg, 0, 0};
-}
-
-static st_x64_operand in_spill(int spill_slot) {
-  return (st_x64_operand){ST_X64_SPILL, (uint8_t)spill_slot, 0, 0};
 }
 
 static st_x64_operand at_slot(st_codegen *c, int slot, st_dtype d) {
@@ -111,67 +91,11 @@ static st_x64_operand constant(st_codegen *c, uint64_t bits) {
   return st__x64_const(&c->x, c->v->width == 4 ? bits | bits << 32 : bits);
 }
 
-/* -- Registers ------------------------------------------------------------ */
-
-static int next_use(const st_codegen *c, int v, int from) {
-  for (int i = from; i <= c->last_use[v]; i++) {
-    const st_vector_op *op = &c->v->ops[i];
-    if (c->live[i] && (op->a == v || op->b == v || op->c == v)) return i;
-  }
-  return INT16_MAX;
-}
-
-static bool is_rematerialized(const st_codegen *c, int v) {
-  const int code = c->v->ops[v].code;
-  return code == ST_V_LOAD || code == ST_V_CONST;
-}
-
-static void spill(st_codegen *c, int v) {
-  const int reg = c->reg[v];
-  c->reg[v] = NONE;
-  c->owner[reg] = NONE;
-  if (is_rematerialized(c, v) || c->spill_slot[v] != NONE) return;
-  if (c->nspills == SPILLS) {
-    c->has_failed = true;
-    return;
-  }
-  c->spill_slot[v] = (int8_t)c->nspills++;
-  st__x64_op(&c->x, VMOVUPS_STORE, reg, 0, in_spill(c->spill_slot[v]), NONE);
-}
-
-/* A register for what operation i reads or gives; those that it reads are
- * kept. */
-static int alloc_register(st_codegen *c, int i) {
-  int best = 0, farthest = -1;
-  for (int r = 0; r < REGS; r++) {
-    if (c->owner[r] == NONE) return r;
-    const int next = next_use(c, c->owner[r], i);
-    if (next > farthest) best = r, farthest = next;
-  }
-  spill(c, c->owner[best]);
-  return best;
-}
-
-static void assign_register(st_codegen *c, int reg, int v) {
-  c->owner[reg] = (int16_t)v;
-  c->reg[v] = (int8_t)reg;
-}
-
-static void free_last_uses(st_codegen *c, const st_vector_op *op, int i) {
-  const int read[] = {op->a, op->b, op->c};
-  for (int k = 0; k < 3; k++) {
-    const int v = read[k];
-    if (v < 0 || c->last_use[v] != i || c->reg[v] == NONE) continue;
-    c->owner[c->reg[v]] = NONE;
-    c->reg[v] = NONE;
-  }
-}
-
 /* -- Loads and stores ----------------------------------------------------- */
 
 static const st_x64_operand k1 = {ST_X64_REG, 1, 0, 0};
 
-/* Bytes that are not zero become lanes of ones. */
+/* Turns lanes that are not zero into lanes of ones. */
 static void emit_masks(st_codegen *c, int reg) {
   if (is_avx512(c)) {
     st__x64_evex(&c->x, by_width(c, VPTESTMD), 1, reg, in_reg(reg), NONE,
@@ -206,7 +130,7 @@ static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
   if (d == ST_BOOL) emit_masks(c, reg);
 }
 
-/* Masks to bytes of ones, in the scratch register. */
+/* Packs masks into bytes of ones or zeros, in the scratch register. */
 static void emit_bytes(st_codegen *c, int reg) {
   const st_x64_operand low = in_reg(SCRATCH);
   if (is_avx512(c)) {
@@ -228,7 +152,7 @@ static void emit_bytes(st_codegen *c, int reg) {
   st__x64_op(&c->x, XI(1, 0x63), SCRATCH, SCRATCH, low, NONE);
 }
 
-/* Masks to bytes 0 and 1: 16, 8 or 4 of them. */
+/* Stores masks as 16, 8 or 4 bytes of 0 or 1. */
 static void emit_store_bools(st_codegen *c, int reg, st_x64_operand at) {
   const int lanes = c->x.vector / c->v->width;
   emit_bytes(c, reg);
@@ -245,19 +169,21 @@ static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
   const st_x64_operand at = at_slot(c, op->slot, d);
   if (d == ST_BOOL) emit_store_bools(c, reg, at);
   else if (d == ST_FLOAT16) st__x64_op(&c->x, PI(3, 0x1d), reg, 0, at, 0);
-  else st__x64_op(&c->x, VMOVUPS_STORE, reg, 0, at, NONE);
+  else st__x64_op(&c->x, ST_VMOVUPS_STORE, reg, 0, at, NONE);
 }
 
 /* -- Operations ----------------------------------------------------------- */
 
-/* In a register, for operation i. */
+/* The register of value v for operation i; loads, reloads or rematerializes v
+ * if it has none. */
 static int register_of(st_codegen *c, int v, int i) {
   if (c->reg[v] != NONE) return c->reg[v];
   const st_vector_op *op = &c->v->ops[v];
-  const int reg = alloc_register(c, i);
-  assign_register(c, reg, v);
+  const int reg = st__alloc_register(c, i);
+  st__assign_register(c, reg, v);
   if (c->spill_slot[v] != NONE) {
-    st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, in_spill(c->spill_slot[v]), NONE);
+    st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0,
+               st__spill_operand(c->spill_slot[v]), NONE);
   } else if (op->code == ST_V_CONST) {
     st__x64_op(&c->x, VMOVUPS_LOAD, reg, 0, constant(c, op->bits), NONE);
   } else {
@@ -266,7 +192,8 @@ static int register_of(st_codegen *c, int v, int i) {
   return reg;
 }
 
-/* In a register or where it lies, if it is read nowhere else. */
+/* Value v as an operand of operation i: its register, or its memory if i is its
+ * last use. */
 static st_x64_operand operand_of(st_codegen *c, int v, int i) {
   const st_vector_op *op = &c->v->ops[v];
   if (c->reg[v] != NONE) return in_reg(c->reg[v]);
@@ -274,7 +201,7 @@ static st_x64_operand operand_of(st_codegen *c, int v, int i) {
   const bool is_plain = op->code == ST_V_LOAD &&
     (op->dtype == ST_FLOAT32 || op->dtype == ST_FLOAT64);
   if (c->last_use[v] == i && c->spill_slot[v] != NONE) {
-    return in_spill(c->spill_slot[v]);
+    return st__spill_operand(c->spill_slot[v]);
   }
   if (c->last_use[v] == i && is_plain) {
     return at_slot(c, op->slot, (st_dtype)op->dtype);
@@ -291,25 +218,25 @@ static bool is_bool_load(const st_codegen *c, int v) {
   return c->v->ops[v].code == ST_V_LOAD && c->v->ops[v].dtype == ST_BOOL;
 }
 
-/* Is mask i read by the next operation alone, which selects by it? */
+/* True if the only use of mask i is the next operation, a select by it. */
 static bool is_for_next(const st_codegen *c, int i) {
   const st_vector_op *op;
   int next = i + 1;
-  while (!c->live[next] || is_rematerialized(c, next)) next++;
+  while (!c->live[next] || st__is_rematerialized(c, next)) next++;
   op = &c->v->ops[next];
   return next == c->last_use[i] && op->code == ST_V_SELECT && op->c == i &&
          op->a != i && op->b != i && !is_bool_load(c, op->a) &&
          !is_bool_load(c, op->b);
 }
 
-/* AVX-512: the mask stays in k1 if that is where it is read. */
+/* AVX-512: the mask stays in k1 if only the next operation uses it. */
 static void emit_compare(st_codegen *c, int i, int left,
                          st_x64_operand right) {
   const st_vector_op *op = &c->v->ops[i];
   const uint32_t code = opcode_of(c, op);
   const bool stays = is_avx512(c) && is_for_next(c, i);
-  const int reg = stays ? NONE : alloc_register(c, i + 1);
-  if (!stays) assign_register(c, reg, i);
+  const int reg = stays ? NONE : st__alloc_register(c, i + 1);
+  if (!stays) st__assign_register(c, reg, i);
   if (!is_avx512(c)) {
     st__x64_op(&c->x, code, reg, left, right, op->imm);
     return;
@@ -320,7 +247,7 @@ static void emit_compare(st_codegen *c, int i, int left,
   st__x64_evex(&c->x, by_width(c, VPMOVM2D), reg, 0, k1, NONE, false);
 }
 
-/* right where the mask is set, else left. */
+/* Emits reg = right where the mask is set, else left. */
 static void emit_select(st_codegen *c, const st_vector_op *op, int reg,
                         int left, st_x64_operand right, int mask) {
   if (!is_avx512(c)) {
@@ -352,7 +279,7 @@ static void emit_op(st_codegen *c, int i) {
     }
   }
   if (is_commutative(op) && c->reg[a] == NONE &&
-      (c->reg[b] != NONE || is_rematerialized(c, a))) {
+      (c->reg[b] != NONE || st__is_rematerialized(c, a))) {
     const int t = a;
     a = b, b = t;
   }
@@ -360,13 +287,13 @@ static void emit_op(st_codegen *c, int i) {
   const bool in_register = op->code == ST_V_HALF || op->code == ST_V_FLOAT;
   const st_x64_operand right = in_register ? in_reg(register_of(c, b, i))
                                            : operand_of(c, b, i);
-  free_last_uses(c, op, i);
+  st__free_last_uses(c, op, i);
   if (op->code == ST_V_COMPARE) {
     emit_compare(c, i, left, right);
     return;
   }
-  const int reg = alloc_register(c, i + 1);
-  assign_register(c, reg, i);
+  const int reg = st__alloc_register(c, i + 1);
+  st__assign_register(c, reg, i);
   switch (op->code) {
     case ST_V_HALF:    emit_half(c, reg, right.reg); break;
     case ST_V_SELECT:  emit_select(c, op, reg, left, right, mask); break;
@@ -378,31 +305,16 @@ static void emit_op(st_codegen *c, int i) {
 
 static void emit(st_codegen *c, int i) {
   const st_vector_op *op = &c->v->ops[i];
-  if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* when read */
+  if (op->code == ST_V_LOAD || op->code == ST_V_CONST) return; /* at its use */
   if (op->code != ST_V_STORE) {
     emit_op(c, i);
     return;
   }
   emit_store(c, op, register_of(c, op->a, i));
-  free_last_uses(c, op, i);
+  st__free_last_uses(c, op, i);
 }
 
 /* -- Loops ---------------------------------------------------------------- */
-
-static void find_live(st_codegen *c) {
-  const st_vector_ir *v = c->v;
-  memset(c->live, 0, sizeof c->live);
-  for (int i = v->n - 1; i >= 0; i--) {
-    const st_vector_op *op = &v->ops[i];
-    const int read[] = {op->a, op->b, op->c};
-    c->live[i] |= op->code == ST_V_STORE;
-    for (int k = 0; k < 3 && c->live[i]; k++) {
-      if (read[k] < 0) continue;
-      if (!c->live[read[k]]) c->last_use[read[k]] = (int16_t)i;
-      c->live[read[k]] = true;
-    }
-  }
-}
 
 static void choose_pointers(st_codegen *c) {
   memset(c->pointer, NONE, sizeof c->pointer);
@@ -422,7 +334,7 @@ static void emit_entry(st_codegen *c) {
   for (int i = CALLER_SAVED; i < c->npointers; i++) {
     st__x64_push(&c->x, pointers[i]);
   }
-  st__x64_move_stack(&c->x, -SPILLS * c->x.vector);
+  st__x64_move_stack(&c->x, -ST_CODEGEN_SPILLS * c->x.vector);
   for (int i = 0; i < ST_PROGRAM_SLOTS; i++) {
     if (c->pointer[i] == NONE) continue;
     st__x64_load_pointer(&c->x, c->pointer[i], ST_RDI, i);
@@ -432,7 +344,7 @@ static void emit_entry(st_codegen *c) {
 
 static void emit_exit(st_codegen *c) {
   st__x64_bytes(&c->x, "\xc5\xf8\x77", 3); /* vzeroupper */
-  st__x64_move_stack(&c->x, SPILLS * c->x.vector);
+  st__x64_move_stack(&c->x, ST_CODEGEN_SPILLS * c->x.vector);
   for (int i = c->npointers - 1; i >= CALLER_SAVED; i--) {
     st__x64_pop(&c->x, pointers[i]);
   }
@@ -450,7 +362,7 @@ size_t st__codegen_loop(st_codegen *c, const st_vector_ir *v, uint8_t *code,
   memset(c->reg, NONE, sizeof c->reg);
   memset(c->spill_slot, NONE, sizeof c->spill_slot);
   memset(c->owner, NONE, sizeof c->owner);
-  find_live(c);
+  st__find_live_ops(c);
   choose_pointers(c);
   emit_entry(c);
   const size_t loop = c->x.n;
