@@ -179,12 +179,12 @@ ST_BOXED(st__box_randint_low_generator_out) {
   return draw_integers(args, &args[2], args[3], &args[4], rets);
 }
 
-/* -- Made and copied ------------------------------------------------------ */
+/* -- Factories whose result is copied ------------------------------------- */
 
 enum { MOST_ARGS = 12 };
 
-/* The factory's argument called name: out's dtype and device, else what the
- * call gives. */
+/* The value of the factory's argument `name`: the dtype and device of out, the
+ * caller's other arguments, or none. */
 static st_value argument(const st_schema *from, const st_value *args,
                          const st_tensor *out, const char *name) {
   if (strcmp(name, "dtype") == 0) return st__of_int(out->dtype);
@@ -199,7 +199,8 @@ static bool is_sequence(st_op_id id) {
          id == ST_OP_logspace;
 }
 
-/* A sequence fills an out of as many elements, whatever its shape. */
+/* If out has as many elements as the sequence, replaces it by a view with the
+ * shape of out, so that out is not resized. */
 static st_status fit(const st_tensor *out, st_tensor **made) {
   st_tensor *view = NULL;
   if (out->numel != (*made)->numel) return ST_OK;
@@ -209,7 +210,7 @@ static st_status fit(const st_tensor *out, st_tensor **made) {
   return ST_OK;
 }
 
-/* What the factory id makes goes into out, the last argument. */
+/* Calls factory id and copies its result to out, the last argument. */
 static st_status make_out(st_op_id id, const st_call *call,
                           const st_value *args, st_value *rets) {
   const st_schema *from = call->schema;
@@ -259,7 +260,7 @@ ST_BOXED(st__box_logspace_out) {
   return make_out(ST_OP_logspace, call, args, rets);
 }
 
-/* -- Joins and products --------------------------------------------------- */
+/* -- Concatenation and products ------------------------------------------- */
 
 ST_BOXED(st__box_concat_out) {
   return st__compose_cast(ST_OP_concat, 2, args, rets);
