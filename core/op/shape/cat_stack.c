@@ -44,11 +44,11 @@ static st_status check_list(const st_value *list) {
     const st_tensor *t = list->u.tensors[i];
     if (t->ndim == 0) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimensions and "
-                      "cannot be concatenated", i);
+                      "cannot be concatenated", i + 1);
     }
     if (t->device != list->u.tensors[0]->device) {
       return st__fail(ST_BAD_VALUE, "tensor number %u is not on the device of "
-                      "the first tensor", i);
+                      "the first tensor", i + 1);
     }
   }
   return ST_OK;
@@ -242,7 +242,7 @@ static st_status check_stack(const st_value *list, int64_t dim, int *at) {
     const st_tensor *t = list->u.tensors[i];
     if (!st__same_sizes(first, t)) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, but the "
-                      "first has shape %s", i, ST_SHAPE_TEXT(t),
+                      "first has shape %s", i + 1, ST_SHAPE_TEXT(t),
                       ST_SHAPE_TEXT(first));
     }
   }
