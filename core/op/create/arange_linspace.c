@@ -31,20 +31,20 @@ typedef struct sequence {
 enum { BLOCK = 512 };
 
 /* The second half is computed from the end, so both ends are exact. */
-static double between(double start, double step, double end, int64_t i,
-                      int64_t count) {
+static double interpolate(double start, double step, double end, int64_t i,
+                          int64_t count) {
   return i < count / 2 ? start + step * (double)i
                        : end - step * (double)(count - 1 - i);
 }
 
 static double value_at(const sequence *q, int64_t i) {
   if (q->curve == CURVE_STEP) return q->start + q->step * (double)i;
-  const double v = between(q->start, q->step, q->end, i, q->count);
+  const double v = interpolate(q->start, q->step, q->end, i, q->count);
   return q->curve == CURVE_LOG ? pow(q->base, v) : v;
 }
 
 static double imaginary_at(const sequence *q, int64_t i) {
-  return between(q->start_im, q->step_im, q->end_im, i, q->count);
+  return interpolate(q->start_im, q->step_im, q->end_im, i, q->count);
 }
 
 static void write_block(const sequence *q, int64_t begin, int64_t n) {

@@ -75,7 +75,7 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
 
 /* -- Dense tensors -------------------------------------------------------- */
 
-enum { BLOCK = 4096, PIECE = 1 << 18 }; /* bytes, multiples of every itemsize */
+enum { BLOCK = 4096, CHUNK = 1 << 18 }; /* bytes, multiples of every itemsize */
 
 typedef struct fill_job {
   char *data;
@@ -119,7 +119,7 @@ static void fill_dense(st_tensor *t, const char *item) {
   for (size_t n = size; n < want; n *= 2) {
     memcpy(job.block + n, job.block, n < want - n ? n : want - n);
   }
-  st__parallel_for(0, t->numel, PIECE / (int64_t)job.itemsize, fill_range,
+  st__parallel_for(0, t->numel, CHUNK / (int64_t)job.itemsize, fill_range,
                    &job);
 }
 
@@ -155,13 +155,13 @@ st_status st__fill(st_tensor *t, st_scalar v) {
 
 /* -- Operators ------------------------------------------------------------ */
 
-static st_status give_filled(const st_value *args, st_scalar v,
-                             st_value *ret) {
+static st_status fill_self(const st_value *args, st_scalar v,
+                           st_value *ret) {
   ST_TRY(st__fill(st__to_tensor(&args[0]), v));
   return st__value_copy(&args[0], ret);
 }
 
-static st_status give_new(const st_value *args, st_scalar v, st_value *ret) {
+static st_status new_filled(const st_value *args, st_scalar v, st_value *ret) {
   const st_tensor *self = st__to_tensor(&args[0]);
   int64_t strides[ST_MAX_DIMS];
   st_tensor *t = NULL;
@@ -198,27 +198,27 @@ static st_status value_of(const st_value *args, st_scalar *out) {
 }
 
 ST_BOXED(st__box_fill_scalar_) {
-  return give_filled(args, st__to_scalar(&args[1]), rets);
+  return fill_self(args, st__to_scalar(&args[1]), rets);
 }
 
 ST_BOXED(st__box_fill_tensor_) {
   st_scalar v;
   ST_TRY(value_of(args, &v));
-  return give_filled(args, v, rets);
+  return fill_self(args, v, rets);
 }
 
 ST_BOXED(st__box_fill_scalar) {
-  return give_new(args, st__to_scalar(&args[1]), rets);
+  return new_filled(args, st__to_scalar(&args[1]), rets);
 }
 
 ST_BOXED(st__box_fill_tensor) {
   st_scalar v;
   ST_TRY(value_of(args, &v));
-  return give_new(args, v, rets);
+  return new_filled(args, v, rets);
 }
 
 ST_BOXED(st__box_zero_) {
-  return give_filled(args, st__scalar_int(0), rets);
+  return fill_self(args, st__scalar_int(0), rets);
 }
 
-ST_BOXED(st__box_zero) { return give_new(args, st__scalar_int(0), rets); }
+ST_BOXED(st__box_zero) { return new_filled(args, st__scalar_int(0), rets); }

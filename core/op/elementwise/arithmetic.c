@@ -191,9 +191,9 @@ static st_kernel_id power_kernel(st_scalar exponent) {
 static st_status power_impl(st_run *r, st_scalar exponent) {
   const st_params k = {.s = {exponent}};
   const st_kernel_id id = power_kernel(exponent);
-  const bool known = r->it.common_dtype < ST_DTYPE_COUNT &&
-                     st__kernel(id, r->it.common_dtype) != NULL;
-  return st__run_kernel(r, known ? id : ST_K_pow_number, &k);
+  const bool has_kernel = r->it.common_dtype < ST_DTYPE_COUNT &&
+                          st__kernel(id, r->it.common_dtype) != NULL;
+  return st__run_kernel(r, has_kernel ? id : ST_K_pow_number, &k);
 }
 
 st_status st__pow_scalar_meta(st_run *r) {

@@ -13,7 +13,7 @@ static int count_args(const st_run *r) {
   return r->variant == ST_OUT ? n - r->nouts : n;
 }
 
-static bool stands_for_tensor(const st_arg *arg) {
+static bool is_scalar_operand(const st_arg *arg) {
   return arg->type == ST_TYPE_SCALAR &&
          (strcmp(arg->name, "other") == 0 || strcmp(arg->name, "self") == 0 ||
           strcmp(arg->name, "exponent") == 0);
@@ -59,7 +59,7 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
     st_tensor *t = st__arg_tensor(r, i);
     if (t) {
       add_tensor(in, t);
-    } else if (stands_for_tensor(&args[i])) {
+    } else if (is_scalar_operand(&args[i])) {
       const st_status status = st__add_scalar(in, st__to_scalar(&r->args[i]));
       if (status != ST_OK) return st__release_inputs(in), status;
     }
@@ -118,7 +118,7 @@ st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
 
 /* -- Kernels -------------------------------------------------------------- */
 
-static bool is_number(const st_value *v) {
+static bool is_scalar(const st_value *v) {
   return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
          v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX;
 }
@@ -130,11 +130,11 @@ void st__get_scalars(const st_run *r, st_params *k) {
   memset(k, 0, sizeof *k);
   for (int i = 0; i < n; i++) {
     if (args[i].type == ST_TYPE_TENSOR || args[i].type == ST_TYPE_STRING ||
-        stands_for_tensor(&args[i])) {
+        is_scalar_operand(&args[i])) {
       continue;
     }
     ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
-    if (is_number(&r->args[i])) k->s[at] = st__to_scalar(&r->args[i]);
+    if (is_scalar(&r->args[i])) k->s[at] = st__to_scalar(&r->args[i]);
     at++;
   }
 }

@@ -226,7 +226,7 @@ static st_status copy_back(const resolved_args *l, int i) {
 }
 
 /* In the results, replaces the resolved tensor by the argument. */
-static void rename_results(const resolved_args *l, int i, st_value *rets) {
+static void replace_results(const resolved_args *l, int i, st_value *rets) {
   for (int k = 0; k < l->call->schema->nrets; k++) {
     if (st__to_tensor(&rets[k]) != l->args[i].u.tensor) continue;
     st__value_clear(&rets[k]);
@@ -245,7 +245,7 @@ static st_status restore_args(const resolved_args *l, st_value *rets) {
     if (is_written(l, i)) status = copy_back(l, i);
   }
   for (int i = 0; i < n && status == ST_OK; i++) {
-    if (is_written(l, i)) rename_results(l, i, rets);
+    if (is_written(l, i)) replace_results(l, i, rets);
   }
   for (int k = 0; k < l->call->schema->nrets && status != ST_OK; k++) {
     st__value_clear(&rets[k]);
@@ -255,8 +255,8 @@ static st_status restore_args(const resolved_args *l, st_value *rets) {
 
 /* -- The fallback --------------------------------------------------------- */
 
-static st_status go_below(const st_call *call, st_keyset bit,
-                          const st_value *args, st_value *rets) {
+static st_status redispatch_below(const st_call *call, st_keyset bit,
+                                  const st_value *args, st_value *rets) {
   return st__redispatch_boxed(call->op, call->schema, call->keys & (bit - 1),
                               args, rets);
 }
@@ -266,7 +266,9 @@ static st_status run_resolved(resolved_args *l, st_value *rets) {
   st_status status = ST_OK;
   memset(l->is_ours, 0, sizeof l->is_ours);
   for (int i = 0; i < n && status == ST_OK; i++) status = resolve_arg(l, i);
-  if (status == ST_OK) status = go_below(l->call, l->bit, l->args, rets);
+  if (status == ST_OK) {
+    status = redispatch_below(l->call, l->bit, l->args, rets);
+  }
   if (status == ST_OK) status = restore_args(l, rets);
   for (int i = 0; i < n; i++) {
     if (l->is_ours[i]) st__value_clear(&l->args[i]);
@@ -289,7 +291,7 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
                     "operators that return views and write arguments; "
                     "register a kernel for this key", st__key_name(key));
   }
-  if (views) return go_below(call, bit, args, rets);
+  if (views) return redispatch_below(call, bit, args, rets);
   resolved_args l;
   l.call = call;
   l.given = args;
@@ -300,7 +302,7 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
 /* -- copy_ ---------------------------------------------------------------- */
 
 /* A copy of t on the CPU with the same lazy bits: the bytes are copied. */
-static st_status bring_here(const st_tensor *t, st_tensor **out) {
+static st_status copy_to_cpu(const st_tensor *t, st_tensor **out) {
   st_tensor *plain = NULL, *here = NULL;
   ST_TRY(view_with(t, 0, &plain));
   st_status status = st__to_cpu(plain, &here);
@@ -321,7 +323,7 @@ static st_status call_copy(const st_tensor *self, const st_tensor *src) {
 }
 
 /* Computes the bytes of self on the CPU, from src, and copies them to self. */
-static st_status send(const st_tensor *self, const st_tensor *src) {
+static st_status copy_from_cpu(const st_tensor *self, const st_tensor *src) {
   st_tensor *bytes = NULL, *lazy = NULL, *plain = NULL;
   st_status status;
   ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)self->dtype,
@@ -340,19 +342,19 @@ fail:
 
 /* copy_ on CPU and Meta handles the lazy keys (iter/copy.c). copy_ of an
  * extension device need not, so it gets plain tensors. */
-static st_status copy_lazily(const st_call *call, const st_value *args,
-                             st_value *rets) {
+static st_status copy_lazy(const st_call *call, const st_value *args,
+                           st_value *rets) {
   const st_tensor *self = st__self_of(args), *src = st__to_tensor(&args[1]);
   st_tensor *here = NULL;
   if (!st__is_privateuse(self) && !st__is_privateuse(src)) {
-    return go_below(call, conj_bit, args, rets);
+    return redispatch_below(call, conj_bit, args, rets);
   }
   if (!st__is_privateuse(src)) {
-    ST_TRY(send(self, src));
+    ST_TRY(copy_from_cpu(self, src));
     return st__return_self(args, rets);
   }
-  ST_TRY(bring_here(src, &here));
-  const st_status status = st__is_privateuse(self) ? send(self, here)
+  ST_TRY(copy_to_cpu(src, &here));
+  const st_status status = st__is_privateuse(self) ? copy_from_cpu(self, here)
                                                   : call_copy(self, here);
   st__tensor_release(&here);
   ST_TRY(status);
@@ -368,11 +370,11 @@ static const struct { const char *key, *debug; } keys[] = {
 };
 
 /* The number of keys, in the order of the table above. */
-enum { BUT_ZERO = 2, ALL = 3 };
+enum { ALL_BUT_ZERO = 2, ALL = 3 };
 
 /* Operators with a fallthrough for the first nkeys keys: they read no element,
  * or handle lazy tensors themselves (clone). Views have one as well. */
-static const struct { st_op_id id; int nkeys; } ignorant[] = {
+static const struct { st_op_id id; int nkeys; } fallthroughs[] = {
   {ST_OP_clone, ALL}, {ST_OP__to_copy, ALL}, {ST_OP_is_conj, ALL},
   {ST_OP_is_neg, ALL}, {ST_OP__is_zerotensor, ALL}, {ST_OP_empty_like, ALL},
   {ST_OP_zeros_like, ALL}, {ST_OP_ones_like, ALL}, {ST_OP_full_like, ALL},
@@ -385,7 +387,7 @@ static const struct { st_op_id id; int nkeys; } ignorant[] = {
   {ST_OP_t_, ALL}, {ST_OP_transpose_, ALL}, {ST_OP_swapaxes_, ALL},
   {ST_OP_swapdims_, ALL}, {ST_OP_squeeze_, ALL}, {ST_OP_squeeze__dim, ALL},
   {ST_OP_squeeze__dims, ALL}, {ST_OP_unsqueeze_, ALL},
-  {ST_OP_resize_, BUT_ZERO}, {ST_OP_resize_as_, BUT_ZERO},
+  {ST_OP_resize_, ALL_BUT_ZERO}, {ST_OP_resize_as_, ALL_BUT_ZERO},
 };
 
 static st_status register_for(st_op_id id, int nkeys, st_kernel_fn fn,
@@ -407,10 +409,10 @@ st_status st__register_lazy(void) {
     if (st__op_rows[id].kind != ST_KIND_VIEW) continue;
     ST_TRY(register_for((st_op_id)id, ALL, NULL, "keeps the key"));
   }
-  for (size_t i = 0; i < sizeof ignorant / sizeof *ignorant; i++) {
-    ST_TRY(register_for(ignorant[i].id, ignorant[i].nkeys, NULL,
+  for (size_t i = 0; i < sizeof fallthroughs / sizeof *fallthroughs; i++) {
+    ST_TRY(register_for(fallthroughs[i].id, fallthroughs[i].nkeys, NULL,
                         "looks at no element"));
   }
-  ST_TRY(register_for(ST_OP_copy_, BUT_ZERO, copy_lazily, "copies bytes"));
+  ST_TRY(register_for(ST_OP_copy_, ALL_BUT_ZERO, copy_lazy, "copies bytes"));
   return st__register_zero();
 }

@@ -67,17 +67,17 @@ static st_status new_extension(const st_structured *s, extension **out) {
 }
 
 static st_status implement(st_library *part, const st_structured *s,
-                           extension *e, st_variant variant, int at,
+                           extension *e, st_variant variant, int backend,
                            const char *name) {
   static const char *const only[BACKENDS] = {"CPU"};
   const char *const *backends = s->backends[0] ? s->backends : only;
-  const char *key = at == BACKENDS ? "Meta" : backends[at];
-  st_structured_ctx *c = &e->contexts[variant][at];
+  const char *key = backend == BACKENDS ? "Meta" : backends[backend];
+  st_structured_ctx *c = &e->contexts[variant][backend];
   const st_kernel kernel = {.fn = st__structured, .ctx = c,
                             .free_ctx = drop_kernel, .debug = s->debug};
   if (!key) return ST_OK;
   *c = (st_structured_ctx){&e->row, variant, ST_DEVICE_META, -1, -1, s->ctx};
-  if (at < BACKENDS) ST_TRY(find_device(key, &c->device));
+  if (backend < BACKENDS) ST_TRY(find_device(key, &c->device));
   atomic_fetch_add(&e->users, 1);
   const st_status status = st__library_implement(part, name, key, &kernel);
   if (status != ST_OK) drop(e);

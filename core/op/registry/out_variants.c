@@ -34,7 +34,7 @@ static st_status check_out(const st_tensor *out, const st_tensor *value) {
 }
 
 /* An extension device copies with its own kernel. */
-static st_status copy_there(st_tensor *out, const st_tensor *value) {
+static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
   const st_value args[] = {st__of_tensor(out), st__of_tensor(value)};
   st_value ret;
   ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
@@ -49,7 +49,7 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
     ST_TRY(st__tensor_resize_out(out, value->ndim, value->sizes,
                                  ST_FORMAT_CONTIGUOUS));
   }
-  if (out->device > ST_DEVICE_META) return copy_there(out, value);
+  if (out->device > ST_DEVICE_META) return copy_on_device(out, value);
   if (!st__is_meta(out)) st__copy_unchecked(out, value);
   return ST_OK;
 }
@@ -92,7 +92,7 @@ static st_status target_of(st_tensor *out, const st_value *size,
 
 /* Calls in-place operator id on out, with n further arguments. */
 static st_status fill_out(st_op_id id, const st_value *size, int n,
-                          const st_value *numbers, st_tensor *out,
+                          const st_value *params, st_tensor *out,
                           st_value *rets) {
   st_value args[4] = {st__none()}, ret;
   st_tensor *target = NULL;
@@ -100,7 +100,7 @@ static st_status fill_out(st_op_id id, const st_value *size, int n,
   ST_ASSERT(n <= 3);
   ST_TRY(target_of(out, size, &target));
   args[0] = st__of_tensor(target);
-  for (int i = 0; i < n; i++) args[i + 1] = numbers[i];
+  for (int i = 0; i < n; i++) args[i + 1] = params[i];
   ST_TRY_FAIL(st__invoke(id, n + 1, args, &ret));
   st__value_clear(&ret);
   if (target != out) ST_TRY_FAIL(st__assign_out(out, target));
@@ -117,15 +117,15 @@ static st_status fill_with(const st_value *size, st_value v,
 
 static st_status draw(st_op_id id, const st_value *size, st_value generator,
                       const st_value *out, st_value *rets) {
-  const st_value numbers[] = {st__of_float(0), st__of_float(1), generator};
-  return fill_out(id, size, 3, numbers, out->u.tensor, rets);
+  const st_value params[] = {st__of_float(0), st__of_float(1), generator};
+  return fill_out(id, size, 3, params, out->u.tensor, rets);
 }
 
 static st_status draw_integers(const st_value *bounds, const st_value *size,
                                st_value generator, const st_value *out,
                                st_value *rets) {
-  const st_value numbers[] = {bounds[0], bounds[1], generator};
-  return fill_out(ST_OP_random__from, size, 3, numbers, out->u.tensor, rets);
+  const st_value params[] = {bounds[0], bounds[1], generator};
+  return fill_out(ST_OP_random__from, size, 3, params, out->u.tensor, rets);
 }
 
 ST_BOXED(st__box_empty_out) {
@@ -179,12 +179,12 @@ ST_BOXED(st__box_randint_low_generator_out) {
   return draw_integers(args, &args[2], args[3], &args[4], rets);
 }
 
-/* -- Made and copied ------------------------------------------------------ */
+/* -- Factories whose result is copied ------------------------------------- */
 
-enum { MOST_ARGS = 12 };
+enum { MAX_FACTORY_ARGS = 12 };
 
-/* The factory's argument called name: out's dtype and device, else what the
- * call gives. */
+/* The value of the factory's argument `name`: the dtype and device of out, the
+ * caller's other arguments, or none. */
 static st_value argument(const st_schema *from, const st_value *args,
                          const st_tensor *out, const char *name) {
   if (strcmp(name, "dtype") == 0) return st__of_int(out->dtype);
@@ -199,8 +199,9 @@ static bool is_sequence(st_op_id id) {
          id == ST_OP_logspace;
 }
 
-/* A sequence fills an out of as many elements, whatever its shape. */
-static st_status fit(const st_tensor *out, st_tensor **made) {
+/* If out has as many elements as the sequence, replaces it by a view with the
+ * shape of out, so that out is not resized. */
+static st_status view_like_out(const st_tensor *out, st_tensor **made) {
   st_tensor *view = NULL;
   if (out->numel != (*made)->numel) return ST_OK;
   ST_TRY(st__view_view(*made, out->ndim, out->sizes, &view));
@@ -209,19 +210,19 @@ static st_status fit(const st_tensor *out, st_tensor **made) {
   return ST_OK;
 }
 
-/* What the factory id makes goes into out, the last argument. */
+/* Calls factory id and copies its result to out, the last argument. */
 static st_status make_out(st_op_id id, const st_call *call,
                           const st_value *args, st_value *rets) {
   const st_schema *from = call->schema;
   const st_schema *to = st__op_schema(st__op(id));
   st_tensor *out = args[from->nargs - 1].u.tensor, *made = NULL;
-  st_value full[MOST_ARGS];
-  ST_ASSERT(to->nargs <= MOST_ARGS);
+  st_value full[MAX_FACTORY_ARGS];
+  ST_ASSERT(to->nargs <= MAX_FACTORY_ARGS);
   for (int i = 0; i < to->nargs; i++) {
     full[i] = argument(from, args, out, to->args[i].name);
   }
   ST_TRY(st__invoke1(id, to->nargs, full, &made));
-  st_status status = is_sequence(id) ? fit(out, &made) : ST_OK;
+  st_status status = is_sequence(id) ? view_like_out(out, &made) : ST_OK;
   if (status == ST_OK) status = st__assign_out(out, made);
   st__tensor_release(&made);
   return status == ST_OK ? return_out(out, rets) : status;
@@ -259,7 +260,7 @@ ST_BOXED(st__box_logspace_out) {
   return make_out(ST_OP_logspace, call, args, rets);
 }
 
-/* -- Joins and products --------------------------------------------------- */
+/* -- Concatenation and products ------------------------------------------- */
 
 ST_BOXED(st__box_concat_out) {
   return st__compose_cast(ST_OP_concat, 2, args, rets);

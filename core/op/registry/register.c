@@ -128,13 +128,14 @@ static int find_base(const st_op *op) {
 static st_status register_kernels(const st_op_row *row, const char *name,
                                   st_structured_ctx ctx[2]) {
   const st_key cpu = st__key_parse("CPU"), meta = st__key_parse("Meta");
-  const bool is_based = ctx->base >= 0, is_steady = ctx->snapshot_arg >= 0;
-  const st_kernel_fn composite = is_steady ? with_snapshot
-                               : is_based ? composite_with_base : row->fn;
-  const st_kernel_fn structured = is_steady ? with_snapshot
+  const bool is_based = ctx->base >= 0, has_snapshot = ctx->snapshot_arg >= 0;
+  const st_kernel_fn composite = has_snapshot ? with_snapshot
+                               : is_based ? composite_with_base
+                               : row->fn;
+  const st_kernel_fn structured = has_snapshot ? with_snapshot
                                 : is_based ? structured_with_base
                                 : st__structured;
-  const st_kernel_fn plain = is_steady ? with_snapshot : native;
+  const st_kernel_fn direct = has_snapshot ? with_snapshot : native;
   switch (row->kind) {
     case ST_KIND_STRUCTURED: case ST_KIND_POINTWISE:
       ST_TRY(implement(name, cpu, structured, &ctx[0]));
@@ -144,13 +145,13 @@ static st_status register_kernels(const st_op_row *row, const char *name,
     case ST_KIND_COMPOSITE:
       return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
-      return implement(name, cpu, plain, &ctx[0]);
+      return implement(name, cpu, direct, &ctx[0]);
     case ST_KIND_FACTORY:
       ST_TRY(implement(name, st__key_parse("BackendSelect"), select_backend,
                        ctx)); /* fall through */
     default:
-      ST_TRY(implement(name, cpu, plain, &ctx[0]));
-      return implement(name, meta, plain, &ctx[1]);
+      ST_TRY(implement(name, cpu, direct, &ctx[0]));
+      return implement(name, meta, direct, &ctx[1]);
   }
 }
 

@@ -362,8 +362,8 @@ static st_status run(st_run *r, st_value *rets) {
   if (r->is_meta) ST_TRY(check_meta(r));
   ST_TRY(r->row->meta(r));
   ST_TRY(check_outputs(r));
-  const bool shows = r->is_meta && r->has_iter && st__is_dry_run();
-  if (!r->is_meta || shows) ST_TRY(r->row->impl(r));
+  const bool is_reported = r->is_meta && r->has_iter && st__is_dry_run();
+  if (!r->is_meta || is_reported) ST_TRY(r->row->impl(r));
   return finish(r, rets);
 }
 

@@ -48,23 +48,23 @@ static st_status check_out(const st_schema *s, const char *overload) {
 /* -- Schema text ---------------------------------------------------------- */
 
 /* The parts of the canonical text "ns::name.overload(arguments) -> results". */
-typedef struct pieces {
+typedef struct schema_text_parts {
   const char *name, *overload, *args;
   size_t name_size, overload_size, args_size; /* overload includes the dot */
-} pieces;
+} schema_text_parts;
 
-static pieces cut(const st_schema *s) {
+static schema_text_parts split_text(const st_schema *s) {
   const char *open = strchr(s->text, '('), *close = NULL;
   /* A default value may contain an arrow, a result cannot: find the last. */
   for (const char *p = open; (p = strstr(p, ") -> ")); p++) close = p;
   const size_t overload = *s->overload ? strlen(s->overload) + 1 : 0;
-  return (pieces){
+  return (schema_text_parts){
     .name = s->text, .name_size = (size_t)(open - s->text) - overload,
     .overload = open - overload, .overload_size = overload,
     .args = open + 1, .args_size = (size_t)(close - open) - 1};
 }
 
-static void write_inplace(const pieces *p, st_text *t) {
+static void write_inplace(const schema_text_parts *p, st_text *t) {
   static const char type[] = "Tensor";
   const size_t n = sizeof type - 1;
   st__text_add(t, p->name, p->name_size);
@@ -82,7 +82,7 @@ static void write_results(const st_schema *s, st_text *t) {
   }
 }
 
-static void write_out(const st_schema *s, const pieces *p,
+static void write_out(const st_schema *s, const schema_text_parts *p,
                       const char *overload, st_text *t) {
   bool has_keywords = false;
   for (int i = 0; i < s->nargs; i++) has_keywords |= s->args[i].kwarg_only;
@@ -108,7 +108,7 @@ st_status st__variant_schema(const st_schema *functional, st_variant variant,
   ST_TRY(check_functional(functional));
   if (variant == ST_INPLACE) ST_TRY(check_inplace(functional));
   if (variant == ST_OUT) ST_TRY(check_out(functional, out_overload));
-  const pieces p = cut(functional);
+  const schema_text_parts p = split_text(functional);
   if (variant == ST_FUNCTIONAL) {
     st__text_puts(&t, functional->text);
   } else if (variant == ST_INPLACE) {

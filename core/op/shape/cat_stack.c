@@ -44,11 +44,11 @@ static st_status check_list(const st_value *list) {
     const st_tensor *t = list->u.tensors[i];
     if (t->ndim == 0) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimensions and "
-                      "cannot be concatenated", i);
+                      "cannot be concatenated", i + 1);
     }
     if (t->device != list->u.tensors[0]->device) {
       return st__fail(ST_BAD_VALUE, "tensor number %u is not on the device of "
-                      "the first tensor", i);
+                      "the first tensor", i + 1);
     }
   }
   return ST_OK;
@@ -56,7 +56,7 @@ static st_status check_list(const st_value *list) {
 
 /* The sizes of the result. BAD_SHAPE unless all tensors have the sizes of
  * `like` in every dimension but dim. */
-static st_status joined_sizes(const st_value *list, const st_tensor *like,
+static st_status result_sizes(const st_value *list, const st_tensor *like,
                               int dim, int64_t *sizes) {
   memcpy(sizes, like->sizes, like->ndim * sizeof *sizes);
   sizes[dim] = 0;
@@ -96,7 +96,7 @@ st_status st__cat_meta(st_run *r) {
   const int ndim = like ? like->ndim : 1;
   int dim = 0;
   ST_TRY(st__wrap_dim(st__to_int(&r->args[1], 0), ndim, &dim));
-  if (like) ST_TRY(joined_sizes(list, like, dim, sizes));
+  if (like) ST_TRY(result_sizes(list, like, dim, sizes));
   if (r->given[0]) {
     ST_TRY(check_out(r->given[0], dtype));
     dtype = (st_dtype)r->given[0]->dtype;
@@ -109,12 +109,12 @@ st_status st__cat_meta(st_run *r) {
 
 /* Makes all views of the output, so that no copy has begun when one fails. */
 static st_status narrow_outputs(const st_value *list, const st_tensor *out,
-                                int dim, st_tensor **places) {
+                                int dim, st_tensor **views) {
   int64_t start = 0;
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (is_skipped(t) || t->numel == 0) continue;
-    ST_TRY(st__view_narrow(out, dim, start, t->sizes[dim], &places[i]));
+    ST_TRY(st__view_narrow(out, dim, start, t->sizes[dim], &views[i]));
     start += t->sizes[dim];
   }
   return ST_OK;
@@ -126,15 +126,15 @@ st_status st__cat_impl(st_run *r) {
   int dim = 0;
   if (r->out[0]->numel == 0) return ST_OK;
   st__wrap_dim(st__to_int(&r->args[1], 0), r->out[0]->ndim, &dim);
-  st_tensor **places = st__alloc_zero(ST_MEM_SCRATCH, bytes);
-  if (!places) return ST_NO_MEMORY;
-  const st_status status = narrow_outputs(list, r->out[0], dim, places);
+  st_tensor **views = st__alloc_zero(ST_MEM_SCRATCH, bytes);
+  if (!views) return ST_NO_MEMORY;
+  const st_status status = narrow_outputs(list, r->out[0], dim, views);
   for (uint32_t i = 0; i < list->len; i++) {
-    if (!places[i]) continue;
-    if (status == ST_OK) st__copy_unchecked(places[i], list->u.tensors[i]);
-    st__tensor_release(&places[i]);
+    if (!views[i]) continue;
+    if (status == ST_OK) st__copy_unchecked(views[i], list->u.tensors[i]);
+    st__tensor_release(&views[i]);
   }
-  st__free(ST_MEM_SCRATCH, places, bytes);
+  st__free(ST_MEM_SCRATCH, views, bytes);
   return status;
 }
 
@@ -163,8 +163,8 @@ static st_status cat_mapped(const st_value *list, map_fn map,
     status = map(list->u.tensors[i], map_dim, &mapped.u.tensors[i]);
   }
   if (status == ST_OK) {
-    const bool lines = dim < 0; /* hstack: the first tensor decides */
-    if (lines) dim = mapped.u.tensors[0]->ndim == 1 ? 0 : 1;
+    const bool is_hstack = dim < 0; /* hstack: the first tensor decides */
+    if (is_hstack) dim = mapped.u.tensors[0]->ndim == 1 ? 0 : 1;
     status = cat(&mapped, dim, ret);
   }
   st__value_clear(&mapped);
@@ -177,7 +177,7 @@ static st_status unsqueeze(const st_tensor *t, int64_t dim,
   return st__invoke1(ST_OP_unsqueeze, 2, args, out);
 }
 
-static st_status same(const st_tensor *t, st_tensor **out) {
+static st_status retain(const st_tensor *t, st_tensor **out) {
   *out = (st_tensor *)(uintptr_t)t;
   st__tensor_retain(*out);
   return ST_OK;
@@ -186,7 +186,7 @@ static st_status same(const st_tensor *t, st_tensor **out) {
 /* Adds dimensions until there are n. As in NumPy, a vector becomes a row, and
  * the third dimension of a matrix is the last one. */
 static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
-  if (t->ndim >= n) return same(t, out);
+  if (t->ndim >= n) return retain(t, out);
   st_tensor *more = NULL;
   ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
   const st_status status =
@@ -200,7 +200,7 @@ static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
 static st_status as_columns(const st_tensor *t, int64_t dim,
                             st_tensor **out) {
   (void)dim;
-  if (t->ndim >= 2) return same(t, out);
+  if (t->ndim >= 2) return retain(t, out);
   const int64_t shape[] = {t->numel, 1};
   const st_value args[] = {st__of_tensor(t), st__of_ints(shape, 2)};
   return st__invoke1(ST_OP_reshape, 2, args, out);
@@ -242,7 +242,7 @@ static st_status check_stack(const st_value *list, int64_t dim, int *at) {
     const st_tensor *t = list->u.tensors[i];
     if (!st__same_sizes(first, t)) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, but the "
-                      "first has shape %s", i, ST_SHAPE_TEXT(t),
+                      "first has shape %s", i + 1, ST_SHAPE_TEXT(t),
                       ST_SHAPE_TEXT(first));
     }
   }
@@ -263,11 +263,11 @@ static st_status stack(const st_value *list, int64_t dim, st_value *ret) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < first->ndim; d++) sizes[d + (d >= at)] = first->sizes[d];
   sizes[at] = list->len;
-  st_value joined;
-  ST_TRY(cat(list, at, &joined));
-  const st_value args[] = {joined, st__of_ints(sizes, first->ndim + 1)};
+  st_value result;
+  ST_TRY(cat(list, at, &result));
+  const st_value args[] = {result, st__of_ints(sizes, first->ndim + 1)};
   const st_status status = st__invoke(ST_OP_view, 2, args, ret);
-  st__value_clear(&joined);
+  st__value_clear(&result);
   return status;
 }
 

@@ -148,7 +148,7 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
 static st_status repeat_slices(const st_value *self, const st_value *dim,
                                const st_tensor *counts,
                                const st_value *output_size, st_value *ret) {
-  st_tensor *line = NULL, *positions = NULL;
+  st_tensor *line = NULL, *indices = NULL;
   const int64_t flat = -1;
   int64_t at = 0;
   int d = 0;
@@ -163,18 +163,18 @@ static st_status repeat_slices(const st_value *self, const st_value *dim,
   }
   ST_TRY_FAIL(st__wrap_dim(at, line->ndim, &d));
   ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
-                            &positions));
-  if (!st__is_none(output_size) && output_size->u.i != positions->numel) {
+                            &indices));
+  if (!st__is_none(output_size) && output_size->u.i != indices->numel) {
     status = st__fail(ST_BAD_VALUE, "output_size is %lld, but the result has "
                       "%lld slices", (long long)output_size->u.i,
-                      (long long)positions->numel);
+                      (long long)indices->numel);
     goto fail;
   }
   const st_value select_args[] = {st__of_tensor(line), st__of_int(d),
-                                  st__of_tensor(positions)};
+                                  st__of_tensor(indices)};
   status = st__invoke(ST_OP_index_select, 3, select_args, ret);
 fail:
-  st__tensor_release(&positions);
+  st__tensor_release(&indices);
   st__tensor_release(&line);
   return status;
 }

@@ -10,39 +10,39 @@
 
 /* -- Writing a view ------------------------------------------------------- */
 
-static st_tensor *zeros_around(st_op_scope *c, const st_value *grad,
-                               const st_value *sizes) {
+static st_tensor *new_zeros(st_op_scope *c, const st_value *grad,
+                            const st_value *sizes) {
   return st__apply(c, ST_OP_new_zeros, 2, (st_value[]){*grad, *sizes});
 }
 
-static st_tensor *copy_around(st_op_scope *c, const st_value *self) {
+static st_tensor *clone_self(st_op_scope *c, const st_value *self) {
   return st__apply(c, ST_OP_clone, 2,
                    (st_value[]){*self, st__of_int(ST_FORMAT_PRESERVE)});
 }
 
-static st_status check_part(const st_tensor *place, const st_value *part,
-                            const char *name) {
+static st_status check_sizes(const st_tensor *target, const st_value *part,
+                             const char *name) {
   const st_tensor *t = part->u.tensor;
-  if (st__same_sizes(place, t)) return ST_OK;
+  if (st__same_sizes(target, t)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the view has shape %s",
-                  name, ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(place));
+                  name, ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(target));
 }
 
 /* A view of a tensor, and the value to write to it. */
 typedef struct part {
   st_op_id view;
   int n;
-  st_value args[5]; /* of the view operator; put_part sets the first */
+  st_value args[5]; /* of the view operator; write_view sets the first */
   const st_value *value;
   const char *name; /* of the argument `value`, for messages */
 } part;
 
-static st_status put_part(st_op_scope *c, st_tensor *whole, part *p,
-                          st_value *rets) {
+static st_status write_view(st_op_scope *c, st_tensor *whole, part *p,
+                            st_value *rets) {
   p->args[0] = st__of_tensor(whole);
-  const st_tensor *place = st__apply(c, p->view, p->n, p->args);
-  if (st__scope_ok(c)) c->status = check_part(place, p->value, p->name);
-  st__apply_with(c, ST_OP_copy_, place, *p->value);
+  const st_tensor *target = st__apply(c, p->view, p->n, p->args);
+  if (st__scope_ok(c)) c->status = check_sizes(target, p->value, p->name);
+  st__apply_with(c, ST_OP_copy_, target, *p->value);
   return st__scope_return(c, whole, rets);
 }
 
@@ -53,7 +53,7 @@ ST_BOXED(st__box_select_backward) {
   st_op_scope c = {.n = 0};
   part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[0],
             "grad_output"};
-  return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
+  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
 }
 
 /* args: grad_output, input_sizes, dim, start, end, step */
@@ -62,7 +62,7 @@ ST_BOXED(st__box_slice_backward) {
   part p = {ST_OP_slice_Tensor, 5,
             {{0}, args[2], args[3], args[4], args[5]}, &args[0],
             "grad_output"};
-  return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
+  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
 }
 
 /* args: grad_output, input_sizes, offset, dim1, dim2 */
@@ -70,7 +70,7 @@ ST_BOXED(st__box_diagonal_backward) {
   st_op_scope c = {.n = 0};
   part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[0],
             "grad_output"};
-  return put_part(&c, zeros_around(&c, &args[0], &args[1]), &p, rets);
+  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
 }
 
 /* -- Gradient of unfold --------------------------------------------------- */
@@ -98,10 +98,10 @@ static void add_column(st_op_scope *c, const windows *w, int64_t k) {
   const int64_t end = k + (w->n - 1) * w->step + 1;
   const st_value column[] = {st__of_tensor(w->grad), st__of_int(-1),
                              st__of_int(k)};
-  const st_value places[] = {st__of_tensor(w->sum), st__of_int(w->dim),
+  const st_value targets[] = {st__of_tensor(w->sum), st__of_int(w->dim),
                              st__of_int(k), st__of_int(end),
                              st__of_int(w->step)};
-  const st_tensor *to = st__apply(c, ST_OP_slice_Tensor, 5, places);
+  const st_tensor *to = st__apply(c, ST_OP_slice_Tensor, 5, targets);
   add_into(c, to, st__apply(c, ST_OP_select_int, 3, column));
 }
 
@@ -137,16 +137,16 @@ static st_status add_windows(const windows *w) {
 ST_BOXED(st__box_unfold_backward) {
   const st_tensor *grad = args[0].u.tensor;
   st_op_scope c = {.n = 0};
-  windows w = {.sum = zeros_around(&c, &args[0], &args[1]), .grad = grad,
+  windows w = {.sum = new_zeros(&c, &args[0], &args[1]), .grad = grad,
                .size = args[3].u.i, .step = args[4].u.i};
   part p = {ST_OP_unfold, 4, {{0}, args[2], args[3], args[4]}, &args[0],
             "grad_in"};
   if (!st__scope_ok(&c) || w.step >= w.size || w.sum->ndim == 0) {
-    return put_part(&c, w.sum, &p, rets);
+    return write_view(&c, w.sum, &p, rets);
   }
   p.args[0] = st__of_tensor(w.sum);
-  const st_tensor *places = st__apply(&c, ST_OP_unfold, 4, p.args);
-  if (st__scope_ok(&c)) c.status = check_part(places, p.value, p.name);
+  const st_tensor *targets = st__apply(&c, ST_OP_unfold, 4, p.args);
+  if (st__scope_ok(&c)) c.status = check_sizes(targets, p.value, p.name);
   if (st__scope_ok(&c)) {
     c.status = st__wrap_dim(args[2].u.i, w.sum->ndim, &w.dim);
   }
@@ -163,7 +163,7 @@ ST_BOXED(st__box_unfold_backward) {
 ST_BOXED(st__box_select_scatter) {
   st_op_scope c = {.n = 0};
   part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[1], "src"};
-  return put_part(&c, copy_around(&c, &args[0]), &p, rets);
+  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
 }
 
 /* args: self, src, dim, start, end, step */
@@ -171,7 +171,7 @@ ST_BOXED(st__box_slice_scatter) {
   st_op_scope c = {.n = 0};
   part p = {ST_OP_slice_Tensor, 5,
             {{0}, args[2], args[3], args[4], args[5]}, &args[1], "src"};
-  return put_part(&c, copy_around(&c, &args[0]), &p, rets);
+  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
 }
 
 /* args: self, src, offset, dim1, dim2 */
@@ -179,7 +179,7 @@ ST_BOXED(st__box_diagonal_scatter) {
   st_op_scope c = {.n = 0};
   part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[1],
             "src"};
-  return put_part(&c, copy_around(&c, &args[0]), &p, rets);
+  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
 }
 
 /* A copy of self's whole storage, viewed with self's sizes, strides and offset.
@@ -207,6 +207,6 @@ ST_BOXED(st__box_as_strided_scatter) {
             "src"};
   bool overlaps;
   ST_TRY(st__overlaps_itself(self, &overlaps));
-  return put_part(&c, overlaps ? copy_around(&c, &args[0])
-                               : copy_storage(&c, self), &p, rets);
+  return write_view(&c, overlaps ? clone_self(&c, &args[0])
+                                 : copy_storage(&c, self), &p, rets);
 }

@@ -151,11 +151,11 @@ static st_status part(const st_value *args, int64_t start, int64_t end,
   return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
 }
 
-/* The end index of part i of n. cuts lists the ends of all parts but the last,
+/* The end index of part i of n. ends lists the ends of all parts but the last,
  * or is the number of sections, of which the first size % n are one longer. */
-static int64_t end_of(const st_value *cuts, int64_t n, int64_t size,
-                      int64_t i) {
-  if (cuts->tag == ST_TAG_INTS) return i < n - 1 ? cuts->u.ints[i] : size;
+static int64_t part_end(const st_value *ends, int64_t n, int64_t size,
+                        int64_t i) {
+  if (ends->tag == ST_TAG_INTS) return i < n - 1 ? ends->u.ints[i] : size;
   return (i + 1) * (size / n) + (i < size % n ? i + 1 : size % n);
 }
 
@@ -165,7 +165,7 @@ static st_status parts(const st_value *args, int64_t n, int64_t size,
   st_value list;
   ST_TRY(new_list(n, &list));
   for (int64_t i = 0; i < n; i++) {
-    const int64_t end = end_of(&args[1], n, size, i);
+    const int64_t end = part_end(&args[1], n, size, i);
     const st_status status = part(args, start, end, &list.u.tensors[i]);
     if (status != ST_OK) {
       st__value_clear(&list);
@@ -196,7 +196,7 @@ ST_BOXED(st__box_tensor_split_indices) {
 
 /* The elements of `at` on the CPU. tensor_split is a view operator, so the
  * fallbacks of lazy keys have not resolved its arguments. */
-static st_status read_cuts(const st_tensor *at, st_tensor **out) {
+static st_status read_indices(const st_tensor *at, st_tensor **out) {
   st_tensor *plain = NULL;
   ST_TRY(st__resolve(at, &plain));
   const st_status status = st__to_cpu(plain, out);
@@ -207,19 +207,19 @@ static st_status read_cuts(const st_tensor *at, st_tensor **out) {
 /* at is on the CPU and not lazy. */
 static st_status split_at(const st_value *args, const st_tensor *at,
                           st_value *rets) {
-  st_value cuts;
-  ST_TRY(st__value_new_ints((int)at->numel, &cuts));
-  int64_t *to = (int64_t *)(uintptr_t)cuts.u.ints;
+  st_value ends;
+  ST_TRY(st__value_new_ints((int)at->numel, &ends));
+  int64_t *to = (int64_t *)(uintptr_t)ends.u.ints;
   const int64_t *from = (const int64_t *)(const void *)st__data(at);
   for (int64_t i = 0; i < at->numel; i++) {
     to[i] = from[at->ndim ? i * at->strides[0] : 0];
   }
-  const st_value split[] = {args[0], at->ndim ? cuts : st__of_int(to[0]),
+  const st_value split[] = {args[0], at->ndim ? ends : st__of_int(to[0]),
                             args[2]};
   const st_status status =
     st__invoke(at->ndim ? ST_OP_tensor_split_indices
                         : ST_OP_tensor_split_sections, 3, split, rets);
-  st__value_clear(&cuts);
+  st__value_clear(&ends);
   return status;
 }
 
@@ -233,7 +233,7 @@ ST_BOXED(st__box_tensor_split_tensor) {
     return st__fail(ST_BAD_DTYPE, "tensor_indices_or_sections must be a 0-dim "
                     "tensor or a vector of int64 with data");
   }
-  ST_TRY(read_cuts(at, &here));
+  ST_TRY(read_indices(at, &here));
   const st_status status = split_at(args, here, rets);
   st__tensor_release(&here);
   return status;
