@@ -300,8 +300,8 @@ describe("a part of a plan", function()
       assert.matches("dtype float32, the tensor in its place int32",
                      failure(plan.replace_operand, plan, 2,
                              other:to "int32"))
-      assert.matches("a Tensor must", failure(plan.replace_operand, plan, 2,
-                                              7))
+      assert.matches("must be a Tensor",
+                     failure(plan.replace_operand, plan, 2, 7))
       assert.matches("no operand", failure(plan.replace_operand, plan, 3,
                                            other))
       for _, lazy in ipairs {st._efficientzerotensor({3}),
