@@ -103,8 +103,8 @@ static st_status new_slot(lowering *a, st_slot_kind kind, int dtype,
                           int at, int *out) {
   st_program *p = a->p;
   if (p->nslots == ST_PROGRAM_SLOTS) {
-    return st__fail(ST_BAD_STATE, "more than %d values at a time to fuse",
-                    ST_PROGRAM_SLOTS);
+    return st__fail(ST_BAD_STATE, "a fused program needs more than %d values "
+                    "at a time", ST_PROGRAM_SLOTS);
   }
   p->slots[p->nslots] = (st_slot){(uint8_t)kind, (uint8_t)dtype,
                                   (uint16_t)at, 0};
@@ -267,8 +267,8 @@ static st_status make_consts(lowering *a) {
   st_program *p = a->p;
   choose_block(p);
   if (p->block < ST_PROGRAM_MIN_BLOCK) {
-    return st__fail(ST_BAD_STATE, "more values at a time to fuse than the "
-                    "cache holds");
+    return st__fail(ST_BAD_STATE, "a fused program needs more values at a "
+                    "time than the cache holds");
   }
   lay_out(p);
   p->consts = st__alloc(ST_MEM_REGISTRY, p->consts_size + LINE);
@@ -303,7 +303,7 @@ static st_status copy_outputs(st_ir *c) {
       continue;
     }
     if (c->ninstrs == ST_PROGRAM_INSTRS || c->nvalues == ST_IR_VALUES) {
-      return st__fail(ST_BAD_STATE, "too much to fuse");
+      return st__fail(ST_BAD_STATE, "too many instructions to fuse");
     }
     st_instr *x = &c->instrs[c->ninstrs++];
     memset(x, 0, sizeof *x);

@@ -386,11 +386,11 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
     return st__fail(ST_BAD_SCHEMA, "%s takes no tensor", s->name);
   }
   if (f->ninit > 0 && f->ninit != n) {
-    return st__fail(ST_BAD_VALUE, "init of %s has %d numbers, its map gives "
+    return st__fail(ST_BAD_VALUE, "init of %s has %d numbers, its map returns "
                     "%d results", s->name, f->ninit, n);
   }
   if (f->combine->noutputs != n) {
-    return st__fail(ST_BAD_VALUE, "combine of %s gives %d results, its map "
+    return st__fail(ST_BAD_VALUE, "combine of %s returns %d results, its map "
                     "%d", s->name, f->combine->noutputs, n);
   }
   if (s->nrets != f->final->noutputs) {
@@ -401,8 +401,8 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
                     f->combine->ninputs == 2 * n && f->combine->nparams == 0 &&
                     f->final->ninputs == n &&
                     f->final->nparams == nparams + 1;
-  return fits ? ST_OK : st__fail(ST_BAD_VALUE, "the graphs of %s take other "
-                                 "arguments than its schema says", s->name);
+  return fits ? ST_OK : st__fail(ST_BAD_VALUE, "the graphs of %s do not match "
+                                 "the arguments of its schema", s->name);
 }
 
 /* Refuses a graph that is not pointwise with float32, as it is with no dtype.

@@ -132,7 +132,8 @@ static st_status run_call(const st_schedule_step *step, st_tensor **values,
   }
   for (int i = 0; i < step->nout; i++) {
     if (step->out[i] < 0 || values[step->out[i]]) continue;
-    return st__fail(ST_BAD_STATE, "gave less than when it was recorded");
+    return st__fail(ST_BAD_STATE, "returned fewer tensors than when it was "
+                    "recorded");
   }
   return ST_OK;
 }
@@ -214,7 +215,7 @@ static st_status add_step(st_text *t, const st_schedule_step *step) {
     return ST_OK;
   }
   const st_graph *g = step->compiled->graph;
-  st__text_format(t, "piece of %d:", g->nnodes);
+  st__text_format(t, "fusion group of %d:", g->nnodes);
   for (int i = 0; i < g->nnodes; i++) {
     st__text_format(t, " %s", short_name(g->nodes[i].op));
   }
