@@ -173,11 +173,11 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
 
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs) {
-  st_tensor *few[64];
+  st_tensor *small[64];
   const size_t n = (size_t)(s->nvalues + s->max_listed);
-  if (n <= sizeof few / sizeof *few) {
-    memset(few, 0, n * sizeof *few);
-    return run_all(s, inputs, few, outs);
+  if (n <= sizeof small / sizeof *small) {
+    memset(small, 0, n * sizeof *small);
+    return run_all(s, inputs, small, outs);
   }
   st_tensor **values = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *values);
   if (!values) return ST_NO_MEMORY;

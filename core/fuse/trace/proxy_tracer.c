@@ -153,7 +153,7 @@ static st_status check_results(const st_schema *s) {
 
 /* The argument that the call writes and returns as result i; NULL for a new
  * tensor. */
-static st_tensor *written(const st_schema *s, const st_value *args, int i) {
+static st_tensor *written_arg(const st_schema *s, const st_value *args, int i) {
   if (!s->rets[i].is_write) return NULL;
   for (int k = 0; k < s->nargs; k++) {
     if (s->args[k].is_write && args[k].tag == ST_TAG_TENSOR &&
@@ -179,7 +179,7 @@ static st_status new_results(st_tracing *t, const st_schema *s,
                              const st_value *args, int first,
                              st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
-    st_tensor *tensor = written(s, args, i);
+    st_tensor *tensor = written_arg(s, args, i);
     if (!tensor) ST_TRY(new_proxy(t, first + i, &tensor));
     st__tensor_retain(tensor);
     rets[i] = st__of_tensor(tensor);
@@ -195,7 +195,7 @@ static st_status record(st_tracing *t, const st_call *call,
   st_node_arg refs[ST_MAX_ARGS];
   int lists[256], *room = lists, left = 256, first;
   char where[128] = "";
-  st_value given[ST_MAX_ARGS] = {{0}};
+  st_value results[ST_MAX_ARGS] = {{0}};
   ST_TRY(check_results(s));
   ST_TRY(check_writes(t, s, args));
   for (int i = 0; i < s->nargs; i++) {
@@ -203,10 +203,10 @@ static st_status record(st_tracing *t, const st_call *call,
   }
   if (t->where) t->where(t->ctx, where, sizeof where);
   ST_TRY(st__graph_add_node(t->graph, call->op, where, refs, &first));
-  const st_status status = new_results(t, s, args, first, given);
+  const st_status status = new_results(t, s, args, first, results);
   for (int i = 0; i < s->nrets; i++) {
-    if (status == ST_OK) rets[i] = given[i];
-    else st__value_clear(&given[i]);
+    if (status == ST_OK) rets[i] = results[i];
+    else st__value_clear(&results[i]);
   }
   return status;
 }

@@ -449,13 +449,13 @@ static st_status intercept(st_recorder *r, pending_call *w,
     return refuse(r, "it changes the shape of a tensor in place");
   }
   if (writes > 0) return refuse(r, "it writes with out=");
-  const op_kind made = op_kind_of(w->call->op);
-  if (made == OPAQUE) return refuse(r, "it calls an operator of a library");
+  const op_kind kind = op_kind_of(w->call->op);
+  if (kind == OPAQUE) return refuse(r, "it calls an operator of a library");
   ST_TRY(take_args(r, w, args));
   if (writes == 0 && args[0].tag != ST_TAG_TENSOR) {
     return refuse(r, "it writes a list of tensors");
   }
-  if (made == COMPOSITE) return enter_composite(r, w, rets);
+  if (kind == COMPOSITE) return enter_composite(r, w, rets);
   if (writes == 0) return record_inplace(r, w, args[0].u.tensor, rets);
   return gives_tensors(s) ? record_leaf(r, w, rets)
                           : run_query(r, w, rets);
