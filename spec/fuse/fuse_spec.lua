@@ -46,30 +46,32 @@ end
 -- What it is, the function, what f:explain says of it.
 local FUSED = {
   {"a chain", function(x, y) return (x * y + 1):tanh() - y end,
-   "^piece of 4: mul add tanh sub\n"},
-  {"a softmax", softmax, "^call amax.-\npiece of 2: sub exp.-\ncall sum"},
-  {"a normalisation", norm, "call mean.-\npiece of 2: sub mul\n.-call mean"},
+   "^fusion group of 4: mul add tanh sub\n"},
+  {"a softmax", softmax,
+   "^call amax.-\nfusion group of 2: sub exp.-\ncall sum"},
+  {"a normalisation", norm,
+   "call mean.-\nfusion group of 2: sub mul\n.-call mean"},
   {"a perceptron", function(x)
     local h = x:matmul(W) + BIAS
     return (h * h:sigmoid()):matmul(W)
-  end, "call mm.-piece of 3: add sigmoid mul.-call mm"},
+  end, "call mm.-fusion group of 3: add sigmoid mul.-call mm"},
   {"two kinds of results", function(x, y) return x * 2 + 1, x + y:sum() end},
   {"an argument among the results", function(x) return x * 2 + 1, x end},
   {"casts", function(x) return (x * 3):to "int32" * 2 + 1 end},
   {"comparisons", function(x, y)
     return st.where(x:gt(y), x * 2, y - 1)
-  end, "^piece of 4"},
+  end, "^fusion group of 4"},
   {"views", function(x) return (x:t() * 2 + 1):contiguous():view(-1) + 1 end},
   {"lists of tensors", function(x)
     local a, b = unpack(x:chunk(2, 2))
     return a * b + a
-  end, "call split.-piece of 2"},
+  end, "call split.-fusion group of 2"},
   {"joining", function(x, y) return st.cat({x * 2 + 1, y}, 1):relu() end,
-   "piece of 2.-call cat"},
+   "fusion group of 2.-call cat"},
   {"positions", function(x) return x[{POSITIONS}] * 2 + 1 end, "call index"},
   {"subscripts", function(x) return x["2:3, :"] * 2 + 1 end, "call slice"},
   {"sizes", function(x) return x / x.shape[1] + x:numel() end,
-   "^piece of 2"},
+   "^fusion group of 2"},
   {"factories", function(x)
     return st.zeros({6, 8}, {device = x.device}) + st.full({8}, 3) * x
   end},
@@ -81,7 +83,7 @@ local FUSED = {
     y:add_(1)
     y:relu_()
     return y
-  end, "^piece of 3: mul add relu\n"},
+  end, "^fusion group of 3: mul add relu\n"},
   {"writing through another name", function(x)
     local y = x * 2
     local z = y:contiguous()
@@ -93,23 +95,23 @@ local FUSED = {
     local sum = x
     for i = 1, 30 do sum = sum + BIAS:roll(i, 1) end
     return sum
-  end, "piece of %d+"},
+  end, "fusion group of %d+"},
   {"many results", function(x)
     local out = {}
     for i = 1, 9 do out[i] = x * i + 1 end
     return unpack(out)
-  end, "piece of %d+"},
+  end, "fusion group of %d+"},
 }
 
 -- The same for what is called as it is: why that is so.
 local CALLED = {
   {"writes an argument", function(x) x:add_(0) return x * 2 + 1 end,
-   "it writes what it has not made"},
+   "it writes a tensor that it has not created"},
   {"writes a view", function(x)
     local y = x * 2
     y[1] = 5
     return y + 1
-  end, "it writes what it has not made"},
+  end, "it writes a tensor that it has not created"},
   {"writes to out=", function(x)
     local y = st.empty(6, 8)
     st.mul(x, x, {out = y})
@@ -118,7 +120,7 @@ local CALLED = {
   {"returns a table", function(x) return x:unbind(1) end,
    "it returns what is neither a tensor nor plain"},
   {"returns what it has met", function() return W end,
-   "it returns a tensor that it has met"},
+   "it returns a captured tensor"},
   {"selects by elements", function(x) return x[x:gt(0)] end,
    "depends on its values"},
   {"looks for elements", function(x) return (x * 2):gt(1):nonzero() end,
@@ -418,7 +420,7 @@ describe("Recording", function()
     same(chain(X), st.inference_mode(function() return f(X) end))
     local g = st.fuse(function(x) return f(x) * 3 end)
     same(chain(X) * 3, g(X))
-    assert.truthy(g:explain(X):find "^piece of 3: mul add mul")
+    assert.truthy(g:explain(X):find "^fusion group of 3: mul add mul")
   end)
 
   it("leaves operators of Lua alone", function()
@@ -438,7 +440,7 @@ describe("Recording", function()
                     function(x) return x / 2 end)
     local f = st.fuse(function(x) return st.ops.fused.halve(x) + 1 end)
     same(X / 2 + 1, f(X))
-    assert.truthy(f:explain(X):find "^piece of 2")
+    assert.truthy(f:explain(X):find "^fusion group of 2")
     lib:close()
   end)
 end)

@@ -185,7 +185,7 @@ static void run_instrs(const interp *m, int from, int to, int64_t n) {
   }
 }
 
-static void look_for_zeros(interp *m, int64_t n) {
+static void find_zeros(interp *m, int64_t n) {
   static const char zero[16] = {0};
   for (int i = 0; i < m->p->nchecks; i++) {
     const int slot = m->p->checks[i];
@@ -203,7 +203,7 @@ static void run_window(interp *m, int64_t q, int64_t r, window w) {
   bind_window(m, q, r, w);
   if (q == 0 && r == 0) run_instrs(m, 0, p->nprologue, p->block);
   run_instrs(m, p->nprologue, p->ninstrs, n);
-  if (m->only_checks) look_for_zeros(m, n);
+  if (m->only_checks) find_zeros(m, n);
   else scatter_outputs(m, q, r, w);
 }
 
@@ -220,15 +220,15 @@ static bool is_one_row(const st_program *p, const int64_t *s, int64_t n0) {
 
 /* n, rounded down to a multiple of ST_PROGRAM_LANES if there is machine code
  * and n has at least that many elements. */
-static int64_t whole(const st_program *p, int64_t n) {
+static int64_t round_to_lanes(const st_program *p, int64_t n) {
   const bool is_cut = p->nregions > 0 && n >= ST_PROGRAM_LANES;
   return is_cut ? n - n % ST_PROGRAM_LANES : n;
 }
 
 /* Rows of a window, at most n1: a multiple of ST_PROGRAM_LANES if n1 is large
  * enough; otherwise 1 if rows are long and do not make whole vectors. */
-static int64_t rows_at_once(const st_program *p, int64_t n0, int64_t n1) {
-  const int64_t n = whole(p, n1);
+static int64_t rows_per_window(const st_program *p, int64_t n0, int64_t n1) {
+  const int64_t n = round_to_lanes(p, n1);
   return p->nregions > 0 && n0 * n % ST_PROGRAM_LANES != 0 && n0 > n ? 1 : n;
 }
 
@@ -242,7 +242,7 @@ static bool run_blocks(const st_program *p, bool only_checks, char **data,
   m.found_zero = false;
   if (is_row) n0 *= n1, n1 = 1;
   const int64_t c0 = n0 < p->block ? n0 : p->block;
-  const int64_t c1 = rows_at_once(p, n0, c0 < n0 ? 1 : p->block / c0);
+  const int64_t c1 = rows_per_window(p, n0, c0 < n0 ? 1 : p->block / c0);
   set_up_slots(&m);
   set_up_operands(&m, data, strides, is_row);
   find_aliased(&m);
@@ -250,7 +250,7 @@ static bool run_blocks(const st_program *p, bool only_checks, char **data,
     w.m1 = n1 - r < c1 ? n1 - r : c1;
     for (int64_t q = 0; q < n0; q += w.m0) {
       w.m0 = n0 - q < c0 ? n0 - q : c0;
-      if (w.m1 == 1) w.m0 = whole(p, w.m0);
+      if (w.m1 == 1) w.m0 = round_to_lanes(p, w.m0);
       run_window(&m, q, r, w);
     }
   }

@@ -62,7 +62,7 @@ static storage_value *find(builder *b, const st_tensor *t) {
 static void write_value(builder *b, const st_tensor *t, int value) {
   storage_value *k = find(b, t);
   if (!k && b->n == MAX_STORAGES) {
-    refuse(b, "there is too much to fuse");
+    refuse(b, "is one call more than can be fused");
     return;
   }
   if (!k) {
@@ -183,7 +183,7 @@ static void on_divide(st_capture *c, const st_iter *it, int i) {
 
 static void on_read(st_capture *c, const st_tensor *t) {
   (void)t;
-  refuse((builder *)c, "looks at an element while it is called");
+  refuse((builder *)c, "reads an element of a tensor when it is called");
 }
 
 static st_status new_builder(bool skips_sums, builder **out) {

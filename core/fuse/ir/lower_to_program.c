@@ -103,8 +103,8 @@ static st_status new_slot(lowering *a, st_slot_kind kind, int dtype,
                           int at, int *out) {
   st_program *p = a->p;
   if (p->nslots == ST_PROGRAM_SLOTS) {
-    return st__fail(ST_BAD_STATE, "more than %d values at a time to fuse",
-                    ST_PROGRAM_SLOTS);
+    return st__fail(ST_BAD_STATE, "a fused program needs more than %d values "
+                    "at a time", ST_PROGRAM_SLOTS);
   }
   p->slots[p->nslots] = (st_slot){(uint8_t)kind, (uint8_t)dtype,
                                   (uint16_t)at, 0};
@@ -185,7 +185,7 @@ static st_status alloc_operands(lowering *a) {
 
 /* Sets writes_early if x reads an input after an output was written: then the
  * two must not be the same memory. */
-static void note_order(lowering *a, const st_instr *x, bool *has_written) {
+static void track_writes(lowering *a, const st_instr *x, bool *has_written) {
   for (int i = x->nout; i < x->n; i++) {
     const bool reads = a->p->slots[x->at[i]].kind == ST_SLOT_INPUT;
     a->p->writes_early |= reads && *has_written;
@@ -221,7 +221,7 @@ static st_status emit_all(lowering *a) {
     if (once) a->p->nprologue = a->p->ninstrs;
   }
   for (int k = a->p->nprologue; k < a->p->ninstrs; k++) {
-    note_order(a, &a->p->instrs[k], &has_written);
+    track_writes(a, &a->p->instrs[k], &has_written);
   }
   for (int i = 0; i < c->nchecks; i++) {
     a->p->checks[i] = (uint8_t)a->slot[c->checks[i]];
@@ -259,7 +259,7 @@ static void lay_out(st_program *p) {
   p->consts_size = consts;
 }
 
-static void spread(char *to, const char *bytes, size_t size, int64_t n) {
+static void fill_const(char *to, const char *bytes, size_t size, int64_t n) {
   for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * size, bytes, size);
 }
 
@@ -267,8 +267,8 @@ static st_status make_consts(lowering *a) {
   st_program *p = a->p;
   choose_block(p);
   if (p->block < ST_PROGRAM_MIN_BLOCK) {
-    return st__fail(ST_BAD_STATE, "more values at a time to fuse than the "
-                    "cache holds");
+    return st__fail(ST_BAD_STATE, "a fused program needs more values at a "
+                    "time than the cache holds");
   }
   lay_out(p);
   p->consts = st__alloc(ST_MEM_REGISTRY, p->consts_size + LINE);
@@ -277,8 +277,8 @@ static st_status make_consts(lowering *a) {
   for (int i = 0; i < p->nslots; i++) {
     const st_slot *at = &p->slots[i];
     if (at->kind != ST_SLOT_CONST) continue;
-    spread(base + at->offset, a->c->values[at->at].bytes,
-           st__itemsize((st_dtype)at->dtype), p->block);
+    fill_const(base + at->offset, a->c->values[at->at].bytes,
+               st__itemsize((st_dtype)at->dtype), p->block);
   }
   return ST_OK;
 }
@@ -303,7 +303,7 @@ static st_status copy_outputs(st_ir *c) {
       continue;
     }
     if (c->ninstrs == ST_PROGRAM_INSTRS || c->nvalues == ST_IR_VALUES) {
-      return st__fail(ST_BAD_STATE, "too much to fuse");
+      return st__fail(ST_BAD_STATE, "too many instructions to fuse");
     }
     st_instr *x = &c->instrs[c->ninstrs++];
     memset(x, 0, sizeof *x);

@@ -180,7 +180,7 @@ static st_status reduce_values(const reduction *f, st_tensor **values) {
 }
 
 /* Replaces values by combine(init, values). */
-static st_status start(const reduction *f, st_tensor **values) {
+static st_status apply_init(const reduction *f, st_tensor **values) {
   const int k = f->r->naccs;
   st_tensor *inputs[2 * ST_TREE_ACCS] = {NULL}, *out[ST_TREE_ACCS] = {NULL};
   st_status status = ST_OK;
@@ -218,7 +218,7 @@ static st_status finish(const reduction *f, st_tensor *const *given,
     ST_TRY_FAIL(flatten_dims(f, f->accs[j], &values[j]));
   }
   ST_TRY_FAIL(reduce_values(f, values));
-  ST_TRY_FAIL(start(f, values));
+  ST_TRY_FAIL(apply_init(f, values));
   ST_TRY_FAIL(st__graph_run(g, values, f->c->params, outs, NULL, NULL));
   for (int i = 0; i < g->noutputs; i++) {
     if (!grads[i]) continue;
@@ -267,8 +267,8 @@ fail:
 }
 
 /* The gradients with map as one program: its values are the leaves. */
-static st_status fused(const reduction *f, st_tensor *const *grads,
-                       const bool *wanted, st_tensor **out) {
+static st_status backward_fused(const reduction *f, st_tensor *const *grads,
+                                const bool *wanted, st_tensor **out) {
   const int k = f->r->naccs;
   st_tensor *values[ST_TREE_ACCS] = {NULL}, *leaves[ST_TREE_ACCS] = {NULL};
   st_tensor *dvalues[ST_TREE_ACCS] = {NULL};
@@ -301,8 +301,8 @@ fail:
 
 /* The gradients operator by operator, with a history that leads to the
  * arguments. */
-static st_status recorded(const reduction *f, st_tensor *const *grads,
-                          const bool *wanted, st_tensor **out) {
+static st_status backward_recorded(const reduction *f, st_tensor *const *grads,
+                                   const bool *wanted, st_tensor **out) {
   const st_graph *g = f->r->map->graph;
   st_tensor *own[ST_GRAPH_INPUTS] = {NULL}, *xs[ST_GRAPH_INPUTS] = {NULL};
   st_tensor *values[ST_TREE_ACCS] = {NULL};
@@ -349,6 +349,6 @@ st_status st__reducer_backward(void *ctx, const st_op *op,
   }
   if (f.n == 0) return ST_OK;
   ST_TRY(find_accs(&f));
-  return st__tls().grad ? recorded(&f, grads, wanted, inputs)
-                        : fused(&f, grads, wanted, inputs);
+  return st__tls().grad ? backward_recorded(&f, grads, wanted, inputs)
+                        : backward_fused(&f, grads, wanted, inputs);
 }

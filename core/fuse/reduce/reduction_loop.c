@@ -131,7 +131,7 @@ static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
 
 /* -- Plan ----------------------------------------------------------------- */
 
-typedef struct walk {
+typedef struct plan {
   const st_reduction_loop *s;
   st_tree tree;
   axes reduced, outer;
@@ -148,11 +148,11 @@ typedef struct walk {
   int nworkspaces;
   atomic_flag *taken;
   char *workspaces;
-} walk;
+} plan;
 
 /* True if stepping from output to output has smaller input strides than
  * stepping along the reduced dimension. */
-static bool are_columns(const walk *w) {
+static bool are_columns(const plan *w) {
   int64_t columns = 0, rows = 0;
   for (int i = 0; i < w->s->map->ninputs; i++) {
     const int64_t c = magnitude(w->outer.step[0][i]);
@@ -163,30 +163,30 @@ static bool are_columns(const walk *w) {
   return w->outer.size[0] > 1 && w->reduced.total > 1 && columns < rows;
 }
 
-static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
+static int64_t min64(int64_t n, int64_t most) { return n < most ? n : most; }
 
 /* The largest power of two <= n; n > 0. */
-static int64_t power_below(int64_t n) {
+static int64_t floor_pow2(int64_t n) {
   int64_t p = 1;
   while (p <= n / 2) p *= 2;
   return p;
 }
 
-static void plan_tiles(walk *w, int64_t room) {
+static void plan_tiles(plan *w, int64_t room) {
   const int64_t n = w->reduced.total, width = w->outer.size[0];
   const int64_t rows = room / (n > 0 ? n : 1);
   w->by_columns = are_columns(w);
-  w->width = at_most(width, w->by_columns ? COLUMNS
-                            : rows < 1 ? 1 : at_most(rows, ROWS));
+  w->width = min64(width, w->by_columns ? COLUMNS
+                           : rows < 1 ? 1 : min64(rows, ROWS));
   while (w->width > 1 && w->width * w->lanes > room) w->width /= 2;
   w->per_row = (width + w->width - 1) / w->width;
   w->tiles = w->per_row;
   for (int i = 1; i < w->outer.n; i++) w->tiles *= w->outer.size[i];
 }
 
-static void plan_segments(walk *w, int64_t room) {
+static void plan_segments(plan *w, int64_t room) {
   const int64_t fit = room / (w->width * w->lanes);
-  w->chunk = fit >= w->items ? w->items : power_below(fit < 1 ? 1 : fit);
+  w->chunk = fit >= w->items ? w->items : floor_pow2(fit < 1 ? 1 : fit);
   w->segment = w->items;
   w->segments = 1;
   if (w->tiles < MIN_TILES && w->items > w->chunk) {
@@ -200,7 +200,7 @@ static void plan_segments(walk *w, int64_t room) {
   for (w->depth = 2; n > 0; n /= 2) w->depth++;
 }
 
-static void plan_walk(walk *w) {
+static void plan_loop(plan *w) {
   int64_t bytes = 0;
   for (int j = 0; j < w->tree.n; j++) bytes += w->tree.size[j];
   w->lanes = w->s->is_commutative ? ST_TREE_LANES : 1;
@@ -236,7 +236,7 @@ static st_accs carve(const st_tree *t, char *base, size_t *at, int64_t n) {
   return out;
 }
 
-static size_t lay_out(const walk *w, char *base, workspace *s) {
+static size_t lay_out(const plan *w, char *base, workspace *s) {
   const int64_t item = w->lanes * w->width, rest = w->rest * w->width;
   const int64_t chunk = w->chunk * item;
   const int64_t most = chunk > rest ? chunk : rest;
@@ -252,8 +252,8 @@ static size_t lay_out(const walk *w, char *base, workspace *s) {
 }
 
 /* Allocates the shared memory and all workspaces in one block. */
-static st_status take_memory(walk *w, int nworkspaces, char **base,
-                             size_t *size) {
+static st_status alloc_workspaces(plan *w, int nworkspaces, char **base,
+                                  size_t *size) {
   workspace s;
   size_t at = 0;
   const int64_t values = w->segments > 1
@@ -282,7 +282,7 @@ static st_status take_memory(walk *w, int nworkspaces, char **base,
 }
 
 /* Finds a free workspace. There are as many as threads. */
-static int take_workspace(const walk *w, workspace *s) {
+static int acquire_workspace(const plan *w, workspace *s) {
   int i = 0;
   while (atomic_flag_test_and_set_explicit(&w->taken[i],
                                            memory_order_acquire)) {
@@ -292,7 +292,7 @@ static int take_workspace(const walk *w, workspace *s) {
   return i;
 }
 
-static void give_workspace(const walk *w, int i) {
+static void release_workspace(const plan *w, int i) {
   atomic_flag_clear_explicit(&w->taken[i], memory_order_release);
 }
 
@@ -304,18 +304,18 @@ typedef struct tile {
   int64_t width, at;
 } tile;
 
-static void move(const walk *w, char **data, const axes *x, int dim,
+static void move(const plan *w, char **data, const axes *x, int dim,
                  int64_t by) {
   const int n = w->s->map->ninputs + w->s->final->noutputs;
   for (int i = 0; i < n; i++) data[i] += by * x->step[dim][i];
 }
 
-static tile find_tile(const walk *w, int64_t index) {
+static tile find_tile(const plan *w, int64_t index) {
   tile t = {.at = index};
   int64_t row = index / w->per_row;
   const int64_t from = index % w->per_row * w->width;
   memcpy(t.data, w->data, sizeof t.data);
-  t.width = at_most(w->outer.size[0] - from, w->width);
+  t.width = min64(w->outer.size[0] - from, w->width);
   move(w, t.data, &w->outer, 0, from);
   for (int i = 1; i < w->outer.n; i++) {
     move(w, t.data, &w->outer, i, row % w->outer.size[i]);
@@ -334,7 +334,7 @@ typedef struct window {
   int64_t out0, out1;
 } window;
 
-static void map_window(const walk *w, char *const *in, st_accs to,
+static void map_window(const plan *w, char *const *in, st_accs to,
                        const window *v) {
   const st_program *p = w->s->map;
   const int n = p->noutputs + p->ninputs;
@@ -354,7 +354,7 @@ static void map_window(const walk *w, char *const *in, st_accs to,
 }
 
 /* Maps the elements [from, from + n) of each output of the tile. */
-static void map_elements(const walk *w, const tile *t, int64_t from,
+static void map_elements(const plan *w, const tile *t, int64_t from,
                          int64_t n, st_accs to) {
   const axes *x = &w->reduced;
   const int64_t *step = x->step[0], *outer = w->outer.step[0];
@@ -368,7 +368,7 @@ static void map_elements(const walk *w, const tile *t, int64_t from,
       left /= x->size[i];
     }
     const int64_t at = (from + done) % row;
-    more = at_most(row - at, n - done);
+    more = min64(row - at, n - done);
     if (t->width > 1 && w->by_columns) {
       map_window(w, in, st__accs_at(&w->tree, to, done * t->width), &(window){
                  t->width, more, outer, step, 1, t->width});
@@ -377,7 +377,7 @@ static void map_elements(const walk *w, const tile *t, int64_t from,
                  more, t->width, step, outer, 1, n});
     } else {
       const int64_t first = (from + done) / row % x->size[1];
-      const int64_t rows = at_most((n - done) / row, x->size[1] - first);
+      const int64_t rows = min64((n - done) / row, x->size[1] - first);
       more = rows * row;
       map_window(w, in, st__accs_at(&w->tree, to, done), &(window){
                  row, rows, step, x->step[1], 1, row});
@@ -386,7 +386,7 @@ static void map_elements(const walk *w, const tile *t, int64_t from,
 }
 
 /* The n mapped elements of each output at `at`, as items of `lanes` values. */
-static st_items items_of(const walk *w, const tile *t, st_accs at, int64_t n,
+static st_items items_of(const plan *w, const tile *t, st_accs at, int64_t n,
                          int64_t lanes) {
   if (w->by_columns) {
     return (st_items){at, n / lanes, lanes * t->width, t->width, 1, lanes,
@@ -397,12 +397,12 @@ static st_items items_of(const walk *w, const tile *t, st_accs at, int64_t n,
 
 /* -- The stack ------------------------------------------------------------ */
 
-static st_accs stacked(const walk *w, const workspace *s, const tile *t,
+static st_accs stacked(const plan *w, const workspace *s, const tile *t,
                        int at) {
   return st__accs_at(&w->tree, s->stack, at * w->lanes * t->width);
 }
 
-static void join_top(const walk *w, workspace *s, const tile *t) {
+static void join_top(const plan *w, workspace *s, const tile *t) {
   const st_accs a = stacked(w, s, t, s->height - 2);
   st__tree_combine(&w->tree, a, a, 1, stacked(w, s, t, s->height - 1),
                    w->lanes * t->width);
@@ -410,12 +410,12 @@ static void join_top(const walk *w, workspace *s, const tile *t) {
 }
 
 /* The address of the next item on the stack. */
-static st_accs top_of(const walk *w, const workspace *s, const tile *t) {
+static st_accs top_of(const plan *w, const workspace *s, const tile *t) {
   return stacked(w, s, t, s->height);
 }
 
 /* Pushes the item at top_of, and combines values of equal numbers of items. */
-static void push(const walk *w, workspace *s, const tile *t) {
+static void push(const plan *w, workspace *s, const tile *t) {
   s->height++;
   for (int64_t n = s->pushed++; n & 1; n >>= 1) join_top(w, s, t);
 }
@@ -426,13 +426,13 @@ static void clear(workspace *s) {
 }
 
 /* Reduces one segment; its value is then at the bottom of the stack. */
-static void reduce_segment(const walk *w, workspace *s, const tile *t,
+static void reduce_segment(const plan *w, workspace *s, const tile *t,
                            int64_t at) {
   const int64_t begin = at * w->segment;
-  const int64_t end = at_most(begin + w->segment, w->items);
+  const int64_t end = min64(begin + w->segment, w->items);
   clear(s);
   for (int64_t i = begin; i < end; i += w->chunk) {
-    const int64_t n = at_most(w->chunk, end - i) * w->lanes;
+    const int64_t n = min64(w->chunk, end - i) * w->lanes;
     map_elements(w, t, i * w->lanes, n, s->mapped);
     const st_items items = items_of(w, t, s->mapped, n, w->lanes);
     st__tree_reduce(&w->tree, &items, top_of(w, s, t), &s->room);
@@ -441,13 +441,13 @@ static void reduce_segment(const walk *w, workspace *s, const tile *t,
   while (s->height > 1) join_top(w, s, t);
 }
 
-static st_accs value_of(const walk *w, const tile *t, int64_t segment) {
+static st_accs value_of(const plan *w, const tile *t, int64_t segment) {
   const int64_t item = w->lanes * w->width;
   return st__accs_at(&w->tree, w->values,
                      (t->at * w->segments + segment) * item);
 }
 
-static void join_segments(const walk *w, workspace *s, const tile *t) {
+static void join_segments(const plan *w, workspace *s, const tile *t) {
   clear(s);
   for (int64_t k = 0; k < w->segments; k++) {
     st__tree_copy(&w->tree, top_of(w, s, t), value_of(w, t, k),
@@ -460,7 +460,7 @@ static void join_segments(const walk *w, workspace *s, const tile *t) {
 /* -- Results -------------------------------------------------------------- */
 
 /* Reduces the lanes of the item at the bottom of the stack to one value. */
-static void reduce_lanes(const walk *w, workspace *s, const tile *t) {
+static void reduce_lanes(const plan *w, workspace *s, const tile *t) {
   st_items items = items_of(w, t, stacked(w, s, t, 0), w->lanes, 1);
   if (w->lanes == 1) {
     st__tree_copy(&w->tree, s->result, items.at, t->width);
@@ -471,7 +471,7 @@ static void reduce_lanes(const walk *w, workspace *s, const tile *t) {
 
 /* Reduces the elements after the last item, and combines them with the
  * result. */
-static void reduce_rest(const walk *w, workspace *s, const tile *t) {
+static void reduce_rest(const plan *w, workspace *s, const tile *t) {
   const bool is_all = w->items == 0;
   map_elements(w, t, w->items * w->lanes, w->rest, s->mapped);
   const st_items items = items_of(w, t, s->mapped, w->rest, 1);
@@ -481,7 +481,7 @@ static void reduce_rest(const walk *w, workspace *s, const tile *t) {
   st__tree_combine(&w->tree, s->result, s->result, 1, to, t->width);
 }
 
-static void start(const walk *w, workspace *s, const tile *t) {
+static void apply_init(const plan *w, workspace *s, const tile *t) {
   const bool is_empty = w->reduced.total == 0;
   if (!w->s->has_init) return;
   if (!is_empty) {
@@ -493,7 +493,7 @@ static void start(const walk *w, workspace *s, const tile *t) {
   }
 }
 
-static void store(const walk *w, const workspace *s, const tile *t) {
+static void store(const plan *w, const workspace *s, const tile *t) {
   const st_program *p = w->s->final;
   const int n = p->noutputs + p->ninputs, nin = w->s->map->ninputs;
   char *data[ST_PROGRAM_OPERANDS];
@@ -512,55 +512,55 @@ static void store(const walk *w, const workspace *s, const tile *t) {
 
 /* Computes the tile's outputs from the item at the bottom of the stack, if
  * there is one, and the remaining elements. */
-static void finish_tile(const walk *w, workspace *s, const tile *t) {
+static void finish_tile(const plan *w, workspace *s, const tile *t) {
   if (w->items > 0) reduce_lanes(w, s, t);
   if (w->rest > 0) reduce_rest(w, s, t);
-  start(w, s, t);
+  apply_init(w, s, t);
   store(w, s, t);
 }
 
 /* -- Threads -------------------------------------------------------------- */
 
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
-  const walk *w = ctx;
+  const plan *w = ctx;
   workspace s;
-  const int mine = take_workspace(w, &s);
+  const int mine = acquire_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(w, i);
     if (w->segments > 1) join_segments(w, &s, &t);
     else if (w->items > 0) reduce_segment(w, &s, &t, 0);
     finish_tile(w, &s, &t);
   }
-  give_workspace(w, mine);
+  release_workspace(w, mine);
 }
 
 static void run_segments(void *ctx, int64_t begin, int64_t end) {
-  const walk *w = ctx;
+  const plan *w = ctx;
   workspace s;
-  const int mine = take_workspace(w, &s);
+  const int mine = acquire_workspace(w, &s);
   for (int64_t i = begin; i < end; i++) {
     const tile t = find_tile(w, i / w->segments);
     reduce_segment(w, &s, &t, i % w->segments);
     st__tree_copy(&w->tree, value_of(w, &t, i % w->segments),
                   stacked(w, &s, &t, 0), w->lanes * t.width);
   }
-  give_workspace(w, mine);
+  release_workspace(w, mine);
 }
 
 /* The grain in units of `elements` elements. */
-static int64_t units_of_grain(const walk *w, int64_t elements) {
+static int64_t units_of_grain(const plan *w, int64_t elements) {
   return w->s->map->grain / (elements + 1) + 1;
 }
 
 st_status st__reduction_run(const st_reduction_loop *s) {
-  walk w;
+  plan w;
   char *base;
   size_t size;
   w.s = s;
   st__tree_init(&w.tree, s->combine, s->naccs, s->is_commutative);
   find_axes(s, &w.reduced, &w.outer);
   if (w.outer.total == 0) return ST_OK;
-  plan_walk(&w);
+  plan_loop(&w);
   for (int i = 0; i < s->map->ninputs; i++) {
     w.data[i] = st__data(s->inputs[s->map->order[i]]);
   }
@@ -574,7 +574,7 @@ st_status st__reduction_run(const st_reduction_loop *s) {
     ? units_of_grain(&w, w.segments * w.width * w.lanes) : grain;
   const int pieces = st__num_pieces(units, grain);
   const int others = st__num_pieces(w.tiles, last);
-  ST_TRY(take_memory(&w, pieces > others ? pieces : others, &base, &size));
+  ST_TRY(alloc_workspaces(&w, pieces > others ? pieces : others, &base, &size));
   if (w.segments > 1) {
     st__parallel_for(0, units, grain, run_segments, &w);
   }

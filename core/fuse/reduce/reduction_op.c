@@ -27,7 +27,7 @@ void st__reducer_release(void *reducer) {
   st__free(ST_MEM_REGISTRY, r, sizeof *r);
 }
 
-static st_status new_fused(const st_graph *graph, st_compiled_graph **out) {
+static st_status new_compiled(const st_graph *graph, st_compiled_graph **out) {
   st_graph *g = (st_graph *)(uintptr_t)graph;
   st__graph_retain(g);
   const st_status status = st__compiled_new(g, out);
@@ -73,9 +73,9 @@ static st_status new_reducer(const st_custom_reduction *f, st_reducer **out) {
     r->is_commutative = is_commutative(f->combine, j,
                                        &r->builtin[j]) && r->is_commutative;
   }
-  ST_TRY_FAIL(new_fused(f->map, &r->map));
-  ST_TRY_FAIL(new_fused(f->combine, &r->combine));
-  ST_TRY_FAIL(new_fused(f->final, &r->final));
+  ST_TRY_FAIL(new_compiled(f->map, &r->map));
+  ST_TRY_FAIL(new_compiled(f->combine, &r->combine));
+  ST_TRY_FAIL(new_compiled(f->final, &r->final));
   *out = r;
   return ST_OK;
 fail:
@@ -240,8 +240,8 @@ static st_status set_outputs(st_run *r, const st_reducer_call *c,
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < c->ndim; d++) {
-    const bool folds = c->dims >> d & 1;
-    if (!folds) sizes[n++] = c->sizes[d];
+    const bool is_reduced = c->dims >> d & 1;
+    if (!is_reduced) sizes[n++] = c->sizes[d];
     else if (c->keepdim) sizes[n++] = 1;
   }
   for (int i = 0; i < r->nouts; i++) {
@@ -266,7 +266,7 @@ static st_status check_map(const st_program *p, const st_reducer_call *c) {
 }
 
 /* Reports the reduction of the first argument to a dry run. */
-static void show(const st_run *r, const st_reducer_call *c) {
+static void report_dry_run(const st_run *r, const st_reducer_call *c) {
   const st_tensor *self = c->inputs[0];
   const bool is_all = self->ndim == c->ndim;
   st__dry_run_reduce(self, is_all ? c->dims : 0, r->out[0], ST_K_NONE);
@@ -294,7 +294,7 @@ static st_status meta(st_run *r) {
   }
   if (status != ST_OK || r->is_meta) st__reducer_release_programs(&p);
   else memcpy(r->note, &p, sizeof p);
-  if (status == ST_OK && r->is_meta) show(r, &c);
+  if (status == ST_OK && r->is_meta) report_dry_run(r, &c);
   return status;
 }
 
@@ -348,7 +348,7 @@ static st_status check_options(const st_schema *s) {
 }
 
 /* Completes the schema's text with dim, as a list of Dim, and keepdim. */
-static st_status complete(const st_schema *s, char **out) {
+static st_status complete_schema(const st_schema *s, char **out) {
   const char *end = strstr(s->text, ") -> "), *from = s->text;
   const int dim = st__schema_arg(s, "dim");
   bool has_keyword = false;
@@ -386,11 +386,11 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
     return st__fail(ST_BAD_SCHEMA, "%s takes no tensor", s->name);
   }
   if (f->ninit > 0 && f->ninit != n) {
-    return st__fail(ST_BAD_VALUE, "init of %s has %d numbers, its map gives "
+    return st__fail(ST_BAD_VALUE, "init of %s has %d numbers, its map returns "
                     "%d results", s->name, f->ninit, n);
   }
   if (f->combine->noutputs != n) {
-    return st__fail(ST_BAD_VALUE, "combine of %s gives %d results, its map "
+    return st__fail(ST_BAD_VALUE, "combine of %s returns %d results, its map "
                     "%d", s->name, f->combine->noutputs, n);
   }
   if (s->nrets != f->final->noutputs) {
@@ -401,13 +401,13 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
                     f->combine->ninputs == 2 * n && f->combine->nparams == 0 &&
                     f->final->ninputs == n &&
                     f->final->nparams == nparams + 1;
-  return fits ? ST_OK : st__fail(ST_BAD_VALUE, "the graphs of %s take other "
-                                 "arguments than its schema says", s->name);
+  return fits ? ST_OK : st__fail(ST_BAD_VALUE, "the graphs of %s do not match "
+                                 "the arguments of its schema", s->name);
 }
 
 /* Refuses a graph that is not pointwise with float32, as it is with no dtype.
  * Other errors may be due to float32 and are ignored. */
-static st_status try_out(const st_graph *g) {
+static st_status check_pointwise(const st_graph *g) {
   st_arg_spec inputs[ST_GRAPH_INPUTS];
   st_scalar params[ST_GRAPH_SCALARS];
   uint8_t outs[ST_GRAPH_OUTPUTS];
@@ -475,10 +475,10 @@ st_status st__library_reduction(st_library *lib, const st_custom_reduction *f) {
   st_status status;
   ST_TRY(st__schema_parse(f->schema, st__library_namespace(lib), &s));
   ST_TRY_FAIL(check(s, f));
-  ST_TRY_FAIL(try_out(f->map));
-  ST_TRY_FAIL(try_out(f->combine));
-  ST_TRY_FAIL(try_out(f->final));
-  ST_TRY_FAIL(complete(s, &text));
+  ST_TRY_FAIL(check_pointwise(f->map));
+  ST_TRY_FAIL(check_pointwise(f->combine));
+  ST_TRY_FAIL(check_pointwise(f->final));
+  ST_TRY_FAIL(complete_schema(s, &text));
   ST_TRY_FAIL(new_reducer(f, &r));
   ST_TRY_FAIL(st__schema_parse(text, st__library_namespace(lib),
                                &r->schema));

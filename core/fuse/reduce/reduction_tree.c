@@ -209,7 +209,7 @@ static void halve(const st_tree *t, const st_items *from, st_items *to) {
 }
 
 void st__tree_reduce(const st_tree *t, const st_items *items, st_accs to,
-                     const st_tree_scratch *room) {
+                     const st_tree_scratch *scratch) {
   st_items now = *items;
   bool odd = false;
   if (now.n == 1) {
@@ -221,7 +221,7 @@ void st__tree_reduce(const st_tree *t, const st_items *items, st_accs to,
   }
   for (; now.n > 1; odd = !odd) {
     st_items next = dense_like(&now, (now.n + 1) / 2,
-                               now.n == 2 ? to : odd ? room->b : room->a);
+                               now.n == 2 ? to : odd ? scratch->b : scratch->a);
     halve(t, &now, &next);
     now = next;
   }

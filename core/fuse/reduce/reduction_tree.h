@@ -65,6 +65,6 @@ void st__tree_copy(const st_tree *t, st_accs to, st_accs from, int64_t n);
 /* Reduces items->n >= 1 items to one contiguous item. Of lanes and width, the
  * one with the smaller stride is the inner dimension. */
 void st__tree_reduce(const st_tree *t, const st_items *items, st_accs to,
-                     const st_tree_scratch *room);
+                     const st_tree_scratch *scratch);
 
 #endif

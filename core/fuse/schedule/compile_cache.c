@@ -188,8 +188,9 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
 const char *st__compile_cache_why(st_compile_cache *f, int n,
                                   const st_compile_cache_arg *args) {
   key k;
-  if (!has_default_state()) return "the thread's state is not the usual one";
-  if (!make_key(n, args, &k)) return "it cannot be told from other calls";
+  if (!has_default_state()) return "a mode, an observer or a thread setting "
+                                   "must see its calls";
+  if (!make_key(n, args, &k)) return "its arguments have no cache key";
   const entry *e = find(f, &k);
   return e && e->why ? e->why : "";
 }
@@ -265,7 +266,7 @@ st_status st__compile_cache_end(st_compile_cache *f, int n,
     status = compile(f, n, args, r, steps);
   } else {
     status = insert(f, n, args, NULL,
-                    r->was_refused ? r->why : "it fails with doubles");
+                    r->was_refused ? r->why : "it fails with fake tensors");
   }
   st__recorder_free(recording);
   return status;

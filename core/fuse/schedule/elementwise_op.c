@@ -33,15 +33,15 @@ st_status st__graph_arguments(const st_schema *s, int *ninputs, int *nparams) {
     } else if (is_number(&s->args[i])) {
       ++*nparams;
     } else {
-      return st__fail(ST_BAD_SCHEMA, "argument '%s' of %s is %s; what is fused "
-                      "takes tensors and numbers", s->args[i].name, s->name,
-                      s->args[i].text);
+      return st__fail(ST_BAD_SCHEMA, "argument '%s' of %s is %s; a fused "
+                      "operator takes tensors and numbers", s->args[i].name,
+                      s->name, s->args[i].text);
     }
   }
   for (int i = 0; i < s->nrets; i++) {
     if (is_plain_tensor(&s->rets[i])) continue;
-    return st__fail(ST_BAD_SCHEMA, "result %d of %s is %s; what is fused gives "
-                    "tensors", i + 1, s->name, s->rets[i].text);
+    return st__fail(ST_BAD_SCHEMA, "result %d of %s is %s; a fused operator "
+                    "returns tensors", i + 1, s->name, s->rets[i].text);
   }
   return ST_OK;
 }

@@ -132,7 +132,8 @@ static st_status run_call(const st_schedule_step *step, st_tensor **values,
   }
   for (int i = 0; i < step->nout; i++) {
     if (step->out[i] < 0 || values[step->out[i]]) continue;
-    return st__fail(ST_BAD_STATE, "gave less than when it was recorded");
+    return st__fail(ST_BAD_STATE, "returned fewer tensors than when it was "
+                    "recorded");
   }
   return ST_OK;
 }
@@ -172,11 +173,11 @@ static st_status run_all(const st_schedule *s, st_tensor *const *inputs,
 
 st_status st__schedule_run(const st_schedule *s, st_tensor *const *inputs,
                            st_tensor **outs) {
-  st_tensor *few[64];
+  st_tensor *small[64];
   const size_t n = (size_t)(s->nvalues + s->max_listed);
-  if (n <= sizeof few / sizeof *few) {
-    memset(few, 0, n * sizeof *few);
-    return run_all(s, inputs, few, outs);
+  if (n <= sizeof small / sizeof *small) {
+    memset(small, 0, n * sizeof *small);
+    return run_all(s, inputs, small, outs);
   }
   st_tensor **values = st__alloc_zero(ST_MEM_SCRATCH, n * sizeof *values);
   if (!values) return ST_NO_MEMORY;
@@ -214,7 +215,7 @@ static st_status add_step(st_text *t, const st_schedule_step *step) {
     return ST_OK;
   }
   const st_graph *g = step->compiled->graph;
-  st__text_format(t, "piece of %d:", g->nnodes);
+  st__text_format(t, "fusion group of %d:", g->nnodes);
   for (int i = 0; i < g->nnodes; i++) {
     st__text_format(t, " %s", short_name(g->nodes[i].op));
   }

@@ -212,7 +212,7 @@ static st_status read_number(const run *r, const st_graph_node *n, int i,
                   : arg->type == ST_TYPE_BOOL ? s->kind == ST_SCALAR_BOOL
                   : arg->type == ST_TYPE_INT && s->kind == ST_SCALAR_INT;
   if (fits && !arg->list) return ST_OK;
-  return st__fail(ST_BAD_TYPE, "argument '%s' is %s, the number is not",
+  return st__fail(ST_BAD_TYPE, "argument '%s' must be %s, not this number",
                   arg->name, arg->text);
 }
 

@@ -77,8 +77,8 @@ static st_status tensor_arg(const st_tracing *t, const st_arg *arg,
                             const st_tensor *tensor, int *at) {
   *at = find(t, tensor);
   if (*at != NOT_FOUND) return ST_OK;
-  return st__fail(ST_BAD_STATE, "argument '%s' is a tensor that is not handed "
-                  "to the function: make it an argument of %s", arg->name,
+  return st__fail(ST_BAD_STATE, "argument '%s' is a tensor from outside the "
+                  "function: make it an argument of %s", arg->name,
                   t->graph->name);
 }
 
@@ -91,8 +91,8 @@ static st_status list_arg(const st_tracing *t, const st_arg *arg,
     if (!v->u.tensors[i]) continue;
     ST_TRY(tensor_arg(t, arg, v->u.tensors[i], &list[i]));
     if (list[i] >= 0) continue;
-    return st__fail(ST_BAD_STATE, "argument '%s' has a symbolic number in it",
-                    arg->name);
+    return st__fail(ST_BAD_STATE, "argument '%s' is a list with a symbolic "
+                    "number in it", arg->name);
   }
   return ST_OK;
 }
@@ -133,8 +133,8 @@ static st_status to_node_arg(st_tracing *t, const st_arg *arg,
     r->kind = ST_NODE_ARG_SCALAR;
     r->at = (int)v->len - 1;
     if (r->at >= t->graph->nnumbers) {
-      return st__fail(ST_BAD_STATE, "argument '%s' is a number of another "
-                      "trace", arg->name);
+      return st__fail(ST_BAD_STATE, "argument '%s' is a symbolic number of "
+                      "another trace", arg->name);
     }
   }
   return ST_OK;
@@ -145,7 +145,7 @@ static st_status to_node_arg(st_tracing *t, const st_arg *arg,
 static st_status check_results(const st_schema *s) {
   for (int i = 0; i < s->nrets; i++) {
     if (s->rets[i].type == ST_TYPE_TENSOR && !s->rets[i].list) continue;
-    return st__fail(ST_BAD_STATE, "gives %s, which is not known while a "
+    return st__fail(ST_BAD_STATE, "returns %s, which is not known while a "
                     "function is traced", s->rets[i].text);
   }
   return ST_OK;
@@ -153,7 +153,7 @@ static st_status check_results(const st_schema *s) {
 
 /* The argument that the call writes and returns as result i; NULL for a new
  * tensor. */
-static st_tensor *written(const st_schema *s, const st_value *args, int i) {
+static st_tensor *written_arg(const st_schema *s, const st_value *args, int i) {
   if (!s->rets[i].is_write) return NULL;
   for (int k = 0; k < s->nargs; k++) {
     if (s->args[k].is_write && args[k].tag == ST_TAG_TENSOR &&
@@ -179,7 +179,7 @@ static st_status new_results(st_tracing *t, const st_schema *s,
                              const st_value *args, int first,
                              st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
-    st_tensor *tensor = written(s, args, i);
+    st_tensor *tensor = written_arg(s, args, i);
     if (!tensor) ST_TRY(new_proxy(t, first + i, &tensor));
     st__tensor_retain(tensor);
     rets[i] = st__of_tensor(tensor);
@@ -195,7 +195,7 @@ static st_status record(st_tracing *t, const st_call *call,
   st_node_arg refs[ST_MAX_ARGS];
   int lists[256], *room = lists, left = 256, first;
   char where[128] = "";
-  st_value given[ST_MAX_ARGS] = {{0}};
+  st_value results[ST_MAX_ARGS] = {{0}};
   ST_TRY(check_results(s));
   ST_TRY(check_writes(t, s, args));
   for (int i = 0; i < s->nargs; i++) {
@@ -203,10 +203,10 @@ static st_status record(st_tracing *t, const st_call *call,
   }
   if (t->where) t->where(t->ctx, where, sizeof where);
   ST_TRY(st__graph_add_node(t->graph, call->op, where, refs, &first));
-  const st_status status = new_results(t, s, args, first, given);
+  const st_status status = new_results(t, s, args, first, results);
   for (int i = 0; i < s->nrets; i++) {
-    if (status == ST_OK) rets[i] = given[i];
-    else st__value_clear(&given[i]);
+    if (status == ST_OK) rets[i] = results[i];
+    else st__value_clear(&results[i]);
   }
   return status;
 }
@@ -270,7 +270,7 @@ st_status st__tracing_number(st_tracing *t, char op, int a, int b,
                              st_scalar value, int *out) {
   const int n = t->graph->nnumbers;
   if (op != 'c' && (a < 0 || a >= n || b < 0 || b >= n)) {
-    return st__fail(ST_BAD_STATE, "a number of another trace");
+    return st__fail(ST_BAD_STATE, "a symbolic number of another trace");
   }
   return st__graph_scalar(t->graph, (st_sym_scalar){op, a, b, value}, out);
 }
@@ -278,7 +278,7 @@ st_status st__tracing_number(st_tracing *t, char op, int a, int b,
 st_status st__tracing_number_symbol(st_tracing *t, int number,
                                     st_tensor **out) {
   if (number < 0 || number >= t->graph->nnumbers) {
-    return st__fail(ST_BAD_STATE, "a number of another trace");
+    return st__fail(ST_BAD_STATE, "a symbolic number of another trace");
   }
   ST_TRY(new_proxy(t, NUMBER - number, out));
   st__tensor_retain(*out);

@@ -59,7 +59,7 @@ bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t) {
 
 /* Binds t to value v, from now on. */
 static st_status bind_value(st_recorder *r, st_tensor *t, int v) {
-  if (r->nbindings == 2 * ST_RECORD_VALUES) return refuse(r, "it is too long");
+  if (r->nbindings == 2 * ST_RECORD_VALUES) return refuse(r, "too many calls");
   st__tensor_retain(t);
   r->bindings[r->nbindings].tensor = t;
   r->bindings[r->nbindings++].value = v;
@@ -69,7 +69,7 @@ static st_status bind_value(st_recorder *r, st_tensor *t, int v) {
 /* Appends a value; retains tensor and fake. */
 static st_status add_value(st_recorder *r, st_origin origin,
                            st_tensor *tensor, st_tensor *fake, int *out) {
-  if (r->nvalues == ST_RECORD_VALUES) return refuse(r, "it is too long");
+  if (r->nvalues == ST_RECORD_VALUES) return refuse(r, "too many calls");
   st_recorded_value *v = &r->values[r->nvalues];
   *v = (st_recorded_value){.origin = (uint8_t)origin, .call = r->ncalls,
                            .tensor = tensor, .fake = fake};
@@ -117,7 +117,9 @@ static st_status value_of_arg(st_recorder *r, st_tensor *t, int *out) {
   *out = find(r, t);
   if (*out != NOT_FOUND) return ST_OK;
   if (is_number(t)) return add_value(r, ST_ORIGIN_NUMBER, t, t, out);
-  if (!st__is_plain(t)) return refuse(r, "it has met a tensor of another kind");
+  if (!st__is_plain(t)) {
+    return refuse(r, "it uses a tensor that is not a plain CPU tensor");
+  }
   ST_TRY(add_fake(r, ST_ORIGIN_CAPTURED, t, out));
   return bind_value(r, t, *out);
 }
@@ -187,7 +189,7 @@ static st_status take_arg(st_recorder *r, pending_call *w, int i,
   }
   if (v->tag == ST_TAG_TENSORS) return take_list(r, w, i, v);
   if (v->tag == ST_TAG_GENERATOR) {
-    return refuse(r, "it uses a random generator of its own");
+    return refuse(r, "it passes a random generator to an operator");
   }
   return w->call->schema->args[i].type == ST_TYPE_DEVICE
          ? take_device(r, w, i) : ST_OK;
@@ -245,13 +247,13 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
   for (int i = 0; i < n; i++) {
     const st_tensor *t = nth_tensor(rets, i);
     if (!t || !st__is_meta(t) || st__is_lazy(t)) {
-      return refuse(r, "an operator gives no plain tensor");
+      return refuse(r, "an operator returns no plain tensor");
     }
     nbindings += find(r, t) != NOT_FOUND;
   }
   *is_new = nbindings == 0;
   if (nbindings == 0 || nbindings == n) return ST_OK;
-  return refuse(r, "an operator gives one of its arguments");
+  return refuse(r, "an operator returns one of its arguments");
 }
 
 /* Appends a call of op with these fake results. */
@@ -260,7 +262,7 @@ static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
   char where[128] = "";
   const int n = count_tensors(s, rets);
   const size_t size = (size_t)s->nargs * sizeof *w->refs;
-  if (r->ncalls == ST_RECORD_CALLS) return refuse(r, "it is too long");
+  if (r->ncalls == ST_RECORD_CALLS) return refuse(r, "too many calls");
   if (r->where) r->where(r->ctx, where, sizeof where);
   st_recorded_call *c = &r->calls[r->ncalls];
   *c = (st_recorded_call){.op = op, .schema = s, .nresults = n,
@@ -342,7 +344,8 @@ static bool is_like(const st_tensor *a, const st_tensor *b) {
 /* Note [Recordings are functional] */
 static st_status record_inplace(st_recorder *r, const pending_call *w,
                                 st_tensor *self, st_value *rets) {
-  static const char why[] = "it writes what it has not made, or has views of";
+  static const char why[] = "it writes a tensor that it has not created, or "
+                            "that has views";
   const st_recorded_value *v = &r->values[w->refs[0].at];
   const st_op *op = functional(w);
   st_value made = st__none();
@@ -351,7 +354,7 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
       st__ref_count(&self->storage->refs) > 1) {
     return refuse(r, why);
   }
-  if (!op) return refuse(r, "it writes with an operator that only writes");
+  if (!op) return refuse(r, "an in-place operator has no functional one");
   ST_TRY(run_fakes(r, op, w, &made));
   st_status status = check_results(r, &made, 1, &is_new);
   if (status == ST_OK && (!is_new || !is_like(st__to_tensor(&made), self))) {
@@ -393,7 +396,7 @@ static st_status reject_read(st_recorder *r, const st_schema *s,
     const st_tensor *t = st__to_tensor(&args[i]);
     if (t && st__recorder_is_fake(r, t)) return st__recorder_reject_read(r);
   }
-  return refuse(r, "it looks at the elements of a tensor that it has met");
+  return refuse(r, "it reads the elements of a captured tensor");
 }
 
 typedef enum op_kind { COMPOSITE, LEAF, OPAQUE } op_kind;
@@ -432,7 +435,7 @@ static st_status check_state(st_recorder *r) {
   const st_tls now = st__tls();
   if (r->was_read) return st__recorder_reject_read(r);
   if (r->was_refused) return fail_refused(r);
-  if (!now.grad) return refuse(r, "it stops recording gradients");
+  if (!now.grad) return refuse(r, "it turns off the recording of gradients");
   return ST_OK;
 }
 
@@ -442,15 +445,17 @@ static st_status intercept(st_recorder *r, pending_call *w,
   const int tags = st__op_tags(w->call->op), writes = first_written(s, args);
   ST_TRY(check_state(r));
   if (tags & ST_OPTAG_DATA_DEPENDENT_OUTPUT) return reject_read(r, s, args);
-  if (tags & ST_OPTAG_INPLACE_VIEW) return refuse(r, "it changes a shape");
+  if (tags & ST_OPTAG_INPLACE_VIEW) {
+    return refuse(r, "it changes the shape of a tensor in place");
+  }
   if (writes > 0) return refuse(r, "it writes with out=");
-  const op_kind made = op_kind_of(w->call->op);
-  if (made == OPAQUE) return refuse(r, "it calls an operator of a library");
+  const op_kind kind = op_kind_of(w->call->op);
+  if (kind == OPAQUE) return refuse(r, "it calls an operator of a library");
   ST_TRY(take_args(r, w, args));
   if (writes == 0 && args[0].tag != ST_TAG_TENSOR) {
     return refuse(r, "it writes a list of tensors");
   }
-  if (made == COMPOSITE) return enter_composite(r, w, rets);
+  if (kind == COMPOSITE) return enter_composite(r, w, rets);
   if (writes == 0) return record_inplace(r, w, args[0].u.tensor, rets);
   return gives_tensors(s) ? record_leaf(r, w, rets)
                           : run_query(r, w, rets);
@@ -530,12 +535,12 @@ st_tensor *st__recorder_input(const st_recorder *r, int i) {
 
 bool st__recorder_outputs(st_recorder *r, int n,
                           st_tensor *const *outputs) {
-  if (n > ST_RECORD_OUTPUTS) st__recorder_refuse(r, "it returns too much");
+  if (n > ST_RECORD_OUTPUTS) st__recorder_refuse(r, "too many results");
   for (int i = 0; i < n && !r->was_refused; i++) {
     r->outputs[i] = find(r, outputs[i]);
     if (r->outputs[i] == NOT_FOUND ||
         r->values[r->outputs[i]].origin == ST_ORIGIN_CAPTURED) {
-      st__recorder_refuse(r, "it returns a tensor that it has met");
+      st__recorder_refuse(r, "it returns a captured tensor");
     }
   }
   r->noutputs = n;

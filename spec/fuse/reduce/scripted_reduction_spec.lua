@@ -352,7 +352,7 @@ describe("A scripted reduction", function()
                           "init of .* has 2 numbers"},
     ["a combine of fewer"] = {"f(Tensor x) -> Tensor",
                               {map = "x, x", combine = "a1 + b1"},
-                              "combine of .* gives 1 results, its map 2"},
+                              "combine of .* returns 1 results, its map 2"},
     ["a result too many"] = {"f(Tensor x) -> (Tensor, Tensor)",
                              {combine = "a + b"}, "returns 2 results"},
     ["a combine that reduces"] = {"f(Tensor x) -> Tensor", {

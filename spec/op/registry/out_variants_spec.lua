@@ -172,7 +172,7 @@ describe("A factory with out=", function()
       {"arange", {1e300}, "float32", "too many elements"},
       {"range", {1, 2, 0}, "float32", "step"},
       {"linspace", {0, 1, -1}, "float32", "steps"},
-      {"eye", {-1}, "float32", "[-1, -1]"},
+      {"eye", {-1}, "float32", "-1 and -1"},
       {"zeros", {{-1}}, "float32", "size -1"},
       {"zeros", {{2 ^ 40, 2 ^ 40}}, "uint8", "more elements than 64 bits"},
       {"empty", {{2 ^ 40, 2 ^ 40}}, "uint8", "more elements than 64 bits"},

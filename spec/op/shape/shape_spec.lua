@@ -122,7 +122,7 @@ local WRONG = {
   {function() wide():index_copy(1, i64 {1}, i64({{1, 2, 3}, {4, 5, 6}})) end,
    {"index_copy: ", "[2, 3]", "1 slices"}},
   {function() wide():index_copy(1, i64 {3}, i64({{1, 2, 3}})) end,
-   {"index_copy: ", "position 3", "dimension 1", "size 2"}},
+   {"index_copy: ", "index 3", "dimension 1", "size 2"}},
   {function() i64 {1}:fliplr() end, {"fliplr: ", "2 dimensions", "[1]"}},
   {function() i64(1):flipud() end, {"flipud: ", "1 dimension", "[]"}},
   {function() cube():moveaxis({1}, {1, 2}) end, {"moveaxis: ", "1 dim", "2"}},
