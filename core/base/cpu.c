@@ -2,6 +2,7 @@
 
 #include "base/cpu.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,38 +12,45 @@ static const char *const isa_names[] = {"base", "avx2", "avx512"};
 
 const char *st__isa_name(st_isa_level isa) { return isa_names[isa]; }
 
-st_isa_level st__isa_max(void) {
+/* Does the CPU have it, and the library kernels for it? */
+static bool has_isa(int isa) {
+  if (isa == ST_ISA_BASE) return true;
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-      !__builtin_cpu_supports("bmi2")) {
-    return ST_ISA_BASE;
-  }
-  if (!__builtin_cpu_supports("avx512f") ||
-      !__builtin_cpu_supports("avx512dq") ||
-      !__builtin_cpu_supports("avx512bw") ||
-      !__builtin_cpu_supports("avx512vl")) {
-    return ST_ISA_AVX2;
-  }
-  return ST_ISA_AVX512;
+  const bool avx2 = __builtin_cpu_supports("avx2") &&
+                    __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+  if (isa == ST_ISA_AVX2) return ST_HAS_AVX2 && avx2;
+  return ST_HAS_AVX512 && avx2 && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
 #else
-  return ST_ISA_BASE;
+  return false;
 #endif
 }
 
+/* The best one up to isa. */
+static st_isa_level best_upto(int isa) {
+  while (!has_isa(isa)) isa--;
+  return (st_isa_level)isa;
+}
+
+st_isa_level st__isa_max(void) { return best_upto(ST_ISA_COUNT - 1); }
+
 static st_isa_level choose(void) {
-  const st_isa_level max = st__isa_max();
   const char *name = getenv("STRIDED_ISA");
-  if (!name || !*name) return max;
+  if (!name || !*name) return st__isa_max();
   for (int i = 0; i < ST_ISA_COUNT; i++) {
     if (strcmp(name, isa_names[i]) != 0) continue;
-    if (i <= (int)max) return (st_isa_level)i;
+    const st_isa_level best = best_upto(i);
+    if ((int)best == i) return best;
     fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU goes up to %s\n", name,
-            isa_names[max]);
-    return max;
+            isa_names[best]);
+    return best;
   }
   fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be base, avx2 or "
           "avx512\n", name);
-  return max;
+  return st__isa_max();
 }
 
 st_isa_level st__isa(void) {

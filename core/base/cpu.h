@@ -11,7 +11,8 @@ typedef enum st_isa_level {
 } st_isa_level;
 
 /* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
- * more than the CPU has; an unknown name is reported on stderr). */
+ * more than the CPU has; an unknown name is reported on stderr). What the
+ * library was built without (STRIDED_KERNEL_ISAS) no CPU has. */
 st_isa_level st__isa(void);
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);

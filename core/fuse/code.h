@@ -47,7 +47,7 @@ st_status st__code_loop(st_code *c, st_loop loop, const st_params *params,
 /* v must not be zero when the program runs. */
 st_status st__code_check(st_code *c, int v);
 
-/* Joins instructions for which there is one kernel (kernel/pairs.def). */
+/* Joins instructions for which there is one kernel (kernel/fused_pairs.def). */
 void st__code_pair(st_code *c);
 /* The program for the outputs that are set. The code is used up. */
 st_status st__code_assemble(st_code *c, st_program **out);

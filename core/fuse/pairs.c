@@ -16,7 +16,7 @@ typedef struct pair { st_kernel_id kernel, first, second; side side; } pair;
 static const pair pairs[] = {
 #define ST_OTHER(name, grain, pattern, first, second, side, ...) \
   {ST_K_##name, ST_K_##first, ST_K_##second, side},
-#include "kernel/pairs.def"
+#include "kernel/fused_pairs.def"
 #undef ST_OTHER
 };
 

@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/move.h"
+#include "kernel/transpose.h"
 
 enum {
   PAD = 16,            /* keeps columns of a buffer in different sets */

@@ -19,7 +19,7 @@
 #ifndef ST_KERNEL_BLOCK_H
 #define ST_KERNEL_BLOCK_H
 
-#include "kernel/tags.h"
+#include "kernel/dtype_tags.h"
 
 #if defined(__F16C__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* Loops of the kernels with two inputs and a bool result.
  */
 
-#include "kernel/loops.h"
+#include "kernel/elementwise_loops.h"
 
 #define ST_BINARY(name, ...)
 #define ST_BINARY_MORE(name, ...)

@@ -8,7 +8,7 @@
  * "not zero", half types go through float32.
  */
 
-#include "kernel/loops.h"
+#include "kernel/elementwise_loops.h"
 
 /* -- One element ---------------------------------------------------------- */
 
@@ -221,7 +221,7 @@ static const st_kernel_row rows[] = {
 #define ST_OTHER(name, ...)
 #define ST_COPY(dst) \
   {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
-#include "kernel/other.def"
+#include "kernel/ternary.def"
   SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
   SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)
 };

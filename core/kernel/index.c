@@ -437,6 +437,4 @@ static const st_kernel_row rows[] = {
   {ST_K_mask_unpack, BY_SIZE(unpack)},
 };
 
-const st_kernel_table ST_ISA_NAME(st__index) = {
-  rows, sizeof rows / sizeof *rows
-};
+ST_EXPORT(st__index, rows)

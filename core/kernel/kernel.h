@@ -29,25 +29,8 @@ typedef struct st_params { st_scalar s[4]; } st_params;
 /* Kernels by name, one enumerator per row of the .def files. */
 typedef enum st_kernel_id {
   ST_K_NONE,
-#define ST_UNARY(name, ...)   ST_K_##name,
-#define ST_BINARY(name, ...)  ST_K_##name,
-#define ST_COMPARE(name, ...) ST_K_##name,
-#define ST_OTHER(name, ...)   ST_K_##name,
-#define ST_REDUCE(name, ...)  ST_K_##name,
-#include "kernel/unary.def"
-#include "kernel/binary.def"
-#include "kernel/other.def"
-#include "kernel/pairs.def"
-#include "kernel/backward.def"
-#include "kernel/reduce.def"
-#include "kernel/index.def"
-#include "kernel/move.def"
-#include "kernel/parts.def"
-#undef ST_UNARY
-#undef ST_BINARY
-#undef ST_COMPARE
-#undef ST_OTHER
-#undef ST_REDUCE
+#define ROW(name, ...) ST_K_##name,
+#include "kernel/kernels.def"
   ST_K_COUNT
 } st_kernel_id;
 
@@ -65,6 +48,12 @@ typedef struct st_kernel_table {
 #define ST_ISA_NAME_(name, isa) name##_##isa
 #define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)
 #define ST_ISA_NAME(name) ST_ISA_NAME2(name, ST_KERNEL_ISA)
+
+/* A source's one exported symbol. */
+#define ST_EXPORT(name, rows)                                                \
+  extern const st_kernel_table ST_ISA_NAME(name);                            \
+  const st_kernel_table ST_ISA_NAME(name) = {                                \
+    rows, (int)(sizeof rows / sizeof *rows)};
 
 /* The loop of kernel id for a common dtype, or NULL when there is none. */
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);

@@ -86,6 +86,4 @@ static const st_kernel_row rows[] = {
     [ST_FLOAT32] = matmul_f32, [ST_FLOAT64] = matmul_f64,
     [ST_COMPLEX64] = matmul_c64, [ST_COMPLEX128] = matmul_c128}}};
 
-extern const st_kernel_table ST_ISA_NAME(st__matmul);
-const st_kernel_table ST_ISA_NAME(st__matmul) = {
-  rows, sizeof rows / sizeof *rows};
+ST_EXPORT(st__matmul, rows)

@@ -288,6 +288,4 @@ SORT(f64, double, pair64, keys_f64, true)
 static const st_kernel_row rows[] = {
   {ST_K_sort, BY_DTYPE(sort)}, {ST_K_search, BY_DTYPE(search)}};
 
-extern const st_kernel_table ST_ISA_NAME(st__sort);
-const st_kernel_table ST_ISA_NAME(st__sort) = {
-  rows, sizeof rows / sizeof *rows};
+ST_EXPORT(st__sort, rows)

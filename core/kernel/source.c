@@ -3,7 +3,7 @@
 
 #include "kernel/source.h"
 
-#include "kernel/tags.h"
+#include "kernel/dtype_tags.h"
 
 typedef struct source {
   uint16_t id, dtypes;      /* dtypes: a bit for each */
@@ -40,13 +40,13 @@ static const source sources[] = {
 #define ST_COPY(tag)
 #define ST_OTHER(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
 #define ST_OTHER_MORE ST_OTHER
-#include "kernel/other.def"
+#include "kernel/ternary.def"
 #define ST_OTHER_MORE ST_OTHER
 #include "kernel/backward.def"
 #undef ST_OTHER
 #define ST_OTHER(name, grain, pattern, first, second, side, ...) \
   ROW(name, WIDE, #__VA_ARGS__)
-#include "kernel/pairs.def"
+#include "kernel/fused_pairs.def"
 #undef ST_OTHER
 };
 

@@ -15,9 +15,8 @@ static const st_kernel_table *const base_tables[] = {
 #undef ST_TABLE
 };
 
-#if defined(__x86_64__)
-#define ST_TABLE(name) \
-  extern const st_kernel_table st__##name##_avx2, st__##name##_avx512;
+#if ST_HAS_AVX2
+#define ST_TABLE(name) extern const st_kernel_table st__##name##_avx2;
 #include "kernel/tables.def"
 #undef ST_TABLE
 
@@ -26,46 +25,38 @@ static const st_kernel_table *const avx2_tables[] = {
 #include "kernel/tables.def"
 #undef ST_TABLE
 };
+#endif
+
+#if ST_HAS_AVX512
+#define ST_TABLE(name) extern const st_kernel_table st__##name##_avx512;
+#include "kernel/tables.def"
+#undef ST_TABLE
 
 static const st_kernel_table *const avx512_tables[] = {
 #define ST_TABLE(name) &st__##name##_avx512,
 #include "kernel/tables.def"
 #undef ST_TABLE
 };
-#else
-#define avx2_tables base_tables
-#define avx512_tables base_tables
 #endif
 
+/* NULL: this build has none. */
 static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
-  base_tables, avx2_tables, avx512_tables,
+  [ST_ISA_BASE] = base_tables,
+#if ST_HAS_AVX2
+  [ST_ISA_AVX2] = avx2_tables,
+#endif
+#if ST_HAS_AVX512
+  [ST_ISA_AVX512] = avx512_tables,
+#endif
 };
 
 /* -- Grains --------------------------------------------------------------- */
 
 static const int grains[ST_K_COUNT] = {
   [ST_K_NONE] = 32768,
-#define GRAIN(name, grain, ...) [ST_K_##name] = grain,
-#define ST_UNARY GRAIN
-#define ST_BINARY GRAIN
-#define ST_COMPARE GRAIN
-#define ST_OTHER GRAIN
-#define ST_REDUCE GRAIN
-#include "kernel/unary.def"
-#include "kernel/binary.def"
-#include "kernel/other.def"
-#include "kernel/pairs.def"
-#include "kernel/backward.def"
-#include "kernel/index.def"
-#include "kernel/move.def"
-#include "kernel/parts.def"
-#include "kernel/reduce.def"
+#define ROW(name, grain, ...) [ST_K_##name] = grain,
+#include "kernel/kernels.def"
 };
-#undef ST_UNARY
-#undef ST_BINARY
-#undef ST_COMPARE
-#undef ST_OTHER
-#undef ST_REDUCE
 
 int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
 
@@ -73,27 +64,9 @@ int64_t st__kernel_grain(st_kernel_id id) { return grains[id]; }
 
 static const char *const names[ST_K_COUNT] = {
   [ST_K_NONE] = "?",
-#define NAME(name, ...) [ST_K_##name] = #name,
-#define ST_UNARY NAME
-#define ST_BINARY NAME
-#define ST_COMPARE NAME
-#define ST_OTHER NAME
-#define ST_REDUCE NAME
-#include "kernel/unary.def"
-#include "kernel/binary.def"
-#include "kernel/other.def"
-#include "kernel/pairs.def"
-#include "kernel/backward.def"
-#include "kernel/index.def"
-#include "kernel/move.def"
-#include "kernel/parts.def"
-#include "kernel/reduce.def"
+#define ROW(name, ...) [ST_K_##name] = #name,
+#include "kernel/kernels.def"
 };
-#undef ST_UNARY
-#undef ST_BINARY
-#undef ST_COMPARE
-#undef ST_OTHER
-#undef ST_REDUCE
 
 /* -- The overlay ---------------------------------------------------------- */
 
@@ -115,7 +88,7 @@ static void overlay(const st_kernel_table *table, int isa) {
 __attribute__((constructor)) static void overlay_all(void) {
   const int n = (int)(sizeof base_tables / sizeof *base_tables);
   for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {
-    for (int i = 0; i < n; i++) overlay(tables[isa][i], isa);
+    for (int i = 0; tables[isa] && i < n; i++) overlay(tables[isa][i], isa);
   }
 }
 

@@ -1,7 +1,7 @@
 /* Loops of the kernels with one input.
  */
 
-#include "kernel/range.h"
+#include "kernel/sleef_range.h"
 #include "kernel/special.h"
 
 #include <tgmath.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/watch.h"
-#include "kernel/reduce.h"
+#include "kernel/reduction.h"
 
 enum {
   TILE = 512,        /* outputs whose accumulators live on the stack */

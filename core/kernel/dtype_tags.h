@@ -5,8 +5,8 @@
  * st_param_x the operator's i-th number. Half types have no T_x: their
  * blocks are those of float32 (Note [Blocks]).
  */
-#ifndef ST_KERNEL_TAGS_H
-#define ST_KERNEL_TAGS_H
+#ifndef ST_KERNEL_DTYPE_TAGS_H
+#define ST_KERNEL_DTYPE_TAGS_H
 
 #include "kernel/kernel.h"
 

@@ -1,4 +1,4 @@
-/* Loops with several outputs, the parts of their one input.
+/* frexp: numbers in parts, an output for each.
  */
 
 #include <math.h>
@@ -35,7 +35,4 @@ static const st_kernel_row rows[] = {
     [ST_FLOAT32] = frexp_f4, [ST_FLOAT64] = frexp_f8}},
 };
 
-extern const st_kernel_table ST_ISA_NAME(st__parts);
-const st_kernel_table ST_ISA_NAME(st__parts) = {
-  rows, sizeof rows / sizeof *rows
-};
+ST_EXPORT(st__frexp, rows)

@@ -1,4 +1,4 @@
-/* Loops of the kernels that are neither unary nor binary.
+/* Loops of the kernels with three inputs, or with numbers beside them.
  */
 
 #include "kernel/special.h"
@@ -77,7 +77,7 @@ typedef uint64_t T_e8;
   ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)
 #define ST_OTHER_MORE ST_OTHER
 #define ST_COPY(tag)
-#include "kernel/other.def"
+#include "kernel/ternary.def"
 #undef ST_OTHER
 
 static const st_kernel_row rows[] = {
@@ -85,7 +85,7 @@ static const st_kernel_row rows[] = {
   {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
 #define ST_OTHER_MORE ST_OTHER
 #define ST_COPY(tag)
-#include "kernel/other.def"
+#include "kernel/ternary.def"
 };
 
-ST_EXPORT(st__other, rows)
+ST_EXPORT(st__ternary, rows)

@@ -1,4 +1,4 @@
-/* What the moving loops of kernel/move.c work on. Operands: dst, src, which
+/* What the moving loops of kernel/transpose.c work on. Operands: dst, src, which
  * share no memory. There is no ctx but for runs.
  *
  * transpose: n0 x n1 elements; dst has the element size as its inner stride,
@@ -7,8 +7,8 @@
  * stream: n1 rows of n0 bytes, written past the caches where the machine
  * knows how; the inner strides are 1.
  */
-#ifndef ST_KERNEL_MOVE_H
-#define ST_KERNEL_MOVE_H
+#ifndef ST_KERNEL_TRANSPOSE_H
+#define ST_KERNEL_TRANSPOSE_H
 
 #include <stddef.h>
 

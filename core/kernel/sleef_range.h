@@ -6,8 +6,8 @@
  * is large, which would make a result depend on its neighbours. So small
  * lanes and large ones are computed apart, the large ones beside huge ones.
  */
-#ifndef ST_KERNEL_RANGE_H
-#define ST_KERNEL_RANGE_H
+#ifndef ST_KERNEL_SLEEF_RANGE_H
+#define ST_KERNEL_SLEEF_RANGE_H
 
 #include <math.h>
 

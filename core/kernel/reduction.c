@@ -1,4 +1,6 @@
-/* What all folds share: the walk over elements, in blocks, and the tree.
+/* The driver of all reductions: the walk over elements, in blocks, and the
+ * tree. It moves bytes and calls bodies, so it is compiled once, not once per
+ * instruction set.
  *
  * Note [The tree of a fold]
  * Which elements are added to which is fixed by their logical positions. A
@@ -20,50 +22,13 @@
  * apart. Error: chains are 32 elements (complex128: 64), then pairs; and sums
  * of floats are accumulated in float64.
  */
-#ifndef ST_KERNEL_FOLD_H
-#define ST_KERNEL_FOLD_H
 
-#include "kernel/reduce.h"
+#include "kernel/reduction.h"
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include <string.h>
 
-/* -- Pieces --------------------------------------------------------------- */
-
-/* What the bodies of a fold work on: the elements `in` of one output, or up
- * to four rows x of n1 outputs, and of them an accumulator and a reference
- * each. */
-typedef struct piece {
-  char *acc;
-  const char *in, *x[4], *ref;
-  int64_t n0, n1;
-  const int64_t *off; /* row i is at in + off[i * skip] */
-  int64_t skip;
-  int64_t start;      /* position of the first element */
-  bool more;          /* go on with what acc holds */
-  bool as_rows;       /* no lanes by columns */
-} piece;
-
-/* n elements, step bytes apart, side by side, as the bodies want them. */
-typedef void (*load_fn)(char *to, const char *p, int64_t step, int64_t n);
-
-typedef struct fold {
-  load_fn load;
-  void (*row)(const piece *p);   /* a block of one output */
-  void (*first)(const piece *p); /* a row that acc begins with */
-  void (*next)(const piece *p);  /* another row into acc */
-  void (*four)(const piece *p);  /* four, either way; NULL: one by one */
-  void (*join)(char *acc, const char *with, int64_t n); /* pairs */
-  int64_t in_size, size;         /* of an element; loaded */
-  int64_t acc_size, ref_size, lanes;
-  bool finds;     /* the first hit ends the search */
-  bool any_order; /* the order does not matter: no lanes by columns */
-  /* Might any of n values have other bits in another order? NULL: all. */
-  bool (*unsure)(const char *acc, int64_t n);
-  /* n1 outputs of n0 dense elements each, 2 to 4; may be NULL. */
-  void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
-} fold;
+typedef st_fold_piece piece;
+typedef st_fold_ops fold;
 
 enum {
   SHORT = 32,      /* rows that are not worth a vector */
@@ -71,71 +36,27 @@ enum {
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of pairs */
-  AHEAD = 2048,    /* bytes: what is asked for before it is needed */
-  MAX_LANES = 64,
-  MAX_ACC = 16
+  MAX_ACC = ST_FOLD_MAX_ACC
 };
+
+/* -- Elements ------------------------------------------------------------- */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* The constant steps let the compiler deinterleave in registers. */
-#define LOAD(s, T, U, L)                                                    \
-  static void load_##s(char *acc, const char *p, int64_t step, int64_t n) { \
-    U *restrict to = (U *)acc;                                              \
-    const T *x = (const T *)p;                                              \
-    const int64_t size = sizeof(T);                                         \
-    if (step == size) for (int64_t i = 0; i < n; i++) to[i] = L(x[i]);      \
-    else if (step == 2 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[2 * i]);                  \
-    else if (step == 3 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[3 * i]);                  \
-    else if (step == 4 * size)                                              \
-      for (int64_t i = 0; i < n; i++) to[i] = L(x[4 * i]);                  \
-    else for (int64_t i = 0; i < n; i++, p += step) to[i] = L(*(const T *)p); }
-
-#define SAME(x) (x)
-
-typedef uint8_t __attribute__((may_alias)) bits8;
-typedef uint16_t __attribute__((may_alias)) bits16;
-typedef uint32_t __attribute__((may_alias)) bits32;
-typedef uint64_t __attribute__((may_alias)) bits64;
-typedef struct bits128 { uint64_t u[2]; } __attribute__((may_alias)) bits128;
-
-LOAD(8, bits8, bits8, SAME)
-LOAD(16, bits16, bits16, SAME)
-LOAD(32, bits32, bits32, SAME)
-LOAD(64, bits64, bits64, SAME)
-LOAD(128, bits128, bits128, SAME)
-LOAD(any_half, uint16_t, float, st__half_to_float)
-LOAD(bf16, uint16_t, float, st__bf16_to_float)
-
-/* The instruction keeps a NaN's payload; st__half_to_float does not. */
-static void load_half(char *acc, const char *p, int64_t step, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
-  for (; step == 2 && i + 8 <= n; i += 8) {
-    const __m256 x =
-      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 2 * i)));
-    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(x, sign));
-    _mm256_storeu_ps((float *)acc + i, _mm256_blendv_ps(
-      x, y, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
-  }
-#endif
-  load_any_half(acc + 4 * i, p + step * i, step, n - i);
-}
-
-static load_fn load_of(size_t size) {
-  return size == 1 ? load_8 : size == 2 ? load_16 : size == 4 ? load_32
-       : size == 8 ? load_64 : load_128;
+/* Do the bodies take elements as they lie in memory? */
+static bool is_plain(const fold *k) {
+  return k->in_size == k->size && !k->maps;
 }
 
 /* The offset of element `at` of a run, and how many more are on the stride
  * of the first dimension. */
 static int64_t offset_of(const st_fold_run *r, int64_t at, int64_t *more) {
   int64_t offset = 0;
+  if (r->ndim == 1) {
+    *more = r->size[0] - at;
+    return at * r->stride[0];
+  }
   *more = r->size[0] - at % r->size[0];
   for (int i = 0; i < r->ndim; i++) {
     offset += at % r->size[i] * r->stride[i];
@@ -208,30 +129,55 @@ static void pair_up(const fold *k, char *value, int64_t n) {
   }
 }
 
+/* What rows need: where values wait, room, and whether to load. */
+typedef struct rows {
+  _Alignas(64) char buffer[ROOM];
+  _Alignas(64) char values[LEVELS * MAX_ACC];
+  bool as_is; /* a block lies side by side in the input */
+} rows;
+
+/* A block of one output, whose run starts at `in`. */
+static void fold_block(const fold *k, piece *p, const char *in,
+                       const st_fold_run *r, rows *c) {
+  p->in = c->as_is ? in + p->start * k->size : c->buffer;
+  if (!c->as_is) fetch(k, c->buffer, in, r, p->start, p->n0);
+  k->row(p);
+}
+
+/* A subtree of values of blocks. */
+static void pair_block(const fold *k, const piece *p, const char *in,
+                       const st_fold_run *r, rows *c) {
+  fetch(k, c->buffer, in, r, p->start, p->n0);
+  pair_up(k, c->buffer, p->n0);
+  memcpy(p->acc, c->buffer, (size_t)k->acc_size);
+}
+
+/* One output: its value is the first one afterwards. */
+static void run_row(const fold *k, piece *p, const char *in, int64_t n0,
+                    const st_fold_run *r, rows *c) {
+  pairs t = {c->values, MAX_ACC, 1, 0, 0};
+  for (int64_t i = 0; i < n0; i += p->n0) {
+    p->n0 = least(n0 - i, ST_FOLD_BLOCK);
+    p->start = r->at + i;
+    p->acc = top(&t);
+    if (r->pairs) pair_block(k, p, in, r, c);
+    else fold_block(k, p, in, r, c);
+    if (k->finds && *(int64_t *)(void *)p->acc != ST_FOLD_NONE) i = n0;
+    push(k, &t);
+  }
+  join_all(k, &t);
+}
+
 /* One output after the other. */
 static void run_rows(const fold *k, piece p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_fold_run *r) {
-  _Alignas(64) char buffer[ROOM], values[LEVELS * MAX_ACC];
-  const bool dense = r->ndim == 1 && r->stride[0] == k->size &&
-                     k->in_size == k->size;
+  rows c;
   const char *in = p.in;
   char *to = p.acc;
+  c.as_is = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
   for (int64_t j = 0; j < n1; j++, in += s[4], p.ref += s[5]) {
-    pairs t = {values, MAX_ACC, 1, 0, 0};
-    for (int64_t i = 0; i < n0; i += p.n0) {
-      p.n0 = least(n0 - i, ST_FOLD_BLOCK);
-      p.start = r->at + i;
-      p.in = dense ? in + p.start * k->size : buffer;
-      p.acc = top(&t);
-      if (!dense || r->pairs) fetch(k, buffer, in, r, p.start, p.n0);
-      if (r->pairs) pair_up(k, buffer, p.n0);
-      if (r->pairs) memcpy(p.acc, buffer, (size_t)k->acc_size);
-      else k->row(&p);
-      if (k->finds && *(int64_t *)(void *)p.acc != ST_FOLD_NONE) i = n0;
-      push(k, &t);
-    }
-    join_all(k, &t);
-    memcpy(to + j * k->acc_size, values, (size_t)k->acc_size);
+    run_row(k, &p, in, n0, r, &c);
+    memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
   }
 }
 
@@ -367,7 +313,7 @@ static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
   const char *in = p.in, *ref = p.ref;
   char *to = p.acc;
   c.step = s[4];
-  c.as_is = c.step == k->in_size && k->in_size == k->size;
+  c.as_is = c.step == k->in_size && is_plain(k);
   for (int64_t j = 0; j < n1; j += p.n1) {
     p.n1 = least(n1 - j, width);
     p.in = in + j * s[4];
@@ -386,13 +332,12 @@ static void run_cols(const fold *k, piece p, const int64_t *s, int64_t n0,
   }
 }
 
-static inline void run_fold(const fold *k, char **data, const int64_t *s,
-                            int64_t n0, int64_t n1, const void *ctx) {
-  const st_fold_run *r = ctx;
+void st__run_fold(const fold *k, char **data, const int64_t *s, int64_t n0,
+                  int64_t n1, const st_fold_run *r) {
   const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
   const piece p = {.acc = data[0], .in = data[1], .ref = data[2]};
   if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->pairs && r->ndim == 1 &&
-      k->in_size == k->size && r->stride[0] == k->size &&
+      is_plain(k) && r->stride[0] == k->size &&
       s[4] == n0 * k->size) {
     k->few(p.acc, p.in + r->at * k->size, n0, n1);
   } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
@@ -402,4 +347,3 @@ static inline void run_fold(const fold *k, char **data, const int64_t *s,
   }
 }
 
-#endif

@@ -4,12 +4,12 @@
  * A row's expression may use
  *   a, b, c    the inputs, in order (mask: a leading one of bytes)
  *   p0, p1, p2 the operator's numbers, in rows that have them
- *   T, W       the element's type, and the one to compute in (tags.h)
+ *   T, W       the element's type, and the one to compute in (dtype_tags.h)
  * and is converted to the output's type. Each macro here is one operand
- * pattern; ST_LIST_<list> (tags.h) applies it to dtypes.
+ * pattern; ST_LIST_<list> (dtype_tags.h) applies it to dtypes.
  */
-#ifndef ST_KERNEL_LOOPS_H
-#define ST_KERNEL_LOOPS_H
+#ifndef ST_KERNEL_ELEMENTWISE_LOOPS_H
+#define ST_KERNEL_ELEMENTWISE_LOOPS_H
 
 #include "kernel/block.h"
 
@@ -175,12 +175,5 @@
   ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2, ST_ELEM_##real,        \
                 ST_ELEM_##tag)
 #define ST_SLOT_REAL(tag, real, name, ...) [ST_DTYPE_##tag] = name##_##tag,
-
-/* -- Rows ----------------------------------------------------------------- */
-
-#define ST_EXPORT(name, rows)                                                \
-  extern const st_kernel_table ST_ISA_NAME(name);                            \
-  const st_kernel_table ST_ISA_NAME(name) = {                                \
-    rows, (int)(sizeof rows / sizeof *rows)};
 
 #endif

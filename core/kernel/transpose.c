@@ -10,7 +10,7 @@
  * last tile reaches back over elements that have been moved already.
  */
 
-#include "kernel/move.h"
+#include "kernel/transpose.h"
 
 #include <string.h>
 
@@ -274,6 +274,4 @@ static const st_kernel_row rows[] = {
   {ST_K_runs, {[ST_UINT8] = runs}},
   {ST_K_stream, {[ST_UINT8] = stream}}};
 
-extern const st_kernel_table ST_ISA_NAME(st__move);
-const st_kernel_table ST_ISA_NAME(st__move) = {
-  rows, sizeof rows / sizeof *rows};
+ST_EXPORT(st__transpose, rows)

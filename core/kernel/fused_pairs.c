@@ -1,7 +1,7 @@
 /* Loops that do the work of two.
  */
 
-#include "kernel/loops.h"
+#include "kernel/elementwise_loops.h"
 
 /* Four inputs: two that are compared and two to choose from. */
 #define ST_CHOICE_LOOP(tag, name, ...)                                       \
@@ -22,14 +22,14 @@
 
 #define ST_OTHER(name, grain, pattern, first, second, side, ...) \
   ST_LIST_WIDE(ST_##pattern, name, __VA_ARGS__)
-#include "kernel/pairs.def"
+#include "kernel/fused_pairs.def"
 #undef ST_OTHER
 
 static const st_kernel_row rows[] = {
 #define ST_OTHER(name, grain, pattern, first, second, side, ...) \
   {ST_K_##name, ST_ROW(WIDE, name, __VA_ARGS__)},
-#include "kernel/pairs.def"
+#include "kernel/fused_pairs.def"
 #undef ST_OTHER
 };
 
-ST_EXPORT(st__pairs, rows)
+ST_EXPORT(st__fused_pairs, rows)

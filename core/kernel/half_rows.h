@@ -1,0 +1,84 @@
+/* Rows of half types, to and from float32. The conversion instructions give
+ * the bits of st__half_to_float and st__float_to_half but for NaN, which is
+ * put right: it keeps nothing but its sign.
+ */
+#ifndef ST_KERNEL_HALF_ROWS_H
+#define ST_KERNEL_HALF_ROWS_H
+
+#include "base/dtype.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#define ST_HALF_ROWS static __attribute__((noinline, unused))
+
+/* -- Eight at a time: how many were converted ------------------------------ */
+
+#if defined(__F16C__)
+static inline __m256 st_plain_nan(__m256 x) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+  return _mm256_blendv_ps(x, _mm256_or_ps(nan, _mm256_and_ps(x, sign)),
+                          _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m128i half = _mm_loadu_si128((const __m128i *)(p + 2 * i));
+    _mm256_storeu_ps(to + i, st_plain_nan(_mm256_cvtph_ps(half)));
+  }
+  return i;
+}
+
+static inline int64_t st_narrow_f16(char *p, const float *from, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 x = st_plain_nan(_mm256_loadu_ps(from + i));
+    _mm_storeu_si128((__m128i *)(p + 2 * i),
+                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+#else
+static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {
+  return (void)to, (void)p, (void)n, 0;
+}
+static inline int64_t st_narrow_f16(char *p, const float *from, int64_t n) {
+  return (void)p, (void)from, (void)n, 0;
+}
+#endif
+
+#define ST_NO_EIGHTS(to, from, n) 0
+
+/* -- Rows of n elements, step bytes apart ---------------------------------- */
+
+#define ST_LOAD_HALF(s, eights, convert)                                    \
+  ST_HALF_ROWS void st_load_##s(float *to, const char *p, int64_t step,     \
+                                int64_t n) {                                \
+    if (step == 2) {                                                        \
+      for (int64_t i = eights(to, p, n); i < n; i++)                        \
+        to[i] = convert(((const uint16_t *)p)[i]);                          \
+    } else {                                                                \
+      for (int64_t i = 0; i < n; i++)                                       \
+        to[i] = convert(*(const uint16_t *)(p + i * step));                 \
+    } }
+
+#define ST_STORE_HALF(s, eights, convert)                                   \
+  ST_HALF_ROWS void st_store_##s(char *p, int64_t step, const float *from,  \
+                                 int64_t n) {                               \
+    if (step == 2) {                                                        \
+      for (int64_t i = eights(p, from, n); i < n; i++)                      \
+        ((uint16_t *)p)[i] = convert(from[i]);                              \
+    } else {                                                                \
+      for (int64_t i = 0; i < n; i++)                                       \
+        *(uint16_t *)(p + i * step) = convert(from[i]);                     \
+    } }
+
+ST_LOAD_HALF(f16, st_widen_f16, st__half_to_float)
+ST_LOAD_HALF(bf16, ST_NO_EIGHTS, st__bf16_to_float)
+ST_STORE_HALF(f16, st_narrow_f16, st__float_to_half)
+ST_STORE_HALF(bf16, ST_NO_EIGHTS, st__float_to_bf16)
+
+#endif

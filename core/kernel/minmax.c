@@ -1,0 +1,56 @@
+/* The greatest and the least element, and any and all: those of truths.
+ */
+
+#include "kernel/reduction_bodies.h"
+
+/* -- Integers ------------------------------------------------------------- */
+
+#define INT_EXTREMUM(name, OP, s, T)                                        \
+  ACCUMULATORS(name##_##s, T, OP)                                           \
+  FOLD(name##_##s, name##_##s, T, T, char, SAME, ITSELF, OP, ANY_ORDER)
+
+INTS(INT_EXTREMUM, amax, MAX)
+INTS(INT_EXTREMUM, amin, MIN)
+
+/* -- Floats --------------------------------------------------------------- */
+
+/* Equal values have the same bits, but for these. */
+#define UNSURE(s, T)                                                        \
+  static bool unsure_##s(const char *acc, int64_t n) {                      \
+    const T *a = (const T *)acc;                                            \
+    int unsure = 0;                                                         \
+    for (int64_t j = 0; j < n; j++) unsure |= (a[j] == 0) | (a[j] != a[j]); \
+    return unsure; }
+
+UNSURE(f32, float)
+UNSURE(f64, double)
+
+#define EXTREMUM(name, OP, s, T)                                            \
+  ACCUMULATORS(name##_##s, T, OP)                                           \
+  FOLD(name##_##s, name##_##s, T, T, char, SAME, ITSELF, OP,                \
+       .unsure = unsure_##s)
+
+#define FLOAT_EXTREMUM(name, OP)                                            \
+  EXTREMUM(name, OP, f32, float)                                            \
+  EXTREMUM(name, OP, f64, double)                                           \
+  HALVES(name, name##_f32, name##_f32, float, char, .unsure = unsure_f32)
+
+FLOAT_EXTREMUM(amax, MAX)
+FLOAT_EXTREMUM(amin, MIN)
+
+/* -- Truths --------------------------------------------------------------- */
+
+#define OR(a, b) ((a) | (b))
+#define AND(a, b) ((a) & (b))
+
+ACCUMULATORS(or_u8, uint8_t, OR)
+ACCUMULATORS(and_u8, uint8_t, AND)
+TRUTH_FOLD(any, or_u8, uint8_t, OR)
+TRUTH_FOLD(all, and_u8, uint8_t, AND)
+
+/* -- The table ------------------------------------------------------------ */
+
+static const st_kernel_row rows[] = {
+  REAL(amax, any_u8), REAL(amin, all_u8), TRUTH(any), TRUTH(all)};
+
+ST_EXPORT(st__minmax, rows)

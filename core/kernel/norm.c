@@ -1,0 +1,91 @@
+/* Norms: sums of absolute values, squares and powers, the greatest and the
+ * least absolute value; and squared deviations, of which variances are made.
+ */
+
+#include "kernel/reduction_bodies.h"
+
+ACCUMULATORS(add_f64, double, ADD)
+ACCUMULATORS(max_f64, double, MAX)
+ACCUMULATORS(min_f64, double, MIN)
+
+/* -- Floats --------------------------------------------------------------- */
+
+#define ABS(x, r) fabs(x)
+#define SQUARE(x, r) ((x) * (x))
+#define SQDEV(x, r) (((x) - (r)) * ((x) - (r)))
+
+#define FLOATS(name, accs, R, E, OP)                                         \
+  FOLD(name##_f32, accs, float, double, R, F64, E, OP, ORDERED_FOLD)         \
+  FOLD(name##_f64, accs, double, double, R, F64, E, OP, ORDERED_FOLD)        \
+  HALVES(name, name##_f32, accs, double, R, ORDERED_FOLD)
+
+FLOATS(norm1, add_f64, char, ABS, ADD)
+FLOATS(norm2, add_f64, char, SQUARE, ADD)
+FLOATS(norm_inf, max_f64, char, ABS, MAX)
+FLOATS(norm_neginf, min_f64, char, ABS, MIN)
+FLOATS(sqdev, add_f64, double, SQDEV, ADD)
+
+/* -- Complex numbers ------------------------------------------------------ */
+
+/* What they are loaded as, float64, is folded as it is. */
+static inline double sqabs(c128 x) {
+  return creal(x) * creal(x) + cimag(x) * cimag(x);
+}
+
+LOAD_EACH(abs_c64, c64, double, load_64, cabs)
+LOAD_EACH(abs_c128, c128, double, load_128, cabs)
+LOAD_EACH(sqabs_c64, c64, double, load_64, sqabs)
+LOAD_EACH(sqabs_c128, c128, double, load_128, sqabs)
+
+FOLD_BODIES(add, add_f64, double, double, char, SAME, ITSELF, ADD)
+FOLD_BODIES(max, max_f64, double, double, char, SAME, ITSELF, MAX)
+FOLD_BODIES(min, min_f64, double, double, char, SAME, ITSELF, MIN)
+
+#define LOADED(loop, load_fn, size, name)                                   \
+  FOLD_LOOP(loop, load_fn, size, name, name##_f64, double, double, char,    \
+            .maps = true)
+
+#define COMPLEX_NORMS(s, size)                                              \
+  LOADED(norm1_##s, load_abs_##s, size, add)                                \
+  LOADED(norm2_##s, load_sqabs_##s, size, add)                              \
+  LOADED(norm_inf_##s, load_abs_##s, size, max)                             \
+  LOADED(norm_neginf_##s, load_abs_##s, size, min)
+
+COMPLEX_NORMS(c64, 8)
+COMPLEX_NORMS(c128, 16)
+
+#define CSQDEV(x, r) sqabs((x) - (r))
+
+LOAD_EACH(c64_c128, c64, c128, load_64, C128)
+FOLD(sqdev_c128, add_f64, c128, double, c128, SAME, CSQDEV, ADD, ORDERED_FOLD)
+FOLD_LOOP(sqdev_c64, load_c64_c128, 8, sqdev_c128, add_f64, c128, double,
+          c128, ORDERED_FOLD)
+
+/* -- Powers --------------------------------------------------------------- */
+
+/* They take so long that all types are loaded as absolute values. */
+LOAD_EACH(abs_f32, float, double, load_32, fabs)
+LOAD_EACH(abs_f64, double, double, load_64, fabs)
+LOAD_EACH(abs_f16, float, double, load_half, fabs)
+LOAD_EACH(abs_bf16, float, double, load_bf16, fabs)
+
+FOLD_BODIES(power, add_f64, double, double, double, SAME, pow, ADD)
+
+#define POWERS(s, size)                                                     \
+  FOLD_LOOP(normp_##s, load_abs_##s, size, power, add_f64, double, double,  \
+            double, .maps = true)
+
+POWERS(f16, 2)
+POWERS(bf16, 2)
+POWERS(f32, 4)
+POWERS(f64, 8)
+POWERS(c64, 8)
+POWERS(c128, 16)
+
+/* -- The table ------------------------------------------------------------ */
+
+static const st_kernel_row rows[] = {
+  INEXACT(norm1), INEXACT(norm2), INEXACT(normp), INEXACT(norm_inf),
+  INEXACT(norm_neginf), INEXACT(sqdev)};
+
+ST_EXPORT(st__norm, rows)

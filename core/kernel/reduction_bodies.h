@@ -1,0 +1,289 @@
+/* The bodies of reductions: loads, folds by rows and by columns, and the
+ * macros that make a st_loop of them (reduction.h).
+ *
+ * A fold takes elements of type T, with accumulators A and references R. L
+ * loads an element, E(x, r) maps it, with its reference, and OP folds it. Its
+ * parts are functions called <name>_row, _first, _next and _four; those of
+ * its accumulators alone, <accs>_lanes and <accs>_join, are shared.
+ */
+#ifndef ST_KERNEL_REDUCTION_BODIES_H
+#define ST_KERNEL_REDUCTION_BODIES_H
+
+#include <string.h>
+
+#include "kernel/reduction.h"
+
+#include "kernel/complex.h" /* after it: defines a macro called complex */
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#define ST_MAYBE __attribute__((unused))
+#define ST_APART __attribute__((noinline))
+
+typedef float _Complex c64;
+typedef double _Complex c128;
+typedef st_fold_piece piece;
+
+enum { AHEAD = 2048 }; /* bytes: what is asked for before it is needed */
+
+/* -- Loads ---------------------------------------------------------------- */
+
+/* The constant steps let the compiler deinterleave in registers. */
+#define LOAD(s, T)                                                          \
+  ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
+                                int64_t n) {                                \
+    T *restrict out = (T *)to;                                              \
+    const T *x = (const T *)p;                                              \
+    const int64_t size = sizeof(T);                                         \
+    if (step == size) memcpy(to, p, (size_t)(n * size));                    \
+    else if (step == 2 * size)                                              \
+      for (int64_t i = 0; i < n; i++) out[i] = x[2 * i];                    \
+    else if (step == 3 * size)                                              \
+      for (int64_t i = 0; i < n; i++) out[i] = x[3 * i];                    \
+    else if (step == 4 * size)                                              \
+      for (int64_t i = 0; i < n; i++) out[i] = x[4 * i];                    \
+    else for (int64_t i = 0; i < n; i++, p += step) out[i] = *(const T *)p; }
+
+typedef uint8_t __attribute__((may_alias)) bits8;
+typedef uint16_t __attribute__((may_alias)) bits16;
+typedef uint32_t __attribute__((may_alias)) bits32;
+typedef uint64_t __attribute__((may_alias)) bits64;
+typedef struct bits128 { uint64_t u[2]; } __attribute__((may_alias)) bits128;
+
+LOAD(8, bits8)
+LOAD(16, bits16)
+LOAD(32, bits32)
+LOAD(64, bits64)
+LOAD(128, bits128)
+
+#define LOAD_OF(T)                                                          \
+  (sizeof(T) == 1 ? load_8 : sizeof(T) == 2 ? load_16                       \
+   : sizeof(T) == 4 ? load_32 : sizeof(T) == 8 ? load_64 : load_128)
+
+enum { LOAD_PART = 4096 }; /* bytes that are brought together at a time */
+
+/* Elements of type U out of those of type T, which `bring` brings together.
+ * body turns x, m of those, into out. */
+#define LOAD_AS(s, T, U, bring, body)                                       \
+  ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
+                                int64_t n) {                                \
+    _Alignas(64) char part[LOAD_PART];                                      \
+    const int64_t most = LOAD_PART / (int64_t)sizeof(T);                    \
+    U *restrict out = (U *)to;                                              \
+    for (int64_t m; n > 0; n -= m, p += m * step, out += m) {               \
+      const bool bare = bring == LOAD_OF(T) && step == sizeof(T);           \
+      m = n < most ? n : most;                                              \
+      if (!bare) bring(part, p, step, m);                                   \
+      const T *restrict x = (const T *)(bare ? p : part);                   \
+      body } }
+
+#define LOAD_EACH(s, T, U, bring, f)                                        \
+  LOAD_AS(s, T, U, bring, for (int64_t i = 0; i < m; i++) out[i] = f(x[i]);)
+
+/* The instruction keeps a NaN's payload; st__half_to_float does not. */
+ST_MAYBE static inline int64_t widen_eights(float *out, const uint16_t *x,
+                                            int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+  for (; i + 8 <= n; i += 8) {
+    const __m256 h =
+      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i)));
+    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(h, sign));
+    _mm256_storeu_ps(out + i, _mm256_blendv_ps(
+      h, y, _mm256_cmp_ps(h, h, _CMP_UNORD_Q)));
+  }
+#else
+  (void)out, (void)x, (void)n;
+#endif
+  return i;
+}
+
+LOAD_AS(half, uint16_t, float, load_16,
+        for (int64_t i = widen_eights(out, x, m); i < m; i++)
+          out[i] = st__half_to_float(x[i]);)
+LOAD_EACH(bf16, uint16_t, float, load_16, st__bf16_to_float)
+
+/* -- Accumulators --------------------------------------------------------- */
+
+/* Four vectors of 64 bytes, which hide the latency of an addition. */
+#define LANES(A) (sizeof(A) < 4 ? ST_FOLD_MAX_LANES : 256 / sizeof(A))
+
+/* m lanes become one; two rows become one. */
+#define ACCUMULATORS(accs, A, OP)                                           \
+  ST_APART static void accs##_lanes(char *to, A *v, int64_t m) {            \
+    enum { W = LANES(A) };                                                  \
+    if (m < W) for (int w = W / 2; w; w /= 2)                               \
+      for (int l = 0; l < w && l + w < m; l++) v[l] = OP(v[l], v[l + w]);   \
+    else for (int w = W / 2; w; w /= 2)                                     \
+      for (int l = 0; l < w; l++) v[l] = OP(v[l], v[l + w]);                \
+    *(A *)to = v[0]; }                                                      \
+  static void accs##_join(char *to, const char *with, int64_t n) {          \
+    A *restrict a = (A *)to;                                                \
+    const A *restrict b = (const A *)with;                                  \
+    for (int64_t j = 0; j < n; j++) a[j] = OP(a[j], b[j]); }
+
+/* -- Bodies --------------------------------------------------------------- */
+
+#define AT(T, p) (*(const T *)(p))
+
+#define FOLD_ROW(name, accs, T, A, R, L, E, OP)                             \
+  static void name##_row(const piece *p) {                                  \
+    enum { W = LANES(A) };                                                  \
+    const T *x = (const T *)p->in;                                          \
+    const R r = AT(R, p->ref);                                              \
+    A v[W];                                                                 \
+    int64_t i = 0, n = p->n0, m = n < W ? n : W;                            \
+    for (; i < m; i++) v[i] = E(L(x[i]), r);                                \
+    for (; i + W <= n; i += W) {                                            \
+      __builtin_prefetch((const char *)(x + i) + AHEAD);                    \
+      for (int l = 0; l < W; l++) v[l] = OP(v[l], E(L(x[i + l]), r)); }     \
+    for (int64_t l = 0; i + l < n; l++) v[l] = OP(v[l], E(L(x[i + l]), r)); \
+    accs##_lanes(p->acc, v, m);                                             \
+    (void)r; }
+
+/* A row to begin with, and one more. */
+#define FOLD_ONE(name, accs, T, A, R, L, E, OP)                             \
+  static void name##_first(const piece *p) {                                \
+    A *restrict a = (A *)p->acc;                                            \
+    const R *r = (const R *)p->ref;                                         \
+    const T *x = (const T *)p->x[0];                                        \
+    for (int64_t j = 0, n = p->n1; j < n; j++) a[j] = E(L(x[j]), r[j]);     \
+    (void)r; }                                                              \
+  static void name##_next(const piece *p) {                                 \
+    A *restrict a = (A *)p->acc;                                            \
+    const R *r = (const R *)p->ref;                                         \
+    const T *x = (const T *)p->x[0];                                        \
+    for (int64_t j = 0, n = p->n1; j < n; j++)                              \
+      a[j] = OP(a[j], E(L(x[j]), r[j]));                                    \
+    (void)r; }
+
+/* Four rows at a time touch the accumulators a fourth as often. */
+#define FOLD_FOUR(name, accs, T, A, R, L, E, OP)                            \
+  static void name##_four(const piece *p) {                                 \
+    A *restrict a = (A *)p->acc;                                            \
+    const R *r = (const R *)p->ref;                                         \
+    const T *x = (const T *)p->x[0], *y = (const T *)p->x[1],               \
+            *z = (const T *)p->x[2], *u = (const T *)p->x[3];               \
+    if (p->more) for (int64_t j = 0, n = p->n1; j < n; j++)                 \
+      a[j] = OP(OP(OP(OP(a[j], E(L(x[j]), r[j])), E(L(y[j]), r[j])),        \
+                   E(L(z[j]), r[j])), E(L(u[j]), r[j]));                    \
+    else for (int64_t j = 0, n = p->n1; j < n; j++)                         \
+      a[j] = OP(OP(OP(E(L(x[j]), r[j]), E(L(y[j]), r[j])),                  \
+                   E(L(z[j]), r[j])), E(L(u[j]), r[j]));                    \
+    (void)r; }
+
+#define FOLD_BODIES(...)                                                    \
+  FOLD_ROW(__VA_ARGS__)                                                     \
+  FOLD_ONE(__VA_ARGS__)                                                     \
+  FOLD_FOUR(__VA_ARGS__)
+
+/* The loop `loop`: elements of in_size bytes, which `load` makes those of
+ * the fold `name`; then further fields. */
+#define FOLD_LOOP(loop, load_fn, in_bytes, name, accs, T, A, R, ...)        \
+  static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
+                   const void *run) {                                       \
+    static const st_fold_ops k = {                                          \
+      load_fn, name##_row, name##_first, name##_next, name##_four,          \
+      accs##_join, in_bytes, sizeof(T), sizeof(A), sizeof(R), LANES(A),     \
+      __VA_ARGS__};                                                         \
+    st__run_fold(&k, data, s, n0, n1, run); }
+
+/* A fold and the loop over elements of its own type. */
+#define FOLD(name, accs, T, A, R, L, E, OP, ...)                            \
+  FOLD_BODIES(name, accs, T, A, R, L, E, OP)                                \
+  FOLD_LOOP(name, LOAD_OF(T), sizeof(T), name, accs, T, A, R, __VA_ARGS__)
+
+/* Halves are loaded as float32. */
+#define HALVES(loop, name, accs, A, R, ...)                                 \
+  FOLD_LOOP(loop##_f16, load_half, 2, name, accs, float, A, R, __VA_ARGS__) \
+  FOLD_LOOP(loop##_bf16, load_bf16, 2, name, accs, float, A, R, __VA_ARGS__)
+
+#define ORDERED_FOLD .any_order = false
+#define ANY_ORDER .any_order = true
+
+/* -- Loads, maps and folds ------------------------------------------------ */
+
+#define SAME(x) (x)
+#define WIDE(x) ((uint64_t)(int64_t)(x)) /* wraps, as int64 sums do */
+#define TRUTH_OF(x) ((uint8_t)((x) != 0)) /* any byte may be a bool */
+#define F64(x) ((double)(x))
+#define C128(x) ((c128)(x))
+
+#define ITSELF(x, r) (x)
+
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+#define MAX(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define MIN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
+
+/* Every integer type: X(its arguments, suffix, type). */
+#define INTS(X, ...)                                                        \
+  X(__VA_ARGS__, u8, uint8_t)                                               \
+  X(__VA_ARGS__, i8, int8_t)                                                \
+  X(__VA_ARGS__, i16, int16_t)                                              \
+  X(__VA_ARGS__, i32, int32_t)                                              \
+  X(__VA_ARGS__, i64, int64_t)
+
+/* -- Truths: x != 0 ------------------------------------------------------- */
+
+/* Bytes of 0 and 1. One load per width suffices: int8, uint8 and bool share
+ * u8, halves share h. */
+#define NONZERO_HALF(x) (((x) & 0x7fff) != 0)
+
+LOAD_EACH(truth_i16, uint16_t, uint8_t, load_16, TRUTH_OF)
+LOAD_EACH(truth_i32, uint32_t, uint8_t, load_32, TRUTH_OF)
+LOAD_EACH(truth_i64, uint64_t, uint8_t, load_64, TRUTH_OF)
+LOAD_EACH(truth_h, uint16_t, uint8_t, load_16, NONZERO_HALF)
+LOAD_EACH(truth_f32, float, uint8_t, load_32, TRUTH_OF)
+LOAD_EACH(truth_f64, double, uint8_t, load_64, TRUTH_OF)
+LOAD_EACH(truth_c64, c64, uint8_t, load_64, TRUTH_OF)
+LOAD_EACH(truth_c128, c128, uint8_t, load_128, TRUTH_OF)
+
+#define NONZERO(x, r) ((x) != 0)
+
+/* The fold of truths called name_u8, and its loops over other types. */
+#define TRUTH_LOOP(name, accs, A, s, size)                                  \
+  FOLD_LOOP(name##_##s, load_truth_##s, size, name##_u8, accs, uint8_t, A,  \
+            char, ANY_ORDER)
+#define TRUTH_FOLD(name, accs, A, OP)                                       \
+  FOLD(name##_u8, accs, uint8_t, A, char, SAME, NONZERO, OP, ANY_ORDER)     \
+  TRUTH_LOOP(name, accs, A, i16, 2)                                         \
+  TRUTH_LOOP(name, accs, A, i32, 4)                                         \
+  TRUTH_LOOP(name, accs, A, i64, 8)                                         \
+  TRUTH_LOOP(name, accs, A, h, 2)                                           \
+  TRUTH_LOOP(name, accs, A, f32, 4)                                         \
+  TRUTH_LOOP(name, accs, A, f64, 8)                                         \
+  TRUTH_LOOP(name, accs, A, c64, 8)                                         \
+  TRUTH_LOOP(name, accs, A, c128, 16)
+
+/* -- Rows of the table ---------------------------------------------------- */
+
+#define INT_LOOPS(name, b)                                                  \
+  [ST_UINT8] = name##_u8, [ST_INT8] = name##_i8, [ST_INT16] = name##_i16,   \
+  [ST_INT32] = name##_i32, [ST_INT64] = name##_i64, [ST_BOOL] = b
+#define FLOAT_LOOPS(name)                                                   \
+  [ST_FLOAT16] = name##_f16, [ST_BFLOAT16] = name##_bf16,                   \
+  [ST_FLOAT32] = name##_f32, [ST_FLOAT64] = name##_f64
+#define COMPLEX_LOOPS(name)                                                 \
+  [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
+
+/* b: the loop for bool. */
+#define NUMBER(name, b)                                                     \
+  {ST_K_##name, {                                                           \
+    INT_LOOPS(name, b), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+#define REAL(name, b) {ST_K_##name, {INT_LOOPS(name, b), FLOAT_LOOPS(name)}}
+#define INEXACT(name) {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
+#define FLOATING(name) {ST_K_##name, {FLOAT_LOOPS(name)}}
+#define TRUTH(name)                                                         \
+  {ST_K_##name, {                                                           \
+    [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_BOOL] = name##_u8,   \
+    [ST_INT16] = name##_i16, [ST_INT32] = name##_i32,                       \
+    [ST_INT64] = name##_i64, [ST_FLOAT16] = name##_h,                       \
+    [ST_BFLOAT16] = name##_h, [ST_FLOAT32] = name##_f32,                    \
+    [ST_FLOAT64] = name##_f64, COMPLEX_LOOPS(name)}}
+
+#endif
