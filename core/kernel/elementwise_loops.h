@@ -11,7 +11,7 @@
 #ifndef ST_KERNEL_ELEMENTWISE_LOOPS_H
 #define ST_KERNEL_ELEMENTWISE_LOOPS_H
 
-#include "kernel/block.h"
+#include "kernel/elementwise.h"
 
 /* Not every expression needs every name. */
 #define ST_TYPES(tag)                                                        \

@@ -6,28 +6,18 @@
 #define ST_KERNEL_HALF_ROWS_H
 
 #include "base/dtype.h"
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include "kernel/f16c.h"
 
 #define ST_HALF_ROWS static __attribute__((noinline, unused))
 
-/* -- Eight at a time: how many were converted ------------------------------ */
+/* -- Eight at a time: how many were converted ----------------------------- */
 
 #if defined(__F16C__)
-static inline __m256 st_plain_nan(__m256 x) {
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
-  return _mm256_blendv_ps(x, _mm256_or_ps(nan, _mm256_and_ps(x, sign)),
-                          _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-}
-
 static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m128i half = _mm_loadu_si128((const __m128i *)(p + 2 * i));
-    _mm256_storeu_ps(to + i, st_plain_nan(_mm256_cvtph_ps(half)));
+    const st_eight x = st_f16c_plain_nan(st_f16c_load(p + 2 * i));
+    memcpy(to + i, &x, sizeof x);
   }
   return i;
 }
@@ -35,9 +25,9 @@ static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {
 static inline int64_t st_narrow_f16(char *p, const float *from, int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m256 x = st_plain_nan(_mm256_loadu_ps(from + i));
-    _mm_storeu_si128((__m128i *)(p + 2 * i),
-                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    st_eight x;
+    memcpy(&x, from + i, sizeof x);
+    st_f16c_store(p + 2 * i, st_f16c_plain_nan(x));
   }
   return i;
 }
@@ -52,7 +42,7 @@ static inline int64_t st_narrow_f16(char *p, const float *from, int64_t n) {
 
 #define ST_NO_EIGHTS(to, from, n) 0
 
-/* -- Rows of n elements, step bytes apart ---------------------------------- */
+/* -- Rows of n elements, step bytes apart --------------------------------- */
 
 #define ST_LOAD_HALF(s, eights, convert)                                    \
   ST_HALF_ROWS void st_load_##s(float *to, const char *p, int64_t step,     \

@@ -11,13 +11,10 @@
 
 #include <string.h>
 
+#include "kernel/half_rows.h"
 #include "kernel/reduction.h"
 
 #include "kernel/complex.h" /* after it: defines a macro called complex */
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
 
 #define ST_MAYBE __attribute__((unused))
 #define ST_APART __attribute__((noinline))
@@ -82,30 +79,10 @@ enum { LOAD_PART = 4096 }; /* bytes that are brought together at a time */
 #define LOAD_EACH(s, T, U, bring, f)                                        \
   LOAD_AS(s, T, U, bring, for (int64_t i = 0; i < m; i++) out[i] = f(x[i]);)
 
-/* The instruction keeps a NaN's payload; st__half_to_float does not. */
-ST_MAYBE static inline int64_t widen_eights(float *out, const uint16_t *x,
-                                            int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
-  for (; i + 8 <= n; i += 8) {
-    const __m256 h =
-      _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i)));
-    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(h, sign));
-    _mm256_storeu_ps(out + i, _mm256_blendv_ps(
-      h, y, _mm256_cmp_ps(h, h, _CMP_UNORD_Q)));
-  }
-#else
-  (void)out, (void)x, (void)n;
-#endif
-  return i;
-}
-
 LOAD_AS(half, uint16_t, float, load_16,
-        for (int64_t i = widen_eights(out, x, m); i < m; i++)
-          out[i] = st__half_to_float(x[i]);)
-LOAD_EACH(bf16, uint16_t, float, load_16, st__bf16_to_float)
+        st_load_f16(out, (const char *)x, 2, m);)
+LOAD_AS(bf16, uint16_t, float, load_16,
+        st_load_bf16(out, (const char *)x, 2, m);)
 
 /* -- Accumulators --------------------------------------------------------- */
 

@@ -16,15 +16,11 @@
  * that does not look, as that of fill_, may bring an output that overlaps
  * itself: rows that may share elements are done one after the other.
  */
-#ifndef ST_KERNEL_BLOCK_H
-#define ST_KERNEL_BLOCK_H
+#ifndef ST_KERNEL_ELEMENTWISE_H
+#define ST_KERNEL_ELEMENTWISE_H
 
 #include "kernel/dtype_tags.h"
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#include <math.h>
-#endif
+#include "kernel/f16c.h"
 
 enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
 
@@ -125,24 +121,19 @@ static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
                                       int64_t n) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m128i half = _mm_loadu_si128((const __m128i *)(from + i));
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(half));
+    const st_eight x = st_f16c_load(from + i);
+    memcpy(to + i, &x, sizeof x);
   }
   return i;
 }
 
-/* A NaN keeps nothing but its sign. */
 static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
                                        int64_t n) {
-  const __m256 sign = _mm256_set1_ps(-0.0f), nan = _mm256_set1_ps(NAN);
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m256 x = _mm256_loadu_ps(from + i);
-    const __m256 y = _mm256_or_ps(nan, _mm256_and_ps(x, sign));
-    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
-    const __m256 z = _mm256_blendv_ps(x, y, is_nan);
-    _mm_storeu_si128((__m128i *)(to + i),
-                     _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT));
+    st_eight x;
+    memcpy(&x, from + i, sizeof x);
+    st_f16c_store(to + i, st_f16c_plain_nan(x));
   }
   return i;
 }
