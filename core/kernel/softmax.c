@@ -24,7 +24,7 @@ typedef struct half_type {
 static const half_type type_f16 = {st_load_f16, st_store_f16};
 static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
 
-/* -- Lines -------------------------------------------------------------- */
+/* -- Lines ---------------------------------------------------------------- */
 
 /* A line is worked on in pieces of LINE elements; one that is a single piece
  * stays in the buffer from the first step to the last. What is not float64 is

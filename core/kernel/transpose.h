@@ -1,5 +1,5 @@
-/* What the moving loops of kernel/transpose.c work on. Operands: dst, src, which
- * share no memory. There is no ctx but for runs.
+/* What the loops of kernel/transpose.c work on. Operands: dst, src, which share
+ * no memory. There is no ctx but for runs.
  *
  * transpose: n0 x n1 elements; dst has the element size as its inner stride,
  * src as its outer one.

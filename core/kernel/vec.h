@@ -73,7 +73,7 @@ ST_VEC_STORE(f8)
 #undef ST_VEC_LOAD
 #undef ST_VEC_STORE
 
-/* -- Operand patterns (see elementwise_loops.h) --------------------------------------- */
+/* -- Operand patterns (see elementwise_loops.h) --------------------------- */
 
 #define ST_UNARY_VEC(tag, name, ...)                                         \
   ST_BODY(name, tag) {                                                       \
