@@ -41,7 +41,12 @@ enum { AHEAD = 2048 }; /* bytes: what is asked for before it is needed */
       for (int64_t i = 0; i < n; i++) out[i] = x[3 * i];                    \
     else if (step == 4 * size)                                              \
       for (int64_t i = 0; i < n; i++) out[i] = x[4 * i];                    \
-    else for (int64_t i = 0; i < n; i++, p += step) out[i] = *(const T *)p; }
+    else {                                                                  \
+      for (; n >= 4; n -= 4, p += 4 * step, out += 4) {                     \
+        out[0] = *(const T *)p, out[1] = *(const T *)(p + step);            \
+        out[2] = *(const T *)(p + 2 * step);                                \
+        out[3] = *(const T *)(p + 3 * step); }                              \
+      for (; n > 0; n--, p += step) *out++ = *(const T *)p; } }
 
 typedef uint8_t __attribute__((may_alias)) bits8;
 typedef uint16_t __attribute__((may_alias)) bits16;
