@@ -1,4 +1,5 @@
---- Two instructions of an expression that are one kernel (kernel/fused_pairs.def):
+--- Two instructions of an expression that are one kernel
+-- (kernel/fused_pairs.def):
 -- what comes out is bit for bit what the two operators give.
 
 local st = require "strided"
