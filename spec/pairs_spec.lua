@@ -1,6 +1,6 @@
 --- Two instructions of an expression that are one kernel
--- (kernel/fused_pairs.def):
--- what comes out is bit for bit what the two operators give.
+-- (kernel/fused_pairs.def): what comes out is bit for bit what the two
+-- operators give.
 
 local st = require "strided"
 
