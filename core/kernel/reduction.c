@@ -80,9 +80,10 @@ static void fetch(const reducer *k, char *to, const char *in,
 static void locate(int64_t *off, const st_reduce_run *r, int64_t at,
                    int64_t n) {
   for (int64_t m; n > 0; n -= m, at += m, off += m) {
-    const int64_t offset = offset_of(r, at, &m), step = r->stride[0];
+    const int64_t step = r->stride[0];
+    int64_t offset = offset_of(r, at, &m);
     m = least(m, n);
-    for (int64_t i = 0; i < m; i++) off[i] = offset + i * step;
+    for (int64_t i = 0; i < m; i++, offset += step) off[i] = offset;
   }
 }
 
@@ -279,13 +280,13 @@ static void reduce_cols(const reducer *k, span p, const st_reduce_run *r,
                         columns *c) {
   const bool dense = c->as_is && r->ndim == 1 &&
                      r->stride[0] == p.n1 * k->size;
-  locate(c->off, r, p.start, p.n0);
-  p.off = c->off;
   if (dense && p.n0 >= k->lanes && !k->stops_early &&
       k->lanes * p.n1 * k->acc_size <= FLAT) {
-    p.in += p.off[0];
+    p.in += p.start * r->stride[0];
     reduce_lanes_flat(k, &p);
   } else {
+    locate(c->off, r, p.start, p.n0);
+    p.off = c->off;
     reduce_lanes(k, &p, c, c->spare, 0, 1);
   }
 }

@@ -17,7 +17,6 @@
 #include "kernel/complex.h" /* after it: defines a macro called complex */
 
 #define ST_MAYBE __attribute__((unused))
-#define ST_APART __attribute__((noinline))
 
 typedef float _Complex c64;
 typedef double _Complex c128;
@@ -96,7 +95,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 
 /* m lanes become one; two rows become one. */
 #define ACCUMULATORS(accs, A, OP)                                           \
-  ST_APART static void accs##_lanes(char *to, A *v, int64_t m) {            \
+  static void accs##_lanes(char *to, A *v, int64_t m) {                     \
     enum { W = LANES(A) };                                                  \
     if (m < W) for (int w = W / 2; w; w /= 2)                               \
       for (int l = 0; l < w && l + w < m; l++) v[l] = OP(v[l], v[l + w]);   \

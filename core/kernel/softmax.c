@@ -13,8 +13,6 @@
 
 enum { LINE = 2048, LANES = 32 };
 
-#define APART static __attribute__((noinline))
-
 /* How a half type is brought to float32 and back. */
 typedef struct half_type {
   void (*load)(float *to, const char *p, int64_t step, int64_t n);
@@ -59,7 +57,7 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
     return sum; }
 
 #define LINE_STEPS(W, EXP)                                                  \
-  APART void exp_##W(W *x, int64_t n, W max) {                             \
+  static void exp_##W(W *x, int64_t n, W max) {                             \
     for (int64_t i = 0; i < n; i++) x[i] = EXP(x[i] - max); }               \
   static void times_##W(W *x, int64_t n, W by) {                            \
     for (int64_t i = 0; i < n; i++) x[i] *= by; }                           \
@@ -76,11 +74,16 @@ LINE_STEPS(double, st__exp)
 #define LOAD_LINE(s, T)                                                     \
   static inline void load_##s(line_##T *w, const char *p, int64_t step,     \
                               int64_t n) {                                  \
+    T *restrict x = w->x;                                                   \
+    int64_t i = 0;                                                          \
     if (step == sizeof(T)) {                                                \
-      for (int64_t i = 0; i < n; i++) w->x[i] = ((const T *)p)[i];          \
+      for (; i < n; i++) x[i] = ((const T *)p)[i];                          \
     } else {                                                                \
-      for (int64_t i = 0; i < n; i++) w->x[i] = *(const T *)(p + i * step); \
-    } }
+      for (; i + 4 <= n; i += 4, p += 4 * step) {                           \
+        x[i] = *(const T *)p, x[i + 1] = *(const T *)(p + step);            \
+        x[i + 2] = *(const T *)(p + 2 * step);                              \
+        x[i + 3] = *(const T *)(p + 3 * step); }                            \
+      for (; i < n; i++, p += step) x[i] = *(const T *)p; } }
 
 #define STORE_LINE(s, T)                                                    \
   static inline void store_##s(const line_##T *w, char *p, int64_t step,    \
