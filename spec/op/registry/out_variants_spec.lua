@@ -180,10 +180,10 @@ describe("A factory with out=", function()
       {"full", {{2, 3}, 1000}, "uint8", "1000 does not fit in uint8"},
       {"rand", {{2}}, "int64", "dtype int64"},
       {"randn", {{2, 3}}, "int64", "dtype int64"},
-      {"randint", {0, {2}}, "float32", "no integers from 0"},
+      {"randint", {0, {2}}, "float32", "no integers in [0, 0)"},
       {"randint", {1000, {2}}, "uint8", "999"},
       {"randperm", {-1}, "int64", "n must not be negative"},
-      {"randperm", {300}, "uint8", "uint8 has no 300"},
+      {"randperm", {300}, "uint8", "uint8 cannot represent 300"},
     }
     for _, call in ipairs(calls) do
       local out = apart(call[3])
