@@ -27,7 +27,7 @@ extern "C" {
   X(BAD_SHAPE,      "bad_shape",      "shapes do not fit together")          \
   X(BAD_DTYPE,      "bad_dtype",      "a dtype does not fit")                \
   X(BAD_DIM,        "bad_dim",        "a dimension is out of range")         \
-  X(BAD_INDEX,      "bad_index",      "a position is out of range")          \
+  X(BAD_INDEX,      "bad_index",      "an index is out of range")          \
   X(BAD_LAYOUT,     "bad_layout",     "strides do not allow it")             \
   X(OVERLAP,        "overlap",        "memory overlaps")                     \
   X(BAD_SCHEMA,     "bad_schema",     "a schema string is malformed")        \

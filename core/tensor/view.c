@@ -97,7 +97,7 @@ st_status st__view_select(const st_tensor *t, int64_t dim, int64_t index,
   ST_TRY(wrap_dim_of(t, dim, &d));
   const int64_t size = t->sizes[d];
   if (index < -size || index >= size) {
-    return st__fail(ST_BAD_INDEX, "position %" PRId64 " is out of range for "
+    return st__fail(ST_BAD_INDEX, "index %" PRId64 " is out of range for "
                     "shape %s at dimension %d", st__display_index(index),
                     ST_SHAPE_TEXT(t), (int)st__display_index(d));
   }

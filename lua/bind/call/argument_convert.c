@@ -64,7 +64,7 @@ static bool wrong_element(st__frame *f, const st_arg *a, int k) {
 
 static bool zero_index(st__frame *f, const st_arg *a) {
   return mismatch(f, "argument '%s' is 0, but %s count from 1", a->name,
-                  a->type == ST_TYPE_DIM ? "dimensions" : "positions");
+                  a->type == ST_TYPE_DIM ? "dimensions" : "indices");
 }
 
 /* -- Single values -------------------------------------------------------- */

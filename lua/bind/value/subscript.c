@@ -78,7 +78,7 @@ static void apply(walk *w, st_handle op, int n, const st_value *args,
 static void check_index(walk *w, int64_t i) {
   const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
-  st__error(w->h, w->L, ST_BAD_INDEX, "index: position %lld is out of range "
+  st__error(w->h, w->L, ST_BAD_INDEX, "index: index %lld is out of range "
             "for dimension %d of size %lld", (long long)(i >= 0 ? i + 1 : i),
             w->origin + 1, (long long)size);
 }
@@ -145,8 +145,8 @@ static void apply_tensor(walk *w, st_tensor *t) {
     return;
   }
   if (!st__index_to_c(ST_TYPE_INDEX, &s.u.i)) {
-    st__error(w->h, w->L, ST_BAD_INDEX, "index: position 0 is out of range, "
-              "since positions count from 1");
+    st__error(w->h, w->L, ST_BAD_INDEX, "index: index 0 is out of range, "
+              "since indices count from 1");
   }
   apply_index(w, s.u.i);
 }
@@ -220,13 +220,13 @@ static st_status run_indexed(walk *w, st_handle handle, int n, st_value *args,
 /* Pushes the element t[i] of a 1-d tensor as a Lua value. [+1] */
 static int push_element(st__state *h, lua_State *L, const st_tensor *t,
                         int64_t i) {
-  const int64_t size = st_tensor_sizes(t)[0], position = i;
+  const int64_t size = st_tensor_sizes(t)[0], given = i;
   st_scalar s;
   if (!st__index_to_c(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
-    return st__error(h, L, ST_BAD_INDEX, "index: position %lld is out of "
-                     "range for a tensor of size %lld%s", (long long)position,
+    return st__error(h, L, ST_BAD_INDEX, "index: index %lld is out of "
+                     "range for a tensor of size %lld%s", (long long)given,
                      (long long)size,
-                     position == 0 ? ", positions count from 1" : "");
+                     given == 0 ? ", indices count from 1" : "");
   }
   if (i < 0) i += size;
   st__check_not_fake(h, L, t);

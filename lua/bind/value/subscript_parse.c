@@ -22,7 +22,7 @@ static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
                       int64_t b, int64_t step) {
   *item = (st__item){.kind = ST_ITEM_RANGE, .a = a, .b = b, .step = step};
   if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
-    st__error(h, L, ST_BAD_INDEX, "index: a range starts at 0, but positions "
+    st__error(h, L, ST_BAD_INDEX, "index: a range starts at 0, but indices "
               "count from 1");
   }
   if (step < 1) {
@@ -36,8 +36,8 @@ static void set_index(st__state *h, lua_State *L, st__item *item,
                       int64_t i) {
   *item = (st__item){.kind = ST_ITEM_INDEX, .a = i};
   if (!st__index_to_c(ST_TYPE_INDEX, &item->a)) {
-    st__error(h, L, ST_BAD_INDEX, "index: position 0 is out of range, since "
-              "positions count from 1");
+    st__error(h, L, ST_BAD_INDEX, "index: index 0 is out of range, since "
+              "indices count from 1");
   }
 }
 
@@ -48,7 +48,7 @@ static void read_range(st__state *h, lua_State *L, st__item *item, int number) {
   if (n > 3) {
     st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d values, "
               "but a range has at most 3 numbers (to select a list of "
-              "positions, index with a tensor)", number, (int)n);
+              "indices, use a tensor)", number, (int)n);
   }
   for (size_t k = 0; k < n; k++) {
     lua_rawgeti(L, -1, (int)k + 1); /* [+1] */
@@ -86,7 +86,7 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int number) {
   } else if (st__to_int(h, L, -1, &s.u.i)) {
     set_index(h, L, item, s.u.i);
   } else {
-    st__error(h, L, ST_BAD_TYPE, "index: item %d is a %s, not a position, a "
+    st__error(h, L, ST_BAD_TYPE, "index: item %d is a %s, not an index, a "
               "range {first, last, step}, a tensor, st.newaxis or "
               "st.ellipsis", number, st__type_name(h, L, -1));
   }
@@ -162,7 +162,7 @@ static void read_text_item(st__state *h, lua_State *L, text *t,
   }
   const bool has_first = take_number(h, L, t, &a);
   if (!take(t, ":")) {
-    if (!has_first) bad_text(h, L, t, "a position or a range");
+    if (!has_first) bad_text(h, L, t, "an index or a range");
     set_index(h, L, item, a);
     return;
   }

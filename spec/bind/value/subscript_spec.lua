@@ -169,12 +169,12 @@ describe("a subscript", function()
   -- key, a part of the message
   local function vector() return st.arange(3) end
   local failures = {
-    {vector, 4, "position 4 is out of range"},
-    {vector, -4, "position %-4 is out of range"},
+    {vector, 4, "index 4 is out of range"},
+    {vector, -4, "index %-4 is out of range"},
     {vector, 0, "positions? 0"},
-    {grid, 5, "position 5 is out of range for dimension 1 of size 3"},
-    {grid, {1, 5}, "position 5 is out of range for dimension 2 of size 4"},
-    {grid, {1, {5}}, "position 5 is out of range for dimension 2 of size 4"},
+    {grid, 5, "index 5 is out of range for dimension 1 of size 3"},
+    {grid, {1, 5}, "index 5 is out of range for dimension 2 of size 4"},
+    {grid, {1, {5}}, "index 5 is out of range for dimension 2 of size 4"},
     {grid, {1, 1, 1}, "3 dimensions are indexed, the tensor has 2"},
     {grid, {{1, 2, 0}}, "step"}, {grid, {{1, 2, -1}}, "step"},
     {grid, {{0, 2}}, "count from 1"}, {grid, {1.5}, "fraction"},
