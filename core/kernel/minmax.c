@@ -1,4 +1,5 @@
-/* The greatest and the least element, and any and all: those of truths.
+/* Extremum kernels: amax and amin, and any and all, which are the maximum and
+ * the minimum of truth values.
  */
 
 #include "kernel/reduction_bodies.h"
@@ -14,7 +15,8 @@ INTS(INT_EXTREMUM, amin, MIN)
 
 /* -- Floats --------------------------------------------------------------- */
 
-/* Equal values have the same bits, but for these. */
+/* True if any value is a zero or a NaN: all other values that compare equal
+ * have the same bits, so the order of the reduction cannot matter. */
 #define UNSURE(s, T)                                                        \
   static bool unsure_##s(const char *acc, int64_t n) {                      \
     const T *a = (const T *)acc;                                            \
@@ -38,7 +40,7 @@ UNSURE(f64, double)
 FLOAT_EXTREMUM(amax, MAX)
 FLOAT_EXTREMUM(amin, MIN)
 
-/* -- Truths --------------------------------------------------------------- */
+/* -- Truth values --------------------------------------------------------- */
 
 #define OR(a, b) ((a) | (b))
 #define AND(a, b) ((a) & (b))

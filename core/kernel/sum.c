@@ -1,5 +1,5 @@
-/* Sums and products: of elements, of those that are no NaN, of exponentials
- * (logsumexp), of truths (count_nonzero).
+/* Sum and product kernels: sum, nansum, prod, the sum of exponentials
+ * (logsumexp) and the sum of truth values (count_nonzero).
  */
 
 #include "kernel/reduction_bodies.h"
@@ -21,7 +21,7 @@ ACCUMULATORS(mul_c128, c128, st_cmul)
 
 INTS(INT_SUM, sum)
 
-/* Sums of a few elements, as the tree has them. */
+/* Sums of 2 to 4 elements, in the order of Note [Pairwise reduction tree]. */
 #define FEW(s, T)                                                           \
   static void few_##s(char *acc, const char *in, int64_t n0, int64_t n1) {  \
     double *restrict a = (double *)acc;                                     \
@@ -58,7 +58,7 @@ TRUTH_FOLD(count, add_u64, uint64_t, ADD)
 
 /* -- Sums of exponentials ------------------------------------------------- */
 
-/* They take so long that all types are loaded as float64. */
+/* exp costs far more than a conversion, so all types are loaded as float64. */
 #define EXP_OF(x, r) st__exp((x) - (r))
 
 LOAD_EACH(f32_f64, float, double, load_32, F64)
@@ -100,7 +100,8 @@ INT_PRODUCT(b8, 1)
 FOLD(prod_f32, mul_f64, float, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
 FOLD(prod_f64, mul_f64, double, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
 HALVES(prod, prod_f32, mul_f64, double, char, ORDERED_FOLD)
-/* complex64 is rounded, and overflows, at every step, as in ATen. */
+/* complex64 products are rounded to complex64, and may overflow, at every
+ * step, as in ATen. */
 FOLD(prod_c64, mul_c64, c64, c64, char, SAME, ITSELF, st_cmulf, ORDERED_FOLD)
 FOLD(prod_c128, mul_c128, c128, c128, char, SAME, ITSELF, st_cmul,
      ORDERED_FOLD)
