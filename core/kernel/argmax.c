@@ -1,5 +1,5 @@
-/* The first position of a number, for argmax and argmin and where they are
- * (NaN is NaN).
+/* The kernel find: the index of the first element equal to the pivot, for
+ * argmax, argmin and the indices of max and min. A NaN equals a NaN.
  */
 
 #include "kernel/reduction_bodies.h"
@@ -8,7 +8,7 @@
 
 #define SAME_AS(x, r) (((x) == (r)) | (((x) != (x)) & ((r) != (r))))
 
-/* A row is searched in blocks, which vectorises. */
+/* Searches a row in blocks of 64 elements, which the compiler vectorises. */
 #define FIND_ROW(name, T, A, L)                                             \
   static void name##_row(const span *p) {                                   \
     const T *x = (const T *)p->in;                                          \
@@ -20,7 +20,7 @@
     while (i < n && !SAME_AS(L(x[i]), r)) i++;                              \
     *(int64_t *)p->acc = i < n ? p->start + i : ST_NO_INDEX; }
 
-/* Rows without a hit are passed over at the speed of comparing. */
+/* The first loop is vectorised; the second one only runs on a match. */
 #define FIND_NEXT(name, T, A, L)                                            \
   static void name##_next(const span *p) {                                  \
     int64_t *restrict a = (int64_t *)p->acc;                                \

@@ -1,4 +1,4 @@
-/* Loops of the gradients of activations: a pass over the memory each.
+/* Gradient kernels of activations; each reads its operands once.
  */
 
 #include "kernel/vec.h"
@@ -34,7 +34,7 @@ MISH_VEC(f4)
 MISH_VEC(f8)
 #undef MISH_VEC
 
-/* The distribution, and x times the density. */
+/* `below` is the normal distribution at x, `at` its density. */
 #define GELU_VEC(tag)                                                        \
   static inline V_##tag gelu_##tag(V_##tag g, V_##tag x) {                   \
     typedef T_##tag T;                                                       \
@@ -65,15 +65,15 @@ GELU_TANH_VEC(f8)
 #define GELU(g, x) BY_VEC(gelu, g, x)
 #define GELU_TANH(g, x) BY_VEC(gelu_tanh, g, x)
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Scalars -------------------------------------------------------------- */
 
 #define EXP(x) _Generic((x), float: st__expf, default: st__exp)(x)
-/* small is exp(-|x|), which does not overflow. */
+/* small is exp(-|x|), which cannot overflow. */
 #define LOG_SIGMOID_PART(x, small) \
   ((x) < 0 ? (small) / (1 + (small)) : -((small) / (1 + (small))))
-/* As in ATen, rounded to float32 for float64, too. */
+/* Rounded to float32 even for float64, as in ATen. */
 #define A_SIXTH (1.f / 6.f)
-/* Is x where logit has no gradient? */
+/* True where x is clamped, so that logit has no gradient. */
 #define LOGIT_LACKS(x, eps) ((x) < (eps) || (x) > 1 - (eps))
 
 /* -- Rows ----------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Loops of the kernels with two inputs.
+/* Kernels with two inputs.
  */
 
 #include "kernel/special.h"
@@ -11,8 +11,8 @@
 
 /* -- Floats --------------------------------------------------------------- */
 
-/* Python's: the quotient is rounded down exactly, the remainder has the
- * divisor's sign. */
+/* Division as in Python: the quotient is rounded down exactly, the remainder
+ * has the sign of the divisor. */
 #define FLOAT_DIVISION(tag)                                                  \
   static inline T_##tag remainder_##tag##_(T_##tag a, T_##tag b) {           \
     const T_##tag r = fmod(a, b);                                            \
@@ -33,13 +33,15 @@ FLOAT_DIVISION(f8)
   _Generic((a), float: remainder_f4_, default: remainder_f8_)(a, b)
 #define DIV_FLOOR(a, b) \
   _Generic((a), float: div_floor_f4_, default: div_floor_f8_)(a, b)
-/* The half after h, which is a, towards b: its bits count the numbers. */
+/* The half next to h towards b; a is the value of h. The bits of consecutive
+ * halves are consecutive integers. */
 static inline uint16_t next_half(uint16_t h, float a, float b) {
   if (a == 0) return b < 0 ? 0x8001 : 1;
   return (uint16_t)((a < b) == (a > 0) ? h + 1 : h - 1);
 }
 
-/* A row of the half types themselves: what is next depends on them. */
+/* Rows computed in the half type itself, not in float32: nextafter depends on
+ * the precision. */
 #define ST_LIST_AS_HALF(M, ...) \
   M##_AS_HALF(f2, half, __VA_ARGS__) M##_AS_HALF(bf, bf16, __VA_ARGS__)
 #define ST_SLOT_AS_HALF(tag, type, name, ...) [ST_DTYPE_##tag] = name##_##tag,

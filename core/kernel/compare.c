@@ -1,4 +1,4 @@
-/* Loops of the kernels with two inputs and a bool result.
+/* Kernels with two inputs and a bool result.
  */
 
 #include "kernel/elementwise_loops.h"

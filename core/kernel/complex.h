@@ -1,5 +1,5 @@
-/* Complex products and quotients by the plain formulas, without the
- * recoveries of C's Annex G: as PyTorch has them, and vectorisable.
+/* Complex products and quotients by the textbook formulas, without the
+ * recovery of infinities of C's Annex G: as in PyTorch, and vectorisable.
  */
 #ifndef ST_KERNEL_COMPLEX_H
 #define ST_KERNEL_COMPLEX_H
@@ -7,17 +7,18 @@
 #include <complex.h>
 #include <math.h>
 
-/* glibc has them for GCC only. */
+/* glibc defines them for GCC only. */
 #ifndef CMPLX
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
 #define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
 #endif
 
 /* Note [No fused complex products]
- * GCC turns the paired sum and difference of vectorised complex products into
- * fused instructions even under -ffp-contract=off, where the instruction set
- * has them. float32 products are exact in float64, so fusing changes nothing;
- * the others go through st_rounded, which keeps them scalar and rounded. */
+ * Even under -ffp-contract=off GCC compiles the sum and the difference of
+ * vectorised complex products to fused multiply-add where the instruction set
+ * has it. float32 products are exact in float64, so fusing does not change
+ * them. The others go through st_rounded, which keeps them scalar and rounds
+ * each product. */
 #if defined(__FMA__)
 static inline float st_roundedf(float x) {
   __asm__("" : "+x"(x));
@@ -44,7 +45,7 @@ static inline double _Complex st_cmul(double _Complex x, double _Complex y) {
                st_rounded(a * d) + st_rounded(b * c));
 }
 
-/* Smith's division: scaled by the larger part of the divisor. */
+/* Smith's algorithm: scales by the larger part of the divisor. */
 static inline double _Complex st_cdiv(double _Complex x, double _Complex y) {
   const double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
   if (fabs(c) >= fabs(d)) {
@@ -67,7 +68,7 @@ static inline float _Complex st_cdivf(float _Complex x, float _Complex y) {
   return CMPLXF((st_roundedf(a * r) + b) * s, (st_roundedf(b * r) - a) * s);
 }
 
-/* By a real number, each part for itself: a zero part stays one. */
+/* Divides each part by a real scalar, so that a zero part stays zero. */
 static inline double _Complex st_cdiv_real(double _Complex x, double by) {
   return CMPLX(creal(x) / by, cimag(x) / by);
 }

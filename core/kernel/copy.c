@@ -1,11 +1,11 @@
-/* Loops that move and convert elements (Y6).
+/* Kernels that copy and convert elements (Y6).
  *
  * Note [Conversions]
- * Floats become integers by truncation, as the x86 instruction has it: what
- * does not fit (NaN as well) gives the smallest integer of the width that is
- * converted to, and then wraps into a narrower type, so -1 becomes 255 and
- * 300 becomes 44 as uint8. Complex numbers give their real part, bool is
- * "not zero", half types go through float32.
+ * Floats are truncated to integers as the x86 instruction does: a value that
+ * does not fit, or a NaN, gives the smallest integer of the width of the
+ * instruction, which then wraps into a narrower type. As uint8, -1 becomes
+ * 255 and 300 becomes 44. A complex element gives its real part, a bool is
+ * true if the element is not zero, half types go through float32.
  */
 
 #include "kernel/elementwise_loops.h"
@@ -26,7 +26,8 @@ static inline int64_t f32_to_i64_x86(float f) {
 #define CUT(v, from_float, from_double) _Generic((v),                        \
   float: from_float((float)(v)), double: from_double((double)(v)),           \
   default: (v))
-/* Beyond 2^31 a float32 is a multiple of 256: 32 bits do for uint8. */
+/* A float32 of 2^31 and more is a multiple of 256, so 32 bits suffice for
+ * uint8. */
 #define TO_u1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i64_x86)
 #define TO_i1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
 #define TO_i2(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
@@ -38,8 +39,8 @@ static inline int64_t f32_to_i64_x86(float f) {
 #define TO_c8(v) (v)
 #define TO_b1(v) ((v) != 0)
 
-/* What is not zero is one. A comparison would keep compilers from converting
- * whole registers. */
+/* 1 if v is not zero. With a comparison compilers do not vectorise the
+ * conversion. */
 #undef ST_IN_b1
 #define ST_IN_b1(v) ((uint8_t)(((v) | (uint8_t)-(v)) >> 7))
 
@@ -64,7 +65,7 @@ static inline int64_t f32_to_i64_x86(float f) {
 #define CONVERT_HALVES(dst, src) \
   ST_BLOCK_LOOP(dst##_##src, f4_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
 
-/* M(x, tag) for every dtype that has loops of its own. */
+/* M(x, tag) for every dtype except the half types. */
 #define EACH(M, x)                                                           \
   M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f4) M(x, f8) M(x, c4)    \
   M(x, c8) M(x, b1)
@@ -90,7 +91,8 @@ CONVERT_HALVES(bf, bf)
 
 /* -- The same dtype: bits ------------------------------------------------- */
 
-/* Elements may be runs of smaller ones, and lie where those may. */
+/* Several small elements may be copied as one larger element, which is then
+ * not aligned to its size. */
 typedef uint8_t __attribute__((may_alias)) bits1;
 typedef uint16_t __attribute__((may_alias, aligned(1))) bits2;
 typedef uint32_t __attribute__((may_alias, aligned(1))) bits4;
@@ -107,10 +109,10 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
 }
 
 /* Note [Constant strides]
- * A loop over every second element, or over every element from the end,
- * becomes loads of whole registers and shuffles when its step is a constant.
- * So do rows of two to four elements that come from as many places, as
- * colours do when planes become pixels. */
+ * If the step of a loop is a constant, the compiler turns a copy of every
+ * second element, or of all elements in reverse order, into register loads
+ * and shuffles. The same holds for interleaving two to four arrays, as when
+ * colour planes become pixels. */
 #define STEP(k)                                                              \
   case k:                                                                    \
     ST_SIMD_FOR(i, n) to[i] = from[i * (k)];                                 \
@@ -137,7 +139,7 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
     return true;                                                             \
   }
 
-/* Rows of k elements, each of which comes from a line of its own. */
+/* Writes rows of k elements; element i of a row comes from array f[i]. */
 #define COPY_INTERLEAVE(b)                                                   \
   static void copy_weave##b(bits##b *to, const bits##b *const *f, int64_t n, \
                             int64_t k) {                                     \
@@ -162,7 +164,7 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
     copy_weave##b((bits##b *)data[0], f, n1, n0);                            \
   }
 
-/* Short rows are walked down the columns. */
+/* The inner loop runs down the columns if the rows are short. */
 #define COPY_WALK(b)                                                         \
   static void copy_bits##b(char **data, st_tile to, st_tile from) {          \
     const bool swap = to.m0 < to.m1 && to.m0 < 16;                           \
@@ -217,7 +219,7 @@ COPY_BITS(16)
 #define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
 #define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
 
-/* The second row of a dtype replaces the conversion to itself. */
+/* The second row of a dtype replaces its conversion to itself. */
 static const st_kernel_row rows[] = {
 #define ST_LOOPS(name, ...)
 #define ST_COPY(dst) \

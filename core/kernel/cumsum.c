@@ -1,8 +1,9 @@
-/* Cumulative sums, products and extrema, along one dimension (scans).
+/* Scan kernels: cumulative sums, products and extrema along one dimension.
  *
- * The inner dimension is the one walked along, the outer one walks over
- * lines. Outputs come first. Lines that lie side by side are walked together,
- * which vectorises; the order of operations in a line is always the same.
+ * A line is the elements along that dimension. The inner dimension of a loop
+ * runs along a line, the outer one over the lines. Outputs come first.
+ * Adjacent lines are scanned together, which vectorises; the order of the
+ * operations in a line is always the same.
  */
 
 #include "kernel/kernel.h"
@@ -49,7 +50,7 @@ static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
         AT(T, y, j * s[2]) = S(a[j] = OP(a[j], L(AT(const T, x, j * s[3])))); \
     } }
 
-/* Four lines hide each other's latency. */
+/* Four independent lines at a time hide the latency of OP. */
 #define SCAN_FOUR(name, T, A, L, S, OP)                                     \
   static void name##_four(char *to, const char *p, const int64_t *s,        \
                           int64_t n) {                                      \
@@ -99,7 +100,7 @@ static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
 INT_SCANS(cumsum, ADD)
 INT_SCANS(cumprod, WRAP_MUL)
 
-/* Sums and products of truths, which a bool is made of again. */
+/* A cumulative sum or product of truth values is a bool: "or", "and". */
 #define TRUTH(x) ((uint8_t)((x) != 0))
 
 SCAN(cumsum_b8, uint8_t, uint8_t, TRUTH, SAME, OR)
@@ -113,7 +114,7 @@ SCAN(cumprod_b8, uint8_t, uint8_t, TRUTH, SAME, AND)
 #define TO_HALF(a) st__float_to_half((float)(a))
 #define TO_BF16(a) st__float_to_bf16((float)(a))
 
-/* Lines of a half type that lie side by side go through float32. */
+/* Adjacent lines of a half type, converted to float32 a row at a time. */
 #define SCAN_HALF_LINES(name, s, OP)                                        \
   static void name##_lines(char *to, const char *p, const int64_t *st,      \
                            int64_t n0, int64_t n1) {                        \
@@ -151,7 +152,8 @@ SCAN(cumsum_c128, c128, c128, C128, SAME, ADD)
 SCAN(cumprod_c64, c64, c128, C128, TO_C64, st_cmul)
 SCAN(cumprod_c128, c128, c128, C128, SAME, st_cmul)
 
-/* log(exp(a) + exp(b)) without overflow; equal infinities stay. */
+/* log(exp(a) + exp(b)) without overflow. Equal infinities give that
+ * infinity. */
 static inline double logaddexp(double a, double b) {
   if (a == b && isinf(a)) return a;
   if (isnan(a) || isnan(b)) return a + b;
@@ -162,8 +164,8 @@ FLOAT_SCANS(logcumsumexp, logaddexp)
 
 /* -- Running extrema ------------------------------------------------------ */
 
-/* Equal elements move the position on; NaN wins and then only NaN moves it.
- * ctx: what to add to positions. */
+/* Of equal elements the last one counts. A NaN is an extremum, and after it
+ * only another NaN changes the index. ctx: the int64 added to indices. */
 #define NOT_BELOW(x, a) ((x) >= (a))
 #define NOT_ABOVE(x, a) ((x) <= (a))
 

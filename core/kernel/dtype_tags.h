@@ -1,9 +1,9 @@
 /* Dtypes as two-letter tags, and the lists of them that kernel rows name.
  *
- * Per tag x: T_x is the element in a block, W_x the type to compute in when
- * T_x could overflow, ST_ELEM_x how it lies in memory, ST_DTYPE_x its dtype,
- * st_param_x the operator's i-th number. Half types have no T_x: their
- * blocks are those of float32 (Note [Blocks]).
+ * Per tag x: T_x is the type of an element in a block, W_x the type to compute
+ * in where T_x could overflow (unsigned for integers), ST_ELEM_x the layout in
+ * memory, ST_DTYPE_x the dtype, st_param_x(ctx, i) the operator's i-th scalar
+ * argument. Half types have no T_x: their blocks hold float32 (Note [Blocks]).
  */
 #ifndef ST_KERNEL_DTYPE_TAGS_H
 #define ST_KERNEL_DTYPE_TAGS_H
@@ -21,7 +21,7 @@ typedef float T_f4;
 typedef double T_f8;
 typedef float _Complex T_c4;
 typedef double _Complex T_c8;
-typedef uint8_t T_b1; /* foreign bytes may hold more than 0 and 1 */
+typedef uint8_t T_b1; /* memory of the user may hold other bytes than 0, 1 */
 
 typedef uint32_t W_u1, W_i1, W_i2, W_i4;
 typedef uint64_t W_i8;
@@ -44,7 +44,7 @@ typedef T_b1 W_b1;
 #define ST_DTYPE_c8 ST_COMPLEX128
 #define ST_DTYPE_b1 ST_BOOL
 
-/* How an element lies in memory: its size, or a half type. */
+/* Layout of an element in memory: a size in bytes, or a half type. */
 typedef enum st_elem {
   ST_ELEM_1, ST_ELEM_2, ST_ELEM_4, ST_ELEM_8, ST_ELEM_16,
   ST_ELEM_f2, ST_ELEM_bf
@@ -61,7 +61,7 @@ typedef enum st_elem {
 #define ST_ELEM_c8 ST_ELEM_16
 #define ST_ELEM_b1 ST_ELEM_1
 
-/* An element as the kernels see it. */
+/* Normalises a loaded element: a bool becomes 0 or 1. */
 #define ST_IN_u1(v) (v)
 #define ST_IN_i1(v) (v)
 #define ST_IN_i2(v) (v)
@@ -73,13 +73,13 @@ typedef enum st_elem {
 #define ST_IN_c8(v) (v)
 #define ST_IN_b1(v) ((uint8_t)((v) != 0))
 
-/* -- The operator's numbers ----------------------------------------------- */
+/* -- Scalar arguments ----------------------------------------------------- */
 
 #define ST_PARAM_INT(tag)                                                    \
   static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
     return (T_##tag)st__scalar_to_int(k->s[i]);                              \
   }
-/* An integer is rounded once, to what it becomes. */
+/* An integer is rounded once, directly to the type of the tag. */
 #define ST_PARAM_FLOAT(tag, to)                                              \
   static inline T_##tag st_param_##tag(const st_params *k, int i) {          \
     return to(k->s[i]);                                                      \
@@ -111,9 +111,9 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 
 /* -- Lists of dtypes ------------------------------------------------------ */
 
-/* ST_LIST_<list>(M, ...) is M_LOOP(tag, ...) per dtype with a loop of its
- * own, M_VEC for one that calls vector maths, and M_HALF for a half type,
- * which converts to and from the float32 loop. */
+/* ST_LIST_<list>(M, ...) expands to M_LOOP(tag, ...) per dtype, except M_VEC
+ * for a dtype that uses vector maths, and M_HALF for a half type, which wraps
+ * the float32 body in conversions. */
 #define ST_LIST_INT(M, ...)                                                  \
   M##_LOOP(u1, __VA_ARGS__) M##_LOOP(i1, __VA_ARGS__)                        \
   M##_LOOP(i2, __VA_ARGS__) M##_LOOP(i4, __VA_ARGS__)                        \
@@ -140,7 +140,7 @@ static inline T_b1 st_param_b1(const st_params *k, int i) {
 #define ST_LIST_ALL(M, ...)                                                  \
   ST_LIST_NUMBER(M, __VA_ARGS__) ST_LIST_BOOL(M, __VA_ARGS__)
 
-/* The row of a table: a loop per dtype of the list. */
+/* Initialiser of a table row: one loop per dtype of the list. */
 #define ST_SLOT_LOOP(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_VEC(tag, name, ...)  [ST_DTYPE_##tag] = name##_##tag,
 #define ST_SLOT_HALF(tag, name, ...) [ST_DTYPE_##tag] = name##_##tag,

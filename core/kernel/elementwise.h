@@ -1,20 +1,22 @@
-/* The driver of all elementwise loops: it turns strided operands into blocks.
+/* The driver of all elementwise loops: splits strided operands into
+ * contiguous blocks.
  *
  * Note [Blocks]
- * The body of a kernel is one loop over contiguous operands, a block, which
- * the compiler vectorises. The driver looks at the strides: when every
- * operand is contiguous, the body runs once over everything, in place. What
- * is not contiguous is gathered into a buffer in L1 (or scattered from one),
- * a plain number is spread over a buffer once, and half types are converted
- * to float32 on the way. So each kernel is compiled once per dtype, and each
- * element takes the same path wherever it lies: a result never depends on
- * strides, on the position in a tensor, or on the number of threads.
+ * The body of a kernel is a loop over a block, which is n contiguous elements
+ * of each operand; the compiler vectorises it. If every operand is contiguous,
+ * the driver calls the body once, in place. Otherwise it gathers inputs into
+ * buffers in L1 and scatters the output from one; a scalar operand fills its
+ * buffer once, and half types are converted to and from float32 on the way.
+ * So each kernel is compiled once per dtype, and every element takes the same
+ * path: a result never depends on strides, on the index of the element, or on
+ * the number of threads.
  *
  * Note [Exact alias or no overlap]
- * An output is either exactly an input or shares nothing with it, so bodies
- * promise the compiler that elements are independent (ST_SIMD_FOR). An iterator
- * that does not look, as that of fill_, may bring an output that overlaps
- * itself: rows that may share elements are done one after the other.
+ * An output either is exactly an input or does not overlap it, so bodies
+ * promise the compiler that elements are independent (ST_SIMD_FOR). An
+ * iterator without overlap checks, such as that of fill_, may pass an output
+ * that overlaps itself: rows that may share elements are processed one after
+ * the other.
  */
 #ifndef ST_KERNEL_ELEMENTWISE_H
 #define ST_KERNEL_ELEMENTWISE_H
@@ -30,10 +32,10 @@ typedef void (*st_block)(char *const *p, int64_t n, const void *ctx);
 typedef struct st_blocks {
   st_block body;
   uint8_t n;                       /* operands */
-  uint8_t elem[ST_BLOCK_OPERANDS]; /* st_elem, in memory */
+  uint8_t elem[ST_BLOCK_OPERANDS]; /* st_elem */
 } st_blocks;
 
-/* One instance per object: bodies call it, it must not be cloned into them. */
+/* One instance per object file: the compiler must not inline or clone it. */
 #if defined(__clang__)
 #define ST_SHARED __attribute__((noinline))
 #else
@@ -48,7 +50,7 @@ static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
 
 /* -- Gather and scatter --------------------------------------------------- */
 
-/* A window of an operand: m0 inner and m1 outer elements. */
+/* A tile of an operand: m0 x m1 elements with byte strides s0, s1. */
 typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
 
 typedef uint8_t __attribute__((may_alias)) st_bits1;
@@ -59,9 +61,9 @@ typedef struct st_bits16 {
   uint64_t u[2];
 } __attribute__((may_alias)) st_bits16;
 
-/* Short rows are walked down the columns, so that the inner loop is the
- * longer, and so are rows whose elements lie further apart than the columns':
- * a cache line is then read at once. A row of one element is filled. */
+/* The inner loop runs down the columns if it is longer that way, or if the
+ * stride along a column is the smaller one, so that a cache line is read
+ * once. A row with stride 0 is filled with its one element. */
 #define ST_GATHER(b)                                                         \
   static void st_gather##b(char *block, const char *p, st_tile w) {          \
     st_bits##b *to = (st_bits##b *)block;                                    \
@@ -107,15 +109,16 @@ static inline bool st_is_dense(st_tile w, int64_t size) {
   return (w.m0 == 1 || w.s0 == size) && (w.m1 == 1 || w.s1 == w.m0 * size);
 }
 
-/* Rows of 16 bytes and more that lie contiguously. */
+/* True if the rows are contiguous and have at least 16 bytes. */
 static inline bool st_has_rows(st_tile w, int64_t size) {
   return w.s0 == size && w.m0 * size >= 16;
 }
 
 /* -- Half types ----------------------------------------------------------- */
 
-/* What the conversion instructions take of n elements, eight at a time; the
- * rest is for the functions, which give the same bits. */
+/* Convert eight elements at a time with the F16C instructions and return the
+ * number converted. The scalar functions convert the rest; they give the same
+ * bits. */
 #if defined(__F16C__)
 static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
                                       int64_t n) {
@@ -168,7 +171,7 @@ static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
   ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
 }
 
-/* -- One operand, one window ---------------------------------------------- */
+/* -- One operand, one tile ------------------------------------------------ */
 
 static void st_gather(char *block, const char *p, st_tile w, int elem) {
   const int64_t size = st_memory_size[elem];
@@ -223,13 +226,13 @@ static void st_scatter(char *p, const char *block, st_tile w, int elem) {
 
 /* -- The driver ----------------------------------------------------------- */
 
-/* How the whole is cut: windows of c0 inner elements and c1 rows. */
+/* Tiles of c0 inner elements and c1 rows, of n0 x n1 elements. */
 typedef struct st_tiling {
   int64_t n0, n1, c0, c1;
   bool direct[ST_BLOCK_OPERANDS];   /* the body reads or writes in place */
 } st_tiling;
 
-/* May two rows of the output hold the same element? */
+/* True if two rows of the output may share an element. */
 static inline bool st_rows_overlap(int64_t s0, int64_t s1, int64_t n0,
                                    int64_t n1) {
   const int64_t a = s0 < 0 ? -s0 : s0, b = s1 < 0 ? -s1 : s1;
@@ -264,8 +267,8 @@ static void st_run_tiles(const st_blocks *k, const st_tiling *cut,
                          const void *ctx) {
   _Alignas(64) char buffer[ST_BLOCK_OPERANDS][ST_BLOCK_BYTES];
   char *p[ST_BLOCK_OPERANDS];
-  const char *held[ST_BLOCK_OPERANDS] = {NULL}; /* in the buffers: the ... */
-  int64_t count[ST_BLOCK_OPERANDS]; /* ... elements from there on */
+  const char *held[ST_BLOCK_OPERANDS] = {NULL}; /* address of a buffer's ... */
+  int64_t count[ST_BLOCK_OPERANDS]; /* ... elements, and their number */
   st_tile w = {0, 0, 0, 0};
   for (int64_t r = 0; r < cut->n1; r += cut->c1) {
     w.m1 = cut->n1 - r < cut->c1 ? cut->n1 - r : cut->c1;
@@ -288,7 +291,8 @@ static void st_run_tiles(const st_blocks *k, const st_tiling *cut,
   }
 }
 
-/* Not everything is contiguous. Rows of one element become one row. */
+/* Runs operands that are not all contiguous. Rows of one element are treated
+ * as one row. */
 static void st_run_strided(const st_blocks *k, char **data,
                            const int64_t *strides, int64_t n0, int64_t n1,
                            const void *ctx) {
@@ -303,7 +307,7 @@ static void st_run_strided(const st_blocks *k, char **data,
   st_run_tiles(k, &cut, data, s, ctx);
 }
 
-/* Body of every st_loop made of a block. */
+/* The driver: every st_loop that ST_BLOCK_LOOP defines calls it. */
 ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
                                     const int64_t *strides, int64_t n0,
                                     int64_t n1, const void *ctx) {
@@ -320,8 +324,8 @@ ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
   }
 }
 
-/* The st_loop called fn over the block called body; then the operands' tags,
- * output first. */
+/* Defines the st_loop fn of n operands that runs body on blocks; then the
+ * st_elem of each operand, output first. */
 #define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
   static void fn(char **data, const int64_t *strides, int64_t n0,            \
                  int64_t n1, const void *ctx) {                              \

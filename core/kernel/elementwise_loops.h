@@ -1,10 +1,10 @@
-/* From a row of a .def file to its loops: one body per dtype and a st_loop
- * around it.
+/* Macros that expand a row of a .def file to its loops: per dtype, a body and
+ * the st_loop around it.
  *
- * A row's expression may use
- *   a, b, c    the inputs, in order (mask: a leading one of bytes)
- *   p0, p1, p2 the operator's numbers, in rows that have them
- *   T, W       the element's type, and the one to compute in (dtype_tags.h)
+ * The expression of a row may use
+ *   a, b, c    the inputs, in order (mask: a leading input of bytes)
+ *   p0, p1, p2 the scalar arguments of the operator, with pattern _P
+ *   T, W       the element's type and the type to compute in (dtype_tags.h)
  * and is converted to the output's type. Each macro here is one operand
  * pattern; ST_LIST_<list> (dtype_tags.h) applies it to dtypes.
  */
@@ -13,7 +13,7 @@
 
 #include "kernel/elementwise.h"
 
-/* Not every expression needs every name. */
+/* An expression may leave T, W or ctx unused. */
 #define ST_TYPES(tag)                                                        \
   typedef T_##tag T __attribute__((unused));                                 \
   typedef W_##tag W __attribute__((unused));                                 \
@@ -22,7 +22,7 @@
 #define ST_BODY(name, tag)                                                   \
   static void name##_##tag##_body(char *const *p, int64_t n, const void *ctx)
 
-/* -- Result of the inputs' dtype ------------------------------------------ */
+/* -- Result of the same dtype as the inputs ------------------------------- */
 
 #define ST_UNARY_LOOP(tag, name, ...)                                        \
   ST_BODY(name, tag) {                                                       \
@@ -72,7 +72,7 @@
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 4, ST_ELEM_##tag,              \
                 ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
 
-/* -- With the operator's numbers ------------------------------------------ */
+/* -- With scalar arguments ------------------------------------------------ */
 
 #define ST_PARAMS(tag)                                                       \
   const T p0 __attribute__((unused)) = st_param_##tag(ctx, 0);               \
@@ -127,7 +127,7 @@
 
 /* -- Result of another dtype ---------------------------------------------- */
 
-/* Bool. */
+/* A bool result. */
 #define ST_PREDICATE_LOOP(tag, name, ...)                                    \
   ST_BODY(name, tag) {                                                       \
     ST_TYPES(tag);                                                           \
@@ -159,7 +159,7 @@
   ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3, ST_ELEM_1, ST_ELEM_##tag,   \
                 ST_ELEM_##tag)
 
-/* The float of a complex: T is the float. */
+/* A real result of a complex input; T is the real type. */
 #define ST_LIST_TO_REAL(M, ...)                                              \
   M##_REAL(c4, f4, __VA_ARGS__) M##_REAL(c8, f8, __VA_ARGS__)
 #define ST_UNARY_REAL(tag, real, name, ...)                                  \

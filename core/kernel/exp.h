@@ -1,5 +1,4 @@
-/* exp for loops that the compiler vectorises: branch-free, for arguments of
- * any size.
+/* exp for loops that the compiler vectorises: branch-free, for all arguments.
  */
 #ifndef ST_KERNEL_EXP_H
 #define ST_KERNEL_EXP_H
@@ -7,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A double plus this has its nearest integer in the low bits. */
+/* x + ST_EXP_MAGIC holds the integer nearest to x in its low bits. */
 #define ST_EXP_MAGIC 0x1.8p52
 
 /* 2^k for shifted = k + ST_EXP_MAGIC, -1022 <= k <= 1023. */
@@ -19,9 +18,9 @@ static inline double st__exp_pow2(double shifted) {
   return shifted;
 }
 
-/* x = k ln 2 + r with |r| <= ln 2 / 2; exp(r) by its series up to r^13, and
- * 2^k in two factors, so that subnormal results come out too. The clamps let
- * NaN pass and leave 0 and inf to the two factors. */
+/* x = k ln 2 + r with |r| <= ln 2 / 2. exp(r) is its series up to r^13, and 2^k
+ * is two factors, so that subnormal results are correct. The clamps preserve
+ * NaN; underflow to 0 and overflow to inf happen in the two factors. */
 static inline double st__exp(double x) {
   double y = x < -750.0 ? -750.0 : x;
   y = y > 710.0 ? 710.0 : y;
@@ -46,8 +45,8 @@ static inline double st__exp(double x) {
   return p * st__exp_pow2(half) * st__exp_pow2(rest);
 }
 
-/* The same in float32, up to r^8: within 0.97 units of the last place for
- * every float, which bench/exp.c proves by comparing them all. */
+/* The same in float32, up to r^8. The error is below 0.97 units in the last
+ * place; bench/exp.c checks all floats. */
 #define ST_EXP_MAGICF 0x1.8p23f
 
 static inline float st__expf_pow2(float shifted) {

@@ -1,6 +1,6 @@
-/* Eight halves at a time: the conversion instructions of F16C. Intrinsics'
- * headers take longer to read than most kernels to compile, so this has the
- * two builtins behind them, which GCC and Clang share.
+/* The conversion instructions of F16C, eight halves at a time. The headers of
+ * intrinsics take longer to parse than most kernels take to compile, so this
+ * calls the two builtins behind them, which GCC and Clang share.
  */
 #ifndef ST_KERNEL_F16C_H
 #define ST_KERNEL_F16C_H
@@ -24,7 +24,8 @@ static inline void st_f16c_store(void *halves, st_eight x) {
   memcpy(halves, &h, sizeof h);
 }
 
-/* A NaN keeps nothing but its sign, as in st__float_to_half. */
+/* Replaces a NaN by the default NaN of the same sign, as st__float_to_half
+ * does. */
 static inline st_eight st_f16c_plain_nan(st_eight x) {
   const st_eight_bits bits = (st_eight_bits)x, is_nan = x != x;
   const st_eight_bits nan = (bits & INT32_MIN) | 0x7fc00000;

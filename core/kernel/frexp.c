@@ -1,4 +1,4 @@
-/* frexp: numbers in parts, an output for each.
+/* The kernel frexp: mantissa and exponent of each element, as two outputs.
  */
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #define SAME(x) (x)
 #define AT(T, p) (*(T *)(p))
 
-/* Operands: mantissa, int32 exponent, number. */
+/* Operands: mantissa, int32 exponent (both outputs), input. */
 #define FREXP(tag, T, LOAD, STORE, split)                                    \
   static void frexp_##tag(char **data, const int64_t *s, int64_t n0,         \
                           int64_t n1, const void *ctx) {                     \

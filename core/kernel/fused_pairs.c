@@ -1,9 +1,9 @@
-/* Loops that do the work of two.
+/* Kernels that compute two operators in one pass.
  */
 
 #include "kernel/elementwise_loops.h"
 
-/* Four inputs: two that are compared and two to choose from. */
+/* Four inputs: a and b are compared, c and d are selected from. */
 #define ST_CHOICE_LOOP(tag, name, ...)                                       \
   ST_BODY(name, tag) {                                                       \
     ST_TYPES(tag);                                                           \

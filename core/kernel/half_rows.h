@@ -1,6 +1,6 @@
-/* Rows of half types, to and from float32. The conversion instructions give
- * the bits of st__half_to_float and st__float_to_half but for NaN, which is
- * put right: it keeps nothing but its sign.
+/* Conversions of rows of half types to and from float32. The F16C instructions
+ * give the bits of st__half_to_float and st__float_to_half except for NaN,
+ * which is replaced by the default NaN of the same sign.
  */
 #ifndef ST_KERNEL_HALF_ROWS_H
 #define ST_KERNEL_HALF_ROWS_H
@@ -10,7 +10,7 @@
 
 #define ST_HALF_ROWS static __attribute__((noinline, unused))
 
-/* -- Eight at a time: how many were converted ----------------------------- */
+/* -- Eight at a time; both return the number converted -------------------- */
 
 #if defined(__F16C__)
 static inline int64_t st_widen_f16(float *to, const char *p, int64_t n) {

@@ -1,12 +1,12 @@
-/* Loops that follow positions and masks: gather, scatter, pack. Moves depend
- * on the size of an element only; additions on its dtype.
+/* Indexing kernels: gather, scatter, and pack by a mask. Copies are compiled
+ * per element size, reductions per dtype.
  */
 
 #include "kernel/index.h"
 
-/* -- Following positions -------------------------------------------------- */
+/* -- Index operands ------------------------------------------------------- */
 
-/* Byte offset that step i of n index operands leads to. */
+/* Byte offset that the n index operands select at step i. */
 static inline int64_t offset_at(const st_index_ctx *c, int64_t n,
                                 char *const *index, const int64_t *step,
                                 int64_t i) {
@@ -18,8 +18,8 @@ static inline int64_t offset_at(const st_index_ctx *c, int64_t n,
   return at;
 }
 
-/* A single index operand, read once: stores in a loop could change what the
- * compiler knows of ctx and strides. */
+/* A single index operand, copied to locals: the compiler must assume that a
+ * store in the loop changes ctx and strides, and would reload them. */
 typedef struct axis {
   const char *index;
   int64_t step, base, size, stride;
@@ -48,8 +48,8 @@ static inline void each_row(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-/* Whole runs are addressed by one position when the positions vary in outer
- * dimensions only, as in index_select of rows. */
+/* True if the indices do not vary along the inner dimension, as in
+ * index_select of rows: one offset then addresses the whole row. */
 static inline bool is_fixed(const st_index_ctx *c, const int64_t *step) {
   int64_t any = 0;
   for (int64_t k = 0; k < c->n; k++) any |= step[2 + k];
@@ -73,7 +73,7 @@ static inline void copy_run(char *d, int64_t ds, const char *s, int64_t ss,
   }
 }
 
-/* size is a constant wherever these two are called. */
+/* Every caller of these two passes a constant size. */
 static inline void get_row(char **p, const int64_t *s, int64_t n,
                            const st_index_ctx *c, int64_t size) {
   if (is_fixed(c, s)) {
@@ -134,7 +134,7 @@ MOVES(4)
 MOVES(8)
 MOVES(16)
 
-/* -- Adding at positions -------------------------------------------------- */
+/* -- index_add ------------------------------------------------------------ */
 
 static inline int64_t any_offset(const axis *a, const st_index_ctx *c,
                                  char *const *index, const int64_t *step,
@@ -142,7 +142,7 @@ static inline int64_t any_offset(const axis *a, const st_index_ctx *c,
   return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
 }
 
-/* Integers wrap; halves add in float; bool adds as "or". */
+/* Integers wrap, half types are added in float32, bool addition is "or". */
 #define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
@@ -193,7 +193,7 @@ ADD_ROW(f8, double, double, SAME, SAME, REAL_ALPHA)
 ADD_COMPLEX(c4, float)
 ADD_COMPLEX(c8, double)
 
-/* -- Folding at positions ------------------------------------------------- */
+/* -- index_mul, index_max, index_min -------------------------------------- */
 
 #define FOLD_ROW(what, name, T, A, LOAD, STORE, OP)                         \
   static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
@@ -210,7 +210,7 @@ ADD_COMPLEX(c8, double)
   LOOP(what, name)
 
 #define MUL(x, y) ((x) * (y))
-/* x when it is NaN: then nothing is greater, or less */
+/* x if it is NaN, because then no y is greater or less. */
 #define MAX_OF(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))
 #define MIN_OF(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))
 
@@ -241,7 +241,7 @@ FOLD_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
 FOLD_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
 FOLD_FLOATS(min, MIN_OF)
 
-/* -- Checking positions --------------------------------------------------- */
+/* -- index_check ---------------------------------------------------------- */
 
 static void check(char **data, const int64_t *strides, int64_t n0,
                   int64_t n1, const void *ctx) {
@@ -262,7 +262,7 @@ static void check(char **data, const int64_t *strides, int64_t n0,
 
 #define LOAD(T, i) (((const T *)(const void *)p)[i])
 
-/* dtype is a constant wherever this is called. */
+/* Every caller passes a constant dtype. */
 static inline int64_t is_set(const char *p, st_dtype dtype) {
   switch (dtype) {
     case ST_INT16: return LOAD(uint16_t, 0) != 0;
@@ -299,8 +299,8 @@ static inline int64_t block_of(int64_t from, int64_t n) {
   return n - from < BLOCK ? n - from : BLOCK;
 }
 
-/* Branch-free within a block: the buffer has room for the number that is
- * written once too often. */
+/* Branch-free: every step writes an index, and k only advances for nonzero
+ * elements, so the buffer needs room for one index more. */
 static inline void number_block(const char *p, int64_t step, int64_t n,
                                 const st_nonzero_ctx *c, st_dtype dtype) {
   int64_t buffer[BLOCK + 1], k = 0;

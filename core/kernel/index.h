@@ -1,4 +1,4 @@
-/* What the indexing loops of kernel/index.c are told through ctx.
+/* Operands and ctx of the indexing loops of kernel/index.c.
  */
 #ifndef ST_KERNEL_INDEX_H
 #define ST_KERNEL_INDEX_H
@@ -7,43 +7,47 @@
 
 #include "kernel/kernel.h"
 
-/* Index tensors that one loop can follow: the iterator's operands less two. */
+/* Most index operands of a loop: the iterator's operands less two. */
 enum { ST_INDEX_MAX = 14 };
 
-/* index_get: out <- src[positions]; operands out, src, positions...
- * index_put: dst[positions] <- value; operands dst, value, positions...
- * index_add: dst[positions] += alpha * value; the same operands.
- * Positions are int64; those below zero count from the end, the others from
- * base. They have been checked. */
+/* index_get: out <- src[indices]; operands out, src, indices...
+ * index_put: dst[indices] <- value; operands dst, value, indices...
+ * index_add: dst[indices] += alpha * value; the same operands. So are those of
+ * index_mul, index_max and index_min, which do not read alpha.
+ * Indices are int64. A negative one counts from the end, any other from base.
+ * The caller has checked that they are in range. */
 typedef struct st_index_ctx {
   int64_t n;                     /* index operands */
   int64_t base;
   int64_t size[ST_INDEX_MAX];    /* of the indexed dimensions */
-  int64_t stride[ST_INDEX_MAX];  /* theirs, in bytes */
+  int64_t stride[ST_INDEX_MAX];  /* of these dimensions, in bytes */
   st_scalar alpha;
 } st_index_ctx;
 
-/* index_check: sets *bad when a position is outside. Operand: positions. */
+/* index_check: sets *bad to 1 if an index is out of range. Operand: indices. */
 typedef struct st_index_check_ctx {
   int64_t base, size;
   atomic_int *bad;
 } st_index_check_ctx;
 
-/* nonzero_count: adds to *count. Operand: anything. */
+/* nonzero_count: adds the number of nonzero elements to *count. Operand: an
+ * input of any dtype. */
 typedef struct st_count_ctx { int64_t *count; } st_count_ctx;
 
-/* mask_pack: appends elements where the mask is set to *out and moves it on.
- * mask_unpack: takes them from there. Operands: elements, mask (bytes). */
+/* mask_pack: copies the elements whose mask is set to *out and advances it.
+ * mask_unpack: copies from *out to these elements and advances it. Operands:
+ * elements, mask (bytes). */
 typedef struct st_pack_ctx { char **out; } st_pack_ctx;
 
-/* nonzero_pack: appends the running number of every element that is not zero
- * to *out; *position is the first element's. Operand: anything. */
+/* nonzero_pack: writes the linear index of every nonzero element to *out and
+ * advances it. *position is the linear index of the first element and is
+ * advanced, too. Operand: an input of any dtype. */
 typedef struct st_nonzero_ctx {
   int64_t **out;
   int64_t *position;
 } st_nonzero_ctx;
 
-/* The place along a dimension that a checked position names. */
+/* Zero-based index of a checked index v along a dimension. */
 static inline int64_t st__resolve_index(int64_t v, int64_t base,
                                         int64_t size) {
   return v < 0 ? v + size : v - base;

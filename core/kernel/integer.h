@@ -1,5 +1,5 @@
-/* Division and powers of integers, for all of them in int64_t, whose one
- * overflow, INT64_MIN / -1, wraps. Division by zero gives 0.
+/* Division and powers of integers. All integer types compute in int64_t. The
+ * only overflow of a division, INT64_MIN / -1, wraps; division by zero gives 0.
  */
 #ifndef ST_KERNEL_INTEGER_H
 #define ST_KERNEL_INTEGER_H
@@ -24,7 +24,7 @@ static inline int64_t int_remainder(int64_t a, int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* By squaring, modulo 2^64. A negative power is 0, but of 1 and -1. */
+/* By squaring, modulo 2^64. A negative power is 0, except of 1 and -1. */
 static inline int64_t int_pow(int64_t a, int64_t b) {
   uint64_t x = (uint64_t)a, y = 1;
   if (b < 0) return a == 1 ? 1 : a != -1 ? 0 : b % 2 ? -1 : 1;

@@ -1,11 +1,12 @@
-/* The kernels: loops over pointers and byte strides. They cannot fail,
- * allocate, lock or see a tensor.
+/* Kernels: loops over pointers and byte strides. They cannot fail, and do not
+ * allocate, lock or access tensors.
  *
  * Note [Kernel tables]
  * Each kernel source is compiled once per instruction set and exports one
- * table, whose rows name a kernel and hold a loop per dtype. At load the
- * tables are overlaid in ascending order of instruction sets onto one array,
- * which st__kernel reads.
+ * table, whose rows hold a kernel id and a loop per dtype. When the library
+ * is loaded, the tables of the supported instruction sets are copied in
+ * ascending order into one array, so that later ones replace earlier ones.
+ * st__kernel reads that array.
  */
 #ifndef ST_KERNEL_KERNEL_H
 #define ST_KERNEL_KERNEL_H
@@ -13,16 +14,16 @@
 #include "base/cpu.h"
 #include "base/dtype.h"
 
-/* The one signature of elementwise, copy and reduction loops.
+/* The signature of all loops.
  *
- * data: one pointer per operand, outputs first. strides: the operands' inner
- * byte strides (one each), then their outer ones. n0 inner and n1 outer
- * steps. ctx: what the operator passes along (a scalar, a pair of bounds).
- * data may be overwritten by the loop. */
+ * data: one pointer per operand, outputs first; the loop may overwrite the
+ * array. strides: the inner byte stride of each operand, then the outer byte
+ * stride of each. n0 and n1: number of inner and outer steps. ctx: further
+ * arguments of the operator (a scalar, a pair of bounds). */
 typedef void (*st_loop)(char **data, const int64_t *strides, int64_t n0,
                         int64_t n1, const void *ctx);
 
-/* What ctx points to for elementwise kernels: the operator's numbers, in
+/* The ctx of elementwise kernels: the scalar arguments of the operator, in
  * schema order. */
 typedef struct st_params { st_scalar s[4]; } st_params;
 
@@ -36,7 +37,7 @@ typedef enum st_kernel_id {
 
 typedef struct st_kernel_row {
   st_kernel_id id;
-  st_loop loop[ST_DTYPE_COUNT]; /* by the common dtype; NULL: none */
+  st_loop loop[ST_DTYPE_COUNT]; /* by common dtype; NULL: not supported */
 } st_kernel_row;
 
 typedef struct st_kernel_table {
@@ -49,19 +50,20 @@ typedef struct st_kernel_table {
 #define ST_ISA_NAME2(name, isa) ST_ISA_NAME_(name, isa)
 #define ST_ISA_NAME(name) ST_ISA_NAME2(name, ST_KERNEL_ISA)
 
-/* A source's one exported symbol. */
+/* Defines the only exported symbol of a kernel source. */
 #define ST_EXPORT(name, rows)                                                \
   extern const st_kernel_table ST_ISA_NAME(name);                            \
   const st_kernel_table ST_ISA_NAME(name) = {                                \
     rows, (int)(sizeof rows / sizeof *rows)};
 
-/* The loop of kernel id for a common dtype, or NULL when there is none. */
+/* The loop of a kernel for a common dtype, or NULL if it has none. */
 st_loop st__kernel(st_kernel_id id, st_dtype dtype);
-/* The name of the row of a loop; "?" for another function. */
+/* The kernel name of a loop; "?" for any other function. */
 const char *st__loop_name(st_loop loop);
-/* The instruction set of those loops (U1). */
+/* The instruction set that the loops of a kernel were compiled for (U1). */
 st_isa_level st__kernel_isa(st_kernel_id id);
-/* Elements worth a thread: 32768 for cheap kernels, less for costly ones. */
+/* Least number of elements worth a thread: 32768 for cheap kernels, less for
+ * costly ones. */
 int64_t st__kernel_grain(st_kernel_id id);
 
 /* The loop that converts src elements to dst elements (Y6). */

@@ -1,8 +1,8 @@
-/* Products of matrices whose dtype BLAS does not know, or which are so small
- * that calling BLAS costs more than the product.
+/* Matrix product kernel, for dtypes without BLAS and for matrices so small that
+ * the call of BLAS costs more than the product.
  *
- * A row of c is kept in accumulators, a part of it at a time, and the rows of
- * b are added to it, each times an element of a: the innermost loop runs
+ * PART elements of a row of c are kept in accumulators. The rows of b, each
+ * times an element of a, are added to them, so that the innermost loop runs
  * along contiguous rows of b.
  */
 
@@ -19,7 +19,7 @@ enum { PART = 128 };
 
 #define AT(T, p, offset) (*(T *)((p) + (offset)))
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Scalars -------------------------------------------------------------- */
 
 #define MUL(a, b) ((a) * (b))
 
@@ -37,7 +37,7 @@ static inline c128 number_complex(st_scalar s) {
 
 /* -- Products ------------------------------------------------------------- */
 
-/* acc[0 .. n) = row of a times columns of b; A is what T is computed in. */
+/* acc[0 .. n) = row of a times columns of b. A is the type to compute in. */
 #define ROW_TIMES(s, T, A, MULT)                                            \
   static void row_##s(A *restrict acc, const char *a, const char *b,        \
                       const int64_t *st, int64_t n, int64_t k) {            \

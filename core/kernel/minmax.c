@@ -1,4 +1,4 @@
-/* The greatest and the least element, and any and all: those of truths.
+/* Extremum kernels: amax and amin.
  */
 
 #include "kernel/reduction_bodies.h"
@@ -14,7 +14,8 @@ INTS(INT_EXTREMUM, amin, MIN)
 
 /* -- Floats --------------------------------------------------------------- */
 
-/* Equal values have the same bits, but for these. */
+/* True if any value is a zero or a NaN: all other values that compare equal
+ * have the same bits, so the order of the reduction cannot matter. */
 #define UNSURE(s, T)                                                        \
   static bool unsure_##s(const char *acc, int64_t n) {                      \
     const T *a = (const T *)acc;                                            \
@@ -38,19 +39,19 @@ UNSURE(f64, double)
 FLOAT_EXTREMUM(amax, MAX)
 FLOAT_EXTREMUM(amin, MIN)
 
-/* -- Truths --------------------------------------------------------------- */
+/* -- Truth values --------------------------------------------------------- */
 
 #define OR(a, b) ((a) | (b))
 #define AND(a, b) ((a) & (b))
 
 ACCUMULATORS(or_u8, uint8_t, OR)
 ACCUMULATORS(and_u8, uint8_t, AND)
-TRUTH_FOLD(any, or_u8, uint8_t, OR)
-TRUTH_FOLD(all, and_u8, uint8_t, AND)
+FOLD(amax_b8, or_u8, uint8_t, uint8_t, char, SAME, NONZERO, OR, ANY_ORDER)
+FOLD(amin_b8, and_u8, uint8_t, uint8_t, char, SAME, NONZERO, AND, ANY_ORDER)
 
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  REAL(amax, any_u8), REAL(amin, all_u8), TRUTH(any), TRUTH(all)};
+  REAL(amax, amax_b8), REAL(amin, amin_b8)};
 
 ST_EXPORT(st__minmax, rows)

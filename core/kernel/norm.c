@@ -1,5 +1,5 @@
-/* Norms: sums of absolute values, squares and powers, the greatest and the
- * least absolute value; and squared deviations, of which variances are made.
+/* Norm kernels: sums of absolute values, squares and powers, the maximum and
+ * the minimum absolute value; and sums of squared deviations, for variances.
  */
 
 #include "kernel/reduction_bodies.h"
@@ -27,7 +27,7 @@ FLOATS(sqdev, add_f64, double, SQDEV, ADD)
 
 /* -- Complex numbers ------------------------------------------------------ */
 
-/* What they are loaded as, float64, is folded as it is. */
+/* The map is part of the load, which yields float64; E is the identity. */
 static inline double sqabs(c128 x) {
   return creal(x) * creal(x) + cimag(x) * cimag(x);
 }
@@ -63,7 +63,8 @@ FOLD_LOOP(sqdev_c64, load_c64_c128, 8, sqdev_c128, add_f64, c128, double,
 
 /* -- Powers --------------------------------------------------------------- */
 
-/* They take so long that all types are loaded as absolute values. */
+/* pow costs far more than a conversion, so all types share one reduction of
+ * float64, and the load takes the absolute value. */
 LOAD_EACH(abs_f32, float, double, load_32, fabs)
 LOAD_EACH(abs_f64, double, double, load_64, fabs)
 LOAD_EACH(abs_f16, float, double, load_half, fabs)

@@ -1,27 +1,30 @@
-/* The driver of all reductions: the walk over elements, in blocks, and the
- * tree. It moves bytes and calls bodies, so it is compiled once, not once per
- * instruction set.
+/* The driver of all reductions: iterates over blocks of elements and combines
+ * their values pairwise. It only moves bytes and calls bodies, so it is
+ * compiled once, not once per instruction set.
  *
  * Note [Pairwise reduction tree]
- * Which elements are added to which is fixed by their logical positions. A
- * block of ST_REDUCE_BLOCK elements is folded in W lanes, element i of it into
- * lane i mod W, each lane in order; then the upper half of the lanes into the
- * lower one until one is left (lanes without an element are left out). The
- * values of the blocks are combined in neighbouring pairs, those pairs in
- * pairs, and so on. Nothing else decides: not the instruction set, as
- * compilers may not reassociate; not the layout, which only chooses how the
- * tree is climbed:
+ * Reductions use pairwise summation in an order that the logical indices of
+ * the elements determine. A block of ST_REDUCE_BLOCK elements is reduced in W
+ * lanes: element i of the block goes into lane i mod W, each lane in order.
+ * Then the upper half of the lanes is combined into the lower half until one
+ * lane is left (lanes without an element are skipped). The values of the
+ * blocks are combined in neighbouring pairs, those results in pairs, and so
+ * on. The order does not depend on the instruction set, because compilers may
+ * not reassociate, nor on the layout, which only selects how the tree is
+ * evaluated:
  *
- *   by rows     an output's elements lie side by side: the lanes are a vector
- *   by columns  outputs lie side by side: lane after lane, all of them at
- *               once, in the order in which lanes meet (reduce_lanes)
- *   as one row  few columns, but dense: W rows make one long row
- *               (reduce_lanes_flat)
+ *   by rows     the elements of an output are contiguous: a vector holds the
+ *               lanes
+ *   by columns  the outputs are contiguous: one lane after the other, for all
+ *               outputs at once, in the order in which lanes are combined
+ *               (reduce_lanes)
+ *   as one row  few outputs, and the input is contiguous: W rows are treated
+ *               as one long row (reduce_lanes_flat)
  *
- * What lies otherwise is gathered first. As a pair of neighbouring blocks is
- * a subtree, so is each aligned group of 2^k blocks: threads may take those
- * apart. Error: chains are 32 elements (complex128: 64), then pairs; and sums
- * of floats are accumulated in float64.
+ * Other layouts are gathered first. Each aligned group of 2^k blocks is a
+ * subtree, so threads may reduce such groups separately. Rounding error: a
+ * running sum has at most 32 elements (complex128: 64), all other additions
+ * are pairwise, and sums of floats are accumulated in float64.
  */
 
 #include "kernel/reduction.h"
@@ -32,11 +35,11 @@ typedef st_reduce_span span;
 typedef st_reduce_ops reducer;
 
 enum {
-  SHORT = 32,      /* rows that are not worth a vector */
+  SHORT = 32,      /* shorter rows are reduced by columns */
   ROOM = 32768,    /* bytes of gathered elements */
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
-  LEVELS = 48,     /* of pairs */
+  LEVELS = 48,     /* of the tree of blocks */
   MAX_ACC = ST_REDUCE_MAX_ACC
 };
 
@@ -45,13 +48,13 @@ enum {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-/* Do the bodies take elements as they lie in memory? */
+/* True if the bodies can read the elements without loading them. */
 static bool is_plain(const reducer *k) {
   return k->in_size == k->size && !k->maps;
 }
 
-/* The offset of element `at` of a run, and how many more are on the stride
- * of the first dimension. */
+/* Byte offset of element `at` of a run. *more is the number of elements from
+ * there to the end of the first dimension. */
 static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
   int64_t offset = 0;
   if (r->ndim == 1) {
@@ -66,7 +69,7 @@ static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
   return offset;
 }
 
-/* Elements at .. at + n - 1, side by side. */
+/* Loads elements at .. at + n - 1 into a contiguous buffer. */
 static void fetch(const reducer *k, char *to, const char *in,
                   const st_reduce_run *r, int64_t at, int64_t n) {
   for (int64_t m; n > 0; n -= m, at += m, to += m * k->size) {
@@ -76,7 +79,7 @@ static void fetch(const reducer *k, char *to, const char *in,
   }
 }
 
-/* Where elements at .. at + n - 1 are. */
+/* Byte offsets of elements at .. at + n - 1. */
 static void locate(int64_t *off, const st_reduce_run *r, int64_t at,
                    int64_t n) {
   for (int64_t m; n > 0; n -= m, at += m, off += m) {
@@ -89,8 +92,9 @@ static void locate(int64_t *off, const st_reduce_run *r, int64_t at,
 
 /* -- Pairs ---------------------------------------------------------------- */
 
-/* Values of complete subtrees, the largest first: those that wait for their
- * right half. Value d is n accumulators at `at` + d * step. */
+/* A stack of complete subtrees whose right siblings are not complete yet, the
+ * largest first. Entry d holds n accumulators at `at` + d * step; count is
+ * the number of blocks pushed so far. */
 typedef struct pairs {
   char *at;
   int64_t step, n, count;
@@ -104,7 +108,8 @@ static void combine_top(const reducer *k, pairs *t) {
   k->combine(top(t) - t->step, top(t), t->n);
 }
 
-/* The value at the top is complete. */
+/* Pushes the block whose value has been written to top, and combines it with
+ * its left siblings. */
 static void push(const reducer *k, pairs *t) {
   t->depth++;
   t->count++;
@@ -115,9 +120,9 @@ static void combine_all(const reducer *k, pairs *t) {
   while (t->depth > 1) combine_top(k, t);
 }
 
-/* -- The driver of all folds ---------------------------------------------- */
+/* -- By rows -------------------------------------------------------------- */
 
-/* n values side by side become one. They are accumulators. */
+/* Combines n contiguous accumulators pairwise into the first one. */
 static void combine_pairs(const reducer *k, char *value, int64_t n) {
   const int64_t size = k->size;
   char odd[ROOM / 2];
@@ -131,14 +136,14 @@ static void combine_pairs(const reducer *k, char *value, int64_t n) {
   }
 }
 
-/* What rows need: where values wait, room, and whether to load. */
+/* Buffers of a reduction by rows: loaded elements, and the stack. */
 typedef struct rows {
   _Alignas(64) char buffer[ROOM];
   _Alignas(64) char values[LEVELS * MAX_ACC];
-  bool as_is; /* a block lies side by side in the input */
+  bool as_is; /* the bodies read the input in place */
 } rows;
 
-/* A block of one output, whose run starts at `in`. */
+/* Reduces a block of one output; `in` is the address of element 0. */
 static void reduce_block(const reducer *k, span *p, const char *in,
                        const st_reduce_run *r, rows *c) {
   p->in = c->as_is ? in + p->start * k->size : c->buffer;
@@ -146,7 +151,7 @@ static void reduce_block(const reducer *k, span *p, const char *in,
   k->row(p);
 }
 
-/* A subtree of values of blocks. */
+/* Combines n0 accumulators of blocks, which form a subtree. */
 static void pair_block(const reducer *k, const span *p, const char *in,
                        const st_reduce_run *r, rows *c) {
   fetch(k, c->buffer, in, r, p->start, p->n0);
@@ -154,7 +159,7 @@ static void pair_block(const reducer *k, const span *p, const char *in,
   memcpy(p->acc, c->buffer, (size_t)k->acc_size);
 }
 
-/* One output: its value is the first one afterwards. */
+/* Reduces one output into the first entry of the stack. */
 static void run_row(const reducer *k, span *p, const char *in, int64_t n0,
                     const st_reduce_run *r, rows *c) {
   pairs t = {c->values, MAX_ACC, 1, 0, 0};
@@ -170,7 +175,7 @@ static void run_row(const reducer *k, span *p, const char *in, int64_t n0,
   combine_all(k, &t);
 }
 
-/* One output after the other. */
+/* Reduces n1 outputs, one after the other. */
 static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
   rows c;
@@ -183,7 +188,9 @@ static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
   }
 }
 
-/* The rows of a piece in order. */
+/* -- By columns ----------------------------------------------------------- */
+
+/* Reduces the rows of a span in order. */
 static void run_chain(const reducer *k, span p) {
   for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
     m = k->four && p.n0 - i >= 4 ? 4 : 1;
@@ -194,16 +201,18 @@ static void run_chain(const reducer *k, span p) {
   }
 }
 
-/* Columns, what lies between two of them, and room. */
+/* Buffers of a reduction by columns. step is the byte distance of two outputs
+ * in the input. */
 typedef struct columns {
   _Alignas(64) char values[LEVELS * WIDTH], spare[8 * WIDTH], refs[2 * WIDTH];
   _Alignas(64) char buffer[ROOM];
   int64_t off[ST_REDUCE_BLOCK], dense[ST_REDUCE_BLOCK];
   int64_t step;
-  bool as_is; /* nothing to load */
+  bool as_is; /* the bodies read the input in place */
 } columns;
 
-/* The same with loaded rows, as many at a time as there is room for. */
+/* Loads the rows of a span, as many at a time as fit into the buffer, and
+ * reduces them in order. */
 static void load_chain(const reducer *k, span p, columns *c) {
   const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
   const int64_t *off = p.off, skip = p.skip;
@@ -221,8 +230,8 @@ static void load_chain(const reducer *k, span p, columns *c) {
   }
 }
 
-/* The value of lanes l, l + step, l + 2 step .. of a block: the even ones of
- * them, and then the odd ones. */
+/* Combines lanes l, l + step, l + 2 step .. of a block: first the even ones
+ * among them, then the odd ones, then both results. */
 static void reduce_lanes(const reducer *k, const span *p, columns *c,
                          char *spare, int64_t l, int64_t step) {
   span q = *p;
@@ -243,8 +252,8 @@ static void reduce_lanes(const reducer *k, const span *p, columns *c,
   k->combine(p->acc, spare, p->n1);
 }
 
-/* The same for dense rows: `lanes` of them are one row, whose accumulators
- * are the lanes of all outputs. */
+/* The same for contiguous rows: `lanes` of them are treated as one row, whose
+ * accumulators are the lanes of all outputs. */
 static void reduce_lanes_flat(const reducer *k, const span *p) {
   _Alignas(64) char acc[FLAT], refs[MAX_ACC * FLAT / 8];
   int64_t off[ST_REDUCE_BLOCK];
@@ -275,7 +284,7 @@ static void reduce_lanes_flat(const reducer *k, const span *p) {
   memcpy(p->acc, acc, (size_t)(p->n1 * k->acc_size));
 }
 
-/* A block of columns; p.in is where the run starts. */
+/* Reduces a block of p.n1 outputs; p.in is the address of element 0. */
 static void reduce_cols(const reducer *k, span p, const st_reduce_run *r,
                         columns *c) {
   const bool dense = c->as_is && r->ndim == 1 &&
@@ -291,7 +300,7 @@ static void reduce_cols(const reducer *k, span p, const st_reduce_run *r,
   }
 }
 
-/* All blocks of p.n1 outputs. */
+/* Reduces all blocks of p.n1 outputs into the first entry of the stack. */
 static void reduce_blocks(const reducer *k, span p, int64_t n0,
                           const st_reduce_run *r, columns *c) {
   const int64_t block = r->partials ? 1 : ST_REDUCE_BLOCK;
@@ -306,8 +315,9 @@ static void reduce_blocks(const reducer *k, span p, int64_t n0,
   combine_all(k, &t);
 }
 
-/* As many outputs at once as there are accumulators. Extrema are folded as
- * their rows lie: again, and in order, if there is a zero or a NaN. */
+/* Reduces n1 outputs, as many at a time as accumulators fit into a row. With
+ * may_differ (extrema) the rows are reduced in memory order first, which is
+ * faster, and once more in the order of the tree if a result may differ. */
 static void run_cols(const reducer *k, span p, const int64_t *s, int64_t n0,
                      int64_t n1, const st_reduce_run *r) {
   columns c;

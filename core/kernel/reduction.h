@@ -1,11 +1,15 @@
-/* Reductions: what their kernels are told, what they are made of, and the
- * driver that they share (reduction.c).
+/* Reduction kernels: their ctx, the functions that define one, and the driver
+ * that all of them share (reduction.c).
  *
- * Operands of a reduction: the results, the input, the references. Each of n1
- * outputs, s[4] bytes apart in the input and s[5] in the references, is the
- * fold of n0 elements, which ctx, a st_reduce_run, finds. Results are
- * contiguous and overwritten. Kernels without a use for a reference never
- * look at it. Note [Pairwise reduction tree] says what is added to what.
+ * Operands: accumulators (output), input, pivots. A call reduces n0 elements
+ * for each of n1 outputs. Outputs are s[4] bytes apart in the input and s[5]
+ * bytes apart in the pivots; ctx, a st_reduce_run, locates the elements of an
+ * output. The accumulators are contiguous and overwritten.
+ *
+ * A pivot is a value per output that is combined with each element before the
+ * reduction: what sqdev and sumexp subtract, the exponent of normp, the value
+ * that find searches for. Other kernels do not read the pivots. The order of
+ * the operations is fixed by Note [Pairwise reduction tree].
  */
 #ifndef ST_KERNEL_REDUCTION_H
 #define ST_KERNEL_REDUCTION_H
@@ -13,58 +17,61 @@
 #include "kernel/kernel.h"
 
 enum { ST_REDUCE_BLOCK = 1024 }; /* elements, Note [Pairwise reduction tree] */
-#define ST_NO_INDEX INT64_MAX    /* a position that was not found */
+#define ST_NO_INDEX INT64_MAX    /* result of find without a match */
 
-/* The ctx of reductions: where the elements of an output are. Element i is
- * number at + i of these dimensions, the fastest first. */
+/* The ctx of reductions: where the elements of an output are. Element i has
+ * the linear index at + i in these dimensions, the fastest first. */
 typedef struct st_reduce_run {
   int64_t at;  /* a multiple of ST_REDUCE_BLOCK */
-  bool partials;  /* every element is a block: they are values of blocks */
+  bool partials;  /* the elements are accumulators of whole blocks */
   int ndim;    /* at least 1 */
   const int64_t *size, *stride; /* bytes */
 } st_reduce_run;
 
-/* -- What a reduction is made of ------------------------------------------ */
+/* -- The functions of a reduction ----------------------------------------- */
 
-/* What the bodies of a fold work on: the elements `in` of one output, or up
- * to four rows x of n1 outputs, and of them an accumulator and a reference
- * each. */
+/* Arguments of the bodies: the elements `in` of one output, or up to four
+ * rows x with one element for each of n1 outputs; and one accumulator and one
+ * pivot per output. */
 typedef struct st_reduce_span {
   char *acc;
   const char *in, *x[4], *ref;
   int64_t n0, n1;
-  const int64_t *off; /* row i is at in + off[i * skip] */
+  const int64_t *off; /* row i starts at in + off[i * skip] */
   int64_t skip;
-  int64_t start;      /* position of the first element */
-  bool more;          /* go on with what acc holds */
-  bool as_rows;       /* no lanes by columns */
+  int64_t start;      /* index of the first element */
+  bool more;          /* acc holds a value: continue with it */
+  bool as_rows;       /* reduce the rows in order, without lanes */
 } st_reduce_span;
 
-/* n elements, step bytes apart, side by side, as the bodies want them. */
+/* Loads n elements, step bytes apart, into a contiguous buffer, converted to
+ * the type that the bodies read. */
 typedef void (*st_reduce_load)(char *to, const char *p, int64_t step,
                              int64_t n);
 
 typedef struct st_reduce_ops {
   st_reduce_load load;
   void (*row)(const st_reduce_span *p);   /* a block of one output */
-  void (*first)(const st_reduce_span *p); /* a row that acc begins with */
-  void (*next)(const st_reduce_span *p);  /* another row into acc */
-  void (*four)(const st_reduce_span *p);  /* four, either way; or NULL */
-  void (*combine)(char *acc, const char *with, int64_t n); /* pairs */
-  int64_t in_size, size;         /* of an element; loaded */
+  void (*first)(const st_reduce_span *p); /* initialises acc with a row */
+  void (*next)(const st_reduce_span *p);  /* adds a row to acc */
+  void (*four)(const st_reduce_span *p);  /* four rows, see more; or NULL */
+  void (*combine)(char *acc, const char *with, int64_t n); /* acc op= with */
+  int64_t in_size, size;         /* of an element: in memory, loaded */
   int64_t acc_size, ref_size, lanes;
-  bool maps;      /* load changes values: elements are never taken as is */
-  bool stops_early;     /* the first hit ends the search */
-  bool any_order; /* the order does not matter: no lanes by columns */
-  /* Might any of n values have other bits in another order? NULL: all. */
+  bool maps;      /* load changes values: it is called for every element */
+  bool stops_early;     /* the first match ends the search */
+  bool any_order; /* the order does not change the bits: needs no lanes */
+  /* True if the bits of any of n accumulators may depend on the order of the
+   * operations. NULL: they always may, unless any_order. */
   bool (*may_differ)(const char *acc, int64_t n);
-  /* n1 outputs of n0 dense elements each, 2 to 4; may be NULL. */
+  /* Reduces n1 outputs of 2 to 4 contiguous elements each; may be NULL. */
   void (*few)(char *acc, const char *in, int64_t n0, int64_t n1);
 } st_reduce_ops;
 
 enum { ST_REDUCE_MAX_LANES = 64, ST_REDUCE_MAX_ACC = 16 };
 
-/* Body of every st_loop of a reduction. */
+/* The driver: every st_loop of a reduction calls it. n0 and n1 are the number
+ * of elements per output and of outputs. */
 void st__run_reduction(const st_reduce_ops *k, char **data, const int64_t *s,
                   int64_t n0, int64_t n1, const st_reduce_run *run);
 

@@ -1,10 +1,11 @@
-/* The bodies of reductions: loads, folds by rows and by columns, and the
- * macros that make a st_loop of them (reduction.h).
+/* Macros that define reductions: loads, bodies by rows and by columns, and
+ * the st_loop that calls the driver with them (reduction.h).
  *
- * A fold takes elements of type T, with accumulators A and references R. L
- * loads an element, E(x, r) maps it, with its reference, and OP folds it. Its
- * parts are functions called <name>_row, _first, _next and _four; those of
- * its accumulators alone, <accs>_lanes and <accs>_join, are shared.
+ * A reduction has elements of type T, accumulators of type A and pivots of
+ * type R. L converts an element to A, E(x, r) maps it given the pivot r, and
+ * OP adds it to an accumulator. Its bodies are <name>_row, _first, _next and
+ * _four. The functions that only depend on A and OP, <accs>_lanes and
+ * <accs>_join, are shared by reductions.
  */
 #ifndef ST_KERNEL_REDUCTION_BODIES_H
 #define ST_KERNEL_REDUCTION_BODIES_H
@@ -26,7 +27,7 @@ enum { PREFETCH_BYTES = 2048 }; /* how far ahead of their use */
 
 /* -- Loads ---------------------------------------------------------------- */
 
-/* The constant steps let the compiler deinterleave in registers. */
+/* Constant steps let the compiler deinterleave in registers. */
 #define LOAD(s, T)                                                          \
   ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
                                 int64_t n) {                                \
@@ -63,10 +64,10 @@ LOAD(128, bits128)
   (sizeof(T) == 1 ? load_8 : sizeof(T) == 2 ? load_16                       \
    : sizeof(T) == 4 ? load_32 : sizeof(T) == 8 ? load_64 : load_128)
 
-enum { LOAD_PART = 4096 }; /* bytes that are brought together at a time */
+enum { LOAD_PART = 4096 }; /* bytes that are gathered at a time */
 
-/* Elements of type U out of those of type T, which `bring` brings together.
- * body turns x, m of those, into out. */
+/* Loads elements of type T as type U: `bring` gathers them, and body converts
+ * the m elements x to out. */
 #define LOAD_AS(s, T, U, bring, body)                                       \
   ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
                                 int64_t n) {                                \
@@ -93,7 +94,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 /* Four vectors of 64 bytes, which hide the latency of an addition. */
 #define LANES(A) (sizeof(A) < 4 ? ST_REDUCE_MAX_LANES : 256 / sizeof(A))
 
-/* m lanes become one; two rows become one. */
+/* _lanes combines m lanes into one value, _join combines two rows. */
 #define ACCUMULATORS(accs, A, OP)                                           \
   static void accs##_lanes(char *to, A *v, int64_t m) {                     \
     enum { W = LANES(A) };                                                  \
@@ -126,7 +127,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
     accs##_lanes(p->acc, v, m);                                             \
     (void)r; }
 
-/* A row to begin with, and one more. */
+/* _first initialises the accumulators with a row, _next adds a row. */
 #define FOLD_ONE(name, accs, T, A, R, L, E, OP)                             \
   static void name##_first(const span *p) {                                 \
     A *restrict a = (A *)p->acc;                                            \
@@ -142,7 +143,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
       a[j] = OP(a[j], E(L(x[j]), r[j]));                                    \
     (void)r; }
 
-/* Four rows at a time touch the accumulators a fourth as often. */
+/* Four rows at a time read and write the accumulators a fourth as often. */
 #define FOLD_FOUR(name, accs, T, A, R, L, E, OP)                            \
   static void name##_four(const span *p) {                                  \
     A *restrict a = (A *)p->acc;                                            \
@@ -162,8 +163,9 @@ LOAD_AS(bf16, uint16_t, float, load_16,
   FOLD_ONE(__VA_ARGS__)                                                     \
   FOLD_FOUR(__VA_ARGS__)
 
-/* The loop `loop`: elements of in_size bytes, which `load` makes those of
- * the fold `name`; then further fields. */
+/* Defines the st_loop `loop` for elements of in_bytes bytes, which load_fn
+ * converts to those of the reduction `name`. Further arguments initialise
+ * fields of st_reduce_ops. */
 #define FOLD_LOOP(loop, load_fn, in_bytes, name, accs, T, A, R, ...)        \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *run) {                                       \
@@ -173,12 +175,12 @@ LOAD_AS(bf16, uint16_t, float, load_16,
       __VA_ARGS__};                                                         \
     st__run_reduction(&k, data, s, n0, n1, run); }
 
-/* A fold and the loop over elements of its own type. */
+/* Defines a reduction and its loop over elements of type T. */
 #define FOLD(name, accs, T, A, R, L, E, OP, ...)                            \
   FOLD_BODIES(name, accs, T, A, R, L, E, OP)                                \
   FOLD_LOOP(name, LOAD_OF(T), sizeof(T), name, accs, T, A, R, __VA_ARGS__)
 
-/* Halves are loaded as float32. */
+/* Loops over half types, which are loaded as float32. */
 #define HALVES(loop, name, accs, A, R, ...)                                 \
   FOLD_LOOP(loop##_f16, load_half, 2, name, accs, float, A, R, __VA_ARGS__) \
   FOLD_LOOP(loop##_bf16, load_bf16, 2, name, accs, float, A, R, __VA_ARGS__)
@@ -186,11 +188,11 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 #define ORDERED_FOLD .any_order = false
 #define ANY_ORDER .any_order = true
 
-/* -- Loads, maps and folds ------------------------------------------------ */
+/* -- Conversions (L), maps (E) and operations (OP) ------------------------ */
 
 #define SAME(x) (x)
 #define WIDE(x) ((uint64_t)(int64_t)(x)) /* wraps, as int64 sums do */
-#define TRUTH_OF(x) ((uint8_t)((x) != 0)) /* any byte may be a bool */
+#define TRUTH_OF(x) ((uint8_t)((x) != 0)) /* a bool may hold any byte */
 #define F64(x) ((double)(x))
 #define C128(x) ((c128)(x))
 
@@ -201,7 +203,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 #define MAX(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
 #define MIN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
-/* Every integer type: X(its arguments, suffix, type). */
+/* X(arguments, suffix, type) for every integer type. */
 #define INTS(X, ...)                                                        \
   X(__VA_ARGS__, u8, uint8_t)                                               \
   X(__VA_ARGS__, i8, int8_t)                                                \
@@ -209,37 +211,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
   X(__VA_ARGS__, i32, int32_t)                                              \
   X(__VA_ARGS__, i64, int64_t)
 
-/* -- Truths: x != 0 ------------------------------------------------------- */
-
-/* Bytes of 0 and 1. One load per width suffices: int8, uint8 and bool share
- * u8, halves share h. */
-#define NONZERO_HALF(x) (((x) & 0x7fff) != 0)
-
-LOAD_EACH(truth_i16, uint16_t, uint8_t, load_16, TRUTH_OF)
-LOAD_EACH(truth_i32, uint32_t, uint8_t, load_32, TRUTH_OF)
-LOAD_EACH(truth_i64, uint64_t, uint8_t, load_64, TRUTH_OF)
-LOAD_EACH(truth_h, uint16_t, uint8_t, load_16, NONZERO_HALF)
-LOAD_EACH(truth_f32, float, uint8_t, load_32, TRUTH_OF)
-LOAD_EACH(truth_f64, double, uint8_t, load_64, TRUTH_OF)
-LOAD_EACH(truth_c64, c64, uint8_t, load_64, TRUTH_OF)
-LOAD_EACH(truth_c128, c128, uint8_t, load_128, TRUTH_OF)
-
 #define NONZERO(x, r) ((x) != 0)
-
-/* The fold of truths called name_u8, and its loops over other types. */
-#define TRUTH_LOOP(name, accs, A, s, size)                                  \
-  FOLD_LOOP(name##_##s, load_truth_##s, size, name##_u8, accs, uint8_t, A,  \
-            char, ANY_ORDER)
-#define TRUTH_FOLD(name, accs, A, OP)                                       \
-  FOLD(name##_u8, accs, uint8_t, A, char, SAME, NONZERO, OP, ANY_ORDER)     \
-  TRUTH_LOOP(name, accs, A, i16, 2)                                         \
-  TRUTH_LOOP(name, accs, A, i32, 4)                                         \
-  TRUTH_LOOP(name, accs, A, i64, 8)                                         \
-  TRUTH_LOOP(name, accs, A, h, 2)                                           \
-  TRUTH_LOOP(name, accs, A, f32, 4)                                         \
-  TRUTH_LOOP(name, accs, A, f64, 8)                                         \
-  TRUTH_LOOP(name, accs, A, c64, 8)                                         \
-  TRUTH_LOOP(name, accs, A, c128, 16)
 
 /* -- Rows of the table ---------------------------------------------------- */
 
@@ -252,19 +224,12 @@ LOAD_EACH(truth_c128, c128, uint8_t, load_128, TRUTH_OF)
 #define COMPLEX_LOOPS(name)                                                 \
   [ST_COMPLEX64] = name##_c64, [ST_COMPLEX128] = name##_c128
 
-/* b: the loop for bool. */
+/* b is the loop for bool. */
 #define NUMBER(name, b)                                                     \
   {ST_K_##name, {                                                           \
     INT_LOOPS(name, b), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 #define REAL(name, b) {ST_K_##name, {INT_LOOPS(name, b), FLOAT_LOOPS(name)}}
 #define INEXACT(name) {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 #define FLOATING(name) {ST_K_##name, {FLOAT_LOOPS(name)}}
-#define TRUTH(name)                                                         \
-  {ST_K_##name, {                                                           \
-    [ST_UINT8] = name##_u8, [ST_INT8] = name##_u8, [ST_BOOL] = name##_u8,   \
-    [ST_INT16] = name##_i16, [ST_INT32] = name##_i32,                       \
-    [ST_INT64] = name##_i64, [ST_FLOAT16] = name##_h,                       \
-    [ST_BFLOAT16] = name##_h, [ST_FLOAT32] = name##_f32,                    \
-    [ST_FLOAT64] = name##_f64, COMPLEX_LOOPS(name)}}
 
 #endif

@@ -1,10 +1,12 @@
-/* SLEEF's functions over their whole range: where a result would depend on
- * its neighbours, and where it overflows too early.
+/* Wrappers of SLEEF functions for large arguments, where a result would depend
+ * on the other lanes, or overflow too early.
  *
  * Note [Lanes are independent]
- * SLEEF's sin, cos and tan reduce all lanes more carefully when one of them
- * is large, which would make a result depend on its neighbours. So small
- * lanes and large ones are computed apart, the large ones beside huge ones.
+ * SLEEF's sin, cos and tan use a more precise argument reduction for all lanes
+ * if one lane is large, so a result would depend on the other lanes. Vectors
+ * with a large lane are therefore computed twice: the small lanes with the
+ * large ones set to zero, and the large lanes with the small ones set to a
+ * huge value.
  */
 #ifndef ST_KERNEL_SLEEF_RANGE_H
 #define ST_KERNEL_SLEEF_RANGE_H
@@ -13,7 +15,8 @@
 
 #include "kernel/vec.h"
 
-/* A bit per lane: is |v| within limit? s: ps or pd, as intrinsics say. */
+/* A bit per lane, set if |v| <= limit. s: ps or pd, the suffix of the
+ * intrinsics. */
 #if defined(__AVX512F__)
 #define ST_BITS_WITHIN(s)                                                    \
   _mm512_cmp_##s##_mask(_mm512_abs_##s(v), _mm512_set1_##s(limit),           \
@@ -31,7 +34,7 @@
 #define ST_BITS_WITHIN(s) (fabs(v) <= limit)
 #endif
 
-/* In all lanes. */
+/* True if |v| <= limit in all lanes. */
 #define ST_VEC_WITHIN(tag, s)                                                \
   static inline bool st_within_##tag(V_##tag v, T_##tag limit) {             \
     return ST_BITS_WITHIN(s) == (1 << ST_LANES_##tag) - 1;                   \
@@ -43,7 +46,7 @@ ST_VEC_WITHIN(f8, pd)
 #define fabs_f4 fabsf
 #define fabs_f8 fabs
 
-/* Lane by lane: x where |v| is within limit, else y. */
+/* Per lane: x if |v| <= limit, else y. */
 #define ST_VEC_SELECT(tag)                                                   \
   static V_##tag st_select_##tag(V_##tag v, T_##tag limit, V_##tag x,        \
                                  V_##tag y) {                                \
@@ -72,7 +75,7 @@ ST_VEC_LARGE_ARG(f4)
 ST_VEC_LARGE_ARG(f8)
 #undef ST_VEC_LARGE_ARG
 
-/* y where |v| is within limit, else what the C library's fn gives. */
+/* Per lane: y if |v| <= limit, else the C library's fn(v). */
 #define ST_VEC_REPLACE(tag)                                                  \
   static V_##tag st_replace_##tag(V_##tag y, V_##tag v, T_##tag limit,       \
                                   T_##tag (*fn)(T_##tag)) {                  \
@@ -89,7 +92,7 @@ ST_VEC_REPLACE(f8)
 
 #define ST_BY_VEC(v, f4, f8) _Generic((v), V_f4: f4, V_f8: f8)
 
-/* sin, cos, tan: |v| up to 100 (f4) or 14 (f8) is small to SLEEF. */
+/* sin, cos, tan: SLEEF treats |v| up to 100 (f4) or 14 (f8) as small. */
 #define V_LARGE_ARG(fn, ulp, v)                                              \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, 100.f, 14.))     \
    ? V(fn, ulp, v)                                                           \
@@ -97,7 +100,7 @@ ST_VEC_REPLACE(f8)
        v, ST_BY_VEC(v, 100.f, 14.), ST_BY_VEC(v, 1e30f, 1e30),               \
        ST_BY_VEC(v, ST_SLEEF_f4(fn, ulp), ST_SLEEF_f8(fn, ulp))))
 
-/* The C library beyond a limit of the vector's type. */
+/* Calls the C library for |v| above a limit, f4 or f8 by the vector's type. */
 #define V_LIBM_ABOVE(fn, ulp, v, f4, f8)                                     \
   (ST_BY_VEC(v, st_within_f4, st_within_f8)(v, ST_BY_VEC(v, f4, f8))         \
    ? V(fn, ulp, v)                                                           \

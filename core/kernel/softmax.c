@@ -1,8 +1,8 @@
-/* softmax, log_softmax and their gradients, along one dimension.
+/* Kernels of softmax, log_softmax and their gradients, along one dimension.
  *
- * The inner dimension is the one walked along, the outer one walks over
- * lines. Outputs come first. The order of operations in a line is always the
- * same.
+ * A line is the elements along that dimension. The inner dimension of a loop
+ * runs along a line, the outer one over the lines. Outputs come first. The
+ * order of the operations in a line is always the same.
  */
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { LINE = 2048, LANES = 32 };
 
-/* How a half type is brought to float32 and back. */
+/* Conversions of a half type from and to float32. */
 typedef struct half_type {
   void (*load)(float *to, const char *p, int64_t step, int64_t n);
   void (*store)(char *p, int64_t step, const float *from, int64_t n);
@@ -24,17 +24,17 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
 
 /* -- Lines ---------------------------------------------------------------- */
 
-/* A line is worked on in pieces of LINE elements; one that is a single piece
- * stays in the buffer from the first step to the last. What is not float64 is
- * worked on as float32, but for the sums. Lanes are combined in order, and
- * NaN wins. */
+/* A line is processed in chunks of LINE elements; a line of one chunk stays in
+ * the buffer from the first step to the last. float64 is computed in float64,
+ * all other types in float32, except for sums, which are float64. Lanes are
+ * combined in order. The maximum of values with a NaN is NaN. */
 #define LARGER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
 
 #define LINE_MAX(W)                                                         \
   typedef struct line_##W {                                                 \
     W x[LINE], max;                                                         \
     double sum;                                                             \
-    const half_type *half; /* of lines that have one */                     \
+    const half_type *half; /* NULL unless the dtype is a half type */       \
     int64_t n; } line_##W;                                                  \
   static W max_##W(const W *x, int64_t n, W max) {                          \
     W lane[LANES];                                                          \
@@ -110,7 +110,8 @@ static void store_half(const line_float *w, char *p, int64_t step,
 
 /* -- softmax -------------------------------------------------------------- */
 
-/* s: f32, f64, or half, whose type ctx is. */
+/* Computes the maximum of a line and the sum of exp(x - max). s: f32, f64, or
+ * half, for which ctx is the half_type. */
 #define SOFTMAX_REDUCE(s, W)                                                \
   static void reduce_##s(line_##W *w, const char *p, int64_t step) {        \
     w->max = (W)-INFINITY;                                                  \
@@ -125,11 +126,11 @@ static void store_half(const line_float *w, char *p, int64_t step,
       exp_##W(w->x, n, w->max);                                             \
       w->sum += sum_##W(w->x, n); } }
 
-/* The buffer holds the exponentials when the line is one piece. */
+/* A line of one chunk still has its exponentials in the buffer. */
 #define SOFTMAX_LOOP(s, W)                                                  \
   static void softmax_##s(char **data, const int64_t *st, int64_t n0,       \
                           int64_t n1, const void *ctx) {                    \
-    line_##W w; /* all of it would be much to clear */                      \
+    line_##W w; /* not cleared: it is large */                              \
     w.n = n0;                                                               \
     w.half = ctx;                                                           \
     for (int64_t j = 0; j < n1; j++) {                                      \
@@ -145,7 +146,7 @@ static void store_half(const line_float *w, char *p, int64_t step,
 #define LOG_SOFTMAX_LOOP(s, W)                                              \
   static void log_softmax_##s(char **data, const int64_t *st, int64_t n0,   \
                               int64_t n1, const void *ctx) {                \
-    line_##W w; /* all of it would be much to clear */                      \
+    line_##W w; /* not cleared: it is large */                              \
     w.n = n0;                                                               \
     w.half = ctx;                                                           \
     for (int64_t j = 0; j < n1; j++) {                                      \
@@ -169,7 +170,7 @@ SOFTMAX(half, float)
 
 /* -- The gradient of softmax ---------------------------------------------- */
 
-/* From g, the gradient of a line, and y, its result; pieces as above. */
+/* g is the gradient of the result y of a line; chunks are as above. */
 #define BACK_LINES(W, EXP)                                                  \
   typedef struct back_##W { line_##W g, y; } back_##W;                      \
   static double softmax_sum_##W(const back_##W *w, int64_t n) {             \
@@ -208,7 +209,7 @@ static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
 #define BACK_LOOP(name, s, W)                                               \
   static void name##_backward_##s(char **data, const int64_t *st,           \
                                   int64_t n0, int64_t n1, const void *ctx) { \
-    back_##W w; /* all of it would be much to clear */                      \
+    back_##W w; /* not cleared: it is large */                              \
     w.g.half = w.y.half = ctx;                                              \
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *const p[] = {data[0] + j * st[3], data[1] + j * st[4],          \

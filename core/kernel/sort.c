@@ -1,12 +1,12 @@
-/* Stable sorting of lines, with positions.
+/* Sorting kernels: stable sort of lines with indices, and binary search.
  *
  * Note [Sorting keys]
  * Elements are mapped to unsigned keys of the same order: the sign bit of
- * integers is flipped, negative floats are inverted, -0 becomes 0, all NaN
- * become the greatest key, and descending keys are inverted. What is sorted
- * are pairs of key and position; values are fetched through the positions.
- * Short lines are merged, long ones go through a radix sort, least digit
- * first, that skips digits which all keys share.
+ * integers is flipped, negative floats are inverted, -0 becomes 0, every NaN
+ * becomes the greatest key, and keys are inverted for descending order. Pairs
+ * of key and index are sorted; values are then gathered by index. Short lines
+ * use merge sort, long ones radix sort from the least significant digit,
+ * which skips digits that all keys share.
  */
 
 #include "kernel/sort.h"
@@ -18,7 +18,7 @@ enum { RUN = 16, MERGE = 1024, DIGIT = 11, BUCKETS = 1 << DIGIT, BLOCK = 64 };
 typedef struct pair32 { uint32_t key, at; } pair32;
 typedef struct pair64 { uint64_t key; int64_t at; } pair64;
 
-/* -- Order ---------------------------------------------------------------- */
+/* -- Sorting pairs -------------------------------------------------------- */
 
 #define SORT_RUNS(P)                                                        \
   static void runs_##P(P *a, int64_t n) {                                   \
@@ -89,7 +89,8 @@ static inline uint64_t double_key(double x) {
 #define HALF_KEY(x) float_key(st__half_to_float(x))
 #define BF16_KEY(x) float_key(st__bf16_to_float(x))
 
-/* Keys of n elements, step bytes apart; flip is 0 or all ones. */
+/* Keys of n elements, step bytes apart; flip is all ones for descending
+ * order, else 0. */
 #define KEYS(s, T, K, E)                                                    \
   static void keys_##s(K *to, const char *p, int64_t step, int64_t n,       \
                        K flip) {                                            \
@@ -141,15 +142,15 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
   if (w->positions) *(int64_t *)(w->positions + i * w->step[1]) = at + base;
 }
 
-/* Pairs of n keys at positions from `at` on. */
+/* Pairs of n keys with consecutive indices from `at` on. */
 #define PAIRS(P, K)                                                         \
   static void pairs_##P(P *a, const K *key, int64_t at, int64_t n) {        \
     for (int64_t k = 0; k < n; k++) {                                       \
       a[k].key = key[k];                                                    \
       a[k].at = (__typeof__(a->at))(at + k); } }
 
-/* Appends those that are below limit to the m in a. Whole blocks are passed
- * over at the speed of comparing. */
+/* Appends the pairs whose key is below limit to the m pairs in a and returns
+ * the new m. The first loop is vectorised; most blocks end after it. */
 #define ADMIT(P, K)                                                         \
   static int64_t admit_##P(P *a, int64_t m, const K *key, int64_t at,       \
                            int64_t n, K limit) {                            \
@@ -161,9 +162,9 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
       m += key[k] < limit; }                                                \
     return m; }
 
-/* The k first in order without sorting the rest. A full buffer is sorted and
- * cut to k; after that, only what is below the k-th is let in. The buffers
- * have room for 2k + 2 BLOCK pairs; with k = n everything is sorted. */
+/* Selects and sorts the k least pairs. A full buffer is sorted and truncated
+ * to k pairs; from then on only keys below the k-th are appended. The buffers
+ * have room for 2k + 2 BLOCK pairs. With k = n the whole line is sorted. */
 #define FILTER(P, K)                                                        \
   static P *filter_##P(P *a, P *b, const line *w, keys_##P keys, K flip,    \
                        int64_t k) {                                         \
@@ -180,8 +181,8 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
       limit = a[m - 1].key; }                                               \
     return a; }
 
-/* Where the wanted part of the order begins: the lower median, or the first
- * NaN, which is in front of the greatest keys. */
+/* Sorted index of the lower median, or of the first NaN; NaNs have the
+ * greatest key and are last. */
 #define MEDIAN(P, K)                                                        \
   static int64_t median_##P(const P *a, const line *w, bool has_nan,        \
                             bool skip_nan) {                                \
@@ -190,7 +191,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     if (skip_nan) return i > 0 ? (i - 1) / 2 : 0;                           \
     return i < w->n ? i : (w->n - 1) / 2; }
 
-/* The end of the longest run of equal keys. */
+/* Sorted index of the last element of the longest run of equal keys. */
 #define MODE(P, K)                                                          \
   static int64_t mode_##P(const P *a, int64_t n, bool has_nan) {            \
     int64_t at = 0, longest = 0, run = 0;                                   \

@@ -1,4 +1,4 @@
-/* The rows of the .def files once more, as text.
+/* The expressions of the kernels as text, from the rows of the .def files.
  */
 
 #include "kernel/source.h"
@@ -6,7 +6,7 @@
 #include "kernel/dtype_tags.h"
 
 typedef struct source {
-  uint16_t id, dtypes;      /* dtypes: a bit for each */
+  uint16_t id, dtypes;      /* dtypes: a bit set */
   const char *text;
 } source;
 
@@ -14,7 +14,7 @@ typedef struct source {
 #define BIT_LOOP BIT
 #define BIT_VEC BIT
 #define BIT_HALF BIT
-/* Lists that single sources of kernels have for themselves. */
+/* Lists that are defined in single kernel sources. */
 #undef ST_LIST_TO_REAL
 #define ST_LIST_TO_REAL(M, ...)
 #define ST_LIST_AS_HALF(M, ...)

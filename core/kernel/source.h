@@ -1,15 +1,15 @@
-/* What kernels compute, as text: the expressions of the .def files, for those
- * who make code of them.
+/* The expressions of kernels as text, for code generation.
  */
 #ifndef ST_KERNEL_SOURCE_H
 #define ST_KERNEL_SOURCE_H
 
 #include "kernel/kernel.h"
 
-/* The expression of the row whose loop for a dtype this is: of a, b, c, d, the
- * inputs in order (mask: a leading one of bytes), and the numbers p0, p1, p2.
- * What comes out is converted to the output's dtype. NULL: there is none, as
- * for loops that move or convert. Macros are as in the row. */
+/* The expression of the kernel that has this loop for a dtype, or NULL if it
+ * has none, as loops that copy or convert. It is the text of the .def file,
+ * macros not expanded. Variables: the inputs a, b, c, d in order (mask: a
+ * leading input of bytes) and the scalar arguments p0, p1, p2. The value is
+ * converted to the output's dtype. */
 const char *st__kernel_source(st_loop loop, st_dtype dtype);
 
 #endif

@@ -1,6 +1,6 @@
-/* Special functions that SLEEF lacks, in double precision: inverses of the
- * error function, what is near it, digamma and its derivatives, zeta, and
- * the modified Bessel functions of orders 0 and 1.
+/* Special functions that SLEEF lacks, in double precision: inverse error
+ * function and normal quantile, erfcx and log_ndtr, digamma and its
+ * derivatives, zeta, and the modified Bessel functions of orders 0 and 1.
  */
 #ifndef ST_KERNEL_SPECIAL_H
 #define ST_KERNEL_SPECIAL_H
@@ -67,15 +67,15 @@ static inline double st_erfinv(double x) {
   return sqrt_half * st_quantile(0.5 * x, 0.5 - fabs(0.5 * x));
 }
 
-/* The number that a share p of the normal distribution is below. */
+/* The p-quantile of the normal distribution. */
 static inline double st_ndtri(double p) {
   return st_quantile(p - 0.5, p < 0.5 ? p : 1 - p);
 }
 
-/* -- Near the error function ---------------------------------------------- */
+/* -- Scaled error functions ----------------------------------------------- */
 
-/* exp(x^2) erfc(x): the exponent's rounding error is put back, and from 25 on,
- * before erfc underflows, it is Abramowitz and Stegun, 7.1.23. */
+/* exp(x^2) erfc(x). The rounding error of x^2 is corrected by its first-order
+ * term. From 25 on, before erfc underflows: Abramowitz and Stegun, 7.1.23. */
 static inline double st_erfcx(double x) {
   const double one_over_sqrt_pi = 0.56418958354775628695;
   if (x < 25) {
@@ -92,7 +92,7 @@ static inline double st_erfcx(double x) {
   return one_over_sqrt_pi / x * sum;
 }
 
-/* The logarithm of the share of the normal distribution below x. */
+/* The logarithm of the normal distribution function. */
 static inline double st_log_ndtr(double x) {
   const double t = x * 0.70710678118654752440;
   return x < -1 ? log(0.5 * st_erfcx(-t)) - t * t : log1p(-0.5 * erfc(t));
@@ -122,7 +122,7 @@ static inline double st_digamma(double x) {
 }
 
 /* The sum of (q + k)^-s for s > 1 and q > 0: its first terms, and the rest by
- * Euler and Maclaurin (Abramowitz and Stegun, 23.1.30). */
+ * the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). */
 static inline double st_zeta_positive(double s, double q) {
   static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
     1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
@@ -144,9 +144,10 @@ static inline double st_zeta_positive(double s, double q) {
   return sum;
 }
 
-/* Hurwitz's. Below 0 only an integer s has terms that are real; those before 0
- * are what lies between two zetas of positive numbers. The largest terms come
- * first: for an odd s they may cancel. */
+/* The Hurwitz zeta function. For q < 0 only an integer s has real terms; the
+ * sum of the terms with a negative base is the difference of two zetas of
+ * positive q. The largest terms are added first, as they may cancel for an odd
+ * s. */
 static inline double st_zeta(double s, double q) {
   if (s != s || q != q) return s + q;
   if (s <= 1) return s == 1 ? (double)INFINITY : (double)NAN;
@@ -167,9 +168,9 @@ static inline double st_polygamma(double n, double x) {
 
 /* -- Modified Bessel functions -------------------------------------------- */
 
-/* exp(-|x|) times that of order 0 or 1. Abramowitz and Stegun, 9.6.10 (the
- * power series, all terms positive) and 9.7.1 (the asymptotic one, from 20
- * on). */
+/* exp(-|x|) times the function of order 0 or 1. Abramowitz and Stegun, 9.6.10
+ * (the power series, all terms positive) and 9.7.1 (the asymptotic series,
+ * from 20 on). */
 static inline double st_bessel_scaled(double x, int order) {
   const double two_pi = 6.28318530717958647693, y = fabs(x);
   double sum = 1, term = 1;
@@ -187,7 +188,8 @@ static inline double st_bessel_scaled(double x, int order) {
   return sum / sqrt(two_pi * y) * (order && x < 0 ? -1 : 1);
 }
 
-/* In two steps: exp alone overflows first. */
+/* Multiplies by exp(|x| / 2) twice, because exp(|x|) overflows earlier than
+ * the result. */
 static inline double st_bessel(double x, int order) {
   const double half = exp(fabs(x) / 2);
   if (fabs(x) == (double)INFINITY) return order ? x : fabs(x);

@@ -1,5 +1,5 @@
-/* Sums and products: of elements, of those that are no NaN, of exponentials
- * (logsumexp), of truths (count_nonzero).
+/* Sum and product kernels: sum, nansum, prod and the sum of exponentials
+ * (logsumexp).
  */
 
 #include "kernel/reduction_bodies.h"
@@ -21,7 +21,7 @@ ACCUMULATORS(mul_c128, c128, st_cmul)
 
 INTS(INT_SUM, sum)
 
-/* Sums of a few elements, as the tree has them. */
+/* Sums of 2 to 4 elements, in the order of Note [Pairwise reduction tree]. */
 #define FEW(s, T)                                                           \
   static void few_##s(char *acc, const char *in, int64_t n0, int64_t n1) {  \
     double *restrict a = (double *)acc;                                     \
@@ -54,11 +54,11 @@ NAN_SUM(f32, float)
 NAN_SUM(f64, double)
 HALVES(nansum, nansum_f32, add_f64, double, char, ORDERED_FOLD)
 
-TRUTH_FOLD(count, add_u64, uint64_t, ADD)
+FOLD(sum_b8, add_u64, uint8_t, uint64_t, char, SAME, NONZERO, ADD, ANY_ORDER)
 
 /* -- Sums of exponentials ------------------------------------------------- */
 
-/* They take so long that all types are loaded as float64. */
+/* exp costs far more than a conversion, so all types are loaded as float64. */
 #define EXP_OF(x, r) st__exp((x) - (r))
 
 LOAD_EACH(f32_f64, float, double, load_32, F64)
@@ -100,7 +100,8 @@ INT_PRODUCT(b8, 1)
 FOLD(prod_f32, mul_f64, float, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
 FOLD(prod_f64, mul_f64, double, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
 HALVES(prod, prod_f32, mul_f64, double, char, ORDERED_FOLD)
-/* complex64 is rounded, and overflows, at every step, as in ATen. */
+/* complex64 products are rounded to complex64, and may overflow, at every
+ * step, as in ATen. */
 FOLD(prod_c64, mul_c64, c64, c64, char, SAME, ITSELF, st_cmulf, ORDERED_FOLD)
 FOLD(prod_c128, mul_c128, c128, c128, char, SAME, ITSELF, st_cmul,
      ORDERED_FOLD)
@@ -108,7 +109,7 @@ FOLD(prod_c128, mul_c128, c128, c128, char, SAME, ITSELF, st_cmul,
 /* -- The table ------------------------------------------------------------ */
 
 static const st_kernel_row rows[] = {
-  NUMBER(sum, count_u8), NUMBER(prod, prod_b8), FLOATING(nansum),
-  TRUTH(count), FLOATING(sumexp)};
+  NUMBER(sum, sum_b8), NUMBER(prod, prod_b8), FLOATING(nansum),
+  FLOATING(sumexp)};
 
 ST_EXPORT(st__sum, rows)

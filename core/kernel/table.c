@@ -1,4 +1,5 @@
-/* One table out of all kernel tables, for the CPU at hand.
+/* Merges the kernel tables of all instruction sets that the CPU supports into
+ * one table (Note [Kernel tables]).
  */
 
 #include "kernel/kernel.h"
@@ -39,7 +40,7 @@ static const st_kernel_table *const avx512_tables[] = {
 };
 #endif
 
-/* NULL: this build has none. */
+/* NULL: not in this build. */
 static const st_kernel_table *const *const tables[ST_ISA_COUNT] = {
   [ST_ISA_BASE] = base_tables,
 #if ST_HAS_AVX2
@@ -71,7 +72,7 @@ static const char *const names[ST_K_COUNT] = {
 /* -- The overlay ---------------------------------------------------------- */
 
 static st_loop loops[ST_K_COUNT][ST_DTYPE_COUNT];
-static uint8_t isas[ST_K_COUNT]; /* of the newest loop */
+static uint8_t isas[ST_K_COUNT]; /* of the loops in use */
 
 static void overlay(const st_kernel_table *table, int isa) {
   for (int i = 0; i < table->n; i++) {
@@ -84,7 +85,7 @@ static void overlay(const st_kernel_table *table, int isa) {
   }
 }
 
-/* When the library is loaded, before any thread can ask. */
+/* Runs when the library is loaded, before any thread calls st__kernel. */
 __attribute__((constructor)) static void overlay_all(void) {
   const int n = (int)(sizeof base_tables / sizeof *base_tables);
   for (int isa = ST_ISA_BASE; isa <= (int)st__isa(); isa++) {

@@ -1,4 +1,4 @@
-/* Loops of the kernels with three inputs, or with numbers beside them.
+/* Kernels with three inputs, or with scalar arguments.
  */
 
 #include "kernel/special.h"
@@ -9,7 +9,8 @@
 #include "kernel/complex.h"
 #include "kernel/integer.h"
 
-/* NaN wins, wherever it is. Selections in this form become blends. */
+/* A NaN in x or in the lower bound is the result, and one in the upper bound,
+ * too. Compilers turn selections of this form into blends. */
 #define CLAMP_FLOAT(tag)                                                     \
   static inline T_##tag clamp_##tag##_(T_##tag x, T_##tag low,               \
                                        T_##tag high) {                       \
@@ -25,7 +26,7 @@ CLAMP_FLOAT(f8)
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
 #define CLAMP(x, low, high) \
   _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
-/* eps below 0 is none */
+/* A negative eps means no clamping. */
 #define AWAY_FROM_ENDS(x, eps) \
   ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
 #define LOGIT(x) log((x) / (1 - (x)))

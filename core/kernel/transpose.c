@@ -1,13 +1,13 @@
-/* Loops that move elements and leave their bits alone: transposed, in short
- * runs, and past the caches.
+/* Kernels that copy elements without conversion: transposed, in short runs,
+ * and with non-temporal stores.
  *
  * Note [Transposing by interleaving]
- * K rows of K elements are transposed in log2 K rounds, each of which zips
- * row r with row r + K/2 into rows 2r and 2r + 1: the same shuffle in every
- * round and for every element size. With 16-byte registers K elements fill
- * one; with 32-byte registers the upper half holds K more rows, so that a
- * tile is 2K rows high and its columns are 32 bytes long. At an edge, the
- * last tile reaches back over elements that have been moved already.
+ * K rows of K elements are transposed in log2 K rounds. Each round interleaves
+ * row r with row r + K/2 into rows 2r and 2r + 1, so every round and every
+ * element size uses the same shuffle. K elements fill a 16-byte register. With
+ * 32-byte registers the upper half holds K more rows: a tile is 2K rows high
+ * and its columns are 32 bytes long. At an edge the last tile overlaps the
+ * one before it and copies some elements a second time.
  */
 
 #include "kernel/transpose.h"
@@ -52,7 +52,7 @@ typedef uint64_t lane16 __attribute__((vector_size(16)));
 #define lane_high4(x, y) SHUFFLE(4, x, y, 2, 6, 3, 7)
 #define lane_low8(x, y)  SHUFFLE(8, x, y, 0, 2)
 #define lane_high8(x, y) SHUFFLE(8, x, y, 1, 3)
-#define lane_low16(x, y) (x) /* there is nothing to zip */
+#define lane_low16(x, y) (x) /* an element fills the register */
 #define lane_high16(x, y) (y)
 #define lane_load(to, p, next) memcpy(&(to), p, 16)
 
@@ -128,13 +128,13 @@ enum { PAIR = 1 };
 
 /* -- Transposing ---------------------------------------------------------- */
 
-/* Where the tile behind the one at i starts. */
+/* Start of the tile after the one at i; the last tile ends at n. */
 static inline int64_t behind(int64_t i, int64_t tile, int64_t n) {
   i += tile;
   return i < n && i > n - tile ? n - tile : i;
 }
 
-/* Too narrow for tiles. */
+/* Element by element, for sizes smaller than a tile. */
 ALWAYS void transpose_few(char *const *data, const int64_t *s, int64_t n0,
                           int64_t n1, size_t b) {
   for (int64_t j = 0; j < n1; j++) {
@@ -146,7 +146,7 @@ ALWAYS void transpose_few(char *const *data, const int64_t *s, int64_t n0,
   }
 }
 
-/* Some rows of dst, as many as a tile has columns. */
+/* Writes as many rows of dst as a tile has columns. */
 #define COLUMNS(reg, b, tall)                                                \
   ALWAYS void reg##_columns##b(char *to, int64_t dst_row, const char *from,  \
                                int64_t src_row, int64_t n0) {                \
@@ -178,7 +178,7 @@ TRANSPOSE(16, 1)
 
 /* -- Runs ----------------------------------------------------------------- */
 
-/* A run of w to 2w bytes is two pieces of w bytes that may overlap. */
+/* Copies runs of w to 2w bytes as two blocks of w bytes, which may overlap. */
 #define RUNS(w)                                                              \
   static void runs##w(char *const *data, const int64_t *s, int64_t n0,       \
                       int64_t n1, size_t bytes) {                            \
@@ -214,8 +214,8 @@ static void runs(char **data, const int64_t *s, int64_t n0, int64_t n1,
 enum { LINE = 64 };
 
 #if defined(__SSE2__)
-/* A line that is written piece by piece without a pause leaves the core as a
- * whole, and is not read first. */
+/* Non-temporal stores that fill a cache line without a gap are combined into
+ * one write, and the line is not read first. */
 ALWAYS void stream_line(char *to, const char *from) {
 #if defined(__AVX2__)
   __m256i part[2];
@@ -252,7 +252,7 @@ static void stream_row(char *to, const char *from, size_t n) {
 }
 #endif
 
-/* Streamed lines are in no order with other stores until the fence. */
+/* Non-temporal stores are not ordered with other stores before the fence. */
 static void stream(char **data, const int64_t *s, int64_t n0, int64_t n1,
                    const void *ctx) {
   (void)ctx;

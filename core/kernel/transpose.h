@@ -1,11 +1,11 @@
-/* What the loops of kernel/transpose.c work on. Operands: dst, src, which share
- * no memory. There is no ctx but for runs.
+/* Operands and ctx of the loops of kernel/transpose.c. Operands: dst, src,
+ * which must not overlap. Only runs has a ctx.
  *
- * transpose: n0 x n1 elements; dst has the element size as its inner stride,
- * src as its outer one.
- * runs: n0 x n1 runs of as many bytes as ctx, a st_runs_ctx, says.
- * stream: n1 rows of n0 bytes, written past the caches where the machine
- * knows how; the inner strides are 1.
+ * transpose: n0 x n1 elements; the inner stride of dst and the outer stride
+ * of src are the element size.
+ * runs: n0 x n1 runs of ctx->bytes contiguous bytes; ctx is a st_runs_ctx.
+ * stream: n1 rows of n0 bytes, written with non-temporal stores where the
+ * instruction set has them; the inner strides are 1.
  */
 #ifndef ST_KERNEL_TRANSPOSE_H
 #define ST_KERNEL_TRANSPOSE_H

@@ -1,4 +1,4 @@
-/* Loops of the kernels with one input.
+/* Kernels with one input.
  */
 
 #include "kernel/sleef_range.h"

@@ -1,9 +1,9 @@
-/* Vector maths: SLEEF's functions at the width of the instruction set.
+/* Vector maths: SLEEF's functions at the vector width of the instruction set.
  *
- * A V_f4 or V_f8 holds ST_LANES_f4 or ST_LANES_f8 elements; where we know no
- * vector types it is one element, and SLEEF's scalar functions serve. The
- * rest of a block that does not fill a vector is padded, so that the last
- * elements take the same path as the first ones.
+ * A V_f4 or V_f8 holds ST_LANES_f4 or ST_LANES_f8 elements. Where no vector
+ * types are defined here it is one element, and SLEEF's scalar functions are
+ * used. The end of a block that does not fill a vector is padded with zeros,
+ * so that all elements take the same path.
  */
 #ifndef ST_KERNEL_VEC_H
 #define ST_KERNEL_VEC_H
@@ -42,13 +42,13 @@ enum {
   ST_LANES_f8 = sizeof(V_f8) / sizeof(double)
 };
 
-/* SLEEF's fn with the error bound ulp, for whichever vector v is. */
+/* SLEEF's fn with the error bound ulp, for a vector or scalar v. */
 #define V(fn, ulp, v) \
   _Generic((v), V_f4: ST_SLEEF_f4(fn, ulp), V_f8: ST_SLEEF_f8(fn, ulp))(v)
 #define V2(fn, ulp, v, w) \
   _Generic((v), V_f4: ST_SLEEF_f4(fn, ulp), V_f8: ST_SLEEF_f8(fn, ulp))(v, w)
 
-/* The whole vectors by copies of a size the compiler knows. */
+/* Whole vectors are copied with a constant size. */
 #define ST_VEC_LOAD(tag)                                                     \
   static inline V_##tag st_load_##tag(const char *p, int64_t i, int64_t n) { \
     V_##tag v = {0};                                                         \

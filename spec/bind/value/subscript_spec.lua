@@ -171,7 +171,7 @@ describe("a subscript", function()
   local failures = {
     {vector, 4, "index 4 is out of range"},
     {vector, -4, "index %-4 is out of range"},
-    {vector, 0, "positions? 0"},
+    {vector, 0, "ind%w+ 0"},
     {grid, 5, "index 5 is out of range for dimension 1 of size 3"},
     {grid, {1, 5}, "index 5 is out of range for dimension 2 of size 4"},
     {grid, {1, {5}}, "index 5 is out of range for dimension 2 of size 4"},
