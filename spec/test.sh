@@ -17,7 +17,7 @@ out=build/test
 slow='architecture conformance property nginx states saving overflow
       extreme_sizes fuzz embed move copy commute registration_order memory oom
       out_of_memory reproducible process neovim haproxy'
-LIMIT=900 # seconds that a spec may take
+LIMIT=900 # seconds that a spec may take; under valgrind ten times as many
 
 # -- Passes --------------------------------------------------------------------
 
@@ -34,8 +34,8 @@ isas() {
   fi
 }
 
-# rows COMMAND: its passes. Those of the sanitizers come last, while whose
-# build the others run.
+# rows COMMAND: its passes. Those of the sanitizers come last: the others run
+# while the sanitized library is compiled.
 #     pass, build, Lua, STRIDED_ISA, STRIDED_NUM_THREADS, axis of its specs
 rows() {
   best=$(isas); best=${best##* }
@@ -136,7 +136,9 @@ run_spec() {
   case $build in
     */san) set -- $(asan $lua) $lua "$@" ;;
     */tsan) set -- STRIDED_TSAN="$root/build/tsan" $(tame) $lua "$@" ;;
-    */grind) set -- $(valgrind_for "$4") $lua "$@" ;;
+    */grind)
+      LIMIT=$((LIMIT * 10))
+      set -- $(valgrind_for "$4") $lua "$@" ;;
     *) set -- $lua "$@" ;;
   esac
   [ $isa = - ] || set -- STRIDED_ISA=$isa "$@"
