@@ -1,22 +1,25 @@
-/* The instruction set the kernels run on, chosen once at load. */
+/* The instruction set of the kernels, chosen once, and the cache size. */
 #ifndef ST_BASE_CPU_H
 #define ST_BASE_CPU_H
 
 #include <stddef.h>
 
-/* ORDER ISA: ascending, kernel tables are overlaid in this order. */
+/* ORDER ISA: ascending; kernel tables are overlaid in this order. */
 typedef enum st_isa_level {
   ST_ISA_BASE, ST_ISA_AVX2, ST_ISA_AVX512,
   ST_ISA_COUNT
 } st_isa_level;
 
-/* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
- * more than the CPU has; an unknown name is reported on stderr). */
+/* The instruction set in use: that of STRIDED_ISA=base|avx2|avx512, else the
+ * highest of the CPU. A name that is unknown or that the CPU does not support
+ * is reported on stderr and ignored. */
 st_isa_level st__isa(void);
+/* The highest instruction set that the CPU supports. */
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
-/* Bytes that stay in the caches while they are worked on. A virtual machine
- * may report the cache of a socket that it shares, so there is a limit. */
+/* Working-set size in bytes that stays in cache: the L3 size, at least 4 MB
+ * and at most 32 MB, because a virtual machine may report the cache of a whole
+ * socket that it shares. */
 size_t st__cache_bytes(void);
 
 #endif

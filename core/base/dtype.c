@@ -1,4 +1,4 @@
-/* Tables of the dtypes, promotion, and scalars in and out of memory. */
+/* Dtype tables, type promotion, and loading and storing scalars. */
 
 #include "base/dtype.h"
 
@@ -21,7 +21,7 @@ static const char *const dtype_names[] = {
 #undef NAME
 };
 
-/* The other names that PyTorch's users know. */
+/* PyTorch's alternative names. */
 static const struct { const char *name; st_dtype dtype; } aliases[] = {
   {"float", ST_FLOAT32}, {"double", ST_FLOAT64}, {"half", ST_FLOAT16},
   {"byte", ST_UINT8},    {"char", ST_INT8},      {"short", ST_INT16},

@@ -1,26 +1,27 @@
-/* Counted allocation: size classes, a cache per thread, one for all threads,
- * and a limit.
+/* The allocator: size classes, block caches, statistics and a limit.
  *
  * Note [Size classes]
- * The size of a block follows from the bytes asked for alone: up to 1 KB the
- * next multiple of 64, beyond that eight steps per doubling, so at most an
- * eighth is wasted. What is given back says how many bytes it was asked for,
- * so a block needs no header, and any block of a class serves any request of
- * that class.
+ * The size of a block depends on the requested size only: up to 1 KB it is the
+ * next multiple of 64 bytes, above that there are eight classes per power of
+ * two, so at most an eighth is wasted. The caller passes the requested size
+ * when it frees a block, so a block needs no header, and any block of a class
+ * serves any request of that class.
  *
  * Note [Block caches]
- * Blocks up to 256 KB go back to the thread that frees them, larger ones and
- * those that it has no room for into one cache under a mutex: a collection
- * frees many at once. Both hand out the block that was freed last, which is
- * the one that the processor still has. What exceeds the bounds goes back to
- * the C library. A build for a checker of memory caches nothing
- * (ST_BLOCK_CACHE is 0): it must see every block come and go.
+ * A freed block of up to 256 KB goes to the cache of the thread that frees it.
+ * Larger blocks, and those that exceed that cache, go to a shared cache under
+ * a mutex, because a garbage collection frees many at once. Both caches are
+ * last in, first out: the block freed last is most likely in the CPU cache.
+ * Blocks that exceed the limits of the caches are returned to the C library. A
+ * build for a memory checker caches nothing (ST_BLOCK_CACHE is 0), so that the
+ * checker sees every allocation.
  *
  * Note [Memory statistics]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
- * to the process's figures when it has gathered a megabyte. A reader sums up.
- * The limit is held against what is gathered and the asking thread's own
- * count: it is exact with one thread, and off by a megabyte for each other.
+ * its counts to the process totals when they reach a megabyte. A reader sums
+ * the totals and all threads' counts. The limit is compared with the totals
+ * plus the calling thread's counts: it is exact with one thread, and off by up
+ * to a megabyte for each other thread.
  */
 
 #include "base/memory.h"
@@ -41,19 +42,22 @@ enum {
   ALIGNMENT = 64,
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
-  THREAD_BLOCKS = 16384,       /* of a class */
-  THREAD_BYTES = 4 << 20,      /* of all classes */
-  SHARED_FROM = 4 << 10,       /* bytes: smaller ones are not worth a lock */
-  KEPT_ALWAYS = 32 << 20,      /* of shared blocks; more where more is used */
+  THREAD_BLOCKS = 16384,       /* blocks per class in a thread's cache */
+  THREAD_BYTES = 4 << 20,      /* bytes in a thread's cache */
+  SHARED_FROM = 4 << 10,       /* bytes; smaller blocks are not shared, they
+                                  are not worth a lock */
+  KEPT_ALWAYS = 32 << 20,      /* least bound of the shared cache, in bytes */
   HUGE_PAGE = 2 << 20,
-  GATHERED = 1 << 20           /* bytes a thread counts by itself */
+  GATHERED = 1 << 20           /* bytes that a thread counts before it adds
+                                  them to the totals */
 };
 
-static const size_t MOST = (size_t)1 << 40; /* bytes of a block */
+static const size_t MOST = (size_t)1 << 40; /* largest block, in bytes */
 
 /* -- Size classes --------------------------------------------------------- */
 
-/* Units of 64 bytes: 1 to 16 are their own class, then (8 + q) << shift. */
+/* In units of 64 bytes: sizes 1 to 16 have a class each, then the sizes are
+ * (8 + q) << shift with q = 1 to 8. */
 static int class_of(size_t n, size_t *size) {
   const size_t units = n ? (n + 63) / 64 : 1;
   if (units <= 16) {
@@ -66,18 +70,18 @@ static int class_of(size_t n, size_t *size) {
   return 16 + (shift - 1) * 8 + (int)(q - 8);
 }
 
-/* -- Figures -------------------------------------------------------------- */
+/* -- Counters ------------------------------------------------------------- */
 
 typedef struct figures { _Atomic int64_t count, bytes; } figures;
 
 typedef struct block { struct block *next; } block;
 
-/* A thread's blocks and counts; the thread alone writes them. */
+/* A thread's blocks and counters; no other thread writes them. */
 typedef struct cache cache;
 struct cache {
-  cache *next;              /* all that ever were */
-  bool taken;               /* by a live thread */
-  _Atomic int64_t bytes;    /* of blocks */
+  cache *next;              /* in caches; a cache is never freed */
+  bool taken;               /* in use by a live thread */
+  _Atomic int64_t bytes;    /* of the cached blocks */
   figures own[ST_MEM_COUNT];
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
@@ -96,21 +100,21 @@ static struct {
 
 static _Atomic int64_t gathered;              /* live bytes of all kinds */
 static _Atomic int64_t limit = INT64_MAX;     /* of live and cached bytes */
-static _Atomic int64_t cache_limit;           /* settled at the first use */
+static _Atomic int64_t cache_limit;           /* set at the first use */
 
 static _Thread_local cache *mine;
-static _Thread_local int64_t fail_in; /* allocations until one fails */
+static _Thread_local int64_t fail_in; /* st__memory_fail_at; 0: off */
 
 static int64_t get(_Atomic int64_t *x) {
   return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-/* Single writer: a load and a store do. */
+/* Each counter has a single writer, so a load and a store are enough. */
 static void counter_add(_Atomic int64_t *x, int64_t by) {
   atomic_store_explicit(x, get(x) + by, memory_order_relaxed);
 }
 
-/* Under the mutex. */
+/* Moves a thread's counts of a kind to the totals. Under the mutex. */
 static void gather(cache *c, int kind) {
   figures *f = &c->own[kind];
   const int64_t count = get(&f->count), bytes = get(&f->bytes);
@@ -155,7 +159,7 @@ static void empty_cache(cache *c) {
   counter_add(&c->bytes, -get(&c->bytes));
 }
 
-/* A later destructor of the thread may take a cache again. */
+/* Runs when a thread exits. A later destructor may call take_cache again. */
 static void release_cache(void *p) {
   cache *c = p;
   empty_cache(c);
@@ -169,7 +173,7 @@ static void release_cache(void *p) {
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
-/* A quarter of what there is. */
+/* A quarter of the physical memory or of the control group's limit. */
 static int64_t settle_most(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   const int64_t there = pages > 0 && size > 0 ? (int64_t)pages * size : 0;
@@ -289,7 +293,8 @@ static void trim(void) {
 
 /* -- Allocation ----------------------------------------------------------- */
 
-/* What is kept for good needs neither classes nor a line of its own. */
+/* Registry blocks live for the whole process: they use neither size classes
+ * nor 64-byte alignment. */
 static bool is_plain(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
 
 static int64_t cached_bytes(void) {
@@ -300,14 +305,15 @@ static int64_t cached_bytes(void) {
   return bytes;
 }
 
-/* As a thread sees it: Note [Memory statistics]. */
+/* Live bytes as this thread counts them: Note [Memory statistics]. */
 static int64_t live_bytes(cache *c) {
   int64_t bytes = get(&gathered);
   for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
   return bytes;
 }
 
-/* May n bytes more be live? What is cached makes room for them. */
+/* True if the limit allows n more live bytes; frees cached blocks if the limit
+ * requires that. */
 static bool is_allowed(cache *c, size_t n) {
   const int64_t most = get(&limit);
   if (most == INT64_MAX) return true;
@@ -355,8 +361,8 @@ static void *allocate(bool plain, size_t n) {
   return p ? p : fail(c, n, cached);
 }
 
-/* Without a cache of its own, not even that much memory is left, a thread
- * has no allocations to be counted. */
+/* A thread without a cache could not allocate even that, so it has no
+ * allocations to count. */
 void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
   cache *c = thread_cache();
   if (c) count_in(c, kind, count, bytes);
@@ -418,7 +424,7 @@ st_mem_stats st__memory_stats(st_mem_kind kind) {
   return s;
 }
 
-/* Under the mutex. */
+/* Live bytes of all threads; updates the peak. Under the mutex. */
 static int64_t sum_up(void) {
   int64_t live = get(&gathered);
   for (cache *c = caches; c; c = c->next) {
@@ -429,7 +435,7 @@ static int64_t sum_up(void) {
 }
 
 st_memory_totals st__memory_totals(void) {
-  thread_cache(); /* settles the limit */
+  thread_cache(); /* sets cache_limit at the first use */
   st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
                         .cache_limit = get(&cache_limit)};
   pthread_mutex_lock(&mutex);
@@ -451,12 +457,12 @@ void st__memory_reset_peak(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* -- Bounds --------------------------------------------------------------- */
+/* -- Limits --------------------------------------------------------------- */
 
 void st__memory_set_limit(int64_t bytes) { limit = bytes; }
 
 void st__memory_set_cache_limit(int64_t bytes) {
-  thread_cache(); /* which would settle it later */
+  thread_cache(); /* the first use must not overwrite it later */
   cache_limit = bytes;
   if (cached_bytes() > bytes) trim();
 }

@@ -1,44 +1,47 @@
-/* The thread team over OpenMP.
+/* The thread team, on OpenMP.
  *
  * Note [OpenMP after fork]
- * A child of fork has libgomp's data but none of its threads, and would hang
- * at its first parallel region. libgomp keeps a team for each thread that had
- * one, and the thread that forks dismisses its own first; the teams of others,
- * at work or asleep, are nothing to the child. It begins with one thread and
- * may ask for more, unless the fork took place inside a region: that team
- * cannot be dismissed, and the child keeps one thread for good.
+ * The child of a fork has libgomp's data but none of its threads, and would
+ * hang at its first parallel region. libgomp keeps one team for each thread
+ * that has run a region. The forking thread releases its own team before the
+ * fork; the teams of other threads, busy or idle, do not matter in the child.
+ * The child starts with one thread and may set a larger number, unless the
+ * fork happened inside a parallel region: that team cannot be released, and
+ * the child has one thread for the rest of its life.
  *
  * Note [External parallel regions]
- * OpenBLAS runs regions that it guards with flags of its own: in the child of
- * a process that forks while another thread multiplies matrices they stay
- * taken for ever, and at exit it frees buffers that others may be using. So
- * forks and exits wait while a library of the kind is at work, and it does not
- * begin while they last. It gets as many threads as the engine has, through
- * OpenMP's number for this thread, which is put back.
+ * OpenBLAS runs parallel regions that it protects with its own locks. If a
+ * process forks while another thread multiplies matrices, these locks stay
+ * taken in the child for ever; and at exit OpenBLAS frees buffers that other
+ * threads may still use. So forks and exits wait until calls of such a library
+ * have returned, and such calls wait until a fork or an exit has ended. A call
+ * uses as many threads as the engine: OpenMP's setting for this thread is
+ * changed for the call and restored after it.
  *
  * Note [Probing for threads]
- * libgomp ends the process when it cannot make a thread (RLIMIT_NPROC, the
- * control group's pids.max, no address space for a stack). So before a thread
- * calls a larger team than it ever had, it makes that many idle threads, and
- * as many again because those that have ended may count for a moment longer.
- * The team is as large as that shows to be possible.
+ * libgomp terminates the process if it cannot create a thread (RLIMIT_NPROC,
+ * the control group's pids.max, no address space for a stack). So before a
+ * thread starts a team that is larger than all of its earlier ones, it creates
+ * idle threads as a test: twice the missing number, because threads that have
+ * ended may still count for a moment. The team is limited to the size that
+ * this test shows to be possible.
  *
  * Note [Work stealing]
- * Every member of a team has a share, a contiguous range, so that memory is
- * walked as the hardware likes it and the next operator finds in a core's
- * cache what the last one left there. A share is taken piece by piece, and
- * who is through with his own goes on with those of the others: a member that
- * is slow, or not there yet, leaves no more undone than the piece it is at.
+ * Every member of a team has a share, a contiguous range, so that it accesses
+ * memory sequentially and the next operator finds the elements in the cache of
+ * the same core. A share is processed in pieces. A member that has finished its
+ * own share takes pieces of the others' shares, so a member that is slow or has
+ * not started yet delays the region by one piece at most.
  *
  * Note [Backing off from a slow team]
- * OpenMP ends a region when every member has arrived, even one with nothing
- * left to do. On a busy machine that may have to wait for a processor for some
- * milliseconds, a thousand times what a small job takes. So regions are
- * watched: after one that took longer than the caller alone would have,
- * callers work alone for a multiple of that loss, and call the team only for
- * what a job has left after several such losses. The multiple grows as long
- * as the team stays late and bounds what waiting can cost to a few
- * hundredths. All that decides who works, never what is computed.
+ * An OpenMP region ends when all members have arrived, including those without
+ * work. On a busy machine a member may wait some milliseconds for a processor,
+ * a thousand times the run time of a small job. So the time of regions is
+ * measured. If a region took longer than the caller would have needed alone,
+ * callers work alone for a multiple of the time that was lost; a job that runs
+ * for several times that loss still starts the team for the rest. The multiple
+ * grows while the team stays late, which limits the cost of waiting to a few
+ * percent. This changes which threads do the work and never the result.
  */
 
 #include "base/threads.h"
@@ -61,7 +64,7 @@ static bool dismiss_team(void) {
   return omp_pause_resource_all(omp_pause_soft) == 0;
 }
 #else
-/* The caller is the whole team and takes one piece after the other. */
+/* Without OpenMP the team consists of the caller alone. */
 static int omp_in_parallel(void) { return 0; }
 static int omp_get_max_threads(void) { return 1; }
 static int omp_get_num_procs(void) { return 1; }
@@ -73,42 +76,42 @@ static bool dismiss_team(void) { return true; }
 
 enum {
   MAX_THREADS = 256,
-  PIECES = 16, /* of a share, at most */
-  ALIGN = 64,  /* units: pieces of many begin at a multiple, and with it at a
-                  cache line of an aligned tensor */
+  PIECES = 16, /* per share, at most */
+  ALIGN = 64,  /* units; large pieces begin at a multiple, which is a cache
+                  line of an aligned tensor */
 };
 
-static _Atomic int num_threads; /* that are wanted; 0: not decided yet */
-static _Atomic int wish = 1;    /* grows with each decision */
+static _Atomic int num_threads; /* the setting; 0: not initialized */
+static _Atomic int wish = 1;    /* version of the setting */
 
-/* What a thread has found out, and what it is at. */
+/* State of a thread. */
 static _Thread_local struct {
-  int had;         /* members of a team, itself counted: the most so far */
-  int refused_at;  /* the wish that was too much */
-  int generation;
-  int externals;   /* its threads, now */
-  bool is_alone;   /* at the work of a team */
+  int had;         /* largest team so far, the thread itself included */
+  int refused_at;  /* version of the setting that could not be reached */
+  int generation;  /* in which `had` was measured */
+  int externals;   /* nesting depth of external parallel regions */
+  bool is_alone;   /* runs the pieces of a job without a team */
 } known;
 
 /* -- Forks and exits ------------------------------------------------------ */
 
-/* A stream of readers must not keep a writer waiting. */
+/* Writers must not starve while new readers arrive. */
 #if defined(PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP)
 #define RWLOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else
 #define RWLOCK_INIT PTHREAD_RWLOCK_INITIALIZER
 #endif
 
-/* forks and exits are writers */
+/* External parallel regions are readers, forks and exits are writers. */
 static pthread_rwlock_t external_lock = RWLOCK_INIT;
-static _Thread_local bool is_dismissed;    /* the team, for a fork */
-static bool is_lone;                       /* for good */
-static _Atomic int generation;             /* forks since the first process */
+static _Thread_local bool is_dismissed;    /* the team was released */
+static bool is_lone;                       /* forked inside a region */
+static _Atomic int generation;             /* number of forks up to here */
 static atomic_bool is_ending;
-static pthread_t ender;
+static pthread_t ender;                    /* the thread that called exit */
 
-/* In a handler of a signal that has met the library at work there is nothing
- * to wait for. */
+/* A signal handler may fork or exit inside an external region of its own
+ * thread: it must not wait for that region. */
 static void block_external(void) {
   if (known.externals == 0) pthread_rwlock_wrlock(&external_lock);
 }
@@ -117,7 +120,7 @@ static void unblock_external(void) {
   if (known.externals == 0) pthread_rwlock_unlock(&external_lock);
 }
 
-/* The lock remembers a writer that the child does not have. */
+/* In the child the lock is held by a thread that does not exist there. */
 static void reset_external(void) {
   external_lock = (pthread_rwlock_t)RWLOCK_INIT;
 }
@@ -131,8 +134,9 @@ static void in_child(void) {
   wish++;
 }
 
-/* The threads that lend wait for the end of the process; the one that brings
- * it about may still have something to compute. */
+/* The lock stays taken, so that other threads wait in
+ * st__external_parallel_begin until the process ends. The exiting thread does
+ * not take it and may still compute, in later exit handlers. */
 static void at_exit(void) {
   block_external();
   ender = pthread_self();
@@ -143,9 +147,9 @@ static bool is_exiting_thread(void) {
   return is_ending && pthread_equal(ender, pthread_self());
 }
 
-/* -- How many ------------------------------------------------------------- */
+/* -- Number of threads ---------------------------------------------------- */
 
-/* STRIDED_NUM_THREADS, or 0. */
+/* The value of STRIDED_NUM_THREADS, or 0. */
 static int read_wish(void) {
   const char *text = getenv("STRIDED_NUM_THREADS");
   if (!text || !*text) return 0;
@@ -157,7 +161,7 @@ static int read_wish(void) {
   return 0;
 }
 
-/* OMP_NUM_THREADS is a list of numbers; OpenMP ignores what is not. */
+/* True if OMP_NUM_THREADS is a list of numbers; OpenMP ignores other values. */
 static bool has_omp_wish(void) {
   const char *text = getenv("OMP_NUM_THREADS");
   return text && strpbrk(text, "123456789") &&
@@ -186,7 +190,7 @@ static void install(void) {
   atomic_compare_exchange_strong(&num_threads, &unset, decide());
 }
 
-/* -- How many there can be ------------------------------------------------ */
+/* -- Probing -------------------------------------------------------------- */
 
 #if ST_OPENMP
 static void *pass(void *gate) {
@@ -195,8 +199,8 @@ static void *pass(void *gate) {
   return NULL;
 }
 
-/* How many of n threads can be there at once. They hear no signals, which
- * belong to the threads of the host. */
+/* Creates up to n threads that exist at the same time; returns how many could
+ * be created. They block all signals, which the program's threads handle. */
 static int probe(int n) {
   pthread_t threads[2 * MAX_THREADS];
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -217,7 +221,7 @@ static int probe(int n) {
 static int probe(int n) { return n; }
 #endif
 
-/* How many of n members this thread's team can have. */
+/* The largest team of up to n members that this thread can have. */
 static int attainable(int n) {
   if (known.generation != generation || known.had == 0) {
     known.had = 1;
@@ -255,8 +259,8 @@ st_status st__set_num_threads(int n) {
 
 bool st__in_parallel(void) { return omp_in_parallel(); }
 
-/* The library is loaded by now and has set up what it does at forks and at the
- * end. Ours comes last, and so is the first to run. */
+/* The library is loaded by now and has registered its fork and exit handlers.
+ * Handlers run in reverse order of registration, so ours run first. */
 static void register_atfork_atexit(void) {
   pthread_atfork(block_external, unblock_external, reset_external);
   atexit(at_exit);
@@ -309,12 +313,12 @@ typedef struct job {
   st_range_fn fn;
   void *ctx;
   int64_t begin, end;
-  int64_t size;     /* of a share */
-  int64_t piece;    /* of a piece, about */
+  int64_t size;     /* units of a share */
+  int64_t piece;    /* units of a piece, before alignment */
   int shares;
-  _Atomic int64_t cost; /* ns of a piece, of the member that was fastest */
-  _Atomic int64_t done; /* pieces, by the team */
-  _Atomic int64_t next[MAX_THREADS]; /* the piece of a share to be taken */
+  _Atomic int64_t cost; /* ns per piece, of the fastest member */
+  _Atomic int64_t done; /* number of pieces that the team has processed */
+  _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
 
 static void init_shares(job *j, int shares, int64_t grain) {
@@ -328,7 +332,7 @@ static void init_shares(job *j, int shares, int64_t grain) {
   for (int s = 0; s < shares; s++) atomic_init(&j->next[s], 0);
 }
 
-/* Where piece p of share s begins. */
+/* The first unit of piece p of share s. */
 static int64_t cut(const job *j, int s, int64_t p) {
   const int64_t n = j->end - j->begin, first = s * j->size;
   int64_t at = first + j->size;
@@ -339,7 +343,7 @@ static int64_t cut(const job *j, int s, int64_t p) {
   return j->begin + (at < n ? at : n);
 }
 
-/* The next piece of a share; false when it is all taken. */
+/* Runs the next piece of a share; false if none is left. */
 static bool run_piece(job *j, int s) {
   const int64_t p = atomic_fetch_add_explicit(&j->next[s], 1,
                                               memory_order_relaxed);
@@ -362,8 +366,9 @@ static void note_cost(job *j, int64_t cost) {
          !atomic_compare_exchange_weak(&j->cost, &least, cost)) {}
 }
 
-/* From one's own share on until all are taken. A member that loses the
- * processor does so in one piece, which does not count. */
+/* Runs pieces, starting with the share `own`, until none is left. A member may
+ * lose the processor during a piece, so the slowest piece does not count in
+ * the cost. */
 static void work(job *j, int own) {
   int64_t n = 0, start = now(), at = start, slowest = 0;
   for (int k = 0; k < j->shares; k++) {
@@ -389,17 +394,18 @@ static bool has_work_left(const job *j) {
 /* -- The team ------------------------------------------------------------- */
 
 enum {
-  LATE_NS = 200000,    /* ns: more than it takes to wake a sleeping team */
-  BACKOFF_FACTOR = 4,  /* losses that a job goes on alone */
-  BACKOFF_RESET_NS = 1000000000, /* ns: lateness is forgotten */
+  LATE_NS = 200000,    /* longer than waking an idle team takes */
+  BACKOFF_FACTOR = 4,  /* a job runs alone for this many last losses at most */
+  BACKOFF_RESET_NS = 1000000000, /* after this time the multiple is reset */
   BACKOFF_MAX_NS = BACKOFF_RESET_NS
 };
 
 static _Atomic int64_t alone_until; /* ns */
 static _Atomic int64_t last_loss;   /* ns */
-static _Atomic int multiple;        /* of last_loss: how long alone */
+static _Atomic int multiple;        /* backoff time / last_loss */
 
-/* Did it take longer than the caller alone might have needed? */
+/* Starts or extends the backoff if the region took longer than the caller
+ * alone would have needed. */
 static void update_backoff(const job *j, int64_t start, int64_t end) {
   const int64_t lost = end - start - j->done * j->cost;
   if (lost < LATE_NS) return;
@@ -411,7 +417,7 @@ static void update_backoff(const job *j, int64_t start, int64_t end) {
   alone_until = end + (rest < BACKOFF_MAX_NS ? rest : BACKOFF_MAX_NS);
 }
 
-/* Nobody would ever arrive at the end of the region. */
+/* The other members do not exist in the child, so the region cannot end. */
 static void refuse_to_return(void) {
   fputs("strided: a child that was forked inside a parallel region must exit "
         "there\n", stderr);
@@ -445,8 +451,8 @@ static void run_until(job *j, int64_t until) {
   }
 }
 
-/* Takes pieces while the team is out of favour; false when some are left. Work
- * within them is not the team's either. */
+/* Runs pieces during the backoff; false if pieces are left. Nested parallel
+ * loops do not use the team either. */
 static bool run_alone(job *j) {
   const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
@@ -466,7 +472,7 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
     fn(ctx, begin, end);
     return;
   }
-  job j; /* all of it would be much to clear */
+  job j; /* not cleared: it is large */
   j.fn = fn;
   j.ctx = ctx;
   j.begin = begin;
