@@ -1,13 +1,11 @@
-/* Arguments against schemas: defaults for what is missing, errors for what
- * does not fit (S5).
- */
+/* Checks arguments against schemas and fills in defaults (S5). */
 
 #include <string.h>
 
 #include "base/dtype.h"
 #include "dispatch/entry.h"
 
-/* -- Kinds of values ------------------------------------------------------ */
+/* -- Types ---------------------------------------------------------------- */
 
 static const char *tag_name(uint32_t tag) {
   static const char *const names[] = {
@@ -17,7 +15,7 @@ static const char *tag_name(uint32_t tag) {
   return tag < sizeof names / sizeof *names ? names[tag] : "garbage";
 }
 
-/* Is what a value points to there? */
+/* True if the value's tag is valid and its pointer is not NULL. */
 static bool is_sound(const st_value *v) {
   switch (v->tag) {
     case ST_TAG_TENSOR: case ST_TAG_COMPLEX: case ST_TAG_STRING:
@@ -64,7 +62,8 @@ static bool accepts_one(st_type type, uint32_t tag) {
   }
 }
 
-/* How many values an enumeration has: kernels index tables by them. */
+/* The number of values of an enumeration, 0 for other types. Kernels index
+ * tables by these values, so they are range-checked. */
 static int64_t enum_count(const st_arg *arg) {
   if (arg->list) return 0;
   switch (arg->type) {
@@ -133,7 +132,8 @@ static st_status check_first(const st_schema *s, int n,
   return ST_OK;
 }
 
-/* Note [The schema of a call]. A schema has one text, at one address. */
+/* Note [The schema of a call]. Equal schemas of an operator share one text, so
+ * comparing the addresses is enough. */
 static st_status declared_schema(const st_op *op, const char *declared,
                                  const st_schema **out) {
   ST_TRY(schema_of(op, out));

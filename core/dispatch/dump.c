@@ -1,4 +1,5 @@
-/* What is registered and what follows from it, as text (R14). */
+/* Dumps of registrations and dispatch tables as text (R14), and a consistency
+ * check of the registry. */
 
 #include <string.h>
 

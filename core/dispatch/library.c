@@ -1,4 +1,4 @@
-/* Libraries: registrations that come and go together (R2). */
+/* Libraries: groups of registrations with one lifetime (R2). */
 
 #include <pthread.h>
 #include <string.h>
@@ -6,32 +6,32 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-/* One registration of a library, by what it is for: "def f.out",
- * "impl f.out CPU", "fallback CPU". */
+/* A registration of a library and its slot, which names what it registers:
+ * "def f.out", "impl f.out CPU", "fallback CPU". */
 typedef struct item {
   st_registration *r;
   const char *slot; /* interned */
 } item;
 
 struct st_library {
-  st_library *next;      /* among the open DEF libraries */
+  st_library *next;      /* in owners */
   char *ns;
   st_library_kind kind;
-  st_key key;            /* of all its kernels, or ST_KEY_INVALID */
+  st_key key;            /* the key of all its kernels, or ST_KEY_INVALID */
   int flags;
   const char *debug;
-  bool is_open;          /* false once another one took its namespace */
+  bool is_open;          /* false once another library took its namespace */
   bool is_committed;     /* registrations take effect at once */
   item *items;
   int n, room;
 };
 
-/* One library may take the namespace of another that a different thread uses,
- * so all of them share one lock. A listener may use a library, too: the lock
- * is recursive. It comes before the registry's. */
+/* A library may take the namespace of another that a different thread uses,
+ * so all libraries share one mutex. It is recursive, because a listener may
+ * use a library, too. Lock order: this mutex, then the registry's. */
 static pthread_mutex_t mutex;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static st_library *owners; /* of namespaces */
+static st_library *owners; /* the DEF libraries that own their namespaces */
 
 static void make_mutex(void) {
   pthread_mutexattr_t recursive;
@@ -44,8 +44,9 @@ static void make_mutex(void) {
 static void before_fork(void) { pthread_mutex_lock(&mutex); }
 static void after_fork(void) { pthread_mutex_unlock(&mutex); }
 
-/* A recursive mutex knows its owner by a number that the child does not have:
- * there it cannot be unlocked, so it is made anew. */
+/* A recursive mutex stores the thread id of its owner. The thread has another
+ * id in the child of a fork and cannot unlock the mutex there, so the child
+ * initializes it again. */
 static void set_up(void) {
   make_mutex();
   st__thread_set_up();
@@ -104,10 +105,10 @@ static void remove_item(st_library *lib, int i) {
 
 enum { MOST_AT_ONCE = 2 }; /* a definition and its kernel */
 
-/* Drafts become items, each in the place of the one for the same slot when
- * the library may replace; all of them or none. On failure the registrations
- * are still the caller's. Listeners hear of it last: they may use the library,
- * or close it. */
+/* Adds prepared registrations to the library, all or none; with ST_REPLACE
+ * each replaces the item of the same slot. On failure the caller still owns
+ * the registrations. Listeners are notified last, because they may use the
+ * library or close it. */
 static st_status add_items(st_library *lib, const item *new, int n) {
   st_registration *regs[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
   int old[MOST_AT_ONCE], ndrop = 0;
@@ -142,7 +143,7 @@ static st_status keep_registration(st_library *lib, st_registration *r,
   return keep_registrations(lib, &(item){r, slot}, 1);
 }
 
-/* -- Rules of the kinds --------------------------------------------------- */
+/* -- Checks --------------------------------------------------------------- */
 
 static st_status check_open(const st_library *lib) {
   if (lib->is_open) return ST_OK;
@@ -150,8 +151,8 @@ static st_status check_open(const st_library *lib) {
                   "its namespace", lib->ns);
 }
 
-/* A name may say the namespace, which must then be the library's. Writes
- * "ns::name" into buf. */
+/* Writes "ns::name" into buf. If the name has a namespace, it must be that of
+ * the library. */
 static st_status qualify(const st_library *lib, const char *name, char *buf,
                          size_t size) {
   const char *colons = strstr(name, "::");
@@ -173,6 +174,7 @@ static st_status qualify(const st_library *lib, const char *name, char *buf,
   return ST_OK;
 }
 
+/* The key called name, or the default key of the library for NULL. */
 static st_status find_key(const st_library *lib, const char *name,
                           st_key *out) {
   if (!name) {
@@ -192,7 +194,7 @@ static st_status find_key(const st_library *lib, const char *name,
 
 /* -- Registering ---------------------------------------------------------- */
 
-/* The draft of a definition, with the name of its slot. */
+/* Prepares a definition and names its slot. */
 static st_status prepare_definition(const st_library *lib,
                                     const st_definition *d, item *out) {
   st_definition own = *d;
@@ -209,7 +211,7 @@ static st_status prepare_definition(const st_library *lib,
   return status;
 }
 
-/* The draft of its kernel for all keys. */
+/* Prepares the kernel that is registered together with a definition. */
 static st_status prepare_kernel_of(const st_library *lib, const item *def,
                                    const st_kernel *kernel, item *out) {
   const char *name = st__op_full_name(st__registration_op(def->r));
@@ -288,7 +290,7 @@ st_status st__library_fallback(st_library *lib, const char *key,
 
 /* -- Namespaces ----------------------------------------------------------- */
 
-/* The engine's own operators are not for replacing. */
+/* The namespace aten belongs to the engine, so no DEF library can own it. */
 static st_status check_namespace(const char *ns, st_library_kind kind) {
   if (strcmp(ns, "_") == 0) {
     if (kind == ST_LIBRARY_IMPL) return ST_OK;
@@ -319,7 +321,7 @@ static void release_namespace(st_library *lib) {
   if (*link) *link = lib->next;
 }
 
-/* Takes the namespace for lib; *out is who had it. */
+/* Makes lib the owner of its namespace; *out is the previous owner, or NULL. */
 static st_status own(st_library *lib, st_library **out) {
   st_library *old = *out = find_owner(lib->ns);
   if (old && !(old->flags & lib->flags & ST_REPLACE)) {
@@ -338,7 +340,7 @@ static st_status own(st_library *lib, st_library **out) {
 
 /* -- Commit --------------------------------------------------------------- */
 
-/* Room for them is reserved. */
+/* Moves part's items to lib, which has reserved room for them. */
 static void move_items(st_library *lib, st_library *part) {
   if (part->n) {
     memcpy(&lib->items[lib->n], part->items,
@@ -348,8 +350,8 @@ static void move_items(st_library *lib, st_library *part) {
   part->n = 0;
 }
 
-/* Every registration of lib in the place of every one of old. Told last: see
- * add_items. */
+/* Links the registrations of lib and drops those of old, all or none.
+ * Listeners are notified last: see add_items. */
 static st_status link_items(st_library *lib, st_library *old) {
   const int n = lib->n, ndrop = old ? old->n : 0;
   const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
@@ -457,7 +459,7 @@ void st__library_close(st_library **handle) {
   free_library(lib);
 }
 
-/* -- Parts ---------------------------------------------------------------- */
+/* -- Staged libraries ----------------------------------------------------- */
 
 st_status st__library_stage(const st_library *lib, st_library **out) {
   const char *key = lib->key == ST_KEY_INVALID ? NULL
@@ -472,8 +474,8 @@ st_status st__library_stage(const st_library *lib, st_library **out) {
                           lib->debug, out);
 }
 
-/* What lib has in the slots of part's items, if it may be replaced: so many
- * into old. */
+/* Writes to old the registrations of lib that those of part replace, in the
+ * reverse order of part; returns their number. */
 static int find_replaced(const st_library *lib, const st_library *part,
                          st_registration **old) {
   int n = 0;

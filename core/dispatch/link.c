@@ -1,4 +1,4 @@
-/* What is registered: registrations, linking them, taking them back.
+/* Prepares, links and unregisters registrations.
  * Note [Prepare, then link], Note [Newest registration wins].
  */
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-/* -- Drafts --------------------------------------------------------------- */
+/* -- Preparing ------------------------------------------------------------ */
 
 static void free_registration(st_retired *self) {
   st_registration *r = (st_registration *)self;
@@ -172,7 +172,8 @@ bool st__is_compatible(const st_registration *r) {
   return !r->signature || !signature || r->signature == signature;
 }
 
-/* Gives the schema to op, or frees it for an equal one that op has. */
+/* Moves the schema to op, or frees it if op already has an equal one; returns
+ * op's. */
 static st_schema *keep_schema(st_op *op, st_registration *r) {
   st_schema *kept = op->schemas;
   while (kept && strcmp(kept->text, r->schema->text) != 0) kept = kept->next;
@@ -186,7 +187,7 @@ static st_schema *keep_schema(st_op *op, st_registration *r) {
   return kept;
 }
 
-/* The head of the list is the schema. */
+/* Makes the head of the list the active definition. */
 static void publish_definition(st_op *op) {
   const st_registration *r = op->definitions;
   atomic_store(&op->doc, r ? r->doc : "");
@@ -250,6 +251,7 @@ static bool covers(st_key key, st_key runtime) {
   return key == runtime || st__alias_includes(key, runtime);
 }
 
+/* Updates st__fallbacks and drops the tables of all operators. */
 static void publish_fallbacks(void) {
   for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
     const st_registration *found = NULL;
@@ -284,8 +286,8 @@ static st_status link_fallback(st_registration *r) {
 
 static st_registration *listeners;
 
-/* The newest listener older than *before, which it becomes: others may come
- * and go between two. */
+/* Finds the newest listener with an order less than *before and sets *before
+ * to its order, because listeners may change between two calls. */
 static bool find_listener(uint64_t *before, st_listener *out) {
   st__lock();
   const st_registration *r = listeners;
@@ -298,7 +300,8 @@ static bool find_listener(uint64_t *before, st_listener *out) {
   return r != NULL;
 }
 
-/* After the fact and outside the mutex, so that a listener may register. */
+/* Runs after the change and without the mutex, so that a listener may
+ * register. */
 static void notify_listeners(const st_op *op) {
   uint64_t before = UINT64_MAX;
   st_listener l;
@@ -313,7 +316,7 @@ static void notify_changes(st_registration *const *list, int n) {
   }
 }
 
-/* A new listener hears of all that is there. */
+/* Notifies new listeners of all operators that are defined already. */
 static void notify_of_all(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
     const st_listener l = list[i]->listener;
@@ -363,7 +366,7 @@ static void unlink_one(st_registration *r) {
   }
 }
 
-/* Under the mutex. */
+/* Links all registrations or none. Under the mutex. */
 static st_status link_all(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
     const st_status status = link_one(regs[i]);
@@ -377,7 +380,7 @@ static st_status link_all(st_registration *const *regs, int n) {
   return ST_OK;
 }
 
-/* Replacing by intent is said with ST_REPLACE (R5). */
+/* Warns of kernels that hide older ones without ST_REPLACE (R5). */
 static void warn_of_hidden(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
     const st_registration *r = regs[i], *old = NULL;
@@ -403,8 +406,8 @@ st_status st__link_silent(st_registration *const *regs, int n,
   return status;
 }
 
-/* A listener may take back what was linked just now, so nothing is freed
- * meanwhile; what was dropped is retired afterwards. */
+/* A listener may unregister what was linked just now, so nothing is freed
+ * while listeners run; dropped registrations are retired after that. */
 void st__notify(st_registration *const *regs, int n,
                 st_registration *const *drop, int ndrop) {
   st__pause_reclaim(true);
@@ -432,7 +435,7 @@ void st__unregister(st_registration **r) {
   *r = NULL;
 }
 
-/* -- One at a time -------------------------------------------------------- */
+/* -- Single registrations ------------------------------------------------- */
 
 static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
@@ -454,9 +457,9 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   return link_prepared(r, out);
 }
 
-/* -- Start ---------------------------------------------------------------- */
+/* -- Initialization ------------------------------------------------------- */
 
-/* ATen's fallthroughs (R12), but for the Autograd keys: there an
+/* ATen's fallthroughs (R12), except those of the Autograd keys, where an
  * operator without a derivative must not lose a gradient silently. */
 static const char *const fallthroughs[] = {
   "BackendSelect", "ADInplaceOrView", "AutocastCPU", "AutocastXPU",
@@ -475,7 +478,7 @@ st_status st__default_fallback(const char *name, st_kernel_fn fn,
   const st_kernel kernel = {.fn = fn, .debug = debug};
   const st_key key = st__key_parse(name);
   st_registration *r;
-  if (st__fallbacks[key]) return ST_OK; /* there since an earlier attempt */
+  if (st__fallbacks[key]) return ST_OK; /* from an earlier attempt */
   ST_TRY(st__prepare_fallback(key, &kernel, ST_REPLACE, &r));
   r->is_default = true;
   return st__link(&r, 1, NULL, 0);

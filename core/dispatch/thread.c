@@ -1,4 +1,4 @@
-/* Per-thread state, readers and reclamation: Note [Epoch-based reclamation]. */
+/* Thread state, readers and reclamation: Note [Epoch-based reclamation]. */
 
 #include "dispatch/thread.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* What a thread begins with (C2). */
+/* The initial keys of a thread (C2). */
 #define INCLUDED \
   (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
 #define EXCLUDED                                               \
@@ -27,14 +27,14 @@ atomic_bool st__has_retired;
 bool st__trace_prints;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static st_reader *readers; /* all that ever were; threads take turns */
+static st_reader *readers; /* never freed; reused by new threads */
 static st_retired *retired;
-static int holds; /* of st__pause_reclaim */
+static int holds; /* calls of st__pause_reclaim(true) in force */
 
 void st__lock(void) { pthread_mutex_lock(&mutex); }
 void st__unlock(void) { pthread_mutex_unlock(&mutex); }
 
-/* -- Retirement ----------------------------------------------------------- */
+/* -- Reclamation ---------------------------------------------------------- */
 
 void st__retire(st_retired *r) {
   r->epoch = atomic_fetch_add(&st__epoch, 1);
@@ -49,7 +49,7 @@ void st__pause_reclaim(bool holds_on) {
   st__unlock();
 }
 
-/* The oldest epoch that a call under way may have begun in. */
+/* The oldest epoch in which a running call started; UINT64_MAX if none runs. */
 static uint64_t oldest_call(void) {
   uint64_t oldest = UINT64_MAX;
   for (st_reader *r = readers; r; r = r->next) {
@@ -59,8 +59,8 @@ static uint64_t oldest_call(void) {
   return oldest;
 }
 
-/* Takes what can be freed out of the list, which is in descending order of
- * epochs: all behind the first that is old enough. */
+/* Unlinks what can be freed. The list is in descending order of epochs, so
+ * that is its tail, from the first entry that is old enough. */
 static st_retired *take_free(void) {
   if (holds > 0) return NULL;
   const uint64_t oldest = oldest_call();
@@ -75,7 +75,7 @@ static st_retired *take_free(void) {
 
 void st__reclaim(void) {
   if (!atomic_load_explicit(&st__has_retired, memory_order_relaxed)) return;
-  /* Whoever holds the mutex reclaims next time. */
+  /* If another thread holds the mutex, a later call reclaims. */
   if (pthread_mutex_trylock(&mutex) != 0) return;
   st_retired *list = take_free();
   pthread_mutex_unlock(&mutex);
@@ -91,7 +91,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 static bool has_exit_key;
 
-/* Runs when a thread ends; a later destructor of its may attach it again. */
+/* Runs when a thread exits; a later destructor of the thread may attach it
+ * again. */
 static void detach(void *thread) {
   st_thread *self = thread;
   st__lock();
@@ -100,7 +101,7 @@ static void detach(void *thread) {
   self->reader = NULL;
 }
 
-/* The other threads are not in the child, nor are their calls. */
+/* Releases the readers of the threads that do not exist in the child. */
 static void after_fork_in_child(void) {
   for (st_reader *r = readers; r; r = r->next) {
     if (r == st__thread.reader) continue;
@@ -141,14 +142,14 @@ st_status st__thread_attach(st_thread *self) {
   self->reader = take_reader();
   st__unlock();
   if (!self->reader) return ST_NO_MEMORY;
-  /* A thread without the key keeps its reader for good. */
+  /* Without the key the reader is never reused. */
   if (has_exit_key) pthread_setspecific(exit_key, self);
   return ST_OK;
 }
 
 /* -- State ---------------------------------------------------------------- */
 
-/* Bits that no inference tensor has (K9). */
+/* Keys that inference tensors do not have (K9). */
 #define TRACKED ST_BIT(ST_FUNC_ADInplaceOrView)
 
 st_tls st__tls(void) { return st__thread.tls; }
