@@ -10,11 +10,9 @@ typedef enum st_isa_level {
   ST_ISA_COUNT
 } st_isa_level;
 
-/* The instruction set in use: that of STRIDED_ISA=base|avx2|avx512, else the
- * highest of the CPU. A name that is unknown or that the CPU does not support
- * is reported on stderr and ignored. */
+/* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
+ * more than the CPU has; an unknown name is reported on stderr). */
 st_isa_level st__isa(void);
-/* The highest instruction set that the CPU supports. */
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
 /* Working-set size in bytes that stays in cache: the L3 size, at least 4 MB
