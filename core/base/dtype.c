@@ -126,8 +126,8 @@ st_dtype st__default_dtype(void) { return (st_dtype)default_dtype; }
 
 st_status st__set_default_dtype(st_dtype d) {
   if (!st__is_floating(d)) {
-    return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating one, "
-                    "not %s", st__dtype_name(d));
+    return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating-point "
+                    "dtype, not %s", st__dtype_name(d));
   }
   default_dtype = d;
   return ST_OK;

@@ -340,14 +340,14 @@ static void *fail(cache *c, size_t n, int64_t cached) {
     snprintf(most, sizeof most, ", the limit is %lld",
              (long long)get(&limit));
   }
-  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for; %lld are live, "
+  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %lld are live, "
            "%lld were cached%s", n, (long long)live, (long long)cached, most);
   return NULL;
 }
 
 static void *allocate(bool plain, size_t n) {
   if (fail_in > 0 && --fail_in == 0) {
-    st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for (a test)", n);
+    st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested (a test)", n);
     return NULL;
   }
   cache *c = thread_cache();

@@ -21,14 +21,14 @@ extern "C" {
 #define ST_STATUS_MAP(X) \
   X(OK,             "ok",             "no error")                            \
   X(NO_MEMORY,      "no_memory",      "out of memory")                       \
-  X(BAD_VALUE,      "bad_value",      "an argument has an impossible value") \
+  X(BAD_VALUE,      "bad_value",      "an argument has an invalid value")    \
   X(BAD_TYPE,       "bad_type",       "an argument has the wrong type")      \
-  X(BAD_SHAPE,      "bad_shape",      "shapes do not fit together")          \
-  X(BAD_DTYPE,      "bad_dtype",      "a dtype does not fit")                \
+  X(BAD_SHAPE,      "bad_shape",      "shapes do not match")                 \
+  X(BAD_DTYPE,      "bad_dtype",      "a dtype is not supported here")       \
   X(BAD_DIM,        "bad_dim",        "a dimension is out of range")         \
-  X(BAD_INDEX,      "bad_index",      "a position is out of range")          \
-  X(BAD_LAYOUT,     "bad_layout",     "strides do not allow it")             \
-  X(OVERLAP,        "overlap",        "memory overlaps")                     \
+  X(BAD_INDEX,      "bad_index",      "an index is out of range")            \
+  X(BAD_LAYOUT,     "bad_layout",     "the strides do not allow this")       \
+  X(OVERLAP,        "overlap",        "tensors overlap in memory")           \
   X(BAD_SCHEMA,     "bad_schema",     "a schema string is malformed")        \
   X(NOT_FOUND,      "not_found",      "no such operator or object")          \
   X(NO_KERNEL,      "no_kernel",      "no kernel for the dispatch key")      \

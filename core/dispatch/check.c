@@ -12,7 +12,7 @@ static const char *tag_name(uint32_t tag) {
     "None", "Tensor", "int", "float", "bool", "complex", "str", "Generator",
     "int[]", "float[]", "bool[]", "Tensor[]"
   };
-  return tag < sizeof names / sizeof *names ? names[tag] : "garbage";
+  return tag < sizeof names / sizeof *names ? names[tag] : "an invalid tag";
 }
 
 /* True if the value's tag is valid and its pointer is not NULL. */
@@ -98,7 +98,7 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
                     arg->name, tag_name(v->tag));
   }
   if (count && (v->u.i < 0 || v->u.i >= count)) {
-    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is no %s",
+    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is not a valid %s",
                     arg->name, (long long)v->u.i, arg->text);
   }
   if (v->tag == ST_TAG_TENSORS && !arg->elem_optional && has_null(v)) {

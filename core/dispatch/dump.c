@@ -52,7 +52,7 @@ static void add_kernels(st_text *t, const st_op *op, st_key key) {
                     r->signature ? r->signature : "any",
                     r->is_fallthrough ? " fallthrough"
                     : r->unboxed ? " boxed unboxed" : " boxed",
-                    !is_fit ? " (inactive: other types)"
+                    !is_fit ? " (inactive: other C types)"
                     : is_active ? "" : " (inactive)");
     if (is_fit) is_active = false;
   }
@@ -107,13 +107,13 @@ static st_status check_op(const st_op *op) {
   const st_registration *r = op->definitions;
   bool is_right = true;
   if (st__op_schema(op) != (r ? r->schema : NULL)) {
-    return st__fail(ST_BAD_STATE, "%s: the schema in force is not that of "
-                    "the newest definition", op->full);
+    return st__fail(ST_BAD_STATE, "%s: the active schema is not that of the "
+                    "newest definition", op->full);
   }
   if (t) ST_TRY(st__check_table(op, t, &is_right));
   if (!is_right) {
-    return st__fail(ST_BAD_STATE, "%s: the dispatch table is not what the "
-                    "registrations give", op->full);
+    return st__fail(ST_BAD_STATE, "%s: the dispatch table does not match the "
+                    "registrations", op->full);
   }
   return ST_OK;
 }

@@ -60,7 +60,7 @@ static void add_set(st_text *t, const char *head, st_keyset ks) {
 }
 
 static const char *precedence(const st_registration *r, st_key key) {
-  if (r->what == ST_REGISTERED_FALLBACK) return "the operator has none";
+  if (r->what == ST_REGISTERED_FALLBACK) return "the operator has no kernel";
   if (st__key_is_alias(r->key)) return "an alias key that includes it";
   return r->key == key ? "its own" : "";
 }
@@ -91,9 +91,9 @@ static void add_others(st_text *t, const st_op *op, st_key key) {
     head = "";
     st__text_format(t, "%s for %s, %s\n", r->debug, st__key_name(r->key),
                     !st__is_compatible(r)
-                    ? "it has other C types than the schema"
-                    : r->key == taken->key ? "an older one"
-                    : "it comes later in the order of precedence");
+                    ? "its C types differ from the schema's"
+                    : r->key == taken->key ? "older"
+                    : "of lower precedence");
   }
 }
 

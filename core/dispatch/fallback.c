@@ -11,7 +11,7 @@ st_status st__run_mode(const st_call *call, const st_value *args,
   st_mode *const mode = self->mode;
   if (!mode) {
     return st__fail(ST_NO_KERNEL, "redispatched to the key Lua, but no mode "
-                    "is in force");
+                    "is active");
   }
   const st_keyset mine = mode->outer ? 0 : ST_BIT(ST_FUNC_Lua);
   const st_call below = {.op = call->op, .schema = call->schema,

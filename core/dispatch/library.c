@@ -161,8 +161,8 @@ static st_status qualify(const st_library *lib, const char *name, char *buf,
     return st__fail(ST_BAD_VALUE, "the name '%.60s...' is too long", name);
   }
   if (!colons && strcmp(lib->ns, "_") == 0) {
-    return st__fail(ST_BAD_VALUE, "in the namespace '_' the name '%.200s' "
-                    "must say its own", name);
+    return st__fail(ST_BAD_VALUE, "the namespace of the library is '_', so "
+                    "the name '%.200s' must include a namespace", name);
   }
   if (colons && strcmp(lib->ns, "_") != 0 &&
       (strlen(lib->ns) != n || strncmp(name, lib->ns, n) != 0)) {
@@ -257,7 +257,7 @@ static st_status add_fallback(st_library *lib, const char *key,
   ST_TRY(check_open(lib));
   if (lib->kind != ST_LIBRARY_IMPL || strcmp(lib->ns, "_") != 0) {
     return st__fail(ST_BAD_STATE, "a fallback serves the operators of all "
-                    "namespaces: it takes an IMPL library of the namespace "
+                    "namespaces: it needs an IMPL library of the namespace "
                     "'_', not the %s library '%s'", kind_names[lib->kind],
                     lib->ns);
   }
@@ -302,9 +302,9 @@ static st_status check_namespace(const char *ns, st_library_kind kind) {
                     ns);
   }
   if (strcmp(ns, "aten") == 0 && kind == ST_LIBRARY_DEF) {
-    return st__fail(ST_BAD_STATE, "the namespace 'aten' is the engine's: open "
-                    "a FRAGMENT to add operators to it, an IMPL library to "
-                    "add kernels");
+    return st__fail(ST_BAD_STATE, "the namespace 'aten' belongs to the "
+                    "engine: open a FRAGMENT to add operators to it, or an "
+                    "IMPL library to add kernels");
   }
   return ST_OK;
 }

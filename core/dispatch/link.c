@@ -90,7 +90,7 @@ static st_status prepare_code(st_registered what, st_key key,
   st_registration *r;
   ST_TRY(check_key(key));
   if (k->unboxed && !k->signature) {
-    return st__fail(ST_BAD_VALUE, "an unboxed kernel needs its signature");
+    return st__fail(ST_BAD_VALUE, "an unboxed kernel needs a signature");
   }
   if (k->signature) ST_TRY(st__intern(k->signature, &signature));
   ST_TRY(new_draft(what, k->debug, flags, &r));
@@ -201,8 +201,8 @@ static void publish_definition(st_op *op) {
 static st_status check_signature(const st_registration *kernel,
                                  const char *signature) {
   if (!kernel->signature || kernel->signature == signature) return ST_OK;
-  return st__fail(ST_BAD_TYPE, "%s: its kernels are of type\n"
-                  "(%s), but that of '%s' is (%s)", kernel->op->full,
+  return st__fail(ST_BAD_TYPE, "%s: its kernels have the C types\n"
+                  "(%s), but that of '%s' has (%s)", kernel->op->full,
                   signature, kernel->debug, kernel->signature);
 }
 
@@ -273,7 +273,7 @@ static st_status link_fallback(st_registration *r) {
       continue;
     }
     return st__fail(ST_BAD_STATE, "%s already has the fallback '%s'; '%s' "
-                    "cannot be another", st__key_name(k), old->debug,
+                    "cannot be added", st__key_name(k), old->debug,
                     r->debug);
   }
   r->next = fallbacks;
@@ -391,7 +391,7 @@ static void warn_of_hidden(st_registration *const *regs, int n) {
     const char *hidden = old ? old->debug : NULL;
     st__unlock();
     if (hidden) {
-      st__warn("%s: the kernel '%s' for %s hides the one of '%s'",
+      st__warn("%s: the kernel '%s' for %s hides that of '%s'",
                r->op->full, r->debug, st__key_name(r->key), hidden);
     }
   }

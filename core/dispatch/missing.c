@@ -96,7 +96,7 @@ st_status st__run_ambiguous(const st_call *call, const st_value *args,
   return st__fail(ST_NO_KERNEL,
                   "%sambiguous for AutogradOther: there is both a "
                   "CompositeImplicitAutograd kernel\nand one for a backend "
-                  "that shares AutogradOther; give AutogradOther its own",
+                  "that shares AutogradOther; register one for AutogradOther",
                   error_prefix(call, name, sizeof name));
 }
 
@@ -105,14 +105,14 @@ st_status st__run_fallthrough(const st_call *call, const st_value *args,
   char name[160];
   (void)args, (void)rets;
   return st__fail(ST_BAD_STATE, "%sredispatched to %s, which falls through: "
-                  "mask that key out first",
+                  "remove that key from the key set first",
                   error_prefix(call, name, sizeof name),
                   st__key_name(st__highest_slot(call->keys)));
 }
 
 st_status st__undefined(const st_op *op) {
   return st__fail(ST_NOT_FOUND, op->kernels
-    ? "%s has kernels but no schema: is its definition missing?"
+    ? "%s has kernels but no schema; it must be defined first"
     : "%s is not defined (any more)", op->full);
 }
 

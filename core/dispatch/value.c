@@ -79,7 +79,7 @@ st_status st__value_copy(const st_value *v, st_value *out) {
     case ST_TAG_GENERATOR:
       /* A value cannot own a generator, because the functions that retain and
        * release one belong to a higher layer. */
-      return st__fail(ST_BAD_TYPE, "a generator cannot be kept in a value");
+      return st__fail(ST_BAD_TYPE, "a value cannot own a generator");
     case ST_TAG_COMPLEX: case ST_TAG_STRING: case ST_TAG_INTS:
     case ST_TAG_FLOATS: case ST_TAG_BOOLS: case ST_TAG_TENSORS: {
       const size_t n = data_size(v);

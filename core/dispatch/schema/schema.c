@@ -15,8 +15,8 @@ static st_status parse_namespace(st_parser *p, const char *ns,
     s->ns = s->name.s;
     s->ns_size = s->name.n;
     if (ns && !st__token_is(s->name, ns)) {
-      return st__lex_fail(p, s->name, "a schema names another namespace than "
-                          "the one it is defined in");
+      return st__lex_fail(p, s->name, "a schema has another namespace than "
+                          "that of its definition");
     }
     return st__lex_expect(p, ST_TOK_IDENT, &s->name);
   }

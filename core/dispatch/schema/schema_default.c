@@ -29,7 +29,7 @@ static st_status parse_integer(st_parser *p, st_token t, bool negative,
   for (size_t k = 0; k < t.n; k++) {
     const uint64_t digit = (uint64_t)(t.s[k] - '0');
     if (u > (limit - digit) / 10) {
-      return st__lex_fail(p, t, "an integer does not fit 64 bits");
+      return st__lex_fail(p, t, "an integer does not fit in 64 bits");
     }
     u = u * 10 + digit;
   }
@@ -172,13 +172,13 @@ static st_status parse_int_like(st_parser *p, st_type type, st_value *out) {
       *out = st__of_int(constants[i].value);
       return ST_OK;
     }
-    return st__lex_fail(p, at, "a name is no default for this type");
+    return st__lex_fail(p, at, "this name is not a default of this type");
   }
   ST_TRY(parse_number(p, &n));
   const int64_t count = enum_count(type);
   if (n.kind != INTEGER) return st__lex_fail(p, at, "expected an integer");
   if (count && (n.i < 0 || n.i >= count)) {
-    return st__lex_fail(p, at, "a default has no meaning");
+    return st__lex_fail(p, at, "a default is out of range");
   }
   *out = st__of_int(n.i);
   return ST_OK;
@@ -308,8 +308,8 @@ static st_status parse_list(st_parser *p, const st_arg *arg, st_value *out) {
   size_t size;
   uint32_t n = 0;
   if (!list_type(arg->type, &tag, &size) || arg->elem_optional) {
-    return st__lex_fail(p, p->cur, "only lists of int, float and bool have "
-                        "defaults");
+    return st__lex_fail(p, p->cur, "only lists of int, float and bool can "
+                        "have defaults");
   }
   void *list = st__arena_alloc(&p->scratch, MAX_LIST * size, 0);
   if (!list) return ST_NO_MEMORY;

@@ -174,12 +174,12 @@ static st_status list_size(st_parser *p, int32_t *out) {
   *out = 0;
   for (size_t i = 0; i < t.n; i++) {
     if (t.s[i] < '0' || t.s[i] > '9' || i > 3) {
-      return st__lex_fail(p, t, "a list has an impossible size");
+      return st__lex_fail(p, t, "a list has an invalid size");
     }
     *out = *out * 10 + (t.s[i] - '0');
   }
   return *out > 0 ? ST_OK
-                  : st__lex_fail(p, t, "a list has an impossible size");
+                  : st__lex_fail(p, t, "a list has an invalid size");
 }
 
 /* Parses "[N]" and an optional "?" after it, which end a type. */
@@ -203,7 +203,7 @@ static st_status suffixed_type(st_parser *p, bool size_hint,
   ST_TRY(prefix_type(p, &t));
   for (;;) {
     if (++suffixes > MAX_DEPTH) {
-      return st__lex_fail(p, p->cur, "a type is nested too deep");
+      return st__lex_fail(p, p->cur, "a type is nested too deeply");
     }
     if (p->cur.kind == '[' && p->ahead.kind == ']') {
       st__lex_next(p);
@@ -223,7 +223,7 @@ static st_status suffixed_type(st_parser *p, bool size_hint,
 
 st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out) {
   if (p->depth >= MAX_DEPTH) {
-    return st__lex_fail(p, p->cur, "a type is nested too deep");
+    return st__lex_fail(p, p->cur, "a type is nested too deeply");
   }
   p->depth++;
   const st_status status = suffixed_type(p, size_hint, out);
