@@ -88,7 +88,7 @@ static int64_t smallest_quota(const controller *c, const char *top,
   return quota;
 }
 
-static int has(const char *controllers, const char *name) {
+static int list_has(const char *controllers, const char *name) {
   for (const char *c = controllers; *c; c += *c == ',') {
     const size_t n = strcspn(c, ",");
     if (n == strlen(name) && memcmp(c, name, n) == 0) return 1;
@@ -107,7 +107,7 @@ static int64_t quota_of_line(const controller *c, const char *root,
   if (!path || path[1] != '/') return 0;
   *controllers++ = *path++ = 0;
   path[strcspn(path, "\n")] = 0;
-  if (*controllers && !has(controllers, c->name)) return 0;
+  if (*controllers && !list_has(controllers, c->name)) return 0;
   const char *const names[] = {*controllers ? controllers : "",
                                *controllers ? c->name : "unified"};
   int64_t quota = 0;
@@ -121,15 +121,15 @@ static int64_t quota_of_line(const controller *c, const char *root,
 
 static int64_t quota(const controller *c, const char *root) {
   char path[512], line[PATH_SIZE];
-  int64_t least = 0;
+  int64_t result = 0;
   snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
   FILE *f = fopen(path, "re");
   if (!f) return 0;
   while (fgets(line, sizeof line, f)) {
-    least = smaller(least, quota_of_line(c, root, line));
+    result = smaller(result, quota_of_line(c, root, line));
   }
   fclose(f);
-  return least;
+  return result;
 }
 
 int st__cgroup_cpus(const char *root) {

@@ -44,15 +44,15 @@ enum {
   CLASSES = 272,               /* up to 2^41 bytes */
   THREAD_BLOCKS = 16384,       /* blocks per class in a thread's cache */
   THREAD_BYTES = 4 << 20,      /* bytes in a thread's cache */
-  SHARED_FROM = 4 << 10,       /* bytes; smaller blocks are not shared, they
+  SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
                                   are not worth a lock */
-  KEPT_ALWAYS = 32 << 20,      /* least bound of the shared cache, in bytes */
+  SHARED_MIN_BYTES = 32 << 20, /* least bound of the shared cache, in bytes */
   HUGE_PAGE = 2 << 20,
-  GATHERED = 1 << 20           /* bytes that a thread counts before it adds
+  FLUSH_BYTES = 1 << 20        /* bytes that a thread counts before it adds
                                   them to the totals */
 };
 
-static const size_t MOST = (size_t)1 << 40; /* largest block, in bytes */
+static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;
 
 /* -- Size classes --------------------------------------------------------- */
 
@@ -72,7 +72,7 @@ static int class_of(size_t n, size_t *size) {
 
 /* -- Counters ------------------------------------------------------------- */
 
-typedef struct figures { _Atomic int64_t count, bytes; } figures;
+typedef struct counters { _Atomic int64_t count, bytes; } counters;
 
 typedef struct block { struct block *next; } block;
 
@@ -80,9 +80,9 @@ typedef struct block { struct block *next; } block;
 typedef struct cache cache;
 struct cache {
   cache *next;              /* in caches; a cache is never freed */
-  bool taken;               /* in use by a live thread */
+  bool in_use;              /* by a live thread */
   _Atomic int64_t bytes;    /* of the cached blocks */
-  figures own[ST_MEM_COUNT];
+  counters own[ST_MEM_COUNT];
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
 };
@@ -98,12 +98,12 @@ static struct {
   _Atomic int64_t bytes;
 } shared;                   /* written under the mutex */
 
-static _Atomic int64_t gathered;              /* live bytes of all kinds */
+static _Atomic int64_t flushed_live;          /* live bytes of all kinds */
 static _Atomic int64_t limit = INT64_MAX;     /* of live and cached bytes */
 static _Atomic int64_t cache_limit;           /* set at the first use */
 
-static _Thread_local cache *mine;
-static _Thread_local int64_t fail_in; /* st__memory_fail_at; 0: off */
+static _Thread_local cache *own_cache;
+static _Thread_local int64_t fail_countdown; /* st__memory_fail_at; 0: off */
 
 static int64_t get(_Atomic int64_t *x) {
   return atomic_load_explicit(x, memory_order_relaxed);
@@ -115,12 +115,12 @@ static void counter_add(_Atomic int64_t *x, int64_t by) {
 }
 
 /* Moves a thread's counts of a kind to the totals. Under the mutex. */
-static void gather(cache *c, int kind) {
-  figures *f = &c->own[kind];
+static void flush_counters(cache *c, int kind) {
+  counters *f = &c->own[kind];
   const int64_t count = get(&f->count), bytes = get(&f->bytes);
   counter_add(&f->count, -count);
   counter_add(&f->bytes, -bytes);
-  counter_add(&gathered, bytes);
+  counter_add(&flushed_live, bytes);
   total[kind].count += count;
   total[kind].bytes += bytes;
   if (total[kind].bytes > total[kind].peak) {
@@ -130,14 +130,14 @@ static void gather(cache *c, int kind) {
 
 static void count_in(cache *c, st_mem_kind kind, int64_t count,
                      int64_t bytes) {
-  figures *f = &c->own[kind];
+  counters *f = &c->own[kind];
   counter_add(&f->count, count);
   counter_add(&f->bytes, bytes);
   const int64_t own = get(&f->bytes);
-  if (own < GATHERED && own > -GATHERED) return;
+  if (own < FLUSH_BYTES && own > -FLUSH_BYTES) return;
   pthread_mutex_lock(&mutex);
-  for (int k = 0; k < ST_MEM_COUNT; k++) gather(c, k);
-  if (get(&gathered) > peak) peak = get(&gathered);
+  for (int k = 0; k < ST_MEM_COUNT; k++) flush_counters(c, k);
+  if (get(&flushed_live) > peak) peak = get(&flushed_live);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -164,46 +164,46 @@ static void release_cache(void *p) {
   cache *c = p;
   empty_cache(c);
   pthread_mutex_lock(&mutex);
-  for (int k = 0; k < ST_MEM_COUNT; k++) gather(c, k);
-  c->taken = false;
+  for (int k = 0; k < ST_MEM_COUNT; k++) flush_counters(c, k);
+  c->in_use = false;
   pthread_mutex_unlock(&mutex);
-  mine = NULL;
+  own_cache = NULL;
 }
 
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
 /* A quarter of the physical memory or of the control group's limit. */
-static int64_t settle_most(void) {
+static int64_t default_cache_limit(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   const int64_t there = pages > 0 && size > 0 ? (int64_t)pages * size : 0;
   const int64_t ours = st__cgroup_memory("");
   return (ours > 0 && ours < there ? ours : there) / 4;
 }
 
-static void set_up(void) {
+static void init(void) {
   has_exit_key = pthread_key_create(&exit_key, release_cache) == 0;
-  cache_limit = settle_most();
+  cache_limit = default_cache_limit();
   pthread_atfork(lock, unlock, unlock);
 }
 
 static cache *take_cache(void) {
-  pthread_once(&once, set_up);
+  pthread_once(&once, init);
   pthread_mutex_lock(&mutex);
   cache *c = caches;
-  while (c && c->taken) c = c->next;
+  while (c && c->in_use) c = c->next;
   if (!c && (c = calloc(1, sizeof *c))) {
     c->next = caches;
     caches = c;
   }
-  if (c) c->taken = true;
+  if (c) c->in_use = true;
   pthread_mutex_unlock(&mutex);
   if (c && has_exit_key) pthread_setspecific(exit_key, c);
-  return mine = c;
+  return own_cache = c;
 }
 
 static inline cache *thread_cache(void) {
-  cache *c = mine;
+  cache *c = own_cache;
   return __builtin_expect(c != NULL, 1) ? c : take_cache();
 }
 
@@ -232,7 +232,7 @@ static void *take_shared(int k, size_t size) {
 
 static bool keep_shared(int k, size_t size, block *b) {
   pthread_mutex_lock(&mutex);
-  const int64_t used = total[ST_MEM_DATA].peak / 2 + KEPT_ALWAYS;
+  const int64_t used = total[ST_MEM_DATA].peak / 2 + SHARED_MIN_BYTES;
   const int64_t settled = get(&cache_limit);
   const int64_t most = used < settled ? used : settled;
   const bool keeps = get(&shared.bytes) + (int64_t)size <= most;
@@ -247,7 +247,7 @@ static bool keep_shared(int k, size_t size, block *b) {
 
 static void *take_block(cache *c, int k, size_t size) {
   block *b = k < SMALL_CLASSES ? c->blocks[k] : NULL;
-  if (!b) return size >= SHARED_FROM ? take_shared(k, size) : NULL;
+  if (!b) return size >= SHARED_MIN_BLOCK ? take_shared(k, size) : NULL;
   c->blocks[k] = b->next;
   c->n[k]--;
   counter_add(&c->bytes, -(int64_t)size);
@@ -258,7 +258,7 @@ static bool keep_block(cache *c, int k, size_t size, block *b) {
   const int64_t bytes = get(&c->bytes) + (int64_t)size;
   if (k >= SMALL_CLASSES || c->n[k] >= THREAD_BLOCKS ||
       bytes > THREAD_BYTES || bytes > get(&cache_limit)) {
-    return size >= SHARED_FROM && keep_shared(k, size, b);
+    return size >= SHARED_MIN_BLOCK && keep_shared(k, size, b);
   }
   b->next = c->blocks[k];
   c->blocks[k] = b;
@@ -284,7 +284,7 @@ static block *empty_shared(void) {
 }
 
 static void trim(void) {
-  if (mine) empty_cache(mine);
+  if (own_cache) empty_cache(own_cache);
   for (block *b = empty_shared(), *next; b; b = next) {
     next = b->next;
     free(b);
@@ -295,7 +295,7 @@ static void trim(void) {
 
 /* Registry blocks live for the whole process: they use neither size classes
  * nor 64-byte alignment. */
-static bool is_plain(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
+static bool uses_malloc(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
 
 static int64_t cached_bytes(void) {
   pthread_mutex_lock(&mutex);
@@ -307,7 +307,7 @@ static int64_t cached_bytes(void) {
 
 /* Live bytes as this thread counts them: Note [Memory statistics]. */
 static int64_t live_bytes(cache *c) {
-  int64_t bytes = get(&gathered);
+  int64_t bytes = get(&flushed_live);
   for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
   return bytes;
 }
@@ -324,10 +324,10 @@ static bool is_allowed(cache *c, size_t n) {
   return true;
 }
 
-static void *find_block(cache *c, bool plain, size_t n) {
+static void *find_block(cache *c, bool is_plain, size_t n) {
   size_t size;
-  if (n > MOST || !is_allowed(c, n)) return NULL;
-  if (plain) return malloc(n ? n : 1);
+  if (n > MAX_BLOCK_BYTES || !is_allowed(c, n)) return NULL;
+  if (is_plain) return malloc(n ? n : 1);
   const int k = class_of(n, &size);
   void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
   return p ? p : new_block(ST_BLOCK_CACHE ? size : n + !n);
@@ -335,7 +335,7 @@ static void *find_block(cache *c, bool plain, size_t n) {
 
 static void *fail(cache *c, size_t n, int64_t cached) {
   char most[64] = "";
-  const int64_t live = c ? live_bytes(c) : get(&gathered);
+  const int64_t live = c ? live_bytes(c) : get(&flushed_live);
   if (get(&limit) != INT64_MAX) {
     snprintf(most, sizeof most, ", the limit is %lld",
              (long long)get(&limit));
@@ -345,18 +345,18 @@ static void *fail(cache *c, size_t n, int64_t cached) {
   return NULL;
 }
 
-static void *allocate(bool plain, size_t n) {
-  if (fail_in > 0 && --fail_in == 0) {
+static void *allocate(bool is_plain, size_t n) {
+  if (fail_countdown > 0 && --fail_countdown == 0) {
     st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested (a test)", n);
     return NULL;
   }
   cache *c = thread_cache();
-  void *p = c ? find_block(c, plain, n) : NULL;
+  void *p = c ? find_block(c, is_plain, n) : NULL;
   if (__builtin_expect(p != NULL, 1)) return p;
   const int64_t cached = cached_bytes();
   if (c && cached > 0) {
     trim();
-    p = find_block(c, plain, n);
+    p = find_block(c, is_plain, n);
   }
   return p ? p : fail(c, n, cached);
 }
@@ -378,7 +378,7 @@ void st__free_block(void *p, size_t n) {
 }
 
 void *st__alloc(st_mem_kind kind, size_t n) {
-  void *p = allocate(is_plain(kind), n);
+  void *p = allocate(uses_malloc(kind), n);
   if (p) st__count(kind, 1, (int64_t)n);
   return p;
 }
@@ -392,7 +392,7 @@ void *st__alloc_zero(st_mem_kind kind, size_t n) {
 void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   st__count(kind, -1, -(int64_t)n);
-  if (is_plain(kind)) free(p);
+  if (uses_malloc(kind)) free(p);
   else st__free_block(p, n);
 }
 
@@ -425,8 +425,8 @@ st_mem_stats st__memory_stats(st_mem_kind kind) {
 }
 
 /* Live bytes of all threads; updates the peak. Under the mutex. */
-static int64_t sum_up(void) {
-  int64_t live = get(&gathered);
+static int64_t total_live(void) {
+  int64_t live = get(&flushed_live);
   for (cache *c = caches; c; c = c->next) {
     for (int k = 0; k < ST_MEM_COUNT; k++) live += get(&c->own[k].bytes);
   }
@@ -439,7 +439,7 @@ st_memory_totals st__memory_totals(void) {
   st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
                         .cache_limit = get(&cache_limit)};
   pthread_mutex_lock(&mutex);
-  t.live = sum_up();
+  t.live = total_live();
   t.peak = peak;
   pthread_mutex_unlock(&mutex);
   return t;
@@ -448,7 +448,7 @@ st_memory_totals st__memory_totals(void) {
 void st__memory_reset_peak(void) {
   pthread_mutex_lock(&mutex);
   peak = 0;
-  sum_up();
+  total_live();
   for (int k = 0; k < ST_MEM_COUNT; k++) {
     int64_t live = total[k].bytes;
     for (cache *c = caches; c; c = c->next) live += get(&c->own[k].bytes);
@@ -475,7 +475,7 @@ int64_t st__memory_trim(void) {
 }
 
 int64_t st__memory_fail_at(int64_t k) {
-  const int64_t left = fail_in;
-  fail_in = k;
+  const int64_t left = fail_countdown;
+  fail_countdown = k;
   return left;
 }

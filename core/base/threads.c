@@ -60,7 +60,7 @@
 #if ST_OPENMP
 #include <omp.h>
 
-static bool dismiss_team(void) {
+static bool release_team(void) {
   return omp_pause_resource_all(omp_pause_soft) == 0;
 }
 #else
@@ -71,7 +71,7 @@ static int omp_get_num_procs(void) { return 1; }
 static int omp_get_thread_limit(void) { return 1; }
 static int omp_get_thread_num(void) { return 0; }
 static void omp_set_num_threads(int n) { (void)n; }
-static bool dismiss_team(void) { return true; }
+static bool release_team(void) { return true; }
 #endif
 
 enum {
@@ -82,16 +82,16 @@ enum {
 };
 
 static _Atomic int num_threads; /* the setting; 0: not initialized */
-static _Atomic int wish = 1;    /* version of the setting */
+static _Atomic int setting_version = 1; /* incremented when it changes */
 
 /* State of a thread. */
 static _Thread_local struct {
-  int had;         /* largest team so far, the thread itself included */
-  int refused_at;  /* version of the setting that could not be reached */
-  int generation;  /* in which `had` was measured */
-  int externals;   /* nesting depth of external parallel regions */
-  bool is_alone;   /* runs the pieces of a job without a team */
-} known;
+  int max_members;     /* of its teams so far, the thread itself included */
+  int refused_version; /* setting_version that could not be reached */
+  int generation;      /* in which max_members was measured */
+  int externals;       /* nesting depth of external parallel regions */
+  bool runs_alone;     /* runs the pieces of a job without a team */
+} thread_state;
 
 /* -- Forks and exits ------------------------------------------------------ */
 
@@ -104,20 +104,20 @@ static _Thread_local struct {
 
 /* External parallel regions are readers, forks and exits are writers. */
 static pthread_rwlock_t external_lock = RWLOCK_INIT;
-static _Thread_local bool is_dismissed;    /* the team was released */
-static bool is_lone;                       /* forked inside a region */
-static _Atomic int generation;             /* number of forks up to here */
-static atomic_bool is_ending;
-static pthread_t ender;                    /* the thread that called exit */
+static _Thread_local bool team_released;
+static bool forked_in_region;  /* this process is the child of that fork */
+static _Atomic int generation; /* number of forks from the first process on */
+static atomic_bool is_exiting;
+static pthread_t exiting_thread;
 
 /* A signal handler may fork or exit inside an external region of its own
  * thread: it must not wait for that region. */
 static void block_external(void) {
-  if (known.externals == 0) pthread_rwlock_wrlock(&external_lock);
+  if (thread_state.externals == 0) pthread_rwlock_wrlock(&external_lock);
 }
 
 static void unblock_external(void) {
-  if (known.externals == 0) pthread_rwlock_unlock(&external_lock);
+  if (thread_state.externals == 0) pthread_rwlock_unlock(&external_lock);
 }
 
 /* In the child the lock is held by a thread that does not exist there. */
@@ -125,13 +125,13 @@ static void reset_external(void) {
   external_lock = (pthread_rwlock_t)RWLOCK_INIT;
 }
 
-static void before_fork(void) { is_dismissed = dismiss_team(); }
+static void before_fork(void) { team_released = release_team(); }
 
 static void in_child(void) {
   generation++;
-  is_lone |= !is_dismissed;
+  forked_in_region |= !team_released;
   num_threads = 1;
-  wish++;
+  setting_version++;
 }
 
 /* The lock stays taken, so that other threads wait in
@@ -139,18 +139,18 @@ static void in_child(void) {
  * not take it and may still compute, in later exit handlers. */
 static void at_exit(void) {
   block_external();
-  ender = pthread_self();
-  is_ending = true;
+  exiting_thread = pthread_self();
+  is_exiting = true;
 }
 
 static bool is_exiting_thread(void) {
-  return is_ending && pthread_equal(ender, pthread_self());
+  return is_exiting && pthread_equal(exiting_thread, pthread_self());
 }
 
 /* -- Number of threads ---------------------------------------------------- */
 
 /* The value of STRIDED_NUM_THREADS, or 0. */
-static int read_wish(void) {
+static int read_env_threads(void) {
   const char *text = getenv("STRIDED_NUM_THREADS");
   if (!text || !*text) return 0;
   char *end;
@@ -162,7 +162,7 @@ static int read_wish(void) {
 }
 
 /* True if OMP_NUM_THREADS is a list of numbers; OpenMP ignores other values. */
-static bool has_omp_wish(void) {
+static bool has_omp_setting(void) {
   const char *text = getenv("OMP_NUM_THREADS");
   return text && strpbrk(text, "123456789") &&
          !text[strspn(text, "0123456789, \t")];
@@ -170,11 +170,11 @@ static bool has_omp_wish(void) {
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-static int decide(void) {
-  int n = read_wish();
+static int default_threads(void) {
+  int n = read_env_threads();
   if (n == 0) {
     n = omp_get_max_threads();
-    if (!has_omp_wish()) {
+    if (!has_omp_setting()) {
       const int quota = st__cgroup_cpus("");
       n = smaller(n, omp_get_num_procs());
       if (quota > 0) n = smaller(n, quota);
@@ -184,16 +184,16 @@ static int decide(void) {
   return n < 1 ? 1 : n;
 }
 
-static void install(void) {
+static void init_threads(void) {
   int unset = 0;
   pthread_atfork(before_fork, NULL, in_child);
-  atomic_compare_exchange_strong(&num_threads, &unset, decide());
+  atomic_compare_exchange_strong(&num_threads, &unset, default_threads());
 }
 
 /* -- Probing -------------------------------------------------------------- */
 
 #if ST_OPENMP
-static void *pass(void *gate) {
+static void *wait_at_gate(void *gate) {
   pthread_mutex_lock(gate);
   pthread_mutex_unlock(gate);
   return NULL;
@@ -209,7 +209,8 @@ static int probe(int n) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_mutex_lock(&gate);
-  while (made < n && !pthread_create(&threads[made], NULL, pass, &gate)) {
+  while (made < n &&
+         !pthread_create(&threads[made], NULL, wait_at_gate, &gate)) {
     made++;
   }
   pthread_mutex_unlock(&gate);
@@ -222,24 +223,26 @@ static int probe(int n) { return n; }
 #endif
 
 /* The largest team of up to n members that this thread can have. */
-static int attainable(int n) {
-  if (known.generation != generation || known.had == 0) {
-    known.had = 1;
-    known.generation = generation;
+static int grow_team(int n) {
+  int max = thread_state.max_members;
+  if (thread_state.generation != generation || max == 0) {
+    thread_state.generation = generation;
+    thread_state.max_members = max = 1;
   }
-  if (n <= known.had) return n;
-  if (known.refused_at == wish) return known.had;
-  const int missing = n - known.had;
-  known.had += probe(2 * missing) / 2;
-  if (known.had < n) known.refused_at = wish;
-  return known.had;
+  if (n <= max) return n;
+  if (thread_state.refused_version == setting_version) return max;
+  max += probe(2 * (n - max)) / 2;
+  thread_state.max_members = max;
+  if (max < n) thread_state.refused_version = setting_version;
+  return max;
 }
 
 int st__num_threads(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install);
+  pthread_once(&once, init_threads);
   const int n = num_threads;
-  return known.refused_at == wish ? smaller(n, known.had) : n;
+  return thread_state.refused_version == setting_version
+         ? smaller(n, thread_state.max_members) : n;
 }
 
 st_status st__set_num_threads(int n) {
@@ -247,13 +250,13 @@ st_status st__set_num_threads(int n) {
     return st__fail(ST_BAD_VALUE, "the number of threads must be 1 to %d, "
                     "not %d", MAX_THREADS, n);
   }
-  if (n > 1 && is_lone) {
+  if (n > 1 && forked_in_region) {
     return st__fail(ST_BAD_STATE, "this process was forked inside a parallel "
                     "region and has one thread");
   }
   st__num_threads();
   num_threads = n;
-  wish++;
+  setting_version++;
   return ST_OK;
 }
 
@@ -271,14 +274,14 @@ int st__external_parallel_begin(void) {
   pthread_once(&once, register_atfork_atexit);
   const int before = omp_get_max_threads(), n = st__num_threads();
   if (!is_exiting_thread()) pthread_rwlock_rdlock(&external_lock);
-  known.externals++;
-  if (!omp_in_parallel()) omp_set_num_threads(attainable(n));
+  thread_state.externals++;
+  if (!omp_in_parallel()) omp_set_num_threads(grow_team(n));
   return before;
 }
 
 void st__external_parallel_end(int before) {
   if (!omp_in_parallel()) omp_set_num_threads(before);
-  known.externals--;
+  thread_state.externals--;
   if (!is_exiting_thread()) pthread_rwlock_unlock(&external_lock);
 }
 
@@ -292,7 +295,7 @@ static int count_shares(int64_t n, int64_t grain, int threads) {
 }
 
 int st__num_pieces(int64_t n, int64_t grain) {
-  if (n <= grain || st__in_parallel() || known.is_alone) return 1;
+  if (n <= grain || st__in_parallel() || thread_state.runs_alone) return 1;
   return count_shares(n, grain, st__num_threads());
 }
 
@@ -360,10 +363,10 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void note_cost(job *j, int64_t cost) {
-  int64_t least = j->cost;
-  while (cost < least &&
-         !atomic_compare_exchange_weak(&j->cost, &least, cost)) {}
+static void update_cost(job *j, int64_t cost) {
+  int64_t old = j->cost;
+  while (cost < old &&
+         !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
 /* Runs pieces, starting with the share `own`, until none is left. A member may
@@ -379,8 +382,8 @@ static void work(job *j, int own) {
       if (at - before > slowest) slowest = at - before;
     }
   }
-  if (n > 1) note_cost(j, (at - start - slowest) / (n - 1));
-  if (n == 1) note_cost(j, slowest);
+  if (n > 1) update_cost(j, (at - start - slowest) / (n - 1));
+  if (n == 1) update_cost(j, slowest);
   j->done += n;
 }
 
@@ -402,7 +405,7 @@ enum {
 
 static _Atomic int64_t alone_until; /* ns */
 static _Atomic int64_t last_loss;   /* ns */
-static _Atomic int multiple;        /* backoff time / last_loss */
+static _Atomic int backoff_multiple; /* backoff time / last_loss */
 
 /* Starts or extends the backoff if the region took longer than the caller
  * alone would have needed. */
@@ -410,15 +413,16 @@ static void update_backoff(const job *j, int64_t start, int64_t end) {
   const int64_t lost = end - start - j->done * j->cost;
   if (lost < LATE_NS) return;
   const bool again = start - alone_until < BACKOFF_RESET_NS;
-  const int times = !again ? 8 : multiple < 64 ? 2 * multiple : 128;
+  const int old = backoff_multiple;
+  const int times = !again ? 8 : old < 64 ? 2 * old : 128;
   const int64_t rest = times * lost;
-  multiple = times;
+  backoff_multiple = times;
   last_loss = lost;
   alone_until = end + (rest < BACKOFF_MAX_NS ? rest : BACKOFF_MAX_NS);
 }
 
 /* The other members do not exist in the child, so the region cannot end. */
-static void refuse_to_return(void) {
+static void abort_forked_child(void) {
   fputs("strided: a child that was forked inside a parallel region must exit "
         "there\n", stderr);
   abort();
@@ -426,12 +430,12 @@ static void refuse_to_return(void) {
 
 static void run_member(job *j, int forks) {
   work(j, omp_get_thread_num());
-  if (generation != forks) refuse_to_return();
+  if (generation != forks) abort_forked_child();
 }
 
 static void run_team(job *j) {
   const int64_t start = now();
-  const int members = attainable(j->shares), forks = generation;
+  const int members = grow_team(j->shares), forks = generation;
   if (members == 1) {
     work(j, 0);
     return;
@@ -457,9 +461,9 @@ static bool run_alone(job *j) {
   const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
-  known.is_alone = true;
+  thread_state.runs_alone = true;
   run_until(j, until);
-  known.is_alone = false;
+  thread_state.runs_alone = false;
   return !has_work_left(j);
 }
 

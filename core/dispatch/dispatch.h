@@ -107,7 +107,7 @@ void st__library_close(st_library **lib);
 /* A staged library collects registrations; st__library_merge moves them all to
  * lib in one step, or none. The caller closes the staged library. */
 st_status st__library_stage(const st_library *lib, st_library **out);
-st_status st__library_merge(st_library *lib, st_library *part);
+st_status st__library_merge(st_library *lib, st_library *staged);
 
 /* -- Look-up -------------------------------------------------------------- */
 

@@ -46,15 +46,15 @@ static void add_kernels(st_text *t, const st_op *op, st_key key) {
   bool is_active = true;
   for (const st_registration *r = op->kernels; r; r = r->next) {
     if (r->key != key) continue;
-    const bool is_fit = st__is_compatible(r);
+    const bool is_compatible = st__is_compatible(r);
     st__text_format(t, "%s%s: %s :: %s [%s ]%s\n", st__key_name(key),
                     st__key_is_alias(key) ? "[alias]" : "", r->debug,
                     r->signature ? r->signature : "any",
                     r->is_fallthrough ? " fallthrough"
                     : r->unboxed ? " boxed unboxed" : " boxed",
-                    !is_fit ? " (inactive: other C types)"
+                    !is_compatible ? " (inactive: other C types)"
                     : is_active ? "" : " (inactive)");
-    if (is_fit) is_active = false;
+    if (is_compatible) is_active = false;
   }
 }
 

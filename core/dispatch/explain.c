@@ -82,17 +82,17 @@ static void add_kernel(st_text *t, const st_op *op, st_key key) {
 
 /* Writes the other kernels that serve the key, and why they are not used. */
 static void add_others(st_text *t, const st_op *op, st_key key) {
-  const st_registration *taken = st__select(op, key);
+  const st_registration *chosen = st__select(op, key);
   const char *head = "passed over";
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    const bool serves = r->key == key || st__alias_includes(r->key, key);
-    if (r == taken || !serves) continue;
+    const bool is_candidate = r->key == key || st__alias_includes(r->key, key);
+    if (r == chosen || !is_candidate) continue;
     add_head(t, head);
     head = "";
     st__text_format(t, "%s for %s, %s\n", r->debug, st__key_name(r->key),
                     !st__is_compatible(r)
                     ? "its C types differ from the schema's"
-                    : r->key == taken->key ? "older"
+                    : r->key == chosen->key ? "older"
                     : "of lower precedence");
   }
 }

@@ -63,14 +63,14 @@ static const char *find_grad_arg(const st_schema *s, const st_value *args) {
   return NULL;
 }
 
-static st_status refuse(const char *arg) {
+static st_status fail_no_derivative(const char *arg) {
   return st__fail(ST_NO_KERNEL, "argument '%s' requires a gradient, and the "
                   "operator has no derivative:\nregister a kernel for "
                   "Autograd, detach the argument, or call it with gradients "
                   "off (no_grad)", arg);
 }
 
-static bool results_carry(const st_schema *s, const st_value *rets) {
+static bool results_carry_gradient(const st_schema *s, const st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
     if (carries_gradient(&rets[i])) return true;
   }
@@ -97,9 +97,9 @@ st_status st__run_underivable(const st_call *call, const st_value *args,
   const st_schema *s = call->schema;
   const char *grad_arg = st__thread.tls.grad ? find_grad_arg(s, args) : NULL;
   if (!grad_arg || !has_tensor_results(s)) return run_below(call, args, rets);
-  if (s->is_mutable) return refuse(grad_arg);
+  if (s->is_mutable) return fail_no_derivative(grad_arg);
   ST_TRY(run_below(call, args, rets));
-  if (!results_carry(s, rets)) return ST_OK;
+  if (!results_carry_gradient(s, rets)) return ST_OK;
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
-  return refuse(grad_arg);
+  return fail_no_derivative(grad_arg);
 }

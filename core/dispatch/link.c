@@ -18,8 +18,8 @@ static void free_registration(st_retired *self) {
 }
 
 /* Under the mutex. */
-static st_status new_draft(st_registered what, const char *debug, int flags,
-                           st_registration **out) {
+static st_status new_registration(st_registered what, const char *debug,
+                                  int flags, st_registration **out) {
   const char *kept;
   ST_TRY(st__intern(debug, &kept));
   st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
@@ -50,7 +50,8 @@ st_status st__prepare_definition(const st_definition *d, int flags,
   st_registration *r = NULL;
   ST_TRY(st__schema_parse(d->schema, d->ns, &schema));
   st__lock();
-  st_status status = new_draft(ST_REGISTERED_SCHEMA, d->debug, flags, &r);
+  st_status status = new_registration(ST_REGISTERED_SCHEMA, d->debug, flags,
+                                      &r);
   if (status == ST_OK) {
     r->schema = schema;
     schema = NULL;
@@ -93,7 +94,7 @@ static st_status prepare_code(st_registered what, st_key key,
     return st__fail(ST_BAD_VALUE, "an unboxed kernel needs a signature");
   }
   if (k->signature) ST_TRY(st__intern(k->signature, &signature));
-  ST_TRY(new_draft(what, k->debug, flags, &r));
+  ST_TRY(new_registration(what, k->debug, flags, &r));
   r->key = key;
   r->fn = k->fn ? k->fn : st__run_fallthrough;
   r->is_fallthrough = !k->fn;
@@ -145,7 +146,8 @@ st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
 
 st_status st__prepare_listener(const st_listener *l, st_registration **out) {
   st__lock();
-  const st_status status = new_draft(ST_REGISTERED_LISTENER, NULL, 0, out);
+  const st_status status = new_registration(ST_REGISTERED_LISTENER, NULL, 0,
+                                            out);
   if (status == ST_OK) (*out)->listener = *l;
   st__unlock();
   return status;
@@ -465,13 +467,13 @@ static const char *const fallthroughs[] = {
   "BackendSelect", "ADInplaceOrView", "AutocastCPU", "AutocastXPU",
   "AutocastCUDA",
 };
-static const char *const underivables[] = {
+static const char *const autograd_keys[] = {
   "AutogradOther", "AutogradCPU", "AutogradCUDA", "AutogradXLA",
   "AutogradXPU", "AutogradLazy", "AutogradMPS", "AutogradHPU",
   "AutogradMeta", "AutogradPrivateUse1", "AutogradPrivateUse2",
   "AutogradPrivateUse3",
 };
-static const char *const modes[] = {"Lua"};
+static const char *const mode_keys[] = {"Lua"};
 
 st_status st__default_fallback(const char *name, st_kernel_fn fn,
                                const char *debug) {
@@ -491,12 +493,13 @@ static st_status add_defaults(void) {
     ST_TRY(st__default_fallback(fallthroughs[i], NULL,
                                 "fallthrough by default"));
   }
-  for (size_t i = 0; i < COUNT(underivables); i++) {
-    ST_TRY(st__default_fallback(underivables[i], st__run_underivable,
+  for (size_t i = 0; i < COUNT(autograd_keys); i++) {
+    ST_TRY(st__default_fallback(autograd_keys[i], st__run_underivable,
                                 "no derivative"));
   }
-  for (size_t i = 0; i < COUNT(modes); i++) {
-    ST_TRY(st__default_fallback(modes[i], st__run_mode, "the mode in force"));
+  for (size_t i = 0; i < COUNT(mode_keys); i++) {
+    ST_TRY(st__default_fallback(mode_keys[i], st__run_mode,
+                                "the mode in force"));
   }
   return ST_OK;
 }

@@ -77,16 +77,16 @@ static const st_registration *select_implicit(const st_op *op,
 
 /* Default kernels: at ADInplaceOrView, of operators that write an argument or
  * return views; at the Autograd keys, of operators with out=. */
-static st_registration tracking = {
+static st_registration default_tracking = {
   .what = ST_REGISTERED_FALLBACK, .debug = "views and versions"
 };
-static st_registration refusing = {
+static st_registration default_out_refusal = {
   .what = ST_REGISTERED_FALLBACK, .debug = "no gradients with out="
 };
 
 void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out) {
-  tracking.fn = track;
-  refusing.fn = refuse_out;
+  default_tracking.fn = track;
+  default_out_refusal.fn = refuse_out;
 }
 
 static bool returns_views(const st_schema *s) {
@@ -106,13 +106,14 @@ static const st_registration *select_tracking(const st_op *op,
                                               const newest *n, st_key key) {
   const st_schema *s = atomic_load(&((st_op *)(uintptr_t)op)->schema);
   const int f = key < ST_KEY_RUNTIME_COUNT ? st__key_functionality(key) : -1;
-  if (!s || !tracking.fn) return NULL;
+  if (!s || !default_tracking.fn) return NULL;
   if (f == ST_FUNC_ADInplaceOrView) {
-    const bool is_made = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
-    return (s->is_mutable || returns_views(s)) && !is_made ? &tracking : NULL;
+    const bool is_composite = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
+    const bool tracks = (s->is_mutable || returns_views(s)) && !is_composite;
+    return tracks ? &default_tracking : NULL;
   }
   if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) || !has_out(s)) return NULL;
-  return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &refusing;
+  return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;
 }
 
 static const st_registration *select_from(const st_op *op, const newest *n,

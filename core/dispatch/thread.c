@@ -29,7 +29,7 @@ bool st__trace_prints;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static st_reader *readers; /* never freed; reused by new threads */
 static st_retired *retired;
-static int holds; /* calls of st__pause_reclaim(true) in force */
+static int pause_count; /* calls of st__pause_reclaim(true) in force */
 
 void st__lock(void) { pthread_mutex_lock(&mutex); }
 void st__unlock(void) { pthread_mutex_unlock(&mutex); }
@@ -43,9 +43,9 @@ void st__retire(st_retired *r) {
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
 }
 
-void st__pause_reclaim(bool holds_on) {
+void st__pause_reclaim(bool pauses) {
   st__lock();
-  holds += holds_on ? 1 : -1;
+  pause_count += pauses ? 1 : -1;
   st__unlock();
 }
 
@@ -61,8 +61,8 @@ static uint64_t oldest_call(void) {
 
 /* Unlinks what can be freed. The list is in descending order of epochs, so
  * that is its tail, from the first entry that is old enough. */
-static st_retired *take_free(void) {
-  if (holds > 0) return NULL;
+static st_retired *unlink_reclaimable(void) {
+  if (pause_count > 0) return NULL;
   const uint64_t oldest = oldest_call();
   st_retired **link = &retired;
   while (*link && (*link)->epoch >= oldest) link = &(*link)->next;
@@ -77,7 +77,7 @@ void st__reclaim(void) {
   if (!atomic_load_explicit(&st__has_retired, memory_order_relaxed)) return;
   /* If another thread holds the mutex, a later call reclaims. */
   if (pthread_mutex_trylock(&mutex) != 0) return;
-  st_retired *list = take_free();
+  st_retired *list = unlink_reclaimable();
   pthread_mutex_unlock(&mutex);
   for (st_retired *next; list; list = next) {
     next = list->next;
@@ -96,7 +96,7 @@ static bool has_exit_key;
 static void detach(void *thread) {
   st_thread *self = thread;
   st__lock();
-  self->reader->taken = false;
+  self->reader->in_use = false;
   st__unlock();
   self->reader = NULL;
 }
@@ -106,28 +106,28 @@ static void after_fork_in_child(void) {
   for (st_reader *r = readers; r; r = r->next) {
     if (r == st__thread.reader) continue;
     atomic_store(&r->active, 0);
-    r->taken = false;
+    r->in_use = false;
   }
   st__unlock();
 }
 
-static void set_up(void) {
+static void init(void) {
   has_exit_key = pthread_key_create(&exit_key, detach) == 0;
   pthread_atfork(st__lock, st__unlock, after_fork_in_child);
 }
 
-void st__thread_set_up(void) { pthread_once(&once, set_up); }
+void st__thread_set_up(void) { pthread_once(&once, init); }
 
 static st_reader *take_reader(void) {
   st_reader *r = readers;
-  while (r && r->taken) r = r->next;
+  while (r && r->in_use) r = r->next;
   if (!r) {
     r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
     if (!r) return NULL;
     r->next = readers;
     readers = r;
   }
-  r->taken = true;
+  r->in_use = true;
   return r;
 }
 
@@ -150,14 +150,14 @@ st_status st__thread_attach(st_thread *self) {
 /* -- State ---------------------------------------------------------------- */
 
 /* Keys that inference tensors do not have (K9). */
-#define TRACKED ST_BIT(ST_FUNC_ADInplaceOrView)
+#define VERSIONED ST_BIT(ST_FUNC_ADInplaceOrView)
 
 st_tls st__tls(void) { return st__thread.tls; }
 
 void st__set_tls(st_tls tls) {
   st__thread.tls = tls;
   st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
-  st__untracked_keys = tls.inference ? TRACKED : 0;
+  st__untracked_keys = tls.inference ? VERSIONED : 0;
 }
 
 void st__mode_push(st_mode *m) {

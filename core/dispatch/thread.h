@@ -25,7 +25,7 @@ typedef struct st_reader st_reader;
 struct st_reader {
   _Atomic uint64_t active; /* epoch of the outermost call; 0: no call */
   st_reader *next;
-  bool taken;              /* in use by a live thread */
+  bool in_use;             /* by a live thread */
   char padding[128];       /* readers do not share a cache line */
 };
 
@@ -65,7 +65,7 @@ void st__retire(st_retired *r);
 void st__reclaim(void);
 /* Nothing is freed between st__pause_reclaim(true) and
  * st__pause_reclaim(false). */
-void st__pause_reclaim(bool holds_on);
+void st__pause_reclaim(bool pauses);
 
 /* -- Threads -------------------------------------------------------------- */
 

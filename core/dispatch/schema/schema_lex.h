@@ -28,7 +28,6 @@ typedef struct st_token {
 
 typedef struct st_parser {
   const char *text;
-  const char *rest;   /* text after ahead */
   st_token cur, ahead; /* the current token and the next one */
   st_arena keep;      /* becomes the arena of the schema */
   st_arena scratch;   /* type nodes, until the schema is printed */
