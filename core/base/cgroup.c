@@ -1,10 +1,11 @@
-/* What the control groups that the process is in allow, versions 1 and 2.
+/* Reads the CPU and memory limits of the process's control groups, versions 1
+ * and 2.
  *
- * /proc/self/cgroup names one folder per hierarchy. A quota above it counts as
- * well, so every folder up to the top of the hierarchy is asked, and the
- * smallest quota holds. Inside a container the path may be one that only the
- * host can see: then the folders that are missing are passed over, and the top
- * is the container's own.
+ * /proc/self/cgroup names one folder per hierarchy. The limits of its parent
+ * folders apply, too, so all folders up to the root of the hierarchy are read,
+ * and the smallest limit is used. Inside a container the path may exist on the
+ * host only: missing folders are skipped, and the root that the container
+ * sees is its own folder.
  */
 
 #include "base/cgroup.h"
@@ -17,7 +18,7 @@ enum { PATH_SIZE = 4096 + 256 };
 
 /* -- Quotas --------------------------------------------------------------- */
 
-/* The first line of a file, without its end; false when there is none. */
+/* Reads the first line of a file; false if there is none. */
 static int read_line(const char *folder, const char *name, char *line,
                      int size) {
   char path[PATH_SIZE + 64];
@@ -29,7 +30,7 @@ static int read_line(const char *folder, const char *name, char *line,
   return ok;
 }
 
-/* "max 100000" and "-1" are no quotas. */
+/* Parses "quota period", rounds up; 0 for "max 100000" or -1: no quota. */
 static int64_t count_cpus(const char *quota_and_period) {
   long long quota, period;
   if (sscanf(quota_and_period, "%lld %lld", &quota, &period) != 2) return 0;
@@ -48,7 +49,7 @@ static int64_t cpus_of(const char *folder) {
   return count_cpus(both);
 }
 
-/* Version 1 has a number next to 2^63 where there is no limit. */
+/* Version 1 reports a number close to 2^63 if there is no limit. */
 static int64_t memory_of(const char *folder) {
   char line[64];
   long long bytes = 0;
@@ -60,7 +61,7 @@ static int64_t memory_of(const char *folder) {
   return bytes > 0 && bytes < INT64_MAX >> 1 ? bytes : 0;
 }
 
-/* A controller and how to read its quota in a folder; 0: it has none. */
+/* A controller; quota_of reads its quota in a folder, 0 if there is none. */
 typedef struct controller {
   const char *name;
   int64_t (*quota_of)(const char *folder);
@@ -72,7 +73,7 @@ static int64_t smaller(int64_t a, int64_t b) {
 
 /* -- Hierarchies ---------------------------------------------------------- */
 
-/* The smallest quota from top/path up to top. */
+/* The smallest quota of the folders from top/path up to top. */
 static int64_t smallest_quota(const controller *c, const char *top,
                               const char *path) {
   char folder[PATH_SIZE];
@@ -87,7 +88,7 @@ static int64_t smallest_quota(const controller *c, const char *top,
   return quota;
 }
 
-static int has(const char *controllers, const char *name) {
+static int list_has(const char *controllers, const char *name) {
   for (const char *c = controllers; *c; c += *c == ',') {
     const size_t n = strcspn(c, ",");
     if (n == strlen(name) && memcmp(c, name, n) == 0) return 1;
@@ -96,8 +97,8 @@ static int has(const char *controllers, const char *name) {
   return 0;
 }
 
-/* A line "id:controllers:/path"; version 2 has no controllers, and beside
- * hierarchies of version 1 it is mounted in a folder "unified". */
+/* Parses a line "id:controllers:/path". The list of controllers is empty for
+ * version 2, which is mounted at "unified" if version 1 is in use as well. */
 static int64_t quota_of_line(const controller *c, const char *root,
                              char *line) {
   char top[512];
@@ -106,7 +107,7 @@ static int64_t quota_of_line(const controller *c, const char *root,
   if (!path || path[1] != '/') return 0;
   *controllers++ = *path++ = 0;
   path[strcspn(path, "\n")] = 0;
-  if (*controllers && !has(controllers, c->name)) return 0;
+  if (*controllers && !list_has(controllers, c->name)) return 0;
   const char *const names[] = {*controllers ? controllers : "",
                                *controllers ? c->name : "unified"};
   int64_t quota = 0;
@@ -120,15 +121,15 @@ static int64_t quota_of_line(const controller *c, const char *root,
 
 static int64_t quota(const controller *c, const char *root) {
   char path[512], line[PATH_SIZE];
-  int64_t least = 0;
+  int64_t result = 0;
   snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
   FILE *f = fopen(path, "re");
   if (!f) return 0;
   while (fgets(line, sizeof line, f)) {
-    least = smaller(least, quota_of_line(c, root, line));
+    result = smaller(result, quota_of_line(c, root, line));
   }
   fclose(f);
-  return least;
+  return result;
 }
 
 int st__cgroup_cpus(const char *root) {

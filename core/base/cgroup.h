@@ -1,13 +1,13 @@
-/* What the control groups of Linux leave to this process. */
+/* Limits that Linux control groups set for this process. */
 #ifndef ST_BASE_CGROUP_H
 #define ST_BASE_CGROUP_H
 
 #include <stdint.h>
 
-/* Processors that the quotas amount to, rounded up; 0: there is no quota. The
- * files are looked for below `root`, which is "" but in tests. */
+/* The CPU quota in processors, rounded up; 0 if there is none. `root` is put
+ * in front of all file names; it is "" except in tests. */
 int st__cgroup_cpus(const char *root);
-/* Bytes of memory that they allow; 0: they do not say. */
+/* The memory limit in bytes; 0 if there is none. */
 int64_t st__cgroup_memory(const char *root);
 
 #endif

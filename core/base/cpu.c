@@ -1,4 +1,4 @@
-/* CPU capability, read once. */
+/* Detects the instruction set and the cache size of the CPU. */
 
 #include "base/cpu.h"
 
@@ -54,7 +54,7 @@ static st_isa_level choose(void) {
 }
 
 st_isa_level st__isa(void) {
-  static int chosen = -1; /* every thread would compute the same */
+  static int chosen = -1; /* a race is harmless: threads store one value */
   int isa = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
   if (isa < 0) {
     isa = (int)choose();
@@ -65,7 +65,7 @@ st_isa_level st__isa(void) {
 
 size_t st__cache_bytes(void) {
   enum { LEAST = 4 << 20, MOST = 32 << 20 };
-  static size_t known; /* every thread would compute the same */
+  static size_t known; /* a race is harmless: threads store one value */
   size_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (bytes) return bytes;
   bytes = MOST;

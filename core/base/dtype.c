@@ -1,4 +1,4 @@
-/* Tables of the dtypes, promotion, and scalars in and out of memory. */
+/* Dtype tables, type promotion, and loading and storing scalars. */
 
 #include "base/dtype.h"
 
@@ -21,7 +21,7 @@ static const char *const dtype_names[] = {
 #undef NAME
 };
 
-/* The other names that PyTorch's users know. */
+/* PyTorch's alternative names. */
 static const struct { const char *name; st_dtype dtype; } aliases[] = {
   {"float", ST_FLOAT32}, {"double", ST_FLOAT64}, {"half", ST_FLOAT16},
   {"byte", ST_UINT8},    {"char", ST_INT8},      {"short", ST_INT16},
@@ -126,8 +126,8 @@ st_dtype st__default_dtype(void) { return (st_dtype)default_dtype; }
 
 st_status st__set_default_dtype(st_dtype d) {
   if (!st__is_floating(d)) {
-    return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating one, "
-                    "not %s", st__dtype_name(d));
+    return st__fail(ST_BAD_DTYPE, "the default dtype must be a floating-point "
+                    "dtype, not %s", st__dtype_name(d));
   }
   default_dtype = d;
   return ST_OK;

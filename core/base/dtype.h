@@ -1,4 +1,4 @@
-/* Dtypes: sizes, names, categories, promotion (P1 to P5), and the
+/* Dtypes: sizes, names, categories, type promotion (P1 to P5), scalars, and
  * conversions of half and bfloat16.
  */
 #ifndef ST_BASE_DTYPE_H
@@ -22,13 +22,13 @@ static inline bool st__is_floating(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64 ||
          d == ST_BFLOAT16;
 }
-/* Integers, without bool. */
+/* Integer dtypes; bool is not one. */
 static inline bool st__is_integral(st_dtype d) { return d <= ST_INT64; }
 static inline bool st__is_reduced_float(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_BFLOAT16;
 }
 
-/* The dtype both convert to: ATen's 13 x 13 table. */
+/* The promoted dtype of a and b, from ATen's 13 x 13 table. */
 st_dtype st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool. */
 bool st__can_cast(st_dtype from, st_dtype to);
@@ -37,7 +37,8 @@ st_dtype st__real_dtype(st_dtype d);
 /* complex64 for float32, ...; d must be floating or complex. */
 st_dtype st__complex_dtype(st_dtype d);
 
-/* Process-wide default for float results: float32 until changed. */
+/* The default dtype of floating-point results, process-wide: float32 at the
+ * start. It must be a floating dtype (BAD_DTYPE). */
 st_dtype st__default_dtype(void);
 st_status st__set_default_dtype(st_dtype d);
 
@@ -55,20 +56,20 @@ static inline st_scalar st__scalar_bool(bool b) {
 static inline st_scalar st__scalar_complex(double re, double im) {
   return (st_scalar){ST_SCALAR_COMPLEX, {.c = {re, im}}};
 }
-/* The dtype of a plain number: bool, int64, the default dtype, or its
- * complex counterpart. */
+/* The dtype of a scalar: bool, int64, the default dtype, or its complex
+ * counterpart. */
 st_dtype st__scalar_dtype(st_scalar s);
 double st__scalar_to_double(st_scalar s); /* real part of a complex */
-float st__scalar_to_float(st_scalar s);   /* an integer is rounded once */
-int64_t st__scalar_to_int(st_scalar s);   /* truncates, saturates never */
+float st__scalar_to_float(st_scalar s);   /* rounds an integer only once */
+int64_t st__scalar_to_int(st_scalar s);   /* truncates, does not saturate */
 void st__scalar_to_complex(st_scalar s, double out[2]);
 /* Writes s as one element of dtype d at p (C conversion rules of copy_). */
 void st__scalar_store(st_scalar s, st_dtype d, void *p);
 /* Reads one element of dtype d at p. */
 st_scalar st__scalar_load(st_dtype d, const void *p);
 
-/* What x86 does with a double out of range, without undefined behaviour.
- * Narrow integers take the 32-bit instruction. */
+/* Conversions with x86's result for a double that is out of range, without
+ * undefined behaviour. Integers of up to 32 bits use the 32-bit one. */
 static inline int64_t st__f64_to_i64_x86(double f) {
   return f >= -9223372036854775808.0 && f < 9223372036854775808.0
        ? (int64_t)f : INT64_MIN;
@@ -79,10 +80,10 @@ static inline int32_t st__f64_to_i32_x86(double f) {
 
 /* -- Half and bfloat16 ---------------------------------------------------- */
 
-/* Branch-free, so that compilers vectorise a loop over them; round to
- * nearest even, NaN stays NaN and becomes a quiet one. The bits are those of
- * the conversion instructions, but that a half NaN keeps nothing but its
- * sign. The idea is Fabian Giesen's. */
+/* Branch-free, so that compilers vectorise loops over them. Rounding is to
+ * nearest even; a NaN becomes a quiet NaN. The bits equal those of the
+ * conversion instructions, except that a half NaN keeps only its sign and no
+ * payload. The method is Fabian Giesen's. */
 static inline float st__bits_float(uint32_t u) {
   float f; memcpy(&f, &u, 4); return f;
 }
@@ -93,7 +94,7 @@ static inline uint32_t st__float_bits(float f) {
 static inline float st__half_to_float(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
   const uint32_t bits = (uint32_t)(h & 0x7fffu) << 13;
-  /* exponent rebias by a multiplication, exact also for subnormals */
+  /* The multiplication rebiases the exponent; it is exact for subnormals. */
   const float scaled = st__bits_float(bits) * st__bits_float(0x77800000u);
   const uint32_t infinite = bits >= 0x0f800000u ? 0x7f800000u : 0u;
   const uint32_t special = bits > 0x0f800000u ? 0x7fc00000u : infinite;
@@ -103,9 +104,9 @@ static inline float st__half_to_float(uint16_t h) {
 static inline uint16_t st__float_to_half(float f) {
   const uint32_t u = st__float_bits(f);
   const uint32_t sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
-  /* subnormal results: adding 0.5 lines the mantissa up and rounds it */
+  /* Subnormal results: adding 0.5 aligns and rounds the mantissa. */
   const uint32_t sub = st__float_bits(st__bits_float(a) + 0.5f) - 0x3f000000u;
-  /* normal results: rebias, then round to nearest even */
+  /* Normal results: rebias the exponent, round to nearest even. */
   const uint32_t nor = (a - 0x38000000u + 0xfffu + ((a >> 13) & 1u)) >> 13;
   uint32_t r = a < 0x38800000u ? sub : nor;
   r = a >= 0x477ff000u ? 0x7c00u : r;  /* 65520 and up */

@@ -1,26 +1,27 @@
-/* Counted allocation: size classes, a cache per thread, one for all threads,
- * and a limit.
+/* The allocator: size classes, block caches, statistics and a limit.
  *
  * Note [Size classes]
- * The size of a block follows from the bytes asked for alone: up to 1 KB the
- * next multiple of 64, beyond that eight steps per doubling, so at most an
- * eighth is wasted. What is given back says how many bytes it was asked for,
- * so a block needs no header, and any block of a class serves any request of
- * that class.
+ * The size of a block depends on the requested size only: up to 1 KB it is the
+ * next multiple of 64 bytes, above that there are eight classes per power of
+ * two, so at most an eighth is wasted. The caller passes the requested size
+ * when it frees a block, so a block needs no header, and any block of a class
+ * serves any request of that class.
  *
  * Note [Block caches]
- * Blocks up to 256 KB go back to the thread that frees them, larger ones and
- * those that it has no room for into one cache under a mutex: a collection
- * frees many at once. Both hand out the block that was freed last, which is
- * the one that the processor still has. What exceeds the bounds goes back to
- * the C library. A build for a checker of memory caches nothing
- * (ST_BLOCK_CACHE is 0): it must see every block come and go.
+ * A freed block of up to 256 KB goes to the cache of the thread that frees it.
+ * Larger blocks, and those that exceed that cache, go to a shared cache under
+ * a mutex, because a garbage collection frees many at once. Both caches are
+ * last in, first out: the block freed last is most likely in the CPU cache.
+ * Blocks that exceed the limits of the caches are returned to the C library. A
+ * build for a memory checker caches nothing (ST_BLOCK_CACHE is 0), so that the
+ * checker sees every allocation.
  *
  * Note [Memory statistics]
  * A thread counts in its own cache, without atomic read-modify-write, and adds
- * to the process's figures when it has gathered a megabyte. A reader sums up.
- * The limit is held against what is gathered and the asking thread's own
- * count: it is exact with one thread, and off by a megabyte for each other.
+ * its counts to the process totals when they reach a megabyte. A reader sums
+ * the totals and all threads' counts. The limit is compared with the totals
+ * plus the calling thread's counts: it is exact with one thread, and off by up
+ * to a megabyte for each other thread.
  */
 
 #include "base/memory.h"
@@ -41,19 +42,22 @@ enum {
   ALIGNMENT = 64,
   SMALL_CLASSES = 80,          /* up to 256 KB */
   CLASSES = 272,               /* up to 2^41 bytes */
-  THREAD_BLOCKS = 16384,       /* of a class */
-  THREAD_BYTES = 4 << 20,      /* of all classes */
-  SHARED_FROM = 4 << 10,       /* bytes: smaller ones are not worth a lock */
-  KEPT_ALWAYS = 32 << 20,      /* of shared blocks; more where more is used */
+  THREAD_BLOCKS = 16384,       /* blocks per class in a thread's cache */
+  THREAD_BYTES = 4 << 20,      /* bytes in a thread's cache */
+  SHARED_MIN_BLOCK = 4 << 10,  /* bytes; smaller blocks are not shared, they
+                                  are not worth a lock */
+  SHARED_MIN_BYTES = 32 << 20, /* least bound of the shared cache, in bytes */
   HUGE_PAGE = 2 << 20,
-  GATHERED = 1 << 20           /* bytes a thread counts by itself */
+  FLUSH_BYTES = 1 << 20        /* bytes that a thread counts before it adds
+                                  them to the totals */
 };
 
-static const size_t MOST = (size_t)1 << 40; /* bytes of a block */
+static const size_t MAX_BLOCK_BYTES = (size_t)1 << 40;
 
 /* -- Size classes --------------------------------------------------------- */
 
-/* Units of 64 bytes: 1 to 16 are their own class, then (8 + q) << shift. */
+/* In units of 64 bytes: sizes 1 to 16 have a class each, then the sizes are
+ * (8 + q) << shift with q = 1 to 8. */
 static int class_of(size_t n, size_t *size) {
   const size_t units = n ? (n + 63) / 64 : 1;
   if (units <= 16) {
@@ -66,19 +70,19 @@ static int class_of(size_t n, size_t *size) {
   return 16 + (shift - 1) * 8 + (int)(q - 8);
 }
 
-/* -- Figures -------------------------------------------------------------- */
+/* -- Counters ------------------------------------------------------------- */
 
-typedef struct figures { _Atomic int64_t count, bytes; } figures;
+typedef struct counters { _Atomic int64_t count, bytes; } counters;
 
 typedef struct block { struct block *next; } block;
 
-/* A thread's blocks and counts; the thread alone writes them. */
+/* A thread's blocks and counters; no other thread writes them. */
 typedef struct cache cache;
 struct cache {
-  cache *next;              /* all that ever were */
-  bool taken;               /* by a live thread */
-  _Atomic int64_t bytes;    /* of blocks */
-  figures own[ST_MEM_COUNT];
+  cache *next;              /* in caches; a cache is never freed */
+  bool in_use;              /* by a live thread */
+  _Atomic int64_t bytes;    /* of the cached blocks */
+  counters own[ST_MEM_COUNT];
   int n[SMALL_CLASSES];
   block *blocks[SMALL_CLASSES];
 };
@@ -94,29 +98,29 @@ static struct {
   _Atomic int64_t bytes;
 } shared;                   /* written under the mutex */
 
-static _Atomic int64_t gathered;              /* live bytes of all kinds */
+static _Atomic int64_t flushed_live;          /* live bytes of all kinds */
 static _Atomic int64_t limit = INT64_MAX;     /* of live and cached bytes */
-static _Atomic int64_t cache_limit;           /* settled at the first use */
+static _Atomic int64_t cache_limit;           /* set at the first use */
 
-static _Thread_local cache *mine;
-static _Thread_local int64_t fail_in; /* allocations until one fails */
+static _Thread_local cache *own_cache;
+static _Thread_local int64_t fail_countdown; /* st__memory_fail_at; 0: off */
 
 static int64_t get(_Atomic int64_t *x) {
   return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-/* Single writer: a load and a store do. */
+/* Each counter has a single writer, so a load and a store are enough. */
 static void counter_add(_Atomic int64_t *x, int64_t by) {
   atomic_store_explicit(x, get(x) + by, memory_order_relaxed);
 }
 
-/* Under the mutex. */
-static void gather(cache *c, int kind) {
-  figures *f = &c->own[kind];
+/* Moves a thread's counts of a kind to the totals. Under the mutex. */
+static void flush_counters(cache *c, int kind) {
+  counters *f = &c->own[kind];
   const int64_t count = get(&f->count), bytes = get(&f->bytes);
   counter_add(&f->count, -count);
   counter_add(&f->bytes, -bytes);
-  counter_add(&gathered, bytes);
+  counter_add(&flushed_live, bytes);
   total[kind].count += count;
   total[kind].bytes += bytes;
   if (total[kind].bytes > total[kind].peak) {
@@ -126,14 +130,14 @@ static void gather(cache *c, int kind) {
 
 static void count_in(cache *c, st_mem_kind kind, int64_t count,
                      int64_t bytes) {
-  figures *f = &c->own[kind];
+  counters *f = &c->own[kind];
   counter_add(&f->count, count);
   counter_add(&f->bytes, bytes);
   const int64_t own = get(&f->bytes);
-  if (own < GATHERED && own > -GATHERED) return;
+  if (own < FLUSH_BYTES && own > -FLUSH_BYTES) return;
   pthread_mutex_lock(&mutex);
-  for (int k = 0; k < ST_MEM_COUNT; k++) gather(c, k);
-  if (get(&gathered) > peak) peak = get(&gathered);
+  for (int k = 0; k < ST_MEM_COUNT; k++) flush_counters(c, k);
+  if (get(&flushed_live) > peak) peak = get(&flushed_live);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -155,51 +159,51 @@ static void empty_cache(cache *c) {
   counter_add(&c->bytes, -get(&c->bytes));
 }
 
-/* A later destructor of the thread may take a cache again. */
+/* Runs when a thread exits. A later destructor may call take_cache again. */
 static void release_cache(void *p) {
   cache *c = p;
   empty_cache(c);
   pthread_mutex_lock(&mutex);
-  for (int k = 0; k < ST_MEM_COUNT; k++) gather(c, k);
-  c->taken = false;
+  for (int k = 0; k < ST_MEM_COUNT; k++) flush_counters(c, k);
+  c->in_use = false;
   pthread_mutex_unlock(&mutex);
-  mine = NULL;
+  own_cache = NULL;
 }
 
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
-/* A quarter of what there is. */
-static int64_t settle_most(void) {
+/* A quarter of the physical memory or of the control group's limit. */
+static int64_t default_cache_limit(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   const int64_t there = pages > 0 && size > 0 ? (int64_t)pages * size : 0;
   const int64_t ours = st__cgroup_memory("");
   return (ours > 0 && ours < there ? ours : there) / 4;
 }
 
-static void set_up(void) {
+static void init(void) {
   has_exit_key = pthread_key_create(&exit_key, release_cache) == 0;
-  cache_limit = settle_most();
+  cache_limit = default_cache_limit();
   pthread_atfork(lock, unlock, unlock);
 }
 
 static cache *take_cache(void) {
-  pthread_once(&once, set_up);
+  pthread_once(&once, init);
   pthread_mutex_lock(&mutex);
   cache *c = caches;
-  while (c && c->taken) c = c->next;
+  while (c && c->in_use) c = c->next;
   if (!c && (c = calloc(1, sizeof *c))) {
     c->next = caches;
     caches = c;
   }
-  if (c) c->taken = true;
+  if (c) c->in_use = true;
   pthread_mutex_unlock(&mutex);
   if (c && has_exit_key) pthread_setspecific(exit_key, c);
-  return mine = c;
+  return own_cache = c;
 }
 
 static inline cache *thread_cache(void) {
-  cache *c = mine;
+  cache *c = own_cache;
   return __builtin_expect(c != NULL, 1) ? c : take_cache();
 }
 
@@ -228,7 +232,7 @@ static void *take_shared(int k, size_t size) {
 
 static bool keep_shared(int k, size_t size, block *b) {
   pthread_mutex_lock(&mutex);
-  const int64_t used = total[ST_MEM_DATA].peak / 2 + KEPT_ALWAYS;
+  const int64_t used = total[ST_MEM_DATA].peak / 2 + SHARED_MIN_BYTES;
   const int64_t settled = get(&cache_limit);
   const int64_t most = used < settled ? used : settled;
   const bool keeps = get(&shared.bytes) + (int64_t)size <= most;
@@ -243,7 +247,7 @@ static bool keep_shared(int k, size_t size, block *b) {
 
 static void *take_block(cache *c, int k, size_t size) {
   block *b = k < SMALL_CLASSES ? c->blocks[k] : NULL;
-  if (!b) return size >= SHARED_FROM ? take_shared(k, size) : NULL;
+  if (!b) return size >= SHARED_MIN_BLOCK ? take_shared(k, size) : NULL;
   c->blocks[k] = b->next;
   c->n[k]--;
   counter_add(&c->bytes, -(int64_t)size);
@@ -254,7 +258,7 @@ static bool keep_block(cache *c, int k, size_t size, block *b) {
   const int64_t bytes = get(&c->bytes) + (int64_t)size;
   if (k >= SMALL_CLASSES || c->n[k] >= THREAD_BLOCKS ||
       bytes > THREAD_BYTES || bytes > get(&cache_limit)) {
-    return size >= SHARED_FROM && keep_shared(k, size, b);
+    return size >= SHARED_MIN_BLOCK && keep_shared(k, size, b);
   }
   b->next = c->blocks[k];
   c->blocks[k] = b;
@@ -280,7 +284,7 @@ static block *empty_shared(void) {
 }
 
 static void trim(void) {
-  if (mine) empty_cache(mine);
+  if (own_cache) empty_cache(own_cache);
   for (block *b = empty_shared(), *next; b; b = next) {
     next = b->next;
     free(b);
@@ -289,8 +293,9 @@ static void trim(void) {
 
 /* -- Allocation ----------------------------------------------------------- */
 
-/* What is kept for good needs neither classes nor a line of its own. */
-static bool is_plain(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
+/* Registry blocks live for the whole process: they use neither size classes
+ * nor 64-byte alignment. */
+static bool uses_malloc(st_mem_kind kind) { return kind == ST_MEM_REGISTRY; }
 
 static int64_t cached_bytes(void) {
   pthread_mutex_lock(&mutex);
@@ -300,14 +305,15 @@ static int64_t cached_bytes(void) {
   return bytes;
 }
 
-/* As a thread sees it: Note [Memory statistics]. */
+/* Live bytes as this thread counts them: Note [Memory statistics]. */
 static int64_t live_bytes(cache *c) {
-  int64_t bytes = get(&gathered);
+  int64_t bytes = get(&flushed_live);
   for (int k = 0; k < ST_MEM_COUNT; k++) bytes += get(&c->own[k].bytes);
   return bytes;
 }
 
-/* May n bytes more be live? What is cached makes room for them. */
+/* True if the limit allows n more live bytes; frees cached blocks if the limit
+ * requires that. */
 static bool is_allowed(cache *c, size_t n) {
   const int64_t most = get(&limit);
   if (most == INT64_MAX) return true;
@@ -318,10 +324,10 @@ static bool is_allowed(cache *c, size_t n) {
   return true;
 }
 
-static void *find_block(cache *c, bool plain, size_t n) {
+static void *find_block(cache *c, bool is_plain, size_t n) {
   size_t size;
-  if (n > MOST || !is_allowed(c, n)) return NULL;
-  if (plain) return malloc(n ? n : 1);
+  if (n > MAX_BLOCK_BYTES || !is_allowed(c, n)) return NULL;
+  if (is_plain) return malloc(n ? n : 1);
   const int k = class_of(n, &size);
   void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
   return p ? p : new_block(ST_BLOCK_CACHE ? size : n + !n);
@@ -329,34 +335,34 @@ static void *find_block(cache *c, bool plain, size_t n) {
 
 static void *fail(cache *c, size_t n, int64_t cached) {
   char most[64] = "";
-  const int64_t live = c ? live_bytes(c) : get(&gathered);
+  const int64_t live = c ? live_bytes(c) : get(&flushed_live);
   if (get(&limit) != INT64_MAX) {
     snprintf(most, sizeof most, ", the limit is %lld",
              (long long)get(&limit));
   }
-  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for; %lld are live, "
+  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %lld are live, "
            "%lld were cached%s", n, (long long)live, (long long)cached, most);
   return NULL;
 }
 
-static void *allocate(bool plain, size_t n) {
-  if (fail_in > 0 && --fail_in == 0) {
-    st__fail(ST_NO_MEMORY, "out of memory: %zu bytes asked for (a test)", n);
+static void *allocate(bool is_plain, size_t n) {
+  if (fail_countdown > 0 && --fail_countdown == 0) {
+    st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested (a test)", n);
     return NULL;
   }
   cache *c = thread_cache();
-  void *p = c ? find_block(c, plain, n) : NULL;
+  void *p = c ? find_block(c, is_plain, n) : NULL;
   if (__builtin_expect(p != NULL, 1)) return p;
   const int64_t cached = cached_bytes();
   if (c && cached > 0) {
     trim();
-    p = find_block(c, plain, n);
+    p = find_block(c, is_plain, n);
   }
   return p ? p : fail(c, n, cached);
 }
 
-/* Without a cache of its own, not even that much memory is left, a thread
- * has no allocations to be counted. */
+/* A thread without a cache could not allocate even that, so it has no
+ * allocations to count. */
 void st__count(st_mem_kind kind, int64_t count, int64_t bytes) {
   cache *c = thread_cache();
   if (c) count_in(c, kind, count, bytes);
@@ -372,7 +378,7 @@ void st__free_block(void *p, size_t n) {
 }
 
 void *st__alloc(st_mem_kind kind, size_t n) {
-  void *p = allocate(is_plain(kind), n);
+  void *p = allocate(uses_malloc(kind), n);
   if (p) st__count(kind, 1, (int64_t)n);
   return p;
 }
@@ -386,7 +392,7 @@ void *st__alloc_zero(st_mem_kind kind, size_t n) {
 void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   st__count(kind, -1, -(int64_t)n);
-  if (is_plain(kind)) free(p);
+  if (uses_malloc(kind)) free(p);
   else st__free_block(p, n);
 }
 
@@ -418,9 +424,9 @@ st_mem_stats st__memory_stats(st_mem_kind kind) {
   return s;
 }
 
-/* Under the mutex. */
-static int64_t sum_up(void) {
-  int64_t live = get(&gathered);
+/* Live bytes of all threads; updates the peak. Under the mutex. */
+static int64_t total_live(void) {
+  int64_t live = get(&flushed_live);
   for (cache *c = caches; c; c = c->next) {
     for (int k = 0; k < ST_MEM_COUNT; k++) live += get(&c->own[k].bytes);
   }
@@ -429,11 +435,11 @@ static int64_t sum_up(void) {
 }
 
 st_memory_totals st__memory_totals(void) {
-  thread_cache(); /* settles the limit */
+  thread_cache(); /* sets cache_limit at the first use */
   st_memory_totals t = {.cached = cached_bytes(), .limit = get(&limit),
                         .cache_limit = get(&cache_limit)};
   pthread_mutex_lock(&mutex);
-  t.live = sum_up();
+  t.live = total_live();
   t.peak = peak;
   pthread_mutex_unlock(&mutex);
   return t;
@@ -442,7 +448,7 @@ st_memory_totals st__memory_totals(void) {
 void st__memory_reset_peak(void) {
   pthread_mutex_lock(&mutex);
   peak = 0;
-  sum_up();
+  total_live();
   for (int k = 0; k < ST_MEM_COUNT; k++) {
     int64_t live = total[k].bytes;
     for (cache *c = caches; c; c = c->next) live += get(&c->own[k].bytes);
@@ -451,12 +457,12 @@ void st__memory_reset_peak(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* -- Bounds --------------------------------------------------------------- */
+/* -- Limits --------------------------------------------------------------- */
 
 void st__memory_set_limit(int64_t bytes) { limit = bytes; }
 
 void st__memory_set_cache_limit(int64_t bytes) {
-  thread_cache(); /* which would settle it later */
+  thread_cache(); /* the first use must not overwrite it later */
   cache_limit = bytes;
   if (cached_bytes() > bytes) trim();
 }
@@ -469,7 +475,7 @@ int64_t st__memory_trim(void) {
 }
 
 int64_t st__memory_fail_at(int64_t k) {
-  const int64_t left = fail_in;
-  fail_in = k;
+  const int64_t left = fail_countdown;
+  fail_countdown = k;
   return left;
 }

@@ -1,5 +1,5 @@
-/* Memory, counted by kind. Every allocation of the engine goes through here,
- * so that specs can prove that nothing leaks, and can make the k-th one fail.
+/* The allocator, with statistics by kind. All allocations of the engine use
+ * it, so that specs can check for leaks and make the k-th allocation fail.
  */
 #ifndef ST_BASE_MEMORY_H
 #define ST_BASE_MEMORY_H
@@ -11,11 +11,11 @@
   X(TENSOR,    "tensors")    /* tensor headers */                  \
   X(STORAGE,   "storages")   /* storage headers */                 \
   X(DATA,      "data")       /* element bytes */                   \
-  X(SCRATCH,   "scratch")    /* lives within one call */           \
+  X(SCRATCH,   "scratch")    /* freed before the call returns */   \
   X(VALUE,     "values")     /* lists and strings in results */    \
   X(GENERATOR, "generators")                                       \
   X(SHARED,    "shared")     /* tokens of shared tensors */        \
-  X(GRAPH,     "graph")      /* what gradients are computed from */ \
+  X(GRAPH,     "graph")      /* the autograd graph */              \
   X(REGISTRY,  "registry")   /* schemas, operators, kernels */
 
 typedef enum st_mem_kind {
@@ -32,17 +32,18 @@ typedef struct st_mem_stats {
   int64_t peak;   /* most live bytes so far */
 } st_mem_stats;
 
-/* Uninitialised memory, or NULL with the message set. All but the registry's
- * is 64-byte aligned. The size must be given back to st__free. n = 0 gives a
- * unique pointer. */
+/* Uninitialised memory (zeroed: st__alloc_zero), or NULL with the message set.
+ * Blocks are 64-byte aligned, except those of kind REGISTRY. n = 0 returns a
+ * unique pointer. st__free takes the same kind and size; p may be NULL. */
 void *st__alloc(st_mem_kind kind, size_t n);
 void *st__alloc_zero(st_mem_kind kind, size_t n);
 void st__free(st_mem_kind kind, void *p, size_t n);
 
-/* A NUL-terminated copy of n bytes; freed with n + 1. */
+/* A NUL-terminated copy of n bytes; its size for st__free is n + 1. */
 char *st__strndup(st_mem_kind kind, const char *s, size_t n);
 
-/* For a block that holds things of several kinds, each counted by itself. */
+/* An uncounted block, for objects of several kinds in one block: the caller
+ * counts each with st__count. */
 void *st__alloc_block(size_t n);
 void st__free_block(void *p, size_t n);
 void st__count(st_mem_kind kind, int64_t count, int64_t bytes);
@@ -55,8 +56,8 @@ void st__memory_set_limit(int64_t bytes);
 void st__memory_set_cache_limit(int64_t bytes);
 int64_t st__memory_trim(void);
 
-/* The k-th allocation of this thread from now on fails (k = 1 the next), and
- * only that one; 0 switches it off. Returns how many were left to go. */
+/* Makes the k-th allocation of this thread from now on fail (k = 1: the next
+ * one), and only that one; 0 turns it off. Returns the previous countdown. */
 int64_t st__memory_fail_at(int64_t k);
 
 #endif

@@ -1,6 +1,4 @@
-/* Atomic reference counts (the protocol of C11's stdatomic: relaxed to take,
- * acquire-release to drop).
- */
+/* Atomic reference counts: relaxed increments, acquire-release decrements. */
 #ifndef ST_BASE_REFCOUNT_H
 #define ST_BASE_REFCOUNT_H
 
@@ -16,7 +14,7 @@ static inline void st__ref_take(st_refcount *r) {
   atomic_fetch_add_explicit(&r->n, 1, memory_order_relaxed);
 }
 
-/* True when the caller dropped the last reference and must destroy. */
+/* True if this was the last reference: the caller must free the object. */
 static inline bool st__ref_drop(st_refcount *r) {
   return atomic_fetch_sub_explicit(&r->n, 1, memory_order_acq_rel) == 1;
 }

@@ -1,23 +1,23 @@
-/* Unboxed kernels and typed calls: one macro per signature, which makes the
- * adapters between C types and boxed values. strided.h includes this file at
+/* Unboxed kernels and typed calls: ST_SIGNATURE declares the adapters between
+ * C types and boxed values for one signature. strided.h includes this file at
  * its end, and the build flattens it in.
  *
  * Note [Signatures]
- * The C types of an operator follow from its schema, so a signature is a text:
- * "Tensor, Tensor, Scalar -> Tensor". ST_SIGNATURE(name, (arguments),
+ * The schema of an operator determines its C types, so a signature is a
+ * string: "Tensor, Tensor, Scalar -> Tensor". ST_SIGNATURE(name, (arguments),
  * (results)) declares for one signature
  *
- *   name_signature   the text
+ *   name_signature   the string
  *   name_fn          the type of its kernels
- *   name_boxed       what a boxed caller runs: unpacks, calls, packs
- *   name_find        a handle, checked against the operator's schema
- *   name_call, name_redispatch   typed calls; they pack only when the kernel
- *                    that is chosen is a boxed one, or an observer asks
+ *   name_boxed       the boxed adapter of such a kernel
+ *   name_find        finds a typed handle; checks the operator's schema
+ *   name_call, name_redispatch   typed calls; they box the arguments only for
+ *                    a boxed kernel or an observer that wants values
  *
- * Codes of arguments are the rows ST_C_ below, at most eight; a missing
- * Tensor? is NULL. Codes of results: TENSOR, INT, FLOAT, BOOL, at most three,
- * or (NONE). The boxed form of Dim, Index, End, ScalarType, Layout,
- * MemoryFormat and Device is an INT, too.
+ * An argument type is one of the names below ST_C_, at most eight of them; a
+ * Tensor? that is None is NULL. A result type is TENSOR, INT, FLOAT or BOOL, at
+ * most three of them, or (NONE). Dim, Index, End, ScalarType, Layout,
+ * MemoryFormat and Device are INT, too.
  */
 #ifndef ST_BASE_SIGNATURE_H
 #define ST_BASE_SIGNATURE_H
@@ -35,7 +35,7 @@ typedef struct st_opt_bool { bool has, b; } st_opt_bool;
 typedef struct st_opt_scalar { bool has; st_scalar s; } st_opt_scalar;
 typedef struct st_opt_ints { bool has; st_ints v; } st_opt_ints;
 
-/* -- Codes: C type, text, from a value, to a value, keys ------------------ */
+/* -- Types: C type, text, unboxing, boxing, dispatch keys ----------------- */
 
 #define ST_C_TENSOR       st_tensor *
 #define ST_C_OPT_TENSOR   st_tensor *
@@ -91,7 +91,7 @@ static inline st_scalar st__scalar_in(const st_value *v) {
   }
   return s;
 }
-/* Borrows a complex number from s. */
+/* A complex value borrows its two doubles from s. */
 static inline st_value st__scalar_out(const st_scalar *s) {
   st_value v = {ST_TAG_INT, 0, {.i = s->u.i}};
   switch (s->kind) {
@@ -185,9 +185,9 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
 #define ST_KEYS_OPT_SCALAR(x)  0
 #define ST_KEYS_OPT_INTS(x)    0
 
-/* -- Over the codes of a list --------------------------------------------- */
+/* -- Loops over a list of types ------------------------------------------- */
 
-/* ST_EACH(M, x, (A, B)) is M(0, x, A) M(1, x, B). */
+/* ST_EACH(M, x, (A, B)) expands to M(0, x, A) M(1, x, B). */
 #define ST_EACH(M, x, list) ST_EACH_(M, x, ST_UNWRAP list)
 #define ST_UNWRAP(...) __VA_ARGS__
 #define ST_EACH_(M, x, ...) \
@@ -221,7 +221,7 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
 #define ST_SIG_BOX(k, x, T)   ST_OUT_##T(a##k),
 #define ST_SIG_KEYS(k, x, T)  | ST_KEYS_##T(a##k)
 
-/* Results: a pointer each, none for NONE. */
+/* Results are passed as pointers; NONE has no parameter. */
 #define ST_RET_PARAM(k, x, T) ST_RET_PARAM_##T(k)
 #define ST_RET_PARAM_NONE(k)
 #define ST_RET_PARAM_TENSOR(k) , st_tensor **r##k
@@ -259,7 +259,7 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
 #define ST_RET_UNBOX_FLOAT(k)  *r##k = st__float_in(&rets[k]);
 #define ST_RET_UNBOX_BOOL(k)   *r##k = rets[k].u.i != 0;
 
-/* -- The macro ------------------------------------------------------------ */
+/* -- ST_SIGNATURE --------------------------------------------------------- */
 
 #define ST_SIGNATURE(name, ARGS, RETS)                                      \
   ST_SIGNATURE_TYPE(name, ARGS, RETS)                                       \
@@ -313,8 +313,8 @@ static inline st_keyset st__keys_of_tensors(st_tensors list) {
     return st_route_leave(&r, status);                                      \
   }
 
-/* The kernel fn of a signature, checked by the compiler; the other members
- * (ctx, free_ctx, debug) may follow. */
+/* Initializer of an st_kernel for an unboxed function; the compiler checks its
+ * type. Other members (ctx, free_ctx, debug) may follow. */
 #define ST_KERNEL(name, function, ...)                                      \
   {.fn = name##_boxed,                                                      \
    .unboxed = (st_unboxed_fn)(1 ? (function) : (name##_fn *)0),             \

@@ -1,4 +1,4 @@
-/* The per-thread message of the last failure. */
+/* The per-thread error message, names of status codes, and warnings. */
 
 #include "base/status.h"
 

@@ -1,5 +1,5 @@
-/* How the engine fails: a status is returned, its message is kept per
- * thread. The newest message counts.
+/* Errors and warnings. A function that fails returns a status; the message of
+ * the last failure is stored per thread.
  */
 #ifndef ST_BASE_STATUS_H
 #define ST_BASE_STATUS_H
@@ -9,20 +9,19 @@
 
 #include "base/types.h"
 
-/* Forwards a failure of e to the caller. */
+/* Returns the status of e if it is not ST_OK. */
 #define ST_TRY(e) do {                     \
     const st_status st_try_ = (e);         \
     if (st_try_ != ST_OK) return st_try_;  \
   } while (0)
 
-/* Forwards a failure of e to the function's exit at label fail, which
- * expects a local `st_status status`. */
+/* Jumps to the label fail if e fails; needs a local `st_status status`. */
 #define ST_TRY_FAIL(e) do {                 \
     status = (e);                           \
     if (status != ST_OK) goto fail;         \
   } while (0)
 
-/* What must hold unless strided itself is wrong. */
+/* Aborts if cond is false, which is a bug of strided and never of its user. */
 #define ST_ASSERT(cond) do {                                           \
     if (!(cond)) {                                                     \
       fprintf(stderr, "strided: %s:%d: assertion failed: %s\n",        \
@@ -32,33 +31,36 @@
   } while (0)
 
 /* Sets this thread's message and returns code. The text says what is wrong
- * with which argument; the dispatcher puts the operator's name in front. */
+ * with which argument; the dispatcher prepends the operator's name. The
+ * arguments may point into the previous message. */
 __attribute__((format(printf, 2, 3)))
 st_status st__fail(st_status code, const char *format, ...);
 
 /* Note [Index base in messages]
- * Dimensions and positions are 0-based in C and 1-based in Lua, and a message
- * must name the ones that its reader wrote. The binding says where counting
- * starts while it calls the engine; texts pass every dimension and position
- * through st__display_index, which leaves negative ones, counted from the
- * end. */
+ * Dimensions and indices are 0-based in C and 1-based in Lua, and a message
+ * must show the numbers that the user wrote. The binding sets
+ * st__display_base to 1 while it calls the engine; messages format every
+ * dimension and index with st__display_index, which does not change negative
+ * ones: they count from the end. */
 extern _Thread_local int st__display_base;
 
 static inline int64_t st__display_index(int64_t position) {
   return position < 0 ? position : position + st__display_base;
 }
 
-/* Puts "prefix: " in front of this thread's message. */
+/* Prepends "prefix: " to this thread's message. */
 void st__prefix_message(const char *prefix);
 
-/* What is allowed but seldom meant: to the handler, or to stderr. */
+/* Passes a warning to the handler, or prints it on stderr if there is none. */
 __attribute__((format(printf, 1, 2)))
 void st__warn(const char *format, ...);
-/* Has this thread's warnings go nowhere, or not; returns what it was. */
+/* Turns this thread's warnings off or on; returns the previous setting. */
 bool st__mute(bool muted);
+/* The handler is process-wide; NULL restores printing on stderr. */
 typedef void (*st_warning_fn)(void *ctx, const char *text);
 void st__set_warning_handler(st_warning_fn fn, void *ctx);
 
+/* This thread's last message; valid until its next failure. */
 const char *st__message(void);
 const char *st__status_name(st_status code);
 const char *st__status_text(st_status code);

@@ -1,4 +1,4 @@
-/* A text that grows. */
+/* A string builder. */
 
 #include "base/text.h"
 

@@ -1,44 +1,47 @@
-/* The thread team over OpenMP.
+/* The thread team, on OpenMP.
  *
  * Note [OpenMP after fork]
- * A child of fork has libgomp's data but none of its threads, and would hang
- * at its first parallel region. libgomp keeps a team for each thread that had
- * one, and the thread that forks dismisses its own first; the teams of others,
- * at work or asleep, are nothing to the child. It begins with one thread and
- * may ask for more, unless the fork took place inside a region: that team
- * cannot be dismissed, and the child keeps one thread for good.
+ * The child of a fork has libgomp's data but none of its threads, and would
+ * hang at its first parallel region. libgomp keeps one team for each thread
+ * that has run a region. The forking thread releases its own team before the
+ * fork; the teams of other threads, busy or idle, do not matter in the child.
+ * The child starts with one thread and may set a larger number, unless the
+ * fork happened inside a parallel region: that team cannot be released, and
+ * the child has one thread for the rest of its life.
  *
  * Note [External parallel regions]
- * OpenBLAS runs regions that it guards with flags of its own: in the child of
- * a process that forks while another thread multiplies matrices they stay
- * taken for ever, and at exit it frees buffers that others may be using. So
- * forks and exits wait while a library of the kind is at work, and it does not
- * begin while they last. It gets as many threads as the engine has, through
- * OpenMP's number for this thread, which is put back.
+ * OpenBLAS runs parallel regions that it protects with its own locks. If a
+ * process forks while another thread multiplies matrices, these locks stay
+ * taken in the child for ever; and at exit OpenBLAS frees buffers that other
+ * threads may still use. So forks and exits wait until calls of such a library
+ * have returned, and such calls wait until a fork or an exit has ended. A call
+ * uses as many threads as the engine: OpenMP's setting for this thread is
+ * changed for the call and restored after it.
  *
  * Note [Probing for threads]
- * libgomp ends the process when it cannot make a thread (RLIMIT_NPROC, the
- * control group's pids.max, no address space for a stack). So before a thread
- * calls a larger team than it ever had, it makes that many idle threads, and
- * as many again because those that have ended may count for a moment longer.
- * The team is as large as that shows to be possible.
+ * libgomp terminates the process if it cannot create a thread (RLIMIT_NPROC,
+ * the control group's pids.max, no address space for a stack). So before a
+ * thread starts a team that is larger than all of its earlier ones, it creates
+ * idle threads as a test: twice the missing number, because threads that have
+ * ended may still count for a moment. The team is limited to the size that
+ * this test shows to be possible.
  *
  * Note [Work stealing]
- * Every member of a team has a share, a contiguous range, so that memory is
- * walked as the hardware likes it and the next operator finds in a core's
- * cache what the last one left there. A share is taken piece by piece, and
- * who is through with his own goes on with those of the others: a member that
- * is slow, or not there yet, leaves no more undone than the piece it is at.
+ * Every member of a team has a share, a contiguous range, so that it accesses
+ * memory sequentially and the next operator finds the elements in the cache of
+ * the same core. A share is processed in pieces. A member that has finished its
+ * own share takes pieces of the others' shares, so a member that is slow or has
+ * not started yet delays the region by one piece at most.
  *
  * Note [Backing off from a slow team]
- * OpenMP ends a region when every member has arrived, even one with nothing
- * left to do. On a busy machine that may have to wait for a processor for some
- * milliseconds, a thousand times what a small job takes. So regions are
- * watched: after one that took longer than the caller alone would have,
- * callers work alone for a multiple of that loss, and call the team only for
- * what a job has left after several such losses. The multiple grows as long
- * as the team stays late and bounds what waiting can cost to a few
- * hundredths. All that decides who works, never what is computed.
+ * An OpenMP region ends when all members have arrived, including those without
+ * work. On a busy machine a member may wait some milliseconds for a processor,
+ * a thousand times the run time of a small job. So the time of regions is
+ * measured. If a region took longer than the caller would have needed alone,
+ * callers work alone for a multiple of the time that was lost; a job that runs
+ * for several times that loss still starts the team for the rest. The multiple
+ * grows while the team stays late, which limits the cost of waiting to a few
+ * percent. This changes which threads do the work and never the result.
  */
 
 #include "base/threads.h"
@@ -57,96 +60,97 @@
 #if ST_OPENMP
 #include <omp.h>
 
-static bool dismiss_team(void) {
+static bool release_team(void) {
   return omp_pause_resource_all(omp_pause_soft) == 0;
 }
 #else
-/* The caller is the whole team and takes one piece after the other. */
+/* Without OpenMP the team consists of the caller alone. */
 static int omp_in_parallel(void) { return 0; }
 static int omp_get_max_threads(void) { return 1; }
 static int omp_get_num_procs(void) { return 1; }
 static int omp_get_thread_limit(void) { return 1; }
 static int omp_get_thread_num(void) { return 0; }
 static void omp_set_num_threads(int n) { (void)n; }
-static bool dismiss_team(void) { return true; }
+static bool release_team(void) { return true; }
 #endif
 
 enum {
   MAX_THREADS = 256,
-  PIECES = 16, /* of a share, at most */
-  ALIGN = 64,  /* units: pieces of many begin at a multiple, and with it at a
-                  cache line of an aligned tensor */
+  PIECES = 16, /* per share, at most */
+  ALIGN = 64,  /* units; large pieces begin at a multiple, which is a cache
+                  line of an aligned tensor */
 };
 
-static _Atomic int num_threads; /* that are wanted; 0: not decided yet */
-static _Atomic int wish = 1;    /* grows with each decision */
+static _Atomic int num_threads; /* the setting; 0: not initialized */
+static _Atomic int setting_version = 1; /* incremented when it changes */
 
-/* What a thread has found out, and what it is at. */
+/* State of a thread. */
 static _Thread_local struct {
-  int had;         /* members of a team, itself counted: the most so far */
-  int refused_at;  /* the wish that was too much */
-  int generation;
-  int externals;   /* its threads, now */
-  bool is_alone;   /* at the work of a team */
-} known;
+  int max_members;     /* of its teams so far, the thread itself included */
+  int refused_version; /* setting_version that could not be reached */
+  int generation;      /* in which max_members was measured */
+  int externals;       /* nesting depth of external parallel regions */
+  bool runs_alone;     /* runs the pieces of a job without a team */
+} thread_state;
 
 /* -- Forks and exits ------------------------------------------------------ */
 
-/* A stream of readers must not keep a writer waiting. */
+/* Writers must not starve while new readers arrive. */
 #if defined(PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP)
 #define RWLOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else
 #define RWLOCK_INIT PTHREAD_RWLOCK_INITIALIZER
 #endif
 
-/* forks and exits are writers */
+/* External parallel regions are readers, forks and exits are writers. */
 static pthread_rwlock_t external_lock = RWLOCK_INIT;
-static _Thread_local bool is_dismissed;    /* the team, for a fork */
-static bool is_lone;                       /* for good */
-static _Atomic int generation;             /* forks since the first process */
-static atomic_bool is_ending;
-static pthread_t ender;
+static _Thread_local bool team_released;
+static bool forked_in_region;  /* this process is the child of that fork */
+static _Atomic int generation; /* number of forks from the first process on */
+static atomic_bool is_exiting;
+static pthread_t exiting_thread;
 
-/* In a handler of a signal that has met the library at work there is nothing
- * to wait for. */
+/* A signal handler may fork or exit inside an external region of its own
+ * thread: it must not wait for that region. */
 static void block_external(void) {
-  if (known.externals == 0) pthread_rwlock_wrlock(&external_lock);
+  if (thread_state.externals == 0) pthread_rwlock_wrlock(&external_lock);
 }
 
 static void unblock_external(void) {
-  if (known.externals == 0) pthread_rwlock_unlock(&external_lock);
+  if (thread_state.externals == 0) pthread_rwlock_unlock(&external_lock);
 }
 
-/* The lock remembers a writer that the child does not have. */
+/* In the child the lock is held by a thread that does not exist there. */
 static void reset_external(void) {
   external_lock = (pthread_rwlock_t)RWLOCK_INIT;
 }
 
-static void before_fork(void) { is_dismissed = dismiss_team(); }
+static void before_fork(void) { team_released = release_team(); }
 
 static void in_child(void) {
   generation++;
-  is_lone |= !is_dismissed;
+  forked_in_region |= !team_released;
   num_threads = 1;
-  wish++;
+  setting_version++;
 }
 
-/* The threads that lend wait for the end of the process; the one that brings
- * it about may still have something to compute. */
+/* The lock stays taken, so that other threads wait in
+ * st__external_parallel_begin until the process ends. The exiting thread does
+ * not take it and may still compute, in later exit handlers. */
 static void at_exit(void) {
   block_external();
-  ender = pthread_self();
-  is_ending = true;
+  exiting_thread = pthread_self();
+  is_exiting = true;
 }
 
 static bool is_exiting_thread(void) {
-  return is_ending && pthread_equal(ender, pthread_self());
+  return is_exiting && pthread_equal(exiting_thread, pthread_self());
 }
 
-/* -- How many ------------------------------------------------------------- */
+/* -- Number of threads ---------------------------------------------------- */
 
-/* STRIDED_NUM_THREADS, or 0. */
-static int read_wish(void) {
+/* The value of STRIDED_NUM_THREADS, or 0. */
+static int read_env_threads(void) {
   const char *text = getenv("STRIDED_NUM_THREADS");
   if (!text || !*text) return 0;
   char *end;
@@ -157,8 +161,8 @@ static int read_wish(void) {
   return 0;
 }
 
-/* OMP_NUM_THREADS is a list of numbers; OpenMP ignores what is not. */
-static bool has_omp_wish(void) {
+/* True if OMP_NUM_THREADS is a list of numbers; OpenMP ignores other values. */
+static bool has_omp_setting(void) {
   const char *text = getenv("OMP_NUM_THREADS");
   return text && strpbrk(text, "123456789") &&
          !text[strspn(text, "0123456789, \t")];
@@ -166,11 +170,11 @@ static bool has_omp_wish(void) {
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-static int decide(void) {
-  int n = read_wish();
+static int default_threads(void) {
+  int n = read_env_threads();
   if (n == 0) {
     n = omp_get_max_threads();
-    if (!has_omp_wish()) {
+    if (!has_omp_setting()) {
       const int quota = st__cgroup_cpus("");
       n = smaller(n, omp_get_num_procs());
       if (quota > 0) n = smaller(n, quota);
@@ -180,23 +184,23 @@ static int decide(void) {
   return n < 1 ? 1 : n;
 }
 
-static void install(void) {
+static void init_threads(void) {
   int unset = 0;
   pthread_atfork(before_fork, NULL, in_child);
-  atomic_compare_exchange_strong(&num_threads, &unset, decide());
+  atomic_compare_exchange_strong(&num_threads, &unset, default_threads());
 }
 
-/* -- How many there can be ------------------------------------------------ */
+/* -- Probing -------------------------------------------------------------- */
 
 #if ST_OPENMP
-static void *pass(void *gate) {
+static void *wait_at_gate(void *gate) {
   pthread_mutex_lock(gate);
   pthread_mutex_unlock(gate);
   return NULL;
 }
 
-/* How many of n threads can be there at once. They hear no signals, which
- * belong to the threads of the host. */
+/* Creates up to n threads that exist at the same time; returns how many could
+ * be created. They block all signals, which the program's threads handle. */
 static int probe(int n) {
   pthread_t threads[2 * MAX_THREADS];
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -205,7 +209,8 @@ static int probe(int n) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_mutex_lock(&gate);
-  while (made < n && !pthread_create(&threads[made], NULL, pass, &gate)) {
+  while (made < n &&
+         !pthread_create(&threads[made], NULL, wait_at_gate, &gate)) {
     made++;
   }
   pthread_mutex_unlock(&gate);
@@ -217,25 +222,27 @@ static int probe(int n) {
 static int probe(int n) { return n; }
 #endif
 
-/* How many of n members this thread's team can have. */
-static int attainable(int n) {
-  if (known.generation != generation || known.had == 0) {
-    known.had = 1;
-    known.generation = generation;
+/* The largest team of up to n members that this thread can have. */
+static int grow_team(int n) {
+  int max = thread_state.max_members;
+  if (thread_state.generation != generation || max == 0) {
+    thread_state.generation = generation;
+    thread_state.max_members = max = 1;
   }
-  if (n <= known.had) return n;
-  if (known.refused_at == wish) return known.had;
-  const int missing = n - known.had;
-  known.had += probe(2 * missing) / 2;
-  if (known.had < n) known.refused_at = wish;
-  return known.had;
+  if (n <= max) return n;
+  if (thread_state.refused_version == setting_version) return max;
+  max += probe(2 * (n - max)) / 2;
+  thread_state.max_members = max;
+  if (max < n) thread_state.refused_version = setting_version;
+  return max;
 }
 
 int st__num_threads(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install);
+  pthread_once(&once, init_threads);
   const int n = num_threads;
-  return known.refused_at == wish ? smaller(n, known.had) : n;
+  return thread_state.refused_version == setting_version
+         ? smaller(n, thread_state.max_members) : n;
 }
 
 st_status st__set_num_threads(int n) {
@@ -243,20 +250,20 @@ st_status st__set_num_threads(int n) {
     return st__fail(ST_BAD_VALUE, "the number of threads must be 1 to %d, "
                     "not %d", MAX_THREADS, n);
   }
-  if (n > 1 && is_lone) {
+  if (n > 1 && forked_in_region) {
     return st__fail(ST_BAD_STATE, "this process was forked inside a parallel "
                     "region and has one thread");
   }
   st__num_threads();
   num_threads = n;
-  wish++;
+  setting_version++;
   return ST_OK;
 }
 
 bool st__in_parallel(void) { return omp_in_parallel(); }
 
-/* The library is loaded by now and has set up what it does at forks and at the
- * end. Ours comes last, and so is the first to run. */
+/* The library is loaded by now and has registered its fork and exit handlers.
+ * Handlers run in reverse order of registration, so ours run first. */
 static void register_atfork_atexit(void) {
   pthread_atfork(block_external, unblock_external, reset_external);
   atexit(at_exit);
@@ -267,14 +274,14 @@ int st__external_parallel_begin(void) {
   pthread_once(&once, register_atfork_atexit);
   const int before = omp_get_max_threads(), n = st__num_threads();
   if (!is_exiting_thread()) pthread_rwlock_rdlock(&external_lock);
-  known.externals++;
-  if (!omp_in_parallel()) omp_set_num_threads(attainable(n));
+  thread_state.externals++;
+  if (!omp_in_parallel()) omp_set_num_threads(grow_team(n));
   return before;
 }
 
 void st__external_parallel_end(int before) {
   if (!omp_in_parallel()) omp_set_num_threads(before);
-  known.externals--;
+  thread_state.externals--;
   if (!is_exiting_thread()) pthread_rwlock_unlock(&external_lock);
 }
 
@@ -288,7 +295,7 @@ static int count_shares(int64_t n, int64_t grain, int threads) {
 }
 
 int st__num_pieces(int64_t n, int64_t grain) {
-  if (n <= grain || st__in_parallel() || known.is_alone) return 1;
+  if (n <= grain || st__in_parallel() || thread_state.runs_alone) return 1;
   return count_shares(n, grain, st__num_threads());
 }
 
@@ -309,12 +316,12 @@ typedef struct job {
   st_range_fn fn;
   void *ctx;
   int64_t begin, end;
-  int64_t size;     /* of a share */
-  int64_t piece;    /* of a piece, about */
+  int64_t size;     /* units of a share */
+  int64_t piece;    /* units of a piece, before alignment */
   int shares;
-  _Atomic int64_t cost; /* ns of a piece, of the member that was fastest */
-  _Atomic int64_t done; /* pieces, by the team */
-  _Atomic int64_t next[MAX_THREADS]; /* the piece of a share to be taken */
+  _Atomic int64_t cost; /* ns per piece, of the fastest member */
+  _Atomic int64_t done; /* number of pieces that the team has processed */
+  _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
 
 static void init_shares(job *j, int shares, int64_t grain) {
@@ -328,7 +335,7 @@ static void init_shares(job *j, int shares, int64_t grain) {
   for (int s = 0; s < shares; s++) atomic_init(&j->next[s], 0);
 }
 
-/* Where piece p of share s begins. */
+/* The first unit of piece p of share s. */
 static int64_t cut(const job *j, int s, int64_t p) {
   const int64_t n = j->end - j->begin, first = s * j->size;
   int64_t at = first + j->size;
@@ -339,7 +346,7 @@ static int64_t cut(const job *j, int s, int64_t p) {
   return j->begin + (at < n ? at : n);
 }
 
-/* The next piece of a share; false when it is all taken. */
+/* Runs the next piece of a share; false if none is left. */
 static bool run_piece(job *j, int s) {
   const int64_t p = atomic_fetch_add_explicit(&j->next[s], 1,
                                               memory_order_relaxed);
@@ -356,14 +363,15 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void note_cost(job *j, int64_t cost) {
-  int64_t least = j->cost;
-  while (cost < least &&
-         !atomic_compare_exchange_weak(&j->cost, &least, cost)) {}
+static void update_cost(job *j, int64_t cost) {
+  int64_t old = j->cost;
+  while (cost < old &&
+         !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
-/* From one's own share on until all are taken. A member that loses the
- * processor does so in one piece, which does not count. */
+/* Runs pieces, starting with the share `own`, until none is left. A member may
+ * lose the processor during a piece, so the slowest piece does not count in
+ * the cost. */
 static void work(job *j, int own) {
   int64_t n = 0, start = now(), at = start, slowest = 0;
   for (int k = 0; k < j->shares; k++) {
@@ -374,8 +382,8 @@ static void work(job *j, int own) {
       if (at - before > slowest) slowest = at - before;
     }
   }
-  if (n > 1) note_cost(j, (at - start - slowest) / (n - 1));
-  if (n == 1) note_cost(j, slowest);
+  if (n > 1) update_cost(j, (at - start - slowest) / (n - 1));
+  if (n == 1) update_cost(j, slowest);
   j->done += n;
 }
 
@@ -389,30 +397,32 @@ static bool has_work_left(const job *j) {
 /* -- The team ------------------------------------------------------------- */
 
 enum {
-  LATE_NS = 200000,    /* ns: more than it takes to wake a sleeping team */
-  BACKOFF_FACTOR = 4,  /* losses that a job goes on alone */
-  BACKOFF_RESET_NS = 1000000000, /* ns: lateness is forgotten */
+  LATE_NS = 200000,    /* longer than waking an idle team takes */
+  BACKOFF_FACTOR = 4,  /* a job runs alone for this many last losses at most */
+  BACKOFF_RESET_NS = 1000000000, /* after this time the multiple is reset */
   BACKOFF_MAX_NS = BACKOFF_RESET_NS
 };
 
 static _Atomic int64_t alone_until; /* ns */
 static _Atomic int64_t last_loss;   /* ns */
-static _Atomic int multiple;        /* of last_loss: how long alone */
+static _Atomic int backoff_multiple; /* backoff time / last_loss */
 
-/* Did it take longer than the caller alone might have needed? */
+/* Starts or extends the backoff if the region took longer than the caller
+ * alone would have needed. */
 static void update_backoff(const job *j, int64_t start, int64_t end) {
   const int64_t lost = end - start - j->done * j->cost;
   if (lost < LATE_NS) return;
   const bool again = start - alone_until < BACKOFF_RESET_NS;
-  const int times = !again ? 8 : multiple < 64 ? 2 * multiple : 128;
+  const int old = backoff_multiple;
+  const int times = !again ? 8 : old < 64 ? 2 * old : 128;
   const int64_t rest = times * lost;
-  multiple = times;
+  backoff_multiple = times;
   last_loss = lost;
   alone_until = end + (rest < BACKOFF_MAX_NS ? rest : BACKOFF_MAX_NS);
 }
 
-/* Nobody would ever arrive at the end of the region. */
-static void refuse_to_return(void) {
+/* The other members do not exist in the child, so the region cannot end. */
+static void abort_forked_child(void) {
   fputs("strided: a child that was forked inside a parallel region must exit "
         "there\n", stderr);
   abort();
@@ -420,12 +430,12 @@ static void refuse_to_return(void) {
 
 static void run_member(job *j, int forks) {
   work(j, omp_get_thread_num());
-  if (generation != forks) refuse_to_return();
+  if (generation != forks) abort_forked_child();
 }
 
 static void run_team(job *j) {
   const int64_t start = now();
-  const int members = attainable(j->shares), forks = generation;
+  const int members = grow_team(j->shares), forks = generation;
   if (members == 1) {
     work(j, 0);
     return;
@@ -445,15 +455,15 @@ static void run_until(job *j, int64_t until) {
   }
 }
 
-/* Takes pieces while the team is out of favour; false when some are left. Work
- * within them is not the team's either. */
+/* Runs pieces during the backoff; false if pieces are left. Nested parallel
+ * loops do not use the team either. */
 static bool run_alone(job *j) {
   const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
-  known.is_alone = true;
+  thread_state.runs_alone = true;
   run_until(j, until);
-  known.is_alone = false;
+  thread_state.runs_alone = false;
   return !has_work_left(j);
 }
 
@@ -466,7 +476,7 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
     fn(ctx, begin, end);
     return;
   }
-  job j; /* all of it would be much to clear */
+  job j; /* not cleared: it is large */
   j.fn = fn;
   j.ctx = ctx;
   j.begin = begin;

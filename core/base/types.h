@@ -1,7 +1,6 @@
-/* The public vocabulary: status codes, dtypes, formats, devices and boxed
- * values. strided.h includes this file, and the build flattens the two into
- * the one header that is installed, so nothing here may include anything of
- * the engine.
+/* Public types: status codes, dtypes, boxed values and the structs of the API.
+ * strided.h includes this file, and the build flattens the two into the one
+ * installed header, so this file must not include internal headers.
  */
 #ifndef ST_BASE_TYPES_H
 #define ST_BASE_TYPES_H
@@ -18,18 +17,18 @@ extern "C" {
 
 /* -- Status --------------------------------------------------------------- */
 
-/* One map of codes, names and texts. */
+/* Code, name and text of each status. */
 #define ST_STATUS_MAP(X) \
   X(OK,             "ok",             "no error")                            \
   X(NO_MEMORY,      "no_memory",      "out of memory")                       \
-  X(BAD_VALUE,      "bad_value",      "an argument has an impossible value") \
+  X(BAD_VALUE,      "bad_value",      "an argument has an invalid value")    \
   X(BAD_TYPE,       "bad_type",       "an argument has the wrong type")      \
-  X(BAD_SHAPE,      "bad_shape",      "shapes do not fit together")          \
-  X(BAD_DTYPE,      "bad_dtype",      "a dtype does not fit")                \
+  X(BAD_SHAPE,      "bad_shape",      "shapes do not match")                 \
+  X(BAD_DTYPE,      "bad_dtype",      "a dtype is not supported here")       \
   X(BAD_DIM,        "bad_dim",        "a dimension is out of range")         \
-  X(BAD_INDEX,      "bad_index",      "an index is out of range")          \
-  X(BAD_LAYOUT,     "bad_layout",     "strides do not allow it")             \
-  X(OVERLAP,        "overlap",        "memory overlaps")                     \
+  X(BAD_INDEX,      "bad_index",      "an index is out of range")            \
+  X(BAD_LAYOUT,     "bad_layout",     "the strides do not allow this")       \
+  X(OVERLAP,        "overlap",        "tensors overlap in memory")           \
   X(BAD_SCHEMA,     "bad_schema",     "a schema string is malformed")        \
   X(NOT_FOUND,      "not_found",      "no such operator or object")          \
   X(NO_KERNEL,      "no_kernel",      "no kernel for the dispatch key")      \
@@ -46,7 +45,7 @@ typedef enum st_status {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* id, name, bytes. The first eight have ATen's numbers. complex32 is known to
+/* id, name, bytes. The first eight have ATen's numbers. complex32 exists in
  * type promotion only: no tensor has it.
  * ORDER DTYPE: promote_table (base/dtype.c), kernel tables. */
 #define ST_DTYPE_MAP(X) \
@@ -90,20 +89,20 @@ typedef enum st_format {
 typedef enum st_device {
   ST_DEVICE_CPU,
   ST_DEVICE_META,         /* shapes and strides, no data */
-  ST_DEVICE_PRIVATEUSE1,  /* the three that st_device_register makes real */
+  ST_DEVICE_PRIVATEUSE1,  /* usable after st_device_register, as 2 and 3 */
   ST_DEVICE_PRIVATEUSE2,
   ST_DEVICE_PRIVATEUSE3,
   ST_DEVICE_COUNT
 } st_device;
 
-/* Where the elements of a registered device live. Any thread may call these,
- * also while the device's own kernels run. */
+/* The allocator of a registered device. Any thread may call these functions,
+ * also while kernels of the device run. */
 typedef struct st_allocator {
-  /* Uninitialised memory, aligned for 16-byte elements, never NULL for
-   * nbytes = 0; NULL when there is none. */
+  /* Returns uninitialised memory, aligned for 16-byte elements; NULL when out
+   * of memory, but never for nbytes = 0. */
   void *(*alloc)(void *ctx, size_t nbytes);
   void (*free)(void *ctx, void *data, size_t nbytes);
-  /* Copies within the device; NULL: tensors that have elements cannot grow. */
+  /* Copies within the device. If NULL, only empty tensors can grow. */
   void (*move)(void *ctx, void *to, const void *from, size_t nbytes);
   void *ctx;
 } st_allocator;
@@ -118,7 +117,7 @@ typedef struct st_schema st_schema;
 typedef struct st_call st_call;
 typedef struct st_registration st_registration;
 typedef struct st_library st_library;
-typedef struct st_node st_node; /* an operation recorded for its gradient */
+typedef struct st_node st_node; /* an operation in the autograd graph */
 
 enum {
   ST_MAX_DIMS = 64,  /* dimensions of a tensor */
@@ -143,20 +142,20 @@ typedef enum st_tag {
   ST_TAG_NONE,
   ST_TAG_TENSOR,    /* u.tensor; never NULL */
   ST_TAG_INT,       /* u.i: int, Dim, Index, End, dtype, format, device */
-  ST_TAG_FLOAT,     /* u.f; an argument `float` may be an INT, too */
+  ST_TAG_FLOAT,     /* u.f; a `float` argument may also be an INT */
   ST_TAG_BOOL,      /* u.i, 0 or 1 */
   ST_TAG_COMPLEX,   /* u.pair: two doubles */
   ST_TAG_STRING,    /* u.string, len bytes and a NUL */
   ST_TAG_GENERATOR, /* u.generator */
-  ST_TAG_INTS,      /* u.ints, len of them */
+  ST_TAG_INTS,      /* u.ints, len elements; so for the lists below */
   ST_TAG_FLOATS,    /* u.floats */
   ST_TAG_BOOLS,     /* u.bools */
   ST_TAG_TENSORS    /* u.tensors; NULL entries in a Tensor?[] */
 } st_tag;
 
-/* A boxed value. As an argument it is borrowed, with everything it points
- * to. As a result it is owned: tensors are retained, lists are allocated by
- * the engine, and st_value_clear releases them. */
+/* A boxed value. An argument is borrowed, with everything it points to. A
+ * result is owned by the caller: its tensors are retained, its lists are
+ * allocated by the engine, and st_value_clear releases both. */
 typedef struct st_value {
   uint32_t tag; /* st_tag */
   uint32_t len;
@@ -174,31 +173,31 @@ typedef struct st_value {
   } u;
 } st_value;
 
-/* -- Figures and events --------------------------------------------------- */
+/* -- Statistics and events ------------------------------------------------ */
 
-/* Memory of one kind. */
+/* Memory statistics of one kind of allocation. */
 typedef struct st_memory {
   const char *name;  /* "tensors", "data", ... */
   int64_t count;     /* live blocks */
   int64_t bytes;     /* live bytes */
-  int64_t peak;      /* most live bytes so far, as seen: each thread tells of
-                      * a megabyte at a time, reading tells of the rest */
+  int64_t peak;      /* most live bytes observed: a thread adds its count to
+                      * the total per megabyte; reading adds the rest */
 } st_memory;
 
-/* Of all kinds, in bytes. */
+/* Memory statistics of all kinds together, in bytes. */
 typedef struct st_memory_totals {
   int64_t live, peak;
-  int64_t cached;       /* kept for reuse */
-  int64_t limit;        /* of live and cached; INT64_MAX: none */
+  int64_t cached;       /* freed, kept for reuse */
+  int64_t limit;        /* of live plus cached; INT64_MAX: no limit */
   int64_t cache_limit;
 } st_memory_totals;
 
-/* One dispatch, as it is seen by a trace. */
+/* One dispatch, as a trace callback sees it. */
 typedef struct st_trace {
   const st_op *op;
   const char *kind;   /* "call", "redispatch", "callBoxed", ... */
-  const char *key;    /* chosen */
-  const char *kernel; /* its debug string */
+  const char *key;    /* the key that was dispatched to */
+  const char *kernel; /* debug string of the kernel */
   st_keyset keys;
   int depth;
 } st_trace;
@@ -207,40 +206,40 @@ typedef struct st_trace {
 
 typedef struct st_print_options {
   int precision, threshold, edgeitems, linewidth;
-  int sci_mode; /* -1: by the values, 0: never, 1: always */
+  int sci_mode; /* -1: chosen from the values, 0: never, 1: always */
 } st_print_options;
 
 /* -- Schemas -------------------------------------------------------------- */
 
-/* What an argument or result is, lists and optionals taken off. */
+/* The base type of an argument or result, without its list and optional. */
 typedef enum st_type {
   ST_TYPE_TENSOR, ST_TYPE_INT, ST_TYPE_FLOAT, ST_TYPE_BOOL, ST_TYPE_STRING,
   ST_TYPE_COMPLEX, ST_TYPE_SCALAR, ST_TYPE_DTYPE, ST_TYPE_LAYOUT,
   ST_TYPE_FORMAT, ST_TYPE_DEVICE, ST_TYPE_GENERATOR,
   ST_TYPE_DIM,    /* a dimension: 0-based in C, 1-based in Lua */
-  ST_TYPE_INDEX,  /* a position: 0-based in C, 1-based in Lua */
+  ST_TYPE_INDEX,  /* an index: 0-based in C, 1-based in Lua */
   ST_TYPE_END,    /* end of a range: exclusive in C, inclusive in Lua */
-  ST_TYPE_OTHER   /* a type of ATen's grammar that no operator here takes */
+  ST_TYPE_OTHER   /* a type of ATen's grammar that no operator here uses */
 } st_type;
 
-/* One argument or result of a schema. Owned by the operator. */
+/* One argument or result of a schema; the operator owns it. */
 typedef struct st_arg {
   const char *name;      /* "" for an unnamed result */
   const char *text;      /* the type as written: "int[2]?" */
   st_type type;
   bool list;             /* a list of type */
-  bool optional;         /* the whole may be absent */
-  bool elem_optional;    /* an element may be absent: Tensor?[] */
+  bool optional;         /* the argument may be None: int[]? */
+  bool elem_optional;    /* an element may be None: Tensor?[] */
   bool kwarg_only;
   bool has_default;
   bool is_write;         /* alias annotation with a "!" */
   bool is_alias;         /* has an alias annotation */
-  const char *alias;     /* "(a! -> b)" as printed; NULL without */
+  const char *alias;     /* "(a! -> b)" as printed, or NULL */
   int32_t list_size;     /* N of int[N]; 0: any length */
   st_value default_value;
 } st_arg;
 
-/* What is known about an operator beyond its schema (R15). */
+/* Tags of an operator, facts that its schema does not express (R15). */
 #define ST_TAG_MAP(X) \
   X(NONDETERMINISTIC_SEEDED, "nondeterministic_seeded") \
   X(INPLACE_VIEW,            "inplace_view")            \
@@ -261,110 +260,111 @@ enum {
 
 /* -- Kernels -------------------------------------------------------------- */
 
-/* Any C function; it is cast back to its own type before it is called. */
+/* Any C function; the dispatcher casts it to its own type to call it. */
 typedef void (*st_unboxed_fn)(void);
 
-/* What a kernel is told about the call it serves. Read only. */
+/* The call that a kernel runs for. Read only. */
 struct st_call {
   const st_op *op;
-  const st_schema *schema; /* of this call, whatever becomes of op's */
-  st_keyset keys;        /* redispatch with a part of them */
+  const st_schema *schema; /* of this call, even if op is redefined meanwhile */
+  st_keyset keys;        /* a kernel redispatches with a subset of them */
   void *ctx;             /* given at registration */
   st_unboxed_fn unboxed; /* NULL, or the kernel behind a boxed adapter */
 };
 
-/* A boxed kernel: reads the operator's arguments in schema order, writes its
- * results. On failure it has written no result and returns the status of
+/* A boxed kernel: reads the operator's arguments in schema order and writes
+ * its results. On failure it writes no result and returns the status of
  * st_fail. */
 typedef st_status (*st_kernel_fn)(const st_call *call, const st_value *args,
                                   st_value *rets);
 
-/* A kernel as it is registered. Unboxed ones come from ST_KERNEL, which fills
- * in the boxed adapter, too. */
+/* A kernel to register. ST_KERNEL makes an unboxed one together with its boxed
+ * adapter. */
 typedef struct st_kernel {
   st_kernel_fn fn;           /* NULL: fallthrough */
   st_unboxed_fn unboxed;     /* NULL for a boxed kernel */
   const char *signature;     /* the C types of unboxed; static */
   void *ctx;
-  void (*free_ctx)(void *);  /* may be NULL; called once nothing can run the
-                              * kernel, on whatever thread finds that out */
-  const char *debug;         /* where it comes from; copied */
+  void (*free_ctx)(void *);  /* may be NULL; called on any thread, once no
+                              * call can run the kernel any more */
+  const char *debug;         /* origin, shown in dumps and errors; copied */
 } st_kernel;
 
-/* A call of a structured operator on its way; opaque. */
+/* A call of a structured operator in progress; opaque. */
 typedef struct st_run st_run;
-/* The meta function or the implementation of one. */
+/* The meta function or the implementation of a structured operator. */
 typedef st_status (*st_run_fn)(st_run *run);
 
 enum {
   ST_MAX_OUTS = 4,  /* results of a structured operator */
-  ST_RUN_NOTE = 36  /* numbers that a meta can leave for the implementation */
+  ST_RUN_NOTE = 36  /* integers that a meta can pass to the implementation */
 };
 
-/* A structured operator: what its three variants share (Z1 to Z6). */
+/* A structured operator: the definition that its functional, in-place and
+ * out= variants share (Z1 to Z6). */
 typedef struct st_structured {
   const char *schema;    /* functional: "scale(Tensor self) -> Tensor" */
-  bool inplace;          /* also "scale_", which writes self */
-  const char *out;       /* also this overload, which writes out=; or NULL */
+  bool inplace;          /* defines "scale_" too, which writes self */
+  const char *out;       /* name of the out= overload, or NULL for none */
   st_run_fn meta, impl;
-  void *ctx;             /* st_run_ctx */
+  void *ctx;             /* returned by st_run_ctx */
   void (*free_ctx)(void *); /* may be NULL; as for a kernel */
   const char *doc, *debug;
   int tags;              /* ST_OPTAG_ bits */
-  /* Keys that have impl: "CPU", "PrivateUse1" to 3. None: "CPU". */
+  /* Keys of impl: "CPU", "PrivateUse1" to 3. If empty, "CPU". */
   const char *backends[4];
 } st_structured;
 
-/* An operator together with the C types that a caller passes: see
- * "Typed calls" in strided.h. */
+/* A typed handle: an operator and the C types of its arguments and results.
+ * See "Typed calls" in strided.h. */
 typedef struct st_typed {
   const st_op *op;
   const char *signature; /* the registry's copy */
 } st_typed;
 
-/* A typed call on its way: what st_route_enter found. */
+/* A typed call in progress, filled in by st_route_enter. */
 typedef struct st_route {
   st_call call;
   st_kernel_fn fn;
-  bool packs;       /* the caller makes st_values, for st_route_run */
-  int observed;     /* the dispatcher's */
+  bool packs;       /* the caller must box the arguments for st_route_run */
+  int observed;     /* private to the dispatcher */
 } st_route;
 
 /* -- Libraries ------------------------------------------------------------ */
 
-/* Registrations that come and go together (R2). A DEF library owns
- * its namespace: there is one at a time. A FRAGMENT adds definitions to a
- * namespace, an IMPL library only kernels and, in the namespace "_",
+/* A library is a group of registrations with one lifetime (R2). A DEF library
+ * owns its namespace: there is one at a time. A FRAGMENT adds definitions to a
+ * namespace. An IMPL library adds only kernels and, in the namespace "_",
  * fallbacks. */
 typedef enum st_library_kind {
   ST_LIBRARY_DEF, ST_LIBRARY_FRAGMENT, ST_LIBRARY_IMPL
 } st_library_kind;
 
-/* How a library takes what is there already. */
+/* Flags of a library. */
 enum {
-  /* What was registered with ST_REPLACE may be registered again: the newer
-   * one replaces it, and closing the newer one uncovers the older. Opening a
-   * DEF library closes the earlier one of that namespace. */
+  /* A registration made with ST_REPLACE may be made again: the newer one
+   * replaces it, and closing the newer one restores the older. Opening a DEF
+   * library closes the earlier one of that namespace. */
   ST_REPLACE = 1,
-  /* Nothing takes effect before st_library_commit, then all at once. */
+  /* All registrations take effect at once, in st_library_commit. */
   ST_DEFER = 2
 };
 
 /* -- Thread state --------------------------------------------------------- */
 
-/* Keys that every call of this thread has on top of its arguments', and keys
- * that it never has; whether gradients are recorded; whether new tensors are
- * inference tensors (C2, C3). */
+/* Thread-local dispatch state: keys that every call adds to its arguments' and
+ * keys that it removes; whether gradients are recorded; whether new tensors
+ * are inference tensors (C2, C3). */
 typedef struct st_tls {
   st_keyset included, excluded;
   bool grad, inference;
 } st_tls;
 
-/* A scripted mode sees every call of its thread that reaches the key Lua. It
- * is off while fn runs, so fn may call operators, redispatch with call->keys,
- * or make results of its own. The keys hold Lua as long as there is a mode
- * further out, which then sees the call. The struct is the caller's until it
- * is popped. */
+/* A dispatch mode: fn runs for every call of the thread that reaches the key
+ * Lua. The mode is disabled while fn runs, so fn may call operators,
+ * redispatch with call->keys, or return other results. call->keys contains Lua
+ * while there is an outer mode, which a redispatch then calls. The caller owns
+ * the struct and keeps it until the mode is popped. */
 typedef struct st_mode st_mode;
 struct st_mode {
   st_kernel_fn fn;
@@ -372,9 +372,9 @@ struct st_mode {
   st_mode *outer; /* set by the engine */
 };
 
-/* Sees the calls of its thread, but no redispatches (C14). args and
- * rets are NULL unless wants_values; neither function may fail. The struct is
- * the caller's until it is removed. */
+/* Callbacks before and after each call of the thread, not for redispatches
+ * (C14). args and rets are NULL unless wants_values; neither function may
+ * fail. The caller owns the struct and keeps it until it is removed. */
 typedef struct st_observer st_observer;
 struct st_observer {
   void (*before)(void *ctx, const st_op *op, const st_value *args);
@@ -387,35 +387,36 @@ struct st_observer {
 
 /* -- Gradients ------------------------------------------------------------ */
 
-/* What st_backward is asked for. */
+/* Arguments of st_backward. */
 typedef struct st_backward_pass {
   int noutputs;
   st_tensor *const *outputs;
-  /* The gradient of each output, of its shape, or NULL: ones for an output of
-   * one element. The list itself may be NULL. */
+  /* The gradient of each output, of its shape. NULL entries mean ones, for an
+   * output of one element. The list itself may be NULL. */
   st_tensor *const *grad_outputs;
-  /* Whose gradients are wanted. None: every leaf's, added to its `grad`. */
+  /* The tensors to differentiate with respect to. If there are none, the
+   * gradient of every leaf is added to its `grad`. */
   int ninputs;
   st_tensor *const *inputs;
-  bool accumulate;    /* add the inputs' gradients to their `grad`, too */
-  bool retain_graph;  /* keep what was saved, so that it can run again */
-  bool create_graph;  /* record the gradients themselves */
-  bool allow_unused;  /* an input that the outputs do not depend on has no
-                         gradient; otherwise that is BAD_VALUE */
+  bool accumulate;    /* also add the inputs' gradients to their `grad` */
+  bool retain_graph;  /* keep saved tensors, for another backward pass */
+  bool create_graph;  /* record the backward pass itself */
+  bool allow_unused;  /* an input that no output depends on gets NULL; if
+                         false, that is BAD_VALUE */
 } st_backward_pass;
 
-/* Looks at a gradient on its way, and may put another, owned, in *out, which
- * comes as NULL. */
+/* Called with a gradient when it is computed. *out is NULL on entry; fn may
+ * store a replacement there, as an owned reference. */
 typedef struct st_tensor_hook {
   st_status (*fn)(void *ctx, st_tensor *grad, st_tensor **out);
   void *ctx;
   void (*free_ctx)(void *); /* may be NULL */
 } st_tensor_hook;
 
-/* Sees a node run: after it with the gradients of its inputs and of its
- * results, before it with the latter alone (inputs NULL). It may put others
- * in place of what is to be passed on: owned; the old ones are to be
- * released. Entries may be NULL. */
+/* Called before a node runs with the gradients of its results (inputs is NULL),
+ * or after it with those of its inputs, too. fn may replace the gradients that
+ * are passed on: it releases the old tensor and stores an owned one. Entries
+ * may be NULL. */
 typedef struct st_node_hook {
   st_status (*fn)(void *ctx, int ninputs, st_tensor **inputs, int nresults,
                   st_tensor **results);
@@ -423,32 +424,32 @@ typedef struct st_node_hook {
   void (*free_ctx)(void *); /* may be NULL */
 } st_node_hook;
 
-/* grads: of the outputs, NULL where there is none. saved: as they were at the
- * time of recording. inputs: to be filled with owned tensors, NULL where there
- * is no gradient; wanted says where one is of use. */
+/* A backward function. grads: of the outputs; entries may be NULL. saved: the
+ * saved tensors as recorded. inputs: receives owned gradients, or NULL where
+ * there is none; wanted tells which ones are needed. */
 typedef st_status (*st_function_fn)(void *ctx, st_tensor *const *grads,
                                     st_tensor *const *saved,
                                     const bool *wanted, st_tensor **inputs);
 
-/* An operation whose gradient is a function of the caller's. */
+/* An operation with a custom backward function. */
 typedef struct st_function {
   const char *name;
   st_function_fn backward;
   void *ctx;
-  void (*release)(void *ctx);  /* may be NULL: what was saved can go */
-  void (*free_ctx)(void *ctx); /* may be NULL; taken over on success only */
+  void (*release)(void *ctx);  /* may be NULL; drops the saved data */
+  void (*free_ctx)(void *ctx); /* may be NULL; ctx is owned on success only */
   int ninputs, noutputs, nsaved;
   st_tensor *const *inputs;    /* entries may be NULL */
-  st_tensor *const *outputs;   /* they get the history; one that is an input,
-                                  too, was written in place */
+  st_tensor *const *outputs;   /* their grad_fn is set; one that is also an
+                                  input was written in place */
   st_tensor *const *saved;     /* inputs, outputs or others; may be NULL */
-  const bool *differentiable;  /* of the outputs; NULL: all are */
+  const bool *differentiable;  /* per output; NULL: all are */
 } st_function;
 
-/* The derivative of an operator. args and rets are its own, of the time of
- * the call; grads one per result, NULL without; inputs has a slot for each
- * tensor among the arguments, a list's one after the other, to be filled with
- * owned tensors or left NULL. */
+/* The derivative of an operator. args and rets are the arguments and results
+ * of the recorded call. grads has an entry per result, which may be NULL.
+ * inputs has a slot for each tensor argument and each element of a tensor list,
+ * in order; backward stores owned tensors or leaves NULL. */
 typedef struct st_derivative {
   st_status (*backward)(void *ctx, const st_op *op, const st_value *args,
                         const st_value *rets, st_tensor *const *grads,
@@ -457,31 +458,31 @@ typedef struct st_derivative {
   void (*free_ctx)(void *); /* may be NULL */
 } st_derivative;
 
-/* Is told of every node that this thread records, and gives a text that says
- * where: *where is copied. For messages of the backward pass. */
+/* Anomaly mode. where runs for every node that this thread records and writes
+ * the source location into text, for messages of the backward pass. */
 typedef struct st_anomaly {
   st_status (*where)(void *ctx, char *text, size_t size);
   void *ctx;
-  bool checks_nan; /* a gradient with a NaN in it is an error */
+  bool checks_nan; /* a gradient that contains a NaN is an error */
 } st_anomaly;
 
 /* -- Expressions ---------------------------------------------------------- */
 
-typedef struct st_graph st_graph;     /* calls that were traced */
-typedef struct st_tracing st_tracing; /* a trace on its way */
+typedef struct st_graph st_graph;     /* a traced graph of operator calls */
+typedef struct st_tracing st_tracing; /* a trace in progress */
 
-typedef struct st_recorder st_recorder;   /* calls as they are recorded */
-typedef struct st_schedule st_schedule;   /* what a recording has become */
-typedef struct st_compile_cache st_compile_cache; /* those of one function */
-/* An argument of it: a tensor, or bytes that tell it from others of a kind. */
+typedef struct st_recorder st_recorder;   /* records the calls of a function */
+typedef struct st_schedule st_schedule;   /* a compiled recording */
+typedef struct st_compile_cache st_compile_cache; /* schedules of a function */
+/* A key of the cache: a tensor, or the bytes of another value of a kind. */
 typedef struct st_compile_cache_arg {
   st_tensor *tensor;
   const void *bytes;
   int nbytes, kind; /* 0 to 255 */
 } st_compile_cache_arg;
 
-/* What is traced. where: NULL, or says where the function is that is being
- * traced, for messages. */
+/* The function to trace. where: NULL, or writes the source location of the
+ * traced function, for messages. */
 typedef struct st_tracing_config {
   const char *name;
   int ninputs, nnumbers;   /* at most 12 tensors, 16 numbers */
@@ -489,15 +490,15 @@ typedef struct st_tracing_config {
   void *ctx;
 } st_tracing_config;
 
-/* A reduction: what is done with the elements, how two values become one, and
- * what is made of the last one. */
+/* A reduction in three graphs: map turns an element into accumulators, combine
+ * merges two sets of accumulators, final computes the results. */
 typedef struct st_custom_reduction {
   const char *schema;
-  const st_graph *map;     /* its tensors, then its numbers: 1 to 4 values */
-  const st_graph *combine; /* those of one element, then of another: one */
-  const st_graph *final;   /* values, the number of elements and the schema's
-                              numbers: the results */
-  int ninit;               /* as many as map has results, or none */
+  const st_graph *map;     /* elements, scalars -> 1 to 4 accumulators */
+  const st_graph *combine; /* accumulators, other ones -> accumulators */
+  const st_graph *final;   /* accumulators, the number of elements and the
+                              scalars -> results */
+  int ninit;               /* the number of accumulators, or 0 */
   st_scalar init[4];
   const char *doc, *debug;
 } st_custom_reduction;
@@ -522,75 +523,74 @@ enum {
   ST_PLAN_CAST_OUTPUTS = 1 << 10
 };
 
-/* What an iterator is built of (st_plan_new). */
+/* What an iterator is built from (st_plan_new). */
 typedef struct st_plan_config {
   uint32_t flags;         /* ST_PLAN_... */
   int noutputs, noperands;
   st_tensor *const *operands;  /* outputs first; NULL ones are allocated */
-  st_dtype dtype;         /* of outputs to be made, or NONE */
-  st_dtype static_dtype;  /* what loops write, or NONE: the common dtype */
-  const int64_t *static_shape; /* what is walked, whatever the operands'
-                             shapes, which must have room for it; or NULL */
+  st_dtype dtype;         /* of allocated outputs, or NONE */
+  st_dtype static_dtype;  /* that loops write, or NONE: the common dtype */
+  const int64_t *static_shape; /* to iterate over; operands must be at least as
+                             large; NULL: the operands' shape */
   int static_ndim;
-  bool has_static_device; /* outputs are made on: */
+  bool has_static_device; /* outputs are allocated on static_device */
   st_device static_device;
 } st_plan_config;
 
 typedef struct st_plan st_plan; /* a built iterator */
 
-/* What a plan is of: one made by hand, or a part of a call (st_plan_call). */
+/* Origin of a plan: built by the caller, or a part of a call (st_plan_call). */
 typedef enum st_plan_kind {
   ST_PLAN_OWN, ST_PLAN_ELEMENTWISE, ST_PLAN_COPY, ST_PLAN_FOLD
 } st_plan_kind;
 
-/* How the call runs it. */
+/* How the call runs a plan. */
 typedef struct st_plan_run {
   st_plan_kind kind;
-  int64_t grain;    /* elements worth a thread; 0: it does not go by that */
+  int64_t grain;    /* least number of elements per thread; 0: not used */
   bool is_tiled;    /* elementwise: tile by tile */
   bool is_buffered; /* elementwise: operands that cast or have short rows are
                        gathered block by block */
 } st_plan_run;
 
-/* What there is to say of a plan. Dimensions: the fastest first. */
+/* Properties of a plan. Dimensions are ordered fastest first. */
 typedef struct st_plan_facts {
   st_plan_run run;
   int noutputs, noperands;
   int ndim;
   const int64_t *shape;
-  const int64_t *view_offset;   /* what narrowing has cut off in front */
+  const int64_t *view_offset;   /* start of a narrowed plan, per dimension */
   int common_ndim;              /* before reordering and coalescing */
   const int64_t *common_shape;
-  int nperm;                    /* 0 after a fast set-up */
-  const int *perm;              /* the dimension of common_shape each one was */
+  int nperm;                    /* 0 if the fast set-up was used */
+  const int *perm;              /* dimension -> dimension of common_shape */
   const char *fast; /* "none", "contiguous", "channels_last",
                        "non_overlapping_dense" */
-  const char *inner; /* what loops meet along the first dimension: "vector"
-                        (every operand is contiguous), "scalar" (all but one
-                        input, which has stride 0) or "strided" (gathered
-                        block by block) */
+  const char *inner; /* operands along the first dimension: "vector" (all
+                        contiguous), "scalar" (all but one input, which has
+                        stride 0) or "strided" (gathered block by block) */
   int64_t numel;
-  int64_t num_output_elements;  /* of the first output, */
-  int num_reduce_dims;          /* which has stride 0 along these */
-  int dim_to_split;             /* that which reaches farthest; -1: none */
+  int64_t num_output_elements;  /* of the first output */
+  int num_reduce_dims;          /* where the first output has stride 0 */
+  int dim_to_split;             /* that with the largest extent; -1: none */
   st_dtype common_dtype;
   bool is_coalesced, is_contiguous, has_contiguous_first_dim;
   bool can_use_32bit;           /* for all offsets */
-  bool is_tiled_copy;           /* a copy over it goes tile by tile */
-  bool accumulates, is_final;   /* the second and the last part of those that
-                                   fold into one output, split */
+  bool is_tiled_copy;           /* a copy runs tile by tile */
+  bool accumulates, is_final;   /* of a split reduction: a part that adds to
+                                   the output; the last part */
 } st_plan_facts;
 
 typedef st_status (*st_plan_fn)(st_plan *part, void *ctx);
 
-/* An operand as a loop over a plan meets it. */
+/* An operand of a plan. */
 typedef struct st_plan_operand {
   st_dtype dtype;     /* of the elements in memory */
-  st_dtype seen_as;   /* what the loop sees, when it casts on the way */
+  st_dtype seen_as;   /* dtype in the loop; differs if the operand casts */
   int64_t numel;      /* of the tensor; 1: a scalar */
-  int64_t low, high;  /* bytes that may be touched, from its first element */
+  int64_t low, high;  /* bytes that may be accessed, from the first element */
   bool is_output, is_read_write, is_resized;
-  bool is_temporary;  /* a copy of the caller's tensor or number */
+  bool is_temporary;  /* a copy of the caller's tensor or scalar */
 } st_plan_operand;
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* The call path: keys from arguments, one table look-up, one jump. */
+/* The call path: computes the key set of the arguments, looks up the kernel in
+ * the operator's dispatch table and calls it. */
 
 #include <string.h>
 
@@ -6,15 +7,17 @@
 
 #define UNLIKELY(e) __builtin_expect(!!(e), 0)
 
-/* Far beyond what operators nest, far below what a thread's stack holds. */
+/* Deeper than operators nest, and shallow enough for any thread's stack. */
 enum { MAX_DEPTH = 200 };
 
-/* -- Watching ------------------------------------------------------------- */
+/* -- Observers ------------------------------------------------------------ */
 
 /* Note [Observers and traces]
- * Traces, the environment's and a callback's, see every dispatch; observers
- * see calls only. One flag per thread says whether anybody watches. What a
- * watcher itself calls is not shown to any. */
+ * A trace sees every dispatch; an observer sees calls, not redispatches. The
+ * trace of the environment variable prints, that of st__set_trace calls a
+ * function. One flag per thread, has_observers, tells whether there is any of
+ * them, so that other calls test only that. Calls that an observer or a trace
+ * callback makes are not reported. */
 
 static void emit_trace(st_thread *self, const st_trace_event *e) {
   if (st__trace_prints) {
@@ -42,7 +45,7 @@ void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e),
   st__thread_update_observers(&st__thread);
 }
 
-/* "call" and "callBoxed" (C14). */
+/* True for "call" and "callBoxed" (C14), false for redispatches. */
 static bool is_observed(const char *kind) {
   return kind[0] == 'c' && strlen(kind) < sizeof "callBoxed";
 }
@@ -73,7 +76,7 @@ static void after(st_thread *self, const st_op *op, st_status status,
   self->in_observer = false;
 }
 
-/* -- Into and out of calls ------------------------------------------------ */
+/* -- Entering and leaving calls ------------------------------------------- */
 
 static st_status enter_nested(st_thread *self) {
   if (self->depth >= MAX_DEPTH) {
@@ -109,8 +112,8 @@ static inline st_status table_of(const st_op *op, const st_table **out) {
   return UNLIKELY(!*out) ? st__build_table(op, out) : ST_OK;
 }
 
-/* The table for the schema that the arguments were checked against; NULL: for
- * whatever schema there is. Note [The schema of a call]. */
+/* The table, which must be of the schema that the arguments were checked
+ * against; s NULL: of any schema. Note [The schema of a call]. */
 static inline st_status table_for(const st_op *op, const st_schema *s,
                                   const st_table **out) {
   ST_TRY(table_of(op, out));
@@ -267,14 +270,13 @@ st_status st__typed_find(const char *name, const char *overload,
                   (*op)->full, *kept, signature);
 }
 
-/* The handle may be older than the definition. */
+/* The operator may have been redefined after the handle was made. */
 static st_status typed_table(const st_op *op, const char *signature,
                              const st_table **t) {
   ST_TRY(table_of(op, t));
   if ((*t)->signature == signature) return ST_OK;
-  return st__fail(ST_BAD_STATE, "was defined anew with the C types\n(%s), "
-                  "the caller's handle is for (%s)", (*t)->signature,
-                  signature);
+  return st__fail(ST_BAD_STATE, "was redefined with the C types\n(%s), but "
+                  "the caller's handle has (%s)", (*t)->signature, signature);
 }
 
 enum { UNOBSERVED, OBSERVED, OBSERVED_WITH_VALUES };

@@ -1,24 +1,22 @@
-/* Arguments against schemas: defaults for what is missing, errors for what
- * does not fit (S5).
- */
+/* Checks arguments against schemas and fills in defaults (S5). */
 
 #include <string.h>
 
 #include "base/dtype.h"
 #include "dispatch/entry.h"
 
-/* -- Kinds of values ------------------------------------------------------ */
+/* -- Types ---------------------------------------------------------------- */
 
 static const char *tag_name(uint32_t tag) {
   static const char *const names[] = {
     "None", "Tensor", "int", "float", "bool", "complex", "str", "Generator",
     "int[]", "float[]", "bool[]", "Tensor[]"
   };
-  return tag < sizeof names / sizeof *names ? names[tag] : "garbage";
+  return tag < sizeof names / sizeof *names ? names[tag] : "an invalid tag";
 }
 
-/* Is what a value points to there? */
-static bool is_sound(const st_value *v) {
+/* True if the value's tag is valid and its pointer is not NULL. */
+static bool is_well_formed(const st_value *v) {
   switch (v->tag) {
     case ST_TAG_TENSOR: case ST_TAG_COMPLEX: case ST_TAG_STRING:
     case ST_TAG_GENERATOR:
@@ -64,7 +62,8 @@ static bool accepts_one(st_type type, uint32_t tag) {
   }
 }
 
-/* How many values an enumeration has: kernels index tables by them. */
+/* The number of values of an enumeration, 0 for other types. Kernels index
+ * tables by these values, so they are range-checked. */
 static int64_t enum_count(const st_arg *arg) {
   if (arg->list) return 0;
   switch (arg->type) {
@@ -94,12 +93,12 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
                     "declared as %s", arg->name, arg->text,
                     tag_name(v->tag), s->text);
   }
-  if (!is_sound(v)) {
+  if (!is_well_formed(v)) {
     return st__fail(ST_BAD_VALUE, "argument '%s': the %s has no data",
                     arg->name, tag_name(v->tag));
   }
   if (count && (v->u.i < 0 || v->u.i >= count)) {
-    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is no %s",
+    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is not a valid %s",
                     arg->name, (long long)v->u.i, arg->text);
   }
   if (v->tag == ST_TAG_TENSORS && !arg->elem_optional && has_null(v)) {
@@ -126,14 +125,15 @@ static st_status check_count(const st_schema *s, int n) {
                   "declared as %s", s->nargs, n, s->text);
 }
 
-static st_status check_first(const st_schema *s, int n,
-                             const st_value *args) {
+static st_status check_args_upto(const st_schema *s, int n,
+                                const st_value *args) {
   ST_TRY(check_count(s, n));
   for (int i = 0; i < n; i++) ST_TRY(check_arg(s, i, &args[i]));
   return ST_OK;
 }
 
-/* Note [The schema of a call]. A schema has one text, at one address. */
+/* Note [The schema of a call]. Equal schemas of an operator share one text, so
+ * comparing the addresses is enough. */
 static st_status declared_schema(const st_op *op, const char *declared,
                                  const st_schema **out) {
   ST_TRY(schema_of(op, out));
@@ -155,13 +155,13 @@ static st_status fill_defaults(const st_schema *s, int n, st_value *args) {
 st_status st__check_args(const st_op *op, const char *declared,
                          const st_value *args, const st_schema **out) {
   st_status status = declared_schema(op, declared, out);
-  if (status == ST_OK) status = check_first(*out, (*out)->nargs, args);
+  if (status == ST_OK) status = check_args_upto(*out, (*out)->nargs, args);
   return st__add_error_context(op, status);
 }
 
 static st_status bind_args(const st_schema *s, int n, const st_value *args,
                            st_value *all) {
-  ST_TRY(check_first(s, n, args));
+  ST_TRY(check_args_upto(s, n, args));
   if (n) memcpy(all, args, (size_t)n * sizeof *args);
   return fill_defaults(s, n, all);
 }
@@ -180,7 +180,7 @@ st_status st__call_checked(const st_op *op, const char *declared, int n,
   const st_schema *s = NULL;
   st_status status = declared_schema(op, declared, &s);
   if (status == ST_OK && n == s->nargs) {
-    status = check_first(s, n, args);
+    status = check_args_upto(s, n, args);
   } else if (status == ST_OK) {
     status = bind_args(s, n, args, all);
     args = all;

@@ -1,12 +1,13 @@
-/* The dispatcher: operators found by name, kernels found by key, calls.
+/* The dispatcher: registration of operators and kernels, look-up, and calls.
  *
  * Note [Lifetime of operators]
- * An operator entry is never freed once it has been named, so a handle stays
- * valid for the life of the process; its schema and kernels come and go. A
- * schema that was taken back is kept by its entry, because callers read
- * schemas without a lock, and serves again when the same text is defined.
- * Names, documentation and debug texts are interned for good. So memory grows
- * with what was ever said, not with how often.
+ * An operator entry is created when its name is first used and is never freed,
+ * so a handle stays valid for the life of the process; schemas and kernels can
+ * be registered and unregistered. The entry keeps a schema that was
+ * unregistered, because callers read schemas without a lock, and reuses it
+ * when the same text is defined again. Names, documentation and debug texts
+ * are interned and never freed. So memory grows with the number of distinct
+ * texts, not with the number of registrations.
  */
 #ifndef ST_DISPATCH_DISPATCH_H
 #define ST_DISPATCH_DISPATCH_H
@@ -27,57 +28,62 @@ typedef struct st_listener {
   void *ctx;
 } st_listener;
 
-/* Registers what every process starts with (R12) and reads the
- * environment. Idempotent; after a failure it may be repeated. */
+/* Registers the default fallbacks (R12) and reads the environment. Idempotent;
+ * after a failure it may be repeated. */
 st_status st__dispatch_init(void);
 
 /* Note [Prepare, then link]
- * A registration is made in two steps. A draft has all the memory it needs
- * and has passed the checks that concern it alone; nobody sees it. Linking
- * checks it against what is registered and cannot fail for another reason, so
- * several registrations can be linked, and older registrations dropped, in one
- * step that takes place or does not. flags: ST_REPLACE.
+ * A registration is made in two steps. Preparing allocates all its memory and
+ * does the checks that need no other registration; a prepared registration is
+ * not visible. Linking checks it against existing registrations and fails for
+ * no other reason, so one atomic step can link several registrations and
+ * remove older ones. flags: ST_REPLACE.
  *
- * A draft owns nothing of the caller's until it is linked. */
+ * A prepared registration does not own the kernel's ctx until it is linked. */
 st_status st__prepare_definition(const st_definition *d, int flags,
                                  st_registration **out);
-/* name: "ns::op.overload"; impl before def is fine. key may be an alias. */
+/* name: "ns::op.overload", which need not be defined yet. key may be an alias
+ * key. */
 st_status st__prepare_kernel(const char *name, st_key key,
                              const st_kernel *kernel, int flags,
                              st_registration **out);
 st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
                                st_registration **out);
 st_status st__prepare_listener(const st_listener *l, st_registration **out);
-/* All registrations are linked and all of drop are taken back, or nothing
- * is. */
+/* Links all of regs and unregisters all of drop, or does nothing. */
 st_status st__link(st_registration *const *regs, int n,
                    st_registration *const *drop, int ndrop);
-/* Its two halves, for who must note what is linked before listeners hear of
- * it and register more; the second must follow a success of the first. */
+/* The two halves of st__link, for callers that must record the link before
+ * listeners run, which may register more. st__notify must follow each
+ * st__link_silent that succeeds. */
 st_status st__link_silent(st_registration *const *regs, int n,
                           st_registration *const *drop, int ndrop);
 void st__notify(st_registration *const *regs, int n,
                 st_registration *const *drop, int ndrop);
-/* Frees a draft; free_ctx is not called, or it is. */
+/* Free a prepared registration: st__discard leaves ctx to the caller,
+ * st__discard_owned calls free_ctx. */
 void st__discard(st_registration **reg);
 void st__discard_owned(st_registration **reg);
 const st_op *st__registration_op(const st_registration *r);
+/* Unregisters and frees *r and sets it to NULL; *r may be NULL. */
 void st__unregister(st_registration **r);
 
-/* A draft, linked. out NULL keeps it for good. */
+/* Prepare and link one registration. If out is NULL, it is permanent. */
 st_status st__def(const st_definition *d, int flags, st_registration **out);
 st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
                    st_registration **out);
 
-/* A fallback that every process starts with; anybody's goes before it. The
- * dispatcher's own are there (st__dispatch_init), those that are made of
- * operators come with these. fn NULL: fallthrough. Idempotent. */
+/* Registers a default fallback of a key; other fallbacks of the key take
+ * precedence. st__dispatch_init registers those of the dispatcher; upper
+ * layers register those that call operators. fn NULL: fallthrough.
+ * Idempotent. */
 st_status st__default_fallback(const char *key, st_kernel_fn fn,
                                const char *debug);
 
-/* The kernels of ADInplaceOrView, of operators that write or return views,
- * and of the Autograd keys, of those with out=, that have none of their own.
- * Before the first table is computed. */
+/* Sets two default kernels, for operators that register none of their own:
+ * track for ADInplaceOrView, of operators that write an argument or return
+ * views; refuse_out for the Autograd keys, of operators with out=. Must be
+ * called before the first table is computed. */
 void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out);
 
 /* -- Libraries ------------------------------------------------------------ */
@@ -86,7 +92,8 @@ void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out);
 st_status st__library_open(const char *ns, st_library_kind kind,
                            const char *key, int flags, const char *debug,
                            st_library **out);
-/* kernel: NULL, or one for the library's key. */
+/* kernel: NULL, or the operator's kernel for the library's key; without a key,
+ * for CompositeImplicitAutograd. */
 st_status st__library_define(st_library *lib, const st_definition *d,
                              const st_kernel *kernel);
 st_status st__library_implement(st_library *lib, const char *name,
@@ -97,22 +104,23 @@ st_status st__library_commit(st_library *lib);
 bool st__library_is_open(const st_library *lib);
 const char *st__library_namespace(const st_library *lib);
 void st__library_close(st_library **lib);
-/* A library that registers nothing by itself: what it is given goes into lib,
- * in one step or not at all, with st__library_merge. Close it afterwards. */
+/* A staged library collects registrations; st__library_merge moves them all to
+ * lib in one step, or none. The caller closes the staged library. */
 st_status st__library_stage(const st_library *lib, st_library **out);
-st_status st__library_merge(st_library *lib, st_library *part);
+st_status st__library_merge(st_library *lib, st_library *staged);
 
 /* -- Look-up -------------------------------------------------------------- */
 
-/* "aten::add", "Tensor"; NULL when there is no such schema. No lock. */
+/* Finds an operator by "aten::add" and "Tensor"; NULL if it is not defined.
+ * Takes no lock. */
 const st_op *st__op_find(const char *name, const char *overload);
-/* "aten::add.Tensor" */
+/* The same by "aten::add.Tensor". */
 const st_op *st__op_find_full(const char *full);
-/* Visits every operator with a schema, in order of registration; fn returns
- * false to stop. */
+/* Calls fn for every operator with a schema, in the order in which their names
+ * were first used; stops when fn returns false. */
 void st__op_each(bool (*fn)(void *ctx, const st_op *op), void *ctx);
-/* Overloads of a packet "aten::add", in order of definition: at most n of
- * them into ops; returns how many there are. */
+/* Writes the overloads of "aten::add" to ops, in order of definition and at
+ * most n; returns the number of overloads. */
 int st__op_overloads(const char *name, const st_op **ops, int n);
 
 const char *st__op_name(const st_op *op);          /* "aten::add" */
@@ -121,29 +129,32 @@ const char *st__op_full_name(const st_op *op);     /* "aten::add.Tensor" */
 const st_schema *st__op_schema(const st_op *op); /* NULL after undef */
 const char *st__op_doc(const st_op *op);
 int st__op_tags(const st_op *op);
-/* The C types of its schema: Note [Signatures]. NULL after undef. */
+/* The signature of its schema (Note [Signatures]). NULL after undef. */
 const char *st__op_signature(const st_op *op);
-/* Kernel and provenance of a slot, for dumps (R7, R14). The texts stay valid
- * for the life of the process. */
+/* The kernel's debug text and the provenance of a slot, for dumps (R7, R14).
+ * The texts are valid for the life of the process. */
 void st__op_slot(const st_op *op, st_key key, const char **debug,
                  const char **provenance);
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* args: one value per schema argument; rets: one per result, written only on
- * success. The message of a failure starts with the operator's name. */
+/* args: one value per schema argument, borrowed; rets: one per result, owned
+ * by the caller and written on success only. An error message starts with the
+ * operator's name. */
 st_status st__call(const st_op *op, const st_value *args, st_value *rets);
-/* Uses keys as they are: no thread state, no fallthrough mask (C5). */
+/* Calls the kernel of the highest key of keys. Neither the thread's keys nor
+ * the fallthrough mask are applied (C5). */
 st_status st__redispatch(const st_op *op, st_keyset keys,
                          const st_value *args, st_value *rets);
 
 /* Note [The schema of a call]
- * Values are checked against a schema before a call, and another thread may
- * redefine the operator in between. So callers from outside say what schema
- * they checked, and the call fails if the table is for another one; a kernel
- * finds that schema in its st_call. */
+ * Arguments are checked against a schema before a call, and another thread may
+ * redefine the operator in between. So callers outside the engine pass the
+ * schema that they checked, and the call fails if the table belongs to another
+ * one. The kernel gets that schema in its st_call. */
 
-/* The same two for callers from outside, and the kernel of one key. */
+/* The boxed forms of both, for callers outside the engine, and a call of the
+ * kernel of one key. s: the schema that args were checked against. */
 st_status st__call_boxed(const st_op *op, const st_schema *s,
                          const st_value *args, st_value *rets);
 st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
@@ -151,23 +162,23 @@ st_status st__redispatch_boxed(const st_op *op, const st_schema *s,
                                st_value *rets);
 st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
                            const st_value *args, st_value *rets);
-/* st__call_boxed with n arguments that nobody has checked. */
+/* st__call_boxed with n unchecked arguments. declared: as in st__check_args. */
 st_status st__call_checked(const st_op *op, const char *declared, int n,
                            const st_value *args, st_value *rets);
 /* st__call with the schema's defaults for the missing trailing arguments. */
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets);
-/* Checks values against the schema: count, kinds, ranges of enumerations,
- * so that no kernel reads a member of the union that was not written. Fills
- * in the defaults: all has room for ST_MAX_ARGS. */
+/* Checks values against the schema: count, types, ranges of enumerations, so
+ * that kernels read only the union member that was written. Writes all
+ * arguments, with defaults for missing ones, to all: room for ST_MAX_ARGS. */
 st_status st__bind_args(const st_op *op, int n, const st_value *args,
                         st_value *all);
-/* All arguments; declared: NULL, or the text that the schema must have. Gives
- * the schema. */
+/* Checks all arguments and returns the schema in *out. declared: NULL, or the
+ * text of the schema that the operator must have, by address (BAD_STATE). */
 st_status st__check_args(const st_op *op, const char *declared,
                          const st_value *args, const st_schema **out);
 
-/* Typed calls: strided.h. */
+/* Typed calls: see strided.h. */
 st_status st__typed_find(const char *name, const char *overload,
                          const char *signature, const st_op **op,
                          const char **kept);
@@ -189,7 +200,7 @@ void st__unobserve(st_observer *o);
 
 /* -- Inspection ----------------------------------------------------------- */
 
-/* Texts are the caller's: st__text_free. See strided.h. */
+/* The caller releases the texts with st__text_free. See strided.h. */
 st_status st__dump(const char *name, char **out);
 st_status st__dump_table(const char *name, char **out);
 st_status st__dump_dangling(char **out);
@@ -197,17 +208,17 @@ st_status st__check_registry(void);
 st_status st__explain(const st_op *op, int n, const st_value *args,
                       char **out);
 
-/* Are op's kernels for CPU and Meta one and the same of the engine's? */
+/* True if one kernel of the engine serves both CPU and Meta. */
 bool st__runs_on_meta(const st_op *op);
-/* What the kernel in a slot of op is. */
+/* Properties of the kernel in a slot of op. */
 typedef struct st_kernel_facts {
   st_kernel_fn fn;
-  void *ctx;        /* may go while no call is under way: st__pause_reclaim */
-  bool is_implicit; /* CompositeImplicitAutograd: made of operators */
-  bool is_owned;    /* somebody's who can take it back */
+  void *ctx;        /* may be freed between calls: see st__pause_reclaim */
+  bool is_implicit; /* a CompositeImplicitAutograd kernel: calls operators */
+  bool is_owned;    /* has a free_ctx, so it can be unregistered */
 } st_kernel_facts;
 st_kernel_facts st__kernel_facts(const st_op *op, const char *key);
-/* A call that no mode, observer or trace hears of. */
+/* st__call without the thread's modes, observers and traces. */
 st_status st__call_unobserved(const st_op *op, const st_value *args,
                               st_value *rets);
 
@@ -216,13 +227,13 @@ st_status st__call_unobserved(const st_op *op, const st_value *args,
 typedef struct st_trace_event {
   const st_op *op;
   st_keyset keys;
-  st_key key;         /* chosen */
+  st_key key;         /* the key that was dispatched to */
   const char *kind;   /* "call", "redispatch", "callBoxed", ... */
-  const char *kernel; /* its debug string */
-  int depth;
+  const char *kernel; /* debug string of the kernel */
+  int depth;          /* nesting depth of the call, from 0 */
 } st_trace_event;
-/* fn sees every dispatch of this thread until set to NULL. The environment
- * variable STRIDED_SHOW_DISPATCH_TRACE=1 prints them on stderr. */
+/* Calls fn for every dispatch of this thread; NULL ends that. The environment
+ * variable STRIDED_SHOW_DISPATCH_TRACE=1 prints dispatches on stderr. */
 void st__set_trace(void (*fn)(void *ctx, const st_trace_event *e), void *ctx);
 
 #endif

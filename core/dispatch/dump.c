@@ -1,4 +1,5 @@
-/* What is registered and what follows from it, as text (R14). */
+/* Dumps of registrations and dispatch tables as text (R14), and a consistency
+ * check of the registry. */
 
 #include <string.h>
 
@@ -45,15 +46,15 @@ static void add_kernels(st_text *t, const st_op *op, st_key key) {
   bool is_active = true;
   for (const st_registration *r = op->kernels; r; r = r->next) {
     if (r->key != key) continue;
-    const bool is_fit = st__is_compatible(r);
+    const bool is_compatible = st__is_compatible(r);
     st__text_format(t, "%s%s: %s :: %s [%s ]%s\n", st__key_name(key),
                     st__key_is_alias(key) ? "[alias]" : "", r->debug,
                     r->signature ? r->signature : "any",
                     r->is_fallthrough ? " fallthrough"
                     : r->unboxed ? " boxed unboxed" : " boxed",
-                    !is_fit ? " (inactive: other types)"
+                    !is_compatible ? " (inactive: other C types)"
                     : is_active ? "" : " (inactive)");
-    if (is_fit) is_active = false;
+    if (is_compatible) is_active = false;
   }
 }
 
@@ -106,13 +107,13 @@ static st_status check_op(const st_op *op) {
   const st_registration *r = op->definitions;
   bool is_right = true;
   if (st__op_schema(op) != (r ? r->schema : NULL)) {
-    return st__fail(ST_BAD_STATE, "%s: the schema in force is not that of "
-                    "the newest definition", op->full);
+    return st__fail(ST_BAD_STATE, "%s: the active schema is not that of the "
+                    "newest definition", op->full);
   }
   if (t) ST_TRY(st__check_table(op, t, &is_right));
   if (!is_right) {
-    return st__fail(ST_BAD_STATE, "%s: the dispatch table is not what the "
-                    "registrations give", op->full);
+    return st__fail(ST_BAD_STATE, "%s: the dispatch table does not match the "
+                    "registrations", op->full);
   }
   return ST_OK;
 }

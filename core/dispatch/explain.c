@@ -1,4 +1,4 @@
-/* How a call would run and why, without running it. */
+/* Explains which kernel a call would run and why, without running it. */
 
 #include <string.h>
 
@@ -17,7 +17,8 @@ static void add_keys(st_text *t, st_keyset ks) {
   if (!*comma) st__text_puts(t, "no key");
 }
 
-/* Sets of the thread hold functionalities without backends. */
+/* The thread's sets have functionality bits but no backend bits; any backend
+ * bit lets them be listed as keys. */
 static void add_functionalities(st_text *t, st_keyset ks) {
   add_keys(t, ks | (ks & ~ST_BACKEND_BITS ? ST_BIT(ST_BACKEND_CPU) : 0));
 }
@@ -59,12 +60,12 @@ static void add_set(st_text *t, const char *head, st_keyset ks) {
 }
 
 static const char *precedence(const st_registration *r, st_key key) {
-  if (r->what == ST_REGISTERED_FALLBACK) return "the operator has none";
+  if (r->what == ST_REGISTERED_FALLBACK) return "the operator has no kernel";
   if (st__key_is_alias(r->key)) return "an alias key that includes it";
   return r->key == key ? "its own" : "";
 }
 
-/* The kernel, and what was passed over for it. */
+/* Writes the kernel that the key dispatches to. */
 static void add_kernel(st_text *t, const st_op *op, st_key key) {
   const st_registration *r = st__select(op, key);
   add_head(t, "kernel");
@@ -79,19 +80,20 @@ static void add_kernel(st_text *t, const st_op *op, st_key key) {
   st__text_puts(t, "\n");
 }
 
+/* Writes the other kernels that serve the key, and why they are not used. */
 static void add_others(st_text *t, const st_op *op, st_key key) {
-  const st_registration *taken = st__select(op, key);
-  const char *head = "passed over";
+  const st_registration *chosen = st__select(op, key);
+  const char *head = "not used";
   for (const st_registration *r = op->kernels; r; r = r->next) {
-    const bool serves = r->key == key || st__alias_includes(r->key, key);
-    if (r == taken || !serves) continue;
+    const bool is_candidate = r->key == key || st__alias_includes(r->key, key);
+    if (r == chosen || !is_candidate) continue;
     add_head(t, head);
     head = "";
     st__text_format(t, "%s for %s, %s\n", r->debug, st__key_name(r->key),
                     !st__is_compatible(r)
-                    ? "it has other C types than the schema"
-                    : r->key == taken->key ? "an older one"
-                    : "it comes later in the order of precedence");
+                    ? "its C types differ from the schema's"
+                    : r->key == chosen->key ? "older"
+                    : "of lower precedence");
   }
 }
 
@@ -135,9 +137,9 @@ st_status st__explain(const st_op *op, int n, const st_value *args,
   return st__text_finish(&t, out);
 }
 
-/* -- Calls out of sight --------------------------------------------------- */
+/* -- Kernel facts, unobserved calls --------------------------------------- */
 
-/* Kernels that others bring own something that is freed with them. */
+/* Kernels that a program registers under aten:: have a free_ctx. */
 bool st__runs_on_meta(const st_op *op) {
   if (strncmp(op->full, "aten::", 6) != 0) return false;
   st__lock();

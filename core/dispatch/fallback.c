@@ -1,4 +1,4 @@
-/* The fallbacks that every process starts with. */
+/* Default fallbacks: dispatch modes, operators without a derivative. */
 
 #include "base/dtype.h"
 #include "dispatch/entry.h"
@@ -11,7 +11,7 @@ st_status st__run_mode(const st_call *call, const st_value *args,
   st_mode *const mode = self->mode;
   if (!mode) {
     return st__fail(ST_NO_KERNEL, "redispatched to the key Lua, but no mode "
-                    "is in force");
+                    "is active");
   }
   const st_keyset mine = mode->outer ? 0 : ST_BIT(ST_FUNC_Lua);
   const st_call below = {.op = call->op, .schema = call->schema,
@@ -25,10 +25,11 @@ st_status st__run_mode(const st_call *call, const st_value *args,
 /* -- Operators without a derivative --------------------------------------- */
 
 /* Note [Operators without a derivative]
- * A tensor has an Autograd key when it needs a gradient. An operator that has
- * neither a kernel for that key nor one that is made of such operators would
- * drop the gradient on its way, so it fails, unless nothing is lost: when
- * gradients are not recorded, or when no result could carry one. */
+ * A tensor that requires a gradient has an Autograd key. An operator that has
+ * neither a kernel for that key nor a composite one of differentiable operators
+ * would lose the gradient silently, so it fails. It does not fail if no
+ * gradient is lost: if gradients are not recorded, or if no result has a
+ * differentiable dtype. */
 
 static bool is_differentiable(st_dtype d) {
   return st__is_floating(d) || st__is_complex(d);
@@ -47,6 +48,7 @@ static bool carries_gradient(const st_value *v) {
   return false;
 }
 
+/* The name of the first argument that requires a gradient, or NULL. */
 static const char *find_grad_arg(const st_schema *s, const st_value *args) {
   for (int i = 0; i < s->nargs; i++) {
     const st_value *v = &args[i];
@@ -61,14 +63,14 @@ static const char *find_grad_arg(const st_schema *s, const st_value *args) {
   return NULL;
 }
 
-static st_status refuse(const char *arg) {
+static st_status fail_no_derivative(const char *arg) {
   return st__fail(ST_NO_KERNEL, "argument '%s' requires a gradient, and the "
                   "operator has no derivative:\nregister a kernel for "
                   "Autograd, detach the argument, or call it with gradients "
                   "off (no_grad)", arg);
 }
 
-static bool results_carry(const st_schema *s, const st_value *rets) {
+static bool results_carry_gradient(const st_schema *s, const st_value *rets) {
   for (int i = 0; i < s->nrets; i++) {
     if (carries_gradient(&rets[i])) return true;
   }
@@ -82,7 +84,8 @@ static bool has_tensor_results(const st_schema *s) {
   return false;
 }
 
-/* What the operator is made of need not be asked again. */
+/* Excludes the Autograd keys, so that operators that the kernel calls do not
+ * run this check again. */
 static st_status run_below(const st_call *call, const st_value *args,
                            st_value *rets) {
   return st__call_below(call, ST_FUNC_AutogradOther, ST_AUTOGRAD_BITS, args,
@@ -94,9 +97,9 @@ st_status st__run_underivable(const st_call *call, const st_value *args,
   const st_schema *s = call->schema;
   const char *grad_arg = st__thread.tls.grad ? find_grad_arg(s, args) : NULL;
   if (!grad_arg || !has_tensor_results(s)) return run_below(call, args, rets);
-  if (s->is_mutable) return refuse(grad_arg);
+  if (s->is_mutable) return fail_no_derivative(grad_arg);
   ST_TRY(run_below(call, args, rets));
-  if (!results_carry(s, rets)) return ST_OK;
+  if (!results_carry_gradient(s, rets)) return ST_OK;
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
-  return refuse(grad_arg);
+  return fail_no_derivative(grad_arg);
 }

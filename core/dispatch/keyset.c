@@ -1,5 +1,5 @@
-/* Key sets: names, slots, algebra and alias keys, generated from the two
- * lists of tensor/keys.h.
+/* Dispatch keys and key sets: names, slots, set operations and alias keys,
+ * generated from the two lists of tensor/keys.h.
  */
 
 #include "dispatch/keyset.h"
@@ -11,7 +11,7 @@
 
 /* -- Slots ---------------------------------------------------------------- */
 
-/* A functionality owns one slot, or one per backend. */
+/* A functionality has one slot, or one per backend. */
 #define SLOTS_0 1
 #define SLOTS_1 ST_BACKEND_COUNT
 enum {
@@ -35,7 +35,7 @@ const st_slot_rule st__slot_rules[64] = {
 #undef RULE
 };
 
-/* -- Keys by number ------------------------------------------------------- */
+/* -- Keys ----------------------------------------------------------------- */
 
 typedef struct key_info {
   const char *name;
@@ -94,7 +94,7 @@ st_keyset st__key_set(st_key key) {
   return ST_BIT(k->functionality) | (k->backend < 0 ? 0 : ST_BIT(k->backend));
 }
 
-/* -- Algebra -------------------------------------------------------------- */
+/* -- Set operations ------------------------------------------------------- */
 
 const st_keyset st__keyset_full = ST_BIT(ST_FUNC_END) - 1;
 
@@ -109,7 +109,7 @@ st_keyset st__keyset_minus_backend(st_keyset a, int backend) {
 }
 
 st_keyset st__keyset_after(st_key key) {
-  /* Autograd as a whole starts at its lowest functionality. */
+  /* The alias key Autograd stands for its lowest functionality here. */
   const int functionality = key == ST_KEY_AUTOGRAD ? ST_FUNC_AutogradOther
                                                    : keys[key].functionality;
   if (functionality == 0) return 0;

@@ -1,7 +1,7 @@
-/* Algebra of key sets, and keys by name (K1 to K10).
+/* Dispatch keys by name, and operations on key sets (K1 to K10).
  *
- * A st_key is a runtime key, numbered by its slot in an operator's table
- * (0 is Undefined), or an alias key, numbered above them.
+ * A st_key is a runtime key, whose number is its slot in dispatch tables (0 is
+ * Undefined), or an alias key, whose number is above those.
  */
 #ifndef ST_DISPATCH_KEYSET_H
 #define ST_DISPATCH_KEYSET_H
@@ -23,7 +23,8 @@ enum {
   ST_KEY_INVALID = -1
 };
 
-const char *st__key_name(st_key key);          /* "AutogradCPU" */
+/* "AutogradCPU"; "invalid" if key is out of range. */
+const char *st__key_name(st_key key);
 st_key st__key_parse(const char *name);        /* or ST_KEY_INVALID */
 st_keyset st__key_set(st_key key);             /* empty for an alias key */
 bool st__key_is_alias(st_key key);
@@ -36,19 +37,19 @@ st_key st__keyset_highest(st_keyset ks);
 /* a - b clears functionality bits only (K5). */
 st_keyset st__keyset_minus(st_keyset a, st_keyset b);
 st_keyset st__keyset_minus_backend(st_keyset a, int backend);
-/* Every bit strictly below key's functionality, all backends kept (K6). */
+/* All bits strictly below key's functionality, including all backends (K6). */
 st_keyset st__keyset_after(st_key key);
 extern const st_keyset st__keyset_full;
-/* Iterates runtime keys in ascending order (K7): start with *state = 0,
- * returns ST_KEY_INVALID at the end. */
+/* Iterates over the runtime keys of ks in ascending order (K7): *state is 0 at
+ * the start; returns ST_KEY_INVALID at the end. */
 st_key st__keyset_next(st_keyset ks, int *state);
 /* "DispatchKeySet(CPU, AutogradCPU)"; returns buf. */
 char *st__keyset_text(st_keyset ks, char *buf, size_t size);
 
-/* Runtime keys that an alias key stands for (K8, R9). */
+/* True if the alias key includes the runtime key (K8, R9). */
 bool st__alias_includes(st_key alias, st_key runtime);
-/* The backend keys whose gradients an Autograd runtime key records; empty
- * for every other key. */
+/* The backend keys whose gradients an Autograd runtime key records; the empty
+ * set for all other keys. */
 st_keyset st__autograd_backends(st_key autograd);
 
 #endif

@@ -1,4 +1,4 @@
-/* Libraries: registrations that come and go together (R2). */
+/* Libraries: groups of registrations with one lifetime (R2). */
 
 #include <pthread.h>
 #include <string.h>
@@ -6,32 +6,32 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-/* One registration of a library, by what it is for: "def f.out",
- * "impl f.out CPU", "fallback CPU". */
+/* A registration of a library and its slot, which names what it registers:
+ * "def f.out", "impl f.out CPU", "fallback CPU". */
 typedef struct item {
   st_registration *r;
   const char *slot; /* interned */
 } item;
 
 struct st_library {
-  st_library *next;      /* among the open DEF libraries */
+  st_library *next;      /* in namespace_owners */
   char *ns;
   st_library_kind kind;
-  st_key key;            /* of all its kernels, or ST_KEY_INVALID */
+  st_key key;            /* the key of all its kernels, or ST_KEY_INVALID */
   int flags;
   const char *debug;
-  bool is_open;          /* false once another one took its namespace */
+  bool is_open;          /* false once another library took its namespace */
   bool is_committed;     /* registrations take effect at once */
   item *items;
-  int n, room;
+  int n, capacity;
 };
 
-/* One library may take the namespace of another that a different thread uses,
- * so all of them share one lock. A listener may use a library, too: the lock
- * is recursive. It comes before the registry's. */
+/* A library may take the namespace of another that a different thread uses,
+ * so all libraries share one mutex. It is recursive, because a listener may
+ * use a library, too. Lock order: this mutex, then the registry's. */
 static pthread_mutex_t mutex;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static st_library *owners; /* of namespaces */
+static st_library *namespace_owners; /* DEF libraries */
 
 static void make_mutex(void) {
   pthread_mutexattr_t recursive;
@@ -44,16 +44,17 @@ static void make_mutex(void) {
 static void before_fork(void) { pthread_mutex_lock(&mutex); }
 static void after_fork(void) { pthread_mutex_unlock(&mutex); }
 
-/* A recursive mutex knows its owner by a number that the child does not have:
- * there it cannot be unlocked, so it is made anew. */
-static void set_up(void) {
+/* A recursive mutex stores the thread id of its owner. The thread has another
+ * id in the child of a fork and cannot unlock the mutex there, so the child
+ * initializes it again. */
+static void init(void) {
   make_mutex();
   st__thread_set_up();
   pthread_atfork(before_fork, after_fork, make_mutex);
 }
 
 static void lock(void) {
-  pthread_once(&once, set_up);
+  pthread_once(&once, init);
   pthread_mutex_lock(&mutex);
 }
 
@@ -67,14 +68,14 @@ static const char *const kind_names[] = {"DEF", "FRAGMENT", "IMPL"};
 /* -- Items ---------------------------------------------------------------- */
 
 static st_status reserve(st_library *lib, int more) {
-  if (lib->n + more <= lib->room) return ST_OK;
-  const int room = 2 * lib->room + (more < 8 ? 8 : more);
-  item *items = st__alloc(ST_MEM_REGISTRY, (size_t)room * sizeof *items);
+  if (lib->n + more <= lib->capacity) return ST_OK;
+  const int capacity = 2 * lib->capacity + (more < 8 ? 8 : more);
+  item *items = st__alloc(ST_MEM_REGISTRY, (size_t)capacity * sizeof *items);
   if (!items) return ST_NO_MEMORY;
   if (lib->n) memcpy(items, lib->items, (size_t)lib->n * sizeof *items);
-  st__free(ST_MEM_REGISTRY, lib->items, (size_t)lib->room * sizeof *items);
+  st__free(ST_MEM_REGISTRY, lib->items, (size_t)lib->capacity * sizeof *items);
   lib->items = items;
-  lib->room = room;
+  lib->capacity = capacity;
   return ST_OK;
 }
 
@@ -102,32 +103,32 @@ static void remove_item(st_library *lib, int i) {
           (size_t)(--lib->n - i) * sizeof *lib->items);
 }
 
-enum { MOST_AT_ONCE = 2 }; /* a definition and its kernel */
+enum { MAX_ITEMS = 2 }; /* a definition and its kernel */
 
-/* Drafts become items, each in the place of the one for the same slot when
- * the library may replace; all of them or none. On failure the registrations
- * are still the caller's. Listeners hear of it last: they may use the library,
- * or close it. */
+/* Adds prepared registrations to the library, all or none; with ST_REPLACE
+ * each replaces the item of the same slot. On failure the caller still owns
+ * the registrations. Listeners are notified last, because they may use the
+ * library or close it. */
 static st_status add_items(st_library *lib, const item *new, int n) {
-  st_registration *regs[MOST_AT_ONCE], *drop[MOST_AT_ONCE];
-  int old[MOST_AT_ONCE], ndrop = 0;
+  st_registration *regs[MAX_ITEMS], *drop[MAX_ITEMS];
+  int old[MAX_ITEMS], ndrop = 0;
   ST_TRY(reserve(lib, n));
   for (int i = 0; i < n; i++) {
     regs[i] = new[i].r;
     old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i].slot) : -1;
     if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]].r;
   }
-  const bool is_told = lib->is_committed;
-  if (is_told) ST_TRY(st__link_silent(regs, n, drop, ndrop));
+  const bool notifies = lib->is_committed;
+  if (notifies) ST_TRY(st__link_silent(regs, n, drop, ndrop));
   for (int i = 0; i < n; i++) {
     const int at = old[i] < 0 ? -1 : find_slot(lib, new[i].slot);
-    if (at >= 0 && !is_told) {
+    if (at >= 0 && !notifies) {
       st__discard_owned(&lib->items[at].r);
     }
     if (at >= 0) remove_item(lib, at);
     lib->items[lib->n++] = new[i];
   }
-  if (is_told) st__notify(regs, n, drop, ndrop);
+  if (notifies) st__notify(regs, n, drop, ndrop);
   return ST_OK;
 }
 
@@ -142,7 +143,7 @@ static st_status keep_registration(st_library *lib, st_registration *r,
   return keep_registrations(lib, &(item){r, slot}, 1);
 }
 
-/* -- Rules of the kinds --------------------------------------------------- */
+/* -- Checks --------------------------------------------------------------- */
 
 static st_status check_open(const st_library *lib) {
   if (lib->is_open) return ST_OK;
@@ -150,8 +151,8 @@ static st_status check_open(const st_library *lib) {
                   "its namespace", lib->ns);
 }
 
-/* A name may say the namespace, which must then be the library's. Writes
- * "ns::name" into buf. */
+/* Writes "ns::name" into buf. If the name has a namespace, it must be that of
+ * the library. */
 static st_status qualify(const st_library *lib, const char *name, char *buf,
                          size_t size) {
   const char *colons = strstr(name, "::");
@@ -160,8 +161,8 @@ static st_status qualify(const st_library *lib, const char *name, char *buf,
     return st__fail(ST_BAD_VALUE, "the name '%.60s...' is too long", name);
   }
   if (!colons && strcmp(lib->ns, "_") == 0) {
-    return st__fail(ST_BAD_VALUE, "in the namespace '_' the name '%.200s' "
-                    "must say its own", name);
+    return st__fail(ST_BAD_VALUE, "the namespace of the library is '_', so "
+                    "the name '%.200s' must include a namespace", name);
   }
   if (colons && strcmp(lib->ns, "_") != 0 &&
       (strlen(lib->ns) != n || strncmp(name, lib->ns, n) != 0)) {
@@ -173,6 +174,7 @@ static st_status qualify(const st_library *lib, const char *name, char *buf,
   return ST_OK;
 }
 
+/* The key called name, or the default key of the library for NULL. */
 static st_status find_key(const st_library *lib, const char *name,
                           st_key *out) {
   if (!name) {
@@ -192,7 +194,7 @@ static st_status find_key(const st_library *lib, const char *name,
 
 /* -- Registering ---------------------------------------------------------- */
 
-/* The draft of a definition, with the name of its slot. */
+/* Prepares a definition and names its slot. */
 static st_status prepare_definition(const st_library *lib,
                                     const st_definition *d, item *out) {
   st_definition own = *d;
@@ -209,7 +211,7 @@ static st_status prepare_definition(const st_library *lib,
   return status;
 }
 
-/* The draft of its kernel for all keys. */
+/* Prepares the kernel that is registered together with a definition. */
 static st_status prepare_kernel_of(const st_library *lib, const item *def,
                                    const st_kernel *kernel, item *out) {
   const char *name = st__op_full_name(st__registration_op(def->r));
@@ -222,7 +224,7 @@ static st_status prepare_kernel_of(const st_library *lib, const item *def,
 
 static st_status define(st_library *lib, const st_definition *d,
                         const st_kernel *kernel) {
-  item new[MOST_AT_ONCE];
+  item new[MAX_ITEMS];
   ST_TRY(prepare_definition(lib, d, &new[0]));
   if (!kernel) return keep_registrations(lib, new, 1);
   const st_status status = prepare_kernel_of(lib, &new[0], kernel, &new[1]);
@@ -255,7 +257,7 @@ static st_status add_fallback(st_library *lib, const char *key,
   ST_TRY(check_open(lib));
   if (lib->kind != ST_LIBRARY_IMPL || strcmp(lib->ns, "_") != 0) {
     return st__fail(ST_BAD_STATE, "a fallback serves the operators of all "
-                    "namespaces: it takes an IMPL library of the namespace "
+                    "namespaces: it needs an IMPL library of the namespace "
                     "'_', not the %s library '%s'", kind_names[lib->kind],
                     lib->ns);
   }
@@ -288,7 +290,7 @@ st_status st__library_fallback(st_library *lib, const char *key,
 
 /* -- Namespaces ----------------------------------------------------------- */
 
-/* The engine's own operators are not for replacing. */
+/* The namespace aten belongs to the engine, so no DEF library can own it. */
 static st_status check_namespace(const char *ns, st_library_kind kind) {
   if (strcmp(ns, "_") == 0) {
     if (kind == ST_LIBRARY_IMPL) return ST_OK;
@@ -300,27 +302,27 @@ static st_status check_namespace(const char *ns, st_library_kind kind) {
                     ns);
   }
   if (strcmp(ns, "aten") == 0 && kind == ST_LIBRARY_DEF) {
-    return st__fail(ST_BAD_STATE, "the namespace 'aten' is the engine's: open "
-                    "a FRAGMENT to add operators to it, an IMPL library to "
-                    "add kernels");
+    return st__fail(ST_BAD_STATE, "the namespace 'aten' belongs to the "
+                    "engine: open a FRAGMENT to add operators to it, or an "
+                    "IMPL library to add kernels");
   }
   return ST_OK;
 }
 
 static st_library *find_owner(const char *ns) {
-  st_library *lib = owners;
+  st_library *lib = namespace_owners;
   while (lib && strcmp(lib->ns, ns) != 0) lib = lib->next;
   return lib;
 }
 
 static void release_namespace(st_library *lib) {
-  st_library **link = &owners;
+  st_library **link = &namespace_owners;
   while (*link && *link != lib) link = &(*link)->next;
   if (*link) *link = lib->next;
 }
 
-/* Takes the namespace for lib; *out is who had it. */
-static st_status own(st_library *lib, st_library **out) {
+/* Makes lib the owner of its namespace; *out is the previous owner, or NULL. */
+static st_status acquire_namespace(st_library *lib, st_library **out) {
   st_library *old = *out = find_owner(lib->ns);
   if (old && !(old->flags & lib->flags & ST_REPLACE)) {
     return st__fail(ST_BAD_STATE, "the namespace '%s' is defined by the "
@@ -331,25 +333,25 @@ static st_status own(st_library *lib, st_library **out) {
     release_namespace(old);
     old->is_open = false;
   }
-  lib->next = owners;
-  owners = lib;
+  lib->next = namespace_owners;
+  namespace_owners = lib;
   return ST_OK;
 }
 
 /* -- Commit --------------------------------------------------------------- */
 
-/* Room for them is reserved. */
-static void move_items(st_library *lib, st_library *part) {
-  if (part->n) {
-    memcpy(&lib->items[lib->n], part->items,
-           (size_t)part->n * sizeof *part->items);
+/* Moves the items of staged to lib, which has reserved room for them. */
+static void move_items(st_library *lib, st_library *staged) {
+  if (staged->n) {
+    memcpy(&lib->items[lib->n], staged->items,
+           (size_t)staged->n * sizeof *staged->items);
   }
-  lib->n += part->n;
-  part->n = 0;
+  lib->n += staged->n;
+  staged->n = 0;
 }
 
-/* Every registration of lib in the place of every one of old. Told last: see
- * add_items. */
+/* Links the registrations of lib and drops those of old, all or none.
+ * Listeners are notified last: see add_items. */
 static st_status link_items(st_library *lib, st_library *old) {
   const int n = lib->n, ndrop = old ? old->n : 0;
   const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
@@ -369,14 +371,14 @@ static st_status link_items(st_library *lib, st_library *old) {
 
 static st_status take_namespace(st_library *lib) {
   st_library *old = NULL;
-  if (lib->kind == ST_LIBRARY_DEF) ST_TRY(own(lib, &old));
+  if (lib->kind == ST_LIBRARY_DEF) ST_TRY(acquire_namespace(lib, &old));
   const st_status status = link_items(lib, old);
   if (status == ST_OK || lib->kind != ST_LIBRARY_DEF) return status;
   release_namespace(lib);
   if (old) {
     old->is_open = true;
-    old->next = owners;
-    owners = old;
+    old->next = namespace_owners;
+    namespace_owners = old;
   }
   return status;
 }
@@ -389,7 +391,7 @@ st_status st__library_commit(st_library *lib) {
 /* -- Opening and closing -------------------------------------------------- */
 
 static void free_library(st_library *lib) {
-  const size_t items = (size_t)lib->room * sizeof *lib->items;
+  const size_t items = (size_t)lib->capacity * sizeof *lib->items;
   st__free(ST_MEM_REGISTRY, lib->items, items);
   if (lib->ns) st__free(ST_MEM_REGISTRY, lib->ns, strlen(lib->ns) + 1);
   st__free(ST_MEM_REGISTRY, lib, sizeof *lib);
@@ -457,7 +459,7 @@ void st__library_close(st_library **handle) {
   free_library(lib);
 }
 
-/* -- Parts ---------------------------------------------------------------- */
+/* -- Staged libraries ----------------------------------------------------- */
 
 st_status st__library_stage(const st_library *lib, st_library **out) {
   const char *key = lib->key == ST_KEY_INVALID ? NULL
@@ -472,55 +474,55 @@ st_status st__library_stage(const st_library *lib, st_library **out) {
                           lib->debug, out);
 }
 
-/* What lib has in the slots of part's items, if it may be replaced: so many
- * into old. */
-static int find_replaced(const st_library *lib, const st_library *part,
+/* Writes to old the registrations of lib that those of staged replace, in the
+ * reverse order of staged; returns their number. */
+static int find_replaced(const st_library *lib, const st_library *staged,
                          st_registration **old) {
   int n = 0;
-  for (int i = part->n - 1; i >= 0 && (lib->flags & ST_REPLACE); i--) {
-    const int at = find_slot(lib, part->items[i].slot);
+  for (int i = staged->n - 1; i >= 0 && (lib->flags & ST_REPLACE); i--) {
+    const int at = find_slot(lib, staged->items[i].slot);
     if (at >= 0) old[n++] = lib->items[at].r;
   }
   return n;
 }
 
-static void remove_replaced(st_library *lib, const st_library *part,
-                            bool is_draft) {
-  for (int i = 0; i < part->n && (lib->flags & ST_REPLACE); i++) {
-    const int at = find_slot(lib, part->items[i].slot);
+static void remove_replaced(st_library *lib, const st_library *staged,
+                            bool discards) {
+  for (int i = 0; i < staged->n && (lib->flags & ST_REPLACE); i++) {
+    const int at = find_slot(lib, staged->items[i].slot);
     if (at < 0) continue;
-    if (is_draft) st__discard_owned(&lib->items[at].r);
+    if (discards) st__discard_owned(&lib->items[at].r);
     remove_item(lib, at);
   }
 }
 
-static st_status link_part(st_library *lib, st_library *part) {
-  const int n = part->n;
+static st_status link_staged(st_library *lib, st_library *staged) {
+  const int n = staged->n;
   const size_t size = (size_t)(2 * n + 1) * sizeof(st_registration *);
   st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
   if (!list) return ST_NO_MEMORY;
-  for (int i = 0; i < n; i++) list[i] = part->items[i].r;
-  const int ndrop = find_replaced(lib, part, list + n);
+  for (int i = 0; i < n; i++) list[i] = staged->items[i].r;
+  const int ndrop = find_replaced(lib, staged, list + n);
   const st_status status = st__link_silent(list, n, list + n, ndrop);
   if (status == ST_OK) {
-    remove_replaced(lib, part, false);
-    move_items(lib, part);
+    remove_replaced(lib, staged, false);
+    move_items(lib, staged);
     st__notify(list, n, list + n, ndrop);
   }
   st__free(ST_MEM_SCRATCH, list, size);
   return status;
 }
 
-static st_status join(st_library *lib, st_library *part) {
+static st_status merge_staged(st_library *lib, st_library *staged) {
   ST_TRY(check_open(lib));
-  ST_TRY(reserve(lib, part->n));
-  if (lib->is_committed) return link_part(lib, part);
-  remove_replaced(lib, part, true);
-  move_items(lib, part);
+  ST_TRY(reserve(lib, staged->n));
+  if (lib->is_committed) return link_staged(lib, staged);
+  remove_replaced(lib, staged, true);
+  move_items(lib, staged);
   return ST_OK;
 }
 
-st_status st__library_merge(st_library *lib, st_library *part) {
+st_status st__library_merge(st_library *lib, st_library *staged) {
   lock();
-  return unlock(join(lib, part));
+  return unlock(merge_staged(lib, staged));
 }

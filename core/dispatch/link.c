@@ -1,4 +1,4 @@
-/* What is registered: registrations, linking them, taking them back.
+/* Prepares, links and unregisters registrations.
  * Note [Prepare, then link], Note [Newest registration wins].
  */
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-/* -- Drafts --------------------------------------------------------------- */
+/* -- Preparing ------------------------------------------------------------ */
 
 static void free_registration(st_retired *self) {
   st_registration *r = (st_registration *)self;
@@ -18,8 +18,8 @@ static void free_registration(st_retired *self) {
 }
 
 /* Under the mutex. */
-static st_status new_draft(st_registered what, const char *debug, int flags,
-                           st_registration **out) {
+static st_status new_registration(st_registered what, const char *debug,
+                                  int flags, st_registration **out) {
   const char *kept;
   ST_TRY(st__intern(debug, &kept));
   st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
@@ -50,7 +50,8 @@ st_status st__prepare_definition(const st_definition *d, int flags,
   st_registration *r = NULL;
   ST_TRY(st__schema_parse(d->schema, d->ns, &schema));
   st__lock();
-  st_status status = new_draft(ST_REGISTERED_SCHEMA, d->debug, flags, &r);
+  st_status status = new_registration(ST_REGISTERED_SCHEMA, d->debug, flags,
+                                      &r);
   if (status == ST_OK) {
     r->schema = schema;
     schema = NULL;
@@ -90,10 +91,10 @@ static st_status prepare_code(st_registered what, st_key key,
   st_registration *r;
   ST_TRY(check_key(key));
   if (k->unboxed && !k->signature) {
-    return st__fail(ST_BAD_VALUE, "an unboxed kernel needs its signature");
+    return st__fail(ST_BAD_VALUE, "an unboxed kernel needs a signature");
   }
   if (k->signature) ST_TRY(st__intern(k->signature, &signature));
-  ST_TRY(new_draft(what, k->debug, flags, &r));
+  ST_TRY(new_registration(what, k->debug, flags, &r));
   r->key = key;
   r->fn = k->fn ? k->fn : st__run_fallthrough;
   r->is_fallthrough = !k->fn;
@@ -145,7 +146,8 @@ st_status st__prepare_fallback(st_key key, const st_kernel *kernel, int flags,
 
 st_status st__prepare_listener(const st_listener *l, st_registration **out) {
   st__lock();
-  const st_status status = new_draft(ST_REGISTERED_LISTENER, NULL, 0, out);
+  const st_status status = new_registration(ST_REGISTERED_LISTENER, NULL, 0,
+                                            out);
   if (status == ST_OK) (*out)->listener = *l;
   st__unlock();
   return status;
@@ -172,7 +174,8 @@ bool st__is_compatible(const st_registration *r) {
   return !r->signature || !signature || r->signature == signature;
 }
 
-/* Gives the schema to op, or frees it for an equal one that op has. */
+/* Moves the schema to op, or frees it if op already has an equal one; returns
+ * op's. */
 static st_schema *keep_schema(st_op *op, st_registration *r) {
   st_schema *kept = op->schemas;
   while (kept && strcmp(kept->text, r->schema->text) != 0) kept = kept->next;
@@ -186,7 +189,7 @@ static st_schema *keep_schema(st_op *op, st_registration *r) {
   return kept;
 }
 
-/* The head of the list is the schema. */
+/* Makes the head of the list the active definition. */
 static void publish_definition(st_op *op) {
   const st_registration *r = op->definitions;
   atomic_store(&op->doc, r ? r->doc : "");
@@ -200,8 +203,8 @@ static void publish_definition(st_op *op) {
 static st_status check_signature(const st_registration *kernel,
                                  const char *signature) {
   if (!kernel->signature || kernel->signature == signature) return ST_OK;
-  return st__fail(ST_BAD_TYPE, "%s: its kernels are of type\n"
-                  "(%s), but that of '%s' is (%s)", kernel->op->full,
+  return st__fail(ST_BAD_TYPE, "%s: its kernels have the C types\n"
+                  "(%s), but that of '%s' has (%s)", kernel->op->full,
                   signature, kernel->debug, kernel->signature);
 }
 
@@ -250,6 +253,7 @@ static bool covers(st_key key, st_key runtime) {
   return key == runtime || st__alias_includes(key, runtime);
 }
 
+/* Updates st__fallbacks and drops the tables of all operators. */
 static void publish_fallbacks(void) {
   for (int k = 0; k < ST_KEY_RUNTIME_COUNT; k++) {
     const st_registration *found = NULL;
@@ -271,7 +275,7 @@ static st_status link_fallback(st_registration *r) {
       continue;
     }
     return st__fail(ST_BAD_STATE, "%s already has the fallback '%s'; '%s' "
-                    "cannot be another", st__key_name(k), old->debug,
+                    "cannot be added", st__key_name(k), old->debug,
                     r->debug);
   }
   r->next = fallbacks;
@@ -284,8 +288,8 @@ static st_status link_fallback(st_registration *r) {
 
 static st_registration *listeners;
 
-/* The newest listener older than *before, which it becomes: others may come
- * and go between two. */
+/* Finds the newest listener with an order less than *before and sets *before
+ * to its order, because listeners may change between two calls. */
 static bool find_listener(uint64_t *before, st_listener *out) {
   st__lock();
   const st_registration *r = listeners;
@@ -298,7 +302,8 @@ static bool find_listener(uint64_t *before, st_listener *out) {
   return r != NULL;
 }
 
-/* After the fact and outside the mutex, so that a listener may register. */
+/* Runs after the change and without the mutex, so that a listener may
+ * register. */
 static void notify_listeners(const st_op *op) {
   uint64_t before = UINT64_MAX;
   st_listener l;
@@ -313,7 +318,7 @@ static void notify_changes(st_registration *const *list, int n) {
   }
 }
 
-/* A new listener hears of all that is there. */
+/* Notifies new listeners of all operators that are defined already. */
 static void notify_of_all(st_registration *const *list, int n) {
   for (int i = 0; i < n; i++) {
     const st_listener l = list[i]->listener;
@@ -363,7 +368,7 @@ static void unlink_one(st_registration *r) {
   }
 }
 
-/* Under the mutex. */
+/* Links all registrations or none. Under the mutex. */
 static st_status link_all(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
     const st_status status = link_one(regs[i]);
@@ -377,7 +382,7 @@ static st_status link_all(st_registration *const *regs, int n) {
   return ST_OK;
 }
 
-/* Replacing by intent is said with ST_REPLACE (R5). */
+/* Warns of kernels that hide older ones without ST_REPLACE (R5). */
 static void warn_of_hidden(st_registration *const *regs, int n) {
   for (int i = 0; i < n; i++) {
     const st_registration *r = regs[i], *old = NULL;
@@ -388,7 +393,7 @@ static void warn_of_hidden(st_registration *const *regs, int n) {
     const char *hidden = old ? old->debug : NULL;
     st__unlock();
     if (hidden) {
-      st__warn("%s: the kernel '%s' for %s hides the one of '%s'",
+      st__warn("%s: the kernel '%s' for %s hides that of '%s'",
                r->op->full, r->debug, st__key_name(r->key), hidden);
     }
   }
@@ -403,8 +408,8 @@ st_status st__link_silent(st_registration *const *regs, int n,
   return status;
 }
 
-/* A listener may take back what was linked just now, so nothing is freed
- * meanwhile; what was dropped is retired afterwards. */
+/* A listener may unregister what was linked just now, so nothing is freed
+ * while listeners run; dropped registrations are retired after that. */
 void st__notify(st_registration *const *regs, int n,
                 st_registration *const *drop, int ndrop) {
   st__pause_reclaim(true);
@@ -432,7 +437,7 @@ void st__unregister(st_registration **r) {
   *r = NULL;
 }
 
-/* -- One at a time -------------------------------------------------------- */
+/* -- Single registrations ------------------------------------------------- */
 
 static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
@@ -454,28 +459,28 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   return link_prepared(r, out);
 }
 
-/* -- Start ---------------------------------------------------------------- */
+/* -- Initialization ------------------------------------------------------- */
 
-/* ATen's fallthroughs (R12), but for the Autograd keys: there an
+/* ATen's fallthroughs (R12), except those of the Autograd keys, where an
  * operator without a derivative must not lose a gradient silently. */
 static const char *const fallthroughs[] = {
   "BackendSelect", "ADInplaceOrView", "AutocastCPU", "AutocastXPU",
   "AutocastCUDA",
 };
-static const char *const underivables[] = {
+static const char *const autograd_keys[] = {
   "AutogradOther", "AutogradCPU", "AutogradCUDA", "AutogradXLA",
   "AutogradXPU", "AutogradLazy", "AutogradMPS", "AutogradHPU",
   "AutogradMeta", "AutogradPrivateUse1", "AutogradPrivateUse2",
   "AutogradPrivateUse3",
 };
-static const char *const modes[] = {"Lua"};
+static const char *const mode_keys[] = {"Lua"};
 
 st_status st__default_fallback(const char *name, st_kernel_fn fn,
                                const char *debug) {
   const st_kernel kernel = {.fn = fn, .debug = debug};
   const st_key key = st__key_parse(name);
   st_registration *r;
-  if (st__fallbacks[key]) return ST_OK; /* there since an earlier attempt */
+  if (st__fallbacks[key]) return ST_OK; /* from an earlier attempt */
   ST_TRY(st__prepare_fallback(key, &kernel, ST_REPLACE, &r));
   r->is_default = true;
   return st__link(&r, 1, NULL, 0);
@@ -488,12 +493,13 @@ static st_status add_defaults(void) {
     ST_TRY(st__default_fallback(fallthroughs[i], NULL,
                                 "fallthrough by default"));
   }
-  for (size_t i = 0; i < COUNT(underivables); i++) {
-    ST_TRY(st__default_fallback(underivables[i], st__run_underivable,
+  for (size_t i = 0; i < COUNT(autograd_keys); i++) {
+    ST_TRY(st__default_fallback(autograd_keys[i], st__run_underivable,
                                 "no derivative"));
   }
-  for (size_t i = 0; i < COUNT(modes); i++) {
-    ST_TRY(st__default_fallback(modes[i], st__run_mode, "the mode in force"));
+  for (size_t i = 0; i < COUNT(mode_keys); i++) {
+    ST_TRY(st__default_fallback(mode_keys[i], st__run_mode,
+                                "the active mode"));
   }
   return ST_OK;
 }

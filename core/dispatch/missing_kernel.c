@@ -1,12 +1,12 @@
-/* What a call says when there is nothing to run: two lines at most, the
- * operator, the key and the nearest cause (C11, C12).
+/* Error messages of calls without a kernel: at most two lines with the
+ * operator, the key and the most likely cause (C11, C12).
  */
 
 #include <string.h>
 
 #include "dispatch/entry.h"
 
-/* "CPU, Meta" of all keys that op has kernels for. */
+/* Writes the keys that op has kernels for: "CPU, Meta". */
 static void list_kernels(const st_op *op, char *buf, size_t size) {
   const st_registration *of[ST_KEY_COUNT] = {0};
   size_t n = 0;
@@ -27,15 +27,15 @@ static void list_kernels(const st_op *op, char *buf, size_t size) {
   }
 }
 
-/* The outermost call is named by st__add_error_context; a nested one names
- * itself. */
+/* st__add_error_context prepends the name of the outermost operator; a nested
+ * call prepends its own. */
 static const char *error_prefix(const st_call *call, char *buf, size_t size) {
   buf[0] = 0;
   if (st__thread.depth > 1) snprintf(buf, size, "%s: ", call->op->full);
   return buf;
 }
 
-/* The argument that brought the key's backend, "" when none did. */
+/* The name of the argument that has the highest key of the call, or "". */
 static const char *find_key_source(const st_call *call, const st_value *args) {
   const st_schema *s = call->schema;
   const st_keyset set = st__key_set(st__highest_slot(call->keys));
@@ -96,7 +96,7 @@ st_status st__run_ambiguous(const st_call *call, const st_value *args,
   return st__fail(ST_NO_KERNEL,
                   "%sambiguous for AutogradOther: there is both a "
                   "CompositeImplicitAutograd kernel\nand one for a backend "
-                  "that shares AutogradOther; give AutogradOther its own",
+                  "that shares AutogradOther; register one for AutogradOther",
                   error_prefix(call, name, sizeof name));
 }
 
@@ -105,18 +105,18 @@ st_status st__run_fallthrough(const st_call *call, const st_value *args,
   char name[160];
   (void)args, (void)rets;
   return st__fail(ST_BAD_STATE, "%sredispatched to %s, which falls through: "
-                  "mask that key out first",
+                  "remove that key from the key set first",
                   error_prefix(call, name, sizeof name),
                   st__key_name(st__highest_slot(call->keys)));
 }
 
 st_status st__undefined(const st_op *op) {
   return st__fail(ST_NOT_FOUND, op->kernels
-    ? "%s has kernels but no schema: is its definition missing?"
+    ? "%s has kernels but no schema; it must be defined first"
     : "%s is not defined (any more)", op->full);
 }
 
-/* Did the operator name itself, as who makes it do? */
+/* True if the message already starts with the operator's full name. */
 static bool is_named(const st_op *op) {
   const char *message = st__message();
   const size_t n = strlen(op->full);

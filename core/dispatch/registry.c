@@ -1,5 +1,5 @@
-/* The registry: names and the operators behind them. What is registered for
- * an operator is the business of link.c.
+/* The registry of names and operators. link.c handles the registrations of an
+ * operator.
  */
 
 #include <string.h>
@@ -9,8 +9,8 @@
 
 /* -- Names ---------------------------------------------------------------- */
 
-/* Buckets only ever gain names at their head, so that look-ups need no lock
- * and nothing is ever moved. */
+/* A hash table of names that never grows and never frees a name. New names are
+ * inserted at the head of a bucket, so look-ups need no lock. */
 enum { BUCKETS = 4096 };
 static _Atomic(st_name *) buckets[BUCKETS];
 
@@ -158,7 +158,7 @@ int st__op_overloads(const char *name, const st_op **ops, int n) {
   int count = 0;
   for (; op; op = atomic_load(&op->next_overload)) {
     if (!defined(op)) continue;
-    /* Kept in order of definition; what does not fit falls off the end. */
+    /* Insertion sort by order of definition; only the first n are kept. */
     int at = count < n ? count : n;
     for (; at > 0 && order_of(ops[at - 1]) > order_of(op); at--) {
       if (at < n) ops[at] = ops[at - 1];

@@ -1,4 +1,4 @@
-/* The C types that follow from a schema: Note [Signatures]. */
+/* Derives the signature of a schema: Note [Signatures]. */
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const char *base_text(const st_arg *a) {
   }
 }
 
-/* What does not fit is cut off. */
+/* Appends s at n, truncated to the buffer; returns the new length. */
 static size_t add(char *buf, size_t size, size_t n, const char *s) {
   const size_t room = size - n - 1, whole = strlen(s);
   const size_t more = whole < room ? whole : room;

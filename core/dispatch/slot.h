@@ -1,23 +1,23 @@
-/* From a key set to a slot of a dispatch table, in a few instructions
- * (K4): what every call does first.
+/* Computes the slot of a dispatch table from a key set, in a few instructions
+ * (K4), because every call does so.
  */
 #ifndef ST_DISPATCH_SLOT_H
 #define ST_DISPATCH_SLOT_H
 
 #include "dispatch/keyset.h"
 
-/* By bit number: the first slot of a functionality, and which backend bits
- * choose among its slots. Zero for the backend bits, so that a set without
- * functionality has slot 0, Undefined. */
+/* Indexed by bit number: the first slot of a functionality, and the backend
+ * bits that select one of its slots. The rules of backend bits are zero, so
+ * that a set without functionality bits has slot 0, Undefined. */
 typedef struct st_slot_rule { uint8_t first; uint16_t backends; } st_slot_rule;
 extern const st_slot_rule st__slot_rules[64];
 
-/* Number of the highest bit, 0 for an empty set. */
+/* The number of the highest bit; 0 for an empty set. */
 static inline int st__highest_bit(uint64_t bits) {
   return 63 - __builtin_clzll(bits | 1);
 }
 
-/* The highest backend; CPU when there is none. */
+/* The highest backend bit; CPU if there is none. */
 static inline int st__highest_backend(st_keyset ks) {
   return st__highest_bit(ks & ST_BACKEND_BITS);
 }

@@ -1,5 +1,5 @@
-/* Computes dispatch tables: which registration serves which runtime key
- * (R7 to R10).
+/* Computes dispatch tables: selects a registration for each runtime key (R7 to
+ * R10).
  */
 
 #include <string.h>
@@ -32,7 +32,7 @@ const char *st__provenance(const st_registration *r) {
 
 /* -- Precedence ----------------------------------------------------------- */
 
-/* The newest kernel of an operator for each key that fits its schema. */
+/* The newest compatible kernel of an operator for each key. */
 typedef struct newest { const st_registration *of[ST_KEY_COUNT]; } newest;
 
 static void find_newest(const st_op *op, newest *n) {
@@ -42,7 +42,7 @@ static void find_newest(const st_op *op, newest *n) {
   }
 }
 
-/* Is there a kernel of its own for any of these backend keys? */
+/* True if op has a kernel that is registered for one of these backend keys. */
 static bool has_kernel_in(const st_op *op, st_keyset keys) {
   if (!keys) return false;
   for (const st_registration *r = op->kernels; r; r = r->next) {
@@ -57,8 +57,9 @@ static const st_registration *alias(const newest *n, st_key key,
   return st__alias_includes(key, runtime) ? n->of[key] : NULL;
 }
 
-/* A composite kernel would bypass the backend's own kernel and its rule, so
- * it serves Autograd keys only where the backend has none (R7, R8). */
+/* A composite kernel at an Autograd key would bypass the backend's own kernel
+ * and its derivative, so it serves only the Autograd keys of backends without
+ * a kernel (R7, R8). */
 static const st_registration *select_implicit(const st_op *op,
                                               const newest *n, st_key key) {
   const bool has_backend = has_kernel_in(op, st__autograd_backends(key));
@@ -74,18 +75,18 @@ static const st_registration *select_implicit(const st_op *op,
   return hidden ? NULL : r;
 }
 
-/* What operators that write or return views do at ADInplaceOrView, and those
- * with an out= at the Autograd keys, unless they have kernels for them. */
-static st_registration tracking = {
+/* Default kernels: at ADInplaceOrView, of operators that write an argument or
+ * return views; at the Autograd keys, of operators with out=. */
+static st_registration default_tracking = {
   .what = ST_REGISTERED_FALLBACK, .debug = "views and versions"
 };
-static st_registration refusing = {
+static st_registration default_out_refusal = {
   .what = ST_REGISTERED_FALLBACK, .debug = "no gradients with out="
 };
 
 void st__set_autograd_kernels(st_kernel_fn track, st_kernel_fn refuse_out) {
-  tracking.fn = track;
-  refusing.fn = refuse_out;
+  default_tracking.fn = track;
+  default_out_refusal.fn = refuse_out;
 }
 
 static bool returns_views(const st_schema *s) {
@@ -99,18 +100,20 @@ static bool has_out(const st_schema *s) {
   return false;
 }
 
-/* Operators that are made of others leave it to those. */
+/* A composite operator needs no tracking kernel: the operators that it calls
+ * have one. */
 static const st_registration *select_tracking(const st_op *op,
                                               const newest *n, st_key key) {
   const st_schema *s = atomic_load(&((st_op *)(uintptr_t)op)->schema);
   const int f = key < ST_KEY_RUNTIME_COUNT ? st__key_functionality(key) : -1;
-  if (!s || !tracking.fn) return NULL;
+  if (!s || !default_tracking.fn) return NULL;
   if (f == ST_FUNC_ADInplaceOrView) {
-    const bool is_made = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
-    return (s->is_mutable || returns_views(s)) && !is_made ? &tracking : NULL;
+    const bool is_composite = n->of[ST_KEY_COMPOSITE_IMPLICIT] != NULL;
+    const bool tracks = (s->is_mutable || returns_views(s)) && !is_composite;
+    return tracks ? &default_tracking : NULL;
   }
   if (f < 0 || !(ST_BIT(f) & ST_AUTOGRAD_BITS) || !has_out(s)) return NULL;
-  return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &refusing;
+  return n->of[ST_KEY_AUTOGRAD] ? n->of[ST_KEY_AUTOGRAD] : &default_out_refusal;
 }
 
 static const st_registration *select_from(const st_op *op, const newest *n,
@@ -139,7 +142,8 @@ static void free_table(st_retired *self) {
   st__free(ST_MEM_REGISTRY, t, t->size);
 }
 
-/* Numbers the distinct registrations; returns how many there are. */
+/* Writes the distinct registrations to list and their indices to slot; returns
+ * the number of distinct ones. */
 static size_t number_kernels(const st_registration *const *selected,
                              uint8_t *slot, const st_registration **list) {
   size_t n = 0;
@@ -152,8 +156,9 @@ static size_t number_kernels(const st_registration *const *selected,
   return n;
 }
 
-/* The keys that do not fall through, by backend, because the slots of one
- * functionality may differ; returns how many distinct masks there are. */
+/* Writes the distinct masks of keys that do not fall through, and for each
+ * backend the index of its mask, because the slots of one functionality may
+ * differ between backends; returns the number of distinct masks. */
 static size_t number_masks(const st_registration *const *selected,
                            uint8_t *mask_of, st_keyset *list) {
   size_t n = 0;
@@ -217,7 +222,8 @@ st_status st__build_table(const st_op *handle, const st_table **out) {
   return status;
 }
 
-/* Apart from the links of retirement, a table is one block of plain data. */
+/* Apart from `retired` a table is plain data in one block, so it can be
+ * compared with memcmp. */
 st_status st__check_table(const st_op *op, const st_table *t,
                           bool *is_right) {
   const size_t kernels = offsetof(st_table, kernels);

@@ -1,4 +1,4 @@
-/* Per-thread state, readers and reclamation: Note [Epoch-based reclamation]. */
+/* Thread state, readers and reclamation: Note [Epoch-based reclamation]. */
 
 #include "dispatch/thread.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* What a thread begins with (C2). */
+/* The initial keys of a thread (C2). */
 #define INCLUDED \
   (ST_BIT(ST_FUNC_BackendSelect) | ST_BIT(ST_FUNC_ADInplaceOrView))
 #define EXCLUDED                                               \
@@ -27,14 +27,14 @@ atomic_bool st__has_retired;
 bool st__trace_prints;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static st_reader *readers; /* all that ever were; threads take turns */
+static st_reader *readers; /* never freed; reused by new threads */
 static st_retired *retired;
-static int holds; /* of st__pause_reclaim */
+static int pause_count; /* calls of st__pause_reclaim(true) in force */
 
 void st__lock(void) { pthread_mutex_lock(&mutex); }
 void st__unlock(void) { pthread_mutex_unlock(&mutex); }
 
-/* -- Retirement ----------------------------------------------------------- */
+/* -- Reclamation ---------------------------------------------------------- */
 
 void st__retire(st_retired *r) {
   r->epoch = atomic_fetch_add(&st__epoch, 1);
@@ -43,13 +43,13 @@ void st__retire(st_retired *r) {
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
 }
 
-void st__pause_reclaim(bool holds_on) {
+void st__pause_reclaim(bool pauses) {
   st__lock();
-  holds += holds_on ? 1 : -1;
+  pause_count += pauses ? 1 : -1;
   st__unlock();
 }
 
-/* The oldest epoch that a call under way may have begun in. */
+/* The oldest epoch in which a running call started; UINT64_MAX if none runs. */
 static uint64_t oldest_call(void) {
   uint64_t oldest = UINT64_MAX;
   for (st_reader *r = readers; r; r = r->next) {
@@ -59,10 +59,10 @@ static uint64_t oldest_call(void) {
   return oldest;
 }
 
-/* Takes what can be freed out of the list, which is in descending order of
- * epochs: all behind the first that is old enough. */
-static st_retired *take_free(void) {
-  if (holds > 0) return NULL;
+/* Unlinks what can be freed. The list is in descending order of epochs, so
+ * that is its tail, from the first entry that is old enough. */
+static st_retired *unlink_reclaimable(void) {
+  if (pause_count > 0) return NULL;
   const uint64_t oldest = oldest_call();
   st_retired **link = &retired;
   while (*link && (*link)->epoch >= oldest) link = &(*link)->next;
@@ -75,9 +75,9 @@ static st_retired *take_free(void) {
 
 void st__reclaim(void) {
   if (!atomic_load_explicit(&st__has_retired, memory_order_relaxed)) return;
-  /* Whoever holds the mutex reclaims next time. */
+  /* If another thread holds the mutex, a later call reclaims. */
   if (pthread_mutex_trylock(&mutex) != 0) return;
-  st_retired *list = take_free();
+  st_retired *list = unlink_reclaimable();
   pthread_mutex_unlock(&mutex);
   for (st_retired *next; list; list = next) {
     next = list->next;
@@ -91,42 +91,43 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 static bool has_exit_key;
 
-/* Runs when a thread ends; a later destructor of its may attach it again. */
+/* Runs when a thread exits; a later destructor of the thread may attach it
+ * again. */
 static void detach(void *thread) {
   st_thread *self = thread;
   st__lock();
-  self->reader->taken = false;
+  self->reader->in_use = false;
   st__unlock();
   self->reader = NULL;
 }
 
-/* The other threads are not in the child, nor are their calls. */
+/* Releases the readers of the threads that do not exist in the child. */
 static void after_fork_in_child(void) {
   for (st_reader *r = readers; r; r = r->next) {
     if (r == st__thread.reader) continue;
     atomic_store(&r->active, 0);
-    r->taken = false;
+    r->in_use = false;
   }
   st__unlock();
 }
 
-static void set_up(void) {
+static void init(void) {
   has_exit_key = pthread_key_create(&exit_key, detach) == 0;
   pthread_atfork(st__lock, st__unlock, after_fork_in_child);
 }
 
-void st__thread_set_up(void) { pthread_once(&once, set_up); }
+void st__thread_set_up(void) { pthread_once(&once, init); }
 
 static st_reader *take_reader(void) {
   st_reader *r = readers;
-  while (r && r->taken) r = r->next;
+  while (r && r->in_use) r = r->next;
   if (!r) {
     r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
     if (!r) return NULL;
     r->next = readers;
     readers = r;
   }
-  r->taken = true;
+  r->in_use = true;
   return r;
 }
 
@@ -141,22 +142,22 @@ st_status st__thread_attach(st_thread *self) {
   self->reader = take_reader();
   st__unlock();
   if (!self->reader) return ST_NO_MEMORY;
-  /* A thread without the key keeps its reader for good. */
+  /* Without the key the reader is never reused. */
   if (has_exit_key) pthread_setspecific(exit_key, self);
   return ST_OK;
 }
 
 /* -- State ---------------------------------------------------------------- */
 
-/* Bits that no inference tensor has (K9). */
-#define TRACKED ST_BIT(ST_FUNC_ADInplaceOrView)
+/* Keys that inference tensors do not have (K9). */
+#define VERSIONED ST_BIT(ST_FUNC_ADInplaceOrView)
 
 st_tls st__tls(void) { return st__thread.tls; }
 
 void st__set_tls(st_tls tls) {
   st__thread.tls = tls;
   st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
-  st__untracked_keys = tls.inference ? TRACKED : 0;
+  st__untracked_keys = tls.inference ? VERSIONED : 0;
 }
 
 void st__mode_push(st_mode *m) {

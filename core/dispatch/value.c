@@ -1,4 +1,4 @@
-/* Boxed values: scalars in and out, release, copies. */
+/* Boxed values: conversion of scalars, release, copies. */
 
 #include "dispatch/value.h"
 
@@ -30,7 +30,7 @@ st_scalar st__to_scalar(const st_value *v) {
 
 /* -- Ownership ------------------------------------------------------------ */
 
-/* Bytes of what v points to, when it points to plain data. */
+/* The size in bytes of the list, string or complex that v points to. */
 static size_t data_size(const st_value *v) {
   switch (v->tag) {
     case ST_TAG_COMPLEX: return 2 * sizeof(double);
@@ -43,7 +43,8 @@ static size_t data_size(const st_value *v) {
   }
 }
 
-/* All members of the union that are pointers share their bytes. */
+/* All pointer members of the union have the same address and size, so any of
+ * them can be read. */
 static void *data_of(const st_value *v) {
   return (void *)(uintptr_t)v->u.string;
 }
@@ -76,9 +77,9 @@ st_status st__value_copy(const st_value *v, st_value *out) {
       st__tensor_retain(v->u.tensor);
       break;
     case ST_TAG_GENERATOR:
-      /* Values never own a generator: the layer that knows how to retain
-       * one is above this one. */
-      return st__fail(ST_BAD_TYPE, "a generator cannot be kept in a value");
+      /* A value cannot own a generator, because the functions that retain and
+       * release one belong to a higher layer. */
+      return st__fail(ST_BAD_TYPE, "a value cannot own a generator");
     case ST_TAG_COMPLEX: case ST_TAG_STRING: case ST_TAG_INTS:
     case ST_TAG_FLOATS: case ST_TAG_BOOLS: case ST_TAG_TENSORS: {
       const size_t n = data_size(v);

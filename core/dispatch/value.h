@@ -1,4 +1,5 @@
-/* Boxed values: constructors, readers, release.
+/* Boxed values: constructors, accessors, release. Constructors borrow what
+ * they are given.
  */
 #ifndef ST_DISPATCH_VALUE_H
 #define ST_DISPATCH_VALUE_H
@@ -30,15 +31,15 @@ static inline st_value st__of_tensors(st_tensor **p, int n) {
   return (st_value){.tag = ST_TAG_TENSORS, .len = (uint32_t)n,
                     .u.tensors = p};
 }
-/* s must outlive the value: a complex is borrowed from it. */
+/* s must outlive the value, which borrows a complex scalar from it. */
 st_value st__of_scalar(const st_scalar *s);
-/* INT, FLOAT, BOOL or COMPLEX; asserts that. */
+/* v must be INT, FLOAT, BOOL or COMPLEX (asserted). */
 st_scalar st__to_scalar(const st_value *v);
 
 static inline bool st__is_none(const st_value *v) {
   return v->tag == ST_TAG_NONE;
 }
-/* The tensor, or NULL for none. */
+/* The tensor, borrowed; NULL if v is no tensor. */
 static inline st_tensor *st__to_tensor(const st_value *v) {
   return v->tag == ST_TAG_TENSOR ? v->u.tensor : NULL;
 }
@@ -53,11 +54,12 @@ static inline bool st__to_bool(const st_value *v, bool otherwise) {
   return v->tag == ST_TAG_NONE ? otherwise : v->u.i != 0;
 }
 
-/* Releases an owned value (a result) and makes it NONE. */
+/* Releases an owned value, such as a result, and sets it to NONE. */
 void st__value_clear(st_value *v);
-/* An owned copy of an argument: tensors retained, lists duplicated. */
+/* Copies a value into an owned one: retains tensors, duplicates lists. BAD_TYPE
+ * for a generator. */
 st_status st__value_copy(const st_value *v, st_value *out);
-/* An owned list of n slots, all NULL / zero. */
+/* Allocate an owned list of n elements, all NULL or 0. */
 st_status st__value_new_tensors(int n, st_value *out);
 st_status st__value_new_ints(int n, st_value *out);
 

@@ -445,7 +445,7 @@ local FAILURES = {
   {"a definition in an IMPL library", {"IMPL"}, {"def", "h() -> ()"},
    "cannot define"},
   {"a fallback in a namespace", {"IMPL"}, {"fallback", "CPU", at "h"},
-   "it takes an IMPL library"},
+   "it needs an IMPL library"},
   {"a second definition", {"FRAGMENT"}, {"def", F}, "already defined",
    strict = true},
   {"a second definition in the same library", {"FRAGMENT"},

@@ -61,7 +61,7 @@ return function()
     local why
     eventually(function() why = (exhaust(MAKERS[i % #MAKERS + 1])) end)
     assert(is_memory(why), why)
-    if why:find "%d+ bytes asked for.-%d+ are live.-%d+ were cached" then
+    if why:find "%d+ bytes requested.-%d+ are live.-%d+ were cached" then
       message = why
     end
     collectgarbage()

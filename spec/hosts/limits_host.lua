@@ -21,7 +21,7 @@ host.suite("A process with little address space", reason, function()
         "LUA_PATH='%s' LUA_CPATH='%s' %s '%s/limits.lua' %d %d"):format(
         host.path, host.cpath, program, host.here, threads, ROOM))
       assert.equal(0, code, text)
-      assert.equal(threads, select(2, text:gsub("bytes asked for", "")))
+      assert.equal(threads, select(2, text:gsub("bytes requested", "")))
       host.report("RLIMIT_AS, %d states: %s", threads, text:match "[^\n]*")
     end)
   end

@@ -117,7 +117,7 @@ describe("A limit", function()
     local ok, message = pcall(st.empty, 2 * MB)
     assert.is_false(ok)
     assert.truthy(message:find(
-      "empty: out of memory: 8388608 bytes asked for; %d+ are live, "
+      "empty: out of memory: 8388608 bytes requested; %d+ are live, "
       .. "%d+ were cached, the limit is %d+"), message)
     t:free()
     st.empty(2 * MB - 1000):free()

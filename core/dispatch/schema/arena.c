@@ -1,4 +1,4 @@
-/* A bump allocator over a list of chunks. */
+/* An arena: a bump allocator over a list of chunks. */
 
 #include "dispatch/schema/arena.h"
 
@@ -7,7 +7,7 @@
 
 struct st_arena_chunk {
   st_arena_chunk *next;
-  size_t size, used; /* of bytes */
+  size_t size, used; /* in bytes */
   alignas(max_align_t) char bytes[];
 };
 

@@ -1,4 +1,5 @@
-/* Memory that is freed all at once: schemas, and what parsing one needs.
+/* An arena allocator: all its memory is freed at once. It holds a schema, and
+ * the parser's temporary data.
  */
 #ifndef ST_DISPATCH_SCHEMA_ARENA_H
 #define ST_DISPATCH_SCHEMA_ARENA_H
@@ -12,8 +13,8 @@ typedef struct st_arena {
   st_arena_chunk *chunks;  /* newest first */
 } st_arena;
 
-/* n zeroed bytes, aligned for any object. Chunks hold at least `chunk`
- * bytes. NULL with the message set when there is no memory. */
+/* Allocates n zeroed bytes, aligned for any object; a new chunk has at least
+ * `chunk` bytes. NULL with the message set if out of memory. */
 void *st__arena_alloc(st_arena *a, size_t n, size_t chunk);
 /* A NUL-terminated copy of n bytes. */
 char *st__arena_text(st_arena *a, const char *s, size_t n);

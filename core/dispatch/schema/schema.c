@@ -15,8 +15,8 @@ static st_status parse_namespace(st_parser *p, const char *ns,
     s->ns = s->name.s;
     s->ns_size = s->name.n;
     if (ns && !st__token_is(s->name, ns)) {
-      return st__lex_fail(p, s->name, "a schema names another namespace than "
-                          "the one it is defined in");
+      return st__lex_fail(p, s->name, "a schema has another namespace than "
+                          "that of its definition");
     }
     return st__lex_expect(p, ST_TOK_IDENT, &s->name);
   }
@@ -59,7 +59,8 @@ static st_status keep_name(st_parser *p, st_decl *d, st_token name) {
   return ST_OK;
 }
 
-/* Python's rules, which keep a call readable (S3). */
+/* Python's rules for parameters (S3): names are distinct, and no positional
+ * argument without a default follows one with a default. */
 static st_status check_argument(const st_parser *p, const st_schema_decl *s,
                                 const st_decl *d, st_token name) {
   for (int i = 0; i < s->nargs; i++) {
@@ -102,8 +103,7 @@ static st_status check_vararg(const st_parser *p, const st_schema_decl *s) {
   return ST_OK;
 }
 
-/* Arguments behind '*' are keyword-only, so there is one, and some follow
- * (S3). */
+/* Arguments after '*' are keyword-only; at least one must follow (S3). */
 static st_status check_star(const st_parser *p, const st_schema_decl *s,
                             st_token star) {
   if (!star.s || (s->nargs && s->args[s->nargs - 1].arg.kwarg_only)) {
@@ -208,8 +208,8 @@ static st_status keep_schema(st_parser *p, const st_schema_decl *s,
   return ST_OK;
 }
 
-/* One chunk should do: the text about three times, and a st_arg for each
- * comma and the results. */
+/* Estimates the size of a schema, so that one chunk is usually enough: three
+ * times the text, and a st_arg per comma and for the results. */
 static size_t guess_size(const char *text, const char *ns) {
   size_t n = 3, bytes = strlen(text) + (ns ? strlen(ns) : 0);
   for (const char *s = text; *s; s++) n += *s == ',';
@@ -227,7 +227,7 @@ st_status st__schema_parse(const char *text, const char *ns,
   schema = st__arena_alloc(&p.keep, sizeof *schema, p.chunk);
   s = schema ? st__alloc(ST_MEM_SCRATCH, sizeof *s) : NULL;
   if (!s) goto fail;
-  s->nargs = s->nrets = 0; /* to clear all of it takes longer than to parse */
+  s->nargs = s->nrets = 0; /* clearing all of s costs more than parsing */
   s->is_vararg = s->is_varret = false;
   st__lex_start(&p, text);
   ST_TRY_FAIL(parse_schema(&p, ns, s));

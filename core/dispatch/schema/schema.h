@@ -1,5 +1,5 @@
-/* Schema strings: parsing and printing (S1 to S6). Parsing is total:
- * any bytes give a schema or BAD_SCHEMA with the position.
+/* Parsing and printing of schema strings (S1 to S6). The parser accepts any
+ * bytes: it returns a schema, or BAD_SCHEMA with the position of the error.
  */
 #ifndef ST_DISPATCH_SCHEMA_SCHEMA_H
 #define ST_DISPATCH_SCHEMA_SCHEMA_H
@@ -9,26 +9,28 @@
 struct st_schema {
   char *name;       /* "aten::add" */
   char *overload;   /* "Tensor", or "" */
-  char *text;       /* canonical print */
+  char *text;       /* in ATen's canonical form */
   int nargs, nrets;
   st_arg *args;     /* nargs of them, then nrets results */
   st_arg *rets;
-  bool is_mutable;  /* some argument is written (S4) */
-  bool is_vararg, is_varret; /* "..." among the arguments, the results */
-  uint64_t tensor_args; /* bit i: argument i holds tensors (C8) */
-  void *arena;      /* owns every string above */
-  struct st_schema *next; /* for the registry, which keeps old schemas */
+  bool is_mutable;  /* at least one argument is written (S4) */
+  bool is_vararg, is_varret; /* "..." in the arguments, in the results */
+  uint64_t tensor_args; /* bit i: argument i is a tensor or a list (C8) */
+  void *arena;      /* owns the struct and all its data */
+  struct st_schema *next; /* in the list of an operator's schemas */
 };
 
-/* ns is put in front of a name without one; NULL: the name must have one. */
+/* ns: the namespace of a name without one; a name with a namespace must have
+ * this one. NULL: the name must have a namespace. The caller owns *out. */
 st_status st__schema_parse(const char *text, const char *ns,
                            st_schema **out);
 void st__schema_free(st_schema **s);
-/* May an operator, an overload, an argument or a namespace be called so? */
+/* True if s is a valid name of an operator, overload, argument or namespace. */
 bool st__is_name(const char *s, size_t n);
-/* Index of the argument called name, or -1. */
+/* The index of the argument called name, or -1. */
 int st__schema_arg(const st_schema *s, const char *name);
-/* Its C types as a text: Note [Signatures]. */
+/* Writes the signature of a schema to buf, truncated to size: Note
+ * [Signatures]. */
 void st__signature_text(const st_schema *s, char *buf, size_t size);
 
 #endif

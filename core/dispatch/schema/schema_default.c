@@ -1,6 +1,6 @@
-/* Parses default values of schemas. A default must have its argument's type
- * (S3): what ATen lets pass here, such as `int x=1.0` or a list of
- * the wrong length, is an error with its position.
+/* Parses default values in schemas. A default must have the type of its
+ * argument (S3): `int x=1.0` or a list of the wrong length, which ATen accepts,
+ * is an error.
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static st_status parse_integer(st_parser *p, st_token t, bool negative,
   for (size_t k = 0; k < t.n; k++) {
     const uint64_t digit = (uint64_t)(t.s[k] - '0');
     if (u > (limit - digit) / 10) {
-      return st__lex_fail(p, t, "an integer does not fit 64 bits");
+      return st__lex_fail(p, t, "an integer does not fit in 64 bits");
     }
     u = u * 10 + digit;
   }
@@ -72,7 +72,7 @@ static st_status parse_number(st_parser *p, number *out) {
   return ST_OK;
 }
 
-/* "2", "1j" or, as complex numbers print, "2.+1.j". */
+/* Parses "2", "1j" or the printed form of complex numbers, "2.+1.j". */
 static st_status parse_complex(st_parser *p, number *n, double out[2]) {
   number imaginary = {.kind = IMAGINARY};
   ST_TRY(parse_number(p, n));
@@ -101,7 +101,7 @@ static int digit_of(char c, int base) {
   return d < base ? d : -1;
 }
 
-/* Reads the escape behind a backslash at s, returns what follows it. */
+/* Decodes the escape sequence at s, after the backslash; returns its end. */
 static const char *escape(const char *s, char *out) {
   static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
   const char *known = *s ? strchr(from, *s) : NULL;
@@ -140,9 +140,9 @@ static st_status parse_string(st_parser *p, st_value *out) {
   return ST_OK;
 }
 
-/* -- One value ------------------------------------------------------------ */
+/* -- Single values -------------------------------------------------------- */
 
-/* The numbers of names, each with the one type that it may stand for. */
+/* Named constants, each with the type that it is a default of. */
 static const struct { const char *name; st_type type; int64_t value; }
 constants[] = {
   {"float", ST_TYPE_DTYPE, ST_FLOAT32}, {"long", ST_TYPE_DTYPE, ST_INT64},
@@ -151,7 +151,7 @@ constants[] = {
   {"Mean", ST_TYPE_INT, 1},
 };
 
-/* How many values an enumeration has, 0 for other integers. */
+/* The number of values of an enumeration; 0 for other integer types. */
 static int64_t enum_count(st_type type) {
   switch (type) {
     case ST_TYPE_DTYPE: return ST_DTYPE_COUNT;
@@ -172,13 +172,13 @@ static st_status parse_int_like(st_parser *p, st_type type, st_value *out) {
       *out = st__of_int(constants[i].value);
       return ST_OK;
     }
-    return st__lex_fail(p, at, "a name is no default for this type");
+    return st__lex_fail(p, at, "this name is not a default of this type");
   }
   ST_TRY(parse_number(p, &n));
   const int64_t count = enum_count(type);
   if (n.kind != INTEGER) return st__lex_fail(p, at, "expected an integer");
   if (count && (n.i < 0 || n.i >= count)) {
-    return st__lex_fail(p, at, "a default has no meaning");
+    return st__lex_fail(p, at, "a default is out of range");
   }
   *out = st__of_int(n.i);
   return ST_OK;
@@ -192,7 +192,8 @@ static st_status parse_bool(st_parser *p, st_value *out) {
   return ST_OK;
 }
 
-/* A float, complex or Scalar: integers widen, nothing narrows. */
+/* Parses a float, complex or Scalar. An integer converts to float or complex;
+ * there are no narrowing conversions. */
 static st_status parse_any_number(st_parser *p, st_type type,
                                   st_value *out) {
   const st_token at = p->cur;
@@ -215,7 +216,7 @@ static st_status parse_any_number(st_parser *p, st_type type,
   return ST_OK;
 }
 
-/* A quoted name, or a bare one as devices print. */
+/* Parses a device name, quoted or as printed, without quotes. */
 static st_status parse_device(st_parser *p, st_value *out) {
   const st_token at = p->cur;
   char name[32] = {0};
@@ -280,7 +281,7 @@ static void store(const st_value *v, st_tag tag, void *list, size_t i) {
   else ((bool *)list)[i] = v->u.i != 0;
 }
 
-/* "[a, b]", into a list with room for MAX_LIST. */
+/* Parses "[a, b]" into a list with room for MAX_LIST elements. */
 static st_status bracketed(st_parser *p, const st_arg *arg, st_tag tag,
                            void *list, uint32_t *n) {
   const st_token at = p->cur;
@@ -294,7 +295,8 @@ static st_status bracketed(st_parser *p, const st_arg *arg, st_tag tag,
     if (p->cur.kind == ']') return st__lex_unexpected(p, "a value");
   }
   ST_TRY(st__lex_expect(p, ']', NULL));
-  /* int[1] is ATen's way of saying that one number will do for a list. */
+  /* int[1] accepts a list of any length: in ATen it means that a single integer
+   * is accepted in place of a list. */
   if (arg->list_size > 1 && *n != 0 && *n != (uint32_t)arg->list_size) {
     return st__lex_fail(p, at, "a list has the wrong length");
   }
@@ -306,8 +308,8 @@ static st_status parse_list(st_parser *p, const st_arg *arg, st_value *out) {
   size_t size;
   uint32_t n = 0;
   if (!list_type(arg->type, &tag, &size) || arg->elem_optional) {
-    return st__lex_fail(p, p->cur, "only lists of int, float and bool have "
-                        "defaults");
+    return st__lex_fail(p, p->cur, "only lists of int, float and bool can "
+                        "have defaults");
   }
   void *list = st__arena_alloc(&p->scratch, MAX_LIST * size, 0);
   if (!list) return ST_NO_MEMORY;

@@ -10,7 +10,7 @@
 
 /* -- Characters ----------------------------------------------------------- */
 
-/* <ctype.h> asks the locale; schemas are ASCII. */
+/* <ctype.h> depends on the locale, but schemas are ASCII. */
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_ident_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -30,7 +30,7 @@ bool st__token_is(st_token t, const char *text) {
   return t.n == strlen(text) && memcmp(t.s, text, t.n) == 0;
 }
 
-/* Names that no argument may have: Python's, as in ATen. */
+/* Python's keywords, which are not valid names, as in ATen. */
 static const struct { const char *text; int kind; } words[] = {
   {"None", ST_TOK_NONE}, {"True", ST_TOK_TRUE}, {"False", ST_TOK_FALSE},
   {"and", ST_TOK_KEYWORD}, {"as", ST_TOK_KEYWORD},
@@ -46,7 +46,7 @@ static const struct { const char *text; int kind; } words[] = {
   {"while", ST_TOK_KEYWORD}, {"with", ST_TOK_KEYWORD},
 };
 
-/* The name or keyword at s, at most n characters of it. */
+/* The name or keyword at s, at most n characters long. */
 static st_token word(const char *s, size_t n) {
   st_token t = {ST_TOK_IDENT, s, 1};
   while (t.n < n && is_ident(s[t.n])) t.n++;
@@ -79,7 +79,7 @@ static st_token number(const char *s) {
   return (st_token){ST_TOK_NUMBER, s, n};
 }
 
-/* From quote to quote; a backslash hides the character behind it. */
+/* A string with its quotes; a backslash escapes the next character. */
 static st_token quoted(const char *s) {
   size_t n = 1;
   while (s[n] && s[n] != s[0] && s[n] != '\n') {
@@ -120,7 +120,7 @@ bool st__lex_take(st_parser *p, int kind) {
   return true;
 }
 
-/* -- Failures ------------------------------------------------------------- */
+/* -- Errors --------------------------------------------------------------- */
 
 st_status st__lex_fail(const st_parser *p, st_token at, const char *why) {
   return st__fail(ST_BAD_SCHEMA, "%s, at position %zu of \"%.400s\"", why,

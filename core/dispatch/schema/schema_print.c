@@ -9,9 +9,9 @@
 
 /* -- Writer --------------------------------------------------------------- */
 
-/* Text is produced twice: once to be measured, once to be kept. */
+/* Text is written twice: the first pass computes its length only. */
 typedef struct writer {
-  char *buf;  /* NULL while measuring */
+  char *buf;  /* NULL in the first pass */
   size_t n;
 } writer;
 
@@ -143,8 +143,8 @@ static void put_element(writer *w, const st_value *v, uint32_t i) {
   else put_text(w, v->u.bools[i] ? "True" : "False");
 }
 
-/* A list of several equal integers prints as that integer, which means the
- * same behind int[N]. */
+/* True if all integers of a list are equal. A list of N equal integers is
+ * printed as one integer after int[N], which means the same. */
 static bool is_repeated(const st_value *v) {
   if (v->tag != ST_TAG_INTS || v->len < 2) return false;
   for (uint32_t i = 1; i < v->len; i++) {
@@ -185,7 +185,7 @@ static void put_default(writer *w, const st_arg *arg) {
   }
 }
 
-/* -- Signatures ----------------------------------------------------------- */
+/* -- Schemas -------------------------------------------------------------- */
 
 static void put_decl(writer *w, const st_decl *d) {
   put_type(w, d->type, true);
@@ -211,8 +211,8 @@ static void put_arguments(writer *w, const st_schema_decl *s) {
 }
 
 static void put_results(writer *w, const st_schema_decl *s) {
-  /* A single result that starts with a parenthesis needs another one, or it
-   * would read as several results. */
+  /* A single result that is a tuple needs parentheses around it, otherwise it
+   * would be parsed as several results. */
   const st_type_node *first = s->nrets ? s->rets[0].type : NULL;
   while (first && first->kind >= ST_TYPE_NODE_LIST) first = first->child;
   const bool bare = s->is_varret ? s->nrets == 0

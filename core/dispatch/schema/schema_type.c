@@ -1,4 +1,4 @@
-/* Parses the types of schemas, with their alias annotations. */
+/* Parses the types in schemas, with their alias annotations. */
 
 #include "dispatch/schema/schema_type.h"
 
@@ -34,8 +34,9 @@ static st_type_node *new_node(st_parser *p, st_type_node_kind kind,
 
 /* -- Alias annotations ---------------------------------------------------- */
 
-/* "a|b", or "*", behind which nothing counts; sets are kept in descending
- * order, each once, so that equal annotations print alike. */
+/* Parses "a|b" or "*". A "*" makes the other sets irrelevant. The sets are in
+ * descending order without duplicates, so that equal annotations have the same
+ * printed form. */
 static st_status alias_sets(st_parser *p, st_token *sets, int *n) {
   bool wildcard = false;
   do {
@@ -66,7 +67,7 @@ static st_status alias_sets(st_parser *p, st_token *sets, int *n) {
   return ST_OK;
 }
 
-/* "a! -> b" */
+/* Parses "a! -> b". */
 static st_status named_sets(st_parser *p, st_alias *a) {
   ST_TRY(alias_sets(p, a->before, &a->nbefore));
   a->write = st__lex_take(p, '!');
@@ -78,7 +79,7 @@ static st_status named_sets(st_parser *p, st_alias *a) {
   return ST_OK;
 }
 
-/* "$0! -> ", which is how "!" alone prints. */
+/* Parses "$0! -> ", the printed form of "!" without a name. */
 static st_status fresh_set(st_parser *p, st_alias *a) {
   ST_TRY(st__lex_expect(p, ST_TOK_NUMBER, NULL));
   ST_TRY(st__lex_expect(p, '!', NULL));
@@ -107,7 +108,7 @@ static st_status alias_annotation(st_parser *p, st_alias **out) {
 
 /* -- Types ---------------------------------------------------------------- */
 
-/* "T, T, ...)" */
+/* Parses "T, T, ...)". */
 static st_status operands(st_parser *p, st_type_node *parent) {
   st_type_node **last = &parent->child;
   do {
@@ -117,7 +118,7 @@ static st_status operands(st_parser *p, st_type_node *parent) {
   return st__lex_expect(p, ')', NULL);
 }
 
-/* "__torch__.torch.classes.rnn.Cell" */
+/* Parses the rest of a name like "__torch__.torch.classes.rnn.Cell". */
 static st_status class_name(st_parser *p, st_type_node *t) {
   while (st__lex_take(p, '.')) {
     st_token part;
@@ -132,7 +133,7 @@ static bool is_generic(st_token t) {
          st__token_is(t, "Future") || st__token_is(t, "RRef");
 }
 
-/* A name that is no type: in lower case it is a type variable. */
+/* Looks up a type by name. An unknown name in lower case is a type variable. */
 static st_status named_type(st_parser *p, st_type_node *t) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!st__token_is(t->name, names[i].name)) continue;
@@ -173,15 +174,15 @@ static st_status list_size(st_parser *p, int32_t *out) {
   *out = 0;
   for (size_t i = 0; i < t.n; i++) {
     if (t.s[i] < '0' || t.s[i] > '9' || i > 3) {
-      return st__lex_fail(p, t, "a list has an impossible size");
+      return st__lex_fail(p, t, "a list has an invalid size");
     }
     *out = *out * 10 + (t.s[i] - '0');
   }
   return *out > 0 ? ST_OK
-                  : st__lex_fail(p, t, "a list has an impossible size");
+                  : st__lex_fail(p, t, "a list has an invalid size");
 }
 
-/* "[N]" and the "?" that may follow it, which end a type. */
+/* Parses "[N]" and an optional "?" after it, which end a type. */
 static st_status sized_list(st_parser *p, st_type_node **t) {
   int32_t size;
   st__lex_next(p);
@@ -202,7 +203,7 @@ static st_status suffixed_type(st_parser *p, bool size_hint,
   ST_TRY(prefix_type(p, &t));
   for (;;) {
     if (++suffixes > MAX_DEPTH) {
-      return st__lex_fail(p, p->cur, "a type is nested too deep");
+      return st__lex_fail(p, p->cur, "a type is nested too deeply");
     }
     if (p->cur.kind == '[' && p->ahead.kind == ']') {
       st__lex_next(p);
@@ -222,7 +223,7 @@ static st_status suffixed_type(st_parser *p, bool size_hint,
 
 st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out) {
   if (p->depth >= MAX_DEPTH) {
-    return st__lex_fail(p, p->cur, "a type is nested too deep");
+    return st__lex_fail(p, p->cur, "a type is nested too deeply");
   }
   p->depth++;
   const st_status status = suffixed_type(p, size_hint, out);
@@ -230,7 +231,7 @@ st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out) {
   return status;
 }
 
-/* -- What a type says about its argument ---------------------------------- */
+/* -- Types of arguments --------------------------------------------------- */
 
 static const st_type_node *unwrap_type(const st_type_node *t,
                                        st_type_node_kind kind, bool *found) {

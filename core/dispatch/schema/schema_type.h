@@ -1,4 +1,4 @@
-/* Types of schemas as trees: what the parser reads and the printer writes.
+/* The syntax tree of schemas, which the parser builds and the printer reads.
  */
 #ifndef ST_DISPATCH_SCHEMA_SCHEMA_TYPE_H
 #define ST_DISPATCH_SCHEMA_SCHEMA_TYPE_H
@@ -8,12 +8,12 @@
 
 enum { ST_MAX_ALIAS_SETS = 8 };
 
-/* An alias annotation: the sets a value is in before and after the call. */
+/* An alias annotation: the alias sets of a value before and after the call. */
 typedef struct st_alias {
   int nbefore, nafter;
   st_token before[ST_MAX_ALIAS_SETS], after[ST_MAX_ALIAS_SETS];
   bool write;
-  int fresh;  /* of "Tensor!": the number of its nameless set, else -1 */
+  int fresh;  /* number of the unnamed set of "Tensor!", or -1 */
 } st_alias;
 
 typedef enum st_type_node_kind {
@@ -31,15 +31,15 @@ struct st_type_node {
   st_token name;        /* of a name or a generic */
   int32_t size;         /* of a list: N, or 0 */
   st_alias *alias;      /* or NULL */
-  st_type_node *child;  /* first operand */
-  st_type_node *next;   /* next operand of the parent */
+  st_type_node *child;  /* the first child: of a tuple, generic or suffix */
+  st_type_node *next;   /* the next child of the same parent */
 };
 
 /* An argument or result while it is being parsed. */
 typedef struct st_decl {
   st_arg arg;
   st_type_node *type;
-  st_token at;  /* where it starts */
+  st_token at;  /* its first token */
 } st_decl;
 
 typedef struct st_schema_decl {
@@ -52,14 +52,15 @@ typedef struct st_schema_decl {
   st_decl args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
 } st_schema_decl;
 
-/* A type; size_hint allows the int[2] that only arguments may have. */
+/* Parses a type; size_hint allows int[2], which only the outermost type of an
+ * argument or result may be. */
 st_status st__parse_type(st_parser *p, bool size_hint, st_type_node **out);
-/* Fills everything of arg that its type decides. */
+/* Fills in the members of arg that its type determines. */
 st_status st__describe_type(st_parser *p, const st_type_node *t, st_arg *arg);
-/* The default behind "=", checked against arg's type. */
+/* Parses the default value after "=" and checks it against arg's type. */
 st_status st__parse_default(st_parser *p, st_arg *arg);
 
-/* Texts live in p->keep; NULL when there is no memory. */
+/* The texts are allocated in p->keep; NULL if out of memory. */
 char *st__type_text(st_parser *p, const st_type_node *t);
 char *st__alias_text(st_parser *p, const st_alias *a);
 char *st__schema_text(st_parser *p, const st_schema_decl *s);
