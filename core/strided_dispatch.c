@@ -1,4 +1,5 @@
-/* The bodies of strided_dispatch.h: a line or two each over the dispatcher.
+/* The functions of strided_dispatch.h, most of them one-line calls of the
+ * dispatcher.
  */
 
 #include "strided.h"
@@ -192,7 +193,8 @@ st_status st_implement(const char *name, const char *key,
   return st__impl(name, k, kernel, out);
 }
 
-/* Links a draft and keeps or discards it. */
+/* Links a prepared registration. On success *out gets it; on failure it is
+ * discarded. */
 static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
   if (status != ST_OK) st__discard(&r);

@@ -1,4 +1,4 @@
-/* The bodies of strided_memory.h.
+/* The functions of strided_memory.h: one-line calls of base/ and tensor/.
  */
 
 #include "strided.h"

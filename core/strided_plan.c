@@ -1,5 +1,5 @@
-/* The bodies of strided_plan.h: inspections of a plan, and checks of what they
- * are asked.
+/* The functions of strided_plan.h: checks of their arguments, then calls of
+ * iter/plan.h.
  */
 
 #include "strided.h"
