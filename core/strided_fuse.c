@@ -64,7 +64,7 @@ st_status st_library_reduction(st_library *lib, const st_custom_reduction *f) {
   return st__library_reduction(lib, f);
 }
 
-/* -- Compile cache --------------------------------------------------------- */
+/* -- Compile cache -------------------------------------------------------- */
 
 bool st_is_jit_enabled(void) { return st__jit_enabled(); }
 

@@ -76,7 +76,7 @@ ST_API bool st_is_jit_enabled(void);
  * setting. */
 ST_API bool st_set_jit_enabled(bool is_enabled);
 
-/* -- Compile cache --------------------------------------------------------- */
+/* -- Compile cache -------------------------------------------------------- */
 
 /* A compile cache holds schedules of one function of tensors, by its arguments.
  * A schedule comes from one run of the function with fake tensors; it runs each

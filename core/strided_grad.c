@@ -123,7 +123,7 @@ void *st_node_ctx(const st_node *n, st_function_fn backward) {
   return st__function_ctx(n, backward);
 }
 
-/* -- Custom derivatives ---------------------------------------------------- */
+/* -- Custom derivatives --------------------------------------------------- */
 
 st_status st_record(const st_function *f, bool *recorded) {
   return st__record(f, recorded);
@@ -143,6 +143,6 @@ const char *st_op_derivative(const st_op *op) {
   return st__op_derivative(op);
 }
 
-/* -- Anomaly mode ---------------------------------------------------------- */
+/* -- Anomaly mode --------------------------------------------------------- */
 
 void st_set_anomaly(const st_anomaly *a) { st__anomaly = a; }

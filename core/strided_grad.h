@@ -92,7 +92,7 @@ ST_API bool st_node_remove_hook(st_node *n, uint64_t id);
  * other node. */
 ST_API void *st_node_ctx(const st_node *n, st_function_fn backward);
 
-/* -- Custom derivatives ---------------------------------------------------- */
+/* -- Custom derivatives --------------------------------------------------- */
 
 /* Records outputs as computed from inputs, unless gradients are disabled or no
  * input requires one. *recorded says which. NO_MEMORY. */
@@ -112,7 +112,7 @@ ST_API st_status st_library_derivative(st_library *lib, const char *name,
  * differentiable operators, or has no gradient. */
 ST_API const char *st_op_derivative(const st_op *op);
 
-/* -- Anomaly mode ---------------------------------------------------------- */
+/* -- Anomaly mode --------------------------------------------------------- */
 
 /* Sets this thread's anomaly mode; NULL turns it off. The struct is borrowed
  * until then. */

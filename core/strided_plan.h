@@ -4,7 +4,7 @@
 #ifndef STRIDED_PLAN_H
 #define STRIDED_PLAN_H
 
-/* -- Plans ----------------------------------------------------------------- */
+/* -- Plans ---------------------------------------------------------------- */
 
 /* The flags and the static dtype of a kind of operator: "default", "unary",
  * "unary_float", "force_boolean", "binary", "binary_float", "comparison",

@@ -1,9 +1,10 @@
-/* A built iterator that one can look at and run by hand.
+/* Plans: built iterators that can be inspected and run by hand.
  *
  * Note [Plans outlive shapes]
- * A script may do anything to its tensors while it holds a plan, such as to
- * resize them. A plan therefore keeps the storages themselves and where in
- * them each operand begins, and looks up addresses and bounds anew each time.
+ * A script may change its tensors while it holds a plan, for example resize
+ * them. A plan therefore retains the storages and stores the byte offset at
+ * which each operand starts; it computes addresses and bounds anew on each
+ * access.
  */
 
 #include "iter/plan.h"
@@ -13,17 +14,17 @@
 #include "base/memory.h"
 #include "iter/copy.h"
 
-/* Steps are asked for one by one and found in order, so the plan keeps the
- * last few: [first, first + n) of the range [begin, end). */
+/* Steps are usually requested one by one in order, so the plan caches the last
+ * few: [first, first + n) of the range [begin, end). */
 enum { WINDOW = 32 };
 typedef struct step_cache {
   int64_t begin, end, first, n;
-  int64_t next;  /* element behind the last of them */
+  int64_t next;  /* index of the element after the last cached step */
   st_iter_step steps[WINDOW];
 } step_cache;
 
-/* Where the elements of an operand are: in a storage (retained), `origin`
- * bytes from its start, or, without one, in the iterator itself. */
+/* The location of an operand's elements: `origin` bytes from the start of a
+ * storage (retained) or, if storage is NULL, in the iterator itself. */
 typedef struct operand_data {
   st_storage *storage;
   int64_t origin;
@@ -115,7 +116,8 @@ static st_status check_static_size(const st_plan_config *c, int d) {
   return ST_OK;
 }
 
-/* ATen leaves this to whoever names the shape; here scripts do. */
+/* ATen leaves this check to the caller that sets the shape; here scripts set
+ * it. */
 static st_status check_static_shape(const st_plan_config *c) {
   if (!c->static_shape) return ST_OK;
   if (c->static_ndim < 0 || c->static_ndim > ST_MAX_DIMS) {
@@ -132,7 +134,7 @@ static st_status check_static_shape(const st_plan_config *c) {
   return ST_OK;
 }
 
-/* A plan is run over bytes, which are not what lazy tensors hold. */
+/* A plan accesses bytes, which are not the elements of a lazy tensor. */
 static st_status check_plain(int i, const st_tensor *t) {
   return !t || !st__is_lazy(t) ? ST_OK
     : st__fail(ST_BAD_VALUE, "operand %d is a lazy conjugate or negative or a "
@@ -161,7 +163,7 @@ static bool is_inside(const st_iter_operand *op) {
   return op->data == (const char *)op->scalar;
 }
 
-/* On the meta device too: a storage has bounds even without bytes. */
+/* On the meta device too: a storage has bounds even if it has no bytes. */
 static void init_operand_data(const st_iter_operand *op, operand_data *at) {
   if (is_inside(op)) {
     *at = (operand_data){NULL, 0, op->target};
@@ -250,7 +252,7 @@ st_plan_facts st__plan_facts(const st_plan *p) {
 
 /* -- Elements ------------------------------------------------------------- */
 
-/* The bytes that an operand's loop may touch, counted from its first
+/* The range of bytes that the loop may access, relative to the operand's first
  * element. */
 static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
   const operand_data *at = &p->operand_datas[i];
@@ -270,7 +272,8 @@ void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   bounds(p, i, &out->low, &out->high);
 }
 
-/* The address of bytes [low, high) from operand i's first element. */
+/* The address of bytes [low, high), which are relative to operand i's first
+ * element. */
 static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                         char **out) {
   const operand_data *at = &p->operand_datas[i];
@@ -294,7 +297,7 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
   return ST_OK;
 }
 
-/* One element. */
+/* The same for one element. */
 static st_status locate_element(const st_plan *p, int i, int64_t offset,
                                 char **out) {
   int64_t end;
@@ -323,7 +326,7 @@ st_status st__plan_set(const st_plan *p, int i, int64_t offset,
 
 /* -- Steps ---------------------------------------------------------------- */
 
-/* Goes on to the steps behind the window. */
+/* Loads the steps after those in the cache. */
 static bool advance(const st_iter *it, step_cache *w) {
   w->first += w->n;
   w->n = st__iter_steps(it, w->next, w->end, w->steps, WINDOW);
@@ -350,8 +353,7 @@ bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
   return true;
 }
 
-/* Widens [low, high) by n elements along a dimension; false when that is
- * more than an int64 holds. */
+/* Extends [low, high) by n elements along a dimension; false on an overflow. */
 static bool widen(int64_t *low, int64_t *high, int64_t n, int64_t stride) {
   int64_t span;
   if (n < 1 || __builtin_mul_overflow(n - 1, stride, &span)) return false;
@@ -395,7 +397,7 @@ static st_status check_dim(const st_plan *p, int dim) {
                   (long long)st__display_index(dim), p->it.ndim);
 }
 
-/* Operands begin later from now on; strides are those of one dimension. */
+/* Moves the start of each operand; strides are those of one dimension. */
 static void advance_data(st_plan *p, const int64_t *strides, int64_t start) {
   for (int i = 0; i < p->it.noperands; i++) {
     p->operand_datas[i].origin += start * strides[i];
@@ -497,7 +499,8 @@ st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
 
 /* -- After the loop ------------------------------------------------------- */
 
-/* Checked, unlike that of a running operator: Note [Plans outlive shapes]. */
+/* Checked, unlike the cast of a running operator: Note [Plans outlive
+ * shapes]. */
 st_status st__plan_cast_outputs(const st_plan *p) {
   for (int i = 0; i < p->it.noutputs; i++) {
     const st_iter_operand *op = &p->it.op[i];

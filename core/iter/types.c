@@ -1,5 +1,5 @@
-/* The types of an iterator: promotion, the common dtype, and the temporaries
- * for operands that have another one (P1 to P5, I5).
+/* The dtypes of an iterator: promotion, the common dtype, and temporaries for
+ * operands of another dtype (P1 to P5, I5).
  */
 
 #include "iter/build.h"
@@ -8,10 +8,10 @@
 /* -- Promotion ------------------------------------------------------------ */
 
 /* Note [Type promotion categories]
- * Tensors with dimensions outrank 0-dim tensors, which outrank plain numbers:
- * a lower rank decides only when its category (complex, floating, integral,
- * bool) is higher. Each rank is promoted by itself, then they are combined.
- */
+ * Tensors with dimensions outrank 0-dim tensors, which outrank wrapped numbers.
+ * An operand of lower rank decides the dtype only if its category (complex,
+ * floating, integral, bool) is higher. Each rank is promoted separately, then
+ * the results are combined. */
 typedef struct ranks { st_dtype dim, zero, wrapped; } ranks;
 
 static st_dtype promote_known(st_dtype a, st_dtype b) {
@@ -29,7 +29,8 @@ static st_dtype combine(st_dtype high, st_dtype low) {
   return high != ST_DTYPE_NONE ? high : low;
 }
 
-/* A plain float counts as the default dtype, whatever it is stored as. */
+/* A wrapped float counts as the default dtype, whatever dtype it is stored
+ * in. */
 static st_dtype wrapped_dtype(st_dtype d) {
   if (st__is_complex(d)) return st__complex_dtype(st__default_dtype());
   return st__is_floating(d) ? st__default_dtype() : d;
@@ -68,11 +69,11 @@ static st_dtype inputs_result_type(const st_iter *it) {
   return combine_ranks(&r);
 }
 
-/* -- Survey --------------------------------------------------------------- */
+/* -- Scan of the operands ------------------------------------------------- */
 
-/* What one pass over the operands finds. */
+/* The results of one pass over the operands. */
 typedef struct survey {
-  st_dtype output;      /* of the first defined output */
+  st_dtype output;      /* dtype of the first defined output */
   bool inputs_differ, outputs_differ, has_wrapped, has_untyped;
 } survey;
 
@@ -81,7 +82,7 @@ static void note_dtype(st_dtype *first, bool *differ, st_dtype d) {
   else if (*first != d) *differ = true;
 }
 
-/* it->common_dtype becomes the dtype of the first input. */
+/* Sets it->common_dtype to the dtype of the first input. */
 static survey scan_dtypes(st_iter *it) {
   survey s = {.output = ST_DTYPE_NONE};
   it->device = ST_DEVICE_CPU;
@@ -152,7 +153,8 @@ static st_status compute_common_dtype(st_iter *it, const survey *s) {
       (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {
     it->common_dtype = st__default_dtype();
   }
-  /* What is not written in it, as by a comparison, may be computed wider. */
+  /* If the result has a static dtype, as in comparisons, complex32 can be
+   * computed as complex64. */
   if (it->common_dtype == ST_COMPLEX32 && it->static_dtype != ST_DTYPE_NONE) {
     it->common_dtype = ST_COMPLEX64;
   }
@@ -185,8 +187,8 @@ static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype) {
   return true;
 }
 
-/* A number needs no tensor: its converted value lives in the operand. On the
- * meta device it has none. */
+/* A 0-dim operand needs no temporary tensor: its converted value is stored in
+ * the operand. On the meta device the value is 0. */
 static void convert_scalar(st_iter_operand *op, st_dtype dtype,
                            bool is_meta) {
   static const int64_t none[4] = {0};
@@ -197,8 +199,8 @@ static void convert_scalar(st_iter_operand *op, st_dtype dtype,
   op->target = dtype;
 }
 
-/* On the meta device a temporary has no bytes, but the strides that it has
- * on the CPU, so that both give the result the same layout. */
+/* On the meta device a temporary has no bytes but the same strides as on the
+ * CPU, so that results have the same layout on both. */
 static st_device temporary_device(const st_iter *it) {
   return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
 }
@@ -224,8 +226,8 @@ st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
   return ST_OK;
 }
 
-/* An output that will be resized gets its temporary with the others that
- * are still to be made. */
+/* For an output that will be resized, the temporary is allocated later, with
+ * the new outputs. */
 static st_status replace_output(st_iter *it, st_iter_operand *op,
                                 st_dtype dtype) {
   const st_tensor *t = op->tensor;
@@ -239,9 +241,9 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
   return ST_OK;
 }
 
-/* -- Review --------------------------------------------------------------- */
+/* -- Checks and conversions ----------------------------------------------- */
 
-/* One plain CPU number may accompany tensors of another device. */
+/* One 0-dim CPU operand may be combined with tensors of another device. */
 static st_status check_devices(const st_iter *it) {
   int scalars = 0;
   for (int i = 0; i < it->noperands; i++) {
