@@ -1,4 +1,4 @@
-/* Attention, as a formula of operators.
+/* scaled_dot_product_attention, composed of operators.
  */
 
 #include "op/nn/layers.h"
@@ -10,7 +10,7 @@
 typedef struct attention {
   const st_tensor *query, *key, *value;
   st_tensor *bias;         /* added to the scores, or NULL */
-  const st_tensor *blind;  /* queries that may look nowhere, or NULL */
+  const st_tensor *blind;  /* queries that may attend to no key, or NULL */
   double scale, dropout;
 } attention;
 
@@ -28,7 +28,7 @@ static st_tensor *as_bias(st_op_scope *c, const st_tensor *mask,
                                 st__of_float(-(double)INFINITY)});
 }
 
-/* A query looks at keys up to its own position. */
+/* A query attends to keys up to its own index. */
 static st_tensor *causal(st_op_scope *c, const attention *a) {
   const int64_t sizes[] = {a->query->sizes[a->query->ndim - 2],
                            a->key->sizes[a->key->ndim - 2]};
@@ -40,8 +40,8 @@ static st_tensor *causal(st_op_scope *c, const attention *a) {
   return as_bias(c, all, a->query);
 }
 
-/* A row of -infinity has no softmax: it is computed with zeros, and its
- * result becomes 0. */
+/* Softmax of a row of -infinity is undefined: such a row is computed with zeros
+ * instead, and its result is set to 0. */
 static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
   a->bias = mask->dtype == ST_BOOL ? as_bias(c, mask, a->query) : mask;
   const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, a->bias);
@@ -53,7 +53,7 @@ static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
                                    st__of_tensor(a->blind), st__of_int(0)});
 }
 
-/* -- The formula ---------------------------------------------------------- */
+/* -- scaled_dot_product_attention ----------------------------------------- */
 
 static st_status check(const st_value *args) {
   static const char *const names[] = {"query", "key", "value"};
@@ -79,7 +79,7 @@ static st_status check(const st_value *args) {
   return ST_OK;
 }
 
-/* Each head of t as often as there are heads of the query per head. */
+/* Repeats each head of t so that t has as many heads as query. */
 static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
                                     const st_tensor *query) {
   const int d = t->ndim - 3, q = query->ndim - 3;

@@ -1,4 +1,4 @@
-/* glu: one half of a tensor gates the other.
+/* glu: one half of a tensor, gated by the sigmoid of the other.
  */
 
 #include "op/nn/layers.h"

@@ -1,4 +1,4 @@
-/* pixel_shuffle and pixel_unshuffle: channels that become pixels, and back.
+/* pixel_shuffle and pixel_unshuffle: channels rearranged as pixels, and back.
  */
 
 #include <string.h>
@@ -15,8 +15,8 @@ static st_status check_pixels(const st_tensor *self, int64_t factor) {
                   "bits, it is %lld", (long long)factor);
 }
 
-/* first with its last three dimensions split into n, these in the order
- * given, and a copy of that with the sizes of an image. */
+/* Splits the last three dimensions of first into n, permutes these by order,
+ * and returns a copy whose last three dimensions have the sizes of image. */
 static st_status regroup(const st_tensor *first, int n, const int64_t *split,
                          const int *order, const int64_t *image,
                          st_value *rets) {
