@@ -232,13 +232,13 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
                         int64_t *out) {
   int64_t at = 0;
   if (n != t->ndim) {
-    return st__fail(ST_BAD_INDEX, "%d positions for a tensor of %d "
+    return st__fail(ST_BAD_INDEX, "%d indices for a tensor of %d "
                     "dimensions", n, t->ndim);
   }
   for (int i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= t->sizes[i]) {
-      return st__fail(ST_BAD_INDEX, "position %lld is outside dimension %d "
-                      "of shape %s", (long long)st__display_index(index[i]),
+      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
+                      "%d of shape %s", (long long)st__display_index(index[i]),
                       (int)st__display_index(i),
                       ST_SHAPE_TEXT(t));
     }

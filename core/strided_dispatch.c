@@ -403,7 +403,7 @@ st_status st_keyset_after(const char *key, st_keyset *out) {
   st_key k;
   ST_TRY(find_key(key, &k));
   if (st__key_is_alias(k) && k != ST_KEY_AUTOGRAD) {
-    return st__fail(ST_BAD_VALUE, "nothing is below the alias key %s", key);
+    return st__fail(ST_BAD_VALUE, "the alias key %s has no priority", key);
   }
   *out = st__keyset_after(k);
   return ST_OK;

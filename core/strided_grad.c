@@ -43,8 +43,7 @@ bool st_tensor_retains_grad(const st_tensor *t) {
 
 st_status st_tensor_version(const st_tensor *t, uint32_t *out) {
   if (st_tensor_is_inference(t)) {
-    return st__fail(ST_BAD_STATE, "an inference tensor has no version: nobody "
-                    "counts its changes");
+    return st__fail(ST_BAD_STATE, "an inference tensor has no version counter");
   }
   *out = st__version(t);
   return ST_OK;

@@ -137,8 +137,8 @@ static void warn_of_loss(st_dtype to, st_dtype from) {
   static atomic_flag was_said = ATOMIC_FLAG_INIT;
   if (!st__is_complex(from) || st__is_complex(to) || to == ST_BOOL) return;
   if (!atomic_flag_test_and_set(&was_said)) {
-    st__warn("complex elements become real ones: their imaginary parts are "
-             "lost (said once)");
+    st__warn("casting complex elements to a real dtype discards their "
+             "imaginary parts (this warning is shown once)");
   }
 }
 
@@ -254,8 +254,8 @@ st_status st__clone_if_overlapping(const st_tensor *out, const st_tensor *t,
 st_status st__contiguous(const st_tensor *t, st_format format,
                          st_tensor **out) {
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "preserve_format is not a layout that "
-                    "contiguous could give");
+    return st__fail(ST_BAD_VALUE, "contiguous does not support "
+                    "preserve_format");
   }
   if (!st__is_contiguous_in(t, format)) {
     return st__clone(t, ST_DTYPE_NONE, format, out);

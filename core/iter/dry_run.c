@@ -121,7 +121,7 @@ static st_status new_storage(const fake_tensors *c, const st_storage *s,
 }
 
 static st_status too_many(void) {
-  return st__fail(ST_BAD_STATE, "more tensors than can be watched");
+  return st__fail(ST_BAD_STATE, "the call has too many tensors for a dry run");
 }
 
 static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
@@ -132,7 +132,8 @@ static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
   }
   if (c->n == MAX_FAKE_TENSORS) return too_many();
   if (st__is_privateuse(t)) {
-    return st__fail(ST_BAD_STATE, "its tensors are on device '%s'",
+    return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "
+                    "runs do not support",
                     st__device_name((st_device)t->device));
   }
   ST_TRY(new_storage(c, t->storage, &storage));

@@ -107,7 +107,7 @@ static st_status check_static_size(const st_plan_config *c, int d) {
   for (int i = 0; i < c->noperands; i++) {
     const st_tensor *t = c->operands[i];
     if (!t || (t->ndim == c->static_ndim && t->sizes[d] >= size)) continue;
-    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s has no room for "
+    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s does not cover "
                     "the static shape %s", (int)st__display_index(i),
                     ST_SHAPE_TEXT(t),
                     st__shape_text(c->static_ndim, c->static_shape,
@@ -287,8 +287,8 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                     (long long)last);
   }
   if (at->storage && at->storage->device != ST_DEVICE_CPU) {
-    return st__fail(ST_BAD_STATE, "operand %d is on device '%s': its elements "
-                    "are not in reach", (int)st__display_index(i),
+    return st__fail(ST_BAD_STATE, "operand %d is on device '%s', whose memory "
+                    "the CPU cannot access", (int)st__display_index(i),
                     st__device_name(at->storage->device));
   }
   char *data = at->storage ? at->storage->data + at->origin
@@ -373,7 +373,8 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
   }
   if (!ok) {
-    return st__fail(ST_BAD_INDEX, "a step of %lld x %lld is none of this plan",
+    return st__fail(ST_BAD_INDEX, "the plan has no step of %lld x %lld "
+                    "elements",
                     (long long)size[0], (long long)size[1]);
   }
   ST_TRY(locate(p, i, low, high, &first));
@@ -414,8 +415,8 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   ST_TRY(check_dim(p, dim));
   const int64_t room = p->it.shape[dim];
   if (start < 0 || size < 1 || start > room || size > room - start) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
-                    "positions: there are no %lld from %lld on",
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
+                    "and cannot be narrowed to %lld indices from %lld",
                     (long long)st__display_index(dim), (long long)room,
                     (long long)size, (long long)st__display_index(start));
   }
@@ -439,8 +440,8 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   ST_TRY(check_dim(p, dim));
   const int64_t half = p->it.shape[dim] / 2;
   if (half < 1) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
-                    "positions, too few for two halves",
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
+                    "and cannot be split",
                     (long long)st__display_index(dim),
                     (long long)p->it.shape[dim]);
   }
@@ -484,8 +485,8 @@ st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
   operand_data *at = &p->operand_datas[i];
   ST_TRY(check_plain(i, t));
   if ((st_dtype)t->dtype != at->dtype) {
-    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, the tensor in "
-                    "its place %s", (long long)st__display_index(i),
+    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, but the new "
+                    "tensor has %s", (long long)st__display_index(i),
                     st__dtype_name(at->dtype),
                     st__dtype_name((st_dtype)t->dtype));
   }

@@ -139,8 +139,8 @@ static st_status compute_common_dtype(st_iter *it, const survey *s) {
   if (s->inputs_differ && !promote) {
     if (s->has_untyped ||
         st__iter_has(it, ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST)) {
-      return st__fail(ST_BAD_DTYPE, "the inputs have different dtypes, which "
-                      "leaves that of the result open");
+      return st__fail(ST_BAD_DTYPE, "the inputs have different dtypes, so the "
+                      "dtype of the result is ambiguous");
     }
     it->common_dtype = ST_DTYPE_NONE;
     return ST_OK;
@@ -159,8 +159,8 @@ static st_status compute_common_dtype(st_iter *it, const survey *s) {
     it->common_dtype = ST_COMPLEX64;
   }
   if (it->common_dtype == ST_COMPLEX32) {
-    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which no "
-                    "tensor can have");
+    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which is "
+                    "not supported");
   }
   return ST_OK;
 }
@@ -266,7 +266,7 @@ static st_status review_output(st_iter *it, int i, st_dtype written) {
   if (!op->tensor) {
     if (op->target == ST_DTYPE_NONE) op->target = written;
     if (op->target < ST_DTYPE_COUNT) return ST_OK;
-    return st__fail(ST_BAD_DTYPE, "%s has no dtype to be made of",
+    return st__fail(ST_BAD_DTYPE, "the dtype of %s cannot be inferred",
                     operand_name(it, i, (char[24]){0}));
   }
   if (op->target == written) return ST_OK;

@@ -70,11 +70,12 @@ static st_status check(const st_value *args) {
   }
   const st_tensor *mask = st__to_tensor(&args[3]);
   if (mask && mask->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "attn_mask must not be a number");
+    return st__fail(ST_BAD_SHAPE, "attn_mask must have a dimension, but it is "
+                    "0-dim");
   }
   if (mask && st__to_bool(&args[5], false)) {
-    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal exclude each "
-                    "other");
+    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal cannot be used "
+                    "together");
   }
   return ST_OK;
 }
@@ -86,8 +87,10 @@ static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
   if (!st__scope_ok(c)) return NULL;
   if (d < 0 || q < 0 || t->sizes[d] == 0 ||
       query->sizes[q] % t->sizes[d] != 0) {
-    c->status = st__fail(ST_BAD_SHAPE, "the heads of shapes %s and %s cannot "
-                         "be shared", ST_SHAPE_TEXT(query), ST_SHAPE_TEXT(t));
+    c->status = st__fail(ST_BAD_SHAPE, "the heads of query, of shape %s, must "
+                         "be a multiple of the heads of key and value, "
+                         "here of shape %s", ST_SHAPE_TEXT(query),
+                         ST_SHAPE_TEXT(t));
     return NULL;
   }
   return st__apply(c, ST_OP_repeat_interleave_self_int, 3,

@@ -60,9 +60,10 @@ static st_status check_weight(const conv *v) {
                     ST_SHAPE_TEXT(t));
   }
   if (v->groups < 1 || t->sizes[0] % v->groups != 0) {
-    return st__fail(ST_BAD_VALUE, "%lld groups cannot share the %lld channels "
-                    "of weight, whose shape is %s", (long long)v->groups,
-                    (long long)t->sizes[0], ST_SHAPE_TEXT(t));
+    return st__fail(ST_BAD_VALUE, "groups, %lld, must be positive and divide "
+                    "the %lld channels of weight, whose shape is %s",
+                    (long long)v->groups, (long long)t->sizes[0],
+                    ST_SHAPE_TEXT(t));
   }
   for (int d = 2; d < t->ndim; d++) {
     if (t->sizes[d] > INT32_MAX) {
@@ -81,8 +82,8 @@ static st_status check_ranks(const conv *v) {
                     ST_SHAPE_TEXT(v->weight));
   }
   if (v->input->ndim != n + 2) {
-    return st__fail(ST_BAD_SHAPE, "input must have %d dimensions as weight, "
-                    "but its shape is %s", n + 2, ST_SHAPE_TEXT(v->input));
+    return st__fail(ST_BAD_SHAPE, "input must have %d dimensions, as weight "
+                    "has, but its shape is %s", n + 2, ST_SHAPE_TEXT(v->input));
   }
   return ST_OK;
 }

@@ -35,21 +35,22 @@ static st_status check_classes(const st_tensor *self,
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   if (self->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "self is a number and has no classes");
+    return st__fail(ST_BAD_SHAPE, "self must have a dimension of classes, but "
+                    "it is 0-dim");
   }
   const int dim = class_dim(self);
   for (int d = 0; d < self->ndim; d++) {
     if (d != dim) sizes[n++] = self->sizes[d];
   }
   if (!st__has_sizes(target, n, sizes)) {
-    return st__fail(ST_BAD_SHAPE, "target of shape %s for self of shape %s, "
-                    "whose classes are along dimension %d",
+    return st__fail(ST_BAD_SHAPE, "target has shape %s, which does not match "
+                    "self of shape %s with classes along dimension %d",
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(self),
                     (int)st__display_index(dim));
   }
   if (!st__is_integral((st_dtype)target->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "target must hold classes as integers, not "
-                    "%s", st__dtype_name((st_dtype)target->dtype));
+    return st__fail(ST_BAD_DTYPE, "target must hold classes of an integer "
+                    "dtype, not %s", st__dtype_name((st_dtype)target->dtype));
   }
   return check_weight(weight, self->sizes[dim]);
 }
@@ -168,8 +169,8 @@ static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
 static st_status check_probabilities(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   if (!st__is_floating((st_dtype)target->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "target of the shape of self must hold "
-                    "probabilities, not %s",
+    return st__fail(ST_BAD_DTYPE, "target has the shape of self, so it must "
+                    "hold probabilities of a floating point dtype, not %s",
                     st__dtype_name((st_dtype)target->dtype));
   }
   return check_weight(st__to_tensor(&args[2]), self->sizes[class_dim(self)]);

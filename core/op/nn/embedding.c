@@ -127,8 +127,8 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
   if (*n == -1 && is_read) *n = range[1] - base + 1;
   if (*n <= 0) {
     c->status = *n == -1
-      ? st__fail(ST_BAD_VALUE, "num_classes must be given: self has no "
-                 "elements to tell it by")
+      ? st__fail(ST_BAD_VALUE, "num_classes is required: self has no "
+                 "elements to infer it from")
       : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
                  (long long)*n);
   } else if (range[0] < base || range[1] - base >= *n) {

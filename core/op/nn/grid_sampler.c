@@ -281,7 +281,8 @@ static st_status check_shapes(const sampler *s) {
   }
   for (int d = 0; d < s->n; d++) {
     if (x->sizes[2 + d] == 0) {
-      return st__fail(ST_BAD_SHAPE, "input has no images, its shape is %s",
+      return st__fail(ST_BAD_SHAPE, "the images of input are empty, its shape "
+                      "is %s",
                       ST_SHAPE_TEXT(x));
     }
   }
@@ -292,7 +293,7 @@ static st_status check_modes(const st_value *args, int n) {
   const int64_t mode = args[2].u.i, border = args[3].u.i;
   if (mode < BILINEAR || mode > BICUBIC || (mode == BICUBIC && n != 2)) {
     return st__fail(ST_BAD_VALUE, "interpolation_mode must be 0 (bilinear), 1 "
-                    "(nearest) or, of flat images, 2 (bicubic), not %lld",
+                    "(nearest) or, for 2-d images, 2 (bicubic), not %lld",
                     (long long)mode);
   }
   if (border < ZEROS || border > REFLECTION) {

@@ -96,8 +96,8 @@ static st_status check_columns(const st_tensor *self, const st_window *w) {
   }
   const int64_t *sizes = self->sizes + self->ndim - 2;
   if (sizes[0] % kernel_numel != 0 || sizes[1] != places) {
-    return st__fail(ST_BAD_SHAPE, "self must hold columns of windows of %lld "
-                    "places, %lld of them, but its shape is %s",
+    return st__fail(ST_BAD_SHAPE, "self must hold columns for %lld elements of "
+                    "a window and %lld windows, but its shape is %s",
                     (long long)kernel_numel, (long long)places,
                     ST_SHAPE_TEXT(self));
   }

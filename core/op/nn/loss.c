@@ -196,8 +196,8 @@ ST_BOXED(st__box_margin_ranking_loss) {
 
 static st_status check_pairs(const st_tensor *a, const st_tensor *target) {
   if (target->ndim > 1 || a->ndim != target->ndim + 1) {
-    return st__fail(ST_BAD_SHAPE, "a target of shape %s needs inputs of one "
-                    "dimension more, they have shape %s",
+    return st__fail(ST_BAD_SHAPE, "a target of shape %s needs inputs with one "
+                    "more dimension, but they have shape %s",
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(a));
   }
   return ST_OK;

@@ -421,8 +421,8 @@ static st_status check_moved(const st_tensor *t, const char *name) {
                     "%s", name, st__dtype_name((st_dtype)t->dtype));
   }
   if (st__tls().grad && (t->keys & ST_AUTOGRAD_BITS)) {
-    return st__fail(ST_BAD_STATE, "%s requires a gradient, and training "
-                    "writes it", name);
+    return st__fail(ST_BAD_STATE, "%s must not require a gradient, because "
+                    "training writes it", name);
   }
   return ST_OK;
 }
@@ -433,8 +433,8 @@ static st_status check_running(const batch *b, int64_t count) {
     ST_TRY(check_moved(b->var, "running_var"));
   }
   if (!b->is_measured && !(b->mean && b->var)) {
-    return st__fail(ST_BAD_VALUE, "without training running_mean and "
-                    "running_var are needed");
+    return st__fail(ST_BAD_VALUE, "running_mean and running_var are required "
+                    "when not training");
   }
   if (b->is_measured && count == 1) {
     return st__fail(ST_BAD_SHAPE, "input of shape %s has one value per "

@@ -184,8 +184,8 @@ static st_status check_reach(const st_tensor *self, int d, const borders *b,
   const int64_t most = size - mode->spare;
   if (size <= 0) return too_small(self, d, b);
   if (mode->spare < 0 || (before <= most && after <= most)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "padding dimension %lld of size %lld in mode "
-                  "%s adds at most %lld places at either end, not %lld and "
+  return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld can in mode %s be "
+                  "padded by at most %lld at each end, not by %lld and "
                   "%lld", (long long)st__display_index(d), (long long)size,
                   mode->name,
                   (long long)most, (long long)before, (long long)after);
@@ -239,7 +239,7 @@ ST_BOXED(st__box_pad) {
     if (!has_value || st__to_float(&args[3], 0) == 0) {
       return pad_by_mode(&args[0], &args[1], &modes[i], rets);
     }
-    return st__fail(ST_BAD_VALUE, "mode \"%s\" has no use for a value", name);
+    return st__fail(ST_BAD_VALUE, "mode \"%s\" does not take a value", name);
   }
   return st__fail(ST_BAD_VALUE, "mode must be \"constant\", \"reflect\", "
                   "\"replicate\" or \"circular\", not \"%s\"", name);

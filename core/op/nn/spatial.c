@@ -151,9 +151,9 @@ st_status st__window_count(st_window *w) {
     const int64_t room = w->in[d] + 2 * w->padding[d];
     const int64_t extent = st__window_extent(w, d);
     if (room < extent) {
-      return st__fail(ST_BAD_SHAPE, "a window of %lld places does not fit "
-                      "into dimension %d from the end, which has %lld with "
-                      "its padding", (long long)extent, w->n - d,
+      return st__fail(ST_BAD_SHAPE, "a window of extent %lld does not fit "
+                      "dimension %d from the end, whose size with padding "
+                      "is %lld", (long long)extent, w->n - d,
                       (long long)room);
     }
     w->out[d] = (room - extent) / w->stride[d] + 1;

@@ -165,8 +165,8 @@ static st_status check_images(const resample *r, const char *name) {
   }
   for (int d = 0; d < r->n; d++) {
     if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
-      return st__fail(ST_BAD_SHAPE, "%s has no images, its shape is %s", name,
-                      ST_SHAPE_TEXT(t));
+      return st__fail(ST_BAD_SHAPE, "the images of %s are empty or too large, "
+                      "its shape is %s", name, ST_SHAPE_TEXT(t));
     }
   }
   if (r->mode >= LINEAR && !st__is_floating(dtype)) {
@@ -199,8 +199,9 @@ static st_status read_factors(const st_value *v, resample *r) {
     const double f = r->factor[d] = v->u.floats[v->len == 1 ? 0 : d];
     const double size = floor((double)r->self->sizes[2 + d] * f);
     if (!(size >= 1 && size <= INT32_MAX)) {
-      return st__fail(ST_BAD_VALUE, "scale_factors would make a size of %g of "
-                      "%lld", size, (long long)r->self->sizes[2 + d]);
+      return st__fail(ST_BAD_VALUE, "scale_factors would give size %g for an "
+                      "input of size %lld", size,
+                      (long long)r->self->sizes[2 + d]);
     }
     r->size[d] = (int64_t)size;
   }

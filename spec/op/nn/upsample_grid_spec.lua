@@ -240,7 +240,7 @@ local MISUSE = {
   end, "one entry or two"},
   {"an empty image", function()
     st.upsample_nearest1d(st.zeros(1, 2, 0), 3)
-  end, "no images"},
+  end, "the images of .* are empty"},
   {"interpolated integers", function()
     st.upsample_linear1d(x3:to "int64", 3, false)
   end, "not implemented"},
