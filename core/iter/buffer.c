@@ -111,7 +111,7 @@ void st__pack_init(st_pack *p, const st_iter_job *job, int k,
 /* True for an input whose columns are contiguous in memory, as rows are in a
  * buffer. Outputs decide the order of dimensions, so they hardly ever
  * qualify. */
-static bool lies_across(const st_pack *p, int i) {
+static bool is_transposed(const st_pack *p, int i) {
   const st_iter_operand *op = &p->job->it->op[i];
   const int64_t size = (int64_t)st__itemsize(st__iter_own_dtype(op));
   return p->k == 1 && !op->is_output && p->op[i].stride == size &&
@@ -120,8 +120,8 @@ static bool lies_across(const st_pack *p, int i) {
 
 /* Gathers `rows` rows of such an input by a transpose, in the input's own
  * dtype; an input that casts is converted afterwards. */
-static void gather_across(const st_pack *p, int i, char *packed, char *at,
-                          int64_t rows) {
+static void gather_transposed(const st_pack *p, int i, char *packed, char *at,
+                              int64_t rows) {
   const st_iter_operand *op = &p->job->it->op[i];
   const st_dtype dtype = st__iter_own_dtype(op);
   const int64_t size = (int64_t)st__itemsize(dtype), to = size_of(op);
@@ -169,8 +169,8 @@ static void move_box(const st_pack *p, int i, char *packed, char *at, int z,
   const st_dtype dtype = st__iter_own_dtype(op);
   const bool out = op->is_output, flat = z == p->k;
   int64_t bytes = size_of(op);
-  if (z == 0 && lies_across(p, i)) {
-    gather_across(p, i, packed, at, rows);
+  if (z == 0 && is_transposed(p, i)) {
+    gather_transposed(p, i, packed, at, rows);
     return;
   }
   mover m = {
@@ -190,7 +190,7 @@ typedef uint32_t lanes __attribute__((vector_size(16)));
 
 /* Fills 16 bytes with copies of one element. */
 static inline __attribute__((always_inline))
-lanes sixteen_of(const char *from, size_t size) {
+lanes splat16(const char *from, size_t size) {
   uint32_t bits = 0;
   uint64_t wide[2];
   lanes all = {0};
@@ -213,7 +213,7 @@ void spread_size(char *to, const char *from, int64_t times, int64_t n,
                  size_t size) {
   const int64_t step = (int64_t)size, bytes = times * step;
   for (; n > 0; n--, from += step, to += bytes) {
-    const lanes all = sixteen_of(from, size);
+    const lanes all = splat16(from, size);
     memcpy(to, &all, sizeof all);
     for (int64_t o = 16; o < bytes; o += 16) memcpy(to + o, &all, sizeof all);
   }

@@ -41,7 +41,7 @@ static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
 /* True if the negation must precede the conversion: negated integers wrap in
  * their own dtype, and the negative of a real number has an imaginary part of
  * 0, not -0. */
-static bool comes_first(const st_tensor *src, st_dtype to) {
+static bool negates_first(const st_tensor *src, st_dtype to) {
   const st_dtype from = (st_dtype)src->dtype;
   return st__is_neg(src) && from != to &&
          (st__is_integral(from) ||
@@ -53,7 +53,7 @@ static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
 }
 
 /* Applies a kernel to t in place. t must not overlap itself. Cannot fail. */
-static void change(const st_tensor *t, st_kernel_id id) {
+static void apply_change(const st_tensor *t, st_kernel_id id) {
   st_iter it;
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
@@ -92,7 +92,7 @@ static void run_copy(st_iter *it) {
     plan_move(it, &m);
     st__move_run(&m);
   }
-  while (left.n > 0) change(it->op[0].tensor, left.of[--left.n]);
+  while (left.n > 0) apply_change(it->op[0].tensor, left.of[--left.n]);
 }
 
 bool st__copy_is_tiled(const st_iter *it) {
@@ -133,10 +133,10 @@ void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
 
 /* Warns once per process. A conversion to bool uses both parts, so it does not
  * warn. */
-static void warn_of_loss(st_dtype to, st_dtype from) {
-  static atomic_flag was_said = ATOMIC_FLAG_INIT;
+static void warn_complex_cast(st_dtype to, st_dtype from) {
+  static atomic_flag has_warned = ATOMIC_FLAG_INIT;
   if (!st__is_complex(from) || st__is_complex(to) || to == ST_BOOL) return;
-  if (!atomic_flag_test_and_set(&was_said)) {
+  if (!atomic_flag_test_and_set(&has_warned)) {
     st__warn("casting complex elements to a real dtype discards their "
              "imaginary parts (this warning is shown once)");
   }
@@ -183,12 +183,12 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
     return st__refuse_memoryless();
   }
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
-  warn_of_loss((st_dtype)dst->dtype, (st_dtype)src->dtype);
+  warn_complex_cast((st_dtype)dst->dtype, (st_dtype)src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
   }
-  if (comes_first(src, (st_dtype)dst->dtype)) {
+  if (negates_first(src, (st_dtype)dst->dtype)) {
     return resolve_and_copy(dst, src);
   }
   if (is_move(dst, src)) {
@@ -228,10 +228,10 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = (st_dtype)t->dtype;
   ST_TRY(new_like(t, dtype, format, &copy));
-  warn_of_loss(dtype, (st_dtype)t->dtype);
+  warn_complex_cast(dtype, (st_dtype)t->dtype);
   if (st__lacks_memory(t)) {
     memset(copy->storage->data, 0, copy->storage->nbytes);
-  } else if (comes_first(t, dtype)) {
+  } else if (negates_first(t, dtype)) {
     status = resolve_and_copy(copy, t);
   } else {
     st__copy_unchecked(copy, t);

@@ -25,16 +25,16 @@ typedef struct step_cache {
 
 /* The location of an operand's elements: `origin` bytes from the start of a
  * storage (retained) or, if storage is NULL, in the iterator itself. */
-typedef struct operand_data {
+typedef struct location {
   st_storage *storage;
   int64_t origin;
   st_dtype dtype;
-} operand_data;
+} location;
 
 struct st_plan {
   st_iter it;
   st_plan_run run;
-  operand_data operand_datas[ST_ITER_MAX_OPERANDS];
+  location locations[ST_ITER_MAX_OPERANDS];
   step_cache step_cache;
 };
 
@@ -159,14 +159,14 @@ static void add_operands(st_iter *it, const st_plan_config *c) {
   }
 }
 
-static bool is_inside(const st_iter_operand *op) {
+static bool is_inline_scalar(const st_iter_operand *op) {
   return op->data == (const char *)op->scalar;
 }
 
 /* On the meta device too: a storage has bounds even if it has no bytes. */
-static void init_operand_data(const st_iter_operand *op, operand_data *at) {
-  if (is_inside(op)) {
-    *at = (operand_data){NULL, 0, op->target};
+static void init_location(const st_iter_operand *op, location *at) {
+  if (is_inline_scalar(op)) {
+    *at = (location){NULL, 0, op->target};
     return;
   }
   const st_tensor *t = op->tensor;
@@ -175,7 +175,7 @@ static void init_operand_data(const st_iter_operand *op, operand_data *at) {
   const int64_t origin = start && op->data
                          ? op->data - start
                          : t->offset * (int64_t)st__itemsize(dtype);
-  *at = (operand_data){t->storage, origin, dtype};
+  *at = (location){t->storage, origin, dtype};
   st__storage_retain(at->storage);
 }
 
@@ -190,7 +190,7 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   const st_status status = st__iter_build(&p->it);
   if (status != ST_OK) return st__plan_release(&p), status;
   for (int i = 0; i < p->it.noperands; i++) {
-    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
+    init_location(&p->it.op[i], &p->locations[i]);
   }
   *out = p;
   return ST_OK;
@@ -204,7 +204,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   if (status != ST_OK) return st__plan_release(&p), status;
   p->run = *run;
   for (int i = 0; i < it->noperands; i++) {
-    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
+    init_location(&p->it.op[i], &p->locations[i]);
   }
   *out = p;
   return ST_OK;
@@ -213,7 +213,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
 void st__plan_release(st_plan **p) {
   if (!*p) return;
   for (int i = 0; i < ST_ITER_MAX_OPERANDS; i++) {
-    st__storage_release(&(*p)->operand_datas[i].storage);
+    st__storage_release(&(*p)->locations[i].storage);
   }
   st__iter_release(&(*p)->it);
   st__free(ST_MEM_SCRATCH, *p, sizeof **p);
@@ -255,7 +255,7 @@ st_plan_facts st__plan_facts(const st_plan *p) {
 /* The range of bytes that the loop may access, relative to the operand's first
  * element. */
 static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
-  const operand_data *at = &p->operand_datas[i];
+  const location *at = &p->locations[i];
   *low = -at->origin;
   *high = at->storage ? (int64_t)at->storage->nbytes - at->origin
                       : (int64_t)sizeof p->it.op[i].scalar;
@@ -264,11 +264,11 @@ static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   const st_iter_operand *op = &p->it.op[i];
   *out = (st_plan_operand){
-    .dtype = p->operand_datas[i].dtype, .seen_as = op->target,
+    .dtype = p->locations[i].dtype, .seen_as = op->target,
     .numel = op->tensor->numel,
     .is_output = op->is_output, .is_read_write = op->is_read_write,
     .is_resized = op->will_resize,
-    .is_temporary = op->original != NULL || is_inside(op)};
+    .is_temporary = op->original != NULL || is_inline_scalar(op)};
   bounds(p, i, &out->low, &out->high);
 }
 
@@ -276,7 +276,7 @@ void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
  * element. */
 static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                         char **out) {
-  const operand_data *at = &p->operand_datas[i];
+  const location *at = &p->locations[i];
   int64_t first, last;
   bounds(p, i, &first, &last);
   if (low < first || high > last) {
@@ -301,7 +301,7 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
 static st_status locate_element(const st_plan *p, int i, int64_t offset,
                                 char **out) {
   int64_t end;
-  if (__builtin_add_overflow(offset, st__itemsize(p->operand_datas[i].dtype),
+  if (__builtin_add_overflow(offset, st__itemsize(p->locations[i].dtype),
                              &end)) {
     end = INT64_MAX;
   }
@@ -312,7 +312,7 @@ st_status st__plan_get(const st_plan *p, int i, int64_t offset,
                        st_scalar *out) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  *out = st__scalar_load(p->operand_datas[i].dtype, data);
+  *out = st__scalar_load(p->locations[i].dtype, data);
   return ST_OK;
 }
 
@@ -320,7 +320,7 @@ st_status st__plan_set(const st_plan *p, int i, int64_t offset,
                        st_scalar value) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  st__scalar_store(value, p->operand_datas[i].dtype, data);
+  st__scalar_store(value, p->locations[i].dtype, data);
   return ST_OK;
 }
 
@@ -367,7 +367,7 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
   int64_t low = offset, high;
   char *first = NULL;
   bool ok = !__builtin_add_overflow(offset,
-                                    st__itemsize(p->operand_datas[i].dtype),
+                                    st__itemsize(p->locations[i].dtype),
                                     &high);
   for (int d = 0; d < 2 && ok; d++) {
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
@@ -401,7 +401,7 @@ static st_status check_dim(const st_plan *p, int dim) {
 /* Moves the start of each operand; strides are those of one dimension. */
 static void advance_data(st_plan *p, const int64_t *strides, int64_t start) {
   for (int i = 0; i < p->it.noperands; i++) {
-    p->operand_datas[i].origin += start * strides[i];
+    p->locations[i].origin += start * strides[i];
   }
   p->step_cache = (step_cache){.n = 0};
 }
@@ -426,11 +426,11 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   return ST_OK;
 }
 
-static void copy_operand_data(const st_plan *from, st_plan *to) {
+static void copy_locations(const st_plan *from, st_plan *to) {
   for (int i = 0; i < from->it.noperands; i++) {
-    to->operand_datas[i] = from->operand_datas[i];
-    if (to->operand_datas[i].storage) {
-      st__storage_retain(to->operand_datas[i].storage);
+    to->locations[i] = from->locations[i];
+    if (to->locations[i].storage) {
+      st__storage_retain(to->locations[i].storage);
     }
   }
 }
@@ -451,7 +451,7 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   st__iter_init(&q->it, p->it.flags);
   const st_status status = st__iter_split(&p->it, dim, &q->it);
   if (status != ST_OK) return st__plan_release(&q), status;
-  copy_operand_data(p, q);
+  copy_locations(p, q);
   advance_data(p, strides, half);
   *first = q;
   return ST_OK;
@@ -472,17 +472,17 @@ st_status st__plan_remove_operand(st_plan *p, int i) {
   if (p->it.noperands == 1) {
     return st__fail(ST_BAD_VALUE, "a plan has at least one operand");
   }
-  st__storage_release(&p->operand_datas[i].storage);
+  st__storage_release(&p->locations[i].storage);
   st__iter_remove_operand(&p->it, i);
   const int n = p->it.noperands;
-  for (int k = i; k < n; k++) p->operand_datas[k] = p->operand_datas[k + 1];
-  p->operand_datas[n] = (operand_data){NULL, 0, ST_DTYPE_NONE};
+  for (int k = i; k < n; k++) p->locations[k] = p->locations[k + 1];
+  p->locations[n] = (location){NULL, 0, ST_DTYPE_NONE};
   p->step_cache = (step_cache){.n = 0};
   return ST_OK;
 }
 
 st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
-  operand_data *at = &p->operand_datas[i];
+  location *at = &p->locations[i];
   ST_TRY(check_plain(i, t));
   if ((st_dtype)t->dtype != at->dtype) {
     return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, but the new "
@@ -492,8 +492,8 @@ st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
   }
   st__storage_retain(t->storage);
   st__storage_release(&at->storage);
-  *at = (operand_data){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
-                       at->dtype};
+  *at = (location){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
+                   at->dtype};
   st__iter_replace_data(&p->it, i, st__data(t));
   return ST_OK;
 }

@@ -87,7 +87,7 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
 enum {
   WIDE = 256, TALL = 32, /* a tile; the prefetcher sees its rows as streams */
   LINE = 64, CACHED = 96 << 10, ALIASED = 4096,
-  MANY = 4096            /* fewest elements worth tiles */
+  MIN_TILED = 4096       /* fewest elements worth tiles */
 };
 
 /* True if a row evicts its own cache lines before the next row uses them.
@@ -106,11 +106,11 @@ static int tile_axis(const st_iter *it) {
     const int64_t *stride = it->op[i].stride;
     const int64_t size =
       (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
-    const bool lost = row_evicts_itself(it->shape[0], stride[0]);
+    const bool evicts = row_evicts_itself(it->shape[0], stride[0]);
     if (stride[0] < LINE) continue;
     for (int d = 1; d < it->ndim; d++) {
       if (it->shape[d] < 8 || stride[d] <= 0 || stride[d] >= stride[0] ||
-          stride[d] >= least || !(lost || stride[d] == size)) {
+          stride[d] >= least || !(evicts || stride[d] == size)) {
         continue;
       }
       least = stride[d];
@@ -222,7 +222,7 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
 
 /* -- Elementwise ---------------------------------------------------------- */
 
-enum { SHORT = 32 }; /* rows up to this length are packed */
+enum { SHORT_ROW = 32 }; /* rows up to this length are packed */
 
 static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
   return (st_iter_job){.it = it, .loop = loop, .ctx = ctx, .unit = 1,
@@ -247,7 +247,7 @@ void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx) {
 
 /* Returns 0 if tiles do not pay off. */
 static int choose_axis(const st_iter *it) {
-  if (it->ndim < 2 || it->numel < MANY ||
+  if (it->ndim < 2 || it->numel < MIN_TILED ||
       st__iter_has(it, ST_ITER_LINEAR)) {
     return 0;
   }
@@ -262,7 +262,7 @@ static bool prepare_tiles(st_iter *it) {
 }
 
 static bool has_short_rows(const st_iter *it) {
-  return it->ndim > 1 && it->shape[0] <= SHORT;
+  return it->ndim > 1 && it->shape[0] <= SHORT_ROW;
 }
 
 /* Note [Dry runs], Note [Captured loops] */

@@ -12,17 +12,17 @@
 
 /* -- Copies --------------------------------------------------------------- */
 
-static bool is_inside(const st_iter_operand *op) {
+static bool is_inline_scalar(const st_iter_operand *op) {
   return op->data == (const char *)op->scalar;
 }
 
-static int64_t *moved(const int64_t *p, const int64_t *from, int64_t *to) {
+static int64_t *rebased(const int64_t *p, const int64_t *from, int64_t *to) {
   return to + (p - from);
 }
 
 static void copy_operand(const st_iter_operand *from, st_iter_operand *to) {
   *to = *from;
-  if (is_inside(from)) to->data = (char *)to->scalar;
+  if (is_inline_scalar(from)) to->data = (char *)to->scalar;
 }
 
 /* A copy owns its operands, whether or not the original does. */
@@ -45,12 +45,12 @@ st_status st__iter_copy(const st_iter *from, st_iter *to) {
   }
   const int64_t *old = from->heap ? from->heap : from->slots;
   int64_t *slots = to->heap ? to->heap : to->slots;
-  to->shape = moved(from->shape, old, slots);
-  to->common_shape = moved(from->common_shape, old, slots);
-  to->view_offset = moved(from->view_offset, old, slots);
+  to->shape = rebased(from->shape, old, slots);
+  to->common_shape = rebased(from->common_shape, old, slots);
+  to->view_offset = rebased(from->view_offset, old, slots);
   for (int i = 0; i < to->noperands; i++) {
     copy_operand(&from->op[i], &to->op[i]);
-    to->op[i].stride = moved(from->op[i].stride, old, slots);
+    to->op[i].stride = rebased(from->op[i].stride, old, slots);
     retain_operand(&to->op[i]);
   }
   return ST_OK;

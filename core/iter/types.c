@@ -72,19 +72,19 @@ static st_dtype inputs_result_type(const st_iter *it) {
 /* -- Scan of the operands ------------------------------------------------- */
 
 /* The results of one pass over the operands. */
-typedef struct survey {
+typedef struct dtype_scan {
   st_dtype output;      /* dtype of the first defined output */
   bool inputs_differ, outputs_differ, has_wrapped, has_untyped;
-} survey;
+} dtype_scan;
 
-static void note_dtype(st_dtype *first, bool *differ, st_dtype d) {
+static void add_dtype(st_dtype *first, bool *differ, st_dtype d) {
   if (*first == ST_DTYPE_NONE) *first = d;
   else if (*first != d) *differ = true;
 }
 
 /* Sets it->common_dtype to the dtype of the first input. */
-static survey scan_dtypes(st_iter *it) {
-  survey s = {.output = ST_DTYPE_NONE};
+static dtype_scan scan_dtypes(st_iter *it) {
+  dtype_scan s = {.output = ST_DTYPE_NONE};
   it->device = ST_DEVICE_CPU;
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
@@ -100,9 +100,9 @@ static survey scan_dtypes(st_iter *it) {
       it->device = (st_device)op->tensor->device;
     }
     if (op->is_output) {
-      note_dtype(&s.output, &s.outputs_differ, op->target);
+      add_dtype(&s.output, &s.outputs_differ, op->target);
     } else {
-      note_dtype(&it->common_dtype, &s.inputs_differ, op->seen);
+      add_dtype(&it->common_dtype, &s.inputs_differ, op->seen);
       s.has_wrapped |= st__is_wrapped(op->tensor);
     }
   }
@@ -116,7 +116,7 @@ static const char *operand_name(const st_iter *it, int i, char buf[24]) {
   return buf;
 }
 
-static st_status check_same_dtype(const st_iter *it, const survey *s) {
+static st_status check_same_dtype(const st_iter *it, const dtype_scan *s) {
   const st_dtype want = it->noutputs < it->noperands ? it->common_dtype
                                                      : s->output;
   if (!s->inputs_differ && !s->outputs_differ &&
@@ -134,7 +134,7 @@ static st_status check_same_dtype(const st_iter *it, const survey *s) {
   return ST_OK;
 }
 
-static st_status compute_common_dtype(st_iter *it, const survey *s) {
+static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
   const bool promote = st__iter_has(it, ST_ITER_PROMOTE);
   if (s->inputs_differ && !promote) {
     if (s->has_untyped ||
@@ -205,7 +205,7 @@ static st_device temporary_device(const st_iter *it) {
   return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
 }
 
-static bool wants_temporaries(const st_iter *it) {
+static bool uses_temporaries(const st_iter *it) {
   return it->is_meta || it->device == ST_DEVICE_CPU;
 }
 
@@ -261,7 +261,7 @@ static st_status check_devices(const st_iter *it) {
   return ST_OK;
 }
 
-static st_status review_output(st_iter *it, int i, st_dtype written) {
+static st_status resolve_output(st_iter *it, int i, st_dtype written) {
   st_iter_operand *op = &it->op[i];
   if (!op->tensor) {
     if (op->target == ST_DTYPE_NONE) op->target = written;
@@ -278,30 +278,30 @@ static st_status review_output(st_iter *it, int i, st_dtype written) {
                     st__dtype_name(op->target));
   }
   const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
-                    wants_temporaries(it);
+                    uses_temporaries(it);
   return cast ? replace_output(it, op, written) : ST_OK;
 }
 
-static st_status review_input(st_iter *it, st_iter_operand *op) {
+static st_status resolve_input(st_iter *it, st_iter_operand *op) {
   const st_dtype seen = st__iter_has(it, ST_ITER_PROMOTE) ? it->common_dtype
                                                           : op->seen;
-  if (op->target == seen || !wants_temporaries(it)) return ST_OK;
+  if (op->target == seen || !uses_temporaries(it)) return ST_OK;
   if (op->tensor->ndim > 0 && cast_in_loop(it, op, seen)) return ST_OK;
   return st__iter_copy_input(it, op, seen);
 }
 
 st_status st__iter_types(st_iter *it) {
-  const survey s = scan_dtypes(it);
+  const dtype_scan s = scan_dtypes(it);
   if (st__iter_has(it, ST_ITER_SAME_DTYPE)) ST_TRY(check_same_dtype(it, &s));
   ST_TRY(compute_common_dtype(it, &s));
   if (st__iter_has(it, ST_ITER_SAME_DEVICE)) ST_TRY(check_devices(it));
   const st_dtype written = it->static_dtype != ST_DTYPE_NONE
                            ? it->static_dtype : it->common_dtype;
   for (int i = 0; i < it->noutputs; i++) {
-    ST_TRY(review_output(it, i, written));
+    ST_TRY(resolve_output(it, i, written));
   }
   for (int i = it->noutputs; i < it->noperands; i++) {
-    ST_TRY(review_input(it, &it->op[i]));
+    ST_TRY(resolve_input(it, &it->op[i]));
   }
   return ST_OK;
 }

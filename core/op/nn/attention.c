@@ -9,8 +9,8 @@
 
 typedef struct attention {
   const st_tensor *query, *key, *value;
-  st_tensor *bias;         /* added to the scores, or NULL */
-  const st_tensor *blind;  /* queries that may attend to no key, or NULL */
+  st_tensor *bias;          /* added to the scores, or NULL */
+  const st_tensor *masked;  /* queries that may attend to no key, or NULL */
   double scale, dropout;
 } attention;
 
@@ -45,12 +45,12 @@ static st_tensor *causal(st_op_scope *c, const attention *a) {
 static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
   a->bias = mask->dtype == ST_BOOL ? as_bias(c, mask, a->query) : mask;
   const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, a->bias);
-  a->blind = st__apply(c, ST_OP_all_dim, 3,
-                       (st_value[]){st__of_tensor(hidden), st__of_int(-1),
-                                    st__of_bool(true)});
+  a->masked = st__apply(c, ST_OP_all_dim, 3,
+                        (st_value[]){st__of_tensor(hidden), st__of_int(-1),
+                                     st__of_bool(true)});
   a->bias = st__apply(c, ST_OP_masked_fill_Scalar, 3,
                       (st_value[]){st__of_tensor(a->bias),
-                                   st__of_tensor(a->blind), st__of_int(0)});
+                                   st__of_tensor(a->masked), st__of_int(0)});
 }
 
 /* -- scaled_dot_product_attention ----------------------------------------- */
@@ -108,9 +108,9 @@ static st_tensor *attend(st_op_scope *c, const attention *a) {
                             st__apply(c, ST_OP_transpose_int, 3, flip));
   if (a->bias) w = st__apply2(c, ST_OP_add_Tensor, w, a->bias);
   w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
-  if (a->blind) {
+  if (a->masked) {
     w = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(w), st__of_tensor(a->blind),
+                  (st_value[]){st__of_tensor(w), st__of_tensor(a->masked),
                                st__of_int(0)});
   }
   if (a->dropout > 0) {

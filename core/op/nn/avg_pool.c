@@ -69,7 +69,7 @@ st_status st__pool_window(const st_value *lists, const st_value *dilation,
   }
   ST_TRY(p->ceil_mode ? count_ceil(w) : st__window_count(w));
   p->kernel_numel = st__product_of(w->n, w->kernel);
-  p->places = st__product_of(w->n, w->out);
+  p->nwindows = st__product_of(w->n, w->out);
   return ST_OK;
 }
 
@@ -106,7 +106,7 @@ st_status st__pool_adaptive(const st_value *args, int n, st_pool *p) {
   if (is_many) return st__fail(ST_BAD_SHAPE, "output_size is too large");
   p->adaptive = !is_even;
   p->kernel_numel = st__product_of(n, w->kernel);
-  p->places = st__product_of(n, w->out);
+  p->nwindows = st__product_of(n, w->out);
   return ST_OK;
 }
 
@@ -174,7 +174,7 @@ st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
   }
   t = st__apply_reshape(c, t, 1 + 2 * n, split);
   t = st__apply_with(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
-  const int64_t columns[] = {split[0], p->kernel_numel, p->places};
+  const int64_t columns[] = {split[0], p->kernel_numel, p->nwindows};
   return st__apply_reshape(c, t, 3, columns);
 }
 
@@ -230,16 +230,16 @@ typedef struct mean {
 static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
                                   const st_pool *p) {
   const st_window *w = &p->w;
-  const int64_t sizes[] = {p->kernel_numel, p->places};
+  const int64_t sizes[] = {p->kernel_numel, p->nwindows};
   int64_t k[ST_SPATIAL_MAX], o[ST_SPATIAL_MAX];
   bool *counts;
   const st_tensor *table = st__new_cpu_vector(c, ST_BOOL,
-                                              p->kernel_numel * p->places,
+                                              p->kernel_numel * p->nwindows,
                                               &counts);
-  for (int64_t i = 0; counts && i < p->kernel_numel * p->places; i++) {
+  for (int64_t i = 0; counts && i < p->kernel_numel * p->nwindows; i++) {
     bool inside = true;
-    st__unravel_index(i / p->places, w->n, w->kernel, k);
-    st__unravel_index(i % p->places, w->n, w->out, o);
+    st__unravel_index(i / p->nwindows, w->n, w->kernel, k);
+    st__unravel_index(i % p->nwindows, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t at = st__pool_start(p, d, o[d]) + k[d];
       inside = inside && at < st__pool_end(w, d, o[d]);
@@ -286,8 +286,8 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
   const int64_t same = m->divisor
                        ? m->divisor : is_even(m) ? p->kernel_numel : 0;
   if (same || !st__scope_ok(c)) return divided_by(c, sum, st__of_int(same));
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &size);
-  for (int64_t i = 0; size && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &size);
+  for (int64_t i = 0; size && i < p->nwindows; i++) {
     st__unravel_index(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
@@ -306,12 +306,12 @@ static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
 /* The sum of each window or bin: (images, windows). */
 static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
                               const st_pool *p) {
-  const int64_t sizes[] = {st__pool_images(p), p->places}, kernel_numel[] = {1};
+  const int64_t sizes[] = {st__pool_images(p), p->nwindows}, dims[] = {1};
   st_window w = p->w;
   if (p->adaptive) {
     st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
     return st__apply_with(c, ST_OP_sum_dim_IntList, t,
-                          st__of_ints(kernel_numel, 1));
+                          st__of_ints(dims, 1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
@@ -319,7 +319,7 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
   if (p->kernel_numel > ST_POOL_SMALL) {
     return st__apply_with(c, ST_OP_sum_dim_IntList,
                           st__apply_im2col(c, all, &w),
-                          st__of_ints(kernel_numel, 1));
+                          st__of_ints(dims, 1));
   }
   return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }

@@ -186,10 +186,10 @@ static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
 
 static st_tensor *convolve(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
   const int64_t wide = v->out / v->groups;
-  const int64_t flat[] = {v->batch * v->groups, depth, places};
+  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
   const st_tensor *columns = is_pixelwise(w) ? v->input
@@ -261,11 +261,11 @@ static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
 
 static st_tensor *convolve_transposed(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
   const int64_t wide = v->out / v->groups * v->taps;
-  const int64_t flat[] = {v->batch * v->groups, depth, places};
-  const int64_t columns[] = {v->batch, v->out * v->taps, places};
+  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
+  const int64_t columns[] = {v->batch, v->out * v->taps, nwindows};
   int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
   const st_value swap[] = {st__of_tensor(weights(c, v, depth, wide)),
                            st__of_int(1), st__of_int(2)};

@@ -210,11 +210,11 @@ static st_tensor *read_taps(st_op_scope *c, const sampler *s,
     at[d] = axes[d].at[taps[d]];
     inside[d] = axes[d].inside[taps[d]];
   }
-  const st_tensor *places = st__apply_with(
+  const st_tensor *indices = st__apply_with(
     c, ST_OP_expand, combined(c, ST_OP_add_Tensor, s->n, at),
     st__of_ints(sizes, 3));
   const st_value gather[] = {st__of_tensor(images), st__of_int(2),
-                             st__of_tensor(places)};
+                             st__of_tensor(indices)};
   const st_value where[] = {
     st__of_tensor(combined(c, ST_OP_logical_and, s->n, inside)),
     st__of_tensor(st__apply(c, ST_OP_gather, 3, gather)), st__of_int(0)};

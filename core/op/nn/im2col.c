@@ -89,16 +89,16 @@ ST_BOXED(st__box_im2col) {
 
 static st_status check_columns(const st_tensor *self, const st_window *w) {
   const int64_t kernel_numel = st__product_of(w->n, w->kernel);
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   if (self->ndim != 2 && self->ndim != 3) {
     return st__fail(ST_BAD_SHAPE, "self must have 2 dimensions, or 3 with a "
                     "batch, but its shape is %s", ST_SHAPE_TEXT(self));
   }
   const int64_t *sizes = self->sizes + self->ndim - 2;
-  if (sizes[0] % kernel_numel != 0 || sizes[1] != places) {
+  if (sizes[0] % kernel_numel != 0 || sizes[1] != nwindows) {
     return st__fail(ST_BAD_SHAPE, "self must hold columns for %lld elements of "
                     "a window and %lld windows, but its shape is %s",
-                    (long long)kernel_numel, (long long)places,
+                    (long long)kernel_numel, (long long)nwindows,
                     ST_SHAPE_TEXT(self));
   }
   return ST_OK;
@@ -205,9 +205,9 @@ ST_BOXED(st__box_im2col_backward) {
 
 /* -- Sums of windows ------------------------------------------------------ */
 
-int64_t st__images_at_once(const st_tensor *images, int64_t places) {
+int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
   enum { CACHED = 1 << 15 }; /* elements that fit the caches */
-  const double each = (double)images->sizes[1] * (double)places;
+  const double each = (double)images->sizes[1] * (double)pixels;
   if (st__is_meta(images)) return INT64_MAX;
   return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
 }

@@ -33,8 +33,8 @@ static st_tensor *elem_offsets(st_op_scope *c, const st_pool *p) {
 static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
-  for (int64_t i = 0; at && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
+  for (int64_t i = 0; at && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) o[d] = st__pool_start(p, d, o[d]);
     at[i] = ravel_index(w->n, w->in, o);
@@ -47,8 +47,8 @@ static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
 static st_tensor *first_elems(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
-  for (int64_t i = 0; at && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
+  for (int64_t i = 0; at && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t start = st__pool_start(p, d, o[d]), step = w->dilation[d];
@@ -174,7 +174,7 @@ typedef struct max_result { st_tensor *best, *elem; } max_result;
 
 static st_tensor *new_results(st_op_scope *c, const st_tensor *image,
                               const st_pool *p, st_dtype dtype) {
-  const int64_t sizes[] = {st__pool_images(p), 1, p->places};
+  const int64_t sizes[] = {st__pool_images(p), 1, p->nwindows};
   const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, 3),
                            st__of_int(dtype)};
   return st__apply(c, ST_OP_new_empty, 3, args);
@@ -198,7 +198,7 @@ static void run_windows(st_op_scope *c, const st_pool *p,
   out->best = new_results(c, image, p, (st_dtype)p->self->dtype);
   out->elem = wants_elem ? new_results(c, image, p, narrow) : NULL;
   if (!st__scope_ok(c)) return;
-  const int64_t each = st__images_at_once(image, p->places);
+  const int64_t each = st__images_at_once(image, p->nwindows);
   const int64_t all = image->sizes[0];
   for (int64_t i = 0; st__scope_ok(c) && i < all; i += each) {
     const int64_t n = each < all - i ? each : all - i;
@@ -245,7 +245,7 @@ static st_value least(st_dtype dtype) {
 
 static void find_max(st_op_scope *c, const st_pool *p, bool wants_elem,
                      max_result *out) {
-  const int64_t sizes[] = {st__pool_images(p), p->places};
+  const int64_t sizes[] = {st__pool_images(p), p->nwindows};
   const st_tensor *image = st__apply1(c, ST_OP_detach, p->self);
   if (!p->adaptive) {
     image = st__pool_padded(c, image, p, least((st_dtype)p->self->dtype));

@@ -414,7 +414,7 @@ typedef struct batch {
 
 /* Either both running statistics are updated or none, so both are checked
  * first. */
-static st_status check_moved(const st_tensor *t, const char *name) {
+static st_status check_updated(const st_tensor *t, const char *name) {
   if (!t) return ST_OK;
   if (!st__is_floating((st_dtype)t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
@@ -429,8 +429,8 @@ static st_status check_moved(const st_tensor *t, const char *name) {
 
 static st_status check_running(const batch *b, int64_t count) {
   if (b->is_measured) {
-    ST_TRY(check_moved(b->mean, "running_mean"));
-    ST_TRY(check_moved(b->var, "running_var"));
+    ST_TRY(check_updated(b->mean, "running_mean"));
+    ST_TRY(check_updated(b->var, "running_var"));
   }
   if (!b->is_measured && !(b->mean && b->var)) {
     return st__fail(ST_BAD_VALUE, "running_mean and running_var are required "

@@ -140,8 +140,8 @@ ST_BOXED(st__box_constant_pad_nd_backward) {
 typedef struct pad_mode {
   const char *name;
   int64_t (*source)(int64_t i, int64_t n);
-  int64_t spare; /* the border may be at most the size less spare; -1: no
-                    limit */
+  int64_t margin; /* the border may be at most the size less margin; -1: no
+                     limit */
 } pad_mode;
 
 static int64_t reflected(int64_t i, int64_t n) {
@@ -181,9 +181,9 @@ static st_status check_reach(const st_tensor *self, int d, const borders *b,
                              const pad_mode *mode) {
   const int64_t size = repeated_size(self, d, b, mode);
   const int64_t before = b->before[d], after = b->after[d];
-  const int64_t most = size - mode->spare;
+  const int64_t most = size - mode->margin;
   if (size <= 0) return too_small(self, d, b);
-  if (mode->spare < 0 || (before <= most && after <= most)) return ST_OK;
+  if (mode->margin < 0 || (before <= most && after <= most)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld can in mode %s be "
                   "padded by at most %lld at each end, not by %lld and "
                   "%lld", (long long)st__display_index(d), (long long)size,

@@ -21,7 +21,7 @@ static st_status regroup(const st_tensor *first, int n, const int64_t *split,
                          const int *order, const int64_t *image,
                          st_value *rets) {
   int64_t dims[ST_MAX_DIMS + 2];
-  st_op_scope chain = {.n = 0}, *c = &chain;
+  st_op_scope scope = {.n = 0}, *c = &scope;
   const st_tensor *t = st__reshape_tail(c, first, 3, n, split);
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   for (int d = 0; d < t->ndim; d++) {

@@ -16,7 +16,7 @@ typedef struct st_pool {
   const st_tensor *self;
   st_window w;
   bool ceil_mode, adaptive;
-  int64_t kernel_numel, places;
+  int64_t kernel_numel, nwindows;
 } st_pool;
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -75,8 +75,8 @@ st_tensor *st__window_sums(st_op_scope *c, const st_tensor *x,
 st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
                               const st_window *w, int64_t elem);
 /* How many of (images, channels, ..) to process at a time so that results of
- * `places` pixels each stay in the caches. */
-int64_t st__images_at_once(const st_tensor *images, int64_t places);
+ * `pixels` pixels each stay in the caches. */
+int64_t st__images_at_once(const st_tensor *images, int64_t pixels);
 
 ST_BOXED(st__box_attached); /* also _attached_backward */
 ST_BOXED(st__box_im2col);

@@ -98,14 +98,14 @@ static st_tensor *tap_of(st_op_scope *c, const st_tensor *table, int64_t out,
 
 /* The sum over taps k of slices of t along dim, times their weights. */
 static st_tensor *weighted_sum(st_op_scope *c, const st_tensor *t, int dim,
-                               const st_tensor *places,
+                               const st_tensor *indices,
                                const st_tensor *weights, const resample *r) {
   int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
   const int taps = tap_count(r->mode);
   st_tensor *sum = NULL;
   for (int k = 0; k < taps; k++) {
     const st_tensor *x = st__apply_index_select(
-      c, t, dim, tap_of(c, places, sizes[0], k));
+      c, t, dim, tap_of(c, indices, sizes[0], k));
     const st_tensor *weight = st__apply_reshape(
       c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
     const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
@@ -123,16 +123,16 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
   const double step = step_size(r, d, in);
   int64_t *at;
   double *weight;
-  const st_tensor *places = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
+  const st_tensor *indices = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
   const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, taps * out,
                                                 &weight);
   for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  places = st__to_device_of(c, places, ST_INT64, r->self);
-  if (taps == 1) return st__apply_index_select(c, t, dim, places);
+  indices = st__to_device_of(c, indices, ST_INT64, r->self);
+  if (taps == 1) return st__apply_index_select(c, t, dim, indices);
   weights = st__to_device_of(c, weights, (st_dtype)r->self->dtype, r->self);
-  return weighted_sum(c, t, dim, places, weights, r);
+  return weighted_sum(c, t, dim, indices, weights, r);
 }
 
 /* True if the dimension needs no resampling. */
