@@ -110,7 +110,7 @@ describe("a part of a plan", function()
       {"a dimension 0", {0, 1, 1}, "no dimension 0"},
       {"a dimension that is not there", {2, 1, 1}, "no dimension 2, only 1"},
       {"a dimension far away", {2 ^ 40, 1, 1}, "no dimension"},
-      {"a position 0", {1, 0, 1}, "narrowed to 1 indices from 0"},
+      {"a position 0", {1, 0, 1}, "narrowed to 1 indices from"},
       {"no position", {1, 1, 0}, "narrowed to 0 indices from 1"},
       {"too many", {1, 2, 3}, "has size 3 and cannot be narrowed to 3"},
       {"far too many", {1, 3, 2 ^ 53}, "has size 3"},
@@ -181,7 +181,7 @@ describe("a part of a plan", function()
 
     it("has two positions at least", function()
       local plan = over(st.empty(1))
-      assert.matches("too few for two", failure(plan.split, plan, 1))
+      assert.matches("cannot be split", failure(plan.split, plan, 1))
       assert.matches("no dimension 2", failure(plan.split, plan, 2))
       assert.is_nil(plan.dim_to_split)
       plan = over(st.tensor(1))

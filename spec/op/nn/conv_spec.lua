@@ -454,7 +454,7 @@ local MISUSE = {
    "not \"mirror\""},
   {"a value without use", function()
     st.pad(x3, {1, 1}, "reflect", 2)
-  end, "no use"},
+  end, "does not take a value"},
   {"replicating nothing", function()
     st.pad(st.zeros(1, 0), {1, 1}, "replicate")
   end, "cannot be padded"},

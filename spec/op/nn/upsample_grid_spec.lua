@@ -254,7 +254,7 @@ local MISUSE = {
    "2 entries"},
   {"a factor that leaves nothing", function()
     vec(x4, {scale_factors = {0.1, 1}})
-  end, "size of 0"},
+  end, "give size 0"},
   {"a factor that is no number", function()
     vec(x4, {scale_factors = {0 / 0, 1}})
   end, "scale_factors"},
