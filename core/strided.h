@@ -40,7 +40,7 @@ extern "C" {
  * Must be called before any other function. Returns the status of the first
  * call. */
 ST_API st_status st_init(void);
-ST_API const char *st_version(void);
+ST_API const char *st_version(void); /* of the library */
 /* The instruction set of the selected kernels: "base", "avx2" or "avx512". The
  * environment variable STRIDED_ISA lowers it. */
 ST_API const char *st_isa(void);
@@ -60,7 +60,7 @@ ST_API void st_parallel_for(int64_t begin, int64_t end, int64_t grain,
 /* The message of this thread's last failure, valid until its next failure. */
 ST_API const char *st_message(void);
 ST_API const char *st_status_name(st_status code); /* "bad_shape" */
-ST_API const char *st_status_text(st_status code);
+ST_API const char *st_status_text(st_status code); /* one phrase */
 /* For kernels of extensions: sets this thread's message and returns code. */
 __attribute__((format(printf, 2, 3)))
 ST_API st_status st_fail(st_status code, const char *format, ...);
@@ -70,6 +70,7 @@ ST_API st_status st_fail(st_status code, const char *format, ...);
  * handler, writes to stderr. */
 ST_API void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
                                    void *ctx);
+/* Passes text to the handler of warnings. */
 ST_API void st_warn(const char *text);
 
 /* Sets the index base that this thread's messages use for dimensions and
@@ -79,18 +80,25 @@ ST_API int st_count_from(int first);
 
 /* -- Dtypes, formats, devices --------------------------------------------- */
 
+/* "float32"; a static string. */
 ST_API const char *st_dtype_name(st_dtype d);
+/* False if there is no dtype of that name. */
 ST_API bool st_dtype_parse(const char *name, st_dtype *out);
-ST_API size_t st_dtype_size(st_dtype d);
+ST_API size_t st_dtype_size(st_dtype d); /* bytes of an element */
+/* The dtype of new tensors of floating point numbers; process-wide. */
 ST_API st_dtype st_default_dtype(void);
 /* BAD_DTYPE unless d is floating. */
 ST_API st_status st_set_default_dtype(st_dtype d);
+/* The smallest dtype that both a and b promote to. */
 ST_API st_dtype st_promote_types(st_dtype a, st_dtype b);
+/* True if an operator may write a result of dtype `from` to an output of dtype
+ * `to`: the category (bool, integral, floating, complex) must not get lower. */
 ST_API bool st_can_cast(st_dtype from, st_dtype to);
 /* The result dtype of an operation on these tensors, wrapped numbers
  * included. */
 ST_API st_dtype st_result_type(st_tensor *const *tensors, int n);
 
+/* Memory formats and devices by name; false if there is none of that name. */
 ST_API const char *st_format_name(st_format f);
 ST_API bool st_format_parse(const char *name, st_format *out);
 ST_API const char *st_device_name(st_device d); /* "cpu" */
@@ -126,9 +134,11 @@ ST_API st_status st_tensor_wrap(void *data, size_t nbytes, st_dtype dtype,
  * promotion it counts as a plain number, as the 2 in `t + 2`. */
 ST_API st_status st_tensor_scalar(st_scalar s, st_dtype dtype, bool wrapped,
                                   st_tensor **out);
+/* Adds a reference; each reference is removed by a release. */
 ST_API void st_tensor_retain(st_tensor *t);
 ST_API void st_tensor_release(st_tensor **t);
 
+/* The properties of a tensor. Pointers are valid until its next resize. */
 ST_API int st_tensor_ndim(const st_tensor *t);
 ST_API const int64_t *st_tensor_sizes(const st_tensor *t);
 ST_API const int64_t *st_tensor_strides(const st_tensor *t);
@@ -141,7 +151,8 @@ ST_API st_keyset st_tensor_keys(const st_tensor *t);
  * conjugate, a lazy negative or a ZeroTensor. `clone` gives a plain tensor. A
  * kernel gets lazy tensors only if it is registered for their key. */
 ST_API bool st_tensor_is_lazy(const st_tensor *t);
-ST_API bool st_tensor_is_wrapped(const st_tensor *t);
+ST_API bool st_tensor_is_wrapped(const st_tensor *t); /* st_tensor_scalar */
+/* True if t is contiguous in memory format f. */
 ST_API bool st_tensor_is_contiguous(const st_tensor *t, st_format f);
 /* True if t is non-overlapping and dense. */
 ST_API bool st_tensor_is_dense(const st_tensor *t);
@@ -152,6 +163,7 @@ ST_API st_status st_tensor_overlaps_itself(const st_tensor *t, bool *out);
 /* Whether a and b have a byte in common. Exact if the search takes at most 2^16
  * steps, which suffices for all regular strides; otherwise true. */
 ST_API bool st_may_share_memory(const st_tensor *a, const st_tensor *b);
+/* The memory format that results of operators on t get. */
 ST_API st_format st_tensor_suggest_format(const st_tensor *t);
 /* The address of the first element; NULL on the meta device and for
  * ZeroTensors. On a registered device its meaning is up to the device's
@@ -184,7 +196,7 @@ ST_API void st_text_release(char **text);
 /* Releases a result: tensors, lists and strings. */
 ST_API void st_value_clear(st_value *v);
 /* Owned values, for the results of kernels: tensors are retained, data is
- * copied. */
+ * copied. NO_MEMORY. */
 ST_API st_status st_value_of_tensor(st_tensor *t, st_value *out);
 ST_API st_status st_value_of_tensors(st_tensor *const *t, int n,
                                      st_value *out);
@@ -201,6 +213,7 @@ ST_API st_status st_value_of_scalar(st_scalar s, st_value *out);
 ST_API st_status st_generator_new(uint64_t seed, st_generator **out);
 ST_API void st_generator_retain(st_generator *g);
 ST_API void st_generator_release(st_generator **g);
+/* Sets the state by a seed. */
 ST_API void st_generator_seed(st_generator *g, uint64_t seed);
 ST_API uint64_t st_generator_initial_seed(const st_generator *g);
 /* Copies the state of from to g. */
