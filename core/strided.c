@@ -1,6 +1,5 @@
-/* The bodies of strided.h: a line or two each over the layers below. What
- * takes longer is an inspection of a tensor or of a plan. The parts of the
- * header have files of their own.
+/* The functions of strided.h, most of them one-line calls of the layers below.
+ * The other parts of the header have files of their own.
  */
 
 #include "strided.h"
@@ -39,13 +38,15 @@ static st_status start_all(void) {
 }
 
 /* Note [Forks during initialisation]
- * A child of a fork in the middle would have half a registry and locks that
- * nobody opens. So forks wait until the start is over. They wait before they
- * hold a lock that the start takes: those have their handlers first, and the
- * last one is the first to run. A fork that is under way runs no handlers that
- * come meanwhile, so they come when the library is loaded: the start itself
- * installs none. The child begins a pthread_once anew that was not quite over,
- * but there is nothing to be done twice. */
+ * A child forked during initialisation would have half a registry and locks
+ * that no thread of it can release. So forks wait until initialisation is over:
+ * a fork handler takes the lock of the start. A fork must wait before it holds
+ * any lock that the start takes. Prepare handlers run in reverse order of
+ * registration, so this handler is registered last and the handlers for those
+ * locks before it. Handlers that are registered during a fork do not run for
+ * it; so all of them are registered when the library is loaded, and the start
+ * registers none. In the child an unfinished pthread_once starts again, but
+ * has_started keeps the work from being done twice. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool has_started;
 
@@ -165,7 +166,7 @@ static void keep_data(void *ctx, void *data, size_t nbytes) {
   (void)ctx, (void)data, (void)nbytes;
 }
 
-/* Until a tensor stands on it data is the caller's. */
+/* The caller keeps data unless a tensor was made. */
 st_status st_tensor_wrap(void *data, size_t nbytes, st_dtype dtype, int ndim,
                          const int64_t *sizes, const int64_t *strides,
                          int64_t offset,
@@ -226,7 +227,7 @@ int st_tensor_storage_refcount(const st_tensor *t) {
   return st__ref_count(&t->storage->refs);
 }
 
-/* How many elements behind the first one the one at index is. */
+/* The offset, in elements, of the element at index from the first element. */
 static st_status locate(const st_tensor *t, int n, const int64_t *index,
                         int64_t *out) {
   int64_t at = 0;
@@ -236,8 +237,8 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
   }
   for (int i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= t->sizes[i]) {
-      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension %d "
-                      "of shape %s", (long long)st__display_index(index[i]),
+      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
+                      "%d of shape %s", (long long)st__display_index(index[i]),
                       (int)st__display_index(i),
                       ST_SHAPE_TEXT(t));
     }
@@ -252,8 +253,8 @@ static char *element(const st_tensor *t, int64_t at) {
   return st__data(t) + at * (int64_t)st__itemsize((st_dtype)t->dtype);
 }
 
-/* On another device, or of a lazy tensor, an element is a number of its own:
- * item, fill_. */
+/* On a registered device, and for lazy tensors, elements are read with item and
+ * written with fill_. */
 static bool needs_operators(const st_tensor *t) {
   return st__is_privateuse(t) || st__is_lazy(t);
 }
@@ -262,7 +263,7 @@ static bool is_recorded(const st_tensor *t) {
   return st__tls().grad && st__requires_grad(t);
 }
 
-/* As an operator, so that gradients flow through it. */
+/* Calls an operator, so that gradients flow through it. */
 static st_status view_element(const st_tensor *t, int64_t at,
                               st_tensor **out) {
   return st__invoke1(ST_OP_as_strided, 4, (st_value[]){

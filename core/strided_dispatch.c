@@ -1,4 +1,5 @@
-/* The bodies of strided_dispatch.h: a line or two each over the dispatcher.
+/* The functions of strided_dispatch.h, most of them one-line calls of the
+ * dispatcher.
  */
 
 #include "strided.h"
@@ -192,7 +193,8 @@ st_status st_implement(const char *name, const char *key,
   return st__impl(name, k, kernel, out);
 }
 
-/* Links a draft and keeps or discards it. */
+/* Links a prepared registration. On success *out gets it; on failure it is
+ * discarded. */
 static st_status link_prepared(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
   if (status != ST_OK) st__discard(&r);
@@ -401,7 +403,7 @@ st_status st_keyset_after(const char *key, st_keyset *out) {
   st_key k;
   ST_TRY(find_key(key, &k));
   if (st__key_is_alias(k) && k != ST_KEY_AUTOGRAD) {
-    return st__fail(ST_BAD_VALUE, "nothing is below the alias key %s", key);
+    return st__fail(ST_BAD_VALUE, "the alias key %s has no priority", key);
   }
   *out = st__keyset_after(k);
   return ST_OK;

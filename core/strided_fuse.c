@@ -1,4 +1,4 @@
-/* The bodies of strided_fuse.h: each a line or two over fuse/.
+/* The functions of strided_fuse.h: one-line calls of fuse/.
  */
 
 #include "strided.h"
@@ -64,7 +64,7 @@ st_status st_library_reduction(st_library *lib, const st_custom_reduction *f) {
   return st__library_reduction(lib, f);
 }
 
-/* -- Functions in steps --------------------------------------------------- */
+/* -- Compile cache -------------------------------------------------------- */
 
 bool st_is_jit_enabled(void) { return st__jit_enabled(); }
 

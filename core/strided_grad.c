@@ -1,4 +1,4 @@
-/* The bodies of strided_grad.h: each a line or two over grad/.
+/* The functions of strided_grad.h: one-line calls of grad/.
  */
 
 #include "strided.h"
@@ -43,8 +43,7 @@ bool st_tensor_retains_grad(const st_tensor *t) {
 
 st_status st_tensor_version(const st_tensor *t, uint32_t *out) {
   if (st_tensor_is_inference(t)) {
-    return st__fail(ST_BAD_STATE, "an inference tensor has no version: nobody "
-                    "counts its changes");
+    return st__fail(ST_BAD_STATE, "an inference tensor has no version counter");
   }
   *out = st__version(t);
   return ST_OK;
@@ -123,7 +122,7 @@ void *st_node_ctx(const st_node *n, st_function_fn backward) {
   return st__function_ctx(n, backward);
 }
 
-/* -- Derivatives of one's own --------------------------------------------- */
+/* -- Custom derivatives --------------------------------------------------- */
 
 st_status st_record(const st_function *f, bool *recorded) {
   return st__record(f, recorded);
@@ -143,6 +142,6 @@ const char *st_op_derivative(const st_op *op) {
   return st__op_derivative(op);
 }
 
-/* -- Anomalies ------------------------------------------------------------ */
+/* -- Anomaly mode --------------------------------------------------------- */
 
 void st_set_anomaly(const st_anomaly *a) { st__anomaly = a; }

@@ -1,4 +1,4 @@
-/* The bodies of strided_memory.h.
+/* The functions of strided_memory.h: one-line calls of base/ and tensor/.
  */
 
 #include "strided.h"
@@ -22,7 +22,8 @@ int64_t st_memory_trim(void) { return st__memory_trim(); }
 
 static st_status check_limit(int64_t bytes) {
   if (bytes >= 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "a limit of %lld bytes: it cannot be negative",
+  return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %lld "
+                  "bytes",
                   (long long)bytes);
 }
 

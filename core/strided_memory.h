@@ -1,83 +1,85 @@
-/* Part of strided.h: memory, and tensors that go elsewhere.
+/* Part of strided.h: memory, sharing between threads, and DLPack.
  */
 #ifndef STRIDED_MEMORY_H
 #define STRIDED_MEMORY_H
 
 /* -- Memory --------------------------------------------------------------- */
 
-/* Figures of kind 0, 1, ...; false beyond the last. Process-wide. */
+/* The statistics of memory kind 0, 1, ...; false past the last.
+ * Process-wide. */
 ST_API bool st_memory_stats(int kind, st_memory *out);
-/* All kinds together, what is cached, and the bounds. Peaks are exact to a
- * megabyte for each thread but the one that asks. */
+/* The sums over all kinds, the bytes in the caches, and the limits. Peaks are
+ * accurate to a megabyte per thread, and exact for the calling thread. */
 ST_API st_memory_totals st_memory_sum(void);
-/* What is live from now on counts for the peaks, of every kind. */
+/* Sets the peaks of all kinds to the bytes that are live now. */
 ST_API void st_memory_reset_peak(void);
-/* An allocation that would make more than `bytes` live fails with NO_MEMORY;
- * cached blocks are given back before that. With several threads it is off by
- * up to a megabyte for each. INT64_MAX, as at the start: no limit. BAD_VALUE
- * for a negative number. */
+/* An allocation that would raise the live bytes above the limit fails with
+ * NO_MEMORY; cached blocks are released first. The limit is accurate to a
+ * megabyte per thread. INT64_MAX, the default, means no limit. BAD_VALUE for a
+ * negative number. */
 ST_API st_status st_memory_set_limit(int64_t bytes);
-/* At most so many bytes are kept for reuse: at the start a quarter of the
- * memory of the machine or of the control group. BAD_VALUE. */
+/* The most bytes that are cached for reuse. The default is a quarter of the
+ * memory of the machine or of the control group. BAD_VALUE for a negative
+ * number. */
 ST_API st_status st_memory_set_cache_limit(int64_t bytes);
-/* Gives the cached blocks of this thread and those of all threads back to the
- * system; returns how many bytes that were. */
+/* Returns the blocks cached by this thread and by all threads together to the
+ * system; returns the number of bytes. */
 ST_API int64_t st_memory_trim(void);
-/* For tests: this thread's k-th allocation from now fails with NO_MEMORY.
- * k = 0 switches it off. Returns how many allocations were left to go. */
+/* For tests: this thread's k-th allocation from now on fails with NO_MEMORY; k
+ * = 0 cancels. Returns how many allocations were left until then. */
 ST_API int64_t st_memory_fail_at(int64_t k);
 
 /* -- Sharing -------------------------------------------------------------- */
 
-enum { ST_TOKEN_SIZE = 64 }; /* bytes of a token, its NUL included */
+enum { ST_TOKEN_SIZE = 64 }; /* bytes of a token, including its NUL */
 
-/* Hands t to whoever has the token, which is text, in whatever way strings
- * travel between threads and Lua states: `times` times, or with 0 until
- * st_unshare. Until then the token keeps the elements alive. What is handed
- * over is t as it is now, without gradients. Its storage cannot grow any
- * more. BAD_STATE for a tensor that is not on the CPU or is bound to its
- * host, BAD_VALUE for a negative number, NO_MEMORY. */
+/* Makes a token, a text, by which other threads or Lua states can attach to t:
+ * `times` times or, if times is 0, until st_unshare. The token keeps the
+ * elements alive until then. The attached tensors have the present shape and
+ * strides of t and no gradient. The storage of t can no longer be resized.
+ * BAD_STATE for a tensor that is not on the CPU or is bound (st_tensor_bind),
+ * BAD_VALUE for a negative number, NO_MEMORY. */
 ST_API st_status st_share(const st_tensor *t, int64_t times,
                           char token[ST_TOKEN_SIZE]);
-/* A tensor of the caller's own over the same elements. Nothing orders the
- * accesses of different threads but what hands over the token and what they
- * do themselves: while one writes, no other may read or write. A child of
- * fork has the tokens, like all memory, as copies. NOT_FOUND for a token that
- * is used up, unshared, of another process, or none; NO_MEMORY, which uses
- * nothing up. */
+/* A new tensor over the shared elements, owned by the caller. Accesses from
+ * different threads are not synchronised, except by the transfer of the token:
+ * while one thread writes, no other may read or write. After fork the child has
+ * copies of the tokens and of the elements. NOT_FOUND for a token that is used
+ * up, unshared, of another process or invalid; NO_MEMORY, which does not use
+ * the token up. */
 ST_API st_status st_attach(const char *token, st_tensor **out);
-/* Takes a token back; false when there is nothing left to take. */
+/* Revokes a token; false if it is not valid any more. */
 ST_API bool st_unshare(const char *token);
-/* For hosts that make tensors over memory which they take back when they end:
+/* For hosts that make tensors over memory which they free on their own end:
  * from now on st_share refuses t and its views. */
 ST_API void st_tensor_bind(st_tensor *t);
 
 /* -- DLPack --------------------------------------------------------------- */
 
-/* The structures of the DLPack standard, as its dlpack.h declares them. */
+/* The structures of the DLPack standard, as declared by dlpack.h. */
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-/* t for another library: *out keeps its elements alive, where they are, until
- * whoever consumes it calls its deleter. Its storage cannot grow any more.
- * BAD_STATE for a tensor that requires a gradient, is lazy, not on the CPU, or
- * bound to its host; NO_MEMORY. */
+/* Exports t: *out keeps the elements alive, at their address, until its
+ * consumer calls the deleter. The storage of t can no longer be resized.
+ * BAD_STATE for a tensor that requires a gradient, is lazy, is not on the CPU,
+ * or is bound; NO_MEMORY. */
 ST_API st_status st_tensor_to_dlpack(st_tensor *t,
                                      struct DLManagedTensor **out);
-/* The same as DLPack 1.0 has it. */
+/* The same for DLPack 1.0. */
 ST_API st_status st_tensor_to_dlpack_versioned(
   st_tensor *t, struct DLManagedTensorVersioned **out);
-/* A tensor over another library's elements. On success m belongs to it, and
- * the deleter is called when the last tensor on it is gone; on failure m is
- * as it was, the caller's. BAD_STATE for another device than the CPU,
- * BAD_DTYPE, BAD_SHAPE also for negative strides, BAD_VALUE for what is not
- * aligned or cannot be, NO_MEMORY. */
+/* Imports a tensor of another library. On success the new tensor owns m; the
+ * deleter is called when the last tensor on it is released. On failure the
+ * caller keeps m, unchanged. BAD_STATE for a device other than the CPU,
+ * BAD_DTYPE, BAD_SHAPE (also for negative strides), BAD_VALUE for misaligned
+ * data or strides, NO_MEMORY. */
 ST_API st_status st_tensor_from_dlpack(struct DLManagedTensor *m,
                                        st_tensor **out);
-/* The same of DLPack 1.x. What is read-only is copied, and m deleted. */
+/* The same for DLPack 1.x. A read-only tensor is copied, and m deleted. */
 ST_API st_status st_tensor_from_dlpack_versioned(
   struct DLManagedTensorVersioned *m, st_tensor **out);
-/* Calls the deleter, for what nobody consumes. NULL is fine. */
+/* Calls the deleter of an export that was not consumed. NULL is allowed. */
 ST_API void st_dlpack_release(struct DLManagedTensor **m);
 ST_API void st_dlpack_release_versioned(struct DLManagedTensorVersioned **m);
 

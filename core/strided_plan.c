@@ -1,5 +1,5 @@
-/* The bodies of strided_plan.h: inspections of a plan, and checks of what they
- * are asked.
+/* The functions of strided_plan.h: checks of their arguments, then calls of
+ * iter/plan.h.
  */
 
 #include "strided.h"
@@ -96,8 +96,8 @@ st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
   st_plan_operand op;
   ST_TRY(st_plan_operand_info(p, i, &op));
   if (!op.is_output) {
-    return st__fail(ST_BAD_VALUE, "operand %lld is an input, which loops only "
-                    "read", (long long)st__display_index(i));
+    return st__fail(ST_BAD_VALUE, "operand %lld is an input and cannot be "
+                    "written", (long long)st__display_index(i));
   }
   ST_TRY(st__check_scalar_fits(value, op.dtype));
   return st__plan_set(p, i, offset, value);

@@ -1,4 +1,4 @@
-/* Blocks of an iteration, whose operands a loop may see through buffers. */
+/* Buffered iteration: blocks whose operands a loop may see through buffers. */
 
 #include "iter/buffer.h"
 
@@ -8,8 +8,8 @@
 #include "iter/move.h"
 
 enum {
-  ROW = 128,       /* bytes of a row that may lie apart from its neighbours */
-  HUGE = 32 << 20, /* bytes of operands that no cache holds */
+  ROW = 128,       /* bytes of a contiguous row that a loop may read directly */
+  HUGE = 32 << 20, /* bytes of all operands, larger than any cache */
   LINE = 64
 };
 
@@ -23,7 +23,7 @@ static int64_t stride_of(const st_iter *it, int i, int d) {
   return d < it->ndim ? it->op[i].stride[d] : 0;
 }
 
-/* As if every operand had a buffer. */
+/* Assumes a buffer for every operand. */
 int64_t st__pack_capacity(const st_iter *it) {
   int64_t bytes = 0;
   for (int i = 0; i < it->noperands; i++) bytes += size_of(&it->op[i]);
@@ -41,7 +41,8 @@ int st__pack_dims(const st_iter *it, int64_t *unit) {
   return k;
 }
 
-/* Does the operand lie in memory as a block does? Long rows may lie apart. */
+/* True if the operand is laid out in memory as in a block. Long rows may have
+ * gaps between them. */
 static bool is_direct(const st_pack *p, int i) {
   const st_iter *it = p->job->it;
   int64_t next = size_of(&it->op[i]);
@@ -73,7 +74,7 @@ bool st__pack_streams(const st_iter *it) {
   return it->numel >= HUGE / bytes;
 }
 
-/* Rows of a block, by the operands that do have buffers. */
+/* The rows of a block, limited by the operands that do have buffers. */
 static int64_t count_rows(const st_pack *p) {
   const st_iter *it = p->job->it;
   int64_t bytes = 0;
@@ -107,18 +108,20 @@ void st__pack_init(st_pack *p, const st_iter_job *job, int k,
 
 /* -- Gathering and scattering --------------------------------------------- */
 
-/* An input whose columns lie in memory as rows do in a buffer. Outputs have
- * the first say in the order of dimensions, so they hardly ever do. */
-static bool lies_across(const st_pack *p, int i) {
+/* True for an input whose columns are contiguous in memory, as rows are in a
+ * buffer. Outputs decide the order of dimensions, so they hardly ever
+ * qualify. */
+static bool is_transposed(const st_pack *p, int i) {
   const st_iter_operand *op = &p->job->it->op[i];
   const int64_t size = (int64_t)st__itemsize(st__iter_own_dtype(op));
   return p->k == 1 && !op->is_output && p->op[i].stride == size &&
          op->stride[0] != size && op->stride[0] != 0;
 }
 
-/* So many rows of it. What casts is transposed in its own dtype. */
-static void gather_across(const st_pack *p, int i, char *packed, char *at,
-                          int64_t rows) {
+/* Gathers `rows` rows of such an input by a transpose, in the input's own
+ * dtype; an input that casts is converted afterwards. */
+static void gather_transposed(const st_pack *p, int i, char *packed, char *at,
+                              int64_t rows) {
   const st_iter_operand *op = &p->job->it->op[i];
   const st_dtype dtype = st__iter_own_dtype(op);
   const int64_t size = (int64_t)st__itemsize(dtype), to = size_of(op);
@@ -132,18 +135,18 @@ static void gather_across(const st_pack *p, int i, char *packed, char *at,
                                      p->inner * rows, 1, NULL);
 }
 
-/* Moves a box between an operand's memory and a buffer, where it is packed:
- * dimensions z to k - 1 whole, and so many rows. */
+/* Copies between an operand's memory and its buffer, where the elements are
+ * packed: dimensions z to k - 1 in full, and a number of rows. */
 typedef struct mover {
   const st_pack *p;
   int i, z;
-  int packed, own; /* which side of the copy is which */
+  int packed, own; /* index of each side in the arguments of copy */
   st_loop copy;
   int64_t n0, n1, strides[4];
 } mover;
 
-/* The copy takes dimensions z and k, this the ones between them, from d on;
- * the part that it moves has so many bytes per row. */
+/* copy covers dimensions z and k; this function covers the dimensions between
+ * them, from d down. bytes: the size of the part per row. */
 static void move_dims(const mover *m, char *packed, char *at, int d,
                       int64_t bytes) {
   if (d <= m->z) {
@@ -166,8 +169,8 @@ static void move_box(const st_pack *p, int i, char *packed, char *at, int z,
   const st_dtype dtype = st__iter_own_dtype(op);
   const bool out = op->is_output, flat = z == p->k;
   int64_t bytes = size_of(op);
-  if (z == 0 && lies_across(p, i)) {
-    gather_across(p, i, packed, at, rows);
+  if (z == 0 && is_transposed(p, i)) {
+    gather_transposed(p, i, packed, at, rows);
     return;
   }
   mover m = {
@@ -185,9 +188,9 @@ static void move_box(const st_pack *p, int i, char *packed, char *at, int z,
 
 typedef uint32_t lanes __attribute__((vector_size(16)));
 
-/* An element as often as 16 bytes hold it. */
+/* Fills 16 bytes with copies of one element. */
 static inline __attribute__((always_inline))
-lanes sixteen_of(const char *from, size_t size) {
+lanes splat16(const char *from, size_t size) {
   uint32_t bits = 0;
   uint64_t wide[2];
   lanes all = {0};
@@ -202,14 +205,15 @@ lanes sixteen_of(const char *from, size_t size) {
   return all;
 }
 
-/* Each of n elements `times` times, by whole stores: the next ones put right
- * what they write too much. */
+/* Repeats each of n elements `times` times, with whole 16-byte stores. A store
+ * may exceed its element's range; the stores of the next element overwrite the
+ * excess. */
 static inline __attribute__((always_inline))
 void spread_size(char *to, const char *from, int64_t times, int64_t n,
                  size_t size) {
   const int64_t step = (int64_t)size, bytes = times * step;
   for (; n > 0; n--, from += step, to += bytes) {
-    const lanes all = sixteen_of(from, size);
+    const lanes all = splat16(from, size);
     memcpy(to, &all, sizeof all);
     for (int64_t o = 16; o < bytes; o += 16) memcpy(to + o, &all, sizeof all);
   }
@@ -226,7 +230,7 @@ static void spread(char *to, const char *from, int64_t times, int64_t n,
   }
 }
 
-/* A row becomes so many. */
+/* Repeats the first row until there are n rows. */
 static void replicate(char *rows, int64_t bytes, int64_t n) {
   const int64_t all = bytes * n;
   for (int64_t done = bytes; done < all; done *= 2) {

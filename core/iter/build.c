@@ -1,10 +1,10 @@
-/* Building an iterator: the pipeline, in its order (I20).
+/* Builds an iterator: the stages of the pipeline in their order (I20).
  *
  * Note [Order of dimensions]
- * Shapes of tensors run from the slowest dimension to the fastest. Up to the
- * reordering, dimension d of the iterator is dimension d of common_shape, and
- * an operand's strides are kept in that order. Reordering turns it round: from
- * then on dimension 0 is the fastest, and perm[d] is the original one.
+ * Tensor shapes list the slowest dimension first. Before the reordering,
+ * dimension d of the iterator is dimension d of common_shape, and operand
+ * strides have the same order. The reordering reverses it: from then on
+ * dimension 0 is the fastest, and perm[d] is the original dimension.
  */
 
 #include "iter/build.h"
@@ -14,7 +14,7 @@
 
 /* -- Operands ------------------------------------------------------------- */
 
-/* The big arrays are left alone: this runs on every call of an operator. */
+/* Does not clear the large arrays, because it runs on every operator call. */
 void st__iter_init(st_iter *it, uint32_t flags) {
   it->flags = flags;
   it->noperands = it->noutputs = it->ndim = it->nperm = it->ncasts = 0;
@@ -73,7 +73,7 @@ void st__iter_release(st_iter *it) {
   it->heap = NULL;
 }
 
-/* The iterator goes on borrowing what it hands over. */
+/* The iterator still borrows the tensor that it returns. */
 st_tensor *st__iter_take_output(st_iter *it, int i) {
   st_iter_operand *op = &it->op[i];
   st_tensor *t = op->original ? op->original : op->tensor;
@@ -111,7 +111,7 @@ static void mark_read_write(st_iter *it) {
   }
 }
 
-/* *shared: some input lies where it may have to be separated. */
+/* Sets *shared if an input may overlap an output and may need a copy. */
 static st_status check_overlap(const st_iter *it, bool *shared) {
   for (int i = 0; i < it->noutputs; i++) {
     const st_tensor *out = it->op[i].tensor;
@@ -129,8 +129,8 @@ static st_status check_overlap(const st_iter *it, bool *shared) {
   return ST_OK;
 }
 
-/* What out will have been resized to covers its storage from its offset on,
- * whatever the order of its dimensions. */
+/* After its resize, out covers its storage from its offset on, contiguously in
+ * some order of dimensions. */
 static bool will_overlap(const st_iter *it, const st_tensor *out,
                          const st_tensor *in) {
   int64_t size = it->numel, stride = 1;
@@ -141,8 +141,8 @@ static bool will_overlap(const st_iter *it, const st_tensor *out,
   return st__overlap(&line, in) != ST_OVERLAP_NO;
 }
 
-/* The output, if any, whose writing would change in before it is read: not
- * one that has a temporary, which is copied after everything has been read. */
+/* The output, if any, whose writes would change `in` before it is read. Outputs
+ * with a temporary do not: they are copied after all inputs have been read. */
 static const st_tensor *overlapped_by(const st_iter *it,
                                       const st_iter_operand *in) {
   if (in->original || in->data) return NULL;
@@ -159,10 +159,10 @@ static const st_tensor *overlapped_by(const st_iter *it,
 }
 
 /* Note [Overlapping inputs are copied]
- * An input that shares memory with an output, other than by being the same
- * elements in the same order, is read from a copy. Whether it does is decided
- * exactly, so that no other call pays for one. Memory of other devices is not
- * ours to copy here. */
+ * An input that shares memory with an output is read from a copy, unless both
+ * are the same elements in the same order. The overlap is decided exactly, so
+ * no other call pays for a copy. On other devices the memory cannot be copied
+ * here, and a partial overlap is an error. */
 static st_status copy_overlapping(st_iter *it) {
   for (int j = it->noutputs; j < it->noperands; j++) {
     st_iter_operand *in = &it->op[j];
@@ -182,7 +182,7 @@ static bool shapes_count(const st_iter *it, const st_iter_operand *op) {
          !(op->is_output && st__iter_has(it, ST_ITER_RESIZE_OUTPUTS));
 }
 
-/* common_shape, shape and the strides of every operand. */
+/* Reserves common_shape, shape, view_offset and the strides of all operands. */
 static st_status reserve(st_iter *it) {
   int ndim = it->static_shape ? it->static_ndim : 0;
   for (int i = 0; i < it->noperands && !it->static_shape; i++) {
@@ -221,7 +221,7 @@ static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
                   (long long)t->sizes[dim - skip], (int)st__display_index(dim));
 }
 
-/* A size of 1 gives way to the other one, even to 0. */
+/* A size of 1 broadcasts to any other size, including 0. */
 static st_status broadcast(st_iter *it, const st_tensor *t) {
   int64_t *shape = it->common_shape;
   const int grow = t->ndim - it->common_ndim;
@@ -265,7 +265,7 @@ static st_status finish_shape(st_iter *it) {
   if (it->static_shape) {
     copy_dims(it->static_ndim, it->common_shape, it->static_shape);
     it->common_ndim = it->static_ndim;
-    it->static_shape = NULL; /* borrowed until here */
+    it->static_shape = NULL; /* borrowed until build */
     it->same_shape = false;
     for (int i = 0; i < it->noperands; i++) {
       const st_tensor *t = it->op[i].tensor;
@@ -296,16 +296,16 @@ static st_status mark_resize(st_iter *it) {
   return ST_OK;
 }
 
-/* -- The plan and the walk ------------------------------------------------ */
+/* -- Planned strides ------------------------------------------------------ */
 
 /* Note [Planned strides]
- * In ATen a whole temporary stands for an operand that casts, whose strides
- * have their say in the order of dimensions and the layout of new outputs.
- * So both are decided here as if there were temporaries. Once the outputs
- * exist, an iterator that casts is laid out a second time, by the strides
- * that its tensors do have: those it walks. */
+ * In ATen an operand that casts gets a whole temporary, whose strides take part
+ * in the choice of the dimension order and of the layout of new outputs. To
+ * give the same results, both are decided here as if there were temporaries.
+ * After the outputs are made, an iterator that casts is laid out again by the
+ * actual strides of its tensors, which are those it walks. */
 
-/* In elements: the tensor's, or those that its temporary would have. */
+/* In elements: the tensor's strides, or those of ATen's temporary. */
 static const int64_t *planned_strides(const st_iter_operand *op,
                                       int64_t *room) {
   const st_tensor *t = op->tensor;
@@ -322,15 +322,15 @@ static unsigned planned_flags(const st_iter_operand *op, const int64_t *s) {
 
 /* -- Fast set-up ---------------------------------------------------------- */
 
-/* How outputs are laid out that are still to be made. */
+/* The layout of outputs to be allocated. */
 typedef struct layout {
-  st_format format;       /* when strides is NULL */
-  const int64_t *strides; /* in elements, in the original order */
+  st_format format;       /* if strides is NULL */
+  const int64_t *strides; /* in elements, in the original order of dimensions */
   int64_t own[ST_MAX_DIMS];
 } layout;
 
-/* The order matters: what is both contiguous and channels_last counts as
- * contiguous, and dense operands qualify only when all strides agree. */
+/* The order of the tests matters: contiguous precedes channels_last, and dense
+ * operands qualify only if all strides are equal. */
 static st_fast_setup fast_setup(const st_iter *it, layout *l,
                                 const int64_t **dense) {
   if (st__iter_has(it, ST_ITER_REDUCTION) || !it->same_shape) {
@@ -371,8 +371,8 @@ static bool set_up_fast(st_iter *it, layout *l) {
 
 /* -- Strides and order ---------------------------------------------------- */
 
-/* Strides of dimensions that nothing walks may be anything; their products
- * must not be undefined behaviour. */
+/* Strides of dimensions that are never walked can have any value, so their
+ * products may overflow; they must not be undefined behaviour. */
 static int64_t wrapping_mul(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a * (uint64_t)b);
 }
@@ -401,8 +401,8 @@ static void plan_strides(st_iter *it, bool static_shape) {
   }
 }
 
-/* 1 when dimension a must come after b (be slower), -1 when before, 0 when
- * the operands leave it open. The first operand that has an opinion wins. */
+/* Returns 1 if dimension a must be slower than b, -1 if faster, 0 if no operand
+ * decides. The first operand that decides wins. */
 static int compare_dims(const st_iter *it, int a, int b) {
   for (int i = 0; i < it->noperands; i++) {
     const st_iter_operand *op = &it->op[i];
@@ -419,8 +419,8 @@ static int compare_dims(const st_iter *it, int a, int b) {
   return 0;
 }
 
-/* An insertion sort that walks on over ambiguous pairs: "open" is not
- * transitive, so this very order of comparisons decides the result. */
+/* An insertion sort that continues past ambiguous pairs. "Ambiguous" is not
+ * transitive, so the result depends on exactly this order of comparisons. */
 static void sort_dims(st_iter *it) {
   int *perm = it->perm;
   for (int i = 1; i < it->nperm; i++) {
@@ -451,7 +451,7 @@ static void reorder(st_iter *it) {
   }
 }
 
-/* Outputs to be made follow the iteration order. */
+/* Outputs to be allocated follow the iteration order. */
 static void lay_out(st_iter *it, layout *l) {
   bool inverted = true;
   int64_t next = 1;
@@ -535,8 +535,8 @@ static st_status resize(const st_iter *it, st_tensor *t, const layout *l) {
                     : ST_OK;
 }
 
-/* New tensors first, the caller's own last: when one of those cannot grow,
- * nothing but its siblings' shapes can have changed. */
+/* Allocates new outputs first and resizes the caller's last. When a resize
+ * fails, only the shapes of outputs resized before it have changed. */
 static st_status make_outputs(st_iter *it, const layout *l) {
   for (int i = 0; i < it->noutputs; i++) {
     if (!it->op[i].tensor) ST_TRY(make_output(it, &it->op[i], l));
@@ -549,7 +549,7 @@ static st_status make_outputs(st_iter *it, const layout *l) {
   return ST_OK;
 }
 
-/* Note [Planned strides]. Outputs have their sizes now. */
+/* See Note [Planned strides]. All outputs have their final sizes here. */
 static void plan_walk(st_iter *it, bool static_shape) {
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
@@ -561,7 +561,7 @@ static void plan_walk(st_iter *it, bool static_shape) {
   st__iter_coalesce(it);
 }
 
-/* Last of all, because resizing may have moved a storage. */
+/* This is the last stage, because a resize may move a storage. */
 static void find_data(st_iter *it) {
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];

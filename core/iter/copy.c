@@ -1,5 +1,4 @@
-/* copy_, clone and contiguous: moving elements between layouts and dtypes
- * (Y1 to Y6).
+/* copy_, clone and contiguous: copies between layouts and dtypes (Y1 to Y6).
  */
 
 #include "iter/copy.h"
@@ -20,8 +19,8 @@ static void start(st_iter *it, uint32_t flags, const st_tensor *dst,
 
 /* -- Lazy tensors --------------------------------------------------------- */
 
-/* What becomes of the bytes of src in dst, in the dtype of dst (Note [Lazy
- * tensors]). */
+/* The operations that turn the bits of src into those of dst, in the dtype of
+ * dst (Note [Lazy tensors]). */
 typedef struct bit_changes {
   int n;
   st_kernel_id of[2];
@@ -39,9 +38,10 @@ static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
   return c;
 }
 
-/* Integers wrap when they are negated, and the negative of a real number has
- * no -0 as imaginary part: so that comes before a conversion. */
-static bool comes_first(const st_tensor *src, st_dtype to) {
+/* True if the negation must precede the conversion: negated integers wrap in
+ * their own dtype, and the negative of a real number has an imaginary part of
+ * 0, not -0. */
+static bool negates_first(const st_tensor *src, st_dtype to) {
   const st_dtype from = (st_dtype)src->dtype;
   return st__is_neg(src) && from != to &&
          (st__is_integral(from) ||
@@ -52,8 +52,8 @@ static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
   return ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0;
 }
 
-/* No two elements of t share memory. Cannot fail. */
-static void change(const st_tensor *t, st_kernel_id id) {
+/* Applies a kernel to t in place. t must not overlap itself. Cannot fail. */
+static void apply_change(const st_tensor *t, st_kernel_id id) {
   st_iter it;
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
@@ -79,7 +79,8 @@ static bool is_tiled(const st_iter *it) {
   return st__move_is_tiled(&m);
 }
 
-/* A change is made on the way where that costs nothing, else afterwards. */
+/* A bit change is fused into the copy if that costs nothing; otherwise it runs
+ * afterwards. */
 static void run_copy(st_iter *it) {
   const st_dtype d = it->op[0].target;
   bit_changes left = changes_between(it->op[0].tensor, it->op[1].tensor);
@@ -91,7 +92,7 @@ static void run_copy(st_iter *it) {
     plan_move(it, &m);
     st__move_run(&m);
   }
-  while (left.n > 0) change(it->op[0].tensor, left.of[--left.n]);
+  while (left.n > 0) apply_change(it->op[0].tensor, left.of[--left.n]);
 }
 
 bool st__copy_is_tiled(const st_iter *it) {
@@ -99,7 +100,7 @@ bool st__copy_is_tiled(const st_iter *it) {
          is_tiled(it);
 }
 
-/* Equal shapes and bits that mean the same: no iterator is needed. */
+/* For equal shapes and equal lazy bits: no iterator is needed. */
 static void move_elements(const st_tensor *dst, const st_tensor *src) {
   const int64_t to = (int64_t)st__itemsize((st_dtype)dst->dtype);
   const int64_t from = (int64_t)st__itemsize((st_dtype)src->dtype);
@@ -113,8 +114,8 @@ static void move_elements(const st_tensor *dst, const st_tensor *src) {
   st__move_run(&m);
 }
 
-/* Two operands of equal shape, no checks: the inline slots suffice, so that
- * nothing is allocated. */
+/* Two operands of equal shape fit in the inline slots, so nothing is
+ * allocated. */
 void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (st__is_meta(dst)) st__dry_run_copy(dst, src);
@@ -130,13 +131,14 @@ void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st__iter_release(&it);
 }
 
-/* Once, or a loop would say it all day long. A bool asks for both parts. */
-static void warn_of_loss(st_dtype to, st_dtype from) {
-  static atomic_flag was_said = ATOMIC_FLAG_INIT;
+/* Warns once per process. A conversion to bool uses both parts, so it does not
+ * warn. */
+static void warn_complex_cast(st_dtype to, st_dtype from) {
+  static atomic_flag has_warned = ATOMIC_FLAG_INIT;
   if (!st__is_complex(from) || st__is_complex(to) || to == ST_BOOL) return;
-  if (!atomic_flag_test_and_set(&was_said)) {
-    st__warn("complex elements become real ones: their imaginary parts are "
-             "lost (said once)");
+  if (!atomic_flag_test_and_set(&has_warned)) {
+    st__warn("casting complex elements to a real dtype discards their "
+             "imaginary parts (this warning is shown once)");
   }
 }
 
@@ -149,8 +151,8 @@ static bool same_view(const st_tensor *a, const st_tensor *b) {
          memcmp(a->strides, b->strides, bytes) == 0;
 }
 
-/* Two runs of bytes of which one is to become the other, wherever they lie:
- * the one overlap that a copy can walk round without a temporary. */
+/* True if both are contiguous and overlap: memmove handles this case without a
+ * temporary. */
 static bool is_move(const st_tensor *dst, const st_tensor *src) {
   return dst->storage == src->storage && dst->dtype == src->dtype &&
          is_same_lazily(dst, src) && st__same_sizes(dst, src) &&
@@ -167,26 +169,26 @@ static st_status resolve_and_copy(st_tensor *dst, const st_tensor *src) {
   return status;
 }
 
-/* Is there nothing that an iterator would find out? */
+/* True if the copy needs neither checks nor broadcasting, so no iterator. */
 static bool is_plain(const st_tensor *dst, const st_tensor *src) {
   return (dst->flags & ST_FLAG_DENSE) && !st__may_overlap(dst, src) &&
          dst->device == ST_DEVICE_CPU && src->device == ST_DEVICE_CPU &&
          is_same_lazily(dst, src) && st__same_sizes(dst, src);
 }
 
-/* A copy to the meta device moves nothing, but its shapes must fit. */
+/* A copy to the meta device moves no elements, but its shapes are checked. */
 st_status st__copy(st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (st__lacks_memory(dst) || st__lacks_memory(src)) {
     return st__refuse_memoryless();
   }
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
-  warn_of_loss((st_dtype)dst->dtype, (st_dtype)src->dtype);
+  warn_complex_cast((st_dtype)dst->dtype, (st_dtype)src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
   }
-  if (comes_first(src, (st_dtype)dst->dtype)) {
+  if (negates_first(src, (st_dtype)dst->dtype)) {
     return resolve_and_copy(dst, src);
   }
   if (is_move(dst, src)) {
@@ -226,10 +228,10 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   st_status status = ST_OK;
   if (dtype == ST_DTYPE_NONE) dtype = (st_dtype)t->dtype;
   ST_TRY(new_like(t, dtype, format, &copy));
-  warn_of_loss(dtype, (st_dtype)t->dtype);
+  warn_complex_cast(dtype, (st_dtype)t->dtype);
   if (st__lacks_memory(t)) {
     memset(copy->storage->data, 0, copy->storage->nbytes);
-  } else if (comes_first(t, dtype)) {
+  } else if (negates_first(t, dtype)) {
     status = resolve_and_copy(copy, t);
   } else {
     st__copy_unchecked(copy, t);
@@ -252,8 +254,8 @@ st_status st__clone_if_overlapping(const st_tensor *out, const st_tensor *t,
 st_status st__contiguous(const st_tensor *t, st_format format,
                          st_tensor **out) {
   if (format == ST_FORMAT_PRESERVE) {
-    return st__fail(ST_BAD_VALUE, "preserve_format is not a layout that "
-                    "contiguous could give");
+    return st__fail(ST_BAD_VALUE, "contiguous does not support "
+                    "preserve_format");
   }
   if (!st__is_contiguous_in(t, format)) {
     return st__clone(t, ST_DTYPE_NONE, format, out);

@@ -1,5 +1,4 @@
-/* Watched calls (Note [Dry runs]), and captured ones (Note [Captured
- * loops]). */
+/* Dry runs (Note [Dry runs]) and captured loops (Note [Captured loops]). */
 
 #include "iter/dry_run.h"
 
@@ -8,7 +7,7 @@
 typedef struct dry_run {
   st_plan **plans;
   int room, count;
-  st_status status; /* of keeping them */
+  st_status status; /* of the copies of iterators */
 } dry_run;
 
 static _Thread_local dry_run *current;
@@ -71,8 +70,8 @@ void st__dry_run_copy(const st_tensor *dst, const st_tensor *src) {
   st__iter_release(&it);
 }
 
-/* The result is seen with dimensions of size 1 for those that are folded, so
- * that its strides are 0 there. */
+/* The result gets dimensions of size 1 in place of the reduced ones, so that
+ * its strides are 0 there. */
 static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
   int64_t sizes[ST_MAX_DIMS];
   st_tensor *out = NULL;
@@ -99,7 +98,7 @@ void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
   if (current) dry_run_reduce(self, dims);
 }
 
-/* -- Doubles -------------------------------------------------------------- */
+/* -- Fake tensors --------------------------------------------------------- */
 
 enum { MAX_FAKE_TENSORS = 64 };
 
@@ -107,7 +106,7 @@ typedef struct fake_tensors {
   int n, nlisted;
   const st_tensor *original[MAX_FAKE_TENSORS];
   st_tensor *made[MAX_FAKE_TENSORS];
-  st_tensor *listed[2 * MAX_FAKE_TENSORS]; /* borrowed, of lists */
+  st_tensor *listed[2 * MAX_FAKE_TENSORS]; /* borrowed, of list arguments */
 } fake_tensors;
 
 static st_status new_storage(const fake_tensors *c, const st_storage *s,
@@ -122,7 +121,7 @@ static st_status new_storage(const fake_tensors *c, const st_storage *s,
 }
 
 static st_status too_many(void) {
-  return st__fail(ST_BAD_STATE, "more tensors than can be watched");
+  return st__fail(ST_BAD_STATE, "the call has too many tensors for a dry run");
 }
 
 static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
@@ -133,7 +132,8 @@ static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
   }
   if (c->n == MAX_FAKE_TENSORS) return too_many();
   if (st__is_privateuse(t)) {
-    return st__fail(ST_BAD_STATE, "its tensors are on device '%s'",
+    return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "
+                    "runs do not support",
                     st__device_name((st_device)t->device));
   }
   ST_TRY(new_storage(c, t->storage, &storage));
@@ -202,7 +202,7 @@ st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
   st_status status = call_with_fakes(op, all);
   current = old;
   st__mute(muted);
-  /* a call that would look at elements is seen up to there */
+  /* a call that would read elements is reported up to that point */
   if (status == ST_BAD_STATE && w.count > 0) status = ST_OK;
   if (status == ST_OK) status = w.status;
   *count = w.count;

@@ -1,13 +1,13 @@
-/* What a call would walk: the plans of the iterators, copies and reductions
- * it is made of, found by making it with tensors that have no data.
+/* Dry runs: the iterators, copies and reductions that a call would run, found
+ * by a call with fake tensors, which have no data.
  *
  * Note [Dry runs]
- * On the meta device a call goes the same way as on the CPU, up to the loops.
- * A watched call is one on fake tensors of its tensors there: of the same
- * geometry and dtypes, sharing memory as the originals do. Whoever would run a
- * loop over something and finds it on that device says so here. Nothing is read
- * or written, no mode or observer hears of it, and nobody but a watched call
- * pays for it.
+ * On the meta device a call takes the same path as on the CPU, except for the
+ * loops. A dry run calls an operator with a fake tensor for each tensor
+ * argument: on the meta device, with the same sizes, strides, dtype and sharing
+ * of storages. Code that would run a loop and finds its operands on that device
+ * reports the loop here. No element is read or written, modes and observers do
+ * not see the call, and ordinary calls pay nothing for it.
  */
 #ifndef ST_ITER_DRY_RUN_H
 #define ST_ITER_DRY_RUN_H
@@ -15,10 +15,11 @@
 #include "dispatch/dispatch.h"
 #include "iter/plan.h"
 
-/* Is this thread in such a call, or are its loops captured? */
+/* True if this thread is in a dry run or its loops are captured. */
 bool st__is_dry_run(void);
 
-/* On the meta device, in such a call or not. dims: a bit set. */
+/* Report a loop on the meta device; without effect outside a dry run or
+ * capture. dims: a bit set. */
 void st__dry_run_iter(const st_iter *it, int64_t grain, bool tiled,
                       bool buffered);
 void st__dry_run_copy(const st_tensor *dst, const st_tensor *src);
@@ -26,16 +27,16 @@ void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
                         const st_tensor *out, st_kernel_id kernel);
 
 /* Note [Captured loops]
- * Calls on the meta device say which loop they would run over what. Whoever
- * captures them has the loops themselves, with the numbers that go with them
- * and the dtypes that operands are seen in, and can run them later, over other
- * memory and in pieces: that is how expressions are fused
- * (fuse/ir/lower_graph.h). So a fused expression computes with the very loops
- * of the operators it is made of, whatever chose them. */
+ * Calls on the meta device report which loop they would run on which operands.
+ * A capture receives the loops themselves, with their scalar parameters and the
+ * dtypes that operands are converted to, and can run them later, on other
+ * memory and in blocks. Expressions are fused this way (fuse/ir/lower_graph.h).
+ * So a fused expression computes with exactly the loops of its operators,
+ * whatever selected them. */
 typedef struct st_capture st_capture;
 struct st_capture {
-  /* an elementwise loop; params may be NULL, what else it would be handed
-   * cannot be kept: then loop is NULL */
+  /* an elementwise loop; params may be NULL. loop is NULL if it needs a ctx of
+   * another kind, which cannot be kept */
   void (*map)(st_capture *c, const st_iter *it, st_loop loop,
               const st_params *params, int64_t grain);
   void (*copy)(st_capture *c, const st_tensor *dst, const st_tensor *src);
@@ -43,25 +44,25 @@ struct st_capture {
   /* a reduction by this kernel */
   void (*fold)(st_capture *c, const st_tensor *out, const st_tensor *self,
                st_kernel_id kernel);
-  /* input i of it must have no zeros */
+  /* input i of it must not contain zeros */
   void (*divide)(st_capture *c, const st_iter *it, int i);
   /* the call depends on elements of t */
   void (*data_read)(st_capture *c, const st_tensor *t);
 };
 
-/* Calls of this thread are captured from now on, or not any more (NULL). What
- * was in force; not while calls are watched. */
+/* Captures the calls of this thread; NULL ends the capture. Returns the
+ * previous capture. Not allowed in a dry run. */
 st_capture *st__set_capture(st_capture *c);
 st_capture *st__captured(void);
 
-/* On the meta device, captured or not. */
+/* Report to the capture on the meta device; without effect if there is none. */
 void st__capture_elementwise(const st_iter *it, st_loop loop,
                              const st_params *params, int64_t grain);
 void st__capture_fill(const st_tensor *dst, st_scalar value);
 void st__capture_divisor(const st_iter *it, int i);
 void st__capture_data_read(const st_tensor *t);
 
-/* See strided.h. */
+/* See st_plan_call in strided_plan.h. */
 st_status st__dry_run_call(const st_op *op, int n, const st_value *args,
                            st_plan **plans, int room, int *count);
 

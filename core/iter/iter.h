@@ -37,12 +37,13 @@ enum {
   ST_ITER_PROMOTE           = 1 << 8,  /* promote_inputs_to_common_dtype */
   ST_ITER_INT_TO_FLOAT      = 1 << 9,
   ST_ITER_CAST_OUTPUTS      = 1 << 10, /* cast_common_dtype_to_outputs */
-  ST_ITER_BORROWED          = 1 << 11, /* operands outlive the iterator:
+  ST_ITER_BORROWED          = 1 << 11, /* the operands outlive the iterator:
                                           build does not retain them */
-  ST_ITER_TEMPORARIES       = 1 << 12, /* nothing is cast inside the loop: for
-                                          those who walk the data themselves */
+  ST_ITER_TEMPORARIES       = 1 << 12, /* converts through temporaries, not
+                                          inside the loop: for callers that walk
+                                          the data themselves */
 
-  /* Presets of ATen's TensorIteratorBase. */
+  /* The presets of ATen's TensorIteratorBase. */
   ST_ITER_DEFAULT  = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
                      ST_ITER_SAME_DTYPE | ST_ITER_SAME_DEVICE,
   ST_ITER_BINARY   = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
@@ -52,7 +53,7 @@ enum {
   ST_ITER_BINARY_FLOAT = ST_ITER_BINARY | ST_ITER_INT_TO_FLOAT,
   ST_ITER_COMPARE  = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
                      ST_ITER_SAME_DEVICE | ST_ITER_CPU_SCALARS |
-                     ST_ITER_PROMOTE, /* static dtype, cast: see op */
+                     ST_ITER_PROMOTE, /* static dtype and cast: see op */
   ST_ITER_UNARY    = ST_ITER_DEFAULT,
   ST_ITER_UNARY_FLOAT = ST_ITER_CHECK_OVERLAP | ST_ITER_RESIZE_OUTPUTS |
                      ST_ITER_SAME_DEVICE | ST_ITER_PROMOTE |
@@ -63,8 +64,8 @@ enum {
                      ST_ITER_PROMOTE,
 
   ST_ITER_MAX_OPERANDS = 16,
-  ST_ITER_INLINE = 320 /* int64 slots kept in the struct: enough for two
-                          operands of ST_MAX_DIMS */
+  ST_ITER_INLINE = 320 /* int64 slots in the struct: enough for two operands of
+                          ST_MAX_DIMS */
 };
 
 typedef enum st_fast_setup {
@@ -72,39 +73,40 @@ typedef enum st_fast_setup {
 } st_fast_setup;
 
 typedef struct st_iter_operand {
-  st_tensor *tensor;    /* what the loop touches; owned after build */
-  st_tensor *original;  /* the caller's, when tensor is a temporary */
-  int64_t *stride;      /* byte strides, one per iterator dimension */
+  st_tensor *tensor;    /* what the loop accesses; owned after build */
+  st_tensor *original;  /* the caller's tensor, if tensor is a temporary */
+  int64_t *stride;      /* strides in bytes, one per iterator dimension */
   char *data;           /* NULL on the meta device */
-  st_dtype target;      /* before build: asked for an input, or an output
-                           that is NULL; after: dtype that the loop sees */
-  st_dtype seen;        /* what was asked for, else the tensor's */
-  bool casts;           /* the tensor has another one: see buffer.h */
+  st_dtype target;      /* before build: the dtype that an input, or an output
+                           that is NULL, shall have; after: the dtype that the
+                           loop sees */
+  st_dtype seen;        /* the requested dtype, or else the tensor's */
+  bool casts;           /* the tensor's dtype is not target: see buffer.h */
   bool owns_tensor, owns_original;
   bool is_output;
   bool will_resize;
   bool is_read_write;   /* an output that is also an input */
-  double scalar[2];     /* a 0-dim input of another dtype is converted into
-                           here: data points at it, tensor stays */
+  double scalar[2];     /* the converted value of a 0-dim input of another
+                           dtype: data points here, tensor is unchanged */
 } st_iter_operand;
 
 typedef struct st_iter {
   uint32_t flags;
   int noperands, noutputs, ndim;
-  int ncasts;           /* operands that cast */
+  int ncasts;           /* number of operands that cast */
   st_iter_operand op[ST_ITER_MAX_OPERANDS];
   int64_t *shape;       /* fastest dimension first */
   int64_t numel;
-  int perm[ST_MAX_DIMS];   /* iterator dim -> original dim */
+  int perm[ST_MAX_DIMS];   /* iterator dimension -> original dimension */
   int nperm;               /* 0 after a fast set-up */
   st_dtype common_dtype;
-  st_dtype static_dtype;   /* ST_DTYPE_NONE unless set by the caller: what
-                              the loop writes instead of common_dtype; outputs
-                              are made of it and, with CAST_OUTPUTS, cast
-                              from it */
+  st_dtype static_dtype;   /* ST_DTYPE_NONE unless the caller sets it: the dtype
+                              that the loop writes instead of common_dtype. New
+                              outputs have it; with CAST_OUTPUTS others are
+                              converted from it */
   st_device device;
-  st_device static_device; /* of outputs that are made; ST_DEVICE_COUNT, the
-                              inputs' device, unless set by the caller */
+  st_device static_device; /* of new outputs; ST_DEVICE_COUNT, which means the
+                              inputs' device, unless the caller sets it */
   const int64_t *static_shape; /* borrowed until build; NULL unless set */
   int static_ndim;
   st_fast_setup fast;
@@ -112,55 +114,58 @@ typedef struct st_iter {
   bool accumulate, final_output; /* set by splitting a reduction */
   int common_ndim;               /* shape before reordering, for plans */
   int64_t *common_shape;
-  int64_t *view_offset;          /* per dimension, what narrowing has cut off
-                                    in front */
-  void *heap;                    /* when the inline slots do not do */
+  int64_t *view_offset;          /* per dimension, the index at which a narrowed
+                                    dimension starts */
+  void *heap;                    /* used if the inline slots are too few */
   size_t heap_size;
   int64_t slots[ST_ITER_INLINE];
 } st_iter;
 
 void st__iter_init(st_iter *it, uint32_t flags);
-/* Borrow the tensors until build, which retains them. Outputs first. A NULL
- * output is allocated with dtype (or the common one for ST_DTYPE_NONE). */
+/* Add operands, outputs first. The tensors are borrowed until build, which
+ * retains them. A NULL output is allocated with dtype (or the common dtype for
+ * ST_DTYPE_NONE). */
 void st__iter_output(st_iter *it, const st_tensor *t, st_dtype dtype);
 void st__iter_input(st_iter *it, const st_tensor *t);
-/* An input that the loop sees in dtype, without promotion of its own. */
+/* Adds an input that the loop sees in dtype, instead of type promotion. */
 void st__iter_input_as(st_iter *it, const st_tensor *t, st_dtype dtype);
 st_status st__iter_build(st_iter *it);
-void st__iter_release(st_iter *it); /* safe after a failed build, and twice */
+void st__iter_release(st_iter *it); /* also after a failed build; idempotent */
 
-/* The caller's tensor for output i (given or allocated), owned. */
+/* The caller's tensor for output i (given or allocated), owned by the
+ * caller. */
 st_tensor *st__iter_take_output(st_iter *it, int i);
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Runs loop over everything, on the team when there is more than grain. Runs
- * once: the iterator may be reordered for it. Cannot fail. */
+/* Runs loop over all elements, on several threads if there are more than grain.
+ * Runs only once, because it may reorder the iterator. Cannot fail. */
 void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
-/* The same for a loop that knows nothing of an element but its operands', so
- * that these may lie anywhere: Note [Packing short rows] in buffer.h. */
+/* The same for a loop that depends only on the operands' elements, so that it
+ * may run on copies of them: Note [Packing short rows] in buffer.h. */
 void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
-/* One thread, in order. */
+/* Runs on the calling thread, in order. */
 void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
-/* The same over the linear range [begin, end) of elements. */
+/* The same for the elements [begin, end) in linear order. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end);
-/* Runs a loop that looks at the inputs and writes nothing. */
+/* Runs a loop that reads the inputs and writes no output. */
 void st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
 
-/* -- Seeing --------------------------------------------------------------- */
+/* -- Inspection ----------------------------------------------------------- */
 
 bool st__iter_is_contiguous(const st_iter *it);
 bool st__iter_has_contiguous_first_dim(const st_iter *it);
 
-/* What an elementwise loop meets along the first dimension (I16):
- * contiguous operands, those and one input of stride 0, or anything else. */
+/* The layout of operands along the first dimension (I16): all contiguous;
+ * contiguous but for one input of stride 0; any other. */
 typedef enum st_inner { ST_INNER_VECTOR, ST_INNER_SCALAR, ST_INNER_STRIDED }
   st_inner;
 st_inner st__iter_inner(const st_iter *it);
 
-/* The 2-d calls for a linear range: step k covers n0 x n1 at offsets[...]
- * bytes per operand. Returns how many it filled, at most max. */
+/* The 2-d loop calls for a linear range: step k covers n0 x n1 elements,
+ * offset[i] bytes from the start of operand i. Returns how many steps it wrote,
+ * at most max. */
 typedef struct st_iter_step {
   int64_t n0, n1;
   int64_t offset[ST_ITER_MAX_OPERANDS];
@@ -170,31 +175,33 @@ int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
 
 /* -- Splitting (I15, I11) ------------------------------------------------- */
 
-/* Dimensions are those of a built iterator, the fastest first. */
+/* Dimensions are those of a built iterator, fastest first. */
 bool st__iter_is_dim_reduced(const st_iter *it, int dim);
 int64_t st__iter_num_output_elements(const st_iter *it);
 int st__iter_num_reduce_dims(const st_iter *it);
 bool st__iter_can_use_32bit(const st_iter *it);
-/* The dimension whose ends are farthest apart in an operand; -1 when none
- * has two elements. */
+/* The dimension with the largest extent in bytes in any operand; -1 if no
+ * dimension has two elements. */
 int st__iter_dim_to_split(const st_iter *it);
 
-/* Leaves size >= 1 positions of a dimension, from start on. One position is
- * no dimension any more, but in a reduction. */
+/* Narrows a dimension to size >= 1 indices from start. A dimension of size 1 is
+ * dropped, except in a reduction. */
 void st__iter_narrow(st_iter *it, int dim, int64_t start, int64_t size);
-/* *to becomes a built iterator of its own. To be released, also on failure. */
+/* *to becomes an independent built iterator. The caller releases it, also after
+ * a failure. */
 st_status st__iter_copy(const st_iter *from, st_iter *to);
-/* *first becomes the first half of a dimension of at least two positions, it
- * the second half (Note [Splitting a reduction]). Release as above. */
+/* *first becomes the first half of a dimension of size 2 or more, and `it` the
+ * second half (Note [Splitting a reduction]). The caller releases *first, also
+ * after a failure. */
 st_status st__iter_split(st_iter *it, int dim, st_iter *first);
-/* Calls fn for parts of it whose offsets fit 32 bits, in order; it becomes
- * the last of them. Fails with what fn returns, or NO_MEMORY on the way. */
+/* Splits `it` until offsets fit 32 bits and calls fn for each part, in order;
+ * `it` becomes the last part. Fails with the status of fn, or NO_MEMORY. */
 typedef st_status (*st_iter_fn)(st_iter *part, void *ctx);
 st_status st__iter_with_32bit(st_iter *it, st_iter_fn fn, void *ctx);
 
-/* The operands behind it move up. */
+/* The operands after it move up. */
 void st__iter_remove_operand(st_iter *it, int i);
-/* The loop is to find operand i at data, with the strides that it has. */
+/* Sets the data pointer of operand i; its strides stay. */
 void st__iter_replace_data(st_iter *it, int i, char *data);
 
 /* -- Type promotion ------------------------------------------------------- */

@@ -1,20 +1,21 @@
-/* Moves: copies planned by their geometry alone.
+/* Moves: strided copies planned by their geometry alone.
  *
  * Note [Strided copies]
- * Dimensions are sorted by the strides of dst and merged where both sides
- * allow it. If both run along the first one, but not far, a run of elements
- * becomes the element. Then a plane is chosen, the fastest dimension of dst
- * and that of src, and cut into tiles that a loop does at once; the grid of
- * tiles, through all other dimensions too, is what the team shares.
+ * Dimensions are sorted by the strides of dst, and merged where both sides
+ * allow it. If both sides are contiguous along the first dimension, but only
+ * for a few bytes, such a run of elements is treated as one element. Then a
+ * plane is chosen: the fastest dimension of dst and that of src. It is cut into
+ * tiles, each the work of one loop call. Threads share the grid of tiles over
+ * the plane and all other dimensions.
  *
  * Note [Staged tiles]
- * A transposed copy touches a new cache line for every element of one side,
- * so it goes tile by tile, and tiles are transposed in registers. Rows of src
- * are first brought into a small buffer when they must be converted, when
- * their elements do not lie side by side, or when their stride is a large
- * power of two, so that they would fall into one cache set. What is too large
- * to stay in the caches is written past them, in whole lines, from a second
- * buffer: a line that is only written need not be read first.
+ * A transposed copy touches a new cache line for each element of one side. So
+ * it runs tile by tile, and tiles are transposed in registers. Rows of src are
+ * first loaded into a small staging buffer if they must be converted, if their
+ * elements are not adjacent, or if their stride is a large power of two, which
+ * would map them to one cache set. A destination too large for the caches is
+ * written by non-temporal stores of whole lines from a second buffer, because a
+ * line that is only written need not be read first.
  */
 
 #include "iter/move.h"
@@ -28,12 +29,12 @@
 #include "kernel/transpose.h"
 
 enum {
-  PAD = 16,            /* keeps columns of a buffer in different sets */
-  STAGE = 20 << 10,    /* bytes of a buffer */
-  ALIASED = 1 << 10,   /* rows so far apart fall into one set */
-  PIECE = 64 << 10,    /* bytes of a tile that is no tile */
+  PAD = 16,            /* puts columns of a buffer into different cache sets */
+  STAGE = 20 << 10,    /* bytes of a staging buffer */
+  ALIASED = 1 << 10,   /* rows this far apart map to the same cache set */
+  PIECE = 64 << 10,    /* bytes of a tile that is not transposed */
   GRAIN = 128 << 10,   /* bytes worth a thread */
-  LONG_RUN = 64        /* bytes: two sides with such runs agree enough */
+  LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
 
 /* -- Dimensions ----------------------------------------------------------- */
@@ -87,7 +88,7 @@ static void drop_first(st_move *m) {
   }
 }
 
-/* Two dimensions at least. */
+/* Adds dimensions of size 1 up to two dimensions. */
 static void pad_dims(st_move *m) {
   for (; m->ndim < 2; m->ndim++) {
     m->shape[m->ndim] = 1;
@@ -100,16 +101,16 @@ static void pad_dims(st_move *m) {
 typedef struct plan {
   const st_move *move;
   int64_t size;           /* bytes of an element of dst, or of a run */
-  int axis;               /* of src: with the first, the plane */
-  bool tiled;             /* small tiles, because the two disagree */
+  int axis;               /* of src; spans the plane with dimension 0 */
+  bool tiled;             /* small tiles: the fastest dimensions differ */
   bool transposes;
   bool stages;            /* rows of src are loaded into a buffer first */
-  bool streams;           /* rows of dst are written past the caches ... */
-  bool direct;            /* ... from src itself */
-  st_loop load;           /* between dtypes, or of bits */
+  bool streams;           /* rows of dst are written by non-temporal stores */
+  bool direct;            /* the same, directly from src */
+  st_loop load;           /* converts between dtypes or copies bits */
   st_loop transpose, stream;
-  st_runs_ctx run;        /* what load gets as ctx when runs are moved */
-  int64_t strides[4];     /* of the plane, as loops get them */
+  st_runs_ctx run;        /* ctx of load if runs are moved */
+  int64_t strides[4];     /* of the plane, in the order that loops expect */
   int64_t shape[2], tile[2]; /* of the plane, in elements */
   int ndim;               /* of the grid: the plane, then other dimensions */
   int64_t count[ST_MAX_DIMS], dst_step[ST_MAX_DIMS], src_step[ST_MAX_DIMS];
@@ -129,14 +130,14 @@ static bool is_element(int64_t bytes) {
   return bytes <= 16 && (bytes & (bytes - 1)) == 0;
 }
 
-/* Do both run along the first dimension? */
+/* True if both sides are contiguous along the first dimension. */
 static bool has_runs(const plan *p) {
   const st_move *m = p->move;
   return m->to == m->from && m->dst_stride[0] == p->size &&
          m->src_stride[0] == p->size;
 }
 
-/* What an element is, and the loop that moves it. */
+/* Chooses the size of an element and the loop that copies it. */
 static void choose_elements(plan *p, st_move *m) {
   p->size = (int64_t)st__itemsize(m->to);
   p->load = st__copy_kernel(m->to, m->from);
@@ -154,7 +155,7 @@ static void choose_elements(plan *p, st_move *m) {
 
 /* -- The walk ------------------------------------------------------------- */
 
-/* The fastest dimension of src, which is 0 if in doubt. */
+/* The fastest dimension of src; 0 if it is ambiguous. */
 static int fastest_of_src(const st_move *m) {
   int axis = 0;
   if (m->src_stride[0] == 0) return 0;
@@ -167,7 +168,8 @@ static int fastest_of_src(const st_move *m) {
   return axis;
 }
 
-/* Tiles pay from four elements, or as many as a register holds. */
+/* A transpose by tiles is faster from four elements on, or as many as a
+ * register holds. */
 static bool can_transpose(const plan *p) {
   const st_move *m = p->move;
   const int64_t few = p->size < 4 ? 16 / p->size : 4;
@@ -175,10 +177,10 @@ static bool can_transpose(const plan *p) {
          m->shape[0] >= few && m->shape[p->axis] >= few;
 }
 
-/* Lines of tiles come and go in no order that the machine foresees, so they
- * stay for a shorter time. */
+/* The prefetcher does not predict accesses by tiles, so their lines are evicted
+ * earlier: half of the cache counts. */
 static bool is_larger_than_cache(const plan *p) {
-  int64_t bytes = 2 * p->size; /* about as much of src */
+  int64_t bytes = 2 * p->size; /* src is about as large as dst */
   for (int d = 0; d < p->move->ndim; d++) bytes *= p->move->shape[d];
   return bytes >= (int64_t)st__cache_bytes() / (p->tiled ? 2 : 1);
 }
@@ -203,8 +205,8 @@ static void choose_walk(plan *p) {
 
 /* -- Tiles ---------------------------------------------------------------- */
 
-/* How many rows a buffer has room for, whichever side they belong to, when
- * the other side has n. */
+/* The number of rows that fit a buffer, whichever side they belong to, if the
+ * other side has n. */
 static int64_t room(const plan *p, int64_t n) {
   const int64_t own = STAGE / (n * p->size + PAD);
   const int64_t other = (STAGE / n - PAD) / p->size;
@@ -213,7 +215,7 @@ static int64_t room(const plan *p, int64_t n) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Whole lines of both sides, as long as they fit the buffers. */
+/* Whole cache lines of both sides, if they fit the buffers. */
 static void choose_small_tile(plan *p) {
   const int64_t line = 64 / p->size;
   const int64_t t0 = 2 * line, t1 = p->size == 1 ? 2 * line : 4 * line;
@@ -222,7 +224,7 @@ static void choose_small_tile(plan *p) {
   p->tile[1] = least(n1, n0 < t0 ? room(p, n0) / line * line : t1);
 }
 
-/* As much of a row as fits, then as many rows. */
+/* As much of a row as fits, then as many rows as fit. */
 static void choose_tile(plan *p) {
   const int64_t bytes = p->streams && !p->direct ? STAGE : PIECE;
   const int64_t t0 = least(p->shape[0], (bytes - PAD) / p->size);
@@ -252,15 +254,15 @@ static void add_counter(plan *p, int64_t count, int64_t dst_step,
   p->src_step[p->ndim++] = src_step;
 }
 
-/* Tiles along dimension d of the plane. */
+/* Adds the counter of tiles along dimension d of the plane. */
 static void add_tiles(plan *p, int d) {
   const int64_t tile = p->tile[d];
   add_counter(p, (p->shape[d] + tile - 1) / tile, tile * p->strides[2 * d],
               tile * p->strides[2 * d + 1]);
 }
 
-/* Tiles follow each other along the rows of src, so that they are read from
- * end to end; without tiles, along those of dst. */
+/* The order of tiles follows the rows of src, so that src is read sequentially;
+ * without small tiles it follows the rows of dst. */
 static int64_t choose_grid(plan *p) {
   const st_move *m = p->move;
   const int axis = p->tiled ? p->axis : 1;
@@ -284,7 +286,7 @@ static void stream_rows(const plan *p, char *dst, char *src, int64_t pitch,
   p->stream((char *[]){dst, src}, strides, n[0] * p->size, n[1], NULL);
 }
 
-/* n[0] x n[1] elements. */
+/* Copies n[0] x n[1] elements. */
 static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
   _Alignas(64) char in[STAGE], out[STAGE];
   const int64_t in_pitch = n[1] * p->size + PAD;
@@ -311,7 +313,7 @@ static void move_tile(const plan *p, char *dst, char *src, const int64_t *n) {
   if (p->streams) stream_rows(p, dst, out, out_pitch, n);
 }
 
-/* Tiles [begin, end) of the grid. */
+/* Copies tiles [begin, end) of the grid. */
 static void move_tiles(void *ctx, int64_t begin, int64_t end) {
   const plan *p = ctx;
   const int at[] = {p->tiled, !p->tiled}; /* counters of the plane */

@@ -1,9 +1,10 @@
-/* A built iterator that one can look at and run by hand.
+/* Plans: built iterators that can be inspected and run by hand.
  *
  * Note [Plans outlive shapes]
- * A script may do anything to its tensors while it holds a plan, such as to
- * resize them. A plan therefore keeps the storages themselves and where in
- * them each operand begins, and looks up addresses and bounds anew each time.
+ * A script may change its tensors while it holds a plan, for example resize
+ * them. A plan therefore retains the storages and stores the byte offset at
+ * which each operand starts; it computes addresses and bounds anew on each
+ * access.
  */
 
 #include "iter/plan.h"
@@ -13,27 +14,27 @@
 #include "base/memory.h"
 #include "iter/copy.h"
 
-/* Steps are asked for one by one and found in order, so the plan keeps the
- * last few: [first, first + n) of the range [begin, end). */
+/* Steps are usually requested one by one in order, so the plan caches the last
+ * few: [first, first + n) of the range [begin, end). */
 enum { WINDOW = 32 };
 typedef struct step_cache {
   int64_t begin, end, first, n;
-  int64_t next;  /* element behind the last of them */
+  int64_t next;  /* index of the element after the last cached step */
   st_iter_step steps[WINDOW];
 } step_cache;
 
-/* Where the elements of an operand are: in a storage (retained), `origin`
- * bytes from its start, or, without one, in the iterator itself. */
-typedef struct operand_data {
+/* The location of an operand's elements: `origin` bytes from the start of a
+ * storage (retained) or, if storage is NULL, in the iterator itself. */
+typedef struct location {
   st_storage *storage;
   int64_t origin;
   st_dtype dtype;
-} operand_data;
+} location;
 
 struct st_plan {
   st_iter it;
   st_plan_run run;
-  operand_data operand_datas[ST_ITER_MAX_OPERANDS];
+  location locations[ST_ITER_MAX_OPERANDS];
   step_cache step_cache;
 };
 
@@ -106,7 +107,7 @@ static st_status check_static_size(const st_plan_config *c, int d) {
   for (int i = 0; i < c->noperands; i++) {
     const st_tensor *t = c->operands[i];
     if (!t || (t->ndim == c->static_ndim && t->sizes[d] >= size)) continue;
-    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s has no room for "
+    return st__fail(ST_BAD_SHAPE, "operand %d of shape %s does not cover "
                     "the static shape %s", (int)st__display_index(i),
                     ST_SHAPE_TEXT(t),
                     st__shape_text(c->static_ndim, c->static_shape,
@@ -115,7 +116,8 @@ static st_status check_static_size(const st_plan_config *c, int d) {
   return ST_OK;
 }
 
-/* ATen leaves this to whoever names the shape; here scripts do. */
+/* ATen leaves this check to the caller that sets the shape; here scripts set
+ * it. */
 static st_status check_static_shape(const st_plan_config *c) {
   if (!c->static_shape) return ST_OK;
   if (c->static_ndim < 0 || c->static_ndim > ST_MAX_DIMS) {
@@ -132,7 +134,7 @@ static st_status check_static_shape(const st_plan_config *c) {
   return ST_OK;
 }
 
-/* A plan is run over bytes, which are not what lazy tensors hold. */
+/* A plan accesses bytes, which are not the elements of a lazy tensor. */
 static st_status check_plain(int i, const st_tensor *t) {
   return !t || !st__is_lazy(t) ? ST_OK
     : st__fail(ST_BAD_VALUE, "operand %d is a lazy conjugate or negative or a "
@@ -157,14 +159,14 @@ static void add_operands(st_iter *it, const st_plan_config *c) {
   }
 }
 
-static bool is_inside(const st_iter_operand *op) {
+static bool is_inline_scalar(const st_iter_operand *op) {
   return op->data == (const char *)op->scalar;
 }
 
-/* On the meta device too: a storage has bounds even without bytes. */
-static void init_operand_data(const st_iter_operand *op, operand_data *at) {
-  if (is_inside(op)) {
-    *at = (operand_data){NULL, 0, op->target};
+/* On the meta device too: a storage has bounds even if it has no bytes. */
+static void init_location(const st_iter_operand *op, location *at) {
+  if (is_inline_scalar(op)) {
+    *at = (location){NULL, 0, op->target};
     return;
   }
   const st_tensor *t = op->tensor;
@@ -173,7 +175,7 @@ static void init_operand_data(const st_iter_operand *op, operand_data *at) {
   const int64_t origin = start && op->data
                          ? op->data - start
                          : t->offset * (int64_t)st__itemsize(dtype);
-  *at = (operand_data){t->storage, origin, dtype};
+  *at = (location){t->storage, origin, dtype};
   st__storage_retain(at->storage);
 }
 
@@ -188,7 +190,7 @@ st_status st__plan_new(const st_plan_config *c, st_plan **out) {
   const st_status status = st__iter_build(&p->it);
   if (status != ST_OK) return st__plan_release(&p), status;
   for (int i = 0; i < p->it.noperands; i++) {
-    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
+    init_location(&p->it.op[i], &p->locations[i]);
   }
   *out = p;
   return ST_OK;
@@ -202,7 +204,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
   if (status != ST_OK) return st__plan_release(&p), status;
   p->run = *run;
   for (int i = 0; i < it->noperands; i++) {
-    init_operand_data(&p->it.op[i], &p->operand_datas[i]);
+    init_location(&p->it.op[i], &p->locations[i]);
   }
   *out = p;
   return ST_OK;
@@ -211,7 +213,7 @@ st_status st__plan_of(const st_iter *it, const st_plan_run *run,
 void st__plan_release(st_plan **p) {
   if (!*p) return;
   for (int i = 0; i < ST_ITER_MAX_OPERANDS; i++) {
-    st__storage_release(&(*p)->operand_datas[i].storage);
+    st__storage_release(&(*p)->locations[i].storage);
   }
   st__iter_release(&(*p)->it);
   st__free(ST_MEM_SCRATCH, *p, sizeof **p);
@@ -250,10 +252,10 @@ st_plan_facts st__plan_facts(const st_plan *p) {
 
 /* -- Elements ------------------------------------------------------------- */
 
-/* The bytes that an operand's loop may touch, counted from its first
+/* The range of bytes that the loop may access, relative to the operand's first
  * element. */
 static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
-  const operand_data *at = &p->operand_datas[i];
+  const location *at = &p->locations[i];
   *low = -at->origin;
   *high = at->storage ? (int64_t)at->storage->nbytes - at->origin
                       : (int64_t)sizeof p->it.op[i].scalar;
@@ -262,18 +264,19 @@ static void bounds(const st_plan *p, int i, int64_t *low, int64_t *high) {
 void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
   const st_iter_operand *op = &p->it.op[i];
   *out = (st_plan_operand){
-    .dtype = p->operand_datas[i].dtype, .seen_as = op->target,
+    .dtype = p->locations[i].dtype, .seen_as = op->target,
     .numel = op->tensor->numel,
     .is_output = op->is_output, .is_read_write = op->is_read_write,
     .is_resized = op->will_resize,
-    .is_temporary = op->original != NULL || is_inside(op)};
+    .is_temporary = op->original != NULL || is_inline_scalar(op)};
   bounds(p, i, &out->low, &out->high);
 }
 
-/* The address of bytes [low, high) from operand i's first element. */
+/* The address of bytes [low, high), which are relative to operand i's first
+ * element. */
 static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                         char **out) {
-  const operand_data *at = &p->operand_datas[i];
+  const location *at = &p->locations[i];
   int64_t first, last;
   bounds(p, i, &first, &last);
   if (low < first || high > last) {
@@ -284,8 +287,8 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
                     (long long)last);
   }
   if (at->storage && at->storage->device != ST_DEVICE_CPU) {
-    return st__fail(ST_BAD_STATE, "operand %d is on device '%s': its elements "
-                    "are not in reach", (int)st__display_index(i),
+    return st__fail(ST_BAD_STATE, "operand %d is on device '%s', whose memory "
+                    "the CPU cannot access", (int)st__display_index(i),
                     st__device_name(at->storage->device));
   }
   char *data = at->storage ? at->storage->data + at->origin
@@ -294,11 +297,11 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
   return ST_OK;
 }
 
-/* One element. */
+/* The same for one element. */
 static st_status locate_element(const st_plan *p, int i, int64_t offset,
                                 char **out) {
   int64_t end;
-  if (__builtin_add_overflow(offset, st__itemsize(p->operand_datas[i].dtype),
+  if (__builtin_add_overflow(offset, st__itemsize(p->locations[i].dtype),
                              &end)) {
     end = INT64_MAX;
   }
@@ -309,7 +312,7 @@ st_status st__plan_get(const st_plan *p, int i, int64_t offset,
                        st_scalar *out) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  *out = st__scalar_load(p->operand_datas[i].dtype, data);
+  *out = st__scalar_load(p->locations[i].dtype, data);
   return ST_OK;
 }
 
@@ -317,13 +320,13 @@ st_status st__plan_set(const st_plan *p, int i, int64_t offset,
                        st_scalar value) {
   char *data = NULL;
   ST_TRY(locate_element(p, i, offset, &data));
-  st__scalar_store(value, p->operand_datas[i].dtype, data);
+  st__scalar_store(value, p->locations[i].dtype, data);
   return ST_OK;
 }
 
 /* -- Steps ---------------------------------------------------------------- */
 
-/* Goes on to the steps behind the window. */
+/* Loads the steps after those in the cache. */
 static bool advance(const st_iter *it, step_cache *w) {
   w->first += w->n;
   w->n = st__iter_steps(it, w->next, w->end, w->steps, WINDOW);
@@ -350,8 +353,7 @@ bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
   return true;
 }
 
-/* Widens [low, high) by n elements along a dimension; false when that is
- * more than an int64 holds. */
+/* Extends [low, high) by n elements along a dimension; false on an overflow. */
 static bool widen(int64_t *low, int64_t *high, int64_t n, int64_t stride) {
   int64_t span;
   if (n < 1 || __builtin_mul_overflow(n - 1, stride, &span)) return false;
@@ -365,13 +367,14 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
   int64_t low = offset, high;
   char *first = NULL;
   bool ok = !__builtin_add_overflow(offset,
-                                    st__itemsize(p->operand_datas[i].dtype),
+                                    st__itemsize(p->locations[i].dtype),
                                     &high);
   for (int d = 0; d < 2 && ok; d++) {
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
   }
   if (!ok) {
-    return st__fail(ST_BAD_INDEX, "a step of %lld x %lld is none of this plan",
+    return st__fail(ST_BAD_INDEX, "the plan has no step of %lld x %lld "
+                    "elements",
                     (long long)size[0], (long long)size[1]);
   }
   ST_TRY(locate(p, i, low, high, &first));
@@ -395,10 +398,10 @@ static st_status check_dim(const st_plan *p, int dim) {
                   (long long)st__display_index(dim), p->it.ndim);
 }
 
-/* Operands begin later from now on; strides are those of one dimension. */
+/* Moves the start of each operand; strides are those of one dimension. */
 static void advance_data(st_plan *p, const int64_t *strides, int64_t start) {
   for (int i = 0; i < p->it.noperands; i++) {
-    p->operand_datas[i].origin += start * strides[i];
+    p->locations[i].origin += start * strides[i];
   }
   p->step_cache = (step_cache){.n = 0};
 }
@@ -412,8 +415,8 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   ST_TRY(check_dim(p, dim));
   const int64_t room = p->it.shape[dim];
   if (start < 0 || size < 1 || start > room || size > room - start) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
-                    "positions: there are no %lld from %lld on",
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
+                    "and cannot be narrowed to %lld indices from %lld",
                     (long long)st__display_index(dim), (long long)room,
                     (long long)size, (long long)st__display_index(start));
   }
@@ -423,11 +426,11 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   return ST_OK;
 }
 
-static void copy_operand_data(const st_plan *from, st_plan *to) {
+static void copy_locations(const st_plan *from, st_plan *to) {
   for (int i = 0; i < from->it.noperands; i++) {
-    to->operand_datas[i] = from->operand_datas[i];
-    if (to->operand_datas[i].storage) {
-      st__storage_retain(to->operand_datas[i].storage);
+    to->locations[i] = from->locations[i];
+    if (to->locations[i].storage) {
+      st__storage_retain(to->locations[i].storage);
     }
   }
 }
@@ -437,8 +440,8 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   ST_TRY(check_dim(p, dim));
   const int64_t half = p->it.shape[dim] / 2;
   if (half < 1) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has %lld "
-                    "positions, too few for two halves",
+    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
+                    "and cannot be split",
                     (long long)st__display_index(dim),
                     (long long)p->it.shape[dim]);
   }
@@ -448,7 +451,7 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   st__iter_init(&q->it, p->it.flags);
   const st_status status = st__iter_split(&p->it, dim, &q->it);
   if (status != ST_OK) return st__plan_release(&q), status;
-  copy_operand_data(p, q);
+  copy_locations(p, q);
   advance_data(p, strides, half);
   *first = q;
   return ST_OK;
@@ -469,35 +472,36 @@ st_status st__plan_remove_operand(st_plan *p, int i) {
   if (p->it.noperands == 1) {
     return st__fail(ST_BAD_VALUE, "a plan has at least one operand");
   }
-  st__storage_release(&p->operand_datas[i].storage);
+  st__storage_release(&p->locations[i].storage);
   st__iter_remove_operand(&p->it, i);
   const int n = p->it.noperands;
-  for (int k = i; k < n; k++) p->operand_datas[k] = p->operand_datas[k + 1];
-  p->operand_datas[n] = (operand_data){NULL, 0, ST_DTYPE_NONE};
+  for (int k = i; k < n; k++) p->locations[k] = p->locations[k + 1];
+  p->locations[n] = (location){NULL, 0, ST_DTYPE_NONE};
   p->step_cache = (step_cache){.n = 0};
   return ST_OK;
 }
 
 st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
-  operand_data *at = &p->operand_datas[i];
+  location *at = &p->locations[i];
   ST_TRY(check_plain(i, t));
   if ((st_dtype)t->dtype != at->dtype) {
-    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, the tensor in "
-                    "its place %s", (long long)st__display_index(i),
+    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, but the new "
+                    "tensor has %s", (long long)st__display_index(i),
                     st__dtype_name(at->dtype),
                     st__dtype_name((st_dtype)t->dtype));
   }
   st__storage_retain(t->storage);
   st__storage_release(&at->storage);
-  *at = (operand_data){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
-                       at->dtype};
+  *at = (location){t->storage, t->offset * (int64_t)st__itemsize(at->dtype),
+                   at->dtype};
   st__iter_replace_data(&p->it, i, st__data(t));
   return ST_OK;
 }
 
 /* -- After the loop ------------------------------------------------------- */
 
-/* Checked, unlike that of a running operator: Note [Plans outlive shapes]. */
+/* Checked, unlike the cast of a running operator: Note [Plans outlive
+ * shapes]. */
 st_status st__plan_cast_outputs(const st_plan *p) {
   for (int i = 0; i < p->it.noutputs; i++) {
     const st_iter_operand *op = &p->it.op[i];

@@ -1,10 +1,10 @@
-/* Running an iterator: the walk over its elements in 2-d steps, alone or on
- * the team.
+/* Runs an iterator: walks its elements in 2-d steps, on one or several threads.
  *
  * Note [Iteration steps]
- * A loop walks two dimensions; the walk feeds it the largest such pieces of a
- * linear range. Inside a row only its rest can be taken; at the start of a
- * row, as many whole rows as are left in the plane or in the range.
+ * A loop covers two dimensions. The walk calls it for the largest possible 2-d
+ * steps of a linear range. From inside a row a step covers at most the rest of
+ * that row; from the start of a row it covers as many whole rows as remain in
+ * the plane or in the range.
  */
 
 #include "base/threads.h"
@@ -17,8 +17,8 @@
 typedef struct walk {
   const int64_t *shape;
   int ndim;
-  int64_t at, end;            /* linear */
-  int64_t n0, n1;             /* of the current step */
+  int64_t at, end;            /* linear indices */
+  int64_t n0, n1;             /* size of the current step */
   int64_t index[ST_MAX_DIMS]; /* of the element at `at` */
 } walk;
 
@@ -28,14 +28,14 @@ static void walk_start(walk *w, int ndim, const int64_t *shape,
   w->ndim = ndim;
   w->at = begin;
   w->end = end;
-  w->index[0] = 0; /* there may be no dimension */
+  w->index[0] = 0; /* the iterator may have no dimension */
   for (int d = 0; d < ndim; d++) {
     w->index[d] = begin ? begin % shape[d] : 0;
     begin = begin ? begin / shape[d] : 0;
   }
 }
 
-/* The next step is one row, or its rest; false at the end. */
+/* Makes the next step one row or the rest of one; false at the end. */
 static bool walk_row(walk *w) {
   const int64_t left = w->end - w->at;
   if (left <= 0) return false;
@@ -45,7 +45,7 @@ static bool walk_row(walk *w) {
   return true;
 }
 
-/* The next step is as large as can be. Needs two dimensions. */
+/* Makes the next step as large as possible. Needs two dimensions. */
 static bool walk_measure(walk *w) {
   const int64_t row = w->shape[0];
   if (!walk_row(w)) return false;
@@ -77,26 +77,28 @@ static int64_t walk_offset(const walk *w, const int64_t *stride) {
 /* -- Tiles ---------------------------------------------------------------- */
 
 /* Note [Tiled iteration]
- * When the operands disagree about the fastest dimension, as in a:t() + b, a
- * row of one is a column of another, and each of its elements lies in another
- * cache line, which is gone before the next row comes to it. So the fastest
- * dimension of the other operand becomes the second one, and the plane of the
- * two is walked tile by tile: what a tile touches stays in L1. An operand
- * that lies across is transposed into a buffer (buffer.h), which pays for
+ * If operands have different fastest dimensions, as in a:t() + b, a row of one
+ * is a column of another: each of its elements is in another cache line, which
+ * is evicted before the next row uses it. So the fastest dimension of the other
+ * operand becomes the second dimension, and the plane of the two is walked tile
+ * by tile: the lines that a tile touches stay in L1. An operand with the other
+ * fastest dimension is transposed into a buffer (buffer.h), which pays off for
  * shorter rows, too. */
 enum {
-  WIDE = 256, TALL = 32, /* a tile; its rows are streams to the prefetcher */
+  WIDE = 256, TALL = 32, /* a tile; the prefetcher sees its rows as streams */
   LINE = 64, CACHED = 96 << 10, ALIASED = 4096,
-  MANY = 4096            /* elements worth tiles */
+  MIN_TILED = 4096       /* fewest elements worth tiles */
 };
 
-/* Do the lines of one row outlast it? A tile costs more than a row as long as
- * they do. Strides of whole pages meet in a few sets of the cache. */
+/* True if a row evicts its own cache lines before the next row uses them.
+ * Otherwise whole rows are faster than tiles. Strides that are multiples of a
+ * page map to few cache sets. */
 static bool row_evicts_itself(int64_t n, int64_t stride) {
   return n * LINE > CACHED || (stride % ALIASED == 0 && n >= LINE);
 }
 
-/* The dimension that some operand would rather have first; 0: none. */
+/* The dimension that would be the fastest for some operand, if not 0; 0 if
+ * tiles do not help. */
 static int tile_axis(const st_iter *it) {
   int axis = 0;
   int64_t least = INT64_MAX;
@@ -104,11 +106,11 @@ static int tile_axis(const st_iter *it) {
     const int64_t *stride = it->op[i].stride;
     const int64_t size =
       (int64_t)st__itemsize(st__iter_own_dtype(&it->op[i]));
-    const bool lost = row_evicts_itself(it->shape[0], stride[0]);
+    const bool evicts = row_evicts_itself(it->shape[0], stride[0]);
     if (stride[0] < LINE) continue;
     for (int d = 1; d < it->ndim; d++) {
       if (it->shape[d] < 8 || stride[d] <= 0 || stride[d] >= stride[0] ||
-          stride[d] >= least || !(lost || stride[d] == size)) {
+          stride[d] >= least || !(evicts || stride[d] == size)) {
         continue;
       }
       least = stride[d];
@@ -159,8 +161,8 @@ static void run_tiles(const st_iter_job *j, char *const *data,
 
 /* -- Ranges --------------------------------------------------------------- */
 
-/* Where operands are at the walk's place, whose dimension 0 is the
- * iterator's k. */
+/* The addresses of the operands at the walk's current element. Dimension 0 of
+ * the walk is dimension k of the iterator. */
 static void locate_operands(const st_iter *it, const walk *w, int k,
                             char **data) {
   for (int i = 0; i < it->noperands; i++) {
@@ -181,7 +183,8 @@ static void run_steps(const st_iter_job *j, const int64_t *strides,
   }
 }
 
-/* begin and end count units: what a block holds of its whole dimensions. */
+/* begin and end count units: the elements of the dimensions that a block holds
+ * in full. */
 static void run_packed(const st_iter_job *j, int64_t begin, int64_t end) {
   const st_iter *it = j->it;
   const int k = j->block_dims;
@@ -219,7 +222,7 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
 
 /* -- Elementwise ---------------------------------------------------------- */
 
-enum { SHORT = 32 }; /* rows that a block should have many of */
+enum { SHORT_ROW = 32 }; /* rows up to this length are packed */
 
 static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
   return (st_iter_job){.it = it, .loop = loop, .ctx = ctx, .unit = 1,
@@ -242,16 +245,16 @@ void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx) {
   st__iter_serial_range(it, loop, ctx, 0, it->numel);
 }
 
-/* 0 where tiles do not pay. */
+/* Returns 0 if tiles do not pay off. */
 static int choose_axis(const st_iter *it) {
-  if (it->ndim < 2 || it->numel < MANY ||
+  if (it->ndim < 2 || it->numel < MIN_TILED ||
       st__iter_has(it, ST_ITER_LINEAR)) {
     return 0;
   }
   return tile_axis(it);
 }
 
-/* Prepares the iterator for tiles where they pay; its plan is over. */
+/* Reorders the iterator for tiles if they pay off. */
 static bool prepare_tiles(st_iter *it) {
   const int axis = choose_axis(it);
   if (axis > 1) swap_dims(it, 1, axis);
@@ -259,7 +262,7 @@ static bool prepare_tiles(st_iter *it) {
 }
 
 static bool has_short_rows(const st_iter *it) {
-  return it->ndim > 1 && it->shape[0] <= SHORT;
+  return it->ndim > 1 && it->shape[0] <= SHORT_ROW;
 }
 
 /* Note [Dry runs], Note [Captured loops] */
@@ -306,7 +309,7 @@ void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
   run_job(&j, grain);
 }
 
-/* -- Seeing --------------------------------------------------------------- */
+/* -- Inspection ----------------------------------------------------------- */
 
 bool st__iter_has_contiguous_first_dim(const st_iter *it) {
   for (int i = 0; i < it->noperands && it->ndim > 0; i++) {
@@ -342,7 +345,7 @@ static void fill_step(const st_iter *it, const walk *w, st_iter_step *step) {
   }
 }
 
-/* One dimension is a single step, whatever the range. */
+/* With one dimension there is a single step, whatever the range. */
 int64_t st__iter_steps(const st_iter *it, int64_t begin, int64_t end,
                        st_iter_step *steps, int64_t max) {
   int64_t n = 0;

@@ -1,10 +1,10 @@
-/* Parts of an iterator: narrowed, halved, or cut until 32 bits will do for
- * every offset (I15), and with other operands (I11).
+/* Parts of an iterator: narrows, halves, or splits it until all offsets fit 32
+ * bits (I15), and replaces operands (I11).
  *
  * Note [Splitting a reduction]
- * Both halves of a reduced dimension write the same outputs. The first one to
- * run must not finish them, and the second one goes on from what it finds:
- * final_output and accumulate.
+ * Both halves of a reduced dimension write the same outputs. The first half
+ * must not finalize them (final_output is false), and the second continues from
+ * their values (accumulate is true).
  */
 
 #include "base/memory.h"
@@ -12,20 +12,20 @@
 
 /* -- Copies --------------------------------------------------------------- */
 
-static bool is_inside(const st_iter_operand *op) {
+static bool is_inline_scalar(const st_iter_operand *op) {
   return op->data == (const char *)op->scalar;
 }
 
-static int64_t *moved(const int64_t *p, const int64_t *from, int64_t *to) {
+static int64_t *rebased(const int64_t *p, const int64_t *from, int64_t *to) {
   return to + (p - from);
 }
 
 static void copy_operand(const st_iter_operand *from, st_iter_operand *to) {
   *to = *from;
-  if (is_inside(from)) to->data = (char *)to->scalar;
+  if (is_inline_scalar(from)) to->data = (char *)to->scalar;
 }
 
-/* Operands of a copy are owned, whether or not those of the original are. */
+/* A copy owns its operands, whether or not the original does. */
 static void retain_operand(st_iter_operand *op) {
   op->owns_tensor = op->tensor != NULL;
   op->owns_original = op->original != NULL;
@@ -45,18 +45,18 @@ st_status st__iter_copy(const st_iter *from, st_iter *to) {
   }
   const int64_t *old = from->heap ? from->heap : from->slots;
   int64_t *slots = to->heap ? to->heap : to->slots;
-  to->shape = moved(from->shape, old, slots);
-  to->common_shape = moved(from->common_shape, old, slots);
-  to->view_offset = moved(from->view_offset, old, slots);
+  to->shape = rebased(from->shape, old, slots);
+  to->common_shape = rebased(from->common_shape, old, slots);
+  to->view_offset = rebased(from->view_offset, old, slots);
   for (int i = 0; i < to->noperands; i++) {
     copy_operand(&from->op[i], &to->op[i]);
-    to->op[i].stride = moved(from->op[i].stride, old, slots);
+    to->op[i].stride = rebased(from->op[i].stride, old, slots);
     retain_operand(&to->op[i]);
   }
   return ST_OK;
 }
 
-/* -- Facts ---------------------------------------------------------------- */
+/* -- Properties ----------------------------------------------------------- */
 
 bool st__iter_is_dim_reduced(const st_iter *it, int dim) {
   for (int i = 0; i < it->noutputs; i++) {
@@ -96,7 +96,8 @@ bool st__iter_can_use_32bit(const st_iter *it) {
   return true;
 }
 
-/* How far apart the first and the last element of dimension d are. */
+/* The distance in bytes between the first and the last element of dimension
+ * d. */
 static uint64_t extent(const st_iter *it, int d) {
   uint64_t most = 0;
   for (int i = 0; i < it->noperands; i++) {
@@ -124,7 +125,7 @@ int st__iter_dim_to_split(const st_iter *it) {
   return best;
 }
 
-/* -- Cutting -------------------------------------------------------------- */
+/* -- Narrowing and splitting ---------------------------------------------- */
 
 void st__iter_narrow(st_iter *it, int dim, int64_t start, int64_t size) {
   ST_ASSERT(dim >= 0 && dim < it->ndim && size >= 1);
@@ -155,7 +156,8 @@ st_status st__iter_split(st_iter *it, int dim, st_iter *first) {
   return ST_OK;
 }
 
-/* Halves are as small as need be after some thirty steps. */
+/* Splitting halves the extent, so the recursion ends after about thirty
+ * levels. */
 st_status st__iter_with_32bit(st_iter *it, st_iter_fn fn, void *ctx) {
   while (!st__iter_can_use_32bit(it)) {
     st_iter first;

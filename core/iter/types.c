@@ -1,5 +1,5 @@
-/* The types of an iterator: promotion, the common dtype, and the temporaries
- * for operands that have another one (P1 to P5, I5).
+/* The dtypes of an iterator: promotion, the common dtype, and temporaries for
+ * operands of another dtype (P1 to P5, I5).
  */
 
 #include "iter/build.h"
@@ -8,10 +8,10 @@
 /* -- Promotion ------------------------------------------------------------ */
 
 /* Note [Type promotion categories]
- * Tensors with dimensions outrank 0-dim tensors, which outrank plain numbers:
- * a lower rank decides only when its category (complex, floating, integral,
- * bool) is higher. Each rank is promoted by itself, then they are combined.
- */
+ * Tensors with dimensions outrank 0-dim tensors, which outrank wrapped numbers.
+ * An operand of lower rank decides the dtype only if its category (complex,
+ * floating, integral, bool) is higher. Each rank is promoted separately, then
+ * the results are combined. */
 typedef struct ranks { st_dtype dim, zero, wrapped; } ranks;
 
 static st_dtype promote_known(st_dtype a, st_dtype b) {
@@ -29,7 +29,8 @@ static st_dtype combine(st_dtype high, st_dtype low) {
   return high != ST_DTYPE_NONE ? high : low;
 }
 
-/* A plain float counts as the default dtype, whatever it is stored as. */
+/* A wrapped float counts as the default dtype, whatever dtype it is stored
+ * in. */
 static st_dtype wrapped_dtype(st_dtype d) {
   if (st__is_complex(d)) return st__complex_dtype(st__default_dtype());
   return st__is_floating(d) ? st__default_dtype() : d;
@@ -68,22 +69,22 @@ static st_dtype inputs_result_type(const st_iter *it) {
   return combine_ranks(&r);
 }
 
-/* -- Survey --------------------------------------------------------------- */
+/* -- Scan of the operands ------------------------------------------------- */
 
-/* What one pass over the operands finds. */
-typedef struct survey {
-  st_dtype output;      /* of the first defined output */
+/* The results of one pass over the operands. */
+typedef struct dtype_scan {
+  st_dtype output;      /* dtype of the first defined output */
   bool inputs_differ, outputs_differ, has_wrapped, has_untyped;
-} survey;
+} dtype_scan;
 
-static void note_dtype(st_dtype *first, bool *differ, st_dtype d) {
+static void add_dtype(st_dtype *first, bool *differ, st_dtype d) {
   if (*first == ST_DTYPE_NONE) *first = d;
   else if (*first != d) *differ = true;
 }
 
-/* it->common_dtype becomes the dtype of the first input. */
-static survey scan_dtypes(st_iter *it) {
-  survey s = {.output = ST_DTYPE_NONE};
+/* Sets it->common_dtype to the dtype of the first input. */
+static dtype_scan scan_dtypes(st_iter *it) {
+  dtype_scan s = {.output = ST_DTYPE_NONE};
   it->device = ST_DEVICE_CPU;
   for (int i = 0; i < it->noperands; i++) {
     st_iter_operand *op = &it->op[i];
@@ -99,9 +100,9 @@ static survey scan_dtypes(st_iter *it) {
       it->device = (st_device)op->tensor->device;
     }
     if (op->is_output) {
-      note_dtype(&s.output, &s.outputs_differ, op->target);
+      add_dtype(&s.output, &s.outputs_differ, op->target);
     } else {
-      note_dtype(&it->common_dtype, &s.inputs_differ, op->seen);
+      add_dtype(&it->common_dtype, &s.inputs_differ, op->seen);
       s.has_wrapped |= st__is_wrapped(op->tensor);
     }
   }
@@ -115,7 +116,7 @@ static const char *operand_name(const st_iter *it, int i, char buf[24]) {
   return buf;
 }
 
-static st_status check_same_dtype(const st_iter *it, const survey *s) {
+static st_status check_same_dtype(const st_iter *it, const dtype_scan *s) {
   const st_dtype want = it->noutputs < it->noperands ? it->common_dtype
                                                      : s->output;
   if (!s->inputs_differ && !s->outputs_differ &&
@@ -133,13 +134,13 @@ static st_status check_same_dtype(const st_iter *it, const survey *s) {
   return ST_OK;
 }
 
-static st_status compute_common_dtype(st_iter *it, const survey *s) {
+static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
   const bool promote = st__iter_has(it, ST_ITER_PROMOTE);
   if (s->inputs_differ && !promote) {
     if (s->has_untyped ||
         st__iter_has(it, ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST)) {
-      return st__fail(ST_BAD_DTYPE, "the inputs have different dtypes, which "
-                      "leaves that of the result open");
+      return st__fail(ST_BAD_DTYPE, "the inputs have different dtypes, so the "
+                      "dtype of the result is ambiguous");
     }
     it->common_dtype = ST_DTYPE_NONE;
     return ST_OK;
@@ -152,13 +153,14 @@ static st_status compute_common_dtype(st_iter *it, const survey *s) {
       (it->common_dtype == ST_BOOL || st__is_integral(it->common_dtype))) {
     it->common_dtype = st__default_dtype();
   }
-  /* What is not written in it, as by a comparison, may be computed wider. */
+  /* If the result has a static dtype, as in comparisons, complex32 can be
+   * computed as complex64. */
   if (it->common_dtype == ST_COMPLEX32 && it->static_dtype != ST_DTYPE_NONE) {
     it->common_dtype = ST_COMPLEX64;
   }
   if (it->common_dtype == ST_COMPLEX32) {
-    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which no "
-                    "tensor can have");
+    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which is "
+                    "not supported");
   }
   return ST_OK;
 }
@@ -185,8 +187,8 @@ static bool cast_in_loop(st_iter *it, st_iter_operand *op, st_dtype dtype) {
   return true;
 }
 
-/* A number needs no tensor: its converted value lives in the operand. On the
- * meta device it has none. */
+/* A 0-dim operand needs no temporary tensor: its converted value is stored in
+ * the operand. On the meta device the value is 0. */
 static void convert_scalar(st_iter_operand *op, st_dtype dtype,
                            bool is_meta) {
   static const int64_t none[4] = {0};
@@ -197,13 +199,13 @@ static void convert_scalar(st_iter_operand *op, st_dtype dtype,
   op->target = dtype;
 }
 
-/* On the meta device a temporary has no bytes, but the strides that it has
- * on the CPU, so that both give the result the same layout. */
+/* On the meta device a temporary has no bytes but the same strides as on the
+ * CPU, so that results have the same layout on both. */
 static st_device temporary_device(const st_iter *it) {
   return it->is_meta ? ST_DEVICE_META : ST_DEVICE_CPU;
 }
 
-static bool wants_temporaries(const st_iter *it) {
+static bool uses_temporaries(const st_iter *it) {
   return it->is_meta || it->device == ST_DEVICE_CPU;
 }
 
@@ -224,8 +226,8 @@ st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
   return ST_OK;
 }
 
-/* An output that will be resized gets its temporary with the others that
- * are still to be made. */
+/* For an output that will be resized, the temporary is allocated later, with
+ * the new outputs. */
 static st_status replace_output(st_iter *it, st_iter_operand *op,
                                 st_dtype dtype) {
   const st_tensor *t = op->tensor;
@@ -239,9 +241,9 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
   return ST_OK;
 }
 
-/* -- Review --------------------------------------------------------------- */
+/* -- Checks and conversions ----------------------------------------------- */
 
-/* One plain CPU number may accompany tensors of another device. */
+/* One 0-dim CPU operand may be combined with tensors of another device. */
 static st_status check_devices(const st_iter *it) {
   int scalars = 0;
   for (int i = 0; i < it->noperands; i++) {
@@ -259,12 +261,12 @@ static st_status check_devices(const st_iter *it) {
   return ST_OK;
 }
 
-static st_status review_output(st_iter *it, int i, st_dtype written) {
+static st_status resolve_output(st_iter *it, int i, st_dtype written) {
   st_iter_operand *op = &it->op[i];
   if (!op->tensor) {
     if (op->target == ST_DTYPE_NONE) op->target = written;
     if (op->target < ST_DTYPE_COUNT) return ST_OK;
-    return st__fail(ST_BAD_DTYPE, "%s has no dtype to be made of",
+    return st__fail(ST_BAD_DTYPE, "the dtype of %s cannot be inferred",
                     operand_name(it, i, (char[24]){0}));
   }
   if (op->target == written) return ST_OK;
@@ -276,30 +278,30 @@ static st_status review_output(st_iter *it, int i, st_dtype written) {
                     st__dtype_name(op->target));
   }
   const bool cast = st__iter_has(it, ST_ITER_CAST_OUTPUTS) &&
-                    wants_temporaries(it);
+                    uses_temporaries(it);
   return cast ? replace_output(it, op, written) : ST_OK;
 }
 
-static st_status review_input(st_iter *it, st_iter_operand *op) {
+static st_status resolve_input(st_iter *it, st_iter_operand *op) {
   const st_dtype seen = st__iter_has(it, ST_ITER_PROMOTE) ? it->common_dtype
                                                           : op->seen;
-  if (op->target == seen || !wants_temporaries(it)) return ST_OK;
+  if (op->target == seen || !uses_temporaries(it)) return ST_OK;
   if (op->tensor->ndim > 0 && cast_in_loop(it, op, seen)) return ST_OK;
   return st__iter_copy_input(it, op, seen);
 }
 
 st_status st__iter_types(st_iter *it) {
-  const survey s = scan_dtypes(it);
+  const dtype_scan s = scan_dtypes(it);
   if (st__iter_has(it, ST_ITER_SAME_DTYPE)) ST_TRY(check_same_dtype(it, &s));
   ST_TRY(compute_common_dtype(it, &s));
   if (st__iter_has(it, ST_ITER_SAME_DEVICE)) ST_TRY(check_devices(it));
   const st_dtype written = it->static_dtype != ST_DTYPE_NONE
                            ? it->static_dtype : it->common_dtype;
   for (int i = 0; i < it->noutputs; i++) {
-    ST_TRY(review_output(it, i, written));
+    ST_TRY(resolve_output(it, i, written));
   }
   for (int i = it->noutputs; i < it->noperands; i++) {
-    ST_TRY(review_input(it, &it->op[i]));
+    ST_TRY(resolve_input(it, &it->op[i]));
   }
   return ST_OK;
 }

@@ -102,10 +102,10 @@ describe("a part of a plan", function()
       {"a dimension 0", {0, 1, 1}, "no dimension 0"},
       {"a dimension that is not there", {2, 1, 1}, "no dimension 2, only 1"},
       {"a dimension far away", {2 ^ 40, 1, 1}, "no dimension"},
-      {"a position 0", {1, 0, 1}, "no 1 from"},
-      {"no position", {1, 1, 0}, "no 0 from 1"},
-      {"too many", {1, 2, 3}, "has 3 positions: there are no 3 from 2"},
-      {"far too many", {1, 3, 2 ^ 53}, "has 3 positions"},
+      {"a position 0", {1, 0, 1}, "narrowed to 1 indices from"},
+      {"no position", {1, 1, 0}, "narrowed to 0 indices from 1"},
+      {"too many", {1, 2, 3}, "has size 3 and cannot be narrowed to 3"},
+      {"far too many", {1, 3, 2 ^ 53}, "has size 3"},
       {"part of one", {1, 1.5, 1}, "must be an integer"},
     } do
       it("has not " .. row[1], function()
@@ -173,7 +173,7 @@ describe("a part of a plan", function()
 
     it("has two positions at least", function()
       local plan = over(st.empty(1))
-      assert.matches("too few for two", failure(plan.split, plan, 1))
+      assert.matches("cannot be split", failure(plan.split, plan, 1))
       assert.matches("no dimension 2", failure(plan.split, plan, 2))
       assert.is_nil(plan.dim_to_split)
       plan = over(st.tensor(1))
@@ -297,7 +297,7 @@ describe("a part of a plan", function()
       assert.same({4, 5, 6}, plan.outputs[1]:totable())
       assert.same({-16, 24}, {plan.operands[2].low, plan.operands[2].high})
       assert.matches("outside of its storage", failure(plan.get, plan, 2, 24))
-      assert.matches("dtype float32, the tensor in its place int32",
+      assert.matches("dtype float32, but the new tensor has int32",
                      failure(plan.replace_operand, plan, 2,
                              other:to "int32"))
       assert.matches("must be a Tensor",

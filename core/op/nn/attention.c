@@ -1,4 +1,4 @@
-/* Attention, as a formula of operators.
+/* scaled_dot_product_attention, composed of operators.
  */
 
 #include "op/nn/layers.h"
@@ -9,8 +9,8 @@
 
 typedef struct attention {
   const st_tensor *query, *key, *value;
-  st_tensor *bias;         /* added to the scores, or NULL */
-  const st_tensor *blind;  /* queries that may look nowhere, or NULL */
+  st_tensor *bias;          /* added to the scores, or NULL */
+  const st_tensor *masked;  /* queries that may attend to no key, or NULL */
   double scale, dropout;
 } attention;
 
@@ -28,7 +28,7 @@ static st_tensor *as_bias(st_op_scope *c, const st_tensor *mask,
                                 st__of_float(-(double)INFINITY)});
 }
 
-/* A query looks at keys up to its own position. */
+/* A query attends to keys up to its own index. */
 static st_tensor *causal(st_op_scope *c, const attention *a) {
   const int64_t sizes[] = {a->query->sizes[a->query->ndim - 2],
                            a->key->sizes[a->key->ndim - 2]};
@@ -40,20 +40,20 @@ static st_tensor *causal(st_op_scope *c, const attention *a) {
   return as_bias(c, all, a->query);
 }
 
-/* A row of -infinity has no softmax: it is computed with zeros, and its
- * result becomes 0. */
+/* Softmax of a row of -infinity is undefined: such a row is computed with zeros
+ * instead, and its result is set to 0. */
 static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
   a->bias = mask->dtype == ST_BOOL ? as_bias(c, mask, a->query) : mask;
   const st_tensor *hidden = st__apply1(c, ST_OP_isneginf, a->bias);
-  a->blind = st__apply(c, ST_OP_all_dim, 3,
-                       (st_value[]){st__of_tensor(hidden), st__of_int(-1),
-                                    st__of_bool(true)});
+  a->masked = st__apply(c, ST_OP_all_dim, 3,
+                        (st_value[]){st__of_tensor(hidden), st__of_int(-1),
+                                     st__of_bool(true)});
   a->bias = st__apply(c, ST_OP_masked_fill_Scalar, 3,
                       (st_value[]){st__of_tensor(a->bias),
-                                   st__of_tensor(a->blind), st__of_int(0)});
+                                   st__of_tensor(a->masked), st__of_int(0)});
 }
 
-/* -- The formula ---------------------------------------------------------- */
+/* -- scaled_dot_product_attention ----------------------------------------- */
 
 static st_status check(const st_value *args) {
   static const char *const names[] = {"query", "key", "value"};
@@ -70,24 +70,27 @@ static st_status check(const st_value *args) {
   }
   const st_tensor *mask = st__to_tensor(&args[3]);
   if (mask && mask->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "attn_mask must not be a number");
+    return st__fail(ST_BAD_SHAPE, "attn_mask must have a dimension, but it is "
+                    "0-dim");
   }
   if (mask && st__to_bool(&args[5], false)) {
-    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal exclude each "
-                    "other");
+    return st__fail(ST_BAD_VALUE, "attn_mask and is_causal cannot be used "
+                    "together");
   }
   return ST_OK;
 }
 
-/* Each head of t as often as there are heads of the query per head. */
+/* Repeats each head of t so that t has as many heads as query. */
 static const st_tensor *share_heads(st_op_scope *c, const st_tensor *t,
                                     const st_tensor *query) {
   const int d = t->ndim - 3, q = query->ndim - 3;
   if (!st__scope_ok(c)) return NULL;
   if (d < 0 || q < 0 || t->sizes[d] == 0 ||
       query->sizes[q] % t->sizes[d] != 0) {
-    c->status = st__fail(ST_BAD_SHAPE, "the heads of shapes %s and %s cannot "
-                         "be shared", ST_SHAPE_TEXT(query), ST_SHAPE_TEXT(t));
+    c->status = st__fail(ST_BAD_SHAPE, "the heads of query, of shape %s, must "
+                         "be a multiple of the heads of key and value, "
+                         "here of shape %s", ST_SHAPE_TEXT(query),
+                         ST_SHAPE_TEXT(t));
     return NULL;
   }
   return st__apply(c, ST_OP_repeat_interleave_self_int, 3,
@@ -105,9 +108,9 @@ static st_tensor *attend(st_op_scope *c, const attention *a) {
                             st__apply(c, ST_OP_transpose_int, 3, flip));
   if (a->bias) w = st__apply2(c, ST_OP_add_Tensor, w, a->bias);
   w = st__apply_with(c, ST_OP_softmax_int, w, st__of_int(-1));
-  if (a->blind) {
+  if (a->masked) {
     w = st__apply(c, ST_OP_masked_fill_Scalar, 3,
-                  (st_value[]){st__of_tensor(w), st__of_tensor(a->blind),
+                  (st_value[]){st__of_tensor(w), st__of_tensor(a->masked),
                                st__of_int(0)});
   }
   if (a->dropout > 0) {

@@ -1,4 +1,5 @@
-/* Pooling: windows and shares of images, and their means.
+/* Average pooling, and what pooling operators share: arguments, adaptive bins,
+ * and columns of windows.
  */
 
 #include "op/nn/pool.h"
@@ -33,8 +34,8 @@ st_status st__pool_read(const st_tensor *self, int n, st_pool *p) {
   return ST_OK;
 }
 
-/* As st__window_count, but what is left over at the end gets a window of its
- * own, unless that would start in the padding. */
+/* As st__window_count, but a remainder at the end gets a window, unless it
+ * would start in the padding. */
 static st_status count_ceil(st_window *w) {
   st_window larger = *w;
   for (int d = 0; d < w->n; d++) larger.in[d] += w->stride[d] - 1;
@@ -68,12 +69,13 @@ st_status st__pool_window(const st_value *lists, const st_value *dilation,
   }
   ST_TRY(p->ceil_mode ? count_ceil(w) : st__window_count(w));
   p->kernel_numel = st__product_of(w->n, w->kernel);
-  p->places = st__product_of(w->n, w->out);
+  p->nwindows = st__product_of(w->n, w->out);
   return ST_OK;
 }
 
-/* The places of the largest of `out` shares of `in` places: where they do not
- * come out even, shares begin at all multiples of 1 / (out / gcd). */
+/* The size of the largest of `out` bins of `in` elements. If out does not
+ * divide in, the fractional parts of bin starts are multiples of 1 / (out /
+ * gcd). */
 static int64_t largest_bin(int64_t in, int64_t out) {
   int64_t gcd = in, rest = out;
   while (rest > 0) {
@@ -104,7 +106,7 @@ st_status st__pool_adaptive(const st_value *args, int n, st_pool *p) {
   if (is_many) return st__fail(ST_BAD_SHAPE, "output_size is too large");
   p->adaptive = !is_even;
   p->kernel_numel = st__product_of(n, w->kernel);
-  p->places = st__product_of(n, w->out);
+  p->nwindows = st__product_of(n, w->out);
   return ST_OK;
 }
 
@@ -140,7 +142,8 @@ st_tensor *st__pool_lay_out(st_op_scope *c, const st_tensor *t,
   return st__apply_reshape(c, t, 2 + p->w.n, sizes);
 }
 
-/* The places of share o in turn, its last one again where it is short. */
+/* The indices of the elements of each bin in turn; a bin smaller than the
+ * largest repeats its last index. */
 static st_tensor *bin_indices(st_op_scope *c, const st_pool *p, int d) {
   const st_window *w = &p->w;
   int64_t *at;
@@ -171,7 +174,7 @@ st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
   }
   t = st__apply_reshape(c, t, 1 + 2 * n, split);
   t = st__apply_with(c, ST_OP_permute, t, st__of_ints(order, 1 + 2 * n));
-  const int64_t columns[] = {split[0], p->kernel_numel, p->places};
+  const int64_t columns[] = {split[0], p->kernel_numel, p->nwindows};
   return st__apply_reshape(c, t, 3, columns);
 }
 
@@ -184,7 +187,7 @@ st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
   return st__apply_reshape(c, t, p->self->ndim, sizes);
 }
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Indices -------------------------------------------------------------- */
 
 void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at) {
   for (int d = n - 1; d >= 0; d--) {
@@ -193,8 +196,8 @@ void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at) {
   }
 }
 
-/* How many places of the window at o are in the image, or, with the
- * padding, count. */
+/* The number of elements of the window at o that are in the image or, with
+ * padding, in the padded image. */
 static int64_t window_size(const st_pool *p, const int64_t *o,
                            bool with_padding) {
   const st_window *w = &p->w;
@@ -214,29 +217,29 @@ static int64_t window_size(const st_pool *p, const int64_t *o,
   return size;
 }
 
-/* -- Means ---------------------------------------------------------------- */
+/* -- Averages ------------------------------------------------------------- */
 
 typedef struct mean {
   st_pool p;
   bool with_padding;
-  bool is_plain;   /* of the whole image: its gradient is not attached */
-  int64_t divisor; /* 0: the places of each window that count */
+  bool is_plain;   /* mean of the whole image: its gradient is not attached */
+  int64_t divisor; /* 0: the number of elements that count in each window */
 } mean;
 
-/* 0 instead of what bin_indices repeats. */
+/* Sets the elements that bin_indices repeats to 0. */
 static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
                                   const st_pool *p) {
   const st_window *w = &p->w;
-  const int64_t sizes[] = {p->kernel_numel, p->places};
+  const int64_t sizes[] = {p->kernel_numel, p->nwindows};
   int64_t k[ST_SPATIAL_MAX], o[ST_SPATIAL_MAX];
   bool *counts;
   const st_tensor *table = st__new_cpu_vector(c, ST_BOOL,
-                                              p->kernel_numel * p->places,
+                                              p->kernel_numel * p->nwindows,
                                               &counts);
-  for (int64_t i = 0; counts && i < p->kernel_numel * p->places; i++) {
+  for (int64_t i = 0; counts && i < p->kernel_numel * p->nwindows; i++) {
     bool inside = true;
-    st__unravel_index(i / p->places, w->n, w->kernel, k);
-    st__unravel_index(i % p->places, w->n, w->out, o);
+    st__unravel_index(i / p->nwindows, w->n, w->kernel, k);
+    st__unravel_index(i % p->nwindows, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t at = st__pool_start(p, d, o[d]) + k[d];
       inside = inside && at < st__pool_end(w, d, o[d]);
@@ -261,7 +264,7 @@ static bool is_even(const mean *m) {
   return !m->p.adaptive;
 }
 
-/* sum / by, of integers without the fraction. */
+/* sum / by; integers are divided towards 0. */
 static st_tensor *divided_by(st_op_scope *c, const st_tensor *sum,
                              st_value by) {
   static const char cut[] = "trunc";
@@ -283,8 +286,8 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
   const int64_t same = m->divisor
                        ? m->divisor : is_even(m) ? p->kernel_numel : 0;
   if (same || !st__scope_ok(c)) return divided_by(c, sum, st__of_int(same));
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &size);
-  for (int64_t i = 0; size && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &size);
+  for (int64_t i = 0; size && i < p->nwindows; i++) {
     st__unravel_index(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
@@ -292,7 +295,7 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
   return divided_by(c, sum, st__of_tensor(table));
 }
 
-/* t in a dtype that has room for sums. */
+/* t in a dtype that is wide enough for sums. */
 static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
   const st_dtype dtype = (st_dtype)t->dtype;
@@ -300,15 +303,15 @@ static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
   return st__is_reduced_float(dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
 }
 
-/* The sum of each window or share: (images, places). */
+/* The sum of each window or bin: (images, windows). */
 static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
                               const st_pool *p) {
-  const int64_t sizes[] = {st__pool_images(p), p->places}, kernel_numel[] = {1};
+  const int64_t sizes[] = {st__pool_images(p), p->nwindows}, dims[] = {1};
   st_window w = p->w;
   if (p->adaptive) {
     st_tensor *t = without_repeats(c, st__pool_bin_columns(c, self, p), p);
     return st__apply_with(c, ST_OP_sum_dim_IntList, t,
-                          st__of_ints(kernel_numel, 1));
+                          st__of_ints(dims, 1));
   }
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
   const st_tensor *all = st__pool_padded(c, self, p, st__of_int(0));
@@ -316,7 +319,7 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
   if (p->kernel_numel > ST_POOL_SMALL) {
     return st__apply_with(c, ST_OP_sum_dim_IntList,
                           st__apply_im2col(c, all, &w),
-                          st__of_ints(kernel_numel, 1));
+                          st__of_ints(dims, 1));
   }
   return st__apply_reshape(c, st__window_sums(c, all, &w), 2, sizes);
 }
@@ -335,8 +338,8 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
     c, st__pool_result(c, st__apply_to(c, sum, dtype), p), rets);
 }
 
-/* self, kernel_size, stride, padding, ceil_mode, count_include_pad, and,
- * but for one dimension, divisor_override */
+/* self, kernel_size, stride, padding, ceil_mode, count_include_pad and, except
+ * in one dimension, divisor_override */
 static st_status avg_pool(const st_value *args, int n, st_value *rets) {
   mean m = {.p.ceil_mode = args[4].u.i, .with_padding = args[5].u.i};
   st_op_scope c = {.status = st__pool_read(args[0].u.tensor, n, &m.p)};

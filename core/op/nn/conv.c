@@ -1,5 +1,5 @@
-/* Convolutions: products of a weight, as a matrix, with the columns of an
- * image (Note [im2col]).
+/* Convolutions: matrix products of the weight and the columns of images (Note
+ * [im2col]).
  */
 
 #include <string.h>
@@ -8,13 +8,14 @@
 
 typedef struct conv {
   const st_tensor *input, *weight, *bias;
-  st_window w;        /* over the input, or, transposed, over the result */
+  st_window w;        /* over the input; if transposed, over the result */
   bool transposed;
   int64_t batch, groups;
-  int64_t in, out;    /* channels */
-  int64_t taps;       /* places of a window */
+  int64_t in, out;    /* numbers of channels */
+  int64_t taps;       /* elements of a window */
   int64_t extra[ST_SPATIAL_MAX]; /* output_padding */
-  int64_t before[ST_SPATIAL_MAX], after[ST_SPATIAL_MAX]; /* of the result */
+  int64_t before[ST_SPATIAL_MAX], after[ST_SPATIAL_MAX]; /* of the result;
+                                                            negative: crop */
 } conv;
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -32,7 +33,7 @@ static st_status check_dtypes(const conv *v) {
   return v->input->dtype == ST_BOOL ? st__no_kernel_for(ST_BOOL) : ST_OK;
 }
 
-/* A weight is (out, in / groups, kernel..), transposed (in, out / groups,
+/* A weight is (out, in / groups, kernel..) or, transposed, (in, out / groups,
  * kernel..). */
 static st_status check_channels(const conv *v) {
   const int64_t *s = v->weight->sizes;
@@ -59,9 +60,10 @@ static st_status check_weight(const conv *v) {
                     ST_SHAPE_TEXT(t));
   }
   if (v->groups < 1 || t->sizes[0] % v->groups != 0) {
-    return st__fail(ST_BAD_VALUE, "%lld groups cannot share the %lld channels "
-                    "of weight, whose shape is %s", (long long)v->groups,
-                    (long long)t->sizes[0], ST_SHAPE_TEXT(t));
+    return st__fail(ST_BAD_VALUE, "groups, %lld, must be positive and divide "
+                    "the %lld channels of weight, whose shape is %s",
+                    (long long)v->groups, (long long)t->sizes[0],
+                    ST_SHAPE_TEXT(t));
   }
   for (int d = 2; d < t->ndim; d++) {
     if (t->sizes[d] > INT32_MAX) {
@@ -80,15 +82,15 @@ static st_status check_ranks(const conv *v) {
                     ST_SHAPE_TEXT(v->weight));
   }
   if (v->input->ndim != n + 2) {
-    return st__fail(ST_BAD_SHAPE, "input must have %d dimensions as weight, "
-                    "but its shape is %s", n + 2, ST_SHAPE_TEXT(v->input));
+    return st__fail(ST_BAD_SHAPE, "input must have %d dimensions, as weight "
+                    "has, but its shape is %s", n + 2, ST_SHAPE_TEXT(v->input));
   }
   return ST_OK;
 }
 
-/* The image that all windows of a transposed convolution cover, of which a
- * convolution would make the input; the borders are cut off, and what
- * output_padding adds is put on, in the end. */
+/* Computes w->in, the size of the image that all windows of a transposed
+ * convolution cover: the image for which a convolution would have this input as
+ * its result. Afterwards the padding is cropped and output_padding is added. */
 static st_status transposed_size(conv *v) {
   st_window *w = &v->w;
   for (int d = 0; d < w->n; d++) {
@@ -113,7 +115,7 @@ static st_status transposed_size(conv *v) {
   return st__window_count(w);
 }
 
-/* The arguments of convolution. */
+/* Reads the arguments of convolution. */
 static st_status read_conv(const st_value *args, conv *v) {
   st_window *w = &v->w;
   v->input = args[0].u.tensor;
@@ -143,7 +145,7 @@ static st_status read_conv(const st_value *args, conv *v) {
 
 /* -- Products ------------------------------------------------------------- */
 
-/* t (groups, rows, cols) once for each image of the batch. */
+/* Repeats t (groups, rows, cols) for each image of the batch. */
 static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const conv *v) {
   if (!st__scope_ok(c) || v->batch == 1) return t;
   const int64_t rows = t->sizes[1], cols = t->sizes[2];
@@ -158,14 +160,14 @@ static st_tensor *for_batch(st_op_scope *c, st_tensor *t, const conv *v) {
   return st__apply_reshape(c, t, 3, flat);
 }
 
-/* The weight of each group as a matrix with so many rows. */
+/* The weight as one matrix of rows x cols per group. */
 static st_tensor *weights(st_op_scope *c, const conv *v, int64_t rows,
                           int64_t cols) {
   const int64_t sizes[] = {v->groups, rows, cols};
   return st__apply_reshape(c, v->weight, 3, sizes);
 }
 
-/* The window is a single pixel, and goes over all of them in turn. */
+/* True if each window is one pixel and the windows are all pixels in order. */
 static bool is_pixelwise(const st_window *w) {
   for (int d = 0; d < w->n; d++) {
     if (w->kernel[d] != 1 || w->stride[d] != 1 || w->padding[d] != 0) {
@@ -175,7 +177,7 @@ static bool is_pixelwise(const st_window *w) {
   return true;
 }
 
-/* The bias as sizes say; ATen's gradient of it takes the weight, too. */
+/* The bias with these sizes. As in ATen, its gradient depends on the weight. */
 static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
                           const int64_t *sizes) {
   return st__apply_reshape(c, st__apply_attached(c, v->bias, v->weight), ndim,
@@ -184,10 +186,10 @@ static st_tensor *bias_as(st_op_scope *c, const conv *v, int ndim,
 
 static st_tensor *convolve(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups * v->taps;
   const int64_t wide = v->out / v->groups;
-  const int64_t flat[] = {v->batch * v->groups, depth, places};
+  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
   int64_t image[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(image + 2, w->out, (size_t)w->n * sizeof *image);
   const st_tensor *columns = is_pixelwise(w) ? v->input
@@ -207,8 +209,8 @@ static st_tensor *convolve(st_op_scope *c, const conv *v) {
   return st__apply_reshape(c, product, 2 + w->n, image);
 }
 
-/* Without a gradient to remember, a few images at a time: their columns stay
- * in the caches, and take little memory. */
+/* Without a gradient to record, convolves a few images at a time: their columns
+ * stay in the caches and take little memory. */
 static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
   int64_t sizes[2 + ST_SPATIAL_MAX] = {v->batch, v->out};
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
@@ -226,9 +228,9 @@ static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
   return out;
 }
 
-/* How many images are best taken at once. */
+/* The number of images to convolve at a time. */
 static int64_t images_at_once(const conv *v) {
-  enum { CACHED = 1 << 20 }; /* elements of columns that stay near */
+  enum { CACHED = 1 << 20 }; /* elements of columns that fit the caches */
   const st_keyset keys = v->input->keys | v->weight->keys |
                          (v->bias ? v->bias->keys : 0);
   const double each = (double)v->in * (double)v->taps *
@@ -259,11 +261,11 @@ static st_tensor *with_borders(st_op_scope *c, st_tensor *image,
 
 static st_tensor *convolve_transposed(st_op_scope *c, const conv *v) {
   const st_window *w = &v->w;
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   const int64_t depth = v->in / v->groups;
   const int64_t wide = v->out / v->groups * v->taps;
-  const int64_t flat[] = {v->batch * v->groups, depth, places};
-  const int64_t columns[] = {v->batch, v->out * v->taps, places};
+  const int64_t flat[] = {v->batch * v->groups, depth, nwindows};
+  const int64_t columns[] = {v->batch, v->out * v->taps, nwindows};
   int64_t along[1 + ST_SPATIAL_MAX] = {v->out, 1, 1, 1};
   const st_value swap[] = {st__of_tensor(weights(c, v, depth, wide)),
                            st__of_int(1), st__of_int(2)};
@@ -290,9 +292,10 @@ ST_BOXED(st__box_convolution) {
   return st__scope_return(&c, out, rets);
 }
 
-/* -- With or without a batch ---------------------------------------------- */
+/* -- conv1d to conv_transpose3d ------------------------------------------- */
 
-/* convolution of args, with a batch of one for the time of it. */
+/* Calls convolution; adds a batch dimension if the input has none, and removes
+ * it from the result. */
 static st_status batched(const st_value *args, int n, st_value *rets) {
   st_value all[9];
   const st_tensor *input = args[0].u.tensor;
@@ -344,15 +347,15 @@ ST_BOXED(st__box_conv_transpose3d) {
 
 /* -- Padding by name ------------------------------------------------------ */
 
-/* What keeps the size: half of what a window reaches beyond its first place
- * on either side, one more at the end when it is odd. */
+/* The padding that keeps the size: half of the window extent less 1 on each
+ * side; if that is odd, one more at the end. */
 static st_status same_padding(const st_value *args, int n, int64_t *padding,
                               int64_t *pad) {
   const st_tensor *weight = args[1].u.tensor;
   int64_t stride[ST_SPATIAL_MAX], dilation[ST_SPATIAL_MAX];
   ST_TRY(st__read_sizes(&args[3], "stride", n, 1, stride));
   ST_TRY(st__read_sizes(&args[5], "dilation", n, 1, dilation));
-  if (weight->ndim != n + 2) return ST_OK; /* which the convolution says */
+  if (weight->ndim != n + 2) return ST_OK; /* the convolution reports it */
   for (int d = 0; d < n; d++) {
     int64_t reach;
     if (stride[d] != 1) {

@@ -1,9 +1,10 @@
-/* Losses over classes, as formulas of operators.
+/* Losses over classes, composed of operators.
  *
  * Note [ignore_index]
- * Whose class is ignore_index costs nothing and has no gradient. Its place is
- * read at the first class and then masked, and where nobody is ignored,
- * which is seen beforehand where the targets can be read, no mask is built.
+ * Ignored targets contribute no loss and have no gradient. Their class is
+ * replaced by the first class for the lookup, and the result is masked. The
+ * targets on the CPU are searched beforehand: if none is ignored, no mask is
+ * built.
  */
 
 #include "op/nn/loss.h"
@@ -13,11 +14,11 @@
 
 typedef struct classes {
   const st_tensor *self;    /* (C), (N, C) or (N, C, ...) */
-  const st_tensor *target;  /* int64, of size 1 along dim; none ignored */
+  const st_tensor *target;  /* int64, size 1 along dim; ignored ones replaced */
   const st_tensor *weight;  /* (C), or NULL */
-  const st_tensor *ignored; /* which targets were; NULL: none */
-  st_value dim;             /* where the classes are */
-  st_value base;            /* the position of the first */
+  const st_tensor *ignored; /* mask of ignored targets; NULL: none */
+  st_value dim;             /* the dimension of the classes */
+  st_value base;            /* the index of the first class */
 } classes;
 
 static int class_dim(const st_tensor *self) { return self->ndim > 1; }
@@ -34,26 +35,27 @@ static st_status check_classes(const st_tensor *self,
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   if (self->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "self is a number and has no classes");
+    return st__fail(ST_BAD_SHAPE, "self must have a dimension of classes, but "
+                    "it is 0-dim");
   }
   const int dim = class_dim(self);
   for (int d = 0; d < self->ndim; d++) {
     if (d != dim) sizes[n++] = self->sizes[d];
   }
   if (!st__has_sizes(target, n, sizes)) {
-    return st__fail(ST_BAD_SHAPE, "target of shape %s for self of shape %s, "
-                    "whose classes are along dimension %d",
+    return st__fail(ST_BAD_SHAPE, "target has shape %s, which does not match "
+                    "self of shape %s with classes along dimension %d",
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(self),
                     (int)st__display_index(dim));
   }
   if (!st__is_integral((st_dtype)target->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "target must hold classes as integers, not "
-                    "%s", st__dtype_name((st_dtype)target->dtype));
+    return st__fail(ST_BAD_DTYPE, "target must hold classes of an integer "
+                    "dtype, not %s", st__dtype_name((st_dtype)target->dtype));
   }
   return check_weight(weight, self->sizes[dim]);
 }
 
-/* Is an element of mask true? Yes where it cannot be read. */
+/* True if an element of mask is true, or if mask cannot be read. */
 static bool any(st_op_scope *c, const st_tensor *mask) {
   st_value v;
   if (!st__scope_ok(c) || mask->device != ST_DEVICE_CPU) return true;
@@ -69,7 +71,7 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                    (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
-/* args: self, target and weight. */
+/* Reads the arguments self, target and weight. */
 static void read_classes(st_op_scope *c, const st_value *args, st_value ignore,
                          st_value base, classes *k) {
   *k = (classes){.self = args[0].u.tensor, .weight = st__to_tensor(&args[2]),
@@ -90,8 +92,7 @@ static void read_classes(st_op_scope *c, const st_value *args, st_value ignore,
 
 /* -- Negative log-likelihood ---------------------------------------------- */
 
-/* For each place what its class counts, 0 where it is ignored; NULL: all
- * count 1. */
+/* The weight of each target, 0 if it is ignored. NULL if all weights are 1. */
 static st_tensor *target_weights(st_op_scope *c, const classes *k) {
   st_tensor *w = NULL;
   if (k->weight) {
@@ -105,7 +106,8 @@ static st_tensor *target_weights(st_op_scope *c, const classes *k) {
   return w;
 }
 
-/* The sum of losses over that of w, or their mean. */
+/* The sum of losses divided by the sum of w, or the mean of losses if w is
+ * NULL. */
 static st_tensor *weighted_mean(st_op_scope *c, const st_tensor *losses,
                                 const st_tensor *w) {
   if (!w) return st__apply1(c, ST_OP_mean, losses);
@@ -113,7 +115,7 @@ static st_tensor *weighted_mean(st_op_scope *c, const st_tensor *losses,
                     st__apply1(c, ST_OP_sum, w));
 }
 
-/* losses, of size 1 along the classes, as the reduction asks. */
+/* Reduces losses, which have size 1 along the classes. */
 static st_tensor *reduced(st_op_scope *c, const classes *k,
                           const st_tensor *losses, const st_tensor *w,
                           int64_t reduction) {
@@ -146,7 +148,7 @@ static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
   return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
 }
 
-/* weight along the dimension of classes of self. */
+/* Reshapes weight to broadcast along the class dimension of self. */
 static st_tensor *weight_along(st_op_scope *c, const st_tensor *weight,
                                const st_tensor *self) {
   int64_t sizes[ST_MAX_DIMS];
@@ -167,14 +169,14 @@ static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
 static st_status check_probabilities(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   if (!st__is_floating((st_dtype)target->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "target of the shape of self must hold "
-                    "probabilities, not %s",
+    return st__fail(ST_BAD_DTYPE, "target has the shape of self, so it must "
+                    "hold probabilities of a floating point dtype, not %s",
                     st__dtype_name((st_dtype)target->dtype));
   }
   return check_weight(st__to_tensor(&args[2]), self->sizes[class_dim(self)]);
 }
 
-/* The targets are probabilities of all classes. */
+/* The loss for targets that are probabilities of all classes. */
 static st_status soft_targets(st_op_scope *c, const st_value *args,
                               const st_tensor *logs, st_value *rets) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
@@ -204,7 +206,7 @@ static st_status soft_targets(st_op_scope *c, const st_value *args,
   return st__scope_return(c, loss, rets);
 }
 
-/* The loss if all classes were equally likely: what smoothing mixes in. */
+/* The loss for uniform class probabilities, which label smoothing mixes in. */
 static st_tensor *smooth_loss(st_op_scope *c, const st_value *args,
                               const st_tensor *logs) {
   const st_value probabilities[] = {st__of_tensor(logs), args[1], args[2]};
@@ -252,7 +254,7 @@ ST_BOXED(st__box_cross_entropy_loss) {
   return st__scope_return(&c, loss, rets);
 }
 
-/* -- Two classes ---------------------------------------------------------- */
+/* -- Binary cross entropy ------------------------------------------------- */
 
 static st_status check_same_shape(const st_tensor *self,
                                   const st_tensor *target) {
@@ -261,15 +263,16 @@ static st_status check_same_shape(const st_tensor *self,
                   ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(self));
 }
 
-/* log t, which is -100 where t is smaller yet. */
+/* log(t), but at least -100. */
 static st_tensor *bounded_log(st_op_scope *c, st_op_id log,
                               const st_tensor *t) {
   return st__apply_with(c, ST_OP_clamp_min, st__apply1(c, log, t),
                         st__of_int(-100));
 }
 
-/* The element by element part of the loss has a derivative of its own: that
- * of the formula has no value at 0 and 1, which float32 rounds to easily. */
+/* The elementwise part of the loss has a derivative registered, because the
+ * derivative of its formula is undefined at 0 and 1, to which float32
+ * probabilities often round. */
 ST_BOXED(st__box_binary_cross_entropy_each) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   st_op_scope c = {.n = 0};
@@ -284,7 +287,7 @@ ST_BOXED(st__box_binary_cross_entropy_each) {
                           rets);
 }
 
-/* Of self; what is not on the CPU cannot be read. */
+/* Checks that self is in [0, 1]; only CPU tensors can be read. */
 static void check_range(st_op_scope *c, const st_tensor *self) {
   if (!st__scope_ok(c) || self->device != ST_DEVICE_CPU) return;
   const st_tensor *inside = st__apply2(
@@ -312,8 +315,9 @@ ST_BOXED(st__box_binary_cross_entropy) {
   return st__loss_end(&c, weighted(&c, loss, &args[2]), &args[3], rets);
 }
 
-/* (1 - t) x - log sigmoid(x), which overflows nowhere; a class of pos_weight
- * w counts w times: (1 - t) x - (1 + (w - 1) t) log sigmoid(x). */
+/* (1 - t) x - log sigmoid(x), which does not overflow. With pos_weight w,
+ * positive targets count w times: (1 - t) x - (1 + (w - 1) t) log
+ * sigmoid(x). */
 ST_BOXED(st__box_binary_cross_entropy_with_logits) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
   const st_tensor *pos_weight = st__to_tensor(&args[3]);

@@ -1,4 +1,4 @@
-/* dropout, feature_dropout and native_dropout.
+/* dropout, feature_dropout and native_dropout, composed of operators.
  */
 
 #include "op/nn/layers.h"
@@ -12,13 +12,13 @@ static st_status check_probability(const st_value *p) {
                   "%g", x);
 }
 
-/* Does it drop anything? */
+/* True if any element can be dropped. */
 static bool drops(const st_value *args) {
   return args[2].u.i != 0 && st__to_float(&args[1], 0) > 0 &&
          args[0].u.tensor->numel > 0;
 }
 
-/* Of the sizes given 0 with probability p, else 1 / (1 - p). */
+/* A tensor of these sizes with 0 at probability p, else 1 / (1 - p). */
 static st_tensor *noise(st_op_scope *c, const st_tensor *like, st_value sizes,
                         double p) {
   st_value same;
@@ -60,7 +60,7 @@ ST_BOXED(st__box_dropout_) {
   return st__scope_return(&c, self, rets);
 }
 
-/* The same for all elements of a channel. */
+/* Drops whole channels: their elements share one random number. */
 ST_BOXED(st__box_feature_dropout) {
   st_tensor *input = args[0].u.tensor;
   int64_t sizes[ST_MAX_DIMS];

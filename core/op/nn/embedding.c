@@ -11,7 +11,8 @@ static st_status check_integers(const st_tensor *t, const char *name) {
                   st__dtype_name((st_dtype)t->dtype));
 }
 
-/* sparse asks for another form of the gradient, which is dense here. */
+/* sparse is ignored: it would only change the layout of the gradient, which is
+ * dense here. */
 static st_status check_embedding(const st_value *args) {
   const st_tensor *weight = args[0].u.tensor;
   const int64_t padding = st__to_int(&args[2], -1);
@@ -28,7 +29,7 @@ static st_status check_embedding(const st_value *args) {
   return ST_OK;
 }
 
-/* rows, those at position padding without a gradient. */
+/* The rows, detached where their index is padding. */
 static st_tensor *without_padding(st_op_scope *c, st_tensor *rows,
                                   const st_tensor *at, int64_t padding) {
   const st_tensor *is_padding = st__apply_with(
@@ -41,8 +42,9 @@ static st_tensor *without_padding(st_op_scope *c, st_tensor *rows,
                                 st__of_tensor(constant), st__of_tensor(rows)});
 }
 
-/* rows, whose gradients are divided by how often their positions occur: what
- * lies between a constant and itself is that constant. */
+/* The rows, with gradients divided by the number of times that their index
+ * occurs. lerp between a row and its detached copy does not change its
+ * value. */
 static st_tensor *by_frequency(st_op_scope *c, const st_tensor *weight,
                                st_tensor *rows, const st_tensor *at,
                                st_value base) {
@@ -99,7 +101,7 @@ ST_BOXED(st__box_embedding) {
                           rets);
 }
 
-/* The least and the greatest class, if there is one and it can be read. */
+/* The smallest and the largest class. */
 static void class_range(st_op_scope *c, const st_tensor *self,
                         int64_t range[2]) {
   st_tensor *ends[2];
@@ -113,7 +115,8 @@ static void class_range(st_op_scope *c, const st_tensor *self,
   }
 }
 
-/* How many classes there are, all of self's among them. */
+/* Sets *n, if it is -1, to the largest class plus 1, and checks that all
+ * classes are in range. */
 static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                           int64_t *n) {
   int64_t range[2] = {base, base - 1};
@@ -124,8 +127,8 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
   if (*n == -1 && is_read) *n = range[1] - base + 1;
   if (*n <= 0) {
     c->status = *n == -1
-      ? st__fail(ST_BAD_VALUE, "num_classes must be given: self has no "
-                 "elements to tell it by")
+      ? st__fail(ST_BAD_VALUE, "num_classes is required: self has no "
+                 "elements to infer it from")
       : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
                  (long long)*n);
   } else if (range[0] < base || range[1] - base >= *n) {
@@ -142,10 +145,10 @@ ST_BOXED(st__box_one_hot) {
   int64_t n = args[1].u.i;
   st_op_scope c = {.status = check_integers(self, "self")};
   count_classes(&c, self, base, &n);
-  const st_value places[] = {
+  const st_value classes[] = {
     st__of_int(base), st__of_int(base + n), st__of_int(ST_INT64), st__none(),
     st__of_int(self->device)};
-  const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, places);
+  const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, classes);
   const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,
                                          st__of_int(-1));
   const st_tensor *is = st__apply2(&c, ST_OP_eq_Tensor, each, all);

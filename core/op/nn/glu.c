@@ -1,4 +1,4 @@
-/* glu: one half of a tensor gates the other.
+/* glu: one half of a tensor, gated by the sigmoid of the other.
  */
 
 #include "op/nn/layers.h"
@@ -10,13 +10,14 @@ ST_BOXED(st__box_glu) {
   int dim = 0;
   st_op_scope c = {.n = 0};
   if (self->ndim == 0) {
-    return st__fail(ST_BAD_SHAPE, "self is a number and cannot be halved");
+    return st__fail(ST_BAD_SHAPE, "self must have a dimension, but it is "
+                    "0-dim");
   }
   ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
   const int64_t half = self->sizes[dim] / 2;
   if (self->sizes[dim] % 2 != 0) {
-    return st__fail(ST_BAD_SHAPE, "dimension %d of self has size %lld, which "
-                    "cannot be halved", (int)st__display_index(dim),
+    return st__fail(ST_BAD_SHAPE, "dimension %d of self must have an even "
+                    "size, not %lld", (int)st__display_index(dim),
                     (long long)self->sizes[dim]);
   }
   const st_tensor *gate = st__apply1(

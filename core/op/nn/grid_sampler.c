@@ -1,5 +1,5 @@
-/* Images read at any points: grid_sampler. The points of a grid go from -1 to
- * 1 across the image, the last dimension of the image first.
+/* grid_sampler: images sampled at arbitrary points. Coordinates in the grid go
+ * from -1 to 1 across the image, and list the last image dimension first.
  */
 
 #include "op/nn/spatial.h"
@@ -11,20 +11,20 @@ enum { MOST_TAPS = 4 };
 
 typedef struct sampler {
   const st_tensor *input, *grid;
-  int n;               /* dimensions of an image */
+  int n;               /* spatial dimensions */
   grid_mode mode;
   grid_border border;
   bool align_corners;
-  int64_t points;      /* of an image */
+  int64_t points;      /* points per image */
 } sampler;
 
-/* What the points need of one dimension: places (as steps in the flattened
- * image, 0 where they are outside), whether they are inside, their weights. */
+/* The taps of all points along one dimension: indices (multiplied by the stride
+ * in the flattened image; 0 if outside), masks of those inside, and weights. */
 typedef struct axis {
   st_tensor *at[MOST_TAPS], *inside[MOST_TAPS], *weight[MOST_TAPS];
 } axis;
 
-/* -- Steps with numbers --------------------------------------------------- */
+/* -- Operators with scalars ----------------------------------------------- */
 
 static st_tensor *add_number(st_op_scope *c, const st_tensor *t, double x) {
   return st__apply_with(c, ST_OP_add_Scalar, t, st__of_float(x));
@@ -34,7 +34,7 @@ static st_tensor *mul_number(st_op_scope *c, const st_tensor *t, double x) {
   return st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(x));
 }
 
-/* x where mask holds, else t. */
+/* x where mask is true, else t. */
 static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
                          const st_tensor *t) {
   const st_value args[] = {st__of_tensor(mask), st__of_float(x),
@@ -44,7 +44,8 @@ static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
 
 /* -- Coordinates ---------------------------------------------------------- */
 
-/* The points along dimension d, in places of the image: (batch, 1, points). */
+/* The coordinates of the points along dimension d, in pixels: (batch, 1,
+ * points). */
 static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   const double size = (double)s->input->sizes[2 + d];
   const int64_t sizes[] = {s->grid->sizes[0], 1, s->points};
@@ -59,15 +60,15 @@ static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   return mul_number(c, x, 0.5);
 }
 
-/* Into the image; at its border and beyond there is no gradient. */
+/* Clips x to the image. There is no gradient at its border and beyond. */
 static st_tensor *clipped(st_op_scope *c, const st_tensor *x, double last) {
   x = choose(c, st__apply_with(c, ST_OP_le_Scalar, x, st__of_float(0)), 0, x);
   return choose(c, st__apply_with(c, ST_OP_ge_Scalar, x, st__of_float(last)),
                 last, x);
 }
 
-/* Back and forth between the outer places, or, without align_corners, their
- * outer edges. */
+/* Reflects x at the centres of the border pixels or, without align_corners, at
+ * their outer edges. */
 static st_tensor *reflected(st_op_scope *c, const sampler *s,
                             const st_tensor *x, int64_t size) {
   const double low = s->align_corners ? 0 : -0.5;
@@ -100,7 +101,7 @@ static st_tensor *bordered(st_op_scope *c, const sampler *s, st_tensor *x,
 
 /* -- Taps ----------------------------------------------------------------- */
 
-/* Place x, a whole number, of dimension d as tap k of the axis. */
+/* Stores index x, an integral value, of dimension d as tap k of the axis. */
 static void add_tap(st_op_scope *c, const sampler *s, const st_tensor *x, int d,
                     axis *a, int k) {
   const int64_t *sizes = s->input->sizes + 2;
@@ -127,7 +128,7 @@ static st_tensor *cubic(st_op_scope *c, const st_tensor *x, const double *p) {
   return add_number(c, st__apply2(c, ST_OP_mul_Tensor, y, x), p[3]);
 }
 
-/* The weight of tap k of a point that is t behind a place. */
+/* The weight of tap k for a point at distance t after the index below it. */
 static st_tensor *tap_weight(st_op_scope *c, const sampler *s,
                              const st_tensor *t, int k) {
   static const double near[] = {1.25, -2.25, 0, 1};
@@ -143,7 +144,8 @@ static st_tensor *tap_weight(st_op_scope *c, const sampler *s,
   return st__scope_keep(c, &round, weight);
 }
 
-/* The nearest place is whole; as a weight it stays in the graph. */
+/* The nearest index is not differentiated; as a weight it stays in the
+ * graph. */
 static void find_nearest(st_op_scope *c, const sampler *s, int d,
                          const st_tensor *x, axis *a) {
   st_op_scope round = {.status = c->status};
@@ -158,7 +160,7 @@ static void find_nearest(st_op_scope *c, const sampler *s, int d,
     c, &round, st__apply(&round, ST_OP_where_ScalarOther, 3, where));
 }
 
-/* The places around, in order. */
+/* The taps around each point, in order. */
 static void find_around(st_op_scope *c, const sampler *s, int d,
                         const st_tensor *x, axis *a) {
   const int taps = s->mode == BILINEAR ? 2 : 4;
@@ -189,7 +191,7 @@ static void find_taps(st_op_scope *c, const sampler *s, int d, axis *a) {
 
 /* -- Points --------------------------------------------------------------- */
 
-/* The product of one tap of each axis: places added, weights multiplied. */
+/* Combines one tap of each axis: indices are added, weights multiplied. */
 static st_tensor *combined(st_op_scope *c, st_op_id id, int n,
                            st_tensor *const *parts) {
   st_tensor *t = parts[0];
@@ -197,8 +199,8 @@ static st_tensor *combined(st_op_scope *c, st_op_id id, int n,
   return t;
 }
 
-/* The elements of the images, (batch, channels, places), at one tap of each
- * axis, 0 outside: (batch, channels, points). */
+/* The elements of images (batch, channels, pixels) at one tap of each axis, 0
+ * if outside: (batch, channels, points). */
 static st_tensor *read_taps(st_op_scope *c, const sampler *s,
                             const st_tensor *images, const axis *axes,
                             const int *taps) {
@@ -208,11 +210,11 @@ static st_tensor *read_taps(st_op_scope *c, const sampler *s,
     at[d] = axes[d].at[taps[d]];
     inside[d] = axes[d].inside[taps[d]];
   }
-  const st_tensor *places = st__apply_with(
+  const st_tensor *indices = st__apply_with(
     c, ST_OP_expand, combined(c, ST_OP_add_Tensor, s->n, at),
     st__of_ints(sizes, 3));
   const st_value gather[] = {st__of_tensor(images), st__of_int(2),
-                             st__of_tensor(places)};
+                             st__of_tensor(indices)};
   const st_value where[] = {
     st__of_tensor(combined(c, ST_OP_logical_and, s->n, inside)),
     st__of_tensor(st__apply(c, ST_OP_gather, 3, gather)), st__of_int(0)};
@@ -227,7 +229,7 @@ static st_tensor *weighted(st_op_scope *c, const sampler *s, const st_tensor *t,
                                                   : ST_OP_mul_Tensor,
                             s->n, weight);
   if (s->mode != NEAREST) return st__apply2(c, ST_OP_mul_Tensor, t, all);
-  /* The nearest place has no gradient but that of rounding, which is 0. */
+  /* Rounding to the nearest pixel has a gradient of 0. */
   const st_tensor *none = st__apply2(c, ST_OP_sub_Tensor, all,
                                      st__apply1(c, ST_OP_detach, all));
   return st__apply2(c, ST_OP_add_Tensor, t, none);
@@ -279,7 +281,8 @@ static st_status check_shapes(const sampler *s) {
   }
   for (int d = 0; d < s->n; d++) {
     if (x->sizes[2 + d] == 0) {
-      return st__fail(ST_BAD_SHAPE, "input has no images, its shape is %s",
+      return st__fail(ST_BAD_SHAPE, "the images of input are empty, its shape "
+                      "is %s",
                       ST_SHAPE_TEXT(x));
     }
   }
@@ -290,7 +293,7 @@ static st_status check_modes(const st_value *args, int n) {
   const int64_t mode = args[2].u.i, border = args[3].u.i;
   if (mode < BILINEAR || mode > BICUBIC || (mode == BICUBIC && n != 2)) {
     return st__fail(ST_BAD_VALUE, "interpolation_mode must be 0 (bilinear), 1 "
-                    "(nearest) or, of flat images, 2 (bicubic), not %lld",
+                    "(nearest) or, for 2-d images, 2 (bicubic), not %lld",
                     (long long)mode);
   }
   if (border < ZEROS || border > REFLECTION) {

@@ -4,10 +4,10 @@
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 
-/* -- Arguments ------------------------------------------------------------- */
+/* -- Arguments ------------------------------------------------------------ */
 
-/* The arguments kernel_size, dilation, padding and stride that start at
- * lists. One number alone means two dimensions. */
+/* Reads the arguments kernel_size, dilation, padding and stride from lists on.
+ * One number alone means two dimensions. */
 static st_status read_window(const st_value *lists, st_window *w) {
   w->n = lists[0].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
   ST_TRY(st__read_sizes(&lists[0], "kernel_size", w->n, 1, w->kernel));
@@ -24,8 +24,8 @@ static st_status check_batch(const st_tensor *t, int n) {
 
 /* -- im2col --------------------------------------------------------------- */
 
-/* Strides of a padded image along the places of a window and along those
- * where it starts; a dimension of size 1 has none that counts. */
+/* The strides of a padded image between elements of a window and between
+ * windows; 0 for a dimension of size 1. */
 static void window_strides(const st_tensor *image, const st_window *w,
                            int64_t *inside, int64_t *between) {
   const int64_t *s = image->strides + image->ndim - w->n;
@@ -35,7 +35,7 @@ static void window_strides(const st_tensor *image, const st_window *w,
   }
 }
 
-/* The padded image as (.., channels, kernel.., out..), without a copy. */
+/* The padded image as a view (.., channels, kernel.., out..). */
 static st_tensor *window_view(st_op_scope *c, const st_tensor *image,
                               const st_window *w) {
   int64_t sizes[2 + 2 * ST_SPATIAL_MAX], strides[2 + 2 * ST_SPATIAL_MAX];
@@ -89,16 +89,16 @@ ST_BOXED(st__box_im2col) {
 
 static st_status check_columns(const st_tensor *self, const st_window *w) {
   const int64_t kernel_numel = st__product_of(w->n, w->kernel);
-  const int64_t places = st__product_of(w->n, w->out);
+  const int64_t nwindows = st__product_of(w->n, w->out);
   if (self->ndim != 2 && self->ndim != 3) {
     return st__fail(ST_BAD_SHAPE, "self must have 2 dimensions, or 3 with a "
                     "batch, but its shape is %s", ST_SHAPE_TEXT(self));
   }
   const int64_t *sizes = self->sizes + self->ndim - 2;
-  if (sizes[0] % kernel_numel != 0 || sizes[1] != places) {
-    return st__fail(ST_BAD_SHAPE, "self must hold columns of windows of %lld "
-                    "places, %lld of them, but its shape is %s",
-                    (long long)kernel_numel, (long long)places,
+  if (sizes[0] % kernel_numel != 0 || sizes[1] != nwindows) {
+    return st__fail(ST_BAD_SHAPE, "self must hold columns for %lld elements of "
+                    "a window and %lld windows, but its shape is %s",
+                    (long long)kernel_numel, (long long)nwindows,
                     ST_SHAPE_TEXT(self));
   }
   return ST_OK;
@@ -137,7 +137,7 @@ static void add_to(st_op_scope *c, const st_tensor *sum, const st_tensor *t) {
   if (st__scope_ok(c)) st__value_clear(&same);
 }
 
-/* columns are (.., channels, taps, out..). */
+/* Adds columns (.., channels, elements, out..) to the image. */
 static st_status add_elems(const st_tensor *image, const st_tensor *columns,
                            const st_window *w) {
   const int64_t kernel_numel = st__product_of(w->n, w->kernel);
@@ -190,7 +190,7 @@ ST_BOXED(st__box_col2im) {
   return st__scope_return(&c, image, rets);
 }
 
-/* The arguments of col2im, but with all sizes of the image. */
+/* The arguments of col2im, but self_sizes has all sizes of the image. */
 ST_BOXED(st__box_im2col_backward) {
   const int all = (int)args[1].len;
   const int n = args[2].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
@@ -205,14 +205,14 @@ ST_BOXED(st__box_im2col_backward) {
 
 /* -- Sums of windows ------------------------------------------------------ */
 
-int64_t st__images_at_once(const st_tensor *images, int64_t places) {
-  enum { CACHED = 1 << 15 }; /* elements that stay near */
-  const double each = (double)images->sizes[1] * (double)places;
+int64_t st__images_at_once(const st_tensor *images, int64_t pixels) {
+  enum { CACHED = 1 << 15 }; /* elements that fit the caches */
+  const double each = (double)images->sizes[1] * (double)pixels;
   if (st__is_meta(images)) return INT64_MAX;
   return each < CACHED ? (int64_t)(CACHED / (each > 0 ? each : 1)) : 1;
 }
 
-/* Into out the sums of windows of n images from number `first` on. */
+/* Writes the window sums of images [first, first + n) to out. */
 static st_status sum_windows(const st_tensor *image, const st_tensor *out,
                              const st_window *w, int64_t first, int64_t n) {
   const int64_t kernel_numel = st__product_of(w->n, w->kernel);
@@ -252,7 +252,7 @@ ST_BOXED(st__box_window_sum) {
   return st__scope_return(&c, out, rets);
 }
 
-/* Every place of a window has the gradient of its sum. */
+/* Each element of a window has the gradient of the window's sum. */
 ST_BOXED(st__box_window_sum_backward) {
   const st_tensor *grad = args[0].u.tensor;
   int64_t sizes[3];
@@ -274,9 +274,9 @@ ST_BOXED(st__box_window_sum_backward) {
     &c, st__apply_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
 }
 
-/* -- As steps ------------------------------------------------------------- */
+/* -- Calls of operators --------------------------------------------------- */
 
-/* A window over one dimension as one over two. */
+/* Extends a window over one dimension to two. */
 static st_window with_height(const st_window *w) {
   if (w->n > 1) return *w;
   return (st_window){
@@ -285,7 +285,7 @@ static st_window with_height(const st_window *w) {
     .dilation = {1, w->dilation[0]}, .out = {1, w->out[0]}};
 }
 
-/* op(x, kernel, dilation, padding, stride) */
+/* Calls op(x, kernel, dilation, padding, stride). */
 static st_tensor *apply_windowed(st_op_scope *c, st_op_id op,
                                  const st_tensor *x, const st_window *w) {
   const st_window v = with_height(w);

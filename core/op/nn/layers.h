@@ -1,5 +1,5 @@
-/* What layers of networks are made of, beside products: the functions of
- * section "Layers" of ops.def.
+/* Layers other than convolutions and pooling: the functions of section "Layers"
+ * in ops.def.
  */
 #ifndef ST_OP_NN_LAYERS_H
 #define ST_OP_NN_LAYERS_H
@@ -16,7 +16,7 @@ ST_BOXED(st__box_dropout_);
 ST_BOXED(st__box_feature_dropout);
 ST_BOXED(st__box_native_dropout);
 
-/* -- Normalisation (normalization.c) --------------------------------------- */
+/* -- Normalisation (normalization.c) -------------------------------------- */
 
 ST_BOXED(st__box_layer_norm_forward);
 ST_BOXED(st__box_layer_norm_backward);

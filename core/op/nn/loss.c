@@ -1,4 +1,5 @@
-/* Losses between numbers, as formulas of operators.
+/* Losses between tensors of equal shape, and margin losses, composed of
+ * operators.
  */
 
 #include "op/nn/loss.h"
@@ -27,7 +28,7 @@ st_status st__loss_end(st_op_scope *c, st_tensor *loss,
   return st__scope_return(c, loss, rets);
 }
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Calls of operators --------------------------------------------------- */
 
 static st_tensor *times(st_op_scope *c, const st_tensor *a, double x) {
   return st__apply_with(c, ST_OP_mul_Scalar, a, st__of_float(x));
@@ -51,7 +52,7 @@ static st_tensor *product(st_op_scope *c, const st_tensor *a,
   return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
-/* x - a, element by element */
+/* x - a, elementwise */
 static st_tensor *from(st_op_scope *c, double x, const st_tensor *a) {
   return st__apply_with(c, ST_OP_rsub_Scalar, a, st__of_float(x));
 }
@@ -78,9 +79,9 @@ ST_BOXED(st__box_l1_loss) {
   return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), &args[2], rets);
 }
 
-/* d^2 / 2 up to |d| = delta, then as steep as it is there. Written with
- * m = min(|d|, delta) it is m (|d| - m / 2), which needs no choice, and whose
- * derivatives are right on both sides and where they meet. */
+/* d^2 / 2 for |d| <= delta, then linear with the slope at delta. With m =
+ * min(|d|, delta) it is m (|d| - m / 2), which needs no `where` and has the
+ * right derivatives on both sides and at delta. */
 static st_tensor *huber(st_op_scope *c, const st_value *args, double delta) {
   const st_tensor *d = st__apply1(c, ST_OP_abs,
                                   difference(c, &args[0], &args[1]));
@@ -131,7 +132,7 @@ ST_BOXED(st__box_kl_div) {
   return st__loss_end(&c, loss, &args[2], rets);
 }
 
-/* log(n!) for n > 1 by Stirling's formula, else 0. */
+/* log(n!) by Stirling's formula for n > 1, else 0. */
 static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
   static const double pi = 3.14159265358979323846;
   const st_tensor *log_n = st__apply1(c, ST_OP_log, n);
@@ -195,14 +196,14 @@ ST_BOXED(st__box_margin_ranking_loss) {
 
 static st_status check_pairs(const st_tensor *a, const st_tensor *target) {
   if (target->ndim > 1 || a->ndim != target->ndim + 1) {
-    return st__fail(ST_BAD_SHAPE, "a target of shape %s needs inputs of one "
-                    "dimension more, they have shape %s",
+    return st__fail(ST_BAD_SHAPE, "a target of shape %s needs inputs with one "
+                    "more dimension, but they have shape %s",
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(a));
   }
   return ST_OK;
 }
 
-/* The cosines of the angles between rows; 1e-12 keeps zeros apart from 0/0. */
+/* The cosines of the angles between rows; 1e-12 prevents 0/0. */
 static st_tensor *cosines(st_op_scope *c, const st_tensor *a,
                           const st_tensor *b) {
   static const int64_t last[] = {-1};

@@ -1,22 +1,23 @@
-/* Losses: the functions of section "Losses" of ops.def, and the reduction
- * that they end with.
+/* Losses: the functions of section "Losses" in ops.def, and their final
+ * reduction.
  */
 #ifndef ST_OP_NN_LOSS_H
 #define ST_OP_NN_LOSS_H
 
 #include "op/registry/composite.h"
 
-/* How the losses of all elements become one (`int reduction`). ORDER
- * REDUCTION: lua/bind/call/argument_convert.c */
+/* The values of `int reduction`. ORDER REDUCTION:
+ * lua/bind/call/argument_convert.c */
 enum { ST_REDUCE_NONE, ST_REDUCE_MEAN, ST_REDUCE_SUM };
 
-/* A chain for a loss with such an argument. */
+/* Starts the op scope of a loss; its status is BAD_VALUE if the argument
+ * reduction is invalid. */
 st_op_scope st__loss_begin(const st_value *reduction);
-/* Reduces loss, a result of the chain, and ends it. */
+/* Reduces loss, a result in scope c, and ends the scope. */
 st_status st__loss_end(st_op_scope *c, st_tensor *loss,
                        const st_value *reduction, st_value *rets);
 
-/* -- Between numbers (loss.c) --------------------------------------------- */
+/* -- Between tensors and margins (loss.c) --------------------------------- */
 
 ST_BOXED(st__box_mse_loss);
 ST_BOXED(st__box_l1_loss);
@@ -30,7 +31,7 @@ ST_BOXED(st__box_margin_ranking_loss);
 ST_BOXED(st__box_cosine_embedding_loss);
 ST_BOXED(st__box_triplet_margin_loss);
 
-/* -- Over classes (cross_entropy.c) ---------------------------------------- */
+/* -- Over classes (cross_entropy.c) --------------------------------------- */
 
 ST_BOXED(st__box_nll_loss);
 ST_BOXED(st__box_cross_entropy_loss);

@@ -1,11 +1,11 @@
-/* Pooling: the greatest place of windows and shares, and back.
+/* Max pooling over windows and adaptive bins, and max_unpool.
  */
 
 #include <math.h>
 
 #include "op/nn/pool.h"
 
-/* -- Where in the image --------------------------------------------------- */
+/* -- Indices in the image ------------------------------------------------- */
 
 static int64_t ravel_index(int n, const int64_t *sizes, const int64_t *at) {
   int64_t i = 0;
@@ -13,8 +13,8 @@ static int64_t ravel_index(int n, const int64_t *sizes, const int64_t *at) {
   return i;
 }
 
-/* Where in the image, as a line, the tap of a window is that starts at its
- * first place. */
+/* The offset of each window element from the first one, in the flattened
+ * image. */
 static st_tensor *elem_offsets(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, k[ST_SPATIAL_MAX];
@@ -28,12 +28,13 @@ static st_tensor *elem_offsets(st_op_scope *c, const st_pool *p) {
   return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
-/* Where each window starts, in front of the image maybe. */
+/* The index at which each window starts in the flattened image; it can lie
+ * before the image. */
 static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
-  for (int64_t i = 0; at && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
+  for (int64_t i = 0; at && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) o[d] = st__pool_start(p, d, o[d]);
     at[i] = ravel_index(w->n, w->in, o);
@@ -41,13 +42,13 @@ static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
   return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
-/* The first tap of each window that is in the image: where nothing is
- * greater than the padding, that one is the first of the greatest. */
+/* The first element of each window that is inside the image. If no element
+ * exceeds the padding, it is the first maximum. */
 static st_tensor *first_elems(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
-  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->places, &at);
-  for (int64_t i = 0; at && i < p->places; i++) {
+  const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
+  for (int64_t i = 0; at && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t start = st__pool_start(p, d, o[d]), step = w->dilation[d];
@@ -58,7 +59,7 @@ static st_tensor *first_elems(st_op_scope *c, const st_pool *p) {
   return st__to_device_of(c, table, ST_INT64, p->self);
 }
 
-/* The places of taps (images, places). */
+/* Indices in the flattened image for window elements (images, windows). */
 static st_tensor *elem_indices(st_op_scope *c, const st_pool *p,
                                const st_tensor *elem) {
   elem = st__apply_to(c, elem, ST_INT64);
@@ -70,18 +71,19 @@ static st_tensor *elem_indices(st_op_scope *c, const st_pool *p,
                     window_starts(c, p));
 }
 
-/* -- The greatest of some images ------------------------------------------ */
+/* -- Search of some images ------------------------------------------------ */
 
-/* Some images, and what the windows of them hold at most so far, and at
- * which tap first; that one only if it is asked for. */
+/* Some images with the maximum of each window so far and, if wanted, the index
+ * of the element that has it first. */
 typedef struct search {
-  const st_tensor *image;   /* (images, 1, size..), with the padding */
+  const st_tensor *image;   /* (images, 1, size..), padded */
   const st_window *w;
   bool wants_elem;
   st_tensor *best, *elem;
 } search;
 
-/* The two come from round, which ends, instead of what c has. */
+/* Replaces the results in scope c by best and elem from scope round, and ends
+ * round. */
 static void replace_results(st_op_scope *c, st_op_scope *round, st_tensor *best,
                             st_tensor *elem, search *s) {
   st_tensor *const kept[] = {best, elem};
@@ -110,7 +112,7 @@ static void init_search(st_op_scope *c, search *s, int64_t kernel_numel) {
   replace_results(c, &round, best, elem, s);
 }
 
-/* tap where mask holds, else the tap so far. */
+/* elem where mask is true, else the element so far. */
 static st_tensor *choose_elem(st_op_scope *c, const st_tensor *mask,
                               int64_t elem, const search *s) {
   const st_value where[] = {st__of_tensor(mask), st__of_int(elem),
@@ -130,7 +132,7 @@ static void try_elem(st_op_scope *c, search *s, int64_t k) {
                   elem, s);
 }
 
-/* The first NaN is the greatest; comparisons pass over it. */
+/* The first NaN is the maximum; comparisons skip NaN. */
 static void try_nan(st_op_scope *c, search *s, int64_t k) {
   st_op_scope round = {.status = c->status};
   const st_tensor *x = st__window_element(&round, s->image, s->w, k);
@@ -138,7 +140,7 @@ static void try_nan(st_op_scope *c, search *s, int64_t k) {
   replace_results(c, &round, s->best, choose_elem(&round, is_nan, k, s), s);
 }
 
-/* Is there any among the greatest? What a meta tensor holds is not known. */
+/* True if a maximum is NaN. Elements of meta tensors are unknown. */
 static bool has_nan(st_op_scope *c, const search *s) {
   if (!st__scope_ok(c) || s->best->device != ST_DEVICE_CPU ||
       !st__is_floating((st_dtype)s->best->dtype)) {
@@ -164,14 +166,15 @@ static void run_search(st_op_scope *c, search *s) {
   }
 }
 
-/* -- The greatest of all -------------------------------------------------- */
+/* -- Search of all images ------------------------------------------------- */
 
-/* What is in the windows, (images, places): the greatest and its tap. */
+/* The maximum of each window and the index of its element: (images,
+ * windows). */
 typedef struct max_result { st_tensor *best, *elem; } max_result;
 
 static st_tensor *new_results(st_op_scope *c, const st_tensor *image,
                               const st_pool *p, st_dtype dtype) {
-  const int64_t sizes[] = {st__pool_images(p), 1, p->places};
+  const int64_t sizes[] = {st__pool_images(p), 1, p->nwindows};
   const st_value args[] = {st__of_tensor(image), st__of_ints(sizes, 3),
                            st__of_int(dtype)};
   return st__apply(c, ST_OP_new_empty, 3, args);
@@ -185,7 +188,7 @@ static void write_slice(st_op_scope *c, const st_tensor *all,
              st__apply_reshape(c, part, 3, sizes));
 }
 
-/* A few images at a time, tap by tap. */
+/* A few images at a time, element by element of the windows. */
 static void run_windows(st_op_scope *c, const st_pool *p,
                         const st_tensor *image,
                         bool wants_elem, max_result *out) {
@@ -195,7 +198,7 @@ static void run_windows(st_op_scope *c, const st_pool *p,
   out->best = new_results(c, image, p, (st_dtype)p->self->dtype);
   out->elem = wants_elem ? new_results(c, image, p, narrow) : NULL;
   if (!st__scope_ok(c)) return;
-  const int64_t each = st__images_at_once(image, p->places);
+  const int64_t each = st__images_at_once(image, p->nwindows);
   const int64_t all = image->sizes[0];
   for (int64_t i = 0; st__scope_ok(c) && i < all; i += each) {
     const int64_t n = each < all - i ? each : all - i;
@@ -214,7 +217,7 @@ static void run_windows(st_op_scope *c, const st_pool *p,
   }
 }
 
-/* Shares that differ, and windows with many taps, as columns. */
+/* Bins of unequal size and large windows, as columns. */
 static void search_columns(st_op_scope *c, const st_pool *p,
                            const st_tensor *image, max_result *out) {
   st_window w = p->w;
@@ -228,7 +231,7 @@ static void search_columns(st_op_scope *c, const st_pool *p,
   *out = (max_result){best[0], best[1]};
 }
 
-/* The least number of dtype. */
+/* The smallest value of dtype. */
 static st_value least(st_dtype dtype) {
   switch (dtype) {
     case ST_BOOL: case ST_UINT8: return st__of_int(0);
@@ -242,7 +245,7 @@ static st_value least(st_dtype dtype) {
 
 static void find_max(st_op_scope *c, const st_pool *p, bool wants_elem,
                      max_result *out) {
-  const int64_t sizes[] = {st__pool_images(p), p->places};
+  const int64_t sizes[] = {st__pool_images(p), p->nwindows};
   const st_tensor *image = st__apply1(c, ST_OP_detach, p->self);
   if (!p->adaptive) {
     image = st__pool_padded(c, image, p, least((st_dtype)p->self->dtype));
@@ -258,7 +261,8 @@ static void find_max(st_op_scope *c, const st_pool *p, bool wants_elem,
 
 /* -- max_pool ------------------------------------------------------------- */
 
-/* The elements of self at (images, places): they carry the gradient. */
+/* Gathers the elements of self at indices (images, windows); they carry the
+ * gradient. */
 static st_tensor *gather_max(st_op_scope *c, const st_pool *p,
                              const st_tensor *at) {
   const int64_t flat[] = {st__pool_images(p),
@@ -291,8 +295,8 @@ static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
   return st__scope_end(c, nrets, results, rets);
 }
 
-/* self, kernel_size, stride, padding, dilation, ceil_mode, and, with
- * positions as a second result, base */
+/* self, kernel_size, stride, padding, dilation, ceil_mode and, with indices as
+ * a second result, base */
 static st_status max_pool(const st_value *args, int n, int nrets,
                           st_value *rets) {
   st_pool p = {.ceil_mode = args[5].u.i};
@@ -325,7 +329,7 @@ ST_BOXED(st__box_adaptive_max_pool3d) {
   return adaptive_max_pool(args, 3, rets);
 }
 
-/* -- Back to where they were ---------------------------------------------- */
+/* -- max_unpool ----------------------------------------------------------- */
 
 /* self, indices, output_size, .., base at the end */
 static st_status max_unpool(const st_value *args, int n, const st_value *base,
@@ -363,5 +367,5 @@ static st_status max_unpool(const st_value *args, int n, const st_value *base,
 
 ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, &args[3], rets); }
 
-/* The stride and the padding of the pooling play no role. */
+/* The stride and padding of the pooling are not used. */
 ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, &args[5], rets); }

@@ -1,5 +1,5 @@
-/* Normalisation: over the last dimensions, over groups of channels, over a
- * batch; all as formulas of operators, in float32 at least.
+/* Normalisation over the last dimensions, over groups of channels, and over a
+ * batch; composed of operators, computed in float32 or wider.
  */
 
 #include "op/nn/layers.h"
@@ -9,19 +9,19 @@
 #include "op/registry/composite.h"
 #include "op/nn/spatial.h"
 
-/* -- Pieces --------------------------------------------------------------- */
+/* -- Helpers -------------------------------------------------------------- */
 
 static bool is_half(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_BFLOAT16;
 }
 
-/* What t is computed with. */
+/* t in the dtype that it is computed in. */
 static st_tensor *precise(st_op_scope *c, st_tensor *t) {
   if (!is_half((st_dtype)t->dtype)) return t;
   return st__apply_to(c, t, ST_FLOAT32);
 }
 
-/* And back. */
+/* The inverse of precise: t in the dtype of like. */
 static st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
                               const st_tensor *like) {
   return st__scope_ok(c) && t->dtype != like->dtype
@@ -39,7 +39,7 @@ static st_tensor *inverse_root(st_op_scope *c, const st_tensor *t, double eps) {
                                                    st__of_float(eps)));
 }
 
-/* Mean and biased variance over dims, which stay with size 1. */
+/* Mean and biased variance over dims, which keep size 1. */
 static void moments(st_op_scope *c, const st_tensor *x, st_value dims,
                     st_tensor **mean, st_tensor **var) {
   st_tensor *both[2];
@@ -58,7 +58,7 @@ static st_tensor *standardised(st_op_scope *c, const st_tensor *x,
                     st__apply2(c, ST_OP_sub_Tensor, x, mean), rstd);
 }
 
-/* x weight + bias; each may be NULL. */
+/* x weight + bias; either may be NULL. */
 static st_tensor *affine(st_op_scope *c, st_tensor *x, const st_tensor *weight,
                          const st_tensor *bias) {
   if (weight && bias) {
@@ -70,7 +70,8 @@ static st_tensor *affine(st_op_scope *c, st_tensor *x, const st_tensor *weight,
   return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
 }
 
-/* x, which is dense; without elements it may have the strides of bias. */
+/* x made contiguous if it has no elements: then it may have the strides of
+ * bias. */
 static st_tensor *dense(st_op_scope *c, st_tensor *x) {
   if (!st__scope_ok(c) || x->numel > 0) return x;
   return st__apply_with(c, ST_OP_clone, x, st__of_int(ST_FORMAT_CONTIGUOUS));
@@ -113,7 +114,7 @@ static st_status check_layer(const st_value *args, bool has_bias) {
                   : ST_OK;
 }
 
-/* The last n dimensions, in dims. */
+/* The dimensions -n to -1; dims holds them. */
 static st_value last_dims(int n, int64_t *dims) {
   for (int i = 0; i < n; i++) dims[i] = i - n;
   return st__of_ints(dims, n);
@@ -135,7 +136,7 @@ ST_BOXED(st__box_layer_norm_forward) {
   return st__scope_end(&c, 3, results, rets);
 }
 
-/* Means and deviations carry no gradient of their own. */
+/* The means and the reciprocal standard deviations carry no gradient. */
 ST_BOXED(st__box_native_layer_norm) {
   st_op_scope c = {.n = 0};
   st_tensor *all[3];
@@ -144,7 +145,7 @@ ST_BOXED(st__box_native_layer_norm) {
   return st__scope_end(&c, 3, all, rets);
 }
 
-/* The first result of operator id, which has three. */
+/* The first of the three results of operator id. */
 static st_status first_of(st_op_id id, int n, const st_value *args,
                           st_value *rets) {
   st_op_scope c = {.n = 0};
@@ -178,24 +179,24 @@ ST_BOXED(st__box_rms_norm) {
   return st__scope_return(&c, as_dtype_of(&c, x, input), rets);
 }
 
-/* -- The gradients of layer_norm ------------------------------------------ */
+/* -- Gradients of layer_norm ---------------------------------------------- */
 
 /* Note [Derivatives of layer_norm]
- * With x^ = (x - mean(x)) r and r = 1 / sqrt(var(x) + eps), means over a
- * layer, a small step dx changes
+ * Let x^ = (x - mean(x)) r and r = 1 / sqrt(var(x) + eps), with means over a
+ * layer. A small step dx changes
  *
  *   x^ by r P(dx)        P(v) = v - mean(v) - x^ mean(v x^)
  *   r  by -r^2 mean(x^ dx)
  *
- * and P is symmetric. So the gradient of x is r P(g), g the gradient of x^.
- * The gradient of that again, given that of r P(g) as h, is r P(h) for g and
- * for x, b = mean(g x^) and a = mean(h x^),
+ * P is symmetric, so the gradient of x is r P(g), where g is the gradient of
+ * x^. If h is the gradient of r P(g), then the gradient of g is r P(h), and
+ * that of x is, with b = mean(g x^) and a = mean(h x^),
  *
  *   -r^2 (x^ (mean(h g) - mean(h) mean(g) - a b) + P(b h + a g)). */
 typedef struct layer {
   st_op_scope *c;
-  st_value dims;              /* of a layer */
-  st_value outer;             /* the others */
+  st_value dims;              /* the dimensions of a layer */
+  st_value outer;             /* the other dimensions */
   const st_tensor *xhat, *r;
 } layer;
 
@@ -209,7 +210,7 @@ static st_tensor *times(st_op_scope *c, const st_tensor *a,
   return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
-/* The means of v, over each layer. */
+/* The means of v over each layer. */
 static st_tensor *mean_of(const layer *l, const st_tensor *v) {
   return st__apply(l->c, ST_OP_mean_dim, 3,
                    (st_value[]){st__of_tensor(v), l->dims, st__of_bool(true)});
@@ -229,7 +230,7 @@ static st_tensor *projected(const layer *l, const st_tensor *v) {
   return less(l, minus(l->c, v, mean_of(l, v)), l->xhat, along);
 }
 
-/* The gradient of what all layers share, a weight or bias. */
+/* The gradient of a weight or bias, which all layers share. */
 static st_tensor *summed(const layer *l, st_tensor *v) {
   if (l->outer.len == 0) return v;
   return st__apply_with(l->c, ST_OP_sum_dim_IntList, v, l->outer);
@@ -240,7 +241,7 @@ static st_tensor *no_gradient(st_op_scope *c, const st_tensor *like,
   return st__apply_with(c, ST_OP_new_zeros, like, *shape);
 }
 
-/* dims, outer: room for the dimensions. */
+/* dims, outer: arrays for ST_MAX_DIMS dimensions each. */
 static layer layer_of(st_op_scope *c, const st_tensor *input,
                       const st_value *shape, int64_t *dims, int64_t *outer) {
   const int n = (int)shape->len, more = input->ndim - n;
@@ -281,8 +282,8 @@ ST_BOXED(st__box_layer_norm_backward) {
   return st__scope_end(&c, 3, results, rets);
 }
 
-/* x^ and r by formulas of x, so that further derivatives see it. What is
- * under the root beside the variance, eps, is told by the r that is known. */
+/* Recomputes x^ and r from x, so that further derivatives depend on x. eps is
+ * not an argument: it follows from the saved r and the variance. */
 static void layer_stats(layer *l, const st_tensor *x, const st_tensor *r) {
   st_op_scope *c = l->c;
   st_tensor *mean, *var;
@@ -294,7 +295,7 @@ static void layer_stats(layer *l, const st_tensor *x, const st_tensor *r) {
   l->xhat = standardised(c, x, mean, l->r);
 }
 
-/* What the gradient h of r P(g) is worth to x: Note [Derivatives of
+/* The gradient of x if h is the gradient of r P(g): Note [Derivatives of
  * layer_norm]. */
 static st_tensor *curvature(const layer *l, const st_tensor *h,
                             const st_tensor *g) {
@@ -311,8 +312,8 @@ static st_tensor *curvature(const layer *l, const st_tensor *h,
                sum);
 }
 
-/* args: the gradients h, hw, hb of what layer_norm_backward returned, and
- * then its arguments. */
+/* args: the gradients h, hw, hb of the results of layer_norm_backward, then its
+ * arguments. */
 ST_BOXED(st__box_layer_norm_double_backward) {
   const st_tensor *h = args[0].u.tensor, *hw = args[1].u.tensor;
   const st_tensor *hb = args[2].u.tensor, *grad = args[3].u.tensor;
@@ -358,7 +359,7 @@ static st_status check_groups(const st_value *args) {
   return check_parameter(&args[2], "bias", &channels, 1);
 }
 
-/* A vector as one column per channel, or NULL. */
+/* A vector as (channels, 1), or NULL. */
 static st_tensor *column(st_op_scope *c, const st_value *v) {
   static const int64_t sizes[] = {-1, 1};
   return st__is_none(v) ? NULL : reshaped(c, v->u.tensor, sizes, 2);
@@ -401,38 +402,39 @@ ST_BOXED(st__box_group_norm) {
 
 /* -- Over a batch --------------------------------------------------------- */
 
-/* What batch_norm and instance_norm share; their arguments are the same. */
+/* The common arguments of batch_norm and instance_norm. */
 typedef struct batch {
   st_tensor *input;
-  const st_tensor *weight, *bias; /* along channels, or NULL */
-  st_tensor *mean, *var;          /* running, or NULL */
-  bool is_measured;               /* by the input's own mean and variance */
+  const st_tensor *weight, *bias; /* one element per channel, or NULL */
+  st_tensor *mean, *var;          /* running statistics, or NULL */
+  bool is_measured;               /* use the mean and variance of the input */
   double momentum, eps;
-  int first;                      /* 0: the batch is measured as one */
+  int first;                      /* 0: per batch; 2: per sample */
 } batch;
 
-/* Both are moved, or none: so both are looked at before. */
-static st_status check_moved(const st_tensor *t, const char *name) {
+/* Either both running statistics are updated or none, so both are checked
+ * first. */
+static st_status check_updated(const st_tensor *t, const char *name) {
   if (!t) return ST_OK;
   if (!st__is_floating((st_dtype)t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
                     "%s", name, st__dtype_name((st_dtype)t->dtype));
   }
   if (st__tls().grad && (t->keys & ST_AUTOGRAD_BITS)) {
-    return st__fail(ST_BAD_STATE, "%s requires a gradient, and training "
-                    "writes it", name);
+    return st__fail(ST_BAD_STATE, "%s must not require a gradient, because "
+                    "training writes it", name);
   }
   return ST_OK;
 }
 
 static st_status check_running(const batch *b, int64_t count) {
   if (b->is_measured) {
-    ST_TRY(check_moved(b->mean, "running_mean"));
-    ST_TRY(check_moved(b->var, "running_var"));
+    ST_TRY(check_updated(b->mean, "running_mean"));
+    ST_TRY(check_updated(b->var, "running_var"));
   }
   if (!b->is_measured && !(b->mean && b->var)) {
-    return st__fail(ST_BAD_VALUE, "without training running_mean and "
-                    "running_var are needed");
+    return st__fail(ST_BAD_VALUE, "running_mean and running_var are required "
+                    "when not training");
   }
   if (b->is_measured && count == 1) {
     return st__fail(ST_BAD_SHAPE, "input of shape %s has one value per "
@@ -441,7 +443,7 @@ static st_status check_running(const batch *b, int64_t count) {
   return ST_OK;
 }
 
-/* How many values one mean is of. */
+/* The number of values that each mean is computed from. */
 static int64_t values_per_mean(const batch *b) {
   int64_t n = b->first == 0 ? b->input->sizes[0] : 1;
   for (int d = 2; d < b->input->ndim; d++) n *= b->input->sizes[d];
@@ -462,7 +464,7 @@ static st_status check_batch(const batch *b, const st_value *args) {
   return check_running(b, values_per_mean(b));
 }
 
-/* t, one number per channel, so that it broadcasts against the input. */
+/* t, with one element per channel, reshaped to broadcast with the input. */
 static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < b->input->ndim; d++) sizes[d] = 1;
@@ -470,8 +472,8 @@ static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
   return t ? reshaped(c, t, sizes, b->input->ndim) : NULL;
 }
 
-/* running += momentum (measured - running), where measured has a mean for
- * each of the first dimension; without a gradient. */
+/* The statistics for running += momentum (next - running): measured, averaged
+ * over samples, scaled, without a gradient. */
 static st_tensor *next_running(st_op_scope *c, const batch *b,
                                const st_tensor *running,
                                const st_tensor *measured, double scale) {
@@ -496,8 +498,8 @@ static void lerp_running(st_op_scope *c, st_tensor *running,
   if (st__scope_ok(c)) st__value_clear(&same);
 }
 
-/* The running variance follows that of the population: it is divided by the
- * count less one. */
+/* Updates the running statistics. The running variance is the unbiased one: the
+ * sum of squares is divided by the count less 1. */
 static void update_running_var(st_op_scope *c, const batch *b,
                                const st_tensor *mean, const st_tensor *var) {
   const double n = (double)values_per_mean(b);
@@ -509,7 +511,7 @@ static void update_running_var(st_op_scope *c, const batch *b,
   if (b->var) lerp_running(c, b->var, next_var, b->momentum);
 }
 
-/* The mean and variance to go by. */
+/* The mean and variance to normalise by. */
 static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
                         st_tensor **mean, st_tensor **var) {
   int64_t dims[ST_MAX_DIMS];
@@ -523,8 +525,8 @@ static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
   moments(c, x, st__of_ints(dims, n), mean, var);
 }
 
-/* With scale = weight rstd the result is x scale + (bias - mean scale), two
- * passes over x and all else over one number per channel. */
+/* With scale = weight rstd the result is x scale + (bias - mean scale): two
+ * passes over x; all else has one element per channel. */
 static st_status run_batch(const batch *b, const st_value *args,
                            st_value *rets) {
   st_op_scope c = {.status = check_batch(b, args)};

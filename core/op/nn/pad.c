@@ -10,8 +10,8 @@
 
 /* -- Arguments ------------------------------------------------------------ */
 
-/* Places before and after each dimension, which pad lists from the last one
- * backwards; a negative number cuts off. */
+/* The border sizes before and after each dimension; the argument pad lists them
+ * from the last dimension to the first. A negative size crops. */
 typedef struct borders {
   int ndim;
   int64_t before[ST_MAX_DIMS], after[ST_MAX_DIMS], size[ST_MAX_DIMS];
@@ -50,7 +50,7 @@ static st_status read_borders(const st_tensor *self, const st_value *pad,
 
 static int64_t at_least_0(int64_t n) { return n > 0 ? n : 0; }
 
-/* What is kept of t: `sizes` places behind the positive (sign 1) or the
+/* A view of t with these sizes, which starts after the positive (sign 1) or the
  * negative (sign -1) borders. */
 static st_status inner_view(const st_tensor *t, const borders *b, int sign,
                             const int64_t *sizes, st_tensor **out) {
@@ -68,8 +68,8 @@ static bool only_cuts(const borders *b) {
   return true;
 }
 
-/* The sizes of what is kept of self. As in ATen, a dimension of the n listed
- * can only become empty where nothing is added. */
+/* The sizes of the part of self that is kept. As in ATen, a dimension listed in
+ * pad (the last n) may become empty only if no border is added. */
 static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
                             int64_t *kept) {
   const bool may_empty = only_cuts(b);
@@ -83,7 +83,7 @@ static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
   return ST_OK;
 }
 
-/* out becomes value around inner. */
+/* Fills out with value and copies inner into it. */
 static st_status fill_around(st_tensor *out, const st_tensor *inner,
                              const borders *b, st_scalar value) {
   st_tensor *to = NULL;
@@ -133,14 +133,15 @@ ST_BOXED(st__box_constant_pad_nd_backward) {
   return st__invoke(ST_OP_constant_pad_nd, 2, crop, rets);
 }
 
-/* -- Out of the image ----------------------------------------------------- */
+/* -- Padding by mode ------------------------------------------------------ */
 
-/* Which of n places is repeated at place i, which may be outside. */
+/* How a padding mode maps index i, which may be outside [0, n), to the index of
+ * the element that it repeats. */
 typedef struct pad_mode {
   const char *name;
   int64_t (*source)(int64_t i, int64_t n);
-  int64_t spare; /* places of the image that no border may reach: its
-                    border itself, none, or (-1) there is no limit */
+  int64_t margin; /* the border may be at most the size less margin; -1: no
+                     limit */
 } pad_mode;
 
 static int64_t reflected(int64_t i, int64_t n) {
@@ -163,7 +164,8 @@ static const pad_mode modes[] = {
 };
 enum { REFLECT, REPLICATE, CIRCULAR, NMODES };
 
-/* What is cut off in front; what circular repeats is cut off before. */
+/* The number of elements to crop at the start before the border is added.
+ * Circular padding repeats the cropped image, so it crops first. */
 static int64_t cut_before(const borders *b, int d, const pad_mode *mode) {
   return mode == &modes[CIRCULAR] ? at_least_0(-b->before[d]) : 0;
 }
@@ -179,11 +181,11 @@ static st_status check_reach(const st_tensor *self, int d, const borders *b,
                              const pad_mode *mode) {
   const int64_t size = repeated_size(self, d, b, mode);
   const int64_t before = b->before[d], after = b->after[d];
-  const int64_t most = size - mode->spare;
+  const int64_t most = size - mode->margin;
   if (size <= 0) return too_small(self, d, b);
-  if (mode->spare < 0 || (before <= most && after <= most)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "padding dimension %lld of size %lld in mode "
-                  "%s adds at most %lld places at either end, not %lld and "
+  if (mode->margin < 0 || (before <= most && after <= most)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld can in mode %s be "
+                  "padded by at most %lld at each end, not by %lld and "
                   "%lld", (long long)st__display_index(d), (long long)size,
                   mode->name,
                   (long long)most, (long long)before, (long long)after);
@@ -237,13 +239,13 @@ ST_BOXED(st__box_pad) {
     if (!has_value || st__to_float(&args[3], 0) == 0) {
       return pad_by_mode(&args[0], &args[1], &modes[i], rets);
     }
-    return st__fail(ST_BAD_VALUE, "mode \"%s\" has no use for a value", name);
+    return st__fail(ST_BAD_VALUE, "mode \"%s\" does not take a value", name);
   }
   return st__fail(ST_BAD_VALUE, "mode must be \"constant\", \"reflect\", "
                   "\"replicate\" or \"circular\", not \"%s\"", name);
 }
 
-/* The last n dimensions, one number standing for all borders. */
+/* Pads the last n dimensions; a single number stands for all borders. */
 static st_status pad_images(const st_value *args, int n,
                             const pad_mode *mode, st_value *rets) {
   int64_t pad[2 * ST_SPATIAL_MAX];

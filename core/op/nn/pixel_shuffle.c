@@ -1,4 +1,4 @@
-/* pixel_shuffle and pixel_unshuffle: channels that become pixels, and back.
+/* pixel_shuffle and pixel_unshuffle: channels rearranged as pixels, and back.
  */
 
 #include <string.h>
@@ -15,13 +15,13 @@ static st_status check_pixels(const st_tensor *self, int64_t factor) {
                   "bits, it is %lld", (long long)factor);
 }
 
-/* first with its last three dimensions split into n, these in the order
- * given, and a copy of that with the sizes of an image. */
+/* Splits the last three dimensions of first into n, permutes these by order,
+ * and returns a copy whose last three dimensions have the sizes of image. */
 static st_status regroup(const st_tensor *first, int n, const int64_t *split,
                          const int *order, const int64_t *image,
                          st_value *rets) {
   int64_t dims[ST_MAX_DIMS + 2];
-  st_op_scope chain = {.n = 0}, *c = &chain;
+  st_op_scope scope = {.n = 0}, *c = &scope;
   const st_tensor *t = st__reshape_tail(c, first, 3, n, split);
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   for (int d = 0; d < t->ndim; d++) {

@@ -1,58 +1,58 @@
-/* Windows and shares of images, which pooling reduces to one element each:
- * avg_pool.c, max_pool.c.
+/* Windows and adaptive bins of images, each of which pooling reduces to one
+ * element: avg_pool.c, max_pool.c.
  */
 #ifndef ST_OP_NN_POOL_H
 #define ST_OP_NN_POOL_H
 
 #include "op/nn/spatial.h"
 
-/* Windows of so many places are gone through place by place; larger ones
- * become columns. */
+/* Windows of at most this many elements are reduced element by element; larger
+ * ones become columns. */
 enum { ST_POOL_SMALL = 64 };
 
-/* Windows that slide, or, adaptive, share the image out: the one of place o
- * then starts at o in / out and ends before (o + 1) in / out, rounded up. */
+/* Sliding windows or, adaptive, bins that divide the image: bin o starts at
+ * floor(o in / out) and ends before ceil((o + 1) in / out). */
 typedef struct st_pool {
   const st_tensor *self;
   st_window w;
   bool ceil_mode, adaptive;
-  int64_t kernel_numel, places;
+  int64_t kernel_numel, nwindows;
 } st_pool;
 
 /* -- Arguments ------------------------------------------------------------ */
 
 st_status st__pool_read(const st_tensor *self, int n, st_pool *p);
-/* kernel_size, stride (none: as the kernel) and padding start at lists;
- * dilation NULL: 1. */
+/* kernel_size, stride (empty: kernel_size) and padding start at lists; dilation
+ * NULL means 1. BAD_VALUE, BAD_SHAPE. */
 st_status st__pool_window(const st_value *lists, const st_value *dilation,
                           st_pool *p);
-/* self and output_size. Shares of equal size are windows that slide. */
+/* Reads self and output_size. Bins of equal size become sliding windows. */
 st_status st__pool_adaptive(const st_value *args, int n, st_pool *p);
 
-/* -- Places --------------------------------------------------------------- */
+/* -- Indices -------------------------------------------------------------- */
 
-/* The window of place o along dimension d: its first place; of a share, the
- * one after its last. */
+/* The first index of window o along dimension d and, for a bin, the index after
+ * its last. */
 int64_t st__pool_start(const st_pool *p, int d, int64_t o);
 int64_t st__pool_end(const st_window *w, int d, int64_t o);
-/* Number i of so many along each dimension, taken apart. */
+/* Writes the multi-dimensional index of linear index i to at. */
 void st__unravel_index(int64_t i, int n, const int64_t *sizes, int64_t *at);
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Calls of operators --------------------------------------------------- */
 
-/* All images, of one channel each. */
+/* The number of images with one channel each. */
 int64_t st__pool_images(const st_pool *p);
 /* t as (images, 1, size..). */
 st_tensor *st__pool_lay_out(st_op_scope *c, const st_tensor *t,
                             const st_pool *p);
-/* self with so much of value around it that every window is inside. */
+/* self padded with value so that all windows are inside. */
 st_tensor *st__pool_padded(st_op_scope *c, const st_tensor *self,
                            const st_pool *p, st_value value);
-/* Shares as columns, (images, taps, places); where one is short, its last
- * place again. */
+/* Adaptive bins as columns, (images, elements, bins); smaller bins repeat their
+ * last element. */
 st_tensor *st__pool_bin_columns(st_op_scope *c, const st_tensor *self,
                                 const st_pool *p);
-/* (images, places) as the result is. */
+/* t (images, windows) in the shape of the result. */
 st_tensor *st__pool_result(st_op_scope *c, const st_tensor *t,
                            const st_pool *p);
 

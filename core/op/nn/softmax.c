@@ -1,4 +1,4 @@
-/* softmax and log_softmax, and their gradient.
+/* softmax and log_softmax, and their gradients.
  */
 
 #include "op/nn/softmax.h"
@@ -6,7 +6,7 @@
 #include "op/reduce/cumsum.h"
 #include "op/reduce/lines.h"
 
-/* -- softmax --------------------------------------------------------------- */
+/* -- softmax -------------------------------------------------------------- */
 
 /* args: self, dim, dtype */
 st_status st__softmax_meta(st_run *r) {
@@ -22,7 +22,7 @@ st_status st__softmax_meta(st_run *r) {
 }
 
 
-/* -- The gradient of softmax ---------------------------------------------- */
+/* -- Gradients of softmax ------------------------------------------------- */
 
 /* args: grad_output, output, dim, input_dtype */
 st_status st__softmax_backward_meta(st_run *r) {

@@ -1,5 +1,5 @@
-/* What convolutions, pooling, padding and resampling share: arguments, windows,
- * and calls of operators.
+/* Common code of convolutions, pooling, padding and resampling: arguments,
+ * windows, and calls of operators.
  */
 
 #include "op/nn/spatial.h"
@@ -8,7 +8,7 @@
 #include "tensor/format.h"
 #include "tensor/view.h"
 
-/* -- Steps ---------------------------------------------------------------- */
+/* -- Calls of operators --------------------------------------------------- */
 
 st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
                              const int64_t *sizes) {
@@ -98,7 +98,7 @@ int64_t st__product_of(int n, const int64_t *sizes) {
   return product;
 }
 
-/* Products of two such numbers fit in 64 bits. */
+/* The product of two such sizes fits in 64 bits. */
 static st_status check_size(const char *name, int64_t value, int64_t least) {
   if (value >= least && value <= INT32_MAX) return ST_OK;
   return st__fail(ST_BAD_VALUE, "%s must be %lld or more%s, it is %lld", name,
@@ -133,7 +133,7 @@ void st__image_sizes(const st_tensor *t, int n, int64_t *sizes) {
   for (int d = 0; d < n; d++) sizes[d] = t->sizes[t->ndim - n + d];
 }
 
-/* -- Windows --------------------------------------------------------------- */
+/* -- Windows -------------------------------------------------------------- */
 
 bool st__is_padded(const st_window *w) {
   for (int d = 0; d < w->n; d++) if (w->padding[d] > 0) return true;
@@ -151,9 +151,9 @@ st_status st__window_count(st_window *w) {
     const int64_t room = w->in[d] + 2 * w->padding[d];
     const int64_t extent = st__window_extent(w, d);
     if (room < extent) {
-      return st__fail(ST_BAD_SHAPE, "a window of %lld places does not fit "
-                      "into dimension %d from the end, which has %lld with "
-                      "its padding", (long long)extent, w->n - d,
+      return st__fail(ST_BAD_SHAPE, "a window of extent %lld does not fit "
+                      "dimension %d from the end, whose size with padding "
+                      "is %lld", (long long)extent, w->n - d,
                       (long long)room);
     }
     w->out[d] = (room - extent) / w->stride[d] + 1;

@@ -1,5 +1,5 @@
-/* Images of another size: every place of the result is a sum of weighted
- * places of the image, dimension by dimension.
+/* Resampling of images: each element of the result is a weighted sum of
+ * elements of the image (taps), one dimension after the other.
  */
 
 #include <math.h>
@@ -12,20 +12,20 @@ typedef struct resample {
   const st_tensor *self;
   resample_mode mode;
   bool align_corners;
-  int n;                          /* dimensions it is about, the last ones */
+  int n;                          /* spatial dimensions, the last ones */
   int64_t size[ST_SPATIAL_MAX];
-  double factor[ST_SPATIAL_MAX];  /* of the size; 0: as the sizes say */
+  double factor[ST_SPATIAL_MAX];  /* scale factor; 0: the ratio of the sizes */
 } resample;
 
 /* -- Coordinates ---------------------------------------------------------- */
 
-/* x in the precision of the elements: PyTorch computes coordinates in it, and
- * the place that is nearest may depend on that. */
+/* x in the precision of the elements, in which PyTorch computes coordinates;
+ * the choice of the nearest pixel may depend on it. */
 static double rounded(const resample *r, double x) {
   return r->self->dtype == ST_FLOAT64 ? x : (double)(float)x;
 }
 
-/* How many places of the image one step in the result is. */
+/* The distance in the image of adjacent elements of the result. */
 static double step_size(const resample *r, int d, int64_t in) {
   const int64_t out = r->size[d];
   if (r->mode >= LINEAR && r->align_corners) {
@@ -35,7 +35,7 @@ static double step_size(const resample *r, int d, int64_t in) {
                                      : (double)in / (double)out);
 }
 
-/* Where in the image place i of the result is. */
+/* The coordinate in the image of element i of the result. */
 static double coordinate(const resample *r, double step, int64_t i) {
   if (r->mode == NEAREST) return rounded(r, step * (double)i);
   if (r->mode == EXACT) return rounded(r, step * ((double)i + 0.5));
@@ -50,7 +50,8 @@ static int64_t clamp(int64_t i, int64_t n) {
 
 /* -- Weights -------------------------------------------------------------- */
 
-/* Of the cubic convolution with a = -0.75, by the distance from a place. */
+/* The weight of cubic convolution with a = -0.75, by the distance from a
+ * tap. */
 static double cubic(double x) {
   const double a = -0.75;
   x = fabs(x);
@@ -62,8 +63,8 @@ static int tap_count(resample_mode mode) {
   return mode == CUBIC ? 4 : mode == LINEAR ? 2 : 1;
 }
 
-/* The places that place i is made of, and their weights, each `out` after
- * the one before. */
+/* Writes the indices of the taps for coordinate x and their weights, at a
+ * distance of `out` elements. */
 static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
                       int64_t *at, double *weight) {
   const double first = fmin(floorf((float)x), (double)(in - 1));
@@ -89,22 +90,22 @@ static void fill_taps(const resample *r, double x, int64_t in, int64_t out,
 
 /* -- One dimension -------------------------------------------------------- */
 
-/* Tap k of a table of so many taps of `out` places each. */
+/* Tap k of a table with `out` elements per tap. */
 static st_tensor *tap_of(st_op_scope *c, const st_tensor *table, int64_t out,
                          int k) {
   return st__apply_narrow(c, table, 0, k * out, out);
 }
 
-/* The taps of t at places along dim, times their weights, added up. */
+/* The sum over taps k of slices of t along dim, times their weights. */
 static st_tensor *weighted_sum(st_op_scope *c, const st_tensor *t, int dim,
-                               const st_tensor *places,
+                               const st_tensor *indices,
                                const st_tensor *weights, const resample *r) {
   int64_t sizes[ST_SPATIAL_MAX] = {r->size[dim - 2], 1, 1};
   const int taps = tap_count(r->mode);
   st_tensor *sum = NULL;
   for (int k = 0; k < taps; k++) {
     const st_tensor *x = st__apply_index_select(
-      c, t, dim, tap_of(c, places, sizes[0], k));
+      c, t, dim, tap_of(c, indices, sizes[0], k));
     const st_tensor *weight = st__apply_reshape(
       c, tap_of(c, weights, sizes[0], k), r->n + 2 - dim, sizes);
     const st_value add[] = {st__of_tensor(sum), st__of_tensor(x),
@@ -122,19 +123,19 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
   const double step = step_size(r, d, in);
   int64_t *at;
   double *weight;
-  const st_tensor *places = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
+  const st_tensor *indices = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
   const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, taps * out,
                                                 &weight);
   for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
-  places = st__to_device_of(c, places, ST_INT64, r->self);
-  if (taps == 1) return st__apply_index_select(c, t, dim, places);
+  indices = st__to_device_of(c, indices, ST_INT64, r->self);
+  if (taps == 1) return st__apply_index_select(c, t, dim, indices);
   weights = st__to_device_of(c, weights, (st_dtype)r->self->dtype, r->self);
-  return weighted_sum(c, t, dim, places, weights, r);
+  return weighted_sum(c, t, dim, indices, weights, r);
 }
 
-/* A dimension that stays as it is needs no step. */
+/* True if the dimension needs no resampling. */
 static bool is_kept(const resample *r, int d, int64_t in) {
   return in == r->size[d] && (r->align_corners || r->factor[d] == 0 ||
                               r->factor[d] == 1);
@@ -164,8 +165,8 @@ static st_status check_images(const resample *r, const char *name) {
   }
   for (int d = 0; d < r->n; d++) {
     if (t->sizes[2 + d] < 1 || t->sizes[2 + d] > INT32_MAX) {
-      return st__fail(ST_BAD_SHAPE, "%s has no images, its shape is %s", name,
-                      ST_SHAPE_TEXT(t));
+      return st__fail(ST_BAD_SHAPE, "the images of %s are empty or too large, "
+                      "its shape is %s", name, ST_SHAPE_TEXT(t));
     }
   }
   if (r->mode >= LINEAR && !st__is_floating(dtype)) {
@@ -174,7 +175,7 @@ static st_status check_images(const resample *r, const char *name) {
   return ST_OK;
 }
 
-/* self, output_size, [align_corners,] a factor for each dimension */
+/* self, output_size, [align_corners,] one factor per dimension */
 static st_status by_size(const st_value *args, resample_mode mode, int n,
                          st_value *rets) {
   const bool aligns = mode >= LINEAR;
@@ -198,8 +199,9 @@ static st_status read_factors(const st_value *v, resample *r) {
     const double f = r->factor[d] = v->u.floats[v->len == 1 ? 0 : d];
     const double size = floor((double)r->self->sizes[2 + d] * f);
     if (!(size >= 1 && size <= INT32_MAX)) {
-      return st__fail(ST_BAD_VALUE, "scale_factors would make a size of %g of "
-                      "%lld", size, (long long)r->self->sizes[2 + d]);
+      return st__fail(ST_BAD_VALUE, "scale_factors would give size %g for an "
+                      "input of size %lld", size,
+                      (long long)r->self->sizes[2 + d]);
     }
     r->size[d] = (int64_t)size;
   }

@@ -390,8 +390,9 @@ local MISUSE = {
   {"other channels", function() st.conv1d(x3, whole(3, 4, 3)) end,
    "input of 4 channels.*%[1, 2, 5%]"},
   {"groups that do not fit", function() st.conv1d(x3, w3, {groups = 2}) end,
-   "2 groups cannot share the 3 channels"},
-  {"no group", function() st.conv1d(x3, w3, {groups = 0}) end, "0 groups"},
+   "groups, 2, must be positive and divide the 3 channels"},
+  {"no group", function() st.conv1d(x3, w3, {groups = 0}) end,
+   "groups, 0, must be positive"},
   {"a bias of another length", function() st.conv1d(x3, w3, whole(2)) end,
    "bias must have an entry for each of 3 channels"},
   {"a weight of another dtype", function()
@@ -404,7 +405,7 @@ local MISUSE = {
    "not implemented"},
   {"a window larger than the image", function()
     st.conv1d(x3, w3, {dilation = 3})
-  end, "window of 7 places does not fit"},
+  end, "window of extent 7 does not fit"},
   {"a stride of 0", function() st.conv1d(x3, w3, {stride = 0}) end,
    "stride must be 1 or more"},
   {"negative padding", function() st.conv1d(x3, w3, {padding = -1}) end,
@@ -433,16 +434,16 @@ local MISUSE = {
    "32 bits"},
   {"columns of other windows", function()
     st.col2im(whole(5, 4), {3, 3}, 2, 1, 0, 1)
-  end, "columns of windows of 4 places"},
+  end, "columns for 4 elements of a window"},
   {"columns of another image", function()
     st.col2im(whole(4, 5), {3, 3}, 2, 1, 0, 1)
-  end, "4 of them"},
+  end, "4 windows"},
   {"reflecting more than there is", function()
     st.pad(x3, {5, 0}, "reflect")
-  end, "at most 4 places"},
+  end, "at most 4 at each end"},
   {"wrapping around more than once", function()
     st.pad(x3, {0, 6}, "circular")
-  end, "at most 5 places"},
+  end, "at most 5 at each end"},
   {"cutting everything off", function() st.pad(x3, {-3, -3}) end,
    "cannot be padded"},
   {"an odd number of borders", function() st.pad(x3, {1}) end,
@@ -454,7 +455,7 @@ local MISUSE = {
    "not \"mirror\""},
   {"a value without use", function()
     st.pad(x3, {1, 1}, "reflect", 2)
-  end, "no use"},
+  end, "does not take a value"},
   {"replicating nothing", function()
     st.pad(st.zeros(1, 0), {1, 1}, "replicate")
   end, "cannot be padded"},

@@ -513,7 +513,7 @@ local REFUSALS = {
   {"batch_norm", function() return f(2, 4), f(3), {training = true} end,
    "weight must have shape [4], not [3]"},
   {"batch_norm", function() return f(2, 4) end,
-   "without training running_mean and running_var are needed"},
+   "running_mean and running_var are required when not training"},
   {"batch_norm", function() return f(1, 4), {training = true} end,
    "input of shape [1, 4] has one value per channel, which has no variance"},
   {"batch_norm", function() return f(4), {training = true} end,
@@ -535,11 +535,11 @@ local REFUSALS = {
   {"one_hot", function() return i64 {0, 1} end,
    "class 0 is out of range for 1 classes"},
   {"one_hot", function() return i64 {} end,
-   "num_classes must be given: self has no elements to tell it by"},
+   "num_classes is required: self has no elements to infer it from"},
   {"one_hot", function() return i64 {1}, 0 end, "num_classes must be positive"},
   {"glu", function() return f(2, 3) end,
-   "dimension 2 of self has size 3, which cannot be halved"},
-  {"glu", function() return st.tensor(1) end, "self is a number and cannot"},
+   "dimension 2 of self must have an even size, not 3"},
+  {"glu", function() return st.tensor(1) end, "self must have a dimension"},
   {"dropout", function() return f(2), 1.5 end, "p must be in the range from 0"},
   {"feature_dropout", function() return f(2), 0.5 end,
    "input needs two dimensions, its shape is [2]"},
@@ -549,10 +549,10 @@ local REFUSALS = {
    "value must have a floating point dtype, not int64"},
   {ATTENTION, function()
      return f(2, 2), f(2, 2), f(2, 2), f(2, 2), {is_causal = true}
-   end, "attn_mask and is_causal exclude each other"},
+   end, "attn_mask and is_causal cannot be used together"},
   {ATTENTION, function()
      return f(3, 2, 2), f(2, 2, 2), f(2, 2, 2), {enable_gqa = true}
-   end, "the heads of shapes [3, 2, 2] and [2, 2, 2] cannot be shared"},
+   end, "the heads of query, of shape [3, 2, 2], must be a multiple of"},
 }
 
 describe("A layer refuses", function()

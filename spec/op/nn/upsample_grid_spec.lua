@@ -232,7 +232,7 @@ local MISUSE = {
   end, "one entry or two"},
   {"an empty image", function()
     st.upsample_nearest1d(st.zeros(1, 2, 0), 3)
-  end, "no images"},
+  end, "the images of .* are empty"},
   {"interpolated integers", function()
     st.upsample_linear1d(x3:to "int64", 3, false)
   end, "not implemented"},
@@ -246,7 +246,7 @@ local MISUSE = {
    "2 entries"},
   {"a factor that leaves nothing", function()
     vec(x4, {scale_factors = {0.1, 1}})
-  end, "size of 0"},
+  end, "give size 0"},
   {"a factor that is no number", function()
     vec(x4, {scale_factors = {0 / 0, 1}})
   end, "scale_factors"},
