@@ -1,20 +1,20 @@
-/* Functions that have a gradient of the user's: autograd_function. The context
- * of a call is the environment of its results (Note [Keeping gradient functions
- * alive]), and the node knows it by its number.
+/* autograd_function: functions with a user-defined gradient. The context of a
+ * call is the environment of its results (Note [Keeping gradient functions
+ * alive]); the graph node refers to it by a weak reference.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* What the node of a call knows. The positions are those of tensors among the
- * arguments and among the results of `forward`. */
+/* Data of a call's graph node. `inputs` and `outputs` are the indices of
+ * tensors among the arguments and among the results of `forward`. */
 typedef struct function {
   st__weak_ref weak;
   int nargs, nrets;
   int ninputs, noutputs, nsaved;
   const int *inputs, *outputs;
-  st_tensor **likes;   /* of several results: their shapes, on meta */
+  st_tensor **likes;   /* fake outputs, if there are several */
   st_device *devices;
   const char *name;
 } function;
@@ -43,7 +43,8 @@ static void push_zeros(lua_State *L, const function *f, int j) {
   st__call_for(h, L, ST_HANDLE_FILL, 2, args);
 }
 
-/* The gradient of each result; nil for what is no tensor. [+nrets] */
+/* The gradient of each result; nil for results that are not tensors.
+ * [+nrets] */
 static void push_grads(lua_State *L, const backward_run *r) {
   const function *f = r->f;
   for (int i = 0, j = 0; i < f->nrets; i++) {
@@ -69,8 +70,8 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
   st__set_field(L, ctx, "saved");                      /* [-1] */
 }
 
-/* Is the gradient of argument `at`, input k if it is a tensor, at idx as it
- * must be? */
+/* Raises unless the value at idx is a valid gradient of argument `at`, which is
+ * input k if it is a tensor. */
 static void check_grad(lua_State *L, const backward_run *r, int at, int k,
                        int idx) {
   const function *f = r->f;
@@ -84,7 +85,7 @@ static void check_grad(lua_State *L, const backward_run *r, int at, int k,
             st__type_name(h, L, idx));
 }
 
-/* The n values from first on are gradients of the arguments. */
+/* Stores the n gradients that start at index `first`, one per argument. */
 static void take_grads(lua_State *L, const backward_run *r, int first, int n) {
   const function *f = r->f;
   for (int at = 0, k = 0; at < n; at++) {
@@ -150,14 +151,14 @@ static void free_function(void *ctx) {
 
 /* -- Forward -------------------------------------------------------------- */
 
-/* A call: where things are on the stack. */
+/* A call; ctx and first are stack indices. */
 typedef struct application {
   st__state *h;
   lua_State *L;
   int nargs, ctx;
   int first, nrets;      /* results */
   int ninputs, noutputs, nsaved;
-  int room;              /* for what was saved */
+  int room;              /* capacity for saved tensors */
   st_tensor **tensors;   /* inputs, outputs, saved */
   bool *differentiable;
   const char *name;
@@ -168,7 +169,7 @@ static void push_definition(lua_State *L, const char *name) {
   lua_getfield(L, lua_upvalueindex(2), name);          /* [+1] */
 }
 
-/* The context of a call. [+1] */
+/* A new context for the call. [+1] */
 static void push_context(application *a) {
   lua_State *L = a->L;
   const bool is_recording = st_tls_get().grad;
@@ -187,7 +188,7 @@ static void push_context(application *a) {
   lua_setfield(L, a->ctx, "needs_grad");               /* [-1] */
 }
 
-/* forward(ctx, ...) without recording. [+nrets] */
+/* Calls forward(ctx, ...) with recording disabled. [+nrets] */
 static void run_forward(application *a) {
   lua_State *L = a->L;
   luaL_checkstack(L, a->nargs + LUA_MINSTACK, NULL);
@@ -207,7 +208,7 @@ static void run_forward(application *a) {
   st__set_field(L, a->ctx, "is_forward");              /* [-1] */
 }
 
-/* Is t in the list that is a field of the context? */
+/* True if the list in this field of the context contains t. */
 static bool is_marked(const application *a, const char *field,
                       const st_tensor *t) {
   lua_State *L = a->L;
@@ -223,8 +224,8 @@ static bool is_marked(const application *a, const char *field,
   return found;
 }
 
-/* Is the result at idx a tensor that has, or is about to have, a history
- * that is not this call's? */
+/* True if t, the result at idx, has a history of another call or appears among
+ * the arguments or the earlier results. */
 static bool needs_header(const application *a, int idx, const st_tensor *t) {
   if (is_marked(a, "dirty", t)) return false;
   if (st_tensor_requires_grad(t)) return true;
@@ -237,7 +238,7 @@ static bool needs_header(const application *a, int idx, const st_tensor *t) {
   return false;
 }
 
-/* Puts a header of its own in the place of the result at idx. */
+/* Replaces the result at idx by an alias with its own tensor header. */
 static void separate(application *a, int idx, st_tensor *t) {
   lua_State *L = a->L;
   const st_value arg = st__tensor_arg(t);
@@ -254,8 +255,8 @@ static void separate(application *a, int idx, st_tensor *t) {
   lua_replace(L, idx);                                 /* [-1] */
 }
 
-/* Results get headers of their own where they need one. That is a call, at
- * whose end goes what was freed meanwhile: no tensor is taken before. */
+/* Gives results their own headers where needed. This dispatches a call, after
+ * which deferred releases run: no tensor pointer may be read before. */
 static void separate_outputs(application *a) {
   for (int i = 0; i < a->nrets; i++) {
     const int at = a->first + i;
@@ -295,7 +296,7 @@ static void take_saved(application *a) {
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* What was written is among the results, or its history would be lost. */
+/* Dirty tensors must be among the results, or their history would be lost. */
 static void check_dirty(application *a) {
   lua_State *L = a->L;
   st__push_field(L, a->ctx, "dirty");                  /* [+1] */
@@ -316,7 +317,7 @@ static void check_dirty(application *a) {
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* Room for what the call has, on the stack. [+1] */
+/* Allocates and fills the arrays of the call's tensors, in a userdata. [+1] */
 static void take_tensors(application *a) {
   lua_State *L = a->L;
   st__push_field(L, a->ctx, "saved");                  /* [+1] */
@@ -334,7 +335,7 @@ static void take_tensors(application *a) {
 
 /* -- Recording ------------------------------------------------------------ */
 
-/* Positions of the tensors among n values from first on. */
+/* Indices of the tensors among the n values that start at index `first`. */
 static const int *find_tensors(const application *a, int first, int n,
                                int *out) {
   const int *const start = out;
@@ -344,7 +345,7 @@ static const int *find_tensors(const application *a, int first, int n,
   return start;
 }
 
-/* What zeros have to be like, where one of several results may have no
+/* Fake outputs as models for zero gradients: one of several results may have no
  * gradient. */
 static st_status take_likes(const application *a, function *f) {
   for (int j = 0; a->noutputs > 1 && j < a->noutputs; j++) {
@@ -358,7 +359,7 @@ static st_status take_likes(const application *a, function *f) {
   return ST_OK;
 }
 
-/* What the node will know: one block. */
+/* Allocates the node's data as one block. */
 static function *new_function(application *a) {
   const size_t nout = (size_t)a->noutputs;
   const size_t name = strlen(a->name) + 1;
@@ -400,7 +401,7 @@ static bool record(application *a) {
   return recorded;
 }
 
-/* The results need the context, and what the arguments do. */
+/* Gives the results the context and the environments of the arguments. */
 static void inherit_env(application *a) {
   lua_State *L = a->L;
   lua_pushvalue(L, a->ctx);                            /* [+1] */
@@ -418,7 +419,7 @@ static void inherit_env(application *a) {
 static int apply(lua_State *L) {
   application a = {.h = st__state_of(L), .L = L, .nargs = lua_gettop(L)};
   push_definition(L, "name");                          /* [+1] */
-  a.name = lua_tostring(L, -1);                        /* it stays there */
+  a.name = lua_tostring(L, -1);                        /* owned by upvalue 2 */
   lua_pop(L, 1);                                       /* [-1] */
   st__check_fiber(a.h, L, a.name);
   if (a.h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
@@ -440,7 +441,7 @@ static int apply(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* Copies a function of the table at index 1 into that at the top. */
+/* Copies a function from the table at index 1 to the table at the top. */
 static void take_function(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                            /* [+1] */
