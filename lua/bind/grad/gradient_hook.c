@@ -69,7 +69,8 @@ static st_status run_tensor_hook(void *ctx, st_tensor *grad,
   return st__run_task(r.k->weak.h, call_tensor_hook, &r);
 }
 
-/* Passes the leaf's own userdata if it still has this tensor, else a new one. */
+/* Passes the leaf's own userdata if it still has this tensor, else a new
+ * one. */
 static void call_post_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
   st__state *h = r->k->weak.h;

@@ -127,9 +127,9 @@ static st_status find_node(st__state *h, lua_State *L, st_tensor *t,
   return st__end(h, L, &e, st_tensor_grad_fn(t, out, &nr));
 }
 
-/* A view whose elements were written gets its new node now, so that no node is added
- * or removed during the search. A failure here is raised when the node is
- * used. */
+/* A view whose elements were written gets its new node now, so that no node is
+ * added or removed during the search. A failure here is raised when the node
+ * is used. */
 static void refresh(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const walk *w = ctx;
   st_node *n;

@@ -6,15 +6,15 @@
 
 #include "bind.h"
 
-/* "add.Tensor" into buf; aten's without their namespace. */
+/* Writes "add.Tensor" to buf; omits the namespace "aten". */
 static void name_of(const st_op *op, char *buf, size_t size) {
   const char *name = st_op_name(op), *overload = st_op_overload_name(op);
   if (strncmp(name, "aten::", 6) == 0) name += 6;
   snprintf(buf, size, "%s%s%s", name, *overload ? "." : "", overload);
 }
 
-/* A line for each overload that was tried before the chosen one, and why it
- * was not taken. */
+/* Adds a line for each overload that was rejected before the chosen one, with
+ * the reason. */
 static void add_passed_over(luaL_Buffer *b, const st__frame *f,
                             const st__packet *p) {
   char line[600], name[200];
@@ -34,7 +34,7 @@ static void add_passed_over(luaL_Buffer *b, const st__frame *f,
   }
 }
 
-/* explain(op, ...): a text */
+/* explain(op, ...): returns the explanation as a string */
 static int explain(lua_State *L) {
   char name[200];
   st__frame f;
