@@ -1,4 +1,4 @@
-/* The process: threads, random numbers, versions.
+/* Process-wide settings: threads, versions, random generators.
  */
 
 #include <string.h>
@@ -33,8 +33,8 @@ static bool keep_loops(void *ctx, const st_op *op) {
   return all->n < all->max;
 }
 
-/* {["aten::add.Tensor"] = "avx2", ...}. Nothing of Lua runs while the engine
- * visits. [+1] */
+/* {["aten::add.Tensor"] = "avx2", ...}. Collects the operators first: no Lua
+ * code may run during st_op_each. [+1] */
 static void push_kernels(lua_State *L) {
   int max = 1;
   st_op_each(count_loops, &max);
@@ -65,7 +65,7 @@ static int config(lua_State *L) {
   return 1;
 }
 
-/* set_home(source): where our Lua files are, for st__raise */
+/* set_home(source): the folder of strided's Lua files, for st__raise */
 static int set_home(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n;
@@ -81,7 +81,7 @@ static st_generator *check_generator(lua_State *L) {
                                           ST_UD_GENERATOR, "self");
 }
 
-/* manual_seed(seed): of the default generator */
+/* manual_seed(seed): seeds the default generator */
 static int manual_seed(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
@@ -90,7 +90,7 @@ static int manual_seed(lua_State *L) {
   return 0;
 }
 
-/* Generator([seed]) */
+/* Generator([seed]): returns a new generator */
 static int new_generator(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t seed = lua_isnoneornil(L, 1)
@@ -100,7 +100,7 @@ static int new_generator(lua_State *L) {
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
-/* get_rng_state(): a generator that goes on as the default one would */
+/* get_rng_state(): returns a copy of the default generator */
 static int get_rng_state(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
@@ -110,7 +110,7 @@ static int get_rng_state(lua_State *L) {
   return 1;
 }
 
-/* set_rng_state(generator): the default one goes on as it would */
+/* set_rng_state(generator): copies its state to the default generator */
 static int set_rng_state(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
@@ -127,7 +127,7 @@ static int generator_gc(lua_State *L) {
   return 0;
 }
 
-/* generator:manual_seed(seed): itself */
+/* generator:manual_seed(seed): returns the generator */
 static int generator_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = check_generator(L);
