@@ -79,9 +79,9 @@ static void check_grad(lua_State *L, const backward_run *r, int at, int k,
   const bool is_tensor = k < f->ninputs && f->inputs[k] == at;
   if (!lua_toboolean(L, idx)) return;
   if (is_tensor && st__to_tensor(h, L, idx)) return;
-  st__error(h, L, ST_BAD_TYPE, "%s: what backward returns for argument %d "
-            "must be %s, got %s", f->name, at + 1,
-            is_tensor ? "a Tensor or nil" : "nil, as it is no tensor",
+  st__error(h, L, ST_BAD_TYPE, "%s: backward must return %s for argument "
+            "%d, got %s", f->name,
+            is_tensor ? "a Tensor or nil" : "nil (not a tensor)", at + 1,
             st__type_name(h, L, idx));
 }
 
@@ -119,8 +119,8 @@ static void call_backward(lua_State *L, void *arg) {
   luaL_checkstack(L, f->nrets + LUA_MINSTACK, NULL);
   st__weak_push(f->weak.h, L, f->weak.number);           /* [+1] */
   if (!lua_istable(L, 1)) {
-    st__error(f->weak.h, L, ST_BAD_STATE, "%s: the context of this call is "
-              "gone with the tensors that it belonged to", f->name);
+    st__error(f->weak.h, L, ST_BAD_STATE, "%s: the context of this call was "
+              "collected with its tensors", f->name);
   }
   set_saved(L, 1, r);
   st__push_field(L, 1, "backward");                    /* [+1] */
@@ -309,8 +309,8 @@ static void check_dirty(application *a) {
       found = found || a->tensors[a->ninputs + k] == t;
     }
     if (!found) {
-      st__error(a->h, L, ST_BAD_VALUE, "%s: what forward marks dirty must be "
-                "among its results", a->name);
+      st__error(a->h, L, ST_BAD_VALUE, "%s: a tensor that forward marks dirty "
+                "must be among its results", a->name);
     }
     lua_pop(L, 1);                                     /* [-1] */
   }
@@ -457,8 +457,8 @@ static int new_apply(lua_State *L) {
   st__state *h = st__state_of(L);
   lua_settop(L, 1);
   if (!lua_istable(L, 1)) {
-    return st__error(h, L, ST_BAD_TYPE, "Function: a table {name =, forward "
-                     "=, backward =} is needed, got %s",
+    return st__error(h, L, ST_BAD_TYPE, "Function: expected a table {name =, "
+                     "forward =, backward =}, got %s",
                      st__type_name(h, L, 1));
   }
   lua_pushlightuserdata(L, h);                         /* [+1] */

@@ -7,7 +7,7 @@
 
 st__node_ud *st__check_node(st__state *h, lua_State *L, int idx) {
   st__node_ud *ud = st__checkudata(h, L, idx, ST_UD_NODE, "self");
-  if (!ud->n) st__error(h, L, ST_BAD_STATE, "the node is finalised");
+  if (!ud->n) st__error(h, L, ST_BAD_STATE, "the node was finalized");
   return ud;
 }
 

@@ -6,7 +6,7 @@
 #include "bind.h"
 
 static st_tensor *self(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks for a gradient or a history");
+  st__cannot_record(st__state_of(L), "it reads a gradient or a history");
   return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
@@ -453,7 +453,7 @@ static int detect_anomaly(lua_State *L) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "body");
   st__check_fiber(h, L, "detect_anomaly");
-  st__cannot_record(h, "it watches its own calls");
+  st__cannot_record(h, "it runs in anomaly mode");
   const st_anomaly *outer = current;
   const st_anomaly anomaly = {node_where, h, true};
   current = &anomaly;

@@ -109,8 +109,8 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
   if (r->arg[i].type != ST_TYPE_TENSOR) {
     if (!lua_toboolean(L, idx)) return 0;
     st__error(r->d->weak.h, L, ST_BAD_TYPE, "the derivative from %s must "
-              "return nil for argument %d, which is no tensor", r->d->where,
-              i + 1);
+              "return nil for argument %d, which is not a tensor",
+              r->d->where, i + 1);
   }
   for (int k = 0; k < n; k++) {
     if (is_list) lua_rawgeti(L, idx, k + 1);           /* [+1] */
@@ -157,8 +157,8 @@ static void call_derivative(lua_State *L, void *arg) {
   const int n = count_grads(r);
   st__weak_push(h, L, r->d->weak.number);              /* [+1] */
   if (!lua_istable(L, 1)) {
-    st__error(h, L, ST_BAD_STATE, "the derivative from %s is gone with its "
-              "library", r->d->where);
+    st__error(h, L, ST_BAD_STATE, "the derivative from %s was collected "
+              "with its library", r->d->where);
   }
   if (r->schema != r->d->schema) {
     st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "

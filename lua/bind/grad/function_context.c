@@ -51,8 +51,8 @@ static void check_forward(lua_State *L, const char *name) {
     lua_pop(L, 1);                                     /* [-1] */
   }
   if (runs) return;
-  st__error(h, L, ST_BAD_STATE, "%s: belongs into the forward function of "
-            "its context", name);
+  st__error(h, L, ST_BAD_STATE, "%s: only the forward function of its "
+            "context may call it", name);
 }
 
 /* Stores the arguments from the second on as a list in a field; each must be a
@@ -98,8 +98,8 @@ static int context_saved(lua_State *L) {
   if (!lua_istable(L, -1)) {
     st__push_field(L, 1, "is_over");                   /* [+1] */
     if (!lua_toboolean(L, -1)) return 0;
-    return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
-                     "while the functions of the context run");
+    return st__error(h, L, ST_BAD_STATE, "saved: saved tensors are available "
+                     "only while forward or backward runs");
   }
   const int list = lua_gettop(L), n = (int)lua_objlen(L, list);
   luaL_checkstack(L, n, "saved");

@@ -120,8 +120,7 @@ static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
 /* Maximum nesting of gradient functions: LuaJIT does not limit nested C
  * calls. */
 enum { ST_MAX_GRAD_DEPTH = 200 };
-#define ST_TOO_DEEP "functions of gradients call each other more than %d " \
-                    "deep"
+#define ST_TOO_DEEP "gradient functions call each other more than %d deep"
 
 /* -- reachability.c -------------------------------------------------------- */
 

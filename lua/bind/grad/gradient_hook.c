@@ -29,8 +29,8 @@ typedef struct hook_handle {
 static bool push_function(lua_State *L, const hook_ref *k) {
   st__weak_push(k->weak.h, L, k->weak.number);           /* [+1] */
   if (lua_isnil(L, -1)) {
-    st__error(k->weak.h, L, ST_BAD_STATE, "the hook from %s is gone with "
-              "the tensors that it belonged to", k->where);
+    st__error(k->weak.h, L, ST_BAD_STATE, "the hook from %s was "
+              "collected with its tensors", k->where);
   }
   lua_rawgeti(L, -1, 1);                               /* [+1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -124,7 +124,7 @@ static void take_grads(const hook_ref *k, lua_State *L, int n,
     now[i] = st__to_tensor(h, L, -1);
     if (!now[i] && lua_toboolean(L, -1)) {
       st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
-                "Tensors: element %d is a %s", k->where, i + 1,
+                "Tensors: element %d is %s", k->where, i + 1,
                 st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                                     /* [-1] */

@@ -46,7 +46,7 @@ static const char *resolve_path(saved_file *a, const char *path) {
   strcpy(a->path, path);
   if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
     char *target = realpath(path, NULL);
-    if (!target) return "the symbolic link leads nowhere";
+    if (!target) return "the symbolic link is broken";
     const bool fits = strlen(target) < sizeof a->path;
     if (fits) strcpy(a->path, target);
     free(target);
@@ -73,7 +73,7 @@ static const char *make_temporary(saved_file *a, mode_t mode) {
     if (a->fd >= 0) return NULL;
     if (errno != EEXIST) return strerror(errno);
   }
-  return "all names for a temporary file beside it are taken";
+  return "no unused name for a temporary file";
 }
 
 static void abort_save(saved_file *a) {
@@ -90,7 +90,7 @@ static const char *start(saved_file *a, const char *path) {
   const bool is_new = stat(a->path, &old) != 0;
   if (is_new && errno != ENOENT) return strerror(errno);
   if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
-  if (!is_new && !S_ISREG(old.st_mode)) return "it is no regular file";
+  if (!is_new && !S_ISREG(old.st_mode)) return "it is not a regular file";
   why = make_temporary(a, is_new ? 0666 : old.st_mode & 0777);
   if (why || is_new) return why;
   /* Without privileges fchown fails; the new file keeps our owner. */
@@ -189,7 +189,7 @@ static int save_patch(lua_State *L) {
   const int64_t at = st__check_int(h, L, 2, "offset");
   const char *p = luaL_checklstring(L, 3, &n);
   if (at < 0 || at > a->size || (int64_t)n > a->size - at) {
-    return st__error(h, L, ST_BAD_INDEX, "patch: nothing was written there");
+    return st__error(h, L, ST_BAD_INDEX, "patch: outside the written bytes");
   }
   return report(L, write_at(a, p, n, at));
 }

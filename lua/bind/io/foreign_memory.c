@@ -53,7 +53,7 @@ void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out) {
   if (out->has_strides &&
       st__check_sizes(h, L, idx + 2, "strides", out->strides) != out->ndim) {
     st__error(h, L, ST_BAD_SHAPE, "arguments 'shape' and 'strides' differ in "
-              "their length");
+              "length");
   }
   /* A tensor on the meta device checks the layout without allocating. */
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
@@ -149,8 +149,8 @@ static int frombuffer(lua_State *L) {
   }
   if (offset < 0 || (uint64_t)offset > size ||
       layout.nbytes > size - (size_t)offset) {
-    return st__error(h, L, ST_BAD_INDEX, NAME ": the elements take %zu bytes "
-                     "from offset %lld on, and there are %lld",
+    return st__error(h, L, ST_BAD_INDEX, NAME ": the elements need %zu bytes "
+                     "from offset %lld, the source has %lld",
                      layout.nbytes, (long long)offset, (long long)size);
   }
   if (!is_text && !data && layout.nbytes > 0) {

@@ -126,7 +126,7 @@ static int open_source(lua_State *L) {
     return st__failed(L, strerror(errno));
   }
   if (S_ISDIR(info.st_mode)) return st__failed(L, strerror(EISDIR));
-  if (!S_ISREG(info.st_mode)) return st__failed(L, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) return st__failed(L, "it is not a regular file");
   s->size = (size_t)info.st_size;
   return 1;
 }
@@ -219,7 +219,7 @@ static int source_view(lua_State *L) {
   st__source *s = st__check_source(h, L, 1);
   if (offset > s->size || layout.nbytes > s->size - offset ||
       (!s->data && layout.nbytes > 0)) {
-    return st__error(h, L, ST_BAD_INDEX, "view: the bytes are not there");
+    return st__error(h, L, ST_BAD_INDEX, "view: outside the source");
   }
   char *p = layout.nbytes ? s->data + offset : NULL;
   const size_t unit = st_dtype_size(layout.dtype);

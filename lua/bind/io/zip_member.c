@@ -137,7 +137,7 @@ static int member_read(lua_State *L) {
   member *m = check_member(L);
   const int64_t n = st__check_int(h, L, 2, "n");
   if (n < 0 || n > MAX_READ) {
-    return st__error(h, L, ST_BAD_VALUE, "read: not that many at once");
+    return st__error(h, L, ST_BAD_VALUE, "read: argument 'n' is out of range");
   }
   void *bytes = lua_newuserdata(L, (size_t)n);   /* [+1] */
   m = check_member(L);                           /* a finalizer may close it */
@@ -170,7 +170,7 @@ static int member_finish(lua_State *L) {
     if (why) return st__failed(L, why);
   }
   if (got > 0 || m->left > 0 || m->z.avail_in > 0) {
-    return st__failed(L, "it is longer than it says");
+    return st__failed(L, "it is longer than its header says");
   }
   st__push_int(st__state_of(L), L, (int64_t)m->crc); /* [+1] */
   return 1;
@@ -211,7 +211,7 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
       if (why) return why;
     } while (z->avail_out == 0);
   } while (n > 0);
-  return is_last && code != Z_STREAM_END ? "it could not be deflated" : NULL;
+  return is_last && code != Z_STREAM_END ? "deflate failed" : NULL;
 }
 
 /* deflate(file, string | tensor ...): deflates all their bytes as one stream;

@@ -116,7 +116,7 @@ static int set_rng_state(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = *(st_generator **)st__checkudata(h, L, 1, ST_UD_GENERATOR,
                                                      "generator");
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st_generator_assign(st_default_generator(), g);
   return 0;
 }
@@ -131,7 +131,7 @@ static int generator_gc(lua_State *L) {
 static int generator_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st_generator_seed(g, (uint64_t)st__check_int(h, L, 2, "seed"));
   lua_settop(L, 1);
   return 1;
@@ -140,7 +140,7 @@ static int generator_seed(lua_State *L) {
 static int generator_initial_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st__push_int(h, L, (int64_t)st_generator_initial_seed(g)); /* [+1] */
   return 1;
 }

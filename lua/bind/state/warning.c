@@ -64,7 +64,7 @@ static void call_handler(st__state *h, const char *text) {
   if (st__nested_pcall(h, h->warner_ref,
                        (void *)(uintptr_t)text) != 0) { /* [+0|1] */
     const char *why = lua_tostring(L, -1);
-    fprintf(stderr, "strided: the function for warnings failed: %s\n",
+    fprintf(stderr, "strided: the warning handler failed: %s\n",
             why ? why : "?");
     lua_pop(L, 1);                                    /* [-1] */
   }

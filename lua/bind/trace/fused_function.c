@@ -49,7 +49,7 @@ void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t) {
   if (st_recorder_is_fake(h->recorder, t)) {
     st__raise(h, L, st_recorder_reject_read(h->recorder));
   }
-  st__cannot_record(h, "it looks at the elements of a tensor that it has met");
+  st__cannot_record(h, "it reads the elements of a captured tensor");
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -168,7 +168,8 @@ static void push_constants(st__state *h, lua_State *L, int first, int n) {
                type == LUA_TBOOLEAN) {
       lua_pushvalue(L, first + i);                     /* [+1] */
     } else {
-      st__cannot_record(h, "it returns what is neither a tensor nor plain");
+      st__cannot_record(h, "a result is not a tensor, number, string, boolean "
+                        "or nil");
       lua_pushboolean(L, 0);                           /* [+1] */
     }
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
@@ -186,7 +187,7 @@ static int run_recorded(lua_State *L) {
   put_fakes(c, L, 3);
   lua_call(L, c->nargs, LUA_MULTRET);                  /* [-n-1, +n] */
   const int n = lua_gettop(L) - 1;
-  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "it returns too much");
+  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "too many results");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   push_constants(c->h, L, 2, n);                       /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
@@ -452,8 +453,8 @@ static int explain(lua_State *L) {
   c.ud = check_fused(L);
   c.nargs = lua_gettop(L) - 1;
   if (is_called(&c) || !take_args(&c)) {
-    lua_pushliteral(L, "the function is called: these arguments cannot be "
-                    "told from others\n");             /* [+1] */
+    lua_pushliteral(L, "the function is called: its arguments have no "
+                    "cache key\n");                    /* [+1] */
     return 1;
   }
   if (!st_compile_cache_find(c.ud->f, c.nargs, c.args, &schedule)) {

@@ -98,9 +98,9 @@ static int number_negate(lua_State *L) {
 }
 
 static int number_compare(lua_State *L) {
-  return st__error(st__state_of(L), L, ST_BAD_STATE, "a number of a function "
-                   "that is traced has no value yet: nothing can depend on "
-                   "how it compares");
+  return st__error(st__state_of(L), L, ST_BAD_STATE, "a symbolic number has "
+                   "no value while a function is traced: it cannot be "
+                   "compared");
 }
 
 static int number_tostring(lua_State *L) {

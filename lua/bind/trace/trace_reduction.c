@@ -145,7 +145,7 @@ static void trace_all(st__state *h, lua_State *L, int idx, schema_parts *p,
   g->map = trace(h, L, idx, "map", ns);                  /* [-1] */
   if (!g->map && p->ntensors != 1) {
     st__error(h, L, ST_BAD_VALUE, "reduction: %s takes %d tensors, so it "
-              "needs a map", p->name, p->ntensors);
+              "needs the option 'map'", p->name, p->ntensors);
   }
   if (!g->map) status = identity(p->name, 1, p->nnumbers, &g->map);
   if (status != ST_OK) st__raise(h, L, status);
@@ -153,7 +153,8 @@ static void trace_all(st__state *h, lua_State *L, int idx, schema_parts *p,
   push_combine(L, p, n);                                 /* [+1] */
   g->combine = trace(h, L, idx, "combine", ns);          /* [-1] */
   if (!g->combine) {
-    st__error(h, L, ST_BAD_VALUE, "reduction: %s needs combine", p->name);
+    st__error(h, L, ST_BAD_VALUE, "reduction: %s needs the option "
+              "'combine'", p->name);
   }
   push_final(L, p, n);                                   /* [+1] */
   g->final = trace(h, L, idx, "final", ns);              /* [-1] */
@@ -187,8 +188,8 @@ static void read_number(st__state *h, lua_State *L, st_custom_reduction *f) {
               most);
   }
   if (!st__to_scalar(h, L, lua_gettop(L), &f->init[f->ninit++])) {
-    st__error(h, L, ST_BAD_TYPE, "reduction: init must be numbers, got %s",
-              st__type_name(h, L, -1));
+    st__error(h, L, ST_BAD_TYPE, "reduction: init must be a number or a "
+              "list of numbers, got %s", st__type_name(h, L, -1));
   }
 }
 
@@ -210,7 +211,7 @@ void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
                          st_custom_reduction *f) {
   schema_parts p;
   if (lua_type(L, idx) != LUA_TTABLE) {
-    st__error(h, L, ST_BAD_TYPE, "reduction: a table of options is needed, "
+    st__error(h, L, ST_BAD_TYPE, "reduction: the options must be a table, "
               "got %s", st__type_name(h, L, idx));
   }
   check_names(h, L, idx);
