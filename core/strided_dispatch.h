@@ -142,10 +142,10 @@ ST_API st_status st_implement_fallback(const char *key,
                                        st_registration **out);
 ST_API void st_registration_release(st_registration **r);
 
-/* Calls fn for every operator that is defined, then whenever one is defined,
- * defined anew or taken back, on the thread that did it, after it is done. fn
- * may register, too. On another thread it may still be running when the
- * release of the handle returns. */
+/* Calls fn for every defined operator, then whenever one is defined, redefined
+ * or removed, afterwards, on the thread that did it. fn may register, too. On
+ * another thread it may still be running when the release of the handle
+ * returns. */
 ST_API st_status st_listen(void (*fn)(void *ctx, const st_op *op,
                                       bool is_defined),
                            void *ctx, st_registration **out);

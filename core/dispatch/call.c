@@ -272,7 +272,7 @@ static st_status typed_table(const st_op *op, const char *signature,
                              const st_table **t) {
   ST_TRY(table_of(op, t));
   if ((*t)->signature == signature) return ST_OK;
-  return st__fail(ST_BAD_STATE, "was defined anew with the C types\n(%s), "
+  return st__fail(ST_BAD_STATE, "was redefined with the C types\n(%s), "
                   "the caller's handle is for (%s)", (*t)->signature,
                   signature);
 }

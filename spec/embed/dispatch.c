@@ -154,7 +154,7 @@ static void signatures(void) {
         ST_OK);
   CHECK(shows(st_dump, "ctest::f", "(inactive: other types)"));
   CHECK(axpy_call(&h, x, x, two, &out) == ST_BAD_STATE);
-  CHECK(says("defined anew"));
+  CHECK(says("was redefined"));
   const st_value one_arg = arg(x);
   st_value ret;
   CHECK(st_call_op(h.op, 1, &one_arg, &ret) == ST_NO_KERNEL);

@@ -161,7 +161,7 @@ static void call_derivative(lua_State *L, void *arg) {
               "with its library", r->d->where);
   }
   if (r->schema != r->d->schema) {
-    st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "
+    st__error(h, L, ST_BAD_STATE, "%s was redefined after its derivative "
               "was registered", st_op_name(r->op));
   }
   lua_rawgeti(L, 1, 1);                                /* [+1] */
