@@ -106,8 +106,9 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
                      const char *arg) {
   void *p = st__testudata(h, L, idx, kind);
   if (!p) {
-    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a %s, got %s", arg,
-              ud_name[kind], st__type_name(h, L, idx));
+    const char *article = strchr("aeiou", *ud_name[kind]) ? "an" : "a";
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be %s %s, got %s", arg,
+              article, ud_name[kind], st__type_name(h, L, idx));
   }
   return p;
 }
