@@ -14,7 +14,7 @@ typedef struct function {
   int nargs, nrets;
   int ninputs, noutputs, nsaved;
   const int *inputs, *outputs;
-  st_tensor **likes;   /* fake outputs, if there are several */
+  st_tensor **fakes;   /* the outputs on meta, if several */
   st_device *devices;
   const char *name;
 } function;
@@ -31,12 +31,12 @@ typedef struct backward_run {
 /* Zeros like output j. [+1] */
 static void push_zeros(lua_State *L, const function *f, int j) {
   st__state *h = f->weak.h;
-  const st_tensor *like = f->likes[j];
+  const st_tensor *fake = f->fakes[j];
   const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
   st__tensor_ud *ud = st__new_tensor_ud(h, L);         /* [+1] */
   const st_status status =
-    st_tensor_empty(f->devices[j], st_tensor_dtype(like),
-                    st_tensor_ndim(like), st_tensor_sizes(like), NULL,
+    st_tensor_empty(f->devices[j], st_tensor_dtype(fake),
+                    st_tensor_ndim(fake), st_tensor_sizes(fake), NULL,
                     &ud->t);
   if (status != ST_OK) st__raise(h, L, status);
   const st_value args[] = {st__tensor_arg(ud->t), st__scalar_arg(&zero)};
@@ -53,7 +53,7 @@ static void push_grads(lua_State *L, const backward_run *r) {
       continue;
     }
     if (r->grads[j]) st__push_in_pass(f->weak.h, L, r->grads[j]); /* [+1] */
-    else if (f->likes[j]) push_zeros(L, f, j);         /* [+1] */
+    else if (f->fakes[j]) push_zeros(L, f, j);         /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
     j++;
   }
@@ -145,7 +145,7 @@ static st_status run_backward(void *ctx, st_tensor *const *grads,
 
 static void free_function(void *ctx) {
   function *f = ctx;
-  for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->likes[j]);
+  for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->fakes[j]);
   st__weak_ref_free(f);
 }
 
@@ -347,13 +347,13 @@ static const int *find_tensors(const application *a, int first, int n,
 
 /* Fake outputs as models for zero gradients: one of several results may have no
  * gradient. */
-static st_status take_likes(const application *a, function *f) {
+static st_status make_fakes(const application *a, function *f) {
   for (int j = 0; a->noutputs > 1 && j < a->noutputs; j++) {
     const st_tensor *t = a->tensors[a->ninputs + j];
     f->devices[j] = st_tensor_device(t);
     const st_status status =
       st_tensor_empty(ST_DEVICE_META, st_tensor_dtype(t), st_tensor_ndim(t),
-                      st_tensor_sizes(t), NULL, &f->likes[j]);
+                      st_tensor_sizes(t), NULL, &f->fakes[j]);
     if (status != ST_OK) return status;
   }
   return ST_OK;
@@ -364,10 +364,10 @@ static function *new_function(application *a) {
   const size_t nout = (size_t)a->noutputs;
   const size_t name = strlen(a->name) + 1;
   function *f = st__weak_ref_new(
-    a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->likes +
+    a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->fakes +
     sizeof *f->devices) + (nout + (size_t)a->ninputs) * sizeof(int) + name);
-  f->likes = (st_tensor **)(void *)(f + 1);
-  f->devices = (st_device *)(void *)(f->likes + nout);
+  f->fakes = (st_tensor **)(void *)(f + 1);
+  f->devices = (st_device *)(void *)(f->fakes + nout);
   int *positions = (int *)(void *)(f->devices + nout);
   f->nargs = a->nargs;
   f->nrets = a->nrets;
@@ -391,7 +391,7 @@ static bool record(application *a) {
     .outputs = a->tensors + a->ninputs,
     .saved = a->tensors + a->ninputs + a->noutputs,
     .differentiable = a->differentiable};
-  st_status status = take_likes(a, f);
+  st_status status = make_fakes(a, f);
   if (status == ST_OK) status = st__begin(a->h, a->L, a->name, &e);
   if (status == ST_OK) {
     status = st__end(a->h, a->L, &e, st_record(&record, &recorded));

@@ -183,7 +183,7 @@ typedef st_status add_fn(st_tensor *t, const st_tensor_hook *hook,
                          uint64_t *id);
 
 /* The tensor at index 1, retained: a kernel or a finalizer may free it. */
-static st_status hold(lua_State *L, st_tensor **out) {
+static st_status retain_self(lua_State *L, st_tensor **out) {
   *out = st__to_tensor(st__state_of(L), L, 1);
   if (!*out) return st_fail(ST_BAD_STATE, "self is a freed Tensor");
   st_tensor_retain(*out);
@@ -201,7 +201,7 @@ static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
   st_tensor_hook hook = *how;
   hook.ctx = push_hook(L, &handle);                    /* [+2] */
   hook.free_ctx = st__weak_ref_free;
-  st_status status = hold(L, &t);
+  st_status status = retain_self(L, &t);
   if (status == ST_OK) status = st__begin(h, L, name, &e);
   if (status == ST_OK) {
     status = st__end(h, L, &e, add(t, &hook, &handle->id));

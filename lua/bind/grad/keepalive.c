@@ -175,7 +175,7 @@ void st__untrack_ud(st__state *h, st__tensor_ud *ud) {
   ud->has_keepalive = false;
 }
 
-static void each(st__state *h, lua_State *L, bool wants_nodes,
+static void each(st__state *h, lua_State *L, bool nodes_only,
                  void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
                  void *ctx) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -184,9 +184,9 @@ static void each(st__state *h, lua_State *L, bool wants_nodes,
   for (int slot = 1; slot <= h->keepalive.nslots; slot++) {
     lua_rawgeti(L, list, slot);                       /* [+1] */
     st__tensor_ud *ud = lua_touserdata(L, -1);
-    const bool is_asked = ud && (wants_nodes
+    const bool is_match = ud && (nodes_only
       ? st__testudata(h, L, -1, ST_UD_NODE) != NULL : ud->t != NULL);
-    if (is_asked) fn(L, ud, ctx);
+    if (is_match) fn(L, ud, ctx);
     lua_settop(L, list);                              /* [-1] */
   }
   lua_settop(L, list - 1);                            /* [-1] */
@@ -454,14 +454,14 @@ void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written) {
 }
 
 /* Tracks the source of a view. */
-static void note_source(st__state *h, lua_State *L, int idx) {
+static void track_source(st__state *h, lua_State *L, int idx) {
   if (st__testudata(h, L, idx, ST_UD_TENSOR)) st__track_ud(h, L, idx);
 }
 
 void st__env_inherit(st__frame *f, int first) {
   st__state *h = f->h;
   lua_State *L = f->L;
-  if (f->rets->is_alias && f->source[0]) note_source(h, L, f->source[0]);
+  if (f->rets->is_alias && f->source[0]) track_source(h, L, f->source[0]);
   bool has_one = st__env_collect_args(f);             /* [+0|1] */
   has_one = take_returned(h, L, has_one);             /* [+0|1] */
   for (int r = 0; r < f->nrets; r++) {
@@ -472,7 +472,7 @@ void st__env_inherit(st__frame *f, int first) {
 
 void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
                           bool is_written) {
-  note_source(h, L, source);
+  track_source(h, L, source);
   bool has_one = h->keepalive.count > 0 && st__env_collect(h, L, source, false);
   has_one = take_returned(h, L, has_one);             /* [+0|1] */
   inherit_all(h, L, idx, has_one, is_written);

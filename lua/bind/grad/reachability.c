@@ -6,10 +6,10 @@
 
 #include "bind.h"
 
-/* A visited node; is_above: it reaches the target. */
+/* A visited node; reaches: a path leads from it to the target. */
 typedef struct visited {
   const st_node *node; /* NULL: free */
-  bool is_above;
+  bool reaches;
 } visited;
 
 /* An entry of the depth-first stack; input: the next input to visit. */
@@ -85,8 +85,8 @@ static bool descend(walk *w, const st_node *n) {
 static void mark(walk *w) {
   for (size_t i = w->depth; i-- > 0;) {
     visited *m = find(w, w->steps[i].node);
-    if (m->is_above) return;
-    m->is_above = true;
+    if (m->reaches) return;
+    m->reaches = true;
   }
 }
 
@@ -94,8 +94,8 @@ static bool visit(walk *w, const st_node *n) {
   bool is_new;
   const visited *m = visit_node(w, n, &is_new);
   if (!m) return false;
-  if (m->is_above) mark(w);
-  if (!is_new || m->is_above || st_node_sequence(n) <= w->least) return true;
+  if (m->reaches) mark(w);
+  if (!is_new || m->reaches || st_node_sequence(n) <= w->least) return true;
   return descend(w, n);
 }
 
@@ -112,7 +112,7 @@ static bool reaches_target(walk *w, const st_node *n) {
     const st_node *next = st_node_next(s->node, s->input++, &nr);
     if (next && !visit(w, next)) w->has_failed = true;
   }
-  return !w->has_failed && find(w, n)->is_above;
+  return !w->has_failed && find(w, n)->reaches;
 }
 
 /* -- Userdata ------------------------------------------------------------- */

@@ -32,7 +32,7 @@ typedef struct saved_file {
 } saved_file;
 
 enum {
-  AT_ONCE = 1 << 30,    /* bytes; a system call may refuse more than 2 GB */
+  MAX_CHUNK = 1 << 30,  /* bytes; a system call may refuse more than 2 GB */
   MAX_NAME = 200,       /* bytes of the target's name in the temporary's */
   TRIES = 1000
 };
@@ -123,7 +123,7 @@ static saved_file *check_open(lua_State *L) {
 static const char *write_all(saved_file *a, const char *p, size_t n,
                              int64_t at) {
   while (n > 0) {
-    const ssize_t done = pwrite(a->fd, p, n < AT_ONCE ? n : AT_ONCE,
+    const ssize_t done = pwrite(a->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
                                 (off_t)at);
     if (done < 0 && errno != EINTR) return strerror(errno);
     if (done < 0) continue;

@@ -27,7 +27,7 @@ struct st__source {
   char *data;           /* the mapping or a copy */
 };
 
-enum { AT_ONCE = 1 << 30 };  /* bytes; a system call may refuse 2 GB */
+enum { MAX_CHUNK = 1 << 30 };  /* bytes; a system call may refuse 2 GB */
 
 /* -- Lifetime ------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ const char *st__source_read(const st__source *s, size_t offset, void *out,
     return NULL;
   }
   while (n > 0) {
-    const ssize_t got = pread(s->fd, p, n < AT_ONCE ? n : AT_ONCE,
+    const ssize_t got = pread(s->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
                               (off_t)offset);
     if (got == 0) return "the file is truncated";
     if (got < 0 && errno != EINTR) return strerror(errno);

@@ -80,14 +80,15 @@ static int attach(lua_State *L) {
 }
 
 /* unshare(token): returns true if the token was still valid */
-static int take_back(lua_State *L) {
+static int unshare_token(lua_State *L) {
   lua_pushboolean(L, st_unshare(check_token(L, "unshare"))); /* [+1] */
   return 1;
 }
 
 void st__open_share(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"share", share}, {"attach", attach}, {"unshare", take_back}, {NULL, NULL}
+    {"share", share}, {"attach", attach}, {"unshare", unshare_token},
+    {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

@@ -9,7 +9,7 @@
 
 enum {
   BLOCK = 32768,         /* size of the input buffer */
-  AT_ONCE = 1 << 30,     /* bytes; zlib counts in 32 bits */
+  MAX_CHUNK = 1 << 30,   /* bytes; zlib counts in 32 bits */
   RAW = -15,             /* zlib windowBits: largest, no header */
   MAX_READ = 1 << 20     /* bytes of one string */
 };
@@ -88,7 +88,7 @@ static const char *inflate_some(member *m, Bytef *out, size_t n,
   while (*got < n && !m->has_ended) {
     const char *why = refill(m);
     if (why) return why;
-    const uInt room = (uInt)(n - *got < AT_ONCE ? n - *got : AT_ONCE);
+    const uInt room = (uInt)(n - *got < MAX_CHUNK ? n - *got : MAX_CHUNK);
     m->z.next_out = out + *got;
     m->z.avail_out = room;
     const int code = inflate(&m->z, Z_NO_FLUSH);
@@ -105,7 +105,7 @@ static const char *inflate_some(member *m, Bytef *out, size_t n,
 static void add_to_crc(uLong *crc, const void *p, size_t n) {
   const Bytef *bytes = p;
   while (n > 0) {
-    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
     *crc = crc32(*crc, bytes, part);
     bytes += part;
     n -= part;
@@ -197,7 +197,7 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
   Bytef out[BLOCK];
   int code;
   do {
-    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
     const int flush = is_last && part == n ? Z_FINISH : Z_NO_FLUSH;
     z->next_in = (z_const Bytef *)(uintptr_t)p;
     z->avail_in = part;

@@ -6,8 +6,8 @@
  * the thread that called catch_interrupts, so that its system calls return;
  * there it sets a flag and, while a chunk runs, a debug hook that raises at the
  * next instruction. LuaJIT has one hook for all coroutines. PUC Lua has one per
- * coroutine: there a hook that tests the flag every LOOK_EVERY instructions is
- * set beforehand, and new coroutines inherit it. A kernel of the engine is
+ * coroutine: there a hook that tests the flag every HOOK_INTERVAL instructions
+ * is set beforehand, and new coroutines inherit it. A kernel of the engine is
  * never interrupted. The handler is installed only while a session requests it;
  * a process that embeds strided keeps its own.
  */
@@ -20,7 +20,7 @@
 
 #include "bind.h"
 
-enum { LOOK_EVERY = 1000 };  /* instructions of PUC Lua */
+enum { HOOK_INTERVAL = 1000 };  /* instructions of PUC Lua */
 
 static volatile sig_atomic_t pending;     /* a signal not handled yet */
 static lua_State *volatile running;       /* runs the chunk to interrupt */
@@ -73,16 +73,16 @@ static int catch_interrupts(lua_State *L) {
   return 0;
 }
 
-/* interruptible(looks, fn, handler): xpcall(fn, handler) in which an interrupt
- * is an error of fn; looks: hooks are per coroutine */
+/* interruptible(per_coroutine, fn, handler): xpcall(fn, handler) in which an
+ * interrupt is an error of fn; per_coroutine: hooks are per coroutine */
 static int interruptible(lua_State *L) {
-  const bool looks = lua_toboolean(L, 1);
+  const bool per_coroutine = lua_toboolean(L, 1);
   lua_settop(L, 3);
   lua_State *const outer = running;
   const lua_Hook hook = lua_gethook(L);
   const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
   if (!outer) pending = 0;
-  if (looks) lua_sethook(L, stop, LUA_MASKCOUNT, LOOK_EVERY);
+  if (per_coroutine) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
   running = L;
   lua_insert(L, 2);                                     /* handler, fn */
   const int status = lua_pcall(L, 0, LUA_MULTRET, 2);   /* [-1, +n] */

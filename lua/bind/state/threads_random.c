@@ -20,14 +20,14 @@ static int set_num_threads(lua_State *L) {
   return status == ST_OK ? 0 : st__raise(h, L, status);
 }
 
-static bool count_loops(void *ctx, const st_op *op) {
+static bool count_kernels(void *ctx, const st_op *op) {
   *(int *)ctx += st_op_isa(op) != NULL;
   return true;
 }
 
 typedef struct handles { const st_op **ops; int n, max; } handles;
 
-static bool keep_loops(void *ctx, const st_op *op) {
+static bool collect_kernels(void *ctx, const st_op *op) {
   handles *all = ctx;
   if (all->n < all->max && st_op_isa(op)) all->ops[all->n++] = op;
   return all->n < all->max;
@@ -37,9 +37,9 @@ static bool keep_loops(void *ctx, const st_op *op) {
  * code may run during st_op_each. [+1] */
 static void push_kernels(lua_State *L) {
   int max = 1;
-  st_op_each(count_loops, &max);
+  st_op_each(count_kernels, &max);
   handles all = {lua_newuserdata(L, (size_t)max * sizeof(st_op *)), 0, max};
-  st_op_each(keep_loops, &all);                            /* [+1] */
+  st_op_each(collect_kernels, &all);                       /* [+1] */
   lua_createtable(L, 0, all.n);                            /* [+1] */
   for (int k = 0; k < all.n; k++) {
     const char *overload = st_op_overload_name(all.ops[k]);

@@ -15,8 +15,8 @@ static void name_of(const st_op *op, char *buf, size_t size) {
 
 /* Adds a line for each overload that was rejected before the chosen one, with
  * the reason. */
-static void add_passed_over(luaL_Buffer *b, const st__frame *f,
-                            const st__packet *p) {
+static void add_rejected(luaL_Buffer *b, const st__frame *f,
+                         const st__packet *p) {
   char line[600], name[200];
   st__frame other = *f;
   lua_State *L = f->L;
@@ -54,7 +54,7 @@ static int explain(lua_State *L) {
   lua_pushfstring(L, "%s%s\n", name,
                   f.nwraps ? ", with numbers as 0-dim tensors" : "");
   luaL_addvalue(&b);                                        /* [+n] */
-  add_passed_over(&b, &f, p);
+  add_rejected(&b, &f, p);
   st__push_lines(L, *text);                                 /* [+1] */
   luaL_addvalue(&b);                                        /* [-1] */
   luaL_pushresult(&b);                                      /* [+1] */

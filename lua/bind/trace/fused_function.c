@@ -395,7 +395,7 @@ static int run(const call *c, st_schedule *schedule) {
   lua_State *L = c->L;
   st_tensor *outs[MAX_OUTPUTS];
   int at[MAX_OUTPUTS];
-  bool made = false, is_loose = c->h->keepalive.count > 0;
+  bool made = false, needs_env = c->h->keepalive.count > 0;
   int64_t bytes = 0;
   if (c->ud->is_running) {
     st_schedule_release(&schedule);
@@ -413,10 +413,10 @@ static int run(const call *c, st_schedule *schedule) {
   if (status != ST_OK) return st__raise(c->h, L, status);
   for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
     if (st_schedule_output(schedule, i) < 0) bytes += weight(outs[i]);
-    is_loose = is_loose || st_tensor_requires_grad(outs[i]);
+    needs_env = needs_env || st_tensor_requires_grad(outs[i]);
   }
   take_outputs(c, schedule, at, outs);
-  if (is_loose) inherit_env(c, schedule, at);
+  if (needs_env) inherit_env(c, schedule, at);
   st__gc_charge(c->h, L, NULL, bytes);
   return n;
 }

@@ -17,7 +17,7 @@ static st__packet *check_packet(lua_State *L) {
 
 /* Calls the operator at index 1; all arguments of its schema are given, from
  * index 3 on. */
-static int call_past(lua_State *L, st__request *req) {
+static int call_bypass(lua_State *L, st__request *req) {
   st__frame f;
   st__state *h = st__state_of(L);
   st__packet *p = st__checkudata(h, L, 1, ST_UD_OPERATOR, "self");
@@ -31,14 +31,14 @@ static int call_past(lua_State *L, st__request *req) {
  * arguments and the thread */
 static int packet_redispatch(lua_State *L) {
   const st_keyset keys = st__check_keyset(st__state_of(L), L, 2);
-  return call_past(L,
-                   &(st__request){.kind = ST_REQUEST_REDISPATCH, .keys = keys});
+  return call_bypass(L, &(st__request){.kind = ST_REQUEST_REDISPATCH,
+                                       .keys = keys});
 }
 
 /* op:call_for_key("CPU", ...): calls the kernel of one key */
 static int packet_call_for_key(lua_State *L) {
   const char *key = luaL_checkstring(L, 2);
-  return call_past(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
+  return call_bypass(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
 }
 
 /* -- Dumps ---------------------------------------------------------------- */
