@@ -118,7 +118,7 @@ local CALLED = {
     return y
   end, "it writes with out="},
   {"returns a table", function(x) return x:unbind(1) end,
-   "it returns what is neither a tensor nor plain"},
+   "a result is not a tensor, number, string, boolean or nil"},
   {"returns what it has met", function() return W end,
    "it returns a captured tensor"},
   {"selects by elements", function(x) return x[x:gt(0)] end,
@@ -131,9 +131,9 @@ local CALLED = {
   {"asks for memory", function(x) return x * x:storage_offset() + 1 end,
    "where a tensor is in memory"},
   {"looks at what it has met", function(x) return x * BIAS[1] + 1 end,
-   "looks at the elements of a tensor that it has met"},
+   "reads the elements of a captured tensor"},
   {"takes a table", function(x) return x * 2 + 1 end,
-   "cannot be told from others", {}},
+   "its arguments have no cache key", {}},
 }
 
 describe("A fused function", function()

@@ -1,5 +1,5 @@
 --- What scripts may do to operators that are expressions, and what must not
--- come of it: names that are defined anew, libraries that are closed, bodies
+-- come of it: names that are redefined, libraries that are closed, bodies
 -- that are not as pointwise as they look.
 -- axes: isa lua
 
@@ -29,22 +29,22 @@ local function leaves(n)
   return list
 end
 
-local anew = "was defined anew"
+local redefined = "was redefined"
 
-describe("A fused operator that is defined anew", function()
+describe("A fused operator that is redefined", function()
   it("refuses calls with another schema", function()
     lib:elementwise("more(Tensor x, float k=2.0) -> Tensor", "x * k")
     lib:def("more(" .. tensors(20) .. ") -> Tensor")
-    raises(anew, ops.more, unpack(leaves(20)))
+    raises(redefined, ops.more, unpack(leaves(20)))
     lib:elementwise("maybe(Tensor x, float k) -> Tensor", "x * k")
     lib:def("maybe(Tensor x, float? k) -> Tensor")
-    raises(anew, ops.maybe, st.ones(2), nil)
+    raises(redefined, ops.maybe, st.ones(2), nil)
   end)
 
   it("refuses calls with another schema as a reduction, too", function()
     lib:reduction("folds(Tensor x) -> Tensor", {combine = "a + b"})
     lib:def("folds(" .. tensors(20) .. ") -> Tensor")
-    raises(anew, ops.folds, unpack(leaves(20)))
+    raises(redefined, ops.folds, unpack(leaves(20)))
   end)
 
   it("has no derivative for another schema", function()
@@ -56,13 +56,13 @@ describe("A fused operator that is defined anew", function()
       local list = leaves(20)
       local y = schema:find "a20" and ops.old(unpack(list))
                 or ops.old(list[1], list[2])
-      raises(anew, st.grad, y:sum(), list[1])
+      raises(redefined, st.grad, y:sum(), list[1])
     end
     lib:elementwise("listed(Tensor x) -> Tensor", "x * 2")
     lib:def("listed(Tensor[] x) -> Tensor")
     lib:impl("listed", "CPU", function(a) return a[1] * 2 end)
     local v = leaf()
-    raises(anew, st.grad, ops.listed {v, v}:sum(), v)
+    raises(redefined, st.grad, ops.listed {v, v}:sum(), v)
   end)
 
   it("has no derivative for fewer results", function()
@@ -71,7 +71,7 @@ describe("A fused operator that is defined anew", function()
     lib:def("four(Tensor x) -> Tensor")
     lib:impl("four", "CPU", function(a) return a * 2 end)
     local v = leaf()
-    raises(anew, st.grad, ops.four(v):sum(), v)
+    raises(redefined, st.grad, ops.four(v):sum(), v)
   end)
 
   it("keeps the gradients that were recorded before", function()

@@ -446,7 +446,7 @@ describe("The collector", function()
     assert.is_true(size and size <= 80, text)
   end)
 
-  -- Finalisers fail there: Note [Stack space for finalisers].
+  -- Finalizers fail there: Note [Stack space for finalizers].
   it("does not come from the engine where the stack is full", function()
     local pause, from, depth = collectgarbage("setpause", 1000), math.huge, 0
     local function deep(n)

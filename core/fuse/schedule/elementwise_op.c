@@ -72,7 +72,7 @@ void st__graph_args(const st_schema *s, int nargs, const st_value *args,
  * its library. So arguments are read by the schema that the graph was
  * registered with, and arguments that do not match it are an error. */
 static st_status redefined(const char *name) {
-  return st__fail(ST_BAD_STATE, "%s was defined anew after its expressions "
+  return st__fail(ST_BAD_STATE, "%s was redefined after its expressions "
                   "were", name);
 }
 

@@ -1,20 +1,20 @@
-/* Functions that have a gradient of the user's: autograd_function. The context
- * of a call is the environment of its results (Note [Keeping gradient functions
- * alive]), and the node knows it by its number.
+/* autograd_function: functions with a user-defined gradient. The context of a
+ * call is the environment of its results (Note [Keeping gradient functions
+ * alive]); the graph node refers to it by a weak reference.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* What the node of a call knows. The positions are those of tensors among the
- * arguments and among the results of `forward`. */
+/* Data of a call's graph node. `inputs` and `outputs` are the indices of
+ * tensors among the arguments and among the results of `forward`. */
 typedef struct function {
   st__weak_ref weak;
   int nargs, nrets;
   int ninputs, noutputs, nsaved;
   const int *inputs, *outputs;
-  st_tensor **likes;   /* of several results: their shapes, on meta */
+  st_tensor **fakes;   /* the outputs on meta, if several */
   st_device *devices;
   const char *name;
 } function;
@@ -31,19 +31,20 @@ typedef struct backward_run {
 /* Zeros like output j. [+1] */
 static void push_zeros(lua_State *L, const function *f, int j) {
   st__state *h = f->weak.h;
-  const st_tensor *like = f->likes[j];
+  const st_tensor *fake = f->fakes[j];
   const st_scalar zero = {ST_SCALAR_INT, {.i = 0}};
   st__tensor_ud *ud = st__new_tensor_ud(h, L);         /* [+1] */
   const st_status status =
-    st_tensor_empty(f->devices[j], st_tensor_dtype(like),
-                    st_tensor_ndim(like), st_tensor_sizes(like), NULL,
+    st_tensor_empty(f->devices[j], st_tensor_dtype(fake),
+                    st_tensor_ndim(fake), st_tensor_sizes(fake), NULL,
                     &ud->t);
   if (status != ST_OK) st__raise(h, L, status);
   const st_value args[] = {st__tensor_arg(ud->t), st__scalar_arg(&zero)};
   st__call_for(h, L, ST_HANDLE_FILL, 2, args);
 }
 
-/* The gradient of each result; nil for what is no tensor. [+nrets] */
+/* The gradient of each result; nil for results that are not tensors.
+ * [+nrets] */
 static void push_grads(lua_State *L, const backward_run *r) {
   const function *f = r->f;
   for (int i = 0, j = 0; i < f->nrets; i++) {
@@ -52,7 +53,7 @@ static void push_grads(lua_State *L, const backward_run *r) {
       continue;
     }
     if (r->grads[j]) st__push_in_pass(f->weak.h, L, r->grads[j]); /* [+1] */
-    else if (f->likes[j]) push_zeros(L, f, j);         /* [+1] */
+    else if (f->fakes[j]) push_zeros(L, f, j);         /* [+1] */
     else lua_pushnil(L);                               /* [+1] */
     j++;
   }
@@ -69,8 +70,8 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
   st__set_field(L, ctx, "saved");                      /* [-1] */
 }
 
-/* Is the gradient of argument `at`, input k if it is a tensor, at idx as it
- * must be? */
+/* Raises unless the value at idx is a valid gradient of argument `at`, which is
+ * input k if it is a tensor. */
 static void check_grad(lua_State *L, const backward_run *r, int at, int k,
                        int idx) {
   const function *f = r->f;
@@ -78,13 +79,13 @@ static void check_grad(lua_State *L, const backward_run *r, int at, int k,
   const bool is_tensor = k < f->ninputs && f->inputs[k] == at;
   if (!lua_toboolean(L, idx)) return;
   if (is_tensor && st__to_tensor(h, L, idx)) return;
-  st__error(h, L, ST_BAD_TYPE, "%s: what backward returns for argument %d "
-            "must be %s, got %s", f->name, at + 1,
-            is_tensor ? "a Tensor or nil" : "nil, as it is no tensor",
+  st__error(h, L, ST_BAD_TYPE, "%s: backward must return %s for argument "
+            "%d, got %s", f->name,
+            is_tensor ? "a Tensor or nil" : "nil (not a tensor)", at + 1,
             st__type_name(h, L, idx));
 }
 
-/* The n values from first on are gradients of the arguments. */
+/* Stores the n gradients that start at index `first`, one per argument. */
 static void take_grads(lua_State *L, const backward_run *r, int first, int n) {
   const function *f = r->f;
   for (int at = 0, k = 0; at < n; at++) {
@@ -118,8 +119,8 @@ static void call_backward(lua_State *L, void *arg) {
   luaL_checkstack(L, f->nrets + LUA_MINSTACK, NULL);
   st__weak_push(f->weak.h, L, f->weak.number);           /* [+1] */
   if (!lua_istable(L, 1)) {
-    st__error(f->weak.h, L, ST_BAD_STATE, "%s: the context of this call is "
-              "gone with the tensors that it belonged to", f->name);
+    st__error(f->weak.h, L, ST_BAD_STATE, "%s: the context of this call was "
+              "collected with its tensors", f->name);
   }
   set_saved(L, 1, r);
   st__push_field(L, 1, "backward");                    /* [+1] */
@@ -144,20 +145,20 @@ static st_status run_backward(void *ctx, st_tensor *const *grads,
 
 static void free_function(void *ctx) {
   function *f = ctx;
-  for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->likes[j]);
+  for (int j = 0; j < f->noutputs; j++) st_tensor_release(&f->fakes[j]);
   st__weak_ref_free(f);
 }
 
 /* -- Forward -------------------------------------------------------------- */
 
-/* A call: where things are on the stack. */
+/* A call; ctx and first are stack indices. */
 typedef struct application {
   st__state *h;
   lua_State *L;
   int nargs, ctx;
   int first, nrets;      /* results */
   int ninputs, noutputs, nsaved;
-  int room;              /* for what was saved */
+  int room;              /* capacity for saved tensors */
   st_tensor **tensors;   /* inputs, outputs, saved */
   bool *differentiable;
   const char *name;
@@ -168,7 +169,7 @@ static void push_definition(lua_State *L, const char *name) {
   lua_getfield(L, lua_upvalueindex(2), name);          /* [+1] */
 }
 
-/* The context of a call. [+1] */
+/* A new context for the call. [+1] */
 static void push_context(application *a) {
   lua_State *L = a->L;
   const bool is_recording = st_tls_get().grad;
@@ -187,7 +188,7 @@ static void push_context(application *a) {
   lua_setfield(L, a->ctx, "needs_grad");               /* [-1] */
 }
 
-/* forward(ctx, ...) without recording. [+nrets] */
+/* Calls forward(ctx, ...) with recording disabled. [+nrets] */
 static void run_forward(application *a) {
   lua_State *L = a->L;
   luaL_checkstack(L, a->nargs + LUA_MINSTACK, NULL);
@@ -207,7 +208,7 @@ static void run_forward(application *a) {
   st__set_field(L, a->ctx, "is_forward");              /* [-1] */
 }
 
-/* Is t in the list that is a field of the context? */
+/* True if the list in this field of the context contains t. */
 static bool is_marked(const application *a, const char *field,
                       const st_tensor *t) {
   lua_State *L = a->L;
@@ -223,8 +224,8 @@ static bool is_marked(const application *a, const char *field,
   return found;
 }
 
-/* Is the result at idx a tensor that has, or is about to have, a history
- * that is not this call's? */
+/* True if t, the result at idx, has a history of another call or appears among
+ * the arguments or the earlier results. */
 static bool needs_header(const application *a, int idx, const st_tensor *t) {
   if (is_marked(a, "dirty", t)) return false;
   if (st_tensor_requires_grad(t)) return true;
@@ -237,7 +238,7 @@ static bool needs_header(const application *a, int idx, const st_tensor *t) {
   return false;
 }
 
-/* Puts a header of its own in the place of the result at idx. */
+/* Replaces the result at idx by an alias with its own tensor header. */
 static void separate(application *a, int idx, st_tensor *t) {
   lua_State *L = a->L;
   const st_value arg = st__tensor_arg(t);
@@ -254,8 +255,8 @@ static void separate(application *a, int idx, st_tensor *t) {
   lua_replace(L, idx);                                 /* [-1] */
 }
 
-/* Results get headers of their own where they need one. That is a call, at
- * whose end goes what was freed meanwhile: no tensor is taken before. */
+/* Gives results their own headers where needed. This dispatches a call, after
+ * which deferred releases run: no tensor pointer may be read before. */
 static void separate_outputs(application *a) {
   for (int i = 0; i < a->nrets; i++) {
     const int at = a->first + i;
@@ -295,7 +296,7 @@ static void take_saved(application *a) {
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* What was written is among the results, or its history would be lost. */
+/* Dirty tensors must be among the results, or their history would be lost. */
 static void check_dirty(application *a) {
   lua_State *L = a->L;
   st__push_field(L, a->ctx, "dirty");                  /* [+1] */
@@ -308,15 +309,15 @@ static void check_dirty(application *a) {
       found = found || a->tensors[a->ninputs + k] == t;
     }
     if (!found) {
-      st__error(a->h, L, ST_BAD_VALUE, "%s: what forward marks dirty must be "
-                "among its results", a->name);
+      st__error(a->h, L, ST_BAD_VALUE, "%s: a tensor that forward marks dirty "
+                "must be among its results", a->name);
     }
     lua_pop(L, 1);                                     /* [-1] */
   }
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* Room for what the call has, on the stack. [+1] */
+/* Allocates and fills the arrays of the call's tensors, in a userdata. [+1] */
 static void take_tensors(application *a) {
   lua_State *L = a->L;
   st__push_field(L, a->ctx, "saved");                  /* [+1] */
@@ -334,7 +335,7 @@ static void take_tensors(application *a) {
 
 /* -- Recording ------------------------------------------------------------ */
 
-/* Positions of the tensors among n values from first on. */
+/* Indices of the tensors among the n values that start at index `first`. */
 static const int *find_tensors(const application *a, int first, int n,
                                int *out) {
   const int *const start = out;
@@ -344,29 +345,29 @@ static const int *find_tensors(const application *a, int first, int n,
   return start;
 }
 
-/* What zeros have to be like, where one of several results may have no
+/* Fake outputs as models for zero gradients: one of several results may have no
  * gradient. */
-static st_status take_likes(const application *a, function *f) {
+static st_status make_fakes(const application *a, function *f) {
   for (int j = 0; a->noutputs > 1 && j < a->noutputs; j++) {
     const st_tensor *t = a->tensors[a->ninputs + j];
     f->devices[j] = st_tensor_device(t);
     const st_status status =
       st_tensor_empty(ST_DEVICE_META, st_tensor_dtype(t), st_tensor_ndim(t),
-                      st_tensor_sizes(t), NULL, &f->likes[j]);
+                      st_tensor_sizes(t), NULL, &f->fakes[j]);
     if (status != ST_OK) return status;
   }
   return ST_OK;
 }
 
-/* What the node will know: one block. */
+/* Allocates the node's data as one block. */
 static function *new_function(application *a) {
   const size_t nout = (size_t)a->noutputs;
   const size_t name = strlen(a->name) + 1;
   function *f = st__weak_ref_new(
-    a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->likes +
+    a->h, a->L, a->ctx, sizeof *f + nout * (sizeof *f->fakes +
     sizeof *f->devices) + (nout + (size_t)a->ninputs) * sizeof(int) + name);
-  f->likes = (st_tensor **)(void *)(f + 1);
-  f->devices = (st_device *)(void *)(f->likes + nout);
+  f->fakes = (st_tensor **)(void *)(f + 1);
+  f->devices = (st_device *)(void *)(f->fakes + nout);
   int *positions = (int *)(void *)(f->devices + nout);
   f->nargs = a->nargs;
   f->nrets = a->nrets;
@@ -390,7 +391,7 @@ static bool record(application *a) {
     .outputs = a->tensors + a->ninputs,
     .saved = a->tensors + a->ninputs + a->noutputs,
     .differentiable = a->differentiable};
-  st_status status = take_likes(a, f);
+  st_status status = make_fakes(a, f);
   if (status == ST_OK) status = st__begin(a->h, a->L, a->name, &e);
   if (status == ST_OK) {
     status = st__end(a->h, a->L, &e, st_record(&record, &recorded));
@@ -400,7 +401,7 @@ static bool record(application *a) {
   return recorded;
 }
 
-/* The results need the context, and what the arguments do. */
+/* Gives the results the context and the environments of the arguments. */
 static void inherit_env(application *a) {
   lua_State *L = a->L;
   lua_pushvalue(L, a->ctx);                            /* [+1] */
@@ -418,7 +419,7 @@ static void inherit_env(application *a) {
 static int apply(lua_State *L) {
   application a = {.h = st__state_of(L), .L = L, .nargs = lua_gettop(L)};
   push_definition(L, "name");                          /* [+1] */
-  a.name = lua_tostring(L, -1);                        /* it stays there */
+  a.name = lua_tostring(L, -1);                        /* owned by upvalue 2 */
   lua_pop(L, 1);                                       /* [-1] */
   st__check_fiber(a.h, L, a.name);
   if (a.h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
@@ -440,7 +441,7 @@ static int apply(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* Copies a function of the table at index 1 into that at the top. */
+/* Copies a function from the table at index 1 to the table at the top. */
 static void take_function(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   lua_getfield(L, 1, name);                            /* [+1] */
@@ -456,8 +457,8 @@ static int new_apply(lua_State *L) {
   st__state *h = st__state_of(L);
   lua_settop(L, 1);
   if (!lua_istable(L, 1)) {
-    return st__error(h, L, ST_BAD_TYPE, "Function: a table {name =, forward "
-                     "=, backward =} is needed, got %s",
+    return st__error(h, L, ST_BAD_TYPE, "Function: expected a table {name =, "
+                     "forward =, backward =}, got %s",
                      st__type_name(h, L, 1));
   }
   lua_pushlightuserdata(L, h);                         /* [+1] */

@@ -1,4 +1,4 @@
-/* Nodes: the operations that gradients go back through.
+/* Nodes of the autograd graph as userdata.
  */
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 st__node_ud *st__check_node(st__state *h, lua_State *L, int idx) {
   st__node_ud *ud = st__checkudata(h, L, idx, ST_UD_NODE, "self");
-  if (!ud->n) st__error(h, L, ST_BAD_STATE, "the node is finalised");
+  if (!ud->n) st__error(h, L, ST_BAD_STATE, "the node was finalized");
   return ud;
 }
 
@@ -15,8 +15,7 @@ static st__node_ud *self(lua_State *L) {
   return st__check_node(st__state_of(L), L, 1);
 }
 
-/* -- Userdata
- * ---------------------------------------------------------------- */
+/* -- Userdata ------------------------------------------------------------- */
 
 st__node_ud *st__push_node(st__state *h, lua_State *L, bool has_keepalive) {
   st__node_ud *ud = st__newudata(h, L, ST_UD_NODE, sizeof *ud);    /* [+1] */
@@ -41,7 +40,7 @@ static int node_tostring(lua_State *L) {
   return 1;
 }
 
-/* Two objects may stand for one node. */
+/* Two userdata may refer to the same node. */
 static int node_eq(lua_State *L) {
   st__state *h = st__state_of(L);
   const st__node_ud *a = st__testudata(h, L, 1, ST_UD_NODE);
@@ -67,7 +66,7 @@ static void push_where(st__state *h, lua_State *L, const st__node_ud *ud) {
   lua_pushstring(L, st_node_where(ud->n));             /* [+1] */
 }
 
-/* {node, number} for each input, false for one without a gradient */
+/* {node, output number} for each input; false for one without a gradient */
 static void push_next(st__state *h, lua_State *L, const st__node_ud *ud) {
   const int n = st_node_ninputs(ud->n);
   lua_createtable(L, n, 0);                            /* [+1] */
@@ -88,7 +87,7 @@ static void push_next(st__state *h, lua_State *L, const st__node_ud *ud) {
   }
 }
 
-/* The very object that a leaf is, if there is one; nil for other nodes */
+/* The existing userdata of a leaf, or a new one; nil for other nodes */
 static void push_leaf(st__state *h, lua_State *L, const st__node_ud *ud) {
   st_tensor *t = st_node_leaf(ud->n);
   if (!t) lua_pushnil(L);                              /* [+1] */

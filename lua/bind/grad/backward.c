@@ -1,4 +1,4 @@
-/* Gradients: what tensors say of theirs, and backward passes.
+/* Autograd properties of tensors, and backward passes.
  */
 
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "bind.h"
 
 static st_tensor *self(lua_State *L) {
-  st__cannot_record(st__state_of(L), "it asks for a gradient or a history");
+  st__cannot_record(st__state_of(L), "it reads a gradient or a history");
   return st__check_tensor(st__state_of(L), L, 1, "self");
 }
 
-/* Raises a failure of what has that name. */
+/* Raises a failure, with the name in front of its message. */
 static int raise(lua_State *L, const char *name, st_status status) {
   if (status != ST_HOST) st_fail(status, "%s: %s", name, st_message());
   return st__raise(st__state_of(L), L, status);
@@ -41,14 +41,15 @@ static int version(lua_State *L) {
   return 1;
 }
 
-/* The userdata of t at the top needs what that at index 1 has. */
+/* The userdata of t at the top inherits the environments of that at index 1. */
 static void inherit_from_self(lua_State *L, const st_tensor *t) {
   if (!st_tensor_requires_grad(t)) return;
   st__env_inherit_from(st__state_of(L), L, lua_gettop(L), 1, false);
 }
 
-/* t.grad, or nil. Soon t may have another one, and only the userdata have this;
- * a finaliser may see to it while the userdata is made. */
+/* t.grad, or nil. The new userdata is made first: a finalizer that runs
+ * meanwhile may change t.grad. The userdata retains the gradient, as t may get
+ * another one. */
 static int grad(lua_State *L) {
   if (!st_tensor_grad(self(L))) return 0;
   st__tensor_ud *ud = st__new_tensor_ud(st__state_of(L), L); /* [+1] */
@@ -62,7 +63,7 @@ static int grad(lua_State *L) {
   return 1;
 }
 
-/* t.base: the very object, if there is one; nil for what is no view */
+/* t.base: the existing userdata, or a new one; nil if t is not a view */
 static int base(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *b = st_tensor_base(self(L));
@@ -73,7 +74,7 @@ static int base(lua_State *L) {
   return 1;
 }
 
-/* t.data: the same elements without a history */
+/* t.data: a tensor that shares the elements and has no history */
 static int data(lua_State *L) {
   st__tensor_ud *ud = st__new_tensor_ud(st__state_of(L), L); /* [+1] */
   const st_status status = st_tensor_untracked(self(L), &ud->t);
@@ -104,7 +105,7 @@ static void set_requires_grad(lua_State *L, bool flag) {
   if (flag) st__track_ud(st__state_of(L), L, 1);
 }
 
-/* t:requires_grad_([flag]): itself */
+/* t:requires_grad_([flag]): returns t */
 static int tensor_requires_grad(lua_State *L) {
   lua_settop(L, 2);
   set_requires_grad(L, lua_isnil(L, 2) || lua_toboolean(L, 2));
@@ -133,7 +134,7 @@ bool st__set_property(st__state *h, lua_State *L, const char *name) {
   return true;
 }
 
-/* t:retain_grad(): itself */
+/* t:retain_grad(): returns t */
 static int retain_grad(lua_State *L) {
   const st_status status = st_tensor_retain_grad(self(L));
   if (status != ST_OK) return raise(L, "retain_grad", status);
@@ -141,7 +142,7 @@ static int retain_grad(lua_State *L) {
   return 1;
 }
 
-/* t:detach_(): itself */
+/* t:detach_(): returns t */
 static int detach(lua_State *L) {
   const st_status status = st_tensor_detach(self(L));
   if (status != ST_OK) return raise(L, "detach_", status);
@@ -149,10 +150,10 @@ static int detach(lua_State *L) {
   return 1;
 }
 
-/* -- Requests ------------------------------------------------------------- */
+/* -- Parameters of a pass ------------------------------------------------- */
 
-/* A backward pass as it was asked for. Indices of lists of userdata on the
- * stack; what they hold is borrowed. */
+/* The parameters of a backward pass. `outputs` and `grads` are stack indices of
+ * lists of userdata; the pass borrows their tensors. */
 typedef struct request {
   st__state *h;
   lua_State *L;
@@ -162,13 +163,13 @@ typedef struct request {
   st_backward_pass pass;
 } request;
 
-/* Element i of what is at idx, a tensor or a list of them. [+1] */
+/* Element i of the list of tensors at idx, or the tensor at idx. [+1] */
 static void push_element(lua_State *L, int idx, int i) {
   if (lua_istable(L, idx)) lua_rawgeti(L, idx, i);       /* [+1] */
   else lua_pushvalue(L, idx);                            /* [+1] */
 }
 
-/* The tensor at the top; NULL for none, if that is allowed. */
+/* The tensor at the top; NULL for nil, false or st.none if allow_none. */
 static st_tensor *check_element(const request *r, const char *what,
                                 bool allow_none) {
   st__state *h = r->h;
@@ -183,8 +184,8 @@ static st_tensor *check_element(const request *r, const char *what,
   return NULL;
 }
 
-/* The tensors at idx, n of them, or with n < 0 as many as there are. What was
- * a list may change meanwhile, so this one is of our own. [+2] */
+/* The n tensors at idx; n < 0: any number. Copies the list, as the user's may
+ * change during the pass. [+2] */
 static st_tensor **read_list(const request *r, int idx, const char *what,
                              int n, int *count) {
   lua_State *L = r->L;
@@ -226,7 +227,7 @@ static void read_inputs(request *r, int idx) {
   st__error(r->h, r->L, ST_BAD_VALUE, "%s: inputs is empty", r->name);
 }
 
-/* The options at idx, if there are any: all of those names. */
+/* Checks the optional table of options at idx: each key must be in names. */
 static void take_options(request *r, int idx, const char *const *names) {
   lua_State *L = r->L;
   if (lua_isnoneornil(L, idx)) return;
@@ -255,7 +256,8 @@ static bool flag(const request *r, const char *name, bool otherwise) {
   return value;
 }
 
-/* Pushes an option; false and nothing without it. [+0|1] */
+/* Pushes an option; returns false and pushes nothing if it is not set.
+ * [+0|1] */
 static bool push_option(const request *r, const char *name) {
   if (!r->options) return false;
   lua_getfield(r->L, r->options, name);                  /* [+1] */
@@ -273,7 +275,7 @@ static void read_flags(request *r) {
 
 typedef struct finish { st__state *h; int env; } finish;
 
-/* A leaf whose gradient has a history needs what the pass had. */
+/* A leaf whose gradient has a history inherits the pass's environment. */
 static void attach_leaf(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const finish *f = ctx;
   const st_tensor *g = st_tensor_grad(ud->t);
@@ -282,8 +284,9 @@ static void attach_leaf(lua_State *L, st__tensor_ud *ud, void *ctx) {
   st__env_add(f->h, L, lua_gettop(L) - 1);               /* [-1] */
 }
 
-/* So do the results, n userdata in the list at idx. env: where the environment
- * is, or 0. */
+/* With create_graph: the n results, userdata in the list at idx, and the
+ * gradients of leaves inherit the pass's environment. env: its stack index, or
+ * 0. */
 static void inherit_env(const request *r, int idx, int n, int env) {
   st__state *h = r->h;
   lua_State *L = r->L;
@@ -302,8 +305,8 @@ static void inherit_env(const request *r, int idx, int n, int env) {
   if (env) st__each_tensor_ud(h, L, attach_leaf, &f);
 }
 
-/* A pass that has begun cannot be tried again once garbage has made room, so
- * where memory has a bound that is near, it is collected first. */
+/* A backward pass cannot be restarted after an allocation failure, so this
+ * collects garbage first if live memory is above half of the limit. */
 static void make_room(st__state *h, lua_State *L) {
   const st_memory_totals m = st_memory_sum();
   bool made = false;
@@ -312,8 +315,8 @@ static void make_room(st__state *h, lua_State *L) {
   }
 }
 
-/* Runs it. userdata: where the list of the userdata is that the gradients of
- * the inputs go to, or 0. */
+/* Runs the pass. uds: the stack index of the list of userdata that receive the
+ * gradients of the inputs, or 0. */
 static void run(request *r, st_tensor **grads, int uds) {
   st__entry e;
   st__state *h = r->h;
@@ -386,7 +389,7 @@ static int backward(lua_State *L) {
   return run_backward(&r);
 }
 
-/* Bytes that results are the first to keep alive. */
+/* Bytes of the storages that only these gradients own. */
 static int64_t weight_of(st_tensor *const *grads, int n) {
   int64_t bytes = 0;
   for (int i = 0; i < n; i++) {
@@ -432,9 +435,9 @@ static int grad_of(lua_State *L) {
   return n;
 }
 
-/* -- Anomalies ------------------------------------------------------------ */
+/* -- Anomaly detection ---------------------------------------------------- */
 
-/* The user's line that is running. */
+/* The user's line that is running, for nodes recorded in anomaly mode. */
 static st_status node_where(void *ctx, char *text, size_t size) {
   st__state *h = ctx;
   lua_State *L = h->running;
@@ -443,14 +446,14 @@ static st_status node_where(void *ctx, char *text, size_t size) {
   return ST_OK;
 }
 
-/* detect_anomaly(body, ...): what body returns; nodes that are recorded
- * meanwhile know the line, and a NaN in a gradient is an error */
+/* detect_anomaly(body, ...): returns what body returns; nodes that body records
+ * store their source line, and a NaN in a gradient is an error */
 static int detect_anomaly(lua_State *L) {
   static _Thread_local const st_anomaly *current;
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "body");
   st__check_fiber(h, L, "detect_anomaly");
-  st__cannot_record(h, "it watches its own calls");
+  st__cannot_record(h, "it runs in anomaly mode");
   const st_anomaly *outer = current;
   const st_anomaly anomaly = {node_where, h, true};
   current = &anomaly;

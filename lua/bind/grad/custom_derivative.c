@@ -1,7 +1,7 @@
-/* Derivatives of operators that Lua defines.
+/* Derivatives of operators, as Lua functions.
  *
- * The function belongs to its library, as kernels do: the environment of the
- * library's userdata has it, not C, so that it may refer to the library.
+ * The environment of the library's userdata holds the function, as it holds
+ * kernels. C does not, so the function may refer to its library without a leak.
  */
 
 #include <stdio.h>
@@ -9,15 +9,16 @@
 
 #include "bind.h"
 
-/* How the engine knows it. */
+/* A registered derivative, ctx of st_derivative. */
 typedef struct derivative {
   st__weak_ref weak;
-  const char *schema;  /* of the operator when it was registered */
+  const char *schema;  /* the operator's, at registration */
   char where[];
 } derivative;
 
-/* What the operator is may change while the function runs, so what it was is
- * noted: schemas stay. */
+/* One evaluation of a derivative. The operator may be redefined while the
+ * function runs, so the fields keep its old definition: schemas are never
+ * freed. */
 typedef struct derivative_run {
   const derivative *d;
   const st_op *op;
@@ -30,7 +31,7 @@ typedef struct derivative_run {
   st_tensor **inputs;
 } derivative_run;
 
-/* -- What the function gets ----------------------------------------------- */
+/* -- Pushing the arguments ------------------------------------------------ */
 
 /* A tensor, a list of them, or any other value. [+1] */
 static void push_value(st__state *h, lua_State *L, const st_arg *a,
@@ -49,7 +50,7 @@ static void push_value(st__state *h, lua_State *L, const st_arg *a,
   }
 }
 
-/* {op =, args =, results =} [+1] */
+/* The function's context, {op =, args =, results =}. [+1] */
 static void push_context(lua_State *L, const derivative_run *r) {
   st__state *h = r->d->weak.h;
   lua_createtable(L, 0, 3);                            /* [+1] */
@@ -69,7 +70,8 @@ static void push_context(lua_State *L, const derivative_run *r) {
   lua_setfield(L, -2, "results");                      /* [-1] */
 }
 
-/* One gradient for each result, or those of the one list. */
+/* The number of gradients: one per result, or one per element of a single
+ * result that is a list. */
 static int count_grads(const derivative_run *r) {
   return r->nrets == 1 && r->rets[0].tag == ST_TAG_TENSORS
          ? (int)r->rets[0].len : r->nrets;
@@ -84,9 +86,10 @@ static void push_grads(lua_State *L, const derivative_run *r, int n) {
   }
 }
 
-/* -- What it returns ------------------------------------------------------ */
+/* -- Reading the gradients ------------------------------------------------ */
 
-/* A gradient for a tensor at the top, or NULL. */
+/* The gradient at the top, or NULL for nil or false; raises for other
+ * values. */
 static st_tensor *check_grad(lua_State *L, const derivative_run *r, int i) {
   st__state *h = r->d->weak.h;
   st_tensor *t = st__to_tensor(h, L, -1);
@@ -97,8 +100,7 @@ static st_tensor *check_grad(lua_State *L, const derivative_run *r, int i) {
   return NULL;
 }
 
-/* The gradients of argument i, at idx, into out; returns how many slots that
- * are. */
+/* Reads the gradients of argument i, at idx, into out; returns their number. */
 static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
                       st_tensor **out) {
   const st_value *v = &r->args[i];
@@ -107,8 +109,8 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
   if (r->arg[i].type != ST_TYPE_TENSOR) {
     if (!lua_toboolean(L, idx)) return 0;
     st__error(r->d->weak.h, L, ST_BAD_TYPE, "the derivative from %s must "
-              "return nil for argument %d, which is no tensor", r->d->where,
-              i + 1);
+              "return nil for argument %d, which is not a tensor",
+              r->d->where, i + 1);
   }
   for (int k = 0; k < n; k++) {
     if (is_list) lua_rawgeti(L, idx, k + 1);           /* [+1] */
@@ -120,8 +122,8 @@ static int read_grads(lua_State *L, const derivative_run *r, int i, int idx,
   return n;
 }
 
-/* The results from first on, which lua_gettop ends. All are read before one is
- * taken. */
+/* Stores the gradients that the function returned: the values from index
+ * `first` to the top. Reads and checks all of them before it retains one. */
 static void take_grads(lua_State *L, const derivative_run *r, int first) {
   st__state *h = r->d->weak.h;
   const int nargs = r->nargs;
@@ -155,11 +157,11 @@ static void call_derivative(lua_State *L, void *arg) {
   const int n = count_grads(r);
   st__weak_push(h, L, r->d->weak.number);              /* [+1] */
   if (!lua_istable(L, 1)) {
-    st__error(h, L, ST_BAD_STATE, "the derivative from %s is gone with its "
-              "library", r->d->where);
+    st__error(h, L, ST_BAD_STATE, "the derivative from %s was collected "
+              "with its library", r->d->where);
   }
   if (r->schema != r->d->schema) {
-    st__error(h, L, ST_BAD_STATE, "%s was defined anew after its derivative "
+    st__error(h, L, ST_BAD_STATE, "%s was redefined after its derivative "
               "was registered", st_op_name(r->op));
   }
   lua_rawgeti(L, 1, 1);                                /* [+1] */
@@ -189,7 +191,7 @@ static st_status run_derivative(void *ctx, const st_op *op,
 
 /* -- Registering ---------------------------------------------------------- */
 
-/* The environment of the library at index 1, made if it has none. [+1] */
+/* The environment of the library at index 1, created on first use. [+1] */
 static void push_library_env(lua_State *L, bool *has_env) {
   if (*has_env) {
     st__get_env(L, 1);                                 /* [+1] */
@@ -201,7 +203,7 @@ static void push_library_env(lua_State *L, bool *has_env) {
   *has_env = true;
 }
 
-/* The schema of ns::name as it is now, or NULL. */
+/* The current schema of ns::name, or NULL. */
 static const char *schema_of(const st_library *lib, const char *name) {
   char full[256];
   const char *ns = strstr(name, "::") ? "" : st_library_namespace(lib);

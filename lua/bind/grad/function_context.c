@@ -1,7 +1,7 @@
-/* Contexts of functions that have a gradient of the user's.
+/* Contexts of functions with a user-defined gradient.
  *
- * A context is a table; what the binding knows of it is in a table of its own,
- * under a key that scripts do not make.
+ * A context is a table. The binding's fields are in an inner table, under a
+ * light userdata key that scripts cannot create.
  */
 
 #include "bind.h"
@@ -13,7 +13,7 @@ static const char state_key = 0;
 void st__push_field(lua_State *L, int ctx, const char *name) {
   lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
   lua_rawget(L, ctx);                                  /* [-1, +1] */
-  if (!lua_istable(L, -1)) return;                     /* nil, too */
+  if (!lua_istable(L, -1)) return;                     /* no context: nil */
   lua_pushstring(L, name);                             /* [+1] */
   lua_rawget(L, -2);                                   /* [-1, +1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -41,7 +41,7 @@ void st__push_context(st__state *h, lua_State *L) {
 
 /* -- Methods -------------------------------------------------------------- */
 
-/* Is argument 1 a context whose forward runs? */
+/* Raises unless argument 1 is a context whose forward function is running. */
 static void check_forward(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   bool runs = false;
@@ -51,12 +51,12 @@ static void check_forward(lua_State *L, const char *name) {
     lua_pop(L, 1);                                     /* [-1] */
   }
   if (runs) return;
-  st__error(h, L, ST_BAD_STATE, "%s: belongs into the forward function of "
-            "its context", name);
+  st__error(h, L, ST_BAD_STATE, "%s: only the forward function of its "
+            "context may call it", name);
 }
 
-/* The arguments from the second on as a list in a field; all tensors, or nil
- * if that is allowed. */
+/* Stores the arguments from the second on as a list in a field; each must be a
+ * tensor, or nil if allow_nil. */
 static int keep_list(lua_State *L, const char *name, const char *field,
                      bool allow_nil) {
   st__state *h = st__state_of(L);
@@ -75,22 +75,22 @@ static int keep_list(lua_State *L, const char *name, const char *field,
   return 0;
 }
 
-/* ctx:save(...): for backward; tensors or nil */
+/* ctx:save(...): saves tensors, or nil, for backward */
 static int context_save(lua_State *L) {
   return keep_list(L, "save", "saved", true);
 }
 
-/* ctx:mark_dirty(...): arguments that forward has written in place */
+/* ctx:mark_dirty(...): declares arguments that forward writes in place */
 static int context_mark_dirty(lua_State *L) {
   return keep_list(L, "mark_dirty", "dirty", false);
 }
 
-/* ctx:mark_non_differentiable(...): results */
+/* ctx:mark_non_differentiable(...): declares results without a gradient */
 static int context_mark_constant(lua_State *L) {
   return keep_list(L, "mark_non_differentiable", "constant", false);
 }
 
-/* ctx:saved(): what was saved, as it was */
+/* ctx:saved(): returns the values given to ctx:save */
 static int context_saved(lua_State *L) {
   st__state *h = st__state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -98,8 +98,8 @@ static int context_saved(lua_State *L) {
   if (!lua_istable(L, -1)) {
     st__push_field(L, 1, "is_over");                   /* [+1] */
     if (!lua_toboolean(L, -1)) return 0;
-    return st__error(h, L, ST_BAD_STATE, "saved: what was saved is there "
-                     "while the functions of the context run");
+    return st__error(h, L, ST_BAD_STATE, "saved: saved tensors are available "
+                     "only while forward or backward runs");
   }
   const int list = lua_gettop(L), n = (int)lua_objlen(L, list);
   luaL_checkstack(L, n, "saved");

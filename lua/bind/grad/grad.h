@@ -1,104 +1,112 @@
-/* Part of bind.h: gradients.
+/* Part of bind.h: autograd.
  *
  * Note [Keeping gradient functions alive]
- * A node of the graph may call Lua: a hook, the derivative of a function. Such
- * a function often refers to tensors whose graph has that very node. If C held
- * it, a reference would keep the circle alive that no collector can see. So C
- * never holds it, but knows it by a number, under which a weak table has it.
- * What holds it is Lua alone: the environments of the userdata whose graph may
- * call it. Any circle then runs through Lua, and its collector finds it.
+ * A node of the graph may call a Lua function: a hook or a derivative. Such a
+ * function often refers to tensors whose graph contains that node. If C held
+ * the function by a strong reference, this cycle would pass through C, where no
+ * collector can find it, and would leak. So C holds only a number, the key of
+ * the function in a weak table. Strong references exist in Lua alone: in the
+ * environments of the userdata whose graph may call the function. Every cycle
+ * then consists of Lua objects, and Lua's collector finds it.
  *
- * An environment is a table that is made once, is shared by the userdata that
- * need the same, and has other environments as keys. A userdata that has one is
- * anchored. Who records from anchored userdata gets what they have: results,
- * what was written in place, and what that is a view of (st__env_inherit). A
- * backward pass has the environment of its outputs, and so has every tensor
- * with a history that Lua sees during it (st__push_in_pass). A hook that comes
- * late looks for the userdata that were computed from its tensor: those that
- * may have a history are noted, in a weak list.
+ * An environment is a table; it is created once, is shared by the userdata that
+ * need the same functions, and has other environments as keys. A userdata that
+ * has one has has_keepalive set. An operator call passes the environments of
+ * its arguments on to its results, to the tensors it writes in place, and to
+ * the bases of those that are views (st__env_inherit). A backward pass has the
+ * environment of its outputs, which every tensor with a history inherits that
+ * Lua sees during the pass (st__push_in_pass). A hook may be registered after
+ * tensors were computed from its tensor; the search for them covers the tracked
+ * userdata, those that may have a history, which a weak list holds.
  *
- * Plain maths shall not pay for this, so views of plain tensors are not noted:
- * one that outlives its base, and every other view, through which the base got
- * a history, does not get the environment. If a function is gone, for that or
- * because a finaliser runs a graph that died with it, the pass fails with an
- * error that says so.
+ * To keep code without autograd fast, views of tensors without a history are
+ * not tracked. If such a view outlives its base, or its base got a history
+ * through another view, the view misses the environment. If a function was
+ * collected, for that reason or because a finalizer runs a graph that was
+ * collected with it, the pass fails with an error that says so.
  */
 #ifndef ST_LUA_GRAD_GRAD_H
 #define ST_LUA_GRAD_GRAD_H
 
 /* -- keepalive.c ----------------------------------------------------------- */
 
-/* How C knows a Lua value: the table at idx of values. */
+/* A weak reference to a table: its number in the weak table of values. */
 typedef struct st__weak_ref {
-  st__state *h;   /* counted */
+  st__state *h;   /* retained */
   double number;
 } st__weak_ref;
 
-/* A block of size bytes that begins with an anchor of the table at idx, and
- * is zero behind it; raises when there is no memory. */
+/* Allocates a zeroed block of size bytes that begins with an st__weak_ref to
+ * the table at idx. Raises if memory runs out. */
 void *st__weak_ref_new(st__state *h, lua_State *L, int idx, size_t size);
-/* Frees such a block, on any thread. */
+/* Frees such a block; may run on any thread. */
 void st__weak_ref_free(void *block);
-/* The value at idx gets a number, by which it can be pushed, or nil when it is
- * gone. */
+/* st__weak_put assigns a number to the value at idx; st__weak_push pushes the
+ * value of a number, nil if it was collected. */
 double st__weak_put(st__state *h, lua_State *L, int idx);
 void st__weak_push(st__state *h, lua_State *L, double number);      /* [+1] */
-/* May it run here? BAD_STATE if its Lua state does not run on this thread. */
+/* ST_BAD_STATE if the reference's Lua state does not run on this thread. */
 st_status st__weak_ref_check(const st__weak_ref *a, const char *what);
 
-/* The two environments at the top become one. [-2, +1] */
+/* Merges the two environments at the top. [-2, +1] */
 void st__env_merge(lua_State *L);
-/* The environment at the top becomes one of the userdata at idx, too. [-1] */
+/* Adds the environment at the top to the userdata at idx. [-1] */
 void st__env_add(st__state *h, lua_State *L, int idx);
-/* The environment of the tensors with a history at idx, a tensor or a list;
- * joined to that at the top if has_one says so. True: there is one.
- * [+0|1] */
+/* Pushes the environment of the tensors with a history at idx, a tensor or a
+ * list. has_one: the environment at the top is merged with it. Returns true if
+ * there is one. [+0|1] */
 bool st__env_collect(st__state *h, lua_State *L, int idx, bool has_one);
-/* That of the tensors that a frame has. [+0|1] */
+/* The same for the arguments of a frame. [+0|1] */
 bool st__env_collect_args(const st__frame *f);
-/* Drops what a kernel handed on and nobody took. [0] */
+/* Drops the environment that st__env_return stored, if it was not used. [0] */
 void st__env_drop_returned(st__state *h, lua_State *L);
-/* What is at idx was returned by a Lua function that the engine runs. [0] */
+/* Stores the environment of the value at idx, which a Lua kernel returned, for
+ * the results of the running call. [0] */
 void st__env_return(st__state *h, lua_State *L, int idx);
-/* The engine works with what the environment at the top belongs to, until
- * st__pass_leave puts back the one that is pushed here, for what there has
- * come to be meanwhile (nil or false: nothing). */
+/* st__pass_enter makes the environment at the top, if has_one, that of the pass
+ * and pushes the outer one. st__pass_leave restores the outer one and leaves
+ * the pass's, which may have grown, in its slot (nil or false: none); returns
+ * true if there is one. */
 void st__pass_enter(st__state *h, lua_State *L, bool has_one); /* [-0|1, +1] */
 bool st__pass_leave(st__state *h, lua_State *L);              /* [-1, +1] */
-/* The same around a Lua function that runs for the call of a frame, if there
- * is something to it; slot: where the pushed one is. */
+/* The same around a Lua function that runs for the call of a frame. Returns
+ * false and pushes nothing if no environment exists; slot: the stack index of
+ * the pushed one. */
 bool st__pass_enter_call(st__state *h, lua_State *L,
                          const st__frame *f); /* [+0|1] */
 void st__pass_leave_call(st__state *h, lua_State *L, int slot);     /* [-1] */
-/* What is at idx was returned by a function of a backward pass. [0] */
+/* Adds the environment of the value at idx, which a function of a backward pass
+ * returned, to that of the pass. [0] */
 void st__pass_add(st__state *h, lua_State *L, int idx);
-/* The noted userdata of t, if there is one. [+0|1] */
+/* Pushes the tracked userdata of t; false if there is none. [+0|1] */
 bool st__push_existing(st__state *h, lua_State *L, const st_tensor *t);
-/* A userdata of t, which Lua sees because the engine is at work. [+1] */
+/* A new userdata of t, for a Lua function that the engine calls; it inherits
+ * the environment of the pass. [+1] */
 st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t);
-/* The userdata at idx may have a history from now on. [0] */
+/* Tracks the userdata at idx: it may have a history. [0] */
 void st__track_ud(st__state *h, lua_State *L, int idx);
-/* It is about to be finalised. */
+/* Untracks a userdata that is being finalized. */
 void st__untrack_ud(st__state *h, st__tensor_ud *ud);
-/* Calls fn with each noted userdata that is alive and has a tensor, at the top
- * of the stack; or with those of nodes. */
+/* Calls fn for each live tracked userdata, of a node or of a tensor that is not
+ * freed, with the userdata at the top of the stack. */
 void st__each_node_ud(st__state *h, lua_State *L,
                       void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
                       void *ctx);
 void st__each_tensor_ud(st__state *h, lua_State *L,
                         void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
                         void *ctx);
-/* The values from first on are the results of the frame's call. */
+/* The results of the frame's call, from index `first` on, inherit the
+ * environments of its arguments. */
 void st__env_inherit(st__frame *f, int first);
-/* The userdata at idx was computed, or written, by what has the environment at
- * the top. [0] */
+/* The value at idx inherits the environment at the top; is_written: it was
+ * written in place. [0] */
 void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written);
-/* The userdata at idx was computed from, or written with, that at source. */
+/* The value at idx inherits the environments of the userdata at source. */
 void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
                           bool is_written);
 
-/* Does a result say that there is something to inherit? Of a view whose source
- * is noted there is not. */
+/* True if a result may have to inherit an environment. A view
+ * without a history, of a tracked source, does not. */
 static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
                                  const st_tensor *t) {
   if (st_tensor_requires_grad(t)) return true;
@@ -109,59 +117,59 @@ static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
   return !source || !source->slot;
 }
 
-/* LuaJIT has no bound of its own for C functions inside of each other. */
+/* Maximum nesting of gradient functions: LuaJIT does not limit nested C
+ * calls. */
 enum { ST_MAX_GRAD_DEPTH = 200 };
-#define ST_TOO_DEEP "functions of gradients call each other more than %d " \
-                    "deep"
+#define ST_TOO_DEEP "gradient functions call each other more than %d deep"
 
 /* -- reachability.c -------------------------------------------------------- */
 
-/* The node of t, or that which accumulates for a leaf, owned. */
+/* The node of t; for a leaf its accumulator. Owned by the caller. */
 st_status st__node_of(st__state *h, lua_State *L, st_tensor *t,
                       st_node **out);
-/* The environment at the top becomes one of every userdata whose graph has the
+/* Adds the environment at the top to every userdata whose graph contains the
  * node. [-1] */
 void st__env_add_downstream(st__state *h, lua_State *L, const st_node *target);
 
 /* -- autograd_node.c ------------------------------------------------------- */
 
-/* A node in Lua: a userdata without a tensor. */
+/* The userdata of a node; its tensor is NULL. */
 typedef struct st__node_ud {
   st__tensor_ud ud;
   st_node *n;
 } st__node_ud;
 
-/* An empty userdata, which gets the environment of the userdata at index 1 if
- * that is anchored. [+1] */
+/* A new userdata without a node. has_keepalive: it shares the environment of
+ * the userdata at index 1. [+1] */
 st__node_ud *st__push_node(st__state *h, lua_State *L, bool has_keepalive);
 st__node_ud *st__check_node(st__state *h, lua_State *L, int idx);
 
 /* -- gradient_hook.c ------------------------------------------------------- */
 
-/* node:register_hook(fn), node:register_prehook(fn): a handle */
+/* node:register_hook(fn), node:register_prehook(fn): return a handle */
 int st__node_hook(lua_State *L);
 int st__node_prehook(lua_State *L);
 
 /* -- function_context.c ---------------------------------------------------- */
 
-/* A new one. [+1] */
+/* A new context. [+1] */
 void st__push_context(st__state *h, lua_State *L);
-/* A field of its own table, which scripts do not see; set to the value at the
- * top. ctx: where the context is, not negative. [+1], [-1] */
+/* Gets or sets a field of the inner table, which scripts cannot see; the value
+ * is at the top. ctx: the context's index, not negative. [+1], [-1] */
 void st__push_field(lua_State *L, int ctx, const char *name);
 void st__set_field(lua_State *L, int ctx, const char *name);
 
 /* -- custom_derivative.c --------------------------------------------------- */
 
-/* Registers the function at idx as the derivative of name; it lives as long
- * as the library, whose userdata is at index 1. */
+/* Registers the function at idx as the derivative of name. The library, whose
+ * userdata is at index 1, keeps it alive. */
 st_status st__derive(st__state *h, lua_State *L, st_library *lib,
                      const char *name, int idx, bool *has_env);
 
 /* -- backward.c ------------------------------------------------------------ */
 
-/* t.name = value: argument 3 of __newindex; false if there is no property of
- * that name that can be set. [0] */
+/* t.name = value for __newindex, whose argument 3 is the value; false if no
+ * settable property has that name. [0] */
 bool st__set_property(st__state *h, lua_State *L, const char *name);
 
 #endif

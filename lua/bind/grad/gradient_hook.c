@@ -1,22 +1,22 @@
-/* Hooks: Lua functions that see gradients on their way.
+/* Hooks: Lua functions that backward passes call with gradients.
  *
- * A hook is a table with its function in it, which environments hold
- * (Note [Keeping gradient functions alive]); to remove a hook empties the
- * table, too, so that nothing depends on when the engine lets go of it.
+ * A hook is a table that holds its function; environments hold the table (Note
+ * [Keeping gradient functions alive]). Removing a hook also clears the table,
+ * so the function is released even if the engine drops its reference later.
  */
 
 #include <string.h>
 
 #include "bind.h"
 
-/* How the engine knows it. */
+/* A registered hook, ctx of st_tensor_hook and st_node_hook. */
 typedef struct hook_ref {
   st__weak_ref weak;
-  double owner;        /* the userdata: a remembered value */
-  char where[];        /* where it was registered, for messages */
+  double owner;        /* weak number of the userdata */
+  char where[];        /* source line of its registration */
 } hook_ref;
 
-/* What removes it. The numbers are those of remembered values. */
+/* The handle that removes a hook; hook and owner are weak numbers. */
 typedef struct hook_handle {
   double hook, owner;
   uint64_t id;
@@ -24,12 +24,13 @@ typedef struct hook_handle {
 
 /* -- Running -------------------------------------------------------------- */
 
-/* Pushes the function; false and nothing when it was removed. [+0|1] */
+/* Pushes the function; returns false and pushes nothing if it was removed.
+ * [+0|1] */
 static bool push_function(lua_State *L, const hook_ref *k) {
   st__weak_push(k->weak.h, L, k->weak.number);           /* [+1] */
   if (lua_isnil(L, -1)) {
-    st__error(k->weak.h, L, ST_BAD_STATE, "the hook from %s is gone with "
-              "the tensors that it belonged to", k->where);
+    st__error(k->weak.h, L, ST_BAD_STATE, "the hook from %s was "
+              "collected with its tensors", k->where);
   }
   lua_rawgeti(L, -1, 1);                               /* [+1] */
   lua_remove(L, -2);                                   /* [-1] */
@@ -68,7 +69,8 @@ static st_status run_tensor_hook(void *ctx, st_tensor *grad,
   return st__run_task(r.k->weak.h, call_tensor_hook, &r);
 }
 
-/* The leaf as the object that it is. */
+/* Passes the leaf's own userdata if it still has this tensor, else a new
+ * one. */
 static void call_post_hook(lua_State *L, void *arg) {
   const tensor_run *r = arg;
   st__state *h = r->k->weak.h;
@@ -96,7 +98,7 @@ typedef struct node_run {
   st_tensor **results;
 } node_run;
 
-/* A list of gradients, false where there is none. [+1] */
+/* A list of gradients; false for one that is undefined. [+1] */
 static void push_grads(st__state *h, lua_State *L, int n, st_tensor **grads) {
   lua_createtable(L, n, 0);                            /* [+1] */
   for (int i = 0; i < n; i++) {
@@ -106,7 +108,7 @@ static void push_grads(st__state *h, lua_State *L, int n, st_tensor **grads) {
   }
 }
 
-/* The tensors of the list at the top in the place of grads. */
+/* Replaces grads by the tensors of the list at the top. */
 static void take_grads(const hook_ref *k, lua_State *L, int n,
                        st_tensor **grads) {
   st__state *h = k->weak.h;
@@ -122,7 +124,7 @@ static void take_grads(const hook_ref *k, lua_State *L, int n,
     now[i] = st__to_tensor(h, L, -1);
     if (!now[i] && lua_toboolean(L, -1)) {
       st__error(h, L, ST_BAD_TYPE, "the hook from %s must return a list of "
-                "Tensors: element %d is a %s", k->where, i + 1,
+                "Tensors: element %d is %s", k->where, i + 1,
                 st__type_name(h, L, -1));
     }
     lua_pop(L, 1);                                     /* [-1] */
@@ -157,8 +159,7 @@ static st_status run_node_hook(void *ctx, int ninputs, st_tensor **inputs,
 
 /* -- Registering ---------------------------------------------------------- */
 
-/* For the function at index 2: the table that is the hook and the handle.
- * [+2] */
+/* For the function at index 2: pushes the hook's table and its handle. [+2] */
 static hook_ref *push_hook(lua_State *L, hook_handle **out) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
@@ -181,8 +182,8 @@ static hook_ref *push_hook(lua_State *L, hook_handle **out) {
 typedef st_status add_fn(st_tensor *t, const st_tensor_hook *hook,
                          uint64_t *id);
 
-/* The tensor at index 1, owned: a kernel or a finaliser may free it. */
-static st_status hold(lua_State *L, st_tensor **out) {
+/* The tensor at index 1, retained: a kernel or a finalizer may free it. */
+static st_status retain_self(lua_State *L, st_tensor **out) {
   *out = st__to_tensor(st__state_of(L), L, 1);
   if (!*out) return st_fail(ST_BAD_STATE, "self is a freed Tensor");
   st_tensor_retain(*out);
@@ -200,7 +201,7 @@ static int add_tensor_hook(lua_State *L, const char *name, add_fn *add,
   st_tensor_hook hook = *how;
   hook.ctx = push_hook(L, &handle);                    /* [+2] */
   hook.free_ctx = st__weak_ref_free;
-  st_status status = hold(L, &t);
+  st_status status = retain_self(L, &t);
   if (status == ST_OK) status = st__begin(h, L, name, &e);
   if (status == ST_OK) {
     status = st__end(h, L, &e, add(t, &hook, &handle->id));
@@ -226,7 +227,8 @@ static int register_hook(lua_State *L) {
   return add_tensor_hook(L, "register_hook", st_tensor_add_hook, &how);
 }
 
-/* t:register_post_accumulate_grad_hook(fn): fn(t) after t.grad is there */
+/* t:register_post_accumulate_grad_hook(fn): calls fn(t) after each update of
+ * t.grad */
 static int register_post_hook(lua_State *L) {
   static const st_tensor_hook how = {.fn = run_post_hook};
   return add_tensor_hook(L, "register_post_accumulate_grad_hook",
@@ -257,7 +259,7 @@ int st__node_prehook(lua_State *L) { return add_node_hook(L, true); }
 
 /* -- Removing ------------------------------------------------------------- */
 
-/* Has the engine let go of it, if its owner is still there. */
+/* Removes the hook from the engine if its owner is alive. */
 static void drop_hook(st__state *h, lua_State *L, const hook_handle *k) {
   st__weak_push(h, L, k->owner);                       /* [+1] */
   const st__tensor_ud *ud = st__testudata(h, L, -1, ST_UD_TENSOR);
@@ -267,7 +269,7 @@ static void drop_hook(st__state *h, lua_State *L, const hook_handle *k) {
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* handle:remove(): was it still there? */
+/* handle:remove(): returns true if the hook was still registered */
 static int hook_remove(lua_State *L) {
   st__state *h = st__state_of(L);
   const hook_handle *k = st__checkudata(h, L, 1, ST_UD_HOOK, "self");

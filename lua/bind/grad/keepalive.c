@@ -1,4 +1,4 @@
-/* What keeps the Lua functions alive that gradients may need: Note [Keeping
+/* Environments that keep the Lua functions of gradients alive: Note [Keeping
  * gradient functions alive].
  */
 
@@ -6,7 +6,7 @@
 
 #include "bind.h"
 
-/* -- Values --------------------------------------------------------------- */
+/* -- Weak numbers --------------------------------------------------------- */
 
 static void push_slot(lua_State *L, int ref) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, ref);             /* [+1] */
@@ -57,9 +57,9 @@ st_status st__weak_ref_check(const st__weak_ref *a, const char *what) {
 
 /* -- Environments --------------------------------------------------------- */
 
-enum { MAX_COPIED = 16 }; /* environments that are worth a copy */
+enum { MAX_COPIED = 16 }; /* most nested environments to copy */
 
-/* Is the one at idx b part of that at idx a? */
+/* True if the environment at index b is, or is nested in, that at index a. */
 static bool has_env(lua_State *L, int a, int b) {
   if (lua_rawequal(L, a, b)) return true;
   lua_pushvalue(L, b);                                /* [+1] */
@@ -69,8 +69,8 @@ static bool has_env(lua_State *L, int a, int b) {
   return found;
 }
 
-/* Puts the environment at idx, and its parts if they are few, into the one at
- * the top. */
+/* Adds the environment at idx, and at most MAX_COPIED of those nested in it, to
+ * the one at the top. */
 static void add_parts(lua_State *L, int idx) {
   const int top = lua_gettop(L);
   int n = 0;
@@ -89,8 +89,8 @@ static void add_parts(lua_State *L, int idx) {
   }
 }
 
-/* What a loop records from the same few tensors has their environment again:
- * one that has the other stands for both. */
+/* A loop that records from the same few tensors merges the same environments
+ * again: if one contains the other, it is the result. */
 void st__env_merge(lua_State *L) {
   const int b = lua_gettop(L), a = b - 1;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -107,8 +107,8 @@ void st__env_merge(lua_State *L) {
   }
 }
 
-/* That of the anchored userdata at idx, unless somebody has put something else
- * in its place. [+1] */
+/* The environment of the userdata at idx; a new table if a script has replaced
+ * it by another type. [+1] */
 static void push_env(lua_State *L, int idx) {
   st__get_env(L, idx);                                /* [+1] */
   if (lua_istable(L, -1)) return;
@@ -116,7 +116,8 @@ static void push_env(lua_State *L, int idx) {
   lua_newtable(L);                                    /* [+1] */
 }
 
-/* False: it was one of the userdata's already. [-1] */
+/* Adds the environment at the top to the userdata at idx; returns false if it
+ * was there already. [-1] */
 static bool attach(st__state *h, lua_State *L, int idx) {
   st__tensor_ud *ud = lua_touserdata(L, idx);
   if (ud->has_keepalive) {
@@ -138,10 +139,10 @@ void st__env_add(st__state *h, lua_State *L, int idx) {
   attach(h, L, idx);                                  /* [-1] */
 }
 
-/* -- Noted userdata
- * ---------------------------------------------------------- */
+/* -- Tracked userdata ----------------------------------------------------- */
 
-/* A slot is given back by finalisers, which cannot make room. */
+/* Grows the free list before a slot is taken: finalizers return slots and
+ * cannot allocate. */
 static bool make_room(st__keepalive *a) {
   if (a->nfree > 0 || a->nslots < a->room) return true;
   const int room = a->room ? 2 * a->room : 256;
@@ -174,7 +175,7 @@ void st__untrack_ud(st__state *h, st__tensor_ud *ud) {
   ud->has_keepalive = false;
 }
 
-static void each(st__state *h, lua_State *L, bool wants_nodes,
+static void each(st__state *h, lua_State *L, bool nodes_only,
                  void (*fn)(lua_State *L, st__tensor_ud *ud, void *ctx),
                  void *ctx) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -183,9 +184,9 @@ static void each(st__state *h, lua_State *L, bool wants_nodes,
   for (int slot = 1; slot <= h->keepalive.nslots; slot++) {
     lua_rawgeti(L, list, slot);                       /* [+1] */
     st__tensor_ud *ud = lua_touserdata(L, -1);
-    const bool is_asked = ud && (wants_nodes
+    const bool is_match = ud && (nodes_only
       ? st__testudata(h, L, -1, ST_UD_NODE) != NULL : ud->t != NULL);
-    if (is_asked) fn(L, ud, ctx);
+    if (is_match) fn(L, ud, ctx);
     lua_settop(L, list);                              /* [-1] */
   }
   lua_settop(L, list - 1);                            /* [-1] */
@@ -203,14 +204,14 @@ void st__each_node_ud(st__state *h, lua_State *L,
   each(h, L, true, fn, ctx);
 }
 
-/* -- Families ------------------------------------------------------------- */
+/* -- View families -------------------------------------------------------- */
 
-/* The views of one tensor and itself: what is written into one of them is in
- * the history of all. */
+/* A tensor and its views: writing into one of them changes the history of
+ * all. */
 typedef struct view_family {
   st__state *h;
   const st_tensor *root;
-  int at;      /* the environment of one, or 0 */
+  int at;      /* index of an environment or a userdata */
 } view_family;
 
 static const st_tensor *root_of(const st_tensor *t) {
@@ -218,7 +219,7 @@ static const st_tensor *root_of(const st_tensor *t) {
   return base ? base : t;
 }
 
-/* Is t of the family, or its gradient? */
+/* True if t or its gradient belongs to the family. */
 static bool is_member(const view_family *f, const st_tensor *t) {
   const st_tensor *grad = st_tensor_grad(t);
   return root_of(t) == f->root || (grad && root_of(grad) == f->root);
@@ -231,7 +232,7 @@ static void attach_member(lua_State *L, st__tensor_ud *ud, void *ctx) {
   attach(f->h, L, lua_gettop(L) - 1);                 /* [-1] */
 }
 
-/* The environment at the top for the family of t. [-1] */
+/* Adds the environment at the top to the family of t. [-1] */
 static void attach_family(st__state *h, lua_State *L, const st_tensor *t) {
   view_family f = {h, root_of(t), lua_gettop(L)};
   st__each_tensor_ud(h, L, attach_member, &f);
@@ -245,8 +246,8 @@ static void copy_member(lua_State *L, st__tensor_ud *ud, void *ctx) {
   attach(f->h, L, f->at);                             /* [-1] */
 }
 
-/* The userdata at idx was not noted, so it got its history through another view
- * of the same tensor. */
+/* The userdata at idx was untracked, so its history came through another view
+ * of the same tensor: tracks it and copies their environments. */
 static void find_history(st__state *h, lua_State *L, int idx) {
   const st__tensor_ud *ud = lua_touserdata(L, idx);
   view_family f = {h, root_of(ud->t), idx};
@@ -254,9 +255,10 @@ static void find_history(st__state *h, lua_State *L, int idx) {
   if (h->keepalive.count > 0) st__each_tensor_ud(h, L, copy_member, &f);
 }
 
-/* -- What is passed on ---------------------------------------------------- */
+/* -- Collecting ----------------------------------------------------------- */
 
-/* [+0|1] */
+/* Merges the environment of the tensor at idx, if it has one, with that at the
+ * top. [+0|1] */
 static bool collect_one(st__state *h, lua_State *L, int idx, bool has_one) {
   const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
   if (!ud || !ud->t || !st_tensor_requires_grad(ud->t)) return has_one;
@@ -267,7 +269,7 @@ static bool collect_one(st__state *h, lua_State *L, int idx, bool has_one) {
   return true;
 }
 
-/* For a list the environment moves on top of each element in turn. */
+/* For a list the merged environment stays above the current element. */
 bool st__env_collect(st__state *h, lua_State *L, int idx, bool has_one) {
   if (!lua_istable(L, idx)) return collect_one(h, L, idx, has_one);
   const int n = (int)lua_objlen(L, idx);
@@ -288,7 +290,7 @@ void st__env_drop_returned(st__state *h, lua_State *L) {
   lua_rawseti(L, LUA_REGISTRYINDEX, h->keepalive.returned_ref); /* [-1] */
 }
 
-/* Takes what was handed on. [+0|1] */
+/* Takes the environment that st__env_return stored. [+0|1] */
 static bool take_returned(st__state *h, lua_State *L, bool has_one) {
   if (!h->keepalive.has_returned) return has_one;
   push_slot(L, h->keepalive.returned_ref);            /* [+1] */
@@ -335,7 +337,7 @@ bool st__pass_leave(st__state *h, lua_State *L) {
   return had_one;
 }
 
-/* Arguments: the binding state, those of a call. */
+/* Arguments: the binding state, the arguments of a call. */
 static int enter_protected(lua_State *L) {
   st__state *h = lua_touserdata(L, 1);
   const int n = lua_gettop(L);
@@ -348,8 +350,9 @@ static int enter_protected(lua_State *L) {
   return 0;
 }
 
-/* In the middle of a call, so nothing may raise: what there is no memory for
- * will be missed if it is ever asked for. */
+/* This runs during a call, so it must not raise. If memory runs out, the
+ * environment is missing and a later use of its function fails with an
+ * error. */
 bool st__pass_enter_call(st__state *h, lua_State *L, const st__frame *f) {
   if (h->keepalive.count == 0 || !f || f->L != L) return false;
   push_slot(L, h->keepalive.pass_ref);                /* [+1] */
@@ -411,9 +414,10 @@ st__tensor_ud *st__push_in_pass(st__state *h, lua_State *L, st_tensor *t) {
   return ud;
 }
 
-/* -- What calls give ------------------------------------------------------ */
+/* -- Inheriting ----------------------------------------------------------- */
 
-/* The userdata at idx; the environment is at the top, if there is one. */
+/* Adds the environment at the top, if has_one, to the userdata at idx; returns
+ * true if it is new to it. */
 static bool inherit_one(st__state *h, lua_State *L, int idx, bool has_one) {
   const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
   if (!ud || !ud->t || !st_tensor_requires_grad(ud->t)) return false;
@@ -423,14 +427,14 @@ static bool inherit_one(st__state *h, lua_State *L, int idx, bool has_one) {
   return attach(h, L, idx);                           /* [-1] */
 }
 
-/* A value, or a list of them. */
+/* As inherit_one, for a value or a list of values. */
 static void inherit_all(st__state *h, lua_State *L, int idx, bool has_one,
                         bool is_written) {
   if (!lua_istable(L, idx)) {
     const bool is_new = inherit_one(h, L, idx, has_one);
     if (!has_one || !is_written) return;
     const st_tensor *t = st__to_tensor(h, L, idx);
-    /* What a view has had may be news to its base. */
+    /* The base may lack an environment that the view already has. */
     if (!t || !(is_new || st_tensor_base(t))) return;
     lua_pushvalue(L, -1);                             /* [+1] */
     attach_family(h, L, t);                           /* [-1] */
@@ -449,15 +453,15 @@ void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written) {
   inherit_all(h, L, idx, true, is_written);
 }
 
-/* Of a view: what it is one of. */
-static void note_source(st__state *h, lua_State *L, int idx) {
+/* Tracks the source of a view. */
+static void track_source(st__state *h, lua_State *L, int idx) {
   if (st__testudata(h, L, idx, ST_UD_TENSOR)) st__track_ud(h, L, idx);
 }
 
 void st__env_inherit(st__frame *f, int first) {
   st__state *h = f->h;
   lua_State *L = f->L;
-  if (f->rets->is_alias && f->source[0]) note_source(h, L, f->source[0]);
+  if (f->rets->is_alias && f->source[0]) track_source(h, L, f->source[0]);
   bool has_one = st__env_collect_args(f);             /* [+0|1] */
   has_one = take_returned(h, L, has_one);             /* [+0|1] */
   for (int r = 0; r < f->nrets; r++) {
@@ -468,7 +472,7 @@ void st__env_inherit(st__frame *f, int first) {
 
 void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
                           bool is_written) {
-  note_source(h, L, source);
+  track_source(h, L, source);
   bool has_one = h->keepalive.count > 0 && st__env_collect(h, L, source, false);
   has_one = take_returned(h, L, has_one);             /* [+0|1] */
   inherit_all(h, L, idx, has_one, is_written);
@@ -477,7 +481,7 @@ void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* A table in the registry that does not keep its values. */
+/* A table with weak values in the registry. */
 static int new_weak(lua_State *L) {
   lua_createtable(L, 0, 0);                           /* [+1] */
   lua_createtable(L, 0, 1);                           /* [+1] */

@@ -1,17 +1,18 @@
-/* Which tensors were computed from a given one: for hooks that come late.
+/* Finds the tensors that were computed from a given one, for hooks that are
+ * registered after them.
  */
 
 #include <stdlib.h>
 
 #include "bind.h"
 
-/* A node that was met: does it lead to the target? */
+/* A visited node; reaches: a path leads from it to the target. */
 typedef struct visited {
   const st_node *node; /* NULL: free */
-  bool is_above;
+  bool reaches;
 } visited;
 
-/* On the way down: its next input. */
+/* An entry of the depth-first stack; input: the next input to visit. */
 typedef struct step {
   const st_node *node;
   int input;
@@ -20,15 +21,15 @@ typedef struct step {
 typedef struct walk {
   st__state *h;
   const st_node *target;
-  uint64_t least;      /* only nodes with a higher number can lead there */
+  uint64_t least;      /* lower sequence: cannot reach target */
   visited *table;      /* by address; its size is a power of two */
   size_t size, n;
   step *steps;
   size_t depth, room;
-  bool has_failed;     /* there was no memory */
+  bool has_failed;     /* an allocation failed */
 } walk;
 
-/* -- Nodes that were met -------------------------------------------------- */
+/* -- Visited nodes -------------------------------------------------------- */
 
 static visited *find(const walk *w, const st_node *n) {
   size_t i = ((uintptr_t)n >> 4) * 0x9E3779B97F4A7C15u >> 16;
@@ -53,7 +54,7 @@ static bool grow(walk *w) {
   return true;
 }
 
-/* What is known of n; made if nothing is. NULL without memory. */
+/* The entry of n, added if new; NULL if an allocation fails. */
 static visited *visit_node(walk *w, const st_node *n, bool *is_new) {
   if (2 * w->n >= w->size && !grow(w)) return NULL;
   visited *m = find(w, n);
@@ -79,12 +80,13 @@ static bool descend(walk *w, const st_node *n) {
   return true;
 }
 
-/* All on the way down lead to it; those above one that does, do already. */
+/* Marks the nodes of the stack as reaching the target; the nodes above a marked
+ * one are marked already. */
 static void mark(walk *w) {
   for (size_t i = w->depth; i-- > 0;) {
     visited *m = find(w, w->steps[i].node);
-    if (m->is_above) return;
-    m->is_above = true;
+    if (m->reaches) return;
+    m->reaches = true;
   }
 }
 
@@ -92,12 +94,12 @@ static bool visit(walk *w, const st_node *n) {
   bool is_new;
   const visited *m = visit_node(w, n, &is_new);
   if (!m) return false;
-  if (m->is_above) mark(w);
-  if (!is_new || m->is_above || st_node_sequence(n) <= w->least) return true;
+  if (m->reaches) mark(w);
+  if (!is_new || m->reaches || st_node_sequence(n) <= w->least) return true;
   return descend(w, n);
 }
 
-/* Does n lead to the target? The graph may be deep: no recursion. */
+/* True if n reaches the target. Iterative, as the graph may be deep. */
 static bool reaches_target(walk *w, const st_node *n) {
   int nr;
   w->has_failed = w->has_failed || !visit(w, n);
@@ -110,11 +112,10 @@ static bool reaches_target(walk *w, const st_node *n) {
     const st_node *next = st_node_next(s->node, s->input++, &nr);
     if (next && !visit(w, next)) w->has_failed = true;
   }
-  return !w->has_failed && find(w, n)->is_above;
+  return !w->has_failed && find(w, n)->reaches;
 }
 
-/* -- Userdata
- * ---------------------------------------------------------------- */
+/* -- Userdata ------------------------------------------------------------- */
 
 static st_status find_node(st__state *h, lua_State *L, st_tensor *t,
                            st_node **out) {
@@ -126,8 +127,9 @@ static st_status find_node(st__state *h, lua_State *L, st_tensor *t,
   return st__end(h, L, &e, st_tensor_grad_fn(t, out, &nr));
 }
 
-/* A view whose elements were written gets its new node now, so that none comes
- * or goes later. What fails here will say so when it is used. */
+/* A view whose elements were written gets its new node now, so that no node is
+ * added or removed during the search. A failure here is raised when the node
+ * is used. */
 static void refresh(lua_State *L, st__tensor_ud *ud, void *ctx) {
   const walk *w = ctx;
   st_node *n;

@@ -1,14 +1,13 @@
-/* Files that are written aside: under a name of their own beside the place
- * where they belong, which they take when they are complete.
+/* Atomic saves: a temporary file, renamed to its target on commit.
  *
  * Note [Atomic saves]
- * The bytes go into a new file in the same folder. When all are written and
- * on the disk (fsync), it is renamed, which replaces the old file at once,
- * and then the name is made to last (fsync of the folder). Whatever stops it
- * half way, a full disk, a signal, a power cut, the old file is untouched. A
- * process that is killed leaves "NAME.PID.N.tmp" behind. The new file has the
- * old one's mode and, where that is allowed, its owner; a symbolic link stays
- * one, and what it points to is replaced.
+ * The bytes go into a new file in the target's folder. When all bytes are on
+ * disk (fsync), the file is renamed, which replaces the old file atomically;
+ * then the folder is synced (fsync), so that the rename is durable. After a
+ * full disk, a signal or a power failure before the rename, the old file is
+ * unchanged. A process that is killed leaves "NAME.PID.N.tmp" behind. The new
+ * file gets the old file's mode and, if permitted, its owner. If the target is
+ * a symbolic link, the file it points to is replaced and the link is kept.
  */
 
 #include <errno.h>
@@ -25,29 +24,29 @@
 #include "bind.h"
 
 typedef struct saved_file {
-  int fd;               /* -1 when it is done with */
+  int fd;               /* -1 if committed or aborted */
   int64_t size;         /* bytes written */
-  size_t folder;        /* bytes of path up to the last slash, and with it */
+  size_t folder;        /* length of path through the last slash */
   char path[PATH_MAX];
   char temporary[PATH_MAX];
 } saved_file;
 
 enum {
-  AT_ONCE = 1 << 30,    /* bytes; a system call may refuse more than 2 GB */
-  MAX_NAME = 200,       /* of a name, in that of the temporary file */
+  MAX_CHUNK = 1 << 30,  /* bytes; a system call may refuse more than 2 GB */
+  MAX_NAME = 200,       /* bytes of the target's name in the temporary's */
   TRIES = 1000
 };
 
-/* -- Making --------------------------------------------------------------- */
+/* -- Creating ------------------------------------------------------------- */
 
-/* Where the file is to be: through symbolic links. */
+/* Sets a->path to the target, with symbolic links resolved. */
 static const char *resolve_path(saved_file *a, const char *path) {
   struct stat info;
   if (strlen(path) >= sizeof a->path) return strerror(ENAMETOOLONG);
   strcpy(a->path, path);
   if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
     char *target = realpath(path, NULL);
-    if (!target) return "the symbolic link leads nowhere";
+    if (!target) return "the symbolic link is broken";
     const bool fits = strlen(target) < sizeof a->path;
     if (fits) strcpy(a->path, target);
     free(target);
@@ -58,7 +57,7 @@ static const char *resolve_path(saved_file *a, const char *path) {
   return NULL;
 }
 
-/* A new file beside it; nobody else has that name. */
+/* Creates a temporary file with a unique name in the target's folder. */
 static const char *make_temporary(saved_file *a, mode_t mode) {
   static atomic_uint counter;
   for (int i = 0; i < TRIES; i++) {
@@ -74,7 +73,7 @@ static const char *make_temporary(saved_file *a, mode_t mode) {
     if (a->fd >= 0) return NULL;
     if (errno != EEXIST) return strerror(errno);
   }
-  return "all names for a temporary file beside it are taken";
+  return "no unused name for a temporary file";
 }
 
 static void abort_save(saved_file *a) {
@@ -91,10 +90,10 @@ static const char *start(saved_file *a, const char *path) {
   const bool is_new = stat(a->path, &old) != 0;
   if (is_new && errno != ENOENT) return strerror(errno);
   if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
-  if (!is_new && !S_ISREG(old.st_mode)) return "it is no regular file";
+  if (!is_new && !S_ISREG(old.st_mode)) return "it is not a regular file";
   why = make_temporary(a, is_new ? 0666 : old.st_mode & 0777);
   if (why || is_new) return why;
-  /* To whom the file belongs is not always ours to say. */
+  /* Without privileges fchown fails; the new file keeps our owner. */
   const int is_owned = fchown(a->fd, old.st_uid, old.st_gid);
   (void)is_owned;
   if (fchmod(a->fd, old.st_mode & 0777) == 0) return NULL;
@@ -103,7 +102,7 @@ static const char *start(saved_file *a, const char *path) {
   return why;
 }
 
-/* open_aside(path): or nil and why not */
+/* open_aside(path): returns a file, or nil and the error */
 static int open_save(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   saved_file *a = st__newudata(st__state_of(L), L, ST_UD_SAVE, sizeof *a);
@@ -124,7 +123,7 @@ static saved_file *check_open(lua_State *L) {
 static const char *write_all(saved_file *a, const char *p, size_t n,
                              int64_t at) {
   while (n > 0) {
-    const ssize_t done = pwrite(a->fd, p, n < AT_ONCE ? n : AT_ONCE,
+    const ssize_t done = pwrite(a->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
                                 (off_t)at);
     if (done < 0 && errno != EINTR) return strerror(errno);
     if (done < 0) continue;
@@ -135,9 +134,9 @@ static const char *write_all(saved_file *a, const char *p, size_t n,
   return NULL;
 }
 
-/* The same, where a file beyond the process's limit (RLIMIT_FSIZE) is an error
- * like others: the signal that comes with it, and would end the process, is
- * held back from this thread and taken. */
+/* As write_all; a file that exceeds the process's limit (RLIMIT_FSIZE) is an
+ * error like others. SIGXFSZ, which would end the process, is blocked on this
+ * thread and consumed. */
 static const char *write_at(saved_file *a, const char *p, size_t n,
                             int64_t at) {
   const struct timespec now = {0, 0};
@@ -161,7 +160,7 @@ const char *st__save_write(lua_State *L, int idx, const void *p, size_t n) {
   return why;
 }
 
-/* The bytes of the string or tensor at idx. */
+/* The bytes of the string or tensor at idx, borrowed. */
 const char *st__check_bytes(st__state *h, lua_State *L, int idx, size_t *n) {
   if (lua_type(L, idx) == LUA_TSTRING) return lua_tolstring(L, idx, n);
   return st__check_memory(h, L, idx, n);
@@ -173,7 +172,8 @@ static int report(lua_State *L, const char *why) {
   return 1;
 }
 
-/* file:write(string | tensor): appends its bytes; true, or nil and why not */
+/* file:write(string | tensor): appends its bytes; returns true, or nil and the
+ * error */
 static int save_write(lua_State *L) {
   size_t n;
   check_open(L);
@@ -181,7 +181,7 @@ static int save_write(lua_State *L) {
   return report(L, st__save_write(L, 1, p, n));
 }
 
-/* file:patch(offset, string): over what has been written */
+/* file:patch(offset, string): overwrites bytes that were written before */
 static int save_patch(lua_State *L) {
   size_t n;
   st__state *h = st__state_of(L);
@@ -189,20 +189,21 @@ static int save_patch(lua_State *L) {
   const int64_t at = st__check_int(h, L, 2, "offset");
   const char *p = luaL_checklstring(L, 3, &n);
   if (at < 0 || at > a->size || (int64_t)n > a->size - at) {
-    return st__error(h, L, ST_BAD_INDEX, "patch: nothing was written there");
+    return st__error(h, L, ST_BAD_INDEX, "patch: outside the written bytes");
   }
   return report(L, write_at(a, p, n, at));
 }
 
-/* file:tell(): bytes written */
+/* file:tell(): returns the number of bytes written */
 static int save_tell(lua_State *L) {
   st__push_int(st__state_of(L), L, check_open(L)->size); /* [+1] */
   return 1;
 }
 
-/* -- Done ----------------------------------------------------------------- */
+/* -- Committing ----------------------------------------------------------- */
 
-/* Some file systems cannot, and have nothing that could be lost. */
+/* Makes the rename durable. Errors of file systems that cannot sync a folder
+ * are ignored. */
 static const char *sync_folder(saved_file *a) {
   const char *why = NULL;
   a->path[a->folder] = '\0';
@@ -227,12 +228,12 @@ static const char *finish(saved_file *a) {
   return sync_folder(a);
 }
 
-/* file:commit(): it takes its place; true, or nil and why not */
+/* file:commit(): replaces the target; returns true, or nil and the error */
 static int save_commit(lua_State *L) {
   return report(L, finish(check_open(L)));
 }
 
-/* file:abort(): it never was */
+/* file:abort(): deletes the temporary file */
 static int save_gc(lua_State *L) {
   saved_file *a = st__testudata(st__state_of(L), L, 1, ST_UD_SAVE);
   if (a) abort_save(a);

@@ -1,10 +1,10 @@
-/* DLPack in Lua: capsules, which hold what is exported until somebody takes it,
+/* DLPack in Lua: a capsule owns an exported tensor until a consumer takes it,
  * as Python's "dltensor" capsules do.
  */
 
 #include "bind.h"
 
-/* One of the two, until it is used. */
+/* One of the two is set until the capsule is used. */
 typedef struct capsule {
   struct DLManagedTensor *plain;
   struct DLManagedTensorVersioned *versioned;
@@ -24,9 +24,9 @@ static int capsule_release(lua_State *L) {
   return 0;
 }
 
-/* -- Out ------------------------------------------------------------------ */
+/* -- Exporting ------------------------------------------------------------ */
 
-/* to_dlpack(t, versioned): a capsule */
+/* to_dlpack(t, versioned): returns a capsule */
 static int to_dlpack(lua_State *L) {
   st__state *h = st__state_of(L);
   st_tensor *t = st__check_tensor(h, L, 1, "self");
@@ -39,7 +39,7 @@ static int to_dlpack(lua_State *L) {
   return st__error(h, L, status, "to_dlpack: %s", st_message());
 }
 
-/* Addresses are numbers, from which nothing here makes a pointer. [+1] */
+/* Pushes the address as an integer. [+1] */
 static int push_address(lua_State *L) {
   st__state *h = st__state_of(L);
   const capsule *c = check_capsule(L);
@@ -51,7 +51,7 @@ static int push_address(lua_State *L) {
   return 1;
 }
 
-/* capsule:take(): the address, which is the caller's from now on */
+/* capsule:take(): returns the address and passes ownership to the caller */
 static int capsule_take(lua_State *L) {
   push_address(L);                                       /* [+1] */
   *check_capsule(L) = (capsule){NULL, NULL};
@@ -71,9 +71,9 @@ static int capsule_tostring(lua_State *L) {
   return 1;
 }
 
-/* -- In ------------------------------------------------------------------- */
+/* -- Importing ------------------------------------------------------------ */
 
-/* from_dlpack(capsule | address, versioned): a tensor */
+/* from_dlpack(capsule | address, versioned): returns a tensor */
 static int from_dlpack(lua_State *L) {
   st__state *h = st__state_of(L);
   void *address = NULL;

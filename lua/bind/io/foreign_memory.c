@@ -1,11 +1,10 @@
-/* Tensors over memory that is not the engine's: an address with somebody who
- * owns it, or a copy of the bytes of a string.
+/* frombuffer: tensors over memory that the engine did not allocate, an address
+ * with an owner; or over a copy of the bytes of a string.
  *
  * Note [Strings are copied]
- * A Lua string never changes, other strings of the same text are the same
- * object, and tables find it by its bytes. A tensor can be written to, and
- * nothing in the engine forbids it for one storage alone. So no tensor lies
- * over the bytes of a string.
+ * Lua strings are immutable and interned: equal strings are one object, and
+ * tables find it by its hash. The engine has no read-only storages, so a tensor
+ * over the bytes of a string could be written to. A string is therefore copied.
  */
 
 #include <string.h>
@@ -16,7 +15,7 @@
 
 /* -- Arguments ------------------------------------------------------------ */
 
-enum { CDATA = 10 };  /* what LuaJIT's lua_type says of one */
+enum { CDATA = 10 };  /* LuaJIT's lua_type of cdata */
 
 bool st__to_address(lua_State *L, int idx, void **out) {
   if (lua_type(L, idx) == LUA_TLIGHTUSERDATA) {
@@ -54,9 +53,9 @@ void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out) {
   if (out->has_strides &&
       st__check_sizes(h, L, idx + 2, "strides", out->strides) != out->ndim) {
     st__error(h, L, ST_BAD_SHAPE, "arguments 'shape' and 'strides' differ in "
-              "their length");
+              "length");
   }
-  /* Without memory a tensor is a layout that has been checked. */
+  /* A tensor on the meta device checks the layout without allocating. */
   st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
   const st_status status =
     st_tensor_empty(ST_DEVICE_META, out->dtype, out->ndim, out->sizes,
@@ -70,8 +69,8 @@ void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out) {
 
 /* -- Bytes ---------------------------------------------------------------- */
 
-/* Any byte but 0 and 1 would be neither true nor false. Pages where all is
- * well are not written to, for they may be mapped. */
+/* Replaces bytes other than 0 and 1 by 1. Writes only where needed: the pages
+ * may be mapped. */
 void st__make_bools(char *p, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (p[i] & ~1) p[i] = 1;
@@ -103,7 +102,8 @@ static void free_owner(void *owner, void *data, size_t nbytes) {
   if (owner) st__lua_ref_free(owner);
 }
 
-/* The value at idx, unless nil, is held for as long as the memory. */
+/* Wraps memory at p. The value at idx, unless nil, owns it and is kept alive
+ * until the storage is freed. */
 static void wrap_bytes(st__state *h, lua_State *L, char *p,
                        const st__layout *layout, int idx) {
   st__tensor_ud *ud = st__new_tensor_ud(h, L);  /* [+1] */
@@ -116,7 +116,7 @@ static void wrap_bytes(st__state *h, lua_State *L, char *p,
                    layout->sizes, st__layout_strides(layout), 0, free_owner,
                    owner, &ud->t);
   if (status == ST_OK) {
-    if (owner) st_tensor_bind(ud->t);  /* it ends with the state */
+    if (owner) st_tensor_bind(ud->t);  /* freed with the state */
     return;
   }
   if (owner) st__lua_ref_free(owner);
@@ -126,9 +126,9 @@ static void wrap_bytes(st__state *h, lua_State *L, char *p,
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* frombuffer(source, owner, nbytes, offset, dtype, shape, strides): of a
- * string a copy, whatever nbytes; of an address the memory there, which has
- * nbytes, or as many as it takes when that is nil */
+/* frombuffer(source, owner, nbytes, offset, dtype, shape, strides): copies a
+ * string, ignoring nbytes; wraps the memory at an address, of nbytes bytes, or
+ * as many as the layout needs if nbytes is nil */
 static int frombuffer(lua_State *L) {
   st__state *h = st__state_of(L);
   st__layout layout;
@@ -149,8 +149,8 @@ static int frombuffer(lua_State *L) {
   }
   if (offset < 0 || (uint64_t)offset > size ||
       layout.nbytes > size - (size_t)offset) {
-    return st__error(h, L, ST_BAD_INDEX, NAME ": the elements take %zu bytes "
-                     "from offset %lld on, and there are %lld",
+    return st__error(h, L, ST_BAD_INDEX, NAME ": the elements need %zu bytes "
+                     "from offset %lld, the source has %lld",
                      layout.nbytes, (long long)offset, (long long)size);
   }
   if (!is_text && !data && layout.nbytes > 0) {

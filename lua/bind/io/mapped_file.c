@@ -1,12 +1,12 @@
-/* Sources: files, or bytes in memory, that tensors are read from or lie over.
+/* Sources: files, or bytes in memory, that tensors are read from or view.
  *
  * Note [Mapped files]
- * A file is mapped as a whole, privately unless asked otherwise: what a script
- * writes into a tensor on it stays in this process and never reaches the
- * file, and no write faults. Tensors share the mapping, which goes with the
- * last of them. A file that somebody cuts short while it is mapped ends the
- * process (SIGBUS) when what is gone is touched: replace files, as st.save
- * does, instead of writing into them.
+ * A file is mapped as a whole, by default privately: writes into a tensor over
+ * it stay in this process, never reach the file, and do not fault. Tensors
+ * share the mapping, which is unmapped with the last of them. If another
+ * program truncates the file while it is mapped, access to the missing pages
+ * ends the process (SIGBUS): replace files, as st.save does, instead of writing
+ * into them.
  */
 
 #include <errno.h>
@@ -20,16 +20,16 @@
 #include "bind.h"
 
 struct st__source {
-  atomic_int refs;      /* the userdata and tensors */
-  int fd;               /* of a file that is not mapped yet; or -1 */
+  atomic_int refs;      /* of the userdata and of tensors */
+  int fd;               /* of a file that is not mapped; or -1 */
   bool is_mapped;
   size_t size;
-  char *data;           /* the mapping or the bytes */
+  char *data;           /* the mapping or a copy */
 };
 
-enum { AT_ONCE = 1 << 30 };  /* bytes; system calls may refuse 2 GB */
+enum { MAX_CHUNK = 1 << 30 };  /* bytes; a system call may refuse 2 GB */
 
-/* -- Life ----------------------------------------------------------------- */
+/* -- Lifetime ------------------------------------------------------------- */
 
 void st__source_release(st__source *s) {
   if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
@@ -47,7 +47,7 @@ st__source *st__source_retain(st__source *s) {
   return s;
 }
 
-/* Leaves a userdata at the top. [+1] */
+/* Pushes the userdata of a new source. [+1] */
 static st__source *push_source(st__state *h, lua_State *L) {
   st__source **ud = st__newudata(h, L, ST_UD_SOURCE, sizeof *ud);   /* [+1] */
   st__source *s = calloc(1, sizeof *s);
@@ -86,7 +86,7 @@ const char *st__source_read(const st__source *s, size_t offset, void *out,
     return NULL;
   }
   while (n > 0) {
-    const ssize_t got = pread(s->fd, p, n < AT_ONCE ? n : AT_ONCE,
+    const ssize_t got = pread(s->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
                               (off_t)offset);
     if (got == 0) return "the file is truncated";
     if (got < 0 && errno != EINTR) return strerror(errno);
@@ -106,7 +106,7 @@ int st__failed(lua_State *L, const char *why) {
   return 2;
 }
 
-/* A position or count in a source. */
+/* An offset or a count of bytes, which must not be negative. */
 static size_t check_count(st__state *h, lua_State *L, int idx,
                           const char *arg) {
   const int64_t n = st__check_int(h, L, idx, arg);
@@ -114,24 +114,24 @@ static size_t check_count(st__state *h, lua_State *L, int idx,
   return (size_t)n;
 }
 
-/* open_source(path [, writable]): a source, or nil and why not */
+/* open_source(path [, writable]): returns a source, or nil and the error */
 static int open_source(lua_State *L) {
   struct stat info;
   const char *path = luaL_checkstring(L, 1);
   const int mode = lua_toboolean(L, 2) ? O_RDWR : O_RDONLY;
   st__source *s = push_source(st__state_of(L), L); /* [+1] */
-  /* A FIFO without a writer is not waited for. */
+  /* Opening a FIFO without a writer must not block. */
   s->fd = open(path, mode | O_CLOEXEC | O_NONBLOCK);
   if (s->fd < 0 || fstat(s->fd, &info) != 0) {
     return st__failed(L, strerror(errno));
   }
   if (S_ISDIR(info.st_mode)) return st__failed(L, strerror(EISDIR));
-  if (!S_ISREG(info.st_mode)) return st__failed(L, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) return st__failed(L, "it is not a regular file");
   s->size = (size_t)info.st_size;
   return 1;
 }
 
-/* open_bytes(text): a source with a copy of it */
+/* open_bytes(text): returns a source over a copy of text */
 static int open_bytes(lua_State *L) {
   size_t n;
   st__state *h = st__state_of(L);
@@ -144,14 +144,14 @@ static int open_bytes(lua_State *L) {
   return 1;
 }
 
-/* source:size() */
+/* source:size(): returns the number of bytes */
 static int source_size(lua_State *L) {
   st__state *h = st__state_of(L);
   st__push_int(h, L, (int64_t)st__check_source(h, L, 1)->size); /* [+1] */
   return 1;
 }
 
-/* source:read(offset, n): a string, or nil and why not */
+/* source:read(offset, n): returns a string, or nil and the error */
 static int source_read(lua_State *L) {
   st__state *h = st__state_of(L);
   const st__source *s = st__check_source(h, L, 1);
@@ -161,14 +161,15 @@ static int source_read(lua_State *L) {
     return st__failed(L, "the file is truncated");
   }
   void *bytes = lua_newuserdata(L, n);            /* [+1] */
-  s = st__check_source(h, L, 1); /* a finaliser may have closed it */
+  s = st__check_source(h, L, 1); /* a finalizer may have closed it */
   const char *why = st__source_read(s, offset, bytes, n);
   if (why) return st__failed(L, why);
   lua_pushlstring(L, bytes, n);                   /* [+1] */
   return 1;
 }
 
-/* source:read_into(t, offset): all bytes of t, or nil and why not */
+/* source:read_into(t, offset): fills all bytes of t; returns true, or nil and
+ * the error */
 static int source_read_into(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n;
@@ -181,10 +182,10 @@ static int source_read_into(lua_State *L) {
   return 1;
 }
 
-/* -- Lying over ----------------------------------------------------------- */
+/* -- Mapping and viewing -------------------------------------------------- */
 
-/* source:map([shared]): its bytes are memory from now on; true, or nil and
- * why not. Bytes always are. */
+/* source:map([shared]): maps the file into memory; returns true, or nil and the
+ * error. A source of bytes needs no mapping. */
 static int source_map(lua_State *L) {
   st__source *s = st__check_source(st__state_of(L), L, 1);
   if (s->fd >= 0 && s->size > 0) {
@@ -206,8 +207,8 @@ static void free_view(void *source, void *data, size_t nbytes) {
   st__source_release(source);
 }
 
-/* source:view(offset, dtype, shape, strides): a tensor over its bytes; nil
- * when they are not aligned for the dtype */
+/* source:view(offset, dtype, shape, strides): returns a tensor over its bytes;
+ * nil if they are not aligned for the dtype */
 static int source_view(lua_State *L) {
   st__state *h = st__state_of(L);
   st__layout layout;
@@ -218,7 +219,7 @@ static int source_view(lua_State *L) {
   st__source *s = st__check_source(h, L, 1);
   if (offset > s->size || layout.nbytes > s->size - offset ||
       (!s->data && layout.nbytes > 0)) {
-    return st__error(h, L, ST_BAD_INDEX, "view: the bytes are not there");
+    return st__error(h, L, ST_BAD_INDEX, "view: outside the source");
   }
   char *p = layout.nbytes ? s->data + offset : NULL;
   const size_t unit = st_dtype_size(layout.dtype);

@@ -1,4 +1,4 @@
-/* Tensors for other Lua states: share, attach, unshare.
+/* Sharing tensors between Lua states: share, attach, unshare.
  */
 
 #include <math.h>
@@ -6,13 +6,13 @@
 
 #include "bind.h"
 
-/* Raises what the engine said, by the function's name. */
+/* Raises the engine's error with the function's name in front. */
 static int fail(st__state *h, lua_State *L, const char *name, st_status code) {
   return st__error(h, L, code, "%s: %s", name, st_message());
 }
 
-/* A token as a C string. One with a NUL in it is none, and as "" is refused
- * like any other. */
+/* The token as a C string. One that contains a NUL becomes "", which the engine
+ * refuses. */
 static const char *check_token(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   if (lua_type(L, 1) != LUA_TSTRING) {
@@ -24,7 +24,7 @@ static const char *check_token(lua_State *L, const char *name) {
   return strlen(token) == n ? token : "";
 }
 
-/* How often at idx, 0 for math.huge: until it is unshared. */
+/* The number of attachments at idx; 0 for math.huge: until it is unshared. */
 static int64_t check_times(st__state *h, lua_State *L, int idx) {
   int64_t times;
   if (lua_type(L, idx) == LUA_TNUMBER && lua_tonumber(L, idx) == HUGE_VAL) {
@@ -37,7 +37,7 @@ static int64_t check_times(st__state *h, lua_State *L, int idx) {
   return times;
 }
 
-/* The keyword `times` of the table at 2. [+1] */
+/* Pushes the keyword argument `times` of the table at index 2. [+1] */
 static void push_times(st__state *h, lua_State *L) {
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) { /* [+2, -1] */
     if (lua_type(L, -2) == LUA_TSTRING &&
@@ -52,7 +52,7 @@ static void push_times(st__state *h, lua_State *L) {
   lua_rawget(L, 2);                                     /* [-1, +1] */
 }
 
-/* share(t, [times]): the token */
+/* share(t, [times]): returns the token */
 static int share(lua_State *L) {
   st__state *h = st__state_of(L);
   char token[ST_TOKEN_SIZE];
@@ -70,7 +70,7 @@ static int share(lua_State *L) {
   return 1;
 }
 
-/* attach(token): the tensor */
+/* attach(token): returns the tensor */
 static int attach(lua_State *L) {
   st__state *h = st__state_of(L);
   const char *token = check_token(L, "attach");
@@ -79,15 +79,16 @@ static int attach(lua_State *L) {
   return status == ST_OK ? 1 : fail(h, L, "attach", status);
 }
 
-/* unshare(token): was there anything left to take back? */
-static int take_back(lua_State *L) {
+/* unshare(token): returns true if the token was still valid */
+static int unshare_token(lua_State *L) {
   lua_pushboolean(L, st_unshare(check_token(L, "unshare"))); /* [+1] */
   return 1;
 }
 
 void st__open_share(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"share", share}, {"attach", attach}, {"unshare", take_back}, {NULL, NULL}
+    {"share", share}, {"attach", attach}, {"unshare", unshare_token},
+    {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

@@ -1,5 +1,5 @@
-/* Members of archives: their bytes as they are stored in a source, or inflated
- * on the way, and the other way round.
+/* Members of zip archives: reads stored or deflated members from a source,
+ * deflates tensors and strings into a file.
  */
 
 #include <string.h>
@@ -8,22 +8,22 @@
 #include "bind.h"
 
 enum {
-  BLOCK = 32768,         /* compressed bytes in hand */
-  AT_ONCE = 1 << 30,     /* bytes; zlib counts in 32 bits */
-  RAW = -15,             /* window: the largest; negative: no header */
-  MAX_READ = 1 << 20     /* of what is read as a string */
+  BLOCK = 32768,         /* size of the input buffer */
+  MAX_CHUNK = 1 << 30,   /* bytes; zlib counts in 32 bits */
+  RAW = -15,             /* zlib windowBits: largest, no header */
+  MAX_READ = 1 << 20     /* bytes of one string */
 };
 
 typedef struct member {
   st__source *source;    /* NULL once closed */
-  size_t at, left;       /* compressed bytes that have not been read */
-  uLong crc;             /* of all bytes so far */
+  size_t at, left;       /* the unread compressed bytes */
+  uLong crc;             /* of the bytes read so far */
   bool is_deflated, has_ended;
   z_stream z;
   Bytef in[BLOCK];
 } member;
 
-/* -- Life ----------------------------------------------------------------- */
+/* -- Lifetime ------------------------------------------------------------- */
 
 static int member_gc(lua_State *L) {
   member *m = st__testudata(st__state_of(L), L, 1, ST_UD_MEMBER);
@@ -34,7 +34,8 @@ static int member_gc(lua_State *L) {
   return 0;
 }
 
-/* open_member(source, offset, n, deflated): the n bytes at offset */
+/* open_member(source, offset, n, deflated): returns the member in the n bytes
+ * at offset */
 static int open_member(lua_State *L) {
   st__state *h = st__state_of(L);
   lua_settop(L, 4);
@@ -66,7 +67,7 @@ static member *check_member(lua_State *L) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* More compressed bytes, unless there are some. */
+/* Refills the input buffer if it is empty. */
 static const char *refill(member *m) {
   if (m->z.avail_in > 0) return NULL;
   const size_t n = m->left < BLOCK ? m->left : BLOCK;
@@ -79,14 +80,15 @@ static const char *refill(member *m) {
   return NULL;
 }
 
-/* Up to n inflated bytes; how many there were before the end. */
+/* Inflates up to n bytes; got receives their number, less than n at the end of
+ * the member. */
 static const char *inflate_some(member *m, Bytef *out, size_t n,
                                 size_t *got) {
   *got = 0;
   while (*got < n && !m->has_ended) {
     const char *why = refill(m);
     if (why) return why;
-    const uInt room = (uInt)(n - *got < AT_ONCE ? n - *got : AT_ONCE);
+    const uInt room = (uInt)(n - *got < MAX_CHUNK ? n - *got : MAX_CHUNK);
     m->z.next_out = out + *got;
     m->z.avail_out = room;
     const int code = inflate(&m->z, Z_NO_FLUSH);
@@ -103,14 +105,14 @@ static const char *inflate_some(member *m, Bytef *out, size_t n,
 static void add_to_crc(uLong *crc, const void *p, size_t n) {
   const Bytef *bytes = p;
   while (n > 0) {
-    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
     *crc = crc32(*crc, bytes, part);
     bytes += part;
     n -= part;
   }
 }
 
-/* The next n bytes. */
+/* Reads the next n bytes and updates the CRC. */
 static const char *read_bytes(member *m, void *out, size_t n) {
   const char *why;
   size_t got = n;
@@ -129,23 +131,24 @@ static const char *read_bytes(member *m, void *out, size_t n) {
   return NULL;
 }
 
-/* member:read(n): the next bytes as a string, or nil and why not */
+/* member:read(n): returns the next n bytes as a string, or nil and the error */
 static int member_read(lua_State *L) {
   st__state *h = st__state_of(L);
   member *m = check_member(L);
   const int64_t n = st__check_int(h, L, 2, "n");
   if (n < 0 || n > MAX_READ) {
-    return st__error(h, L, ST_BAD_VALUE, "read: not that many at once");
+    return st__error(h, L, ST_BAD_VALUE, "read: argument 'n' is out of range");
   }
   void *bytes = lua_newuserdata(L, (size_t)n);   /* [+1] */
-  m = check_member(L);                           /* a finaliser may close it */
+  m = check_member(L);                           /* a finalizer may close it */
   const char *why = read_bytes(m, bytes, (size_t)n);
   if (why) return st__failed(L, why);
   lua_pushlstring(L, bytes, (size_t)n);          /* [+1] */
   return 1;
 }
 
-/* member:read_into(t): the next bytes are those of t; or nil and why not */
+/* member:read_into(t): reads the next bytes into t; returns true, or nil and
+ * the error */
 static int member_read_into(lua_State *L) {
   size_t n;
   member *m = check_member(L);
@@ -156,8 +159,8 @@ static int member_read_into(lua_State *L) {
   return 1;
 }
 
-/* member:finish(): the CRC of its bytes, once all are read; or nil and why
- * not */
+/* member:finish(): returns the CRC of its bytes, once all are read; or nil and
+ * the error */
 static int member_finish(lua_State *L) {
   Bytef byte;
   size_t got = 0;
@@ -167,7 +170,7 @@ static int member_finish(lua_State *L) {
     if (why) return st__failed(L, why);
   }
   if (got > 0 || m->left > 0 || m->z.avail_in > 0) {
-    return st__failed(L, "it is longer than it says");
+    return st__failed(L, "it is longer than its header says");
   }
   st__push_int(st__state_of(L), L, (int64_t)m->crc); /* [+1] */
   return 1;
@@ -175,7 +178,7 @@ static int member_finish(lua_State *L) {
 
 /* -- Writing -------------------------------------------------------------- */
 
-/* crc32(string | tensor ...): of all their bytes */
+/* crc32(string | tensor ...): returns the CRC of all their bytes */
 static int crc(lua_State *L) {
   st__state *h = st__state_of(L);
   uLong sum = crc32(0, NULL, 0);
@@ -188,13 +191,13 @@ static int crc(lua_State *L) {
   return 1;
 }
 
-/* Deflates n bytes to the file in argument 1. */
+/* Deflates n bytes into the file at index 1. */
 static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
                                  size_t n, bool is_last) {
   Bytef out[BLOCK];
   int code;
   do {
-    const uInt part = (uInt)(n < AT_ONCE ? n : AT_ONCE);
+    const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
     const int flush = is_last && part == n ? Z_FINISH : Z_NO_FLUSH;
     z->next_in = (z_const Bytef *)(uintptr_t)p;
     z->avail_in = part;
@@ -208,17 +211,17 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
       if (why) return why;
     } while (z->avail_out == 0);
   } while (n > 0);
-  return is_last && code != Z_STREAM_END ? "it could not be deflated" : NULL;
+  return is_last && code != Z_STREAM_END ? "deflate failed" : NULL;
 }
 
-/* deflate(file, string | tensor ...): all their bytes as one stream; true, or
- * nil and why not */
+/* deflate(file, string | tensor ...): deflates all their bytes as one stream;
+ * returns true, or nil and the error */
 static int deflate_all(lua_State *L) {
   st__state *h = st__state_of(L);
   const int top = lua_gettop(L);
   const char *why = NULL;
   size_t n;
-  st__save_write(L, 1, NULL, 0);  /* it is one */
+  st__save_write(L, 1, NULL, 0);  /* raises unless it is a file */
   for (int i = 2; i <= top; i++) st__check_bytes(h, L, i, &n);
   z_stream z = {.zalloc = NULL};
   if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW, 8,

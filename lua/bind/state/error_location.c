@@ -1,5 +1,5 @@
-/* How failures become Lua errors: at the line of the caller, with the text
- * that the engine left.
+/* Raises failures as Lua errors: the engine's message with the user's source
+ * line in front.
  */
 
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include "bind.h"
 
-/* Frames of C functions and of strided's own Lua files are not where the
- * user made the mistake. */
+/* Frames of C functions and of strided's own Lua files are skipped: the user's
+ * mistake is in neither. */
 bool st__is_user_frame(const st__state *h, const lua_Debug *ar) {
   return ar->currentline > 0 &&
          (!h->home[0] || strncmp(ar->source, h->home, strlen(h->home)) != 0);

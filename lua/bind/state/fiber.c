@@ -1,11 +1,11 @@
-/* Fibers: coroutines that have C stacks of their own.
+/* Fibers: coroutines with their own C stacks.
  *
  * Note [Fibers]
- * Lua's coroutines take turns on one C stack: what a body of st.mode or of
- * st.no_grad changes for the thread, and what a call that runs a Lua function
- * has on the stack, is undone in reverse order. Tarantool's fibers switch C
- * stacks, from anywhere in Lua code, and would undo it in any order. So while
- * a fiber that yields is inside of such a body or call, those of others fail.
+ * Lua's coroutines share one C stack. Thread state that a body of st.mode or
+ * st.no_grad changes, and data that a call of a Lua function has on the stack,
+ * are therefore undone in reverse order. Tarantool's fibers switch C stacks at
+ * any point of Lua code and would undo them in any order. So while a fiber has
+ * yielded inside such a body or call, those of other fibers fail.
  */
 
 #include <dlfcn.h>

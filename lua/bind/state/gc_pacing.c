@@ -1,36 +1,37 @@
-/* The pace of Lua's collector, which does not see the bytes of tensors.
+/* The pacing of Lua's collector, which does not count the bytes of tensors.
  *
  * Note [Pacing the collector]
- * Lua sees a few bytes where a tensor has millions. So the bytes of fresh
- * results are a debt, and a cycle of the collector is through by the time it
- * reaches a bound. What a cycle costs depends on the Lua heap alone, and so
- * does the bound: a small heap is walked often, so that temporaries stay in
- * the caches of the processor, a large one more seldom, but often enough for
- * memory not to grow beyond a multiple of the heap. Tensors that are alive do
- * not count: to collect more seldom because of them would only let the others
- * go cold.
+ * Lua counts a few bytes for a tensor of megabytes. So the bytes of new results
+ * are counted as a debt, and a collection cycle completes by the time the debt
+ * reaches a bound. The cost of a cycle depends on the Lua heap alone, and so
+ * does the bound: a small heap is collected often, so that temporaries stay in
+ * the processor's caches; a large one less often, but often enough to limit
+ * memory to a multiple of the heap. Live tensors do not count: collecting less
+ * often because of them would only evict the temporaries from the caches.
  *
- * A small heap is collected at once. In a large one that would be a pause of
- * many milliseconds; there steps in proportion to the new debt begin ahead of
- * the bound. A cycle that somebody else had begun may end early and miss what
- * died meanwhile: one that took few steps does not count.
+ * A small heap is collected at once. For a large one that would be a pause of
+ * many milliseconds, so steps in proportion to the new debt begin before the
+ * bound. A cycle that was in progress before the first step may end early and
+ * miss objects that died since it began: a cycle that took few steps does not
+ * count.
  *
- * Note [Stack space for finalisers]
- * Finalisers run on the stack of whoever collects. One that finds it full
- * fails and is not called again: Lua gives its object up, and what a tensor
- * has would stay for good. So deep down the engine does not collect; what is
- * due waits until there are fewer calls on the stack, or is not there when
- * memory runs out. Lua itself does collect there.
+ * Note [Stack space for finalizers]
+ * Finalizers run on the stack of the thread that collects. A finalizer that
+ * fails because the stack is full is not called again: Lua drops its object,
+ * and the tensor's memory would leak. So the engine does not collect deep in
+ * the stack; a collection that is due is postponed until fewer calls are
+ * active, and the retry after an allocation failure is skipped. Lua itself does
+ * collect there.
  */
 
 #include "bind.h"
 
 enum {
-  MIN_BOUND = 4 << 20, /* bytes: the bound of a small heap */
-  MID_BOUND = 64 << 20, /* up to here it is eight heaps, beyond three */
-  FULL_GC_HEAP = 2 << 20, /* bytes of heap that take less than a millisecond */
-  STEPS = 32,         /* of a cycle */
-  CALLS = 4           /* of a finaliser, one inside of the other */
+  MIN_BOUND = 4 << 20, /* bytes: the smallest bound */
+  MID_BOUND = 64 << 20, /* bound: 8 heaps up to here, then 3 heaps */
+  FULL_GC_HEAP = 2 << 20, /* bytes of heap: collected in < 1 ms */
+  STEPS = 32,         /* per cycle */
+  CALLS = 4           /* nested calls that a finalizer may need */
 };
 
 static int64_t bound_of(int64_t heap) {
@@ -52,8 +53,8 @@ static int run_gc_call(lua_State *L) {
   return 0;
 }
 
-/* lua_gc, and what a finaliser raises. One that makes tensors shall not begin
- * a collection inside of this one, and the next one inside of that. */
+/* Calls lua_gc and raises the errors of finalizers. is_collecting prevents a
+ * finalizer that creates tensors from starting a nested collection. */
 static int run_gc(st__state *h, lua_State *L, int what, int data) {
   gc_call t = {what, data, 0};
   h->is_collecting = true;
@@ -68,12 +69,12 @@ static void collect(st__state *h, lua_State *L) {
   run_gc(h, L, LUA_GCCOLLECT, 0);
 }
 
-/* Who has stopped the collector has his reasons. */
+/* Respect a collector that the user stopped. */
 static bool is_stopped(lua_State *L) {
   return lua_gc(L, ST_GC_IS_RUNNING, 0) == 0;
 }
 
-/* Arguments: this function, how many calls of it go inside of each other. */
+/* Arguments: this function, the number of nested calls of it. */
 static int nest_calls(lua_State *L) {
   const int n = (int)lua_tointeger(L, 2);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -94,14 +95,15 @@ static int begin_nest(lua_State *L) {
   return 0;
 }
 
-/* Note [Stack space for finalisers] */
+/* True if the stack has room for finalizers: Note [Stack space for
+ * finalizers]. */
 static bool has_room(lua_State *L) {
   if (st__protected(L, begin_nest, NULL) == 0) return true; /* [+0|1] */
   lua_pop(L, 1);                                            /* [-1] */
   return false;
 }
 
-/* Does its share of a cycle between start and bound. */
+/* Runs the part of a cycle that is due between start and bound. */
 static void step(st__state *h, lua_State *L, int64_t heap, int64_t start,
                  int64_t bound) {
   const int64_t span = bound - start;
@@ -139,7 +141,7 @@ void st__gc_credit(st__state *h, const st__tensor_ud *ud) {
   h->debt -= ud->charged < h->debt ? ud->charged : h->debt;
 }
 
-/* A finaliser of the user's may raise: not through the engine's callers. */
+/* Runs protected: an error of a user's finalizer must not reach the engine. */
 static int collect_all(lua_State *L) {
   const bool was_stopped = is_stopped(L);
   collect(lua_touserdata(L, 1), L);

@@ -1,15 +1,15 @@
-/* What an interactive session needs of the system: Ctrl-C, waiting for input,
- * whether somebody looks at the output.
+/* System calls of an interactive session: Ctrl-C, waiting for input, and
+ * whether the output is a terminal.
  *
  * Note [Interrupts]
- * SIGINT may arrive on any thread of the process. The handler passes it on to
- * the thread that asked for interrupts, so that its system calls return; there
- * it sets a flag and, while a chunk runs, a hook that raises at the next
- * instruction. LuaJIT has one hook for all coroutines, plain Lua one for each:
- * there a hook that looks at the flag now and then is set beforehand, and new
- * coroutines inherit it. A kernel of the engine is never cut short. The
- * handler is in place only while a session asks for it; a process that embeds
- * strided keeps its own.
+ * SIGINT may arrive on any thread of the process. The handler forwards it to
+ * the thread that called catch_interrupts, so that its system calls return;
+ * there it sets a flag and, while a chunk runs, a debug hook that raises at the
+ * next instruction. LuaJIT has one hook for all coroutines. PUC Lua has one per
+ * coroutine: there a hook that tests the flag every HOOK_INTERVAL instructions
+ * is set beforehand, and new coroutines inherit it. A kernel of the engine is
+ * never interrupted. The handler is installed only while a session requests it;
+ * a process that embeds strided keeps its own.
  */
 
 #include <errno.h>
@@ -20,17 +20,18 @@
 
 #include "bind.h"
 
-enum { LOOK_EVERY = 1000 };  /* instructions of plain Lua */
+enum { HOOK_INTERVAL = 1000 };  /* instructions of PUC Lua */
 
-static volatile sig_atomic_t pending;     /* a signal that nobody took */
-static lua_State *volatile running;       /* whose chunk is to be stopped */
+static volatile sig_atomic_t pending;     /* a signal not handled yet */
+static lua_State *volatile running;       /* runs the chunk to interrupt */
 static pthread_t owner;
 static struct sigaction earlier;
 static bool is_caught;
 
 /* -- Interrupts ----------------------------------------------------------- */
 
-/* A hook knows no binding state, and the message needs no place. */
+/* The debug hook, which has no binding state; its message has no source
+ * line. */
 static void stop(lua_State *L, lua_Debug *ar) {
   (void)ar;
   if (!pending) return;
@@ -55,7 +56,7 @@ static void on_interrupt(int sig) {
   errno = saved;
 }
 
-/* catch_interrupts(on): from now on, and back to what was before */
+/* catch_interrupts(on): installs the handler, or restores the previous one */
 static int catch_interrupts(lua_State *L) {
   struct sigaction action = {.sa_handler = on_interrupt};
   const bool on = lua_toboolean(L, 1);
@@ -72,16 +73,16 @@ static int catch_interrupts(lua_State *L) {
   return 0;
 }
 
-/* interruptible(looks, fn, handler): xpcall(fn, handler), and an interrupt is
- * an error of fn; looks: this Lua has a hook for each coroutine */
+/* interruptible(per_coroutine, fn, handler): xpcall(fn, handler) in which an
+ * interrupt is an error of fn; per_coroutine: hooks are per coroutine */
 static int interruptible(lua_State *L) {
-  const bool looks = lua_toboolean(L, 1);
+  const bool per_coroutine = lua_toboolean(L, 1);
   lua_settop(L, 3);
   lua_State *const outer = running;
   const lua_Hook hook = lua_gethook(L);
   const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
   if (!outer) pending = 0;
-  if (looks) lua_sethook(L, stop, LUA_MASKCOUNT, LOOK_EVERY);
+  if (per_coroutine) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
   running = L;
   lua_insert(L, 2);                                     /* handler, fn */
   const int status = lua_pcall(L, 0, LUA_MULTRET, 2);   /* [-1, +n] */
@@ -94,14 +95,15 @@ static int interruptible(lua_State *L) {
 
 /* -- Input and output ----------------------------------------------------- */
 
-/* wait_input(): true once standard input has something or has ended, false
+/* wait_input(): returns true when standard input has data or has ended, false
  * after an interrupt */
 static int wait_input(lua_State *L) {
   sigset_t blocked, before;
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGINT);
-  /* Blocked between the look at the flag and the wait: none gets lost. */
+  /* SIGINT is blocked between the test of the flag and ppoll, so none is
+   * lost. */
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   int n = 0;
   while (!pending && n == 0) {
@@ -114,7 +116,7 @@ static int wait_input(lua_State *L) {
   return 1;
 }
 
-/* is_terminal(fd) */
+/* is_terminal(fd): returns true if fd is a terminal */
 static int is_terminal(lua_State *L) {
   lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1))); /* [+1] */
   return 1;

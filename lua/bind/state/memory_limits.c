@@ -1,16 +1,16 @@
-/* What memory the engine uses, and its bounds: strided.memory.
+/* strided.memory: memory statistics and limits.
  */
 
 #include "bind.h"
 
-/* [0], the table at the top */
+/* Sets a field of the table at the top. [0] */
 static void set_bytes(st__state *h, lua_State *L, const char *name,
                       int64_t n) {
   st__push_int(h, L, n);      /* [+1] */
   lua_setfield(L, -2, name);  /* [-1] */
 }
 
-/* A limit; without one nothing. [+1] */
+/* Pushes a limit; nil if there is none. [+1] */
 static int push_limit(st__state *h, lua_State *L, int64_t bytes) {
   if (bytes == INT64_MAX) lua_pushnil(L); /* [+1] */
   else st__push_int(h, L, bytes);         /* [+1] */
@@ -48,7 +48,7 @@ static int stats(lua_State *L) {
   return 1;
 }
 
-/* trim(): returns how many bytes went back to the system */
+/* trim(): returns the number of bytes returned to the system */
 static int trim(lua_State *L) {
   st__push_int(st__state_of(L), L, st_memory_trim()); /* [+1] */
   return 1;
@@ -60,8 +60,7 @@ static int reset_peak(lua_State *L) {
   return 0;
 }
 
-/* Applies the bytes in argument 1, nil for none; returns what was
- * set before. */
+/* Applies the limit in argument 1, nil for none; returns the previous one. */
 static int set(lua_State *L, int64_t before,
                st_status (*apply)(int64_t bytes)) {
   st__state *h = st__state_of(L);
@@ -72,17 +71,17 @@ static int set(lua_State *L, int64_t before,
                          : st__raise(h, L, status);
 }
 
-/* set_limit([bytes]) */
+/* set_limit([bytes]): returns the previous limit */
 static int set_limit(lua_State *L) {
   return set(L, st_memory_sum().limit, st_memory_set_limit);
 }
 
-/* set_cache_limit([bytes]) */
+/* set_cache_limit([bytes]): returns the previous limit */
 static int set_cache_limit(lua_State *L) {
   return set(L, st_memory_sum().cache_limit, st_memory_set_cache_limit);
 }
 
-/* memory_fail_at(k): while it is on, a failed allocation is not retried */
+/* memory_fail_at(k): disables the retry of failed allocations unless k is 0 */
 static int memory_fail_at(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t k = st__check_int(h, L, 1, "k");
@@ -91,7 +90,7 @@ static int memory_fail_at(lua_State *L) {
   return 1;
 }
 
-/* The kinds alone: strided.memory() */
+/* strided.memory(): returns the kinds alone */
 static int call(lua_State *L) { return push_kinds(L); }
 
 void st__open_memory(st__state *h, lua_State *L) {

@@ -1,4 +1,4 @@
-/* Lua values that the engine holds: Note [Registry references].
+/* References to Lua values that the engine owns: Note [Registry references].
  */
 
 #include <stdlib.h>

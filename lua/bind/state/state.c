@@ -1,4 +1,4 @@
-/* Binding states: metatables, userdata and the way into the engine.
+/* Binding states: metatables, userdata and entering the engine.
  */
 
 #include <math.h>
@@ -21,11 +21,10 @@ static st__opener *const ud_fill[] = {
 #undef ST_UD_FILL
 };
 
-/* -- Userdata
- * ---------------------------------------------------------------- */
+/* -- Userdata ------------------------------------------------------------- */
 
-/* Note [Metatables on first use]. A finaliser may run meanwhile and make it
- * itself. */
+/* Note [Metatables on first use]. A finalizer that runs meanwhile may create
+ * the metatable first. */
 static void make_meta(st__state *h, lua_State *L, st_ud_kind kind) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   lua_newtable(L);                       /* [+1] */
@@ -74,7 +73,7 @@ static const char *scalar_name(const st_scalar *s) {
        : s->kind == ST_SCALAR_INT ? "int64" : "float";
 }
 
-/* A number that is no int64_t. */
+/* Describes a number that is not an int64_t. */
 static const char *number_name(double d) {
   if (isnan(d)) return "nan";
   if (isinf(d)) return "infinity";
@@ -107,8 +106,9 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
                      const char *arg) {
   void *p = st__testudata(h, L, idx, kind);
   if (!p) {
-    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a %s, got %s", arg,
-              ud_name[kind], st__type_name(h, L, idx));
+    const char *article = strchr("aeiou", *ud_name[kind]) ? "an" : "a";
+    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be %s %s, got %s", arg,
+              article, ud_name[kind], st__type_name(h, L, idx));
   }
   return p;
 }
@@ -123,7 +123,8 @@ void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
   }
 }
 
-/* A boolean as second upvalue is their mark: see may_borrow. */
+/* A boolean as second upvalue marks functions that run a body: see
+ * may_borrow. */
 void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
   for (; fns->name; fns++) {
     lua_pushlightuserdata(L, h);         /* [+1] */
@@ -133,22 +134,24 @@ void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
   }
 }
 
-/* -- Into the engine ------------------------------------------------------ */
+/* -- Entering the engine -------------------------------------------------- */
 
 static _Thread_local st__state *current;
 
 st__state *st__current_state(void) { return current; }
 
 /* Note [Borrowed arguments on the stack]
- * A finaliser may run in any allocation of a C function of ours, and free a
- * tensor that this one holds as a borrowed argument; so the stack is searched
- * for functions of ours. The finaliser may do it in a coroutine, whose stack
- * does not show who waits below, and Lua cannot tell. So the outermost thread
- * that one of ours waits on is noted, in a weak table: each that calls takes
- * the place, unless it runs on top of the one that has it. The main thread,
- * which nobody collects, is known by its address. */
+ * Any allocation in a C function of the binding may run a finalizer, which may
+ * free a tensor that the function holds as a borrowed argument. So tensor_free
+ * searches the stack for functions of the binding. A finalizer may run in a
+ * coroutine, whose stack does not show the functions that wait for it, and Lua
+ * has no call that finds them. So a weak table stores the outermost thread that
+ * has a waiting function: each thread that calls one stores itself, unless the
+ * stored one is below it. The main thread, which is never collected, is
+ * identified by its address. */
 
-/* Is the C function at the top ours, and no runner? */
+/* True if the function at the top is a C function of the binding that does not
+ * run a body. */
 static bool may_borrow(const st__state *h, lua_State *L) {
   if (!lua_iscfunction(L, -1) || !lua_getupvalue(L, -1, 1)) return false;
   const bool is_ours = lua_touserdata(L, -1) == (const void *)h; /* [+1] */
@@ -159,7 +162,7 @@ static bool may_borrow(const st__state *h, lua_State *L) {
   return !is_runner;
 }
 
-/* Does one wait on L, at that level or below? */
+/* True if such a function is active on L at that level or below. */
 static bool has_borrower(const st__state *h, lua_State *L, int level) {
   lua_Debug ar;
   bool found = false;
@@ -172,7 +175,7 @@ static bool has_borrower(const st__state *h, lua_State *L, int level) {
   return found;
 }
 
-/* The thread that is noted, if one waits there and it is another one. */
+/* True if such a function is active on the stored thread, which is not L. */
 static bool borrower_elsewhere(const st__state *h, lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->thread_ref); /* [+1] */
   lua_rawgeti(L, -1, 1);                            /* [+1] */
@@ -195,7 +198,8 @@ bool st__is_nested(st__state *h, lua_State *L) {
                       1) || (lua_checkstack(L, 2) && borrower_elsewhere(h, L));
 }
 
-/* See tensor_free (tensor_userdata.c). */
+/* Releases the tensors that were freed while the engine ran: see tensor_free
+ * (tensor_userdata.c). */
 static void release_deferred(st__state *h, lua_State *L) {
   if (!h->has_deferred || h->running || st__is_nested(h, L)) return;
   h->has_deferred = false;
@@ -252,7 +256,7 @@ st_status st__end(st__state *h, lua_State *L, const st__entry *e,
   st__leave(h, e);
   if (!e->running &&
       atomic_load_explicit(&h->unrefs, memory_order_relaxed)) {
-    st__lua_ref_sweep(h, L); /* kernels that were taken back while they ran */
+    st__lua_ref_sweep(h, L); /* kernels removed while they ran */
   }
   release_deferred(h, L);
   return status;
@@ -272,12 +276,12 @@ static st_status enter(st__state *h, lua_State *L, const st__request *req) {
   st__leave(h, &e);
   const lua_State *running = e.running;
   /* Inside a Lua kernel the engine leaves the name to the outer operator, but
-   * this failure becomes a Lua error of its own. */
+   * this failure becomes a Lua error here. */
   if (running && status != ST_OK && status != ST_HOST) {
     st_fail(status, "%s: %s", name_of(req), st_message());
   }
   if (!running && atomic_load_explicit(&h->unrefs, memory_order_relaxed)) {
-    st__lua_ref_sweep(h, L); /* kernels that were taken back while they ran */
+    st__lua_ref_sweep(h, L); /* kernels removed while they ran */
   }
   return status;
 }
@@ -298,11 +302,11 @@ st_status st__run(st__state *h, lua_State *L, const st__request *req) {
   return status;
 }
 
-/* -- Life of a binding state
- * ------------------------------------------------------- */
+/* -- Lifetime of a binding state ------------------------------------------ */
 
-/* One for all of them: what it guards takes no longer than a glance. A child
- * of fork finds it open, whoever held it; the lists are whole at any moment. */
+/* One lock for all states, held for a few instructions. The lists are
+ * consistent at any moment, so the child of a fork reinitializes it
+ * unlocked. */
 static pthread_mutex_t states = PTHREAD_MUTEX_INITIALIZER;
 
 static void reset_lock(void) {
@@ -320,9 +324,9 @@ void st__state_release(st__state *h) {
 }
 
 /* Note [Closed binding states]
- * While a state closes, finalisers may make userdata of ours; these are
- * finalised after the sentinel. So a closed binding state is kept until its
- * thread opens the next one or ends: by then the state is gone. */
+ * While a Lua state closes, finalizers may create userdata of the binding;
+ * these are finalized after the sentinel. So a closed binding state is kept
+ * until its thread opens the next one or ends: then the Lua state is gone. */
 static pthread_key_t closed_states;
 static bool has_key;
 
@@ -352,7 +356,7 @@ static void defer_release(st__state *h) {
   pthread_setspecific(closed_states, h);
 }
 
-/* The state is closing: its kernels cannot run any more. */
+/* The Lua state is closing; its kernels can no longer run. */
 static int state_gc(lua_State *L) {
   st__state **ud = lua_touserdata(L, 1);
   st__state *h = ud ? *ud : NULL;
@@ -383,8 +387,8 @@ static void new_thread_table(st__state *h, lua_State *L) {
   h->thread_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
 }
 
-/* The sentinel is the first userdata of all, so that it is finalised after
- * those that were there when the state began to close. */
+/* The sentinel is created before all other userdata, so it is finalized after
+ * those that exist when the state begins to close. */
 st__state *st__state_new(lua_State *L) {
   st__state **ud = lua_newuserdata(L, sizeof *ud);  /* [+1] */
   *ud = NULL;

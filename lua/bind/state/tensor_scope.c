@@ -1,23 +1,23 @@
-/* Scopes: tensors that are released when a function ends, not when the
- * collector comes by.
+/* Scopes: tensors that are released when a function returns, before the
+ * collector finalizes them.
  *
  * Note [Tensor scopes]
- * Userdata that are made while a scope is the innermost one are linked into its
- * list; those that its function returns, also in tables, move on to the scope
- * around it, and what the others hold is released. A userdata that outlives its
- * scope is empty, which every use of it notices. The function is called from
- * C, so nothing can yield out of it, and scopes end in the order in which they
- * began. A finaliser takes its userdata out of the list, so the list never has
- * one that is gone. What is released cannot be a borrowed argument of a call
- * below the scope: it was not there when that call began.
+ * Userdata created while a scope is the innermost one are linked into its list.
+ * Those that its function returns, also in tables, move to the enclosing scope;
+ * the tensors of the others are released. A userdata that outlives its scope is
+ * empty, and every use of it raises. The function is called from C, so it
+ * cannot yield across the scope, and scopes end in the reverse order of their
+ * beginning. A finalizer unlinks its userdata, so the list has only live ones.
+ * A tensor that is released cannot be a borrowed argument of a call below the
+ * scope: it did not exist when that call began.
  */
 
 #include "bind.h"
 
-enum { DEPTH = 32 }; /* of tables within tables in results */
+enum { DEPTH = 32 }; /* most levels of tables in results */
 
 struct st__scope {
-  st__tensor_ud head; /* of a ring */
+  st__tensor_ud head; /* head of a circular list */
   st__scope *outer;
 };
 
@@ -45,15 +45,15 @@ static void release_all(st__state *h, st__scope *s) {
   }
 }
 
-/* -- What is kept --------------------------------------------------------- */
+/* -- Escaping results ----------------------------------------------------- */
 
 typedef struct escape {
   st__state *h;
-  st__scope *to; /* NULL: no scope */
-  int seen;      /* a table of the tables that were walked */
+  st__scope *to; /* NULL: no enclosing scope */
+  int seen;      /* stack index: the set of visited tables */
 } escape;
 
-/* Is the table at idx one that was not walked yet? */
+/* Adds the table at idx to the visited ones; returns false if it was there. */
 static bool is_new(escape *k, lua_State *L, int idx) {
   luaL_checkstack(L, 8, "results");
   lua_pushvalue(L, idx);            /* [+1] */
@@ -67,7 +67,7 @@ static bool is_new(escape *k, lua_State *L, int idx) {
   return true;
 }
 
-/* The value at idx, and what tables have as keys and values. */
+/* Keeps the value at idx and, for a table, its keys and values. */
 static void keep(escape *k, lua_State *L, int idx, int depth) {
   st__tensor_ud *ud = st__testudata(k->h, L, idx, ST_UD_TENSOR);
   if (ud && ud->next) {
@@ -81,7 +81,7 @@ static void keep(escape *k, lua_State *L, int idx, int depth) {
   }
 }
 
-/* The results from argument 2 on; argument 1 is the keeper. */
+/* Arguments: the escape, the results. */
 static int escape_results(lua_State *L) {
   escape *k = lua_touserdata(L, 1);
   const int n = lua_gettop(L);
@@ -91,8 +91,9 @@ static int escape_results(lua_State *L) {
   return 0;
 }
 
-/* Moves n values at the top of the stack, and what is in them, out of the
- * innermost scope. On failure, of memory, the error is on the stack. [+0|1] */
+/* Moves the n values at the top of the stack, and the values in their tables,
+ * out of the innermost scope. If memory runs out, it returns an error status
+ * with the message at the top. [+0|1] */
 static int escape_top(st__state *h, lua_State *L, int n, st__scope *to) {
   escape k = {.h = h, .to = to};
   const int first = lua_gettop(L) - n + 1;
@@ -108,7 +109,7 @@ static int escape_top(st__state *h, lua_State *L, int n, st__scope *to) {
 
 /* -- Functions ------------------------------------------------------------ */
 
-/* scope(body, ...): what body(...) returns */
+/* scope(body, ...): returns what body(...) returns */
 static int scope(lua_State *L) {
   st__state *h = st__state_of(L);
   if (!lua_isfunction(L, 1)) {
@@ -126,7 +127,8 @@ static int scope(lua_State *L) {
   return status == 0 ? lua_gettop(L) : lua_error(L);
 }
 
-/* keep(...): its arguments, which the innermost scope will not release */
+/* keep(...): returns its arguments; the innermost scope does not release
+ * them */
 static int keep_out(lua_State *L) {
   st__state *h = st__state_of(L);
   if (!h->scope) return lua_gettop(L);

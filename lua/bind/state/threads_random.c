@@ -1,4 +1,4 @@
-/* The process: threads, random numbers, versions.
+/* Process-wide settings: threads, versions, random generators.
  */
 
 #include <string.h>
@@ -20,26 +20,26 @@ static int set_num_threads(lua_State *L) {
   return status == ST_OK ? 0 : st__raise(h, L, status);
 }
 
-static bool count_loops(void *ctx, const st_op *op) {
+static bool count_kernels(void *ctx, const st_op *op) {
   *(int *)ctx += st_op_isa(op) != NULL;
   return true;
 }
 
 typedef struct handles { const st_op **ops; int n, max; } handles;
 
-static bool keep_loops(void *ctx, const st_op *op) {
+static bool collect_kernels(void *ctx, const st_op *op) {
   handles *all = ctx;
   if (all->n < all->max && st_op_isa(op)) all->ops[all->n++] = op;
   return all->n < all->max;
 }
 
-/* {["aten::add.Tensor"] = "avx2", ...}. Nothing of Lua runs while the engine
- * visits. [+1] */
+/* {["aten::add.Tensor"] = "avx2", ...}. Collects the operators first: no Lua
+ * code may run during st_op_each. [+1] */
 static void push_kernels(lua_State *L) {
   int max = 1;
-  st_op_each(count_loops, &max);
+  st_op_each(count_kernels, &max);
   handles all = {lua_newuserdata(L, (size_t)max * sizeof(st_op *)), 0, max};
-  st_op_each(keep_loops, &all);                            /* [+1] */
+  st_op_each(collect_kernels, &all);                       /* [+1] */
   lua_createtable(L, 0, all.n);                            /* [+1] */
   for (int k = 0; k < all.n; k++) {
     const char *overload = st_op_overload_name(all.ops[k]);
@@ -65,7 +65,7 @@ static int config(lua_State *L) {
   return 1;
 }
 
-/* set_home(source): where our Lua files are, for st__raise */
+/* set_home(source): the folder of strided's Lua files, for st__raise */
 static int set_home(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n;
@@ -81,7 +81,7 @@ static st_generator *check_generator(lua_State *L) {
                                           ST_UD_GENERATOR, "self");
 }
 
-/* manual_seed(seed): of the default generator */
+/* manual_seed(seed): seeds the default generator */
 static int manual_seed(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
@@ -90,7 +90,7 @@ static int manual_seed(lua_State *L) {
   return 0;
 }
 
-/* Generator([seed]) */
+/* Generator([seed]): returns a new generator */
 static int new_generator(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t seed = lua_isnoneornil(L, 1)
@@ -100,7 +100,7 @@ static int new_generator(lua_State *L) {
   return status == ST_OK ? 1 : st__raise(h, L, status);
 }
 
-/* get_rng_state(): a generator that goes on as the default one would */
+/* get_rng_state(): returns a copy of the default generator */
 static int get_rng_state(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator **g = st__newudata(h, L, ST_UD_GENERATOR, sizeof *g);
@@ -110,13 +110,13 @@ static int get_rng_state(lua_State *L) {
   return 1;
 }
 
-/* set_rng_state(generator): the default one goes on as it would */
+/* set_rng_state(generator): copies its state to the default generator */
 static int set_rng_state(lua_State *L) {
   st__cannot_record(st__state_of(L), "it seeds random numbers");
   st__state *h = st__state_of(L);
   st_generator *g = *(st_generator **)st__checkudata(h, L, 1, ST_UD_GENERATOR,
                                                      "generator");
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st_generator_assign(st_default_generator(), g);
   return 0;
 }
@@ -127,11 +127,11 @@ static int generator_gc(lua_State *L) {
   return 0;
 }
 
-/* generator:manual_seed(seed): itself */
+/* generator:manual_seed(seed): returns the generator */
 static int generator_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st_generator_seed(g, (uint64_t)st__check_int(h, L, 2, "seed"));
   lua_settop(L, 1);
   return 1;
@@ -140,7 +140,7 @@ static int generator_seed(lua_State *L) {
 static int generator_initial_seed(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_generator *g = check_generator(L);
-  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator is gone");
+  if (!g) return st__error(h, L, ST_BAD_STATE, "the generator was finalized");
   st__push_int(h, L, (int64_t)st_generator_initial_seed(g)); /* [+1] */
   return 1;
 }

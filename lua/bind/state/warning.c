@@ -1,13 +1,14 @@
-/* Warnings of the engine, given to a function of the script.
+/* Warnings of the engine, passed to a function of the script.
  *
- * The process has one handler (st_set_warning_handler). Ours, once a script
- * has asked for it, hands a warning to the state whose call into the engine
- * runs on this thread; those of nobody's call go to stderr as before.
+ * The process has one handler (st_set_warning_handler). Once a script has
+ * called warnings(), the binding's handler passes a warning to the binding
+ * state whose call into the engine runs on this thread; without such a call it
+ * prints to stderr, as the default does.
  *
  * Note [Warnings are deferred]
- * The function is called when that call has been done, not in the middle of
- * it: there an operator has looked at the shapes of tensors that it is about
- * to walk, and the function could change them.
+ * The function is called after that call has ended, not during it: an operator
+ * has then read the shapes of tensors that it is about to traverse, and the
+ * function could change them.
  */
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static void on_warning(void *ctx, const char *text) {
   else if (h->warnings == ST_WARNINGS_CALL) enqueue(h, text);
 }
 
-/* What the function itself does is not warned of through it. */
+/* While the handler runs, warnings go to stderr. */
 static void call_handler(st__state *h, const char *text) {
   lua_State *L = h->running;
   if (h->warnings == ST_WARNINGS_PRINTED) print(text);
@@ -63,7 +64,7 @@ static void call_handler(st__state *h, const char *text) {
   if (st__nested_pcall(h, h->warner_ref,
                        (void *)(uintptr_t)text) != 0) { /* [+0|1] */
     const char *why = lua_tostring(L, -1);
-    fprintf(stderr, "strided: the function for warnings failed: %s\n",
+    fprintf(stderr, "strided: the warning handler failed: %s\n",
             why ? why : "?");
     lua_pop(L, 1);                                    /* [-1] */
   }
@@ -92,9 +93,9 @@ static st__warnings kind_of(st__state *h, lua_State *L) {
   return ST_WARNINGS_CALL;
 }
 
-/* warnings(fn | false | true): fn(text) is called for what is allowed but
- * seldom meant, after the call that does it; false keeps silent, true prints
- * to stderr, as at the start. Returns what was in force. */
+/* warnings(fn | false | true): fn(text) is called after a call that does
+ * something permitted but rarely intended; false disables warnings, true prints
+ * them to stderr, which is the default. Returns the previous setting. */
 static int warnings(lua_State *L) {
   st__state *h = st__state_of(L);
   const st__warnings kind = kind_of(h, L);

@@ -1,5 +1,6 @@
-/* What the dispatcher did while a function ran. The engine's callback must
- * not touch Lua, so events are noted in C memory and listed afterwards.
+/* st.trace: the dispatcher's events while a function runs. The engine's
+ * callback must not call Lua, so it stores the events in C memory; they are
+ * pushed afterwards.
  */
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 typedef struct events {
   st_trace *e;
   size_t n, room;
-  struct events *outer;  /* of a trace around this one */
+  struct events *outer;  /* the enclosing trace's */
 } events;
 
 static _Thread_local events *active;
@@ -19,7 +20,7 @@ static void note(void *ctx, const st_trace *event) {
   if (all->n == all->room) {
     const size_t room = all->room ? 2 * all->room : 64;
     st_trace *e = realloc(all->e, room * sizeof *e);
-    if (!e) return; /* the list ends early, the call goes on */
+    if (!e) return; /* the event is lost; the call continues */
     all->e = e;
     all->room = room;
   }
@@ -61,8 +62,8 @@ static void push_event(lua_State *L, const st_trace *e) {
   lua_setfield(L, -2, "depth");                          /* [-1] */
 }
 
-/* trace(body, ...), body a function or an operator: the list of events, then
- * what body returned. With a tensor it is aten::trace, upvalue 2. */
+/* trace(body, ...), body a function or an operator: returns the list of events,
+ * then the results of body. For a tensor it calls aten::trace, upvalue 2. */
 static int trace(lua_State *L) {
   st__state *h = st__state_of(L);
   if (!lua_isfunction(L, 1) && !st__testudata(h, L, 1, ST_UD_OPERATOR)) {
@@ -72,7 +73,7 @@ static int trace(lua_State *L) {
     return lua_gettop(L);
   }
   st__check_fiber(h, L, "trace");
-  st__cannot_record(h, "it watches its own calls");
+  st__cannot_record(h, "it runs an observer");
   events *all = st__newudata(h, L, ST_UD_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);
   all->outer = active;

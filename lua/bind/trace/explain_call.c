@@ -6,17 +6,17 @@
 
 #include "bind.h"
 
-/* "add.Tensor" into buf; aten's without their namespace. */
+/* Writes "add.Tensor" to buf; omits the namespace "aten". */
 static void name_of(const st_op *op, char *buf, size_t size) {
   const char *name = st_op_name(op), *overload = st_op_overload_name(op);
   if (strncmp(name, "aten::", 6) == 0) name += 6;
   snprintf(buf, size, "%s%s%s", name, *overload ? "." : "", overload);
 }
 
-/* A line for each overload that was tried before the chosen one, and why it
- * was not taken. */
-static void add_passed_over(luaL_Buffer *b, const st__frame *f,
-                            const st__packet *p) {
+/* Adds a line for each overload that was rejected before the chosen one, with
+ * the reason. */
+static void add_rejected(luaL_Buffer *b, const st__frame *f,
+                         const st__packet *p) {
   char line[600], name[200];
   st__frame other = *f;
   lua_State *L = f->L;
@@ -34,7 +34,7 @@ static void add_passed_over(luaL_Buffer *b, const st__frame *f,
   }
 }
 
-/* explain(op, ...): a text */
+/* explain(op, ...): returns the explanation as a string */
 static int explain(lua_State *L) {
   char name[200];
   st__frame f;
@@ -54,7 +54,7 @@ static int explain(lua_State *L) {
   lua_pushfstring(L, "%s%s\n", name,
                   f.nwraps ? ", with numbers as 0-dim tensors" : "");
   luaL_addvalue(&b);                                        /* [+n] */
-  add_passed_over(&b, &f, p);
+  add_rejected(&b, &f, p);
   st__push_lines(L, *text);                                 /* [+1] */
   luaL_addvalue(&b);                                        /* [-1] */
   luaL_pushresult(&b);                                      /* [+1] */

@@ -1,12 +1,12 @@
-/* Fused functions: st.fuse. A call finds the steps that were made of a
- * function for arguments like these, and runs them; or it records them first;
- * or it calls the function.
+/* Fused functions: st.fuse. A call runs the schedule that the compile cache has
+ * for its arguments, records one first, or calls the function if it cannot be
+ * fused.
  *
  * Note [Lifetime of a fused function]
- * The function, and what it gives besides tensors, are in the environment of
- * the userdata, not in the registry: a function whose upvalues refer to the
- * userdata would never be collected. What it has met is held by the steps, as
- * tensors without userdata; their environments (Note [Keeping gradient
+ * The environment of the userdata holds the function and its results that are
+ * not tensors. The registry does not: a function whose upvalues refer to the
+ * userdata would never be collected. Schedules own the captured tensors,
+ * without userdata; the environments of these tensors (Note [Keeping gradient
  * functions alive]) are found through the userdata that the function itself
  * refers to.
  */
@@ -20,13 +20,12 @@ enum { MAX_ARGS = 32, MAX_OUTPUTS = 16, MAX_SLOTS = 64,
 
 typedef struct fused_function {
   st_compile_cache *f;
-  st_schedule *pinned; /* that ran last, so that they do not go while they
-                          run */
+  st_schedule *pinned; /* the last one run, retained while it runs */
   bool is_running;
-  uint64_t constants;  /* by slot: results are not only tensors */
+  uint64_t constants;  /* bit per slot: has constant results */
 } fused_function;
 
-/* A call on its way. Arguments are at 2 .. nargs + 1. */
+/* A call in progress. Its arguments are at stack indices 2 .. nargs + 1. */
 typedef struct call {
   st__state *h;
   lua_State *L;
@@ -50,7 +49,7 @@ void st__check_not_fake(st__state *h, lua_State *L, const st_tensor *t) {
   if (st_recorder_is_fake(h->recorder, t)) {
     st__raise(h, L, st_recorder_reject_read(h->recorder));
   }
-  st__cannot_record(h, "it looks at the elements of a tensor that it has met");
+  st__cannot_record(h, "it reads the elements of a captured tensor");
 }
 
 /* -- Arguments ------------------------------------------------------------ */
@@ -84,7 +83,7 @@ static bool take_string(call *c, st_compile_cache_arg *a, int i) {
   return n < 1024;
 }
 
-/* False: calls with such arguments are not told from others. */
+/* Returns false if the argument cannot be part of a cache key. */
 static bool take_arg(call *c, int i) {
   st_compile_cache_arg *a = &c->args[i];
   const int type = lua_type(c->L, i + 2);
@@ -120,7 +119,7 @@ static void push_env_field(lua_State *L, int what) {
   lua_remove(L, -2);                                   /* [-1] */
 }
 
-/* With the arguments; returns how many results there are. */
+/* Calls the function with the arguments; returns the number of results. */
 static int call_function(lua_State *L, int nargs) {
   lua_settop(L, nargs + 1);
   push_env_field(L, FUNCTION);                         /* [+1] */
@@ -131,11 +130,11 @@ static int call_function(lua_State *L, int nargs) {
 
 /* -- Recording ------------------------------------------------------------ */
 
-/* In a list of results: a tensor, and nil. */
+/* Marks in a list of results: a tensor, and nil. */
 static char tensor_mark, nil_mark;
 
-/* Puts fake tensors in place of the tensors among the arguments, which are from
- * first on; one that is there twice is one fake tensor. */
+/* Replaces the tensors among the arguments, which start at index `first`, by
+ * fake tensors; equal arguments get the same fake tensor. */
 static void put_fakes(const call *c, lua_State *L, int first) {
   for (int i = 0, at = 0; i < c->nargs; i++) {
     if (!c->args[i].tensor) continue;
@@ -152,8 +151,8 @@ static void put_fakes(const call *c, lua_State *L, int first) {
   }
 }
 
-/* The n results from first on as a list of marks and constants, nil when all
- * are tensors. [+1] */
+/* Pushes the n results from index `first` on as a list of marks and constants;
+ * nil if all are tensors. [+1] */
 static void push_constants(st__state *h, lua_State *L, int first, int n) {
   int ntensors = 0;
   lua_createtable(L, n, 0);                            /* [+1] */
@@ -169,7 +168,8 @@ static void push_constants(st__state *h, lua_State *L, int first, int n) {
                type == LUA_TBOOLEAN) {
       lua_pushvalue(L, first + i);                     /* [+1] */
     } else {
-      st__cannot_record(h, "it returns what is neither a tensor nor plain");
+      st__cannot_record(h, "a result is not a tensor, number, string, boolean "
+                        "or nil");
       lua_pushboolean(L, 0);                           /* [+1] */
     }
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
@@ -179,15 +179,15 @@ static void push_constants(st__state *h, lua_State *L, int first, int n) {
   lua_pushnil(L);                                      /* [+1] */
 }
 
-/* run_recorded(call, fn, ...): the list of constants or nil, and what fn
- * returns for fake tensors */
+/* run_recorded(call, fn, ...): returns the list of constants or nil, then the
+ * results of fn for fake tensors */
 static int run_recorded(lua_State *L) {
   const call *c = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   put_fakes(c, L, 3);
   lua_call(L, c->nargs, LUA_MULTRET);                  /* [-n-1, +n] */
   const int n = lua_gettop(L) - 1;
-  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "it returns too much");
+  if (n > MAX_OUTPUTS) st__cannot_record(c->h, "too many results");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   push_constants(c->h, L, 2, n);                       /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
@@ -199,7 +199,8 @@ static void write_where(void *ctx, char *text, size_t size) {
   st__where(c->h, c->h->running ? c->h->running : c->L, text, size);
 }
 
-/* The tensors among n values from first on. */
+/* Reads the tensors among the n values from index `first` on; returns their
+ * number. */
 static int read_outputs(const call *c, int first, int n, st_tensor **out) {
   int ntensors = 0;
   for (int i = 0; i < n && i < MAX_OUTPUTS; i++) {
@@ -209,7 +210,8 @@ static int read_outputs(const call *c, int first, int n, st_tensor **out) {
   return ntensors;
 }
 
-/* The environment has room for it. constants: where they are */
+/* Stores the list of constants at index `constants` in the environment, which
+ * is preallocated: nothing is allocated here. */
 static void keep_constants(const call *c, const st_schedule *schedule,
                            int constants) {
   lua_State *L = c->L;
@@ -225,7 +227,8 @@ static void keep_constants(const call *c, const st_schedule *schedule,
   lua_pop(L, 1);                                       /* [-1] */
 }
 
-/* Calls the function with fake tensors. NULL: it has to be called. */
+/* Records the function by calling it with fake tensors. NULL: it cannot be
+ * fused for these arguments. */
 static st_schedule *record(call *c) {
   lua_State *L = c->L;
   st__state *h = c->h;
@@ -265,27 +268,28 @@ static void pin(fused_function *ud, st_schedule *schedule) {
   if (old) st_schedule_release(&old);
 }
 
-/* Bytes that a result is the first to keep alive. */
+/* Bytes of a storage that only this result owns. */
 static int64_t weight(const st_tensor *t) {
   return st_tensor_storage_refcount(t) > 1
          ? 0 : (int64_t)st_tensor_storage_nbytes(t);
 }
 
-/* Where input k is on the stack. */
+/* The stack index of input k. */
 static int index_of_input(const call *c, int k) {
   int i = 0;
   while (!c->args[i].tensor || k-- > 0) i++;
   return i + 2;
 }
 
-/* A userdata for output k, or the argument that it is. [+1] */
+/* A new userdata for output k, or the argument that it equals. [+1] */
 static void push_output(const call *c, const st_schedule *schedule, int k) {
   const int input = st_schedule_output(schedule, k);
   if (input < 0) st__new_tensor_ud(c->h, c->L);        /* [+1] */
   else lua_pushvalue(c->L, index_of_input(c, input));  /* [+1] */
 }
 
-/* Userdata of the results, and what is no tensor. Returns how many. [+n] */
+/* Pushes the results: empty userdata and constants. at: receives the stack
+ * indices of the userdata. Returns the number of results. [+n] */
 static int push_results(const call *c, const st_schedule *schedule, int *at) {
   lua_State *L = c->L;
   const int slot = st_schedule_slot(schedule);
@@ -317,7 +321,7 @@ static int push_results(const call *c, const st_schedule *schedule, int *at) {
   return nresults;
 }
 
-/* The environment of the arguments and of what the function has met. [+0|1] */
+/* The environment of the arguments and of the captured tensors. [+0|1] */
 static bool collect_env(const call *c, const st_schedule *schedule) {
   st__state *h = c->h;
   lua_State *L = c->L;
@@ -336,8 +340,8 @@ static bool collect_env(const call *c, const st_schedule *schedule) {
   return has_one;
 }
 
-/* What the results need of the arguments' environments, and of those that the
- * function has met. at: where they are */
+/* Results inherit the environments of the arguments and of the captured
+ * tensors. at: their stack indices */
 static void inherit_env(const call *c, const st_schedule *schedule,
                         const int *at) {
   st__state *h = c->h;
@@ -365,7 +369,7 @@ static st_status run_schedule(const call *c, const st_schedule *schedule,
   return st__end(c->h, c->L, &e, status);
 }
 
-/* Are the arguments and the steps what they were? Finalisers have run. */
+/* True if no finalizer has changed the arguments or the pinned schedule. */
 static bool is_same(const call *c, const st_schedule *schedule) {
   for (int i = 0; i < c->nargs; i++) {
     if (c->args[i].tensor &&
@@ -391,7 +395,7 @@ static int run(const call *c, st_schedule *schedule) {
   lua_State *L = c->L;
   st_tensor *outs[MAX_OUTPUTS];
   int at[MAX_OUTPUTS];
-  bool made = false, is_loose = c->h->keepalive.count > 0;
+  bool made = false, needs_env = c->h->keepalive.count > 0;
   int64_t bytes = 0;
   if (c->ud->is_running) {
     st_schedule_release(&schedule);
@@ -409,15 +413,15 @@ static int run(const call *c, st_schedule *schedule) {
   if (status != ST_OK) return st__raise(c->h, L, status);
   for (int i = 0; i < st_schedule_noutputs(schedule); i++) {
     if (st_schedule_output(schedule, i) < 0) bytes += weight(outs[i]);
-    is_loose = is_loose || st_tensor_requires_grad(outs[i]);
+    needs_env = needs_env || st_tensor_requires_grad(outs[i]);
   }
   take_outputs(c, schedule, at, outs);
-  if (is_loose) inherit_env(c, schedule, at);
+  if (needs_env) inherit_env(c, schedule, at);
   st__gc_charge(c->h, L, NULL, bytes);
   return n;
 }
 
-/* Is the function called, whatever the arguments? */
+/* True if the function must be called whatever its arguments are. */
 static bool is_called(const call *c) {
   return c->h->recorder || c->h->tracing || c->ud->is_running;
 }
@@ -439,7 +443,8 @@ static int call_fused(lua_State *L) {
 
 /* -- Methods -------------------------------------------------------------- */
 
-/* f:explain(...): the steps for these arguments, or why there are none */
+/* f:explain(...): returns the schedule for these arguments as a string, or why
+ * there is none */
 static int explain(lua_State *L) {
   call c;
   st_schedule *schedule;
@@ -448,8 +453,8 @@ static int explain(lua_State *L) {
   c.ud = check_fused(L);
   c.nargs = lua_gettop(L) - 1;
   if (is_called(&c) || !take_args(&c)) {
-    lua_pushliteral(L, "the function is called: these arguments cannot be "
-                    "told from others\n");             /* [+1] */
+    lua_pushliteral(L, "the function is called: its arguments have no "
+                    "cache key\n");                    /* [+1] */
     return 1;
   }
   if (!st_compile_cache_find(c.ud->f, c.nargs, c.args, &schedule)) {
@@ -470,7 +475,7 @@ static int explain(lua_State *L) {
   return 1;
 }
 
-/* f:clear(): forgets all steps */
+/* f:clear(): removes all schedules from the compile cache */
 static int clear(lua_State *L) {
   fused_function *ud = check_fused(L);
   st_compile_cache_clear(ud->f);
@@ -492,7 +497,7 @@ static int fused_gc(lua_State *L) {
   return 0;
 }
 
-/* fuse(fn, name): a fused function */
+/* fuse(fn, name): returns a fused function */
 static int fuse(lua_State *L) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "fn");

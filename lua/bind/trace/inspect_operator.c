@@ -1,5 +1,5 @@
-/* Operators from the inside: dumps, tables, tags, and the two doors that skip
- * the choice of keys.
+/* Introspection of operators: dumps, dispatch tables and tags; and the two
+ * calls that bypass the computation of dispatch keys.
  */
 
 #include <string.h>
@@ -13,10 +13,11 @@ static st__packet *check_packet(lua_State *L) {
   return p;
 }
 
-/* -- Doors ---------------------------------------------------------------- */
+/* -- Calls that bypass key computation ------------------------------------ */
 
-/* Calls the operator at 1 with all arguments of its schema, from 3 on. */
-static int call_past(lua_State *L, st__request *req) {
+/* Calls the operator at index 1; all arguments of its schema are given, from
+ * index 3 on. */
+static int call_bypass(lua_State *L, st__request *req) {
   st__frame f;
   st__state *h = st__state_of(L);
   st__packet *p = st__checkudata(h, L, 1, ST_UD_OPERATOR, "self");
@@ -26,25 +27,25 @@ static int call_past(lua_State *L, st__request *req) {
   return st__return_frame(&f, req);
 }
 
-/* op:redispatch(keys, ...): with these keys, whatever the arguments and the
- * thread have */
+/* op:redispatch(keys, ...): dispatches on these keys, not on those of the
+ * arguments and the thread */
 static int packet_redispatch(lua_State *L) {
   const st_keyset keys = st__check_keyset(st__state_of(L), L, 2);
-  return call_past(L,
-                   &(st__request){.kind = ST_REQUEST_REDISPATCH, .keys = keys});
+  return call_bypass(L, &(st__request){.kind = ST_REQUEST_REDISPATCH,
+                                       .keys = keys});
 }
 
-/* op:call_for_key("CPU", ...): straight to the kernel for a key */
+/* op:call_for_key("CPU", ...): calls the kernel of one key */
 static int packet_call_for_key(lua_State *L) {
   const char *key = luaL_checkstring(L, 2);
-  return call_past(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
+  return call_bypass(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
 }
 
-/* -- Texts ---------------------------------------------------------------- */
+/* -- Dumps ---------------------------------------------------------------- */
 
 typedef st_status (*dump_fn)(const char *name, char **out);
 
-/* What fn says about "ns::name.overload" on top of the stack, in its place. */
+/* Replaces "ns::name.overload" at the top of the stack by the text of fn. */
 static void push_dump(lua_State *L, dump_fn fn) {
   st__state *h = st__state_of(L);
   char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
@@ -56,14 +57,14 @@ static void push_dump(lua_State *L, dump_fn fn) {
   lua_pop(L, 1);                                              /* [-1] */
 }
 
-/* The overloads' dumps, one after the other. */
+/* Concatenates the texts of all overloads. */
 static int dump_all(lua_State *L, dump_fn fn) {
   const int n = check_packet(L)->n;
   luaL_checkstack(L, 2 * n + LUA_MINSTACK, NULL);
   const int top = lua_gettop(L);
   for (int k = 0; k < n; k++) {
     const st__packet *p = lua_touserdata(L, 1);
-    if (k >= p->n) break; /* a finaliser took some back */
+    if (k >= p->n) break; /* a finalizer removed overloads */
     if (k) lua_pushliteral(L, "\n\n");                        /* [+0|1] */
     st__push_op_name(L, p->ops[k]);                           /* [+1] */
     push_dump(L, fn);
@@ -72,13 +73,13 @@ static int dump_all(lua_State *L, dump_fn fn) {
   return 1;
 }
 
-/* op:dump(): schemas, tags, kernels and where they come from */
+/* op:dump(): schemas, tags, and kernels with the lines that registered them */
 static int packet_dump(lua_State *L) { return dump_all(L, st_dump); }
 
-/* op:table(): the kernel that runs for each key, and why */
+/* op:table(): the kernel selected for each key, and the reason */
 static int packet_table(lua_State *L) { return dump_all(L, st_dump_table); }
 
-/* dump("ns::name.overload"), also without a schema */
+/* dump("ns::name.overload"), even if it has no schema */
 static int dump(lua_State *L) {
   if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) {
     return dump_all(L, st_dump);
@@ -89,9 +90,9 @@ static int dump(lua_State *L) {
   return 1;
 }
 
-/* -- Facts ---------------------------------------------------------------- */
+/* -- Properties ----------------------------------------------------------- */
 
-/* op:tags(): a list of names */
+/* op:tags(): returns a list of names */
 static int packet_tags(lua_State *L) {
   const st__packet *p = check_packet(L);
   const char *name;
@@ -106,8 +107,8 @@ static int packet_tags(lua_State *L) {
   return 1;
 }
 
-/* op:signature(): the C types that a typed handle must have, a line for each
- * overload */
+/* op:signature(): returns the C types that a typed handle must have, one line
+ * per overload */
 static int packet_signature(lua_State *L) {
   const st__packet *p = check_packet(L);
   luaL_Buffer b;
@@ -122,7 +123,7 @@ static int packet_signature(lua_State *L) {
   return 1;
 }
 
-/* dangling_impls(): names that have kernels but no schema */
+/* dangling_impls(): returns the names with kernels but without a schema */
 static int dangling_impls(lua_State *L) {
   st__state *h = st__state_of(L);
   char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
@@ -142,7 +143,7 @@ static int dangling_impls(lua_State *L) {
   return 1;
 }
 
-/* check_registry(): true; raises if a table is not what it should be */
+/* check_registry(): returns true; raises if a dispatch table is inconsistent */
 static int check_registry(lua_State *L) {
   const st_status status = st_check_registry();
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);

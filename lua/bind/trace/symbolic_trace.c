@@ -1,8 +1,8 @@
-/* Tracing Lua functions: proxies and symbolic numbers go in, a graph comes
- * out.
+/* Symbolic tracing: a Lua function called with proxies and symbolic numbers
+ * becomes a graph.
  *
- * A symbolic number is a userdata with arithmetic of its own. With a tensor it
- * is an operator's matter; a comparison has no answer yet.
+ * A symbolic number is a userdata with its own arithmetic metamethods. An
+ * operation with a tensor calls the operator; a comparison raises.
  */
 
 #include <stdio.h>
@@ -11,12 +11,12 @@
 #include "bind.h"
 
 typedef struct sym_scalar {
-  uint64_t trace;      /* whose it is */
+  uint64_t trace;      /* the trace it belongs to */
   int at;
   st_scalar_kind kind;
 } sym_scalar;
 
-/* -- Numbers -------------------------------------------------------------- */
+/* -- Symbolic numbers ----------------------------------------------------- */
 
 static st_scalar example_of(st_scalar_kind kind) {
   if (kind == ST_SCALAR_FLOAT) return (st_scalar){kind, {.f = 1}};
@@ -41,7 +41,8 @@ static void push_sym_scalar(st__state *h, lua_State *L, int at,
   n->kind = kind;
 }
 
-/* The number at idx, a plain one as a constant. */
+/* Reads the symbolic number at idx; a Lua number becomes a constant of the
+ * trace. */
 static st_status to_sym_scalar(st__state *h, lua_State *L, int idx, int *at,
                                st_scalar_kind *kind) {
   st_scalar s;
@@ -77,7 +78,7 @@ static int arithmetic_with(lua_State *L, char sign) {
   return 1;
 }
 
-/* upvalues: binding state, sign, the operator's C function */
+/* Upvalues: binding state, sign, the operator's C function. */
 static int number_arithmetic(lua_State *L) {
   st__state *h = st__state_of(L);
   if (st__testudata(h, L, 1, ST_UD_TENSOR) ||
@@ -97,9 +98,9 @@ static int number_negate(lua_State *L) {
 }
 
 static int number_compare(lua_State *L) {
-  return st__error(st__state_of(L), L, ST_BAD_STATE, "a number of a function "
-                   "that is traced has no value yet: nothing can depend on "
-                   "how it compares");
+  return st__error(st__state_of(L), L, ST_BAD_STATE, "a symbolic number has "
+                   "no value while a function is traced: it cannot be "
+                   "compared");
 }
 
 static int number_tostring(lua_State *L) {
@@ -111,7 +112,7 @@ static int number_tostring(lua_State *L) {
 
 /* -- Expressions ---------------------------------------------------------- */
 
-/* set_compiler(fn): fn(text, names) makes a function of an expression */
+/* set_compiler(fn): fn(text, names) compiles an expression to a function */
 static int set_compiler(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
@@ -184,7 +185,7 @@ static void push_proxy(const trace_state *b, lua_State *L, int i) {
   st_tensor_retain(ud->t);
 }
 
-/* run_traced(job, fn): what fn returns for proxies */
+/* run_traced(state, fn): returns the results of fn for proxies */
 static int run_traced(lua_State *L) {
   const trace_state *b = lua_touserdata(L, 1);
   int tensors = 0, numbers = 0;
@@ -214,8 +215,8 @@ static void write_where(void *ctx, char *text, size_t size) {
   st__where(b->h, b->h->running, text, size);
 }
 
-/* The tensors among n results at the top; false with the message set for
- * anything else. */
+/* Reads the n results at the top; returns false with the message set if one is
+ * not a tensor. */
 static bool read_results(st__state *h, lua_State *L, const trace_state *b,
                          int n, st_tensor **out) {
   const int first = lua_gettop(L) - n + 1;
@@ -229,7 +230,7 @@ static bool read_results(st__state *h, lua_State *L, const trace_state *b,
   return true;
 }
 
-/* In force: the trace of the binding state, while its body runs. */
+/* The active trace of a binding state; saved and restored around a body. */
 typedef struct live_trace { st_tracing *tracing; uint64_t trace; } live_trace;
 
 static live_trace begin(st__state *h, trace_state *b) {
@@ -271,13 +272,13 @@ st_graph *st__trace_body(st__state *h, lua_State *L, const char *schema,
 
 /* -- Machine code --------------------------------------------------------- */
 
-/* is_jit_enabled() */
+/* is_jit_enabled(): returns true if programs are compiled to machine code */
 static int is_jit_enabled(lua_State *L) {
   lua_pushboolean(L, st_is_jit_enabled());                 /* [+1] */
   return 1;
 }
 
-/* set_jit_enabled(flag): what it was */
+/* set_jit_enabled(flag): returns the previous setting */
 static int set_jit_enabled(lua_State *L) {
   luaL_checktype(L, 1, LUA_TBOOLEAN);
   lua_pushboolean(L, st_set_jit_enabled(lua_toboolean(L, 1))); /* [+1] */

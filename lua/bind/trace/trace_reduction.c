@@ -1,5 +1,5 @@
-/* Scripted reductions: the parts of one are traced, each with the arguments
- * that it will be given.
+/* Custom reductions in Lua: each part (map, combine, final) is traced with the
+ * arguments that it receives.
  */
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* -- Schemas of parts ----------------------------------------------------- */
 
-/* What the schema of the operator says, as pieces of those of its parts. */
+/* The operator's schema, split into the arguments of its parts' schemas. */
 typedef struct schema_parts {
   char name[128];
   char tensors[1024], numbers[1024]; /* arguments, each with ", " in front */
@@ -24,7 +24,7 @@ static void append(schema_parts *p, char *to, size_t size, const char *type,
   if (more < 0 || (size_t)more >= size - n) p->is_full = true;
 }
 
-/* dim and keepdim are none of the parts' business. */
+/* Parts do not receive dim and keepdim. */
 static st_status read_schema(const char *text, const char *ns,
                              schema_parts *p) {
   st_schema *s = NULL;
@@ -50,7 +50,7 @@ static st_status read_schema(const char *text, const char *ns,
 
 static const char *skip_comma(const char *s) { return *s ? s + 2 : s; }
 
-/* "a", or "a1", "a2", ... when there are several. */
+/* Appends "a", or "a1", "a2", ... if n > 1. */
 static void list_values(schema_parts *p, char *to, size_t size,
                         const char *name, int n) {
   char numbered[16];
@@ -98,7 +98,7 @@ static int release_graphs(lua_State *L) {
   return 0;
 }
 
-/* They are released when it is collected, if not before. [+1] */
+/* A userdata whose finalizer releases the graphs. [+1] */
 static graphs *new_graphs(lua_State *L) {
   graphs *g = lua_newuserdata(L, sizeof *g);             /* [+1] */
   *g = (graphs){NULL, NULL, NULL};
@@ -109,7 +109,7 @@ static graphs *new_graphs(lua_State *L) {
   return g;
 }
 
-/* What gives its first n arguments. */
+/* A graph that returns its first n arguments. */
 static st_status identity(const char *name, int n, int nnumbers,
                           st_graph **out) {
   const st_tracing_config c = {name, n, nnumbers, NULL, NULL};
@@ -121,8 +121,8 @@ static st_status identity(const char *name, int n, int nnumbers,
   return st_tracing_end(&t, n, outs, out);
 }
 
-/* The option `key` of the table at idx, traced with the schema at the top;
- * NULL without. [-1] */
+/* Traces the option `key` of the table at idx with the schema at the top; NULL
+ * if it is not set. [-1] */
 static st_graph *trace(st__state *h, lua_State *L, int idx, const char *key,
                        const char *ns) {
   st_graph *g = NULL;
@@ -145,7 +145,7 @@ static void trace_all(st__state *h, lua_State *L, int idx, schema_parts *p,
   g->map = trace(h, L, idx, "map", ns);                  /* [-1] */
   if (!g->map && p->ntensors != 1) {
     st__error(h, L, ST_BAD_VALUE, "reduction: %s takes %d tensors, so it "
-              "needs a map", p->name, p->ntensors);
+              "needs the option 'map'", p->name, p->ntensors);
   }
   if (!g->map) status = identity(p->name, 1, p->nnumbers, &g->map);
   if (status != ST_OK) st__raise(h, L, status);
@@ -153,7 +153,8 @@ static void trace_all(st__state *h, lua_State *L, int idx, schema_parts *p,
   push_combine(L, p, n);                                 /* [+1] */
   g->combine = trace(h, L, idx, "combine", ns);          /* [-1] */
   if (!g->combine) {
-    st__error(h, L, ST_BAD_VALUE, "reduction: %s needs combine", p->name);
+    st__error(h, L, ST_BAD_VALUE, "reduction: %s needs the option "
+              "'combine'", p->name);
   }
   push_final(L, p, n);                                   /* [+1] */
   g->final = trace(h, L, idx, "final", ns);              /* [-1] */
@@ -187,12 +188,12 @@ static void read_number(st__state *h, lua_State *L, st_custom_reduction *f) {
               most);
   }
   if (!st__to_scalar(h, L, lua_gettop(L), &f->init[f->ninit++])) {
-    st__error(h, L, ST_BAD_TYPE, "reduction: init must be numbers, got %s",
-              st__type_name(h, L, -1));
+    st__error(h, L, ST_BAD_TYPE, "reduction: init must be a number or a "
+              "list of numbers, got %s", st__type_name(h, L, -1));
   }
 }
 
-/* A number, a list of numbers, or nothing. */
+/* Reads init: a number, a list of numbers, or nil. */
 static void read_init(st__state *h, lua_State *L, int idx,
                       st_custom_reduction *f) {
   lua_getfield(L, idx, "init");                          /* [+1] */
@@ -210,7 +211,7 @@ void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
                          st_custom_reduction *f) {
   schema_parts p;
   if (lua_type(L, idx) != LUA_TTABLE) {
-    st__error(h, L, ST_BAD_TYPE, "reduction: a table of options is needed, "
+    st__error(h, L, ST_BAD_TYPE, "reduction: the options must be a table, "
               "got %s", st__type_name(h, L, idx));
   }
   check_names(h, L, idx);

@@ -264,7 +264,7 @@ static st_status finish(const st_schema *s, const st_value *args,
 
 static st_status fallback(const st_call *call, const st_value *args,
                           st_value *rets) {
-  const st_schema *s = call->schema; /* op may be defined anew meanwhile */
+  const st_schema *s = call->schema; /* op may be redefined meanwhile */
   const int n = st_schema_nargs(s), nrets = st_schema_nrets(s);
   st_value here[ST_MAX_ARGS] = {{0}};
   st_status status = ST_OK;

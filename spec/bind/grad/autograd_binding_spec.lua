@@ -422,7 +422,7 @@ describe("Gradients in Lua:", function()
     it("refuses what a hook must not return", function()
       local y = leaf(2) * 3
       y.grad_fn:register_hook(function() return {1} end)
-      raises("element 1 is a integral number", st.backward, y:sum())
+      raises("element 1 is integral number", st.backward, y:sum())
     end)
   end)
 

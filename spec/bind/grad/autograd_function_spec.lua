@@ -183,7 +183,7 @@ describe("Gradients of one's own:", function()
         "Odd: backward returned 1 gradient, but argument 2 requires one", 1,
         true))
       assert.truthy(with(function(_, g) return g, 3 end):find(
-        "Odd: what backward returns for argument 2 must be a Tensor or nil",
+        "Odd: backward must return a Tensor or nil for argument 2",
         1, true))
       local e = with(function() error "so it is" end)
       assert.truthy(e:find "autograd_function_spec.lua:%d+: so it is", e)
@@ -195,12 +195,12 @@ describe("Gradients of one's own:", function()
         forward = function(_, x) return f(x) end,
         backward = function(_, g) return g end,
       }
-      nests_too_deep("Function: functions of gradients call each other", f,
+      nests_too_deep("Function: gradient functions call each other", f,
                      leaf(1))
       local x = leaf(1)
       local function go() st.enable_grad(function() (x * 2):backward() end) end
       x:register_hook(go)
-      nests_too_deep("backward: functions of gradients call each other", go)
+      nests_too_deep("backward: gradient functions call each other", go)
     end)
 
     it("is made of two functions", function()
@@ -221,8 +221,8 @@ describe("Gradients of one's own:", function()
         backward = function(_, g) return g end,
       }
       f(leaf(1))
-      raises("save: belongs into the forward function", ctx.save, ctx)
-      raises("saved: what was saved", ctx.saved, ctx)
+      raises("save: only the forward function of its context", ctx.save, ctx)
+      raises("saved: saved tensors are available", ctx.saved, ctx)
     end)
   end)
 
@@ -261,13 +261,13 @@ describe("Gradients of one's own:", function()
       assert.same({3, 3}, x.grad:totable())
     end)
 
-    it("which is gone with its library", function()
+    it("which is collected with its library", function()
       lib:derivative("scale", function(_, grad) return grad end)
       local y = st.ops.specgrad.scale(leaf(1), 3):sum()
       lib:close()
       lib = nil
       require "spec.support.collect" ()
-      raises("is gone with its library", y.backward, y)
+      raises("was collected with its library", y.backward, y)
       lib = st.library "specgrad"
     end)
 

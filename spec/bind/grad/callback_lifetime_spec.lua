@@ -501,9 +501,9 @@ describe("A function stays while gradients can call it:", function()
   end)
 end)
 
--- -- What is gone nevertheless -----------------------------------------------
+-- -- Functions that were collected -------------------------------------------
 
-describe("A function that is gone", function()
+describe("A function that was collected", function()
   it("is an error, and the graph stays usable", function()
     local x = leaf(1, 2)
     local y = (function()
@@ -518,6 +518,6 @@ describe("A function that is gone", function()
     local ok, e = pcall(st.backward, y:sum())
     assert.is_false(ok)
     assert.truthy(e:find("the hook from ", 1, true), e)
-    assert.truthy(e:find("is gone", 1, true), e)
+    assert.truthy(e:find("was collected", 1, true), e)
   end)
 end)

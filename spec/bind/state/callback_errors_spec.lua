@@ -330,7 +330,7 @@ st.warnings(false)
 io.stderr:write "as before\n"
 ]]
 
-describe("In a function for warnings", function()
+describe("In a warning handler", function()
   it("anything leaves the engine as it was", function()
     local file = os.tmpname()
     local f = assert(io.open(file, "w"))
@@ -339,7 +339,7 @@ describe("In a function for warnings", function()
     local text = build.output(build.lua .. " " .. file)
     os.remove(file)
     assert.matches("as before\n$", text)
-    assert.equal(12, select(2, text:gsub("for warnings failed", "")))
+    assert.equal(12, select(2, text:gsub("warning handler failed", "")))
   end)
 end)
 

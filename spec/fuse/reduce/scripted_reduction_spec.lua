@@ -337,16 +337,16 @@ describe("A scripted reduction", function()
   -- -- Misuse ----------------------------------------------------------------
 
   for what, row in pairs {
-    ["no table"] = {"f(Tensor x) -> Tensor", 1, "table of options"},
-    ["no combine"] = {"f(Tensor x) -> Tensor", {}, "f needs combine"},
+    ["no table"] = {"f(Tensor x) -> Tensor", 1, "the options must be a table"},
+    ["no combine"] = {"f(Tensor x) -> Tensor", {}, "option 'combine'"},
     ["an unknown option"] = {"f(Tensor x) -> Tensor",
                              {combine = "a + b", fold = 1},
                              "no option 'fold'"},
     ["a missing map"] = {"f(Tensor x, Tensor y) -> Tensor",
-                         {combine = "a + b"}, "2 tensors.*needs a map"},
+                         {combine = "a + b"}, "2 tensors.*option 'map'"},
     ["a wrong init"] = {"f(Tensor x) -> Tensor",
                         {combine = "a + b", init = "0"},
-                        "init must be numbers"},
+                        "init must be a number or a list of numbers"},
     ["too many inits"] = {"f(Tensor x) -> Tensor",
                           {combine = "a + b", init = {0, 1}},
                           "init of .* has 2 numbers"},
