@@ -3,25 +3,29 @@
 --     t = clamp((x - lo) / (hi - lo), min=0, max=1)
 --     t * t * (3 - 2 * t)
 --
--- A program is statements, separated by newlines or `;`: `name = expression`,
--- also with `local`, and last the result, also with `return`, or several
--- results with commas. A line goes on within parentheses, after an operator,
--- and before one that no statement begins with: `-`, `+` and `~` begin one.
+-- A program is a list of statements, separated by newlines or `;`. Each is an
+-- assignment `name = expression`, optionally after `local`; the last one is the
+-- result, optionally after `return`, or several results separated by commas.
+-- A statement continues on the next line within parentheses, after an operator,
+-- and before an operator that cannot begin a statement. `-`, `+` and `~` can.
 --
--- Expressions have Lua's numbers, `true`, `false`, names, and `pi`, `inf` and
--- `nan` where nothing else is called so; then, the loosest first,
+-- Primary expressions are Lua's numbers, `true`, `false`, names, and the
+-- constants `pi`, `inf` and `nan`, which a variable may shadow. The operators,
+-- in order of increasing precedence, are
 --
--- * `c ? a : b`, from right to left;
--- * `or` or `||`; `and` or `&&`; `< <= > >= == ~= !=`, never two in a row;
+-- * `c ? a : b`, right-associative;
+-- * `or` or `||`; `and` or `&&`; `< <= > >= == ~= !=`, which cannot be chained;
 -- * `|`; `~`, exclusive or; `&`; `<<` and `>>`;
 -- * `+` and `-`; `*`, `/`, `//`, which rounds down, and `%`;
--- * `-`, `+`, `not` or `!`, and `~` in front;
--- * `^` or `**`, the power, from right to left;
--- * operators by name, `f(a, b, key=value)`, `ns::f(a)`, and as methods,
---   `a.f(b)` or `a:f(b)`. Between `?` and `:` a method takes the dot, or
---   parentheses around. Arguments may be strings in single or double quotes.
+-- * unary `-`, `+`, `not` or `!`, and `~`;
+-- * `^` or `**`, the power, right-associative;
+-- * calls of operators by name, `f(a, b, key=value)`, `ns::f(a)`, and as
+--   methods, `a.f(b)` or `a:f(b)`. Between `?` and `:`, a method call needs the
+--   dot, or parentheses around it. Arguments may be strings in single or double
+--   quotes.
 --
--- What has a tensor in it is an operator's matter. Numbers alone are Lua's.
+-- An operation with a tensor operand calls a tensor operator. Operations on
+-- numbers alone are computed in Lua.
 --
 -- @module strided.expression
 
@@ -42,9 +46,9 @@ local CONSTANTS = {pi = math.pi, inf = math.huge, nan = 0 / 0}
 
 -- -- Steps -------------------------------------------------------------------
 
--- A program is a list of steps, each of which makes one value of those before:
--- a function of the list of values. However long an expression is, running it
--- does not recurse.
+-- A program is a list of steps. Each is a function that computes one value from
+-- the list of earlier values. Running a program does not recurse, however long
+-- the expression is.
 
 local function emit(p, step)
   p.n = p.n + 1
@@ -56,7 +60,7 @@ local function emit_constant(p, value)
   return emit(p, function() return value end)
 end
 
---- What a sign makes of one value or two.
+--- Emits an operator with one or two operands.
 local function emit_sign(p, sign, a, b)
   local takes, plain, operator = sign.takes, sign.plain, sign.operator
   if not b then
@@ -81,7 +85,8 @@ local function emit_where(p, c, a, b)
   end)
 end
 
---- The first result of a call; keys are the options, by slots, or nil.
+--- Emits a call, which yields the operator's first result. keys maps the names
+-- of keyword arguments to their slots, or is nil.
 local function emit_call(p, operator, args, keys)
   return emit(p, function(v)
     local list, n = {}, #args
@@ -116,8 +121,8 @@ local function is_named(p)
   return p.token.kind == "name" and p.tokens[p.at + 1].kind == "="
 end
 
---- What is within something else. In a branch, between ? and :, a colon calls
--- no method.
+--- Parses a nested expression, with a limit on the depth. In a branch, between
+-- `?` and `:`, a colon does not call a method.
 local function nest(p, parse, in_branch)
   local depth, outer = p.depth, p.in_branch
   if depth == MAX_DEPTH then
@@ -137,8 +142,8 @@ local function parse_argument(p)
   return nest(p, parse_expression)
 end
 
---- A call from its parenthesis on; name is the operator's token, args what is
--- in front of the arguments.
+--- Parses a call from its parenthesis on. name is the operator's token; args
+-- has the slot of the receiver of a method call, or is empty.
 local function parse_call(p, name, namespace, args)
   local full = namespace and namespace .. "::" .. name.text or name.text
   local operator = (namespace and callable or named)(full, false)
@@ -245,7 +250,7 @@ function parse_expression(p)
   return emit_where(p, slot, yes, nest(p, parse_expression, p.in_branch))
 end
 
---- The slots of the results of the last statement.
+--- Parses all statements; returns the slots of the results.
 local function parse_statements(p)
   while accept(p, "newline") do end
   while p.token.kind == "local" or is_named(p) do
@@ -272,12 +277,12 @@ end
 
 local expression = {}
 
---- Compiles an expression: mistakes in it, names and operators that are unknown
+--- Compiles an expression. Syntax errors, unknown names and unknown operators
 -- raise errors here.
 -- @tparam string text
 -- @tparam {string,...} names of the arguments
--- @treturn function of values in the order of the names, which returns the
--- results
+-- @treturn function takes the arguments in the order of the names and returns
+-- the results
 function expression.compile(text, names)
   if type(text) ~= "string" then
     raise("expression: the text must be a string, got %s", type(text))

@@ -1,4 +1,4 @@
---- The words and signs of expressions, and errors that show where one is.
+--- The lexer of expressions, and errors that show where in the text they are.
 --
 -- @module strided.expression.lexer
 
@@ -6,11 +6,11 @@ local raise = require "strided.caller_error"
 
 local tonumber = tonumber
 
-local EXCERPT = 30 -- characters of the text on either side of a mistake
+local EXCERPT = 30 -- characters of the text shown on either side of an error
 
 -- -- Errors ------------------------------------------------------------------
 
---- 'at 5 in "x + )"'; of a long text what is near.
+--- The location of an error, as 'at 5 in "x + )"'; an excerpt of a long text.
 local function place(text, at)
   local first, last = at - EXCERPT, at + EXCERPT
   local head, tail = "", ""
@@ -22,16 +22,16 @@ end
 
 local tokens = {}
 
---- Raises an error that says what is wrong at a place of the text.
+--- Raises an error at an index of the text.
 -- @tparam string text
--- @tparam integer at
--- @tparam string what as for string.format
--- @param ...
+-- @tparam integer at the index
+-- @tparam string what the message, as for string.format
+-- @param ... as for string.format
 function tokens.fail(text, at, what, ...)
   raise("expression: %s (%s)", what:format(...), place(text, at))
 end
 
---- Raises the error about a token that cannot be where it is.
+--- Raises an error about an unexpected token.
 -- @tparam string text
 -- @tparam table token
 function tokens.unexpected(text, token)
@@ -53,12 +53,13 @@ local RESERVED = set "and or not true false local return"
 local PAIRS = set "<= >= == ~= != << >> // ** && || :: --"
 local SAME = {["||"] = "or", ["&&"] = "and", ["!"] = "not", ["!="] = "~=",
               ["**"] = "^", [";"] = "newline"}
--- What a newline separates: the end of a statement and the start of another.
+-- A newline separates two statements if a token of ENDS precedes it and a token
+-- of STARTS follows it.
 local ENDS = set "number string name true false )"
 local STARTS = set "number string name true false ( - + ~ not local return"
 
---- The number at a place as text, and where it ends. What Lua's number scanners
--- take beyond this differs between them.
+--- The number at an index of the text, as a string, and the index after it.
+-- Only syntax that all Lua versions accept is a number.
 local function match_number(text, at)
   local stop = text:match("^0[xX]%x+()", at)
   if not stop then
@@ -69,7 +70,7 @@ local function match_number(text, at)
   return text:sub(at, stop - 1), stop
 end
 
---- The next token, and where it ends.
+--- The next token, and the index after it.
 local function read_token(text, at)
   local word, stop = text:match("^([%a_][%w_]*)()", at)
   if word then
@@ -91,13 +92,14 @@ local function read_token(text, at)
   if text:find("^['\"]", at) then tokens.fail(text, at, "malformed string") end
   word = text:sub(at, at + 1)
   if not PAIRS[word] then
-    word = text:match("^.[\128-\191]*", at) -- UTF-8 is shown in one piece
+    word = text:match("^.[\128-\191]*", at) -- a whole UTF-8 sequence
   end
   return {kind = SAME[word] or word, text = word}, at + #word
 end
 
---- Appends a token, after a newline if there was one that separates it from
--- what is before. Within parentheses none does.
+--- Appends a token, preceded by a newline token if a newline separates it from
+-- the token before. Within parentheses newlines do not separate. line is the
+-- index of the newline, or nil.
 local function append(list, token, line, depth)
   local last = list[#list]
   if line and depth <= 0 and last and ENDS[last.kind] and
@@ -107,11 +109,11 @@ local function append(list, token, line, depth)
   list[#list + 1] = token
 end
 
---- The tokens of a text, the last of them of the kind "end".
+--- The tokens of a text; the last one has the kind "end".
 -- @tparam string text
--- @treturn {table,...} each with its `kind`, its `text`, where it is `at`, and
--- the `value` of numbers and strings. The kind of a sign or reserved word is
--- what Lua writes for it.
+-- @treturn {table,...} tokens with the fields `kind`, `text`, `at` (the index
+-- in the text), and `value` for numbers and strings. The kind of an operator or
+-- reserved word is its spelling in Lua.
 function tokens.read(text)
   local list, depth, line, at = {}, 0, nil, 1
   while true do

@@ -1,5 +1,5 @@
---- The signs of expressions: how tight each binds, the operator that it calls,
--- and what it makes of numbers without one.
+--- The operators of expressions: precedence, the tensor operator that each one
+-- calls, and the Lua function for operands that are numbers.
 --
 -- @module strided.expression.operators
 
@@ -18,15 +18,16 @@ local function is_integer(v)
   return is_number(v) and v % 1 == 0 and v >= -MAX_EXACT and v <= MAX_EXACT
 end
 
--- Symbolic numbers, which have no value yet, and tensors calculate, too.
+-- Symbolic numbers and tensors have metamethods for arithmetic.
 local function calculates(v)
   return is_number(v) or type(v) == "userdata" or type(v) == "cdata"
 end
 
 local function truth(v) return v ~= 0 and v ~= false end
 
---- Integers bit by bit, in two's complement without an end: rows[x + 1][y + 1]
--- is what two bits make. Not every Lua has operators for them.
+--- A bitwise operator on integers in two's complement of unlimited width, bit
+-- by bit, because not every Lua version has bitwise operators. rows[x + 1][y +
+-- 1] is the result for the bits x and y.
 local function bitwise(rows)
   return function(a, b)
     local out, power = 0, 1
@@ -39,9 +40,10 @@ local function bitwise(rows)
   end
 end
 
--- -- Signs -------------------------------------------------------------------
+-- -- Operators ---------------------------------------------------------------
 
--- level, operator, what numbers it takes alone, and what it makes of them
+-- precedence level, tensor operator, predicate of the operands that the Lua
+-- function accepts, Lua function
 local BINARY = {
   ["or"] = {1, "logical_or", is_truth,
             function(a, b) return truth(a) or truth(b) end},
@@ -66,7 +68,7 @@ local BINARY = {
   ["/"]  = {9, "div", calculates, function(a, b) return a / b end},
   ["//"] = {9, "floor_divide", is_number,
             function(a, b) return floor(a / b) end},
-  ["%"]  = {9, "remainder", calculates, -- integers have no modulus 0
+  ["%"]  = {9, "remainder", calculates, -- integers raise an error for modulus 0
             function(a, b) return b == 0 and 0 / 0 or a % b end},
 }
 local POWER = {"pow", calculates, function(a, b) return a ^ b end}
