@@ -31,14 +31,15 @@
 
 local raise = require "strided.caller_error"
 local core = require "strided.core"
-local signs = require "strided.expression.operators"
-local tokens = require "strided.expression.lexer"
+local operators = require "strided.expression.operators"
+local lexer = require "strided.expression.lexer"
 
 local concat, ipairs, pairs, type = table.concat, ipairs, pairs, type
 local unpack = unpack or table.unpack
 local callable, is_tensor, named = core.callable, core.is_tensor, core.named
-local fail, unexpected = tokens.fail, tokens.unexpected
-local BINARY, UNARY, COMPARISON = signs.BINARY, signs.UNARY, signs.COMPARISON
+local fail, unexpected = lexer.fail, lexer.unexpected
+local BINARY, UNARY, COMPARISON = operators.BINARY, operators.UNARY,
+                                  operators.COMPARISON
 local where = callable("aten::where", false)
 
 local MAX_DEPTH = 200
@@ -61,8 +62,8 @@ local function emit_constant(p, value)
 end
 
 --- Emits an operator with one or two operands.
-local function emit_sign(p, sign, a, b)
-  local takes, plain, operator = sign.takes, sign.plain, sign.operator
+local function emit_operator(p, op, a, b)
+  local takes, plain, operator = op.takes, op.plain, op.operator
   if not b then
     return emit(p, function(v)
       return (takes(v[a]) and plain or operator)(v[a])
@@ -216,28 +217,29 @@ local function parse_methods(p)
 end
 
 local function parse_unary(p)
-  local sign = UNARY[p.token.kind]
-  if sign then
+  local op = UNARY[p.token.kind]
+  if op then
     advance(p)
-    return emit_sign(p, sign, nest(p, parse_unary, p.in_branch))
+    return emit_operator(p, op, nest(p, parse_unary, p.in_branch))
   end
   local slot = parse_methods(p)
   if not accept(p, "^") then return slot end
-  return emit_sign(p, signs.POWER, slot, nest(p, parse_unary, p.in_branch))
+  return emit_operator(p, operators.POWER, slot,
+                       nest(p, parse_unary, p.in_branch))
 end
 
 local function parse_binary(p, least)
   local slot = parse_unary(p)
-  local sign = BINARY[p.token.kind]
-  while sign and sign.level >= least do
+  local op = BINARY[p.token.kind]
+  while op and op.level >= least do
     advance(p)
-    slot = emit_sign(p, sign, slot, parse_binary(p, sign.level + 1))
+    slot = emit_operator(p, op, slot, parse_binary(p, op.level + 1))
     local after = BINARY[p.token.kind]
-    if after and after.level == COMPARISON and sign.level == COMPARISON then
+    if after and after.level == COMPARISON and op.level == COMPARISON then
       fail(p.text, p.token.at, "two comparisons in a row: unexpected '%s'",
            p.token.text)
     end
-    sign = after
+    op = after
   end
   return slot
 end
@@ -287,7 +289,7 @@ function expression.compile(text, names)
   if type(text) ~= "string" then
     raise("expression: the text must be a string, got %s", type(text))
   end
-  local p = {text = text, tokens = tokens.read(text), at = 1, names = names,
+  local p = {text = text, tokens = lexer.read(text), at = 1, names = names,
              slots = {}, steps = {}, n = #names, depth = 0}
   p.token = p.tokens[1]
   for i, name in ipairs(names) do p.slots[name] = i end

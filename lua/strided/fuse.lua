@@ -23,7 +23,7 @@ local options = require "strided.options"
 
 local getinfo, type = debug.getinfo, type
 
-local function place(fn)
+local function location(fn)
   if type(fn) ~= "function" then return "a fused function" end
   local info = getinfo(fn, "S")
   return info.short_src .. ":" .. info.linedefined
@@ -43,7 +43,7 @@ local function fuse(fn, opts)
   callable("fuse", fn)
   local o = options("fuse", opts, {name = true})
   local name = o.name
-  if name == nil then name = place(fn) end
+  if name == nil then name = location(fn) end
   if type(name) ~= "string" then
     raise("fuse: 'name' must be a string, got %s", type(name))
   end

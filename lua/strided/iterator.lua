@@ -111,8 +111,8 @@ Plan.__index = Plan
 local userdata = setmetatable({}, {__mode = "k"})
 
 local function userdata_of(plan)
-  local box = userdata[plan]
-  if box then return box end
+  local ud = userdata[plan]
+  if ud then return ud end
   error("iterator: a plan is expected in front, as in plan:run(...)", 3)
 end
 
@@ -220,10 +220,10 @@ end
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run(body, first, last)
-  local box, strides = userdata_of(self), loop_strides(self)
+  local ud, strides = userdata_of(self), loop_strides(self)
   local step, offsets, k = {}, {}, 0
   check_body(body)
-  while core.plan_step(box, first or 0, last or self.numel, k, step) do
+  while core.plan_step(ud, first or 0, last or self.numel, k, step) do
     for i = 3, #step do offsets[i - 2] = step[i] end
     body(offsets, strides, step[1], step[2])
     k = k + 1
@@ -243,7 +243,7 @@ end
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run_ffi(body, first, last)
-  local box = userdata_of(self)
+  local ud = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
     error("iterator: there is no FFI in this Lua; plan:run does without", 2)
@@ -252,7 +252,7 @@ function Plan:run_ffi(body, first, last)
   local n, list, step, k = #self.operands, loop_strides(self), {}, 0
   local data = ffi.new("char *[?]", n)
   local strides = ffi.new("int64_t[?]", 2 * n, list)
-  while core.plan_data(box, first or 0, last or self.numel, k, step) do
+  while core.plan_data(ud, first or 0, last or self.numel, k, step) do
     for i = 1, n do data[i - 1] = ffi.cast("char *", step[i + 2]) end
     body(data, strides, step[1], step[2])
     k = k + 1
@@ -263,16 +263,16 @@ end
 -- -- Splitting ---------------------------------------------------------------
 
 --- Refreshes the fields of a plan.
-local function look(plan, box)
+local function refresh(plan, ud)
   plan.dim_to_split = nil
-  for name, value in pairs(core.plan_info(box)) do plan[name] = value end
+  for name, value in pairs(core.plan_info(ud)) do plan[name] = value end
   return plan
 end
 
-local function new_plan(box, threads, grain)
+local function new_plan(ud, threads, grain)
   local plan = setmetatable({threads = threads, grain = grain}, Plan)
-  userdata[plan] = box
-  return look(plan, box)
+  userdata[plan] = ud
+  return refresh(plan, ud)
 end
 
 --- Restricts a dimension of the plan to `length` indices from `start` on. Adds
@@ -282,9 +282,9 @@ end
 -- @tparam number start from 1
 -- @tparam number length
 function Plan:narrow(dim, start, length)
-  local box = userdata_of(self)
-  core.plan_narrow(box, dim, start, length)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_narrow(ud, dim, start, length)
+  refresh(self, ud)
 end
 
 --- Splits a dimension: the plan becomes the second half; the first half is
@@ -295,9 +295,9 @@ end
 -- the largest extent in memory
 -- @treturn table the plan of the first half
 function Plan:split(dim)
-  local box = userdata_of(self)
-  local first = core.plan_split(box, dim or self.dim_to_split or 1)
-  look(self, box)
+  local ud = userdata_of(self)
+  local first = core.plan_split(ud, dim or self.dim_to_split or 1)
+  refresh(self, ud)
   return new_plan(first, self.threads, self.grain)
 end
 
@@ -322,9 +322,9 @@ end
 --- Removes an operand; the indices of later operands decrease by 1.
 -- @tparam number operand from 1, outputs first
 function Plan:remove_operand(operand)
-  local box = userdata_of(self)
-  core.plan_remove_operand(box, operand)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_remove_operand(ud, operand)
+  refresh(self, ud)
 end
 
 --- Moves an operand to the first element of another tensor of its dtype. The
@@ -332,9 +332,9 @@ end
 -- @tparam number operand from 1, outputs first
 -- @tparam Tensor tensor
 function Plan:replace_operand(operand, tensor)
-  local box = userdata_of(self)
-  core.plan_replace_operand(box, operand, tensor)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_replace_operand(ud, operand, tensor)
+  refresh(self, ud)
 end
 
 -- -- As text -----------------------------------------------------------------
@@ -399,12 +399,12 @@ end
 
 --- The sizes of the first three steps.
 local function steps_text(plan)
-  local box, step, texts, k = userdata[plan], {}, {}, 0
-  while k < 3 and core.plan_step(box, 0, plan.numel, k, step) do
+  local ud, step, texts, k = userdata[plan], {}, {}, 0
+  while k < 3 and core.plan_step(ud, 0, plan.numel, k, step) do
     k = k + 1
     texts[k] = format("%.14g x %.14g", step[1], step[2])
   end
-  if k == 3 and core.plan_step(box, 0, plan.numel, k, step) then
+  if k == 3 and core.plan_step(ud, 0, plan.numel, k, step) then
     texts[k + 1] = "..."
   end
   return k == 0 and "none" or concat(texts, ", ")
@@ -512,12 +512,12 @@ local function iterator(options)
     error("iterator: options must be a table", 2)
   end
   local flags, static = preset_of(options.preset or "default")
-  local box = core.plan(read_flags(options, flags),
-                        copy_list(options.outputs, "outputs"),
-                        copy_list(options.inputs, "inputs"), options.dtype,
-                        options.static_dtype or static, static_shape(options),
-                        options.static_device)
-  local plan = new_plan(box, options.threads, options.grain)
+  local ud = core.plan(read_flags(options, flags),
+                       copy_list(options.outputs, "outputs"),
+                       copy_list(options.inputs, "inputs"), options.dtype,
+                       options.static_dtype or static, static_shape(options),
+                       options.static_device)
+  local plan = new_plan(ud, options.threads, options.grain)
   plan:chunks()
   return plan
 end

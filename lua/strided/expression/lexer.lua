@@ -11,7 +11,7 @@ local EXCERPT = 30 -- characters of the text shown on either side of an error
 -- -- Errors ------------------------------------------------------------------
 
 --- The location of an error, as 'at 5 in "x + )"'; an excerpt of a long text.
-local function place(text, at)
+local function location(text, at)
   local first, last = at - EXCERPT, at + EXCERPT
   local head, tail = "", ""
   if first > 1 then head = "..." else first = 1 end
@@ -20,25 +20,25 @@ local function place(text, at)
   return ('at %d in "%s%s%s"'):format(at, head, near, tail)
 end
 
-local tokens = {}
+local lexer = {}
 
 --- Raises an error at an index of the text.
 -- @tparam string text
 -- @tparam integer at the index
 -- @tparam string what the message, as for string.format
 -- @param ... as for string.format
-function tokens.fail(text, at, what, ...)
-  raise("expression: %s (%s)", what:format(...), place(text, at))
+function lexer.fail(text, at, what, ...)
+  raise("expression: %s (%s)", what:format(...), location(text, at))
 end
 
 --- Raises an error about an unexpected token.
 -- @tparam string text
 -- @tparam table token
-function tokens.unexpected(text, token)
+function lexer.unexpected(text, token)
   local name = token.kind == "end" and "end"
     or token.text == "\n" and "end of line"
     or "'" .. token.text:gsub("%c", " ") .. "'"
-  raise("expression: unexpected %s %s", name, place(text, token.at))
+  raise("expression: unexpected %s %s", name, location(text, token.at))
 end
 
 -- -- Tokens ------------------------------------------------------------------
@@ -79,8 +79,8 @@ local function read_token(text, at)
   word, stop = match_number(text, at)
   if word then
     if text:find("^[%w_.]", stop) then
-      tokens.fail(text, at, "malformed number '%s'",
-                  text:match("^[%w_.]+", at))
+      lexer.fail(text, at, "malformed number '%s'",
+                 text:match("^[%w_.]+", at))
     end
     return {kind = "number", text = word, value = tonumber(word)}, stop
   end
@@ -89,7 +89,7 @@ local function read_token(text, at)
   if word then
     return {kind = "string", text = text:sub(at, stop - 1), value = word}, stop
   end
-  if text:find("^['\"]", at) then tokens.fail(text, at, "malformed string") end
+  if text:find("^['\"]", at) then lexer.fail(text, at, "malformed string") end
   word = text:sub(at, at + 1)
   if not PAIRS[word] then
     word = text:match("^.[\128-\191]*", at) -- a whole UTF-8 sequence
@@ -114,7 +114,7 @@ end
 -- @treturn {table,...} tokens with the fields `kind`, `text`, `at` (the index
 -- in the text), and `value` for numbers and strings. The kind of an operator or
 -- reserved word is its spelling in Lua.
-function tokens.read(text)
+function lexer.read(text)
   local list, depth, line, at = {}, 0, nil, 1
   while true do
     local newline
@@ -135,4 +135,4 @@ function tokens.read(text)
   end
 end
 
-return tokens
+return lexer

@@ -232,10 +232,10 @@ function file.save(path, value, options)
             2)
     end
   end
-  local aside, why = core.open_aside(path)
-  if not aside then complain("save", path, why) end
-  local ok, done, reason = pcall(write, aside, writer, value, options)
-  aside:abort()
+  local temporary, why = core.open_aside(path)
+  if not temporary then complain("save", path, why) end
+  local ok, done, reason = pcall(write, temporary, writer, value, options)
+  temporary:abort()
   if not ok then done, reason = nil, text_of(done) end
   if not done then complain("save", path, reason) end
 end
