@@ -1,4 +1,4 @@
---- Derivatives of functions: what is made of st.grad.
+--- Derivatives of functions, built on st.grad.
 --
 --     local st = require "strided"
 --     local function f(x, y) return (x * y):sum() end
@@ -7,11 +7,12 @@
 -- `st.autograd` has
 --
 -- * `vjp`, `jvp`, `jacobian`, `hessian` and `hvp`, which take a function and
---   its inputs, and differentiate by copies of them: no graph that they belong
---   to is touched, unless `create_graph` says that it goes on there;
--- * `Function`, for operations whose gradient one writes oneself;
+--   its inputs. They differentiate with respect to detached copies of the
+--   inputs; with `create_graph` the results stay connected to the graph of the
+--   inputs;
+-- * `Function`, for operations with a custom gradient;
 -- * `grad`, `backward`, `detect_anomaly`, `gradcheck`, `gradgradcheck` and
---   `checkpoint`, which are also `st.grad` and so on.
+--   `checkpoint`, which are also available as `st.grad` and so on.
 --
 -- @module strided.autograd
 
@@ -34,7 +35,8 @@ local autograd = {}
 local GRAPH = {create_graph = true}
 local MATRIX = {create_graph = true, batch = true}
 
---- A tensor or a list of them as a list, and whether it was one tensor.
+--- Returns a tensor or a list of tensors as a list, and whether x was a single
+-- tensor. `what` names the argument in errors.
 local function list_of(name, what, x)
   if is_tensor(x) then return {x}, true end
   if type(x) ~= "table" or #x == 0 then
@@ -48,7 +50,8 @@ local function list_of(name, what, x)
   return x, false
 end
 
---- Inputs of one's own, which lead back to the caller's with a graph.
+--- Detached copies of the inputs that require a gradient. With create_graph,
+-- inputs that require a gradient become views, connected to their graph.
 local function own(inputs, create_graph)
   local out = {}
   for i, x in ipairs(inputs) do
@@ -58,7 +61,8 @@ local function own(inputs, create_graph)
   return out
 end
 
---- Calls the function: its results, and whether it is one tensor.
+--- Calls the function; returns the list of its results, and whether the result
+-- is a single tensor.
 local function results_of(name, fn, inputs)
   local function gather(...)
     if select("#", ...) == 1 then return list_of(name, "the result", (...)) end
@@ -67,7 +71,8 @@ local function results_of(name, fn, inputs)
   return gather(st.enable_grad(fn, unpack(inputs)))
 end
 
---- The gradients of outputs by inputs, zeros where there is none.
+--- The gradients of outputs with respect to inputs; zeros where an output does
+-- not depend on an input.
 local function gradients(outputs, inputs, grads, create_graph)
   local ours, theirs = {}, {}
   for k, y in ipairs(outputs) do
@@ -94,13 +99,14 @@ local function detached(list, create_graph)
   return out
 end
 
---- One value, or the list.
+--- The only element if is_one, else the list.
 local function plain(list, is_one)
   if is_one then return list[1] end
   return list
 end
 
---- v, or ones for results of one element; of the shapes of `like`.
+--- Checks that v has the shapes of `like`; returns it as a list. If v is nil,
+-- returns ones, provided that each tensor of `like` has one element.
 local function vectors(name, v, like)
   if v == nil then
     for _, y in ipairs(like) do
@@ -131,10 +137,11 @@ end
 -- @function autograd.vjp
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
--- @param[opt] v like the results of fn; may be left out for one element
--- @tparam[opt] table options `create_graph`: the answer can be differentiated
+-- @param[opt] v of the shapes of fn's results; optional if each result has one
+-- element
+-- @tparam[opt] table options `create_graph`: the product is differentiable
 -- @return the results of fn, a tensor or a list
--- @return the product, like inputs
+-- @return the product, of the shapes of inputs
 function autograd.vjp(fn, inputs, v, options)
   callable("vjp", fn)
   local create_graph = read("vjp", options, GRAPH).create_graph
@@ -147,16 +154,16 @@ function autograd.vjp(fn, inputs, v, options)
          plain(out, is_one)
 end
 
---- The Jacobian matrix of a function times the vector v. It comes from two
--- backward passes: v times the matrix is linear in v, and its gradient the
--- matrix.
+--- The Jacobian matrix J of a function times the vector v. Two backward passes
+-- compute it: u J is linear in u, so J v is its gradient by u, for the output
+-- gradient v.
 -- @function autograd.jvp
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
--- @param[opt] v like inputs; may be left out for inputs of one element
--- @tparam[opt] table options `create_graph`
+-- @param[opt] v of the shapes of inputs; optional if each input has one element
+-- @tparam[opt] table options `create_graph`: the product is differentiable
 -- @return the results of fn, a tensor or a list
--- @return the product, like the results
+-- @return the product, of the shapes of the results
 function autograd.jvp(fn, inputs, v, options)
   callable("jvp", fn)
   local create_graph = read("jvp", options, GRAPH).create_graph
@@ -181,15 +188,16 @@ local function joined(a, b, from)
   return out
 end
 
---- Where the components of a result are: how many of them one sample has, and
--- of what shape they are.
+--- The number of components that a result has (per sample, if is_batch), and
+-- their shape.
 local function components_of(y, is_batch)
   if not is_batch then return y:numel(), y.shape end
   local shape = joined({}, y.shape, 2)
   return st.empty(shape, {device = "meta"}):numel(), shape
 end
 
---- The derivatives of component i of y, of every sample at once.
+--- The gradients of component i of y; with options.batch, for all samples in
+-- one backward pass.
 local function row(y, i, inputs, options)
   local u = st.zeros(y.shape, {dtype = y.dtype})
   if options.batch then
@@ -200,7 +208,7 @@ local function row(y, i, inputs, options)
   return gradients({y}, inputs, {u}, options.create_graph)
 end
 
---- The Jacobian of one result by each input.
+--- The Jacobians of one result with respect to each input.
 local function rows_of(y, inputs, options)
   local n, shape = components_of(y, options.batch)
   local at = options.batch and 2 or 1
@@ -217,7 +225,8 @@ local function rows_of(y, inputs, options)
   return out
 end
 
---- n: the number of samples.
+--- Raises an error unless the first dimension of each tensor has size n, the
+-- number of samples.
 local function check_batch(name, list, what, n)
   for i, t in ipairs(list) do
     if t.ndim == 0 or t.shape[1] ~= n then
@@ -240,18 +249,18 @@ local function jacobian(name, fn, list, options)
   return out, is_one
 end
 
---- The Jacobian matrix of a function: by result and input a tensor of the
--- result's shape and then the input's. Its rows are gradients, which of complex
--- tensors are the conjugates of derivatives.
+--- The Jacobian matrix of a function. For each pair of result and input it is a
+-- tensor whose shape is the result's, followed by the input's. Its rows are
+-- gradients; for complex tensors these are the conjugates of derivatives.
 -- @function autograd.jacobian
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
--- @tparam[opt] table options `create_graph`; `batch`: the first dimension of
--- inputs and results counts samples that do not depend on each other, so that
--- one backward pass does for all of them, and the answer is of shape samples,
--- result of one, input of one
--- @return a tensor; for lists of inputs a list; for several results a list of
--- either by result
+-- @tparam[opt] table options `create_graph`: the Jacobian is differentiable;
+-- `batch`: the first dimension of inputs and results is a batch of independent
+-- samples. One backward pass then serves the whole batch, and the shape is the
+-- batch size, the result's shape per sample, the input's shape per sample.
+-- @return a tensor; a list by input, if inputs is a list; if fn returns several
+-- results, a list of these by result
 function autograd.jacobian(fn, inputs, options)
   callable("jacobian", fn)
   options = read("jacobian", options, MATRIX)
@@ -261,7 +270,7 @@ function autograd.jacobian(fn, inputs, options)
   return plain(out, is_one)
 end
 
---- The gradients of a function as functions of its inputs.
+--- The function that maps inputs to the gradients of fn at these inputs.
 local function gradient_function(name, fn, is_batch)
   return function(...)
     local inputs = {...}
@@ -275,13 +284,14 @@ local function gradient_function(name, fn, is_batch)
   end
 end
 
---- The second derivatives of a function that gives one element.
+--- The Hessian matrix of a function that returns a single element.
 -- @function autograd.hessian
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
--- @tparam[opt] table options as for jacobian; with `batch`, fn gives one
+-- @tparam[opt] table options as for jacobian; with `batch`, fn must return one
 -- element per sample
--- @return a tensor of the input's shape twice; for lists a list of lists
+-- @return a tensor whose shape is the input's shape twice; a list of lists, if
+-- inputs is a list
 function autograd.hessian(fn, inputs, options)
   callable("hessian", fn)
   options = read("hessian", options, MATRIX)
@@ -292,15 +302,15 @@ function autograd.hessian(fn, inputs, options)
   return is_one and out[1][1] or out
 end
 
---- The second derivatives of a function that gives one element, times the
--- vector v; twice the cost of a gradient, however large the matrix would be.
+--- The Hessian matrix of a function that returns a single element, times the
+-- vector v. It costs about two gradients; the matrix is never formed.
 -- @function autograd.hvp
 -- @tparam function fn
 -- @param inputs a tensor or a list of tensors
--- @param[opt] v like inputs; may be left out for inputs of one element
--- @tparam[opt] table options `create_graph`
+-- @param[opt] v of the shapes of inputs; optional if each input has one element
+-- @tparam[opt] table options `create_graph`: the product is differentiable
 -- @return the result of fn
--- @return the product, like inputs
+-- @return the product, of the shapes of inputs
 function autograd.hvp(fn, inputs, v, options)
   callable("hvp", fn)
   local create_graph = read("hvp", options, GRAPH).create_graph

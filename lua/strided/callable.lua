@@ -1,4 +1,4 @@
---- The function of a call that takes one.
+--- Checks that an argument can be called.
 --
 -- @module strided.callable
 
@@ -6,8 +6,8 @@ local raise = require "strided.caller_error"
 
 local getmetatable, type = debug.getmetatable, type
 
---- Raises an error unless f can be called.
--- @tparam string name of what was called
+--- Raises an error unless f is a function or has a metamethod `__call`.
+-- @tparam string name of the function that f was passed to
 -- @param f
 local function callable(name, f)
   if type(f) == "function" then return end

@@ -1,4 +1,4 @@
---- Errors that point at the caller: at the nearest line that is not ours.
+--- Raises errors at the line of the user's code that called the library.
 --
 -- @module strided.caller_error
 
@@ -6,8 +6,8 @@ local error, format, getinfo = error, string.format, debug.getinfo
 
 local HOME = getinfo(1, "S").source:gsub("caller_error%.lua$", "")
 
---- Raises the error that format and its arguments make, where the user's code
--- called into these files.
+--- Raises an error with a formatted message. Its location is the innermost
+-- frame that is outside the library's own files.
 -- @tparam string text
 -- @param ... as for string.format
 local function raise(text, ...)

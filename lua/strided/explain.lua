@@ -1,10 +1,9 @@
---- How a call would run, with the iterator's plans: what st.explain says.
+--- st.explain: how a call would be dispatched, and the plans of its loops.
 --
--- The plans are those of the iterators, copies and reductions that the call is
--- made of, whatever operator it is. They are found by a call on doubles of its
--- tensors that have no data: nothing is run, and no tensor of the caller's is
--- changed. A reduction folds its input in tiles of its own; its plan says in
--- which order it finds the elements.
+-- The plans are those of the iterators, copies and reductions that the call
+-- would run, for any operator. A dry run with fake tensors finds them: no
+-- kernel runs, and no tensor of the caller changes. A reduction tiles its input
+-- by its own rules; its plan shows the order in which it reads the elements.
 --
 -- @module strided.explain
 
@@ -14,19 +13,19 @@ local plans_of = require "strided.iterator".plans_of
 local concat, format, ipairs, tostring = table.concat, string.format, ipairs,
   tostring
 
---- "  plan" and a text, its further lines below.
+--- The line "  plan" with a text; further lines of the text are indented.
 local function entry(text)
   return "\n  plan           " .. text:gsub("\n", "\n  ")
 end
 
--- Operators that may have nothing to do.
+-- Operators that may return their input unchanged.
 local NOTHING = {
   ["aten::contiguous"] = "none: it is contiguous already, nothing moves",
   ["aten::to"] = "none: it is the tensor itself, nothing moves",
 }
 
---- What the iterator would do in a call, as text; why there can be no call; or
--- "" for operators that walk no elements.
+--- The plans of a call as text; the error, if the call would fail; or "" if the
+-- operator runs no loop.
 local function plan_text(name, op, ...)
   local plans, count = plans_of(op, ...)
   if not plans then
@@ -44,10 +43,10 @@ local function plan_text(name, op, ...)
   return concat(texts)
 end
 
---- How a call would run and why, without running it: the overload that is
--- chosen and why not another, the keys, the kernel, and the iterator's plans
--- for what elements it walks.
--- @param op an operator: an object of `st.ops`, a name, `st.add`
+--- Explains how a call would run, without running it: the chosen overload and
+-- why the others do not match, the dispatch keys, the kernel, and the plans of
+-- its loops.
+-- @param op an operator: an object of `st.ops`, a name, or `st.add`
 -- @param ... the arguments of the call
 -- @treturn string
 local function explain(op, ...)

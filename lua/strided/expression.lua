@@ -3,38 +3,43 @@
 --     t = clamp((x - lo) / (hi - lo), min=0, max=1)
 --     t * t * (3 - 2 * t)
 --
--- A program is statements, separated by newlines or `;`: `name = expression`,
--- also with `local`, and last the result, also with `return`, or several
--- results with commas. A line goes on within parentheses, after an operator,
--- and before one that no statement begins with: `-`, `+` and `~` begin one.
+-- A program is a list of statements, separated by newlines or `;`. Each is an
+-- assignment `name = expression`, optionally after `local`; the last one is the
+-- result, optionally after `return`, or several results separated by commas.
+-- A statement continues on the next line within parentheses, after an operator,
+-- and before an operator that cannot begin a statement. `-`, `+` and `~` can.
 --
--- Expressions have Lua's numbers, `true`, `false`, names, and `pi`, `inf` and
--- `nan` where nothing else is called so; then, the loosest first,
+-- Primary expressions are Lua's numbers, `true`, `false`, names, and the
+-- constants `pi`, `inf` and `nan`, which a variable may shadow. The operators,
+-- in order of increasing precedence, are
 --
--- * `c ? a : b`, from right to left;
--- * `or` or `||`; `and` or `&&`; `< <= > >= == ~= !=`, never two in a row;
+-- * `c ? a : b`, right-associative;
+-- * `or` or `||`; `and` or `&&`; `< <= > >= == ~= !=`, which cannot be chained;
 -- * `|`; `~`, exclusive or; `&`; `<<` and `>>`;
 -- * `+` and `-`; `*`, `/`, `//`, which rounds down, and `%`;
--- * `-`, `+`, `not` or `!`, and `~` in front;
--- * `^` or `**`, the power, from right to left;
--- * operators by name, `f(a, b, key=value)`, `ns::f(a)`, and as methods,
---   `a.f(b)` or `a:f(b)`. Between `?` and `:` a method takes the dot, or
---   parentheses around. Arguments may be strings in single or double quotes.
+-- * unary `-`, `+`, `not` or `!`, and `~`;
+-- * `^` or `**`, the power, right-associative;
+-- * calls of operators by name, `f(a, b, key=value)`, `ns::f(a)`, and as
+--   methods, `a.f(b)` or `a:f(b)`. Between `?` and `:`, a method call needs the
+--   dot, or parentheses around it. Arguments may be strings in single or double
+--   quotes.
 --
--- What has a tensor in it is an operator's matter. Numbers alone are Lua's.
+-- An operation with a tensor operand calls a tensor operator. Operations on
+-- numbers alone are computed in Lua.
 --
 -- @module strided.expression
 
 local raise = require "strided.caller_error"
 local core = require "strided.core"
-local signs = require "strided.expression.operators"
-local tokens = require "strided.expression.lexer"
+local operators = require "strided.expression.operators"
+local lexer = require "strided.expression.lexer"
 
 local concat, ipairs, pairs, type = table.concat, ipairs, pairs, type
 local unpack = unpack or table.unpack
 local callable, is_tensor, named = core.callable, core.is_tensor, core.named
-local fail, unexpected = tokens.fail, tokens.unexpected
-local BINARY, UNARY, COMPARISON = signs.BINARY, signs.UNARY, signs.COMPARISON
+local fail, unexpected = lexer.fail, lexer.unexpected
+local BINARY, UNARY, COMPARISON = operators.BINARY, operators.UNARY,
+                                  operators.COMPARISON
 local where = callable("aten::where", false)
 
 local MAX_DEPTH = 200
@@ -42,9 +47,9 @@ local CONSTANTS = {pi = math.pi, inf = math.huge, nan = 0 / 0}
 
 -- -- Steps -------------------------------------------------------------------
 
--- A program is a list of steps, each of which makes one value of those before:
--- a function of the list of values. However long an expression is, running it
--- does not recurse.
+-- A program is a list of steps. Each is a function that computes one value from
+-- the list of earlier values. Running a program does not recurse, however long
+-- the expression is.
 
 local function emit(p, step)
   p.n = p.n + 1
@@ -56,9 +61,9 @@ local function emit_constant(p, value)
   return emit(p, function() return value end)
 end
 
---- What a sign makes of one value or two.
-local function emit_sign(p, sign, a, b)
-  local takes, plain, operator = sign.takes, sign.plain, sign.operator
+--- Emits an operator with one or two operands.
+local function emit_operator(p, op, a, b)
+  local takes, plain, operator = op.takes, op.plain, op.operator
   if not b then
     return emit(p, function(v)
       return (takes(v[a]) and plain or operator)(v[a])
@@ -81,7 +86,8 @@ local function emit_where(p, c, a, b)
   end)
 end
 
---- The first result of a call; keys are the options, by slots, or nil.
+--- Emits a call, which yields the operator's first result. keys maps the names
+-- of keyword arguments to their slots, or is nil.
 local function emit_call(p, operator, args, keys)
   return emit(p, function(v)
     local list, n = {}, #args
@@ -116,8 +122,8 @@ local function is_named(p)
   return p.token.kind == "name" and p.tokens[p.at + 1].kind == "="
 end
 
---- What is within something else. In a branch, between ? and :, a colon calls
--- no method.
+--- Parses a nested expression, with a limit on the depth. In a branch, between
+-- `?` and `:`, a colon does not call a method.
 local function nest(p, parse, in_branch)
   local depth, outer = p.depth, p.in_branch
   if depth == MAX_DEPTH then
@@ -137,8 +143,8 @@ local function parse_argument(p)
   return nest(p, parse_expression)
 end
 
---- A call from its parenthesis on; name is the operator's token, args what is
--- in front of the arguments.
+--- Parses a call from its parenthesis on. name is the operator's token; args
+-- has the slot of the receiver of a method call, or is empty.
 local function parse_call(p, name, namespace, args)
   local full = namespace and namespace .. "::" .. name.text or name.text
   local operator = (namespace and callable or named)(full, false)
@@ -211,28 +217,29 @@ local function parse_methods(p)
 end
 
 local function parse_unary(p)
-  local sign = UNARY[p.token.kind]
-  if sign then
+  local op = UNARY[p.token.kind]
+  if op then
     advance(p)
-    return emit_sign(p, sign, nest(p, parse_unary, p.in_branch))
+    return emit_operator(p, op, nest(p, parse_unary, p.in_branch))
   end
   local slot = parse_methods(p)
   if not accept(p, "^") then return slot end
-  return emit_sign(p, signs.POWER, slot, nest(p, parse_unary, p.in_branch))
+  return emit_operator(p, operators.POWER, slot,
+                       nest(p, parse_unary, p.in_branch))
 end
 
 local function parse_binary(p, least)
   local slot = parse_unary(p)
-  local sign = BINARY[p.token.kind]
-  while sign and sign.level >= least do
+  local op = BINARY[p.token.kind]
+  while op and op.level >= least do
     advance(p)
-    slot = emit_sign(p, sign, slot, parse_binary(p, sign.level + 1))
+    slot = emit_operator(p, op, slot, parse_binary(p, op.level + 1))
     local after = BINARY[p.token.kind]
-    if after and after.level == COMPARISON and sign.level == COMPARISON then
+    if after and after.level == COMPARISON and op.level == COMPARISON then
       fail(p.text, p.token.at, "two comparisons in a row: unexpected '%s'",
            p.token.text)
     end
-    sign = after
+    op = after
   end
   return slot
 end
@@ -245,7 +252,7 @@ function parse_expression(p)
   return emit_where(p, slot, yes, nest(p, parse_expression, p.in_branch))
 end
 
---- The slots of the results of the last statement.
+--- Parses all statements; returns the slots of the results.
 local function parse_statements(p)
   while accept(p, "newline") do end
   while p.token.kind == "local" or is_named(p) do
@@ -272,17 +279,17 @@ end
 
 local expression = {}
 
---- Compiles an expression: mistakes in it, names and operators that are unknown
+--- Compiles an expression. Syntax errors, unknown names and unknown operators
 -- raise errors here.
 -- @tparam string text
 -- @tparam {string,...} names of the arguments
--- @treturn function of values in the order of the names, which returns the
--- results
+-- @treturn function takes the arguments in the order of the names and returns
+-- the results
 function expression.compile(text, names)
   if type(text) ~= "string" then
     raise("expression: the text must be a string, got %s", type(text))
   end
-  local p = {text = text, tokens = tokens.read(text), at = 1, names = names,
+  local p = {text = text, tokens = lexer.read(text), at = 1, names = names,
              slots = {}, steps = {}, n = #names, depth = 0}
   p.token = p.tokens[1]
   for i, name in ipairs(names) do p.slots[name] = i end

@@ -1,16 +1,17 @@
---- Functions of tensors, run in fused pieces.
+--- st.fuse: functions of tensors that are recorded and run with fused loops.
 --
 --     local softmax = st.fuse(function(x)
 --       local e = (x - x:amax(2, true)):exp()
 --       return e / e:sum(2, true)
 --     end)
 --
--- The function is called once with doubles of its arguments, which have
--- dtypes and shapes but no elements, and what it does is recorded. From then
--- on calls with arguments like these run what was recorded, with neighbouring
--- elementwise operators as one loop. Everything else in it is as it was at that
--- time: numbers, and which tensors it refers to; their elements are read at
--- each call. What cannot be recorded is called as it is.
+-- The function is called once with fake tensors, which have the dtypes and
+-- shapes of its arguments but no elements, and its operator calls are recorded.
+-- Later calls with arguments of the same dtypes and shapes run the recording,
+-- with adjacent elementwise operators fused into one loop. Everything else is
+-- captured at recording time: numbers, and the tensors that the function
+-- refers to; their elements are read at each call. A function that cannot be
+-- recorded is called directly.
 --
 -- @module strided.fuse
 
@@ -22,25 +23,27 @@ local options = require "strided.options"
 
 local getinfo, type = debug.getinfo, type
 
-local function place(fn)
+local function location(fn)
   if type(fn) ~= "function" then return "a fused function" end
   local info = getinfo(fn, "S")
   return info.short_src .. ":" .. info.linedefined
 end
 
---- A function that does what `fn` does, in fused pieces. `f:explain(...)` says
--- what a call with these arguments runs, `f:clear()` forgets what was
--- recorded. To look at an element of a tensor on the way is an error.
+--- Returns a callable object f that computes what `fn` computes, with fused
+-- loops. `f:explain(...)` describes what a call with these arguments runs;
+-- `f:clear()` clears the compile cache. Reading an element of a tensor in `fn`
+-- is an error.
 -- @function fuse
--- @tparam function fn of tensors, numbers, strings, booleans and nils, for
--- which it may return tensors and constants; with other arguments it is called
+-- @tparam function fn takes tensors, numbers, strings, booleans and nils, and
+-- returns tensors and constants; with arguments of other types it is called
+-- directly
 -- @tparam[opt] table opts `name`, for messages
--- @return f, which can be called
+-- @return f
 local function fuse(fn, opts)
   callable("fuse", fn)
   local o = options("fuse", opts, {name = true})
   local name = o.name
-  if name == nil then name = place(fn) end
+  if name == nil then name = location(fn) end
   if type(name) ~= "string" then
     raise("fuse: 'name' must be a string, got %s", type(name))
   end

@@ -5,8 +5,8 @@
 --     print((x * 2 + 1):sum {dim = 1})
 --
 -- Every operator of the engine is `st.<name>`, a method of tensors, and
--- `st.ops.<namespace>.<name>[.<overload>]`. They are looked up when they are
--- first used. Dimensions and positions count from 1, ranges are inclusive.
+-- `st.ops.<namespace>.<name>[.<overload>]`. It is looked up on first use.
+-- Dimensions and indices count from 1; ranges are inclusive.
 --
 -- @module strided
 
@@ -17,7 +17,7 @@ local debug, pairs, rawset, require, setmetatable, type =
 
 local st = {}
 
--- Errors are reported where our own files were called.
+-- Errors are reported at the caller of the library's files, which lie here.
 core.set_home((debug.getinfo(1, "S").source:gsub("init%.lua$", "")))
 
 -- -- LuaJIT's integers -------------------------------------------------------
@@ -54,79 +54,85 @@ for _, name in pairs {
   st[name] = core[name]
 end
 
---- What memory the engine uses: `st.memory()` is a table by kind ("tensors",
--- "storages", "data", ...) of `{count =, bytes =, peak =}`, process-wide.
+--- The memory that the engine uses in this process: `st.memory()` returns a
+-- table of `{count =, bytes =, peak =}` by kind ("tensors", "storages", "data",
+-- ...).
 -- @function memory
 
---- The same as `kinds`, and in bytes: `live`, `peak`, `cached` (kept for
--- reuse), `cache_limit` and `limit` (nil without one).
+--- Memory statistics: a table with `kinds`, the table that `st.memory()`
+-- returns, and in bytes: `live`, `peak`, `cached` (kept for reuse),
+-- `cache_limit` and `limit` (nil without a limit).
 -- @function memory.stats
 
---- Gives the cached blocks of this thread, and those of all threads, back to
--- the system. Collect garbage first to have the memory of dead tensors there.
+--- Returns the cached blocks of this thread and of the shared cache to the
+-- system. Collect garbage first to include the memory of unreachable tensors.
 -- @function memory.trim
--- @return the bytes that were cached
+-- @return the number of bytes that were cached
 
---- Begins to measure the peaks anew.
+--- Resets the peaks to the current values.
 -- @function memory.reset_peak
 
---- What would make more than `bytes` live collects garbage, gives cached blocks
--- back, and then fails with an error that says how much was asked for.
+--- Limits the live memory. An allocation that would exceed the limit collects
+-- garbage, returns cached blocks to the system, and then, if it still does not
+-- fit, fails with an error that states its size.
 -- @function memory.set_limit
--- @tparam ?integer bytes without it there is no limit, as at the start
--- @return the limit before, nil without one
+-- @tparam ?integer bytes the limit; nil, the initial state, for no limit
+-- @return the previous limit, nil if there was none
 
---- At most so many bytes are kept for reuse: at the start a quarter of the
--- memory that there is, or that the control group allows.
+--- Limits the memory that is kept for reuse. The initial limit is a quarter of
+-- the physical memory or of the control group's limit.
 -- @function memory.set_cache_limit
 -- @tparam ?integer bytes
--- @return the limit before
+-- @return the previous limit
 
---- Calls `body(...)` and releases the tensors that were made meanwhile when it
--- returns or fails, except those that it returns, also in tables; they belong
--- to the scope around it. To use one that was released is an error. `body`
--- cannot yield.
+--- Calls `body(...)`. When it returns or fails, releases the tensors that were
+-- created during the call, except those that it returns, including those in
+-- tables; these belong to the enclosing scope. Using a released tensor is an
+-- error. `body` cannot yield.
 -- @function scope
 -- @tparam function body
--- @return what it returns
+-- @return the results of body
 
---- Takes tensors, and those in tables, out of the innermost scope.
+--- Removes tensors, including those in tables, from the innermost scope, which
+-- then does not release them.
 -- @function keep
 -- @return its arguments
 
---- The gradients of outputs by inputs, which are tensors or lists of them, as
--- results: one for each input. Nothing is added to anybody's `grad`.
+--- Returns the gradients of outputs with respect to inputs, one for each input.
+-- Does not change the `grad` of any tensor.
 -- @function grad
--- @param outputs
--- @param inputs
--- @tparam[opt] table options `grad_outputs`, the gradients of outputs that are
--- no scalars; `create_graph`, to differentiate the result; `retain_graph`, to
--- go through the graph again, by default what `create_graph` is;
--- `allow_unused`, nil for an input that the outputs do not depend on
+-- @param outputs a tensor or a list of tensors
+-- @param inputs a tensor or a list of tensors
+-- @tparam[opt] table options `grad_outputs`: the gradients of the outputs,
+-- required for outputs of more than one element; `create_graph`: the result is
+-- differentiable; `retain_graph`: keep the graph for another backward pass, by
+-- default the value of `create_graph`; `allow_unused`: return nil, instead of
+-- raising an error, for an input that the outputs do not depend on
 
---- Adds the gradients of outputs to the `grad` of the leaves, or of the option
--- `inputs` alone. `t:backward(gradient, options)` is the same of one tensor.
+--- Adds the gradients of outputs to the `grad` of the leaves, or only of the
+-- option `inputs`. `t:backward(gradient, options)` does this for one tensor.
 -- @function backward
--- @param outputs a tensor or a list of them
+-- @param outputs a tensor or a list of tensors
 -- @tparam[opt] table options `grad_outputs`, `create_graph`, `retain_graph`,
 -- as for `grad`; `inputs`
 
---- Calls `body(...)` with the recording of gradients on or off.
+--- Calls `body(...)` with gradient recording enabled or disabled.
 -- @function set_grad_enabled
 -- @tparam boolean flag
 -- @tparam function body
--- @return what it returns
+-- @return the results of body
 
---- Is machine code made for fused operators? Where it can be (on x86-64 with
--- AVX2), unless it was switched off, as `STRIDED_JIT=0` in the environment
--- does. Results are the same without it.
+--- True if fused operators are compiled to machine code. That requires x86-64
+-- with AVX2, and can be disabled, also by `STRIDED_JIT=0` in the environment.
+-- Results are the same without machine code.
 -- @function is_jit_enabled
 -- @treturn boolean
 
---- Switches it on or off, for what all threads make from now on.
+--- Enables or disables machine code for programs that are compiled from now on,
+-- on any thread.
 -- @function set_jit_enabled
 -- @tparam boolean flag
--- @treturn boolean what it was
+-- @treturn boolean the previous value
 
 -- -- Tensors -----------------------------------------------------------------
 
@@ -140,8 +146,8 @@ local function look_up(t, key)
   return index(t, key)
 end
 
--- What getmetatable(t) is, empty itself: Note [Metatables on first use] in
--- bind.h.
+-- The metatable that getmetatable(t) returns. It is empty itself: see Note
+-- [Metatables on first use] in bind.h.
 core.set_index(look_up, setmetatable({}, {
   __index = function(_, name)
     local method = methods[name]
@@ -168,7 +174,7 @@ local function namespace(ns)
     __index = function(self, name)
       if type(name) ~= "string" then return nil end
       local packet = core.packet(ns .. "::" .. name)
-      if ns == "aten" then rawset(self, name, packet) end -- they stay
+      if ns == "aten" then rawset(self, name, packet) end -- permanent
       return packet
     end,
   })
@@ -187,7 +193,7 @@ st.ops = setmetatable({}, {
   end,
 })
 
--- -- Parts that are loaded when they are used --------------------------------
+-- -- Modules loaded on first use ---------------------------------------------
 
 local LAZY = {
   load = "io.file", save = "io.file", frombuffer = "io.buffer",
@@ -201,14 +207,14 @@ local LAZY = {
 }
 
 setmetatable(st, {
-  names = LAZY,  -- for completers
+  names = LAZY,  -- for completion
   __index = function(self, name)
     if type(name) ~= "string" then return nil end
     local value, keep
     if LAZY[name] then
       local part = require("strided." .. LAZY[name])
       value, keep = part[name], true
-      if value == nil then value = part end -- st.nn is all of it
+      if value == nil then value = part end -- st.nn is the module itself
     else
       value, keep = core.named(name, false)
     end

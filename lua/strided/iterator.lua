@@ -1,5 +1,5 @@
---- Plans of the tensor iterator: how it walks given operands, to look at and
--- to run by hand.
+--- Plans of the tensor iterator: they describe how it iterates over operands,
+-- and can be run with a loop body in Lua.
 --
 --     local plan = st.iterator {outputs = {false}, inputs = {a:t(), b}}
 --     print(plan)
@@ -24,11 +24,11 @@ local error, format, ipairs, max, pairs, pcall, require, setmetatable,
   require, setmetatable, tostring, type
 local unpack = unpack or table.unpack
 
-local GRAIN = 32768 -- cheap elements that are worth a thread
+local GRAIN = 32768 -- least elements per thread
 
 -- -- Options -----------------------------------------------------------------
 
--- Those that are no flags of ATen's TensorIteratorConfig.
+-- The options that are not flags of ATen's TensorIteratorConfig.
 local OTHER = {outputs = true, inputs = true, dtype = true, preset = true,
                static_dtype = true, static_device = true, static_shape = true,
                squash_dims = true, threads = true, grain = true}
@@ -44,7 +44,8 @@ local function preset_of(name)
   return flags, dtype
 end
 
---- Setting one of these drops the demand for equal dtypes, as in ATen.
+--- Applies the options to the flags. As in ATen, promotion and casting to
+-- outputs disable the check for equal dtypes.
 local function read_flags(options, flags)
   for name in pairs(options) do
     if flags[name] == nil and not OTHER[name] then
@@ -71,7 +72,7 @@ local function copy_list(list, name)
   return copy
 end
 
---- The static shape with a size of 1 for what is squashed; dims from 1.
+--- The static shape, with size 1 for the dimensions in squash_dims.
 local function static_shape(options)
   local shape, dims = options.static_shape, options.squash_dims
   if shape == nil then
@@ -93,7 +94,7 @@ end
 
 -- -- Steps -------------------------------------------------------------------
 
--- A step is a list; size and offsets are views of it by name.
+-- A step is a list; the fields size and offsets are computed from it.
 local Step = {}
 
 function Step.__index(step, name)
@@ -106,18 +107,18 @@ end
 local Plan = {}
 Plan.__index = Plan
 
--- A plan's box: out of sight, and gone with the plan.
+-- Each plan's userdata, in a weak table.
 local userdata = setmetatable({}, {__mode = "k"})
 
 local function userdata_of(plan)
-  local box = userdata[plan]
-  if box then return box end
+  local ud = userdata[plan]
+  if ud then return ud end
   error("iterator: a plan is expected in front, as in plan:run(...)", 3)
 end
 
---- The two-dimensional loops over the elements [first, last), counted from 0:
--- a list of {n0, n1, byte offset of each operand ...}, also by name as `size`
--- and `offsets`. All of them unless told otherwise.
+--- The two-dimensional loops over the elements [first, last), counted from 0,
+-- by default all: a list of {n0, n1, byte offset of each operand ...}. The
+-- fields `size` and `offsets` give the same numbers by name.
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 -- @treturn {table,...}
@@ -128,11 +129,11 @@ function Plan:steps(first, last)
   return steps
 end
 
---- The ranges {first, last} that a team of so many threads would be given:
--- contiguous, of equal size but for the last, and of at least `grain`
--- elements. One range is work for the caller alone.
--- @tparam[opt] number threads those of the plan or of this process
--- @tparam[opt] number grain that of the plan or 32768
+--- The ranges {first, last} that a team of threads would get: contiguous, of
+-- equal size except the last, and of at least `grain` elements. A single range
+-- runs on the calling thread.
+-- @tparam[opt] number threads by default the plan's, else the process's
+-- @tparam[opt] number grain by default the plan's, else 32768
 -- @treturn {table,...}
 function Plan:chunks(threads, grain)
   userdata_of(self)
@@ -140,17 +141,17 @@ function Plan:chunks(threads, grain)
                      threads or self.threads or core.get_num_threads())
 end
 
---- The element of an operand at a byte offset from its first one, as a number,
--- a boolean or a scalar, whatever its dtype says. Raises outside of the
--- operand's storage.
+--- The element of an operand at a byte offset from its first element, as a
+-- number, a boolean or a scalar, depending on the dtype. Raises an error
+-- outside of the operand's storage.
 -- @tparam number operand from 1, outputs first
 -- @tparam number offset
 function Plan:get(operand, offset)
   return core.plan_get(userdata_of(self), operand, offset)
 end
 
---- Writes an element of an output; raises outside of its storage, and when
--- the dtype cannot hold the value.
+--- Writes an element of an output. Raises an error outside of its storage, and
+-- if the dtype cannot represent the value.
 -- @tparam number operand from 1
 -- @tparam number offset
 -- @param value
@@ -158,11 +159,11 @@ function Plan:set(operand, offset, value)
   core.plan_set(userdata_of(self), operand, offset, value)
 end
 
---- Copies outputs that loops write as another dtype into the caller's tensors.
--- Runs over everything do it at their end.
+--- Casts temporary outputs of another dtype into the caller's tensors. A run
+-- over all elements does this at its end.
 function Plan:cast_outputs() core.plan_cast_outputs(userdata_of(self)) end
 
---- Has the operand a single element?
+--- True if the operand has a single element.
 -- @tparam number operand from 1
 function Plan:is_scalar(operand)
   local op = self.operands[operand]
@@ -170,7 +171,8 @@ function Plan:is_scalar(operand)
   error(format("iterator: there is no operand %s", tostring(operand)), 2)
 end
 
---- Do loops along a dimension fold elements into one of an output?
+--- True if the dimension is reduced: several of its elements accumulate into
+-- the same element of an output.
 -- @tparam number dim of the plan, from 1
 function Plan:is_dim_reduced(dim)
   if self.shape[dim] == nil then
@@ -182,8 +184,8 @@ function Plan:is_dim_reduced(dim)
   return false
 end
 
---- What a loop gets as strides: those along the first dimension of the plan,
--- one for each operand, then those along the second.
+--- The strides that a loop body gets: one per operand along the first dimension
+-- of the plan, then one per operand along the second.
 local function loop_strides(plan)
   local n, list = #plan.operands, {}
   for i = 1, n do
@@ -205,23 +207,23 @@ local function finish(plan, first, last)
   end
 end
 
---- Calls body(offsets, strides, n0, n1) for one two-dimensional step after the
--- other, over all elements or [first, last), counted from 0.
+--- Calls body(offsets, strides, n0, n1) for each two-dimensional step, over the
+-- elements [first, last), counted from 0, by default all.
 --
 -- `offsets` holds the byte offset of each operand's first element in the step;
--- it is the same table each time. `strides` holds the bytes from one element
--- to the next: strides[i] along the n0 elements, strides[n + i] along the n1
--- rows, for n operands. plan:get and plan:set read and write there; they know
--- where storages end. An error in body ends the run and goes on to the caller.
--- A run over everything ends with plan:cast_outputs().
+-- the same table is reused for each step. `strides` holds byte strides: for n
+-- operands, strides[i] along the n0 elements and strides[n + i] along the n1
+-- rows. plan:get and plan:set read and write at byte offsets, with bounds
+-- checks. An error in body ends the run and propagates to the caller. A run
+-- over all elements ends with plan:cast_outputs().
 -- @tparam function body
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run(body, first, last)
-  local box, strides = userdata_of(self), loop_strides(self)
+  local ud, strides = userdata_of(self), loop_strides(self)
   local step, offsets, k = {}, {}, 0
   check_body(body)
-  while core.plan_step(box, first or 0, last or self.numel, k, step) do
+  while core.plan_step(ud, first or 0, last or self.numel, k, step) do
     for i = 3, #step do offsets[i - 2] = step[i] end
     body(offsets, strides, step[1], step[2])
     k = k + 1
@@ -229,19 +231,19 @@ function Plan:run(body, first, last)
   finish(self, first, last)
 end
 
---- Calls body(data, strides, n0, n1) likewise, with LuaJIT's FFI: data is a
--- `char *[n]` and strides an `int64_t[2 * n]`, both from 0, n0 and n1 are
--- numbers. A C function `void (char **, const int64_t *, int64_t, int64_t)`
--- will do as well.
+--- Like plan:run, but with pointers of LuaJIT's FFI: calls body(data, strides,
+-- n0, n1), where data is a `char *[n]` and strides an `int64_t[2 * n]`, both
+-- indexed from 0, and n0 and n1 are numbers. body may be a C function
+-- `void (char **, const int64_t *, int64_t, int64_t)`.
 --
--- The pointers are good for the elements of the step, until body returns or
--- does anything to the tensors but read and write elements. What lies beyond
--- is the body's own responsibility: nothing checks it.
+-- The pointers are valid for the elements of the step, until body returns or
+-- does anything to the tensors other than read and write elements. Accesses are
+-- not bounds-checked.
 -- @param body a function or a C function
 -- @tparam[opt=0] number first
 -- @tparam[opt] number last
 function Plan:run_ffi(body, first, last)
-  local box = userdata_of(self)
+  local ud = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
     error("iterator: there is no FFI in this Lua; plan:run does without", 2)
@@ -250,7 +252,7 @@ function Plan:run_ffi(body, first, last)
   local n, list, step, k = #self.operands, loop_strides(self), {}, 0
   local data = ffi.new("char *[?]", n)
   local strides = ffi.new("int64_t[?]", 2 * n, list)
-  while core.plan_data(box, first or 0, last or self.numel, k, step) do
+  while core.plan_data(ud, first or 0, last or self.numel, k, step) do
     for i = 1, n do data[i - 1] = ffi.cast("char *", step[i + 2]) end
     body(data, strides, step[1], step[2])
     k = k + 1
@@ -260,47 +262,48 @@ end
 
 -- -- Splitting ---------------------------------------------------------------
 
---- The fields of a plan, anew.
-local function look(plan, box)
+--- Refreshes the fields of a plan.
+local function refresh(plan, ud)
   plan.dim_to_split = nil
-  for name, value in pairs(core.plan_info(box)) do plan[name] = value end
+  for name, value in pairs(core.plan_info(ud)) do plan[name] = value end
   return plan
 end
 
-local function new_plan(box, threads, grain)
+local function new_plan(ud, threads, grain)
   local plan = setmetatable({threads = threads, grain = grain}, Plan)
-  userdata[plan] = box
-  return look(plan, box)
+  userdata[plan] = ud
+  return refresh(plan, ud)
 end
 
---- Restricts the plan to `length` positions of a dimension, from `start` on.
--- What is cut off in front is in `view_offsets`. A dimension of one position
--- goes away, but in a reduction.
+--- Restricts a dimension of the plan to `length` indices from `start` on. Adds
+-- the skipped indices to `view_offsets`. A dimension of size 1 is removed,
+-- except in a reduction.
 -- @tparam number dim of the plan, from 1
 -- @tparam number start from 1
 -- @tparam number length
 function Plan:narrow(dim, start, length)
-  local box = userdata_of(self)
-  core.plan_narrow(box, dim, start, length)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_narrow(ud, dim, start, length)
+  refresh(self, ud)
 end
 
---- Cuts a dimension in two: the plan becomes the second half, the first one is
--- returned. Halves of a reduced dimension write the same outputs: the first is
--- not to finish them (`final_output` is false), the second goes on from what it
--- finds (`accumulate` is true).
--- @tparam[opt] number dim of the plan, from 1; the one that reaches farthest
--- @treturn table a plan
+--- Splits a dimension: the plan becomes the second half; the first half is
+-- returned. Halves of a reduced dimension write the same outputs: the first
+-- must not finalize them (`final_output` is false), the second continues from
+-- their values (`accumulate` is true).
+-- @tparam[opt] number dim of the plan, from 1; by default the dimension with
+-- the largest extent in memory
+-- @treturn table the plan of the first half
 function Plan:split(dim)
-  local box = userdata_of(self)
-  local first = core.plan_split(box, dim or self.dim_to_split or 1)
-  look(self, box)
+  local ud = userdata_of(self)
+  local first = core.plan_split(ud, dim or self.dim_to_split or 1)
+  refresh(self, ud)
   return new_plan(first, self.threads, self.grain)
 end
 
---- Iterates over parts of the plan, in order, whose offsets 32 bits can hold;
--- the plan itself becomes the last of them.
--- @treturn function the next part, nil at the end
+--- Iterates over consecutive parts of the plan whose offsets fit into 32 bits.
+-- The plan itself becomes the last part.
+-- @treturn function returns the next part, nil at the end
 function Plan:split_32bit()
   userdata_of(self)
   local parts = {self}
@@ -316,22 +319,22 @@ function Plan:split_32bit()
   end
 end
 
---- Takes an operand out; those behind it move up.
+--- Removes an operand; the indices of later operands decrease by 1.
 -- @tparam number operand from 1, outputs first
 function Plan:remove_operand(operand)
-  local box = userdata_of(self)
-  core.plan_remove_operand(box, operand)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_remove_operand(ud, operand)
+  refresh(self, ud)
 end
 
---- Has loops find an operand where another tensor of its dtype begins, with
--- the strides that the operand has. The tensor's storage is its bounds.
+--- Moves an operand to the first element of another tensor of its dtype. The
+-- operand keeps its strides; its bounds become those of the tensor's storage.
 -- @tparam number operand from 1, outputs first
 -- @tparam Tensor tensor
 function Plan:replace_operand(operand, tensor)
-  local box = userdata_of(self)
-  core.plan_replace_operand(box, operand, tensor)
-  look(self, box)
+  local ud = userdata_of(self)
+  core.plan_replace_operand(ud, operand, tensor)
+  refresh(self, ud)
 end
 
 -- -- As text -----------------------------------------------------------------
@@ -370,7 +373,7 @@ local function remarks(op)
   return text
 end
 
---- Columns of operands, as wide as they need be.
+--- The operands in aligned columns.
 local function operand_lines(plan, lines)
   local names, dtypes, w, v = {}, {}, 0, 0
   for i, op in ipairs(plan.operands) do
@@ -394,14 +397,14 @@ local function order_text(plan)
                 list_text(plan.common_shape))
 end
 
---- The first steps, few of many.
+--- The sizes of the first three steps.
 local function steps_text(plan)
-  local box, step, texts, k = userdata[plan], {}, {}, 0
-  while k < 3 and core.plan_step(box, 0, plan.numel, k, step) do
+  local ud, step, texts, k = userdata[plan], {}, {}, 0
+  while k < 3 and core.plan_step(ud, 0, plan.numel, k, step) do
     k = k + 1
     texts[k] = format("%.14g x %.14g", step[1], step[2])
   end
-  if k == 3 and core.plan_step(box, 0, plan.numel, k, step) then
+  if k == 3 and core.plan_step(ud, 0, plan.numel, k, step) then
     texts[k + 1] = "..."
   end
   return k == 0 and "none" or concat(texts, ", ")
@@ -462,45 +465,46 @@ function Plan:__tostring()
   return concat(lines, "\n")
 end
 
--- -- What others call --------------------------------------------------------
+-- -- Public functions --------------------------------------------------------
 
 --- Builds an iterator and returns its plan.
 --
--- Fields: `shape` and `strides` (bytes, a list per operand; both fastest
--- dimension first), `ndim`, `numel`, `perm` (which dimension each one is, from
--- 1; absent after a fast set-up), `common_shape` (before reordering), `fast`
--- ("none", "contiguous", "channels_last", "non_overlapping_dense"),
--- `common_dtype`, `is_coalesced`, `inner` (what loops meet along the first
--- dimension: "vector", every operand is contiguous; "scalar", all but one
--- input, which has stride 0; "strided", anything else), `is_tiled_copy`
--- (whether a copy goes tile by tile because the two sides disagree about the
--- fastest dimension), `is_trivial_1d`, `is_contiguous`,
--- `has_contiguous_first_dim`, `can_use_32bit_indexing`,
+-- Fields: `shape` and `strides` (in bytes, a list per operand; both with the
+-- fastest dimension first), `ndim`, `numel`, `perm` (the original dimension of
+-- each dimension, from 1; absent after a fast set-up), `common_shape` (before
+-- reordering), `fast` ("none", "contiguous", "channels_last",
+-- "non_overlapping_dense"), `common_dtype`, `is_coalesced`, `inner` (the
+-- strides along the first dimension: "vector", every operand is contiguous;
+-- "scalar", all but one input, which has stride 0; "strided", anything else),
+-- `is_tiled_copy` (true for a copy that runs tile by tile because source and
+-- destination have different fastest dimensions), `is_trivial_1d`,
+-- `is_contiguous`, `has_contiguous_first_dim`, `can_use_32bit_indexing`,
 -- `num_output_elements`, `num_reduce_dims`, `outputs` (tensors), and
--- `operands`: a table for each with `dtype`, `numel`, `low` and `high` (the
--- bytes that its storage has, from its first element), `is_output`,
--- `is_read_write`, `is_resized`, `is_temporary`. Of splitting: `dim_to_split`
--- (absent without two positions), `view_offsets`, `accumulate`,
+-- `operands`: a table for each operand with `dtype`, `numel`, `low` and `high`
+-- (the byte range of its storage, relative to its first element), `is_output`,
+-- `is_read_write`, `is_resized`, `is_temporary`. For splitting: `dim_to_split`
+-- (absent if no dimension has size 2 or more), `view_offsets`, `accumulate`,
 -- `final_output`.
 --
 -- Methods: `steps`, `chunks`, `run`, `run_ffi`, `get`, `set`, `is_scalar`,
 -- `is_dim_reduced`, `cast_outputs`, `narrow`, `split`, `split_32bit`,
--- `remove_operand`, `replace_operand`. As text a plan says all that.
+-- `remove_operand`, `replace_operand`. `tostring(plan)` describes the plan.
 --
--- Options besides the flags of ATen's TensorIteratorConfig by their names:
+-- The options are the flags of ATen's TensorIteratorConfig, and
 --
--- * `outputs`: tensors, false where one shall be made
--- * `inputs`: tensors or numbers, which take part in promotion as such
--- * `preset`: flags to start from, those of a kind of operator: "unary",
+-- * `outputs`: tensors, or false for an output to be allocated
+-- * `inputs`: tensors or numbers, which take part in promotion as numbers
+-- * `preset`: the initial flags, those of a kind of operator: "unary",
 --   "unary_float", "force_boolean", "binary", "binary_float", "comparison",
---   "ternary", "nullary", "reduce", "copy"; ATen's defaults without one
--- * `dtype`: of outputs to be made
--- * `static_dtype`: what loops write, if not the common dtype
--- * `static_device`: of outputs to be made, if not the inputs'
--- * `static_shape`: what is walked, whatever the operands' shapes, which must
---   have room for it
--- * `squash_dims`: dimensions of it (from 1) that count as 1
--- * `threads`, `grain`: what `chunks` goes by: those of the process, 32768
+--   "ternary", "nullary", "reduce", "copy"; by default ATen's defaults
+-- * `dtype`: the dtype of allocated outputs
+-- * `static_dtype`: the dtype that loops write, by default the common dtype
+-- * `static_device`: the device of allocated outputs, by default the inputs'
+-- * `static_shape`: the shape to iterate over instead of the operands' common
+--   shape; it must fit into the operands
+-- * `squash_dims`: dimensions of the static shape (from 1) that count as 1
+-- * `threads`, `grain`: defaults of `chunks`: by default the threads of the
+--   process, and 32768
 -- @tparam table options
 -- @treturn table the plan
 local function iterator(options)
@@ -508,25 +512,25 @@ local function iterator(options)
     error("iterator: options must be a table", 2)
   end
   local flags, static = preset_of(options.preset or "default")
-  local box = core.plan(read_flags(options, flags),
-                        copy_list(options.outputs, "outputs"),
-                        copy_list(options.inputs, "inputs"), options.dtype,
-                        options.static_dtype or static, static_shape(options),
-                        options.static_device)
-  local plan = new_plan(box, options.threads, options.grain)
+  local ud = core.plan(read_flags(options, flags),
+                       copy_list(options.outputs, "outputs"),
+                       copy_list(options.inputs, "inputs"), options.dtype,
+                       options.static_dtype or static, static_shape(options),
+                       options.static_device)
+  local plan = new_plan(ud, options.threads, options.grain)
   plan:chunks()
   return plan
 end
 
---- The plans of what a call would walk: iterators, copies and reductions, in
--- order. The call is not made.
--- @param op an operator: an object of `st.ops`, a name, `st.add`
+--- The plans of the iterators, copies and reductions that a call would run, in
+-- order. A dry run finds them; the call is not made.
+-- @param op an operator: an object of `st.ops`, a name, or `st.add`
 -- @param ... the arguments of the call
--- @treturn[1] {table,...} plans, whose field `kind` is "elementwise", "copy" or
--- "reduction"; the first eight
--- @treturn[1] number how many there are
--- @treturn[2] nil when the call would fail
--- @treturn[2] string why, absent when it cannot be told
+-- @treturn[1] {table,...} the first eight plans; their field `kind` is
+-- "elementwise", "copy" or "reduction"
+-- @treturn[1] number the number of all plans
+-- @treturn[2] nil if there are no plans
+-- @treturn[2] string the error, if the call would fail
 local function plans_of(op, ...)
   local found, count = core.plan_call(op, ...)
   if not found then return nil, count end

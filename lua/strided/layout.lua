@@ -1,10 +1,10 @@
---- Which index of a tensor sits in which slot of its storage, drawn as text
--- or as a picture.
+--- Draws the mapping between a tensor's indices and the slots of its storage,
+-- as text or as SVG.
 --
--- Slots count from 0, as offsets do, indices from 1. The element at index
+-- Slots count from 0, as offsets do; indices count from 1. The element at index
 -- {i, j} of a tensor with strides {a, b} is in slot
--- offset + a * (i - 1) + b * (j - 1); everything here is that formula, read
--- forwards (the grid) and backwards (the storage).
+-- offset + a * (i - 1) + b * (j - 1). The grid shows the slot of each index;
+-- the storage shows the index of each slot.
 --
 -- @module strided.layout
 
@@ -16,7 +16,7 @@ local abs, ceil, error, floor, format, ipairs, max, min, pairs, require,
   string.format, ipairs, math.max, math.min, pairs, require, tonumber,
   tostring, type
 
-local BUDGET = 200000  -- places that the way back from slots may look at
+local BUDGET = 200000  -- steps of the search for the indices of slots
 local FORMATS = {"contiguous_format", "channels_last", "channels_last_3d"}
 
 local DEFAULTS = {
@@ -26,7 +26,7 @@ local DEFAULTS = {
 
 -- -- A tensor's geometry -----------------------------------------------------
 
---- The lowest and the highest slot that any index reaches.
+--- The lowest and the highest slot of any index.
 local function reach(v)
   local low, high = v.offset, v.offset
   for d = 1, v.ndim do
@@ -36,7 +36,7 @@ local function reach(v)
   return low, high
 end
 
---- The dimension whose neighbours are nearest in the storage, or nil.
+--- The dimension with the smallest nonzero stride, or nil.
 local function fastest_dim(v)
   local best
   for d = v.ndim, 1, -1 do
@@ -48,8 +48,8 @@ local function fastest_dim(v)
   return best
 end
 
---- Integers that no number holds become the nearest one: nothing that large
--- is drawn.
+--- Converts an integer to a Lua number; rounding is harmless, because nothing
+-- that large is drawn.
 local function plain(n)
   return type(n) == "number" and n or tonumber(tostring(n):match "-?%d+")
 end
@@ -60,7 +60,7 @@ local function plain_list(list)
   return copy
 end
 
---- What there is to draw of t.
+--- The geometry of t: its sizes, strides and storage as plain numbers.
 local function geometry(t)
   local v = {shape = plain_list(t.shape), strides = plain_list(t:stride()),
              ndim = t.ndim, offset = plain(t:storage_offset()),
@@ -88,7 +88,7 @@ end
 
 -- -- From slots to indices ---------------------------------------------------
 
---- Does index a come before index b in reading order?
+--- True if index a precedes index b in row-major order.
 local function is_before(a, b)
   for d = 1, #a do
     if a[d] ~= b[d] then return a[d] < b[d] end
@@ -96,9 +96,9 @@ local function is_before(a, b)
   return false
 end
 
---- The dimensions that move through the storage, the largest strides first,
--- each with the reach {low, high} of those behind it; and how many indices
--- every place stands for because of the ones that do not move.
+--- The dimensions with size > 1 and a nonzero stride, by decreasing stride,
+-- each with the range [low, high] of offsets of the dimensions after it; and
+-- the number of indices that share each slot through dimensions of stride 0.
 local function moving_dims(v)
   local dims, times = {}, 1
   for d = 1, v.ndim do
@@ -119,8 +119,8 @@ local function moving_dims(v)
   return dims, times
 end
 
---- The positions along a dimension from which the slots [first, last] can
--- still be reached.
+--- The range of indices (from 0) along a dimension from which slots in [first,
+-- last] are reachable.
 local function positions(v, dim, base, first, last)
   local stride, n = v.strides[dim.d], v.shape[dim.d]
   local a = (first - base - dim.high) / stride
@@ -129,8 +129,9 @@ local function positions(v, dim, base, first, last)
   return max(0, ceil(a)), min(n - 1, floor(b))
 end
 
---- cells[slot] = {index = the first one there, count = how many} for the slots
--- [first, last]; false behind it when that took too long to finish.
+--- Finds the indices of the slots [first, last]: returns cells[slot] = {index =
+-- the first index in the slot, count = the number of indices}, and false if the
+-- search exceeded its budget.
 local function find_cells(v, first, last)
   local cells, left, index = {}, BUDGET, {}
   local dims, times = moving_dims(v)
@@ -163,15 +164,17 @@ local function find_cells(v, first, last)
   return cells, left >= 0
 end
 
---- The slots to be shown: all, or so many from the first one reached on.
+--- The range of slots to draw: all, or `most` slots from the lowest slot of the
+-- tensor on.
 local function window(v, most)
   if v.slots <= most then return 0, v.slots - 1 end
   local first = max(0, min(v.low, v.slots - most))
   return first, first + most - 1
 end
 
---- As many slots as there is room for, but so that a row begins where a
--- dimension does: dense ones, or else the slowest step that fits.
+--- The number of slots per row, at most `room`: a multiple of the size of the
+-- dense inner dimensions, or else of the largest stride that fits, so that rows
+-- begin where a dimension begins.
 local function slots_per_row(v, room)
   local group, dims = 1, moving_dims(v)
   for k = #dims, 1, -1 do
@@ -188,8 +191,8 @@ end
 
 -- -- Grids -------------------------------------------------------------------
 
---- Calls fn(outer) for each position in the dimensions before the last two, at
--- most `most` times; returns how many are left out.
+--- Calls fn(outer) for each index into the dimensions before the last two, at
+-- most `most` times; returns the number of blocks left out.
 local function each_block(v, most, fn)
   local outer, total = {}, 1
   for d = 1, v.ndim - 2 do
@@ -207,13 +210,14 @@ local function each_block(v, most, fn)
   return max(0, total - most)
 end
 
---- Rows and columns of a block: the last two dimensions; a vector is a row.
+--- The rows and columns of a block: the sizes of the last two dimensions; a
+-- vector is one row.
 local function block_size(v)
   if v.ndim == 0 then return 1, 1 end
   return v.ndim > 1 and v.shape[v.ndim - 1] or 1, v.shape[v.ndim]
 end
 
---- The whole index of a cell of a block.
+--- The full index of a cell of a block.
 local function index_in(v, outer, row, column)
   local index = {}
   for d = 1, v.ndim - 2 do index[d] = outer[d] end
@@ -222,7 +226,7 @@ local function index_in(v, outer, row, column)
   return index
 end
 
--- -- Words -------------------------------------------------------------------
+-- -- Labels ------------------------------------------------------------------
 
 local LETTERS = "ijklmnopqrstuvwxyz"
 
@@ -288,7 +292,8 @@ local function formula(v)
     .. (#still > 0 and ", whatever " .. concat(still, " and ") or "")
 end
 
---- How many slots hold what; `cells` covers slots first to last.
+--- Counts elements, slots, unused slots and shared slots, as text; `cells`
+-- covers the slots from first to last. Also returns the number of shared slots.
 local function census(v, cells, first, last)
   local reached, shared = 0, 0
   for slot = first, last do
@@ -317,7 +322,7 @@ local function left_out(v, first, last)
     .. (#parts > 1 and "" or " these") or nil
 end
 
--- -- As text -----------------------------------------------------------------
+-- -- Text output -------------------------------------------------------------
 
 local function cell_text(cell)
   if not cell then return "." end
@@ -327,7 +332,7 @@ end
 
 local function pad(text, width) return (" "):rep(width - #text) .. text end
 
---- Rows of slot numbers over rows of indices.
+--- The storage: rows of slot numbers above rows of indices.
 local function storage_lines(v, o, cells, first, last, lines)
   local width = #number(max(last, 0))
   for slot = first, last do width = max(width, #cell_text(cells[slot])) end
@@ -343,7 +348,7 @@ local function storage_lines(v, o, cells, first, last, lines)
   end
 end
 
---- One block: columns as many as there is room for.
+--- One block, with as many columns as fit.
 local function block_lines(v, o, outer, lines)
   local rows, columns = block_size(v)
   local width = max(#number(max(v.high, 0)), #number(columns), 2) + 2
@@ -405,7 +410,7 @@ local function as_text(v, o)
   return concat(lines, "\n")
 end
 
--- -- What others call --------------------------------------------------------
+-- -- Public functions --------------------------------------------------------
 
 local function read_options(options)
   options = options or {}
@@ -432,13 +437,13 @@ local function read_options(options)
   return kind, read
 end
 
---- Draws which logical index of a tensor sits in which slot of its storage,
--- and which slot each index is in. Slots that no index reaches are dots; for
--- those that several reach, the first one is shown and how many more there
--- are. What is too large is drawn in part, and the drawing says so.
+--- Draws the slot of each index of a tensor, and the index in each slot of its
+-- storage. Unused slots are dots. A slot that several indices share shows the
+-- first index and the number of further ones. Tensors that are too large are
+-- drawn in part, with a note of what is left out.
 --
--- Options: `format`, "text" or "svg"; `width`, in columns (80) or pixels
--- (760); `max`, how many slots are drawn (96 or 120).
+-- Options: `format`, "text" or "svg"; `width`, in columns (80) or pixels (760);
+-- `max`, the number of slots that are drawn (96 or 120).
 -- @tparam Tensor t
 -- @tparam[opt] table options
 -- @treturn string

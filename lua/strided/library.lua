@@ -1,4 +1,4 @@
---- Operators defined in Lua.
+--- st.library: operators and kernels defined in Lua.
 --
 --     local lib = st.library "geo"
 --     lib:def  "hypot2(Tensor a, Tensor b, *, float scale=1.0) -> Tensor"
@@ -8,28 +8,29 @@
 --
 -- A library has the methods
 --
--- * `def(schema[, doc][, kernel])`, where doc is a string or a table
---   `{doc = , tags = {...}}` and kernel one for CompositeImplicitAutograd;
--- * `impl(name[, key], kernel[, {with_keys = true}])`; without a key
---   CompositeImplicitAutograd, with_keys puts the key set of the call in
---   front of the arguments;
+-- * `def(schema[, doc][, kernel])`: defines an operator. doc is a string or a
+--   table `{doc = , tags = {...}}`; kernel is for CompositeImplicitAutograd;
+-- * `impl(name[, key], kernel[, {with_keys = true}])`: registers a kernel, by
+--   default for CompositeImplicitAutograd. with_keys passes the key set of the
+--   call in front of the arguments;
 -- * `fallback(key, kernel)`: `kernel(op, keys, ...)` runs for every operator
---   that has none for the key; keys are those below it, for
+--   without a kernel for the key; keys are the keys below it, for
 --   `op:redispatch(keys, ...)`;
 -- * `elementwise(schema, body[, doc])`: see below;
--- * `reduction(schema, {map =, combine =, init =, final =, doc =})`: likewise;
+-- * `reduction(schema, {map =, combine =, init =, final =, doc =})`: see below;
 -- * `derivative(name, formulas)`, a list of strings such as
 --   `"self: grad * other"`, or `derivative(name, fn)`: `fn(ctx, grad ...)` gets
---   a gradient for each result, and `ctx.args` and `ctx.results` as they were,
---   and returns a gradient, or nil, for each argument;
--- * `close()`;
+--   a gradient for each result, and the arguments and results of the call in
+--   `ctx.args` and `ctx.results`; it returns a gradient, or nil, for each
+--   argument;
+-- * `close()`: removes the registrations;
 --
--- and a field `ns`. A kernel is a function or `"fallthrough"`; it gets all
--- arguments of its schema in order, keyword-only ones and defaults included,
--- in Lua's conventions. What a library registered goes away when it is closed
--- or collected, so keep it in a variable. Opening a namespace again closes the
--- library that had it, registering a name again replaces it, unless
--- `st.strict_registration(true)` was called before.
+-- and a field `ns`. A kernel is a function or `"fallthrough"`. It gets all
+-- arguments of its schema in order, including keyword-only arguments and
+-- defaults, with Lua's conventions. The registrations of a library are removed
+-- when it is closed or collected, so keep it in a variable. Opening a namespace
+-- again closes the library that owns it, and registering a name again replaces
+-- the registration, unless `st.strict_registration(true)` was called before.
 --
 -- An elementwise operator is an expression:
 --
@@ -40,28 +41,30 @@
 --     st.ops.geo.ramp(x, -1, 1)
 --
 -- `body` is a text (see `strided.expression`) or a function of the schema's
--- arguments. It is called once, with symbols: tensors of no dtype, shape and
--- elements, and numbers without a value; what it calls with them, pointwise
--- operators of any library, is what the operator computes. It runs as one loop
--- over the memory, with the kernels that its parts have, or as machine code
--- (`st.is_jit_enabled`) where these are plain arithmetic, and gives the very
--- bits that the calls would give one after the other. It broadcasts, promotes
--- and casts as they do; a result has the shape that all tensors broadcast to.
--- There are `name_`, which writes the first argument, and `out=`, if it has one
--- result; it runs on Meta; and it has a derivative, which is derived from the
--- body and fused as well (a derivative of that one is computed call by call).
--- A schema may have tensors (up to 12), numbers (`float`, `int`, `bool`,
--- `Scalar`) and up to four results. Numbers are constants of the program that
--- is made for them: an operator keeps the last 32 programs, by dtypes and
--- numbers, and making one takes some tenths of a millisecond, or more for
--- hundreds of parts; what changes from call to call had better be a tensor of
--- no dimension. Whatever
--- cannot be traced is an error that says where: an operator that is not
--- pointwise, a tensor that is no argument, a question for an element, a shape
--- or a dtype, a number that is compared, a part whose kernel is a Lua function.
--- (Lua itself answers `k == 0` for such a number: false, whatever it will be.)
+-- arguments. It is traced: called once, with symbolic tensors, which have no
+-- dtype, shape or elements, and symbolic numbers, which have no value. The
+-- pointwise operators that it calls, of any library, define the operator. It
+-- runs as one loop over memory, with the kernels of these operators, or as
+-- machine code (`st.is_jit_enabled`) where they are plain arithmetic. Results
+-- are bit-identical to those of the separate calls. It broadcasts, promotes and
+-- casts as the calls do; a result has the shape that all tensors broadcast to.
+-- An operator with one result also has the in-place variant `name_`, which
+-- writes the first argument, and `out=`. It supports Meta tensors. Its
+-- derivative is derived from the body and fused as well; second derivatives run
+-- call by call.
 --
--- A reduction folds what an expression gives into one value:
+-- A schema may have up to 12 tensors, numbers (`float`, `int`, `bool`,
+-- `Scalar`) and up to four results. Numbers are constants of a compiled
+-- program: an operator caches the last 32 programs by dtypes and numbers.
+-- Compiling one takes some tenths of a millisecond, or more for hundreds of
+-- calls, so pass a value that changes from call to call as a 0-dim tensor.
+-- Code that cannot be traced raises an error with its location: an operator
+-- that is not pointwise, a tensor that is not an argument, a read of an
+-- element, a shape or a dtype, a comparison of a number, an operator whose
+-- kernel is a Lua function. (Lua itself evaluates `k == 0` for a symbolic
+-- number: it is always false.)
+--
+-- A reduction combines the values of an expression into one value:
 --
 --     lib:reduction("rms(Tensor x, Tensor w, *, float eps=0.0) -> Tensor", {
 --       map = "x * x * w", combine = "a + b", init = 0,
@@ -69,34 +72,35 @@
 --     })
 --     st.ops.geo.rms(x, w, {dim = {2}, keepdim = true})
 --
--- * `map` is given an element of each tensor and the numbers, and makes one to
---   four values of them; without it, the element of the only tensor;
--- * `combine` makes one value of two, `a` and `b`, where `a` is to the left; of
---   several values it is given those of the left, `a1, a2, ..`, then those of
---   the right, `b1, b2, ..`, and returns as many;
--- * `init`, a number or a list of one for each value, is where every fold
---   begins, and the value of nothing; without it there must be something;
--- * `final` is given the last value, `acc` or `acc1, acc2, ..`, the number `n`
---   of elements that it is made of, a plain number, and the numbers of the
---   schema; it returns the results. Without it the values are the results.
+-- * `map` takes an element of each tensor, and the numbers, and returns one to
+--   four values. The default is the element of the only tensor;
+-- * `combine` combines two values, `a` and `b`, where `a` is to the left. With
+--   several values it takes those of the left, `a1, a2, ..`, then those of the
+--   right, `b1, b2, ..`, and returns as many;
+-- * `init`, a number or a list with one for each value, is the initial value of
+--   every accumulator, and the value of an empty reduction. Without it an empty
+--   reduction is an error;
+-- * `final` takes the accumulated value, `acc` or `acc1, acc2, ..`, the number
+--   `n` of reduced elements, a plain number, and the numbers of the schema; it
+--   returns the results. The default is the values themselves.
 --
--- Each is a text or a function, traced and fused as above: nothing of the size
--- of the tensors is written. A schema may have `Dim[1]? dim` (`int[1]?` is the
--- same) and `bool keepdim`; they are appended as keywords otherwise, and a name
--- alone is a reduction of one tensor with `dim` and `keepdim`.
--- There is `out=`, it runs on Meta, and it has a derivative. Values have the
--- dtypes that `map` gives them, raised to hold `init` and what `combine` gives:
--- whoever adds many small integers or halves converts them in `map`.
+-- Each is a text or a function, traced and fused as above: no temporary of the
+-- size of the tensors is written. A schema may have `Dim[1]? dim` (or
+-- `int[1]?`) and `bool keepdim`; otherwise they are appended as keywords. A
+-- name alone is a reduction of one tensor with `dim` and `keepdim`. There is
+-- `out=`; Meta tensors are supported; and there is a derivative. A value has
+-- the dtype that `map` returns, promoted with `init` and the result of
+-- `combine`. To add many small integers or halves, convert them in `map`.
 --
--- Neighbours are combined in pairs, those pairs in pairs, and so on, in the
--- order of the positions. So combine should be associative, but need not
--- commute; and the bits of a result depend on the elements and their number
--- alone, not on strides, threads or the instruction set. A combine that is a
--- sum, a product, an extremum or a bitwise or logical operator, of each value
--- on its own, knows no order: it is folded in 32 lanes, element i in lane i %
--- 32, which are combined last. That is a fixed tree, too, and the faster one.
--- Integers that `combine` or `final` divide by zero give 0; in `map` that is an
--- error.
+-- Adjacent values are combined in pairs, then pairs of pairs, and so on, in the
+-- order of their indices. `combine` should be associative but need not be
+-- commutative. The bits of a result depend only on the elements and their
+-- number, not on strides, threads or the instruction set. A combine that is a
+-- sum, a product, an extremum, or a bitwise or logical operator, applied to
+-- each value separately, is commutative: it accumulates in 32 lanes, element i
+-- in lane i % 32, and combines the lanes at the end. This order is fixed too,
+-- and faster. Integer division by zero gives 0 in `combine` and `final`, and is
+-- an error in `map`.
 --
 -- @module strided.library
 
@@ -108,15 +112,15 @@ core.set_compiler(function(text, names)
   return require "strided.expression".compile(text, names)
 end)
 
---- Opens a namespace for definitions and kernels. With a function last, what
--- it registers takes effect when it returns, all at once, or, when it raises,
--- not at all.
+--- Opens a namespace for definitions and kernels. If the last argument is a
+-- function, its registrations are a transaction: they take effect together when
+-- it returns, or, if it raises an error, not at all.
 -- @function library
 -- @tparam string ns the namespace; `"_"` for fallbacks
 -- @tparam[opt="DEF"] string kind `"DEF"`, the owner of the namespace;
 -- `"FRAGMENT"`, which adds definitions to it; `"IMPL"`, which adds kernels
--- @tparam[opt] string key the one key of all its kernels
--- @tparam[opt] function body is called with the library
+-- @tparam[opt] string key the dispatch key of all kernels of the library
+-- @tparam[opt] function body called with the library
 -- @return the library
 local function library(ns, kind, key, body)
   if type(kind) == "function" then

@@ -1,4 +1,4 @@
---- All methods of tensors, also those that nobody has called yet.
+--- Lists all methods of tensors, including those that are not created yet.
 --
 -- @module strided.methods
 
@@ -6,7 +6,7 @@ local core = require "strided.core"
 
 local ipairs, next = ipairs, next
 
---- Their names.
+--- The names of all methods.
 -- @treturn table a set
 local function names()
   local set = {}
@@ -19,8 +19,8 @@ local function names()
   return set
 end
 
---- The methods themselves; those that are new stay.
--- @tparam table shown what `getmetatable(t)` is
+--- All methods; creates those that do not exist yet.
+-- @tparam table shown the table that `getmetatable(t)` returns
 -- @treturn table functions by name
 local function all(shown)
   local set = names()

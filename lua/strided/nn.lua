@@ -14,7 +14,7 @@
 --     end
 --     st.save("net.safetensors", net:state_dict())
 --
--- `nn.Module` is what modules of one's own extend (strided.nn.module), the
+-- `nn.Module` is the base class of custom modules (strided.nn.module). The
 -- layers are in strided.nn.layer, the losses in strided.nn.loss.
 --
 -- @module strided.nn

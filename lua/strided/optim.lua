@@ -1,12 +1,12 @@
---- Optimizers: they change parameters by their gradients.
+--- Optimizers: they update parameters with their gradients.
 --
 --     local optimizer = optim.AdamW(net:parameters(), {lr = 1e-3})
 --     optimizer:zero_grad()
 --     loss:backward()
 --     optimizer:step()
 --
--- They compute what PyTorch's of the same names compute. Parameters are a
--- list of tensors, or a list of groups that have options of their own:
+-- They compute the same as PyTorch's optimizers of these names. Parameters are
+-- a list of tensors, or a list of groups with separate options:
 --
 --     optim.SGD({{params = head:parameters(), lr = 0.1},
 --                {params = body:parameters()}}, {lr = 0.01})
@@ -30,20 +30,21 @@ local FLOAT64, INT64 = {dtype = "float64"}, {dtype = "int64"}
 local COMPLEX = {[st.complex32] = true, [st.complex64] = true,
                  [st.complex128] = true}
 
--- What all optimizers do. A class of them has
+-- The base class. A class of optimizers has the fields
 --   name
---   defaults   its options and their values where they are left open
+--   defaults   the options and their default values
 --   known      the names of the options, and `params`
---   kept       what it keeps of a parameter: name -> "number" or "tensor"
---   needs      does a group with these options need that?
---   check      says why a group's options do not go together
---   update     changes one parameter
--- and an optimizer `param_groups` and `state`: what is kept, by parameter.
+--   kept       the state per parameter: name -> "number" or "tensor"
+--   needs      true if a group with these options needs a state entry
+--   check      returns an error message if a group's options are incompatible
+--   update     updates one parameter
+-- and an optimizer has `param_groups`, and `state` by parameter.
 local Optimizer = {}
 
 -- -- Groups ------------------------------------------------------------------
 
---- Why an option cannot have this value; the default shows what it can be.
+--- Returns an error message if an option has an invalid value, else nil. The
+-- default determines the type.
 local function check_option(value, default)
   if type(value) ~= type(default) then
     return "must be a " .. type(default) .. ", got " .. type(value)
@@ -85,9 +86,8 @@ local function check_parameter(class, p, known)
   known[p] = true
 end
 
---- What is kept of p by that name, made when it is not there: as early as it
--- is known that it will be needed, so that it is no part of a scope that a
--- step may be in.
+--- The state tensor `name` of parameter p, created if it does not exist. It is
+-- taken out of the scope that a step may run in.
 local function room(state, name, p)
   local t = state[name]
   if not t then
@@ -109,7 +109,7 @@ local function make_state(class, group, p)
   return state
 end
 
---- A group from what was given for it and for all.
+--- Creates a group from its options and those shared by all groups.
 local function make_group(class, given, shared, known)
   if type(given) ~= "table" or type(given.params) ~= "table" then
     raise("%s: a group must be a table with a list 'params'", class.name)
@@ -151,7 +151,7 @@ end
 
 -- -- Steps -------------------------------------------------------------------
 
---- The elements of t; complex ones as pairs of numbers.
+--- t itself, or a view of a complex t as pairs of real numbers.
 local function real(t) return COMPLEX[t.dtype] and view_as_real(t) or t end
 
 local function step(self)
@@ -166,11 +166,11 @@ local function step(self)
   end
 end
 
---- Changes the parameters that have a gradient. What is computed for that does
--- not wait for the collector.
+--- Updates the parameters that have a gradient. Temporaries are released at the
+-- end of the step, without waiting for the garbage collector.
 function Optimizer:step() no_grad(scope, step, self) end
 
---- Forgets the gradients of the parameters.
+--- Resets the gradients of the parameters to nil.
 function Optimizer:zero_grad()
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do p.grad = nil end
@@ -184,8 +184,8 @@ local function to_tensor(value)
   return tensor(value, type(value) ~= "boolean" and FLOAT64 or nil)
 end
 
---- What is kept, and the options, as a flat table of tensors by name, for
--- st.save: "state.1.exp_avg", "param_groups.1.lr".
+--- The state and the options as a flat table of tensors by name, for st.save,
+-- with names such as "state.1.exp_avg" and "param_groups.1.lr".
 -- @treturn table
 function Optimizer:state_dict()
   local saved, n = {}, 0
@@ -206,7 +206,8 @@ function Optimizer:state_dict()
   return saved
 end
 
---- A value like the default, from a tensor; nil if it cannot be.
+--- Converts a tensor to a value of the default's type, or nil if it has the
+-- wrong shape.
 local function from_tensor(t, default)
   if type(default) == "table" then
     return t:dim() == 1 and t:numel() == #default and t:totable() or nil
@@ -214,7 +215,7 @@ local function from_tensor(t, default)
   if t:numel() == 1 then return t:item() end
 end
 
---- The options that are saved of a group, in a table like it.
+--- The saved options of a group.
 local function load_group(self, g, saved)
   local group, loaded = self.param_groups[g], {params = {}}
   local prefix = "param_groups." .. g .. "."
@@ -233,7 +234,8 @@ local function load_group(self, g, saved)
   return loaded
 end
 
---- Is all there that is needed of parameter n, in a group with these options?
+--- Raises an error if the saved state of parameter n, in a group with these
+-- options, is incomplete or has wrong shapes.
 local function check_kept(self, n, p, group, saved)
   for key, kind in pairs(self.kept) do
     local name = "state." .. n .. "." .. key
@@ -247,7 +249,7 @@ local function check_kept(self, n, p, group, saved)
   end
 end
 
---- Takes over what is saved of parameter n.
+--- Loads the saved state of parameter n.
 local function load_kept(self, n, p, saved)
   local state = self.state[p]
   for key, kind in pairs(self.kept) do
@@ -260,7 +262,8 @@ local function load_kept(self, n, p, saved)
   end
 end
 
---- Names of the state that are not those of this optimizer's.
+--- Raises an error if the saved state has names that this optimizer does not
+-- have, or values that are not tensors.
 local function check_names(self, saved, count)
   for name, t in pairs(saved) do
     local g, option = tostring(name):match "^param_groups%.(%d+)%.([%w_]+)$"
@@ -274,8 +277,9 @@ local function check_names(self, saved, count)
   end
 end
 
---- Takes over what state_dict gave, or st.load has read, for parameters of the
--- same shapes in the same groups; nothing is changed unless all fits.
+--- Loads a state, from state_dict or st.load, of an optimizer for parameters of
+-- the same shapes in the same groups. Raises an error, before anything is
+-- changed, if it does not match.
 -- @tparam table saved
 function Optimizer:load_state_dict(saved)
   if type(saved) ~= "table" then
@@ -310,8 +314,8 @@ local optim = {}
 --- Stochastic gradient descent.
 -- @function SGD
 -- @tparam table params a list of tensors, or of groups
--- @tparam[opt] table options `lr` (1e-3); `momentum` (0), how much of the step
--- before is in a step; `dampening` (0) of what is new in it; `nesterov`
+-- @tparam[opt] table options `lr` (1e-3); `momentum` (0), the factor of the
+-- previous step; `dampening` (0) of the gradient in the momentum; `nesterov`
 -- (false); `weight_decay` (0); `maximize` (false)
 optim.SGD = declare {
   name = "SGD",
@@ -346,12 +350,12 @@ function optim.SGD.update(p, grad, group, state)
   p:add_(grad, {alpha = -group.lr})
 end
 
---- Adam, whose weight decay is apart from the gradient.
+--- Adam with decoupled weight decay.
 -- @function AdamW
 -- @tparam table params a list of tensors, or of groups
--- @tparam[opt] table options `lr` (1e-3); `betas` ({0.9, 0.999}), what remains
--- of the mean and of the mean square of gradients from step to step; `eps`
--- (1e-8); `weight_decay` (1e-2); `maximize` (false)
+-- @tparam[opt] table options `lr` (1e-3); `betas` ({0.9, 0.999}), the decay
+-- factors of the running mean and mean square of the gradients; `eps` (1e-8);
+-- `weight_decay` (1e-2); `maximize` (false)
 optim.AdamW = declare {
   name = "AdamW",
   defaults = {lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8,

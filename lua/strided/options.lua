@@ -1,4 +1,4 @@
---- The table of options that comes last in a call.
+--- Checks the table of options that is the last argument of a call.
 --
 -- @module strided.options
 
@@ -6,11 +6,11 @@ local raise = require "strided.caller_error"
 
 local pairs, tostring, type = pairs, tostring, type
 
---- The options of a call: a table, in which there are none but the known.
--- @tparam string name of what was called
--- @param given what came last
--- @tparam table known names of options, as keys
--- @treturn table given, or an empty one for nil
+--- Returns the options of a call; raises an error for unknown options.
+-- @tparam string name of the called function
+-- @param given the last argument of the call
+-- @tparam table known the names of options, as keys
+-- @treturn table given, or an empty table for nil
 local function options(name, given, known)
   if given == nil then return {} end
   if type(given) ~= "table" then

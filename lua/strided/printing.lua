@@ -1,4 +1,4 @@
---- How tensors print.
+--- Options for printing tensors.
 --
 -- @module strided.printing
 
@@ -7,7 +7,7 @@ local core = require "strided.core"
 local error, format, pairs, tostring, type = error, string.format, pairs,
                                              tostring, type
 
--- PyTorch's.
+-- as in PyTorch
 local DEFAULTS = {precision = 4, threshold = 1000, edgeitems = 3,
                   linewidth = 80}
 local PROFILES = {
@@ -27,10 +27,10 @@ end
 
 local printing = {}
 
---- Changes how tensors print.
--- @tparam table changes precision (digits), threshold (elements shown in
--- full), edgeitems, linewidth, sci_mode (true, false or "auto"), or profile
--- ("default", "short", "full")
+--- Sets the options for printing tensors.
+-- @tparam table changes precision (digits), threshold (the number of elements
+-- above which a tensor is abbreviated), edgeitems, linewidth, sci_mode (true,
+-- false or "auto"), or profile ("default", "short", "full")
 function printing.set_printoptions(changes)
   if type(changes) ~= "table" then
     error(format("set_printoptions: argument 'changes' must be a table, "
@@ -64,7 +64,7 @@ function printing.set_printoptions(changes)
   apply()
 end
 
---- The options in force.
+--- The current options.
 -- @treturn table
 function printing.get_printoptions()
   local copy = {}

@@ -1,5 +1,4 @@
---- `luajit -l strided.repl`: the session of `strided.session`, and the process
--- ends with it.
+--- `luajit -l strided.repl`: runs a session of `strided.session`, then exits.
 --
 -- @module strided.repl
 

@@ -1,16 +1,16 @@
---- The interactive session: reads, runs, shows.
+--- The interactive session, a read-eval-print loop.
 --
--- An expression shows its values and `_` becomes the first of them; with a
--- semicolon at its end it is silent. What is not finished asks for more.
--- `?name` and `help(x)` tell about operators. A chunk is compiled as an
--- expression first, then as a statement, and run once. On a terminal Ctrl-C
--- gives up the line or stops the chunk, and Ctrl-D leaves. For that LuaJIT
--- interprets what is typed there; what is required it compiles as ever. The
--- globals `st`, `_` and `help` are the session's, no other is touched.
+-- An expression prints its values and assigns the first one to `_`; a semicolon
+-- at its end suppresses printing. Incomplete input is continued on further
+-- lines. `?name` and `help(x)` print help on operators. Input is compiled as an
+-- expression first, then as a statement, and run once. On a terminal, Ctrl-C
+-- discards the line or interrupts the chunk, and Ctrl-D exits. To make chunks
+-- interruptible, LuaJIT interprets what is typed; modules are compiled as
+-- usual. The session sets the globals `st`, `_` and `help`, and no others.
 --
--- Input that is no terminal is read in the same way, chunk by chunk, without
--- prompts, colours or history; it goes on after an error, and the status at
--- the end is 1 if there was one.
+-- Input from a pipe or file is read in the same way, chunk by chunk, without
+-- prompts, colours or history. It continues after an error; the exit status is
+-- then 1.
 --
 -- @module strided.session
 
@@ -35,14 +35,15 @@ local function is_unfinished(why)
   return why:find "'?<eof>'?$" ~= nil
 end
 
---- Is a value that the text returns not to be shown? Another semicolon after
--- the one at the end of a text is one too many.
+--- True if the text ends in a semicolon, which suppresses printing: one more
+-- semicolon is then a syntax error.
 local function is_silent(text)
   return not compile(text .. "\n;")
 end
 
---- A chunk for an expression, called with `values`: not a tail call, so that
--- the chunk is there when errors look for the user's line.
+--- Compiles an expression to a chunk, which is called with `values`. The chunk
+-- makes no tail call, so that its frame exists when errors look for the user's
+-- line.
 local function compile_expression(text, name)
   local chunk, why = compile("return " .. text, name)
   if not chunk then return nil, why end
@@ -50,12 +51,12 @@ local function compile_expression(text, name)
     or chunk
 end
 
---- A chunk for a text; it is to be called with `values`.
+--- Compiles a text to a chunk, which is called with `values`.
 -- @tparam string text
--- @tparam[opt] string name
--- @treturn ?function the chunk
--- @return whether its values are not to be shown, or else the message
--- @treturn ?boolean whether more input may help
+-- @tparam[opt] string name the chunk name
+-- @treturn ?function the chunk, nil on a syntax error
+-- @return true if its values are not printed; or the error message
+-- @treturn ?boolean true if the input is incomplete
 function session.compile(text, name)
   text = text:gsub("^%s*=", "")
   local chunk, early = compile_expression(text, name)
@@ -76,7 +77,7 @@ local INTRO = [[
   _             the last value
   Ctrl-C        gives up a line or stops what runs; Ctrl-D leaves]]
 
---- What is known about any value.
+--- The help on a value.
 -- @treturn string
 local function describe(x)
   if x == nil then return INTRO end
@@ -94,7 +95,7 @@ local function describe(x)
   return format("function at %s:%d", info.short_src, info.linedefined)
 end
 
---- The text for `?query`: an operator's name, else an expression.
+--- The text for `?query`, where query is an operator's name or an expression.
 local function answer(query)
   if query == "" then return INTRO end
   if query:find "^[%w_:.]+$" then
@@ -118,7 +119,8 @@ local function say_to(file, text)
   file:flush()
 end
 
---- fn() in protected mode; true and its values, or false and the text.
+--- Calls fn() in protected mode; returns true and its values, or false and the
+-- error message.
 local function protect(self, fn)
   if self.is_terminal then
     return core.interruptible(not jit, fn, failure.text)
@@ -131,7 +133,7 @@ function Session:fail(text)
   say_to(io.stderr, show.paint(text, "error", self.has_colours))
 end
 
---- Shows and keeps what a chunk returned.
+--- Prints the values of a chunk and assigns the first one to `_`.
 local function finish(self, is_silent_one, ok, ...)
   if not ok then return self:fail((...)) end
   local n = select("#", ...)
@@ -149,7 +151,7 @@ local function values(...) return ... end
 
 --- Runs a chunk, once.
 function Session:run(chunk, is_silent_one)
-  -- Compiled loops do not look for interrupts.
+  -- Compiled traces do not check for interrupts.
   if jit and self.is_terminal then jit.off(chunk, true) end
   finish(self, is_silent_one,
          protect(self, function() return chunk(values) end))
@@ -198,8 +200,8 @@ local function wants_colours()
     and (no == nil or no == "")
 end
 
---- readline replaces the last word as it cuts it, which may be more or less
--- than ours.
+--- Adjusts completions to the word that readline replaces, which may be longer
+-- or shorter than the word that complete() completes.
 local function complete_word(line, word)
   local words, ours = complete(line)
   local extra = #word - #ours
@@ -210,7 +212,7 @@ local function complete_word(line, word)
   return words
 end
 
---- A session on standard input and output, until the input ends.
+--- Runs a session on standard input and output until the input ends.
 -- @treturn number the exit status
 function session.run()
   local self = setmetatable({is_terminal = core.is_terminal(0)}, Session)

@@ -1,10 +1,10 @@
---- Memory for time: what a function computes on the way is not kept for the
--- backward pass but computed again when it comes there.
+--- Gradient checkpointing: intermediate results of a function are not saved
+-- for the backward pass, which recomputes them. It trades time for memory.
 --
--- The function runs twice, and should do the same both times; random numbers
--- are the same. It may use tensors that are not among its arguments, as a
--- module does its parameters: they are found by looking at the graph of the
--- first run, which is then dropped.
+-- The function runs twice and must do the same both times; the second run gets
+-- the same random numbers. It may capture tensors that are not arguments, such
+-- as a module's parameters: they are found in the graph of the first run,
+-- which is then released.
 --
 -- @module strided.autograd.checkpoint
 
@@ -26,7 +26,8 @@ local function wants_grad(x) return is_tensor(x) and x.requires_grad end
 
 -- -- Runs --------------------------------------------------------------------
 
---- Arguments of one's own: no run leads back to where the caller's came from.
+--- The arguments, with tensors that require a gradient detached: the graph of a
+-- run does not reach the caller's graph.
 local function own(args)
   local out = {n = args.n}
   for i = 1, args.n do
@@ -40,7 +41,8 @@ local function run(fn, args)
   return pack(enable_grad(fn, unpack(args, 1, args.n)))
 end
 
---- The same with the random numbers of the first run; later ones go on.
+--- Runs the function with the random numbers of the first run, then restores
+-- the state of the generator.
 local function run_again(segment, args)
   local state = get_rng_state()
   set_rng_state(segment.rng)
@@ -50,7 +52,7 @@ local function run_again(segment, args)
   return results[2]
 end
 
---- At which positions a predicate holds.
+--- The indices of the elements for which the predicate is true.
 local function positions(list, predicate)
   local out = {}
   for i = 1, list.n do
@@ -78,7 +80,7 @@ local function check_results(results)
   end
 end
 
---- The leaves that tensors were computed from, but for those in `known`.
+--- The leaves that the tensors were computed from, except those in `known`.
 local function captured(tensors, known)
   local waiting, seen, out = {}, {}, {}
   for _, t in ipairs(known) do seen[t] = true end
@@ -101,12 +103,13 @@ local function captured(tensors, known)
   return out
 end
 
--- -- The operation -----------------------------------------------------------
+-- -- Autograd function -------------------------------------------------------
 
 local checkpoint
 
---- The gradients by the arguments that want one and by what was captured, as
--- a function of the arguments and then the results' gradients.
+--- A function of the arguments, followed by the gradients of the results. It
+-- returns the gradients with respect to the arguments that require one, then
+-- with respect to the captured leaves.
 local function gradients_of(segment, has_grad, create_graph)
   return function(...)
     local n = segment.args.n
@@ -153,12 +156,12 @@ local Segment = core.autograd_function {
   end,
 }
 
---- Calls fn(...) without keeping what its gradient needs: the backward pass
--- calls it again. With gradients off it is a call like any other.
+--- Calls fn(...) without saving intermediate results for the backward pass,
+-- which calls fn again. While gradients are disabled it is a plain call.
 -- @function checkpoint
--- @tparam function fn gives tensors, not tables of them
--- @param ... its arguments
--- @return its results
+-- @tparam function fn returns tensors, not tables of tensors
+-- @param ... the arguments of fn
+-- @return the results of fn
 function checkpoint(fn, ...)
   callable("checkpoint", fn)
   if not is_grad_enabled() then return fn(...) end

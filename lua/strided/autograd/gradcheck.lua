@@ -1,8 +1,8 @@
 --- Compares the gradients of a function with finite differences.
 --
--- Complex numbers are pairs of real ones here: a gradient g of a complex
--- input says that a step v changes a real result by Re(conj(g) v), which is
--- the product of the two as vectors of their components.
+-- Complex numbers are treated as pairs of real numbers. The gradient g of a
+-- real result by a complex input means that a step v changes the result by
+-- Re(conj(g) v), which is the dot product of g and v as real vectors.
 --
 -- @module strided.autograd.gradcheck
 
@@ -25,17 +25,17 @@ local function is_differentiable(t)
   return is_complex(t) or tostring(t.dtype):find "float" ~= nil
 end
 
---- All components of t as a vector, without history, in double precision.
+--- All components of t as a float64 vector, detached.
 local function components(t)
   t = t:detach()
   if is_complex(t) then t = st.view_as_real(t:resolve_conj():contiguous()) end
   return t:to("float64", {copy = true}):reshape {-1}
 end
 
---- The number of components.
+--- The number of real components of t.
 local function size(t) return t:numel() * (is_complex(t) and 2 or 1) end
 
---- A vector of components as a tensor like t.
+--- Converts a vector of components to the shape and dtype of t.
 local function composed(vector, t)
   local shape = {unpack(t.shape)}
   if is_complex(t) then
@@ -55,7 +55,7 @@ end
 
 -- -- Calls -------------------------------------------------------------------
 
---- Appends the tensors among some values, those in tables one by one.
+--- Appends the differentiable tensors among the values and in their tables.
 local function flatten(list, ...)
   for i = 1, select("#", ...) do
     local x = select(i, ...)
@@ -82,7 +82,8 @@ local function read_options(name, given)
   return given
 end
 
---- What is checked: fn of inputs, and those that require a gradient.
+--- Creates a check: fn, its inputs, the inputs that require a gradient
+-- (`wanted`), and their indices (`numbers`).
 local function new_check(name, fn, inputs, options)
   callable(name, fn)
   if is_tensor(inputs) then inputs = {inputs} end
@@ -112,7 +113,8 @@ local function new_check(name, fn, inputs, options)
   return check
 end
 
---- The results with a gradient. If none has one, all: they must not change.
+--- The results that require a gradient. If none does, all results: these must
+-- not change with the inputs.
 local function call(check)
   local all = flatten({}, check.fn(unpack(check.inputs)))
   local some = {}
@@ -124,7 +126,7 @@ end
 
 -- -- Differences -------------------------------------------------------------
 
---- The components of all results where the inputs are start + scale * step.
+--- The components of all results at the inputs start + scale * steps.
 local function values_at(check, start, steps, scale)
   for k, x in ipairs(check.wanted) do
     local at = start[k]
@@ -136,8 +138,8 @@ local function values_at(check, start, steps, scale)
   return out
 end
 
---- How the results change, per unit of a step: central differences. steps has
--- the components of a step of each wanted input; nil: none.
+--- The central differences of the results along a step. steps[k] is the step of
+-- wanted input k as a vector of components, or nil for no step.
 local function differences(check, start, steps)
   local eps = check.eps
   local before = values_at(check, start, steps, -eps)
@@ -148,8 +150,8 @@ local function differences(check, start, steps)
   return after
 end
 
---- body(start), start the components of the wanted inputs, which are as they
--- were afterwards.
+--- Calls body(start), where start holds the components of the wanted inputs,
+-- and restores these inputs afterwards.
 local function with_inputs(check, body)
   local start = {}
   for k, x in ipairs(check.wanted) do start[k] = components(x) end
@@ -161,8 +163,9 @@ end
 
 -- -- Gradients ---------------------------------------------------------------
 
---- The components of the wanted inputs' gradients, zeros where there is none.
--- grads: components by result; nil: none.
+--- The gradients of the wanted inputs as vectors of components; zeros where
+-- there is none. grads[k] has the components of the gradient of result k, or
+-- is nil to leave that result out.
 local function gradients(check, results, grads)
   local outputs, grad_outputs = {}, {}
   for k, y in ipairs(results) do
@@ -186,7 +189,8 @@ end
 
 -- -- Every component ---------------------------------------------------------
 
---- {[result] = {[input] = matrix}}: changes by component of the input.
+--- The Jacobian by finite differences: rows[result][input][i] is the derivative
+-- of the result by component i of the input.
 local function numeric_jacobian(check)
   return with_inputs(check, function(start)
     local rows = {}
@@ -205,7 +209,8 @@ local function numeric_jacobian(check)
   end)
 end
 
---- The same, by component of the result.
+--- The Jacobian by backward passes: rows[result][input][i] is the gradient of
+-- component i of the result.
 local function backward_jacobian(check, results)
   local rows = {}
   for r, y in ipairs(results) do
@@ -222,7 +227,7 @@ local function backward_jacobian(check, results)
   return rows
 end
 
---- nil, or what is wrong.
+--- Compares every component; returns nil or the error message.
 local function compare_all(check)
   local numeric = numeric_jacobian(check)
   local results = call(check)
@@ -255,7 +260,8 @@ local function random_components(generator, list)
   return out
 end
 
---- The sum of products, and of their magnitudes.
+--- The dot product of two lists of vectors, and the sum of the magnitudes of
+-- its terms.
 local function dot(a, b)
   local sum, scale = 0, 0
   for k, x in ipairs(a) do
@@ -266,12 +272,13 @@ local function dot(a, b)
   return sum, scale
 end
 
---- Not with a NaN or infinite tolerance.
+--- False if the tolerance is NaN or infinite.
 local function is_near(got, want, tolerance)
   return abs(got - want) <= tolerance and tolerance < huge
 end
 
---- The gradient by all results at once, and the sum of those by each.
+--- The gradients of all results in one backward pass, and, if there are several
+-- results, the sum of the gradients of one pass per result.
 local function pulled_back(check, results, grads)
   local whole = gradients(check, results, grads)
   if #results == 1 then return whole end
@@ -286,7 +293,7 @@ local function pulled_back(check, results, grads)
   return whole, sum
 end
 
---- nil, or what is wrong.
+--- Compares along one random direction; returns nil or the error message.
 local function compare_some(check)
   local generator = st.Generator(5489)
   local results = call(check)
@@ -316,15 +323,16 @@ local function report(check, options, what)
   raise("%s", what)
 end
 
---- Is the gradient of a function what finite differences say?
+--- Compares the gradients of a function with finite differences. Raises an
+-- error if they differ.
 -- @function gradcheck
--- @tparam function fn of the inputs; gives tensors, also in tables
--- @param inputs a tensor or a list; of those that require a gradient, which
--- are float64 or complex128, the gradient is checked
--- @tparam[opt] table options `eps` (1e-6), the step; `atol` (1e-5) and `rtol`
--- (1e-3), how far the two may be apart; `fast`, to compare along one random
--- direction instead of every component; `raise = false`, to return false and
--- what is wrong instead of raising that
+-- @tparam function fn takes the inputs; returns tensors, or tables of tensors
+-- @param inputs a tensor or a list. The gradients of those that require one are
+-- checked; these must be float64 or complex128, unless `eps` is given.
+-- @tparam[opt] table options `eps` (1e-6): the step; `atol` (1e-5) and `rtol`
+-- (1e-3): the tolerances; `fast`: compare along one random direction instead of
+-- every component; `raise = false`: return false and the message instead of
+-- raising an error
 -- @return true
 local function gradcheck(fn, inputs, options)
   options = read_options("gradcheck", options)
@@ -333,7 +341,7 @@ local function gradcheck(fn, inputs, options)
   return report(check, options, compare(check))
 end
 
---- Random gradients of the results of fn, which require gradients themselves.
+--- Random gradients for the results of fn; these gradients require a gradient.
 local function random_gradients(check)
   local generator, out = st.Generator(1812433253), {}
   for _, y in ipairs(call(check)) do
@@ -345,7 +353,8 @@ local function random_gradients(check)
   return out
 end
 
---- The gradients of fn as a function of its inputs and its results' gradients.
+--- A function of the inputs, followed by the gradients of the results, that
+-- returns the gradients of fn.
 local function gradient_function(check)
   local n, fn = #check.inputs, check.fn
   return function(...)
@@ -364,12 +373,13 @@ local function gradient_function(check)
   end
 end
 
---- Is the gradient of a function's gradient what finite differences say?
+--- Compares the second derivatives of a function with finite differences of its
+-- gradients. Raises an error if they differ.
 -- @function gradgradcheck
 -- @tparam function fn as for gradcheck
 -- @param inputs as for gradcheck
--- @tparam[opt] table options as for gradcheck, and `grad_outputs`, the
--- gradients of the results at which to check (random ones otherwise)
+-- @tparam[opt] table options as for gradcheck, and `grad_outputs`: the
+-- gradients of the results to check at (by default random)
 -- @return true
 local function gradgradcheck(fn, inputs, options)
   options = read_options("gradgradcheck", options)

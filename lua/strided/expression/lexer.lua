@@ -1,4 +1,4 @@
---- The words and signs of expressions, and errors that show where one is.
+--- The lexer of expressions, and errors that show where in the text they are.
 --
 -- @module strided.expression.lexer
 
@@ -6,12 +6,12 @@ local raise = require "strided.caller_error"
 
 local tonumber = tonumber
 
-local EXCERPT = 30 -- characters of the text on either side of a mistake
+local EXCERPT = 30 -- characters of the text shown on either side of an error
 
 -- -- Errors ------------------------------------------------------------------
 
---- 'at 5 in "x + )"'; of a long text what is near.
-local function place(text, at)
+--- The location of an error, as 'at 5 in "x + )"'; an excerpt of a long text.
+local function location(text, at)
   local first, last = at - EXCERPT, at + EXCERPT
   local head, tail = "", ""
   if first > 1 then head = "..." else first = 1 end
@@ -20,25 +20,25 @@ local function place(text, at)
   return ('at %d in "%s%s%s"'):format(at, head, near, tail)
 end
 
-local tokens = {}
+local lexer = {}
 
---- Raises an error that says what is wrong at a place of the text.
+--- Raises an error at an index of the text.
 -- @tparam string text
--- @tparam integer at
--- @tparam string what as for string.format
--- @param ...
-function tokens.fail(text, at, what, ...)
-  raise("expression: %s (%s)", what:format(...), place(text, at))
+-- @tparam integer at the index
+-- @tparam string what the message, as for string.format
+-- @param ... as for string.format
+function lexer.fail(text, at, what, ...)
+  raise("expression: %s (%s)", what:format(...), location(text, at))
 end
 
---- Raises the error about a token that cannot be where it is.
+--- Raises an error about an unexpected token.
 -- @tparam string text
 -- @tparam table token
-function tokens.unexpected(text, token)
+function lexer.unexpected(text, token)
   local name = token.kind == "end" and "end"
     or token.text == "\n" and "end of line"
     or "'" .. token.text:gsub("%c", " ") .. "'"
-  raise("expression: unexpected %s %s", name, place(text, token.at))
+  raise("expression: unexpected %s %s", name, location(text, token.at))
 end
 
 -- -- Tokens ------------------------------------------------------------------
@@ -53,12 +53,13 @@ local RESERVED = set "and or not true false local return"
 local PAIRS = set "<= >= == ~= != << >> // ** && || :: --"
 local SAME = {["||"] = "or", ["&&"] = "and", ["!"] = "not", ["!="] = "~=",
               ["**"] = "^", [";"] = "newline"}
--- What a newline separates: the end of a statement and the start of another.
+-- A newline separates two statements if a token of ENDS precedes it and a token
+-- of STARTS follows it.
 local ENDS = set "number string name true false )"
 local STARTS = set "number string name true false ( - + ~ not local return"
 
---- The number at a place as text, and where it ends. What Lua's number scanners
--- take beyond this differs between them.
+--- The number at an index of the text, as a string, and the index after it.
+-- Only syntax that all Lua versions accept is a number.
 local function match_number(text, at)
   local stop = text:match("^0[xX]%x+()", at)
   if not stop then
@@ -69,7 +70,7 @@ local function match_number(text, at)
   return text:sub(at, stop - 1), stop
 end
 
---- The next token, and where it ends.
+--- The next token, and the index after it.
 local function read_token(text, at)
   local word, stop = text:match("^([%a_][%w_]*)()", at)
   if word then
@@ -78,8 +79,8 @@ local function read_token(text, at)
   word, stop = match_number(text, at)
   if word then
     if text:find("^[%w_.]", stop) then
-      tokens.fail(text, at, "malformed number '%s'",
-                  text:match("^[%w_.]+", at))
+      lexer.fail(text, at, "malformed number '%s'",
+                 text:match("^[%w_.]+", at))
     end
     return {kind = "number", text = word, value = tonumber(word)}, stop
   end
@@ -88,16 +89,17 @@ local function read_token(text, at)
   if word then
     return {kind = "string", text = text:sub(at, stop - 1), value = word}, stop
   end
-  if text:find("^['\"]", at) then tokens.fail(text, at, "malformed string") end
+  if text:find("^['\"]", at) then lexer.fail(text, at, "malformed string") end
   word = text:sub(at, at + 1)
   if not PAIRS[word] then
-    word = text:match("^.[\128-\191]*", at) -- UTF-8 is shown in one piece
+    word = text:match("^.[\128-\191]*", at) -- a whole UTF-8 sequence
   end
   return {kind = SAME[word] or word, text = word}, at + #word
 end
 
---- Appends a token, after a newline if there was one that separates it from
--- what is before. Within parentheses none does.
+--- Appends a token, preceded by a newline token if a newline separates it from
+-- the token before. Within parentheses newlines do not separate. line is the
+-- index of the newline, or nil.
 local function append(list, token, line, depth)
   local last = list[#list]
   if line and depth <= 0 and last and ENDS[last.kind] and
@@ -107,12 +109,12 @@ local function append(list, token, line, depth)
   list[#list + 1] = token
 end
 
---- The tokens of a text, the last of them of the kind "end".
+--- The tokens of a text; the last one has the kind "end".
 -- @tparam string text
--- @treturn {table,...} each with its `kind`, its `text`, where it is `at`, and
--- the `value` of numbers and strings. The kind of a sign or reserved word is
--- what Lua writes for it.
-function tokens.read(text)
+-- @treturn {table,...} tokens with the fields `kind`, `text`, `at` (the index
+-- in the text), and `value` for numbers and strings. The kind of an operator or
+-- reserved word is its spelling in Lua.
+function lexer.read(text)
   local list, depth, line, at = {}, 0, nil, 1
   while true do
     local newline
@@ -133,4 +135,4 @@ function tokens.read(text)
   end
 end
 
-return tokens
+return lexer

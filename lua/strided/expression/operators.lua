@@ -1,5 +1,5 @@
---- The signs of expressions: how tight each binds, the operator that it calls,
--- and what it makes of numbers without one.
+--- The operators of expressions: precedence, the tensor operator that each one
+-- calls, and the Lua function for operands that are numbers.
 --
 -- @module strided.expression.operators
 
@@ -13,20 +13,23 @@ local MAX_EXACT = 2 ^ 53 -- integers below it are exact in a double
 -- -- Numbers alone -----------------------------------------------------------
 
 local function is_number(v) return type(v) == "number" end
-local function is_truth(v) return type(v) == "boolean" or is_number(v) end
+local function is_boolean_like(v)
+  return type(v) == "boolean" or is_number(v)
+end
 local function is_integer(v)
   return is_number(v) and v % 1 == 0 and v >= -MAX_EXACT and v <= MAX_EXACT
 end
 
--- Symbolic numbers, which have no value yet, and tensors calculate, too.
-local function calculates(v)
+-- Symbolic numbers and tensors have metamethods for arithmetic.
+local function has_arithmetic(v)
   return is_number(v) or type(v) == "userdata" or type(v) == "cdata"
 end
 
 local function truth(v) return v ~= 0 and v ~= false end
 
---- Integers bit by bit, in two's complement without an end: rows[x + 1][y + 1]
--- is what two bits make. Not every Lua has operators for them.
+--- A bitwise operator on integers in two's complement of unlimited width, bit
+-- by bit, because not every Lua version has bitwise operators. rows[x + 1][y +
+-- 1] is the result for the bits x and y.
 local function bitwise(rows)
   return function(a, b)
     local out, power = 0, 1
@@ -39,13 +42,14 @@ local function bitwise(rows)
   end
 end
 
--- -- Signs -------------------------------------------------------------------
+-- -- Operators ---------------------------------------------------------------
 
--- level, operator, what numbers it takes alone, and what it makes of them
+-- precedence level, tensor operator, predicate of the operands that the Lua
+-- function accepts, Lua function
 local BINARY = {
-  ["or"] = {1, "logical_or", is_truth,
+  ["or"] = {1, "logical_or", is_boolean_like,
             function(a, b) return truth(a) or truth(b) end},
-  ["and"] = {2, "logical_and", is_truth,
+  ["and"] = {2, "logical_and", is_boolean_like,
              function(a, b) return truth(a) and truth(b) end},
   ["<"]  = {3, "lt", is_number, function(a, b) return a < b end},
   ["<="] = {3, "le", is_number, function(a, b) return a <= b end},
@@ -60,30 +64,31 @@ local BINARY = {
             function(a, b) return floor(a * 2 ^ b) end},
   [">>"] = {7, "bitwise_right_shift", is_integer,
             function(a, b) return floor(a / 2 ^ b) end},
-  ["+"]  = {8, "add", calculates, function(a, b) return a + b end},
-  ["-"]  = {8, "sub", calculates, function(a, b) return a - b end},
-  ["*"]  = {9, "mul", calculates, function(a, b) return a * b end},
-  ["/"]  = {9, "div", calculates, function(a, b) return a / b end},
+  ["+"]  = {8, "add", has_arithmetic, function(a, b) return a + b end},
+  ["-"]  = {8, "sub", has_arithmetic, function(a, b) return a - b end},
+  ["*"]  = {9, "mul", has_arithmetic, function(a, b) return a * b end},
+  ["/"]  = {9, "div", has_arithmetic, function(a, b) return a / b end},
   ["//"] = {9, "floor_divide", is_number,
             function(a, b) return floor(a / b) end},
-  ["%"]  = {9, "remainder", calculates, -- integers have no modulus 0
+  ["%"]  = {9, "remainder", has_arithmetic, -- integers raise for modulus 0
             function(a, b) return b == 0 and 0 / 0 or a % b end},
 }
-local POWER = {"pow", calculates, function(a, b) return a ^ b end}
+local POWER = {"pow", has_arithmetic, function(a, b) return a ^ b end}
 local UNARY = {
-  ["-"] = {"neg", calculates, function(a) return -a end},
-  ["+"] = {"positive", calculates, function(a) return a end},
-  ["not"] = {"logical_not", is_truth, function(a) return not truth(a) end},
+  ["-"] = {"neg", has_arithmetic, function(a) return -a end},
+  ["+"] = {"positive", has_arithmetic, function(a) return a end},
+  ["not"] = {"logical_not", is_boolean_like,
+             function(a) return not truth(a) end},
   ["~"] = {"bitwise_not", is_integer, function(a) return -1 - a end},
 }
 
-local function sign(level, name, takes, plain)
+local function operator(level, name, takes, plain)
   return {level = level, takes = takes, plain = plain,
           operator = core.callable("aten::" .. name, false)}
 end
 
-for key, row in pairs(BINARY) do BINARY[key] = sign(unpack(row)) end
-for key, row in pairs(UNARY) do UNARY[key] = sign(nil, unpack(row)) end
+for key, row in pairs(BINARY) do BINARY[key] = operator(unpack(row)) end
+for key, row in pairs(UNARY) do UNARY[key] = operator(nil, unpack(row)) end
 
-return {BINARY = BINARY, UNARY = UNARY, POWER = sign(nil, unpack(POWER)),
+return {BINARY = BINARY, UNARY = UNARY, POWER = operator(nil, unpack(POWER)),
         COMPARISON = BINARY["<"].level}

@@ -1,14 +1,14 @@
---- Tensors over memory of others, and from the bytes of strings.
+--- Tensors over foreign memory, tensors from the bytes of strings, and DLPack.
 --
--- The other way, the address of a tensor's first element is `t:data_ptr()`, a
--- number that LuaJIT makes a pointer of, and `t:tostring_bytes()` are its
--- elements in their order, as a string:
+-- In the other direction, `t:data_ptr()` returns the address of a tensor's
+-- first element as a number, which LuaJIT can cast to a pointer, and
+-- `t:tostring_bytes()` returns the elements in index order as a string:
 --
 --     local p = ffi.cast("float *", t:data_ptr())
---     p[0] = 1                       -- t has it now; p[t:stride(1)] is below
+--     p[0] = 1              -- writes into t; p[t:stride(1)] is the next row
 --
--- The pointer holds nothing: it is good for as long as a tensor on the same
--- storage is alive and none of them has grown (`resize_`, `out=`).
+-- The pointer does not keep the storage alive. It is valid as long as a tensor
+-- on the storage is alive and the storage has not grown (`resize_`, `out=`).
 --
 -- @module strided.io.buffer
 
@@ -19,10 +19,11 @@ local error, find, floor, format, pairs, tostring, type =
 
 local has_ffi, ffi = pcall(require, "ffi")
 
--- -- What a cdata is ---------------------------------------------------------
+-- -- Addresses of cdata ------------------------------------------------------
 
---- Address of a cdata as a pointer of one kind, and how many bytes are known
--- to be there; nil when it is neither a pointer nor an aggregate, or a ctype.
+--- The address of a cdata as a `const void *`, and its size in bytes if it is
+-- an array or structure; nil if it is a ctype, or neither a pointer nor an
+-- aggregate.
 local function locate(cdata)
   if find(tostring(cdata), "^ctype<") then return nil end
   local name = tostring(ffi.typeof(cdata))
@@ -34,7 +35,7 @@ local function locate(cdata)
   end
 end
 
---- Source of an address, its owner, its bytes.
+--- Returns the source as core.frombuffer takes it, its owner and its size.
 local function resolve(name, source, options)
   local owner, nbytes = options.owner, options.nbytes
   if type(source) == "userdata" or not has_ffi or type(source) ~= "cdata" then
@@ -49,7 +50,7 @@ local function resolve(name, source, options)
     error(format("%s: nbytes is %s and the cdata has %s", name,
                  tostring(nbytes), tostring(known)), 3)
   end
-  -- it is its own owner; another one's life is that one's business as well
+  -- an aggregate owns its memory; it and the owner given are both kept alive
   if known then owner = owner == nil and source or {source, owner} end
   return address, owner, nbytes or known
 end
@@ -89,12 +90,12 @@ local function check(source, options)
   end
 end
 
---- Bytes of an element.
+--- The size of an element in bytes.
 local function item_size(dtype)
   return core.frombuffer("", nil, nil, 0, dtype, {0}):element_size()
 end
 
---- How many elements of a size there are in what is left behind offset.
+--- The number of elements of a size between offset and the end.
 local function count_rest(nbytes, offset, size)
   if not nbytes then
     error("frombuffer: how much is at an address? Give 'shape', 'count' or "
@@ -113,20 +114,20 @@ end
 
 local buffer = {}
 
---- A tensor of the elements that lie in a string or at an address.
+--- Creates a tensor from the bytes of a string, or over memory at an address.
 --
--- Of a **string** it is a copy: strings never change, tensors do.
+-- A **string** is copied, because strings are immutable.
 --
--- An **address** is a light userdata, or under LuaJIT a cdata: a pointer, or
--- an array or structure, whose size is known and which lives as long as the
--- tensor. The tensor lies over the memory itself: nothing is copied, and each
--- sees what the other writes. The memory must be there for as long as any
--- tensor on it, views included; `owner` is a value that is kept alive for as
--- long, for instance `ffi.gc(p, ffi.C.free)`, or the structure that an array
--- is a field of: `s.a` alone holds nothing. It is let go of soon after the
--- last tensor is gone, whichever thread that was on. A tensor that grows
--- moves into memory of its own. Nobody can check an address: what is not
--- readable there ends the process.
+-- An **address** is a light userdata or, in LuaJIT, a cdata: a pointer, or an
+-- array or structure, whose size is known and which the tensor keeps alive. The
+-- tensor uses this memory without a copy: each side sees what the other writes.
+-- The memory must remain valid as long as any tensor on it is alive, including
+-- views. `owner` is a value that is kept alive for that time, for instance
+-- `ffi.gc(p, ffi.C.free)`, or the structure that contains an array: `s.a` alone
+-- does not keep `s` alive. The owner is released soon after the last tensor is
+-- released, on any thread. A tensor that grows moves to newly allocated memory.
+-- Addresses are not checked: an access to unreadable memory crashes the
+-- process.
 --
 --     local t = st.frombuffer("\1\0\2\0", {dtype = "int16"})    -- 1, 2
 --     local a = ffi.new("float[6]")
@@ -134,9 +135,10 @@ local buffer = {}
 --     u:fill_(1)                                                -- a[5] == 1
 --
 -- @param source a string, a light userdata or a cdata
--- @tparam[opt] table options `dtype` (the default dtype); `shape`, or `count`
--- elements, or else all there are; `strides` in elements; `offset` bytes to
--- skip; for addresses also `nbytes`, how many there are, and `owner`
+-- @tparam[opt] table options `dtype` (the default dtype); `shape`, or `count`,
+-- the number of elements, by default all; `strides` in elements; `offset`, the
+-- bytes to skip; for addresses also `nbytes`, the size of the memory, and
+-- `owner`
 -- @return a tensor
 function buffer.frombuffer(source, options)
   options = options == nil and {} or options
@@ -156,7 +158,7 @@ function buffer.frombuffer(source, options)
                          options.strides)
 end
 
---- The `versioned` of options that have nothing else.
+--- Reads options whose only field is `versioned`.
 local function check_versioned(name, options)
   if options == nil then return false end
   if type(options) ~= "table" then
@@ -171,35 +173,37 @@ local function check_versioned(name, options)
   return options.versioned and true or false
 end
 
---- A tensor for another library of this process, by DLPack. The elements are
--- not copied; each side sees what the other writes.
+--- Exports a tensor to another library in this process by DLPack. The elements
+-- are not copied; each side sees what the other writes.
 --
--- The result is a capsule. `capsule:pointer()` is the address of its
+-- The result is a capsule. `capsule:pointer()` returns the address of its
 -- `DLManagedTensor` (with `versioned`, of its `DLManagedTensorVersioned`) as a
--- number, to look at; `capsule:take()` is the same and hands it over: whoever
--- takes it must call its deleter, once, on any thread. What nobody takes goes
--- with the capsule, or at `capsule:release()`. `capsule:is_used()` tells. The
--- elements stay where they are, so the tensor's storage cannot grow any more.
+-- number, without transferring ownership. `capsule:take()` returns the address
+-- and transfers ownership: the consumer must call the deleter once, on any
+-- thread. If it is not taken, the structure is released with the capsule or by
+-- `capsule:release()`. `capsule:is_used()` is true once it is taken or
+-- released. The tensor's storage can no longer grow, so that the elements do
+-- not move.
 --
 --     local p = ffi.cast("DLManagedTensor *", t:to_dlpack():take())
 --
--- What cannot go: tensors that require a gradient, that are lazy conjugates
+-- Raises an error for tensors that require a gradient, that are lazy conjugates
 -- or negatives, that are not on the CPU, or whose memory has an `owner`.
 -- @param t a tensor
--- @tparam[opt] table options `versioned`: the structure of DLPack 1.0
+-- @tparam[opt] table options `versioned`: export the structure of DLPack 1.0
 -- @return a capsule
 function buffer.to_dlpack(t, options)
   return core.to_dlpack(t, check_versioned("to_dlpack", options))
 end
 
---- A tensor over another library's elements, by DLPack, without a copy.
+--- Imports a tensor of another library by DLPack, without a copy.
 --
--- An address is a light userdata or a pointer of LuaJIT's; nobody can check
--- what is there. From then on the structure is the tensor's, which calls its
--- deleter when the last tensor on the elements is gone, on the thread where
--- that happens. A failure leaves it to the caller, uncalled. Memory that its
--- producer says is read-only (only DLPack 1.0 can tell) is copied. Refused
--- are other devices than the CPU, dtypes that do not exist here, negative
+-- An address is a light userdata or a LuaJIT pointer; it is not checked. The
+-- tensor takes ownership of the structure, and calls its deleter when the last
+-- tensor on the elements is released, on the thread where that happens. If the
+-- call fails, the caller keeps ownership and the deleter is not called. Memory
+-- that the producer marks as read-only (possible only in DLPack 1.0) is copied.
+-- Raises an error for devices other than the CPU, unsupported dtypes, negative
 -- strides and elements that are not aligned.
 -- @param source a capsule of `to_dlpack`, or the address of a
 -- `DLManagedTensor`

@@ -1,4 +1,4 @@
---- Tensors in files: NumPy's .npy and .npz, and .safetensors.
+--- Loads and saves tensors: NumPy's .npy and .npz files, and .safetensors.
 --
 -- @module strided.io.file
 
@@ -7,9 +7,9 @@ local core = require "strided.core"
 local error, format, ipairs, next, pairs, pcall, require, tostring, type =
   error, string.format, ipairs, next, pairs, pcall, require, tostring, type
 
--- -- Failing -----------------------------------------------------------------
+-- -- Errors ------------------------------------------------------------------
 
---- The text of an error without the place that was put before it.
+--- The text of an error without the location in front of it.
 local function text_of(failure)
   return (tostring(failure):gsub("^[^\n]-:%d+: ", ""))
 end
@@ -36,7 +36,7 @@ local function check_options(name, options)
   return options or {}
 end
 
--- -- Kinds of files ----------------------------------------------------------
+-- -- File formats ------------------------------------------------------------
 
 local function read_npy(source, options)
   return require "strided.io.npy".read(source, options.mmap)
@@ -50,7 +50,7 @@ local function read_safetensors(source, options)
   return require "strided.io.safetensors".read(source, options)
 end
 
--- what a file of a kind starts with, how it is read, options that it takes
+-- pattern of the first bytes, reader, options of the reader, name for messages
 local READERS = {
   {"^\147NUMPY", read_npy, {mmap = true}, "a .npy file"},
   {"^PK[\3\5]", read_npz, {names = true}, "a .npz file"},
@@ -65,7 +65,7 @@ local function extension(path)
   return name and name:lower()
 end
 
---- How a file is read: what it starts with decides, then its name.
+--- Chooses the reader by the first bytes of the file, or else by its extension.
 local function choose(path, source)
   local size = source:size()
   local head, why = source:read(0, size < 9 and size or 9)
@@ -80,7 +80,7 @@ end
 
 local MODES = {r = "r", c = "r", ["r+"] = "r+"}
 
---- The options as readers take them, or nil and why not.
+--- The options in the form that readers take, or nil and an error message.
 local function translate(options, reader)
   local known = {}
   for name, value in pairs(options) do
@@ -122,7 +122,7 @@ local function write_safetensors(file, value, options)
   return require "strided.io.safetensors".write(file, value, options)
 end
 
--- by extension: how it is written, whether from a table, options it takes
+-- by extension: writer, true if it takes a table, options, name for messages
 local WRITERS = {
   npz = {write_npz, true, {compress = true}, "a .npz file"},
   safetensors = {write_safetensors, true, {metadata = true},
@@ -163,35 +163,36 @@ end
 
 local file = {}
 
---- Reads tensors from a file. What it starts with says of which kind it is.
+--- Loads tensors from a file. The first bytes of the file determine its format.
 --
--- * `.npy`: a tensor. Versions 1 to 3, either byte order; Fortran order
+-- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
--- * `.npz`: a table of names and tensors. Stored or deflated members, each
---   checked against its CRC; what is no .npy in it is passed over.
+-- * `.npz`: a table of names and tensors. Members are stored or deflated; the
+--   CRC of each is verified. Members that are not .npy files are skipped.
 -- * `.safetensors`: a table of names and tensors, and a table of the file's
---   metadata. Mapped, unless `mmap` is false.
+--   metadata. The file is mapped, unless `mmap` is false.
 --
--- With `mmap` the elements stay in the file, which is read as they are used:
--- `"r"` (or `"c"`) maps it privately, so that writing to the tensor changes
--- this process's memory alone; `"r+"` writes through to the file. The mapping
--- goes with the last tensor on it. Elements that are not aligned in the file
--- are read instead (`"r"`) or refused (`"r+"`); those in the other byte order
--- are refused. A file may be replaced or deleted while it is mapped, but
--- whoever cuts it short ends the process when it touches what is gone.
+-- `mmap` maps the elements into memory instead of reading them. `"r"` (or
+-- `"c"`) maps them privately: writing to the tensor changes only this process's
+-- memory. `"r+"` writes through to the file. The last tensor on the mapping
+-- releases it. Elements that are not aligned in the file are read instead with
+-- `"r"`, and are an error with `"r+"`; elements in the other byte order are an
+-- error. A file may be replaced or deleted while it is mapped. If it is
+-- truncated, an access to the missing part crashes the process.
 --
--- Whatever is malformed, truncated or claims more than is there is refused
--- before memory is allocated for it.
+-- Raises an error if the file is malformed or truncated, or if its header
+-- claims more bytes than the file has; that is checked before memory is
+-- allocated for the elements.
 -- @tparam string path
--- @tparam[opt] table options `mmap`; `names`, a list of those to read (.npz,
--- .safetensors), beside which others may have dtypes that do not exist here
+-- @tparam[opt] table options `mmap`; `names`, a list of the tensors to load
+-- (.npz, .safetensors): the other tensors may then have unsupported dtypes
 -- @return a tensor, or a table of tensors
 function file.load(path, options)
   check_path("load", path)
   options = check_options("load", options)
   local source, why = core.open_source(path)
   if not source then complain("load", path, why) end
-  if options.mmap == "r+" then -- only then need it be writable
+  if options.mmap == "r+" then -- this mode alone needs write access
     source:close()
     source, why = core.open_source(path, true)
     if not source then complain("load", path, why) end
@@ -200,22 +201,23 @@ function file.load(path, options)
   source:close()
   if not ok then value, extra = nil, text_of(value) end
   if value == nil then complain("load", path, extra) end
-  if extra == nil then return value end -- and no nil behind it
+  if extra == nil then return value end -- not followed by a nil
   return value, extra
 end
 
---- Writes tensors to a file: of the kind that its name ends in, or else .npy.
+--- Saves tensors to a file. The extension of the path determines the format,
+-- .npy by default.
 --
--- * `.npy`: a tensor, in C order, or in Fortran order when that is how it
---   lies in memory. Every dtype but bfloat16.
--- * `.npz`: a table of names and tensors, `{compress = true}` deflates them.
--- * `.safetensors`: a table of names and tensors; `{metadata = {...}}`, a
---   table of strings, goes with them. Every dtype but complex128.
+-- * `.npy`: a tensor, in Fortran order if that is its memory layout, else in C
+--   order. All dtypes but bfloat16.
+-- * `.npz`: a table of names and tensors; `{compress = true}` deflates them.
+-- * `.safetensors`: a table of names and tensors. `{metadata = {...}}`, a table
+--   of strings, is saved with them. All dtypes but complex128.
 --
--- The file is replaced at once when all is on the disk, or not at all: a full
--- disk, an error or a killed process leaves the old one as it was. The new
--- one has the mode of the old one. A process that is killed leaves a
--- `PATH.*.tmp` behind.
+-- The file is replaced atomically when all bytes are on the disk: a full disk,
+-- an error or a killed process leaves the old file unchanged. The new file has
+-- the mode of the old one. A process that is killed leaves a temporary file
+-- `PATH.*.tmp`.
 -- @tparam string path
 -- @param value a tensor, or a table of tensors
 -- @tparam[opt] table options
@@ -230,10 +232,10 @@ function file.save(path, value, options)
             2)
     end
   end
-  local aside, why = core.open_aside(path)
-  if not aside then complain("save", path, why) end
-  local ok, done, reason = pcall(write, aside, writer, value, options)
-  aside:abort()
+  local temporary, why = core.open_aside(path)
+  if not temporary then complain("save", path, why) end
+  local ok, done, reason = pcall(write, temporary, writer, value, options)
+  temporary:abort()
   if not ok then done, reason = nil, text_of(done) end
   if not done then complain("save", path, reason) end
 end

@@ -1,8 +1,7 @@
---- NumPy's .npy format, in files and in the members of .npz files.
+--- Reads and writes NumPy's .npy format, in files and in members of .npz files.
 --
--- The header is text that somebody else wrote: it is parsed by a small total
--- parser, never run, and compared with the size of the file before anything
--- is allocated.
+-- The header is untrusted text. It is parsed, not evaluated, and compared with
+-- the size of the file before anything is allocated.
 --
 -- @module strided.io.npy
 
@@ -21,7 +20,7 @@ local MAX_EXACT = 2 ^ 53   -- integers below it are exact in a double
 
 -- -- Dtypes ------------------------------------------------------------------
 
--- kind and bytes -> dtype, bytes that are swapped as one
+-- NumPy's kind and size -> dtype, unit of byte swapping in bytes
 local DTYPES = {
   b1 = {"bool", 1},
   u1 = {"uint8", 1},
@@ -88,7 +87,7 @@ local FIELDS = {
   descr = parse_string, fortran_order = parse_bool, shape = parse_shape,
 }
 
---- Text -> {descr, fortran_order, shape}, or nil and why not.
+--- Text -> {descr, fortran_order, shape}, or nil and an error message.
 local function parse_header(s)
   local fields = {}
   local at = s:match "^[ \t]*{()"
@@ -125,7 +124,7 @@ local function parse_header(s)
   return fields
 end
 
---- Elements of a shape, or nil if their bytes could not be counted.
+--- The number of elements of a shape, or nil if the number of bytes overflows.
 local function count(shape, size)
   local n, nonzero = 1, size + 0.0 -- a float does not wrap around
   for _, d in ipairs(shape) do
@@ -144,7 +143,7 @@ local function le(s)
   return n
 end
 
---- Fields of the header, and its bytes.
+--- The fields of the header, and its size in bytes.
 local function read_fields(read)
   local head, why = read(8)
   if not head then return nil, why end
@@ -177,12 +176,13 @@ end
 
 local npy = {MAGIC = MAGIC}
 
---- Reads a header and holds it against how many bytes there are.
--- @tparam function read the next n bytes as a string, or nil and why not
--- @tparam number total bytes, header included
+--- Reads a header and checks it against the size of the file.
+-- @tparam function read returns the next n bytes as a string, or nil and an
+-- error message
+-- @tparam number total size in bytes, including the header
 -- @treturn table dtype, shape, strides (nil in C order), offset and nbytes of
--- the elements, unit to turn round (nil in this machine's order); or nil and
--- why not
+-- the elements, unit of byte swapping (nil for the native order); or nil and an
+-- error message
 function npy.read_header(read, total)
   local fields, offset = read_fields(read)
   if not fields then return nil, offset end
@@ -202,7 +202,7 @@ function npy.read_header(read, total)
   }
 end
 
---- A tensor for the elements that a header tells of.
+--- An uninitialized tensor for the elements that a header describes.
 function npy.make(info)
   local st = require "strided"
   local options = {dtype = info.dtype}
@@ -212,15 +212,16 @@ function npy.make(info)
   return st.empty(info.shape, options)
 end
 
---- What was read into t becomes elements.
+--- Converts the bytes that were read into t to elements: swaps bytes and
+-- normalizes booleans.
 function npy.mend(t, info)
   if info.unit or info.is_bool then core.mend(t, info.unit or 1) end
 end
 
 -- -- Mapping -----------------------------------------------------------------
 
---- A tensor over the file; nil without a reason when they do not lie as they
--- must.
+--- A tensor over the mapped file; nil and an error message; or nil alone if the
+-- elements must be read because they are not aligned.
 local function map(source, info, mode)
   if info.unit then
     return nil, "elements in the other byte order cannot be mapped"
@@ -242,10 +243,10 @@ local function map(source, info, mode)
   return t
 end
 
---- A tensor from a whole source.
+--- Reads the tensor of a file.
 -- @param source
 -- @tparam[opt] string mmap "r" or "r+"
--- @return the tensor, or nil and why not
+-- @return the tensor, or nil and an error message
 function npy.read(source, mmap)
   local at = 0
   local function read(n)
@@ -292,8 +293,8 @@ local function header(code, fortran, shape)
          rep(" ", length - #text - 1) .. "\n"
 end
 
---- What t is in the format: the header, and a tensor whose memory are the
--- elements; or nil and why not.
+--- Encodes t: returns the header, and a tensor whose memory holds the elements
+-- in file order; or nil and an error message.
 function npy.encode(t)
   local code = CODES[tostring(t.dtype)]
   if not code then
@@ -307,7 +308,7 @@ function npy.encode(t)
   return header(code, fortran, t.shape), t
 end
 
---- Writes t to a file; true, or nil and why not.
+--- Writes t to a file; returns true, or nil and an error message.
 function npy.write(file, t)
   local head, elements = npy.encode(t)
   if not head then return nil, elements end

@@ -1,4 +1,4 @@
---- NumPy's .npz files: archives of .npy members.
+--- Reads and writes NumPy's .npz files: ZIP archives of .npy members.
 --
 -- @module strided.io.npz
 
@@ -11,7 +11,7 @@ local format, ipairs, next, sort, tostring, type =
 
 -- -- Reading -----------------------------------------------------------------
 
---- The tensor in a member that is open, or nil and why not.
+--- The tensor of an open member, or nil and an error message.
 local function read_open(m, bytes)
   local function read(n) return bytes:read(n) end
   local info, why = npy.read_header(read, m.full)
@@ -35,7 +35,7 @@ local function read_member(source, m)
   return t, why
 end
 
---- Those to be read: all that are .npy, or the ones with these names.
+--- The members to read: all .npy members, or those with these names.
 local function select_members(members, names)
   local found, list = {}, {}
   for _, m in ipairs(members) do
@@ -58,10 +58,10 @@ end
 
 local npz = {}
 
---- The tensors of an archive.
+--- Reads the tensors of an archive.
 -- @param source
 -- @tparam table options `names`
--- @treturn table names and tensors; or nil and why not
+-- @treturn table names and tensors; or nil and an error message
 function npz.read(source, options)
   local members, list, why
   members, why = zip.members(source)
@@ -80,7 +80,7 @@ end
 
 -- -- Writing -----------------------------------------------------------------
 
---- Why a name cannot be that of a member.
+--- Returns an error message if a member cannot have this name, else nil.
 local function check_name(name)
   if name == "" or not is_utf8(name) or name:find "%z" or name:find "^/" or
      ("/" .. name .. ".npy/"):find("/../", 1, true) then
@@ -88,8 +88,8 @@ local function check_name(name)
   end
 end
 
---- Writes a table of names and tensors, in the order of the names; true, or
--- nil and why not.
+--- Writes a table of names and tensors, sorted by name; returns true, or nil
+-- and an error message.
 function npz.write(file, tensors, options)
   local names, members = {}, {}
   for name in next, tensors do names[#names + 1] = name end

@@ -1,9 +1,9 @@
---- Tensors in .safetensors files: a header in JSON, and the elements behind
--- it, one tensor after the other.
+--- Reads and writes .safetensors files: a JSON header, followed by the elements
+-- of one tensor after the other.
 --
--- The header is text that somebody else wrote. It is parsed by a parser for
--- just this grammar, and the places it names must cover the rest of the file
--- without a hole or an overlap, as the reference implementation demands.
+-- The header is untrusted text, parsed by a parser for this subset of JSON. The
+-- byte ranges that it names must cover the rest of the file without gaps or
+-- overlaps, as the reference implementation requires.
 --
 -- @module strided.io.safetensors
 
@@ -22,7 +22,7 @@ local MAX_EXACT = 2 ^ 53     -- integers below it are exact in a double
 local ALIGN = 8              -- of the first element in the file
 local METADATA = "__metadata__"
 
--- dtype in the file -> dtype, bytes, bytes that are swapped as one
+-- dtype in the file -> dtype, element size, unit of byte swapping in bytes
 local DTYPES = {
   BOOL = {"bool", 1, 1}, U8 = {"uint8", 1, 1}, I8 = {"int8", 1, 1},
   I16 = {"int16", 2, 2}, I32 = {"int32", 4, 4}, I64 = {"int64", 8, 8},
@@ -52,7 +52,7 @@ local ESCAPES = {
   r = "\r", t = "\t",
 }
 
---- \u0041 behind its u, or two of them that are one character.
+--- Parses the digits of an escape \u0041, or of a surrogate pair.
 local function parse_code(s, at)
   local code = tonumber(s:match("^%x%x%x%x", at) or "", 16)
   if not code or code >= 0xDC00 and code < 0xE000 then return nil end
@@ -62,7 +62,10 @@ local function parse_code(s, at)
   return utf8(0x10000 + (code - 0xD800) * 1024 + low - 0xDC00), at + 10
 end
 
--- -- The grammar: each takes a place and gives a value and the next place ----
+-- -- Grammar -----------------------------------------------------------------
+
+-- Each function takes an index of the text, and returns a value and the index
+-- after it.
 
 local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
 
@@ -93,7 +96,7 @@ local function parse_number(s, at)
   return tonumber(digits) + 0.0, stop -- not an integer that could wrap
 end
 
---- [1, 2], of no more than so many numbers.
+--- A list such as [1, 2], of at most max numbers.
 local function parse_numbers(s, at, max)
   local list = {}
   at = s:match("^%[()", at)
@@ -116,8 +119,8 @@ local function parse_numbers(s, at, max)
   return list, stop
 end
 
---- {"name": value, ...}; parse gets the name as well and gives a value, a
--- place, or nil and why not.
+--- An object {"name": value, ...}. parse also gets the name; it returns a value
+-- and the next index, or nil and an error message.
 local function parse_object(s, at, parse)
   local object = {}
   at = s:match("^{()", at)
@@ -178,11 +181,11 @@ local function parse_member(s, at, name)
   return info, stop
 end
 
--- -- What the header says ----------------------------------------------------
+-- -- The header --------------------------------------------------------------
 
---- Makes the dtype and the place of a tensor's elements from its fields; why
--- it cannot be. A dtype that does not exist here bars only its own tensor, of
--- which the place is all that can be checked.
+--- Sets the dtype and byte range of a tensor from its fields; returns nil or an
+-- error message. A tensor of an unsupported dtype is an error only when it is
+-- loaded; only its byte range is checked here.
 local function check_info(info, name)
   local d = DTYPES[info.dtype]
   local first, last = info.data_offsets[1], info.data_offsets[2]
@@ -207,7 +210,8 @@ local function check_info(info, name)
   info.dtype, info.unit = d[1], d[3]
 end
 
---- The tensors in the order of their elements, which cover so many bytes.
+--- The tensors in file order; or nil and an error message, if they do not cover
+-- exactly `total` bytes.
 local function check_cover(tensors, total)
   local list, at = {}, 0
   for name, info in pairs(tensors) do
@@ -247,7 +251,7 @@ local function read_text(source)
   return text
 end
 
---- Tensors in the order of their elements, metadata, where elements begin.
+--- The tensors in file order, the metadata, and the offset of the elements.
 local function read_header(source)
   local text, why = read_text(source)
   if not text then return nil, why end
@@ -273,7 +277,8 @@ local function mend(t, info)
   end
 end
 
---- A tensor over the source, or of its own when that cannot be.
+--- A tensor over the mapped source, or a copy of the elements if they cannot be
+-- mapped.
 local function read_tensor(source, info, start, mode)
   local st = require "strided"
   local t = mode and source:view(start + info.first, info.dtype, info.shape)
@@ -295,7 +300,7 @@ local function read_tensor(source, info, start, mode)
   return t
 end
 
---- The tensors with these names, or all; nil and why not.
+--- The tensors with these names, or all; or nil and an error message.
 local function choose(list, names)
   if names == nil then return list end
   if type(names) ~= "table" then
@@ -312,7 +317,8 @@ local function choose(list, names)
   return chosen
 end
 
---- Those that are wanted, if they can be had; nil and why not.
+--- The tensors to load; or nil and an error message, if one has an unsupported
+-- dtype.
 local function check_names(list, names)
   local chosen, why = choose(list, names)
   for _, info in ipairs(chosen or {}) do
@@ -325,11 +331,11 @@ end
 
 local safetensors = {}
 
---- The tensors of a file, and its metadata.
+--- Reads the tensors of a file, and its metadata.
 -- @param source
--- @tparam table options `mmap` ("r" without), `names`
--- @treturn table names and tensors, or nil and why not
--- @treturn table texts
+-- @tparam table options `mmap` (by default "r"), `names`
+-- @treturn table names and tensors, or nil and an error message
+-- @treturn table the metadata, strings by name
 function safetensors.read(source, options)
   local list, metadata, start = read_header(source)
   if not list then return nil, metadata end
@@ -358,8 +364,8 @@ local function quote(s)
   end) .. '"'
 end
 
---- Tensors in the order of the file: large elements first, so that all are
--- aligned; then by name. Or nil and why not.
+--- The tensors in file order: by decreasing element size, so that all elements
+-- are aligned, then by name. Or nil and an error message.
 local function arrange(tensors)
   local list = {}
   for name, t in next, tensors do
@@ -408,7 +414,7 @@ local function entry(item, at, nbytes)
                 at + nbytes)
 end
 
---- The header of these, as it is written; or nil and why not.
+--- The encoded header of a list of tensors; or nil and an error message.
 local function header(list, metadata)
   local parts, at = {}, 0
   if metadata ~= nil then
@@ -432,7 +438,7 @@ local function header(list, metadata)
   return concat(length) .. text
 end
 
---- The elements of t as they are in the file.
+--- t as a tensor whose memory holds the elements in file order.
 local function plain(t)
   if t.device ~= "cpu" and t.device ~= "meta" then t = t:to {device = "cpu"} end
   if t:is_conj() or t:is_neg() or t:_is_zerotensor() then t = t:clone() end
@@ -444,7 +450,8 @@ local function plain(t)
   return t
 end
 
---- Writes a table of names and tensors; true, or nil and why not.
+--- Writes a table of names and tensors; returns true, or nil and an error
+-- message.
 function safetensors.write(file, tensors, options)
   local list, why = arrange(tensors)
   if not list then return nil, why end

@@ -1,19 +1,20 @@
---- Tensors for other Lua states of the process.
+--- Shares tensors with other Lua states of the process.
 --
 --     channel:push(st.share(t))              -- here
 --     local t = st.attach(channel:pop())     -- there, in another thread
 --
--- What travels is a token, a string. Both sides then have tensors of their
--- own over the same elements; either may outlive the other, and its state.
--- The storage cannot grow any more.
+-- The states exchange a token, a string. Both then have separate tensors over
+-- the same elements; either tensor may outlive the other tensor and its Lua
+-- state. The storage can no longer grow.
 --
--- Nothing but the hand-over itself orders what the threads do: what one wrote
--- before it shared is there after the other attached. While one writes, no
--- other may read or write: it would get any values. Pass tokens, or messages,
--- to say whose turn it is.
+-- The only synchronization is between share and attach: what a thread wrote
+-- before share is visible after attach. Apart from that, concurrent access is a
+-- data race: while one thread writes, no other may read or write. Synchronize
+-- by passing tokens or messages.
 --
--- Tokens do not leave the process. A child of a fork has those that were
--- there at the fork, as it has all memory: as copies.
+-- Tokens are valid only in the process that created them. A forked child has
+-- the tokens that existed at the fork; their elements are copies, as all memory
+-- of the child is.
 --
 -- @module strided.io.share
 
@@ -21,28 +22,28 @@ local core = require "strided.core"
 
 local share = {}
 
---- Hands a tensor over: its elements, shape and strides as they are now,
--- without gradients. The token keeps the elements alive until it is used up,
--- which `st.memory` counts as "shared".
+--- Creates a token for a tensor: its elements, and its current shape and
+-- strides, without autograd history. The token keeps the elements alive until
+-- it is used up; `st.memory` counts them as "shared".
 -- @function share
--- @tparam Tensor t one on the CPU
--- @tparam[opt=1] number|table times how often it may be attached, or
--- `{times = ...}`; `math.huge` for as often as one likes, until `unshare`
+-- @tparam Tensor t a tensor on the CPU
+-- @tparam[opt=1] number|table times how often the token may be attached, or
+-- `{times = ...}`; `math.huge` for any number of times, until `unshare`
 -- @treturn string the token
 share.share = core.share
 
---- The tensor that was shared.
+--- Creates a tensor over the elements of a shared one. Raises an error if the
+-- token is used up, was withdrawn, belongs to another process, or is invalid.
 -- @function attach
--- @tparam string token an error when it is used up, taken back, of another
--- process, or none
+-- @tparam string token
 -- @treturn Tensor
 share.attach = core.attach
 
---- Takes a token back, so that nobody can attach it any more. Tensors that
--- were attached stay.
+--- Withdraws a token, which can then no longer be attached. Tensors that are
+-- attached already remain valid.
 -- @function unshare
 -- @tparam string token
--- @treturn boolean whether there was anything left to take back
+-- @treturn boolean false if the token was used up or withdrawn already
 share.unshare = core.unshare
 
 return share

@@ -1,4 +1,4 @@
---- UTF-8, which the names in files of other programs must be.
+--- Validates UTF-8, the encoding of names in .npz and .safetensors files.
 --
 -- @module strided.io.utf8
 
@@ -14,7 +14,7 @@ local SEQUENCES = {
 
 local utf8 = {}
 
---- Is all of s well-formed? Overlong forms and surrogates are not.
+--- True if s is well-formed UTF-8. Overlong forms and surrogates are not.
 -- @tparam string s
 -- @treturn boolean
 function utf8.is_valid(s)

@@ -1,10 +1,9 @@
---- ZIP archives as far as .npz needs them: members that are stored or
--- deflated, and sizes beyond 4 GB (zip64).
+--- The subset of ZIP archives that .npz needs: stored and deflated members, and
+-- sizes beyond 4 GB (zip64).
 --
--- A directory is text that somebody else wrote. Whatever it says is held
--- against the file and against itself before it is used: members lie one
--- after the other between the start of the file and the directory, and their
--- own headers agree with it.
+-- The central directory is untrusted. It is validated before use: members lie
+-- between the start of the file and the directory without overlap, and their
+-- local headers agree with it.
 --
 -- @module strided.io.zip
 
@@ -23,14 +22,14 @@ local STORED, DEFLATED = 0, 8
 
 -- -- Numbers -----------------------------------------------------------------
 
---- The little-endian number of n bytes at a place.
+--- The little-endian number of n bytes at index `at`.
 local function number(s, at, n)
   local x = 0.0 -- not an integer that could wrap
   for i = at + n - 1, at, -1 do x = x * 256 + byte(s, i) end
   return x
 end
 
---- n little-endian bytes of a number.
+--- A number as n little-endian bytes.
 local function bytes(x, n)
   local list = {}
   for i = 1, n do
@@ -42,7 +41,8 @@ end
 
 -- -- Reading -----------------------------------------------------------------
 
---- Where the directory is: offset, bytes, entries; or nil and why not.
+--- The end record of the central directory: its offset, size and number of
+-- entries; or nil and an error message.
 local function find_directory(source)
   local size = source:size()
   local tail = source:read(size - min(size, 22 + MAX16), min(size, 22 + MAX16))
@@ -67,7 +67,7 @@ local function find_directory(source)
      directory.offset < MAX32 then
     return directory
   end
-  -- some of it did not fit: zip64
+  -- a field overflowed: the zip64 record has it
   local locator = place >= 20 and source:read(place - 20, 20)
   if not locator or sub(locator, 1, 4) ~= LOCATOR64 then return directory end
   local where = number(locator, 9, 8)
@@ -83,7 +83,8 @@ local function find_directory(source)
   }
 end
 
---- Fields that did not fit, from the extra fields of a member.
+--- Reads 64-bit values of overflowed fields from a member's extra fields; nil
+-- if these are malformed.
 local function widen(m, extra)
   local at, fields = 1, {"full", "packed", "offset"}
   while at + 3 <= #extra do
@@ -105,7 +106,8 @@ local function widen(m, extra)
   return true
 end
 
---- The member at a place of the directory's text, and the place of the next.
+--- The member at an index of the directory's bytes, and the index of the next;
+-- or nil and an error message.
 local function parse_entry(s, at)
   if #s - at < 45 or sub(s, at, at + 3) ~= CENTRAL then
     return nil, "its directory is damaged"
@@ -127,7 +129,7 @@ local function parse_entry(s, at)
   return m, stop
 end
 
---- Why nobody wants a member of that name.
+--- Returns an error message if a member's name is invalid, else nil.
 local function check_name(name, known)
   if known[name] then return format("it has two members '%s'", name) end
   if name == "" or find(name, "%z") or find(name, "^/") or
@@ -136,7 +138,8 @@ local function check_name(name, known)
   end
 end
 
---- Finds where the bytes of a member are, by its own header.
+--- Locates the bytes of a member by its local header; returns nil or an error
+-- message.
 local function locate(source, m, stop)
   local head = m.offset + 30 <= stop and source:read(m.offset, 30)
   if not head or sub(head, 1, 4) ~= LOCAL then
@@ -151,7 +154,7 @@ local function locate(source, m, stop)
   end
 end
 
---- Members lie one after the other.
+--- Returns an error message if members overlap, else nil.
 local function check_overlap(members)
   local list = {}
   for i, m in ipairs(members) do list[i] = m end
@@ -168,8 +171,9 @@ local zip = {}
 
 --- The members of an archive, in the order of its directory.
 -- @param source
--- @treturn table name, method, flags, crc, packed and full (bytes), data (the
--- place of its bytes); or nil and why not
+-- @treturn table of members with the fields name, method, flags, crc, packed
+-- and full (compressed and uncompressed size), data (offset of the bytes); or
+-- nil and an error message
 function zip.members(source)
   local d, why = find_directory(source)
   if not d then return nil, why end
@@ -196,14 +200,14 @@ function zip.members(source)
   return members
 end
 
---- Opens the bytes of a member; or nil and why not.
+--- Opens a member for reading; returns it, or nil and an error message.
 function zip.open(source, m)
   if m.flags % 2 == 1 then return nil, "it is encrypted" end
   if m.method ~= STORED and m.method ~= DEFLATED then
     return nil, format("it is packed by method %.0f: only stored and "
                        .. "deflated members can be read", m.method)
   end
-  -- nothing is deflated to less than a 1032nd
+  -- deflate compresses at most 1032 : 1
   if m.method == STORED and m.packed ~= m.full or
      m.full > m.packed * 1032 + 64 then
     return nil, "its sizes cannot be"
@@ -213,8 +217,8 @@ end
 
 -- -- Writing -----------------------------------------------------------------
 
---- What does not fit into 32 bits, as an extra field: the field, and what
--- stands in the places of those that are there.
+--- Encodes sizes and offsets: returns the zip64 extra field for the values that
+-- do not fit into 32 bits (for all, if `all`), and the 32-bit fields.
 local function extra_of(values, all)
   local shown, wide = {}, {}
   for i, x in ipairs(values) do
@@ -227,8 +231,8 @@ local function extra_of(values, all)
   return field, shown
 end
 
---- What a member's own header and its entry have in common. The first of
--- January 1980 is when all of them are from.
+--- The fields that a local header and a directory entry share. The time stamp
+-- of all members is the first of January 1980.
 local function common(m, is_wide, extra, crc, packed, full)
   return concat {
     bytes(is_wide and 45 or 20, 2), bytes(m.flags, 2), bytes(m.method, 2),
@@ -250,13 +254,13 @@ local function entry(m)
          rep("\0", 10) .. shown[3] .. m.name .. extra
 end
 
---- Appends a member to a file that is written aside.
+--- Appends a member to the temporary file of an atomic save.
 -- @param file
 -- @tparam string name
--- @tparam table parts strings and tensors
--- @tparam number full bytes of all of them
+-- @tparam table parts strings and tensors, written one after the other
+-- @tparam number full their total size in bytes
 -- @tparam boolean deflated
--- @treturn table for zip.finish; or nil and why not
+-- @treturn table the member, for zip.finish; or nil and an error message
 function zip.add(file, name, parts, full, deflated)
   if #name > MAX16 then return nil, "the name of a member is too long" end
   local m = {
@@ -280,7 +284,7 @@ function zip.add(file, name, parts, full, deflated)
   return m
 end
 
---- Writes the directory; true, or nil and why not.
+--- Writes the central directory; returns true, or nil and an error message.
 function zip.finish(file, members)
   local list = {}
   for i, m in ipairs(members) do list[i] = entry(m) end

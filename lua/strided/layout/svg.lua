@@ -1,11 +1,11 @@
---- A tensor's layout as a picture: SVG on its own, without scripts, fonts or
--- anything else from outside.
+--- Draws a tensor's layout as self-contained SVG, without scripts, fonts or
+-- other external resources.
 --
--- Above, the tensor as its indices see it: every cell says its slot, and a
--- line goes from slot to slot in the order of the storage. Below, the storage:
--- every slot says which index sits there. A cell has the same colour in both,
--- that of its position along the dimension whose neighbours are nearest in
--- the storage.
+-- The upper part shows the tensor: each cell is labelled with its slot, and a
+-- line connects the cells in the order of their slots. The lower part shows the
+-- storage: each slot is labelled with its index. A cell has the same colour in
+-- both parts, which depends on its index along the dimension with the smallest
+-- stride.
 --
 -- @module strided.layout.svg
 
@@ -16,8 +16,8 @@ local abs, floor, format, ipairs, max, min, setmetatable =
 
 local MARGIN, GAP, CELL = 24, 26, 34
 local MIN_WIDTH = 240
-local MANY = 16  -- colours, when there are more positions than FEW has
-local MAX_STEPS = 4  -- dimensions whose steps are spelt out
+local MANY = 16  -- colours, for dimensions larger than #FEW
+local MAX_STEPS = 4  -- dimensions up to which strides are described
 local INK, FAINT, RULE = "#1f2328", "#59636e", "#8c959f"
 local SANS = "system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', "
   .. "sans-serif"
@@ -25,7 +25,7 @@ local MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 local FEW = {"#a5d2ff", "#ffd592", "#aee8ba", "#f9bccd", "#d9c8f5", "#fff1a1",
              "#b3e9ea", "#e5cbb3"}
 
--- -- Pieces of SVG -----------------------------------------------------------
+-- -- SVG elements ------------------------------------------------------------
 
 local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;",
                  ['"'] = "&quot;"}
@@ -42,13 +42,13 @@ end
 
 function Sheet:add(...) self.out[#self.out + 1] = format(...) end
 
---- kind: a class of the style sheet.
+--- Adds a text. kind is a class of the style sheet.
 function Sheet:text(kind, x, y, text)
   self:add('<text class="%s" x="%.1f" y="%.1f">%s</text>', kind, x, y,
            escape(text))
 end
 
---- Lines of at most so many characters, cut between words.
+--- Wraps a text into lines of at most `most` characters.
 local function wrap(text, most)
   local lines, line = {}, nil
   for word in text:gmatch "%S+" do
@@ -61,7 +61,7 @@ local function wrap(text, most)
   return lines
 end
 
---- A paragraph at the left margin; advance is the width of a character.
+--- Adds a paragraph at the left margin; advance is the width of a character.
 function Sheet:paragraph(kind, text, advance, height)
   local most = floor((self.width - 2 * MARGIN) / advance)
   for _, line in ipairs(wrap(text, most)) do
@@ -107,7 +107,7 @@ end
 
 -- -- Colours -----------------------------------------------------------------
 
---- Light colours all around the circle, for more than there are names for.
+--- A light colour from the hue circle; part is from 0 to 1.
 local function hue(part)
   local function channel(shift)
     local at = (part * 5 + shift) % 6
@@ -130,7 +130,7 @@ local function draw_cell(sheet, x, y, width, fill)
             .. 'fill="%s"/>', x, y, width, CELL, fill)
 end
 
---- What is in a cell, on a patch of its colour that keeps lines away.
+--- Draws a cell's text on a patch of the cell's colour, which covers the line.
 local function draw_label(sheet, x, y, width, fill, text)
   local patch = 8 * #text + 4
   sheet:add('<rect x="%.1f" y="%.1f" width="%.1f" height="18" rx="4" '
@@ -146,7 +146,7 @@ local function draw_idle(sheet, x, y, width)
             y + CELL / 2, RULE)
 end
 
---- "x 4" in the corner of a slot that several indices share.
+--- Draws the number of indices in the corner of a shared slot.
 local function draw_badge(sheet, x, y, text)
   local width = 6 * (#text + 1) + 2
   y = y + CELL - 7
@@ -155,9 +155,9 @@ local function draw_badge(sheet, x, y, text)
   sheet:text("badge", x - width / 2 + 4, y + 9.5, "\195\151" .. text)
 end
 
--- -- The walk ----------------------------------------------------------------
+-- -- The line in storage order -----------------------------------------------
 
---- The head of an arrow that comes from (ax, ay) and ends at (bx, by).
+--- Draws the head of an arrow from (ax, ay) to (bx, by).
 local function draw_tip(sheet, ax, ay, bx, by)
   local dx, dy = bx - ax, by - ay
   local length = max((dx * dx + dy * dy) ^ 0.5, 1)
@@ -167,8 +167,8 @@ local function draw_tip(sheet, ax, ay, bx, by)
             by - dy - dx / 2)
 end
 
---- From place to place in the order of their slots, each slot once; an arrow
--- short of the last one says which way.
+--- Draws a line through the cells in the order of their slots, each slot once,
+-- with an arrowhead before the last one.
 local function draw_walk(sheet, places)
   sort(places, function(a, b)
     if a.slot ~= b.slot then return a.slot < b.slot end
@@ -188,9 +188,9 @@ local function draw_walk(sheet, places)
   draw_tip(sheet, before.x, before.y, last.x - dx * part, last.y - dy * part)
 end
 
--- -- The tensor's view -------------------------------------------------------
+-- -- The tensor --------------------------------------------------------------
 
---- One block with its corner at (x, y); how large is known.
+--- Draws one block; b has its corner and its sizes.
 local function draw_block(sheet, v, o, tools, b)
   local places = {}
   for c = 1, v.ndim > 0 and b.columns or 0 do
@@ -249,8 +249,8 @@ local function note_left_out(sheet, b, blocks, tools)
   sheet:paragraph("note", "Left out: " .. concat(parts, ", ") .. ".", 6.6, 20)
 end
 
---- As many as there is room for, but so that a row begins where a dimension
--- does.
+--- The number of blocks per row, at most `room`, such that rows begin where a
+-- dimension begins.
 local function blocks_per_row(v, room)
   local group = 1
   for d = v.ndim - 2, 1, -1 do
@@ -292,7 +292,7 @@ end
 
 -- -- The storage -------------------------------------------------------------
 
---- A row of slots, [first, last].
+--- Draws a row of slots [first, last].
 local function draw_slots(sheet, v, tools, cells, first, last, width)
   for slot = first, last do
     local x, y, cell = MARGIN + (slot - first) * width, sheet.y + 16,
@@ -351,9 +351,9 @@ local function draw_storage(sheet, v, o, tools)
   end
 end
 
--- -- What others call --------------------------------------------------------
+-- -- Public function ---------------------------------------------------------
 
---- What the strides mean.
+--- Describes the strides in words.
 local function steps_text(v, tools)
   local parts = {}
   for d = 1, v.ndim do
@@ -380,8 +380,8 @@ local function draw_head(sheet, v, tools)
   end
 end
 
---- Draws what strided.layout has found out.
--- @tparam table v the geometry of a tensor
+--- Draws a layout.
+-- @tparam table v the geometry of a tensor, from strided.layout
 -- @tparam table o width, max, rows, blocks
 -- @tparam table tools functions of strided.layout
 -- @treturn string SVG

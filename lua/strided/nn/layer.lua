@@ -1,4 +1,4 @@
---- Modules that networks are put together from.
+--- Layers: Linear, activations, LayerNorm, Dropout and Sequential.
 --
 -- @module strided.nn.layer
 
@@ -26,7 +26,7 @@ local function check_size(class, name, n)
   end
 end
 
---- A parameter of these sizes, of whatever value.
+--- An uninitialized parameter of these sizes.
 local function new_parameter(sizes, o)
   return Parameter(empty(sizes, {dtype = o.dtype or get_default_dtype(),
                                  device = o.device}))
@@ -34,11 +34,12 @@ end
 
 -- -- Linear ------------------------------------------------------------------
 
---- `y = x * weight:t() + bias`. The weight has the shape {outputs, inputs};
--- both begin as PyTorch's do, with the same numbers after the same seed.
+--- `y = x * weight:t() + bias`. The weight has the shape {outputs, inputs}.
+-- Weight and bias are initialized as in PyTorch, to the same numbers after the
+-- same seed.
 -- @function Linear
 -- @tparam integer inputs the size of the last dimension of x
--- @tparam integer outputs that of y
+-- @tparam integer outputs the size of the last dimension of y
 -- @tparam[opt] table options `bias = false`, `dtype`, `device`
 local Linear = Module:extend "Linear"
 layer.Linear = Linear
@@ -55,9 +56,9 @@ function Linear:init(inputs, outputs, o)
   self:reset_parameters()
 end
 
---- Draws the parameters anew: the weight as He and others have it for leaky
--- units of slope sqrt(5), which comes to the bounds of the bias. Without
--- inputs there is nothing to go by: the bias is 0.
+--- Initializes the parameters: the weight by He initialization for leaky ReLU
+-- with slope sqrt(5), which amounts to the same bounds as the bias has. With no
+-- inputs the bias is 0.
 function Linear:reset_parameters()
   no_grad(function()
     local spread = sqrt(2 / (1 + 5)) / sqrt(self.inputs)
@@ -79,7 +80,7 @@ end
 
 -- -- Activations -------------------------------------------------------------
 
---- A class of modules without parameters: an operator, and no options.
+--- Declares a module without parameters or options that calls an operator.
 local function operator(name)
   local class = Module:extend(name)
   local apply = st[name:lower()]
@@ -89,7 +90,8 @@ end
 
 for _, name in ipairs {"ReLU", "SiLU", "Sigmoid", "Tanh"} do operator(name) end
 
---- x times the normal distribution's integral up to x.
+--- x times the cumulative distribution function of the normal distribution at
+-- x, for each element.
 -- @function GELU
 -- @tparam[opt] table options `approximate = "tanh"`
 local GELU = Module:extend "GELU"
@@ -104,13 +106,13 @@ function GELU:forward(x) return st.gelu(x, self.options) end
 
 -- -- LayerNorm ---------------------------------------------------------------
 
---- Shifts and scales the elements over the last dimensions to a mean of 0 and
--- a variance of 1, and then by a bias and a weight that are learnt.
+--- Normalizes the elements over the last dimensions to mean 0 and variance 1,
+-- then multiplies by a learned weight and adds a learned bias.
 -- @function LayerNorm
--- @param shape the sizes of these dimensions, or the one size
+-- @param shape the sizes of these dimensions, a list or a single size
 -- @tparam[opt] table options `eps` (1e-5), added to the variance;
--- `elementwise_affine = false`: without the weight and the bias; `bias =
--- false`; `dtype`, `device`
+-- `elementwise_affine = false`: no weight and bias; `bias = false`: no bias;
+-- `dtype`, `device`
 local LayerNorm = Module:extend "LayerNorm"
 layer.LayerNorm = LayerNorm
 
@@ -135,7 +137,7 @@ function LayerNorm:init(shape, o)
   self:reset_parameters()
 end
 
---- The weight becomes 1 and the bias 0.
+--- Sets the weight to 1 and the bias to 0.
 function LayerNorm:reset_parameters()
   no_grad(function()
     if self.weight then self.weight:fill_(1) end
@@ -153,8 +155,9 @@ end
 
 -- -- Dropout -----------------------------------------------------------------
 
---- While training, each element becomes 0 with probability p, and the others
--- grow by 1 / (1 - p), so that the mean stays.
+--- In training mode, sets each element to 0 with probability p and multiplies
+-- the others by 1 / (1 - p), which preserves the expected value. In evaluation
+-- mode it returns its input.
 -- @function Dropout
 -- @tparam[opt=0.5] number p
 local Dropout = Module:extend "Dropout"
@@ -178,7 +181,7 @@ function Dropout:extra_repr() return format("%g", self.p) end
 
 -- -- Sequential --------------------------------------------------------------
 
---- One module after the other: a list of them, or of functions.
+--- Calls its layers, modules or functions, one after the other.
 -- @function Sequential
 -- @tparam table layers a list; or the layers as arguments
 local Sequential = Module:extend "Sequential"

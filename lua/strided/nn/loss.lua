@@ -1,9 +1,8 @@
---- Modules that say how far an output is from a target: a number, to be made
--- smaller.
+--- Loss functions as modules.
 --
--- Each calls the operator of its name. All have the option `reduction`:
--- `"mean"`, which is what they do without it, `"sum"`, or `"none"` for the
--- loss of every element.
+-- Each calls the operator of its name, with an input and a target. All have the
+-- option `reduction`: `"mean"` (the default), `"sum"`, or `"none"`, which
+-- returns the loss of each element.
 --
 -- @module strided.nn.loss
 
@@ -19,8 +18,8 @@ local REDUCTIONS = {mean = true, sum = true, none = true}
 
 local loss = {}
 
---- A class for the operator; known are its options besides `reduction`. Those
--- that are tensors are buffers.
+--- Declares the class for an operator. known has its options besides
+-- `reduction`. Options that are tensors become buffers.
 local function declare(name, operator, known)
   local class = Module:extend(name)
   known.reduction = true
@@ -54,31 +53,32 @@ declare("MSELoss", "mse_loss", {})
 -- @tparam[opt] table options `reduction`
 declare("L1Loss", "l1_loss", {})
 
---- As MSELoss / 2 for differences up to `delta`, as L1Loss beyond.
+--- Half the squared difference for differences up to `delta`, linear beyond.
 -- @function HuberLoss
 -- @tparam[opt] table options `delta` (1), `reduction`
 declare("HuberLoss", "huber_loss", {delta = true})
 
---- Classes, from scores of any scale: minus the logarithm of the probability
--- that softmax gives to the class of the target. Scores have the shape
--- {batch, classes, ...}, targets {batch, ...}; or targets are probabilities
--- in the shape of the scores.
+--- Cross entropy of classes: the negative logarithm of the probability that
+-- softmax gives to the target class. The input has unnormalized scores (logits)
+-- of shape {batch, classes, ...}; the target has class indices of shape {batch,
+-- ...}, or probabilities of the input's shape.
 -- @function CrossEntropyLoss
 -- @tparam[opt] table options `weight`, one per class; `label_smoothing`;
--- `ignore_index`, a class that does not count; `base`, what the first class is
--- called (1); `reduction`
+-- `ignore_index`, a target that contributes no loss; `base`, the index of the
+-- first class (1); `reduction`
 declare("CrossEntropyLoss", "cross_entropy_loss",
         {weight = true, label_smoothing = true, ignore_index = true,
          base = true})
 
---- The same from logarithms of probabilities, which log_softmax gives.
+--- The negative log likelihood: like CrossEntropyLoss, but the input has
+-- logarithms of probabilities, such as log_softmax returns.
 -- @function NLLLoss
 -- @tparam[opt] table options `weight`, `ignore_index`, `base`, `reduction`
 declare("NLLLoss", "nll_loss",
         {weight = true, ignore_index = true, base = true})
 
---- Yes or no, from scores of any scale, whose sigmoid is the probability of
--- a yes; targets are 1 or 0.
+--- Binary cross entropy from logits: the sigmoid of the input is the
+-- probability of the target 1. Targets are 0 or 1.
 -- @function BCEWithLogitsLoss
 -- @tparam[opt] table options `weight`, `pos_weight`, `reduction`
 declare("BCEWithLogitsLoss", "binary_cross_entropy_with_logits",

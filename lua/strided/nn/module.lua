@@ -1,9 +1,9 @@
---- What networks are made of: functions of tensors that have parameters.
+--- nn.Module, the base class of layers and networks: functions with parameters.
 --
 -- A module is a table. Its fields that hold a parameter or another module are
--- found by themselves, in the order in which they were first assigned, and
--- then those at 1, 2, ...; names from further down are joined by dots, as in
--- "hidden.weight".
+-- registered automatically, in the order in which they were first assigned,
+-- followed by the elements 1, 2, .... Names in nested modules are joined by
+-- dots, as in "hidden.weight".
 --
 --     local Net = nn.Module:extend "Net"
 --
@@ -19,7 +19,7 @@
 --     local net = Net(128)
 --     local y = net(x)
 --
--- Nothing is known of modules in a plain table; nn.Sequential is a list of
+-- Modules in a plain table are not registered; use nn.Sequential for a list of
 -- modules.
 --
 -- @module strided.nn.module
@@ -39,11 +39,11 @@ local WEAK = {__mode = "k"}
 
 local Module = {}
 
-local classes = setmetatable({}, WEAK)    -- metatables of their instances
-local parameters = setmetatable({}, WEAK) -- tensors that are such
+local classes = setmetatable({}, WEAK)    -- a set of classes
+local parameters = setmetatable({}, WEAK) -- a set of tensors
 
--- What an instance keeps for itself, under keys that nobody else has: its
--- fields by order and by name, and the names of its buffers.
+-- Private keys of an instance: its fields by order and by name, and the names
+-- of its buffers.
 local FIELDS, BUFFERS = {}, {}
 
 local function is_module(value)
@@ -52,7 +52,8 @@ end
 
 local function class_name(module) return getmetatable(module).__name end
 
---- The first assignment to a field. What the field is by then, the walk sees.
+--- Records the order of fields at their first assignment. Traversals check the
+-- current value of a field.
 local function assign(module, key, value)
   local fields = module[FIELDS]
   if type(key) == "string" and not fields[key] then
@@ -81,9 +82,9 @@ end
 
 declare(Module, "Module")
 
---- A class of modules that inherits from this one. To call it makes a module;
--- the arguments go to its method `init`, and those of a call of the module to
--- its method `forward`.
+--- Declares a subclass of this class. Calling the class creates a module and
+-- passes the arguments to its method `init`. Calling the module calls its
+-- method `forward`.
 -- @tparam string name
 -- @treturn table the class
 function Module:extend(name)
@@ -99,11 +100,11 @@ function Module:forward()
   raise("%s has no method 'forward'", class_name(self))
 end
 
--- -- Walking -----------------------------------------------------------------
+-- -- Traversal ---------------------------------------------------------------
 
 local walk
 
---- A field's share of the walk.
+--- Visits a field that holds a module, a parameter or a buffer.
 local function visit_field(module, key, prefix, path, visit)
   local value = rawget(module, key)
   local is_inner = is_module(value)
@@ -122,8 +123,9 @@ local function visit_field(module, key, prefix, path, visit)
   end
 end
 
---- Calls visit(name, what, is_parameter) for this module and all within, for
--- their parameters and their buffers.
+--- Calls visit(name, what, is_parameter) for a module, its parameters and
+-- buffers, and recursively for the modules within. is_parameter is nil for
+-- modules.
 function walk(module, name, path, visit)
   if path[module] then
     raise("%s: '%s' is a part of itself", class_name(module), name)
@@ -138,8 +140,8 @@ function walk(module, name, path, visit)
   path[module] = nil
 end
 
---- Pairs {name, what} that belong to a module, in order: what choose(what,
--- is_parameter) is true of. Shared ones are there once if asked.
+--- The pairs {name, what} of a traversal for which choose(what, is_parameter)
+-- is true, in order; with is_once, shared values only once.
 local function collect(module, choose, is_once)
   local list, seen = {}, {}
   walk(module, "", {}, function(name, what, is_parameter)
@@ -170,28 +172,30 @@ local function each(list)
   end
 end
 
---- The parameters of this module and of those within, as a list.
+--- The parameters of this module and of its submodules, as a list.
 -- @treturn table
 function Module:parameters()
   return seconds(collect(self, is_parameter, true))
 end
 
---- `for name, parameter in net:named_parameters() do`.
+--- Iterates over the parameters: `for name, parameter in net:named_parameters()
+-- do`.
 -- @treturn function
 function Module:named_parameters()
   return each(collect(self, is_parameter, true))
 end
 
---- This module and those within, as a list.
+--- This module and its submodules, as a list.
 -- @treturn table
 function Module:modules() return seconds(collect(self, is_module, true)) end
 
---- `for name, module in net:named_modules() do`; the name of net is "".
+--- Iterates over the modules: `for name, module in net:named_modules() do`. The
+-- name of net itself is "".
 -- @treturn function
 function Module:named_modules() return each(collect(self, is_module, true)) end
 
---- Makes a field of a tensor that is saved and loaded with the parameters, but
--- is none: a running mean, say.
+--- Registers a tensor as a buffer: a field that is saved and loaded with the
+-- parameters but is not a parameter, such as a running mean.
 -- @tparam string name
 -- @tparam Tensor t
 function Module:register_buffer(name, t)
@@ -205,8 +209,8 @@ end
 
 -- -- Training ----------------------------------------------------------------
 
---- Says to this module and those within whether they are being trained, which
--- some of them, like Dropout, need to know.
+--- Sets training mode or evaluation mode for this module and its submodules. It
+-- changes what some modules do, such as Dropout.
 -- @tparam[opt=true] boolean mode
 -- @treturn table the module
 function Module:train(mode)
@@ -216,16 +220,16 @@ function Module:train(mode)
   return self
 end
 
---- train(false)
+--- Sets evaluation mode: `train(false)`.
 -- @treturn table the module
 function Module:eval() return self:train(false) end
 
---- Forgets the gradients of all parameters.
+--- Resets the gradients of all parameters to nil.
 function Module:zero_grad()
   for _, p in ipairs(self:parameters()) do p.grad = nil end
 end
 
---- Says whether the parameters require gradients.
+--- Sets whether the parameters require gradients.
 -- @tparam[opt=true] boolean flag
 -- @treturn table the module
 function Module:requires_grad_(flag)
@@ -237,8 +241,8 @@ end
 
 -- -- State -------------------------------------------------------------------
 
---- Parameters and buffers by name, for st.save: the same elements, without a
--- history.
+--- The parameters and buffers by name, for st.save: detached tensors that share
+-- the elements.
 -- @treturn table
 function Module:state_dict()
   local state = {}
@@ -250,8 +254,8 @@ end
 
 local function shape_text(t) return "{" .. concat(t.shape, ", ") .. "}" end
 
---- Names that are in one table only: those missing from the state, and those
--- that the module does not have.
+--- The names that are missing from the state, and the names in the state that
+-- the module does not have.
 local function compare(own, state)
   local known, missing, unexpected = {}, {}, {}
   for _, pair in ipairs(own) do
@@ -278,11 +282,11 @@ local function check_state(own, state)
   end
 end
 
---- Copies what state_dict gave, or st.load has read, into the parameters and
--- buffers; nothing is changed unless all fits.
+--- Copies a state, from state_dict or st.load, into the parameters and buffers.
+-- Raises an error, before anything is changed, if names or shapes do not match.
 -- @tparam table state
--- @tparam[opt] table options `strict = false` passes over names that only one
--- side has
+-- @tparam[opt] table options `strict = false` ignores names that only the
+-- module or only the state has
 -- @treturn table the names missing from the state, in order
 -- @treturn table the names that the module does not have
 function Module:load_state_dict(state, options)
@@ -312,7 +316,8 @@ end
 
 -- -- Text --------------------------------------------------------------------
 
---- What stands between the parentheses when a module without modules prints.
+--- The text between the parentheses when a module without submodules is
+-- printed.
 -- @treturn string
 function Module.extra_repr() return "" end
 
@@ -336,10 +341,9 @@ end
 
 -- -- The module --------------------------------------------------------------
 
---- Makes a tensor a parameter: a field that holds it is found by parameters,
--- and it requires a gradient.
--- @tparam Tensor t of floating or complex numbers, computed from none that
--- requires a gradient
+--- Makes a tensor a parameter: sets requires_grad, and `parameters` lists the
+-- fields that hold it.
+-- @tparam Tensor t a leaf of a floating-point or complex dtype
 -- @treturn Tensor t itself
 local function parameter(t)
   if not is_tensor(t) then

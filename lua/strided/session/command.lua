@@ -1,4 +1,4 @@
---- The `strided` command: scripts and sessions with the library as `st`.
+--- The `strided` command: runs scripts and sessions with the library as `st`.
 --
 -- @module strided.session.command
 
@@ -31,7 +31,7 @@ end
 
 -- -- Running ------------------------------------------------------------------
 
---- Runs fn(...); the exit status.
+--- Runs fn(...); returns the exit status.
 local function run(fn, ...)
   local n, args = select("#", ...), {...}
   local function body() fn(unpack(args, 1, n)) end
@@ -47,8 +47,8 @@ end
 
 local function run_module(name) return run_code(("require %q"):format(name)) end
 
---- Arguments as a script sees them: [0] is the script, what came before it
--- has negative indices.
+--- Shifts the arguments for a script: [0] is the script, and the arguments
+-- before it have negative indices.
 local function shift(args, at)
   local shifted = {}
   for i, value in pairs(args) do shifted[i - at] = value end
@@ -66,8 +66,8 @@ end
 
 -- -- Options ------------------------------------------------------------------
 
---- What to do before the file: a list of {function, argument}; nil and a
--- message for options that are none.
+--- Parses the command line; returns a plan, or nil and an error message. The
+-- actions of a plan, a list of {function, argument}, run before its file.
 local function parse(args)
   local plan, i = {actions = {}}, 1
   local takes = {["-e"] = run_code,

@@ -1,9 +1,9 @@
---- What may follow on a line that is being typed: globals, fields, operators
--- and their overloads, methods.
+--- Completion of a partial line: globals, fields, operators, overloads and
+-- methods.
 --
--- The line is never run. A chain of names is followed through plain tables
--- and through values of strided, whose look-ups have no side effects; where
--- another value would run a function of its own, the search ends.
+-- The line is never evaluated. A chain of names is resolved through plain
+-- tables, and through values of strided, whose lookups have no side effects.
+-- The resolution stops where a lookup would call another metamethod.
 --
 -- @module strided.session.complete
 
@@ -16,14 +16,14 @@ local concat, sort = table.concat, table.sort
 local debug, ipairs, next, pairs, pcall, rawget, type =
   debug, ipairs, next, pairs, pcall, rawget, type
 
--- Methods of operators, as far as this build has them.
+-- The methods of operators.
 local OPERATOR_METHODS = {"schema", "doc", "name", "overloads", "kernel",
                           "table", "dump", "redispatch", "call_for_key",
                           "tags", "signature"}
 
--- -- Names of things ----------------------------------------------------------
+-- -- Names --------------------------------------------------------------------
 
---- Adds the string keys of a table that are names.
+--- Adds the string keys of a table that are identifiers.
 local function add_keys(set, t)
   for key in next, t do
     if type(key) == "string" and key:find "^[%a_][%w_]*$" then
@@ -32,7 +32,7 @@ local function add_keys(set, t)
   end
 end
 
---- Adds what a value has through the tables behind its metatable.
+--- Adds the keys that a value inherits through `__index` tables.
 local function add_inherited(set, value)
   for _ = 1, 8 do
     local meta = debug.getmetatable(value)
@@ -103,9 +103,9 @@ local function members(value, separator)
   return set
 end
 
--- -- Following a chain of names -----------------------------------------------
+-- -- Resolving a chain of names -----------------------------------------------
 
---- value[name] without running anything that is not strided's.
+--- value[name], without calling metamethods other than strided's.
 local function get(value, name)
   if value == st or value == st.ops or core.is_tensor(value)
     or is_operator(value)
@@ -123,7 +123,7 @@ local function get(value, name)
   end
 end
 
---- The value of "a.b.c", and whether every step of it was there.
+--- The value of a chain "a.b.c", or nil.
 local function follow(chain, env)
   local value = env
   for name in chain:gmatch "[%a_][%w_]*" do
@@ -150,8 +150,8 @@ local function operator_names()
   return set
 end
 
---- Sorted, with the prefix in front; names with an underscore in front are for
--- who types it.
+--- The sorted names that begin with prefix, each with start in front. Names
+-- that begin with an underscore need a prefix.
 local function pick(set, start, prefix, accept)
   local list = {}
   for name in pairs(set) do
@@ -165,7 +165,7 @@ local function pick(set, start, prefix, accept)
   return list
 end
 
---- Only what can be called may follow a colon.
+--- A predicate for the members of a value that can be called.
 local function callable_in(value)
   if core.is_tensor(value) then
     local methods = method_names()
@@ -177,8 +177,7 @@ local function callable_in(value)
   end
 end
 
---- Is the end of the line within a quoted string? Long brackets are not
--- looked for.
+--- True if the text ends within a quoted string. Long brackets are ignored.
 local function in_string(text)
   local quote
   for c, escaped in text:gmatch "((\\?).)" do
@@ -190,10 +189,10 @@ local function in_string(text)
   return quote ~= nil
 end
 
---- What the last word of a line may become.
+--- Completes the last word of a line.
 -- @tparam string text the line up to the cursor
--- @tparam[opt] table env where globals are looked up
--- @treturn {string,...} whole words in order
+-- @tparam[opt] table env the table of globals
+-- @treturn {string,...} the sorted completions, whole words
 -- @treturn string the word that they replace
 local function complete(text, env)
   env = env or _G
@@ -208,7 +207,7 @@ local function complete(text, env)
   if word:find "^%d" or word:find "%.%." then return {}, word end
   local chain, separator, prefix = word:match "^(.-)([.:])([%w_]*)$"
   if not chain then return pick(global_names(env), "", word), word end
-  -- A chain that goes on from a call or a subscript is not followed.
+  -- A chain after a call or a subscript is not resolved.
   if not chain:find "^[%a_][%w_.]*$" then return {}, word end
   local value = follow(chain, env)
   if value == nil then return {}, word end

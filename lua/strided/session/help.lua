@@ -1,4 +1,4 @@
---- What operators there are and how they are called.
+--- st.help: lists operators and describes how to call them.
 --
 -- @module strided.session.help
 
@@ -9,11 +9,11 @@ local error, format, ipairs, min, pcall, rawget, tostring, type =
   error, string.format, ipairs, math.min, pcall, rawget, tostring, type
 
 local WIDTH = 78
-local MAX_KEYS = 6  -- named before "and 43 more"
+local MAX_KEYS = 6  -- listed before "and 43 more"
 
 -- -- All names ----------------------------------------------------------------
 
---- Names of all operators, aten's without their namespace.
+--- The names of all operators; those of aten without the namespace.
 local function all_names()
   local seen, list = {}, {}
   for _, full in ipairs((core.operators())) do
@@ -42,7 +42,7 @@ end
 
 -- -- Signatures ---------------------------------------------------------------
 
--- What a value of a schema's type is in Lua.
+-- Schema types -> Lua types.
 local LUA_TYPE = {
   int = "integer", float = "number", Scalar = "number", bool = "boolean",
   str = "string", ScalarType = "dtype", Layout = "layout",
@@ -65,7 +65,7 @@ local function default_text(value)
   return "{" .. concat(texts, ", ") .. "}"
 end
 
---- "name: type = default"; an optional argument's default goes without saying.
+--- "name: type = default"; a default of None is omitted.
 local function argument(a)
   local text = a.name .. ": " .. type_name(a)
   if a.has_default and a.default ~= nil then
@@ -74,8 +74,8 @@ local function argument(a)
   return text
 end
 
---- How an overload is called from Lua: dimensions and positions count from 1,
--- keyword-only arguments are the fields of a table that comes last.
+--- The signature of an overload in Lua: dimensions and indices count from 1,
+-- keyword-only arguments are the fields of a table in the last argument.
 -- @tparam string schema
 -- @treturn string `"st.add(self: Tensor, other: Tensor, {alpha: ...}) -> ..."`
 local function signature(schema)
@@ -99,7 +99,7 @@ end
 
 local function indent(text) return "  " .. text:gsub("\n", "\n  ") end
 
---- A signature that is too long goes on below.
+--- Wraps a signature that is too long.
 local function fold(text)
   if #text + 2 <= WIDTH then return "  " .. text end
   local lines, line = {}, "  "
@@ -125,15 +125,14 @@ local function overloads(packet)
   return list
 end
 
---- The names of keys, few of many.
+--- The names of keys, at most MAX_KEYS.
 local function key_list(keys)
   local few = concat(keys, ", ", 1, min(#keys, MAX_KEYS))
   if #keys <= MAX_KEYS then return few end
   return format("%s and %d more", few, #keys - MAX_KEYS)
 end
 
---- The dispatch table without what every operator has, keys with the same
--- kernel together.
+--- The dispatch table without backend fallbacks, grouped by kernel.
 local function own_entries(operator)
   local kernels, keys, lines = {}, {}, {}
   for key, kernel in operator:table():gmatch "(%w+): ([^\n]*)" do
@@ -151,7 +150,7 @@ local function own_entries(operator)
   return concat(lines, "\n")
 end
 
---- Dispatch tables, overloads with the same one together.
+--- The dispatch tables; overloads with the same table are grouped.
 local function tables(list)
   local names, order, parts = {}, {}, {}
   for _, operator in ipairs(list) do
@@ -169,7 +168,7 @@ local function tables(list)
   return concat(parts, "\n")
 end
 
---- Derivatives, overloads with the same one together.
+--- The derivatives; overloads with the same derivative are grouped.
 local function derivatives(list)
   local names, order, parts = {}, {}, {}
   for _, operator in ipairs(list) do
@@ -203,10 +202,10 @@ local function describe(packet)
   return concat(lines, "\n")
 end
 
--- -- What others call ---------------------------------------------------------
+-- -- Public functions ---------------------------------------------------------
 
---- The operator that a value means: an object of `st.ops`, or a function or
--- method of an operator of aten.
+--- The operator that a value stands for: an object of `st.ops`, or a function
+-- or method of an operator of aten.
 -- @return the object, or nil
 local function operator_of(value)
   if type(value) == "userdata" then
@@ -223,10 +222,10 @@ local function operator_of(value)
   end
 end
 
---- How an operator is called from Lua, what it does, its schemas, its
--- derivative and its dispatch table; without a name, all names.
+--- Describes an operator: its documentation, signatures in Lua, schemas,
+-- derivative and dispatch table. Without a name, lists all operators.
 -- @tparam[opt] string|operator name `"add"`, `"geo::hypot2"`, an object of
--- `st.ops` or `st.add`
+-- `st.ops`, or `st.add`
 -- @treturn string
 local function help(name)
   if name == nil then return wrap(all_names()) end

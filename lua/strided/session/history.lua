@@ -1,8 +1,8 @@
---- The lines that were typed, kept between sessions in
--- `$XDG_STATE_HOME/strided/history`, else `~/.local/state/strided/history`.
+--- The history of input lines, saved in `$XDG_STATE_HOME/strided/history`, else
+-- `~/.local/state/strided/history`.
 --
--- A session works without: where the file cannot be read or written, nothing
--- is remembered and nothing is said.
+-- The history is optional: if the file cannot be read or written, the session
+-- runs without it and reports no error.
 --
 -- @module strided.session.history
 
@@ -12,7 +12,7 @@ local KEEP = 1000  -- lines
 
 local history = {}
 
---- Where the file is; nil when there is no home.
+--- The path of the file; nil without a home directory.
 -- @treturn ?string
 function history.path()
   local state = os.getenv "XDG_STATE_HOME"
@@ -26,7 +26,7 @@ end
 
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 
---- Shortens a file that has become long.
+--- Truncates a file of more than 2 * KEEP lines to the last KEEP lines.
 local function trim(path)
   local lines, file = {}, io.open(path, "r")
   if not file then return end
@@ -39,8 +39,8 @@ local function trim(path)
   file:close()
 end
 
---- Makes the file if need be, for its owner alone.
--- @treturn ?string its path when it can be written
+--- Creates the file if it does not exist, accessible only to its owner.
+-- @treturn ?string its path, nil if it cannot be written
 function history.open()
   local path = history.path()
   if not path then return nil end
@@ -56,7 +56,7 @@ function history.open()
   return path
 end
 
---- Appends a line.
+--- Appends a line to the file.
 function history.add(path, line)
   local file = path and io.open(path, "a")
   if not file then return end

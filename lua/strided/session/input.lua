@@ -1,8 +1,8 @@
---- Where a session's lines come from: the `readline` module on a terminal,
--- plain reading without it, or a pipe.
+--- Input lines of a session: from a terminal with the `readline` module, from a
+-- terminal without it, or from a pipe.
 --
--- A source is a function of the prompt that returns a line, nil at the end of
--- the input, or false when Ctrl-C gave the line up.
+-- A source is a function that takes the prompt and returns a line, nil at the
+-- end of the input, or false if Ctrl-C discarded the line.
 --
 -- @module strided.session.input
 
@@ -22,7 +22,7 @@ local function plain(path)
   return function(prompt)
     io.write(prompt)
     io.flush()
-    -- A line is there as a whole or not at all.
+    -- The terminal delivers whole lines.
     if not core.wait_input() then
       io.write "\n"
       return false
@@ -33,18 +33,18 @@ local function plain(path)
   end
 end
 
--- Note [Giving up a line]
--- readline's own loop would keep the line after Ctrl-C, so the loop is here
--- and readline is told of each character. The module's handler_remove closes
--- the stream of the terminal before readline is done with it, unless the line
--- is complete; a line that was given up is therefore not removed but begun
--- anew by the next handler_install.
+-- Note [Discarding a line]
+-- readline's own loop keeps the line after Ctrl-C. Therefore the loop is here,
+-- and calls readline for each character. The module's handler_remove closes the
+-- terminal's stream before readline has finished with it, unless the line is
+-- complete. Therefore the handler of a discarded line is not removed; the next
+-- handler_install starts a new line.
 
---- Lines edited through readline.
+--- Reads lines with readline.
 local function edited(rl, path, complete)
   local line, is_done, last
   rl.set_readline_name "strided"
-  -- Forgets what another program's file held.
+  -- Replaces the history file that readline has loaded.
   rl.set_options {histfile = path or "", auto_add = false}
   rl.set_complete_function(function(text, from, to)
     rl.set_completion_append_character ""  -- holds for one completion
@@ -77,8 +77,8 @@ local function edited(rl, path, complete)
 end
 
 --- Reads from a terminal.
--- @tparam function complete what may replace the last word of a line: called
--- with the line and the word as readline cuts it
+-- @tparam function complete returns the completions of the last word of a line;
+-- called with the line and the word as readline splits it
 function input.terminal(complete)
   local path = history.open()
   local ok, rl = pcall(require, "readline")

@@ -1,5 +1,5 @@
---- Values as text that a person reads: tables with their fields, cut short
--- where they are deep or long; whatever has a `tostring` of its own by that.
+--- Formats values for printing: tables with their fields, abbreviated where
+-- they are deep or long; values with a `__tostring` metamethod by that.
 --
 -- @module strided.session.show
 
@@ -9,7 +9,7 @@ local debug, format, ipairs, next, pcall, rawget, select, tostring, type =
 
 local DEPTH = 4     -- tables within tables
 local FIELDS = 40   -- of one table
-local VALUES = 200  -- in all
+local VALUES = 200  -- in total
 local WIDTH = 80
 
 local KEYWORDS = {}
@@ -23,13 +23,13 @@ local COLOURS = {string = "32", number = "36", boolean = "35",
 
 local show = {KEYWORDS = KEYWORDS}
 
---- text in the colour of a kind of value, or as it is without colours.
+--- The text in the colour of a kind of value, if has_colours.
 function show.paint(text, kind, has_colours)
   local code = has_colours and COLOURS[kind]
   return code and "\27[" .. code .. "m" .. text .. "\27[0m" or text
 end
 
--- -- Pieces -------------------------------------------------------------------
+-- -- Helpers ------------------------------------------------------------------
 
 local ESCAPES = {["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t",
                  ['"'] = '\\"', ["\\"] = "\\\\"}
@@ -40,7 +40,7 @@ local function quoted(s)
   end) .. '"'
 end
 
---- tostring that cannot fail and is a string.
+--- tostring(v), or a placeholder if that fails.
 local function text_of(v)
   local ok, text = pcall(tostring, v)
   if ok and type(text) == "string" then return text end
@@ -57,7 +57,7 @@ local function is_name(key)
     and not KEYWORDS[key]
 end
 
---- Numbers before names before the rest, each in its own order.
+--- The order of keys: numbers, then strings, then other types.
 local function before(a, b)
   local ta, tb = type(a), type(b)
   if ta ~= tb then
@@ -71,7 +71,7 @@ end
 
 -- -- Tables -------------------------------------------------------------------
 
---- Keys other than 1 .. n, in order; how many there are.
+--- The sorted keys other than 1 .. n.
 local function other_keys(t, n)
   local keys = {}
   for key in next, t do
@@ -89,9 +89,10 @@ local function count_elements(t)
   return n
 end
 
-local shown -- bound below: tables hold values
+local shown -- defined below; recursive
 
---- "name = value"; the lines of a text that is no table's stay aligned.
+--- "name = value"; further lines of the text of a value with `__tostring` are
+-- aligned.
 local function field(key, value, state, depth)
   local name = (is_name(key) and key
                 or "[" .. shown(key, state, DEPTH) .. "]") .. " = "
@@ -102,7 +103,7 @@ local function field(key, value, state, depth)
   return name .. text
 end
 
---- The fields of a table as texts: as many as there is room for.
+--- The fields of a table as texts, up to the limits.
 local function fields(t, state, depth)
   local texts, n = {}, count_elements(t)
   local keys = other_keys(t, n)
@@ -119,12 +120,12 @@ local function fields(t, state, depth)
   return texts
 end
 
---- How wide a text is on a terminal.
+--- The width of a text on a terminal.
 local function width(text)
   return #text:gsub("\27%[%d*m", ""):gsub("[\128-\191]", "")
 end
 
---- On one line if there is room, else a line for each field.
+--- The fields in braces: on one line if it fits, else one line per field.
 local function braces(texts, depth)
   local line = "{" .. concat(texts, ", ") .. "}"
   if not line:find("\n", 1, true) and width(line) + 2 * depth <= WIDTH then
@@ -152,9 +153,9 @@ function shown(v, state, depth)
   return show.paint(text, kind, state.has_colours)
 end
 
--- -- What others call ---------------------------------------------------------
+-- -- Public functions ---------------------------------------------------------
 
---- One value. A string by itself is shown as it is, within a table quoted.
+--- Formats one value. Strings are quoted only within tables.
 -- @param v
 -- @tparam[opt] boolean has_colours
 -- @treturn string
@@ -162,8 +163,8 @@ function show.value(v, has_colours)
   return shown(v, {open = {}, left = VALUES, has_colours = has_colours}, 0)
 end
 
---- Several values: beside each other, or one below the other when one of them
--- takes several lines.
+--- Formats several values: separated by tabs, or by newlines if one of them has
+-- several lines.
 -- @tparam boolean has_colours
 -- @param ... the values
 -- @treturn string

@@ -1,5 +1,5 @@
---- What a session or a script says about an error: the message and the frames
--- that are the user's.
+--- Formats errors of a session or a script: the message and the traceback of
+-- the user's frames.
 --
 -- @module strided.session.traceback
 
@@ -11,12 +11,12 @@ local debug, format, getinfo, pcall, rawget, tostring, type, xpcall =
   debug, string.format, debug.getinfo, pcall, rawget, tostring, type, xpcall
 
 local FRAMES = 8
-local DEEPEST = 10000 -- to find a level all above it are walked
+local DEEPEST = 10000 -- a lookup of a level visits all levels above it
 local HOME = getinfo(1, "S").source:gsub("session/traceback%.lua$", "")
 
 local failure = {}
 
---- One line for a frame; nil for C functions and for our own files.
+--- One line for a frame; nil for C functions and for the library's files.
 local function frame_text(info)
   if info.currentline <= 0 or info.source:sub(1, #HOME) == HOME then
     return nil
@@ -27,10 +27,10 @@ local function frame_text(info)
   return format("\t%s:%d: %s", info.short_src, info.currentline, what)
 end
 
--- Whoever called these with the handler is not the user.
+-- The frames below these functions belong to the session.
 local BOTTOM = {[xpcall] = true, [core.interruptible] = true}
 
---- The user's frames from level on.
+--- The lines of the user's frames, from a level on.
 local function frames(level)
   local lines, left = {}, 0
   local info = getinfo(level, "Slnf")
@@ -64,17 +64,17 @@ local function message_of(e)
 end
 
 --- The message handler of a session's xpcall: the error as text, with a
--- traceback if the place in the message does not tell all.
+-- traceback if there is more than one frame.
 -- @param e the error object
 -- @treturn string
 function failure.text(e)
   local message = message_of(e)
-  -- coroutine.wrap puts a place in front.
+  -- coroutine.wrap prepends locations.
   if ("x:1: " .. message):find "^[^\n]*:%d+: interrupted$" then
     return "interrupted"
   end
   local lines = frames(3)
-  -- Kernels written in Lua bring the part above the engine along.
+  -- Errors in Lua kernels have a traceback of the frames above the engine.
   local has_head = message:find("\nstack traceback:", 1, true)
   if #lines == 0 or #lines == 1 and not has_head then return message end
   return message .. (has_head and "\n" or "\nstack traceback:\n")
