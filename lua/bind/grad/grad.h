@@ -60,8 +60,8 @@ bool st__env_collect(st__state *h, lua_State *L, int idx, bool has_one);
 bool st__env_collect_args(const st__frame *f);
 /* Drops the environment that st__env_return stored, if it was not used. [0] */
 void st__env_drop_returned(st__state *h, lua_State *L);
-/* Stores the environment of the value at idx, which a Lua kernel returned, for
- * the results of the running call. [0] */
+/* Stores the environment of the value at idx, which a Lua function returned to
+ * the engine, for the results of the running call. [0] */
 void st__env_return(st__state *h, lua_State *L, int idx);
 /* st__pass_enter makes the environment at the top, if has_one, that of the pass
  * and pushes the outer one. st__pass_leave restores the outer one and leaves
@@ -105,8 +105,8 @@ void st__env_inherit_top(st__state *h, lua_State *L, int idx, bool is_written);
 void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
                           bool is_written);
 
-/* True if a result may have to inherit an environment. A view
- * without a history, of a tracked source, does not. */
+/* True if a result may have to inherit an environment. A view without a
+ * history, of a tracked source, does not. */
 static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
                                  const st_tensor *t) {
   if (st_tensor_requires_grad(t)) return true;

@@ -206,7 +206,7 @@ describe("Gradients of one's own:", function()
     it("is made of two functions", function()
       raises("Function: 'backward' must be a function, got nil", Function,
              {forward = print})
-      raises("Function: a table", Function)
+      raises("Function: expected a table", Function)
       raises("Function: 'name' must be a string, got table", Function,
              {forward = print, backward = print, name = {}})
     end)

@@ -52,7 +52,7 @@ describe("The bytes of a string", function()
   end)
 
   for _, row in ipairs {
-    {"too few", "abc", {dtype = "int16", count = 2}, {"take 4 bytes", "are 3"}},
+    {"too few", "abc", {dtype = "int16", count = 2}, {"need 4 bytes", "has 3"}},
     {"not a whole number of elements", "abc", {dtype = "int16"},
      "no whole number"},
     {"skipped to the last and further", "abc", {dtype = "uint8", offset = 4},
@@ -60,7 +60,7 @@ describe("The bytes of a string", function()
     {"skipped, with a count", "abc",
      {dtype = "uint8", offset = 9, count = 0}, "offset 9"},
     {"a terabyte", "abc", {dtype = "uint8", shape = {2 ^ 20, 2 ^ 20}},
-     "take 1099511627776 bytes"},
+     "need 1099511627776 bytes"},
     {"more than can be counted", "abc",
      {dtype = "uint8", shape = {2 ^ 52, 2 ^ 52}}, "more elements than"},
     {"of a negative size", "abc", {dtype = "uint8", shape = {-1}}, "negative"},
@@ -172,7 +172,7 @@ describe("An address", function()
 
   it("needs a size, which is held to", function()
     raises("how much", st.frombuffer, light(), {})
-    raises({"take 8 bytes", "are 4"}, st.frombuffer, light(),
+    raises({"need 8 bytes", "has 4"}, st.frombuffer, light(),
            {dtype = "int64", shape = {1}, nbytes = 4})
     raises("no whole number", st.frombuffer, light(),
            {dtype = "int64", nbytes = 7})
@@ -219,7 +219,7 @@ describe("An address", function()
     assert.same({{2, 2, 2}, {2, 2, 7}}, t:totable())
     assert.equal(2, a[0])
     assert.equal(6, st.frombuffer(a):numel())
-    raises("take 28 bytes", st.frombuffer, a, {count = 7})
+    raises("need 28 bytes", st.frombuffer, a, {count = 7})
     raises("nbytes is 25", st.frombuffer, a, {nbytes = 25})
     local b = ffi.new("uint8_t[?]", 5)
     assert.equal(5, st.frombuffer(b, {dtype = "uint8"}):numel())
