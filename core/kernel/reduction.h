@@ -35,7 +35,7 @@ typedef struct st_reduce_run {
  * pivot per output. */
 typedef struct st_reduce_span {
   char *acc;
-  const char *in, *x[4], *ref;
+  const char *in, *x[4], *pivot;
   int64_t n0, n1;
   const int64_t *off; /* row i starts at in + off[i * skip] */
   int64_t skip;
@@ -57,7 +57,7 @@ typedef struct st_reduce_ops {
   void (*four)(const st_reduce_span *p);  /* four rows, see more; or NULL */
   void (*combine)(char *acc, const char *with, int64_t n); /* acc op= with */
   int64_t in_size, size;         /* of an element: in memory, loaded */
-  int64_t acc_size, ref_size, lanes;
+  int64_t acc_size, pivot_size, lanes;
   bool maps;      /* load changes values: it is called for every element */
   bool stops_early;     /* the first match ends the search */
   bool any_order; /* the order does not change the bits: needs no lanes */

@@ -13,7 +13,7 @@
 
 enum { LINE = 2048, LANES = 32 };
 
-#define APART static __attribute__((noinline))
+#define NOINLINE static __attribute__((noinline))
 
 /* Conversions of a half type from and to float32. */
 typedef struct half_type {
@@ -59,7 +59,7 @@ static const half_type type_bf16 = {st_load_bf16, st_store_bf16};
     return sum; }
 
 #define LINE_STEPS(W, EXP)                                                  \
-  APART void exp_##W(W *x, int64_t n, W max) {                             \
+  NOINLINE void exp_##W(W *x, int64_t n, W max) {                           \
     for (int64_t i = 0; i < n; i++) x[i] = EXP(x[i] - max); }               \
   static void times_##W(W *x, int64_t n, W by) {                            \
     for (int64_t i = 0; i < n; i++) x[i] *= by; }                           \
@@ -191,14 +191,14 @@ BACK_LINES(double, st__exp)
     load_##s(&w->g, p[1] + i * st[1], st[1], n);                            \
     load_##s(&w->y, p[2] + i * st[2], st[2], n); }
 
-static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
+static inline int64_t chunk(int64_t left) { return left < LINE ? left : LINE; }
 
 #define BACK_SUM(name, s, W)                                                \
   static double name##_total_##s(back_##W *w, char *const *p,               \
                                  const int64_t *st, int64_t n0) {           \
     double sum = 0;                                                         \
     for (int64_t i = 0, n; i < n0; i += n) {                                \
-      n = piece(n0 - i);                                                    \
+      n = chunk(n0 - i);                                                    \
       load_back_##s(w, p, st, i, n);                                        \
       sum += name##_sum_##W(w, n); }                                        \
     return sum; }
@@ -213,7 +213,7 @@ static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
                          data[2] + j * st[5]};                              \
       const W sum = (W)name##_total_##s(&w, p, st, n0);                     \
       for (int64_t i = 0, n; i < n0; i += n) {                              \
-        n = piece(n0 - i);                                                  \
+        n = chunk(n0 - i);                                                  \
         if (n0 > LINE) load_back_##s(&w, p, st, i, n);                      \
         name##_step_##W(&w, n, sum);                                        \
         store_##s(&w.g, p[0] + i * st[0], st[0], n); } } }
