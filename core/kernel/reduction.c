@@ -144,7 +144,7 @@ typedef struct row_buffers {
 
 /* Reduces a block of one output; `in` is the address of element 0. */
 static void reduce_block(const reducer *k, span *p, const char *in,
-                       const st_reduce_run *r, row_buffers *c) {
+                         const st_reduce_run *r, row_buffers *c) {
   p->in = c->direct ? in + p->start * k->size : c->buffer;
   if (!c->direct) load_elements(k, c->buffer, in, r, p->start, p->n0);
   k->row(p);
@@ -342,6 +342,8 @@ static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
     memcpy(to + j * k->acc_size, c.values, (size_t)(p.n1 * k->acc_size));
   }
 }
+
+/* -- The driver ----------------------------------------------------------- */
 
 void st__run_reduction(const reducer *k, char **data, const int64_t *s,
                        int64_t n0, int64_t n1, const st_reduce_run *r) {
