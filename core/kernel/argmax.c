@@ -12,7 +12,7 @@
 #define FIND_ROW(name, T, A, L)                                             \
   static void name##_row(const span *p) {                                   \
     const T *x = (const T *)p->in;                                          \
-    const A r = AT(A, p->ref);                                              \
+    const A r = AT(A, p->pivot);                                            \
     int64_t i = 0, n = p->n0;                                               \
     for (int hit = 0; i + 64 <= n; i += 64) {                               \
       for (int l = 0; l < 64; l++) hit |= SAME_AS(L(x[i + l]), r);          \
@@ -24,7 +24,7 @@
 #define FIND_NEXT(name, T, A, L)                                            \
   static void name##_next(const span *p) {                                  \
     int64_t *restrict a = (int64_t *)p->acc;                                \
-    const A *r = (const A *)p->ref;                                         \
+    const A *r = (const A *)p->pivot;                                       \
     const T *x = (const T *)p->x[0];                                        \
     const int64_t n = p->n1;                                                \
     int hit = 0;                                                            \

@@ -23,16 +23,16 @@ static inline int64_t f32_to_i64_x86(float f) {
 
 #define REAL(v) _Generic((v), float _Complex: crealf((float _Complex)(v)), \
   double _Complex: creal((double _Complex)(v)), default: (v))
-#define CUT(v, from_float, from_double) _Generic((v),                        \
+#define TRUNCATE(v, from_float, from_double) _Generic((v),                   \
   float: from_float((float)(v)), double: from_double((double)(v)),           \
   default: (v))
 /* A float32 of 2^31 and more is a multiple of 256, so 32 bits suffice for
  * uint8. */
-#define TO_u1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i64_x86)
-#define TO_i1(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
-#define TO_i2(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
-#define TO_i4(v) CUT(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
-#define TO_i8(v) CUT(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
+#define TO_u1(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i64_x86)
+#define TO_i1(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i2(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i4(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i8(v) TRUNCATE(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
 #define TO_f4(v) REAL(v)
 #define TO_f8(v) REAL(v)
 #define TO_c4(v) (v)
@@ -141,8 +141,8 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
 
 /* Writes rows of k elements; element i of a row comes from array f[i]. */
 #define COPY_INTERLEAVE(b)                                                   \
-  static void copy_weave##b(bits##b *to, const bits##b *const *f, int64_t n, \
-                            int64_t k) {                                     \
+  static void copy_interleave##b(bits##b *to, const bits##b *const *f,       \
+                                 int64_t n, int64_t k) {                     \
     const bits##b *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];            \
     if (k == 2) {                                                            \
       ST_SIMD_FOR(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];            \
@@ -155,13 +155,13 @@ static void copy_rows(char **data, const int64_t *strides, int64_t n1,
     }                                                                        \
   }
 #define COPY_INTERLEAVES(b)                                                  \
-  static void copy_weaves##b(char **data, const int64_t *s, int64_t n0,      \
-                             int64_t n1) {                                   \
+  static void copy_interleaves##b(char **data, const int64_t *s, int64_t n0, \
+                                  int64_t n1) {                              \
     const bits##b *f[4] = {NULL, NULL, NULL, NULL};                          \
     for (int64_t c = 0; c < n0; c++) {                                       \
       f[c] = (const bits##b *)(data[1] + c * s[1]);                          \
     }                                                                        \
-    copy_weave##b((bits##b *)data[0], f, n1, n0);                            \
+    copy_interleave##b((bits##b *)data[0], f, n1, n0);                       \
   }
 
 /* The inner loop runs down the columns if the rows are short. */
@@ -202,7 +202,7 @@ static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
     } else if (st_has_rows(to, b) && s[1] == b) {                            \
       copy_rows(data, s, n1, (size_t)n0 * b);                                \
     } else if (is_interleaved(s, n0, n1, b)) {                               \
-      copy_weaves##b(data, s, n0, n1);                                       \
+      copy_interleaves##b(data, s, n0, n1);                                  \
     } else if (!copy_steps##b(data, s, n0, n1)) {                            \
       copy_bits##b(data, to, from);                                          \
     }                                                                        \

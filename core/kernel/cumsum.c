@@ -18,7 +18,7 @@ enum { WIDTH = 256 };
 
 #define AT(T, p, offset) (*(T *)((p) + (offset)))
 
-static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
+static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
   return n1 >= 4 && (outer < 0 ? -outer : outer) < (inner < 0 ? -inner
                                                               : inner);
 }
@@ -67,13 +67,13 @@ static bool side_by_side(int64_t inner, int64_t outer, int64_t n1) {
 #define SCAN_LOOP(name)                                                     \
   static void name(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *ctx) {                                       \
-    const bool together = side_by_side(s[1], s[3], n1);                     \
+    const bool across = is_across_lines(s[1], s[3], n1);                    \
     (void)ctx;                                                              \
     for (int64_t j = 0, n; j < n1 && n0 > 0; j += n) {                      \
       char *to = data[0] + j * s[2], *p = data[1] + j * s[3];               \
-      n = together && n1 - j > WIDTH ? WIDTH : n1 - j;                      \
-      if (!together) n = n < 4 ? 1 : 4;                                     \
-      if (together) name##_lines(to, p, s, n0, n);                          \
+      n = across && n1 - j > WIDTH ? WIDTH : n1 - j;                        \
+      if (!across) n = n < 4 ? 1 : 4;                                       \
+      if (across) name##_lines(to, p, s, n0, n);                            \
       else if (n == 4) name##_four(to, p, s, n0);                           \
       else name##_line(to, p, s, n0); } }
 

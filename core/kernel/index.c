@@ -25,8 +25,8 @@ typedef struct axis {
   int64_t step, base, size, stride;
 } axis;
 
-static inline axis only_axis(const st_index_ctx *c, char *const *index,
-                             const int64_t *step) {
+static inline axis single_axis(const st_index_ctx *c, char *const *index,
+                               const int64_t *step) {
   return (axis){index[0], step[0], c->base, c->size[0], c->stride[0]};
 }
 
@@ -80,7 +80,7 @@ static inline void get_row(char **p, const int64_t *s, int64_t n,
     const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
     copy_run(p[0], s[0], p[1] + at, s[1], n, size);
   } else if (c->n == 1) {
-    const axis a = only_axis(c, p + 2, s + 2);
+    const axis a = single_axis(c, p + 2, s + 2);
     char *d = p[0];
     const char *v = p[1];
     const int64_t ds = s[0], vs = s[1];
@@ -101,7 +101,7 @@ static inline void put_row(char **p, const int64_t *s, int64_t n,
     const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
     copy_run(p[0] + at, s[0], p[1], s[1], n, size);
   } else if (c->n == 1) {
-    const axis a = only_axis(c, p + 2, s + 2);
+    const axis a = single_axis(c, p + 2, s + 2);
     char *d = p[0];
     const char *v = p[1];
     const int64_t ds = s[0], vs = s[1];
@@ -136,9 +136,9 @@ MOVES(16)
 
 /* -- index_add ------------------------------------------------------------ */
 
-static inline int64_t any_offset(const axis *a, const st_index_ctx *c,
-                                 char *const *index, const int64_t *step,
-                                 int64_t i) {
+static inline int64_t index_offset(const axis *a, const st_index_ctx *c,
+                                   char *const *index, const int64_t *step,
+                                   int64_t i) {
   return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
 }
 
@@ -147,11 +147,11 @@ static inline int64_t any_offset(const axis *a, const st_index_ctx *c,
   static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
                              const st_index_ctx *c) {                       \
     const A alpha = (A)ALPHA(c->alpha);                                     \
-    const axis a = c->n == 1 ? only_axis(c, p + 2, s + 2) : (axis){0};      \
+    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
     const int64_t ds = s[0], vs = s[1];                                     \
     char *to = p[0], *from = p[1];                                          \
     for (int64_t i = 0; i < n; i++) {                                       \
-      T *d = (T *)(to + i * ds + any_offset(&a, c, p + 2, s + 2, i));       \
+      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
       *d = STORE(LOAD(*d) + LOAD(*(const T *)(from + i * vs)) * alpha);     \
     }                                                                       \
   }                                                                         \
@@ -195,14 +195,14 @@ ADD_COMPLEX(c8, double)
 
 /* -- index_mul, index_max, index_min -------------------------------------- */
 
-#define FOLD_ROW(what, name, T, A, LOAD, STORE, OP)                         \
+#define REDUCE_ROW(what, name, T, A, LOAD, STORE, OP)                       \
   static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
                                   const st_index_ctx *c) {                  \
-    const axis a = c->n == 1 ? only_axis(c, p + 2, s + 2) : (axis){0};      \
+    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
     const int64_t ds = s[0], vs = s[1];                                     \
     char *to = p[0], *from = p[1];                                          \
     for (int64_t i = 0; i < n; i++) {                                       \
-      T *d = (T *)(to + i * ds + any_offset(&a, c, p + 2, s + 2, i));       \
+      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
       const A x = (A)LOAD(*d), y = (A)LOAD(*(const T *)(from + i * vs));    \
       *d = STORE(OP(x, y));                                                 \
     }                                                                       \
@@ -214,32 +214,32 @@ ADD_COMPLEX(c8, double)
 #define MAX_OF(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))
 #define MIN_OF(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))
 
-#define FOLD_FLOATS(what, OP)                                               \
-  FOLD_ROW(what, f2, uint16_t, float, st__half_to_float, st__float_to_half, \
-           OP)                                                              \
-  FOLD_ROW(what, bf, uint16_t, float, st__bf16_to_float, st__float_to_bf16, \
-           OP)                                                              \
-  FOLD_ROW(what, f4, float, float, SAME, SAME, OP)                          \
-  FOLD_ROW(what, f8, double, double, SAME, SAME, OP)
+#define REDUCE_FLOATS(what, OP)                                             \
+  REDUCE_ROW(what, f2, uint16_t, float, st__half_to_float,                  \
+             st__float_to_half, OP)                                         \
+  REDUCE_ROW(what, bf, uint16_t, float, st__bf16_to_float,                  \
+             st__float_to_bf16, OP)                                         \
+  REDUCE_ROW(what, f4, float, float, SAME, SAME, OP)                        \
+  REDUCE_ROW(what, f8, double, double, SAME, SAME, OP)
 
-#define FOLD_INTS(what, OP)                                                 \
-  FOLD_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)                 \
-  FOLD_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                    \
-  FOLD_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)                 \
-  FOLD_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)
+#define REDUCE_INTS(what, OP)                                               \
+  REDUCE_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)               \
+  REDUCE_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                  \
+  REDUCE_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)               \
+  REDUCE_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)
 
-FOLD_INTS(mul, MUL)
-FOLD_ROW(mul, i4, uint32_t, uint32_t, SAME, SAME, MUL)
-FOLD_ROW(mul, i8, uint64_t, uint64_t, SAME, SAME, MUL)
-FOLD_FLOATS(mul, MUL)
-FOLD_INTS(max, MAX_OF)
-FOLD_ROW(max, i4, int32_t, int32_t, SAME, SAME, MAX_OF)
-FOLD_ROW(max, i8, int64_t, int64_t, SAME, SAME, MAX_OF)
-FOLD_FLOATS(max, MAX_OF)
-FOLD_INTS(min, MIN_OF)
-FOLD_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
-FOLD_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
-FOLD_FLOATS(min, MIN_OF)
+REDUCE_INTS(mul, MUL)
+REDUCE_ROW(mul, i4, uint32_t, uint32_t, SAME, SAME, MUL)
+REDUCE_ROW(mul, i8, uint64_t, uint64_t, SAME, SAME, MUL)
+REDUCE_FLOATS(mul, MUL)
+REDUCE_INTS(max, MAX_OF)
+REDUCE_ROW(max, i4, int32_t, int32_t, SAME, SAME, MAX_OF)
+REDUCE_ROW(max, i8, int64_t, int64_t, SAME, SAME, MAX_OF)
+REDUCE_FLOATS(max, MAX_OF)
+REDUCE_INTS(min, MIN_OF)
+REDUCE_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
+REDUCE_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
+REDUCE_FLOATS(min, MIN_OF)
 
 /* -- index_check ---------------------------------------------------------- */
 
@@ -301,8 +301,8 @@ static inline int64_t block_of(int64_t from, int64_t n) {
 
 /* Branch-free: every step writes an index, and k only advances for nonzero
  * elements, so the buffer needs room for one index more. */
-static inline void number_block(const char *p, int64_t step, int64_t n,
-                                const st_nonzero_ctx *c, st_dtype dtype) {
+static inline void nonzero_block(const char *p, int64_t step, int64_t n,
+                                 const st_nonzero_ctx *c, st_dtype dtype) {
   int64_t buffer[BLOCK + 1], k = 0;
   for (int64_t i = 0; i < n; i++) {
     buffer[k] = *c->position + i;
@@ -313,12 +313,12 @@ static inline void number_block(const char *p, int64_t step, int64_t n,
   *c->position += n;
 }
 
-static inline void number(char **data, const int64_t *s, int64_t n0,
-                          int64_t n1, const void *ctx, st_dtype dtype) {
+static inline void nonzero(char **data, const int64_t *s, int64_t n0,
+                           int64_t n1, const void *ctx, st_dtype dtype) {
   for (int64_t j = 0; j < n1; j++) {
     for (int64_t b = 0; b < n0; b += BLOCK) {
-      number_block(data[0] + j * s[1] + b * s[0], s[0], block_of(b, n0), ctx,
-                   dtype);
+      nonzero_block(data[0] + j * s[1] + b * s[0], s[0], block_of(b, n0), ctx,
+                    dtype);
     }
   }
 }
@@ -328,9 +328,9 @@ static inline void number(char **data, const int64_t *s, int64_t n0,
                            int64_t n1, const void *ctx) {                   \
     count(data, s, n0, n1, ctx, dtype);                                     \
   }                                                                         \
-  static void number_##name(char **data, const int64_t *s, int64_t n0,      \
-                            int64_t n1, const void *ctx) {                  \
-    number(data, s, n0, n1, ctx, dtype);                                    \
+  static void nonzero_##name(char **data, const int64_t *s, int64_t n0,     \
+                             int64_t n1, const void *ctx) {                 \
+    nonzero(data, s, n0, n1, ctx, dtype);                                   \
   }
 
 NONZEROS(u1, ST_UINT8)
@@ -413,7 +413,7 @@ PACKS(16)
    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8,                      \
    [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
 
-#define FOLD(what)                                                          \
+#define REDUCE(what)                                                        \
   {ST_K_index_##what,                                                       \
    {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
     [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
@@ -429,10 +429,10 @@ static const st_kernel_row rows[] = {
     [ST_FLOAT16] = add_f2, [ST_BFLOAT16] = add_bf, [ST_FLOAT32] = add_f4,
     [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
     [ST_COMPLEX128] = add_c8}},
-  FOLD(mul), FOLD(max), FOLD(min),
+  REDUCE(mul), REDUCE(max), REDUCE(min),
   {ST_K_index_check, {[ST_INT64] = check}},
   {ST_K_nonzero_count, BY_VALUE(count)},
-  {ST_K_nonzero_pack, BY_VALUE(number)},
+  {ST_K_nonzero_pack, BY_VALUE(nonzero)},
   {ST_K_mask_pack, BY_SIZE(pack)},
   {ST_K_mask_unpack, BY_SIZE(unpack)},
 };

@@ -14,7 +14,7 @@ ACCUMULATORS(add_u64, uint64_t, ADD)
 #define NONZERO_HALF(x) (((x) & 0x7fff) != 0)
 
 #define TRUTH(name, accs, A, OP, s, T, L)                                   \
-  FOLD(name##_##s, accs, T, A, char, L, NONZERO, OP, ANY_ORDER)
+  REDUCE(name##_##s, accs, T, A, char, L, NONZERO, OP, ANY_ORDER)
 
 #define LOGICAL(s, T, L)                                                    \
   TRUTH(any, or_u8, uint8_t, OR, s, T, L)                                   \

@@ -23,13 +23,13 @@ enum { PART = 128 };
 
 #define MUL(a, b) ((a) * (b))
 
-static inline uint64_t number_int(st_scalar s) {
+static inline uint64_t scalar_int(st_scalar s) {
   return (uint64_t)st__scalar_to_int(s);
 }
-static inline double number_real(st_scalar s) {
+static inline double scalar_real(st_scalar s) {
   return st__scalar_to_double(s);
 }
-static inline c128 number_complex(st_scalar s) {
+static inline c128 scalar_complex(st_scalar s) {
   double c[2];
   st__scalar_to_complex(s, c);
   return CMPLX(c[0], c[1]);
@@ -51,12 +51,12 @@ static inline c128 number_complex(st_scalar s) {
         for (int64_t j = 0; j < n; j++)                                     \
           acc[j] += MULT(x, (A)AT(const T, b, j * st[2])); } } }
 
-#define PRODUCT(s, T, A, MULT, NUMBER)                                      \
+#define PRODUCT(s, T, A, MULT, SCALAR)                                      \
   ROW_TIMES(s, T, A, MULT)                                                  \
   static void matmul_##s(char **data, const int64_t *st, int64_t n0,        \
                          int64_t n1, const void *ctx) {                     \
     const st_matmul *w = ctx;                                               \
-    A acc[PART], alpha = (A)NUMBER(w->alpha), beta = (A)NUMBER(w->beta);    \
+    A acc[PART], alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);    \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
@@ -67,15 +67,15 @@ static inline c128 number_complex(st_scalar s) {
           AT(T, c, 0) =                                                     \
             (T)(beta == 0 ? sum : sum + MULT(beta, (A)AT(T, c, 0))); } } } }
 
-PRODUCT(u8, uint8_t, uint32_t, MUL, number_int)
-PRODUCT(i8, int8_t, uint32_t, MUL, number_int)
-PRODUCT(i16, int16_t, uint32_t, MUL, number_int)
-PRODUCT(i32, int32_t, uint32_t, MUL, number_int)
-PRODUCT(i64, int64_t, uint64_t, MUL, number_int)
-PRODUCT(f32, float, float, MUL, number_real)
-PRODUCT(f64, double, double, MUL, number_real)
-PRODUCT(c64, c64, c64, st_cmulf, number_complex)
-PRODUCT(c128, c128, c128, st_cmul, number_complex)
+PRODUCT(u8, uint8_t, uint32_t, MUL, scalar_int)
+PRODUCT(i8, int8_t, uint32_t, MUL, scalar_int)
+PRODUCT(i16, int16_t, uint32_t, MUL, scalar_int)
+PRODUCT(i32, int32_t, uint32_t, MUL, scalar_int)
+PRODUCT(i64, int64_t, uint64_t, MUL, scalar_int)
+PRODUCT(f32, float, float, MUL, scalar_real)
+PRODUCT(f64, double, double, MUL, scalar_real)
+PRODUCT(c64, c64, c64, st_cmulf, scalar_complex)
+PRODUCT(c128, c128, c128, st_cmul, scalar_complex)
 
 /* -- The table ------------------------------------------------------------ */
 

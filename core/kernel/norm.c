@@ -15,9 +15,9 @@ ACCUMULATORS(min_f64, double, MIN)
 #define SQDEV(x, r) (((x) - (r)) * ((x) - (r)))
 
 #define FLOATS(name, accs, R, E, OP)                                        \
-  FOLD(name##_f32, accs, float, double, R, F64, E, OP, ORDERED_FOLD)        \
-  FOLD(name##_f64, accs, double, double, R, F64, E, OP, ORDERED_FOLD)       \
-  HALVES(name, name##_f32, accs, double, R, ORDERED_FOLD)
+  REDUCE(name##_f32, accs, float, double, R, F64, E, OP, IN_ORDER)          \
+  REDUCE(name##_f64, accs, double, double, R, F64, E, OP, IN_ORDER)         \
+  HALVES(name, name##_f32, accs, double, R, IN_ORDER)
 
 FLOATS(norm1, add_f64, char, ABS, ADD)
 FLOATS(norm2, add_f64, char, SQUARE, ADD)
@@ -37,13 +37,13 @@ LOAD_EACH(abs_c128, c128, double, load_128, cabs)
 LOAD_EACH(sqabs_c64, c64, double, load_64, sqabs)
 LOAD_EACH(sqabs_c128, c128, double, load_128, sqabs)
 
-FOLD_BODIES(add, add_f64, double, double, char, SAME, ITSELF, ADD)
-FOLD_BODIES(max, max_f64, double, double, char, SAME, ITSELF, MAX)
-FOLD_BODIES(min, min_f64, double, double, char, SAME, ITSELF, MIN)
+REDUCE_BODIES(add, add_f64, double, double, char, SAME, VALUE, ADD)
+REDUCE_BODIES(max, max_f64, double, double, char, SAME, VALUE, MAX)
+REDUCE_BODIES(min, min_f64, double, double, char, SAME, VALUE, MIN)
 
 #define LOADED(loop, load_fn, size, name)                                   \
-  FOLD_LOOP(loop, load_fn, size, name, name##_f64, double, double, char,    \
-            .maps = true)
+  REDUCE_LOOP(loop, load_fn, size, name, name##_f64, double, double, char,  \
+              .maps = true)
 
 #define COMPLEX_NORMS(s, size)                                              \
   LOADED(norm1_##s, load_abs_##s, size, add)                                \
@@ -57,9 +57,9 @@ COMPLEX_NORMS(c128, 16)
 #define CSQDEV(x, r) sqabs((x) - (r))
 
 LOAD_EACH(c64_c128, c64, c128, load_64, C128)
-FOLD(sqdev_c128, add_f64, c128, double, c128, SAME, CSQDEV, ADD, ORDERED_FOLD)
-FOLD_LOOP(sqdev_c64, load_c64_c128, 8, sqdev_c128, add_f64, c128, double,
-          c128, ORDERED_FOLD)
+REDUCE(sqdev_c128, add_f64, c128, double, c128, SAME, CSQDEV, ADD, IN_ORDER)
+REDUCE_LOOP(sqdev_c64, load_c64_c128, 8, sqdev_c128, add_f64, c128, double,
+            c128, IN_ORDER)
 
 /* -- Powers --------------------------------------------------------------- */
 
@@ -70,11 +70,11 @@ LOAD_EACH(abs_f64, double, double, load_64, fabs)
 LOAD_EACH(abs_f16, float, double, load_half, fabs)
 LOAD_EACH(abs_bf16, float, double, load_bf16, fabs)
 
-FOLD_BODIES(power, add_f64, double, double, double, SAME, pow, ADD)
+REDUCE_BODIES(power, add_f64, double, double, double, SAME, pow, ADD)
 
 #define POWERS(s, size)                                                     \
-  FOLD_LOOP(normp_##s, load_abs_##s, size, power, add_f64, double, double,  \
-            double, .maps = true)
+  REDUCE_LOOP(normp_##s, load_abs_##s, size, power, add_f64, double,        \
+              double, double, .maps = true)
 
 POWERS(f16, 2)
 POWERS(bf16, 2)

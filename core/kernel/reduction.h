@@ -22,9 +22,9 @@ enum { ST_REDUCE_BLOCK = 1024 }; /* elements, Note [Pairwise reduction tree] */
 /* The ctx of reductions: where the elements of an output are. Element i has
  * the linear index at + i in these dimensions, the fastest first. */
 typedef struct st_reduce_run {
-  int64_t at;  /* a multiple of ST_REDUCE_BLOCK */
-  bool partials;  /* the elements are accumulators of whole blocks */
-  int ndim;    /* at least 1 */
+  int64_t at;    /* a multiple of ST_REDUCE_BLOCK */
+  bool partials; /* the elements are accumulators of whole blocks */
+  int ndim;      /* at least 1 */
   const int64_t *size, *stride; /* bytes */
 } st_reduce_run;
 
@@ -35,7 +35,7 @@ typedef struct st_reduce_run {
  * pivot per output. */
 typedef struct st_reduce_span {
   char *acc;
-  const char *in, *x[4], *ref;
+  const char *in, *x[4], *pivot;
   int64_t n0, n1;
   const int64_t *off; /* row i starts at in + off[i * skip] */
   int64_t skip;
@@ -47,7 +47,7 @@ typedef struct st_reduce_span {
 /* Loads n elements, step bytes apart, into a contiguous buffer, converted to
  * the type that the bodies read. */
 typedef void (*st_reduce_load)(char *to, const char *p, int64_t step,
-                             int64_t n);
+                               int64_t n);
 
 typedef struct st_reduce_ops {
   st_reduce_load load;
@@ -57,10 +57,10 @@ typedef struct st_reduce_ops {
   void (*four)(const st_reduce_span *p);  /* four rows, see more; or NULL */
   void (*combine)(char *acc, const char *with, int64_t n); /* acc op= with */
   int64_t in_size, size;         /* of an element: in memory, loaded */
-  int64_t acc_size, ref_size, lanes;
-  bool maps;      /* load changes values: it is called for every element */
-  bool stops_early;     /* the first match ends the search */
-  bool any_order; /* the order does not change the bits: needs no lanes */
+  int64_t acc_size, pivot_size, lanes;
+  bool maps;        /* load changes values: it is called for every element */
+  bool stops_early; /* the first match ends the search */
+  bool any_order;   /* the order does not change the bits: needs no lanes */
   /* True if the bits of any of n accumulators may depend on the order of the
    * operations. NULL: they always may, unless any_order. */
   bool (*may_differ)(const char *acc, int64_t n);
@@ -73,6 +73,6 @@ enum { ST_REDUCE_MAX_LANES = 64, ST_REDUCE_MAX_ACC = 16 };
 /* The driver: every st_loop of a reduction calls it. n0 and n1 are the number
  * of elements per output and of outputs. */
 void st__run_reduction(const st_reduce_ops *k, char **data, const int64_t *s,
-                  int64_t n0, int64_t n1, const st_reduce_run *run);
+                       int64_t n0, int64_t n1, const st_reduce_run *run);
 
 #endif

@@ -66,23 +66,23 @@ LOAD(128, bits128)
 
 enum { LOAD_PART = 4096 }; /* bytes that are gathered at a time */
 
-/* Loads elements of type T as type U: `bring` gathers them, and body converts
+/* Loads elements of type T as type U: `gather` gathers them, and body converts
  * the m elements x to out. */
-#define LOAD_AS(s, T, U, bring, body)                                       \
+#define LOAD_AS(s, T, U, gather, body)                                      \
   ST_MAYBE static void load_##s(char *to, const char *p, int64_t step,      \
                                 int64_t n) {                                \
     _Alignas(64) char part[LOAD_PART];                                      \
     const int64_t most = LOAD_PART / (int64_t)sizeof(T);                    \
     U *restrict out = (U *)to;                                              \
     for (int64_t m; n > 0; n -= m, p += m * step, out += m) {               \
-      const bool bare = bring == LOAD_OF(T) && step == sizeof(T);           \
+      const bool direct = gather == LOAD_OF(T) && step == sizeof(T);        \
       m = n < most ? n : most;                                              \
-      if (!bare) bring(part, p, step, m);                                   \
-      const T *restrict x = (const T *)(bare ? p : part);                   \
+      if (!direct) gather(part, p, step, m);                                \
+      const T *restrict x = (const T *)(direct ? p : part);                 \
       body } }
 
-#define LOAD_EACH(s, T, U, bring, f)                                        \
-  LOAD_AS(s, T, U, bring, for (int64_t i = 0; i < m; i++) out[i] = f(x[i]);)
+#define LOAD_EACH(s, T, U, gather, f)                                       \
+  LOAD_AS(s, T, U, gather, for (int64_t i = 0; i < m; i++) out[i] = f(x[i]);)
 
 LOAD_AS(half, uint16_t, float, load_16,
         st_load_f16(out, (const char *)x, 2, m);)
@@ -112,11 +112,11 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 
 #define AT(T, p) (*(const T *)(p))
 
-#define FOLD_ROW(name, accs, T, A, R, L, E, OP)                             \
+#define REDUCE_ROW(name, accs, T, A, R, L, E, OP)                           \
   static void name##_row(const span *p) {                                   \
     enum { W = LANES(A) };                                                  \
     const T *x = (const T *)p->in;                                          \
-    const R r = AT(R, p->ref);                                              \
+    const R r = AT(R, p->pivot);                                            \
     A v[W];                                                                 \
     int64_t i = 0, n = p->n0, m = n < W ? n : W;                            \
     for (; i < m; i++) v[i] = E(L(x[i]), r);                                \
@@ -128,26 +128,26 @@ LOAD_AS(bf16, uint16_t, float, load_16,
     (void)r; }
 
 /* _first initialises the accumulators with a row, _next adds a row. */
-#define FOLD_ONE(name, accs, T, A, R, L, E, OP)                             \
+#define REDUCE_ONE(name, accs, T, A, R, L, E, OP)                           \
   static void name##_first(const span *p) {                                 \
     A *restrict a = (A *)p->acc;                                            \
-    const R *r = (const R *)p->ref;                                         \
+    const R *r = (const R *)p->pivot;                                       \
     const T *x = (const T *)p->x[0];                                        \
     for (int64_t j = 0, n = p->n1; j < n; j++) a[j] = E(L(x[j]), r[j]);     \
     (void)r; }                                                              \
   static void name##_next(const span *p) {                                  \
     A *restrict a = (A *)p->acc;                                            \
-    const R *r = (const R *)p->ref;                                         \
+    const R *r = (const R *)p->pivot;                                       \
     const T *x = (const T *)p->x[0];                                        \
     for (int64_t j = 0, n = p->n1; j < n; j++)                              \
       a[j] = OP(a[j], E(L(x[j]), r[j]));                                    \
     (void)r; }
 
 /* Four rows at a time read and write the accumulators a fourth as often. */
-#define FOLD_FOUR(name, accs, T, A, R, L, E, OP)                            \
+#define REDUCE_FOUR(name, accs, T, A, R, L, E, OP)                          \
   static void name##_four(const span *p) {                                  \
     A *restrict a = (A *)p->acc;                                            \
-    const R *r = (const R *)p->ref;                                         \
+    const R *r = (const R *)p->pivot;                                       \
     const T *x = (const T *)p->x[0], *y = (const T *)p->x[1],               \
             *z = (const T *)p->x[2], *u = (const T *)p->x[3];               \
     if (p->more) for (int64_t j = 0, n = p->n1; j < n; j++)                 \
@@ -158,15 +158,15 @@ LOAD_AS(bf16, uint16_t, float, load_16,
                    E(L(z[j]), r[j])), E(L(u[j]), r[j]));                    \
     (void)r; }
 
-#define FOLD_BODIES(...)                                                    \
-  FOLD_ROW(__VA_ARGS__)                                                     \
-  FOLD_ONE(__VA_ARGS__)                                                     \
-  FOLD_FOUR(__VA_ARGS__)
+#define REDUCE_BODIES(...)                                                  \
+  REDUCE_ROW(__VA_ARGS__)                                                   \
+  REDUCE_ONE(__VA_ARGS__)                                                   \
+  REDUCE_FOUR(__VA_ARGS__)
 
 /* Defines the st_loop `loop` for elements of in_bytes bytes, which load_fn
  * converts to those of the reduction `name`. Further arguments initialise
  * fields of st_reduce_ops. */
-#define FOLD_LOOP(loop, load_fn, in_bytes, name, accs, T, A, R, ...)        \
+#define REDUCE_LOOP(loop, load_fn, in_bytes, name, accs, T, A, R, ...)      \
   static void loop(char **data, const int64_t *s, int64_t n0, int64_t n1,   \
                    const void *run) {                                       \
     static const st_reduce_ops k = {                                        \
@@ -176,16 +176,18 @@ LOAD_AS(bf16, uint16_t, float, load_16,
     st__run_reduction(&k, data, s, n0, n1, run); }
 
 /* Defines a reduction and its loop over elements of type T. */
-#define FOLD(name, accs, T, A, R, L, E, OP, ...)                            \
-  FOLD_BODIES(name, accs, T, A, R, L, E, OP)                                \
-  FOLD_LOOP(name, LOAD_OF(T), sizeof(T), name, accs, T, A, R, __VA_ARGS__)
+#define REDUCE(name, accs, T, A, R, L, E, OP, ...)                          \
+  REDUCE_BODIES(name, accs, T, A, R, L, E, OP)                              \
+  REDUCE_LOOP(name, LOAD_OF(T), sizeof(T), name, accs, T, A, R, __VA_ARGS__)
 
 /* Loops over half types, which are loaded as float32. */
 #define HALVES(loop, name, accs, A, R, ...)                                 \
-  FOLD_LOOP(loop##_f16, load_half, 2, name, accs, float, A, R, __VA_ARGS__) \
-  FOLD_LOOP(loop##_bf16, load_bf16, 2, name, accs, float, A, R, __VA_ARGS__)
+  REDUCE_LOOP(loop##_f16, load_half, 2, name, accs, float, A, R,            \
+              __VA_ARGS__)                                                  \
+  REDUCE_LOOP(loop##_bf16, load_bf16, 2, name, accs, float, A, R,           \
+              __VA_ARGS__)
 
-#define ORDERED_FOLD .any_order = false
+#define IN_ORDER .any_order = false
 #define ANY_ORDER .any_order = true
 
 /* -- Conversions (L), maps (E) and operations (OP) ------------------------ */
@@ -196,7 +198,7 @@ LOAD_AS(bf16, uint16_t, float, load_16,
 #define F64(x) ((double)(x))
 #define C128(x) ((c128)(x))
 
-#define ITSELF(x, r) (x)
+#define VALUE(x, r) (x)
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))

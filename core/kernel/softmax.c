@@ -194,14 +194,14 @@ BACK_LINES(double, st__exp)
     load_##s(&w->g, p[1] + i * st[1], st[1], n);                            \
     load_##s(&w->y, p[2] + i * st[2], st[2], n); }
 
-static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
+static inline int64_t chunk(int64_t left) { return left < LINE ? left : LINE; }
 
 #define BACK_SUM(name, s, W)                                                \
   static double name##_total_##s(back_##W *w, char *const *p,               \
                                  const int64_t *st, int64_t n0) {           \
     double sum = 0;                                                         \
     for (int64_t i = 0, n; i < n0; i += n) {                                \
-      n = piece(n0 - i);                                                    \
+      n = chunk(n0 - i);                                                    \
       load_back_##s(w, p, st, i, n);                                        \
       sum += name##_sum_##W(w, n); }                                        \
     return sum; }
@@ -216,7 +216,7 @@ static inline int64_t piece(int64_t left) { return left < LINE ? left : LINE; }
                          data[2] + j * st[5]};                              \
       const W sum = (W)name##_total_##s(&w, p, st, n0);                     \
       for (int64_t i = 0, n; i < n0; i += n) {                              \
-        n = piece(n0 - i);                                                  \
+        n = chunk(n0 - i);                                                  \
         if (n0 > LINE) load_back_##s(&w, p, st, i, n);                      \
         name##_step_##W(&w, n, sum);                                        \
         store_##s(&w.g, p[0] + i * st[0], st[0], n); } } }

@@ -120,7 +120,7 @@ typedef void (*keys_pair64)(uint64_t *to, const char *p, int64_t step,
 
 /* One line: pointers and strides of the three operands. */
 typedef struct line {
-  char *values, *positions;
+  char *values, *indices;
   const char *in;
   int64_t step[3], n, size;
 } line;
@@ -139,7 +139,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     copy_element(w->values + i * w->step[0], w->in + at * w->step[2],
                  w->size);
   }
-  if (w->positions) *(int64_t *)(w->positions + i * w->step[1]) = at + base;
+  if (w->indices) *(int64_t *)(w->indices + i * w->step[1]) = at + base;
 }
 
 /* Pairs of n keys with consecutive indices from `at` on. */

@@ -17,7 +17,7 @@ ACCUMULATORS(mul_c128, c128, st_cmul)
 /* -- Sums ----------------------------------------------------------------- */
 
 #define INT_SUM(name, s, T)                                                 \
-  FOLD(name##_##s, add_u64, T, uint64_t, char, WIDE, ITSELF, ADD, ANY_ORDER)
+  REDUCE(name##_##s, add_u64, T, uint64_t, char, WIDE, VALUE, ADD, ANY_ORDER)
 
 INTS(INT_SUM, sum)
 
@@ -36,25 +36,25 @@ INTS(INT_SUM, sum)
 
 #define FLOAT_SUM(s, T)                                                     \
   FEW(s, T)                                                                 \
-  FOLD(sum_##s, add_f64, T, double, char, F64, ITSELF, ADD, .few = few_##s)
+  REDUCE(sum_##s, add_f64, T, double, char, F64, VALUE, ADD, .few = few_##s)
 
 FLOAT_SUM(f32, float)
 FLOAT_SUM(f64, double)
-HALVES(sum, sum_f32, add_f64, double, char, ORDERED_FOLD)
-FOLD(sum_c64, add_c128, c64, c128, char, C128, ITSELF, ADD, ORDERED_FOLD)
-FOLD(sum_c128, add_c128, c128, c128, char, C128, ITSELF, ADD, ORDERED_FOLD)
+HALVES(sum, sum_f32, add_f64, double, char, IN_ORDER)
+REDUCE(sum_c64, add_c128, c64, c128, char, C128, VALUE, ADD, IN_ORDER)
+REDUCE(sum_c128, add_c128, c128, c128, char, C128, VALUE, ADD, IN_ORDER)
 
-#define UNLESS_NAN(x, r) ((x) != (x) ? 0 : (x))
+#define NAN_TO_ZERO(x, r) ((x) != (x) ? 0 : (x))
 
 #define NAN_SUM(s, T)                                                       \
-  FOLD(nansum_##s, add_f64, T, double, char, F64, UNLESS_NAN, ADD,          \
-       ORDERED_FOLD)
+  REDUCE(nansum_##s, add_f64, T, double, char, F64, NAN_TO_ZERO, ADD,       \
+         IN_ORDER)
 
 NAN_SUM(f32, float)
 NAN_SUM(f64, double)
-HALVES(nansum, nansum_f32, add_f64, double, char, ORDERED_FOLD)
+HALVES(nansum, nansum_f32, add_f64, double, char, IN_ORDER)
 
-FOLD(sum_b8, add_u64, uint8_t, uint64_t, char, SAME, NONZERO, ADD, ANY_ORDER)
+REDUCE(sum_b8, add_u64, uint8_t, uint64_t, char, SAME, NONZERO, ADD, ANY_ORDER)
 
 /* -- Sums of exponentials ------------------------------------------------- */
 
@@ -65,12 +65,12 @@ LOAD_EACH(f32_f64, float, double, load_32, F64)
 LOAD_EACH(f16_f64, float, double, load_half, F64)
 LOAD_EACH(bf16_f64, float, double, load_bf16, F64)
 
-FOLD(sumexp_f64, add_f64, double, double, double, SAME, EXP_OF, ADD,
-     ORDERED_FOLD)
+REDUCE(sumexp_f64, add_f64, double, double, double, SAME, EXP_OF, ADD,
+       IN_ORDER)
 
 #define EXP_SUM(s, size)                                                    \
-  FOLD_LOOP(sumexp_##s, load_##s##_f64, size, sumexp_f64, add_f64, double,  \
-            double, double, ORDERED_FOLD)
+  REDUCE_LOOP(sumexp_##s, load_##s##_f64, size, sumexp_f64, add_f64,        \
+              double, double, double, IN_ORDER)
 
 EXP_SUM(f32, 4)
 EXP_SUM(f16, 2)
@@ -85,11 +85,11 @@ LOAD_EACH(i16_i64, int16_t, uint64_t, load_16, WIDE)
 LOAD_EACH(i32_i64, int32_t, uint64_t, load_32, WIDE)
 LOAD_EACH(b8_i64, uint8_t, uint64_t, load_8, TRUTH_OF)
 
-FOLD(prod_i64, mul_u64, int64_t, uint64_t, char, WIDE, ITSELF, MUL, ANY_ORDER)
+REDUCE(prod_i64, mul_u64, int64_t, uint64_t, char, WIDE, VALUE, MUL, ANY_ORDER)
 
 #define INT_PRODUCT(s, size)                                                \
-  FOLD_LOOP(prod_##s, load_##s##_i64, size, prod_i64, mul_u64, int64_t,     \
-            uint64_t, char, ANY_ORDER)
+  REDUCE_LOOP(prod_##s, load_##s##_i64, size, prod_i64, mul_u64, int64_t,   \
+              uint64_t, char, ANY_ORDER)
 
 INT_PRODUCT(u8, 1)
 INT_PRODUCT(i8, 1)
@@ -97,14 +97,14 @@ INT_PRODUCT(i16, 2)
 INT_PRODUCT(i32, 4)
 INT_PRODUCT(b8, 1)
 
-FOLD(prod_f32, mul_f64, float, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
-FOLD(prod_f64, mul_f64, double, double, char, F64, ITSELF, MUL, ORDERED_FOLD)
-HALVES(prod, prod_f32, mul_f64, double, char, ORDERED_FOLD)
+REDUCE(prod_f32, mul_f64, float, double, char, F64, VALUE, MUL, IN_ORDER)
+REDUCE(prod_f64, mul_f64, double, double, char, F64, VALUE, MUL, IN_ORDER)
+HALVES(prod, prod_f32, mul_f64, double, char, IN_ORDER)
 /* complex64 products are rounded to complex64, and may overflow, at every
  * step, as in ATen. */
-FOLD(prod_c64, mul_c64, c64, c64, char, SAME, ITSELF, st_cmulf, ORDERED_FOLD)
-FOLD(prod_c128, mul_c128, c128, c128, char, SAME, ITSELF, st_cmul,
-     ORDERED_FOLD)
+REDUCE(prod_c64, mul_c64, c64, c64, char, SAME, VALUE, st_cmulf, IN_ORDER)
+REDUCE(prod_c128, mul_c128, c128, c128, char, SAME, VALUE, st_cmul,
+       IN_ORDER)
 
 /* -- The table ------------------------------------------------------------ */
 

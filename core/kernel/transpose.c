@@ -20,7 +20,7 @@
 #include <immintrin.h>
 #endif
 
-#define ALWAYS static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -81,7 +81,7 @@ typedef __m256i pair1, pair2, pair4, pair8, pair16;
 
 /* `reg` is lane or pair, b the element size, k = 16 / b, log = log2 k. */
 #define ZIP(reg, b, k, log)                                                  \
-  ALWAYS void reg##_zip##b(reg##b *row) {                                    \
+  INLINE void reg##_zip##b(reg##b *row) {                                    \
     UNROLL for (int round = 0; round < log; round++) {                       \
       reg##b zip[k];                                                         \
       UNROLL for (int r = 0; r < k / 2; r++) {                               \
@@ -94,7 +94,7 @@ typedef __m256i pair1, pair2, pair4, pair8, pair16;
 
 #define TILE(reg, b, k, log)                                                 \
   ZIP(reg, b, k, log)                                                        \
-  ALWAYS void reg##_tile##b(char *dst, int64_t dst_row, const char *src,     \
+  INLINE void reg##_tile##b(char *dst, int64_t dst_row, const char *src,     \
                             int64_t src_row) {                               \
     reg##b row[k];                                                           \
     UNROLL for (int r = 0; r < k; r++) {                                     \
@@ -129,13 +129,13 @@ enum { PAIR = 1 };
 /* -- Transposing ---------------------------------------------------------- */
 
 /* Start of the tile after the one at i; the last tile ends at n. */
-static inline int64_t behind(int64_t i, int64_t tile, int64_t n) {
+static inline int64_t next_tile(int64_t i, int64_t tile, int64_t n) {
   i += tile;
   return i < n && i > n - tile ? n - tile : i;
 }
 
 /* Element by element, for sizes smaller than a tile. */
-ALWAYS void transpose_few(char *const *data, const int64_t *s, int64_t n0,
+INLINE void transpose_few(char *const *data, const int64_t *s, int64_t n0,
                           int64_t n1, size_t b) {
   for (int64_t j = 0; j < n1; j++) {
     char *to = data[0] + j * s[2];
@@ -148,9 +148,9 @@ ALWAYS void transpose_few(char *const *data, const int64_t *s, int64_t n0,
 
 /* Writes as many rows of dst as a tile has columns. */
 #define COLUMNS(reg, b, tall)                                                \
-  ALWAYS void reg##_columns##b(char *to, int64_t dst_row, const char *from,  \
+  INLINE void reg##_columns##b(char *to, int64_t dst_row, const char *from,  \
                                int64_t src_row, int64_t n0) {                \
-    for (int64_t i = 0; i < n0; i = behind(i, tall, n0)) {                   \
+    for (int64_t i = 0; i < n0; i = next_tile(i, tall, n0)) {                \
       reg##_tile##b(to + i * b, dst_row, from + i * src_row, src_row);       \
     }                                                                        \
   }
@@ -162,7 +162,7 @@ ALWAYS void transpose_few(char *const *data, const int64_t *s, int64_t n0,
                            int64_t n1, const void *ctx) {                    \
     (void)ctx;                                                               \
     if (n0 < k || n1 < k) transpose_few(data, s, n0, n1, b);                 \
-    else for (int64_t j = 0; j < n1; j = behind(j, k, n1)) {                 \
+    else for (int64_t j = 0; j < n1; j = next_tile(j, k, n1)) {              \
       char *to = data[0] + j * s[2];                                         \
       const char *from = data[1] + j * b;                                    \
       if (n0 >= PAIR * k) pair_columns##b(to, s[2], from, s[1], n0);         \
@@ -216,7 +216,7 @@ enum { LINE = 64 };
 #if defined(__SSE2__)
 /* Non-temporal stores that fill a cache line without a gap are combined into
  * one write, and the line is not read first. */
-ALWAYS void stream_line(char *to, const char *from) {
+INLINE void stream_line(char *to, const char *from) {
 #if defined(__AVX2__)
   __m256i part[2];
   memcpy(part, from, LINE);

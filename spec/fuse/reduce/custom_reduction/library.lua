@@ -1,4 +1,4 @@
---- Scripted reductions for specs and their workers.
+--- Custom reductions for specs and their workers.
 
 local st = require "strided"
 

@@ -1,10 +1,10 @@
---- Prints the bits of scripted reductions, for a comparison of instruction
+--- Prints the bits of custom reductions, for a comparison of instruction
 -- sets.
 
-local library = require "spec.fuse.reduce.scripted_reduction.library"
+local library = require "spec.fuse.reduce.custom_reduction.library"
 local st = require "strided"
 
-local lib = st.library "spec_scripted"
+local lib = st.library "spec_custom"
 local ops = library.define(lib)
 st.manual_seed(3)
 for _, shape in ipairs(library.SHAPES) do

@@ -2,7 +2,7 @@
 -- axes: isa lua ffi threads
 
 local build = require "spec.support.build"
-local library = require "spec.fuse.reduce.scripted_reduction.library"
+local library = require "spec.fuse.reduce.custom_reduction.library"
 local st = require "strided"
 
 local tensors = require "spec.support.tensors"
@@ -13,12 +13,12 @@ local unpack = unpack or table.unpack
 local HERE = build.root .. "/spec/fuse/reduce"
 local MOST = 3000 -- allocations of a call before this looks endless
 
-describe("A scripted reduction", function()
+describe("A custom reduction", function()
   local before, lib, ops, threads
   setup(function()
     before = tensors.live()
     threads = st.get_num_threads()
-    lib = st.library "spec_scripted"
+    lib = st.library "spec_custom"
     ops = library.define(lib)
   end)
   teardown(function()
@@ -174,9 +174,9 @@ describe("A scripted reduction", function()
   end)
 
   it("shows its schema and documentation", function()
-    assert.equal("spec_scripted::total(Tensor x, *, Dim[1]? dim=None, " ..
+    assert.equal("spec_custom::total(Tensor x, *, Dim[1]? dim=None, " ..
                  "bool keepdim=False) -> Tensor", ops.total.default:schema())
-    assert.matches("root of the mean square", st.help "spec_scripted::rms")
+    assert.matches("root of the mean square", st.help "spec_custom::rms")
   end)
 
   -- -- Bits ------------------------------------------------------------------
@@ -231,7 +231,7 @@ describe("A scripted reduction", function()
   if not build.is_sanitized and not os.getenv "STRIDED_ISA" then
     it("has the same bits for every instruction set", function()
       local function digest(isa)
-        return build.run(("env STRIDED_ISA=%s %s '%s/scripted_reduction/" ..
+        return build.run(("env STRIDED_ISA=%s %s '%s/custom_reduction/" ..
                           "digest.lua'"):format(isa, build.lua,
                                                 HERE))
       end
@@ -366,7 +366,7 @@ describe("A scripted reduction", function()
     it("refuses " .. what, function()
       local said = failure(function() lib:reduction(row[1], row[2]) end)
       assert.matches(row[3], said)
-      assert.matches("scripted_reduction_spec", said)
+      assert.matches("custom_reduction_spec", said)
       assert.is_nil(ops.f)
     end)
   end
