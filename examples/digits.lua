@@ -1,11 +1,11 @@
---- Handwritten digits: trains a small network to read them, and keeps it.
+--- Trains a small network to recognize handwritten digits, and saves it.
 --
 --     ./dev lua examples/digits.lua [--epochs N] [--seed N] [FOLDER]
 --
--- Four fifths of 1797 pictures of 8 x 8 greys are learnt from, the others are
--- held out to see how well it went. Into FOLDER (the current one when it is
--- not given) go the network, which is read back and has to give the same
--- answers, and a picture of what was taken for what.
+-- Of 1797 grey images of 8 x 8 pixels, four fifths are the training set and the
+-- others the test set. Writes the network, which is loaded again and must give
+-- the same answers, and an image of the confusion matrix into FOLDER (by
+-- default the current one).
 
 local st = require "strided"
 local nn = require "strided.nn"
@@ -28,7 +28,7 @@ local HERE = arg[0]:match "^(.*)/[^/]*$" or "."
 local DATA = HERE .. "/../spec/data/"
 local BATCH, RATE = 32, 3e-3
 
--- -- What is asked for -------------------------------------------------------
+-- -- Options -----------------------------------------------------------------
 
 local function refuse(...)
   io.stderr:write("digits: ", format(...), "\n\n", USAGE)
@@ -66,14 +66,14 @@ end
 
 -- -- The digits --------------------------------------------------------------
 
---- Pictures as rows of numbers from 0 to 1, and their classes: the digit + 1.
+--- The images as rows of numbers from 0 to 1, and their classes: digit + 1.
 local function load_digits()
   local x = st.load(DATA .. "digits_images.npy"):flatten(2):to "float32" / 16
   local y = st.load(DATA .. "digits_labels.npy"):to "int64" + 1
   return x, y
 end
 
---- {x =, y =} to train with, and a fifth that is held out.
+--- The training set {x =, y =}, and the test set, a fifth of the images.
 local function split(x, y)
   local n = x.shape[1]
   local order, held = st.randperm(n), floor(n / 5)
@@ -93,19 +93,19 @@ local function new_network()
   }
 end
 
---- The classes that it takes the pictures for.
+--- The predicted classes.
 local function predict(net, x)
   net:eval()
   return st.no_grad(function() return net(x):argmax(2) end)
 end
 
---- Per cent of the pictures taken for what they are.
+--- The accuracy in per cent.
 local function accuracy(net, part)
   local right = predict(net, part.x):eq(part.y)
   return 100 * right:sum():item() / right:numel()
 end
 
---- Sees all pictures once, in another order each time; returns the mean loss.
+--- Trains for one epoch, in random order; returns the mean loss.
 local function learn(net, optimizer, part)
   local n, total = part.x.shape[1], 0
   local criterion, order = nn.CrossEntropyLoss(), st.randperm(n)
@@ -124,8 +124,9 @@ end
 
 -- -- Progress ----------------------------------------------------------------
 
---- Seconds since it was made. The clock on the wall knows whole ones; that of
--- the processor parts of them, but counts those of all threads.
+--- A function that returns the seconds since its creation. The wall clock has a
+-- resolution of one second; the processor clock is finer, but adds up the time
+-- of all threads.
 local function stopwatch()
   local wall, processor = os.time(), os.clock()
   return function()
@@ -134,7 +135,7 @@ local function stopwatch()
   end
 end
 
---- A function that shows a line of text: on a terminal in place of the last.
+--- A function that prints a line; on a terminal it replaces the last one.
 local function progress()
   local code = os.execute "test -t 1"
   local is_live, width = code == 0 or code == true, 0
@@ -146,7 +147,7 @@ local function progress()
   end, function() io.write(is_live and "\n" or "") end
 end
 
---- Trains with a rate that falls to 0 along a cosine.
+--- Trains with cosine decay of the learning rate.
 local function train(net, training, held_out, epochs)
   local optimizer = optim.AdamW(net:parameters(), {lr = RATE})
   local show, finish = progress()
@@ -179,7 +180,7 @@ text-anchor: middle; dominant-baseline: central; fill: #1f2328 }
 <text transform="translate(16 %d) rotate(-90)">written</text>
 ]]
 
---- How often each digit was taken for each: counts[written][taken for].
+--- The confusion matrix: counts[class][predicted class].
 local function confusion(net, part)
   local pairs_of = (part.y - 1) * 10 + predict(net, part.x)
   return pairs_of:bincount {minlength = 101}:slice(1, 2, 101):view(10, 10)
@@ -217,7 +218,7 @@ local function draw(path, counts)
   assert(file:close())
 end
 
--- -- The job -----------------------------------------------------------------
+-- -- Main --------------------------------------------------------------------
 
 local epochs, seed, folder = parse(arg)
 make_folder(folder)

@@ -1,12 +1,11 @@
---- The main job: a photo through every layer of the engine.
+--- The demo: processes a photo in every layer of the engine.
 --
 --     ./dev demo [FOLDER]
 --
--- Loads an HWC uint8 picture, looks at it as NCHW, moves it between memory
--- formats, normalises it by broadcasting, runs an operator that is defined
--- here in Lua, reduces, and writes a .npy and two pictures into FOLDER (the
--- current one when it is not given). Every step says what moved and how the
--- iterator walked it.
+-- Loads an HWC uint8 image, views it as NCHW, converts between memory formats,
+-- normalizes by broadcasting, runs an operator defined here in Lua, reduces,
+-- and writes a .npy file and two images into FOLDER (by default the current
+-- one). Each step prints the bytes that it moved and the iterator's plan.
 
 local st = require "strided"
 
@@ -16,7 +15,7 @@ local here = arg and arg[0] and arg[0]:match "^(.*)/[^/]*$" or "."
 local source = here .. "/../spec/data/raccoon.npy"
 local folder = arg and arg[1] or "."
 
--- -- Showing -----------------------------------------------------------------
+-- -- Output ------------------------------------------------------------------
 
 local function list(t)
   local out = {}
@@ -55,8 +54,8 @@ local LOOPS = {
   tiled = "strided, transposed tile by tile",
 }
 
---- How the iterator walks `outputs <- inputs`: what a copy or an elementwise
--- operator builds for these operands.
+--- Prints the iterator's plan for `outputs <- inputs`, which a copy or an
+-- elementwise operator builds for these operands.
 local function show_plan(outputs, inputs, is_reduction)
   local plan = st.iterator {
     outputs = outputs, inputs = inputs, resize_outputs = false,
@@ -77,7 +76,7 @@ local function show_moved(n)
   print(format("   bytes moved: %d", n))
 end
 
--- -- Pictures ----------------------------------------------------------------
+-- -- Images ------------------------------------------------------------------
 
 --- Writes an HW (grey) or HWC (RGB) uint8 tensor as PGM or PPM.
 local function write_picture(path, t)
@@ -89,12 +88,12 @@ local function write_picture(path, t)
   print(format("   wrote %s (%d x %d)", path, w, h))
 end
 
---- [lo, hi] to [0, 255], as bytes.
+--- Scales [lo, hi] to [0, 255], as bytes.
 local function to_bytes(t, lo, hi)
   return ((t - lo) * (255 / (hi - lo))):clamp(0, 255):to "uint8"
 end
 
--- -- The job -----------------------------------------------------------------
+-- -- Main --------------------------------------------------------------------
 
 local start = os.clock()
 

@@ -1,27 +1,28 @@
 #!/bin/sh
-# The passes of the tests, side by side: ./dev test, san, tsan, hosts, grind
-# and lint end here.
+# Runs the passes of the tests in parallel, for ./dev test, san, tsan, hosts,
+# grind and lint.
 #
 # A pass is one Lua with one build, over all specs or over those that depend
-# on what the pass varies: each spec says so in its line "-- axes:". Every
-# spec runs in a process of its own; as many run at a time as there are
-# processors, at most four (LANES), and those on the axis "alone" at the end,
-# one by one. Logs are in build/test/PASS/, results in build/test/results.
+# on what the pass varies, which the line "-- axes:" of a spec lists. Each spec
+# runs in a separate process. As many processes run in parallel as there are
+# processors, at most four (LANES); the specs on the axis "alone" run at the
+# end, one by one. Logs are in build/test/PASS/, results in build/test/results.
 set -eu
 cd "$(dirname "$0")/.."
 . spec/support/build.sh
 . spec/hosts/ready.sh
 
 out=build/test
-# These begin first, since they take long.
+# These start first, because they take long.
 slow='architecture conformance property nginx states saving overflow
       extreme_sizes fuzz embed move copy commute registration_order memory oom
       out_of_memory reproducible process neovim haproxy'
-LIMIT=900 # seconds that a spec may take; under valgrind ten times as many
+# timeout of a spec, in seconds; ten times as long under valgrind
+LIMIT=900
 
 # -- Passes --------------------------------------------------------------------
 
-# The instruction sets of this machine, the best one last.
+# Prints the instruction sets of this machine, the best one last.
 isas() {
   printf base
   [ -r /proc/cpuinfo ] || return 0
@@ -34,8 +35,8 @@ isas() {
   fi
 }
 
-# rows COMMAND: its passes. Those of the sanitizers come last: the others run
-# while the sanitized library is compiled.
+# rows COMMAND: prints its passes. Those of the sanitizers come last: the others
+# run while their builds are made.
 #     pass, build, Lua, STRIDED_ISA, STRIDED_NUM_THREADS, axis of its specs
 rows() {
   best=$(isas); best=${best##* }
@@ -74,8 +75,8 @@ rows() {
   esac
 }
 
-# files AXIS: those of $chosen (empty: all specs) that a pass runs, the slow
-# ones first.
+# files AXIS: prints the specs that a pass runs, out of $chosen (all specs, if
+# it is empty), the slow ones first.
 files() {
   case $1 in
     luacheck) [ -n "$chosen" ] || echo -; return ;;
@@ -104,11 +105,11 @@ axes() { [ "$1" = - ] || sed -n '/^-- axes: /{s///p;q;}' "$1"; }
 
 # -- A job ---------------------------------------------------------------------
 
-# asan LUA: the environment of a run against the sanitized build.
+# asan LUA: prints the environment for a run with the sanitized build.
 asan() {
-  # Where libasan guesses glibc to keep the thread-local data of a dlopened
-  # library is wrong at times, and the leak checker dies there. LuaJIT maps
-  # its own memory, so leaks are looked for under plain Lua only.
+  # libasan's guess of where glibc keeps the thread-local data of a dlopened
+  # library is sometimes wrong, and then the leak checker crashes. LuaJIT maps
+  # its own memory, so leaks are checked under plain Lua only.
   leaks=1
   [ "$1" != luajit ] || leaks=0
   echo "LD_PRELOAD=$(gcc -print-file-name=libasan.so) STRIDED_SANITIZED=1"
@@ -117,10 +118,10 @@ asan() {
   echo "ASAN_OPTIONS=$options:detect_leaks=$leaks"
 }
 
-# ThreadSanitizer wants addresses that are not too random.
+# ThreadSanitizer fails with too much address space randomization.
 tame() { if setarch -R true 2>/dev/null; then echo "setarch -R"; fi; }
 
-# It reads what was never written, except in what the fuzzer prints.
+# Reports uses of uninitialized values, except in the fuzzer's output.
 valgrind_for() {
   values=yes
   case $1 in */fuzz_spec.lua) values=no ;; esac
@@ -129,7 +130,7 @@ valgrind_for() {
     --errors-for-leak-kinds=definite"
 }
 
-# busted FILE: in the pass of the variables of `job`.
+# run_spec FILE: runs busted, in the pass that the variables of `job` describe.
 run_spec() {
   use "$build"
   set -- "$(command -v busted)" -o plainTerminal "$1"
@@ -143,14 +144,14 @@ run_spec() {
   esac
   [ $isa = - ] || set -- STRIDED_ISA=$isa "$@"
   [ $threads = - ] || set -- STRIDED_NUM_THREADS=$threads "$@"
-  # Teams of processes side by side must not wait for each other busily.
+  # Threads of parallel processes must not spin while they wait.
   set -- OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" "$@"
   timeout --foreground $LIMIT \
     env -u STRIDED_ISA -u STRIDED_NUM_THREADS "$@" </dev/null
 }
 
-# counted LOG: how many passed, failed and were left out. A run that dies
-# before its summary is one failure.
+# counted LOG: prints how many tests passed, failed and were skipped. A run that
+# crashes before its summary counts as one failure.
 counted() {
   line=$(grep -E '^[0-9]+ success' "$1" | tail -n 1)
   set -- "$1" $(echo "$line" | sed 's/[^0-9 ]//g')
@@ -167,13 +168,13 @@ counted_luacheck() {
   else echo 0 $(($1 + $2)) 0; fi
 }
 
-# The builds that others wait for take half of the processors.
+# Makes a build that other jobs wait for, on half of the processors.
 make_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$((($(nproc) + 1) / 2))
   (build_$1)
 }
 
-# job PASS FILE: runs it, with a log of its own, and adds its result.
+# job PASS FILE: runs a job, writes its log, and appends its result.
 job() {
   pass=$1 file=$2
   read -r build lua isa threads rest <<END
@@ -212,7 +213,7 @@ END
 
 # -- All of them ---------------------------------------------------------------
 
-# plan ROWS: a line "PASS FILE" per job into queue, or into alone.
+# plan SPECS <ROWS: appends a line "PASS FILE" per job to queue or alone.
 plan() {
   chosen=$1
   while read -r pass build lua isa threads axis; do
@@ -232,7 +233,7 @@ plan() {
   done
 }
 
-# The builds that the passes need: build/ now, the others as the first jobs.
+# Makes the builds that the passes need: build/ now, the others as first jobs.
 build_all() {
   need build test
   ! grep -q '^luacheck' $out/passes || need lint
@@ -251,7 +252,8 @@ build_all() {
   done
 }
 
-# Passes in their order, with sums; the slowest; what hosts say.
+# Prints the passes in order with their sums, the slowest specs, and the output
+# of the hosts.
 report() {
   awk -v wall=$1 '
     { if (!($1 in specs)) { order[++n] = $1 }
@@ -280,7 +282,7 @@ report() {
   awk '$5 > 0 { print "failed: " $1 " " $2 }' $out/results
 }
 
-# main COMMAND [SPEC...]
+# main COMMAND [SPEC...]: runs all passes of a command.
 main() {
   what=$1; shift
   if [ $what = test ] && [ "${1:-}" = all ]; then what=all; shift; fi

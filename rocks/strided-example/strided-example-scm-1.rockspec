@@ -10,9 +10,9 @@ source = {
 description = {
   summary = "How to extend strided: operators and a device from C",
   detailed = [[
-A namespace of operators (boxed, typed, structured, composite) and a device
-with its own allocator and kernels, in a library of its own that knows nothing
-of strided but its public header. Made to be copied.]],
+A template for extensions: a namespace of operators (boxed, typed, structured,
+composite) and a device with its own allocator and kernels, in a library that
+includes only the public header of strided.]],
   license = "MIT",
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzing: ./dev fuzz and ./dev keep.
+# Runs the fuzzers, for ./dev fuzz and ./dev keep.
 #
 #     spec/fuzz/fuzz.sh run [N [TARGET...]] | keep [TARGET...]
 set -eu
@@ -14,8 +14,9 @@ count() {
   say "dev: $1: $2 passed, $3 failed"
 }
 
-# target | program | inputs of a process | bytes of an input
-# Operators keep every schema they had, so many schemas are many processes.
+# target | program | inputs per process | bytes per input
+# An operator keeps every schema that it had, so fuzzing schemas needs many
+# processes.
 fuzz_targets='
 schema      | schema | 50000   | 400
 slices      | lua    | 5000000 | 80
@@ -25,8 +26,8 @@ safetensors | lua    | 5000000 | 400
 dlpack      | dlpack | 5000000 | 100
 '
 
-# fuzz_inputs N TARGET PROGRAM RUNS LENGTH: libFuzzer, from the corpus in the
-# repository and the larger one that earlier runs have left in build/fuzz.
+# fuzz_inputs N TARGET PROGRAM RUNS LENGTH: runs libFuzzer with the corpus in
+# the repository and the larger one of earlier runs in build/fuzz.
 fuzz_inputs() {
   say; say "dev: $1 inputs, $2"
   mkdir -p "build/fuzz/corpus/$2"
@@ -48,8 +49,8 @@ allocator_may_return_null=1:max_allocation_size_mb=64:detect_leaks=1" \
   count "$2, libFuzzer" "$done" "$bad"
 }
 
-# fuzz_script LUA WHAT N ARGUMENT...: N rounds of spec/fuzz/fuzz.lua. Huge
-# tensors fail at once, instead of being made.
+# fuzz_script LUA WHAT N ARGUMENT...: runs N rounds of spec/fuzz/fuzz.lua. The
+# allocation of huge tensors fails.
 fuzz_script() {
   lua=$1 what=$2 n=$3; shift 3
   say; say "dev: $n $what, $lua"
@@ -65,7 +66,8 @@ allocator_may_return_null=1:max_allocation_size_mb=64:detect_leaks=0" \
   else count "$what, $lua" 0 1; fi
 }
 
-# Calls of operators, and a tenth as many rounds with all else that is public.
+# Fuzzes calls of operators, and the other public functions with a tenth as
+# many rounds.
 fuzz_calls() {
   build_san
   use build/san
@@ -75,9 +77,9 @@ fuzz_calls() {
   done
 }
 
-# fuzz N [TARGET...]: all of them, or these.
+# fuzz N [TARGET...]: runs N inputs for these targets, or for all.
 fuzz() {
-  case $1 in *[!0-9]*|'') die "how many inputs? $1 is no number" ;; esac
+  case $1 in *[!0-9]*|'') die "the number of inputs must be a number, got $1" ;; esac
   need build test fuzz
   inputs=$1; shift
   build_fuzz
@@ -91,8 +93,8 @@ fuzz() {
   case " ${*:-calls} " in *" calls "*) fuzz_calls "$inputs" ;; esac
 }
 
-# keep [TARGET...]: what is new in the corpora of build/fuzz goes, as few
-# inputs as reach the same, into those of the repository.
+# keep [TARGET...]: adds a minimal set of inputs with new coverage from the
+# corpora of build/fuzz to those of the repository.
 keep() {
   use build/fuzz
   for folder in build/fuzz/corpus/*/; do

@@ -1,5 +1,5 @@
-# The builds that ./dev makes, each in a folder of its own: sourced, in the
-# root of the checkout.
+# The builds of ./dev, each in a separate folder. Sourced in the root of the
+# source tree.
 
 . spec/support/packages.sh
 
@@ -10,8 +10,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL
 say() { printf '%s\n' "$*" >&2; }
 die() { say "dev: $*"; exit 1; }
 
-# build_in FOLDER OPTION...: configures once, then compiles what changed,
-# without a word if QUIET is set. A compiler cache is used where there is one.
+# build_in FOLDER OPTION...: configures once, then compiles what changed. Prints
+# nothing if QUIET is set. Uses ccache if it is installed.
 build_in() {
   folder=$1; shift
   home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' \
@@ -38,7 +38,8 @@ build_in() {
   fi
 }
 
-# The Luas beside those of the 5.1 ABI that have their headers here, 5.3;5.4.
+# Prints the Lua versions, besides those with the 5.1 ABI, whose headers are
+# installed: 5.3;5.4.
 further_luas() {
   versions=
   for version in 5.3 5.4; do
@@ -48,11 +49,11 @@ further_luas() {
   echo "$versions"
 }
 
-# build_release WHAT: into build/, at least
-#   run   the kernels of this machine (base and its best), LuaJIT's binding
-#   spec  these, the bindings of all Luas, the C programs that specs start
+# build_release WHAT: builds into build/, at least
+#   run   the kernels for this machine (base and its best), LuaJIT's binding
+#   spec  these, the bindings of all Lua versions, the C programs of the specs
 #   all   these, and the kernels of every instruction set
-# What was asked for earlier stays: the folder only ever gets more.
+# Parts that were built earlier are kept up to date too.
 build_release() {
   need build
   asked=$1
@@ -75,7 +76,8 @@ build_san() {
            -DSTRIDED_SANITIZE=address,undefined -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
-# OpenMP's runtime is not built for ThreadSanitizer, and Lua is not needed.
+# Without OpenMP, whose runtime is not built for ThreadSanitizer, and without
+# Lua, which is not needed.
 build_tsan() {
   need build
   build_in build/tsan -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
@@ -84,8 +86,8 @@ build_tsan() {
            -DSTRIDED_LUA=OFF -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
-# For valgrind, which knows no AVX-512. Freed blocks go back at once, so that
-# it sees who touches them.
+# For valgrind, which does not support AVX-512. Without the block cache, freed
+# blocks are returned at once, so that valgrind detects uses after free.
 build_grind() {
   need build grind
   build_in build/grind -DCMAKE_BUILD_TYPE=RelWithDebInfo \
@@ -93,7 +95,7 @@ build_grind() {
            -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
-# Warnings are gcc's business.
+# The build for libFuzzer. Warnings are disabled; gcc's builds report them.
 build_fuzz() {
   need build fuzz
   build_in build/fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=None \
@@ -103,8 +105,8 @@ build_fuzz() {
            -DLUA_INCDIR=/usr/include/lua5.1 -DSTRIDED_FUZZ=ON
 }
 
-# use FOLDER: every Lua finds the modules of this checkout and its own binding
-# in the folder.
+# use FOLDER: sets the module paths of every Lua to this source tree and to the
+# bindings in the folder.
 use() {
   case $1 in /*) folder=$1 ;; *) folder=$root/$1 ;; esac
   LUA_PATH="$root/lua/?.lua;$root/lua/?/init.lua;$root/?.lua;;"
@@ -114,7 +116,7 @@ use() {
   export LUA_PATH LUA_CPATH LUA_CPATH_5_3 LUA_CPATH_5_4
 }
 
-# find_spec NAME: the file of a spec; its folder and suffix may be left out.
+# find_spec NAME: prints the file of a spec; its folder and suffix are optional.
 find_spec() {
   if [ -e "$1" ]; then echo "$1"; return; fi
   name=${1%.lua}
@@ -123,7 +125,7 @@ find_spec() {
     case $found in
       '') ;;
       *"
-"*) die "which of them?" $found ;;
+"*) die "the name is ambiguous:" $found ;;
       *) echo "$found"; return ;;
     esac
   done

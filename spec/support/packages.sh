@@ -1,7 +1,8 @@
-# What ./dev needs, as data, and the installing of it through apt: sourced.
-# Nothing is installed while everything that a command needs is there.
+# The packages that ./dev needs, as a table, and their installation with apt.
+# Sourced. A command installs only the packages that it needs and that are
+# missing.
 
-# group | Debian package | why | the command or file that shows it
+# group | Debian package | why | a command or file that shows its presence
 packages='
 build | gcc                    | compiles the engine (C11 with OpenMP)
       | gcc
@@ -29,7 +30,7 @@ test  | lua5.3                 | a Lua with integers
       | lua5.3
 test  | liblua5.3-dev          | lua.h for the binding to it
       | /usr/include/lua5.3/lua.h
-test  | lua5.4                 | a Lua with integers and closed variables
+test  | lua5.4                 | a Lua with integers and to-be-closed variables
       | lua5.4
 test  | liblua5.4-dev          | lua.h for the binding to it
       | /usr/include/lua5.4/lua.h
@@ -45,7 +46,7 @@ test  | lua-readline           | line editing and completion in the session
       | /usr/share/lua/5.1/readline.lua
 lint  | lua-check              | checks the Lua code
       | luacheck
-fuzz  | clang                  | compiles what libFuzzer drives
+fuzz  | clang                  | compiles the fuzz targets
       | clang
 fuzz  | libclang-rt-dev        | libFuzzer and the sanitizers of clang
       | /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
@@ -59,23 +60,24 @@ hosts | neovim                 | a host: an editor with threads
       | nvim
 hosts | love                   | a host: games with threads
       | love
-hosts | wrk                    | asks servers thousands of times
+hosts | wrk                    | sends thousands of requests to servers
       | wrk
-hosts | lua-socket             | asks servers from specs
+hosts | lua-socket             | sends requests to servers from specs
       | /usr/share/lua/5.1/socket.lua
 hosts | python3-numpy          | a host: exchanges arrays by DLPack
       | /usr/lib/python3/dist-packages/numpy/__init__.py
 hosts | python3-lupa           | a LuaJIT in Python, which exchanges them
       | /usr/lib/python3/dist-packages/lupa/__init__.py
-grind | valgrind               | runs the specs on a machine that checks memory
+grind | valgrind               | checks memory accesses of the specs
       | valgrind
-bench | python3-venv           | a place for PyTorch, to compare with
+bench | python3-venv           | an environment for PyTorch, to compare with
       | /usr/lib/python3*/ensurepip/__init__.py
-bench | g++                    | compiles the side of PyTorch
+bench | g++                    | compiles the benchmarks of PyTorch
       | g++
 '
 
-# Word-splitting a pattern expands it; no match leaves the pattern itself.
+# present SIGN: succeeds if the command or file exists. Word-splitting expands a
+# pattern; without a match it remains as it is.
 present() {
   case $1 in
     /*) for found in $1; do [ -e "$found" ] && return; done; return 1 ;;
@@ -83,7 +85,7 @@ present() {
   esac
 }
 
-# missing GROUP...: a line "package: why" for each that is not there.
+# missing GROUP...: prints a line "package: why" for each missing package.
 missing() {
   printf '%s' "$packages" | sed '/^[a-z]/{N;s/\n *//;}' |
   while IFS='|' read -r group package why sign; do
@@ -94,11 +96,11 @@ missing() {
   done
 }
 
-# find_apt NAME...: the command that installs, in $apt, and whoever may run
-# it, in $as_root.
+# find_apt NAME...: sets $apt to the installing command and $as_root to the
+# command that gets root privileges for it.
 find_apt() {
   command -v apt-get >/dev/null 2>&1 ||
-    die "no apt-get here: install the equivalents of the above yourself"
+    die "apt-get is missing: install the equivalents of these packages"
   as_root=
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null 2>&1 || die "as root: apt-get install" "$@"
@@ -108,11 +110,11 @@ find_apt() {
   apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y"
 }
 
-# need GROUP...: installs, through apt, what the groups lack.
+# need GROUP...: installs the missing packages of the groups with apt.
 need() {
   lacking=$(missing "$@")
   [ -n "$lacking" ] || return 0
-  say "dev: missing, and what for:"
+  say "dev: missing packages, and their purpose:"
   echo "$lacking" | sed 's/^/  /' >&2
   names=$(echo "$lacking" | sed 's/:.*//')
   find_apt $names
@@ -123,9 +125,9 @@ need() {
   [ -z "$lacking" ] || die "still missing: $lacking"
 }
 
-# install_quietly NAME...: one by one, those that there are. Servers are
-# installed, not started: whoever starts them asks this file, and is told not
-# to.
+# install_quietly NAME...: installs the packages one by one and skips those that
+# apt does not have. A policy-rc.d that exits with 101 prevents apt from
+# starting the servers.
 install_quietly() (
   find_apt "$@"
   policy=/usr/sbin/policy-rc.d
@@ -143,15 +145,15 @@ install_quietly() (
   done
 )
 
-# want GROUP...: the same as need, for what can be done without.
+# want GROUP...: like need, for optional packages.
 want() {
   lacking=$(missing "$@")
   [ -n "$lacking" ] || return 0
-  say "dev: missing, and what for:"
+  say "dev: missing packages, and their purpose:"
   echo "$lacking" | sed 's/^/  /' >&2
   install_quietly $(echo "$lacking" | sed 's/:.*//') || true
   lacking=$(missing "$@")
   [ -z "$lacking" ] ||
-    say "dev: going on without" $(echo "$lacking" | sed 's/:.*//')
+    say "dev: continuing without" $(echo "$lacking" | sed 's/:.*//')
 }
 

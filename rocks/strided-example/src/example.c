@@ -1,5 +1,5 @@
-/* The module `strided_example`: registers everything, once per process, and
- * is true. All there is to see is st.ops.example and device = "example".
+/* The module `strided_example`: registers the operators st.ops.example and the
+ * device "example" once per process. `require` returns true.
  */
 
 #include <lauxlib.h>

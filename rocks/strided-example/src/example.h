@@ -1,4 +1,4 @@
-/* What the files of this module share. */
+/* Declarations shared by the files of this module. */
 #ifndef STRIDED_EXAMPLE_H
 #define STRIDED_EXAMPLE_H
 
@@ -6,13 +6,13 @@
 
 /* operators.c: the namespace `example`. */
 st_status example_register_operators(void);
-/* device.c: PrivateUse1, by the name of "example". */
+/* device.c: the device PrivateUse1, named "example". */
 st_status example_register_device(void);
-int64_t example_live_blocks(void); /* of the device's memory */
+int64_t example_live_blocks(void); /* allocated on the device */
 
 /* -- Arguments ------------------------------------------------------------ */
 
-/* Borrowed, as arguments are. */
+/* The values borrow their tensors and arrays. */
 static inline st_value of_tensor(st_tensor *t) {
   return (st_value){.tag = ST_TAG_TENSOR, .u.tensor = t};
 }
@@ -26,9 +26,9 @@ static inline st_value of_float(double f) {
   return (st_value){.tag = ST_TAG_FLOAT, .u.f = f};
 }
 
-/* Calls an operator that has one tensor as its result, which is the caller's.
- * Code that is called often looks the operator up once and keeps the handle:
- * it is valid for the life of the process. */
+/* Calls an operator whose result is one tensor, which the caller owns. Code
+ * that is called often should look the operator up once and keep the handle,
+ * which is valid for the life of the process. */
 static inline st_status call1(const char *name, const char *overload, int n,
                               const st_value *args, st_tensor **out) {
   st_value ret;

@@ -1,8 +1,8 @@
 /* The namespace `example`: an operator of each kind.
  *
- * A kernel reads borrowed arguments and gives owned results. It fails with
- * st_fail before it has written anything; the engine puts the name of the
- * operator in front of the message.
+ * A kernel borrows its arguments and returns owned results. It fails with
+ * st_fail before it writes anything; the engine prepends the operator's name to
+ * the message.
  */
 
 #include "example.h"
@@ -11,8 +11,8 @@
 
 /* count_above(Tensor self, float limit) -> int
  *
- * Boxed kernels get an array of values in the order of the schema. They can
- * serve any schema. */
+ * A boxed kernel gets an array of values in the order of the schema. It can
+ * implement any schema. */
 static st_status count_above(const st_call *call, const st_value *args,
                              st_value *rets) {
   const st_value to_double[] = {args[0], of_int(ST_FLOAT64)};
@@ -38,8 +38,8 @@ static st_status count_above(const st_call *call, const st_value *args,
 
 /* axpy(Tensor x, Tensor y, Scalar alpha) -> Tensor
  *
- * The kernel is a plain C function. ST_SIGNATURE makes its type, axpy_fn, and
- * what adapts it to callers who pass boxed values. */
+ * The kernel is a plain C function. ST_SIGNATURE defines its type, axpy_fn, and
+ * the adapter for callers that pass boxed values. */
 ST_SIGNATURE(axpy, (TENSOR, TENSOR, SCALAR), (TENSOR))
 
 static st_status check_line(const st_tensor *t, const char *name) {
@@ -78,13 +78,13 @@ static st_status axpy(const st_call *call, st_tensor *x, st_tensor *y,
 
 /* scale_rows(Tensor self, Tensor factors) -> Tensor
  *
- * One meta and one implementation behind scale_rows, scale_rows_ and out=.
- * meta checks everything and says what the output is; it is all that runs on
- * the meta device. Like many a library of old, this implementation writes
- * columns: it insists on their strides. Where the caller's tensor has others,
- * or overlaps an input, it gets another tensor, and the engine copies that
- * back. */
-enum { ROWS, COLUMNS }; /* what meta notes */
+ * One meta function and one implementation for scale_rows, scale_rows_ and
+ * out=. The meta function checks the arguments and sets the output's sizes,
+ * strides and dtype; on the meta device nothing else runs. This implementation
+ * requires a column-major output, as many numerical libraries do. If the
+ * caller's tensor has other strides, or overlaps an input, the implementation
+ * gets a temporary, which the engine copies back. */
+enum { ROWS, COLUMNS }; /* notes of meta */
 
 static st_status scale_rows_meta(st_run *r) {
   const st_tensor *self = st_run_tensor(r, 0), *by = st_run_tensor(r, 1);
@@ -128,12 +128,12 @@ static const st_structured scale_rows = {
   .debug = "strided_example",
 };
 
-/* -- Operators made of operators ------------------------------------------ */
+/* -- A composite operator ------------------------------------------------- */
 
 /* normalized(Tensor self, *, float eps=0.) -> Tensor
  *
- * Works wherever the operators do that it calls: on any device, on Meta, and
- * under whatever a script has put around them. */
+ * It works wherever the operators that it calls work: on any device, on Meta,
+ * and under the modes of a script. */
 static st_status normalized(const st_call *call, const st_value *args,
                             st_value *rets) {
   const st_value square[] = {args[0], args[0]};
@@ -189,8 +189,8 @@ static const struct {
    {.fn = live_blocks, .debug = "strided_example"}},
 };
 
-/* The library is kept for the life of the process: what it registered goes
- * when it is closed. */
+/* The library is kept for the life of the process; closing it would remove its
+ * registrations. */
 st_status example_register_operators(void) {
   static st_library *lib;
   TRY(st_library_open("example", ST_LIBRARY_DEF, NULL, 0, "strided_example",
