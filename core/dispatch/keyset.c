@@ -1,5 +1,5 @@
 /* Dispatch keys and key sets: names, slots, set operations and alias keys,
- * generated from the two lists of tensor/keys.h.
+ * generated from the two lists of tensor/dispatch_key.h.
  */
 
 #include "dispatch/keyset.h"

@@ -11,7 +11,7 @@
 
 #include "base/refcount.h"
 #include "base/status.h"
-#include "tensor/keys.h"
+#include "tensor/dispatch_key.h"
 
 enum { ST_INLINE_DIMS = 5 };
 

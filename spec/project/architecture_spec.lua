@@ -129,7 +129,7 @@ end)
 
 -- -- Axes --------------------------------------------------------------------
 
--- What the result of a spec may depend on: spec/test.sh goes by it.
+-- What the result of a spec may depend on: spec/test_matrix.sh goes by it.
 local AXES = {isa = true, lua = true, ffi = true, threads = true, alone = true}
 
 describe("A spec", function()

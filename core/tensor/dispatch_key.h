@@ -8,8 +8,8 @@
  * backend bit make a runtime key: Dense and CPU are "CPU", Autograd and CPU
  * are "AutogradCPU".
  */
-#ifndef ST_TENSOR_KEYS_H
-#define ST_TENSOR_KEYS_H
+#ifndef ST_TENSOR_DISPATCH_KEY_H
+#define ST_TENSOR_DISPATCH_KEY_H
 
 #include "base/types.h"
 
