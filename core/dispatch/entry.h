@@ -126,7 +126,7 @@ const st_registration *st__select(const st_op *op, st_key key);
 /* Returns op's table and computes it if necessary; NOT_FOUND if op is not
  * defined. Takes the mutex. */
 st_status st__build_table(const st_op *op, const st_table **out);
-/* Under the mutex. */
+/* Retires op's table, if there is one. Under the mutex. */
 void st__drop_table(st_op *op);
 /* Sets *is_right to whether the table equals a newly computed one. Under the
  * mutex. */

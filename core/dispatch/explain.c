@@ -83,7 +83,7 @@ static void add_kernel(st_text *t, const st_op *op, st_key key) {
 /* Writes the other kernels that serve the key, and why they are not used. */
 static void add_others(st_text *t, const st_op *op, st_key key) {
   const st_registration *chosen = st__select(op, key);
-  const char *head = "passed over";
+  const char *head = "not used";
   for (const st_registration *r = op->kernels; r; r = r->next) {
     const bool is_candidate = r->key == key || st__alias_includes(r->key, key);
     if (r == chosen || !is_candidate) continue;

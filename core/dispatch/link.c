@@ -499,7 +499,7 @@ static st_status add_defaults(void) {
   }
   for (size_t i = 0; i < COUNT(mode_keys); i++) {
     ST_TRY(st__default_fallback(mode_keys[i], st__run_mode,
-                                "the mode in force"));
+                                "the active mode"));
   }
   return ST_OK;
 }
