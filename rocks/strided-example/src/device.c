@@ -68,8 +68,7 @@ static st_status host_view(st_tensor *t, st_tensor **out) {
 static st_status meta_of(st_tensor *t, st_tensor **out) {
   if (st_tensor_device(t) != DEVICE) {
     if (st_tensor_ndim(t) > 0) {
-      return st_fail(ST_BAD_VALUE, "one tensor is on the device, another is "
-                     "not");
+      return st_fail(ST_BAD_VALUE, "all tensors must be on the same device");
     }
     st_tensor_retain(t);
     *out = t;
@@ -217,7 +216,7 @@ static bool same_sizes(const st_tensor *a, const st_tensor *b) {
                 (size_t)n * sizeof(int64_t)) == 0;
 }
 
-/* Copies `here`, the written CPU copy of t, back into t; resizes t if needed. */
+/* Copies `here`, the written CPU copy of t, back to t; resizes t if needed. */
 static st_status write_back(st_tensor *t, st_tensor *here) {
   st_tensor *same;
   if (!same_sizes(t, here)) {
