@@ -1,6 +1,5 @@
---- Sums of float32 that are hard to get right, next to PyTorch's and NumPy's:
--- the rows V1 to V6 of spec/SEMANTICS.md. PyTorch's depend on the number of
--- threads.
+--- Compares the accuracy of float32 sums with PyTorch's and NumPy's: rows V1 to
+-- V6 of spec/SEMANTICS.md. PyTorch's sums depend on the number of threads.
 --
 --     ./dev lua bench/accuracy.lua     (bench/peers.lua finds the Python)
 
@@ -10,7 +9,7 @@ package.path = HERE .. "/../?.lua;" .. package.path
 local peers = require "bench.peers"
 local st = require "strided"
 
--- what, the exact sum, ours, theirs
+-- name, exact sum, strided's function, the peers' expression
 local ROWS = {
   {"full(2^24, 0.1)", 1677721.625,
    function() return st.full({2 ^ 24}, 0.1):sum():item() end,

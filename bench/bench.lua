@@ -1,29 +1,30 @@
---- strided next to PyTorch and NumPy, case by case, in one run.
+--- Benchmarks strided against PyTorch and NumPy, case by case, in one run.
 --
 --     ./dev bench [FAMILY...] [OPTION VALUE]...
 --
---     --threads 1,2    with so many threads, one after the other (1,2)
---     --case PATTERN   those whose name or size the Lua pattern finds
---     --rounds N       how often every engine has its turn at a case (5)
---     --ms N           how long a turn takes (20)
---     --json FILE      where the measurements go, a line of JSON each
+--     --threads 1,2    the numbers of threads, measured one after the other
+--                      (1,2)
+--     --case PATTERN   only cases whose name or size matches the Lua pattern
+--     --rounds N       the number of turns of each engine at a case (5)
+--     --ms N           the duration of a turn in ms (20)
+--     --json FILE      the file for the measurements, a line of JSON each
 --                      (bench/cases.jsonl in the folder of the build)
 --     --against FILE   the measurements of another build, to compare with
 --
--- STRIDED_BENCH_BUILD names the folder of a build, which is taken as it is;
--- where the peers live is in peers.lua.
+-- STRIDED_BENCH_BUILD names the folder of an existing build, which is not
+-- rebuilt; peers.lua says where the peers are installed.
 --
--- Families and cases are the rows of cases.lua; `overhead`, what calls cost,
--- and `pacing`, what memory they leave, are programs of their own. There is a
--- process per engine that a case asks for; a new one of strided for every
--- case, the peers' take too long to start. Each makes a case's inputs, the same
--- values everywhere, and their results have to agree before anything is
--- measured. Then they take turns, in another order each round, so that what
--- disturbs the machine disturbs all.
+-- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
+-- and `pacing`, the memory of loops, are separate programs. Each engine runs in
+-- a separate process: a new one per case for strided, one for all cases for the
+-- peers, which take too long to start. Each process creates a case's inputs,
+-- with the same values in all engines; the results must agree before anything
+-- is measured. Then the engines take turns, in another order each round, so
+-- that disturbances of the machine affect all engines alike.
 --
--- Compare ratios of one run only: machines differ, and one machine differs
--- from hour to hour. The fastest sample is what the neighbours on the machine
--- disturbed least; it includes the collector wherever a result is new.
+-- Compare ratios of one run only: machines differ, and the speed of one machine
+-- varies with time. The fastest sample is the least disturbed one; it includes
+-- garbage collection for cases that return a new tensor.
 
 local peers = require "bench.peers"
 local report = require "bench.report"
@@ -32,8 +33,8 @@ local engine = require "bench.engine"
 
 local line, quote, run, say = peers.line, peers.quote, peers.run, peers.say
 
-local FRESH_PASSES = 8    -- in a sample, so that the collector has its share
-local TOLERANCE = 2e-4    -- between results, of the sum of their magnitudes
+local FRESH_PASSES = 8    -- per sample, so that it includes garbage collection
+local TOLERANCE = 2e-4    -- of results, relative to the sum of magnitudes
 
 local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
@@ -41,7 +42,7 @@ local HERE = arg[0]:match "^(.*)/[^/]*$"
 local PROGRAMS = {overhead = true, pacing = true}
 local IN_LUA = {strided = true, eager = true, kernels = true}
 
--- -- What is asked for -------------------------------------------------------
+-- -- Options -----------------------------------------------------------------
 
 local function parse(words)
   local options = {threads = "1,2", rounds = "5", ms = "20", case = "",
@@ -58,7 +59,7 @@ local function parse(words)
   return names, options
 end
 
---- The cases of the families whose name or size has the pattern.
+--- The cases of the families whose name or size matches the pattern.
 local function chosen(names, pattern)
   local families, known, all = {}, {}, {}
   for _, family in ipairs(require "bench.cases") do
@@ -84,7 +85,7 @@ end
 
 -- -- Engines -----------------------------------------------------------------
 
---- A process for the engine. The report says why there is none.
+--- Starts a process for an engine; prints the reason if that fails.
 local function start(workers, name, program, script)
   local worker, reason =
     engine.start(line {program, HERE .. "/workers/" .. script, name})
@@ -92,7 +93,7 @@ local function start(workers, name, program, script)
   if not worker then print(("no figures of %s: %s"):format(name, reason)) end
 end
 
---- The engines that the cases ask for.
+--- Starts the engines that the cases need.
 local function start_all(cases)
   local workers, is_used = {}, {}
   for _, case in ipairs(cases) do
@@ -110,8 +111,8 @@ local function start_all(cases)
   return workers
 end
 
---- New processes for strided, so that a case does not find the memory that
--- another left.
+--- Restarts strided's processes, so that the memory of one case does not affect
+-- the next.
 local function renew(workers, threads)
   for name in pairs(IN_LUA) do
     if workers[name] then
@@ -128,7 +129,7 @@ end
 
 -- -- A case ------------------------------------------------------------------
 
---- Why two digests are not of the same values; nil if they are.
+--- The difference of two digests as text; nil if they agree.
 local function difference(a, b)
   if a[1] ~= b[1] then return ("shape %s, not %s"):format(a[1], b[1]) end
   if a[2] ~= b[2] then
@@ -141,7 +142,7 @@ local function difference(a, b)
 end
 
 --- The engines that can run the case, in order, and the digests of their
--- results. Results that differ and refusals go into faults.
+-- results. Differing results and errors are added to faults.
 local function prepare(workers, case, faults)
   local ready, digests, expected = {}, {}, nil
   for _, name in ipairs(rows.engines) do
@@ -162,7 +163,7 @@ local function prepare(workers, case, faults)
   return ready, digests
 end
 
---- What the expressions of a case gave, as if it were time.
+--- The values of a case's expressions, in the form of measured times.
 local function values_of(ready, digests)
   local taken = {}
   for _, name in ipairs(ready) do
@@ -225,7 +226,7 @@ end
 
 -- -- The run -----------------------------------------------------------------
 
---- What was compared, on what.
+--- The processor and the versions of the engines.
 local function about(workers)
   local parts = {peers.processor()}
   for _, name in ipairs(rows.engines) do
@@ -235,7 +236,7 @@ local function about(workers)
   return table.concat(parts, "; ")
 end
 
---- All cases with so many threads.
+--- Runs all cases with a number of threads.
 local function run_all(workers, cases, threads, options, file)
   for _, worker in pairs(workers) do assert(worker:tell("threads", threads)) end
   report.print_threads(threads)

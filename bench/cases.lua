@@ -4,23 +4,24 @@
 --
 --     {name, inputs, strided's expression[, PyTorch's[, NumPy's]], ...}
 --
--- Inputs are in the language of inputs.lua. An expression that is not given
--- is the one before it, `false` says that the engine has nothing of the kind.
+-- Inputs are in the language of inputs.lua. A missing expression is the same as
+-- the one before it; `false` means that the engine cannot run the case.
 -- `@` is the engine's module, `f(a) -> r` is f(a) with out= set to r, and
--- `a:f(b)` is `a.f(b)` in Python. What returns a new tensor is a fresh
--- output: the collector's share is part of its time.
+-- `a:f(b)` is `a.f(b)` in Python. The time of an expression that returns a new
+-- tensor includes garbage collection.
 --
---     at = {...}   N in the row is each of these in turn
---     goal = "T N" at most so much of PyTorch's and of NumPy's time, with two
---                  threads; or a list {largest N, goal} in ascending order
---     base = 1     the result is positions, which strided counts from 1
---     any = true   the values of the result are anybody's guess
---     value = true the result is the figure, instead of the time it takes
+--     at = {...}   a case for each of these values of N
+--     goal = "T N" the upper limits of the time relative to PyTorch's and
+--                  NumPy's, with two threads; or a list {largest N, goal} in
+--                  ascending order
+--     base = 1     the result has indices, which strided counts from 1
+--     any = true   the values of the result are unspecified
+--     value = true the result is reported instead of the time
 --
--- `records = true` on a family: PyTorch records gradients, too. `engines` are
--- those that its rows have expressions for, instead of the three. `targets` say
--- how many times as fast as an engine strided is to be, `least`: in geometric
--- mean, or everywhere; with so many elements, or with any.
+-- `records = true` on a family makes PyTorch record gradients too. `engines`
+-- are the engines of its rows, instead of the default three. `targets` are
+-- minimal speed-ups of strided over an engine, in geometric mean, or in every
+-- case with `least`; for a number of elements, or for any.
 
 local SIZES = {1e3, 1e4, 1e5, 1e6, 1e7}
 local BATCHES = {1, 32, 1024}

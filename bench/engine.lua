@@ -1,12 +1,13 @@
---- The other end of a worker: a process that stays, told what to measure
--- through a pipe, and answering through a named one.
+--- A worker process, which reads commands from a pipe and writes answers to a
+-- named pipe.
 
 local peers = require "bench.peers"
 
 local engine = {}
 engine.__index = engine
 
---- Starts the command. `about` says what answered; nil and the reason.
+--- Starts a worker, whose field `about` describes the engine; or returns nil
+-- and the reason.
 function engine.start(command)
   local fifo = os.tmpname()
   os.remove(fifo)
@@ -26,7 +27,7 @@ function engine.start(command)
   return self
 end
 
---- The words of an answer; nil and the reason.
+--- Reads an answer; returns its words, or nil and the reason.
 function engine:read()
   local text = self.answers:read "*l"
   if not text then
@@ -40,7 +41,7 @@ function engine:read()
   return words
 end
 
---- Has the worker do something: the words of its answer; nil and the reason.
+--- Sends a command; returns the words of the answer, or nil and the reason.
 function engine:tell(...)
   if self.is_dead then return nil, "it died" end
   self.commands:write(table.concat({...}, "\t"), "\n")

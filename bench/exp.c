@@ -1,6 +1,6 @@
-/* How far st__expf (core/kernel/exp.h) is from the C library's exp in double,
- * in units of the last place, over every float that does not give 0, 1 or
- * inf. Some seconds.
+/* Measures the error of st__expf (core/kernel/exp.h) in ulp, against the C
+ * library's exp in double, over all floats whose result is not 0, 1 or inf. It
+ * runs for some seconds.
  *
  *   cc -O3 -ffp-contract=off -fopenmp -Icore bench/exp.c -lm -o build/exp &&
  *     build/exp

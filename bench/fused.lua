@@ -1,6 +1,6 @@
---- What the cases of the families "fused" and "reduced" call: expressions as
--- functions of tensors. `eager` has the functions themselves, `fused` the
--- operators made of them. In workers/fused.py there is the same for the peers.
+--- The functions of the families "fused" and "reduced". `eager` has the plain
+-- functions, `fused` the fused operators made from them. workers/fused.py has
+-- the same functions for the peers.
 
 local st = require "strided"
 
@@ -8,7 +8,7 @@ local setmetatable = setmetatable
 
 local eager, schemas, folds = {}, {}, {}
 
--- -- Elements, one after the other -------------------------------------------
+-- -- Elementwise -------------------------------------------------------------
 
 schemas.muladd = "(Tensor a, Tensor b, Tensor c) -> Tensor"
 function eager.muladd(a, b, c) return a * b + c end
@@ -48,7 +48,7 @@ function eager.leaky(x, b, c)
   return st.where(x:lt(0), 0.125 * x, b * x + c)
 end
 
--- of exp, from the highest power down
+-- coefficients of exp, from the highest power down
 local COEFFICIENTS = {2.4801587e-5, 1.9841270e-4, 1.3888889e-3, 8.3333333e-3,
                       4.1666667e-2, 0.16666667, 0.5, 1, 1}
 
@@ -72,7 +72,7 @@ function eager.black_scholes(s, k, t)
   return s * normal(d) - k * (-RATE * t):exp() * normal(d - spread)
 end
 
--- A step from z, and what tells whether it has escaped: |z z + c|^2.
+-- A step from z, and |z z + c|^2, which tells whether it has escaped.
 schemas.mandelbrot =
   "(Tensor zr, Tensor zi, Tensor cr, Tensor ci) -> Tensor"
 function eager.mandelbrot(zr, zi, cr, ci)
@@ -81,7 +81,7 @@ function eager.mandelbrot(zr, zi, cr, ci)
   return re * re + im * im
 end
 
--- -- Reductions of them ------------------------------------------------------
+-- -- Reductions --------------------------------------------------------------
 
 schemas.distance = "(Tensor x, Tensor y) -> Tensor"
 function eager.distance(x, y) return ((x - y) ^ 2):sum() end
@@ -99,7 +99,7 @@ folds.peak = {
   init = -math.huge,
 }
 
--- -- Pieces between other operators ------------------------------------------
+-- -- Fusion groups between other operators -----------------------------------
 
 function eager.softmax(x)
   local e = (x - x:amax(2, true)):exp()

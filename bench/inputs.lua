@@ -1,16 +1,16 @@
---- The inputs of a case: tensors that a line of text describes.
+--- Creates the inputs of a case from a line of text.
 --
 --     a, b: f32 1000x1000 -1:1; r: f32 1000x1000 perm=10
 --
--- A group names tensors, their dtype and sizes. Words after them say what
--- range the values are from (0:1), and how to look at the memory, in this
--- order: `perm=201` permutes the dimensions (from 0), `step=2` takes every
--- second position of the last one, `expand=4x3` repeats dimensions of size 1.
--- `grad` is for what requires a gradient.
--- `pos` are int64 positions from lo to below hi, counted as the engine counts.
+-- A group names tensors, their dtype and sizes. Further words give the range of
+-- the values (0:1), and views, in this order: `perm=201` permutes the
+-- dimensions (from 0), `step=2` takes every second element of the last one,
+-- `expand=4x3` expands dimensions of size 1. `grad` requires a gradient. The
+-- dtype `pos` stands for int64 indices from lo to below hi, in the engine's
+-- index base.
 --
--- The values are a hash of their position, in logical order before the view,
--- and repeat after a million; workers/peers.py computes the same ones.
+-- The values are a hash of the linear index, before the view, and repeat after
+-- a million; workers/peers.py computes the same values.
 
 local st = require "strided"
 local ffi = require "ffi"
@@ -78,7 +78,7 @@ end
 local K1, K2, LOW = 0x9E3779B9ULL, 0x85EBCA77ULL, 0xFFFFFFFFULL
 local PERIOD = 1000003
 
---- A number in [0, 1) with 24 bits for a position in a tensor's stream.
+--- A number in [0, 1) with 24 bits, for a linear index of a tensor.
 local function uniform(i, stream)
   local x = band(K1 * (i + 1) + K2 * stream, LOW)
   x = bxor(x, rshift(x, 15))

@@ -1,6 +1,5 @@
---- What the cases of the family "mlp" call: networks of linear layers with
--- ReLU between them, which tell 10 classes apart. In workers/peers.py there is
--- the same for PyTorch.
+--- The functions of the family "mlp": networks of linear layers with ReLU
+-- between them, for 10 classes. workers/mlp.py has the same for PyTorch.
 
 local st = require "strided"
 local nn = require "strided.nn"
@@ -8,14 +7,14 @@ local optim = require "strided.optim"
 
 local mlp = {}
 
--- So small that the numbers stay what they are for as many steps as there
--- are: a network that has learnt its batch computes with subnormal ones.
+-- A small rate, so that the parameters hardly change however many steps there
+-- are: a network that has learned its batch computes with subnormal numbers.
 local RATE = 1e-9
 
 local networks = {}
 
---- The network of a case, the same numbers in all engines: `layout` lists the
--- sizes, as in "784-256-10".
+--- The network of a case, with the same parameters in all engines: `layout`
+-- lists the sizes, as in "784-256-10".
 local function network(layout)
   local found = networks[layout]
   if found then return found end
@@ -33,12 +32,12 @@ local function network(layout)
   return found
 end
 
---- Forward, without a graph.
+--- A forward pass without a graph.
 function mlp.infer(layout, x)
   return st.no_grad(network(layout).net, x)
 end
 
---- Forward and backward; returns a gradient.
+--- A forward and a backward pass; returns a gradient.
 function mlp.gradients(layout, x, y)
   local n = network(layout)
   n.optimizer:zero_grad()
@@ -46,7 +45,7 @@ function mlp.gradients(layout, x, y)
   return n.net[1].weight.grad
 end
 
---- A whole step of training; returns the loss before it.
+--- A training step; returns the loss before it.
 function mlp.learn(layout, x, y)
   local n = network(layout)
   local loss = n.criterion(n.net(x), y)
@@ -56,7 +55,7 @@ function mlp.learn(layout, x, y)
   return loss:detach()
 end
 
---- Forgets the networks of the case before.
+--- Drops the networks of the previous case.
 function mlp.reset() networks = {} end
 
 return mlp

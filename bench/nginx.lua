@@ -1,5 +1,5 @@
---- Ranking 10,000 vectors in nginx, by strided and by a loop in LuaJIT: the
--- same server, vectors and requests, which take turns.
+--- Benchmarks ranking 10,000 vectors in nginx, by strided and by a LuaJIT loop,
+-- alternately, with the same server, vectors and requests.
 --
 --     ./dev hosts bench [SECONDS]
 

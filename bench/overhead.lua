@@ -1,4 +1,4 @@
---- What calls cost, next to PyTorch: from C and C++, from Lua and Python.
+--- Measures the cost of calls against PyTorch: from C and C++, Lua and Python.
 --
 --     ./dev bench overhead
 --
@@ -6,13 +6,12 @@
 -- overhead/ take turns for some rounds, on one thread, and prints a table; the
 -- measurements themselves go to build/bench/overhead.jsonl.
 --
--- Where PyTorch lives is in peers.lua. The environment has its say:
+-- peers.lua says where PyTorch is installed. An environment variable:
 --
---     STRIDED_BENCH_ROUNDS  how many rounds (3)
+--     STRIDED_BENCH_ROUNDS  the number of rounds (3)
 --
--- Compare figures of one run only: machines differ, and one machine differs
--- from hour to hour. The fastest sample is what the neighbours on the machine
--- disturbed least.
+-- Compare numbers of one run only: machines differ, and the speed of one
+-- machine varies with time. The fastest sample is the least disturbed one.
 
 local peers = require "bench.peers"
 
@@ -21,7 +20,7 @@ local line, output, quote, run, say =
 
 local ROUNDS = tonumber(os.getenv "STRIDED_BENCH_ROUNDS") or 3
 
--- -- The table, as data ------------------------------------------------------
+-- -- The rows of the table ---------------------------------------------------
 
 -- A row has a title, which is also the name of its case unless `case` says
 -- otherwise, or for our side alone `ours`. With `minus` it shows how much
@@ -79,7 +78,7 @@ local SECTIONS = {
   },
 }
 
--- -- What is there -----------------------------------------------------------
+-- -- Programs ----------------------------------------------------------------
 
 local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
@@ -170,7 +169,7 @@ local function take_turn(program, prefix, round, file)
   os.remove(name)
 end
 
---- The fastest of all rounds, and the median of their medians.
+--- The fastest sample of all rounds, and the median of the rounds' medians.
 local function summarize(cases)
   for _, entry in pairs(cases) do
     table.sort(entry.fastest)

@@ -1,13 +1,13 @@
---- How much memory loops of temporaries take, and how long: the collector does
--- not see the bytes of tensors, the binding paces it.
+--- Measures memory and time of loops that create temporaries. The garbage
+-- collector does not count the bytes of tensors; the binding paces it.
 --
 --     ./dev bench pacing
 --
--- Each workload is a process of its own that computes `a + b` in a loop and
--- drops the results. Its peak is what became resident during the loop, which
--- includes what the allocator keeps for reuse; `goal` is the least that any
--- scheme of pacing was seen to need for the same. Beside the time of a call
--- there is that of a loop that frees each result by hand.
+-- Each workload is a separate process that computes `a + b` in a loop and drops
+-- the results. Its peak is the memory that became resident during the loop,
+-- including the allocator's cache; `goal` is the least memory that any pacing
+-- scheme was seen to need. The time of a call is compared with that of a loop
+-- that frees each result explicitly.
 
 local clock, format, io = os.clock, string.format, io
 

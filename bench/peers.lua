@@ -1,10 +1,10 @@
---- What benchmarks share: a little shell, where the build is, and a Python
--- that has PyTorch, NumPy and, if it can be had, numexpr.
+--- Helpers of benchmarks: shell commands, the folder of the build, and a Python
+-- with PyTorch, NumPy and, if it can be installed, numexpr.
 --
--- The Python lives in a virtual environment outside of the checkout, which is
--- made when it is not there. The environment has its say:
+-- The Python is in a virtual environment outside of the source tree, which is
+-- created if it does not exist. An environment variable:
 --
---     STRIDED_BENCH_VENV    where; empty: no Python
+--     STRIDED_BENCH_VENV    its folder; empty: no Python
 --                           (${XDG_CACHE_HOME:-~/.cache}/strided/bench-venv)
 
 local getenv, popen, execute = os.getenv, io.popen, os.execute
@@ -14,12 +14,12 @@ local peers = {}
 
 -- -- The shell ---------------------------------------------------------------
 
---- A message for who is watching.
+--- Prints a message to standard error.
 function peers.say(...)
   io.stderr:write("bench: ", concat({...}), "\n")
 end
 
---- A word as the shell reads it back.
+--- Quotes a word for the shell.
 function peers.quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
 --- A command line: the words quoted, what follows them as it is.
@@ -29,7 +29,7 @@ function peers.line(words, rest)
   return concat(quoted, " ") .. (rest and " " .. rest or "")
 end
 
---- Does the command succeed?
+--- Runs a command; true if it succeeds.
 function peers.run(command)
   local code = execute(command)
   return code == 0 or code == true

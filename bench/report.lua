@@ -1,4 +1,4 @@
---- Measurements as lines of JSON, and as tables.
+--- Formats measurements as lines of JSON, and as tables.
 
 local rows = require "bench.rows"
 
@@ -26,7 +26,7 @@ function report.encode(entry)
   return "{" .. table.concat(parts, ", ") .. "}"
 end
 
---- What encode wrote.
+--- Decodes a line of encode.
 function report.decode(line)
   local entry = {}
   for key, text in line:gmatch '"([%l_]+)": "([^"]*)"' do entry[key] = text end
@@ -46,7 +46,7 @@ function report.load(name)
   return entries
 end
 
---- What is the same for the same measurement of two builds.
+--- The key that identifies a measurement across builds.
 function report.key(entry)
   return ("%s/%s/%s/%d/%s"):format(entry.family, entry.case, entry.size,
                                    entry.threads, entry.engine)
@@ -108,7 +108,7 @@ function report.print_head(engines, before)
       (before and "  now/then  peers" or ""))
 end
 
---- How much slower than before: ours, and the peers' mean.
+--- The slowdown against before: strided's, and the mean of the peers'.
 local function changes(figures, before)
   local function change(engine)
     local now = figures[engine]

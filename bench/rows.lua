@@ -1,4 +1,4 @@
---- What the rows of cases.lua mean.
+--- Interprets the rows of cases.lua.
 
 local ipairs, tonumber, type = ipairs, tonumber, type
 
@@ -30,7 +30,7 @@ local function translate(expression, engine)
   return expression
 end
 
---- Does the result go where a tensor is already?
+--- True if the result is written to an existing tensor.
 local function is_in_place(expression)
   return expression:find("->", 1, true) ~= nil or
          expression:find "[%l%d]_%(" ~= nil
@@ -38,21 +38,21 @@ end
 
 -- -- Sizes and goals ---------------------------------------------------------
 
---- A number of elements, for people.
+--- A number of elements in readable form.
 local function shown(n)
   if n >= 1e6 then return ("%gM"):format(n / 1e6) end
   if n >= 1e3 then return ("%gk"):format(n / 1e3) end
   return ("%d"):format(n)
 end
 
---- How many elements the first of the inputs has.
+--- The number of elements of the first input.
 local function elements(text)
   local n = 1
   for size in text:match "^[^:]*: %w+ ([%dx]+)":gmatch "%d+" do n = n * size end
   return n
 end
 
---- {torch =, numpy =} at most; empty if nobody said.
+--- The goals {torch =, numpy =}; empty without a goal.
 local function goal_at(goal, n)
   for _, step in ipairs(type(goal) == "table" and goal or {}) do
     if n <= step[1] then

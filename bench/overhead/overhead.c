@@ -1,5 +1,5 @@
-/* What a call costs from C: the dispatcher alone, and operators on one
- * element, through the public header and nothing else.
+/* Measures the cost of a call from C: the dispatcher alone, and operators on
+ * one element, through the public header only.
  *
  *     overhead [PART OF A CASE'S NAME]
  *
@@ -15,7 +15,7 @@ static void check(st_status status) {
   exit(1);
 }
 
-/* -- Operators that do nothing -------------------------------------------- */
+/* -- Empty operators ------------------------------------------------------ */
 
 ST_SIGNATURE(visit, (TENSOR), (NONE))
 

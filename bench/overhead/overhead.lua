@@ -1,5 +1,5 @@
---- What a call costs from Lua, and a few kernels to see it in proportion: a
--- JSON line per case. overhead.py has the same cases for PyTorch.
+--- Measures the cost of a call from Lua, and a few kernels for comparison;
+-- prints a line of JSON per case. overhead.py has the same cases for PyTorch.
 --
 --     luajit bench/overhead/overhead.lua [PART OF A CASE'S NAME]
 
@@ -16,7 +16,7 @@ local lib = st.library "bench"
 lib:def "identity(Tensor(a) x) -> Tensor(a)"
 lib:impl("identity", "CPU", function(x) return x end)
 
--- What the cases may name.
+-- The names that cases can use.
 local VALUES = {
   st = st, a = st.zeros(1), b = st.zeros(1), out = st.zeros(1),
   vector = st.zeros(100), matrix = st.zeros(10, 10),

@@ -1,8 +1,8 @@
-/* Timing for overhead.c and overhead.cpp: a loop is run in samples of at
- * least 20 ms of processor time, and a JSON line says what a pass took.
+/* Timing for overhead.c and overhead.cpp: runs a loop in samples of at least
+ * 20 ms of processor time, and prints the time of a pass as a line of JSON.
  *
- * Processor time, because a busy machine takes less away from it than from
- * the clock on the wall.
+ * It measures processor time, because a busy machine affects it less than wall
+ * clock time.
  */
 #ifndef BENCH_SAMPLE_H
 #define BENCH_SAMPLE_H

@@ -1,5 +1,5 @@
---- The side of strided: makes the inputs of a case, and measures it as often
--- as it is told. peers.py is the same for PyTorch and NumPy.
+--- The worker of strided: creates the inputs of a case and measures it, as its
+-- commands say. peers.py is the same for PyTorch and NumPy.
 --
 --     strided.lua strided|eager|kernels
 --                                    what fused.lua has: fused, as it is, or
@@ -8,16 +8,16 @@
 -- A command is a line of words between tabs, and so is its answer, which
 -- begins with `ok` or `error`:
 --
---     threads N                      as many threads from now on
+--     threads N                      sets the number of threads
 --     case INPUTS EXPRESSION BASE RECORDED
---                                    makes the inputs, evaluates once; answers
---                                    with a digest of the result. Unless the
---                                    word is `true`, PyTorch is in inference
---                                    mode
---     time MS PASSES                 measures for so long, in samples of at
---                                    least so many passes; answers with the
---                                    fastest and the median in ns, and how
---                                    many samples there were
+--                                    creates the inputs, evaluates once;
+--                                    answers with a digest of the result.
+--                                    Unless RECORDED is `true`, PyTorch is in
+--                                    inference mode
+--     time MS PASSES                 measures for MS ms, in samples of at least
+--                                    PASSES passes; answers with the fastest
+--                                    and the median in ns, and the number of
+--                                    samples
 
 local st = require "strided"
 local ffi = require "ffi"

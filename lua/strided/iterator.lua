@@ -113,7 +113,7 @@ local userdata = setmetatable({}, {__mode = "k"})
 local function userdata_of(plan)
   local ud = userdata[plan]
   if ud then return ud end
-  error("iterator: a plan is expected in front, as in plan:run(...)", 3)
+  error("iterator: the first argument must be a plan, as in plan:run(...)", 3)
 end
 
 --- The two-dimensional loops over the elements [first, last), counted from 0,
@@ -246,7 +246,7 @@ function Plan:run_ffi(body, first, last)
   local ud = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
-    error("iterator: there is no FFI in this Lua; plan:run does without", 2)
+    error("iterator: this Lua has no FFI; use plan:run", 2)
   end
   check_body(body)
   local n, list, step, k = #self.operands, loop_strides(self), {}, 0

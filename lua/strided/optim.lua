@@ -81,7 +81,7 @@ local function check_parameter(class, p, known)
   elseif not p.is_leaf then
     raise("%s: a parameter must be a leaf, this one was computed", class.name)
   elseif known[p] then
-    raise("%s: a parameter is there twice", class.name)
+    raise("%s: a parameter is listed twice", class.name)
   end
   known[p] = true
 end
@@ -244,7 +244,8 @@ local function check_kept(self, n, p, group, saved)
       raise("load_state_dict: the state lacks '%s'", name)
     elseif t and kind == "number" and t:numel() ~= 1 or
            t and kind == "tensor" and not t:is_same_size(p) then
-      raise("load_state_dict: '%s' has not the shape of its parameter", name)
+      raise("load_state_dict: '%s' does not have the shape of its parameter",
+            name)
     end
   end
 end

@@ -224,7 +224,7 @@ topic("an addition on the device", function()
   same_values(floats {{1, 2, 3}, {1, 2, 3}}, sum)
   same_values(floats {{3, 3, 3}, {3, 3, 3}}, t + 2)
   fails("dimension", function() return t + st.ones({4}, DEVICE) end)
-  fails("another is not", function() return t + st.ones(3) end)
+  fails("on the same device", function() return t + st.ones(3) end)
 end)
 
 topic("the rest through the CPU and back", function()

@@ -79,7 +79,7 @@ fuzz_calls() {
 
 # fuzz N [TARGET...]: runs N inputs for these targets, or for all.
 fuzz() {
-  case $1 in *[!0-9]*|'') die "the number of inputs must be a number, got $1" ;; esac
+  case $1 in *[!0-9]*|'') die "not a number of inputs: $1" ;; esac
   need build test fuzz
   inputs=$1; shift
   build_fuzz

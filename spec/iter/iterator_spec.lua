@@ -329,7 +329,7 @@ describe("the iterator", function()
       assert.matches("must be a function", failure(plan.run, plan, 7))
       assert.matches("outside the 3", failure(plan.run, plan, add, 0, 4))
       assert.matches("outside the 3", failure(plan.run, plan, add, -1, 2))
-      assert.matches("a plan is expected", failure(plan.run, add))
+      assert.matches("must be a plan", failure(plan.run, add))
     end)
   end)
 

@@ -1,8 +1,8 @@
---- The build that the specs run against, for those that start programs.
+--- The build under test, for specs that start programs.
 
 local build = {}
 
---- The checkout.
+--- The root of the source tree.
 build.root = debug.getinfo(1, "S").source:match "^@(.*)/spec/support/[^/]*$"
 
 for template in package.cpath:gmatch "[^;]+" do
@@ -18,7 +18,7 @@ end
 --- The command of the Lua that runs the specs.
 build.lua = rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match "%d.%d"
 
---- The folder of its lua.h, where that is not LuaJIT's.
+--- The folder of that Lua's lua.h; nil for LuaJIT.
 function build.headers()
   local cache = io.open(build.folder .. "/CMakeCache.txt")
   if not cache then return nil end
@@ -29,7 +29,7 @@ end
 
 build.is_sanitized = os.getenv "STRIDED_SANITIZED" ~= nil
 
---- The C program that the build made of spec/NAME, quoted for the shell.
+--- The path of the C program built from spec/NAME, quoted for the shell.
 function build.program(name, folder)
   local path = ("%s/spec/%s"):format(folder or build.folder, name)
   local file = io.open(path, "rb")
@@ -38,7 +38,8 @@ function build.program(name, folder)
   return "'" .. path .. "'"
 end
 
---- What a shell command prints, errors included, and its exit status.
+--- Runs a shell command; returns its output, including errors, and its exit
+-- status.
 function build.shell(command)
   local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"|$?\""))
   local text, status = pipe:read "*a":match "^(.*)|(%d+)\n$"
@@ -46,10 +47,10 @@ function build.shell(command)
   return text, tonumber(status)
 end
 
---- What it prints alone.
+--- Runs a shell command; returns its output.
 function build.output(command) return (build.shell(command)) end
 
---- The same for a program, without the sanitizer that Lua was started with.
+--- Like output, but without preloading the sanitizer library.
 function build.run(command)
   return build.output("env -u LD_PRELOAD " .. command)
 end

@@ -1,5 +1,5 @@
---- Collects all garbage, before what is alive is counted. What LuaJIT has
--- compiled holds the objects that it was specialised to.
+--- Collects all garbage, for leak checks. It flushes LuaJIT's traces first,
+-- because they refer to the objects that they are specialized to.
 
 return function()
   if rawget(_G, "jit") then _G.jit.flush() end

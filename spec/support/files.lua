@@ -1,8 +1,8 @@
---- Files and their lines, for specs of what stands in files.
+--- Reads and writes whole files.
 
 local files = {}
 
---- The bytes of a file, or nil where there is none.
+--- The bytes of a file, or nil if it does not exist.
 function files.read(path)
   local file = io.open(path, "rb")
   if not file then return nil end
@@ -17,7 +17,7 @@ function files.write(path, bytes)
   file:close()
 end
 
---- The lines of a text that are not empty.
+--- The nonempty lines of a text.
 function files.lines_of(text)
   local list = {}
   for line in text:gmatch "[^\n]+" do list[#list + 1] = line end

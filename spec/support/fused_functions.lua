@@ -1,4 +1,4 @@
---- Functions as operators, and what they are tried with.
+--- Defines functions as fused operators, with inputs and comparisons for them.
 
 local assert = require "luassert"
 local st = require "strided"
@@ -7,16 +7,16 @@ local M = {}
 
 M.BITS = {float16 = "int16", float32 = "int32", float64 = "int64"}
 
---- Bits of zeros and of numbers with a NaN among them, and of zeros, subnormal
--- and large numbers and infinities. One NaN at a time: where two meet, either
--- may go on.
+--- Two lists of float32 bit patterns: zeros, numbers and one NaN; and zeros,
+-- subnormal and large numbers and infinities. There is only one NaN, because
+-- which of two NaN operands is the result is unspecified.
 M.KINDS = {
   {0x00000000, 0x80000000, 0x00000001, 0x3f800000, 0xc0490fdb, 0x7fc12345},
   {0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x3f800000, 0xc0490fdb,
    0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000},
 }
 
---- A function of n tensors as an operator of a library.
+--- Opens a library for defining functions of n tensors as operators.
 -- @treturn function fuse(n, body, results)
 -- @return the library
 function M.library(ns)
@@ -32,7 +32,7 @@ function M.library(ns)
   end, lib
 end
 
---- Every combination of special numbers three at a time, one after the other.
+--- Three tensors with all combinations of special numbers, and a fourth one.
 function M.special(kind, dtype)
   local bits = {}
   for i, b in ipairs(kind) do bits[i] = b >= 2 ^ 31 and b - 2 ^ 32 or b end
@@ -44,7 +44,7 @@ function M.special(kind, dtype)
   return along(n, 1, 1), along(1, n, 1), along(1, 1, n), along(n, 1, 1):flip(1)
 end
 
---- To the bit, but for which NaN it is: where two meet, either may come out.
+--- Asserts that two tensors are bit-identical, except for the payloads of NaNs.
 function M.same(want, got)
   local bits = M.BITS[tostring(want.dtype)] or want.dtype
   assert.equal(want.dtype, got.dtype)

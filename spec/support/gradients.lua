@@ -1,4 +1,4 @@
---- What specs of gradients have in common.
+--- Helpers for specs of gradients.
 
 local st = require "strided"
 local tensors = require "spec.support.tensors"
@@ -7,18 +7,18 @@ local M = {}
 
 M.live, M.failure, M.raises = tensors.live, tensors.failure, tensors.raises
 
---- A vector of these numbers whose gradient is wanted.
+--- A vector of these numbers that requires a gradient.
 function M.leaf(...)
   return st.tensor({...}, {dtype = "float64"}):requires_grad_()
 end
 
---- {{0, 1, 2}, {3, 4, 5}}, the same.
+--- The matrix {{0, 1, 2}, {3, 4, 5}}, which requires a gradient.
 function M.matrix()
   return st.arange(6, {dtype = "float64"}):view(2, 3):clone()
     :requires_grad_()
 end
 
---- The elements as plain numbers, one after the other.
+--- The elements as a flat list of numbers.
 function M.list(t)
   local out = {}
   for i, x in ipairs(t:reshape {-1}:totable()) do out[i] = tonumber(x) end

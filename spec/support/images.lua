@@ -1,5 +1,5 @@
---- What the specs of operators over images share: whole numbers that look
--- random, nested lists, and plain loops over places.
+--- Helpers for specs of image operators: pseudo-random integers, nested lists,
+-- and loops over indices.
 
 local st = require "strided"
 
@@ -7,8 +7,7 @@ local unpack = unpack or table.unpack
 
 local images = {}
 
---- A float64 tensor of a shape with whole numbers from -9 to 9, every time
--- the same.
+--- A float64 tensor of pseudo-random integers from -9 to 9, always the same.
 function images.whole(...)
   local n = st.zeros(...):numel()
   local values, x = {}, 7
@@ -40,8 +39,8 @@ function images.flat(t)
   return images.lists(t:contiguous():view(-1)), {unpack(t.shape)}
 end
 
---- Counts through sizes: calls body with the place (from 0) and its number
--- (from 1).
+--- Iterates over all indices of a shape: calls body with the index (from 0) and
+-- the linear index (from 1).
 function images.each(sizes, body)
   local at, number = {}, 0
   local function go(d)
@@ -57,7 +56,7 @@ function images.each(sizes, body)
   go(1)
 end
 
---- Where the place is in a list of elements, nil outside.
+--- The linear index (from 1) of an index, nil out of bounds.
 function images.at(sizes, place)
   local number = 0
   for d = 1, #sizes do

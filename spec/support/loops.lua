@@ -1,16 +1,15 @@
---- Loops that drop what they make, each for a process of its own: how far the
--- collector lets memory grow depends on the Lua heap, which a run of specs
--- has filled.
+--- Loops that create and drop tensors, each run in a separate process, because
+-- the garbage collector's limit depends on the Lua heap, which specs fill.
 --
 --     luajit spec/support/loops.lua N
 --
--- runs loop N and prints how many MB were live at most.
+-- runs loop N and prints the peak of live memory in MB.
 
 local MB = 1024 * 1024
 
 local st, one
 
---- A loop of results of so many bytes.
+--- A loop that creates results of a number of bytes.
 local function results(bytes, keep)
   return function()
     local kept = {}
@@ -28,7 +27,7 @@ local function repeated(make)
   end
 end
 
--- what, the most MB that may be live, the loop, Lua objects beside it
+-- name, limit of the peak in MB, loop, number of other Lua objects
 local LOOPS = {
   {"small results", 6, results(4000)},
   {"results of 1 MB", 8, results(MB)},

@@ -1,10 +1,10 @@
---- A file that is no good: it is refused by its name and with a reason, and
--- nothing is allocated for what it claims to have.
+--- Asserts that loading an invalid file fails with an error that names the file
+-- and the reason, and allocates no memory for the sizes that it claims.
 
 local assert = require "luassert"
 local st = require "strided"
 
---- @param why a text of the reason; a pattern where is_pattern says so
+--- @param why part of the reason, or a pattern if is_pattern is true
 return function(path, why, is_pattern)
   local data = st.memory().data
   local ok, message = pcall(st.load, path)

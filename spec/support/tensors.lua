@@ -1,5 +1,5 @@
---- What specs of operators have in common: tensors of a few numbers, whether
--- others are near them, what is refused, and what is alive afterwards.
+--- Helpers for specs of operators: small tensors, comparisons with tolerances,
+-- errors and leak checks.
 
 local assert = require "luassert"
 local collect = require "spec.support.collect"
@@ -19,7 +19,7 @@ function M.i64(list) return st.tensor(list, {dtype = "int64"}) end
 --- Numbers of the normal distribution, of these sizes.
 function M.any(...) return st.randn({...}, {dtype = "float64"}) end
 
--- -- Looking -----------------------------------------------------------------
+-- -- Reading -----------------------------------------------------------------
 
 --- A tensor, or a list of tensors and other results, as nested lists of plain
 -- numbers; NaN as the word.
@@ -73,15 +73,15 @@ function M.elements_near(t, want, tolerance, least)
   end
 end
 
--- -- What is alive -----------------------------------------------------------
+-- -- Live objects ------------------------------------------------------------
 
---- How many tensors there are.
+--- The number of live tensors.
 function M.live()
   collect()
   return st.memory().tensors.count
 end
 
---- How much there is of each kind of memory.
+--- The number of live blocks by kind of memory.
 function M.kinds()
   collect()
   local out = {}
@@ -90,17 +90,17 @@ function M.kinds()
   return out
 end
 
--- -- Refusing ----------------------------------------------------------------
+-- -- Errors ------------------------------------------------------------------
 
---- What a call that must fail raises.
+--- The error of a call that must fail.
 function M.failure(f, ...)
   local ok, why = pcall(f, ...)
   assert.is_false(ok)
   return why
 end
 
---- The call raises a message with this text in it, or with each text of a
--- list. The message is returned.
+--- Asserts that a call raises an error whose message contains a text, or each
+-- text of a list. Returns the message.
 function M.raises(texts, f, ...)
   local why = tostring(M.failure(f, ...))
   for _, text in ipairs(type(texts) == "table" and texts or {texts}) do

@@ -98,7 +98,7 @@ end
 --- The number of elements of a size between offset and the end.
 local function count_rest(nbytes, offset, size)
   if not nbytes then
-    error("frombuffer: how much is at an address? Give 'shape', 'count' or "
+    error("frombuffer: an address has no size: give 'shape', 'count' or "
           .. "'nbytes'", 3)
   end
   local rest = nbytes - offset
@@ -215,7 +215,7 @@ function buffer.from_dlpack(source, options)
   if has_ffi and type(source) == "cdata" then
     local address, known = locate(source)
     if not address or known then
-      error(format("from_dlpack: a cdata of type %s is no pointer",
+      error(format("from_dlpack: a cdata of type %s is not a pointer",
                    tostring(ffi.typeof(source))), 2)
     end
     source = address

@@ -151,7 +151,7 @@ end
 
 local function parse_text(s, at, name)
   local text, stop = parse_string(s, at)
-  if not text then return nil, format("metadata '%s' is no text", name) end
+  if not text then return nil, format("metadata '%s' is not a string", name) end
   return text, stop
 end
 
@@ -389,13 +389,13 @@ end
 
 local function metadata_text(metadata)
   if type(metadata) ~= "table" then
-    return nil, "option 'metadata' must be a table of texts"
+    return nil, "option 'metadata' must be a table of strings"
   end
   local names, parts = {}, {}
   for name, text in next, metadata do
     if type(name) ~= "string" or type(text) ~= "string" or
        not is_utf8(name) or not is_utf8(text) then
-      return nil, format("metadata '%s' is no text", tostring(name))
+      return nil, format("metadata '%s' is not a string", tostring(name))
     end
     names[#names + 1] = name
   end

@@ -178,7 +178,7 @@ function zip.members(source)
   local d, why = find_directory(source)
   if not d then return nil, why end
   if d.disk ~= 0 or d.first ~= 0 or d.here ~= d.n then
-    return nil, "it is a part of an archive of many parts"
+    return nil, "archives of several parts cannot be read"
   end
   if d.offset + d.size ~= d.stop then
     return nil, "its directory is not where it should be"
@@ -210,7 +210,7 @@ function zip.open(source, m)
   -- deflate compresses at most 1032 : 1
   if m.method == STORED and m.packed ~= m.full or
      m.full > m.packed * 1032 + 64 then
-    return nil, "its sizes cannot be"
+    return nil, "its sizes are impossible"
   end
   return core.open_member(source, m.data, m.packed, m.method == DEFLATED)
 end

@@ -112,7 +112,7 @@ local function visit_field(module, key, prefix, path, visit)
                    (parameters[value] or module[BUFFERS][key])
   if not is_inner and not is_state then return end
   if type(key) == "string" and (key == "" or key:find(".", 1, true)) then
-    raise("%s: what a network is made of cannot be called '%s'",
+    raise("%s: a parameter, buffer or module cannot be named '%s'",
           class_name(module), key)
   end
   local name = prefix .. key
@@ -128,7 +128,7 @@ end
 -- modules.
 function walk(module, name, path, visit)
   if path[module] then
-    raise("%s: '%s' is a part of itself", class_name(module), name)
+    raise("%s: '%s' contains itself", class_name(module), name)
   end
   path[module] = true
   visit(name, module)

@@ -1,9 +1,9 @@
-/* The device "example": PrivateUse1 with an allocator and kernels of its own.
+/* The device "example": PrivateUse1 with a custom allocator and kernels.
  *
- * Its memory is that of the host in disguise: a bit is set in every address,
- * so that code which takes a device's memory for the CPU's faults at once.
- * Only the kernels here take the disguise off. A real device has its driver's
- * addresses, and copies where this one looks.
+ * Its memory is host memory, but a bit is set in every address, so that code
+ * that accesses it as CPU memory faults. Only the kernels in this file clear
+ * the bit. A real device would use addresses of its driver, and copy data where
+ * this one accesses it directly.
  */
 
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ static const char KEY[] = "PrivateUse1";
 
 /* -- Memory --------------------------------------------------------------- */
 
-/* No process has addresses this high. */
+/* Above all user-space addresses. */
 static const uintptr_t DISGUISE = (uintptr_t)1 << 54;
 
 static atomic_int live;
@@ -47,8 +47,8 @@ static void move(void *ctx, void *to, const void *from, size_t nbytes) {
 
 /* -- Tensors -------------------------------------------------------------- */
 
-/* The same bytes as a tensor of the CPU; one that is there already as it is.
- * Valid while t is. */
+/* A CPU tensor over the bytes of t, or t itself if it is on the CPU. It is
+ * valid as long as t is. */
 static st_status host_view(st_tensor *t, st_tensor **out) {
   if (st_tensor_device(t) != DEVICE) {
     st_tensor_retain(t);
@@ -63,13 +63,12 @@ static st_status host_view(st_tensor *t, st_tensor **out) {
                         st_tensor_strides(t), 0, NULL, NULL, out);
 }
 
-/* The same shape without data: for asking what an operator's result is. A
- * number may be on the CPU. */
+/* A meta tensor of t's shape and dtype, to infer the result of an operator. A
+ * 0-dim CPU tensor is returned as it is. */
 static st_status meta_of(st_tensor *t, st_tensor **out) {
   if (st_tensor_device(t) != DEVICE) {
     if (st_tensor_ndim(t) > 0) {
-      return st_fail(ST_BAD_VALUE, "one tensor is on the device, another is "
-                     "not");
+      return st_fail(ST_BAD_VALUE, "all tensors must be on the same device");
     }
     st_tensor_retain(t);
     *out = t;
@@ -80,13 +79,13 @@ static st_status meta_of(st_tensor *t, st_tensor **out) {
                          st_tensor_strides(t), out);
 }
 
-/* A new tensor of the device in the shape of a meta tensor. */
+/* A new tensor on the device, with the shape of a meta tensor. */
 static st_status make_like(const st_tensor *meta, st_tensor **out) {
   return st_tensor_empty(DEVICE, st_tensor_dtype(meta), st_tensor_ndim(meta),
                          st_tensor_sizes(meta), st_tensor_strides(meta), out);
 }
 
-/* *t moves to a device. */
+/* Replaces *t by a copy on another device. */
 static st_status move_to(st_tensor **t, st_device device) {
   const st_value args[] = {of_tensor(*t), of_int(device)};
   st_tensor *there;
@@ -98,7 +97,7 @@ static st_status move_to(st_tensor **t, st_device device) {
 
 /* -- Kernels -------------------------------------------------------------- */
 
-/* empty and empty_strided: what would it be on the meta device? */
+/* empty and empty_strided: the call on the meta device infers the result. */
 static st_status empty(const st_call *call, const st_value *args,
                        st_value *rets) {
   const int n = st_schema_nargs(call->schema);
@@ -118,7 +117,8 @@ static st_status empty(const st_call *call, const st_value *args,
   return status;
 }
 
-/* copy_(self, src, non_blocking): one of the two is on the device, or both. */
+/* copy_(self, src, non_blocking): one or both of the tensors are on the device.
+ */
 static st_status copy(const st_call *call, const st_value *args,
                       st_value *rets) {
   st_tensor *to = NULL, *from = NULL;
@@ -152,8 +152,8 @@ static st_status fill(const st_call *call, const st_value *args,
   return st_value_of_tensor(args[0].u.tensor, rets);
 }
 
-/* add.Tensor(self, other, alpha): the meta device says what the sum is, with
- * broadcasting, promotion and all, and the sum is made of it. */
+/* add.Tensor(self, other, alpha): a call on the meta device infers the result,
+ * including broadcasting and promotion; then add.out computes it. */
 static st_status add(const st_call *call, const st_value *args,
                      st_value *rets) {
   st_tensor *meta[3] = {NULL}, *host[3] = {NULL}, *out = NULL;
@@ -187,11 +187,12 @@ static st_status add(const st_call *call, const st_value *args,
 
 /* -- The fallback --------------------------------------------------------- */
 
-/* What has no kernel here is done on the CPU: tensors go there, the operator
- * is called, what it wrote and what it made comes back. Views never get here:
- * they share the bytes, whatever the device. */
+/* Operators without a kernel here run on the CPU: the fallback copies the
+ * arguments to the CPU, calls the operator, and copies written arguments and
+ * results back. View operators do not reach the fallback, because their kernel
+ * works on any device. */
 
-/* An argument on the CPU. Tensors and lists of them are owned. */
+/* Copies an argument to the CPU. The caller owns tensors and lists of them. */
 static st_status bring(const st_value *arg, st_value *here) {
   if (arg->tag == ST_TAG_TENSOR) {
     TRY(st_value_of_tensor(arg->u.tensor, here));
@@ -215,7 +216,7 @@ static bool same_sizes(const st_tensor *a, const st_tensor *b) {
                 (size_t)n * sizeof(int64_t)) == 0;
 }
 
-/* t, of the device, becomes what the operator made of its copy. */
+/* Copies `here`, the written CPU copy of t, back to t; resizes t if needed. */
 static st_status write_back(st_tensor *t, st_tensor *here) {
   st_tensor *same;
   if (!same_sizes(t, here)) {
@@ -238,7 +239,8 @@ static st_status send_back(st_value *ret) {
   return ST_OK;
 }
 
-/* The k-th result that is a written argument is the k-th of those. */
+/* Copies written arguments and results back to the device. The k-th result
+ * that aliases a written argument is the k-th written argument. */
 static st_status finish(const st_schema *s, const st_value *args,
                         const st_value *here, st_value *rets) {
   const st_value *written[ST_MAX_ARGS];
@@ -264,7 +266,7 @@ static st_status finish(const st_schema *s, const st_value *args,
 
 static st_status fallback(const st_call *call, const st_value *args,
                           st_value *rets) {
-  const st_schema *s = call->schema; /* op may be redefined meanwhile */
+  const st_schema *s = call->schema; /* op may be redefined during the call */
   const int n = st_schema_nargs(s), nrets = st_schema_nrets(s);
   st_value here[ST_MAX_ARGS] = {{0}};
   st_status status = ST_OK;

@@ -91,7 +91,7 @@ static st_status scale_rows_meta(st_run *r) {
   if (st_tensor_ndim(self) != 2 || st_tensor_ndim(by) != 1 ||
       st_tensor_sizes(self)[0] != st_tensor_sizes(by)[0]) {
     return st_fail(ST_BAD_SHAPE, "self must be a matrix, factors a vector "
-                   "with a number for each of its rows");
+                   "with one element per row");
   }
   if (st_tensor_dtype(self) != ST_FLOAT32 ||
       st_tensor_dtype(by) != ST_FLOAT32) {
@@ -124,7 +124,7 @@ static const st_structured scale_rows = {
   .schema = "scale_rows(Tensor self, Tensor factors) -> Tensor",
   .inplace = true, .out = "out",
   .meta = scale_rows_meta, .impl = scale_rows_impl,
-  .doc = "Multiplies each row by a number of its own.",
+  .doc = "Multiplies each row by an element of factors.",
   .debug = "strided_example",
 };
 
@@ -176,7 +176,7 @@ static const struct {
   st_kernel kernel;
 } operators[] = {
   {"count_above", "count_above(Tensor self, float limit) -> int",
-   "How many elements are larger than limit?", "CPU",
+   "The number of elements that are larger than limit.", "CPU",
    {.fn = count_above, .debug = "strided_example"}},
   {"axpy", "axpy(Tensor x, Tensor y, Scalar alpha) -> Tensor",
    "alpha * x + y of vectors.", "CPU",
@@ -185,7 +185,7 @@ static const struct {
    "self divided by its length, plus eps.", NULL,
    {.fn = normalized, .debug = "strided_example"}},
   {"live_blocks", "live_blocks() -> int",
-   "How many blocks of memory the device has given out.", NULL,
+   "The number of blocks that are allocated on the device.", NULL,
    {.fn = live_blocks, .debug = "strided_example"}},
 };
 

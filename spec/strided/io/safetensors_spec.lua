@@ -262,9 +262,9 @@ describe("A .safetensors file", function()
     {"goes on after its header", file_of "{}{}", "something follows"},
     {"has a comment", file_of "{}//", "something follows"},
     {"has numbers in its metadata", file_of '{"__metadata__":{"a":1}}',
-     "metadata 'a' is no text"},
+     "metadata 'a' is not a string"},
     {"has objects in its metadata", file_of '{"__metadata__":{"a":{}}}',
-     "metadata 'a' is no text"},
+     "metadata 'a' is not a string"},
     {"has a line end in a text", file_of '{"a\n":{}}', "malformed"},
     {"has an unknown escape", file_of '{"\\x":{}}', "malformed"},
     {"has half a surrogate", file_of '{"\\ud83d":{}}', "malformed"},
@@ -291,8 +291,9 @@ describe("A .safetensors file", function()
                                     "cannot have the name"},
     ["the name of metadata"] = {{__metadata__ = st.ones(1)}, nil,
                                 "cannot have the name"},
-    ["numbers for metadata"] = {{}, {metadata = {a = 1}}, "'a' is no text"},
-    ["a text for metadata"] = {{}, {metadata = "x"}, "a table of texts"},
+    ["numbers for metadata"] = {{}, {metadata = {a = 1}},
+                                "'a' is not a string"},
+    ["a text for metadata"] = {{}, {metadata = "x"}, "a table of strings"},
     ["other options"] = {{}, {compress = true}, "no option 'compress'"},
   } do
     it("is not made from " .. text .. ", and the old one stays", function()

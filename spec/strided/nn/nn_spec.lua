@@ -188,11 +188,11 @@ Block(
     assert_refused("floating", nn.Parameter, st.tensor {1, 2})
     local net = nn.Module()
     net["a.b"] = nn.Linear(1, 1)
-    assert_refused("cannot be called 'a.b'", net.parameters, net)
+    assert_refused("cannot be named 'a.b'", net.parameters, net)
     local loop = nn.Module()
     loop.inner = nn.Module()
     loop.inner.outer = loop
-    assert_refused("'inner.outer' is a part of itself", loop.parameters, loop)
+    assert_refused("'inner.outer' contains itself", loop.parameters, loop)
     assert_refused("register_buffer: a name and a Tensor are expected, got "
                    .. "string and number", net.register_buffer, net, "n", 3)
   end)
