@@ -110,8 +110,8 @@ end
 
 local lib
 
---- The operator of a name; made when it is needed, since there is a process
--- for every case. What has no schema is not one operator.
+--- The operator of a name, created on first use, because each case runs in a
+-- separate process. A function without a schema is not a single operator.
 local function make(name)
   local body, schema, fold = eager[name], schemas[name], folds[name]
   if not schema then return st.fuse(body) end

@@ -171,7 +171,7 @@ local function speedups(family, target, cases, all)
   return ratios, about
 end
 
---- The geometric mean, and the least with its position.
+--- The geometric mean, and the minimum with its index.
 local function summary(ratios)
   local product, least = 1, 1
   for i, ratio in ipairs(ratios) do
@@ -181,7 +181,7 @@ local function summary(ratios)
   return product ^ (1 / #ratios), ratios[least], least
 end
 
---- A line about a target; whether it is reached.
+--- Prints a line about a target; returns whether it is reached.
 local function print_target(target, ratios, about)
   local mean, least, worst = summary(ratios)
   local value = target.mean and mean or least

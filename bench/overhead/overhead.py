@@ -25,7 +25,7 @@ lib.impl("identity", torch.library.fallthrough_kernel, "Autograd")
 
 
 def values():
-    """What the cases may name."""
+    """The names that cases can use."""
     return {
         "torch": torch, "a": torch.zeros(1), "b": torch.zeros(1),
         "out": torch.zeros(1), "vector": torch.zeros(100),

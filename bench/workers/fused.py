@@ -1,4 +1,4 @@
-"""What bench/fused.lua is, for PyTorch, torch.compile, NumPy and numexpr."""
+"""The functions of bench/fused.lua: PyTorch, torch.compile, NumPy, numexpr."""
 import importlib
 import inspect
 import re
@@ -13,7 +13,7 @@ m = importlib.import_module("torch" if ENGINE in ("torch", "compile")
                             else "numpy")
 
 
-# -- Elements, one after the other --------------------------------------------
+# -- Elementwise --------------------------------------------------------------
 
 def erf(x):
     """NumPy has none: 7.1.26 of Abramowitz and Stegun, good to 1.5e-7."""
@@ -94,7 +94,7 @@ def mandelbrot(zr, zi, cr, ci):
     return real * real + imag * imag
 
 
-# -- Reductions of them -------------------------------------------------------
+# -- Reductions ---------------------------------------------------------------
 
 def distance(x, y):
     return m.sum((x - y) ** 2)
@@ -175,7 +175,7 @@ def by_numexpr(body):
     return lambda *arguments: program(*arguments, *numbers)
 
 
-# -- What cases call ----------------------------------------------------------
+# -- Functions that cases call ------------------------------------------------
 
 def made(body):
     if ENGINE == "compile":
@@ -184,7 +184,7 @@ def made(body):
 
 
 def expressions():
-    if ENGINE == "compile":  # it wants a C++ compiler and Python's headers
+    if ENGINE == "compile":  # it needs a C++ compiler and Python's headers
         m.compile(muladd)(*m.rand(3, 1))
     return types.SimpleNamespace(**{
         body.__name__: made(body) for body in BODIES
@@ -198,6 +198,6 @@ def set_num_threads(n):
 
 
 def reset():
-    """What was compiled for the sizes of the case before goes away."""
+    """Drops what was compiled for the sizes of the previous case."""
     if ENGINE == "compile":
         m._dynamo.reset()

@@ -1,4 +1,4 @@
-"""What bench/mlp.lua is, for PyTorch."""
+"""The functions of bench/mlp.lua for PyTorch."""
 import torch
 
 RATE = 1e-9

@@ -45,7 +45,7 @@ PERIOD = 1000003
 
 
 def uniform(n, stream):
-    """Numbers in [0, 1) with 24 bits, one per position."""
+    """Numbers in [0, 1) with 24 bits, one per linear index."""
     x = (K1 * np.arange(1, n + 1, dtype=np.uint64) + K2 * np.uint64(stream))
     x &= LOW
     x ^= x >> np.uint64(15)
@@ -96,7 +96,7 @@ def inputs(text):
     return scope
 
 
-# -- What cases may call ------------------------------------------------------
+# -- Functions that cases can call --------------------------------------------
 
 SHOW_RESIDENT = """
 import re
@@ -109,7 +109,7 @@ def start(code):
 
 
 def resident(code):
-    """The most memory that a process for the code had, in KB."""
+    """The peak of resident memory of a process that runs the code, in KB."""
     return int(subprocess.run([sys.executable, "-c", code + SHOW_RESIDENT],
                               check=True, capture_output=True).stdout)
 
@@ -137,7 +137,7 @@ def digest(value):
 
 
 class Case:
-    """What is measured now."""
+    """The case that is measured."""
     timer = None
     passes = None
     is_recorded = False
@@ -212,7 +212,7 @@ NAMES = {"torch": ("PyTorch", "torch"), "compile": ("torch.compile", "torch"),
 
 
 def begin():
-    """Who answers; raises where the engine cannot work."""
+    """Describes the engine; raises if it cannot run."""
     VALUES["fused"] = fused.expressions()
     name, module = NAMES[ENGINE]
     return f"{name} {importlib.import_module(module).__version__}"

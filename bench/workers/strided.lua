@@ -49,12 +49,12 @@ local function clock()
   return tonumber(now.s) * 1e9 + tonumber(now.ns)
 end
 
--- -- What cases may call -----------------------------------------------------
+-- -- Functions that cases can call -------------------------------------------
 
 local SHOW_RESIDENT = [[
  print(io.open("/proc/self/status"):read("*a"):match "VmHWM:%s*(%d+)")]]
 
---- A command that runs the code in a process of its own.
+--- A command that runs the code in a separate process.
 local function command_of(code)
   return "luajit -e '" .. code:gsub("'", "'\\''") .. "'"
 end
@@ -63,7 +63,7 @@ local VALUES = {
   st = st, mlp = mlp,
   fused = ENGINE == "eager" and expressions.eager or expressions.fused,
   start = function(code) return os.execute(command_of(code)) end,
-  --- The most memory that it had, in KB.
+  --- The peak of its resident memory, in KB.
   resident = function(code)
     local pipe = io.popen(command_of(code .. SHOW_RESIDENT))
     local text = pipe:read "*a"

@@ -70,12 +70,12 @@ end
 -- -- Help ---------------------------------------------------------------------
 
 local INTRO = [[
-  st            the library; st.<Tab> lists what it has
+  st            the library; st.<Tab> lists its fields
   st.help()     the names of all operators
-  ?name         how an operator is called and what runs for it; help(x) too
-  expr          shows its values; expr; does not
+  ?name         the signatures and kernels of an operator; also help(x)
+  expr          prints its values; expr; does not
   _             the last value
-  Ctrl-C        gives up a line or stops what runs; Ctrl-D leaves]]
+  Ctrl-C        discards the line or stops the chunk; Ctrl-D exits]]
 
 --- The help on a value.
 -- @treturn string

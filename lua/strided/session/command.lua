@@ -14,14 +14,14 @@ strided [OPTION]... [FILE [ARGUMENT]...]
 
   -e CODE        run CODE
   -l NAME        require NAME
-  -i             a session after FILE or CODE
-  -v, --version  the version
-  -h, --help     this
+  -i             run a session after FILE or CODE
+  -v, --version  print the version
+  -h, --help     print this text
   -              run standard input as a file
-  --             what follows is no option
+  --             end of the options
 
-Without FILE and CODE: a session, also when the input is no terminal. The
-library is the global st. A script finds its arguments in ... and in arg.
+Without FILE and CODE it runs a session, even if the input is not a terminal.
+The library is the global st. A script gets its arguments in ... and in arg.
 ]]
 
 local function complain(text)
