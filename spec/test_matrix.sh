@@ -297,8 +297,9 @@ main() {
   build_all
   lanes=${LANES:-$(nproc)}
   [ $lanes -le 4 ] || lanes=4
-  cat $out/builds $out/queue | xargs -P $lanes -n 2 sh spec/test_matrix.sh job || true
-  [ ! -s $out/alone ] || xargs -n 2 sh spec/test_matrix.sh job <$out/alone || true
+  job='sh spec/test_matrix.sh job'
+  cat $out/builds $out/queue | xargs -P $lanes -n 2 $job || true
+  [ ! -s $out/alone ] || xargs -n 2 $job <$out/alone || true
   lost=$(($(cat $out/builds $out/queue $out/alone | wc -l) -
           $(grep -v -c '^build - ' $out/results || true)))
   [ $lost = 0 ] || echo "not-run - 0 0 $lost 0" >>$out/results

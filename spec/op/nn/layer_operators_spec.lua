@@ -565,7 +565,7 @@ describe("A layer refuses", function()
     -- running_var, what is wrong with it
     for _, row in ipairs {
       {st.zeros(3), "must have shape [4], not [3]"},
-      {st.zeros(4):requires_grad_(), "requires a gradient"},
+      {st.zeros(4):requires_grad_(), "must not require a gradient"},
       {st.zeros(4):to "int64", "not int64"},
     } do
       tensors.raises({"batch_norm: running_var", row[2]}, st.batch_norm,

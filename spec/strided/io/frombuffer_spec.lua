@@ -172,7 +172,7 @@ describe("An address", function()
 
   it("needs a size, which is held to", function()
     raises("has no size", st.frombuffer, light(), {})
-    raises({"take 8 bytes", "are 4"}, st.frombuffer, light(),
+    raises({"need 8 bytes", "has 4"}, st.frombuffer, light(),
            {dtype = "int64", shape = {1}, nbytes = 4})
     raises("no whole number", st.frombuffer, light(),
            {dtype = "int64", nbytes = 7})
