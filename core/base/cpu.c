@@ -12,7 +12,7 @@ static const char *const isa_names[] = {"base", "avx2", "avx512"};
 
 const char *st__isa_name(st_isa_level isa) { return isa_names[isa]; }
 
-/* Does the CPU have it, and the library kernels for it? */
+/* True if the CPU supports isa and the library has kernels for it. */
 static bool has_isa(int isa) {
   if (isa == ST_ISA_BASE) return true;
 #if defined(__x86_64__)
@@ -29,7 +29,7 @@ static bool has_isa(int isa) {
 #endif
 }
 
-/* The best one up to isa. */
+/* The highest supported instruction set up to isa. */
 static st_isa_level best_upto(int isa) {
   while (!has_isa(isa)) isa--;
   return (st_isa_level)isa;
@@ -44,8 +44,8 @@ static st_isa_level choose(void) {
     if (strcmp(name, isa_names[i]) != 0) continue;
     const st_isa_level best = best_upto(i);
     if ((int)best == i) return best;
-    fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU goes up to %s\n", name,
-            isa_names[best]);
+    fprintf(stderr, "strided: STRIDED_ISA=%s: this CPU supports at most %s\n",
+            name, isa_names[best]);
     return best;
   }
   fprintf(stderr, "strided: STRIDED_ISA=%s: unknown, must be base, avx2 or "

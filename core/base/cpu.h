@@ -10,9 +10,10 @@ typedef enum st_isa_level {
   ST_ISA_COUNT
 } st_isa_level;
 
-/* The best the CPU has, or what STRIDED_ISA=base|avx2|avx512 asks for (never
- * more than the CPU has; an unknown name is reported on stderr). What the
- * library was built without (STRIDED_KERNEL_ISAS) no CPU has. */
+/* The instruction set in use: that of STRIDED_ISA (base, avx2, avx512), else
+ * the highest one that the CPU supports and that the library was built with
+ * (STRIDED_KERNEL_ISAS). An unknown name, or one above that, is reported on
+ * stderr and ignored. */
 st_isa_level st__isa(void);
 st_isa_level st__isa_max(void);
 const char *st__isa_name(st_isa_level isa);
