@@ -1,4 +1,4 @@
-/* Measures the error of st__expf (core/kernel/exp.h) in ulp, against the C
+/* Measures the error of st__expf (core/kernel/math/exp.h) in ulp, against the C
  * library's exp in double, over all floats whose result is not 0, 1 or inf. It
  * runs for some seconds.
  *
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernel/exp.h"
+#include "kernel/math/exp.h"
 
 static double units_off(float got, double want) {
   const float size = fabsf((float)want);

@@ -26,7 +26,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
-#include "kernel/transpose.h"
+#include "kernel/copy/transpose.h"
 
 enum {
   PAD = 16,            /* puts columns of a buffer into different cache sets */

@@ -28,25 +28,25 @@ static const source sources[] = {
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
-#include "kernel/unary.def"
+#include "kernel/elementwise/unary.def"
 #undef ST_UNARY
 #define ST_BINARY(name, grain, list, ...) ROW(name, list, #__VA_ARGS__)
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE ST_BINARY
 #define ST_COMPARE_MORE ST_BINARY
-#include "kernel/binary.def"
+#include "kernel/elementwise/binary.def"
 #undef ST_BINARY
 #undef ST_COMPARE
 #define ST_COPY(tag)
 #define ST_LOOPS(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
 #define ST_LOOPS_MORE ST_LOOPS
-#include "kernel/ternary.def"
+#include "kernel/elementwise/ternary.def"
 #define ST_LOOPS_MORE ST_LOOPS
-#include "kernel/backward.def"
+#include "kernel/elementwise/backward.def"
 #undef ST_LOOPS
 #define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   ROW(name, WIDE, #__VA_ARGS__)
-#include "kernel/fused_pairs.def"
+#include "kernel/elementwise/fused_pairs.def"
 #undef ST_LOOPS
 };
 

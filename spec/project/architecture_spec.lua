@@ -199,7 +199,7 @@ local PLACES = {
   {"core/op/elementwise/ops.def", "ST_POINTWISE%(",
    'ST_POINTWISE(thrice, "thrice(Tensor self) -> Tensor", ST_FIO, "out",\n' ..
    '             UNARY, thrice, "Three times the input.")\n'},
-  {"core/kernel/unary.def", "ST_UNARY +%(neg",
+  {"core/kernel/elementwise/unary.def", "ST_UNARY +%(neg",
    "ST_UNARY         (thrice,        32768, NUMBER,   (W)a * 3)\n"},
 }
 

@@ -56,8 +56,8 @@ st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
 /* Adds a check: no element of v may be zero when the program runs. */
 st_status st__ir_check(st_ir *c, int v);
 
-/* Replaces two instructions by one where kernel/fused_pairs.def has a kernel
- * for both. */
+/* Replaces two instructions by one where a row of
+ * kernel/elementwise/fused_pairs.def does both. */
 void st__ir_peephole(st_ir *c);
 /* Makes the program that computes c->outputs. Changes the IR, which can only
  * be freed afterwards. */

@@ -16,7 +16,7 @@ typedef struct rule { st_kernel_id kernel, first, second; side side; } rule;
 static const rule rules[] = {
 #define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
   {ST_K_##name, ST_K_##first, ST_K_##second, side},
-#include "kernel/fused_pairs.def"
+#include "kernel/elementwise/fused_pairs.def"
 #undef ST_LOOPS
 };
 

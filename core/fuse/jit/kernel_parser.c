@@ -184,7 +184,7 @@ static int pick(parser *r, int a, int b, int mask) {
   return st__vector_op(r->v, ST_V_SELECT, 0, a, b, mask);
 }
 
-/* CLAMP of kernel/ternary.c. */
+/* CLAMP of kernel/elementwise/ternary.c. */
 static term clamp(parser *r, int x, int low, int high) {
   int y = pick(r, x, low, compare(r, ST_V_GT, x, low));
   y = pick(r, y, high, compare(r, ST_V_LT, y, high));
@@ -192,7 +192,7 @@ static term clamp(parser *r, int x, int low, int high) {
   return lanes_of(pick(r, x, y, compare(r, ST_V_NE, x, x)));
 }
 
-/* LERP of kernel/ternary.c. */
+/* LERP of kernel/elementwise/ternary.c. */
 static term lerp(parser *r, int x, int y, int w, int size) {
   st_vector_ir *v = r->v;
   const int span = st__vector_op(v, ST_V_SUB, 0, y, x, -1);

@@ -10,7 +10,7 @@
 #ifndef ST_OP_INDEX_INDEX_H
 #define ST_OP_INDEX_INDEX_H
 
-#include "kernel/index.h"
+#include "kernel/index/index.h"
 #include "op/registry/op.h"
 
 /* -- Index operands (index_operands.c) ------------------------------------- */

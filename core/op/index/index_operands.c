@@ -1,5 +1,5 @@
 /* Index operands: checks index tensors and turns them into operands of the
- * loops of kernel/index.c.
+ * loops of kernel/index/index.c.
  */
 
 #include "op/index/index.h"

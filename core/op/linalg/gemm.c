@@ -13,7 +13,7 @@
 #include <limits.h>
 
 #include "base/threads.h"
-#include "kernel/matmul.h"
+#include "kernel/linalg/matmul.h"
 #include "op/linalg/blas.h"
 
 /* In multiplications. Below SMALL, a BLAS call does not pay. Above LARGE, BLAS

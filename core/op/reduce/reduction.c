@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
-#include "kernel/reduction.h"
+#include "kernel/reduce/reduction.h"
 
 enum {
   TILE = 512,        /* outputs; their accumulators are on the stack */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernel/sort.h"
+#include "kernel/sort/sort.h"
 #include "op/reduce/reduction.h"
 
 /* -- Arguments ------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "kernel/sort.h"
+#include "kernel/sort/sort.h"
 #include "op/reduce/reduction.h"
 #include "op/reduce/lines.h"
 #include "tensor/view.h"

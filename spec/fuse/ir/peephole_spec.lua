@@ -1,5 +1,6 @@
 --- Two instructions of an expression that are one kernel
--- (kernel/fused_pairs.def): the result has the bits of the two operators.
+-- (kernel/elementwise/fused_pairs.def): the result has the bits of the two
+-- operators.
 -- axes: isa
 
 local st = require "strided"

@@ -1,0 +1,232 @@
+/* Kernels that copy and convert elements (Y6).
+ *
+ * Note [Conversions]
+ * Floats are truncated to integers as the x86 instruction does: a value that
+ * does not fit, or a NaN, gives the smallest integer of the width of the
+ * instruction, which then wraps into a narrower type. As uint8, -1 becomes
+ * 255 and 300 becomes 44. A complex element gives its real part, a bool is
+ * true if the element is not zero, half types go through float32.
+ */
+
+#include "kernel/elementwise/elementwise_loops.h"
+
+/* -- One element ---------------------------------------------------------- */
+
+static inline int32_t f32_to_i32_x86(float f) {
+  return f >= -2147483648.0f && f < 2147483648.0f ? (int32_t)f : INT32_MIN;
+}
+
+static inline int64_t f32_to_i64_x86(float f) {
+  return f >= -9223372036854775808.0f && f < 9223372036854775808.0f
+       ? (int64_t)f : INT64_MIN;
+}
+
+#define REAL(v) _Generic((v), float _Complex: crealf((float _Complex)(v)), \
+  double _Complex: creal((double _Complex)(v)), default: (v))
+#define TRUNCATE(v, from_float, from_double) _Generic((v),                   \
+  float: from_float((float)(v)), double: from_double((double)(v)),           \
+  default: (v))
+/* A float32 of 2^31 and more is a multiple of 256, so 32 bits suffice for
+ * uint8. */
+#define TO_u1(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i64_x86)
+#define TO_i1(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i2(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i4(v) TRUNCATE(REAL(v), f32_to_i32_x86, st__f64_to_i32_x86)
+#define TO_i8(v) TRUNCATE(REAL(v), f32_to_i64_x86, st__f64_to_i64_x86)
+#define TO_f4(v) REAL(v)
+#define TO_f8(v) REAL(v)
+#define TO_c4(v) (v)
+#define TO_c8(v) (v)
+#define TO_b1(v) ((v) != 0)
+
+/* 1 if v is not zero. With a comparison compilers do not vectorise the
+ * conversion. */
+#undef ST_IN_b1
+#define ST_IN_b1(v) ((uint8_t)(((v) | (uint8_t)-(v)) >> 7))
+
+/* -- Between dtypes ------------------------------------------------------- */
+
+#define CONVERT(dst, src)                                                    \
+  ST_BODY(dst, src) {                                                        \
+    (void)ctx;                                                               \
+    T_##dst *out = (T_##dst *)p[0];                                          \
+    const T_##src *in = (const T_##src *)p[1];                               \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T_##src v = ST_IN_##src(in[i]);                                  \
+      out[i] = (T_##dst)TO_##dst(v);                                         \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(dst##_##src, dst##_##src##_body, 2, ST_ELEM_##dst,           \
+                ST_ELEM_##src)
+#define CONVERT_TO_HALF(dst, src) \
+  ST_BLOCK_LOOP(dst##_##src, f4_##src##_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_FROM_HALF(src, dst) \
+  ST_BLOCK_LOOP(dst##_##src, dst##_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+#define CONVERT_HALVES(dst, src) \
+  ST_BLOCK_LOOP(dst##_##src, f4_f4_body, 2, ST_ELEM_##dst, ST_ELEM_##src)
+
+/* M(x, tag) for every dtype except the half types. */
+#define EACH(M, x)                                                           \
+  M(x, u1) M(x, i1) M(x, i2) M(x, i4) M(x, i8) M(x, f4) M(x, f8) M(x, c4)    \
+  M(x, c8) M(x, b1)
+
+EACH(CONVERT, u1)
+EACH(CONVERT, i1)
+EACH(CONVERT, i2)
+EACH(CONVERT, i4)
+EACH(CONVERT, i8)
+EACH(CONVERT, f4)
+EACH(CONVERT, f8)
+EACH(CONVERT, c4)
+EACH(CONVERT, c8)
+EACH(CONVERT, b1)
+EACH(CONVERT_TO_HALF, f2)
+EACH(CONVERT_TO_HALF, bf)
+EACH(CONVERT_FROM_HALF, f2)
+EACH(CONVERT_FROM_HALF, bf)
+CONVERT_HALVES(f2, bf)
+CONVERT_HALVES(f2, f2)
+CONVERT_HALVES(bf, f2)
+CONVERT_HALVES(bf, bf)
+
+/* -- The same dtype: bits ------------------------------------------------- */
+
+/* Several small elements may be copied as one larger element, which is then
+ * not aligned to its size. */
+typedef uint8_t __attribute__((may_alias)) bits1;
+typedef uint16_t __attribute__((may_alias, aligned(1))) bits2;
+typedef uint32_t __attribute__((may_alias, aligned(1))) bits4;
+typedef uint64_t __attribute__((may_alias, aligned(1))) bits8;
+typedef struct bits16 {
+  uint64_t u[2];
+} __attribute__((may_alias, packed)) bits16;
+
+static void copy_rows(char **data, const int64_t *strides, int64_t n1,
+                      size_t bytes) {
+  for (int64_t j = 0; j < n1; j++) {
+    memmove(data[0] + j * strides[2], data[1] + j * strides[3], bytes);
+  }
+}
+
+/* Note [Constant strides]
+ * If the step of a loop is a constant, the compiler turns a copy of every
+ * second element, or of all elements in reverse order, into register loads
+ * and shuffles. The same holds for interleaving two to four arrays, as when
+ * colour planes become pixels. */
+#define STEP(k)                                                              \
+  case k:                                                                    \
+    ST_SIMD_FOR(i, n) to[i] = from[i * (k)];                                 \
+    return true;
+#define COPY_STEP(b)                                                         \
+  static bool copy_step##b(bits##b *to, const bits##b *from, int64_t n,      \
+                           int64_t step) {                                   \
+    switch (step) {                                                          \
+      STEP(-1) STEP(0) STEP(2) STEP(3) STEP(4)                               \
+      default: return false;                                                 \
+    }                                                                        \
+  }
+#define COPY_STEPS(b)                                                        \
+  static bool copy_steps##b(char **data, const int64_t *s, int64_t n0,       \
+                            int64_t n1) {                                    \
+    if (s[0] != b || s[1] % b != 0 || n0 < 8) return false;                  \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      if (!copy_step##b((bits##b *)(data[0] + j * s[2]),                     \
+                        (const bits##b *)(data[1] + j * s[3]), n0,           \
+                        s[1] / b)) {                                         \
+        return false;                                                        \
+      }                                                                      \
+    }                                                                        \
+    return true;                                                             \
+  }
+
+/* Writes rows of k elements; element i of a row comes from array f[i]. */
+#define COPY_INTERLEAVE(b)                                                   \
+  static void copy_interleave##b(bits##b *to, const bits##b *const *f,       \
+                                 int64_t n, int64_t k) {                     \
+    const bits##b *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];            \
+    if (k == 2) {                                                            \
+      ST_SIMD_FOR(i, n) to[2 * i] = f0[i], to[2 * i + 1] = f1[i];            \
+    } else if (k == 3) {                                                     \
+      ST_SIMD_FOR(i, n) to[3 * i] = f0[i], to[3 * i + 1] = f1[i],            \
+                    to[3 * i + 2] = f2[i];                                   \
+    } else {                                                                 \
+      ST_SIMD_FOR(i, n) to[4 * i] = f0[i], to[4 * i + 1] = f1[i],            \
+                    to[4 * i + 2] = f2[i], to[4 * i + 3] = f3[i];            \
+    }                                                                        \
+  }
+#define COPY_INTERLEAVES(b)                                                  \
+  static void copy_interleaves##b(char **data, const int64_t *s, int64_t n0, \
+                                  int64_t n1) {                              \
+    const bits##b *f[4] = {NULL, NULL, NULL, NULL};                          \
+    for (int64_t c = 0; c < n0; c++) {                                       \
+      f[c] = (const bits##b *)(data[1] + c * s[1]);                          \
+    }                                                                        \
+    copy_interleave##b((bits##b *)data[0], f, n1, n0);                       \
+  }
+
+/* The inner loop runs down the columns if the rows are short. */
+#define COPY_WALK(b)                                                         \
+  static void copy_bits##b(char **data, st_tile to, st_tile from) {          \
+    const bool swap = to.m0 < to.m1 && to.m0 < 16;                           \
+    const int64_t n0 = swap ? to.m1 : to.m0, n1 = swap ? to.m0 : to.m1;      \
+    const int64_t t0 = swap ? to.s1 : to.s0, t1 = swap ? to.s0 : to.s1;      \
+    const int64_t f0 = swap ? from.s1 : from.s0;                             \
+    const int64_t f1 = swap ? from.s0 : from.s1;                             \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      char *t = data[0] + j * t1;                                            \
+      const char *f = data[1] + j * f1;                                      \
+      for (int64_t i = 0; i < n0; i++, t += t0, f += f0) {                   \
+        *(bits##b *)t = *(const bits##b *)f;                                 \
+      }                                                                      \
+    }                                                                        \
+  }
+
+static bool is_interleaved(const int64_t *s, int64_t n0, int64_t n1,
+                           int64_t b) {
+  return n0 >= 2 && n0 <= 4 && n1 >= 8 && s[0] == b && s[2] == n0 * b &&
+         s[3] == b;
+}
+
+#define COPY_BITS(b)                                                         \
+  COPY_STEP(b)                                                               \
+  COPY_STEPS(b)                                                              \
+  COPY_INTERLEAVE(b)                                                         \
+  COPY_INTERLEAVES(b)                                                        \
+  COPY_WALK(b)                                                               \
+  static void same_##b(char **data, const int64_t *s, int64_t n0,            \
+                       int64_t n1, const void *ctx) {                        \
+    const st_tile to = {s[0], s[2], n0, n1}, from = {s[1], s[3], n0, n1};    \
+    (void)ctx;                                                               \
+    if (st_is_dense(to, b) && st_is_dense(from, b)) {                        \
+      copy_rows(data, s, 1, (size_t)(n0 * n1 * b));                          \
+    } else if (st_has_rows(to, b) && s[1] == b) {                            \
+      copy_rows(data, s, n1, (size_t)n0 * b);                                \
+    } else if (is_interleaved(s, n0, n1, b)) {                               \
+      copy_interleaves##b(data, s, n0, n1);                                  \
+    } else if (!copy_steps##b(data, s, n0, n1)) {                            \
+      copy_bits##b(data, to, from);                                          \
+    }                                                                        \
+  }
+
+COPY_BITS(1)
+COPY_BITS(2)
+COPY_BITS(4)
+COPY_BITS(8)
+COPY_BITS(16)
+
+/* -- Rows ----------------------------------------------------------------- */
+
+#define SLOT(dst, src) [ST_DTYPE_##src] = dst##_##src,
+#define SAME(tag, b) {ST_K_copy_##tag, {[ST_DTYPE_##tag] = same_##b}},
+
+/* The second row of a dtype replaces its conversion to itself. */
+static const st_kernel_row rows[] = {
+#define ST_LOOPS(name, ...)
+#define ST_COPY(dst) \
+  {ST_K_copy_##dst, {EACH(SLOT, dst) SLOT(dst, f2) SLOT(dst, bf)}},
+#include "kernel/elementwise/ternary.def"
+  SAME(u1, 1) SAME(i1, 1) SAME(i2, 2) SAME(i4, 4) SAME(i8, 8) SAME(f2, 2)
+  SAME(f4, 4) SAME(f8, 8) SAME(c4, 8) SAME(c8, 16) SAME(b1, 1) SAME(bf, 2)
+};
+
+ST_EXPORT(st__copy, rows)

@@ -1,0 +1,22 @@
+/* Kernels with two inputs and a bool result.
+ */
+
+#include "kernel/elementwise/elementwise_loops.h"
+
+#define ST_BINARY(name, ...)
+#define ST_BINARY_MORE(name, ...)
+#define ST_COMPARE(name, grain, list, ...) \
+  ST_LIST_##list(ST_COMPARE, name, __VA_ARGS__)
+#define ST_COMPARE_MORE ST_COMPARE
+#include "kernel/elementwise/binary.def"
+#undef ST_COMPARE
+
+static const st_kernel_row rows[] = {
+#define ST_BINARY_MORE(name, ...)
+#define ST_COMPARE(name, grain, list, ...) \
+  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+#define ST_COMPARE_MORE ST_COMPARE
+#include "kernel/elementwise/binary.def"
+};
+
+ST_EXPORT(st__compare, rows)

@@ -1,0 +1,336 @@
+/* The driver of all elementwise loops: splits strided operands into
+ * contiguous blocks.
+ *
+ * Note [Blocks]
+ * The body of a kernel is a loop over a block, which is n contiguous elements
+ * of each operand; the compiler vectorises it. If every operand is contiguous,
+ * the driver calls the body once, in place. Otherwise it gathers inputs into
+ * buffers in L1 and scatters the output from one; a scalar operand fills its
+ * buffer once, and half types are converted to and from float32 on the way.
+ * So each kernel is compiled once per dtype, and every element takes the same
+ * path: a result never depends on strides, on the index of the element, or on
+ * the number of threads.
+ *
+ * Note [Exact alias or no overlap]
+ * An output either is exactly an input or does not overlap it, so bodies
+ * promise the compiler that elements are independent (ST_SIMD_FOR). An
+ * iterator without overlap checks, such as that of fill_, may pass an output
+ * that overlaps itself: rows that may share elements are processed one after
+ * the other.
+ */
+#ifndef ST_KERNEL_ELEMENTWISE_ELEMENTWISE_H
+#define ST_KERNEL_ELEMENTWISE_ELEMENTWISE_H
+
+#include "kernel/dtype_tags.h"
+#include "kernel/math/f16c.h"
+
+enum { ST_BLOCK_BYTES = 4096, ST_BLOCK_OPERANDS = 5 };
+
+/* p: one pointer per operand, output first, n elements each. */
+typedef void (*st_block)(char *const *p, int64_t n, const void *ctx);
+
+typedef struct st_blocks {
+  st_block body;
+  uint8_t n;                       /* operands */
+  uint8_t elem[ST_BLOCK_OPERANDS]; /* st_elem */
+} st_blocks;
+
+/* One instance per object file: the compiler must not inline or clone it. */
+#if defined(__clang__)
+#define ST_SHARED __attribute__((noinline))
+#else
+#define ST_SHARED __attribute__((noinline, noclone))
+#endif
+
+#define ST_SIMD_FOR(i, n) \
+  _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
+
+static const uint8_t st_memory_size[] = {1, 2, 4, 8, 16, 2, 2};
+static const uint8_t st_block_size[] = {1, 2, 4, 8, 16, 4, 4};
+
+/* -- Gather and scatter --------------------------------------------------- */
+
+/* A tile of an operand: m0 x m1 elements with byte strides s0, s1. */
+typedef struct st_tile { int64_t s0, s1, m0, m1; } st_tile;
+
+typedef uint8_t __attribute__((may_alias)) st_bits1;
+typedef uint16_t __attribute__((may_alias)) st_bits2;
+typedef uint32_t __attribute__((may_alias)) st_bits4;
+typedef uint64_t __attribute__((may_alias)) st_bits8;
+typedef struct st_bits16 {
+  uint64_t u[2];
+} __attribute__((may_alias)) st_bits16;
+
+/* The inner loop runs down the columns if it is longer that way, or if the
+ * stride along a column is the smaller one, so that a cache line is read
+ * once. A row with stride 0 is filled with its one element. */
+#define ST_GATHER(b)                                                         \
+  static void st_gather##b(char *block, const char *p, st_tile w) {          \
+    st_bits##b *to = (st_bits##b *)block;                                    \
+    for (int64_t j = 0; w.s0 == 0 && w.m0 >= 8 && j < w.m1; j++) {           \
+      const st_bits##b bits = *(const st_bits##b *)(p + j * w.s1);           \
+      ST_SIMD_FOR(i, w.m0) to[j * w.m0 + i] = bits;                          \
+    }                                                                        \
+    if (w.s0 == 0 && w.m0 >= 8) return;                                      \
+    const bool down = w.s1 > 0 && w.s1 < w.s0 ? w.m1 > 1 : w.m0 < w.m1;      \
+    const int64_t n0 = down ? w.m1 : w.m0, n1 = down ? w.m0 : w.m1;          \
+    const int64_t s0 = down ? w.s1 : w.s0, s1 = down ? w.s0 : w.s1;          \
+    const int64_t d0 = down ? w.m0 : 1, d1 = down ? 1 : w.m0;                \
+    for (int64_t j = 0; j < n1; j++) {                                       \
+      for (int64_t i = 0; i < n0; i++) {                                     \
+        to[j * d1 + i * d0] = *(const st_bits##b *)(p + j * s1 + i * s0);    \
+      }                                                                      \
+    }                                                                        \
+  }
+ST_GATHER(1)
+ST_GATHER(2)
+ST_GATHER(4)
+ST_GATHER(8)
+ST_GATHER(16)
+#undef ST_GATHER
+
+#define ST_SCATTER(b)                                                        \
+  static void st_scatter##b(char *p, const char *block, st_tile w) {         \
+    const st_bits##b *from = (const st_bits##b *)block;                      \
+    for (int64_t j = 0; j < w.m1; j++) {                                     \
+      for (int64_t i = 0; i < w.m0; i++) {                                   \
+        *(st_bits##b *)(p + j * w.s1 + i * w.s0) = from[j * w.m0 + i];       \
+      }                                                                      \
+    }                                                                        \
+  }
+ST_SCATTER(1)
+ST_SCATTER(2)
+ST_SCATTER(4)
+ST_SCATTER(8)
+ST_SCATTER(16)
+#undef ST_SCATTER
+
+static inline bool st_is_dense(st_tile w, int64_t size) {
+  return (w.m0 == 1 || w.s0 == size) && (w.m1 == 1 || w.s1 == w.m0 * size);
+}
+
+/* True if the rows are contiguous and have at least 16 bytes. */
+static inline bool st_has_rows(st_tile w, int64_t size) {
+  return w.s0 == size && w.m0 * size >= 16;
+}
+
+/* -- Half types ----------------------------------------------------------- */
+
+/* Convert eight elements at a time with the F16C instructions and return the
+ * number converted. The scalar functions convert the rest; they give the same
+ * bits. */
+#if defined(__F16C__)
+static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
+                                      int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const st_eight x = st_f16c_load(from + i);
+    memcpy(to + i, &x, sizeof x);
+  }
+  return i;
+}
+
+static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
+                                       int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    st_eight x;
+    memcpy(&x, from + i, sizeof x);
+    st_f16c_store(to + i, st_f16c_plain_nan(x));
+  }
+  return i;
+}
+#else
+static inline int64_t st_widen_eights(float *to, const st_bits2 *from,
+                                      int64_t n) {
+  return (void)to, (void)from, (void)n, 0;
+}
+static inline int64_t st_narrow_eights(st_bits2 *to, const float *from,
+                                       int64_t n) {
+  return (void)to, (void)from, (void)n, 0;
+}
+#endif
+
+static void st_widen(float *to, const st_bits2 *from, int64_t n, bool bf) {
+  if (bf) {
+    ST_SIMD_FOR(i, n) to[i] = st__bf16_to_float(from[i]);
+    return;
+  }
+  const int64_t done = st_widen_eights(to, from, n);
+  to += done, from += done;
+  ST_SIMD_FOR(i, n - done) to[i] = st__half_to_float(from[i]);
+}
+
+static void st_narrow(st_bits2 *to, const float *from, int64_t n, bool bf) {
+  if (bf) {
+    ST_SIMD_FOR(i, n) to[i] = st__float_to_bf16(from[i]);
+    return;
+  }
+  const int64_t done = st_narrow_eights(to, from, n);
+  to += done, from += done;
+  ST_SIMD_FOR(i, n - done) to[i] = st__float_to_half(from[i]);
+}
+
+/* -- One operand, one tile ------------------------------------------------ */
+
+static void st_gather(char *block, const char *p, st_tile w, int elem) {
+  const int64_t size = st_memory_size[elem];
+  if (elem >= ST_ELEM_f2) {
+    st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+    const bool dense = st_is_dense(w, size);
+    if (!dense) st_gather2((char *)raw, p, w);
+    st_widen((float *)block, dense ? (const st_bits2 *)p : raw,
+             w.m0 * w.m1, elem == ST_ELEM_bf);
+    return;
+  }
+  if (st_has_rows(w, size)) {
+    for (int64_t j = 0; j < w.m1; j++) {
+      memcpy(block + j * w.m0 * size, p + j * w.s1, (size_t)(w.m0 * size));
+    }
+    return;
+  }
+  switch (elem) {
+    case ST_ELEM_1: st_gather1(block, p, w); break;
+    case ST_ELEM_2: st_gather2(block, p, w); break;
+    case ST_ELEM_4: st_gather4(block, p, w); break;
+    case ST_ELEM_8: st_gather8(block, p, w); break;
+    default: st_gather16(block, p, w);
+  }
+}
+
+static void st_scatter(char *p, const char *block, st_tile w, int elem) {
+  const int64_t size = st_memory_size[elem];
+  st_bits2 raw[ST_BLOCK_BYTES / sizeof(float)];
+  if (elem >= ST_ELEM_f2) {
+    const bool dense = st_is_dense(w, size);
+    st_narrow(dense ? (st_bits2 *)p : raw, (const float *)block,
+              w.m0 * w.m1, elem == ST_ELEM_bf);
+    if (dense) return;
+    block = (const char *)raw;
+    elem = ST_ELEM_2;
+  }
+  if (st_has_rows(w, size)) {
+    for (int64_t j = 0; j < w.m1; j++) {
+      memcpy(p + j * w.s1, block + j * w.m0 * size, (size_t)(w.m0 * size));
+    }
+    return;
+  }
+  switch (elem) {
+    case ST_ELEM_1: st_scatter1(p, block, w); break;
+    case ST_ELEM_2: st_scatter2(p, block, w); break;
+    case ST_ELEM_4: st_scatter4(p, block, w); break;
+    case ST_ELEM_8: st_scatter8(p, block, w); break;
+    default: st_scatter16(p, block, w);
+  }
+}
+
+/* -- The driver ----------------------------------------------------------- */
+
+/* Tiles of c0 inner elements and c1 rows, of n0 x n1 elements. */
+typedef struct st_tiling {
+  int64_t n0, n1, c0, c1;
+  bool direct[ST_BLOCK_OPERANDS];   /* the body reads or writes in place */
+} st_tiling;
+
+/* True if two rows of the output may share an element. */
+static inline bool st_rows_overlap(int64_t s0, int64_t s1, int64_t n0,
+                                   int64_t n1) {
+  const int64_t a = s0 < 0 ? -s0 : s0, b = s1 < 0 ? -s1 : s1;
+  return b < n0 * a && a < n1 * b;
+}
+
+static void st_plan_tiling(st_tiling *cut, const st_blocks *k,
+                           const int64_t *strides) {
+  const int64_t *outer = strides + k->n;
+  int64_t room = ST_BLOCK_BYTES;
+  bool all_rows = true;
+  for (int i = 0; i < k->n; i++) {
+    const int64_t fits = ST_BLOCK_BYTES / st_block_size[k->elem[i]];
+    if (fits < room) room = fits;
+    cut->direct[i] = k->elem[i] < ST_ELEM_f2 &&
+                     strides[i] == st_memory_size[k->elem[i]];
+    all_rows &= cut->direct[i];
+  }
+  cut->c0 = all_rows || cut->n0 < room ? cut->n0 : room;
+  cut->c1 = cut->c0 < cut->n0 || (cut->direct[0] && cut->n0 >= 64) ||
+            st_rows_overlap(strides[0], outer[0], cut->n0, cut->n1)
+          ? 1 : room / cut->n0;
+  if (cut->c1 < 1) cut->c1 = 1;
+  for (int i = 0; i < k->n; i++) {
+    const int64_t row = cut->n0 * st_memory_size[k->elem[i]];
+    if (cut->c1 > 1) cut->direct[i] &= outer[i] == row;
+  }
+}
+
+static void st_run_tiles(const st_blocks *k, const st_tiling *cut,
+                         char *const *data, const int64_t *strides,
+                         const void *ctx) {
+  _Alignas(64) char buffer[ST_BLOCK_OPERANDS][ST_BLOCK_BYTES];
+  char *p[ST_BLOCK_OPERANDS];
+  const char *held[ST_BLOCK_OPERANDS] = {NULL}; /* address of a buffer's ... */
+  int64_t count[ST_BLOCK_OPERANDS]; /* ... elements, and their number */
+  st_tile w = {0, 0, 0, 0};
+  for (int64_t r = 0; r < cut->n1; r += cut->c1) {
+    w.m1 = cut->n1 - r < cut->c1 ? cut->n1 - r : cut->c1;
+    for (int64_t q = 0; q < cut->n0; q += cut->c0) {
+      w.m0 = cut->n0 - q < cut->c0 ? cut->n0 - q : cut->c0;
+      for (int i = k->n - 1; i >= 0; i--) {
+        w.s0 = strides[i], w.s1 = strides[k->n + i];
+        char *at = data[i] + q * w.s0 + r * w.s1;
+        p[i] = cut->direct[i] ? at : buffer[i];
+        if (i == 0 || cut->direct[i]) continue;
+        if (held[i] == at && count[i] >= w.m0 * w.m1) continue;
+        st_gather(buffer[i], at, w, k->elem[i]);
+        held[i] = at;
+        count[i] = w.m0 * w.m1;
+      }
+      k->body(p, w.m0 * w.m1, ctx);
+      if (cut->direct[0]) continue;
+      st_scatter(data[0] + q * w.s0 + r * w.s1, buffer[0], w, k->elem[0]);
+    }
+  }
+}
+
+/* Runs operands that are not all contiguous. Rows of one element are treated
+ * as one row. */
+static void st_run_strided(const st_blocks *k, char **data,
+                           const int64_t *strides, int64_t n0, int64_t n1,
+                           const void *ctx) {
+  int64_t s[2 * ST_BLOCK_OPERANDS] = {0};
+  const bool swap = n0 == 1;
+  for (int i = 0; i < k->n; i++) {
+    s[i] = strides[swap ? k->n + i : i];
+    s[k->n + i] = swap ? 0 : strides[k->n + i];
+  }
+  st_tiling cut = {.n0 = swap ? n1 : n0, .n1 = swap ? 1 : n1};
+  st_plan_tiling(&cut, k, s);
+  st_run_tiles(k, &cut, data, s, ctx);
+}
+
+/* The driver: every st_loop that ST_BLOCK_LOOP defines calls it. */
+ST_SHARED static void st_run_blocks(const st_blocks *k, char **data,
+                                    const int64_t *strides, int64_t n0,
+                                    int64_t n1, const void *ctx) {
+  bool direct = true;
+  for (int i = 0; i < k->n; i++) {
+    const st_tile w = {strides[i], strides[k->n + i], n0, n1};
+    direct &= k->elem[i] < ST_ELEM_f2 &&
+              st_is_dense(w, st_memory_size[k->elem[i]]);
+  }
+  if (direct) {
+    k->body(data, n0 * n1, ctx);
+  } else if (n0 > 0 && n1 > 0) {
+    st_run_strided(k, data, strides, n0, n1, ctx);
+  }
+}
+
+/* Defines the st_loop fn of n operands that runs body on blocks; then the
+ * st_elem of each operand, output first. */
+#define ST_BLOCK_LOOP(fn, body, n, ...)                                      \
+  static void fn(char **data, const int64_t *strides, int64_t n0,            \
+                 int64_t n1, const void *ctx) {                              \
+    static const st_blocks k = {body, n, {__VA_ARGS__}};                     \
+    st_run_blocks(&k, data, strides, n0, n1, ctx);                           \
+  }
+
+#endif

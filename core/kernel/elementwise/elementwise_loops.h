@@ -1,0 +1,179 @@
+/* Macros that expand a row of a .def file to its loops: per dtype, a body and
+ * the st_loop around it.
+ *
+ * The expression of a row may use
+ *   a, b, c    the inputs, in order (mask: a leading input of bytes)
+ *   p0, p1, p2 the scalar arguments of the operator, with pattern _P
+ *   T, W       the element's type and the type to compute in (dtype_tags.h)
+ * and is converted to the output's type. Each macro here is one operand
+ * pattern; ST_LIST_<list> (dtype_tags.h) applies it to dtypes.
+ */
+#ifndef ST_KERNEL_ELEMENTWISE_ELEMENTWISE_LOOPS_H
+#define ST_KERNEL_ELEMENTWISE_ELEMENTWISE_LOOPS_H
+
+#include "kernel/elementwise/elementwise.h"
+
+/* An expression may leave T, W or ctx unused. */
+#define ST_TYPES(tag)                                                        \
+  typedef T_##tag T __attribute__((unused));                                 \
+  typedef W_##tag W __attribute__((unused));                                 \
+  (void)ctx
+
+#define ST_BODY(name, tag)                                                   \
+  static void name##_##tag##_body(char *const *p, int64_t n, const void *ctx)
+
+/* -- Result of the same dtype as the inputs ------------------------------- */
+
+#define ST_UNARY_LOOP(tag, name, ...)                                        \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1];                                           \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]);                                        \
+      out[i] = ((void)a, (T)(__VA_ARGS__));                                  \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_HALF(tag, name, ...)                                        \
+  ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_##tag, ST_ELEM_##tag)
+
+#define ST_BINARY_LOOP(tag, name, ...)                                       \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
+      out[i] = ((void)a, (void)b, (T)(__VA_ARGS__));                         \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_HALF(tag, name, ...)                                       \
+  ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3,                             \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
+#define ST_TERNARY_LOOP(tag, name, ...)                                      \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
+            *pc = (const T *)p[3];                                           \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = pa[i], b = pb[i], c = pc[i];                               \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, ST_ELEM_##tag,         \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_TERNARY_HALF(tag, name, ...)                                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 4, ST_ELEM_##tag,              \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+
+/* -- With scalar arguments ------------------------------------------------ */
+
+#define ST_PARAMS(tag)                                                       \
+  const T p0 __attribute__((unused)) = st_param_##tag(ctx, 0);               \
+  const T p1 __attribute__((unused)) = st_param_##tag(ctx, 1);               \
+  const T p2 __attribute__((unused)) = st_param_##tag(ctx, 2)
+
+#define ST_UNARY_P_LOOP(tag, name, ...)                                      \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    ST_PARAMS(tag);                                                          \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1];                                           \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]);                                        \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_UNARY_P_HALF ST_UNARY_HALF
+
+#define ST_BINARY_P_LOOP(tag, name, ...)                                     \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    ST_PARAMS(tag);                                                          \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3,                        \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_BINARY_P_HALF ST_BINARY_HALF
+
+#define ST_TERNARY_P_LOOP(tag, name, ...)                                    \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    ST_PARAMS(tag);                                                          \
+    T *out = (T *)p[0];                                                      \
+    const T *pa = (const T *)p[1], *pb = (const T *)p[2],                    \
+            *pc = (const T *)p[3];                                           \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = pa[i], b = pb[i], c = pc[i];                               \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, ST_ELEM_##tag,         \
+                ST_ELEM_##tag, ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_TERNARY_P_HALF ST_TERNARY_HALF
+
+/* -- Result of another dtype ---------------------------------------------- */
+
+/* A bool result. */
+#define ST_PREDICATE_LOOP(tag, name, ...)                                    \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    uint8_t *out = (uint8_t *)p[0];                                          \
+    const T *pa = (const T *)p[1];                                           \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]);                                        \
+      out[i] = ((void)a, (uint8_t)(__VA_ARGS__));                            \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2, ST_ELEM_1,             \
+                ST_ELEM_##tag)
+#define ST_PREDICATE_HALF(tag, name, ...)                                    \
+  ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 2, ST_ELEM_1, ST_ELEM_##tag)
+
+#define ST_COMPARE_LOOP(tag, name, ...)                                      \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(tag);                                                           \
+    uint8_t *out = (uint8_t *)p[0];                                          \
+    const T *pa = (const T *)p[1], *pb = (const T *)p[2];                    \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T a = ST_IN_##tag(pa[i]), b = ST_IN_##tag(pb[i]);                \
+      out[i] = (uint8_t)(__VA_ARGS__);                                       \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 3, ST_ELEM_1,             \
+                ST_ELEM_##tag, ST_ELEM_##tag)
+#define ST_COMPARE_HALF(tag, name, ...)                                      \
+  ST_BLOCK_LOOP(name##_##tag, name##_f4_body, 3, ST_ELEM_1, ST_ELEM_##tag,   \
+                ST_ELEM_##tag)
+
+/* A real result of a complex input; T is the real type. */
+#define ST_LIST_TO_REAL(M, ...)                                              \
+  M##_REAL(c4, f4, __VA_ARGS__) M##_REAL(c8, f8, __VA_ARGS__)
+#define ST_UNARY_REAL(tag, real, name, ...)                                  \
+  ST_BODY(name, tag) {                                                       \
+    ST_TYPES(real);                                                          \
+    T *out = (T *)p[0];                                                      \
+    const T_##tag *pa = (const T_##tag *)p[1];                               \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T_##tag a = pa[i];                                               \
+      out[i] = (T)(__VA_ARGS__);                                             \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 2, ST_ELEM_##real,        \
+                ST_ELEM_##tag)
+#define ST_SLOT_REAL(tag, real, name, ...) [ST_DTYPE_##tag] = name##_##tag,
+
+#endif

@@ -1,0 +1,92 @@
+/* Kernels with three inputs, or with scalar arguments.
+ */
+
+#include "kernel/math/special.h"
+#include "kernel/math/vec.h"
+
+#include <tgmath.h>
+
+#include "kernel/math/complex.h"
+#include "kernel/math/integer.h"
+
+/* A NaN in x or in the lower bound is the result, and one in the upper bound,
+ * too. Compilers turn selections of this form into blends. */
+#define CLAMP_FLOAT(tag)                                                     \
+  static inline T_##tag clamp_##tag##_(T_##tag x, T_##tag low,               \
+                                       T_##tag high) {                       \
+    T_##tag y = x > low ? x : low;                                           \
+    y = y < high ? y : high;                                                 \
+    return x != x ? x : low != low ? low : y;                                \
+  }
+CLAMP_FLOAT(f4)
+CLAMP_FLOAT(f8)
+#undef CLAMP_FLOAT
+
+#define INT_MAX_OF(x, y) ((x) > (y) ? (x) : (y))
+#define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
+#define CLAMP(x, low, high) \
+  _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
+/* A negative eps means no clamping. */
+#define AWAY_FROM_ENDS(x, eps) \
+  ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
+#define LOGIT(x) log((x) / (1 - (x)))
+#define LERP(x, y, w, size) \
+  ((size) < (T)0.5 ? (x) + (w) * ((y) - (x)) : (y) - ((y) - (x)) * (1 - (w)))
+#define CLERP(x, y, w) \
+  (cabs(w) < 0.5f ? (x) + ST_CMUL(w, (y) - (x)) \
+                  : (y) - ST_CMUL((y) - (x), (T)1 - (w)))
+
+/* -- Where: elements are bits of some size -------------------------------- */
+
+typedef struct T_e16 { uint64_t u[2]; } T_e16;
+typedef uint8_t T_e1;
+typedef uint16_t T_e2;
+typedef uint32_t T_e4;
+typedef uint64_t T_e8;
+
+#define WHERE_BITS(tag, elem, name, ...)                                     \
+  ST_BODY(name, tag) {                                                       \
+    (void)ctx;                                                               \
+    T_##tag *out = (T_##tag *)p[0];                                          \
+    const uint8_t *pm = (const uint8_t *)p[1];                               \
+    const T_##tag *pa = (const T_##tag *)p[2], *pb = (const T_##tag *)p[3];  \
+    ST_SIMD_FOR(i, n) {                                                      \
+      const T_##tag a = pa[i], b = pb[i];                                    \
+      const uint8_t mask = pm[i];                                            \
+      out[i] = __VA_ARGS__;                                                  \
+    }                                                                        \
+  }                                                                          \
+  ST_BLOCK_LOOP(name##_##tag, name##_##tag##_body, 4, elem, ST_ELEM_1, elem, \
+                elem)
+
+#define ST_LIST_BITS(M, ...)                                                 \
+  M##_BITS(e1, ST_ELEM_1, __VA_ARGS__) M##_BITS(e2, ST_ELEM_2, __VA_ARGS__)  \
+  M##_BITS(e4, ST_ELEM_4, __VA_ARGS__) M##_BITS(e8, ST_ELEM_8, __VA_ARGS__)  \
+  M##_BITS(e16, ST_ELEM_16, __VA_ARGS__)
+#define ST_WHERE_BITS WHERE_BITS
+
+#define SLOTS_e1(f)  [ST_UINT8] = f, [ST_INT8] = f, [ST_BOOL] = f,
+#define SLOTS_e2(f)  [ST_INT16] = f, [ST_FLOAT16] = f, [ST_BFLOAT16] = f,
+#define SLOTS_e4(f)  [ST_INT32] = f, [ST_FLOAT32] = f,
+#define SLOTS_e8(f)  [ST_INT64] = f, [ST_FLOAT64] = f, [ST_COMPLEX64] = f,
+#define SLOTS_e16(f) [ST_COMPLEX128] = f,
+#define ST_SLOT_BITS(tag, elem, name, ...) SLOTS_##tag(name##_##tag)
+
+/* -- Rows ----------------------------------------------------------------- */
+
+#define ST_LOOPS(name, grain, pattern, list, ...) \
+  ST_LIST_##list(ST_##pattern, name, __VA_ARGS__)
+#define ST_LOOPS_MORE ST_LOOPS
+#define ST_COPY(tag)
+#include "kernel/elementwise/ternary.def"
+#undef ST_LOOPS
+
+static const st_kernel_row rows[] = {
+#define ST_LOOPS(name, grain, pattern, list, ...) \
+  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+#define ST_LOOPS_MORE ST_LOOPS
+#define ST_COPY(tag)
+#include "kernel/elementwise/ternary.def"
+};
+
+ST_EXPORT(st__ternary, rows)

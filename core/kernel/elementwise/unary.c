@@ -1,0 +1,36 @@
+/* Kernels with one input.
+ */
+
+#include "kernel/math/sleef_range.h"
+#include "kernel/math/special.h"
+
+#include <tgmath.h>
+
+#include "kernel/math/complex.h"
+
+#define PI    3.14159265358979323846
+#define LN_2  0.69314718055994530942
+#define LN_10 2.30258509299404568402
+#define SQRT_HALF 0.70710678118654752440
+#define SQRT_2_OVER_PI 0.79788456080286535588
+#define LARGER_PART(z) fmax(fabs(creal(z)), fabs(cimag(z)))
+
+#define ST_UNARY(name, grain, list, ...) \
+  ST_LIST_##list(ST_UNARY, name, __VA_ARGS__)
+#define ST_PREDICATE(name, grain, list, ...) \
+  ST_LIST_##list(ST_PREDICATE, name, __VA_ARGS__)
+#define ST_UNARY_MORE ST_UNARY
+#define ST_PREDICATE_MORE ST_PREDICATE
+#include "kernel/elementwise/unary.def"
+#undef ST_UNARY
+
+static const st_kernel_row rows[] = {
+#define ST_UNARY(name, grain, list, ...) \
+  {ST_K_##name, ST_ROW(list, name, __VA_ARGS__)},
+#define ST_PREDICATE ST_UNARY
+#define ST_UNARY_MORE ST_UNARY
+#define ST_PREDICATE_MORE ST_UNARY
+#include "kernel/elementwise/unary.def"
+};
+
+ST_EXPORT(st__unary, rows)

@@ -1,0 +1,440 @@
+/* Indexing kernels: gather, scatter, and pack by a mask. Copies are compiled
+ * per element size, reductions per dtype.
+ */
+
+#include "kernel/index/index.h"
+
+/* -- Index operands ------------------------------------------------------- */
+
+/* Byte offset that the n index operands select at step i. */
+static inline int64_t offset_at(const st_index_ctx *c, int64_t n,
+                                char *const *index, const int64_t *step,
+                                int64_t i) {
+  int64_t at = 0;
+  for (int64_t k = 0; k < n; k++) {
+    const int64_t v = *(const int64_t *)(index[k] + i * step[k]);
+    at += st__resolve_index(v, c->base, c->size[k]) * c->stride[k];
+  }
+  return at;
+}
+
+/* A single index operand, copied to locals: the compiler must assume that a
+ * store in the loop changes ctx and strides, and would reload them. */
+typedef struct axis {
+  const char *index;
+  int64_t step, base, size, stride;
+} axis;
+
+static inline axis single_axis(const st_index_ctx *c, char *const *index,
+                               const int64_t *step) {
+  return (axis){index[0], step[0], c->base, c->size[0], c->stride[0]};
+}
+
+static inline int64_t axis_offset(const axis *a, int64_t i) {
+  const int64_t v = *(const int64_t *)(const void *)(a->index + i * a->step);
+  return st__resolve_index(v, a->base, a->size) * a->stride;
+}
+
+typedef void (*row_fn)(char **data, const int64_t *step, int64_t n,
+                       const st_index_ctx *c);
+
+static inline void each_row(char **data, const int64_t *strides, int64_t n0,
+                            int64_t n1, const void *ctx, row_fn row) {
+  const st_index_ctx *c = ctx;
+  const int64_t operands = c->n + 2;
+  for (int64_t j = 0; j < n1; j++) {
+    row(data, strides, n0, c);
+    for (int64_t k = 0; k < operands; k++) data[k] += strides[operands + k];
+  }
+}
+
+/* True if the indices do not vary along the inner dimension, as in
+ * index_select of rows: one offset then addresses the whole row. */
+static inline bool is_fixed(const st_index_ctx *c, const int64_t *step) {
+  int64_t any = 0;
+  for (int64_t k = 0; k < c->n; k++) any |= step[2 + k];
+  return any == 0;
+}
+
+#define LOOP(what, name)                                                    \
+  static void what##_##name(char **data, const int64_t *strides,            \
+                            int64_t n0, int64_t n1, const void *ctx) {      \
+    each_row(data, strides, n0, n1, ctx, row_##what##_##name);              \
+  }
+
+static inline void copy_run(char *d, int64_t ds, const char *s, int64_t ss,
+                            int64_t n, int64_t size) {
+  if (ds == size && ss == size) {
+    memcpy(d, s, (size_t)(n * size));
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(d + i * ds, s + i * ss, (size_t)size);
+  }
+}
+
+/* Every caller of these two passes a constant size. */
+static inline void get_row(char **p, const int64_t *s, int64_t n,
+                           const st_index_ctx *c, int64_t size) {
+  if (is_fixed(c, s)) {
+    const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
+    copy_run(p[0], s[0], p[1] + at, s[1], n, size);
+  } else if (c->n == 1) {
+    const axis a = single_axis(c, p + 2, s + 2);
+    char *d = p[0];
+    const char *v = p[1];
+    const int64_t ds = s[0], vs = s[1];
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(d + i * ds, v + i * vs + axis_offset(&a, i), (size_t)size);
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = offset_at(c, c->n, p + 2, s + 2, i);
+      memcpy(p[0] + i * s[0], p[1] + i * s[1] + at, (size_t)size);
+    }
+  }
+}
+
+static inline void put_row(char **p, const int64_t *s, int64_t n,
+                           const st_index_ctx *c, int64_t size) {
+  if (is_fixed(c, s)) {
+    const int64_t at = offset_at(c, c->n, p + 2, s + 2, 0);
+    copy_run(p[0] + at, s[0], p[1], s[1], n, size);
+  } else if (c->n == 1) {
+    const axis a = single_axis(c, p + 2, s + 2);
+    char *d = p[0];
+    const char *v = p[1];
+    const int64_t ds = s[0], vs = s[1];
+    for (int64_t i = 0; i < n; i++) {
+      memcpy(d + i * ds + axis_offset(&a, i), v + i * vs, (size_t)size);
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = offset_at(c, c->n, p + 2, s + 2, i);
+      memcpy(p[0] + i * s[0] + at, p[1] + i * s[1], (size_t)size);
+    }
+  }
+}
+
+#define MOVES(size)                                                         \
+  static void row_get_##size(char **p, const int64_t *s, int64_t n,         \
+                             const st_index_ctx *c) {                       \
+    get_row(p, s, n, c, size);                                              \
+  }                                                                         \
+  static void row_put_##size(char **p, const int64_t *s, int64_t n,         \
+                             const st_index_ctx *c) {                       \
+    put_row(p, s, n, c, size);                                              \
+  }                                                                         \
+  LOOP(get, size)                                                           \
+  LOOP(put, size)
+
+MOVES(1)
+MOVES(2)
+MOVES(4)
+MOVES(8)
+MOVES(16)
+
+/* -- index_add ------------------------------------------------------------ */
+
+static inline int64_t index_offset(const axis *a, const st_index_ctx *c,
+                                   char *const *index, const int64_t *step,
+                                   int64_t i) {
+  return a->index ? axis_offset(a, i) : offset_at(c, c->n, index, step, i);
+}
+
+/* Integers wrap, half types are added in float32, bool addition is "or". */
+#define ADD_ROW(name, T, A, LOAD, STORE, ALPHA)                             \
+  static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
+                             const st_index_ctx *c) {                       \
+    const A alpha = (A)ALPHA(c->alpha);                                     \
+    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
+    const int64_t ds = s[0], vs = s[1];                                     \
+    char *to = p[0], *from = p[1];                                          \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
+      *d = STORE(LOAD(*d) + LOAD(*(const T *)(from + i * vs)) * alpha);     \
+    }                                                                       \
+  }                                                                         \
+  LOOP(add, name)
+
+#define SAME(x) (x)
+#define TO_BOOL(x) ((uint8_t)((x) != 0))
+#define REAL_ALPHA(a) \
+  ((a).kind == ST_SCALAR_FLOAT ? (a).u.f : (double)(a).u.i)
+#define INT_ALPHA(a) \
+  ((a).kind == ST_SCALAR_FLOAT ? (int64_t)(a).u.f : (a).u.i)
+
+ADD_ROW(u1, uint8_t, uint32_t, SAME, (uint8_t), INT_ALPHA)
+ADD_ROW(i1, int8_t, uint32_t, SAME, (int8_t), INT_ALPHA)
+ADD_ROW(i2, int16_t, uint32_t, SAME, (int16_t), INT_ALPHA)
+ADD_ROW(i4, uint32_t, uint32_t, SAME, SAME, INT_ALPHA)
+ADD_ROW(i8, uint64_t, uint64_t, SAME, SAME, INT_ALPHA)
+ADD_ROW(b1, uint8_t, uint32_t, SAME, TO_BOOL, INT_ALPHA)
+ADD_ROW(f2, uint16_t, float, st__half_to_float, st__float_to_half, REAL_ALPHA)
+ADD_ROW(bf, uint16_t, float, st__bf16_to_float, st__float_to_bf16, REAL_ALPHA)
+ADD_ROW(f4, float, float, SAME, SAME, REAL_ALPHA)
+ADD_ROW(f8, double, double, SAME, SAME, REAL_ALPHA)
+
+#define ADD_COMPLEX(name, T)                                                \
+  static void row_add_##name(char **p, const int64_t *s, int64_t n,         \
+                             const st_index_ctx *c) {                       \
+    const bool full = c->alpha.kind == ST_SCALAR_COMPLEX;                   \
+    const T re = (T)(full ? c->alpha.u.c[0] : REAL_ALPHA(c->alpha));        \
+    const T im = full ? (T)c->alpha.u.c[1] : 0;                             \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      T *d = (T *)(p[0] + i * s[0] + offset_at(c, c->n, p + 2, s + 2, i));  \
+      const T *v = (const T *)(p[1] + i * s[1]);                            \
+      d[0] += v[0] * re - v[1] * im;                                        \
+      d[1] += v[0] * im + v[1] * re;                                        \
+    }                                                                       \
+  }                                                                         \
+  LOOP(add, name)
+
+ADD_COMPLEX(c4, float)
+ADD_COMPLEX(c8, double)
+
+/* -- index_mul, index_max, index_min -------------------------------------- */
+
+#define REDUCE_ROW(what, name, T, A, LOAD, STORE, OP)                       \
+  static void row_##what##_##name(char **p, const int64_t *s, int64_t n,    \
+                                  const st_index_ctx *c) {                  \
+    const axis a = c->n == 1 ? single_axis(c, p + 2, s + 2) : (axis){0};    \
+    const int64_t ds = s[0], vs = s[1];                                     \
+    char *to = p[0], *from = p[1];                                          \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      T *d = (T *)(to + i * ds + index_offset(&a, c, p + 2, s + 2, i));     \
+      const A x = (A)LOAD(*d), y = (A)LOAD(*(const T *)(from + i * vs));    \
+      *d = STORE(OP(x, y));                                                 \
+    }                                                                       \
+  }                                                                         \
+  LOOP(what, name)
+
+#define MUL(x, y) ((x) * (y))
+/* x if it is NaN, because then no y is greater or less. */
+#define MAX_OF(x, y) ((y) > (x) || (y) != (y) ? (y) : (x))
+#define MIN_OF(x, y) ((y) < (x) || (y) != (y) ? (y) : (x))
+
+#define REDUCE_FLOATS(what, OP)                                             \
+  REDUCE_ROW(what, f2, uint16_t, float, st__half_to_float,                  \
+             st__float_to_half, OP)                                         \
+  REDUCE_ROW(what, bf, uint16_t, float, st__bf16_to_float,                  \
+             st__float_to_bf16, OP)                                         \
+  REDUCE_ROW(what, f4, float, float, SAME, SAME, OP)                        \
+  REDUCE_ROW(what, f8, double, double, SAME, SAME, OP)
+
+#define REDUCE_INTS(what, OP)                                               \
+  REDUCE_ROW(what, u1, uint8_t, uint8_t, SAME, (uint8_t), OP)               \
+  REDUCE_ROW(what, i1, int8_t, int8_t, SAME, (int8_t), OP)                  \
+  REDUCE_ROW(what, i2, int16_t, int16_t, SAME, (int16_t), OP)               \
+  REDUCE_ROW(what, b1, uint8_t, uint8_t, TO_BOOL, (uint8_t), OP)
+
+REDUCE_INTS(mul, MUL)
+REDUCE_ROW(mul, i4, uint32_t, uint32_t, SAME, SAME, MUL)
+REDUCE_ROW(mul, i8, uint64_t, uint64_t, SAME, SAME, MUL)
+REDUCE_FLOATS(mul, MUL)
+REDUCE_INTS(max, MAX_OF)
+REDUCE_ROW(max, i4, int32_t, int32_t, SAME, SAME, MAX_OF)
+REDUCE_ROW(max, i8, int64_t, int64_t, SAME, SAME, MAX_OF)
+REDUCE_FLOATS(max, MAX_OF)
+REDUCE_INTS(min, MIN_OF)
+REDUCE_ROW(min, i4, int32_t, int32_t, SAME, SAME, MIN_OF)
+REDUCE_ROW(min, i8, int64_t, int64_t, SAME, SAME, MIN_OF)
+REDUCE_FLOATS(min, MIN_OF)
+
+/* -- index_check ---------------------------------------------------------- */
+
+static void check(char **data, const int64_t *strides, int64_t n0,
+                  int64_t n1, const void *ctx) {
+  const st_index_check_ctx *c = ctx;
+  const uint64_t size = (uint64_t)c->size;
+  uint64_t bad = 0;
+  for (int64_t j = 0; j < n1; j++) {
+    const char *p = data[0] + j * strides[1];
+    for (int64_t i = 0; i < n0; i++) {
+      const int64_t v = *(const int64_t *)(p + i * strides[0]);
+      bad |= (uint64_t)st__resolve_index(v, c->base, c->size) >= size;
+    }
+  }
+  if (bad) atomic_store_explicit(c->bad, 1, memory_order_relaxed);
+}
+
+/* -- Counting and packing ------------------------------------------------- */
+
+#define LOAD(T, i) (((const T *)(const void *)p)[i])
+
+/* Every caller passes a constant dtype. */
+static inline int64_t is_set(const char *p, st_dtype dtype) {
+  switch (dtype) {
+    case ST_INT16: return LOAD(uint16_t, 0) != 0;
+    case ST_FLOAT16: return (LOAD(uint16_t, 0) & 0x7fffu) != 0;
+    case ST_INT32: return LOAD(uint32_t, 0) != 0;
+    case ST_INT64: return LOAD(uint64_t, 0) != 0;
+    case ST_FLOAT32: return LOAD(float, 0) != 0;
+    case ST_FLOAT64: return LOAD(double, 0) != 0;
+    case ST_COMPLEX64: return LOAD(float, 0) != 0 || LOAD(float, 1) != 0;
+    case ST_COMPLEX128:
+      return LOAD(double, 0) != 0 || LOAD(double, 1) != 0;
+    default: return LOAD(uint8_t, 0) != 0;
+  }
+}
+
+static inline void count(char **data, const int64_t *s, int64_t n0,
+                         int64_t n1, const void *ctx, st_dtype dtype) {
+  const int64_t size = st__dtype_size[dtype];
+  int64_t n = 0;
+  for (int64_t j = 0; j < n1; j++) {
+    const char *p = data[0] + j * s[1];
+    if (s[0] == size) {
+      for (int64_t i = 0; i < n0; i++) n += is_set(p + i * size, dtype);
+    } else {
+      for (int64_t i = 0; i < n0; i++) n += is_set(p + i * s[0], dtype);
+    }
+  }
+  *((const st_count_ctx *)ctx)->count += n;
+}
+
+enum { BLOCK = 256 };
+
+static inline int64_t block_of(int64_t from, int64_t n) {
+  return n - from < BLOCK ? n - from : BLOCK;
+}
+
+/* Branch-free: every step writes an index, and k only advances for nonzero
+ * elements, so the buffer needs room for one index more. */
+static inline void nonzero_block(const char *p, int64_t step, int64_t n,
+                                 const st_nonzero_ctx *c, st_dtype dtype) {
+  int64_t buffer[BLOCK + 1], k = 0;
+  for (int64_t i = 0; i < n; i++) {
+    buffer[k] = *c->position + i;
+    k += is_set(p + i * step, dtype);
+  }
+  memcpy(*c->out, buffer, (size_t)k * sizeof *buffer);
+  *c->out += k;
+  *c->position += n;
+}
+
+static inline void nonzero(char **data, const int64_t *s, int64_t n0,
+                           int64_t n1, const void *ctx, st_dtype dtype) {
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t b = 0; b < n0; b += BLOCK) {
+      nonzero_block(data[0] + j * s[1] + b * s[0], s[0], block_of(b, n0), ctx,
+                    dtype);
+    }
+  }
+}
+
+#define NONZEROS(name, dtype)                                               \
+  static void count_##name(char **data, const int64_t *s, int64_t n0,       \
+                           int64_t n1, const void *ctx) {                   \
+    count(data, s, n0, n1, ctx, dtype);                                     \
+  }                                                                         \
+  static void nonzero_##name(char **data, const int64_t *s, int64_t n0,     \
+                             int64_t n1, const void *ctx) {                 \
+    nonzero(data, s, n0, n1, ctx, dtype);                                   \
+  }
+
+NONZEROS(u1, ST_UINT8)
+NONZEROS(i2, ST_INT16)
+NONZEROS(i4, ST_INT32)
+NONZEROS(i8, ST_INT64)
+NONZEROS(f2, ST_FLOAT16)
+NONZEROS(f4, ST_FLOAT32)
+NONZEROS(f8, ST_FLOAT64)
+NONZEROS(c4, ST_COMPLEX64)
+NONZEROS(c8, ST_COMPLEX128)
+
+static inline void pack_block(const char *p, int64_t ps, const char *m,
+                              int64_t ms, int64_t n, char **out,
+                              int64_t size) {
+  char buffer[(BLOCK + 1) * 16];
+  int64_t k = 0;
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(buffer + k * size, p + i * ps, (size_t)size);
+    k += m[i * ms] != 0;
+  }
+  memcpy(*out, buffer, (size_t)(k * size));
+  *out += k * size;
+}
+
+static inline void pack(char **data, const int64_t *s, int64_t n0,
+                        int64_t n1, const void *ctx, int64_t size) {
+  char **out = ((const st_pack_ctx *)ctx)->out;
+  for (int64_t j = 0; j < n1; j++) {
+    const char *p = data[0] + j * s[2], *m = data[1] + j * s[3];
+    for (int64_t b = 0; b < n0; b += BLOCK) {
+      pack_block(p + b * s[0], s[0], m + b * s[1], s[1], block_of(b, n0),
+                 out, size);
+    }
+  }
+}
+
+static inline void unpack(char **data, const int64_t *s, int64_t n0,
+                          int64_t n1, const void *ctx, int64_t size) {
+  char **from = ((const st_pack_ctx *)ctx)->out;
+  for (int64_t j = 0; j < n1; j++) {
+    for (int64_t i = 0; i < n0; i++) {
+      if (!data[1][j * s[3] + i * s[1]]) continue;
+      memcpy(data[0] + j * s[2] + i * s[0], *from, (size_t)size);
+      *from += size;
+    }
+  }
+}
+
+#define PACKS(size)                                                         \
+  static void pack_##size(char **data, const int64_t *s, int64_t n0,        \
+                          int64_t n1, const void *ctx) {                    \
+    pack(data, s, n0, n1, ctx, size);                                       \
+  }                                                                         \
+  static void unpack_##size(char **data, const int64_t *s, int64_t n0,      \
+                            int64_t n1, const void *ctx) {                  \
+    unpack(data, s, n0, n1, ctx, size);                                     \
+  }
+
+PACKS(1)
+PACKS(2)
+PACKS(4)
+PACKS(8)
+PACKS(16)
+
+/* -- The table ------------------------------------------------------------ */
+
+#define BY_SIZE(what)                                                       \
+  {[ST_UINT8] = what##_1, [ST_INT8] = what##_1, [ST_BOOL] = what##_1,       \
+   [ST_INT16] = what##_2, [ST_FLOAT16] = what##_2,                          \
+   [ST_BFLOAT16] = what##_2,                                                \
+   [ST_INT32] = what##_4, [ST_FLOAT32] = what##_4,                          \
+   [ST_INT64] = what##_8, [ST_FLOAT64] = what##_8,                          \
+   [ST_COMPLEX64] = what##_8, [ST_COMPLEX128] = what##_16}
+
+#define BY_VALUE(what)                                                      \
+  {[ST_UINT8] = what##_u1, [ST_INT8] = what##_u1, [ST_BOOL] = what##_u1,    \
+   [ST_INT16] = what##_i2, [ST_INT32] = what##_i4, [ST_INT64] = what##_i8,  \
+   [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_f2,                     \
+   [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8,                      \
+   [ST_COMPLEX64] = what##_c4, [ST_COMPLEX128] = what##_c8}
+
+#define REDUCE(what)                                                        \
+  {ST_K_index_##what,                                                       \
+   {[ST_UINT8] = what##_u1, [ST_INT8] = what##_i1, [ST_INT16] = what##_i2,  \
+    [ST_INT32] = what##_i4, [ST_INT64] = what##_i8, [ST_BOOL] = what##_b1,  \
+    [ST_FLOAT16] = what##_f2, [ST_BFLOAT16] = what##_bf,                    \
+    [ST_FLOAT32] = what##_f4, [ST_FLOAT64] = what##_f8}}
+
+static const st_kernel_row rows[] = {
+  {ST_K_index_get, BY_SIZE(get)},
+  {ST_K_index_put, BY_SIZE(put)},
+  {ST_K_index_add,
+   {[ST_UINT8] = add_u1, [ST_INT8] = add_i1, [ST_INT16] = add_i2,
+    [ST_INT32] = add_i4, [ST_INT64] = add_i8, [ST_BOOL] = add_b1,
+    [ST_FLOAT16] = add_f2, [ST_BFLOAT16] = add_bf, [ST_FLOAT32] = add_f4,
+    [ST_FLOAT64] = add_f8, [ST_COMPLEX64] = add_c4,
+    [ST_COMPLEX128] = add_c8}},
+  REDUCE(mul), REDUCE(max), REDUCE(min),
+  {ST_K_index_check, {[ST_INT64] = check}},
+  {ST_K_nonzero_count, BY_VALUE(count)},
+  {ST_K_nonzero_pack, BY_VALUE(nonzero)},
+  {ST_K_mask_pack, BY_SIZE(pack)},
+  {ST_K_mask_unpack, BY_SIZE(unpack)},
+};
+
+ST_EXPORT(st__index, rows)

@@ -1,0 +1,36 @@
+/* The conversion instructions of F16C, eight halves at a time. The headers of
+ * intrinsics take longer to parse than most kernels take to compile, so this
+ * calls the two builtins behind them, which GCC and Clang share.
+ */
+#ifndef ST_KERNEL_MATH_F16C_H
+#define ST_KERNEL_MATH_F16C_H
+
+#if defined(__F16C__)
+#include <stdint.h>
+#include <string.h>
+
+typedef float st_eight __attribute__((vector_size(32)));
+typedef int32_t st_eight_bits __attribute__((vector_size(32)));
+typedef short st_eight_halves __attribute__((vector_size(16)));
+
+static inline st_eight st_f16c_load(const void *halves) {
+  st_eight_halves h;
+  memcpy(&h, halves, sizeof h);
+  return __builtin_ia32_vcvtph2ps256(h);
+}
+
+static inline void st_f16c_store(void *halves, st_eight x) {
+  const st_eight_halves h = __builtin_ia32_vcvtps2ph256(x, 0); /* to nearest */
+  memcpy(halves, &h, sizeof h);
+}
+
+/* Replaces a NaN by the default NaN of the same sign, as st__float_to_half
+ * does. */
+static inline st_eight st_f16c_plain_nan(st_eight x) {
+  const st_eight_bits bits = (st_eight_bits)x, is_nan = x != x;
+  const st_eight_bits nan = (bits & INT32_MIN) | 0x7fc00000;
+  return (st_eight)((is_nan & nan) | (~is_nan & bits));
+}
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+/* Special functions that SLEEF lacks, in double precision: inverse error
+ * function and normal quantile, erfcx and log_ndtr, digamma and its
+ * derivatives, zeta, and the modified Bessel functions of orders 0 and 1.
+ */
+#ifndef ST_KERNEL_MATH_SPECIAL_H
+#define ST_KERNEL_MATH_SPECIAL_H
+
+#include <float.h>
+#include <math.h>
+
+static inline double st_polynomial(const double *c, int n, double x) {
+  double y = c[n - 1];
+  for (int i = n - 2; i >= 0; i--) y = y * x + c[i];
+  return y;
+}
+
+/* -- Quantiles ------------------------------------------------------------ */
+
+/* M. J. Wichura, Algorithm AS 241: The Percentage Points of the Normal
+ * Distribution, Applied Statistics 37 (1988), routine PPND16, of p = 1/2 + q.
+ * tail is the smaller one of p and 1 - p. */
+static inline double st_quantile(double q, double tail) {
+  static const double a[] = {
+    3.3871328727963666080e0, 1.3314166789178437745e2,
+    1.9715909503065514427e3, 1.3731693765509461125e4,
+    4.5921953931549871457e4, 6.7265770927008700853e4,
+    3.3430575583588128105e4, 2.5090809287301226727e3};
+  static const double b[] = {
+    1.0, 4.2313330701600911252e1, 6.8718700749205790830e2,
+    5.3941960214247511077e3, 2.1213794301586595867e4,
+    3.9307895800092710610e4, 2.8729085735721942674e4,
+    5.2264952788528545610e3};
+  static const double c[] = {
+    1.42343711074968357734e0, 4.63033784615654529590e0,
+    5.76949722146069140550e0, 3.64784832476320460504e0,
+    1.27045825245236838258e0, 2.41780725177450611770e-1,
+    2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  static const double d[] = {
+    1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
+    6.89767334985100004550e-1, 1.48103976427480074590e-1,
+    1.51986665636164571966e-2, 5.47593808499534494600e-4,
+    1.05075007164441684324e-9};
+  static const double e[] = {
+    6.65790464350110377720e0, 5.46378491116411436990e0,
+    1.78482653991729133580e0, 2.96560571828504891230e-1,
+    2.65321895265761230930e-2, 1.24266094738807843860e-3,
+    2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  static const double f[] = {
+    1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+    1.48753612908506148525e-2, 7.86869131145613259100e-4,
+    1.84631831751005468180e-5, 1.42151175831644588870e-7,
+    2.04426310338993978564e-15};
+  if (!(tail > 0)) return tail == 0 ? copysign(INFINITY, q) : NAN;
+  if (fabs(q) <= 0.425) {
+    const double r = 0.180625 - q * q;
+    return q * st_polynomial(a, 8, r) / st_polynomial(b, 8, r);
+  }
+  const double r = sqrt(-log(tail));
+  const double y = r <= 5
+    ? st_polynomial(c, 8, r - 1.6) / st_polynomial(d, 8, r - 1.6)
+    : st_polynomial(e, 8, r - 5) / st_polynomial(f, 8, r - 5);
+  return copysign(y, q);
+}
+
+static inline double st_erfinv(double x) {
+  const double sqrt_half = 0.70710678118654752440;
+  return sqrt_half * st_quantile(0.5 * x, 0.5 - fabs(0.5 * x));
+}
+
+/* The p-quantile of the normal distribution. */
+static inline double st_ndtri(double p) {
+  return st_quantile(p - 0.5, p < 0.5 ? p : 1 - p);
+}
+
+/* -- Scaled error functions ----------------------------------------------- */
+
+/* exp(x^2) erfc(x). The rounding error of x^2 is corrected by its first-order
+ * term. From 25 on, before erfc underflows: Abramowitz and Stegun, 7.1.23. */
+static inline double st_erfcx(double x) {
+  const double one_over_sqrt_pi = 0.56418958354775628695;
+  if (x < 25) {
+    const double square = x * x, lost = fma(x, x, -square);
+    const double scale = exp(square);
+    return scale > DBL_MAX ? scale : scale * (1 + lost) * erfc(x);
+  }
+  const double z = -0.5 / (x * x);
+  double sum = 1, term = 1;
+  for (int k = 1; k < 16; k += 2) {
+    term *= k * z;
+    sum += term;
+  }
+  return one_over_sqrt_pi / x * sum;
+}
+
+/* The logarithm of the normal distribution function. */
+static inline double st_log_ndtr(double x) {
+  const double t = x * 0.70710678118654752440;
+  return x < -1 ? log(0.5 * st_erfcx(-t)) - t * t : log1p(-0.5 * erfc(t));
+}
+
+/* -- Gamma and zeta ------------------------------------------------------- */
+
+/* Abramowitz and Stegun, 6.3.7 (reflection), 6.3.5 (recurrence) and 6.3.18
+ * (the asymptotic series, from 10 on). */
+static inline double st_digamma(double x) {
+  static const double series[] = { /* B_2k / 2k, k = 1, 2, ... */
+    1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760,
+    1.0 / 12};
+  const double pi = 3.14159265358979323846;
+  double y = 0;
+  if (x == 0) return copysign(INFINITY, -x);
+  if (x < 0) {
+    const double part = x - trunc(x);
+    if (part == 0) return NAN;
+    y = -pi / tan(pi * part);
+    x = 1 - x;
+  }
+  for (; x < 10; x += 1) y -= 1 / x;
+  const double z = 1 / (x * x);
+  const double tail = x < 1e17 ? z * st_polynomial(series, 7, z) : 0;
+  return y + log(x) - 0.5 / x - tail;
+}
+
+/* The sum of (q + k)^-s for s > 1 and q > 0: its first terms, and the rest by
+ * the Euler-Maclaurin formula (Abramowitz and Stegun, 23.1.30). */
+static inline double st_zeta_positive(double s, double q) {
+  static const double share[] = { /* B_2j / (2j)!, j = 1, 2, ... */
+    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+    -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  double sum = 0;
+  for (; q < 16 + s; q += 1) {
+    const double term = pow(q, -s);
+    sum += term;
+    if (!(term > sum * 1e-17)) return sum;
+  }
+  if (q == (double)INFINITY) return 0;
+  const double last = pow(q, -s);
+  double term = s * last / q;
+  sum += last * (q / (s - 1) + 0.5);
+  for (int j = 0; j < 8; j++) {
+    sum += share[j] * term;
+    term *= (s + 2 * j + 1) * (s + 2 * j + 2) / (q * q);
+  }
+  return sum;
+}
+
+/* The Hurwitz zeta function. For q < 0 only an integer s has real terms; the
+ * sum of the terms with a negative base is the difference of two zetas of
+ * positive q. The largest terms are added first, as they may cancel for an odd
+ * s. */
+static inline double st_zeta(double s, double q) {
+  if (s != s || q != q) return s + q;
+  if (s <= 1) return s == 1 ? (double)INFINITY : (double)NAN;
+  if (q > 0) return st_zeta_positive(s, q);
+  if (q == floor(q)) return INFINITY;
+  if (s != floor(s)) return NAN;
+  const double part = q - floor(q), sign = fmod(s, 2) == 0 ? 1 : -1;
+  return st_zeta_positive(s, part) + sign * st_zeta_positive(s, 1 - part) -
+         sign * st_zeta_positive(s, 1 - q);
+}
+
+/* The n-th derivative of digamma. */
+static inline double st_polygamma(double n, double x) {
+  if (n == 0) return st_digamma(x);
+  const double y = tgamma(n + 1) * st_zeta(n + 1, x);
+  return fmod(n, 2) == 0 ? -y : y;
+}
+
+/* -- Modified Bessel functions -------------------------------------------- */
+
+/* exp(-|x|) times the function of order 0 or 1. Abramowitz and Stegun, 9.6.10
+ * (the power series, all terms positive) and 9.7.1 (the asymptotic series,
+ * from 20 on). */
+static inline double st_bessel_scaled(double x, int order) {
+  const double two_pi = 6.28318530717958647693, y = fabs(x);
+  double sum = 1, term = 1;
+  if (!(y > 20)) {
+    for (int k = 1; term > sum * 1e-17; k++) {
+      term *= y / 2 / k * (y / 2 / (k + order));
+      sum += term;
+    }
+    return sum * (order ? x / 2 : 1) * exp(-y);
+  }
+  for (int k = 1; k < 30 && fabs(term) > 1e-17; k++) {
+    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * y);
+    sum += term;
+  }
+  return sum / sqrt(two_pi * y) * (order && x < 0 ? -1 : 1);
+}
+
+/* Multiplies by exp(|x| / 2) twice, because exp(|x|) overflows earlier than
+ * the result. */
+static inline double st_bessel(double x, int order) {
+  const double half = exp(fabs(x) / 2);
+  if (fabs(x) == (double)INFINITY) return order ? x : fabs(x);
+  return half * st_bessel_scaled(x, order) * half;
+}
+
+#endif

@@ -1,0 +1,363 @@
+/* The driver of all reductions: iterates over blocks of elements and combines
+ * their values pairwise. It only moves bytes and calls bodies, so it is
+ * compiled once, not once per instruction set.
+ *
+ * Note [Pairwise reduction tree]
+ * Reductions use pairwise summation in an order that the logical indices of
+ * the elements determine. A block of ST_REDUCE_BLOCK elements is reduced in W
+ * lanes: element i of the block goes into lane i mod W, each lane in order.
+ * Then the upper half of the lanes is combined into the lower half until one
+ * lane is left (lanes without an element are skipped). The values of the
+ * blocks are combined in neighbouring pairs, those results in pairs, and so
+ * on. The order does not depend on the instruction set, because compilers may
+ * not reassociate, nor on the layout, which only selects how the tree is
+ * evaluated:
+ *
+ *   by rows     the elements of an output are contiguous: a vector holds the
+ *               lanes
+ *   by columns  the outputs are contiguous: one lane after the other, for all
+ *               outputs at once, in the order in which lanes are combined
+ *               (reduce_lanes)
+ *   as one row  few outputs, and the input is contiguous: W rows are treated
+ *               as one long row (reduce_lanes_flat)
+ *
+ * Other layouts are gathered first. Each aligned group of 2^k blocks is a
+ * subtree, so threads may reduce such groups separately. Rounding error: a
+ * running sum has at most 32 elements (complex128: 64), all other additions
+ * are pairwise, and sums of floats are accumulated in float64.
+ */
+
+#include "kernel/reduce/reduction.h"
+
+#include <string.h>
+
+typedef st_reduce_span span;
+typedef st_reduce_ops reducer;
+
+enum {
+  SHORT = 32,      /* shorter rows are reduced by columns */
+  ROOM = 32768,    /* bytes of gathered elements */
+  WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
+  FLAT = 32768,    /* bytes of accumulators of W such rows */
+  LEVELS = 48,     /* of the tree of blocks */
+  MAX_ACC = ST_REDUCE_MAX_ACC
+};
+
+/* -- Elements ------------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* True if the bodies can read the elements without loading them. */
+static bool is_plain(const reducer *k) {
+  return k->in_size == k->size && !k->maps;
+}
+
+/* Byte offset of element `at` of a run. *more is the number of elements from
+ * there to the end of the first dimension. */
+static int64_t offset_of(const st_reduce_run *r, int64_t at, int64_t *more) {
+  int64_t offset = 0;
+  if (r->ndim == 1) {
+    *more = r->size[0] - at;
+    return at * r->stride[0];
+  }
+  *more = r->size[0] - at % r->size[0];
+  for (int i = 0; i < r->ndim; i++) {
+    offset += at % r->size[i] * r->stride[i];
+    at /= r->size[i];
+  }
+  return offset;
+}
+
+/* Loads elements at .. at + n - 1 into a contiguous buffer. */
+static void load_elements(const reducer *k, char *to, const char *in,
+                          const st_reduce_run *r, int64_t at, int64_t n) {
+  for (int64_t m; n > 0; n -= m, at += m, to += m * k->size) {
+    const int64_t offset = offset_of(r, at, &m);
+    m = least(m, n);
+    k->load(to, in + offset, r->stride[0], m);
+  }
+}
+
+/* Byte offsets of elements at .. at + n - 1. */
+static void fill_offsets(int64_t *off, const st_reduce_run *r, int64_t at,
+                         int64_t n) {
+  for (int64_t m; n > 0; n -= m, at += m, off += m) {
+    const int64_t step = r->stride[0];
+    int64_t offset = offset_of(r, at, &m);
+    m = least(m, n);
+    for (int64_t i = 0; i < m; i++, offset += step) off[i] = offset;
+  }
+}
+
+/* -- Pairs ---------------------------------------------------------------- */
+
+/* A stack of complete subtrees whose right siblings are not complete yet, the
+ * largest first. Entry d holds n accumulators at `at` + d * step; count is
+ * the number of blocks pushed so far. */
+typedef struct stack {
+  char *at;
+  int64_t step, n, count;
+  int depth;
+} stack;
+
+static char *top(const stack *t) { return t->at + t->depth * t->step; }
+
+static void combine_top(const reducer *k, stack *t) {
+  t->depth--;
+  k->combine(top(t) - t->step, top(t), t->n);
+}
+
+/* Pushes the block whose value has been written to top, and combines it with
+ * its left siblings. */
+static void push(const reducer *k, stack *t) {
+  t->depth++;
+  t->count++;
+  for (int64_t c = t->count; !(c & 1); c >>= 1) combine_top(k, t);
+}
+
+static void combine_all(const reducer *k, stack *t) {
+  while (t->depth > 1) combine_top(k, t);
+}
+
+/* -- By rows -------------------------------------------------------------- */
+
+/* Combines n contiguous accumulators pairwise into the first one. */
+static void combine_pairs(const reducer *k, char *value, int64_t n) {
+  const int64_t size = k->size;
+  char odd[ROOM / 2];
+  for (int64_t half; n > 1; n -= half) {
+    half = n / 2;
+    k->load(odd, value + size, 2 * size, half);
+    for (int64_t i = 1; i < n - half; i++) {
+      memcpy(value + i * size, value + 2 * i * size, (size_t)size);
+    }
+    k->combine(value, odd, half);
+  }
+}
+
+/* Buffers of a reduction by rows: loaded elements, and the stack. */
+typedef struct row_buffers {
+  _Alignas(64) char buffer[ROOM];
+  _Alignas(64) char values[LEVELS * MAX_ACC];
+  bool direct; /* the bodies read the input in place */
+} row_buffers;
+
+/* Reduces a block of one output; `in` is the address of element 0. */
+static void reduce_block(const reducer *k, span *p, const char *in,
+                         const st_reduce_run *r, row_buffers *c) {
+  p->in = c->direct ? in + p->start * k->size : c->buffer;
+  if (!c->direct) load_elements(k, c->buffer, in, r, p->start, p->n0);
+  k->row(p);
+}
+
+/* Combines n0 accumulators of blocks, which form a subtree. */
+static void combine_blocks(const reducer *k, const span *p, const char *in,
+                           const st_reduce_run *r, row_buffers *c) {
+  load_elements(k, c->buffer, in, r, p->start, p->n0);
+  combine_pairs(k, c->buffer, p->n0);
+  memcpy(p->acc, c->buffer, (size_t)k->acc_size);
+}
+
+/* Reduces one output into the first entry of the stack. */
+static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
+                       const st_reduce_run *r, row_buffers *c) {
+  stack t = {c->values, MAX_ACC, 1, 0, 0};
+  for (int64_t i = 0; i < n0; i += p->n0) {
+    p->n0 = least(n0 - i, ST_REDUCE_BLOCK);
+    p->start = r->at + i;
+    p->acc = top(&t);
+    if (r->partials) combine_blocks(k, p, in, r, c);
+    else reduce_block(k, p, in, r, c);
+    if (k->stops_early && *(int64_t *)(void *)p->acc != ST_NO_INDEX) i = n0;
+    push(k, &t);
+  }
+  combine_all(k, &t);
+}
+
+/* Reduces n1 outputs, one after the other. */
+static void run_rows(const reducer *k, span p, const int64_t *s, int64_t n0,
+                     int64_t n1, const st_reduce_run *r) {
+  row_buffers c;
+  const char *in = p.in;
+  char *to = p.acc;
+  c.direct = r->ndim == 1 && r->stride[0] == k->size && is_plain(k);
+  for (int64_t j = 0; j < n1; j++, in += s[4], p.pivot += s[5]) {
+    run_output(k, &p, in, n0, r, &c);
+    memcpy(to + j * k->acc_size, c.values, (size_t)k->acc_size);
+  }
+}
+
+/* -- By columns ----------------------------------------------------------- */
+
+/* Reduces the rows of a span in order. */
+static void reduce_rows(const reducer *k, span p) {
+  for (int64_t i = 0, m; i < p.n0; i += m, p.start += m, p.more = true) {
+    m = k->four && p.n0 - i >= 4 ? 4 : 1;
+    for (int64_t q = 0; q < m; q++) p.x[q] = p.in + p.off[(i + q) * p.skip];
+    if (m == 4) k->four(&p);
+    else if (p.more) k->next(&p);
+    else k->first(&p);
+  }
+}
+
+/* Buffers of a reduction by columns. step is the byte distance of two outputs
+ * in the input. */
+typedef struct column_buffers {
+  _Alignas(64) char values[LEVELS * WIDTH], spare[8 * WIDTH], pivots[2 * WIDTH];
+  _Alignas(64) char buffer[ROOM];
+  int64_t off[ST_REDUCE_BLOCK], dense[ST_REDUCE_BLOCK];
+  int64_t step;
+  bool direct; /* the bodies read the input in place */
+} column_buffers;
+
+/* Loads the rows of a span, as many at a time as fit into the buffer, and
+ * reduces them in order. */
+static void reduce_loaded_rows(const reducer *k, span p, column_buffers *c) {
+  const int64_t row = p.n1 * k->size, most = ROOM / row, n = p.n0;
+  const int64_t *off = p.off, skip = p.skip;
+  const char *in = p.in;
+  p.in = c->buffer;
+  p.off = c->dense;
+  p.skip = 1;
+  for (int64_t i = 0; i < n; i += p.n0, p.start += p.n0, p.more = true) {
+    p.n0 = least(n - i, most);
+    for (int64_t q = 0; q < p.n0; q++) {
+      k->load(c->buffer + q * row, in + off[(i + q) * skip], c->step, p.n1);
+      c->dense[q] = q * row;
+    }
+    reduce_rows(k, p);
+  }
+}
+
+/* Combines lanes l, l + step, l + 2 step .. of a block: first the even ones
+ * among them, then the odd ones, then both results. */
+static void reduce_lanes(const reducer *k, const span *p, column_buffers *c,
+                         char *spare, int64_t l, int64_t step) {
+  span q = *p;
+  q.off += l;
+  q.skip = step;
+  q.n0 = (p->n0 - l + step - 1) / step;
+  if (k->any_order || p->as_rows || step == k->lanes ||
+      (p->n0 <= k->lanes && q.n0 <= 2)) {
+    if (c->direct) reduce_rows(k, q);
+    else reduce_loaded_rows(k, q, c);
+    return;
+  }
+  reduce_lanes(k, p, c, spare, l, 2 * step);
+  if (l + step >= p->n0) return;
+  q = *p;
+  q.acc = spare;
+  reduce_lanes(k, &q, c, spare + WIDTH, l + step, 2 * step);
+  k->combine(p->acc, spare, p->n1);
+}
+
+/* The same for contiguous rows: `lanes` of them are treated as one row, whose
+ * accumulators are the lanes of all outputs. */
+static void reduce_lanes_flat(const reducer *k, const span *p) {
+  _Alignas(64) char acc[FLAT], pivots[MAX_ACC * FLAT / 8];
+  int64_t off[ST_REDUCE_BLOCK];
+  const int64_t w = k->lanes, wide = w * p->n1, rest = p->n0 % w;
+  span q = *p;
+  q.acc = acc;
+  q.n0 = p->n0 / w;
+  q.n1 = wide;
+  q.off = off;
+  q.skip = 1;
+  for (int64_t i = 0; i <= q.n0; i++) off[i] = i * wide * k->size;
+  for (int64_t i = 0; i < w && k->pivot_size > 1; i++) {
+    memcpy(pivots + i * p->n1 * k->pivot_size, p->pivot,
+           (size_t)(p->n1 * k->pivot_size));
+    q.pivot = pivots;
+  }
+  reduce_rows(k, q);
+  if (rest) {
+    q.off += q.n0;
+    q.n0 = 1;
+    q.n1 = rest * p->n1;
+    q.more = true;
+    reduce_rows(k, q);
+  }
+  for (int64_t h = w / 2 * p->n1; h >= p->n1; h /= 2) {
+    k->combine(acc, acc + h * k->acc_size, h);
+  }
+  memcpy(p->acc, acc, (size_t)(p->n1 * k->acc_size));
+}
+
+/* Reduces a block of p.n1 outputs; p.in is the address of element 0. */
+static void reduce_columns(const reducer *k, span p, const st_reduce_run *r,
+                           column_buffers *c) {
+  const bool dense = c->direct && r->ndim == 1 &&
+                     r->stride[0] == p.n1 * k->size;
+  if (dense && p.n0 >= k->lanes && !k->stops_early &&
+      k->lanes * p.n1 * k->acc_size <= FLAT) {
+    p.in += p.start * r->stride[0];
+    reduce_lanes_flat(k, &p);
+  } else {
+    fill_offsets(c->off, r, p.start, p.n0);
+    p.off = c->off;
+    reduce_lanes(k, &p, c, c->spare, 0, 1);
+  }
+}
+
+/* Reduces all blocks of p.n1 outputs into the first entry of the stack. */
+static void reduce_blocks(const reducer *k, span p, int64_t n0,
+                          const st_reduce_run *r, column_buffers *c) {
+  const int64_t block = r->partials ? 1 : ST_REDUCE_BLOCK;
+  stack t = {c->values, WIDTH, p.n1, 0, 0};
+  for (int64_t i = 0; i < n0; i += p.n0) {
+    p.n0 = least(n0 - i, block);
+    p.start = r->at + i;
+    p.acc = top(&t);
+    reduce_columns(k, p, r, c);
+    push(k, &t);
+  }
+  combine_all(k, &t);
+}
+
+/* Reduces n1 outputs, as many at a time as accumulators fit into a row. With
+ * may_differ (extrema) the rows are reduced in memory order first, which is
+ * faster, and once more in the order of the tree if a result may differ. */
+static void run_columns(const reducer *k, span p, const int64_t *s, int64_t n0,
+                        int64_t n1, const st_reduce_run *r) {
+  column_buffers c;
+  const int64_t width = WIDTH / k->acc_size;
+  const char *in = p.in, *pivot = p.pivot;
+  char *to = p.acc;
+  c.step = s[4];
+  c.direct = c.step == k->in_size && is_plain(k);
+  for (int64_t j = 0; j < n1; j += p.n1) {
+    p.n1 = least(n1 - j, width);
+    p.in = in + j * s[4];
+    p.pivot = pivot + j * s[5];
+    for (int64_t i = 0; !s[5] && k->pivot_size > 1 && i < p.n1; i++) {
+      memcpy(c.pivots + i * k->pivot_size, pivot, (size_t)k->pivot_size);
+      p.pivot = c.pivots;
+    }
+    p.as_rows = k->may_differ && n0 > k->lanes && !r->partials;
+    reduce_blocks(k, p, n0, r, &c);
+    if (p.as_rows && k->may_differ(c.values, p.n1)) {
+      p.as_rows = false;
+      reduce_blocks(k, p, n0, r, &c);
+    }
+    memcpy(to + j * k->acc_size, c.values, (size_t)(p.n1 * k->acc_size));
+  }
+}
+
+/* -- The driver ----------------------------------------------------------- */
+
+void st__run_reduction(const reducer *k, char **data, const int64_t *s,
+                       int64_t n0, int64_t n1, const st_reduce_run *r) {
+  const int64_t outer = magnitude(s[4]), inner = magnitude(r->stride[0]);
+  const span p = {.acc = data[0], .in = data[1], .pivot = data[2]};
+  if (k->few && n0 >= 2 && n0 <= 4 && n1 >= 4 && !r->partials && r->ndim == 1 &&
+      is_plain(k) && r->stride[0] == k->size &&
+      s[4] == n0 * k->size) {
+    k->few(p.acc, p.in + r->at * k->size, n0, n1);
+  } else if (n1 >= 2 && (outer < inner || (n0 < SHORT && n1 >= 4))) {
+    run_columns(k, p, s, n0, n1, r);
+  } else {
+    run_rows(k, p, s, n0, n1, r);
+  }
+}
+

@@ -1,0 +1,39 @@
+/* Operands and ctx of the sorting kernels.
+ *
+ * Operands of sort: values (output), indices (output, int64), input; either
+ * output may be NULL. The inner dimension is a line of n0 elements, which is
+ * sorted. NaN is greater than every other value. The sort is stable, also in
+ * descending order.
+ */
+#ifndef ST_KERNEL_SORT_SORT_H
+#define ST_KERNEL_SORT_SORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct st_sort {
+  bool descending;
+  bool median;         /* write the lower median, or the first NaN */
+  bool skip_nan;       /* with median: ignore NaN unless all are NaN */
+  bool mode;           /* write the most frequent value, of several the least,
+                          and its last index; NaNs are not equal */
+  int64_t first, k;    /* write sorted elements [first, first + k) */
+  int64_t base;        /* added to indices */
+  char *scratch;       /* st__sort_scratch(n0, item size), aligned to 16 */
+} st_sort;
+
+/* search: counts the elements of a sorted line that are less than a value or,
+ * with right, not greater. Operands: counts (output, int64), values, the line,
+ * whose inner stride is that of its elements. */
+typedef struct st_search {
+  int64_t n;    /* length of the line */
+  bool right;
+  int64_t base; /* added to counts */
+} st_search;
+
+/* Bytes of scratch: two buffers of n pairs of key and index. */
+static inline int64_t st__sort_scratch(int64_t n, int64_t itemsize) {
+  return 2 * n * (itemsize <= 4 ? 8 : 16);
+}
+
+#endif
