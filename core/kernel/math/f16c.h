@@ -20,7 +20,10 @@ static inline st_eight st_f16c_load(const void *halves) {
 }
 
 static inline void st_f16c_store(void *halves, st_eight x) {
-  const st_eight_halves h = __builtin_ia32_vcvtps2ph256(x, 0); /* to nearest */
+  st_eight_halves h = __builtin_ia32_vcvtps2ph256(x, 0); /* to nearest */
+  /* Keeps h in a register: VCVTPS2PH with a memory operand takes 1.4 times as
+   * long as with a register and a store (Zen 3). */
+  __asm__("" : "+x"(h));
   memcpy(halves, &h, sizeof h);
 }
 
