@@ -205,20 +205,27 @@ static bool take_requires_grad(st__frame *f, const char *key) {
   return is_flag;
 }
 
+/* Number of keys in the table of keywords that are not elements of its list. */
+static int count_keywords(lua_State *L, int idx, int64_t listed) {
+  int n = 0;
+  lua_pushnil(L);                         /* [+1] */
+  while (lua_next(L, idx)) {              /* [-1, +0|2] */
+    n += !st__is_list_key(L, -2, listed);
+    lua_pop(L, 1);                        /* [-1] */
+  }
+  return n;
+}
+
 /* True if every keyword was used. A keyword is unused if its argument was also
  * given by position, or if the schema has no such argument. */
 static bool check_keywords(st__frame *f) {
   lua_State *L = f->L;
-  int n = 0;
-  lua_pushnil(L);                         /* [+1] */
-  while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
-    n++;
-    lua_pop(L, 1);                        /* [-1] */
-  }
-  if (n == f->nused) return true;
+  const int64_t listed = (int64_t)lua_objlen(L, f->keywords);
+  if (count_keywords(L, f->keywords, listed) == f->nused) return true;
   lua_pushnil(L);                         /* [+1] */
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
+    if (st__is_list_key(L, -1, listed)) continue;
     if (lua_type(L, -1) != LUA_TSTRING) {
       return mismatch(f, "a keyword must be a string, got %s",
                       luaL_typename(L, -1));
@@ -226,7 +233,7 @@ static bool check_keywords(st__frame *f) {
     const char *key = lua_tostring(L, -1);
     bool used = false;
     for (int i = 0; i < f->nargs; i++) {
-      if (f->source[i] < f->keywords) continue;
+      if (f->source[i] <= f->keywords) continue;
       used |= strcmp(f->schema[i].name, key) == 0;
       used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
     }
@@ -302,10 +309,8 @@ bool st__resolve(st__frame *f, const st__packet *p) {
 void st__raise_mismatch(st__frame *f, const st__packet *p) {
   char text[900], why[sizeof f->why] = "there is no such operator";
   f->explains = true;
-  const char *name = p->name;
   try_both(f, p, why);
-  if (strncmp(name, "aten::", 6) == 0) name += 6; /* as in engine messages */
-  int at = snprintf(text, sizeof text, "%s: %s", name, why);
+  int at = snprintf(text, sizeof text, "%s: %s", st__short_name(p->name), why);
   for (int k = 0, shown = 0; k < p->n && at < (int)sizeof text; k++) {
     const char *schema = st_op_schema(p->ops[k]);
     if (!schema) continue;
