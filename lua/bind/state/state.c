@@ -262,9 +262,13 @@ st_status st__end(st__state *h, lua_State *L, const st__entry *e,
   return status;
 }
 
+static const char *name_of(const st__request *req) {
+  return st__short_name(st_op_name(req->op));
+}
+
 static st_status enter(st__state *h, lua_State *L, const st__request *req) {
   if (!st__owns_fiber(h)) {
-    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, st__short_name(st_op_name(req->op)));
+    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name_of(req));
   }
   const st__entry e = st__enter(h, L);
   const st_status status = run_request(req);
@@ -273,7 +277,7 @@ static st_status enter(st__state *h, lua_State *L, const st__request *req) {
   /* Inside a Lua kernel the engine leaves the name to the outer operator, but
    * this failure becomes a Lua error here. */
   if (running && status != ST_OK && status != ST_HOST) {
-    st_fail(status, "%s: %s", st__short_name(st_op_name(req->op)), st_message());
+    st_fail(status, "%s: %s", name_of(req), st_message());
   }
   if (!running && atomic_load_explicit(&h->unrefs, memory_order_relaxed)) {
     st__lua_ref_sweep(h, L); /* kernels removed while they ran */

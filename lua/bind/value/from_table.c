@@ -73,7 +73,8 @@ static void check_keys(const inferred *s, int depth, int64_t n) {
   const unsigned parts = st__table_parts(L, lua_gettop(L));
   if (parts & ST_PART_OTHER) {
     st__error(s->h, L, ST_BAD_TYPE, "tensor: a list must have no nil and "
-              "no other keys, but element %s[%d] is nil", ELEMENT(s, depth), (int)n + 1);
+              "no other keys, but element %s[%d] is nil",
+              ELEMENT(s, depth), (int)n + 1);
   }
   if (parts & ST_PART_NAMES && (depth > 0 || !s->has_options)) {
     st__error(s->h, L, ST_BAD_TYPE, "tensor: the table %s has names as keys; "
