@@ -39,6 +39,14 @@ describe("A list with keywords", function()
     assert.equal("int8", dtype(st.tensor {dtype = "int8"}))
   end)
 
+  it("may have NumPy's names", function()
+    assert.is_true(x:sum({axis = 1, keepdims = true}):equal(
+                   st.tensor {{5, 7, 9}}))
+    assert.is_true(x:flip({axis = {2}}):equal(
+                   st.tensor {{3, 2, 1}, {6, 5, 4}}))
+    assert.is_true(st.cat({x, x, axis = 1}):equal(st.cat({x, x}, 1)))
+  end)
+
   it("may come from table.pack", function()
     local z = st.zeros {2, 3, n = 2}
     assert.equal(6, z:numel())
@@ -62,6 +70,10 @@ describe("A list with keywords", function()
      function() x:sum {1, dim = 2} end},
     {"sum: argument 'dim' is given twice",
      function() x:sum({1}, {dim = 2}) end},
+    {"sum: argument 'dim' is given twice",
+     function() x:sum {dim = 1, axis = 2} end},
+    {"sum: argument 'dim' is given twice", function() x:sum {1, axis = 2} end},
+    {"abs: has no argument 'axis'", function() x:abs {axis = 2} end},
     {"tensor: has no argument 'nonsense'",
      function() st.tensor {1, 2, nonsense = 1} end},
     {"tensor: the table [1] has names as keys",
