@@ -12,8 +12,8 @@
 
 local core = require "strided.core"
 
-local debug, pairs, rawset, require, setmetatable, type =
-  debug, pairs, rawset, require, setmetatable, type
+local debug, pairs, rawget, rawset, require, setmetatable, type =
+  debug, pairs, rawget, rawset, require, setmetatable, type
 
 local st = {}
 
@@ -143,7 +143,12 @@ local function look_up(t, key)
   if method ~= nil then return method end
   local property = properties[key]
   if property then return property(t) end
-  return index(t, key)
+  local value = index(t, key)
+  if value == nil and type(key) == "string" then
+    value = require "strided.names".find_method(t, key)
+    methods[key] = value
+  end
+  return value
 end
 
 -- The metatable that getmetatable(t) returns. It is empty itself: see Note
@@ -165,6 +170,11 @@ core.set_index(look_up, setmetatable({}, {
 
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
+end
+
+-- aten's operators of these names return a new tensor.
+for _, name in pairs {"fill", "zero"} do
+  methods[name] = function() require "strided.names".refuse(name) end
 end
 
 -- -- Operators ---------------------------------------------------------------
@@ -213,10 +223,14 @@ setmetatable(st, {
     local value, keep
     if LAZY[name] then
       local part = require("strided." .. LAZY[name])
-      value, keep = part[name], true
+      value, keep = rawget(part, name), true
       if value == nil then value = part end -- st.nn is the module itself
     else
       value, keep = core.named(name, false)
+      if value == nil then
+        value = require "strided.names".find(st, name)
+        keep = true
+      end
     end
     if keep then rawset(self, name, value) end
     return value

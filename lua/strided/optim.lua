@@ -380,4 +380,4 @@ function optim.AdamW.update(p, grad, group, state)
              {value = -lr / (1 - beta1 ^ state.step)})
 end
 
-return optim
+return require("strided.names").guard(optim, "st.optim")

@@ -358,6 +358,10 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
   }
   const size_t size = lua_objlen(f->L, idx);
   if (size > INT32_MAX) return wrong_type(f, a, idx);
+  if (idx != f->keywords && st__table_parts(f->L, idx) > ST_PART_LIST) {
+    return mismatch(f, "argument '%s' must be %s, got a table with other keys; "
+                    "keywords go into the last argument", a->name, a->text);
+  }
   const int n = (int)size;
   switch (a->type) {
     case ST_TYPE_TENSOR: return list_of_tensors(f, i, a, idx, n);

@@ -133,6 +133,10 @@ bool st__push_named(st__state *h, lua_State *L, const char *name,
 void st__push_overload(st__state *h, lua_State *L, const st_op *op);
 /* Pushes a text without its final newline. [+1] */
 void st__push_lines(lua_State *L, const char *text);
+/* The part of a name that messages show: without "aten::". */
+static inline const char *st__short_name(const char *name) {
+  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+}
 /* Pushes the full name, such as "aten::add.Tensor". [+1] */
 void st__push_op_name(lua_State *L, const st_op *op);
 /* Pushes the operator object for the value at idx: an object of st.ops, an

@@ -309,14 +309,20 @@ static bool may_own(const st_arg *ret) {
   }
 }
 
-/* A keyword table has string keys and no list part: {dim = 1}. {} is a list. */
-static bool is_keywords(lua_State *L, int idx) {
-  if (!lua_istable(L, idx) || lua_objlen(L, idx) > 0) return false;
-  lua_pushnil(L);                        /* [+1] */
-  if (!lua_next(L, idx)) return false;   /* [-1, +0|2] */
-  const bool is_name = lua_type(L, -2) == LUA_TSTRING;
-  lua_pop(L, 2);                         /* [-2] */
-  return is_name;
+/* Classifies the last argument. A table with names holds keywords; if it has
+ * a list, too, that is the last positional argument: x:sum {1, keepdim = true}.
+ */
+static void split_keywords(st__frame *f, const char *name, int top) {
+  lua_State *L = f->L;
+  const unsigned parts = top >= f->first && lua_istable(L, top)
+                         ? st__table_parts(L, top) : 0;
+  const bool has_list = parts & ST_PART_LIST;
+  if (parts & ST_PART_OTHER && (has_list || !(parts & ST_PART_NAMES))) {
+    st__error(f->h, L, ST_BAD_TYPE, "%s: a list must have no nil and no other "
+              "keys, but element %d is nil", name, (int)lua_objlen(L, top) + 1);
+  }
+  f->keywords = parts & ST_PART_NAMES ? top : 0;
+  f->npos = top - f->first + 1 - (f->keywords && !has_list);
 }
 
 void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
@@ -326,8 +332,7 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   f->h = h;
   f->L = L;
   f->first = first;
-  f->keywords = top >= first && is_keywords(L, top) ? top : 0;
-  f->npos = top - first + 1 - (f->keywords != 0);
+  split_keywords(f, st__short_name(p->name), top);
   if (st__resolve(f, p)) return;
   st__refresh(h, L, p);
   if (!st__resolve(f, p)) st__raise_mismatch(f, p);

@@ -96,25 +96,20 @@ static st_status own_copy(const st_value *v, st_value *out) {
   return ST_OK;
 }
 
-static const char *short_name(const st_op *op) {
-  const char *name = st_op_name(op);
-  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
-}
-
 /* Raises an error with the declared type of result i and the actual one. */
 static void fail_result(const run *r, const st__frame *f, int i, int idx) {
   const st_arg *a = &r->results[i];
   const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
                                                : NULL;
   st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
-            "%s must be %s, %s %s", short_name(r->op), i + 1,
+            "%s must be %s, %s %s", st__short_name(st_op_name(r->op)), i + 1,
             r->lua_fn->where, a->text, element ? "its" : "got",
             element ? element : st__type_name(f->h, f->L, idx));
 }
 
 static void fail_count(const run *r, lua_State *L, int n) {
   st__error(r->lua_fn->h, L, ST_BAD_TYPE, "%s: the Lua function from %s must "
-            "return %d result%s, got %d", short_name(r->op),
+            "return %d result%s, got %d", st__short_name(st_op_name(r->op)),
             r->lua_fn->where, r->nrets, r->nrets == 1 ? "" : "s", n);
 }
 

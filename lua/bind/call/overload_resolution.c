@@ -6,7 +6,8 @@
  * The elements of the first list of integers may be passed as separate
  * arguments: st.rand(2, 3), t:permute(2, 1). The keyword out = gives the
  * output of an out= overload, or a table of tensors if it has several.
- * requires_grad = true is in no schema, but factories accept it.
+ * requires_grad = true is in no schema, but factories accept it. NumPy's axis
+ * and keepdims stand for dim and keepdim.
  */
 
 #include <stdarg.h>
@@ -58,17 +59,32 @@ static int output_number(const st__frame *f, int i) {
   return k;
 }
 
+/* Pushes the value of a keyword; false when there is none. [+0|1] */
+static bool push_keyword(st__frame *f, const char *name) {
+  lua_State *L = f->L;
+  lua_pushstring(L, name);        /* [+1] */
+  lua_rawget(L, f->keywords);     /* [-1, +1] */
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);                /* [-1] */
+    return false;
+  }
+  f->nused++;
+  return true;
+}
+
+/* NumPy's name for an argument, or NULL. */
+static const char *synonym(const char *name) {
+  if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) return "axis";
+  return strcmp(name, "keepdim") == 0 ? "keepdims" : NULL;
+}
+
 /* Pushes the keyword for argument i; returns its stack index, or 0. [+0|1] */
 static int find_keyword(st__frame *f, int i, const st_arg *a) {
   lua_State *L = f->L;
   if (!f->keywords) return 0;
-  lua_pushstring(L, a->name);     /* [+1] */
-  lua_rawget(L, f->keywords);     /* [-1, +1] */
-  if (!lua_isnil(L, -1)) {
-    f->nused++;
-    return lua_gettop(L);
-  }
-  lua_pop(L, 1);                  /* [-1] */
+  if (push_keyword(f, a->name)) return lua_gettop(L);
+  const char *other = synonym(a->name);
+  if (other && push_keyword(f, other)) return lua_gettop(L);
   const int k = output_number(f, i);
   return k && push_out(f, k) ? lua_gettop(L) : 0;
 }
@@ -172,10 +188,28 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   return convert(f, i, a, idx);
 }
 
+static bool is_name_of(const st_arg *a, const char *key) {
+  const char *other = synonym(a->name);
+  return strcmp(a->name, key) == 0 || (other && strcmp(other, key) == 0);
+}
+
+/* True if the keyword was used for argument i. */
+static bool is_used(st__frame *f, int i, const char *key) {
+  const st_arg *a = &f->schema[i];
+  if (f->source[i] <= f->keywords) return false;
+  if (is_output(a) && strcmp(key, "out") == 0) return true;
+  if (!is_name_of(a, key)) return false;
+  lua_pushstring(f->L, key);                           /* [+1] */
+  lua_rawget(f->L, f->keywords);                       /* [-1, +1] */
+  const bool same = lua_rawequal(f->L, -1, f->source[i]);
+  lua_pop(f->L, 1);                                    /* [-1] */
+  return same || strcmp(a->name, key) == 0;
+}
+
 static bool keyword_mismatch(st__frame *f, const char *key) {
   for (int i = 0; i < f->nargs; i++) {
-    if (strcmp(f->schema[i].name, key) == 0) {
-      return mismatch(f, "argument '%s' is given twice", key);
+    if (is_name_of(&f->schema[i], key)) {
+      return mismatch(f, "argument '%s' is given twice", f->schema[i].name);
     }
   }
   return strcmp(key, "out") == 0
@@ -205,31 +239,34 @@ static bool take_requires_grad(st__frame *f, const char *key) {
   return is_flag;
 }
 
+/* Number of keys in the table of keywords that are not elements of its list. */
+static int count_keywords(lua_State *L, int idx, int64_t listed) {
+  int n = 0;
+  lua_pushnil(L);                         /* [+1] */
+  while (lua_next(L, idx)) {              /* [-1, +0|2] */
+    n += !st__is_list_key(L, -2, listed);
+    lua_pop(L, 1);                        /* [-1] */
+  }
+  return n;
+}
+
 /* True if every keyword was used. A keyword is unused if its argument was also
  * given by position, or if the schema has no such argument. */
 static bool check_keywords(st__frame *f) {
   lua_State *L = f->L;
-  int n = 0;
-  lua_pushnil(L);                         /* [+1] */
-  while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
-    n++;
-    lua_pop(L, 1);                        /* [-1] */
-  }
-  if (n == f->nused) return true;
+  const int64_t listed = (int64_t)lua_objlen(L, f->keywords);
+  if (count_keywords(L, f->keywords, listed) == f->nused) return true;
   lua_pushnil(L);                         /* [+1] */
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */
+    if (st__is_list_key(L, -1, listed)) continue;
     if (lua_type(L, -1) != LUA_TSTRING) {
       return mismatch(f, "a keyword must be a string, got %s",
                       luaL_typename(L, -1));
     }
     const char *key = lua_tostring(L, -1);
     bool used = false;
-    for (int i = 0; i < f->nargs; i++) {
-      if (f->source[i] < f->keywords) continue;
-      used |= strcmp(f->schema[i].name, key) == 0;
-      used |= is_output(&f->schema[i]) && strcmp(key, "out") == 0;
-    }
+    for (int i = 0; i < f->nargs; i++) used |= is_used(f, i, key);
     if (!used && !take_requires_grad(f, key)) return keyword_mismatch(f, key);
   }
   return true;
@@ -302,10 +339,8 @@ bool st__resolve(st__frame *f, const st__packet *p) {
 void st__raise_mismatch(st__frame *f, const st__packet *p) {
   char text[900], why[sizeof f->why] = "there is no such operator";
   f->explains = true;
-  const char *name = p->name;
   try_both(f, p, why);
-  if (strncmp(name, "aten::", 6) == 0) name += 6; /* as in engine messages */
-  int at = snprintf(text, sizeof text, "%s: %s", name, why);
+  int at = snprintf(text, sizeof text, "%s: %s", st__short_name(p->name), why);
   for (int k = 0, shown = 0; k < p->n && at < (int)sizeof text; k++) {
     const char *schema = st_op_schema(p->ops[k]);
     if (!schema) continue;

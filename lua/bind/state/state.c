@@ -263,8 +263,7 @@ st_status st__end(st__state *h, lua_State *L, const st__entry *e,
 }
 
 static const char *name_of(const st__request *req) {
-  const char *name = st_op_name(req->op);
-  return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+  return st__short_name(st_op_name(req->op));
 }
 
 static st_status enter(st__state *h, lua_State *L, const st__request *req) {

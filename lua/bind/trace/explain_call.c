@@ -8,9 +8,9 @@
 
 /* Writes "add.Tensor" to buf; omits the namespace "aten". */
 static void name_of(const st_op *op, char *buf, size_t size) {
-  const char *name = st_op_name(op), *overload = st_op_overload_name(op);
-  if (strncmp(name, "aten::", 6) == 0) name += 6;
-  snprintf(buf, size, "%s%s%s", name, *overload ? "." : "", overload);
+  const char *overload = st_op_overload_name(op);
+  snprintf(buf, size, "%s%s%s", st__short_name(st_op_name(op)),
+           *overload ? "." : "", overload);
 }
 
 /* Adds a line for each overload that was rejected before the chosen one, with

@@ -21,6 +21,7 @@ typedef struct inferred {
   int index[ST_MAX_DIMS];        /* current element's indices, for messages */
   bool has_bool, has_int, has_float, has_complex;
   bool has_minus_zero;           /* Note [Negative zero] */
+  bool has_options;              /* names in the outermost table are options */
 } inferred;
 
 /* -- First pass: shape and kind ------------------------------------------- */
@@ -65,6 +66,23 @@ static void infer_leaf(inferred *s, int depth) {
   }
 }
 
+/* Raises for keys of the table at the top other than its elements, except names
+ * in the outermost table, which are the options. */
+static void check_keys(const inferred *s, int depth, int64_t n) {
+  lua_State *L = s->L;
+  const unsigned parts = st__table_parts(L, lua_gettop(L));
+  if (parts & ST_PART_OTHER) {
+    st__error(s->h, L, ST_BAD_TYPE, "tensor: a list must have no nil and "
+              "no other keys, but element %s[%d] is nil",
+              ELEMENT(s, depth), (int)n + 1);
+  }
+  if (parts & ST_PART_NAMES && (depth > 0 || !s->has_options)) {
+    st__error(s->h, L, ST_BAD_TYPE, "tensor: the table %s has names as keys; "
+              "options go into the outermost table or into a second argument",
+              depth ? ELEMENT(s, depth) : "of elements");
+  }
+}
+
 /* Infers from the value at the top, at this depth. [0] */
 static void infer_value(inferred *s, int depth, bool is_first) {
   lua_State *L = s->L;
@@ -73,6 +91,7 @@ static void infer_value(inferred *s, int depth, bool is_first) {
     return;
   }
   const int64_t n = (int64_t)lua_objlen(L, -1);
+  check_keys(s, depth, n);
   if (depth == ST_MAX_DIMS) {
     st__error(s->h, L, ST_BAD_SHAPE, "tensor: tables are nested deeper than "
               "%d (or contain themselves)", ST_MAX_DIMS);
@@ -186,9 +205,10 @@ static st__tensor_ud *push_empty(st__state *h, lua_State *L, const inferred *s,
   return ud;
 }
 
-st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
-                               st_dtype dtype, st_device device) {
-  inferred s = {.h = h, .L = L, .ndim = -1};
+static st__tensor_ud *from_value(st__state *h, lua_State *L, int idx,
+                                 st_dtype dtype, st_device device,
+                                 bool has_options) {
+  inferred s = {.h = h, .L = L, .ndim = -1, .has_options = has_options};
   luaL_checkstack(L, ST_MAX_DIMS + LUA_MINSTACK, NULL);
   lua_pushvalue(L, idx);             /* [+1] */
   infer_value(&s, 0, true);
@@ -208,6 +228,11 @@ st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
   return ud;
 }
 
+st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
+                               st_dtype dtype, st_device device) {
+  return from_value(h, L, idx, dtype, device, false);
+}
+
 /* Sets requires_grad on the tensor at the top of the stack. */
 static void require_grad(st__state *h, lua_State *L, st__tensor_ud *ud) {
   const st_status status = st_tensor_set_requires_grad(ud->t, true);
@@ -215,37 +240,57 @@ static void require_grad(st__state *h, lua_State *L, st__tensor_ud *ud) {
   st__track_ud(h, L, lua_gettop(L));
 }
 
-/* tensor(value [, {dtype =, device =, requires_grad =}]) */
+typedef struct options {
+  st_dtype dtype;
+  st_device device;
+  bool requires_grad;
+} options;
+
+/* Reads the option whose key and value are at the top. */
+static void read_option(st__state *h, lua_State *L, options *o) {
+  const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+  if (strcmp(key, "dtype") == 0) {
+    o->dtype = st__check_dtype(h, L, -1, "dtype");
+  } else if (strcmp(key, "requires_grad") == 0) {
+    o->requires_grad = lua_toboolean(L, -1);
+  } else if (strcmp(key, "device") != 0) {
+    st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'", key);
+  } else if (!st__to_device(L, -1, &o->device)) {
+    st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must be the name "
+              "of a device");
+  }
+}
+
+/* Reads the options from the table at idx, which may hold a list, too. */
+static void read_options(st__state *h, lua_State *L, int idx, options *o) {
+  const int64_t listed = idx == 1 ? (int64_t)lua_objlen(L, idx) : 0;
+  lua_pushnil(L);                                     /* [+1] */
+  while (lua_next(L, idx)) {                          /* [-1, +0|2] */
+    if (!st__is_list_key(L, -2, listed)) read_option(h, L, o);
+    lua_pop(L, 1);                                    /* [-1] */
+  }
+}
+
+/* tensor(value [, {dtype =, device =, requires_grad =}]); the options may also
+ * be in the table of the value: tensor {1, 2, dtype = "int64"} */
 static int new_tensor(lua_State *L) {
   st__state *h = st__state_of(L);
-  st_dtype dtype = ST_DTYPE_NONE;
-  st_device device = ST_DEVICE_CPU;
-  bool requires_grad = false;
+  options o = {ST_DTYPE_NONE, ST_DEVICE_CPU, false};
   lua_settop(L, 2);
-  if (lua_istable(L, 2)) {
-    lua_pushnil(L);                                   /* [+1] */
-    while (lua_next(L, 2)) {                          /* [-1, +0|2] */
-      const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
-                                                       : "";
-      if (strcmp(key, "dtype") == 0) {
-        dtype = st__check_dtype(h, L, -1, "dtype");
-      } else if (strcmp(key, "requires_grad") == 0) {
-        requires_grad = lua_toboolean(L, -1);
-      } else if (strcmp(key, "device") != 0) {
-        return st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'",
-                         key);
-      } else if (!st__to_device(L, -1, &device)) {
-        return st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must "
-                         "be the name of a device");
-      }
-      lua_pop(L, 1);                                  /* [-1] */
-    }
+  const bool has_options =
+    lua_isnil(L, 2) && lua_istable(L, 1) &&
+    (st__table_parts(L, 1) & ST_PART_NAMES);
+  if (has_options) {
+    read_options(h, L, 1, &o);
+  } else if (lua_istable(L, 2)) {
+    read_options(h, L, 2, &o);
   } else if (!lua_isnil(L, 2)) {
     return st__error(h, L, ST_BAD_TYPE, "tensor: options must be a table, "
                      "got %s", st__type_name(h, L, 2));
   }
-  st__tensor_ud *ud = st__tensor_from(h, L, 1, dtype, device); /* [+1] */
-  if (requires_grad) require_grad(h, L, ud);
+  st__tensor_ud *ud = from_value(h, L, 1, o.dtype, o.device,
+                                 has_options);        /* [+1] */
+  if (o.requires_grad) require_grad(h, L, ud);
   return 1;
 }
 

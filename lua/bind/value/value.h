@@ -44,6 +44,15 @@ void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit);                                /* [+1] */
 void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
 
+/* -- argument_table.c ------------------------------------------------------ */
+
+/* What the table at the absolute index idx holds: elements 1 .. #t; keys that
+ * are strings; other keys, as the elements behind a nil. */
+enum { ST_PART_LIST = 1, ST_PART_NAMES = 2, ST_PART_OTHER = 4 };
+unsigned st__table_parts(lua_State *L, int idx);
+/* True if the value at idx is an integer from 1 to n. */
+bool st__is_list_key(lua_State *L, int idx, int64_t n);
+
 /* -- from_table.c ---------------------------------------------------------- */
 
 /* Pushes a tensor made from the table or number at idx; ST_DTYPE_NONE infers

@@ -196,8 +196,9 @@ describe("a subscript", function()
     end)
   end
 
-  it("of an unknown name is nil", function()
-    assert.is_nil(grid().no_such_method)
+  it("of an unknown name is an error", function()
+    raises("a tensor has no 'no_such_method'",
+           function() return grid().no_such_method end)
   end)
 
   it("does not set properties", function()

@@ -392,6 +392,19 @@ describe("The strided command", function()
     assert.equal("1\n", text)
     assert.equal(0, status)
   end)
+
+  -- LuaRocks starts it with its own Lua, whatever it was built for.
+  it("changes to the Lua that it was installed for", function()
+    local own = jit and "luajit" or _VERSION:lower():gsub(" ", "")
+    local other = own == "lua5.1" and "luajit" or "lua5.1"
+    local command = write("strided", (read("lua/bin/strided"):gsub(
+      "luajit lua5.1", own)))
+    local text, status = shell(
+      'ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" ' .. other .. " '" ..
+      command .. "' -e 'print(jit and 1 or _VERSION, ...) os.exit(3)'")
+    assert.equal((jit and "1" or _VERSION) .. "\n", text)
+    assert.equal(3, status)
+  end)
 end)
 
 describe("Help", function()

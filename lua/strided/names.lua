@@ -1,0 +1,224 @@
+--- Names that a user looks for and that are not there: synonyms from PyTorch,
+-- NumPy and torch7 give what they stand for; any other name raises an error
+-- that says what to write, or lists the most similar names.
+--
+-- A name that begins with an underscore is nil instead, and so is every name in
+-- st.ops: a script can test there whether an operator exists.
+--
+-- @module strided.names
+
+local core = require "strided.core"
+local raise = require "strided.caller_error"
+
+local byte, concat, debug, ipairs, min, next, require, setmetatable, sort,
+  tostring, type =
+  string.byte, table.concat, debug, ipairs, math.min, next, require,
+  setmetatable, table.sort, tostring, type
+
+local names = {}
+
+-- -- Synonyms -----------------------------------------------------------------
+
+-- Pairs "synonym=name", with the same arguments in the same order.
+local function read(text)
+  local map = {}
+  for synonym, name in text:gmatch "(%S+)=(%S+)" do map[synonym] = name end
+  return map
+end
+
+--- Operators, as functions and as methods.
+names.synonyms = read [[
+  absolute=abs arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan
+  arctan2=atan2 arctanh=atanh clip=clamp clip_=clamp_ conjugate=conj divide=div
+  divide_=div_ equals=eq fabs=abs fix=trunc greater=gt greater_equal=ge less=lt
+  less_equal=le multiply=mul multiply_=mul_ negative=neg negative_=neg_
+  not_equal=ne power=pow subtract=sub subtract_=sub_ around=round rint=round
+  mod=remainder invert=bitwise_not bitwise_invert=bitwise_not
+  left_shift=bitwise_left_shift right_shift=bitwise_right_shift
+  degrees=rad2deg radians=deg2rad expit=sigmoid logistic=sigmoid signum=sign
+  gammaln=lgamma psi=digamma ger=outer product=prod average=mean sometrue=any
+  alltrue=all cumulative_sum=cumsum cumulative_prod=cumprod
+  expand_dims=unsqueeze permute_dims=permute array_equal=equal in1d=isin
+  astype=to
+
+  expandAs=expand_as indexSelect=index_select isContiguous=is_contiguous
+  isSameSizeAs=is_same_size maskedSelect=masked_select nDimension=dim
+  nElement=numel repeatTensor=repeat storageOffset=storage_offset
+  typeAs=type_as viewAs=view_as tolist=totable
+]]
+
+--- Functions of the module.
+names.functions = read [[
+  array=tensor asarray=tensor as_tensor=tensor identity=eye permutation=randperm
+  isTensor=is_tensor manualSeed=manual_seed getNumThreads=get_num_threads
+  setNumThreads=set_num_threads getRNGState=get_rng_state
+  setRNGState=set_rng_state
+]]
+
+--- Methods that convert to a dtype: x:long().
+names.casts = read [[
+  bool=bool byte=uint8 char=int8 short=int16 int=int32 long=int64 half=float16
+  bfloat16=bfloat16 float=float32 double=float64 cfloat=complex64
+  cdouble=complex128
+]]
+
+-- -- Advice -------------------------------------------------------------------
+
+local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "
+  .. "a new one"
+
+--- What to write for names that stand for something else.
+names.advice = {
+  T = "write t:t() for a matrix, t:mT() for the last two dimensions, or "
+    .. "t:permute(...)",
+  numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
+  copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
+  cuda = "there is no such device; st.ops and libraries may bring others",
+  cpu = "write t:to(\"cpu\")",
+  random = "st.rand, st.randn and st.randint make tensors, t:random_() fills t",
+  uniform = "st.rand(...) makes a tensor, t:uniform_(from, to) fills t",
+  shuffle = "write t[st.randperm(#t)]",
+  seed = "write st.manual_seed(n)",
+  rollaxis = "write t:movedim(source, destination)",
+  cbrt = "write t:sign() * t:abs():pow(1 / 3)",
+  ptp = "write t:max() - t:min()",
+  digitize = "write st.bucketize(t, boundaries, {right = true or false})",
+  from_numpy = "write st.frombuffer(...), st.from_dlpack(...) or st.load(path)",
+  savetxt = "st.save(path, t) writes .npy, .npz and .safetensors",
+  savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
+  loadtxt = "read the numbers with Lua's io library and pass a table to "
+    .. "st.tensor",
+  Tensor = "write st.empty(2, 3) for sizes, st.tensor {1, 2} for elements",
+  resizeAs = "write t:resize_as_(other)",
+  setDefaultTensorType = "write st.set_default_dtype(dtype)",
+  fill = IN_PLACE:format("fill", "st.full_like"),
+  zero = IN_PLACE:format("zero", "st.zeros_like"),
+  cmax = "write t:maximum(other)",
+  cmin = "write t:minimum(other)",
+}
+for _, kind in next, {"Float", "Double", "Half", "Long", "Int", "Short",
+                      "Char", "Byte", "Bool"} do
+  names.advice[kind .. "Tensor"] = "write st.empty(2, 3, {dtype = \""
+    .. names.casts[kind:lower()] .. "\"}), or st.tensor for elements"
+end
+for torch7, name in next, read [[
+  cmul=mul cdiv=div csub=sub cpow=pow cinv=reciprocal indexFill=index_fill
+  indexCopy=index_copy indexAdd=index_add maskedFill=masked_fill
+  maskedCopy=masked_scatter
+]] do
+  names.advice[torch7] = IN_PLACE:format(name, "t:" .. name)
+end
+
+-- -- Similar names ------------------------------------------------------------
+
+-- The optimal string alignment distance: the number of insertions, deletions,
+-- substitutions and exchanges of neighbours that turn a into b.
+local function distance(a, b)
+  local before, row = {}, {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local older
+    older, before, row = before, row, {[0] = i}
+    for j = 1, #b do
+      local x, y = byte(a, i), byte(b, j)
+      local d = min(before[j] + 1, row[j - 1] + 1,
+                    before[j - 1] + (x == y and 0 or 1))
+      if i > 1 and j > 1 and x == byte(b, j - 1) and y == byte(a, i - 1) then
+        d = min(d, older[j - 2] + 1)
+      end
+      row[j] = d
+    end
+  end
+  return row[#b]
+end
+
+local MAX_SHOWN = 3
+
+--- The names in a set that are most similar to a name.
+-- @tparam string name
+-- @tparam table set names as keys
+-- @treturn table at most three, the most similar first
+function names.similar(name, set)
+  local found, low = {}, name:lower()
+  local limit = #name <= 4 and 1 or #name <= 7 and 2 or 3
+  for other in next, set do
+    if type(other) == "string" and byte(other) ~= 95 and
+       min(#other - #name, #name - #other) >= -limit then
+      local d = distance(low, other:lower())
+      if d <= limit then found[#found + 1] = {other, d} end
+    end
+  end
+  sort(found, function(a, b)
+    if a[2] ~= b[2] then return a[2] < b[2] end
+    return a[1] < b[1]
+  end)
+  for i = 1, #found do found[i] = i <= MAX_SHOWN and found[i][1] or nil end
+  return found
+end
+
+--- Raises the error for a name that is not there; returns nil for one that
+-- begins with an underscore.
+-- @tparam string owner what was indexed: "st", "a tensor", "st.nn"
+-- @tparam string name
+-- @tparam table set the names that are there, as keys
+-- @tparam[opt] string all what to say if no name is similar
+function names.missing(owner, name, set, all)
+  if type(name) ~= "string" or byte(name) == 95 then return nil end
+  local text = names.advice[name]
+  if not text then
+    local similar = names.similar(name, set)
+    text = #similar > 0 and "did you mean " .. concat(similar, ", ") .. "?"
+           or all or "st.help() lists all names"
+  end
+  raise("%s has no '%.40s': %s", owner, name, text)
+end
+
+--- A function that raises the advice for a method of torch7.
+function names.refuse(name)
+  raise("%s: %s", name, names.advice[name])
+end
+
+-- -- Lookup -------------------------------------------------------------------
+
+--- The value of a synonym, for st.<name>; raises for other names.
+-- @tparam table st
+-- @tparam string name
+function names.find(st, name)
+  local target = names.synonyms[name] or names.functions[name]
+  if target then return st[target] end
+  local set = {}
+  for _, full in ipairs((core.operators())) do
+    set[full:match "^aten::(.*)$" or ""] = true
+  end
+  for key in next, st do set[key] = true end
+  for key in next, debug.getmetatable(st).names do set[key] = true end
+  return names.missing("st", name, set)
+end
+
+--- The method that a synonym stands for; raises for other names.
+-- @param t a tensor
+-- @tparam string name
+function names.find_method(t, name)
+  local target = names.synonyms[name]
+  if target then return t[target] end
+  local dtype = names.casts[name]
+  if dtype then return function(self) return self:to(dtype) end end
+  local set = require("strided.methods").names()
+  for key in next, core.properties do set[key] = true end
+  return names.missing("a tensor", name, set)
+end
+
+--- Makes a module raise for names that it does not have.
+-- @tparam table module
+-- @tparam string owner its name
+-- @treturn table module
+function names.guard(module, owner)
+  return setmetatable(module, {__index = function(self, name)
+    local list = {}
+    for key in next, self do list[#list + 1] = tostring(key) end
+    sort(list)
+    return names.missing(owner, name, self, "it has " .. concat(list, ", "))
+  end})
+end
+
+return names

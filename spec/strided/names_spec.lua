@@ -1,0 +1,90 @@
+--- Names that are not there: synonyms work, others say what to write.
+-- axes: lua
+
+local st = require "strided"
+local names = require "strided.names"
+local raises = require("spec.support.tensors").raises
+
+local x = st.tensor {{1, -2}, {3, 4}}
+
+local function get(owner, name) return function() return owner[name] end end
+
+describe("A synonym", function()
+  for synonym, name in pairs(names.synonyms) do
+    it(synonym .. " is the operator " .. name, function()
+      assert.equal(x[name], x[synonym])
+      assert.is_function(x[name])
+    end)
+  end
+  for synonym, name in pairs(names.functions) do
+    it(synonym .. " is the function " .. name, function()
+      assert.equal(st[name], st[synonym])
+      assert.is_not_nil(st[name])
+    end)
+  end
+  for method, dtype in pairs(names.casts) do
+    it(method .. " converts to " .. dtype, function()
+      assert.equal(dtype, tostring(x[method](x).dtype))
+    end)
+  end
+
+  it("computes what it stands for", function()
+    assert.is_true(x:multiply(2):equal(st.tensor {{2, -4}, {6, 8}}))
+    assert.is_true(st.absolute(x):equal(st.tensor {{1, 2}, {3, 4}}))
+    assert.is_true(x:clip(0, 3):equal(st.tensor {{1, 0}, {3, 3}}))
+    assert.same({{1, -2}, {3, 4}}, x:tolist())
+    assert.equal(4, x:nElement())
+  end)
+end)
+
+describe("An unknown name", function()
+  local ROWS = {
+    {st, "svdd", "st has no 'svdd'"},
+    {st, "softmx", "st has no 'softmx': did you mean softmax?"},
+    {st, "zeross", "did you mean zeros"},
+    {st, "linspcae", "did you mean linspace"},
+    {st, "laod", "did you mean load"},
+    {st, "qqqqqqqqqqqqqq", "st.help() lists all names"},
+    {x, "shap", "a tensor has no 'shap': did you mean shape?"},
+    {x, "requires_gard", "did you mean requires_grad"},
+    {x, "T", "a tensor has no 'T': write t:t() for a matrix"},
+    {x, "numpy", "t:totable()"},
+    {x, "cmul", "torch7 changes the tensor; write t:mul_(...), or t:mul(...)"},
+    {st, "FloatTensor", 'write st.empty(2, 3, {dtype = "float32"})'},
+    {st.nn, "Liner", "st.nn has no 'Liner': did you mean Linear?"},
+    {st.nn, "Conv9", "it has "},
+    {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW?"},
+  }
+  for _, row in ipairs(ROWS) do
+    it(row[2] .. " says what to write", function()
+      raises({row[3]}, get(row[1], row[2]))
+    end)
+  end
+
+  it("is reported at the caller's line", function()
+    local f = get(x, "shap")
+    local line = debug.getinfo(f, "S").linedefined
+    raises({"names_spec.lua:" .. line .. ": "}, f)
+  end)
+
+  it("is nil after an underscore, in st.ops and by rawget", function()
+    assert.is_nil(x._name)
+    assert.is_nil(st._name)
+    assert.is_nil(st.ops.aten.no_such_operator)
+    assert.is_nil(rawget(st, "no_such_name"))
+  end)
+
+  it("of torch7 that would return a new tensor is refused", function()
+    raises({"fill: torch7 changes the tensor; write t:fill_(...), or " ..
+            "st.full_like(...) for a new one"}, function() x:fill(3) end)
+    raises({"zero: ", "write t:zero_(...)"}, function() x:zero() end)
+    assert.is_true(st.fill(x, 3):equal(st.full({2, 2}, 3)))
+  end)
+
+  for name, text in pairs(names.advice) do
+    it("has advice: " .. name, function()
+      assert.is_nil(names.synonyms[name] or names.functions[name])
+      assert.is_true(#text > 10)
+    end)
+  end
+end)
