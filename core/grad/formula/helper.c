@@ -183,8 +183,12 @@ static st_status within(int n, const st_helper_arg *args, st_value *out) {
   const st_value *min = &args[1].value, *max = &args[2].value;
   st_tensor *above = NULL, *below = NULL;
   (void)n;
-  if (!st__is_none(min)) above = st__apply_with(&c, ST_OP_gt_Scalar, self, *min);
-  if (!st__is_none(max)) below = st__apply_with(&c, ST_OP_lt_Scalar, self, *max);
+  if (!st__is_none(min)) {
+    above = st__apply_with(&c, ST_OP_gt_Scalar, self, *min);
+  }
+  if (!st__is_none(max)) {
+    below = st__apply_with(&c, ST_OP_lt_Scalar, self, *max);
+  }
   st_tensor *both = above && below
                     ? st__apply2(&c, ST_OP_logical_and, above, below)
                     : above ? above : below;
