@@ -9,7 +9,8 @@ local st, null = api.st, reader.null
 
 local arguments = {}
 
-local SPECIAL = {nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge}
+-- PyTorch's NaN is positive; 0 / 0 is negative on some processors.
+local SPECIAL = {nan = math.abs(0 / 0), inf = math.huge, ["-inf"] = -math.huge}
 
 function arguments.number(x) return SPECIAL[x] or tonumber(x) end
 
@@ -19,14 +20,22 @@ end
 
 --- What was decoded of a case so far: its tensors, numbered in order of
 -- appearance, over their storages. `known` are values that others refer to as
--- {"v":i}, counted from 0.
-function arguments.new(known)
-  return {tensors = {}, storages = {}, by_id = {}, known = known}
+-- {"v":i}, counted from 0. With `apart` no two tensors share a storage: where
+-- they should, each gets a copy.
+function arguments.new(known, apart)
+  return {tensors = {}, storages = {}, by_id = {}, known = known,
+          apart = apart}
 end
 
 local function new_storage(seen, v)
   local known = v.storage_id ~= nil and seen.by_id[v.storage_id]
-  if known then return known end
+  if known and not seen.apart then return known end
+  if known then
+    local copy = {dtype = known.dtype, n = known.n, bytes = known.bytes}
+    copy.tensor = api.storage(copy.dtype, copy.n, copy.bytes)
+    seen.storages[#seen.storages + 1] = copy
+    return copy
+  end
   local n = v.storage_size or values.extent(v.shape, v.strides, v.offset)
   local bytes = v.storage and values.pack_list(v.dtype, v.storage)
   if bytes then n = #v.storage end

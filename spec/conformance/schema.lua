@@ -25,12 +25,13 @@ local function parse_argument(text)
   local kind, rest = text:match "^%s*(%a+)(.*)$"
   if not kind then return nil end
   local suffix
+  local written = (rest:match "^%b()" or ""):find("!", 1, true) ~= nil
   rest = rest:gsub("^%b()", "")
   suffix, rest = rest:match "^([%[%]%d%?!]*)(.*)$"
   rest = rest:gsub("^%b()", "")
   local name = rest:match "([%a_][%w_]*)"
   return {
-    kind = kind, name = name, list = suffix:find("[", 1, true) ~= nil,
+    kind = kind, name = name, written = written, list = suffix:find("[", 1, true) ~= nil,
     optional = suffix:sub(-1) == "?", default = rest:match "=(.*)$",
   }
 end
@@ -38,7 +39,8 @@ end
 local cache = {}
 
 --- "aten::add.Tensor(Tensor self, ...) -> Tensor": the arguments in order,
--- also by name; a keyword-only one has keyword = true.
+-- also by name; a keyword-only one has keyword = true, one that the operator
+-- writes to written = true.
 function schema.arguments(text)
   local known = cache[text]
   if known then return known end
@@ -84,5 +86,6 @@ function schema.position(argument, value)
 end
 
 schema.from_zero, schema.inclusive_end = from_zero, inclusive_end
+schema.split = split
 
 return schema

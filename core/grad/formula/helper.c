@@ -176,21 +176,18 @@ static st_status scale(int n, const st_helper_arg *args, st_value *out) {
   return one(ST_OP_mul_Scalar, 2, both, out);
 }
 
+/* min < self < max, where none is no bound. */
 static st_status within(int n, const st_helper_arg *args, st_value *out) {
   st_op_scope c = {.status = ST_OK};
-  const st_value *self = &args[0].value, *min = &args[1].value,
-                 *max = &args[2].value;
+  const st_tensor *self = st__to_tensor(&args[0].value);
+  const st_value *min = &args[1].value, *max = &args[2].value;
   st_tensor *above = NULL, *below = NULL;
   (void)n;
-  if (min->tag != ST_TAG_NONE) {
-    above = st__apply_with(&c, min->tag == ST_TAG_TENSOR ? ST_OP_ge_Tensor
-                                                        : ST_OP_ge_Scalar,
-                           self->u.tensor, *min);
+  if (!st__is_none(min)) {
+    above = st__apply_with(&c, ST_OP_gt_Scalar, self, *min);
   }
-  if (max->tag != ST_TAG_NONE) {
-    below = st__apply_with(&c, max->tag == ST_TAG_TENSOR ? ST_OP_le_Tensor
-                                                        : ST_OP_le_Scalar,
-                           self->u.tensor, *max);
+  if (!st__is_none(max)) {
+    below = st__apply_with(&c, ST_OP_lt_Scalar, self, *max);
   }
   st_tensor *both = above && below
                     ? st__apply2(&c, ST_OP_logical_and, above, below)

@@ -105,9 +105,12 @@ static st_tensor *product_of_others(st_op_scope *c, const st_tensor *t,
                     flipped(c, sides[1], dim));
 }
 
-/* The gradient along one dimension, also exact where elements are 0. */
+/* The gradient along one dimension, also exact where elements are 0. That of a
+ * single element is a constant. */
 static st_tensor *product_back(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *self, int64_t dim) {
+  if (!st__scope_ok(c)) return NULL;
+  if (self->sizes[dim] == 1) return (st_tensor *)(uintptr_t)grad;
   const st_tensor *rest = product_of_others(c, self, dim);
   return st__apply2(c, ST_OP_mul_Tensor, grad,
                     st__apply1(c, ST_OP_conj, rest));

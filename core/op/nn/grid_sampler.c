@@ -49,7 +49,7 @@ static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
 static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   const double size = (double)s->input->sizes[2 + d];
   const int64_t sizes[] = {s->grid->sizes[0], 1, s->points};
-  const st_tensor *grid = st__apply_attached(c, s->grid, s->grid);
+  const st_tensor *grid = st__apply_attached_none(c, s->grid, s->grid);
   const st_value select[] = {st__of_tensor(grid), st__of_int(-1),
                              st__of_int(s->n - 1 - d)};
   const st_tensor *x = st__apply_reshape(
@@ -259,8 +259,10 @@ static st_status run_sampler(const sampler *s, st_value *rets) {
   const st_tensor *input = s->input;
   const int64_t flat[] = {input->sizes[0], input->sizes[1],
                           st__product_of(s->n, input->sizes + 2)};
-  const st_tensor *images = st__apply_reshape(
-    &c, st__apply_attached(&c, input, input), 3, flat);
+  const st_tensor *images = st__apply_attached_none(&c, input, input);
+  /* The gradient of the weights depends on the grid; here there are none. */
+  if (s->mode == NEAREST) images = st__apply_attached(&c, images, s->grid);
+  images = st__apply_reshape(&c, images, 3, flat);
   for (int d = 0; d < s->n; d++) find_taps(&c, s, d, &axes[d]);
   sum.status = c.status;
   const st_tensor *total = sum_taps(&sum, s, images, axes);

@@ -359,6 +359,16 @@ static st_status check_groups(const st_value *args) {
   return check_parameter(&args[2], "bias", &channels, 1);
 }
 
+/* t, which may be NULL, attached to parameter `to`, if both are recorded: Note
+ * [Zero second derivatives]. */
+static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_value *to) {
+  if (!st__scope_ok(c) || !t || st__is_none(to) ||
+      !st__is_recorded(t->keys & to->u.tensor->keys)) {
+    return t;
+  }
+  return st__apply_attached(c, t, to->u.tensor);
+}
+
 /* A vector as (channels, 1), or NULL. */
 static st_tensor *column(st_op_scope *c, const st_value *v) {
   static const int64_t sizes[] = {-1, 1};
@@ -377,7 +387,9 @@ ST_BOXED(st__box_native_group_norm) {
   moments(&c, x, st__of_ints(last, 1), &mean, &var);
   const st_tensor *rstd = inverse_root(&c, var, st__to_float(&args[7], 0));
   x = reshaped(&c, standardised(&c, x, mean, rstd), separate, 3);
-  x = affine(&c, x, column(&c, &args[1]), column(&c, &args[2]));
+  x = attached(&c, x, &args[2]);
+  st_tensor *weight = attached(&c, column(&c, &args[1]), &args[1]);
+  x = affine(&c, x, attached(&c, weight, &args[2]), column(&c, &args[2]));
   x = reshaped(&c, x, input->sizes, input->ndim);
   st_tensor *const results[] = {
     as_dtype_of(&c, x, input),

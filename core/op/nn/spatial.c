@@ -52,6 +52,13 @@ st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
   return st__apply2(c, ST_OP__attached, t, to);
 }
 
+st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
+                                   const st_tensor *to) {
+  if (!st__scope_ok(c)) return NULL;
+  return st__apply(c, ST_OP__attached, 3, (st_value[]){
+    st__of_tensor(t), st__of_tensor(to), st__of_bool(false)});
+}
+
 st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,
                               void *data) {
   st_tensor *t = NULL;

@@ -16,6 +16,7 @@
  * arguments, so there such a gradient can be differentiated again, and the
  * result is 0. _attached gives the same behaviour: it returns a view of its
  * argument whose gradient is a function, a constant one, of another tensor.
+ * Without `zero` the second derivative is none instead of zeros.
  */
 #ifndef ST_OP_NN_SPATIAL_H
 #define ST_OP_NN_SPATIAL_H
@@ -102,6 +103,10 @@ st_tensor *st__scope_keep(st_op_scope *c, st_op_scope *round, st_tensor *t);
  * derivatives]. */
 st_tensor *st__apply_attached(st_op_scope *c, const st_tensor *t,
                               const st_tensor *to);
+/* The same, where the second derivative is none unless something else gives
+ * one. */
+st_tensor *st__apply_attached_none(st_op_scope *c, const st_tensor *t,
+                                   const st_tensor *to);
 /* A new vector of n elements on the CPU. The caller fills it through *data,
  * which is NULL after a failure. */
 st_tensor *st__new_cpu_vector(st_op_scope *c, st_dtype dtype, int64_t n,

@@ -169,6 +169,7 @@ samples["xlogy.Scalar_Self"] = {{2, P(2, 3)}}
 samples["xlogy.Scalar_Other"] = {{A(2, 3), 2}}
 samples["copysign.Tensor"] = {{A(2, 3), A(3)}}
 samples["copysign.Scalar"] = {{A(2, 3), -1}}
+samples.nextafter = {{A(2, 3), A(3)}}
 samples["heaviside"] = {{A(2, 3), A(3)}}
 samples["clamp"] = {{A(2, 3), -0.6, 0.9}, {A(2, 3), {max = 0.5}}}
 samples["clamp.Tensor"] = {{A(2, 3), values.between(-0.9, -0.3, 3), P(2, 1)}}

@@ -1,0 +1,3 @@
+local changes = {}
+function changes.of_call() end
+return changes
