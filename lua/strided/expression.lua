@@ -25,7 +25,9 @@
 --   quotes.
 --
 -- An operation with a tensor operand calls a tensor operator. Operations on
--- numbers alone are computed in Lua.
+-- numbers alone are computed in Lua: those above, also by their names (`add(1,
+-- 2)`), `where`, `maximum`, `minimum`, `clamp`, `fmod`, `abs`, `floor`, `ceil`,
+-- `sqrt`, `exp`, `log`, `sin`, `cos`, `tan`, `asin`, `acos`, `atan`, `atan2`.
 --
 -- @module strided.expression
 
@@ -40,6 +42,7 @@ local callable, is_tensor, named = core.callable, core.is_tensor, core.named
 local fail, unexpected = lexer.fail, lexer.unexpected
 local BINARY, UNARY, COMPARISON = operators.BINARY, operators.UNARY,
                                   operators.COMPARISON
+local named_plain = operators.named_plain
 local where = callable("aten::where", false)
 
 local MAX_DEPTH = 200
@@ -87,11 +90,16 @@ local function emit_where(p, c, a, b)
 end
 
 --- Emits a call, which yields the operator's first result. keys maps the names
--- of keyword arguments to their slots, or is nil.
-local function emit_call(p, operator, args, keys)
+-- of keyword arguments to their slots, or is nil. name is the operator's.
+local function emit_call(p, name, operator, args, keys)
+  if name == "where" and #args == 3 and not keys then
+    return emit_where(p, unpack(args))
+  end
   return emit(p, function(v)
     local list, n = {}, #args
     for i = 1, n do list[i] = v[args[i]] end
+    local plain = not keys and named_plain(name, list, n)
+    if plain then return plain(unpack(list, 1, n)) end
     if keys then
       n = n + 1
       list[n] = {}
@@ -151,8 +159,9 @@ local function parse_call(p, name, namespace, args)
   if not operator then
     fail(p.text, name.at, "there is no operator '%s'", full)
   end
+  local plain_name = (not namespace or namespace == "aten") and name.text
   expect(p, "(")
-  if accept(p, ")") then return emit_call(p, operator, args) end
+  if accept(p, ")") then return emit_call(p, plain_name, operator, args) end
   local keys
   repeat
     local key = is_named(p) and advance(p)
@@ -170,7 +179,7 @@ local function parse_call(p, name, namespace, args)
     end
   until not accept(p, ",")
   expect(p, ")")
-  return emit_call(p, operator, args, keys)
+  return emit_call(p, plain_name, operator, args, keys)
 end
 
 local function parse_name(p)

@@ -1,11 +1,13 @@
 --- The operators of expressions: precedence, the tensor operator that each one
--- calls, and the Lua function for operands that are numbers.
+-- calls, and the Lua function for operands that are numbers; the Lua functions
+-- of operators that an expression calls by name.
 --
 -- @module strided.expression.operators
 
 local core = require "strided.core"
 
 local floor, pairs, type = math.floor, pairs, type
+local is_tensor = core.is_tensor
 local unpack = unpack or table.unpack
 
 local MAX_EXACT = 2 ^ 53 -- integers below it are exact in a double
@@ -87,8 +89,52 @@ local function operator(level, name, takes, plain)
           operator = core.callable("aten::" .. name, false)}
 end
 
+-- -- Calls by name -----------------------------------------------------------
+
+local function maximum(a, b)
+  if a ~= a or b ~= b then return 0 / 0 end
+  return a > b and a or b
+end
+
+local function minimum(a, b)
+  if a ~= a or b ~= b then return 0 / 0 end
+  return a < b and a or b
+end
+
+-- by operator: predicate of the arguments, Lua function, number of arguments
+local NAMED = {
+  abs = {is_number, math.abs, 1}, ceil = {is_number, math.ceil, 1},
+  floor = {is_number, floor, 1}, sqrt = {is_number, math.sqrt, 1},
+  exp = {is_number, math.exp, 1}, log = {is_number, math.log, 1},
+  sin = {is_number, math.sin, 1}, cos = {is_number, math.cos, 1},
+  tan = {is_number, math.tan, 1}, asin = {is_number, math.asin, 1},
+  acos = {is_number, math.acos, 1}, atan = {is_number, math.atan, 1},
+  atan2 = {is_number, math.atan2 or math.atan, 2}, -- luacheck: ignore 143
+  maximum = {is_number, maximum, 2}, minimum = {is_number, minimum, 2},
+  fmod = {is_number, function(a, b)
+            return b == 0 and 0 / 0 or math.fmod(a, b)
+          end, 2},
+  clamp = {is_number, function(a, low, high)
+             return minimum(maximum(a, low), high)
+           end, 3},
+}
+for _, row in pairs(BINARY) do NAMED[row[2]] = {row[3], row[4], 2} end
+for _, row in pairs(UNARY) do NAMED[row[1]] = {row[2], row[3], 1} end
+NAMED[POWER[1]] = {POWER[2], POWER[3], 2}
+
+--- The Lua function for a call of an operator whose n arguments are numbers, or
+-- nil.
+local function named_plain(name, args, n)
+  local row = NAMED[name]
+  if not row or n ~= row[3] then return nil end
+  for i = 1, n do
+    if is_tensor(args[i]) or not row[1](args[i]) then return nil end
+  end
+  return row[2]
+end
+
 for key, row in pairs(BINARY) do BINARY[key] = operator(unpack(row)) end
 for key, row in pairs(UNARY) do UNARY[key] = operator(nil, unpack(row)) end
 
 return {BINARY = BINARY, UNARY = UNARY, POWER = operator(nil, unpack(POWER)),
-        COMPARISON = BINARY["<"].level}
+        COMPARISON = BINARY["<"].level, named_plain = named_plain}

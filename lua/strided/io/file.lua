@@ -4,8 +4,8 @@
 
 local core = require "strided.core"
 
-local error, format, ipairs, next, pairs, pcall, require, tostring, type =
-  error, string.format, ipairs, next, pairs, pcall, require, tostring, type
+local error, format, next, pairs, pcall, require, tostring, type =
+  error, string.format, next, pairs, pcall, require, tostring, type
 
 -- -- Errors ------------------------------------------------------------------
 
@@ -50,31 +50,53 @@ local function read_safetensors(source, options)
   return require "strided.io.safetensors".read(source, options)
 end
 
--- pattern of the first bytes, reader, options of the reader, name for messages
+-- by format: reader, options of the reader, name for messages
 local READERS = {
-  {"^\147NUMPY", read_npy, {mmap = true}, "a .npy file"},
-  {"^PK[\3\5]", read_npz, {names = true}, "a .npz file"},
-  {"^........{", read_safetensors, {mmap = true, names = true},
-   "a .safetensors file"},
+  npy = {read_npy, {mmap = true}, "a .npy file"},
+  npz = {read_npz, {names = true}, "a .npz file"},
+  safetensors = {read_safetensors, {mmap = true, names = true},
+                 "a .safetensors file"},
 }
-
-local BY_NAME = {npy = 1, npz = 2, safetensors = 3}
 
 local function extension(path)
   local name = path:match "%.(%w+)$"
   return name and name:lower()
 end
 
---- Chooses the reader by the first bytes of the file, or else by its extension.
-local function choose(path, source)
+--- Chooses the format by the first 9 bytes of the file, or else by the
+-- extension of its path; nil if neither tells.
+--
+-- A .safetensors file begins with the length of its header, of at most 100 MB,
+-- and the header's `{`. Any four bytes may begin that length, also those of a
+-- zip. The next four are 0, which no .npy file has there. In a zip the byte of
+-- the `{` would be a method of compression that no .npz file has. So a file
+-- that fits both is a .safetensors file, unless its extension says .npz.
+local function detect(path, head)
+  local named = extension(path)
+  if head:find "^....%z%z%z%z{" then
+    local is_zip = head:find "^PK\3\4" or head:find "^PK\5\6"
+    return is_zip and named == "npz" and "npz" or "safetensors"
+  end
+  if head:find "^\147NUMPY" then return "npy" end
+  if head:find "^PK[\3\5]" then return "npz" end
+  if head:find "^........{" then return "safetensors" end
+  return READERS[named] and named
+end
+
+--- The reader of the format that the options name or that the file has.
+local function choose(path, source, wanted)
+  if wanted ~= nil then
+    if READERS[wanted] then return READERS[wanted] end
+    return nil, format("option 'format' must be \"npy\", \"npz\" or "
+                       .. "\"safetensors\", got %s",
+                       type(wanted) == "string" and format("%q", wanted)
+                       or type(wanted))
+  end
   local size = source:size()
   local head, why = source:read(0, size < 9 and size or 9)
   if not head then return nil, why end
-  for _, reader in ipairs(READERS) do
-    if head:find(reader[1]) then return reader end
-  end
-  local kind = BY_NAME[extension(path) or ""]
-  if kind then return READERS[kind] end
+  local reader = READERS[detect(path, head) or ""]
+  if reader then return reader end
   return nil, "it is not a .npy file, and no .npz or .safetensors file"
 end
 
@@ -84,10 +106,12 @@ local MODES = {r = "r", c = "r", ["r+"] = "r+"}
 local function translate(options, reader)
   local known = {}
   for name, value in pairs(options) do
-    if not reader[3][name] then
-      return nil, format("%s has no option '%s'", reader[4], tostring(name))
+    if name ~= "format" then
+      if not reader[2][name] then
+        return nil, format("%s has no option '%s'", reader[3], tostring(name))
+      end
+      known[name] = value
     end
-    known[name] = value
   end
   local mode = known.mmap
   if mode then
@@ -101,11 +125,11 @@ end
 
 local function read(path, source, options)
   local reader, known, why
-  reader, why = choose(path, source)
+  reader, why = choose(path, source, options.format)
   if not reader then return nil, why end
   known, why = translate(options, reader)
   if not known then return nil, why end
-  return reader[2](source, known)
+  return reader[1](source, known)
 end
 
 -- -- Saving ------------------------------------------------------------------
@@ -163,7 +187,9 @@ end
 
 local file = {}
 
---- Loads tensors from a file. The first bytes of the file determine its format.
+--- Loads tensors from a file. Its first bytes determine the format, and where
+-- they do not, the extension of the path. The option `format`, "npy", "npz" or
+-- "safetensors", determines it instead.
 --
 -- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
@@ -184,8 +210,9 @@ local file = {}
 -- claims more bytes than the file has; that is checked before memory is
 -- allocated for the elements.
 -- @tparam string path
--- @tparam[opt] table options `mmap`; `names`, a list of the tensors to load
--- (.npz, .safetensors): the other tensors may then have unsupported dtypes
+-- @tparam[opt] table options `format`; `mmap`; `names`, a list of the tensors
+-- to load (.npz, .safetensors): the other tensors may then have unsupported
+-- dtypes
 -- @return a tensor, or a table of tensors
 function file.load(path, options)
   check_path("load", path)

@@ -64,12 +64,52 @@ describe("an expression", function()
     {"true ? false : true", false},
     {"true ? 1 < 2 ? 6 : 7 : 8", 6}, {"nan == nan", false},
     {"7 % 0 == 7 % 0", false}, {"1 / 0", math.huge},
+    {"add(1, 2) * k", 9}, {"aten::pow(2, 3)", 8}, {"maximum(2, k)", 3},
+    {"minimum(2, k)", 2}, {"maximum(nan, 1) == 0", false},
+    {"clamp(5, 1, 2)", 2}, {"clamp(-5, 1, 2)", 1}, {"sqrt(16)", 4},
+    {"floor(-1.5)", -2}, {"ceil(-1.5)", -1}, {"abs(-k)", 3}, {"exp(0)", 1},
+    {"log(1)", 0}, {"atan2(0, 1)", 0}, {"fmod(-7, 3)", -1},
+    {"remainder(-7, 3)", 2}, {"neg(k)", -3}, {"k:neg():neg()", 3},
+    {"eq(k, 3)", true}, {"logical_and(1, 0)", false},
+    {"bitwise_xor(9, 5)", 12}, {"where(2 > 1, 3, 4)", 3},
+    {"where(false, 3, where(true, 5, 6))", 5},
   }
   for _, row in ipairs(MORE) do
     it("calculates with numbers alone: " .. row[1], function()
       assert.equal(row[2], run(row[1]))
     end)
   end
+
+  -- what torch.where(x > 0, 1, -1) and so on give
+  local CHOICES = {
+    {"where(x > 0, 1, -1)", st.int64, {-1, 1, 1, 1}},
+    {"x > 0 ? 1 : -1", st.int64, {-1, 1, 1, 1}},
+    {"where(x > 0, 1.5, 2)", st.float32, {2, 1.5, 1.5, 1.5}},
+    {"where(b, k, -k)", st.int64, {3, -3, 3, -3}},
+    {"where(b, true, false)", st.bool, {true, false, true, false}},
+    {"where(x > 0, maximum(1, 2), sqrt(0.25)) + 0", st.float32,
+     {0.5, 2, 2, 2}},
+  }
+  for _, row in ipairs(CHOICES) do
+    it("chooses between two numbers, called and fused: " .. row[1], function()
+      local lib = st.library "spec_choices"
+      lib:elementwise("f(Tensor x, Tensor b, Scalar k) -> Tensor", row[1])
+      local x, _, b, k = values()
+      local results = {run(row[1]), st.ops.spec_choices.f(x, b, k)}
+      lib:close()
+      for _, t in ipairs(results) do
+        assert.equal(row[2], t.dtype)
+        assert.same(row[3], lists(t))
+      end
+      assert.equal(2, #results)
+    end)
+  end
+
+  it("chooses between two numbers on the meta device", function()
+    local t = st.where(st.empty({3}, {device = "meta"}):gt(0), 1, -1)
+    assert.equal(st.int64, t.dtype)
+    assert.equal("meta", t.device)
+  end)
 
   -- the same in Lua
   local SAME = {
@@ -318,11 +358,11 @@ describe("an expression", function()
     assert.is_false(ok)
     assert.matches("expression_spec.lua:" .. line .. ": expression: ", message,
                    1, true)
-    local compiled = expression.compile("exp(1)", NAMES)
+    local compiled = expression.compile("erf(1)", NAMES)
     line = debug.getinfo(1, "l").currentline + 1
     ok, message = pcall(function() compiled() end)
     assert.is_false(ok)
-    assert.matches("expression_spec.lua:" .. line .. ": exp: needs a Tensor",
+    assert.matches("expression_spec.lua:" .. line .. ": erf: needs a Tensor",
                    message, 1, true)
   end)
 

@@ -82,6 +82,52 @@ describe("A .safetensors file", function()
     end)
   end
 
+  -- Lengths of a header that begin as files of other formats do: a zip, an
+  -- empty zip, gzip, a pickle, and the first bytes of a .npy file.
+  local STARTS = {
+    {"PK\3\4", 67324752}, {"PK\3", 215888}, {"PK\5", 346960},
+    {"\31\139", 35615}, {"\128\2", 640}, {"\147NU", 5590675},
+    {"{", 123},
+  }
+  for _, row in ipairs(STARTS) do
+    it("is known by more than a length of " .. row[2], function()
+      local header = one("U8", "[2]", 0, 2)
+      local bytes = file_of(header .. (" "):rep(row[2] - #header), "\5\7")
+      assert.equal(row[1], bytes:sub(1, #row[1]))
+      write(bytes)
+      assert.same({5, 7}, st.load(path).a:totable())
+      if row[2] > 1e7 then return end -- one load of it takes half a second
+      files.write(name, bytes)
+      assert.same({5, 7}, st.load(name).a:totable())
+      assert.same({5, 7},
+                  st.load(path, {format = "safetensors"}).a:totable())
+      local ok, message = pcall(st.load, path, {format = "npz"})
+      assert.is_false(ok)
+      assert.truthy(message:find("load: cannot load '" .. path .. "': ", 1,
+                                 true), message)
+    end)
+  end
+
+  it("is told from other files by the option or by the name", function()
+    local other = path .. ".npz"
+    st.save(other, {a = st.tensor {1, 2}})
+    assert.same({1, 2}, st.load(other, {format = "npz"}).a:totable())
+    os.rename(other, name)
+    assert.same({1, 2}, st.load(name).a:totable())
+    raises("cannot load '" .. name .. "'", st.load, name,
+           {format = "safetensors"})
+    raises("option 'format' must be \"npy\", \"npz\" or \"safetensors\", "
+           .. "got \"zip\"", st.load, name, {format = "zip"})
+    raises("option 'format' must be \"npy\", \"npz\" or \"safetensors\", "
+           .. "got boolean", st.load, name, {format = true})
+    -- 9 bytes of both formats
+    files.write(name, "PK\3\4\0\0\0\0{")
+    raises("the file is truncated", st.load, name)
+    files.write(other, "PK\3\4\0\0\0\0{")
+    raises("it has no directory", st.load, other)
+    os.remove(other)
+  end)
+
   it("is the same, byte by byte, for the same tensors", function()
     st.save(name, {
       b = st.tensor({1, 2}, {dtype = "int16"}),
