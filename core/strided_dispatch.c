@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"
 #include "fuse/schedule/elementwise_op.h"
@@ -66,6 +67,7 @@ bool st_op_slot(const st_op *op, const char *key, const char **kernel,
 }
 
 static st_status check_op(const st_op *op) {
+  ST_TRY(st__limits_check());
   return op ? ST_OK : st__fail(ST_NOT_FOUND, "there is no such operator");
 }
 

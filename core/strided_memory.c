@@ -3,6 +3,7 @@
 
 #include "strided.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "tensor/dlpack.h"
 #include "tensor/share.h"
@@ -40,6 +41,22 @@ st_status st_memory_set_cache_limit(int64_t bytes) {
 }
 
 int64_t st_memory_fail_at(int64_t k) { return st__memory_fail_at(k); }
+
+/* -- Limits --------------------------------------------------------------- */
+
+st_status st_limits_new(int64_t memory, int threads, st_limits **out) {
+  return st__limits_new(memory, threads, out);
+}
+
+void st_limits_release(st_limits **l) { st__limits_release(l); }
+st_limits *st_limits_enter(st_limits *l) { return st__limits_enter(l); }
+st_status st_limits_check(void) { return st__limits_check(); }
+
+void st_limits_set_time(st_limits *l, double seconds) {
+  st__limits_set_time(l, seconds);
+}
+
+int64_t st_limits_used(const st_limits *l) { return st__limits_used(l); }
 
 /* -- Sharing -------------------------------------------------------------- */
 

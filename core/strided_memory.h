@@ -29,6 +29,33 @@ ST_API int64_t st_memory_trim(void);
  * = 0 cancels. Returns how many allocations were left until then. */
 ST_API int64_t st_memory_fail_at(int64_t k);
 
+/* -- Limits --------------------------------------------------------------- */
+
+/* Limits of the calls that a thread makes while it has entered them, for hosts
+ * that run code which they do not trust. memory is the most bytes that may be
+ * live at a time of what these calls create (INT64_MAX: any number): elements,
+ * headers of tensors, the nodes of gradients, and temporaries. An allocation
+ * that exceeds it fails with NO_MEMORY. The bytes count until they are
+ * released, on whichever thread. threads is the most threads that one of these
+ * calls uses; 0: as many as st_num_threads. BAD_VALUE for a negative number;
+ * NO_MEMORY. The caller owns *out; tensors made under the limits may outlive
+ * it. */
+ST_API st_status st_limits_new(int64_t memory, int threads, st_limits **out);
+ST_API void st_limits_release(st_limits **l);
+/* Makes l, or NULL for none, the limits of this thread. Returns those before,
+ * which the caller enters again at the end. Limits do not add up, and threads
+ * that these calls start for themselves do not have them. */
+ST_API st_limits *st_limits_enter(st_limits *l);
+/* From now on, calls under l have so many seconds, after which every call of an
+ * operator, and a backward pass between two nodes, fails with BAD_STATE. A call
+ * that runs is not interrupted. 1e9 and more: no limit, which is the initial
+ * state. */
+ST_API void st_limits_set_time(st_limits *l, double seconds);
+/* BAD_STATE, with a message, once the time of this thread's limits is over. */
+ST_API st_status st_limits_check(void);
+/* The bytes that are charged to l now. */
+ST_API int64_t st_limits_used(const st_limits *l);
+
 /* -- Sharing -------------------------------------------------------------- */
 
 enum { ST_TOKEN_SIZE = 64 }; /* bytes of a token, including its NUL */

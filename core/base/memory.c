@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/limits.h"
 #include "base/status.h"
 
 enum {
@@ -377,9 +378,16 @@ void st__free_block(void *p, size_t n) {
   if (!ST_BLOCK_CACHE || !c || !keep_block(c, k, size, p)) free(p);
 }
 
+/* Memory that other objects hold is charged where they are made. */
+static bool is_charged(st_mem_kind kind) {
+  return kind == ST_MEM_SCRATCH && st__may_have_limits();
+}
+
 void *st__alloc(st_mem_kind kind, size_t n) {
+  if (is_charged(kind) && !st__limits_charge_scratch(n)) return NULL;
   void *p = allocate(uses_malloc(kind), n);
   if (p) st__count(kind, 1, (int64_t)n);
+  else if (is_charged(kind)) st__limits_credit_scratch(n);
   return p;
 }
 
@@ -392,6 +400,7 @@ void *st__alloc_zero(st_mem_kind kind, size_t n) {
 void st__free(st_mem_kind kind, void *p, size_t n) {
   if (!p) return;
   st__count(kind, -1, -(int64_t)n);
+  if (is_charged(kind)) st__limits_credit_scratch(n);
   if (uses_malloc(kind)) free(p);
   else st__free_block(p, n);
 }

@@ -55,6 +55,7 @@
 #include <time.h>
 
 #include "base/cgroup.h"
+#include "base/limits.h"
 #include "base/status.h"
 
 #if ST_OPENMP
@@ -240,7 +241,7 @@ static int grow_team(int n) {
 int st__num_threads(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, init_threads);
-  const int n = num_threads;
+  const int n = st__limits_threads(num_threads);
   return thread_state.refused_version == setting_version
          ? smaller(n, thread_state.max_members) : n;
 }

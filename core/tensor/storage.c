@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
 
@@ -133,24 +134,37 @@ static char *inline_data(st_storage *s) {
   return (char *)inline_storage_of(s) + ST_INLINE_HEAD;
 }
 
+/* What a storage of n bytes is charged for: Note [Limits of calls]. */
+static size_t charge_of(size_t n) { return n + sizeof(st_inline_storage); }
+
 static void free_data(st_storage *s) {
   if (s->free_fn) {
     s->free_fn(s->free_ctx, s->data, s->nbytes);
-  } else if (s->inline_units && s->data == inline_data(s)) {
+    return;
+  }
+  st__limits_credit(s->free_ctx, charge_of(s->nbytes));
+  if (s->inline_units && s->data == inline_data(s)) {
     st__count(ST_MEM_DATA, -1, -(int64_t)s->nbytes);
   } else if (s->data) {
     st__free(ST_MEM_DATA, s->data, s->nbytes);
   }
 }
 
-/* Allocates uninitialised bytes on s's device; s does not change. */
-static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
+/* Allocates uninitialised bytes on s's device and sets *ctx to its free_ctx; s
+ * does not change. */
+static st_status new_data(const st_storage *s, size_t nbytes, char **out,
+                          void **ctx) {
   const st_allocator *a;
+  st_limits *owner;
   if (s->device == ST_DEVICE_CPU) {
+    ST_TRY(st__limits_charge(charge_of(nbytes), &owner));
     *out = st__alloc(ST_MEM_DATA, nbytes);
+    if (!*out) st__limits_credit(owner, charge_of(nbytes));
+    *ctx = owner;
     return *out ? ST_OK : ST_NO_MEMORY;
   }
   ST_TRY(find_allocator(s->device, &a));
+  *ctx = a->ctx;
   *out = a->alloc(a->ctx, nbytes);
   if (*out) return ST_OK;
   return st__fail(ST_NO_MEMORY, "out of memory: device '%s' cannot allocate "
@@ -158,13 +172,12 @@ static st_status new_data(const st_storage *s, size_t nbytes, char **out) {
                   st__device_name(s->device), nbytes);
 }
 
-/* Makes s own data, which comes from new_data. */
-static void adopt(st_storage *s, char *data) {
+/* Makes s own data, which comes from new_data, as does ctx. */
+static void adopt(st_storage *s, char *data, void *ctx) {
   const bool is_here = s->device == ST_DEVICE_CPU;
-  const st_allocator *a = &devices[s->device].allocator;
   s->data = data;
-  s->free_fn = is_here ? NULL : a->free;
-  s->free_ctx = is_here ? NULL : a->ctx;
+  s->free_fn = is_here ? NULL : devices[s->device].allocator.free;
+  s->free_ctx = ctx;
 }
 
 /* -- Storages ------------------------------------------------------------- */
@@ -188,13 +201,17 @@ st_status st__storage_new_bare(st_device device, size_t nbytes,
 st_status st__storage_init(st_storage *s, int inline_units, st_device device,
                            size_t nbytes) {
   char *data;
+  void *ctx;
+  st_limits *owner;
   init_bare(s, inline_units, device, nbytes);
   if (inline_units * ST_INLINE_UNIT > ST_INLINE_HEAD) {
+    ST_TRY(st__limits_charge(charge_of(nbytes), &owner));
+    s->free_ctx = owner;
     s->data = inline_data(s);
     st__count(ST_MEM_DATA, 1, (int64_t)nbytes);
   } else if (device != ST_DEVICE_META) {
-    ST_TRY(new_data(s, nbytes, &data));
-    adopt(s, data);
+    ST_TRY(new_data(s, nbytes, &data, &ctx));
+    adopt(s, data, ctx);
   }
   return ST_OK;
 }
@@ -250,11 +267,12 @@ static void move_data(const st_storage *s, char *to, size_t nbytes) {
 st_status st__storage_resize(st_storage *s, size_t nbytes) {
   if (s->device != ST_DEVICE_META) {
     char *data;
+    void *ctx;
     ST_TRY(check_move(s));
-    ST_TRY(new_data(s, nbytes, &data));
+    ST_TRY(new_data(s, nbytes, &data, &ctx));
     move_data(s, data, nbytes < s->nbytes ? nbytes : s->nbytes);
     free_data(s);
-    adopt(s, data);
+    adopt(s, data, ctx);
   }
   s->nbytes = nbytes;
   return ST_OK;

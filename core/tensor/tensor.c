@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "tensor/format.h"
 
@@ -151,6 +152,8 @@ static st_tensor *destroy(st_tensor *t) {
   }
   st__storage_release(&t->storage);
   if (!t->has_inline) {
+    st__limits_credit(((st_view_tensor *)(void *)t)->limits,
+                      sizeof(st_view_tensor));
     st__free(ST_MEM_TENSOR, t, sizeof(st_view_tensor));
     return base;
   }
@@ -174,8 +177,14 @@ static void init(st_tensor *t, st_dtype dtype, st_device device) {
 }
 
 static st_tensor *new_view_tensor(st_dtype dtype, st_device device) {
+  st_limits *owner;
+  if (st__limits_charge(sizeof(st_view_tensor), &owner) != ST_OK) return NULL;
   st_view_tensor *t = st__alloc(ST_MEM_TENSOR, sizeof *t);
-  if (!t) return NULL;
+  if (!t) {
+    st__limits_credit(owner, sizeof *t);
+    return NULL;
+  }
+  t->limits = owner;
   init(&t->tensor, dtype, device);
   t->base = NULL;
   t->creation = ST_CREATION_DEFAULT;

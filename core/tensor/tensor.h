@@ -42,7 +42,8 @@ struct st_storage {
                           devices] */
   size_t nbytes;
   st_storage_free_fn free_fn;
-  void *free_ctx;
+  void *free_ctx;      /* of free_fn; without one, the limits that the storage
+                          is charged to, or NULL: Note [Limits of calls] */
   _Atomic uint32_t version;  /* number of in-place writes (A2) */
   atomic_uchar parts;        /* parts of an st_inline_storage not yet freed */
   atomic_bool is_recorded;   /* Note [Storages of differentiable tensors] */
@@ -117,6 +118,7 @@ typedef struct st_view_tensor {
                            view, itself no view; or NULL */
   st_creation creation;
   uint32_t version;     /* when its grad_fn was made */
+  st_limits *limits;    /* that it is charged to, or NULL */
 } st_view_tensor;
 
 /* Note [Storages of differentiable tensors]

@@ -56,7 +56,8 @@
   X(NODE, "node", st__meta_node)                \
   X(HOOK, "hook", st__meta_hook)                \
   X(SYM_SCALAR, "symbolic number", st__meta_sym_scalar) \
-  X(FUSED, "fused function", st__meta_fused)
+  X(FUSED, "fused function", st__meta_fused) \
+  X(SANDBOX, "sandbox", st__meta_sandbox)
 
 typedef enum st_ud_kind {
 #define ST_UD_ENUM(id, name, fill) ST_UD_##id,
@@ -95,6 +96,7 @@ typedef struct st__lua_ref st__lua_ref;       /* Note [Registry references] */
 typedef struct st__listener st__listener;     /* registration_listener.c */
 typedef struct st__pending_warning st__pending_warning; /* warning.c */
 typedef struct st__scope st__scope;           /* tensor_scope.c */
+typedef struct st__sandbox st__sandbox;       /* Note [Sandboxes] */
 typedef struct st__frame st__frame;           /* Note [Call frames] */
 
 typedef enum st__warnings {
@@ -140,6 +142,7 @@ typedef struct st__state {
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
   bool is_strict;                /* libraries may not replace registrations */
+  st__sandbox *sandbox;          /* of the Lua state */
   const st__frame *frame;        /* of the running call: Note [Identity of
                                     arguments] */
   void *fiber;                   /* inside a body or call: Note [Fibers] */
@@ -219,6 +222,7 @@ typedef struct st__entry {
   st__state *outer;
   lua_State *running;
   void *fiber;
+  st_limits *limits;
   int first;
 } st__entry;
 st__entry st__enter(st__state *h, lua_State *L);
@@ -332,6 +336,28 @@ void st__scope_enter(st__scope *s, st__tensor_ud *ud);
 void st__scope_leave(st__tensor_ud *ud); /* no-op outside a scope */
 void st__open_scope(st__state *h, lua_State *L); /* [0], core at the top */
 
+/* -- sandbox.c ------------------------------------------------------------- */
+
+/* Gives h the sandbox of its Lua state; false when out of memory. */
+bool st__sandbox_join(st__state *h, lua_State *L);
+void st__sandbox_leave(st__sandbox *s); /* NULL is allowed */
+/* False for a second binding state of a Lua state in a sandbox. */
+bool st__sandbox_may_open(st__state *h);
+/* Turns the sandbox on if STRIDED_SANDBOX says so; returns its text if it is
+ * malformed, else NULL. */
+const char *st__sandbox_from_env(st__state *h, lua_State *L);
+/* The limits of calls, or NULL. */
+st_limits *st__sandbox_limits(const st__state *h);
+/* Pushes fn with the test of the sandbox if it is one of the functions that
+ * sandboxes take away; false otherwise. [+0|1] */
+bool st__push_guarded(st__state *h, lua_State *L, const luaL_Reg *fn);
+/* Raises if the sandbox does not give the namespace to libraries. In one that
+ * does, libraries do not replace registrations. */
+void st__check_namespace(st__state *h, lua_State *L, const char *ns);
+/* A number that identifies p: its address, or in a sandbox another. */
+int64_t st__hide_address(const st__state *h, const void *p);
+void st__open_sandbox(st__state *h, lua_State *L); /* [0], core at the top */
+
 /* -- registration_listener.c ----------------------------------------------- */
 
 /* Calls the listeners of this state with the queued events; an error in a
@@ -359,7 +385,7 @@ st__opener st__meta_scalar, st__meta_generator, st__meta_library,
   st__meta_listener, st__meta_plan, st__meta_keyset, st__meta_values,
   st__meta_text, st__meta_events, st__meta_schema, st__meta_capsule,
   st__meta_source, st__meta_member, st__meta_save, st__meta_node,
-  st__meta_hook, st__meta_sym_scalar, st__meta_fused;
+  st__meta_hook, st__meta_sym_scalar, st__meta_fused, st__meta_sandbox;
 
 /* Calls the warning function with the pending warnings of a call; st_message
  * stays that of a failed call. [0] */

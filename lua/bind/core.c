@@ -10,6 +10,10 @@ int luaopen_strided_core(lua_State *L) {
   luaL_checkversion(L); /* built for this Lua version */
   if (st_init() != ST_OK) return luaL_error(L, "%s", st_message());
   st__state *h = st__state_new(L);
+  if (!st__sandbox_may_open(h)) {
+    return luaL_error(L, "strided.core: not available in a sandbox, which "
+                      "takes internals away");
+  }
   lua_newtable(L);           /* [+1] */
   st__open_fiber(h, L);
   st__open_operator(h, L);
@@ -47,5 +51,11 @@ int luaopen_strided_core(lua_State *L) {
   st__open_autograd_function(h, L);
   st__open_symbolic_trace(h, L);
   st__open_fused_function(h, L);
+  st__open_sandbox(h, L);
+  const char *wrong = st__sandbox_from_env(h, L);
+  if (wrong) {
+    return luaL_error(L, "STRIDED_SANDBOX=%s: must be 1, or limits such as "
+                      "memory=1000000,threads=1", wrong);
+  }
   return 1;
 }

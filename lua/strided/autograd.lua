@@ -24,7 +24,7 @@ local check = require "strided.autograd.gradcheck"
 local checkpoint = require "strided.autograd.checkpoint".checkpoint
 local read = require "strided.options"
 
-local ipairs, select, type = ipairs, select, type
+local ipairs, select, tostring, type = ipairs, select, tostring, type
 local unpack = unpack or table.unpack
 local grad, is_tensor = st.grad, st.is_tensor
 

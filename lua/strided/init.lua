@@ -12,8 +12,9 @@
 
 local core = require "strided.core"
 
-local debug, pairs, rawget, rawset, require, setmetatable, type =
-  debug, pairs, rawget, rawset, require, setmetatable, type
+local debug, error, format, next, pairs, rawget, rawset, require, setmetatable,
+  tostring, type = debug, error, string.format, next, pairs, rawget, rawset,
+  require, setmetatable, tostring, type
 
 local st = {}
 
@@ -153,7 +154,7 @@ end
 
 -- The metatable that getmetatable(t) returns. It is empty itself: see Note
 -- [Metatables on first use] in bind.h.
-core.set_index(look_up, setmetatable({}, {
+local shown = {
   __index = function(_, name)
     local method = methods[name]
     if method ~= nil or type(name) ~= "string" then return method end
@@ -166,7 +167,8 @@ core.set_index(look_up, setmetatable({}, {
   __pairs = function(self) -- from Lua 5.2 on
     return pairs(require "strided.methods".all(self))
   end,
-}))
+}
+core.set_index(look_up, setmetatable({}, shown))
 
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)
@@ -213,10 +215,10 @@ local LAZY = {
   set_printoptions = "printing", get_printoptions = "printing",
   autograd = "autograd", gradcheck = "autograd", gradgradcheck = "autograd",
   checkpoint = "autograd", detect_anomaly = "autograd", nn = "nn",
-  optim = "optim", fuse = "fuse",
+  optim = "optim", fuse = "fuse", sandbox = "sandbox",
 }
 
-setmetatable(st, {
+local lookups = {
   names = LAZY,  -- for completion
   __index = function(self, name)
     if type(name) ~= "string" then return nil end
@@ -228,13 +230,72 @@ setmetatable(st, {
     else
       value, keep = core.named(name, false)
       if value == nil then
-        value = require "strided.names".find(st, name)
+        value = require "strided.names".find(st, name, self, LAZY)
         keep = true
       end
     end
     if keep then rawset(self, name, value) end
     return value
   end,
-})
+}
+setmetatable(st, lookups)
+
+-- -- Sandboxes ---------------------------------------------------------------
+
+local function refuse(name)
+  return function(_, key)
+    error(format("%s is read-only in a sandbox: cannot set '%s'", name,
+                 tostring(key)), 2)
+  end
+end
+
+--- Makes a table read-only: its fields move to another one, which it returns.
+-- The metatable keeps `call`; find(fields, key) finds further fields.
+local function seal(t, name, find, call)
+  local fields = {}
+  for key, value in next, t do fields[key] = value end
+  for key in next, fields do rawset(t, key, nil) end
+  setmetatable(t, {
+    __index = function(_, key)
+      local value = fields[key]
+      if value == nil and find then value = find(fields, key) end
+      return value
+    end,
+    __pairs = function()
+      local key, value
+      return function()
+        key, value = next(fields, key)
+        return key, value
+      end
+    end,
+    __newindex = refuse(name), __call = call, __metatable = "protected",
+  })
+  return fields
+end
+
+--- Loads what is loaded on first use, and makes st read-only, tensor methods
+-- included; for strided.sandbox.
+function core.seal()
+  for name in pairs(LAZY) do local _ = st[name] end
+  for ns, operators in pairs(st.ops) do
+    seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
+  end
+  seal(st.ops, "st.ops", function(fields, ns)
+    if type(ns) ~= "string" then return nil end
+    local operators = namespace(ns)
+    seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
+    fields[ns] = operators
+    return operators
+  end)
+  seal(st.memory, "st.memory", nil, debug.getmetatable(st.memory).__call)
+  core.fields = seal(st, "st", lookups.__index)
+  shown.__newindex, shown.__metatable = refuse "the metatable of tensors",
+                                        "protected"
+end
+
+if core.is_sandboxed() then -- by STRIDED_SANDBOX
+  package.loaded[... or "strided"] = st
+  require "strided.sandbox".close()
+end
 
 return st

@@ -10,9 +10,8 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local byte, concat, debug, ipairs, min, next, require, setmetatable, sort,
-  tostring, type =
-  string.byte, table.concat, debug, ipairs, math.min, next, require,
+local byte, concat, ipairs, min, next, require, setmetatable, sort, tostring,
+  type = string.byte, table.concat, ipairs, math.min, next, require,
   setmetatable, table.sort, tostring, type
 
 local names = {}
@@ -183,15 +182,18 @@ end
 --- The value of a synonym, for st.<name>; raises for other names.
 -- @tparam table st
 -- @tparam string name
-function names.find(st, name)
+-- @tparam table fields those of st; not st itself in a sandbox
+-- @tparam table lazy names of modules that are loaded on first use, as keys
+function names.find(st, name, fields, lazy)
   local target = names.synonyms[name] or names.functions[name]
   if target then return st[target] end
   local set = {}
   for _, full in ipairs((core.operators())) do
     set[full:match "^aten::(.*)$" or ""] = true
   end
-  for key in next, st do set[key] = true end
-  for key in next, debug.getmetatable(st).names do set[key] = true end
+  for _, keys in ipairs {fields, lazy} do
+    for key in next, keys do set[key] = true end
+  end
   return names.missing("st", name, set)
 end
 

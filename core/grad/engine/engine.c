@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/limits.h"
 #include "grad/engine/validate_grad.h"
 #include "grad/engine/hook.h"
 #include "grad/engine/node_map.h"
@@ -326,6 +327,7 @@ static st_status run_next(graph_task *k) {
   ready_node w = k->all[slot];
   st_tensor **const grads = grads_of(&w);
   st_status status = ST_OK;
+  ST_TRY(st__limits_check());
   ST_TRY(reserve((void **)&k->free_slots, k->nfree_slots,
                  &k->free_slots_capacity, sizeof *k->free_slots));
   k->heap[0] = k->heap[--k->nheap];

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 _Thread_local const st_anomaly *st__anomaly;
 
 /* -- Input metadata ------------------------------------------------------- */
@@ -119,9 +121,15 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   const size_t nedges = (size_t)ninputs, nmetas = (size_t)(ninputs + nresults);
   const size_t whole = head + nedges * sizeof(st_edge) +
                        nmetas * sizeof(st_input_metadata);
+  st_limits *owner;
+  ST_TRY(st__limits_charge(whole, &owner));
   st_node *n = st__alloc_zero(ST_MEM_GRAPH, whole);
-  if (!n) return ST_NO_MEMORY;
+  if (!n) {
+    st__limits_credit(owner, whole);
+    return ST_NO_MEMORY;
+  }
   st__ref_init(&n->refs);
+  n->limits = owner;
   n->kind = kind;
   n->size = whole;
   n->ninputs = ninputs;
@@ -132,8 +140,12 @@ st_status st__node_new(const st_node_kind *kind, size_t size, int ninputs,
   st__node_number(n);
   const st_status status = st__anomaly && st__anomaly->where ? set_where(n)
                                                              : ST_OK;
-  if (status == ST_OK) *out = n;
-  else st__free(ST_MEM_GRAPH, n, whole); /* kind->free must not see it */
+  if (status == ST_OK) {
+    *out = n;
+    return ST_OK;
+  }
+  st__limits_credit(owner, whole);
+  st__free(ST_MEM_GRAPH, n, whole); /* kind->free must not see it */
   return status;
 }
 
@@ -155,6 +167,7 @@ static void destroy(st_node *n) {
   }
   st__hooks_free(&n->hooks);
   if (n->where) st__free(ST_MEM_GRAPH, n->where, strlen(n->where) + 1);
+  st__limits_credit(n->limits, n->size);
   st__free(ST_MEM_GRAPH, n, n->size);
 }
 

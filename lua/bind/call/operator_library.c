@@ -57,6 +57,7 @@ static int open_library(lua_State *L) {
                      "name, got %s", st__type_name(h, L, 1));
   }
   const char *ns = lua_tolstring(L, 1, &n);
+  st__check_namespace(h, L, ns);
   const st_library_kind kind = check_kind(L, 2);
   const char *key = luaL_optstring(L, 3, NULL);
   const int flags = (h->is_strict ? 0 : ST_REPLACE) |

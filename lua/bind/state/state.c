@@ -117,8 +117,10 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
 
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
   for (; fns->name; fns++) {
-    lua_pushlightuserdata(L, h);         /* [+1] */
-    lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
+    if (!st__push_guarded(h, L, fns)) {    /* [+0|1] */
+      lua_pushlightuserdata(L, h);         /* [+1] */
+      lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
+    }
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
@@ -227,7 +229,10 @@ static st_status run_request(const st__request *req) {
 }
 
 st__entry st__enter(st__state *h, lua_State *L) {
-  const st__entry e = {current, h->running, h->fiber, st_count_from(1)};
+  st_limits *limits = st__sandbox_limits(h);
+  const st__entry e = {current, h->running, h->fiber,
+                       limits ? st_limits_enter(limits) : NULL,
+                       st_count_from(1)};
   current = h;
   h->running = L;
   h->fiber = h->fiber_self();
@@ -237,6 +242,7 @@ st__entry st__enter(st__state *h, lua_State *L) {
 void st__leave(st__state *h, const st__entry *e) {
   if (h->pending_warnings) st__deliver_warnings(h);
   st_count_from(e->first);
+  if (st__sandbox_limits(h)) st_limits_enter(e->limits);
   h->running = e->running;
   h->fiber = e->fiber;
   current = e->outer;
@@ -318,6 +324,7 @@ void st__unlock_states(void) { pthread_mutex_unlock(&states); }
 void st__state_release(st__state *h) {
   if (atomic_fetch_sub(&h->refs, 1) > 1) return;
   st__free_listeners(h);
+  st__sandbox_leave(h->sandbox);
   free(h->keepalive.free_slots);
   free(h);
 }
@@ -401,6 +408,7 @@ st__state *st__state_new(lua_State *L) {
   if (!h) luaL_error(L, "strided: out of memory");
   *ud = h;
   atomic_init(&h->refs, 1);
+  if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
   h->is_int64_ref = h->new_int64_ref = LUA_NOREF;
   h->print = (st_print_options){4, 1000, 3, 80, -1};

@@ -227,7 +227,7 @@ static int tensor_data_ptr(lua_State *L) {
 static int tensor_storage(lua_State *L) {
   st__state *h = st__state_of(L);
   const st_tensor *t = self_in_memory(L);
-  st__push_int(h, L, (intptr_t)st_tensor_storage(t));            /* [+1] */
+  st__push_int(h, L, st__hide_address(h, st_tensor_storage(t))); /* [+1] */
   st__push_int(h, L, (int64_t)st_tensor_storage_nbytes(t));      /* [+1] */
   return 2;
 }

@@ -5,8 +5,8 @@
 local core = require "strided.core"
 
 local concat, sort = table.concat, table.sort
-local error, format, ipairs, min, pcall, rawget, tostring, type =
-  error, string.format, ipairs, math.min, pcall, rawget, tostring, type
+local error, format, ipairs, min, pcall, rawget, require, tostring, type =
+  error, string.format, ipairs, math.min, pcall, rawget, require, tostring, type
 
 local WIDTH = 78
 local MAX_KEYS = 6  -- listed before "and 43 more"
@@ -213,7 +213,7 @@ local function operator_of(value)
     return ok and packet or nil
   end
   if type(value) ~= "function" then return nil end
-  local st = require "strided"
+  local st = core.fields or require "strided"
   for _, full in ipairs((core.operators())) do
     local name = full:match "^aten::(.*)$"
     if name and (rawget(st, name) == value or core.methods[name] == value) then

@@ -1,0 +1,53 @@
+/* Limits of the calls of a thread: memory, threads and time.
+ *
+ * Note [Limits of calls]
+ * A host that runs code which it does not trust enters an st_limits around it.
+ * Objects that are created meanwhile on that thread are charged to these
+ * limits, and remember them, because they may be released later and on another
+ * thread: storages by their elements, view headers and nodes of the graph by
+ * their size. Scratch memory is charged for as long as it is allocated; it is
+ * freed by the call that allocates it. A process that creates no limits reads
+ * one flag.
+ */
+#ifndef ST_BASE_LIMITS_H
+#define ST_BASE_LIMITS_H
+
+#include <stdatomic.h>
+
+#include "base/types.h"
+
+/* True once the process has created limits. */
+extern atomic_bool st__has_limits;
+
+static inline bool st__may_have_limits(void) {
+  return __builtin_expect(atomic_load_explicit(&st__has_limits,
+                                               memory_order_relaxed), 0);
+}
+
+/* See strided_memory.h. */
+st_status st__limits_new(int64_t memory, int threads, st_limits **out);
+void st__limits_retain(st_limits *l);
+void st__limits_release(st_limits **l);
+st_limits *st__limits_enter(st_limits *l);
+void st__limits_set_time(st_limits *l, double seconds);
+int64_t st__limits_used(const st_limits *l);
+
+/* BAD_STATE once the time of this thread's limits is over. */
+st_status st__limits_test_time(void);
+static inline st_status st__limits_check(void) {
+  return st__may_have_limits() ? st__limits_test_time() : ST_OK;
+}
+
+/* At most n threads; fewer if this thread's limits say so. */
+int st__limits_threads(int n);
+
+/* Charges n bytes to this thread's limits and sets *owner to them, or to NULL
+ * if there are none. NO_MEMORY if they do not allow it. */
+st_status st__limits_charge(size_t n, st_limits **owner);
+/* Takes the charge back; owner may be NULL. */
+void st__limits_credit(st_limits *owner, size_t n);
+/* The same for memory that this thread frees before it leaves its limits. */
+bool st__limits_charge_scratch(size_t n);
+void st__limits_credit_scratch(size_t n);
+
+#endif
