@@ -171,7 +171,9 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   }
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
-  return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
+  return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |
+                             ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST, &in,
+                             ST_DTYPE_NONE);
 }
 
 static st_kernel_id power_kernel(st_scalar exponent) {

@@ -108,7 +108,7 @@ ST_BOXED(st__box_addr_) {
 }
 
 ST_BOXED(st__box_addr_out) {
-  return st__compose_out(ST_OP_addr, 5, args, rets);
+  return st__compose_cast(ST_OP_addr, 5, args, rets);
 }
 
 static st_status check_batches(const st_tensor *a, const st_tensor *b) {
