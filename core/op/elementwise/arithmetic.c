@@ -5,6 +5,7 @@
 #include "op/elementwise/pointwise.h"
 
 #include "iter/dry_run.h"
+#include "op/create/copy.h"
 
 /* -- Checks --------------------------------------------------------------- */
 
@@ -113,6 +114,7 @@ st_status st__add_impl(st_run *r) {
   const st_params k = {.s = {get_alpha(r)}};
   const st_kernel_id plain = r->row->kernel;
   if (is_one(k.s[0])) return st__run_kernel(r, plain, &k);
+  ST_TRY(st__check_scalars(r));
   return st__run_kernel(r, plain == ST_K_add ? ST_K_add_alpha
                                              : ST_K_sub_alpha, &k);
 }
@@ -203,6 +205,9 @@ st_status st__pow_scalar_meta(st_run *r) {
 }
 
 st_status st__pow_scalar_impl(st_run *r) {
+  if (is_integral_or_bool(r->it.common_dtype)) { /* others use a double */
+    ST_TRY(st__check_scalar_arg(r, 1, r->it.common_dtype));
+  }
   return power_impl(r, st__to_scalar(&r->args[1]));
 }
 
