@@ -188,10 +188,11 @@ static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
 static st_status check_output(const st_run *r, int i) {
   if (i < 0 || i >= r->nouts) {
     return st__fail(ST_BAD_STATE, "its meta function sets output %d, but it "
-                    "has %d outputs", i, r->nouts);
+                    "has %d outputs", (int)st__display_index(i), r->nouts);
   }
   return r->out[i]
-    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice", i)
+    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice",
+              (int)st__display_index(i))
     : ST_OK;
 }
 
@@ -339,7 +340,7 @@ static st_status check_outputs(const st_run *r) {
   for (int i = 0; i < r->nouts; i++) {
     if (!r->out[i]) {
       return st__fail(ST_BAD_STATE, "its meta function does not set output %d",
-                      i);
+                      (int)st__display_index(i));
     }
   }
   return ST_OK;
