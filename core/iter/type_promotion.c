@@ -112,7 +112,8 @@ static dtype_scan scan_dtypes(st_iter *it) {
 static const char *operand_name(const st_iter *it, int i, char buf[24]) {
   const bool out = i < it->noutputs;
   const int n = out ? i : i - it->noutputs;
-  snprintf(buf, 24, "%s %d", out ? "output" : "input", n);
+  snprintf(buf, 24, "%s %d", out ? "output" : "input",
+           (int)st__display_index(n));
   return buf;
 }
 

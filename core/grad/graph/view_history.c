@@ -64,7 +64,8 @@ st_status st__view_check(const st_tensor *view, const char *what) {
   if (c == ST_CREATION_DEFAULT) return ST_OK;
   if (h && h->grad_fn) {
     return st__fail(ST_BAD_STATE, "output %d of %s is a view and %s, but %s",
-                    h->nr, h->grad_fn->name, what, reasons[c]);
+                    (int)st__display_index(h->nr), h->grad_fn->name, what,
+                    reasons[c]);
   }
   return st__fail(ST_BAD_STATE, "a view %s, but %s", what, reasons[c]);
 }

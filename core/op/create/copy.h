@@ -9,6 +9,11 @@
  * Fractions are truncated, any value converts to bool, and a negative integer
  * down to -255 wraps in uint8 (-1 is 255). */
 st_status st__check_scalar_fits(st_scalar v, st_dtype dtype);
+/* The same for an argument that a kernel converts to the dtype it computes
+ * with: float32 for float16 and bfloat16. The message names the argument. */
+st_status st__check_scalar_named(const char *name, st_scalar v,
+                                 st_dtype dtype);
+st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype);
 
 /* Sets every element of t to v. Fails as st__check_scalar_fits. t may overlap
  * itself. On the meta device nothing is written. */

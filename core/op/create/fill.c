@@ -9,6 +9,7 @@
 #include "op/create/copy.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -71,6 +72,21 @@ st_status st__check_scalar_fits(st_scalar v, st_dtype dtype) {
   }
   return st__fail(ST_BAD_VALUE, "value %g does not fit in %s", v.u.f,
                   st__dtype_name(dtype));
+}
+
+st_status st__check_scalar_named(const char *name, st_scalar v,
+                                 st_dtype dtype) {
+  const st_dtype d = st__is_reduced_float(dtype) ? ST_FLOAT32 : dtype;
+  char why[128];
+  if (d >= ST_DTYPE_COUNT || fits(v, d)) return ST_OK;
+  const st_status status = st__check_scalar_fits(v, d);
+  snprintf(why, sizeof why, "%s", st__message());
+  return st__fail(status, "argument '%s': %s", name, why);
+}
+
+st_status st__check_scalar_arg(const st_run *r, int i, st_dtype dtype) {
+  return st__check_scalar_named(r->call->schema->args[i].name,
+                                st__to_scalar(&r->args[i]), dtype);
 }
 
 /* -- Dense tensors -------------------------------------------------------- */

@@ -25,6 +25,7 @@ st_status st__elu_backward_meta(st_run *r) {
 
 st_status st__elu_backward_impl(st_run *r) {
   st_params k;
+  ST_TRY(st__check_scalars(r));
   st__get_scalars(r, &k);
   return st__run_kernel(r, st__to_bool(&r->args[4], false)
                            ? ST_K_elu_result_backward : ST_K_elu_backward, &k);

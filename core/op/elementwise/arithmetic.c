@@ -5,6 +5,7 @@
 #include "op/elementwise/pointwise.h"
 
 #include "iter/dry_run.h"
+#include "op/create/copy.h"
 
 /* -- Checks --------------------------------------------------------------- */
 
@@ -113,6 +114,7 @@ st_status st__add_impl(st_run *r) {
   const st_params k = {.s = {get_alpha(r)}};
   const st_kernel_id plain = r->row->kernel;
   if (is_one(k.s[0])) return st__run_kernel(r, plain, &k);
+  ST_TRY(st__check_scalars(r));
   return st__run_kernel(r, plain == ST_K_add ? ST_K_add_alpha
                                              : ST_K_sub_alpha, &k);
 }
@@ -171,7 +173,9 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   }
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
-  return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
+  return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |
+                             ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST, &in,
+                             ST_DTYPE_NONE);
 }
 
 static st_kernel_id power_kernel(st_scalar exponent) {
@@ -201,6 +205,9 @@ st_status st__pow_scalar_meta(st_run *r) {
 }
 
 st_status st__pow_scalar_impl(st_run *r) {
+  if (is_integral_or_bool(r->it.common_dtype)) { /* others use a double */
+    ST_TRY(st__check_scalar_arg(r, 1, r->it.common_dtype));
+  }
   return power_impl(r, st__to_scalar(&r->args[1]));
 }
 

@@ -94,6 +94,9 @@ static st_status check_where(const st_run *r, const st_inputs *in,
                              st_dtype d) {
   ST_TRY(check_mask(in->t[0], "condition"));
   if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  for (int i = 1; i < 3; i++) {
+    if (!st__arg_tensor(r, i)) ST_TRY(st__check_scalar_arg(r, i, d));
+  }
   if (r->given[0] && r->given[0]->dtype != d) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
                     st__dtype_name((st_dtype)r->given[0]->dtype),

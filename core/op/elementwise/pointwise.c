@@ -3,6 +3,7 @@
 
 #include "op/elementwise/pointwise.h"
 
+#include "op/create/copy.h"
 #include "tensor/view.h"
 
 /* -- Operands ------------------------------------------------------------- */
@@ -139,6 +140,18 @@ void st__get_scalars(const st_run *r, st_params *k) {
   }
 }
 
+st_status st__check_scalars(const st_run *r) {
+  const st_arg *args = r->call->schema->args;
+  const int n = count_args(r);
+  for (int i = 0; i < n; i++) {
+    if (args[i].type == ST_TYPE_SCALAR && is_scalar(&r->args[i]) &&
+        !is_scalar_operand(&args[i])) {
+      ST_TRY(st__check_scalar_arg(r, i, r->it.common_dtype));
+    }
+  }
+  return ST_OK;
+}
+
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
   st_loop loop;
   ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
@@ -208,6 +221,7 @@ st_status st__pointwise_meta(st_run *r) {
 
 st_status st__pointwise_impl(st_run *r) {
   st_params k;
+  ST_TRY(st__check_scalars(r));
   st__get_scalars(r, &k);
   return st__run_kernel(r, r->row->kernel, &k);
 }

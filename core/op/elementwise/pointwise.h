@@ -43,6 +43,8 @@ st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
                               st_dtype static_dtype);
 /* The operator's scalar parameters in schema order; absent ones are 0. */
 void st__get_scalars(const st_run *r, st_params *k);
+/* BAD_VALUE unless they fit the common dtype (st__check_scalar_arg). */
+st_status st__check_scalars(const st_run *r);
 /* Runs kernel id over r->it. It fails only before it writes. */
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k);
 

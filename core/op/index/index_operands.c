@@ -231,7 +231,8 @@ static st_status broadcast_indices(const expanded *e, int64_t *shape,
     if (st__broadcast_shape(*ndim, before, t->ndim, t->sizes, shape, ndim) !=
         ST_OK) {
       return st__fail(ST_BAD_SHAPE, "index tensor %d of shape %s does not "
-                      "broadcast with the others, of shape %s", i,
+                      "broadcast with the others, of shape %s",
+                      (int)st__display_index(i),
                       ST_SHAPE_TEXT(t),
                       st__shape_text(*ndim, before, (char[160]){0}, 160));
     }

@@ -3,6 +3,7 @@
 
 #include "op/linalg/inner_addr.h"
 
+#include "op/create/copy.h"
 #include "op/registry/composite.h"
 #include "op/nn/spatial.h"
 
@@ -97,8 +98,18 @@ static st_tensor *added(st_op_scope *c, const st_value *args,
   return st__apply2(c, ST_OP_add_Tensor, self, product);
 }
 
+/* BAD_VALUE unless the dtype of self can hold beta and alpha. */
+static st_status check_scalars(const st_value *args) {
+  const st_dtype d = (st_dtype)args[0].u.tensor->dtype;
+  for (int i = 3; i < 5; i++) {
+    ST_TRY(st__check_scalar_named(i == 3 ? "beta" : "alpha",
+                                  st__to_scalar(&args[i]), d));
+  }
+  return ST_OK;
+}
+
 ST_BOXED(st__box_addr) {
-  st_op_scope c = {.n = 0};
+  st_op_scope c = {.status = check_scalars(args)};
   st_tensor *product = st__apply(&c, ST_OP_outer, 2, &args[1]);
   return st__scope_return(&c, added(&c, args, product), rets);
 }
@@ -108,7 +119,7 @@ ST_BOXED(st__box_addr_) {
 }
 
 ST_BOXED(st__box_addr_out) {
-  return st__compose_out(ST_OP_addr, 5, args, rets);
+  return st__compose_cast(ST_OP_addr, 5, args, rets);
 }
 
 static st_status check_batches(const st_tensor *a, const st_tensor *b) {

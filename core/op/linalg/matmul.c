@@ -4,6 +4,7 @@
 
 #include "op/linalg/matmul.h"
 
+#include "op/create/copy.h"
 #include "op/linalg/gemm.h"
 #include "op/registry/out_variants.h"
 #include "tensor/view.h"
@@ -112,7 +113,8 @@ st_status st__product_impl(st_run *r) {
 /* -- addmm, addmv, baddbmm ------------------------------------------------ */
 
 /* BAD_DTYPE if beta or alpha, arguments 3 and 4, is complex and the result is
- * not. As in ATen, a fraction is truncated if the result is integral. */
+ * not, BAD_VALUE if its dtype cannot hold them. As in ATen, a fraction is
+ * truncated if the result is integral. */
 static st_status check_scalars(const st_run *r, st_dtype dtype) {
   for (int i = 3; i < 5; i++) {
     if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
@@ -120,6 +122,7 @@ static st_status check_scalars(const st_run *r, st_dtype dtype) {
       return st__fail(ST_BAD_DTYPE, "%s is complex, but the result is %s",
                       i == 3 ? "beta" : "alpha", st__dtype_name(dtype));
     }
+    ST_TRY(st__check_scalar_arg(r, i, dtype));
   }
   return ST_OK;
 }

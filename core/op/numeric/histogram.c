@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "op/create/copy.h"
 #include "op/numeric/numeric.h"
 #include "op/reduce/reduction.h"
 #include "op/registry/composite.h"
@@ -94,6 +95,7 @@ st_status st__histc_meta(st_run *r) {
     return st__fail(ST_BAD_VALUE, "bins must be positive, it is %lld",
                     (long long)bins[0]);
   }
+  for (int i = 2; i < 4; i++) ST_TRY(st__check_scalar_arg(r, i, d));
   ST_TRY(st__set_output(r, 0, 1, bins, NULL, d));
   return st__forbid_alias(r, 0, st__arg_tensor(r, 0));
 }

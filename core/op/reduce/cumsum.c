@@ -33,6 +33,7 @@ st_status st__cumsum_meta(st_run *r) {
   if (r->given[0]) dtype = (st_dtype)r->given[0]->dtype;
   ST_TRY(get_dim(r, &dim));
   ST_TRY(st__asked_dtype(r, dtype, &dtype));
+  if (dtype == ST_BOOL) return st__no_kernel_for(dtype);
   return set_like_self(r, 0, dtype);
 }
 

@@ -9,10 +9,15 @@
 ST_BOXED(st__box_nanmean) {
   const st_tensor *self = args[0].u.tensor;
   const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype asked = st__is_none(&args[3]) ? d : (st_dtype)args[3].u.i;
   st_op_scope c = {.n = 0};
   if (!st__is_floating(d) && !st__is_complex(d)) {
     return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
                     "%s", st__dtype_name(d));
+  }
+  if (!st__is_floating(asked) && !st__is_complex(asked)) {
+    return st__fail(ST_BAD_DTYPE, "the mean needs a floating point or complex "
+                    "dtype, not %s", st__dtype_name(asked));
   }
   const st_tensor *is_number = st__apply1(&c, ST_OP_logical_not,
                                           st__apply1(&c, ST_OP_isnan, self));
@@ -24,7 +29,7 @@ ST_BOXED(st__box_nanmean) {
 }
 
 ST_BOXED(st__box_nanmean_out) {
-  return st__compose_out(ST_OP_nanmean, 4, args, rets);
+  return st__compose_cast(ST_OP_nanmean, 4, args, rets);
 }
 
 /* -- sum_to_size ----------------------------------------------------------- */

@@ -81,6 +81,9 @@ st_status st__sum_meta(st_run *r) {
   if (r->row->kernel == ST_K_nansum && st__is_complex(self)) {
     return st__no_kernel_for(self);
   }
+  if (r->row->kernel == ST_K_nansum && st__is_floating(self) && r->given[0]) {
+    ST_TRY(st__check_castable(dtype_arg(r, self), r->given[0]));
+  }
   return st__set_reduced(r, 0, &d, sum_dtype(r, self));
 }
 
@@ -110,6 +113,9 @@ st_status st__mean_meta(st_run *r) {
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
                     "complex dtype: pass dtype",
                     st__dtype_name(dtype_arg(r, dtype_of(d.self))));
+  }
+  if (!is_inexact(dtype)) { /* out='s */
+    ST_TRY(st__check_castable(dtype_arg(r, dtype_of(d.self)), r->given[0]));
   }
   return st__set_reduced(r, 0, &d, dtype);
 }
@@ -152,6 +158,11 @@ st_status st__amax_meta(st_run *r) {
   return st__set_reduced(r, 0, &d, dtype_of(d.self));
 }
 
+st_status st__max_meta(st_run *r) {
+  r->casts_out = true;
+  return st__amax_meta(r);
+}
+
 static st_reduce_pass extremum_pass(st_kernel_id kernel, st_dtype self) {
   const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;
   return make_pass(kernel, kernel, acc, kernel == ST_K_amax
@@ -184,11 +195,19 @@ st_status st__aminmax_impl(st_run *r) {
 
 /* -- any, all, count_nonzero ---------------------------------------------- */
 
+static bool is_bool_or_uint8(st_dtype d) {
+  return d == ST_BOOL || d == ST_UINT8;
+}
+
+/* uint8 gives uint8, other dtypes bool; out= may have either. */
 st_status st__any_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
-  return st__set_reduced(r, 0, &d, dtype_of(d.self) == ST_UINT8 ? ST_UINT8
-                                                                : ST_BOOL);
+  st_dtype dtype = dtype_of(d.self) == ST_UINT8 ? ST_UINT8 : ST_BOOL;
+  if (r->given[0] && is_bool_or_uint8(dtype_of(r->given[0]))) {
+    dtype = dtype_of(r->given[0]);
+  }
+  return st__set_reduced(r, 0, &d, dtype);
 }
 
 st_status st__any_impl(st_run *r) {
@@ -231,6 +250,7 @@ static st_status get_inexact_dims(const st_run *r, st_dims *d) {
 st_status st__var_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
+  r->casts_out = true;
   return st__set_reduced(r, 0, &d, st__real_dtype(dtype_of(d.self)));
 }
 
@@ -288,7 +308,7 @@ st_status st__norm_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
   const st_dtype self = dtype_of(d.self), dtype = dtype_arg(r, self);
-  if (!is_inexact(dtype) ||
+  if (!is_inexact(dtype) || st__promote(self, dtype) != dtype ||
       st__is_complex(self) != st__is_complex(dtype)) {
     return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
                     st__dtype_name(dtype), st__dtype_name(self));
@@ -332,13 +352,20 @@ st_status st__norm_impl(st_run *r) {
 
 /* -- logsumexp ------------------------------------------------------------ */
 
+/* Integers are converted to a floating point out='s dtype. */
+static st_dtype logsumexp_dtype(const st_run *r, st_dtype self) {
+  if (is_inexact(self)) return self;
+  return r->given[0] && st__is_floating(dtype_of(r->given[0]))
+    ? dtype_of(r->given[0]) : st__default_dtype();
+}
+
 st_status st__logsumexp_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
   const st_dtype self = dtype_of(d.self);
   if (st__is_complex(self)) return st__no_kernel_for(self);
-  return st__set_reduced(r, 0, &d, is_inexact(self) ? self
-                                                    : st__default_dtype());
+  r->casts_out = true;
+  return st__set_reduced(r, 0, &d, logsumexp_dtype(r, self));
 }
 
 /* An infinite maximum is not subtracted: inf - inf would be NaN. */

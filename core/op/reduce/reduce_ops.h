@@ -10,7 +10,8 @@ st_status st__sum_meta(st_run *r);   /* sum, prod, nansum; row's kernel */
 st_status st__sum_impl(st_run *r);
 st_status st__mean_meta(st_run *r);
 st_status st__mean_impl(st_run *r);
-st_status st__amax_meta(st_run *r);  /* amax, amin, max, min; row's kernel */
+st_status st__amax_meta(st_run *r);  /* amax, amin; row's kernel */
+st_status st__max_meta(st_run *r);   /* max, min of all elements */
 st_status st__amax_impl(st_run *r);
 st_status st__aminmax_meta(st_run *r);
 st_status st__aminmax_impl(st_run *r);

@@ -8,6 +8,13 @@
  * r->it or by st__set_output. Except on Meta it then calls the row's impl,
  * which selects a loop and runs it. A failure leaves the outputs unchanged,
  * so impl may fail only before it writes.
+ *
+ * Note [The dtype of out=]
+ * A result is written to an out= tensor of another dtype if its dtype can be
+ * cast to that one (P3). Pointwise rows leave this to the iterator. The meta
+ * of another row sets casts_out; impl then gets a proxy of the result's dtype.
+ * Results that are copies of elements or positions (sort, argmax, gather) need
+ * an out= of their own dtype, as in ATen.
  */
 #ifndef ST_OP_REGISTRY_OP_H
 #define ST_OP_REGISTRY_OP_H
@@ -37,6 +44,7 @@ struct st_run {
   st_tensor *given[ST_MAX_OUTS];  /* borrowed; in-place and out= */
   st_tensor *out[ST_MAX_OUTS];    /* owned; what impl writes */
   bool proxied[ST_MAX_OUTS];      /* out is a proxy, copied back (Z2) */
+  bool casts_out;                 /* set by meta: Note [The dtype of out=] */
   int nheld;
   st_tensor *held[ST_MAX_OUTS];   /* owned; borrowed by the iterator */
   st_iter it;
@@ -137,6 +145,9 @@ static inline st_tensor *st__arg_tensor(const st_run *r, int i) {
  * elements in the same order, impl gets a proxy. */
 st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
                          const int64_t *strides, st_dtype dtype);
+/* BAD_DTYPE unless a result of this dtype may be written to out: Note [The
+ * dtype of out=]. */
+st_status st__check_castable(st_dtype result, const st_tensor *out);
 /* The same for an impl that needs exactly these strides: it gets a proxy if
  * out or self has others (Z2, Z6). */
 st_status st__set_output_strided(st_run *r, int i, int ndim,

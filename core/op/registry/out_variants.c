@@ -60,12 +60,7 @@ st_status st__assign_out(st_tensor *out, const st_tensor *value) {
 }
 
 st_status st__cast_out(st_tensor *out, const st_tensor *value) {
-  if (!st__can_cast((st_dtype)value->dtype, (st_dtype)out->dtype)) {
-    return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
-                    "cast to out's dtype %s",
-                    st__dtype_name((st_dtype)value->dtype),
-                    st__dtype_name((st_dtype)out->dtype));
-  }
+  ST_TRY(st__check_castable((st_dtype)value->dtype, out));
   ST_TRY(check_device(out, value));
   return assign(out, value);
 }

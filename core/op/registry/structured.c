@@ -89,11 +89,19 @@ static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
                           ST_FORMAT_CONTIGUOUS, out);
 }
 
+st_status st__check_castable(st_dtype result, const st_tensor *out) {
+  if (st__can_cast(result, (st_dtype)out->dtype)) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
+                  "cast to out's dtype %s", st__dtype_name(result),
+                  st__dtype_name((st_dtype)out->dtype));
+}
+
 static st_status check_given(const st_run *r, const st_tensor *given,
                              int ndim, const int64_t *sizes,
                              st_dtype dtype) {
   const char *what = r->variant == ST_INPLACE ? "self" : "out";
-  if (given->dtype != dtype) {
+  if (r->casts_out) ST_TRY(st__check_castable(dtype, given));
+  if (given->dtype != dtype && !r->casts_out) {
     return st__fail(ST_BAD_DTYPE, "%s has dtype %s, but the result is %s",
                     what, st__dtype_name((st_dtype)given->dtype),
                     st__dtype_name(dtype));
@@ -180,19 +188,20 @@ static st_status set_output(st_run *r, int i, int ndim, const int64_t *sizes,
 static st_status check_output(const st_run *r, int i) {
   if (i < 0 || i >= r->nouts) {
     return st__fail(ST_BAD_STATE, "its meta function sets output %d, but it "
-                    "has %d outputs", i, r->nouts);
+                    "has %d outputs", (int)st__display_index(i), r->nouts);
   }
   return r->out[i]
-    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice", i)
+    ? st__fail(ST_BAD_STATE, "its meta function sets output %d twice",
+              (int)st__display_index(i))
     : ST_OK;
 }
 
 /* Makes impl write output i to a new tensor, which finish copies back. */
-static st_status make_proxy(st_run *r, int i, const int64_t *strides) {
+static st_status make_proxy(st_run *r, int i, const int64_t *strides,
+                            st_dtype dtype) {
   const st_tensor *t = r->given[i];
   st_tensor *proxy = NULL;
-  ST_TRY(new_output(r, t->ndim, t->sizes, strides, (st_dtype)t->dtype,
-                    &proxy));
+  ST_TRY(new_output(r, t->ndim, t->sizes, strides, dtype, &proxy));
   st__tensor_release(&r->out[i]);
   r->out[i] = proxy;
   r->proxied[i] = true;
@@ -216,8 +225,9 @@ st_status st__set_output(st_run *r, int i, int ndim, const int64_t *sizes,
   ST_TRY(set_output(r, i, ndim, sizes, strides, dtype));
   if (!r->given[i]) return ST_OK;
   ST_TRY(check_overlap(r, i));
-  return any_input(r, r->given[i], overlaps_input) ? make_proxy(r, i, strides)
-                                              : ST_OK;
+  return r->given[i]->dtype != dtype ||
+         any_input(r, r->given[i], overlaps_input)
+    ? make_proxy(r, i, strides, dtype) : ST_OK;
 }
 
 st_status st__forbid_alias(st_run *r, int i, const st_tensor *in) {
@@ -225,7 +235,7 @@ st_status st__forbid_alias(st_run *r, int i, const st_tensor *in) {
       st__overlap(r->given[i], in) == ST_OVERLAP_NO) {
     return ST_OK;
   }
-  return make_proxy(r, i, NULL);
+  return make_proxy(r, i, NULL, (st_dtype)r->out[i]->dtype);
 }
 
 st_status st__set_output_strided(st_run *r, int i, int ndim,
@@ -239,7 +249,7 @@ st_status st__set_output_strided(st_run *r, int i, int ndim,
   }
   ST_TRY(st__set_output(r, i, ndim, sizes, strides, dtype));
   if (st__same_dims(ndim, r->out[i]->strides, strides)) return ST_OK;
-  return make_proxy(r, i, strides);
+  return make_proxy(r, i, strides, dtype);
 }
 
 void st__run_iter(st_run *r, uint32_t flags, st_dtype dtype) {
@@ -282,6 +292,7 @@ static void init_run(st_run *r, const st_call *call, const st_value *args) {
   r->device = ctx->device;
   r->is_meta = ctx->device == ST_DEVICE_META;
   r->has_iter = false;
+  r->casts_out = false;
   r->nheld = 0;
   r->nouts = schema->nrets;
   for (int i = 0; i < ST_MAX_OUTS; i++) {
@@ -329,7 +340,7 @@ static st_status check_outputs(const st_run *r) {
   for (int i = 0; i < r->nouts; i++) {
     if (!r->out[i]) {
       return st__fail(ST_BAD_STATE, "its meta function does not set output %d",
-                      i);
+                      (int)st__display_index(i));
     }
   }
   return ST_OK;
