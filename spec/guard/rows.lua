@@ -260,7 +260,7 @@ end
 local function sweep_fused_size(x, f, nargs, dtype, n)
   local t, u = x.numbers(n, dtype), x.numbers(3 * n, "float32"):view(n, 3)
   local column = u:select(2, 1)
-  local name = "fused " .. dtype
+  local name = "fused"
   for _, args in ipairs {
     {t, t, t}, {t, column, t}, {column, t, u:select(2, 3)},
     {x.numbers(3 * n, dtype):view(3, n), t, t},

@@ -30,8 +30,8 @@ local function sweep(side, part, step)
   local command = ("%s %s %d"):format(SWEEP, part, step)
   local text, status = guarded(side, command)
   if status ~= 0 then
-    local _, last = guarded(side, command .. " log"):match "^(.*)\n(.-)guard:"
-    error(("%s: %s\n%s"):format(part, last or "", text), 0)
+    local last = guarded(side, command .. " log"):match "([^\n]*)\nguard:"
+    error(("%s\n%s"):format(last or part, text), 0)
   end
   return text
 end
