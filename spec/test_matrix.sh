@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the passes of the tests in parallel, for ./dev test, san, tsan, hosts,
-# grind and lint.
+# Runs the passes of the tests in parallel, for ./dev test, san, guard, tsan,
+# hosts, grind and lint.
 #
 # A pass is one Lua with one build, over all specs or over those that depend
 # on what the pass varies, which the line "-- axes:" of a spec lists. Each spec
@@ -62,10 +62,19 @@ rows() {
       done
       echo "luajit-threads build luajit - 3 threads"
       for lua in lua5.3 lua5.4; do echo "$lua build $lua - - all"; done
-      rows hosts; rows lint; rows tsan; rows san ;;
+      rows hosts; rows lint; rows guard; rows tsan; rows san ;;
     san)
       for lua in lua5.1 luajit; do
         echo "san-$lua build/san $lua - - all"
+      done
+      for isa in $(isas); do
+        [ $isa = $best ] || echo "san-luajit-$isa build/san luajit $isa - isa"
+      done ;;
+    guard)
+      for isa in $(isas); do
+        for side in end start; do
+          echo "guard-$side-$isa build/guard luajit $isa - isa"
+        done
       done ;;
     tsan)  echo "tsan build/tsan luajit - - tsan" ;;
     hosts) echo "hosts build luajit - - hosts" ;;
@@ -130,12 +139,21 @@ valgrind_for() {
     --errors-for-leak-kinds=definite"
 }
 
+# Prints the environment for a run with guard pages at the end of every block or
+# at its start, as the name of the pass says.
+guard() {
+  side=${1#guard-}
+  echo "LD_LIBRARY_PATH=$root/build/guard STRIDED_GUARD=${side%%-*}"
+  echo "STRIDED_SANITIZED=1 GUARD_STEP=${GUARD_STEP:-1}"
+}
+
 # run_spec FILE: runs busted, in the pass that the variables of `job` describe.
 run_spec() {
-  use "$build"
+  case $build in */guard) use build ;; *) use "$build" ;; esac
   set -- "$(command -v busted)" -o plainTerminal "$1"
   case $build in
     */san) set -- $(asan $lua) $lua "$@" ;;
+    */guard) set -- $(guard $pass) $lua "$@" ;;
     */tsan) set -- STRIDED_TSAN="$root/build/tsan" $(tame) $lua "$@" ;;
     */grind)
       LIMIT=$((LIMIT * 10))
@@ -171,7 +189,9 @@ counted_luacheck() {
 # Makes a build that other jobs wait for, on half of the processors.
 make_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$((($(nproc) + 1) / 2))
-  (build_$1)
+  kernels=native
+  ! grep -q "^[^ ]* build/$1 [^ ]* avx" $out/passes || kernels=all
+  (build_$1 $kernels)
 }
 
 # job PASS FILE: runs a job, writes its log, and appends its result.
@@ -239,10 +259,11 @@ build_all() {
   ! grep -q '^luacheck' $out/passes || need lint
   ! grep -q '^hosts' $out/passes || ready_hosts
   ! grep -q '^[^ ]* build/grind' $out/passes || need grind
-  if grep -q '^[^ ]* build ' $out/passes; then
+  if grep -q -E '^[^ ]* build(/guard)? ' $out/passes; then
     begin=$(date +%s%N)
     build_release all
     echo "build - $((($(date +%s%N) - begin) / 1000000)) 0 0 0" >>$out/results
+    echo yes >$out/guard.made
   fi
   : >$out/builds
   for folder in tsan san grind; do

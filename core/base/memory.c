@@ -331,7 +331,7 @@ static void *find_block(cache *c, bool is_plain, size_t n) {
   if (is_plain) return malloc(n ? n : 1);
   const int k = class_of(n, &size);
   void *p = ST_BLOCK_CACHE ? take_block(c, k, size) : NULL;
-  return p ? p : new_block(ST_BLOCK_CACHE ? size : n + !n);
+  return p ? p : new_block(ST_BLOCK_CACHE ? size : n);
 }
 
 static void *fail(cache *c, size_t n, int64_t cached) {

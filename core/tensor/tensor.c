@@ -242,15 +242,18 @@ static st_status check_new(st_dtype dtype, int ndim, const int64_t *sizes,
   return st__nbytes_of(ndim, sizes, strides, 0, st__itemsize(dtype), nbytes);
 }
 
-/* A header with a storage but no geometry: Note [Inline storages]. */
+/* A header with a storage but no geometry: Note [Inline storages]. Where no
+ * blocks are kept, for a memory checker, the block ends with the elements. */
 static st_status new_inline(st_device device, st_dtype dtype, size_t nbytes,
                             st_tensor **out) {
-  const bool has_data = device == ST_DEVICE_CPU &&
+  const bool has_data = ST_INLINE_ELEMENTS && device == ST_DEVICE_CPU &&
                         nbytes <= ST_INLINE_MAX_BYTES;
   const size_t behind = has_data ? nbytes + !nbytes : 0;
   const int units = (int)((ST_INLINE_HEAD + behind + ST_INLINE_UNIT - 1) /
                           ST_INLINE_UNIT);
-  st_inline_storage *j = st__alloc_block((size_t)units * ST_INLINE_UNIT);
+  const size_t size = ST_BLOCK_CACHE ? (size_t)units * ST_INLINE_UNIT
+                                     : ST_INLINE_HEAD + behind;
+  st_inline_storage *j = st__alloc_block(size);
   if (!j) return ST_NO_MEMORY;
   const st_status status = st__storage_init(&j->storage, units, device,
                                             nbytes);

@@ -69,10 +69,14 @@ build_release() {
   echo "$asked" >build/holds
 }
 
+# build_san [KERNELS]: with the kernels for this machine, or with all of them
+# after "all".
 build_san() {
   need build
+  isas=-DSTRIDED_KERNEL_ISAS=native
+  [ "${1:-}" != all ] || isas=-USTRIDED_KERNEL_ISAS
   build_in build/san -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 \
-           -DSTRIDED_KERNEL_ISAS=native -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
+           "$isas" -DSTRIDED_KERNEL_OPTIMIZE=-O1 \
            -DSTRIDED_SANITIZE=address,undefined -DSTRIDED_SPEC_PROGRAMS=ON
 }
 
