@@ -53,6 +53,8 @@ st_status st__pointwise_impl(st_run *r);
 /* For structured rows with the presets UNARY and BINARY. */
 st_status st__unary_meta(st_run *r);
 st_status st__binary_meta(st_run *r);
+/* UNARY or BINARY, whose scalar parameters must fit in an integral result. */
+st_status st__checked_meta(st_run *r);
 /* UNARY, where a new result has self's layout or is contiguous. */
 st_status st__like_self_meta(st_run *r);
 st_status st__contiguous_meta(st_run *r);
@@ -74,6 +76,7 @@ st_status st__pow_scalar_impl(st_run *r);
 st_status st__square_meta(st_run *r);
 st_status st__square_impl(st_run *r);
 st_status st__pow_number_meta(st_run *r); /* pow.Scalar: scalar^tensor */
+st_status st__ldexp_meta(st_run *r);
 st_status st__deg2rad_meta(st_run *r);
 st_status st__rad2deg_meta(st_run *r);
 st_status st__neg_meta(st_run *r);
@@ -85,7 +88,8 @@ st_status st__to_real_float_meta(st_run *r); /* angle: also integers to float */
 /* -- Selection ------------------------------------------------------------ */
 
 st_status st__clamp_meta(st_run *r);
-st_status st__clamp_impl(st_run *r);
+st_status st__hardtanh_meta(st_run *r);
+st_status st__clamp_impl(st_run *r); /* also hardtanh */
 st_status st__clamp_tensor_meta(st_run *r);
 st_status st__clamp_tensor_impl(st_run *r);
 st_status st__where_meta(st_run *r);
