@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-const uint8_t st__dtype_size[ST_DTYPE_COUNT + 1] = {
+const uint8_t st__dtype_size[ST_DTYPE_ALL] = {
 #define SIZE(id, name, bytes) bytes,
   ST_DTYPE_MAP(SIZE)
 #undef SIZE
@@ -30,7 +30,7 @@ static const struct { const char *name; st_dtype dtype; } aliases[] = {
 };
 
 const char *st__dtype_name(st_dtype d) {
-  return (unsigned)d <= ST_DTYPE_COUNT ? dtype_names[d] : "none";
+  return (unsigned)d < ST_DTYPE_ALL ? dtype_names[d] : "none";
 }
 
 bool st__dtype_parse(const char *s, st_dtype *out) {
@@ -59,21 +59,23 @@ bool st__dtype_parse(const char *s, st_dtype *out) {
 #define b1 ST_BOOL
 #define bf ST_BFLOAT16
 #define c2 ST_COMPLEX32
-static const uint8_t promote_table[ST_DTYPE_COUNT + 1][ST_DTYPE_COUNT + 1] = {
-  /*         u1  i1  i2  i4  i8  f2  f4  f8  c4  c8  b1  bf  c2 */
-  /* u1 */ { u1, i2, i2, i4, i8, f2, f4, f8, c4, c8, u1, bf, c2 },
-  /* i1 */ { i2, i1, i2, i4, i8, f2, f4, f8, c4, c8, i1, bf, c2 },
-  /* i2 */ { i2, i2, i2, i4, i8, f2, f4, f8, c4, c8, i2, bf, c2 },
-  /* i4 */ { i4, i4, i4, i4, i8, f2, f4, f8, c4, c8, i4, bf, c2 },
-  /* i8 */ { i8, i8, i8, i8, i8, f2, f4, f8, c4, c8, i8, bf, c2 },
-  /* f2 */ { f2, f2, f2, f2, f2, f2, f4, f8, c4, c8, f2, f4, c2 },
-  /* f4 */ { f4, f4, f4, f4, f4, f4, f4, f8, c4, c8, f4, f4, c4 },
-  /* f8 */ { f8, f8, f8, f8, f8, f8, f8, f8, c8, c8, f8, f8, c8 },
-  /* c4 */ { c4, c4, c4, c4, c4, c4, c4, c8, c4, c8, c4, c4, c4 },
-  /* c8 */ { c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8 },
-  /* b1 */ { u1, i1, i2, i4, i8, f2, f4, f8, c4, c8, b1, bf, c2 },
-  /* bf */ { bf, bf, bf, bf, bf, f4, f4, f8, c4, c8, bf, bf, c4 },
-  /* c2 */ { c2, c2, c2, c2, c2, c2, c4, c8, c4, c8, c2, c4, c2 },
+#define cb ST_BCOMPLEX32
+static const uint8_t promote_table[ST_DTYPE_ALL][ST_DTYPE_ALL] = {
+  /*         u1  i1  i2  i4  i8  f2  f4  f8  c4  c8  b1  bf  c2  cb */
+  /* u1 */ { u1, i2, i2, i4, i8, f2, f4, f8, c4, c8, u1, bf, c2, cb },
+  /* i1 */ { i2, i1, i2, i4, i8, f2, f4, f8, c4, c8, i1, bf, c2, cb },
+  /* i2 */ { i2, i2, i2, i4, i8, f2, f4, f8, c4, c8, i2, bf, c2, cb },
+  /* i4 */ { i4, i4, i4, i4, i8, f2, f4, f8, c4, c8, i4, bf, c2, cb },
+  /* i8 */ { i8, i8, i8, i8, i8, f2, f4, f8, c4, c8, i8, bf, c2, cb },
+  /* f2 */ { f2, f2, f2, f2, f2, f2, f4, f8, c4, c8, f2, f4, c2, c4 },
+  /* f4 */ { f4, f4, f4, f4, f4, f4, f4, f8, c4, c8, f4, f4, c4, c4 },
+  /* f8 */ { f8, f8, f8, f8, f8, f8, f8, f8, c8, c8, f8, f8, c8, c8 },
+  /* c4 */ { c4, c4, c4, c4, c4, c4, c4, c8, c4, c8, c4, c4, c4, c4 },
+  /* c8 */ { c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8, c8 },
+  /* b1 */ { u1, i1, i2, i4, i8, f2, f4, f8, c4, c8, b1, bf, c2, cb },
+  /* bf */ { bf, bf, bf, bf, bf, f4, f4, f8, c4, c8, bf, bf, c4, cb },
+  /* c2 */ { c2, c2, c2, c2, c2, c2, c4, c8, c4, c8, c2, c4, c2, c4 },
+  /* cb */ { cb, cb, cb, cb, cb, c4, c4, c8, c4, c8, cb, cb, c4, cb },
 };
 #undef u1
 #undef i1
@@ -88,6 +90,7 @@ static const uint8_t promote_table[ST_DTYPE_COUNT + 1][ST_DTYPE_COUNT + 1] = {
 #undef b1
 #undef bf
 #undef c2
+#undef cb
 
 st_dtype st__promote(st_dtype a, st_dtype b) {
   return (st_dtype)promote_table[a][b];
@@ -105,6 +108,7 @@ bool st__can_cast(st_dtype from, st_dtype to) {
 st_dtype st__real_dtype(st_dtype d) {
   switch (d) {
     case ST_COMPLEX32: return ST_FLOAT16;
+    case ST_BCOMPLEX32: return ST_BFLOAT16;
     case ST_COMPLEX64: return ST_FLOAT32;
     case ST_COMPLEX128: return ST_FLOAT64;
     default: return d;
@@ -114,10 +118,19 @@ st_dtype st__real_dtype(st_dtype d) {
 st_dtype st__complex_dtype(st_dtype d) {
   switch (d) {
     case ST_FLOAT16: return ST_COMPLEX32;
-    case ST_BFLOAT16: case ST_FLOAT32: return ST_COMPLEX64;
+    case ST_BFLOAT16: return ST_BCOMPLEX32;
+    case ST_FLOAT32: return ST_COMPLEX64;
     case ST_FLOAT64: return ST_COMPLEX128;
     default: return d;
   }
+}
+
+st_status st__refuse_complex_half(st_dtype d) {
+  const bool is_bfloat = d == ST_BCOMPLEX32;
+  return st__fail(ST_BAD_DTYPE, "%s and complex numbers give %s, which tensors "
+                  "cannot have: convert the %s tensor to float32 or complex64 "
+                  "first", is_bfloat ? "bfloat16" : "float16",
+                  st__dtype_name(d), is_bfloat ? "bfloat16" : "float16");
 }
 
 static _Atomic int default_dtype = ST_FLOAT32;

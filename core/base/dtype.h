@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-extern const uint8_t st__dtype_size[ST_DTYPE_COUNT + 1];
+extern const uint8_t st__dtype_size[ST_DTYPE_ALL];
 
 static inline size_t st__itemsize(st_dtype d) { return st__dtype_size[d]; }
 
@@ -16,7 +16,12 @@ const char *st__dtype_name(st_dtype d);            /* "float32" */
 bool st__dtype_parse(const char *s, st_dtype *out); /* also "float", "long" */
 
 static inline bool st__is_complex(st_dtype d) {
-  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32;
+  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32 ||
+         d == ST_BCOMPLEX32;
+}
+/* Such dtypes appear in type promotion only. */
+static inline bool st__is_complex_half(st_dtype d) {
+  return d == ST_COMPLEX32 || d == ST_BCOMPLEX32;
 }
 static inline bool st__is_floating(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_FLOAT32 || d == ST_FLOAT64 ||
@@ -28,7 +33,7 @@ static inline bool st__is_reduced_float(st_dtype d) {
   return d == ST_FLOAT16 || d == ST_BFLOAT16;
 }
 
-/* The promoted dtype of a and b, from ATen's 13 x 13 table. */
+/* The promoted dtype of a and b, from ATen's 14 x 14 table. */
 st_dtype st__promote(st_dtype a, st_dtype b);
 /* False for complex -> real, float -> integer, non-bool -> bool. */
 bool st__can_cast(st_dtype from, st_dtype to);
@@ -36,6 +41,9 @@ bool st__can_cast(st_dtype from, st_dtype to);
 st_dtype st__real_dtype(st_dtype d);
 /* complex64 for float32, ...; d must be floating or complex. */
 st_dtype st__complex_dtype(st_dtype d);
+
+/* BAD_DTYPE for a result of dtype complex32 or bcomplex32. */
+st_status st__refuse_complex_half(st_dtype d);
 
 /* The default dtype of floating-point results, process-wide: float32 at the
  * start. It must be a floating dtype (BAD_DTYPE). */

@@ -45,8 +45,8 @@ typedef enum st_status {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-/* id, name, bytes. The first eight have ATen's numbers. complex32 exists in
- * type promotion only: no tensor has it.
+/* id, name, bytes. The first eight have ATen's numbers. complex32 and
+ * bcomplex32 (two bfloat16) exist in type promotion only: no tensor has them.
  * ORDER DTYPE: promote_table (base/dtype.c), kernel tables. */
 #define ST_DTYPE_MAP(X) \
   X(UINT8,      "uint8",      1)  \
@@ -61,14 +61,15 @@ typedef enum st_status {
   X(COMPLEX128, "complex128", 16) \
   X(BOOL,       "bool",       1)  \
   X(BFLOAT16,   "bfloat16",   2)  \
-  X(COMPLEX32,  "complex32",  4)
+  X(COMPLEX32,  "complex32",  4)  \
+  X(BCOMPLEX32, "bcomplex32", 4)
 
 typedef enum st_dtype {
 #define ST_DTYPE_ENUM(id, name, bytes) ST_##id,
   ST_DTYPE_MAP(ST_DTYPE_ENUM)
 #undef ST_DTYPE_ENUM
   ST_DTYPE_COUNT = ST_COMPLEX32, /* dtypes a tensor can have */
-  ST_DTYPE_NONE = 255            /* "not given" */
+  ST_DTYPE_ALL = ST_BCOMPLEX32 + 1, ST_DTYPE_NONE = 255 /* "not given" */
 } st_dtype;
 
 /* -- Memory formats and devices ------------------------------------------- */
@@ -120,10 +121,7 @@ typedef struct st_registration st_registration;
 typedef struct st_library st_library;
 typedef struct st_node st_node; /* an operation in the autograd graph */
 
-enum {
-  ST_MAX_DIMS = 64,  /* dimensions of a tensor */
-  ST_MAX_ARGS = 64   /* arguments of an operator (C8) */
-};
+enum { ST_MAX_DIMS = 64 /* of a tensor */, ST_MAX_ARGS = 64 /* (C8) */ };
 
 /* A set of dispatch keys: backend bits 0..13, functionality bits 14..53. */
 typedef uint64_t st_keyset;

@@ -156,12 +156,11 @@ static st_status compute_common_dtype(st_iter *it, const dtype_scan *s) {
   }
   /* If the result has a static dtype, as in comparisons, complex32 can be
    * computed as complex64. */
-  if (it->common_dtype == ST_COMPLEX32 && it->static_dtype != ST_DTYPE_NONE) {
+  const bool is_half = st__is_complex_half(it->common_dtype);
+  if (is_half && it->static_dtype != ST_DTYPE_NONE) {
     it->common_dtype = ST_COMPLEX64;
-  }
-  if (it->common_dtype == ST_COMPLEX32) {
-    return st__fail(ST_BAD_DTYPE, "the dtypes promote to complex32, which is "
-                    "not supported");
+  } else if (is_half) {
+    return st__refuse_complex_half(it->common_dtype);
   }
   return ST_OK;
 }

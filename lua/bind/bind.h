@@ -124,7 +124,7 @@ typedef struct st__state {
   lua_State *running;            /* of the innermost call into the engine */
   const void *meta[ST_UD_COUNT];    /* addresses of metatables, or NULL */
   int meta_ref[ST_UD_COUNT];        /* their registry references */
-  int dtype_ref[ST_DTYPE_COUNT + 1];
+  int dtype_ref[ST_DTYPE_ALL];
   int sizes_ref;                 /* metatable of shapes */
   int error_ref;                 /* pending error of a Lua kernel */
   int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t, or LUA_NOREF */

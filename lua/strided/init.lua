@@ -50,7 +50,7 @@ for _, name in pairs {
   "set_default_dtype", "contiguous_format", "preserve_format",
   "channels_last", "channels_last_3d", "bool", "uint8", "int8", "int16",
   "int32", "float16", "bfloat16", "float32", "float64", "complex32",
-  "complex64", "complex128",
+  "bcomplex32", "complex64", "complex128",
 } do
   st[name] = core[name]
 end

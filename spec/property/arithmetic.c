@@ -150,8 +150,8 @@ static double choice(opcode op, double a, double b) {
       return a < b || a != a ? a : b;
     case OP_FMAX: return a >= b || b != b ? a : b;
     case OP_FMIN: return a <= b || b != b ? a : b;
-    case OP_CLAMP_MIN: return a < b ? b : a;
-    default: return a > b ? b : a;
+    case OP_CLAMP_MIN: return a < b || b != b ? b : a;
+    default: return a > b || b != b ? b : a;
   }
 }
 

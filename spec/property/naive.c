@@ -20,7 +20,8 @@ static typed typed_of(const operand *o) {
 
 static typed typed_number(st_scalar s) { return (typed){widest(s), PLAIN}; }
 
-/* What is computed in; ST_COMPLEX32 is nothing that tensors have. */
+/* What is computed in; complex32 and bcomplex32 are nothing that tensors have.
+ */
 static st_dtype common_dtype(const test *t) {
   typed all[MOST_OPERANDS + MOST_NUMBERS + 1];
   int n = 0;
@@ -46,7 +47,9 @@ static st_dtype common_dtype(const test *t) {
   }
   const st_dtype d = result_type(all, n);
   if (t->row->rule == FLOATS && is_integer(d)) return ST_FLOAT32;
-  if (t->row->rule == COMPARE && d == ST_COMPLEX32) return ST_COMPLEX64;
+  if (t->row->rule == COMPARE && (d == ST_COMPLEX32 || d == ST_BCOMPLEX32)) {
+    return ST_COMPLEX64;
+  }
   return d;
 }
 
@@ -176,6 +179,14 @@ static void judge_value(const test *t, int k, verdict *v) {
   }
 }
 
+/* An integer bound may lie outside the dtype where a value satisfies it: a
+ * minimum below it, a maximum above it. */
+static bool bound_fits(st_scalar s, st_dtype d, bool is_min) {
+  if (!is_integer(d)) return fits(s, d);
+  const int64_t x = number_of(s).i;
+  return wrapped(d, x) == x || (x < 0) == is_min;
+}
+
 static void judge_numbers(const test *t, verdict *v) {
   const bool is_sum = t->row->op <= OP_RSUB;
   if (t->row->op == OP_SUB || t->row->op == OP_RSUB) {
@@ -190,8 +201,13 @@ static void judge_numbers(const test *t, verdict *v) {
     if (c == 'z') judge_value(t, i, v);
     if (!strchr("bvp", c) || k == t->nnumbers) continue;
     const st_scalar s = t->number[k++];
-    if (c == 'p' && t->row->op != OP_LERP_NUMBER) continue;
-    if (into < ST_DTYPE_COUNT && !fits(s, into)) refuse(v, ST_BAD_VALUE);
+    const bool is_min = k == 1 && t->row->op != OP_CLAMP_MAX;
+    const bool is_factor = t->row->op == OP_ADDCMUL && is_integer(into);
+    if (c == 'p' && t->row->op != OP_LERP_NUMBER && !is_factor) continue;
+    if (into < ST_DTYPE_COUNT &&
+        !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, into))) {
+      refuse(v, ST_BAD_VALUE);
+    }
   }
 }
 
@@ -353,6 +369,15 @@ static void write_element(const loop *l, const char *oracle, char *to) {
   }
 }
 
+/* The integer of dtype d that is nearest to an integer bound. */
+static number nearest(st_scalar bound, st_dtype d) {
+  const int64_t x = number_of(bound).i;
+  const int64_t most = d == ST_UINT8 ? UINT8_MAX
+    : (int64_t)(UINT64_MAX >> (65 - 8 * st_dtype_size(d)));
+  if (wrapped(d, x) == x) return (number){.i = x};
+  return (number){.i = x > 0 ? most : d == ST_UINT8 ? 0 : -most - 1};
+}
+
 static void get_numbers(loop *l) {
   const test *t = l->test;
   const char *z = strchr(t->row->args, 'z');
@@ -362,6 +387,9 @@ static void get_numbers(loop *l) {
     const st_scalar s = t->number[k];
     l->numbers[k] = is_value ? convert(number_of(s), widest(s), l->written)
                              : parameter(s, l->verdict->common);
+    if (t->row->rule == BOUNDED && is_integer(l->verdict->common)) {
+      l->numbers[k] = nearest(s, l->verdict->common);
+    }
   }
   if (z) {
     const int k = (int)(z - t->row->args);

@@ -16,7 +16,8 @@ bool is_float(st_dtype d) {
 }
 
 bool is_complex(st_dtype d) {
-  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32;
+  return d == ST_COMPLEX64 || d == ST_COMPLEX128 || d == ST_COMPLEX32 ||
+         d == ST_BCOMPLEX32;
 }
 
 st_dtype real_of(st_dtype d) {
@@ -267,8 +268,9 @@ static int category(st_dtype d) {
 
 static st_dtype complex_of(st_dtype d) {
   return d == ST_FLOAT16 ? ST_COMPLEX32
+       : d == ST_BFLOAT16 ? ST_BCOMPLEX32
        : d == ST_FLOAT64 || d == ST_COMPLEX128 ? ST_COMPLEX128
-       : d == ST_COMPLEX32 ? d : ST_COMPLEX64;
+       : d == ST_COMPLEX32 || d == ST_BCOMPLEX32 ? d : ST_COMPLEX64;
 }
 
 /* The dtype both convert to; ST_DTYPE_NONE is nothing. */
@@ -280,7 +282,7 @@ static st_dtype promote(st_dtype a, st_dtype b) {
     if (category(b) < 2) return a;
     const st_dtype c = complex_of(b);
     return a == ST_COMPLEX128 || c == ST_COMPLEX128 ? ST_COMPLEX128
-         : a == ST_COMPLEX32 && c == ST_COMPLEX32 ? a : ST_COMPLEX64;
+         : a == c ? a : ST_COMPLEX64;
   }
   if (category(a) != category(b)) return a;
   if (category(a) == 2) {

@@ -80,7 +80,7 @@ bool can_cast(st_dtype from, st_dtype to);
 /* What takes part in type promotion, and how much it weighs. */
 enum { TENSOR, ZERO_DIM, PLAIN };
 typedef struct typed { st_dtype dtype; int rank; } typed;
-/* ST_COMPLEX32 when only that would do. */
+/* ST_COMPLEX32 or ST_BCOMPLEX32 when only that would do. */
 st_dtype result_type(const typed *t, int n);
 
 /* -- arithmetic.c --------------------------------------------------------- */

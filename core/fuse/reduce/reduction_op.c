@@ -154,7 +154,7 @@ static st_dtype with_init(st_dtype d, st_scalar init) {
   const st_dtype s = st__scalar_dtype(init);
   if (st__is_complex(s)) {
     return st__is_complex(d) ? d
-         : st__is_floating(d) ? st__complex_dtype(d) : s;
+         : st__is_floating(d) ? st__promote(d, ST_COMPLEX64) : s;
   }
   if (st__is_floating(s)) {
     return st__is_complex(d) || st__is_floating(d) ? d : s;

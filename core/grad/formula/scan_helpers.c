@@ -63,6 +63,20 @@ static st_tensor *positive_part(st_op_scope *c, const st_tensor *g,
     log_sum_from_end(c, rest, dim), tensor_of(&args[1])));
 }
 
+/* Complex logarithms exist for every g, so one sum suffices: the conjugate of
+ * the reverse sum of conj(g) exp(self - result). */
+static st_tensor *complex_logcumsumexp_back(st_op_scope *c,
+                                            const st_helper_arg *args) {
+  const st_tensor *g = st__apply1(c, ST_OP_conj_physical,
+                                  tensor_of(&args[0]));
+  const st_tensor *logs = st__apply2(c, ST_OP_sub_Tensor,
+                                     st__apply1(c, ST_OP_log, g),
+                                     tensor_of(&args[2]));
+  const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
+    log_sum_from_end(c, logs, args[3].value.u.i), tensor_of(&args[1]));
+  return st__apply1(c, ST_OP_conj_physical, st__apply1(c, ST_OP_exp, sum));
+}
+
 /* logcumsumexp_back(grad, self, result, dim) */
 st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
                                      st_value *out) {
@@ -71,6 +85,9 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
   (void)n;
   if (grad->numel == 0 || grad->ndim == 0) {
     return st__value_copy(&args[0].value, out);
+  }
+  if (st__is_complex((st_dtype)grad->dtype)) {
+    return st__scope_return(&c, complex_logcumsumexp_back(&c, args), out);
   }
   const st_tensor *up = positive_part(&c, grad,
     st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)), args);

@@ -6,7 +6,7 @@
 
 #include <tgmath.h>
 
-#include "kernel/math/complex.h"
+#include "kernel/math/complex_exp_log.h"
 #include "kernel/math/integer.h"
 
 /* -- Floats --------------------------------------------------------------- */

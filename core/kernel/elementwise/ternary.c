@@ -26,6 +26,8 @@ CLAMP_FLOAT(f8)
 #define INT_MIN_OF(x, y) ((x) < (y) ? (x) : (y))
 #define CLAMP(x, low, high) \
   _Generic((x), float: clamp_f4_, default: clamp_f8_)(x, low, high)
+#define NUMBER_FOR(x, nan, high, low) \
+  ((x) != (x) ? (nan) : fabs(x) != INFINITY ? (x) : (x) > 0 ? (high) : (low))
 /* A negative eps means no clamping. */
 #define AWAY_FROM_ENDS(x, eps) \
   ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))

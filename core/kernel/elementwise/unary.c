@@ -6,7 +6,7 @@
 
 #include <tgmath.h>
 
-#include "kernel/math/complex.h"
+#include "kernel/math/complex_exp_log.h"
 
 #define PI    3.14159265358979323846
 #define LN_2  0.69314718055994530942

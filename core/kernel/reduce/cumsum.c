@@ -8,7 +8,8 @@
 
 #include "kernel/kernel.h"
 
-#include "kernel/math/complex.h" /* after it: defines a macro called complex */
+/* after it: defines a macro called complex */
+#include "kernel/math/complex_exp_log.h"
 #include "kernel/math/half_rows.h"
 
 typedef float _Complex c64;
@@ -162,6 +163,16 @@ static inline double logaddexp(double a, double b) {
 
 FLOAT_SCANS(logcumsumexp, logaddexp)
 
+/* A term of a complex sum. The angle of log(0) is 0, and a NaN in one part
+ * makes both parts NaN. */
+static inline c128 log_term(c128 z) {
+  if (st_cisnan(z)) return CMPLX(NAN, NAN);
+  return creal(z) == -INFINITY ? CMPLX(-INFINITY, 0) : z;
+}
+
+SCAN(logcumsumexp_c64, c64, c128, log_term, TO_C64, st_clogaddexp)
+SCAN(logcumsumexp_c128, c128, c128, log_term, SAME, st_clogaddexp)
+
 /* -- Running extrema ------------------------------------------------------ */
 
 /* Of equal elements the last one counts. A NaN is an extremum, and after it
@@ -215,10 +226,11 @@ EXTREMES(f64, double, double, SAME)
 #define NUMBER(name) \
   {ST_K_##name, {WRAPPED_LOOPS(name), FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 #define ORDERED(name) {ST_K_##name, {INT_LOOPS(name), FLOAT_LOOPS(name)}}
-#define FLOATING(name) {ST_K_##name, {FLOAT_LOOPS(name)}}
+#define INEXACT(name) \
+  {ST_K_##name, {FLOAT_LOOPS(name), COMPLEX_LOOPS(name)}}
 
 static const st_kernel_row rows[] = {
-  NUMBER(cumsum), NUMBER(cumprod), FLOATING(logcumsumexp), ORDERED(cummax),
+  NUMBER(cumsum), NUMBER(cumprod), INEXACT(logcumsumexp), ORDERED(cummax),
   ORDERED(cummin)};
 
 ST_EXPORT(st__cumsum, rows)

@@ -5,6 +5,7 @@
  * the kernels of copy_ convert to the dtype of the result.
  */
 
+#include <complex.h>
 #include <math.h>
 
 #include "base/threads.h"
@@ -19,7 +20,7 @@ typedef struct sequence {
   st_curve curve;
   int64_t first, by;        /* CURVE_INT */
   double start, step, end;  /* the other curves */
-  bool is_complex;          /* CURVE_LINEAR: has imaginary parts as well */
+  bool is_complex;          /* has imaginary parts as well */
   double start_im, step_im, end_im;
   double base;              /* CURVE_LOG */
   int64_t count;
@@ -43,8 +44,16 @@ static double value_at(const sequence *q, int64_t i) {
   return q->curve == CURVE_LOG ? pow(q->base, v) : v;
 }
 
-static double imaginary_at(const sequence *q, int64_t i) {
-  return interpolate(q->start_im, q->step_im, q->end_im, i, q->count);
+/* The real and the imaginary part of element i. */
+static void complex_at(const sequence *q, int64_t i, double *parts) {
+  parts[0] = interpolate(q->start, q->step, q->end, i, q->count);
+  parts[1] = interpolate(q->start_im, q->step_im, q->end_im, i, q->count);
+  if (q->curve != CURVE_LOG) return;
+  const double exponent[] = {parts[0], parts[1]};
+  double _Complex z;
+  memcpy(&z, exponent, sizeof z);
+  z = cpow(q->base, z);
+  memcpy(parts, &z, sizeof z);
 }
 
 static void write_block(const sequence *q, int64_t begin, int64_t n) {
@@ -59,10 +68,7 @@ static void write_block(const sequence *q, int64_t begin, int64_t n) {
     }
     data[1] = (char *)ints;
   } else if (q->is_complex) {
-    for (int64_t i = 0; i < n; i++) {
-      floats[2 * i] = value_at(q, begin + i);
-      floats[2 * i + 1] = imaginary_at(q, begin + i);
-    }
+    for (int64_t i = 0; i < n; i++) complex_at(q, begin + i, floats + 2 * i);
     data[1] = (char *)floats;
   } else {
     for (int64_t i = 0; i < n; i++) floats[i] = value_at(q, begin + i);
@@ -224,12 +230,12 @@ static st_status make_space(const st_value *args, st_curve curve,
   const st_scalar end = st__to_scalar(&args[1]);
   const bool parts = is_complex(start) || is_complex(end);
   const st_dtype usual = st__default_dtype();
-  st_options o = {parts ? st__complex_dtype(usual) : usual, ST_DEVICE_CPU};
+  st_options o = {parts ? st__scalar_dtype(st__scalar_complex(0, 0))
+                        : usual, ST_DEVICE_CPU};
   sequence q = {.curve = curve, .count = args[2].u.i, .base = base};
   double from[2], to[2];
   ST_TRY(st__read_options(options, &o));
   q.is_complex = st__is_complex(o.dtype);
-  if (q.is_complex && curve == CURVE_LOG) return st__no_kernel_for(o.dtype);
   if (parts && !q.is_complex) {
     return st__fail(ST_BAD_DTYPE, "start and end are complex, but dtype is "
                     "%s", st__dtype_name(o.dtype));

@@ -20,7 +20,7 @@ typedef struct target {
 static st_status read_dtype(const st_value *v, st_dtype otherwise,
                             st_dtype *out) {
   const int64_t d = st__to_int(v, otherwise);
-  if (d < 0 || d > ST_DTYPE_COUNT) {
+  if (d < 0 || d >= ST_DTYPE_ALL) {
     return st__fail(ST_BAD_VALUE, "there is no dtype number %" PRId64, d);
   }
   *out = (st_dtype)d;

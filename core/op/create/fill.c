@@ -30,7 +30,7 @@ static bool float_fits(double f, st_dtype dtype) {
          (f >= float_limits[dtype].low && f <= float_limits[dtype].high);
 }
 
-static int64_t int_max(st_dtype dtype) {
+int64_t st__int_max(st_dtype dtype) {
   switch (dtype) {
     case ST_UINT8: return UINT8_MAX;
     case ST_INT8: return INT8_MAX;
@@ -40,8 +40,12 @@ static int64_t int_max(st_dtype dtype) {
   }
 }
 
+int64_t st__int_min(st_dtype dtype) {
+  return dtype == ST_UINT8 ? 0 : -st__int_max(dtype) - 1;
+}
+
 static bool int_fits(int64_t i, st_dtype dtype) {
-  const int64_t max = int_max(dtype);
+  const int64_t max = st__int_max(dtype);
   return i <= max && i >= (dtype == ST_UINT8 ? -max : -max - 1);
 }
 
@@ -55,7 +59,7 @@ static bool fits(st_scalar v, st_dtype dtype) {
   if (!real && v.u.c[1] != 0) return false;
   if (st__is_floating(dtype)) return float_fits(f, dtype);
   if (v.kind == ST_SCALAR_INT) return int_fits(v.u.i, dtype);
-  const double high = (double)int_max(dtype);
+  const double high = (double)st__int_max(dtype);
   if (dtype == ST_INT64) return f >= -high && f < high;
   return f >= (dtype == ST_UINT8 ? 0 : -high - 1) && f <= high;
 }

@@ -171,7 +171,8 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
     return st__fail(ST_BAD_VALUE, "the exponent of an integer tensor must not "
                     "be negative, it is %lld", (long long)exponent.u.i);
   }
-  if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  if (st__is_integral(d)) ST_TRY(st__check_scalar_fits(exponent, d));
+  if (st__is_complex_half(d)) return st__no_kernel_for(d);
   st__get_self_as(r, d, &in);
   return st__build_pointwise(r, (ST_ITER_UNARY & ~ST_ITER_SAME_DTYPE) |
                              ST_ITER_CAST_OUTPUTS | ST_ITER_SAFE_CAST, &in,
@@ -225,10 +226,29 @@ st_status st__pow_number_meta(st_run *r) {
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   const st_dtype d = st__result_type(in.t, in.n);
-  const st_status status = r->variant == ST_FUNCTIONAL && d != ST_COMPLEX32
+  const st_status status = r->variant == ST_FUNCTIONAL &&
+                           !st__is_complex_half(d)
     ? st__set_output(r, 0, e->ndim, e->sizes, NULL, d) : ST_OK;
   if (status != ST_OK) return st__release_inputs(&in), status;
   return st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE);
+}
+
+/* -- ldexp ---------------------------------------------------------------- */
+
+/* A new result of self's shape has self's layout. */
+st_status st__ldexp_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0), *other = st__arg_tensor(r, 1);
+  int64_t sizes[ST_MAX_DIMS];
+  int ndim;
+  st_inputs in;
+  ST_TRY(st__broadcast_shape(self->ndim, self->sizes, other->ndim,
+                             other->sizes, sizes, &ndim));
+  ST_TRY(st__get_inputs(r, &in));
+  const st_status status = st__has_sizes(self, ndim, sizes)
+    ? st__new_like_self(r, st__result_type(in.t, in.n), ST_FORMAT_PRESERVE)
+    : ST_OK;
+  if (status != ST_OK) return st__release_inputs(&in), status;
+  return st__build_pointwise(r, ST_ITER_BINARY_FLOAT, &in, ST_DTYPE_NONE);
 }
 
 /* -- In-place variants with overloads ------------------------------------- */
@@ -287,13 +307,13 @@ st_status st__neg_meta(st_run *r) {
   return st__unary_meta(r);
 }
 
-/* The new real result of a complex input is contiguous. */
-static st_status build_to_real(st_run *r, uint32_t flags) {
+/* format: the layout of the new real result of a complex input. */
+static st_status build_to_real(st_run *r, uint32_t flags, st_format format) {
   const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
   const st_dtype real = st__is_complex(d) ? st__real_dtype(d) : ST_DTYPE_NONE;
   st_inputs in;
   if (st__is_complex(d)) {
-    ST_TRY(st__new_like_self(r, real, ST_FORMAT_CONTIGUOUS));
+    ST_TRY(st__new_like_self(r, real, format));
   }
   ST_TRY(st__get_inputs(r, &in));
   return st__build_pointwise(r, flags, &in, real);
@@ -306,11 +326,12 @@ st_status st__to_real_meta(st_run *r) {
                     "dtype %s", st__dtype_name(st__real_dtype(d)),
                     st__dtype_name(d));
   }
-  return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT);
+  return build_to_real(r, ST_ITER_UNARY_FLOAT & ~ST_ITER_INT_TO_FLOAT,
+                       ST_FORMAT_PRESERVE);
 }
 
 st_status st__to_real_float_meta(st_run *r) {
-  return build_to_real(r, ST_ITER_UNARY_FLOAT);
+  return build_to_real(r, ST_ITER_UNARY_FLOAT, ST_FORMAT_CONTIGUOUS);
 }
 
 /* -- frexp ---------------------------------------------------------------- */

@@ -26,12 +26,26 @@ static st_status clamp_dtype(const st_run *r, st_dtype *out) {
   return st__dtype_among(r, s, n, out);
 }
 
+/* An integer bound may lie outside the range of dtype d if a value in the range
+ * satisfies it. */
+static st_status check_bound(st_scalar s, st_dtype d, const char *name) {
+  if (!st__is_integral(d)) return st__check_scalar_fits(s, d);
+  ST_TRY(st__check_scalar_fits(s, ST_INT64));
+  const int64_t bound = st__scalar_to_int(s);
+  const bool is_min = strncmp(name, "min", 3) == 0;
+  if (is_min ? bound <= st__int_max(d) : bound >= st__int_min(d)) return ST_OK;
+  return st__fail(ST_BAD_VALUE, "%s is %lld, %s every %s", name,
+                  (long long)bound, is_min ? "above" : "below",
+                  st__dtype_name(d));
+}
+
 static st_status check_bounds(const st_run *r, st_dtype d) {
   bool any = false;
   for (int i = 1; i <= clamp_bounds(r); i++) {
     if (st__is_none(&r->args[i])) continue;
     any = true;
-    ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[i]), d));
+    ST_TRY(check_bound(st__to_scalar(&r->args[i]), d,
+                       r->call->schema->args[i].name));
   }
   if (any) return ST_OK;
   return st__fail(ST_BAD_VALUE, "at least one of min and max must be given");
@@ -48,9 +62,25 @@ st_status st__clamp_meta(st_run *r) {
   return st__build_pointwise(r, ST_ITER_UNARY, &in, ST_DTYPE_NONE);
 }
 
+st_status st__hardtanh_meta(st_run *r) {
+  ST_TRY(check_bounds(r, (st_dtype)st__arg_tensor(r, 0)->dtype));
+  return st__like_self_meta(r);
+}
+
+/* The nearest integer of dtype d. */
+static st_scalar saturated(st_scalar s, st_dtype d) {
+  const int64_t v = st__scalar_to_int(s);
+  const int64_t low = st__int_min(d), high = st__int_max(d);
+  return st__scalar_int(v < low ? low : v > high ? high : v);
+}
+
 st_status st__clamp_impl(st_run *r) {
+  const st_dtype d = r->it.common_dtype;
   st_params k;
   st__get_scalars(r, &k);
+  for (int i = 0; st__is_integral(d) && i < 2; i++) {
+    k.s[i] = saturated(k.s[i], d);
+  }
   if (r->row->kernel != ST_K_clamp) {
     return st__run_kernel(r, r->row->kernel, &k);
   }
@@ -93,7 +123,7 @@ static st_status check_mask(const st_tensor *mask, const char *name) {
 static st_status check_where(const st_run *r, const st_inputs *in,
                              st_dtype d) {
   ST_TRY(check_mask(in->t[0], "condition"));
-  if (d == ST_COMPLEX32) return st__no_kernel_for(d);
+  if (st__is_complex_half(d)) return st__no_kernel_for(d);
   for (int i = 1; i < 3; i++) {
     if (!st__arg_tensor(r, i)) ST_TRY(st__check_scalar_arg(r, i, d));
   }
@@ -200,7 +230,7 @@ static double largest(st_dtype d) {
 /* Defaults: 0 for NaN, the largest finite values of the dtype for infinities.
  */
 st_status st__nan_to_num_impl(st_run *r) {
-  const double max = largest(r->it.common_dtype);
+  const double max = largest(st__real_dtype(r->it.common_dtype));
   st_params k;
   st__get_scalars(r, &k);
   if (st__is_none(&r->args[2])) k.s[1] = st__scalar_float(max);

@@ -1,4 +1,4 @@
-/* float_power and ldexp, composed of pow and mul.
+/* float_power and ldexp, composed of pow, mul and _ldexp.
  */
 
 #include "op/elementwise/composite_ops.h"
@@ -58,11 +58,20 @@ ST_BOXED(st__box_float_power_) {
 
 /* -- ldexp ---------------------------------------------------------------- */
 
-/* Calls this variant of mul with self and 2^other. mul casts to the dtype of
- * its output. */
+static bool has_exact_kernel(const st_value *args) {
+  return st__is_integral((st_dtype)args[1].u.tensor->dtype) &&
+         st__is_floating((st_dtype)args[0].u.tensor->dtype);
+}
+
+/* Floats and integral exponents: calls this variant of _ldexp, which is
+ * exact. Others: of mul with self and 2^other. Both cast to the dtype of their
+ * output. */
 static st_status scaled(st_variant variant, const st_value *args,
                         st_value *rets) {
   st_op_scope c = {.n = 0};
+  if (has_exact_kernel(args)) {
+    return st__call(st__op_variant(ST_OP__ldexp, variant), args, rets);
+  }
   const st_value power[] = {st__of_float(2), args[1]};
   const st_tensor *scale = st__apply(&c, ST_OP_pow_Scalar, 2, power);
   if (st__scope_ok(&c)) {

@@ -4,6 +4,8 @@
 #include "op/elementwise/pointwise.h"
 
 #include "op/create/copy.h"
+#include "op/elementwise/result_layout.h"
+#include "tensor/format.h"
 #include "tensor/view.h"
 
 /* -- Operands ------------------------------------------------------------- */
@@ -187,17 +189,45 @@ st_status st__contiguous_meta(st_run *r) {
   return st__unary_meta(r);
 }
 
+typedef st_status (*layout_fn)(const st_tensor *self, st_tensor **out);
+
+/* Makes the bool result in the layout of Note [Layouts of chains]. */
+static st_status new_by_chain(st_run *r, layout_fn layout) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  st_tensor *like = NULL;
+  ST_TRY(layout(self, &like));
+  const st_status status = st__tensor_empty_strided(
+    (st_device)self->device, ST_BOOL, self->ndim, self->sizes, like->strides,
+    &r->out[0]);
+  st__tensor_release(&like);
+  return status;
+}
+
+/* True if self has elements and the strides of a new contiguous tensor. */
+static bool is_plain(const st_tensor *self) {
+  int64_t strides[ST_MAX_DIMS];
+  if (self->numel == 0) return false;
+  st__contiguous_strides(self->ndim, self->sizes, strides);
+  return st__same_dims(self->ndim, strides, self->strides);
+}
+
 st_status st__is_float_meta(st_run *r) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_dtype d = (st_dtype)self->dtype;
   if (!st__is_floating(d) && !st__is_complex(d)) {
     ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
+  } else if (!is_plain(self)) {
+    ST_TRY(new_by_chain(r, r->row->kernel == ST_K_isinf ? st__isinf_layout
+                                                        : st__isfinite_layout));
   }
   return build(r, ST_ITER_COMPARE | ST_ITER_CAST_OUTPUTS, ST_BOOL);
 }
 
 st_status st__isreal_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
   st_inputs in = {.n = 0};
-  if (st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype)) {
+  if (st__is_complex((st_dtype)self->dtype)) {
+    if (!is_plain(self)) ST_TRY(new_by_chain(r, st__isreal_layout));
     ST_TRY(st__view_imag(st__arg_tensor(r, 0), &in.t[0]));
     in.n = 1;
   } else {

@@ -76,6 +76,7 @@ st_status st__pow_scalar_impl(st_run *r);
 st_status st__square_meta(st_run *r);
 st_status st__square_impl(st_run *r);
 st_status st__pow_number_meta(st_run *r); /* pow.Scalar: scalar^tensor */
+st_status st__ldexp_meta(st_run *r);
 st_status st__deg2rad_meta(st_run *r);
 st_status st__rad2deg_meta(st_run *r);
 st_status st__neg_meta(st_run *r);
@@ -87,7 +88,8 @@ st_status st__to_real_float_meta(st_run *r); /* angle: also integers to float */
 /* -- Selection ------------------------------------------------------------ */
 
 st_status st__clamp_meta(st_run *r);
-st_status st__clamp_impl(st_run *r);
+st_status st__hardtanh_meta(st_run *r);
+st_status st__clamp_impl(st_run *r); /* also hardtanh */
 st_status st__clamp_tensor_meta(st_run *r);
 st_status st__clamp_tensor_impl(st_run *r);
 st_status st__where_meta(st_run *r);

@@ -103,23 +103,32 @@ static st_status check_inside(const st_tensor *index, const st_tensor *t,
                   "shape %s", ST_SHAPE_TEXT(index), name, ST_SHAPE_TEXT(t));
 }
 
-static st_status check_int64(const st_tensor *index, const st_tensor *self) {
-  st_tensor *same = NULL;
-  ST_TRY(st__as_indices(index, self, false, &same));
-  st__tensor_release(&same);
-  return ST_OK;
-}
-
 /* Checks self, dim and index, with the value of every index. An empty index
  * fits every shape. */
 static st_status check_along(const st_run *r, int64_t base, int *dim) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
+  st_tensor *own = NULL;
   ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
   if (index->numel == 0) return ST_OK;
-  ST_TRY(check_int64(index, self));
-  ST_TRY(check_inside(index, self, *dim, "self"));
-  return st__check_indices(index, *dim, size_of(self, *dim), base);
+  ST_TRY(st__as_indices(index, self, true, &own));
+  st_status status = check_inside(own, self, *dim, "self");
+  if (status == ST_OK) {
+    status = st__check_indices(own, *dim, size_of(self, *dim), base);
+  }
+  st__tensor_release(&own);
+  return status;
+}
+
+/* Opens the elements of t at index along dim. */
+static st_status open_along(const st_tensor *t, int dim,
+                            const st_tensor *index, int64_t base,
+                            st_index_operands *p) {
+  st_tensor *own = NULL;
+  ST_TRY(st__as_indices(index, t, true, &own));
+  const st_status status = st__index_operands_along(t, dim, own, base, p);
+  st__tensor_release(&own);
+  return status;
 }
 
 st_status st__gather_meta(st_run *r) {
@@ -140,7 +149,7 @@ st_status st__gather_impl(st_run *r) {
   int dim;
   if (index->numel == 0) return ST_OK;
   ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
-  ST_TRY(st__index_operands_along(self, dim, index, base_of(r, 4), &p));
+  ST_TRY(open_along(self, dim, index, base_of(r, 4), &p));
   const st_status status = st__index_operands_get(&p, r->out[0]);
   st__index_operands_release(&p);
   return status;
@@ -180,7 +189,7 @@ st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
   int dim;
   ST_TRY(st__wrap_dim(r->args[1].u.i, t->ndim, &dim));
   ST_TRY(source_of(src, index, values));
-  const st_status status = st__index_operands_along(t, dim, index, base, p);
+  const st_status status = open_along(t, dim, index, base, p);
   if (status != ST_OK) st__tensor_release(values);
   return status;
 }

@@ -4,7 +4,9 @@
 
 #include "op/index/index.h"
 
+#include "op/create/copy.h"
 #include "op/create/factory.h"
+#include "op/registry/composite.h"
 #include "tensor/view.h"
 
 /* -- index ---------------------------------------------------------------- */
@@ -122,13 +124,41 @@ static st_status check_values(const st_index_operands *p,
                   ST_SHAPE_TEXT(p->view));
 }
 
-/* args: self, indices, values, accumulate, base. */
-static st_status index_put(st_tensor *self, const st_value *args) {
-  const st_tensor *values = args[2].u.tensor;
+static bool is_one_mask(const st_value *indices) {
+  int masks = 0;
+  for (uint32_t i = 0; i < indices->len; i++) {
+    const st_tensor *t = indices->u.tensors[i];
+    if (t && t->dtype != ST_BOOL && t->dtype != ST_UINT8) return false;
+    masks += t != NULL;
+  }
+  return masks == 1;
+}
+
+/* The values in self's dtype; owned. As in masked_fill, a mask takes one value
+ * of any dtype. */
+static st_status read_values(const st_tensor *self, const st_value *args,
+                             st_tensor **out) {
+  st_tensor *values = args[2].u.tensor;
+  const st_dtype d = (st_dtype)self->dtype;
+  if (values->dtype != self->dtype && values->numel == 1 &&
+      values->device == self->device && is_one_mask(&args[1]) &&
+      !st__to_bool(&args[3], false)) {
+    if (!st__is_meta(values)) {
+      ST_TRY(st__check_scalar_fits(
+        st__scalar_load((st_dtype)values->dtype, st__data(values)), d));
+    }
+    return st__clone(values, d, ST_FORMAT_PRESERVE, out);
+  }
+  ST_TRY(st__check_same_dtype(self, values, "values"));
+  st__tensor_retain(values);
+  *out = values;
+  return ST_OK;
+}
+
+static st_status put_values(st_tensor *self, const st_value *args,
+                            const st_tensor *values) {
   st_tensor *trimmed = NULL, *own = NULL;
   st_index_operands p;
-  ST_TRY(st__check_cpu_or_meta(self));
-  ST_TRY(st__check_same_dtype(self, values, "values"));
   ST_TRY(st__check_internal_overlap(self));
   ST_TRY(st__index_operands_list(self, &args[1], args[4].u.i, &p));
   st_status status = clone_overlapping_indices(self, st__clone_if_overlapping,
@@ -143,6 +173,16 @@ static st_status index_put(st_tensor *self, const st_value *args) {
   st__tensor_release(&own);
   st__tensor_release(&trimmed);
   st__index_operands_release(&p);
+  return status;
+}
+
+/* args: self, indices, values, accumulate, base. */
+static st_status index_put(st_tensor *self, const st_value *args) {
+  st_tensor *values = NULL;
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(read_values(self, args, &values));
+  const st_status status = put_values(self, args, values);
+  st__tensor_release(&values);
   return status;
 }
 
@@ -297,6 +337,24 @@ static st_status broadcast_but(const st_tensor *t, const st_tensor *other,
   return st__invoke1(ST_OP_expand, 2, args, out);
 }
 
+/* The positions modulo size, counted from 0: those that are not negative count
+ * from base, the others from the end. */
+static st_tensor *wrapped(st_op_scope *c, const st_tensor *index, int64_t size,
+                          int64_t base) {
+  if (base != 0) {
+    const st_tensor *rest = st__apply_with(c, ST_OP_sub_Scalar, index,
+                                           st__of_int(base));
+    const st_tensor *from_start = st__apply_with(c, ST_OP_ge_Scalar, index,
+                                                 st__of_int(0));
+    index = st__apply(c, ST_OP_where_self, 3,
+                      (st_value[]){st__of_tensor(from_start),
+                                   st__of_tensor(rest),
+                                   st__of_tensor(index)});
+  }
+  if (size == 0) return (st_tensor *)(uintptr_t)index;
+  return st__apply_with(c, ST_OP_remainder_Scalar, index, st__of_int(size));
+}
+
 static st_status gather(const st_tensor *self, const st_tensor *index,
                         int64_t dim, int64_t base, st_value *ret) {
   const st_value args[] = {st__of_tensor(self), st__of_int(dim),
@@ -305,30 +363,46 @@ static st_status gather(const st_tensor *self, const st_tensor *index,
   return st__invoke(ST_OP_gather, 5, args, ret);
 }
 
+static st_status check_ranks(const st_tensor *self, const st_tensor *index) {
+  if (self->ndim == index->ndim && self->ndim > 0) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "self and indices must have the same number of "
+                  "dimensions, at least 1; their shapes are %s and %s",
+                  ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
+}
+
+static st_status take_along(const st_tensor *self, const st_value *args,
+                            st_value *rets) {
+  const st_tensor *index = args[1].u.tensor;
+  st_tensor *a = NULL, *b = NULL;
+  st_op_scope c = {.n = 0};
+  st_status status;
+  int dim = 0;
+  ST_TRY(check_ranks(self, index));
+  ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));
+  index = wrapped(&c, index, self->sizes[dim], args[3].u.i);
+  ST_TRY_FAIL(c.status);
+  ST_TRY_FAIL(broadcast_but(self, index, dim, &a));
+  ST_TRY_FAIL(broadcast_but(index, self, dim, &b));
+  status = gather(a, b, dim, 0, rets);
+fail:
+  st__tensor_release(&a);
+  st__tensor_release(&b);
+  c.status = status;
+  return st__scope_end(&c, 0, NULL, NULL);
+}
+
 ST_BOXED(st__box_take_along_dim) {
   const st_tensor *self = args[0].u.tensor, *index = args[1].u.tensor;
   st_tensor *a = NULL, *b = NULL;
   st_status status;
-  int dim = 0;
   if (index->dtype != ST_INT64) {
     return st__fail(ST_BAD_DTYPE, "indices must have dtype int64, not %s",
                     st__dtype_name((st_dtype)index->dtype));
   }
-  if (st__is_none(&args[2])) {
-    ST_TRY_FAIL(reshape_line(self, &a));
-    ST_TRY_FAIL(reshape_line(index, &b));
-  } else {
-    if (self->ndim != index->ndim || self->ndim == 0) {
-      return st__fail(ST_BAD_SHAPE, "self and indices must have the same "
-                      "number of dimensions, at least 1; their shapes are %s "
-                      "and %s",
-                      ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
-    }
-    ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));
-    ST_TRY_FAIL(broadcast_but(self, index, dim, &a));
-    ST_TRY_FAIL(broadcast_but(index, self, dim, &b));
-  }
-  status = gather(a, b, dim, args[3].u.i, rets);
+  if (!st__is_none(&args[2])) return take_along(self, args, rets);
+  ST_TRY_FAIL(reshape_line(self, &a));
+  ST_TRY_FAIL(reshape_line(index, &b));
+  status = gather(a, b, 0, args[3].u.i, rets);
 fail:
   st__tensor_release(&a);
   st__tensor_release(&b);

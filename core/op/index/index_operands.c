@@ -162,10 +162,13 @@ st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
 /* -- Lists ---------------------------------------------------------------- */
 
 /* One index tensor per dimension of self, NULL where the whole dimension is
- * taken; masks are converted to indices. */
+ * taken; masks are converted to indices. A 0-dim mask belongs to no dimension:
+ * it selects self or nothing, so it adds a dimension of size 1 or 0. */
 typedef struct expanded {
   st_tensor *index[ST_MAX_DIMS]; /* owned */
   int n;
+  int flag_at; /* the dimensions before the first 0-dim mask; -1: none */
+  bool flag;   /* all 0-dim masks are true */
 } expanded;
 
 static void release_expanded(expanded *e) {
@@ -191,6 +194,11 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
     return st__fail(ST_BAD_STATE, "the number of elements that a mask selects "
                     "depends on its values, which a meta tensor does not have");
   }
+  if (mask->ndim == 0) {
+    if (e->flag_at < 0) e->flag_at = e->n;
+    e->flag = e->flag && *(const uint8_t *)st__data(mask) != 0;
+    return ST_OK;
+  }
   ST_TRY(st__nonzero(mask, base, &rows));
   st_status status = ST_OK;
   for (int d = 0; d < mask->ndim && status == ST_OK; d++) {
@@ -204,6 +212,8 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
 static st_status expand_list(const st_tensor *self, const st_value *list,
                              int64_t base, expanded *e) {
   e->n = 0;
+  e->flag_at = -1;
+  e->flag = true;
   for (uint32_t i = 0; i < list->len; i++) {
     const st_tensor *t = list->u.tensors[i];
     if (t && (t->dtype == ST_BOOL || t->dtype == ST_UINT8)) {
@@ -223,7 +233,8 @@ static st_status expand_list(const st_tensor *self, const st_value *list,
 static st_status broadcast_indices(const expanded *e, int64_t *shape,
                                    int *ndim) {
   int64_t before[ST_MAX_DIMS];
-  *ndim = 0;
+  *ndim = e->flag_at >= 0;
+  shape[0] = e->flag;
   for (int i = 0; i < e->n; i++) {
     const st_tensor *t = e->index[i];
     if (!t) continue;
@@ -252,7 +263,7 @@ static int order_dims(const expanded *e, int *order) {
     last = i;
     indexed++;
   }
-  if (indexed == 0) return 0;
+  if (indexed == 0) return e->flag_at < 0 ? 0 : e->flag_at;
   if (last - first + 1 == indexed) return first;
   for (int i = 0; i < e->n; i++) if (e->index[i]) order[n++] = i;
   for (int i = 0; i < e->n; i++) if (!e->index[i]) order[n++] = i;
@@ -295,13 +306,12 @@ static st_status make_operands(const st_tensor *self, const expanded *e,
     return st__fail(ST_BAD_SHAPE, "at most %d dimensions can be indexed, and "
                     "the result can have %d", ST_INDEX_MAX, ST_MAX_DIMS);
   }
-  for (int i = 0; i < self->ndim; i++) {
-    if (i == before) {
-      for (int d = 0; d < nindex; d++) {
-        sizes[n] = index_shape[d];
-        strides[n++] = 0;
-      }
+  for (int i = 0; i <= self->ndim; i++) {
+    for (int d = 0; i == before && d < nindex; d++) {
+      sizes[n] = index_shape[d];
+      strides[n++] = 0;
     }
+    if (i == self->ndim) break;
     const int d = order[i];
     if (!e->index[d]) {
       sizes[n] = self->sizes[d];

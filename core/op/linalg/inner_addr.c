@@ -4,8 +4,10 @@
 #include "op/linalg/inner_addr.h"
 
 #include "op/create/copy.h"
-#include "op/registry/composite.h"
+#include "op/elementwise/result_layout.h"
 #include "op/nn/spatial.h"
+#include "op/registry/composite.h"
+#include "tensor/view.h"
 
 /* -- Inner products ------------------------------------------------------- */
 
@@ -48,9 +50,21 @@ ST_BOXED(st__box_inner_out) {
   return st__compose_out(ST_OP_inner, 2, args, rets);
 }
 
+static st_status check_vecdot(const st_tensor *x, const st_tensor *y) {
+  const st_dtype dx = (st_dtype)x->dtype, dy = (st_dtype)y->dtype;
+  if (!st__is_floating(dx) && !st__is_complex(dx)) {
+    return st__fail(ST_BAD_DTYPE, "x must be floating point or complex, not "
+                    "%s", st__dtype_name(dx));
+  }
+  if (dx == dy) return ST_OK;
+  return st__fail(ST_BAD_DTYPE, "x and y must have the same dtype, not %s and "
+                  "%s", st__dtype_name(dx), st__dtype_name(dy));
+}
+
 ST_BOXED(st__box_linalg_vecdot) {
   const int64_t dims[] = {args[2].u.i};
-  st_op_scope c = {.n = 0};
+  st_op_scope c = {.status = check_vecdot(args[0].u.tensor,
+                                          args[1].u.tensor)};
   const st_tensor *conj = st__apply1(&c, ST_OP_conj, args[0].u.tensor);
   const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, conj,
                                      args[1].u.tensor);
@@ -98,6 +112,65 @@ static st_tensor *added(st_op_scope *c, const st_value *args,
   return st__apply2(c, ST_OP_add_Tensor, self, product);
 }
 
+/* True if self broadcasts to a matrix of these sizes. */
+static bool fits(const st_tensor *self, const int64_t *sizes) {
+  bool all = self->ndim <= 2;
+  for (int d = 0; all && d < self->ndim; d++) {
+    all = self->sizes[d] == 1 || self->sizes[d] == sizes[d + 2 - self->ndim];
+  }
+  return all;
+}
+
+/* True if the matrix has the strides of a new contiguous one. */
+static bool is_row_major(const st_tensor *t) {
+  return t->strides[1] == 1 &&
+         t->strides[0] == (t->sizes[1] > 0 ? t->sizes[1] : 1);
+}
+
+/* A meta tensor, owned, with the layout of ATen's result, or NULL if the shapes
+ * do not fit: its iterator reads self, vec1 as a column and vec2 as a row. */
+static st_status addr_layout(const st_tensor *self, const st_tensor *vec1,
+                             const st_tensor *vec2, st_tensor **out) {
+  const int64_t sizes[] = {vec1->numel, vec2->numel};
+  const int64_t column[] = {vec1->numel, 1};
+  st_tensor *wide = NULL, *made[3] = {NULL};
+  st_status status = ST_OK;
+  if (vec1->ndim != 1 || vec2->ndim != 1 || !fits(self, sizes)) return ST_OK;
+  const int64_t step = vec1->numel > 0 ? vec1->strides[0] : 1;
+  const int64_t along[] = {step, step};
+  ST_TRY_FAIL(st__view_expand(self, 2, sizes, &wide));
+  ST_TRY_FAIL(st__meta_twin(wide, 2, sizes, wide->strides, &made[0]));
+  ST_TRY_FAIL(st__meta_twin(vec1, 2, column, along, &made[1]));
+  ST_TRY_FAIL(st__meta_twin(vec2, 1, vec2->sizes, vec2->strides, &made[2]));
+  ST_TRY_FAIL(st__result_layout(3, made, out));
+fail:
+  st__tensor_release(&wide);
+  for (int i = 0; i < 3; i++) st__tensor_release(&made[i]);
+  return status;
+}
+
+/* t in row-major order, with the strides of a new tensor. */
+static st_tensor *row_major(st_op_scope *c, st_tensor *t) {
+  if (!st__scope_ok(c) || is_row_major(t)) return t;
+  return st__apply_with(c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
+}
+
+/* beta self + alpha outer(vec1, vec2) as a row-major matrix; args: self, vec1,
+ * vec2, beta, alpha. */
+static st_tensor *addr_rows(st_op_scope *c, const st_value *args) {
+  st_tensor *product = st__apply(c, ST_OP_outer, 2, &args[1]);
+  return row_major(c, added(c, args, product));
+}
+
+/* A column-major result is the transpose of a row-major one. */
+static st_tensor *addr_columns(st_op_scope *c, const st_value *args) {
+  const st_tensor *self = args[0].u.tensor;
+  if (self->ndim == 2) self = st__apply1(c, ST_OP_t, self);
+  const st_value turned[] = {st__of_tensor(self), args[2], args[1], args[3],
+                             args[4]};
+  return st__apply1(c, ST_OP_t, addr_rows(c, turned));
+}
+
 /* BAD_VALUE unless the dtype of self can hold beta and alpha. */
 static st_status check_scalars(const st_value *args) {
   const st_dtype d = (st_dtype)args[0].u.tensor->dtype;
@@ -110,8 +183,18 @@ static st_status check_scalars(const st_value *args) {
 
 ST_BOXED(st__box_addr) {
   st_op_scope c = {.status = check_scalars(args)};
-  st_tensor *product = st__apply(&c, ST_OP_outer, 2, &args[1]);
-  return st__scope_return(&c, added(&c, args, product), rets);
+  st_tensor *like = NULL;
+  ST_TRY(addr_layout(args[0].u.tensor, args[1].u.tensor, args[2].u.tensor,
+                     &like));
+  st_tensor *sum = !like || is_row_major(like) ? addr_rows(&c, args)
+                                               : addr_columns(&c, args);
+  if (st__scope_ok(&c) && like && sum->numel == 0) { /* a stride may be 0 */
+    const st_value view[] = {st__of_tensor(sum), st__of_ints(like->sizes, 2),
+                             st__of_ints(like->strides, 2)};
+    sum = st__apply(&c, ST_OP_as_strided, 3, view);
+  }
+  st__tensor_release(&like);
+  return st__scope_return(&c, sum, rets);
 }
 
 ST_BOXED(st__box_addr_) {

@@ -391,6 +391,8 @@ ST_BOXED(st__box_native_group_norm) {
   st_tensor *weight = attached(&c, column(&c, &args[1]), &args[1]);
   x = affine(&c, x, attached(&c, weight, &args[2]), column(&c, &args[2]));
   x = reshaped(&c, x, input->sizes, input->ndim);
+  x = st__apply_with(&c, ST_OP_contiguous, x,
+                     st__of_int(st__suggest_format(input, false)));
   st_tensor *const results[] = {
     as_dtype_of(&c, x, input),
     as_dtype_of(&c, reshaped(&c, mean, stats, 2), input),
@@ -568,8 +570,26 @@ static batch read_batch(const st_value *args) {
     .momentum = st__to_float(&args[6], 0), .eps = st__to_float(&args[7], 0)};
 }
 
+/* Without a dimension of channels, an empty input is its own result, scaled
+ * and shifted by the first weight and bias. */
+static st_status copy_empty(const batch *b, st_value *rets) {
+  st_op_scope c = {.n = 0};
+  const st_tensor *factors[] = {b->weight, b->bias};
+  const st_op_id ops[] = {ST_OP_mul_Tensor, ST_OP_add_Tensor};
+  st_tensor *x = st__apply_with(&c, ST_OP_clone, b->input,
+                                st__of_int(ST_FORMAT_PRESERVE));
+  for (int i = 0; i < 2; i++) {
+    if (!factors[i]) continue;
+    const st_value first[] = {st__of_tensor(factors[i]), st__of_int(0),
+                              st__of_int(0)};
+    x = st__apply2(&c, ops[i], x, st__apply(&c, ST_OP_select_int, 3, first));
+  }
+  return st__scope_return(&c, x, rets);
+}
+
 ST_BOXED(st__box_batch_norm) {
   const batch b = read_batch(args);
+  if (b.input->numel == 0 && b.input->ndim < 2) return copy_empty(&b, rets);
   return run_batch(&b, args, rets);
 }
 

@@ -68,17 +68,12 @@ static bool only_cuts(const borders *b) {
   return true;
 }
 
-/* The sizes of the part of self that is kept. As in ATen, a dimension listed in
- * pad (the last n) may become empty only if no border is added. */
-static st_status kept_sizes(const st_tensor *self, const borders *b, int n,
+/* The sizes of the part of self that is kept. */
+static st_status kept_sizes(const st_tensor *self, const borders *b,
                             int64_t *kept) {
-  const bool may_empty = only_cuts(b);
   for (int d = 0; d < b->ndim; d++) {
     kept[d] = b->size[d] - at_least_0(b->before[d]) - at_least_0(b->after[d]);
-    if (kept[d] < 0 ||
-        (!may_empty && b->size[d] == 0 && d >= b->ndim - n)) {
-      return too_small(self, d, b);
-    }
+    if (kept[d] < 0) return too_small(self, d, b);
   }
   return ST_OK;
 }
@@ -104,7 +99,7 @@ ST_BOXED(st__box_constant_pad_nd) {
   st_status status;
   borders b;
   ST_TRY(read_borders(self, &args[1], &b));
-  ST_TRY(kept_sizes(self, &b, (int)args[1].len / 2, kept));
+  ST_TRY(kept_sizes(self, &b, kept));
   ST_TRY(st__check_scalar_fits(value, dtype));
   ST_TRY(inner_view(self, &b, -1, kept, &inner));
   if (only_cuts(&b)) {

@@ -5,7 +5,7 @@
 
 #include "op/registry/op.h"
 
-st_status st__softmax_meta(st_run *r); /* for both, and logcumsumexp */
+st_status st__softmax_meta(st_run *r); /* for both */
 st_status st__softmax_backward_meta(st_run *r); /* for both */
 st_status st__softmax_backward_impl(st_run *r);
 

@@ -297,8 +297,8 @@ static void add_suffixes(printer *p, bool has_data) {
     add_size_suffix(p, &line);
   }
   if (has_data && p->t->numel > 0) {
-    show = show && dtype != st__complex_dtype(usual) && dtype != ST_INT64 &&
-           dtype != ST_BOOL;
+    show = show && dtype != st__scalar_dtype(st__scalar_complex(0, 0)) &&
+           dtype != ST_INT64 && dtype != ST_BOOL;
   }
   if (show) {
     snprintf(buf, sizeof buf, "dtype=%s", st__dtype_name(dtype));

@@ -37,6 +37,17 @@ st_status st__cumsum_meta(st_run *r) {
   return set_like_self(r, 0, dtype);
 }
 
+st_status st__logcumsumexp_meta(st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_dtype d = (st_dtype)self->dtype;
+  int dim;
+  ST_TRY(get_dim(r, &dim));
+  if (!st__is_floating(d) && !st__is_complex(d) && self->numel > 0) {
+    return st__no_kernel_for(d);
+  }
+  return set_like_self(r, 0, d);
+}
+
 st_status st__scan_impl(st_run *r) {
   st_tensor *self = st__arg_tensor(r, 0), *in = NULL;
   const st_dtype dtype = (st_dtype)r->out[0]->dtype;

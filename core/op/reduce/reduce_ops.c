@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "op/reduce/reduction.h"
+#include "op/registry/composite.h"
 
 /* -- Helpers -------------------------------------------------------------- */
 
@@ -199,10 +200,18 @@ static bool is_bool_or_uint8(st_dtype d) {
   return d == ST_BOOL || d == ST_UINT8;
 }
 
+/* any.dims, all.dims: an empty list reduces no dimension. */
+static st_status get_any_dims(const st_run *r, st_dims *d) {
+  const st_value *dim = st__named_arg(r, "dim");
+  ST_TRY(st__get_dims(r, d));
+  if (dim && dim->tag != ST_TAG_INT && dim->len == 0) d->set = 0;
+  return ST_OK;
+}
+
 /* uint8 gives uint8, other dtypes bool; out= may have either. */
 st_status st__any_meta(st_run *r) {
   st_dims d;
-  ST_TRY(st__get_dims(r, &d));
+  ST_TRY(get_any_dims(r, &d));
   st_dtype dtype = dtype_of(d.self) == ST_UINT8 ? ST_UINT8 : ST_BOOL;
   if (r->given[0] && is_bool_or_uint8(dtype_of(r->given[0]))) {
     dtype = dtype_of(r->given[0]);
@@ -213,9 +222,11 @@ st_status st__any_meta(st_run *r) {
 st_status st__any_impl(st_run *r) {
   const st_kernel_id kernel = r->row->kernel;
   st_reduction red = {.out_last = r->out[0]};
+  st_dims d;
   red.first = make_pass(kernel, kernel, ST_BOOL,
                         st__scalar_int(kernel == ST_K_all));
-  return reduce_as(r, &red, dtype_of(st__arg_tensor(r, 0)));
+  ST_TRY(get_any_dims(r, &d));
+  return st__reduce(&red, d.self, d.set, d.keepdim);
 }
 
 st_status st__count_meta(st_run *r) {
@@ -231,6 +242,12 @@ st_status st__count_impl(st_run *r) {
 }
 
 /* -- var, std ------------------------------------------------------------- */
+
+static st_status check_correction(const st_run *r) {
+  const st_value *correction = st__named_arg(r, "correction");
+  if (!correction || correction->tag != ST_TAG_COMPLEX) return ST_OK;
+  return st__fail(ST_BAD_TYPE, "correction must be real, not complex");
+}
 
 /* The argument "correction", or 1 or 0 for "unbiased" true or false. */
 static double get_correction(const st_run *r) {
@@ -251,6 +268,7 @@ st_status st__var_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
   r->casts_out = true;
+  ST_TRY(check_correction(r));
   return st__set_reduced(r, 0, &d, st__real_dtype(dtype_of(d.self)));
 }
 
@@ -363,9 +381,35 @@ st_status st__logsumexp_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
   const st_dtype self = dtype_of(d.self);
-  if (st__is_complex(self)) return st__no_kernel_for(self);
   r->casts_out = true;
   return st__set_reduced(r, 0, &d, logsumexp_dtype(r, self));
+}
+
+/* Complex numbers: log(sum(exp(self - m))) + m, where m is the greatest real
+ * part, or 0 if that is infinite. */
+static st_status complex_logsumexp(const st_run *r) {
+  const st_tensor *self = st__arg_tensor(r, 0), *top = NULL;
+  const st_value dim = r->args[1], keep = st__of_bool(true);
+  st_op_scope c = {.n = 0};
+  if (self->numel > 0) {
+    top = st__apply1(&c, ST_OP_real, self);
+    top = st__apply(&c, ST_OP_amax, 3,
+                    (st_value[]){st__of_tensor(top), dim, keep});
+    top = st__apply(&c, ST_OP_masked_fill_Scalar, 3,
+                    (st_value[]){st__of_tensor(top),
+                                 st__of_tensor(st__apply1(&c, ST_OP_isinf,
+                                                          top)),
+                                 st__of_int(0)});
+    self = st__apply2(&c, ST_OP_sub_Tensor, self, top);
+  }
+  st_tensor *sum = st__apply(&c, ST_OP_sum_dim_IntList, 3,
+    (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_exp, self)), dim, keep});
+  sum = st__apply1(&c, ST_OP_log, sum);
+  if (top) sum = st__apply2(&c, ST_OP_add_Tensor, sum, top);
+  sum = st__apply_with(&c, ST_OP_reshape, sum,
+                       st__of_ints(r->out[0]->sizes, r->out[0]->ndim));
+  if (st__scope_ok(&c)) st__copy_unchecked(r->out[0], sum);
+  return st__scope_end(&c, 0, NULL, NULL);
 }
 
 /* An infinite maximum is not subtracted: inf - inf would be NaN. */
@@ -389,6 +433,9 @@ static void finish_log(const st_reduction *r, void *acc, const void *ref,
 
 st_status st__logsumexp_impl(st_run *r) {
   const st_dtype in = dtype_of(r->out[0]);
+  if (st__is_complex(dtype_of(st__arg_tensor(r, 0)))) {
+    return complex_logsumexp(r);
+  }
   st_reduction red = {.out_last = r->out[0], .pivot = pivot_max,
                       .finish = finish_log};
   red.first = make_pass(ST_K_amax, ST_K_amax,

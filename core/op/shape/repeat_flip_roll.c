@@ -192,10 +192,10 @@ ST_BOXED(st__box_repeat_interleave_self_int) {
 ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   const st_tensor *repeats = args[1].u.tensor;
   st_tensor *here = NULL, *counts = NULL;
-  if ((repeats->dtype != ST_INT64 && repeats->dtype != ST_INT32) ||
-      repeats->ndim > 1 || st__is_meta(repeats)) {
-    return st__fail(ST_BAD_TYPE, "repeats must be a vector of int64 or int32 "
-                    "with data, not %s of shape %s",
+  if (!st__is_integral((st_dtype)repeats->dtype) || repeats->ndim > 1 ||
+      st__is_meta(repeats)) {
+    return st__fail(ST_BAD_TYPE, "repeats must be a vector of integers with "
+                    "data, not %s of shape %s",
                     st__dtype_name((st_dtype)repeats->dtype),
                     ST_SHAPE_TEXT(repeats));
   }

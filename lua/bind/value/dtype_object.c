@@ -49,7 +49,8 @@ static bool is_floating(st_dtype d) {
 }
 
 static bool is_complex(st_dtype d) {
-  return d == ST_COMPLEX32 || d == ST_COMPLEX64 || d == ST_COMPLEX128;
+  return d == ST_COMPLEX32 || d == ST_BCOMPLEX32 || d == ST_COMPLEX64 ||
+         d == ST_COMPLEX128;
 }
 
 static int dtype_index(lua_State *L) {
@@ -154,7 +155,7 @@ void st__open_dtype(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   set_methods(h, L, ST_UD_DTYPE, dtype_methods);
   set_methods(h, L, ST_UD_SENTINEL, sentinel_methods);
-  for (int d = 0; d <= ST_DTYPE_COUNT; d++) {
+  for (int d = 0; d < ST_DTYPE_ALL; d++) {
     st_dtype *ud = st__newudata(h, L, ST_UD_DTYPE, sizeof *ud);   /* [+1] */
     *ud = (st_dtype)d;
     lua_pushvalue(L, -1);                              /* [+1] */

@@ -317,7 +317,7 @@ static void set_facts(st__state *h, lua_State *L, const st_plan_facts *f) {
   lua_pushstring(L, f->inner);                          /* [+1] */
   lua_setfield(L, -2, "inner");                         /* [-1] */
   if (f->dim_to_split >= 0) set_int(h, L, "dim_to_split", f->dim_to_split + 1);
-  if (f->common_dtype > ST_DTYPE_COUNT) return;
+  if (f->common_dtype >= ST_DTYPE_ALL) return;
   st__push_dtype(h, L, f->common_dtype);                /* [+1] */
   lua_setfield(L, -2, "common_dtype");                  /* [-1] */
 }

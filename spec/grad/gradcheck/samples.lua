@@ -139,6 +139,7 @@ each([[expm1 exp2 deg2rad rad2deg sign erf erfc lgamma i0 floor ceil round
        log_sigmoid nan_to_num special_i0e special_i1 special_i1e
        special_ndtr special_ndtri]], {{A(2, 3)}})
 each("conj_physical angle", {{A(2, 3)}, {Z(2, 2)}})
+samples["_ldexp"] = {{A(2, 3), K("int64", {2, -1, 0})}}
 samples["_conj_physical"] = {{Z(2, 2)}}
 each("erfinv logit", {{values.between(0.1, 0.8, 2, 3)}})
 samples["special_ndtri"] = samples["erfinv"]

@@ -1,0 +1,146 @@
+--- Scalar arguments at the edge of a dtype: clamp, hardtanh, threshold, pow,
+-- ldexp. Expected values are PyTorch 2.15's.
+-- axes: isa
+
+local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local nan, inf = 0 / 0, math.huge
+
+local live, near, raises = tensors.live, tensors.elements_near, tensors.raises
+
+local function of(dtype, list) return st.tensor(list, {dtype = dtype}) end
+
+--- The dtype and the elements of a result.
+local function is(dtype, want, t)
+  assert.equal(dtype, tostring(t.dtype))
+  near(t, want, 0)
+end
+
+describe("clamp", function()
+  local before = live()
+
+  it("is NaN where a bound is NaN", function()
+    for _, dtype in ipairs {"float16", "bfloat16", "float32", "float64"} do
+      local x = of(dtype, {1, -2, nan, inf, 0, -0.0, 3, 4, 5})
+      local all = {nan, nan, nan, nan, nan, nan, nan, nan, nan}
+      is(dtype, all, x:clamp {min = nan})
+      is(dtype, all, x:clamp {max = nan})
+      is(dtype, all, st.clamp_min(x, nan))
+      is(dtype, all, st.clamp_max(x, nan))
+      is(dtype, all, x:clamp(nan, 1))
+      is(dtype, all, st.hardtanh(x, -1, nan))
+    end
+    is("float32", {nan, nan}, of("int8", {1, 2}):clamp {min = nan})
+  end)
+
+  it("keeps a NaN of the tensor", function()
+    is("float32", {nan, 1, 2}, of("float32", {nan, 0, 2}):clamp {min = 1})
+    is("float32", {nan, 0, 1}, of("float32", {nan, 0, 2}):clamp {max = 1})
+  end)
+
+  it("of integers takes bounds outside the dtype", function()
+    local x, u = of("int8", {1, -100, 100}), of("uint8", {0, 5, 255})
+    is("int8", {1, -100, 100}, x:clamp(-1000, 1000))
+    is("int8", {1, -100, 100}, st.clamp_max(x, 1000))
+    is("int8", {1, -100, 100}, st.clamp_min(x, -1000))
+    is("uint8", {0, 5, 255}, u:clamp(-1, 300))
+    is("uint8", {0, 5, 255}, st.clamp_min(u, -1))
+    is("int16", {5}, of("int16", {5}):clamp(-100000, 100000))
+    is("uint8", {0, 5, 255}, st.hardtanh(u, -1, 300))
+    is("int8", {1, -100, 50}, st.hardtanh(x, -1000, 50))
+    is("int8", {1, 0, 1}, st.hardtanh(x, 0.5, 1.5))
+    is("int8", {1, -100, 100}, x:clone():clamp_(-1000, 1000))
+  end)
+
+  it("refuses a bound that no value satisfies", function()
+    local x, u = of("int8", {1}), of("uint8", {1})
+    raises("clamp: min is 300, above every int8", st.clamp, x, 300, 1000)
+    raises("clamp_max: max is -129, below every int8", st.clamp_max, x, -129)
+    raises("clamp: max is -1, below every uint8", st.clamp, u, -5, -1)
+    raises("clamp_min: min is 256, above every uint8", st.clamp_min, u, 256)
+    raises("hardtanh: min_val is 300, above every int8", st.hardtanh, x, 300,
+           400)
+    raises("does not fit in int64", st.hardtanh, x, nan, 3)
+    raises("clamp: value 1e+39 does not fit in float32", st.clamp,
+           of("float32", {1}), 1e39)
+  end)
+
+  it("leaves nothing behind", function() assert.equal(before, live()) end)
+end)
+
+describe("scalar arguments of integer kernels", function()
+  it("are refused if they do not fit", function()
+    local x = of("int8", {3, 2})
+    raises("threshold: value 300 does not fit in int8", st.threshold, x, 300,
+           5)
+    raises("threshold: value 300 does not fit in int8", st.threshold, x, 0,
+           300)
+    raises("addcmul: value 300 does not fit in int8", st.addcmul, x, x, x,
+           {value = 300})
+    raises("pow: value 1000 does not fit in int8", st.pow, x, 1000)
+    is("int8", {9, 4}, x ^ 2)
+    is("int8", {5, 5}, st.threshold(x, 100, 5))
+  end)
+end)
+
+describe("pow of bool", function()
+  local x = st.tensor {true, false}
+
+  it("by a boolean is bool", function()
+    is("bool", {1, 0}, st.pow(x, true))
+    is("bool", {1, 1}, st.pow(x, false))
+    is("bool", {1, 1}, st.pow(st.tensor {true, false}, false))
+    is("bool", {1, 0}, x:clone():pow_(true))
+  end)
+
+  it("by a number is not", function()
+    is("int64", {1, 0}, st.pow(x, 1))
+    is("float32", {1, 0}, st.pow(x, st.float(2)))
+  end)
+end)
+
+describe("ldexp", function()
+  local before = live()
+  local function i64(list) return of("int64", list) end
+
+  it("of floats by integers has the dtype of the floats", function()
+    local x = st.tensor(3, {dtype = "float64"})
+    is("float64", {6, 12}, st.ldexp(x, i64 {1, 2}))
+    is("float64", {12}, st.ldexp(x, st.tensor(2, {dtype = "int64"})):reshape(1))
+    is("float16", {6, 12}, st.ldexp(x:to "float16", i64 {1, 2}))
+    is("float32", {12, 16}, st.ldexp(of("float32", {3, 4}),
+                                     st.tensor(2, {dtype = "int64"})))
+    is("float32", {6, 16}, st.ldexp(i64 {3, 4}, i64 {1, 2}))
+    near(st.view_as_real(st.ldexp(st.tensor {st.complex(1, 2)}, i64 {2})),
+         {4, 8}, 0)
+  end)
+
+  it("rounds once", function()
+    is("float64", {3 * 2 ^ 200, 8}, st.ldexp(of("float64", {3, 4}),
+                                             i64 {200, 1}))
+    near(st.ldexp(of("float32", {1e-30, 1, 3, 0.7}),
+                  i64 {200, -149, -150, -130}),
+         {1.6069380493547143e+30, 1.401298464324817e-45,
+          2.802596928649634e-45, 5.142793390041365e-40}, 0)
+    is("float64", {3 * 2 ^ -1073, 0, inf, 0},
+       st.ldexp(of("float64", {3, 1, 1, 0}),
+                i64 {-1073, -2 ^ 40, 2 ^ 40, 2 ^ 40}))
+    is("float32", {inf, 4}, of("float32", {1, 2}):ldexp_(i64 {200, 1}))
+  end)
+
+  it("has the gradient that scales as it does", function()
+    local x = of("float64", {1, 2}):requires_grad_()
+    st.ldexp(x, i64 {3, -1}):sum():backward()
+    near(x.grad, {8, 0.5}, 0)
+    x = nil
+  end)
+
+  it("refuses to write floats to integers", function()
+    raises("ldexp", st.ldexp_, i64 {1}, i64 {1})
+  end)
+
+  it("leaves nothing behind", function()
+    assert.is_true(live() <= before)
+  end)
+end)

@@ -1,0 +1,148 @@
+--- Indices of dtype int32, masks without dimensions, one value for a mask, and
+-- take_along_dim beyond the size. Expected values are PyTorch 2.15's.
+-- axes: lua
+
+local st = require "strided"
+local tensors = require "spec.support.tensors"
+
+local lists, live, raises = tensors.lists, tensors.live, tensors.raises
+
+local function of(dtype, list) return st.tensor(list, {dtype = dtype}) end
+local function i32(list) return of("int32", list) end
+
+describe("an int32 index", function()
+  local before = live()
+
+  it("is accepted along a dimension", function()
+    local x, at, v = of("int64", {1, 2, 3}), i32 {2, 3}, of("int64", {7, 8})
+    assert.same({2, 3}, lists(st.gather(x, 1, at)))
+    assert.same({1, 7, 8}, lists(st.scatter(x, 1, at, v)))
+    assert.same({1, 7, 7}, lists(st.scatter(x, 1, at, 7)))
+    assert.same({1, 9, 11}, lists(st.scatter_add(x, 1, at, v)))
+    assert.same({1, 14, 24}, lists(st.scatter_reduce(x, 1, at, v, "prod")))
+    assert.same({1, 4, 5}, lists(st.scatter_reduce(x, 1, at, v, "mean")))
+    assert.same({1, 9, 11}, lists(x:clone():scatter_add_(1, at, v)))
+    assert.same({3}, lists(st.gather(x, 1, i32 {-1})))
+  end)
+
+  it("has gradients", function()
+    local x = of("float64", {1, 2, 3}):requires_grad_()
+    st.gather(x, 1, i32 {2, 2}):sum():backward()
+    assert.same({0, 2, 0}, lists(x.grad))
+    local y = of("float64", {7, 8}):requires_grad_()
+    st.scatter_add(x, 1, i32 {1, 1}, y):sum():backward()
+    assert.same({1, 3, 1}, lists(x.grad))
+    assert.same({1, 1}, lists(y.grad))
+    x, y = nil, nil
+  end)
+
+  it("is checked", function()
+    local x = of("int64", {1, 2, 3})
+    raises("gather: index 4 is out of range for dimension 1 with size 3",
+           st.gather, x, 1, i32 {1, 4})
+    raises("gather: index must have dtype int64 or int32, not int16",
+           st.gather, x, 1, of("int16", {1}))
+    raises("scatter_add: index must have dtype int64 or int32, not float32",
+           st.scatter_add, x, 1, of("float32", {1}), x)
+    raises("take: index must have dtype int64, not int32", st.take, x,
+           i32 {1})
+  end)
+
+  it("leaves nothing behind", function()
+    assert.is_true(live() <= before)
+  end)
+end)
+
+describe("a mask without dimensions", function()
+  local yes, no = st.tensor(true), st.tensor(false)
+  local function x() return of("float32", {{0, 1, 2}, {3, 4, 5}}) end
+
+  it("selects all or nothing", function()
+    assert.same({1, 2, 3}, st.index(x(), {yes}):size())
+    assert.same({0, 2, 3}, st.index(x(), {no}):size())
+    assert.same({2, 1, 3}, st.index(x(), {st.none, yes}):size())
+    assert.same({2, 3, 0}, st.index(x(), {st.none, st.none, no}):size())
+    assert.same({1}, st.index(st.tensor(5), {yes}):size())
+    assert.same({0}, st.index(st.tensor(5), {no}):size())
+    assert.same({{{0, 1, 2}, {3, 4, 5}}}, lists(st.index(x(), {yes})))
+  end)
+
+  it("broadcasts with indices", function()
+    local at = of("int64", {2})
+    assert.same({{3, 4, 5}}, lists(st.index(x(), {yes, at})))
+    assert.same({0, 3}, st.index(x(), {no, at}):size())
+    assert.same({{3, 4, 5}, {0, 1, 2}},
+                lists(st.index(x(), {of("int64", {2, 1}), yes})))
+    raises("do", st.index, x(), {of("int64", {2, 1}), no})
+  end)
+
+  it("is where index_put_ writes", function()
+    local nine = st.tensor(9, {dtype = "float32"})
+    local same = {{0, 1, 2}, {3, 4, 5}}
+    assert.same(same, lists(st.index_put_(x(), {no}, nine)))
+    assert.same({{9, 9, 9}, {9, 9, 9}},
+                lists(st.index_put_(x(), {yes}, nine)))
+    assert.same({{9, 10, 11}, {12, 13, 14}},
+                lists(st.index_put_(x(), {yes}, nine, true)))
+    assert.same(same, lists(st.index_put(x(), {no}, nine)))
+    assert.same(same, lists(st.index_put_(x(), {no, of("int64", {1})}, nine)))
+    assert.equal(5, st.index_put_(st.tensor(5.0), {no}, nine):item())
+    assert.equal(9, st.index_put_(st.tensor(5.5), {yes}, nine):item())
+  end)
+end)
+
+describe("one value of another dtype", function()
+  local function x() return of("float32", {{0, 1, 2}, {3, 4, 5}}) end
+  local mask = st.tensor {{true, false, true}, {false, true, false}}
+  local filled = {{7, 1, 7}, {3, 7, 5}}
+
+  it("fills where a mask is true", function()
+    for _, v in ipairs {of("int64", {7}), st.tensor(7, {dtype = "int64"}),
+                        of("float64", {{7}})} do
+      local t = x()
+      t[mask] = v
+      assert.same(filled, lists(t))
+      assert.same(filled, lists(st.index_put_(x(), {mask}, v)))
+    end
+    assert.same({{7, 7, 7}, {3, 4, 5}},
+                lists(st.index_put_(x(), {st.tensor {true, false}},
+                                    of("int64", {7}))))
+  end)
+
+  it("must fit", function()
+    local bytes = of("int8", {1, 2})
+    raises("value 300 does not fit in int8", st.index_put_, bytes,
+           {st.tensor {true, false}}, of("int64", {300}))
+    raises("values has dtype int64, self float32", st.index_put_, x(), {mask},
+           of("int64", {7, 8, 9}))
+    raises("values has dtype int64, self float32", st.index_put_, x(),
+           {of("int64", {1})}, of("int64", {7}))
+    raises("values has dtype int64, self float32", st.index_put_, x(), {mask},
+           of("int64", {7}), true)
+  end)
+end)
+
+describe("take_along_dim", function()
+  local x = of("int64", {{1, 2, 3}, {4, 5, 6}})
+
+  it("wraps positions beyond the size", function()
+    assert.same({{3}, {5}}, lists(st.take_along_dim(
+      x, of("int64", {{77}, {-8}}), 2, {base = 0})))
+    assert.same({{2, 3}, {6, 4}}, lists(st.take_along_dim(
+      x, of("int64", {{5, 3}, {-1, 4}}), 2)))
+    assert.same({{6}, {6}}, lists(st.take_along_dim(
+      of("int64", {{6}, {6}}), of("int64", {{9}, {-9}}), 2)))
+  end)
+
+  it("does not wrap in the flattened tensor", function()
+    raises("take_along_dim: index 7 is out of range", st.take_along_dim, x,
+           of("int64", {7}))
+  end)
+
+  it("has gradients", function()
+    local y = x:to "float64":requires_grad_()
+    st.take_along_dim(y, of("int64", {{4}, {-1}}), 2):sum():backward()
+    assert.same({{1, 0, 0}, {0, 0, 1}}, lists(y.grad))
+    y = nil
+  end)
+end)
