@@ -3,6 +3,7 @@
 -- returns true, or false and why, or nil and what is not supported.
 
 local api = require "spec.conformance.api"
+local changes = require "spec.conformance.changes"
 local deviations = require "spec.conformance.deviations"
 local opinfo = require "spec.conformance.opinfo"
 local overlap = require "spec.conformance.overlap"
@@ -166,6 +167,12 @@ function engine.result_type(case)
     return expect("promote_types", tostring(got), dtype_name(case[4]))
   end
   got = st.result_type(operand(case[1]), operand(case[2]))
+  local change = tostring(got) == "bcomplex32" and
+                 changes.is_bcomplex(case[1], case[2])
+  if change then
+    return nil, ("%s %s  (changed since 1.13: %s)"):format(case[1], case[2],
+                                                           change), true
+  end
   return expect("result_type", tostring(got), dtype_name(case[3]))
 end
 
