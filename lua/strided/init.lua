@@ -12,8 +12,8 @@
 
 local core = require "strided.core"
 
-local debug, error, format, next, pairs, rawset, require, setmetatable, tostring,
-  type = debug, error, string.format, next, pairs, rawset, require,
+local debug, error, format, next, pairs, rawset, require, setmetatable,
+  tostring, type = debug, error, string.format, next, pairs, rawset, require,
   setmetatable, tostring, type
 
 local st = {}
