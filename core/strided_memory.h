@@ -31,6 +31,8 @@ ST_API int64_t st_memory_fail_at(int64_t k);
 
 /* -- Limits --------------------------------------------------------------- */
 
+typedef struct st_limits st_limits;
+
 /* Limits of the calls that a thread makes while it has entered them, for hosts
  * that run code which they do not trust. memory is the most bytes that may be
  * live at a time of what these calls create (INT64_MAX: any number): elements,

@@ -16,6 +16,8 @@
 
 #include "base/types.h"
 
+typedef struct st_limits st_limits;
+
 /* True once the process has created limits. */
 extern atomic_bool st__has_limits;
 

@@ -113,7 +113,6 @@ typedef struct st_allocator {
 typedef struct st_storage st_storage;
 typedef struct st_tensor st_tensor;
 typedef struct st_generator st_generator;
-typedef struct st_limits st_limits;
 typedef struct st_op st_op;
 typedef struct st_schema st_schema;
 typedef struct st_call st_call;

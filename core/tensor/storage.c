@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/memory.h"
 #include "tensor/tensor.h"
 

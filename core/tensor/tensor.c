@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "base/limits.h"
 #include "base/memory.h"
 #include "tensor/format.h"
 

@@ -9,6 +9,7 @@
 #ifndef ST_TENSOR_TENSOR_H
 #define ST_TENSOR_TENSOR_H
 
+#include "base/limits.h"
 #include "base/refcount.h"
 #include "base/status.h"
 #include "tensor/dispatch_key.h"

@@ -2,4 +2,5 @@
 --
 -- @module strided.repl
 
-os.exit(require("strided.session").run())
+local run = require("strided.session").run
+os.exit(run())

@@ -30,25 +30,28 @@
 -- these modules, so it does not matter how a script has come by a function.
 --
 -- `box:run(fn, ...)` calls `fn(...)` as `pcall` does, under the limits. The
--- memory limit is for what calls of this state create, inside `run` or not, and
--- counts until it is released: elements, headers of tensors, nodes of gradients
--- and temporaries, but not what Lua itself allocates. The time limit is for each
--- `run`. It is tested at every call of an operator and, by a debug hook, every
--- 1,000 instructions of Lua; a call that runs is not interrupted. `run` cannot
--- yield. Under LuaJIT a time limit turns the compiler for Lua off, since
--- compiled code calls no hooks. Give scripts neither the box nor anything that
--- holds it.
+-- memory limit is for what calls of this state create, inside `run` or not.
+-- It counts until it is released: elements, headers of tensors, nodes of
+-- gradients and temporaries, but not what Lua itself allocates. The time limit
+-- is for each `run`. It is tested at every call of an operator and, by a debug
+-- hook, every 1,000 instructions of Lua; a call that runs is not interrupted.
+-- `run` cannot yield. Under LuaJIT a time limit turns the compiler for Lua off,
+-- since compiled code calls no hooks. Give scripts neither the box nor anything
+-- that holds it. A script may set hooks on tensors that it gets: run backward
+-- passes over them inside `run`, too.
 --
--- A host still takes Lua's own means away. Scripts must not have `debug`, `ffi`,
--- `jit`, `io`, `os`, `package`, a `require` for all modules, `dofile`,
--- `loadfile`, or `load` for binary chunks. For a time limit they must have
--- neither `xpcall` nor finalizers (`newproxy`, `__gc`): Lua calls no hook there;
--- and not `string.rep`, `string.find` and others with arguments that keep one
--- call busy. For the environment of functions, see `setfenv(0, env)`: with
--- `getfenv`, a script reads the globals of its thread. Scripts in the same Lua
--- state share its tables, those of `st.nn` and `string` among them, so that each
--- tenant should have a state; `rawset` changes even tables that are read-only
--- here.
+-- A host still takes Lua's own means away:
+--
+-- * scripts must not have `debug`, `ffi`, `jit`, `io`, `os`, `package`, a
+--   `require` for all modules, `dofile`, `loadfile`, or `load` for binary
+--   chunks;
+-- * for a time limit they must have neither `xpcall` nor finalizers
+--   (`newproxy`, `__gc`), where Lua calls no hook, and not `string.rep`,
+--   `string.find` and others with arguments that keep one call busy;
+-- * `getfenv` reads the globals of the thread: `setfenv(0, env)` replaces them;
+-- * scripts in the same Lua state share its tables, those of `st.nn` and
+--   `string` among them, so each tenant should have a state. `rawset` changes
+--   even the tables that are read-only here.
 --
 -- The environment variable `STRIDED_SANDBOX=1` turns the sandbox on where the
 -- library is loaded, for every Lua state of the process;
@@ -58,8 +61,8 @@
 
 local core = require "strided.core"
 
-local debug, next, pairs, rawget, require, setfenv, type =
-  debug, next, pairs, rawget, require, rawget(_G, "setfenv"), type
+local debug, next, pairs, require, setfenv, type =
+  debug, next, pairs, require, rawget(_G, "setfenv"), type
 local getinfo, getmetatable, getupvalue =
   debug.getinfo, debug.getmetatable, debug.getupvalue
 
@@ -126,8 +129,8 @@ end
 
 --- Takes away what a script must not have, for good, and sets limits.
 -- @function sandbox
--- @tparam[opt] table options `memory`, in bytes; `threads`, the most that a call
--- uses; `seconds`, for each `run`; `namespaces`, a list of those in which
+-- @tparam[opt] table options `memory`, in bytes; `threads`, the most that a
+-- call uses; `seconds`, for each `run`; `namespaces`, a list of those in which
 -- scripts may define operators; `allow`, a list of what is not taken: "files",
 -- "addresses", "sharing", "registration", "settings", "session"
 -- @return the box, an object with the methods `run(fn, ...)` and `used()`, the

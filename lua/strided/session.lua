@@ -16,6 +16,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
+core.check_taken("session", "strided.session")
 local complete = require("strided.session.complete").complete
 local failure = require "strided.session.traceback"
 local help = require "strided.session.help"

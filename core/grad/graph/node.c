@@ -6,8 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/limits.h"
-
 _Thread_local const st_anomaly *st__anomaly;
 
 /* -- Input metadata ------------------------------------------------------- */

@@ -167,7 +167,10 @@ void st__open_system(st__state *h, lua_State *L) {
     {"set_num_threads", set_num_threads}, {"config", config},
     {"set_home", set_home}, {"manual_seed", manual_seed},
     {"Generator", new_generator}, {"get_rng_state", get_rng_state},
-    {"set_rng_state", set_rng_state}, {NULL, NULL}
+    {"set_rng_state", set_rng_state},
+    /* The same for strided.autograd.checkpoint, which undoes what it sets:
+     * sandboxes do not take these. */
+    {"copy_rng", get_rng_state}, {"restore_rng", set_rng_state}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

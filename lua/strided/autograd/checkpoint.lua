@@ -17,8 +17,8 @@ local error, ipairs, pairs, pcall, select, type = error, ipairs, pairs, pcall,
   select, type
 local unpack = unpack or table.unpack
 local enable_grad, get_rng_state, grad, is_grad_enabled, is_tensor,
-  set_rng_state = st.enable_grad, st.get_rng_state, st.grad,
-  st.is_grad_enabled, st.is_tensor, st.set_rng_state
+  set_rng_state = st.enable_grad, core.copy_rng, st.grad,
+  st.is_grad_enabled, st.is_tensor, core.restore_rng
 
 local function pack(...) return {n = select("#", ...), ...} end
 

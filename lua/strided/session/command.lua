@@ -3,6 +3,7 @@
 -- @module strided.session.command
 
 local st = require "strided"
+require("strided.core").check_taken("session", "strided.session.command")
 local failure = require "strided.session.traceback"
 
 local io, ipairs, loadfile, rawset, require, select, xpcall =

@@ -9,6 +9,7 @@
 
 local st = require "strided"
 local core = require "strided.core"
+core.check_taken("session", "strided.session.complete")
 local method_names = require("strided.methods").names
 local KEYWORDS = require("strided.session.show").KEYWORDS
 

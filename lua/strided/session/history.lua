@@ -6,6 +6,8 @@
 --
 -- @module strided.session.history
 
+require("strided.core").check_taken("session", "strided.session.history")
+
 local io, os, select = io, os, select
 
 local KEEP = 1000  -- lines

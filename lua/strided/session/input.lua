@@ -7,6 +7,7 @@
 -- @module strided.session.input
 
 local core = require "strided.core"
+core.check_taken("session", "strided.session.input")
 local history = require "strided.session.history"
 
 local io, os, pcall, require = io, os, pcall, require

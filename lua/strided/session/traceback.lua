@@ -4,6 +4,7 @@
 -- @module strided.session.traceback
 
 local core = require "strided.core"
+core.check_taken("session", "strided.session.traceback")
 local show = require "strided.session.show"
 
 local concat = table.concat

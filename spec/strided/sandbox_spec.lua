@@ -1,0 +1,160 @@
+--- Sandboxes: what scripts try, and what comes of it.
+-- axes: lua ffi
+
+local attempts = require "spec.strided.sandbox.attempts"
+local build = require "spec.support.build"
+
+local quoted = "'" .. build.root .. "/spec/strided/sandbox/%s.lua'"
+
+--- Runs a program of this folder with the Lua and the build under test.
+local function program(name, arguments, environment)
+  return build.shell(("LUA_PATH='%s' LUA_CPATH='%s' %s %s %s %s"):format(
+    package.path, package.cpath, environment or "", build.lua,
+    quoted:format(name), arguments))
+end
+
+--- What came of each attempt, by its name.
+local function run(arguments)
+  local text, status = program("host", arguments)
+  assert.equal(0, status, text)
+  local answers = {}
+  for line in text:gmatch "[^\n]+" do
+    local name, answer = line:match "^(.-)\t(.*)$"
+    if name then answers[name] = answer end
+  end
+  return answers
+end
+
+local function run_code(code, environment)
+  return build.shell(("LUA_PATH='%s' LUA_CPATH='%s' %s %s -e '%s'"):format(
+    package.path, package.cpath, environment or "", build.lua, code))
+end
+
+local function describe_attempts(name, list, arguments)
+  describe(name, function()
+    local answers
+    setup(function() answers = run(arguments) end)
+
+    for _, row in ipairs(list) do
+      it(row[1], function()
+        local answer = answers[row[1]]
+        assert.is_string(answer)
+        assert.is_truthy(answer:find(row[2]) or
+                         answer:find(row[2], 1, true), answer)
+      end)
+    end
+
+    it("leaves the host as it was", function()
+      assert.equal("3", answers.operators:match "^%d+")
+      assert.equal("8", answers.free:match "^%d+")
+      assert.equal("6", answers.again:match "^%d+")
+    end)
+
+    it("is charged for nothing in the end", function()
+      assert.is_true(tonumber(answers.used) < 4096, answers.used)
+    end)
+  end)
+end
+
+describe_attempts("A script in a sandbox", attempts, "all")
+describe_attempts("A script with a time limit", attempts.timed, "timed")
+if rawget(_G, "jit") then
+  describe_attempts("A script in a sandbox without ffi", attempts,
+                    "all no_ffi")
+end
+
+describe("A sandbox", function()
+  it("leaves what scripts need", function()
+    local text, status = program("script", "")
+    assert.equal(0, status, text)
+    assert.equal("done\n", text)
+  end)
+
+  for _, row in ipairs {
+    {"1", "sandbox: options must be a table, got integral number"},
+    {"{memory = 0}", "sandbox: option .memory. must be a number of bytes"},
+    {"{memory = 1.5}", "sandbox: option .memory. must be a number of bytes"},
+    {"{threads = 257}", "sandbox: option .threads. must be 1 to 256"},
+    {"{seconds = 0}", "sandbox: option .seconds. must be a number above 0"},
+    {"{seconds = 0/0}", "sandbox: option .seconds. must be a number above 0"},
+    {"{allow = true}", "sandbox: option .allow. must be a list of"},
+    {"{allow = {\"internals\"}}", "sandbox: option .allow. must be a list of"},
+    {"{namespaces = {\"aten\"}}", "sandbox: option .namespaces. must be a "
+     .. "list of names other than .aten. and ._."},
+    {"{namespaces = {\"a b\"}}", "sandbox: option .namespaces. must be a list"},
+    {"{files = true}", "sandbox: there is no option .files."},
+    {"{1}", "sandbox: there is no option .%?."},
+  } do
+    it("refuses " .. row[1], function()
+      local text = run_code(([[
+        local st = require "strided"
+        print((select(2, pcall(st.sandbox, %s))))
+        print(pcall(st.memory.trim))]]):format(row[1]))
+      assert.is_truthy(text:find(row[2]), text)
+      assert.is_truthy(text:find("true\t%d+"), text) -- it is not on
+    end)
+  end
+
+  it("leaves what the host allows", function()
+    local text = run_code [[
+      local st = require "strided"
+      st.sandbox {allow = {"settings", "addresses", "sharing"}}
+      st.memory.set_limit(nil)
+      st.manual_seed(1)
+      print(st.ones(1):data_ptr() ~= 0, st.attach(st.share(st.ones(2))))
+      print((select(2, pcall(st.load, "x"))))]]
+    assert.is_truthy(text:find("true\ttensor%(%[1., 1.%]%)"), text)
+    assert.is_truthy(text:find("load: not available in a sandbox"), text)
+  end)
+
+  it("is turned on by the environment", function()
+    local text = run_code([[
+      local st = require "strided"
+      print((select(2, pcall(st.load, "x"))))
+      print((select(2, pcall(st.ones, 1000000))))
+      print((select(2, pcall(st.sandbox, {allow = {"files"}}))))
+      print((select(2, pcall(function() st.ones = print end))))
+      print(st.nn.Linear(2, 1)(st.ones(2)).shape[1])]],
+      "STRIDED_SANDBOX=memory=1000000,threads=1")
+    assert.is_truthy(text:find("load: not available in a sandbox"), text)
+    assert.is_truthy(text:find("the limit here is 1000000"), text)
+    assert.is_truthy(text:find("in a sandbox already"), text)
+    assert.is_truthy(text:find("st is read%-only"), text)
+    assert.is_truthy(text:find("\n1\n$"), text)
+  end)
+
+  for _, value in ipairs {"yes", "memory", "memory=0", "memory=1x", "threads=",
+                          "threads=300", "seconds=1", "memory=1;threads=1"} do
+    it("refuses to start with STRIDED_SANDBOX=" .. value, function()
+      local text = run_code([[
+        for _ = 1, 2 do print(pcall(require, "strided")) end]],
+        "STRIDED_SANDBOX=\"" .. value .. "\"")
+      assert.is_truthy(text:find("STRIDED_SANDBOX=" .. value ..
+                                 ": must be 1, or limits such as", 1, true),
+                       text)
+      assert.is_nil(text:find "true\t", text)
+    end)
+  end
+
+  for _, value in ipairs {"", "0"} do
+    it("is off with STRIDED_SANDBOX=" .. value, function()
+      local text = run_code([[
+        print(pcall(require "strided".memory.set_limit, nil))]],
+        "STRIDED_SANDBOX=" .. value)
+      assert.equal("true\tnil\n", text)
+    end)
+  end
+
+  it("runs one function at a time", function()
+    local text = run_code [[
+      local st = require "strided"
+      local box = st.sandbox()
+      print(box:run(function() return box:run(print) end))
+      print(box:run(error, "own"))
+      print(pcall(box.run, box, 1))]]
+    assert.is_truthy(text:find("run: the sandbox runs a function already"),
+                     text)
+    assert.is_truthy(text:find("false\town"), text)
+    assert.is_truthy(text:find("argument 'fn' must be", 1, true), text)
+  end)
+end)
