@@ -12,6 +12,7 @@ int luaopen_strided_core(lua_State *L) {
   st__state *h = st__state_new(L);
   lua_newtable(L);           /* [+1] */
   st__open_fiber(h, L);
+  st__open_cdata(h, L);
   st__open_operator(h, L);
   st__open_dtype(h, L);
   st__open_scalar(h, L);
