@@ -27,6 +27,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "compat.h"
@@ -55,6 +56,7 @@
   X(SAVE, "save", st__meta_save)                \
   X(NODE, "node", st__meta_node)                \
   X(HOOK, "hook", st__meta_hook)                \
+  X(CONTEXT, "context", NULL)                   \
   X(SYM_SCALAR, "symbolic number", st__meta_sym_scalar) \
   X(FUSED, "fused function", st__meta_fused) \
   X(SANDBOX, "sandbox", st__meta_sandbox)
@@ -103,6 +105,13 @@ typedef enum st__warnings {
   ST_WARNINGS_PRINTED, ST_WARNINGS_OFF, ST_WARNINGS_CALL
 } st__warnings;
 
+/* References to functions and types of LuaJIT's FFI: cdata.c. */
+typedef struct st__ffi {
+  int tostring_ref;            /* of all cdata; LUA_NOREF: there are none */
+  int typeof_ref, cast_ref, sizeof_ref, int64_ref, pointer_ref;
+  bool is_trusted;             /* the others are the FFI's */
+} st__ffi;
+
 /* The state of keepalive.c. */
 typedef struct st__keepalive {
   int values_ref;      /* Lua values by number, a weak table */
@@ -115,8 +124,8 @@ typedef struct st__keepalive {
   int enter_ref;       /* function that finds a call's environment */
   int returned_ref;    /* environment of the results of Lua kernels */
   bool has_pass, has_returned;
-  int depth;           /* nested calls of gradient functions */
   int context_ref;     /* metatable of contexts: function_context.c */
+  int fields_ref;      /* key of the binding's fields in contexts */
 } st__keepalive;
 
 typedef struct st__state {
@@ -127,7 +136,7 @@ typedef struct st__state {
   int dtype_ref[ST_DTYPE_ALL];
   int sizes_ref;                 /* metatable of shapes */
   int error_ref;                 /* pending error of a Lua kernel */
-  int is_int64_ref, new_int64_ref;  /* LuaJIT's int64_t, or LUA_NOREF */
+  st__ffi ffi;                   /* Note [The types of cdata] */
   int deferred_ref;              /* tensors freed while the engine runs */
   int thread_ref;                /* Note [Borrowed arguments on the stack] */
   const lua_State *thread;       /* the same, if it is the main thread */
@@ -147,9 +156,10 @@ typedef struct st__state {
                                     arguments] */
   void *fiber;                   /* inside a body or call: Note [Fibers] */
   void *(*fiber_self)(void);
+  int levels;                    /* Note [Nested calls] */
+  uintptr_t first_level;         /* the outermost one's place on the stack */
   bool is_delivering;            /* events to listeners */
   st__listener *listeners;
-  int modes;                     /* nesting depth */
   st_tracing *tracing;           /* innermost, or NULL: symbolic_trace.c */
   uint64_t trace, traces;        /* its number; traces started so far */
   int compiler_ref;              /* compiles an expression to a function */
@@ -268,9 +278,35 @@ st_status st__run(st__state *h, lua_State *L, const st__request *req);
 bool st__owns_fiber(const st__state *h);
 /* Raises otherwise; name starts the message. */
 void st__check_fiber(st__state *h, lua_State *L, const char *name);
-/* lua_pcall of a body, with this fiber recorded as the one inside. */
-int st__run_body(st__state *h, lua_State *L, int nargs, int nrets);
 void st__open_fiber(st__state *h, lua_State *L); /* [0] */
+
+/* -- nested_call.c: Note [Nested calls] ------------------------------------ */
+
+/* Raises if a Lua function must not be called because calls are inside each
+ * other too deep. name starts the message. */
+void st__check_depth(st__state *h, lua_State *L, const char *name);
+/* The same for a body, and if another fiber is inside one: Note [Fibers]. */
+void st__check_body(st__state *h, lua_State *L, const char *name);
+/* lua_pcall of a body, with this fiber recorded as the one inside. A function
+ * calls st__check_body before, and before it changes any state. */
+int st__run_body(st__state *h, lua_State *L, int nargs, int nrets);
+/* lua_pcall of a Lua function with a message handler, for all its results. A
+ * function calls st__check_depth before. */
+int st__run_handled(st__state *h, lua_State *L, int nargs, int handler);
+/* lua_pcall of one of our own C functions, which calls a Lua function by
+ * st__call_lua: lua_call that raises if it would go too deep. */
+int st__pcall_c(st__state *h, lua_State *L, int nargs, int nrets,
+                int handler);
+void st__call_lua(st__state *h, lua_State *L, const char *name, int nargs,
+                  int nrets);
+/* lua_call of a Lua function by a C function that Lua called. */
+void st__call_out(st__state *h, lua_State *L, const char *name, int nargs,
+                  int nrets);
+/* lua_call of one of our own C functions; or of the body, by the C function
+ * that st__run_body runs. */
+void st__call_c(lua_State *L, int nargs, int nrets);
+/* lua_getfield of a user's table, whose metatable may have a function. [+1] */
+void st__get_field(st__state *h, lua_State *L, int idx, const char *name);
 
 /* -- gc_pacing.c ----------------------------------------------------------- */
 

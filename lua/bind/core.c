@@ -16,6 +16,7 @@ int luaopen_strided_core(lua_State *L) {
   }
   lua_newtable(L);           /* [+1] */
   st__open_fiber(h, L);
+  st__open_cdata(h, L);
   st__open_operator(h, L);
   st__open_dtype(h, L);
   st__open_scalar(h, L);

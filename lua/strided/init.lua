@@ -21,17 +21,6 @@ local st = {}
 -- Errors are reported at the caller of the library's files, which lie here.
 core.set_home((debug.getinfo(1, "S").source:gsub("init%.lua$", "")))
 
--- -- LuaJIT's integers -------------------------------------------------------
-
-local has_ffi, ffi = pcall(require, "ffi")
-if has_ffi then
-  local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
-  local istype, high = ffi.istype, ffi.new("int64_t", 4294967296)
-  core.set_int64(
-    function(x) return istype(int64, x) or istype(uint64, x) end,
-    function(hi, lo) return int64(hi) * high + int64(lo) end)
-end
-
 -- -- Values ------------------------------------------------------------------
 
 for _, name in pairs {

@@ -15,12 +15,12 @@ local M = {}
 -- Functions that are left out, with the reason.
 local LEFT_OUT = {
   set_home = "once, for init.lua", set_index = "once, for init.lua",
-  set_int64 = "once, for init.lua", wait_input = "waits for input",
+  wait_input = "waits for input",
   catch_interrupts = "takes signals", interruptible = "takes signals",
   memory_fail_at = "what the fuzzer itself makes fail with",
   open_aside = "writes files anywhere", save = "writes files anywhere",
-  ["core.from_dlpack"] = "takes any cdata for an address; st.* checks",
-  ["core.frombuffer"] = "takes any cdata for an address; st.* checks",
+  ["core.from_dlpack"] = "takes any pointer",
+  ["core.frombuffer"] = "takes any pointer",
 }
 
 -- -- Objects -----------------------------------------------------------------

@@ -150,6 +150,78 @@ describe("A spec", function()
   end)
 end)
 
+-- -- Calls of Lua ------------------------------------------------------------
+
+describe("Calls of Lua functions by the binding", function()
+  -- The mechanism itself, and a macro for the C functions of others.
+  local MAY_CALL = {["lua/bind/state/nested_call.c"] = true,
+                    ["lua/bind/compat.h"] = true}
+
+  --- Calls f(name, line, number, lines) for each line of the binding's code.
+  local function each_line(f)
+    for _, name in ipairs(files("lua/bind", "%.[ch]$")) do
+      local lines = lines_of(read(name))
+      for number, line in ipairs(lines) do
+        local code = line:gsub("/%*.*", "")
+        if not code:find "^ %*" then f(name, code, number, lines) end
+      end
+    end
+  end
+
+  local function wrong_lines(is_wrong)
+    local wrong = {}
+    each_line(function(name, code, number, lines)
+      if not MAY_CALL[name] and is_wrong(code, number, lines) then
+        wrong[#wrong + 1] = ("%s:%d: %s"):format(name, number, code)
+      end
+    end)
+    return wrong
+  end
+
+  it("go through nested_call.c", function()
+    local n = 0
+    assert.same({}, wrong_lines(function(code)
+      if code:find "st__call_lua%(" then n = n + 1 end
+      return code:find "lua_p?callk?%(" or code:find "lua_resume%(" or
+             code:find "lua_cpcall%("
+    end))
+    assert.is_true(n > 5)
+  end)
+
+  it("are checked before a body runs", function()
+    local n = 0
+    assert.same({}, wrong_lines(function(code, number, lines)
+      if not code:find "st__run_body%(" and
+         not code:find "st__run_handled%(" or code:find ";$" and
+         code:find "^int " then
+        return false
+      end
+      n = n + 1
+      for k = number, 1, -1 do
+        if lines[k]:find "st__check_body%(" or
+           lines[k]:find "st__check_depth%(" then
+          return false
+        end
+        if lines[k] == "}" then return true end
+      end
+      return true
+    end))
+    assert.is_true(n > 8)
+  end)
+
+  it("do not hide in the fields of a script's table", function()
+    assert.same({}, wrong_lines(function(code)
+      local table_at = code:match "lua_getfield%(L, ([^,]+)," or
+                       code:match "lua_getfield%(r%->L, ([^,]+),"
+      return code:find "lua_[gs]ettable%(" or code:find "lua_geti%(" or
+             code:find "lua_equal%(" or code:find "lua_compare%(" or
+             code:find "luaL_callmeta%(" or code:find "luaL_tolstring%(" or
+             table_at and not table_at:find "^%-%d" and
+             not table_at:find "^lua_upvalueindex"
+    end))
+  end)
+end)
+
 -- -- Symbols -----------------------------------------------------------------
 
 describe("A kernel object", function()

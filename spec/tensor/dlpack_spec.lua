@@ -298,7 +298,8 @@ describe("A DLPack structure", function()
   it("is no NULL, and no structure of Lua's own", function()
     raises("NULL", st.from_dlpack, ffi.cast("void *", nil))
     raises("is not a pointer", st.from_dlpack, ffi.new "st_spec_managed")
-    raises("is not a pointer", st.from_dlpack, ffi.new("int64_t", 1))
+    raises("neither a pointer nor an array", st.from_dlpack,
+           ffi.new("int64_t", 1))
   end)
 
   it("of ours is as the standard has it", function()

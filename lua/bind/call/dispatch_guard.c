@@ -13,7 +13,7 @@ static int run_guarded(lua_State *L, const char *name, st_tls state,
                        int idx) {
   st__state *h = st__state_of(L);
   st__check_callable(h, L, idx, "body");
-  st__check_fiber(h, L, name);
+  st__check_body(h, L, name);
   st__cannot_record(h, "it changes the thread's state");
   const st_tls before = st_tls_get();
   st_tls_set(state);

@@ -16,7 +16,7 @@ int st__nested_pcall(st__state *h, int ref, void *arg) {
   h->frame = NULL;
   lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                /* [+1] */
   lua_pushlightuserdata(L, arg);                         /* [+1] */
-  const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
+  const int status = st__pcall_c(h, L, 1, 0, 0);         /* [-2, +0|1] */
   h->frame = frame;
   h->has_error = has_error;
   if (status != 0) lua_insert(L, -2);
@@ -37,20 +37,14 @@ static st_status run_mode(const st_call *call, const st_value *args,
   return st__run_lua_fn(s, call, call->keys, args, rets);
 }
 
-enum { MAX_MODES = 200 }; /* the depth to which operators nest */
-
 /* mode(fn, body, ...): calls fn(op, keys, ...) in place of every operator that
  * body calls; its results are those of the call. Returns body's results. */
 static int mode(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
-  if (h->modes == MAX_MODES) {
-    return st__error(h, L, ST_BAD_STATE, "mode: modes are nested more than %d "
-                     "deep", MAX_MODES);
-  }
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
-  st__check_fiber(h, L, "mode");
+  st__check_body(h, L, "mode");
   st__cannot_record(h, "it runs a mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
@@ -58,9 +52,7 @@ static int mode(lua_State *L) {
                   st__where(h, L, where, sizeof where)};
   st_mode m = {.fn = run_mode, .ctx = &s};
   st_mode_push(&m);
-  h->modes++;
   const int status = st__run_body(h, L, lua_gettop(L) - 2, LUA_MULTRET);
-  h->modes--;
   st_mode_pop();
   luaL_unref(L, LUA_REGISTRYINDEX, s.ref);
   return status == 0 ? lua_gettop(L) - 1 : lua_error(L);
@@ -102,7 +94,7 @@ static int run_event(lua_State *L) {
   for (int i = 0; i < e->n; i++) {
     st__push_argument(h, L, &e->schema[i], &e->values[i]); /* [+1] */
   }
-  lua_call(L, lua_gettop(L) - base, 0);                  /* [-n] */
+  st__call_lua(h, L, "observe", lua_gettop(L) - base, 0); /* [-n] */
   return 0;
 }
 
@@ -160,7 +152,7 @@ static void observe_after(void *ctx, const st_op *op, st_status status,
  * false if it is nil. */
 static void copy_function(lua_State *L, const char *name, int which) {
   st__state *h = st__state_of(L);
-  lua_getfield(L, 1, name);                              /* [+1] */
+  st__get_field(h, L, 1, name);                          /* [+1] */
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);                                       /* [-1] */
     lua_pushboolean(L, 0);                               /* [+1] */
@@ -179,9 +171,9 @@ static int observe(lua_State *L) {
   st_observer observer = {observe_before, observe_after, &o, false, NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   st__check_callable(o.h, L, 2, "body");
-  st__check_fiber(o.h, L, "observe");
+  st__check_body(o.h, L, "observe");
   st__cannot_record(o.h, "it runs an observer");
-  lua_getfield(L, 1, "values");                          /* [+1] */
+  st__get_field(o.h, L, 1, "values");                    /* [+1] */
   observer.wants_values = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
   lua_createtable(L, 3, 0);                              /* [+1] */

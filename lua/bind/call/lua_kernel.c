@@ -164,7 +164,8 @@ static int run_protected(lua_State *L) {
     if (r->known >> i & 1) lua_pushvalue(L, known++);            /* [+1] */
     else st__push_argument(h, L, &r->schema[i], &r->args[i]);    /* [+1] */
   }
-  lua_call(L, before + nargs, LUA_MULTRET); /* [-nargs-before-1, +n] */
+  st__call_lua(h, L, short_name(r->op), before + nargs,
+               LUA_MULTRET);                         /* [-nargs-before-1, +n] */
   const int n = lua_gettop(L) - base + 1;
   /* For "-> ()" any results are ignored. */
   if (n > nrets && nrets > 0) fail_count(r, L, n);
@@ -290,8 +291,9 @@ st_status st__run_lua_fn(const st__lua_fn *s, const st_call *call,
   lua_pushlightuserdata(L, &r);                      /* [+1] */
   push_known(&r, L, f);                              /* [+known] */
   h->frame = NULL;
-  const int status = lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);
-  h->frame = f;                                      /* [-known-2, +0|1] */
+  const int status = st__pcall_c(h, L, lua_gettop(L) - handler - 1, 0,
+                                 handler);           /* [-known-2, +0|1] */
+  h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
   if (has_entered) st__pass_leave_call(h, L, handler - 1); /* [-1] */
   if (status == 0) return ST_OK;
@@ -304,9 +306,6 @@ st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
   lua_State *L = h->running;
   const st__frame *f = h->frame;
   task t = {fn, arg};
-  if (h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
-    return st_fail(ST_BAD_STATE, ST_TOO_DEEP, ST_MAX_GRAD_DEPTH);
-  }
   if (!lua_checkstack(L, LUA_MINSTACK)) {
     return st_fail(ST_NO_MEMORY, "the Lua stack is full");
   }
@@ -315,9 +314,7 @@ st_status st__run_task(st__state *h, void (*fn)(lua_State *L, void *arg),
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->task_ref);    /* [+1] */
   lua_pushlightuserdata(L, &t);                      /* [+1] */
   h->frame = NULL;
-  h->keepalive.depth++;
-  const int status = lua_pcall(L, 1, 0, handler);    /* [-2, +0|1] */
-  h->keepalive.depth--;
+  const int status = st__pcall_c(h, L, 1, 0, handler); /* [-2, +0|1] */
   h->frame = f;
   lua_remove(L, handler);                            /* [-1] */
   return status == 0 ? ST_OK : store_error(h, L);    /* [-0|1] */

@@ -98,8 +98,9 @@ static int transact(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
   lua_settop(L, 2);
+  st__check_body(h, L, "library");
   lua_pushvalue(L, 1);                                   /* [+1] */
-  const int status = lua_pcall(L, 1, 0, 0);              /* [-2, +0|1] */
+  const int status = st__run_body(h, L, 1, 0);           /* [-2, +0|1] */
   if (status != 0) {
     if (l->lib) st_library_close(&l->lib);
     st__lua_ref_sweep(h, L);
@@ -148,14 +149,14 @@ typedef struct definition {
 /* Reads {doc =, tags =} at idx; the strings stay on the stack. [+2] */
 static void read_options(lua_State *L, int idx, definition *d) {
   st__state *h = st__state_of(L);
-  lua_getfield(L, idx, "doc");                           /* [+1] */
+  st__get_field(h, L, idx, "doc");                       /* [+1] */
   if (lua_type(L, -1) == LUA_TSTRING) {
     d->doc = lua_tostring(L, -1);
   } else if (!lua_isnil(L, -1)) {
     st__error(h, L, ST_BAD_TYPE, "def: doc must be a string, got %s",
               st__type_name(h, L, -1));
   }
-  lua_getfield(L, idx, "tags");                          /* [+1] */
+  st__get_field(h, L, idx, "tags");                      /* [+1] */
   if (!lua_isnil(L, -1)) d->tags = check_tags(L);
 }
 
@@ -217,7 +218,7 @@ static void make_kernel(lua_State *L, int idx, st__convention c,
 
 static bool takes_keys(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) return false;
-  lua_getfield(L, idx, "with_keys");                     /* [+1] */
+  st__get_field(st__state_of(L), L, idx, "with_keys");   /* [+1] */
   const bool takes = lua_toboolean(L, -1);
   lua_pop(L, 1);                                         /* [-1] */
   return takes;

@@ -82,7 +82,7 @@ static int deliver_all(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, ref);                  /* [+1] */
     st__push_op_name(L, e.op);                               /* [+1] */
     lua_pushboolean(L, e.is_defined);                        /* [+1] */
-    lua_call(L, 2, 0);                                       /* [-3] */
+    st__call_lua(h, L, "listen", 2, 0);                      /* [-3] */
   }
   return 0;
 }
@@ -102,7 +102,7 @@ static int deliver(st__state *h, lua_State *L) {
   h->is_delivering = true;
   lua_pushcfunction(L, deliver_all);                         /* [+1] */
   lua_pushlightuserdata(L, h);                               /* [+1] */
-  const int status = lua_pcall(L, 1, 0, 0);                  /* [-2, +0|1] */
+  const int status = st__pcall_c(h, L, 1, 0, 0);             /* [-2, +0|1] */
   h->is_delivering = false;
   return status;
 }

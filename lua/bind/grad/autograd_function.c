@@ -67,7 +67,7 @@ static void set_saved(lua_State *L, int ctx, const backward_run *r) {
     else lua_pushboolean(L, 0);                        /* [+1] */
     lua_rawseti(L, -2, i + 1);                         /* [-1] */
   }
-  st__set_field(L, ctx, "saved");                      /* [-1] */
+  st__set_field(r->f->weak.h, L, ctx, "saved");        /* [-1] */
 }
 
 /* Raises unless the value at idx is a valid gradient of argument `at`, which is
@@ -123,14 +123,15 @@ static void call_backward(lua_State *L, void *arg) {
               "collected with its tensors", f->name);
   }
   set_saved(L, 1, r);
-  st__push_field(L, 1, "backward");                    /* [+1] */
+  st__push_field(f->weak.h, L, 1, "backward");                    /* [+1] */
   lua_pushvalue(L, 1);                                 /* [+1] */
   push_grads(L, r);                                    /* [+nrets] */
-  lua_call(L, f->nrets + 1, LUA_MULTRET);              /* [-nrets-2, +n] */
+  st__call_lua(f->weak.h, L, f->name, f->nrets + 1,
+               LUA_MULTRET);                           /* [-nrets-2, +n] */
   const int n = lua_gettop(L) - 1;
   take_grads(L, r, 2, n);
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, 1, "saved");                        /* [-1] */
+  st__set_field(f->weak.h, L, 1, "saved");                        /* [-1] */
 }
 
 static st_status run_backward(void *ctx, st_tensor *const *grads,
@@ -176,9 +177,9 @@ static void push_context(application *a) {
   st__push_context(a->h, L);                           /* [+1] */
   a->ctx = lua_gettop(L);
   push_definition(L, "backward");                      /* [+1] */
-  st__set_field(L, a->ctx, "backward");                /* [-1] */
+  st__set_field(a->h, L, a->ctx, "backward");                /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  st__set_field(L, a->ctx, "is_forward");              /* [-1] */
+  st__set_field(a->h, L, a->ctx, "is_forward");              /* [-1] */
   lua_createtable(L, a->nargs, 0);                     /* [+1] */
   for (int i = 1; i <= a->nargs; i++) {
     const st_tensor *t = st__to_tensor(a->h, L, i);
@@ -191,21 +192,20 @@ static void push_context(application *a) {
 /* Calls forward(ctx, ...) with recording disabled. [+nrets] */
 static void run_forward(application *a) {
   lua_State *L = a->L;
+  st__check_body(a->h, L, a->name);
   luaL_checkstack(L, a->nargs + LUA_MINSTACK, NULL);
   push_definition(L, "forward");                       /* [+1] */
   lua_pushvalue(L, a->ctx);                            /* [+1] */
   for (int i = 1; i <= a->nargs; i++) lua_pushvalue(L, i); /* [+1] */
   const st_tls before = st_tls_get();
   st_tls_set(st_tls_grad(false));
-  a->h->keepalive.depth++;
   const int status = st__run_body(a->h, L, a->nargs + 1, LUA_MULTRET);
-  a->h->keepalive.depth--;
   st_tls_set(before);
   if (status != 0) lua_error(L);
   a->first = a->ctx + 1;
   a->nrets = lua_gettop(L) - a->ctx;
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, a->ctx, "is_forward");              /* [-1] */
+  st__set_field(a->h, L, a->ctx, "is_forward");              /* [-1] */
 }
 
 /* True if the list in this field of the context contains t. */
@@ -213,7 +213,7 @@ static bool is_marked(const application *a, const char *field,
                       const st_tensor *t) {
   lua_State *L = a->L;
   bool found = false;
-  st__push_field(L, a->ctx, field);                    /* [+1] */
+  st__push_field(a->h, L, a->ctx, field);                    /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n && !found; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -285,7 +285,7 @@ static void take_outputs(application *a) {
 
 static void take_saved(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "saved");                  /* [+1] */
+  st__push_field(a->h, L, a->ctx, "saved");                  /* [+1] */
   if (!lua_istable(L, -1)) a->room = 0;
   for (int i = 1; i <= a->room; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -299,7 +299,7 @@ static void take_saved(application *a) {
 /* Dirty tensors must be among the results, or their history would be lost. */
 static void check_dirty(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "dirty");                  /* [+1] */
+  st__push_field(a->h, L, a->ctx, "dirty");                  /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);                             /* [+1] */
@@ -320,7 +320,7 @@ static void check_dirty(application *a) {
 /* Allocates and fills the arrays of the call's tensors, in a userdata. [+1] */
 static void take_tensors(application *a) {
   lua_State *L = a->L;
-  st__push_field(L, a->ctx, "saved");                  /* [+1] */
+  st__push_field(a->h, L, a->ctx, "saved");                  /* [+1] */
   a->room = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   lua_pop(L, 1);                                       /* [-1] */
   const size_t n = (size_t)a->nargs + (size_t)a->nrets + (size_t)a->room;
@@ -421,19 +421,14 @@ static int apply(lua_State *L) {
   push_definition(L, "name");                          /* [+1] */
   a.name = lua_tostring(L, -1);                        /* owned by upvalue 2 */
   lua_pop(L, 1);                                       /* [-1] */
-  st__check_fiber(a.h, L, a.name);
-  if (a.h->keepalive.depth >= ST_MAX_GRAD_DEPTH) {
-    return st__error(a.h, L, ST_BAD_STATE, "%s: " ST_TOO_DEEP, a.name,
-                     ST_MAX_GRAD_DEPTH);
-  }
   push_context(&a);                                    /* [+1] */
   run_forward(&a);                                     /* [+nrets] */
   take_tensors(&a);                                    /* [+1] */
   const bool was_recorded = a.noutputs > 0 && record(&a);
   lua_pushnil(L);                                      /* [+1] */
-  st__set_field(L, a.ctx, "saved");                    /* [-1] */
+  st__set_field(a.h, L, a.ctx, "saved");                    /* [-1] */
   lua_pushboolean(L, 1);                               /* [+1] */
-  st__set_field(L, a.ctx, "is_over");                  /* [-1] */
+  st__set_field(a.h, L, a.ctx, "is_over");                  /* [-1] */
   if (was_recorded) inherit_env(&a);
   lua_pop(L, 1);                                       /* [-1] */
   return a.nrets;
@@ -444,7 +439,7 @@ static int apply(lua_State *L) {
 /* Copies a function from the table at index 1 to the table at the top. */
 static void take_function(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
-  lua_getfield(L, 1, name);                            /* [+1] */
+  st__get_field(h, L, 1, name);                        /* [+1] */
   if (!st__is_callable(L, -1)) {
     st__error(h, L, ST_BAD_TYPE, "Function: '%s' must be a function, got %s",
               name, st__type_name(h, L, -1));
@@ -465,7 +460,7 @@ static int new_apply(lua_State *L) {
   lua_createtable(L, 0, 3);                            /* [+1] */
   take_function(L, "forward");
   take_function(L, "backward");
-  lua_getfield(L, 1, "name");                          /* [+1] */
+  st__get_field(h, L, 1, "name");                      /* [+1] */
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);                                     /* [-1] */
     lua_pushliteral(L, "Function");                    /* [+1] */

@@ -249,7 +249,7 @@ static void take_options(request *r, int idx, const char *const *names) {
 
 static bool flag(const request *r, const char *name, bool otherwise) {
   if (!r->options) return otherwise;
-  lua_getfield(r->L, r->options, name);                  /* [+1] */
+  st__get_field(r->h, r->L, r->options, name);           /* [+1] */
   const bool value = lua_isnil(r->L, -1) ? otherwise
                                          : lua_toboolean(r->L, -1);
   lua_pop(r->L, 1);                                      /* [-1] */
@@ -260,7 +260,7 @@ static bool flag(const request *r, const char *name, bool otherwise) {
  * [+0|1] */
 static bool push_option(const request *r, const char *name) {
   if (!r->options) return false;
-  lua_getfield(r->L, r->options, name);                  /* [+1] */
+  st__get_field(r->h, r->L, r->options, name);           /* [+1] */
   if (!lua_isnil(r->L, -1)) return true;
   lua_pop(r->L, 1);                                      /* [-1] */
   return false;
@@ -452,7 +452,7 @@ static int detect_anomaly(lua_State *L) {
   static _Thread_local const st_anomaly *current;
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "body");
-  st__check_fiber(h, L, "detect_anomaly");
+  st__check_body(h, L, "detect_anomaly");
   st__cannot_record(h, "it runs in anomaly mode");
   const st_anomaly *outer = current;
   const st_anomaly anomaly = {node_where, h, true};

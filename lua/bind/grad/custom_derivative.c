@@ -167,7 +167,8 @@ static void call_derivative(lua_State *L, void *arg) {
   lua_rawgeti(L, 1, 1);                                /* [+1] */
   push_context(L, r);                                  /* [+1] */
   push_grads(L, r, n);                                 /* [+n] */
-  lua_call(L, n + 1, LUA_MULTRET);                     /* [-n-2, +m] */
+  st__call_lua(h, L, st_op_name(r->op), n + 1,
+               LUA_MULTRET);                           /* [-n-2, +m] */
   take_grads(L, r, 2);
 }
 

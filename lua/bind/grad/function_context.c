@@ -1,27 +1,34 @@
 /* Contexts of functions with a user-defined gradient.
  *
- * A context is a table. The binding's fields are in an inner table, under a
- * light userdata key that scripts cannot create.
+ * A context is a table, whose fields are the script's. The binding's are in the
+ * environment of a userdata, under a key that is a userdata, too: a script
+ * that traverses the context sees both, and can do nothing with them. A light
+ * userdata as the key would be an address, which st.frombuffer accepts.
  */
 
 #include "bind.h"
 
-static const char state_key = 0;
-
 /* -- Fields --------------------------------------------------------------- */
 
-void st__push_field(lua_State *L, int ctx, const char *name) {
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+/* Pushes the table of the binding's fields; nil if there is none. [+1] */
+static void push_fields(st__state *h, lua_State *L, int ctx) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.fields_ref); /* [+1] */
   lua_rawget(L, ctx);                                  /* [-1, +1] */
+  if (st__testudata(h, L, -1, ST_UD_CONTEXT)) st__get_env(L, -1); /* [+1] */
+  else lua_pushnil(L);                                 /* [+1] */
+  lua_remove(L, -2);                                   /* [-1] */
+}
+
+void st__push_field(st__state *h, lua_State *L, int ctx, const char *name) {
+  push_fields(h, L, ctx);                              /* [+1] */
   if (!lua_istable(L, -1)) return;                     /* no context: nil */
   lua_pushstring(L, name);                             /* [+1] */
   lua_rawget(L, -2);                                   /* [-1, +1] */
   lua_remove(L, -2);                                   /* [-1] */
 }
 
-void st__set_field(lua_State *L, int ctx, const char *name) {
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
-  lua_rawget(L, ctx);                                  /* [-1, +1] */
+void st__set_field(st__state *h, lua_State *L, int ctx, const char *name) {
+  push_fields(h, L, ctx);                              /* [+1] */
   if (lua_istable(L, -1)) {
     lua_pushstring(L, name);                           /* [+1] */
     lua_pushvalue(L, -3);                              /* [+1] */
@@ -32,8 +39,10 @@ void st__set_field(lua_State *L, int ctx, const char *name) {
 
 void st__push_context(st__state *h, lua_State *L) {
   lua_createtable(L, 0, 4);                            /* [+1] */
-  lua_pushlightuserdata(L, (void *)(uintptr_t)&state_key); /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.fields_ref); /* [+1] */
+  st__newudata(h, L, ST_UD_CONTEXT, 1);                /* [+1] */
   lua_createtable(L, 0, 6);                            /* [+1] */
+  st__set_env(L, -2);                                  /* [-1] */
   lua_rawset(L, -3);                                   /* [-2] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->keepalive.context_ref); /* [+1] */
   lua_setmetatable(L, -2);                             /* [-1] */
@@ -46,7 +55,7 @@ static void check_forward(lua_State *L, const char *name) {
   st__state *h = st__state_of(L);
   bool runs = false;
   if (lua_istable(L, 1)) {
-    st__push_field(L, 1, "is_forward");                /* [+1] */
+    st__push_field(h, L, 1, "is_forward");                /* [+1] */
     runs = lua_toboolean(L, -1);
     lua_pop(L, 1);                                     /* [-1] */
   }
@@ -71,7 +80,7 @@ static int keep_list(lua_State *L, const char *name, const char *field,
     else lua_pushvalue(L, i + 1);                      /* [+1] */
     lua_rawseti(L, -2, i);                             /* [-1] */
   }
-  st__set_field(L, 1, field);                          /* [-1] */
+  st__set_field(h, L, 1, field);                          /* [-1] */
   return 0;
 }
 
@@ -94,9 +103,9 @@ static int context_mark_constant(lua_State *L) {
 static int context_saved(lua_State *L) {
   st__state *h = st__state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  st__push_field(L, 1, "saved");                       /* [+1] */
+  st__push_field(h, L, 1, "saved");                       /* [+1] */
   if (!lua_istable(L, -1)) {
-    st__push_field(L, 1, "is_over");                   /* [+1] */
+    st__push_field(h, L, 1, "is_over");                   /* [+1] */
     if (!lua_toboolean(L, -1)) return 0;
     return st__error(h, L, ST_BAD_STATE, "saved: saved tensors are available "
                      "only while forward or backward runs");
@@ -127,4 +136,6 @@ void st__open_context(st__state *h, lua_State *L) {
   lua_pushliteral(L, "protected");                     /* [+1] */
   lua_setfield(L, -2, "__metatable");                  /* [-1] */
   h->keepalive.context_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  st__newudata(h, L, ST_UD_CONTEXT, 1);                /* [+1] */
+  h->keepalive.fields_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
 }

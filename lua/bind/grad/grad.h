@@ -117,11 +117,6 @@ static inline bool st__needs_env(const st__frame *f, const st_arg *ret,
   return !source || !source->slot;
 }
 
-/* Maximum nesting of gradient functions: LuaJIT does not limit nested C
- * calls. */
-enum { ST_MAX_GRAD_DEPTH = 200 };
-#define ST_TOO_DEEP "gradient functions call each other more than %d deep"
-
 /* -- reachability.c -------------------------------------------------------- */
 
 /* The node of t; for a leaf its accumulator. Owned by the caller. */
@@ -156,8 +151,8 @@ int st__node_prehook(lua_State *L);
 void st__push_context(st__state *h, lua_State *L);
 /* Gets or sets a field of the inner table, which scripts cannot see; the value
  * is at the top. ctx: the context's index, not negative. [+1], [-1] */
-void st__push_field(lua_State *L, int ctx, const char *name);
-void st__set_field(lua_State *L, int ctx, const char *name);
+void st__push_field(st__state *h, lua_State *L, int ctx, const char *name);
+void st__set_field(st__state *h, lua_State *L, int ctx, const char *name);
 
 /* -- custom_derivative.c --------------------------------------------------- */
 

@@ -49,7 +49,7 @@ static void call_tensor_hook(lua_State *L, void *arg) {
   st__state *h = r->k->weak.h;
   if (!push_function(L, r->k)) return;                 /* [+1] */
   st__push_in_pass(h, L, r->grad);                     /* [+1] */
-  lua_call(L, 1, 1);                                   /* [-2, +1] */
+  st__call_lua(h, L, "a hook", 1, 1);                  /* [-2, +1] */
   if (lua_isnil(L, -1)) return;
   st_tensor *t = st__to_tensor(h, L, -1);
   if (!t) {
@@ -80,7 +80,7 @@ static void call_post_hook(lua_State *L, void *arg) {
     lua_pop(L, 1);                                     /* [-1] */
     st__push_in_pass(h, L, r->grad);                   /* [+1] */
   }
-  lua_call(L, 1, 0);                                   /* [-2] */
+  st__call_lua(h, L, "a hook", 1, 0);                  /* [-2] */
 }
 
 static st_status run_post_hook(void *ctx, st_tensor *leaf, st_tensor **out) {
@@ -143,7 +143,7 @@ static void call_node_hook(lua_State *L, void *arg) {
   if (!push_function(L, r->k)) return;                 /* [+1] */
   if (r->inputs) push_grads(h, L, r->ninputs, r->inputs); /* [+0|1] */
   push_grads(h, L, r->nresults, r->results);           /* [+1] */
-  lua_call(L, r->inputs ? 2 : 1, 1);                   /* [-n, +1] */
+  st__call_lua(h, L, "a hook", r->inputs ? 2 : 1, 1);  /* [-n, +1] */
   if (lua_isnil(L, -1)) return;
   if (r->inputs) take_grads(r->k, L, r->ninputs, r->inputs);
   else take_grads(r->k, L, r->nresults, r->results);

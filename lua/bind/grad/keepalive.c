@@ -364,7 +364,7 @@ bool st__pass_enter_call(st__state *h, lua_State *L, const st__frame *f) {
     lua_pushvalue(L, f->source[i]);                   /* [+1] */
     n++;
   }
-  if (lua_pcall(L, n, 0, 0) != 0) lua_pop(L, 1);      /* [-n-1] */
+  if (st__pcall_c(h, L, n, 0, 0) != 0) lua_pop(L, 1); /* [-n-1] */
   return true;
 }
 

@@ -182,7 +182,7 @@ void st__env_add_downstream(st__state *h, lua_State *L, const st_node *target) {
   lua_insert(L, -2);
   lua_pushlightuserdata(L, &w);                       /* [+1] */
   lua_insert(L, -2);
-  const int failed = lua_pcall(L, 2, 0, 0);           /* [-3, +0|1] */
+  const int failed = st__pcall_c(h, L, 2, 0, 0);      /* [-3, +0|1] */
   free(w.table);
   free(w.steps);
   if (failed) lua_error(L);

@@ -76,19 +76,23 @@ static int capsule_tostring(lua_State *L) {
 /* from_dlpack(capsule | address, versioned): returns a tensor */
 static int from_dlpack(lua_State *L) {
   st__state *h = st__state_of(L);
-  void *address = NULL;
+  st__address a = {NULL, false, 0};
   capsule *c = st__testudata(h, L, 1, ST_UD_CAPSULE);
   capsule pointed = {NULL, NULL};
   lua_settop(L, 2);
-  if (!c && !st__to_address(L, 1, &address)) {
+  if (!c && !st__to_address(h, L, 1, "from_dlpack", &a)) {
     return st__error(h, L, ST_BAD_TYPE, "from_dlpack: argument 'source' must "
                      "be a capsule or an address, got %s",
                      st__type_name(h, L, 1));
   }
+  if (a.has_size) {
+    return st__error(h, L, ST_BAD_TYPE, "from_dlpack: a cdata that is an "
+                     "array or structure is not a pointer");
+  }
   st__tensor_ud *ud = st__new_tensor_ud(h, L);           /* [+1] */
   if (!c) {
-    if (lua_toboolean(L, 2)) pointed.versioned = address;
-    else pointed.plain = address;
+    if (lua_toboolean(L, 2)) pointed.versioned = a.p;
+    else pointed.plain = a.p;
     c = &pointed;
   }
   if (is_used(c)) {

@@ -15,18 +15,6 @@
 
 /* -- Arguments ------------------------------------------------------------ */
 
-enum { CDATA = 10 };  /* LuaJIT's lua_type of cdata */
-
-bool st__to_address(lua_State *L, int idx, void **out) {
-  if (lua_type(L, idx) == LUA_TLIGHTUSERDATA) {
-    *out = lua_touserdata(L, idx);
-    return true;
-  }
-  if (lua_type(L, idx) != CDATA) return false;
-  memcpy(out, lua_topointer(L, idx), sizeof *out);
-  return true;
-}
-
 int st__check_sizes(st__state *h, lua_State *L, int idx, const char *arg,
                     int64_t *out) {
   if (!lua_istable(L, idx)) {
@@ -126,40 +114,70 @@ static void wrap_bytes(st__state *h, lua_State *L, char *p,
 
 /* -- Opening -------------------------------------------------------------- */
 
+/* Argument 3, the size of the memory at the address in argument 1. */
+static size_t check_size(st__state *h, lua_State *L, const st__address *a) {
+  if (lua_isnil(L, 3)) return a->size;
+  const int64_t n = st__check_int(h, L, 3, "nbytes");
+  if (a->has_size && n > 0 && (uint64_t)n > a->size) {
+    st__error(h, L, ST_BAD_INDEX, NAME ": nbytes is %lld and the cdata has "
+              "%zu", (long long)n, a->size);
+  }
+  return n < 0 ? 0 : (size_t)n;
+}
+
+/* An array or structure owns its memory: replaces the owner in argument 2 by a
+ * list of it and the owner given. */
+static void add_owner(lua_State *L) {
+  lua_createtable(L, 2, 0);                                /* [+1] */
+  lua_pushvalue(L, 1);                                     /* [+1] */
+  lua_rawseti(L, -2, 1);                                   /* [-1] */
+  lua_pushvalue(L, 2);                                     /* [+1] */
+  lua_rawseti(L, -2, 2);                                   /* [-1] */
+  lua_replace(L, 2);                                       /* [-1] */
+}
+
+/* cdata_size(source): the size of an array or structure of the FFI, nil for a
+ * pointer; raises for any other cdata */
+static int cdata_size(lua_State *L) {
+  st__state *h = st__state_of(L);
+  st__address a;
+  if (!st__to_address(h, L, 1, NAME, &a) || !a.has_size) return 0;
+  st__push_int(h, L, (int64_t)a.size);                     /* [+1] */
+  return 1;
+}
+
 /* frombuffer(source, owner, nbytes, offset, dtype, shape, strides): copies a
  * string, ignoring nbytes; wraps the memory at an address, of nbytes bytes, or
  * as many as the layout needs if nbytes is nil */
 static int frombuffer(lua_State *L) {
   st__state *h = st__state_of(L);
   st__layout layout;
-  void *data = NULL;
+  st__address a = {NULL, false, 0};
   lua_settop(L, 7);
   const int64_t offset = st__check_int(h, L, 4, "offset");
   st__check_layout(h, L, 5, &layout);
   size_t size = SIZE_MAX;
   const bool is_text = lua_type(L, 1) == LUA_TSTRING;
   const char *text = is_text ? lua_tolstring(L, 1, &size) : NULL;
-  if (!is_text && !st__to_address(L, 1, &data)) {
+  if (!is_text && !st__to_address(h, L, 1, NAME, &a)) {
     return st__error(h, L, ST_BAD_TYPE, NAME ": argument 'source' must be a "
                      "string or an address, got %s", st__type_name(h, L, 1));
   }
-  if (!is_text && !lua_isnil(L, 3)) {
-    const int64_t n = st__check_int(h, L, 3, "nbytes");
-    size = n < 0 ? 0 : (size_t)n;
-  }
+  if (!is_text) size = check_size(h, L, &a);
   if (offset < 0 || (uint64_t)offset > size ||
       layout.nbytes > size - (size_t)offset) {
     return st__error(h, L, ST_BAD_INDEX, NAME ": the elements need %zu bytes "
                      "from offset %lld, the source has %lld",
                      layout.nbytes, (long long)offset, (long long)size);
   }
-  if (!is_text && !data && layout.nbytes > 0) {
+  if (!is_text && !a.p && layout.nbytes > 0) {
     return st__error(h, L, ST_BAD_VALUE, NAME ": the address is NULL");
   }
   if (is_text) {
     copy_bytes(h, L, text + offset, &layout);              /* [+1] */
   } else {
-    char *p = data ? (char *)data + offset : NULL;
+    char *p = a.p ? (char *)a.p + offset : NULL;
+    if (a.has_size) add_owner(L);
     wrap_bytes(h, L, p, &layout, 2);                       /* [+1] */
   }
   return 1;
@@ -167,7 +185,7 @@ static int frombuffer(lua_State *L) {
 
 void st__open_foreign(st__state *h, lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"frombuffer", frombuffer}, {NULL, NULL}
+    {"frombuffer", frombuffer}, {"cdata_size", cdata_size}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
 }

@@ -31,14 +31,6 @@ void st__check_fiber(st__state *h, lua_State *L, const char *name) {
   st__error(h, L, ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
 }
 
-int st__run_body(st__state *h, lua_State *L, int nargs, int nrets) {
-  void *outer = h->fiber;
-  h->fiber = h->fiber_self();
-  const int status = lua_pcall(L, nargs, nrets, 0); /* [-nargs-1, +nrets|1] */
-  h->fiber = outer;
-  return status;
-}
-
 void st__open_fiber(st__state *h, lua_State *L) {
   h->fiber_self = find_fiber(L);
 }

@@ -82,7 +82,7 @@ static int nest_calls(lua_State *L) {
   lua_pushvalue(L, 1);         /* [+1] */
   lua_pushvalue(L, 1);         /* [+1] */
   lua_pushinteger(L, n - 1);   /* [+1] */
-  lua_call(L, 2, 0);           /* [-3] */
+  st__call_c(L, 2, 0);         /* [-3] */
   return 0;
 }
 
@@ -91,7 +91,7 @@ static int begin_nest(lua_State *L) {
   lua_pushcfunction(L, nest_calls); /* [+1] */
   lua_pushvalue(L, -1);        /* [+1] */
   lua_pushinteger(L, CALLS);   /* [+1] */
-  lua_call(L, 2, 0);           /* [-3] */
+  st__call_c(L, 2, 0);         /* [-3] */
   return 0;
 }
 

@@ -76,7 +76,9 @@ static int catch_interrupts(lua_State *L) {
 /* interruptible(per_coroutine, fn, handler): xpcall(fn, handler) in which an
  * interrupt is an error of fn; per_coroutine: hooks are per coroutine */
 static int interruptible(lua_State *L) {
+  st__state *h = st__state_of(L);
   const bool per_coroutine = lua_toboolean(L, 1);
+  st__check_depth(h, L, "interruptible");
   lua_settop(L, 3);
   lua_State *const outer = running;
   const lua_Hook hook = lua_gethook(L);
@@ -85,7 +87,7 @@ static int interruptible(lua_State *L) {
   if (per_coroutine) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
   running = L;
   lua_insert(L, 2);                                     /* handler, fn */
-  const int status = lua_pcall(L, 0, LUA_MULTRET, 2);   /* [-1, +n] */
+  const int status = st__run_handled(h, L, 0, 2);       /* [-1, +n] */
   running = outer;
   lua_sethook(L, hook, mask, count);
   lua_pushboolean(L, status == 0);                      /* [+1] */

@@ -48,7 +48,8 @@ void st__push_meta(st__state *h, lua_State *L, st_ud_kind kind) {
 
 static bool has_env(st_ud_kind kind) {
   return kind == ST_UD_TENSOR || kind == ST_UD_NODE ||
-         kind == ST_UD_LIBRARY || kind == ST_UD_FUSED;
+         kind == ST_UD_LIBRARY || kind == ST_UD_FUSED ||
+         kind == ST_UD_CONTEXT;
 }
 
 void *st__newudata(st__state *h, lua_State *L, st_ud_kind kind, size_t n) {
@@ -410,7 +411,6 @@ st__state *st__state_new(lua_State *L) {
   atomic_init(&h->refs, 1);
   if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
-  h->is_int64_ref = h->new_int64_ref = LUA_NOREF;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
   reserve_metatables(h, L);
   lua_pushboolean(L, 0);                            /* [+1] */

@@ -104,7 +104,7 @@ static int escape_top(st__state *h, lua_State *L, int n, st__scope *to) {
   lua_pushcfunction(L, escape_results);           /* [+1] */
   lua_pushlightuserdata(L, &k);                   /* [+1] */
   for (int i = 0; i < n; i++) lua_pushvalue(L, first + i); /* [+1] */
-  return lua_pcall(L, n + 1, 0, 0);               /* [-(n + 2), +0|1] */
+  return st__pcall_c(h, L, n + 1, 0, 0);          /* [-(n + 2), +0|1] */
 }
 
 /* -- Functions ------------------------------------------------------------ */
@@ -116,7 +116,7 @@ static int scope(lua_State *L) {
     return st__error(h, L, ST_BAD_TYPE, "scope: argument 'body' must be a "
                      "function, got %s", st__type_name(h, L, 1));
   }
-  st__check_fiber(h, L, "scope");
+  st__check_body(h, L, "scope");
   st__scope s = {.outer = h->scope};
   s.head.prev = s.head.next = &s.head;
   h->scope = &s;

@@ -22,10 +22,10 @@ static void print(const char *text) {
 }
 
 static int run_warning(lua_State *L) {
-  const st__state *h = st__current_state();
+  st__state *h = st__current_state();
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);  /* [+1] */
   lua_pushstring(L, lua_touserdata(L, 1));            /* [+1] */
-  lua_call(L, 1, 0);                                  /* [-2] */
+  st__call_lua(h, L, "warnings", 1, 0);               /* [-2] */
   return 0;
 }
 

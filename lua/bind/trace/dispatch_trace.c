@@ -69,10 +69,10 @@ static int trace(lua_State *L) {
   if (!lua_isfunction(L, 1) && !st__testudata(h, L, 1, ST_UD_OPERATOR)) {
     lua_pushvalue(L, lua_upvalueindex(2));               /* [+1] */
     lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    st__call_c(L, lua_gettop(L) - 1, LUA_MULTRET);
     return lua_gettop(L);
   }
-  st__check_fiber(h, L, "trace");
+  st__check_body(h, L, "trace");
   st__cannot_record(h, "it runs an observer");
   events *all = st__newudata(h, L, ST_UD_EVENTS, sizeof *all); /* [+1] */
   lua_insert(L, 1);

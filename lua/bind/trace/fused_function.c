@@ -120,11 +120,11 @@ static void push_env_field(lua_State *L, int what) {
 }
 
 /* Calls the function with the arguments; returns the number of results. */
-static int call_function(lua_State *L, int nargs) {
+static int call_function(st__state *h, lua_State *L, int nargs) {
   lua_settop(L, nargs + 1);
   push_env_field(L, FUNCTION);                         /* [+1] */
   lua_replace(L, 1);                                   /* [-1] */
-  lua_call(L, nargs, LUA_MULTRET);                     /* [-n-1, +n] */
+  st__call_out(h, L, "fuse", nargs, LUA_MULTRET);      /* [-n-1, +n] */
   return lua_gettop(L);
 }
 
@@ -185,7 +185,7 @@ static int run_recorded(lua_State *L) {
   const call *c = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   put_fakes(c, L, 3);
-  lua_call(L, c->nargs, LUA_MULTRET);                  /* [-n-1, +n] */
+  st__call_c(L, c->nargs, LUA_MULTRET);                /* [-n-1, +n] */
   const int n = lua_gettop(L) - 1;
   if (n > MAX_OUTPUTS) st__cannot_record(c->h, "too many results");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -237,7 +237,7 @@ static st_schedule *record(call *c) {
   const int base = c->nargs + 1;
   const st_tracing_config config = {st_compile_cache_name(c->ud->f),
                                     c->ntensors, 0, write_where, c};
-  st__check_fiber(h, L, "fuse");
+  st__check_body(h, L, "fuse");
   luaL_checkstack(L, c->nargs + LUA_MINSTACK, "arguments");
   lua_pushcfunction(L, run_recorded);                  /* [+1] */
   lua_pushlightuserdata(L, c);                         /* [+1] */
@@ -399,15 +399,15 @@ static int run(const call *c, st_schedule *schedule) {
   int64_t bytes = 0;
   if (c->ud->is_running) {
     st_schedule_release(&schedule);
-    return call_function(L, c->nargs);
+    return call_function(c->h, L, c->nargs);
   }
   pin(c->ud, schedule);
   const int n = push_results(c, schedule, at); /* [+n] */
-  if (!is_same(c, schedule)) return call_function(L, c->nargs);
+  if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
   st_status status = run_schedule(c, schedule, outs);
   if (status == ST_NO_MEMORY && !st_schedule_is_random(schedule) &&
       st__gc_retry(c->h, L, &made)) {
-    if (!is_same(c, schedule)) return call_function(L, c->nargs);
+    if (!is_same(c, schedule)) return call_function(c->h, L, c->nargs);
     status = run_schedule(c, schedule, outs);
   }
   if (status != ST_OK) return st__raise(c->h, L, status);
@@ -434,11 +434,11 @@ static int call_fused(lua_State *L) {
   c.L = L;
   c.ud = check_fused(L);
   c.nargs = lua_gettop(L) - 1;
-  if (is_called(&c) || !take_args(&c)) return call_function(L, c.nargs);
+  if (is_called(&c) || !take_args(&c)) return call_function(c.h, L, c.nargs);
   if (!st_compile_cache_find(c.ud->f, c.nargs, c.args, &schedule)) {
     schedule = record(&c);
   }
-  return schedule ? run(&c, schedule) : call_function(L, c.nargs);
+  return schedule ? run(&c, schedule) : call_function(c.h, L, c.nargs);
 }
 
 /* -- Methods -------------------------------------------------------------- */

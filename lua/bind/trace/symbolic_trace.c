@@ -85,7 +85,7 @@ static int number_arithmetic(lua_State *L) {
       st__testudata(h, L, 2, ST_UD_TENSOR)) {
     lua_pushvalue(L, lua_upvalueindex(3));               /* [+1] */
     lua_insert(L, 1);
-    lua_call(L, 2, 1);                                   /* [-3, +1] */
+    st__call_c(L, 2, 1);                                 /* [-3, +1] */
     return 1;
   }
   return arithmetic_with(L, *lua_tostring(L, lua_upvalueindex(2)));
@@ -128,7 +128,7 @@ void st__compile(lua_State *L, st__state *h, int idx) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->compiler_ref);    /* [+1] */
   lua_pushvalue(L, idx);                                 /* [+1] */
   lua_pushvalue(L, -3);                                  /* [+1] */
-  lua_call(L, 2, 1);                                     /* [-3, +1] */
+  st__call_out(h, L, "expression", 2, 1);                /* [-3, +1] */
   lua_replace(L, idx);                                   /* [-1] */
   lua_pop(L, 1);                                         /* [-1] */
 }
@@ -194,7 +194,7 @@ static int run_traced(lua_State *L) {
     if (b->kinds[i] == ST_TYPE_TENSOR) push_proxy(b, L, tensors++);
     else push_sym_scalar(b->h, L, numbers++, kind_of_type(b->kinds[i]));
   }                                                      /* [+nargs] */
-  lua_call(L, b->nargs, LUA_MULTRET);                    /* [-nargs-1, +n] */
+  st__call_c(L, b->nargs, LUA_MULTRET);                  /* [-nargs-1, +n] */
   return lua_gettop(L) - 1;
 }
 
@@ -245,7 +245,7 @@ st_graph *st__trace_body(st__state *h, lua_State *L, const char *schema,
   trace_state b = {.h = h, .L = L};
   st_tensor *outs[ST_MAX_ARGS];
   st_graph *g = NULL;
-  st__check_fiber(h, L, "trace");
+  st__check_body(h, L, "trace");
   st_status status = read_schema(schema, ns, &b);
   const int base = lua_gettop(L);
   const st_tracing_config c = {b.name, b.ninputs, b.nnumbers, write_where, &b};

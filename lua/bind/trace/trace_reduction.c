@@ -127,7 +127,7 @@ static st_graph *trace(st__state *h, lua_State *L, int idx, const char *key,
                        const char *ns) {
   st_graph *g = NULL;
   const int schema = lua_gettop(L);
-  lua_getfield(L, idx, key);                             /* [+1] */
+  st__get_field(h, L, idx, key);                         /* [+1] */
   if (!lua_isnil(L, -1)) {
     st__push_argument_names(h, L, lua_tostring(L, schema), ns); /* [+1] */
     st__compile(L, h, schema + 1);                       /* [-1] */
@@ -196,7 +196,7 @@ static void read_number(st__state *h, lua_State *L, st_custom_reduction *f) {
 /* Reads init: a number, a list of numbers, or nil. */
 static void read_init(st__state *h, lua_State *L, int idx,
                       st_custom_reduction *f) {
-  lua_getfield(L, idx, "init");                          /* [+1] */
+  st__get_field(h, L, idx, "init");                      /* [+1] */
   const int n = lua_istable(L, -1) ? (int)lua_objlen(L, -1) : 0;
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);                               /* [+1] */
@@ -218,7 +218,7 @@ void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
   read_init(h, L, idx, f);
   const st_status status = read_schema(f->schema, ns, &p);
   if (status != ST_OK) st__raise(h, L, status);
-  lua_getfield(L, idx, "doc");                           /* [+1] */
+  st__get_field(h, L, idx, "doc");                       /* [+1] */
   f->doc = luaL_optstring(L, -1, "");
   graphs *g = new_graphs(L);                             /* [+1] */
   trace_all(h, L, idx, &p, ns, g);
@@ -230,6 +230,6 @@ void st__trace_reduction(st__state *h, lua_State *L, const char *ns, int idx,
 void st__end_reduction(lua_State *L) {
   lua_pushcfunction(L, release_graphs);                  /* [+1] */
   lua_pushvalue(L, -2);                                  /* [+1] */
-  lua_call(L, 1, 0);                                     /* [-2] */
+  st__call_c(L, 1, 0);                                   /* [-2] */
   lua_pop(L, 2);                                         /* [-2] */
 }

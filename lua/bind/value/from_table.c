@@ -444,7 +444,7 @@ static void push_all(st__state *h, lua_State *L) {
   }
   s.p = st__check_memory(h, L, 1, &s.n);
   lua_gc(L, LUA_GCSTOP, 0);
-  const int status = lua_pcall(L, 1, 1, 0);       /* [-2, +1] */
+  const int status = st__pcall_c(h, L, 1, 1, 0);  /* [-2, +1] */
   lua_gc(L, LUA_GCRESTART, 0);
   if (status != 0) lua_error(L);
   lua_gc(L, LUA_GCSTEP, (int)(s.n >> 10 < INT_MAX ? s.n >> 10 : INT_MAX));

@@ -33,9 +33,10 @@ enum { NARGS = 7 }; /* arguments of new_plan */
 /* -- Building ------------------------------------------------------------- */
 
 static uint32_t read_flags(lua_State *L, int idx) {
+  st__state *h = st__state_of(L);
   uint32_t bits = 0;
   for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
-    lua_getfield(L, idx, flags[k].name);                /* [+1] */
+    st__get_field(h, L, idx, flags[k].name);            /* [+1] */
     if (lua_toboolean(L, -1)) bits |= (uint32_t)flags[k].bit;
     lua_pop(L, 1);                                      /* [-1] */
   }

@@ -30,19 +30,6 @@ static int absolute(lua_State *L, int idx) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-/* Converts an int64_t or uint64_t cdata of LuaJIT. */
-static bool from_cdata(st__state *h, lua_State *L, int idx, int64_t *out) {
-  if (h->is_int64_ref == LUA_NOREF) return false;
-  idx = absolute(L, idx);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->is_int64_ref); /* [+1] */
-  lua_pushvalue(L, idx);                              /* [+1] */
-  lua_call(L, 1, 1);                                  /* [-2, +1] */
-  const bool ok = lua_toboolean(L, -1);
-  lua_pop(L, 1);                                      /* [-1] */
-  if (ok) memcpy(out, lua_topointer(L, idx), sizeof *out);
-  return ok;
-}
-
 static void from_number(lua_State *L, int idx, st_scalar *out) {
 #if LUA_VERSION_NUM >= 503
   if (lua_isinteger(L, idx)) {
@@ -73,7 +60,7 @@ bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
       return ud != NULL;
     case LUAJIT_TCDATA:
       out->kind = ST_SCALAR_INT;
-      return from_cdata(h, L, idx, &out->u.i);
+      return st__cdata_to_int(h, L, absolute(L, idx), &out->u.i);
     default: return false;
   }
 }
@@ -127,14 +114,8 @@ static void push_exact(st__state *h, lua_State *L, int64_t i) {
   (void)h;
   lua_pushinteger(L, i);                                 /* [+1] */
 #else
-  if (h->new_int64_ref == LUA_NOREF) {
-    push_scalar_ud(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
-    return;
-  }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->new_int64_ref);   /* [+1] */
-  lua_pushnumber(L, (double)(i >> 32));                  /* [+1] */
-  lua_pushnumber(L, (double)(i & 0xffffffff));           /* [+1] */
-  lua_call(L, 2, 1);                                     /* [-3, +1] */
+  if (st__push_int_cdata(h, L, i)) return;               /* [+0|1] */
+  push_scalar_ud(h, L, (st_scalar){ST_SCALAR_INT, {.i = i}}); /* [+1] */
 #endif
 }
 
@@ -290,7 +271,7 @@ static int scalar_arithmetic(lua_State *L) {
       st__testudata(h, L, 2, ST_UD_TENSOR)) {
     lua_pushvalue(L, lua_upvalueindex(3)); /* [+1] */
     lua_insert(L, 1);
-    lua_call(L, 2, 1);                     /* [-3, +1] */
+    st__call_c(L, 2, 1);                   /* [-3, +1] */
     return 1;
   }
   st_scalar a, b, r = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
@@ -324,21 +305,8 @@ static int scalar_negate(lua_State *L) {
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* set_int64(is, new): sets the functions that test for, and create, LuaJIT's
- * int64_t */
-static int set_int64(lua_State *L) {
-  st__state *h = st__state_of(L);
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_settop(L, 2);
-  h->new_int64_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
-  h->is_int64_ref = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
-  return 0;
-}
-
 static const luaL_Reg functions[] = {
-  {"complex", new_complex}, {"float", new_float}, {"set_int64", set_int64},
-  {NULL, NULL}
+  {"complex", new_complex}, {"float", new_float}, {NULL, NULL}
 };
 
 static const luaL_Reg methods[] = {

@@ -268,7 +268,7 @@ static int tensor_is_contiguous(lua_State *L) {
   const st_tensor *t = self(L);
   st_format f = ST_FORMAT_CONTIGUOUS;
   lua_settop(L, 2);
-  if (lua_istable(L, 2)) lua_getfield(L, 2, "memory_format"); /* [+0|1] */
+  if (lua_istable(L, 2)) st__get_field(h, L, 2, "memory_format"); /* [+0|1] */
   if (!lua_isnil(L, -1) && !st__to_format(L, -1, &f)) {
     return st__error(h, L, ST_BAD_TYPE, "is_contiguous: argument "
                      "'memory_format' must be the name of a memory format");
@@ -341,7 +341,7 @@ static int tensor_unary(lua_State *L) {
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(2)); /* [+1] */
   lua_insert(L, 1);
-  lua_call(L, 1, 1);                     /* [-2, +1] */
+  st__call_c(L, 1, 1);                   /* [-2, +1] */
   return 1;
 }
 

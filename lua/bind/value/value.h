@@ -86,6 +86,26 @@ enum { ST_MAX_ITEMS = 2 * ST_MAX_DIMS };
  * string); returns the number of items, or raises. [+number of tensors] */
 int st__parse_subscript(st__state *h, lua_State *L, int idx, st__item *items);
 
+/* -- cdata.c: Note [The types of cdata] ------------------------------------ */
+
+/* Converts an int64_t or uint64_t of LuaJIT; idx must not be negative. */
+bool st__cdata_to_int(st__state *h, lua_State *L, int idx, int64_t *out);
+/* Pushes an int64_t of LuaJIT; false and nothing if there is none. [+0|1] */
+bool st__push_int_cdata(st__state *h, lua_State *L, int64_t i);
+
+typedef struct st__address {
+  void *p;
+  bool has_size;  /* of an array or structure, which owns its memory */
+  size_t size;    /* else SIZE_MAX */
+} st__address;
+
+/* The address in a light userdata or in a pointer, array or structure of
+ * LuaJIT's FFI. Raises, with name in front, for any other cdata; returns false
+ * for any other value. idx must not be negative. */
+bool st__to_address(st__state *h, lua_State *L, int idx, const char *name,
+                    st__address *out);
+void st__open_cdata(st__state *h, lua_State *L);                 /* [0] */
+
 /* -- foreign_memory.c ------------------------------------------------------ */
 
 /* The dtype, shape and strides of a tensor over foreign memory. */
@@ -100,9 +120,6 @@ typedef struct st__layout {
 static inline const int64_t *st__layout_strides(const st__layout *l) {
   return l->has_strides ? l->strides : NULL;
 }
-/* The address in a light userdata or a LuaJIT pointer; false for any other
- * value. */
-bool st__to_address(lua_State *L, int idx, void **out);
 /* Reads the table of integers at idx; returns their number, or raises. */
 int st__check_sizes(st__state *h, lua_State *L, int idx, const char *arg,
                     int64_t *out);

@@ -14,46 +14,8 @@
 
 local core = require "strided.core"
 
-local error, find, floor, format, pairs, tostring, type =
-  error, string.find, math.floor, string.format, pairs, tostring, type
-
-local has_ffi, ffi = pcall(require, "ffi")
-
--- -- Addresses of cdata ------------------------------------------------------
-
---- The address of a cdata as a `const void *`, and its size in bytes if it is
--- an array or structure; nil if it is a ctype, or neither a pointer nor an
--- aggregate.
-local function locate(cdata)
-  if find(tostring(cdata), "^ctype<") then return nil end
-  local name = tostring(ffi.typeof(cdata))
-  local address = function() return ffi.cast("const void *", cdata) end
-  if find(name, "%*[%w ]*>$") or find(name, "%(%*") then return address() end
-  if find(name, "%]>$") or find(name, "^ctype<struct ") or
-     find(name, "^ctype<union ") then
-    return address(), ffi.sizeof(cdata)
-  end
-end
-
---- Returns the source as core.frombuffer takes it, its owner and its size.
-local function resolve(name, source, options)
-  local owner, nbytes = options.owner, options.nbytes
-  if type(source) == "userdata" or not has_ffi or type(source) ~= "cdata" then
-    return source, owner, nbytes
-  end
-  local address, known = locate(source)
-  if not address then
-    error(format("%s: a cdata of type %s is neither a pointer nor an array",
-                 name, tostring(ffi.typeof(source))), 3)
-  end
-  if known and nbytes and nbytes > known then
-    error(format("%s: nbytes is %s and the cdata has %s", name,
-                 tostring(nbytes), tostring(known)), 3)
-  end
-  -- an aggregate owns its memory; it and the owner given are both kept alive
-  if known then owner = owner == nil and source or {source, owner} end
-  return address, owner, nbytes or known
-end
+local error, floor, format, pairs, tostring, type =
+  error, math.floor, string.format, pairs, tostring, type
 
 -- -- Options -----------------------------------------------------------------
 
@@ -93,6 +55,17 @@ end
 --- The size of an element in bytes.
 local function item_size(dtype)
   return core.frombuffer("", nil, nil, 0, dtype, {0}):element_size()
+end
+
+--- The size of a source in bytes; nil for an address without one.
+local function size_of(source, nbytes)
+  if type(source) == "string" then return #source end
+  local known = type(source) == "cdata" and core.cdata_size(source) or nbytes
+  if nbytes and nbytes > known then
+    error(format("frombuffer: nbytes is %s and the cdata has %s",
+                 tostring(nbytes), tostring(known)), 3)
+  end
+  return nbytes or known
 end
 
 --- The number of elements of a size between offset and the end.
@@ -148,13 +121,13 @@ function buffer.frombuffer(source, options)
   check(source, options)
   local offset = options.offset or 0
   local dtype = options.dtype or core.get_default_dtype()
-  local address, owner, nbytes = resolve("frombuffer", source, options)
+  local nbytes = options.nbytes
   local shape = options.shape or options.count and {options.count}
   if not shape then
-    nbytes = nbytes or type(source) == "string" and #source
+    nbytes = size_of(source, nbytes)
     shape = {count_rest(nbytes, offset, item_size(dtype))}
   end
-  return core.frombuffer(address, owner, nbytes, offset, dtype, shape,
+  return core.frombuffer(source, options.owner, nbytes, offset, dtype, shape,
                          options.strides)
 end
 
@@ -212,14 +185,6 @@ end
 -- @return a tensor
 function buffer.from_dlpack(source, options)
   local versioned = check_versioned("from_dlpack", options)
-  if has_ffi and type(source) == "cdata" then
-    local address, known = locate(source)
-    if not address or known then
-      error(format("from_dlpack: a cdata of type %s is not a pointer",
-                   tostring(ffi.typeof(source))), 2)
-    end
-    source = address
-  end
   return core.from_dlpack(source, versioned)
 end
 

@@ -195,12 +195,12 @@ describe("Gradients of one's own:", function()
         forward = function(_, x) return f(x) end,
         backward = function(_, g) return g end,
       }
-      nests_too_deep("Function: gradient functions call each other", f,
+      nests_too_deep("Function: too deep: functions call each other", f,
                      leaf(1))
       local x = leaf(1)
       local function go() st.enable_grad(function() (x * 2):backward() end) end
       x:register_hook(go)
-      nests_too_deep("backward: gradient functions call each other", go)
+      nests_too_deep("too deep: functions call each other", go)
     end)
 
     it("is made of two functions", function()
