@@ -172,8 +172,8 @@ local function check_error(case, ok, message, at)
   return true
 end
 
---- A step that PyTorch refuses, because a tensor that it writes to shares memory
--- with one that it reads, writes what it would if they shared none.
+--- A step that PyTorch refuses, because a tensor that it writes to shares
+-- memory with one that it reads, writes what it would if they shared none.
 local function check_overlap(case, why)
   local n = case.error_step + 1
   local overlapping, apart = new_program(case), new_program(case)
