@@ -33,7 +33,8 @@ local function default_fault(text)
   if default == "None" and suffix:sub(-1) ~= "?" then
     return "None for what is not optional", "only an optional argument"
   end
-  local n, inner = tonumber(suffix:match "^%[(%d+)%]"), default:match "^%[(.*)%]$"
+  local n = tonumber(suffix:match "^%[(%d+)%]")
+  local inner = default:match "^%[(.*)%]$"
   if n and inner and #schema.split(inner) ~= n then
     return "a default of another length", "a list has the wrong length"
   end
@@ -73,11 +74,13 @@ end
 
 -- -- Fallbacks (R12) ---------------------------------------------------------
 
---- Keys of autograd at which PyTorch falls through by default, or has nothing
--- (AutogradMeta), and strided has a fallback: why.
-function deviations.of_fallback(key)
-  return key:find "^Autograd" and
-         "no derivative: raises where a gradient would be lost"
+--- Keys of autograd at which PyTorch falls through by default and strided has a
+-- fallback: why. is_missing: PyTorch has nothing there.
+function deviations.of_fallback(key, is_missing)
+  if (key == "AutogradMeta") == (is_missing == true) and
+     key:find "^Autograd%u" then
+    return "no derivative: raises where a gradient would be lost"
+  end
 end
 
 -- -- Overlap (I2, Y1) --------------------------------------------------------

@@ -198,15 +198,15 @@ local function explain(case, why, make)
 end
 
 --- Calls an operator: the tensors, and what pcall returns.
-local function call(case)
+local function call_of(case)
   local arguments, args, kwargs = decode_all(case)
   return arguments, pcall(api.call, case.op, args, kwargs)
 end
 
 --- Do two cases give the same?
 local function check_same(case, other)
-  local results = {select(2, call(case))}
-  local wanted = {select(2, call(other))}
+  local results = {select(2, call_of(case))}
+  local wanted = {select(2, call_of(other))}
   if not (results[1] and wanted[1]) then
     return false, "raised: " .. tostring(results[1] and wanted[2] or
                                          results[2])
@@ -224,7 +224,7 @@ local function check_change(case, why)
   elseif is_same then
     ok, how = check_same(case, new)
   else
-    ok, how = finish(new, call(new))
+    ok, how = finish(new, call_of(new))
   end
   if not ok then return false, how end
   return by_design(case, reason)
@@ -233,7 +233,7 @@ end
 local function operator(case)
   local op = api.operator(case.op)
   if not op then return nil, case.op end
-  local ok, why = finish(case, call(case))
+  local ok, why = finish(case, call_of(case))
   if ok ~= false then return ok, why end
   local changed, how, yes = check_change(case, why)
   if changed == false or yes then return changed, how, yes end
@@ -520,9 +520,9 @@ ops.autograd = autograd.check
 function ops.check(case)
   local checker = case.op:find("^aten::") and operator or ops[case.op]
   if not checker or case.op == "check" then return nil, case.op end
-  local ok, result, why, by_design = pcall(checker, case)
+  local ok, result, why, is_meant = pcall(checker, case)
   if not ok then return false, "raised: " .. tostring(result) end
-  return result, why, by_design
+  return result, why, is_meant
 end
 
 return ops

@@ -248,8 +248,8 @@ local function fit(case)
 end
 
 --- A random case of an operator: `op`, `args`, `kwargs`, and `make` for
--- overlap.as_on_copies. Nil if there is none, or no output shares memory with an
--- input: more calls find others. Two outputs that share memory are refused.
+-- overlap.as_on_copies. Nil if there is none, or no output shares memory with
+-- an input: more calls find others. Two outputs that share memory are refused.
 function overlapping.case(name)
   local shape, dtypes = pick(SHAPES), pick(DTYPES)
   local args, kwargs = make_arguments(api.operator(name), shape, dtypes)

@@ -15,13 +15,19 @@ local function open(path)
   return io.popen("gzip -dc '" .. path:gsub("'", "'\\''") .. "'", "r")
 end
 
---- An iterator over the decoded lines of a file.
-function reader.cases(path)
+--- An iterator over the decoded lines of a file, or over every step-th one: the
+-- case, its text, its number.
+function reader.cases(path, step)
   local file, why = open(path)
   if not file then error("cannot read " .. path .. ": " .. why, 2) end
+  local number = 0
   return function()
-    local line = file:read "*l"
-    if line then return cjson.decode(line), line end
+    for line in function() return file:read "*l" end do
+      number = number + 1
+      if number % (step or 1) == 0 then
+        return cjson.decode(line), line, number
+      end
+    end
     file:close()
   end
 end

@@ -327,7 +327,7 @@ end
 local function check_slot(foo, key, want)
   local kernel, provenance = slot(foo, key)
   local name, why = want[1], want[2]
-  local more = want == MISSING and deviations.of_fallback(key)
+  local more = want == MISSING and deviations.of_fallback(key, true)
   if more then why = "backend fallback" end
   if provenance ~= why then return differ(key, provenance, why) end
   if more then return check_own(key, kernel, more) end

@@ -45,8 +45,7 @@ end
 function replay.file(path, step)
   local result = {passed = 0, failed = 0, unsupported = 0, missing = {},
                   failures = {}, deviations = {}}
-  local number = 0
-  local function check(case)
+  local function check(case, number)
     local ok, why, by_design = replay.check(case)
     if ok then
       result.passed = result.passed + 1
@@ -60,10 +59,7 @@ function replay.file(path, step)
       result.failures[#result.failures + 1] = {label(case, number), why}
     end
   end
-  for case in reader.cases(path) do
-    number = number + 1
-    if number % (step or 1) == 0 then check(case) end
-  end
+  for case, _, number in reader.cases(path, step) do check(case, number) end
   replay.leave()
   return result
 end

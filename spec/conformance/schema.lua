@@ -31,7 +31,8 @@ local function parse_argument(text)
   rest = rest:gsub("^%b()", "")
   local name = rest:match "([%a_][%w_]*)"
   return {
-    kind = kind, name = name, written = written, list = suffix:find("[", 1, true) ~= nil,
+    kind = kind, name = name, written = written,
+    list = suffix:find("[", 1, true) ~= nil,
     optional = suffix:sub(-1) == "?", default = rest:match "=(.*)$",
   }
 end
