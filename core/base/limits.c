@@ -108,17 +108,15 @@ static bool add(st_limits *l, size_t n) {
   return true;
 }
 
-st_status st__limits_charge(size_t n, st_limits **owner) {
-  *owner = NULL;
-  if (!st__may_have_limits() || !current) return ST_OK;
+st_status st__limits_add(size_t n, st_limits **owner) {
+  if (!current) return ST_OK;
   if (!add(current, n)) return ST_NO_MEMORY;
   st__limits_retain(current);
   *owner = current;
   return ST_OK;
 }
 
-void st__limits_credit(st_limits *owner, size_t n) {
-  if (!owner) return;
+void st__limits_subtract(st_limits *owner, size_t n) {
   atomic_fetch_sub(&owner->used, (int64_t)n);
   st__limits_release(&owner);
 }

@@ -45,9 +45,16 @@ int st__limits_threads(int n);
 
 /* Charges n bytes to this thread's limits and sets *owner to them, or to NULL
  * if there are none. NO_MEMORY if they do not allow it. */
-st_status st__limits_charge(size_t n, st_limits **owner);
+st_status st__limits_add(size_t n, st_limits **owner);
+static inline st_status st__limits_charge(size_t n, st_limits **owner) {
+  *owner = NULL;
+  return st__may_have_limits() ? st__limits_add(n, owner) : ST_OK;
+}
 /* Takes the charge back; owner may be NULL. */
-void st__limits_credit(st_limits *owner, size_t n);
+void st__limits_subtract(st_limits *owner, size_t n);
+static inline void st__limits_credit(st_limits *owner, size_t n) {
+  if (owner) st__limits_subtract(owner, n);
+}
 /* The same for memory that this thread frees before it leaves its limits. */
 bool st__limits_charge_scratch(size_t n);
 void st__limits_credit_scratch(size_t n);

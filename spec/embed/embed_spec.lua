@@ -25,6 +25,7 @@ local PROGRAMS = {
                 "out of memory", "nothing left"}},
   {"jit", {"executable pages", "none to be had", "switched off",
            "nothing left"}},
+  {"limits", {"memory", "threads", "seconds", "refusals", "nothing left"}},
   {"dlpack", {"there and back", "structures of others", "another thread",
               "nothing left"}},
 }

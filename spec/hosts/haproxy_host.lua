@@ -4,6 +4,7 @@
 local st = require "strided"
 local client = require "spec.hosts.rank.client"
 local host = require "spec.hosts.host"
+local send_scripts = require "spec.hosts.strangers"
 
 local ROWS, SIZE = 2000, 768
 local LUA = host.run "haproxy -vv":match "Built with Lua version : Lua (%d%.%d)"
@@ -63,6 +64,13 @@ host.suite("HAProxy", lacks(), function()
   it("is interrupted in a mode, and goes on", function()
     for _ = 1, 10 do
       assert.equal("120100 200", (host.request(port, "/modes", "")))
+    end
+  end)
+
+  it("runs scripts of strangers in sandboxes, and goes on", function()
+    for _ = 1, 4 do assert.equal(12, send_scripts(port, "/script")) end
+    for _, path in ipairs {"/shared", "/own"} do
+      assert.is_nil(client.compare(port, path, lists))
     end
   end)
 

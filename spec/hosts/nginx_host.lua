@@ -5,10 +5,27 @@ local st = require "strided"
 local client = require "spec.hosts.rank.client"
 local host = require "spec.hosts.host"
 local server = require "spec.hosts.nginx.server"
+local send_scripts = require "spec.hosts.strangers"
 
 local ROWS, SIZE = 10000, 768
 local RELOADS, WORKERS = 100, server.WORKERS
 local SLACK = 4096 -- kilobytes that the memory of a process may move
+
+-- The vectors are loaded before the sandbox takes files away.
+local SCRIPTS = {
+  init = [[
+    scripts = require "spec.hosts.scripts"
+    scripts.open()
+  ]],
+  more = [[
+    location /script {
+      content_by_lua_block {
+        ngx.req.read_body()
+        ngx.print(select(2, scripts.run(ngx.req.get_body_data())))
+      }
+    }
+  ]],
+}
 
 host.suite("nginx", server.lacks(), function()
   local nginx, lists
@@ -32,7 +49,7 @@ host.suite("nginx", server.lacks(), function()
 
   setup(function()
     lists = client.write_data(ROWS, SIZE)
-    nginx = server.start()
+    nginx = server.start(SCRIPTS)
   end)
 
   after_each(function()
@@ -58,6 +75,14 @@ host.suite("nginx", server.lacks(), function()
     send(8000)
     said.worker = largest() - before
     assert.is_true(said.worker < SLACK, said.worker .. " KB")
+  end)
+
+  it("runs scripts of strangers in a sandbox, and goes on", function()
+    for _ = 1, WORKERS do
+      assert.equal(12, send_scripts(nginx.port, "/script"))
+    end
+    send(500)
+    assert.is_nil(client.compare(nginx.port, "/rank", lists))
   end)
 
   it("computes in a thread of a worker", function()

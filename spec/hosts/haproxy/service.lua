@@ -53,4 +53,14 @@ function service.modes(name)
   end)
 end
 
+--- Runs scripts of strangers, in a sandbox.
+function service.script(name)
+  local scripts = require "spec.hosts.scripts"
+  scripts.open()
+  core.register_service(name, "http", function(applet)
+    local ok, text = scripts.run(applet:receive())
+    answer(applet, ok and 200 or 400, text)
+  end)
+end
+
 return service
