@@ -1,6 +1,6 @@
 --- A process that is killed while it saves, or has no room to: the old file is
--- there, whole, and beside it is at most one temporary file, which the next save
--- deletes.
+-- there, whole, and beside it is at most one temporary file, which the next
+-- save deletes.
 
 local build = require "spec.support.build"
 local host = require "spec.hosts.host"
