@@ -142,11 +142,15 @@ local function look_up(t, key)
 end
 
 -- The metatable that getmetatable(t) returns. It is empty itself: see Note
--- [Metatables on first use] in bind.h.
+-- [Metatables on first use] in bind.h. `pairs` goes through all methods from
+-- Lua 5.2 on. LuaJIT and Lua 5.1 have no __pairs, so there it finds nothing;
+-- `pairs(getmetatable(t).__index)` goes through all methods in every Lua, and
+-- is what completers look at.
 local shown = {
-  __index = function(_, name)
+  __index = function(self, name)
     local method = methods[name]
     if method ~= nil or type(name) ~= "string" then return method end
+    if name == "__index" then return require "strided.methods".all(self) end
     local keep
     method, keep = core.named(name, true)
     if keep then methods[name] = method end

@@ -22,6 +22,21 @@ describe("The instruction set", function()
 end)
 
 describe("The number of threads", function()
+  it("is refused in the caller's own words beyond 1 to 256", function()
+    local st = require "strided"
+    local before = st.get_num_threads()
+    for _, row in ipairs {
+      {1e9, "1000000000"}, {1e10, "10000000000"}, {257, "257"}, {0, "0"},
+      {-1, "-1"}, {-3e9, "-3000000000"}, {2 ^ 32 + 1, "4294967297"},
+    } do
+      local ok, why = pcall(st.set_num_threads, row[1])
+      assert.is_false(ok)
+      assert.truthy(why:find("the number of threads must be 1 to 256, not " ..
+                             row[2], 1, true), why)
+      assert.equal(before, st.get_num_threads())
+    end
+  end)
+
   local program, cgroup
   setup(function()
     program = build.program "process/limits"

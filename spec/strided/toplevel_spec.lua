@@ -120,6 +120,42 @@ describe("a session", function()
     end
   end)
 
+  it("lists them in every Lua by the metatable's __index", function()
+    local t = st.zeros(1)
+    local listed = getmetatable(t).__index
+    local count = 0
+    for name, method in pairs(listed) do
+      assert.equal("function", type(method), name)
+      assert.equal(t[name], method)
+      count = count + 1
+    end
+    assert.is_true(count > 500)
+    for _, name in ipairs {"add", "add_", "view", "sum", "stride", "totable"} do
+      assert.is_function(listed[name])
+    end
+    assert.is_nil(t.__index)
+    getmetatable(t).thrice = function(self) return self * 3 end
+    assert.is_function(getmetatable(t).__index.thrice)
+    getmetatable(t).thrice = nil
+    assert.is_nil(getmetatable(t).__index.thrice)
+  end)
+
+  it("costs those who do not look at the methods nothing", function()
+    local build = require "spec.support.build"
+    local out = build.run(build.lua .. [[ -e '
+      local st = require "strided"
+      local t = st.ones(2)
+      collectgarbage() collectgarbage()
+      local before = collectgarbage "count"
+      for _ = 1, 3 do local m = getmetatable(t) ; assert(m.add) end
+      collectgarbage() collectgarbage()
+      local between = collectgarbage "count"
+      local n = 0
+      for _ in pairs(getmetatable(t).__index) do n = n + 1 end
+      print(between - before < 8, n > 500)']])
+    assert.equal("true\ttrue\n", out)
+  end)
+
   it("takes methods from who adds them", function()
     local t = st.ones(1)
     local methods = getmetatable(t)

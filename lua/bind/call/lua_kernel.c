@@ -164,7 +164,7 @@ static int run_protected(lua_State *L) {
     if (r->known >> i & 1) lua_pushvalue(L, known++);            /* [+1] */
     else st__push_argument(h, L, &r->schema[i], &r->args[i]);    /* [+1] */
   }
-  st__call_lua(h, L, short_name(r->op), before + nargs,
+  st__call_lua(h, L, st__short_name(st_op_name(r->op)), before + nargs,
                LUA_MULTRET);                         /* [-nargs-before-1, +n] */
   const int n = lua_gettop(L) - base + 1;
   /* For "-> ()" any results are ignored. */

@@ -5,11 +5,23 @@
  * disk (fsync), the file is renamed, which replaces the old file atomically;
  * then the folder is synced (fsync), so that the rename is durable. After a
  * full disk, a signal or a power failure before the rename, the old file is
- * unchanged. A process that is killed leaves "NAME.PID.N.tmp" behind. The new
- * file gets the old file's mode and, if permitted, its owner. If the target is
- * a symbolic link, the file it points to is replaced and the link is kept.
+ * unchanged. The new file gets the old file's mode and, if permitted, its
+ * owner. If the target is a symbolic link, the file it points to is replaced
+ * and the link is kept.
+ *
+ * Note [Stale temporaries]
+ * A process that is killed leaves "NAME.strided-HOST-PID-N.tmp" behind, where
+ * HOST is a hash of the host's name. The next save into the folder deletes it.
+ * A save holds a lock (flock) on its temporary, and the kernel releases the
+ * lock when the process ends; so a temporary that can be locked is stale.
+ * Process ids are not compared, as another process may have the id by now or
+ * live in another namespace. Temporaries of other hosts stay, because a network
+ * file system may keep locks per host; so do all of them on a file system
+ * without locks. A save that is between creating its temporary and locking it
+ * may lose it to another save; it notices and takes the next name.
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +29,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,7 +48,8 @@ typedef struct saved_file {
 enum {
   MAX_CHUNK = 1 << 30,  /* bytes; a system call may refuse more than 2 GB */
   MAX_NAME = 200,       /* bytes of the target's name in the temporary's */
-  TRIES = 1000
+  TRIES = 1000,
+  MAX_ENTRIES = 20000   /* of a folder that are searched for temporaries */
 };
 
 /* -- Creating ------------------------------------------------------------- */
@@ -57,24 +72,99 @@ static const char *resolve_path(saved_file *a, const char *path) {
   return NULL;
 }
 
+/* FNV-1a of the host's name. */
+static unsigned host_hash(void) {
+  struct utsname host;
+  uint32_t hash = 2166136261u;
+  if (uname(&host) != 0) return 0;
+  for (const char *p = host.nodename; *p; p++) {
+    hash = (hash ^ (unsigned char)*p) * 16777619u;
+  }
+  return hash;
+}
+
+/* True if the new temporary is locked and still there, or if the file system
+ * has no locks: Note [Stale temporaries]. */
+static bool is_kept(int fd) {
+  struct stat info;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  return fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
 /* Creates a temporary file with a unique name in the target's folder. */
 static const char *make_temporary(saved_file *a, mode_t mode) {
   static atomic_uint counter;
   for (int i = 0; i < TRIES; i++) {
     const unsigned n = atomic_fetch_add(&counter, 1) + 1;
     const int length =
-      snprintf(a->temporary, sizeof a->temporary, "%.*s%.*s.%ld.%u.tmp",
-               (int)a->folder, a->path, MAX_NAME, a->path + a->folder,
-               (long)getpid(), n);
+      snprintf(a->temporary, sizeof a->temporary,
+               "%.*s%.*s.strided-%08x-%ld-%u.tmp", (int)a->folder, a->path,
+               MAX_NAME, a->path + a->folder, host_hash(), (long)getpid(), n);
     if (length < 0 || length >= (int)sizeof a->temporary) {
       return strerror(ENAMETOOLONG);
     }
     a->fd = open(a->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (a->fd >= 0) return NULL;
-    if (errno != EEXIST) return strerror(errno);
+    if (a->fd >= 0 && is_kept(a->fd)) return NULL;
+    if (a->fd < 0 && errno != EEXIST) return strerror(errno);
+    if (a->fd >= 0) close(a->fd);
+    a->fd = -1;
   }
   return "no unused name for a temporary file";
 }
+
+/* -- Stale temporaries ---------------------------------------------------- */
+
+static const char *skip_digits(const char *p) {
+  const char *start = p;
+  while (*p >= '0' && *p <= '9') p++;
+  return p > start ? p : NULL;
+}
+
+/* True for "NAME.strided-HOST-PID-N.tmp" of this host. */
+static bool is_temporary(const char *name) {
+  char mark[32];
+  const char *at = NULL, *next = name;
+  const size_t n = (size_t)snprintf(mark, sizeof mark, ".strided-%08x-",
+                                    host_hash());
+  while ((next = strstr(next, mark))) at = next++;
+  if (!at || at == name) return false;
+  at = skip_digits(at + n);
+  if (!at || *at != '-') return false;
+  at = skip_digits(at + 1);
+  return at && strcmp(at, ".tmp") == 0;
+}
+
+/* Deletes a temporary that no process has locked. */
+static void delete_stale(int folder, const char *name) {
+  struct stat opened, named;
+  const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK |
+                        O_CLOEXEC);
+  if (fd < 0) return;
+  if (fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&
+      flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+      fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+      named.st_dev == opened.st_dev && named.st_ino == opened.st_ino) {
+    unlinkat(folder, name, 0);
+  }
+  close(fd);
+}
+
+/* What cannot be read or deleted stays. */
+static void delete_all_stale(const saved_file *a) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%.*s", (int)a->folder, a->path);
+  DIR *folder = opendir(a->folder ? path : ".");
+  if (!folder) return;
+  const struct dirent *entry;
+  for (int i = 0; i < MAX_ENTRIES && (entry = readdir(folder)); i++) {
+    if (is_temporary(entry->d_name)) {
+      delete_stale(dirfd(folder), entry->d_name);
+    }
+  }
+  closedir(folder);
+}
+
+/* -- Starting ------------------------------------------------------------- */
 
 static void abort_save(saved_file *a) {
   if (a->fd < 0) return;
@@ -92,6 +182,7 @@ static const char *start(saved_file *a, const char *path) {
   if (!is_new && S_ISDIR(old.st_mode)) return strerror(EISDIR);
   if (!is_new && !S_ISREG(old.st_mode)) return "it is not a regular file";
   why = make_temporary(a, is_new ? 0666 : old.st_mode & 0777);
+  if (!why) delete_all_stale(a);
   if (why || is_new) return why;
   /* Without privileges fchown fails; the new file keeps our owner. */
   const int is_owned = fchown(a->fd, old.st_uid, old.st_gid);

@@ -1,6 +1,7 @@
 /* Process-wide settings: threads, versions, random generators.
  */
 
+#include <limits.h>
 #include <string.h>
 
 #include "bind.h"
@@ -15,8 +16,11 @@ static int get_num_threads(lua_State *L) {
 static int set_num_threads(lua_State *L) {
   st__state *h = st__state_of(L);
   const int64_t n = st__check_int(h, L, 1, "n");
-  const st_status status = st_set_num_threads(n > 1 << 20 ? 1 << 20
-                                              : n < 0 ? 0 : (int)n);
+  if (n < INT_MIN || n > INT_MAX) {
+    return st__error(h, L, ST_BAD_VALUE, "the number of threads must be 1 to "
+                     "256, not %lld", (long long)n);
+  }
+  const st_status status = st_set_num_threads((int)n);
   return status == ST_OK ? 0 : st__raise(h, L, status);
 }
 

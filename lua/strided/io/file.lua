@@ -244,7 +244,8 @@ end
 -- The file is replaced atomically when all bytes are on the disk: a full disk,
 -- an error or a killed process leaves the old file unchanged. The new file has
 -- the mode of the old one. A process that is killed leaves a temporary file
--- `PATH.*.tmp`.
+-- `PATH.strided-*.tmp`, which the next save into the folder from the same host
+-- deletes.
 -- @tparam string path
 -- @param value a tensor, or a table of tensors
 -- @tparam[opt] table options
