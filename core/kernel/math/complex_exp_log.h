@@ -1,5 +1,6 @@
-/* exp2, expm1, log1p and log(exp(x) + exp(y)) of complex numbers, by the
- * formulas of PyTorch 2.15.
+/* exp2, expm1, log1p and log(exp(x) + exp(y)) of complex numbers. The formulas
+ * are PyTorch 2.15's, except log1p: that of its CPU kernels is NaN for some
+ * infinities and subnormal numbers.
  */
 #ifndef ST_KERNEL_MATH_COMPLEX_EXP_LOG_H
 #define ST_KERNEL_MATH_COMPLEX_EXP_LOG_H

@@ -170,8 +170,13 @@ static inline c128 log_term(c128 z) {
   return creal(z) == -INFINITY ? CMPLX(-INFINITY, 0) : z;
 }
 
-SCAN(logcumsumexp_c64, c64, c128, log_term, TO_C64, st_clogaddexp)
-SCAN(logcumsumexp_c128, c128, c128, log_term, SAME, st_clogaddexp)
+/* Of two terms with equal real parts the later one gives the angle's turn. */
+static inline c128 clogaddexp(c128 sum, c128 term) {
+  return st_clogaddexp(term, sum);
+}
+
+SCAN(logcumsumexp_c64, c64, c128, log_term, TO_C64, clogaddexp)
+SCAN(logcumsumexp_c128, c128, c128, log_term, SAME, clogaddexp)
 
 /* -- Running extrema ------------------------------------------------------ */
 

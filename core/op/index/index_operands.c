@@ -2,6 +2,7 @@
  * loops of kernel/index/index.c.
  */
 
+#include "op/create/factory.h"
 #include "op/index/index.h"
 #include "tensor/view.h"
 
@@ -195,6 +196,7 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
                     "depends on its values, which a meta tensor does not have");
   }
   if (mask->ndim == 0) {
+    ST_TRY(st__check_cpu_or_meta(mask));
     if (e->flag_at < 0) e->flag_at = e->n;
     e->flag = e->flag && *(const uint8_t *)st__data(mask) != 0;
     return ST_OK;

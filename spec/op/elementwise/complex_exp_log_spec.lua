@@ -116,6 +116,16 @@ describe("complex", function()
         st.logsumexp(st.zeros(0, 2, {dtype = "complex128"}), 1))
   end)
 
+  it("logcumsumexp takes the turn of the later of equal real parts", function()
+    has({0, -2.5, 0.10122911629896231, 99.01548245743669},
+        st.logcumsumexp(c128 {0, -2.5, 0, 100}, 1), 1e-12)
+  end)
+
+  it("log1p has infinities", function()
+    has({inf, math.pi / 2, inf, -math.pi / 2, inf, 0},
+        st.log1p(c128 {0.3, inf, 0.3, -inf, inf, 1}))
+  end)
+
   it("logsumexp reduces any dimensions of any layout", function()
     local x = c128 {0.3, 0.4, -1.25, 2, 1e-9, -2e-9, 3, -1}:reshape(2, 2)
     local whole = st.logsumexp(x, {1, 2})
@@ -138,7 +148,6 @@ describe("complex", function()
     x = c128 {nan, inf, -inf, -1, 2, 3}:requires_grad_()
     st.real(st.nan_to_num(x):sum()):backward()
     has({0, 0, 0, 0, 1, 0}, x.grad)
-    x = nil
   end)
 
   it("logspace has complex ends and dtypes", function()

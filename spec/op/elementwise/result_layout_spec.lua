@@ -98,7 +98,6 @@ describe("The layout of the result", function()
     local leaf = st.ones(2, 2):t():detach():requires_grad_()
     st.addr(leaf, a, b, {beta = 0.5, alpha = 2}):sum():backward()
     assert.same({{0.5, 0.5}, {0.5, 0.5}}, leaf.grad:totable())
-    leaf = nil
   end)
 
   it("of group_norm is that of the input's memory format", function()

@@ -33,7 +33,6 @@ describe("an int32 index", function()
     st.scatter_add(x, 1, i32 {1, 1}, y):sum():backward()
     assert.same({1, 3, 1}, lists(x.grad))
     assert.same({1, 1}, lists(y.grad))
-    x, y = nil, nil
   end)
 
   it("is checked", function()
@@ -143,6 +142,5 @@ describe("take_along_dim", function()
     local y = x:to "float64":requires_grad_()
     st.take_along_dim(y, of("int64", {{4}, {-1}}), 2):sum():backward()
     assert.same({{1, 0, 0}, {0, 0, 1}}, lists(y.grad))
-    y = nil
   end)
 end)

@@ -81,7 +81,6 @@ describe("std and var with a fractional correction", function()
     st.var(x, {dim = 1, correction = 0.5}):backward()
     near(x.grad, {-1.0666666666666669, -0.26666666666666677,
                   1.3333333333333333}, 1e-14)
-    x = nil
   end)
 
   it("refuse a complex correction", function()
