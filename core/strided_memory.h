@@ -36,12 +36,12 @@ typedef struct st_limits st_limits;
 /* Limits of the calls that a thread makes while it has entered them, for hosts
  * that run code which they do not trust. memory is the most bytes that may be
  * live at a time of what these calls create (INT64_MAX: any number): elements,
- * headers of tensors, the nodes of gradients, and temporaries. An allocation
- * that exceeds it fails with NO_MEMORY. The bytes count until they are
- * released, on whichever thread. threads is the most threads that one of these
- * calls uses; 0: as many as st_num_threads. BAD_VALUE for a negative number;
- * NO_MEMORY. The caller owns *out; tensors made under the limits may outlive
- * it. */
+ * headers of tensors, nodes of gradients, generators, temporaries. An
+ * allocation that exceeds it fails with NO_MEMORY. The bytes count until they
+ * are released, on whichever thread. threads is the most threads that one of
+ * these calls uses; 0: as many as st_num_threads. BAD_VALUE for a negative
+ * number; NO_MEMORY. The caller owns *out; tensors made under the limits may
+ * outlive it. */
 ST_API st_status st_limits_new(int64_t memory, int threads, st_limits **out);
 ST_API void st_limits_release(st_limits **l);
 /* Makes l, or NULL for none, the limits of this thread. Returns those before,

@@ -14,6 +14,7 @@ struct st_generator {
   st_refcount refs;
   pthread_mutex_t mutex;
   st_generator *next;  /* in the list of all generators */
+  st_limits *limits;   /* that it is charged to, or NULL */
   uint64_t seed;
   uint32_t state[N];
   int next_index;      /* into state; N: renew state first */
@@ -123,8 +124,14 @@ static void delist(const st_generator *g) {
 }
 
 st_status st__generator_new(uint64_t seed, st_generator **out) {
+  st_limits *owner;
+  ST_TRY(st__limits_charge(sizeof(st_generator), &owner));
   st_generator *g = st__alloc(ST_MEM_GENERATOR, sizeof *g);
-  if (!g) return ST_NO_MEMORY;
+  if (!g) {
+    st__limits_credit(owner, sizeof *g);
+    return ST_NO_MEMORY;
+  }
+  g->limits = owner;
   st__ref_init(&g->refs);
   enlist(g);
   seed_state(g, seed);
@@ -138,6 +145,7 @@ void st__generator_release(st_generator **g) {
   if (*g && st__ref_drop(&(*g)->refs)) {
     delist(*g);
     pthread_mutex_destroy(&(*g)->mutex);
+    st__limits_credit((*g)->limits, sizeof **g);
     st__free(ST_MEM_GENERATOR, *g, sizeof **g);
   }
   *g = NULL;

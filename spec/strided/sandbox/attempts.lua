@@ -266,6 +266,11 @@ local list = {
     local x = st.ones(1):requires_grad_()
     for _ = 1, 1e6 do x = x + 0 end
   end},
+  {"keeps many generators", "the limit here is 16777216", function(st)
+    local t = {}
+    for i = 1, 1e5 do t[i] = st.Generator(i) end
+    return #t
+  end},
   {"enlarges a tensor", "the limit here is 16777216",
    function(st) return st.ones(1):resize_ {2^24} end},
   {"enlarges an output", "the limit here is 16777216",
