@@ -148,7 +148,8 @@ extern void (*st__history_free)(st_history *h);
  * elements follow in the same block: one allocation instead of three. Header
  * and storage have separate lifetimes; the last to be released frees the block.
  * Header, storage and elements are counted separately in the memory
- * statistics. */
+ * statistics. With ST_INLINE_ELEMENTS = 0, for the library with guard pages
+ * (spec/guard), elements always have a block of their own. */
 typedef struct st_inline_storage {
   st_tensor tensor;
   st_storage storage;
