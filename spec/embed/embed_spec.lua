@@ -25,6 +25,8 @@ local PROGRAMS = {
                 "out of memory", "nothing left"}},
   {"jit", {"executable pages", "none to be had", "switched off",
            "nothing left"}},
+  {"interrupt", {"a signal", "a deadline", "a thread of its own",
+                 "the process"}},
   {"dlpack", {"there and back", "structures of others", "another thread",
               "nothing left"}},
 }

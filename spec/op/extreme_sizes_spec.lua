@@ -63,6 +63,12 @@ local ROWS = {
   {"eye(-1)", "must not be negative"},
   {"tril_indices(2^32, 2^32)", "row and col must be from 0"},
   {"tril_indices(BIG, 1)", "row and col must be from 0"},
+  {"tril_indices(2147483647, 2)", "memory"},
+  {"tril_indices(2147483647, 2147483647)", "address space"},
+  {"tril_indices(2147483647, 2147483647, -2147483645)", "", {2, 3},
+   {{2147483646, 2147483647, 2147483647}, {1, 1, 2}}},
+  {"triu_indices(2147483647, 2)", "", {2, 3}, {{1, 1, 2}, {1, 2, 2}}},
+  {"triu_indices(2147483647, 0)", "", {2, 0}},
   {"triu_indices(2, 2, 2^62)", "", {2, 0}},
   {"triu_indices(2, 2, -2^62)", "", {2, 4}},
 
