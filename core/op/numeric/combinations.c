@@ -103,19 +103,21 @@ static st_status column(const st_value *list, int i, const int64_t *sizes,
                         st_value *out) {
   const int n = (int)list->len;
   const int64_t flat[] = {-1};
-  int64_t own[ST_MAX_DIMS], numel = 1;
+  int64_t own[ST_MAX_DIMS];
+  const int64_t none[] = {0};
+  bool is_empty = false;
   st_op_scope c = {.n = 0};
   for (int d = 0; d < n; d++) {
     own[d] = d == i ? sizes[d] : 1;
-    numel *= sizes[d];
+    is_empty |= sizes[d] == 0; /* a product of sizes might overflow */
   }
   const st_tensor *wide = st__apply_with(
     &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, list->u.tensors[i],
                                      st__of_ints(own, n)),
     st__of_ints(sizes, n));
   return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, wide,
-                                             numel ? st__of_ints(flat, 1)
-                                                  : st__of_ints(&numel, 1)),
+                                             st__of_ints(is_empty ? none
+                                                                  : flat, 1)),
                           out);
 }
 
