@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -91,6 +92,16 @@ int st_count_from(int first) {
   st__display_base = first;
   return old;
 }
+
+void st_set_interrupt_check(bool (*fn)(void *ctx), void *ctx) {
+  st__set_interrupt_check(fn, ctx);
+}
+
+st_status st_add_interrupt_check(bool (*fn)(void)) {
+  return st__add_interrupt_check(fn);
+}
+
+st_status st_poll_interrupt(void) { return st__poll_interrupt(); }
 
 void st_set_warning_handler(void (*fn)(void *ctx, const char *text),
                             void *ctx) {

@@ -78,6 +78,30 @@ ST_API void st_warn(const char *text);
  * the previous base. Arguments and results are not affected. */
 ST_API int st_count_from(int first);
 
+/* -- Interrupts ----------------------------------------------------------- */
+
+/* A call that takes long asks about every millisecond, between two blocks of
+ * its work, whether to stop; calls of less than a millisecond do not ask. If a
+ * check returns true, the call fails with INTERRUPTED. It leaves new tensors
+ * unwritten and releases them; what it has written in place or to out= stays
+ * written in part. Products of matrices ask between matrices and panels of
+ * about a tenth of a second, sorts between lines. A check runs on the thread
+ * that made the call. It may read a flag that a signal handler or another
+ * thread sets, or the time, and must not call this library.
+ *
+ * Sets the check of this thread; NULL for none. */
+ST_API void st_set_interrupt_check(bool (*fn)(void *ctx), void *ctx);
+/* Adds a check of the process, for language bindings, unless it is there. It
+ * is never removed, so its library must stay loaded. That of the Lua binding
+ * calls the count hook of the Lua state that made the call (lua_sethook);
+ * an error of the hook becomes the error of the call. BAD_STATE if there are
+ * 8 already. */
+ST_API st_status st_add_interrupt_check(bool (*fn)(void));
+/* For kernels of extensions that take long: asks whether to stop, at most once
+ * per millisecond. The kernel returns the status if it is INTERRUPTED. Not
+ * from a function that st_parallel_for runs. */
+ST_API st_status st_poll_interrupt(void);
+
 /* -- Dtypes, formats, devices --------------------------------------------- */
 
 /* "float32"; a static string. */

@@ -55,6 +55,7 @@
 #include <time.h>
 
 #include "base/cgroup.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 #include "base/status.h"
 
@@ -80,6 +81,8 @@ enum {
   PIECES = 16, /* per share, at most */
   ALIGN = 64,  /* units; large pieces begin at a multiple, which is a cache
                   line of an aligned tensor */
+  BLOCK = 32,  /* grains that a loop runs between two questions whether to
+                  stop: about a millisecond */
 };
 
 static _Atomic int num_threads; /* the setting; 0: not initialized */
@@ -92,6 +95,8 @@ static _Thread_local struct {
   int generation;      /* in which max_members was measured */
   int externals;       /* nesting depth of external parallel regions */
   bool runs_alone;     /* runs the pieces of a job without a team */
+  atomic_bool *stop;   /* of the loop that the thread runs, if it may stop */
+  bool asks;           /* made the call: asks whether to stop */
 } thread_state;
 
 /* -- Forks and exits ------------------------------------------------------ */
@@ -311,6 +316,31 @@ bool st__chunk(int64_t n, int64_t grain, int threads, int k, int64_t *begin,
   return true;
 }
 
+/* -- Stopping ------------------------------------------------------------- */
+
+typedef struct stopping { atomic_bool *stop; bool asks; } stopping;
+
+/* Until end_stopping, st__stops is about this flag; NULL: it is false. */
+static stopping begin_stopping(atomic_bool *stop, bool asks) {
+  const stopping outer = {thread_state.stop, thread_state.asks};
+  thread_state.stop = stop;
+  thread_state.asks = asks;
+  return outer;
+}
+
+static void end_stopping(stopping outer) {
+  thread_state.stop = outer.stop;
+  thread_state.asks = outer.asks;
+}
+
+/* Only the thread that made the call asks: a check belongs to its thread. */
+bool st__stops(void) {
+  atomic_bool *stop = thread_state.stop;
+  if (!stop) return false;
+  if (thread_state.asks && st__poll_interrupt() != ST_OK) *stop = true;
+  return *stop;
+}
+
 /* -- Pieces --------------------------------------------------------------- */
 
 typedef struct job {
@@ -320,10 +350,18 @@ typedef struct job {
   int64_t size;     /* units of a share */
   int64_t piece;    /* units of a piece, before alignment */
   int shares;
+  bool may_stop;
+  atomic_bool is_stopped;
   _Atomic int64_t cost; /* ns per piece, of the fastest member */
   _Atomic int64_t done; /* number of pieces that the team has processed */
   _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
+
+/* The number of units of BLOCK grains; 1 if a unit is a grain or more. */
+static int64_t block_of(int64_t grain) {
+  if (grain == 1) return 1;
+  return grain < INT64_MAX / BLOCK ? BLOCK * grain : INT64_MAX;
+}
 
 static void init_shares(job *j, int shares, int64_t grain) {
   j->shares = shares;
@@ -331,6 +369,8 @@ static void init_shares(job *j, int shares, int64_t grain) {
   int64_t pieces = j->size / grain;
   pieces = pieces < 1 ? 1 : pieces > PIECES ? PIECES : pieces;
   j->piece = div_up(j->size, pieces);
+  if (j->may_stop && j->piece > block_of(grain)) j->piece = block_of(grain);
+  atomic_init(&j->is_stopped, false);
   atomic_init(&j->cost, INT64_MAX / (PIECES * MAX_THREADS));
   atomic_init(&j->done, 0);
   for (int s = 0; s < shares; s++) atomic_init(&j->next[s], 0);
@@ -347,8 +387,9 @@ static int64_t cut(const job *j, int s, int64_t p) {
   return j->begin + (at < n ? at : n);
 }
 
-/* Runs the next piece of a share; false if none is left. */
+/* Runs the next piece of a share; false if none is left or the job stops. */
 static bool run_piece(job *j, int s) {
+  if (atomic_load_explicit(&j->is_stopped, memory_order_relaxed)) return false;
   const int64_t p = atomic_fetch_add_explicit(&j->next[s], 1,
                                               memory_order_relaxed);
   if (p * j->piece >= j->size) return false;
@@ -370,19 +411,23 @@ static void update_cost(job *j, int64_t cost) {
          !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
-/* Runs pieces, starting with the share `own`, until none is left. A member may
- * lose the processor during a piece, so the slowest piece does not count in
- * the cost. */
+/* Runs pieces, starting with the share `own`, until none is left. The caller
+ * has share 0. A member may lose the processor during a piece, so the slowest
+ * piece does not count in the cost. */
 static void work(job *j, int own) {
   int64_t n = 0, start = now(), at = start, slowest = 0;
+  const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,
+                                        own == 0);
   for (int k = 0; k < j->shares; k++) {
     const int s = (own + k) % j->shares;
     for (; run_piece(j, s); n++) {
       const int64_t before = at;
       at = now();
       if (at - before > slowest) slowest = at - before;
+      if (j->may_stop) st__stops();
     }
   }
+  end_stopping(outer);
   if (n > 1) update_cost(j, (at - start - slowest) / (n - 1));
   if (n == 1) update_cost(j, slowest);
   j->done += n;
@@ -451,6 +496,7 @@ static void run_team(job *j) {
 static void run_until(job *j, int64_t until) {
   for (int s = 0; s < j->shares; s++) {
     while (run_piece(j, s)) {
+      if (j->may_stop) st__stops();
       if (now() >= until) return;
     }
   }
@@ -462,10 +508,21 @@ static bool run_alone(job *j) {
   const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
+  const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,
+                                        true);
   thread_state.runs_alone = true;
   run_until(j, until);
   thread_state.runs_alone = false;
-  return !has_work_left(j);
+  end_stopping(outer);
+  return j->is_stopped || !has_work_left(j);
+}
+
+/* Runs the pieces of a job that has its function and range. */
+static st_status run_job(job *j, int shares, int64_t grain, bool may_stop) {
+  j->may_stop = may_stop;
+  init_shares(j, shares, grain);
+  if (!run_alone(j)) run_team(j);
+  return j->is_stopped ? ST_INTERRUPTED : ST_OK;
 }
 
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
@@ -482,6 +539,38 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
   j.ctx = ctx;
   j.begin = begin;
   j.end = end;
-  init_shares(&j, shares, grain);
-  if (!run_alone(&j)) run_team(&j);
+  const st_status status = run_job(&j, shares, grain, false);
+  ST_ASSERT(status == ST_OK);
+}
+
+static st_status run_blocks(int64_t begin, int64_t end, int64_t block,
+                            st_range_fn fn, void *ctx) {
+  atomic_bool is_stopped = false;
+  const stopping outer = begin_stopping(&is_stopped, true);
+  while (end - begin > block) {
+    fn(ctx, begin, begin + block);
+    begin += block;
+    if (st__stops()) break;
+  }
+  if (!is_stopped) fn(ctx, begin, end);
+  end_stopping(outer);
+  return is_stopped ? ST_INTERRUPTED : ST_OK;
+}
+
+st_status st__parallel_try(int64_t begin, int64_t end, int64_t grain,
+                           st_range_fn fn, void *ctx) {
+  if (begin >= end) return ST_OK;
+  if (grain < 1) grain = 1;
+  if (st__in_parallel() || thread_state.stop) {
+    fn(ctx, begin, end);
+    return ST_OK;
+  }
+  const int shares = st__num_pieces(end - begin, grain);
+  if (shares <= 1) return run_blocks(begin, end, block_of(grain), fn, ctx);
+  job j; /* not cleared: it is large */
+  j.fn = fn;
+  j.ctx = ctx;
+  j.begin = begin;
+  j.end = end;
+  return run_job(&j, shares, grain, true);
 }

@@ -17,6 +17,17 @@ enum { ST_GRAIN = 32768 }; /* least number of cheap elements per thread */
 void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
                       st_range_fn fn, void *ctx);
 
+/* The same for a loop that may take long: it asks between blocks whether to
+ * stop (Note [Interrupts of long calls]). INTERRUPTED: some ranges were not
+ * run. Inside of a range of another such loop it always returns OK. */
+__attribute__((warn_unused_result))
+st_status st__parallel_try(int64_t begin, int64_t end, int64_t grain,
+                           st_range_fn fn, void *ctx);
+/* For range functions whose units take long: true if the loop stops. The
+ * function may then return early, and the loop returns INTERRUPTED. False
+ * outside of st__parallel_try. */
+bool st__stops(void);
+
 /* The number of shares that a loop over n units would have if it started
  * now. */
 int st__num_pieces(int64_t n, int64_t grain);

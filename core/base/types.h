@@ -1,7 +1,6 @@
 /* Public types: status codes, dtypes, boxed values and the structs of the API.
- * strided.h includes this file, and the build flattens the two into the one
- * installed header, so this file must not include internal headers.
- */
+ * The build flattens strided.h and this file into the one installed header, so
+ * this file must not include internal headers. */
 #ifndef ST_BASE_TYPES_H
 #define ST_BASE_TYPES_H
 
@@ -34,7 +33,8 @@ extern "C" {
   X(NO_KERNEL,      "no_kernel",      "no kernel for the dispatch key")      \
   X(BAD_STATE,      "bad_state",      "not possible in this state")          \
   X(IO,             "io",             "a file could not be read or written") \
-  X(HOST,           "host",           "the host language raised an error")
+  X(HOST,           "host",           "the host language raised an error")    \
+  X(INTERRUPTED,    "interrupted",    "the call was interrupted")
 
 typedef enum st_status {
 #define ST_STATUS_ENUM(id, name, text) ST_##id,

@@ -52,15 +52,16 @@ static bool is_same_lazily(const st_tensor *a, const st_tensor *b) {
   return ((a->keys ^ b->keys) & ST_LAZY_BITS) == 0;
 }
 
-/* Applies a kernel to t in place. t must not overlap itself. Cannot fail. */
-static void apply_change(const st_tensor *t, st_kernel_id id) {
+/* Applies a kernel to t in place. t must not overlap itself. */
+static st_status apply_change(const st_tensor *t, st_kernel_id id) {
   st_iter it;
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
-  st__iter_run(&it, st__kernel(id, (st_dtype)t->dtype), NULL,
-               st__kernel_grain(id));
+  const st_status status = st__iter_run(&it, st__kernel(id, (st_dtype)t->dtype),
+                                        NULL, st__kernel_grain(id));
   st__iter_release(&it);
+  return status;
 }
 
 /* -- Running -------------------------------------------------------------- */
@@ -81,18 +82,21 @@ static bool is_tiled(const st_iter *it) {
 
 /* A bit change is fused into the copy if that costs nothing; otherwise it runs
  * afterwards. */
-static void run_copy(st_iter *it) {
+static st_status run_copy(st_iter *it) {
   const st_dtype d = it->op[0].target;
   bit_changes left = changes_between(it->op[0].tensor, it->op[1].tensor);
   st_move m;
   if (left.n > 0 && it->op[1].target == d && !is_tiled(it)) {
     const st_kernel_id id = left.of[--left.n];
-    st__iter_run(it, st__kernel(id, d), NULL, st__kernel_grain(id));
+    ST_TRY(st__iter_run(it, st__kernel(id, d), NULL, st__kernel_grain(id)));
   } else {
     plan_move(it, &m);
-    st__move_run(&m);
+    ST_TRY(st__move_run(&m));
   }
-  while (left.n > 0) apply_change(it->op[0].tensor, left.of[--left.n]);
+  while (left.n > 0) {
+    ST_TRY(apply_change(it->op[0].tensor, left.of[--left.n]));
+  }
+  return ST_OK;
 }
 
 bool st__copy_is_tiled(const st_iter *it) {
@@ -101,7 +105,7 @@ bool st__copy_is_tiled(const st_iter *it) {
 }
 
 /* For equal shapes and equal lazy bits: no iterator is needed. */
-static void move_elements(const st_tensor *dst, const st_tensor *src) {
+static st_status move_elements(const st_tensor *dst, const st_tensor *src) {
   const int64_t to = (int64_t)st__itemsize((st_dtype)dst->dtype);
   const int64_t from = (int64_t)st__itemsize((st_dtype)src->dtype);
   st_move m;
@@ -111,24 +115,22 @@ static void move_elements(const st_tensor *dst, const st_tensor *src) {
     st__move_dim(&m, dst->sizes[d], dst->strides[d] * to,
                  src->strides[d] * from);
   }
-  st__move_run(&m);
+  return st__move_run(&m);
 }
 
 /* Two operands of equal shape fit in the inline slots, so nothing is
  * allocated. */
-void st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
+st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src) {
   st_iter it;
   if (st__is_meta(dst)) st__dry_run_copy(dst, src);
-  if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return;
-  if (is_same_lazily(dst, src)) {
-    move_elements(dst, src);
-    return;
-  }
+  if (st__is_meta(dst) || st__is_meta(src) || src->numel == 0) return ST_OK;
+  if (is_same_lazily(dst, src)) return move_elements(dst, src);
   start(&it, 0, dst, src);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
-  run_copy(&it);
+  const st_status status = run_copy(&it);
   st__iter_release(&it);
+  return status;
 }
 
 /* Warns once per process. A conversion to bool uses both parts, so it does not
@@ -196,14 +198,11 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
             (size_t)dst->numel * st__itemsize((st_dtype)dst->dtype));
     return ST_OK;
   }
-  if (is_plain(dst, src)) {
-    move_elements(dst, src);
-    return ST_OK;
-  }
+  if (is_plain(dst, src)) return move_elements(dst, src);
   start(&it, ST_ITER_CHECK_OVERLAP, dst, src);
-  const st_status status = st__iter_build(&it);
+  st_status status = st__iter_build(&it);
   if (status == ST_OK && it.is_meta) st__dry_run_copy(dst, src);
-  if (status == ST_OK && it.numel > 0 && !it.is_meta) run_copy(&it);
+  if (status == ST_OK && it.numel > 0 && !it.is_meta) status = run_copy(&it);
   st__iter_release(&it);
   return status;
 }
@@ -234,7 +233,7 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
   } else if (negates_first(t, dtype)) {
     status = resolve_and_copy(copy, t);
   } else {
-    st__copy_unchecked(copy, t);
+    status = st__copy_unchecked(copy, t);
   }
   if (status != ST_OK) st__tensor_release(&copy);
   else *out = copy;

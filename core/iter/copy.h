@@ -9,7 +9,8 @@
  * shared no memory. OVERLAP when dst overlaps itself. */
 st_status st__copy(st_tensor *dst, const st_tensor *src);
 /* Copies between tensors of equal sizes that do not overlap. Cannot fail. */
-void st__copy_unchecked(st_tensor *dst, const st_tensor *src);
+__attribute__((warn_unused_result))
+st_status st__copy_unchecked(st_tensor *dst, const st_tensor *src);
 
 /* True if a copy over this iterator, built for one output and one input, runs
  * tile by tile because the two have different fastest dimensions. */

@@ -6,7 +6,7 @@
  *   st__iter_input(&it, a);
  *   st__iter_input(&it, b);
  *   ST_TRY_FAIL(st__iter_build(&it));
- *   st__iter_run(&it, loop, ctx, grain);      // cannot fail
+ *   st__iter_run(&it, loop, ctx, grain);      // unless interrupted
  *   result = st__iter_take_output(&it, 0);
  *  fail:
  *   st__iter_release(&it);
@@ -139,18 +139,26 @@ st_tensor *st__iter_take_output(st_iter *it, int i);
 /* -- Running -------------------------------------------------------------- */
 
 /* Runs loop over all elements, on several threads if there are more than grain.
- * Runs only once, because it may reorder the iterator. Cannot fail. */
-void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
+ * Runs only once, because it may reorder the iterator. INTERRUPTED is its only
+ * failure (Note [Interrupts of long calls]). */
+__attribute__((warn_unused_result))
+st_status st__iter_run(st_iter *it, st_loop loop, const void *ctx,
+                       int64_t grain);
 /* The same for a loop that depends only on the operands' elements, so that it
  * may run on copies of them: Note [Packing short rows] in buffer.h. */
-void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain);
+__attribute__((warn_unused_result))
+st_status st__iter_map(st_iter *it, st_loop loop, const void *ctx,
+                       int64_t grain);
 /* Runs on the calling thread, in order. */
-void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
-/* The same for the elements [begin, end) in linear order. */
+__attribute__((warn_unused_result))
+st_status st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx);
+/* The same for the elements [begin, end) in linear order, for range functions:
+ * it ends early if the parallel loop around it stops. */
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end);
 /* Runs a loop that reads the inputs and writes no output. */
-void st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
+__attribute__((warn_unused_result))
+st_status st__iter_read(const st_iter *it, st_loop loop, const void *ctx);
 
 /* -- Inspection ----------------------------------------------------------- */
 

@@ -365,11 +365,11 @@ bool st__move_is_tiled(st_move *m) {
   return p.tiled;
 }
 
-void st__move_run(st_move *m) {
+st_status st__move_run(st_move *m) {
   plan p;
-  if (is_empty(m)) return;
+  if (is_empty(m)) return ST_OK;
   choose(&p, m);
   const int64_t tiles = choose_grid(&p);
   const int64_t bytes = p.tile[0] * p.tile[1] * p.size;
-  st__parallel_for(0, tiles, GRAIN / bytes, move_tiles, &p);
+  return st__parallel_try(0, tiles, GRAIN / bytes, move_tiles, &p);
 }

@@ -21,7 +21,7 @@ void st__move_init(st_move *m, char *dst, st_dtype to, const char *src,
 void st__move_dim(st_move *m, int64_t size, int64_t dst_stride,
                   int64_t src_stride);
 /* Plans m in place, so a move can run only once. */
-void st__move_run(st_move *m);
+__attribute__((warn_unused_result)) st_status st__move_run(st_move *m);
 /* True if the move would run tile by tile, because dst and src have different
  * fastest dimensions. Plans m in place. */
 bool st__move_is_tiled(st_move *m);

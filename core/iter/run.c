@@ -7,6 +7,7 @@
  * the plane or in the range.
  */
 
+#include "base/interrupt.h"
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"
@@ -222,7 +223,10 @@ static void run_range(void *ctx, int64_t begin, int64_t end) {
 
 /* -- Elementwise ---------------------------------------------------------- */
 
-enum { SHORT_ROW = 32 }; /* rows up to this length are packed */
+enum {
+  SHORT_ROW = 32,          /* rows up to this length are packed */
+  SERIAL_BLOCK = 1 << 18   /* elements between two questions whether to stop */
+};
 
 static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
   return (st_iter_job){.it = it, .loop = loop, .ctx = ctx, .unit = 1,
@@ -232,17 +236,37 @@ static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
   st_iter_job j = new_job(it, loop, ctx);
-  if (!it->is_meta && begin < end) run_range(&j, begin, end);
+  if (it->is_meta) return;
+  while (end - begin > SERIAL_BLOCK) {
+    run_range(&j, begin, begin + SERIAL_BLOCK);
+    begin += SERIAL_BLOCK;
+    if (st__stops()) return;
+  }
+  if (begin < end) run_range(&j, begin, end);
 }
 
-void st__iter_read(const st_iter *it, st_loop loop, const void *ctx) {
+static st_status run_serial(st_iter_job *j) {
+  const int64_t n = j->it->numel;
+  int64_t at = 0;
+  if (j->it->is_meta || n == 0) return ST_OK;
+  for (; n - at > SERIAL_BLOCK; at += SERIAL_BLOCK) {
+    run_range(j, at, at + SERIAL_BLOCK);
+    ST_TRY(st__poll_interrupt());
+  }
+  run_range(j, at, n);
+  return ST_OK;
+}
+
+st_status st__iter_read(const st_iter *it, st_loop loop, const void *ctx) {
   st_iter_job j = new_job(it, loop, ctx);
   j.only_reads = true;
-  if (!it->is_meta && it->numel > 0) run_range(&j, 0, it->numel);
+  return run_serial(&j);
 }
 
-void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx) {
-  st__iter_serial_range(it, loop, ctx, 0, it->numel);
+st_status st__iter_run_serial(const st_iter *it, st_loop loop,
+                              const void *ctx) {
+  st_iter_job j = new_job(it, loop, ctx);
+  return run_serial(&j);
 }
 
 /* Returns 0 if tiles do not pay off. */
@@ -275,7 +299,7 @@ static void report_dry_run(const st_iter *it, st_loop loop, const void *ctx,
                    (is_map && !tiled && has_short_rows(it)));
 }
 
-static void run_job(st_iter_job *j, int64_t grain) {
+static st_status run_job(st_iter_job *j, int64_t grain) {
   const st_iter *it = j->it;
   if (j->packed && !j->tiled && !j->streams) {
     j->block_dims = st__pack_dims(it, &j->unit);
@@ -283,22 +307,24 @@ static void run_job(st_iter_job *j, int64_t grain) {
   const int64_t units = it->numel / j->unit;
   if (it->numel <= grain) {
     run_range(j, 0, units);
-  } else {
-    st__parallel_for(0, units, grain / j->unit, run_range, j);
+    return ST_OK;
   }
+  return st__parallel_try(0, units, grain / j->unit, run_range, j);
 }
 
-void st__iter_run(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
+st_status st__iter_run(st_iter *it, st_loop loop, const void *ctx,
+                       int64_t grain) {
   if (it->is_meta) report_dry_run(it, loop, ctx, grain, false);
-  if (it->is_meta || it->numel == 0) return;
+  if (it->is_meta || it->numel == 0) return ST_OK;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);
-  run_job(&j, grain);
+  return run_job(&j, grain);
 }
 
-void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
+st_status st__iter_map(st_iter *it, st_loop loop, const void *ctx,
+                       int64_t grain) {
   if (it->is_meta) report_dry_run(it, loop, ctx, grain, true);
-  if (it->is_meta || it->numel == 0) return;
+  if (it->is_meta || it->numel == 0) return ST_OK;
   st_iter_job j = new_job(it, loop, ctx);
   j.tiled = prepare_tiles(it);
   if (!j.tiled && !j.packed) {
@@ -306,7 +332,7 @@ void st__iter_map(st_iter *it, st_loop loop, const void *ctx, int64_t grain) {
     j.packed = j.streams || has_short_rows(it);
   }
   j.packed |= j.tiled;
-  run_job(&j, grain);
+  return run_job(&j, grain);
 }
 
 /* -- Inspection ----------------------------------------------------------- */

@@ -221,7 +221,8 @@ st_status st__iter_copy_input(st_iter *it, st_iter_operand *op,
   st__preserved_strides(t, strides);
   ST_TRY(st__tensor_empty_strided(temporary_device(it), dtype, t->ndim,
                                   t->sizes, strides, &temporary));
-  st__copy_unchecked(temporary, t);
+  const st_status status = st__copy_unchecked(temporary, t);
+  if (status != ST_OK) return st__tensor_release(&temporary), status;
   use_temporary(it, op, temporary, dtype);
   return ST_OK;
 }
@@ -243,8 +244,8 @@ static st_status replace_output(st_iter *it, st_iter_operand *op,
 
 /* -- Checks and conversions ----------------------------------------------- */
 
-/* A plain number has no device. Of other 0-dim CPU operands, one may be combined
- * with tensors of another device. */
+/* A plain number has no device. Of other 0-dim CPU operands, one may be
+ * combined with tensors of another device. */
 static st_status check_devices(const st_iter *it) {
   int scalars = 0;
   for (int i = 0; i < it->noperands; i++) {

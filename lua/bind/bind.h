@@ -277,6 +277,13 @@ st_status st__run(st__state *h, lua_State *L, const st__request *req);
 #define ST_OTHER_FIBER "another fiber yielded inside a body, or inside a Lua " \
                        "function that strided called, and must finish it first"
 
+#define ST_IN_HOOK "a hook that runs inside of a long call cannot use strided"
+
+/* Stands for the fiber while a hook runs inside of a call: Note [Hooks of long
+ * calls]. */
+extern void *const st__asking_fiber;
+/* Says why this fiber does not own h. */
+const char *st__other_fiber(const st__state *h);
 /* True unless another fiber is inside a body or call: Note [Fibers]. */
 bool st__owns_fiber(const st__state *h);
 /* Raises otherwise; name starts the message. */

@@ -26,6 +26,8 @@ local PROGRAMS = {
   {"jit", {"executable pages", "none to be had", "switched off",
            "nothing left"}},
   {"limits", {"memory", "threads", "seconds", "refusals", "nothing left"}},
+  {"interrupt", {"a signal", "a deadline", "a thread of its own",
+                 "the process"}},
   {"dlpack", {"there and back", "structures of others", "another thread",
               "nothing left"}},
 }

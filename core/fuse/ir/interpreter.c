@@ -264,8 +264,8 @@ void st__program_loop(char **data, const int64_t *strides, int64_t n0,
 
 /* -- Iterators ------------------------------------------------------------ */
 
-void st__program_run(const st_program *p, st_iter *it) {
-  st__iter_map(it, st__program_loop, p, p->grain);
+st_status st__program_run(const st_program *p, st_iter *it) {
+  return st__iter_map(it, st__program_loop, p, p->grain);
 }
 
 typedef struct search { const st_program *p; bool found; } search;
@@ -278,10 +278,12 @@ static void search_loop(char **data, const int64_t *strides, int64_t n0,
   }
 }
 
-bool st__program_finds_zero(const st_program *p, st_iter *it) {
+st_status st__program_find_zero(const st_program *p, st_iter *it,
+                                bool *found) {
   search s = {p, false};
-  if (p->nchecks > 0) st__iter_read(it, search_loop, &s);
-  return s.found;
+  if (p->nchecks > 0) ST_TRY(st__iter_read(it, search_loop, &s));
+  *found = s.found;
+  return ST_OK;
 }
 
 /* -- Text ----------------------------------------------------------------- */

@@ -100,12 +100,13 @@ void st__program_release(st_program **p);
 
 /* Runs p over a built iterator, whose operands are the outputs, then the inputs
  * in p->order, each in its own dtype. Cannot fail. */
-void st__program_run(const st_program *p, st_iter *it);
+__attribute__((warn_unused_result))
+st_status st__program_run(const st_program *p, st_iter *it);
 /* The same over n0 x n1 elements, as an st_loop. ctx is the program. */
 void st__program_loop(char **data, const int64_t *strides, int64_t n0,
                       int64_t n1, const void *ctx);
 /* True if a check finds a zero. Writes no output. */
-bool st__program_finds_zero(const st_program *p, st_iter *it);
+st_status st__program_find_zero(const st_program *p, st_iter *it, bool *found);
 /* One line per instruction, with a bar where it belongs to a region. The caller
  * frees *out with st__text_free. */
 st_status st__program_text(const st_program *p, char **out);

@@ -575,10 +575,13 @@ st_status st__reduction_run(const st_reduction_loop *s) {
   const int pieces = st__num_pieces(units, grain);
   const int others = st__num_pieces(w.tiles, last);
   ST_TRY(alloc_workspaces(&w, pieces > others ? pieces : others, &base, &size));
+  st_status status = ST_OK;
   if (w.segments > 1) {
-    st__parallel_for(0, units, grain, run_segments, &w);
+    status = st__parallel_try(0, units, grain, run_segments, &w);
   }
-  st__parallel_for(0, w.tiles, last, run_tiles, &w);
+  if (status == ST_OK) {
+    status = st__parallel_try(0, w.tiles, last, run_tiles, &w);
+  }
   st__free(ST_MEM_SCRATCH, base, size);
-  return ST_OK;
+  return status;
 }

@@ -175,10 +175,10 @@ st_status st__program_iter(st_iter *it, const st_program *p,
 }
 
 st_status st__program_check(const st_program *p, st_iter *it) {
-  if (p->nchecks == 0 || it->is_meta || it->numel == 0 ||
-      !st__program_finds_zero(p, it)) {
-    return ST_OK;
-  }
+  bool found = false;
+  if (p->nchecks == 0 || it->is_meta || it->numel == 0) return ST_OK;
+  ST_TRY(st__program_find_zero(p, it, &found));
+  if (!found) return ST_OK;
   return st__fail(ST_BAD_VALUE, "division of integers by zero");
 }
 
@@ -189,8 +189,8 @@ st_status st__program_apply(const st_program *p, st_tensor *const *inputs,
   st_status status = st__program_iter(&it, p, inputs, none);
   if (status == ST_OK) status = st__program_check(p, &it);
   if (status == ST_OK) {
-    st__program_run(p, &it);
-    for (int i = 0; i < p->noutputs; i++) {
+    status = st__program_run(p, &it);
+    for (int i = 0; status == ST_OK && i < p->noutputs; i++) {
       outs[i] = st__iter_take_output(&it, i);
     }
   }

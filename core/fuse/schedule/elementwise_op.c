@@ -173,9 +173,9 @@ static st_status impl(st_run *r) {
   st_program *p;
   if (r->is_meta && st__captured()) return ST_OK;
   memcpy(&p, r->note, sizeof p);
-  st__program_run(p, &r->it);
+  const st_status status = st__program_run(p, &r->it);
   st__program_release(&p);
-  return ST_OK;
+  return status;
 }
 
 /* -- Inspection ----------------------------------------------------------- */

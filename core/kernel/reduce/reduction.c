@@ -31,6 +31,8 @@
 
 #include <string.h>
 
+#include "base/threads.h"
+
 typedef st_reduce_span span;
 typedef st_reduce_ops reducer;
 
@@ -40,6 +42,7 @@ enum {
   WIDTH = 2048,    /* bytes of accumulators of a row of outputs */
   FLAT = 32768,    /* bytes of accumulators of W such rows */
   LEVELS = 48,     /* of the tree of blocks */
+  PERIOD = 1 << 18, /* elements between two questions whether to stop */
   MAX_ACC = ST_REDUCE_MAX_ACC
 };
 
@@ -47,6 +50,15 @@ enum {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+/* Counts n elements; every PERIOD elements, true if the loop around this
+ * reduction stops. Then the result does not matter. */
+static bool stops(int64_t *left, int64_t n) {
+  *left -= n;
+  if (*left > 0) return false;
+  *left = PERIOD;
+  return st__stops();
+}
 
 /* True if the bodies can read the elements without loading them. */
 static bool is_plain(const reducer *k) {
@@ -163,6 +175,7 @@ static void combine_blocks(const reducer *k, const span *p, const char *in,
 static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
                        const st_reduce_run *r, row_buffers *c) {
   stack t = {c->values, MAX_ACC, 1, 0, 0};
+  int64_t left = PERIOD;
   for (int64_t i = 0; i < n0; i += p->n0) {
     p->n0 = least(n0 - i, ST_REDUCE_BLOCK);
     p->start = r->at + i;
@@ -170,6 +183,7 @@ static void run_output(const reducer *k, span *p, const char *in, int64_t n0,
     if (r->partials) combine_blocks(k, p, in, r, c);
     else reduce_block(k, p, in, r, c);
     if (k->stops_early && *(int64_t *)(void *)p->acc != ST_NO_INDEX) i = n0;
+    if (stops(&left, p->n0)) i = n0;
     push(k, &t);
   }
   combine_all(k, &t);
@@ -305,8 +319,10 @@ static void reduce_blocks(const reducer *k, span p, int64_t n0,
                           const st_reduce_run *r, column_buffers *c) {
   const int64_t block = r->partials ? 1 : ST_REDUCE_BLOCK;
   stack t = {c->values, WIDTH, p.n1, 0, 0};
+  int64_t left = PERIOD;
   for (int64_t i = 0; i < n0; i += p.n0) {
     p.n0 = least(n0 - i, block);
+    if (i > 0 && stops(&left, p.n0 * p.n1)) return;
     p.start = r->at + i;
     p.acc = top(&t);
     reduce_columns(k, p, r, c);

@@ -96,7 +96,9 @@ static st_status make_sequence(sequence *q, st_options o, st_value *ret) {
                                                         : ST_FLOAT64);
     q->data = st__data(t);
     q->size = (int64_t)st__itemsize(o.dtype);
-    st__parallel_for(0, q->count, ST_GRAIN / 4, write_range, q);
+    const st_status status = st__parallel_try(0, q->count, ST_GRAIN / 4,
+                                              write_range, q);
+    if (status != ST_OK) return st__tensor_release(&t), status;
   }
   ST_TRY(st__to_device(&t, o.device, &out));
   *ret = st__of_tensor(out);
@@ -287,7 +289,8 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   ST_TRY(st__new_empty(here, 2, sizes, ST_FORMAT_CONTIGUOUS, &t));
   if (!meta) {
     const int64_t size = (int64_t)st__itemsize(o.dtype);
-    st__fill_new(t, st__scalar_int(0)); /* cannot fail on the CPU */
+    const st_status status = st__fill_new(t, st__scalar_int(0));
+    if (status != ST_OK) return st__tensor_release(&t), status;
     for (int64_t i = 0; i < n && i < m; i++) {
       st__scalar_store(st__scalar_int(1), o.dtype,
                        st__data(t) + i * (m + 1) * size);

@@ -124,7 +124,7 @@ static void fill_range(void *ctx, int64_t begin, int64_t end) {
   memcpy(p, job->block, left);
 }
 
-static void fill_dense(st_tensor *t, const char *item) {
+static st_status fill_dense(st_tensor *t, const char *item) {
   fill_job job;
   const size_t size = st__itemsize((st_dtype)t->dtype);
   const size_t nbytes = (size_t)t->numel * size;
@@ -139,8 +139,8 @@ static void fill_dense(st_tensor *t, const char *item) {
   for (size_t n = size; n < want; n *= 2) {
     memcpy(job.block + n, job.block, n < want - n ? n : want - n);
   }
-  st__parallel_for(0, t->numel, CHUNK / (int64_t)job.itemsize, fill_range,
-                   &job);
+  return st__parallel_try(0, t->numel, CHUNK / (int64_t)job.itemsize,
+                          fill_range, &job);
 }
 
 /* -- Other layouts -------------------------------------------------------- */
@@ -153,9 +153,9 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
   st__iter_init(&it, 0);
   st__iter_output(&it, t, ST_DTYPE_NONE);
   st__iter_input(&it, value);
-  const st_status status = st__iter_build(&it);
+  st_status status = st__iter_build(&it);
   if (status == ST_OK) {
-    st__iter_run(&it, st__copy_kernel(dtype, dtype), NULL, ST_GRAIN);
+    status = st__iter_run(&it, st__copy_kernel(dtype, dtype), NULL, ST_GRAIN);
   }
   st__iter_release(&it);
   st__tensor_release(&value);
@@ -169,8 +169,7 @@ st_status st__fill(st_tensor *t, st_scalar v) {
   if (st__is_meta(t) || t->numel == 0) return ST_OK;
   if (!(t->flags & ST_FLAG_DENSE)) return fill_strided(t, v);
   st__scalar_store(v, (st_dtype)t->dtype, item);
-  fill_dense(t, item);
-  return ST_OK;
+  return fill_dense(t, item);
 }
 
 /* -- Operators ------------------------------------------------------------ */

@@ -2,6 +2,7 @@
  * diag_embed, diagflat, trace.
  */
 
+#include "base/interrupt.h"
 #include "base/threads.h"
 #include "op/registry/composite.h"
 #include "op/create/factory.h"
@@ -83,8 +84,8 @@ static st_status run_triangle(st_run *r, bool upper) {
   const int64_t far = n + self->sizes[self->ndim - 2];
   if (t.diagonal > far) t.diagonal = far;
   if (t.diagonal < -far) t.diagonal = -far;
-  st__parallel_for(0, self->numel / n, ST_GRAIN / n + 1, triangle_rows, &t);
-  return ST_OK;
+  return st__parallel_try(0, self->numel / n, ST_GRAIN / n + 1,
+                          triangle_rows, &t);
 }
 
 st_status st__tril_impl(st_run *r) { return run_triangle(r, false); }
@@ -101,11 +102,44 @@ static void row_span(int64_t row, int64_t cols, int64_t offset, bool upper,
   *to = upper ? cols : cut;
 }
 
+static int64_t limit(int64_t x, int64_t most) {
+  return x < 0 ? 0 : x > most ? most : x;
+}
+
+/* The rows [first, last) that have columns in a triangle, and its size. */
+typedef struct triangle_span { int64_t first, last, n; } triangle_span;
+
+/* In the lower triangle row i has i + offset + 1 columns, from 0 to cols. rows
+ * and cols are less than 2^31, so no sum overflows. */
+static triangle_span span_of(int64_t rows, int64_t cols, int64_t offset,
+                             bool upper) {
+  const int64_t cut = offset + !upper; /* of row 0 */
+  const int64_t first = limit(-cut, rows), full = limit(cols - cut, rows);
+  const int64_t below = (full - first) * (first + full - 1 + 2 * cut) / 2 +
+                        (rows - full) * cols;
+  return upper ? (triangle_span){0, full, rows * cols - below}
+               : (triangle_span){first, rows, below};
+}
+
+/* Writes the indices of all rows of a span; p has room for 2 * s.n. */
+static st_status write_triangle(triangle_span s, int64_t cols, int64_t offset,
+                                bool upper, int64_t base, int64_t *p) {
+  for (int64_t i = s.first, from, to; i < s.last && s.n > 0; i++) {
+    row_span(i, cols, offset, upper, &from, &to);
+    for (int64_t j = from; j < to; j++, p++) {
+      p[0] = i + base;
+      p[s.n] = j + base;
+    }
+    if (i % 256 == 0 || to - from > 4096) ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
 /* args: row, col, offset, dtype, layout, device, pin_memory, base. */
 static st_status triangle_indices(const st_value *args, bool upper,
                                   st_value *ret) {
   const int64_t rows = args[0].u.i, cols = args[1].u.i, base = args[7].u.i;
-  int64_t offset = args[2].u.i, n = 0, from, to;
+  int64_t offset = args[2].u.i;
   st_options o = {ST_INT64, ST_DEVICE_CPU};
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(args + 3, &o));
@@ -115,22 +149,15 @@ static st_status triangle_indices(const st_value *args, bool upper,
   }
   const int64_t far = rows + cols;
   offset = offset > far ? far : offset < -far ? -far : offset;
-  for (int64_t i = 0; i < rows; i++) {
-    row_span(i, cols, offset, upper, &from, &to);
-    n += to - from;
-  }
-  const int64_t sizes[] = {2, n};
+  const triangle_span span = span_of(rows, cols, offset, upper);
+  const int64_t sizes[] = {2, span.n};
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 2, sizes,
                           ST_FORMAT_CONTIGUOUS, &t));
-  int64_t *p = (int64_t *)(void *)st__data(t);
-  for (int64_t i = 0; i < rows; i++) {
-    row_span(i, cols, offset, upper, &from, &to);
-    for (int64_t j = from; j < to; j++, p++) {
-      p[0] = i + base;
-      p[n] = j + base;
-    }
+  st_status status = write_triangle(span, cols, offset, upper, base,
+                                    (int64_t *)(void *)st__data(t));
+  if (status == ST_OK) {
+    status = st__clone(t, o.dtype, ST_FORMAT_CONTIGUOUS, &cast);
   }
-  const st_status status = st__clone(t, o.dtype, ST_FORMAT_CONTIGUOUS, &cast);
   st__tensor_release(&t);
   ST_TRY(status);
   ST_TRY(st__to_device(&cast, o.device, &out));

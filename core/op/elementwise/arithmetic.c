@@ -65,7 +65,7 @@ static st_status check_divisor(const st_run *r) {
   if (st__is_integral(d) && r->is_meta) st__capture_divisor(&r->it, 2);
   if (!st__is_integral(d) || r->it.numel == 0) return ST_OK;
   zero_search z = {(int64_t)st__itemsize(d), false};
-  st__iter_read(&r->it, find_zero, &z);
+  ST_TRY(st__iter_read(&r->it, find_zero, &z));
   if (!z.found) return ST_OK;
   return st__fail(ST_BAD_VALUE, "division of %s by zero", st__dtype_name(d));
 }
@@ -358,8 +358,7 @@ st_status st__frexp_impl(st_run *r) {
   st__iter_output(&r->it, r->out[1], ST_DTYPE_NONE);
   st__iter_input(&r->it, self);
   ST_TRY(st__iter_build(&r->it));
-  st__iter_run(&r->it, loop, NULL, st__kernel_grain(id));
-  return ST_OK;
+  return st__iter_run(&r->it, loop, NULL, st__kernel_grain(id));
 }
 
 /* -- Composite operators -------------------------------------------------- */

@@ -82,7 +82,8 @@ st_status st__index_impl(st_run *r) {
   st_loop loop;
   ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)r->out[0]->dtype, &loop));
   if (r->it.numel > 0) {
-    st__iter_run(&r->it, loop, r->note, st__kernel_grain(ST_K_index_get));
+    return st__iter_run(&r->it, loop, r->note,
+                        st__kernel_grain(ST_K_index_get));
   }
   return ST_OK;
 }
@@ -281,7 +282,9 @@ static st_status put_flat(st_tensor *self, const st_tensor *index,
   ST_TRY_FAIL(shape_source(source, index, &values));
   ST_TRY_FAIL(st__contiguous(self, ST_FORMAT_CONTIGUOUS, &line));
   status = put_line(line, index, values, add, base);
-  if (status == ST_OK && line != self) st__copy_unchecked(self, line);
+  if (status == ST_OK && line != self) {
+    status = st__copy_unchecked(self, line);
+  }
 fail:
   st__tensor_release(&values);
   st__tensor_release(&line);

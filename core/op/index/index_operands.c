@@ -72,10 +72,10 @@ st_status st__check_indices(const st_tensor *index, int dim, int64_t size,
    * copying them. */
   st__iter_init(&it, ST_ITER_SAME_DEVICE);
   st__iter_output(&it, distinct, ST_DTYPE_NONE);
-  const st_status status = st__iter_build(&it);
+  st_status status = st__iter_build(&it);
   if (status == ST_OK) {
-    st__iter_run(&it, st__kernel(ST_K_index_check, ST_INT64), &ctx,
-                 st__kernel_grain(ST_K_index_check));
+    status = st__iter_run(&it, st__kernel(ST_K_index_check, ST_INT64), &ctx,
+                          st__kernel_grain(ST_K_index_check));
   }
   st__iter_release(&it);
   st__tensor_release(&distinct);
@@ -357,9 +357,10 @@ st_status st__index_operands_get(const st_index_operands *p, st_tensor *out) {
   st__iter_output(&it, out, ST_DTYPE_NONE);
   st__iter_input(&it, p->view);
   add_indices(&it, p);
-  const st_status status = st__iter_build(&it);
+  st_status status = st__iter_build(&it);
   if (status == ST_OK && it.numel > 0) {
-    st__iter_run(&it, loop, &p->ctx, st__kernel_grain(ST_K_index_get));
+    status = st__iter_run(&it, loop, &p->ctx,
+                          st__kernel_grain(ST_K_index_get));
   }
   st__iter_release(&it);
   return status;
@@ -374,9 +375,9 @@ st_status st__index_operands_put(const st_index_operands *p,
   st__iter_output(&it, p->view, ST_DTYPE_NONE);
   st__iter_input(&it, value);
   add_indices(&it, p);
-  const st_status status = st__iter_build(&it);
+  st_status status = st__iter_build(&it);
   if (status == ST_OK && it.numel > 0) {
-    st__iter_run_serial(&it, loop, &p->ctx);
+    status = st__iter_run_serial(&it, loop, &p->ctx);
   }
   st__iter_release(&it);
   return status;

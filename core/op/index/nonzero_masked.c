@@ -63,21 +63,23 @@ static void count_chunks(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
-/* Fills w->before; returns the number of nonzero elements. */
-static int64_t chunked_loop_count(chunked_loop *w, st_dtype dtype) {
+/* Fills w->before and *n, the number of nonzero elements. */
+static st_status chunked_loop_count(chunked_loop *w, st_dtype dtype,
+                                    int64_t *n) {
   w->loop = st__kernel(ST_K_nonzero_count, dtype);
   w->before[0] = 0;
-  st__parallel_for(0, w->chunks, 1, count_chunks, w);
+  ST_TRY(st__parallel_try(0, w->chunks, 1, count_chunks, w));
   for (int i = 0; i < w->chunks; i++) w->before[i + 1] += w->before[i];
-  return w->before[w->chunks];
+  *n = w->before[w->chunks];
+  return ST_OK;
 }
 
 static st_status count_nonzero(const st_tensor *t, int64_t *n) {
   chunked_loop w;
   ST_TRY(chunked_loop_init(&w, t, NULL));
-  *n = chunked_loop_count(&w, (st_dtype)t->dtype);
+  const st_status status = chunked_loop_count(&w, (st_dtype)t->dtype, n);
   chunked_loop_release(&w);
-  return ST_OK;
+  return status;
 }
 
 static st_status no_elements(void) {
@@ -106,10 +108,10 @@ static void flat_indices_of_chunks(void *ctx, int64_t begin, int64_t end) {
 
 /* Writes the flat indices of all nonzero elements, counted from first, to
  * `to`. */
-static void write_flat_indices(chunked_loop *w, st_dtype dtype, int64_t first,
-                               int64_t *to) {
+static st_status write_flat_indices(chunked_loop *w, st_dtype dtype,
+                                    int64_t first, int64_t *to) {
   nonzero_job n = {w, st__kernel(ST_K_nonzero_pack, dtype), to, first};
-  st__parallel_for(0, w->chunks, 1, flat_indices_of_chunks, &n);
+  return st__parallel_try(0, w->chunks, 1, flat_indices_of_chunks, &n);
 }
 
 typedef struct unravel {
@@ -137,11 +139,23 @@ static void unravel_range(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+/* flat: room for the flat indices; vector: they are the result. */
+static st_status write_rows(chunked_loop *w, const st_tensor *self,
+                            int64_t base, bool vector, int64_t *flat,
+                            st_tensor *out) {
+  const st_dtype dtype = (st_dtype)self->dtype;
+  int64_t n;
+  ST_TRY(chunked_loop_count(w, dtype, &n));
+  ST_TRY(write_flat_indices(w, dtype, vector ? base : 0, flat));
+  if (vector) return ST_OK;
+  unravel u = {flat, self, out, base};
+  return st__parallel_try(0, n, ST_GRAIN / 8, unravel_range, &u);
+}
+
 /* out: (count, ndim) int64 of any strides. If the columns are contiguous, the
  * last one holds the flat indices until they are unravelled. */
 static st_status write_nonzero(const st_tensor *self, int64_t base,
                                st_tensor *out) {
-  const st_dtype dtype = (st_dtype)self->dtype;
   const int64_t n = out->sizes[0];
   int64_t *scratch = NULL, *flat;
   chunked_loop w;
@@ -153,15 +167,9 @@ static st_status write_nonzero(const st_tensor *self, int64_t base,
     scratch = flat = st__alloc(ST_MEM_SCRATCH, (size_t)n * sizeof *flat);
     if (!scratch) return ST_NO_MEMORY;
   }
-  const st_status status = chunked_loop_init(&w, self, NULL);
+  st_status status = chunked_loop_init(&w, self, NULL);
   if (status == ST_OK) {
-    const bool vector = self->ndim == 1 && !scratch;
-    chunked_loop_count(&w, dtype);
-    write_flat_indices(&w, dtype, vector ? base : 0, flat);
-    if (!vector) {
-      unravel u = {flat, self, out, base};
-      st__parallel_for(0, n, ST_GRAIN / 8, unravel_range, &u);
-    }
+    status = write_rows(&w, self, base, self->ndim == 1 && !scratch, flat, out);
     chunked_loop_release(&w);
   }
   st__free(ST_MEM_SCRATCH, scratch, (size_t)n * sizeof *flat);
@@ -272,11 +280,20 @@ static void pack_chunks(void *ctx, int64_t begin, int64_t end) {
   }
 }
 
+static st_status pack(chunked_loop *w, chunked_loop *counts, st_dtype mask,
+                      st_tensor *packed) {
+  const st_dtype dtype = (st_dtype)packed->dtype;
+  int64_t n;
+  ST_TRY(chunked_loop_count(counts, mask, &n));
+  packing p = {w, counts->before, st__kernel(ST_K_mask_pack, dtype),
+               st__data(packed), (int64_t)st__itemsize(dtype)};
+  return st__parallel_try(0, w->chunks, 1, pack_chunks, &p);
+}
+
 /* out is a vector with one element per element set in the mask; a strided out
  * is filled from a contiguous copy. */
 static st_status select_into(const st_tensor *elements, const st_tensor *set,
                              st_tensor *out) {
-  const st_dtype dtype = (st_dtype)out->dtype;
   st_tensor *packed = NULL;
   chunked_loop counts, w;
   ST_TRY(st__contiguous(out, ST_FORMAT_CONTIGUOUS, &packed));
@@ -284,11 +301,10 @@ static st_status select_into(const st_tensor *elements, const st_tensor *set,
   if (status == ST_OK) {
     status = chunked_loop_init(&w, elements, set);
     if (status == ST_OK) {
-      chunked_loop_count(&counts, (st_dtype)set->dtype);
-      packing p = {&w, counts.before, st__kernel(ST_K_mask_pack, dtype),
-                   st__data(packed), (int64_t)st__itemsize(dtype)};
-      st__parallel_for(0, w.chunks, 1, pack_chunks, &p);
-      if (packed != out) st__copy_unchecked(out, packed);
+      status = pack(&w, &counts, (st_dtype)set->dtype, packed);
+      if (status == ST_OK && packed != out) {
+        status = st__copy_unchecked(out, packed);
+      }
       chunked_loop_release(&w);
     }
     chunked_loop_release(&counts);
@@ -321,15 +337,12 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
                     "%lld", (long long)n, (long long)source->numel);
   }
   ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &packed));
-  const st_status status = chunked_loop_init(&w, self, set);
+  st_status status = chunked_loop_init(&w, self, set);
   if (status == ST_OK) {
     char *from = st__data(packed);
     const st_pack_ctx c = {&from};
-    if (w.it.numel > 0) {
-      st__iter_serial_range(&w.it, st__kernel(ST_K_mask_unpack,
-                                              (st_dtype)self->dtype),
-                            &c, 0, w.it.numel);
-    }
+    status = st__iter_run_serial(&w.it, st__kernel(ST_K_mask_unpack,
+                                                   (st_dtype)self->dtype), &c);
     chunked_loop_release(&w);
   }
   st__tensor_release(&packed);

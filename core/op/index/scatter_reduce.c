@@ -154,7 +154,7 @@ static st_status mean(const st_run *r) {
   ST_TRY_FAIL(status);
   ST_TRY_FAIL(count(r, sum, &n));
   ST_TRY_FAIL(divide(sum, n, &quotient));
-  st__copy_unchecked(r->out[0], quotient);
+  status = st__copy_unchecked(r->out[0], quotient);
 fail:
   st__tensor_release(&quotient);
   st__tensor_release(&n);

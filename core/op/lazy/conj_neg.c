@@ -217,8 +217,7 @@ static st_status copy_back(const resolved_args *l, int i) {
   const st_value args[] = {l->given[i], l->args[i]};
   st_value ret;
   if (!st__is_privateuse(args[0].u.tensor)) {
-    st__copy_unchecked(args[0].u.tensor, args[1].u.tensor);
-    return ST_OK;
+    return st__copy_unchecked(args[0].u.tensor, args[1].u.tensor);
   }
   ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
   st__value_clear(&ret);

@@ -20,6 +20,8 @@
  * runs a product on all threads; in between, each thread takes part of the
  * batch. */
 enum { SMALL = 4096, LARGE = 1 << 22 };
+/* Between two questions whether to stop. */
+static const int64_t PANEL = INT64_C(1) << 33;
 
 /* -- Matrices ------------------------------------------------------------- */
 
@@ -163,8 +165,15 @@ static void call_kernel(const product *p, char *a, char *b, char *c) {
   p->loop(data, s, p->c.cols, p->c.rows, &ctx);
 }
 
+/* The number of multiplications; at most 2^62. */
 static int64_t volume(const product *p) {
-  return p->c.rows * p->c.cols * p->a.cols;
+  const int64_t most = INT64_C(1) << 62;
+  int64_t n;
+  if (__builtin_mul_overflow(p->c.rows, p->c.cols, &n) ||
+      __builtin_mul_overflow(n, p->a.cols, &n)) {
+    return most;
+  }
+  return n < most ? n : most;
 }
 
 static bool is_small(const product *p) {
@@ -202,6 +211,21 @@ static void zero_column(const product *p, char *c) {
   }
 }
 
+/* call_gemm; asks between panels of rows whether to stop. */
+static void call_panels(const product *p, char *a, char *b, char *c) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype), n = volume(p);
+  product q = *p;
+  if (n <= 2 * PANEL) {
+    call_gemm(p, a, b, c);
+    return;
+  }
+  const int64_t each = p->c.rows / (n / PANEL) / 64 * 64, rows = each + 64;
+  for (int64_t i = 0; i < p->c.rows && !st__stops(); i += rows) {
+    q.c.rows = q.a.rows = p->c.rows - i < rows ? p->c.rows - i : rows;
+    call_gemm(&q, a + i * p->a.row * size, b, c + i * p->c.row * size);
+  }
+}
+
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
   const product *p = ctx;
   const bool blas = is_blas(p), vector = is_vector(p);
@@ -215,8 +239,9 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
       if (st__scalar_is_zero(p->beta)) zero_column(p, c);
       call_gemv(p, a, b, c);
     } else {
-      call_gemm(p, a, b, c);
+      call_panels(p, a, b, c);
     }
+    if (st__stops()) return;
   }
 }
 
@@ -238,27 +263,28 @@ static bool needs_transpose(const matrix *c) {
 
 /* Gives OpenBLAS the engine's number of threads, and keeps a fork from
  * happening while it runs. */
-static void run_blas(product *p, int64_t grain) {
+static st_status run_blas(product *p, int64_t grain) {
   const int before = st__external_parallel_begin(), n = st__num_threads();
   if (!st__in_parallel() && p->blas->get_num_threads() != n) {
     p->blas->set_num_threads(n);
   }
-  st__parallel_for(0, p->batch, grain, run_batches, p);
+  const st_status status = st__parallel_try(0, p->batch, grain, run_batches, p);
   st__external_parallel_end(before);
+  return status;
 }
 
-static void run(product *p) {
+static st_status run(product *p) {
   if (needs_transpose(&p->c)) transpose(p);
   const int64_t each = volume(p) + 1;
   const int64_t grain = ST_GRAIN / each + 1;
   if (is_blas(p)) {
-    run_blas(p, each > LARGE ? p->batch : 8 * grain);
-  } else if (p->batch == 1) {
-    const int64_t rows = ST_GRAIN / (each / (p->c.rows + 1) + 1) + 1;
-    st__parallel_for(0, p->c.rows, rows, run_rows, p);
-  } else {
-    st__parallel_for(0, p->batch, grain, run_batches, p);
+    return run_blas(p, each > LARGE ? p->batch : 8 * grain);
   }
+  if (p->batch == 1) {
+    const int64_t rows = ST_GRAIN / (each / (p->c.rows + 1) + 1) + 1;
+    return st__parallel_try(0, p->c.rows, rows, run_rows, p);
+  }
+  return st__parallel_try(0, p->batch, grain, run_batches, p);
 }
 
 /* -- Operands ------------------------------------------------------------- */
@@ -286,9 +312,9 @@ static st_status multiply(const st_tensor *a, const st_tensor *b,
   normalise(&p->c);
   const bool blas = is_blas(p);
   if (blas) ST_TRY(st__blas_enter(st__num_threads(), &p->blas));
-  run(p);
+  const st_status status = run(p);
   if (blas) st__blas_leave();
-  return ST_OK;
+  return status;
 }
 
 /* Copies operands that BLAS does not support, multiplies, and copies c back. */
@@ -300,7 +326,7 @@ static st_status multiply_fitting(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(for_blas(b, &y));
   ST_TRY_FAIL(for_blas(c, &z));
   ST_TRY_FAIL(multiply(x, y, z, p));
-  if (z != c) st__copy_unchecked(c, z);
+  if (z != c) status = st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&x);
   st__tensor_release(&y);
@@ -318,7 +344,7 @@ static st_status multiply_halves(const st_tensor *a, const st_tensor *b,
   ST_TRY_FAIL(st__clone(b, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &y));
   ST_TRY_FAIL(st__clone(c, ST_FLOAT32, ST_FORMAT_CONTIGUOUS, &z));
   ST_TRY_FAIL(multiply(x, y, z, p));
-  st__copy_unchecked(c, z);
+  status = st__copy_unchecked(c, z);
 fail:
   st__tensor_release(&x);
   st__tensor_release(&y);

@@ -190,8 +190,8 @@ st_status st__addproduct_impl(st_run *r) {
   if (out != r->given[0]) return add_product(r, out);
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)out->dtype, out->ndim,
                           out->sizes, ST_FORMAT_CONTIGUOUS, &sum));
-  const st_status status = add_product(r, sum);
-  if (status == ST_OK) st__copy_unchecked(out, sum);
+  st_status status = add_product(r, sum);
+  if (status == ST_OK) status = st__copy_unchecked(out, sum);
   st__tensor_release(&sum);
   return status;
 }

@@ -15,6 +15,13 @@ static st_status check_pixels(const st_tensor *self, int64_t factor) {
                   "bits, it is %lld", (long long)factor);
 }
 
+/* A size of the result; an image without elements may have any factor. */
+static st_status times(int64_t a, int64_t b, int64_t *out) {
+  if (!__builtin_mul_overflow(a, b, out)) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %lld "
+                  "times %lld", (long long)a, (long long)b);
+}
+
 /* Splits the last three dimensions of first into n, permutes these by order,
  * and returns a copy whose last three dimensions have the sizes of image. */
 static st_status regroup(const st_tensor *first, int n, const int64_t *split,
@@ -48,7 +55,9 @@ ST_BOXED(st__box_pixel_shuffle) {
                     (long long)s[0], (long long)r);
   }
   const int64_t split[] = {s[0] / (r * r), r, r, s[1], s[2]};
-  const int64_t image[] = {split[0], s[1] * r, s[2] * r};
+  int64_t image[] = {split[0], 0, 0};
+  ST_TRY(times(s[1], r, &image[1]));
+  ST_TRY(times(s[2], r, &image[2]));
   return regroup(self, 5, split, order, image, rets);
 }
 
@@ -64,6 +73,7 @@ ST_BOXED(st__box_pixel_unshuffle) {
                     ST_SHAPE_TEXT(self), (long long)r);
   }
   const int64_t split[] = {s[0], s[1] / r, r, s[2] / r, r};
-  const int64_t image[] = {s[0] * r * r, split[1], split[3]};
+  int64_t image[] = {0, split[1], split[3]};
+  ST_TRY(times(s[0], r * r, &image[0]));
   return regroup(self, 5, split, order, image, rets);
 }

@@ -60,8 +60,8 @@ st_status st__softmax_backward_impl(st_run *r) {
   }
   st__lines_init(&lines, 3, (st_tensor *[]){to, grad, st__arg_tensor(r, 1)},
                  dim);
-  st__lines_run_all(&lines, loop, NULL, r->row->kernel);
-  if (own) st__copy_unchecked(r->out[0], own);
+  st_status status = st__lines_run_all(&lines, loop, NULL, r->row->kernel);
+  if (own && status == ST_OK) status = st__copy_unchecked(r->out[0], own);
   st__tensor_release(&own);
-  return ST_OK;
+  return status;
 }

@@ -1,6 +1,7 @@
 /* combinations, cartesian_prod and block_diag.
  */
 
+#include "base/interrupt.h"
 #include "op/numeric/numeric.h"
 
 #include <string.h>
@@ -37,8 +38,8 @@ static st_status count_rows(int64_t n, int64_t r, bool repeats,
 
 /* Writes rows of indices in ascending order. An index may be repeated in a row
  * if repeats is 1. */
-static void write_combinations(int64_t *to, int64_t rows, int64_t r, int64_t n,
-                               int repeats) {
+static st_status write_combinations(int64_t *to, int64_t rows, int64_t r,
+                                    int64_t n, int repeats) {
   const int64_t apart = 1 - repeats;
   for (int64_t j = 0; rows > 0 && j < r; j++) to[j] = j * apart;
   for (int64_t i = 1; i < rows; i++, to += r) {
@@ -47,7 +48,9 @@ static void write_combinations(int64_t *to, int64_t rows, int64_t r, int64_t n,
     while (to[j] == n - 1 - (r - 1 - j) * apart) j--;
     to[r + j]++;
     for (j++; j < r; j++) to[r + j] = to[r + j - 1] + apart;
+    if (i % 4096 == 0) ST_TRY(st__poll_interrupt());
   }
+  return ST_OK;
 }
 
 static st_status combination_indices(const st_tensor *self, int64_t r,
@@ -59,7 +62,9 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
   ST_TRY(st__tensor_empty(st__is_meta(self) ? ST_DEVICE_META : ST_DEVICE_CPU,
                           ST_INT64, 1, &all, ST_FORMAT_CONTIGUOUS, &t));
   if (!st__is_meta(self)) {
-    write_combinations((int64_t *)(void *)st__data(t), rows, r, n, repeats);
+    const st_status status = write_combinations(
+      (int64_t *)(void *)st__data(t), rows, r, n, repeats);
+    if (status != ST_OK) return st__tensor_release(&t), status;
   }
   return st__to_device(&t, (st_device)self->device, out);
 }
@@ -98,19 +103,21 @@ static st_status column(const st_value *list, int i, const int64_t *sizes,
                         st_value *out) {
   const int n = (int)list->len;
   const int64_t flat[] = {-1};
-  int64_t own[ST_MAX_DIMS], numel = 1;
+  int64_t own[ST_MAX_DIMS];
+  const int64_t none[] = {0};
+  bool is_empty = false;
   st_op_scope c = {.n = 0};
   for (int d = 0; d < n; d++) {
     own[d] = d == i ? sizes[d] : 1;
-    numel *= sizes[d];
+    is_empty |= sizes[d] == 0; /* a product of sizes might overflow */
   }
   const st_tensor *wide = st__apply_with(
     &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, list->u.tensors[i],
                                      st__of_ints(own, n)),
     st__of_ints(sizes, n));
   return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, wide,
-                                             numel ? st__of_ints(flat, 1)
-                                                  : st__of_ints(&numel, 1)),
+                                             st__of_ints(is_empty ? none
+                                                                  : flat, 1)),
                           out);
 }
 

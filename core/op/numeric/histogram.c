@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/interrupt.h"
 #include "op/create/copy.h"
 #include "op/numeric/numeric.h"
 #include "op/reduce/reduction.h"
@@ -32,6 +33,8 @@ static st_status check_bins(const st_value *args) {
   return ST_OK;
 }
 
+enum { BLOCK = 1 << 16 }; /* elements between two questions whether to stop */
+
 /* Counts the bins that the n elements need, at least `least`. */
 static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
                             int64_t *bins) {
@@ -43,23 +46,35 @@ static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
                       (long long)st__display_index(i), (long long)p[i]);
     }
     if (p[i] >= *bins) *bins = p[i] + 1;
+    if (i % BLOCK == BLOCK - 1) ST_TRY(st__poll_interrupt());
   }
   return ST_OK;
 }
 
-static void add_up(const st_tensor *self, const st_tensor *weights,
-                   st_tensor *out) {
-  const int64_t *p = (const int64_t *)(const void *)st__data(self);
+/* Adds the elements [from, end) to their bins. weights may be NULL. */
+static void add_some(const int64_t *p, const st_tensor *weights,
+                     const st_tensor *out, int64_t from, int64_t end) {
   void *to = st__data(out);
   if (!weights) {
-    for (int64_t i = 0; i < self->numel; i++) ((int64_t *)to)[p[i]]++;
+    for (int64_t i = from; i < end; i++) ((int64_t *)to)[p[i]]++;
   } else if (out->dtype == ST_FLOAT32) {
     const float *w = (const float *)(const void *)st__data(weights);
-    for (int64_t i = 0; i < self->numel; i++) ((float *)to)[p[i]] += w[i];
+    for (int64_t i = from; i < end; i++) ((float *)to)[p[i]] += w[i];
   } else {
     const double *w = (const double *)(const void *)st__data(weights);
-    for (int64_t i = 0; i < self->numel; i++) ((double *)to)[p[i]] += w[i];
+    for (int64_t i = from; i < end; i++) ((double *)to)[p[i]] += w[i];
   }
+}
+
+static st_status add_up(const st_tensor *self, const st_tensor *weights,
+                        const st_tensor *out) {
+  const int64_t *p = (const int64_t *)(const void *)st__data(self);
+  const int64_t n = self->numel;
+  for (int64_t at = 0; at < n; at += BLOCK) {
+    add_some(p, weights, out, at, n - at < BLOCK ? n : at + BLOCK);
+    ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
 }
 
 ST_BOXED(st__box_bincount) {
@@ -81,7 +96,7 @@ ST_BOXED(st__box_bincount) {
   }
   const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
   st_tensor *out = st__apply(&c, ST_OP_zeros, 2, zeros);
-  if (st__scope_ok(&c)) add_up(self, weights, out);
+  if (st__scope_ok(&c)) c.status = add_up(self, weights, out);
   return st__scope_return(&c, out, rets);
 }
 

@@ -8,8 +8,12 @@
 
 #include <math.h>
 
+#include "base/interrupt.h"
 #include "op/create/factory.h"
 #include "tensor/view.h"
+
+enum { BLOCK = 1 << 16 }; /* elements drawn between two questions whether to
+                             stop */
 
 /* -- Fills ---------------------------------------------------------------- */
 
@@ -42,6 +46,19 @@ st_generator *st__generator_of(const st_value *v) {
                                     : st__default_generator();
 }
 
+/* Runs a loop that draws. Others may draw, too, between two blocks. */
+static st_status draw_elements(const st_iter *it, st_generator *g,
+                               st_loop loop, const void *ctx) {
+  for (int64_t at = 0, end; at < it->numel; at = end) {
+    end = it->numel - at > BLOCK ? at + BLOCK : it->numel;
+    st__generator_lock(g);
+    st__iter_serial_range(it, loop, ctx, at, end);
+    st__generator_unlock(g);
+    ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
 st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
                           const void *ctx) {
   st_iter it;
@@ -50,9 +67,7 @@ st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
   st__iter_output(&it, t, ST_DTYPE_NONE);
   ST_TRY_FAIL(st__iter_build(&it));
   if (!st__is_meta(t) && it.numel > 0) {
-    st__generator_lock(g);
-    st__iter_run_serial(&it, loop, ctx);
-    st__generator_unlock(g);
+    status = draw_elements(&it, g, loop, ctx);
   }
 fail:
   st__iter_release(&it);
@@ -216,16 +231,32 @@ static void uniform_run(const fill *f, char *p, int64_t n) {
   uniform_loop(&unit)(&p, strides, n, 1, &unit);
 }
 
-static void normal_blocks(const fill *f, char *p, int64_t n) {
+/* uniform_run for all n elements; asks between blocks of them. */
+static st_status draw_uniforms(const fill *f, char *p, int64_t n) {
+  const int64_t size = (int64_t)st__itemsize(f->dtype);
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    st__generator_lock(f->g);
+    uniform_run(f, p + i * size, n - i < BLOCK ? n - i : BLOCK);
+    st__generator_unlock(f->g);
+    ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
+static st_status normal_blocks(const fill *f, char *p, int64_t n) {
   const int64_t size = (int64_t)st__itemsize(f->dtype);
   const int64_t block = 2 * PAIRS;
-  uniform_run(f, p, n);
-  for (int64_t i = 0; i + block <= n; i += block) normal_block(f, p + i * size);
+  ST_TRY(draw_uniforms(f, p, n));
+  for (int64_t i = 0; i + block <= n; i += block) {
+    normal_block(f, p + i * size);
+    if (i % BLOCK == 0) ST_TRY(st__poll_interrupt());
+  }
   if (n % block) {
     char *last = p + (n - block) * size;
-    uniform_run(f, last, block);
+    ST_TRY(draw_uniforms(f, last, block));
     normal_block(f, last);
   }
+  return ST_OK;
 }
 
 static st_status fill_normal(st_tensor *t, double mean, double deviation,
@@ -236,10 +267,7 @@ static st_status fill_normal(st_tensor *t, double mean, double deviation,
     return st__random_fill(t, f.g, fill_loop, &f);
   }
   ST_TRY(st__check_internal_overlap(t));
-  st__generator_lock(g);
-  normal_blocks(&f, st__data(t), t->numel);
-  st__generator_unlock(g);
-  return ST_OK;
+  return normal_blocks(&f, st__data(t), t->numel);
 }
 
 static st_status normal(st_tensor *t, double mean, double deviation,
@@ -357,14 +385,12 @@ static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   st__iter_input(&it, p);
   ST_TRY_FAIL(st__iter_build(&it));
   if (!st__is_meta(t) && it.numel > 0) {
-    st__iter_run_serial(&it, check_loop, &c);
+    ST_TRY_FAIL(st__iter_run_serial(&it, check_loop, &c));
     if (bad) {
       status = st__fail(ST_BAD_VALUE, "probabilities must be between 0 and 1");
       goto fail;
     }
-    st__generator_lock(g);
-    st__iter_run_serial(&it, bernoulli_loop, &c);
-    st__generator_unlock(g);
+    status = draw_elements(&it, g, bernoulli_loop, &c);
   }
 fail:
   st__iter_release(&it);

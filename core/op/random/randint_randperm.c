@@ -1,6 +1,7 @@
 /* Random integers, permutations, and operators that return new random tensors.
  */
 
+#include "base/interrupt.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
 
@@ -237,15 +238,23 @@ ST_BOXED(st__box_randint_like_low_dtype) {
   return fill_by(ST_OP_random__from, t, args[1], args[2], st__none(), rets);
 }
 
+enum { BLOCK = 1 << 16 }; /* draws between two questions whether to stop */
+
 /* -- Permutations --------------------------------------------------------- */
 
 /* Fisher-Yates shuffle from the front. Below 2^32 / 20 elements it draws 32
  * bits per index, whose bias is small; above 64 bits. PyTorch does the same. */
-static void shuffle(int64_t *p, int64_t n, int64_t base, st_generator *g) {
+static st_status shuffle(int64_t *p, int64_t n, int64_t base,
+                         st_generator *g) {
   const bool wide = n >= UINT32_MAX / 20;
   for (int64_t i = 0; i < n; i++) p[i] = i + base;
   st__generator_lock(g);
   for (int64_t i = 0; i < n - 1; i++) {
+    if (i % BLOCK == BLOCK - 1) { /* a check may seed the generator */
+      st__generator_unlock(g);
+      ST_TRY(st__poll_interrupt());
+      st__generator_lock(g);
+    }
     const uint64_t r = wide ? st__random64(g) : st__random32(g);
     const int64_t j = i + (int64_t)(r % (uint64_t)(n - i));
     const int64_t t = p[i];
@@ -253,6 +262,7 @@ static void shuffle(int64_t *p, int64_t n, int64_t base, st_generator *g) {
     p[j] = t;
   }
   st__generator_unlock(g);
+  return ST_OK;
 }
 
 static st_status permutation(int64_t n, st_value generator,
@@ -287,12 +297,13 @@ static st_status permutation(int64_t n, st_value generator,
       return status;
     }
   }
-  shuffle((int64_t *)(void *)st__data(t), n, base,
-          st__generator_of(&generator));
+  st_status status = shuffle((int64_t *)(void *)st__data(t), n, base,
+                             st__generator_of(&generator));
   if (cast != t) {
-    st__copy_unchecked(cast, t);
+    if (status == ST_OK) status = st__copy_unchecked(cast, t);
     st__tensor_release(&t);
   }
+  if (status != ST_OK) return st__tensor_release(&cast), status;
   ST_TRY(st__to_device(&cast, o.device, &out));
   *ret = st__of_tensor(out);
   return ST_OK;

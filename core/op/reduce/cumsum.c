@@ -64,9 +64,10 @@ st_status st__scan_impl(st_run *r) {
     ST_TRY(st__clone(self, dtype, ST_FORMAT_PRESERVE, &in));
   }
   st__lines_init(&lines, 2, (st_tensor *[]){r->out[0], in}, dim);
-  st__lines_run_all(&lines, loop, NULL, r->row->kernel);
+  const st_status status = st__lines_run_all(&lines, loop, NULL,
+                                             r->row->kernel);
   st__tensor_release(&in);
-  return ST_OK;
+  return status;
 }
 
 /* -- cummax, cummin ------------------------------------------------------- */
@@ -92,6 +93,5 @@ st_status st__cummax_impl(st_run *r) {
   ST_TRY(st__find_kernel(r->row->kernel, (st_dtype)self->dtype, &loop));
   st__lines_init(&lines, 3, (st_tensor *[]){r->out[0], r->out[1], self},
                  dim);
-  st__lines_run_all(&lines, loop, &from, r->row->kernel);
-  return ST_OK;
+  return st__lines_run_all(&lines, loop, &from, r->row->kernel);
 }

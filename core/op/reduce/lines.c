@@ -7,6 +7,8 @@
 #include "base/threads.h"
 #include "op/reduce/reduction.h"
 
+enum { BLOCK = 1 << 18 }; /* elements between two questions whether to stop */
+
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
 static void swap_dims(st_lines *l, int i, int j) {
@@ -75,11 +77,13 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim) {
 
 void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
                    int64_t begin, int64_t end) {
-  for (int64_t at = begin, n1; at < end; at += n1) {
+  const int64_t most = BLOCK / (l->length + 1) + 1;
+  for (int64_t at = begin, n1; at < end && !st__stops(); at += n1) {
     const int64_t left = l->sizes[0] - at % l->sizes[0];
     int64_t s[2 * ST_LINE_OPERANDS];
     char *data[ST_LINE_OPERANDS];
     n1 = left < end - at ? left : end - at;
+    if (n1 > most) n1 = most;
     for (int k = 0; k < l->n; k++) {
       int64_t rest = at;
       data[k] = l->t[k] ? st__data(l->t[k]) : NULL;
@@ -105,9 +109,9 @@ static void run_some(void *ctx, int64_t begin, int64_t end) {
   st__lines_run(j->lines, j->loop, j->ctx, begin, end);
 }
 
-void st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
-                       st_kernel_id kernel) {
+st_status st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
+                            st_kernel_id kernel) {
   const int64_t grain = st__kernel_grain(kernel) / (l->length + 1);
   job j = {l, loop, ctx};
-  st__parallel_for(0, l->count, grain + 1, run_some, &j);
+  return st__parallel_try(0, l->count, grain + 1, run_some, &j);
 }

@@ -27,7 +27,8 @@ void st__lines_init(st_lines *l, int n, st_tensor *const *t, int dim);
 void st__lines_run(const st_lines *l, st_loop loop, const void *ctx,
                    int64_t begin, int64_t end);
 /* Runs all lines, in parallel if the elements exceed the kernel's grain. */
-void st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
+__attribute__((warn_unused_result))
+st_status st__lines_run_all(const st_lines *l, st_loop loop, const void *ctx,
                        st_kernel_id kernel);
 
 #endif

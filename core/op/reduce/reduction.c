@@ -453,18 +453,19 @@ static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   return grain / (w->reduced.total * w->kept.total / units + 1) + 1;
 }
 
-static void run_staged(job *b) {
+static st_status run_staged(job *b) {
   for (int pass = 0; pass < 2 && b->loop[pass]; pass++) {
     const int64_t grain = st__kernel_grain(pass_of(b, pass)->kernel);
     stage g = {b, pass};
     make_rest(&b->rest, &b->body, acc_size(b, pass));
     split(&b->rest, acc_size(b, pass));
-    st__parallel_for(0, b->body.tiles * b->body.chunks,
-                     units_of_grain(&b->body, grain), run_body, &g);
+    ST_TRY(st__parallel_try(0, b->body.tiles * b->body.chunks,
+                            units_of_grain(&b->body, grain), run_body, &g));
     b->rest.in = join_chunks(b, pass);
-    st__parallel_for(0, b->rest.tiles, units_of_grain(&b->rest, ST_GRAIN),
-                     run_rest, &g);
+    ST_TRY(st__parallel_try(0, b->rest.tiles,
+                            units_of_grain(&b->rest, ST_GRAIN), run_rest, &g));
   }
+  return ST_OK;
 }
 
 /* -- Running -------------------------------------------------------------- */
@@ -497,9 +498,9 @@ static st_status run_with_scratch(job *b) {
   b->values[1] = scratch + all * chunks * (passes - 1);
   b->sums = b->values[1] + all * chunks;
   b->pivots = b->sums + all;
-  run_staged(b);
+  const st_status status = run_staged(b);
   st__free(ST_MEM_SCRATCH, scratch, bytes);
-  return ST_OK;
+  return status;
 }
 
 st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
@@ -517,10 +518,9 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
   b.store[1] = find_store(&b, r->out_last, b.loop[1] ? 1 : 0);
   if (b.body.chunks > 1 || b.body.segments > 1) return run_with_scratch(&b);
   const st_kernel_id kernel = pass_of(&b, b.loop[1] ? 1 : 0)->kernel;
-  st__parallel_for(0, b.body.tiles,
-                   units_of_grain(&b.body, st__kernel_grain(kernel)),
-                   run_tiles, &b);
-  return ST_OK;
+  return st__parallel_try(0, b.body.tiles,
+                          units_of_grain(&b.body, st__kernel_grain(kernel)),
+                          run_tiles, &b);
 }
 
 /* -- For meta functions --------------------------------------------------- */

@@ -50,8 +50,7 @@ static st_status assign(st_tensor *out, const st_tensor *value) {
                                  ST_FORMAT_CONTIGUOUS));
   }
   if (out->device > ST_DEVICE_META) return copy_on_device(out, value);
-  if (!st__is_meta(out)) st__copy_unchecked(out, value);
-  return ST_OK;
+  return st__is_meta(out) ? ST_OK : st__copy_unchecked(out, value);
 }
 
 st_status st__assign_out(st_tensor *out, const st_tensor *value) {

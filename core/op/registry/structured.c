@@ -313,8 +313,7 @@ static st_status copy_back(const st_run *r, int i) {
                            st__of_tensor(r->out[i])};
   st_value ret;
   if (r->device <= ST_DEVICE_META) {
-    st__copy_unchecked(r->given[i], r->out[i]);
-    return ST_OK;
+    return st__copy_unchecked(r->given[i], r->out[i]);
   }
   ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
   st__value_clear(&ret);

@@ -128,10 +128,12 @@ st_status st__cat_impl(st_run *r) {
   st__wrap_dim(st__to_int(&r->args[1], 0), r->out[0]->ndim, &dim);
   st_tensor **views = st__alloc_zero(ST_MEM_SCRATCH, bytes);
   if (!views) return ST_NO_MEMORY;
-  const st_status status = narrow_outputs(list, r->out[0], dim, views);
+  st_status status = narrow_outputs(list, r->out[0], dim, views);
   for (uint32_t i = 0; i < list->len; i++) {
     if (!views[i]) continue;
-    if (status == ST_OK) st__copy_unchecked(views[i], list->u.tensors[i]);
+    if (status == ST_OK) {
+      status = st__copy_unchecked(views[i], list->u.tensors[i]);
+    }
     st__tensor_release(&views[i]);
   }
   st__free(ST_MEM_SCRATCH, views, bytes);

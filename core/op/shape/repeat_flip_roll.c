@@ -2,6 +2,7 @@
  * rot90, meshgrid.
  */
 
+#include "base/interrupt.h"
 #include "iter/move.h"
 #include "op/create/copy.h"
 #include "op/create/factory.h"
@@ -117,6 +118,20 @@ ST_BOXED(st__box_tile) {
 
 /* -- repeat_interleave ---------------------------------------------------- */
 
+/* Writes i, c[i] times, for each i below n; if one, c[0] times. */
+static st_status repeat_indices(const int64_t *c, bool one, int64_t n,
+                                int64_t *p) {
+  enum { BLOCK = 1 << 16 };
+  for (int64_t i = 0, done = 0; i < n; i++) {
+    for (int64_t k = c[one ? 0 : i]; k > 0; k--) {
+      *p++ = i;
+      if (++done % BLOCK == 0) ST_TRY(st__poll_interrupt());
+    }
+    if (i % BLOCK == BLOCK - 1) ST_TRY(st__poll_interrupt());
+  }
+  return ST_OK;
+}
+
 /* out[k] is the index of the slice of self that is slice k of the result. */
 static st_status expand_counts(const st_tensor *counts, int64_t n,
                                st_tensor **out) {
@@ -137,11 +152,10 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
   }
   ST_TRY(st__tensor_empty(ST_DEVICE_CPU, ST_INT64, 1, &total,
                           ST_FORMAT_CONTIGUOUS, out));
-  int64_t *p = (int64_t *)(void *)st__data(*out);
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t k = c[one ? 0 : i]; k > 0; k--) *p++ = i;
-  }
-  return ST_OK;
+  const st_status status = repeat_indices(c, one, n,
+                                          (int64_t *)(void *)st__data(*out));
+  if (status != ST_OK) st__tensor_release(out);
+  return status;
 }
 
 /* counts is contiguous int64. */
@@ -213,8 +227,8 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
 /* -- flip ----------------------------------------------------------------- */
 
 /* Copies self to out, with negative source strides along dims. */
-static void move_reversed(const st_tensor *out, const st_tensor *self,
-                          uint64_t dims) {
+static st_status move_reversed(const st_tensor *out, const st_tensor *self,
+                               uint64_t dims) {
   const st_dtype dtype = (st_dtype)self->dtype;
   const int64_t size = (int64_t)st__itemsize(dtype);
   const char *src = st__data(self);
@@ -229,7 +243,7 @@ static void move_reversed(const st_tensor *out, const st_tensor *self,
     st__move_dim(&m, self->sizes[d], out->strides[d] * size, stride);
   }
   m.src = src;
-  st__move_run(&m);
+  return st__move_run(&m);
 }
 
 ST_BOXED(st__box_flip) {
@@ -244,7 +258,10 @@ ST_BOXED(st__box_flip) {
                          &dims));
   }
   ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
-  if (self->numel > 0 && !st__is_meta(self)) move_reversed(out, self, dims);
+  if (self->numel > 0 && !st__is_meta(self)) {
+    const st_status status = move_reversed(out, self, dims);
+    if (status != ST_OK) return st__tensor_release(&out), status;
+  }
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }

@@ -158,8 +158,8 @@ static void search_some(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* All tensors are contiguous; out is int64. */
-static void search(const query *q, const st_tensor *sequence,
-                   const st_tensor *values, st_tensor *out) {
+static st_status search(const query *q, const st_tensor *sequence,
+                        const st_tensor *values, st_tensor *out) {
   const st_dtype d = (st_dtype)values->dtype;
   const int64_t length = sequence->sizes[sequence->ndim - 1];
   const int64_t itemsize = (int64_t)st__itemsize(d);
@@ -170,8 +170,8 @@ static void search(const query *q, const st_tensor *sequence,
     b.row = values->sizes[values->ndim - 1];
     b.line = length * itemsize;
   }
-  st__parallel_for(0, values->numel, st__kernel_grain(ST_K_search),
-                   search_some, &b);
+  return st__parallel_try(0, values->numel, st__kernel_grain(ST_K_search),
+                          search_some, &b);
 }
 
 /* The sequence, reordered by sorter and contiguous; owned. */
@@ -202,8 +202,8 @@ st_status st__searchsorted_impl(st_run *r) {
                                  ST_FORMAT_CONTIGUOUS, &own));
     out = own;
   }
-  search(&q, sequence, values, out);
-  if (own) st__copy_unchecked(r->out[0], own);
+  ST_TRY_FAIL(search(&q, sequence, values, out));
+  if (own) status = st__copy_unchecked(r->out[0], own);
 fail:
   st__tensor_release(&own);
   st__tensor_release(&values);

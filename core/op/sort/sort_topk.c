@@ -53,9 +53,9 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   const size_t bytes = (size_t)(b.chunks * b.scratch);
   b.order.scratch = st__alloc(ST_MEM_SCRATCH, bytes);
   if (!b.order.scratch) return ST_NO_MEMORY;
-  st__parallel_for(0, b.chunks, 1, run_chunks, &b);
+  const st_status status = st__parallel_try(0, b.chunks, 1, run_chunks, &b);
   st__free(ST_MEM_SCRATCH, b.order.scratch, bytes);
-  return ST_OK;
+  return status;
 }
 
 /* t with dimension dim restored if `missing`, else t itself, retained;

@@ -1,6 +1,7 @@
 /* Operators on equal elements: isin, unique_consecutive, unique, unique_dim.
  */
 
+#include "base/interrupt.h"
 #include "op/registry/composite.h"
 #include "op/create/factory.h"
 #include "op/sort/unique_isin.h"
@@ -257,9 +258,9 @@ static bool is_after(const int64_t *a, const int64_t *b, int64_t m) {
 }
 
 /* Merge sort of row indices: rows hold m ranks each and are ordered
- * lexicographically. Returns the buffer, a or b, that holds the result. */
-static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
-                          const int64_t *ranks, int64_t m) {
+ * lexicographically. *sorted is the buffer, a or b, that holds the result. */
+static st_status sort_rows(int64_t *a, int64_t *b, int64_t n,
+                           const int64_t *ranks, int64_t m, int64_t **sorted) {
   for (int64_t i = 0; i < n; i++) a[i] = i;
   for (int64_t run = 1; run < n; run *= 2) {
     for (int64_t from = 0; from < n; from += 2 * run) {
@@ -269,12 +270,14 @@ static int64_t *sort_rows(int64_t *a, int64_t *b, int64_t n,
         const bool left = j == to || (i < mid && !is_after(
           ranks + a[i] * m, ranks + a[j] * m, m));
         b[k] = left ? a[i++] : a[j++];
+        if (k % 4096 == 0) ST_TRY(st__poll_interrupt());
       }
     }
     int64_t *t = a;
     a = b, b = t;
   }
-  return a;
+  *sorted = a;
+  return ST_OK;
 }
 
 /* The indices of the rows in sorted order. Elements are compared by their
@@ -292,9 +295,11 @@ static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   const st_tensor *space = st__apply(c, ST_OP_new_empty, 3, space_args);
   if (!st__scope_ok(c)) return NULL;
   int64_t *a = (int64_t *)(void *)st__data(space);
-  const int64_t *found = sort_rows(
-    a, a + n, n, (const int64_t *)(const void *)st__data(dense),
-    n ? dense->numel / n : 0);
+  int64_t *found = a;
+  c->status = sort_rows(a, a + n, n,
+                        (const int64_t *)(const void *)st__data(dense),
+                        n ? dense->numel / n : 0, &found);
+  if (!st__scope_ok(c)) return NULL;
   return st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
 }
 

@@ -29,7 +29,7 @@ char *st__where(const st__state *h, lua_State *L, char *buf, size_t size) {
 
 int st__raise(st__state *h, lua_State *L, st_status status) {
   luaL_checkstack(L, 4, NULL);
-  if (status == ST_HOST && h->has_error) {
+  if ((status == ST_HOST || status == ST_INTERRUPTED) && h->has_error) {
     h->has_error = false;
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_ref); /* [+1] */
     lua_pushboolean(L, 0);                           /* [+1] */

@@ -22,13 +22,20 @@ static void *(*find_fiber(lua_State *L))(void) {
   return self.object ? self.function : no_fiber;
 }
 
+static char asking;
+void *const st__asking_fiber = &asking;
+
+const char *st__other_fiber(const st__state *h) {
+  return h->fiber == st__asking_fiber ? ST_IN_HOOK : ST_OTHER_FIBER;
+}
+
 bool st__owns_fiber(const st__state *h) {
   return !h->fiber || h->fiber == h->fiber_self();
 }
 
 void st__check_fiber(st__state *h, lua_State *L, const char *name) {
   if (st__owns_fiber(h)) return;
-  st__error(h, L, ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
+  st__error(h, L, ST_BAD_STATE, "%s: %s", name, st__other_fiber(h));
 }
 
 void st__open_fiber(st__state *h, lua_State *L) {

@@ -7,15 +7,26 @@
  * there it sets a flag and, while a chunk runs, a debug hook that raises at the
  * next instruction. LuaJIT has one hook for all coroutines. PUC Lua has one per
  * coroutine: there a hook that tests the flag every HOOK_INTERVAL instructions
- * is set beforehand, and new coroutines inherit it. A kernel of the engine is
- * never interrupted. The handler is installed only while a session requests it;
- * a process that embeds strided keeps its own.
+ * is set beforehand, and new coroutines inherit it. The handler is installed
+ * only while a session requests it; a process that embeds strided keeps its
+ * own.
+ *
+ * Note [Hooks of long calls]
+ * Lua runs no hook inside of a C function. So a call of the engine that takes
+ * long calls the count hook of its Lua state between blocks of its work, if
+ * there is one: that of an interrupt, that of a standalone interpreter at
+ * Ctrl-C, a host's time limit. An error of the hook stops the call and becomes
+ * its error. The hook is unset while it runs, as Lua does it. It cannot call
+ * the engine, which might change what the call reads, nor yield: a hook that
+ * wants to is ignored, and may yield at the next instruction of Lua.
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bind.h"
@@ -95,6 +106,68 @@ static int interruptible(lua_State *L) {
   return lua_gettop(L) - 1;
 }
 
+/* -- Long calls ----------------------------------------------------------- */
+
+typedef struct count_hook { lua_Hook fn; int mask, count; } count_hook;
+
+static int run_hook(lua_State *L) {
+  const count_hook *hook = lua_touserdata(L, 1);
+  lua_Debug ar;
+  memset(&ar, 0, sizeof ar);
+  lua_settop(L, 0);
+  if (!lua_getstack(L, 1, &ar)) return 0;
+  ar.event = LUA_HOOKCOUNT;
+  ar.currentline = -1;
+  hook->fn(L, &ar);
+  return 0;
+}
+
+static bool wants_to_yield(lua_State *L) {
+  return lua_type(L, -1) == LUA_TSTRING &&
+         strstr(lua_tostring(L, -1), "attempt to yield");
+}
+
+/* Calls the hook; true if it raised an error, which is stored for
+ * st__raise. */
+static bool hook_fails(st__state *h, lua_State *L, count_hook *hook) {
+  const int top = lua_gettop(L);
+  void *const fiber = h->fiber;
+  const st__frame *const frame = h->frame;
+  if (!lua_checkstack(L, LUA_MINSTACK)) return false;
+  h->fiber = st__asking_fiber;
+  h->frame = NULL;
+  bool fails = st__protected(L, run_hook, hook) != 0; /* [+0|1] */
+  h->fiber = fiber;
+  h->frame = frame;
+  if (fails) fails = !wants_to_yield(L);
+  if (fails) {
+    lua_rawseti(L, LUA_REGISTRYINDEX, h->error_ref);  /* [-1] */
+    h->has_error = true;
+  }
+  lua_settop(L, top);
+  return fails;
+}
+
+/* Stands for the hook while that runs. */
+static void idle(lua_State *L, lua_Debug *ar) { (void)L; (void)ar; }
+
+/* The engine's check: Note [Hooks of long calls]. The hook is restored unless
+ * it or a signal has set another or none. */
+static bool check_hook(void) {
+  st__state *h = st__current_state();
+  if (!h || !h->running) return false;
+  lua_State *const L = h->running;
+  count_hook hook = {lua_gethook(L), lua_gethookmask(L), lua_gethookcount(L)};
+  if (!hook.fn || !(hook.mask & LUA_MASKCOUNT)) return false;
+  lua_sethook(L, idle, LUA_MASKCOUNT, INT_MAX);
+  const bool fails = hook_fails(h, L, &hook);
+  if (lua_gethook(L) == idle) {
+    lua_sethook(L, hook.fn, hook.mask, hook.count);
+  }
+  if (pending && running) lua_sethook(running, stop, LUA_MASKCOUNT, 1);
+  return fails;
+}
+
 /* -- Input and output ----------------------------------------------------- */
 
 /* wait_input(): returns true when standard input has data or has ended, false
@@ -133,4 +206,5 @@ void st__open_signal(st__state *h, lua_State *L) {
     {"is_terminal", is_terminal}, {NULL, NULL}
   };
   st__set_functions(h, L, functions);
+  st_add_interrupt_check(check_hook);
 }

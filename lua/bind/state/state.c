@@ -252,7 +252,7 @@ void st__leave(st__state *h, const st__entry *e) {
 st_status st__begin(st__state *h, lua_State *L, const char *name,
                     st__entry *e) {
   if (!st__owns_fiber(h)) {
-    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name);
+    return st_fail(ST_BAD_STATE, "%s: %s", name, st__other_fiber(h));
   }
   *e = st__enter(h, L);
   return ST_OK;
@@ -275,7 +275,7 @@ static const char *name_of(const st__request *req) {
 
 static st_status enter(st__state *h, lua_State *L, const st__request *req) {
   if (!st__owns_fiber(h)) {
-    return st_fail(ST_BAD_STATE, "%s: " ST_OTHER_FIBER, name_of(req));
+    return st_fail(ST_BAD_STATE, "%s: %s", name_of(req), st__other_fiber(h));
   }
   const st__entry e = st__enter(h, L);
   const st_status status = run_request(req);

@@ -164,6 +164,8 @@ describe("A session on a terminal", function()
     {"a loop in a function that was defined before",
      {line "function f() for i = 1, math.huge do x = i end end",
       "send print('go') f()\\r"}},
+    {"a call that takes long",
+     {"send print('go') print(st.ones(1):expand(2^40):sum())\\r"}},
     {"a coroutine", {"send c = coroutine.wrap(function() print('go') "
                      .. "while true do end end) c()\\r"}},
     {"a kernel of a library",
