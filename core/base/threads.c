@@ -55,6 +55,7 @@
 #include <time.h>
 
 #include "base/cgroup.h"
+#include "base/stack.h"
 #include "base/status.h"
 
 #if ST_OPENMP
@@ -467,15 +468,8 @@ static bool run_alone(job *j) {
   return !has_work_left(j);
 }
 
-void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
-                      st_range_fn fn, void *ctx) {
-  if (begin >= end) return;
-  if (grain < 1) grain = 1;
-  const int shares = st__num_pieces(end - begin, grain);
-  if (shares <= 1) {
-    fn(ctx, begin, end);
-    return;
-  }
+static void run_shares(st_range_fn fn, void *ctx, int64_t begin, int64_t end,
+                       int shares, int64_t grain) {
   job j; /* not cleared: it is large */
   j.fn = fn;
   j.ctx = ctx;
@@ -483,4 +477,34 @@ void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
   j.end = end;
   init_shares(&j, shares, grain);
   if (!run_alone(&j)) run_team(&j);
+}
+
+static void run_loop(st_range_fn fn, void *ctx, int64_t begin, int64_t end,
+                     int64_t grain) {
+  const int shares = st__num_pieces(end - begin, grain);
+  if (shares <= 1) fn(ctx, begin, end);
+  else run_shares(fn, ctx, begin, end, shares, grain);
+}
+
+typedef struct loop {
+  st_range_fn fn;
+  void *ctx;
+  int64_t begin, end, grain;
+} loop;
+
+static void run_switched(void *arg) {
+  const loop *l = arg;
+  run_loop(l->fn, l->ctx, l->begin, l->end, l->grain);
+}
+
+void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
+                      st_range_fn fn, void *ctx) {
+  if (begin >= end) return;
+  if (grain < 1) grain = 1;
+  if (st__stack_is_large()) {
+    run_loop(fn, ctx, begin, end, grain);
+  } else {
+    loop l = {fn, ctx, begin, end, grain};
+    st__on_large_stack(run_switched, &l);
+  }
 }

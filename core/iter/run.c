@@ -7,6 +7,7 @@
  * the plane or in the range.
  */
 
+#include "base/stack.h"
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"
@@ -229,16 +230,22 @@ static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
                        .packed = it->ncasts > 0};
 }
 
+/* Runs a job on this thread. */
+static void run_alone(st_iter_job *j, int64_t begin, int64_t end) {
+  if (st__stack_is_large()) run_range(j, begin, end);
+  else st__parallel_for(begin, end, end - begin, run_range, j);
+}
+
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
   st_iter_job j = new_job(it, loop, ctx);
-  if (!it->is_meta && begin < end) run_range(&j, begin, end);
+  if (!it->is_meta && begin < end) run_alone(&j, begin, end);
 }
 
 void st__iter_read(const st_iter *it, st_loop loop, const void *ctx) {
   st_iter_job j = new_job(it, loop, ctx);
   j.only_reads = true;
-  if (!it->is_meta && it->numel > 0) run_range(&j, 0, it->numel);
+  if (!it->is_meta && it->numel > 0) run_alone(&j, 0, it->numel);
 }
 
 void st__iter_run_serial(const st_iter *it, st_loop loop, const void *ctx) {
@@ -281,7 +288,7 @@ static void run_job(st_iter_job *j, int64_t grain) {
     j->block_dims = st__pack_dims(it, &j->unit);
   }
   const int64_t units = it->numel / j->unit;
-  if (it->numel <= grain) {
+  if (it->numel <= grain && st__stack_is_large()) {
     run_range(j, 0, units);
   } else {
     st__parallel_for(0, units, grain / j->unit, run_range, j);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/stack.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
 #include "kernel/reduce/reduction.h"
@@ -453,7 +454,8 @@ static int64_t units_of_grain(const loop_nest *w, int64_t grain) {
   return grain / (w->reduced.total * w->kept.total / units + 1) + 1;
 }
 
-static void run_staged(job *b) {
+static void run_staged(void *ctx) {
+  job *b = ctx;
   for (int pass = 0; pass < 2 && b->loop[pass]; pass++) {
     const int64_t grain = st__kernel_grain(pass_of(b, pass)->kernel);
     stage g = {b, pass};
@@ -497,7 +499,7 @@ static st_status run_with_scratch(job *b) {
   b->values[1] = scratch + all * chunks * (passes - 1);
   b->sums = b->values[1] + all * chunks;
   b->pivots = b->sums + all;
-  run_staged(b);
+  st__on_large_stack(run_staged, b);
   st__free(ST_MEM_SCRATCH, scratch, bytes);
   return ST_OK;
 }
