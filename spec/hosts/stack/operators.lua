@@ -38,7 +38,9 @@ for _, threads in ipairs {1, 2} do
   measure("backward", function() (x * x):sum():backward() end)
   assert(x.grad[1] == 2)
   local square = st.ones({300, 300}, {requires_grad = true})
-  measure("backward of var", function() square:var {dim = 1}:sum():backward() end)
+  measure("backward of var", function()
+    square:var {dim = 1}:sum():backward()
+  end)
 end
 
 -- What calls itself without end is an error here, too.
