@@ -23,7 +23,9 @@
  * the matching _release, which takes a pointer to the pointer and sets it to
  * NULL. Dimensions and indices are 0-based, ranges exclude their end. Sizes,
  * strides and offsets count elements. Functions may be called from any
- * thread; two threads must not write a tensor at the same time.
+ * thread; two threads must not write a tensor at the same time. A
+ * thread needs 48 KB of stack; if it has less than 448 KB left, loops run on a
+ * second stack, which the engine maps for the thread.
  */
 #ifndef STRIDED_H
 #define STRIDED_H

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/stack.h"
+
 enum { PERIOD_NS = 1000000, MAX_CHECKS = 8 };
 
 /* Entries are added in order and stay. */
@@ -54,7 +56,8 @@ static bool ask(void) {
 }
 
 st_status st__poll_interrupt(void) {
-  if ((!thread_checks.fn && !process_checks[0]) || thread_checks.is_asking) {
+  if ((!thread_checks.fn && !process_checks[0]) || thread_checks.is_asking ||
+      st__on_second_stack()) {
     return ST_OK;
   }
   const int64_t at = now();

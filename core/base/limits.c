@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/refcount.h"
 #include "base/status.h"
@@ -24,6 +25,9 @@ static _Thread_local st_limits *current;
 
 /* -- Lifetime ------------------------------------------------------------- */
 
+/* Interrupts a long call whose time is over. */
+static bool is_over(void) { return st__limits_test_time() != ST_OK; }
+
 st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
   if (memory < 0) {
     return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %lld "
@@ -33,6 +37,7 @@ st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
     return st__fail(ST_BAD_VALUE, "the number of threads must not be "
                     "negative, got %d", threads);
   }
+  ST_TRY(st__add_interrupt_check(is_over));
   st_limits *l = st__alloc_zero(ST_MEM_VALUE, sizeof *l);
   if (!l) return ST_NO_MEMORY;
   st__ref_init(&l->refs);

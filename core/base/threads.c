@@ -57,6 +57,7 @@
 #include "base/cgroup.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
+#include "base/stack.h"
 #include "base/status.h"
 
 #if ST_OPENMP
@@ -525,24 +526,6 @@ static st_status run_job(job *j, int shares, int64_t grain, bool may_stop) {
   return j->is_stopped ? ST_INTERRUPTED : ST_OK;
 }
 
-void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
-                      st_range_fn fn, void *ctx) {
-  if (begin >= end) return;
-  if (grain < 1) grain = 1;
-  const int shares = st__num_pieces(end - begin, grain);
-  if (shares <= 1) {
-    fn(ctx, begin, end);
-    return;
-  }
-  job j; /* not cleared: it is large */
-  j.fn = fn;
-  j.ctx = ctx;
-  j.begin = begin;
-  j.end = end;
-  const st_status status = run_job(&j, shares, grain, false);
-  ST_ASSERT(status == ST_OK);
-}
-
 static st_status run_blocks(int64_t begin, int64_t end, int64_t block,
                             st_range_fn fn, void *ctx) {
   atomic_bool is_stopped = false;
@@ -557,20 +540,57 @@ static st_status run_blocks(int64_t begin, int64_t end, int64_t block,
   return is_stopped ? ST_INTERRUPTED : ST_OK;
 }
 
+typedef struct loop {
+  st_range_fn fn;
+  void *ctx;
+  int64_t begin, end, grain;
+  bool may_stop;
+  st_status status;
+} loop;
+
+static st_status run_shares(const loop *l, int shares) {
+  job j; /* not cleared: it is large */
+  j.fn = l->fn;
+  j.ctx = l->ctx;
+  j.begin = l->begin;
+  j.end = l->end;
+  return run_job(&j, shares, l->grain, l->may_stop);
+}
+
+static void run_loop(void *arg) {
+  loop *l = arg;
+  const int shares = st__num_pieces(l->end - l->begin, l->grain);
+  if (shares > 1) {
+    l->status = run_shares(l, shares);
+  } else if (l->may_stop) {
+    l->status = run_blocks(l->begin, l->end, block_of(l->grain), l->fn,
+                           l->ctx);
+  } else {
+    l->fn(l->ctx, l->begin, l->end);
+  }
+}
+
+static st_status run_on_stack(loop *l) {
+  if (l->grain < 1) l->grain = 1;
+  if (st__stack_is_large()) run_loop(l);
+  else st__on_large_stack(run_loop, l);
+  return l->status;
+}
+
 st_status st__parallel_try(int64_t begin, int64_t end, int64_t grain,
                            st_range_fn fn, void *ctx) {
   if (begin >= end) return ST_OK;
-  if (grain < 1) grain = 1;
   if (st__in_parallel() || thread_state.stop) {
     fn(ctx, begin, end);
     return ST_OK;
   }
-  const int shares = st__num_pieces(end - begin, grain);
-  if (shares <= 1) return run_blocks(begin, end, block_of(grain), fn, ctx);
-  job j; /* not cleared: it is large */
-  j.fn = fn;
-  j.ctx = ctx;
-  j.begin = begin;
-  j.end = end;
-  return run_job(&j, shares, grain, true);
+  return run_on_stack(&(loop){fn, ctx, begin, end, grain, true, ST_OK});
+}
+
+void st__parallel_for(int64_t begin, int64_t end, int64_t grain,
+                      st_range_fn fn, void *ctx) {
+  if (begin >= end) return;
+  const st_status status =
+    run_on_stack(&(loop){fn, ctx, begin, end, grain, false, ST_OK});
+  ST_ASSERT(status == ST_OK);
 }

@@ -8,6 +8,7 @@
  */
 
 #include "base/interrupt.h"
+#include "base/stack.h"
 #include "base/threads.h"
 #include "iter/buffer.h"
 #include "iter/build.h"
@@ -233,16 +234,22 @@ static st_iter_job new_job(const st_iter *it, st_loop loop, const void *ctx) {
                        .packed = it->ncasts > 0};
 }
 
+/* Runs a job on this thread. */
+static void run_alone(st_iter_job *j, int64_t begin, int64_t end) {
+  if (st__stack_is_large()) run_range(j, begin, end);
+  else st__parallel_for(begin, end, end - begin, run_range, j);
+}
+
 void st__iter_serial_range(const st_iter *it, st_loop loop, const void *ctx,
                            int64_t begin, int64_t end) {
   st_iter_job j = new_job(it, loop, ctx);
   if (it->is_meta) return;
   while (end - begin > SERIAL_BLOCK) {
-    run_range(&j, begin, begin + SERIAL_BLOCK);
+    run_alone(&j, begin, begin + SERIAL_BLOCK);
     begin += SERIAL_BLOCK;
     if (st__stops()) return;
   }
-  if (begin < end) run_range(&j, begin, end);
+  if (begin < end) run_alone(&j, begin, end);
 }
 
 static st_status run_serial(st_iter_job *j) {
@@ -250,10 +257,10 @@ static st_status run_serial(st_iter_job *j) {
   int64_t at = 0;
   if (j->it->is_meta || n == 0) return ST_OK;
   for (; n - at > SERIAL_BLOCK; at += SERIAL_BLOCK) {
-    run_range(j, at, at + SERIAL_BLOCK);
+    run_alone(j, at, at + SERIAL_BLOCK);
     ST_TRY(st__poll_interrupt());
   }
-  run_range(j, at, n);
+  run_alone(j, at, n);
   return ST_OK;
 }
 
@@ -305,7 +312,7 @@ static st_status run_job(st_iter_job *j, int64_t grain) {
     j->block_dims = st__pack_dims(it, &j->unit);
   }
   const int64_t units = it->numel / j->unit;
-  if (it->numel <= grain) {
+  if (it->numel <= grain && st__stack_is_large()) {
     run_range(j, 0, units);
     return ST_OK;
   }

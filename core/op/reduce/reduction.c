@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/stack.h"
 #include "base/threads.h"
 #include "iter/dry_run.h"
 #include "kernel/reduce/reduction.h"
@@ -470,6 +471,13 @@ static st_status run_staged(job *b) {
 
 /* -- Running -------------------------------------------------------------- */
 
+typedef struct staged { job *b; st_status status; } staged;
+
+static void run_switched(void *arg) {
+  staged *s = arg;
+  s->status = run_staged(s->b);
+}
+
 static st_status find_loops(job *b, st_dtype dtype) {
   const st_reduction *r = b->r;
   ST_TRY(st__find_kernel(r->first.kernel, dtype, &b->loop[0]));
@@ -498,9 +506,10 @@ static st_status run_with_scratch(job *b) {
   b->values[1] = scratch + all * chunks * (passes - 1);
   b->sums = b->values[1] + all * chunks;
   b->pivots = b->sums + all;
-  const st_status status = run_staged(b);
+  staged s = {b, ST_OK};
+  st__on_large_stack(run_switched, &s);
   st__free(ST_MEM_SCRATCH, scratch, bytes);
-  return status;
+  return s.status;
 }
 
 st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,

@@ -9,6 +9,7 @@
 
 enum {
   BLOCK = 32768,         /* size of the input buffer */
+  OUT_BLOCK = 8192,      /* size of the output buffer, on the stack */
   MAX_CHUNK = 1 << 30,   /* bytes; zlib counts in 32 bits */
   RAW = -15,             /* zlib windowBits: largest, no header */
   MAX_READ = 1 << 20     /* bytes of one string */
@@ -194,7 +195,7 @@ static int crc(lua_State *L) {
 /* Deflates n bytes into the file at index 1. */
 static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
                                  size_t n, bool is_last) {
-  Bytef out[BLOCK];
+  Bytef out[OUT_BLOCK];
   int code;
   do {
     const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
@@ -205,9 +206,9 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
     n -= part;
     do {
       z->next_out = out;
-      z->avail_out = BLOCK;
+      z->avail_out = OUT_BLOCK;
       code = deflate(z, flush);
-      const char *why = st__save_write(L, 1, out, BLOCK - z->avail_out);
+      const char *why = st__save_write(L, 1, out, OUT_BLOCK - z->avail_out);
       if (why) return why;
     } while (z->avail_out == 0);
   } while (n > 0);

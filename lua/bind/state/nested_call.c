@@ -17,7 +17,7 @@
 
 enum {
   MAX_LEVELS = 200,    /* as many as operators nest */
-  RESERVE = 28 << 10,  /* bytes of stack that a level needs, with the operator
+  RESERVE = 36 << 10,  /* bytes of stack that a level needs, with the operator
                           that its function calls */
   BUDGET = 192 << 10   /* bytes of all levels on a stack of unknown size */
 };

@@ -136,8 +136,10 @@ function WAYS.backward()
 end
 
 function WAYS.hook()
-  local x, again = leaf(), nil
-  function again() st.enable_grad(function() (x * 2):sum():backward() end) end
+  local x = leaf()
+  local function again()
+    st.enable_grad(function() (x * 2):sum():backward() end)
+  end
   x:register_hook(again)
   again()
 end
