@@ -30,16 +30,15 @@
 -- these modules, so it does not matter how a script has come by a function.
 --
 -- `box:run(fn, ...)` calls `fn(...)` as `pcall` does, under the limits. The
--- memory limit is for what calls of this state create, inside `run` or not.
--- It counts until it is released: elements, headers of tensors, nodes of
+-- memory limit is for what calls of this state create, inside `run` or not. It
+-- counts until it is released: elements, headers of tensors, nodes of
 -- gradients, generators, temporaries, but not what Lua itself allocates. The
--- time limit is for each `run`. It is tested at every call of an operator and,
--- by a debug hook, every 1,000 instructions of Lua; a call that runs is not
--- interrupted.
--- `run` cannot yield. Under LuaJIT a time limit turns the compiler for Lua off,
--- since compiled code calls no hooks. Give scripts neither the box nor anything
--- that holds it. A script may set hooks on tensors that it gets: run backward
--- passes over them inside `run`, too.
+-- time limit is for each `run`. It is tested at every call of an operator, in
+-- long calls about every millisecond, and, by a debug hook, every 1,000
+-- instructions of Lua. `run` cannot yield. Under LuaJIT a time limit turns the
+-- compiler for Lua off, since compiled code calls no hooks. Give scripts
+-- neither the box nor anything that holds it. A script may set hooks on tensors
+-- that it gets: run backward passes over them inside `run`, too.
 --
 -- A host still takes Lua's own means away:
 --

@@ -187,6 +187,22 @@ static bool bound_fits(st_scalar s, st_dtype d, bool is_min) {
   return wrapped(d, x) == x || (x < 0) == is_min;
 }
 
+/* The dtype in which a number meets elements of dtype d. */
+static st_dtype wide(st_dtype d) {
+  return d == ST_FLOAT16 || d == ST_BFLOAT16 ? ST_FLOAT32 : d;
+}
+
+/* A number in place of a tensor is converted to the common dtype by where. */
+static void judge_choices(const test *t, verdict *v) {
+  if (t->row->op != OP_WHERE || v->common >= ST_DTYPE_COUNT) return;
+  for (int k = 0; k < t->noperands; k++) {
+    const operand *o = &t->operand[k];
+    if (o->source == NUMBER && !fits(o->number, wide(v->common))) {
+      refuse(v, ST_BAD_VALUE);
+    }
+  }
+}
+
 static void judge_numbers(const test *t, verdict *v) {
   const bool is_sum = t->row->op <= OP_RSUB;
   if (t->row->op == OP_SUB || t->row->op == OP_RSUB) {
@@ -202,10 +218,10 @@ static void judge_numbers(const test *t, verdict *v) {
     if (!strchr("bvp", c) || k == t->nnumbers) continue;
     const st_scalar s = t->number[k++];
     const bool is_min = k == 1 && t->row->op != OP_CLAMP_MAX;
-    const bool is_factor = t->row->op == OP_ADDCMUL && is_integer(into);
-    if (c == 'p' && t->row->op != OP_LERP_NUMBER && !is_factor) continue;
+    const bool is_weight = t->row->op == OP_LERP_NUMBER;
+    const st_dtype met = c == 'p' && !is_weight ? wide(into) : into;
     if (into < ST_DTYPE_COUNT &&
-        !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, into))) {
+        !(c == 'b' ? bound_fits(s, into, is_min) : fits(s, met))) {
       refuse(v, ST_BAD_VALUE);
     }
   }
@@ -292,6 +308,7 @@ void judge(const test *t, verdict *v) {
   judge_shapes(t, v);
   judge_masks(t, v);
   judge_numbers(t, v);
+  judge_choices(t, v);
   if (t->nareas == 0) return; /* only a sketch so far */
   judge_overlap(t, v);
   if (!v->refusals && divides_by_zero(t, v)) refuse(v, ST_BAD_VALUE);

@@ -408,7 +408,7 @@ static st_status complex_logsumexp(const st_run *r) {
   if (top) sum = st__apply2(&c, ST_OP_add_Tensor, sum, top);
   sum = st__apply_with(&c, ST_OP_reshape, sum,
                        st__of_ints(r->out[0]->sizes, r->out[0]->ndim));
-  if (st__scope_ok(&c)) st__copy_unchecked(r->out[0], sum);
+  if (st__scope_ok(&c)) c.status = st__copy_unchecked(r->out[0], sum);
   return st__scope_end(&c, 0, NULL, NULL);
 }
 

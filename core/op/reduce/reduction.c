@@ -206,6 +206,7 @@ typedef struct job {
   st_loop loop[2], combine[2], store[2]; /* by pass */
   char *out[2];
   char *values[2], *sums, *pivots;       /* scratch of staged runs */
+  st_status status;                      /* of a staged run */
 } job;
 
 /* Up to `width` adjacent outputs, and the chunk of their elements. */
@@ -471,11 +472,8 @@ static st_status run_staged(job *b) {
 
 /* -- Running -------------------------------------------------------------- */
 
-typedef struct staged { job *b; st_status status; } staged;
-
 static void run_switched(void *arg) {
-  staged *s = arg;
-  s->status = run_staged(s->b);
+  ((job *)arg)->status = run_staged(arg);
 }
 
 static st_status find_loops(job *b, st_dtype dtype) {
@@ -498,18 +496,17 @@ static st_loop find_store(const job *b, const st_tensor *out, int pass) {
 static st_status run_with_scratch(job *b) {
   const size_t all = (size_t)b->body.kept.total * ACC_SIZE;
   const size_t chunks = (size_t)b->body.chunks, passes = b->loop[1] ? 2 : 1;
-  const size_t bytes = all * (chunks * passes + 1) +
-                       all / (size_t)b->body.segments;
+  const size_t one = all / (size_t)b->body.segments;
+  const size_t bytes = all * (chunks * passes + 1) + one;
   char *scratch = st__alloc(ST_MEM_SCRATCH, bytes);
   if (!scratch) return ST_NO_MEMORY;
   b->values[0] = scratch;
   b->values[1] = scratch + all * chunks * (passes - 1);
   b->sums = b->values[1] + all * chunks;
   b->pivots = b->sums + all;
-  staged s = {b, ST_OK};
-  st__on_large_stack(run_switched, &s);
+  st__on_large_stack(run_switched, b);
   st__free(ST_MEM_SCRATCH, scratch, bytes);
-  return s.status;
+  return b->status;
 }
 
 st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,

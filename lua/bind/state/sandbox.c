@@ -261,7 +261,8 @@ static bool is_of_session(const char *name) {
  * table of all modules. */
 static int hide_modules(lua_State *L) {
   st__state_of(L)->sandbox->taken |= INTERNALS;
-  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED"); /* [+1] */
+  lua_pushliteral(L, "_LOADED");                 /* [+1] */
+  lua_rawget(L, LUA_REGISTRYINDEX);              /* [-1, +1] */
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) { /* [+2, -1] */
     if (lua_type(L, -2) != LUA_TSTRING ||
         !is_of_session(lua_tostring(L, -2))) {
@@ -457,6 +458,7 @@ static int run(lua_State *L) {
   st__checkudata(h, L, 1, ST_UD_SANDBOX, "self");
   st__check_callable(h, L, 2, "fn");
   st__check_fiber(h, L, "run");
+  st__check_body(h, L, "run");
   if (s->is_running) {
     return st__error(h, L, ST_BAD_STATE, "run: the sandbox runs a function "
                      "already");

@@ -59,8 +59,8 @@ local ERRORS = {
   end, "along dimension 2"},
   {"index_fill", function() return ones(2, 3):index_fill(2, five(), 0) end,
    "index 5 is out of range for dimension 2"},
-  {"take_along_dim", function()
-    return ones(2, 3):take_along_dim(st.tensor {{4}}, 2)
+  {"index_fill", function()
+    return ones(2, 3):index_fill(2, st.tensor {4}, 1)
   end, "index 4 is out of range for dimension 2"},
   {"a subscript", function() return ones(2, 3)[{1, 4}] end,
    "index 4 is out of range for dimension 2 of size 3"},

@@ -72,13 +72,14 @@ end)
 describe("scalar arguments of integer kernels", function()
   it("are refused if they do not fit", function()
     local x = of("int8", {3, 2})
-    raises("threshold: value 300 does not fit in int8", st.threshold, x, 300,
-           5)
-    raises("threshold: value 300 does not fit in int8", st.threshold, x, 0,
-           300)
-    raises("addcmul: value 300 does not fit in int8", st.addcmul, x, x, x,
-           {value = 300})
-    raises("pow: value 1000 does not fit in int8", st.pow, x, 1000)
+    raises("threshold: argument 'threshold': value 300 does not fit in int8",
+           st.threshold, x, 300, 5)
+    raises("threshold: argument 'value': value 300 does not fit in int8",
+           st.threshold, x, 0, 300)
+    raises("addcmul: argument 'value': value 300 does not fit in int8",
+           st.addcmul, x, x, x, {value = 300})
+    raises("pow: argument 'exponent': value 1000 does not fit in int8",
+           st.pow, x, 1000)
     is("int8", {9, 4}, x ^ 2)
     is("int8", {5, 5}, st.threshold(x, 100, 5))
   end)

@@ -233,8 +233,6 @@ local list = {
    function(st) setmetatable(getmetatable(st.ones(1)), {}) end},
   {"replaces what tensors are indexed with", taken("set_index", "internals"),
    function(_, kept) return kept.core.set_index(evil, {}) end},
-  {"replaces the conversion of integers", taken("set_int64", "internals"),
-   function(_, kept) return kept.core.set_int64(evil, evil) end},
   {"replaces the compiler of expressions",
    taken("set_compiler", "internals"),
    function(_, kept) return kept.core.set_compiler(evil) end},
