@@ -35,7 +35,7 @@ static st_dtype common_dtype(const test *t) {
       all[n++] = typed_of(&t->operand[1]);
       all[n++] = typed_of(&t->operand[2]);
       break;
-    case BOUNDED:
+    case BOUNDED: case POWER:
       all[n++] = typed_of(&t->operand[0]);
       for (int k = 0; k < t->nnumbers; k++) {
         all[n++] = typed_number(t->number[k]);
@@ -268,7 +268,7 @@ static void judge_overlap(const test *t, verdict *v) {
 
 static bool may_be_written(rule how, st_dtype from, st_dtype to) {
   switch (how) {
-    case BINARY: case FLOATS: case REALS: return can_cast(from, to);
+    case BINARY: case FLOATS: case REALS: case POWER: return can_cast(from, to);
     case COMPARE: case COPY: case RENEW: return true;
     default: return from == to;
   }

@@ -99,7 +99,7 @@ const row rows[] = {
   {"sqrt", "", "", "out", "t", FLOATS, OP_SQRT, F | C},
   {"rsqrt", "", "", "out", "t", FLOATS, OP_RSQRT, F | C},
   {"reciprocal", "", "", "out", "t", FLOATS, OP_RECIPROCAL, F | C},
-  {"square", "", "", "out", "t", BINARY, OP_SQUARE, NUMBER},
+  {"square", "", "", "out", "t", POWER, OP_SQUARE, NUMBER},
   {"clamp", "", "", "out", "tbb", BOUNDED, OP_CLAMP, I | F},
   {"clamp", "", "", "out", "tb-", BOUNDED, OP_CLAMP_MIN, I | F},
   {"clamp", "", "", "out", "t-b", BOUNDED, OP_CLAMP_MAX, I | F},

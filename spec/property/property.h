@@ -115,6 +115,7 @@ typedef enum rule {
   REALS,    /* that of self, of a complex its float; castable */
   UNARY,    /* that of self, and no other */
   BOUNDED,  /* that of self with the numbers, and no other */
+  POWER,    /* the same; can be cast to the output's */
   CHOICE,   /* that of operands 1 and 2, and no other */
   MASKED,   /* that of self, and no other */
   COMPARE,  /* bool, cast to whatever the output has */
