@@ -123,6 +123,17 @@ describe("A sandbox", function()
     assert.is_truthy(text:find("\n1\n$"), text)
   end)
 
+  it("interrupts one call that is too long", function()
+    local text = run_code [[
+      local st = require "strided"
+      local huge = st.ones(1):expand(2^40)
+      local box = st.sandbox {seconds = 0.1}
+      print(box:run(function() return huge:sum() end))
+      print(box:run(function() return st.ones(3):sum():item() end))]]
+    assert.equal("false\tthe time limit of 0.1 s is over\ntrue\t3\n",
+                 (text:gsub("3%.0", "3")))
+  end)
+
   for _, value in ipairs {"yes", "memory", "memory=0", "memory=1x", "threads=",
                           "threads=300", "seconds=1", "memory=1;threads=1"} do
     it("refuses to start with STRIDED_SANDBOX=" .. value, function()
