@@ -95,7 +95,10 @@ int main(int argc, char **argv) {
   pthread_t thread;
   is_apart = strcmp(scene, "between") == 0;
   if (strcmp(scene, "off") == 0) before = off;
-  if (strncmp(scene, "requir", 6) == 0) work = require_strided;
+  if (strncmp(scene, "requir", 6) == 0) { /* the other rules are kept */
+    before = off;
+    work = require_strided;
+  }
   if (strcmp(scene, "required") == 0) run_state();
   if (pthread_create(&thread, NULL, run_states, NULL)) return 1;
   for (int i = 0; i < n; i++) {

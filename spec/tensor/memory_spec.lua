@@ -454,13 +454,17 @@ describe("The collector", function()
       for _ = 1, n >= from and 4 or 0 do st.empty(MB) end
       return 1 + deep(n + 1)
     end
+    -- Lua 5.1 says the latter if the stack overflows in the message, too.
+    local function is_overflow(why)
+      return why:find "stack overflow" or why:find "error in error handling"
+    end
     raises("stack overflow", deep, 1)
     from = 0.95 * depth
     local alive = live()
     for _ = 1, 2 do
       local ok, why = pcall(deep, 1)
       assert.is_false(ok)
-      assert.matches("stack overflow", why)
+      assert.truthy(is_overflow(why), why)
       assert.is_true(depth > from)
       assert.equal(alive, live())
     end

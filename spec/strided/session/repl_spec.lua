@@ -400,7 +400,7 @@ describe("The strided command", function()
     local own = jit and "luajit" or _VERSION:lower():gsub(" ", "")
     local other = own == "lua5.1" and "luajit" or "lua5.1"
     local command = write("strided", (read("lua/bin/strided"):gsub(
-      "luajit lua5.1", own)))
+      'luas="[^"]*"', 'luas="' .. own .. '"', 1)))
     local text, status = shell(
       'ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" ' .. other .. " '" ..
       command .. "' -e 'print(jit and 1 or _VERSION, ...) os.exit(3)'")
