@@ -115,23 +115,36 @@ static void class_range(st_op_scope *c, const st_tensor *self,
   }
 }
 
+/* The number of classes base .. last, at most INT64_MAX; 1 if last < base. */
+static int64_t classes_up_to(int64_t base, int64_t last) {
+  int64_t n;
+  if (last < base) return 1;
+  if (__builtin_sub_overflow(last, base, &n) || n == INT64_MAX) {
+    return INT64_MAX;
+  }
+  return n + 1;
+}
+
 /* Sets *n, if it is -1, to the largest class plus 1, and checks that all
  * classes are in range. */
 static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                           int64_t *n) {
-  int64_t range[2] = {base, base - 1};
+  int64_t range[2] = {base, base}, end;
   const bool is_read = self->device == ST_DEVICE_CPU && self->numel > 0;
   if (!st__scope_ok(c)) return;
   if (is_read) class_range(c, self, range);
   if (!st__scope_ok(c)) return;
-  if (*n == -1 && is_read) *n = range[1] - base + 1;
+  if (*n == -1 && is_read) *n = classes_up_to(base, range[1]);
   if (*n <= 0) {
     c->status = *n == -1
       ? st__fail(ST_BAD_VALUE, "num_classes is required: self has no "
                  "elements to infer it from")
       : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
                  (long long)*n);
-  } else if (range[0] < base || range[1] - base >= *n) {
+  } else if (__builtin_add_overflow(base, *n, &end)) {
+    c->status = st__fail(ST_BAD_VALUE, "num_classes is %lld, too many from "
+                         "class %lld on", (long long)*n, (long long)base);
+  } else if (range[0] < base || classes_up_to(base, range[1]) > *n) {
     c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
                          "classes",
                          (long long)(range[0] < base ? range[0] : range[1]),
