@@ -142,7 +142,7 @@ describe("a session", function()
 
   it("costs those who do not look at the methods nothing", function()
     local build = require "spec.support.build"
-    local out = build.run(build.lua .. [[ -e '
+    local out = build.output(build.lua .. [[ -e '
       local st = require "strided"
       local t = st.ones(2)
       collectgarbage() collectgarbage()

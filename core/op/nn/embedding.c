@@ -159,8 +159,8 @@ ST_BOXED(st__box_one_hot) {
   st_op_scope c = {.status = check_integers(self, "self")};
   count_classes(&c, self, base, &n);
   const st_value classes[] = {
-    st__of_int(base), st__of_int(base + n), st__of_int(ST_INT64), st__none(),
-    st__of_int(self->device)};
+    st__of_int(base), st__of_int(st__scope_ok(&c) ? base + n : base),
+    st__of_int(ST_INT64), st__none(), st__of_int(self->device)};
   const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, classes);
   const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,
                                          st__of_int(-1));
