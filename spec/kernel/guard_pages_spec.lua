@@ -5,16 +5,15 @@
 -- of its own (spec/guard/guard.c); nothing has to be instrumented.
 --
 -- A failure shows the call that ended the process. An operator is tried with
--- every GUARD_STEP-th dtype: two of them here, one under another instruction
--- set, all in ./dev guard and ./dev test all, where STRIDED_GUARD names a side.
+-- every GUARD_STEP-th dtype: one of them here, all of them in ./dev guard and
+-- ./dev test all, where STRIDED_GUARD names a side.
 -- axes: isa
 
 local build = require "spec.support.build"
 
 local FOLDER = build.folder .. "/guard"
 local SWEEP = ("'%s/spec/guard/sweep.lua'"):format(build.root)
-local STEP = tonumber(os.getenv "GUARD_STEP" or
-                      os.getenv "STRIDED_ISA" and 12 or 6)
+local STEP = tonumber(os.getenv "GUARD_STEP" or 12)
 
 local library = io.open(FOLDER .. "/libstrided.so", "rb")
 if library then library:close() end
