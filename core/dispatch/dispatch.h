@@ -7,7 +7,8 @@
  * unregistered, because callers read schemas without a lock, and reuses it
  * when the same text is defined again. Names, documentation and debug texts
  * are interned and never freed. So memory grows with the number of distinct
- * texts, not with the number of registrations.
+ * texts, not with the number of registrations, and it is bounded: a
+ * registration that needs more than 64 MB of it (about 100,000 names) fails.
  */
 #ifndef ST_DISPATCH_DISPATCH_H
 #define ST_DISPATCH_DISPATCH_H

@@ -105,7 +105,15 @@ struct st_op {
 /* -- Internals of the registry -------------------------------------------- */
 
 /* These need the mutex, unless they say otherwise. */
+
+/* Permanent memory is bounded: Note [Lifetime of operators]. A schema becomes
+ * permanent when it is linked, which cannot fail, so it is counted there and
+ * the bound is checked when it is prepared. */
+st_status st__check_permanent(void);
+void st__count_permanent(size_t size);
 st_status st__intern(const char *s, const char **out); /* "" for NULL */
+/* Debug texts only serve messages: "" if there is no room for s. */
+const char *st__intern_debug(const char *s);
 /* Finds or creates the operator with this name. */
 st_status st__name_op(const char *s, size_t n, const char *overload,
                       st_op **out);

@@ -6,13 +6,6 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
-/* A registration of a library and its slot, which names what it registers:
- * "def f.out", "impl f.out CPU", "fallback CPU". */
-typedef struct item {
-  st_registration *r;
-  const char *slot; /* interned */
-} item;
-
 struct st_library {
   st_library *next;      /* in namespace_owners */
   char *ns;
@@ -22,7 +15,7 @@ struct st_library {
   const char *debug;
   bool is_open;          /* false once another library took its namespace */
   bool is_committed;     /* registrations take effect at once */
-  item *items;
+  st_registration **items;
   int n, capacity;
 };
 
@@ -70,7 +63,8 @@ static const char *const kind_names[] = {"DEF", "FRAGMENT", "IMPL"};
 static st_status reserve(st_library *lib, int more) {
   if (lib->n + more <= lib->capacity) return ST_OK;
   const int capacity = 2 * lib->capacity + (more < 8 ? 8 : more);
-  item *items = st__alloc(ST_MEM_REGISTRY, (size_t)capacity * sizeof *items);
+  st_registration **items = st__alloc(ST_MEM_REGISTRY,
+                                      (size_t)capacity * sizeof *items);
   if (!items) return ST_NO_MEMORY;
   if (lib->n) memcpy(items, lib->items, (size_t)lib->n * sizeof *items);
   st__free(ST_MEM_REGISTRY, lib->items, (size_t)lib->capacity * sizeof *items);
@@ -79,23 +73,16 @@ static st_status reserve(st_library *lib, int more) {
   return ST_OK;
 }
 
-static st_status name_slot(const char *what, const char *name,
-                           const char *key, const char **out) {
-  const size_t size = strlen(what) + strlen(name) + strlen(key) + 3;
-  char *text = st__alloc(ST_MEM_SCRATCH, size);
-  if (!text) return ST_NO_MEMORY;
-  snprintf(text, size, "%s %s %s", what, name, key);
-  st__lock();
-  const st_status status = st__intern(text, out);
-  st__unlock();
-  st__free(ST_MEM_SCRATCH, text, size);
-  return status;
-}
-
-static int find_slot(const st_library *lib, const char *slot) {
-  int i = lib->n - 1;
-  while (i >= 0 && lib->items[i].slot != slot) i--;
-  return i;
+/* The index of the item with the slot of r, or -1: the definition of the same
+ * operator, its kernel or the fallback for the same key. */
+static int find_slot(const st_library *lib, const st_registration *r) {
+  for (int i = lib->n - 1; i >= 0; i--) {
+    const st_registration *old = lib->items[i];
+    if (old->what == r->what && old->op == r->op && old->key == r->key) {
+      return i;
+    }
+  }
+  return -1;
 }
 
 static void remove_item(st_library *lib, int i) {
@@ -109,38 +96,32 @@ enum { MAX_ITEMS = 2 }; /* a definition and its kernel */
  * each replaces the item of the same slot. On failure the caller still owns
  * the registrations. Listeners are notified last, because they may use the
  * library or close it. */
-static st_status add_items(st_library *lib, const item *new, int n) {
-  st_registration *regs[MAX_ITEMS], *drop[MAX_ITEMS];
+static st_status add_items(st_library *lib, st_registration *const *new,
+                           int n) {
+  st_registration *drop[MAX_ITEMS];
   int old[MAX_ITEMS], ndrop = 0;
   ST_TRY(reserve(lib, n));
   for (int i = 0; i < n; i++) {
-    regs[i] = new[i].r;
-    old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i].slot) : -1;
-    if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]].r;
+    old[i] = lib->flags & ST_REPLACE ? find_slot(lib, new[i]) : -1;
+    if (old[i] >= 0) drop[ndrop++] = lib->items[old[i]];
   }
   const bool notifies = lib->is_committed;
-  if (notifies) ST_TRY(st__link_silent(regs, n, drop, ndrop));
+  if (notifies) ST_TRY(st__link_silent(new, n, drop, ndrop));
   for (int i = 0; i < n; i++) {
-    const int at = old[i] < 0 ? -1 : find_slot(lib, new[i].slot);
-    if (at >= 0 && !notifies) {
-      st__discard_owned(&lib->items[at].r);
-    }
+    const int at = old[i] < 0 ? -1 : find_slot(lib, new[i]);
+    if (at >= 0 && !notifies) st__discard_owned(&lib->items[at]);
     if (at >= 0) remove_item(lib, at);
     lib->items[lib->n++] = new[i];
   }
-  if (notifies) st__notify(regs, n, drop, ndrop);
+  if (notifies) st__notify(new, n, drop, ndrop);
   return ST_OK;
 }
 
-static st_status keep_registrations(st_library *lib, item *new, int n) {
+static st_status keep_registrations(st_library *lib, st_registration **new,
+                                    int n) {
   const st_status status = add_items(lib, new, n);
-  for (int i = 0; i < n && status != ST_OK; i++) st__discard(&new[i].r);
+  for (int i = 0; i < n && status != ST_OK; i++) st__discard(&new[i]);
   return status;
-}
-
-static st_status keep_registration(st_library *lib, st_registration *r,
-                                   const char *slot) {
-  return keep_registrations(lib, &(item){r, slot}, 1);
 }
 
 /* -- Checks --------------------------------------------------------------- */
@@ -194,9 +175,9 @@ static st_status find_key(const st_library *lib, const char *name,
 
 /* -- Registering ---------------------------------------------------------- */
 
-/* Prepares a definition and names its slot. */
 static st_status prepare_definition(const st_library *lib,
-                                    const st_definition *d, item *out) {
+                                    const st_definition *d,
+                                    st_registration **out) {
   st_definition own = *d;
   own.ns = lib->ns;
   ST_TRY(check_open(lib));
@@ -204,32 +185,28 @@ static st_status prepare_definition(const st_library *lib,
     return st__fail(ST_BAD_STATE, "the library '%s' is an IMPL library: it "
                     "cannot define '%.200s'", lib->ns, d->schema);
   }
-  ST_TRY(st__prepare_definition(&own, lib->flags & ST_REPLACE, &out->r));
-  const char *name = st__op_full_name(st__registration_op(out->r));
-  const st_status status = name_slot("def", name, "", &out->slot);
-  if (status != ST_OK) st__discard(&out->r);
-  return status;
+  return st__prepare_definition(&own, lib->flags & ST_REPLACE, out);
 }
 
 /* Prepares the kernel that is registered together with a definition. */
-static st_status prepare_kernel_of(const st_library *lib, const item *def,
-                                   const st_kernel *kernel, item *out) {
-  const char *name = st__op_full_name(st__registration_op(def->r));
+static st_status prepare_kernel_of(const st_library *lib,
+                                   const st_registration *def,
+                                   const st_kernel *kernel,
+                                   st_registration **out) {
+  const char *name = st__op_full_name(st__registration_op(def));
   st_key key;
   ST_TRY(find_key(lib, NULL, &key));
-  ST_TRY(name_slot("impl", name, st__key_name(key), &out->slot));
-  return st__prepare_kernel(name, key, kernel, lib->flags & ST_REPLACE,
-                            &out->r);
+  return st__prepare_kernel(name, key, kernel, lib->flags & ST_REPLACE, out);
 }
 
 static st_status define(st_library *lib, const st_definition *d,
                         const st_kernel *kernel) {
-  item new[MAX_ITEMS];
+  st_registration *new[MAX_ITEMS];
   ST_TRY(prepare_definition(lib, d, &new[0]));
   if (!kernel) return keep_registrations(lib, new, 1);
-  const st_status status = prepare_kernel_of(lib, &new[0], kernel, &new[1]);
+  const st_status status = prepare_kernel_of(lib, new[0], kernel, &new[1]);
   if (status != ST_OK) {
-    st__discard(&new[0].r);
+    st__discard(&new[0]);
     return status;
   }
   return keep_registrations(lib, new, 2);
@@ -238,21 +215,18 @@ static st_status define(st_library *lib, const st_definition *d,
 static st_status implement(st_library *lib, const char *name,
                            const char *key, const st_kernel *kernel) {
   st_registration *r;
-  const char *slot;
   char full[512];
   st_key k;
   ST_TRY(check_open(lib));
   ST_TRY(qualify(lib, name, full, sizeof full));
   ST_TRY(find_key(lib, key, &k));
-  ST_TRY(name_slot("impl", full, st__key_name(k), &slot));
   ST_TRY(st__prepare_kernel(full, k, kernel, lib->flags & ST_REPLACE, &r));
-  return keep_registration(lib, r, slot);
+  return keep_registrations(lib, &r, 1);
 }
 
 static st_status add_fallback(st_library *lib, const char *key,
                               const st_kernel *kernel) {
   st_registration *r;
-  const char *slot;
   st_key k;
   ST_TRY(check_open(lib));
   if (lib->kind != ST_LIBRARY_IMPL || strcmp(lib->ns, "_") != 0) {
@@ -265,9 +239,8 @@ static st_status add_fallback(st_library *lib, const char *key,
     return st__fail(ST_BAD_VALUE, "a fallback needs a dispatch key");
   }
   ST_TRY(find_key(lib, key, &k));
-  ST_TRY(name_slot("fallback", "", st__key_name(k), &slot));
   ST_TRY(st__prepare_fallback(k, kernel, lib->flags & ST_REPLACE, &r));
-  return keep_registration(lib, r, slot);
+  return keep_registrations(lib, &r, 1);
 }
 
 st_status st__library_define(st_library *lib, const st_definition *d,
@@ -357,8 +330,8 @@ static st_status link_items(st_library *lib, st_library *old) {
   const size_t size = (size_t)(n + ndrop + 1) * sizeof(st_registration *);
   st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
   if (!list) return ST_NO_MEMORY;
-  for (int i = 0; i < n; i++) list[i] = lib->items[i].r;
-  for (int i = 0; i < ndrop; i++) list[n + i] = old->items[ndrop - 1 - i].r;
+  for (int i = 0; i < n; i++) list[i] = lib->items[i];
+  for (int i = 0; i < ndrop; i++) list[n + i] = old->items[ndrop - 1 - i];
   const st_status status = st__link_silent(list, n, list + n, ndrop);
   if (status == ST_OK) {
     if (old) old->n = 0;
@@ -402,13 +375,15 @@ static st_status new_library(const char *ns, const char *debug,
   st_library *lib = st__alloc_zero(ST_MEM_REGISTRY, sizeof *lib);
   if (!lib) return ST_NO_MEMORY;
   lib->ns = st__strndup(ST_MEM_REGISTRY, ns, strlen(ns));
+  if (!lib->ns) {
+    free_library(lib);
+    return ST_NO_MEMORY;
+  }
   st__lock();
-  const st_status status = lib->ns ? st__intern(debug, &lib->debug)
-                                   : ST_NO_MEMORY;
+  lib->debug = st__intern_debug(debug);
   st__unlock();
-  if (status == ST_OK) *out = lib;
-  else free_library(lib);
-  return status;
+  *out = lib;
+  return ST_OK;
 }
 
 st_status st__library_open(const char *ns, st_library_kind kind,
@@ -452,8 +427,8 @@ void st__library_close(st_library **handle) {
   lock();
   release_namespace(lib);
   for (int i = lib->n - 1; i >= 0; i--) {
-    if (lib->is_committed) st__unregister(&lib->items[i].r);
-    else st__discard_owned(&lib->items[i].r);
+    if (lib->is_committed) st__unregister(&lib->items[i]);
+    else st__discard_owned(&lib->items[i]);
   }
   unlock(ST_OK);
   free_library(lib);
@@ -480,8 +455,8 @@ static int find_replaced(const st_library *lib, const st_library *staged,
                          st_registration **old) {
   int n = 0;
   for (int i = staged->n - 1; i >= 0 && (lib->flags & ST_REPLACE); i--) {
-    const int at = find_slot(lib, staged->items[i].slot);
-    if (at >= 0) old[n++] = lib->items[at].r;
+    const int at = find_slot(lib, staged->items[i]);
+    if (at >= 0) old[n++] = lib->items[at];
   }
   return n;
 }
@@ -489,9 +464,9 @@ static int find_replaced(const st_library *lib, const st_library *staged,
 static void remove_replaced(st_library *lib, const st_library *staged,
                             bool discards) {
   for (int i = 0; i < staged->n && (lib->flags & ST_REPLACE); i++) {
-    const int at = find_slot(lib, staged->items[i].slot);
+    const int at = find_slot(lib, staged->items[i]);
     if (at < 0) continue;
-    if (discards) st__discard_owned(&lib->items[at].r);
+    if (discards) st__discard_owned(&lib->items[at]);
     remove_item(lib, at);
   }
 }
@@ -501,7 +476,7 @@ static st_status link_staged(st_library *lib, st_library *staged) {
   const size_t size = (size_t)(2 * n + 1) * sizeof(st_registration *);
   st_registration **list = st__alloc(ST_MEM_SCRATCH, size);
   if (!list) return ST_NO_MEMORY;
-  for (int i = 0; i < n; i++) list[i] = staged->items[i].r;
+  for (int i = 0; i < n; i++) list[i] = staged->items[i];
   const int ndrop = find_replaced(lib, staged, list + n);
   const st_status status = st__link_silent(list, n, list + n, ndrop);
   if (status == ST_OK) {

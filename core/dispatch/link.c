@@ -20,14 +20,12 @@ static void free_registration(st_retired *self) {
 /* Under the mutex. */
 static st_status new_registration(st_registered what, const char *debug,
                                   int flags, st_registration **out) {
-  const char *kept;
-  ST_TRY(st__intern(debug, &kept));
   st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
   if (!r) return ST_NO_MEMORY;
   r->retired.free = free_registration;
   r->what = what;
   r->flags = flags;
-  r->debug = kept;
+  r->debug = st__intern_debug(debug);
   *out = r;
   return ST_OK;
 }
@@ -37,6 +35,7 @@ static st_status name_definition(st_registration *r,
                                  const st_definition *d) {
   char signature[2048];
   st__signature_text(r->schema, signature, sizeof signature);
+  ST_TRY(st__check_permanent());
   ST_TRY(st__intern(d->doc, &r->doc));
   ST_TRY(st__intern(signature, &r->signature));
   r->tags = d->tags;
@@ -114,9 +113,10 @@ static st_status prepare_kernel(const char *name, st_key key,
   st_registration *r = NULL;
   st_op *op;
   ST_TRY(prepare_code(ST_REGISTERED_KERNEL, key, kernel, flags, &r));
-  if (st__name_op(name, n, overload, &op) != ST_OK) {
+  const st_status status = st__name_op(name, n, overload, &op);
+  if (status != ST_OK) {
     free_registration(&r->retired);
-    return ST_NO_MEMORY;
+    return status;
   }
   r->op = op;
   r->free_ctx = kernel->free_ctx;
@@ -184,6 +184,7 @@ static st_schema *keep_schema(st_op *op, st_registration *r) {
     return kept;
   }
   kept = r->schema;
+  st__count_permanent(st__schema_size(kept));
   kept->next = op->schemas;
   op->schemas = kept;
   return kept;

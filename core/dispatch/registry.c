@@ -7,6 +7,31 @@
 #include "base/memory.h"
 #include "dispatch/entry.h"
 
+/* -- Permanent memory ----------------------------------------------------- */
+
+enum { MAX_PERMANENT = 64 << 20 };  /* bytes */
+static size_t permanent;            /* bytes in use; under the mutex */
+
+st_status st__check_permanent(void) {
+  if (permanent < MAX_PERMANENT) return ST_OK;
+  return st__fail(ST_BAD_STATE, "the names, schemas and texts of operators "
+                  "are kept for the life of the process, and they have "
+                  "reached their limit of %d MB: use the same names again",
+                  MAX_PERMANENT >> 20);
+}
+
+void st__count_permanent(size_t size) { permanent += size; }
+
+/* Allocates n zeroed bytes that are never freed. */
+static st_status alloc_permanent(size_t n, void *out) {
+  ST_TRY(st__check_permanent());
+  void *p = st__alloc_zero(ST_MEM_REGISTRY, n);
+  if (!p) return ST_NO_MEMORY;
+  permanent += n;
+  memcpy(out, &p, sizeof p);
+  return ST_OK;
+}
+
 /* -- Names ---------------------------------------------------------------- */
 
 /* A hash table of names that never grows and never frees a name. New names are
@@ -31,24 +56,32 @@ static st_name *find_name(const char *s, size_t n) {
 }
 
 /* Under the mutex. */
-static st_name *intern(const char *s, size_t n) {
-  st_name *name = find_name(s, n);
-  if (name) return name;
-  name = st__alloc_zero(ST_MEM_REGISTRY, sizeof *name + n + 1);
-  if (!name) return NULL;
+static st_status intern(const char *s, size_t n, st_name **out) {
+  st_name *name = *out = find_name(s, n);
+  if (name) return ST_OK;
+  ST_TRY(alloc_permanent(sizeof *name + n + 1, &name));
   name->hash = hash_of(s, n);
   name->len = (uint32_t)n;
   memcpy(name->text, s, n);
   _Atomic(st_name *) *bucket = &buckets[name->hash % BUCKETS];
   name->next = atomic_load(bucket);
   atomic_store(bucket, name);
-  return name;
+  *out = name;
+  return ST_OK;
 }
 
 st_status st__intern(const char *s, const char **out) {
-  const st_name *name = s ? intern(s, strlen(s)) : NULL;
-  *out = name ? name->text : "";
-  return s && !name ? ST_NO_MEMORY : ST_OK;
+  st_name *name = NULL;
+  *out = "";
+  if (!s) return ST_OK;
+  ST_TRY(intern(s, strlen(s), &name));
+  *out = name->text;
+  return ST_OK;
+}
+
+const char *st__intern_debug(const char *s) {
+  const char *text;
+  return st__intern(s, &text) == ST_OK ? text : "";
 }
 
 /* -- Operators ------------------------------------------------------------ */
@@ -92,15 +125,14 @@ static void link_op(st_op *op, st_name *name) {
 
 st_status st__name_op(const char *s, size_t n, const char *overload,
                       st_op **out) {
-  st_name *name = intern(s, n);
-  if (!name) return ST_NO_MEMORY;
+  st_name *name;
+  ST_TRY(intern(s, n, &name));
   st_op *op = find_overload(name, overload);
   if (!op) {
     const char *text, *full;
     ST_TRY(st__intern(overload, &text));
     ST_TRY(full_name(name, text, &full));
-    op = st__alloc_zero(ST_MEM_REGISTRY, sizeof *op);
-    if (!op) return ST_NO_MEMORY;
+    ST_TRY(alloc_permanent(sizeof *op, &op));
     op->name = name;
     op->overload = text;
     op->full = full;

@@ -174,7 +174,7 @@ end
 
 -- -- Operators ---------------------------------------------------------------
 
-local function namespace(ns)
+local function new_namespace(ns)
   return setmetatable({}, {
     __index = function(self, name)
       if type(name) ~= "string" then return nil end
@@ -185,18 +185,25 @@ local function namespace(ns)
   })
 end
 
+local namespaces = setmetatable({}, {__mode = "v"})
+local seal_namespace -- in a sandbox
+
+local function namespace(_, ns)
+  if type(ns) ~= "string" then return nil end
+  local operators = namespaces[ns]
+  if not operators then
+    operators = new_namespace(ns)
+    if seal_namespace then seal_namespace(operators, ns) end
+    namespaces[ns] = operators
+  end
+  return operators
+end
+
 --- Operators as objects: `st.ops.aten.add`, `st.ops.aten.add.Tensor`. They
 -- are called like functions and have the methods `schema`, `doc`, `name`,
 -- `overloads`, `tags`, `signature`, `kernel(key)`, `table`, `dump`,
 -- `redispatch(keys, ...)` and `call_for_key(key, ...)`.
-st.ops = setmetatable({}, {
-  __index = function(self, ns)
-    if type(ns) ~= "string" then return nil end
-    local operators = namespace(ns)
-    rawset(self, ns, operators)
-    return operators
-  end,
-})
+st.ops = setmetatable({aten = namespace(nil, "aten")}, {__index = namespace})
 
 -- -- Modules loaded on first use ---------------------------------------------
 
@@ -270,16 +277,11 @@ end
 -- included; for strided.sandbox.
 function core.seal()
   for name in pairs(LAZY) do local _ = st[name] end
-  for ns, operators in pairs(st.ops) do
+  function seal_namespace(operators, ns)
     seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
   end
-  seal(st.ops, "st.ops", function(fields, ns)
-    if type(ns) ~= "string" then return nil end
-    local operators = namespace(ns)
-    seal(operators, "st.ops." .. ns, debug.getmetatable(operators).__index)
-    fields[ns] = operators
-    return operators
-  end)
+  for ns, operators in pairs(namespaces) do seal_namespace(operators, ns) end
+  seal(st.ops, "st.ops", namespace)
   seal(st.memory, "st.memory", nil, debug.getmetatable(st.memory).__call)
   core.fields = seal(st, "st", lookups.__index)
   shown.__newindex, shown.__metatable = refuse "the metatable of tensors",

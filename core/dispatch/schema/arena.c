@@ -34,6 +34,14 @@ char *st__arena_text(st_arena *a, const char *s, size_t n) {
   return p;
 }
 
+size_t st__arena_size(const st_arena *a) {
+  size_t size = 0;
+  for (const st_arena_chunk *c = a->chunks; c; c = c->next) {
+    size += sizeof *c + c->size;
+  }
+  return size;
+}
+
 void st__arena_free(st_arena *a) {
   for (st_arena_chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;

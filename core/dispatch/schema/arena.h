@@ -18,6 +18,8 @@ typedef struct st_arena {
 void *st__arena_alloc(st_arena *a, size_t n, size_t chunk);
 /* A NUL-terminated copy of n bytes. */
 char *st__arena_text(st_arena *a, const char *s, size_t n);
+/* The bytes of all its chunks. */
+size_t st__arena_size(const st_arena *a);
 void st__arena_free(st_arena *a);
 
 #endif

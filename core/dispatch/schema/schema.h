@@ -25,6 +25,8 @@ struct st_schema {
 st_status st__schema_parse(const char *text, const char *ns,
                            st_schema **out);
 void st__schema_free(st_schema **s);
+/* The bytes that a schema takes. */
+size_t st__schema_size(const st_schema *s);
 /* True if s is a valid name of an operator, overload, argument or namespace. */
 bool st__is_name(const char *s, size_t n);
 /* The index of the argument called name, or -1. */

@@ -244,6 +244,10 @@ fail:
   return status;
 }
 
+size_t st__schema_size(const st_schema *s) {
+  return st__arena_size(&(st_arena){ST_MEM_REGISTRY, s->arena});
+}
+
 void st__schema_free(st_schema **s) {
   if (!*s) return;
   st_arena arena = {ST_MEM_REGISTRY, (*s)->arena};
