@@ -198,6 +198,30 @@ describe("The rule for fallbacks", function()
   end)
 end)
 
+local POLES = [=[{"id":"p-1","op":"aten::polygamma","args":[1,{"dtype":"float32",
+"shape":[3],"strides":[1],"offset":0,"storage":[-1,1,-2]}],"kwargs":{},
+"expect":{"out":[{"dtype":"float32","shape":[3],"strides":[1],"offset":0,
+"storage":[1291369695936512,1.644934,322842423984128]}]},
+"tol":[0.0001,1e-05]}]=]
+
+describe("The rule for poles", function()
+  it("takes a large number where the result is infinite", function()
+    assert.equal("by design", verdict(case(POLES)))
+  end)
+
+  it("does not take another number, or another place", function()
+    for _, change in ipairs {
+      function(c) c.expect.out[1].storage[1] = 0.5 end,
+      function(c) c.expect.out[1].storage[2] = 1e15 end,
+      function(c) c.expect.out[1].storage[2] = 1.5 end,
+      function(c) c.args[2].storage[1] = -1.5 end,
+      function(c) c.args[1] = 2 end,
+    } do
+      assert.is_false(verdict(case(POLES, change)))
+    end
+  end)
+end)
+
 describe("The rules for what changed", function()
   local function of(op, args, more)
     local c = {id = "z", op = "aten::" .. op, args = args, kwargs = {}}

@@ -7,7 +7,6 @@ return {
   ["aten::_unsafe_masked_index"] = 26,
   ["aten::_unsafe_masked_index_put_accumulate"] = 26,
   ["aten::alias_copy"] = 11,
-  ["aten::all.dims"] = 4,
   ["aten::cholesky_inverse"] = 10,
   ["aten::complex"] = 26,
   ["aten::einsum"] = 485,
