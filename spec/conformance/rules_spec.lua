@@ -198,8 +198,9 @@ describe("The rule for fallbacks", function()
   end)
 end)
 
-local POLES = [=[{"id":"p-1","op":"aten::polygamma","args":[1,{"dtype":"float32",
-"shape":[3],"strides":[1],"offset":0,"storage":[-1,1,-2]}],"kwargs":{},
+local POLES = [=[{"id":"p-1","op":"aten::polygamma","args":[1,
+{"dtype":"float32","shape":[3],"strides":[1],"offset":0,"storage":[-1,1,-2]}],
+"kwargs":{},
 "expect":{"out":[{"dtype":"float32","shape":[3],"strides":[1],"offset":0,
 "storage":[1291369695936512,1.644934,322842423984128]}]},
 "tol":[0.0001,1e-05]}]=]

@@ -1,5 +1,5 @@
 --- Names, schemas and documentation of operators are permanent, but bounded.
--- axes:
+-- axes: lua
 
 local build = require "spec.support.build"
 local st = require "strided"
