@@ -27,6 +27,7 @@ dependencies = {
 build = {
   type = "command",
   build_command = [[
+command -v make >/dev/null || export CMAKE_GENERATOR=Ninja
 cmake -S . -B build.luarocks -DCMAKE_BUILD_TYPE=Release \
   -DLUA_INCDIR="$(LUA_INCDIR)" -DLUADIR="$(LUADIR)" \
   -DLIBDIR="$(LIBDIR)" -DBINDIR="$(BINDIR)" &&
