@@ -40,7 +40,6 @@
  * NULL: luaopen fills it. ORDER UD: state.c. */
 #define ST_UD_MAP(X)  \
   X(TENSOR, "Tensor", NULL)                     \
-  X(DTYPE, "dtype", NULL)                       \
   X(SCALAR, "scalar", st__meta_scalar)          \
   X(GENERATOR, "Generator", st__meta_generator) \
   X(OPERATOR, "operator", NULL)                 \

@@ -24,7 +24,7 @@ core.set_home((debug.getinfo(1, "S").source:gsub("init%.lua$", "")))
 -- -- Values ------------------------------------------------------------------
 
 for _, name in pairs {
-  "complex", "float", "int64", "none", "newaxis", "ellipsis", "tensor",
+  "complex", "float", "int", "none", "newaxis", "ellipsis", "tensor",
   "is_tensor", "may_share_memory", "memory", "memory_fail_at", "scope", "keep",
   "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
   "get_rng_state", "set_rng_state",
@@ -35,10 +35,10 @@ for _, name in pairs {
   "inference_mode", "is_inference_mode_enabled", "is_jit_enabled",
   "set_jit_enabled", "mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
-  "strict_registration", "warnings", "schema", "get_default_dtype",
-  "set_default_dtype", "contiguous_format", "preserve_format",
+  "strict_registration", "warnings", "schema", "dtype_info",
+  "get_default_dtype", "set_default_dtype", "contiguous_format", "preserve_format",
   "channels_last", "channels_last_3d", "bool", "uint8", "int8", "int16",
-  "int32", "float16", "bfloat16", "float32", "float64", "complex32",
+  "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32",
   "bcomplex32", "complex64", "complex128",
 } do
   st[name] = core[name]
@@ -123,6 +123,17 @@ end
 -- @function set_jit_enabled
 -- @tparam boolean flag
 -- @treturn boolean the previous value
+
+--- What a dtype is: `dtype`, its name, `itemsize` in bytes, `bits` (of a part,
+-- for a complex dtype), `is_floating_point`, `is_complex`, `is_signed`, and the
+-- limits `min`, `max`, `eps` (of 1) and `tiny` (the smallest normal number),
+-- which bool, and `eps` and `tiny` integers do not have.
+--
+-- A dtype is a string, its name, so a comparison is `t.dtype == "float32"`; a
+-- string has no fields, so `t.dtype.itemsize` is nil.
+-- @function dtype_info
+-- @tparam string dtype
+-- @treturn table
 
 -- -- Tensors -----------------------------------------------------------------
 

@@ -49,6 +49,7 @@ names.synonyms = read [[
 --- Functions of the module.
 names.functions = read [[
   array=tensor asarray=tensor as_tensor=tensor identity=eye permutation=randperm
+  finfo=dtype_info iinfo=dtype_info
   isTensor=is_tensor manualSeed=manual_seed getNumThreads=get_num_threads
   setNumThreads=set_num_threads getRNGState=get_rng_state
   setRNGState=set_rng_state
@@ -70,6 +71,11 @@ local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "
 names.advice = {
   T = "write t:t() for a matrix, t:mT() for the last two dimensions, or "
     .. "t:permute(...)",
+  type = "t.dtype is the name of the dtype, t:to(dtype) converts, "
+    .. "st.is_tensor(value) tests for a tensor",
+  dtype = "a dtype is its name, as in t.dtype == \"float32\"; "
+    .. "st.dtype_info(name) gives its size and limits",
+  itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
   cuda = "there is no such device; st.ops and libraries may bring others",

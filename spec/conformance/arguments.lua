@@ -65,7 +65,7 @@ function arguments.decode(seen, v)
   if type(v) ~= "table" then return v end
   if arguments.is_tensor(v) then return new_tensor(seen, v) end
   if v.v then return seen.known[v.v + 1] end
-  if v.int then return st.int64(v.int) end
+  if v.int then return st.int(v.int) end
   if v.float ~= nil then return st.float(arguments.number(v.float)) end
   if v.complex then
     return st.complex(arguments.number(v.complex[1]),

@@ -143,7 +143,7 @@ describe("A schema", function()
                  {false, false}}, got)
     assert.is_nil(s.args[14].default)
     s = st.schema("f(int i=9007199254740993) -> ()", "x") -- no double
-    assert.equal(st.int64 "9007199254740993", s.args[1].default)
+    assert.equal(st.int "9007199254740993", s.args[1].default)
   end)
 
   it("says which C types its operator has", function()

@@ -151,14 +151,14 @@ local function same(a, b)
   for d = 1, #a.shape do
     if a.shape[d] ~= b.shape[d] then return false, "shape" end
   end
-  if a.dtype.is_complex then
+  if a:is_complex() then
     a, b = st.view_as_real(a:contiguous()), st.view_as_real(b:contiguous())
   end
   local is_nan = a:ne(a)
   if not is_nan:equal(b:ne(b)) then return false, "NaN" end
   a, b = a:masked_fill(is_nan, 0), b:masked_fill(is_nan, 0)
   if not a:equal(b) then return false, "values" end
-  if a.dtype.is_floating_point and not a:signbit():equal(b:signbit()) then
+  if a:is_floating_point() and not a:signbit():equal(b:signbit()) then
     return false, "signs of zeros"
   end
   return true
@@ -186,7 +186,7 @@ end
 local function widened(inputs)
   local out = {}
   for i, t in ipairs(inputs) do
-    out[i] = t.dtype.is_floating_point and t:to "float64" or t
+    out[i] = t:is_floating_point() and t:to "float64" or t
   end
   return out
 end
@@ -196,14 +196,14 @@ local function gradients(f, inputs, k, j, is_twice)
   local own, wanted = {}, {}
   for i, t in ipairs(inputs) do
     own[i] = t:detach()
-    if t.dtype.is_floating_point then
+    if t:is_floating_point() then
       own[i]:requires_grad_()
       wanted[#wanted + 1] = own[i]
     end
   end
   own[#own + 1], own[#own + 2] = k, j
   local y = f(unpack(own))
-  if #wanted == 0 or not y.requires_grad or y.dtype.is_complex then
+  if #wanted == 0 or not y.requires_grad or y:is_complex() then
     return {}
   end
   local list = {st.grad(y:sum(), wanted, {allow_unused = true,

@@ -54,13 +54,13 @@ end)
 -- what it does, its call, what the error says
 local REFUSED = {
   {"a base that positions cannot count from", function()
-    return st.ones(2, 3):nonzero {base = st.int64 "9223372036854775806"}
+    return st.ones(2, 3):nonzero {base = st.int "9223372036854775806"}
   end, "'base' must be 0 or 1"},
   {"a triangle with more rows than can be counted", function()
-    return st.triu_indices(st.int64 "9223372036854775807", 4)
+    return st.triu_indices(st.int "9223372036854775807", 4)
   end, "row and col must be from 0"},
   {"bytes far behind a tensor", function()
-    return core.get_bytes(st.ones(2), st.int64 "9223372036854775806", 3)
+    return core.get_bytes(st.ones(2), st.int "9223372036854775806", 3)
   end, "outside the 8 bytes"},
   {"masked_scatter from a tensor without data", function()
     return st.ones(2):masked_scatter(st.ones({2}, {dtype = "bool"}),
@@ -92,7 +92,7 @@ end)
 describe("A meta tensor", function()
   it("weighs nothing, however many elements it has", function()
     local garbage = setmetatable({{}}, {__mode = "v"})
-    local t = st.empty({st.int64 "1152921504606846975"},
+    local t = st.empty({st.int "1152921504606846975"},
                        {device = "meta", dtype = "float64"})
     collectgarbage "stop" -- so that only what was allocated can start it
     t:neg()

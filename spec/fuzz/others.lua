@@ -130,7 +130,7 @@ local TOUCHES = {
   end,
   function(c, t) return st.trace(st.add, t, values.integer(c)) end,
   function(c) return st.Generator(values.odd(c)) end,
-  function(c) return st.int64(values.odd(c)) end,
+  function(c) return st.int(values.odd(c)) end,
   function(c) return st.complex(values.odd(c), values.odd(c)) end,
   function(c) return st.help(values.odd(c)) end,
   function(c) return core.packet(values.odd(c)) end,

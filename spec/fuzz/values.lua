@@ -56,8 +56,8 @@ end
 -- No amount between the small and the huge: those may really be allocated.
 local HUGE = {
   2 ^ 48, 2 ^ 53, -2 ^ 53, 2 ^ 62, -2 ^ 62, -2 ^ 63, 2 ^ 63 - 1024,
-  st.int64 "9223372036854775807", st.int64 "-9223372036854775808",
-  st.int64 "9223372036854775806", st.int64 "9007199254740993",
+  st.int "9223372036854775807", st.int "-9223372036854775808",
+  st.int "9223372036854775806", st.int "9007199254740993",
 }
 
 -- For runs whose memory is limited from outside.

@@ -40,7 +40,7 @@ local RUNS = {
   end},
   {"back to Lua", function()
     return square:totable(), square.shape, square:stride(), square[1][1],
-           st.int64 "9007199254740993", st.complex(1, 2)
+           st.int "9007199254740993", st.complex(1, 2)
   end},
   {"printing", function()
     return tostring(square), tostring(st.ones(20, 30))

@@ -21,7 +21,7 @@ describe("complex numbers of half precision", function()
     it("appear in promotion: " .. complex, function()
       assert.equal(complex, tostring(st.result_type(of(half), i)))
       assert.equal(complex, tostring(st.result_type(of(half), st.tensor(i))))
-      assert.is_true(st[complex].is_complex)
+      assert.is_true(st.dtype_info(complex).is_complex)
     end)
 
     it("are refused as results, with advice: " .. complex, function()

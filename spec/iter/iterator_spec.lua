@@ -360,7 +360,7 @@ describe("the iterator", function()
       assert.equal(tostring(st.complex(1, -2)), tostring(plan:get(1, 0)))
       t = st.zeros({1}, {dtype = "int64"})
       plan = nullary(t)
-      plan:set(1, 0, st.int64 "9007199254740993")
+      plan:set(1, 0, st.int "9007199254740993")
       assert.equal(tostring(t[{1}]:item()), tostring(plan:get(1, 0)))
     end)
 

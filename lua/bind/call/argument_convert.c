@@ -180,7 +180,7 @@ static bool to_enum(st__frame *f, int i, const st_arg *a, int idx) {
   bool ok;
   switch (a->type) {
     case ST_TYPE_DTYPE:
-      ok = st__to_dtype(f->h, f->L, idx, &dtype);
+      ok = st__to_dtype(f->L, idx, &dtype);
       if (ok) n = dtype;
       break;
     case ST_TYPE_FORMAT:

@@ -1,8 +1,9 @@
-/* Dtypes, memory formats, devices and sentinels as Lua values. There is one
- * object per dtype and Lua state, so that == works; its name is accepted where
- * a dtype is expected. Formats and devices are strings.
+/* Dtypes, memory formats, devices and sentinels as Lua values. A dtype, a
+ * format and a device are strings, their names, so that == compares them with
+ * a name that the script writes.
  */
 
+#include <float.h>
 #include <string.h>
 
 #include "bind.h"
@@ -18,18 +19,15 @@ static const char *to_name(lua_State *L, int idx) {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
-bool st__to_dtype(st__state *h, lua_State *L, int idx, st_dtype *out) {
+bool st__to_dtype(lua_State *L, int idx, st_dtype *out) {
   const char *name = to_name(L, idx);
-  if (name) return st_dtype_parse(name, out);
-  const st_dtype *d = st__testudata(h, L, idx, ST_UD_DTYPE);
-  if (d) *out = *d;
-  return d != NULL;
+  return name && st_dtype_parse(name, out);
 }
 
 st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
                          const char *arg) {
   st_dtype d = ST_FLOAT32;
-  if (st__to_dtype(h, L, idx, &d)) return d;
+  if (st__to_dtype(L, idx, &d)) return d;
   if (lua_type(L, idx) == LUA_TSTRING) {
     st__error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype '%.40s'",
               arg, lua_tostring(L, idx));
@@ -53,40 +51,63 @@ static bool is_complex(st_dtype d) {
          d == ST_COMPLEX128;
 }
 
-static int dtype_index(lua_State *L) {
-  st__state *h = st__state_of(L);
-  const st_dtype d = *(st_dtype *)st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
-  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-  if (strcmp(key, "name") == 0) {
-    lua_pushstring(L, st_dtype_name(d));                        /* [+1] */
-  } else if (strcmp(key, "itemsize") == 0) {
-    lua_pushinteger(L, (lua_Integer)st_dtype_size(d));          /* [+1] */
-  } else if (strcmp(key, "is_floating_point") == 0) {
-    lua_pushboolean(L, is_floating(d));                         /* [+1] */
-  } else if (strcmp(key, "is_complex") == 0) {
-    lua_pushboolean(L, is_complex(d));                          /* [+1] */
-  } else if (strcmp(key, "is_signed") == 0) {
-    lua_pushboolean(L, d != ST_BOOL && d != ST_UINT8);          /* [+1] */
-  } else {
-    return 0;
+/* An integer dtype's smallest and largest number. */
+static void push_integer_limits(st__state *h, lua_State *L, st_dtype d) {
+  const int bits = 8 * (int)st_dtype_size(d);
+  const bool is_signed = d != ST_UINT8;
+  const int64_t max = is_signed ? INT64_MAX >> (64 - bits) : UINT8_MAX;
+  st__push_int(h, L, is_signed ? -max - 1 : 0); /* [+1] */
+  lua_setfield(L, -2, "min");                   /* [-1] */
+  st__push_int(h, L, max);                      /* [+1] */
+  lua_setfield(L, -2, "max");                   /* [-1] */
+}
+
+/* The limits of a floating dtype, and of a complex one's parts. */
+static void push_float_limits(lua_State *L, st_dtype d) {
+  double max = FLT_MAX, eps = FLT_EPSILON, tiny = FLT_MIN;
+  switch (d) {
+    case ST_FLOAT64: case ST_COMPLEX128:
+      max = DBL_MAX, eps = DBL_EPSILON, tiny = DBL_MIN;
+      break;
+    case ST_FLOAT16: case ST_COMPLEX32:
+      max = 65504, eps = 0x1p-10, tiny = 0x1p-14;
+      break;
+    case ST_BFLOAT16: case ST_BCOMPLEX32:
+      max = 0x1.FEp127, eps = 0x1p-7, tiny = 0x1p-126;
+      break;
+    default: break;
   }
-  return 1;
+  const struct { const char *name; double value; } limits[] = {
+    {"min", -max}, {"max", max}, {"eps", eps}, {"tiny", tiny}};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    lua_pushnumber(L, limits[i].value);         /* [+1] */
+    lua_setfield(L, -2, limits[i].name);        /* [-1] */
+  }
 }
 
-static int dtype_tostring(lua_State *L) {
+/* dtype_info(dtype): a table that describes the dtype */
+static int dtype_info(lua_State *L) {
   st__state *h = st__state_of(L);
-  const st_dtype *d = st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
-  lua_pushstring(L, st_dtype_name(*d)); /* [+1] */
+  const st_dtype d = st__check_dtype(h, L, 1, "dtype");
+  const bool has_parts = is_complex(d), is_float = is_floating(d);
+  const struct { const char *name; bool value; } flags[] = {
+    {"is_floating_point", is_float}, {"is_complex", has_parts},
+    {"is_signed", d != ST_BOOL && d != ST_UINT8}};
+  lua_createtable(L, 0, 10);                    /* [+1] */
+  st__push_dtype(h, L, d);                      /* [+1] */
+  lua_setfield(L, -2, "dtype");                 /* [-1] */
+  lua_pushinteger(L, (lua_Integer)st_dtype_size(d)); /* [+1] */
+  lua_setfield(L, -2, "itemsize");              /* [-1] */
+  lua_pushinteger(L, (lua_Integer)st_dtype_size(d) * 8 /
+                     (has_parts ? 2 : 1));      /* [+1] */
+  lua_setfield(L, -2, "bits");                  /* [-1] */
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    lua_pushboolean(L, flags[i].value);         /* [+1] */
+    lua_setfield(L, -2, flags[i].name);         /* [-1] */
+  }
+  if (is_float || has_parts) push_float_limits(L, d);
+  else if (d != ST_BOOL) push_integer_limits(h, L, d);
   return 1;
-}
-
-/* st.int64(x): an exact integer, from a number or a decimal string */
-static int dtype_call(lua_State *L) {
-  st__state *h = st__state_of(L);
-  const st_dtype d = *(st_dtype *)st__checkudata(h, L, 1, ST_UD_DTYPE, "self");
-  if (d == ST_INT64) return st__new_int64(h, L, 2); /* [+1] */
-  return st__error(h, L, ST_BAD_TYPE, "%s is a dtype, not a function",
-                   st_dtype_name(d));
 }
 
 static int get_default_dtype(lua_State *L) {
@@ -133,31 +154,20 @@ static int sentinel_tostring(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {
-  {"get_default_dtype", get_default_dtype},
+  {"dtype_info", dtype_info}, {"get_default_dtype", get_default_dtype},
   {"set_default_dtype", set_default_dtype}, {NULL, NULL}
-};
-static const luaL_Reg dtype_methods[] = {
-  {"__index", dtype_index}, {"__tostring", dtype_tostring},
-  {"__call", dtype_call}, {NULL, NULL}
 };
 static const luaL_Reg sentinel_methods[] = {
   {"__tostring", sentinel_tostring}, {NULL, NULL}
 };
 
-static void set_methods(st__state *h, lua_State *L, st_ud_kind kind,
-                        const luaL_Reg *fns) {
-  st__push_meta(h, L, kind); /* [+1] */
-  st__set_functions(h, L, fns);
-  lua_pop(L, 1);             /* [-1] */
-}
-
 void st__open_dtype(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  set_methods(h, L, ST_UD_DTYPE, dtype_methods);
-  set_methods(h, L, ST_UD_SENTINEL, sentinel_methods);
+  st__push_meta(h, L, ST_UD_SENTINEL);                 /* [+1] */
+  st__set_functions(h, L, sentinel_methods);
+  lua_pop(L, 1);                                       /* [-1] */
   for (int d = 0; d < ST_DTYPE_ALL; d++) {
-    st_dtype *ud = st__newudata(h, L, ST_UD_DTYPE, sizeof *ud);   /* [+1] */
-    *ud = (st_dtype)d;
+    lua_pushstring(L, st_dtype_name((st_dtype)d));     /* [+1] */
     lua_pushvalue(L, -1);                              /* [+1] */
     h->dtype_ref[d] = luaL_ref(L, LUA_REGISTRYINDEX);  /* [-1] */
     lua_setfield(L, -2, st_dtype_name((st_dtype)d));   /* [-1] */

@@ -3,7 +3,7 @@
  * decides: 3 is an integer and 3.0 a float. A scalar userdata represents what a
  * Lua number cannot: st.complex(re, im), st.float(x) (a float even if it is
  * integral) and, where there are neither integers nor int64_t cdata,
- * st.int64(x).
+ * st.int(x).
  *
  * Note [Negative zero]
  * Before Lua 5.3 -0.0 is converted to an integer, too: it is the value of -n
@@ -107,7 +107,7 @@ static void push_scalar_ud(st__state *h, lua_State *L, st_scalar s) {
   *ud = s;
 }
 
-/* Pushes an integer that a double cannot represent, or that st.int64 makes, as
+/* Pushes an integer that a double cannot represent, or that st.int makes, as
  * an exact integer. */
 static void push_exact(st__state *h, lua_State *L, int64_t i) {
 #if LUA_VERSION_NUM >= 503
@@ -165,20 +165,22 @@ static int new_float(lua_State *L) {
   return 1;
 }
 
-int st__new_int64(st__state *h, lua_State *L, int idx) {
+/* int(x): an exact integer, from a number or a decimal string */
+static int new_int(lua_State *L) {
+  st__state *h = st__state_of(L);
   int64_t i;
-  if (lua_type(L, idx) == LUA_TSTRING) {
+  if (lua_type(L, 1) == LUA_TSTRING) {
     size_t n;
-    const char *text = lua_tolstring(L, idx, &n);
+    const char *text = lua_tolstring(L, 1, &n);
     char *end;
     errno = 0;
     i = strtoll(text, &end, 10);
     if (end == text || end != text + n || errno) {
-      return st__error(h, L, ST_BAD_VALUE, "int64: '%.40s' is not a 64-bit "
+      return st__error(h, L, ST_BAD_VALUE, "int: '%.40s' is not a 64-bit "
                        "integer", text);
     }
   } else {
-    i = st__check_int(h, L, idx, "x");
+    i = st__check_int(h, L, 1, "x");
   }
   push_exact(h, L, i); /* [+1] */
   return 1;
@@ -281,7 +283,7 @@ static int scalar_arithmetic(lua_State *L) {
                      st__type_name(h, L, 1), st__type_name(h, L, 2));
   }
   if (a.kind != ST_SCALAR_COMPLEX && b.kind != ST_SCALAR_COMPLEX) {
-    return st__error(h, L, ST_BAD_TYPE, "values of st.float and st.int64 are "
+    return st__error(h, L, ST_BAD_TYPE, "values of st.float and st.int are "
                      "arguments for operators and have no arithmetic");
   }
   to_complex(&a, x);
@@ -306,7 +308,8 @@ static int scalar_negate(lua_State *L) {
 /* -- Opening -------------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {
-  {"complex", new_complex}, {"float", new_float}, {NULL, NULL}
+  {"complex", new_complex}, {"float", new_float}, {"int", new_int},
+  {NULL, NULL}
 };
 
 static const luaL_Reg methods[] = {

@@ -15,12 +15,11 @@ int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg);
 void st__push_int(st__state *h, lua_State *L, int64_t i);      /* [+1] */
 void st__push_scalar(st__state *h, lua_State *L, st_scalar s); /* [+1] */
 /* Pushes the integer, or decimal string, at idx as an exact integer. [+1] */
-int st__new_int64(st__state *h, lua_State *L, int idx);
 void st__open_scalar(st__state *h, lua_State *L);              /* [0] */
 
 /* -- dtype_object.c -------------------------------------------------------- */
 
-bool st__to_dtype(st__state *h, lua_State *L, int idx, st_dtype *out);
+bool st__to_dtype(lua_State *L, int idx, st_dtype *out);
 st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
                          const char *arg);
 void st__push_dtype(st__state *h, lua_State *L, st_dtype d); /* [+1] */

@@ -21,7 +21,7 @@ describe("conversion", function()
     {{{1, 2}, {3, 4}, {5, 6}}, "int64", {3, 2}},
     {{1 / 0}, "float32", {1}}, {{-1e300}, "float32", {1}},
     {st.complex(1, 2), "complex64", {}}, {{1, st.complex(0, 1)}, "complex64",
-    {2}}, {st.float(2), "float32", {}}, {st.int64(7), "int64", {}},
+    {2}}, {st.float(2), "float32", {}}, {st.int(7), "int64", {}},
   }
   for i, row in ipairs(inferred) do
     it(("infers dtype and shape: row %d"):format(i), function()
@@ -108,11 +108,11 @@ describe("conversion", function()
     for _, digits in ipairs(big) do
       it("is exact: " .. digits, function()
         local t = st.full({1}, 0, {dtype = "int64"})
-        t:fill_(st.int64(digits))
+        t:fill_(st.int(digits))
         assert.equal(digits, text(t:item()))
         assert.equal(digits, text(t:totable()[1]))
         assert.equal(digits, text(t[1]))
-        assert.equal(digits, text(st.tensor(st.int64(digits)):item()))
+        assert.equal(digits, text(st.tensor(st.int(digits)):item()))
       end)
     end
 
@@ -123,10 +123,10 @@ describe("conversion", function()
 
     it("refuses what is no integer", function()
       for _, x in ipairs {"", "1x", "9223372036854775808", "0x1"} do
-        raises(("'%s' is not a 64-bit integer"):format(x), st.int64, x)
+        raises(("'%s' is not a 64-bit integer"):format(x), st.int, x)
       end
-      raises({"integer", "number with a fraction"}, st.int64, 1.5)
-      raises({"integer", "got table"}, st.int64, {})
+      raises({"integer", "number with a fraction"}, st.int, 1.5)
+      raises({"integer", "got table"}, st.int, {})
     end)
 
     if rawget(_G, "jit") then
@@ -135,7 +135,7 @@ describe("conversion", function()
         local x = ffi.new("int64_t", -3)
         assert.equal(-3, st.tensor({x})[1])
         assert.same({-2, -1}, (st.tensor {1, 2} + x):totable())
-        local y = st.tensor(st.int64 "4611686018427387905"):item()
+        local y = st.tensor(st.int "4611686018427387905"):item()
         assert.is_true(ffi.istype("int64_t", y))
       end)
     end
@@ -207,7 +207,7 @@ describe("conversion", function()
       {"int32", 2, "int32"}, {"int32", 2.5, "float32"},
       {"float64", 2.5, "float64"}, {"float16", 2, "float16"},
       {"bool", 2, "int64"}, {"uint8", true, "uint8"},
-      {"int32", st.float(2), "float32"}, {"int8", st.int64(1), "int8"},
+      {"int32", st.float(2), "float32"}, {"int8", st.int(1), "int8"},
       {"float64", st.complex(0, 1), "complex128"},
     }
     for i, row in ipairs(rows) do
@@ -235,14 +235,60 @@ describe("conversion", function()
   end)
 
   describe("of dtypes", function()
-    it("names them, and each is one object", function()
+    it("names them, and compares them with a name", function()
       local t = st.zeros({1}, {dtype = st.int16})
-      assert.equal(st.int16, t.dtype)
-      assert.equal("int16", tostring(t.dtype))
-      assert.not_equal(st.int32, t.dtype)
-      assert.equal(2, st.int16.itemsize)
-      assert.is_true(st.bfloat16.is_floating_point)
-      assert.is_true(st.complex64.is_complex)
+      assert.is_true(t.dtype == "int16")
+      assert.is_true(t.dtype == st.int16)
+      assert.is_false(t.dtype == "int32")
+      assert.is_true(st.promote_types("int8", "uint8") == "int16")
+      assert.is_true(st.get_default_dtype() == "float32")
+      assert.equal("a int16", "a " .. t.dtype)
+    end)
+
+    -- dtype, itemsize, bits, is_floating_point, is_complex, is_signed
+    for _, row in ipairs {
+      {"bool", 1, 8, false, false, false},
+      {"uint8", 1, 8, false, false, false},
+      {"int16", 2, 16, false, false, true},
+      {"int64", 8, 64, false, false, true},
+      {"bfloat16", 2, 16, true, false, true},
+      {"float64", 8, 64, true, false, true},
+      {"complex64", 8, 32, false, true, true},
+    } do
+      it("describes " .. row[1], function()
+        local info = st.dtype_info(row[1])
+        assert.same(row, {info.dtype, info.itemsize, info.bits,
+                          info.is_floating_point, info.is_complex,
+                          info.is_signed})
+      end)
+    end
+
+    -- The limits that torch.finfo and torch.iinfo have: min, max, eps, tiny.
+    for _, row in ipairs {
+      {"int8", -128, 127}, {"uint8", 0, 255}, {"int32", -2^31, 2^31 - 1},
+      {"float16", -65504, 65504, 2^-10, 2^-14},
+      {"bfloat16", -(2 - 2^-7) * 2^127, (2 - 2^-7) * 2^127, 2^-7, 2^-126},
+      {"float32", -(2 - 2^-23) * 2^127, (2 - 2^-23) * 2^127, 2^-23, 2^-126},
+      {"float64", -(2 - 2^-52) * 2^1023, (2 - 2^-52) * 2^1023, 2^-52,
+       2^-1022},
+      {"complex128", -(2 - 2^-52) * 2^1023, (2 - 2^-52) * 2^1023, 2^-52,
+       2^-1022},
+    } do
+      it("knows the limits of " .. row[1], function()
+        local info = st.dtype_info(row[1])
+        for i, name in ipairs {"min", "max", "eps", "tiny"} do
+          assert.is_true(info[name] == row[i + 1], name)
+        end
+      end)
+    end
+
+    it("knows the limits of int64 exactly", function()
+      local info = st.dtype_info "int64"
+      assert.equal(st.int "-9223372036854775808", info.min)
+      assert.equal(st.int "9223372036854775807", info.max)
+      assert.is_nil(st.dtype_info "bool".max)
+      assert.equal(2^-23, st.finfo "float32".eps)
+      raises("there is no dtype 'float3'", st.dtype_info, "float3")
     end)
 
     it("truncates, wraps, and takes all but zero for true (Y6)", function()

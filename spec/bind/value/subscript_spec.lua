@@ -36,7 +36,7 @@ describe("a subscript", function()
     end)
 
     it("is exact for int64 beyond 2^53", function()
-      local t = st.tensor({st.int64 "9007199254740993"})
+      local t = st.tensor({st.int "9007199254740993"})
       assert.equal("9007199254740993", (tostring(t[1]):gsub("LL$", "")))
     end)
   end)
