@@ -20,6 +20,7 @@ int luaopen_strided_core(lua_State *L) {
   st__open_operator(h, L);
   st__open_dtype(h, L);
   st__open_scalar(h, L);
+  st__open_shape(h, L);
   st__open_tensor(h, L);
   st__open_from_table(h, L);
   st__open_subscript(h, L);

@@ -24,7 +24,7 @@ core.set_home((debug.getinfo(1, "S").source:gsub("init%.lua$", "")))
 -- -- Values ------------------------------------------------------------------
 
 for _, name in pairs {
-  "complex", "float", "int", "none", "newaxis", "ellipsis", "tensor",
+  "Size", "complex", "float", "int", "none", "newaxis", "ellipsis", "tensor",
   "is_tensor", "may_share_memory", "memory", "memory_fail_at", "scope", "keep",
   "get_num_threads", "set_num_threads", "config", "manual_seed", "Generator",
   "get_rng_state", "set_rng_state",
@@ -173,6 +173,8 @@ local shown = {
   end,
 }
 core.set_index(look_up, setmetatable({}, shown))
+
+require "strided.metamethods"
 
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)

@@ -75,7 +75,7 @@ describe("a session", function()
   end)
 
   it("prints shapes as tables", function()
-    assert.equal("{2,3}", tostring(st.zeros(2, 3).shape))
+    assert.equal("{2, 3}", tostring(st.zeros(2, 3).shape))
     assert.equal("{}", tostring(st.tensor(1).shape))
   end)
 

@@ -128,6 +128,7 @@ static void push_list(st__state *h, lua_State *L, const st_arg *a,
       st__push_int(h, L, st__index_to_lua(a->type, v->u.ints[k])); /* [+1] */
       lua_rawseti(L, -2, k + 1);                  /* [-1] */
     }
+    if (a->type == ST_TYPE_INT) st__make_sizes(h, L);
     return;
   }
   lua_createtable(L, n, 0);                       /* [+1] */

@@ -62,6 +62,7 @@
   X(SESSION, "is_terminal", "is_terminal", LUA_TNONE)                   \
   X(INTERNALS, "set_home", "set_home", LUA_TNONE)                       \
   X(INTERNALS, "set_index", "set_index", LUA_TNONE)                     \
+  X(INTERNALS, "set_metamethod", "set_metamethod", LUA_TNONE)           \
   X(INTERNALS, "set_int64", "set_int64", LUA_TNONE)                     \
   X(INTERNALS, "set_compiler", "set_compiler", LUA_TNONE)
 

@@ -113,10 +113,26 @@ static int warnings(lua_State *L) {
   return 1;
 }
 
+/* warn(text): a warning of the library's Lua files */
+static int warn(lua_State *L) {
+  st__state *h = st__state_of(L);
+  const char *text = luaL_checkstring(L, 1);
+  if (h->warnings == ST_WARNINGS_CALL) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
+    lua_pushvalue(L, 1);                                  /* [+1] */
+    lua_call(L, 1, 0);                                    /* [-2] */
+  } else if (h->warnings == ST_WARNINGS_PRINTED) {
+    st_warn(text);
+  }
+  return 0;
+}
+
 /* -- Opening -------------------------------------------------------------- */
 
 void st__open_warning(st__state *h, lua_State *L) {
-  static const luaL_Reg functions[] = {{"warnings", warnings}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+    {"warnings", warnings}, {"warn", warn}, {NULL, NULL}
+  };
   st__set_functions(h, L, functions);
   lua_pushcfunction(L, run_warning);                  /* [+1] */
   h->warner_ref = luaL_ref(L, LUA_REGISTRYINDEX);     /* [-1] */

@@ -100,36 +100,7 @@ static st_tensor *self_in_memory(lua_State *L) {
   return self(L);
 }
 
-/* -- Shapes --------------------------------------------------------------- */
-
-/* __tostring of a shape: "{1,64,5,4}" */
-static int sizes_tostring(lua_State *L) {
-  luaL_Buffer b;
-  lua_settop(L, 1);
-  if (!lua_istable(L, 1)) return 0;
-  const int n = (int)lua_objlen(L, 1);
-  luaL_buffinit(L, &b);
-  luaL_addchar(&b, '{');
-  for (int i = 1; i <= n; i++) {
-    if (i > 1) luaL_addchar(&b, ',');
-    lua_rawgeti(L, 1, i);  /* [+1] */
-    luaL_addvalue(&b);     /* [-1] */
-  }
-  luaL_addchar(&b, '}');
-  luaL_pushresult(&b);     /* [+1] */
-  return 1;
-}
-
-void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
-                    int64_t unit) {
-  lua_createtable(L, n, 0);            /* [+1] */
-  for (int i = 0; i < n; i++) {
-    st__push_int(h, L, p[i] * unit);   /* [+1] */
-    lua_rawseti(L, -2, i + 1);         /* [-1] */
-  }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->sizes_ref); /* [+1] */
-  lua_setmetatable(L, -2);             /* [-1] */
-}
+/* -- Sizes ---------------------------------------------------------------- */
 
 /* Converts the dimension at idx, 1-based or negative, to 0-based; raises if it
  * is out of range. */
@@ -297,19 +268,24 @@ static int tensor_keys(lua_State *L) {
 
 /* -- Printing ------------------------------------------------------------- */
 
-static int tensor_tostring(lua_State *L) {
-  st__state *h = st__state_of(L);
-  const st__tensor_ud *ud = st__checkudata(h, L, 1, ST_UD_TENSOR, "self");
+void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
+  const st__tensor_ud *ud = st__checkudata(h, L, idx, ST_UD_TENSOR, "self");
   char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
   if (!ud->t) {  /* st__newudata may have run a finalizer that freed it */
     lua_pushliteral(L, "tensor(freed)"); /* [+1] */
-    return 1;
+    lua_remove(L, -2);                   /* [-1] */
+    return;
   }
   st__check_not_fake(h, L, ud->t);
   const st_status status = st_tensor_text(ud->t, &h->print, text);
-  if (status != ST_OK) return st__raise(h, L, status);
+  if (status != ST_OK) st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */
   st_text_release(text);
+  lua_remove(L, -2);                     /* [-1] */
+}
+
+static int tensor_tostring(lua_State *L) {
+  st__push_tensor_text(st__state_of(L), L, 1); /* [+1] */
   return 1;
 }
 
@@ -326,6 +302,16 @@ static int set_print(lua_State *L) {
     (int)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2),
     (int)luaL_checkinteger(L, 3), (int)luaL_checkinteger(L, 4),
     (int)luaL_checkinteger(L, 5)};
+  return 0;
+}
+
+/* set_metamethod(event, fn): sets a metamethod of tensors to a Lua function */
+static int set_metamethod(lua_State *L) {
+  const char *event = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  st__push_meta(st__state_of(L), L, ST_UD_TENSOR); /* [+1] */
+  lua_pushvalue(L, 2);                             /* [+1] */
+  lua_setfield(L, -2, event);                      /* [-1] */
   return 0;
 }
 
@@ -365,11 +351,12 @@ static const luaL_Reg properties[] = {
 };
 static const luaL_Reg metamethods[] = {
   {"__gc", tensor_gc}, {"__close", tensor_free}, {"__len", tensor_len},
-  {"__tostring", tensor_tostring}, {NULL, NULL}
+  {"__tostring", tensor_tostring}, {"__concat", st__concat}, {NULL, NULL}
 };
 static const luaL_Reg functions[] = {
   {"is_tensor", is_tensor}, {"set_print", set_print},
-  {"may_share_memory", may_share_memory}, {NULL, NULL}
+  {"may_share_memory", may_share_memory},
+  {"set_metamethod", set_metamethod}, {NULL, NULL}
 };
 
 static const struct { const char *event, *name; bool is_unary; }
@@ -411,10 +398,6 @@ void st__meta_text(st__state *h, lua_State *L) {
 
 void st__open_tensor(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  lua_newtable(L);                              /* [+1] */
-  lua_pushcfunction(L, sizes_tostring);         /* [+1] */
-  lua_setfield(L, -2, "__tostring");            /* [-1] */
-  h->sizes_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   lua_newtable(L);                              /* [+1] */
   st__set_functions(h, L, properties);
   lua_setfield(L, -2, "properties");            /* [-1] */

@@ -38,10 +38,19 @@ st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L);     /* [+1] */
 /* Pushes a new userdata that retains t. */
 st__tensor_ud *st__push_tensor(st__state *h, lua_State *L,
                                st_tensor *t); /* [+1] */
+/* Pushes what tostring makes of the tensor at idx. */
+void st__push_tensor_text(st__state *h, lua_State *L, int idx);   /* [+1] */
+void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
+
+/* -- shape.c --------------------------------------------------------------- */
+
+/* Makes the list at the top a shape, which compares with other shapes. */
+void st__make_sizes(st__state *h, lua_State *L);                  /* [0] */
 /* Pushes a shape: the n elements of p, each times unit. */
 void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit);                                /* [+1] */
-void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
+int st__concat(lua_State *L);      /* __concat of tensors and shapes */
+void st__open_shape(st__state *h, lua_State *L);  /* [0], core at the top */
 
 /* -- argument_table.c ------------------------------------------------------ */
 

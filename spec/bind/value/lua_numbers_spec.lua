@@ -50,7 +50,7 @@ describe("A number without a fraction", function()
      function()
     local two, three = 4 / 2, 3.0
     local t = st.arange(6):view(two, three)
-    assert.equal("{2,3}", tostring(t.shape))
+    assert.equal("{2, 3}", tostring(t.shape))
     assert.equal(5, t[{two, three}]:item())
     assert.equal(15, t:sum {dim = {1.0, two}}:item())
     assert.same({5, 7}, t:sum(three - two)[{{two, three}}]:totable())

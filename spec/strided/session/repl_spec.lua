@@ -195,7 +195,7 @@ describe("A session on a terminal", function()
   with_readline("completes names with Tab", function()
     succeeds {
       line "t = st.ones(2, 3)",
-      line("t.sha\\t", "{2,3}"),
+      line("t.sha\\t", "{2, 3}"),
       line("getme\\t('').__index == string", "true"),
       line("st.ops.aten.softm\\t:name()", "aten::softmax"),
       line("st.ops.aten.add.Scalar_\\t:name()", "aten::add.Scalar_out"),
