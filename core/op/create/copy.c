@@ -245,6 +245,29 @@ ST_BOXED(st__box_local_scalar_dense) {
   return st__value_copy(&v, rets);
 }
 
+static bool is_nonzero(const st_scalar *s) {
+  switch (s->kind) {
+    case ST_SCALAR_FLOAT: return s->u.f != 0;
+    case ST_SCALAR_COMPLEX: return s->u.c[0] != 0 || s->u.c[1] != 0;
+    default: return s->u.i != 0;
+  }
+}
+
+ST_BOXED(st__box_is_nonzero) {
+  st_value item;
+  const st_tensor *self = st__to_tensor(&args[0]);
+  if (self->numel != 1) {
+    return st__fail(ST_BAD_SHAPE, "self must have exactly one element, its "
+                    "shape is %s: reduce it with any or all first",
+                    ST_SHAPE_TEXT(self));
+  }
+  ST_TRY(st__invoke(ST_OP_item, 1, args, &item));
+  const st_scalar s = st__to_scalar(&item);
+  st__value_clear(&item);
+  *rets = st__of_bool(is_nonzero(&s));
+  return ST_OK;
+}
+
 ST_BOXED(st__box_is_same_size) {
   *rets = st__of_bool(st__same_sizes(st__to_tensor(&args[0]),
                                      st__to_tensor(&args[1])));

@@ -58,6 +58,7 @@ ST_BOXED(st__box_resize_as_);
 ST_BOXED(st__box_item);
 ST_BOXED(st__box_local_scalar_dense);
 ST_BOXED(st__box_equal);
+ST_BOXED(st__box_is_nonzero);
 ST_BOXED(st__box_is_same_size);
 ST_BOXED(st__box_result_type);
 ST_BOXED(st__box_can_cast);

@@ -30,6 +30,9 @@ static bool is_integral(const st_tensor *t) {
   return st_tensor_dtype(t) <= ST_INT64;
 }
 
+/* ipairs reads one index too many, since no element of a tensor is nil. */
+#define LOOP_HINT "; to loop over a tensor write: for row in t:iter() do"
+
 /* -- Items ---------------------------------------------------------------- */
 
 /* Number of dimensions that an item indexes. */
@@ -79,8 +82,9 @@ static void check_index(walk *w, int64_t i) {
   const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
   st__error(w->h, w->L, ST_BAD_INDEX, "index: index %lld is out of range "
-            "for dimension %d of size %lld", (long long)(i >= 0 ? i + 1 : i),
-            w->origin + 1, (long long)size);
+            "for dimension %d of size %lld%s", (long long)(i >= 0 ? i + 1 : i),
+            w->origin + 1, (long long)size,
+            i == size && w->origin == 0 ? LOOP_HINT : "");
 }
 
 static void apply_index(walk *w, int64_t i) {
@@ -226,7 +230,8 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
     return st__error(h, L, ST_BAD_INDEX, "index: index %lld is out of "
                      "range for a tensor of size %lld%s", (long long)given,
                      (long long)size,
-                     given == 0 ? ", indices count from 1" : "");
+                     given == 0 ? ", indices count from 1"
+                     : given == size + 1 ? LOOP_HINT : "");
   }
   if (i < 0) i += size;
   st__check_not_fake(h, L, t);

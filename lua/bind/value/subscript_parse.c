@@ -27,7 +27,8 @@ static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
   }
   if (step < 1) {
     st__error(h, L, ST_BAD_VALUE, "index: the step of a range is %lld, but "
-              "must be at least 1", (long long)step);
+              "must be at least 1%s", (long long)step, step < 0
+              ? "; t:flip(dim) gives a copy in reverse order" : "");
   }
   st__index_to_c(ST_TYPE_END, &item->b);
 }
@@ -41,10 +42,25 @@ static void set_index(st__state *h, lua_State *L, st__item *item,
   }
 }
 
+/* Raises unless the table at idx is a list: no hole and no names. */
+static void check_list(st__state *h, lua_State *L, int idx) {
+  const unsigned parts = st__table_parts(L, idx);
+  if (parts & ST_PART_OTHER) {
+    st__error(h, L, ST_BAD_TYPE, "index: item %d of the list is nil; write {} "
+              "for a whole dimension", (int)lua_objlen(L, idx) + 1);
+  }
+  if (parts & ST_PART_NAMES) {
+    st__error(h, L, ST_BAD_TYPE, "index: a list of items has no names; write "
+              "t[{{}, 2}], t:select(dim, index) or t:narrow(dim, start, "
+              "length)");
+  }
+}
+
 /* Reads the range in the table at the top, the item of that number. */
 static void read_range(st__state *h, lua_State *L, st__item *item, int number) {
   int64_t v[3] = {1, -1, 1};
   const size_t n = lua_objlen(L, -1);
+  check_list(h, L, lua_gettop(L));
   if (n > 3) {
     st__error(h, L, ST_BAD_VALUE, "index: item %d is a table of %d values, "
               "but a range has at most 3 numbers (to select a list of "
@@ -95,6 +111,7 @@ static void read_item(st__state *h, lua_State *L, st__item *item, int number) {
 
 static int read_table(st__state *h, lua_State *L, int idx, st__item *items) {
   const size_t n = lua_objlen(L, idx);
+  check_list(h, L, idx);
   if (n > ST_MAX_ITEMS) {
     st__error(h, L, ST_BAD_VALUE, "index: too many items (%d)", (int)n);
   }
