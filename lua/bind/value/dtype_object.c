@@ -19,9 +19,18 @@ static const char *to_name(lua_State *L, int idx) {
 
 /* -- Dtypes --------------------------------------------------------------- */
 
+/* Also complex32 and bcomplex32, which promotion gives and no tensor has. */
 bool st__to_dtype(lua_State *L, int idx, st_dtype *out) {
   const char *name = to_name(L, idx);
-  return name && st_dtype_parse(name, out);
+  if (!name) return false;
+  if (st_dtype_parse(name, out)) return true;
+  for (int d = 0; d < ST_DTYPE_ALL; d++) {
+    if (strcmp(name, st_dtype_name((st_dtype)d)) == 0) {
+      *out = (st_dtype)d;
+      return true;
+    }
+  }
+  return false;
 }
 
 st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,

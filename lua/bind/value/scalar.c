@@ -1,12 +1,17 @@
-/* Conversion of numbers between Lua and the engine. Before Lua 5.3 a Lua number
- * is an integer if it is integral, else a float; from 5.3 on its subtype
- * decides: 3 is an integer and 3.0 a float. A scalar userdata represents what a
- * Lua number cannot: st.complex(re, im), st.float(x) (a float even if it is
- * integral) and, where there are neither integers nor int64_t cdata,
- * st.int(x).
+/* Conversion of numbers between Lua and the engine. A Lua number is an integer
+ * if it is integral and fits 64 bits, else a float: Note [Integral numbers]. A
+ * scalar userdata represents what a Lua number cannot: st.complex(re, im),
+ * st.float(x) (a float even if it is integral) and, where there are neither
+ * integers nor int64_t cdata, st.int(x).
+ *
+ * Note [Integral numbers]
+ * The value decides, in every Lua. Lua 5.1 and LuaJIT have one kind of number,
+ * so 1.0 is 1 there; the subtypes of Lua 5.3 would make a script's dtypes
+ * depend on the Lua that runs it, and on how a number was computed: 4 / 2 is a
+ * float in Lua 5.3.
  *
  * Note [Negative zero]
- * Before Lua 5.3 -0.0 is converted to an integer, too: it is the value of -n
+ * -0.0 is converted to an integer, too: before Lua 5.3 it is the value of -n
  * for n = 0, and t + -n must not change the dtype of t then. Its sign is kept
  * for a float argument, in st.float(-0.0), and in an element of a floating
  * dtype.
@@ -36,15 +41,13 @@ static void from_number(lua_State *L, int idx, st_scalar *out) {
     *out = (st_scalar){ST_SCALAR_INT, {.i = lua_tointeger(L, idx)}};
     return;
   }
-  *out = (st_scalar){ST_SCALAR_FLOAT, {.f = lua_tonumber(L, idx)}};
-#else
+#endif
   const double d = lua_tonumber(L, idx);
   if (d >= -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d) {
     *out = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)d}};
   } else {
     *out = (st_scalar){ST_SCALAR_FLOAT, {.f = d}};
   }
-#endif
 }
 
 bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
@@ -69,10 +72,6 @@ bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out) {
   st_scalar s;
   if (lua_type(L, idx) == LUA_TBOOLEAN || !st__to_scalar(h, L, idx, &s)) {
     return false;
-  }
-  if (s.kind == ST_SCALAR_FLOAT && lua_type(L, idx) == LUA_TNUMBER &&
-      s.u.f >= -0x1p63 && s.u.f < 0x1p63 && s.u.f == floor(s.u.f)) {
-    s = (st_scalar){ST_SCALAR_INT, {.i = (int64_t)s.u.f}}; /* Lua 5.3: 2.0 */
   }
   if (s.kind != ST_SCALAR_INT) return false;
   *out = s.u.i;

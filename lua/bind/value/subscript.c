@@ -316,6 +316,8 @@ static bool is_plain(const st_tensor *t) {
          !(base && st_tensor_requires_grad(base));
 }
 
+static const int64_t EXACT = (int64_t)1 << 53; /* integers of a double */
+
 /* Fast path: stores a number in a 1-d tensor whose dtype represents it. False
  * if the general path is needed. */
 static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
@@ -332,7 +334,10 @@ static bool set_at(st__state *h, lua_State *L, st_tensor *t) {
       !(d == ST_INT64 && s.kind == ST_SCALAR_INT)) {
     return false;
   }
-  if (d == ST_FLOAT32 && s.kind == ST_SCALAR_INT) return false;
+  if (d == ST_FLOAT32 && s.kind == ST_SCALAR_INT) { /* rounded once only */
+    if (s.u.i > EXACT || s.u.i < -EXACT) return false;
+    s = (st_scalar){ST_SCALAR_FLOAT, {.f = (double)s.u.i}};
+  }
   if (!st__to_int(h, L, 2, &i) || !st__index_to_c(ST_TYPE_INDEX, &i) ||
       i >= size || i < -size) {
     return false;

@@ -20,21 +20,19 @@ end
 local function dtype(t) return tostring(t.dtype) end
 
 describe("A number without a fraction", function()
-  -- expression, dtype beside integers where Lua has integers and where not
+  -- expression, dtype beside integers, the same in every Lua
   local rows = {
-    {"3", "int64", "int64"}, {"3.0", "float32", "int64"},
-    {"6 / 2", "float32", "int64"}, {"-0.0", "float32", "int64"},
-    {"1e3", "float32", "int64"}, {"7 // 2", "int64"}, {"2^53 | 0", "int64"},
-    {"math.huge", "float32", "float32"}, {"2^64", "float32", "float32"},
-    {"st.float(3)", "float32", "float32"}, {"st.int(3)", "int64", "int64"},
-    {"2.5", "float32", "float32"},
+    {"3", "int64"}, {"3.0", "int64"}, {"6 / 2", "int64"}, {"-0.0", "int64"},
+    {"1e3", "int64"}, {"7 // 2", "int64"}, {"2^53 | 0", "int64"},
+    {"2^62", "int64"}, {"-2^63", "int64"}, {"2^63", "float32"},
+    {"math.huge", "float32"}, {"2^64", "float32"}, {"0 / 0", "float32"},
+    {"st.float(3)", "float32"}, {"st.int(3)", "int64"}, {"2.5", "float32"},
   }
   for _, row in ipairs(rows) do
     local x = value(row[1])
-    local want = has_integers and row[2] or row[3]
-    if x ~= nil and want then
-      it(("is of the kind that it is written in: %s"):format(row[1]),
-         function()
+    local want = row[2]
+    if x ~= nil then
+      it(("is an integer in every Lua: %s"):format(row[1]), function()
         assert.equal(want, dtype(st.tensor {x}))
         assert.equal(want, dtype(st.full({2}, x)))
         assert.equal(want, dtype(st.tensor {1, 2} + x))
@@ -45,6 +43,38 @@ describe("A number without a fraction", function()
       end)
     end
   end
+
+  -- expression, dtype: every way in which numbers enter
+  for _, row in ipairs {
+    {"st.tensor {1.0, 2.0}", "int64"}, {"st.tensor {{1.0}, {2}}", "int64"},
+    {"st.tensor {1.0, 2.5}", "float32"}, {"st.tensor(1.0)", "int64"},
+    {"st.full({2}, 1.0)", "int64"}, {"st.full({2}, 1.5)", "float32"},
+    {"st.full_like(b, 1.0)", "int64"}, {"b:new_full({2}, 1.0)", "int64"},
+    {"st.scalar_tensor(1.0)", "float32"}, {"st.arange(3.0)", "int64"},
+    {"st.arange(0, 1.0, 0.5)", "float32"}, {"st.range(1.0, 3.0)", "int64"},
+    {"st.linspace(0, 2.0, 3)", "float32"}, {"b + 1.0", "int64"},
+    {"2.0 * b", "int64"}, {"b / 2.0", "float32"}, {"b ^ 2.0", "int64"},
+    {"b - 0.5", "float32"}, {"b:clamp(1.0, 2.0)", "int64"},
+    {"st.where(b:gt(1), 1.0, 0.0)", "int64"}, {"st.pow(2.0, b)", "int64"},
+    {"b:masked_fill(b:gt(1), 9.0)", "int64"},
+    {"st.tensor({1, 2}, {dtype = 'float32'})", "float32"},
+    {"st.tensor {1.0, 2.0, dtype = 'float64'}", "float64"},
+    {"st.tensor {st.float(1), 2}", "float32"},
+  } do
+    it("gives one dtype in every Lua: " .. row[1], function()
+      assert.equal(row[2], dtype(value(row[1], nil, st.tensor {1, 2})))
+    end)
+  end
+
+  it("keeps its value, sign of zero included, in a float tensor", function()
+    local t = st.zeros(3)
+    t[1], t[2], t[3] = 3.0, -0.0, 2 ^ 24 + 1
+    assert.equal(3, t[1])
+    assert.equal(-math.huge, 1 / t[2])
+    assert.equal(2 ^ 24, t[3])
+    assert.equal(-math.huge, 1 / st.tensor({-0.0}, {dtype = "float32"})[1])
+    assert.equal(-math.huge, 1 / st.tensor({-0.0, 0.5})[1])
+  end)
 
   it("is taken where an integer is asked for, however it is written",
      function()
