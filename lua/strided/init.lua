@@ -36,10 +36,10 @@ for _, name in pairs {
   "set_jit_enabled", "mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "dtype_info",
-  "get_default_dtype", "set_default_dtype", "contiguous_format", "preserve_format",
-  "channels_last", "channels_last_3d", "bool", "uint8", "int8", "int16",
-  "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32",
-  "bcomplex32", "complex64", "complex128",
+  "get_default_dtype", "set_default_dtype", "contiguous_format",
+  "preserve_format", "channels_last", "channels_last_3d", "bool", "uint8",
+  "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+  "float64", "complex32", "bcomplex32", "complex64", "complex128",
 } do
   st[name] = core[name]
 end
@@ -175,6 +175,10 @@ local shown = {
 core.set_index(look_up, setmetatable({}, shown))
 
 require "strided.metamethods"
+
+for _, name in pairs {"is_floating_point", "is_complex", "is_signed"} do
+  st[name] = methods[name]
+end
 
 function methods.to_dlpack(t, options)
   return require "strided.io.buffer".to_dlpack(t, options)

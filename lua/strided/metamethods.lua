@@ -11,10 +11,17 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local concat, format, type = table.concat, string.format, type
+local concat, format, ipairs, type = table.concat, string.format, ipairs, type
 
 local is_tensor = core.is_tensor
 local methods = core.methods
+
+--- Raises an error unless a method was called on a tensor.
+local function check(t)
+  if not is_tensor(t) then
+    raise("argument 'self' must be a Tensor, got %s", type(t))
+  end
+end
 
 -- -- Comparisons --------------------------------------------------------------
 
@@ -58,6 +65,7 @@ end
 -- @function iter
 -- @treturn function
 local function iter(t)
+  check(t)
   local n, i = #t, 0
   return function()
     if i < n then
@@ -81,3 +89,10 @@ core.set_metamethod("__eq", equal)
 core.set_metamethod("__pairs", indexed)
 core.set_metamethod("__ipairs", indexed)
 methods.iter = iter
+
+for _, name in ipairs {"is_floating_point", "is_complex", "is_signed"} do
+  methods[name] = function(t)
+    check(t)
+    return core.dtype_info(t.dtype)[name]
+  end
+end

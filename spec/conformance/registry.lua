@@ -115,8 +115,8 @@ end
 
 -- Enumerations, which PyTorch prints as numbers.
 local ENUMERATIONS = {
-  ScalarType = {[0] = "uint8", "int8", "int16", "int32", "int64", "float16",
-                "float32", "float64"},
+  ScalarType = {[0] = '"uint8"', '"int8"', '"int16"', '"int32"', '"int64"',
+                '"float16"', '"float32"', '"float64"'},
   Layout = {[0] = '"strided"'},
   MemoryFormat = {[0] = '"contiguous_format"'},
 }

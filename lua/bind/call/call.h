@@ -33,6 +33,7 @@ struct st__frame {
   bool allow_wrap;   /* a number may be passed for a Tensor */
   bool requires_grad; /* requires_grad = true was given to a factory */
   int shift;         /* extra positional arguments gathered into a list */
+  bool has_tensors;  /* the first argument is a list of gathered tensors */
   int nused;         /* keywords used */
   int ntensors;
   int nwraps;
@@ -81,6 +82,12 @@ bool st__resolve(st__frame *f, const st__packet *p);
 bool st__match_overload(st__frame *f, const st_op *op);
 /* Raises an error that says why st__resolve failed, and lists the schemas. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
+
+/* -- call_advice.c --------------------------------------------------------- */
+
+/* Raises an error for a call that no overload takes, if it is one that NumPy,
+ * torch7 or old PyTorch take: the error says what to write. */
+void st__advise(const st__frame *f, const st__packet *p);
 
 /* -- call_operator.c ------------------------------------------------------- */
 

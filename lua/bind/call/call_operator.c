@@ -336,7 +336,9 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   split_keywords(f, st__short_name(p->name), top);
   if (st__resolve(f, p)) return;
   st__refresh(h, L, p);
-  if (!st__resolve(f, p)) st__raise_mismatch(f, p);
+  if (st__resolve(f, p)) return;
+  st__advise(f, p);
+  st__raise_mismatch(f, p);
 }
 
 /* Sets requires_grad on a factory's result at the top of the stack. */

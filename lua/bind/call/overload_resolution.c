@@ -4,10 +4,15 @@
  *
  * Arguments are positional, or keywords in a table that is the last argument.
  * The elements of the first list of integers may be passed as separate
- * arguments: st.rand(2, 3), t:permute(2, 1). The keyword out = gives the
+ * arguments, st.rand(2, 3), t:permute(2, 1), and so may two or more tensors of
+ * a list that is the first argument: st.cat(a, b). The keyword out = gives the
  * output of an out= overload, or a table of tensors if it has several.
- * requires_grad = true is in no schema, but factories accept it. NumPy's axis
- * and keepdims stand for dim and keepdim.
+ * requires_grad = true is in no schema, but factories accept it. NumPy's axis,
+ * keepdims and ddof stand for dim, keepdim and correction.
+ *
+ * Note [alpha is a keyword]
+ * ATen's add.Scalar and sub.Scalar take alpha by position, too. In Lua it is a
+ * keyword only: t:sub(2, 3) narrows in torch7.
  */
 
 #include <stdarg.h>
@@ -75,6 +80,7 @@ static bool push_keyword(st__frame *f, const char *name) {
 /* NumPy's name for an argument, or NULL. */
 static const char *synonym(const char *name) {
   if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) return "axis";
+  if (strcmp(name, "correction") == 0) return "ddof";
   return strcmp(name, "keepdim") == 0 ? "keepdims" : NULL;
 }
 
@@ -123,6 +129,27 @@ static int count_gathered(st__frame *f, int i, int p) {
   return n > 1 && i + 1 < f->nargs && takes_number(&f->schema[i + 1]) ? 1 : n;
 }
 
+/* Number of tensors from p on that form the list argument i, which is the
+ * first; 0 if it is not such a list, or if tensors may follow it. */
+static int count_tensors(const st__frame *f, int i, int p) {
+  int n = 0;
+  const st_arg *a = &f->schema[i];
+  if (i > 0 || f->is_complete) return 0;
+  if (!a->list || a->type != ST_TYPE_TENSOR) return 0;
+  if (f->nargs > 1 && a[1].type == ST_TYPE_TENSOR && !a[1].kwarg_only) return 0;
+  while (p + n < f->npos && st__to_tensor(f->h, f->L, f->first + p + n)) n++;
+  return n;
+}
+
+/* Pushes the table of n tensors from stack index idx on. [+1] */
+static void push_tensors(st__frame *f, int idx, int n) {
+  lua_createtable(f->L, n, 0);              /* [+1] */
+  for (int k = 0; k < n; k++) {
+    lua_pushvalue(f->L, idx + k);           /* [+1] */
+    lua_rawseti(f->L, -2, k + 1);           /* [-1] */
+  }
+}
+
 /* -- One overload --------------------------------------------------------- */
 
 static int self_index(const st__frame *f) {
@@ -167,6 +194,14 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
     return true;
   }
   f->source[i] = idx;
+  const int ntensors = count_tensors(f, i, p);
+  if (ntensors > 1) {
+    push_tensors(f, idx, ntensors);         /* [+1] */
+    f->source[i] = lua_gettop(f->L);
+    f->has_tensors = true;
+    f->shift += ntensors - 1;
+    return convert(f, i, a, f->source[i]);
+  }
   const int n = count_gathered(f, i, p);
   f->shift += n > 1 ? n - 1 : 0;
   return n ? st__convert_gathered(f, i, a, idx, n) : convert(f, i, a, idx);
@@ -178,9 +213,16 @@ static int positional_index(const st__frame *f, int i, int self) {
   return f->shift + (i == self ? 0 : i < self ? i + 1 : i);
 }
 
+/* Note [alpha is a keyword]. */
+static bool is_alpha(const st_arg *a, int i) {
+  return i == 2 && strcmp(a->name, "alpha") == 0 &&
+         strcmp(a[-1].name, "other") == 0;
+}
+
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   const int p = positional_index(f, i, self);
-  const bool is_positional = f->is_complete || !a->kwarg_only;
+  const bool is_positional = f->is_complete ||
+                             !(a->kwarg_only || is_alpha(a, i));
   if (is_positional && p < f->npos) return fill_positional(f, i, a, p);
   const int idx = find_keyword(f, i, a);
   if (!idx) return fill_absent(f, i, a, false);
@@ -196,7 +238,7 @@ static bool is_name_of(const st_arg *a, const char *key) {
 /* True if the keyword was used for argument i. */
 static bool is_used(st__frame *f, int i, const char *key) {
   const st_arg *a = &f->schema[i];
-  if (f->source[i] <= f->keywords) return false;
+  if (f->source[i] <= f->keywords || (i == 0 && f->has_tensors)) return false;
   if (is_output(a) && strcmp(key, "out") == 0) return true;
   if (!is_name_of(a, key)) return false;
   lua_pushstring(f->L, key);                           /* [+1] */
@@ -274,7 +316,10 @@ static bool check_keywords(st__frame *f) {
 
 static bool check_count(st__frame *f) {
   int n = 0;
-  while (n < f->nargs && (f->is_complete || !f->schema[n].kwarg_only)) n++;
+  while (n < f->nargs && (f->is_complete || !(f->schema[n].kwarg_only ||
+                                              is_alpha(&f->schema[n], n)))) {
+    n++;
+  }
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
       f->score = 0; /* prefer the reason of one that takes as many */
@@ -292,7 +337,7 @@ bool st__match_overload(st__frame *f, const st_op *op) {
   f->schema = st_op_arg(op, 0);
   f->nrets = st_op_nrets(op);
   f->rets = st_op_ret(op, 0);
-  f->requires_grad = false;
+  f->requires_grad = f->has_tensors = false;
   f->shift = f->nused = f->ntensors = f->nwraps = f->nslots = f->score = 0;
   const int self = f->is_method ? self_index(f) : 0;
   for (int i = 0; i < f->nargs; i++) {

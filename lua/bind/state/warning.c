@@ -120,7 +120,7 @@ static int warn(lua_State *L) {
   if (h->warnings == ST_WARNINGS_CALL) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [+1] */
     lua_pushvalue(L, 1);                                  /* [+1] */
-    lua_call(L, 1, 0);                                    /* [-2] */
+    st__call_lua(h, L, "warnings", 1, 0);                 /* [-2] */
   } else if (h->warnings == ST_WARNINGS_PRINTED) {
     st_warn(text);
   }

@@ -32,7 +32,8 @@ static int sizes_tostring(lua_State *L) {
 }
 
 static bool is_sizes(st__state *h, lua_State *L, int idx) {
-  if (!lua_istable(L, idx) || !lua_getmetatable(L, idx)) return false; /* [+1] */
+  if (!lua_istable(L, idx)) return false;
+  if (!lua_getmetatable(L, idx)) return false; /* [+0|1] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->sizes_ref); /* [+1] */
   const bool is = lua_rawequal(L, -2, -1);
   lua_pop(L, 2);           /* [-2] */
@@ -108,10 +109,9 @@ void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
 
 /* Note [Lua 5.4 and __concat]
  * Up to 5.4.5, Lua 5.4 uses its stack after a __concat metamethod at the
- * address where it was before, and a call may have moved it (luaV_concat, L->top
- * = top - (n-1)). So no such metamethod is safe there, in any library; ours
- * raises an error, after which Lua does not use that address. Elsewhere it is a
- * C function that needs little of the stack.
+ * address where it was before, and a call may have moved it (luaV_concat). So
+ * no such metamethod is safe there, in any library; ours raises an error, after
+ * which Lua does not use that address.
  */
 #if LUA_VERSION_NUM == 504
 #define HAS_CONCAT (LUA_VERSION_RELEASE_NUM >= 50406)

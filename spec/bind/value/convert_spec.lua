@@ -282,6 +282,14 @@ describe("conversion", function()
       end)
     end
 
+    it("are asked of tensors, too", function()
+      local c = st.zeros({1}, {dtype = "complex64"})
+      assert.is_true(c:is_complex())
+      assert.is_false(c:is_floating_point())
+      assert.is_true(st.is_floating_point(st.zeros(1)))
+      assert.is_false(st.is_signed(st.zeros({1}, {dtype = "uint8"})))
+    end)
+
     it("knows the limits of int64 exactly", function()
       local info = st.dtype_info "int64"
       assert.equal(st.int "-9223372036854775808", info.min)

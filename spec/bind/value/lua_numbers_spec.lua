@@ -161,7 +161,8 @@ describe("What the library counts", function()
     {"numel", t:numel()}, {"length", #t}, {"bytes", t:element_size()},
     {"the offset", t[2]:storage_offset()}, {"an address", t:data_ptr()},
     {"a storage", (t:storage())}, {"its size", (select(2, t:storage()))},
-    {"a position", t:argmax():item()}, {"an itemsize", st.dtype_info(t.dtype).itemsize},
+    {"a position", t:argmax():item()},
+    {"an itemsize", st.dtype_info(t.dtype).itemsize},
     {"threads", st.get_num_threads()},
     {"a seed", st.Generator(5):initial_seed()},
   }
