@@ -67,6 +67,9 @@ names.casts = read [[
 local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "
   .. "a new one"
 
+local NO_LOOP = "write operators on whole tensors; st.fuse makes one loop of "
+  .. "them, and for row in t:iter() do visits rows"
+
 --- What to write for names that stand for something else.
 names.advice = {
   T = "write t:t() for a matrix, t:mT() for the last two dimensions, or "
@@ -75,6 +78,44 @@ names.advice = {
     .. "st.is_tensor(value) tests for a tensor",
   dtype = "a dtype is its name, as in t.dtype == \"float32\"; "
     .. "st.dtype_info(name) gives its size and limits",
+  device = "a device is its name, as in t:to(\"cpu\")",
+  is_cuda = "write t.device == \"cuda\"",
+  shape = "write t.shape; st.Size {2, 3} makes a shape from a list",
+  size = "write t.shape, or t:numel() for the number of elements",
+  ndim = "write t.ndim",
+  isSize = "write t.shape == st.Size {2, 3}",
+  flat = "write t:flatten(), or t:view(-1) for a view",
+  isTypeOf = "write t.dtype == \"float32\"",
+  typename = "write t.dtype, or st.is_tensor(value)",
+  pi = "write math.pi", e = "write math.exp(1)", inf = "write math.huge",
+  nan = "write 0 / 0",
+  totable = "write t:totable()",
+  percentile = "write t:quantile(percent / 100)",
+  histogram = "write t:histc(bins, min, max), or t:bincount()",
+  unique = "write t:sort():unique_consecutive()",
+  apply = NO_LOOP, map = NO_LOOP, map2 = NO_LOOP, vectorize = NO_LOOP,
+  fromfunction = NO_LOOP,
+  set = "t:copy_(source) copies elements, t:view(...) shares them",
+  functional = "the functions are operators: st.relu(x), st.softmax(x, 2)",
+  Flatten = "write x:flatten(2)", View = "write x:view(...)",
+  Reshape = "write x:reshape(...)",
+  SpatialConvolution = "write st.conv2d(x, weight, bias)",
+  SpatialMaxPooling = "write st.max_pool2d(x, size)",
+  LogSoftMax = "write st.log_softmax(x, 2)", SoftMax = "write st.softmax(x, 2)",
+  ClassNLLCriterion = "write nn.NLLLoss", MSECriterion = "write nn.MSELoss",
+  CrossEntropyCriterion = "write nn.CrossEntropyLoss",
+  BCECriterion = "write nn.BCEWithLogitsLoss",
+  swap = "write a, b = b, a",
+  tic = "write os.clock()", toc = "write os.clock()", Timer = "write os.clock()",
+  serialize = "write st.save(path, t)", deserialize = "write st.load(path)",
+  initialSeed = "write generator:initial_seed() of an st.Generator",
+  isStorage = "a tensor has its elements: st.is_tensor(value)",
+  resize = "torch7 changes the tensor; write t:resize_(2, 3), or "
+    .. "t:reshape(3, 2) for another shape of the same elements",
+  einsum = "write matmul, bmm, or a product and a sum",
+  linalg = "norms and products are st.norm, st.matmul, st.outer; there are no "
+    .. "decompositions of matrices",
+  multinomial = "write st.searchsorted(p:cumsum(1), st.rand(n))",
   itemsize = "write t:element_size(), or st.dtype_info(t.dtype).itemsize",
   numpy = "t:totable() gives a table, t:to_dlpack() shares the memory",
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
@@ -91,10 +132,14 @@ names.advice = {
   from_numpy = "write st.frombuffer(...), st.from_dlpack(...) or st.load(path)",
   savetxt = "st.save(path, t) writes .npy, .npz and .safetensors",
   savez = "st.save(\"file.npz\", {name = t}) writes several tensors",
+  genfromtxt = "read the numbers with Lua's io library and pass a table to "
+    .. "st.tensor",
   loadtxt = "read the numbers with Lua's io library and pass a table to "
     .. "st.tensor",
   Tensor = "write st.empty(2, 3) for sizes, st.tensor {1, 2} for elements",
   resizeAs = "write t:resize_as_(other)",
+  setdefaulttensortype = "write st.set_default_dtype(dtype)",
+  getdefaulttensortype = "write st.get_default_dtype()",
   setDefaultTensorType = "write st.set_default_dtype(dtype)",
   fill = IN_PLACE:format("fill", "st.full_like"),
   zero = IN_PLACE:format("zero", "st.zeros_like"),
@@ -103,8 +148,14 @@ names.advice = {
 }
 for _, kind in next, {"Float", "Double", "Half", "Long", "Int", "Short",
                       "Char", "Byte", "Bool"} do
+  names.advice[kind .. "Storage"] = "write st.empty(n, {dtype = \""
+    .. names.casts[kind:lower()] .. "\"})"
   names.advice[kind .. "Tensor"] = "write st.empty(2, 3, {dtype = \""
     .. names.casts[kind:lower()] .. "\"}), or st.tensor for elements"
+end
+for _, name in next, {"svd", "inv", "inverse", "gesv", "gels", "symeig", "eig",
+                      "qr", "potrf", "cholesky", "det", "pinverse"} do
+  names.advice[name] = "there are no decompositions of matrices"
 end
 for torch7, name in next, read [[
   cmul=mul cdiv=div csub=sub cpow=pow cinv=reciprocal indexFill=index_fill

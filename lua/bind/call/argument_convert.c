@@ -353,8 +353,9 @@ static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
 
 static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
   if (lua_type(f->L, idx) != LUA_TTABLE) {
-    return a->list_size > 0 ? convert_single(f, i, a, idx)
-                            : wrong_type(f, a, idx);
+    const bool is_keyword = f->keywords && idx > f->keywords; /* dims = 1 */
+    return a->list_size > 0 || (is_keyword && is_integer_type(a->type))
+           ? convert_single(f, i, a, idx) : wrong_type(f, a, idx);
   }
   const size_t size = lua_objlen(f->L, idx);
   if (size > INT32_MAX) return wrong_type(f, a, idx);

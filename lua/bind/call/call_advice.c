@@ -94,7 +94,7 @@ static bool fits(const char *pattern, const char *kinds) {
 void st__advise(const st__frame *f, const st__packet *p) {
   char kinds[16];
   int n = 0;
-  if (strncmp(p->name, "aten::", 6) != 0) return;
+  if (strncmp(p->name, "aten::", 6) != 0 || f->keywords) return;
   for (; n < f->npos && n < (int)sizeof kinds - 1; n++) {
     kinds[n] = kind_of(f->h, f->L, f->first + n);
   }

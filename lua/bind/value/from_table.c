@@ -49,6 +49,17 @@ static void note_kind(inferred *s, st_scalar_kind kind) {
 /* Infers from the value at the top, a leaf at this depth. */
 static void infer_leaf(inferred *s, int depth) {
   st_scalar x;
+  if (st__testudata(s->h, s->L, -1, ST_UD_TENSOR)) {
+    st__error(s->h, s->L, ST_BAD_TYPE, depth
+              ? "tensor: element %s is a Tensor; write st.stack(list) to join "
+                "tensors in a new dimension, st.cat(list) in one of theirs"
+              : "tensor: the value%s is a Tensor already; write t:clone() for a "
+                "copy, t:to(dtype) for another dtype", ELEMENT(s, depth));
+  }
+  if (!st__to_scalar(s->h, s->L, -1, &x) && depth == 0) {
+    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: the value is a %s, not a "
+              "number, a boolean or a table", st__type_name(s->h, s->L, -1));
+  }
   if (!st__to_scalar(s->h, s->L, -1, &x)) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
               "number, a boolean or a table", ELEMENT(s, depth),
@@ -286,7 +297,10 @@ static int new_tensor(lua_State *L) {
     read_options(h, L, 2, &o);
   } else if (!lua_isnil(L, 2)) {
     return st__error(h, L, ST_BAD_TYPE, "tensor: options must be a table, "
-                     "got %s", st__type_name(h, L, 2));
+                     "got %s; write %s", st__type_name(h, L, 2),
+                     lua_type(L, 2) == LUA_TSTRING
+                     ? "st.tensor(value, {dtype = name})"
+                     : "st.tensor {1, 2, 3} for elements");
   }
   st__tensor_ud *ud = from_value(h, L, 1, o.dtype, o.device,
                                  has_options);        /* [+1] */

@@ -93,6 +93,14 @@ describe("Several tensors", function()
   end)
 end)
 
+describe("A keyword", function()
+  it("that is a list of dimensions takes one of them", function()
+    assert.same({3, 2, 1}, st.flip(v, {axis = 1}):totable())
+    assert.same({3, 2, 1}, v:flip({dims = 1}):totable())
+    assert.equal(2, #st.zeros({size = 2}))
+  end)
+end)
+
 describe("NumPy's ddof", function()
   it("is correction", function()
     -- deviations -1, 0, 1: their squares sum to 2

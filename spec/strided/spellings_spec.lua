@@ -1,0 +1,104 @@
+--- Spellings of the tutorials of PyTorch, NumPy and torch7: each works, or
+-- raises an error that says what to write.
+-- axes: lua
+
+local st = require "strided"
+local raises = require("spec.support.tensors").raises
+
+local compile = loadstring or load
+
+-- code, what an error says, or the value
+local REFUSED = {
+  -- PyTorch
+  {"x:type()", "t.dtype is the name of the dtype"},
+  {"x.T", "write t:t() for a matrix"},
+  {"x:numpy()", "t:totable() gives a table"},
+  {"x.is_cuda", 'write t.device == "cuda"'},
+  {"st.device 'cpu'", "a device is its name"},
+  {"st.einsum('ij,jk', x, x)", "write matmul, bmm, or a product and a sum"},
+  {"st.tensor(x)", "is a Tensor already; write t:clone() for a copy"},
+  {"st.tensor {v, v}", "write st.stack(list) to join tensors"},
+  {"st.tensor 'abc'", "tensor: the value is a string"},
+  {"x:unsqueeze(0)", "argument 'dim' is 0, but dimensions count from 1"},
+  {"x:size(0)", "dimensions, which count from 1"},
+  {"st.nn.functional.relu(x)", "the functions are operators: st.relu(x)"},
+  {"st.nn.Flatten()", "write x:flatten(2)"},
+  -- NumPy
+  {"st.array({1, 2}, 'float64')", "write st.tensor(value, {dtype = name})"},
+  {"st.array(1, 2, 3)", "write st.tensor {1, 2, 3} for elements"},
+  {"st.shape(x)", "write t.shape"}, {"st.ndim(x)", "write t.ndim"},
+  {"st.size(x)", "write t.shape, or t:numel()"},
+  {"x.itemsize", "write t:element_size()"},
+  {"x.flat", "write t:flatten(), or t:view(-1)"},
+  {"st.pi", "write math.pi"}, {"st.inf", "write math.huge"},
+  {"st.nan", "write 0 / 0"},
+  {"st.percentile(v, 50)", "write t:quantile(percent / 100)"},
+  {"st.unique(v)", "write t:sort():unique_consecutive()"},
+  {"st.histogram(v, 3)", "write t:histc(bins, min, max)"},
+  {"st.linalg.inv(x)", "there are no decompositions of matrices"},
+  {"st.inv(x)", "there are no decompositions of matrices"},
+  {"st.genfromtxt 'a.csv'", "read the numbers with Lua's io library"},
+  {"st.fromfunction(print, {2, 2})", "write operators on whole tensors"},
+  {"st.random.rand(2, 3)", "st.rand, st.randn and st.randint make tensors"},
+  {"v['::-1']", "t:flip(dim) gives a copy in reverse order"},
+  -- torch7
+  {"st.Tensor(2, 3)", "write st.empty(2, 3) for sizes"},
+  {"st.DoubleTensor(2, 3)", 'st.empty(2, 3, {dtype = "float64"})'},
+  {"st.FloatStorage(3)", 'write st.empty(n, {dtype = "float32"})'},
+  {"x:resize(3, 2)", "write t:resize_(2, 3), or t:reshape(3, 2)"},
+  {"x:sub(1, -1)", "write t:narrow(dim, start, length)"},
+  {"x:cmul(x)", "write t:mul_(...)"}, {"x:cdiv(x, x)", "write t:div_(...)"},
+  {"x:csub(1)", "write t:sub_(...)"},
+  {"x:apply(print)", "write operators on whole tensors"},
+  {"x:map(x, print)", "write operators on whole tensors"},
+  {"x:swap(x)", "write a, b = b, a"}, {"x:set(x)", "t:copy_(source)"},
+  {"x:isSize(x:size())", "write t.shape == st.Size {2, 3}"},
+  {"st.isTypeOf(x, 'torch.FloatTensor')", 'write t.dtype == "float32"'},
+  {"st.setdefaulttensortype 'x'", "write st.set_default_dtype(dtype)"},
+  {"st.tic()", "write os.clock()"}, {"st.serialize(x)", "write st.save"},
+  {"st.svd(x)", "there are no decompositions of matrices"},
+  {"st.nn.ClassNLLCriterion()", "write nn.NLLLoss"},
+  {"st.nn.SpatialConvolution(1, 6, 5, 5)", "write st.conv2d"},
+}
+
+-- code of a boolean that is true
+local WORKING = {
+  "st.float32 == 'float32' and x.dtype == st.float32",
+  "x.shape == st.ones(2, 3).shape",
+  "st.Size {2, 3} == x:size()",
+  "st.finfo(x.dtype).eps == 2 ^ -23",
+  "st.concatenate({x, x}, {axis = 1}).shape == st.Size {4, 3}",
+  "st.cat(x, x, 1).shape == st.Size {4, 3}",
+  "st.vstack({v, v}).shape == st.vstack(v, v).shape",
+  "#st.meshgrid(v, v) == 2",
+  "st.array({1, 2, 3}):equal(v)",
+  "x:astype('int64').dtype == 'int64'",
+  "x:float():double().dtype == 'float64'",
+  "x:sum({axis = 1, keepdims = true}).shape == st.Size(1, 3)",
+  "x:nDimension() == 2 and x:nElement() == 6",
+  "v:expandAs(x).shape == x.shape",
+  "st.array_equal(v, v)",
+  "x:any():is_nonzero()",
+  "v:sum():item() == 6",
+  "#v == 3 and v[-1] == 3",
+  "st.flip(v, {axis = 1})[1] == 3",
+  "st.multiply(v, v):equal(st.square(v))",
+  "st.manualSeed(1) == nil",
+}
+
+local function run(code)
+  local chunk = assert(compile("local st, x, v = ... return " .. code))
+  return chunk(st, st.rand(2, 3), st.tensor {1, 2, 3})
+end
+
+describe("A spelling of another library", function()
+  for _, row in ipairs(REFUSED) do
+    it("says what to write: " .. row[1], function()
+      raises({row[2]}, run, row[1])
+    end)
+  end
+
+  for _, code in ipairs(WORKING) do
+    it("works: " .. code, function() assert.is_true(run(code)) end)
+  end
+end)
