@@ -33,6 +33,7 @@ struct st__frame {
   bool allow_wrap;   /* a number may be passed for a Tensor */
   bool requires_grad; /* requires_grad = true was given to a factory */
   int shift;         /* extra positional arguments gathered into a list */
+  bool is_packet;    /* the call names no overload: Note [alpha is a keyword] */
   bool has_tensors;  /* the first argument is a list of gathered tensors */
   int nused;         /* keywords used */
   int ntensors;

@@ -12,7 +12,8 @@
  *
  * Note [alpha is a keyword]
  * ATen's add.Scalar and sub.Scalar take alpha by position, too. In Lua it is a
- * keyword only: t:sub(2, 3) narrows in torch7.
+ * keyword only, since t:sub(2, 3) narrows in torch7, unless the call names the
+ * overload: st.ops.aten.sub.Scalar(t, 2, 3).
  */
 
 #include <stdarg.h>
@@ -214,15 +215,15 @@ static int positional_index(const st__frame *f, int i, int self) {
 }
 
 /* Note [alpha is a keyword]. */
-static bool is_alpha(const st_arg *a, int i) {
-  return i == 2 && strcmp(a->name, "alpha") == 0 &&
+static bool is_alpha(const st__frame *f, const st_arg *a, int i) {
+  return f->is_packet && i == 2 && strcmp(a->name, "alpha") == 0 &&
          strcmp(a[-1].name, "other") == 0;
 }
 
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
   const int p = positional_index(f, i, self);
   const bool is_positional = f->is_complete ||
-                             !(a->kwarg_only || is_alpha(a, i));
+                             !(a->kwarg_only || is_alpha(f, a, i));
   if (is_positional && p < f->npos) return fill_positional(f, i, a, p);
   const int idx = find_keyword(f, i, a);
   if (!idx) return fill_absent(f, i, a, false);
@@ -317,7 +318,7 @@ static bool check_keywords(st__frame *f) {
 static bool check_count(st__frame *f) {
   int n = 0;
   while (n < f->nargs && (f->is_complete || !(f->schema[n].kwarg_only ||
-                                              is_alpha(&f->schema[n], n)))) {
+                                              is_alpha(f, &f->schema[n], n)))) {
     n++;
   }
   for (int p = n + f->shift; p < f->npos; p++) {
@@ -378,6 +379,7 @@ static bool try_both(st__frame *f, const st__packet *p, char *why) {
 
 bool st__resolve(st__frame *f, const st__packet *p) {
   f->explains = false;
+  f->is_packet = !p->is_overload;
   return try_both(f, p, NULL);
 }
 

@@ -56,6 +56,7 @@ describe("A call is refused with what to write:", function()
     assert.is_true(x:sub(2, {alpha = 3}):equal(x - 6))
     assert.is_true(x:add(2, {alpha = 3}):equal(x + 6))
     assert.is_true(st.ops.aten.sub.Scalar(x, 2, {alpha = 3}):equal(x - 6))
+    assert.is_true(st.ops.aten.sub.Scalar(x, 2, 3):equal(x - 6))
   end)
 end)
 
