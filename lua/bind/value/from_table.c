@@ -46,25 +46,31 @@ static void note_kind(inferred *s, st_scalar_kind kind) {
   s->has_complex |= kind == ST_SCALAR_COMPLEX;
 }
 
-/* Infers from the value at the top, a leaf at this depth. */
-static void infer_leaf(inferred *s, int depth) {
-  st_scalar x;
-  if (st__testudata(s->h, s->L, -1, ST_UD_TENSOR)) {
-    st__error(s->h, s->L, ST_BAD_TYPE, depth
-              ? "tensor: element %s is a Tensor; write st.stack(list) to join "
-                "tensors in a new dimension, st.cat(list) in one of theirs"
-              : "tensor: the value%s is a Tensor already; write t:clone() for a "
-                "copy, t:to(dtype) for another dtype", ELEMENT(s, depth));
+/* Raises the error for the value at the top, which is no element. */
+static void refuse_leaf(const inferred *s, int depth) {
+  const bool is_tensor = st__testudata(s->h, s->L, -1, ST_UD_TENSOR) != NULL;
+  if (is_tensor && depth == 0) {
+    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: the value is a Tensor already; "
+              "write t:clone() for a copy, t:to(dtype) for another dtype");
   }
-  if (!st__to_scalar(s->h, s->L, -1, &x) && depth == 0) {
+  if (is_tensor) {
+    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a Tensor; write "
+              "st.stack(list) to join tensors in a new dimension, st.cat(list) "
+              "in one of theirs", ELEMENT(s, depth));
+  }
+  if (depth == 0) {
     st__error(s->h, s->L, ST_BAD_TYPE, "tensor: the value is a %s, not a "
               "number, a boolean or a table", st__type_name(s->h, s->L, -1));
   }
-  if (!st__to_scalar(s->h, s->L, -1, &x)) {
-    st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
-              "number, a boolean or a table", ELEMENT(s, depth),
-              st__type_name(s->h, s->L, -1));
-  }
+  st__error(s->h, s->L, ST_BAD_TYPE, "tensor: element %s is a %s, not a "
+            "number, a boolean or a table", ELEMENT(s, depth),
+            st__type_name(s->h, s->L, -1));
+}
+
+/* Infers from the value at the top, a leaf at this depth. */
+static void infer_leaf(inferred *s, int depth) {
+  st_scalar x;
+  if (!st__to_scalar(s->h, s->L, -1, &x)) refuse_leaf(s, depth);
   if (s->ndim >= 0 && s->ndim != depth) {
     st__error(s->h, s->L, ST_BAD_SHAPE, "tensor: element %s is a number "
               "where others are tables", ELEMENT(s, depth));
