@@ -15,6 +15,8 @@ local M = {}
 -- Functions that are left out, with the reason.
 local LEFT_OUT = {
   set_home = "once, for init.lua", set_index = "once, for init.lua",
+  set_metamethod = "once, for metamethods.lua",
+  set_compiler = "keeps its argument, once, for expression.lua",
   wait_input = "waits for input",
   catch_interrupts = "takes signals", interruptible = "takes signals",
   memory_fail_at = "what the fuzzer itself makes fail with",

@@ -130,13 +130,12 @@ static int count_gathered(st__frame *f, int i, int p) {
   return n > 1 && i + 1 < f->nargs && takes_number(&f->schema[i + 1]) ? 1 : n;
 }
 
-/* Number of tensors from p on that form the list argument i, which is the
- * first; 0 if it is not such a list, or if tensors may follow it. */
+/* Number of tensors from p on that form the list of tensors i, which is the
+ * first argument; 0 if it is another, or if tensors may follow it. */
 static int count_tensors(const st__frame *f, int i, int p) {
   int n = 0;
   const st_arg *a = &f->schema[i];
   if (i > 0 || f->is_complete) return 0;
-  if (!a->list || a->type != ST_TYPE_TENSOR) return 0;
   if (f->nargs > 1 && a[1].type == ST_TYPE_TENSOR && !a[1].kwarg_only) return 0;
   while (p + n < f->npos && st__to_tensor(f->h, f->L, f->first + p + n)) n++;
   return n;
@@ -185,6 +184,16 @@ static bool convert(st__frame *f, int i, const st_arg *a, int idx) {
   return false;
 }
 
+/* Converts the n tensors from stack index idx on to the list argument i. */
+static bool convert_tensors(st__frame *f, int i, const st_arg *a, int idx,
+                            int n) {
+  push_tensors(f, idx, n);                  /* [+1] */
+  f->source[i] = lua_gettop(f->L);
+  f->has_tensors = true;
+  f->shift += n - 1;
+  return convert(f, i, a, f->source[i]);
+}
+
 /* Fills argument i from the p-th positional argument. */
 static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
   const int idx = f->first + p;
@@ -195,13 +204,8 @@ static bool fill_positional(st__frame *f, int i, const st_arg *a, int p) {
     return true;
   }
   f->source[i] = idx;
-  const int ntensors = count_tensors(f, i, p);
-  if (ntensors > 1) {
-    push_tensors(f, idx, ntensors);         /* [+1] */
-    f->source[i] = lua_gettop(f->L);
-    f->has_tensors = true;
-    f->shift += ntensors - 1;
-    return convert(f, i, a, f->source[i]);
+  if (a->list && a->type == ST_TYPE_TENSOR && count_tensors(f, i, p) > 1) {
+    return convert_tensors(f, i, a, idx, count_tensors(f, i, p));
   }
   const int n = count_gathered(f, i, p);
   f->shift += n > 1 ? n - 1 : 0;
@@ -216,7 +220,7 @@ static int positional_index(const st__frame *f, int i, int self) {
 
 /* Note [alpha is a keyword]. */
 static bool is_alpha(const st__frame *f, const st_arg *a, int i) {
-  return f->is_packet && i == 2 && strcmp(a->name, "alpha") == 0 &&
+  return i == 2 && f->is_packet && strcmp(a->name, "alpha") == 0 &&
          strcmp(a[-1].name, "other") == 0;
 }
 
