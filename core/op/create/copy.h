@@ -1,4 +1,4 @@
-/* The functions of section "Copies" of ops.def: copy, convert, fill, resize.
+/* Scalars that fit a dtype, filling, and copies on the CPU, for other families.
  */
 #ifndef ST_OP_CREATE_COPY_H
 #define ST_OP_CREATE_COPY_H
@@ -25,43 +25,5 @@ st_status st__fill(st_tensor *t, st_scalar v);
 /* t itself, retained, if it is on the CPU, otherwise a copy on the CPU, made
  * through the dispatcher. */
 st_status st__to_cpu(const st_tensor *t, st_tensor **out);
-
-/* -- Copies --------------------------------------------------------------- */
-
-ST_BOXED(st__box_copy_);
-ST_BOXED(st__box_clone);
-ST_BOXED(st__box_contiguous);
-ST_BOXED(st__box_to_copy);
-ST_BOXED(st__box_to_dtype_layout);
-ST_BOXED(st__box_to_device);
-ST_BOXED(st__box_to_dtype);
-ST_BOXED(st__box_to_prim_device);
-ST_BOXED(st__box_to_other);
-ST_BOXED(st__box_type_as);
-
-/* -- Filling -------------------------------------------------------------- */
-
-ST_BOXED(st__box_fill_scalar_);
-ST_BOXED(st__box_fill_tensor_);
-ST_BOXED(st__box_fill_scalar);
-ST_BOXED(st__box_fill_tensor);
-ST_BOXED(st__box_zero_);
-ST_BOXED(st__box_zero);
-
-/* -- Resizing ------------------------------------------------------------- */
-
-ST_BOXED(st__box_resize_);
-ST_BOXED(st__box_resize_as_);
-
-/* -- Reading and comparing ------------------------------------------------ */
-
-ST_BOXED(st__box_item);
-ST_BOXED(st__box_local_scalar_dense);
-ST_BOXED(st__box_equal);
-ST_BOXED(st__box_is_nonzero);
-ST_BOXED(st__box_is_same_size);
-ST_BOXED(st__box_result_type);
-ST_BOXED(st__box_can_cast);
-ST_BOXED(st__box_promote_types);
 
 #endif

@@ -36,46 +36,4 @@ st_status st__to_device(st_tensor **t, st_device device, st_tensor **out);
  * register its own kernel. BAD_STATE for a zero tensor that has no memory. */
 st_status st__check_cpu_or_meta(const st_tensor *t);
 
-/* -- Operators ------------------------------------------------------------ */
-
-/* factory.c */
-ST_BOXED(st__box_empty_memory_format);
-ST_BOXED(st__box_empty_strided);
-ST_BOXED(st__box_empty_like);
-ST_BOXED(st__box_new_empty);
-ST_BOXED(st__box_new_empty_strided);
-ST_BOXED(st__box_new_zeros);
-ST_BOXED(st__box_new_ones);
-ST_BOXED(st__box_new_full);
-ST_BOXED(st__box_zeros);
-ST_BOXED(st__box_ones);
-ST_BOXED(st__box_full);
-ST_BOXED(st__box_zeros_like);
-ST_BOXED(st__box_ones_like);
-ST_BOXED(st__box_full_like);
-ST_BOXED(st__box_scalar_tensor);
-
-/* arange_linspace.c */
-ST_BOXED(st__box_eye);
-ST_BOXED(st__box_eye_m);
-ST_BOXED(st__box_arange);
-ST_BOXED(st__box_arange_start);
-ST_BOXED(st__box_arange_start_step);
-ST_BOXED(st__box_range);
-ST_BOXED(st__box_range_step);
-ST_BOXED(st__box_linspace);
-ST_BOXED(st__box_logspace);
-
-/* tril_triu_diag.c */
-ST_BOXED(st__box_diag);
-ST_BOXED(st__box_diag_out);
-ST_BOXED(st__box_diag_embed);
-ST_BOXED(st__box_diagflat);
-ST_BOXED(st__box_trace);
-ST_BOXED(st__box_tril_indices);
-ST_BOXED(st__box_triu_indices);
-st_status st__triangle_meta(st_run *r);
-st_status st__tril_impl(st_run *r);
-st_status st__triu_impl(st_run *r);
-
 #endif

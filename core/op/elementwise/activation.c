@@ -1,8 +1,8 @@
 /* Composite activations: relu6, selu, celu, prelu.
  */
 
-#include "op/elementwise/composite_ops.h"
 #include "op/nn/spatial.h"
+#include "op/registry/op.h"
 
 ST_BOXED(st__box_relu6) {
   const st_value all[] = {args[0], st__of_int(0), st__of_int(6)};

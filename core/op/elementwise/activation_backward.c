@@ -1,11 +1,10 @@
 /* The gradients of activations, each in one pass over memory.
  */
 
-#include "op/elementwise/activation_backward.h"
-
 #include <string.h>
 
 #include "op/elementwise/pointwise.h"
+#include "op/registry/op.h"
 
 /* The sign of self follows from the sign of the result only if the slope is
  * not negative. */

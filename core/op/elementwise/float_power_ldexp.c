@@ -1,7 +1,6 @@
 /* float_power and ldexp, composed of pow, mul and _ldexp.
  */
 
-#include "op/elementwise/composite_ops.h"
 #include "op/registry/composite.h"
 
 /* -- float_power ---------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* isclose and allclose.
  */
 
-#include "op/elementwise/composite_ops.h"
 #include "op/registry/composite.h"
 
 static st_status check_close(const st_value *args) {

@@ -1,5 +1,5 @@
 /* Elementwise operators: the generic meta and impl of ST_POINTWISE rows, and
- * the metas and impls of structured rows.
+ * what the metas and impls of structured rows share.
  *
  * Note [Tensor and scalar operands]
  * The tensor arguments of a row are the iterator's inputs, in schema order. A
@@ -48,65 +48,7 @@ st_status st__check_scalars(const st_run *r);
 /* Runs kernel id over r->it. It fails only before it writes. */
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k);
 
-/* -- Generic -------------------------------------------------------------- */
-
+/* The meta of ST_POINTWISE rows. */
 st_status st__pointwise_meta(st_run *r);
-st_status st__pointwise_impl(st_run *r);
-/* For structured rows with the presets UNARY and BINARY. */
-st_status st__unary_meta(st_run *r);
-st_status st__binary_meta(st_run *r);
-/* UNARY, where a new result has self's layout or is contiguous. */
-st_status st__like_self_meta(st_run *r);
-st_status st__contiguous_meta(st_run *r);
-/* isinf, isfinite: for integers a new result has self's layout. */
-st_status st__is_float_meta(st_run *r);
-st_status st__isreal_meta(st_run *r); /* its input is the imaginary part */
-st_status st__isreal_impl(st_run *r);
-
-/* -- Arithmetic ----------------------------------------------------------- */
-
-st_status st__add_meta(st_run *r);      /* add and sub, with alpha */
-st_status st__rsub_meta(st_run *r);     /* other - alpha * self */
-st_status st__add_impl(st_run *r);
-st_status st__div_mode_meta(st_run *r); /* rounding_mode */
-st_status st__div_mode_impl(st_run *r);
-st_status st__int_div_impl(st_run *r);  /* BAD_VALUE for an integer / 0 */
-st_status st__pow_scalar_meta(st_run *r);
-st_status st__pow_scalar_impl(st_run *r);
-st_status st__square_meta(st_run *r);
-st_status st__square_impl(st_run *r);
-st_status st__pow_number_meta(st_run *r); /* pow.Scalar: scalar^tensor */
-st_status st__ldexp_meta(st_run *r);
-st_status st__deg2rad_meta(st_run *r);
-st_status st__rad2deg_meta(st_run *r);
-st_status st__neg_meta(st_run *r);
-st_status st__frexp_meta(st_run *r);         /* two outputs */
-st_status st__frexp_impl(st_run *r);
-st_status st__to_real_meta(st_run *r);       /* abs: complex to float */
-st_status st__to_real_float_meta(st_run *r); /* angle: also integers to float */
-
-/* -- Selection ------------------------------------------------------------ */
-
-st_status st__clamp_meta(st_run *r);
-st_status st__hardtanh_meta(st_run *r);
-st_status st__clamp_impl(st_run *r); /* also hardtanh */
-st_status st__clamp_tensor_meta(st_run *r);
-st_status st__clamp_tensor_impl(st_run *r);
-st_status st__where_meta(st_run *r);
-st_status st__where_impl(st_run *r);
-st_status st__masked_fill_meta(st_run *r);
-st_status st__lerp_meta(st_run *r);
-st_status st__nan_to_num_impl(st_run *r);
-st_status st__round_decimals_impl(st_run *r);
-st_status st__gelu_impl(st_run *r);
-st_status st__logit_meta(st_run *r);
-st_status st__logit_impl(st_run *r);
-
-/* -- Composite operators -------------------------------------------------- */
-
-ST_BOXED(st__box_pow_);      /* pow_.Tensor, pow_.Scalar */
-ST_BOXED(st__box_floor_divide_);
-ST_BOXED(st__box_positive);
-ST_BOXED(st__box_conj_physical);
 
 #endif

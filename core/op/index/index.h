@@ -1,5 +1,4 @@
-/* Indexing by index tensors and masks: the operators of section "Indexing" of
- * ops.def, and helpers they share.
+/* Indexing by index tensors and masks: what the operators share.
  *
  * Note [Indices]
  * An index is an int64. A negative index counts from the end (-1 is the last
@@ -61,34 +60,12 @@ st_status st__index_operands_put(const st_index_operands *p,
 
 /* -- By lists of indices (index.c) ---------------------------------------- */
 
-st_status st__index_meta(st_run *r);
-st_status st__index_impl(st_run *r);
-ST_BOXED(st__box_index_put_);
-ST_BOXED(st__box_index_put);
-st_status st__take_meta(st_run *r);
-st_status st__take_impl(st_run *r);
-ST_BOXED(st__box_take_along_dim);
-ST_BOXED(st__box_put_);
-ST_BOXED(st__box_put);
-
 /* BAD_DTYPE, naming t, if the dtypes of self and t differ. */
 st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
                                const char *name);
 
 /* -- Along one dimension (gather_scatter.c) -------------------------------- */
 
-st_status st__index_select_meta(st_run *r);
-st_status st__index_select_impl(st_run *r);
-st_status st__gather_meta(st_run *r);
-st_status st__gather_impl(st_run *r);
-st_status st__scatter_src_meta(st_run *r);
-st_status st__scatter_src_impl(st_run *r);
-st_status st__scatter_value_meta(st_run *r);
-st_status st__scatter_value_impl(st_run *r);
-st_status st__index_add_meta(st_run *r);
-st_status st__index_add_impl(st_run *r);
-st_status st__index_copy_meta(st_run *r);
-st_status st__index_copy_impl(st_run *r);
 /* For other operators that write along a dimension; args: self, dim, index,
  * ... Copies self to the result, unless the result is self. Call it after
  * everything else that can fail. */
@@ -105,28 +82,11 @@ st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
 /* Opens the slices of t at index. */
 st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
                           st_index_operands *p);
-ST_BOXED(st__box_index_fill__int_Scalar);
-ST_BOXED(st__box_index_fill_int_Scalar);
-
-/* -- Reducing (scatter_reduce.c) ------------------------------------------ */
-
-st_status st__scatter_reduce_meta(st_run *r);
-st_status st__index_reduce_meta(st_run *r);
-st_status st__scatter_reduce_impl(st_run *r); /* both */
 
 /* -- By masks (nonzero_masked.c) ------------------------------------------- */
 
 /* The indices of t's nonzero elements: an owned (count, t->ndim) tensor in
  * column-major order. */
 st_status st__nonzero(const st_tensor *t, int64_t base, st_tensor **out);
-
-st_status st__masked_select_meta(st_run *r);
-st_status st__masked_select_impl(st_run *r);
-ST_BOXED(st__box_masked_scatter_);
-ST_BOXED(st__box_masked_scatter);
-st_status st__nonzero_meta(st_run *r);
-st_status st__nonzero_impl(st_run *r);
-ST_BOXED(st__box_argwhere);
-ST_BOXED(st__box_nonzero_numpy);
 
 #endif

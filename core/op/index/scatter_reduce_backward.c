@@ -1,8 +1,6 @@
 /* The gradients of scatter_reduce and index_reduce.
  */
 
-#include "op/index/backward.h"
-
 #include <string.h>
 
 #include "op/registry/composite.h"

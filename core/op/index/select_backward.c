@@ -2,7 +2,6 @@
  * masked_select, and reductions to a selected element.
  */
 
-#include "op/index/backward.h"
 #include "op/registry/composite.h"
 
 /* Calls an in-place operator. Its result is its first argument, which the op

@@ -1,6 +1,6 @@
 /* Lazy tensors: conjugates, negatives and zeros that are not materialized
- * (Note [Lazy tensors]). The functions of section "Lazy tensors" of ops.def,
- * and the fallbacks for operators without kernels for lazy tensors.
+ * (Note [Lazy tensors]), and the fallbacks for operators without kernels for
+ * them.
  */
 #ifndef ST_OP_LAZY_LAZY_H
 #define ST_OP_LAZY_LAZY_H
@@ -19,19 +19,5 @@ st_status st__run_resolved(const st_call *call, const st_value *args,
 st_status st__register_lazy(void);
 /* Registers the ZeroTensor kernels of zero_tensor.c. */
 st_status st__register_zero(void);
-
-/* -- Operators ------------------------------------------------------------ */
-
-ST_BOXED(st__box_conj_view);
-ST_BOXED(st__box_neg_view);
-ST_BOXED(st__box_conj);
-ST_BOXED(st__box_adjoint);
-ST_BOXED(st__box_matrix_H);
-ST_BOXED(st__box_resolve_conj);
-ST_BOXED(st__box_resolve_neg);
-ST_BOXED(st__box_is_conj);
-ST_BOXED(st__box_is_neg);
-ST_BOXED(st__box_is_zerotensor);
-ST_BOXED(st__box_efficientzerotensor);
 
 #endif

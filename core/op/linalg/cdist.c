@@ -2,12 +2,10 @@
  * distance 0 is therefore 0.
  */
 
-#include "op/linalg/cdist.h"
-
 #include <math.h>
 
-#include "op/registry/composite.h"
 #include "op/nn/spatial.h"
+#include "op/registry/composite.h"
 
 /* The norm of order p over the last dimension. */
 static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,

@@ -1,8 +1,6 @@
 /* cross, linalg_cross and renorm.
  */
 
-#include "op/linalg/cross_renorm.h"
-
 #include "op/registry/composite.h"
 
 /* -- cross ---------------------------------------------------------------- */

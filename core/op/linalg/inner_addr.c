@@ -1,8 +1,6 @@
 /* Composite products: inner, linalg_vecdot, addr, addbmm.
  */
 
-#include "op/linalg/inner_addr.h"
-
 #include "op/create/copy.h"
 #include "op/elementwise/result_layout.h"
 #include "op/nn/spatial.h"

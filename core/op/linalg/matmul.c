@@ -2,10 +2,9 @@
  * matmul, outer, linear.
  */
 
-#include "op/linalg/matmul.h"
-
 #include "op/create/copy.h"
 #include "op/linalg/gemm.h"
+#include "op/registry/op.h"
 #include "op/registry/out_variants.h"
 #include "tensor/view.h"
 

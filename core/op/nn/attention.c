@@ -1,8 +1,6 @@
 /* scaled_dot_product_attention, composed of operators.
  */
 
-#include "op/nn/layers.h"
-
 #include <math.h>
 
 #include "op/registry/composite.h"

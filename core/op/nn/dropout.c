@@ -1,8 +1,6 @@
 /* dropout, feature_dropout and native_dropout, composed of operators.
  */
 
-#include "op/nn/layers.h"
-
 #include "op/registry/composite.h"
 
 static st_status check_probability(const st_value *p) {

@@ -1,8 +1,6 @@
 /* embedding and one_hot.
  */
 
-#include "op/nn/layers.h"
-
 #include "op/registry/composite.h"
 
 static st_status check_integers(const st_tensor *t, const char *name) {

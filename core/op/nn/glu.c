@@ -1,8 +1,6 @@
 /* glu: one half of a tensor, gated by the sigmoid of the other.
  */
 
-#include "op/nn/layers.h"
-
 #include "op/registry/composite.h"
 
 ST_BOXED(st__box_glu) {

@@ -2,12 +2,10 @@
  * batch; composed of operators, computed in float32 or wider.
  */
 
-#include "op/nn/layers.h"
-
 #include <float.h>
 
-#include "op/registry/composite.h"
 #include "op/nn/spatial.h"
+#include "op/registry/composite.h"
 
 /* -- Helpers -------------------------------------------------------------- */
 

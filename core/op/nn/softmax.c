@@ -1,10 +1,9 @@
 /* softmax and log_softmax, and their gradients.
  */
 
-#include "op/nn/softmax.h"
-
 #include "op/reduce/cumsum.h"
 #include "op/reduce/lines.h"
+#include "op/registry/op.h"
 
 /* -- softmax -------------------------------------------------------------- */
 

@@ -79,13 +79,6 @@ st_tensor *st__window_element(st_op_scope *c, const st_tensor *image,
  * `pixels` pixels each stay in the caches. */
 int64_t st__images_at_once(const st_tensor *images, int64_t pixels);
 
-ST_BOXED(st__box_attached); /* also _attached_backward */
-ST_BOXED(st__box_im2col);
-ST_BOXED(st__box_im2col_backward);
-ST_BOXED(st__box_col2im);
-ST_BOXED(st__box_window_sum);
-ST_BOXED(st__box_window_sum_backward);
-
 /* -- Calls of operators (spatial.c) --------------------------------------- */
 
 st_tensor *st__apply_reshape(st_op_scope *c, const st_tensor *t, int ndim,
@@ -117,74 +110,5 @@ st_tensor *st__to_device_of(st_op_scope *c, const st_tensor *table,
 /* The slices of t at indices along dim. */
 st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
                                   int64_t dim, const st_tensor *positions);
-
-/* -- Operators ------------------------------------------------------------ */
-
-/* conv.c */
-ST_BOXED(st__box_convolution);
-ST_BOXED(st__box_conv1d);
-ST_BOXED(st__box_conv2d);
-ST_BOXED(st__box_conv3d);
-ST_BOXED(st__box_conv1d_padding);
-ST_BOXED(st__box_conv2d_padding);
-ST_BOXED(st__box_conv3d_padding);
-ST_BOXED(st__box_conv_transpose1d);
-ST_BOXED(st__box_conv_transpose2d);
-ST_BOXED(st__box_conv_transpose3d);
-
-/* avg_pool.c */
-ST_BOXED(st__box_avg_pool1d);
-ST_BOXED(st__box_avg_pool2d);
-ST_BOXED(st__box_avg_pool3d);
-ST_BOXED(st__box_max_pool1d);
-ST_BOXED(st__box_max_pool2d);
-ST_BOXED(st__box_max_pool3d);
-ST_BOXED(st__box_max_pool1d_with_indices);
-ST_BOXED(st__box_max_pool2d_with_indices);
-ST_BOXED(st__box_max_pool3d_with_indices);
-ST_BOXED(st__box_adaptive_avg_pool1d);
-ST_BOXED(st__box_adaptive_avg_pool2d);
-ST_BOXED(st__box_adaptive_avg_pool3d);
-ST_BOXED(st__box_adaptive_max_pool1d);
-ST_BOXED(st__box_adaptive_max_pool2d);
-ST_BOXED(st__box_adaptive_max_pool3d);
-ST_BOXED(st__box_max_unpool2d);
-ST_BOXED(st__box_max_unpool3d);
-
-/* pad.c, pixel_shuffle.c */
-ST_BOXED(st__box_constant_pad_nd);
-ST_BOXED(st__box_constant_pad_nd_backward);
-ST_BOXED(st__box_pad);
-ST_BOXED(st__box_reflection_pad1d);
-ST_BOXED(st__box_reflection_pad2d);
-ST_BOXED(st__box_reflection_pad3d);
-ST_BOXED(st__box_replication_pad1d);
-ST_BOXED(st__box_replication_pad2d);
-ST_BOXED(st__box_replication_pad3d);
-ST_BOXED(st__box_pixel_shuffle);
-ST_BOXED(st__box_pixel_unshuffle);
-
-/* upsample.c: operator, mode, number of dimensions */
-#define ST_UPSAMPLE_MAP(X)     \
-  X(nearest1d,       NEAREST, 1) \
-  X(nearest2d,       NEAREST, 2) \
-  X(nearest3d,       NEAREST, 3) \
-  X(nearest_exact1d, EXACT,   1) \
-  X(nearest_exact2d, EXACT,   2) \
-  X(nearest_exact3d, EXACT,   3) \
-  X(linear1d,        LINEAR,  1) \
-  X(bilinear2d,      LINEAR,  2) \
-  X(trilinear3d,     LINEAR,  3) \
-  X(bicubic2d,       CUBIC,   2)
-#define ST_UPSAMPLE(name, mode, n)   \
-  ST_BOXED(st__box_upsample_##name); \
-  ST_BOXED(st__box_upsample_##name##_vec);
-ST_UPSAMPLE_MAP(ST_UPSAMPLE)
-#undef ST_UPSAMPLE
-
-/* grid_sampler.c */
-ST_BOXED(st__box_grid_sampler);
-ST_BOXED(st__box_grid_sampler_2d);
-ST_BOXED(st__box_grid_sampler_3d);
 
 #endif

@@ -229,6 +229,19 @@ static st_status by_factors(const st_value *args, resample_mode mode, int n,
 
 /* -- Operators ------------------------------------------------------------ */
 
+/* operator, mode, number of dimensions */
+#define UPSAMPLE_MAP(X)            \
+  X(nearest1d,       NEAREST, 1) \
+  X(nearest2d,       NEAREST, 2) \
+  X(nearest3d,       NEAREST, 3) \
+  X(nearest_exact1d, EXACT,   1) \
+  X(nearest_exact2d, EXACT,   2) \
+  X(nearest_exact3d, EXACT,   3) \
+  X(linear1d,        LINEAR,  1) \
+  X(bilinear2d,      LINEAR,  2) \
+  X(trilinear3d,     LINEAR,  3) \
+  X(bicubic2d,       CUBIC,   2)
+
 #define UPSAMPLE(name, mode, n)                 \
   ST_BOXED(st__box_upsample_##name) {           \
     return by_size(args, mode, n, rets);        \
@@ -236,4 +249,4 @@ static st_status by_factors(const st_value *args, resample_mode mode, int n,
   ST_BOXED(st__box_upsample_##name##_vec) {     \
     return by_factors(args, mode, n, rets);     \
   }
-ST_UPSAMPLE_MAP(UPSAMPLE)
+UPSAMPLE_MAP(UPSAMPLE)

@@ -1,13 +1,11 @@
 /* combinations, cartesian_prod and block_diag.
  */
 
-#include "base/interrupt.h"
-#include "op/numeric/numeric.h"
-
 #include <string.h>
 
-#include "op/registry/composite.h"
+#include "base/interrupt.h"
 #include "op/create/factory.h"
+#include "op/registry/composite.h"
 #include "op/shape/cat_stack.h"
 
 /* -- combinations --------------------------------------------------------- */

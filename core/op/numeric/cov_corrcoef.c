@@ -1,8 +1,6 @@
 /* Covariances and correlations of the rows of a matrix.
  */
 
-#include "op/numeric/numeric.h"
-
 #include "op/registry/composite.h"
 
 /* -- Weights -------------------------------------------------------------- */

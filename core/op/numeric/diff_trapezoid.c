@@ -2,7 +2,6 @@
  */
 
 #include "op/registry/composite.h"
-#include "op/numeric/numeric.h"
 
 /* *next is t without its first element along dim, *last without its last one;
  * both are empty if t is. */

@@ -2,8 +2,6 @@
  * central differences inside, one-sided ones at the ends.
  */
 
-#include "op/numeric/numeric.h"
-
 #include "op/registry/composite.h"
 
 /* -- One dimension -------------------------------------------------------- */

@@ -5,7 +5,6 @@
 
 #include "base/interrupt.h"
 #include "op/create/copy.h"
-#include "op/numeric/numeric.h"
 #include "op/reduce/reduction.h"
 #include "op/registry/composite.h"
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/numeric/numeric.h"
 #include "op/registry/composite.h"
 
 enum { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST, NMODES };

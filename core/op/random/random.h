@@ -35,31 +35,4 @@ st_generator *st__generator_of(const st_value *v);
 st_status st__random_fill(st_tensor *t, st_generator *g, st_loop loop,
                           const void *ctx);
 
-/* -- Operators ------------------------------------------------------------ */
-
-ST_BOXED(st__box_uniform_);
-ST_BOXED(st__box_normal_);
-ST_BOXED(st__box_bernoulli__float);
-ST_BOXED(st__box_bernoulli__Tensor);
-ST_BOXED(st__box_bernoulli);
-ST_BOXED(st__box_random_);
-ST_BOXED(st__box_random__to);
-ST_BOXED(st__box_random__from);
-ST_BOXED(st__box_exponential_);
-ST_BOXED(st__box_rand);
-ST_BOXED(st__box_rand_generator);
-ST_BOXED(st__box_randn);
-ST_BOXED(st__box_randn_generator);
-ST_BOXED(st__box_normal_float_float);
-ST_BOXED(st__box_randint);
-ST_BOXED(st__box_randint_generator);
-ST_BOXED(st__box_randint_low);
-ST_BOXED(st__box_randint_low_generator);
-ST_BOXED(st__box_randperm);
-ST_BOXED(st__box_randperm_generator);
-ST_BOXED(st__box_rand_like);
-ST_BOXED(st__box_randn_like);
-ST_BOXED(st__box_randint_like);
-ST_BOXED(st__box_randint_like_low_dtype);
-
 #endif

@@ -5,9 +5,8 @@
  * counts both as the greatest and as the least element.
  */
 
-#include "op/reduce/argmax.h"
-
 #include "op/reduce/reduction.h"
+#include "op/registry/op.h"
 
 static st_status get_checked_dims(const st_run *r, st_dims *d) {
   ST_TRY(st__get_dims(r, d));

@@ -10,10 +10,4 @@
 st_status st__asked_dtype(const st_run *r, st_dtype otherwise,
                           st_dtype *dtype);
 
-st_status st__cumsum_meta(st_run *r); /* cumsum, cumprod */
-st_status st__logcumsumexp_meta(st_run *r);
-st_status st__scan_impl(st_run *r);   /* runs the row's kernel on each line */
-st_status st__cummax_meta(st_run *r); /* cummax, cummin */
-st_status st__cummax_impl(st_run *r);
-
 #endif

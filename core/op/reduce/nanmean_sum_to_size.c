@@ -1,7 +1,6 @@
 /* Composite reductions: nanmean and sum_to_size.
  */
 
-#include "op/reduce/composite_ops.h"
 #include "op/registry/composite.h"
 
 /* -- nanmean -------------------------------------------------------------- */

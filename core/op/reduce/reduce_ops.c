@@ -2,8 +2,6 @@
  * norms.
  */
 
-#include "op/reduce/reduce_ops.h"
-
 #include <math.h>
 
 #include "op/reduce/reduction.h"

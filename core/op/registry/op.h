@@ -92,16 +92,21 @@ typedef enum st_op_id {
 #define ST_NATIVE(id, ...)     ST_OP_##id,
 #define ST_FACTORY(id, ...)    ST_OP_##id,
 #include "ops.def"
-#undef ST_STRUCTURED
-#undef ST_POINTWISE
-#undef ST_VIEW
-#undef ST_EXPLICIT
-#undef ST_COMPOSITE
-#undef ST_DATA
-#undef ST_NATIVE
-#undef ST_FACTORY
   ST_OP_COUNT
 } st_op_id;
+
+/* The functions that the rows name. */
+#define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
+  st_status meta(st_run *r);                                              \
+  st_status impl(st_run *r);
+#define ST_POINTWISE(id, ...)
+#define ST_VIEW(id, schema, fn, doc)      ST_BOXED(fn);
+#define ST_EXPLICIT(id, schema, fn, doc)  ST_BOXED(fn);
+#define ST_COMPOSITE(id, schema, fn, doc) ST_BOXED(fn);
+#define ST_DATA(id, schema, fn, doc)      ST_BOXED(fn);
+#define ST_NATIVE(id, schema, fn, doc)    ST_BOXED(fn);
+#define ST_FACTORY(id, schema, fn, doc)   ST_BOXED(fn);
+#include "ops.def"
 
 const st_op *st__op(st_op_id id);
 const st_op *st__op_variant(st_op_id id, st_variant variant);

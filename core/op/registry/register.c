@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
-#include "op/registry/row_functions.h"
 
 /* -- The table ------------------------------------------------------------ */
 

@@ -3,8 +3,6 @@
  * which start from a copy of self.
  */
 
-#include "op/shape/slice_scatter.h"
-
 #include "op/registry/composite.h"
 #include "tensor/overlap.h"
 

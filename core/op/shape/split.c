@@ -1,12 +1,11 @@
 /* Operators that split a tensor into a list of views.
  */
 
-#include "op/shape/view.h"
-
 #include <inttypes.h>
 
 #include "op/create/copy.h"
 #include "op/lazy/lazy.h"
+#include "op/registry/op.h"
 #include "tensor/view.h"
 
 /* The size of self along dim. BAD_DIM if there is no such dimension. */

@@ -4,8 +4,6 @@
  * autograd and dispatch modes see each view.
  */
 
-#include "op/shape/view.h"
-
 #include <inttypes.h>
 #include <string.h>
 

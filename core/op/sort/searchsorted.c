@@ -1,13 +1,12 @@
 /* Binary search in sorted sequences: searchsorted, bucketize.
  */
 
-#include "op/sort/searchsorted.h"
-
 #include <string.h>
 
 #include "base/threads.h"
 #include "kernel/sort/sort.h"
 #include "op/reduce/reduction.h"
+#include "op/registry/op.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

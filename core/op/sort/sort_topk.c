@@ -1,15 +1,14 @@
 /* Sorting and order statistics: sort, topk, kthvalue, medians, mode.
  */
 
-#include "op/sort/sort_topk.h"
-
 #include <math.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/sort/sort.h"
-#include "op/reduce/reduction.h"
 #include "op/reduce/lines.h"
+#include "op/reduce/reduction.h"
+#include "op/registry/op.h"
 #include "tensor/view.h"
 
 /* -- Running -------------------------------------------------------------- */

@@ -2,9 +2,8 @@
  */
 
 #include "base/interrupt.h"
-#include "op/registry/composite.h"
 #include "op/create/factory.h"
-#include "op/sort/unique_isin.h"
+#include "op/registry/composite.h"
 
 /* -- Runs of equal elements ----------------------------------------------- */
 
