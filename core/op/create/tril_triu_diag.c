@@ -251,10 +251,6 @@ ST_BOXED(st__box_diag) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_diag_out) {
-  return st__compose_out(ST_OP_diag, 2, args, rets);
-}
-
 ST_BOXED(st__box_diagflat) {
   const int64_t flat = -1;
   st_tensor *line = NULL;

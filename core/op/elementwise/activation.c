@@ -59,15 +59,3 @@ ST_BOXED(st__box_prelu) {
     st__of_tensor(st__apply2(&c, ST_OP_mul_Tensor, weight, self))};
   return st__scope_return(&c, st__apply(&c, ST_OP_where_self, 3, choice), rets);
 }
-
-/* -- In place -------------------------------------------------------------- */
-
-ST_BOXED(st__box_relu6_) {
-  return st__compose_self(ST_OP_relu6, 1, args, rets);
-}
-ST_BOXED(st__box_selu_) {
-  return st__compose_self(ST_OP_selu, 1, args, rets);
-}
-ST_BOXED(st__box_celu_) {
-  return st__compose_self(ST_OP_celu, 2, args, rets);
-}

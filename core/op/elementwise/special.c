@@ -1,40 +1,10 @@
-/* Composite special functions, and aliases of operators.
+/* Composite special functions.
  */
 
 #include <math.h>
 
 #include "op/elementwise/pointwise.h"
 #include "op/registry/composite.h"
-
-/* -- Aliases -------------------------------------------------------------- */
-
-/* special_<name> calls a structured row with the same arguments. */
-#define SPECIAL_NAMES(X)                                             \
-  X(expm1, expm1) X(exp2, exp2) X(log1p, log1p) X(sinc, sinc)        \
-  X(erf, erf) X(erfc, erfc) X(erfinv, erfinv) X(gammaln, lgamma)     \
-  X(digamma, digamma) X(psi, digamma) X(polygamma, polygamma)        \
-  X(i0, i0) X(expit, sigmoid) X(logit, logit)                        \
-  X(round, round_decimals) X(logsumexp, logsumexp)                   \
-  X(xlogy, xlogy_Tensor) X(xlogy_self_scalar, xlogy_Scalar_Self)     \
-  X(xlogy_other_scalar, xlogy_Scalar_Other)
-
-#define PASS_ON(name, id)                                                \
-  ST_BOXED(st__box_special_##name) {                                     \
-    return st__call(st__op(ST_OP_##id), args, rets);                     \
-  }                                                                      \
-  ST_BOXED(st__box_special_##name##_out) {                               \
-    return st__call(st__op_variant(ST_OP_##id, ST_OUT), args, rets);     \
-  }
-SPECIAL_NAMES(PASS_ON)
-#undef PASS_ON
-
-ST_BOXED(st__box_special_softmax) {
-  return st__call(st__op(ST_OP_softmax_int), args, rets);
-}
-
-ST_BOXED(st__box_special_log_softmax) {
-  return st__call(st__op(ST_OP_log_softmax_int), args, rets);
-}
 
 /* -- polygamma ------------------------------------------------------------ */
 
@@ -99,14 +69,6 @@ ST_BOXED(st__box_mvlgamma) {
     &c, st__apply_with(&c, ST_OP_add_Scalar, sum, st__of_float(share)), rets);
 }
 
-ST_BOXED(st__box_mvlgamma_) {
-  return st__compose_self(ST_OP_mvlgamma, 2, args, rets);
-}
-
-ST_BOXED(st__box_mvlgamma_out) {
-  return st__compose_cast(ST_OP_mvlgamma, 2, args, rets);
-}
-
 /* -- ndtr ----------------------------------------------------------------- */
 
 ST_BOXED(st__box_special_ndtr) {
@@ -117,8 +79,4 @@ ST_BOXED(st__box_special_ndtr) {
   return st__scope_return(
     &c, st__apply_with(&c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_erfc, t),
                        st__of_float(0.5)), rets);
-}
-
-ST_BOXED(st__box_special_ndtr_out) {
-  return st__compose_cast(ST_OP_special_ndtr, 1, args, rets);
 }

@@ -49,10 +49,6 @@ static st_status cross(const st_value *args, int64_t dim, st_value *rets) {
 
 ST_BOXED(st__box_linalg_cross) { return cross(args, args[2].u.i, rets); }
 
-ST_BOXED(st__box_linalg_cross_out) {
-  return st__compose_out(ST_OP_linalg_cross, 3, args, rets);
-}
-
 /* Without dim, the first dimension of size 3. */
 ST_BOXED(st__box_cross) {
   const st_tensor *self = args[0].u.tensor;
@@ -65,10 +61,6 @@ ST_BOXED(st__box_cross) {
     }
   }
   return cross(args, dim, rets);
-}
-
-ST_BOXED(st__box_cross_out) {
-  return st__compose_out(ST_OP_cross, 3, args, rets);
 }
 
 /* -- renorm --------------------------------------------------------------- */
@@ -125,12 +117,4 @@ ST_BOXED(st__box_renorm) {
   st_tensor *cut = st__apply2(&c, ST_OP_mul_Tensor, self, factor);
   return st__scope_return(&c, st__apply_to(&c, cut, (st_dtype)self->dtype),
                           rets);
-}
-
-ST_BOXED(st__box_renorm_) {
-  return st__compose_self(ST_OP_renorm, 4, args, rets);
-}
-
-ST_BOXED(st__box_renorm_out) {
-  return st__compose_out(ST_OP_renorm, 4, args, rets);
 }

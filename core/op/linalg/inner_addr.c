@@ -44,10 +44,6 @@ ST_BOXED(st__box_inner) {
   return st__scope_return(&c, out, rets);
 }
 
-ST_BOXED(st__box_inner_out) {
-  return st__compose_out(ST_OP_inner, 2, args, rets);
-}
-
 static st_status check_vecdot(const st_tensor *x, const st_tensor *y) {
   const st_dtype dx = (st_dtype)x->dtype, dy = (st_dtype)y->dtype;
   if (!st__is_floating(dx) && !st__is_complex(dx)) {
@@ -69,10 +65,6 @@ ST_BOXED(st__box_linalg_vecdot) {
   st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
                                   st__of_ints(dims, 1));
   return st__scope_return(&c, sum, rets);
-}
-
-ST_BOXED(st__box_linalg_vecdot_out) {
-  return st__compose_out(ST_OP_linalg_vecdot, 3, args, rets);
 }
 
 /* -- Products added to self ----------------------------------------------- */
@@ -195,14 +187,6 @@ ST_BOXED(st__box_addr) {
   return st__scope_return(&c, sum, rets);
 }
 
-ST_BOXED(st__box_addr_) {
-  return st__compose_self(ST_OP_addr, 5, args, rets);
-}
-
-ST_BOXED(st__box_addr_out) {
-  return st__compose_cast(ST_OP_addr, 5, args, rets);
-}
-
 static st_status check_batches(const st_tensor *a, const st_tensor *b) {
   if (a->ndim != 3 || b->ndim != 3) {
     return st__fail(ST_BAD_SHAPE, "batch1 and batch2 must have three "
@@ -229,12 +213,4 @@ ST_BOXED(st__box_addbmm) {
   const st_value product[] = {args[0], st__of_tensor(a), st__of_tensor(b),
                               args[3], args[4]};
   return st__scope_return(&c, st__apply(&c, ST_OP_addmm, 5, product), rets);
-}
-
-ST_BOXED(st__box_addbmm_) {
-  return st__compose_self(ST_OP_addbmm, 5, args, rets);
-}
-
-ST_BOXED(st__box_addbmm_out) {
-  return st__compose_out(ST_OP_addbmm, 5, args, rets);
 }

@@ -60,10 +60,6 @@ ST_BOXED(st__box_diff) {
   return st__scope_return(&c, t, rets);
 }
 
-ST_BOXED(st__box_diff_out) {
-  return st__compose_cast(ST_OP_diff, 5, args, rets);
-}
-
 /* -- trapezoid ------------------------------------------------------------ */
 
 static st_status check_real(const st_value *v) {

@@ -27,10 +27,6 @@ ST_BOXED(st__box_nanmean) {
                           rets);
 }
 
-ST_BOXED(st__box_nanmean_out) {
-  return st__compose_cast(ST_OP_nanmean, 4, args, rets);
-}
-
 /* -- sum_to_size ----------------------------------------------------------- */
 
 /* The dimensions of self to sum over; BAD_SHAPE if size does not expand to

@@ -57,13 +57,15 @@ typedef enum st_op_kind {
   ST_KIND_VIEW,       /* CompositeExplicitAutograd: returns views */
   ST_KIND_EXPLICIT,   /* CompositeExplicitAutograd: accesses no element */
   ST_KIND_COMPOSITE,  /* CompositeImplicitAutograd: calls operators */
+  ST_KIND_ALIAS,      /* the same: calls one operator */
   ST_KIND_DATA,       /* CPU and Meta: accesses elements */
   ST_KIND_NATIVE,     /* CPU only */
   ST_KIND_FACTORY     /* CPU and Meta, behind BackendSelect */
 } st_op_kind;
 
-/* The variants that are derived from a structured row. */
-enum { ST_F = 0, ST_FI = 1, ST_FO = 2, ST_FIO = 3 };
+/* The variants that are derived from a row. ST_CAST_OUT: out= of a composed row
+ * may have any dtype that the result can be cast to. */
+enum { ST_F = 0, ST_FI = 1, ST_FO = 2, ST_FIO = 3, ST_CAST_OUT = 4 };
 
 struct st_op_row {
   st_op_kind kind;
@@ -74,6 +76,7 @@ struct st_op_row {
   uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
+  int target;                /* of an alias: a st_op_id */
   const char *doc;
   const char *what;          /* describes the kernel in dumps */
 };
@@ -88,6 +91,8 @@ typedef enum st_op_id {
 #define ST_VIEW(id, ...)       ST_OP_##id,
 #define ST_EXPLICIT(id, ...)   ST_OP_##id,
 #define ST_COMPOSITE(id, ...)  ST_OP_##id,
+#define ST_COMPOSED(id, ...)   ST_OP_##id,
+#define ST_ALIAS(id, ...)      ST_OP_##id,
 #define ST_DATA(id, ...)       ST_OP_##id,
 #define ST_NATIVE(id, ...)     ST_OP_##id,
 #define ST_FACTORY(id, ...)    ST_OP_##id,
@@ -103,6 +108,8 @@ typedef enum st_op_id {
 #define ST_VIEW(id, schema, fn, doc)      ST_BOXED(fn);
 #define ST_EXPLICIT(id, schema, fn, doc)  ST_BOXED(fn);
 #define ST_COMPOSITE(id, schema, fn, doc) ST_BOXED(fn);
+#define ST_COMPOSED(id, schema, variants, out, fn, doc) ST_BOXED(fn);
+#define ST_ALIAS(id, ...)
 #define ST_DATA(id, schema, fn, doc)      ST_BOXED(fn);
 #define ST_NATIVE(id, schema, fn, doc)    ST_BOXED(fn);
 #define ST_FACTORY(id, schema, fn, doc)   ST_BOXED(fn);

@@ -1,12 +1,10 @@
-/* out= variants of operators that are not structured: products, concatenation
- * and factories. Factories take the dtype and device of out.
+/* out= variants of factories, which take the dtype and device of out.
  */
 
 #include "op/registry/out_variants.h"
 
 #include <string.h>
 
-#include "op/registry/composite.h"
 #include "op/create/factory.h"
 #include "tensor/overlap.h"
 #include "tensor/view.h"
@@ -252,34 +250,4 @@ ST_BOXED(st__box_linspace_out) {
 
 ST_BOXED(st__box_logspace_out) {
   return make_out(ST_OP_logspace, call, args, rets);
-}
-
-/* -- Concatenation and products ------------------------------------------- */
-
-ST_BOXED(st__box_concat_out) {
-  return st__compose_cast(ST_OP_concat, 2, args, rets);
-}
-
-ST_BOXED(st__box_hstack_out) {
-  return st__compose_cast(ST_OP_hstack, 1, args, rets);
-}
-
-ST_BOXED(st__box_vstack_out) {
-  return st__compose_cast(ST_OP_vstack, 1, args, rets);
-}
-
-ST_BOXED(st__box_dstack_out) {
-  return st__compose_cast(ST_OP_dstack, 1, args, rets);
-}
-
-ST_BOXED(st__box_column_stack_out) {
-  return st__compose_cast(ST_OP_column_stack, 1, args, rets);
-}
-
-ST_BOXED(st__box_outer_out) {
-  return st__compose_cast(ST_OP_outer, 2, args, rets);
-}
-
-ST_BOXED(st__box_take_along_dim_out) {
-  return st__compose_out(ST_OP_take_along_dim, 4, args, rets);
 }

@@ -9,31 +9,36 @@
 #include "base/text.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
+#include "op/registry/composite.h"
 
 /* -- The table ------------------------------------------------------------ */
 
 #define ST_STRUCTURED(id, schema, variants, out, meta, impl, kernel, doc) \
   {ST_KIND_STRUCTURED, schema, variants, out, meta, impl, 0,              \
-   ST_K_##kernel, NULL, doc, "structured, meta " #meta},
+   ST_K_##kernel, NULL, 0, doc, "structured, meta " #meta},
 #define ST_POINTWISE(id, schema, variants, out, preset, kernel, doc)      \
   {ST_KIND_POINTWISE, schema, variants, out, st__pointwise_meta,          \
-   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, doc,         \
+   st__pointwise_impl, ST_ITER_##preset, ST_K_##kernel, NULL, 0, doc,     \
    "pointwise, iterator preset " #preset},
-#define ROW(kind, what, schema, fn, doc)                                  \
-  {ST_KIND_##kind, schema, ST_F, NULL, NULL, NULL, 0, ST_K_NONE, fn, doc, \
-   what},
+#define ROW(kind, what, schema, variants, out, fn, target, doc)           \
+  {ST_KIND_##kind, schema, variants, out, NULL, NULL, 0, ST_K_NONE, fn,   \
+   target, doc, what},
 #define ST_VIEW(id, schema, fn, doc) \
-  ROW(VIEW, "view", schema, fn, doc)
+  ROW(VIEW, "view", schema, ST_F, NULL, fn, 0, doc)
 #define ST_EXPLICIT(id, schema, fn, doc) \
-  ROW(EXPLICIT, "explicit", schema, fn, doc)
+  ROW(EXPLICIT, "explicit", schema, ST_F, NULL, fn, 0, doc)
 #define ST_COMPOSITE(id, schema, fn, doc) \
-  ROW(COMPOSITE, "composite", schema, fn, doc)
+  ROW(COMPOSITE, "composite", schema, ST_F, NULL, fn, 0, doc)
+#define ST_COMPOSED(id, schema, variants, out, fn, doc) \
+  ROW(COMPOSITE, "composite", schema, variants, out, fn, 0, doc)
+#define ST_ALIAS(id, schema, variants, out, target, doc) \
+  ROW(ALIAS, "composite", schema, variants, out, NULL, ST_OP_##target, doc)
 #define ST_DATA(id, schema, fn, doc) \
-  ROW(DATA, "data", schema, fn, doc)
+  ROW(DATA, "data", schema, ST_F, NULL, fn, 0, doc)
 #define ST_NATIVE(id, schema, fn, doc) \
-  ROW(NATIVE, "native", schema, fn, doc)
+  ROW(NATIVE, "native", schema, ST_F, NULL, fn, 0, doc)
 #define ST_FACTORY(id, schema, fn, doc) \
-  ROW(FACTORY, "factory", schema, fn, doc)
+  ROW(FACTORY, "factory", schema, ST_F, NULL, fn, 0, doc)
 
 const st_op_row st__op_rows[] = {
 #include "ops.def"
@@ -85,12 +90,35 @@ static st_status structured_with_base(const st_call *call,
   return st__structured(call, args, rets);
 }
 
+/* The in-place and the out= variant of a composed row. */
+static st_status call_composed(const st_call *call, const st_value *args,
+                               st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  const st_op_id id = (st_op_id)(ctx->row - st__op_rows);
+  const int n = call->schema->nargs;
+  if (ctx->variant == ST_INPLACE) return st__compose_self(id, n, args, rets);
+  return ctx->row->variants & ST_CAST_OUT
+         ? st__compose_cast(id, n - 1, args, rets)
+         : st__compose_out(id, n - 1, args, rets);
+}
+
+static st_status call_alias(const st_call *call, const st_value *args,
+                            st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
+  return st__call(ops[ctx->row->target][ctx->variant], args, rets);
+}
+
+static st_kernel_fn function_of(const st_structured_ctx *ctx) {
+  if (ctx->row->kind == ST_KIND_ALIAS) return call_alias;
+  return ctx->variant == ST_FUNCTIONAL ? ctx->row->fn : call_composed;
+}
+
 /* The operators that a composite calls check devices themselves. */
 static st_status composite_with_base(const st_call *call,
                                      const st_value *args, st_value *rets) {
   const st_structured_ctx *ctx = call->ctx;
   ST_TRY(check_base(ctx, args));
-  return ctx->row->fn(call, args, rets);
+  return function_of(ctx)(call, args, rets);
 }
 
 /* A kernel that accesses elements, on ctx->device. */
@@ -104,7 +132,7 @@ static st_status native(const st_call *call, const st_value *args,
 
 static bool is_composite(st_op_kind kind) {
   return kind == ST_KIND_VIEW || kind == ST_KIND_EXPLICIT ||
-         kind == ST_KIND_COMPOSITE;
+         kind == ST_KIND_COMPOSITE || kind == ST_KIND_ALIAS;
 }
 
 /* Calls the row's kernel with a snapshot of the argument that it reads twice:
@@ -131,7 +159,7 @@ static st_status register_kernels(const st_op_row *row, const char *name,
   const bool is_based = ctx->base >= 0, has_snapshot = ctx->snapshot_arg >= 0;
   const st_kernel_fn composite = has_snapshot ? with_snapshot
                                : is_based ? composite_with_base
-                               : row->fn;
+                               : function_of(ctx);
   const st_kernel_fn structured = has_snapshot ? with_snapshot
                                 : is_based ? structured_with_base
                                 : st__structured;
@@ -142,7 +170,7 @@ static st_status register_kernels(const st_op_row *row, const char *name,
       return implement(name, meta, structured, &ctx[1]);
     case ST_KIND_VIEW: case ST_KIND_EXPLICIT:
       return implement(name, ST_KEY_COMPOSITE_EXPLICIT, composite, ctx);
-    case ST_KIND_COMPOSITE:
+    case ST_KIND_COMPOSITE: case ST_KIND_ALIAS:
       return implement(name, ST_KEY_COMPOSITE_IMPLICIT, composite, ctx);
     case ST_KIND_NATIVE:
       return implement(name, cpu, direct, &ctx[0]);

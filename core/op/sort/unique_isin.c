@@ -107,16 +107,6 @@ ST_BOXED(st__box_isin) {
   return st__scope_return(&c, found, rets);
 }
 
-ST_BOXED(st__box_isin_Tensor_Tensor_out) {
-  return st__compose_out(ST_OP_isin_Tensor_Tensor, 4, args, rets);
-}
-ST_BOXED(st__box_isin_Tensor_Scalar_out) {
-  return st__compose_out(ST_OP_isin_Tensor_Scalar, 4, args, rets);
-}
-ST_BOXED(st__box_isin_Scalar_Tensor_out) {
-  return st__compose_out(ST_OP_isin_Scalar_Tensor, 4, args, rets);
-}
-
 /* -- unique --------------------------------------------------------------- */
 
 typedef struct runs {
