@@ -226,13 +226,13 @@ describe("a library", function()
     -- schema, what the kernel returns, pattern
     local rows = {
       {"() -> Tensor", nil, "result 1 .* Tensor, got nil"},
-      {"() -> Tensor", 3, "Tensor, got integral number"},
-      {"() -> int", 1.5, "int, got number with a fraction"},
-      {"() -> Tensor[]", {1}, "Tensor%[%], its element 1 is integral number"},
-      {"() -> float[]", {1, "x"}, "float%[%], its element 2 is string"},
-      {"() -> bool[]", 1, "bool%[%], got integral number"},
-      {"() -> bool", "yes", "bool, got string"},
-      {"() -> Dim", 0, "Dim, got integral number"},
+      {"() -> Tensor", 3, "a Tensor, got number 3"},
+      {"() -> int", 1.5, "an integer, got number 1.5"},
+      {"() -> Tensor[]", {1}, "a list of Tensors, its element 1 is number 1"},
+      {"() -> float[]", {1, "x"}, "a list of numbers, its element 2 is string 'x'"},
+      {"() -> bool[]", 1, "a list of booleans, got number 1"},
+      {"() -> bool", "yes", "true or false, got string 'yes'"},
+      {"() -> Dim", 0, "a dimension, got number 0"},
     }
     for i, row in ipairs(rows) do
       it("by its result: row " .. i, function()

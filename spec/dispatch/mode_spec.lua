@@ -70,7 +70,7 @@ describe("The dispatcher", function()
       local y = st.mode(function() return x end,
                         function() return st.ones(3):abs() end)
       assert.is_true(y:is_alias_of(x))
-      assert.matches("abs: result 1 .- must be Tensor, got string",
+      assert.matches("abs: result 1 .- must be a Tensor, got string 'no'",
                      failure(st.mode, function() return "no" end,
                              function() return x:abs() end))
     end)

@@ -81,7 +81,7 @@ describe("The dispatcher", function()
     it("with lists as lists", function()
       local m, permute = st.ones(2, 3), st.ops.aten.permute
       assert.same({3, 2}, permute:redispatch("CPU", m, {2, 1}).shape)
-      assert.matches("must be Dim%[%], got integral",
+      assert.matches("must be a list of dimensions, got number 2",
                      failure(permute.redispatch, permute, "CPU", m, 2, 1))
     end)
 
@@ -391,7 +391,7 @@ describe("The dispatcher", function()
     it("no explanation of what could not run", function()
       assert.matches("no operator 'nosuch'", failure(st.explain, "nosuch"))
       assert.matches("no operator", failure(st.explain, "add.nosuch", x))
-      assert.matches("must be Tensor", failure(st.explain, "add", "y", 2))
+      assert.matches("must be a Tensor", failure(st.explain, "add", "y", 2))
       for _, bad in ipairs {7, {}, print, x} do
         assert.matches("operator is needed", failure(st.explain, bad, x))
       end

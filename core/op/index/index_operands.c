@@ -26,17 +26,14 @@ st_status st__as_indices(const st_tensor *index, const st_tensor *self,
                   st__dtype_name((st_dtype)index->dtype));
 }
 
-/* Reports the first bad index in logical order. */
-static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
-                                int64_t base) {
+bool st__find_bad_index(const st_tensor *index, int64_t size, int64_t base,
+                        int64_t *out) {
   int64_t at[ST_MAX_DIMS] = {0};
   const int64_t *p = (const int64_t *)(const void *)st__data(index);
   for (int64_t i = 0; i < index->numel; i++) {
-    const int64_t v = *p;
-    if ((uint64_t)st__resolve_index(v, base, size) >= (uint64_t)size) {
-      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
-                      "%lld with size %lld", (long long)v,
-                      (long long)st__display_index(dim), (long long)size);
+    *out = *p;
+    if ((uint64_t)st__resolve_index(*p, base, size) >= (uint64_t)size) {
+      return true;
     }
     for (int d = index->ndim - 1; d >= 0; d--) {
       p += index->strides[d];
@@ -45,8 +42,19 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
       at[d] = 0;
     }
   }
-  ST_ASSERT(!"no index is out of range");
-  return ST_OK;
+  return false;
+}
+
+static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
+                                int64_t base) {
+  int64_t bad = 0;
+  const bool is_found = st__find_bad_index(index, size, base, &bad);
+  ST_ASSERT(is_found);
+  (void)is_found;
+  return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
+                  "%lld with size %lld; indices count from %lld",
+                  (long long)bad, (long long)st__display_index(dim),
+                  (long long)size, (long long)base);
 }
 
 /* A view without the repetitions of expanded dimensions, which need one

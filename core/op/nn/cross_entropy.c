@@ -7,6 +7,7 @@
  * built.
  */
 
+#include "op/index/index.h"
 #include "op/nn/loss.h"
 #include "op/nn/spatial.h"
 
@@ -126,6 +127,21 @@ static st_tensor *reduced(st_op_scope *c, const classes *k,
   }
 }
 
+/* Says of a failed lookup of the targets which class is out of range. */
+static void name_bad_class(st_op_scope *c, const classes *k) {
+  int64_t bad = 0;
+  if (c->status != ST_BAD_INDEX || !k->target) return;
+  const st_tensor *target = k->target;
+  const int64_t n = k->self->sizes[k->dim.u.i];
+  if (target->device != ST_DEVICE_CPU ||
+      !st__find_bad_index(target, n, k->base.u.i, &bad)) {
+    return;
+  }
+  c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
+                       "classes; classes count from %lld", (long long)bad,
+                       (long long)n, (long long)k->base.u.i);
+}
+
 ST_BOXED(st__box_nll_loss) {
   st_op_scope c = st__loss_begin(&args[3]);
   classes k;
@@ -135,6 +151,7 @@ ST_BOXED(st__box_nll_loss) {
   const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.target),
                          st__of_bool(false), k.base};
   const st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
+  name_bad_class(&c, &k);
   const st_tensor *w = target_weights(&c, &k);
   if (k.ignored) logs = masked(&c, logs, k.ignored, st__of_int(0));
   if (k.weight) logs = st__apply2(&c, ST_OP_mul_Tensor, logs, w);

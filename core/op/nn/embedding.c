@@ -144,9 +144,9 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                          "class %lld on", (long long)*n, (long long)base);
   } else if (range[0] < base || classes_up_to(base, range[1]) > *n) {
     c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
-                         "classes",
+                         "classes; classes count from %lld",
                          (long long)(range[0] < base ? range[0] : range[1]),
-                         (long long)*n);
+                         (long long)*n, (long long)base);
   }
 }
 

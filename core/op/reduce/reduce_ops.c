@@ -110,7 +110,7 @@ st_status st__mean_meta(st_run *r) {
   const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
   if (!is_inexact(dtype_arg(r, dtype_of(d.self)))) {
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
-                    "complex dtype: pass dtype",
+                    "complex dtype, such as {dtype = \"float32\"}",
                     st__dtype_name(dtype_arg(r, dtype_of(d.self))));
   }
   if (!is_inexact(dtype)) { /* out='s */

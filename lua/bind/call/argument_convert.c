@@ -35,35 +35,37 @@ int64_t st__index_to_lua(st_type type, int64_t i) {
 
 /* -- Reasons -------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3)))
-static bool mismatch(st__frame *f, const char *format, ...) {
+__attribute__((format(printf, 3, 4)))
+static bool mismatch(st__frame *f, const st_arg *a, const char *format, ...) {
   va_list args;
-  if (!f->explains) return false;
+  if (!f->why) return false;
+  *f->why = (st__reason){.kind = ST_REASON_OTHER};
+  snprintf(f->why->name, sizeof f->why->name, "%s", a->name);
   va_start(args, format);
-  vsnprintf(f->why, sizeof f->why, format, args);
+  vsnprintf(f->why->text, sizeof f->why->text, format, args);
   va_end(args);
   return false;
 }
 
 static bool wrong_type(st__frame *f, const st_arg *a, int idx) {
-  if (!f->explains) return false;
-  if (lua_type(f->L, idx) == LUA_TSTRING && a->type != ST_TYPE_STRING) {
-    return mismatch(f, "argument '%s' must be %s, got string '%.40s'", a->name,
-                    a->text, lua_tostring(f->L, idx));
-  }
-  return mismatch(f, "argument '%s' must be %s, got %s", a->name, a->text,
-                  st__type_name(f->h, f->L, idx));
+  st__set_reason(f, a, idx);
+  return false;
 }
 
 static bool wrong_element(st__frame *f, const st_arg *a, int k) {
-  mismatch(f, "argument '%s' must be %s, element %d is %s", a->name, a->text,
-           k, f->explains ? st__type_name(f->h, f->L, -1) : "");
+  char want[128], got[96];
+  if (f->why) {
+    st__describe_type(a, want, sizeof want);
+    st__describe_value(f->h, f->L, -1, got, sizeof got);
+    mismatch(f, a, "argument '%s' must be %s, element %d is %s", a->name, want,
+             k, got);
+  }
   lua_pop(f->L, 1); /* [-1] */
   return false;
 }
 
 static bool zero_index(st__frame *f, const st_arg *a) {
-  return mismatch(f, "argument '%s' is 0, but %s count from 1", a->name,
+  return mismatch(f, a, "argument '%s' is 0, but %s count from 1", a->name,
                   a->type == ST_TYPE_DIM ? "dimensions" : "indices");
 }
 
@@ -100,7 +102,7 @@ static bool to_reduction(st__frame *f, const st_arg *a, int idx,
   for (*n = 0; *n < 3; ++*n) {
     if (strcmp(lua_tostring(f->L, idx), names[*n]) == 0) return true;
   }
-  return mismatch(f, "argument 'reduction' must be 'none', 'mean' or 'sum', "
+  return mismatch(f, a, "argument 'reduction' must be 'none', 'mean' or 'sum', "
                   "got '%.40s'", lua_tostring(f->L, idx));
 }
 
@@ -222,7 +224,7 @@ static bool convert_one(st__frame *f, int i, const st_arg *a, int idx) {
       f->args[i] = (st_value){.tag = ST_TAG_GENERATOR, .u.generator = *g};
       return true;
     default:
-      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+      return mismatch(f, a, "argument '%s' is a %s, which Lua cannot pass",
                       a->name, a->text);
   }
 }
@@ -351,6 +353,13 @@ static bool convert_single(st__frame *f, int i, const st_arg *a, int idx) {
   return wrong_type(f, a, idx);
 }
 
+static bool other_keys(st__frame *f, const st_arg *a) {
+  char want[128];
+  st__describe_type(a, want, sizeof want);
+  return mismatch(f, a, "argument '%s' must be %s, got a table with other "
+                  "keys; keywords go into the last argument", a->name, want);
+}
+
 static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
   if (lua_type(f->L, idx) != LUA_TTABLE) {
     const bool is_keyword = f->keywords && idx > f->keywords; /* dims = 1 */
@@ -360,8 +369,7 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
   const size_t size = lua_objlen(f->L, idx);
   if (size > INT32_MAX) return wrong_type(f, a, idx);
   if (idx != f->keywords && st__table_parts(f->L, idx) > ST_PART_LIST) {
-    return mismatch(f, "argument '%s' must be %s, got a table with other keys; "
-                    "keywords go into the last argument", a->name, a->text);
+    return other_keys(f, a);
   }
   const int n = (int)size;
   switch (a->type) {
@@ -372,7 +380,7 @@ static bool convert_list(st__frame *f, int i, const st_arg *a, int idx) {
       return list_of_floats(f, i, a, idx, n);
     case ST_TYPE_BOOL: return list_of_bools(f, i, a, idx, n);
     default:
-      return mismatch(f, "argument '%s' is a %s, which Lua cannot pass",
+      return mismatch(f, a, "argument '%s' is a %s, which Lua cannot pass",
                       a->name, a->text);
   }
 }

@@ -4,6 +4,32 @@
 #ifndef ST_LUA_CALL_CALL_H
 #define ST_LUA_CALL_CALL_H
 
+/* -- describe_call.c -------------------------------------------------------- */
+
+typedef enum st__reason_kind {
+  ST_REASON_OTHER,   /* only a text */
+  ST_REASON_TYPE,    /* an argument has the wrong type */
+  ST_REASON_MISSING,
+  ST_REASON_COUNT,   /* too many arguments */
+  ST_REASON_KEYWORD  /* no argument has that name */
+} st__reason_kind;
+
+/* Why a call does not fit an overload. The reasons of several overloads that
+ * reject the same argument become one. */
+typedef struct st__reason {
+  st__reason_kind kind;
+  int source;            /* stack index of the argument, 0 if missing */
+  bool has_names;        /* the overloads name the argument differently */
+  bool is_nil_ok;
+  int takes;             /* number of arguments that it takes at most */
+  unsigned types;        /* bits 1 << st_type of what would fit */
+  char name[48];         /* of the argument, or "" */
+  char want[160];        /* what would fit, separated by "|" */
+  char got[96];
+  char given[48];        /* the string that was given, or "" */
+  char text[352];        /* the whole reason, for one overload */
+} st__reason;
+
 /* -- argument_convert.c ---------------------------------------------------- */
 
 enum {
@@ -42,17 +68,16 @@ struct st__frame {
   int score;         /* quality of the match, to select the failure that is
                         reported: two per argument that fits */
   bool needs_wrap;   /* failed on a number passed for a Tensor */
-  bool explains;     /* record the reason of a failure in `why` */
   st_value args[ST_MAX_ARGS];
   int source[ST_MAX_ARGS];    /* stack index of each, 0 if absent */
   uint8_t wrap[ST_MAX_ARGS];  /* indices of arguments to wrap as tensors */
   st_scalar scalar[ST_MAX_ARGS];
   st__slot slots[ST_FRAME_SLOTS];
-  char why[256];
+  st__reason *why;   /* gets the reason of a failure; NULL: not needed */
 };
 
 /* Converts the value at idx to argument i; on a mismatch returns false and,
- * if f->explains, sets f->why. Lists may push values. */
+ * sets the reason f->why. Lists may push values. */
 bool st__convert(st__frame *f, int i, const st_arg *a, int idx);
 /* Converts the numbers at idx .. idx + n - 1 to one list of integers. */
 bool st__convert_gathered(st__frame *f, int i, const st_arg *a, int idx,
@@ -81,7 +106,7 @@ typedef struct st__packet {
 bool st__resolve(st__frame *f, const st__packet *p);
 /* The same with one overload. */
 bool st__match_overload(st__frame *f, const st_op *op);
-/* Raises an error that says why st__resolve failed, and lists the schemas. */
+/* Raises an error that says why st__resolve failed, with calls that fit. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
 
 /* -- call_advice.c --------------------------------------------------------- */
@@ -89,6 +114,26 @@ void st__raise_mismatch(st__frame *f, const st__packet *p);
 /* Raises an error for a call that no overload takes, if it is one that NumPy,
  * torch7 or old PyTorch take: the error says what to write. */
 void st__advise(const st__frame *f, const st__packet *p);
+
+/* -- describe_call.c, continued -------------------------------------------- */
+
+/* Writes what an argument takes, in the words of Lua: "a list of integers". */
+void st__describe_type(const st_arg *a, char *buf, size_t size);
+/* Writes what the value at idx is: "string 'a'", "number 2.5", "table". */
+void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
+                        size_t size);
+/* Writes the names of the dtypes, and the most similar to `given`, if that is
+ * not NULL; begins with "; did" or a new line. */
+void st__describe_dtypes(const char *given, char *buf, size_t size);
+/* Sets the reason that argument a does not accept the value at idx, or that it
+ * is missing, for which idx is 0. */
+void st__set_reason(st__frame *f, const st_arg *a, int idx);
+/* Adds another reason of the same kind for the same argument; false if there
+ * is another one. */
+bool st__merge_reason(st__reason *r, const st__reason *other);
+/* Writes the reason and calls that fit an overload of the packet. */
+void st__describe_mismatch(const st__frame *f, const st__packet *p,
+                           st__reason *r, char *buf, size_t size);
 
 /* -- call_operator.c ------------------------------------------------------- */
 

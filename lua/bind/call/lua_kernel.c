@@ -98,13 +98,15 @@ static st_status own_copy(const st_value *v, st_value *out) {
 
 /* Raises an error with the declared type of result i and the actual one. */
 static void fail_result(const run *r, const st__frame *f, int i, int idx) {
-  const st_arg *a = &r->results[i];
-  const char *element = lua_istable(f->L, idx) ? strstr(f->why, "element ")
-                                               : NULL;
+  char want[128], got[96];
+  const char *element = lua_istable(f->L, idx)
+                        ? strstr(f->why->text, "element ") : NULL;
+  st__describe_type(&r->results[i], want, sizeof want);
+  st__describe_value(f->h, f->L, idx, got, sizeof got);
   st__error(f->h, f->L, ST_BAD_TYPE, "%s: result %d of the Lua function from "
             "%s must be %s, %s %s", st__short_name(st_op_name(r->op)), i + 1,
-            r->lua_fn->where, a->text, element ? "its" : "got",
-            element ? element : st__type_name(f->h, f->L, idx));
+            r->lua_fn->where, want, element ? "its" : "got",
+            element ? element : got);
 }
 
 static void fail_count(const run *r, lua_State *L, int n) {
@@ -116,6 +118,7 @@ static void fail_count(const run *r, lua_State *L, int n) {
 /* Converts the value at idx to result i. */
 static void take_result(run *r, lua_State *L, int i, int idx) {
   st__frame f;
+  st__reason why;
   st__state *h = r->lua_fn->h;
   const st_arg *a = &r->results[i];
   st_status status;
@@ -127,9 +130,9 @@ static void take_result(run *r, lua_State *L, int i, int idx) {
     f.L = L;
     f.op = r->op;
     f.allow_wrap = f.needs_wrap = false;
-    f.explains = true;
+    f.why = &why;
     f.nslots = f.nwraps = f.ntensors = 0;
-    f.why[0] = '\0';
+    why.text[0] = '\0';
     if (lua_isnil(L, idx) && a->optional) {
       f.args[0] = (st_value){.tag = ST_TAG_NONE};
     } else if (!st__convert(&f, 0, a, idx)) {

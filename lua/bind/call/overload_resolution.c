@@ -25,9 +25,10 @@
 __attribute__((format(printf, 2, 3)))
 static bool mismatch(st__frame *f, const char *format, ...) {
   va_list args;
-  if (!f->explains) return false;
+  if (!f->why) return false;
+  *f->why = (st__reason){.kind = ST_REASON_OTHER};
   va_start(args, format);
-  vsnprintf(f->why, sizeof f->why, format, args);
+  vsnprintf(f->why->text, sizeof f->why->text, format, args);
   va_end(args);
   return false;
 }
@@ -174,7 +175,8 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
     return true;
   }
   if (is_output(a)) f->score = -1; /* out= was not given */
-  return mismatch(f, "argument '%s' (%s) is missing", a->name, a->text);
+  st__set_reason(f, a, 0);
+  return false;
 }
 
 /* An argument of the wrong type scores better than a missing one. */
@@ -259,9 +261,12 @@ static bool keyword_mismatch(st__frame *f, const char *key) {
       return mismatch(f, "argument '%s' is given twice", f->schema[i].name);
     }
   }
-  return strcmp(key, "out") == 0
-         ? mismatch(f, "has no variant with out=")
-         : mismatch(f, "has no argument '%.40s'", key);
+  if (strcmp(key, "out") == 0) {
+    return mismatch(f, "has no variant with out=");
+  }
+  mismatch(f, "has no argument '%.40s'", key);
+  if (f->why) f->why->kind = ST_REASON_KEYWORD;
+  return false;
 }
 
 /* True for a factory function: it has an argument pin_memory. */
@@ -319,6 +324,18 @@ static bool check_keywords(st__frame *f) {
   return true;
 }
 
+static bool too_many(st__frame *f, int takes) {
+  const int given = f->npos - f->shift;
+  const int self = f->is_method; /* not among the arguments that one sees */
+  mismatch(f, "takes at most %d argument%s by position, got %d", takes - self,
+           takes - self == 1 ? "" : "s", given - self);
+  if (f->why) {
+    f->why->kind = ST_REASON_COUNT;
+    f->why->takes = takes;
+  }
+  return false;
+}
+
 static bool check_count(st__frame *f) {
   int n = 0;
   while (n < f->nargs && (f->is_complete || !(f->schema[n].kwarg_only ||
@@ -328,8 +345,7 @@ static bool check_count(st__frame *f) {
   for (int p = n + f->shift; p < f->npos; p++) {
     if (!lua_isnil(f->L, f->first + p)) {
       f->score = 0; /* prefer the reason of one that takes as many */
-      return mismatch(f, "takes at most %d positional arguments, got %d", n,
-                      f->npos - f->shift);
+      return too_many(f, n);
     }
   }
   return true;
@@ -357,23 +373,24 @@ bool st__match_overload(st__frame *f, const st_op *op) {
 
 /* -- All overloads -------------------------------------------------------- */
 
-enum { SHOWN = 5 };
-
-/* Tries each overload; `why` gets the reason of the best failed match. */
-static bool try_all(st__frame *f, const st__packet *p, int *best, char *why) {
+/* Tries each overload; best_why gets the reason of the best failed match. */
+static bool try_all(st__frame *f, const st__packet *p, int *best,
+                    st__reason *best_why) {
   const int top = lua_gettop(f->L);
   for (int k = 0; k < p->n; k++) {
     if (!st_op_schema(p->ops[k])) continue;
     if (st__match_overload(f, p->ops[k])) return true;
     lua_settop(f->L, top);
-    if (!f->explains || f->score < *best + !f->allow_wrap) continue;
+    if (!f->why || f->score < *best) continue;
+    if (f->score == *best && st__merge_reason(best_why, f->why)) continue;
+    if (f->score == *best && !f->allow_wrap) continue;
     *best = f->score;
-    memcpy(why, f->why, sizeof f->why);
+    *best_why = *f->why;
   }
   return false;
 }
 
-static bool try_both(st__frame *f, const st__packet *p, char *why) {
+static bool try_both(st__frame *f, const st__packet *p, st__reason *why) {
   int best = -2;
   f->allow_wrap = f->needs_wrap = false;
   if (try_all(f, p, &best, why)) return true;
@@ -382,24 +399,16 @@ static bool try_both(st__frame *f, const st__packet *p, char *why) {
 }
 
 bool st__resolve(st__frame *f, const st__packet *p) {
-  f->explains = false;
+  f->why = NULL;
   f->is_packet = !p->is_overload;
   return try_both(f, p, NULL);
 }
 
 void st__raise_mismatch(st__frame *f, const st__packet *p) {
-  char text[900], why[sizeof f->why] = "there is no such operator";
-  f->explains = true;
-  try_both(f, p, why);
-  int at = snprintf(text, sizeof text, "%s: %s", st__short_name(p->name), why);
-  for (int k = 0, shown = 0; k < p->n && at < (int)sizeof text; k++) {
-    const char *schema = st_op_schema(p->ops[k]);
-    if (!schema) continue;
-    if (shown++ == SHOWN) {
-      snprintf(text + at, sizeof text - (size_t)at, "\n  ...");
-      break;
-    }
-    at += snprintf(text + at, sizeof text - (size_t)at, "\n  %s", schema);
-  }
+  char text[1000];
+  st__reason each, best = {.text = "there is no such operator"};
+  f->why = &each;
+  try_both(f, p, &best);
+  st__describe_mismatch(f, p, &best, text, sizeof text);
   st__error(f->h, f->L, ST_BAD_TYPE, "%s", text);
 }

@@ -18,18 +18,19 @@ static void name_of(const st_op *op, char *buf, size_t size) {
 static void add_rejected(luaL_Buffer *b, const st__frame *f,
                          const st__packet *p) {
   char line[600], name[200];
+  st__reason why;
   st__frame other = *f;
   lua_State *L = f->L;
   for (int k = 0; k < p->n && p->ops[k] != f->op; k++) {
     if (!st_op_schema(p->ops[k])) continue;
     const int top = lua_gettop(L);
-    other.explains = true;
-    other.why[0] = '\0';
+    other.why = &why;
+    why.text[0] = '\0';
     const bool fits = st__match_overload(&other, p->ops[k]);
     lua_settop(L, top);
     if (fits) continue;
     name_of(p->ops[k], name, sizeof name);
-    snprintf(line, sizeof line, "  not %s: %s\n", name, other.why);
+    snprintf(line, sizeof line, "  not %s: %s\n", name, why.text);
     luaL_addstring(b, line);
   }
 }

@@ -38,8 +38,11 @@ st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
   st_dtype d = ST_FLOAT32;
   if (st__to_dtype(L, idx, &d)) return d;
   if (lua_type(L, idx) == LUA_TSTRING) {
-    st__error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype '%.40s'",
-              arg, lua_tostring(L, idx));
+    char names[400];
+    const char *given = lua_tostring(L, idx);
+    st__describe_dtypes(given, names, sizeof names);
+    st__error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype '%.40s'%s",
+              arg, given, names);
   }
   st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a dtype, got %s", arg,
             st__type_name(h, L, idx));

@@ -109,7 +109,7 @@ local ERRORS = {
    "index 5 is out of range for dimension 1 with size 2"},
   {"cross entropy", function()
     return st.cross_entropy_loss(ones(2, 3), st.tensor {1, 4})
-  end, "index 4 is out of range for dimension 2 with size 3"},
+  end, "class 4 is out of range for 3 classes"},
   -- from tables, of tensors
   {"a ragged table", function() return st.tensor {{1, 2}, {3}} end,
    "the table at %[2%] has 1 elements"},

@@ -82,8 +82,8 @@ describe("A list with keywords", function()
      function() st.tensor({1, dtype = "int8"}, {dtype = "int8"}) end},
     {"the table of elements has names as keys",
      function() st.zeros(2)[{}] = {1, 2, dtype = "int8"} end},
-    {"cat: argument 'tensors' must be Tensor[], got a table with other " ..
-     "keys; keywords go into the last argument",
+    {"cat: argument 'tensors' must be a list of Tensors, got a table with " ..
+     "other keys; keywords go into the last argument",
      function() st.cat({x, x, dim = 1}, 2) end},
     {"sum: a list must have no nil and no other keys, but element 1 is nil",
      function() x:sum {[0] = 1} end},
