@@ -33,7 +33,7 @@ for _, name in pairs {
   "below_adinplaceorview", "no_grad", "enable_grad", "is_grad_enabled",
   "set_grad_enabled", "grad", "backward",
   "inference_mode", "is_inference_mode_enabled", "is_jit_enabled",
-  "set_jit_enabled", "mode", "observe", "listen",
+  "set_jit_enabled", "dispatch_mode", "observe", "listen",
   "trace", "dump", "dangling_impls", "check_registry",
   "strict_registration", "warnings", "schema", "dtype_info",
   "get_default_dtype", "set_default_dtype", "contiguous_format",
@@ -109,6 +109,14 @@ end
 --- Calls `body(...)` with gradient recording enabled or disabled.
 -- @function set_grad_enabled
 -- @tparam boolean flag
+-- @tparam function body
+-- @return the results of body
+
+--- Calls `fn(op, keys, ...)` in place of every operator that `body(...)` calls;
+-- its results are those of the call. `op:redispatch(keys, ...)` runs the
+-- operator. `st.mode` is the operator that finds the most frequent element.
+-- @function dispatch_mode
+-- @tparam function fn
 -- @tparam function body
 -- @return the results of body
 

@@ -33,7 +33,7 @@ describe("The dispatcher", function()
 
     it("that see every call with its arguments", function()
       local seen = {}
-      local y, two = st.mode(function(op, keys, ...)
+      local y, two = st.dispatch_mode(function(op, keys, ...)
         seen[#seen + 1] = {op, select("#", ...), ...}
         assert.is_true(keys:has "CPU")
         assert.is_false(keys:has "Lua")
@@ -49,7 +49,7 @@ describe("The dispatcher", function()
 
     it("that are off while they run, and over when the body is", function()
       local n = 0
-      st.mode(function(op, keys, ...)
+      st.dispatch_mode(function(op, keys, ...)
         n = n + 1
         local _ = x + 1
         return op:redispatch(keys, ...)
@@ -60,35 +60,35 @@ describe("The dispatcher", function()
     end)
 
     it("that change the call", function()
-      local y = st.mode(function(op, keys, a, ...)
+      local y = st.dispatch_mode(function(op, keys, a, ...)
         return op:redispatch(keys, a * 10, ...)
       end, function() return x:abs() end)
       assert.same({10, 20}, y:totable())
     end)
 
     it("that replace the result", function()
-      local y = st.mode(function() return x end,
+      local y = st.dispatch_mode(function() return x end,
                         function() return st.ones(3):abs() end)
       assert.is_true(y:is_alias_of(x))
       assert.matches("abs: result 1 .- must be a Tensor, got string 'no'",
-                     failure(st.mode, function() return "no" end,
+                     failure(st.dispatch_mode, function() return "no" end,
                              function() return x:abs() end))
     end)
 
     it("that see what Lua calls, not what that is made of", function()
       local seen = {}
       lib:def("twice(Tensor x) -> Tensor", function(t) return t + t end)
-      st.mode(spy(seen), function() st.ops.specdispatch.twice(x) end)
+      st.dispatch_mode(spy(seen), function() st.ops.specdispatch.twice(x) end)
       assert.same({"specdispatch::twice"}, seen)
       seen = {}
-      st.mode(spy(seen), function() st.zeros(2) end)
+      st.dispatch_mode(spy(seen), function() st.zeros(2) end)
       assert.same({"aten::zeros"}, seen)
     end)
 
     it("that nest: the outer one sees what the inner one calls", function()
       local inner, outer = {}, {}
-      st.mode(spy(outer), function()
-        st.mode(function(op, keys, ...)
+      st.dispatch_mode(spy(outer), function()
+        st.dispatch_mode(function(op, keys, ...)
           inner[#inner + 1] = op:name()
           local y = op:redispatch(keys, ...)
           return y + 1
@@ -100,15 +100,16 @@ describe("The dispatcher", function()
 
     it("that pass errors on, with their place", function()
       local object = {}
-      assert.equal(object, failure(st.mode, function() error(object) end,
+      assert.equal(object, failure(st.dispatch_mode,
+                                   function() error(object) end,
                                    function() return x:abs() end))
-      assert.equal(object, failure(st.mode, spy {},
+      assert.equal(object, failure(st.dispatch_mode, spy {},
                                    function() error(object) end))
       assert.matches("mode_spec.lua:%d+: why\nstack traceback:",
-                     failure(st.mode, function() error "why" end,
+                     failure(st.dispatch_mode, function() error "why" end,
                              function() return x:abs() end))
-      raises("'fn' must be a function", st.mode, 7, print)
-      raises("'body' must be a function", st.mode, print, 7)
+      raises("'fn' must be a function", st.dispatch_mode, 7, print)
+      raises("'body' must be a function", st.dispatch_mode, print, 7)
     end)
 
     it("for any schema", function()
@@ -116,11 +117,11 @@ describe("The dispatcher", function()
               .. "*, ScalarType? dtype=None) -> (Tensor?, Dim, ScalarType?)",
               function(t, _, d, _, dtype) return t, d, dtype end)
       local h = st.ops.specdispatch.h
-      local t, d, dtype = st.mode(spy {}, function()
+      local t, d, dtype = st.dispatch_mode(spy {}, function()
         return h(st.none, {x, st.none}, -1, {dtype = "int8"})
       end)
       assert.same({nil, -1, st.int8}, {t, d, dtype})
-      t, d, dtype = st.mode(spy {}, h, x, {}, 2, {3, 4})
+      t, d, dtype = st.dispatch_mode(spy {}, h, x, {}, 2, {3, 4})
       assert.is_true(t:is_alias_of(x))
       assert.same({2, nil}, {d, dtype})
     end)

@@ -471,7 +471,9 @@ describe("The dispatcher", function()
       assert(#add:dump() + #add:table() + #st.explain(add, st.ones(1), 1) > 0)
     end},
     {"a mode", function()
-      st.mode(function(op, keys, ...) return op:redispatch(keys, ...) end,
+      st.dispatch_mode(function(op, keys, ...)
+        return op:redispatch(keys, ...)
+      end,
               function() return st.ones(2):max {dim = 1} end)
     end},
     {"an observer", function()

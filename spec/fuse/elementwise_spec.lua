@@ -242,7 +242,7 @@ describe("An elementwise operator", function()
 
   it("is found through the dispatcher", function()
     local seen = {}
-    st.mode(function(op, keys, ...)
+    st.dispatch_mode(function(op, keys, ...)
       seen[#seen + 1] = op:name()
       return op:redispatch(keys, ...)
     end, function() return ops.smoothstep(x, lo, hi) end)
@@ -430,7 +430,7 @@ describe("Tracing refuses", function()
   it("nothing within modes and guards of the body", function()
     local calls = 0
     define("moded(Tensor x) -> Tensor", function(v)
-      return st.mode(function(op, keys, ...)
+      return st.dispatch_mode(function(op, keys, ...)
         calls = calls + 1
         return op:redispatch(keys, ...)
       end, function() return st.no_grad(function() return v * 2 end) end)

@@ -411,7 +411,7 @@ describe("Recording", function()
     local f = st.fuse(chain)
     f(X)
     local seen = {}
-    local y = st.mode(function(op, keys, ...)
+    local y = st.dispatch_mode(function(op, keys, ...)
       seen[#seen + 1] = op:name()
       return op:redispatch(keys, ...)
     end, function() return f(X) end)

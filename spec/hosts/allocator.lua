@@ -15,7 +15,7 @@ local function check()
   assert(square:sum():item() == 36)
   assert(#st.trace(st.add, square, 1) > 0)
   local seen = 0
-  st.mode(function(op, keys, ...)
+  st.dispatch_mode(function(op, keys, ...)
     seen = seen + 1
     return op:redispatch(keys, ...)
   end, function() return square:neg() end)
@@ -81,7 +81,7 @@ local RUNS = {
     return why
   end},
   {"a mode", function()
-    return st.mode(function(op, keys, ...)
+    return st.dispatch_mode(function(op, keys, ...)
       return op:redispatch(keys, ...)
     end, function() return square:mul(2):sum() end)
   end},

@@ -92,7 +92,7 @@ local FUNCTIONS = {
   {"a trace", function(x) return st.trace(st.matmul, x.a, x.b:t()) end},
   {"a dump of an operator", function() return st.dump "aten::add.Tensor" end},
   {"a mode", function(x)
-    return st.mode(function(op, keys, ...)
+    return st.dispatch_mode(function(op, keys, ...)
       return op:redispatch(keys, ...)
     end, function() return x.a:mul(x.b) end)
   end},

@@ -423,5 +423,8 @@ void st__describe_mismatch(const st__frame *f, const st__packet *p,
   add(&t, "%s: ", st__short_name(p->name));
   add_reason(&t, f, p, r);
   add_names(&t, r);
+  if (strcmp(p->name, "aten::mode") == 0 && strcmp(r->got, "function") == 0) {
+    add(&t, "; st.dispatch_mode(fn, body) runs body in a dispatch mode");
+  }
   if (!f->is_complete) add_calls(&t, f, p, r);
 }

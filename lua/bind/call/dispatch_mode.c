@@ -37,14 +37,15 @@ static st_status run_mode(const st_call *call, const st_value *args,
   return st__run_lua_fn(s, call, call->keys, args, rets);
 }
 
-/* mode(fn, body, ...): calls fn(op, keys, ...) in place of every operator that
- * body calls; its results are those of the call. Returns body's results. */
-static int mode(lua_State *L) {
+/* dispatch_mode(fn, body, ...): calls fn(op, keys, ...) in place of every
+ * operator that body calls; its results are those of the call. Returns body's
+ * results. */
+static int dispatch_mode(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
   st__check_callable(h, L, 1, "fn");
   st__check_callable(h, L, 2, "body");
-  st__check_body(h, L, "mode");
+  st__check_body(h, L, "dispatch_mode");
   st__cannot_record(h, "it runs a mode");
   lua_pushvalue(L, 1);                                   /* [+1] */
   st__lua_fn s = {h, luaL_ref(L, LUA_REGISTRYINDEX),     /* [-1] */
@@ -198,7 +199,7 @@ static int observe(lua_State *L) {
 
 void st__open_mode(st__state *h, lua_State *L) {
   static const luaL_Reg runners[] = {
-    {"mode", mode}, {"observe", observe}, {NULL, NULL}
+    {"dispatch_mode", dispatch_mode}, {"observe", observe}, {NULL, NULL}
   };
   st__set_body_functions(h, L, runners);
   lua_pushcfunction(L, run_event);                     /* [+1] */

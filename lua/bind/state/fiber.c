@@ -1,11 +1,12 @@
 /* Fibers: coroutines with their own C stacks.
  *
  * Note [Fibers]
- * Lua's coroutines share one C stack. Thread state that a body of st.mode or
- * st.no_grad changes, and data that a call of a Lua function has on the stack,
- * are therefore undone in reverse order. Tarantool's fibers switch C stacks at
- * any point of Lua code and would undo them in any order. So while a fiber has
- * yielded inside such a body or call, those of other fibers fail.
+ * Lua's coroutines share one C stack. Thread state that a body of
+ * st.dispatch_mode or st.no_grad changes, and data that a call of a Lua
+ * function has on the stack, are therefore undone in reverse order. Tarantool's
+ * fibers switch C stacks at any point of Lua code and would undo them in any
+ * order. So while a fiber has yielded inside such a body or call, those of
+ * other fibers fail.
  */
 
 #include <dlfcn.h>

@@ -155,6 +155,10 @@ describe("A wrong argument", function()
      "\n  for example st.ops.aten.add.Tensor(x, other)"},
     {function() st.dropout(x, {p = "a"}) end,
      "\n  for example st.dropout(x, {p = 0.5})"},
+    {function() st.mode(print, function() end) end,
+     "mode: argument 'self' must be a Tensor, got function; " ..
+     "st.dispatch_mode(fn, body) runs body in a dispatch mode\n  for " ..
+     "example st.mode(x)"},
     {function() st.tensor({1, 2}):mean() end,
      "mean: the mean of int64 needs a floating point or complex dtype, such " ..
      "as {dtype = \"float32\"}"},

@@ -129,7 +129,7 @@ describe("Gradients in Lua:", function()
 
     it("of what records is a call", function()
       local z, seen = leaf(1, 2) * 2, {}
-      st.mode(function(op, keys, ...)
+      st.dispatch_mode(function(op, keys, ...)
         seen[#seen + 1] = op:name()
         return op:redispatch(keys, ...)
       end, function() z[1] = 3 end)

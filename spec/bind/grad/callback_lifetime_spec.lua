@@ -438,7 +438,7 @@ describe("A function stays while gradients can call it:", function()
     ;(function()
       local t = x * 1
       t:register_hook(fresh())
-      st.mode(function(op, keys, ...)
+      st.dispatch_mode(function(op, keys, ...)
         if op:name():find "sum" then seen = (...) end
         return op:redispatch(keys, ...)
       end, function() return (t * 2):sum() end)

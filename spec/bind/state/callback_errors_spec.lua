@@ -101,22 +101,24 @@ local PLACES = {
     end)
   end,
   ["a mode"] = function(act)
-    return st.mode(function(op, keys, ...)
+    return st.dispatch_mode(function(op, keys, ...)
       act()
       return op:redispatch(keys, ...)
     end, function() return st.ones(2):neg() end)
   end,
   ["a mode in a mode"] = function(act)
     local function pass(op, keys, ...) return op:redispatch(keys, ...) end
-    return st.mode(pass, function()
-      return st.mode(function(op, keys, ...)
+    return st.dispatch_mode(pass, function()
+      return st.dispatch_mode(function(op, keys, ...)
         act()
         return pass(op, keys, ...)
       end, function() return st.ones(2):neg() end)
     end)
   end,
   ["the body of a mode"] = function(act)
-    return st.mode(function(op, keys, ...) return op:redispatch(keys, ...) end,
+    return st.dispatch_mode(function(op, keys, ...)
+      return op:redispatch(keys, ...)
+    end,
                    act)
   end,
   ["an observer before"] = observed "before",
@@ -156,7 +158,7 @@ local PLACES = {
   end,
   ["a kernel in a mode in a body"] = function(act)
     return st.no_grad(function()
-      return st.mode(function(op, keys, ...)
+      return st.dispatch_mode(function(op, keys, ...)
         return op:redispatch(keys, ...)
       end, own_kernel "CPU", act)
     end)
@@ -237,7 +239,7 @@ end
 --- Modes, observers and warnings work, and no old ones see anything.
 local function check_watchers()
   local seen, texts = {}, 0
-  st.mode(function(op, keys, ...)
+  st.dispatch_mode(function(op, keys, ...)
     seen[#seen + 1] = op:name()
     return op:redispatch(keys, ...)
   end, function() return st.ones(2):neg() end)

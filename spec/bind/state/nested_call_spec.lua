@@ -44,7 +44,7 @@ end
 
 function WAYS.mode()
   local function call(op, _, ...) return op(...) end
-  local function again() return st.mode(call, again) end
+  local function again() return st.dispatch_mode(call, again) end
   again()
 end
 
@@ -204,7 +204,7 @@ local function works()
   assert.is_true(st.is_grad_enabled())
   assert.equal(3, st.fuse(function(a) return a + 1 end)(x):detach()
                :sum():item() - 1)
-  assert.equal(7, st.mode(function(op, _, ...) return op(...) end,
+  assert.equal(7, st.dispatch_mode(function(op, _, ...) return op(...) end,
                           function() return 7 end))
 end
 

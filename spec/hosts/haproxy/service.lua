@@ -38,7 +38,7 @@ end
 function service.modes(name)
   core.register_service(name, "http", function(applet)
     local seen = 0
-    local sum = st.mode(function(op, keys, ...)
+    local sum = st.dispatch_mode(function(op, keys, ...)
       seen = seen + 1
       return op:redispatch(keys, ...)
     end, function()

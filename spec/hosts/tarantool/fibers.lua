@@ -72,9 +72,9 @@ local INSIDE = {
   {"a Lua kernel", function()
     return st.ops.host.nap(st.ones(3)):sum():item()
   end},
-  {"a mode's body", function() return st.mode(pass, body) end},
+  {"a mode's body", function() return st.dispatch_mode(pass, body) end},
   {"a mode", function()
-    return st.mode(function(...)
+    return st.dispatch_mode(function(...)
       fiber.sleep(0.005)
       return pass(...)
     end, body)
@@ -93,7 +93,7 @@ local INSIDE = {
 local OTHERS = {
   function() return st.ones(2):sum():item() end,
   function() return st.no_grad(body) end,
-  function() return st.mode(pass, body) end,
+  function() return st.dispatch_mode(pass, body) end,
   function() return st.observe({}, body) end,
   function() return st.trace(body) end,
   function() return st.scope(body) end,

@@ -39,7 +39,7 @@ local list = {
   {"loads in a coroutine", taken("load", "files"),
    function(st) return coroutine.wrap(st.load)("/etc/passwd") end},
   {"loads in a mode", taken("load", "files"), function(st)
-    return st.mode(function() return st.load "/etc/passwd" end,
+    return st.dispatch_mode(function() return st.load "/etc/passwd" end,
                    function() return st.ones(1) end)
   end},
   {"loads in a hook of a gradient", taken("load", "files"), function(st)
@@ -307,7 +307,7 @@ if rawget(_G, "getfenv") then
     end},
     {"finds globals up the stack of a kernel", "nothing", function(st)
       local found
-      st.mode(function(op, keys, ...)
+      st.dispatch_mode(function(op, keys, ...)
         found = host_globals()
         return op:redispatch(keys, ...)
       end, function() return st.ones(1) end)
@@ -345,7 +345,8 @@ list.timed = {
     while true do pcall(t.add_, t, 1) end
   end},
   {"loops in a mode", OVER, function(st)
-    st.mode(function() while true do end end, function() st.ones(1) end)
+    st.dispatch_mode(function() while true do end end,
+                     function() st.ones(1) end)
   end},
   {"loops in a body", OVER,
    function(st) st.no_grad(function() while true do end end) end},

@@ -46,7 +46,7 @@ local function script()
   local f = st.fuse(function(t) return t * 2 + 1 end)
   assert(f(x):equal(f(x)))
   local calls = 0
-  st.mode(function(op, keys, ...)
+  st.dispatch_mode(function(op, keys, ...)
     calls = calls + 1
     return op:redispatch(keys, ...)
   end, function() return x + 1 end)
