@@ -3,9 +3,12 @@
 -- @module strided.io.file
 
 local core = require "strided.core"
+local kinds = require "strided.io.kinds"
+local raise = require "strided.caller_error"
 
-local error, format, next, pairs, pcall, require, tostring, type =
-  error, string.format, next, pairs, pcall, require, tostring, type
+local concat, format, next, pairs, pcall, require, sort, tostring, type =
+  table.concat, string.format, next, pairs, pcall, require, table.sort,
+  tostring, type
 
 -- -- Errors ------------------------------------------------------------------
 
@@ -15,23 +18,22 @@ local function text_of(failure)
 end
 
 local function complain(name, path, why)
-  error(format("%s: cannot %s '%s': %s", name, name, path, why), 3)
+  raise("%s: cannot %s '%s': %s", name, name, path, why)
 end
 
 local function check_path(name, path)
   if type(path) ~= "string" then
-    error(format("%s: the path must be a string, not a %s", name, type(path)),
-          3)
+    raise("%s: the path must be a string, got %s%s", name,
+          core.is_tensor(path) and "Tensor" or type(path),
+          name == "save" and core.is_tensor(path)
+          and "; write st.save(path, t)" or "")
   end
-  if path:find "%z" then
-    error(format("%s: the path has a NUL in it", name), 3)
-  end
+  if path:find "%z" then raise("%s: the path has a NUL in it", name) end
 end
 
 local function check_options(name, options)
   if options ~= nil and type(options) ~= "table" then
-    error(format("%s: options must be a table, got %s", name, type(options)),
-          3)
+    raise("%s: the options must be a table, got %s", name, type(options))
   end
   return options or {}
 end
@@ -63,24 +65,45 @@ local function extension(path)
   return name and name:lower()
 end
 
---- Chooses the format by the first 9 bytes of the file, or else by the
--- extension of its path; nil if neither tells.
+--- The format that the first bytes of a file tell, or nil.
 --
 -- A .safetensors file begins with the length of its header, of at most 100 MB,
 -- and the header's `{`. Any four bytes may begin that length, also those of a
 -- zip. The next four are 0, which no .npy file has there. In a zip the byte of
 -- the `{` would be a method of compression that no .npz file has. So a file
--- that fits both is a .safetensors file, unless its extension says .npz.
-local function detect(path, head)
-  local named = extension(path)
+-- that fits both is a .safetensors file, unless its extension says .npz. Eight
+-- characters of text are no length.
+local function detect(head, suffix)
   if head:find "^....%z%z%z%z{" then
     local is_zip = head:find "^PK\3\4" or head:find "^PK\5\6"
-    return is_zip and named == "npz" and "npz" or "safetensors"
+    return is_zip and suffix == "npz" and "npz" or "safetensors"
   end
   if head:find "^\147NUMPY" then return "npy" end
   if head:find "^PK[\3\5]" then return "npz" end
-  if head:find "^........{" then return "safetensors" end
-  return READERS[named] and named
+  if head:find "^........{" and head:sub(1, 8):find "[^%w%p%s]" then
+    return "safetensors"
+  end
+end
+
+local HEAD = 256 -- bytes, to tell what a file is
+local NOT_OURS = "it is not a .npy file, and no .npz or .safetensors file"
+
+--- The format of a file, or nil and an error message. A suffix that names
+-- another format than the file has is an error.
+local function format_of(path, head)
+  local suffix = extension(path)
+  local found = detect(head, suffix)
+  local what = found ~= "npy" and kinds.describe(path, head, suffix)
+  if found == "npz" and what and what:find "PyTorch" then return nil, what end
+  if found and found ~= suffix and
+     (READERS[suffix] or kinds.of_suffix(suffix)) then
+    return nil, format("it is %s, not what its name says: rename it, or write "
+                       .. "st.load(path, {format = %q})", READERS[found][3],
+                       found)
+  end
+  if found then return found end
+  if READERS[suffix] and (not what or what == kinds.TEXT) then return suffix end
+  return nil, NOT_OURS .. (what and ": " .. what or "")
 end
 
 --- The reader of the format that the options name or that the file has.
@@ -93,14 +116,23 @@ local function choose(path, source, wanted)
                        or type(wanted))
   end
   local size = source:size()
-  local head, why = source:read(0, size < 9 and size or 9)
+  local head, why = source:read(0, size < HEAD and size or HEAD)
   if not head then return nil, why end
-  local reader = READERS[detect(path, head) or ""]
-  if reader then return reader end
-  return nil, "it is not a .npy file, and no .npz or .safetensors file"
+  local found
+  found, why = format_of(path, head)
+  if found then return READERS[found] end
+  return nil, why
 end
 
 local MODES = {r = "r", c = "r", ["r+"] = "r+"}
+
+--- The names of options, as a text.
+local function names_of(known)
+  local list = {"format"}
+  for name in pairs(known) do list[#list + 1] = name end
+  sort(list)
+  return concat(list, ", ")
+end
 
 --- The options in the form that readers take, or nil and an error message.
 local function translate(options, reader)
@@ -108,7 +140,8 @@ local function translate(options, reader)
   for name, value in pairs(options) do
     if name ~= "format" then
       if not reader[2][name] then
-        return nil, format("%s has no option '%s'", reader[3], tostring(name))
+        return nil, format("%s has no option '%s', only %s", reader[3],
+                           tostring(name), names_of(reader[2]))
       end
       known[name] = value
     end
@@ -157,24 +190,37 @@ local PLAIN = {write_npy, false, {}, "a .npy file"}
 local function check_value(writer, value)
   if not writer[2] then
     if core.is_tensor(value) then return end
-    error(type(value) == "table" and
-          "save: tables of tensors go into files named .npz or .safetensors"
-          or "save: argument 't' must be a Tensor, got " .. type(value), 3)
+    if type(value) == "table" then
+      raise("save: tables of tensors go into files named .npz or .safetensors")
+    end
+    raise("save: argument 't' must be a Tensor, got %s", type(value))
   end
   if type(value) ~= "table" then
-    error(format("save: %s takes a table of names and tensors, not a %s",
-                 writer[4], core.is_tensor(value) and "Tensor" or
-                 type(value)), 3)
+    raise("save: %s takes a table of names and tensors, not a %s%s", writer[4],
+          core.is_tensor(value) and "Tensor" or type(value),
+          core.is_tensor(value) and ": write {name = t}" or "")
   end
   for name, t in next, value do
     if type(name) ~= "string" then
-      error("save: the names of tensors must be strings, got "
-            .. tostring(name), 3)
+      raise("save: the names of tensors must be strings, got %s",
+            tostring(name))
     end
     if not core.is_tensor(t) then
-      error(format("save: '%s' must be a Tensor, got %s", name, type(t)), 3)
+      raise("save: '%s' must be a Tensor, got %s", name, type(t))
     end
   end
+end
+
+--- The writer that a path names. A suffix of another format is an error, any
+-- other suffix names a .npy file.
+local function writer_of(path)
+  local suffix = extension(path)
+  local what, advice = kinds.of_suffix(suffix)
+  if what then
+    raise("save: '.%s' names %s, but st.save writes .npy, .npz and "
+          .. ".safetensors; %s", suffix, what, advice)
+  end
+  return WRITERS[suffix or ""] or PLAIN
 end
 
 local function write(file, writer, value, options)
@@ -188,8 +234,10 @@ end
 local file = {}
 
 --- Loads tensors from a file. Its first bytes determine the format, and where
--- they do not, the extension of the path. The option `format`, "npy", "npz" or
--- "safetensors", determines it instead.
+-- they do not, the extension of the path. If the extension names another format
+-- (.npy, .npz, .safetensors, or one that is not read here, such as .pt or .png),
+-- that is an error which says what the file looks like. The option `format`,
+-- "npy", "npz" or "safetensors", determines the format instead.
 --
 -- * `.npy`: a tensor. Format versions 1 to 3, either byte order. Fortran order
 --   becomes strides, without a copy.
@@ -232,8 +280,10 @@ function file.load(path, options)
   return value, extra
 end
 
---- Saves tensors to a file. The extension of the path determines the format,
--- .npy by default.
+--- Saves tensors to a file. The extension of the path determines the format. A
+-- path without an extension, or with one that names no format that is known, is
+-- a .npy file; an extension of another format, such as .png, .csv or .pt, is an
+-- error that says what to do.
 --
 -- * `.npy`: a tensor, in Fortran order if that is its memory layout, else in C
 --   order. All dtypes but bfloat16.
@@ -252,12 +302,12 @@ end
 function file.save(path, value, options)
   check_path("save", path)
   options = check_options("save", options)
-  local writer = WRITERS[extension(path) or ""] or PLAIN
+  local writer = writer_of(path)
   check_value(writer, value)
   for name in pairs(options) do
     if not writer[3][name] then
-      error(format("save: %s has no option '%s'", writer[4], tostring(name)),
-            2)
+      raise("save: %s has no option '%s'%s", writer[4], tostring(name),
+            next(writer[3]) and ", only " .. next(writer[3]) or "")
     end
   end
   local temporary, why = core.open_aside(path)

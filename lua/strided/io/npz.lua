@@ -68,6 +68,10 @@ function npz.read(source, options)
   if not members then return nil, why end
   list, why = select_members(members, options.names)
   if not list then return nil, why end
+  if not list[1] and members[1] and not options.names then
+    return nil, format("it is a zip without a .npy file; its first member is "
+                       .. "'%s'", members[1].name)
+  end
   local tensors = {}
   for _, m in ipairs(list) do
     local t

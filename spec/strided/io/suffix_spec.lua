@@ -1,0 +1,149 @@
+--- A file's suffix and what the file is: st.save refuses the suffixes of other
+-- formats, st.load says what a file looks like that is not what it is named.
+-- axes: none
+
+local files = require "spec.support.files"
+local st = require "strided"
+
+local x = st.tensor {1, 2, 3}
+
+local function says(text, f, ...)
+  local ok, why = pcall(f, ...)
+  assert.is_false(ok)
+  assert.truthy(why:find(text, 1, true), why .. "\ndoes not say\n" .. text)
+end
+
+local function le16(n) return string.char(n % 256, math.floor(n / 256)) end
+
+-- The first bytes of a zip whose first member has this name.
+local function zip(name)
+  return "PK\3\4" .. ("\0"):rep(22) .. le16(#name) .. "\0\0" .. name
+end
+
+describe("st.save", function()
+  local base
+  before_each(function() base = os.tmpname() end)
+  after_each(function() os.remove(base) end)
+
+  -- suffixes, what is said
+  local rows = {
+    {"png PNG jpg jpeg gif bmp", "names an image, but st.save writes .npy, " ..
+     ".npz and .safetensors; strided writes no images"},
+    {"svg", "names an image, but st.save writes .npy, .npz and " ..
+     ".safetensors; st.layout(t, {format = \"svg\"})"},
+    {"csv txt json", "names text, but st.save writes .npy, .npz and " ..
+     ".safetensors; write the numbers of t:totable() with Lua's io library"},
+    {"pt pth ckpt", "names a file of PyTorch, but st.save writes .npy, .npz " ..
+     "and .safetensors; Python reads .npy, .npz and .safetensors"},
+    {"pkl", "names a pickle of Python, but"},
+    {"t7", "names a file of torch7, but"}, {"h5 hdf5", "an HDF5 file, but"},
+    {"mat", "a MATLAB file, but"}, {"gguf", "a GGUF file, but"},
+    {"parquet", "a table of Arrow or Parquet, but"},
+    {"zip", "names a zip, but st.save writes .npy, .npz and .safetensors; " ..
+     "an .npz file is a zip of .npy files"},
+    {"gz", "names an archive, but"}, {"wav", "names sound or video, but"},
+    {"pdf", "names a document, but"},
+  }
+  for _, row in ipairs(rows) do
+    for suffix in row[1]:gmatch "%w+" do
+      it("refuses ." .. suffix, function()
+        local path = base .. "." .. suffix
+        for _, value in ipairs {x, {a = x}} do
+          says("suffix_spec.lua:", function() st.save(path, value) end)
+          says("save: '." .. suffix:lower() .. "' ", function()
+            st.save(path, value)
+          end)
+          says(row[2], st.save, path, value)
+        end
+        assert.is_nil(io.open(path))
+      end)
+    end
+  end
+
+  it("writes a .npy file where there is no suffix or an unknown one",
+     function()
+    for _, suffix in ipairs {"", ".npy", ".NPY", ".weights", ".v2"} do
+      local path = base .. suffix
+      st.save(path, x)
+      assert.equal("\147NUMPY", files.read(path):sub(1, 6))
+      assert.is_true(st.load(path):equal(x))
+      os.remove(path)
+    end
+  end)
+
+  it("says the order of its arguments", function()
+    says("save: the path must be a string, got Tensor; write st.save(path, t)",
+         function() st.save(x, base) end)
+    says("save: a .npz file takes a table of names and tensors, not a " ..
+         "Tensor: write {name = t}", st.save, base .. ".npz", x)
+  end)
+end)
+
+describe("st.load", function()
+  local base, path
+  before_each(function() base = os.tmpname() end)
+  after_each(function()
+    os.remove(base)
+    if path then os.remove(path) end
+  end)
+
+  local OTHER = "it is not a .npy file, and no .npz or .safetensors file: "
+  -- suffix, bytes, what is said
+  local rows = {
+    {".npy", "\137PNG\r\n\26\n\0\0\0\13IHDR",
+     OTHER .. "it looks like a PNG image"},
+    {".png", "\137PNG\r\n\26\n\0\0\0\13IHDR",
+     OTHER .. "it looks like a PNG image"},
+    {"", "\255\216\255\224\0\16JFIF", OTHER .. "it looks like a JPEG image"},
+    {".npz", "\31\139\8\0\0\0", OTHER .. "it looks like a gzip archive"},
+    {".h5", "\137HDF\r\n\26\n", OTHER .. "it looks like an HDF5 file"},
+    {".gguf", "GGUF\3\0\0\0\1", OTHER .. "it looks like a GGUF file"},
+    {".zst", "(\181\47\253\4", OTHER .. "it looks like a zstd archive"},
+    {".safetensors", "<!DOCTYPE html>", OTHER .. "it looks like HTML or XML"},
+    {".json", "{\"abcde\": {", OTHER .. "it looks like JSON or Lua text"},
+    {".csv", "1,2,3\n4,5,6\n", OTHER .. "it looks like text"},
+    {"", "", OTHER .. "it is empty"},
+    {".pkl", "\128\4\149\1\0", OTHER .. "it looks like a pickle of Python"},
+    {".pt", zip "fake/data.pkl", "it is a file of PyTorch: convert it with " ..
+     "Python, safetensors.torch.save_file(torch.load(\""},
+    {"", zip "archive/data.pkl", "it is a file of PyTorch: convert it with"},
+    {".pth", "\128\2\138\10l\252\156F\249 j\168P\25.",
+     "it is a file of PyTorch: convert it with"},
+  }
+  for i, row in ipairs(rows) do
+    it("says what it found instead, row " .. i, function()
+      path = base .. row[1]
+      files.write(path, row[2])
+      says("load: cannot load '" .. path .. "': ", st.load, path)
+      says(row[3], st.load, path)
+    end)
+  end
+
+  it("refuses a .npy file of another name", function()
+    for _, suffix in ipairs {".pt", ".png", ".npz", ".safetensors"} do
+      path = base .. ".npy"
+      st.save(path, x)
+      os.rename(path, base .. suffix)
+      path = base .. suffix
+      says("it is a .npy file, not what its name says: rename it, or write " ..
+           "st.load(path, {format = \"npy\"})", st.load, path)
+      assert.is_true(st.load(path, {format = "npy"}):equal(x))
+      os.remove(path)
+    end
+  end)
+
+  it("refuses a zip of other files", function()
+    path = base .. ".npz"
+    st.save(path, {a = x})
+    local bytes = files.read(path):gsub("a%.npy", "a.txt")
+    files.write(path, bytes)
+    says("it is a zip without a .npy file; its first member is 'a.txt'",
+         st.load, path)
+  end)
+
+  it("reads other names by their first bytes", function()
+    path = base .. ".weights"
+    st.save(path, x)
+    assert.is_true(st.load(path):equal(x))
+  end)
+end)
