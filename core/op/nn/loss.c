@@ -5,6 +5,7 @@
 #include "op/nn/loss.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 /* -- Reduction ------------------------------------------------------------ */
 
@@ -67,16 +68,55 @@ static st_tensor *only(st_op_scope *c, const st_tensor *mask,
 
 /* -- Distances ------------------------------------------------------------ */
 
+static uint64_t add_sizes(uint64_t hash, const st_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    hash = (hash ^ (uint64_t)t->sizes[d]) * 0x100000001b3;
+  }
+  return (hash ^ 0xff) * 0x100000001b3;
+}
+
+/* True the first time that a loss gets tensors of these shapes; a training loop
+ * would repeat the warning in each step. Shapes that share a slot displace each
+ * other. */
+static bool is_first(const char *name, const st_tensor *a,
+                     const st_tensor *b) {
+  static _Atomic uint64_t seen[64];
+  uint64_t hash = 0xcbf29ce484222325;
+  for (; *name; name++) hash = (hash ^ (uint64_t)*name) * 0x100000001b3;
+  hash = add_sizes(add_sizes(hash, a), b);
+  return atomic_exchange(&seen[hash >> 58], hash) != hash;
+}
+
+/* Warns, as PyTorch does, of a loss between tensors of different shapes. */
+static void warn_of_broadcast(const st_op_scope *c, const char *name,
+                              const st_value *args) {
+  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
+  if (!st__scope_ok(c) || st__same_sizes(self, target) ||
+      !is_first(name, self, target)) {
+    return;
+  }
+  st__warn("%s: self has shape %s and target has shape %s; they broadcast, "
+           "which is rarely meant: give both the same shape", name,
+           ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(target));
+}
+
 ST_BOXED(st__box_mse_loss) {
   st_op_scope c = st__loss_begin(&args[2]);
   const st_tensor *d = difference(&c, &args[0], &args[1]);
+  warn_of_broadcast(&c, "mse_loss", args);
   return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), &args[2], rets);
 }
 
-ST_BOXED(st__box_l1_loss) {
+static st_status l1_loss(const char *name, const st_value *args,
+                         st_value *rets) {
   st_op_scope c = st__loss_begin(&args[2]);
   const st_tensor *d = difference(&c, &args[0], &args[1]);
+  warn_of_broadcast(&c, name, args);
   return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), &args[2], rets);
+}
+
+ST_BOXED(st__box_l1_loss) {
+  return l1_loss("l1_loss", args, rets);
 }
 
 /* d^2 / 2 for |d| <= delta, then linear with the slope at delta. With m =
@@ -99,18 +139,21 @@ ST_BOXED(st__box_huber_loss) {
     c.status = st__fail(ST_BAD_VALUE, "delta must be positive, it is %g",
                         delta);
   }
-  return st__loss_end(&c, huber(&c, args, delta), &args[2], rets);
+  st_tensor *loss = huber(&c, args, delta);
+  warn_of_broadcast(&c, "huber_loss", args);
+  return st__loss_end(&c, loss, &args[2], rets);
 }
 
 ST_BOXED(st__box_smooth_l1_loss) {
   const double beta = st__to_float(&args[3], 1);
-  if (beta == 0) return st__box_l1_loss(call, args, rets);
+  if (beta == 0) return l1_loss("smooth_l1_loss", args, rets);
   st_op_scope c = st__loss_begin(&args[2]);
   if (st__scope_ok(&c) && !(beta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "beta must not be negative, it is %g",
                         beta);
   }
   st_tensor *loss = huber(&c, args, beta);
+  warn_of_broadcast(&c, "smooth_l1_loss", args);
   if (beta != 1) loss = times(&c, loss, 1 / beta);
   return st__loss_end(&c, loss, &args[2], rets);
 }

@@ -2,7 +2,8 @@
 --
 -- Each calls the operator of its name, with an input and a target. All have the
 -- option `reduction`: `"mean"` (the default), `"sum"`, or `"none"`, which
--- returns the loss of each element.
+-- returns the loss of each element. MSELoss, L1Loss and HuberLoss warn when the
+-- shapes of input and target differ, since they broadcast.
 --
 -- @module strided.nn.loss
 
