@@ -149,6 +149,7 @@ typedef struct st__state {
                                     function: warning.c */
   st__warnings warnings;
   st__pending_warning *pending_warnings; /* Note [Warnings are deferred] */
+  int names_ref;                 /* names of the binding's functions */
   int objects_ref;               /* operator objects, a weak table */
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
@@ -215,7 +216,7 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
 /* Type of the value at idx, for messages: "Tensor", "string", ... */
 const char *st__type_name(st__state *h, lua_State *L, int idx);
 
-/* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
+/* As luaL_setfuncs, and remembers the names for st__argument_error: sets fns, with the binding state as upvalue, in the table
  * at the top. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
 /* The same for functions that call a body and hold no borrowed tensor while
@@ -370,6 +371,19 @@ char *st__where(const st__state *h, lua_State *L, char *buf, size_t size);
 /* Raises the failure that the engine reported, at the caller's line; does
  * not return. All errors of the binding are raised by this function. */
 int st__raise(st__state *h, lua_State *L, st_status status);
+/* The same for a bad argument of the running C function, with its name in front
+ * of the text. */
+__attribute__((format(printf, 4, 5)))
+int st__argument_error(st__state *h, lua_State *L, st_status code,
+                       const char *format, ...);
+/* Raises unless the value at idx is a table; arg names it. */
+void st__check_table(st__state *h, lua_State *L, int idx, const char *arg);
+/* The string at idx; raises for anything else, numbers included. NULL for an
+ * absent one of st__opt_string. */
+const char *st__check_string(st__state *h, lua_State *L, int idx,
+                             const char *arg);
+const char *st__opt_string(st__state *h, lua_State *L, int idx,
+                           const char *arg);
 /* The same for a failure that the binding detects. */
 __attribute__((format(printf, 4, 5)))
 int st__error(st__state *h, lua_State *L, st_status code, const char *format,

@@ -170,7 +170,7 @@ static void copy_function(lua_State *L, const char *name, int which) {
 static int observe(lua_State *L) {
   observation o = {.h = st__state_of(L)};
   st_observer observer = {observe_before, observe_after, &o, false, NULL};
-  luaL_checktype(L, 1, LUA_TTABLE);
+  st__check_table(o.h, L, 1, "options");
   st__check_callable(o.h, L, 2, "body");
   st__check_body(o.h, L, "observe");
   st__cannot_record(o.h, "it runs an observer");

@@ -351,8 +351,8 @@ bool st__is_callable(lua_State *L, int idx) {
 void st__check_callable(st__state *h, lua_State *L, int idx,
                         const char *arg) {
   if (st__is_callable(L, idx)) return;
-  st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got %s",
-            arg, st__type_name(h, L, idx));
+  st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got "
+                     "%s", arg, st__type_name(h, L, idx));
 }
 
 void st__new_kernel(st__state *h, lua_State *L, int idx, st__convention c,

@@ -59,7 +59,7 @@ static int open_library(lua_State *L) {
   const char *ns = lua_tolstring(L, 1, &n);
   st__check_namespace(h, L, ns);
   const st_library_kind kind = check_kind(L, 2);
-  const char *key = luaL_optstring(L, 3, NULL);
+  const char *key = st__opt_string(h, L, 3, "key");
   const int flags = (h->is_strict ? 0 : ST_REPLACE) |
                     (lua_toboolean(L, 4) ? ST_DEFER : 0);
   library *l = st__newudata(h, L, ST_UD_LIBRARY, sizeof *l + n + 1);
@@ -230,10 +230,10 @@ static int library_impl(lua_State *L) {
   st_kernel kernel;
   st__state *h = st__state_of(L);
   library *l = check_library(L);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = st__check_string(h, L, 2, "name");
   const bool has_key = !is_kernel(L, 3) || is_kernel(L, 4);
   const int at = has_key ? 4 : 3;
-  const char *key = has_key ? luaL_optstring(L, 3, NULL) : NULL;
+  const char *key = has_key ? st__opt_string(h, L, 3, "key") : NULL;
   if (!is_kernel(L, at)) {
     return st__error(h, L, ST_BAD_TYPE, "impl: the kernel of '%.80s' must be "
                      "a function or \"fallthrough\", got %s", name,
@@ -256,7 +256,7 @@ static int library_fallback(lua_State *L) {
   st_kernel kernel;
   st__state *h = st__state_of(L);
   library *l = check_library(L);
-  const char *key = luaL_checkstring(L, 2);
+  const char *key = st__check_string(h, L, 2, "key");
   if (!is_kernel(L, 3)) {
     return st__error(h, L, ST_BAD_TYPE, "fallback: the kernel must be a "
                      "function or \"fallthrough\", got %s",
@@ -298,7 +298,7 @@ static const char **check_formulas(lua_State *L, int idx, int *n) {
 static int library_derivative(lua_State *L) {
   st__state *h = st__state_of(L);
   library *l = check_library(L);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = st__check_string(h, L, 2, "name");
   st_status status;
   int n = 1;
   lua_settop(L, 3);
@@ -328,15 +328,15 @@ static int library_elementwise(lua_State *L) {
   char where[LUA_IDSIZE + 16];
   st__state *h = st__state_of(L);
   library *l = check_library(L);
-  const char *schema = luaL_checkstring(L, 2);
-  const char *doc = luaL_optstring(L, 4, "");
+  const char *schema = st__check_string(h, L, 2, "schema");
+  const char *doc = st__opt_string(h, L, 4, "doc");
   lua_settop(L, 4);
   st__push_argument_names(h, L, schema, l->ns);          /* [+1] */
   st__compile(L, h, 3);                                  /* [-1] */
   st__check_callable(h, L, 3, "body");
   st_graph *g = st__trace_body(h, L, schema, l->ns, 3);
   const st_status status = l->lib
-    ? st_library_elementwise(l->lib, schema, &g, doc,
+    ? st_library_elementwise(l->lib, schema, &g, doc ? doc : "",
                              st__where(h, L, where, sizeof where))
     : st_fail(ST_BAD_STATE, "library '%s' is closed", l->ns);
   st_graph_release(&g);
@@ -352,7 +352,7 @@ static int library_reduction(lua_State *L) {
   st_custom_reduction f = {.ninit = 0};
   st__state *h = st__state_of(L);
   library *l = check_library(L);
-  f.schema = luaL_checkstring(L, 2);
+  f.schema = st__check_string(h, L, 2, "schema");
   lua_settop(L, 3);
   if (!strchr(f.schema, '(')) {
     f.schema = lua_pushfstring(L, "%s(Tensor self, Dim[1]? dim=None, "

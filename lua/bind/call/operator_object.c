@@ -182,12 +182,13 @@ packet *st__push_operator(st__state *h, lua_State *L, int idx,
     lua_pushvalue(L, idx);                            /* [+1] */
   } else if (is_name) {
     if (!push_by_name(h, L, lua_tostring(L, idx))) {  /* [+0|1] */
-      st__error(h, L, ST_NOT_FOUND, "there is no operator '%.80s'",
-                lua_tostring(L, idx));
+      st__argument_error(h, L, ST_NOT_FOUND, "there is no operator '%.80s'",
+                         lua_tostring(L, idx));
     }
   } else if (!push_upvalue(L, idx, is_method)) {      /* [+0|1] */
-    st__error(h, L, ST_BAD_TYPE, "an operator is needed: its name, st.<name> "
-              "or an object of st.ops, got %s", st__type_name(h, L, idx));
+    st__argument_error(h, L, ST_BAD_TYPE, "an operator is needed: its name, "
+                       "st.<name> or an object of st.ops, got %s",
+                       st__type_name(h, L, idx));
   }
   packet *p = lua_touserdata(L, -1);
   st__refresh(h, L, p);
@@ -247,10 +248,8 @@ static int packet_kernel(lua_State *L) {
   packet *p = check_packet(L);
   const char *kernel = NULL, *provenance = NULL;
   st__refresh(st__state_of(L), L, p);
-  if (!p->n || !st_op_slot(p->ops[0], luaL_checkstring(L, 2), &kernel,
-                           &provenance)) {
-    return 0;
-  }
+  const char *key = st__check_string(st__state_of(L), L, 2, "key");
+  if (!p->n || !st_op_slot(p->ops[0], key, &kernel, &provenance)) return 0;
   lua_pushstring(L, kernel);     /* [+1] */
   lua_pushstring(L, provenance); /* [+1] */
   return 2;
@@ -299,7 +298,7 @@ static int find_packet(lua_State *L) {
   lua_settop(L, 1);
   if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) return 1;
   st__state *h = st__state_of(L);
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = st__check_string(h, L, 1, "name");
   if (st_op_overloads(name, NULL, 0) == 0) return 0;
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->objects_ref);        /* [+1] */
   lua_pushvalue(L, 1);                                      /* [+1] */
@@ -314,14 +313,14 @@ static int find_packet(lua_State *L) {
 
 /* callable("aten::add", is_method): a C function that calls it, or nil */
 static int find_callable(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = st__check_string(st__state_of(L), L, 1, "name");
   return st__push_callable(st__state_of(L), L, name, lua_toboolean(L, 2));
 }
 
 /* named("add", is_method): a C function or nil, and true if it may be cached:
  * operators of libraries may be removed */
 static int find_named(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = st__check_string(st__state_of(L), L, 1, "name");
   const bool keep = st__push_named(st__state_of(L), L, name,
                                    lua_toboolean(L, 2)); /* [+1] */
   lua_pushboolean(L, keep);                              /* [+1] */

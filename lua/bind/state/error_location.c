@@ -42,6 +42,53 @@ int st__raise(st__state *h, lua_State *L, st_status status) {
   return lua_error(L);
 }
 
+/* Writes "name: " for the running function of the binding, or "". */
+static void name_of_running(st__state *h, lua_State *L, char *buf,
+                            size_t size) {
+  lua_Debug ar;
+  *buf = '\0';
+  luaL_checkstack(L, 3, NULL);
+  if (!lua_getstack(L, 0, &ar)) return;
+  lua_getinfo(L, "f", &ar);                        /* [+1] */
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->names_ref); /* [+1] */
+  lua_insert(L, -2);
+  lua_rawget(L, -2);                               /* [-1, +1] */
+  const char *name = lua_tostring(L, -1);
+  if (name) snprintf(buf, size, "%s: ", name);
+  lua_pop(L, 2);                                   /* [-2] */
+}
+
+int st__argument_error(st__state *h, lua_State *L, st_status code,
+                       const char *format, ...) {
+  char text[1024], name[80];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  name_of_running(h, L, name, sizeof name);
+  return st__raise(h, L, st_fail(code, "%s%s", name, text));
+}
+
+void st__check_table(st__state *h, lua_State *L, int idx, const char *arg) {
+  if (lua_istable(L, idx)) return;
+  st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a table, got %s",
+                     arg, st__type_name(h, L, idx));
+}
+
+const char *st__check_string(st__state *h, lua_State *L, int idx,
+                             const char *arg) {
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a string, got "
+                       "%s", arg, st__type_name(h, L, idx));
+  }
+  return lua_tostring(L, idx);
+}
+
+const char *st__opt_string(st__state *h, lua_State *L, int idx,
+                           const char *arg) {
+  return lua_isnoneornil(L, idx) ? NULL : st__check_string(h, L, idx, arg);
+}
+
 int st__error(st__state *h, lua_State *L, st_status code, const char *format,
               ...) {
   char text[1024];

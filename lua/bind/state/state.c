@@ -108,13 +108,23 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
   void *p = st__testudata(h, L, idx, kind);
   if (!p) {
     const char *article = strchr("aeiou", *ud_name[kind]) ? "an" : "a";
-    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be %s %s, got %s", arg,
-              article, ud_name[kind], st__type_name(h, L, idx));
+    st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be %s %s, got %s",
+                       arg, article, ud_name[kind], st__type_name(h, L, idx));
   }
   return p;
 }
 
 /* -- Functions ------------------------------------------------------------ */
+
+/* Remembers the name of the function at the top, unless it is a metamethod. */
+static void set_name(st__state *h, lua_State *L, const char *name) {
+  if (strncmp(name, "__", 2) == 0) return;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, h->names_ref); /* [+1] */
+  lua_pushvalue(L, -2);                            /* [+1] */
+  lua_pushstring(L, name);                         /* [+1] */
+  lua_rawset(L, -3);                               /* [-2] */
+  lua_pop(L, 1);                                   /* [-1] */
+}
 
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
   for (; fns->name; fns++) {
@@ -122,6 +132,7 @@ void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
       lua_pushlightuserdata(L, h);         /* [+1] */
       lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
     }
+    set_name(h, L, fns->name);
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
@@ -133,6 +144,7 @@ void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
     lua_pushlightuserdata(L, h);         /* [+1] */
     lua_pushboolean(L, 1);               /* [+1] */
     lua_pushcclosure(L, fns->func, 2);   /* [-2, +1] */
+    set_name(h, L, fns->name);
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
@@ -412,6 +424,8 @@ st__state *st__state_new(lua_State *L) {
   if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
+  lua_newtable(L);                                  /* [+1] */
+  h->names_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   reserve_metatables(h, L);
   lua_pushboolean(L, 0);                            /* [+1] */
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */

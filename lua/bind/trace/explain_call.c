@@ -40,7 +40,7 @@ static int explain(lua_State *L) {
   char name[200];
   st__frame f;
   st__state *h = st__state_of(L);
-  luaL_checkany(L, 1);
+  lua_settop(L, lua_gettop(L) ? lua_gettop(L) : 1);
   st__packet *p = st__push_operator(h, L, 1, &f.is_method); /* [+1] */
   lua_replace(L, 1);                                        /* [-1] */
   f.is_complete = false;

@@ -37,7 +37,7 @@ static int packet_redispatch(lua_State *L) {
 
 /* op:call_for_key("CPU", ...): calls the kernel of one key */
 static int packet_call_for_key(lua_State *L) {
-  const char *key = luaL_checkstring(L, 2);
+  const char *key = st__check_string(st__state_of(L), L, 2, "key");
   return call_bypass(L, &(st__request){.kind = ST_REQUEST_KEY, .key = key});
 }
 
@@ -84,7 +84,7 @@ static int dump(lua_State *L) {
   if (st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR)) {
     return dump_all(L, st_dump);
   }
-  luaL_checkstring(L, 1);
+  st__check_string(st__state_of(L), L, 1, "name");
   lua_settop(L, 1);
   push_dump(L, st_dump);
   return 1;

@@ -16,17 +16,19 @@ st_keyset st__check_keyset(st__state *h, lua_State *L, int idx) {
   const st_keyset *ud = st__testudata(h, L, idx, ST_UD_KEYSET);
   if (ud) return *ud;
   if (lua_type(L, idx) != LUA_TSTRING) {
-    st__error(h, L, ST_BAD_TYPE, "expected a set of dispatch keys or the name "
-              "of a key, got %s", st__type_name(h, L, idx));
+    st__argument_error(h, L, ST_BAD_TYPE, "expected a set of dispatch keys or "
+                       "the name of a key, got %s", st__type_name(h, L, idx));
   }
   size_t n;
   const char *name = lua_tolstring(L, idx, &n);
   if (st_key_is_alias(name)) {
-    st__error(h, L, ST_BAD_VALUE, "'%s' is an alias key: it stands for "
-              "several keys in registrations and cannot be in a set", name);
+    st__argument_error(h, L, ST_BAD_VALUE, "'%s' is an alias key: it stands "
+                       "for several keys in registrations and cannot be in a "
+                       "set", name);
   }
   if (strlen(name) != n || !st_key_parse(name, &ks)) {
-    st__error(h, L, ST_BAD_VALUE, "there is no dispatch key '%.80s'", name);
+    st__argument_error(h, L, ST_BAD_VALUE, "there is no dispatch key '%.80s'",
+                       name);
   }
   return ks;
 }
@@ -63,8 +65,12 @@ static int full_set(lua_State *L) { return return_set(L, st_keyset_full()); }
 /* keyset_after(key): the set of the keys of lower priority */
 static int set_after(lua_State *L) {
   st_keyset ks;
-  const st_status status = st_keyset_after(luaL_checkstring(L, 1), &ks);
-  if (status != ST_OK) return st__raise(st__state_of(L), L, status);
+  st__state *h = st__state_of(L);
+  const char *key = st__check_string(h, L, 1, "key");
+  if (st_keyset_after(key, &ks) != ST_OK) {
+    return st__argument_error(h, L, ST_BAD_VALUE, "there is no dispatch key "
+                              "'%.80s'", key);
+  }
   return return_set(L, ks);
 }
 
@@ -90,8 +96,8 @@ static int set_remove(lua_State *L) {
 /* set:remove_backend("CPU") */
 static int set_remove_backend(lua_State *L) {
   st_keyset ks = self(L);
-  const st_status status = st_keyset_remove_backend(&ks,
-                                                    luaL_checkstring(L, 2));
+  const char *key = st__check_string(st__state_of(L), L, 2, "key");
+  const st_status status = st_keyset_remove_backend(&ks, key);
   if (status != ST_OK) return st__raise(st__state_of(L), L, status);
   return return_set(L, ks);
 }

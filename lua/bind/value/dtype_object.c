@@ -41,11 +41,11 @@ st_dtype st__check_dtype(st__state *h, lua_State *L, int idx,
     char names[400];
     const char *given = lua_tostring(L, idx);
     st__describe_dtypes(given, names, sizeof names);
-    st__error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype '%.40s'%s",
-              arg, given, names);
+    st__argument_error(h, L, ST_BAD_DTYPE, "argument '%s': there is no dtype "
+                       "'%.40s'%s", arg, given, names);
   }
-  st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a dtype, got %s", arg,
-            st__type_name(h, L, idx));
+  st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a dtype, got %s",
+                     arg, st__type_name(h, L, idx));
   return d;
 }
 

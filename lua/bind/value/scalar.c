@@ -93,8 +93,8 @@ bool st__to_double(st__state *h, lua_State *L, int idx, double *out) {
 int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg) {
   int64_t i = 0;
   if (!st__to_int(h, L, idx, &i)) {
-    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be an integer, got %s",
-              arg, st__type_name(h, L, idx));
+    st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be an integer, "
+                       "got %s", arg, st__type_name(h, L, idx));
   }
   return i;
 }

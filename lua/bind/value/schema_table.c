@@ -103,8 +103,10 @@ static void push_schema(st__state *h, lua_State *L, const st_schema *s) {
 static int parse_schema(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n, ns_size = 0;
-  const char *text = luaL_checklstring(L, 1, &n);
-  const char *ns = luaL_optlstring(L, 2, NULL, &ns_size);
+  const char *text = st__check_string(h, L, 1, "text");
+  const char *ns = st__opt_string(h, L, 2, "ns");
+  lua_tolstring(L, 1, &n);
+  if (ns) lua_tolstring(L, 2, &ns_size);
   if (ns && strlen(ns) != ns_size) {
     return st__error(h, L, ST_BAD_SCHEMA, "the namespace contains a zero "
                      "byte");

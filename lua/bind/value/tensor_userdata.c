@@ -17,8 +17,8 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                             const char *arg) {
   st_tensor *t = st__to_tensor(h, L, idx);
   if (!t) {
-    st__error(h, L, ST_BAD_TYPE, "argument '%s' must be a Tensor, got %s",
-              arg, st__type_name(h, L, idx));
+    st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a Tensor, "
+                       "got %s", arg, st__type_name(h, L, idx));
   }
   if (st_tensor_is_symbol(t)) {
     st__error(h, L, ST_BAD_STATE, "argument '%s' represents tensors of any "
