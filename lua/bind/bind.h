@@ -216,8 +216,8 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
 /* Type of the value at idx, for messages: "Tensor", "string", ... */
 const char *st__type_name(st__state *h, lua_State *L, int idx);
 
-/* As luaL_setfuncs, and remembers the names for st__argument_error: sets fns, with the binding state as upvalue, in the table
- * at the top. */
+/* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
+ * at the top. Remembers the names for st__argument_error. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
 /* The same for functions that call a body and hold no borrowed tensor while
  * the body runs. */
@@ -376,6 +376,10 @@ int st__raise(st__state *h, lua_State *L, st_status status);
 __attribute__((format(printf, 4, 5)))
 int st__argument_error(st__state *h, lua_State *L, st_status code,
                        const char *format, ...);
+/* Raises the error for an option that the function `name` does not have; names
+ * are its options, ended by NULL. */
+void st__unknown_option(st__state *h, lua_State *L, const char *name,
+                        const char *option, const char *const *names);
 /* Raises unless the value at idx is a table; arg names it. */
 void st__check_table(st__state *h, lua_State *L, int idx, const char *arg);
 /* The string at idx; raises for anything else, numbers included. NULL for an

@@ -17,10 +17,12 @@
 -- @module strided.iterator
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
 local concat = table.concat
-local error, format, ipairs, max, pairs, pcall, require, setmetatable,
-  tostring, type = error, string.format, ipairs, math.max, pairs, pcall,
+local format, ipairs, max, pairs, pcall, require, setmetatable,
+  tostring, type = string.format, ipairs, math.max, pairs, pcall,
   require, setmetatable, tostring, type
 local unpack = unpack or table.unpack
 
@@ -38,8 +40,8 @@ local function preset_of(name)
   local flags, dtype
   if type(name) == "string" then flags, dtype = core.plan_preset(name) end
   if not flags then
-    error(format("iterator: there is no preset '%s', only %s", tostring(name),
-                 concat(core.plan_preset(), ", ")), 3)
+    raise("iterator: there is no preset '%s', only %s", tostring(name),
+          concat(core.plan_preset(), ", "))
   end
   return flags, dtype
 end
@@ -49,7 +51,10 @@ end
 local function read_flags(options, flags)
   for name in pairs(options) do
     if flags[name] == nil and not OTHER[name] then
-      error(format("iterator: there is no option '%s'", tostring(name)), 3)
+      local known = {}
+      for key in pairs(flags) do known[key] = true end
+      for key in pairs(OTHER) do known[key] = true end
+      unknown_option("iterator", name, known)
     end
   end
   for name in pairs(flags) do
@@ -65,7 +70,7 @@ end
 local function copy_list(list, name)
   if list == nil then return {} end
   if type(list) ~= "table" then
-    error(format("iterator: '%s' must be a list", name), 3)
+    raise("iterator: '%s' must be a list", name)
   end
   local copy = {}
   for i = 1, #list do copy[i] = list[i] end
@@ -76,7 +81,7 @@ end
 local function static_shape(options)
   local shape, dims = options.static_shape, options.squash_dims
   if shape == nil then
-    if dims then error("iterator: squash_dims needs static_shape", 3) end
+    if dims then raise("iterator: squash_dims needs static_shape") end
     return nil
   end
   shape = copy_list(shape, "static_shape")
@@ -84,8 +89,7 @@ local function static_shape(options)
   for _, d in ipairs(copy_list(dims, "squash_dims")) do
     local at = type(d) == "number" and d < 0 and d + #shape + 1 or d
     if shape[at] == nil then
-      error(format("iterator: there is no dimension %s to squash",
-                   tostring(d)), 3)
+      raise("iterator: there is no dimension %s to squash", tostring(d))
     end
     shape[at] = 1
   end
@@ -113,7 +117,7 @@ local userdata = setmetatable({}, {__mode = "k"})
 local function userdata_of(plan)
   local ud = userdata[plan]
   if ud then return ud end
-  error("iterator: the first argument must be a plan, as in plan:run(...)", 3)
+  raise("iterator: the first argument must be a plan, as in plan:run(...)")
 end
 
 --- The two-dimensional loops over the elements [first, last), counted from 0,
@@ -168,7 +172,7 @@ function Plan:cast_outputs() core.plan_cast_outputs(userdata_of(self)) end
 function Plan:is_scalar(operand)
   local op = self.operands[operand]
   if op then return op.numel == 1 end
-  error(format("iterator: there is no operand %s", tostring(operand)), 2)
+  raise("iterator: there is no operand %s", tostring(operand))
 end
 
 --- True if the dimension is reduced: several of its elements accumulate into
@@ -176,7 +180,7 @@ end
 -- @tparam number dim of the plan, from 1
 function Plan:is_dim_reduced(dim)
   if self.shape[dim] == nil then
-    error(format("iterator: there is no dimension %s", tostring(dim)), 2)
+    raise("iterator: there is no dimension %s", tostring(dim))
   end
   for i = 1, #self.outputs do
     if self.strides[i][dim] == 0 and self.shape[dim] > 1 then return true end
@@ -198,7 +202,7 @@ end
 local function check_body(body)
   local kind = type(body)
   if kind == "function" or kind == "cdata" then return end
-  error("iterator: the loop body must be a function, got " .. kind, 3)
+  raise("iterator: the loop body must be a function, got %s", kind)
 end
 
 local function finish(plan, first, last)
@@ -246,7 +250,7 @@ function Plan:run_ffi(body, first, last)
   local ud = userdata_of(self)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
-    error("iterator: this Lua has no FFI; use plan:run", 2)
+    raise("iterator: this Lua has no FFI; use plan:run")
   end
   check_body(body)
   local n, list, step, k = #self.operands, loop_strides(self), {}, 0
@@ -509,7 +513,7 @@ end
 -- @treturn table the plan
 local function iterator(options)
   if type(options) ~= "table" then
-    error("iterator: options must be a table", 2)
+    raise("iterator: the options must be a table, got %s", type(options))
   end
   local flags, static = preset_of(options.preset or "default")
   local ud = core.plan(read_flags(options, flags),

@@ -9,10 +9,12 @@
 -- @module strided.layout
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
 local concat, sort = table.concat, table.sort
-local abs, ceil, error, floor, format, ipairs, max, min, pairs, require,
-  tonumber, tostring, type = math.abs, math.ceil, error, math.floor,
+local abs, ceil, floor, format, ipairs, max, min, pairs, require,
+  tonumber, tostring, type = math.abs, math.ceil, math.floor,
   string.format, ipairs, math.max, math.min, pairs, require, tonumber,
   tostring, type
 
@@ -412,25 +414,27 @@ end
 
 -- -- Public functions --------------------------------------------------------
 
+local KNOWN = {format = true, width = true, max = true}
+
 local function read_options(options)
   options = options or {}
   if type(options) == "string" then options = {format = options} end
   if type(options) ~= "table" then
-    error("layout: options must be a table", 3)
+    raise("layout: the options must be a table, got %s", type(options))
   end
   local kind = options.format or "text"
   if not DEFAULTS[kind] then
-    error(format("layout: there is no format '%s', only text and svg",
-                 tostring(kind)), 3)
+    raise("layout: there is no format '%s', only text and svg",
+          tostring(kind))
   end
   local read = {}
   for name, value in pairs(DEFAULTS[kind]) do read[name] = value end
   for name, value in pairs(options) do
-    if name ~= "format" and name ~= "width" and name ~= "max" then
-      error(format("layout: there is no option '%s'", tostring(name)), 3)
+    if not KNOWN[name] then
+      unknown_option("layout", name, KNOWN)
     elseif name ~= "format" and
            (type(value) ~= "number" or not (value >= 1 and value < 1e6)) then
-      error(format("layout: option '%s' must be a number from 1 on", name), 3)
+      raise("layout: option '%s' must be a number from 1 on", name)
     end
     if name ~= "format" then read[name] = floor(value) end
   end
@@ -449,7 +453,7 @@ end
 -- @treturn string
 local function layout(t, options)
   if not core.is_tensor(t) then
-    error("layout: argument 't' must be a Tensor, got " .. type(t), 2)
+    raise("layout: argument 't' must be a Tensor, got %s", type(t))
   end
   local kind, o = read_options(options)
   local v = geometry(t)

@@ -126,7 +126,13 @@ local function make_group(class, given, shared, known)
 end
 
 local function create(class, list, shared)
-  if type(list) ~= "table" or list[1] == nil then
+  if type(list) == "table" and type(list.parameters) == "function" then
+    raise("%s: a list of parameters is expected, got a module: pass "
+          .. "module:parameters()", class.name)
+  elseif is_tensor(list) then
+    raise("%s: a list of parameters is expected, got a Tensor: pass {t}",
+          class.name)
+  elseif type(list) ~= "table" or list[1] == nil then
     raise("%s: a list of parameters is expected, got %s", class.name,
           is_tensor(list) and "a Tensor" or
           type(list) == "table" and "an empty one" or type(list))

@@ -3,8 +3,9 @@
 -- @module strided.options
 
 local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
-local pairs, tostring, type = pairs, tostring, type
+local pairs, type = pairs, type
 
 --- Returns the options of a call; raises an error for unknown options.
 -- @tparam string name of the called function
@@ -17,9 +18,7 @@ local function options(name, given, known)
     raise("%s: the options must be a table, got %s", name, type(given))
   end
   for key in pairs(given) do
-    if known[key] == nil then
-      raise("%s: there is no option '%s'", name, tostring(key))
-    end
+    if known[key] == nil then unknown_option(name, key, known) end
   end
   return given
 end

@@ -3,13 +3,16 @@
 -- @module strided.printing
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
-local error, format, pairs, tostring, type = error, string.format, pairs,
-                                             tostring, type
+local pairs, tostring, type = pairs, tostring, type
 
 -- as in PyTorch
 local DEFAULTS = {precision = 4, threshold = 1000, edgeitems = 3,
                   linewidth = 80}
+local KNOWN = {sci_mode = true, profile = true}
+for name in pairs(DEFAULTS) do KNOWN[name] = true end
 local PROFILES = {
   default = {},
   short = {precision = 2, edgeitems = 2},
@@ -33,31 +36,30 @@ local printing = {}
 -- false or "auto"), or profile ("default", "short", "full")
 function printing.set_printoptions(changes)
   if type(changes) ~= "table" then
-    error(format("set_printoptions: argument 'changes' must be a table, "
-                 .. "got %s", type(changes)), 2)
+    raise("set_printoptions: the options must be a table, got %s",
+          type(changes))
   end
   local new = {}
   for name, value in pairs(options) do new[name] = value end
   if changes.profile then
     local profile = PROFILES[changes.profile]
     if not profile then
-      error(format("set_printoptions: there is no profile '%s'",
-                   tostring(changes.profile)), 2)
+      raise("set_printoptions: there is no profile '%s': they are default, "
+            .. "full, short", tostring(changes.profile))
     end
     for name, value in pairs(DEFAULTS) do new[name] = profile[name] or value end
   end
   for name, value in pairs(changes) do
     if DEFAULTS[name] then
       if type(value) ~= "number" or value < 0 or value >= 2 ^ 31 then
-        error(format("set_printoptions: '%s' must be a number", name), 2)
+        raise("set_printoptions: '%s' must be a number", name)
       end
       new[name] = value
     elseif name == "sci_mode" then
       new.sci_mode = nil
       if value ~= "auto" then new.sci_mode = not not value end
     elseif name ~= "profile" then
-      error(format("set_printoptions: there is no option '%s'",
-                   tostring(name)), 2)
+      unknown_option("set_printoptions", name, KNOWN)
     end
   end
   options = new

@@ -124,7 +124,7 @@ describe("A key set", function()
                            "CompositeExplicitAutograd"} do
       local ok, e = pcall(keyset, name)
       assert.is_false(ok)
-      assert.matches("keyset_spec.lua:%d+: '" .. name .. "' is an alias", e)
+      assert.matches("keyset_spec.lua:%d+: keyset: '" .. name .. "' is an alias", e)
     end
   end)
 

@@ -202,7 +202,7 @@ describe("The dispatcher", function()
       assert.equal(1, n)
       raises("'before' must be a function", st.observe, {before = 7}, print)
       raises("'body' must be a function", st.observe, {}, 7)
-      raises("table expected, got function", st.observe, print, print)
+      raises("must be a table, got function", st.observe, print, print)
     end)
 
     it("that are told nothing wrong about an operator that changed",

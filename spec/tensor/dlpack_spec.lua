@@ -118,7 +118,7 @@ describe("A capsule", function()
     for _, x in ipairs {0, 4096, true, {}, print, "abc", st.ones(1)} do
       raises("must be a capsule or an address", st.from_dlpack, x)
     end
-    raises("no argument 'copy'", st.from_dlpack, 1, {copy = true})
+    raises("no option 'copy'", st.from_dlpack, 1, {copy = true})
     raises("options must be a table", st.from_dlpack, 1, true)
     local t = st.ones(1)
     raises("no argument 'stream'", t.to_dlpack, t, {stream = 1})

@@ -4,7 +4,7 @@
 #ifndef ST_LUA_CALL_CALL_H
 #define ST_LUA_CALL_CALL_H
 
-/* -- describe_call.c -------------------------------------------------------- */
+/* -- describe_call.c ------------------------------------------------------- */
 
 typedef enum st__reason_kind {
   ST_REASON_OTHER,   /* only a text */
@@ -125,6 +125,8 @@ void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
 /* Writes the names of the dtypes, and the most similar to `given`, if that is
  * not NULL; begins with "; did" or a new line. */
 void st__describe_dtypes(const char *given, char *buf, size_t size);
+/* Writes the names of the devices; begins with a new line. */
+void st__describe_devices(char *buf, size_t size);
 /* Sets the reason that argument a does not accept the value at idx, or that it
  * is missing, for which idx is 0. */
 void st__set_reason(st__frame *f, const st_arg *a, int idx);

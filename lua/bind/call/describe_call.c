@@ -232,6 +232,11 @@ static void add_devices(text *t) {
   }
 }
 
+void st__describe_devices(char *buf, size_t size) {
+  text t = {buf, size};
+  add_devices(&t);
+}
+
 static void add_formats(text *t) {
   add(t, "\n  the memory formats are");
   for (int i = 0; i < ST_FORMAT_COUNT; i++) {

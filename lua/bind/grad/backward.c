@@ -242,8 +242,7 @@ static void take_options(request *r, int idx, const char *const *names) {
     int k = 0;
     while (names[k] && strcmp(names[k], key) != 0) k++;
     if (names[k]) continue;
-    st__error(r->h, L, ST_BAD_VALUE, "%s: there is no option '%.40s'",
-              r->name, key);
+    st__unknown_option(r->h, L, r->name, key, names);
   }
 }
 

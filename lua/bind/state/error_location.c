@@ -69,6 +69,17 @@ int st__argument_error(st__state *h, lua_State *L, st_status code,
   return st__raise(h, L, st_fail(code, "%s%s", name, text));
 }
 
+void st__unknown_option(st__state *h, lua_State *L, const char *name,
+                        const char *option, const char *const *names) {
+  char list[400] = "it has";
+  for (int i = 0; names[i]; i++) {
+    const size_t n = strlen(list);
+    snprintf(list + n, sizeof list - n, "%s %s", i ? "," : "", names[i]);
+  }
+  st__error(h, L, ST_BAD_VALUE, "%s: there is no option '%.40s': %s", name,
+            option, list);
+}
+
 void st__check_table(st__state *h, lua_State *L, int idx, const char *arg) {
   if (lua_istable(L, idx)) return;
   st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a table, got %s",

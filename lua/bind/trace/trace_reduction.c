@@ -174,8 +174,7 @@ static void check_names(st__state *h, lua_State *L, int idx) {
     int k = 0;
     while (names[k] && strcmp(names[k], name) != 0) k++;
     if (!names[k]) {
-      st__error(h, L, ST_BAD_VALUE, "reduction: there is no option '%.40s'",
-                name);
+      st__unknown_option(h, L, "reduction", name, names);
     }
     lua_pop(L, 1);                                       /* [-1] */
   }

@@ -271,10 +271,14 @@ static void read_option(st__state *h, lua_State *L, options *o) {
   } else if (strcmp(key, "requires_grad") == 0) {
     o->requires_grad = lua_toboolean(L, -1);
   } else if (strcmp(key, "device") != 0) {
-    st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'", key);
+    st__error(h, L, ST_BAD_VALUE, "tensor: has no argument '%.40s'; it takes "
+              "dtype, device, requires_grad", key);
   } else if (!st__to_device(L, -1, &o->device)) {
-    st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must be the name "
-              "of a device");
+    char got[96], devices[200];
+    st__describe_value(h, L, -1, got, sizeof got);
+    st__describe_devices(devices, sizeof devices);
+    st__error(h, L, ST_BAD_TYPE, "tensor: argument 'device' must be a device, "
+              "got %s%s", got, devices);
   }
 }
 

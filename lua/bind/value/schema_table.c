@@ -117,7 +117,9 @@ static int parse_schema(lua_State *L) {
   }
   st_schema **ud = st__newudata(h, L, ST_UD_SCHEMA, sizeof *ud);   /* [+1] */
   const st_status status = st_schema_new(text, ns, ud);
-  if (status != ST_OK) return st__raise(h, L, status);
+  if (status != ST_OK) {
+    return st__argument_error(h, L, status, "%s", st_message());
+  }
   push_schema(h, L, *ud);                                          /* [+1] */
   st_schema_release(ud);
   return 1;

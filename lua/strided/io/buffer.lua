@@ -13,9 +13,10 @@
 -- @module strided.io.buffer
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
-local error, floor, format, pairs, tostring, type =
-  error, math.floor, string.format, pairs, tostring, type
+local floor, pairs, tostring, type = math.floor, pairs, tostring, type
 
 -- -- Options -----------------------------------------------------------------
 
@@ -29,26 +30,24 @@ local function check_number(name, value)
      value == floor(value) then
     return value
   end
-  error(format("frombuffer: argument '%s' must be a number of bytes or "
-               .. "elements, got %s", name, tostring(value)), 4)
+  raise("frombuffer: option '%s' must be a number of bytes or elements, got %s",
+        name, tostring(value))
 end
 
 local function check(source, options)
   for name in pairs(options) do
-    if not KNOWN[name] then
-      error(format("frombuffer: has no argument '%s'", tostring(name)), 3)
-    end
+    if not KNOWN[name] then unknown_option("frombuffer", name, KNOWN) end
   end
   check_number("offset", options.offset)
   check_number("count", options.count)
   check_number("nbytes", options.nbytes)
   if options.shape ~= nil and options.count ~= nil then
-    error("frombuffer: arguments 'shape' and 'count' exclude each other", 3)
+    raise("frombuffer: arguments 'shape' and 'count' exclude each other")
   end
   if type(source) == "string" and
      (options.nbytes ~= nil or options.owner ~= nil) then
-    error("frombuffer: a string is copied: it has no argument '"
-          .. (options.nbytes ~= nil and "nbytes" or "owner") .. "'", 3)
+    raise("frombuffer: a string is copied: it has no argument '%s'",
+          options.nbytes ~= nil and "nbytes" or "owner")
   end
 end
 
@@ -62,8 +61,8 @@ local function size_of(source, nbytes)
   if type(source) == "string" then return #source end
   local known = type(source) == "cdata" and core.cdata_size(source) or nbytes
   if nbytes and nbytes > known then
-    error(format("frombuffer: nbytes is %s and the cdata has %s",
-                 tostring(nbytes), tostring(known)), 3)
+    raise("frombuffer: nbytes is %s and the cdata has %s",
+          tostring(nbytes), tostring(known))
   end
   return nbytes or known
 end
@@ -71,14 +70,14 @@ end
 --- The number of elements of a size between offset and the end.
 local function count_rest(nbytes, offset, size)
   if not nbytes then
-    error("frombuffer: an address has no size: give 'shape', 'count' or "
-          .. "'nbytes'", 3)
+    raise("frombuffer: an address has no size: give 'shape', 'count' or "
+          .. "'nbytes'")
   end
   local rest = nbytes - offset
   if rest < 0 or rest % size ~= 0 then
-    error(format("frombuffer: %s bytes from offset %s on are no whole number "
-                 .. "of elements of %s bytes", tostring(rest),
-                 tostring(offset), tostring(size)), 3)
+    raise("frombuffer: %s bytes from offset %s on are no whole number of "
+          .. "elements of %s bytes", tostring(rest), tostring(offset),
+          tostring(size))
   end
   return floor(rest / size)
 end
@@ -116,7 +115,7 @@ local buffer = {}
 function buffer.frombuffer(source, options)
   options = options == nil and {} or options
   if type(options) ~= "table" then
-    error("frombuffer: options must be a table, got " .. type(options), 2)
+    raise("frombuffer: the options must be a table, got %s", type(options))
   end
   check(source, options)
   local offset = options.offset or 0
@@ -135,12 +134,11 @@ end
 local function check_versioned(name, options)
   if options == nil then return false end
   if type(options) ~= "table" then
-    error(format("%s: options must be a table, got %s", name, type(options)),
-          3)
+    raise("%s: the options must be a table, got %s", name, type(options))
   end
   for option in pairs(options) do
     if option ~= "versioned" then
-      error(format("%s: has no argument '%s'", name, tostring(option)), 3)
+      unknown_option(name, option, {versioned = true})
     end
   end
   return options.versioned and true or false

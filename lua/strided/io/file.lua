@@ -5,10 +5,10 @@
 local core = require "strided.core"
 local kinds = require "strided.io.kinds"
 local raise = require "strided.caller_error"
+local unknown_option = require "strided.unknown_option"
 
-local concat, format, next, pairs, pcall, require, sort, tostring, type =
-  table.concat, string.format, next, pairs, pcall, require, table.sort,
-  tostring, type
+local format, next, pairs, pcall, require, tostring, type = string.format, next,
+  pairs, pcall, require, tostring, type
 
 -- -- Errors ------------------------------------------------------------------
 
@@ -126,22 +126,15 @@ end
 
 local MODES = {r = "r", c = "r", ["r+"] = "r+"}
 
---- The names of options, as a text.
-local function names_of(known)
-  local list = {"format"}
-  for name in pairs(known) do list[#list + 1] = name end
-  sort(list)
-  return concat(list, ", ")
-end
-
 --- The options in the form that readers take, or nil and an error message.
 local function translate(options, reader)
   local known = {}
   for name, value in pairs(options) do
     if name ~= "format" then
       if not reader[2][name] then
-        return nil, format("%s has no option '%s', only %s", reader[3],
-                           tostring(name), names_of(reader[2]))
+        local all = {format = true}
+        for option in pairs(reader[2]) do all[option] = true end
+        unknown_option(reader[3], name, all)
       end
       known[name] = value
     end
@@ -235,7 +228,7 @@ local file = {}
 
 --- Loads tensors from a file. Its first bytes determine the format, and where
 -- they do not, the extension of the path. If the extension names another format
--- (.npy, .npz, .safetensors, or one that is not read here, such as .pt or .png),
+-- (.npy, .npz, .safetensors, or one that is not read here, as .pt or .png are),
 -- that is an error which says what the file looks like. The option `format`,
 -- "npy", "npz" or "safetensors", determines the format instead.
 --
@@ -306,8 +299,7 @@ function file.save(path, value, options)
   check_value(writer, value)
   for name in pairs(options) do
     if not writer[3][name] then
-      raise("save: %s has no option '%s'%s", writer[4], tostring(name),
-            next(writer[3]) and ", only " .. next(writer[3]) or "")
+      unknown_option("save: " .. writer[4], name, writer[3])
     end
   end
   local temporary, why = core.open_aside(path)

@@ -3,10 +3,11 @@
 -- @module strided.session.help
 
 local core = require "strided.core"
+local raise = require "strided.caller_error"
 
 local concat, sort = table.concat, table.sort
-local error, format, ipairs, min, pcall, rawget, require, tostring, type =
-  error, string.format, ipairs, math.min, pcall, rawget, require, tostring, type
+local format, ipairs, min, pcall, rawget, require, tostring, type =
+  string.format, ipairs, math.min, pcall, rawget, require, tostring, type
 
 local WIDTH = 78
 local MAX_KEYS = 6  -- listed before "and 43 more"
@@ -232,7 +233,7 @@ local function help(name)
   if type(name) ~= "string" then
     local packet = operator_of(name)
     if packet then return describe(packet) end
-    error("help: the operator must be its name or an object of st.ops", 2)
+    raise("help: the operator must be its name or an object of st.ops")
   end
   local full, overload = name:match "^([^.]*)%.?(.*)$"
   if not full:find("::", 1, true) then full = "aten::" .. full end

@@ -164,7 +164,8 @@ describe("A wrong argument", function()
      "as {dtype = \"float32\"}"},
   }
   for i, row in ipairs(calls) do
-    it("is told a call that fits, row " .. i, function() says(row[2], row[1]) end)
+    it("is told a call that fits, row " .. i,
+       function() says(row[2], row[1]) end)
   end
 
   it("is never told the type of a schema, by any operator", function()

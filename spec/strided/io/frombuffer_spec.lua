@@ -75,7 +75,7 @@ describe("The bytes of a string", function()
     {"at a fraction", "abc", {offset = 0.5}, "'offset' must be"},
     {"at a negative offset", "abc", {offset = -1}, "'offset' must be"},
     {"with an owner", "abc", {owner = {}}, "no argument 'owner'"},
-    {"with an unknown option", "abc", {copy = false}, "no argument 'copy'"},
+    {"with an unknown option", "abc", {copy = false}, "no option 'copy'"},
     {"of no dtype", "abcd", {dtype = "float31"}, "dtype"},
     {"of a dtype and more", "abcd", {dtype = "uint8\0x"}, "no dtype"},
     {"of a dtype that is none", "abcd", {dtype = "none"}, "no dtype 'none'"},
