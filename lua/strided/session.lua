@@ -24,8 +24,8 @@ local input = require "strided.session.input"
 local show = require "strided.session.show"
 
 local compile, unpack = loadstring or load, unpack or table.unpack
-local format, io, os, pcall, rawset, select, tostring, type, xpcall =
-  string.format, io, os, pcall, rawset, select, tostring, type, xpcall
+local error, format, io, os, pcall, rawset, select, tostring, type, xpcall =
+  error, string.format, io, os, pcall, rawset, select, tostring, type, xpcall
 local jit = rawget(_G, "jit")
 
 local session = {}
@@ -105,6 +105,7 @@ local function answer(query)
   end
   local chunk = compile("return " .. query:gsub(":([%a_])", ".%1"))
   local ok, value = pcall(chunk or error)
+  if not ok and value == "interrupted" then error(value, 0) end
   if ok and value ~= nil then return describe(value) end
   return "nothing is known about '" .. query .. "'"
 end

@@ -121,7 +121,7 @@ describe("A capsule", function()
     raises("no option 'copy'", st.from_dlpack, 1, {copy = true})
     raises("options must be a table", st.from_dlpack, 1, true)
     local t = st.ones(1)
-    raises("no argument 'stream'", t.to_dlpack, t, {stream = 1})
+    raises("no option 'stream'", t.to_dlpack, t, {stream = 1})
     raises("must be a Tensor", core.to_dlpack, 1)
   end)
 

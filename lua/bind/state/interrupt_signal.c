@@ -7,9 +7,10 @@
  * there it sets a flag and, while a chunk runs, a debug hook that raises at the
  * next instruction. LuaJIT has one hook for all coroutines. PUC Lua has one per
  * coroutine: there a hook that tests the flag every HOOK_INTERVAL instructions
- * is set beforehand, and new coroutines inherit it. The handler is installed
- * only while a session requests it; a process that embeds strided keeps its
- * own.
+ * is set beforehand, and new coroutines inherit it. A signal that arrives
+ * between two chunks stays pending: it interrupts the next chunk or the next
+ * wait for input. The handler is installed only while a session requests it; a
+ * process that embeds strided keeps its own.
  *
  * Note [Hooks of long calls]
  * Lua runs no hook inside of a C function. So a call of the engine that takes
@@ -38,6 +39,7 @@ static lua_State *volatile running;       /* runs the chunk to interrupt */
 static pthread_t owner;
 static struct sigaction earlier;
 static bool is_caught;
+static bool has_hooks;  /* each coroutine has a hook of its own */
 
 /* -- Interrupts ----------------------------------------------------------- */
 
@@ -47,7 +49,8 @@ static void stop(lua_State *L, lua_Debug *ar) {
   (void)ar;
   if (!pending) return;
   pending = 0;
-  lua_sethook(L, NULL, 0, 0);
+  if (has_hooks) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
+  else lua_sethook(L, NULL, 0, 0);
   luaL_checkstack(L, 1, NULL);
   lua_pushliteral(L, "interrupted"); /* [+1] */
   lua_error(L);
@@ -88,15 +91,15 @@ static int catch_interrupts(lua_State *L) {
  * interrupt is an error of fn; per_coroutine: hooks are per coroutine */
 static int interruptible(lua_State *L) {
   st__state *h = st__state_of(L);
-  const bool per_coroutine = lua_toboolean(L, 1);
+  has_hooks = lua_toboolean(L, 1);
   st__check_depth(h, L, "interruptible");
   lua_settop(L, 3);
   lua_State *const outer = running;
   const lua_Hook hook = lua_gethook(L);
   const int mask = lua_gethookmask(L), count = lua_gethookcount(L);
-  if (!outer) pending = 0;
-  if (per_coroutine) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
+  if (has_hooks) lua_sethook(L, stop, LUA_MASKCOUNT, HOOK_INTERVAL);
   running = L;
+  if (pending) lua_sethook(L, stop, LUA_MASKCOUNT, 1);
   lua_insert(L, 2);                                     /* handler, fn */
   const int status = st__run_handled(h, L, 0, 2);       /* [-1, +n] */
   running = outer;
@@ -186,8 +189,9 @@ static int wait_input(lua_State *L) {
     if (n < 0 && errno == EINTR) n = 0;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  lua_pushboolean(L, !pending); /* [+1] */
-  pending = 0;
+  const bool is_interrupted = pending;
+  if (is_interrupted) pending = 0; /* not one that arrives only now */
+  lua_pushboolean(L, !is_interrupted); /* [+1] */
   return 1;
 }
 

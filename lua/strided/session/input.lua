@@ -28,7 +28,11 @@ local function plain(path)
       io.write "\n"
       return false
     end
-    local line = io.read "*l"
+    local line, why = io.read "*l"
+    if why and not core.wait_input() then -- a Ctrl-C discarded the line
+      io.write "\n"
+      return false
+    end
     if line and line:find "%S" then history.add(path, line) end
     return line
   end

@@ -4,8 +4,9 @@
 -- @module strided.session.show
 
 local concat, sort = table.concat, table.sort
-local debug, format, ipairs, next, pcall, rawget, select, tostring, type =
-  debug, string.format, ipairs, next, pcall, rawget, select, tostring, type
+local debug, error, format, ipairs, next, pcall, rawget, select, tostring,
+  type = debug, error, string.format, ipairs, next, pcall, rawget, select,
+  tostring, type
 
 local DEPTH = 4     -- tables within tables
 local FIELDS = 40   -- of one table
@@ -40,10 +41,11 @@ local function quoted(s)
   end) .. '"'
 end
 
---- tostring(v), or a placeholder if that fails.
+--- tostring(v), or a placeholder if that fails. Raises an interrupt.
 local function text_of(v)
   local ok, text = pcall(tostring, v)
   if ok and type(text) == "string" then return text end
+  if text == "interrupted" then error(text, 0) end
   return format("<%s: its tostring fails>", type(v))
 end
 

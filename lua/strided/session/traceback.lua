@@ -59,7 +59,9 @@ local function message_of(e)
   local meta = debug.getmetatable(e)
   if type(meta) == "table" and rawget(meta, "__tostring") then
     local ok, text = pcall(tostring, e)
-    if ok and type(text) == "string" then return text end
+    if type(text) == "string" and (ok or text == "interrupted") then
+      return text
+    end
   end
   return "error object: " .. show.value(e)
 end
