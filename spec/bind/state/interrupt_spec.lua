@@ -72,6 +72,20 @@ describe("A signal", function()
     assert.is_false(core.wait_input())
   end)
 
+  it("during the printing of a value interrupts that", function()
+    local show = require "strided.session.show"
+    local value = setmetatable({}, {__tostring = function()
+      strike()
+      spin()
+      return "text"
+    end})
+    for _, shown in ipairs {value, {1, value}} do
+      local ok, why = run(function() return show.value(shown) end)
+      assert.is_false(ok)
+      assert.equal("interrupted", why)
+    end
+  end)
+
   it("interrupts a coroutine again after it has handled one", function()
     local caught = 0
     local ok, why = run(function()
