@@ -305,7 +305,8 @@ describe("A .npz file", function()
     for _, options in ipairs {{mmap = "r"}, {lazy = true}} do
       local ok, message = pcall(st.load, path, options)
       assert.is_false(ok)
-      assert.truthy(message:find(".npz file: there is no option", 1, true), message)
+      assert.truthy(message:find(".npz file: there is no option", 1, true),
+                    message)
     end
   end)
 
