@@ -301,8 +301,7 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
 static st_status locate_element(const st_plan *p, int i, int64_t offset,
                                 char **out) {
   int64_t end;
-  if (__builtin_add_overflow(offset, st__itemsize(p->locations[i].dtype),
-                             &end)) {
+  if (!st__add_sizes(offset, st__itemsize(p->locations[i].dtype), &end)) {
     end = INT64_MAX;
   }
   return locate(p, i, offset, end, out);
@@ -356,9 +355,9 @@ bool st__plan_step(const st_plan *p, int64_t begin, int64_t end, int64_t k,
 /* Extends [low, high) by n elements along a dimension; false on an overflow. */
 static bool widen(int64_t *low, int64_t *high, int64_t n, int64_t stride) {
   int64_t span;
-  if (n < 1 || __builtin_mul_overflow(n - 1, stride, &span)) return false;
+  if (n < 1 || !st__mul_sizes(n - 1, stride, &span)) return false;
   int64_t *edge = span < 0 ? low : high;
-  return !__builtin_add_overflow(*edge, span, edge);
+  return st__add_sizes(*edge, span, edge);
 }
 
 static st_status find_step(const st_plan *p, int i, const int64_t size[2],
@@ -366,9 +365,7 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
   const int64_t *stride = p->it.op[i].stride;
   int64_t low = offset, high;
   char *first = NULL;
-  bool ok = !__builtin_add_overflow(offset,
-                                    st__itemsize(p->locations[i].dtype),
-                                    &high);
+  bool ok = st__add_sizes(offset, st__itemsize(p->locations[i].dtype), &high);
   for (int d = 0; d < 2 && ok; d++) {
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
   }

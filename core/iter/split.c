@@ -85,9 +85,8 @@ bool st__iter_can_use_32bit(const st_iter *it) {
     int64_t last = 1;
     for (int d = 0; d < it->ndim; d++) {
       int64_t span;
-      if (__builtin_mul_overflow(it->shape[d] - 1, it->op[i].stride[d],
-                                 &span) ||
-          __builtin_add_overflow(last, span, &last)) {
+      if (!st__mul_sizes(it->shape[d] - 1, it->op[i].stride[d], &span) ||
+          !st__add_sizes(last, span, &last)) {
         return false;
       }
     }
@@ -104,7 +103,7 @@ static uint64_t extent(const st_iter *it, int d) {
     const int64_t stride = it->op[i].stride[d];
     const uint64_t size = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
     uint64_t span;
-    if (__builtin_mul_overflow((uint64_t)it->shape[d] - 1, size, &span)) {
+    if (!st__mul_bytes((uint64_t)it->shape[d] - 1, size, &span)) {
       span = UINT64_MAX;
     }
     if (span > most) most = span;

@@ -183,8 +183,8 @@ static st_status find_data(const st_dl_tensor *dl, import *in) {
     return st__fail(ST_BAD_VALUE, "it has elements, but its data is NULL");
   }
   if (dl->byte_offset > PTRDIFF_MAX ||
-      __builtin_add_overflow(base, dl->byte_offset, &first) ||
-      __builtin_add_overflow(first, in->nbytes, &last)) {
+      !st__add_address(base, (uintptr_t)dl->byte_offset, &first) ||
+      !st__add_address(first, in->nbytes, &last)) {
     return st__fail(ST_BAD_VALUE, "its elements do not fit in the address "
                     "space");
   }

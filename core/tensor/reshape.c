@@ -36,7 +36,7 @@ st_status st__view_infer_size(int64_t numel, int ndim, const int64_t *sizes,
     } else if (sizes[d] == 0) {
       empty = true;
     } else {
-      overflow |= __builtin_mul_overflow(known, sizes[d], &known);
+      overflow |= !st__mul_sizes(known, sizes[d], &known);
     }
   }
   if (overflow) return does_not_fit(numel, ndim, sizes);

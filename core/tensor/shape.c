@@ -43,7 +43,7 @@ st_status st__numel_of(int ndim, const int64_t *sizes, int64_t *out) {
     }
     if (sizes[d] == 0) {
       empty = true;
-    } else if (__builtin_mul_overflow(numel, sizes[d], &numel)) {
+    } else if (!st__mul_sizes(numel, sizes[d], &numel)) {
       return st__fail(ST_BAD_SHAPE, "shape %s has more elements than 64 bits "
                       "can count", st__shape_text(ndim, sizes,
                                                   (char[160]){0}, 160));
@@ -73,15 +73,15 @@ st_status st__nbytes_of(int ndim, const int64_t *sizes,
       continue;
     }
     overflow |= strides[d] < 0;
-    overflow |= __builtin_mul_overflow(sizes[d] - 1, strides[d], &n);
-    overflow |= __builtin_add_overflow(last, n, &last);
+    overflow |= !st__mul_sizes(sizes[d] - 1, strides[d], &n);
+    overflow |= !st__add_sizes(last, n, &last);
   }
   if (empty) {
     *out = 0;
     return ST_OK;
   }
-  overflow |= __builtin_add_overflow(last, 1, &n);
-  overflow |= __builtin_mul_overflow(n, (int64_t)itemsize, &bytes);
+  overflow |= !st__add_sizes(last, 1, &n);
+  overflow |= !st__mul_sizes(n, (int64_t)itemsize, &bytes);
   if (overflow) {
     return st__fail(ST_BAD_SHAPE, "shape %s with strides %s does not fit in "
                     "the address space",

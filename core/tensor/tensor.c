@@ -52,11 +52,10 @@ static st_status check_strides(int ndim, const int64_t *sizes,
       return st__fail(ST_BAD_SHAPE, "strides %s cannot be negative",
                       TEXT(ndim, strides));
     }
-    overflow |= __builtin_mul_overflow(sizes[d] > 1 ? sizes[d] : 1,
-                                       strides[d], &n);
-    overflow |= __builtin_add_overflow(total, n, &total);
+    overflow |= !st__mul_sizes(sizes[d] > 1 ? sizes[d] : 1, strides[d], &n);
+    overflow |= !st__add_sizes(total, n, &total);
   }
-  overflow |= __builtin_mul_overflow(total, itemsize, &n);
+  overflow |= !st__mul_sizes(total, itemsize, &n);
   if (!overflow) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "shape %s with strides %s at offset %" PRId64
                   " does not fit in the address space", TEXT(ndim, sizes),

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/refcount.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "tensor/dispatch_key.h"
 

@@ -127,7 +127,7 @@ st_status st__view_slice(const st_tensor *t, int64_t dim, int64_t start,
   st__view_spec_load(&g, t);
   g.offset += start * t->strides[d];
   g.sizes[d] = end > start ? (end - start - 1) / step + 1 : 0;
-  if (__builtin_mul_overflow(t->strides[d], step, &g.strides[d])) {
+  if (!st__mul_sizes(t->strides[d], step, &g.strides[d])) {
     return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
   }
   return st__view_spec_apply(t, &g, out);
@@ -208,7 +208,7 @@ st_status st__view_unfold(const st_tensor *t, int64_t dim, int64_t size,
   st__view_spec_load(&g, t);
   if (t->ndim) {
     g.sizes[d] = (length - size) / step + 1;
-    if (__builtin_mul_overflow(t->strides[d], step, &g.strides[d])) {
+    if (!st__mul_sizes(t->strides[d], step, &g.strides[d])) {
       return st__fail(ST_BAD_VALUE, "step %" PRId64 " is too large", step);
     }
   }

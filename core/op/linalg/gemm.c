@@ -169,8 +169,8 @@ static void call_kernel(const product *p, char *a, char *b, char *c) {
 static int64_t volume(const product *p) {
   const int64_t most = INT64_C(1) << 62;
   int64_t n;
-  if (__builtin_mul_overflow(p->c.rows, p->c.cols, &n) ||
-      __builtin_mul_overflow(n, p->a.cols, &n)) {
+  if (!st__mul_sizes(p->c.rows, p->c.cols, &n) ||
+      !st__mul_sizes(n, p->a.cols, &n)) {
     return most;
   }
   return n < most ? n : most;

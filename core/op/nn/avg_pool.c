@@ -100,8 +100,8 @@ st_status st__pool_adaptive(const st_value *args, int n, st_pool *p) {
     w->padding[d] = 0;
     w->kernel[d] = w->stride[d] = size;
     is_even = is_even && w->out[d] * size == w->in[d];
-    is_many |= __builtin_mul_overflow(columns, w->out[d], &columns);
-    is_many |= __builtin_mul_overflow(columns, size, &columns);
+    is_many |= !st__mul_sizes(columns, w->out[d], &columns);
+    is_many |= !st__mul_sizes(columns, size, &columns);
   }
   if (is_many) return st__fail(ST_BAD_SHAPE, "output_size is too large");
   p->adaptive = !is_even;

@@ -100,7 +100,7 @@ static st_status transposed_size(conv *v) {
       return st__fail(ST_BAD_VALUE, "output_padding must be less than stride "
                       "or dilation, it is %lld", (long long)more);
     }
-    if (__builtin_mul_overflow(in - 1, w->stride[d], &size)) size = INT32_MAX;
+    if (!st__mul_sizes(in - 1, w->stride[d], &size)) size = INT32_MAX;
     w->in[d] = size += st__window_extent(w, d);
     v->before[d] = -w->padding[d];
     v->after[d] = more - w->padding[d];
@@ -362,8 +362,8 @@ static st_status same_padding(const st_value *args, int n, int64_t *padding,
       return st__fail(ST_BAD_VALUE, "padding \"same\" needs a stride of 1, "
                       "not %lld", (long long)stride[d]);
     }
-    if (__builtin_mul_overflow(weight->sizes[2 + d] - 1, dilation[d],
-                               &reach) || reach > INT32_MAX || reach < 0) {
+    if (!st__mul_sizes(weight->sizes[2 + d] - 1, dilation[d], &reach) ||
+        reach > INT32_MAX || reach < 0) {
       return st__fail(ST_BAD_SHAPE, "padding \"same\" does not fit a weight "
                       "of shape %s", ST_SHAPE_TEXT(weight));
     }

@@ -117,7 +117,7 @@ static void class_range(st_op_scope *c, const st_tensor *self,
 static int64_t classes_up_to(int64_t base, int64_t last) {
   int64_t n;
   if (last < base) return 1;
-  if (__builtin_sub_overflow(last, base, &n) || n == INT64_MAX) {
+  if (!st__sub_sizes(last, base, &n) || n == INT64_MAX) {
     return INT64_MAX;
   }
   return n + 1;
@@ -139,7 +139,7 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
                  "elements to infer it from")
       : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
                  (long long)*n);
-  } else if (__builtin_add_overflow(base, *n, &end)) {
+  } else if (!st__add_sizes(base, *n, &end)) {
     c->status = st__fail(ST_BAD_VALUE, "num_classes is %lld, too many from "
                          "class %lld on", (long long)*n, (long long)base);
   } else if (range[0] < base || classes_up_to(base, range[1]) > *n) {

@@ -350,7 +350,7 @@ static st_status max_unpool(const st_value *args, int n, const st_value *base,
   const int64_t from[] = {images, st__product_of(n, in)};
   int64_t to[] = {images, 1};
   for (int d = 0; d < n; d++) {
-    if (__builtin_mul_overflow(to[1], p.w.out[d], &to[1])) {
+    if (!st__mul_sizes(to[1], p.w.out[d], &to[1])) {
       return st__fail(ST_BAD_SHAPE, "output_size is too large");
     }
   }

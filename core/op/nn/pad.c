@@ -37,8 +37,8 @@ static st_status read_borders(const st_tensor *self, const st_value *pad,
     const bool has = d >= self->ndim - n;
     b->before[d] = has ? p[0] : 0;
     b->after[d] = has ? p[1] : 0;
-    if (__builtin_add_overflow(self->sizes[d], b->before[d], &b->size[d]) ||
-        __builtin_add_overflow(b->size[d], b->after[d], &b->size[d]) ||
+    if (!st__add_sizes(self->sizes[d], b->before[d], &b->size[d]) ||
+        !st__add_sizes(b->size[d], b->after[d], &b->size[d]) ||
         b->size[d] < 0) {
       return too_small(self, d, b);
     }

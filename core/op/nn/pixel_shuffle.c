@@ -17,7 +17,7 @@ static st_status check_pixels(const st_tensor *self, int64_t factor) {
 
 /* A size of the result; an image without elements may have any factor. */
 static st_status times(int64_t a, int64_t b, int64_t *out) {
-  if (!__builtin_mul_overflow(a, b, out)) return ST_OK;
+  if (st__mul_sizes(a, b, out)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %lld "
                   "times %lld", (long long)a, (long long)b);
 }

@@ -164,8 +164,8 @@ st_status st__window_count(st_window *w) {
                       (long long)room);
     }
     w->out[d] = (room - extent) / w->stride[d] + 1;
-    many |= __builtin_mul_overflow(columns, w->out[d], &columns);
-    many |= __builtin_mul_overflow(columns, w->kernel[d], &columns);
+    many |= !st__mul_sizes(columns, w->out[d], &columns);
+    many |= !st__mul_sizes(columns, w->kernel[d], &columns);
   }
   return many ? st__fail(ST_BAD_SHAPE, "there are too many windows") : ST_OK;
 }

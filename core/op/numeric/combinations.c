@@ -16,7 +16,7 @@ static bool binomial(int64_t n, int64_t k, int64_t *out) {
   *out = k >= 0 && k <= n;
   if (k > n - k) k = n - k;
   for (int64_t i = 1; i <= k; i++) {
-    if (__builtin_mul_overflow(*out, n - k + i, out)) return false;
+    if (!st__mul_sizes(*out, n - k + i, out)) return false;
     *out /= i;
   }
   return true;
@@ -27,8 +27,8 @@ static st_status count_rows(int64_t n, int64_t r, bool repeats,
                             int64_t *rows, int64_t *all) {
   int64_t among = n;
   const bool fits =
-    (!repeats || n == 0 || !__builtin_add_overflow(n - 1, r, &among)) &&
-    binomial(among, r, rows) && !__builtin_mul_overflow(*rows, r, all);
+    (!repeats || n == 0 || st__add_sizes(n - 1, r, &among)) &&
+    binomial(among, r, rows) && st__mul_sizes(*rows, r, all);
   return fits ? ST_OK
     : st__fail(ST_BAD_SHAPE, "too many combinations of %lld of %lld elements",
                (long long)r, (long long)n);
@@ -189,7 +189,7 @@ static st_status check_blocks(const st_value *list, int64_t *all) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u must have at most 2 "
                       "dimensions, its shape is %s", i + 1, ST_SHAPE_TEXT(t));
     }
-    if (__builtin_add_overflow(*all, width(t), all)) {
+    if (!st__add_sizes(*all, width(t), all)) {
       return st__fail(ST_BAD_SHAPE, "the joined size is too large");
     }
   }

@@ -73,7 +73,7 @@ static st_status result_sizes(const st_value *list, const st_tensor *like,
                       ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(like),
                       (int)st__display_index(dim));
     }
-    if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) {
+    if (!st__add_sizes(sizes[dim], t->sizes[dim], &sizes[dim])) {
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }

@@ -56,7 +56,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
       return st__fail(ST_BAD_VALUE, "repeats has a negative entry: %lld",
                       (long long)times);
     }
-    if (__builtin_mul_overflow(size, times, &t->sizes[d])) {
+    if (!st__mul_sizes(size, times, &t->sizes[d])) {
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
     if (times > 1) ST_TRY(add_view_dim(t, times, 1));
@@ -146,7 +146,7 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
     if (c[one ? 0 : i] < 0) {
       return st__fail(ST_BAD_VALUE, "repeats must not be negative");
     }
-    if (__builtin_add_overflow(total, c[one ? 0 : i], &total)) {
+    if (!st__add_sizes(total, c[one ? 0 : i], &total)) {
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
