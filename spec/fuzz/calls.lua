@@ -26,6 +26,7 @@ local function make(o, i)
     run = function() return o.object(unpack(list, 1, n)) end,
   }
 end
+M.make = make
 
 --- How many allocations case i takes, or nil when it does not go through.
 local function count(o, i)

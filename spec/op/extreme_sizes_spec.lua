@@ -3,10 +3,11 @@
 -- axes: lua
 
 local calls = require "spec.fuzz.calls"
+local extremes = require "spec.fuzz.extremes"
 local st = require "strided"
-local values = require "spec.fuzz.values"
 
 local unpack = unpack or table.unpack -- luacheck: ignore 143
+local value = extremes.value
 
 local huge = math.huge
 local BIGGEST = st.int "9223372036854775807"
@@ -158,11 +159,6 @@ local function compile(text)
   return setfenv(assert(loadstring("return " .. text)), words)
 end
 
---- As a number, also of an exact integer.
-local function value(n)
-  return type(n) == "number" and n or tonumber((tostring(n):gsub("LL$", "")))
-end
-
 describe("A size that nothing could have:", function()
   for _, row in ipairs(ROWS) do
     local text, failure, shape, elements = unpack(row)
@@ -200,63 +196,6 @@ local NUMBERS = {
 local MEDIUM = {2 ^ 31, 2 ^ 31 - 1, -2 ^ 31, 2 ^ 32, 70000}
 local LIMIT = 2 ^ 26 -- bytes
 
---- Every place in a list of arguments where a number stands.
-local function places(list, n, out)
-  for i = 1, n do
-    local v = list[i]
-    if type(v) == "number" then
-      out[#out + 1] = {list, i}
-    elseif type(v) == "table" then
-      for k, w in pairs(v) do
-        if type(w) == "number" then out[#out + 1] = {v, k} end
-      end
-    end
-  end
-  return out
-end
-
-local function contents(tensors)
-  local out = {}
-  for i, t in ipairs(tensors) do out[i] = values.contents(t) end
-  return out
-end
-
---- What is wrong about a result, or nil: its elements must be readable.
-local function look_at(result)
-  if not st.is_tensor(result) then return end
-  local n = value(result:numel())
-  if n < 0 then return "a tensor of " .. n .. " elements" end
-  if n < 1000 then values.contents(result) end
-end
-
---- Calls with a number in one place: what is wrong, or nil.
-local function try(call, place, number)
-  local round = call.make()
-  local at = places(round.list, round.n, {})[place]
-  at[1][at[2]] = number
-  local holding = contents(round.tensors)
-  local results = {pcall(round.run)}
-  if results[1] then
-    for i = 2, #results do
-      local what = look_at(results[i])
-      if what then return what end
-    end
-    return
-  end
-  local why = results[2]
-  if type(why) ~= "string" or why:find "attempt to " then
-    return "an error of Lua itself: " .. tostring(why)
-  end
-  for i, t in ipairs(round.tensors) do
-    if values.contents(t) ~= holding[i] then return "changes its inputs" end
-  end
-end
-
-local function show(number)
-  local text = tostring(number)
-  return type(number) == "number" and ("%.17g"):format(number) or text
-end
-
 --- Calls every step-th operator with each of the numbers in each place: what
 -- is wrong, and how many calls there were.
 local function try_all(all, step, numbers)
@@ -264,13 +203,13 @@ local function try_all(all, step, numbers)
   for k = 1, #all, step do
     local call = all[k]
     local first = call.make()
-    for place = 1, #places(first.list, first.n, {}) do
+    for place = 1, #extremes.places(first) do
       for _, number in ipairs(numbers) do
-        local what = try(call, place, number)
+        local what = extremes.try(call.make, place, number)
         count = count + 1
         if what then
           broken[#broken + 1] = ("%s, %s in place %d: %s"):format(
-            call.name, show(number), place, what)
+            call.name, extremes.show(number), place, what)
         end
       end
     end

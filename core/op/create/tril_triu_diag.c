@@ -190,11 +190,14 @@ static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
   if (a == b) {
     return st__fail(ST_BAD_DIM, "dim1 and dim2 are the same dimension");
   }
-  int64_t sizes[ST_MAX_DIMS];
-  const int64_t length = self->sizes[self->ndim - 1];
-  const int64_t extra = offset < 0 ? -offset : offset;
+  int64_t sizes[ST_MAX_DIMS], length;
+  if (!st__add_sizes(self->sizes[self->ndim - 1],
+                     offset < 0 ? -offset : offset, &length)) {
+    return st__fail(ST_BAD_VALUE, "the diagonal offset %lld is too large for "
+                    "shape %s", (long long)offset, ST_SHAPE_TEXT(self));
+  }
   for (int d = 0, k = 0; d < ndim; d++) {
-    sizes[d] = d == a || d == b ? length + extra : self->sizes[k++];
+    sizes[d] = d == a || d == b ? length : self->sizes[k++];
   }
   const st_options o = {(st_dtype)self->dtype, (st_device)self->device};
   st_tensor *t = NULL, *diagonal = NULL;

@@ -100,13 +100,20 @@ static st_status transposed_size(conv *v) {
       return st__fail(ST_BAD_VALUE, "output_padding must be less than stride "
                       "or dilation, it is %lld", (long long)more);
     }
-    if (!st__mul_sizes(in - 1, w->stride[d], &size)) size = INT32_MAX;
-    w->in[d] = size += st__window_extent(w, d);
+    if (!st__mul_sizes(in - 1, w->stride[d], &size) ||
+        !st__add_sizes(size, st__window_extent(w, d), &size) ||
+        size > INT32_MAX) {
+      return st__fail(ST_BAD_SHAPE, "the result would be too large in "
+                      "dimension %d, for %lld windows with a stride of %lld",
+                      (int)st__display_index(2 + d), (long long)in,
+                      (long long)w->stride[d]);
+    }
+    w->in[d] = size;
     v->before[d] = -w->padding[d];
     v->after[d] = more - w->padding[d];
     w->padding[d] = 0;
     size += v->before[d] + v->after[d];
-    if (in < 1 || size < 1 || w->in[d] > INT32_MAX) {
+    if (in < 1 || size < 1) {
       return st__fail(ST_BAD_SHAPE, "the result would have size %lld in "
                       "dimension %d", (long long)size,
                       (int)st__display_index(2 + d));

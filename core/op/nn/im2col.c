@@ -259,7 +259,12 @@ ST_BOXED(st__box_window_sum_backward) {
   st_window w;
   ST_TRY(read_window(args + 2, &w));
   ST_TRY(check_batch(grad, w.n));
-  const int64_t kernel_numel = st__product_of(w.n, w.kernel);
+  int64_t kernel_numel = 1;
+  for (int d = 0; d < w.n; d++) {
+    if (!st__mul_sizes(kernel_numel, w.kernel[d], &kernel_numel)) {
+      return st__fail(ST_BAD_VALUE, "kernel_size is too large");
+    }
+  }
   st_op_scope c = {.n = 0};
   sizes[0] = grad->sizes[0] * grad->sizes[1];
   sizes[1] = 1;

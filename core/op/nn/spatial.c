@@ -155,8 +155,13 @@ st_status st__window_count(st_window *w) {
   int64_t columns = 1;
   bool many = false;
   for (int d = 0; d < w->n; d++) {
-    const int64_t room = w->in[d] + 2 * w->padding[d];
     const int64_t extent = st__window_extent(w, d);
+    int64_t room;
+    if (!st__add_sizes(w->in[d], 2 * w->padding[d], &room)) {
+      return st__fail(ST_BAD_SHAPE, "dimension %d from the end, of size %lld, "
+                      "is too large for a padding of %lld", w->n - d,
+                      (long long)w->in[d], (long long)w->padding[d]);
+    }
     if (room < extent) {
       return st__fail(ST_BAD_SHAPE, "a window of extent %lld does not fit "
                       "dimension %d from the end, whose size with padding "

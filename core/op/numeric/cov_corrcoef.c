@@ -113,7 +113,10 @@ static st_tensor *covariance(st_op_scope *c, const observations *o,
                              int64_t correction) {
   const st_tensor *product;
   if (!o->both) {
-    const int64_t freedom = o->n > correction ? o->n - correction : 0;
+    int64_t freedom = 0;
+    if (o->n > correction && !st__sub_sizes(o->n, correction, &freedom)) {
+      freedom = INT64_MAX;
+    }
     product = products(c, o, centered(c, o, NULL));
     return st__apply_with(c, ST_OP_div_Scalar, product, st__of_int(freedom));
   }

@@ -96,7 +96,9 @@ st_status st__cat_meta(st_run *r) {
   const int ndim = like ? like->ndim : 1;
   int dim = 0;
   ST_TRY(st__wrap_dim(st__to_int(&r->args[1], 0), ndim, &dim));
+  int64_t numel;
   if (like) ST_TRY(result_sizes(list, like, dim, sizes));
+  ST_TRY(st__numel_of(ndim, sizes, &numel));
   if (r->given[0]) {
     ST_TRY(check_out(r->given[0], dtype));
     dtype = (st_dtype)r->given[0]->dtype;

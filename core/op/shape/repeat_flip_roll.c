@@ -142,11 +142,14 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
     return st__fail(ST_BAD_SHAPE, "repeats has %lld entries for %lld slices",
                     (long long)counts->numel, (long long)n);
   }
-  for (int64_t i = 0; i < n; i++) {
-    if (c[one ? 0 : i] < 0) {
+  const int64_t times = one ? n : 1; /* slices that have count i */
+  for (int64_t i = 0; i < (one ? n > 0 : n); i++) {
+    int64_t slices;
+    if (c[i] < 0) {
       return st__fail(ST_BAD_VALUE, "repeats must not be negative");
     }
-    if (!st__add_sizes(total, c[one ? 0 : i], &total)) {
+    if (!st__mul_sizes(times, c[i], &slices) ||
+        !st__add_sizes(total, slices, &total)) {
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
     }
   }
