@@ -57,9 +57,12 @@ end
 
 --- The namespace that a table of st.ops stands for.
 local function namespace_of(value)
-  for ns, operators in next, st.ops do
-    if operators == value then return ns end
-  end
+  local seen, found = {}, nil
+  each_operator(function(ns)
+    if not seen[ns] and st.ops[ns] == value then found = ns end
+    seen[ns] = true
+  end)
+  return found
 end
 
 local function add_overloads(set, packet)
