@@ -59,7 +59,7 @@ local function sizes_of(t)
   return out
 end
 
---- Those of base's changes: functions of a tensor and its index that give the
+--- The changes of a call: functions of a tensor and its index that give the
 -- tensor in its place.
 local function changes(base)
   local out, values, seen = {}, {}, {}
