@@ -38,6 +38,15 @@ describe("Threads", function()
 end)
 
 if TSAN then
+  describe("Calls on several threads", function()
+    it("are interrupted and limited without a race", function()
+      assert.equal("a signal\na deadline\na thread of its own\nthe process\n",
+                   output(build.program("embed/interrupt", TSAN)))
+      assert.equal("memory\nthreads\nseconds\nrefusals\nnothing left\n",
+                   output(build.program("embed/limits", TSAN)))
+    end)
+  end)
+
   describe("Tensors shared by threads", function()
     it("are handed over without a race", function()
       local program = build.program("embed/share", TSAN)
