@@ -181,8 +181,10 @@ end)
 
 -- -- Whatever the number -----------------------------------------------------
 
--- The sanitizers take their time: every so many operators will do there.
-local STEP = os.getenv "STRIDED_SANITIZED" and 4 or 1
+-- The sanitizers take their time: every so many operators will do there, unless
+-- everything is asked for.
+local STEP = not os.getenv "STRIDED_WHOLE" and os.getenv "STRIDED_SANITIZED"
+             and 4 or 1
 
 local NUMBERS = {
   0, -1, 2 ^ 53, -2 ^ 53, st.int "9007199254740993", 2 ^ 62, -2 ^ 62,
@@ -196,16 +198,17 @@ local NUMBERS = {
 local MEDIUM = {2 ^ 31, 2 ^ 31 - 1, -2 ^ 31, 2 ^ 32, 70000}
 local LIMIT = 2 ^ 26 -- bytes
 
---- Calls every step-th operator with each of the numbers in each place: what
--- is wrong, and how many calls there were.
+--- Calls every step-th operator with each of the numbers in each place and in
+-- all of them (place 0): what is wrong, and how many calls there were.
 local function try_all(all, step, numbers)
   local broken, count = {}, 0
   for k = 1, #all, step do
     local call = all[k]
     local first = call.make()
-    for place = 1, #extremes.places(first) do
+    local n = #extremes.places(first)
+    for place = n > 1 and 0 or 1, n do
       for _, number in ipairs(numbers) do
-        local what = extremes.try(call.make, place, number)
+        local what = extremes.try(call.make, place > 0 and place, number)
         count = count + 1
         if what then
           broken[#broken + 1] = ("%s, %s in place %d: %s"):format(
