@@ -17,6 +17,7 @@ static _Thread_local struct {
   void *ctx;
   int64_t last;    /* time of the last check, ns */
   bool is_asking;  /* a check runs, which may call the engine */
+  bool stopped;    /* the answer of the last checks */
 } thread_checks;
 
 void st__set_interrupt_check(st_interrupt_fn fn, void *ctx) {
@@ -36,7 +37,7 @@ st_status st__add_interrupt_check(bool (*fn)(void)) {
                   MAX_CHECKS);
 }
 
-static int64_t now(void) {
+int64_t st__now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -55,14 +56,17 @@ static bool ask(void) {
   return stops;
 }
 
+bool st__was_interrupted(void) { return thread_checks.stopped; }
+
 st_status st__poll_interrupt(void) {
   if ((!thread_checks.fn && !process_checks[0]) || thread_checks.is_asking ||
       st__on_second_stack()) {
     return ST_OK;
   }
-  const int64_t at = now();
+  const int64_t at = st__now();
   if (at - thread_checks.last < PERIOD_NS) return ST_OK;
   const bool stops = ask();
-  thread_checks.last = now();
+  thread_checks.last = st__now();
+  thread_checks.stopped = stops;
   return stops ? st__fail(ST_INTERRUPTED, "interrupted") : ST_OK;
 }

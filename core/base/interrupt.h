@@ -6,7 +6,8 @@
  * of the process, which language bindings add, and that of the thread, which
  * the host sets. If one says so, the other blocks are skipped, the loop returns
  * INTERRUPTED, and the call fails with it. Members of a team stop at their next
- * piece. What was written stays written. Checks run at most once per
+ * piece. What was written stays written, and the versions of tensors that the
+ * call writes count it as a write. Checks run at most once per
  * millisecond, so short calls never run them. Loops inside of another loop's
  * ranges do not ask, because a range function cannot fail.
  */
@@ -14,6 +15,9 @@
 #define ST_BASE_INTERRUPT_H
 
 #include "base/status.h"
+
+/* Monotonic time in nanoseconds. */
+int64_t st__now(void);
 
 typedef bool (*st_interrupt_fn)(void *ctx);
 
@@ -25,5 +29,7 @@ st_status st__add_interrupt_check(bool (*fn)(void));
 
 /* For loops: call it about every 100 microseconds or less often. */
 __attribute__((warn_unused_result)) st_status st__poll_interrupt(void);
+/* True if the last question of this thread was answered with yes. */
+bool st__was_interrupted(void);
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "base/limits.h"
 
-#include <time.h>
-
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/refcount.h"
@@ -73,21 +71,15 @@ int st__limits_threads(int n) {
 
 /* -- Time ----------------------------------------------------------------- */
 
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void st__limits_set_time(st_limits *l, double seconds) {
   const bool is_limited = seconds < 1e9; /* 30 years; false for NaN, too */
   l->seconds = seconds;
-  l->deadline = is_limited ? now() + (int64_t)(seconds * 1e9) : INT64_MAX;
+  l->deadline = is_limited ? st__now() + (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
 st_status st__limits_test_time(void) {
   if (!current || current->deadline == INT64_MAX ||
-      now() < current->deadline) {
+      st__now() < current->deadline) {
     return ST_OK;
   }
   return st__fail(ST_BAD_STATE, "the time limit of %g s is over",

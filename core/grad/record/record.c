@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "dispatch/entry.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/view_history.h"
@@ -336,6 +337,19 @@ static void bump_versions(const st_value *v) {
   }
 }
 
+static void bump_written(const st_schema *s, const st_value *args) {
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].is_write) bump_versions(&args[i]);
+  }
+}
+
+/* True if a call that failed may have written: it was interrupted, perhaps
+ * inside of a kernel that reports an error of its own. */
+static bool may_have_written(st_status status) {
+  return status == ST_INTERRUPTED ||
+         (status == ST_HOST && st__was_interrupted());
+}
+
 static st_status track_views(st_tensor *self, st_value *ret) {
   const st_tls tls = st__tls();
   const bool is_list = ret->tag == ST_TAG_TENSORS;
@@ -370,13 +384,12 @@ st_status st__track(const st_call *call, const st_value *args,
                     st_value *rets) {
   const st_schema *s = call->schema;
   st_tensor *const self = s->nargs ? st__to_tensor(&args[0]) : NULL;
-  st_status status = ST_OK;
   ST_TRY(check_counts(s, args));
-  ST_TRY(st__call_below(call, ST_FUNC_ADInplaceOrView,
-                        ST_BIT(ST_FUNC_ADInplaceOrView), args, rets));
-  for (int i = 0; i < s->nargs; i++) {
-    if (s->args[i].is_write) bump_versions(&args[i]);
-  }
+  st_status status = st__call_below(call, ST_FUNC_ADInplaceOrView,
+                                    ST_BIT(ST_FUNC_ADInplaceOrView), args,
+                                    rets);
+  if (status == ST_OK || may_have_written(status)) bump_written(s, args);
+  if (status != ST_OK) return status;
   if (s->is_mutable || !self) return ST_OK;
   if (call->op == st__op(ST_OP_detach)) {
     status = st__share_version(self, rets[0].u.tensor);
