@@ -47,6 +47,7 @@
 #include "base/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -80,16 +81,14 @@ static bool release_team(void) { return true; }
 enum {
   MAX_THREADS = 256,
   PIECES = 16, /* per share, at most */
-  ALIGN = 64,  /* units; large pieces begin at a multiple, which is a cache
-                  line of an aligned tensor */
-  BLOCK = 32,  /* grains that a loop runs between two questions whether to
-                  stop: about a millisecond */
+  ALIGN = 64,  /* units, a cache line or more: where large pieces begin */
+  BLOCK = 32,  /* grains between two questions whether to stop: about 1 ms */
+  YIELDS_NS = 5000000, PAUSE_NS = 200000 /* of a wait for other members */
 };
 
 static _Atomic int num_threads; /* the setting; 0: not initialized */
 static _Atomic int setting_version = 1; /* incremented when it changes */
 
-/* State of a thread. */
 static _Thread_local struct {
   int max_members;     /* of its teams so far, the thread itself included */
   int refused_version; /* setting_version that could not be reached */
@@ -355,6 +354,7 @@ typedef struct job {
   atomic_bool is_stopped;
   _Atomic int64_t cost; /* ns per piece, of the fastest member */
   _Atomic int64_t done; /* number of pieces that the team has processed */
+  _Atomic int others;   /* members at work, the caller not counted */
   _Atomic int64_t next[MAX_THREADS]; /* next piece, for each share */
 } job;
 
@@ -374,6 +374,7 @@ static void init_shares(job *j, int shares, int64_t grain) {
   atomic_init(&j->is_stopped, false);
   atomic_init(&j->cost, INT64_MAX / (PIECES * MAX_THREADS));
   atomic_init(&j->done, 0);
+  atomic_init(&j->others, 0);
   for (int s = 0; s < shares; s++) atomic_init(&j->next[s], 0);
 }
 
@@ -400,37 +401,40 @@ static bool run_piece(job *j, int s) {
   return true;
 }
 
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void update_cost(job *j, int64_t cost) {
   int64_t old = j->cost;
-  while (cost < old &&
-         !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
+  while (cost < old && !atomic_compare_exchange_weak(&j->cost, &old, cost)) {}
 }
 
-/* Runs pieces, starting with the share `own`, until none is left. The caller
- * has share 0. A member may lose the processor during a piece, so the slowest
- * piece does not count in the cost. */
+/* The end of a region does not ask whether to stop, so the caller asks until
+ * the others have finished: a piece may be long. */
+static void await_others(const job *j) {
+  for (const int64_t start = st__now(); j->others > 0 && !st__stops();) {
+    if (st__now() - start < YIELDS_NS) sched_yield();
+    else nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+  }
+}
+
+/* Runs pieces, those of share `own` first; the caller has share 0. The cost is
+ * without the slowest piece, in which the processor may have been lost. */
 static void work(job *j, int own) {
-  int64_t n = 0, start = now(), at = start, slowest = 0;
+  int64_t n = 0, start = st__now(), at = start, slowest = 0;
   const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,
                                         own == 0);
+  if (own > 0) j->others++;
   for (int k = 0; k < j->shares; k++) {
     const int s = (own + k) % j->shares;
     for (; run_piece(j, s); n++) {
       const int64_t before = at;
-      at = now();
+      at = st__now();
       if (at - before > slowest) slowest = at - before;
       if (j->may_stop) st__stops();
     }
   }
+  if (own > 0) j->others--;
+  else if (j->may_stop) await_others(j);
   end_stopping(outer);
-  if (n > 1) update_cost(j, (at - start - slowest) / (n - 1));
-  if (n == 1) update_cost(j, slowest);
+  if (n > 0) update_cost(j, n > 1 ? (at - start - slowest) / (n - 1) : slowest);
   j->done += n;
 }
 
@@ -481,7 +485,7 @@ static void run_member(job *j, int forks) {
 }
 
 static void run_team(job *j) {
-  const int64_t start = now();
+  const int64_t start = st__now();
   const int members = grow_team(j->shares), forks = generation;
   if (members == 1) {
     work(j, 0);
@@ -491,14 +495,14 @@ static void run_team(job *j) {
   #pragma omp parallel num_threads(members)
 #endif
   run_member(j, forks);
-  update_backoff(j, start, now());
+  update_backoff(j, start, st__now());
 }
 
 static void run_until(job *j, int64_t until) {
   for (int s = 0; s < j->shares; s++) {
     while (run_piece(j, s)) {
       if (j->may_stop) st__stops();
-      if (now() >= until) return;
+      if (st__now() >= until) return;
     }
   }
 }
@@ -506,7 +510,7 @@ static void run_until(job *j, int64_t until) {
 /* Runs pieces during the backoff; false if pieces are left. Nested parallel
  * loops do not use the team either. */
 static bool run_alone(job *j) {
-  const int64_t start = now(), enough = start + BACKOFF_FACTOR * last_loss;
+  const int64_t start = st__now(), enough = start + BACKOFF_FACTOR * last_loss;
   const int64_t until = enough < alone_until ? enough : alone_until;
   if (start >= until) return false;
   const stopping outer = begin_stopping(j->may_stop ? &j->is_stopped : NULL,

@@ -28,6 +28,23 @@ st_status st__parallel_try(int64_t begin, int64_t end, int64_t grain,
  * outside of st__parallel_try. */
 bool st__stops(void);
 
+/* For loops over one long line, which a range function may run as one unit:
+ *
+ *   for (int64_t i = 0; i < n && !st__stops_at(i);)
+ *     for (const int64_t to = st__period_end(i, n); i < to; i++) ...
+ *
+ * Lines shorter than a period never ask. */
+enum { ST_PERIOD = 1 << 16 }; /* elements between two questions */
+
+static inline bool st__stops_at(int64_t i) {
+  return i % ST_PERIOD == 0 && i > 0 && st__stops();
+}
+
+static inline int64_t st__period_end(int64_t i, int64_t n) {
+  const int64_t end = i - i % ST_PERIOD + ST_PERIOD;
+  return end < n ? end : n;
+}
+
 /* The number of shares that a loop over n units would have if it started
  * now. */
 int st__num_pieces(int64_t n, int64_t grain);

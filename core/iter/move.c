@@ -34,6 +34,7 @@ enum {
   ALIASED = 1 << 10,   /* rows this far apart map to the same cache set */
   PIECE = 64 << 10,    /* bytes of a tile that is not transposed */
   GRAIN = 128 << 10,   /* bytes worth a thread */
+  PERIOD = 1 << 15,    /* elements between two questions whether to stop */
   LONG_RUN = 64        /* bytes: runs this long on both sides need no tiles */
 };
 
@@ -324,7 +325,9 @@ static void move_tiles(void *ctx, int64_t begin, int64_t end) {
     dst += index[d] * p->dst_step[d];
     src += index[d] * p->src_step[d];
   }
+  const int64_t period = PERIOD / (p->tile[0] * p->tile[1]) + 1;
   for (int64_t k = begin; k < end; k++) {
+    if (k % period == period - 1 && st__stops()) return;
     for (int d = 0; d < 2; d++) {
       n[d] = least(p->tile[d], p->shape[d] - index[at[d]] * p->tile[d]);
     }

@@ -8,6 +8,7 @@
 
 #include "kernel/linalg/matmul.h"
 
+#include "base/threads.h"
 #include "kernel/kernel.h"
 
 #include "kernel/math/complex.h" /* after it: defines a macro called complex */
@@ -15,7 +16,7 @@
 typedef float _Complex c64;
 typedef double _Complex c128;
 
-enum { PART = 128 };
+enum { PART = 128, PERIOD = ST_PERIOD / PART };
 
 #define AT(T, p, offset) (*(T *)((p) + (offset)))
 
@@ -43,6 +44,7 @@ static inline c128 scalar_complex(st_scalar s) {
                       const int64_t *st, int64_t n, int64_t k) {            \
     for (int64_t j = 0; j < n; j++) acc[j] = 0;                             \
     for (int64_t i = 0; i < k; i++, a += st[1], b += st[5]) {               \
+      if (i % PERIOD == PERIOD - 1 && st__stops()) return;                  \
       const A x = (A)AT(const T, a, 0);                                     \
       if (st[2] == sizeof(T)) {                                             \
         const T *y = (const T *)b;                                          \
@@ -57,11 +59,15 @@ static inline c128 scalar_complex(st_scalar s) {
                          int64_t n1, const void *ctx) {                     \
     const st_matmul *w = ctx;                                               \
     A acc[PART], alpha = (A)SCALAR(w->alpha), beta = (A)SCALAR(w->beta);    \
+    int64_t left = 16 * PERIOD;                                             \
     for (int64_t p = 0, n; p < n0; p += n) {                                \
       n = n0 - p < PART ? n0 - p : PART;                                    \
       for (int64_t i = 0; i < n1; i++) {                                    \
         char *c = data[0] + i * st[3] + p * st[0];                          \
         row_##s(acc, data[1] + i * st[4], data[2] + p * st[2], st, n, w->k); \
+        left -= w->k + 1;                                                   \
+        if (left < 0 && st__stops()) return;                                \
+        if (left < 0) left = 16 * PERIOD;                                   \
         for (int64_t j = 0; j < n; j++, c += st[0]) {                       \
           const A sum = alpha == 1 ? acc[j] : MULT(alpha, acc[j]);          \
           AT(T, c, 0) =                                                     \

@@ -6,6 +6,7 @@
  * operations in a line is always the same.
  */
 
+#include "base/threads.h"
 #include "kernel/kernel.h"
 
 /* after it: defines a macro called complex */
@@ -24,6 +25,11 @@ static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
                                                               : inner);
 }
 
+/* Asks whether to stop, before row i of up to WIDTH elements. */
+static bool stops_at_row(int64_t i) {
+  return i % (ST_PERIOD / WIDTH) == 0 && st__stops();
+}
+
 /* -- Running sums and products -------------------------------------------- */
 
 #define SCAN_LINE(name, T, A, L, S, OP)                                     \
@@ -31,9 +37,10 @@ static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
                           int64_t n) {                                      \
     A a = L(AT(const T, p, 0));                                             \
     AT(T, to, 0) = S(a);                                                    \
-    for (int64_t i = 1; i < n; i++) {                                       \
-      a = OP(a, L(AT(const T, p, i * s[1])));                               \
-      AT(T, to, i * s[0]) = S(a); } }
+    for (int64_t i = 1; i < n && !st__stops_at(i);)                         \
+      for (const int64_t end = st__period_end(i, n); i < end; i++) {        \
+        a = OP(a, L(AT(const T, p, i * s[1])));                             \
+        AT(T, to, i * s[0]) = S(a); } }
 
 #define SCAN_LINES(name, T, A, L, S, OP)                                    \
   static void name##_lines(char *to, const char *p, const int64_t *s,       \
@@ -42,7 +49,7 @@ static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
     A a[WIDTH];                                                             \
     for (int64_t j = 0; j < n1; j++) a[j] = L(AT(const T, p, j * s[3]));    \
     for (int64_t j = 0; j < n1; j++) AT(T, to, j * s[2]) = S(a[j]);         \
-    for (int64_t i = 1; i < n0; i++) {                                      \
+    for (int64_t i = 1; i < n0 && !stops_at_row(i); i++) {                  \
       const char *x = p + i * s[1];                                         \
       char *y = to + i * s[0];                                              \
       if (dense) for (int64_t j = 0; j < n1; j++)                           \
@@ -58,7 +65,7 @@ static bool is_across_lines(int64_t inner, int64_t outer, int64_t n1) {
     A a[4];                                                                 \
     for (int l = 0; l < 4; l++) a[l] = L(AT(const T, p, l * s[3]));         \
     for (int l = 0; l < 4; l++) AT(T, to, l * s[2]) = S(a[l]);              \
-    for (int64_t i = 1; i < n; i++) {                                       \
+    for (int64_t i = 1; i < n && !st__stops_at(i); i++) {                   \
       const char *x = p + i * s[1];                                         \
       char *y = to + i * s[0];                                              \
       for (int l = 0; l < 4; l++) {                                         \
@@ -124,7 +131,7 @@ SCAN(cumprod_b8, uint8_t, uint8_t, TRUTH, SAME, AND)
     st_load_##s(row, p, st[3], n1);                                         \
     for (int64_t j = 0; j < n1; j++) a[j] = row[j];                         \
     st_store_##s(to, st[2], row, n1);                                       \
-    for (int64_t i = 1; i < n0; i++) {                                      \
+    for (int64_t i = 1; i < n0 && !stops_at_row(i); i++) {                  \
       st_load_##s(row, p + i * st[1], st[3], n1);                           \
       for (int64_t j = 0; j < n1; j++)                                      \
         row[j] = (float)(a[j] = OP(a[j], F64(row[j])));                     \
@@ -192,7 +199,7 @@ SCAN(logcumsumexp_c128, c128, c128, log_term, SAME, clogaddexp)
     for (int64_t j = 0; j < n1; j++) {                                      \
       const char *p = data[2] + j * s[5];                                   \
       int64_t best = 0;                                                     \
-      for (int64_t i = 0; i < n0; i++) {                                    \
+      for (int64_t i = 0; i < n0 && !st__stops_at(i); i++) {                \
         const A x = L(AT(const T, p, i * s[2]));                            \
         const A a = L(AT(const T, p, best * s[2]));                         \
         if (x != x || OP(x, a)) best = i;                                   \

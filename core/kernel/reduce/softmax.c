@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/threads.h"
 #include "kernel/math/exp.h"
 #include "kernel/math/half_rows.h"
 #include "kernel/kernel.h"
@@ -116,11 +117,11 @@ static void store_half(const line_float *w, char *p, int64_t step,
   static void reduce_##s(line_##W *w, const char *p, int64_t step) {        \
     w->max = (W)-INFINITY;                                                  \
     w->sum = 0;                                                             \
-    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       load_##s(w, p + i * step, step, n);                                   \
       w->max = max_##W(w->x, n, w->max); }                                  \
-    for (int64_t i = 0, n; i < w->n; i += n) {                              \
+    for (int64_t i = 0, n; i < w->n && !st__stops_at(i); i += n) {          \
       n = w->n - i < LINE ? w->n - i : LINE;                                \
       if (w->n > LINE) load_##s(w, p + i * step, step, n);                  \
       exp_##W(w->x, n, w->max);                                             \
@@ -136,7 +137,7 @@ static void store_half(const line_float *w, char *p, int64_t step,
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
       reduce_##s(&w, p, st[1]);                                             \
-      for (int64_t i = 0, n; i < n0; i += n) {                              \
+      for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {          \
         n = n0 - i < LINE ? n0 - i : LINE;                                  \
         if (n0 > LINE) load_##s(&w, p + i * st[1], st[1], n);               \
         if (n0 > LINE) exp_##W(w.x, n, w.max);                              \
@@ -152,7 +153,7 @@ static void store_half(const line_float *w, char *p, int64_t step,
     for (int64_t j = 0; j < n1; j++) {                                      \
       char *to = data[0] + j * st[2], *p = data[1] + j * st[3];             \
       reduce_##s(&w, p, st[1]);                                             \
-      for (int64_t i = 0, n; i < n0; i += n) {                              \
+      for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {          \
         n = n0 - i < LINE ? n0 - i : LINE;                                  \
         load_##s(&w, p + i * st[1], st[1], n);                              \
         minus_##W(w.x, n, w.max);                                           \
@@ -200,7 +201,7 @@ static inline int64_t chunk(int64_t left) { return left < LINE ? left : LINE; }
   static double name##_total_##s(back_##W *w, char *const *p,               \
                                  const int64_t *st, int64_t n0) {           \
     double sum = 0;                                                         \
-    for (int64_t i = 0, n; i < n0; i += n) {                                \
+    for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {            \
       n = chunk(n0 - i);                                                    \
       load_back_##s(w, p, st, i, n);                                        \
       sum += name##_sum_##W(w, n); }                                        \
@@ -215,7 +216,7 @@ static inline int64_t chunk(int64_t left) { return left < LINE ? left : LINE; }
       char *const p[] = {data[0] + j * st[3], data[1] + j * st[4],          \
                          data[2] + j * st[5]};                              \
       const W sum = (W)name##_total_##s(&w, p, st, n0);                     \
-      for (int64_t i = 0, n; i < n0; i += n) {                              \
+      for (int64_t i = 0, n; i < n0 && !st__stops_at(i); i += n) {          \
         n = chunk(n0 - i);                                                  \
         if (n0 > LINE) load_back_##s(&w, p, st, i, n);                      \
         name##_step_##W(&w, n, sum);                                        \

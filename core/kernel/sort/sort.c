@@ -6,11 +6,13 @@
  * becomes the greatest key, and keys are inverted for descending order. Pairs
  * of key and index are sorted; values are then gathered by index. Short lines
  * use merge sort, long ones radix sort from the least significant digit,
- * which skips digits that all keys share.
+ * which skips digits that all keys share. A sort that is told to stop returns
+ * NULL, and its line stays unwritten or half written.
  */
 
 #include "kernel/sort/sort.h"
 
+#include "base/threads.h"
 #include "kernel/kernel.h"
 
 enum { RUN = 16, MERGE = 1024, DIGIT = 11, BUCKETS = 1 << DIGIT, BLOCK = 64 };
@@ -46,14 +48,18 @@ typedef struct pair64 { uint64_t key; int64_t at; } pair64;
 #define SORT_RADIX(P)                                                       \
   static P *radix_##P(P *a, P *b, int64_t n) {                              \
     for (int shift = 0; shift < 8 * (int)sizeof a->key; shift += DIGIT) {   \
-      int64_t at[BUCKETS] = {0}, sum = 0;                                   \
-      for (int64_t i = 0; i < n; i++)                                       \
-        at[a[i].key >> shift & (BUCKETS - 1)]++;                            \
+      int64_t at[BUCKETS] = {0}, sum = 0, i = 0;                            \
+      while (i < n && !st__stops_at(i))                                     \
+        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
+          at[a[i].key >> shift & (BUCKETS - 1)]++;                          \
+      if (i < n) return NULL;                                               \
       if (at[a[0].key >> shift & (BUCKETS - 1)] == n) continue;             \
       for (int d = 0; d < BUCKETS; d++) {                                   \
         const int64_t count = at[d]; at[d] = sum; sum += count; }           \
-      for (int64_t i = 0; i < n; i++)                                       \
-        b[at[a[i].key >> shift & (BUCKETS - 1)]++] = a[i];                  \
+      for (i = 0; i < n && !st__stops_at(i);)                               \
+        for (const int64_t to = st__period_end(i, n); i < to; i++)          \
+          b[at[a[i].key >> shift & (BUCKETS - 1)]++] = a[i];                \
+      if (i < n) return NULL;                                               \
       P *t = a; a = b; b = t; }                                             \
     return a; }
 
@@ -171,12 +177,15 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     int64_t m = 0;                                                          \
     K key[BLOCK], limit = 0;                                                \
     for (int64_t i = 0, n, full = 0; i < w->n; i += n) {                    \
+      if (st__stops_at(i)) return NULL;                                     \
       n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
       keys(key, w->in + i * w->step[2], w->step[2], n, flip);               \
       if (full) m = admit_##P(a, m, key, i, n, limit);                      \
       else pairs_##P(a + m, key, i, n), m += n;                             \
       if (m < 2 * k + BLOCK && i + n < w->n) continue;                      \
-      if (order_##P(a, b, m) != a) memcpy(a, b, (size_t)m * sizeof *a);     \
+      P *sorted = order_##P(a, b, m);                                       \
+      if (!sorted) return NULL;                                             \
+      if (sorted == b) b = a, a = sorted;                                   \
       m = m < k ? m : k, full = m == k;                                     \
       limit = a[m - 1].key; }                                               \
     return a; }
@@ -187,7 +196,9 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
   static int64_t median_##P(const P *a, const line *w, bool has_nan,        \
                             bool skip_nan) {                                \
     int64_t i = w->n;                                                       \
-    while (has_nan && i > 0 && a[i - 1].key == (K)-1) i--;                  \
+    while (has_nan && i > 0 && a[i - 1].key == (K)-1) {                     \
+      if (st__stops_at(i)) break;                                           \
+      i--; }                                                                \
     if (skip_nan) return i > 0 ? (i - 1) / 2 : 0;                           \
     return i < w->n ? i : (w->n - 1) / 2; }
 
@@ -195,7 +206,7 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
 #define MODE(P, K)                                                          \
   static int64_t mode_##P(const P *a, int64_t n, bool has_nan) {            \
     int64_t at = 0, longest = 0, run = 0;                                   \
-    for (int64_t i = 0; i < n; i++) {                                       \
+    for (int64_t i = 0; i < n && !st__stops_at(i); i++) {                   \
       run++;                                                                \
       if (i + 1 < n && a[i].key == a[i + 1].key &&                          \
           !(has_nan && a[i].key == (K)-1)) continue;                        \
@@ -212,10 +223,11 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     P *a = (P *)o->scratch, *b = a + w->n;                                  \
     a = all ? filter_##P(a, b, w, keys, flip, w->n)                         \
             : filter_##P(a, b, w, keys, flip, few);                         \
+    if (!a) return;                                                         \
     const int64_t from =                                                    \
       o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
                 : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
-    for (int64_t i = 0; i < o->k; i++)                                      \
+    for (int64_t i = 0; i < o->k && !st__stops_at(i); i++)                  \
       put(w, i, (int64_t)a[from + i].at, o->base); }
 
 #define LINES(P, K) \

@@ -20,8 +20,10 @@
  * runs a product on all threads; in between, each thread takes part of the
  * batch. */
 enum { SMALL = 4096, LARGE = 1 << 22 };
-/* Between two questions whether to stop. */
-static const int64_t PANEL = INT64_C(1) << 33;
+/* Between two questions whether to stop: multiplications of float32, of about
+ * 0.2 s on one core; and elements of a matrix times a vector. */
+static const int64_t PANEL = INT64_C(1) << 33, VECTOR_PANEL = 1 << 25;
+enum { SIDE = 512 }; /* of a panel, at least, where the matrix has it */
 
 /* -- Matrices ------------------------------------------------------------- */
 
@@ -211,18 +213,76 @@ static void zero_column(const product *p, char *c) {
   }
 }
 
-/* call_gemm; asks between panels of rows whether to stop. */
-static void call_panels(const product *p, char *a, char *b, char *c) {
-  const int64_t size = (int64_t)st__itemsize(p->dtype), n = volume(p);
-  product q = *p;
-  if (n <= 2 * PANEL) {
-    call_gemm(p, a, b, c);
-    return;
+/* Multiplications of float32 that take about as long as one of this dtype. */
+static int64_t weight_of(st_dtype dtype) {
+  switch (dtype) {
+    case ST_FLOAT32: return 1;
+    case ST_FLOAT64: return 2;
+    case ST_COMPLEX64: return 4;
+    default: return 8;
   }
-  const int64_t each = p->c.rows / (n / PANEL) / 64 * 64, rows = each + 64;
-  for (int64_t i = 0; i < p->c.rows && !st__stops(); i += rows) {
-    q.c.rows = q.a.rows = p->c.rows - i < rows ? p->c.rows - i : rows;
-    call_gemm(&q, a + i * p->a.row * size, b, c + i * p->c.row * size);
+}
+
+/* Multiplications, and what it takes to write c for the first time, when the
+ * system clears its pages, counted as multiplications. */
+static double cost_of(const product *p) {
+  enum { WRITE = 512 };
+  return (double)p->c.rows * (double)p->c.cols * (double)(p->a.cols + WRITE);
+}
+
+static int64_t half(int64_t n) { return (n / 2 + 63) / 64 * 64; }
+
+/* Sets the sizes of q to those of a panel of p. Panels are about square, since
+ * BLAS packs the rows and columns of each one again. The inner size is divided
+ * last: c is then written several times. */
+static void choose_panel(const product *p, product *q) {
+  const int64_t most = PANEL / weight_of(p->dtype);
+  int64_t *rows = &q->c.rows, *cols = &q->c.cols, *inner = &q->a.cols;
+  while (cost_of(q) > (double)most) {
+    if (*rows > SIDE && *rows >= *cols) *rows = half(*rows);
+    else if (*cols > SIDE) *cols = half(*cols);
+    else *inner = half(*inner);
+  }
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The panels of the columns of b that begin at column j. */
+static void call_column_panels(const product *p, const product *panel,
+                               char *a, char *b, char *c, int64_t j) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  product q = *p;
+  q.c.cols = q.b.cols = least(panel->c.cols, p->c.cols - j);
+  for (int64_t i = 0; i < p->c.rows; i += panel->c.rows) {
+    q.c.rows = q.a.rows = least(panel->c.rows, p->c.rows - i);
+    q.beta = p->beta;
+    for (int64_t k = 0; k < p->a.cols && !st__stops(); k += panel->a.cols) {
+      q.a.cols = q.b.rows = least(panel->a.cols, p->a.cols - k);
+      call_gemm(&q, a + (i * p->a.row + k * p->a.col) * size,
+                b + (k * p->b.row + j * p->b.col) * size,
+                c + (i * p->c.row + j * p->c.col) * size);
+      q.beta = (st_scalar){ST_SCALAR_INT, {.i = 1}};
+    }
+  }
+}
+
+/* call_gemm; asks between panels whether to stop. */
+static void call_panels(const product *p, char *a, char *b, char *c) {
+  product panel = *p;
+  choose_panel(p, &panel);
+  for (int64_t j = 0; j < p->c.cols; j += panel.c.cols) {
+    call_column_panels(p, &panel, a, b, c, j);
+  }
+}
+
+/* call_gemv; asks between panels of rows whether to stop. */
+static void call_vector_panels(const product *p, char *a, char *b, char *c) {
+  const int64_t size = (int64_t)st__itemsize(p->dtype);
+  const int64_t rows = VECTOR_PANEL / p->a.cols + 1;
+  product q = *p;
+  for (int64_t i = 0; i < p->c.rows && (i == 0 || !st__stops()); i += rows) {
+    q.c.rows = q.a.rows = least(rows, p->c.rows - i);
+    call_gemv(&q, a + i * p->a.row * size, b, c + i * p->c.row * size);
   }
 }
 
@@ -237,7 +297,7 @@ static void run_batches(void *ctx, int64_t begin, int64_t end) {
     } else if (vector) {
       /* with beta = 0, gemv keeps NaN in c */
       if (st__scalar_is_zero(p->beta)) zero_column(p, c);
-      call_gemv(p, a, b, c);
+      call_vector_panels(p, a, b, c);
     } else {
       call_panels(p, a, b, c);
     }
