@@ -224,7 +224,7 @@ static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
   st_op_scope all = {.status = ST_OK};
   st_value list;
   ST_TRY(st__value_new_tensors((int)size, &list));
-  for (int64_t k = 0; k < size && st__scope_ok(&all); k++) {
+  for (int64_t k = 0; k < size && st__scope_goes_on(&all); k++) {
     st_op_scope c = {.status = ST_OK};
     st_tensor *part = cumprod_back_at(&c, args, dim, k);
     if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);

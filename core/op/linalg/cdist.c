@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/interrupt.h"
 #include "op/nn/spatial.h"
 #include "op/registry/composite.h"
 
@@ -144,6 +145,7 @@ static st_status by_differences(const st_value *args, st_tensor *out) {
   const int64_t step = rows_at_a_time(x, out->numel / rows * size);
   for (int64_t at = 0; at < rows; at += step) {
     const int64_t n = rows - at < step ? rows - at : step;
+    ST_TRY(st__poll_interrupt());
     ST_TRY(distances_of_rows(args, out, at, n));
   }
   return ST_OK;

@@ -149,8 +149,9 @@ static st_tensor *bin_indices(st_op_scope *c, const st_pool *p, int d) {
   int64_t *at;
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64,
                                               w->out[d] * w->kernel[d], &at);
-  for (int64_t o = 0; at && o < w->out[d]; o++) {
-    for (int64_t k = 0; k < w->kernel[d]; k++) {
+  for (int64_t o = 0, n = 0; st__scope_ok(c) && o < w->out[d]; o++) {
+    for (int64_t k = 0; st__scope_goes_on_at(c, n) && k < w->kernel[d]; k++) {
+      n++;
       const int64_t i = st__pool_start(p, d, o) + k;
       const int64_t end = st__pool_end(w, d, o);
       *at++ = i < end ? i : end - 1;
@@ -236,7 +237,8 @@ static st_tensor *without_repeats(st_op_scope *c, st_tensor *columns,
   const st_tensor *table = st__new_cpu_vector(c, ST_BOOL,
                                               p->kernel_numel * p->nwindows,
                                               &counts);
-  for (int64_t i = 0; counts && i < p->kernel_numel * p->nwindows; i++) {
+  const int64_t n = p->kernel_numel * p->nwindows;
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < n; i++) {
     bool inside = true;
     st__unravel_index(i / p->nwindows, w->n, w->kernel, k);
     st__unravel_index(i % p->nwindows, w->n, w->out, o);
@@ -287,7 +289,7 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
                        ? m->divisor : is_even(m) ? p->kernel_numel : 0;
   if (same || !st__scope_ok(c)) return divided_by(c, sum, st__of_int(same));
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &size);
-  for (int64_t i = 0; size && i < p->nwindows; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < p->nwindows; i++) {
     st__unravel_index(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }

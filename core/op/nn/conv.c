@@ -223,7 +223,7 @@ static st_tensor *convolve_parts(st_op_scope *c, const conv *v, int64_t each) {
   memcpy(sizes + 2, v->w.out, (size_t)v->w.n * sizeof *sizes);
   st_tensor *out = st__apply_with(c, ST_OP_new_empty, v->input,
                                   st__of_ints(sizes, 2 + v->w.n));
-  for (int64_t i = 0; st__scope_ok(c) && i < v->batch; i += each) {
+  for (int64_t i = 0; st__scope_goes_on(c) && i < v->batch; i += each) {
     conv part = *v;
     st_op_scope round = {.n = 0};
     part.batch = each < v->batch - i ? each : v->batch - i;

@@ -241,7 +241,7 @@ static st_tensor *sum_taps(st_op_scope *sum, const sampler *s,
   int count = 1, taps[ST_SPATIAL_MAX];
   st_tensor *total = NULL;
   for (int d = 0; d < s->n; d++) count *= each;
-  for (int i = 0; st__scope_ok(sum) && i < count; i++) {
+  for (int i = 0; st__scope_goes_on(sum) && i < count; i++) {
     st_op_scope round = {.n = 0};
     for (int d = s->n - 1, k = i; d >= 0; d--, k /= each) taps[d] = k % each;
     st_tensor *t = weighted(&round, s, read_taps(&round, s, images, axes, taps),

@@ -220,7 +220,7 @@ static st_status sum_windows(const st_tensor *image, const st_tensor *out,
   const st_tensor *from = st__apply_narrow(&c, image, 0, first, n);
   const st_tensor *to = st__apply_narrow(&c, out, 0, first, n);
   st__apply2(&c, ST_OP_copy_, to, st__window_element(&c, from, w, 0));
-  for (int64_t elem = 1; st__scope_ok(&c) && elem < kernel_numel; elem++) {
+  for (int64_t elem = 1; st__scope_goes_on(&c) && elem < kernel_numel; elem++) {
     st_op_scope round = {.n = 0};
     add_to(&round, to, st__window_element(&round, from, w, elem));
     st__scope_keep(&c, &round, NULL);
@@ -245,7 +245,7 @@ ST_BOXED(st__box_window_sum) {
                                   st__of_ints(sizes, 2 + w.n));
   const int64_t each = st__images_at_once(
     self, st__product_of(w.n, w.out));
-  for (int64_t i = 0; st__scope_ok(&c) && i < sizes[0]; i += each) {
+  for (int64_t i = 0; st__scope_goes_on(&c) && i < sizes[0]; i += each) {
     const int64_t rest = sizes[0] - i;
     c.status = sum_windows(image, out, &w, i, each < rest ? each : rest);
   }

@@ -20,7 +20,7 @@ static st_tensor *elem_offsets(st_op_scope *c, const st_pool *p) {
   int64_t *at, k[ST_SPATIAL_MAX];
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->kernel_numel,
                                               &at);
-  for (int64_t i = 0; at && i < p->kernel_numel; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < p->kernel_numel; i++) {
     st__unravel_index(i, w->n, w->kernel, k);
     for (int d = 0; d < w->n; d++) k[d] *= w->dilation[d];
     at[i] = ravel_index(w->n, w->in, k);
@@ -34,7 +34,7 @@ static st_tensor *window_starts(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
-  for (int64_t i = 0; at && i < p->nwindows; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) o[d] = st__pool_start(p, d, o[d]);
     at[i] = ravel_index(w->n, w->in, o);
@@ -48,7 +48,7 @@ static st_tensor *first_elems(st_op_scope *c, const st_pool *p) {
   const st_window *w = &p->w;
   int64_t *at, o[ST_SPATIAL_MAX];
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, p->nwindows, &at);
-  for (int64_t i = 0; at && i < p->nwindows; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < p->nwindows; i++) {
     st__unravel_index(i, w->n, w->out, o);
     for (int d = 0; d < w->n; d++) {
       const int64_t start = st__pool_start(p, d, o[d]), step = w->dilation[d];
@@ -157,11 +157,11 @@ static bool has_nan(st_op_scope *c, const search *s) {
 static void run_search(st_op_scope *c, search *s) {
   const int64_t kernel_numel = st__product_of(s->w->n, s->w->kernel);
   init_search(c, s, kernel_numel);
-  for (int64_t k = 1; st__scope_ok(c) && k < kernel_numel; k++) {
+  for (int64_t k = 1; st__scope_goes_on(c) && k < kernel_numel; k++) {
     try_elem(c, s, k);
   }
   if (!s->wants_elem || !has_nan(c, s)) return;
-  for (int64_t k = kernel_numel - 1; st__scope_ok(c) && k >= 0; k--) {
+  for (int64_t k = kernel_numel - 1; st__scope_goes_on(c) && k >= 0; k--) {
     try_nan(c, s, k);
   }
 }
@@ -200,7 +200,7 @@ static void run_windows(st_op_scope *c, const st_pool *p,
   if (!st__scope_ok(c)) return;
   const int64_t each = st__images_at_once(image, p->nwindows);
   const int64_t all = image->sizes[0];
-  for (int64_t i = 0; st__scope_ok(c) && i < all; i += each) {
+  for (int64_t i = 0; st__scope_goes_on(c) && i < all; i += each) {
     const int64_t n = each < all - i ? each : all - i;
     st_op_scope round = {.n = 0}, parts = {.n = 0};
     search s = {.w = &w, .wants_elem = wants_elem};

@@ -192,7 +192,7 @@ static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,
   const int64_t size = repeated_size(t, d, b, mode);
   int64_t *source;
   const st_tensor *table = st__new_cpu_vector(c, ST_INT64, b->size[d], &source);
-  for (int64_t i = 0; source && i < b->size[d]; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < b->size[d]; i++) {
     source[i] = cut + mode->source(i - b->before[d] - cut, size);
   }
   return st__apply_index_select(c, t, d,

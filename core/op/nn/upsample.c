@@ -126,7 +126,7 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
   const st_tensor *indices = st__new_cpu_vector(c, ST_INT64, taps * out, &at);
   const st_tensor *weights = st__new_cpu_vector(c, ST_FLOAT64, taps * out,
                                                 &weight);
-  for (int64_t i = 0; st__scope_ok(c) && i < out; i++) {
+  for (int64_t i = 0; st__scope_goes_on_at(c, i) && i < out; i++) {
     fill_taps(r, coordinate(r, step, i), in, out, at + i, weight + i);
   }
   indices = st__to_device_of(c, indices, ST_INT64, r->self);

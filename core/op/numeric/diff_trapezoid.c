@@ -49,7 +49,7 @@ ST_BOXED(st__box_diff) {
   if (st__scope_ok(&c)) t = extended(&c, args, dim);
   if (st__scope_ok(&c) && times > t->sizes[dim]) times = t->sizes[dim];
   if (times == 0) t = st__apply1(&c, ST_OP_clone, t);
-  for (; st__scope_ok(&c) && times > 0; times--) {
+  for (; st__scope_goes_on(&c) && times > 0; times--) {
     st_op_scope round = {.n = 0};
     const st_op_id id = t->dtype == ST_BOOL ? ST_OP_logical_xor
                                             : ST_OP_sub_Tensor;

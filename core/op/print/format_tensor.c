@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "op/create/copy.h"
 #include "op/lazy/lazy.h"
@@ -110,6 +111,7 @@ typedef struct printer {
   st_print_options o;
   bool summarize;
   bool is_complex;
+  int64_t steps;  /* of loops, for goes_on */
   formatter f[2]; /* real and imaginary part */
   st_text out;
 } printer;
@@ -138,6 +140,14 @@ static void load(const printer *p, const char *at, st_scalar part[2]) {
   }
 }
 
+/* For loops over what is shown: asks whether to stop, once in 1024 steps. */
+static bool goes_on(printer *p) {
+  if (++p->steps % 1024 == 0 && p->out.status == ST_OK) {
+    p->out.status = st__poll_interrupt();
+  }
+  return p->out.status == ST_OK;
+}
+
 typedef void (*visit_fn)(formatter *f, st_scalar s);
 
 static void visit_scan(formatter *f, st_scalar s) {
@@ -154,7 +164,8 @@ static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
   const int64_t n = p->t->sizes[dim];
   const int64_t step = p->t->strides[dim] *
                        (int64_t)st__itemsize((st_dtype)p->t->dtype);
-  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+  for (int64_t i = first_shown(p, n); i < n && goes_on(p);
+       i = next_shown(p, i, n)) {
     each_shown(p, dim + 1, at + i * step, visit);
   }
 }
@@ -209,7 +220,8 @@ static void write_row(printer *p, const char *at, int indent) {
   int64_t items = 0;
   st__text_puts(&p->out, "[");
   if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
-  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+  for (int64_t i = first_shown(p, n); i < n && goes_on(p);
+       i = next_shown(p, i, n)) {
     if (items) separate(p, items, per_line, indent);
     write_element(p, at + i * step);
     items++;
@@ -235,7 +247,8 @@ static void write_tensor(printer *p, int dim, const char *at, int indent) {
                        (int64_t)st__itemsize((st_dtype)p->t->dtype);
   st__text_puts(&p->out, "[");
   if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
-  for (int64_t i = first_shown(p, n); i < n; i = next_shown(p, i, n)) {
+  for (int64_t i = first_shown(p, n); i < n && goes_on(p);
+       i = next_shown(p, i, n)) {
     const bool gap = is_hidden(p, i + 1, n);
     write_tensor(p, dim + 1, at + i * step, indent + 1);
     for (int k = 0; k < gap + (i + 1 < n); k++) {

@@ -3,7 +3,13 @@
 
 #include "op/registry/composite.h"
 
+#include "base/interrupt.h"
 #include "op/registry/out_variants.h"
+
+bool st__scope_goes_on(st_op_scope *c) {
+  if (st__scope_ok(c)) c->status = st__poll_interrupt();
+  return st__scope_ok(c);
+}
 
 /* -- Calls ---------------------------------------------------------------- */
 

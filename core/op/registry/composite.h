@@ -24,6 +24,14 @@ static inline bool st__scope_ok(const st_op_scope *c) {
   return c->status == ST_OK;
 }
 
+/* For loops that may take long: st__scope_ok; asks whether to stop first
+ * (Note [Interrupts of long calls]). */
+bool st__scope_goes_on(st_op_scope *c);
+/* The same for a loop of short steps: asks once in 4096 of them. */
+static inline bool st__scope_goes_on_at(st_op_scope *c, int64_t step) {
+  return step % 4096 == 4095 ? st__scope_goes_on(c) : st__scope_ok(c);
+}
+
 /* Calls operator id with n arguments. The result is borrowed from the scope. */
 st_tensor *st__apply(st_op_scope *c, st_op_id id, int n, const st_value *args);
 /* The same for an operator that returns nrets tensors. */

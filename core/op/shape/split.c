@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/interrupt.h"
 #include "op/create/copy.h"
 #include "op/lazy/lazy.h"
 #include "op/registry/op.h"
@@ -27,6 +28,11 @@ static st_status new_list(int64_t n, st_value *list) {
   return st__value_new_tensors((int)n, list);
 }
 
+/* Asks whether to stop, once in a while. */
+static st_status ask(int64_t i) {
+  return i % 1024 == 1023 ? st__poll_interrupt() : ST_OK;
+}
+
 /* -- View operators ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
@@ -43,9 +49,11 @@ ST_BOXED(st__box_split) {
   ST_TRY(new_list(n, &list));
   for (int64_t i = 0; i < n; i++) {
     const int64_t start = i * part, left = size - start;
-    const st_status status =
-      st__view_narrow(self, dim, start, left < part ? left : part,
-                      &list.u.tensors[i]);
+    st_status status = ask(i);
+    if (status == ST_OK) {
+      status = st__view_narrow(self, dim, start, left < part ? left : part,
+                               &list.u.tensors[i]);
+    }
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
@@ -79,8 +87,11 @@ ST_BOXED(st__box_split_with_sizes) {
   ST_TRY(new_list(args[1].len, &list));
   for (uint32_t i = 0; i < list.len; i++) {
     const int64_t length = args[1].u.ints[i];
-    const st_status status = st__view_narrow(self, args[2].u.i, start, length,
-                                             &list.u.tensors[i]);
+    st_status status = ask(i);
+    if (status == ST_OK) {
+      status = st__view_narrow(self, args[2].u.i, start, length,
+                               &list.u.tensors[i]);
+    }
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
@@ -98,8 +109,10 @@ ST_BOXED(st__box_unbind) {
   st_value list;
   ST_TRY(new_list(size, &list));
   for (int64_t i = 0; i < size; i++) {
-    const st_status status =
-      st__view_select(self, args[1].u.i, i, &list.u.tensors[i]);
+    st_status status = ask(i);
+    if (status == ST_OK) {
+      status = st__view_select(self, args[1].u.i, i, &list.u.tensors[i]);
+    }
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
@@ -165,7 +178,8 @@ static st_status parts(const st_value *args, int64_t n, int64_t size,
   ST_TRY(new_list(n, &list));
   for (int64_t i = 0; i < n; i++) {
     const int64_t end = part_end(&args[1], n, size, i);
-    const st_status status = part(args, start, end, &list.u.tensors[i]);
+    st_status status = ask(i);
+    if (status == ST_OK) status = part(args, start, end, &list.u.tensors[i]);
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
