@@ -388,6 +388,13 @@ const char *st__check_string(st__state *h, lua_State *L, int idx,
                              const char *arg);
 const char *st__opt_string(st__state *h, lua_State *L, int idx,
                            const char *arg);
+/* For loops over Lua data and bytes, about every 100 microseconds or less
+ * often: raises if the call should stop. Lua code may run meanwhile, without
+ * access to the engine (Note [Hooks of long calls]). */
+void st__poll(st__state *h, lua_State *L);
+/* The same for code that has to clean up: INTERRUPTED is for st__raise. */
+st_status st__poll_status(st__state *h, lua_State *L);
+enum { ST_POLL_ITEMS = 4096, ST_POLL_BYTES = 1 << 22 }; /* between polls */
 /* The same for a failure that the binding detects. */
 __attribute__((format(printf, 4, 5)))
 int st__error(st__state *h, lua_State *L, st_status code, const char *format,

@@ -133,6 +133,7 @@ static void push_list(st__state *h, lua_State *L, const st_arg *a,
   }
   lua_createtable(L, n, 0);                       /* [+1] */
   for (int k = 0; k < n; k++) {
+    if (k % ST_POLL_ITEMS == ST_POLL_ITEMS - 1) st__poll(h, L);
     if (v->tag == ST_TAG_TENSORS) {
       st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
       ud->t = v->u.tensors[k];

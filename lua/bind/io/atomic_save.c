@@ -46,7 +46,6 @@ typedef struct saved_file {
 } saved_file;
 
 enum {
-  MAX_CHUNK = 1 << 30,  /* bytes; a system call may refuse more than 2 GB */
   MAX_NAME = 200,       /* bytes of the target's name in the temporary's */
   TRIES = 1000,
   MAX_ENTRIES = 20000   /* of a folder that are searched for temporaries */
@@ -214,8 +213,7 @@ static saved_file *check_open(lua_State *L) {
 static const char *write_all(saved_file *a, const char *p, size_t n,
                              int64_t at) {
   while (n > 0) {
-    const ssize_t done = pwrite(a->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
-                                (off_t)at);
+    const ssize_t done = pwrite(a->fd, p, n, (off_t)at);
     if (done < 0 && errno != EINTR) return strerror(errno);
     if (done < 0) continue;
     p += done;
@@ -245,8 +243,16 @@ static const char *write_at(saved_file *a, const char *p, size_t n,
 const char *st__save_write(lua_State *L, int idx, const void *p, size_t n) {
   st__state *h = st__state_of(L);
   saved_file *a = st__checkudata(h, L, idx, ST_UD_SAVE, "file");
-  if (a->fd < 0) return "the file is closed";
-  const char *why = write_at(a, p, n, a->size);
+  const char *bytes = p, *why = NULL;
+  for (size_t part; !why; n -= part) {
+    part = n < ST_POLL_BYTES ? n : ST_POLL_BYTES;
+    if (a->fd < 0) return "the file is closed";
+    why = write_at(a, bytes, part, a->size);
+    if (why || n == part) break;
+    bytes += part;
+    a->size += (int64_t)part;
+    why = st__poll_reason(L);
+  }
   if (!why) a->size += (int64_t)n;
   return why;
 }

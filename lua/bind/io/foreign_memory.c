@@ -59,14 +59,26 @@ void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out) {
 
 /* Replaces bytes other than 0 and 1 by 1. Writes only where needed: the pages
  * may be mapped. */
-void st__make_bools(char *p, size_t n) {
+void st__make_bools(st__state *h, lua_State *L, char *p, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (p[i] & ~1) p[i] = 1;
+    if (i % ST_POLL_BYTES == ST_POLL_BYTES - 1) st__poll(h, L);
   }
 }
 
-static void copy_bytes(st__state *h, lua_State *L, const char *p,
-                       const st__layout *layout) {
+void st__copy_bytes(st__state *h, lua_State *L, char *to, const char *from,
+                    size_t n) {
+  for (; n > ST_POLL_BYTES; n -= ST_POLL_BYTES) {
+    memcpy(to, from, ST_POLL_BYTES);
+    to += ST_POLL_BYTES;
+    from += ST_POLL_BYTES;
+    st__poll(h, L);
+  }
+  if (n) memcpy(to, from, n);
+}
+
+static void copy_text(st__state *h, lua_State *L, const char *p,
+                      const st__layout *layout) {
   st__tensor_ud *ud = st__new_tensor_ud(h, L);  /* [+1] */
   bool room = false;
   st_status status;
@@ -78,8 +90,8 @@ static void copy_bytes(st__state *h, lua_State *L, const char *p,
   if (status != ST_OK) st__raise(h, L, status);
   if (layout->nbytes == 0) return;
   char *data = st_tensor_data(ud->t);
-  memcpy(data, p, layout->nbytes);
-  if (layout->dtype == ST_BOOL) st__make_bools(data, layout->nbytes);
+  st__copy_bytes(h, L, data, p, layout->nbytes);
+  if (layout->dtype == ST_BOOL) st__make_bools(h, L, data, layout->nbytes);
   st__gc_charge(h, L, ud, (int64_t)layout->nbytes);
 }
 
@@ -174,7 +186,7 @@ static int frombuffer(lua_State *L) {
     return st__error(h, L, ST_BAD_VALUE, NAME ": the address is NULL");
   }
   if (is_text) {
-    copy_bytes(h, L, text + offset, &layout);              /* [+1] */
+    copy_text(h, L, text + offset, &layout);               /* [+1] */
   } else {
     char *p = a.p ? (char *)a.p + offset : NULL;
     if (a.has_size) add_owner(L);

@@ -27,8 +27,6 @@ struct st__source {
   char *data;           /* the mapping or a copy */
 };
 
-enum { MAX_CHUNK = 1 << 30 };  /* bytes; a system call may refuse 2 GB */
-
 /* -- Lifetime ------------------------------------------------------------- */
 
 void st__source_release(st__source *s) {
@@ -77,17 +75,21 @@ st__source *st__check_source(st__state *h, lua_State *L, int idx) {
 
 /* -- Reading -------------------------------------------------------------- */
 
-const char *st__source_read(const st__source *s, size_t offset, void *out,
-                            size_t n) {
-  char *p = out;
-  if (offset > s->size || n > s->size - offset) return "the file is truncated";
+const char st__interrupted[] = "interrupted";
+
+const char *st__poll_reason(lua_State *L) {
+  return st__poll_status(st__state_of(L), L) == ST_OK ? NULL
+                                                      : st__interrupted;
+}
+
+static const char *read_some(const st__source *s, size_t offset, char *p,
+                             size_t n) {
   if (s->fd < 0) {
     if (n) memcpy(p, s->data + offset, n);
     return NULL;
   }
   while (n > 0) {
-    const ssize_t got = pread(s->fd, p, n < MAX_CHUNK ? n : MAX_CHUNK,
-                              (off_t)offset);
+    const ssize_t got = pread(s->fd, p, n, (off_t)offset);
     if (got == 0) return "the file is truncated";
     if (got < 0 && errno != EINTR) return strerror(errno);
     if (got < 0) continue;
@@ -98,9 +100,25 @@ const char *st__source_read(const st__source *s, size_t offset, void *out,
   return NULL;
 }
 
+const char *st__source_read(lua_State *L, const st__source *s, size_t offset,
+                            void *out, size_t n) {
+  char *p = out;
+  const char *why = NULL;
+  if (offset > s->size || n > s->size - offset) return "the file is truncated";
+  for (size_t part; n > 0 && !why; n -= part, p += part, offset += part) {
+    part = n < ST_POLL_BYTES ? n : ST_POLL_BYTES;
+    why = read_some(s, offset, p, part);
+    if (!why && n > part) why = st__poll_reason(L);
+  }
+  return why;
+}
+
 size_t st__source_size(const st__source *s) { return s->size; }
 
 int st__failed(lua_State *L, const char *why) {
+  if (why == st__interrupted) {
+    return st__raise(st__state_of(L), L, ST_INTERRUPTED);
+  }
   lua_pushnil(L);           /* [+1] */
   lua_pushstring(L, why);   /* [+1] */
   return 2;
@@ -151,10 +169,19 @@ static int source_size(lua_State *L) {
   return 1;
 }
 
+/* st__source_read of a source that a finalizer or a hook may close. */
+static const char *read_kept(lua_State *L, st__source *s, size_t offset,
+                             void *out, size_t n) {
+  st__source_retain(s);
+  const char *why = st__source_read(L, s, offset, out, n);
+  st__source_release(s);
+  return why;
+}
+
 /* source:read(offset, n): returns a string, or nil and the error */
 static int source_read(lua_State *L) {
   st__state *h = st__state_of(L);
-  const st__source *s = st__check_source(h, L, 1);
+  st__source *s = st__check_source(h, L, 1);
   const size_t offset = check_count(h, L, 2, "offset");
   const size_t n = check_count(h, L, 3, "n");
   if (offset > s->size || n > s->size - offset) {
@@ -162,7 +189,7 @@ static int source_read(lua_State *L) {
   }
   void *bytes = lua_newuserdata(L, n);            /* [+1] */
   s = st__check_source(h, L, 1); /* a finalizer may have closed it */
-  const char *why = st__source_read(s, offset, bytes, n);
+  const char *why = read_kept(L, s, offset, bytes, n);
   if (why) return st__failed(L, why);
   lua_pushlstring(L, bytes, n);                   /* [+1] */
   return 1;
@@ -173,10 +200,10 @@ static int source_read(lua_State *L) {
 static int source_read_into(lua_State *L) {
   st__state *h = st__state_of(L);
   size_t n;
-  const st__source *s = st__check_source(h, L, 1);
+  st__source *s = st__check_source(h, L, 1);
   char *p = st__check_memory(h, L, 2, &n);
   const size_t offset = check_count(h, L, 3, "offset");
-  const char *why = st__source_read(s, offset, p, n);
+  const char *why = read_kept(L, s, offset, p, n);
   if (why) return st__failed(L, why);
   lua_pushboolean(L, true);                       /* [+1] */
   return 1;

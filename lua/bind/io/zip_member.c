@@ -10,7 +10,7 @@
 enum {
   BLOCK = 32768,         /* size of the input buffer */
   OUT_BLOCK = 8192,      /* size of the output buffer, on the stack */
-  MAX_CHUNK = 1 << 30,   /* bytes; zlib counts in 32 bits */
+  MAX_CHUNK = ST_POLL_BYTES, /* zlib counts in 32 bits */
   RAW = -15,             /* zlib windowBits: largest, no header */
   MAX_READ = 1 << 20     /* bytes of one string */
 };
@@ -69,10 +69,13 @@ static member *check_member(lua_State *L) {
 /* -- Reading -------------------------------------------------------------- */
 
 /* Refills the input buffer if it is empty. */
-static const char *refill(member *m) {
+static const char *refill(lua_State *L, member *m) {
   if (m->z.avail_in > 0) return NULL;
   const size_t n = m->left < BLOCK ? m->left : BLOCK;
-  const char *why = st__source_read(m->source, m->at, m->in, n);
+  const char *why = st__poll_reason(L);
+  if (why) return why;
+  if (!m->source) return "the member is closed"; /* by a hook */
+  why = st__source_read(L, m->source, m->at, m->in, n);
   if (why) return why;
   m->z.next_in = m->in;
   m->z.avail_in = (uInt)n;
@@ -83,11 +86,11 @@ static const char *refill(member *m) {
 
 /* Inflates up to n bytes; got receives their number, less than n at the end of
  * the member. */
-static const char *inflate_some(member *m, Bytef *out, size_t n,
+static const char *inflate_some(lua_State *L, member *m, Bytef *out, size_t n,
                                 size_t *got) {
   *got = 0;
   while (*got < n && !m->has_ended) {
-    const char *why = refill(m);
+    const char *why = refill(L, m);
     if (why) return why;
     const uInt room = (uInt)(n - *got < MAX_CHUNK ? n - *got : MAX_CHUNK);
     m->z.next_out = out + *got;
@@ -103,33 +106,43 @@ static const char *inflate_some(member *m, Bytef *out, size_t n,
   return NULL;
 }
 
-static void add_to_crc(uLong *crc, const void *p, size_t n) {
+static const char *add_to_crc(lua_State *L, uLong *crc, const void *p,
+                              size_t n) {
   const Bytef *bytes = p;
-  while (n > 0) {
+  const char *why = NULL;
+  while (n > 0 && !why) {
     const uInt part = (uInt)(n < MAX_CHUNK ? n : MAX_CHUNK);
     *crc = crc32(*crc, bytes, part);
     bytes += part;
     n -= part;
+    if (n > 0) why = st__poll_reason(L);
   }
+  return why;
+}
+
+/* Reads the next n bytes, which are stored. */
+static const char *read_stored(lua_State *L, member *m, void *out, size_t n) {
+  st__source *s = st__source_retain(m->source); /* a hook may close m */
+  const char *why = st__source_read(L, s, m->at, out, n);
+  st__source_release(s);
+  m->at += n;
+  m->left -= n;
+  return why;
 }
 
 /* Reads the next n bytes and updates the CRC. */
-static const char *read_bytes(member *m, void *out, size_t n) {
+static const char *read_bytes(lua_State *L, member *m, void *out, size_t n) {
   const char *why;
   size_t got = n;
   if (m->is_deflated) {
-    why = inflate_some(m, out, n, &got);
+    why = inflate_some(L, m, out, n, &got);
   } else if (n > m->left) {
     return "it is truncated";
   } else {
-    why = st__source_read(m->source, m->at, out, n);
-    m->at += n;
-    m->left -= n;
+    why = read_stored(L, m, out, n);
   }
   if (why) return why;
-  if (got < n) return "it is truncated";
-  add_to_crc(&m->crc, out, n);
-  return NULL;
+  return got < n ? "it is truncated" : add_to_crc(L, &m->crc, out, n);
 }
 
 /* member:read(n): returns the next n bytes as a string, or nil and the error */
@@ -142,7 +155,7 @@ static int member_read(lua_State *L) {
   }
   void *bytes = lua_newuserdata(L, (size_t)n);   /* [+1] */
   m = check_member(L);                           /* a finalizer may close it */
-  const char *why = read_bytes(m, bytes, (size_t)n);
+  const char *why = read_bytes(L, m, bytes, (size_t)n);
   if (why) return st__failed(L, why);
   lua_pushlstring(L, bytes, (size_t)n);          /* [+1] */
   return 1;
@@ -154,7 +167,7 @@ static int member_read_into(lua_State *L) {
   size_t n;
   member *m = check_member(L);
   char *p = st__check_memory(st__state_of(L), L, 2, &n);
-  const char *why = read_bytes(m, p, n);
+  const char *why = read_bytes(L, m, p, n);
   if (why) return st__failed(L, why);
   lua_pushboolean(L, true);                      /* [+1] */
   return 1;
@@ -167,7 +180,7 @@ static int member_finish(lua_State *L) {
   size_t got = 0;
   member *m = check_member(L);
   if (m->is_deflated && !m->has_ended) {
-    const char *why = inflate_some(m, &byte, 1, &got);
+    const char *why = inflate_some(L, m, &byte, 1, &got);
     if (why) return st__failed(L, why);
   }
   if (got > 0 || m->left > 0 || m->z.avail_in > 0) {
@@ -186,7 +199,8 @@ static int crc(lua_State *L) {
   for (int i = 1; i <= lua_gettop(L); i++) {
     size_t n;
     const char *p = st__check_bytes(h, L, i, &n);
-    add_to_crc(&sum, p, n);
+    const char *why = add_to_crc(L, &sum, p, n);
+    if (why) return st__failed(L, why);
   }
   st__push_int(h, L, (int64_t)sum);              /* [+1] */
   return 1;
@@ -209,6 +223,7 @@ static const char *deflate_bytes(lua_State *L, z_stream *z, const char *p,
       z->avail_out = OUT_BLOCK;
       code = deflate(z, flush);
       const char *why = st__save_write(L, 1, out, OUT_BLOCK - z->avail_out);
+      if (!why) why = st__poll_reason(L);
       if (why) return why;
     } while (z->avail_out == 0);
   } while (n > 0);

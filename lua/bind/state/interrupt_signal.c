@@ -19,7 +19,8 @@
  * Ctrl-C, a host's time limit. An error of the hook stops the call and becomes
  * its error. The hook is unset while it runs, as Lua does it. It cannot call
  * the engine, which might change what the call reads, nor yield: a hook that
- * wants to is ignored, and may yield at the next instruction of Lua.
+ * wants to is ignored, and may yield at the next instruction of Lua. Loops of
+ * the binding over tables, strings and files ask as the engine's loops do.
  */
 
 #include <errno.h>
@@ -169,6 +170,19 @@ static bool check_hook(void) {
   }
   if (pending && running) lua_sethook(running, stop, LUA_MASKCOUNT, 1);
   return fails;
+}
+
+st_status st__poll_status(st__state *h, lua_State *L) {
+  if (!st__owns_fiber(h)) return ST_OK;
+  const st__entry e = st__enter(h, L);
+  const st_status status = st_poll_interrupt();
+  st__leave(h, &e);
+  return status;
+}
+
+void st__poll(st__state *h, lua_State *L) {
+  const st_status status = st__poll_status(h, L);
+  if (status != ST_OK) st__raise(h, L, status);
 }
 
 /* -- Input and output ----------------------------------------------------- */

@@ -19,6 +19,7 @@ typedef struct inferred {
   int ndim;                      /* depth of the first leaf; -1 before it */
   int64_t sizes[ST_MAX_DIMS];
   int index[ST_MAX_DIMS];        /* current element's indices, for messages */
+  int64_t visits;                /* of tables and elements, in both passes */
   bool has_bool, has_int, has_float, has_complex;
   bool has_minus_zero;           /* Note [Negative zero] */
   bool has_options;              /* names in the outermost table are options */
@@ -100,9 +101,14 @@ static void check_keys(const inferred *s, int depth, int64_t n) {
   }
 }
 
+static void count_visit(inferred *s) {
+  if (++s->visits % ST_POLL_ITEMS == 0) st__poll(s->h, s->L);
+}
+
 /* Infers from the value at the top, at this depth. [0] */
 static void infer_value(inferred *s, int depth, bool is_first) {
   lua_State *L = s->L;
+  count_visit(s);
   if (!lua_istable(L, -1)) {
     infer_leaf(s, depth);
     return;
@@ -161,8 +167,9 @@ static double real_part(lua_State *L, const st_scalar *x) {
 /* Stores the elements of the value at the top from *p on, and advances *p. */
 static void store(inferred *s, int depth, st_dtype dtype, char **p) {
   lua_State *L = s->L;
+  count_visit(s);
   if (depth < s->ndim) {
-    if (!lua_istable(L, -1)) { /* a finalizer may have changed it since */
+    if (!lua_istable(L, -1)) { /* a finalizer or a hook may have changed it */
       st__error(s->h, L, ST_BAD_STATE, "tensor: the table changed while it "
                 "was read");
     }
@@ -324,6 +331,7 @@ static int new_tensor(lua_State *L) {
  * the shape is copied first and each element is read with a bounds check. */
 typedef struct list_writer {
   st__state *h;
+  int64_t visits;      /* of lists and elements */
   const st_tensor *t;  /* borrowed from a userdata on the stack */
   int ndim;
   int64_t sizes[ST_MAX_DIMS], at[ST_MAX_DIMS];
@@ -331,6 +339,7 @@ typedef struct list_writer {
 
 /* Pushes the nested table of dimensions d and above. [+1] */
 static void push_nested(list_writer *l, lua_State *L, int d) {
+  if (++l->visits % ST_POLL_ITEMS == 0) st__poll(l->h, L);
   if (d == l->ndim) {
     st_scalar s;
     const st_status status = st_tensor_get(l->t, l->ndim, l->at, &s);
@@ -420,9 +429,9 @@ static char *check_bytes(st__state *h, lua_State *L, int64_t n) {
  * the first element */
 static int set_bytes(lua_State *L) {
   size_t n;
+  st__state *h = st__state_of(L);
   const char *bytes = luaL_checklstring(L, 3, &n);
-  char *p = check_bytes(st__state_of(L), L, (int64_t)n);
-  if (n) memcpy(p, bytes, n);
+  st__copy_bytes(h, L, check_bytes(h, L, (int64_t)n), bytes, n);
   return 0;
 }
 
@@ -493,8 +502,9 @@ static int tensor_bytes(lua_State *L) {
 }
 
 /* Swaps the byte order of n elements of unit bytes at p. */
-static void swap(char *p, size_t n, size_t unit) {
+static void swap(st__state *h, lua_State *L, char *p, size_t n, size_t unit) {
   for (; n > 0; n--, p += unit) {
+    if (n % (ST_POLL_BYTES / 16) == 0) st__poll(h, L);
     for (size_t i = 0; i < unit / 2; i++) {
       const char c = p[i];
       p[i] = p[unit - 1 - i];
@@ -506,9 +516,14 @@ static void swap(char *p, size_t n, size_t unit) {
 /* are_bools(t): true if all bytes of t are 0 or 1 */
 static int are_bools(lua_State *L) {
   size_t n;
-  const char *p = st__check_memory(st__state_of(L), L, 1, &n);
+  st__state *h = st__state_of(L);
+  const char *p = st__check_memory(h, L, 1, &n);
   char other = 0;
-  for (size_t i = 0; i < n; i++) other |= p[i] & ~1;
+  for (size_t at = 0; at < n; at += ST_POLL_BYTES) {
+    const size_t part = n - at < ST_POLL_BYTES ? n - at : ST_POLL_BYTES;
+    for (size_t i = 0; i < part; i++) other |= p[at + i] & ~1;
+    if (at > 0) st__poll(h, L);
+  }
   lua_pushboolean(L, other == 0); /* [+1] */
   return 1;
 }
@@ -520,9 +535,9 @@ static int normalize_bools(lua_State *L) {
   size_t n;
   char *p = st__check_memory(h, L, 1, &n);
   const int64_t unit = st__check_int(h, L, 2, "unit");
-  if (unit > 1 && unit <= 8) swap(p, n / (size_t)unit, (size_t)unit);
+  if (unit > 1 && unit <= 8) swap(h, L, p, n / (size_t)unit, (size_t)unit);
   if (st_tensor_dtype(st__check_tensor(h, L, 1, "t")) == ST_BOOL) {
-    st__make_bools(p, n);
+    st__make_bools(h, L, p, n);
   }
   return 0;
 }

@@ -268,6 +268,16 @@ static int tensor_keys(lua_State *L) {
 
 /* -- Printing ------------------------------------------------------------- */
 
+/* A hook that runs inside of a long call may print; it is not asked again. */
+static st_status format(st__state *h, lua_State *L, const st_tensor *t,
+                        char **text) {
+  if (!st__owns_fiber(h)) return st_tensor_text(t, &h->print, text);
+  const st__entry e = st__enter(h, L);
+  const st_status status = st_tensor_text(t, &h->print, text);
+  st__leave(h, &e);
+  return status;
+}
+
 void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
   const st__tensor_ud *ud = st__checkudata(h, L, idx, ST_UD_TENSOR, "self");
   char **text = st__newudata(h, L, ST_UD_TEXT, sizeof *text); /* [+1] */
@@ -277,7 +287,7 @@ void st__push_tensor_text(st__state *h, lua_State *L, int idx) {
     return;
   }
   st__check_not_fake(h, L, ud->t);
-  const st_status status = st_tensor_text(ud->t, &h->print, text);
+  const st_status status = format(h, L, ud->t, text);
   if (status != ST_OK) st__raise(h, L, status);
   lua_pushstring(L, *text);              /* [+1] */
   st_text_release(text);

@@ -133,8 +133,10 @@ int st__check_sizes(st__state *h, lua_State *L, int idx, const char *arg,
                     int64_t *out);
 /* Reads dtype, shape, and strides or nil, from idx on; raises. */
 void st__check_layout(st__state *h, lua_State *L, int idx, st__layout *out);
-/* Replaces every nonzero byte by 1. */
-void st__make_bools(char *p, size_t n);
+/* Replaces every nonzero byte by 1. Both raise when the call should stop. */
+void st__make_bools(st__state *h, lua_State *L, char *p, size_t n);
+void st__copy_bytes(st__state *h, lua_State *L, char *to, const char *from,
+                    size_t n);
 
 /* -- symbolic_trace.c ------------------------------------------------------ */
 
@@ -187,13 +189,17 @@ st__source *st__source_retain(st__source *s);
 void st__source_release(st__source *s); /* NULL is a no-op */
 size_t st__source_size(const st__source *s);
 /* Reads n bytes at offset; returns NULL, or the reason of a failure. */
-const char *st__source_read(const st__source *s, size_t offset, void *out,
-                            size_t n);
+const char *st__source_read(lua_State *L, const st__source *s, size_t offset,
+                            void *out, size_t n);
 /* Appends n bytes to the atomic save at idx; returns as st__source_read. */
 const char *st__save_write(lua_State *L, int idx, const void *p, size_t n);
 /* The bytes of the string, or of the tensor's memory, at idx. */
 const char *st__check_bytes(st__state *h, lua_State *L, int idx, size_t *n);
-/* Pushes nil and the reason; returns 2. [+2] */
+/* Pushes nil and the reason; returns 2. Raises for st__interrupted. [+2] */
 int st__failed(lua_State *L, const char *why);
+/* st__poll_status as a reason: NULL or st__interrupted. The two functions above
+ * that read and write poll. */
+const char *st__poll_reason(lua_State *L);
+extern const char st__interrupted[];
 
 #endif

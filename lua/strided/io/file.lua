@@ -12,8 +12,10 @@ local format, next, pairs, pcall, require, tostring, type = string.format, next,
 
 -- -- Errors ------------------------------------------------------------------
 
---- The text of an error without the location in front of it.
+--- The text of an error without the location in front of it. What is no text
+-- comes from a host's hook, and is raised again.
 local function text_of(failure)
+  if type(failure) ~= "string" then error(failure, 0) end
   return (tostring(failure):gsub("^[^\n]-:%d+: ", ""))
 end
 
