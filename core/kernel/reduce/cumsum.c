@@ -199,12 +199,13 @@ SCAN(logcumsumexp_c128, c128, c128, log_term, SAME, clogaddexp)
     for (int64_t j = 0; j < n1; j++) {                                      \
       const char *p = data[2] + j * s[5];                                   \
       int64_t best = 0;                                                     \
-      for (int64_t i = 0; i < n0 && !st__stops_at(i); i++) {                \
-        const A x = L(AT(const T, p, i * s[2]));                            \
-        const A a = L(AT(const T, p, best * s[2]));                         \
-        if (x != x || OP(x, a)) best = i;                                   \
-        AT(T, data[0], j * s[3] + i * s[0]) = AT(const T, p, best * s[2]);  \
-        AT(int64_t, data[1], j * s[4] + i * s[1]) = best + base; } } }
+      for (int64_t i = 0; i < n0 && !st__stops_at(i);)                      \
+        for (const int64_t end = st__period_end(i, n0); i < end; i++) {     \
+          const A x = L(AT(const T, p, i * s[2]));                          \
+          const A a = L(AT(const T, p, best * s[2]));                       \
+          if (x != x || OP(x, a)) best = i;                                 \
+          AT(T, data[0], j * s[3] + i * s[0]) = AT(const T, p, best * s[2]); \
+          AT(int64_t, data[1], j * s[4] + i * s[1]) = best + base; } } }
 
 #define EXTREMES(s, T, A, L)                 \
   EXTREME(cummax_##s, T, A, L, NOT_BELOW)    \

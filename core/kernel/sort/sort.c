@@ -227,8 +227,9 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
     const int64_t from =                                                    \
       o->median ? median_##P(a, w, has_nan, o->skip_nan)                    \
                 : o->mode ? mode_##P(a, w->n, has_nan) : o->first;          \
-    for (int64_t i = 0; i < o->k && !st__stops_at(i); i++)                  \
-      put(w, i, (int64_t)a[from + i].at, o->base); }
+    for (int64_t i = 0; i < o->k && !st__stops_at(i);)                      \
+      for (const int64_t to = st__period_end(i, o->k); i < to; i++)         \
+        put(w, i, (int64_t)a[from + i].at, o->base); }
 
 #define LINES(P, K) \
   PAIRS(P, K)       \
