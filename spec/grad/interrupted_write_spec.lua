@@ -33,7 +33,10 @@ describe("An interrupted call that writes", function()
     columns = st.ones({2 ^ 11, 2 ^ 11}, {dtype = "float64"}):t()
     places = st.empty({N}, {dtype = "int64"})
   end)
-  teardown(function() ones, twos, at, columns, random, places = nil end)
+  teardown(function()
+    ones, twos, at = nil, nil, nil
+    columns, random, places = nil, nil, nil
+  end)
   after_each(function() debug.sethook() end)
 
   for _, case in ipairs(CALLS) do
