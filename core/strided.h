@@ -86,10 +86,14 @@ ST_API int st_count_from(int first);
  * its work, whether to stop; calls of less than a millisecond do not ask. If a
  * check returns true, the call fails with INTERRUPTED. It leaves new tensors
  * unwritten and releases them; what it has written in place or to out= stays
- * written in part. Products of matrices ask between matrices and panels of
- * about a tenth of a second, sorts between lines. A check runs on the thread
- * that made the call. It may read a flag that a signal handler or another
- * thread sets, or the time, and must not call this library.
+ * written in part, and its version counts that as a write. Every operator asks,
+ * also inside of one long line, such as a sort's. Products of matrices ask
+ * between matrices and panels of up to two tenths of a second on one core.
+ * Nothing asks while the system clears new pages or syncs a file, while blocks
+ * are freed, or in a loop on a second stack (a thread with less than 448 KB
+ * left). A check runs on the thread that made the call. It may read a flag that
+ * a signal handler or another thread sets, or the time, and must not call this
+ * library.
  *
  * Sets the check of this thread; NULL for none. */
 ST_API void st_set_interrupt_check(bool (*fn)(void *ctx), void *ctx);

@@ -8,8 +8,10 @@
  * INTERRUPTED, and the call fails with it. Members of a team stop at their next
  * piece. What was written stays written, and the versions of tensors that the
  * call writes count it as a write. Checks run at most once per
- * millisecond, so short calls never run them. Loops inside of another loop's
- * ranges do not ask, because a range function cannot fail.
+ * millisecond, so short calls never run them. A range function cannot fail: it
+ * asks by st__stops and returns early, and a loop inside of another loop's
+ * ranges returns OK. The thread that made the call asks also while it waits for
+ * the members that still work.
  */
 #ifndef ST_BASE_INTERRUPT_H
 #define ST_BASE_INTERRUPT_H
