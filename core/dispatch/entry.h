@@ -112,8 +112,9 @@ struct st_op {
 st_status st__check_permanent(void);
 void st__count_permanent(size_t size);
 st_status st__intern(const char *s, const char **out); /* "" for NULL */
-/* Debug texts only serve messages: "" if there is no room for s. */
-const char *st__intern_debug(const char *s);
+/* The same for a debug text, which only serves messages: "" where permanent
+ * memory has reached its bound. */
+st_status st__intern_debug(const char *s, const char **out);
 /* Finds or creates the operator with this name. */
 st_status st__name_op(const char *s, size_t n, const char *overload,
                       st_op **out);

@@ -375,15 +375,13 @@ static st_status new_library(const char *ns, const char *debug,
   st_library *lib = st__alloc_zero(ST_MEM_REGISTRY, sizeof *lib);
   if (!lib) return ST_NO_MEMORY;
   lib->ns = st__strndup(ST_MEM_REGISTRY, ns, strlen(ns));
-  if (!lib->ns) {
-    free_library(lib);
-    return ST_NO_MEMORY;
-  }
   st__lock();
-  lib->debug = st__intern_debug(debug);
+  const st_status status = lib->ns ? st__intern_debug(debug, &lib->debug)
+                                   : ST_NO_MEMORY;
   st__unlock();
-  *out = lib;
-  return ST_OK;
+  if (status == ST_OK) *out = lib;
+  else free_library(lib);
+  return status;
 }
 
 st_status st__library_open(const char *ns, st_library_kind kind,

@@ -20,12 +20,14 @@ static void free_registration(st_retired *self) {
 /* Under the mutex. */
 static st_status new_registration(st_registered what, const char *debug,
                                   int flags, st_registration **out) {
+  const char *kept;
+  ST_TRY(st__intern_debug(debug, &kept));
   st_registration *r = st__alloc_zero(ST_MEM_REGISTRY, sizeof *r);
   if (!r) return ST_NO_MEMORY;
   r->retired.free = free_registration;
   r->what = what;
   r->flags = flags;
-  r->debug = st__intern_debug(debug);
+  r->debug = kept;
   *out = r;
   return ST_OK;
 }

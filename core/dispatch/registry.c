@@ -79,9 +79,11 @@ st_status st__intern(const char *s, const char **out) {
   return ST_OK;
 }
 
-const char *st__intern_debug(const char *s) {
-  const char *text;
-  return st__intern(s, &text) == ST_OK ? text : "";
+st_status st__intern_debug(const char *s, const char **out) {
+  const st_status status = st__intern(s, out);
+  if (status != ST_BAD_STATE) return status;
+  *out = "";
+  return ST_OK;
 }
 
 /* -- Operators ------------------------------------------------------------ */

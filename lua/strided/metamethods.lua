@@ -17,9 +17,9 @@ local is_tensor = core.is_tensor
 local methods = core.methods
 
 --- Raises an error unless a method was called on a tensor.
-local function check(t)
+local function check(name, t)
   if not is_tensor(t) then
-    raise("argument 'self' must be a Tensor, got %s", type(t))
+    raise("%s: argument 'self' must be a Tensor, got %s", name, type(t))
   end
 end
 
@@ -65,7 +65,7 @@ end
 -- @function iter
 -- @treturn function
 local function iter(t)
-  check(t)
+  check("iter", t)
   local n, i = #t, 0
   return function()
     if i < n then
@@ -92,7 +92,7 @@ methods.iter = iter
 
 for _, name in ipairs {"is_floating_point", "is_complex", "is_signed"} do
   methods[name] = function(t)
-    check(t)
+    check(name, t)
     return core.dtype_info(t.dtype)[name]
   end
 end

@@ -124,7 +124,8 @@ describe("A key set", function()
                            "CompositeExplicitAutograd"} do
       local ok, e = pcall(keyset, name)
       assert.is_false(ok)
-      assert.matches("keyset_spec.lua:%d+: keyset: '" .. name .. "' is an alias", e)
+      assert.matches("keyset_spec.lua:%d+: keyset: '" .. name
+                     .. "' is an alias", e)
     end
   end)
 
@@ -133,7 +134,7 @@ describe("A key set", function()
     -- what is no key, a part of the message
     for _, row in ipairs {
       {"cpu", "no dispatch key 'cpu"}, {"", "no dispatch key '"},
-      {"CPU\0", "no dispatch key 'CPU"}, {7, "got integral number"},
+      {"CPU\0", "no dispatch key 'CPU"}, {7, "got number"},
       {{}, "got table"}, {print, "got function"},
     } do
       local bad, why = row[1], row[2]

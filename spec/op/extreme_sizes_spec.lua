@@ -26,7 +26,7 @@ local ROWS = {
   {"zeros(BIG)", "address space"},
   {"zeros(BIG, BIG)", "more elements than 64 bits"},
   {"zeros(-1)", "negative size"},
-  {"zeros(1.5)", "with a fraction"},
+  {"zeros(1.5)", "must be a list of integers, got number 1.5"},
   {"zeros(nan)", "got nan"},
   {"zeros(huge)", "got infinity"},
   {"zeros(1e308)", "beyond 64 bits"},

@@ -71,7 +71,7 @@ describe("A sandbox", function()
   end)
 
   for _, row in ipairs {
-    {"1", "sandbox: options must be a table, got integral number"},
+    {"1", "sandbox: options must be a table, got number"},
     {"{memory = 0}", "sandbox: option .memory. must be a number of bytes"},
     {"{memory = 1.5}", "sandbox: option .memory. must be a number of bytes"},
     {"{threads = 257}", "sandbox: option .threads. must be 1 to 256"},

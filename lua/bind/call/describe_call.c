@@ -3,6 +3,7 @@
  * st.ops.aten.sum:schema().
  */
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,18 @@ void st__describe_type(const st_arg *a, char *buf, size_t size) {
   describe(a, " or ", buf, size);
 }
 
+static void describe_number(st__state *h, lua_State *L, int idx, char *buf,
+                            size_t size) {
+  const double d = (double)lua_tonumber(L, idx);
+  if (!isfinite(d)) {
+    snprintf(buf, size, "%s", st__type_name(h, L, idx));
+  } else if (fabs(d) < 0x1p63) {
+    snprintf(buf, size, "number %.14g", d);
+  } else {
+    snprintf(buf, size, "number %.14g, which is beyond 64 bits", d);
+  }
+}
+
 void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
                         size_t size) {
   switch (lua_type(L, idx)) {
@@ -82,7 +95,7 @@ void st__describe_value(st__state *h, lua_State *L, int idx, char *buf,
       snprintf(buf, size, "string '%.40s'", lua_tostring(L, idx));
       break;
     case LUA_TNUMBER:
-      snprintf(buf, size, "number %.14g", (double)lua_tonumber(L, idx));
+      describe_number(h, L, idx, buf, size);
       break;
     case LUA_TBOOLEAN:
       snprintf(buf, size, "%s", lua_toboolean(L, idx) ? "true" : "false");

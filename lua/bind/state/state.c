@@ -96,7 +96,7 @@ const char *st__type_name(st__state *h, lua_State *L, int idx) {
       }
       return "userdata";
     case LUA_TNUMBER:
-      return st__to_int(h, L, idx, &i) ? "integral number"
+      return st__to_int(h, L, idx, &i) ? "number"
                                        : number_name(lua_tonumber(L, idx));
     case LUA_TNONE: return "nothing";
     default: return luaL_typename(L, idx);

@@ -18,7 +18,7 @@ for _, row in ipairs {
   {"png jpg jpeg gif bmp tif tiff webp ppm pgm ico", "an image", PICTURE},
   {"svg", "an image", "st.layout(t, {format = \"svg\"}) returns a drawing of "
     .. "t's memory"},
-  {"csv tsv txt dat", "text", TEXT},
+  {"csv tsv txt", "text", TEXT},
   {"json yaml yml xml html md", "text", TEXT},
   {"lua py", "source code", TEXT},
   {"pt pth ckpt", "a file of PyTorch", PYTHON},
