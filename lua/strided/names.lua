@@ -50,10 +50,31 @@ names.synonyms = read [[
 names.functions = read [[
   array=tensor asarray=tensor as_tensor=tensor identity=eye permutation=randperm
   finfo=dtype_info iinfo=dtype_info
+  cross_entropy=cross_entropy_loss
   isTensor=is_tensor manualSeed=manual_seed getNumThreads=get_num_threads
   setNumThreads=set_num_threads getRNGState=get_rng_state
   setRNGState=set_rng_state
 ]]
+
+--- What to write for methods of modules of torch7 and PyTorch. A module is a
+-- table with fields of its own, so other names stay nil.
+names.modules = {
+  updateOutput = "write module(x)",
+  backward = "write loss:backward() for the tensor that a loss returns",
+  updateGradInput = "write loss:backward(), then x.grad",
+  accGradParameters = "write loss:backward(), then p.grad of a parameter",
+  zeroGradParameters = "write module:zero_grad()",
+  updateParameters = "write st.optim.SGD(module:parameters(), {lr = 0.01}), "
+    .. "and its step()",
+  getParameters = "write module:parameters()",
+  evaluate = "write module:eval()",
+  named_children = "write module:named_modules()",
+  add_module = "write module.name = other",
+  register_parameter = "write module.name = st.nn.Parameter(t)",
+}
+for _, name in next, {"to", "float", "double", "half", "cuda"} do
+  names.modules[name] = "create the layers with {dtype = name}"
+end
 
 --- Methods that convert to a dtype: x:long().
 names.casts = read [[

@@ -138,6 +138,10 @@ local function create(class, list, shared)
           type(list) == "table" and "an empty one" or type(list))
   end
   if is_tensor(list[1]) then list = {{params = list}} end
+  if type(shared) == "number" then
+    raise("%s: the options must be a table, got number; pass {lr = %g}",
+          class.name, shared)
+  end
   shared = options(class.name, shared, class.defaults)
   local groups, state, known = {}, {}, {}
   for i, given in ipairs(list) do

@@ -53,6 +53,7 @@ describe("An unknown name", function()
     {st, "FloatTensor", 'write st.empty(2, 3, {dtype = "float32"})'},
     {st.nn, "Liner", "st.nn has no 'Liner': did you mean Linear?"},
     {st.nn, "Conv9", "it has "},
+    {st.nn, "functional", "the functions are operators"},
     {st.optim, "AdmaW", "st.optim has no 'AdmaW': did you mean AdamW?"},
   }
   for _, row in ipairs(ROWS) do
@@ -79,6 +80,21 @@ describe("An unknown name", function()
             "st.full_like(...) for a new one"}, function() x:fill(3) end)
     raises({"zero: ", "write t:zero_(...)"}, function() x:zero() end)
     assert.is_true(st.fill(x, 3):equal(st.full({2, 2}, 3)))
+  end)
+
+  it("of a method of modules elsewhere says what to write", function()
+    local module = st.nn.Linear(2, 3)
+    for name, text in pairs(names.modules) do
+      raises({name .. ": " .. text}, function() module[name](module) end)
+    end
+    assert.is_nil(module.no_such_field)
+    raises({"SGD: the options must be a table, got number; pass {lr = 0.1}"},
+           function() st.optim.SGD(module:parameters(), 0.1) end)
+    local layers = st.nn.Sequential():add(module):append(st.relu)
+    assert.same({2}, {#layers})
+    assert.is_true(layers(st.ones(2)):equal(st.relu(module(st.ones(2)))))
+    raises({"Sequential: layer 3 must be a module or a function, got number"},
+           function() layers:add(1) end)
   end)
 
   for name, text in pairs(names.advice) do

@@ -187,20 +187,33 @@ function Dropout:extra_repr() return format("%g", self.p) end
 local Sequential = Module:extend "Sequential"
 layer.Sequential = Sequential
 
+local function add_layer(self, i, added)
+  if not is_module(added) and type(added) ~= "function" then
+    raise("Sequential: layer %d must be a module or a function, got %s", i,
+          type(added))
+  end
+  rawset(self, i, added)
+end
+
 function Sequential:init(...)
   local layers, n = {...}, select("#", ...)
   if n == 1 and type(layers[1]) == "table" and not is_module(layers[1]) then
     layers = layers[1]
     n = #layers
   end
-  for i = 1, n do
-    if not is_module(layers[i]) and type(layers[i]) ~= "function" then
-      raise("Sequential: layer %d must be a module or a function, got %s", i,
-            type(layers[i]))
-    end
-    rawset(self, i, layers[i])
-  end
+  for i = 1, n do add_layer(self, i, layers[i]) end
 end
+
+--- Appends a layer to a Sequential; `add`, as in torch7, is the same.
+-- @function Sequential:append
+-- @param added a module or a function
+-- @treturn table the Sequential
+function Sequential:append(added)
+  add_layer(self, #self + 1, added)
+  return self
+end
+
+Sequential.add = Sequential.append
 
 function Sequential:forward(x)
   for i = 1, #self do x = self[i](x) end

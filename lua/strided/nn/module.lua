@@ -25,6 +25,7 @@
 -- @module strided.nn.module
 
 local st = require "strided"
+local names = require "strided.names"
 local raise = require "strided.caller_error"
 
 local concat, is_tensor, no_grad, sort =
@@ -80,7 +81,13 @@ local function declare(class, name, parent)
   return setmetatable(class, {__index = parent, __call = create})
 end
 
-declare(Module, "Module")
+--- A function that says what to write for a method of another library.
+local function refuse(_, name)
+  local text = names.modules[name]
+  return text and function() raise("%s: %s", name, text) end
+end
+
+declare(Module, "Module", refuse)
 
 --- Declares a subclass of this class. Calling the class creates a module and
 -- passes the arguments to its method `init`. Calling the module calls its
