@@ -130,6 +130,8 @@ typedef struct st__keepalive {
   int fields_ref;      /* key of the binding's fields in contexts */
 } st__keepalive;
 
+enum { ST_FUNCTION_LISTS = 128 };
+
 typedef struct st__state {
   atomic_int refs;
   lua_State *running;            /* of the innermost call into the engine */
@@ -149,7 +151,8 @@ typedef struct st__state {
                                     function: warning.c */
   st__warnings warnings;
   st__pending_warning *pending_warnings; /* Note [Warnings are deferred] */
-  int names_ref;                 /* names of the binding's functions */
+  const luaL_Reg *lists[ST_FUNCTION_LISTS]; /* of the binding's functions */
+  int nlists;
   int objects_ref;               /* operator objects, a weak table */
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
@@ -219,6 +222,9 @@ const char *st__type_name(st__state *h, lua_State *L, int idx);
 /* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
  * at the top. Remembers the names for st__argument_error. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
+/* The name of the C function at the top, or NULL for a metamethod and for
+ * others. */
+const char *st__function_name(const st__state *h, lua_State *L);
 /* The same for functions that call a body and hold no borrowed tensor while
  * the body runs. */
 void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
@@ -421,6 +427,8 @@ st_limits *st__sandbox_limits(const st__state *h);
 /* Pushes fn with the test of the sandbox if it is one of the functions that
  * sandboxes take away; false otherwise. [+0|1] */
 bool st__push_guarded(st__state *h, lua_State *L, const luaL_Reg *fn);
+/* What the function at the top guards, or NULL. */
+const luaL_Reg *st__guarded_function(lua_State *L);
 /* Raises if the sandbox does not give the namespace to libraries. In one that
  * does, libraries do not replace registrations. */
 void st__check_namespace(st__state *h, lua_State *L, const char *ns);

@@ -18,7 +18,7 @@ local M = {}
 
 local TRIES = 60   -- cases in search of one that goes through
 local ENOUGH = 6   -- cases of which the one with the most numbers is taken
-local HUGE = st.int64 "9223372036854775807"
+local HUGE = st.int "9223372036854775807"
 
 local SHAPES = {
   {0}, {0, 3}, {3, 0}, {0, 0}, {2, 0, 3}, {0, 2, 3}, {2, 3, 0}, {1, 0, 4, 4},

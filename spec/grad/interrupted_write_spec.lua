@@ -29,7 +29,7 @@ local CALLS = {
 describe("An interrupted call that writes", function()
   setup(function()
     ones, twos = st.ones(N), st.full({N}, 2)
-    random, at = st.rand(N), st.randperm(N) + 1
+    random, at = st.rand(N), st.randperm(N)
     columns = st.ones({2 ^ 11, 2 ^ 11}, {dtype = "float64"}):t()
     places = st.empty({N}, {dtype = "int64"})
   end)

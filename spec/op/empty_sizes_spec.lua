@@ -13,8 +13,8 @@ local STEP = os.getenv "STRIDED_WHOLE" and 1 or
              os.getenv "STRIDED_SANITIZED" and 20 or 12
 local LIMIT = 2 ^ 26 -- bytes
 
-local BIGGEST = st.int64 "9223372036854775807"
-local SMALLEST = st.int64 "-9223372036854775808"
+local BIGGEST = st.int "9223372036854775807"
+local SMALLEST = st.int "-9223372036854775808"
 local NUMBERS = {0, -1, 1, 2 ^ 31 - 1, 2 ^ 31, -2 ^ 31, 2 ^ 62, BIGGEST,
                  SMALLEST}
 

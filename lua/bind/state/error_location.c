@@ -47,15 +47,12 @@ static void name_of_running(st__state *h, lua_State *L, char *buf,
                             size_t size) {
   lua_Debug ar;
   *buf = '\0';
-  luaL_checkstack(L, 3, NULL);
+  luaL_checkstack(L, 2, NULL);
   if (!lua_getstack(L, 0, &ar)) return;
   lua_getinfo(L, "f", &ar);                        /* [+1] */
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->names_ref); /* [+1] */
-  lua_insert(L, -2);
-  lua_rawget(L, -2);                               /* [-1, +1] */
-  const char *name = lua_tostring(L, -1);
+  const char *name = st__function_name(h, L);
   if (name) snprintf(buf, size, "%s: ", name);
-  lua_pop(L, 2);                                   /* [-2] */
+  lua_pop(L, 1);                                   /* [-1] */
 }
 
 int st__argument_error(st__state *h, lua_State *L, st_status code,

@@ -186,6 +186,14 @@ bool st__push_guarded(st__state *h, lua_State *L, const luaL_Reg *fn) {
   return true;
 }
 
+const luaL_Reg *st__guarded_function(lua_State *L) {
+  if (lua_tocfunction(L, -1) != guard) return NULL;
+  lua_getupvalue(L, -1, 2);                      /* [+1] */
+  const luaL_Reg *fn = lua_touserdata(L, -1);
+  lua_pop(L, 1);                                 /* [-1] */
+  return fn;
+}
+
 void st__check_namespace(st__state *h, lua_State *L, const char *ns) {
   char word[NAMESPACES];
   const st__sandbox *s = h->sandbox;

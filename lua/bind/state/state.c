@@ -116,23 +116,34 @@ void *st__checkudata(st__state *h, lua_State *L, int idx, st_ud_kind kind,
 
 /* -- Functions ------------------------------------------------------------ */
 
-/* Remembers the name of the function at the top, unless it is a metamethod. */
-static void set_name(st__state *h, lua_State *L, const char *name) {
-  if (strncmp(name, "__", 2) == 0) return;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, h->names_ref); /* [+1] */
-  lua_pushvalue(L, -2);                            /* [+1] */
-  lua_pushstring(L, name);                         /* [+1] */
-  lua_rawset(L, -3);                               /* [-2] */
-  lua_pop(L, 1);                                   /* [-1] */
+/* Remembers the list for st__function_name. */
+static void keep_list(st__state *h, lua_State *L, const luaL_Reg *fns) {
+  if (h->nlists == ST_FUNCTION_LISTS) {
+    luaL_error(L, "strided: more than %d lists of functions",
+               ST_FUNCTION_LISTS);
+  }
+  h->lists[h->nlists++] = fns;
+}
+
+const char *st__function_name(const st__state *h, lua_State *L) {
+  const luaL_Reg *guarded = st__guarded_function(L);
+  const lua_CFunction fn = lua_tocfunction(L, -1);
+  if (guarded) return guarded->name;
+  for (int i = 0; fn && i < h->nlists; i++) {
+    for (const luaL_Reg *r = h->lists[i]; r->name; r++) {
+      if (r->func == fn && strncmp(r->name, "__", 2) != 0) return r->name;
+    }
+  }
+  return NULL;
 }
 
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
+  keep_list(h, L, fns);
   for (; fns->name; fns++) {
     if (!st__push_guarded(h, L, fns)) {    /* [+0|1] */
       lua_pushlightuserdata(L, h);         /* [+1] */
       lua_pushcclosure(L, fns->func, 1);   /* [-1, +1] */
     }
-    set_name(h, L, fns->name);
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
@@ -140,11 +151,11 @@ void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
 /* A boolean as second upvalue marks functions that run a body: see
  * may_borrow. */
 void st__set_body_functions(st__state *h, lua_State *L, const luaL_Reg *fns) {
+  keep_list(h, L, fns);
   for (; fns->name; fns++) {
     lua_pushlightuserdata(L, h);         /* [+1] */
     lua_pushboolean(L, 1);               /* [+1] */
     lua_pushcclosure(L, fns->func, 2);   /* [-2, +1] */
-    set_name(h, L, fns->name);
     lua_setfield(L, -2, fns->name);      /* [-1] */
   }
 }
@@ -424,8 +435,6 @@ st__state *st__state_new(lua_State *L) {
   if (!st__sandbox_join(h, L)) luaL_error(L, "strided: out of memory");
   h->has_retry = true;
   h->print = (st_print_options){4, 1000, 3, 80, -1};
-  lua_newtable(L);                                  /* [+1] */
-  h->names_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   reserve_metatables(h, L);
   lua_pushboolean(L, 0);                            /* [+1] */
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
