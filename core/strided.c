@@ -208,8 +208,8 @@ const int64_t *st_tensor_sizes(const st_tensor *t) { return t->sizes; }
 const int64_t *st_tensor_strides(const st_tensor *t) { return t->strides; }
 int64_t st_tensor_numel(const st_tensor *t) { return t->numel; }
 int64_t st_tensor_offset(const st_tensor *t) { return t->offset; }
-st_dtype st_tensor_dtype(const st_tensor *t) { return (st_dtype)t->dtype; }
-st_device st_tensor_device(const st_tensor *t) { return (st_device)t->device; }
+st_dtype st_tensor_dtype(const st_tensor *t) { return t->dtype; }
+st_device st_tensor_device(const st_tensor *t) { return t->device; }
 st_keyset st_tensor_keys(const st_tensor *t) { return st__keys(t); }
 bool st_tensor_is_lazy(const st_tensor *t) { return st__is_lazy(t); }
 bool st_tensor_is_wrapped(const st_tensor *t) { return st__is_wrapped(t); }
@@ -261,7 +261,7 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
 }
 
 static char *element(const st_tensor *t, int64_t at) {
-  return st__data(t) + at * (int64_t)st__itemsize((st_dtype)t->dtype);
+  return st__data(t) + at * (int64_t)st__itemsize(t->dtype);
 }
 
 /* On a registered device, and for lazy tensors, elements are read with item and
@@ -304,7 +304,7 @@ st_status st_tensor_get(const st_tensor *t, int n, const int64_t *index,
     st__value_clear(&v);
     return ST_OK;
   }
-  *out = st__scalar_load((st_dtype)t->dtype, element(t, at));
+  *out = st__scalar_load(t->dtype, element(t, at));
   return ST_OK;
 }
 
@@ -318,7 +318,7 @@ st_status st_tensor_set(st_tensor *t, int n, const int64_t *index,
     st__value_clear(&ret);
     return ST_OK;
   }
-  st__scalar_store(value, (st_dtype)t->dtype, element(t, at));
+  st__scalar_store(value, t->dtype, element(t, at));
   st__bump_version(t);
   return ST_OK;
 }

@@ -41,7 +41,7 @@ static bool carries_gradient(const st_value *v) {
   const uint32_t n = v->tag == ST_TAG_TENSORS ? v->len
                                               : v->tag == ST_TAG_TENSOR;
   for (uint32_t i = 0; i < n; i++) {
-    if (list[i] && is_differentiable((st_dtype)list[i]->dtype)) {
+    if (list[i] && is_differentiable(list[i]->dtype)) {
       return true;
     }
   }

@@ -22,7 +22,7 @@ static inline bool st__iter_has(const st_iter *it, uint32_t flag) {
 
 /* The dtype of the elements in memory; the loop sees op->target. */
 static inline st_dtype st__iter_own_dtype(const st_iter_operand *op) {
-  return op->casts ? (st_dtype)op->tensor->dtype : op->target;
+  return op->casts ? op->tensor->dtype : op->target;
 }
 
 /* True if the operand has a tensor that will not be resized, so that its

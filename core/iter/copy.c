@@ -27,7 +27,7 @@ typedef struct bit_changes {
 } bit_changes;
 
 static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
-  const st_dtype d = (st_dtype)dst->dtype;
+  const st_dtype d = dst->dtype;
   bit_changes c = {.n = 0};
   if (st__is_complex(d) && st__is_conj(dst) != st__is_conj(src)) {
     c.of[c.n++] = ST_K_conj_physical;
@@ -42,7 +42,7 @@ static bit_changes changes_between(const st_tensor *dst, const st_tensor *src) {
  * their own dtype, and the negative of a real number has an imaginary part of
  * 0, not -0. */
 static bool negates_first(const st_tensor *src, st_dtype to) {
-  const st_dtype from = (st_dtype)src->dtype;
+  const st_dtype from = src->dtype;
   return st__is_neg(src) && from != to &&
          (st__is_integral(from) ||
           (st__is_complex(to) && !st__is_complex(from)));
@@ -58,7 +58,7 @@ static st_status apply_change(const st_tensor *t, st_kernel_id id) {
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
-  const st_status status = st__iter_run(&it, st__kernel(id, (st_dtype)t->dtype),
+  const st_status status = st__iter_run(&it, st__kernel(id, t->dtype),
                                         NULL, st__kernel_grain(id));
   st__iter_release(&it);
   return status;
@@ -106,11 +106,10 @@ bool st__copy_is_tiled(const st_iter *it) {
 
 /* For equal shapes and equal lazy bits: no iterator is needed. */
 static st_status move_elements(const st_tensor *dst, const st_tensor *src) {
-  const int64_t to = (int64_t)st__itemsize((st_dtype)dst->dtype);
-  const int64_t from = (int64_t)st__itemsize((st_dtype)src->dtype);
+  const int64_t to = (int64_t)st__itemsize(dst->dtype);
+  const int64_t from = (int64_t)st__itemsize(src->dtype);
   st_move m;
-  st__move_init(&m, st__data(dst), (st_dtype)dst->dtype, st__data(src),
-                (st_dtype)src->dtype);
+  st__move_init(&m, st__data(dst), dst->dtype, st__data(src), src->dtype);
   for (int d = dst->ndim - 1; d >= 0; d--) {
     st__move_dim(&m, dst->sizes[d], dst->strides[d] * to,
                  src->strides[d] * from);
@@ -185,17 +184,17 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
     return st__refuse_memoryless();
   }
   if (same_view(dst, src) && is_same_lazily(dst, src)) return ST_OK;
-  warn_complex_cast((st_dtype)dst->dtype, (st_dtype)src->dtype);
+  warn_complex_cast(dst->dtype, src->dtype);
   if (st__is_meta(src) && !st__is_meta(dst)) {
     return st__fail(ST_BAD_STATE, "src is on the meta device and has no "
                     "elements to copy");
   }
-  if (negates_first(src, (st_dtype)dst->dtype)) {
+  if (negates_first(src, dst->dtype)) {
     return resolve_and_copy(dst, src);
   }
   if (is_move(dst, src)) {
     memmove(st__data(dst), st__data(src),
-            (size_t)dst->numel * st__itemsize((st_dtype)dst->dtype));
+            (size_t)dst->numel * st__itemsize(dst->dtype));
     return ST_OK;
   }
   if (is_plain(dst, src)) return move_elements(dst, src);
@@ -211,7 +210,7 @@ st_status st__copy(st_tensor *dst, const st_tensor *src) {
 
 static st_status new_like(const st_tensor *t, st_dtype dtype,
                           st_format format, st_tensor **out) {
-  const st_device device = (st_device)t->device;
+  const st_device device = t->device;
   if (format != ST_FORMAT_PRESERVE) {
     return st__tensor_empty(device, dtype, t->ndim, t->sizes, format, out);
   }
@@ -225,9 +224,9 @@ st_status st__clone(const st_tensor *t, st_dtype dtype, st_format format,
                     st_tensor **out) {
   st_tensor *copy = NULL;
   st_status status = ST_OK;
-  if (dtype == ST_DTYPE_NONE) dtype = (st_dtype)t->dtype;
+  if (dtype == ST_DTYPE_NONE) dtype = t->dtype;
   ST_TRY(new_like(t, dtype, format, &copy));
-  warn_complex_cast(dtype, (st_dtype)t->dtype);
+  warn_complex_cast(dtype, t->dtype);
   if (st__lacks_memory(t)) {
     memset(copy->storage->data, 0, copy->storage->nbytes);
   } else if (negates_first(t, dtype)) {

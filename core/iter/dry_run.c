@@ -79,7 +79,7 @@ static void dry_run_reduce(const st_tensor *self, uint64_t dims) {
   for (int d = 0; d < self->ndim; d++) {
     sizes[d] = dims >> d & 1 ? 1 : self->sizes[d];
   }
-  if (st__tensor_empty(ST_DEVICE_META, (st_dtype)self->dtype, self->ndim,
+  if (st__tensor_empty(ST_DEVICE_META, self->dtype, self->ndim,
                        sizes, ST_FORMAT_CONTIGUOUS, &out) != ST_OK) {
     return;
   }
@@ -134,10 +134,10 @@ static st_status get_fake_tensor(fake_tensors *c, const st_tensor *t,
   if (st__is_privateuse(t)) {
     return st__fail(ST_BAD_STATE, "a tensor is on device '%s', which dry "
                     "runs do not support",
-                    st__device_name((st_device)t->device));
+                    st__device_name(t->device));
   }
   ST_TRY(new_storage(c, t->storage, &storage));
-  const st_status status = st__tensor_new(storage, (st_dtype)t->dtype,
+  const st_status status = st__tensor_new(storage, t->dtype,
                                           t->ndim, t->sizes, t->strides,
                                           t->offset, out);
   st__storage_release(&storage);

@@ -170,7 +170,7 @@ static void init_location(const st_iter_operand *op, location *at) {
     return;
   }
   const st_tensor *t = op->tensor;
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   const char *start = t->storage->data;
   const int64_t origin = start && op->data
                          ? op->data - start
@@ -481,11 +481,11 @@ st_status st__plan_remove_operand(st_plan *p, int i) {
 st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
   location *at = &p->locations[i];
   ST_TRY(check_plain(i, t));
-  if ((st_dtype)t->dtype != at->dtype) {
+  if (t->dtype != at->dtype) {
     return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, but the new "
                     "tensor has %s", (long long)st__display_index(i),
                     st__dtype_name(at->dtype),
-                    st__dtype_name((st_dtype)t->dtype));
+                    st__dtype_name(t->dtype));
   }
   st__storage_retain(t->storage);
   st__storage_release(&at->storage);

@@ -37,7 +37,7 @@ static st_dtype wrapped_dtype(st_dtype d) {
 }
 
 static void rank(ranks *r, const st_tensor *t) {
-  const st_dtype d = (st_dtype)t->dtype;
+  const st_dtype d = t->dtype;
   if (st__is_wrapped(t)) {
     r->wrapped = promote_known(r->wrapped, wrapped_dtype(d));
   } else if (t->ndim > 0) {
@@ -93,11 +93,11 @@ static dtype_scan scan_dtypes(st_iter *it) {
       s.has_untyped |= op->target == ST_DTYPE_NONE;
       continue;
     }
-    const st_dtype own = (st_dtype)op->tensor->dtype;
+    const st_dtype own = op->tensor->dtype;
     op->seen = op->is_output || op->target == ST_DTYPE_NONE ? own : op->target;
     op->target = own;
     if (it->device == ST_DEVICE_CPU) {
-      it->device = (st_device)op->tensor->device;
+      it->device = op->tensor->device;
     }
     if (op->is_output) {
       add_dtype(&s.output, &s.outputs_differ, op->target);
@@ -258,7 +258,7 @@ static st_status check_devices(const st_iter *it) {
     }
     return st__fail(ST_BAD_VALUE, "%s is on device '%s', other tensors are "
                     "on '%s'", operand_name(it, i, (char[24]){0}),
-                    st__device_name((st_device)t->device),
+                    st__device_name(t->device),
                     st__device_name(it->device));
   }
   return ST_OK;

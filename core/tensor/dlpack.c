@@ -86,7 +86,7 @@ static st_status check_export(const st_tensor *t) {
   if (t->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "a tensor on device '%s' cannot be "
                     "exported: move it to the CPU first",
-                    st__device_name((st_device)t->device));
+                    st__device_name(t->device));
   }
   if (t->storage->is_bound) {
     return st__fail(ST_BAD_STATE, "a tensor whose memory is freed with the "

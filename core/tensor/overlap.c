@@ -243,7 +243,7 @@ st_status st__overlaps_itself(const st_tensor *t, bool *out) {
  * memory are compared; on the meta device an offset. */
 static uint64_t first_byte(const st_tensor *t) {
   return (uint64_t)(uintptr_t)t->storage->data +
-         (uint64_t)t->offset * st__itemsize((st_dtype)t->dtype);
+         (uint64_t)t->offset * st__itemsize(t->dtype);
 }
 
 /* The distance from the first element to the last, in elements. */
@@ -281,8 +281,8 @@ static void add_dims(equation *e, const st_tensor *t, uint64_t unit) {
  * first byte to b's last. */
 static bool elements_overlap(const st_tensor *a, const st_tensor *b,
                              uint64_t distance) {
-  const uint64_t x = st__itemsize((st_dtype)a->dtype);
-  const uint64_t y = st__itemsize((st_dtype)b->dtype);
+  const uint64_t x = st__itemsize(a->dtype);
+  const uint64_t y = st__itemsize(b->dtype);
   const bool whole = x == y && (distance + 1) % x == 0;
   equation e;
   e.n = 0;
@@ -298,8 +298,8 @@ st_overlap st__overlap_of(const st_tensor *a, const st_tensor *b) {
     return ST_OVERLAP_NO;
   }
   if (a == b) return ST_OVERLAP_SAME;
-  const uint64_t x = st__itemsize((st_dtype)a->dtype);
-  const uint64_t y = st__itemsize((st_dtype)b->dtype);
+  const uint64_t x = st__itemsize(a->dtype);
+  const uint64_t y = st__itemsize(b->dtype);
   const uint64_t a0 = first_byte(a), a1 = a0 + reach_of(a) * x + x - 1;
   const uint64_t b0 = first_byte(b), b1 = b0 + reach_of(b) * y + y - 1;
   if (a1 < b0 || b1 < a0) return ST_OVERLAP_NO;

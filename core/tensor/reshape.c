@@ -150,7 +150,7 @@ st_status st__view_unflatten_shape(const st_tensor *t, int64_t dim, int n,
 
 static st_status needs_complex(const st_tensor *t) {
   return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
-                  st__dtype_name((st_dtype)t->dtype));
+                  st__dtype_name(t->dtype));
 }
 
 /* The geometry of t in units of half an element: real and imaginary parts. */
@@ -161,7 +161,7 @@ static void load_halves(st_view_spec *g, const st_tensor *t) {
 }
 
 st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
-  if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
+  if (!st__is_complex(t->dtype)) return needs_complex(t);
   if (st__is_conj(t)) {
     return st__fail(ST_BAD_STATE, "self is a lazy conjugate, whose imaginary "
                     "parts are not in memory: clone it first, or use real or "
@@ -170,20 +170,20 @@ st_status st__view_as_real(const st_tensor *t, st_tensor **out) {
   st_view_spec g;
   load_halves(&g, t);
   st__view_spec_insert(&g, g.ndim, 2, 1);
-  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
+  return st__tensor_view_as(t, st__real_dtype(t->dtype), g.ndim,
                             g.sizes, g.strides, g.offset, out);
 }
 
 st_status st__view_imag(const st_tensor *t, st_tensor **out) {
-  if (!st__is_complex((st_dtype)t->dtype)) return needs_complex(t);
+  if (!st__is_complex(t->dtype)) return needs_complex(t);
   st_view_spec g;
   load_halves(&g, t);
-  return st__tensor_view_as(t, st__real_dtype((st_dtype)t->dtype), g.ndim,
+  return st__tensor_view_as(t, st__real_dtype(t->dtype), g.ndim,
                             g.sizes, g.strides, g.offset + 1, out);
 }
 
 st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   const int last = t->ndim - 1;
   if (dtype != ST_FLOAT32 && dtype != ST_FLOAT64) {
     return st__fail(ST_BAD_DTYPE, "needs float32 or float64, got %s",
@@ -214,7 +214,7 @@ st_status st__view_as_complex(const st_tensor *t, st_tensor **out) {
 static st_status cannot_regroup(const st_tensor *t, st_dtype dtype) {
   return st__fail(ST_BAD_LAYOUT, "%s with shape %s, strides %s, offset %"
                   PRId64 " cannot be viewed as %s", st__dtype_name(
-                    (st_dtype)t->dtype), ST_SHAPE_TEXT(t),
+                    t->dtype), ST_SHAPE_TEXT(t),
                   TEXT(t->ndim, t->strides), t->offset,
                   st__dtype_name(dtype));
 }
@@ -225,12 +225,12 @@ st_status st__view_dtype(const st_tensor *t, st_dtype dtype,
     return st__fail(ST_BAD_DTYPE, "a tensor cannot have dtype %s",
                     st__dtype_name(dtype));
   }
-  if ((st__is_conj(t) || st__is_neg(t)) && (st_dtype)t->dtype != dtype) {
+  if ((st__is_conj(t) || st__is_neg(t)) && t->dtype != dtype) {
     return st__fail(ST_BAD_STATE, "self is a lazy %s, which cannot be viewed "
                     "as another dtype: clone it first",
                     st__is_conj(t) ? "conjugate" : "negative");
   }
-  const int64_t from = (int64_t)st__itemsize((st_dtype)t->dtype);
+  const int64_t from = (int64_t)st__itemsize(t->dtype);
   const int64_t to = (int64_t)st__itemsize(dtype);
   const int last = t->ndim - 1;
   st_view_spec g;

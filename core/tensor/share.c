@@ -121,7 +121,7 @@ static st_status check(const st_tensor *t, int64_t times) {
   if (t->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "only tensors on the CPU can be shared, "
                     "this one is on '%s'",
-                    st__device_name((st_device)t->device));
+                    st__device_name(t->device));
   }
   if (!t->storage->is_bound) return ST_OK;
   return st__fail(ST_BAD_STATE, "this tensor's memory is freed with the state "

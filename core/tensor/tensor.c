@@ -203,7 +203,7 @@ st_status st__tensor_new(st_storage *storage, st_dtype dtype, int ndim,
   }
   ST_TRY(check_geometry(storage, st__itemsize(dtype), ndim, sizes, strides,
                         offset, &numel));
-  st_tensor *t = new_view_tensor(dtype, (st_device)storage->device);
+  st_tensor *t = new_view_tensor(dtype, storage->device);
   if (!t) return ST_NO_MEMORY;
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) {
@@ -326,8 +326,7 @@ st_status st__tensor_view_as(const st_tensor *t, st_dtype dtype, int ndim,
 st_status st__tensor_view(const st_tensor *t, int ndim, const int64_t *sizes,
                           const int64_t *strides, int64_t offset,
                           st_tensor **out) {
-  return st__tensor_view_as(t, (st_dtype)t->dtype, ndim, sizes, strides,
-                            offset, out);
+  return st__tensor_view_as(t, t->dtype, ndim, sizes, strides, offset, out);
 }
 
 st_status st__tensor_from_scalar(st_scalar s, st_dtype dtype, bool wrapped,
@@ -345,7 +344,7 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset) {
   int64_t numel;
   ST_TRY(check_rank(ndim));
-  ST_TRY(check_geometry(t->storage, st__itemsize((st_dtype)t->dtype), ndim,
+  ST_TRY(check_geometry(t->storage, st__itemsize(t->dtype), ndim,
                         sizes, strides, offset, &numel));
   int64_t *buffer = alloc_dims(t, ndim);
   if (!buffer) return ST_NO_MEMORY;
@@ -355,7 +354,7 @@ st_status st__tensor_restride(st_tensor *t, int ndim, const int64_t *sizes,
 
 st_status st__tensor_resize(st_tensor *t, int ndim, const int64_t *sizes,
                             st_format format) {
-  const size_t itemsize = st__itemsize((st_dtype)t->dtype);
+  const size_t itemsize = st__itemsize(t->dtype);
   int64_t strides[ST_MAX_DIMS], numel;
   size_t nbytes;
   ST_TRY(check_rank(ndim));

@@ -79,7 +79,7 @@ static void set_up_operands(interp *m, char **data, const int64_t *strides,
     operand *o = &m->op[i];
     o->slot = i < p->noutputs ? i
              : p->noutputs + p->order[i - p->noutputs];
-    const st_dtype d = (st_dtype)p->slots[o->slot].dtype;
+    const st_dtype d = p->slots[o->slot].dtype;
     o->data = data[i];
     o->buffer = m->at[o->slot];
     o->cached = NULL;
@@ -189,7 +189,7 @@ static void find_zeros(interp *m, int64_t n) {
   static const char zero[16] = {0};
   for (int i = 0; i < m->p->nchecks; i++) {
     const int slot = m->p->checks[i];
-    const size_t size = st__itemsize((st_dtype)m->p->slots[slot].dtype);
+    const size_t size = st__itemsize(m->p->slots[slot].dtype);
     const char *at = m->at[slot];
     for (int64_t k = 0; k < n; k++, at += size) {
       m->found_zero |= memcmp(at, zero, size) == 0;
@@ -294,7 +294,7 @@ static void print_slot(st_text *t, const st_program *p, int i) {
   const int number = at->kind == ST_SLOT_INPUT ||
                      at->kind == ST_SLOT_OUTPUT ? at->at : i;
   st__text_format(t, " %c%d:%s", kinds[at->kind], number,
-                  st__dtype_name((st_dtype)at->dtype));
+                  st__dtype_name(at->dtype));
 }
 
 static int count_compiled(const st_program *p) {

@@ -154,7 +154,7 @@ st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
 }
 
 st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out) {
-  const st_dtype from = (st_dtype)c->values[v].dtype;
+  const st_dtype from = c->values[v].dtype;
   if (from == dtype) return *out = v, ST_OK;
   return st__ir_instr(c, st__copy_kernel(dtype, from), NULL, 32768, 1, &v, 1,
                       &dtype, out);
@@ -165,9 +165,9 @@ int st__ir_unconverted(const st_ir *c, int v) {
   if (to->kind != ST_IR_RESULT) return v;
   const st_instr *x = &c->instrs[to->def];
   const int from = x->at[x->n - 1];
-  const st_dtype dtype = (st_dtype)c->values[from].dtype;
+  const st_dtype dtype = c->values[from].dtype;
   const bool is_conversion = x->n == 2 && dtype != to->dtype &&
-    x->loop == st__copy_kernel((st_dtype)to->dtype, dtype);
+    x->loop == st__copy_kernel(to->dtype, dtype);
   return is_conversion ? from : v;
 }
 

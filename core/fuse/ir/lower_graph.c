@@ -97,8 +97,8 @@ static int read_value(builder *b, const st_tensor *t) {
   if (!st__is_meta(t)) {
     if (t->numel != 1 || !st__data(t)) return refuse(b, NOT_POINTWISE), -1;
     memset(bytes, 0, sizeof bytes);
-    memcpy(bytes, st__data(t), st__itemsize((st_dtype)t->dtype));
-    fail_with(b, st__ir_const(b->code, (st_dtype)t->dtype, bytes, &value));
+    memcpy(bytes, st__data(t), st__itemsize(t->dtype));
+    fail_with(b, st__ir_const(b->code, t->dtype, bytes, &value));
     return value;
   }
   const storage_value *k = find(b, t);
@@ -142,7 +142,7 @@ static void on_map(st_capture *c, const st_iter *it, st_loop loop,
                             dtypes, out));
   for (int i = 0; i < nout && b->status == ST_OK; i++) {
     const st_tensor *t = tensor_of(&it->op[i]);
-    const int v = converted(b, out[i], (st_dtype)t->dtype);
+    const int v = converted(b, out[i], t->dtype);
     if (v >= 0) write_value(b, t, v);
   }
 }
@@ -151,7 +151,7 @@ static void on_copy(st_capture *c, const st_tensor *dst,
                     const st_tensor *src) {
   builder *b = (builder *)c;
   if (b->status != ST_OK) return;
-  const int v = converted(b, read_value(b, src), (st_dtype)dst->dtype);
+  const int v = converted(b, read_value(b, src), dst->dtype);
   if (v >= 0) write_value(b, dst, v);
 }
 
@@ -160,8 +160,8 @@ static void on_fill(st_capture *c, const st_tensor *dst, st_scalar value) {
   char bytes[16] = {0};
   int v = -1;
   if (b->status != ST_OK) return;
-  st__scalar_store(value, (st_dtype)dst->dtype, bytes);
-  fail_with(b, st__ir_const(b->code, (st_dtype)dst->dtype, bytes, &v));
+  st__scalar_store(value, dst->dtype, bytes);
+  fail_with(b, st__ir_const(b->code, dst->dtype, bytes, &v));
   if (v >= 0) write_value(b, dst, v);
 }
 
@@ -169,7 +169,7 @@ static void on_reduce(st_capture *c, const st_tensor *out,
                       const st_tensor *self, st_kernel_id kernel) {
   builder *b = (builder *)c;
   if (!b->skips_sums || kernel != ST_K_sum) return;
-  const int v = converted(b, read_value(b, self), (st_dtype)out->dtype);
+  const int v = converted(b, read_value(b, self), out->dtype);
   if (v >= 0) write_value(b, out, v);
 }
 
@@ -251,11 +251,11 @@ typedef struct fakes {
 
 static st_status new_fake(builder *b, st_arg_spec c, st_tensor **out) {
   int value;
-  ST_TRY(st__tensor_empty(ST_DEVICE_META, (st_dtype)c.dtype,
+  ST_TRY(st__tensor_empty(ST_DEVICE_META, c.dtype,
                           c.is_single ? 0 : 2, SHAPE, ST_FORMAT_CONTIGUOUS,
                           out));
   if (c.is_wrapped) (*out)->flags |= ST_FLAG_WRAPPED;
-  ST_TRY(st__ir_input(b->code, (st_dtype)c.dtype, c.is_single, &value));
+  ST_TRY(st__ir_input(b->code, c.dtype, c.is_single, &value));
   write_value(b, *out, value);
   return ST_OK;
 }
@@ -347,11 +347,10 @@ static st_status run_fakes(builder *b, const st_graph *g, fakes *s,
 
 static st_status add_output(builder *b, const st_tensor *t, int dtype) {
   int v = read_value(b, t);
-  if (dtype != ST_DTYPE_NONE && !st__can_cast((st_dtype)t->dtype,
-                                              (st_dtype)dtype)) {
+  if (dtype != ST_DTYPE_NONE && !st__can_cast(t->dtype, (st_dtype)dtype)) {
     return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which an output "
                     "of dtype %s cannot hold",
-                    st__dtype_name((st_dtype)t->dtype),
+                    st__dtype_name(t->dtype),
                     st__dtype_name((st_dtype)dtype));
   }
   if (v >= 0 && dtype != ST_DTYPE_NONE) v = converted(b, v, (st_dtype)dtype);

@@ -238,7 +238,7 @@ static uint32_t rounded(size_t n) { return (uint32_t)((n + LINE - 1) & -LINE); }
 static void choose_block(st_program *p) {
   size_t each = 0;
   for (int i = 0; i < p->nslots; i++) {
-    each += st__itemsize((st_dtype)p->slots[i].dtype);
+    each += st__itemsize(p->slots[i].dtype);
   }
   int64_t block = ST_PROGRAM_ARENA / (int64_t)each / LINE * LINE;
   if (block > ST_PROGRAM_MAX_BLOCK) block = ST_PROGRAM_MAX_BLOCK;
@@ -250,7 +250,7 @@ static void lay_out(st_program *p) {
   for (int i = 0; i < p->nslots; i++) {
     st_slot *at = &p->slots[i];
     const size_t bytes = rounded((size_t)p->block *
-                                 st__itemsize((st_dtype)at->dtype));
+                                 st__itemsize(at->dtype));
     size_t *to = at->kind == ST_SLOT_CONST ? &consts : &arena;
     at->offset = (uint32_t)*to;
     *to += bytes;
@@ -278,7 +278,7 @@ static st_status make_consts(lowering *a) {
     const st_slot *at = &p->slots[i];
     if (at->kind != ST_SLOT_CONST) continue;
     fill_const(base + at->offset, a->c->values[at->at].bytes,
-               st__itemsize((st_dtype)at->dtype), p->block);
+               st__itemsize(at->dtype), p->block);
   }
   return ST_OK;
 }
@@ -297,7 +297,7 @@ static void choose_grain(st_program *p) {
 static st_status copy_outputs(st_ir *c) {
   for (int i = 0; i < c->noutputs; i++) {
     const int v = c->outputs[i];
-    const st_dtype d = (st_dtype)c->values[v].dtype;
+    const st_dtype d = c->values[v].dtype;
     if (c->values[v].kind == ST_IR_RESULT && !c->values[v].is_single &&
         output_of(c, v) == i) {
       continue;

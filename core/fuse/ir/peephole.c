@@ -85,10 +85,10 @@ static bool extends_liveness(const peephole *w, const operation *s, int j,
     const st_ir_value *v = &c->values[s->in[i]];
     const bool again = i > 0 && s->in[i] == s->in[0];
     if (v->kind != ST_IR_RESULT || v->last != j || again) continue;
-    kept += st__itemsize((st_dtype)v->dtype);
+    kept += st__itemsize(v->dtype);
   }
   return k > j + 1 &&
-         kept > st__itemsize((st_dtype)c->values[between].dtype);
+         kept > st__itemsize(c->values[between].dtype);
 }
 
 /* -- Rules ---------------------------------------------------------------- */

@@ -111,7 +111,7 @@ static void emit_masks(st_codegen *c, int reg) {
 }
 
 static void emit_load(st_codegen *c, const st_vector_op *op, int reg) {
-  const st_dtype d = (st_dtype)op->dtype;
+  const st_dtype d = op->dtype;
   const bool wide = is_double(c);
   const st_x64_operand at = at_slot(c, op->slot, d);
   uint32_t code = VMOVUPS_LOAD;
@@ -165,7 +165,7 @@ static void emit_store_bools(st_codegen *c, int reg, st_x64_operand at) {
 }
 
 static void emit_store(st_codegen *c, const st_vector_op *op, int reg) {
-  const st_dtype d = (st_dtype)op->dtype;
+  const st_dtype d = op->dtype;
   const st_x64_operand at = at_slot(c, op->slot, d);
   if (d == ST_BOOL) emit_store_bools(c, reg, at);
   else if (d == ST_FLOAT16) st__x64_op(&c->x, PI(3, 0x1d), reg, 0, at, 0);
@@ -204,7 +204,7 @@ static st_x64_operand operand_of(st_codegen *c, int v, int i) {
     return st__spill_operand(c->spill_slot[v]);
   }
   if (c->last_use[v] == i && is_plain) {
-    return at_slot(c, op->slot, (st_dtype)op->dtype);
+    return at_slot(c, op->slot, op->dtype);
   }
   return in_reg(register_of(c, v, i));
 }

@@ -13,7 +13,7 @@
 /* -- Dtypes --------------------------------------------------------------- */
 
 static st_dtype dtype_at(const st_program *p, int slot) {
-  return (st_dtype)p->slots[slot].dtype;
+  return p->slots[slot].dtype;
 }
 
 static bool is_float(st_dtype d) {
@@ -83,7 +83,7 @@ void st__lower_begin(st_lowering *w, const st_program *p, int width) {
 
 static st_vector_value constant(st_lowering *w, const st_slot *at) {
   const char *bytes = st__program_consts(w->p) + at->offset;
-  const st_dtype d = (st_dtype)at->dtype;
+  const st_dtype d = at->dtype;
   uint64_t bits = 0;
   if (d == ST_BOOL) {
     return (st_vector_value){st__vector_bool(&w->v, *bytes != 0), true};
@@ -101,7 +101,7 @@ static st_vector_value constant(st_lowering *w, const st_slot *at) {
 
 static st_vector_value value_at(st_lowering *w, int slot) {
   const st_slot *at = &w->p->slots[slot];
-  const st_dtype d = (st_dtype)at->dtype;
+  const st_dtype d = at->dtype;
   if (w->is_known[slot]) return w->value[slot];
   if (at->kind == ST_SLOT_CONST && !is_small_int(d)) return constant(w, at);
   return (st_vector_value){st__vector_load(&w->v, slot, d), d == ST_BOOL};

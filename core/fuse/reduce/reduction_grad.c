@@ -281,7 +281,7 @@ static st_status backward_fused(const reduction *f, st_tensor *const *grads,
   tls.grad = true;
   st__set_tls(tls);
   for (int j = 0; j < k; j++) {
-    const st_dtype d = (st_dtype)values[j]->dtype;
+    const st_dtype d = values[j]->dtype;
     if (!st__is_floating(d) && !st__is_complex(d)) continue;
     ST_TRY_FAIL(st__set_requires_grad(values[j], true));
     leaves[j] = values[j];

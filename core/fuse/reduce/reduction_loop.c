@@ -101,7 +101,7 @@ static void longest_first(axes *outer, int64_t reduced) {
 static int64_t input_step(const st_tensor *t, int d, int ndim) {
   const int at = d - (ndim - t->ndim);
   return at < 0 || t->sizes[at] == 1
-    ? 0 : t->strides[at] * (int64_t)st__itemsize((st_dtype)t->dtype);
+    ? 0 : t->strides[at] * (int64_t)st__itemsize(t->dtype);
 }
 
 static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
@@ -119,7 +119,7 @@ static void find_axes(const st_reduction_loop *s, axes *reduced, axes *outer) {
     for (int i = 0; i < nout && !is_reduced; i++) {
       const st_tensor *t = s->outs[i];
       step[nin + i] = t->strides[at] *
-                      (int64_t)st__itemsize((st_dtype)t->dtype);
+                      (int64_t)st__itemsize(t->dtype);
     }
     add_dim(is_reduced ? reduced : outer, s->sizes[d], step);
   }

@@ -65,7 +65,7 @@ static void find_depends(const st_scheduler *b, uint32_t *depends) {
       bits |= all[p->graph_id[v]];
     }
     for (int v = c->result; v < c->result + c->nresults; v++) {
-      const st_dtype d = (st_dtype)b->r->values[v].fake->dtype;
+      const st_dtype d = b->r->values[v].fake->dtype;
       all[p->graph_id[v]] = st__is_floating(d) || st__is_complex(d) ? bits : 0;
     }
   }

@@ -92,7 +92,7 @@ bool st__find_boundary(st_scheduler *b) {
 static st_status add_number(st_graph *g, const st_tensor *t, st_node_arg *ref) {
   ref->kind = ST_NODE_ARG_SCALAR;
   return st__graph_scalar(g, (st_sym_scalar){
-    .op = 'c', .value = st__scalar_load((st_dtype)t->dtype, st__data(t))},
+    .op = 'c', .value = st__scalar_load(t->dtype, st__data(t))},
     &ref->at);
 }
 

@@ -102,7 +102,7 @@ static st_status scalar_arg(const st_tracing *t, const st_tensor *tensor,
                             st_node_arg *r) {
   r->kind = ST_NODE_ARG_SCALAR;
   return st__graph_scalar(t->graph, (st_sym_scalar){
-    .op = 'c', .value = st__scalar_load((st_dtype)tensor->dtype,
+    .op = 'c', .value = st__scalar_load(tensor->dtype,
                                         st__data(tensor))}, &r->at);
 }
 

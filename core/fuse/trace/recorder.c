@@ -80,7 +80,7 @@ static st_status add_value(st_recorder *r, st_origin origin,
 }
 
 static st_status new_fake(const st_tensor *t, st_tensor **out) {
-  ST_TRY(st__tensor_empty_strided(ST_DEVICE_META, (st_dtype)t->dtype, t->ndim,
+  ST_TRY(st__tensor_empty_strided(ST_DEVICE_META, t->dtype, t->ndim,
                                   t->sizes, t->strides, out));
   (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
   return ST_OK;

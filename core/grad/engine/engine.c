@@ -437,16 +437,16 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
                     "the output %s", i + 1, ST_SHAPE_TEXT(grad),
                     ST_SHAPE_TEXT(t));
   }
-  if (!grad && st__is_complex((st_dtype)t->dtype)) {
+  if (!grad && st__is_complex(t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "output %d is complex: its gradient must "
                     "be given", i + 1);
   }
-  if (grad && st__is_complex((st_dtype)grad->dtype) !=
-              st__is_complex((st_dtype)t->dtype)) {
+  if (grad && st__is_complex(grad->dtype) !=
+              st__is_complex(t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "the gradient of output %d is %s, the "
                     "output %s", i + 1,
-                    st__dtype_name((st_dtype)grad->dtype),
-                    st__dtype_name((st_dtype)t->dtype));
+                    st__dtype_name(grad->dtype),
+                    st__dtype_name(t->dtype));
   }
   return ST_OK;
 }

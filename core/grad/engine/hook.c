@@ -14,10 +14,10 @@ static bool is_like(const st_tensor *a, const st_tensor *b) {
 static st_status mismatch(const st_tensor *was, const st_tensor *is) {
   return st__fail(ST_BAD_SHAPE, "a hook must not change the dtype, shape or "
                   "device of a gradient: expected %s %s on %s, got %s %s on "
-                  "%s", st__dtype_name((st_dtype)was->dtype),
-                  ST_SHAPE_TEXT(was), st__device_name((st_device)was->device),
-                  st__dtype_name((st_dtype)is->dtype), ST_SHAPE_TEXT(is),
-                  st__device_name((st_device)is->device));
+                  "%s", st__dtype_name(was->dtype),
+                  ST_SHAPE_TEXT(was), st__device_name(was->device),
+                  st__dtype_name(is->dtype), ST_SHAPE_TEXT(is),
+                  st__device_name(is->device));
 }
 
 /* -- Tensor hooks --------------------------------------------------------- */
@@ -59,7 +59,7 @@ static st_status check_result(const st_node *n, int i, const st_tensor *was,
   if (was) return mismatch(was, is);
   return st__fail(ST_BAD_SHAPE, "a hook returned a gradient of %s %s for "
                   "result %d of %s, which has another dtype or shape",
-                  st__dtype_name((st_dtype)is->dtype), ST_SHAPE_TEXT(is),
+                  st__dtype_name(is->dtype), ST_SHAPE_TEXT(is),
                   i + 1, n->name);
 }
 

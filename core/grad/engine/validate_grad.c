@@ -47,7 +47,7 @@ st_status st__validate_grad(const st_node *n, int i, st_tensor **t) {
   const st_input_metadata *m = &n->inputs[i];
   if (st__metadata_matches(m, *t)) return ST_OK;
   if (st__is_complex((st_dtype)(*t)->dtype) &&
-      !st__is_complex((st_dtype)m->dtype)) {
+      !st__is_complex(m->dtype)) {
     ST_TRY(replace(t, ST_OP_real, NULL, 0));
   }
   if (!st__has_sizes(*t, m->ndim, m->sizes)) {

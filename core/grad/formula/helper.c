@@ -21,8 +21,8 @@ typedef struct operand_geometry {
 static operand_geometry geometry_of(const st_helper_arg *o) {
   const st_saved_geometry *g = o->geometry;
   const st_tensor *t = st__to_tensor(&o->value);
-  if (g) return (operand_geometry){g->ndim, g->dims, (st_dtype)g->dtype};
-  if (t) return (operand_geometry){t->ndim, t->sizes, (st_dtype)t->dtype};
+  if (g) return (operand_geometry){g->ndim, g->dims, g->dtype};
+  if (t) return (operand_geometry){t->ndim, t->sizes, t->dtype};
   return (operand_geometry){0, NULL, ST_FLOAT32};
 }
 
@@ -153,7 +153,7 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
   const st_value *v = &args[0].value;
   const st_tensor *t = st__to_tensor(v);
   (void)n;
-  if (t && st__is_complex((st_dtype)t->dtype)) {
+  if (t && st__is_complex(t->dtype)) {
     return one(ST_OP_conj, 1, v, out);
   }
   if (v->tag == ST_TAG_COMPLEX) {

@@ -86,7 +86,7 @@ st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
   if (grad->numel == 0 || grad->ndim == 0) {
     return st__value_copy(&args[0].value, out);
   }
-  if (st__is_complex((st_dtype)grad->dtype)) {
+  if (st__is_complex(grad->dtype)) {
     return st__scope_return(&c, complex_logcumsumexp_back(&c, args), out);
   }
   const st_tensor *up = positive_part(&c, grad,

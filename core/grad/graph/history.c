@@ -241,7 +241,7 @@ static st_status check_can_require(const st_tensor *t) {
   if (!st__is_differentiable(t)) {
     return st__fail(ST_BAD_DTYPE, "only tensors of floating and complex "
                     "dtypes can require a gradient, not %s",
-                    st__dtype_name((st_dtype)t->dtype));
+                    st__dtype_name(t->dtype));
   }
   if (!(t->keys & ST_BIT(ST_FUNC_ADInplaceOrView)) && !st__tls().inference) {
     return st__fail(ST_BAD_STATE, "an inference tensor cannot require a "
@@ -282,14 +282,14 @@ static st_status check_grad(const st_tensor *t, const st_tensor *grad) {
   }
   if (grad->dtype != t->dtype) {
     return st__fail(ST_BAD_DTYPE, "a gradient of %s cannot be that of a "
-                    "tensor of %s", st__dtype_name((st_dtype)grad->dtype),
-                    st__dtype_name((st_dtype)t->dtype));
+                    "tensor of %s", st__dtype_name(grad->dtype),
+                    st__dtype_name(t->dtype));
   }
   if (grad->device != t->device) {
     return st__fail(ST_BAD_VALUE, "a gradient on device '%s' cannot be that "
                     "of a tensor on '%s'",
-                    st__device_name((st_device)grad->device),
-                    st__device_name((st_device)t->device));
+                    st__device_name(grad->device),
+                    st__device_name(t->device));
   }
   if (st__same_sizes(t, grad)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "a gradient of shape %s cannot be that of a "

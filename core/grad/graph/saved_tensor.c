@@ -153,7 +153,7 @@ static st_status changed(const st_saved *s, const st_node *node,
   return st__fail(ST_BAD_STATE, "%s: '%s' (%s %s), saved for the gradient, "
                   "was written in place since: it is at version %u, expected "
                   "%u%s%s", node->name, name,
-                  st__dtype_name((st_dtype)t->dtype), ST_SHAPE_TEXT(t),
+                  st__dtype_name(t->dtype), ST_SHAPE_TEXT(t),
                   st__version(t), s->version,
                   node->where ? "\nrecorded at " : "",
                   node->where ? node->where : "");

@@ -95,8 +95,8 @@ static void view_fn_free(view_fn *w) {
 
 static st_status view_fn_init(const st_tensor *base, const st_tensor *view,
                               view_fn *w) {
-  const bool from = st__is_complex((st_dtype)base->dtype);
-  const bool to = st__is_complex((st_dtype)view->dtype);
+  const bool from = st__is_complex(base->dtype);
+  const bool to = st__is_complex(view->dtype);
   w->to_real = from - to;
   w->ndim = view->ndim + (w->to_real < 0);
   w->is_conj = st__is_conj(view) != st__is_conj(base) && from && to;

@@ -49,8 +49,7 @@ static st_status read_format(const st_value *v, st_format otherwise,
 }
 
 static target unchanged(const st_tensor *t) {
-  return (target){(st_dtype)t->dtype, (st_device)t->device,
-                  ST_FORMAT_PRESERVE, false};
+  return (target){t->dtype, t->device, ST_FORMAT_PRESERVE, false};
 }
 
 /* -- Copies --------------------------------------------------------------- */
@@ -66,7 +65,7 @@ static st_status copy_as(const st_tensor *t, const target *to,
                          st_value *ret) {
   const st_options o = {to->dtype, to->device};
   st_tensor *out = NULL;
-  if (to->device == (st_device)t->device && !st__is_privateuse(t)) {
+  if (to->device == t->device && !st__is_privateuse(t)) {
     ST_TRY(st__clone(t, to->dtype, to->format, &out));
     *ret = st__of_tensor(out);
     return ST_OK;
@@ -118,8 +117,8 @@ ST_BOXED(st__box_to_copy) {
 static st_status convert(const st_value *self, const target *to,
                          st_value *ret) {
   const st_tensor *t = st__to_tensor(self);
-  if (!to->copy && to->dtype == (st_dtype)t->dtype &&
-      to->device == (st_device)t->device &&
+  if (!to->copy && to->dtype == t->dtype &&
+      to->device == t->device &&
       (to->format == ST_FORMAT_PRESERVE ||
        to->format == st__suggest_format(t, false))) {
     return st__return_self(self, ret);
@@ -182,7 +181,7 @@ st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
   st__tensor_release(out);
   return st__fail(ST_BAD_STATE, "the kernels of device '%s' returned a copy "
                   "with the wrong device, shape or dtype",
-                  st__device_name((st_device)t->device));
+                  st__device_name(t->device));
 }
 
 ST_BOXED(st__box_type_as) {
@@ -240,7 +239,7 @@ ST_BOXED(st__box_local_scalar_dense) {
     return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
                     "elements");
   }
-  const st_scalar s = st__scalar_load((st_dtype)self->dtype, st__data(self));
+  const st_scalar s = st__scalar_load(self->dtype, st__data(self));
   const st_value v = st__of_scalar(&s);
   return st__value_copy(&v, rets);
 }
@@ -280,8 +279,8 @@ ST_BOXED(st__box_equal) {
   if (self->dtype != other->dtype || self->device != other->device) {
     return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have the "
                     "same dtype and device",
-                    st__dtype_name((st_dtype)self->dtype),
-                    st__dtype_name((st_dtype)other->dtype));
+                    st__dtype_name(self->dtype),
+                    st__dtype_name(other->dtype));
   }
   if (!st__same_sizes(self, other)) {
     *rets = st__of_bool(false);

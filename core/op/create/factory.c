@@ -35,14 +35,14 @@ static st_options default_options(void) {
 }
 
 static st_options options_of(const st_tensor *t) {
-  return (st_options){(st_dtype)t->dtype, (st_device)t->device};
+  return (st_options){t->dtype, t->device};
 }
 
 st_status st__check_cpu_or_meta(const st_tensor *t) {
   if (st__lacks_memory(t)) return st__refuse_memoryless();
   if (!st__is_privateuse(t)) return ST_OK;
   return st__fail(ST_NO_KERNEL, "not implemented for device '%s'",
-                  st__device_name((st_device)t->device));
+                  st__device_name(t->device));
 }
 
 /* -- Allocation ----------------------------------------------------------- */

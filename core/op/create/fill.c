@@ -126,7 +126,7 @@ static void fill_range(void *ctx, int64_t begin, int64_t end) {
 
 static st_status fill_dense(st_tensor *t, const char *item) {
   fill_job job;
-  const size_t size = st__itemsize((st_dtype)t->dtype);
+  const size_t size = st__itemsize(t->dtype);
   const size_t nbytes = (size_t)t->numel * size;
   const size_t want = nbytes < BLOCK ? nbytes : BLOCK;
   job.data = st__data(t);
@@ -146,7 +146,7 @@ static st_status fill_dense(st_tensor *t, const char *item) {
 /* -- Other layouts -------------------------------------------------------- */
 
 static st_status fill_strided(st_tensor *t, st_scalar v) {
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   st_tensor *value = NULL;
   st_iter it;
   ST_TRY(st__tensor_from_scalar(v, dtype, false, &value));
@@ -164,11 +164,11 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
 
 st_status st__fill(st_tensor *t, st_scalar v) {
   char item[16];
-  ST_TRY(st__check_scalar_fits(v, (st_dtype)t->dtype));
+  ST_TRY(st__check_scalar_fits(v, t->dtype));
   if (st__is_meta(t)) st__capture_fill(t, v);
   if (st__is_meta(t) || t->numel == 0) return ST_OK;
   if (!(t->flags & ST_FLAG_DENSE)) return fill_strided(t, v);
-  st__scalar_store(v, (st_dtype)t->dtype, item);
+  st__scalar_store(v, t->dtype, item);
   return fill_dense(t, item);
 }
 
@@ -185,8 +185,8 @@ static st_status new_filled(const st_value *args, st_scalar v, st_value *ret) {
   int64_t strides[ST_MAX_DIMS];
   st_tensor *t = NULL;
   st__preserved_strides(self, strides);
-  ST_TRY(st__tensor_empty_strided((st_device)self->device,
-                                  (st_dtype)self->dtype, self->ndim,
+  ST_TRY(st__tensor_empty_strided(self->device,
+                                  self->dtype, self->ndim,
                                   self->sizes, strides, &t));
   const st_status status = st__fill(t, v);
   if (status != ST_OK) {
@@ -212,7 +212,7 @@ static st_status value_of(const st_value *args, st_scalar *out) {
   }
   if (st__is_meta(value)) st__capture_data_read(value);
   *out = st__is_meta(value) ? st__scalar_int(0)
-       : st__scalar_load((st_dtype)value->dtype, st__data(value));
+       : st__scalar_load(value->dtype, st__data(value));
   return ST_OK;
 }
 

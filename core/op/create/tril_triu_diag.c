@@ -16,8 +16,7 @@ st_status st__triangle_meta(st_run *r) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of them, "
                     "it has shape %s", ST_SHAPE_TEXT(self));
   }
-  return st__set_output(r, 0, self->ndim, self->sizes, NULL,
-                        (st_dtype)self->dtype);
+  return st__set_output(r, 0, self->ndim, self->sizes, NULL, self->dtype);
 }
 
 typedef struct triangle {
@@ -75,8 +74,8 @@ static st_status run_triangle(st_run *r, bool upper) {
   const int64_t n = self->sizes[self->ndim - 1];
   triangle t = {
     .self = self, .out = r->out[0], .upper = upper,
-    .copy = st__copy_kernel((st_dtype)self->dtype, (st_dtype)self->dtype),
-    .size = (int64_t)st__itemsize((st_dtype)self->dtype),
+    .copy = st__copy_kernel(self->dtype, self->dtype),
+    .size = (int64_t)st__itemsize(self->dtype),
     .diagonal = st__to_int(&r->args[1], 0),
     .inplace = st__data(self) == st__data(r->out[0])};
   if (self->numel == 0) return ST_OK;
@@ -199,7 +198,7 @@ static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
   for (int d = 0, k = 0; d < ndim; d++) {
     sizes[d] = d == a || d == b ? length : self->sizes[k++];
   }
-  const st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  const st_options o = {self->dtype, self->device};
   st_tensor *t = NULL, *diagonal = NULL;
   st_status status;
   ST_TRY_FAIL(st__new_empty(o, ndim, sizes, ST_FORMAT_CONTIGUOUS, &t));

@@ -28,8 +28,8 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
   const int64_t channels = self->ndim > 1 ? self->sizes[1] : 1;
   if (self->dtype != weight->dtype) {
     return st__fail(ST_BAD_DTYPE, "self and weight must have the same dtype, "
-                    "not %s and %s", st__dtype_name((st_dtype)self->dtype),
-                    st__dtype_name((st_dtype)weight->dtype));
+                    "not %s and %s", st__dtype_name(self->dtype),
+                    st__dtype_name(weight->dtype));
   }
   if (weight->ndim > 1) {
     return st__fail(ST_BAD_SHAPE, "weight must have at most 1 dimension, its "

@@ -308,7 +308,7 @@ st_status st__neg_meta(st_run *r) {
 
 /* format: the layout of the new real result of a complex input. */
 static st_status build_to_real(st_run *r, uint32_t flags, st_format format) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype d = st__arg_tensor(r, 0)->dtype;
   const st_dtype real = st__is_complex(d) ? st__real_dtype(d) : ST_DTYPE_NONE;
   st_inputs in;
   if (st__is_complex(d)) {
@@ -319,7 +319,7 @@ static st_status build_to_real(st_run *r, uint32_t flags, st_format format) {
 }
 
 st_status st__to_real_meta(st_run *r) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype d = st__arg_tensor(r, 0)->dtype;
   if (r->variant == ST_INPLACE && st__is_complex(d)) {
     return st__fail(ST_BAD_DTYPE, "the result has dtype %s, but self has "
                     "dtype %s", st__dtype_name(st__real_dtype(d)),
@@ -338,7 +338,7 @@ st_status st__to_real_float_meta(st_run *r) {
 /* Both outputs have self's layout, as the outputs of pointwise rows do. */
 st_status st__frexp_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   int64_t strides[ST_MAX_DIMS];
   if (!st__is_floating(d)) return st__no_kernel_for(d);
   st__preserved_strides(self, strides);
@@ -350,7 +350,7 @@ st_status st__frexp_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_kernel_id id = r->row->kernel;
   st_loop loop;
-  ST_TRY(st__find_kernel(id, (st_dtype)self->dtype, &loop));
+  ST_TRY(st__find_kernel(id, self->dtype, &loop));
   r->has_iter = true;
   st__iter_init(&r->it, ST_ITER_BORROWED);
   st__iter_output(&r->it, r->out[0], ST_DTYPE_NONE);
@@ -371,7 +371,7 @@ ST_BOXED(st__box_positive) {
 /* Returns a real tensor itself. */
 ST_BOXED(st__box_conj_physical) {
   (void)call;
-  if (!st__is_complex((st_dtype)args[0].u.tensor->dtype)) {
+  if (!st__is_complex(args[0].u.tensor->dtype)) {
     return st__return_self(args, rets);
   }
   return st__invoke(ST_OP__conj_physical, 1, args, rets);

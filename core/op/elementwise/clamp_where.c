@@ -63,7 +63,7 @@ st_status st__clamp_meta(st_run *r) {
 }
 
 st_status st__hardtanh_meta(st_run *r) {
-  ST_TRY(check_bounds(r, (st_dtype)st__arg_tensor(r, 0)->dtype));
+  ST_TRY(check_bounds(r, st__arg_tensor(r, 0)->dtype));
   return st__like_self_meta(r);
 }
 
@@ -117,7 +117,7 @@ enum {
 static st_status check_mask(const st_tensor *mask, const char *name) {
   if (mask->dtype == ST_BOOL || mask->dtype == ST_UINT8) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s must be a bool tensor, not %s", name,
-                  st__dtype_name((st_dtype)mask->dtype));
+                  st__dtype_name(mask->dtype));
 }
 
 static st_status check_where(const st_run *r, const st_inputs *in,
@@ -129,7 +129,7 @@ static st_status check_where(const st_run *r, const st_inputs *in,
   }
   if (r->given[0] && r->given[0]->dtype != d) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
-                    st__dtype_name((st_dtype)r->given[0]->dtype),
+                    st__dtype_name(r->given[0]->dtype),
                     st__dtype_name(d));
   }
   return ST_OK;
@@ -149,7 +149,7 @@ st_status st__where_meta(st_run *r) {
 /* The kernel copies elements, so it is selected by the output's dtype. */
 st_status st__where_impl(st_run *r) {
   st_loop loop;
-  ST_TRY(st__find_kernel(ST_K_where, (st_dtype)r->out[0]->dtype, &loop));
+  ST_TRY(st__find_kernel(ST_K_where, r->out[0]->dtype, &loop));
   return st__iter_map(&r->it, loop, NULL, st__kernel_grain(ST_K_where));
 }
 
@@ -157,7 +157,7 @@ st_status st__where_impl(st_run *r) {
 
 /* The value as a 0-dim tensor of self's dtype. */
 static st_status masked_value(const st_run *r, st_tensor **out) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype d = st__arg_tensor(r, 0)->dtype;
   const st_tensor *t = st__arg_tensor(r, 2);
   st_scalar v = st__scalar_int(0);
   if (t && t->ndim > 0) {
@@ -167,7 +167,7 @@ static st_status masked_value(const st_run *r, st_tensor **out) {
   if (!t) {
     v = st__to_scalar(&r->args[2]);
   } else if (!st__is_meta(t)) {
-    v = st__scalar_load((st_dtype)t->dtype, st__data(t));
+    v = st__scalar_load(t->dtype, st__data(t));
   } else {
     st__capture_data_read(t);
   }
@@ -184,7 +184,7 @@ static st_status masked_output(st_run *r) {
   if (r->variant == ST_INPLACE) return ST_OK;
   ST_TRY(st__broadcast_shape(self->ndim, self->sizes, mask->ndim,
                              mask->sizes, sizes, &ndim));
-  return st__set_output(r, 0, ndim, sizes, NULL, (st_dtype)self->dtype);
+  return st__set_output(r, 0, ndim, sizes, NULL, self->dtype);
 }
 
 /* Runs the kernel of where: value where mask is set, self elsewhere. */

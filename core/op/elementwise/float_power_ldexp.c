@@ -6,7 +6,7 @@
 /* -- float_power ---------------------------------------------------------- */
 
 static bool is_complex_value(const st_value *v) {
-  return v->tag == ST_TAG_TENSOR ? st__is_complex((st_dtype)v->u.tensor->dtype)
+  return v->tag == ST_TAG_TENSOR ? st__is_complex(v->u.tensor->dtype)
                                  : v->tag == ST_TAG_COMPLEX;
 }
 
@@ -58,8 +58,8 @@ ST_BOXED(st__box_float_power_) {
 /* -- ldexp ---------------------------------------------------------------- */
 
 static bool has_exact_kernel(const st_value *args) {
-  return st__is_integral((st_dtype)args[1].u.tensor->dtype) &&
-         st__is_floating((st_dtype)args[0].u.tensor->dtype);
+  return st__is_integral(args[1].u.tensor->dtype) &&
+         st__is_floating(args[0].u.tensor->dtype);
 }
 
 /* Floats and integral exponents: calls this variant of _ldexp, which is

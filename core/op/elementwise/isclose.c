@@ -7,8 +7,8 @@ static st_status check_close(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
   if (self->dtype != other->dtype) {
     return st__fail(ST_BAD_DTYPE, "self and other must have the same dtype, "
-                    "not %s and %s", st__dtype_name((st_dtype)self->dtype),
-                    st__dtype_name((st_dtype)other->dtype));
+                    "not %s and %s", st__dtype_name(self->dtype),
+                    st__dtype_name(other->dtype));
   }
   if (!(st__to_float(&args[2], 0) >= 0)) {
     return st__fail(ST_BAD_VALUE, "rtol must not be negative");
@@ -35,7 +35,7 @@ static st_tensor *within(st_op_scope *c, const st_tensor *self,
 
 ST_BOXED(st__box_isclose) {
   const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   const bool inexact = st__is_floating(d) || st__is_complex(d);
   st_op_scope c = {.status = check_close(args)};
   st_tensor *close = st__apply2(&c, ST_OP_eq_Tensor, self, other);

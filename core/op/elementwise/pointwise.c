@@ -101,7 +101,7 @@ st_status st__new_like_self(st_run *r, st_dtype d, st_format format) {
   } else {
     ST_TRY(st__format_strides(self->ndim, self->sizes, format, strides));
   }
-  return st__tensor_empty_strided((st_device)self->device, d, self->ndim,
+  return st__tensor_empty_strided(self->device, d, self->ndim,
                                   self->sizes, strides, &r->out[0]);
 }
 
@@ -177,13 +177,12 @@ st_status st__binary_meta(st_run *r) {
 }
 
 st_status st__like_self_meta(st_run *r) {
-  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
-                           ST_FORMAT_PRESERVE));
+  ST_TRY(st__new_like_self(r, st__arg_tensor(r, 0)->dtype, ST_FORMAT_PRESERVE));
   return st__unary_meta(r);
 }
 
 st_status st__contiguous_meta(st_run *r) {
-  ST_TRY(st__new_like_self(r, (st_dtype)st__arg_tensor(r, 0)->dtype,
+  ST_TRY(st__new_like_self(r, st__arg_tensor(r, 0)->dtype,
                            ST_FORMAT_CONTIGUOUS));
   return st__unary_meta(r);
 }
@@ -196,7 +195,7 @@ static st_status new_by_chain(st_run *r, layout_fn layout) {
   st_tensor *like = NULL;
   ST_TRY(layout(self, &like));
   const st_status status = st__tensor_empty_strided(
-    (st_device)self->device, ST_BOOL, self->ndim, self->sizes, like->strides,
+    self->device, ST_BOOL, self->ndim, self->sizes, like->strides,
     &r->out[0]);
   st__tensor_release(&like);
   return status;
@@ -212,7 +211,7 @@ static bool is_plain(const st_tensor *self) {
 
 st_status st__is_float_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   if (!st__is_floating(d) && !st__is_complex(d)) {
     ST_TRY(st__new_like_self(r, ST_BOOL, ST_FORMAT_PRESERVE));
   } else if (!is_plain(self)) {
@@ -225,7 +224,7 @@ st_status st__is_float_meta(st_run *r) {
 st_status st__isreal_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_inputs in = {.n = 0};
-  if (st__is_complex((st_dtype)self->dtype)) {
+  if (st__is_complex(self->dtype)) {
     if (!is_plain(self)) ST_TRY(new_by_chain(r, st__isreal_layout));
     ST_TRY(st__view_imag(st__arg_tensor(r, 0), &in.t[0]));
     in.n = 1;
@@ -237,7 +236,7 @@ st_status st__isreal_meta(st_run *r) {
 }
 
 st_status st__isreal_impl(st_run *r) {
-  const bool complex = st__is_complex((st_dtype)st__arg_tensor(r, 0)->dtype);
+  const bool complex = st__is_complex(st__arg_tensor(r, 0)->dtype);
   return st__run_kernel(r, complex ? ST_K_logical_not : ST_K_isreal, NULL);
 }
 

@@ -13,7 +13,7 @@
 
 st_status st__meta_twin(const st_tensor *t, int ndim, const int64_t *sizes,
                         const int64_t *strides, st_tensor **out) {
-  return st__tensor_empty_strided(ST_DEVICE_META, (st_dtype)t->dtype, ndim,
+  return st__tensor_empty_strided(ST_DEVICE_META, t->dtype, ndim,
                                   sizes, strides, out);
 }
 
@@ -70,7 +70,7 @@ static st_tensor *number(chain *c) {
 /* The real part of a complex tensor, or a float tensor itself. */
 static st_tensor *real_part(chain *c, const st_tensor *self) {
   int64_t strides[ST_MAX_DIMS];
-  const int64_t times = st__is_complex((st_dtype)self->dtype) ? 2 : 1;
+  const int64_t times = st__is_complex(self->dtype) ? 2 : 1;
   for (int d = 0; d < self->ndim; d++) strides[d] = self->strides[d] * times;
   return twin(c, self, strides);
 }
@@ -97,7 +97,7 @@ st_status st__isfinite_layout(const st_tensor *self, st_tensor **out) {
   chain c = {.status = ST_OK};
   int64_t strides[ST_MAX_DIMS];
   st__preserved_strides(self, strides);
-  st_tensor *x = twin(&c, self, st__is_complex((st_dtype)self->dtype)
+  st_tensor *x = twin(&c, self, st__is_complex(self->dtype)
                                   ? strides : self->strides);
   st_tensor *same = result(&c, x, x);
   st_tensor *finite = result(&c, result(&c, x, NULL), number(&c));

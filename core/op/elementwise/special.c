@@ -39,7 +39,7 @@ ST_BOXED(st__box_polygamma_) {
 
 /* The p summands of self, one per column: (1 - p) / 2, ..., -1/2, 0. */
 static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   const st_value args[] = {
     st__of_float(0.5 * (double)(1 - p)), st__of_float(0.25),
     st__of_float(0.5), st__is_floating(d) ? st__of_int(d) : st__none(),

@@ -51,8 +51,7 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), base_of(r, 3)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
   if (self->ndim) sizes[dim] = index->numel;
-  ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
-                        (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, self));
   return st__forbid_alias(r, 0, index);
 }
@@ -136,8 +135,7 @@ st_status st__gather_meta(st_run *r) {
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
   ST_TRY(check_along(r, base_of(r, 4), &dim));
-  ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL,
-                        (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, self));
   return st__forbid_alias(r, 0, index);
 }
@@ -167,8 +165,7 @@ st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
     ST_TRY(st__check_same_dtype(self, src, "src"));
     ST_TRY(check_inside(index, src, -1, "src"));
   }
-  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
-                        (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, index));
   return st__forbid_alias(r, 0, src);
 }
@@ -219,15 +216,14 @@ st_status st__scatter_src_impl(st_run *r) {
 
 st_status st__scatter_value_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[3]),
-                               (st_dtype)self->dtype));
+  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[3]), self->dtype));
   return st__scatter_check(r, NULL, base_of(r, 4));
 }
 
 st_status st__scatter_value_impl(st_run *r) {
   st_tensor *value = NULL;
   ST_TRY(st__tensor_from_scalar(st__to_scalar(&r->args[3]),
-                                (st_dtype)r->out[0]->dtype, false, &value));
+                                r->out[0]->dtype, false, &value));
   const st_status status = scatter_impl(r, value);
   st__tensor_release(&value);
   return status;
@@ -256,8 +252,7 @@ static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(check_source(self, source, dim, index->numel));
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
-  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL,
-                        (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, st__arg_tensor(r, 2)));
   return st__forbid_alias(r, 0, source);
 }
@@ -285,8 +280,7 @@ static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
 
 st_status st__index_add_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[4]),
-                               (st_dtype)self->dtype));
+  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[4]), self->dtype));
   return st__slices_check(r, base_of(r, 5));
 }
 
@@ -313,10 +307,10 @@ static st_status index_fill(st_tensor *self, const st_value *args,
   st_index_operands p;
   int dim;
   ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
-  ST_TRY(st__check_scalar_fits(v, (st_dtype)self->dtype));
+  ST_TRY(st__check_scalar_fits(v, self->dtype));
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
   if (st__is_meta(self) || index->numel == 0) return ST_OK;
-  ST_TRY(st__tensor_from_scalar(v, (st_dtype)self->dtype, false, &value));
+  ST_TRY(st__tensor_from_scalar(v, self->dtype, false, &value));
   st_status status = self->ndim
     ? st__index_operands_slices(self, dim, index, base, &p)
     : st__index_operands_flat(self, index, base, &p);

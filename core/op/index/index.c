@@ -14,8 +14,8 @@
 static st_status check_out(const st_tensor *out, const st_tensor *self) {
   if (out->dtype != self->dtype) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, self %s",
-                    st__dtype_name((st_dtype)out->dtype),
-                    st__dtype_name((st_dtype)self->dtype));
+                    st__dtype_name(out->dtype),
+                    st__dtype_name(self->dtype));
   }
   return st__check_internal_overlap(out);
 }
@@ -68,8 +68,7 @@ st_status st__index_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_index_operands p;
   ST_TRY(indices_for_read(r, &p));
-  st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS,
-               (st_dtype)self->dtype);
+  st__run_iter(r, ST_ITER_SAME_DEVICE | ST_ITER_RESIZE_OUTPUTS, self->dtype);
   st__iter_input(&r->it, p.view);
   for (int64_t i = 0; i < p.ctx.n; i++) st__iter_input(&r->it, p.index[i]);
   const st_status status = st__run_iter_build(r);
@@ -80,7 +79,7 @@ st_status st__index_meta(st_run *r) {
 
 st_status st__index_impl(st_run *r) {
   st_loop loop;
-  ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)r->out[0]->dtype, &loop));
+  ST_TRY(st__find_kernel(ST_K_index_get, r->out[0]->dtype, &loop));
   if (r->it.numel > 0) {
     return st__iter_run(&r->it, loop, r->note,
                         st__kernel_grain(ST_K_index_get));
@@ -94,8 +93,8 @@ st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
                                const char *name) {
   if (self->dtype == t->dtype) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s has dtype %s, self %s", name,
-                  st__dtype_name((st_dtype)t->dtype),
-                  st__dtype_name((st_dtype)self->dtype));
+                  st__dtype_name(t->dtype),
+                  st__dtype_name(self->dtype));
 }
 
 /* Drops the leading sizes of 1 that exceed the target's rank. */
@@ -140,13 +139,13 @@ static bool is_one_mask(const st_value *indices) {
 static st_status read_values(const st_tensor *self, const st_value *args,
                              st_tensor **out) {
   st_tensor *values = args[2].u.tensor;
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   if (values->dtype != self->dtype && values->numel == 1 &&
       values->device == self->device && is_one_mask(&args[1]) &&
       !st__to_bool(&args[3], false)) {
     if (!st__is_meta(values)) {
       ST_TRY(st__check_scalar_fits(
-        st__scalar_load((st_dtype)values->dtype, st__data(values)), d));
+        st__scalar_load(values->dtype, st__data(values)), d));
     }
     return st__clone(values, d, ST_FORMAT_PRESERVE, out);
   }
@@ -223,8 +222,7 @@ st_status st__take_meta(st_run *r) {
   st_status status = st__check_indices(index, 0, self->numel,
                                        r->args[2].u.i);
   if (status == ST_OK) {
-    status = st__set_output(r, 0, index->ndim, index->sizes, NULL,
-                            (st_dtype)self->dtype);
+    status = st__set_output(r, 0, index->ndim, index->sizes, NULL, self->dtype);
   }
   if (status == ST_OK) status = st__forbid_alias(r, 0, self);
   if (status == ST_OK) status = st__forbid_alias(r, 0, index);
@@ -400,7 +398,7 @@ ST_BOXED(st__box_take_along_dim) {
   st_status status;
   if (index->dtype != ST_INT64) {
     return st__fail(ST_BAD_DTYPE, "indices must have dtype int64, not %s",
-                    st__dtype_name((st_dtype)index->dtype));
+                    st__dtype_name(index->dtype));
   }
   if (!st__is_none(&args[2])) return take_along(self, args, rets);
   ST_TRY_FAIL(reshape_line(self, &a));

@@ -23,7 +23,7 @@ st_status st__as_indices(const st_tensor *index, const st_tensor *self,
   }
   return st__fail(ST_BAD_DTYPE, "index must have dtype int64%s, not %s",
                   int32_too ? " or int32" : "",
-                  st__dtype_name((st_dtype)index->dtype));
+                  st__dtype_name(index->dtype));
 }
 
 bool st__find_bad_index(const st_tensor *index, int64_t size, int64_t base,
@@ -108,7 +108,7 @@ static void start(st_index_operands *p, int64_t base) {
 /* Adds an indexed dimension of self. Takes ownership of index. */
 static void add_index(st_index_operands *p, const st_tensor *self, int dim,
                       st_tensor *index) {
-  const int64_t size = (int64_t)st__itemsize((st_dtype)self->dtype);
+  const int64_t size = (int64_t)st__itemsize(self->dtype);
   const int64_t k = p->ctx.n++;
   p->index[k] = index;
   p->ctx.size[k] = self->ndim ? self->sizes[dim] : 1;
@@ -163,7 +163,7 @@ st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
   p->index[0] = same;
   p->ctx.n = 1;
   p->ctx.size[0] = self->numel;
-  p->ctx.stride[0] = (int64_t)st__itemsize((st_dtype)self->dtype);
+  p->ctx.stride[0] = (int64_t)st__itemsize(self->dtype);
   return finish_index(p, st__tensor_view(self, index->ndim, index->sizes, zeros,
                                          self->offset, &p->view));
 }
@@ -360,7 +360,7 @@ static void add_indices(st_iter *it, const st_index_operands *p) {
 st_status st__index_operands_get(const st_index_operands *p, st_tensor *out) {
   st_loop loop;
   st_iter it;
-  ST_TRY(st__find_kernel(ST_K_index_get, (st_dtype)out->dtype, &loop));
+  ST_TRY(st__find_kernel(ST_K_index_get, out->dtype, &loop));
   st__iter_init(&it, ST_ITER_SAME_DEVICE);
   st__iter_output(&it, out, ST_DTYPE_NONE);
   st__iter_input(&it, p->view);
@@ -378,7 +378,7 @@ st_status st__index_operands_put(const st_index_operands *p,
                                  const st_tensor *value, st_kernel_id kernel) {
   st_loop loop;
   st_iter it;
-  ST_TRY(st__find_kernel(kernel, (st_dtype)p->view->dtype, &loop));
+  ST_TRY(st__find_kernel(kernel, p->view->dtype, &loop));
   st__iter_init(&it, ST_ITER_SAME_DEVICE);
   st__iter_output(&it, p->view, ST_DTYPE_NONE);
   st__iter_input(&it, value);

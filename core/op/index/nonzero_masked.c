@@ -77,7 +77,7 @@ static st_status chunked_loop_count(chunked_loop *w, st_dtype dtype,
 static st_status count_nonzero(const st_tensor *t, int64_t *n) {
   chunked_loop w;
   ST_TRY(chunked_loop_init(&w, t, NULL));
-  const st_status status = chunked_loop_count(&w, (st_dtype)t->dtype, n);
+  const st_status status = chunked_loop_count(&w, t->dtype, n);
   chunked_loop_release(&w);
   return status;
 }
@@ -143,7 +143,7 @@ static void unravel_range(void *ctx, int64_t begin, int64_t end) {
 static st_status write_rows(chunked_loop *w, const st_tensor *self,
                             int64_t base, bool vector, int64_t *flat,
                             st_tensor *out) {
-  const st_dtype dtype = (st_dtype)self->dtype;
+  const st_dtype dtype = self->dtype;
   int64_t n;
   ST_TRY(chunked_loop_count(w, dtype, &n));
   ST_TRY(write_flat_indices(w, dtype, vector ? base : 0, flat));
@@ -225,7 +225,7 @@ ST_BOXED(st__box_nonzero_numpy) {
 static st_status check_mask(const st_tensor *self, const st_tensor *mask) {
   if (mask->dtype != ST_BOOL && mask->dtype != ST_UINT8) {
     return st__fail(ST_BAD_DTYPE, "mask must have dtype bool, not %s",
-                    st__dtype_name((st_dtype)mask->dtype));
+                    st__dtype_name(mask->dtype));
   }
   if (mask->device != self->device) {
     return st__fail(ST_BAD_VALUE, "mask is on another device than self");
@@ -258,7 +258,7 @@ st_status st__masked_select_meta(st_run *r) {
   st__tensor_release(&elements);
   st__tensor_release(&set);
   ST_TRY(status);
-  ST_TRY(st__set_output(r, 0, 1, &n, NULL, (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, 1, &n, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, self));
   return st__forbid_alias(r, 0, mask);
 }
@@ -282,7 +282,7 @@ static void pack_chunks(void *ctx, int64_t begin, int64_t end) {
 
 static st_status pack(chunked_loop *w, chunked_loop *counts, st_dtype mask,
                       st_tensor *packed) {
-  const st_dtype dtype = (st_dtype)packed->dtype;
+  const st_dtype dtype = packed->dtype;
   int64_t n;
   ST_TRY(chunked_loop_count(counts, mask, &n));
   packing p = {w, counts->before, st__kernel(ST_K_mask_pack, dtype),
@@ -301,7 +301,7 @@ static st_status select_into(const st_tensor *elements, const st_tensor *set,
   if (status == ST_OK) {
     status = chunked_loop_init(&w, elements, set);
     if (status == ST_OK) {
-      status = pack(&w, &counts, (st_dtype)set->dtype, packed);
+      status = pack(&w, &counts, set->dtype, packed);
       if (status == ST_OK && packed != out) {
         status = st__copy_unchecked(out, packed);
       }
@@ -342,7 +342,7 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
     char *from = st__data(packed);
     const st_pack_ctx c = {&from};
     status = st__iter_run_serial(&w.it, st__kernel(ST_K_mask_unpack,
-                                                   (st_dtype)self->dtype), &c);
+                                                   self->dtype), &c);
     chunked_loop_release(&w);
   }
   st__tensor_release(&packed);
@@ -370,8 +370,8 @@ ST_BOXED(st__box_masked_scatter_) {
   ST_TRY(check_mask(self, mask));
   if (source->dtype != self->dtype) {
     return st__fail(ST_BAD_DTYPE, "source has dtype %s, self %s",
-                    st__dtype_name((st_dtype)source->dtype),
-                    st__dtype_name((st_dtype)self->dtype));
+                    st__dtype_name(source->dtype),
+                    st__dtype_name(self->dtype));
   }
   if (source->device != self->device) {
     return st__fail(ST_BAD_VALUE, "source is on another device than self");

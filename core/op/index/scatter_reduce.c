@@ -41,7 +41,7 @@ static st_status get_kind(const st_run *r, reduce_kind *out) {
 static st_status get_kernel(const st_run *r, reduce_kind *h, st_loop *loop) {
   const st_tensor *self = st__arg_tensor(r, 0);
   ST_TRY(get_kind(r, h));
-  return st__find_kernel(kinds[*h].kernel, (st_dtype)self->dtype, loop);
+  return st__find_kernel(kinds[*h].kernel, self->dtype, loop);
 }
 
 static bool includes_self(const st_run *r) {
@@ -95,8 +95,7 @@ static void close_target(target *t) {
 
 static st_status put_scalar(const target *to, st_scalar s, st_kernel_id k) {
   st_tensor *value = NULL;
-  ST_TRY(st__tensor_from_scalar(s, (st_dtype)to->indices.view->dtype, false,
-                                &value));
+  ST_TRY(st__tensor_from_scalar(s, to->indices.view->dtype, false, &value));
   const st_status status = st__index_operands_put(&to->indices, value, k);
   st__tensor_release(&value);
   return status;
@@ -105,7 +104,7 @@ static st_status put_scalar(const target *to, st_scalar s, st_kernel_id k) {
 /* -- Reduction ------------------------------------------------------------ */
 
 static st_status reduce(const st_run *r, reduce_kind h, const target *to) {
-  const st_dtype d = (st_dtype)to->indices.view->dtype;
+  const st_dtype d = to->indices.view->dtype;
   if (!includes_self(r)) {
     ST_TRY(put_scalar(to, identity(h, d), ST_K_index_put));
   }
@@ -132,8 +131,8 @@ static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
 
 static st_status divide(const st_tensor *sum, const st_tensor *n,
                         st_tensor **out) {
-  const bool is_exact = st__is_floating((st_dtype)sum->dtype) ||
-                        st__is_complex((st_dtype)sum->dtype);
+  const bool is_exact = st__is_floating(sum->dtype) ||
+                        st__is_complex(sum->dtype);
   const st_value floor = {.tag = ST_TAG_STRING, .len = 5,
                           .u.string = "floor"};
   const st_value args[] = {st__of_tensor(sum), st__of_tensor(n), floor};

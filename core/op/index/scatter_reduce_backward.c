@@ -48,7 +48,7 @@ static st_tensor *reduce(st_op_scope *c, const scatter_args *m,
 /* 1 where mask is true, else 0, in grad's dtype. */
 static st_tensor *as_number(st_op_scope *c, const scatter_args *m,
                             const st_tensor *mask) {
-  return st__apply_to(c, mask, (st_dtype)m->grad->dtype);
+  return st__apply_to(c, mask, m->grad->dtype);
 }
 
 static st_tensor *fill(st_op_scope *c, const st_tensor *t,

@@ -41,7 +41,7 @@ static st_status flip(const st_tensor *t, st_keyset bit, st_value *ret) {
 }
 
 static bool is_complex(const st_tensor *t) {
-  return st__is_complex((st_dtype)t->dtype);
+  return st__is_complex(t->dtype);
 }
 
 ST_BOXED(st__box_conj_view) {
@@ -49,7 +49,7 @@ ST_BOXED(st__box_conj_view) {
     return flip(st__self_of(args), conj_bit, rets);
   }
   return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
-                  st__dtype_name((st_dtype)st__self_of(args)->dtype));
+                  st__dtype_name(st__self_of(args)->dtype));
 }
 
 ST_BOXED(st__box_neg_view) {
@@ -119,7 +119,7 @@ ST_BOXED(st__box_resolve_neg) {
 
 static st_status expand_zero(const st_tensor *t, st_tensor **out) {
   st_tensor *one = NULL;
-  ST_TRY(st__tensor_empty((st_device)t->device, (st_dtype)t->dtype, 0, NULL,
+  ST_TRY(st__tensor_empty(t->device, t->dtype, 0, NULL,
                           ST_FORMAT_CONTIGUOUS, &one));
   if (one->storage->data) {
     memset(one->storage->data, 0, one->storage->nbytes);
@@ -325,7 +325,7 @@ static st_status call_copy(const st_tensor *self, const st_tensor *src) {
 static st_status copy_from_cpu(const st_tensor *self, const st_tensor *src) {
   st_tensor *bytes = NULL, *lazy = NULL, *plain = NULL;
   st_status status;
-  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)self->dtype,
+  ST_TRY_FAIL(st__tensor_empty(ST_DEVICE_CPU, self->dtype,
                                self->ndim, self->sizes, ST_FORMAT_CONTIGUOUS,
                                &bytes));
   ST_TRY_FAIL(view_with(bytes, self->keys & (conj_bit | neg_bit), &lazy));

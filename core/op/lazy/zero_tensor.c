@@ -26,7 +26,7 @@ static st_status on_meta(const st_tensor *t, st_tensor **out) {
   st_storage *s = NULL;
   ST_TRY(st__storage_new_bare(ST_DEVICE_META, t->storage->nbytes, &s));
   const st_status status =
-    st__tensor_new(s, (st_dtype)t->dtype, t->ndim, t->sizes, t->strides,
+    st__tensor_new(s, t->dtype, t->ndim, t->sizes, t->strides,
                    t->offset, out);
   st__storage_release(&s);
   if (status == ST_OK) (*out)->flags |= t->flags & ST_FLAG_WRAPPED;
@@ -59,9 +59,9 @@ fail:
 
 /* The device of a result of two tensors, or of a tensor and a scalar. */
 static st_device device_of(const st_value *args) {
-  const st_device self = (st_device)args[0].u.tensor->device;
+  const st_device self = args[0].u.tensor->device;
   const st_tensor *other = st__to_tensor(&args[1]);
-  return other && other->device > self ? (st_device)other->device : self;
+  return other && other->device > self ? other->device : self;
 }
 
 /* -- Products ------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static st_status run_product(const st_call *call, const st_value *args,
   st_tensor *like = NULL, *t = NULL;
   if (device > ST_DEVICE_META) return st__run_resolved(call, args, rets);
   ST_TRY(result_on_meta(call, args, &like));
-  const st_status status = st__tensor_zero(device, (st_dtype)like->dtype,
+  const st_status status = st__tensor_zero(device, like->dtype,
                                            like->ndim, like->sizes, &t);
   st__tensor_release(&like);
   if (status == ST_OK) rets[0] = st__of_tensor(t);
@@ -120,7 +120,7 @@ static st_status run_sum(const st_call *call, const st_value *args,
   if (st__is_zero(self)) {
     if (!is_one(&args[2])) {
       sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, args[2]);
-      sum = st__apply_to(&c, sum, (st_dtype)like->dtype); /* bool * int: int */
+      sum = st__apply_to(&c, sum, like->dtype); /* bool * int: int */
     }
     if (is_sub) sum = st__apply1(&c, ST_OP_neg, sum);
   }

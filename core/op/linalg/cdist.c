@@ -85,11 +85,11 @@ static st_status check_order(const st_value *p) {
 }
 
 static st_status check_rows(const st_tensor *a, const st_tensor *b) {
-  if (!st__is_floating((st_dtype)a->dtype) || a->dtype != b->dtype) {
+  if (!st__is_floating(a->dtype) || a->dtype != b->dtype) {
     return st__fail(ST_BAD_DTYPE, "x1 and x2 must have the same floating point "
                     "dtype, not %s and %s",
-                    st__dtype_name((st_dtype)a->dtype),
-                    st__dtype_name((st_dtype)b->dtype));
+                    st__dtype_name(a->dtype),
+                    st__dtype_name(b->dtype));
   }
   if (a->ndim < 2 || b->ndim < 2) {
     return st__fail(ST_BAD_SHAPE, "x1 and x2 must have at least two "

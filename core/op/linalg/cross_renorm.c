@@ -67,7 +67,7 @@ ST_BOXED(st__box_cross) {
 
 static st_status check_renorm(const st_value *args, int *dim) {
   const st_tensor *self = args[0].u.tensor;
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   const st_scalar p = st__to_scalar(&args[1]), max = st__to_scalar(&args[3]);
   if (!st__is_floating(d) && !st__is_complex(d)) return st__no_kernel_for(d);
   if (p.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(p) > 0)) {
@@ -115,6 +115,5 @@ ST_BOXED(st__box_renorm) {
                              st__of_int(1)};
   factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);
   st_tensor *cut = st__apply2(&c, ST_OP_mul_Tensor, self, factor);
-  return st__scope_return(&c, st__apply_to(&c, cut, (st_dtype)self->dtype),
-                          rets);
+  return st__scope_return(&c, st__apply_to(&c, cut, self->dtype), rets);
 }

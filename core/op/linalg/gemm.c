@@ -353,7 +353,7 @@ static st_status run(product *p) {
  * owned. */
 static st_status for_blas(const st_tensor *t, st_tensor **out) {
   if (!fits_blas(matrix_of(t))) {
-    return st__clone(t, (st_dtype)t->dtype, ST_FORMAT_CONTIGUOUS, out);
+    return st__clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, out);
   }
   *out = (st_tensor *)(uintptr_t)t;
   st__tensor_retain(*out);
@@ -429,7 +429,7 @@ static st_status multiply_integers(const st_tensor *a, const st_tensor *b,
 
 st_status st__gemm(const st_tensor *a, const st_tensor *b, st_tensor *c,
                    st_scalar alpha, st_scalar beta) {
-  product p = {.dtype = (st_dtype)c->dtype, .alpha = alpha, .beta = beta};
+  product p = {.dtype = c->dtype, .alpha = alpha, .beta = beta};
   if (c->numel == 0) return ST_OK;
   if (st__is_reduced_float(p.dtype)) return multiply_halves(a, b, c, &p);
   ST_TRY(st__find_kernel(ST_K_matmul, p.dtype, &p.loop));

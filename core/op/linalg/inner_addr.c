@@ -45,7 +45,7 @@ ST_BOXED(st__box_inner) {
 }
 
 static st_status check_vecdot(const st_tensor *x, const st_tensor *y) {
-  const st_dtype dx = (st_dtype)x->dtype, dy = (st_dtype)y->dtype;
+  const st_dtype dx = x->dtype, dy = y->dtype;
   if (!st__is_floating(dx) && !st__is_complex(dx)) {
     return st__fail(ST_BAD_DTYPE, "x must be floating point or complex, not "
                     "%s", st__dtype_name(dx));
@@ -84,8 +84,8 @@ static st_tensor *added(st_op_scope *c, const st_value *args,
                         st_tensor *product) {
   const st_tensor *self = args[0].u.tensor;
   if (!st__scope_ok(c)) return NULL;
-  const st_value beta = factor(&args[3], (st_dtype)self->dtype);
-  const st_value alpha = factor(&args[4], (st_dtype)product->dtype);
+  const st_value beta = factor(&args[3], self->dtype);
+  const st_value alpha = factor(&args[4], product->dtype);
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
   if (!scalar_equals(&alpha, 1)) {
@@ -163,7 +163,7 @@ static st_tensor *addr_columns(st_op_scope *c, const st_value *args) {
 
 /* BAD_VALUE unless the dtype of self can hold beta and alpha. */
 static st_status check_scalars(const st_value *args) {
-  const st_dtype d = (st_dtype)args[0].u.tensor->dtype;
+  const st_dtype d = args[0].u.tensor->dtype;
   for (int i = 3; i < 5; i++) {
     ST_TRY(st__check_scalar_named(i == 3 ? "beta" : "alpha",
                                   st__to_scalar(&args[i]), d));

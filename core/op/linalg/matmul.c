@@ -28,8 +28,8 @@ static st_status check_factors(const st_run *r, int first, int na, int nb) {
   ST_TRY(check_rank(b, y, nb));
   if (a->dtype != b->dtype) {
     return st__fail(ST_BAD_DTYPE, "%s is %s, but %s is %s", x,
-                    st__dtype_name((st_dtype)a->dtype), y,
-                    st__dtype_name((st_dtype)b->dtype));
+                    st__dtype_name(a->dtype), y,
+                    st__dtype_name(b->dtype));
   }
   if (a->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
   const int inner = nb == 1 ? 0 : nb - 2;
@@ -65,7 +65,7 @@ static st_status product_meta(st_run *r, int na, int nb) {
   int64_t sizes[3];
   ST_TRY(check_factors(r, 0, na, nb));
   const int n = product_sizes(a, b, sizes);
-  ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
+  ST_TRY(st__set_output(r, 0, n, sizes, NULL, a->dtype));
   if (!r->given[0]) return ST_OK;
   ST_TRY(check_written(r->given[0], a, b));
   ST_TRY(st__forbid_alias(r, 0, a)); /* both are read more than once */
@@ -156,11 +156,11 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
   }
   if (self->dtype != a->dtype) {
     return st__fail(ST_BAD_DTYPE, "self is %s, but the product is %s",
-                    st__dtype_name((st_dtype)self->dtype),
-                    st__dtype_name((st_dtype)a->dtype));
+                    st__dtype_name(self->dtype),
+                    st__dtype_name(a->dtype));
   }
-  ST_TRY(check_scalars(r, (st_dtype)a->dtype));
-  ST_TRY(st__set_output(r, 0, n, sizes, NULL, (st_dtype)a->dtype));
+  ST_TRY(check_scalars(r, a->dtype));
+  ST_TRY(st__set_output(r, 0, n, sizes, NULL, a->dtype));
   return r->given[0] ? check_written(r->given[0], a, b) : ST_OK;
 }
 
@@ -187,7 +187,7 @@ static st_status add_product(st_run *r, st_tensor *sum) {
 st_status st__addproduct_impl(st_run *r) {
   st_tensor *out = r->out[0], *sum = NULL;
   if (out != r->given[0]) return add_product(r, out);
-  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, (st_dtype)out->dtype, out->ndim,
+  ST_TRY(st__tensor_empty(ST_DEVICE_CPU, out->dtype, out->ndim,
                           out->sizes, ST_FORMAT_CONTIGUOUS, &sum));
   st_status status = add_product(r, sum);
   if (status == ST_OK) status = st__copy_unchecked(out, sum);

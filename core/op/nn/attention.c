@@ -61,9 +61,9 @@ static st_status check(const st_value *args) {
       return st__fail(ST_BAD_SHAPE, "%s needs two dimensions, its shape is %s",
                       names[i], ST_SHAPE_TEXT(t));
     }
-    if (!st__is_floating((st_dtype)t->dtype)) {
+    if (!st__is_floating(t->dtype)) {
       return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
-                      "%s", names[i], st__dtype_name((st_dtype)t->dtype));
+                      "%s", names[i], st__dtype_name(t->dtype));
     }
   }
   const st_tensor *mask = st__to_tensor(&args[3]);

@@ -271,7 +271,7 @@ static st_tensor *divided_by(st_op_scope *c, const st_tensor *sum,
                              st_value by) {
   static const char cut[] = "trunc";
   if (!st__scope_ok(c)) return NULL;
-  const bool whole = st__is_integral((st_dtype)sum->dtype);
+  const bool whole = st__is_integral(sum->dtype);
   const bool same = by.tag == ST_TAG_INT;
   const st_value args[] = {
     st__of_tensor(sum), by,
@@ -293,14 +293,14 @@ static st_tensor *divided(st_op_scope *c, const st_tensor *sum, const mean *m) {
     st__unravel_index(i, p->w.n, p->w.out, o);
     size[i] = window_size(p, o, m->with_padding);
   }
-  table = st__to_device_of(c, table, (st_dtype)sum->dtype, p->self);
+  table = st__to_device_of(c, table, sum->dtype, p->self);
   return divided_by(c, sum, st__of_tensor(table));
 }
 
 /* t in a dtype that is wide enough for sums. */
 static const st_tensor *wide(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   if (st__is_integral(dtype)) return st__apply_to(c, t, ST_INT64);
   return st__is_reduced_float(dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
 }
@@ -328,7 +328,7 @@ static st_tensor *window_sums(st_op_scope *c, const st_tensor *self,
 
 static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
   const st_pool *p = &m->p;
-  const st_dtype dtype = (st_dtype)p->self->dtype;
+  const st_dtype dtype = p->self->dtype;
   if (st__scope_ok(c) && (st__is_complex(dtype) || dtype == ST_BOOL)) {
     c->status = st__no_kernel_for(dtype);
   }

@@ -25,9 +25,9 @@ static st_status check_dtypes(const conv *v) {
   for (int i = 0; i < 2; i++) {
     if (others[i] && others[i]->dtype != v->input->dtype) {
       return st__fail(ST_BAD_DTYPE, "input is %s, but %s is %s",
-                      st__dtype_name((st_dtype)v->input->dtype),
+                      st__dtype_name(v->input->dtype),
                       i == 0 ? "weight" : "bias",
-                      st__dtype_name((st_dtype)others[i]->dtype));
+                      st__dtype_name(others[i]->dtype));
     }
   }
   return v->input->dtype == ST_BOOL ? st__no_kernel_for(ST_BOOL) : ST_OK;

@@ -49,9 +49,9 @@ static st_status check_classes(const st_tensor *self,
                     ST_SHAPE_TEXT(target), ST_SHAPE_TEXT(self),
                     (int)st__display_index(dim));
   }
-  if (!st__is_integral((st_dtype)target->dtype)) {
+  if (!st__is_integral(target->dtype)) {
     return st__fail(ST_BAD_DTYPE, "target must hold classes of an integer "
-                    "dtype, not %s", st__dtype_name((st_dtype)target->dtype));
+                    "dtype, not %s", st__dtype_name(target->dtype));
   }
   return check_weight(weight, self->sizes[dim]);
 }
@@ -185,10 +185,10 @@ static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
 
 static st_status check_probabilities(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  if (!st__is_floating((st_dtype)target->dtype)) {
+  if (!st__is_floating(target->dtype)) {
     return st__fail(ST_BAD_DTYPE, "target has the shape of self, so it must "
                     "hold probabilities of a floating point dtype, not %s",
-                    st__dtype_name((st_dtype)target->dtype));
+                    st__dtype_name(target->dtype));
   }
   return check_weight(st__to_tensor(&args[2]), self->sizes[class_dim(self)]);
 }

@@ -4,9 +4,9 @@
 #include "op/registry/composite.h"
 
 static st_status check_integers(const st_tensor *t, const char *name) {
-  if (st__is_integral((st_dtype)t->dtype)) return ST_OK;
+  if (st__is_integral(t->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s must hold integers, not %s", name,
-                  st__dtype_name((st_dtype)t->dtype));
+                  st__dtype_name(t->dtype));
 }
 
 /* sparse is ignored: it would only change the layout of the gradient, which is
@@ -67,7 +67,7 @@ static st_tensor *by_frequency(st_op_scope *c, const st_tensor *weight,
     c, ST_OP_reciprocal,
     st__apply(c, ST_OP_take, 3,
               (st_value[]){st__of_tensor(counts), here, base}));
-  share = st__apply_to(c, share, (st_dtype)weight->dtype);
+  share = st__apply_to(c, share, weight->dtype);
   share = st__apply_with(c, ST_OP_unsqueeze, share, st__of_int(1));
   const st_tensor *constant = st__apply1(c, ST_OP_detach, rows);
   return st__apply(c, ST_OP_lerp_Tensor, 3,

@@ -313,13 +313,13 @@ static st_status sample(const st_value *args, int n, st_value *rets) {
                .align_corners = args[4].u.i};
   ST_TRY(check_shapes(&s));
   ST_TRY(check_modes(args, n));
-  if (!st__is_floating((st_dtype)input->dtype)) {
-    return st__no_kernel_for((st_dtype)input->dtype);
+  if (!st__is_floating(input->dtype)) {
+    return st__no_kernel_for(input->dtype);
   }
   if (grid->dtype != input->dtype) {
     return st__fail(ST_BAD_DTYPE, "input is %s, but grid is %s",
-                    st__dtype_name((st_dtype)input->dtype),
-                    st__dtype_name((st_dtype)grid->dtype));
+                    st__dtype_name(input->dtype),
+                    st__dtype_name(grid->dtype));
   }
   s.points = st__product_of(n, grid->sizes + 1);
   return run_sampler(&s, rets);

@@ -143,7 +143,7 @@ static void try_nan(st_op_scope *c, search *s, int64_t k) {
 /* True if a maximum is NaN. Elements of meta tensors are unknown. */
 static bool has_nan(st_op_scope *c, const search *s) {
   if (!st__scope_ok(c) || s->best->device != ST_DEVICE_CPU ||
-      !st__is_floating((st_dtype)s->best->dtype)) {
+      !st__is_floating(s->best->dtype)) {
     return false;
   }
   st_op_scope round = {.n = 0};
@@ -195,7 +195,7 @@ static void run_windows(st_op_scope *c, const st_pool *p,
   const st_dtype narrow = p->kernel_numel <= UINT8_MAX ? ST_UINT8 : ST_INT64;
   st_window w = p->w;
   for (int d = 0; d < w.n; d++) w.padding[d] = 0;
-  out->best = new_results(c, image, p, (st_dtype)p->self->dtype);
+  out->best = new_results(c, image, p, p->self->dtype);
   out->elem = wants_elem ? new_results(c, image, p, narrow) : NULL;
   if (!st__scope_ok(c)) return;
   const int64_t each = st__images_at_once(image, p->nwindows);
@@ -248,7 +248,7 @@ static void find_max(st_op_scope *c, const st_pool *p, bool wants_elem,
   const int64_t sizes[] = {st__pool_images(p), p->nwindows};
   const st_tensor *image = st__apply1(c, ST_OP_detach, p->self);
   if (!p->adaptive) {
-    image = st__pool_padded(c, image, p, least((st_dtype)p->self->dtype));
+    image = st__pool_padded(c, image, p, least(p->self->dtype));
     image = st__pool_lay_out(c, image, p);
   }
   if (p->adaptive || p->kernel_numel > ST_POOL_SMALL) {
@@ -278,8 +278,8 @@ static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
                          int nrets, st_value *rets) {
   st_tensor *results[2] = {NULL, NULL};
   max_result found = {NULL, NULL};
-  if (st__scope_ok(c) && st__is_complex((st_dtype)p->self->dtype)) {
-    c->status = st__no_kernel_for((st_dtype)p->self->dtype);
+  if (st__scope_ok(c) && st__is_complex(p->self->dtype)) {
+    c->status = st__no_kernel_for(p->self->dtype);
   }
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const bool derives = st__is_recorded(p->self->keys);
@@ -341,7 +341,7 @@ static st_status max_unpool(const st_value *args, int n, const st_value *base,
   if (indices->dtype != ST_INT64 || !st__same_sizes(self, indices)) {
     return st__fail(ST_BAD_SHAPE, "indices must be int64 of self's shape %s, "
                     "not %s of shape %s", ST_SHAPE_TEXT(self),
-                    st__dtype_name((st_dtype)indices->dtype),
+                    st__dtype_name(indices->dtype),
                     ST_SHAPE_TEXT(indices));
   }
   const int64_t images = st__pool_images(&p);

@@ -15,7 +15,7 @@ static bool is_half(st_dtype d) {
 
 /* t in the dtype that it is computed in. */
 static st_tensor *precise(st_op_scope *c, st_tensor *t) {
-  if (!is_half((st_dtype)t->dtype)) return t;
+  if (!is_half(t->dtype)) return t;
   return st__apply_to(c, t, ST_FLOAT32);
 }
 
@@ -23,7 +23,7 @@ static st_tensor *precise(st_op_scope *c, st_tensor *t) {
 static st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
                               const st_tensor *like) {
   return st__scope_ok(c) && t->dtype != like->dtype
-       ? st__apply_to(c, t, (st_dtype)like->dtype) : t;
+       ? st__apply_to(c, t, like->dtype) : t;
 }
 
 static st_tensor *reshaped(st_op_scope *c, const st_tensor *t,
@@ -167,7 +167,7 @@ ST_BOXED(st__box_rms_norm) {
   if (!st__scope_ok(&c)) return c.status;
   st_tensor *x = precise(&c, input);
   const double eps = st__scope_ok(&c)
-                   ? st__to_float(&args[3], epsilon((st_dtype)x->dtype)) : 0;
+                   ? st__to_float(&args[3], epsilon(x->dtype)) : 0;
   const st_tensor *squares = st__apply(
     &c, ST_OP_mean_dim, 3,
     (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_square, x)),
@@ -428,9 +428,9 @@ typedef struct batch {
  * first. */
 static st_status check_updated(const st_tensor *t, const char *name) {
   if (!t) return ST_OK;
-  if (!st__is_floating((st_dtype)t->dtype)) {
+  if (!st__is_floating(t->dtype)) {
     return st__fail(ST_BAD_DTYPE, "%s must have a floating point dtype, not "
-                    "%s", name, st__dtype_name((st_dtype)t->dtype));
+                    "%s", name, st__dtype_name(t->dtype));
   }
   if (st__tls().grad && (t->keys & ST_AUTOGRAD_BITS)) {
     return st__fail(ST_BAD_STATE, "%s must not require a gradient, because "
@@ -496,7 +496,7 @@ static st_tensor *next_running(st_op_scope *c, const batch *b,
   if (scale != 1) {
     t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
   }
-  return st__apply_to(c, t, (st_dtype)running->dtype);
+  return st__apply_to(c, t, running->dtype);
 }
 
 static void lerp_running(st_op_scope *c, st_tensor *running,

@@ -91,8 +91,8 @@ static st_status fill_around(st_tensor *out, const st_tensor *inner,
 
 ST_BOXED(st__box_constant_pad_nd) {
   const st_tensor *self = args[0].u.tensor;
-  const st_dtype dtype = (st_dtype)self->dtype;
-  const st_options o = {dtype, (st_device)self->device};
+  const st_dtype dtype = self->dtype;
+  const st_options o = {dtype, self->device};
   const st_scalar value = st__to_scalar(&args[2]);
   int64_t kept[ST_MAX_DIMS];
   st_tensor *inner = NULL, *out = NULL;

@@ -13,7 +13,7 @@ st_status st__softmax_meta(st_run *r) {
   st_dtype dtype;
   int dim;
   ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
-  ST_TRY(st__asked_dtype(r, (st_dtype)self->dtype, &dtype));
+  ST_TRY(st__asked_dtype(r, self->dtype, &dtype));
   if (!st__is_floating(dtype) && self->numel > 0) {
     return st__no_kernel_for(dtype);
   }
@@ -26,14 +26,14 @@ st_status st__softmax_meta(st_run *r) {
 /* args: grad_output, output, dim, input_dtype */
 st_status st__softmax_backward_meta(st_run *r) {
   const st_tensor *grad = st__arg_tensor(r, 0), *output = st__arg_tensor(r, 1);
-  const st_dtype d = (st_dtype)grad->dtype, to = (st_dtype)r->args[3].u.i;
+  const st_dtype d = grad->dtype, to = (st_dtype)r->args[3].u.i;
   int dim;
   ST_TRY(st__wrap_dim(r->args[2].u.i, grad->ndim, &dim));
   if (!st__is_floating(d)) return st__no_kernel_for(d);
   if (!st__is_floating(to)) return st__no_kernel_for(to);
   if (output->dtype != d) {
     return st__fail(ST_BAD_DTYPE, "output has dtype %s, grad_output %s",
-                    st__dtype_name((st_dtype)output->dtype),
+                    st__dtype_name(output->dtype),
                     st__dtype_name(d));
   }
   if (!st__same_sizes(grad, output)) {
@@ -45,7 +45,7 @@ st_status st__softmax_backward_meta(st_run *r) {
 
 st_status st__softmax_backward_impl(st_run *r) {
   st_tensor *grad = st__arg_tensor(r, 0), *to = r->out[0], *own = NULL;
-  const st_dtype d = (st_dtype)grad->dtype;
+  const st_dtype d = grad->dtype;
   st_loop loop;
   st_lines lines;
   int dim;

@@ -131,7 +131,7 @@ static st_tensor *resample_dim(st_op_scope *c, const st_tensor *t, int d,
   }
   indices = st__to_device_of(c, indices, ST_INT64, r->self);
   if (taps == 1) return st__apply_index_select(c, t, dim, indices);
-  weights = st__to_device_of(c, weights, (st_dtype)r->self->dtype, r->self);
+  weights = st__to_device_of(c, weights, r->self->dtype, r->self);
   return weighted_sum(c, t, dim, indices, weights, r);
 }
 
@@ -158,7 +158,7 @@ static st_status run(st_op_scope *c, const resample *r, st_value *rets) {
 
 static st_status check_images(const resample *r, const char *name) {
   const st_tensor *t = r->self;
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   if (t->ndim != r->n + 2) {
     return st__fail(ST_BAD_SHAPE, "%s must have %d dimensions, but its shape "
                     "is %s", name, r->n + 2, ST_SHAPE_TEXT(t));

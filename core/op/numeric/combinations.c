@@ -64,7 +64,7 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
       (int64_t *)(void *)st__data(t), rows, r, n, repeats);
     if (status != ST_OK) return st__tensor_release(&t), status;
   }
-  return st__to_device(&t, (st_device)self->device, out);
+  return st__to_device(&t, self->device, out);
 }
 
 /* args: self, r, with_replacement */

@@ -30,7 +30,7 @@ static st_status check_weights(const st_tensor *t, const observations *o,
   st_status status = ST_OK;
   if (!is_dtype_right) {
     return st__fail(ST_BAD_DTYPE, "%s must not have dtype %s", name,
-                    st__dtype_name((st_dtype)t->dtype));
+                    st__dtype_name(t->dtype));
   }
   if (t->ndim > 1 || t->numel != o->n) {
     return st__fail(ST_BAD_SHAPE, "%s of shape %s for %lld observations",
@@ -47,12 +47,10 @@ static void read_weights(st_op_scope *c, const st_value *args,
   o->weight = w;
   o->both = f ? f : w;
   if (st__scope_ok(c) && f) {
-    c->status = check_weights(f, o, "fweights",
-                              st__is_integral((st_dtype)f->dtype));
+    c->status = check_weights(f, o, "fweights", st__is_integral(f->dtype));
   }
   if (st__scope_ok(c) && w) {
-    c->status = check_weights(w, o, "aweights",
-                              st__is_floating((st_dtype)w->dtype));
+    c->status = check_weights(w, o, "aweights", st__is_floating(w->dtype));
   }
   if (f && w) o->both = st__apply2(c, ST_OP_mul_Tensor, f, w);
 }
@@ -150,7 +148,7 @@ ST_BOXED(st__box_cov) {
 
 static st_tensor *clamp_to_one(st_op_scope *c, const st_tensor *t) {
   if (!st__scope_ok(c)) return NULL;
-  const bool complex = st__is_complex((st_dtype)t->dtype);
+  const bool complex = st__is_complex(t->dtype);
   if (complex) t = st__apply1(c, ST_OP_view_as_real, t);
   const st_value args[] = {st__of_tensor(t), st__of_int(-1), st__of_int(1)};
   st_tensor *clamped = st__apply(c, ST_OP_clamp, 3, args);

@@ -164,7 +164,7 @@ static st_status read_dims(const st_value *dim, request *q) {
 
 static st_status check(const request *q) {
   if (q->self->dtype == ST_UINT8 || q->self->dtype == ST_BOOL) {
-    return st__no_kernel_for((st_dtype)q->self->dtype);
+    return st__no_kernel_for(q->self->dtype);
   }
   if (q->edge_order != 1 && q->edge_order != 2) {
     return st__fail(ST_BAD_VALUE, "edge_order must be 1 or 2, it is %lld",

@@ -12,7 +12,7 @@
 
 static st_status check_bins(const st_value *args) {
   const st_tensor *self = args[0].u.tensor, *weights = st__to_tensor(&args[1]);
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   if (!st__is_integral(d)) return st__no_kernel_for(d);
   if (args[2].u.i < 0) {
     return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %lld",
@@ -26,8 +26,8 @@ static st_status check_bins(const st_value *args) {
     return st__fail(ST_BAD_SHAPE, "weights of shape %s for %lld elements",
                     ST_SHAPE_TEXT(weights), (long long)self->numel);
   }
-  if (weights && st__is_complex((st_dtype)weights->dtype)) {
-    return st__no_kernel_for((st_dtype)weights->dtype);
+  if (weights && st__is_complex(weights->dtype)) {
+    return st__no_kernel_for(weights->dtype);
   }
   return ST_OK;
 }
@@ -102,7 +102,7 @@ ST_BOXED(st__box_bincount) {
 /* -- histc ---------------------------------------------------------------- */
 
 st_status st__histc_meta(st_run *r) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype d = st__arg_tensor(r, 0)->dtype;
   const int64_t bins[] = {r->args[1].u.i};
   if (!st__is_floating(d)) return st__no_kernel_for(d);
   if (bins[0] <= 0) {
@@ -127,7 +127,7 @@ static st_status histogram_range(const st_run *r, double range[2]) {
     st__apply_multi(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
     for (int i = 0; st__scope_ok(&c) && i < 2; i++) {
       range[i] = st__scalar_to_double(
-        st__scalar_load((st_dtype)self->dtype, st__data(ends[i])));
+        st__scalar_load(self->dtype, st__data(ends[i])));
     }
     ST_TRY(st__scope_end(&c, 0, NULL, NULL));
   }
@@ -156,7 +156,7 @@ COUNT(float)
 COUNT(double)
 
 st_status st__histc_impl(st_run *r) {
-  const st_dtype d = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype d = st__arg_tensor(r, 0)->dtype;
   st_tensor *out = r->out[0];
   st_op_scope c = {.n = 0};
   double range[2];

@@ -44,7 +44,7 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
   }
   if (self->dtype != ST_FLOAT32 && self->dtype != ST_FLOAT64) {
     return st__fail(ST_BAD_DTYPE, "self must be float32 or float64, not %s",
-                    st__dtype_name((st_dtype)self->dtype));
+                    st__dtype_name(self->dtype));
   }
   if (t && t->ndim > 1) {
     return st__fail(ST_BAD_SHAPE, "q must be a scalar or a vector, its shape "
@@ -52,8 +52,8 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
   }
   if (t && t->dtype != self->dtype) {
     return st__fail(ST_BAD_DTYPE, "q and self must have the same dtype, not %s "
-                    "and %s", st__dtype_name((st_dtype)t->dtype),
-                    st__dtype_name((st_dtype)self->dtype));
+                    "and %s", st__dtype_name(t->dtype),
+                    st__dtype_name(self->dtype));
   }
   return ST_OK;
 }

@@ -132,7 +132,7 @@ static int64_t first_shown(const printer *p, int64_t n) {
 
 /* Loads the parts of an element: one scalar, or two floats. */
 static void load(const printer *p, const char *at, st_scalar part[2]) {
-  const st_scalar s = st__scalar_load((st_dtype)p->t->dtype, at);
+  const st_scalar s = st__scalar_load(p->t->dtype, at);
   part[0] = s;
   if (s.kind == ST_SCALAR_COMPLEX) {
     part[0] = st__scalar_float(s.u.c[0]);
@@ -163,7 +163,7 @@ static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
   }
   const int64_t n = p->t->sizes[dim];
   const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+                       (int64_t)st__itemsize(p->t->dtype);
   for (int64_t i = first_shown(p, n); i < n && goes_on(p);
        i = next_shown(p, i, n)) {
     each_shown(p, dim + 1, at + i * step, visit);
@@ -172,7 +172,7 @@ static void each_shown(printer *p, int dim, const char *at, visit_fn visit) {
 
 static void prepare_formatters(printer *p) {
   const bool floating = p->is_complex ||
-                        st__is_floating((st_dtype)p->t->dtype);
+                        st__is_floating(p->t->dtype);
   for (int i = 0; i < 2; i++) {
     p->f[i] = (formatter){.floating = floating, .int_mode = true, .width = 1,
                           .precision = p->o.precision, .least = INFINITY};
@@ -212,7 +212,7 @@ static void write_row(printer *p, const char *at, int indent) {
   const int dim = p->t->ndim - 1;
   const int64_t n = p->t->sizes[dim];
   const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+                       (int64_t)st__itemsize(p->t->dtype);
   int width = p->f[0].width + 2;
   if (p->is_complex) width += p->f[1].width + 1;
   int64_t per_line = (p->o.linewidth - indent) / width;
@@ -244,7 +244,7 @@ static void write_tensor(printer *p, int dim, const char *at, int indent) {
   }
   const int64_t n = p->t->sizes[dim];
   const int64_t step = p->t->strides[dim] *
-                       (int64_t)st__itemsize((st_dtype)p->t->dtype);
+                       (int64_t)st__itemsize(p->t->dtype);
   st__text_puts(&p->out, "[");
   if (is_hidden(p, 0, n)) st__text_puts(&p->out, "...");
   for (int64_t i = first_shown(p, n); i < n && goes_on(p);
@@ -297,7 +297,7 @@ static void add_size_suffix(printer *p, size_t *line) {
 }
 
 static void add_suffixes(printer *p, bool has_data) {
-  const st_dtype dtype = (st_dtype)p->t->dtype;
+  const st_dtype dtype = p->t->dtype;
   const st_dtype usual = st__default_dtype();
   size_t line = last_line(&p->out) + 2;
   bool show = dtype != usual;
@@ -338,7 +338,7 @@ static st_status write_text(const st_tensor *t, st_device device,
                .out = {.status = ST_OK}};
   const bool has_data = t->device == ST_DEVICE_CPU;
   p.summarize = t->numel > p.o.threshold;
-  p.is_complex = st__is_complex((st_dtype)t->dtype);
+  p.is_complex = st__is_complex(t->dtype);
   st__text_puts(&p.out, "tensor(");
   if (!has_data) {
     st__text_puts(&p.out, "...");
@@ -357,7 +357,7 @@ static st_status write_text(const st_tensor *t, st_device device,
  * conjugation and negation are resolved. */
 st_status st__tensor_text(const st_tensor *t, const st_print_options *options,
                           char **out) {
-  const st_device device = (st_device)t->device;
+  const st_device device = t->device;
   st_tensor *here = NULL;
   if (st__is_privateuse(t)) {
     const st_status status = st__to_cpu(t, &here);

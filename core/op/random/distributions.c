@@ -75,7 +75,7 @@ fail:
 }
 
 static st_status check_floating(const st_tensor *t) {
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   ST_TRY(st__check_cpu_or_meta(t));
   return st__is_floating(dtype) || st__is_complex(dtype)
        ? ST_OK : st__no_kernel_for(dtype);
@@ -127,14 +127,14 @@ static st_loop uniform_loop(const fill *f) {
 
 static st_status fill_uniform(st_tensor *t, double a, double b,
                               st_generator *g) {
-  const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_uniform,
+  const fill f = {.g = g, .dtype = t->dtype, .draw = draw_uniform,
                   .a = a, .b = b};
   return st__random_fill(t, f.g, uniform_loop(&f), &f);
 }
 
 /* t itself (retained), or a real view of a complex tensor; owned. */
 static st_status as_real(st_tensor *t, st_tensor **out) {
-  if (st__is_complex((st_dtype)t->dtype)) return st__view_as_real(t, out);
+  if (st__is_complex(t->dtype)) return st__view_as_real(t, out);
   st__tensor_retain(t);
   *out = t;
   return ST_OK;
@@ -261,7 +261,7 @@ static st_status normal_blocks(const fill *f, char *p, int64_t n) {
 
 static st_status fill_normal(st_tensor *t, double mean, double deviation,
                              st_generator *g) {
-  const fill f = {.g = g, .dtype = (st_dtype)t->dtype, .draw = draw_normal,
+  const fill f = {.g = g, .dtype = t->dtype, .draw = draw_normal,
                   .a = mean, .b = deviation};
   if (t->numel < 2 * PAIRS || !st__is_contiguous(t) || st__is_meta(t)) {
     return st__random_fill(t, f.g, fill_loop, &f);
@@ -279,7 +279,7 @@ static st_status normal(st_tensor *t, double mean, double deviation,
                     deviation);
   }
   /* Each part of a complex number has half of the variance. */
-  if (st__is_complex((st_dtype)t->dtype)) deviation /= sqrt(2);
+  if (st__is_complex(t->dtype)) deviation /= sqrt(2);
   ST_TRY(as_real(t, &real));
   const st_status status = fill_normal(real, mean, deviation, g);
   st__tensor_release(&real);
@@ -303,14 +303,14 @@ ST_BOXED(st__box_exponential_) {
   const double rate = st__to_float(&args[1], 1);
   st_tensor *t = args[0].u.tensor;
   ST_TRY(st__check_cpu_or_meta(t));
-  if (!st__is_floating((st_dtype)t->dtype)) {
-    return st__no_kernel_for((st_dtype)t->dtype);
+  if (!st__is_floating(t->dtype)) {
+    return st__no_kernel_for(t->dtype);
   }
   if (!(rate > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", rate);
   }
   const fill f = {.g = st__generator_of(&args[2]),
-                  .dtype = (st_dtype)t->dtype,
+                  .dtype = t->dtype,
                   .draw = draw_exponential, .a = rate};
   ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
   return st__return_self(args, rets);
@@ -330,7 +330,7 @@ static st_status check_probability(double p) {
 ST_BOXED(st__box_bernoulli__float) {
   st_tensor *t = args[0].u.tensor;
   const fill f = {.g = st__generator_of(&args[2]),
-                  .dtype = (st_dtype)t->dtype,
+                  .dtype = t->dtype,
                   .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
   ST_TRY(st__check_cpu_or_meta(t));
   ST_TRY(check_probability(f.a));
@@ -375,7 +375,7 @@ static void bernoulli_loop(char **data, const int64_t *strides, int64_t n0,
 /* Fills t with Bernoulli draws; p holds the probability of each element. */
 static st_status bernoulli(st_tensor *t, const st_tensor *p, st_generator *g) {
   bool bad = false;
-  const bernoulli_job c = {g, (st_dtype)t->dtype, (st_dtype)p->dtype, &bad};
+  const bernoulli_job c = {g, t->dtype, p->dtype, &bad};
   st_iter it;
   st_status status;
   ST_TRY(st__check_cpu_or_meta(t));
@@ -405,7 +405,7 @@ ST_BOXED(st__box_bernoulli__Tensor) {
 
 ST_BOXED(st__box_bernoulli) {
   const st_tensor *p = args[0].u.tensor;
-  const st_options o = {(st_dtype)p->dtype, (st_device)p->device};
+  const st_options o = {p->dtype, p->device};
   st_tensor *t = NULL;
   ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
   const st_status status = bernoulli(t, p, st__generator_of(&args[1]));

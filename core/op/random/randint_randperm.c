@@ -30,8 +30,8 @@ static void integer_loop(char **data, const int64_t *strides, int64_t n0,
 
 static st_status fill_integers(st_tensor *t, const integers *f) {
   ST_TRY(st__check_cpu_or_meta(t));
-  if (st__is_complex((st_dtype)t->dtype)) {
-    return st__no_kernel_for((st_dtype)t->dtype);
+  if (st__is_complex(t->dtype)) {
+    return st__no_kernel_for(t->dtype);
   }
   return st__random_fill(t, f->g, integer_loop, f);
 }
@@ -59,7 +59,7 @@ static int64_t smallest(st_dtype dtype) {
 
 /* random_ without bounds: integers from 0 to the largest. */
 static st_status random_full(st_tensor *t, st_generator *g) {
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   const integers f = {.g = g, .dtype = dtype,
                       .range = (uint64_t)largest(dtype) + 1,
                       .wide = dtype == ST_INT64 || dtype == ST_FLOAT64};
@@ -69,7 +69,7 @@ static st_status random_full(st_tensor *t, st_generator *g) {
 /* Integers from first to last, inclusive. */
 static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                                 st_generator *g) {
-  const st_dtype dtype = (st_dtype)t->dtype;
+  const st_dtype dtype = t->dtype;
   if (first > last) {
     return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
                     (long long)first, (long long)last + 1);
@@ -110,7 +110,7 @@ ST_BOXED(st__box_random__from) {
   st_tensor *t = args[0].u.tensor;
   st_generator *g = st__generator_of(&args[3]);
   if (st__is_none(&args[2])) {
-    const int64_t last = largest((st_dtype)t->dtype);
+    const int64_t last = largest(t->dtype);
     ST_TRY(random_between(t, args[1].u.i, last, g));
     return st__return_self(args, rets);
   }
@@ -205,7 +205,7 @@ ST_BOXED(st__box_randint_low_generator) {
 
 static st_status new_like(const st_tensor *self, const st_value *options,
                           st_tensor **out) {
-  st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  st_options o = {self->dtype, self->device};
   ST_TRY(st__read_options(options, &o));
   const int64_t format = st__to_int(&options[4], ST_FORMAT_PRESERVE);
   return st__new_empty_like(self, o, (st_format)format, out);

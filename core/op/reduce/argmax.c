@@ -10,7 +10,7 @@
 
 static st_status get_checked_dims(const st_run *r, st_dims *d) {
   ST_TRY(st__get_dims(r, d));
-  const st_dtype dtype = (st_dtype)d->self->dtype;
+  const st_dtype dtype = d->self->dtype;
   if (st__is_complex(dtype) && d->self->numel > 0) {
     return st__no_kernel_for(dtype);
   }
@@ -29,7 +29,7 @@ static st_status run(st_run *r, st_tensor *values, st_tensor *indices) {
   ST_TRY(st__get_dims(r, &d));
   if (d.self->numel == 0) return ST_OK;
   const st_kernel_id kernel = r->row->kernel;
-  const st_dtype self = (st_dtype)d.self->dtype;
+  const st_dtype self = d.self->dtype;
   const st_dtype acc = st__is_reduced_float(self) ? ST_FLOAT32 : self;
   const st_value *base = st__named_arg(r, "base");
   st_reduction red = {
@@ -52,7 +52,7 @@ st_status st__argmax_impl(st_run *r) { return run(r, NULL, r->out[0]); }
 st_status st__max_dim_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_checked_dims(r, &d));
-  ST_TRY(st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype));
+  ST_TRY(st__set_reduced(r, 0, &d, d.self->dtype));
   return st__set_reduced(r, 1, &d, ST_INT64);
 }
 

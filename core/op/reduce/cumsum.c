@@ -26,11 +26,11 @@ st_status st__asked_dtype(const st_run *r, st_dtype otherwise,
 }
 
 st_status st__cumsum_meta(st_run *r) {
-  const st_dtype self = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype self = st__arg_tensor(r, 0)->dtype;
   const bool exact = self == ST_BOOL || st__is_integral(self);
   st_dtype dtype = exact ? ST_INT64 : self;
   int dim;
-  if (r->given[0]) dtype = (st_dtype)r->given[0]->dtype;
+  if (r->given[0]) dtype = r->given[0]->dtype;
   ST_TRY(get_dim(r, &dim));
   ST_TRY(st__asked_dtype(r, dtype, &dtype));
   if (dtype == ST_BOOL) return st__no_kernel_for(dtype);
@@ -39,7 +39,7 @@ st_status st__cumsum_meta(st_run *r) {
 
 st_status st__logcumsumexp_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   int dim;
   ST_TRY(get_dim(r, &dim));
   if (!st__is_floating(d) && !st__is_complex(d) && self->numel > 0) {
@@ -50,7 +50,7 @@ st_status st__logcumsumexp_meta(st_run *r) {
 
 st_status st__scan_impl(st_run *r) {
   st_tensor *self = st__arg_tensor(r, 0), *in = NULL;
-  const st_dtype dtype = (st_dtype)r->out[0]->dtype;
+  const st_dtype dtype = r->out[0]->dtype;
   st_loop loop;
   st_lines lines;
   int dim;
@@ -73,7 +73,7 @@ st_status st__scan_impl(st_run *r) {
 /* -- cummax, cummin ------------------------------------------------------- */
 
 st_status st__cummax_meta(st_run *r) {
-  const st_dtype self = (st_dtype)st__arg_tensor(r, 0)->dtype;
+  const st_dtype self = st__arg_tensor(r, 0)->dtype;
   int dim;
   ST_TRY(get_dim(r, &dim));
   if (st__is_complex(self)) return st__no_kernel_for(self);
@@ -90,7 +90,7 @@ st_status st__cummax_impl(st_run *r) {
   int dim;
   ST_TRY(get_dim(r, &dim));
   if (self->numel == 0) return ST_OK;
-  ST_TRY(st__find_kernel(r->row->kernel, (st_dtype)self->dtype, &loop));
+  ST_TRY(st__find_kernel(r->row->kernel, self->dtype, &loop));
   st__lines_init(&lines, 3, (st_tensor *[]){r->out[0], r->out[1], self},
                  dim);
   return st__lines_run_all(&lines, loop, &from, r->row->kernel);

@@ -7,7 +7,7 @@
 
 ST_BOXED(st__box_nanmean) {
   const st_tensor *self = args[0].u.tensor;
-  const st_dtype d = (st_dtype)self->dtype;
+  const st_dtype d = self->dtype;
   const st_dtype asked = st__is_none(&args[3]) ? d : (st_dtype)args[3].u.i;
   st_op_scope c = {.n = 0};
   if (!st__is_floating(d) && !st__is_complex(d)) {

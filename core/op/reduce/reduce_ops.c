@@ -9,7 +9,7 @@
 
 /* -- Helpers -------------------------------------------------------------- */
 
-static st_dtype dtype_of(const st_tensor *t) { return (st_dtype)t->dtype; }
+static st_dtype dtype_of(const st_tensor *t) { return t->dtype; }
 
 /* The dtype that elements of dtype d are accumulated in. */
 static st_dtype acc_dtype(st_dtype d) {

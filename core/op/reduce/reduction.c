@@ -489,7 +489,7 @@ static st_status find_loops(job *b, st_dtype dtype) {
 }
 
 static st_loop find_store(const job *b, const st_tensor *out, int pass) {
-  return out ? st__copy_kernel((st_dtype)out->dtype, pass_of(b, pass)->acc)
+  return out ? st__copy_kernel(out->dtype, pass_of(b, pass)->acc)
              : NULL;
 }
 
@@ -513,10 +513,10 @@ st_status st__reduce(st_reduction *r, const st_tensor *in, uint64_t dims,
                      bool keepdim) {
   job b;
   b.r = r;
-  ST_TRY(find_loops(&b, (st_dtype)in->dtype));
+  ST_TRY(find_loops(&b, in->dtype));
   make_loop_nest(&b.body, r, in, dims, keepdim);
   if (b.body.kept.total == 0) return ST_OK;
-  split(&b.body, (int64_t)st__itemsize((st_dtype)in->dtype));
+  split(&b.body, (int64_t)st__itemsize(in->dtype));
   r->count = b.body.reduced.total * b.body.segments;
   b.out[0] = r->out_first ? st__data(r->out_first) : NULL;
   b.out[1] = r->out_last ? st__data(r->out_last) : NULL;

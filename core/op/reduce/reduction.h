@@ -74,7 +74,7 @@ st_scalar st__highest(st_dtype d);
 
 /* t's stride along dimension i in bytes; 0 if t is NULL. */
 static inline int64_t st__stride_of(const st_tensor *t, int i) {
-  return t ? t->strides[i] * (int64_t)st__itemsize((st_dtype)t->dtype) : 0;
+  return t ? t->strides[i] * (int64_t)st__itemsize(t->dtype) : 0;
 }
 
 /* -- For meta functions --------------------------------------------------- */

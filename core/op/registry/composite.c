@@ -136,8 +136,8 @@ st_status st__compose_self(st_op_id id, int n, const st_value *args,
   }
   if (st__scope_ok(&c) && self->dtype != value->dtype) {
     c.status = st__fail(ST_BAD_DTYPE, "self has dtype %s, but the result is "
-                        "%s", st__dtype_name((st_dtype)self->dtype),
-                        st__dtype_name((st_dtype)value->dtype));
+                        "%s", st__dtype_name(self->dtype),
+                        st__dtype_name(value->dtype));
   }
   return st__scope_return(&c, st__apply2(&c, ST_OP_copy_, self, value), rets);
 }

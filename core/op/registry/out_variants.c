@@ -25,8 +25,8 @@ static st_status check_device(const st_tensor *out, const st_tensor *value) {
 static st_status check_out(const st_tensor *out, const st_tensor *value) {
   if (out->dtype != value->dtype) {
     return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
-                    st__dtype_name((st_dtype)out->dtype),
-                    st__dtype_name((st_dtype)value->dtype));
+                    st__dtype_name(out->dtype),
+                    st__dtype_name(value->dtype));
   }
   return check_device(out, value);
 }
@@ -57,7 +57,7 @@ st_status st__assign_out(st_tensor *out, const st_tensor *value) {
 }
 
 st_status st__cast_out(st_tensor *out, const st_tensor *value) {
-  ST_TRY(st__check_castable((st_dtype)value->dtype, out));
+  ST_TRY(st__check_castable(value->dtype, out));
   ST_TRY(check_device(out, value));
   return assign(out, value);
 }
@@ -78,7 +78,7 @@ static st_status target_of(st_tensor *out, const st_value *size,
     *target = out;
     return ST_OK;
   }
-  const st_options o = {(st_dtype)out->dtype, (st_device)out->device};
+  const st_options o = {out->dtype, out->device};
   return st__new_empty(o, n, size->u.ints, ST_FORMAT_CONTIGUOUS, target);
 }
 

@@ -82,7 +82,7 @@ static st_status snapshot(const st_value *v, st_value *out) {
   for (uint32_t i = 0; i < n; i++) {
     st_tensor *copy = NULL;
     if (!is_shared(t[i])) continue;
-    const st_status status = st__clone(t[i], (st_dtype)t[i]->dtype,
+    const st_status status = st__clone(t[i], t[i]->dtype,
                                        ST_FORMAT_PRESERVE, &copy);
     if (status != ST_OK) {
       st__value_clear(out);

@@ -56,7 +56,7 @@ static st_status check_device(const st_call *call, int i, const st_tensor *t,
   }
   return st__fail(ST_BAD_VALUE, "argument '%s' is on device '%s', but the "
                   "kernel runs on '%s'", call->schema->args[i].name,
-                  st__device_name((st_device)t->device),
+                  st__device_name(t->device),
                   st__device_name(device));
 }
 
@@ -90,10 +90,10 @@ static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
 }
 
 st_status st__check_castable(st_dtype result, const st_tensor *out) {
-  if (st__can_cast(result, (st_dtype)out->dtype)) return ST_OK;
+  if (st__can_cast(result, out->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "the result has dtype %s, which cannot be "
                   "cast to out's dtype %s", st__dtype_name(result),
-                  st__dtype_name((st_dtype)out->dtype));
+                  st__dtype_name(out->dtype));
 }
 
 static st_status check_given(const st_run *r, const st_tensor *given,
@@ -103,12 +103,12 @@ static st_status check_given(const st_run *r, const st_tensor *given,
   if (r->casts_out) ST_TRY(st__check_castable(dtype, given));
   if (given->dtype != dtype && !r->casts_out) {
     return st__fail(ST_BAD_DTYPE, "%s has dtype %s, but the result is %s",
-                    what, st__dtype_name((st_dtype)given->dtype),
+                    what, st__dtype_name(given->dtype),
                     st__dtype_name(dtype));
   }
   if (given->device != r->device) {
     return st__fail(ST_BAD_VALUE, "%s is on device '%s', but the result is on "
-                    "'%s'", what, st__device_name((st_device)given->device),
+                    "'%s'", what, st__device_name(given->device),
                     st__device_name(r->device));
   }
   if (r->variant == ST_INPLACE && !st__has_sizes(given, ndim, sizes)) {
@@ -151,7 +151,7 @@ static st_status resize(st_tensor *t, int ndim, const int64_t *sizes,
   ST_TRY(st__tensor_resize_out(t, ndim, sizes, ST_FORMAT_CONTIGUOUS));
   if (!strides) return ST_OK;
   ST_TRY(st__nbytes_of(ndim, sizes, strides, t->offset,
-                       st__itemsize((st_dtype)t->dtype), &nbytes));
+                       st__itemsize(t->dtype), &nbytes));
   if (nbytes > t->storage->nbytes) {
     ST_TRY(st__storage_resize(t->storage, nbytes));
   }
@@ -235,7 +235,7 @@ st_status st__forbid_alias(st_run *r, int i, const st_tensor *in) {
       st__overlap(r->given[i], in) == ST_OVERLAP_NO) {
     return ST_OK;
   }
-  return make_proxy(r, i, NULL, (st_dtype)r->out[i]->dtype);
+  return make_proxy(r, i, NULL, r->out[i]->dtype);
 }
 
 st_status st__set_output_strided(st_run *r, int i, int ndim,

@@ -81,10 +81,10 @@ static st_status result_sizes(const st_value *list, const st_tensor *like,
 }
 
 static st_status check_out(const st_tensor *out, st_dtype dtype) {
-  if (st__can_cast(dtype, (st_dtype)out->dtype)) return ST_OK;
+  if (st__can_cast(dtype, out->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s cannot be cast to out's dtype %s",
                   st__dtype_name(dtype),
-                  st__dtype_name((st_dtype)out->dtype));
+                  st__dtype_name(out->dtype));
 }
 
 st_status st__cat_meta(st_run *r) {
@@ -101,7 +101,7 @@ st_status st__cat_meta(st_run *r) {
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   if (r->given[0]) {
     ST_TRY(check_out(r->given[0], dtype));
-    dtype = (st_dtype)r->given[0]->dtype;
+    dtype = r->given[0]->dtype;
   }
   ST_TRY(st__format_strides(ndim, sizes, like ? common_format(list)
                                               : ST_FORMAT_CONTIGUOUS,

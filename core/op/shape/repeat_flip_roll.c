@@ -67,7 +67,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
 
 ST_BOXED(st__box_repeat) {
   const st_tensor *self = args[0].u.tensor;
-  const st_options o = {(st_dtype)self->dtype, (st_device)self->device};
+  const st_options o = {self->dtype, self->device};
   st_tensor *out = NULL, *to = NULL, *from = NULL;
   st_status status;
   tiles t;
@@ -209,11 +209,11 @@ ST_BOXED(st__box_repeat_interleave_self_int) {
 ST_BOXED(st__box_repeat_interleave_self_Tensor) {
   const st_tensor *repeats = args[1].u.tensor;
   st_tensor *here = NULL, *counts = NULL;
-  if (!st__is_integral((st_dtype)repeats->dtype) || repeats->ndim > 1 ||
+  if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
       st__is_meta(repeats)) {
     return st__fail(ST_BAD_TYPE, "repeats must be a vector of integers with "
                     "data, not %s of shape %s",
-                    st__dtype_name((st_dtype)repeats->dtype),
+                    st__dtype_name(repeats->dtype),
                     ST_SHAPE_TEXT(repeats));
   }
   ST_TRY(st__to_cpu(repeats, &here));
@@ -232,7 +232,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
 /* Copies self to out, with negative source strides along dims. */
 static st_status move_reversed(const st_tensor *out, const st_tensor *self,
                                uint64_t dims) {
-  const st_dtype dtype = (st_dtype)self->dtype;
+  const st_dtype dtype = self->dtype;
   const int64_t size = (int64_t)st__itemsize(dtype);
   const char *src = st__data(self);
   st_move m;
@@ -251,8 +251,8 @@ static st_status move_reversed(const st_tensor *out, const st_tensor *self,
 
 ST_BOXED(st__box_flip) {
   const st_tensor *self = args[0].u.tensor;
-  const st_dtype dtype = (st_dtype)self->dtype;
-  const st_options o = {dtype, (st_device)self->device};
+  const st_dtype dtype = self->dtype;
+  const st_options o = {dtype, self->device};
   uint64_t dims = 0;
   st_tensor *out = NULL;
   ST_TRY(st__check_cpu_or_meta(self));
@@ -423,8 +423,8 @@ static st_status check_one_dtype(const st_value *list) {
     const st_tensor *t = list->u.tensors[i];
     if (t->dtype != list->u.tensors[0]->dtype) {
       return st__fail(ST_BAD_DTYPE, "all tensors must have the same dtype, "
-                      "not %s and %s", st__dtype_name((st_dtype)t->dtype),
-                      st__dtype_name((st_dtype)list->u.tensors[0]->dtype));
+                      "not %s and %s", st__dtype_name(t->dtype),
+                      st__dtype_name(list->u.tensors[0]->dtype));
     }
   }
   return ST_OK;

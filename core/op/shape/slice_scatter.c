@@ -183,7 +183,7 @@ ST_BOXED(st__box_diagonal_scatter) {
 /* A copy of self's whole storage, viewed with self's sizes, strides and offset.
  */
 static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
-  const int64_t unit = (int64_t)st__itemsize((st_dtype)self->dtype);
+  const int64_t unit = (int64_t)st__itemsize(self->dtype);
   const int64_t all = (int64_t)self->storage->nbytes / unit, one = 1;
   const st_value line[] = {st__of_tensor(self), st__of_ints(&all, 1),
                            st__of_ints(&one, 1), st__of_int(0)};

@@ -353,7 +353,7 @@ ST_BOXED(st__box_narrow) {
 ST_BOXED(st__box_narrow_tensor) {
   st_value start;
   if (st__to_tensor(&args[2])->ndim != 0 ||
-      !st__is_integral((st_dtype)st__to_tensor(&args[2])->dtype)) {
+      !st__is_integral(st__to_tensor(&args[2])->dtype)) {
     return st__fail(ST_BAD_DTYPE, "start must be a 0-dimensional tensor of "
                     "integers");
   }
@@ -423,7 +423,7 @@ static st_status view_half(const st_value *args, int64_t which,
 }
 
 ST_BOXED(st__box_real) {
-  return st__is_complex((st_dtype)st__self_of(args)->dtype)
+  return st__is_complex(st__self_of(args)->dtype)
        ? view_half(args, 0, rets) : st__return_self(args, rets);
 }
 

@@ -86,7 +86,7 @@ static st_status check_shapes(const st_run *r, const query *q) {
   if (!q->sorter) return ST_OK;
   if (q->sorter->dtype != ST_INT64) {
     return st__fail(ST_BAD_DTYPE, "sorter must have dtype int64, not %s",
-                    st__dtype_name((st_dtype)q->sorter->dtype));
+                    st__dtype_name(q->sorter->dtype));
   }
   if (st__same_sizes(q->sorter, s)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "sorter has shape %s, sorted_sequence %s",
@@ -159,7 +159,7 @@ static void search_some(void *ctx, int64_t begin, int64_t end) {
 /* All tensors are contiguous; out is int64. */
 static st_status search(const query *q, const st_tensor *sequence,
                         const st_tensor *values, st_tensor *out) {
-  const st_dtype d = (st_dtype)values->dtype;
+  const st_dtype d = values->dtype;
   const int64_t length = sequence->sizes[sequence->ndim - 1];
   const int64_t itemsize = (int64_t)st__itemsize(d);
   job b = {{length, q->right, q->base}, st__kernel(ST_K_search, d),

@@ -34,7 +34,7 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end) {
 /* Sorts along dim. The operands have the same rank; either output may be
  * NULL. */
 static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
-  const st_dtype dtype = (st_dtype)t[2]->dtype;
+  const st_dtype dtype = t[2]->dtype;
   job b = {.order = order};
   ST_TRY(st__find_kernel(ST_K_sort, dtype, &b.loop));
   st__lines_init(&b.lines, 3, t, dim);
@@ -81,8 +81,7 @@ static st_status sort_into(st_sort order, st_tensor *values,
   ST_TRY_FAIL(with_dim(values, missing, dim, &t[0]));
   ST_TRY_FAIL(with_dim(indices, missing, dim, &t[1]));
   if (shared) {
-    ST_TRY_FAIL(st__clone(in, (st_dtype)in->dtype, ST_FORMAT_PRESERVE,
-                          &t[2]));
+    ST_TRY_FAIL(st__clone(in, in->dtype, ST_FORMAT_PRESERVE, &t[2]));
   } else {
     ST_TRY_FAIL(with_dim(in, false, dim, &t[2]));
   }
@@ -115,8 +114,8 @@ static st_status check_k(const st_tensor *self, int dim, int64_t k,
 
 static st_status get_dim(const st_run *r, int *dim) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  if (st__is_complex((st_dtype)self->dtype)) {
-    return st__no_kernel_for((st_dtype)self->dtype);
+  if (st__is_complex(self->dtype)) {
+    return st__no_kernel_for(self->dtype);
   }
   return st__wrap_dim(int_arg(r, "dim", -1), self->ndim, dim);
 }
@@ -134,7 +133,7 @@ static st_status set_like_self(st_run *r, int i, st_dtype dtype) {
 st_status st__sort_meta(st_run *r) {
   int dim;
   ST_TRY(get_dim(r, &dim));
-  ST_TRY(set_like_self(r, 0, (st_dtype)st__arg_tensor(r, 0)->dtype));
+  ST_TRY(set_like_self(r, 0, st__arg_tensor(r, 0)->dtype));
   return set_like_self(r, 1, ST_INT64);
 }
 
@@ -147,7 +146,7 @@ st_status st__argsort_meta(st_run *r) {
 st_status st__msort_meta(st_run *r) {
   int dim;
   ST_TRY(get_dim(r, &dim));
-  return set_like_self(r, 0, (st_dtype)st__arg_tensor(r, 0)->dtype);
+  return set_like_self(r, 0, st__arg_tensor(r, 0)->dtype);
 }
 
 static st_status sort_all(st_run *r, st_tensor *values, st_tensor *indices,
@@ -186,8 +185,7 @@ st_status st__topk_meta(st_run *r) {
   ST_TRY(check_k(self, dim, k, 0));
   memcpy(sizes, self->sizes, (size_t)self->ndim * sizeof *sizes);
   if (self->ndim) sizes[dim] = k;
-  ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL,
-                        (st_dtype)self->dtype));
+  ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL, self->dtype));
   return st__set_output(r, 1, self->ndim, sizes, NULL, ST_INT64);
 }
 
@@ -208,7 +206,7 @@ static st_status set_picked(st_run *r, int dim) {
   st_dims d = {st__arg_tensor(r, 0), UINT64_C(1) << dim,
                int_arg(r, "keepdim", 0)};
   ST_TRY(st__check_not_empty(&d));
-  ST_TRY(st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype));
+  ST_TRY(st__set_reduced(r, 0, &d, d.self->dtype));
   return st__set_reduced(r, 1, &d, ST_INT64);
 }
 
@@ -260,7 +258,7 @@ st_status st__median_meta(st_run *r) {
   int dim;
   ST_TRY(get_dim(r, &dim));
   ST_TRY(st__get_dims(r, &d));
-  return st__set_reduced(r, 0, &d, (st_dtype)d.self->dtype);
+  return st__set_reduced(r, 0, &d, d.self->dtype);
 }
 
 /* Sorts all elements as one line. The median of an empty tensor is NaN,
@@ -273,7 +271,7 @@ static st_status median_of_all(st_run *r, bool skip_nan) {
   if (self->numel == 0) {
     double nan = NAN;
     char *data[] = {st__data(r->out[0]), (char *)&nan};
-    st__copy_kernel((st_dtype)self->dtype, ST_FLOAT64)(
+    st__copy_kernel(self->dtype, ST_FLOAT64)(
       data, (int64_t[]){0, 0, 0, 0}, 1, 1, NULL);
     return ST_OK;
   }

@@ -75,7 +75,7 @@ static st_tensor *among_many(st_op_scope *c, const st_tensor *elements,
 }
 
 static st_status check_isin(const st_tensor *t) {
-  const st_dtype d = (st_dtype)t->dtype;
+  const st_dtype d = t->dtype;
   return d == ST_BOOL || st__is_complex(d) ? st__no_kernel_for(d) : ST_OK;
 }
 
