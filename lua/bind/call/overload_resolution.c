@@ -79,11 +79,16 @@ static bool push_keyword(st__frame *f, const char *name) {
   return true;
 }
 
+/* Most names differ in their first letter. */
+static inline bool same_text(const char *a, const char *b) {
+  return *a == *b && strcmp(a, b) == 0;
+}
+
 /* NumPy's name for an argument, or NULL. */
 static const char *synonym(const char *name) {
-  if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) return "axis";
-  if (strcmp(name, "correction") == 0) return "ddof";
-  return strcmp(name, "keepdim") == 0 ? "keepdims" : NULL;
+  if (same_text(name, "dim") || same_text(name, "dims")) return "axis";
+  if (same_text(name, "correction")) return "ddof";
+  return same_text(name, "keepdim") ? "keepdims" : NULL;
 }
 
 /* Pushes the keyword for argument i; returns its stack index, or 0. [+0|1] */
@@ -155,7 +160,7 @@ static void push_tensors(st__frame *f, int idx, int n) {
 
 static int self_index(const st__frame *f) {
   for (int i = 0; i < f->nargs; i++) {
-    if (strcmp(f->schema[i].name, "self") == 0) return i;
+    if (same_text(f->schema[i].name, "self")) return i;
   }
   return 0;
 }
@@ -165,7 +170,7 @@ static bool fill_absent(st__frame *f, int i, const st_arg *a, bool is_nil) {
   if (a->has_default) {
     f->args[i] = a->default_value;
     /* Lua counts indices from 1, also those in tensors. */
-    if (a->type == ST_TYPE_INT && strcmp(a->name, "base") == 0) {
+    if (a->type == ST_TYPE_INT && same_text(a->name, "base")) {
       f->args[i] = st__int_arg(1);
     }
     return true;
@@ -222,8 +227,8 @@ static int positional_index(const st__frame *f, int i, int self) {
 
 /* Note [alpha is a keyword]. */
 static bool is_alpha(const st__frame *f, const st_arg *a, int i) {
-  return i == 2 && f->is_packet && strcmp(a->name, "alpha") == 0 &&
-         strcmp(a[-1].name, "other") == 0;
+  return i == 2 && f->is_packet && same_text(a->name, "alpha") &&
+         same_text(a[-1].name, "other");
 }
 
 static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
@@ -238,21 +243,22 @@ static bool fill_one(st__frame *f, int i, const st_arg *a, int self) {
 }
 
 static bool is_name_of(const st_arg *a, const char *key) {
+  if (same_text(a->name, key)) return true;
   const char *other = synonym(a->name);
-  return strcmp(a->name, key) == 0 || (other && strcmp(other, key) == 0);
+  return other && same_text(other, key);
 }
 
 /* True if the keyword was used for argument i. */
 static bool is_used(st__frame *f, int i, const char *key) {
   const st_arg *a = &f->schema[i];
   if (f->source[i] <= f->keywords || (i == 0 && f->has_tensors)) return false;
-  if (is_output(a) && strcmp(key, "out") == 0) return true;
+  if (is_output(a) && same_text(key, "out")) return true;
   if (!is_name_of(a, key)) return false;
   lua_pushstring(f->L, key);                           /* [+1] */
   lua_rawget(f->L, f->keywords);                       /* [-1, +1] */
   const bool same = lua_rawequal(f->L, -1, f->source[i]);
   lua_pop(f->L, 1);                                    /* [-1] */
-  return same || strcmp(a->name, key) == 0;
+  return same || same_text(a->name, key);
 }
 
 static bool keyword_mismatch(st__frame *f, const char *key) {
@@ -261,7 +267,7 @@ static bool keyword_mismatch(st__frame *f, const char *key) {
       return mismatch(f, "argument '%s' is given twice", f->schema[i].name);
     }
   }
-  if (strcmp(key, "out") == 0) {
+  if (same_text(key, "out")) {
     return mismatch(f, "has no variant with out=");
   }
   mismatch(f, "has no argument '%.40s'", key);
