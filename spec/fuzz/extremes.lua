@@ -32,12 +32,6 @@ function M.places(call)
   return out
 end
 
-local function contents(tensors)
-  local out = {}
-  for i, t in ipairs(tensors) do out[i] = values.contents(t) end
-  return out
-end
-
 --- As a number, also of an exact integer.
 local function value(n)
   return type(n) == "number" and n or tonumber((tostring(n):gsub("LL$", "")))
@@ -61,7 +55,7 @@ end
 --- What is wrong about a call, or nil: it must fail with a message and leave
 -- its inputs alone, or give tensors whose elements are readable.
 local function check(call)
-  local holding = contents(call.tensors)
+  local holding = values.all_contents(call.tensors)
   local began = clock()
   local results = {pcall(call.run)}
   local took = clock() - began

@@ -28,15 +28,9 @@ function M.live()
   return out
 end
 
-local function contents(tensors)
-  local out = {}
-  for i, t in ipairs(tensors) do out[i] = values.contents(t) end
-  return out
-end
-
 --- Runs a round: did its call go through, and what promise it broke, if any.
 function M.check(round)
-  local before = contents(round.tensors)
+  local before = values.all_contents(round.tensors)
   -- bincount of a large number may ask for all the memory of the machine
   local limit = st.memory.set_limit(LARGEST)
   local ok, why = pcall(round.run)

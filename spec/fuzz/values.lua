@@ -514,4 +514,11 @@ function M.show(v)
   return "{" .. concat(out, ", ") .. "}"
 end
 
+--- The contents of each tensor in a list.
+function M.all_contents(tensors)
+  local out = {}
+  for i, t in ipairs(tensors) do out[i] = M.contents(t) end
+  return out
+end
+
 return M

@@ -192,17 +192,11 @@ local WITHOUT_MEMORY = {
   ["aten::frexp.Tensor_out"] = true, -- hardly a case fits it: above instead
 }
 
-local function contents(tensors)
-  local out = {}
-  for i, t in ipairs(tensors) do out[i] = values.contents(t) end
-  return out
-end
-
 --- What is wrong about the k-th allocation's failing, as a text, or nil, and
 -- true when the call makes fewer of them.
 local function fail_one(call, k)
   local round = call.make()
-  local holding = contents(round.tensors)
+  local holding = values.all_contents(round.tensors)
   st.memory_fail_at(k)
   local ok, message = pcall(round.run)
   local left = st.memory_fail_at(0)
