@@ -49,7 +49,10 @@ static bool is_recorded(const st_rule *r, const st_value *args) {
 
 /* -- The node ------------------------------------------------------------- */
 
-static int count_bits(uint64_t mask) { return __builtin_popcountll(mask); }
+/* Most masks are 0; the instruction that counts is not in base x86-64. */
+static int count_bits(uint64_t mask) {
+  return mask ? __builtin_popcountll(mask) : 0;
+}
 
 static int saved_count(const st_rule *r) {
   return count_bits(r->args) + count_bits(r->results) +
@@ -58,14 +61,16 @@ static int saved_count(const st_rule *r) {
 
 static void release_record(st_node *n) {
   st_rule_node *const rec = (st_rule_node *)(void *)n;
-  for (int i = 0; i < saved_count(rec->rule); i++) {
+  const int nsaved = saved_count(rec->rule);
+  for (int i = 0; i < nsaved; i++) {
     st__saved_release(&rec->args[i]);
   }
 }
 
 static void free_record(st_node *n) {
   st_rule_node *const rec = (st_rule_node *)(void *)n;
-  for (int i = 0; i < saved_count(rec->rule); i++) {
+  const int nsaved = saved_count(rec->rule);
+  for (int i = 0; i < nsaved; i++) {
     st__saved_clear(&rec->args[i]);
   }
   st__rule_release(rec->rule);

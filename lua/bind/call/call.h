@@ -54,6 +54,7 @@ struct st__frame {
   int nargs, nrets;
   int first, npos;   /* positional arguments: stack index, count */
   int keywords;      /* stack index of the keyword table, or 0 */
+  int nkeywords;     /* keywords in it */
   bool is_method;    /* the first one is `self`, whatever its index */
   bool is_complete;  /* arguments in schema order, keyword-only ones too */
   bool allow_wrap;   /* a number may be passed for a Tensor */
@@ -102,7 +103,7 @@ typedef struct st__packet {
 } st__packet;
 
 /* Selects an overload and fills f; false when none fits. The caller has set h,
- * L, first, npos, keywords, is_method and is_complete. */
+ * L, first, npos, keywords, nkeywords, is_method and is_complete. */
 bool st__resolve(st__frame *f, const st__packet *p);
 /* The same with one overload. */
 bool st__match_overload(st__frame *f, const st_op *op);

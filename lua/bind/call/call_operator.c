@@ -209,7 +209,11 @@ static int written_source(const st__frame *f, int r) {
 static int returned_source(const st__frame *f, const st_value *v) {
   for (int i = 0; i < f->nargs; i++) {
     const int at = f->source[i];
-    if (at && st__to_tensor(f->h, f->L, at) == v->u.tensor) return at;
+    const bool is_same = f->args[i].tag == ST_TAG_TENSOR &&
+                         f->args[i].u.tensor == v->u.tensor;
+    if (at && is_same && st__to_tensor(f->h, f->L, at) == v->u.tensor) {
+      return at;
+    }
   }
   return 0;
 }
@@ -314,14 +318,15 @@ static bool may_own(const st_arg *ret) {
 /* Classifies the last argument. A table with names holds keywords; if it has
  * a list, too, that is the last positional argument: x:sum {1, keepdim = true}.
  */
-static void split_keywords(st__frame *f, const char *name, int top) {
+static void split_keywords(st__frame *f, const st__packet *p, int top) {
   lua_State *L = f->L;
   const unsigned parts = top >= f->first && lua_istable(L, top)
-                         ? st__table_parts(L, top) : 0;
+                         ? st__count_names(L, top, &f->nkeywords) : 0;
   const bool has_list = parts & ST_PART_LIST;
   if (parts & ST_PART_OTHER && (has_list || !(parts & ST_PART_NAMES))) {
     st__error(f->h, L, ST_BAD_TYPE, "%s: a list must have no nil and no other "
-              "keys, but element %d is nil", name, (int)lua_objlen(L, top) + 1);
+              "keys, but element %d is nil", st__short_name(p->name),
+              (int)lua_objlen(L, top) + 1);
   }
   f->keywords = parts & ST_PART_NAMES ? top : 0;
   f->npos = top - f->first + 1 - (f->keywords && !has_list);
@@ -334,7 +339,7 @@ void st__resolve_frame(st__state *h, lua_State *L, st__packet *p, int first,
   f->h = h;
   f->L = L;
   f->first = first;
-  split_keywords(f, st__short_name(p->name), top);
+  split_keywords(f, p, top);
   if (st__resolve(f, p)) return;
   st__refresh(h, L, p);
   if (st__resolve(f, p)) return;

@@ -58,10 +58,9 @@ static bool push_out(st__frame *f, int k) {
 
 static bool is_output(const st_arg *a) { return a->is_write && a->kwarg_only; }
 
-/* 1-based index of argument i among the outputs; 0 if it is not an output. */
+/* 1-based index of argument i among the outputs. */
 static int output_number(const st__frame *f, int i) {
   int k = 0;
-  if (!is_output(&f->schema[i])) return 0;
   for (int j = 0; j <= i; j++) k += is_output(&f->schema[j]);
   return k;
 }
@@ -95,11 +94,11 @@ static const char *synonym(const char *name) {
 static int find_keyword(st__frame *f, int i, const st_arg *a) {
   lua_State *L = f->L;
   if (!f->keywords) return 0;
+  if (f->nused == f->nkeywords && !is_output(a)) return 0;
   if (push_keyword(f, a->name)) return lua_gettop(L);
   const char *other = synonym(a->name);
   if (other && push_keyword(f, other)) return lua_gettop(L);
-  const int k = output_number(f, i);
-  return k && push_out(f, k) ? lua_gettop(L) : 0;
+  return is_output(a) && push_out(f, output_number(f, i)) ? lua_gettop(L) : 0;
 }
 
 /* -- Lists passed as separate numbers ------------------------------------- */
@@ -297,23 +296,12 @@ static bool take_requires_grad(st__frame *f, const char *key) {
   return is_flag;
 }
 
-/* Number of keys in the table of keywords that are not elements of its list. */
-static int count_keywords(lua_State *L, int idx, int64_t listed) {
-  int n = 0;
-  lua_pushnil(L);                         /* [+1] */
-  while (lua_next(L, idx)) {              /* [-1, +0|2] */
-    n += !st__is_list_key(L, -2, listed);
-    lua_pop(L, 1);                        /* [-1] */
-  }
-  return n;
-}
-
 /* True if every keyword was used. A keyword is unused if its argument was also
  * given by position, or if the schema has no such argument. */
 static bool check_keywords(st__frame *f) {
   lua_State *L = f->L;
+  if (f->nkeywords == f->nused) return true;
   const int64_t listed = (int64_t)lua_objlen(L, f->keywords);
-  if (count_keywords(L, f->keywords, listed) == f->nused) return true;
   lua_pushnil(L);                         /* [+1] */
   while (lua_next(L, f->keywords)) {      /* [-1, +0|2] */
     lua_pop(L, 1);                        /* [-1] */

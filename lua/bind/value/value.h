@@ -58,6 +58,9 @@ void st__open_shape(st__state *h, lua_State *L);  /* [0], core at the top */
  * are strings; other keys, as the elements behind a nil. */
 enum { ST_PART_LIST = 1, ST_PART_NAMES = 2, ST_PART_OTHER = 4 };
 unsigned st__table_parts(lua_State *L, int idx);
+/* The same; *names gets the number of keys that are strings, without the n of
+ * table.pack. */
+unsigned st__count_names(lua_State *L, int idx, int *names);
 /* True if the value at idx is an integer from 1 to n. */
 bool st__is_list_key(lua_State *L, int idx, int64_t n);
 
