@@ -4,13 +4,35 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_SIZE = 1024 };
 
 _Thread_local int st__display_base;
 
-static _Thread_local char message[MESSAGE_SIZE];
+/* This thread's message; NULL before its first. On the heap, since variables of
+ * threads must be small: Note [Static TLS]. */
+static _Thread_local char *message;
+static pthread_once_t message_once = PTHREAD_ONCE_INIT;
+static pthread_key_t message_key;
+static bool has_message_key;
+
+/* Runs when a thread exits. A later destructor may set another message. */
+static void free_message(void *p) {
+  message = NULL;
+  free(p);
+}
+
+static void create_message_key(void) {
+  has_message_key = pthread_key_create(&message_key, free_message) == 0;
+}
+
+static void new_message(void) {
+  pthread_once(&message_once, create_message_key);
+  message = calloc(1, MESSAGE_SIZE);
+  if (message && has_message_key) pthread_setspecific(message_key, message);
+}
 
 st_status st__fail(st_status code, const char *format, ...) {
   /* The arguments may point into the old message. */
@@ -19,15 +41,16 @@ st_status st__fail(st_status code, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  memcpy(message, text, sizeof message);
+  if (!message) new_message();
+  if (message) memcpy(message, text, sizeof text);
   return code;
 }
 
 void st__prefix_message(const char *prefix) {
-  st__fail(ST_OK, "%s: %.*s", prefix, (int)(MESSAGE_SIZE - 128), message);
+  st__fail(ST_OK, "%s: %.*s", prefix, (int)(MESSAGE_SIZE - 128), st__message());
 }
 
-const char *st__message(void) { return message; }
+const char *st__message(void) { return message ? message : ""; }
 
 const char *st__status_name(st_status code) {
   static const char *const names[] = {

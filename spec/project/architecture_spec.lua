@@ -258,6 +258,14 @@ describe("The libraries", function()
       assert.is_nil(dynamic:find "NEEDED[^\n]*lua")
     end)
 
+    it("take little of the static TLS, Note [Static TLS]: the " .. name,
+       function()
+      if SANITIZED then return end
+      local segments = output("readelf -lW " .. path)
+      local size = segments:match " TLS +0x%x+ 0x%x+ 0x%x+ 0x%x+ 0x(%x+)"
+      assert.truthy(tonumber(size, 16) < 512, size)
+    end)
+
     it("stay loaded when their Lua state is closed: the " .. name, function()
       assert.truthy(output("readelf -d " .. path):find "NODELETE")
     end)
