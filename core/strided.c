@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "dispatch/dispatch.h"
-#include "dispatch/thread.h"
 #include "op/create/copy.h"
 #include "op/print/format_tensor.h"
 #include "grad/record/derivatives.h"

@@ -32,6 +32,10 @@ typedef struct st_listener {
 /* Registers the default fallbacks (R12) and reads the environment. Idempotent;
  * after a failure it may be repeated. */
 st_status st__dispatch_init(void);
+/* Installs the registry's fork handlers. Prepare handlers run in reverse order
+ * of registration, so a mutex that is locked before the registry's must
+ * install its handlers after this call. */
+void st__thread_set_up(void);
 
 /* Note [Prepare, then link]
  * A registration is made in two steps. Preparing allocates all its memory and
@@ -190,6 +194,12 @@ st_status st__route_reenter(const st_op *op, const char *signature,
 st_status st__route_run(st_route *r, const st_value *args, st_value *rets);
 st_status st__route_leave(st_route *r, st_status status);
 
+/* Redispatches to the keys below bit `functionality`. Meanwhile the keys
+ * `excluded` are excluded in the thread's state. */
+st_status st__call_below(const st_call *call, int functionality,
+                         st_keyset excluded, const st_value *args,
+                         st_value *rets);
+
 /* -- Thread state --------------------------------------------------------- */
 
 st_tls st__tls(void);
@@ -198,6 +208,35 @@ void st__mode_push(st_mode *m);
 void st__mode_pop(void);
 void st__observe(st_observer *o);
 void st__unobserve(st_observer *o);
+
+/* What decides which kernels this thread's calls run, and who sees them. */
+typedef struct st_isolated {
+  st_tls tls;
+  st_mode *mode;
+  bool has_observers;
+} st_isolated;
+
+/* Gives this thread the initial keys without modes and observers, until
+ * st__end_isolation gets the result. */
+st_isolated st__isolate(void);
+void st__end_isolation(const st_isolated *before);
+/* True if this thread has the initial keys and no mode, observer or inference
+ * mode. Grad mode may be on or off. */
+bool st__is_isolated(void);
+
+/* -- The registry --------------------------------------------------------- */
+
+/* The registry's mutex: registration, retirement, computing of tables. */
+void st__lock(void);
+void st__unlock(void);
+/* A number that increases when a registration is replaced or removed. */
+uint64_t st__registry_epoch(void);
+/* Nothing that was replaced is freed between st__pause_reclaim(true) and
+ * st__pause_reclaim(false). */
+void st__pause_reclaim(bool pauses);
+/* A permanent copy of s, the same for equal texts; "" for NULL. Under the
+ * mutex. */
+st_status st__intern(const char *s, const char **out);
 
 /* -- Inspection ----------------------------------------------------------- */
 

@@ -111,7 +111,6 @@ struct st_op {
  * the bound is checked when it is prepared. */
 st_status st__check_permanent(void);
 void st__count_permanent(size_t size);
-st_status st__intern(const char *s, const char **out); /* "" for NULL */
 /* The same for a debug text, which only serves messages: "" where permanent
  * memory has reached its bound. */
 st_status st__intern_debug(const char *s, const char **out);
@@ -141,14 +140,6 @@ void st__drop_table(st_op *op);
  * mutex. */
 st_status st__check_table(const st_op *op, const st_table *t,
                           bool *is_right);
-
-/* -- Redispatch ----------------------------------------------------------- */
-
-/* Redispatches to the keys below bit `functionality`. Meanwhile the keys
- * `excluded` are excluded in the thread's state. */
-st_status st__call_below(const st_call *call, int functionality,
-                         st_keyset excluded, const st_value *args,
-                         st_value *rets);
 
 /* -- Failures ------------------------------------------------------------- */
 

@@ -43,6 +43,10 @@ void st__retire(st_retired *r) {
   atomic_store_explicit(&st__has_retired, true, memory_order_relaxed);
 }
 
+uint64_t st__registry_epoch(void) {
+  return atomic_load_explicit(&st__epoch, memory_order_acquire);
+}
+
 void st__pause_reclaim(bool pauses) {
   st__lock();
   pause_count += pauses ? 1 : -1;
@@ -158,6 +162,30 @@ void st__set_tls(st_tls tls) {
   st__thread.tls = tls;
   st__thread.masked = tls.excluded & ~ST_BACKEND_BITS;
   st__untracked_keys = tls.inference ? VERSIONED : 0;
+}
+
+st_isolated st__isolate(void) {
+  st_thread *self = st__self();
+  const st_isolated before = {self->tls, self->mode, self->has_observers};
+  st__set_mode(self, NULL);
+  self->has_observers = false;
+  st__set_tls(st__first_tls());
+  return before;
+}
+
+void st__end_isolation(const st_isolated *before) {
+  st_thread *self = st__self();
+  st__set_tls(before->tls);
+  st__set_mode(self, before->mode);
+  self->has_observers = before->has_observers;
+}
+
+bool st__is_isolated(void) {
+  const st_thread *self = st__self();
+  const st_tls first = st__first_tls();
+  return !self->mode && !self->has_observers && !self->tls.inference &&
+         self->tls.included == first.included &&
+         self->tls.excluded == first.excluded;
 }
 
 void st__mode_push(st_mode *m) {

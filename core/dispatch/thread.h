@@ -54,18 +54,11 @@ struct st_retired {
   void (*free)(st_retired *self);
 };
 
-/* The registry's mutex: registration, retirement, computing of tables. */
-void st__lock(void);
-void st__unlock(void);
-
 /* Retires r after it was unlinked. Under the mutex. */
 void st__retire(st_retired *r);
 /* Frees the retired objects that no call can read any more. Must not be called
  * under the mutex. */
 void st__reclaim(void);
-/* Nothing is freed between st__pause_reclaim(true) and
- * st__pause_reclaim(false). */
-void st__pause_reclaim(bool pauses);
 
 /* -- Threads -------------------------------------------------------------- */
 
@@ -108,10 +101,6 @@ extern bool st__trace_prints;
 
 /* Updates has_observers; called when a trace or an observer changes. */
 void st__thread_update_observers(st_thread *self);
-/* Installs the registry's fork handlers. Prepare handlers run in reverse order
- * of registration, so a mutex that is locked before the registry's must
- * install its handlers after this call. */
-void st__thread_set_up(void);
 /* Assigns a reader to this thread, before its first call. */
 st_status st__thread_attach(st_thread *self);
 

@@ -63,6 +63,20 @@ describe("Includes", function()
     assert.same({}, wrong)
   end)
 
+  it("leave a folder's internal headers to the folder", function()
+    local internal = {["dispatch/thread.h"] = true, ["dispatch/entry.h"] = true}
+    local wrong = {}
+    for _, name in ipairs(files("core", "%.[ch]$")) do
+      for _, included in ipairs(quoted_includes(name)) do
+        local folder = included:match "^[^/]+"
+        if internal[included] and not name:find("core/" .. folder, 1, true) then
+          wrong[#wrong + 1] = name .. " includes " .. included
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
   it("give core no header of Lua", function()
     local wrong = {}
     for _, name in ipairs(files("core", "%.[ch]$")) do

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "dispatch/thread.h"
 #include "grad/engine/engine.h"
 #include "iter/dry_run.h"
 #include "op/registry/op.h"
@@ -210,19 +209,15 @@ static void free_builder(builder *b) {
 /* -- Unobserved calls ----------------------------------------------------- */
 
 typedef struct thread_state {
-  st_tls tls;
-  st_mode *mode;
-  bool has_observers, muted;
+  st_isolated dispatch;
+  bool muted;
   st_capture *lower;
 } thread_state;
 
 static thread_state isolate_thread(builder *b, bool grad) {
-  st_thread *self = st__self();
-  const thread_state o = {self->tls, self->mode, self->has_observers,
-                          st__mute(true), st__set_capture(&b->lower)};
-  st__set_mode(self, NULL);
-  self->has_observers = false;
-  st_tls tls = st__first_tls();
+  const thread_state o = {st__isolate(), st__mute(true),
+                          st__set_capture(&b->lower)};
+  st_tls tls = st__tls();
   tls.grad = grad;
   if (!grad) tls.excluded |= ST_AUTOGRAD_BITS;
   st__set_tls(tls);
@@ -230,10 +225,7 @@ static thread_state isolate_thread(builder *b, bool grad) {
 }
 
 static void restore_thread(const thread_state *o) {
-  st_thread *self = st__self();
-  st__set_tls(o->tls);
-  st__set_mode(self, o->mode);
-  self->has_observers = o->has_observers;
+  st__end_isolation(&o->dispatch);
   st__mute(o->muted);
   st__set_capture(o->lower);
 }

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "dispatch/thread.h"
 
 enum { MAX_WORDS = 320 };
 
@@ -143,16 +142,6 @@ static bool make_key(int n, const st_compile_cache_arg *args, key *k) {
 
 /* -- Entries -------------------------------------------------------------- */
 
-/* True if the thread has its initial state, with grad mode on or off. Modes,
- * observers and other keys must see the single calls. */
-static bool has_default_state(void) {
-  const st_thread *self = st__self();
-  const st_tls first = st__first_tls();
-  return !self->mode && !self->has_observers && !self->tls.inference &&
-         self->tls.included == first.included &&
-         self->tls.excluded == first.excluded;
-}
-
 static bool matches(const entry *e, const key *k) {
   if (e->steps && e->steps->is_dynamic) {
     return k->is_contiguous && e->n == k->nspec &&
@@ -178,7 +167,7 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
                             st_schedule **steps) {
   key k;
   *steps = NULL;
-  if (!has_default_state() || !make_key(n, args, &k)) return true;
+  if (!st__is_isolated() || !make_key(n, args, &k)) return true;
   const entry *e = find(f, &k);
   if (!e || (e->steps && !st__schedule_is_current(e->steps))) return false;
   if (e->steps) st__schedule_retain(*steps = e->steps);
@@ -188,7 +177,7 @@ bool st__compile_cache_find(st_compile_cache *f, int n,
 const char *st__compile_cache_why(st_compile_cache *f, int n,
                                   const st_compile_cache_arg *args) {
   key k;
-  if (!has_default_state()) return "a mode, an observer or a thread setting "
+  if (!st__is_isolated()) return "a mode, an observer or a thread setting "
                                    "must see its calls";
   if (!make_key(n, args, &k)) return "its arguments have no cache key";
   const entry *e = find(f, &k);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "dispatch/thread.h"
 #include "fuse/jit/jit_compile.h"
 #include "grad/engine/engine.h"
 
@@ -57,7 +56,7 @@ void st__specialization_init(st_specialization *key) {
   memset(key, 0, sizeof *key);
   key->default_dtype = (uint8_t)st__default_dtype();
   key->has_jit = st__jit_enabled();
-  key->epoch = atomic_load_explicit(&st__epoch, memory_order_acquire);
+  key->epoch = st__registry_epoch();
   for (int i = 0; i < ST_GRAPH_OUTPUTS; i++) {
     key->out_dtypes[i] = key->grads[i].dtype = ST_DTYPE_NONE;
   }

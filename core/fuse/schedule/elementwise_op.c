@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dispatch/thread.h"
 #include "grad/record/derivatives.h"
 #include "iter/dry_run.h"
 #include "op/registry/register.h"

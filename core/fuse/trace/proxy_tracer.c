@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/dtype.h"
-#include "dispatch/thread.h"
 
 enum { MAX_PROXIES = 4096 };
 

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "dispatch/thread.h"
 #include "grad/record/record.h"
 #include "op/registry/op.h"
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dispatch/entry.h"
 #include "grad/record/record.h"
 
 /* -- Table ---------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "dispatch/entry.h"
 #include "grad/record/derivatives.h"
 #include "grad/graph/view_history.h"
 #include "op/registry/composite.h"
