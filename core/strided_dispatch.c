@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "base/text.h"
 #include "dispatch/dispatch.h"
 #include "fuse/schedule/elementwise_op.h"

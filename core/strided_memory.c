@@ -3,7 +3,7 @@
 
 #include "strided.h"
 
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "base/memory.h"
 #include "tensor/dlpack.h"
 #include "tensor/share.h"

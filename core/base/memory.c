@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "base/status.h"
 
 enum {

@@ -57,7 +57,7 @@
 
 #include "base/cgroup.h"
 #include "base/interrupt.h"
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "base/stack.h"
 #include "base/status.h"
 

@@ -9,7 +9,7 @@
 #ifndef ST_TENSOR_TENSOR_H
 #define ST_TENSOR_TENSOR_H
 
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "base/refcount.h"
 #include "base/sizes.h"
 #include "base/status.h"

@@ -154,7 +154,7 @@ local function look_up(t, key)
   if property then return property(t) end
   local value = index(t, key)
   if value == nil and type(key) == "string" then
-    value = require "strided.names".find_method(t, key)
+    value = require "strided.unknown_name".find_method(t, key)
     methods[key] = value
   end
   return value
@@ -182,7 +182,7 @@ local shown = {
 }
 core.set_index(look_up, setmetatable({}, shown))
 
-require "strided.metamethods"
+require "strided.comparison"
 
 for _, name in pairs {"is_floating_point", "is_complex", "is_signed"} do
   st[name] = methods[name]
@@ -194,7 +194,7 @@ end
 
 -- aten's operators of these names return a new tensor.
 for _, name in pairs {"fill", "zero"} do
-  methods[name] = function() require "strided.names".refuse(name) end
+  methods[name] = function() require "strided.unknown_name".refuse(name) end
 end
 
 -- -- Operators ---------------------------------------------------------------
@@ -255,7 +255,7 @@ local lookups = {
     else
       value, keep = core.named(name, false)
       if value == nil then
-        value = require "strided.names".find(st, name, self, LAZY)
+        value = require "strided.unknown_name".find(st, name, self, LAZY)
         keep = true
       end
     end

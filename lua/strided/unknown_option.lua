@@ -14,7 +14,7 @@ local concat, next, require, sort, tostring, type = table.concat, next, require,
 return function(name, key, known)
   local list, text = {}, "it has none"
   if type(key) == "string" then
-    list = require "strided.names".similar(key, known)
+    list = require "strided.unknown_name".similar(key, known)
   end
   if list[1] then
     text = "did you mean " .. concat(list, ", ") .. "?"

@@ -15,7 +15,7 @@ local M = {}
 -- Functions that are left out, with the reason.
 local LEFT_OUT = {
   set_home = "once, for init.lua", set_index = "once, for init.lua",
-  set_metamethod = "once, for metamethods.lua",
+  set_metamethod = "once, for comparison.lua",
   set_compiler = "keeps its argument, once, for expression.lua",
   wait_input = "waits for input",
   catch_interrupts = "takes signals", interruptible = "takes signals",

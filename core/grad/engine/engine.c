@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "base/limits.h"
+#include "base/call_limits.h"
 #include "grad/engine/validate_grad.h"
 #include "grad/engine/hook.h"
 #include "grad/engine/node_map.h"

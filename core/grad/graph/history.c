@@ -1,5 +1,4 @@
-/* The autograd metadata of tensors: version counters, requires_grad, grad_fn
- * and gradients.
+/* The autograd metadata of tensors: requires_grad, grad_fn and gradients.
  */
 
 #include "grad/graph/history.h"
@@ -9,13 +8,6 @@
 #include "tensor/view.h"
 
 /* -- Creation and release ------------------------------------------------- */
-
-static void drop_version_counter(st_version_counter **c) {
-  if (*c && st__ref_drop(&(*c)->refs)) {
-    st__free(ST_MEM_GRAPH, *c, sizeof **c);
-  }
-  *c = NULL;
-}
 
 static void drop_retained_grad(void *ctx) {
   st_retained_grad *s = ctx;
@@ -29,7 +21,7 @@ static void destroy(st_history *h) {
   st__tensor_release(&h->grad);
   drop_retained_grad(h->retained_grad);
   st__hooks_free(&h->hooks);
-  drop_version_counter(&h->version_counter);
+  st__version_counter_drop(&h->version_counter);
   st__free(ST_MEM_GRAPH, h, sizeof *h);
 }
 
@@ -58,55 +50,6 @@ st_status st__history_of(st_tensor *t, st_history **out) {
   }
   *out = t->history;
   return t->history ? ST_OK : ST_NO_MEMORY;
-}
-
-/* -- Versions ------------------------------------------------------------- */
-
-static _Atomic uint32_t *counter_of(const st_tensor *t) {
-  const st_history *h = t->history;
-  return h && h->version_counter
-         ? &h->version_counter->version : &t->storage->version;
-}
-
-uint32_t st__version(const st_tensor *t) {
-  return atomic_load_explicit(counter_of(t), memory_order_relaxed);
-}
-
-/* Concurrent writes may increment the version only once; it changes all the
- * same. */
-void st__bump_version(const st_tensor *t) {
-  _Atomic uint32_t *const v = counter_of(t);
-  const uint32_t now = atomic_load_explicit(v, memory_order_relaxed);
-  atomic_store_explicit(v, now + 1, memory_order_relaxed);
-}
-
-st_status st__share_version(const st_tensor *from, st_tensor *to) {
-  st_version_counter *const c = from->history
-                                ? from->history->version_counter : NULL;
-  st_history *h;
-  if (!c) return ST_OK;
-  ST_TRY(st__history_of(to, &h));
-  drop_version_counter(&h->version_counter);
-  st__ref_take(&c->refs);
-  h->version_counter = c;
-  return ST_OK;
-}
-
-st_status st__alias_unversioned(const st_tensor *t, st_tensor **out) {
-  st_tensor *view;
-  st_history *h;
-  ST_TRY(st__view_alias(t, &view));
-  st_version_counter *c = st__alloc_zero(ST_MEM_GRAPH, sizeof *c);
-  const st_status status = c ? st__history_of(view, &h) : ST_NO_MEMORY;
-  if (status != ST_OK) {
-    if (c) st__free(ST_MEM_GRAPH, c, sizeof *c);
-    st__tensor_release(&view);
-    return status;
-  }
-  st__ref_init(&c->refs);
-  h->version_counter = c;
-  *out = view;
-  return ST_OK;
 }
 
 /* -- Queries -------------------------------------------------------------- */

@@ -42,6 +42,8 @@ void st__history_set_up(void);
 /* -- Versions ------------------------------------------------------------- */
 
 uint32_t st__version(const st_tensor *t);
+/* Releases a counter that is not the storage's, if there is one. */
+void st__version_counter_drop(st_version_counter **c);
 void st__bump_version(const st_tensor *t);
 /* Makes `to` share the version counter of `from`, if that has its own. */
 st_status st__share_version(const st_tensor *from, st_tensor *to);

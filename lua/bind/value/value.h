@@ -42,6 +42,11 @@ st__tensor_ud *st__push_tensor(st__state *h, lua_State *L,
 void st__push_tensor_text(st__state *h, lua_State *L, int idx);   /* [+1] */
 void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
 
+/* -- tensor_operators.c ---------------------------------------------------- */
+
+/* Sets the arithmetic metamethods in the metatable at the top. */
+void st__set_operators(st__state *h, lua_State *L);               /* [0] */
+
 /* -- shape.c --------------------------------------------------------------- */
 
 /* Makes the list at the top a shape, which compares with other shapes. */
@@ -52,7 +57,7 @@ void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
 int st__concat(lua_State *L);      /* __concat of tensors and shapes */
 void st__open_shape(st__state *h, lua_State *L);  /* [0], core at the top */
 
-/* -- argument_table.c ------------------------------------------------------ */
+/* -- table_parts.c --------------------------------------------------------- */
 
 /* What the table at the absolute index idx holds: elements 1 .. #t; keys that
  * are strings; other keys, as the elements behind a nil. */

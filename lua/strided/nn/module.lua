@@ -25,7 +25,7 @@
 -- @module strided.nn.module
 
 local st = require "strided"
-local names = require "strided.names"
+local names = require "strided.unknown_name"
 local raise = require "strided.caller_error"
 
 local concat, is_tensor, no_grad, sort =

@@ -5,7 +5,7 @@
 -- A name that begins with an underscore is nil instead, and so is every name in
 -- st.ops: a script can test there whether an operator exists.
 --
--- @module strided.names
+-- @module strided.unknown_name
 
 local core = require "strided.core"
 local raise = require "strided.caller_error"

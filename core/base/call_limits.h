@@ -9,8 +9,8 @@
  * freed by the call that allocates it. A process that creates no limits reads
  * one flag.
  */
-#ifndef ST_BASE_LIMITS_H
-#define ST_BASE_LIMITS_H
+#ifndef ST_BASE_CALL_LIMITS_H
+#define ST_BASE_CALL_LIMITS_H
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 -- tensors this way: `t < 2` works from Lua 5.3 on, `t:item() < 2` in every Lua.
 -- `t == 2` is false in every Lua, without a call: `t:item() == 2`.
 --
--- @module strided.metamethods
+-- @module strided.comparison
 
 local core = require "strided.core"
 local raise = require "strided.caller_error"

@@ -2,7 +2,7 @@
 -- axes: lua
 
 local st = require "strided"
-local names = require "strided.names"
+local names = require "strided.unknown_name"
 local raises = require("spec.support.tensors").raises
 
 local x = st.tensor {{1, -2}, {3, 4}}
@@ -65,7 +65,7 @@ describe("An unknown name", function()
   it("is reported at the caller's line", function()
     local f = get(x, "shap")
     local line = debug.getinfo(f, "S").linedefined
-    raises({"names_spec.lua:" .. line .. ": "}, f)
+    raises({"unknown_name_spec.lua:" .. line .. ": "}, f)
   end)
 
   it("is nil after an underscore, in st.ops and by rawget", function()

@@ -1,7 +1,7 @@
 /* Limits of the calls of a thread: Note [Limits of calls].
  */
 
-#include "base/limits.h"
+#include "base/call_limits.h"
 
 #include "base/interrupt.h"
 #include "base/memory.h"
