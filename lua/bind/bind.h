@@ -222,6 +222,8 @@ const char *st__type_name(st__state *h, lua_State *L, int idx);
 /* As luaL_setfuncs: sets fns, with the binding state as upvalue, in the table
  * at the top. Remembers the names for st__argument_error. */
 void st__set_functions(st__state *h, lua_State *L, const luaL_Reg *fns);
+/* The registry reference of a new table with weak values. [0] */
+int st__new_weak_table(lua_State *L);
 /* The name of the C function at the top, or NULL for a metamethod and for
  * others. */
 const char *st__function_name(const st__state *h, lua_State *L);
@@ -294,7 +296,6 @@ const char *st__other_fiber(const st__state *h);
 bool st__owns_fiber(const st__state *h);
 /* Raises otherwise; name starts the message. */
 void st__check_fiber(st__state *h, lua_State *L, const char *name);
-void st__open_fiber(st__state *h, lua_State *L); /* [0] */
 
 /* -- nested_call.c: Note [Nested calls] ------------------------------------ */
 
@@ -410,7 +411,6 @@ int st__error(st__state *h, lua_State *L, st_status code, const char *format,
 
 void st__scope_enter(st__scope *s, st__tensor_ud *ud);
 void st__scope_leave(st__tensor_ud *ud); /* no-op outside a scope */
-void st__open_scope(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- sandbox.c ------------------------------------------------------------- */
 
@@ -434,7 +434,6 @@ const luaL_Reg *st__guarded_function(lua_State *L);
 void st__check_namespace(st__state *h, lua_State *L, const char *ns);
 /* A number that identifies p: its address, or in a sandbox another. */
 int64_t st__hide_address(const st__state *h, const void *p);
-void st__open_sandbox(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- registration_listener.c ----------------------------------------------- */
 
@@ -443,20 +442,24 @@ void st__open_sandbox(st__state *h, lua_State *L); /* [0], core at the top */
 void st__deliver(st__state *h, lua_State *L);
 /* Frees all listeners, when the binding state is freed. */
 void st__free_listeners(st__state *h);
-void st__open_listen(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- Openers, warnings, nested calls --------------------------------------- */
 
-/* st__open_...: adds the functions of a file to the core table at the top.
- * [0] */
 typedef void st__opener(st__state *h, lua_State *L);
-st__opener st__open_subscript, st__open_library, st__open_plan,
-  st__open_system, st__open_guard, st__open_mode, st__open_inspect,
-  st__open_explain, st__open_dispatch_trace, st__open_schema, st__open_signal,
-  st__open_warning, st__open_foreign, st__open_dlpack, st__open_source,
-  st__open_save, st__open_zip_member, st__open_share, st__open_memory,
-  st__open_keepalive, st__open_grad, st__open_hook, st__open_context,
-  st__open_autograd_function, st__open_symbolic_trace, st__open_fused_function;
+
+/* st__open_...: adds the functions of a file to the core table at the top, in
+ * this order. [0] */
+#define ST_OPENER_MAP(X) \
+  X(fiber) X(cdata) X(operator) X(dtype) X(scalar) X(shape) X(tensor) \
+  X(from_table) X(subscript) X(kernel) X(library) X(listen) X(plan) \
+  X(system) X(keyset) X(guard) X(mode) X(inspect) X(explain) \
+  X(dispatch_trace) X(schema) X(signal) X(warning) X(foreign) X(dlpack) \
+  X(source) X(save) X(zip_member) X(share) X(memory) X(scope) X(keepalive) \
+  X(grad) X(hook) X(context) X(autograd_function) X(symbolic_trace) \
+  X(fused_function) X(sandbox)
+#define ST_OPENER(name) st__opener st__open_##name;
+ST_OPENER_MAP(ST_OPENER)
+#undef ST_OPENER
 
 /* st__meta_...: fills the metatable at the top. [0] */
 st__opener st__meta_scalar, st__meta_generator, st__meta_library,

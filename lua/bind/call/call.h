@@ -199,7 +199,6 @@ void st__push_op_name(lua_State *L, const st_op *op);
  * operator's name, st.add or t.add; raises for anything else. [+1] */
 st__packet *st__push_operator(st__state *h, lua_State *L, int idx,
                               bool *is_method);
-void st__open_operator(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- lua_kernel.c ---------------------------------------------------------- */
 
@@ -238,7 +237,6 @@ void st__push_argument(st__state *h, lua_State *L, const st_arg *a,
 bool st__is_callable(lua_State *L, int idx);
 /* Raises otherwise, with the name of argument arg in the message. */
 void st__check_callable(st__state *h, lua_State *L, int idx, const char *arg);
-void st__open_kernel(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- dispatch_keyset.c ----------------------------------------------------- */
 
@@ -246,6 +244,5 @@ void st__push_keyset(st__state *h, lua_State *L, st_keyset ks); /* [+1] */
 /* The key set at idx, or that of the key whose name is at idx; raises for
  * anything else. */
 st_keyset st__check_keyset(st__state *h, lua_State *L, int idx);
-void st__open_keyset(st__state *h, lua_State *L); /* [0], core at the top */
 
 #endif

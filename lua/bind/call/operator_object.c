@@ -379,12 +379,7 @@ static const luaL_Reg metamethods[] = {
 
 void st__open_operator(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
-  lua_newtable(L);                             /* [+1] */
-  lua_newtable(L);                             /* [+1] */
-  lua_pushliteral(L, "v");                     /* [+1] */
-  lua_setfield(L, -2, "__mode");               /* [-1] */
-  lua_setmetatable(L, -2);                     /* [-1] */
-  h->objects_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  h->objects_ref = st__new_weak_table(L);
   st__push_meta(h, L, ST_UD_OPERATOR);         /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */

@@ -481,24 +481,14 @@ void st__env_inherit_from(st__state *h, lua_State *L, int idx, int source,
 
 /* -- Opening -------------------------------------------------------------- */
 
-/* A table with weak values in the registry. */
-static int new_weak(lua_State *L) {
-  lua_createtable(L, 0, 0);                           /* [+1] */
-  lua_createtable(L, 0, 1);                           /* [+1] */
-  lua_pushliteral(L, "v");                            /* [+1] */
-  lua_setfield(L, -2, "__mode");                      /* [-1] */
-  lua_setmetatable(L, -2);                            /* [-1] */
-  return luaL_ref(L, LUA_REGISTRYINDEX);              /* [-1] */
-}
-
 static int new_slot(lua_State *L) {
   lua_pushboolean(L, 0);                              /* [+1] */
   return luaL_ref(L, LUA_REGISTRYINDEX);              /* [-1] */
 }
 
 void st__open_keepalive(st__state *h, lua_State *L) {
-  h->keepalive.values_ref = new_weak(L);
-  h->keepalive.tracked_ref = new_weak(L);
+  h->keepalive.values_ref = st__new_weak_table(L);
+  h->keepalive.tracked_ref = st__new_weak_table(L);
   h->keepalive.pass_ref = new_slot(L);
   h->keepalive.returned_ref = new_slot(L);
   lua_pushcfunction(L, enter_protected);              /* [+1] */

@@ -407,14 +407,13 @@ static void reserve_metatables(st__state *h, lua_State *L) {
   }
 }
 
-/* The table of Note [Borrowed arguments on the stack]. */
-static void new_thread_table(st__state *h, lua_State *L) {
-  lua_createtable(L, 1, 0);                         /* [+1] */
+int st__new_weak_table(lua_State *L) {
+  lua_newtable(L);                                  /* [+1] */
   lua_createtable(L, 0, 1);                         /* [+1] */
   lua_pushliteral(L, "v");                          /* [+1] */
   lua_setfield(L, -2, "__mode");                    /* [-1] */
   lua_setmetatable(L, -2);                          /* [-1] */
-  h->thread_ref = luaL_ref(L, LUA_REGISTRYINDEX);   /* [-1] */
+  return luaL_ref(L, LUA_REGISTRYINDEX);            /* [-1] */
 }
 
 /* The sentinel is created before all other userdata, so it is finalized after
@@ -440,7 +439,7 @@ st__state *st__state_new(lua_State *L) {
   h->error_ref = luaL_ref(L, LUA_REGISTRYINDEX);    /* [-1] */
   lua_pushboolean(L, 0);                            /* [+1] */
   h->deferred_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
-  new_thread_table(h, L);
+  h->thread_ref = st__new_weak_table(L);
 #define ST_FIND(id, name, overload) \
   h->op[ST_HANDLE_##id] = st_op_find(name, overload);
   ST_HANDLE_MAP(ST_FIND)

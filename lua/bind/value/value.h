@@ -15,7 +15,6 @@ int64_t st__check_int(st__state *h, lua_State *L, int idx, const char *arg);
 void st__push_int(st__state *h, lua_State *L, int64_t i);      /* [+1] */
 void st__push_scalar(st__state *h, lua_State *L, st_scalar s); /* [+1] */
 /* Pushes the integer, or decimal string, at idx as an exact integer. [+1] */
-void st__open_scalar(st__state *h, lua_State *L);              /* [0] */
 
 /* -- dtype_object.c -------------------------------------------------------- */
 
@@ -26,7 +25,6 @@ void st__push_dtype(st__state *h, lua_State *L, st_dtype d); /* [+1] */
 bool st__to_format(lua_State *L, int idx, st_format *out);
 bool st__to_device(lua_State *L, int idx, st_device *out);
 bool st__is_sentinel(st__state *h, lua_State *L, int idx, st_sentinel which);
-void st__open_dtype(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor_userdata.c ----------------------------------------------------- */
 
@@ -40,7 +38,6 @@ st__tensor_ud *st__push_tensor(st__state *h, lua_State *L,
                                st_tensor *t); /* [+1] */
 /* Pushes what tostring makes of the tensor at idx. */
 void st__push_tensor_text(st__state *h, lua_State *L, int idx);   /* [+1] */
-void st__open_tensor(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* -- tensor_operators.c ---------------------------------------------------- */
 
@@ -55,7 +52,6 @@ void st__make_sizes(st__state *h, lua_State *L);                  /* [0] */
 void st__push_sizes(st__state *h, lua_State *L, const int64_t *p, int n,
                     int64_t unit);                                /* [+1] */
 int st__concat(lua_State *L);      /* __concat of tensors and shapes */
-void st__open_shape(st__state *h, lua_State *L);  /* [0], core at the top */
 
 /* -- table_parts.c --------------------------------------------------------- */
 
@@ -75,7 +71,6 @@ bool st__is_list_key(lua_State *L, int idx, int64_t n);
  * the dtype. [+1] */
 st__tensor_ud *st__tensor_from(st__state *h, lua_State *L, int idx,
                                st_dtype dtype, st_device device);
-void st__open_from_table(st__state *h, lua_State *L); /* [0], core at the top */
 
 /* The memory of the tensor at idx, *n bytes from its first element to the end
  * of its last; raises for a tensor on another device and for a lazy one. */
@@ -120,7 +115,6 @@ typedef struct st__address {
  * for any other value. idx must not be negative. */
 bool st__to_address(st__state *h, lua_State *L, int idx, const char *name,
                     st__address *out);
-void st__open_cdata(st__state *h, lua_State *L);                 /* [0] */
 
 /* -- foreign_memory.c ------------------------------------------------------ */
 
