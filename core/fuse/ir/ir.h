@@ -47,12 +47,19 @@ st_status st__ir_const(st_ir *c, st_dtype dtype, const void *bytes,
 st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out);
 /* The operand of the conversion that defines v; v if no conversion does. */
 int st__ir_unconverted(const st_ir *c, int v);
-/* Appends loop with the operands in. dtypes are those of the nout results,
- * whose values are stored in out. grain: elements worth a thread. BAD_STATE
- * when there are too many instructions or operands. */
-st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
-                       int64_t grain, int nin, const int *in, int nout,
-                       const st_dtype *dtypes, int *out);
+/* A loop, its operands and its results. */
+typedef struct st_ir_call {
+  st_loop loop;
+  const st_params *params; /* or NULL */
+  int64_t grain;           /* elements worth a thread */
+  int nin, nout;
+  int in[ST_INSTR_OPERANDS];          /* values */
+  st_dtype dtypes[ST_INSTR_OPERANDS]; /* of the results */
+} st_ir_call;
+
+/* Appends a call, whose results are stored in out. BAD_STATE when there are too
+ * many instructions or operands. */
+st_status st__ir_instr(st_ir *c, const st_ir_call *call, int *out);
 /* Adds a check: no element of v may be zero when the program runs. */
 st_status st__ir_check(st_ir *c, int v);
 

@@ -127,37 +127,39 @@ static st_status append(st_ir *c, st_instr *x, const int *in,
   return ST_OK;
 }
 
-st_status st__ir_instr(st_ir *c, st_loop loop, const st_params *params,
-                       int64_t grain, int nin, const int *in, int nout,
-                       const st_dtype *dtypes, int *out) {
+st_status st__ir_instr(st_ir *c, const st_ir_call *call, int *out) {
+  const int nin = call->nin, nout = call->nout;
+  const int *in = call->in;
   st_instr x;
   memset(&x, 0, sizeof x);
   if (nin + nout > ST_INSTR_OPERANDS) return too_long();
-  x.loop = loop;
+  x.loop = call->loop;
   x.nout = (uint8_t)nout;
   x.n = (uint8_t)(nin + nout);
-  x.cost = 1.0f / (float)grain;
-  x.has_params = params != NULL;
-  if (params) x.params = *params;
+  x.cost = 1.0f / (float)call->grain;
+  x.has_params = call->params != NULL;
+  if (call->params) x.params = *call->params;
   for (int i = 0; i < x.n; i++) {
-    const st_dtype d = i < nout ? dtypes[i]
+    const st_dtype d = i < nout ? call->dtypes[i]
                                 : (st_dtype)c->values[in[i - nout]].dtype;
     x.strides[i] = (int64_t)st__itemsize(d);
     if (i >= nout) x.at[i] = (uint16_t)in[i - nout];
   }
   if (nin > 0 && all_const(c, nin, in)) {
-    return fold_const(c, &x, in, dtypes, out);
+    return fold_const(c, &x, in, call->dtypes, out);
   }
   const st_instr *same = find_common(c, &x);
   for (int i = 0; same && i < nout; i++) out[i] = same->at[i];
-  return same ? ST_OK : append(c, &x, in, dtypes, out);
+  return same ? ST_OK : append(c, &x, in, call->dtypes, out);
 }
 
 st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out) {
   const st_dtype from = c->values[v].dtype;
   if (from == dtype) return *out = v, ST_OK;
-  return st__ir_instr(c, st__copy_kernel(dtype, from), NULL, 32768, 1, &v, 1,
-                      &dtype, out);
+  const st_ir_call copy = {.loop = st__copy_kernel(dtype, from),
+                           .grain = 32768, .nin = 1, .nout = 1, .in = {v},
+                           .dtypes = {dtype}};
+  return st__ir_instr(c, &copy, out);
 }
 
 int st__ir_unconverted(const st_ir *c, int v) {

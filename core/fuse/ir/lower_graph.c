@@ -124,21 +124,21 @@ static const st_tensor *tensor_of(const st_iter_operand *op) {
 static void on_map(st_capture *c, const st_iter *it, st_loop loop,
                    const st_params *params, int64_t grain) {
   builder *b = (builder *)c;
-  int in[ST_INSTR_OPERANDS], out[ST_INSTR_OPERANDS];
-  st_dtype dtypes[ST_INSTR_OPERANDS];
-  const int nout = it->noutputs, nin = it->noperands - nout;
+  int out[ST_INSTR_OPERANDS];
+  const int nout = it->noutputs;
+  st_ir_call x = {.loop = loop, .params = params, .grain = grain,
+                  .nin = it->noperands - nout, .nout = nout};
   if (!loop || it->noperands > ST_INSTR_OPERANDS) {
     refuse(b, NOT_POINTWISE);
     return;
   }
-  for (int i = 0; i < nin && b->status == ST_OK; i++) {
+  for (int i = 0; i < x.nin && b->status == ST_OK; i++) {
     const st_iter_operand *op = &it->op[nout + i];
-    in[i] = converted(b, read_value(b, op->tensor), op->target);
+    x.in[i] = converted(b, read_value(b, op->tensor), op->target);
   }
-  for (int i = 0; i < nout; i++) dtypes[i] = it->op[i].target;
+  for (int i = 0; i < nout; i++) x.dtypes[i] = it->op[i].target;
   if (b->status != ST_OK) return;
-  fail_with(b, st__ir_instr(b->code, loop, params, grain, nin, in, nout,
-                            dtypes, out));
+  fail_with(b, st__ir_instr(b->code, &x, out));
   for (int i = 0; i < nout && b->status == ST_OK; i++) {
     const st_tensor *t = tensor_of(&it->op[i]);
     const int v = converted(b, out[i], t->dtype);
@@ -435,38 +435,31 @@ static st_status run_backward(const st_graph *g, uint32_t wanted, fakes *s) {
 }
 
 static st_status lower_gradients(builder *b, const st_graph *g,
-                                 const st_arg_spec *inputs,
-                                 const st_scalar *params,
-                                 const st_arg_spec *grads, uint32_t wanted,
-                                 uint32_t summed, uint32_t *given,
-                                 fakes *s) {
+                                 const st_gradient_spec *spec,
+                                 uint32_t *given, fakes *s) {
   int *last;
-  ST_TRY(make_fakes(b, g, inputs, grads, wanted, s));
-  ST_TRY(run_fakes(b, g, s, params));
-  ST_TRY(run_backward(g, wanted, s));
+  ST_TRY(make_fakes(b, g, spec->inputs, spec->grads, spec->wanted, s));
+  ST_TRY(run_fakes(b, g, s, spec->params));
+  ST_TRY(run_backward(g, spec->wanted, s));
   *given = 0;
   for (int i = 0; i < g->ninputs; i++) {
     if (!s->result[i]) continue;
     ST_TRY(add_output(b, s->result[i], ST_DTYPE_NONE));
     last = &b->code->outputs[b->code->noutputs - 1];
-    if (summed >> i & 1) *last = st__ir_unconverted(b->code, *last);
+    if (spec->summed >> i & 1) *last = st__ir_unconverted(b->code, *last);
     *given |= (uint32_t)1 << i;
   }
   if (b->status == ST_OK) return ST_OK;
   return st__fail(b->status, "%s: a gradient %s", g->name, b->message);
 }
 
-st_status st__lower_gradients(const st_graph *g, const st_arg_spec *inputs,
-                              const st_scalar *params,
-                              const st_arg_spec *grads, uint32_t wanted,
-                              uint32_t summed, uint32_t *given,
-                              st_program **out) {
+st_status st__lower_gradients(const st_graph *g, const st_gradient_spec *spec,
+                              uint32_t *given, st_program **out) {
   fakes s = {{NULL}, {NULL}, {NULL}, {NULL}};
   builder *b;
   ST_TRY(new_builder(true, &b));
   const thread_state o = isolate_thread(b, true);
-  st_status status = lower_gradients(b, g, inputs, params, grads, wanted,
-                                     summed, given, &s);
+  st_status status = lower_gradients(b, g, spec, given, &s);
   free_fakes(&s);
   restore_thread(&o);
   if (status == ST_OK) status = st__ir_lower(b->code, out);

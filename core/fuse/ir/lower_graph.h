@@ -45,16 +45,21 @@ st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
 st_status st__expand_to_grads(int n, st_tensor **outs,
                               st_tensor *const *grads);
 
+/* What the gradients of a graph are computed for. */
+typedef struct st_gradient_spec {
+  const st_arg_spec *inputs;
+  const st_scalar *params;
+  const st_arg_spec *grads; /* of the outputs; dtype ST_DTYPE_NONE: none */
+  uint32_t wanted;          /* the inputs to differentiate by, as bits */
+  uint32_t summed;          /* those whose gradient the caller sums, which keeps
+                               the dtype it is computed in */
+} st_gradient_spec;
+
 /* The program that computes the gradients of the inputs; the caller owns it.
- * Its inputs are the gradients of the outputs that have one in grads, in order,
- * then the graph's inputs. wanted: the inputs to differentiate by, as bits;
- * summed: those whose gradient the caller sums, which keeps the dtype it is
- * computed in. *given becomes the inputs that have a gradient; the outputs are
- * those gradients, in order. */
-st_status st__lower_gradients(const st_graph *g, const st_arg_spec *inputs,
-                              const st_scalar *params,
-                              const st_arg_spec *grads, uint32_t wanted,
-                              uint32_t summed, uint32_t *given,
-                              st_program **out);
+ * Its inputs are the gradients of the outputs that have one, in order, then the
+ * graph's inputs. *given becomes the inputs that have a gradient; the outputs
+ * are those gradients, in order. */
+st_status st__lower_gradients(const st_graph *g, const st_gradient_spec *spec,
+                              uint32_t *given, st_program **out);
 
 #endif

@@ -115,10 +115,10 @@ static st_status compile(const st_compiled_graph *f,
     return st__lower_graph(f->graph, key->in, key->params,
                            key->out_dtypes, &e->program);
   }
+  const st_gradient_spec spec = {key->in, key->params, key->grads, key->wanted,
+                                 key->summed};
   const st_status status =
-    st__lower_gradients(f->graph, key->in, key->params, key->grads,
-                        key->wanted, key->summed, &e->given,
-                        &e->program);
+    st__lower_gradients(f->graph, &spec, &e->given, &e->program);
   return status == ST_BAD_STATE ? ST_OK : status;
 }
 
