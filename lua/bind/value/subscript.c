@@ -230,7 +230,7 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
     return st__error(h, L, ST_BAD_INDEX, "index: index %lld is out of "
                      "range for a tensor of size %lld%s", (long long)given,
                      (long long)size,
-                     given == 0 ? ", indices count from 1"
+                     given == 0 ? ", since indices count from 1"
                      : given == size + 1 ? LOOP_HINT : "");
   }
   if (i < 0) i += size;

@@ -171,7 +171,9 @@ describe("a subscript", function()
   local failures = {
     {vector, 4, "index 4 is out of range"},
     {vector, -4, "index %-4 is out of range"},
-    {vector, 0, "ind%w+ 0"},
+    {vector, 0, "index 0 .* of size %d, since indices count from 1"},
+    {grid, st.tensor(0), "index 0 is out of range, since indices count from 1"},
+    {grid, {0}, "index 0 is out of range, since indices count from 1"},
     {grid, 5, "index 5 is out of range for dimension 1 of size 3"},
     {grid, {1, 5}, "index 5 is out of range for dimension 2 of size 4"},
     {grid, {1, {5}}, "index 5 is out of range for dimension 2 of size 4"},
