@@ -67,7 +67,7 @@ typedef struct pair64 { uint64_t key; int64_t at; } pair64;
   SORT_RUNS(P)                                                              \
   SORT_MERGE(P)                                                             \
   SORT_RADIX(P)                                                             \
-  static P *order_##P(P *a, P *b, int64_t n) {                              \
+  static __attribute__((noinline)) P *order_##P(P *a, P *b, int64_t n) {    \
     return n <= MERGE ? merge_##P(a, b, n) : radix_##P(a, b, n); }
 
 SORT_ORDER(pair32)
@@ -148,9 +148,12 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
   if (w->indices) *(int64_t *)(w->indices + i * w->step[1]) = at + base;
 }
 
-/* Pairs of n keys with consecutive indices from `at` on. */
+/* Pairs of n keys with consecutive indices from `at` on. Like order_, which is
+ * as rare, it is not inlined into the loop over a line's blocks, so that the
+ * loop keeps its registers. */
 #define PAIRS(P, K)                                                         \
-  static void pairs_##P(P *a, const K *key, int64_t at, int64_t n) {        \
+  static __attribute__((noinline)) void pairs_##P(P *a, const K *key,       \
+                                                  int64_t at, int64_t n) {  \
     for (int64_t k = 0; k < n; k++) {                                       \
       a[k].key = key[k];                                                    \
       a[k].at = (__typeof__(a->at))(at + k); } }
