@@ -189,10 +189,14 @@ end
 local function check_info(info, name)
   local d = DTYPES[info.dtype]
   local first, last = info.data_offsets[1], info.data_offsets[2]
+  if not last then
+    return format("tensor '%s': data_offsets must be a beginning and an end",
+                  name)
+  end
   info.name, info.first, info.last = name, first, last
   if not d then
     info.why = format("dtype %s has no equivalent here", info.dtype)
-    return not (last and first <= last) and
+    return first > last and
            format("tensor '%s' ends before it begins", name) or nil
   end
   local n, nonzero = d[2], d[2]
@@ -203,9 +207,9 @@ local function check_info(info, name)
       return format("tensor '%s': the shape is too large", name)
     end
   end
-  if not last or last - first ~= n then
+  if last - first ~= n then
     return format("tensor '%s' needs %.0f bytes and has %.0f", name, n,
-                  (last or first) - first)
+                  last - first)
   end
   info.dtype, info.unit = d[1], d[3]
 end

@@ -280,7 +280,11 @@ describe("A .safetensors file", function()
     {"has three offsets", file_of(one("U8", "[1]", 0, "1,1"), "\1"),
      "'data_offsets' is malformed"},
     {"has one offset", file_of('{"a":{"dtype":"U8","shape":[1],' ..
-     '"data_offsets":[0]}}', "\1"), "needs 1 bytes"},
+     '"data_offsets":[0]}}', "\1"), "must be a beginning and an end"},
+    {"has no offset", file_of('{"a":{"dtype":"BF16","shape":[3],' ..
+     '"data_offsets":[]}}', "\1"), "must be a beginning and an end"},
+    {"has uint16 without an end", file_of('{"a":{"dtype":"U16","shape":[1],' ..
+     '"data_offsets":[0]}}', "\1"), "must be a beginning and an end"},
     {"lacks a field", file_of('{"a":{"dtype":"U8","shape":[]}}'),
      "has no data_offsets"},
     {"has another field", file_of('{"a":{"exec":"rm"}}'), "no field 'exec'"},
