@@ -100,6 +100,44 @@ local function fail_each(program, want)
   error "never succeeds"
 end
 
+-- -- In place -----------------------------------------------------------------
+
+-- what, a tensor to write and one that requires a gradient
+local WRITTEN = {
+  {"a tensor", function() return st.ones(3), leaf(1, 2, 3) end},
+  {"a view", function() return st.ones(2, 3)[2], leaf(1, 2, 3) end},
+  {"a result", function() return leaf(1, 1, 1) * 1, leaf(1, 2, 3) end},
+  {"a view of a result", function()
+    return (leaf(1, 1, 1, 1) * 1):narrow(1, 2, 3), leaf(1, 2, 3)
+  end},
+  {"a result whose gradient is kept", function()
+    local h = leaf(1, 1, 1) * 1
+    h:retain_grad()
+    return h, leaf(1, 2, 3)
+  end},
+}
+local WRITERS = {
+  mul_ = function(h, y) return h:mul_(y) end,
+  copy_ = function(h, y) return h:copy_(y) end,
+  exp_ = function(h) return h:exp_() end,
+  lerp_ = function(h, y) return h:lerp_(y, 0.5) end,
+}
+
+--- Lets each allocation of a write in place fail.
+local function fail_write(make, write)
+  write(make())
+  for k = 1, MOST do
+    local h, y = make()
+    st.memory_fail_at(k)
+    local ok, why = pcall(write, h, y)
+    st.memory_fail_at(0)
+    if ok then return k - 1 end
+    assert.truthy(tostring(why):find "out of memory", why)
+    assert.same({1, 1, 1}, list(h))
+  end
+  error "never succeeds"
+end
+
 -- -- Every operator ----------------------------------------------------------
 
 local function wanting(found, ...)
@@ -150,6 +188,14 @@ describe("When memory runs out", function()
       assert.is_true(fail_each(row[2], want) > 10)
       assert.same(kinds, live())
     end)
+  end
+
+  for name, write in pairs(WRITERS) do
+    for _, row in ipairs(WRITTEN) do
+      it(("%s leaves %s as it was"):format(name, row[1]), function()
+        assert.is_true(fail_write(row[2], write) > 0 or name == "exp_")
+      end)
+    end
   end
 
   it("a graph stays usable", function()

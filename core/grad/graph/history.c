@@ -106,12 +106,13 @@ static st_status retain_grad_hook(void *ctx, st_tensor *grad, st_tensor **out) {
   return ST_OK;
 }
 
-static st_status add_retain_hook(const st_history *h) {
+/* Result nr of node is what h belongs to. */
+static st_status add_retain_hook(const st_history *h, st_node *node, int nr) {
   const st_hook hook = {
-    .when = ST_HOOK_RESULT, .nr = h->nr,
+    .when = ST_HOOK_RESULT, .nr = nr,
     .u.tensor = {retain_grad_hook, h->retained_grad, drop_retained_grad}
   };
-  ST_TRY(st__hook_add(&h->grad_fn->hooks, &hook, NULL));
+  ST_TRY(st__hook_add(&node->hooks, &hook, NULL));
   st__ref_take(&h->retained_grad->refs);
   return ST_OK;
 }
@@ -125,7 +126,7 @@ st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr) {
   h->nr = nr;
   t->keys |= ST_BIT(ST_FUNC_Autograd);
   if (st__base(t)) st__view_is_current(t);
-  return h->retained_grad ? add_retain_hook(h) : ST_OK;
+  return h->retained_grad ? add_retain_hook(h, node, nr) : ST_OK;
 }
 
 st_status st__check_inplace(st_tensor *t) {
@@ -149,21 +150,33 @@ st_status st__check_inplace(st_tensor *t) {
                   "first, or write it within no_grad");
 }
 
-st_status st__rebase(st_tensor *t, st_node *node, int nr) {
+st_status st__rebase_prepare(st_tensor *t, st_node *node, int nr,
+                             st_node **next) {
   st_tensor *const base = st__base(t);
-  if (!base) {
-    ST_TRY(st__set_grad_fn(t, node, nr));
-    mark_views(t);
-    return ST_OK;
+  st_history *h;
+  ST_TRY(st__history_of(base ? base : t, &h));
+  if (base) {
+    ST_TRY(st__copy_slices(base, t, node, nr, next));
+  } else {
+    st__node_retain(node);
+    *next = node;
   }
-  st_node *slices;
-  ST_TRY(st__copy_slices(base, t, node, nr, &slices));
-  const st_status status = st__set_grad_fn(base, slices, 0);
-  st__node_release(&slices);
-  ST_TRY(status);
-  mark_views(base);
+  if (!h->retained_grad) return ST_OK;
+  const st_status status = add_retain_hook(h, *next, base ? 0 : nr);
+  if (status != ST_OK) st__node_release(next);
+  return status;
+}
+
+void st__rebase(st_tensor *t, st_node **next, int nr) {
+  st_tensor *const base = st__base(t), *const owner = base ? base : t;
+  st_history *const h = owner->history;
+  st__node_release(&h->grad_fn);
+  h->grad_fn = *next;
+  h->nr = base ? 0 : nr;
+  *next = NULL;
+  owner->keys |= ST_BIT(ST_FUNC_Autograd);
   t->keys |= ST_BIT(ST_FUNC_Autograd);
-  return st__view_refresh(t);
+  mark_views(owner);
 }
 
 st_status st__detach(st_tensor *t) {
@@ -264,7 +277,7 @@ st_status st__retain_grad(st_tensor *t) {
   if (!s) return ST_NO_MEMORY;
   st__ref_init(&s->refs);
   t->history->retained_grad = s;
-  return add_retain_hook(t->history);
+  return add_retain_hook(t->history, t->history->grad_fn, t->history->nr);
 }
 
 /* -- Hooks ---------------------------------------------------------------- */

@@ -85,9 +85,14 @@ st_status st__set_grad_fn(st_tensor *t, st_node *node, int nr);
 /* BAD_STATE if t must not be written in place while gradients are recorded
  * (A4, A6). */
 st_status st__check_inplace(st_tensor *t);
-/* As st__set_grad_fn, after node wrote its first input t in place. For a view
- * the history of the base changes (A5). */
-st_status st__rebase(st_tensor *t, st_node *node, int nr);
+/* As st__set_grad_fn, for a node that writes its first input t in place. For a
+ * view the history of the base changes (A5). What can fail is done before the
+ * write: *next becomes the next node of t or of its base, owned. */
+st_status st__rebase_prepare(st_tensor *t, st_node *node, int nr,
+                             st_node **next);
+/* After the write: t, or its base, gets *next, which becomes NULL. A view gets
+ * a new node at its next use. */
+void st__rebase(st_tensor *t, st_node **next, int nr);
 /* Makes t a leaf that requires no gradient. BAD_STATE for a view. */
 st_status st__detach(st_tensor *t);
 st_status st__set_requires_grad(st_tensor *t, bool requires_grad);

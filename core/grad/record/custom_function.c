@@ -117,7 +117,9 @@ static st_status give_histories(function *fn, const st_function *f) {
       continue;
     }
     if (is_among(t, f->ninputs, f->inputs)) {
-      ST_TRY(st__rebase(t, &fn->node, i));
+      st_node *next;
+      ST_TRY(st__rebase_prepare(t, &fn->node, i, &next));
+      st__rebase(t, &next, i);
     } else {
       ST_TRY(st__set_grad_fn(t, &fn->node, i));
       if (st__base(t)) {

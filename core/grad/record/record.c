@@ -231,7 +231,12 @@ static st_status give_history(st_rule_node *rec, st_tensor **t, int nr) {
     ST_TRY(st__metadata_init(&rec->node.results[nr], *t));
   }
   if (!st__is_differentiable(*t)) return ST_OK;
-  if (r->is_inplace) return st__rebase(*t, &rec->node, nr);
+  if (r->is_inplace) {
+    st_node *next;
+    ST_TRY(st__rebase_prepare(*t, &rec->node, nr, &next));
+    st__rebase(*t, &next, nr);
+    return ST_OK;
+  }
   ST_TRY(unshare_header(t));
   ST_TRY(st__set_grad_fn(*t, &rec->node, nr));
   if (r->is_multi && r->is_view && st__base(*t)) {
@@ -282,6 +287,37 @@ static st_status finish(st_rule_node **rec, const needs *need,
   return give_histories(*rec, rets);
 }
 
+/* Note [Failures after a write]
+ * What follows a call, saving its results and giving them a history, needs
+ * memory. An operator that writes self in place returns self with the same
+ * geometry, so all this is prepared before it runs: afterwards nothing can
+ * fail, and a call without memory leaves self as it was. An operator such as
+ * t_, which changes the geometry, writes no element.
+ */
+static bool prepares(const st_rule *r, const st_call *call,
+                     const st_value *args) {
+  return r->is_inplace && args[0].tag == ST_TAG_TENSOR &&
+         !(st__op_tags(call->op) & ST_OPTAG_INPLACE_VIEW);
+}
+
+/* *next: the next node of self, owned; NULL if self has none. */
+static st_status prepare_write(st_rule_node *rec, const needs *need,
+                               const st_value *args, st_node **next) {
+  st_tensor *const self = args[0].u.tensor;
+  ST_TRY(save_results(rec, need, args));
+  if (!st__is_differentiable(self)) return ST_OK;
+  return st__rebase_prepare(self, &rec->node, 0, next);
+}
+
+static void finish_write(const st_rule_node *rec, const needs *need,
+                         st_tensor *self, st_node **next) {
+  if (need->results) {
+    st_saved *const s = &rec->results[0];
+    s->version = st__version(s->value.u.tensor);
+  }
+  if (*next) st__rebase(self, next, 0);
+}
+
 static void clear_rets(const st_schema *s, st_value *rets) {
   for (int i = 0; i < s->nrets; i++) st__value_clear(&rets[i]);
 }
@@ -295,6 +331,15 @@ static st_status record(const st_call *call, st_rule *r,
   const needs need = needs_of(r, connected(rec));
   if (status == ST_OK) status = save_args(rec, &need, args);
   st__node_number(n);
+  if (status == ST_OK && prepares(r, call, args)) {
+    st_node *next = NULL;
+    status = prepare_write(rec, &need, args, &next);
+    if (status == ST_OK) status = redispatch(call, args, rets);
+    if (status == ST_OK) finish_write(rec, &need, args[0].u.tensor, &next);
+    st__node_release(&next);
+    st__node_release(&n);
+    return status;
+  }
   if (status == ST_OK) status = redispatch(call, args, rets);
   if (status == ST_OK) {
     status = finish(&rec, &need, args, rets);
