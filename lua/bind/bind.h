@@ -329,10 +329,15 @@ void st__get_field(st__state *h, lua_State *L, int idx, const char *name);
 
 /* Runs the collector as far as the debt requires. */
 void st__gc_pace(st__state *h, lua_State *L);
+/* Bytes of memory in t's storage: 0 on the meta device and for ZeroTensors. */
+int64_t st__memory_of(const st_tensor *t);
 /* Adds n new bytes to the debt and runs the collector when it is due. ud is
- * the userdata that owns them; NULL when several do. */
+ * the userdata that owns them; NULL when several do. What foreign memory claims
+ * to be does not overflow the debt. */
 static inline void st__gc_charge(st__state *h, lua_State *L, st__tensor_ud *ud,
                                  int64_t n) {
+  const int64_t most = (int64_t)1 << 40;
+  if (n > most) n = most;
   if (ud) ud->charged += n;
   h->debt += n;
   if (h->debt > h->threshold) st__gc_pace(h, L);

@@ -64,12 +64,11 @@ st_status st__run_frame(st__frame *f, st__request *req) {
 
 /* -- Results -------------------------------------------------------------- */
 
-/* Bytes newly allocated for a result: 0 for a view and for a meta tensor. A
- * result annotated as an alias, as that of t:to(dtype), need not be a view. */
+/* Bytes newly allocated for a result: 0 for a view. A result annotated as an
+ * alias, as that of t:to(dtype), need not be a view. */
 static int64_t new_bytes(const st_arg *ret, const st_tensor *t) {
   const bool is_view = ret->is_alias && st_tensor_storage_refcount(t) > 1;
-  return is_view || st_tensor_device(t) == ST_DEVICE_META
-    ? 0 : (int64_t)st_tensor_storage_nbytes(t);
+  return is_view ? 0 : st__memory_of(t);
 }
 
 /* The same for a result that is a tensor or a list of tensors. */
@@ -98,25 +97,20 @@ static const st_tensor *written(const st__frame *f, int i) {
          ? f->args[i].u.tensor : NULL;
 }
 
-/* Bytes of the storages written, which out= and resize_ may enlarge. */
-static size_t written_bytes(const st__frame *f) {
-  size_t n = 0;
+/* Memory of the storages written, which out= and resize_ may enlarge. */
+static int64_t written_bytes(const st__frame *f) {
+  int64_t n = 0;
   for (int i = 0; i < f->nargs; i++) {
     const st_tensor *t = written(f, i);
-    if (t) n += st_tensor_storage_nbytes(t);
+    if (t) n += st__memory_of(t);
   }
   return n;
 }
 
-/* Increase of written_bytes since `before`; 0 for meta tensors. */
-static int64_t growth(const st__frame *f, size_t before) {
-  const size_t now = written_bytes(f);
-  if (now <= before) return 0;
-  for (int i = 0; i < f->nargs; i++) {
-    const st_tensor *t = written(f, i);
-    if (t && st_tensor_device(t) == ST_DEVICE_META) return 0;
-  }
-  return (int64_t)(now - before);
+/* Increase of written_bytes since `before`. */
+static int64_t growth(const st__frame *f, int64_t before) {
+  const int64_t now = written_bytes(f);
+  return now > before ? now - before : 0;
 }
 
 static void push_list(st__state *h, lua_State *L, const st_arg *a,
@@ -240,7 +234,7 @@ static int call_general(st__frame *f, st__request *req) {
                                sizeof *owner + (size_t)nrets *
                                sizeof *owner->v);
   req->rets = owner->v;
-  const size_t before = written_bytes(f);
+  const int64_t before = written_bytes(f);
   const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(h, L, status);
   owner->n = nrets;
@@ -270,7 +264,7 @@ static int call_tensor(st__frame *f, st__request *req) {
   int source = written_source(f, 0);
   st__tensor_ud *ud =
     source ? NULL : st__new_tensor_ud(f->h, f->L); /* [+0|1] */
-  const size_t before = source ? written_bytes(f) : 0;
+  const int64_t before = source ? written_bytes(f) : 0;
   req->rets = &v;
   const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(f->h, f->L, status);

@@ -58,8 +58,7 @@ static int grad(lua_State *L) {
   st_tensor_retain(g);
   ud->t = g;
   inherit_from_self(L, g);
-  st__gc_charge(st__state_of(L), L, lua_touserdata(L, -1),
-                (int64_t)st_tensor_storage_nbytes(g));
+  st__gc_charge(st__state_of(L), L, lua_touserdata(L, -1), st__memory_of(g));
   return 1;
 }
 
@@ -393,7 +392,7 @@ static int64_t weight_of(st_tensor *const *grads, int n) {
   int64_t bytes = 0;
   for (int i = 0; i < n; i++) {
     if (grads[i] && st_tensor_storage_refcount(grads[i]) == 1) {
-      bytes += (int64_t)st_tensor_storage_nbytes(grads[i]);
+      bytes += st__memory_of(grads[i]);
     }
   }
   return bytes;

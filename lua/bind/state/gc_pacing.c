@@ -135,6 +135,10 @@ void st__gc_pace(st__state *h, lua_State *L) {
   }
 }
 
+int64_t st__memory_of(const st_tensor *t) {
+  return st_tensor_data(t) ? (int64_t)st_tensor_storage_nbytes(t) : 0;
+}
+
 void st__gc_credit(st__state *h, const st__tensor_ud *ud) {
   const st_tensor *t = ud->t;
   if (st_tensor_refcount(t) > 1 || st_tensor_storage_refcount(t) > 1) return;

@@ -270,8 +270,7 @@ static void pin(fused_function *ud, st_schedule *schedule) {
 
 /* Bytes of a storage that only this result owns. */
 static int64_t weight(const st_tensor *t) {
-  return st_tensor_storage_refcount(t) > 1
-         ? 0 : (int64_t)st_tensor_storage_nbytes(t);
+  return st_tensor_storage_refcount(t) > 1 ? 0 : st__memory_of(t);
 }
 
 /* The stack index of input k. */

@@ -366,6 +366,16 @@ describe("Lazy tensors:", function()
     assert.matches("0., 0., 0.", tostring(z))
   end)
 
+  it("counts as no memory for the collector", function()
+    local dead = setmetatable({}, {__mode = "v"})
+    collectgarbage()
+    dead[1] = {}
+    for _ = 1, 3 do st._efficientzerotensor {2^60} end
+    assert.is_table(dead[1])
+    collectgarbage()
+    assert.is_nil(dead[1])
+  end)
+
   it("lives on the meta device", function()
     local x = st.ones(2, {dtype = "complex64", device = "meta"}):conj()
     assert.equal("C", kind(x))
