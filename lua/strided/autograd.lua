@@ -333,6 +333,8 @@ autograd.grad, autograd.backward = grad, st.backward
 autograd.gradcheck, autograd.gradgradcheck, autograd.checkpoint =
   check.gradcheck, check.gradgradcheck, checkpoint
 
+require("strided.unknown_name").guard(autograd, "st.autograd")
+
 return {
   autograd = autograd, detect_anomaly = autograd.detect_anomaly,
   gradcheck = check.gradcheck, gradgradcheck = check.gradgradcheck,

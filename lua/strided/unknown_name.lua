@@ -42,7 +42,7 @@ names.synonyms = read [[
 
   expandAs=expand_as indexSelect=index_select isContiguous=is_contiguous
   isSameSizeAs=is_same_size maskedSelect=masked_select nDimension=dim
-  nElement=numel repeatTensor=repeat storageOffset=storage_offset
+  nElement=numel nelement=numel repeatTensor=repeat storageOffset=storage_offset
   typeAs=type_as viewAs=view_as tolist=totable
 ]]
 
@@ -52,7 +52,8 @@ names.functions = read [[
   finfo=dtype_info iinfo=dtype_info
   cross_entropy=cross_entropy_loss
   isTensor=is_tensor manualSeed=manual_seed getNumThreads=get_num_threads
-  setNumThreads=set_num_threads getRNGState=get_rng_state
+  setNumThreads=set_num_threads getnumthreads=get_num_threads
+  setnumthreads=set_num_threads getRNGState=get_rng_state
   setRNGState=set_rng_state
 ]]
 
@@ -71,9 +72,10 @@ names.modules = {
   named_children = "write module:named_modules()",
   add_module = "write module.name = other",
   register_parameter = "write module.name = st.nn.Parameter(t)",
+  get = "write module[i]", size = "write #module",
 }
 for _, name in next, {"to", "float", "double", "half", "cuda"} do
-  names.modules[name] = "create the layers with {dtype = name}"
+  names.modules[name] = "create the layers with {dtype = name, device = name}"
 end
 
 --- Methods that convert to a dtype: x:long().
@@ -87,6 +89,21 @@ names.casts = read [[
 
 local IN_PLACE = "torch7 changes the tensor; write t:%s_(...), or %s(...) for "
   .. "a new one"
+
+local CALLED = "write %s; a layer of nn.Sequential may be a function"
+
+local WITH_FIELDS = "write %s in the method forward of a module, with fields "
+  .. "weight = nn.Parameter(t)"
+
+local NO_CELL = "write a module of nn.Linear layers: nn.Module:extend \"Name\""
+
+local NO_LIST = "write nn.Sequential, or a field for each: module.name = other"
+
+local NO_INSERT = "write st.cat {t[\"1:2\"], other, t[\"3:\"]}"
+
+local NO_COUNTER = "write for row, i in t:iter() do"
+
+local PAIR = "write local values, indices = t:max(dim)"
 
 local NO_LOOP = "write operators on whole tensors; st.fuse makes one loop of "
   .. "them, and for row in t:iter() do visits rows"
@@ -120,9 +137,19 @@ names.advice = {
   functional = "the functions are operators: st.relu(x), st.softmax(x, 2)",
   Flatten = "write x:flatten(2)", View = "write x:view(...)",
   Reshape = "write x:reshape(...)",
-  SpatialConvolution = "write st.conv2d(x, weight, bias)",
-  SpatialMaxPooling = "write st.max_pool2d(x, size)",
-  LogSoftMax = "write st.log_softmax(x, 2)", SoftMax = "write st.softmax(x, 2)",
+  ModuleList = NO_LIST, ModuleDict = NO_LIST, ParameterList = NO_LIST,
+  Identity = "write function(x) return x end in an nn.Sequential",
+  BCELoss = "write nn.BCEWithLogitsLoss without the sigmoid",
+  init = "write st.no_grad(function() p:uniform_(-a, a) end), or p:normal_"
+    .. "(mean, std)",
+  utils = "batches are t:split(n); p.grad:clamp_(-a, a) clips the gradient of "
+    .. "each p of module:parameters()",
+  StochasticGradient = "write a loop: optimizer:zero_grad(), then loss:"
+    .. "backward() of loss = criterion(module(x), y), then optimizer:step()",
+  lr_scheduler = "write optimizer.param_groups[1].lr = number",
+  Adam = "write optim.AdamW(parameters, {weight_decay = 0})",
+  adam = "write optim.AdamW(parameters, {weight_decay = 0}) and its step()",
+  sgd = "write optim.SGD(parameters, {lr = number}) and its step()",
   ClassNLLCriterion = "write nn.NLLLoss", MSECriterion = "write nn.MSELoss",
   CrossEntropyCriterion = "write nn.CrossEntropyLoss",
   BCECriterion = "write nn.BCEWithLogitsLoss",
@@ -165,6 +192,16 @@ names.advice = {
   setDefaultTensorType = "write st.set_default_dtype(dtype)",
   fill = IN_PLACE:format("fill", "st.full_like"),
   zero = IN_PLACE:format("zero", "st.zeros_like"),
+  ["st.autograd.functional"] = "write st.autograd.jacobian(fn, inputs), "
+    .. "hessian, vjp, jvp or hvp",
+  __version__ = "write st.config().version",
+  nbytes = "write t:numel() * t:element_size()",
+  set_default_device = "write t:to(device), or {device = name} for new tensors",
+  enumerate = NO_COUNTER, zip = NO_COUNTER, len = "write #t, the first size",
+  values = PAIR, indices = PAIR,
+  append = "write st.cat {t, other}",
+  insert = NO_INSERT, delete = NO_INSERT,
+  conv2 = "write st.conv2d(x, weight)", xcorr2 = "write st.conv2d(x, weight)",
   cmax = "write t:maximum(other)",
   cmin = "write t:minimum(other)",
 }
@@ -174,6 +211,33 @@ for _, kind in next, {"Float", "Double", "Half", "Long", "Int", "Short",
     .. names.casts[kind:lower()] .. "\"})"
   names.advice[kind .. "Tensor"] = "write st.empty(2, 3, {dtype = \""
     .. names.casts[kind:lower()] .. "\"}), or st.tensor for elements"
+end
+for layer, call in next, read [[
+  Softmax=st.softmax(x,2) SoftMax=st.softmax(x,2) LogSoftmax=st.log_softmax(x,2)
+  LogSoftMax=st.log_softmax(x,2) LogSigmoid=st.log_sigmoid(x) ELU=st.elu(x)
+  LeakyReLU=st.leaky_relu(x) ReLU6=st.relu6(x) Hardtanh=st.hardtanh(x)
+  Softplus=st.softplus(x) SoftPlus=st.softplus(x) MaxPool1d=st.max_pool1d(x,n)
+  MaxPool2d=st.max_pool2d(x,n) SpatialMaxPooling=st.max_pool2d(x,n)
+  AvgPool2d=st.avg_pool2d(x,n) SpatialAveragePooling=st.avg_pool2d(x,n)
+  AdaptiveAvgPool2d=st.adaptive_avg_pool2d(x,n)
+]] do
+  names.advice[layer] = CALLED:format(call:gsub(",", ", "))
+end
+for layer, call in next, read [[
+  Conv1d=st.conv1d(x,weight,bias) Conv2d=st.conv2d(x,weight,bias)
+  SpatialConvolution=st.conv2d(x,weight,bias) Conv3d=st.conv3d(x,weight,bias)
+  ConvTranspose2d=st.conv_transpose2d(x,weight,bias)
+  BatchNorm1d=st.batch_norm(x,...) BatchNorm2d=st.batch_norm(x,...)
+  BatchNormalization=st.batch_norm(x,...)
+  SpatialBatchNormalization=st.batch_norm(x,...)
+  GroupNorm=st.group_norm(x,groups,weight,bias) PReLU=st.prelu(x,weight)
+  Embedding=st.embedding(weight,x) LookupTable=st.embedding(weight,x)
+]] do
+  names.advice[layer] = WITH_FIELDS:format(call:gsub(",", ", "))
+end
+for _, name in next, {"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
+                      "MultiheadAttention", "Transformer"} do
+  names.advice[name] = NO_CELL
 end
 for _, name in next, {"svd", "inv", "inverse", "gesv", "gels", "symeig", "eig",
                       "qr", "potrf", "cholesky", "det", "pinverse"} do
@@ -241,9 +305,10 @@ end
 -- @tparam table set the names that are there, as keys
 -- @tparam[opt] string all what to say if no name is similar
 function names.missing(owner, name, set, all)
-  if type(name) ~= "string" or byte(name) == 95 then return nil end
-  local text = names.advice[name]
+  if type(name) ~= "string" then return nil end
+  local text = names.advice[owner .. "." .. name] or names.advice[name]
   if not text then
+    if byte(name) == 95 then return nil end
     local similar = names.similar(name, set)
     text = #similar > 0 and "did you mean " .. concat(similar, ", ") .. "?"
            or all or "st.help() lists all names"
@@ -266,6 +331,15 @@ end
 function names.find(st, name, fields, lazy)
   local target = names.synonyms[name] or names.functions[name]
   if target then return st[target] end
+  local dtype = names.casts[name]
+  if dtype then return dtype end
+  if not names.advice[name] then
+    if core.properties[name] then
+      raise("st has no '%s': write t.%s", name, name)
+    elseif core.methods[name] then
+      raise("st has no '%s', a method: write t:%s()", name, name)
+    end
+  end
   local set = {}
   for _, full in ipairs((core.operators())) do
     set[full:match "^aten::(.*)$" or ""] = true
@@ -287,6 +361,23 @@ function names.find_method(t, name)
   local set = require("strided.methods").names()
   for key in next, core.properties do set[key] = true end
   return names.missing("a tensor", name, set)
+end
+
+--- Makes methods of a class raise for what is no instance, as in net.train().
+-- @tparam table class
+-- @tparam string owner what the instances are called
+-- @tparam function is_instance
+-- @tparam table list the names of the methods
+function names.need_colon(class, owner, is_instance, list)
+  for _, name in ipairs(list) do
+    local method = class[name]
+    class[name] = function(self, ...)
+      if not is_instance(self) then
+        raise("%s: write %s:%s() with a colon", name, owner, name)
+      end
+      return method(self, ...)
+    end
+  end
 end
 
 --- Makes a module raise for names that it does not have.
