@@ -139,6 +139,7 @@ typedef struct st__state {
   int meta_ref[ST_UD_COUNT];        /* their registry references */
   int dtype_ref[ST_DTYPE_ALL];
   int sizes_ref;                 /* metatable of shapes */
+  int lists_ref;                 /* metatable of lists of tensors */
   int error_ref;                 /* pending error of a Lua kernel */
   st__ffi ffi;                   /* Note [The types of cdata] */
   int deferred_ref;              /* tensors freed while the engine runs */

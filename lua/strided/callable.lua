@@ -2,6 +2,7 @@
 --
 -- @module strided.callable
 
+local is_tensor = require "strided.core".is_tensor
 local raise = require "strided.caller_error"
 
 local getmetatable, type = debug.getmetatable, type
@@ -11,7 +12,7 @@ local getmetatable, type = debug.getmetatable, type
 -- @param f
 local function callable(name, f)
   if type(f) == "function" then return end
-  local meta = getmetatable(f)
+  local meta = not is_tensor(f) and getmetatable(f)
   if type(meta) == "table" and meta.__call then return end
   raise("%s: the first argument must be a function, got %s", name, type(f))
 end

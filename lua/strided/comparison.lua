@@ -19,7 +19,8 @@ local methods = core.methods
 --- Raises an error unless a method was called on a tensor.
 local function check(name, t)
   if not is_tensor(t) then
-    raise("%s: argument 'self' must be a Tensor, got %s", name, type(t))
+    raise("%s: argument 'self' must be a Tensor, got %s%s", name, type(t),
+          t == nil and "; write t:" .. name .. "() with a colon" or "")
   end
 end
 
@@ -83,6 +84,32 @@ local function indexed(t)
   end, t, 0
 end
 
+--- for e in t do, t(1), and a method whose object is missing: net.forward(x).
+local function call()
+  raise("a tensor cannot be called; write t[i] for an element, for row in "
+        .. "t:iter() do for a loop, and a colon before a method")
+end
+
+-- -- Lists of tensors ---------------------------------------------------------
+
+local lists = core.tensor_lists
+
+--- for part in t:split(2) do
+function lists.__call()
+  raise "a list cannot be called; write for _, part in ipairs(list) do"
+end
+
+--- What a tensor has, where a list was taken for its first tensor, as in
+-- local a, b = t:chunk(2). Other names are nil.
+function lists.__index(_, key)
+  if type(key) == "string" and (methods[key] or core.properties[key] or
+                                core.named(key, true)) then
+    raise("a list of tensors has no '%s'; write list[1], or local a, b = "
+          .. "unpack(list)", key)
+  end
+end
+
+core.set_metamethod("__call", call)
 core.set_metamethod("__lt", compare("< and >", "lt", "gt"))
 core.set_metamethod("__le", compare("<= and >=", "le", "ge"))
 core.set_metamethod("__eq", equal)

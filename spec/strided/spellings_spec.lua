@@ -23,6 +23,11 @@ local REFUSED = {
   {"x:size(0)", "dimensions, which count from 1"},
   {"st.nn.functional.relu(x)", "the functions are operators: st.relu(x)"},
   {"st.nn.Flatten()", "write x:flatten(2)"},
+  {"x.size()", "got nothing; write a colon before a method"},
+  {"x:sum().backward()", "write a colon before a method"},
+  {"x(1)", "write t[i] for an element, for row in t:iter() do for a loop"},
+  {"x:chunk(2, 2)()", "write for _, part in ipairs(list) do"},
+  {"x:chunk(2, 2):sum()", "write list[1], or local a, b = unpack(list)"},
   {"x:max(2).values", "write local values, indices = t:max(dim)"},
   {"x.nbytes", "write t:numel() * t:element_size()"},
   {"st.numel(x)", "a method: write t:numel()"},
@@ -39,6 +44,7 @@ local REFUSED = {
   {"st.nn.ModuleList {}", "write nn.Sequential, or a field for each"},
   {"st.nn.init.normal_(x)", "p:normal_(mean, std)"},
   {"st.nn.utils.clip_grad_norm_({}, 1)", "p.grad:clamp_(-a, a)"},
+  {"st.nn.Sequential(st.relu).forward(x)", "and a colon before a method"},
   {"st.nn.Linear(3, 4):to 'cpu'", "create the layers with {dtype = name, dev"},
   {"st.optim.Adam(x)", "write optim.AdamW(parameters, {weight_decay = 0})"},
   {"st.optim.lr_scheduler.StepLR()", "write optimizer.param_groups[1].lr ="},
@@ -112,6 +118,7 @@ local WORKING = {
   "st.zeros(2, {dtype = st.long}).dtype == 'int64'",
   "st.double == 'float64' and st.half == 'float16'",
   "x:nelement() == 6",
+  "x:split(1).parameters == nil",
   "st.setnumthreads(st.getnumthreads()) ~= 0",
 }
 

@@ -126,6 +126,10 @@ static void push_list(st__state *h, lua_State *L, const st_arg *a,
     return;
   }
   lua_createtable(L, n, 0);                       /* [+1] */
+  if (v->tag == ST_TAG_TENSORS) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->lists_ref); /* [+1] */
+    lua_setmetatable(L, -2);                      /* [-1] */
+  }
   for (int k = 0; k < n; k++) {
     if (k % ST_POLL_ITEMS == ST_POLL_ITEMS - 1) st__poll(h, L);
     if (v->tag == ST_TAG_TENSORS) {

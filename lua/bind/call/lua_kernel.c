@@ -343,6 +343,7 @@ static st_status run_fallback(const st_call *call, const st_value *args,
 
 bool st__is_callable(lua_State *L, int idx) {
   if (lua_isfunction(L, idx)) return true;
+  if (st__to_tensor(st__state_of(L), L, idx)) return false; /* raises */
   if (!luaL_getmetafield(L, idx, "__call")) return false; /* [+0|1] */
   lua_pop(L, 1);                                          /* [-1] */
   return true;
@@ -352,7 +353,9 @@ void st__check_callable(st__state *h, lua_State *L, int idx,
                         const char *arg) {
   if (st__is_callable(L, idx)) return;
   st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a function, got "
-                     "%s", arg, st__type_name(h, L, idx));
+                     "%s%s", arg, st__type_name(h, L, idx),
+                     strcmp(arg, "body") == 0 ? "; write function() ... end "
+                     "around the statements" : "");
 }
 
 void st__new_kernel(st__state *h, lua_State *L, int idx, st__convention c,

@@ -17,8 +17,10 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
                             const char *arg) {
   st_tensor *t = st__to_tensor(h, L, idx);
   if (!t) {
+    const bool is_method = strcmp(arg, "self") == 0 && lua_isnoneornil(L, idx);
     st__argument_error(h, L, ST_BAD_TYPE, "argument '%s' must be a Tensor, "
-                       "got %s", arg, st__type_name(h, L, idx));
+                       "got %s%s", arg, st__type_name(h, L, idx),
+                       is_method ? "; write a colon before a method" : "");
   }
   if (st_tensor_is_symbol(t)) {
     st__error(h, L, ST_BAD_STATE, "argument '%s' represents tensors of any "
@@ -372,6 +374,12 @@ void st__open_tensor(st__state *h, lua_State *L) {
   lua_newtable(L);                              /* [+1] */
   st__set_functions(h, L, methods);
   lua_setfield(L, -2, "methods");               /* [-1] */
+  lua_newtable(L);                              /* [+1] */
+  lua_pushliteral(L, "list of tensors");        /* [+1] */
+  lua_setfield(L, -2, "__metatable");           /* [-1] */
+  lua_pushvalue(L, -1);                         /* [+1] */
+  h->lists_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
+  lua_setfield(L, -2, "tensor_lists");          /* [-1] */
   st__push_meta(h, L, ST_UD_TENSOR);            /* [+1] */
   st__set_functions(h, L, metamethods);
   st__set_operators(h, L);
