@@ -40,6 +40,22 @@ static bool is_sizes(st__state *h, lua_State *L, int idx) {
   return is;
 }
 
+/* __index of what is not in the list: sizes from the end; nil behind the end,
+ * where ipairs stops. */
+static int sizes_index(lua_State *L) {
+  st__state *h = st__state_of(L);
+  if (!lua_istable(L, 1) || lua_type(L, 2) != LUA_TNUMBER) return 0;
+  const lua_Number i = lua_tonumber(L, 2), n = (lua_Number)lua_objlen(L, 1);
+  if (i == 0 || i < -n) {
+    return st__error(h, L, ST_BAD_DIM, "dimension %g is out of range: a shape "
+                     "of %d sizes counts from 1", (double)i, (int)n);
+  }
+  if (i > 0) return 0;
+  lua_pushnumber(L, n + 1 + i);  /* [+1] */
+  lua_rawget(L, 1);              /* [-1, +1] */
+  return 1;
+}
+
 /* True if the values at the top and below it are the same size. */
 static bool same_size(st__state *h, lua_State *L) {
   int64_t a, b;
@@ -207,7 +223,8 @@ static int is_shape(lua_State *L) {
 
 void st__open_shape(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
-    {"__tostring", sizes_tostring}, {"__eq", sizes_eq},
+    {"__index", sizes_index}, {"__tostring", sizes_tostring},
+    {"__eq", sizes_eq},
     {"__concat", st__concat}, {NULL, NULL}
   };
   static const luaL_Reg functions[] = {
