@@ -17,12 +17,15 @@
 -- @module strided.optim
 
 local st = require "strided"
+local callable = require "strided.callable"
+local names = require "strided.unknown_name"
 local raise = require "strided.caller_error"
 local options = require "strided.options"
 
-local format, is_tensor, keep, no_grad, scope, sqrt, tensor, view_as_real,
-  zeros_like = string.format, st.is_tensor, st.keep, st.no_grad, st.scope,
-  math.sqrt, st.tensor, st.view_as_real, st.zeros_like
+local enable_grad, format, is_tensor, keep, no_grad, scope, sqrt, tensor,
+  view_as_real, zeros_like = st.enable_grad, string.format, st.is_tensor,
+  st.keep, st.no_grad, st.scope, math.sqrt, st.tensor, st.view_as_real,
+  st.zeros_like
 local ipairs, pairs, setmetatable, tonumber, tostring, type =
   ipairs, pairs, setmetatable, tonumber, tostring, type
 
@@ -178,7 +181,17 @@ end
 
 --- Updates the parameters that have a gradient. Temporaries are released at the
 -- end of the step, without waiting for the garbage collector.
-function Optimizer:step() no_grad(scope, step, self) end
+-- @tparam[opt] function closure called before; returns the loss
+-- @return what the closure returns
+function Optimizer:step(closure)
+  local loss
+  if closure ~= nil then
+    callable("step", closure)
+    loss = enable_grad(closure)
+  end
+  no_grad(scope, step, self)
+  return loss
+end
 
 --- Resets the gradients of the parameters to nil.
 function Optimizer:zero_grad()
@@ -318,6 +331,10 @@ function Optimizer:load_state_dict(saved)
   end)
 end
 
+names.need_colon(Optimizer, "optimizer", function(value)
+  return type(value) == "table" and value.param_groups ~= nil
+end, {"step", "zero_grad", "state_dict", "load_state_dict"})
+
 -- -- The optimizers ----------------------------------------------------------
 
 local optim = {}
@@ -390,4 +407,4 @@ function optim.AdamW.update(p, grad, group, state)
              {value = -lr / (1 - beta1 ^ state.step)})
 end
 
-return require("strided.unknown_name").guard(optim, "st.optim")
+return names.guard(optim, "st.optim")

@@ -5,7 +5,7 @@
 local raise = require "strided.caller_error"
 local unknown_option = require "strided.unknown_option"
 
-local pairs, type = pairs, type
+local concat, pairs, sort, type = table.concat, pairs, table.sort, type
 
 --- Returns the options of a call; raises an error for unknown options.
 -- @tparam string name of the called function
@@ -15,7 +15,11 @@ local pairs, type = pairs, type
 local function options(name, given, known)
   if given == nil then return {} end
   if type(given) ~= "table" then
-    raise("%s: the options must be a table, got %s", name, type(given))
+    local list = {}
+    for key in pairs(known) do list[#list + 1] = key end
+    sort(list)
+    raise("%s: the options must be a table, got %s; write {name = value}: it "
+          .. "has %s", name, type(given), concat(list, ", "))
   end
   for key in pairs(given) do
     if known[key] == nil then unknown_option(name, key, known) end

@@ -45,10 +45,16 @@ local REFUSED = {
   {"st.nn.ModuleList {}", "write nn.Sequential, or a field for each"},
   {"st.nn.init.normal_(x)", "p:normal_(mean, std)"},
   {"st.nn.utils.clip_grad_norm_({}, 1)", "p.grad:clamp_(-a, a)"},
+  {"st.nn.Linear(3, 4, false)", "write {name = value}: it has bias, device"},
+  {"st.nn.MSELoss 'sum'", "write {name = value}: it has reduction"},
+  {"st.nn.Module:extend()", 'write nn.Module:extend "Net"'},
+  {"st.nn.ReLU().parameters()", "write module:parameters() with a colon"},
   {"st.nn.Sequential(st.relu).forward(x)", "and a colon before a method"},
+  {"st.nn.ReLU():parameters()()", "write for _, value in ipairs(list) do"},
   {"st.nn.Linear(3, 4):to 'cpu'", "create the layers with {dtype = name, dev"},
   {"st.optim.Adam(x)", "write optim.AdamW(parameters, {weight_decay = 0})"},
   {"st.optim.lr_scheduler.StepLR()", "write optimizer.param_groups[1].lr ="},
+  {"st.optim.SGD({v:float()}).step()", "write optimizer:step() with a colon"},
   -- NumPy
   {"st.append(v, v)", "write st.cat {t, other}"},
   {"st.insert(v, 1, 9)", 'write st.cat {t["1:2"], other, t["3:"]}'},
@@ -122,6 +128,7 @@ local WORKING = {
   "x:nelement() == 6",
   "x:split(1).parameters == nil",
   "st.setnumthreads(st.getnumthreads()) ~= 0",
+  "st.optim.SGD({v:float()}):step(function() return 5 end) == 5",
 }
 
 local function run(code)

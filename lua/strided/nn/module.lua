@@ -96,7 +96,8 @@ declare(Module, "Module", refuse)
 -- @treturn table the class
 function Module:extend(name)
   if type(name) ~= "string" then
-    raise("extend: argument 'name' must be a string, got %s", type(name))
+    raise("extend: argument 'name' must be a string, got %s; write "
+          .. "nn.Module:extend \"Net\"", type(name))
   end
   return declare({}, name, self)
 end
@@ -163,9 +164,13 @@ local function is_parameter(_, flag) return flag == true end
 
 local function is_state(_, flag) return flag ~= nil end
 
+local LIST = {__metatable = "list", __call = function()
+  raise "a list cannot be called; write for _, value in ipairs(list) do"
+end}
+
 --- The second of each pair.
 local function seconds(list)
-  local values = {}
+  local values = setmetatable({}, LIST)
   for i, pair in ipairs(list) do values[i] = pair[2] end
   return values
 end
@@ -360,5 +365,10 @@ local function parameter(t)
   parameters[t] = true
   return t
 end
+
+names.need_colon(Module, "module", is_module, {
+  "parameters", "named_parameters", "modules", "named_modules", "train", "eval",
+  "zero_grad", "requires_grad_", "state_dict", "load_state_dict",
+})
 
 return {Module = Module, Parameter = parameter, is_module = is_module}
