@@ -429,8 +429,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
   }
   if (!grad && t->numel != 1) {
     return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "
-                    "be given unless it has one element", i + 1,
-                    ST_SHAPE_TEXT(t));
+                    "be given unless it has one element, as its sum() has",
+                    i + 1, ST_SHAPE_TEXT(t));
   }
   if (grad && !st__same_sizes(t, grad)) {
     return st__fail(ST_BAD_SHAPE, "the gradient of output %d has shape %s, "

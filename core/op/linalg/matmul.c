@@ -24,6 +24,10 @@ static st_status check_factors(const st_run *r, int first, int na, int nb) {
   const st_tensor *a = st__arg_tensor(r, first);
   const st_tensor *b = st__arg_tensor(r, first + 1);
   const char *x = schema->args[first].name, *y = schema->args[first + 1].name;
+  if (na == 1 && nb == 1 && a->ndim == 2) {
+    return st__fail(ST_BAD_SHAPE, "%s must have 1 dimension, but its shape is "
+                    "%s; mm and matmul multiply matrices", x, ST_SHAPE_TEXT(a));
+  }
   ST_TRY(check_rank(a, x, na));
   ST_TRY(check_rank(b, y, nb));
   if (a->dtype != b->dtype) {

@@ -310,6 +310,9 @@ void st__describe_dtypes(const char *given, char *buf, size_t size) {
 
 static void add_names(text *t, const st__reason *r) {
   if (r->kind != ST_REASON_TYPE) return;
+  if (r->types & 1u << ST_TYPE_TENSOR && strcmp(r->got, "table") == 0) {
+    add(t, "; st.tensor(list) makes one");
+  }
   if (r->types & 1u << ST_TYPE_DTYPE) {
     add_dtypes(t, *r->given ? r->given : NULL);
   }

@@ -147,7 +147,10 @@ static int new_complex(lua_State *L) {
   st_scalar s = {ST_SCALAR_COMPLEX, {.c = {0, 0}}};
   if (!st__to_double(h, L, 1, &s.u.c[0]) ||
       (!lua_isnoneornil(L, 2) && !st__to_double(h, L, 2, &s.u.c[1]))) {
-    return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers");
+    const bool is_tensor = st__to_tensor(h, L, 1) != NULL;
+    return st__error(h, L, ST_BAD_TYPE, "complex: re and im must be numbers%s",
+                     is_tensor ? "; of tensors write re + im * st.complex(0, 1)"
+                               : "");
   }
   push_scalar_ud(h, L, s); /* [+1] */
   return 1;

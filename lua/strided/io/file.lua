@@ -25,9 +25,9 @@ end
 
 local function check_path(name, path)
   if type(path) ~= "string" then
-    raise("%s: the path must be a string, got %s%s", name,
-          core.is_tensor(path) and "Tensor" or type(path),
-          name == "save" and core.is_tensor(path)
+    local kind = core.is_tensor(path) and "Tensor" or type(path)
+    raise("%s: the path must be a string, got %s%s", name, kind,
+          name == "save" and (kind == "Tensor" or kind == "table")
           and "; write st.save(path, t)" or "")
   end
   if path:find "%z" then raise("%s: the path has a NUL in it", name) end
