@@ -62,6 +62,7 @@ local REFUSED = {
   {"st.optim.Adam(x)", "write optim.AdamW(parameters, {weight_decay = 0})"},
   {"st.optim.lr_scheduler.StepLR()", "write optimizer.param_groups[1].lr ="},
   {"st.optim.SGD({v:float()}).step()", "write optimizer:step() with a colon"},
+  {"x:shape()", "write t.shape, or t:size(dim)"},
   -- NumPy
   {"st.append(v, v)", "write st.cat {t, other}"},
   {"st.insert(v, 1, 9)", 'write st.cat {t["1:2"], other, t["3:"]}'},
@@ -133,6 +134,7 @@ local WORKING = {
   "st.double == 'float64' and st.half == 'float16'",
   "x.shape[-1] == 3 and x.shape[-2] == 2 and x.shape[3] == nil",
   "x:nelement() == 6",
+  "x.shape:numel() == 6 and st.Size():numel() == 1",
   "x:split(1).parameters == nil",
   "st.setnumthreads(st.getnumthreads()) ~= 0",
   "st.optim.SGD({v:float()}):step(function() return 5 end) == 5",

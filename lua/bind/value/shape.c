@@ -5,6 +5,7 @@
  */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "bind.h"
 
@@ -40,10 +41,31 @@ static bool is_sizes(st__state *h, lua_State *L, int idx) {
   return is;
 }
 
+/* t.shape:numel() */
+static int sizes_numel(lua_State *L) {
+  st__state *h = st__state_of(L);
+  int64_t size, n = 1;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  for (int i = 1; i <= (int)lua_objlen(L, 1); i++) {
+    lua_rawgeti(L, 1, i);      /* [+1] */
+    if (!st__to_int(h, L, -1, &size)) size = 0;
+    n *= size;
+    lua_pop(L, 1);             /* [-1] */
+  }
+  st__push_int(h, L, n);       /* [+1] */
+  return 1;
+}
+
 /* __index of what is not in the list: sizes from the end; nil behind the end,
  * where ipairs stops. */
 static int sizes_index(lua_State *L) {
   st__state *h = st__state_of(L);
+  if (lua_type(L, 2) == LUA_TSTRING &&
+      strcmp(lua_tostring(L, 2), "numel") == 0) {
+    lua_pushlightuserdata(L, h);            /* [+1] */
+    lua_pushcclosure(L, sizes_numel, 1);    /* [-1, +1] */
+    return 1;
+  }
   if (!lua_istable(L, 1) || lua_type(L, 2) != LUA_TNUMBER) return 0;
   const lua_Number i = lua_tonumber(L, 2), n = (lua_Number)lua_objlen(L, 1);
   if (i == 0 || i < -n) {
@@ -54,6 +76,12 @@ static int sizes_index(lua_State *L) {
   lua_pushnumber(L, n + 1 + i);  /* [+1] */
   lua_rawget(L, 1);              /* [-1, +1] */
   return 1;
+}
+
+/* t:shape() */
+static int sizes_call(lua_State *L) {
+  return st__error(st__state_of(L), L, ST_BAD_TYPE, "a shape cannot be called; "
+                   "write t.shape, or t:size(dim)");
 }
 
 /* True if the values at the top and below it are the same size. */
@@ -223,8 +251,8 @@ static int is_shape(lua_State *L) {
 
 void st__open_shape(st__state *h, lua_State *L) {
   static const luaL_Reg metamethods[] = {
-    {"__index", sizes_index}, {"__tostring", sizes_tostring},
-    {"__eq", sizes_eq},
+    {"__index", sizes_index}, {"__call", sizes_call},
+    {"__tostring", sizes_tostring}, {"__eq", sizes_eq},
     {"__concat", st__concat}, {NULL, NULL}
   };
   static const luaL_Reg functions[] = {
