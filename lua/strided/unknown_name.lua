@@ -170,7 +170,8 @@ names.advice = {
   copy = "t:clone() copies a tensor, t:copy_(source) writes to t",
   cuda = "there is no such device; st.ops and libraries may bring others",
   cpu = "write t:to(\"cpu\")",
-  random = "st.rand, st.randn and st.randint make tensors, t:random_() fills t",
+  random = "st.rand, st.randn and st.randint make tensors, t:random_() fills "
+    .. "t, st.manual_seed(n) seeds",
   uniform = "st.rand(...) makes a tensor, t:uniform_(from, to) fills t",
   shuffle = "write t[st.randperm(#t)]",
   seed = "write st.manual_seed(n)",
@@ -195,6 +196,8 @@ names.advice = {
   ["st.autograd.functional"] = "write st.autograd.jacobian(fn, inputs), "
     .. "hessian, vjp, jvp or hvp",
   __version__ = "write st.config().version",
+  get_device = "write t.device", print = "write print(t)",
+  class = "write nn.Module:extend \"Name\"",
   nbytes = "write t:numel() * t:element_size()",
   set_default_device = "write t:to(device), or {device = name} for new tensors",
   enumerate = NO_COUNTER, zip = NO_COUNTER, len = "write #t, the first size",
@@ -357,7 +360,14 @@ function names.find_method(t, name)
   local target = names.synonyms[name]
   if target then return t[target] end
   local dtype = names.casts[name]
-  if dtype then return function(self) return self:to(dtype) end end
+  if dtype then
+    return function(self)
+      if not core.is_tensor(self) then
+        raise("%s: write t:%s() with a colon", name, name)
+      end
+      return self:to(dtype)
+    end
+  end
   local set = require("strided.methods").names()
   for key in next, core.properties do set[key] = true end
   return names.missing("a tensor", name, set)
