@@ -26,10 +26,11 @@ local enable_grad, format, is_tensor, keep, no_grad, scope, sqrt, tensor,
   view_as_real, zeros_like = st.enable_grad, string.format, st.is_tensor,
   st.keep, st.no_grad, st.scope, math.sqrt, st.tensor, st.view_as_real,
   st.zeros_like
-local ipairs, pairs, setmetatable, tonumber, tostring, type =
-  ipairs, pairs, setmetatable, tonumber, tostring, type
+local ipairs, pairs, rawset, setmetatable, tonumber, tostring, type =
+  ipairs, pairs, rawset, setmetatable, tonumber, tostring, type
 
 local FLOAT64, INT64 = {dtype = "float64"}, {dtype = "int64"}
+local ZERO_GRAD = {set_to_none = true}
 local COMPLEX = {[st.complex32] = true, [st.complex64] = true,
                  [st.complex128] = true}
 
@@ -156,9 +157,24 @@ local function create(class, list, shared)
   return setmetatable({param_groups = groups, state = state}, class)
 end
 
+--- Raises an error for optimizer.lr: each group has its own options.
+local function check_field(class, key)
+  if class.defaults[key] ~= nil then
+    raise("%s: write optimizer.param_groups[1].%s", class.name, key)
+  end
+end
+
 local function declare(class)
-  class.__index, class.known = class, {params = true}
+  class.known = {params = true}
   for key in pairs(class.defaults) do class.known[key] = true end
+  function class.__index(_, key)
+    check_field(class, key)
+    return class[key]
+  end
+  function class.__newindex(self, key, value)
+    check_field(class, key)
+    rawset(self, key, value)
+  end
   return setmetatable(class, {__index = Optimizer, __call = create})
 end
 
@@ -194,9 +210,13 @@ function Optimizer:step(closure)
 end
 
 --- Resets the gradients of the parameters to nil.
-function Optimizer:zero_grad()
+-- @tparam[opt] table options `set_to_none = false`: to zeros
+function Optimizer:zero_grad(given)
+  local is_zero = options("zero_grad", given, ZERO_GRAD).set_to_none == false
   for _, group in ipairs(self.param_groups) do
-    for _, p in ipairs(group.params) do p.grad = nil end
+    for _, p in ipairs(group.params) do
+      p.grad = is_zero and p.grad and zeros_like(p.grad) or nil
+    end
   end
 end
 

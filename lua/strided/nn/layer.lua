@@ -13,7 +13,7 @@ local Module, Parameter, is_module =
 local concat, empty, empty_like, floor, format, get_default_dtype, no_grad,
   sqrt = table.concat, st.empty, st.empty_like, math.floor, string.format,
   st.get_default_dtype, st.no_grad, math.sqrt
-local ipairs, rawset, select, type = ipairs, rawset, select, type
+local ipairs, pairs, rawset, select, type = ipairs, pairs, rawset, select, type
 
 local layer = {}
 
@@ -80,9 +80,13 @@ end
 
 -- -- Activations -------------------------------------------------------------
 
---- Declares a module without parameters or options that calls an operator.
+--- Declares a module without parameters that calls an operator. The option
+-- `inplace` saves memory in PyTorch; here it is accepted.
 local function operator(name)
   local class = Module:extend(name)
+  function class.init(_, o)
+    if o ~= true then options(name, o, {inplace = true}) end
+  end
   local apply = st[name:lower()]
   function class.forward(_, x) return apply(x) end
   layer[name] = class
@@ -164,6 +168,7 @@ local Dropout = Module:extend "Dropout"
 layer.Dropout = Dropout
 
 function Dropout:init(p)
+  if type(p) == "table" then p = options("Dropout", p, {p = true}).p end
   p = p == nil and 0.5 or p
   if type(p) ~= "number" or not (p >= 0 and p <= 1) then
     raise("Dropout: argument 'p' must be a number from 0 to 1")
@@ -200,6 +205,12 @@ function Sequential:init(...)
   if n == 1 and type(layers[1]) == "table" and not is_module(layers[1]) then
     layers = layers[1]
     n = #layers
+    for key in pairs(layers) do
+      if type(key) == "string" then
+        raise("Sequential: the layers are a list, got the name '%s'; write "
+              .. "module.%s = layer in an nn.Module", key, key)
+      end
+    end
   end
   for i = 1, n do add_layer(self, i, layers[i]) end
 end

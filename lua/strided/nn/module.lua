@@ -26,6 +26,7 @@
 
 local st = require "strided"
 local names = require "strided.unknown_name"
+local options = require "strided.options"
 local raise = require "strided.caller_error"
 
 local concat, is_tensor, no_grad, sort =
@@ -33,6 +34,9 @@ local concat, is_tensor, no_grad, sort =
 local getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
   type = getmetatable, ipairs, pairs, rawget, rawset, setmetatable, tostring,
   type
+
+local STRICT = {strict = true}
+local ZERO_GRAD = {set_to_none = true}
 
 local WEAK = {__mode = "k"}
 
@@ -237,8 +241,12 @@ end
 function Module:eval() return self:train(false) end
 
 --- Resets the gradients of all parameters to nil.
-function Module:zero_grad()
-  for _, p in ipairs(self:parameters()) do p.grad = nil end
+-- @tparam[opt] table options `set_to_none = false`: to zeros
+function Module:zero_grad(given)
+  local is_zero = options("zero_grad", given, ZERO_GRAD).set_to_none == false
+  for _, p in ipairs(self:parameters()) do
+    p.grad = is_zero and p.grad and st.zeros_like(p.grad) or nil
+  end
 end
 
 --- Sets whether the parameters require gradients.
@@ -297,18 +305,18 @@ end
 --- Copies a state, from state_dict or st.load, into the parameters and buffers.
 -- Raises an error, before anything is changed, if names or shapes do not match.
 -- @tparam table state
--- @tparam[opt] table options `strict = false` ignores names that only the
--- module or only the state has
+-- @tparam[opt] table given options: `strict = false` ignores names that only
+-- the module or only the state has
 -- @treturn table the names missing from the state, in order
 -- @treturn table the names that the module does not have
-function Module:load_state_dict(state, options)
+function Module:load_state_dict(state, given)
   if type(state) ~= "table" then
     raise("load_state_dict: argument 'state' must be a table, got %s",
           is_tensor(state) and "Tensor" or type(state))
   end
   local own = collect(self, is_state)
   local missing, unexpected = compare(own, state)
-  if not (options and options.strict == false) then
+  if options("load_state_dict", given, STRICT).strict ~= false then
     if missing[1] then
       raise("load_state_dict: the state lacks %s", concat(missing, ", "))
     elseif unexpected[1] then

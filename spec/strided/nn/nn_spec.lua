@@ -518,6 +518,10 @@ describe("A network", function()
     local net = Block(3, 1)
     net(st.rand(4, 2)):sum():backward()
     for _, p in ipairs(net:parameters()) do assert.truthy(p.grad) end
+    net:zero_grad {set_to_none = false}
+    for _, p in ipairs(net:parameters()) do
+      assert.is_true(p.grad:equal(st.zeros_like(p)))
+    end
     net:zero_grad()
     for _, p in ipairs(net:parameters()) do assert.is_nil(p.grad) end
   end)
