@@ -425,7 +425,8 @@ static st_status check_root(const st_tensor *t, const st_tensor *grad,
                             int i) {
   if (!st__requires_grad(t)) {
     return st__fail(ST_BAD_STATE, "output %d does not require a gradient: it "
-                    "was not computed from a tensor that does", i + 1);
+                    "was not computed from a tensor that does, as after "
+                    "requires_grad_()", i + 1);
   }
   if (!grad && t->numel != 1) {
     return st__fail(ST_BAD_SHAPE, "output %d has shape %s: its gradient must "

@@ -31,9 +31,8 @@ static st_status check_factors(const st_run *r, int first, int na, int nb) {
   ST_TRY(check_rank(a, x, na));
   ST_TRY(check_rank(b, y, nb));
   if (a->dtype != b->dtype) {
-    return st__fail(ST_BAD_DTYPE, "%s is %s, but %s is %s", x,
-                    st__dtype_name(a->dtype), y,
-                    st__dtype_name(b->dtype));
+    return st__fail(ST_BAD_DTYPE, "%s is %s, but %s is %s: convert one of them",
+                    x, st__dtype_name(a->dtype), y, st__dtype_name(b->dtype));
   }
   if (a->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
   const int inner = nb == 1 ? 0 : nb - 2;

@@ -56,7 +56,8 @@ static int check_width(walk *w, const st__item *items, int n) {
   }
   if (used > ndim) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: %d dimensions are indexed, "
-              "the tensor has %d", used, ndim);
+              "the tensor has %d; write t[{{first, last}}] for a range, "
+              "t[st.tensor(list)] for several elements", used, ndim);
   }
   if (dots > 1) {
     st__error(w->h, w->L, ST_BAD_INDEX, "index: more than one ellipsis");
@@ -392,6 +393,22 @@ static int assign_indexed(walk *w) {
   return finish_assignment(w->h, w->L);
 }
 
+/* What to write instead of an assignment to a field. */
+static const struct { const char *name, *text; } unset[] = {
+  {"shape", "; write t:reshape(2, 3), or t:resize_(2, 3)"},
+  {"dtype", "; write t:to(dtype)"}, {"device", "; write t:to(device)"},
+  {"data", "; write t:copy_(source) in st.no_grad(function() ... end)"}
+};
+
+static int refuse_field(st__state *h, lua_State *L, const char *name) {
+  const char *text = "; keep it in a table of yours";
+  for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
+    if (strcmp(unset[i].name, name) == 0) text = unset[i].text;
+  }
+  return st__error(h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' that "
+                   "can be set%s", name, text);
+}
+
 /* __newindex(t, key, value) */
 static int tensor_newindex(lua_State *L) {
   walk w;
@@ -403,8 +420,7 @@ static int tensor_newindex(lua_State *L) {
   if (set_at(w.h, L, t)) return 0;
   if (lua_type(L, 2) == LUA_TSTRING && is_name(L, 2)) {
     if (st__set_property(w.h, L, lua_tostring(L, 2))) return 0;
-    return st__error(w.h, L, ST_BAD_VALUE, "a Tensor has no property '%.40s' "
-                     "that can be set", lua_tostring(L, 2));
+    return refuse_field(w.h, L, lua_tostring(L, 2));
   }
   walk_subscript(&w, 2);                              /* [+n] */
   if (w.nindices) return assign_indexed(&w);

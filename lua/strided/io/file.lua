@@ -183,6 +183,10 @@ local WRITERS = {
 local PLAIN = {write_npy, false, {}, "a .npy file"}
 
 local function check_value(writer, value)
+  if type(value) == "table" and type(value.state_dict) == "function" then
+    raise("save: the value must be tensors, got a module; write st.save(path, "
+          .. "module:state_dict())")
+  end
   if not writer[2] then
     if core.is_tensor(value) then return end
     if type(value) == "table" then
@@ -197,8 +201,8 @@ local function check_value(writer, value)
   end
   for name, t in next, value do
     if type(name) ~= "string" then
-      raise("save: the names of tensors must be strings, got %s",
-            tostring(name))
+      raise("save: the names of tensors must be strings, got %s; write "
+            .. "{name = t}", tostring(name))
     end
     if not core.is_tensor(t) then
       raise("save: '%s' must be a Tensor, got %s", name, type(t))
