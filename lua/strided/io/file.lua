@@ -23,6 +23,15 @@ local function complain(name, path, why)
   raise("%s: cannot %s '%s': %s", name, name, path, why)
 end
 
+--- What to add for a missing a.npy if there is a file a: NumPy adds the suffix.
+local function note_bare(path)
+  local bare = path:match "^(.+)%.np[yz]$"
+  local source = bare and core.open_source(bare)
+  if not source then return "" end
+  source:close()
+  return "; there is '" .. bare .. "', and st.save adds no suffix"
+end
+
 local function check_path(name, path)
   if type(path) ~= "string" then
     local kind = core.is_tensor(path) and "Tensor" or type(path)
@@ -265,7 +274,7 @@ function file.load(path, options)
   check_path("load", path)
   options = check_options("load", options)
   local source, why = core.open_source(path)
-  if not source then complain("load", path, why) end
+  if not source then complain("load", path, why .. note_bare(path)) end
   if options.mmap == "r+" then -- this mode alone needs write access
     source:close()
     source, why = core.open_source(path, true)

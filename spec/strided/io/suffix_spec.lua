@@ -71,6 +71,16 @@ describe("st.save", function()
     end
   end)
 
+  it("adds no suffix, which st.load says", function()
+    st.save(base, x)
+    says("there is '" .. base .. "', and st.save adds no suffix", st.load,
+         base .. ".npy")
+    os.remove(base)
+    local ok, why = pcall(st.load, base .. ".npy")
+    assert.is_false(ok)
+    assert.is_nil(why:find("adds no suffix", 1, true))
+  end)
+
   it("says the order of its arguments", function()
     says("save: the path must be a string, got Tensor; write st.save(path, t)",
          function() st.save(x, base) end)
