@@ -32,7 +32,7 @@ local REFUSED = {
   {"x:max(2).values", "write local values, indices = t:max(dim)"},
   {"x.nbytes", "write t:numel() * t:element_size()"},
   {"st.numel(x)", "a method: write t:numel()"},
-  {"st.ndim", "write t.ndim"}, {"st.grad_fn", "write t.grad_fn"},
+  {"st.grad_fn", "write t.grad_fn"},
   {"st.sum {1, 2}", "got table; st.tensor(list) makes one"},
   {"st.dot(x, x)", "mm and matmul multiply matrices"},
   {"st.complex(x, x)", "write re + im * st.complex(0, 1)"},
