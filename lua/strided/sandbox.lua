@@ -71,7 +71,7 @@ local HOME = getinfo(1, "S").source:gsub("sandbox%.lua$", "")
 -- Modules that functions load when they are first called.
 local LATE = {
   "io.npy", "io.npz", "io.safetensors", "expression", "layout.svg", "methods",
-  "names", "nn.layer", "nn.loss", "nn.module",
+  "nn.layer", "nn.loss", "nn.module", "unknown_name",
 }
 
 --- Gives all functions of the library's files that can be reached from a value
