@@ -326,6 +326,7 @@ static void split_keywords(st__frame *f, const st__packet *p, int top) {
               "keys, but element %d is nil", st__short_name(p->name),
               (int)lua_objlen(L, top) + 1);
   }
+  if (parts & ST_PART_OTHER) f->nkeywords++; /* which no argument uses */
   f->keywords = parts & ST_PART_NAMES ? top : 0;
   f->npos = top - f->first + 1 - (f->keywords && !has_list);
 }
