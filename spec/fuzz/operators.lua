@@ -113,6 +113,10 @@ local function look_at(c, results)
 end
 M.look_at = look_at
 
+-- Operators that update running_mean and running_var, which their schemas do
+-- not say, as in ATen.
+local UPDATES = {batch_norm = true, instance_norm = true}
+
 --- One call of one overload, as a round: {text, tensors, writes, run}.
 function M.round(c, all)
   local o = c:pick(all)
@@ -125,7 +129,7 @@ function M.round(c, all)
   elseif k == 2 and st.is_tensor(list[1]) and list[1][o.short] then
     call, how = list[1][o.short], "method " .. o.short
   end
-  local writes = false
+  local writes = UPDATES[o.short] or false
   for _, a in ipairs(o.args) do writes = writes or a.writes end
   if k <= 2 then writes = true end -- out= may choose another overload
   local fails = c:chance(0.1) and c:int(1, 6) or 0 -- which allocation does

@@ -104,10 +104,9 @@ static int warnings(lua_State *L) {
   } else {
     lua_pushboolean(L, h->warnings != ST_WARNINGS_OFF);   /* [+1] */
   }
-  if (kind == ST_WARNINGS_CALL) {
-    lua_pushvalue(L, 1);                                  /* [+1] */
-    lua_rawseti(L, LUA_REGISTRYINDEX, h->warning_ref);    /* [-1] */
-  }
+  if (kind == ST_WARNINGS_CALL) lua_pushvalue(L, 1);      /* [+0|1] */
+  else lua_pushboolean(L, false);                         /* [+0|1] */
+  lua_rawseti(L, LUA_REGISTRYINDEX, h->warning_ref);      /* [-1] */
   if (kind != ST_WARNINGS_PRINTED) st_set_warning_handler(on_warning, NULL);
   h->warnings = kind;
   return 1;

@@ -2,6 +2,7 @@
 -- axes: lua
 
 local build = require "spec.support.build"
+local collect = require "spec.support.collect"
 local st = require "strided"
 
 local function said_by(body)
@@ -98,6 +99,20 @@ describe("A warning", function()
     st.warnings(before)
     assert.equal(1, count)
     assert.matches("^[^\n]*sort: ", tostring(why))
+  end)
+
+  it("does not keep a function that is not in use any more", function()
+    local weak = setmetatable({}, {__mode = "k"})
+    local before = st.warnings(false)
+    do
+      local handler = function() return weak end
+      weak[handler] = true
+      st.warnings(handler)
+    end
+    st.warnings(false)
+    collect()
+    assert.is_nil(next(weak))
+    st.warnings(before)
   end)
 
   it("is for a function or a boolean to take", function()

@@ -112,6 +112,12 @@ describe("An integer of 64 bits", function()
     end
   end)
 
+  it("wraps around when the least is negated", function()
+    local least = st.int "-9223372036854775808"
+    assert.equal(least, -least)
+    assert.equal("-9223372036854775808", tostring(-least):match "^-?%d+")
+  end)
+
   for _, text in ipairs {"9223372036854775807", "-9223372036854775808",
                          "9007199254740993", "-9007199254740993"} do
     local n = st.int(text)
