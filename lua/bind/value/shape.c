@@ -49,7 +49,9 @@ static int sizes_numel(lua_State *L) {
   for (int i = 1; i <= (int)lua_objlen(L, 1); i++) {
     lua_rawgeti(L, 1, i);      /* [+1] */
     if (!st__to_int(h, L, -1, &size)) size = 0;
-    n *= size;
+    if (__builtin_mul_overflow(n, size, &n)) {
+      return st__error(h, L, ST_BAD_SHAPE, "numel: the shape is too large");
+    }
     lua_pop(L, 1);             /* [-1] */
   }
   st__push_int(h, L, n);       /* [+1] */
