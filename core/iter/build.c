@@ -212,34 +212,6 @@ static void copy_dims(int n, int64_t *to, const int64_t *from) {
   memmove(to, from, (size_t)n * sizeof *to);
 }
 
-static st_status shape_clash(const st_iter *it, const st_tensor *t, int dim) {
-  const int ndim = it->common_ndim, skip = ndim - t->ndim;
-  return st__fail(ST_BAD_SHAPE, "shapes %s and %s do not broadcast: sizes "
-                  "%lld and %lld differ at dimension %d",
-                  st__shape_text(ndim, it->common_shape, (char[160]){0}, 160),
-                  ST_SHAPE_TEXT(t), (long long)it->common_shape[dim],
-                  (long long)t->sizes[dim - skip], (int)st__display_index(dim));
-}
-
-/* A size of 1 broadcasts to any other size, including 0. */
-static st_status broadcast(st_iter *it, const st_tensor *t) {
-  int64_t *shape = it->common_shape;
-  const int grow = t->ndim - it->common_ndim;
-  if (grow > 0) {
-    copy_dims(it->common_ndim, shape + grow, shape);
-    copy_dims(grow, shape, t->sizes);
-    it->common_ndim = t->ndim;
-  }
-  const int skip = it->common_ndim - t->ndim;
-  for (int d = it->common_ndim - 1; d >= skip; d--) {
-    const int64_t size = t->sizes[d - skip];
-    if (shape[d] == size || size == 1) continue;
-    if (shape[d] != 1) return shape_clash(it, t, d);
-    shape[d] = size;
-  }
-  return ST_OK;
-}
-
 static st_status compute_shape(st_iter *it) {
   bool has_scalars = false, has_tensors = false;
   it->same_shape = true;
@@ -253,7 +225,9 @@ static st_status compute_shape(st_iter *it) {
       it->common_ndim = t->ndim;
     } else if (!st__has_sizes(t, it->common_ndim, it->common_shape)) {
       it->same_shape = false;
-      ST_TRY(broadcast(it, t));
+      ST_TRY(st__broadcast_shape(it->common_ndim, it->common_shape, t->ndim,
+                                 t->sizes, it->common_shape,
+                                 &it->common_ndim));
     }
   }
   if (has_scalars && has_tensors) it->same_shape = false;

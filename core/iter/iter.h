@@ -21,7 +21,7 @@
 #define ST_ITER_ITER_H
 
 #include "kernel/kernel.h"
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 #include "tensor/overlap.h"
 
 enum {

@@ -14,7 +14,7 @@
 
 #include "base/dtype.h"
 #include "base/memory.h"
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 
 _Thread_local st_keyset st__untracked_keys;
 void (*st__history_free)(st_history *h);

@@ -169,7 +169,9 @@ local shown = {
   __index = function(self, name)
     local method = methods[name]
     if method ~= nil or type(name) ~= "string" then return method end
-    if name == "__index" then return require "strided.methods".all(self) end
+    if name == "__index" then
+      return require "strided.method_names".all(self)
+    end
     local keep
     method, keep = core.named(name, true)
     if keep then methods[name] = method end
@@ -177,7 +179,7 @@ local shown = {
   end,
   __newindex = methods,
   __pairs = function(self) -- from Lua 5.2 on
-    return pairs(require "strided.methods".all(self))
+    return pairs(require "strided.method_names".all(self))
   end,
 }
 core.set_index(look_up, setmetatable({}, shown))

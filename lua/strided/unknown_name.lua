@@ -368,7 +368,7 @@ function names.find_method(t, name)
       return self:to(dtype)
     end
   end
-  local set = require("strided.methods").names()
+  local set = require("strided.method_names").names()
   for key in next, core.properties do set[key] = true end
   return names.missing("a tensor", name, set)
 end

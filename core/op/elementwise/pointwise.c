@@ -5,7 +5,7 @@
 
 #include "op/create/copy.h"
 #include "op/elementwise/result_layout.h"
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 #include "tensor/view.h"
 
 /* -- Operands ------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include "op/elementwise/result_layout.h"
 
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 
 st_status st__meta_twin(const st_tensor *t, int ndim, const int64_t *sizes,
                         const int64_t *strides, st_tensor **out) {

@@ -4,8 +4,8 @@
 
 #include "op/create/copy.h"
 #include "op/linalg/gemm.h"
+#include "op/registry/assign_out.h"
 #include "op/registry/op.h"
-#include "op/registry/out_variants.h"
 #include "tensor/view.h"
 
 /* -- Checks --------------------------------------------------------------- */

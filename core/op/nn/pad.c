@@ -6,7 +6,7 @@
 #include "op/create/copy.h"
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 
 /* -- Arguments ------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #include "op/nn/spatial.h"
 
 #include "op/create/factory.h"
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 #include "tensor/view.h"
 
 /* -- Calls of operators --------------------------------------------------- */

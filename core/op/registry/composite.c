@@ -4,7 +4,7 @@
 #include "op/registry/composite.h"
 
 #include "base/interrupt.h"
-#include "op/registry/out_variants.h"
+#include "op/registry/assign_out.h"
 
 bool st__scope_goes_on(st_op_scope *c) {
   if (st__scope_ok(c)) c->status = st__poll_interrupt();

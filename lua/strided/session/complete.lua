@@ -10,7 +10,7 @@
 local st = require "strided"
 local core = require "strided.core"
 core.check_taken("session", "strided.session.complete")
-local method_names = require("strided.methods").names
+local method_names = require("strided.method_names").names
 local KEYWORDS = require("strided.session.show").KEYWORDS
 
 local concat, sort = table.concat, table.sort

@@ -2,7 +2,7 @@
 -- axes: lua ffi
 
 local st = require "strided"
-local all_methods = require("strided.methods").all
+local all_methods = require("strided.method_names").all
 local tensors = require "spec.support.tensors"
 
 local failure, live, raises = tensors.failure, tensors.live, tensors.raises

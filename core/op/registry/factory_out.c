@@ -1,7 +1,7 @@
 /* out= variants of factories, which take the dtype and device of out.
  */
 
-#include "op/registry/out_variants.h"
+#include "op/registry/assign_out.h"
 
 #include <string.h>
 
@@ -9,57 +9,12 @@
 #include "tensor/overlap.h"
 #include "tensor/view.h"
 
-/* -- Writing to out ------------------------------------------------------- */
+/* -- Results -------------------------------------------------------------- */
 
 static st_status return_out(st_tensor *out, st_value *rets) {
   st__tensor_retain(out);
   rets[0] = st__of_tensor(out);
   return ST_OK;
-}
-
-static st_status check_device(const st_tensor *out, const st_tensor *value) {
-  return out->device == value->device ? ST_OK
-       : st__fail(ST_BAD_VALUE, "out and the result are on different devices");
-}
-
-static st_status check_out(const st_tensor *out, const st_tensor *value) {
-  if (out->dtype != value->dtype) {
-    return st__fail(ST_BAD_DTYPE, "out has dtype %s, but the result is %s",
-                    st__dtype_name(out->dtype),
-                    st__dtype_name(value->dtype));
-  }
-  return check_device(out, value);
-}
-
-/* An extension device copies with its own kernel. */
-static st_status copy_on_device(st_tensor *out, const st_tensor *value) {
-  const st_value args[] = {st__of_tensor(out), st__of_tensor(value)};
-  st_value ret;
-  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
-  st__value_clear(&ret);
-  return ST_OK;
-}
-
-static st_status assign(st_tensor *out, const st_tensor *value) {
-  if (st__same_sizes(out, value)) {
-    ST_TRY(st__check_internal_overlap(out));
-  } else {
-    ST_TRY(st__tensor_resize_out(out, value->ndim, value->sizes,
-                                 ST_FORMAT_CONTIGUOUS));
-  }
-  if (out->device > ST_DEVICE_META) return copy_on_device(out, value);
-  return st__is_meta(out) ? ST_OK : st__copy_unchecked(out, value);
-}
-
-st_status st__assign_out(st_tensor *out, const st_tensor *value) {
-  ST_TRY(check_out(out, value));
-  return assign(out, value);
-}
-
-st_status st__cast_out(st_tensor *out, const st_tensor *value) {
-  ST_TRY(st__check_castable(value->dtype, out));
-  ST_TRY(check_device(out, value));
-  return assign(out, value);
 }
 
 /* -- Factories that fill -------------------------------------------------- */

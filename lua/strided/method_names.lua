@@ -1,6 +1,6 @@
 --- Lists all methods of tensors, including those that are not created yet.
 --
--- @module strided.methods
+-- @module strided.method_names
 
 local core = require "strided.core"
 

@@ -1,7 +1,7 @@
 /* Memory formats (T3 to T7, M1 to M7).
  */
-#ifndef ST_TENSOR_FORMAT_H
-#define ST_TENSOR_FORMAT_H
+#ifndef ST_TENSOR_MEMORY_FORMAT_H
+#define ST_TENSOR_MEMORY_FORMAT_H
 
 #include "tensor/tensor.h"
 

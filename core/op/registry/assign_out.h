@@ -1,7 +1,7 @@
-/* out= variants of operators that are not structured.
+/* Results that are copied to out=, of operators that are not structured.
  */
-#ifndef ST_OP_REGISTRY_OUT_VARIANTS_H
-#define ST_OP_REGISTRY_OUT_VARIANTS_H
+#ifndef ST_OP_REGISTRY_ASSIGN_OUT_H
+#define ST_OP_REGISTRY_ASSIGN_OUT_H
 
 #include "op/registry/op.h"
 

@@ -8,7 +8,7 @@
  * account as well; it determines the format of results of operators.
  */
 
-#include "tensor/format.h"
+#include "tensor/memory_format.h"
 
 #include <string.h>
 
