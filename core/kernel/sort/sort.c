@@ -183,7 +183,8 @@ static void put(const line *w, int64_t i, int64_t at, int64_t base) {
       if (st__stops_at(i)) return NULL;                                     \
       n = w->n - i < BLOCK ? w->n - i : BLOCK;                              \
       keys(key, w->in + i * w->step[2], w->step[2], n, flip);               \
-      if (full) m = admit_##P(a, m, key, i, n, limit);                      \
+      if (full && n == BLOCK) m = admit_##P(a, m, key, i, BLOCK, limit);    \
+      else if (full) m = admit_##P(a, m, key, i, n, limit);                 \
       else pairs_##P(a + m, key, i, n), m += n;                             \
       if (m < 2 * k + BLOCK && i + n < w->n) continue;                      \
       P *sorted = order_##P(a, b, m);                                       \

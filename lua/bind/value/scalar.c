@@ -70,10 +70,7 @@ bool st__to_scalar(st__state *h, lua_State *L, int idx, st_scalar *out) {
 
 bool st__to_int(st__state *h, lua_State *L, int idx, int64_t *out) {
   st_scalar s;
-  if (lua_type(L, idx) == LUA_TBOOLEAN || !st__to_scalar(h, L, idx, &s)) {
-    return false;
-  }
-  if (s.kind != ST_SCALAR_INT) return false;
+  if (!st__to_scalar(h, L, idx, &s) || s.kind != ST_SCALAR_INT) return false;
   *out = s.u.i;
   return true;
 }
