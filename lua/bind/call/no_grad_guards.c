@@ -1,6 +1,7 @@
-/* Guards: functions that run a body with this thread's dispatch state changed
- * and restore the state when the body returns or raises. A body runs in
- * protected mode on the C stack, so a coroutine cannot yield out of it.
+/* Guards, such as no_grad, inference_mode and exclude_keys: functions that run
+ * a body with this thread's dispatch state changed and restore the state when
+ * the body returns or raises. A body runs in protected mode on the C stack, so
+ * a coroutine cannot yield out of it.
  */
 
 #include "bind.h"

@@ -1,5 +1,6 @@
-/* Tensors in Lua: the userdata, the properties, and the methods that only read
- * the header and so are not operators.
+/* Tensors in Lua: the userdata, whose finalizer releases the tensor, the
+ * properties, and the methods that only read the header and so are not
+ * operators. Scopes release early: tensor_scope.c.
  */
 
 #include <string.h>
