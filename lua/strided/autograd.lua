@@ -333,7 +333,7 @@ autograd.grad, autograd.backward = grad, st.backward
 autograd.gradcheck, autograd.gradgradcheck, autograd.checkpoint =
   check.gradcheck, check.gradgradcheck, checkpoint
 
-require("strided.unknown_name").guard(autograd, "st.autograd")
+require("strided.guard").names(autograd, "st.autograd")
 
 return {
   autograd = autograd, detect_anomaly = autograd.detect_anomaly,

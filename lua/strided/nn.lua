@@ -27,4 +27,4 @@ for _, name in pairs {"module", "layer", "loss"} do
   for key, value in pairs(require("strided.nn." .. name)) do nn[key] = value end
 end
 
-return require("strided.unknown_name").guard(nn, "st.nn")
+return require("strided.guard").names(nn, "st.nn")

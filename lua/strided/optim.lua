@@ -18,7 +18,7 @@
 
 local st = require "strided"
 local callable = require "strided.callable"
-local names = require "strided.unknown_name"
+local guard = require "strided.guard"
 local raise = require "strided.caller_error"
 local options = require "strided.options"
 
@@ -351,7 +351,7 @@ function Optimizer:load_state_dict(saved)
   end)
 end
 
-names.need_colon(Optimizer, "optimizer", function(value)
+guard.methods(Optimizer, "optimizer", function(value)
   return type(value) == "table" and value.param_groups ~= nil
 end, {"step", "zero_grad", "state_dict", "load_state_dict"})
 
@@ -427,4 +427,4 @@ function optim.AdamW.update(p, grad, group, state)
              {value = -lr / (1 - beta1 ^ state.step)})
 end
 
-return names.guard(optim, "st.optim")
+return guard.names(optim, "st.optim")

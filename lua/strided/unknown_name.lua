@@ -10,9 +10,8 @@
 local core = require "strided.core"
 local raise = require "strided.caller_error"
 
-local byte, concat, ipairs, min, next, require, setmetatable, sort, tostring,
-  type = string.byte, table.concat, ipairs, math.min, next, require,
-  setmetatable, table.sort, tostring, type
+local byte, concat, ipairs, min, next, require, sort, type =
+  string.byte, table.concat, ipairs, math.min, next, require, table.sort, type
 
 local names = {}
 
@@ -56,27 +55,6 @@ names.functions = read [[
   setnumthreads=set_num_threads getRNGState=get_rng_state
   setRNGState=set_rng_state
 ]]
-
---- What to write for methods of modules of torch7 and PyTorch. A module is a
--- table with fields of its own, so other names stay nil.
-names.modules = {
-  updateOutput = "write module(x)",
-  backward = "write loss:backward() for the tensor that a loss returns",
-  updateGradInput = "write loss:backward(), then x.grad",
-  accGradParameters = "write loss:backward(), then p.grad of a parameter",
-  zeroGradParameters = "write module:zero_grad()",
-  updateParameters = "write st.optim.SGD(module:parameters(), {lr = 0.01}), "
-    .. "and its step()",
-  getParameters = "write module:parameters()",
-  evaluate = "write module:eval()",
-  named_children = "write module:named_modules()",
-  add_module = "write module.name = other",
-  register_parameter = "write module.name = st.nn.Parameter(t)",
-  get = "write module[i]", size = "write #module",
-}
-for _, name in next, {"to", "float", "double", "half", "cuda"} do
-  names.modules[name] = "create the layers with {dtype = name, device = name}"
-end
 
 --- Methods that convert to a dtype: x:long().
 names.casts = read [[
@@ -371,36 +349,6 @@ function names.find_method(t, name)
   local set = require("strided.method_names").names()
   for key in next, core.properties do set[key] = true end
   return names.missing("a tensor", name, set)
-end
-
---- Makes methods of a class raise for what is no instance, as in net.train().
--- @tparam table class
--- @tparam string owner what the instances are called
--- @tparam function is_instance
--- @tparam table list the names of the methods
-function names.need_colon(class, owner, is_instance, list)
-  for _, name in ipairs(list) do
-    local method = class[name]
-    class[name] = function(self, ...)
-      if not is_instance(self) then
-        raise("%s: write %s:%s() with a colon", name, owner, name)
-      end
-      return method(self, ...)
-    end
-  end
-end
-
---- Makes a module raise for names that it does not have.
--- @tparam table module
--- @tparam string owner its name
--- @treturn table module
-function names.guard(module, owner)
-  return setmetatable(module, {__index = function(self, name)
-    local list = {}
-    for key in next, self do list[#list + 1] = tostring(key) end
-    sort(list)
-    return names.missing(owner, name, self, "it has " .. concat(list, ", "))
-  end})
 end
 
 return names

@@ -25,7 +25,7 @@
 -- @module strided.nn.module
 
 local st = require "strided"
-local names = require "strided.unknown_name"
+local guard = require "strided.guard"
 local options = require "strided.options"
 local raise = require "strided.caller_error"
 
@@ -85,9 +85,30 @@ local function declare(class, name, parent)
   return setmetatable(class, {__index = parent, __call = create})
 end
 
+-- What to write for methods of modules of torch7 and PyTorch. A module is a
+-- table with fields of its own, so other names stay nil.
+local ADVICE = {
+  updateOutput = "write module(x)",
+  backward = "write loss:backward() for the tensor that a loss returns",
+  updateGradInput = "write loss:backward(), then x.grad",
+  accGradParameters = "write loss:backward(), then p.grad of a parameter",
+  zeroGradParameters = "write module:zero_grad()",
+  updateParameters = "write st.optim.SGD(module:parameters(), {lr = 0.01}), "
+    .. "and its step()",
+  getParameters = "write module:parameters()",
+  evaluate = "write module:eval()",
+  named_children = "write module:named_modules()",
+  add_module = "write module.name = other",
+  register_parameter = "write module.name = st.nn.Parameter(t)",
+  get = "write module[i]", size = "write #module",
+}
+for _, name in ipairs {"to", "float", "double", "half", "cuda"} do
+  ADVICE[name] = "create the layers with {dtype = name, device = name}"
+end
+
 --- A function that says what to write for a method of another library.
 local function refuse(_, name)
-  local text = names.modules[name]
+  local text = ADVICE[name]
   return text and function() raise("%s: %s", name, text) end
 end
 
@@ -374,7 +395,7 @@ local function parameter(t)
   return t
 end
 
-names.need_colon(Module, "module", is_module, {
+guard.methods(Module, "module", is_module, {
   "parameters", "named_parameters", "modules", "named_modules", "train", "eval",
   "zero_grad", "requires_grad_", "state_dict", "load_state_dict",
 })

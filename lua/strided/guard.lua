@@ -1,0 +1,44 @@
+--- Errors for members that a module or a class does not have, and for methods
+-- that are called without their object.
+--
+-- @module strided.guard
+
+local raise = require "strided.caller_error"
+
+local concat, ipairs, next, require, setmetatable, sort, tostring =
+  table.concat, ipairs, next, require, setmetatable, table.sort, tostring
+
+local guard = {}
+
+--- Makes methods of a class raise for what is no instance, as in net.train().
+-- @tparam table class
+-- @tparam string owner what the instances are called
+-- @tparam function is_instance
+-- @tparam table list the names of the methods
+function guard.methods(class, owner, is_instance, list)
+  for _, name in ipairs(list) do
+    local method = class[name]
+    class[name] = function(self, ...)
+      if not is_instance(self) then
+        raise("%s: write %s:%s() with a colon", name, owner, name)
+      end
+      return method(self, ...)
+    end
+  end
+end
+
+--- Makes a module raise for names that it does not have.
+-- @tparam table module
+-- @tparam string owner its name
+-- @treturn table module
+function guard.names(module, owner)
+  return setmetatable(module, {__index = function(self, name)
+    local list = {}
+    for key in next, self do list[#list + 1] = tostring(key) end
+    sort(list)
+    return require "strided.unknown_name".missing(owner, name, self, "it has "
+                                                  .. concat(list, ", "))
+  end})
+end
+
+return guard
