@@ -30,7 +30,7 @@
 #ifndef STRIDED_H
 #define STRIDED_H
 
-#include "base/types.h"
+#include "base/lists.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,6 +19,7 @@
 #ifndef ST_OP_REGISTRY_OP_H
 #define ST_OP_REGISTRY_OP_H
 
+#include "dispatch/args.h"
 #include "dispatch/dispatch.h"
 #include "iter/copy.h"
 
@@ -137,7 +138,12 @@ static inline const st_tensor *st__self_of(const st_value *args) {
   return st__to_tensor(&args[0]);
 }
 
-/* Returns self, as in-place operators do. */
+/* Returns an argument, as in-place operators do. */
+static inline st_status st__return_tensor(const st_tensor *t,
+                                          st_value *rets) {
+  const st_value v = st__of_tensor(t);
+  return st__value_copy(&v, rets);
+}
 static inline st_status st__return_self(const st_value *args,
                                         st_value *rets) {
   return st__value_copy(&args[0], rets);
