@@ -20,18 +20,23 @@ static st_tensor *norm(st_op_scope *c, const st_tensor *d, st_value p,
 /* -- Corresponding vectors ------------------------------------------------ */
 
 ST_BOXED(st__box_dist) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
   st_op_scope c = {.n = 0};
-  const st_tensor *d = st__apply(&c, ST_OP_sub_Tensor, 2, args);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_norm_Scalar, d,
-                                             args[2]), rets);
+  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, self, other);
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_norm_Scalar, d, *p),
+                          rets);
 }
 
 ST_BOXED(st__box_pairwise_distance) {
+  const st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);
+  const st_value *p = st__next(&args), *eps = st__next(&args);
+  const bool keepdim = st__next_bool(&args);
   st_op_scope c = {.n = 0};
-  const st_tensor *d = st__apply(&c, ST_OP_sub_Tensor, 2, args);
-  d = st__apply_with(&c, ST_OP_add_Scalar, d, args[3]);
-  return st__scope_return(&c, norm(&c, d, args[2], st__to_bool(&args[4],
-                                                               false)), rets);
+  const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, x1, x2);
+  d = st__apply_with(&c, ST_OP_add_Scalar, d, *eps);
+  return st__scope_return(&c, norm(&c, d, *p, keepdim), rets);
 }
 
 /* t divided by its norms along dim, which are at least eps. */
@@ -49,17 +54,18 @@ static st_tensor *directions(st_op_scope *c, const st_tensor *t, int64_t dim,
 /* Broadcasts x1 and x2 first: a dimension of only one of them counts for
  * both. */
 ST_BOXED(st__box_cosine_similarity) {
-  const int64_t dims[] = {args[2].u.i};
+  st_tensor *x1 = st__next_tensor(&args), *x2 = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
+  const st_value *eps = st__next(&args);
+  const st_value list = st__of_tensors((st_tensor *[]){x1, x2}, 2);
   st_op_scope c = {.n = 0};
   st_value both;
-  st_tensor *pair[] = {args[0].u.tensor, args[1].u.tensor};
-  const st_value list = st__of_tensors(pair, 2);
   ST_TRY(st__invoke(ST_OP_broadcast_tensors, 1, &list, &both));
-  const st_tensor *a = directions(&c, both.u.tensors[0], dims[0], args[3]);
-  const st_tensor *b = directions(&c, both.u.tensors[1], dims[0], args[3]);
+  const st_tensor *a = directions(&c, both.u.tensors[0], dim, *eps);
+  const st_tensor *b = directions(&c, both.u.tensors[1], dim, *eps);
   const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, a, b);
   st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
-                                  st__of_ints(dims, 1));
+                                  st__of_ints(&dim, 1));
   const st_status status = st__scope_return(&c, sum, rets);
   st__value_clear(&both);
   return status;
@@ -120,14 +126,15 @@ static int64_t rows_at_a_time(const st_tensor *x, int64_t per_row) {
 }
 
 /* Writes the distances of rows [at, at + rows) to out. */
-static st_status distances_of_rows(const st_value *args, st_tensor *out,
-                                   int64_t at, int64_t rows) {
+static st_status distances_of_rows(const st_tensor *x, const st_tensor *y,
+                                   st_value p, st_tensor *out, int64_t at,
+                                   int64_t rows) {
   static const int64_t last[] = {-1};
   st_op_scope c = {.n = 0};
-  const st_tensor *x = st__apply_narrow(&c, args[0].u.tensor, -2, at, rows);
-  const st_tensor *d = differences(&c, x, args[1].u.tensor);
+  x = st__apply_narrow(&c, x, -2, at, rows);
+  const st_tensor *d = differences(&c, x, y);
   const st_tensor *to = st__apply_narrow(&c, out, -2, at, rows);
-  const st_value norm_out[] = {st__of_tensor(d), args[2], st__of_ints(last, 1),
+  const st_value norm_out[] = {st__of_tensor(d), p, st__of_ints(last, 1),
                                st__of_bool(false), st__of_tensor(to)};
   st_value same;
   if (st__scope_ok(&c)) {
@@ -138,15 +145,15 @@ static st_status distances_of_rows(const st_value *args, st_tensor *out,
   return st__scope_end(&c, 0, NULL, NULL);
 }
 
-static st_status by_differences(const st_value *args, st_tensor *out) {
-  const st_tensor *x = args[0].u.tensor;
+static st_status by_differences(const st_tensor *x, const st_tensor *y,
+                                st_value p, st_tensor *out) {
   const int64_t rows = rows_of(x), size = columns_of(x);
   if (out->numel == 0) return ST_OK;
   const int64_t step = rows_at_a_time(x, out->numel / rows * size);
   for (int64_t at = 0; at < rows; at += step) {
     const int64_t n = rows - at < step ? rows - at : step;
     ST_TRY(st__poll_interrupt());
-    ST_TRY(distances_of_rows(args, out, at, n));
+    ST_TRY(distances_of_rows(x, y, p, out, at, n));
   }
   return ST_OK;
 }
@@ -194,25 +201,26 @@ static st_tensor *by_product(st_op_scope *c, const st_tensor *x,
   return st__apply1(c, ST_OP_sqrt, d);
 }
 
-static bool use_product(const st_value *args) {
-  const st_tensor *x = args[0].u.tensor, *y = args[1].u.tensor;
-  const int64_t mode = st__to_int(&args[3], 0);
-  if (st__to_float(&args[2], 2) != 2 || mode == USE_DIFFERENCES) return false;
+static bool use_product(const st_tensor *x, const st_tensor *y, double p,
+                        int64_t mode) {
+  if (p != 2 || mode == USE_DIFFERENCES) return false;
   if (rows_of(y) == 0 || columns_of(y) == 0) return false;
   return mode == USE_PRODUCT || rows_of(x) > FEW_ROWS ||
          rows_of(y) > FEW_ROWS;
 }
 
 ST_BOXED(st__box_cdist_forward) {
-  const st_tensor *x = args[0].u.tensor, *y = args[1].u.tensor;
+  const st_tensor *x = st__next_tensor(&args), *y = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
+  const int64_t mode = st__next_int_or(&args, 0);
   int64_t sizes[ST_MAX_DIMS];
   int n;
   ST_TRY(check_rows(x, y));
-  ST_TRY(check_order(&args[2]));
+  ST_TRY(check_order(p));
   ST_TRY(st__broadcast_shape(x->ndim - 2, x->sizes, y->ndim - 2, y->sizes,
                              sizes, &n));
   st_op_scope c = {.n = 0};
-  if (use_product(args)) {
+  if (use_product(x, y, st__to_float(p, 2), mode)) {
     return st__scope_return(&c, by_product(&c, x, y), rets);
   }
   sizes[n] = rows_of(x);
@@ -221,7 +229,7 @@ ST_BOXED(st__box_cdist_forward) {
     &c, columns_of(x) > 0 ? ST_OP_new_empty : ST_OP_new_zeros, x,
     st__of_ints(sizes, n + 2));
   if (st__scope_ok(&c) && columns_of(x) > 0) {
-    c.status = by_differences(args, out);
+    c.status = by_differences(x, y, *p, out);
   }
   return st__scope_return(&c, out, rets);
 }
@@ -286,14 +294,20 @@ static st_tensor *gradients_of_differences(st_op_scope *c,
                         st__of_ints(rows, 1));
 }
 
+/* The arguments of _cdist_backward. */
+typedef struct request {
+  const st_tensor *grad, *x, *y, *dist;
+  double p;
+} request;
+
 /* The gradient of rows [at, at + rows) of x1. */
-static st_tensor *gradients_of_rows(st_op_scope *c, const st_value *args,
+static st_tensor *gradients_of_rows(st_op_scope *c, const request *q,
                                     int64_t at, int64_t rows) {
-  const st_tensor *grad = st__apply_narrow(c, args[0].u.tensor, -2, at, rows);
-  const st_tensor *x = st__apply_narrow(c, args[1].u.tensor, -2, at, rows);
-  const st_tensor *dist = st__apply_narrow(c, args[4].u.tensor, -2, at, rows);
-  return gradients_of_differences(c, grad, differences(c, x, args[2].u.tensor),
-                                  dist, st__to_float(&args[3], 0));
+  const st_tensor *grad = st__apply_narrow(c, q->grad, -2, at, rows);
+  const st_tensor *x = st__apply_narrow(c, q->x, -2, at, rows);
+  const st_tensor *dist = st__apply_narrow(c, q->dist, -2, at, rows);
+  return gradients_of_differences(c, grad, differences(c, x, q->y), dist,
+                                  q->p);
 }
 
 /* Concatenates parts, which may be NULL, and part. */
@@ -304,27 +318,26 @@ static st_tensor *joined(st_op_scope *c, st_tensor *parts, st_tensor *part) {
                    (st_value[]){st__of_tensors(both, 2), st__of_int(-2)});
 }
 
-static st_tensor *gradients(st_op_scope *c, const st_value *args) {
-  const st_tensor *x = args[1].u.tensor, *dist = args[4].u.tensor;
-  const int64_t rows = rows_of(x), size = columns_of(x);
-  const int64_t step = rows_at_a_time(x, dist->numel / rows * size);
+static st_tensor *gradients(st_op_scope *c, const request *q) {
+  const int64_t rows = rows_of(q->x), size = columns_of(q->x);
+  const int64_t step = rows_at_a_time(q->x, q->dist->numel / rows * size);
   st_tensor *all = NULL;
   for (int64_t at = 0; st__scope_ok(c) && at < rows; at += step) {
     st_op_scope round = {.n = 0};
     const int64_t n = rows - at < step ? rows - at : step;
-    all = joined(&round, all, gradients_of_rows(&round, args, at, n));
+    all = joined(&round, all, gradients_of_rows(&round, q, at, n));
     st__scope_replace(c, &round, &all);
   }
   return all;
 }
 
 /* For p = 2, the sum over j of w[i, j] (x[i] - y[j]), by a matrix product. */
-static st_tensor *gradients_by_product(st_op_scope *c, const st_value *args) {
+static st_tensor *gradients_by_product(st_op_scope *c, const request *q) {
   static const int64_t last[] = {-1};
-  const st_tensor *w = per_distance(c, args[0].u.tensor, args[4].u.tensor, 2);
-  const st_tensor *mean = mean_row(c, args[2].u.tensor);
-  const st_tensor *x = st__apply2(c, ST_OP_sub_Tensor, args[1].u.tensor, mean);
-  const st_tensor *y = st__apply2(c, ST_OP_sub_Tensor, args[2].u.tensor, mean);
+  const st_tensor *w = per_distance(c, q->grad, q->dist, 2);
+  const st_tensor *mean = mean_row(c, q->y);
+  const st_tensor *x = st__apply2(c, ST_OP_sub_Tensor, q->x, mean);
+  const st_tensor *y = st__apply2(c, ST_OP_sub_Tensor, q->y, mean);
   const st_tensor *sums = st__apply(
     c, ST_OP_sum_dim_IntList, 3,
     (st_value[]){st__of_tensor(w), st__of_ints(last, 1), st__of_bool(true)});
@@ -333,38 +346,41 @@ static st_tensor *gradients_by_product(st_op_scope *c, const st_value *args) {
                     st__apply2(c, ST_OP_matmul, w, y));
 }
 
-static st_status check_distances(const st_value *args) {
-  const st_tensor *grad = args[0].u.tensor, *x = args[1].u.tensor;
-  const st_tensor *y = args[2].u.tensor, *dist = args[4].u.tensor;
-  ST_TRY(check_rows(x, y));
-  if (st__same_sizes(grad, dist) && dist->ndim >= 2 &&
-      rows_of(dist) == rows_of(x) && columns_of(dist) == rows_of(y)) {
+static st_status check_distances(const request *q) {
+  ST_TRY(check_rows(q->x, q->y));
+  if (st__same_sizes(q->grad, q->dist) && q->dist->ndim >= 2 &&
+      rows_of(q->dist) == rows_of(q->x) &&
+      columns_of(q->dist) == rows_of(q->y)) {
     return ST_OK;
   }
   return st__fail(ST_BAD_SHAPE, "grad and cdist must be %lld by %lld, their "
-                  "shapes are %s and %s", (long long)rows_of(x),
-                  (long long)rows_of(y), ST_SHAPE_TEXT(grad),
-                  ST_SHAPE_TEXT(dist));
+                  "shapes are %s and %s", (long long)rows_of(q->x),
+                  (long long)rows_of(q->y), ST_SHAPE_TEXT(q->grad),
+                  ST_SHAPE_TEXT(q->dist));
 }
 
 ST_BOXED(st__box_cdist_backward) {
-  const st_tensor *x = args[1].u.tensor;
-  const double p = st__to_float(&args[3], 2);
-  st_op_scope c = {.status = check_distances(args)};
+  request q;
+  q.grad = st__next_tensor(&args);
+  q.x = st__next_tensor(&args);
+  q.y = st__next_tensor(&args);
+  q.p = st__next_float(&args);
+  q.dist = st__next_tensor(&args);
+  st_op_scope c = {.status = check_distances(&q)};
   if (!st__scope_ok(&c)) return c.status;
-  const bool is_zero = p == 0 || columns_of(x) == 0 ||
-                       args[4].u.tensor->numel == 0;
-  st_tensor *out = is_zero ? st__apply1(&c, ST_OP_zeros_like, x)
-                 : p == 2 ? gradients_by_product(&c, args)
-                          : gradients(&c, args);
+  const bool is_zero = q.p == 0 || columns_of(q.x) == 0 || q.dist->numel == 0;
+  st_tensor *out = is_zero ? st__apply1(&c, ST_OP_zeros_like, q.x)
+                 : q.p == 2 ? gradients_by_product(&c, &q)
+                            : gradients(&c, &q);
   return st__scope_return(&c, out, rets);
 }
 
 /* -- Pairs of rows -------------------------------------------------------- */
 
 ST_BOXED(st__box_pdist) {
-  const st_tensor *self = args[0].u.tensor;
-  st_op_scope c = {.status = check_order(&args[1])};
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
+  st_op_scope c = {.status = check_order(p)};
   if (st__scope_ok(&c) && self->ndim != 2) {
     c.status = st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
                         ST_SHAPE_TEXT(self));
@@ -384,5 +400,5 @@ ST_BOXED(st__box_pdist) {
     rows[i] = st__apply(&c, ST_OP_index_select, 3, picked);
   }
   const st_tensor *d = st__apply2(&c, ST_OP_sub_Tensor, rows[0], rows[1]);
-  return st__scope_return(&c, norm(&c, d, args[1], false), rets);
+  return st__scope_return(&c, norm(&c, d, *p, false), rets);
 }

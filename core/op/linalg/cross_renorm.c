@@ -29,13 +29,14 @@ static void components(st_op_scope *c, const st_tensor *t, int dim,
   }
 }
 
-static st_status cross(const st_value *args, int64_t dim, st_value *rets) {
+static st_status cross(const st_tensor *self, const st_tensor *other,
+                       int64_t dim, st_value *rets) {
   st_tensor *a[3], *b[3], *parts[3];
   st_op_scope c = {.n = 0};
   int at = 0;
-  ST_TRY(check_cross(args[0].u.tensor, args[1].u.tensor, dim, &at));
-  components(&c, args[0].u.tensor, at, a);
-  components(&c, args[1].u.tensor, at, b);
+  ST_TRY(check_cross(self, other, dim, &at));
+  components(&c, self, at, a);
+  components(&c, other, at, b);
   for (int i = 0; i < 3; i++) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     parts[i] = st__apply2(&c, ST_OP_sub_Tensor,
@@ -47,28 +48,30 @@ static st_status cross(const st_value *args, int64_t dim, st_value *rets) {
   return st__scope_return(&c, st__apply(&c, ST_OP_stack, 2, stack), rets);
 }
 
-ST_BOXED(st__box_linalg_cross) { return cross(args, args[2].u.i, rets); }
+ST_BOXED(st__box_linalg_cross) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  return cross(self, other, st__next_int(&args), rets);
+}
 
 /* Without dim, the first dimension of size 3. */
 ST_BOXED(st__box_cross) {
-  const st_tensor *self = args[0].u.tensor;
-  int64_t dim = st__to_int(&args[2], 0);
-  if (st__is_none(&args[2])) {
-    while (dim < self->ndim && self->sizes[dim] != 3) dim++;
-    if (dim == self->ndim) {
-      return st__fail(ST_BAD_SHAPE, "self of shape %s has no dimension of "
-                      "size 3", ST_SHAPE_TEXT(self));
-    }
-  }
-  return cross(args, dim, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  const st_value *dim = st__next(&args);
+  if (!st__is_none(dim)) return cross(self, other, dim->u.i, rets);
+  int first = 0;
+  while (first < self->ndim && self->sizes[first] != 3) first++;
+  if (first < self->ndim) return cross(self, other, first, rets);
+  return st__fail(ST_BAD_SHAPE, "self of shape %s has no dimension of size 3",
+                  ST_SHAPE_TEXT(self));
 }
 
 /* -- renorm --------------------------------------------------------------- */
 
-static st_status check_renorm(const st_value *args, int *dim) {
-  const st_tensor *self = args[0].u.tensor;
+static st_status check_renorm(const st_tensor *self, st_scalar p,
+                              st_scalar max) {
   const st_dtype d = self->dtype;
-  const st_scalar p = st__to_scalar(&args[1]), max = st__to_scalar(&args[3]);
   if (!st__is_floating(d) && !st__is_complex(d)) return st__no_kernel_for(d);
   if (p.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(p) > 0)) {
     return st__fail(ST_BAD_VALUE, "p must be a positive real number");
@@ -76,41 +79,43 @@ static st_status check_renorm(const st_value *args, int *dim) {
   if (max.kind == ST_SCALAR_COMPLEX || !(st__scalar_to_double(max) >= 0)) {
     return st__fail(ST_BAD_VALUE, "maxnorm must be a real number, at least 0");
   }
-  if (self->ndim < 2) {
-    return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
-                    "shape is %s", ST_SHAPE_TEXT(self));
-  }
-  return st__wrap_dim(args[2].u.i, self->ndim, dim);
+  if (self->ndim >= 2) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "self must have at least 2 dimensions, its "
+                  "shape is %s", ST_SHAPE_TEXT(self));
 }
 
 /* The p-norm of each slice of self along dim; in float32 for float16 and
  * bfloat16. */
-static st_tensor *slice_norms(st_op_scope *c, const st_value *args, int dim) {
-  const st_tensor *self = args[0].u.tensor;
+static st_tensor *slice_norms(st_op_scope *c, const st_tensor *self,
+                              st_value p, int dim) {
   const bool is_half = self->dtype == ST_FLOAT16 ||
                        self->dtype == ST_BFLOAT16;
   int64_t dims[ST_MAX_DIMS];
   int n = 0;
   for (int d = 0; d < self->ndim; d++) if (d != dim) dims[n++] = d;
   const st_value norm[] = {
-    args[0], args[1], st__of_ints(dims, n), st__of_bool(true),
+    st__of_tensor(self), p, st__of_ints(dims, n), st__of_bool(true),
     is_half ? st__of_int(ST_FLOAT32) : st__none()};
   return st__apply(c, ST_OP_linalg_vector_norm, 5, norm);
 }
 
-/* args: self, p, dim, maxnorm */
 ST_BOXED(st__box_renorm) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *p = st__next(&args);
+  const int64_t dim = st__next_int(&args);
+  const st_value *maxnorm = st__next(&args);
   st_op_scope c = {.n = 0};
-  int dim = 0;
-  ST_TRY(check_renorm(args, &dim));
-  const st_tensor *norm = slice_norms(&c, args, dim);
-  const st_tensor *larger = st__apply_with(&c, ST_OP_gt_Scalar, norm, args[3]);
+  int at = 0;
+  ST_TRY(check_renorm(self, st__to_scalar(p), st__to_scalar(maxnorm)));
+  ST_TRY(st__wrap_dim(dim, self->ndim, &at));
+  const st_tensor *norm = slice_norms(&c, self, *p, at);
+  const st_tensor *larger = st__apply_with(&c, ST_OP_gt_Scalar, norm,
+                                           *maxnorm);
   const st_tensor *factor = st__apply_with(
     &c, ST_OP_mul_Scalar,
     st__apply1(&c, ST_OP_reciprocal,
                st__apply_with(&c, ST_OP_add_Scalar, norm,
-                              st__of_float(1e-7))), args[3]);
+                              st__of_float(1e-7))), *maxnorm);
   const st_value choice[] = {st__of_tensor(larger), st__of_tensor(factor),
                              st__of_int(1)};
   factor = st__apply(&c, ST_OP_where_ScalarOther, 3, choice);

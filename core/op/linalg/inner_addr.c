@@ -27,18 +27,20 @@ static st_status check_inner(const st_tensor *a, const st_tensor *b) {
 }
 
 ST_BOXED(st__box_inner) {
-  const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
   int64_t sizes[2 * ST_MAX_DIMS];
   st_op_scope c = {.n = 0};
-  if (a->ndim == 0 || b->ndim == 0) {
-    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, a, b), rets);
+  if (self->ndim == 0 || other->ndim == 0) {
+    return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, self, other),
+                            rets);
   }
-  ST_TRY(check_inner(a, b));
-  const int n = a->ndim - 1, m = b->ndim - 1;
-  for (int d = 0; d < n; d++) sizes[d] = a->sizes[d];
-  for (int d = 0; d < m; d++) sizes[n + d] = b->sizes[d];
-  const st_tensor *rows = as_rows(&c, a);
-  const st_tensor *columns = st__apply1(&c, ST_OP_t, as_rows(&c, b));
+  ST_TRY(check_inner(self, other));
+  const int n = self->ndim - 1, m = other->ndim - 1;
+  for (int d = 0; d < n; d++) sizes[d] = self->sizes[d];
+  for (int d = 0; d < m; d++) sizes[n + d] = other->sizes[d];
+  const st_tensor *rows = as_rows(&c, self);
+  const st_tensor *columns = st__apply1(&c, ST_OP_t, as_rows(&c, other));
   st_tensor *out = st__apply2(&c, ST_OP_mm, rows, columns);
   out = st__apply_with(&c, ST_OP_reshape, out, st__of_ints(sizes, n + m));
   return st__scope_return(&c, out, rets);
@@ -56,18 +58,23 @@ static st_status check_vecdot(const st_tensor *x, const st_tensor *y) {
 }
 
 ST_BOXED(st__box_linalg_vecdot) {
-  const int64_t dims[] = {args[2].u.i};
-  st_op_scope c = {.status = check_vecdot(args[0].u.tensor,
-                                          args[1].u.tensor)};
-  const st_tensor *conj = st__apply1(&c, ST_OP_conj, args[0].u.tensor);
-  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, conj,
-                                     args[1].u.tensor);
+  const st_tensor *x = st__next_tensor(&args), *y = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
+  st_op_scope c = {.status = check_vecdot(x, y)};
+  const st_tensor *conj = st__apply1(&c, ST_OP_conj, x);
+  const st_tensor *each = st__apply2(&c, ST_OP_mul_Tensor, conj, y);
   st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, each,
-                                  st__of_ints(dims, 1));
+                                  st__of_ints(&dim, 1));
   return st__scope_return(&c, sum, rets);
 }
 
 /* -- Products added to self ----------------------------------------------- */
+
+/* The arguments of addr. */
+typedef struct addends {
+  const st_tensor *self, *vec1, *vec2;
+  const st_value *beta, *alpha;
+} addends;
 
 static bool scalar_equals(const st_value *v, double x) {
   const st_scalar s = st__to_scalar(v);
@@ -80,12 +87,12 @@ static st_value factor(const st_value *v, st_dtype d) {
 }
 
 /* beta self + alpha product; self is broadcast. */
-static st_tensor *added(st_op_scope *c, const st_value *args,
+static st_tensor *added(st_op_scope *c, const addends *a,
                         st_tensor *product) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = a->self;
   if (!st__scope_ok(c)) return NULL;
-  const st_value beta = factor(&args[3], self->dtype);
-  const st_value alpha = factor(&args[4], product->dtype);
+  const st_value beta = factor(a->beta, self->dtype);
+  const st_value alpha = factor(a->alpha, product->dtype);
   self = st__apply_with(c, ST_OP_expand, self,
                         st__of_ints(product->sizes, product->ndim));
   if (!scalar_equals(&alpha, 1)) {
@@ -145,39 +152,39 @@ static st_tensor *row_major(st_op_scope *c, st_tensor *t) {
   return st__apply_with(c, ST_OP_clone, t, st__of_int(ST_FORMAT_CONTIGUOUS));
 }
 
-/* beta self + alpha outer(vec1, vec2) as a row-major matrix; args: self, vec1,
- * vec2, beta, alpha. */
-static st_tensor *addr_rows(st_op_scope *c, const st_value *args) {
-  st_tensor *product = st__apply(c, ST_OP_outer, 2, &args[1]);
-  return row_major(c, added(c, args, product));
+/* beta self + alpha outer(vec1, vec2) as a row-major matrix. */
+static st_tensor *addr_rows(st_op_scope *c, const addends *a) {
+  st_tensor *product = st__apply2(c, ST_OP_outer, a->vec1, a->vec2);
+  return row_major(c, added(c, a, product));
 }
 
 /* A column-major result is the transpose of a row-major one. */
-static st_tensor *addr_columns(st_op_scope *c, const st_value *args) {
-  const st_tensor *self = args[0].u.tensor;
+static st_tensor *addr_columns(st_op_scope *c, const addends *a) {
+  const st_tensor *self = a->self;
   if (self->ndim == 2) self = st__apply1(c, ST_OP_t, self);
-  const st_value turned[] = {st__of_tensor(self), args[2], args[1], args[3],
-                             args[4]};
-  return st__apply1(c, ST_OP_t, addr_rows(c, turned));
+  const addends turned = {self, a->vec2, a->vec1, a->beta, a->alpha};
+  return st__apply1(c, ST_OP_t, addr_rows(c, &turned));
 }
 
 /* BAD_VALUE unless the dtype of self can hold beta and alpha. */
-static st_status check_scalars(const st_value *args) {
-  const st_dtype d = args[0].u.tensor->dtype;
-  for (int i = 3; i < 5; i++) {
-    ST_TRY(st__check_scalar_named(i == 3 ? "beta" : "alpha",
-                                  st__to_scalar(&args[i]), d));
-  }
-  return ST_OK;
+static st_status check_scalars(const addends *a) {
+  const st_dtype d = a->self->dtype;
+  ST_TRY(st__check_scalar_named("beta", st__to_scalar(a->beta), d));
+  return st__check_scalar_named("alpha", st__to_scalar(a->alpha), d);
 }
 
 ST_BOXED(st__box_addr) {
-  st_op_scope c = {.status = check_scalars(args)};
+  addends a;
+  a.self = st__next_tensor(&args);
+  a.vec1 = st__next_tensor(&args);
+  a.vec2 = st__next_tensor(&args);
+  a.beta = st__next(&args);
+  a.alpha = st__next(&args);
+  st_op_scope c = {.status = check_scalars(&a)};
   st_tensor *like = NULL;
-  ST_TRY(addr_layout(args[0].u.tensor, args[1].u.tensor, args[2].u.tensor,
-                     &like));
-  st_tensor *sum = !like || is_row_major(like) ? addr_rows(&c, args)
-                                               : addr_columns(&c, args);
+  ST_TRY(addr_layout(a.self, a.vec1, a.vec2, &like));
+  st_tensor *sum = !like || is_row_major(like) ? addr_rows(&c, &a)
+                                               : addr_columns(&c, &a);
   if (st__scope_ok(&c) && like && sum->numel == 0) { /* a stride may be 0 */
     const st_value view[] = {st__of_tensor(sum), st__of_ints(like->sizes, 2),
                              st__of_ints(like->strides, 2)};
@@ -202,15 +209,21 @@ static st_status check_batches(const st_tensor *a, const st_tensor *b) {
  * horizontally and batch2's vertically. */
 ST_BOXED(st__box_addbmm) {
   static const int64_t beside[] = {1, 0, 2};
-  const st_tensor *a = args[1].u.tensor, *b = args[2].u.tensor;
-  st_op_scope c = {.status = check_batches(a, b)};
+  const st_value *self = st__next(&args);
+  const st_tensor *batch1 = st__next_tensor(&args);
+  const st_tensor *batch2 = st__next_tensor(&args);
+  const st_value *beta = st__next(&args), *alpha = st__next(&args);
+  st_op_scope c = {.status = check_batches(batch1, batch2)};
   if (!st__scope_ok(&c)) return c.status;
-  const int64_t inner = a->sizes[0] * a->sizes[2];
-  const int64_t left[] = {a->sizes[1], inner}, right[] = {inner, b->sizes[2]};
-  a = st__apply_with(&c, ST_OP_permute, a, st__of_ints(beside, 3));
+  const int64_t inner = batch1->sizes[0] * batch1->sizes[2];
+  const int64_t left[] = {batch1->sizes[1], inner};
+  const int64_t right[] = {inner, batch2->sizes[2]};
+  const st_tensor *a = st__apply_with(&c, ST_OP_permute, batch1,
+                                      st__of_ints(beside, 3));
   a = st__apply_with(&c, ST_OP_reshape, a, st__of_ints(left, 2));
-  b = st__apply_with(&c, ST_OP_reshape, b, st__of_ints(right, 2));
-  const st_value product[] = {args[0], st__of_tensor(a), st__of_tensor(b),
-                              args[3], args[4]};
+  const st_tensor *b = st__apply_with(&c, ST_OP_reshape, batch2,
+                                      st__of_ints(right, 2));
+  const st_value product[] = {*self, st__of_tensor(a), st__of_tensor(b),
+                              *beta, *alpha};
   return st__scope_return(&c, st__apply(&c, ST_OP_addmm, 5, product), rets);
 }

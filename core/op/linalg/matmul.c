@@ -114,19 +114,15 @@ st_status st__product_impl(st_run *r) {
 
 /* -- addmm, addmv, baddbmm ------------------------------------------------ */
 
-/* BAD_DTYPE if beta or alpha, arguments 3 and 4, is complex and the result is
- * not, BAD_VALUE if its dtype cannot hold them. As in ATen, a fraction is
- * truncated if the result is integral. */
-static st_status check_scalars(const st_run *r, st_dtype dtype) {
-  for (int i = 3; i < 5; i++) {
-    if (st__to_scalar(&r->args[i]).kind == ST_SCALAR_COMPLEX &&
-        !st__is_complex(dtype)) {
-      return st__fail(ST_BAD_DTYPE, "%s is complex, but the result is %s",
-                      i == 3 ? "beta" : "alpha", st__dtype_name(dtype));
-    }
-    ST_TRY(st__check_scalar_arg(r, i, dtype));
+/* BAD_DTYPE if s, beta or alpha, is complex and the result is not, BAD_VALUE
+ * if its dtype cannot hold s. As in ATen, a fraction is truncated if the
+ * result is integral. */
+static st_status check_scalar(const char *name, st_scalar s, st_dtype dtype) {
+  if (s.kind == ST_SCALAR_COMPLEX && !st__is_complex(dtype)) {
+    return st__fail(ST_BAD_DTYPE, "%s is complex, but the result is %s", name,
+                    st__dtype_name(dtype));
   }
-  return ST_OK;
+  return st__check_scalar_named(name, s, dtype);
 }
 
 static st_status check_addend(const st_tensor *self, int n,
@@ -145,15 +141,17 @@ static st_status check_addend(const st_tensor *self, int n,
 }
 
 static st_status addproduct_meta(st_run *r, int na, int nb) {
-  const st_tensor *self = st__arg_tensor(r, 0), *a = st__arg_tensor(r, 1);
-  const st_tensor *b = st__arg_tensor(r, 2);
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  const st_scalar beta = st__next_scalar(&args);
+  const st_scalar alpha = st__next_scalar(&args);
   int64_t sizes[3];
   ST_TRY(check_factors(r, 1, na, nb));
   int n = product_sizes(a, b, sizes);
   ST_TRY(check_addend(self, n, sizes));
   /* As in ATen: an empty product does not expand self. */
-  if (nb == 1 && a->numel == 0 &&
-      !st__scalar_is_zero(st__to_scalar(&r->args[3]))) {
+  if (nb == 1 && a->numel == 0 && !st__scalar_is_zero(beta)) {
     n = self->ndim;
     memcpy(sizes, self->sizes, (size_t)n * sizeof *sizes);
   }
@@ -162,7 +160,8 @@ static st_status addproduct_meta(st_run *r, int na, int nb) {
                     st__dtype_name(self->dtype),
                     st__dtype_name(a->dtype));
   }
-  ST_TRY(check_scalars(r, a->dtype));
+  ST_TRY(check_scalar("beta", beta, a->dtype));
+  ST_TRY(check_scalar("alpha", alpha, a->dtype));
   ST_TRY(st__set_output(r, 0, n, sizes, NULL, a->dtype));
   return r->given[0] ? check_written(r->given[0], a, b) : ST_OK;
 }
@@ -174,15 +173,18 @@ st_status st__baddbmm_meta(st_run *r) { return addproduct_meta(r, 3, 3); }
 /* Copies self to sum and adds the product to it. The copy precedes st__gemm,
  * which may fail, so sum is a new tensor. */
 static st_status add_product(st_run *r, st_tensor *sum) {
-  st_tensor *a = st__arg_tensor(r, 1), *b = st__arg_tensor(r, 2);
-  const st_scalar beta = st__to_scalar(&r->args[3]);
-  ST_TRY(st__copy(sum, st__arg_tensor(r, 0)));
-  if (a->numel > 0 || b->ndim > 1 || st__scalar_is_zero(beta)) {
-    return multiply(a, b, sum, st__to_scalar(&r->args[4]), beta);
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
+  st_tensor *a = st__next_tensor(&args), *b = st__next_tensor(&args);
+  const st_value *beta = st__next(&args);
+  const st_scalar alpha = st__next_scalar(&args), by = st__to_scalar(beta);
+  ST_TRY(st__copy(sum, self));
+  if (a->numel > 0 || b->ndim > 1 || st__scalar_is_zero(by)) {
+    return multiply(a, b, sum, alpha, by);
   }
-  const st_value args[] = {st__of_tensor(sum), r->args[3]};
+  const st_value scale[] = {st__of_tensor(sum), *beta};
   st_value ret;
-  ST_TRY(st__call(st__op_variant(ST_OP_mul_Scalar, ST_INPLACE), args, &ret));
+  ST_TRY(st__call(st__op_variant(ST_OP_mul_Scalar, ST_INPLACE), scale, &ret));
   st__value_clear(&ret);
   return ST_OK;
 }
@@ -337,46 +339,42 @@ static st_status matmul(const st_tensor *a, const st_tensor *b,
                                       : multiply_any(a, b, out);
 }
 
-st_status st__box_matmul(const st_call *call, const st_value *args,
-                         st_value *rets) {
+ST_BOXED(st__box_matmul) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
   st_tensor *out = NULL;
-  (void)call;
-  ST_TRY(matmul(args[0].u.tensor, args[1].u.tensor, &out));
+  ST_TRY(matmul(self, other, &out));
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }
 
-st_status st__box_matmul_out(const st_call *call, const st_value *args,
-                             st_value *rets) {
-  const st_tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
-  st_tensor *out = args[2].u.tensor, *product = NULL;
-  (void)call;
-  ST_TRY(check_matmul(a, b));
-  const st_op_id plain = plain_product(a, b);
+ST_BOXED(st__box_matmul_out) {
+  const st_value *all = args;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  st_tensor *out = st__next_tensor(&args), *product = NULL;
+  ST_TRY(check_matmul(self, other));
+  const st_op_id plain = plain_product(self, other);
   if (plain != ST_OP_COUNT) {
-    return st__call(st__op_variant(plain, ST_OUT), args, rets);
+    return st__call(st__op_variant(plain, ST_OUT), all, rets);
   }
-  ST_TRY(check_written(out, a, b));
-  ST_TRY(matmul(a, b, &product));
+  ST_TRY(check_written(out, self, other));
+  ST_TRY(matmul(self, other, &product));
   const st_status status = st__assign_out(out, product);
   st__tensor_release(&product);
-  if (status != ST_OK) return status;
-  st__tensor_retain(out);
-  rets[0] = st__of_tensor(out);
-  return ST_OK;
+  return status == ST_OK ? st__return_tensor(out, rets) : status;
 }
 
 /* -- outer, linear -------------------------------------------------------- */
 
-st_status st__box_outer(const st_call *call, const st_value *args,
-                        st_value *rets) {
+ST_BOXED(st__box_outer) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *vec2 = st__next_tensor(&args);
   st_tensor *column = NULL, *out = NULL;
-  (void)call;
-  ST_TRY(check_rank(args[0].u.tensor, "self", 1));
-  ST_TRY(check_rank(args[1].u.tensor, "vec2", 1));
-  ST_TRY(with_dim(ST_OP_unsqueeze, args[0].u.tensor, 1, &column));
-  const st_status status = with_tensor(ST_OP_mul_Tensor, column,
-                                       args[1].u.tensor, &out);
+  ST_TRY(check_rank(self, "self", 1));
+  ST_TRY(check_rank(vec2, "vec2", 1));
+  ST_TRY(with_dim(ST_OP_unsqueeze, self, 1, &column));
+  const st_status status = with_tensor(ST_OP_mul_Tensor, column, vec2, &out);
   st__tensor_release(&column);
   if (status == ST_OK) rets[0] = st__of_tensor(out);
   return status;
@@ -390,22 +388,22 @@ static bool fits_addmm(const st_tensor *x, const st_tensor *weight,
          weight->dtype == x->dtype;
 }
 
-st_status st__box_linear(const st_call *call, const st_value *args,
-                         st_value *rets) {
+ST_BOXED(st__box_linear) {
+  const st_tensor *input = st__next_tensor(&args);
+  const st_value *weight = st__next(&args);
+  const st_tensor *bias = st__next_tensor(&args);
   st_tensor *t = NULL, *product = NULL, *out = NULL;
-  const st_tensor *bias = st__to_tensor(&args[2]);
   st_status status;
-  (void)call;
-  ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, &args[1], &t));
-  if (fits_addmm(args[0].u.tensor, args[1].u.tensor, bias)) {
-    const st_value sum[] = {args[2], args[0], st__of_tensor(t), st__of_int(1),
-                            st__of_int(1)};
+  ST_TRY_FAIL(st__invoke1(ST_OP_t, 1, weight, &t));
+  if (fits_addmm(input, weight->u.tensor, bias)) {
+    const st_value sum[] = {st__of_tensor(bias), st__of_tensor(input),
+                            st__of_tensor(t), st__of_int(1), st__of_int(1)};
     ST_TRY_FAIL(st__invoke1(ST_OP_addmm, 5, sum, &out));
   } else if (bias) {
-    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &product));
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, input, t, &product));
     ST_TRY_FAIL(with_tensor(ST_OP_add_Tensor, product, bias, &out));
   } else {
-    ST_TRY_FAIL(with_tensor(ST_OP_matmul, args[0].u.tensor, t, &out));
+    ST_TRY_FAIL(with_tensor(ST_OP_matmul, input, t, &out));
   }
   rets[0] = st__of_tensor(out);
 fail:
