@@ -67,10 +67,10 @@ static st_status combination_indices(const st_tensor *self, int64_t r,
   return st__to_device(&t, self->device, out);
 }
 
-/* args: self, r, with_replacement */
 ST_BOXED(st__box_combinations) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t r = args[1].u.i, none[] = {0}, shape[] = {-1, r};
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t r = st__next_int(&args), none[] = {0}, shape[] = {-1, r};
+  const bool with_replacement = st__next_bool(&args);
   st_op_scope c = {.n = 0};
   if (self->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
@@ -81,13 +81,14 @@ ST_BOXED(st__box_combinations) {
                     (long long)r);
   }
   if (r == 0) {
-    const st_value empty[] = {args[0], st__of_ints(none, 1)};
+    const st_value empty[] = {st__of_tensor(self), st__of_ints(none, 1)};
     return st__invoke(ST_OP_new_empty, 2, empty, rets);
   }
   st_tensor *at = NULL;
-  c.status = combination_indices(self, r, st__to_bool(&args[2], false), &at);
+  c.status = combination_indices(self, r, with_replacement, &at);
   if (st__scope_ok(&c)) c.t[c.n++] = at;
-  const st_value pick[] = {args[0], st__of_int(0), st__of_tensor(at)};
+  const st_value pick[] = {st__of_tensor(self), st__of_int(0),
+                           st__of_tensor(at)};
   const st_tensor *line = st__apply(&c, ST_OP_index_select, 3, pick);
   return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, line,
                                              st__of_ints(shape, 2)), rets);
@@ -97,9 +98,9 @@ ST_BOXED(st__box_combinations) {
 
 /* Column i of the product: vector i, broadcast over the dimensions of the
  * others and flattened. */
-static st_status column(const st_value *list, int i, const int64_t *sizes,
+static st_status column(st_tensors tensors, int i, const int64_t *sizes,
                         st_value *out) {
-  const int n = (int)list->len;
+  const int n = (int)tensors.n;
   const int64_t flat[] = {-1};
   int64_t own[ST_MAX_DIMS];
   const int64_t none[] = {0};
@@ -110,7 +111,7 @@ static st_status column(const st_value *list, int i, const int64_t *sizes,
     is_empty |= sizes[d] == 0; /* a product of sizes might overflow */
   }
   const st_tensor *wide = st__apply_with(
-    &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, list->u.tensors[i],
+    &c, ST_OP_expand, st__apply_with(&c, ST_OP_reshape, tensors.p[i],
                                      st__of_ints(own, n)),
     st__of_ints(sizes, n));
   return st__scope_return(&c, st__apply_with(&c, ST_OP_reshape, wide,
@@ -120,22 +121,18 @@ static st_status column(const st_value *list, int i, const int64_t *sizes,
 }
 
 ST_BOXED(st__box_cartesian_prod) {
-  const st_value *list = &args[0];
-  const int n = (int)list->len;
+  ST_TRY(st__check_vectors(args, 1));
+  const st_tensors tensors = st__next_tensors(&args);
+  const int n = (int)tensors.n;
   int64_t sizes[ST_MAX_DIMS];
   st_value columns;
   st_status status = ST_OK;
-  ST_TRY(st__check_vectors(list, 1));
-  if (n == 1) {
-    rets[0] = st__of_tensor(list->u.tensors[0]);
-    st__tensor_retain(list->u.tensors[0]);
-    return ST_OK;
-  }
-  for (int i = 0; i < n; i++) sizes[i] = list->u.tensors[i]->numel;
+  if (n == 1) return st__return_tensor(tensors.p[0], rets);
+  for (int i = 0; i < n; i++) sizes[i] = tensors.p[i]->numel;
   ST_TRY(st__value_new_tensors(n, &columns));
   for (int i = 0; i < n && status == ST_OK; i++) {
     st_value one;
-    status = column(list, i, sizes, &one);
+    status = column(tensors, i, sizes, &one);
     if (status == ST_OK) columns.u.tensors[i] = one.u.tensor;
   }
   const st_value stack[] = {columns, st__of_int(1)};
@@ -178,13 +175,13 @@ static st_status block_rows(st_tensor *t, st_dtype d, int64_t left,
   return st__scope_return(&c, st__apply(&c, ST_OP_cat, 2, cat), out);
 }
 
-static st_status check_blocks(const st_value *list, int64_t *all) {
+static st_status check_blocks(st_tensors tensors, int64_t *all) {
   *all = 0;
-  if (list->len == 0) {
+  if (tensors.n == 0) {
     return st__fail(ST_BAD_VALUE, "tensors must not be empty");
   }
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < tensors.n; i++) {
+    const st_tensor *t = tensors.p[i];
     if (t->ndim > 2) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u must have at most 2 "
                       "dimensions, its shape is %s", i + 1, ST_SHAPE_TEXT(t));
@@ -197,18 +194,18 @@ static st_status check_blocks(const st_value *list, int64_t *all) {
 }
 
 ST_BOXED(st__box_block_diag) {
-  const st_value *list = &args[0];
-  const st_dtype d = st__result_type(list->u.tensors, (int)list->len);
+  const st_tensors tensors = st__next_tensors(&args);
+  const st_dtype d = st__result_type(tensors.p, (int)tensors.n);
   st_status status = ST_OK;
   int64_t all, left = 0;
   st_value rows;
-  ST_TRY(check_blocks(list, &all));
-  ST_TRY(st__value_new_tensors((int)list->len, &rows));
-  for (uint32_t i = 0; i < list->len && status == ST_OK; i++) {
+  ST_TRY(check_blocks(tensors, &all));
+  ST_TRY(st__value_new_tensors((int)tensors.n, &rows));
+  for (uint32_t i = 0; i < tensors.n && status == ST_OK; i++) {
     st_value one;
-    status = block_rows(list->u.tensors[i], d, left, all, &one);
+    status = block_rows(tensors.p[i], d, left, all, &one);
     if (status == ST_OK) rows.u.tensors[i] = one.u.tensor;
-    left += width(list->u.tensors[i]);
+    left += width(tensors.p[i]);
   }
   if (status == ST_OK) status = st__invoke(ST_OP_cat, 1, &rows, rets);
   st__value_clear(&rows);

@@ -40,11 +40,9 @@ static st_status check_weights(const st_tensor *t, const observations *o,
   return st__fail(ST_BAD_VALUE, "%s must not be negative", name);
 }
 
-static void read_weights(st_op_scope *c, const st_value *args,
-                         observations *o) {
-  const st_tensor *f = st__to_tensor(&args[2]), *w = st__to_tensor(&args[3]);
-  o->frequency = f;
-  o->weight = w;
+/* Checks the weights and sets o->both. */
+static void multiply_weights(st_op_scope *c, observations *o) {
+  const st_tensor *f = o->frequency, *w = o->weight;
   o->both = f ? f : w;
   if (st__scope_ok(c) && f) {
     c->status = check_weights(f, o, "fweights", st__is_integral(f->dtype));
@@ -124,24 +122,26 @@ static st_tensor *covariance(st_op_scope *c, const observations *o,
                     divisor(c, o, total, correction));
 }
 
-/* args: self, correction, fweights, aweights */
 ST_BOXED(st__box_cov) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t correction = st__next_int(&args);
+  observations o = {.rows = self};
+  o.frequency = st__next_tensor(&args);
+  o.weight = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
   if (self->ndim > 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
                     ST_SHAPE_TEXT(self));
   }
   if (self->dtype == ST_BOOL) return st__no_kernel_for(ST_BOOL);
-  observations o = {.rows = self};
   if (self->ndim < 2) {
     const int64_t row[] = {1, self->numel};
     o.rows = st__apply_with(&c, ST_OP_reshape, self, st__of_ints(row, 2));
   }
   if (st__scope_ok(&c)) o.n = o.rows->sizes[1];
-  read_weights(&c, args, &o);
+  multiply_weights(&c, &o);
   return st__scope_return(
-    &c, st__apply1(&c, ST_OP_squeeze, covariance(&c, &o, args[1].u.i)), rets);
+    &c, st__apply1(&c, ST_OP_squeeze, covariance(&c, &o, correction)), rets);
 }
 
 /* -- corrcoef ------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static st_tensor *clamp_to_one(st_op_scope *c, const st_tensor *t) {
 
 ST_BOXED(st__box_corrcoef) {
   st_op_scope c = {.n = 0};
-  const st_tensor *cov = st__apply1(&c, ST_OP_cov, args[0].u.tensor);
+  const st_tensor *cov = st__apply1(&c, ST_OP_cov, st__next_tensor(&args));
   if (st__scope_ok(&c) && cov->ndim == 0) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, cov, cov),
                             rets);

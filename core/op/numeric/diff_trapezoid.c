@@ -14,39 +14,42 @@ static void adjacent(st_op_scope *c, const st_tensor *t, int dim,
   *last = st__apply_narrow(c, t, dim, 0, n);
 }
 
-static st_status check_dim(const st_tensor *t, const st_value *v, int *dim) {
+static st_status check_dim(const st_tensor *t, int64_t dim, int *at) {
   if (t->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "the input must have at least one dimension");
   }
-  return st__wrap_dim(v->u.i, t->ndim, dim);
+  return st__wrap_dim(dim, t->ndim, at);
 }
 
 /* -- diff ----------------------------------------------------------------- */
 
 /* self, concatenated with prepend and append if they are given. */
-static st_tensor *extended(st_op_scope *c, const st_value *args, int dim) {
+static st_tensor *extended(st_op_scope *c, st_tensor *self, st_tensor *prepend,
+                           st_tensor *append, int dim) {
   st_tensor *parts[3];
   int n = 0;
-  if (!st__is_none(&args[3])) parts[n++] = args[3].u.tensor;
-  parts[n++] = args[0].u.tensor;
-  if (!st__is_none(&args[4])) parts[n++] = args[4].u.tensor;
-  if (n == 1) return parts[0];
+  if (prepend) parts[n++] = prepend;
+  parts[n++] = self;
+  if (append) parts[n++] = append;
+  if (n == 1) return self;
   const st_value cat[] = {st__of_tensors(parts, n), st__of_int(dim)};
   return st__apply(c, ST_OP_cat, 2, cat);
 }
 
 ST_BOXED(st__box_diff) {
-  st_tensor *t = args[0].u.tensor, *next, *last;
-  int64_t times = args[1].u.i;
+  st_tensor *t = st__next_tensor(&args), *next, *last;
+  int64_t times = st__next_int(&args);
   int dim = 0;
-  st_op_scope c = {.status = check_dim(t, &args[2], &dim)};
+  st_op_scope c = {.status = check_dim(t, st__next_int(&args), &dim)};
+  st_tensor *prepend = st__next_tensor(&args);
+  st_tensor *append = st__next_tensor(&args);
   if (st__scope_ok(&c) && times < 0) {
     c.status = st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
                         (long long)times);
   }
   if (times == 0) return st__scope_return(&c, st__apply1(&c, ST_OP_clone, t),
                                           rets);
-  if (st__scope_ok(&c)) t = extended(&c, args, dim);
+  if (st__scope_ok(&c)) t = extended(&c, t, prepend, append, dim);
   if (st__scope_ok(&c) && times > t->sizes[dim]) times = t->sizes[dim];
   if (times == 0) t = st__apply1(&c, ST_OP_clone, t);
   for (; st__scope_goes_on(&c) && times > 0; times--) {
@@ -62,8 +65,8 @@ ST_BOXED(st__box_diff) {
 
 /* -- trapezoid ------------------------------------------------------------ */
 
-static st_status check_real(const st_value *v) {
-  if (v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT) return ST_OK;
+static st_status check_real(const st_value *dx) {
+  if (dx->tag == ST_TAG_INT || dx->tag == ST_TAG_FLOAT) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "dx must be a real number");
 }
 
@@ -115,18 +118,19 @@ static st_tensor *no_samples(st_op_scope *c, const st_tensor *y, int dim) {
 }
 
 ST_BOXED(st__box_trapezoid_dx) {
-  const st_tensor *y = args[0].u.tensor;
+  const st_tensor *y = st__next_tensor(&args);
+  const st_value *dx = st__next(&args);
   int dim = 0;
-  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (!st__scope_ok(&c)) return c.status;
   if (y->sizes[dim] == 0) {
     return st__scope_return(&c, no_samples(&c, y, dim), rets);
   }
   c.status = check_no_bool(y, "y");
-  if (st__scope_ok(&c)) c.status = check_real(&args[1]);
-  const st_value along = st__of_int(dim), first[] = {args[0], along,
-                                                     st__of_int(0)};
-  const st_value last[] = {args[0], along, st__of_int(-1)};
+  if (st__scope_ok(&c)) c.status = check_real(dx);
+  const st_value samples = st__of_tensor(y), along = st__of_int(dim);
+  const st_value first[] = {samples, along, st__of_int(0)};
+  const st_value last[] = {samples, along, st__of_int(-1)};
   const st_value dims = st__of_ints((int64_t[]){dim}, 1);
   const st_tensor *ends = st__apply2(
     &c, ST_OP_add_Tensor, st__apply(&c, ST_OP_select_int, 3, first),
@@ -134,14 +138,14 @@ ST_BOXED(st__box_trapezoid_dx) {
   ends = st__apply_with(&c, ST_OP_mul_Scalar, ends, st__of_float(0.5));
   const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList, y, dims);
   sum = st__apply2(&c, ST_OP_sub_Tensor, sum, ends);
-  const st_value dx = st__of_float(st__to_float(&args[1], 1));
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_mul_Scalar, sum, dx),
+  const st_value step = st__of_float(st__to_float(dx, 1));
+  return st__scope_return(&c, st__apply_with(&c, ST_OP_mul_Scalar, sum, step),
                           rets);
 }
 
 /* Twice the area of every step, for both operators that take x. */
-static st_tensor *areas(st_op_scope *c, const st_value *args, int dim) {
-  const st_tensor *y = args[0].u.tensor, *x = args[1].u.tensor;
+static st_tensor *areas(st_op_scope *c, const st_tensor *y, const st_tensor *x,
+                        int dim) {
   if (st__scope_ok(c)) c->status = check_no_bool(y, "y");
   if (st__scope_ok(c)) c->status = check_no_bool(x, "x");
   const st_tensor *dx = distances(c, y, x, dim);
@@ -149,27 +153,28 @@ static st_tensor *areas(st_op_scope *c, const st_value *args, int dim) {
 }
 
 ST_BOXED(st__box_trapezoid_x) {
-  const st_tensor *y = args[0].u.tensor;
+  const st_tensor *y = st__next_tensor(&args), *x = st__next_tensor(&args);
   int dim = 0;
-  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (!st__scope_ok(&c)) return c.status;
   if (y->sizes[dim] == 0) {
     return st__scope_return(&c, no_samples(&c, y, dim), rets);
   }
   const st_value dims = st__of_ints((int64_t[]){dim - y->ndim}, 1);
   const st_tensor *sum = st__apply_with(&c, ST_OP_sum_dim_IntList,
-                                        areas(&c, args, dim), dims);
+                                        areas(&c, y, x, dim), dims);
   return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sum,
                                              st__of_float(2)), rets);
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_dx) {
-  const st_tensor *y = args[0].u.tensor;
+  const st_tensor *y = st__next_tensor(&args);
+  const st_value *dx = st__next(&args);
   int dim = 0;
-  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   if (st__scope_ok(&c)) c.status = check_no_bool(y, "y");
-  if (st__scope_ok(&c)) c.status = check_real(&args[1]);
-  const st_value half = st__of_float(st__to_float(&args[1], 1) / 2);
+  if (st__scope_ok(&c)) c.status = check_real(dx);
+  const st_value half = st__of_float(st__to_float(dx, 1) / 2);
   const st_tensor *strips = st__apply_with(&c, ST_OP_mul_Scalar,
                                             pairs(&c, y, dim), half);
   return st__scope_return(&c, st__apply_with(&c, ST_OP_cumsum, strips,
@@ -177,11 +182,11 @@ ST_BOXED(st__box_cumulative_trapezoid_dx) {
 }
 
 ST_BOXED(st__box_cumulative_trapezoid_x) {
-  const st_tensor *y = args[0].u.tensor;
+  const st_tensor *y = st__next_tensor(&args), *x = st__next_tensor(&args);
   int dim = 0;
-  st_op_scope c = {.status = check_dim(y, &args[2], &dim)};
+  st_op_scope c = {.status = check_dim(y, st__next_int(&args), &dim)};
   const st_tensor *sums = st__apply_with(&c, ST_OP_cumsum,
-                                         areas(&c, args, dim),
+                                         areas(&c, y, x, dim),
                                          st__of_int(dim - y->ndim));
   return st__scope_return(&c, st__apply_with(&c, ST_OP_div_Scalar, sums,
                                              st__of_float(2)), rets);

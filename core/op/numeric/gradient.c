@@ -202,17 +202,18 @@ static st_status gradient(request *q, const st_value *dim, st_value *rets) {
   return ST_OK;
 }
 
-/* args: self, spacing, dim, edge_order */
 ST_BOXED(st__box_gradient) {
-  request q = {.self = args[0].u.tensor, .spacing = &args[1],
-               .edge_order = args[3].u.i};
-  return gradient(&q, &args[2], rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *spacing = st__next(&args), *dim = st__next(&args);
+  request q = {.self = self, .spacing = spacing,
+               .edge_order = st__next_int(&args)};
+  return gradient(&q, dim, rets);
 }
 
-/* args: self, dim, edge_order */
 ST_BOXED(st__box_gradient_array) {
-  const st_value one = st__none();
-  request q = {.self = args[0].u.tensor, .spacing = &one,
-               .edge_order = args[2].u.i};
-  return gradient(&q, &args[1], rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), one = st__none();
+  request q = {.self = self, .spacing = &one,
+               .edge_order = st__next_int(&args)};
+  return gradient(&q, dim, rets);
 }

@@ -10,13 +10,13 @@
 
 /* -- bincount ------------------------------------------------------------- */
 
-static st_status check_bins(const st_value *args) {
-  const st_tensor *self = args[0].u.tensor, *weights = st__to_tensor(&args[1]);
+static st_status check_bins(const st_tensor *self, const st_tensor *weights,
+                            int64_t minlength) {
   const st_dtype d = self->dtype;
   if (!st__is_integral(d)) return st__no_kernel_for(d);
-  if (args[2].u.i < 0) {
+  if (minlength < 0) {
     return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %lld",
-                    (long long)args[2].u.i);
+                    (long long)minlength);
   }
   if (self->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
@@ -77,21 +77,22 @@ static st_status add_up(const st_tensor *self, const st_tensor *weights,
 }
 
 ST_BOXED(st__box_bincount) {
-  const st_tensor *weights = st__to_tensor(&args[1]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *weights = st__next_tensor(&args);
+  const int64_t minlength = st__next_int(&args);
   const st_dtype dtype = !weights ? ST_INT64
                        : weights->dtype == ST_FLOAT32 ? ST_FLOAT32
                                                       : ST_FLOAT64;
-  st_op_scope c = {.status = check_bins(args)};
+  st_op_scope c = {.status = check_bins(self, weights, minlength)};
   int64_t bins = 0;
-  const st_tensor *self = st__apply1(
-    &c, ST_OP_contiguous, st__apply_to(&c, args[0].u.tensor, ST_INT64));
+  self = st__apply1(&c, ST_OP_contiguous, st__apply_to(&c, self, ST_INT64));
   if (weights) {
     weights = st__apply1(&c, ST_OP_contiguous,
                          st__apply_to(&c, weights, dtype));
   }
   if (st__scope_ok(&c)) {
     c.status = count_bins((const int64_t *)(const void *)st__data(self),
-                          self->numel, args[2].u.i, &bins);
+                          self->numel, minlength, &bins);
   }
   const st_value zeros[] = {st__of_ints(&bins, 1), st__of_int(dtype)};
   st_tensor *out = st__apply(&c, ST_OP_zeros, 2, zeros);
@@ -102,29 +103,30 @@ ST_BOXED(st__box_bincount) {
 /* -- histc ---------------------------------------------------------------- */
 
 st_status st__histc_meta(st_run *r) {
-  const st_dtype d = st__arg_tensor(r, 0)->dtype;
-  const int64_t bins[] = {r->args[1].u.i};
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t bins = st__next_int(&args);
+  const st_scalar min = st__next_scalar(&args), max = st__next_scalar(&args);
+  const st_dtype d = self->dtype;
   if (!st__is_floating(d)) return st__no_kernel_for(d);
-  if (bins[0] <= 0) {
+  if (bins <= 0) {
     return st__fail(ST_BAD_VALUE, "bins must be positive, it is %lld",
-                    (long long)bins[0]);
+                    (long long)bins);
   }
-  for (int i = 2; i < 4; i++) ST_TRY(st__check_scalar_arg(r, i, d));
-  ST_TRY(st__set_output(r, 0, 1, bins, NULL, d));
-  return st__forbid_alias(r, 0, st__arg_tensor(r, 0));
+  ST_TRY(st__check_scalar_named("min", min, d));
+  ST_TRY(st__check_scalar_named("max", max, d));
+  ST_TRY(st__set_output(r, 0, 1, &bins, NULL, d));
+  return st__forbid_alias(r, 0, self);
 }
 
-/* Computes the range: min and max, or, if these are equal, the least and the
+/* range holds min and max. If they are equal, sets it to the least and the
  * greatest element. */
-static st_status histogram_range(const st_run *r, double range[2]) {
-  const st_tensor *self = st__arg_tensor(r, 0);
+static st_status histogram_range(const st_tensor *self, double range[2]) {
+  const st_value all = st__of_tensor(self);
   st_op_scope c = {.n = 0};
   st_tensor *ends[2];
-  for (int i = 0; i < 2; i++) {
-    range[i] = st__scalar_to_double(st__to_scalar(&r->args[2 + i]));
-  }
   if (range[0] == range[1] && self->numel > 0) {
-    st__apply_multi(&c, ST_OP_aminmax, 1, &r->args[0], 2, ends);
+    st__apply_multi(&c, ST_OP_aminmax, 1, &all, 2, ends);
     for (int i = 0; st__scope_ok(&c) && i < 2; i++) {
       range[i] = st__scalar_to_double(
         st__scalar_load(self->dtype, st__data(ends[i])));
@@ -156,13 +158,16 @@ COUNT(float)
 COUNT(double)
 
 st_status st__histc_impl(st_run *r) {
-  const st_dtype d = st__arg_tensor(r, 0)->dtype;
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
   st_tensor *out = r->out[0];
+  const st_dtype d = self->dtype;
+  st__next(&args); /* bins, the size of out */
+  const st_scalar min = st__next_scalar(&args), max = st__next_scalar(&args);
+  double range[] = {st__scalar_to_double(min), st__scalar_to_double(max)};
   st_op_scope c = {.n = 0};
-  double range[2];
-  ST_TRY(histogram_range(r, range));
-  const st_tensor *self = st__apply_to(&c, st__arg_tensor(r, 0),
-                                       d == ST_FLOAT64 ? d : ST_FLOAT32);
+  ST_TRY(histogram_range(self, range));
+  self = st__apply_to(&c, self, d == ST_FLOAT64 ? d : ST_FLOAT32);
   self = st__apply1(&c, ST_OP_contiguous, self);
   const st_value zeros[] = {st__of_ints(out->sizes, 1), st__of_int(ST_INT64)};
   const st_tensor *counts = st__apply(&c, ST_OP_zeros, 2, zeros);

@@ -37,8 +37,8 @@ static void check_range(st_op_scope *c, const st_tensor *q) {
   }
 }
 
-static st_status check_quantile(const st_tensor *self, const st_value *q) {
-  const st_tensor *t = st__to_tensor(q);
+/* q is NULL for a number. */
+static st_status check_quantile(const st_tensor *self, const st_tensor *q) {
   if (self->numel == 0) {
     return st__fail(ST_BAD_SHAPE, "self has no elements");
   }
@@ -46,31 +46,33 @@ static st_status check_quantile(const st_tensor *self, const st_value *q) {
     return st__fail(ST_BAD_DTYPE, "self must be float32 or float64, not %s",
                     st__dtype_name(self->dtype));
   }
-  if (t && t->ndim > 1) {
+  if (q && q->ndim > 1) {
     return st__fail(ST_BAD_SHAPE, "q must be a scalar or a vector, its shape "
-                    "is %s", ST_SHAPE_TEXT(t));
+                    "is %s", ST_SHAPE_TEXT(q));
   }
-  if (t && t->dtype != self->dtype) {
+  if (q && q->dtype != self->dtype) {
     return st__fail(ST_BAD_DTYPE, "q and self must have the same dtype, not %s "
-                    "and %s", st__dtype_name(t->dtype),
+                    "and %s", st__dtype_name(q->dtype),
                     st__dtype_name(self->dtype));
   }
   return ST_OK;
 }
 
 static void read_quantile(st_op_scope *c, const st_value *args, quantile *k) {
-  k->self = args[0].u.tensor;
-  k->flat = st__is_none(&args[2]);
-  k->keepdim = args[3].u.i;
-  if (st__scope_ok(c)) c->status = check_quantile(k->self, &args[1]);
-  if (st__scope_ok(c)) c->status = read_mode(args[4].u.string, &k->mode);
+  k->self = st__next_tensor(&args);
+  const st_value *q = st__next(&args), *dim = st__next(&args);
+  k->q = st__to_tensor(q);
+  k->flat = st__is_none(dim);
+  k->keepdim = st__next_bool(&args);
+  const char *interpolation = st__next(&args)->u.string;
+  if (st__scope_ok(c)) c->status = check_quantile(k->self, k->q);
+  if (st__scope_ok(c)) c->status = read_mode(interpolation, &k->mode);
   if (st__scope_ok(c) && !k->flat) {
-    c->status = st__wrap_dim(args[2].u.i, k->self->ndim, &k->dim);
+    c->status = st__wrap_dim(dim->u.i, k->self->ndim, &k->dim);
   }
   k->flat = k->flat || k->self->ndim == 0;
-  k->q = st__to_tensor(&args[1]);
   if (!k->q) {
-    const st_value full[] = {args[0], st__of_ints(NULL, 0), args[1]};
+    const st_value full[] = {st__of_tensor(k->self), st__of_ints(NULL, 0), *q};
     k->q = st__apply(c, ST_OP_new_full, 3, full);
   }
   check_range(c, k->q);
@@ -175,13 +177,20 @@ static st_status run_quantile(const st_value *args, bool ignore_nan,
 
 ST_BOXED(st__box_quantile) { return run_quantile(args, false, rets); }
 ST_BOXED(st__box_nanquantile) { return run_quantile(args, true, rets); }
-ST_BOXED(st__box_quantile_out) {
-  return st__compose_out(args[1].tag == ST_TAG_TENSOR ? ST_OP_quantile
-                                                      : ST_OP_quantile_scalar,
-                         5, args, rets);
+/* q is a tensor or a number. */
+static bool has_tensor_q(const st_value *args) {
+  st__next(&args);
+  return st__next(&args)->tag == ST_TAG_TENSOR;
 }
+
+ST_BOXED(st__box_quantile_out) {
+  const st_op_id id = has_tensor_q(args) ? ST_OP_quantile
+                                         : ST_OP_quantile_scalar;
+  return st__compose_out(id, 5, args, rets);
+}
+
 ST_BOXED(st__box_nanquantile_out) {
-  return st__compose_out(args[1].tag == ST_TAG_TENSOR
-                           ? ST_OP_nanquantile : ST_OP_nanquantile_scalar,
-                         5, args, rets);
+  const st_op_id id = has_tensor_q(args) ? ST_OP_nanquantile
+                                         : ST_OP_nanquantile_scalar;
+  return st__compose_out(id, 5, args, rets);
 }
