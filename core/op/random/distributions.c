@@ -154,10 +154,10 @@ static st_status uniform(st_tensor *t, double a, double b, st_generator *g) {
 }
 
 ST_BOXED(st__box_uniform_) {
-  ST_TRY(uniform(
-    args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    st__generator_of(&args[3])));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const double from = st__next_float(&args), to = st__next_float(&args);
+  ST_TRY(uniform(self, from, to, st__generator_of(st__next(&args))));
+  return st__return_tensor(self, rets);
 }
 
 /* -- normal --------------------------------------------------------------- */
@@ -287,10 +287,10 @@ static st_status normal(st_tensor *t, double mean, double deviation,
 }
 
 ST_BOXED(st__box_normal_) {
-  ST_TRY(normal(
-    args[0].u.tensor, st__to_float(&args[1], 0), st__to_float(&args[2], 1),
-    st__generator_of(&args[3])));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const double mean = st__next_float(&args), std = st__next_float(&args);
+  ST_TRY(normal(self, mean, std, st__generator_of(st__next(&args))));
+  return st__return_tensor(self, rets);
 }
 
 /* -- exponential ---------------------------------------------------------- */
@@ -300,20 +300,20 @@ static st_scalar draw_exponential(const fill *f) {
 }
 
 ST_BOXED(st__box_exponential_) {
-  const double rate = st__to_float(&args[1], 1);
-  st_tensor *t = args[0].u.tensor;
-  ST_TRY(st__check_cpu_or_meta(t));
-  if (!st__is_floating(t->dtype)) {
-    return st__no_kernel_for(t->dtype);
+  st_tensor *self = st__next_tensor(&args);
+  const double lambd = st__next_float(&args);
+  const st_value *generator = st__next(&args);
+  ST_TRY(st__check_cpu_or_meta(self));
+  if (!st__is_floating(self->dtype)) {
+    return st__no_kernel_for(self->dtype);
   }
-  if (!(rate > 0)) {
-    return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", rate);
+  if (!(lambd > 0)) {
+    return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
-  const fill f = {.g = st__generator_of(&args[2]),
-                  .dtype = t->dtype,
-                  .draw = draw_exponential, .a = rate};
-  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
-  return st__return_self(args, rets);
+  const fill f = {.g = st__generator_of(generator), .dtype = self->dtype,
+                  .draw = draw_exponential, .a = lambd};
+  ST_TRY(st__random_fill(self, f.g, fill_loop, &f));
+  return st__return_tensor(self, rets);
 }
 
 /* -- bernoulli ------------------------------------------------------------ */
@@ -328,14 +328,14 @@ static st_status check_probability(double p) {
 }
 
 ST_BOXED(st__box_bernoulli__float) {
-  st_tensor *t = args[0].u.tensor;
-  const fill f = {.g = st__generator_of(&args[2]),
-                  .dtype = t->dtype,
-                  .draw = draw_bernoulli, .a = st__to_float(&args[1], 0.5)};
-  ST_TRY(st__check_cpu_or_meta(t));
-  ST_TRY(check_probability(f.a));
-  ST_TRY(st__random_fill(t, f.g, fill_loop, &f));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const fill f = {.g = st__generator_of(st__next(&args)),
+                  .dtype = self->dtype, .draw = draw_bernoulli, .a = p};
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(check_probability(p));
+  ST_TRY(st__random_fill(self, f.g, fill_loop, &f));
+  return st__return_tensor(self, rets);
 }
 
 typedef struct bernoulli_job {
@@ -398,17 +398,18 @@ fail:
 }
 
 ST_BOXED(st__box_bernoulli__Tensor) {
-  ST_TRY(bernoulli(args[0].u.tensor, args[1].u.tensor,
-                   st__generator_of(&args[2])));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const st_tensor *p = st__next_tensor(&args);
+  ST_TRY(bernoulli(self, p, st__generator_of(st__next(&args))));
+  return st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_bernoulli) {
-  const st_tensor *p = args[0].u.tensor;
+  const st_tensor *p = st__next_tensor(&args);
   const st_options o = {p->dtype, p->device};
   st_tensor *t = NULL;
   ST_TRY(st__new_empty_like(p, o, ST_FORMAT_PRESERVE, &t));
-  const st_status status = bernoulli(t, p, st__generator_of(&args[1]));
+  const st_status status = bernoulli(t, p, st__generator_of(st__next(&args)));
   if (status != ST_OK) {
     st__tensor_release(&t);
     return status;

@@ -95,27 +95,27 @@ static st_status random_below(st_tensor *t, int64_t from, int64_t to,
 }
 
 ST_BOXED(st__box_random_) {
-  st_generator *g = st__generator_of(&args[1]);
-  ST_TRY(random_full(args[0].u.tensor, g));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  ST_TRY(random_full(self, st__generator_of(st__next(&args))));
+  return st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_random__to) {
-  ST_TRY(random_below(args[0].u.tensor, 0, args[1].u.i,
-                      st__generator_of(&args[2])));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const int64_t to = st__next_int(&args);
+  ST_TRY(random_below(self, 0, to, st__generator_of(st__next(&args))));
+  return st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_random__from) {
-  st_tensor *t = args[0].u.tensor;
-  st_generator *g = st__generator_of(&args[3]);
-  if (st__is_none(&args[2])) {
-    const int64_t last = largest(t->dtype);
-    ST_TRY(random_between(t, args[1].u.i, last, g));
-    return st__return_self(args, rets);
-  }
-  ST_TRY(random_below(t, args[1].u.i, args[2].u.i, g));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  const int64_t from = st__next_int(&args);
+  const st_value *to = st__next(&args);
+  st_generator *g = st__generator_of(st__next(&args));
+  ST_TRY(st__is_none(to)
+         ? random_between(self, from, largest(self->dtype), g)
+         : random_below(self, from, to->u.i, g));
+  return st__return_tensor(self, rets);
 }
 
 /* -- New tensors ---------------------------------------------------------- */
@@ -162,43 +162,56 @@ static st_status new_integers(const st_value *size, int64_t low, int64_t high,
                  generator, ret);
 }
 
+/* After the last reader in each of these kernels, args are the options. */
+
 ST_BOXED(st__box_rand) {
-  return new_real(ST_OP_uniform_, &args[0], 0, 1, st__none(), args + 1, rets);
+  const st_value *size = st__next(&args);
+  return new_real(ST_OP_uniform_, size, 0, 1, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_rand_generator) {
-  return new_real(ST_OP_uniform_, &args[0], 0, 1, args[1], args + 2, rets);
+  const st_value *size = st__next(&args), *generator = st__next(&args);
+  return new_real(ST_OP_uniform_, size, 0, 1, *generator, args, rets);
 }
 
 ST_BOXED(st__box_randn) {
-  return new_real(ST_OP_normal_, &args[0], 0, 1, st__none(), args + 1, rets);
+  const st_value *size = st__next(&args);
+  return new_real(ST_OP_normal_, size, 0, 1, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_randn_generator) {
-  return new_real(ST_OP_normal_, &args[0], 0, 1, args[1], args + 2, rets);
+  const st_value *size = st__next(&args), *generator = st__next(&args);
+  return new_real(ST_OP_normal_, size, 0, 1, *generator, args, rets);
 }
 
 ST_BOXED(st__box_normal_float_float) {
-  return new_real(ST_OP_normal_, &args[2], st__to_float(&args[0], 0),
-                  st__to_float(&args[1], 1), args[3], args + 4, rets);
+  const double mean = st__next_float(&args), std = st__next_float(&args);
+  const st_value *size = st__next(&args), *generator = st__next(&args);
+  return new_real(ST_OP_normal_, size, mean, std, *generator, args, rets);
 }
 
 ST_BOXED(st__box_randint) {
-  return new_integers(&args[1], 0, args[0].u.i, st__none(), args + 2, rets);
+  const int64_t high = st__next_int(&args);
+  const st_value *size = st__next(&args);
+  return new_integers(size, 0, high, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_randint_generator) {
-  return new_integers(&args[1], 0, args[0].u.i, args[2], args + 3, rets);
+  const int64_t high = st__next_int(&args);
+  const st_value *size = st__next(&args), *generator = st__next(&args);
+  return new_integers(size, 0, high, *generator, args, rets);
 }
 
 ST_BOXED(st__box_randint_low) {
-  return new_integers(&args[2], args[0].u.i, args[1].u.i, st__none(),
-                      args + 3, rets);
+  const int64_t low = st__next_int(&args), high = st__next_int(&args);
+  const st_value *size = st__next(&args);
+  return new_integers(size, low, high, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_randint_low_generator) {
-  return new_integers(&args[2], args[0].u.i, args[1].u.i, args[3], args + 4,
-                      rets);
+  const int64_t low = st__next_int(&args), high = st__next_int(&args);
+  const st_value *size = st__next(&args), *generator = st__next(&args);
+  return new_integers(size, low, high, *generator, args, rets);
 }
 
 /* -- New tensors like another --------------------------------------------- */
@@ -212,30 +225,36 @@ static st_status new_like(const st_tensor *self, const st_value *options,
 }
 
 ST_BOXED(st__box_rand_like) {
+  const st_tensor *self = st__next_tensor(&args);
   st_tensor *t = NULL;
-  ST_TRY(new_like(args[0].u.tensor, args + 1, &t));
+  ST_TRY(new_like(self, args, &t));
   return fill_by(ST_OP_uniform_, t, st__of_float(0), st__of_float(1),
                  st__none(), rets);
 }
 
 ST_BOXED(st__box_randn_like) {
+  const st_tensor *self = st__next_tensor(&args);
   st_tensor *t = NULL;
-  ST_TRY(new_like(args[0].u.tensor, args + 1, &t));
+  ST_TRY(new_like(self, args, &t));
   return fill_by(ST_OP_normal_, t, st__of_float(0), st__of_float(1),
                  st__none(), rets);
 }
 
 ST_BOXED(st__box_randint_like) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *high = st__next(&args);
   st_tensor *t = NULL;
-  ST_TRY(new_like(args[0].u.tensor, args + 2, &t));
-  return fill_by(ST_OP_random__from, t, st__of_int(0), args[1], st__none(),
+  ST_TRY(new_like(self, args, &t));
+  return fill_by(ST_OP_random__from, t, st__of_int(0), *high, st__none(),
                  rets);
 }
 
 ST_BOXED(st__box_randint_like_low_dtype) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *low = st__next(&args), *high = st__next(&args);
   st_tensor *t = NULL;
-  ST_TRY(new_like(args[0].u.tensor, args + 3, &t));
-  return fill_by(ST_OP_random__from, t, args[1], args[2], st__none(), rets);
+  ST_TRY(new_like(self, args, &t));
+  return fill_by(ST_OP_random__from, t, *low, *high, st__none(), rets);
 }
 
 enum { BLOCK = 1 << 16 }; /* draws between two questions whether to stop */
@@ -265,9 +284,10 @@ static st_status shuffle(int64_t *p, int64_t n, int64_t base,
   return ST_OK;
 }
 
+/* base follows the options. */
 static st_status permutation(int64_t n, st_value generator,
-                             const st_value *options, int64_t base,
-                             st_value *ret) {
+                             const st_value *options, st_value *ret) {
+  const int64_t base = options[4].u.i;
   st_options o = {ST_INT64, ST_DEVICE_CPU};
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
@@ -310,9 +330,12 @@ static st_status permutation(int64_t n, st_value generator,
 }
 
 ST_BOXED(st__box_randperm) {
-  return permutation(args[0].u.i, st__none(), args + 1, args[5].u.i, rets);
+  const int64_t n = st__next_int(&args);
+  return permutation(n, st__none(), args, rets);
 }
 
 ST_BOXED(st__box_randperm_generator) {
-  return permutation(args[0].u.i, args[1], args + 2, args[6].u.i, rets);
+  const int64_t n = st__next_int(&args);
+  const st_value *generator = st__next(&args);
+  return permutation(n, *generator, args, rets);
 }
