@@ -9,7 +9,9 @@
 /* -- cumsum, cumprod ------------------------------------------------------- */
 
 static st_status get_dim(const st_run *r, int *dim) {
-  return st__wrap_dim(r->args[1].u.i, st__arg_tensor(r, 0)->ndim, dim);
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
+  return st__wrap_dim(st__next_int(&args), self->ndim, dim);
 }
 
 /* Makes output i like self, contiguous. */

@@ -6,9 +6,10 @@
 /* -- nanmean -------------------------------------------------------------- */
 
 ST_BOXED(st__box_nanmean) {
-  const st_tensor *self = args[0].u.tensor;
-  const st_dtype d = self->dtype;
-  const st_dtype asked = st__is_none(&args[3]) ? d : (st_dtype)args[3].u.i;
+  const st_value *all = args;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), *keepdim = st__next(&args);
+  const st_dtype d = self->dtype, asked = st__next_dtype_or(&args, d);
   st_op_scope c = {.n = 0};
   if (!st__is_floating(d) && !st__is_complex(d)) {
     return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not "
@@ -20,9 +21,9 @@ ST_BOXED(st__box_nanmean) {
   }
   const st_tensor *is_number = st__apply1(&c, ST_OP_logical_not,
                                           st__apply1(&c, ST_OP_isnan, self));
-  const st_value count_args[] = {st__of_tensor(is_number), args[1], args[2]};
-  const st_tensor *count = st__apply(&c, ST_OP_sum_dim_IntList, 3, count_args);
-  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, args);
+  const st_value counted[] = {st__of_tensor(is_number), *dim, *keepdim};
+  const st_tensor *count = st__apply(&c, ST_OP_sum_dim_IntList, 3, counted);
+  const st_tensor *sum = st__apply(&c, ST_OP_nansum, 4, all);
   return st__scope_return(&c, st__apply2(&c, ST_OP_div_Tensor, sum, count),
                           rets);
 }
@@ -48,18 +49,18 @@ static st_status summed_dims(const st_tensor *self, const st_value *size,
 }
 
 ST_BOXED(st__box_sum_to_size) {
-  st_tensor *t = args[0].u.tensor;
+  const st_value *self = st__next(&args), *size = st__next(&args);
+  st_tensor *t = self->u.tensor;
+  const uint32_t ndim = (uint32_t)t->ndim;
   int64_t dims[ST_MAX_DIMS];
   st_op_scope c = {.n = 0};
   int n;
-  if (args[1].len == 0) return st__invoke(ST_OP_sum, 1, args, rets);
-  ST_TRY(summed_dims(t, &args[1], dims, &n));
+  if (size->len == 0) return st__invoke(ST_OP_sum, 1, self, rets);
+  ST_TRY(summed_dims(t, size, dims, &n));
   if (n > 0) {
-    const st_value sum[] = {args[0], st__of_ints(dims, n), st__of_bool(true)};
+    const st_value sum[] = {*self, st__of_ints(dims, n), st__of_bool(true)};
     t = st__apply(&c, ST_OP_sum_dim_IntList, 3, sum);
   }
-  if (args[1].len < (uint32_t)args[0].u.tensor->ndim) {
-    t = st__apply_with(&c, ST_OP_view, t, args[1]);
-  }
+  if (size->len < ndim) t = st__apply_with(&c, ST_OP_view, t, *size);
   return st__scope_return(&c, t, rets);
 }

@@ -95,15 +95,17 @@ static const st_tensor *operand(st_op_scope *c, const st_value *v) {
 
 ST_BOXED(st__box_isin) {
   st_op_scope c = {.n = 0};
-  const st_tensor *elements = operand(&c, &args[0]);
-  const st_tensor *test = operand(&c, &args[1]);
+  const st_tensor *elements = operand(&c, st__next(&args));
+  const st_tensor *test = operand(&c, st__next(&args));
+  st__next(&args); /* assume_unique */
+  const bool invert = st__next_bool(&args);
   if (st__scope_ok(&c)) c.status = check_isin(elements);
   if (st__scope_ok(&c)) c.status = check_isin(test);
   elements = st__apply1(&c, ST_OP_contiguous, elements);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, rets);
   st_tensor *found = test->numel <= FEW ? among_few(&c, elements, test)
                                         : among_many(&c, elements, test);
-  if (args[3].u.i) found = st__apply1(&c, ST_OP_logical_not, found);
+  if (invert) found = st__apply1(&c, ST_OP_logical_not, found);
   return st__scope_return(&c, found, rets);
 }
 
@@ -148,9 +150,8 @@ static st_tensor *run_lengths(st_op_scope *c, const runs *r,
   return st__apply1(c, ST_OP_diff, st__apply(c, ST_OP_cat, 1, &both));
 }
 
-static st_status unique_of_line(st_op_scope *c, const st_value *args, runs *r,
+static st_status unique_of_line(st_op_scope *c, const st_tensor *self, runs *r,
                                 st_value *rets) {
-  const st_tensor *self = args[0].u.tensor;
   const st_tensor *line = st__apply_flatten(c, self);
   st_tensor *out[3];
   r->n = self->numel;
@@ -180,46 +181,52 @@ static st_tensor *rows_along(st_op_scope *c, const st_tensor *self, int dim) {
   return st__apply_with(c, ST_OP_reshape, front, st__of_ints(sizes, 2));
 }
 
-static st_status along_dim(const st_tensor *self, const st_value *v,
-                           int *dim) {
-  ST_TRY(st__wrap_dim(v->u.i, self->ndim, dim));
-  if (self->numel > 0 || self->sizes[*dim] == 0) return ST_OK;
+static st_status along_dim(const st_tensor *self, int64_t dim, int *at) {
+  ST_TRY(st__wrap_dim(dim, self->ndim, at));
+  if (self->numel > 0 || self->sizes[*at] == 0) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "dimensions other than %d of self must not "
-                  "have size 0; its shape is %s", (int)st__display_index(*dim),
+                  "have size 0; its shape is %s", (int)st__display_index(*at),
                   ST_SHAPE_TEXT(self));
 }
 
-static st_status unique_along(st_op_scope *c, const st_value *args, runs *r,
-                              st_value *rets) {
-  const st_tensor *self = args[0].u.tensor;
+static st_status unique_along(st_op_scope *c, const st_tensor *self,
+                              int64_t dim, runs *r, st_value *rets) {
   st_tensor *out[3];
-  int dim = 0;
-  ST_TRY(along_dim(self, &args[3], &dim));
-  r->n = self->sizes[dim];
-  r->starts = run_starts(c, rows_along(c, self, dim), r->n);
+  int at = 0;
+  ST_TRY(along_dim(self, dim, &at));
+  r->n = self->sizes[at];
+  r->starts = run_starts(c, rows_along(c, self, at), r->n);
   /* As in ATen, dim has the largest stride. */
-  const st_value pick[] = {st__of_tensor(move_dim(c, self, dim, 0)),
+  const st_value pick[] = {st__of_tensor(move_dim(c, self, at, 0)),
                            st__of_int(0),
                            st__of_tensor(first_indices(c, r))};
-  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, dim);
+  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, at);
   out[1] = run_of_each(c, r, self);
   out[2] = run_lengths(c, r, self);
   return st__scope_end(c, 3, out, rets);
 }
 
 ST_BOXED(st__box_unique_consecutive) {
-  runs r = {.inverse = args[1].u.i, .counts = args[2].u.i,
-            .base = args[4].u.i};
+  const st_tensor *self = st__next_tensor(&args);
+  runs r = {.n = 0};
+  r.inverse = st__next_bool(&args);
+  r.counts = st__next_bool(&args);
+  const st_value *dim = st__next(&args);
+  r.base = st__next_int(&args);
   st_op_scope c = {.n = 0};
-  return st__is_none(&args[3]) || args[0].u.tensor->ndim == 0
-       ? unique_of_line(&c, args, &r, rets) : unique_along(&c, args, &r, rets);
+  return st__is_none(dim) || self->ndim == 0
+       ? unique_of_line(&c, self, &r, rets)
+       : unique_along(&c, self, dim->u.i, &r, rets);
 }
 
 /* unique: the runs of the sorted elements. */
 ST_BOXED(st__box_unique2) {
-  const st_tensor *self = args[0].u.tensor;
-  runs r = {.inverse = args[2].u.i, .counts = args[3].u.i,
-            .base = args[4].u.i, .n = self->numel};
+  const st_tensor *self = st__next_tensor(&args);
+  runs r = {.n = self->numel};
+  st__next(&args); /* sorted */
+  r.inverse = st__next_bool(&args);
+  r.counts = st__next_bool(&args);
+  r.base = st__next_int(&args);
   st_op_scope c = {.n = 0};
   st_tensor *sorted[2], *out[3];
   const st_value line = st__of_tensor(st__apply_flatten(&c, self));
@@ -292,22 +299,21 @@ static st_tensor *order_rows(st_op_scope *c, const st_tensor *rows, int64_t n) {
   return st__apply_narrow(c, space, 0, found == a ? 0 : n, n);
 }
 
-static st_status unique_dim(st_op_scope *c, const st_value *args, runs *r,
-                            st_value *rets) {
-  const st_tensor *self = args[0].u.tensor;
+static st_status unique_dim(st_op_scope *c, const st_tensor *self, int64_t dim,
+                            runs *r, st_value *rets) {
   st_tensor *out[3];
-  int dim = 0;
-  ST_TRY(along_dim(self, &args[1], &dim));
-  r->n = self->sizes[dim];
-  const st_tensor *rows = rows_along(c, self, dim);
+  int at = 0;
+  ST_TRY(along_dim(self, dim, &at));
+  r->n = self->sizes[at];
+  const st_tensor *rows = rows_along(c, self, at);
   const st_tensor *order = order_rows(c, rows, r->n);
   const st_value sort[] = {st__of_tensor(rows), st__of_int(0),
                            st__of_tensor(order)};
   r->starts = run_starts(c, st__apply(c, ST_OP_index_select, 3, sort), r->n);
   const st_value pick[] = {
-    st__of_tensor(move_dim(c, self, dim, 0)), st__of_int(0),
+    st__of_tensor(move_dim(c, self, at, 0)), st__of_int(0),
     st__of_tensor(st__apply2(c, ST_OP_masked_select, order, r->starts))};
-  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, dim);
+  out[0] = move_dim(c, st__apply(c, ST_OP_index_select, 3, pick), 0, at);
   out[1] = run_of_each(c, r, self);
   if (r->inverse) {
     const st_value back[] = {st__of_tensor(out[1]), st__of_int(0),
@@ -318,12 +324,16 @@ static st_status unique_dim(st_op_scope *c, const st_value *args, runs *r,
   return st__scope_end(c, 3, out, rets);
 }
 
-/* args: self, dim, sorted, return_inverse, return_counts, base */
 ST_BOXED(st__box_unique_dim) {
-  runs r = {.inverse = args[3].u.i, .counts = args[4].u.i,
-            .base = args[5].u.i};
-  st_op_scope c = {.status = st__check_cpu_or_meta(args[0].u.tensor)};
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
+  runs r = {.n = 0};
+  st__next(&args); /* sorted */
+  r.inverse = st__next_bool(&args);
+  r.counts = st__next_bool(&args);
+  r.base = st__next_int(&args);
+  st_op_scope c = {.status = st__check_cpu_or_meta(self)};
   if (!st__scope_ok(&c)) return c.status;
-  return args[0].u.tensor->ndim == 0 ? unique_of_line(&c, args, &r, rets)
-                                     : unique_dim(&c, args, &r, rets);
+  return self->ndim == 0 ? unique_of_line(&c, self, &r, rets)
+                         : unique_dim(&c, self, dim, &r, rets);
 }
