@@ -27,14 +27,14 @@ static operand_geometry geometry_of(const st_helper_arg *o) {
 }
 
 static st_status shape(int n, const st_helper_arg *args, st_value *out) {
-  const operand_geometry l = geometry_of(&args[0]);
+  const operand_geometry l = geometry_of(args);
   const st_value sizes = st__of_ints(l.sizes, l.ndim);
   (void)n;
   return st__value_copy(&sizes, out);
 }
 
 static st_status numel(int n, const st_helper_arg *args, st_value *out) {
-  const operand_geometry l = geometry_of(&args[0]);
+  const operand_geometry l = geometry_of(args);
   int64_t all = 1;
   (void)n;
   for (int d = 0; d < l.ndim; d++) all *= l.sizes[d];
@@ -44,26 +44,25 @@ static st_status numel(int n, const st_helper_arg *args, st_value *out) {
 
 static st_status ndim(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_int(geometry_of(&args[0]).ndim);
+  *out = st__of_int(geometry_of(args).ndim);
   return ST_OK;
 }
 
 static st_status dtype(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_int(geometry_of(&args[0]).dtype);
+  *out = st__of_int(geometry_of(args).dtype);
   return ST_OK;
 }
 
 static st_status is_complex(int n, const st_helper_arg *args, st_value *out) {
   (void)n;
-  *out = st__of_bool(st__is_complex(geometry_of(&args[0]).dtype));
+  *out = st__of_bool(st__is_complex(geometry_of(args).dtype));
   return ST_OK;
 }
 
 static st_status has(int n, const st_helper_arg *args, st_value *out) {
-  const st_helper_arg *o = &args[0];
   (void)n;
-  *out = st__of_bool(o->geometry || o->value.tag != ST_TAG_NONE);
+  *out = st__of_bool(args->geometry || args->value.tag != ST_TAG_NONE);
   return ST_OK;
 }
 
@@ -80,18 +79,18 @@ static st_status imaginary(int n, const st_helper_arg *args, st_value *out) {
 }
 
 static st_status ln(int n, const st_helper_arg *args, st_value *out) {
-  const st_scalar s = st__to_scalar(&args[0].value);
+  const st_value *v = st__read_value(&args);
+  const st_scalar s = st__to_scalar(v);
   (void)n;
   if (s.kind == ST_SCALAR_COMPLEX) {
     return return_scalar(st__scalar_complex(log(hypot(s.u.c[0], s.u.c[1])),
                                             atan2(s.u.c[1], s.u.c[0])), out);
   }
-  return return_scalar(st__scalar_float(log(st__to_float(&args[0].value, 0))),
-                       out);
+  return return_scalar(st__scalar_float(log(st__to_float(v, 0))), out);
 }
 
 static st_status count(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *sizes = &args[0].value, *dims = &args[1].value;
+  const st_value *sizes = st__read_value(&args), *dims = st__read_value(&args);
   uint64_t set;
   int64_t all = 1;
   (void)n;
@@ -104,7 +103,7 @@ static st_status count(int n, const st_helper_arg *args, st_value *out) {
 }
 
 static st_status negated(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = &args[0].value;
+  const st_value *v = st__read_value(&args);
   (void)n;
   ST_TRY(st__value_copy(v, out));
   int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
@@ -113,7 +112,7 @@ static st_status negated(int n, const st_helper_arg *args, st_value *out) {
 }
 
 static st_status inverse(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = &args[0].value;
+  const st_value *v = st__read_value(&args);
   (void)n;
   ST_TRY(st__value_copy(v, out));
   int64_t *p = (int64_t *)(uintptr_t)out->u.ints;
@@ -125,10 +124,10 @@ static st_status inverse(int n, const st_helper_arg *args, st_value *out) {
 }
 
 static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
+  const st_value *a = st__read_value(&args), *b = st__read_value(&args);
   int64_t sizes[ST_MAX_DIMS];
   int ndim_out;
   (void)n;
-  const st_value *a = &args[0].value, *b = &args[1].value;
   ST_TRY(st__broadcast_shape((int)a->len, a->u.ints, (int)b->len, b->u.ints,
                              sizes, &ndim_out));
   const st_value v = st__of_ints(sizes, ndim_out);
@@ -139,7 +138,7 @@ static st_status broadcast(int n, const st_helper_arg *args, st_value *out) {
 static st_status underivable(int n, const st_helper_arg *args, st_value *out) {
   (void)n; (void)out;
   return st__fail(ST_BAD_STATE, "there is no derivative of %s",
-                  args[0].value.u.string);
+                  args->value.u.string);
 }
 
 /* -- Simple tensors ------------------------------------------------------- */
@@ -150,7 +149,7 @@ static st_status one(st_op_id id, int n, const st_value *args,
 }
 
 static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
-  const st_value *v = &args[0].value;
+  const st_value *v = st__read_value(&args);
   const st_tensor *t = st__to_tensor(v);
   (void)n;
   if (t && st__is_complex(t->dtype)) {
@@ -164,23 +163,24 @@ static st_status conjugate(int n, const st_helper_arg *args, st_value *out) {
 
 /* grad times the conjugate of a scalar; grad itself if the scalar is 1. */
 static st_status scale(int n, const st_helper_arg *args, st_value *out) {
-  st_value both[] = {args[0].value, args[1].value};
-  const st_scalar s = st__to_scalar(&both[1]);
+  const st_value *grad = st__read_value(&args);
+  const st_value *factor = st__read_value(&args);
+  const st_scalar s = st__to_scalar(factor);
   const st_scalar c = s.kind == ST_SCALAR_COMPLEX
                       ? st__scalar_complex(s.u.c[0], -s.u.c[1]) : s;
   (void)n;
-  if (s.kind != ST_SCALAR_COMPLEX && st__to_float(&both[1], 0) == 1) {
-    return st__value_copy(&both[0], out);
+  if (s.kind != ST_SCALAR_COMPLEX && st__to_float(factor, 0) == 1) {
+    return st__value_copy(grad, out);
   }
-  both[1] = st__of_scalar(&c);
+  const st_value both[] = {*grad, st__of_scalar(&c)};
   return one(ST_OP_mul_Scalar, 2, both, out);
 }
 
 /* min < self < max, where none is no bound. */
 static st_status within(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *self = st__read_tensor(&args);
+  const st_value *min = st__read_value(&args), *max = st__read_value(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *self = st__to_tensor(&args[0].value);
-  const st_value *min = &args[1].value, *max = &args[2].value;
   st_tensor *above = NULL, *below = NULL;
   (void)n;
   if (!st__is_none(min)) {

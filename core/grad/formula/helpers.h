@@ -11,6 +11,28 @@
 #include "grad/formula/helpers.def"
 #undef ST_HELPER
 
+/* Readers of a helper's arguments, as dispatch/args.h has for kernels: each
+ * returns the first of args and moves args to the next one. */
+static inline const st_value *st__read_value(const st_helper_arg **args) {
+  return &(*args)++->value;
+}
+/* NULL for none. */
+static inline st_tensor *st__read_tensor(const st_helper_arg **args) {
+  return st__to_tensor(st__read_value(args));
+}
+static inline int64_t st__read_int(const st_helper_arg **args) {
+  return st__read_value(args)->u.i;
+}
+/* False for none. */
+static inline bool st__read_bool(const st_helper_arg **args) {
+  return st__to_bool(st__read_value(args), false);
+}
+/* Of a variable whose geometry alone is read. */
+static inline const st_saved_geometry *st__read_geometry(
+    const st_helper_arg **args) {
+  return (*args)++->geometry;
+}
+
 /* Sets the bits of the dimensions that a reduction over `dims` removes. dims:
  * an integer, a list, or for all dimensions none or an empty list. */
 st_status st__reduced(const st_value *dims, int ndim, uint64_t *set);

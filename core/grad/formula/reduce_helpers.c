@@ -23,20 +23,19 @@ st_tensor *st__restore(st_op_scope *c, const st_tensor *t, int ndim,
   return (st_tensor *)(uintptr_t)t;
 }
 
-static st_tensor *tensor_of(const st_helper_arg *o) {
-  return st__to_tensor(&o->value);
-}
+
 
 /* spread(grad, shape, dim, keepdim): expands the gradient of a reduction to
  * the shape of its input. */
 st_status st__help_spread(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *sizes = st__read_value(&args), *dims = st__read_value(&args);
+  const bool keepdim = st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_value *sizes = &args[1].value;
   uint64_t set;
   (void)n;
-  ST_TRY(st__reduced(&args[2].value, (int)sizes->len, &set));
-  const st_tensor *t = st__restore(&c, tensor_of(&args[0]), (int)sizes->len,
-                                   set, st__to_bool(&args[3].value, false));
+  ST_TRY(st__reduced(dims, (int)sizes->len, &set));
+  const st_tensor *t = st__restore(&c, grad, (int)sizes->len, set, keepdim);
   return st__scope_return(&c, st__apply_with(&c, ST_OP_expand, t, *sizes),
                           out);
 }
@@ -56,27 +55,28 @@ static st_tensor *same_as(st_op_scope *c, const st_tensor *self,
  * elements equal to the result. As in ATen, if dim is given and the result is
  * NaN, all gradients are NaN. */
 st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  const st_tensor *value = st__read_tensor(&args);
+  const st_value dims = n > 3 ? *st__read_value(&args) : st__none();
+  const bool keepdim = n > 4 && st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *self = tensor_of(&args[1]);
-  const st_value none = st__none();
-  const bool keepdim = n > 4 && st__to_bool(&args[4].value, false);
   uint64_t set;
-  ST_TRY(st__reduced(n > 3 ? &args[3].value : &none, self->ndim, &set));
-  const st_tensor *grad = st__restore(&c, tensor_of(&args[0]), self->ndim,
-                                      set, keepdim);
-  const st_tensor *value = st__restore(&c, tensor_of(&args[2]), self->ndim,
-                                       set, keepdim);
+  ST_TRY(st__reduced(&dims, self->ndim, &set));
+  grad = st__restore(&c, grad, self->ndim, set, keepdim);
+  value = st__restore(&c, value, self->ndim, set, keepdim);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
   const st_tensor *same = n > 3
     ? st__apply2(&c, ST_OP_eq_Tensor, self, value) : same_as(&c, self, value);
-  int64_t dims[ST_MAX_DIMS];
-  int ndims = 0;
+  int64_t reduced[ST_MAX_DIMS];
+  int nreduced = 0;
   for (int d = 0; d < self->ndim; d++) {
-    if (set >> d & 1) dims[ndims++] = d;
+    if (set >> d & 1) reduced[nreduced++] = d;
   }
   const st_tensor *times = self->ndim == 0 ? same
     : st__apply(&c, ST_OP_sum_dim_IntList, 3, (st_value[]){
-        st__of_tensor(same), st__of_ints(dims, ndims), st__of_bool(true)});
+        st__of_tensor(same), st__of_ints(reduced, nreduced),
+        st__of_bool(true)});
   const st_tensor *part = st__apply2(&c, ST_OP_div_Tensor, grad, times);
   if (n > 3) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, part, same),
@@ -90,46 +90,49 @@ st_status st__help_share(int n, const st_helper_arg *args, st_value *out) {
 /* pick_back(self, grad, dim, indices, keepdim, base): scatters grad to the
  * indices along dim. */
 st_status st__help_pick_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_saved_geometry *g = st__read_geometry(&args);
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const st_tensor *indices = st__read_tensor(&args);
+  const bool keepdim = st__read_bool(&args);
+  const st_value *base = st__read_value(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_saved_geometry *g = args[0].geometry;
-  const st_tensor *grad = tensor_of(&args[1]), *at = tensor_of(&args[3]);
-  const st_value dim = args[2].value;
   (void)n;
-  if (!st__to_bool(&args[4].value, false) && g->ndim > 0) {
-    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, dim);
-    at = st__apply_with(&c, ST_OP_unsqueeze, at, dim);
+  if (!keepdim && g->ndim > 0) {
+    grad = st__apply_with(&c, ST_OP_unsqueeze, grad, *dim);
+    indices = st__apply_with(&c, ST_OP_unsqueeze, indices, *dim);
   }
   const st_tensor *zeros = st__apply_with(&c, ST_OP_new_zeros, grad,
                                           st__of_ints(g->dims, g->ndim));
   return st__scope_return(&c, st__apply(&c, ST_OP_scatter_add, 5, (st_value[]){
-    st__of_tensor(zeros), dim, st__of_tensor(at), st__of_tensor(grad),
-    args[5].value}), out);
+    st__of_tensor(zeros), *dim, st__of_tensor(indices), st__of_tensor(grad),
+    *base}), out);
 }
 
 /* -- Moments -------------------------------------------------------------- */
 
-static double correction_of(const st_value *v) {
-  return v->tag == ST_TAG_NONE ? 1 : st__to_float(v, 1);
-}
+
 
 /* var_back(grad, self, dim, correction, keepdim) */
 st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const double correction = st__to_float(st__read_value(&args), 1);
+  const bool keepdim = st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *self = tensor_of(&args[1]);
   uint64_t set;
   int64_t dims[ST_MAX_DIMS], count = 1;
   int ndims = 0;
   (void)n;
-  ST_TRY(st__reduced(&args[2].value, self->ndim, &set));
+  ST_TRY(st__reduced(dim, self->ndim, &set));
   for (int d = 0; d < self->ndim; d++) {
     if (!(set >> d & 1)) continue;
     dims[ndims++] = d;
     count *= self->sizes[d];
   }
-  const double rest = (double)count - correction_of(&args[3].value);
-  const st_tensor *grad = st__restore(&c, tensor_of(&args[0]), self->ndim,
-                                      set, st__to_bool(&args[4].value,
-                                                       false));
+  const double rest = (double)count - correction;
+  grad = st__restore(&c, grad, self->ndim, set, keepdim);
   const st_tensor *mean = st__apply(&c, ST_OP_mean_dim, 3, (st_value[]){
     st__of_tensor(self), st__of_ints(dims, ndims), st__of_bool(true)});
   const st_tensor *off = st__apply2(&c, ST_OP_sub_Tensor, self, mean);
@@ -141,10 +144,10 @@ st_status st__help_var_back(int n, const st_helper_arg *args, st_value *out) {
 
 /* half_over(grad, result): grad / (2 * result), 0 where the result is 0. */
 st_status st__help_half_over(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args), *r = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *r = tensor_of(&args[1]);
   (void)n;
-  const st_tensor *q = st__apply2(&c, ST_OP_div_Tensor, tensor_of(&args[0]),
+  const st_tensor *q = st__apply2(&c, ST_OP_div_Tensor, grad,
     st__apply_with(&c, ST_OP_mul_Scalar, r, st__of_int(2)));
   return st__scope_return(&c, st__apply(&c, ST_OP_masked_fill_Scalar, 3,
     (st_value[]){st__of_tensor(q), st__of_tensor(
@@ -226,20 +229,22 @@ static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
 
 /* norm_back(grad, self, p, result, dim, keepdim) */
 st_status st__help_norm_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  norm a = {.self = self, .p = st__to_float(st__read_value(&args), 2)};
+  const st_tensor *result = st__read_tensor(&args);
+  const st_value *dim = st__read_value(&args);
+  const bool keepdim = st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *self = tensor_of(&args[1]);
-  norm a = {.self = self, .p = st__to_float(&args[2].value, 2)};
-  const bool keepdim = st__to_bool(&args[5].value, false);
   st_tensor *r;
   (void)n;
   if (a.p == 0) { /* counts elements: it has no gradient */
     *out = st__none();
     return ST_OK;
   }
-  ST_TRY(st__reduced(&args[4].value, self->ndim, &a.set));
-  a.grad = st__restore(&c, tensor_of(&args[0]), self->ndim, a.set, keepdim);
-  a.result = st__restore(&c, tensor_of(&args[3]), self->ndim, a.set,
-                         keepdim);
+  ST_TRY(st__reduced(dim, self->ndim, &a.set));
+  a.grad = st__restore(&c, grad, self->ndim, a.set, keepdim);
+  a.result = st__restore(&c, result, self->ndim, a.set, keepdim);
   if (!st__scope_ok(&c)) return st__scope_end(&c, 0, NULL, NULL);
   if (a.p == 1) {
     r = st__apply2(&c, ST_OP_mul_Tensor, st__apply1(&c, ST_OP_sgn, self),

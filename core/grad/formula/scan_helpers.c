@@ -5,9 +5,7 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *tensor_of(const st_helper_arg *o) {
-  return st__to_tensor(&o->value);
-}
+
 
 /* -- Reverse sums --------------------------------------------------------- */
 
@@ -25,10 +23,11 @@ static st_tensor *sum_from_end(st_op_scope *c, const st_tensor *t,
 /* cumsum_back(grad, dim) */
 st_status st__help_cumsum_back(int n, const st_helper_arg *args,
                                st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const int64_t dim = st__read_int(&args);
   st_op_scope c = {.status = ST_OK};
   (void)n;
-  return st__scope_return(&c, sum_from_end(&c, tensor_of(&args[0]),
-                                           args[1].value.u.i), out);
+  return st__scope_return(&c, sum_from_end(&c, grad, dim), out);
 }
 
 static st_tensor *log_sum_from_end(st_op_scope *c, const st_tensor *t,
@@ -47,52 +46,54 @@ static double min_log(const st_tensor *t) {
   }
 }
 
+typedef struct log_scan {
+  const st_tensor *grad, *self, *result;
+  int64_t dim;
+} log_scan;
+
 /* The reverse sum of g exp(self - result) over the elements with positive g,
  * computed in logarithms. mask: where g is positive. */
-static st_tensor *positive_part(st_op_scope *c, const st_tensor *g,
-                                const st_tensor *mask,
-                                const st_helper_arg *args) {
-  const int64_t dim = args[3].value.u.i;
+static st_tensor *positive_part(st_op_scope *c, const log_scan *s,
+                                const st_tensor *g, const st_tensor *mask) {
   const st_tensor *logs = st__apply(c, ST_OP_where_ScalarOther, 3,
     (st_value[]){st__of_tensor(mask),
                  st__of_tensor(st__apply1(c, ST_OP_log, g)),
-                 st__of_float(min_log(tensor_of(&args[0])))});
-  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, logs,
-                                     tensor_of(&args[2]));
+                 st__of_float(min_log(s->grad))});
+  const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, logs, s->result);
   return st__apply1(c, ST_OP_exp, st__apply2(c, ST_OP_add_Tensor,
-    log_sum_from_end(c, rest, dim), tensor_of(&args[1])));
+    log_sum_from_end(c, rest, s->dim), s->self));
 }
 
 /* Complex logarithms exist for every g, so one sum suffices: the conjugate of
  * the reverse sum of conj(g) exp(self - result). */
 static st_tensor *complex_logcumsumexp_back(st_op_scope *c,
-                                            const st_helper_arg *args) {
-  const st_tensor *g = st__apply1(c, ST_OP_conj_physical,
-                                  tensor_of(&args[0]));
+                                            const log_scan *s) {
+  const st_tensor *g = st__apply1(c, ST_OP_conj_physical, s->grad);
   const st_tensor *logs = st__apply2(c, ST_OP_sub_Tensor,
-                                     st__apply1(c, ST_OP_log, g),
-                                     tensor_of(&args[2]));
+                                     st__apply1(c, ST_OP_log, g), s->result);
   const st_tensor *sum = st__apply2(c, ST_OP_add_Tensor,
-    log_sum_from_end(c, logs, args[3].value.u.i), tensor_of(&args[1]));
+    log_sum_from_end(c, logs, s->dim), s->self);
   return st__apply1(c, ST_OP_conj_physical, st__apply1(c, ST_OP_exp, sum));
 }
 
 /* logcumsumexp_back(grad, self, result, dim) */
 st_status st__help_logcumsumexp_back(int n, const st_helper_arg *args,
                                      st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  log_scan s = {.grad = grad};
+  s.self = st__read_tensor(&args);
+  s.result = st__read_tensor(&args);
+  s.dim = st__read_int(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *grad = tensor_of(&args[0]);
   (void)n;
-  if (grad->numel == 0 || grad->ndim == 0) {
-    return st__value_copy(&args[0].value, out);
-  }
+  if (grad->numel == 0 || grad->ndim == 0) return st__return_tensor(grad, out);
   if (st__is_complex(grad->dtype)) {
-    return st__scope_return(&c, complex_logcumsumexp_back(&c, args), out);
+    return st__scope_return(&c, complex_logcumsumexp_back(&c, &s), out);
   }
-  const st_tensor *up = positive_part(&c, grad,
-    st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)), args);
-  const st_tensor *down = positive_part(&c, st__apply1(&c, ST_OP_neg, grad),
-    st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)), args);
+  const st_tensor *up = positive_part(&c, &s, grad,
+    st__apply_with(&c, ST_OP_gt_Scalar, grad, st__of_int(0)));
+  const st_tensor *down = positive_part(&c, &s, st__apply1(&c, ST_OP_neg, grad),
+    st__apply_with(&c, ST_OP_lt_Scalar, grad, st__of_int(0)));
   return st__scope_return(&c, st__apply2(&c, ST_OP_sub_Tensor, up, down),
                           out);
 }
@@ -149,12 +150,15 @@ static st_status has_zeros(const st_tensor *t, bool *out) {
 /* prod_back(grad, self, result[, dim, keepdim]): grad * result / self if no
  * element is 0. */
 st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  const st_tensor *result = st__read_tensor(&args);
+  const int64_t given = n > 3 ? st__read_int(&args) : 0;
+  const bool keepdim = n <= 3 || st__read_bool(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]),
-                  *result = tensor_of(&args[2]);
   int dim = 0;
   bool zeros;
-  if (self->ndim == 0) return st__value_copy(&args[0].value, out);
+  if (self->ndim == 0) return st__return_tensor(grad, out);
   ST_TRY(has_zeros(self, &zeros));
   if (zeros && n < 4) {
     const st_tensor *line = st__apply_flatten(&c, self);
@@ -163,8 +167,8 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
       product_back(&c, grad, line, 0),
       st__of_ints(self->sizes, self->ndim)), out);
   }
-  if (n > 3) ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
-  if (n > 3 && !st__to_bool(&args[4].value, false)) {
+  ST_TRY(st__wrap_dim(given, self->ndim, &dim));
+  if (!keepdim) {
     grad = st__apply_with(&c, ST_OP_unsqueeze, grad, st__of_int(dim));
     result = st__apply_with(&c, ST_OP_unsqueeze, result, st__of_int(dim));
   }
@@ -178,20 +182,21 @@ st_status st__help_prod_back(int n, const st_helper_arg *args, st_value *out) {
 }
 
 /* Without zeros: the reverse sum of grad * result, divided by self. */
-static st_tensor *plain_cumprod_back(st_op_scope *c, const st_helper_arg *args,
-                                     int64_t dim) {
-  const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor,
-    tensor_of(&args[0]), st__apply1(c, ST_OP_conj, tensor_of(&args[2])));
+static st_tensor *plain_cumprod_back(st_op_scope *c, const st_tensor *grad,
+                                     const st_tensor *self,
+                                     const st_tensor *result, int64_t dim) {
+  const st_tensor *weighted = st__apply2(c, ST_OP_mul_Tensor, grad,
+                                         st__apply1(c, ST_OP_conj, result));
   return st__apply2(c, ST_OP_div_Tensor, sum_from_end(c, weighted, dim),
-                    st__apply1(c, ST_OP_conj, tensor_of(&args[1])));
+                    st__apply1(c, ST_OP_conj, self));
 }
 
 /* With zeros, the gradient of element k: the product of the elements before k
  * times the sum over j >= k of grad[j] times the product of the elements k + 1
  * to j. */
-static st_tensor *cumprod_back_at(st_op_scope *c, const st_helper_arg *args,
-                                  int64_t dim, int64_t k) {
-  const st_tensor *grad = tensor_of(&args[0]), *self = tensor_of(&args[1]);
+static st_tensor *cumprod_back_at(st_op_scope *c, const st_tensor *grad,
+                                  const st_tensor *self, int64_t dim,
+                                  int64_t k) {
   const int64_t size = self->sizes[dim];
   const st_tensor *g = st__apply_narrow(c, grad, dim, k, size - k);
   const st_tensor *behind = st__apply_narrow(c, self, dim, k, size - k);
@@ -217,16 +222,16 @@ static st_tensor *cumprod_back_at(st_op_scope *c, const st_helper_arg *args,
     st__of_tensor(terms), st__of_ints(&dim, 1), st__of_bool(true)});
 }
 
-static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
+static st_status exact_cumprod_back(const st_tensor *grad,
+                                    const st_tensor *self, int64_t dim,
                                     st_value *out) {
-  const st_tensor *self = tensor_of(&args[1]);
   const int64_t size = self->sizes[dim];
   st_op_scope all = {.status = ST_OK};
   st_value list;
   ST_TRY(st__value_new_tensors((int)size, &list));
   for (int64_t k = 0; k < size && st__scope_goes_on(&all); k++) {
     st_op_scope c = {.status = ST_OK};
-    st_tensor *part = cumprod_back_at(&c, args, dim, k);
+    st_tensor *part = cumprod_back_at(&c, grad, self, dim, k);
     if (st__scope_ok(&c)) st__tensor_retain(list.u.tensors[k] = part);
     all.status = st__scope_end(&c, 0, NULL, NULL);
   }
@@ -239,16 +244,19 @@ static st_status exact_cumprod_back(const st_helper_arg *args, int64_t dim,
 /* cumprod_back(grad, self, result, dim) */
 st_status st__help_cumprod_back(int n, const st_helper_arg *args,
                                 st_value *out) {
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_tensor *self = st__read_tensor(&args);
+  const st_tensor *result = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *self = tensor_of(&args[1]);
   int dim;
   bool zeros;
   (void)n;
-  ST_TRY(st__wrap_dim(args[3].value.u.i, self->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__read_int(&args), self->ndim, &dim));
   if (self->numel == 0 || self->ndim == 0 || self->sizes[dim] == 1) {
-    return st__value_copy(&args[0].value, out);
+    return st__return_tensor(grad, out);
   }
   ST_TRY(has_zeros(self, &zeros));
-  if (zeros) return exact_cumprod_back(args, dim, out);
-  return st__scope_return(&c, plain_cumprod_back(&c, args, dim), out);
+  if (zeros) return exact_cumprod_back(grad, self, dim, out);
+  return st__scope_return(&c, plain_cumprod_back(&c, grad, self, result, dim),
+                          out);
 }

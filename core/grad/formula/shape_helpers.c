@@ -6,18 +6,16 @@
 
 #include "grad/formula/helpers.h"
 
-static st_tensor *tensor_of(const st_helper_arg *o) {
-  return st__to_tensor(&o->value);
-}
+
 
 /* -- Matrix products ------------------------------------------------------ */
 
 /* mm_like(like, a, b): the matrix product of a and b, column-major if `like`
  * is, so that the gradient of a transposed weight needs no copy. */
 st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
-  const st_saved_geometry *g = args[0].geometry;
+  const st_saved_geometry *g = st__read_geometry(&args);
+  const st_tensor *a = st__read_tensor(&args), *b = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *a = tensor_of(&args[1]), *b = tensor_of(&args[2]);
   (void)n;
   if (!g || g->dims[2] != 1 || g->dims[3] != g->dims[0]) {
     return st__scope_return(&c, st__apply2(&c, ST_OP_mm, a, b), out);
@@ -32,9 +30,9 @@ st_status st__help_mm_like(int n, const st_helper_arg *args, st_value *out) {
 
 /* front(t, shape): t, padded with zeros after its elements to that shape. */
 st_status st__help_front(int n, const st_helper_arg *args, st_value *out) {
+  const st_tensor *t = st__read_tensor(&args);
+  const st_value *want = st__read_value(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *t = tensor_of(&args[0]);
-  const st_value *want = &args[1].value;
   (void)n;
   for (int d = 0; st__scope_ok(&c) && d < t->ndim && d < (int)want->len; d++) {
     int64_t sizes[ST_MAX_DIMS];
@@ -58,13 +56,13 @@ static bool is_empty_vector(const st_saved_geometry *g) {
 /* cat_back(tensors, grad, dim): the slice of grad of each tensor; an empty one
  * for an empty vector, which cat skips. */
 st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
-  const uint32_t len = args[0].value.len;
-  const st_saved *list = args[0].list;
-  st_tensor *grad = tensor_of(&args[1]);
+  const st_saved *list = args->list;
+  const uint32_t len = st__read_value(&args)->len;
+  st_tensor *grad = st__read_tensor(&args);
   int dim;
   int64_t at = 0;
   (void)n;
-  ST_TRY(st__wrap_dim(args[2].value.u.i, grad->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__read_int(&args), grad->ndim, &dim));
   ST_TRY(st__value_new_tensors((int)len, out));
   for (uint32_t i = 0; i < len; i++) {
     const st_saved_geometry *g = list[i].geometry;
@@ -93,9 +91,10 @@ st_status st__help_cat_back(int n, const st_helper_arg *args, st_value *out) {
 /* repeat_back(self, grad, repeats): the sum over the repetitions. */
 st_status st__help_repeat_back(int n, const st_helper_arg *args,
                                st_value *out) {
+  const st_saved_geometry *g = st__read_geometry(&args);
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *times = st__read_value(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_saved_geometry *g = args[0].geometry;
-  const st_value *times = &args[2].value;
   int64_t split[2 * ST_MAX_DIMS], dims[ST_MAX_DIMS];
   const int lead = (int)times->len - g->ndim;
   int ns = 0, nd = 0;
@@ -106,11 +105,11 @@ st_status st__help_repeat_back(int n, const st_helper_arg *args,
     if (d >= lead) split[ns++] = g->dims[d - lead];
   }
   const st_value sizes = st__of_ints(g->dims, g->ndim);
-  if (tensor_of(&args[1])->numel == 0 || ns > ST_MAX_DIMS) {
-    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros,
-                            tensor_of(&args[1]), sizes), out);
+  if (grad->numel == 0 || ns > ST_MAX_DIMS) {
+    return st__scope_return(&c, st__apply_with(&c, ST_OP_new_zeros, grad,
+                                               sizes), out);
   }
-  const st_tensor *t = st__apply_with(&c, ST_OP_reshape, tensor_of(&args[1]),
+  const st_tensor *t = st__apply_with(&c, ST_OP_reshape, grad,
                                       st__of_ints(split, ns));
   if (nd > 0) {
     t = st__apply_with(&c, ST_OP_sum_dim_IntList, t, st__of_ints(dims, nd));
@@ -207,12 +206,13 @@ static st_tensor *divide_shared(st_op_scope *c, const st_tensor *memory,
 /* as_strided_back(self, grad, size, stride, storage_offset) */
 st_status st__help_as_strided_back(int n, const st_helper_arg *args,
                                    st_value *out) {
+  const st_saved_geometry *g = st__read_geometry(&args);
+  const st_tensor *grad = st__read_tensor(&args);
+  const st_value *sizes = st__read_value(&args);
+  const st_value *strides = st__read_value(&args);
+  const int64_t offset = st__to_int(st__read_value(&args), g->offset);
   st_op_scope c = {.status = ST_OK};
-  const st_saved_geometry *g = args[0].geometry;
-  const st_tensor *grad = tensor_of(&args[1]);
-  strided view = {(int)args[2].value.len, args[2].value.u.ints,
-                  args[3].value.u.ints, st__to_int(&args[4].value,
-                                                   g->offset)};
+  strided view = {(int)sizes->len, sizes->u.ints, strides->u.ints, offset};
   strided in = {g->ndim, g->dims, g->dims + g->ndim, g->offset};
   (void)n;
   const int64_t low = view.offset < in.offset ? view.offset : in.offset;
@@ -254,8 +254,8 @@ static st_tensor *square(st_op_scope *c, const st_tensor *a) {
  * y'' = (1 - t^2) s (2 + x (1 - s - 2 t s)). */
 st_status st__help_mish_curvature(int n, const st_helper_arg *args,
                                   st_value *out) {
+  const st_tensor *x = st__read_tensor(&args);
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *x = tensor_of(&args[0]);
   (void)n;
   const st_tensor *s = st__apply1(&c, ST_OP_sigmoid, x);
   const st_tensor *t = st__apply1(&c, ST_OP_tanh,
@@ -294,10 +294,11 @@ static st_tensor *tanh_gelu(st_op_scope *c, const st_tensor *x) {
 /* gelu_curvature(self, approximate) */
 st_status st__help_gelu_curvature(int n, const st_helper_arg *args,
                                   st_value *out) {
+  const st_tensor *x = st__read_tensor(&args);
+  const st_value *approximate = st__read_value(&args);
+  const char *how = approximate->tag == ST_TAG_STRING
+                    ? approximate->u.string : "none";
   st_op_scope c = {.status = ST_OK};
-  const st_tensor *x = tensor_of(&args[0]);
-  const char *how = args[1].value.tag == ST_TAG_STRING
-                    ? args[1].value.u.string : "none";
   (void)n;
   return st__scope_return(&c, strcmp(how, "tanh") == 0
                               ? tanh_gelu(&c, x) : exact_gelu(&c, x), out);
