@@ -20,17 +20,19 @@
 
 /* -- Operators ------------------------------------------------------------ */
 
-/* Replaces *t by the result of an operator on *t and n further arguments. */
-static st_status apply_op(st_tensor **t, st_op_id id, int n,
-                          const st_value *more) {
-  st_value args[8];
+/* Replaces *t by the result of an operator with n arguments. */
+static st_status apply(st_tensor **t, st_op_id id, int n,
+                       const st_value *args) {
   st_tensor *out;
-  args[0] = st__of_tensor(*t);
-  for (int i = 0; i < n; i++) args[i + 1] = more[i];
-  ST_TRY(st__invoke1(id, n + 1, args, &out));
+  ST_TRY(st__invoke1(id, n, args, &out));
   st__tensor_release(t);
   *t = out;
   return ST_OK;
+}
+
+/* The same for an operator of *t and v. */
+static st_status apply_with(st_tensor **t, st_op_id id, st_value v) {
+  return apply(t, id, 2, (st_value[]){st__of_tensor(*t), v});
 }
 
 /* Every second element of the last dimension, in [first, end). */
@@ -47,8 +49,8 @@ static void release_all(int n, st_tensor **t) {
 }
 
 static st_status to_dtype(st_tensor **t, int dtype) {
-  const st_value to = st__of_int(dtype);
-  return (*t)->dtype == dtype ? ST_OK : apply_op(t, ST_OP_to_dtype, 1, &to);
+  return (*t)->dtype == dtype
+       ? ST_OK : apply_with(t, ST_OP_to_dtype, st__of_int(dtype));
 }
 
 /* -- The reduction -------------------------------------------------------- */
@@ -74,12 +76,9 @@ static st_status flatten_dims(const reduction *f, int dtype, st_tensor **t) {
   }
   memcpy(sizes, f->outer, sizeof f->outer);
   sizes[f->nouter] = f->n;
-  const st_value wide = st__of_ints(c->sizes, c->ndim);
-  const st_value order = st__of_ints(dims, n);
-  const st_value flat = st__of_ints(sizes, f->nouter + 1);
-  ST_TRY(apply_op(t, ST_OP_expand, 1, &wide));
-  ST_TRY(apply_op(t, ST_OP_permute, 1, &order));
-  ST_TRY(apply_op(t, ST_OP_reshape, 1, &flat));
+  ST_TRY(apply_with(t, ST_OP_expand, st__of_ints(c->sizes, c->ndim)));
+  ST_TRY(apply_with(t, ST_OP_permute, st__of_ints(dims, n)));
+  ST_TRY(apply_with(t, ST_OP_reshape, st__of_ints(sizes, f->nouter + 1)));
   return to_dtype(t, dtype);
 }
 
@@ -91,7 +90,7 @@ static st_status combine(const reduction *f, st_tensor *const *inputs,
   for (int j = 0; j < f->r->naccs; j++) {
     const st_value wide = st__of_ints(inputs[0]->sizes, inputs[0]->ndim);
     if (!st__same_sizes(out[j], inputs[0])) {
-      ST_TRY(apply_op(&out[j], ST_OP_expand, 1, &wide));
+      ST_TRY(apply_with(&out[j], ST_OP_expand, wide));
     }
     ST_TRY(to_dtype(&out[j], f->accs[j]));
   }
@@ -153,10 +152,10 @@ static st_op_id builtin_of(st_op_id builtin, st_dtype acc) {
 
 static st_status reduce(const reduction *f, int j, st_op_id id, st_tensor **t) {
   const int64_t dim = (*t)->ndim - 1;
-  const st_value more[] = {id == ST_OP_prod_dim_int ? st__of_int(dim)
-                                                    : st__of_ints(&dim, 1),
-                           st__of_bool(false)};
-  ST_TRY(apply_op(t, id, 2, more));
+  const st_value dims = id == ST_OP_prod_dim_int ? st__of_int(dim)
+                                                 : st__of_ints(&dim, 1);
+  const st_value args[] = {st__of_tensor(*t), dims, st__of_bool(false)};
+  ST_TRY(apply(t, id, 3, args));
   return to_dtype(t, f->accs[j]);
 }
 
@@ -174,7 +173,7 @@ static st_status reduce_values(const reduction *f, st_tensor **values) {
   for (int j = 0; j < f->r->naccs; j++) {
     const st_value outer = st__of_ints(f->outer, f->nouter);
     if (is_builtin) ST_TRY(reduce(f, j, ids[j], &values[j]));
-    else ST_TRY(apply_op(&values[j], ST_OP_reshape, 1, &outer));
+    else ST_TRY(apply_with(&values[j], ST_OP_reshape, outer));
   }
   return ST_OK;
 }
@@ -224,8 +223,8 @@ static st_status finish(const reduction *f, st_tensor *const *given,
     if (!grads[i]) continue;
     const st_value outer = st__of_ints(f->outer, f->nouter);
     const st_value shape = st__of_ints(grads[i]->sizes, grads[i]->ndim);
-    ST_TRY_FAIL(apply_op(&outs[i], ST_OP_expand, 1, &outer));
-    ST_TRY_FAIL(apply_op(&outs[i], ST_OP_reshape, 1, &shape));
+    ST_TRY_FAIL(apply_with(&outs[i], ST_OP_expand, outer));
+    ST_TRY_FAIL(apply_with(&outs[i], ST_OP_reshape, shape));
   }
 fail:
   release_all(f->r->naccs, values);
