@@ -13,14 +13,18 @@
 
 /* -- Targets -------------------------------------------------------------- */
 
-typedef struct classes {
+/* The arguments of a loss, and the classes that they describe. */
+typedef struct class_loss {
   const st_tensor *self;    /* (C), (N, C) or (N, C, ...) */
-  const st_tensor *target;  /* int64, size 1 along dim; ignored ones replaced */
+  const st_tensor *target;  /* without dimension C, or probabilities */
   const st_tensor *weight;  /* (C), or NULL */
-  const st_tensor *ignored; /* mask of ignored targets; NULL: none */
+  int64_t reduction;
+  st_value ignore_index, base; /* base: the index of the first class */
+  /* what find_classes adds */
   st_value dim;             /* the dimension of the classes */
-  st_value base;            /* the index of the first class */
-} classes;
+  const st_tensor *classes; /* int64, size 1 along dim; ignored ones replaced */
+  const st_tensor *ignored; /* mask of ignored targets; NULL: none */
+} class_loss;
 
 static int class_dim(const st_tensor *self) { return self->ndim > 1; }
 
@@ -30,9 +34,8 @@ static st_status check_weight(const st_tensor *weight, int64_t n) {
                   "shape is %s", (long long)n, ST_SHAPE_TEXT(weight));
 }
 
-static st_status check_classes(const st_tensor *self,
-                               const st_tensor *target,
-                               const st_tensor *weight) {
+static st_status check_classes(const class_loss *k) {
+  const st_tensor *self = k->self, *target = k->target;
   int64_t sizes[ST_MAX_DIMS];
   int n = 0;
   if (self->ndim == 0) {
@@ -53,7 +56,7 @@ static st_status check_classes(const st_tensor *self,
     return st__fail(ST_BAD_DTYPE, "target must hold classes of an integer "
                     "dtype, not %s", st__dtype_name(target->dtype));
   }
-  return check_weight(weight, self->sizes[dim]);
+  return check_weight(k->weight, self->sizes[dim]);
 }
 
 /* True if an element of mask is true, or if mask cannot be read. */
@@ -72,34 +75,30 @@ static st_tensor *masked(st_op_scope *c, const st_tensor *t,
                    (st_value[]){st__of_tensor(t), st__of_tensor(mask), with});
 }
 
-/* Reads the arguments self, target and weight. */
-static void read_classes(st_op_scope *c, const st_value *args, st_value ignore,
-                         st_value base, classes *k) {
-  *k = (classes){.self = args[0].u.tensor, .weight = st__to_tensor(&args[2]),
-                 .base = base};
-  const st_tensor *target = args[1].u.tensor;
-  if (st__scope_ok(c)) c->status = check_classes(k->self, target, k->weight);
+static void find_classes(st_op_scope *c, class_loss *k) {
+  if (st__scope_ok(c)) c->status = check_classes(k);
   if (!st__scope_ok(c)) return;
   k->dim = st__of_int(class_dim(k->self));
-  target = st__apply_to(c, target, ST_INT64);
-  target = st__apply_with(c, ST_OP_unsqueeze, target, k->dim);
-  const st_tensor *ignored = st__apply_with(c, ST_OP_eq_Scalar, target, ignore);
+  const st_tensor *at = st__apply_to(c, k->target, ST_INT64);
+  at = st__apply_with(c, ST_OP_unsqueeze, at, k->dim);
+  const st_tensor *ignored = st__apply_with(c, ST_OP_eq_Scalar, at,
+                                            k->ignore_index);
   if (any(c, ignored)) {
     k->ignored = ignored;
-    target = masked(c, target, ignored, base);
+    at = masked(c, at, ignored, k->base);
   }
-  k->target = target;
+  k->classes = at;
 }
 
 /* -- Negative log-likelihood ---------------------------------------------- */
 
 /* The weight of each target, 0 if it is ignored. NULL if all weights are 1. */
-static st_tensor *target_weights(st_op_scope *c, const classes *k) {
+static st_tensor *target_weights(st_op_scope *c, const class_loss *k) {
   st_tensor *w = NULL;
   if (k->weight) {
     w = st__apply(c, ST_OP_take, 3,
                   (st_value[]){st__of_tensor(k->weight),
-                               st__of_tensor(k->target), k->base});
+                               st__of_tensor(k->classes), k->base});
     if (k->ignored) w = masked(c, w, k->ignored, st__of_int(0));
   } else if (k->ignored) {
     w = st__apply1(c, ST_OP_logical_not, k->ignored);
@@ -117,10 +116,9 @@ static st_tensor *weighted_mean(st_op_scope *c, const st_tensor *losses,
 }
 
 /* Reduces losses, which have size 1 along the classes. */
-static st_tensor *reduced(st_op_scope *c, const classes *k,
-                          const st_tensor *losses, const st_tensor *w,
-                          int64_t reduction) {
-  switch (reduction) {
+static st_tensor *reduced(st_op_scope *c, const class_loss *k,
+                          const st_tensor *losses, const st_tensor *w) {
+  switch (k->reduction) {
     case ST_REDUCE_MEAN: return weighted_mean(c, losses, w);
     case ST_REDUCE_SUM: return st__apply1(c, ST_OP_sum, losses);
     default: return st__apply_with(c, ST_OP_squeeze_dim, losses, k->dim);
@@ -128,13 +126,12 @@ static st_tensor *reduced(st_op_scope *c, const classes *k,
 }
 
 /* Says of a failed lookup of the targets which class is out of range. */
-static void name_bad_class(st_op_scope *c, const classes *k) {
+static void name_bad_class(st_op_scope *c, const class_loss *k) {
   int64_t bad = 0;
-  if (c->status != ST_BAD_INDEX || !k->target) return;
-  const st_tensor *target = k->target;
+  if (c->status != ST_BAD_INDEX || !k->classes) return;
   const int64_t n = k->self->sizes[k->dim.u.i];
-  if (target->device != ST_DEVICE_CPU ||
-      !st__find_bad_index(target, n, k->base.u.i, &bad)) {
+  if (k->classes->device != ST_DEVICE_CPU ||
+      !st__find_bad_index(k->classes, n, k->base.u.i, &bad)) {
     return;
   }
   c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
@@ -143,19 +140,23 @@ static void name_bad_class(st_op_scope *c, const classes *k) {
 }
 
 ST_BOXED(st__box_nll_loss) {
-  st_op_scope c = st__loss_begin(&args[3]);
-  classes k;
-  read_classes(&c, args, args[4], args[5], &k);
-  const st_tensor *self = st__apply_attached(&c, args[0].u.tensor,
-                                             args[0].u.tensor);
-  const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.target),
+  class_loss k = {.self = st__next_tensor(&args)};
+  k.target = st__next_tensor(&args);
+  k.weight = st__next_tensor(&args);
+  k.reduction = st__next_int(&args);
+  k.ignore_index = *st__next(&args);
+  k.base = *st__next(&args);
+  st_op_scope c = st__loss_begin(k.reduction);
+  find_classes(&c, &k);
+  const st_tensor *self = st__apply_attached(&c, k.self, k.self);
+  const st_value at[] = {st__of_tensor(self), k.dim, st__of_tensor(k.classes),
                          st__of_bool(false), k.base};
   const st_tensor *logs = st__apply(&c, ST_OP_gather, 5, at);
   name_bad_class(&c, &k);
   const st_tensor *w = target_weights(&c, &k);
   if (k.ignored) logs = masked(&c, logs, k.ignored, st__of_int(0));
   if (k.weight) logs = st__apply2(&c, ST_OP_mul_Tensor, logs, w);
-  logs = reduced(&c, &k, logs, w, args[3].u.i);
+  logs = reduced(&c, &k, logs, w);
   return st__scope_return(&c, st__apply1(&c, ST_OP_neg, logs), rets);
 }
 
@@ -183,23 +184,22 @@ static st_tensor *sum_of_classes(st_op_scope *c, const st_tensor *t, int dim,
                                 st__of_bool(keepdim)});
 }
 
-static st_status check_probabilities(const st_value *args) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  if (!st__is_floating(target->dtype)) {
+static st_status check_probabilities(const class_loss *k) {
+  if (!st__is_floating(k->target->dtype)) {
     return st__fail(ST_BAD_DTYPE, "target has the shape of self, so it must "
                     "hold probabilities of a floating point dtype, not %s",
-                    st__dtype_name(target->dtype));
+                    st__dtype_name(k->target->dtype));
   }
-  return check_weight(st__to_tensor(&args[2]), self->sizes[class_dim(self)]);
+  return check_weight(k->weight, k->self->sizes[class_dim(k->self)]);
 }
 
 /* The loss for targets that are probabilities of all classes. */
-static st_status soft_targets(st_op_scope *c, const st_value *args,
-                              const st_tensor *logs, st_value *rets) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  const double smoothing = st__to_float(&args[5], 0);
+static st_status soft_targets(st_op_scope *c, const class_loss *k,
+                              const st_tensor *logs, double smoothing,
+                              st_value *rets) {
+  const st_tensor *self = k->self, *target = k->target;
   const int dim = class_dim(self);
-  if (st__scope_ok(c)) c->status = check_probabilities(args);
+  if (st__scope_ok(c)) c->status = check_probabilities(k);
   if (!st__scope_ok(c)) return st__scope_end(c, 0, NULL, NULL);
   const int64_t n = self->sizes[dim];
   if (smoothing > 0) {
@@ -208,15 +208,15 @@ static st_status soft_targets(st_op_scope *c, const st_value *args,
                             st__of_float(smoothing / (double)n));
   }
   logs = st__apply2(c, ST_OP_mul_Tensor, logs, target);
-  if (!st__is_none(&args[2])) {
+  if (k->weight) {
     logs = st__apply2(c, ST_OP_mul_Tensor, logs,
-                      weight_along(c, args[2].u.tensor, self));
+                      weight_along(c, k->weight, self));
   }
-  st_tensor *loss = args[3].u.i == ST_REDUCE_NONE
+  st_tensor *loss = k->reduction == ST_REDUCE_NONE
                   ? sum_of_classes(c, logs, dim, false)
                   : st__apply1(c, ST_OP_sum, logs);
   loss = st__apply1(c, ST_OP_neg, loss);
-  if (args[3].u.i == ST_REDUCE_MEAN) {
+  if (k->reduction == ST_REDUCE_MEAN) {
     loss = st__apply_with(c, ST_OP_div_Scalar, loss,
                           st__of_float((double)self->numel / (double)n));
   }
@@ -224,11 +224,10 @@ static st_status soft_targets(st_op_scope *c, const st_value *args,
 }
 
 /* The loss for uniform class probabilities, which label smoothing mixes in. */
-static st_tensor *smooth_loss(st_op_scope *c, const st_value *args,
+static st_tensor *smooth_loss(st_op_scope *c, class_loss k,
                               const st_tensor *logs) {
-  const st_value probabilities[] = {st__of_tensor(logs), args[1], args[2]};
-  classes k;
-  read_classes(c, probabilities, args[4], args[6], &k);
+  k.self = logs;
+  find_classes(c, &k);
   if (!st__scope_ok(c)) return NULL;
   const int dim = class_dim(logs);
   if (k.weight) {
@@ -237,7 +236,7 @@ static st_tensor *smooth_loss(st_op_scope *c, const st_value *args,
   }
   const st_tensor *sums = sum_of_classes(c, logs, dim, true);
   if (k.ignored) sums = masked(c, sums, k.ignored, st__of_int(0));
-  sums = reduced(c, &k, sums, target_weights(c, &k), args[3].u.i);
+  sums = reduced(c, &k, sums, target_weights(c, &k));
   return st__apply_with(c, ST_OP_div_Scalar, st__apply1(c, ST_OP_neg, sums),
                         st__of_float((double)k.self->sizes[dim]));
 }
@@ -249,24 +248,27 @@ static st_status check_smoothing(double smoothing) {
 }
 
 ST_BOXED(st__box_cross_entropy_loss) {
-  const st_tensor *self = args[0].u.tensor;
-  const double smoothing = st__to_float(&args[5], 0);
-  st_op_scope c = st__loss_begin(&args[3]);
+  class_loss k = {.self = st__next_tensor(&args)};
+  k.target = st__next_tensor(&args);
+  k.weight = st__next_tensor(&args);
+  k.reduction = st__next_int(&args);
+  k.ignore_index = *st__next(&args);
+  const double smoothing = st__next_float(&args);
+  k.base = *st__next(&args);
+  st_op_scope c = st__loss_begin(k.reduction);
   if (st__scope_ok(&c)) c.status = check_smoothing(smoothing);
-  const bool is_soft = self->ndim > 0 &&
-                       st__same_sizes(self, args[1].u.tensor);
-  if (st__scope_ok(&c) && !is_soft) {
-    c.status = check_classes(self, args[1].u.tensor, st__to_tensor(&args[2]));
-  }
-  const st_tensor *logs = st__apply_with(&c, ST_OP_log_softmax_int, self,
-                                         st__of_int(class_dim(self)));
-  if (is_soft) return soft_targets(&c, args, logs, rets);
-  const st_value likely[] = {st__of_tensor(logs), args[1], args[2], args[3],
-                             args[4], args[6]};
+  const bool is_soft = k.self->ndim > 0 && st__same_sizes(k.self, k.target);
+  if (st__scope_ok(&c) && !is_soft) c.status = check_classes(&k);
+  const st_tensor *logs = st__apply_with(&c, ST_OP_log_softmax_int, k.self,
+                                         st__of_int(class_dim(k.self)));
+  if (is_soft) return soft_targets(&c, &k, logs, smoothing, rets);
+  const st_value likely[] = {
+    st__of_tensor(logs), st__of_tensor(k.target), st__of_tensor(k.weight),
+    st__of_int(k.reduction), k.ignore_index, k.base};
   st_tensor *loss = st__apply(&c, ST_OP_nll_loss, 6, likely);
   if (smoothing > 0) {
     loss = st__apply2(&c, ST_OP_add_Tensor, times(&c, loss, 1 - smoothing),
-                      times(&c, smooth_loss(&c, args, logs), smoothing));
+                      times(&c, smooth_loss(&c, k, logs), smoothing));
   }
   return st__scope_return(&c, loss, rets);
 }
@@ -291,7 +293,8 @@ static st_tensor *bounded_log(st_op_scope *c, st_op_id log,
  * derivative of its formula is undefined at 0 and 1, to which float32
  * probabilities often round. */
 ST_BOXED(st__box_binary_cross_entropy_each) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
   st_op_scope c = {.n = 0};
   const st_tensor *other = st__apply_with(&c, ST_OP_sub_Scalar, target,
                                           st__of_int(1));
@@ -318,27 +321,32 @@ static void check_range(st_op_scope *c, const st_tensor *self) {
 }
 
 static st_tensor *weighted(st_op_scope *c, st_tensor *loss,
-                           const st_value *weight) {
-  if (st__is_none(weight)) return loss;
-  return st__apply2(c, ST_OP_mul_Tensor, loss, weight->u.tensor);
+                           const st_tensor *weight) {
+  return weight ? st__apply2(c, ST_OP_mul_Tensor, loss, weight) : loss;
 }
 
 ST_BOXED(st__box_binary_cross_entropy) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  st_op_scope c = st__loss_begin(&args[3]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   check_range(&c, self);
   st_tensor *loss = st__apply2(&c, ST_OP__binary_cross_entropy, self, target);
-  return st__loss_end(&c, weighted(&c, loss, &args[2]), &args[3], rets);
+  return st__loss_end(&c, weighted(&c, loss, weight), reduction, rets);
 }
 
 /* (1 - t) x - log sigmoid(x), which does not overflow. With pos_weight w,
  * positive targets count w times: (1 - t) x - (1 + (w - 1) t) log
  * sigmoid(x). */
 ST_BOXED(st__box_binary_cross_entropy_with_logits) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  const st_tensor *pos_weight = st__to_tensor(&args[3]);
-  st_op_scope c = st__loss_begin(&args[4]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *pos_weight = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c)) c.status = check_same_shape(self, target);
   const st_value one = st__of_int(1);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, self);
@@ -352,5 +360,5 @@ ST_BOXED(st__box_binary_cross_entropy_with_logits) {
   const st_tensor *other = st__apply_with(&c, ST_OP_rsub_Scalar, target, one);
   st_tensor *loss = st__apply2(
     &c, ST_OP_sub_Tensor, st__apply2(&c, ST_OP_mul_Tensor, other, self), log);
-  return st__loss_end(&c, weighted(&c, loss, &args[2]), &args[4], rets);
+  return st__loss_end(&c, weighted(&c, loss, weight), reduction, rets);
 }

@@ -9,19 +9,18 @@
 
 /* -- Reduction ------------------------------------------------------------ */
 
-st_op_scope st__loss_begin(const st_value *reduction) {
+st_op_scope st__loss_begin(int64_t reduction) {
   st_op_scope c = {.n = 0};
-  const int64_t how = reduction->u.i;
-  if (how < ST_REDUCE_NONE || how > ST_REDUCE_SUM) {
+  if (reduction < ST_REDUCE_NONE || reduction > ST_REDUCE_SUM) {
     c.status = st__fail(ST_BAD_VALUE, "argument 'reduction' must be 0 (none), "
-                        "1 (mean) or 2 (sum), got %lld", (long long)how);
+                        "1 (mean) or 2 (sum), got %lld", (long long)reduction);
   }
   return c;
 }
 
-st_status st__loss_end(st_op_scope *c, st_tensor *loss,
-                       const st_value *reduction, st_value *rets) {
-  switch (reduction->u.i) {
+st_status st__loss_end(st_op_scope *c, st_tensor *loss, int64_t reduction,
+                       st_value *rets) {
+  switch (reduction) {
     case ST_REDUCE_MEAN: loss = st__apply1(c, ST_OP_mean, loss); break;
     case ST_REDUCE_SUM: loss = st__apply1(c, ST_OP_sum, loss); break;
     default: break;
@@ -43,9 +42,9 @@ static st_tensor *at_least_0(st_op_scope *c, const st_tensor *a) {
   return st__apply_with(c, ST_OP_clamp_min, a, st__of_int(0));
 }
 
-static st_tensor *difference(st_op_scope *c, const st_value *a,
-                             const st_value *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a->u.tensor, b->u.tensor);
+static st_tensor *difference(st_op_scope *c, const st_tensor *a,
+                             const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
 }
 
 static st_tensor *product(st_op_scope *c, const st_tensor *a,
@@ -89,8 +88,8 @@ static bool is_first(const char *name, const st_tensor *a,
 
 /* Warns, as PyTorch does, of a loss between tensors of different shapes. */
 static void warn_of_broadcast(const st_op_scope *c, const char *name,
-                              const st_value *args) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
+                              const st_tensor *self,
+                              const st_tensor *target) {
   if (!st__scope_ok(c) || st__same_sizes(self, target) ||
       !is_first(name, self, target)) {
     return;
@@ -101,30 +100,36 @@ static void warn_of_broadcast(const st_op_scope *c, const char *name,
 }
 
 ST_BOXED(st__box_mse_loss) {
-  st_op_scope c = st__loss_begin(&args[2]);
-  const st_tensor *d = difference(&c, &args[0], &args[1]);
-  warn_of_broadcast(&c, "mse_loss", args);
-  return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), &args[2], rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
+  const st_tensor *d = difference(&c, self, target);
+  warn_of_broadcast(&c, "mse_loss", self, target);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_square, d), reduction, rets);
 }
 
-static st_status l1_loss(const char *name, const st_value *args,
+static st_status l1_loss(const char *name, const st_tensor *self,
+                         const st_tensor *target, int64_t reduction,
                          st_value *rets) {
-  st_op_scope c = st__loss_begin(&args[2]);
-  const st_tensor *d = difference(&c, &args[0], &args[1]);
-  warn_of_broadcast(&c, name, args);
-  return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), &args[2], rets);
+  st_op_scope c = st__loss_begin(reduction);
+  const st_tensor *d = difference(&c, self, target);
+  warn_of_broadcast(&c, name, self, target);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_abs, d), reduction, rets);
 }
 
 ST_BOXED(st__box_l1_loss) {
-  return l1_loss("l1_loss", args, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  return l1_loss("l1_loss", self, target, st__next_int(&args), rets);
 }
 
 /* d^2 / 2 for |d| <= delta, then linear with the slope at delta. With m =
  * min(|d|, delta) it is m (|d| - m / 2), which needs no `where` and has the
  * right derivatives on both sides and at delta. */
-static st_tensor *huber(st_op_scope *c, const st_value *args, double delta) {
-  const st_tensor *d = st__apply1(c, ST_OP_abs,
-                                  difference(c, &args[0], &args[1]));
+static st_tensor *huber(st_op_scope *c, const st_tensor *self,
+                        const st_tensor *target, double delta) {
+  const st_tensor *d = st__apply1(c, ST_OP_abs, difference(c, self, target));
   const st_tensor *m = st__apply_with(c, ST_OP_clamp_max, d,
                                       st__of_float(delta));
   const st_tensor *rest = st__apply2(c, ST_OP_sub_Tensor, d,
@@ -133,46 +138,57 @@ static st_tensor *huber(st_op_scope *c, const st_value *args, double delta) {
 }
 
 ST_BOXED(st__box_huber_loss) {
-  const double delta = st__to_float(&args[3], 1);
-  st_op_scope c = st__loss_begin(&args[2]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  const double delta = st__next_float(&args);
+  st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c) && !(delta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "delta must be positive, it is %g",
                         delta);
   }
-  st_tensor *loss = huber(&c, args, delta);
-  warn_of_broadcast(&c, "huber_loss", args);
-  return st__loss_end(&c, loss, &args[2], rets);
+  st_tensor *loss = huber(&c, self, target, delta);
+  warn_of_broadcast(&c, "huber_loss", self, target);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_smooth_l1_loss) {
-  const double beta = st__to_float(&args[3], 1);
-  if (beta == 0) return l1_loss("smooth_l1_loss", args, rets);
-  st_op_scope c = st__loss_begin(&args[2]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  const double beta = st__next_float(&args);
+  if (beta == 0) {
+    return l1_loss("smooth_l1_loss", self, target, reduction, rets);
+  }
+  st_op_scope c = st__loss_begin(reduction);
   if (st__scope_ok(&c) && !(beta > 0)) {
     c.status = st__fail(ST_BAD_VALUE, "beta must not be negative, it is %g",
                         beta);
   }
-  st_tensor *loss = huber(&c, args, beta);
-  warn_of_broadcast(&c, "smooth_l1_loss", args);
+  st_tensor *loss = huber(&c, self, target, beta);
+  warn_of_broadcast(&c, "smooth_l1_loss", self, target);
   if (beta != 1) loss = times(&c, loss, 1 / beta);
-  return st__loss_end(&c, loss, &args[2], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 /* -- Distributions -------------------------------------------------------- */
 
 ST_BOXED(st__box_kl_div) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  st_op_scope c = st__loss_begin(&args[2]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  const bool log_target = st__next_bool(&args);
+  st_op_scope c = st__loss_begin(reduction);
   st_tensor *loss;
-  if (st__to_bool(&args[3], false)) {
+  if (log_target) {
     loss = product(&c, st__apply1(&c, ST_OP_exp, target),
-                   difference(&c, &args[1], &args[0]));
+                   difference(&c, target, self));
   } else {
     loss = st__apply2(&c, ST_OP_sub_Tensor,
                       st__apply2(&c, ST_OP_xlogy_Tensor, target, target),
                       product(&c, target, self));
   }
-  return st__loss_end(&c, loss, &args[2], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 /* log(n!) by Stirling's formula for n > 1, else 0. */
@@ -187,36 +203,44 @@ static st_tensor *log_factorial(st_op_scope *c, const st_tensor *n) {
 }
 
 ST_BOXED(st__box_poisson_nll_loss) {
-  const st_tensor *input = args[0].u.tensor, *target = args[1].u.tensor;
-  const double eps = st__to_float(&args[4], 0);
-  st_op_scope c = st__loss_begin(&args[5]);
+  const st_tensor *input = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const bool log_input = st__next_bool(&args), full = st__next_bool(&args);
+  const double eps = st__next_float(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
   st_tensor *loss;
-  if (st__to_bool(&args[2], true)) {
+  if (log_input) {
     loss = st__apply2(&c, ST_OP_sub_Tensor, st__apply1(&c, ST_OP_exp, input),
                       product(&c, target, input));
   } else {
     const st_tensor *rate = st__apply1(&c, ST_OP_log, plus(&c, input, eps));
     loss = st__apply2(&c, ST_OP_sub_Tensor, input, product(&c, target, rate));
   }
-  if (st__to_bool(&args[3], false)) {
+  if (full) {
     loss = st__apply2(&c, ST_OP_add_Tensor, loss, log_factorial(&c, target));
   }
-  return st__loss_end(&c, loss, &args[5], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 /* -- Margins -------------------------------------------------------------- */
 
 ST_BOXED(st__box_soft_margin_loss) {
-  st_op_scope c = st__loss_begin(&args[2]);
-  const st_tensor *margin = product(&c, args[0].u.tensor, args[1].u.tensor);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
+  const st_tensor *margin = product(&c, self, target);
   const st_tensor *log = st__apply1(&c, ST_OP_log_sigmoid, margin);
-  return st__loss_end(&c, st__apply1(&c, ST_OP_neg, log), &args[2], rets);
+  return st__loss_end(&c, st__apply1(&c, ST_OP_neg, log), reduction, rets);
 }
 
 ST_BOXED(st__box_hinge_embedding_loss) {
-  const st_tensor *self = args[0].u.tensor, *target = args[1].u.tensor;
-  const double margin = st__to_float(&args[2], 1);
-  st_op_scope c = st__loss_begin(&args[3]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const double margin = st__next_float(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
   const st_tensor *apart = st__apply_with(&c, ST_OP_ne_Scalar, target,
                                           st__of_int(1));
   const st_tensor *same = st__apply_with(&c, ST_OP_ne_Scalar, target,
@@ -225,16 +249,19 @@ ST_BOXED(st__box_hinge_embedding_loss) {
     &c, ST_OP_add_Tensor,
     only(&c, apart, at_least_0(&c, from(&c, margin, self))),
     only(&c, same, self));
-  return st__loss_end(&c, loss, &args[3], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_margin_ranking_loss) {
-  const double margin = st__to_float(&args[3], 0);
-  st_op_scope c = st__loss_begin(&args[4]);
-  const st_tensor *lead = product(&c, args[2].u.tensor,
-                                  difference(&c, &args[0], &args[1]));
+  const st_tensor *input1 = st__next_tensor(&args);
+  const st_tensor *input2 = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const double margin = st__next_float(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
+  const st_tensor *lead = product(&c, target, difference(&c, input1, input2));
   st_tensor *loss = at_least_0(&c, from(&c, margin, lead));
-  return st__loss_end(&c, loss, &args[4], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 static st_status check_pairs(const st_tensor *a, const st_tensor *target) {
@@ -264,13 +291,15 @@ static st_tensor *cosines(st_op_scope *c, const st_tensor *a,
 }
 
 ST_BOXED(st__box_cosine_embedding_loss) {
-  const st_tensor *target = args[2].u.tensor;
-  const double margin = st__to_float(&args[3], 0);
-  st_op_scope c = st__loss_begin(&args[4]);
-  for (int i = 0; st__scope_ok(&c) && i < 2; i++) {
-    c.status = check_pairs(args[i].u.tensor, target);
-  }
-  const st_tensor *cosine = cosines(&c, args[0].u.tensor, args[1].u.tensor);
+  const st_tensor *input1 = st__next_tensor(&args);
+  const st_tensor *input2 = st__next_tensor(&args);
+  const st_tensor *target = st__next_tensor(&args);
+  const double margin = st__next_float(&args);
+  const int64_t reduction = st__next_int(&args);
+  st_op_scope c = st__loss_begin(reduction);
+  if (st__scope_ok(&c)) c.status = check_pairs(input1, target);
+  if (st__scope_ok(&c)) c.status = check_pairs(input2, target);
+  const st_tensor *cosine = cosines(&c, input1, input2);
   const st_tensor *same = st__apply_with(&c, ST_OP_eq_Scalar, target,
                                          st__of_int(1));
   const st_tensor *apart = st__apply_with(&c, ST_OP_eq_Scalar, target,
@@ -278,22 +307,27 @@ ST_BOXED(st__box_cosine_embedding_loss) {
   st_tensor *loss = st__apply2(
     &c, ST_OP_add_Tensor, only(&c, same, from(&c, 1, cosine)),
     only(&c, apart, at_least_0(&c, plus(&c, cosine, -margin))));
-  return st__loss_end(&c, loss, &args[4], rets);
+  return st__loss_end(&c, loss, reduction, rets);
 }
 
 ST_BOXED(st__box_triplet_margin_loss) {
-  const double margin = st__to_float(&args[3], 1);
-  const st_value same[] = {args[0], args[1], args[4], args[5]};
-  const st_value apart[] = {args[0], args[2], args[4], args[5]};
-  const st_value across[] = {args[1], args[2], args[4], args[5]};
-  st_op_scope c = st__loss_begin(&args[7]);
+  const st_value anchor = *st__next(&args), positive = *st__next(&args);
+  const st_value negative = *st__next(&args);
+  const double margin = st__next_float(&args);
+  const st_value p = *st__next(&args), eps = *st__next(&args);
+  const bool swap = st__next_bool(&args);
+  const int64_t reduction = st__next_int(&args);
+  const st_value same[] = {anchor, positive, p, eps};
+  const st_value apart[] = {anchor, negative, p, eps};
+  const st_value across[] = {positive, negative, p, eps};
+  st_op_scope c = st__loss_begin(reduction);
   const st_tensor *near = st__apply(&c, ST_OP_pairwise_distance, 4, same);
   const st_tensor *far = st__apply(&c, ST_OP_pairwise_distance, 4, apart);
-  if (st__to_bool(&args[6], false)) {
+  if (swap) {
     far = st__apply2(&c, ST_OP_minimum, far,
                      st__apply(&c, ST_OP_pairwise_distance, 4, across));
   }
   const st_tensor *lead = st__apply2(&c, ST_OP_sub_Tensor, near, far);
-  return st__loss_end(&c, at_least_0(&c, plus(&c, lead, margin)), &args[7],
+  return st__loss_end(&c, at_least_0(&c, plus(&c, lead, margin)), reduction,
                       rets);
 }

@@ -9,14 +9,9 @@
 
 /* -- Helpers -------------------------------------------------------------- */
 
-static bool is_half(st_dtype d) {
-  return d == ST_FLOAT16 || d == ST_BFLOAT16;
-}
-
 /* t in the dtype that it is computed in. */
 static st_tensor *precise(st_op_scope *c, st_tensor *t) {
-  if (!is_half(t->dtype)) return t;
-  return st__apply_to(c, t, ST_FLOAT32);
+  return st__is_reduced_float(t->dtype) ? st__apply_to(c, t, ST_FLOAT32) : t;
 }
 
 /* The inverse of precise: t in the dtype of like. */
@@ -26,9 +21,14 @@ static st_tensor *as_dtype_of(st_op_scope *c, st_tensor *t,
        ? st__apply_to(c, t, like->dtype) : t;
 }
 
-static st_tensor *reshaped(st_op_scope *c, const st_tensor *t,
-                           const int64_t *sizes, int n) {
-  return st__apply_with(c, ST_OP_reshape, t, st__of_ints(sizes, n));
+static st_tensor *minus(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_sub_Tensor, a, b);
+}
+
+static st_tensor *times(st_op_scope *c, const st_tensor *a,
+                        const st_tensor *b) {
+  return st__apply2(c, ST_OP_mul_Tensor, a, b);
 }
 
 /* 1 / sqrt(t + eps) */
@@ -52,8 +52,7 @@ static void moments(st_op_scope *c, const st_tensor *x, st_value dims,
 static st_tensor *standardised(st_op_scope *c, const st_tensor *x,
                                const st_tensor *mean,
                                const st_tensor *rstd) {
-  return st__apply2(c, ST_OP_mul_Tensor,
-                    st__apply2(c, ST_OP_sub_Tensor, x, mean), rstd);
+  return times(c, minus(c, x, mean), rstd);
 }
 
 /* x weight + bias; either may be NULL. */
@@ -64,7 +63,7 @@ static st_tensor *affine(st_op_scope *c, st_tensor *x, const st_tensor *weight,
                      (st_value[]){st__of_tensor(bias), st__of_tensor(x),
                                   st__of_tensor(weight)});
   }
-  if (weight) return st__apply2(c, ST_OP_mul_Tensor, x, weight);
+  if (weight) return times(c, x, weight);
   return bias ? st__apply2(c, ST_OP_add_Tensor, x, bias) : x;
 }
 
@@ -78,24 +77,23 @@ static st_tensor *dense(st_op_scope *c, st_tensor *x) {
 /* -- Over the last dimensions --------------------------------------------- */
 
 static st_status check_normalized_shape(const st_tensor *input,
-                                        const st_value *shape) {
-  const int n = (int)shape->len;
+                                        st_ints shape) {
+  const int n = (int)shape.n;
   char text[160];
   if (n == 0) {
     return st__fail(ST_BAD_SHAPE, "normalized_shape must not be empty");
   }
   if (n <= input->ndim &&
-      st__same_dims(n, shape->u.ints, input->sizes + input->ndim - n)) {
+      st__same_dims(n, shape.p, input->sizes + input->ndim - n)) {
     return ST_OK;
   }
   return st__fail(ST_BAD_SHAPE, "input of shape %s does not end with "
                   "normalized_shape %s", ST_SHAPE_TEXT(input),
-                  st__shape_text(n, shape->u.ints, text, sizeof text));
+                  st__shape_text(n, shape.p, text, sizeof text));
 }
 
-static st_status check_parameter(const st_value *v, const char *name,
+static st_status check_parameter(const st_tensor *t, const char *name,
                                  const int64_t *sizes, int n) {
-  const st_tensor *t = st__to_tensor(v);
   char text[160];
   if (!t || st__has_sizes(t, n, sizes)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "%s must have shape %s, not %s", name,
@@ -103,13 +101,11 @@ static st_status check_parameter(const st_value *v, const char *name,
                   ST_SHAPE_TEXT(t));
 }
 
-static st_status check_layer(const st_value *args, bool has_bias) {
-  const st_value *shape = &args[1];
-  const int n = (int)shape->len;
-  ST_TRY(check_normalized_shape(args[0].u.tensor, shape));
-  ST_TRY(check_parameter(&args[2], "weight", shape->u.ints, n));
-  return has_bias ? check_parameter(&args[3], "bias", shape->u.ints, n)
-                  : ST_OK;
+static st_status check_layer(const st_tensor *input, st_ints shape,
+                             const st_tensor *weight, const st_tensor *bias) {
+  ST_TRY(check_normalized_shape(input, shape));
+  ST_TRY(check_parameter(weight, "weight", shape.p, (int)shape.n));
+  return check_parameter(bias, "bias", shape.p, (int)shape.n);
 }
 
 /* The dimensions -n to -1; dims holds them. */
@@ -119,15 +115,18 @@ static st_value last_dims(int n, int64_t *dims) {
 }
 
 ST_BOXED(st__box_layer_norm_forward) {
-  st_tensor *input = args[0].u.tensor, *mean, *var;
+  st_tensor *input = st__next_tensor(&args), *mean, *var;
+  const st_ints shape = st__next_ints(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *bias = st__next_tensor(&args);
+  const double eps = st__next_float(&args);
   int64_t dims[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_layer(args, true)};
-  if (!st__scope_ok(&c)) return c.status;
+  ST_TRY(check_layer(input, shape, weight, bias));
+  st_op_scope c = {.n = 0};
   st_tensor *x = st__apply1(&c, ST_OP_contiguous, precise(&c, input));
-  moments(&c, x, last_dims((int)args[1].len, dims), &mean, &var);
-  st_tensor *rstd = inverse_root(&c, var, st__to_float(&args[4], 0));
-  x = affine(&c, standardised(&c, x, mean, rstd), st__to_tensor(&args[2]),
-             st__to_tensor(&args[3]));
+  moments(&c, x, last_dims((int)shape.n, dims), &mean, &var);
+  st_tensor *rstd = inverse_root(&c, var, eps);
+  x = affine(&c, standardised(&c, x, mean, rstd), weight, bias);
   st_tensor *const results[] = {dense(&c, as_dtype_of(&c, x, input)),
                                 as_dtype_of(&c, mean, input),
                                 as_dtype_of(&c, rstd, input)};
@@ -161,19 +160,20 @@ static double epsilon(st_dtype d) {
 }
 
 ST_BOXED(st__box_rms_norm) {
-  st_tensor *input = args[0].u.tensor;
+  st_tensor *input = st__next_tensor(&args);
+  const st_ints shape = st__next_ints(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const double eps = st__next_float_or(&args, epsilon(input->dtype));
   int64_t dims[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_layer(args, false)};
-  if (!st__scope_ok(&c)) return c.status;
+  ST_TRY(check_layer(input, shape, weight, NULL));
+  st_op_scope c = {.n = 0};
   st_tensor *x = precise(&c, input);
-  const double eps = st__scope_ok(&c)
-                   ? st__to_float(&args[3], epsilon(x->dtype)) : 0;
   const st_tensor *squares = st__apply(
     &c, ST_OP_mean_dim, 3,
     (st_value[]){st__of_tensor(st__apply1(&c, ST_OP_square, x)),
-                 last_dims((int)args[1].len, dims), st__of_bool(true)});
-  x = st__apply2(&c, ST_OP_mul_Tensor, x, inverse_root(&c, squares, eps));
-  x = affine(&c, x, st__to_tensor(&args[2]), NULL);
+                 last_dims((int)shape.n, dims), st__of_bool(true)});
+  x = times(&c, x, inverse_root(&c, squares, eps));
+  x = affine(&c, x, weight, NULL);
   return st__scope_return(&c, as_dtype_of(&c, x, input), rets);
 }
 
@@ -197,16 +197,6 @@ typedef struct layer {
   st_value outer;             /* the other dimensions */
   const st_tensor *xhat, *r;
 } layer;
-
-static st_tensor *minus(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_sub_Tensor, a, b);
-}
-
-static st_tensor *times(st_op_scope *c, const st_tensor *a,
-                        const st_tensor *b) {
-  return st__apply2(c, ST_OP_mul_Tensor, a, b);
-}
 
 /* The means of v over each layer. */
 static st_tensor *mean_of(const layer *l, const st_tensor *v) {
@@ -235,45 +225,47 @@ static st_tensor *summed(const layer *l, st_tensor *v) {
 }
 
 static st_tensor *no_gradient(st_op_scope *c, const st_tensor *like,
-                              const st_value *shape) {
-  return st__apply_with(c, ST_OP_new_zeros, like, *shape);
+                              st_ints shape) {
+  return st__apply_with(c, ST_OP_new_zeros, like,
+                        st__of_ints(shape.p, (int)shape.n));
 }
 
 /* dims, outer: arrays for ST_MAX_DIMS dimensions each. */
-static layer layer_of(st_op_scope *c, const st_tensor *input,
-                      const st_value *shape, int64_t *dims, int64_t *outer) {
-  const int n = (int)shape->len, more = input->ndim - n;
+static layer layer_of(st_op_scope *c, const st_tensor *input, int n,
+                      int64_t *dims, int64_t *outer) {
+  const int more = input->ndim - n;
   for (int d = 0; d < more; d++) outer[d] = d;
   return (layer){.c = c, .dims = last_dims(n, dims),
                  .outer = st__of_ints(outer, more)};
 }
 
 static st_status check_layer_gradient(const st_tensor *grad,
-                                      const st_value *args) {
-  const st_tensor *input = args[0].u.tensor;
-  ST_TRY(check_normalized_shape(input, &args[1]));
+                                      const st_tensor *input, st_ints shape) {
+  ST_TRY(check_normalized_shape(input, shape));
   if (st__same_sizes(grad, input)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "grad_out has shape %s, input has %s",
                   ST_SHAPE_TEXT(grad), ST_SHAPE_TEXT(input));
 }
 
 ST_BOXED(st__box_layer_norm_backward) {
-  st_tensor *input = args[1].u.tensor, *grad = args[0].u.tensor;
-  const st_tensor *weight = st__to_tensor(&args[5]);
+  st_tensor *grad_out = st__next_tensor(&args);
+  st_tensor *input = st__next_tensor(&args);
+  const st_ints shape = st__next_ints(&args);
+  st_tensor *mean = st__next_tensor(&args), *rstd = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *bias = st__next_tensor(&args);
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_layer_gradient(grad, &args[1])};
-  if (!st__scope_ok(&c)) return c.status;
-  layer l = layer_of(&c, input, &args[2], dims, outer);
-  grad = precise(&c, grad);
-  l.r = precise(&c, args[4].u.tensor);
-  l.xhat = standardised(&c, precise(&c, input),
-                        precise(&c, args[3].u.tensor), l.r);
+  ST_TRY(check_layer_gradient(grad_out, input, shape));
+  st_op_scope c = {.n = 0};
+  layer l = layer_of(&c, input, (int)shape.n, dims, outer);
+  st_tensor *grad = precise(&c, grad_out);
+  l.r = precise(&c, rstd);
+  l.xhat = standardised(&c, precise(&c, input), precise(&c, mean), l.r);
   const st_tensor *g = weight ? times(&c, grad, weight) : grad;
   st_tensor *gx = times(&c, projected(&l, g), l.r);
   st_tensor *gw = weight ? summed(&l, times(&c, grad, l.xhat))
-                         : no_gradient(&c, input, &args[2]);
-  st_tensor *gb = st__is_none(&args[6]) ? no_gradient(&c, input, &args[2])
-                                        : summed(&l, grad);
+                         : no_gradient(&c, input, shape);
+  st_tensor *gb = bias ? summed(&l, grad) : no_gradient(&c, input, shape);
   st_tensor *const results[] = {
     as_dtype_of(&c, gx, input), as_dtype_of(&c, gw, weight ? weight : input),
     as_dtype_of(&c, gb, input)};
@@ -310,23 +302,27 @@ static st_tensor *curvature(const layer *l, const st_tensor *h,
                sum);
 }
 
-/* args: the gradients h, hw, hb of the results of layer_norm_backward, then its
- * arguments. */
+/* h, hw, hb: the gradients of the results of layer_norm_backward, whose
+ * arguments follow. */
 ST_BOXED(st__box_layer_norm_double_backward) {
-  const st_tensor *h = args[0].u.tensor, *hw = args[1].u.tensor;
-  const st_tensor *hb = args[2].u.tensor, *grad = args[3].u.tensor;
-  const st_tensor *weight = st__to_tensor(&args[8]);
+  const st_tensor *h = st__next_tensor(&args), *hw = st__next_tensor(&args);
+  const st_tensor *hb = st__next_tensor(&args), *grad = st__next_tensor(&args);
+  const st_tensor *input = st__next_tensor(&args);
+  const st_ints shape = st__next_ints(&args);
+  st__next(&args); /* mean */
+  const st_tensor *rstd = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
   int64_t dims[ST_MAX_DIMS], outer[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_layer_gradient(grad, &args[4])};
-  if (!st__scope_ok(&c)) return c.status;
-  layer l = layer_of(&c, args[4].u.tensor, &args[5], dims, outer);
-  layer_stats(&l, args[4].u.tensor, args[7].u.tensor);
+  ST_TRY(check_layer_gradient(grad, input, shape));
+  st_op_scope c = {.n = 0};
+  layer l = layer_of(&c, input, (int)shape.n, dims, outer);
+  layer_stats(&l, input, rstd);
   const st_tensor *g = weight ? times(&c, grad, weight) : grad;
   st_tensor *turned = times(&c, projected(&l, h), l.r);
   st_tensor *gg = weight ? times(&c, turned, weight) : turned;
   gg = st__apply2(&c, ST_OP_add_Tensor, gg, hb);
   st_tensor *gx = curvature(&l, h, g);
-  st_tensor *gw = no_gradient(&c, args[4].u.tensor, &args[5]);
+  st_tensor *gw = no_gradient(&c, input, shape);
   if (weight) {
     gg = st__apply2(&c, ST_OP_add_Tensor, gg, times(&c, hw, l.xhat));
     gx = st__apply2(&c, ST_OP_add_Tensor, gx,
@@ -338,68 +334,71 @@ ST_BOXED(st__box_layer_norm_double_backward) {
 
 /* -- Over groups of channels ---------------------------------------------- */
 
-static st_status check_groups(const st_value *args) {
-  const st_tensor *input = args[0].u.tensor;
-  const int64_t n = args[3].u.i, channels = args[4].u.i, size = args[5].u.i;
-  const int64_t groups = args[6].u.i;
+/* sizes: samples, channels, elements of a channel. */
+static st_status check_groups(const st_tensor *input, const int64_t *sizes,
+                              int64_t groups) {
+  const int64_t channels = sizes[1];
   if (groups <= 0 || channels < 0 || channels % groups != 0) {
     return st__fail(ST_BAD_VALUE, "%lld channels cannot be divided into %lld "
                     "groups", (long long)channels, (long long)groups);
   }
   int64_t count;
-  ST_TRY(st__numel_of(3, (int64_t[]){n, channels, size}, &count));
-  if (count != input->numel) {
-    return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %lld x %lld "
-                    "x %lld elements", ST_SHAPE_TEXT(input), (long long)n,
-                    (long long)channels, (long long)size);
-  }
-  ST_TRY(check_parameter(&args[1], "weight", &channels, 1));
-  return check_parameter(&args[2], "bias", &channels, 1);
+  ST_TRY(st__numel_of(3, sizes, &count));
+  if (count == input->numel) return ST_OK;
+  return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %lld x %lld "
+                  "x %lld elements", ST_SHAPE_TEXT(input),
+                  (long long)sizes[0], (long long)channels,
+                  (long long)sizes[2]);
 }
 
 /* t, which may be NULL, attached to parameter `to`, if both are recorded: Note
  * [Zero second derivatives]. */
-static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_value *to) {
-  if (!st__scope_ok(c) || !t || st__is_none(to) ||
-      !st__is_recorded(t->keys & to->u.tensor->keys)) {
-    return t;
-  }
-  return st__apply_attached(c, t, to->u.tensor);
+static st_tensor *attached(st_op_scope *c, st_tensor *t, const st_tensor *to) {
+  const bool both = t && to && st__is_recorded(t->keys & to->keys);
+  return both && st__scope_ok(c) ? st__apply_attached(c, t, to) : t;
 }
 
 /* A vector as (channels, 1), or NULL. */
-static st_tensor *column(st_op_scope *c, const st_value *v) {
+static st_tensor *column(st_op_scope *c, const st_tensor *v) {
   static const int64_t sizes[] = {-1, 1};
-  return st__is_none(v) ? NULL : reshaped(c, v->u.tensor, sizes, 2);
+  return v ? st__apply_reshape(c, v, 2, sizes) : NULL;
 }
 
 ST_BOXED(st__box_native_group_norm) {
-  st_tensor *input = args[0].u.tensor, *mean, *var;
-  st_op_scope c = {.status = check_groups(args)};
-  if (!st__scope_ok(&c)) return c.status;
-  const int64_t n = args[3].u.i, channels = args[4].u.i, size = args[5].u.i;
-  const int64_t groups = args[6].u.i, stats[] = {n, groups}, last[] = {-1};
-  const int64_t grouped[] = {n, groups, channels / groups * size};
+  st_tensor *input = st__next_tensor(&args), *mean, *var;
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *bias = st__next_tensor(&args);
+  const int64_t n = st__next_int(&args), channels = st__next_int(&args);
+  const int64_t size = st__next_int(&args), groups = st__next_int(&args);
+  const double eps = st__next_float(&args);
   const int64_t separate[] = {n, channels, size};
-  st_tensor *x = reshaped(&c, precise(&c, input), grouped, 3);
+  ST_TRY(check_groups(input, separate, groups));
+  ST_TRY(check_parameter(weight, "weight", &channels, 1));
+  ST_TRY(check_parameter(bias, "bias", &channels, 1));
+  const int64_t grouped[] = {n, groups, channels / groups * size};
+  const int64_t stats[] = {n, groups}, last[] = {-1};
+  st_op_scope c = {.n = 0};
+  st_tensor *x = st__apply_reshape(&c, precise(&c, input), 3, grouped);
   moments(&c, x, st__of_ints(last, 1), &mean, &var);
-  const st_tensor *rstd = inverse_root(&c, var, st__to_float(&args[7], 0));
-  x = reshaped(&c, standardised(&c, x, mean, rstd), separate, 3);
-  x = attached(&c, x, &args[2]);
-  st_tensor *weight = attached(&c, column(&c, &args[1]), &args[1]);
-  x = affine(&c, x, attached(&c, weight, &args[2]), column(&c, &args[2]));
-  x = reshaped(&c, x, input->sizes, input->ndim);
+  const st_tensor *rstd = inverse_root(&c, var, eps);
+  x = st__apply_reshape(&c, standardised(&c, x, mean, rstd), 3, separate);
+  x = attached(&c, x, bias);
+  st_tensor *factor = attached(&c, column(&c, weight), weight);
+  x = affine(&c, x, attached(&c, factor, bias), column(&c, bias));
+  x = st__apply_reshape(&c, x, input->ndim, input->sizes);
   x = st__apply_with(&c, ST_OP_contiguous, x,
                      st__of_int(st__suggest_format(input, false)));
   st_tensor *const results[] = {
     as_dtype_of(&c, x, input),
-    as_dtype_of(&c, reshaped(&c, mean, stats, 2), input),
-    as_dtype_of(&c, reshaped(&c, rstd, stats, 2), input)};
+    as_dtype_of(&c, st__apply_reshape(&c, mean, 2, stats), input),
+    as_dtype_of(&c, st__apply_reshape(&c, rstd, 2, stats), input)};
   return st__scope_end(&c, 3, results, rets);
 }
 
 ST_BOXED(st__box_group_norm) {
-  const st_tensor *input = args[0].u.tensor;
+  const st_tensor *input = st__next_tensor(&args);
+  const st_value num_groups = *st__next(&args), weight = *st__next(&args);
+  const st_value bias = *st__next(&args), eps = *st__next(&args);
   int64_t size = 1;
   if (input->ndim < 2) {
     return st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape is "
@@ -407,8 +406,8 @@ ST_BOXED(st__box_group_norm) {
   }
   for (int d = 2; d < input->ndim; d++) size *= input->sizes[d];
   const st_value native[] = {
-    args[0], args[2], args[3], st__of_int(input->sizes[0]),
-    st__of_int(input->sizes[1]), st__of_int(size), args[1], args[4]};
+    st__of_tensor(input), weight, bias, st__of_int(input->sizes[0]),
+    st__of_int(input->sizes[1]), st__of_int(size), num_groups, eps};
   return first_of(ST_OP_native_group_norm, 8, native, rets);
 }
 
@@ -462,17 +461,17 @@ static int64_t values_per_mean(const batch *b) {
   return n;
 }
 
-static st_status check_batch(const batch *b, const st_value *args) {
-  static const char *const names[] = {"weight", "bias", "running_mean",
-                                      "running_var"};
+static st_status check_batch(const batch *b) {
+  const int64_t *channels = &b->input->sizes[1];
   const int least = b->first == 0 ? 2 : 3;
   if (b->input->ndim < least) {
     return st__fail(ST_BAD_SHAPE, "input needs %d dimensions, its shape is "
                     "%s", least, ST_SHAPE_TEXT(b->input));
   }
-  for (int i = 0; i < 4; i++) {
-    ST_TRY(check_parameter(&args[1 + i], names[i], &b->input->sizes[1], 1));
-  }
+  ST_TRY(check_parameter(b->weight, "weight", channels, 1));
+  ST_TRY(check_parameter(b->bias, "bias", channels, 1));
+  ST_TRY(check_parameter(b->mean, "running_mean", channels, 1));
+  ST_TRY(check_parameter(b->var, "running_var", channels, 1));
   return check_running(b, values_per_mean(b));
 }
 
@@ -481,7 +480,7 @@ static st_tensor *along(st_op_scope *c, const batch *b, const st_tensor *t) {
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < b->input->ndim; d++) sizes[d] = 1;
   sizes[1] = -1;
-  return t ? reshaped(c, t, sizes, b->input->ndim) : NULL;
+  return t ? st__apply_reshape(c, t, b->input->ndim, sizes) : NULL;
 }
 
 /* The statistics for running += momentum (next - running): measured, averaged
@@ -490,8 +489,8 @@ static st_tensor *next_running(st_op_scope *c, const batch *b,
                                const st_tensor *running,
                                const st_tensor *measured, double scale) {
   const int64_t first[] = {0}, rows[] = {-1, b->input->sizes[1]};
-  const st_tensor *t = reshaped(c, st__apply1(c, ST_OP_detach, measured),
-                                rows, 2);
+  const st_tensor *t = st__apply1(c, ST_OP_detach, measured);
+  t = st__apply_reshape(c, t, 2, rows);
   t = st__apply_with(c, ST_OP_mean_dim, t, st__of_ints(first, 1));
   if (scale != 1) {
     t = st__apply_with(c, ST_OP_mul_Scalar, t, st__of_float(scale));
@@ -539,9 +538,8 @@ static void batch_stats(st_op_scope *c, const batch *b, const st_tensor *x,
 
 /* With scale = weight rstd the result is x scale + (bias - mean scale): two
  * passes over x; all else has one element per channel. */
-static st_status run_batch(const batch *b, const st_value *args,
-                           st_value *rets) {
-  st_op_scope c = {.status = check_batch(b, args)};
+static st_status run_batch(const batch *b, st_value *rets) {
+  st_op_scope c = {.status = check_batch(b)};
   st_tensor *mean, *var;
   if (!st__scope_ok(&c)) return c.status;
   st_tensor *x = precise(&c, b->input);
@@ -551,21 +549,24 @@ static st_status run_batch(const batch *b, const st_value *args,
     : along(&c, b, st__apply_attached(&c, b->bias,
                                       b->weight ? b->weight : b->input));
   const st_tensor *scale = inverse_root(&c, var, b->eps);
-  if (weight) scale = st__apply2(&c, ST_OP_mul_Tensor, scale, weight);
-  const st_tensor *shift = st__apply2(&c, ST_OP_mul_Tensor, mean, scale);
-  shift = bias ? st__apply2(&c, ST_OP_sub_Tensor, bias, shift)
-               : st__apply1(&c, ST_OP_neg, shift);
+  if (weight) scale = times(&c, scale, weight);
+  const st_tensor *shift = times(&c, mean, scale);
+  shift = bias ? minus(&c, bias, shift) : st__apply1(&c, ST_OP_neg, shift);
   x = as_dtype_of(&c, affine(&c, x, scale, shift), b->input);
   if (b->is_measured) update_running_var(&c, b, mean, var);
   return st__scope_return(&c, x, rets);
 }
 
-static batch read_batch(const st_value *args) {
-  return (batch){
-    .input = args[0].u.tensor, .weight = st__to_tensor(&args[1]),
-    .bias = st__to_tensor(&args[2]), .mean = st__to_tensor(&args[3]),
-    .var = st__to_tensor(&args[4]), .is_measured = args[5].u.i != 0,
-    .momentum = st__to_float(&args[6], 0), .eps = st__to_float(&args[7], 0)};
+static batch read_batch(const st_value *args, int first) {
+  batch b = {.input = st__next_tensor(&args), .first = first};
+  b.weight = st__next_tensor(&args);
+  b.bias = st__next_tensor(&args);
+  b.mean = st__next_tensor(&args);
+  b.var = st__next_tensor(&args);
+  b.is_measured = st__next_bool(&args);
+  b.momentum = st__next_float(&args);
+  b.eps = st__next_float(&args);
+  return b;
 }
 
 /* Without a dimension of channels, an empty input is its own result, scaled
@@ -586,13 +587,12 @@ static st_status copy_empty(const batch *b, st_value *rets) {
 }
 
 ST_BOXED(st__box_batch_norm) {
-  const batch b = read_batch(args);
+  const batch b = read_batch(args, 0);
   if (b.input->numel == 0 && b.input->ndim < 2) return copy_empty(&b, rets);
-  return run_batch(&b, args, rets);
+  return run_batch(&b, rets);
 }
 
 ST_BOXED(st__box_instance_norm) {
-  batch b = read_batch(args);
-  b.first = 2;
-  return run_batch(&b, args, rets);
+  const batch b = read_batch(args, 2);
+  return run_batch(&b, rets);
 }
