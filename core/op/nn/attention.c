@@ -53,10 +53,12 @@ static void read_mask(st_op_scope *c, attention *a, st_tensor *mask) {
 
 /* -- scaled_dot_product_attention ----------------------------------------- */
 
-static st_status check(const st_value *args) {
+static st_status check(const attention *a, const st_tensor *mask,
+                       bool is_causal) {
   static const char *const names[] = {"query", "key", "value"};
+  const st_tensor *const inputs[] = {a->query, a->key, a->value};
   for (int i = 0; i < 3; i++) {
-    const st_tensor *t = args[i].u.tensor;
+    const st_tensor *t = inputs[i];
     if (t->ndim < 2) {
       return st__fail(ST_BAD_SHAPE, "%s needs two dimensions, its shape is %s",
                       names[i], ST_SHAPE_TEXT(t));
@@ -66,12 +68,11 @@ static st_status check(const st_value *args) {
                       "%s", names[i], st__dtype_name(t->dtype));
     }
   }
-  const st_tensor *mask = st__to_tensor(&args[3]);
   if (mask && mask->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "attn_mask must have a dimension, but it is "
                     "0-dim");
   }
-  if (mask && st__to_bool(&args[5], false)) {
+  if (mask && is_causal) {
     return st__fail(ST_BAD_VALUE, "attn_mask and is_causal cannot be used "
                     "together");
   }
@@ -120,19 +121,23 @@ static st_tensor *attend(st_op_scope *c, const attention *a) {
 }
 
 ST_BOXED(st__box_scaled_dot_product_attention) {
-  attention a = {.query = args[0].u.tensor, .key = args[1].u.tensor,
-                 .value = args[2].u.tensor,
-                 .dropout = st__to_float(&args[4], 0)};
-  st_tensor *mask = st__to_tensor(&args[3]);
-  st_op_scope c = {.status = check(args)};
-  if (!st__scope_ok(&c)) return c.status;
+  attention a = {.query = st__next_tensor(&args)};
+  a.key = st__next_tensor(&args);
+  a.value = st__next_tensor(&args);
+  st_tensor *attn_mask = st__next_tensor(&args);
+  a.dropout = st__next_float(&args);
+  const bool is_causal = st__next_bool(&args);
+  const st_value *scale = st__next(&args);
+  const bool enable_gqa = st__next_bool(&args);
+  ST_TRY(check(&a, attn_mask, is_causal));
   const double size = (double)a.query->sizes[a.query->ndim - 1];
-  a.scale = st__to_float(&args[6], 1 / sqrt(size));
-  if (st__to_bool(&args[7], false)) {
+  a.scale = st__to_float(scale, 1 / sqrt(size));
+  st_op_scope c = {.n = 0};
+  if (enable_gqa) {
     a.key = share_heads(&c, a.key, a.query);
     a.value = share_heads(&c, a.value, a.query);
   }
-  if (st__scope_ok(&c) && st__to_bool(&args[5], false)) a.bias = causal(&c, &a);
-  if (mask) read_mask(&c, &a, mask);
+  if (st__scope_ok(&c) && is_causal) a.bias = causal(&c, &a);
+  if (attn_mask) read_mask(&c, &a, attn_mask);
   return st__scope_return(&c, attend(&c, &a), rets);
 }

@@ -49,17 +49,14 @@ static st_status count_ceil(st_window *w) {
   return ST_OK;
 }
 
-st_status st__pool_window(const st_value *lists, const st_value *dilation,
-                          st_pool *p) {
+st_status st__pool_window(st_ints kernel_size, st_ints stride, st_ints padding,
+                          st_ints dilation, st_pool *p) {
   st_window *w = &p->w;
-  const st_value *stride = lists[1].len ? &lists[1] : &lists[0];
-  const int64_t one = 1;
-  const st_value dense = st__of_ints(&one, 1);
-  ST_TRY(st__read_sizes(&lists[0], "kernel_size", w->n, 1, w->kernel));
+  if (stride.n == 0) stride = kernel_size;
+  ST_TRY(st__read_sizes(kernel_size, "kernel_size", w->n, 1, w->kernel));
   ST_TRY(st__read_sizes(stride, "stride", w->n, 1, w->stride));
-  ST_TRY(st__read_sizes(&lists[2], "padding", w->n, 0, w->padding));
-  ST_TRY(st__read_sizes(dilation ? dilation : &dense, "dilation", w->n, 1,
-                        w->dilation));
+  ST_TRY(st__read_sizes(padding, "padding", w->n, 0, w->padding));
+  ST_TRY(st__read_sizes(dilation, "dilation", w->n, 1, w->dilation));
   for (int d = 0; d < w->n; d++) {
     if (w->padding[d] > w->kernel[d] / 2) {
       return st__fail(ST_BAD_VALUE, "padding must be at most half of "
@@ -88,12 +85,13 @@ static int64_t largest_bin(int64_t in, int64_t out) {
   return in / out + (over > 1 ? 2 : over);
 }
 
-st_status st__pool_adaptive(const st_value *args, int n, st_pool *p) {
+st_status st__pool_adaptive(const st_tensor *self, st_ints output_size, int n,
+                            st_pool *p) {
   st_window *w = &p->w;
   int64_t columns = 1;
   bool is_even = true, is_many = false;
-  ST_TRY(st__pool_read(args[0].u.tensor, n, p));
-  ST_TRY(st__read_sizes(&args[1], "output_size", n, 0, w->out));
+  ST_TRY(st__pool_read(self, n, p));
+  ST_TRY(st__read_sizes(output_size, "output_size", n, 0, w->out));
   for (int d = 0; d < n; d++) {
     const int64_t size = largest_bin(w->in[d], w->out[d]);
     w->dilation[d] = 1;
@@ -340,25 +338,32 @@ static st_status run_mean(st_op_scope *c, const mean *m, st_value *rets) {
     c, st__pool_result(c, st__apply_to(c, sum, dtype), p), rets);
 }
 
-/* self, kernel_size, stride, padding, ceil_mode, count_include_pad and, except
- * in one dimension, divisor_override */
 static st_status avg_pool(const st_value *args, int n, st_value *rets) {
-  mean m = {.p.ceil_mode = args[4].u.i, .with_padding = args[5].u.i};
-  st_op_scope c = {.status = st__pool_read(args[0].u.tensor, n, &m.p)};
-  if (st__scope_ok(&c)) c.status = st__pool_window(args + 1, NULL, &m.p);
-  if (st__scope_ok(&c) && n > 1 && !st__is_none(&args[6])) {
-    m.divisor = args[6].u.i;
-    if (m.divisor == 0) {
-      c.status = st__fail(ST_BAD_VALUE, "divisor_override must not be 0");
-    }
+  static const int64_t one[] = {1};
+  const st_ints dilation = {one, 1};
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints kernel_size = st__next_ints(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  mean m = {.p.ceil_mode = st__next_bool(&args)};
+  m.with_padding = st__next_bool(&args);
+  const bool has_divisor = n > 1 && !st__is_none(args);
+  if (has_divisor) m.divisor = st__next_int(&args);
+  st_op_scope c = {.status = st__pool_read(self, n, &m.p)};
+  if (st__scope_ok(&c)) {
+    c.status = st__pool_window(kernel_size, stride, padding, dilation, &m.p);
+  }
+  if (st__scope_ok(&c) && has_divisor && m.divisor == 0) {
+    c.status = st__fail(ST_BAD_VALUE, "divisor_override must not be 0");
   }
   return run_mean(&c, &m, rets);
 }
 
 static st_status adaptive_avg_pool(const st_value *args, int n,
                                    st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints output_size = st__next_ints(&args);
   mean m = {.divisor = 0};
-  st_op_scope c = {.status = st__pool_adaptive(args, n, &m.p)};
+  st_op_scope c = {.status = st__pool_adaptive(self, output_size, n, &m.p)};
   m.is_plain = st__scope_ok(&c) && st__product_of(n, m.p.w.out) == 1;
   return run_mean(&c, &m, rets);
 }

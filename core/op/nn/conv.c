@@ -125,19 +125,22 @@ static st_status transposed_size(conv *v) {
 /* Reads the arguments of convolution. */
 static st_status read_conv(const st_value *args, conv *v) {
   st_window *w = &v->w;
-  v->input = args[0].u.tensor;
-  v->weight = args[1].u.tensor;
-  v->bias = st__to_tensor(&args[2]);
-  v->transposed = args[6].u.i;
-  v->groups = args[8].u.i;
+  v->input = st__next_tensor(&args);
+  v->weight = st__next_tensor(&args);
+  v->bias = st__next_tensor(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  v->transposed = st__next_bool(&args);
+  const st_ints output_padding = st__next_ints(&args);
+  v->groups = st__next_int(&args);
   ST_TRY(check_ranks(v));
   ST_TRY(check_dtypes(v));
   ST_TRY(check_weight(v));
   w->n = v->weight->ndim - 2;
-  ST_TRY(st__read_sizes(&args[3], "stride", w->n, 1, w->stride));
-  ST_TRY(st__read_sizes(&args[4], "padding", w->n, 0, w->padding));
-  ST_TRY(st__read_sizes(&args[5], "dilation", w->n, 1, w->dilation));
-  ST_TRY(st__read_sizes(&args[7], "output_padding", w->n, 0, v->extra));
+  ST_TRY(st__read_sizes(stride, "stride", w->n, 1, w->stride));
+  ST_TRY(st__read_sizes(padding, "padding", w->n, 0, w->padding));
+  ST_TRY(st__read_sizes(dilation, "dilation", w->n, 1, w->dilation));
+  ST_TRY(st__read_sizes(output_padding, "output_padding", w->n, 0, v->extra));
   st__image_sizes(v->weight, w->n, w->kernel);
   v->taps = st__product_of(w->n, w->kernel);
   v->batch = v->input->sizes[0];
@@ -301,45 +304,64 @@ ST_BOXED(st__box_convolution) {
 
 /* -- conv1d to conv_transpose3d ------------------------------------------- */
 
+/* The arguments of convNd and conv_transposeNd. */
+typedef struct conv_args {
+  const st_tensor *input, *weight;
+  st_value bias, stride, padding, dilation, output_padding, groups;
+  bool transposed;
+} conv_args;
+
 /* Calls convolution; adds a batch dimension if the input has none, and removes
  * it from the result. */
-static st_status batched(const st_value *args, int n, st_value *rets) {
-  st_value all[9];
-  const st_tensor *input = args[0].u.tensor;
-  ST_TRY(st__check_images(input, "input", n));
-  if (args[1].u.tensor->ndim != n + 2) {
+static st_status batched(const conv_args *a, int n, st_value *rets) {
+  ST_TRY(st__check_images(a->input, "input", n));
+  if (a->weight->ndim != n + 2) {
     return st__fail(ST_BAD_SHAPE, "weight must have %d dimensions, but its "
-                    "shape is %s", n + 2, ST_SHAPE_TEXT(args[1].u.tensor));
+                    "shape is %s", n + 2, ST_SHAPE_TEXT(a->weight));
   }
-  if (input->ndim == n + 2) return st__invoke(ST_OP_convolution, 9, args, rets);
+  const bool is_batch = a->input->ndim == n + 2;
+  const st_value first = st__of_int(0);
   st_op_scope c = {.n = 0};
-  memcpy(all, args, sizeof all);
-  all[0] = st__of_tensor(st__apply_with(&c, ST_OP_unsqueeze, input,
-                                        st__of_int(0)));
-  const st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
-  return st__scope_return(&c, st__apply_with(&c, ST_OP_squeeze_dim, out,
-                                             st__of_int(0)), rets);
+  const st_tensor *input = is_batch
+    ? a->input : st__apply_with(&c, ST_OP_unsqueeze, a->input, first);
+  const st_value all[] = {
+    st__of_tensor(input), st__of_tensor(a->weight), a->bias, a->stride,
+    a->padding, a->dilation, st__of_bool(a->transposed), a->output_padding,
+    a->groups};
+  st_tensor *out = st__apply(&c, ST_OP_convolution, 9, all);
+  if (!is_batch) out = st__apply_with(&c, ST_OP_squeeze_dim, out, first);
+  return st__scope_return(&c, out, rets);
 }
 
-/* input, weight, bias, stride, padding, dilation, groups */
 static st_status conv_nd(const st_value *args, int n, st_value *rets) {
   static const int64_t none[] = {0};
-  const st_value all[9] = {args[0], args[1], args[2], args[3], args[4],
-                           args[5], st__of_bool(false), st__of_ints(none, 1),
-                           args[6]};
-  return batched(all, n, rets);
+  conv_args a = {.output_padding = st__of_ints(none, 1)};
+  a.input = st__next_tensor(&args);
+  a.weight = st__next_tensor(&args);
+  a.bias = *st__next(&args);
+  a.stride = *st__next(&args);
+  a.padding = *st__next(&args);
+  a.dilation = *st__next(&args);
+  a.groups = *st__next(&args);
+  return batched(&a, n, rets);
 }
 
 ST_BOXED(st__box_conv1d) { return conv_nd(args, 1, rets); }
 ST_BOXED(st__box_conv2d) { return conv_nd(args, 2, rets); }
 ST_BOXED(st__box_conv3d) { return conv_nd(args, 3, rets); }
 
-/* input, weight, bias, stride, padding, output_padding, groups, dilation */
 static st_status conv_transpose_nd(const st_value *args, int n,
                                    st_value *rets) {
-  const st_value all[9] = {args[0], args[1], args[2], args[3], args[4],
-                           args[7], st__of_bool(true), args[5], args[6]};
-  return batched(all, n, rets);
+  conv_args a = {.transposed = true};
+  a.input = st__next_tensor(&args);
+  a.weight = st__next_tensor(&args);
+  a.bias = *st__next(&args);
+  a.stride = *st__next(&args);
+  a.padding = *st__next(&args);
+  a.output_padding = *st__next(&args);
+  a.groups = *st__next(&args);
+  a.dilation = *st__next(&args);
+  return batched(&a, n, rets);
 }
 
 ST_BOXED(st__box_conv_transpose1d) {
@@ -356,12 +378,12 @@ ST_BOXED(st__box_conv_transpose3d) {
 
 /* The padding that keeps the size: half of the window extent less 1 on each
  * side; if that is odd, one more at the end. */
-static st_status same_padding(const st_value *args, int n, int64_t *padding,
+static st_status same_padding(const st_tensor *weight, st_ints strides,
+                              st_ints dilations, int n, int64_t *padding,
                               int64_t *pad) {
-  const st_tensor *weight = args[1].u.tensor;
   int64_t stride[ST_SPATIAL_MAX], dilation[ST_SPATIAL_MAX];
-  ST_TRY(st__read_sizes(&args[3], "stride", n, 1, stride));
-  ST_TRY(st__read_sizes(&args[5], "dilation", n, 1, dilation));
+  ST_TRY(st__read_sizes(strides, "stride", n, 1, stride));
+  ST_TRY(st__read_sizes(dilations, "dilation", n, 1, dilation));
   if (weight->ndim != n + 2) return ST_OK; /* the convolution reports it */
   for (int d = 0; d < n; d++) {
     int64_t reach;
@@ -381,22 +403,29 @@ static st_status same_padding(const st_value *args, int n, int64_t *padding,
 }
 
 static st_status conv_by_name(const st_value *args, int n, st_value *rets) {
+  const st_tensor *input = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_value bias = *st__next(&args);
+  const st_ints stride = st__next_ints(&args);
+  const char *name = st__next(&args)->u.string;
+  const st_ints dilation = st__next_ints(&args);
+  const st_value groups = *st__next(&args);
   int64_t padding[ST_SPATIAL_MAX] = {0}, pad[2 * ST_SPATIAL_MAX] = {0};
-  const char *name = args[4].u.string;
   const bool same = strcmp(name, "same") == 0;
   if (!same && strcmp(name, "valid") != 0) {
     return st__fail(ST_BAD_VALUE, "padding must be \"same\", \"valid\" or "
                     "numbers, not \"%s\"", name);
   }
-  if (same) ST_TRY(same_padding(args, n, padding, pad));
-  st_value all[] = {args[0], args[1], args[2], args[3],
-                    st__of_ints(padding, n), args[5], args[6]};
+  if (same) ST_TRY(same_padding(weight, stride, dilation, n, padding, pad));
   st_op_scope c = {.n = 0};
   if (pad[1] + pad[3] + pad[5] > 0) {
-    all[0] = st__of_tensor(st__apply_with(&c, ST_OP_constant_pad_nd,
-                                          args[0].u.tensor,
-                                          st__of_ints(pad, 2 * n)));
+    input = st__apply_with(&c, ST_OP_constant_pad_nd, input,
+                           st__of_ints(pad, 2 * n));
   }
+  const st_value all[] = {
+    st__of_tensor(input), st__of_tensor(weight), bias,
+    st__of_ints(stride.p, (int)stride.n), st__of_ints(padding, n),
+    st__of_ints(dilation.p, (int)dilation.n), groups};
   static const st_op_id ids[] = {ST_OP_conv1d, ST_OP_conv2d, ST_OP_conv3d};
   return st__scope_return(&c, st__apply(&c, ids[n - 1], 7, all), rets);
 }

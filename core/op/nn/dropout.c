@@ -3,17 +3,15 @@
 
 #include "op/registry/composite.h"
 
-static st_status check_probability(const st_value *p) {
-  const double x = st__to_float(p, 0);
-  if (x >= 0 && x <= 1) return ST_OK;
+static st_status check_probability(double p) {
+  if (p >= 0 && p <= 1) return ST_OK;
   return st__fail(ST_BAD_VALUE, "p must be in the range from 0 to 1, it is "
-                  "%g", x);
+                  "%g", p);
 }
 
 /* True if any element can be dropped. */
-static bool drops(const st_value *args) {
-  return args[2].u.i != 0 && st__to_float(&args[1], 0) > 0 &&
-         args[0].u.tensor->numel > 0;
+static bool drops(const st_tensor *input, double p, bool train) {
+  return train && p > 0 && input->numel > 0;
 }
 
 /* A tensor of these sizes with 0 at probability p, else 1 / (1 - p). */
@@ -36,55 +34,60 @@ static st_value sizes_of(const st_tensor *t) {
 }
 
 ST_BOXED(st__box_dropout) {
-  st_tensor *input = args[0].u.tensor;
-  st_op_scope c = {.status = check_probability(&args[1])};
-  if (!st__scope_ok(&c) || !drops(args)) {
+  st_tensor *input = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const bool train = st__next_bool(&args);
+  st_op_scope c = {.status = check_probability(p)};
+  if (!st__scope_ok(&c) || !drops(input, p, train)) {
     return st__scope_return(&c, input, rets);
   }
-  const st_tensor *kept = noise(&c, input, sizes_of(input),
-                                st__to_float(&args[1], 0));
+  const st_tensor *kept = noise(&c, input, sizes_of(input), p);
   return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
                           rets);
 }
 
 ST_BOXED(st__box_dropout_) {
-  st_tensor *self = args[0].u.tensor;
-  st_op_scope c = {.status = check_probability(&args[1])};
-  if (st__scope_ok(&c) && drops(args)) {
+  st_tensor *self = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const bool train = st__next_bool(&args);
+  st_op_scope c = {.status = check_probability(p)};
+  if (st__scope_ok(&c) && drops(self, p, train)) {
     st__apply_into(&c, ST_OP_mul_Tensor, self,
-                   noise(&c, self, sizes_of(self),
-                         st__to_float(&args[1], 0)));
+                   noise(&c, self, sizes_of(self), p));
   }
   return st__scope_return(&c, self, rets);
 }
 
 /* Drops whole channels: their elements share one random number. */
 ST_BOXED(st__box_feature_dropout) {
-  st_tensor *input = args[0].u.tensor;
+  st_tensor *input = st__next_tensor(&args);
+  const double p = st__next_float(&args);
+  const bool train = st__next_bool(&args);
   int64_t sizes[ST_MAX_DIMS];
-  st_op_scope c = {.status = check_probability(&args[1])};
+  st_op_scope c = {.status = check_probability(p)};
   if (st__scope_ok(&c) && input->ndim < 2) {
     c.status = st__fail(ST_BAD_SHAPE, "input needs two dimensions, its shape "
                         "is %s", ST_SHAPE_TEXT(input));
   }
-  if (!st__scope_ok(&c) || !drops(args)) {
+  if (!st__scope_ok(&c) || !drops(input, p, train)) {
     return st__scope_return(&c, input, rets);
   }
   for (int d = 0; d < input->ndim; d++) {
     sizes[d] = d < 2 ? input->sizes[d] : 1;
   }
-  const st_tensor *kept = noise(&c, input, st__of_ints(sizes, input->ndim),
-                                st__to_float(&args[1], 0));
+  const st_tensor *kept = noise(&c, input, st__of_ints(sizes, input->ndim), p);
   return st__scope_return(&c, st__apply2(&c, ST_OP_mul_Tensor, input, kept),
                           rets);
 }
 
 ST_BOXED(st__box_native_dropout) {
-  const st_tensor *input = args[0].u.tensor;
-  const bool is_training = st__to_bool(&args[2], true);
-  const double p = is_training ? st__to_float(&args[1], 0) : 0;
-  st_op_scope c = {.status = check_probability(&args[1])};
-  const st_value bools[] = {args[0], sizes_of(input), st__of_int(ST_BOOL)};
+  const st_tensor *input = st__next_tensor(&args);
+  double p = st__next_float(&args);
+  const bool train = st__next_bool_or(&args, true);
+  st_op_scope c = {.status = check_probability(p)};
+  if (!train) p = 0;
+  const st_value bools[] = {st__of_tensor(input), sizes_of(input),
+                            st__of_int(ST_BOOL)};
   st_tensor *mask = st__apply(&c, ST_OP_new_empty, 3, bools);
   mask = st__apply(&c, ST_OP_bernoulli__float, 2,
                    (st_value[]){st__of_tensor(mask), st__of_float(1 - p)});

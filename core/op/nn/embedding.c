@@ -11,14 +11,13 @@ static st_status check_integers(const st_tensor *t, const char *name) {
 
 /* sparse is ignored: it would only change the layout of the gradient, which is
  * dense here. */
-static st_status check_embedding(const st_value *args) {
-  const st_tensor *weight = args[0].u.tensor;
-  const int64_t padding = st__to_int(&args[2], -1);
+static st_status check_embedding(const st_tensor *weight,
+                                 const st_tensor *indices, int64_t padding) {
   if (weight->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "weight must be a matrix, its shape is %s",
                     ST_SHAPE_TEXT(weight));
   }
-  ST_TRY(check_integers(args[1].u.tensor, "indices"));
+  ST_TRY(check_integers(indices, "indices"));
   if (padding < -1 || padding >= weight->sizes[0]) {
     return st__fail(ST_BAD_INDEX, "padding_idx %lld is out of range for %lld "
                     "rows", (long long)st__display_index(padding),
@@ -76,21 +75,23 @@ static st_tensor *by_frequency(st_op_scope *c, const st_tensor *weight,
 }
 
 ST_BOXED(st__box_embedding) {
-  const st_tensor *weight = args[0].u.tensor, *indices = args[1].u.tensor;
-  const int64_t padding = st__to_int(&args[2], -1);
+  const st_tensor *weight = st__next_tensor(&args);
+  const st_tensor *indices = st__next_tensor(&args);
+  const int64_t padding_idx = st__next_int(&args);
+  const bool scale_grad_by_freq = st__next_bool(&args);
+  st__next(&args); /* sparse */
+  const st_value base = *st__next(&args);
   int64_t sizes[ST_MAX_DIMS + 1];
-  st_op_scope c = {.status = check_embedding(args)};
-  if (!st__scope_ok(&c)) return c.status;
+  ST_TRY(check_embedding(weight, indices, padding_idx));
+  st_op_scope c = {.n = 0};
   const st_tensor *at = st__apply_flatten(&c,
                                           st__apply_to(&c, indices, ST_INT64));
-  const st_value rows_at[] = {args[0], st__of_int(0), st__of_tensor(at),
-                              args[5]};
+  const st_value rows_at[] = {st__of_tensor(weight), st__of_int(0),
+                              st__of_tensor(at), base};
   st_tensor *rows = st__apply(&c, ST_OP_index_select, 4, rows_at);
-  if (st__to_bool(&args[3], false)) {
-    rows = by_frequency(&c, weight, rows, at, args[5]);
-  }
-  if (padding >= 0) {
-    rows = without_padding(&c, rows, at, padding + args[5].u.i);
+  if (scale_grad_by_freq) rows = by_frequency(&c, weight, rows, at, base);
+  if (padding_idx >= 0) {
+    rows = without_padding(&c, rows, at, padding_idx + base.u.i);
   }
   for (int d = 0; d < indices->ndim; d++) sizes[d] = indices->sizes[d];
   sizes[indices->ndim] = weight->sizes[1];
@@ -151,13 +152,13 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
 }
 
 ST_BOXED(st__box_one_hot) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t base = args[2].u.i;
-  int64_t n = args[1].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  int64_t num_classes = st__next_int(&args);
+  const int64_t base = st__next_int(&args);
   st_op_scope c = {.status = check_integers(self, "self")};
-  count_classes(&c, self, base, &n);
+  count_classes(&c, self, base, &num_classes);
   const st_value classes[] = {
-    st__of_int(base), st__of_int(st__scope_ok(&c) ? base + n : base),
+    st__of_int(base), st__of_int(st__scope_ok(&c) ? base + num_classes : base),
     st__of_int(ST_INT64), st__none(), st__of_int(self->device)};
   const st_tensor *all = st__apply(&c, ST_OP_arange_start, 5, classes);
   const st_tensor *each = st__apply_with(&c, ST_OP_unsqueeze, self,

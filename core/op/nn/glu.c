@@ -4,14 +4,14 @@
 #include "op/registry/composite.h"
 
 ST_BOXED(st__box_glu) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
   int dim = 0;
   st_op_scope c = {.n = 0};
   if (self->ndim == 0) {
     return st__fail(ST_BAD_SHAPE, "self must have a dimension, but it is "
                     "0-dim");
   }
-  ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
   const int64_t half = self->sizes[dim] / 2;
   if (self->sizes[dim] % 2 != 0) {
     return st__fail(ST_BAD_SHAPE, "dimension %d of self must have an even "

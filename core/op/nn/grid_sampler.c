@@ -291,8 +291,7 @@ static st_status check_shapes(const sampler *s) {
   return ST_OK;
 }
 
-static st_status check_modes(const st_value *args, int n) {
-  const int64_t mode = args[2].u.i, border = args[3].u.i;
+static st_status check_modes(int64_t mode, int64_t border, int n) {
   if (mode < BILINEAR || mode > BICUBIC || (mode == BICUBIC && n != 2)) {
     return st__fail(ST_BAD_VALUE, "interpolation_mode must be 0 (bilinear), 1 "
                     "(nearest) or, for 2-d images, 2 (bicubic), not %lld",
@@ -306,13 +305,16 @@ static st_status check_modes(const st_value *args, int n) {
 }
 
 static st_status sample(const st_value *args, int n, st_value *rets) {
-  const st_tensor *input = args[0].u.tensor, *grid = args[1].u.tensor;
+  const st_tensor *input = st__next_tensor(&args);
+  const st_tensor *grid = st__next_tensor(&args);
+  const int64_t interpolation_mode = st__next_int(&args);
+  const int64_t padding_mode = st__next_int(&args);
   sampler s = {.input = input, .grid = grid, .n = n,
-               .mode = (grid_mode)args[2].u.i,
-               .border = (grid_border)args[3].u.i,
-               .align_corners = args[4].u.i};
+               .mode = (grid_mode)interpolation_mode,
+               .border = (grid_border)padding_mode,
+               .align_corners = st__next_bool(&args)};
   ST_TRY(check_shapes(&s));
-  ST_TRY(check_modes(args, n));
+  ST_TRY(check_modes(interpolation_mode, padding_mode, n));
   if (!st__is_floating(input->dtype)) {
     return st__no_kernel_for(input->dtype);
   }
@@ -329,11 +331,11 @@ ST_BOXED(st__box_grid_sampler_2d) { return sample(args, 2, rets); }
 ST_BOXED(st__box_grid_sampler_3d) { return sample(args, 3, rets); }
 
 ST_BOXED(st__box_grid_sampler) {
-  const int ndim = args[0].u.tensor->ndim;
-  if (ndim != 4 && ndim != 5) {
+  const st_tensor *input = st__to_tensor(args);
+  if (input->ndim != 4 && input->ndim != 5) {
     return st__fail(ST_BAD_SHAPE, "input must have 4 or 5 dimensions, but its "
-                    "shape is %s", ST_SHAPE_TEXT(args[0].u.tensor));
+                    "shape is %s", ST_SHAPE_TEXT(input));
   }
-  return st__invoke(ndim == 4 ? ST_OP_grid_sampler_2d : ST_OP_grid_sampler_3d,
-                    5, args, rets);
+  return st__invoke(input->ndim == 4 ? ST_OP_grid_sampler_2d
+                                     : ST_OP_grid_sampler_3d, 5, args, rets);
 }

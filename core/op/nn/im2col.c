@@ -6,14 +6,17 @@
 
 /* -- Arguments ------------------------------------------------------------ */
 
-/* Reads the arguments kernel_size, dilation, padding and stride from lists on.
- * One number alone means two dimensions. */
-static st_status read_window(const st_value *lists, st_window *w) {
-  w->n = lists[0].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
-  ST_TRY(st__read_sizes(&lists[0], "kernel_size", w->n, 1, w->kernel));
-  ST_TRY(st__read_sizes(&lists[1], "dilation", w->n, 1, w->dilation));
-  ST_TRY(st__read_sizes(&lists[2], "padding", w->n, 0, w->padding));
-  return st__read_sizes(&lists[3], "stride", w->n, 1, w->stride);
+/* Reads the arguments kernel_size, dilation, padding and stride. One number
+ * alone means two dimensions. */
+static st_status read_window(const st_value *args, st_window *w) {
+  const st_ints kernel_size = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  const st_ints padding = st__next_ints(&args), stride = st__next_ints(&args);
+  w->n = kernel_size.n == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
+  ST_TRY(st__read_sizes(kernel_size, "kernel_size", w->n, 1, w->kernel));
+  ST_TRY(st__read_sizes(dilation, "dilation", w->n, 1, w->dilation));
+  ST_TRY(st__read_sizes(padding, "padding", w->n, 0, w->padding));
+  return st__read_sizes(stride, "stride", w->n, 1, w->stride);
 }
 
 static st_status check_batch(const st_tensor *t, int n) {
@@ -67,9 +70,9 @@ static st_tensor *zero_padded(st_op_scope *c, const st_tensor *self,
 }
 
 ST_BOXED(st__box_im2col) {
-  st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
   st_window w;
-  ST_TRY(read_window(args + 1, &w));
+  ST_TRY(read_window(args, &w));
   ST_TRY(st__check_images(self, "self", w.n));
   st__image_sizes(self, w.n, w.in);
   ST_TRY(st__window_count(&w));
@@ -172,11 +175,12 @@ static st_tensor *without_padding(st_op_scope *c, st_tensor *image,
 }
 
 ST_BOXED(st__box_col2im) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints output_size = st__next_ints(&args);
   int64_t split[2 + ST_SPATIAL_MAX];
   st_window w;
-  ST_TRY(read_window(args + 2, &w));
-  ST_TRY(st__read_sizes(&args[1], "output_size", w.n, 1, w.in));
+  ST_TRY(read_window(args, &w));
+  ST_TRY(st__read_sizes(output_size, "output_size", w.n, 1, w.in));
   ST_TRY(st__window_count(&w));
   ST_TRY(check_columns(self, &w));
   split[1] = st__product_of(w.n, w.kernel);
@@ -192,14 +196,19 @@ ST_BOXED(st__box_col2im) {
 
 /* The arguments of col2im, but self_sizes has all sizes of the image. */
 ST_BOXED(st__box_im2col_backward) {
-  const int all = (int)args[1].len;
-  const int n = args[2].len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
+  const st_value grad_output = *st__next(&args);
+  const st_ints self_sizes = st__next_ints(&args);
+  const st_value kernel_size = *st__next(&args), dilation = *st__next(&args);
+  const st_value padding = *st__next(&args), stride = *st__next(&args);
+  const int all = (int)self_sizes.n;
+  const int n = kernel_size.len == ST_SPATIAL_MAX ? ST_SPATIAL_MAX : 2;
   if (all < n) {
     return st__fail(ST_BAD_VALUE, "self_sizes must have %d entries or more, "
                     "it has %d", n, all);
   }
-  const st_value image[] = {args[0], st__of_ints(args[1].u.ints + all - n, n),
-                            args[2], args[3], args[4], args[5]};
+  const st_value image[] = {
+    grad_output, st__of_ints(self_sizes.p + all - n, n), kernel_size,
+    dilation, padding, stride};
   return st__invoke(ST_OP_col2im, 6, image, rets);
 }
 
@@ -229,10 +238,10 @@ static st_status sum_windows(const st_tensor *image, const st_tensor *out,
 }
 
 ST_BOXED(st__box_window_sum) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
   int64_t sizes[2 + ST_SPATIAL_MAX] = {0};
   st_window w;
-  ST_TRY(read_window(args + 1, &w));
+  ST_TRY(read_window(args, &w));
   ST_TRY(check_batch(self, w.n));
   st__image_sizes(self, w.n, w.in);
   ST_TRY(st__window_count(&w));
@@ -254,10 +263,11 @@ ST_BOXED(st__box_window_sum) {
 
 /* Each element of a window has the gradient of the window's sum. */
 ST_BOXED(st__box_window_sum_backward) {
-  const st_tensor *grad = args[0].u.tensor;
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_ints self_sizes = st__next_ints(&args);
   int64_t sizes[3];
   st_window w;
-  ST_TRY(read_window(args + 2, &w));
+  ST_TRY(read_window(args, &w));
   ST_TRY(check_batch(grad, w.n));
   int64_t kernel_numel = 1;
   for (int d = 0; d < w.n; d++) {
@@ -271,12 +281,15 @@ ST_BOXED(st__box_window_sum_backward) {
   sizes[2] = st__product_of(w.n, grad->sizes + 2);
   const st_tensor *t = st__apply_reshape(&c, grad, 3, sizes);
   sizes[1] = kernel_numel;
+  t = st__apply_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3));
+  const int n = (int)self_sizes.n;
+  const st_value kernel_size = *st__next(&args), dilation = *st__next(&args);
+  const st_value padding = *st__next(&args), stride = *st__next(&args);
   const st_value back[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_expand, t, st__of_ints(sizes, 3))),
-    args[1], args[2], args[3], args[4], args[5]};
+    st__of_tensor(t), st__of_ints(self_sizes.p, n), kernel_size, dilation,
+    padding, stride};
   t = st__apply(&c, ST_OP_im2col_backward, 6, back);
-  return st__scope_return(
-    &c, st__apply_reshape(&c, t, (int)args[1].len, args[1].u.ints), rets);
+  return st__scope_return(&c, st__apply_reshape(&c, t, n, self_sizes.p), rets);
 }
 
 /* -- Calls of operators --------------------------------------------------- */

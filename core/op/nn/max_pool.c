@@ -295,22 +295,30 @@ static st_status run_max(st_op_scope *c, const st_pool *p, int64_t base,
   return st__scope_end(c, nrets, results, rets);
 }
 
-/* self, kernel_size, stride, padding, dilation, ceil_mode and, with indices as
- * a second result, base */
+/* With indices as a second result there is an argument base. */
 static st_status max_pool(const st_value *args, int n, int nrets,
                           st_value *rets) {
-  st_pool p = {.ceil_mode = args[5].u.i};
-  st_op_scope c = {.status = st__pool_read(args[0].u.tensor, n, &p)};
-  if (st__scope_ok(&c)) c.status = st__pool_window(args + 1, &args[4], &p);
-  return run_max(&c, &p, nrets == 2 ? args[6].u.i : 0, nrets, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints kernel_size = st__next_ints(&args);
+  const st_ints stride = st__next_ints(&args), padding = st__next_ints(&args);
+  const st_ints dilation = st__next_ints(&args);
+  st_pool p = {.ceil_mode = st__next_bool(&args)};
+  const int64_t base = nrets == 2 ? st__next_int(&args) : 0;
+  st_op_scope c = {.status = st__pool_read(self, n, &p)};
+  if (st__scope_ok(&c)) {
+    c.status = st__pool_window(kernel_size, stride, padding, dilation, &p);
+  }
+  return run_max(&c, &p, base, nrets, rets);
 }
 
-/* self, output_size, base */
 static st_status adaptive_max_pool(const st_value *args, int n,
                                    st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints output_size = st__next_ints(&args);
+  const int64_t base = st__next_int(&args);
   st_pool p = {.self = NULL};
-  st_op_scope c = {.status = st__pool_adaptive(args, n, &p)};
-  return run_max(&c, &p, args[2].u.i, 2, rets);
+  st_op_scope c = {.status = st__pool_adaptive(self, output_size, n, &p)};
+  return run_max(&c, &p, base, 2, rets);
 }
 
 ST_BOXED(st__box_max_pool1d) { return max_pool(args, 1, 1, rets); }
@@ -331,13 +339,15 @@ ST_BOXED(st__box_adaptive_max_pool3d) {
 
 /* -- max_unpool ----------------------------------------------------------- */
 
-/* self, indices, output_size, .., base at the end */
-static st_status max_unpool(const st_value *args, int n, const st_value *base,
-                            st_value *rets) {
-  const st_tensor *self = args[0].u.tensor, *indices = args[1].u.tensor;
+static st_status max_unpool(const st_value *args, int n, st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *indices = st__next_tensor(&args);
+  const st_ints output_size = st__next_ints(&args);
+  if (n == 3) args += 2; /* stride and padding are not used */
+  const st_value base = *st__next(&args);
   st_pool p = {.self = self, .w.n = n};
   ST_TRY(st__check_images(self, "self", n));
-  ST_TRY(st__read_sizes(&args[2], "output_size", n, 0, p.w.out));
+  ST_TRY(st__read_sizes(output_size, "output_size", n, 0, p.w.out));
   if (indices->dtype != ST_INT64 || !st__same_sizes(self, indices)) {
     return st__fail(ST_BAD_SHAPE, "indices must be int64 of self's shape %s, "
                     "not %s of shape %s", ST_SHAPE_TEXT(self),
@@ -359,13 +369,11 @@ static st_status max_unpool(const st_value *args, int n, const st_value *base,
     st__of_tensor(st__apply_with(&c, ST_OP_new_zeros, self,
                                  st__of_ints(to, 2))), st__of_int(1),
     st__of_tensor(st__apply_reshape(&c, indices, 2, from)),
-    st__of_tensor(st__apply_reshape(&c, self, 2, from)), *base};
+    st__of_tensor(st__apply_reshape(&c, self, 2, from)), base};
   const st_tensor *image = st__apply(&c, ST_OP_scatter_src, 5, scatter);
   image = st__pool_result(&c, image, &p);
   return st__scope_return(&c, st__apply_format(&c, image, self), rets);
 }
 
-ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, &args[3], rets); }
-
-/* The stride and padding of the pooling are not used. */
-ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, &args[5], rets); }
+ST_BOXED(st__box_max_unpool2d) { return max_unpool(args, 2, rets); }
+ST_BOXED(st__box_max_unpool3d) { return max_unpool(args, 3, rets); }

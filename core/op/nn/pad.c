@@ -24,16 +24,15 @@ static st_status too_small(const st_tensor *self, int d, const borders *b) {
                   (long long)b->after[d]);
 }
 
-static st_status read_borders(const st_tensor *self, const st_value *pad,
-                              borders *b) {
-  const int n = (int)(pad->len / 2);
-  if (pad->len % 2 != 0 || n > self->ndim) {
+static st_status read_borders(const st_tensor *self, st_ints pad, borders *b) {
+  const int n = (int)(pad.n / 2);
+  if (pad.n % 2 != 0 || n > self->ndim) {
     return st__fail(ST_BAD_VALUE, "pad must have two entries for each of at "
-                    "most %d dimensions, it has %u", self->ndim, pad->len);
+                    "most %d dimensions, it has %u", self->ndim, pad.n);
   }
   b->ndim = self->ndim;
   for (int d = 0; d < self->ndim; d++) {
-    const int64_t *p = pad->u.ints + 2 * (self->ndim - 1 - d);
+    const int64_t *p = pad.p + 2 * (self->ndim - 1 - d);
     const bool has = d >= self->ndim - n;
     b->before[d] = has ? p[0] : 0;
     b->after[d] = has ? p[1] : 0;
@@ -90,15 +89,16 @@ static st_status fill_around(st_tensor *out, const st_tensor *inner,
 }
 
 ST_BOXED(st__box_constant_pad_nd) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints pad = st__next_ints(&args);
+  const st_scalar value = st__next_scalar(&args);
   const st_dtype dtype = self->dtype;
   const st_options o = {dtype, self->device};
-  const st_scalar value = st__to_scalar(&args[2]);
   int64_t kept[ST_MAX_DIMS];
   st_tensor *inner = NULL, *out = NULL;
   st_status status;
   borders b;
-  ST_TRY(read_borders(self, &args[1], &b));
+  ST_TRY(read_borders(self, pad, &b));
   ST_TRY(kept_sizes(self, &b, kept));
   ST_TRY(st__check_scalar_fits(value, dtype));
   ST_TRY(inner_view(self, &b, -1, kept, &inner));
@@ -117,14 +117,16 @@ fail:
 }
 
 ST_BOXED(st__box_constant_pad_nd_backward) {
-  int64_t pad[2 * ST_MAX_DIMS];
-  if (args[1].len > sizeof pad / sizeof *pad) {
-    return st__fail(ST_BAD_VALUE, "pad has %u entries", args[1].len);
+  const st_value grad_output = *st__next(&args);
+  const st_ints pad = st__next_ints(&args);
+  int64_t cut[2 * ST_MAX_DIMS];
+  if (pad.n > sizeof cut / sizeof *cut) {
+    return st__fail(ST_BAD_VALUE, "pad has %u entries", pad.n);
   }
-  for (uint32_t i = 0; i < args[1].len; i++) {
-    pad[i] = (int64_t)(0 - (uint64_t)args[1].u.ints[i]);
+  for (uint32_t i = 0; i < pad.n; i++) {
+    cut[i] = (int64_t)(0 - (uint64_t)pad.p[i]);
   }
-  const st_value crop[] = {args[0], st__of_ints(pad, (int)args[1].len)};
+  const st_value crop[] = {grad_output, st__of_ints(cut, (int)pad.n)};
   return st__invoke(ST_OP_constant_pad_nd, 2, crop, rets);
 }
 
@@ -199,13 +201,12 @@ static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,
                                 st__to_device_of(c, table, ST_INT64, t));
 }
 
-static st_status pad_by_mode(const st_value *self, const st_value *pad,
-                             const pad_mode *mode, st_value *rets) {
-  st_tensor *t = self->u.tensor;
+static st_status pad_by_mode(st_tensor *t, st_ints pad, const pad_mode *mode,
+                             st_value *rets) {
   const st_tensor *first;
   borders b;
   st_op_scope c = {.status = read_borders(t, pad, &b)};
-  for (int d = t->ndim - (int)pad->len / 2; st__scope_ok(&c) && d < t->ndim;
+  for (int d = t->ndim - (int)pad.n / 2; st__scope_ok(&c) && d < t->ndim;
        d++) {
     c.status = check_reach(t, d, &b, mode);
   }
@@ -222,37 +223,44 @@ static st_status pad_by_mode(const st_value *self, const st_value *pad,
 }
 
 ST_BOXED(st__box_pad) {
-  const char *name = args[2].u.string;
-  const bool has_value = !st__is_none(&args[3]);
-  if (strcmp(name, "constant") == 0) {
+  st_tensor *self = st__next_tensor(&args);
+  const st_ints pad = st__next_ints(&args);
+  const char *mode = st__next(&args)->u.string;
+  const st_value value = *st__next(&args);
+  const bool has_value = !st__is_none(&value);
+  if (strcmp(mode, "constant") == 0) {
     const st_value constant[] = {
-      args[0], args[1], has_value ? args[3] : st__of_int(0)};
+      st__of_tensor(self), st__of_ints(pad.p, (int)pad.n),
+      has_value ? value : st__of_int(0)};
     return st__invoke(ST_OP_constant_pad_nd, 3, constant, rets);
   }
   for (int i = 0; i < NMODES; i++) {
-    if (strcmp(name, modes[i].name) != 0) continue;
-    if (!has_value || st__to_float(&args[3], 0) == 0) {
-      return pad_by_mode(&args[0], &args[1], &modes[i], rets);
+    if (strcmp(mode, modes[i].name) != 0) continue;
+    if (!has_value || st__to_float(&value, 0) == 0) {
+      return pad_by_mode(self, pad, &modes[i], rets);
     }
-    return st__fail(ST_BAD_VALUE, "mode \"%s\" does not take a value", name);
+    return st__fail(ST_BAD_VALUE, "mode \"%s\" does not take a value", mode);
   }
   return st__fail(ST_BAD_VALUE, "mode must be \"constant\", \"reflect\", "
-                  "\"replicate\" or \"circular\", not \"%s\"", name);
+                  "\"replicate\" or \"circular\", not \"%s\"", mode);
 }
 
 /* Pads the last n dimensions; a single number stands for all borders. */
 static st_status pad_images(const st_value *args, int n,
                             const pad_mode *mode, st_value *rets) {
+  st_tensor *self = st__next_tensor(&args);
+  const st_ints padding = st__next_ints(&args);
+  const uint32_t all = 2 * (uint32_t)n;
   int64_t pad[2 * ST_SPATIAL_MAX];
-  const uint32_t len = args[1].len;
-  ST_TRY(st__check_images(args[0].u.tensor, "self", n));
-  if (len != 1 && len != 2 * (uint32_t)n) {
-    return st__fail(ST_BAD_VALUE, "padding must have %d entries, it has %u",
-                    2 * n, len);
+  ST_TRY(st__check_images(self, "self", n));
+  if (padding.n != 1 && padding.n != all) {
+    return st__fail(ST_BAD_VALUE, "padding must have %u entries, it has %u",
+                    all, padding.n);
   }
-  for (int i = 0; i < 2 * n; i++) pad[i] = args[1].u.ints[len == 1 ? 0 : i];
-  const st_value all = st__of_ints(pad, 2 * n);
-  return pad_by_mode(&args[0], &all, mode, rets);
+  for (uint32_t i = 0; i < all; i++) {
+    pad[i] = padding.p[padding.n == 1 ? 0 : i];
+  }
+  return pad_by_mode(self, (st_ints){pad, all}, mode, rets);
 }
 
 ST_BOXED(st__box_reflection_pad1d) {

@@ -44,8 +44,8 @@ static st_status regroup(const st_tensor *first, int n, const int64_t *split,
 }
 
 ST_BOXED(st__box_pixel_shuffle) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t r = args[1].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t r = st__next_int(&args);
   static const int order[] = {0, 3, 1, 4, 2};
   ST_TRY(check_pixels(self, r));
   const int64_t *s = self->sizes + self->ndim - 3;
@@ -62,8 +62,8 @@ ST_BOXED(st__box_pixel_shuffle) {
 }
 
 ST_BOXED(st__box_pixel_unshuffle) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t r = args[1].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t r = st__next_int(&args);
   static const int order[] = {0, 2, 4, 1, 3};
   ST_TRY(check_pixels(self, r));
   const int64_t *s = self->sizes + self->ndim - 3;

@@ -22,12 +22,12 @@ typedef struct st_pool {
 /* -- Arguments ------------------------------------------------------------ */
 
 st_status st__pool_read(const st_tensor *self, int n, st_pool *p);
-/* kernel_size, stride (empty: kernel_size) and padding start at lists; dilation
- * NULL means 1. BAD_VALUE, BAD_SHAPE. */
-st_status st__pool_window(const st_value *lists, const st_value *dilation,
-                          st_pool *p);
-/* Reads self and output_size. Bins of equal size become sliding windows. */
-st_status st__pool_adaptive(const st_value *args, int n, st_pool *p);
+/* An empty stride means kernel_size. BAD_VALUE, BAD_SHAPE. */
+st_status st__pool_window(st_ints kernel_size, st_ints stride, st_ints padding,
+                          st_ints dilation, st_pool *p);
+/* Bins of equal size become sliding windows. */
+st_status st__pool_adaptive(const st_tensor *self, st_ints output_size, int n,
+                            st_pool *p);
 
 /* -- Indices -------------------------------------------------------------- */
 

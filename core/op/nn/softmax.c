@@ -7,12 +7,12 @@
 
 /* -- softmax -------------------------------------------------------------- */
 
-/* args: self, dim, dtype */
 st_status st__softmax_meta(st_run *r) {
-  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
   st_dtype dtype;
   int dim;
-  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__next_int(&args), self->ndim, &dim));
   ST_TRY(st__asked_dtype(r, self->dtype, &dtype));
   if (!st__is_floating(dtype) && self->numel > 0) {
     return st__no_kernel_for(dtype);
@@ -20,17 +20,18 @@ st_status st__softmax_meta(st_run *r) {
   return st__set_output(r, 0, self->ndim, self->sizes, NULL, dtype);
 }
 
-
 /* -- Gradients of softmax ------------------------------------------------- */
 
-/* args: grad_output, output, dim, input_dtype */
 st_status st__softmax_backward_meta(st_run *r) {
-  const st_tensor *grad = st__arg_tensor(r, 0), *output = st__arg_tensor(r, 1);
-  const st_dtype d = grad->dtype, to = (st_dtype)r->args[3].u.i;
+  const st_value *args = r->args;
+  const st_tensor *grad = st__next_tensor(&args);
+  const st_tensor *output = st__next_tensor(&args);
+  const st_dtype d = grad->dtype;
   int dim;
-  ST_TRY(st__wrap_dim(r->args[2].u.i, grad->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__next_int(&args), grad->ndim, &dim));
+  const st_dtype input_dtype = (st_dtype)st__next_int(&args);
   if (!st__is_floating(d)) return st__no_kernel_for(d);
-  if (!st__is_floating(to)) return st__no_kernel_for(to);
+  if (!st__is_floating(input_dtype)) return st__no_kernel_for(input_dtype);
   if (output->dtype != d) {
     return st__fail(ST_BAD_DTYPE, "output has dtype %s, grad_output %s",
                     st__dtype_name(output->dtype),
@@ -40,16 +41,18 @@ st_status st__softmax_backward_meta(st_run *r) {
     return st__fail(ST_BAD_SHAPE, "output has shape %s, grad_output %s",
                     ST_SHAPE_TEXT(output), ST_SHAPE_TEXT(grad));
   }
-  return st__set_output(r, 0, grad->ndim, grad->sizes, NULL, to);
+  return st__set_output(r, 0, grad->ndim, grad->sizes, NULL, input_dtype);
 }
 
 st_status st__softmax_backward_impl(st_run *r) {
-  st_tensor *grad = st__arg_tensor(r, 0), *to = r->out[0], *own = NULL;
+  const st_value *args = r->args;
+  st_tensor *grad = st__next_tensor(&args), *output = st__next_tensor(&args);
+  st_tensor *to = r->out[0], *own = NULL;
   const st_dtype d = grad->dtype;
   st_loop loop;
   st_lines lines;
   int dim;
-  ST_TRY(st__wrap_dim(r->args[2].u.i, grad->ndim, &dim));
+  ST_TRY(st__wrap_dim(st__next_int(&args), grad->ndim, &dim));
   if (grad->numel == 0) return ST_OK;
   ST_TRY(st__find_kernel(r->row->kernel, d, &loop));
   if (to->dtype != d) {
@@ -57,8 +60,7 @@ st_status st__softmax_backward_impl(st_run *r) {
                             ST_FORMAT_CONTIGUOUS, &own));
     to = own;
   }
-  st__lines_init(&lines, 3, (st_tensor *[]){to, grad, st__arg_tensor(r, 1)},
-                 dim);
+  st__lines_init(&lines, 3, (st_tensor *[]){to, grad, output}, dim);
   st_status status = st__lines_run_all(&lines, loop, NULL, r->row->kernel);
   if (own && status == ST_OK) status = st__copy_unchecked(r->out[0], own);
   st__tensor_release(&own);

@@ -92,7 +92,7 @@ st_tensor *st__apply_index_select(st_op_scope *c, const st_tensor *t,
 
 ST_BOXED(st__box_attached) {
   st_tensor *view = NULL;
-  ST_TRY(st__view_alias(args[0].u.tensor, &view));
+  ST_TRY(st__view_alias(st__next_tensor(&args), &view));
   rets[0] = st__of_tensor(view);
   return ST_OK;
 }
@@ -113,15 +113,15 @@ static st_status check_size(const char *name, int64_t value, int64_t least) {
                   (long long)value);
 }
 
-st_status st__read_sizes(const st_value *v, const char *name, int n,
-                         int64_t least, int64_t *out) {
-  if (v->len != 1 && (int)v->len != n) {
+st_status st__read_sizes(st_ints list, const char *name, int n, int64_t least,
+                         int64_t *out) {
+  if (list.n != 1 && (int)list.n != n) {
     return st__fail(ST_BAD_VALUE, "%s must have one entry%s%s, it has %u",
                     name, n == 1 ? "" : " or ",
-                    n == 1 ? "" : n == 2 ? "two" : "three", v->len);
+                    n == 1 ? "" : n == 2 ? "two" : "three", list.n);
   }
   for (int d = 0; d < n; d++) {
-    out[d] = v->u.ints[v->len == 1 ? 0 : d];
+    out[d] = list.p[list.n == 1 ? 0 : d];
     ST_TRY(check_size(name, out[d], least));
   }
   return ST_OK;

@@ -47,8 +47,8 @@ static inline bool st__is_recorded(st_keyset keys) {
 
 /* Reads argument name as n numbers of at least least; one number stands for
  * all. BAD_VALUE. */
-st_status st__read_sizes(const st_value *v, const char *name, int n,
-                         int64_t least, int64_t *out);
+st_status st__read_sizes(st_ints list, const char *name, int n, int64_t least,
+                         int64_t *out);
 /* BAD_SHAPE unless t has n spatial dimensions after one or two others. */
 st_status st__check_images(const st_tensor *t, const char *name, int n);
 /* Writes the last n sizes of t. */

@@ -178,14 +178,12 @@ static st_status check_images(const resample *r, const char *name) {
 /* self, output_size, [align_corners,] one factor per dimension */
 static st_status by_size(const st_value *args, resample_mode mode, int n,
                          st_value *rets) {
-  const bool aligns = mode >= LINEAR;
-  resample r = {.self = args[0].u.tensor, .mode = mode, .n = n,
-                .align_corners = aligns && args[2].u.i};
+  resample r = {.self = st__next_tensor(&args), .mode = mode, .n = n};
+  const st_ints output_size = st__next_ints(&args);
+  if (mode >= LINEAR) r.align_corners = st__next_bool(&args);
+  for (int d = 0; d < n; d++) r.factor[d] = st__next_float_or(&args, 0);
   ST_TRY(check_images(&r, "self"));
-  ST_TRY(st__read_sizes(&args[1], "output_size", n, 1, r.size));
-  for (int d = 0; d < n; d++) {
-    r.factor[d] = st__to_float(&args[2 + aligns + d], 0);
-  }
+  ST_TRY(st__read_sizes(output_size, "output_size", n, 1, r.size));
   st_op_scope c = {.n = 0};
   return run(&c, &r, rets);
 }
@@ -211,18 +209,18 @@ static st_status read_factors(const st_value *v, resample *r) {
 /* input, output_size, [align_corners,] scale_factors */
 static st_status by_factors(const st_value *args, resample_mode mode, int n,
                             st_value *rets) {
-  const bool aligns = mode >= LINEAR;
-  const st_value *factors = &args[2 + aligns];
-  resample r = {.self = args[0].u.tensor, .mode = mode, .n = n,
-                .align_corners = aligns && args[2].u.i};
+  resample r = {.self = st__next_tensor(&args), .mode = mode, .n = n};
+  const bool has_size = !st__is_none(args);
+  const st_ints output_size = st__next_ints(&args);
+  if (mode >= LINEAR) r.align_corners = st__next_bool(&args);
+  const st_value *scale_factors = st__next(&args);
   ST_TRY(check_images(&r, "input"));
-  if (st__is_none(&args[1]) == st__is_none(factors)) {
+  if (has_size == !st__is_none(scale_factors)) {
     return st__fail(ST_BAD_VALUE, "either output_size or scale_factors must "
                     "be given");
   }
-  ST_TRY(st__is_none(factors)
-           ? st__read_sizes(&args[1], "output_size", n, 1, r.size)
-           : read_factors(factors, &r));
+  ST_TRY(has_size ? st__read_sizes(output_size, "output_size", n, 1, r.size)
+                  : read_factors(scale_factors, &r));
   st_op_scope c = {.n = 0};
   return run(&c, &r, rets);
 }
