@@ -5,22 +5,25 @@
 #include "op/registry/op.h"
 
 ST_BOXED(st__box_relu6) {
-  const st_value all[] = {args[0], st__of_int(0), st__of_int(6)};
+  const st_value self = *st__next(&args);
+  const st_value all[] = {self, st__of_int(0), st__of_int(6)};
   return st__invoke(ST_OP_hardtanh, 3, all, rets);
 }
 
 /* The two constants of Klambauer et al., Self-Normalizing Neural Networks. */
 ST_BOXED(st__box_selu) {
-  const st_value all[] = {args[0], st__of_float(1.6732632423543772),
+  const st_value self = *st__next(&args);
+  const st_value all[] = {self, st__of_float(1.6732632423543772),
                           st__of_float(1.0507009873554805)};
   return st__invoke(ST_OP_elu, 3, all, rets);
 }
 
 ST_BOXED(st__box_celu) {
-  const double alpha = st__scalar_to_double(st__to_scalar(&args[1]));
-  if (alpha == 0) return st__fail(ST_BAD_VALUE, "alpha must not be 0");
-  const st_value all[] = {args[0], args[1], st__of_float(1),
-                          st__of_float(1 / alpha)};
+  const st_value self = *st__next(&args), alpha = *st__next(&args);
+  const double slope = st__scalar_to_double(st__to_scalar(&alpha));
+  if (slope == 0) return st__fail(ST_BAD_VALUE, "alpha must not be 0");
+  const st_value all[] = {self, alpha, st__of_float(1),
+                          st__of_float(1 / slope)};
   return st__invoke(ST_OP_elu, 4, all, rets);
 }
 
@@ -44,18 +47,18 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
 
 /* One weight per channel broadcasts along the second dimension. */
 ST_BOXED(st__box_prelu) {
-  const st_tensor *self = args[0].u.tensor, *weight = args[1].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *weight = st__next_tensor(&args);
   st_op_scope c = {.status = check_prelu(self, weight)};
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < self->ndim; d++) sizes[d] = 1;
   if (self->ndim > 1) sizes[1] = weight->numel;
-  self = st__apply_attached(&c, self, self);
-  weight = st__apply_with(&c, ST_OP_reshape,
-                          st__apply_attached(&c, weight, weight),
-                          st__of_ints(sizes, args[0].u.tensor->ndim));
+  const st_tensor *x = st__apply_attached(&c, self, self);
+  weight = st__apply_reshape(&c, st__apply_attached(&c, weight, weight),
+                             self->ndim, sizes);
   const st_value choice[] = {
-    st__of_tensor(st__apply_with(&c, ST_OP_gt_Scalar, self, st__of_int(0))),
-    st__of_tensor(self),
-    st__of_tensor(st__apply2(&c, ST_OP_mul_Tensor, weight, self))};
+    st__of_tensor(st__apply_with(&c, ST_OP_gt_Scalar, x, st__of_int(0))),
+    st__of_tensor(x),
+    st__of_tensor(st__apply2(&c, ST_OP_mul_Tensor, weight, x))};
   return st__scope_return(&c, st__apply(&c, ST_OP_where_self, 3, choice), rets);
 }

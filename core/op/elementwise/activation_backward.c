@@ -23,11 +23,12 @@ st_status st__elu_backward_meta(st_run *r) {
 }
 
 st_status st__elu_backward_impl(st_run *r) {
+  const bool is_result = st__to_bool(&r->args[4], false);
   st_params k;
   ST_TRY(st__check_scalars(r));
   st__get_scalars(r, &k);
-  return st__run_kernel(r, st__to_bool(&r->args[4], false)
-                           ? ST_K_elu_result_backward : ST_K_elu_backward, &k);
+  return st__run_kernel(r, is_result ? ST_K_elu_result_backward
+                                     : ST_K_elu_backward, &k);
 }
 
 /* args: grad_output, self, negative_slope, self_is_result */
@@ -38,20 +39,20 @@ st_status st__leaky_relu_backward_meta(st_run *r) {
 
 /* args: grad_output, self, approximate */
 st_status st__gelu_backward_impl(st_run *r) {
-  const char *how = r->args[2].u.string;
-  if (strcmp(how, "none") == 0) {
+  const char *approximate = r->args[2].u.string;
+  if (strcmp(approximate, "none") == 0) {
     return st__run_kernel(r, ST_K_gelu_backward, NULL);
   }
-  if (strcmp(how, "tanh") == 0) {
+  if (strcmp(approximate, "tanh") == 0) {
     return st__run_kernel(r, ST_K_gelu_tanh_backward, NULL);
   }
   return st__fail(ST_BAD_VALUE, "approximate must be \"none\" or \"tanh\", "
-                  "not \"%s\"", how);
+                  "not \"%s\"", approximate);
 }
 
 /* args: grad_output, self, eps */
 st_status st__logit_backward_impl(st_run *r) {
-  const st_params k = {
-    .s = {st__scalar_float(st__to_float(&r->args[2], -1))}};
+  const double eps = st__to_float(&r->args[2], -1);
+  const st_params k = {.s = {st__scalar_float(eps)}};
   return st__run_kernel(r, ST_K_logit_backward, &k);
 }

@@ -130,21 +130,21 @@ st_status st__int_div_impl(st_run *r) {
   return st__run_kernel(r, r->row->kernel, &k);
 }
 
-/* The kernel for the argument rounding_mode; ST_K_NONE for an unknown mode. */
-static st_kernel_id division_kernel(const st_run *r) {
-  const st_value *mode = &r->args[2];
-  if (st__is_none(mode)) return ST_K_div;
-  if (strcmp(mode->u.string, "floor") == 0) return ST_K_div_floor;
-  if (strcmp(mode->u.string, "trunc") == 0) return ST_K_div_trunc;
+/* ST_K_NONE for an unknown mode. */
+static st_kernel_id division_kernel(const st_value *rounding_mode) {
+  if (st__is_none(rounding_mode)) return ST_K_div;
+  if (strcmp(rounding_mode->u.string, "floor") == 0) return ST_K_div_floor;
+  if (strcmp(rounding_mode->u.string, "trunc") == 0) return ST_K_div_trunc;
   return ST_K_NONE;
 }
 
 st_status st__div_mode_meta(st_run *r) {
-  const st_kernel_id kernel = division_kernel(r);
+  const st_value *rounding_mode = &r->args[2];
+  const st_kernel_id kernel = division_kernel(rounding_mode);
   st_inputs in;
   if (kernel == ST_K_NONE) {
     return st__fail(ST_BAD_VALUE, "rounding_mode must be none, \"trunc\" or "
-                    "\"floor\", not \"%s\"", r->args[2].u.string);
+                    "\"floor\", not \"%s\"", rounding_mode->u.string);
   }
   ST_TRY(st__get_inputs(r, &in));
   return st__build_pointwise(r, kernel == ST_K_div ? ST_ITER_BINARY_FLOAT
@@ -153,7 +153,7 @@ st_status st__div_mode_meta(st_run *r) {
 }
 
 st_status st__div_mode_impl(st_run *r) {
-  const st_kernel_id kernel = division_kernel(r);
+  const st_kernel_id kernel = division_kernel(&r->args[2]);
   const st_params k = {.s = {{0}}};
   st_loop loop;
   ST_TRY(st__find_kernel(kernel, r->it.common_dtype, &loop));
@@ -252,22 +252,22 @@ st_status st__ldexp_meta(st_run *r) {
 
 /* -- In-place variants with overloads ------------------------------------- */
 
-static st_status into_self(st_op_id id, const st_value *args,
+static st_status into_self(st_op_id id, st_value self, st_value other,
                            st_value *rets) {
-  const st_value all[] = {args[0], args[1], args[0]};
+  const st_value all[] = {self, other, self};
   return st__call(st__op_variant(id, ST_OUT), all, rets);
 }
 
 ST_BOXED(st__box_pow_) {
-  (void)call;
-  return into_self(args[1].tag == ST_TAG_TENSOR ? ST_OP_pow_Tensor_Tensor
-                                                : ST_OP_pow_Tensor_Scalar,
-                   args, rets);
+  const st_value self = *st__next(&args), exponent = *st__next(&args);
+  return into_self(exponent.tag == ST_TAG_TENSOR ? ST_OP_pow_Tensor_Tensor
+                                                 : ST_OP_pow_Tensor_Scalar,
+                   self, exponent, rets);
 }
 
 ST_BOXED(st__box_floor_divide_) {
-  (void)call;
-  return into_self(ST_OP_floor_divide, args, rets);
+  const st_value self = *st__next(&args), other = *st__next(&args);
+  return into_self(ST_OP_floor_divide, self, other, rets);
 }
 
 /* -- Angles in degrees ---------------------------------------------------- */
@@ -363,16 +363,15 @@ st_status st__frexp_impl(st_run *r) {
 /* -- Composite operators -------------------------------------------------- */
 
 ST_BOXED(st__box_positive) {
-  (void)call;
-  ST_TRY(refuse_bool(args[0].u.tensor));
-  return st__return_self(args, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  ST_TRY(refuse_bool(self));
+  return st__return_tensor(self, rets);
 }
 
 /* Returns a real tensor itself. */
 ST_BOXED(st__box_conj_physical) {
-  (void)call;
-  if (!st__is_complex(args[0].u.tensor->dtype)) {
-    return st__return_self(args, rets);
-  }
-  return st__invoke(ST_OP__conj_physical, 1, args, rets);
+  const st_tensor *self = st__to_tensor(args);
+  return st__is_complex(self->dtype)
+       ? st__invoke(ST_OP__conj_physical, 1, args, rets)
+       : st__return_tensor(self, rets);
 }

@@ -84,8 +84,9 @@ st_status st__clamp_impl(st_run *r) {
   if (r->row->kernel != ST_K_clamp) {
     return st__run_kernel(r, r->row->kernel, &k);
   }
-  if (st__is_none(&r->args[2])) return st__run_kernel(r, ST_K_clamp_min, &k);
-  if (!st__is_none(&r->args[1])) return st__run_kernel(r, ST_K_clamp, &k);
+  const st_value *min = &r->args[1], *max = &r->args[2];
+  if (st__is_none(max)) return st__run_kernel(r, ST_K_clamp_min, &k);
+  if (!st__is_none(min)) return st__run_kernel(r, ST_K_clamp, &k);
   k.s[0] = k.s[1];
   return st__run_kernel(r, ST_K_clamp_max, &k);
 }
@@ -208,11 +209,11 @@ st_status st__masked_fill_meta(st_run *r) {
 
 /* lerp.Scalar: the weight must be representable in the common dtype. */
 st_status st__lerp_meta(st_run *r) {
-  const st_scalar w = st__to_scalar(&r->args[2]);
+  const st_scalar weight = st__to_scalar(&r->args[2]);
   st_inputs in;
   ST_TRY(st__get_inputs(r, &in));
   ST_TRY(st__build_pointwise(r, ST_ITER_BINARY, &in, ST_DTYPE_NONE));
-  return st__check_scalar_fits(w, r->it.common_dtype);
+  return st__check_scalar_fits(weight, r->it.common_dtype);
 }
 
 /* -- nan_to_num, round, gelu ---------------------------------------------- */
@@ -229,11 +230,12 @@ static double largest(st_dtype d) {
 /* Defaults: 0 for NaN, the largest finite values of the dtype for infinities.
  */
 st_status st__nan_to_num_impl(st_run *r) {
+  const st_value *posinf = &r->args[2], *neginf = &r->args[3];
   const double max = largest(st__real_dtype(r->it.common_dtype));
   st_params k;
   st__get_scalars(r, &k);
-  if (st__is_none(&r->args[2])) k.s[1] = st__scalar_float(max);
-  if (st__is_none(&r->args[3])) k.s[2] = st__scalar_float(-max);
+  if (st__is_none(posinf)) k.s[1] = st__scalar_float(max);
+  if (st__is_none(neginf)) k.s[2] = st__scalar_float(-max);
   return st__run_kernel(r, ST_K_nan_to_num, &k);
 }
 
@@ -247,11 +249,15 @@ st_status st__round_decimals_impl(st_run *r) {
 }
 
 st_status st__gelu_impl(st_run *r) {
-  const char *how = r->args[1].u.string;
-  if (strcmp(how, "none") == 0) return st__run_kernel(r, ST_K_gelu, NULL);
-  if (strcmp(how, "tanh") == 0) return st__run_kernel(r, ST_K_gelu_tanh, NULL);
+  const char *approximate = r->args[1].u.string;
+  if (strcmp(approximate, "none") == 0) {
+    return st__run_kernel(r, ST_K_gelu, NULL);
+  }
+  if (strcmp(approximate, "tanh") == 0) {
+    return st__run_kernel(r, ST_K_gelu_tanh, NULL);
+  }
   return st__fail(ST_BAD_VALUE, "approximate must be \"none\" or \"tanh\", "
-                  "not \"%s\"", how);
+                  "not \"%s\"", approximate);
 }
 
 /* -- logit ---------------------------------------------------------------- */

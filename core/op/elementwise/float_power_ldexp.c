@@ -10,11 +10,6 @@ static bool is_complex_value(const st_value *v) {
                                  : v->tag == ST_TAG_COMPLEX;
 }
 
-static st_dtype power_dtype(const st_value *args) {
-  return is_complex_value(&args[0]) || is_complex_value(&args[1])
-       ? ST_COMPLEX128 : ST_FLOAT64;
-}
-
 /* v converted to dtype d. A scalar is stored in *s, which the result borrows.
  */
 static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
@@ -30,21 +25,24 @@ static st_value factor(st_op_scope *c, const st_value *v, st_dtype d,
 }
 
 ST_BOXED(st__box_float_power) {
-  const st_op_id id = args[0].tag != ST_TAG_TENSOR ? ST_OP_pow_Scalar
-                    : args[1].tag != ST_TAG_TENSOR ? ST_OP_pow_Tensor_Scalar
-                                                   : ST_OP_pow_Tensor_Tensor;
-  const st_dtype d = power_dtype(args);
+  const st_value *self = st__next(&args), *exponent = st__next(&args);
+  const st_op_id id = self->tag != ST_TAG_TENSOR ? ST_OP_pow_Scalar
+                    : exponent->tag != ST_TAG_TENSOR ? ST_OP_pow_Tensor_Scalar
+                                                     : ST_OP_pow_Tensor_Tensor;
+  const bool complex = is_complex_value(self) || is_complex_value(exponent);
+  const st_dtype d = complex ? ST_COMPLEX128 : ST_FLOAT64;
   st_op_scope c = {.n = 0};
   st_scalar s[2];
-  const st_value both[] = {factor(&c, &args[0], d, &s[0]),
-                           factor(&c, &args[1], d, &s[1])};
+  const st_value both[] = {factor(&c, self, d, &s[0]),
+                           factor(&c, exponent, d, &s[1])};
   return st__scope_return(&c, st__apply(&c, id, 2, both), rets);
 }
 
 static st_op_id float_power_of(const st_value *args) {
-  return args[0].tag != ST_TAG_TENSOR ? ST_OP_float_power_Scalar
-       : args[1].tag != ST_TAG_TENSOR ? ST_OP_float_power_Tensor_Scalar
-                                      : ST_OP_float_power_Tensor_Tensor;
+  const st_value *self = st__next(&args), *exponent = st__next(&args);
+  return self->tag != ST_TAG_TENSOR ? ST_OP_float_power_Scalar
+       : exponent->tag != ST_TAG_TENSOR ? ST_OP_float_power_Tensor_Scalar
+                                        : ST_OP_float_power_Tensor_Tensor;
 }
 
 ST_BOXED(st__box_float_power_out) {
@@ -58,8 +56,9 @@ ST_BOXED(st__box_float_power_) {
 /* -- ldexp ---------------------------------------------------------------- */
 
 static bool has_exact_kernel(const st_value *args) {
-  return st__is_integral(args[1].u.tensor->dtype) &&
-         st__is_floating(args[0].u.tensor->dtype);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  return st__is_integral(other->dtype) && st__is_floating(self->dtype);
 }
 
 /* Floats and integral exponents: calls this variant of _ldexp, which is
@@ -67,15 +66,16 @@ static bool has_exact_kernel(const st_value *args) {
  * output. */
 static st_status scaled(st_variant variant, const st_value *args,
                         st_value *rets) {
-  st_op_scope c = {.n = 0};
   if (has_exact_kernel(args)) {
     return st__call(st__op_variant(ST_OP__ldexp, variant), args, rets);
   }
-  const st_value power[] = {st__of_float(2), args[1]};
+  const st_value self = *st__next(&args), other = *st__next(&args);
+  const st_value out = variant == ST_OUT ? *st__next(&args) : st__none();
+  const st_value power[] = {st__of_float(2), other};
+  st_op_scope c = {.n = 0};
   const st_tensor *scale = st__apply(&c, ST_OP_pow_Scalar, 2, power);
   if (st__scope_ok(&c)) {
-    st_value all[3] = {args[0], st__of_tensor(scale)};
-    if (variant == ST_OUT) all[2] = args[2];
+    const st_value all[] = {self, st__of_tensor(scale), out};
     c.status = st__call(st__op_variant(ST_OP_mul_Tensor, variant), all, rets);
   }
   return st__scope_end(&c, 0, NULL, rets);

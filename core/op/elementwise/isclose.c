@@ -3,17 +3,17 @@
 
 #include "op/registry/composite.h"
 
-static st_status check_close(const st_value *args) {
-  const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
+static st_status check_close(const st_tensor *self, const st_tensor *other,
+                             double rtol, double atol) {
   if (self->dtype != other->dtype) {
     return st__fail(ST_BAD_DTYPE, "self and other must have the same dtype, "
                     "not %s and %s", st__dtype_name(self->dtype),
                     st__dtype_name(other->dtype));
   }
-  if (!(st__to_float(&args[2], 0) >= 0)) {
+  if (!(rtol >= 0)) {
     return st__fail(ST_BAD_VALUE, "rtol must not be negative");
   }
-  if (!(st__to_float(&args[3], 0) >= 0)) {
+  if (!(atol >= 0)) {
     return st__fail(ST_BAD_VALUE, "atol must not be negative");
   }
   return ST_OK;
@@ -21,38 +21,44 @@ static st_status check_close(const st_value *args) {
 
 /* |self - other| <= atol + |rtol * other|, and the left side is finite. */
 static st_tensor *within(st_op_scope *c, const st_tensor *self,
-                         const st_tensor *other, const st_value *args) {
+                         const st_tensor *other, st_value rtol,
+                         st_value atol) {
   const st_tensor *error = st__apply1(
     c, ST_OP_abs, st__apply2(c, ST_OP_sub_Tensor, self, other));
   const st_tensor *scaled = st__apply1(
-    c, ST_OP_abs, st__apply_with(c, ST_OP_mul_Scalar, other, args[2]));
-  const st_tensor *allowed = st__apply_with(c, ST_OP_add_Scalar, scaled,
-                                            args[3]);
+    c, ST_OP_abs, st__apply_with(c, ST_OP_mul_Scalar, other, rtol));
+  const st_tensor *allowed = st__apply_with(c, ST_OP_add_Scalar, scaled, atol);
   return st__apply2(c, ST_OP_logical_and,
                     st__apply1(c, ST_OP_isfinite, error),
                     st__apply2(c, ST_OP_le_Tensor, error, allowed));
 }
 
 ST_BOXED(st__box_isclose) {
-  const st_tensor *self = args[0].u.tensor, *other = args[1].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  const st_value rtol = *st__next(&args), atol = *st__next(&args);
+  const bool equal_nan = st__next_bool(&args);
+  const double relative = st__to_float(&rtol, 0);
+  const double absolute = st__to_float(&atol, 0);
   const st_dtype d = self->dtype;
   const bool inexact = st__is_floating(d) || st__is_complex(d);
-  st_op_scope c = {.status = check_close(args)};
+  st_op_scope c = {.status = check_close(self, other, relative, absolute)};
   st_tensor *close = st__apply2(&c, ST_OP_eq_Tensor, self, other);
-  if (args[4].u.i && inexact) {
+  if (equal_nan && inexact) {
     const st_tensor *both = st__apply2(&c, ST_OP_logical_and,
                                        st__apply1(&c, ST_OP_isnan, self),
                                        st__apply1(&c, ST_OP_isnan, other));
     st__apply_into(&c, ST_OP_logical_or, close, both);
   }
-  if (st__to_float(&args[2], 0) == 0 && st__to_float(&args[3], 0) == 0) {
+  if (relative == 0 && absolute == 0) {
     return st__scope_return(&c, close, rets);
   }
   if (!inexact) {
     self = st__apply_to(&c, self, st__default_dtype());
     other = st__apply_to(&c, other, st__default_dtype());
   }
-  st__apply_into(&c, ST_OP_logical_or, close, within(&c, self, other, args));
+  st__apply_into(&c, ST_OP_logical_or, close,
+                 within(&c, self, other, rtol, atol));
   return st__scope_return(&c, close, rets);
 }
 

@@ -8,27 +8,29 @@
 
 /* -- polygamma ------------------------------------------------------------ */
 
-/* args: n, self */
 st_status st__polygamma_meta(st_run *r) {
+  const st_value *args = r->args;
+  const int64_t n = st__next_int(&args);
   st_inputs in;
-  if (r->args[0].u.i < 0) {
+  if (n < 0) {
     return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
-                    (long long)r->args[0].u.i);
+                    (long long)n);
   }
   ST_TRY(st__get_inputs(r, &in));
   return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
 }
 
-/* args: self, n. The gradient needs the old self, so it is copied while
- * gradients are recorded. */
+/* The gradient needs the old self, so it is copied while gradients are
+ * recorded. */
 ST_BOXED(st__box_polygamma_) {
-  st_tensor *self = args[0].u.tensor;
+  st_tensor *self = st__next_tensor(&args);
+  const st_value n = *st__next(&args);
   st_op_scope c = {.n = 0};
   if (!st__tls().grad || !(self->keys & ST_AUTOGRAD_BITS)) {
-    const st_value swapped[] = {args[1], args[0], args[0]};
-    return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), swapped, rets);
+    const st_value all[] = {n, st__of_tensor(self), st__of_tensor(self)};
+    return st__call(st__op_variant(ST_OP_polygamma, ST_OUT), all, rets);
   }
-  const st_value given[] = {args[1],
+  const st_value given[] = {n,
                             st__of_tensor(st__apply1(&c, ST_OP_clone, self))};
   const st_tensor *value = st__scope_ok(&c)
                            ? st__apply(&c, ST_OP_polygamma, 2, given) : NULL;
@@ -47,16 +49,15 @@ static st_tensor *halves(st_op_scope *c, const st_tensor *self, int64_t p) {
   return st__apply(c, ST_OP_arange_start_step, 6, args);
 }
 
-/* args: self, p */
 ST_BOXED(st__box_mvlgamma) {
-  const int64_t p = args[1].u.i, last[] = {-1};
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t p = st__next_int(&args), last[] = {-1};
   const double log_pi = 1.14472988584940017414;
   st_op_scope c = {.n = 0};
   if (p < 1) {
     return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %lld",
                     (long long)p);
   }
-  const st_tensor *self = args[0].u.tensor;
   const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, self,
                                            st__of_int(-1));
   const st_tensor *each = st__apply1(
@@ -72,9 +73,10 @@ ST_BOXED(st__box_mvlgamma) {
 /* -- ndtr ----------------------------------------------------------------- */
 
 ST_BOXED(st__box_special_ndtr) {
+  const st_tensor *self = st__next_tensor(&args);
   const double sqrt_half = 0.70710678118654752440;
   st_op_scope c = {.n = 0};
-  const st_tensor *t = st__apply_with(&c, ST_OP_mul_Scalar, args[0].u.tensor,
+  const st_tensor *t = st__apply_with(&c, ST_OP_mul_Scalar, self,
                                       st__of_float(-sqrt_half));
   return st__scope_return(
     &c, st__apply_with(&c, ST_OP_mul_Scalar, st__apply1(&c, ST_OP_erfc, t),

@@ -45,76 +45,75 @@ static bool is_complex(const st_tensor *t) {
 }
 
 ST_BOXED(st__box_conj_view) {
-  if (is_complex(st__self_of(args))) {
-    return flip(st__self_of(args), conj_bit, rets);
-  }
+  const st_tensor *self = st__next_tensor(&args);
+  if (is_complex(self)) return flip(self, conj_bit, rets);
   return st__fail(ST_BAD_DTYPE, "needs a complex tensor, got %s",
-                  st__dtype_name(st__self_of(args)->dtype));
+                  st__dtype_name(self->dtype));
 }
 
 ST_BOXED(st__box_neg_view) {
-  if (st__self_of(args)->dtype != ST_BOOL) {
-    return flip(st__self_of(args), neg_bit, rets);
-  }
+  const st_tensor *self = st__next_tensor(&args);
+  if (self->dtype != ST_BOOL) return flip(self, neg_bit, rets);
   return st__fail(ST_BAD_DTYPE, "not supported for bool tensors");
 }
 
 ST_BOXED(st__box_conj) {
-  return is_complex(st__self_of(args)) ? st__invoke(ST_OP__conj, 1, args, rets)
-                                       : st__return_self(args, rets);
+  const st_tensor *self = st__to_tensor(args);
+  return is_complex(self) ? st__invoke(ST_OP__conj, 1, args, rets)
+                          : st__return_tensor(self, rets);
 }
 
 /* A 0-dim tensor is its own transpose, as for mT. */
-static st_status transpose_conj(const st_value *args, st_value *rets) {
-  const st_value swap[] = {args[0], st__of_int(-2), st__of_int(-1)};
+static st_status transpose_conj(const st_tensor *t, st_value *ret) {
+  const st_value swap[] = {st__of_tensor(t), st__of_int(-2), st__of_int(-1)};
   st_op_scope c = {.n = 0};
-  st_tensor *t = st__to_tensor(&args[0]);
   if (t->ndim > 0) t = st__apply(&c, ST_OP_transpose_int, 3, swap);
-  return st__scope_return(&c, st__apply1(&c, ST_OP_conj, t), rets);
+  return st__scope_return(&c, st__apply1(&c, ST_OP_conj, t), ret);
 }
 
 ST_BOXED(st__box_adjoint) {
-  if (st__self_of(args)->ndim != 1) return transpose_conj(args, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  if (self->ndim != 1) return transpose_conj(self, rets);
   return st__fail(ST_BAD_SHAPE, "self must be a matrix or a batch of "
-                  "matrices, its shape is %s",
-                  ST_SHAPE_TEXT(st__self_of(args)));
+                  "matrices, its shape is %s", ST_SHAPE_TEXT(self));
 }
 
 ST_BOXED(st__box_matrix_H) {
-  const int ndim = st__self_of(args)->ndim;
-  if (ndim == 2 || ndim == 0) return transpose_conj(args, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  if (self->ndim == 2 || self->ndim == 0) return transpose_conj(self, rets);
   return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s; use "
-                  "mH for a batch of matrices",
-                  ST_SHAPE_TEXT(st__self_of(args)));
+                  "mH for a batch of matrices", ST_SHAPE_TEXT(self));
 }
 
 /* -- Predicates ----------------------------------------------------------- */
 
 ST_BOXED(st__box_is_conj) {
-  rets[0] = st__of_bool(st__is_conj(st__self_of(args)));
+  rets[0] = st__of_bool(st__is_conj(st__next_tensor(&args)));
   return ST_OK;
 }
 
 ST_BOXED(st__box_is_neg) {
-  rets[0] = st__of_bool(st__is_neg(st__self_of(args)));
+  rets[0] = st__of_bool(st__is_neg(st__next_tensor(&args)));
   return ST_OK;
 }
 
 ST_BOXED(st__box_is_zerotensor) {
-  rets[0] = st__of_bool(st__is_zero(st__self_of(args)));
+  rets[0] = st__of_bool(st__is_zero(st__next_tensor(&args)));
   return ST_OK;
 }
 
 /* -- Resolving ------------------------------------------------------------ */
 
 ST_BOXED(st__box_resolve_conj) {
-  return st__is_conj(st__self_of(args)) ? st__invoke(ST_OP_clone, 1, args, rets)
-                                        : st__return_self(args, rets);
+  const st_tensor *self = st__to_tensor(args);
+  return st__is_conj(self) ? st__invoke(ST_OP_clone, 1, args, rets)
+                           : st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_resolve_neg) {
-  return st__is_neg(st__self_of(args)) ? st__invoke(ST_OP_clone, 1, args, rets)
-                                       : st__return_self(args, rets);
+  const st_tensor *self = st__to_tensor(args);
+  return st__is_neg(self) ? st__invoke(ST_OP_clone, 1, args, rets)
+                          : st__return_tensor(self, rets);
 }
 
 static st_status expand_zero(const st_tensor *t, st_tensor **out) {
@@ -213,15 +212,19 @@ static st_status resize(const resolved_args *l, int i) {
     : st__tensor_resize(given, made->ndim, made->sizes, ST_FORMAT_CONTIGUOUS);
 }
 
-static st_status copy_back(const resolved_args *l, int i) {
-  const st_value args[] = {l->given[i], l->args[i]};
+static st_status call_copy(const st_tensor *self, const st_tensor *src) {
+  const st_value args[] = {st__of_tensor(self), st__of_tensor(src)};
   st_value ret;
-  if (!st__is_privateuse(args[0].u.tensor)) {
-    return st__copy_unchecked(args[0].u.tensor, args[1].u.tensor);
-  }
   ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
   st__value_clear(&ret);
   return ST_OK;
+}
+
+static st_status copy_back(const resolved_args *l, int i) {
+  st_tensor *given = l->given[i].u.tensor;
+  const st_tensor *made = l->args[i].u.tensor;
+  return st__is_privateuse(given) ? call_copy(given, made)
+                                  : st__copy_unchecked(given, made);
 }
 
 /* In the results, replaces the resolved tensor by the argument. */
@@ -313,14 +316,6 @@ static st_status copy_to_cpu(const st_tensor *t, st_tensor **out) {
   return status;
 }
 
-static st_status call_copy(const st_tensor *self, const st_tensor *src) {
-  const st_value args[] = {st__of_tensor(self), st__of_tensor(src)};
-  st_value ret;
-  ST_TRY(st__invoke(ST_OP_copy_, 2, args, &ret));
-  st__value_clear(&ret);
-  return ST_OK;
-}
-
 /* Computes the bytes of self on the CPU, from src, and copies them to self. */
 static st_status copy_from_cpu(const st_tensor *self, const st_tensor *src) {
   st_tensor *bytes = NULL, *lazy = NULL, *plain = NULL;
@@ -343,21 +338,22 @@ fail:
  * extension device need not, so it gets plain tensors. */
 static st_status copy_lazy(const st_call *call, const st_value *args,
                            st_value *rets) {
-  const st_tensor *self = st__self_of(args), *src = st__to_tensor(&args[1]);
+  const st_value *next = args;
+  const st_tensor *self = st__next_tensor(&next), *src = st__next_tensor(&next);
   st_tensor *here = NULL;
   if (!st__is_privateuse(self) && !st__is_privateuse(src)) {
     return redispatch_below(call, conj_bit, args, rets);
   }
   if (!st__is_privateuse(src)) {
     ST_TRY(copy_from_cpu(self, src));
-    return st__return_self(args, rets);
+    return st__return_tensor(self, rets);
   }
   ST_TRY(copy_to_cpu(src, &here));
   const st_status status = st__is_privateuse(self) ? copy_from_cpu(self, here)
                                                   : call_copy(self, here);
   st__tensor_release(&here);
   ST_TRY(status);
-  return st__return_self(args, rets);
+  return st__return_tensor(self, rets);
 }
 
 /* -- Registration --------------------------------------------------------- */

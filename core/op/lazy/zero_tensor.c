@@ -10,11 +10,11 @@
 /* -- Factory -------------------------------------------------------------- */
 
 ST_BOXED(st__box_efficientzerotensor) {
+  const st_ints size = st__next_ints(&args);
   st_options o = {st__default_dtype(), ST_DEVICE_CPU};
   st_tensor *t = NULL;
-  ST_TRY(st__read_options(args + 1, &o));
-  ST_TRY(st__tensor_zero(o.device, o.dtype, (int)args[0].len, args[0].u.ints,
-                         &t));
+  ST_TRY(st__read_options(args, &o));
+  ST_TRY(st__tensor_zero(o.device, o.dtype, (int)size.n, size.p, &t));
   rets[0] = st__of_tensor(t);
   return ST_OK;
 }
@@ -59,8 +59,8 @@ fail:
 
 /* The device of a result of two tensors, or of a tensor and a scalar. */
 static st_device device_of(const st_value *args) {
-  const st_device self = args[0].u.tensor->device;
-  const st_tensor *other = st__to_tensor(&args[1]);
+  const st_device self = st__next_tensor(&args)->device;
+  const st_tensor *other = st__next_tensor(&args);
   return other && other->device > self ? other->device : self;
 }
 
@@ -105,7 +105,10 @@ static st_tensor *copy_term(st_op_scope *c, const st_tensor *term,
 
 static st_status run_sum(const st_call *call, const st_value *args,
                          st_value *rets) {
-  const st_tensor *self = st__self_of(args), *other = st__to_tensor(&args[1]);
+  const st_value *next = args;
+  const st_tensor *self = st__next_tensor(&next);
+  const st_tensor *other = st__next_tensor(&next);
+  const st_value *alpha = st__next(&next);
   const bool is_sub = st__op(ST_OP_sub_Tensor) == call->op;
   st_op_scope c = {.n = 0};
   st_tensor *like = NULL;
@@ -118,8 +121,8 @@ static st_status run_sum(const st_call *call, const st_value *args,
   ST_TRY(result_on_meta(call, args, &like));
   st_tensor *sum = copy_term(&c, st__is_zero(self) ? other : self, like);
   if (st__is_zero(self)) {
-    if (!is_one(&args[2])) {
-      sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, args[2]);
+    if (!is_one(alpha)) {
+      sum = st__apply_with(&c, ST_OP_mul_Scalar, sum, *alpha);
       sum = st__apply_to(&c, sum, like->dtype); /* bool * int: int */
     }
     if (is_sub) sum = st__apply1(&c, ST_OP_neg, sum);
