@@ -48,6 +48,8 @@ int st_op_nrets(const st_op *op) {
   return s ? s->nrets : 0;
 }
 
+uint64_t st_registry_epoch(void) { return st__registry_epoch(); }
+
 const st_arg *st_op_arg(const st_op *op, int i) {
   const st_schema *s = st__op_schema(op);
   return s && i >= 0 && i < s->nargs ? &s->args[i] : NULL;
@@ -80,6 +82,12 @@ st_status st_call_declared(const st_op *op, const char *declared, int n,
                            const st_value *args, st_value *rets) {
   ST_TRY(check_op(op));
   return st__call_checked(op, declared, n, args, rets);
+}
+
+st_status st_call_converted(const st_op *op, const char *declared,
+                            const st_value *args, st_value *rets) {
+  ST_TRY(st__limits_check());
+  return st__call_converted(op, declared, args, rets);
 }
 
 st_status st_redispatch(const st_op *op, st_keyset keys, const st_value *args,

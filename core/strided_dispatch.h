@@ -17,6 +17,10 @@ ST_API const char *st_op_name(const st_op *op);
 ST_API const char *st_op_overload_name(const st_op *op);
 ST_API const char *st_op_schema(const st_op *op); /* canonical text */
 ST_API const char *st_op_doc(const st_op *op);
+/* A number that increases whenever a definition, kernel or fallback of any
+ * operator is replaced or removed. Schemas read before are valid while it
+ * stays the same. */
+ST_API uint64_t st_registry_epoch(void);
 ST_API int st_op_nargs(const st_op *op);
 ST_API int st_op_nrets(const st_op *op);
 /* Argument or result i; NULL if out of range. The arguments form an array, and
@@ -52,6 +56,10 @@ ST_API st_status st_call_for_key(const st_op *op, const char *key,
 ST_API st_status st_call_declared(const st_op *op, const char *declared,
                                   int n, const st_value *args,
                                   st_value *rets);
+/* Like st_call_declared, for all arguments of the schema `declared`, which the
+ * caller has converted to its types; they are not checked again. */
+ST_API st_status st_call_converted(const st_op *op, const char *declared,
+                                   const st_value *args, st_value *rets);
 ST_API st_status st_redispatch_declared(const st_op *op,
                                         const char *declared,
                                         st_keyset keys, const st_value *args,

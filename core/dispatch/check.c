@@ -189,6 +189,14 @@ st_status st__call_checked(const st_op *op, const char *declared, int n,
                          : st__add_error_context(op, status);
 }
 
+st_status st__call_converted(const st_op *op, const char *declared,
+                             const st_value *args, st_value *rets) {
+  const st_schema *s;
+  const st_status status = declared_schema(op, declared, &s);
+  return status == ST_OK ? st__call_boxed(op, s, args, rets)
+                         : st__add_error_context(op, status);
+}
+
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets) {
   st_value all[ST_MAX_ARGS];

@@ -170,6 +170,9 @@ st_status st__call_for_key(const st_op *op, const st_schema *s, st_key key,
 /* st__call_boxed with n unchecked arguments. declared: as in st__check_args. */
 st_status st__call_checked(const st_op *op, const char *declared, int n,
                            const st_value *args, st_value *rets);
+/* st__call_boxed with all arguments, whose types are right. */
+st_status st__call_converted(const st_op *op, const char *declared,
+                             const st_value *args, st_value *rets);
 /* st__call with the schema's defaults for the missing trailing arguments. */
 st_status st__call_n(const st_op *op, int n, const st_value *args,
                      st_value *rets);

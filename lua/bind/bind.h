@@ -155,6 +155,9 @@ typedef struct st__state {
   const luaL_Reg *lists[ST_FUNCTION_LISTS]; /* of the binding's functions */
   int nlists;
   int objects_ref;               /* operator objects, a weak table */
+  bool has_shortcuts;            /* Note [Cached resolutions] */
+  const char *out_key;           /* the string "out", which out_ref keeps */
+  int out_ref;
   int operators_ref;             /* methods of operator objects */
   bool has_error, has_deferred, is_closed, has_retry;
   bool is_strict;                /* libraries may not replace registrations */
@@ -184,6 +187,7 @@ typedef struct st__state {
 
 /* The userdata of a tensor. */
 typedef struct st__tensor_ud {
+  const void *kind;            /* identifies it: st__to_tensor */
   st_tensor *t;                /* owned; NULL once freed */
   struct st__tensor_ud *prev, *next; /* in the scope's list, or NULL */
   int64_t charged;             /* bytes: Note [Pacing the collector] */
@@ -250,7 +254,8 @@ typedef struct st__entry {
 st__entry st__enter(st__state *h, lua_State *L);
 void st__leave(st__state *h, const st__entry *e);
 
-typedef enum st__request_kind { ST_REQUEST_CALL, ST_REQUEST_REDISPATCH,
+typedef enum st__request_kind { ST_REQUEST_CALL, ST_REQUEST_CONVERTED,
+                                ST_REQUEST_REDISPATCH,
                                ST_REQUEST_KEY,
                        ST_REQUEST_EXPLAIN, ST_REQUEST_PLANS } st__request_kind;
 

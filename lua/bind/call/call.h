@@ -99,6 +99,7 @@ typedef struct st__packet {
   bool is_overload;     /* a single overload, not a packet */
   const st_op **ops;    /* owned; &only for a single overload */
   const st_op *only;
+  struct st__resolution_cache *cache; /* owned; NULL: empty */
   char name[];          /* "aten::add", with an overload "aten::add.Tensor" */
 } st__packet;
 
@@ -109,6 +110,14 @@ bool st__resolve(st__frame *f, const st__packet *p);
 bool st__match_overload(st__frame *f, const st_op *op);
 /* Raises an error that says why st__resolve failed, with calls that fit. */
 void st__raise_mismatch(st__frame *f, const st__packet *p);
+
+/* -- resolution_cache.c ---------------------------------------------------- */
+
+/* Like st__resolve_frame, but uses and fills the packet's cache: Note [Cached
+ * resolutions]. */
+void st__resolve_cached(st__state *h, lua_State *L, st__packet *p, int first,
+                        st__frame *f);
+void st__free_resolutions(st__packet *p);
 
 /* -- call_advice.c --------------------------------------------------------- */
 

@@ -288,26 +288,34 @@ static int call_tensor(st__frame *f, st__request *req) {
   return 1;
 }
 
-/* No result, or one value that owns no memory. */
+/* No result, or one value that owns no memory but the parts of a complex
+ * scalar, which are released before Lua could raise an error. */
 static int call_plain(st__frame *f, st__request *req) {
   st_value v;
   req->rets = &v;
   const st_status status = st__run_frame(f, req);
   if (status != ST_OK) return st__raise(f->h, f->L, status);
-  if (f->nrets == 1) st__push_value(f->h, f->L, f->rets, &v); /* [+0|1] */
-  return f->nrets;
+  if (f->nrets == 0) return 0;
+  if (v.tag == ST_TAG_COMPLEX) {
+    st_scalar s = {ST_SCALAR_COMPLEX, {.c = {v.u.pair[0], v.u.pair[1]}}};
+    st_value_clear(&v);
+    st__push_scalar(f->h, f->L, s);                           /* [+1] */
+  } else {
+    st__push_value(f->h, f->L, f->rets, &v);                  /* [+1] */
+  }
+  return 1;
 }
 
 /* -- Calls ---------------------------------------------------------------- */
 
-/* True if a result may own memory. */
+/* True if a result may own memory other than the parts of a complex scalar. */
 static bool may_own(const st_arg *ret) {
   if (ret->list) return true;
   switch (ret->type) {
     case ST_TYPE_INT: case ST_TYPE_FLOAT: case ST_TYPE_BOOL:
     case ST_TYPE_DIM: case ST_TYPE_INDEX: case ST_TYPE_END:
     case ST_TYPE_DTYPE: case ST_TYPE_LAYOUT: case ST_TYPE_FORMAT:
-    case ST_TYPE_DEVICE:
+    case ST_TYPE_DEVICE: case ST_TYPE_SCALAR: case ST_TYPE_COMPLEX:
       return false;
     default: return true;
   }
@@ -373,10 +381,10 @@ int st__return_frame(st__frame *f, st__request *req) {
 int st__call(st__state *h, lua_State *L, st__packet *p, int first,
              bool is_method) {
   st__frame f;
-  st__request req = {.kind = ST_REQUEST_CALL};
+  st__request req = {.kind = ST_REQUEST_CONVERTED};
   f.is_method = is_method;
   f.is_complete = false;
-  st__resolve_frame(h, L, p, first, &f);
+  st__resolve_cached(h, L, p, first, &f);
   return st__return_frame(&f, &req);
 }
 

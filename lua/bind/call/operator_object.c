@@ -78,6 +78,7 @@ static int packet_gc(lua_State *L) {
   packet *p = st__testudata(st__state_of(L), L, 1, ST_UD_OPERATOR);
   if (!p) return 0;
   if (!p->is_overload) free(p->ops);
+  st__free_resolutions(p);
   p->ops = NULL;
   p->n = 0;
   return 0;
@@ -380,6 +381,9 @@ static const luaL_Reg metamethods[] = {
 void st__open_operator(st__state *h, lua_State *L) {
   st__set_functions(h, L, functions);
   h->objects_ref = st__new_weak_table(L);
+  lua_pushliteral(L, "out");                   /* [+1] */
+  h->out_key = lua_tostring(L, -1);
+  h->out_ref = luaL_ref(L, LUA_REGISTRYINDEX); /* [-1] */
   st__push_meta(h, L, ST_UD_OPERATOR);         /* [+1] */
   st__set_functions(h, L, metamethods);
   lua_pushlightuserdata(L, h);                 /* [+1] */

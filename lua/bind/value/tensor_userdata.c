@@ -9,9 +9,15 @@
 
 /* -- Userdata ------------------------------------------------------------- */
 
+/* Called for each argument of each call. Only a full userdata has a length, and
+ * no other userdata of this size begins with this address. */
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx) {
-  const st__tensor_ud *ud = st__testudata(h, L, idx, ST_UD_TENSOR);
-  return ud ? ud->t : NULL;
+  const st__tensor_ud *ud = lua_touserdata(L, idx);
+  if (!ud || lua_objlen(L, idx) != sizeof *ud ||
+      ud->kind != &h->meta[ST_UD_TENSOR]) {
+    return NULL;
+  }
+  return ud->t;
 }
 
 st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
@@ -34,6 +40,7 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
 
 st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
   st__tensor_ud *ud = st__newudata(h, L, ST_UD_TENSOR, sizeof *ud); /* [+1] */
+  ud->kind = &h->meta[ST_UD_TENSOR];
   if (h->scope && st__owns_fiber(h)) st__scope_enter(h->scope, ud);
   return ud;
 }

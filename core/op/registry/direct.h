@@ -1,0 +1,18 @@
+/* Small pointwise calls without an iterator: Note [Direct calls].
+ */
+#ifndef ST_OP_REGISTRY_DIRECT_H
+#define ST_OP_REGISTRY_DIRECT_H
+
+#include "op/elementwise/pointwise.h"
+#include "op/registry/register.h"
+
+/* The number of tensor inputs of a row's variant whose calls may be direct, 0
+ * for any other. */
+int st__direct_inputs(const st_op_row *row, const st_schema *s,
+                      st_variant variant);
+/* Runs the call and sets rets[0] and *status; false, with nothing done, if the
+ * usual path has to run it. */
+bool st__direct_call(const st_structured_ctx *ctx, const st_value *args,
+                     st_value *rets, st_status *status);
+
+#endif

@@ -1,0 +1,124 @@
+--- Cached overload resolutions: a call with the same types of arguments selects
+-- the same overload, until operators are redefined.
+-- axes: lua
+
+local st = require "strided"
+local raises = require("spec.support.tensors").raises
+
+local x = st.tensor {1, 2}
+
+--- A library whose operator f has overloads that return their names' lengths.
+local function define(schemas)
+  local lib = st.library "cachespec"
+  for _, schema in ipairs(schemas) do
+    local overload = schema:match "^f%.(%w+)"
+    lib:def(schema .. " -> int", function() return #overload end)
+  end
+  return lib
+end
+
+describe("A cached resolution", function()
+  local lib
+
+  after_each(function() if lib then lib:close() end end)
+
+  it("tells integral numbers, other numbers and booleans apart", function()
+    lib = define {"f.i(Tensor x, int n)", "f.bb(Tensor x, bool n)",
+                  "f.sss(Tensor x, float n)", "f.tttt(Tensor x, Tensor n)"}
+    local f = st.ops.cachespec.f
+    for _ = 1, 3 do
+      assert.same({1, 2, 3, 4}, {f(x, 1), f(x, true), f(x, 1.5), f(x, x)})
+      assert.same({1, 3}, {f(x, -0.0), f(x, st.float(2))})
+    end
+  end)
+
+  it("tells 0 from the numbers of dimensions", function()
+    for _ = 1, 3 do
+      assert.equal(2, x:max(1):item())
+      assert.same({1, 2}, x:max(0):totable())
+      assert.equal(2, x:max(-1):item())
+    end
+  end)
+
+  it("counts the arguments", function()
+    lib = define {"f.a(Tensor x)", "f.bb(Tensor x, int n)",
+                  "f.ccc(Tensor x, int n, int m)"}
+    local f = st.ops.cachespec.f
+    for _ = 1, 3 do
+      assert.same({1, 2, 3}, {f(x), f(x, 1), f(x, 1, 2)})
+      assert.same({1, 2}, {f(x, nil), f(x, {n = 5})})
+      raises({"f: ", "at most 3"}, function() f(x, 1, 2, 3) end)
+    end
+  end)
+
+  it("ends with the definition that it selected", function()
+    lib = define {"f.a(Tensor x, int n)"}
+    local f = st.ops.cachespec.f
+    assert.same({1, 1}, {f(x, 1), f(x, 2)})
+    lib:close()
+    raises({"there is no such operator"}, function() f(x, 1) end)
+    lib = define {"f.a(Tensor x, int n, int m=3)"}
+    assert.same({1, 1}, {f(x, 1), f(x, 1, 2)})
+    lib:close()
+    lib = define {"f.a(Tensor x, Scalar n)"}
+    assert.equal(1, f(x, 2.5))
+  end)
+
+  it("ends when an overload before it is defined again", function()
+    -- names of their own, whose order no other row has set
+    lib = define {"f.q(Tensor x, int n)", "f.rr(Tensor x, Scalar n)"}
+    local first = st.ops.cachespec.f
+    assert.equal(1, first(x, 1))
+    lib:close()
+    lib = st.library "cachespec"
+    lib:def("f.rr(Tensor x, Scalar n) -> int", function() return 2 end)
+    assert.same({2, 2}, {first(x, 1), first(x, 1)})
+    lib:def("f.q(Tensor x, int n) -> int", function() return 1 end)
+    assert.same({1, 1}, {first(x, 1), first(x, 1)})
+  end)
+
+  it("keeps out= and other keywords apart", function()
+    local r, s = st.zeros(2), st.zeros(2)
+    for _ = 1, 3 do
+      assert.equal(r, st.add(x, x, {out = r}))
+      assert.equal(s, st.add(x, x, {out = s, alpha = 2}))
+      assert.same({2, 4}, r:totable())
+      assert.same({3, 6}, s:totable())
+      raises({"has no argument 'no'"},
+             function() st.add(x, x, {out = r, no = 1}) end)
+      raises({"has no argument 'no'"}, function() st.add(x, x, {no = r}) end)
+      raises({"out"}, function() st.add(x, x, {out = 1}) end)
+    end
+  end)
+
+  it("converts lists of numbers and indices", function()
+    local m = st.arange(6):view(2, 3)
+    for _ = 1, 3 do
+      assert.same({3, 2}, m:permute(2, 1).shape)
+      assert.same({3, 2}, m:transpose(1, -1).shape)
+      assert.same({2, 3}, st.zeros(2, 3).shape)
+      assert.same({4}, st.zeros(4).shape)
+      assert.equal(6, st.ones(1, 6):numel())
+      raises({"dimensions count from 1"}, function() m:transpose(0, 1) end)
+      raises({"dim", "count from 1"}, function() m:permute(0, 1) end)
+    end
+  end)
+
+  it("is not one of the method where the function has another order", function()
+    local rows = {{st.where, x:gt(1), x, -x}}
+    for _ = 1, 3 do
+      assert.same({-1, 2}, rows[1][1](rows[1][2], x, -x):totable())
+      assert.same({-1, 2}, x:where(x:gt(1), -x):totable())
+      assert.same({1, -2}, (-x):where(x:gt(1), x):totable())
+    end
+  end)
+
+  it("holds no tensor", function()
+    local weak = setmetatable({st.ones(3)}, {__mode = "v"})
+    st.add(weak[1], weak[1])
+    st.add(weak[1], 2)
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(weak[1])
+  end)
+end)
