@@ -16,15 +16,14 @@ static int count_args(const st_run *r) {
   return r->variant == ST_OUT ? n - r->nouts : n;
 }
 
-static bool is_scalar_operand(const st_arg *arg) {
+bool st__is_scalar_operand(const st_arg *arg) {
   return arg->type == ST_TYPE_SCALAR &&
          (strcmp(arg->name, "other") == 0 || strcmp(arg->name, "self") == 0 ||
           strcmp(arg->name, "exponent") == 0);
 }
 
-/* The widest dtype of the scalar's kind, which stores it without rounding. */
-static st_dtype widest(st_scalar s) {
-  switch (s.kind) {
+st_dtype st__widest_dtype(st_scalar_kind kind) {
+  switch (kind) {
     case ST_SCALAR_BOOL: return ST_BOOL;
     case ST_SCALAR_INT: return ST_INT64;
     case ST_SCALAR_FLOAT: return ST_FLOAT64;
@@ -34,7 +33,8 @@ static st_dtype widest(st_scalar s) {
 
 st_status st__add_scalar(st_inputs *in, st_scalar s) {
   ST_ASSERT(in->n < ST_MAX_INPUTS);
-  ST_TRY(st__tensor_from_scalar(s, widest(s), true, &in->t[in->n]));
+  ST_TRY(st__tensor_from_scalar(s, st__widest_dtype(s.kind), true,
+                                &in->t[in->n]));
   in->casts[in->n] = false;
   in->borrowed[in->n++] = false;
   return ST_OK;
@@ -62,7 +62,7 @@ st_status st__get_inputs(const st_run *r, st_inputs *in) {
     st_tensor *t = st__arg_tensor(r, i);
     if (t) {
       add_tensor(in, t);
-    } else if (is_scalar_operand(&args[i])) {
+    } else if (st__is_scalar_operand(&args[i])) {
       const st_status status = st__add_scalar(in, st__to_scalar(&r->args[i]));
       if (status != ST_OK) return st__release_inputs(in), status;
     }
@@ -133,7 +133,7 @@ void st__get_scalars(const st_run *r, st_params *k) {
   memset(k, 0, sizeof *k);
   for (int i = 0; i < n; i++) {
     if (args[i].type == ST_TYPE_TENSOR || args[i].type == ST_TYPE_STRING ||
-        is_scalar_operand(&args[i])) {
+        st__is_scalar_operand(&args[i])) {
       continue;
     }
     ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
@@ -147,7 +147,7 @@ st_status st__check_scalars(const st_run *r) {
   const int n = count_args(r);
   for (int i = 0; i < n; i++) {
     if (args[i].type == ST_TYPE_SCALAR && is_scalar(&r->args[i]) &&
-        !is_scalar_operand(&args[i])) {
+        !st__is_scalar_operand(&args[i])) {
       ST_TRY(st__check_scalar_arg(r, i, r->it.common_dtype));
     }
   }

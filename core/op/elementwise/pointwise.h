@@ -22,6 +22,10 @@ typedef struct st_inputs {
   int n;
 } st_inputs;
 
+/* True for a Scalar argument that is an operand. */
+bool st__is_scalar_operand(const st_arg *arg);
+/* The widest dtype of a scalar's kind, which stores it without rounding. */
+st_dtype st__widest_dtype(st_scalar_kind kind);
 /* The operands of the run, which the caller releases. A failure releases them.
  */
 st_status st__get_inputs(const st_run *r, st_inputs *in);

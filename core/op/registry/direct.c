@@ -177,9 +177,12 @@ static void run(st_loop loop, st_tensor *out, const st_value *args, int n,
 
 /* True if the kernel's result for these operands is that of the operator. */
 static bool is_exact(const st_op_row *row, const st_value *args, int n,
-                     st_dtype d) {
-  if (has_alpha(row)) {
-    return args[n].tag == ST_TAG_INT && args[n].u.i == 1 && d != ST_BOOL;
+                     const operands *o) {
+  const st_dtype d = o->like->dtype;
+  if (has_alpha(row)) { /* alpha must be 1, and sub refuses bool */
+    const st_value *alpha = &args[n];
+    return alpha->tag == ST_TAG_INT && alpha->u.i == 1 && d != ST_BOOL &&
+           (o->number < 0 || number_dtype(&args[o->number]) != ST_BOOL);
   }
   return !(row->iter_flags & ST_ITER_INT_TO_FLOAT) ||
          category(d) >= ST_SCALAR_FLOAT;
@@ -196,7 +199,7 @@ bool st__direct_call(const st_structured_ctx *ctx, const st_value *args,
   const st_loop loop = st__kernel(row->kernel, d);
   if (!loop || o.like->numel == 0 ||
       o.like->numel > st__kernel_grain(row->kernel) ||
-      !is_exact(row, args, n, d) || !st__stack_is_large()) {
+      !is_exact(row, args, n, &o) || !st__stack_is_large()) {
     return false;
   }
   st_tensor *out;

@@ -10,6 +10,7 @@
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
 #include "op/registry/composite.h"
+#include "op/registry/direct.h"
 
 /* -- The table ------------------------------------------------------------ */
 
@@ -195,9 +196,10 @@ static st_status register_variant(int id, st_variant variant,
   st_structured_ctx *ctx = contexts[id][variant];
   const int base = find_base(op), snapshot_arg = st__snapshot_arg(op);
   ctx[0] = (st_structured_ctx){row, variant, ST_DEVICE_CPU, base, snapshot_arg,
-                               NULL};
+                               st__direct_inputs(row, st__op_schema(op),
+                                                 variant), NULL};
   ctx[1] = (st_structured_ctx){row, variant, ST_DEVICE_META, base, snapshot_arg,
-                               NULL};
+                               0, NULL};
   return register_kernels(row, st__op_full_name(op), ctx);
 }
 

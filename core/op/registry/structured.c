@@ -5,6 +5,7 @@
 #include "op/registry/op.h"
 
 #include "iter/dry_run.h"
+#include "op/registry/direct.h"
 #include "op/registry/register.h"
 
 /* -- Geometry of out= arguments ------------------------------------------- */
@@ -405,10 +406,12 @@ static void release(st_run *r) {
 
 st_status st__structured(const st_call *call, const st_value *args,
                          st_value *rets) {
+  const st_structured_ctx *ctx = call->ctx;
   st_run r;
+  st_status status;
+  if (ctx->direct && st__direct_call(ctx, args, rets, &status)) return status;
   init_run(&r, call, args);
-  const st_status status = r.variant == ST_OUT ? run_out(&r, rets)
-                                               : run(&r, rets);
+  status = r.variant == ST_OUT ? run_out(&r, rets) : run(&r, rets);
   release(&r);
   return status;
 }

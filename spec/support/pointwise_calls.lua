@@ -1,0 +1,105 @@
+--- Calls pointwise operators with random small operands, twice each, and prints
+-- what they return. The same seed makes the same calls:
+--
+--     lua spec/support/pointwise_calls.lua SEED CALLS
+
+local st = require "strided"
+
+local unpack = rawget(_G, "unpack") or table.unpack
+local DTYPES = {"bool", "uint8", "int32", "int64", "float16", "bfloat16",
+                "float32", "float64", "complex64", "complex128"}
+local SHAPES = {{}, {1}, {3}, {0}, {2, 3}, {1, 3}, {3, 1}, {4, 1}, {5, 7}, {33},
+                {2, 3, 2, 2, 1, 2}}
+local NUMBERS = {0, 1, 2, -1, 0.5, -2.5, 300, true, false, 1e10}
+
+local state = tonumber(arg[1])
+
+local function random(n)
+  state = (state * 16807) % 2147483647
+  return state % n + 1
+end
+
+local function pick(list) return list[random(#list)] end
+
+-- -- Operators ----------------------------------------------------------------
+
+local function is_pointwise(packet)
+  for _, name in ipairs(packet:overloads()) do
+    local overload = packet[name:match "%.(.*)$" or "default"]
+    for _, tag in ipairs(overload:tags()) do
+      if tag == "pointwise" then return true end
+    end
+  end
+  return false
+end
+
+local names = {}
+for _, full in ipairs((require "strided.core".operators())) do
+  local name = full:match "^aten::(%a[%w_]*)$"
+  if name and is_pointwise(st.ops.aten[name]) then names[#names + 1] = name end
+end
+table.sort(names)
+
+-- -- Operands -----------------------------------------------------------------
+
+local function tensor(shape, dtype)
+  local n, values = 1, {}
+  for _, size in ipairs(shape) do n = n * size end
+  for i = 1, n do values[i] = random(7) - 3 + (random(3) == 1 and 0.5 or 0) end
+  local t = n == 0 and st.zeros(0) or st.tensor(values)
+  t = t:reshape(shape)
+  if dtype == "bool" then return t:gt(0) end
+  return (dtype == "uint8" and t:abs() or t):to(dtype)
+end
+
+local function operand(first, shape, dtype)
+  local kind = random(16)
+  if kind <= 8 then return tensor(shape, dtype) end
+  if kind == 9 then return tensor(pick(SHAPES), pick(DTYPES)) end
+  if kind == 10 then return first end
+  return pick(NUMBERS)
+end
+
+-- -- Calls --------------------------------------------------------------------
+
+local function text(v)
+  if type(v) == "table" then return text(v.out) .. text(v.alpha) end
+  if not st.is_tensor(v) then return tostring(v) end
+  return ("%s [%s] (%s) %s"):format(v.dtype, table.concat(v.shape, ","),
+                                    table.concat(v:stride(), ","), tostring(v))
+end
+
+for _ = 1, tonumber(arg[2]) do
+  local name = random(8) == 1 and pick {"add", "sub"} or pick(names)
+  local shape, dtype = pick(SHAPES), pick(DTYPES)
+  local args = {tensor(shape, dtype)}
+  for k = 2, random(3) do args[k] = operand(args[1], shape, dtype) end
+  if #shape >= 2 and random(3) == 1 then args[1] = args[1]:transpose(1, 2) end
+  local fn, how = st[name], random(5)
+  if how == 3 then -- memory that overlaps partly
+    local memory, at = tensor({40}, dtype), random(5)
+    args[1] = memory:narrow(1, at, 33)
+    args[#args + 1] = {out = memory:narrow(1, random(5), 33)}
+    if random(2) == 1 and #args > 2 then
+      args[#args] = nil
+      args[2], how = memory:narrow(1, random(5), 33), 2
+    end
+  end
+  if how == 1 then
+    args[#args + 1] = {out = random(8) == 1 and args[1] or
+                             tensor(random(4) == 1 and pick(SHAPES) or shape,
+                                    random(3) == 1 and pick(DTYPES) or dtype)}
+  elseif how == 2 then
+    local ok, inplace = pcall(function() return args[1][name .. "_"] end)
+    if ok then fn = inplace end
+  elseif how == 4 and (name == "add" or name == "sub") then
+    args[#args + 1] = {alpha = pick(NUMBERS)}
+  end
+  local lines = {name}
+  for _ = 1, 2 do
+    local _, result = pcall(fn, unpack(args))
+    lines[#lines + 1] = text(result)
+  end
+  for _, v in ipairs(args) do lines[#lines + 1] = text(v) end
+  print(table.concat(lines, " | "))
+end
