@@ -255,9 +255,11 @@ void st__schema_free(st_schema **s) {
   *s = NULL;
 }
 
+/* Most names differ in their first letter. */
 int st__schema_arg(const st_schema *s, const char *name) {
   for (int i = 0; i < s->nargs; i++) {
-    if (strcmp(s->args[i].name, name) == 0) return i;
+    const char *other = s->args[i].name;
+    if (*other == *name && strcmp(other, name) == 0) return i;
   }
   return -1;
 }

@@ -9,15 +9,18 @@
 
 /* -- Userdata ------------------------------------------------------------- */
 
-/* Called for each argument of each call. Only a full userdata has a length, and
- * no other userdata of this size begins with this address. */
+/* Called for each argument of each call, so it does not look at the metatable.
+ * Only a full userdata has a length, and no other userdata of this size begins
+ * with this address. */
+static st__tensor_ud *to_tensor_ud(st__state *h, lua_State *L, int idx) {
+  st__tensor_ud *ud = lua_touserdata(L, idx);
+  return ud && lua_objlen(L, idx) == sizeof *ud &&
+         ud->kind == &h->meta[ST_UD_TENSOR] ? ud : NULL;
+}
+
 st_tensor *st__to_tensor(st__state *h, lua_State *L, int idx) {
-  const st__tensor_ud *ud = lua_touserdata(L, idx);
-  if (!ud || lua_objlen(L, idx) != sizeof *ud ||
-      ud->kind != &h->meta[ST_UD_TENSOR]) {
-    return NULL;
-  }
-  return ud->t;
+  const st__tensor_ud *ud = to_tensor_ud(h, L, idx);
+  return ud ? ud->t : NULL;
 }
 
 st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
@@ -38,9 +41,15 @@ st_tensor *st__check_tensor(st__state *h, lua_State *L, int idx,
   return t;
 }
 
-st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
+/* A userdata that is in no scope. [+1] */
+static st__tensor_ud *new_tensor_ud(st__state *h, lua_State *L) {
   st__tensor_ud *ud = st__newudata(h, L, ST_UD_TENSOR, sizeof *ud); /* [+1] */
   ud->kind = &h->meta[ST_UD_TENSOR];
+  return ud;
+}
+
+st__tensor_ud *st__new_tensor_ud(st__state *h, lua_State *L) {
+  st__tensor_ud *ud = new_tensor_ud(h, L);          /* [+1] */
   if (h->scope && st__owns_fiber(h)) st__scope_enter(h->scope, ud);
   return ud;
 }
@@ -63,7 +72,7 @@ static void release(st__state *h, lua_State *L, st__tensor_ud *ud) {
 
 static int tensor_gc(lua_State *L) {
   st__state *h = st__state_of(L);
-  st__tensor_ud *ud = st__testudata(h, L, 1, ST_UD_TENSOR);
+  st__tensor_ud *ud = to_tensor_ud(h, L, 1);
   if (!ud) return 0;
   st__scope_leave(ud);
   st__untrack_ud(h, ud);
@@ -87,8 +96,7 @@ static int tensor_free(lua_State *L) {
     return 0;
   }
   lua_createtable(L, 2, 0);                         /* [+1] */
-  st__tensor_ud *deferred = st__newudata(h, L, ST_UD_TENSOR, /* [+1] */
-                                         sizeof *deferred); /* in no scope */
+  st__tensor_ud *deferred = new_tensor_ud(h, L);    /* [+1] */
   lua_rawseti(L, -2, 1);                            /* [-1] */
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->deferred_ref); /* [+1] */
   lua_rawseti(L, -2, 2);                            /* [-1] */
