@@ -242,6 +242,27 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
   return 1;
 }
 
+/* Gives the view at stack index `slot` the keepalive environment of self. */
+static int return_view(st__state *h, lua_State *L, int slot,
+                       const st_tensor *view) {
+  const st__tensor_ud *self = lua_touserdata(L, 1);
+  if (!self->slot || st_tensor_requires_grad(view)) {
+    st__env_inherit_from(h, L, slot, 1, false);
+  }
+  lua_pushvalue(L, slot);                      /* [+1] */
+  return 1;
+}
+
+/* The common case t[i] of a valid index i: one view, along the first
+ * dimension. */
+static int push_row(st__state *h, lua_State *L, st_tensor *t, int64_t i) {
+  const st_value args[] = {st__tensor_arg(t), st__int_arg(0),
+                           st__int_arg(i > 0 ? i - 1 : i)};
+  st__tensor_ud *ud = st__new_tensor_ud(h, L); /* [+1] */
+  st__call_into(h, L, ST_HANDLE_SELECT, 3, args, ud);
+  return return_view(h, L, lua_gettop(L), ud->t);
+}
+
 static int push_subscript(lua_State *L) {
   walk w;
   st_value args[ST_MAX_ARGS], ret;
@@ -256,12 +277,7 @@ static int push_subscript(lua_State *L) {
     args[0] = st__tensor_arg(w.ud->t);
     apply(&w, ST_HANDLE_ALIAS, 1, args, 0);
   }
-  const st__tensor_ud *self = lua_touserdata(L, 1);
-  if (!self->slot || st_tensor_requires_grad(w.ud->t)) {
-    st__env_inherit_from(w.h, L, w.slot, 1, false);
-  }
-  lua_pushvalue(L, w.slot);                    /* [+1] */
-  return 1;
+  return return_view(w.h, L, w.slot, w.ud->t);
 }
 
 /* True if the string at idx is an identifier, so not a subscript. */
@@ -288,10 +304,13 @@ static int tensor_index(lua_State *L) {
     return 1;
   }
   int64_t i;
-  const st_tensor *t = st__check_tensor(h, L, 1, "self");
-  if (st_tensor_ndim(t) == 1 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
+  st_tensor *t = st__check_tensor(h, L, 1, "self");
+  const int ndim = st_tensor_ndim(t);
+  if (ndim > 0 && type != LUA_TBOOLEAN && type != LUA_TTABLE &&
       type != LUA_TSTRING && st__to_int(h, L, 2, &i)) {
-    return push_element(h, L, t, i);
+    if (ndim == 1) return push_element(h, L, t, i);
+    const int64_t size = st_tensor_sizes(t)[0];
+    if (i != 0 && i >= -size && i <= size) return push_row(h, L, t, i);
   }
   return push_subscript(L);
 }
