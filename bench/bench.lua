@@ -15,10 +15,11 @@
 -- rebuilt; peers.lua says where the peers are installed.
 --
 -- Families and cases are the rows of cases.lua; `overhead`, the cost of calls,
--- and `pacing`, the memory of loops, are separate programs. Each engine runs in
--- a separate process: a new one per case for strided, one for all cases for the
--- peers, which take too long to start. Each process creates a case's inputs,
--- with the same values in all engines; the results must agree before anything
+-- `pacing`, the memory of loops, and `instructions`, those of a call, are
+-- separate programs. Each engine runs in a separate process: a new one per case
+-- for strided, one for all cases for the peers, which take too long to start.
+-- Each process creates a case's inputs, with the same values in all engines;
+-- the results must agree before anything
 -- is measured. Then the engines take turns, in another order each round, so
 -- that disturbances of the machine affect all engines alike.
 --
@@ -39,7 +40,7 @@ local TOLERANCE = 2e-4    -- of results, relative to the sum of magnitudes
 local BUILD = peers.build()
 local OUT = BUILD .. "/bench"
 local HERE = arg[0]:match "^(.*)/[^/]*$"
-local PROGRAMS = {overhead = true, pacing = true}
+local PROGRAMS = {overhead = true, pacing = true, instructions = true}
 local IN_LUA = {strided = true, eager = true, kernels = true}
 
 -- -- Options -----------------------------------------------------------------
@@ -68,7 +69,7 @@ local function chosen(names, pattern)
   end
   for _, name in ipairs(names) do
     if not known[name] then
-      error(("no family '%s'; there are %s, overhead, pacing")
+      error(("no family '%s'; there are %s, overhead, pacing, instructions")
             :format(name, table.concat(all, ", ")), 0)
     end
     families[#families + 1] = known[name]
