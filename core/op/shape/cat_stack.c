@@ -15,38 +15,38 @@ static bool is_skipped(const st_tensor *t) {
 }
 
 /* The first tensor that is not skipped, or NULL. */
-static const st_tensor *first_nonempty(const st_value *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    if (!is_skipped(list->u.tensors[i])) return list->u.tensors[i];
+static const st_tensor *first_nonempty(st_tensors list) {
+  for (uint32_t i = 0; i < list.n; i++) {
+    if (!is_skipped(list.p[i])) return list.p[i];
   }
   return NULL;
 }
 
 /* The memory format that all tensors suggest, otherwise contiguous. */
-static st_format common_format(const st_value *list) {
-  const st_format format = st__suggest_format(list->u.tensors[0], false);
-  for (uint32_t i = 1; i < list->len; i++) {
-    if (st__suggest_format(list->u.tensors[i], false) != format) {
+static st_format common_format(st_tensors list) {
+  const st_format format = st__suggest_format(list.p[0], false);
+  for (uint32_t i = 1; i < list.n; i++) {
+    if (st__suggest_format(list.p[i], false) != format) {
       return ST_FORMAT_CONTIGUOUS;
     }
   }
   return format;
 }
 
-static st_status check_not_empty(const st_value *list) {
-  return list->len ? ST_OK
+static st_status check_not_empty(st_tensors list) {
+  return list.n ? ST_OK
                    : st__fail(ST_BAD_VALUE, "tensors is an empty list");
 }
 
-static st_status check_list(const st_value *list) {
+static st_status check_list(st_tensors list) {
   ST_TRY(check_not_empty(list));
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < list.n; i++) {
+    const st_tensor *t = list.p[i];
     if (t->ndim == 0) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has no dimensions and "
                       "cannot be concatenated", i + 1);
     }
-    if (t->device != list->u.tensors[0]->device) {
+    if (t->device != list.p[0]->device) {
       return st__fail(ST_BAD_VALUE, "tensor number %u is not on the device of "
                       "the first tensor", i + 1);
     }
@@ -56,12 +56,12 @@ static st_status check_list(const st_value *list) {
 
 /* The sizes of the result. BAD_SHAPE unless all tensors have the sizes of
  * `like` in every dimension but dim. */
-static st_status result_sizes(const st_value *list, const st_tensor *like,
+static st_status result_sizes(st_tensors list, const st_tensor *like,
                               int dim, int64_t *sizes) {
   memcpy(sizes, like->sizes, like->ndim * sizeof *sizes);
   sizes[dim] = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < list.n; i++) {
+    const st_tensor *t = list.p[i];
     if (is_skipped(t)) continue;
     bool fits = t->ndim == like->ndim;
     for (int d = 0; fits && d < t->ndim; d++) {
@@ -88,33 +88,35 @@ static st_status check_out(const st_tensor *out, st_dtype dtype) {
 }
 
 st_status st__cat_meta(st_run *r) {
-  const st_value *list = &r->args[0];
-  ST_TRY(check_list(list));
-  const st_tensor *like = first_nonempty(list);
-  st_dtype dtype = st__result_type(list->u.tensors, (int)list->len);
+  const st_value *args = r->args;
+  const st_tensors tensors = st__next_tensors(&args);
+  const int64_t dim = st__next_int(&args);
+  ST_TRY(check_list(tensors));
+  const st_tensor *like = first_nonempty(tensors);
+  st_dtype dtype = st__result_type(tensors.p, (int)tensors.n);
   int64_t sizes[ST_MAX_DIMS] = {0}, strides[ST_MAX_DIMS];
   const int ndim = like ? like->ndim : 1;
-  int dim = 0;
-  ST_TRY(st__wrap_dim(st__to_int(&r->args[1], 0), ndim, &dim));
+  int at = 0;
+  ST_TRY(st__wrap_dim(dim, ndim, &at));
   int64_t numel;
-  if (like) ST_TRY(result_sizes(list, like, dim, sizes));
+  if (like) ST_TRY(result_sizes(tensors, like, at, sizes));
   ST_TRY(st__numel_of(ndim, sizes, &numel));
   if (r->given[0]) {
     ST_TRY(check_out(r->given[0], dtype));
     dtype = r->given[0]->dtype;
   }
-  ST_TRY(st__format_strides(ndim, sizes, like ? common_format(list)
+  ST_TRY(st__format_strides(ndim, sizes, like ? common_format(tensors)
                                               : ST_FORMAT_CONTIGUOUS,
                             strides));
   return st__set_output(r, 0, ndim, sizes, strides, dtype);
 }
 
 /* Makes all views of the output, so that no copy has begun when one fails. */
-static st_status narrow_outputs(const st_value *list, const st_tensor *out,
+static st_status narrow_outputs(st_tensors list, const st_tensor *out,
                                 int dim, st_tensor **views) {
   int64_t start = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < list.n; i++) {
+    const st_tensor *t = list.p[i];
     if (is_skipped(t) || t->numel == 0) continue;
     ST_TRY(st__view_narrow(out, dim, start, t->sizes[dim], &views[i]));
     start += t->sizes[dim];
@@ -123,18 +125,19 @@ static st_status narrow_outputs(const st_value *list, const st_tensor *out,
 }
 
 st_status st__cat_impl(st_run *r) {
-  const st_value *list = &r->args[0];
-  const size_t bytes = list->len * sizeof(st_tensor *);
+  const st_value *args = r->args;
+  const st_tensors tensors = st__next_tensors(&args);
+  const size_t bytes = tensors.n * sizeof(st_tensor *);
   int dim = 0;
   if (r->out[0]->numel == 0) return ST_OK;
-  st__wrap_dim(st__to_int(&r->args[1], 0), r->out[0]->ndim, &dim);
+  st__wrap_dim(st__next_int(&args), r->out[0]->ndim, &dim);
   st_tensor **views = st__alloc_zero(ST_MEM_SCRATCH, bytes);
   if (!views) return ST_NO_MEMORY;
-  st_status status = narrow_outputs(list, r->out[0], dim, views);
-  for (uint32_t i = 0; i < list->len; i++) {
+  st_status status = narrow_outputs(tensors, r->out[0], dim, views);
+  for (uint32_t i = 0; i < tensors.n; i++) {
     if (!views[i]) continue;
     if (status == ST_OK) {
-      status = st__copy_unchecked(views[i], list->u.tensors[i]);
+      status = st__copy_unchecked(views[i], tensors.p[i]);
     }
     st__tensor_release(&views[i]);
   }
@@ -142,12 +145,12 @@ st_status st__cat_impl(st_run *r) {
   return status;
 }
 
-static st_status cat(const st_value *list, int64_t dim, st_value *ret) {
-  const st_value args[] = {*list, st__of_int(dim)};
+static st_status cat(st_value tensors, int64_t dim, st_value *ret) {
+  const st_value args[] = {tensors, st__of_int(dim)};
   return st__invoke(ST_OP_cat, 2, args, ret);
 }
 
-ST_BOXED(st__box_concat) { return cat(&args[0], args[1].u.i, rets); }
+ST_BOXED(st__box_concat) { return st__invoke(ST_OP_cat, 2, args, rets); }
 
 /* -- cat of reshaped inputs ----------------------------------------------- */
 
@@ -157,19 +160,19 @@ typedef st_status (*map_fn)(const st_tensor *t, int64_t dim,
 
 /* Concatenates map(t, map_dim) of each tensor t along dim. dim -1 is that of
  * hstack: 0 for vectors, otherwise 1. */
-static st_status cat_mapped(const st_value *list, map_fn map,
-                            int64_t map_dim, int64_t dim, st_value *ret) {
+static st_status cat_mapped(st_tensors list, map_fn map, int64_t map_dim,
+                            int64_t dim, st_value *ret) {
   st_value mapped;
   ST_TRY(check_not_empty(list));
-  ST_TRY(st__value_new_tensors((int)list->len, &mapped));
+  ST_TRY(st__value_new_tensors((int)list.n, &mapped));
   st_status status = ST_OK;
-  for (uint32_t i = 0; i < list->len && status == ST_OK; i++) {
-    status = map(list->u.tensors[i], map_dim, &mapped.u.tensors[i]);
+  for (uint32_t i = 0; i < list.n && status == ST_OK; i++) {
+    status = map(list.p[i], map_dim, &mapped.u.tensors[i]);
   }
   if (status == ST_OK) {
     const bool is_hstack = dim < 0; /* hstack: the first tensor decides */
     if (is_hstack) dim = mapped.u.tensors[0]->ndim == 1 ? 0 : 1;
-    status = cat(&mapped, dim, ret);
+    status = cat(mapped, dim, ret);
   }
   st__value_clear(&mapped);
   return status;
@@ -211,24 +214,24 @@ static st_status as_columns(const st_tensor *t, int64_t dim,
 }
 
 ST_BOXED(st__box_hstack) {
-  return cat_mapped(&args[0], at_least, 1, -1, rets);
+  return cat_mapped(st__next_tensors(&args), at_least, 1, -1, rets);
 }
 
 ST_BOXED(st__box_vstack) {
-  return cat_mapped(&args[0], at_least, 2, 0, rets);
+  return cat_mapped(st__next_tensors(&args), at_least, 2, 0, rets);
 }
 
 ST_BOXED(st__box_dstack) {
-  return cat_mapped(&args[0], at_least, 3, 2, rets);
+  return cat_mapped(st__next_tensors(&args), at_least, 3, 2, rets);
 }
 
 ST_BOXED(st__box_column_stack) {
-  return cat_mapped(&args[0], as_columns, 0, 1, rets);
+  return cat_mapped(st__next_tensors(&args), as_columns, 0, 1, rets);
 }
 
 static st_status box_at_least(const st_value *args, int n, st_value *ret) {
   st_tensor *out = NULL;
-  ST_TRY(at_least(args[0].u.tensor, n, &out));
+  ST_TRY(at_least(st__next_tensor(&args), n, &out));
   *ret = st__of_tensor(out);
   return ST_OK;
 }
@@ -239,11 +242,11 @@ ST_BOXED(st__box_atleast_3d) { return box_at_least(args, 3, rets); }
 
 /* -- stack ---------------------------------------------------------------- */
 
-static st_status check_stack(const st_value *list, int64_t dim, int *at) {
+static st_status check_stack(st_tensors list, int64_t dim, int *at) {
   ST_TRY(check_not_empty(list));
-  const st_tensor *first = list->u.tensors[0];
-  for (uint32_t i = 1; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  const st_tensor *first = list.p[0];
+  for (uint32_t i = 1; i < list.n; i++) {
+    const st_tensor *t = list.p[i];
     if (!st__same_sizes(first, t)) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u has shape %s, but the "
                       "first has shape %s", i + 1, ST_SHAPE_TEXT(t),
@@ -255,39 +258,42 @@ static st_status check_stack(const st_value *list, int64_t dim, int *at) {
 
 /* Along a dimension that the tensors have, stack is cat followed by a view
  * that splits this dimension, so no input is unsqueezed. */
-static st_status stack(const st_value *list, int64_t dim, st_value *ret) {
+ST_BOXED(st__box_stack) {
+  const st_tensors tensors = st__next_tensors(&args);
+  const int64_t dim = st__next_int(&args);
   int at;
-  ST_TRY(check_stack(list, dim, &at));
-  const st_tensor *first = list->u.tensors[0];
-  if (at == first->ndim) return cat_mapped(list, unsqueeze, at, at, ret);
+  ST_TRY(check_stack(tensors, dim, &at));
+  const st_tensor *first = tensors.p[0];
+  if (at == first->ndim) return cat_mapped(tensors, unsqueeze, at, at, rets);
   if (first->ndim >= ST_MAX_DIMS) {
     return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions",
                     ST_MAX_DIMS);
   }
   int64_t sizes[ST_MAX_DIMS];
   for (int d = 0; d < first->ndim; d++) sizes[d + (d >= at)] = first->sizes[d];
-  sizes[at] = list->len;
+  sizes[at] = tensors.n;
   st_value result;
-  ST_TRY(cat(list, at, &result));
-  const st_value args[] = {result, st__of_ints(sizes, first->ndim + 1)};
-  const st_status status = st__invoke(ST_OP_view, 2, args, ret);
+  ST_TRY(cat(st__of_tensors(tensors.p, (int)tensors.n), at, &result));
+  const st_value view[] = {result, st__of_ints(sizes, first->ndim + 1)};
+  const st_status status = st__invoke(ST_OP_view, 2, view, rets);
   st__value_clear(&result);
   return status;
 }
 
-ST_BOXED(st__box_stack) { return stack(&args[0], args[1].u.i, rets); }
-
 ST_BOXED(st__box_stack_out) {
+  const st_tensors tensors = st__next_tensors(&args);
+  const int64_t dim = st__next_int(&args);
+  const st_value *out = st__next(&args);
   st_value mapped;
   int at;
-  ST_TRY(check_stack(&args[0], args[1].u.i, &at));
-  ST_TRY(st__value_new_tensors((int)args[0].len, &mapped));
+  ST_TRY(check_stack(tensors, dim, &at));
+  ST_TRY(st__value_new_tensors((int)tensors.n, &mapped));
   st_status status = ST_OK;
-  for (uint32_t i = 0; i < args[0].len && status == ST_OK; i++) {
-    status = unsqueeze(args[0].u.tensors[i], at, &mapped.u.tensors[i]);
+  for (uint32_t i = 0; i < tensors.n && status == ST_OK; i++) {
+    status = unsqueeze(tensors.p[i], at, &mapped.u.tensors[i]);
   }
   if (status == ST_OK) {
-    const st_value cat_args[] = {mapped, st__of_int(at), args[2]};
+    const st_value cat_args[] = {mapped, st__of_int(at), *out};
     status = st__call_n(st__op_variant(ST_OP_cat, ST_OUT), 3, cat_args, rets);
   }
   st__value_clear(&mapped);

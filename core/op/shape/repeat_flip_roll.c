@@ -9,9 +9,9 @@
 #include "op/shape/cat_stack.h"
 #include "tensor/view.h"
 
-static st_status clone_of(const st_value *self, st_format format,
+static st_status clone_of(const st_tensor *self, st_format format,
                           st_value *ret) {
-  const st_value args[] = {*self, st__of_int(format)};
+  const st_value args[] = {st__of_tensor(self), st__of_int(format)};
   return st__invoke(ST_OP_clone, 2, args, ret);
 }
 
@@ -36,9 +36,9 @@ static st_status add_view_dim(tiles *t, int64_t out, int64_t in) {
 
 /* The copy is between views of the same sizes (times, size, times, size, ...):
  * of the result, and of self broadcast to it. Sizes of 1 are left out. */
-static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
+static st_status plan_tiles(const st_tensor *self, st_ints repeats,
                             tiles *t) {
-  t->ndim = (int)repeats->len;
+  t->ndim = (int)repeats.n;
   t->nviews = 0;
   if (t->ndim < self->ndim) {
     return st__fail(ST_BAD_SHAPE, "repeats has %d entries, but self has %d "
@@ -51,7 +51,7 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
   for (int d = 0; d < t->ndim; d++) {
     const int own = d - (t->ndim - self->ndim);
     const int64_t size = own < 0 ? 1 : self->sizes[own];
-    const int64_t times = repeats->u.ints[d];
+    const int64_t times = repeats.p[d];
     if (times < 0) {
       return st__fail(ST_BAD_VALUE, "repeats has a negative entry: %lld",
                       (long long)times);
@@ -66,13 +66,14 @@ static st_status plan_tiles(const st_tensor *self, const st_value *repeats,
 }
 
 ST_BOXED(st__box_repeat) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints repeats = st__next_ints(&args);
   const st_options o = {self->dtype, self->device};
   st_tensor *out = NULL, *to = NULL, *from = NULL;
   st_status status;
   tiles t;
   ST_TRY(st__check_cpu_or_meta(self));
-  ST_TRY(plan_tiles(self, &args[1], &t));
+  ST_TRY(plan_tiles(self, repeats, &t));
   ST_TRY(st__new_empty(o, t.ndim, t.sizes, ST_FORMAT_CONTIGUOUS, &out));
   if (out->numel > 0) {
     int64_t strides[ST_MAX_DIMS];
@@ -101,19 +102,20 @@ fail:
 }
 
 ST_BOXED(st__box_tile) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints dims = st__next_ints(&args);
   int64_t times[ST_MAX_DIMS];
-  const int have = (int)args[1].len;
+  const int have = (int)dims.n;
   const int n = have > self->ndim ? have : self->ndim;
   if (n > ST_MAX_DIMS) {
     return st__fail(ST_BAD_SHAPE, "a tensor has at most %d dimensions",
                     ST_MAX_DIMS);
   }
   for (int d = 0; d < n; d++) {
-    times[d] = d < n - have ? 1 : args[1].u.ints[d - (n - have)];
+    times[d] = d < n - have ? 1 : dims.p[d - (n - have)];
   }
-  const st_value repeat_args[] = {args[0], st__of_ints(times, n)};
-  return st__invoke(ST_OP_repeat, 2, repeat_args, rets);
+  const st_value repeat[] = {st__of_tensor(self), st__of_ints(times, n)};
+  return st__invoke(ST_OP_repeat, 2, repeat, rets);
 }
 
 /* -- repeat_interleave ---------------------------------------------------- */
@@ -162,7 +164,7 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
 }
 
 /* counts is contiguous int64. */
-static st_status repeat_slices(const st_value *self, const st_value *dim,
+static st_status repeat_slices(st_tensor *self, const st_value *dim,
                                const st_tensor *counts,
                                const st_value *output_size, st_value *ret) {
   st_tensor *line = NULL, *indices = NULL;
@@ -171,10 +173,10 @@ static st_status repeat_slices(const st_value *self, const st_value *dim,
   int d = 0;
   st_status status;
   if (st__is_none(dim)) {
-    const st_value reshape_args[] = {*self, st__of_ints(&flat, 1)};
-    ST_TRY_FAIL(st__invoke1(ST_OP_reshape, 2, reshape_args, &line));
+    const st_value reshape[] = {st__of_tensor(self), st__of_ints(&flat, 1)};
+    ST_TRY_FAIL(st__invoke1(ST_OP_reshape, 2, reshape, &line));
   } else {
-    line = self->u.tensor;
+    line = self;
     st__tensor_retain(line);
     at = dim->u.i;
   }
@@ -187,9 +189,9 @@ static st_status repeat_slices(const st_value *self, const st_value *dim,
                       (long long)indices->numel);
     goto fail;
   }
-  const st_value select_args[] = {st__of_tensor(line), st__of_int(d),
-                                  st__of_tensor(indices)};
-  status = st__invoke(ST_OP_index_select, 3, select_args, ret);
+  const st_value select[] = {st__of_tensor(line), st__of_int(d),
+                             st__of_tensor(indices)};
+  status = st__invoke(ST_OP_index_select, 3, select, ret);
 fail:
   st__tensor_release(&indices);
   st__tensor_release(&line);
@@ -197,18 +199,20 @@ fail:
 }
 
 ST_BOXED(st__box_repeat_interleave_self_int) {
-  st_tensor *counts = NULL;
-  ST_TRY(st__tensor_from_scalar(st__scalar_int(args[1].u.i), ST_INT64, false,
+  st_tensor *self = st__next_tensor(&args), *counts = NULL;
+  const int64_t repeats = st__next_int(&args);
+  const st_value *dim = st__next(&args), *output_size = st__next(&args);
+  ST_TRY(st__tensor_from_scalar(st__scalar_int(repeats), ST_INT64, false,
                                 &counts));
-  const st_status status = repeat_slices(&args[0], &args[2], counts,
-                                         &args[3], rets);
+  const st_status status = repeat_slices(self, dim, counts, output_size, rets);
   st__tensor_release(&counts);
   return status;
 }
 
 ST_BOXED(st__box_repeat_interleave_self_Tensor) {
-  const st_tensor *repeats = args[1].u.tensor;
-  st_tensor *here = NULL, *counts = NULL;
+  st_tensor *self = st__next_tensor(&args), *here = NULL, *counts = NULL;
+  const st_tensor *repeats = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), *output_size = st__next(&args);
   if (!st__is_integral(repeats->dtype) || repeats->ndim > 1 ||
       st__is_meta(repeats)) {
     return st__fail(ST_BAD_TYPE, "repeats must be a vector of integers with "
@@ -221,8 +225,7 @@ ST_BOXED(st__box_repeat_interleave_self_Tensor) {
                                      &counts);
   st__tensor_release(&here);
   ST_TRY(cloned);
-  const st_status status = repeat_slices(&args[0], &args[2], counts,
-                                         &args[3], rets);
+  const st_status status = repeat_slices(self, dim, counts, output_size, rets);
   st__tensor_release(&counts);
   return status;
 }
@@ -250,63 +253,59 @@ static st_status move_reversed(const st_tensor *out, const st_tensor *self,
 }
 
 ST_BOXED(st__box_flip) {
-  const st_tensor *self = args[0].u.tensor;
-  const st_dtype dtype = self->dtype;
-  const st_options o = {dtype, self->device};
-  uint64_t dims = 0;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints dims = st__next_ints(&args);
+  const st_options o = {self->dtype, self->device};
+  uint64_t set = 0;
   st_tensor *out = NULL;
   ST_TRY(st__check_cpu_or_meta(self));
-  if (args[1].len) {
-    ST_TRY(st__wrap_dims(args[1].u.ints, (int)args[1].len, self->ndim,
-                         &dims));
-  }
+  if (dims.n) ST_TRY(st__wrap_dims(dims.p, (int)dims.n, self->ndim, &set));
   ST_TRY(st__new_empty_like(self, o, ST_FORMAT_PRESERVE, &out));
   if (self->numel > 0 && !st__is_meta(self)) {
-    const st_status status = move_reversed(out, self, dims);
+    const st_status status = move_reversed(out, self, set);
     if (status != ST_OK) return st__tensor_release(&out), status;
   }
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }
 
-static st_status flip(const st_value *self, const int64_t *dims, int n,
+static st_status flip(const st_tensor *self, const int64_t *dims, int n,
                       st_value *ret) {
-  const st_value args[] = {*self, st__of_ints(dims, n)};
+  const st_value args[] = {st__of_tensor(self), st__of_ints(dims, n)};
   return st__invoke(ST_OP_flip, 2, args, ret);
 }
 
-static st_status flip_dim(const st_value *self, int64_t dim, st_value *ret) {
-  if (self->u.tensor->ndim <= dim) {
+static st_status flip_dim(const st_tensor *self, int64_t dim, st_value *ret) {
+  if (self->ndim <= dim) {
     return st__fail(ST_BAD_DIM, "self must have at least %d dimensions, its "
-                    "shape is %s", (int)dim + 1,
-                    ST_SHAPE_TEXT(self->u.tensor));
+                    "shape is %s", (int)dim + 1, ST_SHAPE_TEXT(self));
   }
   return flip(self, &dim, 1, ret);
 }
 
-ST_BOXED(st__box_fliplr) { return flip_dim(&args[0], 1, rets); }
-ST_BOXED(st__box_flipud) { return flip_dim(&args[0], 0, rets); }
+ST_BOXED(st__box_fliplr) { return flip_dim(st__next_tensor(&args), 1, rets); }
+ST_BOXED(st__box_flipud) { return flip_dim(st__next_tensor(&args), 0, rets); }
 
 /* -- roll ----------------------------------------------------------------- */
 
-static st_status narrow(const st_value *self, int64_t dim, int64_t start,
+static st_status narrow(const st_tensor *self, int64_t dim, int64_t start,
                         int64_t length, st_tensor **out) {
-  const st_value args[] = {*self, st__of_int(dim), st__of_int(start),
-                           st__of_int(length)};
+  const st_value args[] = {st__of_tensor(self), st__of_int(dim),
+                           st__of_int(start), st__of_int(length)};
   return st__invoke1(ST_OP_narrow, 4, args, out);
 }
 
 /* Concatenates the end of the dimension and its beginning. */
-static st_status roll_dim(const st_value *self, int64_t shift, int64_t dim,
+static st_status roll_dim(const st_tensor *self, int64_t shift, int64_t dim,
                           st_value *ret) {
   st_tensor *parts[2] = {NULL, NULL};
   st_status status;
   int d;
-  ST_TRY(st__wrap_dim(dim, self->u.tensor->ndim, &d));
-  if (self->u.tensor->ndim == 0 || self->u.tensor->numel == 0) {
+  ST_TRY(st__wrap_dim(dim, self->ndim, &d));
+  if (self->ndim == 0 || self->numel == 0) {
     return clone_of(self, ST_FORMAT_PRESERVE, ret);
   }
-  const int64_t size = self->u.tensor->sizes[d];
+  const int64_t size = self->sizes[d];
   const int64_t start = (size - shift % size) % size;
   ST_TRY_FAIL(narrow(self, d, start, size - start, &parts[0]));
   ST_TRY_FAIL(narrow(self, d, 0, start, &parts[1]));
@@ -318,35 +317,38 @@ fail:
   return status;
 }
 
-static st_status roll_flat(const st_value *args, st_value *ret) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t flat = -1, zero = 0;
-  st_value line, rolled;
-  const st_value reshape_args[] = {args[0], st__of_ints(&flat, 1)};
-  ST_TRY(st__invoke(ST_OP_reshape, 2, reshape_args, &line));
-  st_status status = roll_dim(&line, args[1].u.ints[0], zero, &rolled);
-  st__value_clear(&line);
+static st_status roll_flat(const st_tensor *self, int64_t shift,
+                           st_value *ret) {
+  const int64_t flat = -1;
+  const st_value flatten[] = {st__of_tensor(self), st__of_ints(&flat, 1)};
+  st_tensor *line = NULL;
+  st_value rolled;
+  ST_TRY(st__invoke1(ST_OP_reshape, 2, flatten, &line));
+  st_status status = roll_dim(line, shift, 0, &rolled);
+  st__tensor_release(&line);
   ST_TRY(status);
-  const st_value view_args[] = {rolled, st__of_ints(self->sizes, self->ndim)};
-  status = st__invoke(ST_OP_reshape, 2, view_args, ret);
+  const st_value reshape[] = {rolled, st__of_ints(self->sizes, self->ndim)};
+  status = st__invoke(ST_OP_reshape, 2, reshape, ret);
   st__value_clear(&rolled);
   return status;
 }
 
 ST_BOXED(st__box_roll) {
-  if (args[1].len == 0) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints shifts = st__next_ints(&args), dims = st__next_ints(&args);
+  if (shifts.n == 0) {
     return st__fail(ST_BAD_VALUE, "shifts is empty");
   }
-  if (args[2].len == 0 && args[1].len == 1) return roll_flat(args, rets);
-  if (args[1].len != args[2].len) {
+  if (dims.n == 0 && shifts.n == 1) return roll_flat(self, *shifts.p, rets);
+  if (shifts.n != dims.n) {
     return st__fail(ST_BAD_VALUE, "shifts has %u entries, but dims has %u",
-                    args[1].len, args[2].len);
+                    shifts.n, dims.n);
   }
-  st_value last = args[0];
-  for (uint32_t i = 0; i < args[1].len; i++) {
+  st_value last = st__of_tensor(self);
+  for (uint32_t i = 0; i < shifts.n; i++) {
     st_value next;
-    const st_status status = roll_dim(&last, args[1].u.ints[i],
-                                      args[2].u.ints[i], &next);
+    const st_status status = roll_dim(last.u.tensor, shifts.p[i], dims.p[i],
+                                      &next);
     if (i > 0) st__value_clear(&last);
     ST_TRY(status);
     last = next;
@@ -358,27 +360,27 @@ ST_BOXED(st__box_roll) {
 /* -- rot90 ---------------------------------------------------------------- */
 
 ST_BOXED(st__box_rot90) {
-  const st_tensor *self = args[0].u.tensor;
-  const int64_t k = (args[1].u.i % 4 + 4) % 4;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t k = (st__next_int(&args) % 4 + 4) % 4;
+  const st_ints dims = st__next_ints(&args);
   int a, b;
-  if (args[2].len != 2 || self->ndim < 2) {
+  if (dims.n != 2 || self->ndim < 2) {
     return st__fail(ST_BAD_DIM, "dims must list two dimensions of self, whose "
                     "shape is %s", ST_SHAPE_TEXT(self));
   }
-  ST_TRY(st__wrap_dim(args[2].u.ints[0], self->ndim, &a));
-  ST_TRY(st__wrap_dim(args[2].u.ints[1], self->ndim, &b));
+  ST_TRY(st__wrap_dim(dims.p[0], self->ndim, &a));
+  ST_TRY(st__wrap_dim(dims.p[1], self->ndim, &b));
   if (a == b) {
     return st__fail(ST_BAD_DIM, "dims lists dimension %d twice",
                     (int)st__display_index(a));
   }
-  const int64_t dims[] = {a, b};
-  if (k == 0) return clone_of(&args[0], ST_FORMAT_CONTIGUOUS, rets);
-  if (k == 2) return flip(&args[0], dims, 2, rets);
+  const int64_t plane[] = {a, b};
+  if (k == 0) return clone_of(self, ST_FORMAT_CONTIGUOUS, rets);
+  if (k == 2) return flip(self, plane, 2, rets);
   st_value flipped;
-  ST_TRY(flip(&args[0], &dims[k == 1], 1, &flipped));
-  const st_value transpose_args[] = {flipped, st__of_int(a), st__of_int(b)};
-  const st_status status = st__invoke(ST_OP_transpose_int, 3, transpose_args,
-                                      rets);
+  ST_TRY(flip(self, &plane[k == 1], 1, &flipped));
+  const st_value swap[] = {flipped, st__of_int(a), st__of_int(b)};
+  const st_status status = st__invoke(ST_OP_transpose_int, 3, swap, rets);
   st__value_clear(&flipped);
   return status;
 }
@@ -394,11 +396,10 @@ static st_status mesh_view(st_tensor *const *vectors, int n, int i,
     own[d] = d == i ? vectors[d]->numel : 1;
   }
   st_tensor *view = NULL;
-  const st_value view_args[] = {st__of_tensor(vectors[i]),
-                                st__of_ints(own, n)};
-  ST_TRY(st__invoke1(ST_OP_view, 2, view_args, &view));
-  const st_value expand_args[] = {st__of_tensor(view), st__of_ints(shape, n)};
-  const st_status status = st__invoke1(ST_OP_expand, 2, expand_args, out);
+  const st_value split[] = {st__of_tensor(vectors[i]), st__of_ints(own, n)};
+  ST_TRY(st__invoke1(ST_OP_view, 2, split, &view));
+  const st_value expand[] = {st__of_tensor(view), st__of_ints(shape, n)};
+  const st_status status = st__invoke1(ST_OP_expand, 2, expand, out);
   st__tensor_release(&view);
   return status;
 }
@@ -456,13 +457,14 @@ static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_meshgrid) { return mesh(&args[0], false, rets); }
+ST_BOXED(st__box_meshgrid) { return mesh(st__next(&args), false, rets); }
 
 ST_BOXED(st__box_meshgrid_indexing) {
-  const char *indexing = args[1].u.string;
+  const st_value *tensors = st__next(&args);
+  const char *indexing = st__next(&args)->u.string;
   if (strcmp(indexing, "ij") != 0 && strcmp(indexing, "xy") != 0) {
     return st__fail(ST_BAD_VALUE, "indexing must be \"ij\" or \"xy\", not "
                     "\"%s\"", indexing);
   }
-  return mesh(&args[0], indexing[0] == 'x', rets);
+  return mesh(tensors, indexing[0] == 'x', rets);
 }

@@ -8,67 +8,66 @@
 
 /* -- Writing a view ------------------------------------------------------- */
 
-static st_tensor *new_zeros(st_op_scope *c, const st_value *grad,
+static st_tensor *new_zeros(st_op_scope *c, const st_tensor *grad,
                             const st_value *sizes) {
-  return st__apply(c, ST_OP_new_zeros, 2, (st_value[]){*grad, *sizes});
+  return st__apply_with(c, ST_OP_new_zeros, grad, *sizes);
 }
 
-static st_tensor *clone_self(st_op_scope *c, const st_value *self) {
-  return st__apply(c, ST_OP_clone, 2,
-                   (st_value[]){*self, st__of_int(ST_FORMAT_PRESERVE)});
+static st_tensor *clone_self(st_op_scope *c, const st_tensor *self) {
+  return st__apply_with(c, ST_OP_clone, self, st__of_int(ST_FORMAT_PRESERVE));
 }
 
-static st_status check_sizes(const st_tensor *target, const st_value *part,
+static st_status check_sizes(const st_tensor *target, const st_tensor *part,
                              const char *name) {
-  const st_tensor *t = part->u.tensor;
-  if (st__same_sizes(target, t)) return ST_OK;
+  if (st__same_sizes(target, part)) return ST_OK;
   return st__fail(ST_BAD_SHAPE, "%s has shape %s, but the view has shape %s",
-                  name, ST_SHAPE_TEXT(t), ST_SHAPE_TEXT(target));
+                  name, ST_SHAPE_TEXT(part), ST_SHAPE_TEXT(target));
 }
 
-/* A view of a tensor, and the value to write to it. */
-typedef struct part {
-  st_op_id view;
-  int n;
-  st_value args[5]; /* of the view operator; write_view sets the first */
-  const st_value *value;
-  const char *name; /* of the argument `value`, for messages */
-} part;
-
-static st_status write_view(st_op_scope *c, st_tensor *whole, part *p,
-                            st_value *rets) {
-  p->args[0] = st__of_tensor(whole);
-  const st_tensor *target = st__apply(c, p->view, p->n, p->args);
-  if (st__scope_ok(c)) c->status = check_sizes(target, p->value, p->name);
-  st__apply_with(c, ST_OP_copy_, target, *p->value);
+/* Returns whole after part, the argument `name`, is written to target, a view
+ * of whole. */
+static st_status write_view(st_op_scope *c, st_tensor *whole,
+                            const st_tensor *target, const st_tensor *part,
+                            const char *name, st_value *rets) {
+  if (st__scope_ok(c)) c->status = check_sizes(target, part, name);
+  st__apply2(c, ST_OP_copy_, target, part);
   return st__scope_return(c, whole, rets);
 }
 
 /* -- Gradients of views --------------------------------------------------- */
 
-/* args: grad_output, input_sizes, dim, index */
 ST_BOXED(st__box_select_backward) {
+  const st_tensor *grad_output = st__next_tensor(&args);
+  const st_value *input_sizes = st__next(&args);
+  const st_value *dim = st__next(&args), *index = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[0],
-            "grad_output"};
-  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
+  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
+  const st_value select[] = {st__of_tensor(whole), *dim, *index};
+  const st_tensor *target = st__apply(&c, ST_OP_select_int, 3, select);
+  return write_view(&c, whole, target, grad_output, "grad_output", rets);
 }
 
-/* args: grad_output, input_sizes, dim, start, end, step */
 ST_BOXED(st__box_slice_backward) {
+  const st_tensor *grad_output = st__next_tensor(&args);
+  const st_value *input_sizes = st__next(&args), *dim = st__next(&args);
+  const st_value *start = st__next(&args), *end = st__next(&args);
+  const st_value *step = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_slice_Tensor, 5,
-            {{0}, args[2], args[3], args[4], args[5]}, &args[0],
-            "grad_output"};
-  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
+  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
+  const st_value slice[] = {st__of_tensor(whole), *dim, *start, *end, *step};
+  const st_tensor *target = st__apply(&c, ST_OP_slice_Tensor, 5, slice);
+  return write_view(&c, whole, target, grad_output, "grad_output", rets);
 }
 
-/* args: grad_output, input_sizes, offset, dim1, dim2 */
 ST_BOXED(st__box_diagonal_backward) {
+  const st_tensor *grad_output = st__next_tensor(&args);
+  const st_value *input_sizes = st__next(&args), *offset = st__next(&args);
+  const st_value *dim1 = st__next(&args), *dim2 = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[0],
-            "grad_output"};
-  return write_view(&c, new_zeros(&c, &args[0], &args[1]), &p, rets);
+  st_tensor *whole = new_zeros(&c, grad_output, input_sizes);
+  const st_value diagonal[] = {st__of_tensor(whole), *offset, *dim1, *dim2};
+  const st_tensor *target = st__apply(&c, ST_OP_diagonal, 4, diagonal);
+  return write_view(&c, whole, target, grad_output, "grad_output", rets);
 }
 
 /* -- Gradient of unfold --------------------------------------------------- */
@@ -131,25 +130,24 @@ static st_status add_windows(const windows *w) {
   return ST_OK;
 }
 
-/* args: grad_in, input_sizes, dim, size, step */
 ST_BOXED(st__box_unfold_backward) {
-  const st_tensor *grad = args[0].u.tensor;
+  const st_tensor *grad_in = st__next_tensor(&args);
+  const st_value *input_sizes = st__next(&args);
+  const int64_t dim = st__next_int(&args);
+  const int64_t size = st__next_int(&args), step = st__next_int(&args);
   st_op_scope c = {.n = 0};
-  windows w = {.sum = new_zeros(&c, &args[0], &args[1]), .grad = grad,
-               .size = args[3].u.i, .step = args[4].u.i};
-  part p = {ST_OP_unfold, 4, {{0}, args[2], args[3], args[4]}, &args[0],
-            "grad_in"};
-  if (!st__scope_ok(&c) || w.step >= w.size || w.sum->ndim == 0) {
-    return write_view(&c, w.sum, &p, rets);
+  windows w = {.sum = new_zeros(&c, grad_in, input_sizes), .grad = grad_in,
+               .size = size, .step = step};
+  const st_value unfold[] = {st__of_tensor(w.sum), st__of_int(dim),
+                             st__of_int(size), st__of_int(step)};
+  const st_tensor *target = st__apply(&c, ST_OP_unfold, 4, unfold);
+  if (!st__scope_ok(&c) || step >= size || w.sum->ndim == 0) {
+    return write_view(&c, w.sum, target, grad_in, "grad_in", rets);
   }
-  p.args[0] = st__of_tensor(w.sum);
-  const st_tensor *targets = st__apply(&c, ST_OP_unfold, 4, p.args);
-  if (st__scope_ok(&c)) c.status = check_sizes(targets, p.value, p.name);
+  c.status = check_sizes(target, grad_in, "grad_in");
+  if (st__scope_ok(&c)) c.status = st__wrap_dim(dim, w.sum->ndim, &w.dim);
   if (st__scope_ok(&c)) {
-    c.status = st__wrap_dim(args[2].u.i, w.sum->ndim, &w.dim);
-  }
-  if (st__scope_ok(&c)) {
-    w.n = grad->sizes[w.dim];
+    w.n = grad_in->sizes[w.dim];
     c.status = add_windows(&w);
   }
   return st__scope_return(&c, w.sum, rets);
@@ -157,27 +155,39 @@ ST_BOXED(st__box_unfold_backward) {
 
 /* -- Scatter -------------------------------------------------------------- */
 
-/* args: self, src, dim, index */
 ST_BOXED(st__box_select_scatter) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *src = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), *index = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_select_int, 3, {{0}, args[2], args[3]}, &args[1], "src"};
-  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
+  st_tensor *whole = clone_self(&c, self);
+  const st_value select[] = {st__of_tensor(whole), *dim, *index};
+  const st_tensor *target = st__apply(&c, ST_OP_select_int, 3, select);
+  return write_view(&c, whole, target, src, "src", rets);
 }
 
-/* args: self, src, dim, start, end, step */
 ST_BOXED(st__box_slice_scatter) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *src = st__next_tensor(&args);
+  const st_value *dim = st__next(&args), *start = st__next(&args);
+  const st_value *end = st__next(&args), *step = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_slice_Tensor, 5,
-            {{0}, args[2], args[3], args[4], args[5]}, &args[1], "src"};
-  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
+  st_tensor *whole = clone_self(&c, self);
+  const st_value slice[] = {st__of_tensor(whole), *dim, *start, *end, *step};
+  const st_tensor *target = st__apply(&c, ST_OP_slice_Tensor, 5, slice);
+  return write_view(&c, whole, target, src, "src", rets);
 }
 
-/* args: self, src, offset, dim1, dim2 */
 ST_BOXED(st__box_diagonal_scatter) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *src = st__next_tensor(&args);
+  const st_value *offset = st__next(&args), *dim1 = st__next(&args);
+  const st_value *dim2 = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_diagonal, 4, {{0}, args[2], args[3], args[4]}, &args[1],
-            "src"};
-  return write_view(&c, clone_self(&c, &args[0]), &p, rets);
+  st_tensor *whole = clone_self(&c, self);
+  const st_value diagonal[] = {st__of_tensor(whole), *offset, *dim1, *dim2};
+  const st_tensor *target = st__apply(&c, ST_OP_diagonal, 4, diagonal);
+  return write_view(&c, whole, target, src, "src", rets);
 }
 
 /* A copy of self's whole storage, viewed with self's sizes, strides and offset.
@@ -196,15 +206,18 @@ static st_tensor *copy_storage(st_op_scope *c, const st_tensor *self) {
   return st__apply(c, ST_OP_as_strided, 4, shape);
 }
 
-/* args: self, src, size, stride, storage_offset. A self that overlaps itself,
- * such as an expanded gradient, is cloned. */
+/* A self that overlaps itself, such as an expanded gradient, is cloned. */
 ST_BOXED(st__box_as_strided_scatter) {
-  const st_tensor *self = args[0].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *src = st__next_tensor(&args);
+  const st_value *size = st__next(&args), *stride = st__next(&args);
+  const st_value *storage_offset = st__next(&args);
   st_op_scope c = {.n = 0};
-  part p = {ST_OP_as_strided, 4, {{0}, args[2], args[3], args[4]}, &args[1],
-            "src"};
   bool overlaps;
   ST_TRY(st__overlaps_itself(self, &overlaps));
-  return write_view(&c, overlaps ? clone_self(&c, &args[0])
-                                 : copy_storage(&c, self), &p, rets);
+  st_tensor *whole = overlaps ? clone_self(&c, self) : copy_storage(&c, self);
+  const st_value as_strided[] = {st__of_tensor(whole), *size, *stride,
+                                 *storage_offset};
+  const st_tensor *target = st__apply(&c, ST_OP_as_strided, 4, as_strided);
+  return write_view(&c, whole, target, src, "src", rets);
 }

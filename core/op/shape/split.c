@@ -36,8 +36,8 @@ static st_status ask(int64_t i) {
 /* -- View operators ------------------------------------------------------- */
 
 ST_BOXED(st__box_split) {
-  const st_tensor *self = st__self_of(args);
-  const int64_t part = args[1].u.i, dim = args[2].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t part = st__next_int(&args), dim = st__next_int(&args);
   int64_t size = 0;
   ST_TRY(size_along(self, dim, &size));
   if (part < 0 || (part == 0 && size > 0)) {
@@ -63,34 +63,35 @@ ST_BOXED(st__box_split) {
   return ST_OK;
 }
 
-static st_status check_split_sizes(const st_value *sizes, int64_t size) {
+static st_status check_split_sizes(st_ints sizes, int64_t size) {
   int64_t left = size;
-  for (uint32_t i = 0; i < sizes->len; i++) {
-    if (sizes->u.ints[i] < 0 || sizes->u.ints[i] > left) {
+  for (uint32_t i = 0; i < sizes.n; i++) {
+    if (sizes.p[i] < 0 || sizes.p[i] > left) {
       left = -1;
       break;
     }
-    left -= sizes->u.ints[i];
+    left -= sizes.p[i];
   }
   if (left == 0) return ST_OK;
   return st__fail(ST_BAD_VALUE, "split_sizes %s do not add up to the size %"
-                  PRId64, st__shape_text((int)sizes->len, sizes->u.ints,
-                                         (char[160]){0}, 160), size);
+                  PRId64, st__shape_text((int)sizes.n, sizes.p, (char[160]){0},
+                                         160), size);
 }
 
 ST_BOXED(st__box_split_with_sizes) {
-  const st_tensor *self = st__self_of(args);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints split_sizes = st__next_ints(&args);
+  const int64_t dim = st__next_int(&args);
   int64_t size = 0, start = 0;
-  ST_TRY(size_along(self, args[2].u.i, &size));
-  ST_TRY(check_split_sizes(&args[1], size));
+  ST_TRY(size_along(self, dim, &size));
+  ST_TRY(check_split_sizes(split_sizes, size));
   st_value list;
-  ST_TRY(new_list(args[1].len, &list));
+  ST_TRY(new_list(split_sizes.n, &list));
   for (uint32_t i = 0; i < list.len; i++) {
-    const int64_t length = args[1].u.ints[i];
+    const int64_t length = split_sizes.p[i];
     st_status status = ask(i);
     if (status == ST_OK) {
-      status = st__view_narrow(self, args[2].u.i, start, length,
-                               &list.u.tensors[i]);
+      status = st__view_narrow(self, dim, start, length, &list.u.tensors[i]);
     }
     if (status != ST_OK) {
       st__value_clear(&list);
@@ -103,15 +104,16 @@ ST_BOXED(st__box_split_with_sizes) {
 }
 
 ST_BOXED(st__box_unbind) {
-  const st_tensor *self = st__self_of(args);
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
   int64_t size = 0;
-  ST_TRY(size_along(self, args[1].u.i, &size));
+  ST_TRY(size_along(self, dim, &size));
   st_value list;
   ST_TRY(new_list(size, &list));
   for (int64_t i = 0; i < size; i++) {
     st_status status = ask(i);
     if (status == ST_OK) {
-      status = st__view_select(self, args[1].u.i, i, &list.u.tensors[i]);
+      status = st__view_select(self, dim, i, &list.u.tensors[i]);
     }
     if (status != ST_OK) {
       st__value_clear(&list);
@@ -129,14 +131,14 @@ ST_BOXED(st__box_split_sizes) {
 }
 
 /* The n chunks of a dimension of size 0, each of size 0. */
-static st_status chunk_nothing(const st_value *args, int64_t n,
+static st_status chunk_nothing(const st_tensor *self, int64_t n, int64_t dim,
                                st_value *rets) {
   st_value sizes;
   if (n > INT32_MAX) {
     return st__fail(ST_BAD_VALUE, "too many parts: %" PRId64, n);
   }
   ST_TRY(st__value_new_ints((int)n, &sizes));
-  const st_value split[] = {args[0], sizes, args[2]};
+  const st_value split[] = {st__of_tensor(self), sizes, st__of_int(dim)};
   const st_status status =
     st__invoke(ST_OP_split_with_sizes, 3, split, rets);
   st__value_clear(&sizes);
@@ -144,22 +146,26 @@ static st_status chunk_nothing(const st_value *args, int64_t n,
 }
 
 ST_BOXED(st__box_chunk) {
-  const int64_t n = args[1].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t chunks = st__next_int(&args), dim = st__next_int(&args);
   int64_t size = 0;
-  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
-  if (n <= 0) {
-    return st__fail(ST_BAD_VALUE, "chunks must be positive, got %" PRId64, n);
+  ST_TRY(size_along(self, dim, &size));
+  if (chunks <= 0) {
+    return st__fail(ST_BAD_VALUE, "chunks must be positive, got %" PRId64,
+                    chunks);
   }
-  if (size == 0) return chunk_nothing(args, n, rets);
-  const st_value split[] = {args[0], st__of_int((size - 1) / n + 1), args[2]};
+  if (size == 0) return chunk_nothing(self, chunks, dim, rets);
+  const st_value split[] = {st__of_tensor(self),
+                            st__of_int((size - 1) / chunks + 1),
+                            st__of_int(dim)};
   return st__invoke(ST_OP_split_Tensor, 3, split, rets);
 }
 
 /* Calls slice for the indices [start, end). */
-static st_status part(const st_value *args, int64_t start, int64_t end,
-                      st_tensor **out) {
-  const st_value slice[] = {args[0], args[2], st__of_int(start),
-                            st__of_int(end)};
+static st_status part(const st_tensor *self, int64_t dim, int64_t start,
+                      int64_t end, st_tensor **out) {
+  const st_value slice[] = {st__of_tensor(self), st__of_int(dim),
+                            st__of_int(start), st__of_int(end)};
   return st__invoke1(ST_OP_slice_Tensor, 4, slice, out);
 }
 
@@ -171,15 +177,17 @@ static int64_t part_end(const st_value *ends, int64_t n, int64_t size,
   return (i + 1) * (size / n) + (i < size % n ? i + 1 : size % n);
 }
 
-static st_status parts(const st_value *args, int64_t n, int64_t size,
-                       st_value *rets) {
+static st_status parts(const st_tensor *self, const st_value *ends, int64_t n,
+                       int64_t dim, int64_t size, st_value *rets) {
   int64_t start = 0;
   st_value list;
   ST_TRY(new_list(n, &list));
   for (int64_t i = 0; i < n; i++) {
-    const int64_t end = part_end(&args[1], n, size, i);
+    const int64_t end = part_end(ends, n, size, i);
     st_status status = ask(i);
-    if (status == ST_OK) status = part(args, start, end, &list.u.tensors[i]);
+    if (status == ST_OK) {
+      status = part(self, dim, start, end, &list.u.tensors[i]);
+    }
     if (status != ST_OK) {
       st__value_clear(&list);
       return status;
@@ -191,20 +199,25 @@ static st_status parts(const st_value *args, int64_t n, int64_t size,
 }
 
 ST_BOXED(st__box_tensor_split_sections) {
-  const int64_t n = args[1].u.i;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *sections = st__next(&args);
+  const int64_t n = sections->u.i, dim = st__next_int(&args);
   int64_t size = 0;
-  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
+  ST_TRY(size_along(self, dim, &size));
   if (n <= 0) {
     return st__fail(ST_BAD_VALUE, "sections must be positive, got %" PRId64,
                     n);
   }
-  return parts(args, n, size, rets);
+  return parts(self, sections, n, dim, size, rets);
 }
 
 ST_BOXED(st__box_tensor_split_indices) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *indices = st__next(&args);
+  const int64_t dim = st__next_int(&args);
   int64_t size = 0;
-  ST_TRY(size_along(st__self_of(args), args[2].u.i, &size));
-  return parts(args, (int64_t)args[1].len + 1, size, rets);
+  ST_TRY(size_along(self, dim, &size));
+  return parts(self, indices, (int64_t)indices->len + 1, dim, size, rets);
 }
 
 /* The elements of `at` on the CPU. tensor_split is a view operator, so the
@@ -218,8 +231,8 @@ static st_status read_indices(const st_tensor *at, st_tensor **out) {
 }
 
 /* at is on the CPU and not lazy. */
-static st_status split_at(const st_value *args, const st_tensor *at,
-                          st_value *rets) {
+static st_status split_at(const st_tensor *self, const st_tensor *at,
+                          int64_t dim, st_value *rets) {
   st_value ends;
   ST_TRY(st__value_new_ints((int)at->numel, &ends));
   int64_t *to = (int64_t *)(uintptr_t)ends.u.ints;
@@ -227,8 +240,9 @@ static st_status split_at(const st_value *args, const st_tensor *at,
   for (int64_t i = 0; i < at->numel; i++) {
     to[i] = from[at->ndim ? i * at->strides[0] : 0];
   }
-  const st_value split[] = {args[0], at->ndim ? ends : st__of_int(to[0]),
-                            args[2]};
+  const st_value split[] = {st__of_tensor(self),
+                            at->ndim ? ends : st__of_int(to[0]),
+                            st__of_int(dim)};
   const st_status status =
     st__invoke(at->ndim ? ST_OP_tensor_split_indices
                         : ST_OP_tensor_split_sections, 3, split, rets);
@@ -239,7 +253,9 @@ static st_status split_at(const st_value *args, const st_tensor *at,
 /* The number of sections (0-dim) or the indices to split at (1-d) come from a
  * tensor. */
 ST_BOXED(st__box_tensor_split_tensor) {
-  const st_tensor *at = st__to_tensor(&args[1]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *at = st__next_tensor(&args);
+  const int64_t dim = st__next_int(&args);
   st_tensor *here = NULL;
   if (at->dtype != ST_INT64 || at->ndim > 1 || st__is_meta(at) ||
       at->numel > INT32_MAX) {
@@ -247,62 +263,51 @@ ST_BOXED(st__box_tensor_split_tensor) {
                     "tensor or a vector of int64 with data");
   }
   ST_TRY(read_indices(at, &here));
-  const st_status status = split_at(args, here, rets);
+  const st_status status = split_at(self, here, dim, rets);
   st__tensor_release(&here);
   return status;
 }
 
 /* -- hsplit, vsplit, dsplit ----------------------------------------------- */
 
-static st_status need_dims(const st_value *args, int least) {
-  if (st__self_of(args)->ndim >= least) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "self must have at least %d dimensions, its "
-                  "shape is %s", least, ST_SHAPE_TEXT(st__self_of(args)));
+/* dim is the dimension to split; for vectors, which only hsplit accepts, it is
+ * the first one. */
+static st_status check_dims(const st_tensor *self, int least, int *dim) {
+  if (self->ndim < least) {
+    return st__fail(ST_BAD_SHAPE, "self must have at least %d dimensions, its "
+                    "shape is %s", least, ST_SHAPE_TEXT(self));
+  }
+  if (self->ndim == 1) *dim = 0;
+  return ST_OK;
 }
 
-static st_status equal_parts(const st_value *args, int dim, st_value *rets) {
-  const int64_t n = args[1].u.i, size = st__self_of(args)->sizes[dim];
-  if (n <= 0 || size % n) {
+static st_status equal_parts(const st_value *args, int least, int dim,
+                             st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t sections = st__next_int(&args);
+  ST_TRY(check_dims(self, least, &dim));
+  if (sections <= 0 || self->sizes[dim] % sections) {
     return st__fail(ST_BAD_VALUE, "shape %s cannot be split into %" PRId64
-                    " equal parts along dimension %d",
-                    ST_SHAPE_TEXT(st__self_of(args)), n,
-                    (int)st__display_index(dim));
+                    " equal parts along dimension %d", ST_SHAPE_TEXT(self),
+                    sections, (int)st__display_index(dim));
   }
-  const st_value split[] = {args[0], args[1], st__of_int(dim)};
+  const st_value split[] = {st__of_tensor(self), st__of_int(sections),
+                            st__of_int(dim)};
   return st__invoke(ST_OP_tensor_split_sections, 3, split, rets);
 }
 
-static st_status parts_at(const st_value *args, int dim, st_value *rets) {
-  const st_value split[] = {args[0], args[1], st__of_int(dim)};
+static st_status parts_at(const st_value *args, int least, int dim,
+                          st_value *rets) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *indices = st__next(&args);
+  ST_TRY(check_dims(self, least, &dim));
+  const st_value split[] = {st__of_tensor(self), *indices, st__of_int(dim)};
   return st__invoke(ST_OP_tensor_split_indices, 3, split, rets);
 }
 
-ST_BOXED(st__box_hsplit_int) {
-  ST_TRY(need_dims(args, 1));
-  return equal_parts(args, st__self_of(args)->ndim > 1, rets);
-}
-
-ST_BOXED(st__box_hsplit_array) {
-  ST_TRY(need_dims(args, 1));
-  return parts_at(args, st__self_of(args)->ndim > 1, rets);
-}
-
-ST_BOXED(st__box_vsplit_int) {
-  ST_TRY(need_dims(args, 2));
-  return equal_parts(args, 0, rets);
-}
-
-ST_BOXED(st__box_vsplit_array) {
-  ST_TRY(need_dims(args, 2));
-  return parts_at(args, 0, rets);
-}
-
-ST_BOXED(st__box_dsplit_int) {
-  ST_TRY(need_dims(args, 3));
-  return equal_parts(args, 2, rets);
-}
-
-ST_BOXED(st__box_dsplit_array) {
-  ST_TRY(need_dims(args, 3));
-  return parts_at(args, 2, rets);
-}
+ST_BOXED(st__box_hsplit_int) { return equal_parts(args, 1, 1, rets); }
+ST_BOXED(st__box_hsplit_array) { return parts_at(args, 1, 1, rets); }
+ST_BOXED(st__box_vsplit_int) { return equal_parts(args, 2, 0, rets); }
+ST_BOXED(st__box_vsplit_array) { return parts_at(args, 2, 0, rets); }
+ST_BOXED(st__box_dsplit_int) { return equal_parts(args, 3, 2, rets); }
+ST_BOXED(st__box_dsplit_array) { return parts_at(args, 3, 2, rets); }
