@@ -199,52 +199,56 @@ static st_status make_range(st_scalar start, st_scalar end, st_scalar step,
 }
 
 ST_BOXED(st__box_arange) {
-  return make_range(st__scalar_int(0), st__to_scalar(&args[0]),
-                    st__scalar_int(1), false, args + 1, rets);
+  const st_scalar end = st__next_scalar(&args);
+  return make_range(st__scalar_int(0), end, st__scalar_int(1), false,
+                    st__next_options(&args), rets);
 }
 
-ST_BOXED(st__box_arange_start) {
-  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
-                    st__scalar_int(1), false, args + 2, rets);
+static st_status range_by_one(const st_value *args, bool inclusive,
+                              st_value *ret) {
+  const st_scalar start = st__next_scalar(&args);
+  const st_scalar end = st__next_scalar(&args);
+  return make_range(start, end, st__scalar_int(1), inclusive,
+                    st__next_options(&args), ret);
 }
 
-ST_BOXED(st__box_arange_start_step) {
-  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
-                    st__to_scalar(&args[2]), false, args + 3, rets);
+static st_status range_by_step(const st_value *args, bool inclusive,
+                               st_value *ret) {
+  const st_scalar start = st__next_scalar(&args);
+  const st_scalar end = st__next_scalar(&args);
+  const st_scalar step = st__next_scalar(&args);
+  return make_range(start, end, step, inclusive, st__next_options(&args), ret);
 }
 
-ST_BOXED(st__box_range) {
-  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
-                    st__scalar_int(1), true, args + 2, rets);
-}
-
-ST_BOXED(st__box_range_step) {
-  return make_range(st__to_scalar(&args[0]), st__to_scalar(&args[1]),
-                    st__to_scalar(&args[2]), true, args + 3, rets);
-}
+ST_BOXED(st__box_arange_start) { return range_by_one(args, false, rets); }
+ST_BOXED(st__box_arange_start_step) { return range_by_step(args, false, rets); }
+ST_BOXED(st__box_range) { return range_by_one(args, true, rets); }
+ST_BOXED(st__box_range_step) { return range_by_step(args, true, rets); }
 
 /* -- linspace and logspace ------------------------------------------------ */
 
+/* Only logspace has the argument base. */
 static st_status make_space(const st_value *args, st_curve curve,
-                            double base, const st_value *options,
                             st_value *ret) {
-  const st_scalar start = st__to_scalar(&args[0]);
-  const st_scalar end = st__to_scalar(&args[1]);
+  const st_scalar start = st__next_scalar(&args);
+  const st_scalar end = st__next_scalar(&args);
+  const int64_t steps = st__next_int(&args);
+  const double base = curve == CURVE_LOG ? st__next_float(&args) : 0;
   const bool parts = is_complex(start) || is_complex(end);
   const st_dtype usual = st__default_dtype();
   st_options o = {parts ? st__scalar_dtype(st__scalar_complex(0, 0))
                         : usual, ST_DEVICE_CPU};
-  sequence q = {.curve = curve, .count = args[2].u.i, .base = base};
+  sequence q = {.curve = curve, .count = steps, .base = base};
   double from[2], to[2];
-  ST_TRY(st__read_options(options, &o));
+  ST_TRY(st__read_options(st__next_options(&args), &o));
   q.is_complex = st__is_complex(o.dtype);
   if (parts && !q.is_complex) {
     return st__fail(ST_BAD_DTYPE, "start and end are complex, but dtype is "
                     "%s", st__dtype_name(o.dtype));
   }
-  if (q.count < 0) {
+  if (steps < 0) {
     return st__fail(ST_BAD_VALUE, "steps must not be negative, it is %lld",
-                    (long long)q.count);
+                    (long long)steps);
   }
   st__scalar_to_complex(start, from);
   st__scalar_to_complex(end, to);
@@ -252,25 +256,19 @@ static st_status make_space(const st_value *args, st_curve curve,
     from[0] = trunc(from[0]);
     to[0] = trunc(to[0]);
   }
-  if (q.count == 1) memcpy(to, from, sizeof to);
-  const double steps = q.count > 1 ? (double)(q.count - 1) : 1;
+  if (steps == 1) memcpy(to, from, sizeof to);
+  const double gaps = steps > 1 ? (double)(steps - 1) : 1;
   q.start = from[0];
   q.end = to[0];
-  q.step = (to[0] - from[0]) / steps;
+  q.step = (to[0] - from[0]) / gaps;
   q.start_im = from[1];
   q.end_im = to[1];
-  q.step_im = (to[1] - from[1]) / steps;
+  q.step_im = (to[1] - from[1]) / gaps;
   return make_sequence(&q, o, ret);
 }
 
-ST_BOXED(st__box_linspace) {
-  return make_space(args, CURVE_LINEAR, 0, args + 3, rets);
-}
-
-ST_BOXED(st__box_logspace) {
-  return make_space(args, CURVE_LOG, st__to_float(&args[3], 10), args + 4,
-                    rets);
-}
+ST_BOXED(st__box_linspace) { return make_space(args, CURVE_LINEAR, rets); }
+ST_BOXED(st__box_logspace) { return make_space(args, CURVE_LOG, rets); }
 
 /* -- eye ------------------------------------------------------------------ */
 
@@ -302,9 +300,11 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
 }
 
 ST_BOXED(st__box_eye) {
-  return make_eye(args[0].u.i, args[0].u.i, args + 1, rets);
+  const int64_t n = st__next_int(&args);
+  return make_eye(n, n, st__next_options(&args), rets);
 }
 
 ST_BOXED(st__box_eye_m) {
-  return make_eye(args[0].u.i, args[1].u.i, args + 2, rets);
+  const int64_t n = st__next_int(&args), m = st__next_int(&args);
+  return make_eye(n, m, st__next_options(&args), rets);
 }

@@ -17,9 +17,10 @@ typedef struct target {
   bool copy; /* copy even if nothing changes */
 } target;
 
-static st_status read_dtype(const st_value *v, st_dtype otherwise,
-                            st_dtype *out) {
-  const int64_t d = st__to_int(v, otherwise);
+/* Readers that check. For None, *out stays as it is. */
+
+static st_status read_dtype(const st_value *v, st_dtype *out) {
+  const int64_t d = st__to_int(v, *out);
   if (d < 0 || d >= ST_DTYPE_ALL) {
     return st__fail(ST_BAD_VALUE, "there is no dtype number %" PRId64, d);
   }
@@ -27,9 +28,8 @@ static st_status read_dtype(const st_value *v, st_dtype otherwise,
   return ST_OK;
 }
 
-static st_status read_device(const st_value *v, st_device otherwise,
-                             st_device *out) {
-  const int64_t d = st__to_int(v, otherwise);
+static st_status read_device(const st_value *v, st_device *out) {
+  const int64_t d = st__to_int(v, *out);
   if (d < 0 || d >= ST_DEVICE_COUNT) {
     return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, d);
   }
@@ -37,9 +37,8 @@ static st_status read_device(const st_value *v, st_device otherwise,
   return ST_OK;
 }
 
-static st_status read_format(const st_value *v, st_format otherwise,
-                             st_format *out) {
-  const int64_t f = st__to_int(v, otherwise);
+static st_status read_format(const st_value *v, st_format *out) {
+  const int64_t f = st__to_int(v, *out);
   if (f < 0 || f >= ST_FORMAT_COUNT) {
     return st__fail(ST_BAD_VALUE, "there is no memory format number %" PRId64,
                     f);
@@ -55,8 +54,9 @@ static target unchanged(const st_tensor *t) {
 /* -- Copies --------------------------------------------------------------- */
 
 ST_BOXED(st__box_copy_) {
-  ST_TRY(st__copy(st__to_tensor(&args[0]), st__to_tensor(&args[1])));
-  return st__return_self(args, rets);
+  st_tensor *self = st__next_tensor(&args);
+  ST_TRY(st__copy(self, st__next_tensor(&args)));
+  return st__return_tensor(self, rets);
 }
 
 /* For an extension device, or between devices, the copy is allocated and
@@ -78,20 +78,22 @@ static st_status copy_as(const st_tensor *t, const target *to,
 }
 
 ST_BOXED(st__box_clone) {
-  const st_tensor *self = st__to_tensor(&args[0]);
+  const st_tensor *self = st__next_tensor(&args);
   target to = unchanged(self);
-  ST_TRY(read_format(&args[1], ST_FORMAT_PRESERVE, &to.format));
+  ST_TRY(read_format(st__next(&args), &to.format));
   return copy_as(self, &to, rets);
 }
 
 ST_BOXED(st__box_contiguous) {
+  const st_tensor *self = st__next_tensor(&args);
   st_format format = ST_FORMAT_CONTIGUOUS;
-  ST_TRY(read_format(&args[1], ST_FORMAT_CONTIGUOUS, &format));
+  ST_TRY(read_format(st__next(&args), &format));
   if (format == ST_FORMAT_PRESERVE) {
     return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
-  return st__is_contiguous_in(st__to_tensor(&args[0]), format)
-       ? st__return_self(args, rets) : st__invoke(ST_OP_clone, 2, args, rets);
+  if (st__is_contiguous_in(self, format)) return st__return_tensor(self, rets);
+  const st_value clone[] = {st__of_tensor(self), st__of_int(format)};
+  return st__invoke(ST_OP_clone, 2, clone, rets);
 }
 
 /* -- to ------------------------------------------------------------------- */
@@ -102,73 +104,89 @@ static st_status check_layout(const st_value *v) {
 }
 
 ST_BOXED(st__box_to_copy) {
-  const st_tensor *self = st__to_tensor(&args[0]);
+  const st_tensor *self = st__next_tensor(&args);
   target to = unchanged(self);
-  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
-  ST_TRY(check_layout(&args[2]));
-  ST_TRY(read_device(&args[3], to.device, &to.device));
-  ST_TRY(read_format(&args[6], to.format, &to.format));
+  ST_TRY(read_dtype(st__next(&args), &to.dtype));
+  ST_TRY(check_layout(st__next(&args)));
+  ST_TRY(read_device(st__next(&args), &to.device));
+  args += 2; /* pin_memory and non_blocking */
+  ST_TRY(read_format(st__next(&args), &to.format));
   return copy_as(self, &to, rets);
 }
 
 /* Returns self if nothing changes. A format other than the one that self
  * suggests is a change, so a tensor of ambiguous layout is copied (Note
  * [Ambiguous layouts]). */
-static st_status convert(const st_value *self, const target *to,
+static st_status convert(const st_tensor *self, const target *to,
                          st_value *ret) {
-  const st_tensor *t = st__to_tensor(self);
-  if (!to->copy && to->dtype == t->dtype &&
-      to->device == t->device &&
+  if (!to->copy && to->dtype == self->dtype && to->device == self->device &&
       (to->format == ST_FORMAT_PRESERVE ||
-       to->format == st__suggest_format(t, false))) {
-    return st__return_self(self, ret);
+       to->format == st__suggest_format(self, false))) {
+    return st__return_tensor(self, ret);
   }
-  const st_value args[] = {*self, st__of_int(to->dtype), st__none(),
-                           st__of_int(to->device), st__none(),
+  const st_value args[] = {st__of_tensor(self), st__of_int(to->dtype),
+                           st__none(), st__of_int(to->device), st__none(),
                            st__of_bool(false), st__of_int(to->format)};
   return st__invoke(ST_OP__to_copy, 7, args, ret);
 }
 
 ST_BOXED(st__box_to_dtype_layout) {
-  target to = unchanged(st__to_tensor(&args[0]));
-  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
-  ST_TRY(check_layout(&args[2]));
-  ST_TRY(read_device(&args[3], to.device, &to.device));
-  to.copy = st__to_bool(&args[6], false);
-  ST_TRY(read_format(&args[7], to.format, &to.format));
-  return convert(args, &to, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  target to = unchanged(self);
+  ST_TRY(read_dtype(st__next(&args), &to.dtype));
+  ST_TRY(check_layout(st__next(&args)));
+  ST_TRY(read_device(st__next(&args), &to.device));
+  args += 2; /* pin_memory and non_blocking */
+  to.copy = st__next_bool(&args);
+  ST_TRY(read_format(st__next(&args), &to.format));
+  return convert(self, &to, rets);
 }
 
 ST_BOXED(st__box_to_device) {
-  target to = unchanged(st__to_tensor(&args[0]));
-  ST_TRY(read_device(&args[1], to.device, &to.device));
-  ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
-  to.copy = st__to_bool(&args[4], false);
-  ST_TRY(read_format(&args[5], to.format, &to.format));
-  return convert(args, &to, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  target to = unchanged(self);
+  ST_TRY(read_device(st__next(&args), &to.device));
+  ST_TRY(read_dtype(st__next(&args), &to.dtype));
+  args++; /* non_blocking */
+  to.copy = st__next_bool(&args);
+  ST_TRY(read_format(st__next(&args), &to.format));
+  return convert(self, &to, rets);
 }
 
 ST_BOXED(st__box_to_prim_device) {
-  target to = unchanged(st__to_tensor(&args[0]));
-  ST_TRY(read_device(&args[1], to.device, &to.device));
-  ST_TRY(read_dtype(&args[2], to.dtype, &to.dtype));
-  to.copy = st__to_bool(&args[4], false);
-  return convert(args, &to, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  target to = unchanged(self);
+  ST_TRY(read_device(st__next(&args), &to.device));
+  ST_TRY(read_dtype(st__next(&args), &to.dtype));
+  args++; /* non_blocking */
+  to.copy = st__next_bool(&args);
+  return convert(self, &to, rets);
 }
 
 ST_BOXED(st__box_to_dtype) {
-  target to = unchanged(st__to_tensor(&args[0]));
-  ST_TRY(read_dtype(&args[1], to.dtype, &to.dtype));
-  to.copy = st__to_bool(&args[3], false);
-  ST_TRY(read_format(&args[4], to.format, &to.format));
-  return convert(args, &to, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  target to = unchanged(self);
+  ST_TRY(read_dtype(st__next(&args), &to.dtype));
+  args++; /* non_blocking */
+  to.copy = st__next_bool(&args);
+  ST_TRY(read_format(st__next(&args), &to.format));
+  return convert(self, &to, rets);
 }
 
 ST_BOXED(st__box_to_other) {
-  target to = unchanged(st__to_tensor(&args[1]));
-  to.copy = st__to_bool(&args[3], false);
-  ST_TRY(read_format(&args[4], to.format, &to.format));
-  return convert(args, &to, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
+  target to = unchanged(other);
+  args++; /* non_blocking */
+  to.copy = st__next_bool(&args);
+  ST_TRY(read_format(st__next(&args), &to.format));
+  return convert(self, &to, rets);
+}
+
+ST_BOXED(st__box_type_as) {
+  const st_tensor *self = st__next_tensor(&args);
+  const target to = unchanged(st__next_tensor(&args));
+  return convert(self, &to, rets);
 }
 
 st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
@@ -184,37 +202,33 @@ st_status st__to_cpu(const st_tensor *t, st_tensor **out) {
                   st__device_name(t->device));
 }
 
-ST_BOXED(st__box_type_as) {
-  const target to = unchanged(st__to_tensor(&args[1]));
-  return convert(args, &to, rets);
-}
-
 /* -- Resizing ------------------------------------------------------------- */
 
 /* Without memory_format, a tensor that has the size keeps its strides. */
 ST_BOXED(st__box_resize_) {
-  st_tensor *self = st__to_tensor(&args[0]);
-  const int n = (int)args[1].len;
+  st_tensor *self = st__next_tensor(&args);
+  const st_ints size = st__next_ints(&args);
+  const st_value *memory_format = st__next(&args);
+  const int n = (int)size.n;
   st_format format = ST_FORMAT_CONTIGUOUS;
-  ST_TRY(read_format(&args[2], ST_FORMAT_CONTIGUOUS, &format));
+  ST_TRY(read_format(memory_format, &format));
   if (format == ST_FORMAT_PRESERVE) {
     return st__fail(ST_BAD_VALUE, "memory_format must not be preserve_format");
   }
-  bool same = st__is_none(&args[2]) && n == self->ndim;
-  for (int d = 0; same && d < n; d++) {
-    same = args[1].u.ints[d] == self->sizes[d];
+  if (!st__is_none(memory_format) || !st__has_sizes(self, n, size.p)) {
+    ST_TRY(st__tensor_resize(self, n, size.p, format));
   }
-  if (!same) ST_TRY(st__tensor_resize(self, n, args[1].u.ints, format));
-  return st__return_self(args, rets);
+  return st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_resize_as_) {
-  const st_tensor *like = st__to_tensor(&args[1]);
-  st_value format = args[2];
+  const st_value self = *st__next(&args);
+  const st_tensor *like = st__next_tensor(&args);
+  st_value format = *st__next(&args);
   if (st__to_int(&format, ST_FORMAT_CONTIGUOUS) == ST_FORMAT_PRESERVE) {
     format = st__of_int(st__suggest_format(like, false));
   }
-  const st_value resize[] = {args[0], st__of_ints(like->sizes, like->ndim),
+  const st_value resize[] = {self, st__of_ints(like->sizes, like->ndim),
                              format};
   return st__invoke(ST_OP_resize_, 3, resize, rets);
 }
@@ -228,12 +242,13 @@ static st_status check_single(const st_tensor *t) {
 }
 
 ST_BOXED(st__box_item) {
-  ST_TRY(check_single(st__to_tensor(&args[0])));
-  return st__invoke(ST_OP__local_scalar_dense, 1, args, rets);
+  const st_value *self = st__next(&args);
+  ST_TRY(check_single(self->u.tensor));
+  return st__invoke(ST_OP__local_scalar_dense, 1, self, rets);
 }
 
 ST_BOXED(st__box_local_scalar_dense) {
-  const st_tensor *self = st__to_tensor(&args[0]);
+  const st_tensor *self = st__next_tensor(&args);
   ST_TRY(check_single(self));
   if (!st__data(self)) {
     return st__fail(ST_BAD_STATE, "self is on the meta device and has no "
@@ -253,14 +268,14 @@ static bool is_nonzero(const st_scalar *s) {
 }
 
 ST_BOXED(st__box_is_nonzero) {
+  const st_value *self = st__next(&args);
   st_value item;
-  const st_tensor *self = st__to_tensor(&args[0]);
-  if (self->numel != 1) {
+  if (self->u.tensor->numel != 1) {
     return st__fail(ST_BAD_SHAPE, "self must have exactly one element, its "
                     "shape is %s: reduce it with any or all first",
-                    ST_SHAPE_TEXT(self));
+                    ST_SHAPE_TEXT(self->u.tensor));
   }
-  ST_TRY(st__invoke(ST_OP_item, 1, args, &item));
+  ST_TRY(st__invoke(ST_OP_item, 1, self, &item));
   const st_scalar s = st__to_scalar(&item);
   st__value_clear(&item);
   *rets = st__of_bool(is_nonzero(&s));
@@ -268,14 +283,14 @@ ST_BOXED(st__box_is_nonzero) {
 }
 
 ST_BOXED(st__box_is_same_size) {
-  *rets = st__of_bool(st__same_sizes(st__to_tensor(&args[0]),
-                                     st__to_tensor(&args[1])));
+  const st_tensor *self = st__next_tensor(&args);
+  *rets = st__of_bool(st__same_sizes(self, st__next_tensor(&args)));
   return ST_OK;
 }
 
 ST_BOXED(st__box_equal) {
-  const st_tensor *self = st__to_tensor(&args[0]);
-  const st_tensor *other = st__to_tensor(&args[1]);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *other = st__next_tensor(&args);
   if (self->dtype != other->dtype || self->device != other->device) {
     return st__fail(ST_BAD_DTYPE, "self (%s) and other (%s) must have the "
                     "same dtype and device",
@@ -286,10 +301,11 @@ ST_BOXED(st__box_equal) {
     *rets = st__of_bool(false);
     return ST_OK;
   }
+  const st_value both[] = {st__of_tensor(self), st__of_tensor(other)};
   st_tensor *eq = NULL, *all = NULL;
   st_status status;
   st_value arg;
-  ST_TRY_FAIL(st__invoke1(ST_OP_eq_Tensor, 2, args, &eq));
+  ST_TRY_FAIL(st__invoke1(ST_OP_eq_Tensor, 2, both, &eq));
   arg = st__of_tensor(eq);
   ST_TRY_FAIL(st__invoke1(ST_OP_all, 1, &arg, &all));
   arg = st__of_tensor(all);
@@ -315,8 +331,8 @@ static st_status operand(const st_value *v, st_tensor **out) {
 
 ST_BOXED(st__box_result_type) {
   st_tensor *t[2] = {NULL, NULL};
-  st_status status = operand(&args[0], &t[0]);
-  if (status == ST_OK) status = operand(&args[1], &t[1]);
+  st_status status = operand(st__next(&args), &t[0]);
+  if (status == ST_OK) status = operand(st__next(&args), &t[1]);
   if (status == ST_OK) *rets = st__of_int(st__result_type(t, 2));
   st__tensor_release(&t[0]);
   st__tensor_release(&t[1]);
@@ -325,16 +341,16 @@ ST_BOXED(st__box_result_type) {
 
 ST_BOXED(st__box_can_cast) {
   st_dtype from = ST_DTYPE_NONE, to = ST_DTYPE_NONE;
-  ST_TRY(read_dtype(&args[0], ST_DTYPE_NONE, &from));
-  ST_TRY(read_dtype(&args[1], ST_DTYPE_NONE, &to));
+  ST_TRY(read_dtype(st__next(&args), &from));
+  ST_TRY(read_dtype(st__next(&args), &to));
   *rets = st__of_bool(st__can_cast(from, to));
   return ST_OK;
 }
 
 ST_BOXED(st__box_promote_types) {
   st_dtype a = ST_DTYPE_NONE, b = ST_DTYPE_NONE;
-  ST_TRY(read_dtype(&args[0], ST_DTYPE_NONE, &a));
-  ST_TRY(read_dtype(&args[1], ST_DTYPE_NONE, &b));
+  ST_TRY(read_dtype(st__next(&args), &a));
+  ST_TRY(read_dtype(st__next(&args), &b));
   *rets = st__of_int(st__promote(a, b));
   return ST_OK;
 }

@@ -8,9 +8,11 @@
 
 /* -- Options -------------------------------------------------------------- */
 
-st_status st__read_options(const st_value *args, st_options *out) {
-  const int64_t dtype = st__to_int(&args[0], out->dtype);
-  const int64_t device = st__to_int(&args[2], out->device);
+st_status st__read_options(const st_value *options, st_options *out) {
+  const int64_t dtype = st__next_int_or(&options, out->dtype);
+  const int64_t layout = st__next_int_or(&options, 0);
+  const int64_t device = st__next_int_or(&options, out->device);
+  const bool pin_memory = st__next_bool(&options);
   if (dtype < 0 || dtype >= ST_DTYPE_COUNT) {
     return st__fail(ST_BAD_DTYPE, "no tensor can have dtype %s",
                     st__dtype_name((st_dtype)dtype));
@@ -19,10 +21,10 @@ st_status st__read_options(const st_value *args, st_options *out) {
     return st__fail(ST_BAD_VALUE, "there is no device number %lld",
                     (long long)device);
   }
-  if (st__to_int(&args[1], 0) != 0) {
+  if (layout != 0) {
     return st__fail(ST_BAD_VALUE, "layout must be strided");
   }
-  if (st__to_bool(&args[3], false)) {
+  if (pin_memory) {
     return st__fail(ST_BAD_VALUE, "pin_memory is not supported");
   }
   out->dtype = (st_dtype)dtype;
@@ -48,26 +50,29 @@ st_status st__check_cpu_or_meta(const st_tensor *t) {
 /* -- Allocation ----------------------------------------------------------- */
 
 ST_BOXED(st__box_empty_memory_format) {
+  const st_ints size = st__next_ints(&args);
+  const st_value *options = st__next_options(&args);
+  const int64_t format = st__next_int_or(&args, ST_FORMAT_CONTIGUOUS);
   st_options o = default_options();
   st_tensor *t = NULL;
-  ST_TRY(st__read_options(args + 1, &o));
-  const int64_t format = st__to_int(&args[5], ST_FORMAT_CONTIGUOUS);
-  ST_TRY(st__tensor_empty(o.device, o.dtype, (int)args[0].len,
-                          args[0].u.ints, (st_format)format, &t));
+  ST_TRY(st__read_options(options, &o));
+  ST_TRY(st__tensor_empty(o.device, o.dtype, (int)size.n, size.p,
+                          (st_format)format, &t));
   rets[0] = st__of_tensor(t);
   return ST_OK;
 }
 
 ST_BOXED(st__box_empty_strided) {
+  const st_ints size = st__next_ints(&args), stride = st__next_ints(&args);
   st_options o = default_options();
   st_tensor *t = NULL;
-  ST_TRY(st__read_options(args + 2, &o));
-  if (args[0].len != args[1].len) {
+  ST_TRY(st__read_options(st__next_options(&args), &o));
+  if (size.n != stride.n) {
     return st__fail(ST_BAD_SHAPE, "size has %u entries, stride has %u",
-                    args[0].len, args[1].len);
+                    size.n, stride.n);
   }
-  ST_TRY(st__tensor_empty_strided(o.device, o.dtype, (int)args[0].len,
-                                  args[0].u.ints, args[1].u.ints, &t));
+  ST_TRY(st__tensor_empty_strided(o.device, o.dtype, (int)size.n, size.p,
+                                  stride.p, &t));
   rets[0] = st__of_tensor(t);
   return ST_OK;
 }
@@ -170,98 +175,112 @@ static st_status finish(st_status made, st_tensor *t, const st_scalar *s,
 
 /* -- Factories with a size ------------------------------------------------ */
 
-static st_status filled(const st_value *size, const st_value *options,
-                        st_options o, const st_scalar *s, st_value *ret) {
+static st_status filled(st_ints size, const st_value *options, st_options o,
+                        const st_scalar *s, st_value *ret) {
   st_tensor *t = NULL;
   ST_TRY(st__read_options(options, &o));
-  const st_status made = st__new_empty(o, (int)size->len, size->u.ints,
+  const st_status made = st__new_empty(o, (int)size.n, size.p,
                                        ST_FORMAT_CONTIGUOUS, &t);
   return finish(made, t, s, ret);
 }
 
-ST_BOXED(st__box_zeros) {
-  const st_scalar s = st__scalar_int(0);
-  return filled(&args[0], args + 1, default_options(), &s, rets);
+static st_status filled_by_default(const st_value *args, int64_t value,
+                                   st_value *ret) {
+  const st_ints size = st__next_ints(&args);
+  const st_scalar s = st__scalar_int(value);
+  return filled(size, st__next_options(&args), default_options(), &s, ret);
 }
 
-ST_BOXED(st__box_ones) {
-  const st_scalar s = st__scalar_int(1);
-  return filled(&args[0], args + 1, default_options(), &s, rets);
-}
+ST_BOXED(st__box_zeros) { return filled_by_default(args, 0, rets); }
+ST_BOXED(st__box_ones) { return filled_by_default(args, 1, rets); }
 
 /* The dtype follows from fill_value unless it is given. */
 ST_BOXED(st__box_full) {
-  const st_scalar s = st__to_scalar(&args[1]);
-  const st_options o = {st__scalar_dtype(s), ST_DEVICE_CPU};
-  return filled(&args[0], args + 2, o, &s, rets);
+  const st_ints size = st__next_ints(&args);
+  const st_scalar fill_value = st__next_scalar(&args);
+  const st_options o = {st__scalar_dtype(fill_value), ST_DEVICE_CPU};
+  return filled(size, st__next_options(&args), o, &fill_value, rets);
 }
 
 ST_BOXED(st__box_scalar_tensor) {
-  const st_scalar s = st__to_scalar(&args[0]);
-  const st_value size = st__of_ints(NULL, 0);
-  return filled(&size, args + 1, default_options(), &s, rets);
+  const st_scalar s = st__next_scalar(&args);
+  const st_ints size = {NULL, 0};
+  return filled(size, st__next_options(&args), default_options(), &s, rets);
 }
 
-ST_BOXED(st__box_new_empty) {
-  return filled(&args[1], args + 2, options_of(args[0].u.tensor), NULL, rets);
+static st_status new_filled(const st_value *args, const st_scalar *s,
+                            st_value *ret) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints size = st__next_ints(&args);
+  return filled(size, st__next_options(&args), options_of(self), s, ret);
 }
 
-ST_BOXED(st__box_new_empty_strided) {
-  st_options o = options_of(args[0].u.tensor);
-  st_tensor *t = NULL;
-  ST_TRY(st__read_options(args + 3, &o));
-  if (args[1].len != args[2].len) {
-    return st__fail(ST_BAD_SHAPE, "size has %u entries, stride has %u",
-                    args[1].len, args[2].len);
-  }
-  const st_status made = new_strided(o, (int)args[1].len, args[1].u.ints,
-                                     args[2].u.ints, &t);
-  return finish(made, t, NULL, rets);
-}
+ST_BOXED(st__box_new_empty) { return new_filled(args, NULL, rets); }
 
 ST_BOXED(st__box_new_zeros) {
-  const st_scalar s = st__scalar_int(0);
-  return filled(&args[1], args + 2, options_of(args[0].u.tensor), &s, rets);
+  const st_scalar zero = st__scalar_int(0);
+  return new_filled(args, &zero, rets);
 }
 
 ST_BOXED(st__box_new_ones) {
-  const st_scalar s = st__scalar_int(1);
-  return filled(&args[1], args + 2, options_of(args[0].u.tensor), &s, rets);
+  const st_scalar one = st__scalar_int(1);
+  return new_filled(args, &one, rets);
 }
 
 ST_BOXED(st__box_new_full) {
-  const st_scalar s = st__to_scalar(&args[2]);
-  return filled(&args[1], args + 3, options_of(args[0].u.tensor), &s, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints size = st__next_ints(&args);
+  const st_scalar fill_value = st__next_scalar(&args);
+  return filled(size, st__next_options(&args), options_of(self), &fill_value,
+                rets);
+}
+
+ST_BOXED(st__box_new_empty_strided) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_ints size = st__next_ints(&args), stride = st__next_ints(&args);
+  st_options o = options_of(self);
+  st_tensor *t = NULL;
+  ST_TRY(st__read_options(st__next_options(&args), &o));
+  if (size.n != stride.n) {
+    return st__fail(ST_BAD_SHAPE, "size has %u entries, stride has %u",
+                    size.n, stride.n);
+  }
+  const st_status made = new_strided(o, (int)size.n, size.p, stride.p, &t);
+  return finish(made, t, NULL, rets);
 }
 
 /* -- Factories like another tensor ---------------------------------------- */
 
-/* options: dtype, layout, device, pin_memory, memory_format. */
-static st_status like(const st_tensor *t, const st_value *options,
+/* rest: the options, memory_format. */
+static st_status like(const st_tensor *self, const st_value *rest,
                       const st_scalar *s, st_value *ret) {
-  st_options o = options_of(t);
-  st_tensor *made = NULL;
-  ST_TRY(st__read_options(options, &o));
-  const int64_t format = st__to_int(&options[4], ST_FORMAT_PRESERVE);
-  const st_status status = st__new_empty_like(t, o, (st_format)format, &made);
-  return finish(status, made, s, ret);
+  st_options o = options_of(self);
+  st_tensor *t = NULL;
+  ST_TRY(st__read_options(st__next_options(&rest), &o));
+  const int64_t format = st__next_int_or(&rest, ST_FORMAT_PRESERVE);
+  const st_status made = st__new_empty_like(self, o, (st_format)format, &t);
+  return finish(made, t, s, ret);
 }
 
 ST_BOXED(st__box_empty_like) {
-  return like(args[0].u.tensor, args + 1, NULL, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  return like(self, args, NULL, rets);
 }
 
 ST_BOXED(st__box_zeros_like) {
-  const st_scalar s = st__scalar_int(0);
-  return like(args[0].u.tensor, args + 1, &s, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_scalar zero = st__scalar_int(0);
+  return like(self, args, &zero, rets);
 }
 
 ST_BOXED(st__box_ones_like) {
-  const st_scalar s = st__scalar_int(1);
-  return like(args[0].u.tensor, args + 1, &s, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_scalar one = st__scalar_int(1);
+  return like(self, args, &one, rets);
 }
 
 ST_BOXED(st__box_full_like) {
-  const st_scalar s = st__to_scalar(&args[1]);
-  return like(args[0].u.tensor, args + 2, &s, rets);
+  const st_tensor *self = st__next_tensor(&args);
+  const st_scalar fill_value = st__next_scalar(&args);
+  return like(self, args, &fill_value, rets);
 }

@@ -16,10 +16,16 @@ typedef struct st_options {
   st_device device;
 } st_options;
 
-/* Reads the four arguments at args into *out, which holds the defaults.
+/* Reads the four arguments at options into *out, which holds the defaults.
  * BAD_DTYPE or BAD_VALUE for a dtype or device that does not exist, a layout
  * other than strided, or pinned memory. */
-st_status st__read_options(const st_value *args, st_options *out);
+st_status st__read_options(const st_value *options, st_options *out);
+/* Moves args past these four arguments and returns them: dispatch/args.h. */
+static inline const st_value *st__next_options(const st_value **args) {
+  const st_value *options = *args;
+  *args += 4;
+  return options;
+}
 
 /* A new uninitialized tensor on any device, made through the dispatcher. */
 st_status st__new_empty(st_options o, int ndim, const int64_t *sizes,

@@ -174,14 +174,13 @@ st_status st__fill(st_tensor *t, st_scalar v) {
 
 /* -- Operators ------------------------------------------------------------ */
 
-static st_status fill_self(const st_value *args, st_scalar v,
-                           st_value *ret) {
-  ST_TRY(st__fill(st__to_tensor(&args[0]), v));
-  return st__value_copy(&args[0], ret);
+static st_status fill_self(st_tensor *self, st_scalar v, st_value *ret) {
+  ST_TRY(st__fill(self, v));
+  return st__return_tensor(self, ret);
 }
 
-static st_status new_filled(const st_value *args, st_scalar v, st_value *ret) {
-  const st_tensor *self = st__to_tensor(&args[0]);
+static st_status new_filled(const st_tensor *self, st_scalar v,
+                            st_value *ret) {
   int64_t strides[ST_MAX_DIMS];
   st_tensor *t = NULL;
   st__preserved_strides(self, strides);
@@ -199,9 +198,8 @@ static st_status new_filled(const st_value *args, st_scalar v, st_value *ret) {
 
 /* The element of the 0-dim argument value. It may be on the meta device, which
  * gives 0, only if self is too. */
-static st_status value_of(const st_value *args, st_scalar *out) {
-  const st_tensor *self = st__to_tensor(&args[0]);
-  const st_tensor *value = st__to_tensor(&args[1]);
+static st_status value_of(const st_tensor *self, const st_tensor *value,
+                          st_scalar *out) {
   if (value->ndim != 0) {
     return st__fail(ST_BAD_SHAPE, "value must be a 0-dimensional tensor, its "
                     "shape is %s", ST_SHAPE_TEXT(value));
@@ -217,27 +215,33 @@ static st_status value_of(const st_value *args, st_scalar *out) {
 }
 
 ST_BOXED(st__box_fill_scalar_) {
-  return fill_self(args, st__to_scalar(&args[1]), rets);
+  st_tensor *self = st__next_tensor(&args);
+  return fill_self(self, st__next_scalar(&args), rets);
 }
 
 ST_BOXED(st__box_fill_tensor_) {
+  st_tensor *self = st__next_tensor(&args);
   st_scalar v;
-  ST_TRY(value_of(args, &v));
-  return fill_self(args, v, rets);
+  ST_TRY(value_of(self, st__next_tensor(&args), &v));
+  return fill_self(self, v, rets);
 }
 
 ST_BOXED(st__box_fill_scalar) {
-  return new_filled(args, st__to_scalar(&args[1]), rets);
+  const st_tensor *self = st__next_tensor(&args);
+  return new_filled(self, st__next_scalar(&args), rets);
 }
 
 ST_BOXED(st__box_fill_tensor) {
+  const st_tensor *self = st__next_tensor(&args);
   st_scalar v;
-  ST_TRY(value_of(args, &v));
-  return new_filled(args, v, rets);
+  ST_TRY(value_of(self, st__next_tensor(&args), &v));
+  return new_filled(self, v, rets);
 }
 
 ST_BOXED(st__box_zero_) {
-  return fill_self(args, st__scalar_int(0), rets);
+  return fill_self(st__next_tensor(&args), st__scalar_int(0), rets);
 }
 
-ST_BOXED(st__box_zero) { return new_filled(args, st__scalar_int(0), rets); }
+ST_BOXED(st__box_zero) {
+  return new_filled(st__next_tensor(&args), st__scalar_int(0), rets);
+}

@@ -70,13 +70,14 @@ static void triangle_rows(void *ctx, int64_t begin, int64_t end) {
 }
 
 static st_status run_triangle(st_run *r, bool upper) {
-  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_value *args = r->args;
+  const st_tensor *self = st__next_tensor(&args);
   const int64_t n = self->sizes[self->ndim - 1];
   triangle t = {
     .self = self, .out = r->out[0], .upper = upper,
     .copy = st__copy_kernel(self->dtype, self->dtype),
     .size = (int64_t)st__itemsize(self->dtype),
-    .diagonal = st__to_int(&r->args[1], 0),
+    .diagonal = st__next_int(&args),
     .inplace = st__data(self) == st__data(r->out[0])};
   if (self->numel == 0) return ST_OK;
   /* A diagonal outside the matrix is clamped, so that it cannot overflow. */
@@ -134,14 +135,15 @@ static st_status write_triangle(triangle_span s, int64_t cols, int64_t offset,
   return ST_OK;
 }
 
-/* args: row, col, offset, dtype, layout, device, pin_memory, base. */
 static st_status triangle_indices(const st_value *args, bool upper,
                                   st_value *ret) {
-  const int64_t rows = args[0].u.i, cols = args[1].u.i, base = args[7].u.i;
-  int64_t offset = args[2].u.i;
+  const int64_t rows = st__next_int(&args), cols = st__next_int(&args);
+  int64_t offset = st__next_int(&args);
+  const st_value *options = st__next_options(&args);
+  const int64_t base = st__next_int(&args);
   st_options o = {ST_INT64, ST_DEVICE_CPU};
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
-  ST_TRY(st__read_options(args + 3, &o));
+  ST_TRY(st__read_options(options, &o));
   if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX) {
     return st__fail(ST_BAD_VALUE, "row and col must be from 0 to 2147483647, "
                     "they are %lld and %lld", (long long)rows, (long long)cols);
@@ -221,58 +223,57 @@ static st_status check_offset(int64_t offset) {
 }
 
 ST_BOXED(st__box_diag_embed) {
+  const st_tensor *self = st__next_tensor(&args);
+  const int64_t offset = st__next_int(&args);
+  const int64_t dim1 = st__next_int(&args), dim2 = st__next_int(&args);
   st_tensor *out = NULL;
-  ST_TRY(st__check_cpu_or_meta(args[0].u.tensor));
-  ST_TRY(check_offset(args[1].u.i));
-  ST_TRY(embed(args[0].u.tensor, args[1].u.i, args[2].u.i, args[3].u.i,
-               &out));
+  ST_TRY(st__check_cpu_or_meta(self));
+  ST_TRY(check_offset(offset));
+  ST_TRY(embed(self, offset, dim1, dim2, &out));
   rets[0] = st__of_tensor(out);
   return ST_OK;
 }
 
 ST_BOXED(st__box_diag) {
-  const st_tensor *self = args[0].u.tensor;
-  const st_value offset = args[1];
-  st_tensor *view = NULL, *out = NULL;
-  if (self->ndim == 1) {
-    const st_value embed_args[] = {args[0], offset};
-    return st__invoke(ST_OP_diag_embed, 2, embed_args, rets);
-  }
+  const st_tensor *self = st__next_tensor(&args);
+  const st_value *diagonal = st__next(&args);
+  const st_value both[] = {st__of_tensor(self), *diagonal};
+  st_tensor *view = NULL;
+  if (self->ndim == 1) return st__invoke(ST_OP_diag_embed, 2, both, rets);
   if (self->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector or a matrix, its "
                     "shape is %s", ST_SHAPE_TEXT(self));
   }
-  const st_value diagonal_args[] = {args[0], offset};
-  ST_TRY(st__invoke1(ST_OP_diagonal, 2, diagonal_args, &view));
-  const st_value clone_args[] = {st__of_tensor(view),
-                                 st__of_int(ST_FORMAT_CONTIGUOUS)};
-  const st_status status = st__invoke1(ST_OP_clone, 2, clone_args, &out);
+  ST_TRY(st__invoke1(ST_OP_diagonal, 2, both, &view));
+  const st_value clone[] = {st__of_tensor(view),
+                            st__of_int(ST_FORMAT_CONTIGUOUS)};
+  const st_status status = st__invoke(ST_OP_clone, 2, clone, rets);
   st__tensor_release(&view);
-  ST_TRY(status);
-  rets[0] = st__of_tensor(out);
-  return ST_OK;
+  return status;
 }
 
 ST_BOXED(st__box_diagflat) {
+  const st_value self = *st__next(&args), offset = *st__next(&args);
   const int64_t flat = -1;
+  const st_value flatten[] = {self, st__of_ints(&flat, 1)};
   st_tensor *line = NULL;
-  const st_value reshape_args[] = {args[0], st__of_ints(&flat, 1)};
-  ST_TRY(st__invoke1(ST_OP_reshape, 2, reshape_args, &line));
-  const st_value diag_args[] = {st__of_tensor(line), args[1]};
-  const st_status status = st__invoke(ST_OP_diag_embed, 2, diag_args, rets);
+  ST_TRY(st__invoke1(ST_OP_reshape, 2, flatten, &line));
+  const st_value both[] = {st__of_tensor(line), offset};
+  const st_status status = st__invoke(ST_OP_diag_embed, 2, both, rets);
   st__tensor_release(&line);
   return status;
 }
 
 ST_BOXED(st__box_trace) {
+  const st_value *self = st__next(&args);
   st_tensor *view = NULL;
-  if (args[0].u.tensor->ndim != 2) {
+  if (self->u.tensor->ndim != 2) {
     return st__fail(ST_BAD_SHAPE, "self must be a matrix, its shape is %s",
-                    ST_SHAPE_TEXT(args[0].u.tensor));
+                    ST_SHAPE_TEXT(self->u.tensor));
   }
-  ST_TRY(st__invoke1(ST_OP_diagonal, 1, args, &view));
-  const st_value sum_args[] = {st__of_tensor(view)};
-  const st_status status = st__invoke(ST_OP_sum, 1, sum_args, rets);
+  ST_TRY(st__invoke1(ST_OP_diagonal, 1, self, &view));
+  const st_value diagonal = st__of_tensor(view);
+  const st_status status = st__invoke(ST_OP_sum, 1, &diagonal, rets);
   st__tensor_release(&view);
   return status;
 }
