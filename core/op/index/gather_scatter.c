@@ -27,18 +27,21 @@ st_status st__start_with_self(const st_run *r) {
   return st__copy(r->out[0], self);
 }
 
-/* -- index_select --------------------------------------------------------- */
-
-/* Reads the dimension (args[1]) and the index (args[2]) of a slice operator;
- * *index is owned. */
-static st_status read_slices(const st_run *r, int *dim, st_tensor **index) {
-  const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
-  ST_TRY(check_vector(st__arg_tensor(r, 2)));
-  return st__as_indices(st__arg_tensor(r, 2), self, true, index);
+/* The argument dim, which must be a dimension of t. */
+static st_status get_dim(const st_run *r, const st_tensor *t, int *dim) {
+  return st__wrap_dim(r->args[1].u.i, t->ndim, dim);
 }
 
-static int64_t base_of(const st_run *r, int at) { return r->args[at].u.i; }
+/* -- index_select --------------------------------------------------------- */
+
+/* Reads the dimension and the index of a slice operator; *own is owned. */
+static st_status read_slices(const st_run *r, int *dim, st_tensor **own) {
+  const st_tensor *self = st__arg_tensor(r, 0);
+  const st_tensor *index = st__arg_tensor(r, 2);
+  ST_TRY(get_dim(r, self, dim));
+  ST_TRY(check_vector(index));
+  return st__as_indices(index, self, true, own);
+}
 
 static st_status index_select_meta(st_run *r, const st_tensor *index,
                                    int dim) {
@@ -48,7 +51,7 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
     return st__fail(ST_BAD_SHAPE, "self is 0-dimensional, so index must have "
                     "one element, not %lld", (long long)index->numel);
   }
-  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base_of(r, 3)));
+  ST_TRY(st__check_indices(index, dim, size_of(self, dim), st__arg_base(r)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
   if (self->ndim) sizes[dim] = index->numel;
   ST_TRY(st__set_output(r, 0, self->ndim, sizes, NULL, self->dtype));
@@ -65,8 +68,9 @@ st_status st__index_select_meta(st_run *r) {
   return status;
 }
 
-st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
+st_status st__slices_open(const st_run *r, const st_tensor *t,
                           st_index_operands *p) {
+  const int64_t base = st__arg_base(r);
   st_tensor *index = NULL;
   int dim;
   ST_TRY(read_slices(r, &dim, &index));
@@ -81,7 +85,7 @@ st_status st__index_select_impl(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_index_operands p;
   if (self->ndim == 0) return st__copy(r->out[0], self);
-  ST_TRY(st__slices_open(r, self, base_of(r, 3), &p));
+  ST_TRY(st__slices_open(r, self, &p));
   const st_status status = st__index_operands_get(&p, r->out[0]);
   st__index_operands_release(&p);
   return status;
@@ -104,16 +108,17 @@ static st_status check_inside(const st_tensor *index, const st_tensor *t,
 
 /* Checks self, dim and index, with the value of every index. An empty index
  * fits every shape. */
-static st_status check_along(const st_run *r, int64_t base, int *dim) {
+static st_status check_along(const st_run *r, int *dim) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
   st_tensor *own = NULL;
-  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, dim));
+  ST_TRY(get_dim(r, self, dim));
   if (index->numel == 0) return ST_OK;
   ST_TRY(st__as_indices(index, self, true, &own));
   st_status status = check_inside(own, self, *dim, "self");
   if (status == ST_OK) {
-    status = st__check_indices(own, *dim, size_of(self, *dim), base);
+    status = st__check_indices(own, *dim, size_of(self, *dim),
+                               st__arg_base(r));
   }
   st__tensor_release(&own);
   return status;
@@ -134,7 +139,7 @@ st_status st__gather_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
-  ST_TRY(check_along(r, base_of(r, 4), &dim));
+  ST_TRY(check_along(r, &dim));
   ST_TRY(st__set_output(r, 0, index->ndim, index->sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, self));
   return st__forbid_alias(r, 0, index);
@@ -146,8 +151,8 @@ st_status st__gather_impl(st_run *r) {
   st_index_operands p;
   int dim;
   if (index->numel == 0) return ST_OK;
-  ST_TRY(st__wrap_dim(r->args[1].u.i, self->ndim, &dim));
-  ST_TRY(open_along(self, dim, index, base_of(r, 4), &p));
+  ST_TRY(get_dim(r, self, &dim));
+  ST_TRY(open_along(self, dim, index, st__arg_base(r), &p));
   const st_status status = st__index_operands_get(&p, r->out[0]);
   st__index_operands_release(&p);
   return status;
@@ -156,11 +161,11 @@ st_status st__gather_impl(st_run *r) {
 /* -- scatter -------------------------------------------------------------- */
 
 /* The result must not alias index or src: it is written while they are read. */
-st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base) {
+st_status st__scatter_check(st_run *r, const st_tensor *src) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
-  ST_TRY(check_along(r, base, &dim));
+  ST_TRY(check_along(r, &dim));
   if (src && index->numel) {
     ST_TRY(st__check_same_dtype(self, src, "src"));
     ST_TRY(check_inside(index, src, -1, "src"));
@@ -179,14 +184,14 @@ static st_status source_of(const st_tensor *src, const st_tensor *index,
                          src->offset, out);
 }
 
-st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
+st_status st__scatter_open(const st_run *r, const st_tensor *t,
                            const st_tensor *src, st_index_operands *p,
                            st_tensor **values) {
   const st_tensor *index = st__arg_tensor(r, 2);
   int dim;
-  ST_TRY(st__wrap_dim(r->args[1].u.i, t->ndim, &dim));
+  ST_TRY(get_dim(r, t, &dim));
   ST_TRY(source_of(src, index, values));
-  const st_status status = open_along(t, dim, index, base, p);
+  const st_status status = open_along(t, dim, index, st__arg_base(r), p);
   if (status != ST_OK) st__tensor_release(values);
   return status;
 }
@@ -196,7 +201,7 @@ static st_status scatter_impl(st_run *r, const st_tensor *src) {
   st_tensor *values = NULL;
   st_index_operands p;
   if (st__arg_tensor(r, 2)->numel == 0) return st__start_with_self(r);
-  ST_TRY(st__scatter_open(r, r->out[0], base_of(r, 4), src, &p, &values));
+  ST_TRY(st__scatter_open(r, r->out[0], src, &p, &values));
   st_status status = st__start_with_self(r);
   if (status == ST_OK) {
     status = st__index_operands_put(&p, values, r->row->kernel);
@@ -207,7 +212,7 @@ static st_status scatter_impl(st_run *r, const st_tensor *src) {
 }
 
 st_status st__scatter_src_meta(st_run *r) {
-  return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r, 4));
+  return st__scatter_check(r, st__arg_tensor(r, 3));
 }
 
 st_status st__scatter_src_impl(st_run *r) {
@@ -216,16 +221,17 @@ st_status st__scatter_src_impl(st_run *r) {
 
 st_status st__scatter_value_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[3]), self->dtype));
-  return st__scatter_check(r, NULL, base_of(r, 4));
+  const st_scalar value = st__to_scalar(&r->args[3]);
+  ST_TRY(st__check_scalar_fits(value, self->dtype));
+  return st__scatter_check(r, NULL);
 }
 
 st_status st__scatter_value_impl(st_run *r) {
-  st_tensor *value = NULL;
-  ST_TRY(st__tensor_from_scalar(st__to_scalar(&r->args[3]),
-                                r->out[0]->dtype, false, &value));
-  const st_status status = scatter_impl(r, value);
-  st__tensor_release(&value);
+  const st_scalar value = st__to_scalar(&r->args[3]);
+  st_tensor *src = NULL;
+  ST_TRY(st__tensor_from_scalar(value, r->out[0]->dtype, false, &src));
+  const st_status status = scatter_impl(r, src);
+  st__tensor_release(&src);
   return status;
 }
 
@@ -245,30 +251,29 @@ static st_status check_source(const st_tensor *self, const st_tensor *source,
                   (int)st__display_index(dim));
 }
 
-static st_status slices_meta(st_run *r, const st_tensor *index, int dim,
-                             int64_t base) {
+static st_status slices_meta(st_run *r, const st_tensor *index, int dim) {
   const st_tensor *self = st__arg_tensor(r, 0);
   const st_tensor *source = st__arg_tensor(r, 3);
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(check_source(self, source, dim, index->numel));
-  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
+  ST_TRY(st__check_indices(index, dim, size_of(self, dim), st__arg_base(r)));
   ST_TRY(st__set_output(r, 0, self->ndim, self->sizes, NULL, self->dtype));
   ST_TRY(st__forbid_alias(r, 0, st__arg_tensor(r, 2)));
   return st__forbid_alias(r, 0, source);
 }
 
-st_status st__slices_check(st_run *r, int64_t base) {
+st_status st__slices_check(st_run *r) {
   st_tensor *index = NULL;
   int dim;
   ST_TRY(read_slices(r, &dim, &index));
-  const st_status status = slices_meta(r, index, dim, base);
+  const st_status status = slices_meta(r, index, dim);
   st__tensor_release(&index);
   return status;
 }
 
-static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
+static st_status slices_impl(st_run *r, st_scalar alpha) {
   st_index_operands p;
-  ST_TRY(st__slices_open(r, r->out[0], base, &p));
+  ST_TRY(st__slices_open(r, r->out[0], &p));
   p.ctx.alpha = alpha;
   st_status status = st__start_with_self(r);
   if (status == ST_OK) {
@@ -280,74 +285,64 @@ static st_status slices_impl(st_run *r, int64_t base, st_scalar alpha) {
 
 st_status st__index_add_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
-  ST_TRY(st__check_scalar_fits(st__to_scalar(&r->args[4]), self->dtype));
-  return st__slices_check(r, base_of(r, 5));
+  const st_scalar alpha = st__to_scalar(&r->args[4]);
+  ST_TRY(st__check_scalar_fits(alpha, self->dtype));
+  return st__slices_check(r);
 }
 
 st_status st__index_add_impl(st_run *r) {
-  return slices_impl(r, base_of(r, 5), st__to_scalar(&r->args[4]));
+  const st_scalar alpha = st__to_scalar(&r->args[4]);
+  return slices_impl(r, alpha);
 }
 
-st_status st__index_copy_meta(st_run *r) {
-  return st__slices_check(r, base_of(r, 4));
-}
+st_status st__index_copy_meta(st_run *r) { return st__slices_check(r); }
 
 st_status st__index_copy_impl(st_run *r) {
-  return slices_impl(r, base_of(r, 4), st__scalar_int(1));
+  return slices_impl(r, st__scalar_int(1));
 }
 
 /* -- index_fill ----------------------------------------------------------- */
 
-/* args: self, dim, index, value, base. */
-static st_status index_fill(st_tensor *self, const st_value *args,
-                            const st_tensor *index) {
-  const st_scalar v = st__to_scalar(&args[3]);
-  const int64_t base = args[4].u.i;
-  st_tensor *value = NULL;
+static st_status index_fill(st_tensor *self, int64_t dim,
+                            const st_tensor *index, st_scalar value,
+                            int64_t base) {
+  st_tensor *filler = NULL;
   st_index_operands p;
-  int dim;
-  ST_TRY(st__wrap_dim(args[1].u.i, self->ndim, &dim));
-  ST_TRY(st__check_scalar_fits(v, self->dtype));
-  ST_TRY(st__check_indices(index, dim, size_of(self, dim), base));
+  int at;
+  ST_TRY(st__wrap_dim(dim, self->ndim, &at));
+  ST_TRY(st__check_scalar_fits(value, self->dtype));
+  ST_TRY(st__check_indices(index, at, size_of(self, at), base));
   if (st__is_meta(self) || index->numel == 0) return ST_OK;
-  ST_TRY(st__tensor_from_scalar(v, self->dtype, false, &value));
+  ST_TRY(st__tensor_from_scalar(value, self->dtype, false, &filler));
   st_status status = self->ndim
-    ? st__index_operands_slices(self, dim, index, base, &p)
+    ? st__index_operands_slices(self, at, index, base, &p)
     : st__index_operands_flat(self, index, base, &p);
   if (status == ST_OK) {
-    status = st__index_operands_put(&p, value, ST_K_index_put);
+    status = st__index_operands_put(&p, filler, ST_K_index_put);
     st__index_operands_release(&p);
   }
-  st__tensor_release(&value);
+  st__tensor_release(&filler);
   return status;
 }
 
 ST_BOXED(st__box_index_fill__int_Scalar) {
-  st_tensor *self = args[0].u.tensor, *index = NULL, *own = NULL;
+  st_tensor *self = st__next_tensor(&args), *indices = NULL, *own = NULL;
+  const int64_t dim = st__next_int(&args);
+  const st_tensor *index = st__next_tensor(&args);
+  const st_scalar value = st__next_scalar(&args);
+  const int64_t base = st__next_int(&args);
   ST_TRY(st__check_cpu_or_meta(self));
-  ST_TRY(check_vector(args[2].u.tensor));
+  ST_TRY(check_vector(index));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__as_indices(args[2].u.tensor, self, false, &index));
-  st_status status = st__clone_if_overlapping(self, index, &own);
-  if (status == ST_OK) status = index_fill(self, args, own);
+  ST_TRY(st__as_indices(index, self, false, &indices));
+  st_status status = st__clone_if_overlapping(self, indices, &own);
+  if (status == ST_OK) status = index_fill(self, dim, own, value, base);
   st__tensor_release(&own);
-  st__tensor_release(&index);
+  st__tensor_release(&indices);
   ST_TRY(status);
-  return st__value_copy(&args[0], rets);
+  return st__return_tensor(self, rets);
 }
 
 ST_BOXED(st__box_index_fill_int_Scalar) {
-  const st_value clone_args[] = {args[0], st__of_int(ST_FORMAT_PRESERVE)};
-  st_value inplace[5], self;
-  ST_TRY(st__invoke(ST_OP_clone, 2, clone_args, &inplace[0]));
-  for (int i = 1; i < 5; i++) inplace[i] = args[i];
-  const st_status status = st__invoke(ST_OP_index_fill__int_Scalar, 5,
-                                      inplace, &self);
-  if (status != ST_OK) {
-    st__value_clear(&inplace[0]);
-    return status;
-  }
-  st__value_clear(&self);
-  rets[0] = inplace[0];
-  return ST_OK;
+  return st__call_on_copy(ST_OP_index_fill__int_Scalar, 5, args, rets);
 }

@@ -48,9 +48,10 @@ static st_status clone_overlapping_indices(const st_tensor *t, clone_fn clone,
 
 /* Opens the elements to read; clones what may overlap out. */
 static st_status indices_for_read(const st_run *r, st_index_operands *p) {
-  const st_value *indices = &r->args[1];
-  st_tensor *self = st__arg_tensor(r, 0), *out = r->given[0], *own = NULL;
-  const int64_t base = r->args[2].u.i;
+  const st_value *args = r->args;
+  st_tensor *self = st__next_tensor(&args), *out = r->given[0], *own = NULL;
+  const st_tensors indices = st__next_tensors(&args);
+  const int64_t base = st__next_int(&args);
   if (!out) return st__index_operands_list(self, indices, base, p);
   ST_TRY(check_out(out, self));
   ST_TRY(clone_if_shares_storage(out, self, &own));
@@ -124,25 +125,32 @@ static st_status check_values(const st_index_operands *p,
                   ST_SHAPE_TEXT(p->view));
 }
 
-static bool is_one_mask(const st_value *indices) {
+static bool is_one_mask(st_tensors indices) {
   int masks = 0;
-  for (uint32_t i = 0; i < indices->len; i++) {
-    const st_tensor *t = indices->u.tensors[i];
+  for (uint32_t i = 0; i < indices.n; i++) {
+    const st_tensor *t = indices.p[i];
     if (t && t->dtype != ST_BOOL && t->dtype != ST_UINT8) return false;
     masks += t != NULL;
   }
   return masks == 1;
 }
 
+/* The arguments of index_put_. */
+typedef struct put_args {
+  st_tensor *self, *values;
+  st_tensors indices;
+  bool accumulate;
+  int64_t base;
+} put_args;
+
 /* The values in self's dtype; owned. As in masked_fill, a mask takes one value
  * of any dtype. */
-static st_status read_values(const st_tensor *self, const st_value *args,
-                             st_tensor **out) {
-  st_tensor *values = args[2].u.tensor;
+static st_status convert_values(const put_args *a, st_tensor **out) {
+  st_tensor *self = a->self, *values = a->values;
   const st_dtype d = self->dtype;
   if (values->dtype != self->dtype && values->numel == 1 &&
-      values->device == self->device && is_one_mask(&args[1]) &&
-      !st__to_bool(&args[3], false)) {
+      values->device == self->device && is_one_mask(a->indices) &&
+      !a->accumulate) {
     if (!st__is_meta(values)) {
       ST_TRY(st__check_scalar_fits(
         st__scalar_load(values->dtype, st__data(values)), d));
@@ -155,20 +163,20 @@ static st_status read_values(const st_tensor *self, const st_value *args,
   return ST_OK;
 }
 
-static st_status put_values(st_tensor *self, const st_value *args,
-                            const st_tensor *values) {
-  st_tensor *trimmed = NULL, *own = NULL;
+/* a->values have self's dtype. */
+static st_status put_values(const put_args *a) {
+  st_tensor *self = a->self, *trimmed = NULL, *own = NULL;
   st_index_operands p;
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__index_operands_list(self, &args[1], args[4].u.i, &p));
+  ST_TRY(st__index_operands_list(self, a->indices, a->base, &p));
   st_status status = clone_overlapping_indices(self, st__clone_if_overlapping,
                                                &p);
-  if (status == ST_OK) status = trim(values, p.view->ndim, &trimmed);
+  if (status == ST_OK) status = trim(a->values, p.view->ndim, &trimmed);
   if (status == ST_OK) status = check_values(&p, trimmed);
   if (status == ST_OK) status = st__clone_if_overlapping(self, trimmed, &own);
   if (status == ST_OK && !st__is_meta(self)) {
-    status = st__index_operands_put(&p, own, st__to_bool(&args[3], false)
-                                     ? ST_K_index_add : ST_K_index_put);
+    status = st__index_operands_put(&p, own, a->accumulate ? ST_K_index_add
+                                                           : ST_K_index_put);
   }
   st__tensor_release(&own);
   st__tensor_release(&trimmed);
@@ -176,41 +184,37 @@ static st_status put_values(st_tensor *self, const st_value *args,
   return status;
 }
 
-/* args: self, indices, values, accumulate, base. */
-static st_status index_put(st_tensor *self, const st_value *args) {
-  st_tensor *values = NULL;
-  ST_TRY(st__check_cpu_or_meta(self));
-  ST_TRY(read_values(self, args, &values));
-  const st_status status = put_values(self, args, values);
-  st__tensor_release(&values);
+ST_BOXED(st__box_index_put_) {
+  put_args a;
+  a.self = st__next_tensor(&args);
+  a.indices = st__next_tensors(&args);
+  a.values = st__next_tensor(&args);
+  a.accumulate = st__next_bool(&args);
+  a.base = st__next_int(&args);
+  ST_TRY(st__check_cpu_or_meta(a.self));
+  ST_TRY(convert_values(&a, &a.values));
+  const st_status status = put_values(&a);
+  st__tensor_release(&a.values);
+  ST_TRY(status);
+  return st__return_tensor(a.self, rets);
+}
+
+st_status st__call_on_copy(st_op_id id, int n, const st_value *args,
+                           st_value *ret) {
+  const st_value clone[] = {*args, st__of_int(ST_FORMAT_PRESERVE)};
+  st_value inplace[8], copy, same;
+  ST_ASSERT(n <= 8);
+  ST_TRY(st__invoke(ST_OP_clone, 2, clone, &copy));
+  memcpy(inplace, args, (size_t)n * sizeof *args);
+  *inplace = copy;
+  const st_status status = st__invoke(id, n, inplace, &same);
+  st__value_clear(status == ST_OK ? &same : &copy);
+  if (status == ST_OK) *ret = copy;
   return status;
 }
 
-ST_BOXED(st__box_index_put_) {
-  ST_TRY(index_put(args[0].u.tensor, args));
-  return st__value_copy(&args[0], rets);
-}
-
-/* Runs the in-place operator id, of n arguments, on a copy of the first. */
-static st_status on_copy(st_op_id id, int n, const st_value *args,
-                         st_value *ret) {
-  st_value inplace[8], self;
-  const st_value clone_args[] = {args[0], st__of_int(ST_FORMAT_PRESERVE)};
-  ST_ASSERT(n <= 8);
-  ST_TRY(st__invoke(ST_OP_clone, 2, clone_args, &inplace[0]));
-  for (int i = 1; i < n; i++) inplace[i] = args[i];
-  const st_status status = st__invoke(id, n, inplace, &self);
-  if (status != ST_OK) {
-    st__value_clear(&inplace[0]);
-    return status;
-  }
-  st__value_clear(&self);
-  *ret = inplace[0];
-  return ST_OK;
-}
-
 ST_BOXED(st__box_index_put) {
-  return on_copy(ST_OP_index_put_, 5, args, rets);
+  return st__call_on_copy(ST_OP_index_put_, 5, args, rets);
 }
 
 /* -- take and put --------------------------------------------------------- */
@@ -219,8 +223,7 @@ st_status st__take_meta(st_run *r) {
   const st_tensor *self = st__arg_tensor(r, 0);
   st_tensor *index = NULL;
   ST_TRY(st__as_indices(st__arg_tensor(r, 1), self, false, &index));
-  st_status status = st__check_indices(index, 0, self->numel,
-                                       r->args[2].u.i);
+  st_status status = st__check_indices(index, 0, self->numel, st__arg_base(r));
   if (status == ST_OK) {
     status = st__set_output(r, 0, index->ndim, index->sizes, NULL, self->dtype);
   }
@@ -235,7 +238,7 @@ st_status st__take_impl(st_run *r) {
   st_index_operands p;
   ST_TRY(st__contiguous(st__arg_tensor(r, 0), ST_FORMAT_CONTIGUOUS, &line));
   st_status status = st__index_operands_flat(line, st__arg_tensor(r, 1),
-                                             r->args[2].u.i, &p);
+                                             st__arg_base(r), &p);
   if (status == ST_OK) {
     status = st__index_operands_get(&p, r->out[0]);
     st__index_operands_release(&p);
@@ -290,30 +293,30 @@ fail:
 }
 
 ST_BOXED(st__box_put_) {
-  st_tensor *self = args[0].u.tensor, *index = NULL;
-  const st_tensor *source = args[2].u.tensor;
+  st_tensor *self = st__next_tensor(&args), *own = NULL;
+  const st_tensor *index = st__next_tensor(&args);
+  const st_tensor *source = st__next_tensor(&args);
+  const bool accumulate = st__next_bool(&args);
+  const int64_t base = st__next_int(&args);
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(st__check_same_dtype(self, source, "source"));
   ST_TRY(st__check_internal_overlap(self));
-  ST_TRY(st__as_indices(args[1].u.tensor, self, false, &index));
+  ST_TRY(st__as_indices(index, self, false, &own));
   st_status status = ST_OK;
-  if (index->numel != source->numel) {
+  if (own->numel != source->numel) {
     status = st__fail(ST_BAD_SHAPE, "index has %lld elements, source %lld",
-                      (long long)index->numel, (long long)source->numel);
+                      (long long)own->numel, (long long)source->numel);
   }
-  if (status == ST_OK) {
-    status = st__check_indices(index, 0, self->numel, args[4].u.i);
+  if (status == ST_OK) status = st__check_indices(own, 0, self->numel, base);
+  if (status == ST_OK && own->numel > 0 && !st__is_meta(self)) {
+    status = put_flat(self, own, source, accumulate, base);
   }
-  if (status == ST_OK && index->numel > 0 && !st__is_meta(self)) {
-    status = put_flat(self, index, source, st__to_bool(&args[3], false),
-                      args[4].u.i);
-  }
-  st__tensor_release(&index);
+  st__tensor_release(&own);
   ST_TRY(status);
-  return st__value_copy(&args[0], rets);
+  return st__return_tensor(self, rets);
 }
 
-ST_BOXED(st__box_put) { return on_copy(ST_OP_put_, 5, args, rets); }
+ST_BOXED(st__box_put) { return st__call_on_copy(ST_OP_put_, 5, args, rets); }
 
 /* -- take_along_dim ------------------------------------------------------- */
 
@@ -371,20 +374,19 @@ static st_status check_ranks(const st_tensor *self, const st_tensor *index) {
                   ST_SHAPE_TEXT(self), ST_SHAPE_TEXT(index));
 }
 
-static st_status take_along(const st_tensor *self, const st_value *args,
-                            st_value *rets) {
-  const st_tensor *index = args[1].u.tensor;
+static st_status take_along(const st_tensor *self, const st_tensor *index,
+                            int64_t dim, int64_t base, st_value *rets) {
   st_tensor *a = NULL, *b = NULL;
   st_op_scope c = {.n = 0};
   st_status status;
-  int dim = 0;
+  int at = 0;
   ST_TRY(check_ranks(self, index));
-  ST_TRY(st__wrap_dim(args[2].u.i, self->ndim, &dim));
-  index = wrapped(&c, index, self->sizes[dim], args[3].u.i);
+  ST_TRY(st__wrap_dim(dim, self->ndim, &at));
+  index = wrapped(&c, index, self->sizes[at], base);
   ST_TRY_FAIL(c.status);
-  ST_TRY_FAIL(broadcast_but(self, index, dim, &a));
-  ST_TRY_FAIL(broadcast_but(index, self, dim, &b));
-  status = gather(a, b, dim, 0, rets);
+  ST_TRY_FAIL(broadcast_but(self, index, at, &a));
+  ST_TRY_FAIL(broadcast_but(index, self, at, &b));
+  status = gather(a, b, at, 0, rets);
 fail:
   st__tensor_release(&a);
   st__tensor_release(&b);
@@ -393,17 +395,22 @@ fail:
 }
 
 ST_BOXED(st__box_take_along_dim) {
-  const st_tensor *self = args[0].u.tensor, *index = args[1].u.tensor;
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *indices = st__next_tensor(&args);
+  const st_value *dim = st__next(&args);
+  const int64_t base = st__next_int(&args);
   st_tensor *a = NULL, *b = NULL;
   st_status status;
-  if (index->dtype != ST_INT64) {
+  if (indices->dtype != ST_INT64) {
     return st__fail(ST_BAD_DTYPE, "indices must have dtype int64, not %s",
-                    st__dtype_name(index->dtype));
+                    st__dtype_name(indices->dtype));
   }
-  if (!st__is_none(&args[2])) return take_along(self, args, rets);
+  if (!st__is_none(dim)) {
+    return take_along(self, indices, dim->u.i, base, rets);
+  }
   ST_TRY_FAIL(reshape_line(self, &a));
-  ST_TRY_FAIL(reshape_line(index, &b));
-  status = gather(a, b, 0, args[3].u.i, rets);
+  ST_TRY_FAIL(reshape_line(indices, &b));
+  status = gather(a, b, 0, base, rets);
 fail:
   st__tensor_release(&a);
   st__tensor_release(&b);

@@ -51,8 +51,8 @@ st_status st__index_operands_flat(const st_tensor *self, const st_tensor *index,
                                   int64_t base, st_index_operands *out);
 /* A list of index tensors and masks (index.Tensor). */
 st_status st__index_operands_list(const st_tensor *self,
-                                  const st_value *indices,
-                                  int64_t base, st_index_operands *out);
+                                  st_tensors indices, int64_t base,
+                                  st_index_operands *out);
 
 /* out <- indexed elements, in parallel. */
 st_status st__index_operands_get(const st_index_operands *p, st_tensor *out);
@@ -67,6 +67,10 @@ st_status st__index_operands_put(const st_index_operands *p,
 /* BAD_DTYPE, naming t, if the dtypes of self and t differ. */
 st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
                                const char *name);
+/* Calls in-place operator id, with n arguments, on a copy of the first one,
+ * and returns the copy. */
+st_status st__call_on_copy(st_op_id id, int n, const st_value *args,
+                           st_value *ret);
 
 /* -- Along one dimension (gather_scatter.c) -------------------------------- */
 
@@ -75,16 +79,16 @@ st_status st__check_same_dtype(const st_tensor *self, const st_tensor *t,
  * everything else that can fail. */
 st_status st__start_with_self(const st_run *r);
 /* Checks the arguments and sets the output; src may be NULL. */
-st_status st__scatter_check(st_run *r, const st_tensor *src, int64_t base);
-/* The same where args[3], source, holds slices. */
-st_status st__slices_check(st_run *r, int64_t base);
+st_status st__scatter_check(st_run *r, const st_tensor *src);
+/* The same where the next argument, source, holds slices. */
+st_status st__slices_check(st_run *r);
 /* Opens the elements of t at index. *values, owned, is src narrowed to index's
  * shape: one value per index. */
-st_status st__scatter_open(const st_run *r, const st_tensor *t, int64_t base,
+st_status st__scatter_open(const st_run *r, const st_tensor *t,
                            const st_tensor *src, st_index_operands *p,
                            st_tensor **values);
 /* Opens the slices of t at index. */
-st_status st__slices_open(const st_run *r, const st_tensor *t, int64_t base,
+st_status st__slices_open(const st_run *r, const st_tensor *t,
                           st_index_operands *p);
 
 /* -- By masks (nonzero_masked.c) ------------------------------------------- */

@@ -219,13 +219,13 @@ static st_status expand_mask(const st_tensor *self, const st_tensor *mask,
   return status;
 }
 
-static st_status expand_list(const st_tensor *self, const st_value *list,
+static st_status expand_list(const st_tensor *self, st_tensors list,
                              int64_t base, expanded *e) {
   e->n = 0;
   e->flag_at = -1;
   e->flag = true;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < list.n; i++) {
+    const st_tensor *t = list.p[i];
     if (t && (t->dtype == ST_BOOL || t->dtype == ST_UINT8)) {
       ST_TRY(expand_mask(self, t, base, e));
       continue;
@@ -341,8 +341,8 @@ static st_status make_operands(const st_tensor *self, const expanded *e,
 }
 
 st_status st__index_operands_list(const st_tensor *self,
-                                  const st_value *indices,
-                                  int64_t base, st_index_operands *p) {
+                                  st_tensors indices, int64_t base,
+                                  st_index_operands *p) {
   expanded e;
   start(p, base);
   st_status status = expand_list(self, indices, base, &e);

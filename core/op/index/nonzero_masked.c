@@ -198,24 +198,25 @@ st_status st__nonzero_meta(st_run *r) {
 }
 
 st_status st__nonzero_impl(st_run *r) {
-  return write_nonzero(st__arg_tensor(r, 0), r->args[1].u.i, r->out[0]);
+  return write_nonzero(st__arg_tensor(r, 0), st__arg_base(r), r->out[0]);
 }
 
 ST_BOXED(st__box_argwhere) { return st__invoke(ST_OP_nonzero, 2, args, rets); }
 
 /* A 0-dimensional tensor counts as a vector of one element. */
 ST_BOXED(st__box_nonzero_numpy) {
-  st_value self = args[0], rows;
+  st_value self = *st__next(&args), rows;
+  const st_value *base = st__next(&args);
   st_status status;
-  const st_value unsqueeze_args[] = {args[0], st__of_int(0)};
-  const bool is_scalar = args[0].u.tensor->ndim == 0;
-  if (is_scalar) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze_args, &self));
-  const st_value nonzero_args[] = {self, args[1]};
-  status = st__invoke(ST_OP_nonzero, 2, nonzero_args, &rows);
+  const st_value unsqueeze[] = {self, st__of_int(0)};
+  const bool is_scalar = self.u.tensor->ndim == 0;
+  if (is_scalar) ST_TRY(st__invoke(ST_OP_unsqueeze, 2, unsqueeze, &self));
+  const st_value nonzero[] = {self, *base};
+  status = st__invoke(ST_OP_nonzero, 2, nonzero, &rows);
   if (is_scalar) st__value_clear(&self);
   ST_TRY(status);
-  const st_value unbind_args[] = {rows, st__of_int(1)};
-  status = st__invoke(ST_OP_unbind_int, 2, unbind_args, rets);
+  const st_value unbind[] = {rows, st__of_int(1)};
+  status = st__invoke(ST_OP_unbind_int, 2, unbind, rets);
   st__value_clear(&rows);
   return status;
 }
@@ -364,8 +365,9 @@ fail:
 }
 
 ST_BOXED(st__box_masked_scatter_) {
-  st_tensor *self = args[0].u.tensor, *set = NULL;
-  const st_tensor *mask = args[1].u.tensor, *source = args[2].u.tensor;
+  st_tensor *self = st__next_tensor(&args), *set = NULL;
+  const st_tensor *mask = st__next_tensor(&args);
+  const st_tensor *source = st__next_tensor(&args);
   ST_TRY(st__check_cpu_or_meta(self));
   ST_TRY(check_mask(self, mask));
   if (source->dtype != self->dtype) {
@@ -382,21 +384,24 @@ ST_BOXED(st__box_masked_scatter_) {
                          : scatter_overlapping(self, set, source);
   st__tensor_release(&set);
   ST_TRY(status);
-  return st__value_copy(&args[0], rets);
+  return st__return_tensor(self, rets);
 }
 
 /* Broadcasts self with mask, too. */
 ST_BOXED(st__box_masked_scatter) {
+  const st_tensor *self = st__next_tensor(&args);
+  const st_tensor *mask = st__next_tensor(&args);
+  const st_value *source = st__next(&args);
   st_tensor *elements = NULL, *set = NULL;
   st_value copy, same;
-  ST_TRY(check_mask(args[0].u.tensor, args[1].u.tensor));
-  ST_TRY(broadcast_both(args[0].u.tensor, args[1].u.tensor, &elements, &set));
-  const st_value clone_args[] = {st__of_tensor(elements),
-                                 st__of_int(ST_FORMAT_CONTIGUOUS)};
-  st_status status = st__invoke(ST_OP_clone, 2, clone_args, &copy);
+  ST_TRY(check_mask(self, mask));
+  ST_TRY(broadcast_both(self, mask, &elements, &set));
+  const st_value clone[] = {st__of_tensor(elements),
+                            st__of_int(ST_FORMAT_CONTIGUOUS)};
+  st_status status = st__invoke(ST_OP_clone, 2, clone, &copy);
   if (status == ST_OK) {
-    const st_value scatter_args[] = {copy, st__of_tensor(set), args[2]};
-    status = st__invoke(ST_OP_masked_scatter_, 3, scatter_args, &same);
+    const st_value scatter[] = {copy, st__of_tensor(set), *source};
+    status = st__invoke(ST_OP_masked_scatter_, 3, scatter, &same);
     if (status == ST_OK) {
       st__value_clear(&same);
       rets[0] = copy;

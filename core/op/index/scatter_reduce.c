@@ -48,8 +48,6 @@ static bool includes_self(const st_run *r) {
   return st__to_bool(&r->args[5], true);
 }
 
-static int64_t base_of(const st_run *r) { return r->args[6].u.i; }
-
 /* The identity element of the reduction. */
 static st_scalar identity(reduce_kind h, st_dtype d) {
   const bool least = h == AMAX;
@@ -78,10 +76,9 @@ static st_status open_target(const st_run *r, const st_tensor *t,
   st_tensor *src = st__arg_tensor(r, 3);
   out->values = NULL;
   if (is_scatter(r)) {
-    return st__scatter_open(r, t, base_of(r), src, &out->indices,
-                            &out->values);
+    return st__scatter_open(r, t, src, &out->indices, &out->values);
   }
-  ST_TRY(st__slices_open(r, t, base_of(r), &out->indices));
+  ST_TRY(st__slices_open(r, t, &out->indices));
   out->indices.ctx.alpha = st__scalar_int(1);
   st__tensor_retain(src);
   out->values = src;
@@ -182,7 +179,7 @@ st_status st__scatter_reduce_meta(st_run *r) {
   st_loop loop;
   reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
-  return st__scatter_check(r, st__arg_tensor(r, 3), base_of(r));
+  return st__scatter_check(r, st__arg_tensor(r, 3));
 }
 
 /* args: self, dim, index, source, reduce, include_self, base */
@@ -190,5 +187,5 @@ st_status st__index_reduce_meta(st_run *r) {
   st_loop loop;
   reduce_kind h;
   ST_TRY(get_kernel(r, &h, &loop));
-  return st__slices_check(r, base_of(r));
+  return st__slices_check(r);
 }

@@ -170,13 +170,18 @@ static st_status return_gradients(st_op_scope *c, const scatter_args *m,
   return st__scope_end(c, 2, (st_tensor *[]){s.self, s.src}, rets);
 }
 
-/* args: grad, self, dim, index, src, reduce, include_self, result, base */
 static scatter_args read(const st_value *args) {
-  return (scatter_args){
-    .grad = args[0].u.tensor, .self = args[1].u.tensor,
-    .dim = args[2].u.i, .index = args[3].u.tensor, .src = args[4].u.tensor,
-    .how = args[5].u.string, .includes_self = st__to_bool(&args[6], true),
-    .result = args[7].u.tensor, .base = args[8].u.i};
+  scatter_args m;
+  m.grad = st__next_tensor(&args);
+  m.self = st__next_tensor(&args);
+  m.dim = st__next_int(&args);
+  m.index = st__next_tensor(&args);
+  m.src = st__next_tensor(&args);
+  m.how = st__next(&args)->u.string;
+  m.includes_self = st__next_bool_or(&args, true);
+  m.result = st__next_tensor(&args);
+  m.base = st__next_int(&args);
+  return m;
 }
 
 ST_BOXED(st__box_scatter_reduce_backward) {

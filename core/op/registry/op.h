@@ -155,6 +155,8 @@ static inline st_status st__return_self(const st_value *args,
 static inline st_tensor *st__arg_tensor(const st_run *r, int i) {
   return st__to_tensor(&r->args[i]);
 }
+/* The argument `int base` of an operator that has it. */
+int64_t st__arg_base(const st_run *r);
 
 /* Sets the shape and dtype of output i, once per output. With strides NULL
  * impl accepts any layout, and a new tensor is contiguous

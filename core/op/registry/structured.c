@@ -77,6 +77,13 @@ st_status st__check_devices(const st_call *call, const st_value *args,
   return ST_OK;
 }
 
+/* -- Arguments ------------------------------------------------------------ */
+
+int64_t st__arg_base(const st_run *r) {
+  const st_structured_ctx *ctx = r->call->ctx;
+  return r->args[ctx->base].u.i;
+}
+
 /* -- Outputs -------------------------------------------------------------- */
 
 static st_status new_output(const st_run *r, int ndim, const int64_t *sizes,
