@@ -121,8 +121,8 @@ static st_status column(st_tensors tensors, int i, const int64_t *sizes,
 }
 
 ST_BOXED(st__box_cartesian_prod) {
-  ST_TRY(st__check_vectors(args, 1));
   const st_tensors tensors = st__next_tensors(&args);
+  ST_TRY(st__check_vectors(tensors, 1));
   const int n = (int)tensors.n;
   int64_t sizes[ST_MAX_DIMS];
   st_value columns;

@@ -6,16 +6,7 @@
 #include <string.h>
 
 #include "op/create/factory.h"
-#include "tensor/overlap.h"
 #include "tensor/view.h"
-
-/* -- Results -------------------------------------------------------------- */
-
-static st_status return_out(st_tensor *out, st_value *rets) {
-  st__tensor_retain(out);
-  rets[0] = st__of_tensor(out);
-  return ST_OK;
-}
 
 /* -- Factories that fill -------------------------------------------------- */
 
@@ -23,107 +14,92 @@ static st_status return_out(st_tensor *out, st_value *rets) {
  * Filling and resizing may fail, copying may not, so out changes only after
  * both have succeeded. The new tensor is contiguous, as the resized out will
  * be, so random numbers have the same order. */
-static st_status target_of(st_tensor *out, const st_value *size,
-                           st_tensor **target) {
-  const int n = (int)size->len;
-  bool same = out->ndim == n;
-  for (int d = 0; same && d < n; d++) same = out->sizes[d] == size->u.ints[d];
-  if (same) {
+static st_status target_of(st_tensor *out, st_ints size, st_tensor **target) {
+  const int n = (int)size.n;
+  if (st__has_sizes(out, n, size.p)) {
     st__tensor_retain(out);
     *target = out;
     return ST_OK;
   }
   const st_options o = {out->dtype, out->device};
-  return st__new_empty(o, n, size->u.ints, ST_FORMAT_CONTIGUOUS, target);
+  return st__new_empty(o, n, size.p, ST_FORMAT_CONTIGUOUS, target);
 }
 
-/* Calls in-place operator id on out, with n further arguments. */
-static st_status fill_out(st_op_id id, const st_value *size, int n,
-                          const st_value *params, st_tensor *out,
-                          st_value *rets) {
-  st_value args[4] = {st__none()}, ret;
-  st_tensor *target = NULL;
+/* Calls in-place operator id, whose first argument is the tensor to fill, and
+ * releases that tensor. */
+static st_status fill_target(st_op_id id, int n, const st_value *args,
+                             st_tensor *out, st_value *rets) {
+  st_tensor *target = st__to_tensor(args);
+  st_value ret;
   st_status status;
-  ST_ASSERT(n <= 3);
-  ST_TRY(target_of(out, size, &target));
-  args[0] = st__of_tensor(target);
-  for (int i = 0; i < n; i++) args[i + 1] = params[i];
-  ST_TRY_FAIL(st__invoke(id, n + 1, args, &ret));
+  ST_TRY_FAIL(st__invoke(id, n, args, &ret));
   st__value_clear(&ret);
   if (target != out) ST_TRY_FAIL(st__assign_out(out, target));
-  status = return_out(out, rets);
+  status = st__return_tensor(out, rets);
 fail:
   st__tensor_release(&target);
   return status;
 }
 
-static st_status fill_with(const st_value *size, st_value v,
-                           const st_value *out, st_value *rets) {
-  return fill_out(ST_OP_fill__Scalar, size, 1, &v, out->u.tensor, rets);
+static st_status fill_with(st_ints size, st_value value, st_tensor *out,
+                           st_value *rets) {
+  st_tensor *target = NULL;
+  ST_TRY(target_of(out, size, &target));
+  const st_value fill[] = {st__of_tensor(target), value};
+  return fill_target(ST_OP_fill__Scalar, 2, fill, out, rets);
 }
 
-static st_status draw(st_op_id id, const st_value *size, st_value generator,
-                      const st_value *out, st_value *rets) {
-  const st_value params[] = {st__of_float(0), st__of_float(1), generator};
-  return fill_out(id, size, 3, params, out->u.tensor, rets);
-}
-
-static st_status draw_integers(const st_value *bounds, const st_value *size,
-                               st_value generator, const st_value *out,
-                               st_value *rets) {
-  const st_value params[] = {bounds[0], bounds[1], generator};
-  return fill_out(ST_OP_random__from, size, 3, params, out->u.tensor, rets);
+/* args: size, generator, out. Some overloads have no generator. */
+static st_status draw(st_op_id id, st_value low, st_value high,
+                      const st_value *args, st_value *rets) {
+  const st_ints size = st__next_ints(&args);
+  const bool has_generator = args->tag != ST_TAG_TENSOR;
+  const st_value generator = has_generator ? *st__next(&args) : st__none();
+  st_tensor *out = st__next_tensor(&args), *target = NULL;
+  ST_TRY(target_of(out, size, &target));
+  const st_value fill[] = {st__of_tensor(target), low, high, generator};
+  return fill_target(id, 4, fill, out, rets);
 }
 
 ST_BOXED(st__box_empty_out) {
-  const st_value resize[] = {args[2], args[0], args[1]};
+  const st_value *size = st__next(&args), *memory_format = st__next(&args);
+  const st_value *out = st__next(&args);
+  const st_value resize[] = {*out, *size, *memory_format};
   return st__invoke(ST_OP_resize_, 3, resize, rets);
 }
 
 ST_BOXED(st__box_zeros_out) {
-  return fill_with(&args[0], st__of_int(0), &args[1], rets);
+  const st_ints size = st__next_ints(&args);
+  return fill_with(size, st__of_int(0), st__next_tensor(&args), rets);
 }
 
 ST_BOXED(st__box_ones_out) {
-  return fill_with(&args[0], st__of_int(1), &args[1], rets);
+  const st_ints size = st__next_ints(&args);
+  return fill_with(size, st__of_int(1), st__next_tensor(&args), rets);
 }
 
 ST_BOXED(st__box_full_out) {
-  return fill_with(&args[0], args[1], &args[2], rets);
+  const st_ints size = st__next_ints(&args);
+  const st_value *fill_value = st__next(&args);
+  return fill_with(size, *fill_value, st__next_tensor(&args), rets);
 }
 
 ST_BOXED(st__box_rand_out) {
-  return draw(ST_OP_uniform_, &args[0], st__none(), &args[1], rets);
-}
-
-ST_BOXED(st__box_rand_generator_out) {
-  return draw(ST_OP_uniform_, &args[0], args[1], &args[2], rets);
+  return draw(ST_OP_uniform_, st__of_float(0), st__of_float(1), args, rets);
 }
 
 ST_BOXED(st__box_randn_out) {
-  return draw(ST_OP_normal_, &args[0], st__none(), &args[1], rets);
-}
-
-ST_BOXED(st__box_randn_generator_out) {
-  return draw(ST_OP_normal_, &args[0], args[1], &args[2], rets);
+  return draw(ST_OP_normal_, st__of_float(0), st__of_float(1), args, rets);
 }
 
 ST_BOXED(st__box_randint_out) {
-  const st_value bounds[] = {st__of_int(0), args[0]};
-  return draw_integers(bounds, &args[1], st__none(), &args[2], rets);
-}
-
-ST_BOXED(st__box_randint_generator_out) {
-  const st_value bounds[] = {st__of_int(0), args[0]};
-  return draw_integers(bounds, &args[1], args[2], &args[3], rets);
+  const st_value *high = st__next(&args);
+  return draw(ST_OP_random__from, st__of_int(0), *high, args, rets);
 }
 
 ST_BOXED(st__box_randint_low_out) {
-  return draw_integers(args, &args[2], st__none(), &args[3], rets);
-}
-
-ST_BOXED(st__box_randint_low_generator_out) {
-  return draw_integers(args, &args[2], args[3], &args[4], rets);
+  const st_value *low = st__next(&args), *high = st__next(&args);
+  return draw(ST_OP_random__from, *low, *high, args, rets);
 }
 
 /* -- Factories whose result is copied ------------------------------------- */
@@ -172,7 +148,7 @@ static st_status make_out(st_op_id id, const st_call *call,
   st_status status = is_sequence(id) ? view_like_out(out, &made) : ST_OK;
   if (status == ST_OK) status = st__assign_out(out, made);
   st__tensor_release(&made);
-  return status == ST_OK ? return_out(out, rets) : status;
+  return status == ST_OK ? st__return_tensor(out, rets) : status;
 }
 
 ST_BOXED(st__box_randperm_out) {

@@ -134,19 +134,11 @@ st_status st__invoke1(st_op_id id, int n, const st_value *args,
 
 /* -- For boxed kernels ---------------------------------------------------- */
 
-static inline const st_tensor *st__self_of(const st_value *args) {
-  return st__to_tensor(&args[0]);
-}
-
 /* Returns an argument, as in-place operators do. */
 static inline st_status st__return_tensor(const st_tensor *t,
                                           st_value *rets) {
   const st_value v = st__of_tensor(t);
   return st__value_copy(&v, rets);
-}
-static inline st_status st__return_self(const st_value *args,
-                                        st_value *rets) {
-  return st__value_copy(&args[0], rets);
 }
 
 /* -- For metas ------------------------------------------------------------ */

@@ -5,8 +5,8 @@
 
 #include "op/registry/op.h"
 
-/* Checks that list has 1 to ST_MAX_DIMS tensors of at least `least` and at
+/* Checks that there are 1 to ST_MAX_DIMS tensors of at least `least` and at
  * most 1 dimensions (repeat_flip_roll.c). */
-st_status st__check_vectors(const st_value *list, int least);
+st_status st__check_vectors(st_tensors tensors, int least);
 
 #endif

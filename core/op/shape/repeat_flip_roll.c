@@ -404,13 +404,13 @@ static st_status mesh_view(st_tensor *const *vectors, int n, int i,
   return status;
 }
 
-st_status st__check_vectors(const st_value *list, int least) {
-  if (list->len == 0 || list->len > ST_MAX_DIMS) {
+st_status st__check_vectors(st_tensors tensors, int least) {
+  if (tensors.n == 0 || tensors.n > ST_MAX_DIMS) {
     return st__fail(ST_BAD_VALUE, "tensors must be 1 to %d vectors, not %u",
-                    ST_MAX_DIMS, list->len);
+                    ST_MAX_DIMS, tensors.n);
   }
-  for (uint32_t i = 0; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
+  for (uint32_t i = 0; i < tensors.n; i++) {
+    const st_tensor *t = tensors.p[i];
     if (t->ndim < least || t->ndim > 1) {
       return st__fail(ST_BAD_SHAPE, "tensor number %u must be a vector, its "
                       "shape is %s", i + 1, ST_SHAPE_TEXT(t));
@@ -419,13 +419,13 @@ st_status st__check_vectors(const st_value *list, int least) {
   return ST_OK;
 }
 
-static st_status check_one_dtype(const st_value *list) {
-  for (uint32_t i = 1; i < list->len; i++) {
-    const st_tensor *t = list->u.tensors[i];
-    if (t->dtype != list->u.tensors[0]->dtype) {
+static st_status check_one_dtype(st_tensors tensors) {
+  for (uint32_t i = 1; i < tensors.n; i++) {
+    const st_tensor *t = tensors.p[i];
+    if (t->dtype != tensors.p[0]->dtype) {
       return st__fail(ST_BAD_DTYPE, "all tensors must have the same dtype, "
                       "not %s and %s", st__dtype_name(t->dtype),
-                      st__dtype_name(list->u.tensors[0]->dtype));
+                      st__dtype_name(tensors.p[0]->dtype));
     }
   }
   return ST_OK;
@@ -433,15 +433,15 @@ static st_status check_one_dtype(const st_value *list) {
 
 /* swap is indexing "xy": the first vector varies along the second dimension,
  * and the second one along the first. */
-static st_status mesh(const st_value *list, bool swap, st_value *ret) {
+static st_status mesh(st_tensors tensors, bool swap, st_value *ret) {
   st_tensor *vectors[ST_MAX_DIMS];
-  const int n = (int)list->len;
+  const int n = (int)tensors.n;
   st_value grid;
-  ST_TRY(st__check_vectors(list, 0));
-  ST_TRY(check_one_dtype(list));
+  ST_TRY(st__check_vectors(tensors, 0));
+  ST_TRY(check_one_dtype(tensors));
   swap = swap && n > 1;
   for (int i = 0; i < n; i++) {
-    vectors[i] = list->u.tensors[swap && i < 2 ? 1 - i : i];
+    vectors[i] = tensors.p[swap && i < 2 ? 1 - i : i];
   }
   ST_TRY(st__value_new_tensors(n, &grid));
   st_status status = ST_OK;
@@ -457,10 +457,12 @@ static st_status mesh(const st_value *list, bool swap, st_value *ret) {
   return ST_OK;
 }
 
-ST_BOXED(st__box_meshgrid) { return mesh(st__next(&args), false, rets); }
+ST_BOXED(st__box_meshgrid) {
+  return mesh(st__next_tensors(&args), false, rets);
+}
 
 ST_BOXED(st__box_meshgrid_indexing) {
-  const st_value *tensors = st__next(&args);
+  const st_tensors tensors = st__next_tensors(&args);
   const char *indexing = st__next(&args)->u.string;
   if (strcmp(indexing, "ij") != 0 && strcmp(indexing, "xy") != 0) {
     return st__fail(ST_BAD_VALUE, "indexing must be \"ij\" or \"xy\", not "
