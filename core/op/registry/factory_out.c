@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/create/factory.h"
+#include "op/registry/register.h"
 #include "tensor/view.h"
 
 /* -- Factories that fill -------------------------------------------------- */
@@ -133,9 +134,10 @@ static st_status view_like_out(const st_tensor *out, st_tensor **made) {
   return ST_OK;
 }
 
-/* Calls factory id and copies its result to out, the last argument. */
-static st_status make_out(st_op_id id, const st_call *call,
-                          const st_value *args, st_value *rets) {
+/* Calls the row's factory and copies its result to out, the last argument. */
+ST_BOXED(st__make_out) {
+  const st_structured_ctx *ctx = call->ctx;
+  const st_op_id id = (st_op_id)ctx->row->target;
   const st_schema *from = call->schema;
   const st_schema *to = st__op_schema(st__op(id));
   st_tensor *out = args[from->nargs - 1].u.tensor, *made = NULL;
@@ -149,36 +151,4 @@ static st_status make_out(st_op_id id, const st_call *call,
   if (status == ST_OK) status = st__assign_out(out, made);
   st__tensor_release(&made);
   return status == ST_OK ? st__return_tensor(out, rets) : status;
-}
-
-ST_BOXED(st__box_randperm_out) {
-  return make_out(ST_OP_randperm, call, args, rets);
-}
-
-ST_BOXED(st__box_randperm_generator_out) {
-  return make_out(ST_OP_randperm_generator, call, args, rets);
-}
-
-ST_BOXED(st__box_eye_out) { return make_out(ST_OP_eye, call, args, rets); }
-
-ST_BOXED(st__box_eye_m_out) { return make_out(ST_OP_eye_m, call, args, rets); }
-
-ST_BOXED(st__box_arange_out) {
-  return make_out(ST_OP_arange, call, args, rets);
-}
-
-ST_BOXED(st__box_arange_start_out) {
-  return make_out(ST_OP_arange_start_step, call, args, rets);
-}
-
-ST_BOXED(st__box_range_out) {
-  return make_out(ST_OP_range_step, call, args, rets);
-}
-
-ST_BOXED(st__box_linspace_out) {
-  return make_out(ST_OP_linspace, call, args, rets);
-}
-
-ST_BOXED(st__box_logspace_out) {
-  return make_out(ST_OP_logspace, call, args, rets);
 }

@@ -77,7 +77,7 @@ struct st_op_row {
   uint32_t iter_flags;       /* pointwise: the iterator preset */
   st_kernel_id kernel;       /* pointwise and reductions */
   st_kernel_fn fn;           /* the other kinds */
-  int target;                /* of an alias: a st_op_id */
+  int target;                /* ST_ALIAS, ST_MAKE_OUT: a st_op_id */
   const char *doc;
   const char *what;          /* describes the kernel in dumps */
 };
@@ -94,6 +94,7 @@ typedef enum st_op_id {
 #define ST_COMPOSITE(id, ...)  ST_OP_##id,
 #define ST_COMPOSED(id, ...)   ST_OP_##id,
 #define ST_ALIAS(id, ...)      ST_OP_##id,
+#define ST_MAKE_OUT(id, ...)   ST_OP_##id,
 #define ST_DATA(id, ...)       ST_OP_##id,
 #define ST_NATIVE(id, ...)     ST_OP_##id,
 #define ST_FACTORY(id, ...)    ST_OP_##id,
@@ -111,6 +112,7 @@ typedef enum st_op_id {
 #define ST_COMPOSITE(id, schema, fn, doc) ST_BOXED(fn);
 #define ST_COMPOSED(id, schema, variants, out, fn, doc) ST_BOXED(fn);
 #define ST_ALIAS(id, ...)
+#define ST_MAKE_OUT(id, ...)
 #define ST_DATA(id, schema, fn, doc)      ST_BOXED(fn);
 #define ST_NATIVE(id, schema, fn, doc)    ST_BOXED(fn);
 #define ST_FACTORY(id, schema, fn, doc)   ST_BOXED(fn);

@@ -34,6 +34,9 @@
   ROW(COMPOSITE, "composite", schema, variants, out, fn, 0, doc)
 #define ST_ALIAS(id, schema, variants, out, target, doc) \
   ROW(ALIAS, "composite", schema, variants, out, NULL, ST_OP_##target, doc)
+#define ST_MAKE_OUT(id, schema, factory, doc) \
+  ROW(EXPLICIT, "explicit", schema, ST_F, NULL, st__make_out, \
+      ST_OP_##factory, doc)
 #define ST_DATA(id, schema, fn, doc) \
   ROW(DATA, "data", schema, ST_F, NULL, fn, 0, doc)
 #define ST_NATIVE(id, schema, fn, doc) \

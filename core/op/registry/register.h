@@ -37,6 +37,9 @@ int st__snapshot_arg(const st_op *op);
 st_status st__snapshot_shared(const st_call *call, const st_value *args,
                               st_value *rets, int at, st_kernel_fn fn);
 
+/* The boxed kernel of ST_MAKE_OUT rows (factory_out.c). */
+ST_BOXED(st__make_out);
+
 /* The ST_OPTAG_ bits of the row's operator with this schema. */
 int st__row_tags(const st_op_row *row, const char *schema);
 
