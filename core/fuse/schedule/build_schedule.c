@@ -18,20 +18,13 @@ static int *new_list(st_scheduler *b, int n, const int *from) {
 }
 
 static st_status emit_call(st_scheduler *b, int call) {
-  const st_recorded_call *c = &b->r->calls[call];
+  const st_graph_node *c = &b->g->nodes[call];
   st_schedule_step *step = &b->s->steps[b->s->nsteps];
-  const size_t size = (size_t)c->schema->nargs * sizeof *c->args;
-  *step = (st_schedule_step){.op = c->op, .schema = c->schema,
-                             .nout = c->nresults};
-  step->where = st__arena_text(&b->s->arena, c->where, strlen(c->where));
-  step->args = st__arena_alloc(&b->s->arena, size + 1, CHUNK);
+  *step = (st_schedule_step){.call = *c, .nout = c->nresults};
   step->out = st__arena_alloc(&b->s->arena,
                               ((size_t)c->nresults + 1) * sizeof(int), CHUNK);
-  if (!step->where || !step->args || !step->out) return ST_NO_MEMORY;
-  memcpy(step->args, c->args, size);
-  for (int i = 0; i < c->schema->nargs; i++) {
-    ST_TRY(st__node_arg_copy(&b->s->arena, &step->args[i]));
-  }
+  if (!step->out) return ST_NO_MEMORY;
+  ST_TRY(st__node_copy(&b->s->arena, &step->call));
   for (int k = 0; k < c->nresults; k++) {
     const int v = c->result + k;
     step->out[k] = b->is_wanted[v] ? v : NO_VALUE;
@@ -44,7 +37,7 @@ static st_status emit_call(st_scheduler *b, int call) {
 }
 
 /* True if the operator is differentiable. */
-static bool passes_gradients(const st_recorded_call *c) {
+static bool passes_gradients(const st_graph_node *c) {
   const char *formulas = st__op_derivative(c->op);
   return !formulas || strcmp(formulas, "not differentiable") != 0;
 }
@@ -56,7 +49,7 @@ static void find_depends(const st_scheduler *b, uint32_t *depends) {
   uint32_t all[ST_GRAPH_INPUTS + ST_GROUP_CALLS * ST_GRAPH_OUTPUTS] = {0};
   for (int i = 0; i < p->nin; i++) all[i] = (uint32_t)1 << i;
   for (int i = 0; i < p->n; i++) {
-    const st_recorded_call *c = &b->r->calls[p->calls[i]];
+    const st_graph_node *c = &b->g->nodes[p->calls[i]];
     uint32_t bits = 0;
     bool more = true;
     for (int k = 0; more && passes_gradients(c); k++) {
@@ -112,7 +105,6 @@ static st_status fill_step(st_scheduler *b, st_schedule_step *step) {
   const st_subgraph *p = &b->subgraph;
   step->nin = p->nin;
   step->nout = p->nout;
-  step->where = "";
   step->in = new_list(b, p->nin, p->in);
   step->out = new_list(b, p->nout, p->out);
   step->depends = st__arena_alloc(&b->s->arena,
@@ -165,7 +157,7 @@ static st_status emit_calls(st_scheduler *b, const int *calls, int n,
 
 static st_status emit_group(st_scheduler *b, int at) {
   int calls[ST_GROUP_CALLS], n = 0, taken;
-  for (int c = 0; c < b->r->ncalls && n < b->groups[at].ncalls; c++) {
+  for (int c = 0; c < b->g->nnodes && n < b->groups[at].ncalls; c++) {
     if (b->is_needed[c] && b->group_of[c] == at) calls[n++] = c;
   }
   for (int i = 0; i < n; i += taken) {
@@ -183,10 +175,7 @@ static int last_step(const st_scheduler *b, int v) {
     for (int k = 0; k < step->nin; k++) {
       if (step->in[k] == v) return i;
     }
-    if (step->op && st__reads(&(st_recorded_call){.schema = step->schema,
-                                              .args = step->args}, v)) {
-      return i;
-    }
+    if (!step->program && st__reads(&step->call, v)) return i;
     for (int k = 0; k < step->nout; k++) {
       if (step->out[k] == v) return i;
     }
@@ -195,17 +184,17 @@ static int last_step(const st_scheduler *b, int v) {
 }
 
 static st_status find_freed(st_scheduler *b) {
-  const st_recorder *r = b->r;
+  const int n = b->g->ntensors;
   int freed[ST_RECORD_VALUES];
   short last[ST_RECORD_VALUES];
-  for (int v = 0; v < r->nvalues; v++) {
-    const bool can_go = r->values[v].origin == ST_ORIGIN_CALL &&
+  for (int v = 0; v < n; v++) {
+    const bool can_go = b->r->values[v].origin == ST_ORIGIN_CALL &&
                         !b->is_output[v] && b->is_wanted[v];
     last[v] = (short)(can_go ? last_step(b, v) : NO_VALUE);
   }
   for (int i = 0; i < b->s->nsteps; i++) {
     st_schedule_step *step = &b->s->steps[i];
-    for (int v = 0; v < r->nvalues; v++) {
+    for (int v = 0; v < n; v++) {
       if (last[v] == i) freed[step->nfreed++] = v;
     }
     step->freed = new_list(b, step->nfreed, freed);
@@ -225,11 +214,11 @@ static bool is_dynamic(const st_scheduler *b) {
 
 static st_status keep_tensors(st_scheduler *b) {
   st_schedule *s = b->s;
-  const size_t size = ((size_t)b->r->nvalues + 1) * sizeof(st_captured);
+  const size_t size = ((size_t)b->g->ntensors + 1) * sizeof(st_captured);
   s->captured = st__arena_alloc(&s->arena, size, CHUNK);
   s->fakes = st__arena_alloc(&s->arena, size, CHUNK);
   if (!s->captured || !s->fakes) return ST_NO_MEMORY;
-  for (int v = 0; v < b->r->nvalues; v++) {
+  for (int v = 0; v < b->g->ntensors; v++) {
     const st_recorded_value *value = &b->r->values[v];
     if (!value->tensor || !b->is_wanted[v]) continue;
     st__tensor_retain(value->tensor);
@@ -241,10 +230,9 @@ static st_status keep_tensors(st_scheduler *b) {
 }
 
 static st_status build(st_scheduler *b) {
-  const st_recorder *r = b->r;
   ST_TRY(st__choose_groups(b));
   ST_TRY(keep_tensors(b));
-  const size_t nbytes = ((size_t)r->ncalls + 1) * sizeof(st_schedule_step);
+  const size_t nbytes = ((size_t)b->g->nnodes + 1) * sizeof(st_schedule_step);
   b->s->steps = st__arena_alloc(&b->s->arena, nbytes, CHUNK);
   if (!b->s->steps) return ST_NO_MEMORY;
   for (int g = 0; g < b->ngroups; g++) ST_TRY(emit_group(b, b->order[g]));
@@ -255,12 +243,12 @@ static st_status build(st_scheduler *b) {
 
 static st_status fill(st_scheduler *b, int nargs) {
   st_schedule *s = b->s;
-  s->name = st__arena_text(&s->arena, b->r->name, strlen(b->r->name));
+  s->name = st__arena_text(&s->arena, b->g->name, strlen(b->g->name));
   s->nargs = nargs;
-  s->nvalues = b->r->nvalues;
-  s->noutputs = b->r->noutputs;
-  s->max_listed = b->r->max_listed;
-  memcpy(s->outputs, b->r->outputs, sizeof s->outputs);
+  s->nvalues = b->g->ntensors;
+  s->noutputs = b->g->noutputs;
+  s->max_listed = b->g->max_listed;
+  memcpy(s->outputs, b->g->outputs, sizeof s->outputs);
   return s->name ? build(b) : ST_NO_MEMORY;
 }
 
@@ -274,6 +262,7 @@ st_status st__schedule_new(const st_recorder *r, int nargs, st_schedule **out) {
   }
   if (b && s) {
     b->r = r;
+    b->g = r->base.graph;
     b->s = s;
     status = fill(b, nargs);
   }

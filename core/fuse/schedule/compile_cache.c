@@ -250,7 +250,7 @@ st_status st__compile_cache_end(st_compile_cache *f, int n,
   if (r->was_read) {
     status = st__fail(ST_BAD_STATE, "%s", r->why);
   } else if (r->lacks_memory) {
-    status = st__fail(ST_NO_MEMORY, "%s: out of memory", r->name);
+    status = st__fail(ST_NO_MEMORY, "%s: out of memory", f->name);
   } else if (is_whole) {
     status = compile(f, n, args, r, steps);
   } else {

@@ -8,7 +8,7 @@
 
 /* -- Operands of calls ---------------------------------------------------- */
 
-int st__nth_read(const st_recorded_call *c, int k, bool *more) {
+int st__nth_read(const st_graph_node *c, int k, bool *more) {
   *more = true;
   for (int i = 0; i < c->schema->nargs; i++) {
     const st_node_arg *ref = &c->args[i];
@@ -23,7 +23,7 @@ int st__nth_read(const st_recorded_call *c, int k, bool *more) {
   return NO_VALUE;
 }
 
-bool st__reads(const st_recorded_call *c, int v) {
+bool st__reads(const st_graph_node *c, int v) {
   bool more = true;
   for (int k = 0; more; k++) {
     if (st__nth_read(c, k, &more) == v) return true;
@@ -31,7 +31,7 @@ bool st__reads(const st_recorded_call *c, int v) {
   return false;
 }
 
-static bool has_list(const st_recorded_call *c) {
+static bool has_list(const st_graph_node *c) {
   for (int i = 0; i < c->schema->nargs; i++) {
     if (c->args[i].kind == ST_NODE_ARG_TENSORS) return true;
   }
@@ -49,8 +49,8 @@ static bool is_inside(const st_subgraph *p, int call) {
 
 static bool escapes(const st_scheduler *b, int v) {
   if (b->is_output[v]) return true;
-  for (int c = b->r->values[v].call + 1; c < b->r->ncalls; c++) {
-    if (b->is_needed[c] && st__reads(&b->r->calls[c], v) &&
+  for (int c = b->r->values[v].call + 1; c < b->g->nnodes; c++) {
+    if (b->is_needed[c] && st__reads(&b->g->nodes[c], v) &&
         !is_inside(&b->subgraph, c)) {
       return true;
     }
@@ -71,7 +71,7 @@ bool st__find_boundary(st_scheduler *b) {
   st_subgraph *p = &b->subgraph;
   p->nin = p->nout = 0;
   for (int i = 0; i < p->n; i++) {
-    const st_recorded_call *c = &b->r->calls[p->calls[i]];
+    const st_graph_node *c = &b->g->nodes[p->calls[i]];
     bool more = true;
     for (int k = 0; more; k++) {
       const int v = st__nth_read(c, k, &more);
@@ -89,15 +89,9 @@ bool st__find_boundary(st_scheduler *b) {
   return true;
 }
 
-static st_status add_number(st_graph *g, const st_tensor *t, st_node_arg *ref) {
-  ref->kind = ST_NODE_ARG_SCALAR;
-  return st__graph_scalar(g, (st_sym_scalar){
-    .op = 'c', .value = st__scalar_load(t->dtype, st__data(t))},
-    &ref->at);
-}
-
 static st_status add_call(st_scheduler *b, st_graph *g,
-                          const st_recorded_call *c) {
+                          const st_graph_node *c) {
+  st_graph_node call = *c;
   st_node_arg refs[ST_MAX_ARGS];
   int result;
   for (int i = 0; i < c->schema->nargs; i++) {
@@ -105,12 +99,13 @@ static st_status add_call(st_scheduler *b, st_graph *g,
     if (refs[i].kind != ST_NODE_ARG_TENSOR) continue;
     const st_recorded_value *v = &b->r->values[refs[i].at];
     if (v->origin == ST_ORIGIN_NUMBER) {
-      ST_TRY(add_number(g, v->tensor, &refs[i]));
+      ST_TRY(st__graph_constant(g, v->tensor, &refs[i]));
     } else {
       refs[i].at = b->subgraph.graph_id[refs[i].at];
     }
   }
-  ST_TRY(st__graph_add_node(g, c->op, c->where, refs, &result));
+  call.args = refs;
+  ST_TRY(st__graph_add_node(g, &call, &result));
   for (int k = 0; k < c->nresults; k++) {
     b->subgraph.graph_id[c->result + k] = result + k;
   }
@@ -121,7 +116,7 @@ static st_status fill_graph(st_scheduler *b, st_graph *g) {
   st_subgraph *p = &b->subgraph;
   for (int i = 0; i < p->nin; i++) p->graph_id[p->in[i]] = i;
   for (int i = 0; i < p->n; i++) {
-    ST_TRY(add_call(b, g, &b->r->calls[p->calls[i]]));
+    ST_TRY(add_call(b, g, &b->g->nodes[p->calls[i]]));
   }
   for (int i = 0; i < p->nout; i++) g->outputs[i] = p->graph_id[p->out[i]];
   g->noutputs = p->nout;
@@ -129,7 +124,7 @@ static st_status fill_graph(st_scheduler *b, st_graph *g) {
 }
 
 st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
-  ST_TRY(st__graph_new(b->r->name, b->subgraph.nin, 0, out));
+  ST_TRY(st__graph_new(b->g->name, b->subgraph.nin, 0, out));
   const st_status status = fill_graph(b, *out);
   if (status != ST_OK) st__graph_release(out);
   return status;
@@ -140,7 +135,7 @@ st_status st__extract_subgraph(st_scheduler *b, st_graph **out) {
 /* True if the shape of the results and the captured loops can decide. A call
  * with dimensions or sizes among its arguments is excluded, because the graph
  * lowering runs it on fake tensors of other sizes. */
-static bool may_be_pointwise(const st_recorded_call *c) {
+static bool may_be_pointwise(const st_graph_node *c) {
   const int tags = st__op_tags(c->op);
   if (has_list(c) || (tags & ST_OPTAG_NONDETERMINISTIC_SEEDED)) return false;
   for (int i = 0; i < c->schema->nrets; i++) {
@@ -160,7 +155,7 @@ static bool may_be_pointwise(const st_recorded_call *c) {
 
 /* True if the results have the broadcast shape of the operands. */
 static bool has_broadcast_sizes(const st_scheduler *b,
-                                const st_recorded_call *c) {
+                                const st_graph_node *c) {
   int64_t sizes[ST_MAX_DIMS];
   int ndim = 0;
   bool more = true;
@@ -189,7 +184,7 @@ static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
 
 /* A call is pointwise if a graph of this call alone can be lowered. */
 static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
-  const st_recorded_call *c = &b->r->calls[call];
+  const st_graph_node *c = &b->g->nodes[call];
   st_subgraph *p = &b->subgraph;
   st_arg_spec specs[ST_GRAPH_INPUTS];
   st_graph *g = NULL;
@@ -217,7 +212,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
 static void mark_inputs(st_scheduler *b, int call) {
   bool more = true;
   for (int k = 0; more; k++) {
-    const int v = st__nth_read(&b->r->calls[call], k, &more);
+    const int v = st__nth_read(&b->g->nodes[call], k, &more);
     if (v >= 0) b->is_wanted[v] = true;
   }
 }
@@ -225,14 +220,14 @@ static void mark_inputs(st_scheduler *b, int call) {
 /* Finds live calls, from the last to the first. Pointwise calls without uses
  * are dead; all others are live. */
 static void find_live(st_scheduler *b) {
-  const st_recorder *r = b->r;
+  const st_graph *g = b->g;
   memset(b->is_wanted, 0, sizeof b->is_wanted);
   memset(b->is_output, 0, sizeof b->is_output);
-  for (int i = 0; i < r->noutputs; i++) {
-    b->is_wanted[r->outputs[i]] = b->is_output[r->outputs[i]] = true;
+  for (int i = 0; i < g->noutputs; i++) {
+    b->is_wanted[g->outputs[i]] = b->is_output[g->outputs[i]] = true;
   }
-  for (int c = r->ncalls - 1; c >= 0; c--) {
-    const st_recorded_call *call = &r->calls[c];
+  for (int c = g->nnodes - 1; c >= 0; c--) {
+    const st_graph_node *call = &g->nodes[c];
     b->is_needed[c] = !b->is_pointwise[c];
     for (int k = 0; k < call->nresults; k++) {
       if (b->is_wanted[call->result + k]) b->is_needed[c] = true;
@@ -252,7 +247,7 @@ static void find_live(st_scheduler *b) {
  * number of dimensions, then by that of sizes 1. Calls that draw random numbers
  * keep their order. */
 static int find_level(st_scheduler *b, int call) {
-  const st_recorded_call *c = &b->r->calls[call];
+  const st_graph_node *c = &b->g->nodes[call];
   int level = 0;
   bool more = true;
   for (int k = 0; more; k++) {
@@ -275,12 +270,12 @@ static int first_candidate(const st_scheduler *b, int call) {
   int first = 0;
   bool more = true;
   for (int k = 0; more; k++) {
-    const int v = st__nth_read(&b->r->calls[call], k, &more);
+    const int v = st__nth_read(&b->g->nodes[call], k, &more);
     if (v < 0 || b->r->values[v].origin != ST_ORIGIN_CALL) continue;
     const int from = b->r->values[v].call, g = b->group_of[from];
     if (b->is_pointwise[from] && b->level_of[from] == b->level_of[call] &&
         g > first && st__same_sizes(b->groups[g].like,
-                                    b->r->values[b->r->calls[call].result]
+                                    b->r->values[b->g->nodes[call].result]
                                       .fake)) {
       first = g;
     }
@@ -290,7 +285,7 @@ static int first_candidate(const st_scheduler *b, int call) {
 
 /* Adds the call to group `at` if level, shape and limits allow. */
 static bool try_join(st_scheduler *b, int call, int at) {
-  const st_recorded_call *c = &b->r->calls[call];
+  const st_graph_node *c = &b->g->nodes[call];
   st_fusion_group *g = &b->groups[at], with = *g;
   bool more = true;
   if (!g->is_fused || g->level != b->level_of[call] ||
@@ -312,7 +307,7 @@ static bool try_join(st_scheduler *b, int call, int at) {
 }
 
 static void assign_group(st_scheduler *b, int call) {
-  const st_recorded_call *c = &b->r->calls[call];
+  const st_graph_node *c = &b->g->nodes[call];
   b->level_of[call] = find_level(b, call);
   if (b->is_pointwise[call]) {
     for (int g = first_candidate(b, call); g < b->ngroups; g++) {
@@ -358,17 +353,17 @@ static void order_groups(st_scheduler *b) {
 }
 
 st_status st__choose_groups(st_scheduler *b) {
-  const st_recorder *r = b->r;
+  const int n = b->g->nnodes;
   memset(b->is_output, 0, sizeof b->is_output);
   memset(b->is_needed, 0, sizeof b->is_needed);
   b->ngroups = b->random_level = 0;
   b->has_unfused = false;
-  for (int c = 0; c < r->ncalls; c++) {
+  for (int c = 0; c < n; c++) {
     ST_TRY(is_fusible(b, c, &b->is_pointwise[c]));
     if (!b->is_pointwise[c]) b->has_unfused = true;
   }
   find_live(b);
-  for (int c = 0; c < r->ncalls; c++) {
+  for (int c = 0; c < n; c++) {
     if (b->is_needed[c]) assign_group(b, c);
   }
   order_groups(b);

@@ -30,22 +30,23 @@ typedef struct st_subgraph {
 
 typedef struct st_scheduler {
   const st_recorder *r;
+  const st_graph *g;             /* the recording's */
   st_schedule *s;
   int ngroups;
   bool has_unfused;              /* a call is not pointwise */
-  bool is_pointwise[ST_RECORD_CALLS], is_needed[ST_RECORD_CALLS];
+  bool is_pointwise[ST_GRAPH_NODES], is_needed[ST_GRAPH_NODES];
   bool is_wanted[ST_RECORD_VALUES], is_output[ST_RECORD_VALUES];
-  int level_of[ST_RECORD_CALLS], group_of[ST_RECORD_CALLS];
+  int level_of[ST_GRAPH_NODES], group_of[ST_GRAPH_NODES];
   int random_level;              /* level of the last call that draws numbers */
-  int order[ST_RECORD_CALLS];    /* the groups, in the order they run */
-  st_fusion_group groups[ST_RECORD_CALLS];
+  int order[ST_GRAPH_NODES];    /* the groups, in the order they run */
+  st_fusion_group groups[ST_GRAPH_NODES];
   st_subgraph subgraph;
 } st_scheduler;
 
 /* The k-th tensor that a call reads. NO_VALUE for None in a list, with *more
  * set, and behind the last tensor. */
-int st__nth_read(const st_recorded_call *c, int k, bool *more);
-bool st__reads(const st_recorded_call *c, int v);
+int st__nth_read(const st_graph_node *c, int k, bool *more);
+bool st__reads(const st_graph_node *c, int v);
 /* Sets the inputs and outputs of b->subgraph; false if there are too many. */
 bool st__find_boundary(st_scheduler *b);
 /* Makes a graph of b->subgraph; the caller owns it. */

@@ -31,8 +31,8 @@ void st__schedule_release(st_schedule **steps) {
 
 bool st__schedule_is_current(const st_schedule *s) {
   for (int i = 0; i < s->nsteps; i++) {
-    const st_schedule_step *step = &s->steps[i];
-    if (step->op && st__op_schema(step->op) != step->schema) return false;
+    const st_graph_node *n = &s->steps[i].call;
+    if (n->op && st__op_schema(n->op) != n->schema) return false;
   }
   for (int i = 0; i < s->ncaptured; i++) {
     const st_tensor *a = s->captured[i].tensor, *b = s->fakes[i].tensor;
@@ -111,23 +111,11 @@ static void take_result(const st_schedule_step *step, st_value *ret, int *at,
 static st_status run_call(const st_schedule_step *step, st_tensor **values,
                           st_tensor **lists) {
   st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
+  const st_graph_node *n = &step->call;
   int at = 0;
-  for (int i = 0; i < step->schema->nargs; i++) {
-    const st_node_arg *ref = &step->args[i];
-    if (ref->kind == ST_NODE_ARG_TENSOR) {
-      args[i] = st__of_tensor(values[ref->at]);
-    } else if (ref->kind == ST_NODE_ARG_TENSORS) {
-      for (int k = 0; k < ref->n; k++) {
-        lists[k] = ref->list[k] < 0 ? NULL : values[ref->list[k]];
-      }
-      args[i] = st__of_tensors(lists, ref->n);
-      lists += ref->n;
-    } else {
-      args[i] = ref->value;
-    }
-  }
-  ST_TRY(st__call_boxed(step->op, step->schema, args, rets));
-  for (int i = 0; i < step->schema->nrets; i++) {
+  st__node_args(n, values, lists, args);
+  ST_TRY(st__call_boxed(n->op, n->schema, args, rets));
+  for (int i = 0; i < n->schema->nrets; i++) {
     take_result(step, &rets[i], &at, values);
   }
   for (int i = 0; i < step->nout; i++) {
@@ -209,9 +197,10 @@ static st_status add_program(st_text *t, const st_program *p) {
 }
 
 static st_status add_step(st_text *t, const st_schedule_step *step) {
+  const st_graph_node *n = &step->call;
   if (!step->program) {
-    st__text_format(t, "call %s%s%s\n", short_name(step->op),
-                    *step->where ? " at " : "", step->where);
+    st__text_format(t, "call %s%s%s\n", short_name(n->op),
+                    *n->where ? " at " : "", n->where);
     return ST_OK;
   }
   const st_graph *g = step->compiled->graph;

@@ -32,11 +32,7 @@
 #include "fuse/trace/recorder.h"
 
 typedef struct st_schedule_step {
-  const char *where;
-  /* Of a call: */
-  const st_op *op;
-  const st_schema *schema;
-  st_node_arg *args;
+  st_graph_node call;  /* unused by a fusion group */
   /* Of a fusion group; program is NULL for a call: */
   st_compiled_graph *compiled; /* owned */
   st_program *program; /* owned */

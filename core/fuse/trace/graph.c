@@ -18,10 +18,6 @@ static size_t nodes_size(void) {
 
 st_status st__graph_new(const char *name, int ninputs, int nparams,
                         st_graph **out) {
-  if (ninputs > ST_GRAPH_INPUTS || nparams > ST_GRAPH_SCALARS) {
-    return st__fail(ST_BAD_VALUE, "%s takes more than %d tensors or %d "
-                    "numbers", name, ST_GRAPH_INPUTS, ST_GRAPH_SCALARS);
-  }
   st_graph *g = st__alloc_zero(ST_MEM_REGISTRY, sizeof *g);
   if (!g) return ST_NO_MEMORY;
   st__ref_init(&g->refs);
@@ -59,6 +55,12 @@ st_status st__graph_scalar(st_graph *g, st_sym_scalar n, int *at) {
   return ST_OK;
 }
 
+st_status st__graph_constant(st_graph *g, const st_tensor *t, st_node_arg *r) {
+  r->kind = ST_NODE_ARG_SCALAR;
+  return st__graph_scalar(g, (st_sym_scalar){
+    .op = 'c', .value = st__scalar_load(t->dtype, st__data(t))}, &r->at);
+}
+
 /* Copies the data that v points to into the arena. */
 static st_status copy_value(st_arena *arena, st_value *v) {
   const size_t n = v->len;
@@ -81,7 +83,7 @@ static st_status copy_value(st_arena *arena, st_value *v) {
   return ST_OK;
 }
 
-st_status st__node_arg_copy(st_arena *arena, st_node_arg *r) {
+static st_status copy_arg(st_arena *arena, st_node_arg *r) {
   if (r->kind == ST_NODE_ARG_VALUE) return copy_value(arena, &r->value);
   if (r->kind != ST_NODE_ARG_TENSORS) return ST_OK;
   const size_t size = (size_t)r->n * sizeof *r->list;
@@ -92,33 +94,36 @@ st_status st__node_arg_copy(st_arena *arena, st_node_arg *r) {
   return ST_OK;
 }
 
-static int count_results(const st_schema *s) {
-  int n = 0;
-  for (int i = 0; i < s->nrets; i++) n += s->rets[i].type == ST_TYPE_TENSOR;
-  return n;
+st_status st__node_copy(st_arena *arena, st_graph_node *n) {
+  const size_t size = (size_t)n->schema->nargs * sizeof *n->args;
+  st_node_arg *args = st__arena_alloc(arena, size + 1, CHUNK);
+  n->where = st__arena_text(arena, n->where, strlen(n->where));
+  if (!n->where || !args) return ST_NO_MEMORY;
+  memcpy(args, n->args, size);
+  n->args = args;
+  for (int i = 0; i < n->schema->nargs; i++) {
+    ST_TRY(copy_arg(arena, &args[i]));
+  }
+  return ST_OK;
 }
 
-st_status st__graph_add_node(st_graph *g, const st_op *op, const char *where,
-                             const st_node_arg *args, int *result) {
-  const st_schema *s = st__op_schema(op);
+st_status st__graph_add_node(st_graph *g, const st_graph_node *call,
+                             int *result) {
   if (g->nnodes == ST_GRAPH_NODES) {
     return st__fail(ST_BAD_STATE, "%s calls more than %d operators", g->name,
                     ST_GRAPH_NODES);
   }
   st_graph_node *n = &g->nodes[g->nnodes];
-  const size_t size = (size_t)s->nargs * sizeof *args;
-  *n = (st_graph_node){.op = op, .schema = s, .written = -1,
-                       .nresults = count_results(s), .result = g->ntensors};
-  n->where = st__arena_text(&g->arena, where, strlen(where));
-  n->args = st__arena_alloc(&g->arena, size + 1, CHUNK);
-  if (!n->where || !n->args) return ST_NO_MEMORY;
-  memcpy(n->args, args, size);
   int listed = 0;
-  for (int i = 0; i < s->nargs; i++) {
-    ST_TRY(st__node_arg_copy(&g->arena, &n->args[i]));
-    if (args[i].kind == ST_NODE_ARG_TENSORS) listed += args[i].n;
-    if (s->args[i].is_write && args[i].kind == ST_NODE_ARG_TENSOR) {
-      n->written = args[i].at;
+  *n = *call;
+  n->result = g->ntensors;
+  n->written = -1;
+  ST_TRY(st__node_copy(&g->arena, n));
+  for (int i = 0; i < n->schema->nargs; i++) {
+    const st_node_arg *arg = &n->args[i];
+    if (arg->kind == ST_NODE_ARG_TENSORS) listed += arg->n;
+    if (n->schema->args[i].is_write && arg->kind == ST_NODE_ARG_TENSOR) {
+      n->written = arg->at;
     }
   }
   if (listed > g->max_listed) g->max_listed = listed;
@@ -189,13 +194,22 @@ static size_t run_size(const st_graph *g) {
   return (size_t)(g->ntensors + g->max_listed + 1) * sizeof(st_tensor *);
 }
 
-static void read_list(const run *r, const st_node_arg *ref,
-                      st_tensor ***free_at, st_value *v) {
-  for (int i = 0; i < ref->n; i++) {
-    (*free_at)[i] = ref->list[i] < 0 ? NULL : r->tensors[ref->list[i]];
+void st__node_args(const st_graph_node *n, st_tensor *const *tensors,
+                   st_tensor **lists, st_value *args) {
+  for (int i = 0; i < n->schema->nargs; i++) {
+    const st_node_arg *arg = &n->args[i];
+    if (arg->kind == ST_NODE_ARG_TENSOR) {
+      args[i] = st__of_tensor(tensors[arg->at]);
+    } else if (arg->kind == ST_NODE_ARG_TENSORS) {
+      for (int k = 0; k < arg->n; k++) {
+        lists[k] = arg->list[k] < 0 ? NULL : tensors[arg->list[k]];
+      }
+      args[i] = st__of_tensors(lists, arg->n);
+      lists += arg->n;
+    } else if (arg->kind == ST_NODE_ARG_VALUE) {
+      args[i] = arg->value;
+    }
   }
-  *v = st__of_tensors(*free_at, ref->n);
-  *free_at += ref->n;
 }
 
 /* The scalar as a value of the argument's type; BAD_TYPE if it has another. */
@@ -248,16 +262,11 @@ static st_status call_wrapped(const st_graph_node *n, st_value *args,
 
 static st_status call_node(const run *r, const st_graph_node *n) {
   st_value args[ST_MAX_ARGS], rets[ST_MAX_ARGS];
-  st_tensor **lists = r->lists;
   int at = n->result;
+  st__node_args(n, r->tensors, r->lists, args);
   for (int i = 0; i < n->schema->nargs; i++) {
-    const st_node_arg *ref = &n->args[i];
-    switch (ref->kind) {
-      case ST_NODE_ARG_TENSOR: args[i] =
-        st__of_tensor(r->tensors[ref->at]); break;
-      case ST_NODE_ARG_TENSORS: read_list(r, ref, &lists, &args[i]); break;
-      case ST_NODE_ARG_SCALAR: ST_TRY(read_number(r, n, i, &args[i])); break;
-      default: args[i] = ref->value;
+    if (n->args[i].kind == ST_NODE_ARG_SCALAR) {
+      ST_TRY(read_number(r, n, i, &args[i]));
     }
   }
   ST_TRY(call_wrapped(n, args, rets));

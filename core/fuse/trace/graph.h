@@ -2,9 +2,10 @@
  *
  * Note [Stages of fusion]
  *
- *   trace      A function is called once. With proxies (proxy_tracer.h) its
- *              calls become a graph (this file); with fake tensors
- *              (recorder.h) they become a recording.
+ *   trace      A function is called once, and its calls become a graph (this
+ *              file). tracer.h intercepts them; the function is called with
+ *              proxies (proxy_tracer.h), or with fake tensors (recorder.h):
+ *              then the graph is part of a recording.
  *   ir         lower_graph.h: a graph becomes IR for given dtypes (ir.h);
  *              lower_to_program.c: the IR becomes a program (program.h),
  *              which interpreter.c runs block by block.
@@ -25,12 +26,12 @@
  *   lib:reduction:    3 graphs -> 3 programs -> operator
  *
  * Note [Graphs are symbolic]
- * A function of tensors is traced once: it is called with proxies in place of
- * tensors and symbolic scalars in place of numbers, and the operators that it
- * calls with them become nodes, in order. A proxy has no dtype, no shape and
- * no elements, so a graph is valid for all of them; reading them from a proxy
- * is an error. Running the nodes once on the meta device gives what a graph
- * computes for certain dtypes (fuse/ir/lower_graph.h).
+ * The nodes of a graph are operator calls, in order. Its tensors are indices:
+ * no dtype, no shape and no elements. A graph that was traced with proxies, and
+ * with symbolic scalars in place of numbers, is valid for all of them. Running
+ * the nodes once on the meta device gives what a graph computes for certain
+ * dtypes (fuse/ir/lower_graph.h). The graph of a recording is valid for the
+ * tensors it was traced with, which the recording describes (recorder.h).
  */
 #ifndef ST_FUSE_TRACE_GRAPH_H
 #define ST_FUSE_TRACE_GRAPH_H
@@ -40,10 +41,13 @@
 #include "dispatch/dispatch.h"
 
 enum {
-  ST_GRAPH_INPUTS = 12,   /* tensor inputs */
+  /* of a graph that becomes a program: */
+  ST_GRAPH_INPUTS = 12,    /* tensor inputs */
+  ST_GRAPH_SCALARS = 16,   /* scalar inputs */
   ST_GRAPH_OUTPUTS = ST_MAX_OUTS,
-  ST_GRAPH_SCALARS = 16,  /* scalar inputs */
-  ST_GRAPH_NODES = 1024
+  /* of any graph: */
+  ST_GRAPH_NODES = 1024,
+  ST_RECORD_OUTPUTS = 16
 };
 
 /* A symbolic scalar. op is '+', '-', '*', '/', '^' or '%' of the scalars a and
@@ -71,19 +75,23 @@ typedef struct st_node_arg {
   st_value value;
 } st_node_arg;
 
-/* Replaces what r points to with copies that the arena owns. BAD_VALUE for a
- * generator. */
-st_status st__node_arg_copy(st_arena *arena, st_node_arg *r);
-
 /* One call. Its results are the tensors result, result + 1, ... */
 typedef struct st_graph_node {
   const st_op *op;
   const st_schema *schema; /* op's schema when it was traced */
   const char *where;       /* "file:line", or "" */
-  st_node_arg *args;
+  const st_node_arg *args;
   int nresults, result;
   int written;             /* the tensor that the call writes in place, or -1 */
 } st_graph_node;
+
+/* Replaces what n points to with copies that the arena owns. BAD_VALUE for a
+ * generator. */
+st_status st__node_copy(st_arena *arena, st_graph_node *n);
+/* The arguments of the call, except scalars: the graph's tensors are in
+ * `tensors`, and lists has room for those in list arguments. */
+void st__node_args(const st_graph_node *n, st_tensor *const *tensors,
+                   st_tensor **lists, st_value *args);
 
 struct st_graph {
   st_refcount refs;
@@ -94,7 +102,7 @@ struct st_graph {
   int max_listed;          /* most tensors in the list arguments of a node */
   st_sym_scalar numbers[128];
   st_graph_node *nodes;    /* owned; ST_GRAPH_NODES long */
-  int outputs[ST_GRAPH_OUTPUTS]; /* indices of tensors */
+  int outputs[ST_RECORD_OUTPUTS]; /* indices of tensors */
   st_arena arena;
 };
 
@@ -106,10 +114,12 @@ void st__graph_release(st_graph **g);
 /* Appends a scalar; *at becomes its index. BAD_STATE when there are too
  * many. */
 st_status st__graph_scalar(st_graph *g, st_sym_scalar n, int *at);
-/* Appends a call of op and copies args. The tensors among its results have
- * indices from *result on. BAD_STATE when there are too many nodes. */
-st_status st__graph_add_node(st_graph *g, const st_op *op, const char *where,
-                             const st_node_arg *args, int *result);
+/* Appends the element of t as a constant, to which r is set. */
+st_status st__graph_constant(st_graph *g, const st_tensor *t, st_node_arg *r);
+/* Appends a copy of a call, whose results get the indices from *result on.
+ * BAD_STATE when there are too many nodes. */
+st_status st__graph_add_node(st_graph *g, const st_graph_node *call,
+                             int *result);
 
 /* Computes all nnumbers scalars of the graph from the scalar inputs. */
 void st__graph_scalars(const st_graph *g, const st_scalar *params,

@@ -1,19 +1,14 @@
-/* The tracer: calls a function with proxies and builds a graph of its operator
- * calls.
+/* The proxy tracer: a tracer for any arguments, which calls a function with
+ * proxies.
  *
  * Stage trace of Note [Stages of fusion], for lib:elementwise and
  * lib:reduction. In: a function. Out: a graph (graph.h), which
  * fuse/ir/lower_graph.h lowers.
- *
- * Note [Tracing]
- * During a trace a mode of its thread intercepts every operator call. A call
- * with a proxy among its arguments does not run: it becomes a node, and its
- * results are new proxies. Calls without proxies run as usual.
  */
 #ifndef ST_FUSE_TRACE_PROXY_TRACER_H
 #define ST_FUSE_TRACE_PROXY_TRACER_H
 
-#include "fuse/trace/graph.h"
+#include "fuse/trace/tracer.h"
 
 /* See strided_fuse.h. */
 st_status st__tracing_begin(const st_tracing_config *c, st_tracing **out);

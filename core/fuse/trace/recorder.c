@@ -1,5 +1,5 @@
-/* The recorder: a mode that runs operators on fake tensors and lists the calls
- * (Note [Fake tensors of a recording]).
+/* The recorder: a tracer that runs operators on fake tensors (Note [Fake
+ * tensors of a recording]).
  */
 
 #include "fuse/trace/recorder.h"
@@ -9,12 +9,14 @@
 #include "grad/record/record.h"
 #include "op/registry/op.h"
 
-enum { MAX_LISTED = 256, NOT_FOUND = -1 };
-
 /* -- Refusals ------------------------------------------------------------- */
 
+static const char *name_of(const st_recorder *r) {
+  return r->base.graph->name;
+}
+
 static st_status fail_refused(const st_recorder *r) {
-  return st__fail(ST_BAD_STATE, "%s cannot be fused: %s", r->name, r->why);
+  return st__fail(ST_BAD_STATE, "%s cannot be fused: %s", name_of(r), r->why);
 }
 
 void st__recorder_refuse(st_recorder *r, const char *why) {
@@ -31,24 +33,21 @@ static st_status refuse(st_recorder *r, const char *why) {
 st_status st__recorder_reject_read(st_recorder *r) {
   char where[128] = "";
   if (!r->was_read) {
-    if (r->where) r->where(r->ctx, where, sizeof where);
+    if (r->base.where) r->base.where(r->base.ctx, where, sizeof where);
     r->was_read = true;
     snprintf(r->why, sizeof r->why, "%s%sthe elements of a tensor are not "
              "known while %s is traced: what it does must not depend on them",
-             where, *where ? ": " : "", r->name);
+             where, *where ? ": " : "", name_of(r));
   }
   return st__fail(ST_BAD_STATE, "the elements of a tensor are not known while "
                   "%s is traced: what it does must not depend on them",
-                  r->name);
+                  name_of(r));
 }
 
 /* -- Values --------------------------------------------------------------- */
 
 static int find(const st_recorder *r, const st_tensor *t) {
-  for (int i = r->nbindings - 1; i >= 0; i--) {
-    if (r->bindings[i].tensor == t) return r->bindings[i].value;
-  }
-  return NOT_FOUND;
+  return st__tracer_find(&r->base, t);
 }
 
 bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t) {
@@ -58,23 +57,28 @@ bool st__recorder_is_fake(const st_recorder *r, const st_tensor *t) {
 
 /* Binds t to value v, from now on. */
 static st_status bind_value(st_recorder *r, st_tensor *t, int v) {
-  if (r->nbindings == 2 * ST_RECORD_VALUES) return refuse(r, "too many calls");
-  st__tensor_retain(t);
-  r->bindings[r->nbindings].tensor = t;
-  r->bindings[r->nbindings++].value = v;
+  if (st__tracer_is_full(&r->base, 1)) return refuse(r, "too many calls");
+  st__tracer_bind(&r->base, t, v);
   return ST_OK;
 }
 
-/* Appends a value; retains tensor and fake. */
-static st_status add_value(st_recorder *r, st_origin origin,
-                           st_tensor *tensor, st_tensor *fake, int *out) {
-  if (r->nvalues == ST_RECORD_VALUES) return refuse(r, "too many calls");
-  st_recorded_value *v = &r->values[r->nvalues];
-  *v = (st_recorded_value){.origin = (uint8_t)origin, .call = r->ncalls,
-                           .tensor = tensor, .fake = fake};
+/* Sets value v; a result is one of the last call. Retains tensor and fake. */
+static void set_value(st_recorder *r, int v, st_origin origin,
+                      st_tensor *tensor, st_tensor *fake) {
+  r->values[v] = (st_recorded_value){.origin = (uint8_t)origin,
+                                     .call = r->base.graph->nnodes - 1,
+                                     .tensor = tensor, .fake = fake};
   if (tensor) st__tensor_retain(tensor);
   st__tensor_retain(fake);
-  *out = r->nvalues++;
+}
+
+/* Appends a tensor to the graph, which no call computes. */
+static st_status add_value(st_recorder *r, st_origin origin,
+                           st_tensor *tensor, st_tensor *fake, int *out) {
+  st_graph *g = r->base.graph;
+  if (g->ntensors == ST_RECORD_VALUES) return refuse(r, "too many calls");
+  *out = g->ntensors++;
+  set_value(r, *out, origin, tensor, fake);
   return ST_OK;
 }
 
@@ -85,24 +89,7 @@ static st_status new_fake(const st_tensor *t, st_tensor **out) {
   return ST_OK;
 }
 
-static st_status add_fake(st_recorder *r, st_origin origin, st_tensor *t,
-                          int *out) {
-  st_tensor *fake = NULL;
-  st_status status = new_fake(t, &fake);
-  if (status == ST_OK) {
-    status = add_value(r, origin, origin == ST_ORIGIN_CAPTURED ? t : NULL, fake,
-                       out);
-  }
-  if (status == ST_OK) status = bind_value(r, fake, *out);
-  st__tensor_release(&fake);
-  return status;
-}
-
 /* -- Arguments ------------------------------------------------------------ */
-
-static bool is_number(const st_tensor *t) {
-  return (t->flags & ST_FLAG_WRAPPED) && t->ndim == 0 && st__data(t);
-}
 
 bool st__is_plain(const st_tensor *t) {
   return t->device == ST_DEVICE_CPU && !(t->flags & ST_FLAG_SYMBOL) &&
@@ -111,17 +98,64 @@ bool st__is_plain(const st_tensor *t) {
             ST_BIT(ST_FUNC_AutocastCPU));
 }
 
-/* The value of an argument; a tensor that is not bound yet is captured. */
-static st_status value_of_arg(st_recorder *r, st_tensor *t, int *out) {
-  *out = find(r, t);
-  if (*out != NOT_FOUND) return ST_OK;
-  if (is_number(t)) return add_value(r, ST_ORIGIN_NUMBER, t, t, out);
+/* A tensor that is not bound yet is captured. */
+static st_status capture(st_recorder *r, st_tensor *t, int *out) {
+  if (st__is_wrapped_number(t)) {
+    return add_value(r, ST_ORIGIN_NUMBER, t, t, out);
+  }
   if (!st__is_plain(t)) {
     return refuse(r, "it uses a tensor that is not a plain CPU tensor");
   }
-  ST_TRY(add_fake(r, ST_ORIGIN_CAPTURED, t, out));
-  return bind_value(r, t, *out);
+  st_tensor *fake = NULL;
+  ST_TRY(new_fake(t, &fake));
+  st_status status = add_value(r, ST_ORIGIN_CAPTURED, t, fake, out);
+  if (status == ST_OK) status = bind_value(r, fake, *out);
+  if (status == ST_OK) status = bind_value(r, t, *out);
+  st__tensor_release(&fake);
+  return status;
 }
+
+static st_status take_tensor(st_tracer *t, const st_arg *arg, st_tensor *s,
+                             st_node_arg *ref) {
+  (void)arg;
+  ref->at = st__tracer_find(t, s);
+  return ref->at == ST_UNBOUND ? capture((st_recorder *)t, s, &ref->at)
+                               : ST_OK;
+}
+
+/* Fake tensors are on the meta device, so a Device argument may name it. The
+ * call runs on Meta and is recorded with CPU. */
+static st_status take_value(st_tracer *t, const st_arg *arg,
+                            st_node_arg *ref) {
+  st_recorder *r = (st_recorder *)t;
+  st_value *v = &ref->value;
+  if (v->tag == ST_TAG_GENERATOR) {
+    return refuse(r, "it passes a random generator to an operator");
+  }
+  if (arg->type != ST_TYPE_DEVICE || v->tag != ST_TAG_INT) return ST_OK;
+  if (v->u.i != ST_DEVICE_CPU && v->u.i != ST_DEVICE_META) {
+    return refuse(r, "it uses another device");
+  }
+  v->u.i = ST_DEVICE_CPU;
+  return ST_OK;
+}
+
+static st_status fail_listed(st_tracer *t, const st_arg *arg) {
+  (void)arg;
+  return refuse((st_recorder *)t, "a list is too long");
+}
+
+static const st_tracer_kind KIND = {take_tensor, take_value, fail_listed};
+
+/* -- Fake arguments ------------------------------------------------------- */
+
+/* An intercepted call: what to record, and the arguments to run it with. */
+typedef struct pending_call {
+  const st_call *call;
+  st_traced_call traced;
+  st_value args[ST_MAX_ARGS];
+  st_tensor *listed[ST_TRACER_LISTED];
+} pending_call;
 
 /* A fake tensor is passed as it is, even where an in-place call has bound it
  * to a newer value: an operator must return the tensor that it was given. */
@@ -129,91 +163,39 @@ static st_tensor *fake_of(const st_recorder *r, int v, st_tensor *t) {
   return r->values[v].tensor == t ? r->values[v].fake : t;
 }
 
-/* An intercepted call: the arguments to record (refs), and those to run it
- * with on fake tensors (args). */
-typedef struct pending_call {
-  const st_call *call;
-  st_node_arg refs[ST_MAX_ARGS];
-  st_value args[ST_MAX_ARGS];
-  int nlisted;
-  bool has_tensor;
-  int at[MAX_LISTED];
-  st_tensor *listed[MAX_LISTED];
-} pending_call;
-
-static st_status take_list(st_recorder *r, pending_call *w, int i,
-                           const st_value *v) {
-  const int n = (int)v->len;
-  int *at = w->at + w->nlisted;
-  st_tensor **listed = w->listed + w->nlisted;
-  if (n > MAX_LISTED - w->nlisted) return refuse(r, "a list is too long");
-  w->nlisted += n;
-  for (int k = 0; k < n; k++) {
-    at[k] = NOT_FOUND;
-    listed[k] = NULL;
-    if (!v->u.tensors[k]) continue;
-    w->has_tensor = true;
-    ST_TRY(value_of_arg(r, v->u.tensors[k], &at[k]));
-    listed[k] = fake_of(r, at[k], v->u.tensors[k]);
-  }
-  w->refs[i] = (st_node_arg){.kind = ST_NODE_ARG_TENSORS, .n = n, .list = at};
-  w->args[i] = st__of_tensors(listed, n);
-  return ST_OK;
-}
-
-/* Fake tensors are on the meta device, so a Device argument may name it. The
- * call runs on Meta and is recorded with CPU. */
-static st_status take_device(st_recorder *r, pending_call *w, int i) {
-  st_value *v = &w->args[i];
-  if (v->tag != ST_TAG_INT) return ST_OK;
-  if (v->u.i != ST_DEVICE_CPU && v->u.i != ST_DEVICE_META) {
-    return refuse(r, "it uses another device");
-  }
-  v->u.i = ST_DEVICE_META;
-  w->refs[i].value.u.i = ST_DEVICE_CPU;
-  return ST_OK;
-}
-
-static st_status take_arg(st_recorder *r, pending_call *w, int i,
-                          const st_value *v) {
-  w->refs[i] = (st_node_arg){.kind = ST_NODE_ARG_VALUE, .value = *v};
-  w->args[i] = *v;
-  if (v->tag == ST_TAG_TENSOR) {
-    int *at = &w->refs[i].at;
-    w->has_tensor = true;
-    w->refs[i].kind = ST_NODE_ARG_TENSOR;
-    ST_TRY(value_of_arg(r, v->u.tensor, at));
-    w->args[i] = st__of_tensor(fake_of(r, *at, v->u.tensor));
-    return ST_OK;
-  }
-  if (v->tag == ST_TAG_TENSORS) return take_list(r, w, i, v);
-  if (v->tag == ST_TAG_GENERATOR) {
-    return refuse(r, "it passes a random generator to an operator");
-  }
-  return w->call->schema->args[i].type == ST_TYPE_DEVICE
-         ? take_device(r, w, i) : ST_OK;
-}
-
-/* A call without tensors (a factory function) gives fake results by its Device
- * argument alone. */
-static void choose_device(pending_call *w) {
+/* The call runs on Meta. One without tensors, of a factory function, does by
+ * its Device argument alone. */
+static void choose_device(pending_call *w, bool has_tensor) {
   const st_schema *s = w->call->schema;
-  for (int i = 0; i < s->nargs && !w->has_tensor; i++) {
-    if (s->args[i].type == ST_TYPE_DEVICE) {
+  for (int i = 0; i < s->nargs; i++) {
+    if (s->args[i].type == ST_TYPE_DEVICE &&
+        (w->args[i].tag == ST_TAG_INT || !has_tensor)) {
       w->args[i] = st__of_int(ST_DEVICE_META);
     }
   }
 }
 
-static st_status take_args(st_recorder *r, pending_call *w,
-                           const st_value *args) {
-  w->nlisted = 0;
-  w->has_tensor = false;
+static void take_fakes(const st_recorder *r, pending_call *w,
+                       const st_value *args) {
+  st_tensor **listed = w->listed;
+  bool has_tensor = false;
   for (int i = 0; i < w->call->schema->nargs; i++) {
-    ST_TRY(take_arg(r, w, i, &args[i]));
+    const st_node_arg *ref = &w->traced.args[i];
+    w->args[i] = args[i];
+    if (ref->kind == ST_NODE_ARG_TENSOR) {
+      w->args[i] = st__of_tensor(fake_of(r, ref->at, args[i].u.tensor));
+      has_tensor = true;
+    } else if (ref->kind == ST_NODE_ARG_TENSORS) {
+      for (int k = 0; k < ref->n; k++) {
+        st_tensor *t = args[i].u.tensors[k];
+        listed[k] = t ? fake_of(r, ref->list[k], t) : NULL;
+        has_tensor = has_tensor || t;
+      }
+      w->args[i] = st__of_tensors(listed, ref->n);
+      listed += ref->n;
+    }
   }
-  choose_device(w);
-  return ST_OK;
+  choose_device(w, has_tensor);
 }
 
 /* -- Results -------------------------------------------------------------- */
@@ -248,7 +230,7 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
     if (!t || !st__is_meta(t) || st__is_lazy(t)) {
       return refuse(r, "an operator returns no plain tensor");
     }
-    nbindings += find(r, t) != NOT_FOUND;
+    nbindings += find(r, t) != ST_UNBOUND;
   }
   *is_new = nbindings == 0;
   if (nbindings == 0 || nbindings == n) return ST_OK;
@@ -258,28 +240,18 @@ static st_status check_results(st_recorder *r, const st_value *rets, int n,
 /* Appends a call of op with these fake results. */
 static st_status record(st_recorder *r, const pending_call *w, const st_op *op,
                         const st_schema *s, const st_value *rets) {
-  char where[128] = "";
+  const st_graph *g = r->base.graph;
   const int n = count_tensors(s, rets);
-  const size_t size = (size_t)s->nargs * sizeof *w->refs;
-  if (r->ncalls == ST_RECORD_CALLS) return refuse(r, "too many calls");
-  if (r->where) r->where(r->ctx, where, sizeof where);
-  st_recorded_call *c = &r->calls[r->ncalls];
-  *c = (st_recorded_call){.op = op, .schema = s, .nresults = n,
-                          .result = r->nvalues};
-  c->where = st__arena_text(&r->arena, where, strlen(where));
-  c->args = st__arena_alloc(&r->arena, size + 1, 2048);
-  if (!c->where || !c->args) return ST_NO_MEMORY;
-  memcpy(c->args, w->refs, size);
-  for (int i = 0; i < s->nargs; i++) {
-    ST_TRY(st__node_arg_copy(&r->arena, &c->args[i]));
+  int first;
+  if (g->nnodes == ST_GRAPH_NODES || n > ST_RECORD_VALUES - g->ntensors ||
+      st__tracer_is_full(&r->base, n)) {
+    return refuse(r, "too many calls");
   }
+  ST_TRY(st__tracer_add(&r->base, &w->traced, op, s, n, &first));
   for (int i = 0; i < n; i++) {
-    int v = NOT_FOUND;
-    ST_TRY(add_value(r, ST_ORIGIN_CALL, NULL, nth_tensor(rets, i), &v));
-    ST_TRY(bind_value(r, nth_tensor(rets, i), v));
+    set_value(r, first + i, ST_ORIGIN_CALL, NULL, nth_tensor(rets, i));
+    st__tracer_bind(&r->base, nth_tensor(rets, i), first + i);
   }
-  if (w->nlisted > r->max_listed) r->max_listed = w->nlisted;
-  r->ncalls++;
   return ST_OK;
 }
 
@@ -345,7 +317,7 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
                                 st_tensor *self, st_value *rets) {
   static const char why[] = "it writes a tensor that it has not created, or "
                             "that has views";
-  const st_recorded_value *v = &r->values[w->refs[0].at];
+  const st_recorded_value *v = &r->values[w->traced.args[0].at];
   const st_op *op = functional(w);
   st_value made = st__none();
   bool is_new = false;
@@ -362,7 +334,9 @@ static st_status record_inplace(st_recorder *r, const pending_call *w,
   if (status == ST_OK) {
     status = record(r, w, op, st__op_schema(op), &made);
   }
-  if (status == ST_OK) status = bind_value(r, self, r->nvalues - 1);
+  if (status == ST_OK) {
+    status = bind_value(r, self, r->base.graph->ntensors - 1);
+  }
   st__value_clear(&made);
   if (status != ST_OK) return status;
   st__tensor_retain(self);
@@ -422,7 +396,7 @@ static op_kind op_kind_of(const st_op *op) {
 static st_status enter_composite(st_recorder *r, const pending_call *w,
                                  st_value *rets) {
   r->uses_sizes = true;
-  st__mode_push(&r->mode);
+  st__mode_push(&r->base.mode);
   const st_status status =
     st__redispatch_boxed(w->call->op, w->call->schema,
                          st__device_keys(ST_DEVICE_META), w->args, rets);
@@ -450,7 +424,8 @@ static st_status intercept(st_recorder *r, pending_call *w,
   if (writes > 0) return refuse(r, "it writes with out=");
   const op_kind kind = op_kind_of(w->call->op);
   if (kind == OPAQUE) return refuse(r, "it calls an operator of a library");
-  ST_TRY(take_args(r, w, args));
+  ST_TRY(st__tracer_take_args(&r->base, s, args, &w->traced));
+  take_fakes(r, w, args);
   if (writes == 0 && args[0].tag != ST_TAG_TENSOR) {
     return refuse(r, "it writes a list of tensors");
   }
@@ -476,54 +451,41 @@ static st_status run_mode(const st_call *call, const st_value *args,
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-/* No history is recorded here: each run of the schedule records its own. grad
- * is set so that check_state sees when the function turns it off. */
-static void enter(st_recorder *r) {
-  st_tls tls = r->tls = st__tls();
-  tls.grad = true;
-  tls.excluded |= ST_AUTOGRAD_BITS | ST_BIT(ST_FUNC_ADInplaceOrView);
-  st__set_tls(tls);
-  r->mode = (st_mode){.fn = run_mode, .ctx = r};
-  st__mode_push(&r->mode);
-}
-
-void st__recorder_leave(st_recorder *r) {
-  st__mode_pop();
-  st_tls tls = r->tls;
-  tls.included = st__tls().included;
-  st__set_tls(tls);
-}
+void st__recorder_leave(st_recorder *r) { st__tracer_leave(&r->base); }
 
 void st__recorder_free(st_recorder **recording) {
   st_recorder *r = *recording;
   *recording = NULL;
-  for (int i = 0; i < r->nbindings; i++) {
-    st__tensor_release(&r->bindings[i].tensor);
-  }
-  for (int i = 0; i < r->nvalues; i++) {
-    if (r->values[i].tensor) st__tensor_release(&r->values[i].tensor);
+  for (int i = 0; i < ST_RECORD_VALUES; i++) {
+    st__tensor_release(&r->values[i].tensor);
     st__tensor_release(&r->values[i].fake);
   }
-  st__arena_free(&r->arena);
+  st__tracer_free(&r->base);
   st__free(ST_MEM_SCRATCH, r, sizeof *r);
 }
 
+static st_status bind_inputs(st_recorder *r, int n, st_tensor *const *inputs) {
+  for (int i = 0; i < n; i++) {
+    st_tensor *fake = NULL;
+    ST_TRY(new_fake(inputs[i], &fake));
+    set_value(r, i, ST_ORIGIN_ARG, NULL, fake);
+    st__tracer_bind(&r->base, fake, i);
+    st__tensor_release(&fake);
+  }
+  return ST_OK;
+}
+
+/* No history is recorded here: each run of the schedule records its own. Grad
+ * mode is on so that check_state sees when the function turns it off. */
 st_status st__recorder_begin(const st_tracing_config *c,
                              st_tensor *const *inputs, st_recorder **out) {
   ST_ASSERT(c->ninputs <= ST_RECORD_ARGS);
-  st_recorder *r = st__alloc(ST_MEM_SCRATCH, sizeof *r);
+  st_recorder *r = st__alloc_zero(ST_MEM_SCRATCH, sizeof *r);
   if (!r) return ST_NO_MEMORY;
-  memset(r, 0, offsetof(st_recorder, outputs));
-  r->arena = (st_arena){.kind = ST_MEM_REGISTRY};
-  r->name = c->name;
-  r->where = c->where;
-  r->ctx = c->ctx;
-  for (int i = 0; i < c->ninputs; i++) {
-    int v = NOT_FOUND;
-    const st_status status = add_fake(r, ST_ORIGIN_ARG, inputs[i], &v);
-    if (status != ST_OK) return st__recorder_free(&r), status;
-  }
-  enter(r);
+  st_status status = st__tracer_init(&r->base, &KIND, c);
+  if (status == ST_OK) status = bind_inputs(r, c->ninputs, inputs);
+  if (status != ST_OK) return st__recorder_free(&r), status;
+  st__tracer_enter(&r->base, run_mode, true);
   *out = r;
   return ST_OK;
 }
@@ -534,14 +496,15 @@ st_tensor *st__recorder_input(const st_recorder *r, int i) {
 
 bool st__recorder_outputs(st_recorder *r, int n,
                           st_tensor *const *outputs) {
+  st_graph *g = r->base.graph;
   if (n > ST_RECORD_OUTPUTS) st__recorder_refuse(r, "too many results");
   for (int i = 0; i < n && !r->was_refused; i++) {
-    r->outputs[i] = find(r, outputs[i]);
-    if (r->outputs[i] == NOT_FOUND ||
-        r->values[r->outputs[i]].origin == ST_ORIGIN_CAPTURED) {
+    g->outputs[i] = find(r, outputs[i]);
+    if (g->outputs[i] == ST_UNBOUND ||
+        r->values[g->outputs[i]].origin == ST_ORIGIN_CAPTURED) {
       st__recorder_refuse(r, "it returns a captured tensor");
     }
   }
-  r->noutputs = n;
+  g->noutputs = n;
   return !r->was_refused && !r->was_read;
 }

@@ -1,19 +1,17 @@
-/* The recorder: runs a function once on fake tensors and lists its operator
- * calls.
+/* The recorder: a tracer for certain arguments, which calls a function with
+ * fake tensors.
  *
  * Stage trace of Note [Stages of fusion], for st.fuse. In: a function and its
- * arguments. Out: a recording, st_recorder, which schedule/ divides into
- * fusion groups (schedule.h).
+ * arguments. Out: a recording, st_recorder: a graph, and what its tensors are.
+ * schedule/ divides its calls into fusion groups (schedule.h).
  *
  * Note [Fake tensors of a recording]
- * Unlike a trace with proxies (Note [Tracing]), a recording has dtypes, sizes
- * and strides. The function is called with one fake tensor per argument: a
- * tensor on the meta device with the argument's dtype, sizes and strides. A
- * mode of the thread intercepts the operators. A composite operator is
- * entered, and its parts are recorded. Any other operator runs on the fake
- * tensors, which computes the fake tensors of its results, and is recorded as
- * one call. A captured tensor, which the function uses and which is no
- * argument, is retained and gets a fake tensor, too; every run of the
+ * The function is called with one fake tensor per argument: a tensor on the
+ * meta device with the argument's dtype, sizes and strides (Note [Tracing]). A
+ * composite operator is entered, and its parts are recorded. Any other operator
+ * runs on the fake tensors, which computes the fake tensors of its results, and
+ * is recorded as one call. A captured tensor, which the function uses and which
+ * is no argument, is retained and gets a fake tensor, too; every run of the
  * recording reads the captured tensor's current elements.
  *
  * Note [Recordings are functional]
@@ -30,12 +28,10 @@
 #ifndef ST_FUSE_TRACE_RECORDER_H
 #define ST_FUSE_TRACE_RECORDER_H
 
-#include "fuse/trace/graph.h"
+#include "fuse/trace/tracer.h"
 
 enum {
   ST_RECORD_ARGS = 32,     /* tensor arguments of the function */
-  ST_RECORD_OUTPUTS = 16,
-  ST_RECORD_CALLS = 1024,
   ST_RECORD_VALUES = 2048
 };
 
@@ -46,40 +42,20 @@ typedef enum st_origin {
   ST_ORIGIN_CALL      /* a result of a call */
 } st_origin;
 
-/* A tensor value of the recording. */
+/* A value: a tensor of the graph. */
 typedef struct st_recorded_value {
   uint8_t origin;
-  int call;            /* of a result: the index of the call */
+  int call;            /* of a result: the index of the node */
   st_tensor *tensor;   /* owned; CAPTURED, NUMBER: the tensor, else NULL */
   st_tensor *fake;     /* owned; the fake tensor; of a NUMBER: tensor */
 } st_recorded_value;
 
-/* A call; its results are the values result, result + 1, ... The arena owns
- * args and where. */
-typedef struct st_recorded_call {
-  const st_op *op;
-  const st_schema *schema;
-  const char *where;   /* "file:line", or "" */
-  st_node_arg *args;
-  int nresults, result;
-} st_recorded_call;
-
 struct st_recorder {
-  st_mode mode;
-  st_tls tls;              /* the thread's state before the recording */
-  const char *name;        /* borrowed */
-  void (*where)(void *ctx, char *text, size_t size);
-  void *ctx;
+  st_tracer base;
   bool was_refused, was_read, lacks_memory;
   bool uses_sizes;         /* the calls may depend on the sizes */
   char why[256];           /* reason of the refusal or of the failed read */
-  int ncalls, nvalues, nbindings, noutputs;
-  int max_listed;          /* most tensors in the list arguments of a call */
-  int outputs[ST_RECORD_OUTPUTS];
-  st_recorded_call calls[ST_RECORD_CALLS];
-  st_recorded_value values[ST_RECORD_VALUES];
-  struct { st_tensor *tensor; int value; } bindings[2 * ST_RECORD_VALUES];
-  st_arena arena;
+  st_recorded_value values[ST_RECORD_VALUES]; /* of the graph's tensors */
 };
 
 /* True for a CPU tensor without keys beyond the default ones: it is neither
