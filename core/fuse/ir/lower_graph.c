@@ -201,6 +201,7 @@ static st_status new_builder(bool skips_sums, builder **out) {
 }
 
 static void free_builder(builder *b) {
+  if (!b) return;
   for (int i = 0; i < b->n; i++) st__storage_release(&b->list[i].storage);
   st__ir_free(&b->code);
   st__free(ST_MEM_SCRATCH, b, sizeof *b);
@@ -365,19 +366,49 @@ static st_status lower(builder *b, const st_graph *g,
   return ST_OK;
 }
 
+/* Makes the IR; *out is to be freed, also after a failure. */
+static st_status lower_isolated(const st_graph *g, const st_arg_spec *inputs,
+                                const st_scalar *params,
+                                const uint8_t *out_dtypes, builder **out) {
+  fakes s = {{NULL}, {NULL}, {NULL}, {NULL}};
+  ST_TRY(new_builder(false, out));
+  const thread_state o = isolate_thread(*out, false);
+  const st_status status = lower(*out, g, inputs, params, out_dtypes, &s);
+  free_fakes(&s);
+  restore_thread(&o);
+  return status;
+}
+
 st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
                           const st_scalar *params,
                           const uint8_t *out_dtypes, st_program **out) {
-  fakes s = {{NULL}, {NULL}, {NULL}, {NULL}};
-  builder *b;
-  ST_TRY(new_builder(false, &b));
-  const thread_state o = isolate_thread(b, false);
-  st_status status = lower(b, g, inputs, params, out_dtypes, &s);
-  free_fakes(&s);
-  restore_thread(&o);
+  builder *b = NULL;
+  st_status status = lower_isolated(g, inputs, params, out_dtypes, &b);
   if (status == ST_OK) status = st__ir_lower(b->code, out);
   free_builder(b);
   return status;
+}
+
+st_status st__lower_for_float32(const st_graph *g) {
+  st_arg_spec inputs[ST_GRAPH_INPUTS];
+  st_scalar params[ST_GRAPH_SCALARS];
+  st_program *p = NULL;
+  for (int i = 0; i < g->ninputs; i++) {
+    inputs[i] = (st_arg_spec){.dtype = ST_FLOAT32};
+  }
+  for (int i = 0; i < g->nparams; i++) params[i] = st__scalar_int(1);
+  const st_status status = st__lower_graph(g, inputs, params, NULL, &p);
+  st__program_release(&p);
+  return status;
+}
+
+st_status st__is_pointwise(const st_graph *g, const st_arg_spec *inputs,
+                           bool *out) {
+  builder *b = NULL;
+  const st_status status = lower_isolated(g, inputs, NULL, NULL, &b);
+  *out = status == ST_OK;
+  free_builder(b);
+  return status == ST_NO_MEMORY ? status : ST_OK;
 }
 
 /* -- Gradients ------------------------------------------------------------ */

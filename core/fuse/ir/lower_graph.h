@@ -39,6 +39,11 @@ static inline st_arg_spec st__arg_spec_of(const st_tensor *t) {
 st_status st__lower_graph(const st_graph *g, const st_arg_spec *inputs,
                           const st_scalar *params,
                           const uint8_t *out_dtypes, st_program **out);
+/* Whether that succeeds for float32 and scalars of 1. */
+st_status st__lower_for_float32(const st_graph *g);
+/* Whether a graph without scalar inputs can be lowered; makes no program. */
+st_status st__is_pointwise(const st_graph *g, const st_arg_spec *inputs,
+                           bool *out);
 
 /* Expands each output to the sizes of its gradient (NULL: unchanged). An output
  * is smaller if the graph does not use its largest input. */

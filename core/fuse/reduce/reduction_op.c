@@ -408,17 +408,7 @@ static st_status check(const st_schema *s, const st_custom_reduction *f) {
 /* Refuses a graph that is not pointwise with float32, as it is with no dtype.
  * Other errors may be due to float32 and are ignored. */
 static st_status check_pointwise(const st_graph *g) {
-  st_arg_spec inputs[ST_GRAPH_INPUTS];
-  st_scalar params[ST_GRAPH_SCALARS];
-  uint8_t outs[ST_GRAPH_OUTPUTS];
-  st_program *p = NULL;
-  for (int i = 0; i < g->ninputs; i++) {
-    inputs[i] = (st_arg_spec){.dtype = ST_FLOAT32};
-  }
-  for (int i = 0; i < g->nparams; i++) params[i] = st__scalar_int(1);
-  for (int i = 0; i < g->noutputs; i++) outs[i] = ST_DTYPE_NONE;
-  const st_status status = st__lower_graph(g, inputs, params, outs, &p);
-  st__program_release(&p);
+  const st_status status = st__lower_for_float32(g);
   return status == ST_BAD_STATE || status == ST_NO_MEMORY ? status : ST_OK;
 }
 

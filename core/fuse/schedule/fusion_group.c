@@ -182,13 +182,12 @@ static void arg_specs_of(const st_scheduler *b, st_arg_spec *out) {
   }
 }
 
-/* A call is pointwise if a graph of this call alone can be lowered. */
+/* A call is fusible if a graph of this call alone is pointwise. */
 static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   const st_graph_node *c = &b->g->nodes[call];
   st_subgraph *p = &b->subgraph;
   st_arg_spec specs[ST_GRAPH_INPUTS];
   st_graph *g = NULL;
-  st_program *program = NULL;
   *is_pointwise = false;
   if (!may_be_pointwise(c) || !has_broadcast_sizes(b, c)) return ST_OK;
   p->n = 1;
@@ -198,11 +197,7 @@ static st_status is_fusible(st_scheduler *b, int call, bool *is_pointwise) {
   for (int i = 0; i < p->nout; i++) p->out[i] = c->result + i;
   arg_specs_of(b, specs);
   st_status status = st__extract_subgraph(b, &g);
-  if (status == ST_OK) {
-    status = st__lower_graph(g, specs, NULL, NULL, &program);
-  }
-  *is_pointwise = status == ST_OK;
-  st__program_release(&program);
+  if (status == ST_OK) status = st__is_pointwise(g, specs, is_pointwise);
   st__graph_release(&g);
   return status == ST_NO_MEMORY ? status : ST_OK;
 }
