@@ -4,6 +4,7 @@
 #include "kernel/source.h"
 
 #include "kernel/dtype_tags.h"
+#include "kernel/elementwise/expression.h"
 
 typedef struct source {
   uint16_t id, dtypes;      /* dtypes: a bit set */
@@ -20,17 +21,22 @@ typedef struct source {
 #define ST_LIST_AS_HALF(M, ...)
 #define ST_LIST_BITS ST_LIST_ALL
 
-#define ROW(name, list, text) \
-  {ST_K_##name, (uint16_t)(0 ST_LIST_##list(BIT, 0)), text},
+/* What CLAMP of ternary.c computes. */
+#define CLAMP(x, low, high) FIRST_NAN(x, low, AT_MOST(AT_LEAST(x, low), high))
+#undef INFINITY /* the parser knows the name */
+
+#define TEXT(...) #__VA_ARGS__
+#define ROW(name, list, ...) \
+  {ST_K_##name, (uint16_t)(0 ST_LIST_##list(BIT, 0)), TEXT(__VA_ARGS__)},
 
 static const source sources[] = {
-#define ST_UNARY(name, grain, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_UNARY(name, grain, list, ...) ROW(name, list, __VA_ARGS__)
 #define ST_UNARY_MORE ST_UNARY
 #define ST_PREDICATE ST_UNARY
 #define ST_PREDICATE_MORE ST_UNARY
 #include "kernel/elementwise/unary.def"
 #undef ST_UNARY
-#define ST_BINARY(name, grain, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_BINARY(name, grain, list, ...) ROW(name, list, __VA_ARGS__)
 #define ST_BINARY_MORE ST_BINARY
 #define ST_COMPARE ST_BINARY
 #define ST_COMPARE_MORE ST_BINARY
@@ -38,14 +44,14 @@ static const source sources[] = {
 #undef ST_BINARY
 #undef ST_COMPARE
 #define ST_COPY(tag)
-#define ST_LOOPS(name, grain, pattern, list, ...) ROW(name, list, #__VA_ARGS__)
+#define ST_LOOPS(name, grain, pattern, list, ...) ROW(name, list, __VA_ARGS__)
 #define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/elementwise/ternary.def"
 #define ST_LOOPS_MORE ST_LOOPS
 #include "kernel/elementwise/backward.def"
 #undef ST_LOOPS
 #define ST_LOOPS(name, grain, pattern, first, second, side, ...) \
-  ROW(name, WIDE, #__VA_ARGS__)
+  ROW(name, WIDE, __VA_ARGS__)
 #include "kernel/elementwise/fused_pairs.def"
 #undef ST_LOOPS
 };

@@ -2,11 +2,12 @@
  *
  * Note [Grammar of kernel expressions]
  * The expression of a kernel's row is compiled as C, and also kept as text for
- * this parser. The parser accepts the part of C for which the processor has
- * vector instructions: selections, comparisons, arithmetic, casts to T and W,
- * and a few functions. Everything else, such as calls of vector maths, is
- * refused, and the kernel is called instead. Constants have the dtype of the
- * lanes; a double constant that would promote float32 is refused, too.
+ * this parser, with macros written out. The parser accepts the part of C for
+ * which the processor has vector instructions: selections, comparisons,
+ * arithmetic, casts to T and W, and a few functions. Everything else, such as
+ * calls of vector maths, is refused, and the kernel is called instead.
+ * Constants have the dtype of the lanes; a double constant that would promote
+ * float32 is refused, too.
  *
  *   choice  = either ["?" choice ":" choice]
  *   either  = binary operators of C by LEVELS
@@ -40,7 +41,7 @@ typedef struct parser {
   bool failed;
 } parser;
 
-enum { NESTING = 64, NAME = 16, ARGS = 4, DIGITS = 15 };
+enum { NESTING = 64, NAME = 16, ARGS = 2, DIGITS = 15 };
 
 static const term NO_TERM = {TERM_INT, 0, 0};
 
@@ -176,36 +177,8 @@ static term round_by(parser *r, int how, int x) {
   return lanes_of(st__vector_op(r->v, ST_V_ROUND, how, x, -1, -1));
 }
 
-static int compare(parser *r, int predicate, int a, int b) {
-  return st__vector_op(r->v, ST_V_COMPARE, predicate, a, b, -1);
-}
-
 static int pick(parser *r, int a, int b, int mask) {
   return st__vector_op(r->v, ST_V_SELECT, 0, a, b, mask);
-}
-
-/* CLAMP of kernel/elementwise/ternary.c. */
-static term clamp(parser *r, int x, int low, int high) {
-  int y = pick(r, x, low, compare(r, ST_V_GT, x, low));
-  y = pick(r, y, high, compare(r, ST_V_LT, y, high));
-  y = pick(r, low, y, compare(r, ST_V_NE, low, low));
-  return lanes_of(pick(r, x, y, compare(r, ST_V_NE, x, x)));
-}
-
-/* LERP of kernel/elementwise/ternary.c. */
-static term lerp(parser *r, int x, int y, int w, int size) {
-  st_vector_ir *v = r->v;
-  const int span = st__vector_op(v, ST_V_SUB, 0, y, x, -1);
-  const int rest = st__vector_op(v, ST_V_SUB, 0, st__vector_float(v, 1), w,
-                                 -1);
-  const int from = st__vector_op(v, ST_V_ADD, 0, x,
-                                 st__vector_op(v, ST_V_MUL, 0, w, span, -1),
-                                 -1);
-  const int to = st__vector_op(v, ST_V_SUB, 0, y,
-                               st__vector_op(v, ST_V_MUL, 0, span, rest, -1),
-                               -1);
-  const int half = st__vector_float(v, 0.5);
-  return lanes_of(pick(r, from, to, compare(r, ST_V_LT, size, half)));
 }
 
 static term call(parser *r, const char *name, int n, const term *args) {
@@ -231,12 +204,6 @@ static term call(parser *r, const char *name, int n, const term *args) {
     const int size = st__vector_op(r->v, ST_V_AND_NOT, 0, sign, x[0], -1);
     const int own = st__vector_op(r->v, ST_V_AND, 0, sign, x[1], -1);
     return lanes_of(st__vector_op(r->v, ST_V_OR, 0, size, own, -1));
-  }
-  if (n == 3 && strcmp(name, "CLAMP") == 0) {
-    return clamp(r, x[0], x[1], x[2]);
-  }
-  if (n == 4 && strcmp(name, "LERP") == 0) {
-    return lerp(r, x[0], x[1], x[2], x[3]);
   }
   return fail(r);
 }

@@ -1,6 +1,7 @@
 /* Kernels with three inputs, or with scalar arguments.
  */
 
+#include "kernel/elementwise/expression.h"
 #include "kernel/math/special.h"
 #include "kernel/math/vec.h"
 
@@ -9,14 +10,12 @@
 #include "kernel/math/complex.h"
 #include "kernel/math/integer.h"
 
-/* A NaN in x or in the lower bound is the result, and one in the upper bound,
- * too. Compilers turn selections of this form into blends. */
+/* A function, because compilers turn selections of this form into blends. */
 #define CLAMP_FLOAT(tag)                                                     \
   static inline T_##tag clamp_##tag##_(T_##tag x, T_##tag low,               \
                                        T_##tag high) {                       \
-    T_##tag y = x > low ? x : low;                                           \
-    y = y < high ? y : high;                                                 \
-    return x != x ? x : low != low ? low : y;                                \
+    const T_##tag y = AT_LEAST(x, low), z = AT_MOST(y, high);                \
+    return FIRST_NAN(x, low, z);                                             \
   }
 CLAMP_FLOAT(f4)
 CLAMP_FLOAT(f8)
@@ -32,8 +31,6 @@ CLAMP_FLOAT(f8)
 #define AWAY_FROM_ENDS(x, eps) \
   ((eps) < 0 ? (x) : (x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
 #define LOGIT(x) log((x) / (1 - (x)))
-#define LERP(x, y, w, size) \
-  ((size) < (T)0.5 ? (x) + (w) * ((y) - (x)) : (y) - ((y) - (x)) * (1 - (w)))
 #define CLERP(x, y, w) \
   (cabs(w) < 0.5f ? (x) + ST_CMUL(w, (y) - (x)) \
                   : (y) - ST_CMUL((y) - (x), (T)1 - (w)))
