@@ -22,6 +22,7 @@ void st__iter_init(st_iter *it, uint32_t flags) {
   it->common_ndim = it->static_ndim = 0;
   it->numel = 0;
   it->common_dtype = it->static_dtype = ST_DTYPE_NONE;
+  it->kernel = (st_kernel_key){ST_K_NONE, 0};
   it->device = ST_DEVICE_CPU;
   it->static_device = ST_DEVICE_COUNT;
   it->static_shape = NULL;

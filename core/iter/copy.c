@@ -58,6 +58,7 @@ static st_status apply_change(const st_tensor *t, st_kernel_id id) {
   start(&it, 0, t, t);
   const st_status built = st__iter_build(&it);
   ST_ASSERT(built == ST_OK);
+  it.kernel = (st_kernel_key){id, t->dtype};
   const st_status status = st__iter_run(&it, st__kernel(id, t->dtype),
                                         NULL, st__kernel_grain(id));
   st__iter_release(&it);
@@ -88,6 +89,7 @@ static st_status run_copy(st_iter *it) {
   st_move m;
   if (left.n > 0 && it->op[1].target == d && !is_tiled(it)) {
     const st_kernel_id id = left.of[--left.n];
+    it->kernel = (st_kernel_key){id, d};
     ST_TRY(st__iter_run(it, st__kernel(id, d), NULL, st__kernel_grain(id)));
   } else {
     plan_move(it, &m);

@@ -35,8 +35,8 @@ void st__dry_run_reduce(const st_tensor *self, uint64_t dims,
  * whatever selected them. */
 typedef struct st_capture st_capture;
 struct st_capture {
-  /* an elementwise loop; params may be NULL. loop is NULL if it needs a ctx of
-   * another kind, which cannot be kept */
+  /* an elementwise loop, that of it->kernel; params may be NULL. loop is NULL
+   * if it needs a ctx of another kind, which cannot be kept */
   void (*map)(st_capture *c, const st_iter *it, st_loop loop,
               const st_params *params, int64_t grain);
   void (*copy)(st_capture *c, const st_tensor *dst, const st_tensor *src);

@@ -104,6 +104,8 @@ typedef struct st_iter {
                               that the loop writes instead of common_dtype. New
                               outputs have it; with CAST_OUTPUTS others are
                               converted from it */
+  st_kernel_key kernel;    /* of the loop that runs, for captures; id NONE
+                              unless the caller sets it */
   st_device device;
   st_device static_device; /* of new outputs; ST_DEVICE_COUNT, which means the
                               inputs' device, unless the caller sets it */

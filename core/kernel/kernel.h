@@ -35,6 +35,12 @@ typedef enum st_kernel_id {
   ST_K_COUNT
 } st_kernel_id;
 
+/* A kernel and the common dtype that selects its loop. */
+typedef struct st_kernel_key {
+  uint16_t id;    /* st_kernel_id */
+  uint8_t dtype;
+} st_kernel_key;
+
 typedef struct st_kernel_row {
   st_kernel_id id;
   st_loop loop[ST_DTYPE_COUNT]; /* by common dtype; NULL: not supported */
@@ -68,5 +74,14 @@ int64_t st__kernel_grain(st_kernel_id id);
 
 /* The loop that converts src elements to dst elements (Y6). */
 st_loop st__copy_kernel(st_dtype dst, st_dtype src);
+/* The key of that loop. ORDER DTYPE */
+static inline st_kernel_key st__copy_key(st_dtype dst, st_dtype src) {
+  return (st_kernel_key){(uint16_t)(ST_K_copy_u1 + (int)dst), (uint8_t)src};
+}
+
+static inline bool st__is_kernel(st_kernel_key k, st_kernel_id id,
+                                 st_dtype dtype) {
+  return k.id == id && k.dtype == dtype;
+}
 
 #endif

@@ -58,13 +58,10 @@ static const source sources[] = {
 
 enum { NSOURCES = sizeof sources / sizeof *sources };
 
-const char *st__kernel_source(st_loop loop, st_dtype dtype) {
+const char *st__kernel_source(st_kernel_key kernel) {
   for (int i = 0; i < NSOURCES; i++) {
     const source *s = &sources[i];
-    if (s->dtypes >> dtype & 1 &&
-        st__kernel((st_kernel_id)s->id, dtype) == loop) {
-      return s->text;
-    }
+    if (s->id == kernel.id && s->dtypes >> kernel.dtype & 1) return s->text;
   }
   return NULL;
 }

@@ -5,11 +5,11 @@
 
 #include "kernel/kernel.h"
 
-/* The expression of the kernel that has this loop for a dtype, or NULL if it
- * has none, as loops that copy or convert. It is the text of the .def file with
+/* The expression of a kernel for a dtype, or NULL if it has none, as loops that
+ * copy or convert. It is the text of the .def file with
  * macros written out (kernel/elementwise/expression.h). Variables: the inputs
  * a, b, c, d in order (mask: a leading input of bytes) and the scalar arguments
  * p0, p1, p2. The value is converted to the output's dtype. */
-const char *st__kernel_source(st_loop loop, st_dtype dtype);
+const char *st__kernel_source(st_kernel_key kernel);
 
 #endif

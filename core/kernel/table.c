@@ -110,7 +110,6 @@ const char *st__loop_name(st_loop loop) {
   return names[ST_K_NONE];
 }
 
-/* ORDER DTYPE */
 st_loop st__copy_kernel(st_dtype dst, st_dtype src) {
-  return loops[ST_K_copy_u1 + (int)dst][src];
+  return loops[st__copy_key(dst, src).id][src];
 }

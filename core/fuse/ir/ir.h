@@ -50,6 +50,7 @@ int st__ir_unconverted(const st_ir *c, int v);
 /* A loop, its operands and its results. */
 typedef struct st_ir_call {
   st_loop loop;
+  st_kernel_key kernel;    /* of the loop */
   const st_params *params; /* or NULL */
   int64_t grain;           /* elements worth a thread */
   int nin, nout;

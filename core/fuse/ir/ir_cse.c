@@ -134,6 +134,7 @@ st_status st__ir_instr(st_ir *c, const st_ir_call *call, int *out) {
   memset(&x, 0, sizeof x);
   if (nin + nout > ST_INSTR_OPERANDS) return too_long();
   x.loop = call->loop;
+  x.kernel = call->kernel;
   x.nout = (uint8_t)nout;
   x.n = (uint8_t)(nin + nout);
   x.cost = 1.0f / (float)call->grain;
@@ -157,6 +158,7 @@ st_status st__ir_convert(st_ir *c, int v, st_dtype dtype, int *out) {
   const st_dtype from = c->values[v].dtype;
   if (from == dtype) return *out = v, ST_OK;
   const st_ir_call copy = {.loop = st__copy_kernel(dtype, from),
+                           .kernel = st__copy_key(dtype, from),
                            .grain = 32768, .nin = 1, .nout = 1, .in = {v},
                            .dtypes = {dtype}};
   return st__ir_instr(c, &copy, out);
@@ -168,8 +170,9 @@ int st__ir_unconverted(const st_ir *c, int v) {
   const st_instr *x = &c->instrs[to->def];
   const int from = x->at[x->n - 1];
   const st_dtype dtype = c->values[from].dtype;
+  const st_kernel_key copy = st__copy_key(to->dtype, dtype);
   const bool is_conversion = x->n == 2 && dtype != to->dtype &&
-    x->loop == st__copy_kernel(to->dtype, dtype);
+                             st__is_kernel(x->kernel, copy.id, copy.dtype);
   return is_conversion ? from : v;
 }
 

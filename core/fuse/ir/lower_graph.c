@@ -126,8 +126,8 @@ static void on_map(st_capture *c, const st_iter *it, st_loop loop,
   builder *b = (builder *)c;
   int out[ST_INSTR_OPERANDS];
   const int nout = it->noutputs;
-  st_ir_call x = {.loop = loop, .params = params, .grain = grain,
-                  .nin = it->noperands - nout, .nout = nout};
+  st_ir_call x = {.loop = loop, .kernel = it->kernel, .params = params,
+                  .grain = grain, .nin = it->noperands - nout, .nout = nout};
   if (!loop || it->noperands > ST_INSTR_OPERANDS) {
     refuse(b, NOT_POINTWISE);
     return;

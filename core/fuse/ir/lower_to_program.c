@@ -308,7 +308,7 @@ static st_status copy_outputs(st_ir *c) {
     st_instr *x = &c->instrs[c->ninstrs++];
     memset(x, 0, sizeof *x);
     *x = (st_instr){.loop = st__copy_kernel(d, d), .nout = 1, .n = 2,
-                    .cost = 1.0f / MAX_GRAIN};
+                    .kernel = st__copy_key(d, d), .cost = 1.0f / MAX_GRAIN};
     x->strides[0] = x->strides[1] = (int64_t)st__itemsize(d);
     x->at[0] = (uint16_t)c->nvalues;
     x->at[1] = (uint16_t)v;

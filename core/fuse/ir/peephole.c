@@ -59,17 +59,16 @@ static void count_uses(peephole *w) {
 
 /* An instruction as the rules match it: a square is a product. */
 typedef struct operation {
-  st_loop loop;
-  st_dtype dtype;                /* of the last operand */
+  st_kernel_key kernel;
   int n, in[ST_INSTR_OPERANDS];
 } operation;
 
 static operation operation_of(const st_ir *c, int k) {
   const st_instr *x = &c->instrs[k];
-  operation s = {x->loop, (st_dtype)c->values[x->at[x->n - 1]].dtype, 0, {0}};
+  operation s = {x->kernel, 0, {0}};
   for (int i = x->nout; i < x->n; i++) s.in[s.n++] = x->at[i];
-  if (s.loop == st__kernel(ST_K_square, s.dtype)) {
-    s.loop = st__kernel(ST_K_mul, s.dtype);
+  if (s.kernel.id == ST_K_square) {
+    s.kernel.id = ST_K_mul;
     s.in[s.n++] = s.in[0];
   }
   return s;
@@ -100,7 +99,7 @@ static int match_first(const peephole *w, const rule *p, const operation *s,
   const st_ir *c = w->c;
   const bool is_side = i == 0 ? p->side != RIGHT
                               : p->side == RIGHT || p->side == EITHER;
-  if (!is_side || s->loop != st__kernel(p->second, s->dtype)) return UNUSED;
+  if (!is_side || s->kernel.id != p->second) return UNUSED;
   const int v = s->in[i];
   const st_ir_value *between = &c->values[v];
   if (between->kind != ST_IR_RESULT || w->uses[v] != 1 ||
@@ -110,7 +109,7 @@ static int match_first(const peephole *w, const rule *p, const operation *s,
   }
   const int j = between->def;
   const operation first = operation_of(c, j);
-  const bool fits = first.loop == st__kernel(p->first, s->dtype);
+  const bool fits = st__is_kernel(first.kernel, p->first, s->kernel.dtype);
   return fits && !extends_liveness(w, &first, j, k, v) ? j : UNUSED;
 }
 
@@ -119,7 +118,9 @@ static void merge(peephole *w, const rule *p, int j, int k, int i) {
   st_ir *c = w->c;
   st_instr *x = &c->instrs[k];
   const operation first = operation_of(c, j), second = operation_of(c, k);
-  x->loop = st__kernel(p->kernel, second.dtype);
+  const st_dtype dtype = second.kernel.dtype;
+  x->loop = st__kernel(p->kernel, dtype);
+  x->kernel = (st_kernel_key){p->kernel, dtype};
   x->cost += c->instrs[j].cost;
   x->has_params = false;
   x->n = 1;
@@ -129,7 +130,7 @@ static void merge(peephole *w, const rule *p, int j, int k, int i) {
   }
   for (int m = 1; m < x->n; m++) {
     st_ir_value *v = &c->values[x->at[m]];
-    x->strides[m] = (int64_t)st__itemsize(second.dtype);
+    x->strides[m] = (int64_t)st__itemsize(dtype);
     if (v->last < k) v->last = k;
   }
 }
@@ -138,7 +139,7 @@ static void apply_rules(peephole *w, int k) {
   const operation second = operation_of(w->c, k);
   for (int q = 0; q < 2 * NRULES; q++) {
     const rule *p = &rules[q / 2];
-    if (!st__kernel(p->kernel, second.dtype)) continue;
+    if (!st__kernel(p->kernel, second.kernel.dtype)) continue;
     const int i = q % 2, j = match_first(w, p, &second, i, k);
     if (j == UNUSED) continue;
     merge(w, p, j, k, i);

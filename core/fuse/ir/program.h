@@ -38,6 +38,7 @@ typedef struct st_instr {
   st_loop loop;
   uint8_t nout, n;         /* results; results and operands */
   bool has_params;
+  st_kernel_key kernel;    /* of the loop; id NONE: not known */
   float cost;              /* of an element, as a fraction of the grain */
   uint16_t at[ST_INSTR_OPERANDS]; /* values in the IR, slots in a program;
                                      results first */

@@ -32,9 +32,10 @@ static int width_of(st_dtype d) {
 /* -- Supported instructions ----------------------------------------------- */
 
 static bool is_copy(const st_program *p, const st_instr *x) {
+  const st_kernel_key copy = st__copy_key(dtype_at(p, x->at[0]),
+                                          dtype_at(p, x->at[1]));
   return x->n == 2 && x->nout == 1 &&
-         x->loop == st__copy_kernel(dtype_at(p, x->at[0]),
-                                    dtype_at(p, x->at[1]));
+         st__is_kernel(x->kernel, copy.id, copy.dtype);
 }
 
 static int copy_width(st_dtype to, st_dtype from) {
@@ -45,16 +46,17 @@ static int copy_width(st_dtype to, st_dtype from) {
   return w > v ? w : v;
 }
 
+/* The expression, whose inputs must have the kernel's dtype. */
 static const char *source_of(const st_program *p, const st_instr *x) {
-  return st__kernel_source(x->loop, dtype_at(p, x->at[x->n - 1]));
+  const bool fits = dtype_at(p, x->at[x->n - 1]) == x->kernel.dtype;
+  return fits ? st__kernel_source(x->kernel) : NULL;
 }
 
 /* True for `where` of float16 and bool: its kernel copies bits unchanged, which
  * lanes of float32 or masks cannot do. */
 static bool moves_bits(const st_program *p, const st_instr *x) {
   const st_dtype d = dtype_at(p, x->at[x->n - 1]);
-  return (d == ST_FLOAT16 || d == ST_BOOL) &&
-         x->loop == st__kernel(ST_K_where, d);
+  return (d == ST_FLOAT16 || d == ST_BOOL) && x->kernel.id == ST_K_where;
 }
 
 int st__lower_width(const st_program *p, const st_instr *x) {
@@ -149,8 +151,7 @@ static bool lower_source(st_lowering *w, const st_instr *x,
                          st_vector_value *out) {
   st_kernel_env names = {.params = x->has_params ? &x->params : NULL};
   int i = x->nout;
-  const st_dtype last = dtype_at(w->p, x->at[x->n - 1]);
-  names.has_mask = x->loop == st__kernel(ST_K_where, last);
+  names.has_mask = x->kernel.id == ST_K_where;
   if (names.has_mask) names.mask = value_at(w, x->at[i++]);
   if (x->n - i > 4) return false;
   while (i < x->n) names.inputs[names.n++] = value_at(w, x->at[i++]);

@@ -155,6 +155,7 @@ static st_status fill_strided(st_tensor *t, st_scalar v) {
   st__iter_input(&it, value);
   st_status status = st__iter_build(&it);
   if (status == ST_OK) {
+    it.kernel = st__copy_key(dtype, dtype);
     status = st__iter_run(&it, st__copy_kernel(dtype, dtype), NULL, ST_GRAIN);
   }
   st__iter_release(&it);

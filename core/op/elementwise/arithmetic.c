@@ -357,6 +357,7 @@ st_status st__frexp_impl(st_run *r) {
   st__iter_output(&r->it, r->out[1], ST_DTYPE_NONE);
   st__iter_input(&r->it, self);
   ST_TRY(st__iter_build(&r->it));
+  r->it.kernel = (st_kernel_key){id, self->dtype};
   return st__iter_run(&r->it, loop, NULL, st__kernel_grain(id));
 }
 

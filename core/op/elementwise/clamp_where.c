@@ -151,6 +151,7 @@ st_status st__where_meta(st_run *r) {
 st_status st__where_impl(st_run *r) {
   st_loop loop;
   ST_TRY(st__find_kernel(ST_K_where, r->out[0]->dtype, &loop));
+  r->it.kernel = (st_kernel_key){ST_K_where, r->out[0]->dtype};
   return st__iter_map(&r->it, loop, NULL, st__kernel_grain(ST_K_where));
 }
 

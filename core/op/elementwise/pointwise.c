@@ -157,6 +157,7 @@ st_status st__check_scalars(const st_run *r) {
 st_status st__run_kernel(st_run *r, st_kernel_id id, const st_params *k) {
   st_loop loop;
   ST_TRY(st__find_kernel(id, r->it.common_dtype, &loop));
+  r->it.kernel = (st_kernel_key){id, r->it.common_dtype};
   return st__iter_map(&r->it, loop, k, st__kernel_grain(id));
 }
 
