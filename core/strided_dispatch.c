@@ -324,7 +324,11 @@ st_status st_explain(const st_op *op, int n, const st_value *args,
   return st__explain_all(op, n, args, out);
 }
 
-int st_op_tags(const st_op *op) { return op ? st__op_tags(op) : 0; }
+int st_op_tags(const st_op *op) {
+#define ST_TAG_OR(id, name) | ST_OPTAG_##id
+  return op ? st__op_tags(op) & (0 ST_TAG_MAP(ST_TAG_OR)) : 0;
+#undef ST_TAG_OR
+}
 
 const char *st_op_isa(const st_op *op) {
   const st_kernel_id id = op ? st__op_kernel(op) : ST_K_NONE;

@@ -271,27 +271,17 @@ static bool has_fake_shape(const st_tensor *t) {
                           t->sizes[1] == SHAPE[1]);
 }
 
-/* True if the result depends on which sizes are 1. No size of a fake tensor
- * is. */
-static bool depends_on_ones(const st_graph_node *n) {
-  static const char *const names[] = {"aten::squeeze", "aten::atleast_"};
-  const char *name = st__op_name(n->op);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
-  }
-  return false;
-}
-
 /* Refuses a result that is not pointwise as soon as its node has run, so that
  * the message names this node and not a later reader. The result must have the
- * shape of the fake tensors, and an in-place node must have run a captured
- * loop. */
+ * shape of the fake tensors, no size of which is 1, and an in-place node must
+ * have run a captured loop. */
 static void check_result(builder *b, const st_graph_node *n,
                          const st_tensor *t) {
   read_value(b, t);
   const storage_value *k = find(b, t);
   const bool is_unseen = n->written >= 0 && k && k->at != b->at;
-  if (!has_fake_shape(t) || is_unseen || depends_on_ones(n)) {
+  const bool depends_on_ones = st__op_tags(n->op) & ST_OPTAG_SHAPE_BY_ONES;
+  if (!has_fake_shape(t) || is_unseen || depends_on_ones) {
     refuse(b, NOT_POINTWISE);
   }
 }

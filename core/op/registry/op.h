@@ -68,6 +68,10 @@ typedef enum st_op_kind {
  * may have any dtype that the result can be cast to. */
 enum { ST_F = 0, ST_FI = 1, ST_FO = 2, ST_FIO = 3, ST_CAST_OUT = 4 };
 
+/* A tag for the engine only: the shape of the result depends on the rank, or on
+ * which sizes are 1, and may be that of self. */
+enum { ST_OPTAG_SHAPE_BY_ONES = 1 << 16 };
+
 struct st_op_row {
   st_op_kind kind;
   const char *schema;        /* without the namespace */

@@ -33,6 +33,12 @@ static const struct { const char *name; int tags; } listed[] = {
   {"unsqueeze_",                     ST_OPTAG_INPLACE_VIEW},
   {"resize_",                        ST_OPTAG_INPLACE_VIEW},
   {"resize_as_",                     ST_OPTAG_INPLACE_VIEW},
+  {"squeeze",                        ST_OPTAG_SHAPE_BY_ONES},
+  {"squeeze.dim",                    ST_OPTAG_SHAPE_BY_ONES},
+  {"squeeze.dims",                   ST_OPTAG_SHAPE_BY_ONES},
+  {"atleast_1d",                     ST_OPTAG_SHAPE_BY_ONES},
+  {"atleast_2d",                     ST_OPTAG_SHAPE_BY_ONES},
+  {"atleast_3d",                     ST_OPTAG_SHAPE_BY_ONES},
 };
 
 int st__row_tags(const st_op_row *row, const char *schema) {
