@@ -23,7 +23,7 @@ typedef struct storage_value {
 } storage_value;
 
 typedef struct builder {
-  st_capture lower;    /* first */
+  st_capture capture;  /* first */
   st_ir *code;
   st_status status;    /* of the first failure */
   char message[256];   /* of the first failure */
@@ -188,8 +188,8 @@ static void on_read(st_capture *c, const st_tensor *t) {
 static st_status new_builder(bool skips_sums, builder **out) {
   builder *b = st__alloc(ST_MEM_SCRATCH, sizeof *b);
   if (!b) return ST_NO_MEMORY;
-  b->lower = (st_capture){on_map, on_copy, on_fill, on_reduce, on_divide,
-                          on_read};
+  b->capture = (st_capture){on_map, on_copy, on_fill, on_reduce, on_divide,
+                            on_read};
   b->status = ST_OK;
   b->skips_sums = skips_sums;
   b->at = 0;
@@ -212,12 +212,12 @@ static void free_builder(builder *b) {
 typedef struct thread_state {
   st_isolated dispatch;
   bool muted;
-  st_capture *lower;
+  st_capture *capture;
 } thread_state;
 
 static thread_state isolate_thread(builder *b, bool grad) {
   const thread_state o = {st__isolate(), st__mute(true),
-                          st__set_capture(&b->lower)};
+                          st__set_capture(&b->capture)};
   st_tls tls = st__tls();
   tls.grad = grad;
   if (!grad) tls.excluded |= ST_AUTOGRAD_BITS;
@@ -228,7 +228,7 @@ static thread_state isolate_thread(builder *b, bool grad) {
 static void restore_thread(const thread_state *o) {
   st__end_isolation(&o->dispatch);
   st__mute(o->muted);
-  st__set_capture(o->lower);
+  st__set_capture(o->capture);
 }
 
 /* -- Fake tensors --------------------------------------------------------- */
