@@ -4,6 +4,7 @@
 
 #include "strided.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -247,10 +248,9 @@ static st_status locate(const st_tensor *t, int n, const int64_t *index,
   }
   for (int i = 0; i < n; i++) {
     if (index[i] < 0 || index[i] >= t->sizes[i]) {
-      return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
-                      "%d of shape %s", (long long)st__display_index(index[i]),
-                      (int)st__display_index(i),
-                      ST_SHAPE_TEXT(t));
+      return st__fail(ST_BAD_INDEX, "index %" PRId64 " is out of range for "
+                      "dimension %d of shape %s", st__display_index(index[i]),
+                      (int)st__display_index(i), ST_SHAPE_TEXT(t));
     }
     at += index[i] * t->strides[i];
   }

@@ -3,6 +3,8 @@
 
 #include "strided.h"
 
+#include <inttypes.h>
+
 #include "base/call_limits.h"
 #include "base/memory.h"
 #include "tensor/dlpack.h"
@@ -23,9 +25,8 @@ int64_t st_memory_trim(void) { return st__memory_trim(); }
 
 static st_status check_limit(int64_t bytes) {
   if (bytes >= 0) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %lld "
-                  "bytes",
-                  (long long)bytes);
+  return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %" PRId64
+                  " bytes", bytes);
 }
 
 st_status st_memory_set_limit(int64_t bytes) {

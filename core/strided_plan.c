@@ -4,6 +4,8 @@
 
 #include "strided.h"
 
+#include <inttypes.h>
+
 #include "base/threads.h"
 #include "iter/dry_run.h"
 #include "op/create/copy.h"
@@ -50,8 +52,8 @@ static const st_iter *iter_of(const st_plan *p) { return st__plan_iter(p); }
 
 static st_status check_operand(const st_plan *p, int i) {
   if (i >= 0 && i < iter_of(p)->noperands) return ST_OK;
-  return st__fail(ST_BAD_INDEX, "there is no operand %lld, only %d",
-                  (long long)st__display_index(i), iter_of(p)->noperands);
+  return st__fail(ST_BAD_INDEX, "there is no operand %" PRId64 ", only %d",
+                  st__display_index(i), iter_of(p)->noperands);
 }
 
 st_plan_facts st_plan_facts_of(const st_plan *p) { return st__plan_facts(p); }
@@ -96,8 +98,8 @@ st_status st_plan_set(st_plan *p, int i, int64_t offset, st_scalar value) {
   st_plan_operand op;
   ST_TRY(st_plan_operand_info(p, i, &op));
   if (!op.is_output) {
-    return st__fail(ST_BAD_VALUE, "operand %lld is an input and cannot be "
-                    "written", (long long)st__display_index(i));
+    return st__fail(ST_BAD_VALUE, "operand %" PRId64 " is an input and cannot "
+                    "be written", st__display_index(i));
   }
   ST_TRY(st__check_scalar_fits(value, op.dtype));
   return st__plan_set(p, i, offset, value);

@@ -3,6 +3,8 @@
 
 #include "base/call_limits.h"
 
+#include <inttypes.h>
+
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/refcount.h"
@@ -28,8 +30,8 @@ static bool is_over(void) { return st__limits_test_time() != ST_OK; }
 
 st_status st__limits_new(int64_t memory, int threads, st_limits **out) {
   if (memory < 0) {
-    return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %lld "
-                    "bytes", (long long)memory);
+    return st__fail(ST_BAD_VALUE, "the limit must not be negative, got %" PRId64
+                    " bytes", memory);
   }
   if (threads < 0) {
     return st__fail(ST_BAD_VALUE, "the number of threads must not be "
@@ -96,9 +98,8 @@ static bool add(st_limits *l, size_t n) {
   int64_t used = l->used;
   do {
     if (used > l->memory || more > l->memory - used) {
-      st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %lld are "
-               "live, the limit here is %lld", n, (long long)used,
-               (long long)l->memory);
+      st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %" PRId64 " "
+               "are live, the limit here is %" PRId64, n, used, l->memory);
       return false;
     }
   } while (!atomic_compare_exchange_weak(&l->used, &used, used + more));

@@ -26,6 +26,7 @@
 
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -338,11 +339,10 @@ static void *fail(cache *c, size_t n, int64_t cached) {
   char most[64] = "";
   const int64_t live = c ? live_bytes(c) : get(&flushed_live);
   if (get(&limit) != INT64_MAX) {
-    snprintf(most, sizeof most, ", the limit is %lld",
-             (long long)get(&limit));
+    snprintf(most, sizeof most, ", the limit is %" PRId64, get(&limit));
   }
-  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %lld are live, "
-           "%lld were cached%s", n, (long long)live, (long long)cached, most);
+  st__fail(ST_NO_MEMORY, "out of memory: %zu bytes requested; %" PRId64 " are "
+           "live, %" PRId64 " were cached%s", n, live, cached, most);
   return NULL;
 }
 

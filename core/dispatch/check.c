@@ -1,5 +1,6 @@
 /* Checks arguments against schemas and fills in defaults (S5). */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -98,8 +99,8 @@ static st_status check_arg(const st_schema *s, int i, const st_value *v) {
                     arg->name, tag_name(v->tag));
   }
   if (count && (v->u.i < 0 || v->u.i >= count)) {
-    return st__fail(ST_BAD_VALUE, "argument '%s': %lld is not a valid %s",
-                    arg->name, (long long)v->u.i, arg->text);
+    return st__fail(ST_BAD_VALUE, "argument '%s': %" PRId64 " is not a valid "
+                    "%s", arg->name, v->u.i, arg->text);
   }
   if (v->tag == ST_TAG_TENSORS && !arg->elem_optional && has_null(v)) {
     return st__fail(ST_BAD_TYPE, "argument '%s': an element of the list is "

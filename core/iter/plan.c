@@ -9,6 +9,7 @@
 
 #include "iter/plan.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -101,8 +102,8 @@ static st_status check_config(const st_plan_config *c) {
 static st_status check_static_size(const st_plan_config *c, int d) {
   const int64_t size = c->static_shape[d];
   if (size < 0) {
-    return st__fail(ST_BAD_SHAPE, "static_shape has a negative size, %lld",
-                    (long long)size);
+    return st__fail(ST_BAD_SHAPE, "static_shape has a negative size, %" PRId64,
+                    size);
   }
   for (int i = 0; i < c->noperands; i++) {
     const st_tensor *t = c->operands[i];
@@ -280,11 +281,10 @@ static st_status locate(const st_plan *p, int i, int64_t low, int64_t high,
   int64_t first, last;
   bounds(p, i, &first, &last);
   if (low < first || high > last) {
-    return st__fail(ST_BAD_INDEX, "bytes %lld to %lld from the first element "
-                    "of operand %d are outside of its storage, which has %lld "
-                    "to %lld", (long long)low, (long long)high,
-                    (int)st__display_index(i), (long long)first,
-                    (long long)last);
+    return st__fail(ST_BAD_INDEX, "bytes %" PRId64 " to %" PRId64 " from the "
+                    "first element of operand %d are outside of its storage, "
+                    "which has %" PRId64 " to %" PRId64, low, high,
+                    (int)st__display_index(i), first, last);
   }
   if (at->storage && at->storage->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "operand %d is on device '%s', whose memory "
@@ -370,9 +370,8 @@ static st_status find_step(const st_plan *p, int i, const int64_t size[2],
     ok = widen(&low, &high, size[d], d < p->it.ndim ? stride[d] : 0);
   }
   if (!ok) {
-    return st__fail(ST_BAD_INDEX, "the plan has no step of %lld x %lld "
-                    "elements",
-                    (long long)size[0], (long long)size[1]);
+    return st__fail(ST_BAD_INDEX, "the plan has no step of %" PRId64 " x %"
+                    PRId64 " elements", size[0], size[1]);
   }
   ST_TRY(locate(p, i, low, high, &first));
   *data = first + (offset - low);
@@ -391,8 +390,8 @@ st_status st__plan_data(const st_plan *p, const int64_t size[2],
 
 static st_status check_dim(const st_plan *p, int dim) {
   if (dim >= 0 && dim < p->it.ndim) return ST_OK;
-  return st__fail(ST_BAD_DIM, "the plan has no dimension %lld, only %d",
-                  (long long)st__display_index(dim), p->it.ndim);
+  return st__fail(ST_BAD_DIM, "the plan has no dimension %" PRId64 ", only %d",
+                  st__display_index(dim), p->it.ndim);
 }
 
 /* Moves the start of each operand; strides are those of one dimension. */
@@ -412,10 +411,10 @@ st_status st__plan_narrow(st_plan *p, int dim, int64_t start, int64_t size) {
   ST_TRY(check_dim(p, dim));
   const int64_t room = p->it.shape[dim];
   if (start < 0 || size < 1 || start > room || size > room - start) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
-                    "and cannot be narrowed to %lld indices from %lld",
-                    (long long)st__display_index(dim), (long long)room,
-                    (long long)size, (long long)st__display_index(start));
+    return st__fail(ST_BAD_INDEX, "dimension %" PRId64 " of the plan has size %"
+                    PRId64 " and cannot be narrowed to %" PRId64 " indices "
+                    "from %" PRId64, st__display_index(dim), room, size,
+                    st__display_index(start));
   }
   get_strides(&p->it, dim, strides);
   st__iter_narrow(&p->it, dim, start, size);
@@ -437,10 +436,9 @@ st_status st__plan_split(st_plan *p, int dim, st_plan **first) {
   ST_TRY(check_dim(p, dim));
   const int64_t half = p->it.shape[dim] / 2;
   if (half < 1) {
-    return st__fail(ST_BAD_INDEX, "dimension %lld of the plan has size %lld "
-                    "and cannot be split",
-                    (long long)st__display_index(dim),
-                    (long long)p->it.shape[dim]);
+    return st__fail(ST_BAD_INDEX, "dimension %" PRId64 " of the plan has size %"
+                    PRId64 " and cannot be split", st__display_index(dim),
+                    p->it.shape[dim]);
   }
   st_plan *q = st__alloc_zero(ST_MEM_SCRATCH, sizeof *q);
   if (!q) return ST_NO_MEMORY;
@@ -482,10 +480,9 @@ st_status st__plan_replace_operand(st_plan *p, int i, const st_tensor *t) {
   location *at = &p->locations[i];
   ST_TRY(check_plain(i, t));
   if (t->dtype != at->dtype) {
-    return st__fail(ST_BAD_DTYPE, "operand %lld has dtype %s, but the new "
-                    "tensor has %s", (long long)st__display_index(i),
-                    st__dtype_name(at->dtype),
-                    st__dtype_name(t->dtype));
+    return st__fail(ST_BAD_DTYPE, "operand %" PRId64 " has dtype %s, but the "
+                    "new tensor has %s", st__display_index(i),
+                    st__dtype_name(at->dtype), st__dtype_name(t->dtype));
   }
   st__storage_retain(t->storage);
   st__storage_release(&at->storage);

@@ -17,6 +17,7 @@
 #include "tensor/share.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
@@ -115,8 +116,8 @@ static st_status copy_header(const st_tensor *t, st_tensor **out) {
 
 static st_status check(const st_tensor *t, int64_t times) {
   if (times < 0) {
-    return st__fail(ST_BAD_VALUE, "a tensor cannot be shared %lld times",
-                    (long long)times);
+    return st__fail(ST_BAD_VALUE, "a tensor cannot be shared %" PRId64 " times",
+                    times);
   }
   if (t->device != ST_DEVICE_CPU) {
     return st__fail(ST_BAD_STATE, "only tensors on the CPU can be shared, "

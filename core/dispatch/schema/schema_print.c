@@ -1,5 +1,6 @@
 /* Prints schemas in ATen's canonical form (S1). */
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static void put_token(writer *w, st_token t) { put(w, t.s, t.n); }
 static void put_int(writer *w, int64_t i) {
   char digits[24];
   put(w, digits,
-      (size_t)snprintf(digits, sizeof digits, "%lld", (long long)i));
+      (size_t)snprintf(digits, sizeof digits, "%" PRId64, i));
 }
 
 /* -- Types ---------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 
 #include <complex.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/threads.h"
@@ -247,8 +248,8 @@ static st_status make_space(const st_value *args, st_curve curve,
                     "%s", st__dtype_name(o.dtype));
   }
   if (steps < 0) {
-    return st__fail(ST_BAD_VALUE, "steps must not be negative, it is %lld",
-                    (long long)steps);
+    return st__fail(ST_BAD_VALUE, "steps must not be negative, it is %" PRId64,
+                    steps);
   }
   st__scalar_to_complex(start, from);
   st__scalar_to_complex(end, to);
@@ -278,8 +279,8 @@ static st_status make_eye(int64_t n, int64_t m, const st_value *options,
   st_tensor *t = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
   if (n < 0 || m < 0) {
-    return st__fail(ST_BAD_VALUE, "n and m must not be negative, they are "
-                    "%lld and %lld", (long long)n, (long long)m);
+    return st__fail(ST_BAD_VALUE, "n and m must not be negative, they are %"
+                    PRId64 " and %" PRId64, n, m);
   }
   const bool meta = o.device == ST_DEVICE_META;
   const st_options here = {o.dtype, meta ? ST_DEVICE_META : ST_DEVICE_CPU};

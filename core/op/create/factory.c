@@ -4,6 +4,8 @@
 
 #include "op/create/factory.h"
 
+#include <inttypes.h>
+
 #include "op/create/copy.h"
 
 /* -- Options -------------------------------------------------------------- */
@@ -18,8 +20,7 @@ st_status st__read_options(const st_value *options, st_options *out) {
                     st__dtype_name((st_dtype)dtype));
   }
   if (device < 0 || device >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %lld",
-                    (long long)device);
+    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, device);
   }
   if (layout != 0) {
     return st__fail(ST_BAD_VALUE, "layout must be strided");

@@ -2,6 +2,8 @@
  * diag_embed, diagflat, trace.
  */
 
+#include <inttypes.h>
+
 #include "base/interrupt.h"
 #include "base/threads.h"
 #include "op/registry/composite.h"
@@ -146,7 +148,7 @@ static st_status triangle_indices(const st_value *args, bool upper,
   ST_TRY(st__read_options(options, &o));
   if (rows < 0 || cols < 0 || rows > INT32_MAX || cols > INT32_MAX) {
     return st__fail(ST_BAD_VALUE, "row and col must be from 0 to 2147483647, "
-                    "they are %lld and %lld", (long long)rows, (long long)cols);
+                    "they are %" PRId64 " and %" PRId64, rows, cols);
   }
   const int64_t far = rows + cols;
   offset = offset > far ? far : offset < -far ? -far : offset;
@@ -194,8 +196,8 @@ static st_status embed(const st_tensor *self, int64_t offset, int64_t dim1,
   int64_t sizes[ST_MAX_DIMS], length;
   if (!st__add_sizes(self->sizes[self->ndim - 1],
                      offset < 0 ? -offset : offset, &length)) {
-    return st__fail(ST_BAD_VALUE, "the diagonal offset %lld is too large for "
-                    "shape %s", (long long)offset, ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_VALUE, "the diagonal offset %" PRId64 " is too "
+                    "large for shape %s", offset, ST_SHAPE_TEXT(self));
   }
   for (int d = 0, k = 0; d < ndim; d++) {
     sizes[d] = d == a || d == b ? length : self->sizes[k++];
@@ -218,8 +220,8 @@ fail:
 
 static st_status check_offset(int64_t offset) {
   if (offset > -INT32_MAX && offset < INT32_MAX) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "diagonal offset %lld is too large",
-                  (long long)offset);
+  return st__fail(ST_BAD_VALUE, "diagonal offset %" PRId64 " is too large",
+                  offset);
 }
 
 ST_BOXED(st__box_diag_embed) {

@@ -1,6 +1,8 @@
 /* Composite activations: relu6, selu, celu, prelu.
  */
 
+#include <inttypes.h>
+
 #include "op/nn/spatial.h"
 #include "op/registry/op.h"
 
@@ -39,8 +41,8 @@ static st_status check_prelu(const st_tensor *self, const st_tensor *weight) {
                     "shape is %s", ST_SHAPE_TEXT(weight));
   }
   if (weight->numel != 1 && weight->numel != channels) {
-    return st__fail(ST_BAD_SHAPE, "weight has %lld elements for %lld channels",
-                    (long long)weight->numel, (long long)channels);
+    return st__fail(ST_BAD_SHAPE, "weight has %" PRId64 " elements for %" PRId64
+                    " channels", weight->numel, channels);
   }
   return ST_OK;
 }

@@ -4,6 +4,8 @@
 
 #include "op/elementwise/pointwise.h"
 
+#include <inttypes.h>
+
 #include "iter/dry_run.h"
 #include "op/create/copy.h"
 
@@ -169,7 +171,7 @@ static st_status power_meta(st_run *r, st_scalar exponent) {
   ST_TRY(st__dtype_among(r, &exponent, 1, &d));
   if (is_integral_or_bool(d) && exponent.u.i < 0) {
     return st__fail(ST_BAD_VALUE, "the exponent of an integer tensor must not "
-                    "be negative, it is %lld", (long long)exponent.u.i);
+                    "be negative, it is %" PRId64, exponent.u.i);
   }
   if (st__is_integral(d)) {
     ST_TRY(st__check_scalar_named("exponent", exponent, d));

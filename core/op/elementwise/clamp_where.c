@@ -5,6 +5,7 @@
 #include "op/elementwise/pointwise.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "iter/dry_run.h"
@@ -34,9 +35,8 @@ static st_status check_bound(st_scalar s, st_dtype d, const char *name) {
   const int64_t bound = st__scalar_to_int(s);
   const bool is_min = strncmp(name, "min", 3) == 0;
   if (is_min ? bound <= st__int_max(d) : bound >= st__int_min(d)) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s is %lld, %s every %s", name,
-                  (long long)bound, is_min ? "above" : "below",
-                  st__dtype_name(d));
+  return st__fail(ST_BAD_VALUE, "%s is %" PRId64 ", %s every %s", name, bound,
+                  is_min ? "above" : "below", st__dtype_name(d));
 }
 
 static st_status check_bounds(const st_run *r, st_dtype d) {

@@ -1,6 +1,7 @@
 /* Composite special functions.
  */
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "op/elementwise/pointwise.h"
@@ -13,8 +14,7 @@ st_status st__polygamma_meta(st_run *r) {
   const int64_t n = st__next_int(&args);
   st_inputs in;
   if (n < 0) {
-    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
-                    (long long)n);
+    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64, n);
   }
   ST_TRY(st__get_inputs(r, &in));
   return st__build_pointwise(r, ST_ITER_UNARY_FLOAT, &in, ST_DTYPE_NONE);
@@ -55,8 +55,7 @@ ST_BOXED(st__box_mvlgamma) {
   const double log_pi = 1.14472988584940017414;
   st_op_scope c = {.n = 0};
   if (p < 1) {
-    return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %lld",
-                    (long long)p);
+    return st__fail(ST_BAD_VALUE, "p must be at least 1, it is %" PRId64, p);
   }
   const st_tensor *column = st__apply_with(&c, ST_OP_unsqueeze, self,
                                            st__of_int(-1));

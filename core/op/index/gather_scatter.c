@@ -2,6 +2,8 @@
  * index_* operators.
  */
 
+#include <inttypes.h>
+
 #include "op/create/factory.h"
 #include "op/create/copy.h"
 #include "op/index/index.h"
@@ -49,7 +51,7 @@ static st_status index_select_meta(st_run *r, const st_tensor *index,
   int64_t sizes[ST_MAX_DIMS];
   if (self->ndim == 0 && index->numel != 1) {
     return st__fail(ST_BAD_SHAPE, "self is 0-dimensional, so index must have "
-                    "one element, not %lld", (long long)index->numel);
+                    "one element, not %" PRId64, index->numel);
   }
   ST_TRY(st__check_indices(index, dim, size_of(self, dim), st__arg_base(r)));
   memcpy(sizes, self->sizes, self->ndim * sizeof *sizes);
@@ -245,9 +247,9 @@ static st_status check_source(const st_tensor *self, const st_tensor *source,
     fits = d == dim || size_of(source, d) == self->sizes[d];
   }
   if (fits) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "source of shape %s does not hold %lld slices "
-                  "of self, of shape %s, along dimension %d",
-                  ST_SHAPE_TEXT(source), (long long)n, ST_SHAPE_TEXT(self),
+  return st__fail(ST_BAD_SHAPE, "source of shape %s does not hold %" PRId64 " "
+                  "slices of self, of shape %s, along dimension %d",
+                  ST_SHAPE_TEXT(source), n, ST_SHAPE_TEXT(self),
                   (int)st__display_index(dim));
 }
 

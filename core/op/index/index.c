@@ -4,6 +4,8 @@
 
 #include "op/index/index.h"
 
+#include <inttypes.h>
+
 #include "op/create/copy.h"
 #include "op/create/factory.h"
 #include "op/registry/composite.h"
@@ -304,8 +306,8 @@ ST_BOXED(st__box_put_) {
   ST_TRY(st__as_indices(index, self, false, &own));
   st_status status = ST_OK;
   if (own->numel != source->numel) {
-    status = st__fail(ST_BAD_SHAPE, "index has %lld elements, source %lld",
-                      (long long)own->numel, (long long)source->numel);
+    status = st__fail(ST_BAD_SHAPE, "index has %" PRId64 " elements, source %"
+                      PRId64, own->numel, source->numel);
   }
   if (status == ST_OK) status = st__check_indices(own, 0, self->numel, base);
   if (status == ST_OK && own->numel > 0 && !st__is_meta(self)) {

@@ -2,6 +2,8 @@
  * loops of kernel/index/index.c.
  */
 
+#include <inttypes.h>
+
 #include "op/create/factory.h"
 #include "op/index/index.h"
 #include "tensor/view.h"
@@ -51,10 +53,9 @@ static st_status fail_bad_index(const st_tensor *index, int dim, int64_t size,
   const bool is_found = st__find_bad_index(index, size, base, &bad);
   ST_ASSERT(is_found);
   (void)is_found;
-  return st__fail(ST_BAD_INDEX, "index %lld is out of range for dimension "
-                  "%lld with size %lld; indices count from %lld",
-                  (long long)bad, (long long)st__display_index(dim),
-                  (long long)size, (long long)base);
+  return st__fail(ST_BAD_INDEX, "index %" PRId64 " is out of range for "
+                  "dimension %" PRId64 " with size %" PRId64 "; indices count "
+                  "from %" PRId64, bad, st__display_index(dim), size, base);
 }
 
 /* A view without the repetitions of expanded dimensions, which need one

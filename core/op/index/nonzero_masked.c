@@ -5,6 +5,8 @@
  * at the prefix sum of the counts.
  */
 
+#include <inttypes.h>
+
 #include "base/threads.h"
 #include "op/create/factory.h"
 #include "op/index/index.h"
@@ -334,8 +336,8 @@ static st_status scatter_into(st_tensor *self, const st_tensor *set,
   chunked_loop w;
   ST_TRY(count_nonzero(set, &n));
   if (n > source->numel) {
-    return st__fail(ST_BAD_SHAPE, "mask selects %lld elements, source has only "
-                    "%lld", (long long)n, (long long)source->numel);
+    return st__fail(ST_BAD_SHAPE, "mask selects %" PRId64 " elements, source "
+                    "has only %" PRId64, n, source->numel);
   }
   ST_TRY(st__contiguous(source, ST_FORMAT_CONTIGUOUS, &packed));
   st_status status = chunked_loop_init(&w, self, set);

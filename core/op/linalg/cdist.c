@@ -2,6 +2,7 @@
  * distance 0 is therefore 0.
  */
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/interrupt.h"
@@ -353,10 +354,9 @@ static st_status check_distances(const request *q) {
       columns_of(q->dist) == rows_of(q->y)) {
     return ST_OK;
   }
-  return st__fail(ST_BAD_SHAPE, "grad and cdist must be %lld by %lld, their "
-                  "shapes are %s and %s", (long long)rows_of(q->x),
-                  (long long)rows_of(q->y), ST_SHAPE_TEXT(q->grad),
-                  ST_SHAPE_TEXT(q->dist));
+  return st__fail(ST_BAD_SHAPE, "grad and cdist must be %" PRId64 " by %" PRId64
+                  ", their shapes are %s and %s", rows_of(q->x), rows_of(q->y),
+                  ST_SHAPE_TEXT(q->grad), ST_SHAPE_TEXT(q->dist));
 }
 
 ST_BOXED(st__box_cdist_backward) {

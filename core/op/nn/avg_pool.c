@@ -4,6 +4,8 @@
 
 #include "op/nn/pool.h"
 
+#include <inttypes.h>
+
 int64_t st__pool_end(const st_window *w, int d, int64_t o) {
   return ((o + 1) * w->in[d] + w->out[d] - 1) / w->out[d];
 }
@@ -60,8 +62,8 @@ st_status st__pool_window(st_ints kernel_size, st_ints stride, st_ints padding,
   for (int d = 0; d < w->n; d++) {
     if (w->padding[d] > w->kernel[d] / 2) {
       return st__fail(ST_BAD_VALUE, "padding must be at most half of "
-                      "kernel_size, it is %lld of %lld",
-                      (long long)w->padding[d], (long long)w->kernel[d]);
+                      "kernel_size, it is %" PRId64 " of %" PRId64,
+                      w->padding[d], w->kernel[d]);
     }
   }
   ST_TRY(p->ceil_mode ? count_ceil(w) : st__window_count(w));

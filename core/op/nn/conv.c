@@ -2,6 +2,7 @@
  * [im2col]).
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "op/nn/spatial.h"
@@ -39,15 +40,15 @@ static st_status check_channels(const conv *v) {
   const int64_t *s = v->weight->sizes;
   const int64_t expected = v->transposed ? s[0] : s[1] * v->groups;
   if (v->in != expected) {
-    return st__fail(ST_BAD_SHAPE, "weight of shape %s in %lld group%s needs "
-                    "an input of %lld channels, but its shape is %s",
-                    ST_SHAPE_TEXT(v->weight), (long long)v->groups,
-                    v->groups == 1 ? "" : "s", (long long)expected,
+    return st__fail(ST_BAD_SHAPE, "weight of shape %s in %" PRId64 " group%s "
+                    "needs an input of %" PRId64 " channels, but its shape is "
+                    "%s", ST_SHAPE_TEXT(v->weight), v->groups,
+                    v->groups == 1 ? "" : "s", expected,
                     ST_SHAPE_TEXT(v->input));
   }
   if (v->bias && (v->bias->ndim != 1 || v->bias->sizes[0] != v->out)) {
-    return st__fail(ST_BAD_SHAPE, "bias must have an entry for each of %lld "
-                    "channels, but its shape is %s", (long long)v->out,
+    return st__fail(ST_BAD_SHAPE, "bias must have an entry for each of %" PRId64
+                    " channels, but its shape is %s", v->out,
                     ST_SHAPE_TEXT(v->bias));
   }
   return ST_OK;
@@ -60,10 +61,9 @@ static st_status check_weight(const conv *v) {
                     ST_SHAPE_TEXT(t));
   }
   if (v->groups < 1 || t->sizes[0] % v->groups != 0) {
-    return st__fail(ST_BAD_VALUE, "groups, %lld, must be positive and divide "
-                    "the %lld channels of weight, whose shape is %s",
-                    (long long)v->groups, (long long)t->sizes[0],
-                    ST_SHAPE_TEXT(t));
+    return st__fail(ST_BAD_VALUE, "groups, %" PRId64 ", must be positive and "
+                    "divide the %" PRId64 " channels of weight, whose shape is "
+                    "%s", v->groups, t->sizes[0], ST_SHAPE_TEXT(t));
   }
   for (int d = 2; d < t->ndim; d++) {
     if (t->sizes[d] > INT32_MAX) {
@@ -98,15 +98,14 @@ static st_status transposed_size(conv *v) {
     int64_t size;
     if (more >= w->stride[d] && more >= w->dilation[d]) {
       return st__fail(ST_BAD_VALUE, "output_padding must be less than stride "
-                      "or dilation, it is %lld", (long long)more);
+                      "or dilation, it is %" PRId64, more);
     }
     if (!st__mul_sizes(in - 1, w->stride[d], &size) ||
         !st__add_sizes(size, st__window_extent(w, d), &size) ||
         size > INT32_MAX) {
       return st__fail(ST_BAD_SHAPE, "the result would be too large in "
-                      "dimension %d, for %lld windows with a stride of %lld",
-                      (int)st__display_index(2 + d), (long long)in,
-                      (long long)w->stride[d]);
+                      "dimension %d, for %" PRId64 " windows with a stride of %"
+                      PRId64, (int)st__display_index(2 + d), in, w->stride[d]);
     }
     w->in[d] = size;
     v->before[d] = -w->padding[d];
@@ -114,9 +113,8 @@ static st_status transposed_size(conv *v) {
     w->padding[d] = 0;
     size += v->before[d] + v->after[d];
     if (in < 1 || size < 1) {
-      return st__fail(ST_BAD_SHAPE, "the result would have size %lld in "
-                      "dimension %d", (long long)size,
-                      (int)st__display_index(2 + d));
+      return st__fail(ST_BAD_SHAPE, "the result would have size %" PRId64 " in "
+                      "dimension %d", size, (int)st__display_index(2 + d));
     }
   }
   return st__window_count(w);
@@ -388,8 +386,8 @@ static st_status same_padding(const st_tensor *weight, st_ints strides,
   for (int d = 0; d < n; d++) {
     int64_t reach;
     if (stride[d] != 1) {
-      return st__fail(ST_BAD_VALUE, "padding \"same\" needs a stride of 1, "
-                      "not %lld", (long long)stride[d]);
+      return st__fail(ST_BAD_VALUE, "padding \"same\" needs a stride of 1, not "
+                      "%" PRId64, stride[d]);
     }
     if (!st__mul_sizes(weight->sizes[2 + d] - 1, dilation[d], &reach) ||
         reach > INT32_MAX || reach < 0) {

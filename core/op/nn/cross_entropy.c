@@ -7,6 +7,8 @@
  * built.
  */
 
+#include <inttypes.h>
+
 #include "op/index/index.h"
 #include "op/nn/loss.h"
 #include "op/nn/spatial.h"
@@ -30,8 +32,8 @@ static int class_dim(const st_tensor *self) { return self->ndim > 1; }
 
 static st_status check_weight(const st_tensor *weight, int64_t n) {
   if (!weight || (weight->ndim == 1 && weight->sizes[0] == n)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "weight must be a vector of %lld classes, its "
-                  "shape is %s", (long long)n, ST_SHAPE_TEXT(weight));
+  return st__fail(ST_BAD_SHAPE, "weight must be a vector of %" PRId64 " "
+                  "classes, its shape is %s", n, ST_SHAPE_TEXT(weight));
 }
 
 static st_status check_classes(const class_loss *k) {
@@ -134,9 +136,9 @@ static void name_bad_class(st_op_scope *c, const class_loss *k) {
       !st__find_bad_index(k->classes, n, k->base.u.i, &bad)) {
     return;
   }
-  c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
-                       "classes; classes count from %lld", (long long)bad,
-                       (long long)n, (long long)k->base.u.i);
+  c->status = st__fail(ST_BAD_INDEX, "class %" PRId64 " is out of range for %"
+                       PRId64 " classes; classes count from %" PRId64, bad, n,
+                       k->base.u.i);
 }
 
 ST_BOXED(st__box_nll_loss) {

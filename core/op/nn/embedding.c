@@ -3,6 +3,8 @@
 
 #include "op/registry/composite.h"
 
+#include <inttypes.h>
+
 static st_status check_integers(const st_tensor *t, const char *name) {
   if (st__is_integral(t->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "%s must hold integers, not %s", name,
@@ -19,9 +21,9 @@ static st_status check_embedding(const st_tensor *weight,
   }
   ST_TRY(check_integers(indices, "indices"));
   if (padding < -1 || padding >= weight->sizes[0]) {
-    return st__fail(ST_BAD_INDEX, "padding_idx %lld is out of range for %lld "
-                    "rows", (long long)st__display_index(padding),
-                    (long long)weight->sizes[0]);
+    return st__fail(ST_BAD_INDEX, "padding_idx %" PRId64 " is out of range for "
+                    "%" PRId64 " rows", st__display_index(padding),
+                    weight->sizes[0]);
   }
   return ST_OK;
 }
@@ -138,16 +140,15 @@ static void count_classes(st_op_scope *c, const st_tensor *self, int64_t base,
     c->status = *n == -1
       ? st__fail(ST_BAD_VALUE, "num_classes is required: self has no "
                  "elements to infer it from")
-      : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %lld",
-                 (long long)*n);
+      : st__fail(ST_BAD_VALUE, "num_classes must be positive, it is %" PRId64,
+                 *n);
   } else if (!st__add_sizes(base, *n, &end)) {
-    c->status = st__fail(ST_BAD_VALUE, "num_classes is %lld, too many from "
-                         "class %lld on", (long long)*n, (long long)base);
+    c->status = st__fail(ST_BAD_VALUE, "num_classes is %" PRId64 ", too many "
+                         "from class %" PRId64 " on", *n, base);
   } else if (range[0] < base || classes_up_to(base, range[1]) > *n) {
-    c->status = st__fail(ST_BAD_INDEX, "class %lld is out of range for %lld "
-                         "classes; classes count from %lld",
-                         (long long)(range[0] < base ? range[0] : range[1]),
-                         (long long)*n, (long long)base);
+    c->status = st__fail(ST_BAD_INDEX, "class %" PRId64 " is out of range for %"
+                         PRId64 " classes; classes count from %" PRId64,
+                         (range[0] < base ? range[0] : range[1]), *n, base);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include "op/registry/composite.h"
 
+#include <inttypes.h>
+
 ST_BOXED(st__box_glu) {
   const st_tensor *self = st__next_tensor(&args);
   int dim = 0;
@@ -15,8 +17,8 @@ ST_BOXED(st__box_glu) {
   const int64_t half = self->sizes[dim] / 2;
   if (self->sizes[dim] % 2 != 0) {
     return st__fail(ST_BAD_SHAPE, "dimension %d of self must have an even "
-                    "size, not %lld", (int)st__display_index(dim),
-                    (long long)self->sizes[dim]);
+                    "size, not %" PRId64, (int)st__display_index(dim),
+                    self->sizes[dim]);
   }
   const st_tensor *gate = st__apply1(
     &c, ST_OP_sigmoid, st__apply_narrow(&c, self, dim, half, half));

@@ -4,6 +4,8 @@
 
 #include "op/nn/spatial.h"
 
+#include <inttypes.h>
+
 typedef enum grid_mode { BILINEAR, NEAREST, BICUBIC } grid_mode;
 typedef enum grid_border { ZEROS, BORDER, REFLECTION } grid_border;
 
@@ -294,12 +296,12 @@ static st_status check_shapes(const sampler *s) {
 static st_status check_modes(int64_t mode, int64_t border, int n) {
   if (mode < BILINEAR || mode > BICUBIC || (mode == BICUBIC && n != 2)) {
     return st__fail(ST_BAD_VALUE, "interpolation_mode must be 0 (bilinear), 1 "
-                    "(nearest) or, for 2-d images, 2 (bicubic), not %lld",
-                    (long long)mode);
+                    "(nearest) or, for 2-d images, 2 (bicubic), not %" PRId64,
+                    mode);
   }
   if (border < ZEROS || border > REFLECTION) {
     return st__fail(ST_BAD_VALUE, "padding_mode must be 0 (zeros), 1 (border) "
-                    "or 2 (reflection), not %lld", (long long)border);
+                    "or 2 (reflection), not %" PRId64, border);
   }
   return ST_OK;
 }

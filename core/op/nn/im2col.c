@@ -1,6 +1,8 @@
 /* im2col and col2im: the windows of an image as columns (Note [im2col]).
  */
 
+#include <inttypes.h>
+
 #include "op/create/factory.h"
 #include "op/nn/spatial.h"
 
@@ -99,10 +101,9 @@ static st_status check_columns(const st_tensor *self, const st_window *w) {
   }
   const int64_t *sizes = self->sizes + self->ndim - 2;
   if (sizes[0] % kernel_numel != 0 || sizes[1] != nwindows) {
-    return st__fail(ST_BAD_SHAPE, "self must hold columns for %lld elements of "
-                    "a window and %lld windows, but its shape is %s",
-                    (long long)kernel_numel, (long long)nwindows,
-                    ST_SHAPE_TEXT(self));
+    return st__fail(ST_BAD_SHAPE, "self must hold columns for %" PRId64 " "
+                    "elements of a window and %" PRId64 " windows, but its "
+                    "shape is %s", kernel_numel, nwindows, ST_SHAPE_TEXT(self));
   }
   return ST_OK;
 }

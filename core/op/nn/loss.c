@@ -4,6 +4,7 @@
 
 #include "op/nn/loss.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -13,7 +14,7 @@ st_op_scope st__loss_begin(int64_t reduction) {
   st_op_scope c = {.n = 0};
   if (reduction < ST_REDUCE_NONE || reduction > ST_REDUCE_SUM) {
     c.status = st__fail(ST_BAD_VALUE, "argument 'reduction' must be 0 (none), "
-                        "1 (mean) or 2 (sum), got %lld", (long long)reduction);
+                        "1 (mean) or 2 (sum), got %" PRId64, reduction);
   }
   return c;
 }

@@ -3,6 +3,7 @@
  */
 
 #include <float.h>
+#include <inttypes.h>
 
 #include "op/nn/spatial.h"
 #include "op/registry/composite.h"
@@ -339,16 +340,15 @@ static st_status check_groups(const st_tensor *input, const int64_t *sizes,
                               int64_t groups) {
   const int64_t channels = sizes[1];
   if (groups <= 0 || channels < 0 || channels % groups != 0) {
-    return st__fail(ST_BAD_VALUE, "%lld channels cannot be divided into %lld "
-                    "groups", (long long)channels, (long long)groups);
+    return st__fail(ST_BAD_VALUE, "%" PRId64 " channels cannot be divided into "
+                    "%" PRId64 " groups", channels, groups);
   }
   int64_t count;
   ST_TRY(st__numel_of(3, sizes, &count));
   if (count == input->numel) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %lld x %lld "
-                  "x %lld elements", ST_SHAPE_TEXT(input),
-                  (long long)sizes[0], (long long)channels,
-                  (long long)sizes[2]);
+  return st__fail(ST_BAD_SHAPE, "input of shape %s does not have %" PRId64 " x "
+                  "%" PRId64 " x %" PRId64 " elements", ST_SHAPE_TEXT(input),
+                  sizes[0], channels, sizes[2]);
 }
 
 /* t, which may be NULL, attached to parameter `to`, if both are recorded: Note

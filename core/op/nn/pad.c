@@ -1,6 +1,7 @@
 /* Padding: constant, reflected, replicated and circular borders.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "op/create/copy.h"
@@ -18,10 +19,10 @@ typedef struct borders {
 } borders;
 
 static st_status too_small(const st_tensor *self, int d, const borders *b) {
-  return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld cannot be padded "
-                  "by %lld and %lld", (long long)st__display_index(d),
-                  (long long)self->sizes[d], (long long)b->before[d],
-                  (long long)b->after[d]);
+  return st__fail(ST_BAD_SHAPE, "dimension %" PRId64 " of size %" PRId64 " "
+                  "cannot be padded by %" PRId64 " and %" PRId64,
+                  st__display_index(d), self->sizes[d], b->before[d],
+                  b->after[d]);
 }
 
 static st_status read_borders(const st_tensor *self, st_ints pad, borders *b) {
@@ -181,11 +182,10 @@ static st_status check_reach(const st_tensor *self, int d, const borders *b,
   const int64_t most = size - mode->margin;
   if (size <= 0) return too_small(self, d, b);
   if (mode->margin < 0 || (before <= most && after <= most)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "dimension %lld of size %lld can in mode %s be "
-                  "padded by at most %lld at each end, not by %lld and "
-                  "%lld", (long long)st__display_index(d), (long long)size,
-                  mode->name,
-                  (long long)most, (long long)before, (long long)after);
+  return st__fail(ST_BAD_SHAPE, "dimension %" PRId64 " of size %" PRId64 " can "
+                  "in mode %s be padded by at most %" PRId64 " at each end, "
+                  "not by %" PRId64 " and %" PRId64, st__display_index(d), size,
+                  mode->name, most, before, after);
 }
 
 static st_tensor *pad_dim(st_op_scope *c, const st_tensor *t, int d,

@@ -1,6 +1,7 @@
 /* pixel_shuffle and pixel_unshuffle: channels rearranged as pixels, and back.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "op/nn/spatial.h"
@@ -12,14 +13,14 @@ static st_status check_pixels(const st_tensor *self, int64_t factor) {
   }
   if (factor > 0 && factor <= INT32_MAX) return ST_OK;
   return st__fail(ST_BAD_VALUE, "the factor must be positive and fit in 32 "
-                  "bits, it is %lld", (long long)factor);
+                  "bits, it is %" PRId64, factor);
 }
 
 /* A size of the result; an image without elements may have any factor. */
 static st_status times(int64_t a, int64_t b, int64_t *out) {
   if (st__mul_sizes(a, b, out)) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %lld "
-                  "times %lld", (long long)a, (long long)b);
+  return st__fail(ST_BAD_SHAPE, "the size of the result is too large: %" PRId64
+                  " times %" PRId64, a, b);
 }
 
 /* Splits the last three dimensions of first into n, permutes these by order,
@@ -50,9 +51,9 @@ ST_BOXED(st__box_pixel_shuffle) {
   ST_TRY(check_pixels(self, r));
   const int64_t *s = self->sizes + self->ndim - 3;
   if (s[0] % (r * r) != 0) {
-    return st__fail(ST_BAD_SHAPE, "the channels of self, %lld, must be a "
-                    "multiple of the square of upscale_factor, %lld",
-                    (long long)s[0], (long long)r);
+    return st__fail(ST_BAD_SHAPE, "the channels of self, %" PRId64 ", must be "
+                    "a multiple of the square of upscale_factor, %" PRId64,
+                    s[0], r);
   }
   const int64_t split[] = {s[0] / (r * r), r, r, s[1], s[2]};
   int64_t image[] = {split[0], 0, 0};
@@ -69,8 +70,8 @@ ST_BOXED(st__box_pixel_unshuffle) {
   const int64_t *s = self->sizes + self->ndim - 3;
   if (s[1] % r != 0 || s[2] % r != 0) {
     return st__fail(ST_BAD_SHAPE, "height and width of self, whose shape is "
-                    "%s, must be multiples of downscale_factor, %lld",
-                    ST_SHAPE_TEXT(self), (long long)r);
+                    "%s, must be multiples of downscale_factor, %" PRId64,
+                    ST_SHAPE_TEXT(self), r);
   }
   const int64_t split[] = {s[0], s[1] / r, r, s[2] / r, r};
   int64_t image[] = {0, split[1], split[3]};

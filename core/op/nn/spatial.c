@@ -4,6 +4,8 @@
 
 #include "op/nn/spatial.h"
 
+#include <inttypes.h>
+
 #include "op/create/factory.h"
 #include "tensor/memory_format.h"
 #include "tensor/view.h"
@@ -108,9 +110,9 @@ int64_t st__product_of(int n, const int64_t *sizes) {
 /* The product of two such sizes fits in 64 bits. */
 static st_status check_size(const char *name, int64_t value, int64_t least) {
   if (value >= least && value <= INT32_MAX) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "%s must be %lld or more%s, it is %lld", name,
-                  (long long)least, value < least ? "" : " and fit in 32 bits",
-                  (long long)value);
+  return st__fail(ST_BAD_VALUE, "%s must be %" PRId64 " or more%s, it is %"
+                  PRId64, name, least,
+                  value < least ? "" : " and fit in 32 bits", value);
 }
 
 st_status st__read_sizes(st_ints list, const char *name, int n, int64_t least,
@@ -158,15 +160,14 @@ st_status st__window_count(st_window *w) {
     const int64_t extent = st__window_extent(w, d);
     int64_t room;
     if (!st__add_sizes(w->in[d], 2 * w->padding[d], &room)) {
-      return st__fail(ST_BAD_SHAPE, "dimension %d from the end, of size %lld, "
-                      "is too large for a padding of %lld", w->n - d,
-                      (long long)w->in[d], (long long)w->padding[d]);
+      return st__fail(ST_BAD_SHAPE, "dimension %d from the end, of size %"
+                      PRId64 ", is too large for a padding of %" PRId64,
+                      w->n - d, w->in[d], w->padding[d]);
     }
     if (room < extent) {
-      return st__fail(ST_BAD_SHAPE, "a window of extent %lld does not fit "
-                      "dimension %d from the end, whose size with padding "
-                      "is %lld", (long long)extent, w->n - d,
-                      (long long)room);
+      return st__fail(ST_BAD_SHAPE, "a window of extent %" PRId64 " does not "
+                      "fit dimension %d from the end, whose size with padding "
+                      "is %" PRId64, extent, w->n - d, room);
     }
     w->out[d] = (room - extent) / w->stride[d] + 1;
     many |= !st__mul_sizes(columns, w->out[d], &columns);

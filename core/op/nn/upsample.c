@@ -2,6 +2,7 @@
  * elements of the image (taps), one dimension after the other.
  */
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "op/nn/spatial.h"
@@ -198,8 +199,7 @@ static st_status read_factors(const st_value *v, resample *r) {
     const double size = floor((double)r->self->sizes[2 + d] * f);
     if (!(size >= 1 && size <= INT32_MAX)) {
       return st__fail(ST_BAD_VALUE, "scale_factors would give size %g for an "
-                      "input of size %lld", size,
-                      (long long)r->self->sizes[2 + d]);
+                      "input of size %" PRId64, size, r->self->sizes[2 + d]);
     }
     r->size[d] = (int64_t)size;
   }

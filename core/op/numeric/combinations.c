@@ -1,6 +1,7 @@
 /* combinations, cartesian_prod and block_diag.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -30,8 +31,8 @@ static st_status count_rows(int64_t n, int64_t r, bool repeats,
     (!repeats || n == 0 || st__add_sizes(n - 1, r, &among)) &&
     binomial(among, r, rows) && st__mul_sizes(*rows, r, all);
   return fits ? ST_OK
-    : st__fail(ST_BAD_SHAPE, "too many combinations of %lld of %lld elements",
-               (long long)r, (long long)n);
+    : st__fail(ST_BAD_SHAPE, "too many combinations of %" PRId64 " of %" PRId64
+               " elements", r, n);
 }
 
 /* Writes rows of indices in ascending order. An index may be repeated in a row
@@ -77,8 +78,7 @@ ST_BOXED(st__box_combinations) {
                     ST_SHAPE_TEXT(self));
   }
   if (r < 0) {
-    return st__fail(ST_BAD_VALUE, "r must not be negative, it is %lld",
-                    (long long)r);
+    return st__fail(ST_BAD_VALUE, "r must not be negative, it is %" PRId64, r);
   }
   if (r == 0) {
     const st_value empty[] = {st__of_tensor(self), st__of_ints(none, 1)};

@@ -3,6 +3,8 @@
 
 #include "op/registry/composite.h"
 
+#include <inttypes.h>
+
 /* -- Weights -------------------------------------------------------------- */
 
 typedef struct observations {
@@ -33,8 +35,8 @@ static st_status check_weights(const st_tensor *t, const observations *o,
                     st__dtype_name(t->dtype));
   }
   if (t->ndim > 1 || t->numel != o->n) {
-    return st__fail(ST_BAD_SHAPE, "%s of shape %s for %lld observations",
-                    name, ST_SHAPE_TEXT(t), (long long)o->n);
+    return st__fail(ST_BAD_SHAPE, "%s of shape %s for %" PRId64 " observations",
+                    name, ST_SHAPE_TEXT(t), o->n);
   }
   if (!is_negative(t, &status)) return status;
   return st__fail(ST_BAD_VALUE, "%s must not be negative", name);

@@ -3,6 +3,8 @@
 
 #include "op/registry/composite.h"
 
+#include <inttypes.h>
+
 /* *next is t without its first element along dim, *last without its last one;
  * both are empty if t is. */
 static void adjacent(st_op_scope *c, const st_tensor *t, int dim,
@@ -44,8 +46,8 @@ ST_BOXED(st__box_diff) {
   st_tensor *prepend = st__next_tensor(&args);
   st_tensor *append = st__next_tensor(&args);
   if (st__scope_ok(&c) && times < 0) {
-    c.status = st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
-                        (long long)times);
+    c.status = st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64,
+                        times);
   }
   if (times == 0) return st__scope_return(&c, st__apply1(&c, ST_OP_clone, t),
                                           rets);
@@ -91,8 +93,8 @@ static st_tensor *distances(st_op_scope *c, const st_tensor *y,
   const int more = y->ndim - x->ndim;
   if (!st__scope_ok(c)) return NULL;
   if (x->ndim == 1 && x->sizes[0] != y->sizes[dim]) {
-    c->status = st__fail(ST_BAD_SHAPE, "x has %lld points for %lld samples",
-                         (long long)x->sizes[0], (long long)y->sizes[dim]);
+    c->status = st__fail(ST_BAD_SHAPE, "x has %" PRId64 " points for %" PRId64
+                         " samples", x->sizes[0], y->sizes[dim]);
     return NULL;
   }
   if (more > 0) {

@@ -4,6 +4,8 @@
 
 #include "op/registry/composite.h"
 
+#include <inttypes.h>
+
 /* -- One dimension -------------------------------------------------------- */
 
 static st_tensor *but_last(st_op_scope *c, const st_tensor *t, int dim) {
@@ -113,10 +115,10 @@ static st_value spacing_of(const request *q, int i) {
 static st_status check_coordinates(const st_tensor *t, const st_tensor *self,
                                    int dim) {
   if (t->ndim == 1 && t->sizes[0] == self->sizes[dim]) return ST_OK;
-  return st__fail(ST_BAD_SHAPE, "spacing for dimension %d must be a vector of "
-                  "%lld coordinates, its shape is %s",
-                  (int)st__display_index(dim),
-                  (long long)self->sizes[dim], ST_SHAPE_TEXT(t));
+  return st__fail(ST_BAD_SHAPE, "spacing for dimension %d must be a vector of %"
+                  PRId64 " coordinates, its shape is %s",
+                  (int)st__display_index(dim), self->sizes[dim],
+                  ST_SHAPE_TEXT(t));
 }
 
 /* Steps between coordinates, along dim of self. */
@@ -167,8 +169,8 @@ static st_status check(const request *q) {
     return st__no_kernel_for(q->self->dtype);
   }
   if (q->edge_order != 1 && q->edge_order != 2) {
-    return st__fail(ST_BAD_VALUE, "edge_order must be 1 or 2, it is %lld",
-                    (long long)q->edge_order);
+    return st__fail(ST_BAD_VALUE, "edge_order must be 1 or 2, it is %" PRId64,
+                    q->edge_order);
   }
   if (is_list(q->spacing) && (int)q->spacing->len != q->n) {
     return st__fail(ST_BAD_SHAPE, "spacing has %u entries for %d dimensions",
@@ -177,9 +179,9 @@ static st_status check(const request *q) {
   for (int i = 0; i < q->n; i++) {
     const int64_t size = q->self->ndim ? q->self->sizes[q->dims[i]] : 1;
     if (size > q->edge_order) continue;
-    return st__fail(ST_BAD_SHAPE, "dimension %d has size %lld, but edge_order "
-                    "%lld needs more", (int)st__display_index(q->dims[i]),
-                    (long long)size, (long long)q->edge_order);
+    return st__fail(ST_BAD_SHAPE, "dimension %d has size %" PRId64 ", but "
+                    "edge_order %" PRId64 " needs more",
+                    (int)st__display_index(q->dims[i]), size, q->edge_order);
   }
   return ST_OK;
 }

@@ -1,6 +1,7 @@
 /* bincount and histc.
  */
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/interrupt.h"
@@ -15,16 +16,16 @@ static st_status check_bins(const st_tensor *self, const st_tensor *weights,
   const st_dtype d = self->dtype;
   if (!st__is_integral(d)) return st__no_kernel_for(d);
   if (minlength < 0) {
-    return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %lld",
-                    (long long)minlength);
+    return st__fail(ST_BAD_VALUE, "minlength must not be negative, it is %"
+                    PRId64, minlength);
   }
   if (self->ndim != 1) {
     return st__fail(ST_BAD_SHAPE, "self must be a vector, its shape is %s",
                     ST_SHAPE_TEXT(self));
   }
   if (weights && !st__same_sizes(self, weights)) {
-    return st__fail(ST_BAD_SHAPE, "weights of shape %s for %lld elements",
-                    ST_SHAPE_TEXT(weights), (long long)self->numel);
+    return st__fail(ST_BAD_SHAPE, "weights of shape %s for %" PRId64 " "
+                    "elements", ST_SHAPE_TEXT(weights), self->numel);
   }
   if (weights && st__is_complex(weights->dtype)) {
     return st__no_kernel_for(weights->dtype);
@@ -40,9 +41,9 @@ static st_status count_bins(const int64_t *p, int64_t n, int64_t least,
   *bins = least;
   for (int64_t i = 0; i < n; i++) {
     if (p[i] < 0 || p[i] == INT64_MAX) {
-      return st__fail(ST_BAD_VALUE, "element %lld of self is %lld, which is "
-                      "not the index of a bin",
-                      (long long)st__display_index(i), (long long)p[i]);
+      return st__fail(ST_BAD_VALUE, "element %" PRId64 " of self is %" PRId64
+                      ", which is not the index of a bin", st__display_index(i),
+                      p[i]);
     }
     if (p[i] >= *bins) *bins = p[i] + 1;
     if (i % BLOCK == BLOCK - 1) ST_TRY(st__poll_interrupt());
@@ -110,8 +111,8 @@ st_status st__histc_meta(st_run *r) {
   const st_dtype d = self->dtype;
   if (!st__is_floating(d)) return st__no_kernel_for(d);
   if (bins <= 0) {
-    return st__fail(ST_BAD_VALUE, "bins must be positive, it is %lld",
-                    (long long)bins);
+    return st__fail(ST_BAD_VALUE, "bins must be positive, it is %" PRId64,
+                    bins);
   }
   ST_TRY(st__check_scalar_named("min", min, d));
   ST_TRY(st__check_scalar_named("max", max, d));

@@ -7,6 +7,7 @@
 
 #include "op/print/format_tensor.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ static void print_scalar(const formatter *f, st_scalar s, char *buf) {
   if (s.kind == ST_SCALAR_BOOL) {
     strcpy(buf, s.u.i ? "True" : "False");
   } else if (s.kind == ST_SCALAR_INT) {
-    snprintf(buf, NUMBER_SIZE, "%lld", (long long)s.u.i);
+    snprintf(buf, NUMBER_SIZE, "%" PRId64, s.u.i);
   } else {
     print_number(f, s.u.f, buf);
   }
@@ -289,8 +290,8 @@ static void add_size_suffix(printer *p, size_t *line) {
   char buf[ST_MAX_DIMS * 22 + 8];
   size_t n = (size_t)snprintf(buf, sizeof buf, "size=(");
   for (int i = 0; i < p->t->ndim; i++) {
-    n += (size_t)snprintf(buf + n, sizeof buf - n, "%s%lld", i ? ", " : "",
-                          (long long)p->t->sizes[i]);
+    n += (size_t)snprintf(buf + n, sizeof buf - n, "%s%" PRId64, i ? ", " : "",
+                          p->t->sizes[i]);
   }
   snprintf(buf + n, sizeof buf - n, p->t->ndim == 1 ? ",)" : ")");
   add_suffix(p, buf, line);

@@ -1,6 +1,8 @@
 /* Random integers, permutations, and operators that return new random tensors.
  */
 
+#include <inttypes.h>
+
 #include "base/interrupt.h"
 #include "op/create/factory.h"
 #include "op/random/random.h"
@@ -71,13 +73,12 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
                                 st_generator *g) {
   const st_dtype dtype = t->dtype;
   if (first > last) {
-    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
-                    (long long)first, (long long)last + 1);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%" PRId64
+                    ", %" PRId64 ")", first, last + 1);
   }
   if (first < smallest(dtype) || last > largest(dtype)) {
-    return st__fail(ST_BAD_VALUE, "not all integers in [%lld, %lld] are values "
-                    "of %s", (long long)first, (long long)last,
-                    st__dtype_name(dtype));
+    return st__fail(ST_BAD_VALUE, "not all integers in [%" PRId64 ", %" PRId64
+                    "] are values of %s", first, last, st__dtype_name(dtype));
   }
   const uint64_t range = (uint64_t)last - (uint64_t)first + 1;
   const integers f = {.g = g, .dtype = dtype, .from = first, .range = range,
@@ -88,8 +89,8 @@ static st_status random_between(st_tensor *t, int64_t first, int64_t last,
 static st_status random_below(st_tensor *t, int64_t from, int64_t to,
                               st_generator *g) {
   if (to <= from) {
-    return st__fail(ST_BAD_VALUE, "there are no integers in [%lld, %lld)",
-                    (long long)from, (long long)to);
+    return st__fail(ST_BAD_VALUE, "there are no integers in [%" PRId64
+                    ", %" PRId64 ")", from, to);
   }
   return random_between(t, from, to - 1, g);
 }
@@ -292,13 +293,12 @@ static st_status permutation(int64_t n, st_value generator,
   st_tensor *t = NULL, *cast = NULL, *out = NULL;
   ST_TRY(st__read_options(options, &o));
   if (n < 0) {
-    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %lld",
-                    (long long)n);
+    return st__fail(ST_BAD_VALUE, "n must not be negative, it is %" PRId64, n);
   }
   if (st__is_complex(o.dtype)) return st__no_kernel_for(o.dtype);
   if (n > largest(o.dtype)) {
-    return st__fail(ST_BAD_VALUE, "%s cannot represent %lld distinct values",
-                    st__dtype_name(o.dtype), (long long)n);
+    return st__fail(ST_BAD_VALUE, "%s cannot represent %" PRId64 " distinct "
+                    "values", st__dtype_name(o.dtype), n);
   }
   if (o.device == ST_DEVICE_META) {
     ST_TRY(st__new_empty(o, 1, &n, ST_FORMAT_CONTIGUOUS, &out));

@@ -4,6 +4,7 @@
 
 #include "op/registry/register.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -72,8 +73,7 @@ static st_status select_backend(const st_call *call, const st_value *args,
   const int64_t device = at < 0 ? ST_DEVICE_CPU
                                 : st__to_int(&args[at], ST_DEVICE_CPU);
   if (device < 0 || device >= ST_DEVICE_COUNT) {
-    return st__fail(ST_BAD_VALUE, "there is no device number %lld",
-                    (long long)device);
+    return st__fail(ST_BAD_VALUE, "there is no device number %" PRId64, device);
   }
   return st__redispatch(call->op, st__device_keys((st_device)device), args,
                         rets);
@@ -84,8 +84,8 @@ static st_status check_base(const st_structured_ctx *ctx,
                             const st_value *args) {
   const int64_t base = ctx->base < 0 ? 0 : args[ctx->base].u.i;
   if (base == 0 || base == 1) return ST_OK;
-  return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %lld",
-                  (long long)base);
+  return st__fail(ST_BAD_VALUE, "argument 'base' must be 0 or 1, got %" PRId64,
+                  base);
 }
 
 static st_status structured_with_base(const st_call *call,

@@ -2,6 +2,8 @@
  * rot90, meshgrid.
  */
 
+#include <inttypes.h>
+
 #include "base/interrupt.h"
 #include "iter/move.h"
 #include "op/create/copy.h"
@@ -53,8 +55,8 @@ static st_status plan_tiles(const st_tensor *self, st_ints repeats,
     const int64_t size = own < 0 ? 1 : self->sizes[own];
     const int64_t times = repeats.p[d];
     if (times < 0) {
-      return st__fail(ST_BAD_VALUE, "repeats has a negative entry: %lld",
-                      (long long)times);
+      return st__fail(ST_BAD_VALUE, "repeats has a negative entry: %" PRId64,
+                      times);
     }
     if (!st__mul_sizes(size, times, &t->sizes[d])) {
       return st__fail(ST_BAD_SHAPE, "the size of the result is too large");
@@ -141,8 +143,8 @@ static st_status expand_counts(const st_tensor *counts, int64_t n,
   const bool one = counts->numel == 1;
   int64_t total = 0;
   if (!one && counts->numel != n) {
-    return st__fail(ST_BAD_SHAPE, "repeats has %lld entries for %lld slices",
-                    (long long)counts->numel, (long long)n);
+    return st__fail(ST_BAD_SHAPE, "repeats has %" PRId64 " entries for %" PRId64
+                    " slices", counts->numel, n);
   }
   const int64_t times = one ? n : 1; /* slices that have count i */
   for (int64_t i = 0; i < (one ? n > 0 : n); i++) {
@@ -184,9 +186,9 @@ static st_status repeat_slices(st_tensor *self, const st_value *dim,
   ST_TRY_FAIL(expand_counts(counts, line->ndim ? line->sizes[d] : 1,
                             &indices));
   if (!st__is_none(output_size) && output_size->u.i != indices->numel) {
-    status = st__fail(ST_BAD_VALUE, "output_size is %lld, but the result has "
-                      "%lld slices", (long long)output_size->u.i,
-                      (long long)indices->numel);
+    status = st__fail(ST_BAD_VALUE, "output_size is %" PRId64 ", but the "
+                      "result has %" PRId64 " slices", output_size->u.i,
+                      indices->numel);
     goto fail;
   }
   const st_value select[] = {st__of_tensor(line), st__of_int(d),

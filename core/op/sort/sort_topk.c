@@ -1,6 +1,7 @@
 /* Sorting and order statistics: sort, topk, kthvalue, medians, mode.
  */
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/memory.h"
@@ -40,9 +41,9 @@ static st_status run_lines(st_sort order, st_tensor *const t[3], int dim) {
   st__lines_init(&b.lines, 3, t, dim);
   if (b.lines.count == 0 || order.k == 0) return ST_OK;
   if (b.lines.length > UINT32_MAX) {
-    return st__fail(ST_BAD_SHAPE, "dimension %d has %lld elements, more than "
-                    "can be sorted", (int)st__display_index(dim),
-                    (long long)b.lines.length);
+    return st__fail(ST_BAD_SHAPE, "dimension %d has %" PRId64 " elements, more "
+                    "than can be sorted", (int)st__display_index(dim),
+                    b.lines.length);
   }
   b.chunks = st__num_pieces(b.lines.count, st__kernel_grain(ST_K_sort) /
                                            b.lines.length + 1);
@@ -106,10 +107,9 @@ static st_status check_k(const st_tensor *self, int dim, int64_t k,
                          int64_t least) {
   const int64_t length = length_of(self, dim);
   if (k >= least && k <= length) return ST_OK;
-  return st__fail(ST_BAD_INDEX, "k = %lld is out of range: dimension %d of "
-                  "self, shape %s, has %lld elements", (long long)k,
-                  (int)st__display_index(dim), ST_SHAPE_TEXT(self),
-                  (long long)length);
+  return st__fail(ST_BAD_INDEX, "k = %" PRId64 " is out of range: dimension %d "
+                  "of self, shape %s, has %" PRId64 " elements", k,
+                  (int)st__display_index(dim), ST_SHAPE_TEXT(self), length);
 }
 
 static st_status get_dim(const st_run *r, int *dim) {

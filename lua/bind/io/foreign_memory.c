@@ -7,6 +7,7 @@
  * over the bytes of a string could be written to. A string is therefore copied.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "bind.h"
@@ -131,8 +132,8 @@ static size_t check_size(st__state *h, lua_State *L, const st__address *a) {
   if (lua_isnil(L, 3)) return a->size;
   const int64_t n = st__check_int(h, L, 3, "nbytes");
   if (a->has_size && n > 0 && (uint64_t)n > a->size) {
-    st__error(h, L, ST_BAD_INDEX, NAME ": nbytes is %lld and the cdata has "
-              "%zu", (long long)n, a->size);
+    st__error(h, L, ST_BAD_INDEX, NAME ": nbytes is %" PRId64 " and the cdata "
+              "has %zu", n, a->size);
   }
   return n < 0 ? 0 : (size_t)n;
 }
@@ -179,8 +180,8 @@ static int frombuffer(lua_State *L) {
   if (offset < 0 || (uint64_t)offset > size ||
       layout.nbytes > size - (size_t)offset) {
     return st__error(h, L, ST_BAD_INDEX, NAME ": the elements need %zu bytes "
-                     "from offset %lld, the source has %lld",
-                     layout.nbytes, (long long)offset, (long long)size);
+                     "from offset %" PRId64 ", the source has %" PRId64,
+                     layout.nbytes, offset, size);
   }
   if (!is_text && !a.p && layout.nbytes > 0) {
     return st__error(h, L, ST_BAD_VALUE, NAME ": the address is NULL");

@@ -1,6 +1,7 @@
 /* Process-wide settings: threads, versions, random generators.
  */
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static int set_num_threads(lua_State *L) {
   const int64_t n = st__check_int(h, L, 1, "n");
   if (n < INT_MIN || n > INT_MAX) {
     return st__error(h, L, ST_BAD_VALUE, "the number of threads must be 1 to "
-                     "256, not %lld", (long long)n);
+                     "256, not %" PRId64, n);
   }
   const st_status status = st_set_num_threads((int)n);
   return status == ST_OK ? 0 : st__raise(h, L, status);

@@ -6,6 +6,7 @@
  * the requested dtype by copy_'s rules.
  */
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -125,9 +126,9 @@ static void infer_value(inferred *s, int depth, bool is_first) {
   }
   if (is_first) s->sizes[depth] = n;
   if (s->sizes[depth] != n) {
-    st__error(s->h, L, ST_BAD_SHAPE, "tensor: the table at %s has %lld "
-              "elements where others have %lld", ELEMENT(s, depth),
-              (long long)n, (long long)s->sizes[depth]);
+    st__error(s->h, L, ST_BAD_SHAPE, "tensor: the table at %s has %" PRId64 " "
+              "elements where others have %" PRId64, ELEMENT(s, depth), n,
+              s->sizes[depth]);
   }
   for (int64_t i = 1; i <= n; i++) {
     s->index[depth] = (int)i;
@@ -418,9 +419,8 @@ static char *check_bytes(st__state *h, lua_State *L, int64_t n) {
   const int64_t offset = st__check_int(h, L, 2, "offset");
   const int64_t size = (int64_t)all;
   if (offset < 0 || n < 0 || offset > size || n > size - offset) {
-    st__error(h, L, ST_BAD_INDEX, "%lld bytes at %lld are outside the %lld "
-              "bytes of the tensor", (long long)n, (long long)offset,
-              (long long)size);
+    st__error(h, L, ST_BAD_INDEX, "%" PRId64 " bytes at %" PRId64 " are "
+              "outside the %" PRId64 " bytes of the tensor", n, offset, size);
   }
   return data ? data + offset : NULL;
 }

@@ -2,6 +2,7 @@
  * inspect and run step by step.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "bind.h"
@@ -345,9 +346,8 @@ static range check_range(st__state *h, lua_State *L, const plan *p) {
                    st__check_int(h, L, 3, "last")};
   const int64_t numel = st_plan_facts_of(p->p).numel;
   if (r.first < 0 || r.last < r.first || r.last > numel) {
-    st__error(h, L, ST_BAD_INDEX, "iterator: [%lld, %lld) is outside the "
-              "%lld elements", (long long)r.first, (long long)r.last,
-              (long long)numel);
+    st__error(h, L, ST_BAD_INDEX, "iterator: [%" PRId64 ", %" PRId64 ") is "
+              "outside the %" PRId64 " elements", r.first, r.last, numel);
   }
   return r;
 }
@@ -476,8 +476,7 @@ static int plan_cast_outputs(lua_State *L) {
 static int check_number(st__state *h, lua_State *L, const char *what) {
   const int64_t i = st__check_int(h, L, 2, what);
   if (i < 1 || i > INT16_MAX) {
-    st__error(h, L, ST_BAD_INDEX, "iterator: there is no %s %lld", what,
-              (long long)i);
+    st__error(h, L, ST_BAD_INDEX, "iterator: there is no %s %" PRId64, what, i);
   }
   return (int)i - 1;
 }

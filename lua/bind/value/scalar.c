@@ -18,6 +18,7 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +195,7 @@ static int scalar_tostring(lua_State *L) {
   if (s->kind == ST_SCALAR_COMPLEX) {
     snprintf(text, sizeof text, "%.14g%+.14gi", s->u.c[0], s->u.c[1]);
   } else if (s->kind == ST_SCALAR_INT) {
-    snprintf(text, sizeof text, "%lld", (long long)s->u.i);
+    snprintf(text, sizeof text, "%" PRId64, s->u.i);
   } else {
     snprintf(text, sizeof text, "%.14g", s->u.f);
   }

@@ -4,6 +4,7 @@
  * a list. And `..`, which appends tensors and shapes to text.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,7 +186,7 @@ static void format_number(st_dtype d, const st_scalar *s, char *text,
     case ST_SCALAR_BOOL:
       snprintf(text, size, "%s", s->u.i ? "true" : "false");
       break;
-    case ST_SCALAR_INT: snprintf(text, size, "%lld", (long long)s->u.i); break;
+    case ST_SCALAR_INT: snprintf(text, size, "%" PRId64, s->u.i); break;
     case ST_SCALAR_FLOAT: snprintf(text, size, "%.*g", n, s->u.f); break;
     default:
       snprintf(text, size, "%.*g%+.*gi", n, s->u.c[0], n, s->u.c[1]);

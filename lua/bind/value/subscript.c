@@ -4,6 +4,7 @@
  */
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "bind.h"
@@ -82,9 +83,9 @@ static void apply(walk *w, st_handle op, int n, const st_value *args,
 static void check_index(walk *w, int64_t i) {
   const int64_t size = st_tensor_sizes(w->ud->t)[w->dim];
   if (i < size && i >= -size) return;
-  st__error(w->h, w->L, ST_BAD_INDEX, "index: index %lld is out of range "
-            "for dimension %d of size %lld%s", (long long)(i >= 0 ? i + 1 : i),
-            w->origin + 1, (long long)size,
+  st__error(w->h, w->L, ST_BAD_INDEX, "index: index %" PRId64 " is out of "
+            "range for dimension %d of size %" PRId64 "%s",
+            i >= 0 ? i + 1 : i, w->origin + 1, size,
             i == size && w->origin == 0 ? LOOP_HINT : "");
 }
 
@@ -228,9 +229,8 @@ static int push_element(st__state *h, lua_State *L, const st_tensor *t,
   const int64_t size = st_tensor_sizes(t)[0], given = i;
   st_scalar s;
   if (!st__index_to_c(ST_TYPE_INDEX, &i) || i >= size || i < -size) {
-    return st__error(h, L, ST_BAD_INDEX, "index: index %lld is out of "
-                     "range for a tensor of size %lld%s", (long long)given,
-                     (long long)size,
+    return st__error(h, L, ST_BAD_INDEX, "index: index %" PRId64 " is out of "
+                     "range for a tensor of size %" PRId64 "%s", given, size,
                      given == 0 ? ", since indices count from 1"
                      : given == size + 1 ? LOOP_HINT : "");
   }

@@ -7,6 +7,7 @@
  * index and keeps the dimension.
  */
 
+#include <inttypes.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -26,8 +27,8 @@ static void set_range(st__state *h, lua_State *L, st__item *item, int64_t a,
               "count from 1");
   }
   if (step < 1) {
-    st__error(h, L, ST_BAD_VALUE, "index: the step of a range is %lld, but "
-              "must be at least 1%s", (long long)step, step < 0
+    st__error(h, L, ST_BAD_VALUE, "index: the step of a range is %" PRId64
+              ", but must be at least 1%s", step, step < 0
               ? "; t:flip(dim) gives a copy in reverse order" : "");
   }
   st__index_to_c(ST_TYPE_END, &item->b);

@@ -3,6 +3,7 @@
  * operators. Scopes release early: tensor_scope.c.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "bind.h"
@@ -125,9 +126,9 @@ static st_tensor *self_in_memory(lua_State *L) {
 static int check_dim(st__state *h, lua_State *L, int idx, int ndim) {
   const int64_t d = st__check_int(h, L, idx, "dim");
   if (d == 0 || d > ndim || d < -ndim) {
-    return st__error(h, L, ST_BAD_DIM, "dimension %lld is out of range: the "
-                     "tensor has %d dimensions, which count from 1",
-                     (long long)d, ndim);
+    return st__error(h, L, ST_BAD_DIM, "dimension %" PRId64 " is out of range: "
+                     "the tensor has %d dimensions, which count from 1", d,
+                     ndim);
   }
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
